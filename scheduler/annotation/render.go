@@ -1,0 +1,353 @@
+package annotation
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"sort"
+	"strconv"
+	"strings"
+	"time"
+
+	"kube-scheduler-simulator/scheduler/result"
+)
+
+// The names behind Prefix.
+const (
+	preFilterStatus = "prefilter-result-status"
+	preFilterResult = "prefilter-result"
+	filterResult    = "filter-result"
+	postFilter      = "postfilter-result"
+	preScore        = "prescore-result"
+	scoreResult     = "score-result"
+	finalScore      = "finalscore-result"
+	reserve         = "reserve-result"
+	permit          = "permit-result"
+	permitTimeout   = "permit-result-timeout"
+	preBind         = "prebind-result"
+	bind            = "bind-result"
+	selectedNode    = "selected-node"
+	history         = "result-history"
+	// truncated is ours: what was left out, and where the whole is.
+	truncated = "result-truncated"
+)
+
+// Render returns c's annotations by full name, together no longer than budget
+// bytes, names included. earlier are the attempts before c, oldest first; it is
+// called only as long as there is room, with an index counted from the latest,
+// and returns nil when there is none.
+//
+// What does not fit is left out in this order: history, oldest first; nodes,
+// where the selected one, one for each distinct rejection and those with the
+// best totals stay longest; the other results, last the selected node.
+func Render(c *result.Cycle, earlier func(back int) *result.Cycle, budget int) map[string]string {
+	r := renderer{left: budget, out: map[string]string{}}
+	r.current(c)
+	if !r.cut.any() {
+		r.history(earlier)
+	}
+	r.markCut(c)
+	return r.out
+}
+
+type renderer struct {
+	left int
+	out  map[string]string
+	cut  cut
+}
+
+// cut counts what was left out.
+type cut struct {
+	Results  []string `json:"results,omitempty"`
+	Nodes    int      `json:"nodes,omitempty"`
+	Attempts int      `json:"attempts,omitempty"`
+	Full     string   `json:"full"`
+}
+
+func (c cut) any() bool { return len(c.Results) > 0 || c.Nodes > 0 || c.Attempts > 0 }
+
+// markReserve is kept free for the mark itself.
+const markReserve = 512
+
+func (r *renderer) current(c *result.Cycle) {
+	r.left -= markReserve
+	r.add(selectedNode, c.SelectedNode)
+	r.add(bind, statuses(c.Bind))
+	r.add(permit, statuses(c.Permit))
+	r.add(permitTimeout, timeouts(c.Permit))
+	r.add(reserve, statuses(c.Reserve))
+	r.add(preBind, statuses(c.PreBind))
+	r.add(preScore, statuses(c.PreScore))
+	r.add(preFilterStatus, statuses(c.PreFilter))
+	r.add(postFilter, nominated(c.PostFilter))
+	r.nodes(c)
+	r.add(preFilterResult, restricted(c.PreFilter))
+}
+
+// add takes an annotation if it fits.
+func (r *renderer) add(name, value string) {
+	if size := len(Prefix) + len(name) + len(value); size <= r.left {
+		r.left -= size
+		r.out[Prefix+name] = value
+		return
+	}
+	r.cut.Results = append(r.cut.Results, name)
+}
+
+// nodes writes the maps that are keyed by node, for as many nodes as fit.
+func (r *renderer) nodes(c *result.Cycle) {
+	var filter, score, final objectWriter
+	r.left -= 3*len(Prefix) + len(filterResult) + len(scoreResult) + len(finalScore) + len("{}{}{}")
+	rows := rowsOf(c)
+	for i, row := range rows {
+		f, s, t := row.filter(c.Filter), row.score(c.Score), row.final(c.Score)
+		size := filter.cost(row.node, f) + score.cost(row.node, s) + final.cost(row.node, t)
+		if size > r.left {
+			r.cut.Nodes = len(rows) - i
+			break
+		}
+		r.left -= size
+		filter.add(row.node, f)
+		score.add(row.node, s)
+		final.add(row.node, t)
+	}
+	r.out[Prefix+filterResult] = filter.String()
+	r.out[Prefix+scoreResult] = score.String()
+	r.out[Prefix+finalScore] = final.String()
+}
+
+// history adds earlier attempts while they fit whole.
+func (r *renderer) history(earlier func(back int) *result.Cycle) {
+	r.left -= len(Prefix) + len(history) + len("[]")
+	var attempts []json.RawMessage // latest first
+	for back := 0; ; back++ {
+		c := earlier(back)
+		if c == nil {
+			break
+		}
+		one := renderer{left: max(r.left, 0) + markReserve, out: map[string]string{}}
+		one.current(c)
+		data := mustJSON(one.out)
+		if one.cut.any() || len(data)+1 > r.left {
+			r.cut.Attempts = c.Attempt
+			break
+		}
+		r.left -= len(data) + 1
+		attempts = append(attempts, data)
+	}
+	slices.Reverse(attempts)
+	if attempts == nil {
+		attempts = []json.RawMessage{}
+	}
+	r.out[Prefix+history] = string(mustJSON(attempts))
+}
+
+func (r *renderer) markCut(c *result.Cycle) {
+	if !r.cut.any() {
+		return
+	}
+	r.cut.Full = fmt.Sprintf("/api/v1/results/%s/%d", c.Pod.UID, c.Attempt)
+	r.out[Prefix+truncated] = string(mustJSON(r.cut))
+}
+
+// row is a node of a cycle, by its places in the two tables; -1 is none.
+type row struct {
+	node              string
+	inFilter, inScore int
+}
+
+// rowsOf lists the nodes of c, those first that matter most.
+func rowsOf(c *result.Cycle) []row {
+	index := map[string]int{}
+	var rows []row
+	if c.Score != nil {
+		for i, n := range c.Score.Nodes {
+			index[n] = len(rows)
+			rows = append(rows, row{node: n, inFilter: -1, inScore: i})
+		}
+	}
+	representative := map[string]bool{}
+	if c.Filter != nil {
+		seen := map[uint16]bool{}
+		for _, i := range byName(c.Filter.Nodes) {
+			n, v := c.Filter.Nodes[i], c.Filter.VerdictOf[i]
+			if at, ok := index[n]; ok {
+				rows[at].inFilter = i
+			} else {
+				rows = append(rows, row{node: n, inFilter: i, inScore: -1})
+			}
+			if !seen[v] && c.Filter.Verdicts[v].Plugin != "" {
+				seen[v] = true
+				representative[n] = true
+			}
+		}
+	}
+	class := func(r row) int {
+		switch {
+		case r.node == c.SelectedNode:
+			return 0
+		case representative[r.node]:
+			return 1
+		case r.inScore >= 0:
+			return 2
+		}
+		return 3
+	}
+	sort.SliceStable(rows, func(a, b int) bool {
+		ra, rb := rows[a], rows[b]
+		if ca, cb := class(ra), class(rb); ca != cb {
+			return ca < cb
+		}
+		if ra.inScore >= 0 && rb.inScore >= 0 {
+			if ta, tb := c.Score.Totals.At(ra.inScore), c.Score.Totals.At(rb.inScore); ta != tb {
+				return ta > tb
+			}
+		}
+		return ra.node < rb.node
+	})
+	return rows
+}
+
+func byName(names []string) []int {
+	order := make([]int, len(names))
+	for i := range order {
+		order[i] = i
+	}
+	sort.Slice(order, func(a, b int) bool { return names[order[a]] < names[order[b]] })
+	return order
+}
+
+// filter returns the node's object of filter-result: the plugins that ran, up
+// to the one that rejected it. nil when the node is not in the table.
+func (r row) filter(f *result.Filter) []byte {
+	if r.inFilter < 0 {
+		return nil
+	}
+	v := f.Verdict(r.inFilter)
+	var w objectWriter
+	for p, plugin := range f.Plugins {
+		switch v.States[p] {
+		case result.Passed:
+			w.add(plugin, []byte(`"passed"`))
+		case result.Rejected, result.Failed:
+			w.add(plugin, mustJSON(strings.Join(v.Reasons, ", ")))
+		}
+	}
+	return []byte(w.String())
+}
+
+func (r row) score(s *result.Score) []byte {
+	if s == nil {
+		return nil
+	}
+	return r.scores(s, s.Raw)
+}
+
+func (r row) final(s *result.Score) []byte {
+	if s == nil {
+		return nil
+	}
+	return r.scores(s, s.Weighted)
+}
+
+func (r row) scores(s *result.Score, values []result.Column) []byte {
+	if r.inScore < 0 {
+		return nil
+	}
+	var w objectWriter
+	for p, plugin := range s.Plugins {
+		if plugin.Extender {
+			continue // extenders have annotations of their own
+		}
+		w.add(plugin.Name, []byte(strconv.Quote(strconv.FormatInt(values[p].At(r.inScore), 10))))
+	}
+	return []byte(w.String())
+}
+
+// statuses renders one answer per plugin.
+func statuses(results []result.PluginResult) string {
+	var w objectWriter
+	for _, p := range results {
+		message := strings.Join(p.Reasons, ", ")
+		switch p.Status {
+		case "Success":
+			message = "success"
+		case "Wait":
+			message = "wait"
+		default:
+			if message == "" {
+				message = strings.ToLower(p.Status)
+			}
+		}
+		w.add(p.Plugin, mustJSON(message))
+	}
+	return w.String()
+}
+
+func timeouts(results []result.PluginResult) string {
+	var w objectWriter
+	for _, p := range results {
+		if p.TimeoutSeconds > 0 {
+			w.add(p.Plugin, mustJSON(time.Duration(p.TimeoutSeconds*float64(time.Second)).String()))
+		}
+	}
+	return w.String()
+}
+
+// restricted renders the plugins that let Filter see some nodes only.
+func restricted(results []result.PluginResult) string {
+	var w objectWriter
+	for _, p := range results {
+		if p.Nodes != nil {
+			w.add(p.Plugin, mustJSON(p.Nodes))
+		}
+	}
+	return w.String()
+}
+
+// nominated renders the node that preemption made room on.
+func nominated(results []result.PluginResult) string {
+	var w objectWriter
+	for _, p := range results {
+		if p.NominatedNode != "" {
+			w.add(p.NominatedNode, mustJSON(map[string]string{p.Plugin: "preemption victim"}))
+		}
+	}
+	return w.String()
+}
+
+// objectWriter writes a JSON object whose members keep their order. Adding nil
+// does nothing.
+type objectWriter struct{ b bytes.Buffer }
+
+func (w *objectWriter) cost(name string, value []byte) int {
+	if value == nil {
+		return 0
+	}
+	return len(mustJSON(name)) + len(value) + len(":,")
+}
+
+func (w *objectWriter) add(name string, value []byte) {
+	if value == nil {
+		return
+	}
+	if w.b.Len() > 0 {
+		w.b.WriteByte(',')
+	}
+	w.b.Write(mustJSON(name))
+	w.b.WriteByte(':')
+	w.b.Write(value)
+}
+
+// String returns the whole object.
+func (w *objectWriter) String() string { return "{" + w.b.String() + "}" }
+
+// mustJSON encodes what cannot fail: strings, and maps and slices of them.
+func mustJSON(v any) []byte {
+	data, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	return data
+}

@@ -1,0 +1,181 @@
+package annotation
+
+import (
+	"context"
+	"encoding/json"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
+
+	"kube-scheduler-simulator/scheduler/result"
+)
+
+// DefaultBudget is the bytes that a pod's annotations may take by default. All
+// annotations of a pod together may hold 256 KiB, and every byte of them is
+// stored, watched and sent many times.
+const DefaultBudget = 64 << 10
+
+// Results is where a Writer reads what it renders.
+type Results interface {
+	// Get returns an attempt, or nil when it is no longer kept.
+	Get(uid types.UID, attempt int) (*result.Cycle, error)
+}
+
+// Writer writes cycles to the annotations of their pods. It follows and does not
+// lead: while cycles come in faster than busyAfter, it writes at most one pod
+// every busyPause, so that the scheduler has the API server to itself.
+type Writer struct {
+	client  kubernetes.Interface
+	results Results
+	budget  int
+	clock   clock.Clock
+
+	mu sync.Mutex
+	// waiting has the latest attempt of each pod that is to be written; order
+	// has their UIDs, oldest first. Attempts of one pod coalesce, so that it is
+	// bounded by the number of pods.
+	waiting map[types.UID]int
+	order   []types.UID
+	latest  time.Time
+	wake    chan struct{}
+}
+
+const (
+	// busyAfter is the pause between cycles from which scheduling counts as idle.
+	busyAfter = 100 * time.Millisecond
+	// busyPause lies between writes while scheduling is busy.
+	busyPause = 100 * time.Millisecond
+	// maxTries bounds the tries to write one attempt.
+	maxTries = 5
+)
+
+// NewWriter returns a writer that is not running. budget is in bytes per pod.
+func NewWriter(client kubernetes.Interface, results Results, budget int, c clock.Clock) *Writer {
+	return &Writer{
+		client: client, results: results, budget: budget, clock: c,
+		waiting: map[types.UID]int{},
+		wake:    make(chan struct{}, 1),
+	}
+}
+
+// Note asks for c to be written. It does not block.
+func (w *Writer) Note(c *result.Cycle) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.latest = w.clock.Now()
+	w.enqueue(c.Pod.UID, c.Attempt)
+}
+
+func (w *Writer) enqueue(uid types.UID, attempt int) {
+	if _, ok := w.waiting[uid]; !ok {
+		w.order = append(w.order, uid)
+	}
+	w.waiting[uid] = max(attempt, w.waiting[uid])
+	select {
+	case w.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Run writes until ctx is done. What is waiting then is not written.
+func (w *Writer) Run(ctx context.Context) {
+	for {
+		uid, attempt, ok := w.next()
+		if !ok {
+			select {
+			case <-ctx.Done():
+				return
+			case <-w.wake:
+				continue
+			}
+		}
+		if pause := w.pause(); pause > 0 {
+			select {
+			case <-ctx.Done():
+				return
+			case <-w.clock.After(pause):
+			}
+		}
+		w.write(ctx, uid, attempt)
+		if ctx.Err() != nil {
+			return
+		}
+	}
+}
+
+func (w *Writer) next() (types.UID, int, bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.order) == 0 {
+		return "", 0, false
+	}
+	uid := w.order[0]
+	w.order = w.order[1:]
+	attempt := w.waiting[uid]
+	delete(w.waiting, uid)
+	return uid, attempt, true
+}
+
+// pause returns how long to wait before the next write.
+func (w *Writer) pause() time.Duration {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.clock.Since(w.latest) >= busyAfter {
+		return 0
+	}
+	return busyPause
+}
+
+func (w *Writer) write(ctx context.Context, uid types.UID, attempt int) {
+	c, err := w.results.Get(uid, attempt)
+	if err != nil || c == nil {
+		return // dropped meanwhile: there is nothing to say
+	}
+	earlier := func(back int) *result.Cycle {
+		e, _ := w.results.Get(uid, attempt-1-back)
+		return e
+	}
+	patch, err := patchOf(c, Render(c, earlier, w.budget))
+	if err != nil {
+		klog.FromContext(ctx).Error(err, "Rendering the annotations of a pod", "pod", klog.KRef(c.Pod.Namespace, c.Pod.Name))
+		return
+	}
+	for try := 1; ; try++ {
+		_, err = w.client.CoreV1().Pods(c.Pod.Namespace).Patch(ctx, c.Pod.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: "kube-scheduler-simulator"})
+		switch {
+		case err == nil, ctx.Err() != nil:
+			return
+		case apierrors.IsNotFound(err), apierrors.IsConflict(err):
+			return // deleted, or another pod of that name
+		case try == maxTries || apierrors.IsInvalid(err):
+			klog.FromContext(ctx).Error(err, "Writing the annotations of a pod", "pod", klog.KRef(c.Pod.Namespace, c.Pod.Name))
+			return
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-w.clock.After(time.Duration(try) * busyPause):
+		}
+	}
+}
+
+// optional annotations are removed when the latest attempt does not have them.
+var optional = []string{truncated, history}
+
+// patchOf returns a merge patch that applies only to the pod of c.
+func patchOf(c *result.Cycle, annotations map[string]string) ([]byte, error) {
+	values := make(map[string]*string, len(annotations)+len(optional))
+	for _, name := range optional {
+		values[Prefix+name] = nil
+	}
+	for name, value := range annotations {
+		values[name] = &value
+	}
+	return json.Marshal(map[string]any{"metadata": map[string]any{"uid": c.Pod.UID, "annotations": values}})
+}

@@ -1,0 +1,174 @@
+package recorder
+
+import (
+	"context"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
+	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/framework"
+
+	"kube-scheduler-simulator/scheduler/result"
+)
+
+// recorded decorates a profile's framework where the scheduler calls it. The
+// plugins keep the framework itself as their handle, so that what they run on
+// their own account, such as the dry runs of preemption, does not pass here.
+type recorded struct {
+	framework.Framework
+	recorder *Recorder
+}
+
+var _ framework.Framework = (*recorded)(nil)
+
+// Framework returns f with a decorator that records to r. The registry that f
+// was built from must have come from Wrap.
+func (r *Recorder) Framework(f framework.Framework) framework.Framework {
+	r.profile(f.ProfileName()).learn(f)
+	return &recorded{Framework: f, recorder: r}
+}
+
+func (f *recorded) RunPreFilterPlugins(ctx context.Context, state fwk.CycleState, pod *v1.Pod) (*fwk.PreFilterResult, *fwk.Status, sets.Set[string]) {
+	c := f.recorder.scheduling(pod)
+	if c == nil {
+		return f.Framework.RunPreFilterPlugins(ctx, state, pod)
+	}
+	start := f.recorder.now()
+	res, status, plugins := f.Framework.RunPreFilterPlugins(ctx, state, pod)
+	end := f.recorder.now()
+	c.point("preFilter", end.Sub(start))
+	c.skipFilter = state.GetSkipFilterPlugins()
+	c.filterStart = end
+	c.searching = status.IsSuccess()
+	return res, status, plugins
+}
+
+// GetNodeHint re-runs Filter and Score on the node of the previous pod. That is
+// no part of the search for this one.
+func (f *recorded) GetNodeHint(ctx context.Context, pod *v1.Pod, signature fwk.PodSignature, state fwk.CycleState, cycleCount int64) string {
+	c := f.recorder.scheduling(pod)
+	if c == nil {
+		return f.Framework.GetNodeHint(ctx, pod, signature, state, cycleCount)
+	}
+	hint := f.Framework.GetNodeHint(ctx, pod, signature, state, cycleCount)
+	c.filterStart = f.recorder.now()
+	return hint
+}
+
+// RunFilterPluginsWithNominatedPods is called by the scheduler for each node of
+// its search, by many workers at once.
+func (f *recorded) RunFilterPluginsWithNominatedPods(ctx context.Context, state fwk.CycleState, pod *v1.Pod, node fwk.NodeInfo) *fwk.Status {
+	status := f.Framework.RunFilterPluginsWithNominatedPods(ctx, state, pod, node)
+	if c := f.recorder.scheduling(pod); c != nil {
+		if i, ok := c.nodes.index[node.Node().Name]; ok {
+			c.verdicts[i] = status
+			if status.IsSuccess() {
+				c.verdicts[i] = passed
+			}
+		}
+	}
+	return status
+}
+
+// endSearch notes that the search for feasible nodes is over.
+func (c *cycle) endSearch() {
+	if !c.searching {
+		return
+	}
+	c.searching = false
+	c.point("filter", c.recorder.now().Sub(c.filterStart))
+	c.sampledFilter = readSamples(c.profile.filterSamplers)
+}
+
+func (f *recorded) RunPostFilterPlugins(ctx context.Context, state fwk.CycleState, pod *v1.Pod, statuses fwk.NodeToStatusReader) (*fwk.PostFilterResult, *fwk.Status) {
+	start := f.recorder.now()
+	res, status := f.Framework.RunPostFilterPlugins(ctx, state, pod, statuses)
+	f.schedulingPoint(pod, "postFilter", start)
+	return res, status
+}
+
+func (f *recorded) RunPreScorePlugins(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodes []fwk.NodeInfo) *fwk.Status {
+	c := f.recorder.scheduling(pod)
+	if c == nil {
+		return f.Framework.RunPreScorePlugins(ctx, state, pod, nodes)
+	}
+	c.endSearch()
+	c.feasible = nodes
+	start := f.recorder.now()
+	status := f.Framework.RunPreScorePlugins(ctx, state, pod, nodes)
+	c.point("preScore", f.recorder.now().Sub(start))
+	c.skipScore = state.GetSkipScorePlugins()
+	return status
+}
+
+func (f *recorded) RunScorePlugins(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodes []fwk.NodeInfo) ([]fwk.NodePluginScores, *fwk.Status) {
+	c := f.recorder.scheduling(pod)
+	if c == nil {
+		return f.Framework.RunScorePlugins(ctx, state, pod, nodes)
+	}
+	start := f.recorder.now()
+	scores, status := f.Framework.RunScorePlugins(ctx, state, pod, nodes)
+	c.point("score", f.recorder.now().Sub(start))
+	c.sampledScore = readSamples(c.profile.scoreSamplers)
+	if status.IsSuccess() {
+		c.noteScores(scores)
+	}
+	return scores, status
+}
+
+func (f *recorded) RunReservePluginsReserve(ctx context.Context, state fwk.CycleState, pod *v1.Pod, node string) *fwk.Status {
+	start := f.recorder.now()
+	status := f.Framework.RunReservePluginsReserve(ctx, state, pod, node)
+	f.schedulingPoint(pod, "reserve", start)
+	return status
+}
+
+func (f *recorded) RunPermitPlugins(ctx context.Context, state fwk.CycleState, pod *v1.Pod, node string) (map[string]time.Duration, *fwk.Status) {
+	start := f.recorder.now()
+	wait, status := f.Framework.RunPermitPlugins(ctx, state, pod, node)
+	f.schedulingPoint(pod, "permit", start)
+	if status.IsWait() {
+		if c := f.recorder.scheduling(pod); c != nil {
+			f.recorder.send(c, ending{at: f.recorder.now(), outcome: result.Waiting, status: status.Clone()})
+		}
+	}
+	return wait, status
+}
+
+func (f *recorded) RunPreBindPlugins(ctx context.Context, state fwk.CycleState, pod *v1.Pod, node string) *fwk.Status {
+	start := f.recorder.now()
+	status := f.Framework.RunPreBindPlugins(ctx, state, pod, node)
+	f.bindingPoint(pod, "preBind", start)
+	return status
+}
+
+func (f *recorded) RunBindPlugins(ctx context.Context, state fwk.CycleState, pod *v1.Pod, node string) *fwk.Status {
+	start := f.recorder.now()
+	status := f.Framework.RunBindPlugins(ctx, state, pod, node)
+	f.bindingPoint(pod, "bind", start)
+	return status
+}
+
+// RunPostBindPlugins is the last thing that the scheduler does for a pod that
+// was bound, whether or not there are such plugins.
+func (f *recorded) RunPostBindPlugins(ctx context.Context, state fwk.CycleState, pod *v1.Pod, node string) {
+	start := f.recorder.now()
+	f.Framework.RunPostBindPlugins(ctx, state, pod, node)
+	f.bindingPoint(pod, "postBind", start)
+	f.recorder.end(pod.UID, ending{outcome: result.Scheduled})
+}
+
+// schedulingPoint notes an extension point of the scheduling cycle.
+func (f *recorded) schedulingPoint(pod *v1.Pod, name string, start time.Time) {
+	if c := f.recorder.scheduling(pod); c != nil {
+		c.point(name, f.recorder.now().Sub(start))
+	}
+}
+
+// bindingPoint notes an extension point of the binding cycle.
+func (f *recorded) bindingPoint(pod *v1.Pod, name string, start time.Time) {
+	if c := f.recorder.binding(pod); c != nil {
+		c.point(name, f.recorder.now().Sub(start))
+	}
+}

@@ -1,0 +1,353 @@
+package recorder
+
+import (
+	"context"
+	"io"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/framework"
+
+	"kube-scheduler-simulator/scheduler/result"
+)
+
+// base is part of every composition and gives it its name: the plugin's own.
+type base struct {
+	recorder *Recorder
+	profile  *profile
+	plugin   fwk.Plugin
+}
+
+// Name returns the plugin's name.
+func (b *base) Name() string { return b.plugin.Name() }
+
+// since returns the time since start on the recorder's clock.
+func (b *base) since(start time.Time) time.Duration { return b.recorder.now().Sub(start) }
+
+// The recorders below have each the methods of exactly one interface, without
+// Name. Their constructors assert what extension.Of has found.
+
+type preEnqueue struct {
+	to    *base
+	inner fwk.PreEnqueuePlugin
+}
+
+func newPreEnqueue(b *base) preEnqueue { return preEnqueue{b, b.plugin.(fwk.PreEnqueuePlugin)} }
+
+// PreEnqueue is called by the queue, under its lock, from many goroutines.
+func (p preEnqueue) PreEnqueue(ctx context.Context, pod *v1.Pod) *fwk.Status {
+	start := p.to.recorder.now()
+	status := p.inner.PreEnqueue(ctx, pod)
+	p.to.recorder.notePreEnqueue(pod.UID, pluginResult(p.to.Name(), status, p.to.since(start)))
+	return status
+}
+
+// notePreEnqueue keeps the latest answer of each plugin.
+func (r *Recorder) notePreEnqueue(uid types.UID, answer result.PluginResult) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	answers := r.preEnqueue[uid]
+	for i := range answers {
+		if answers[i].Plugin == answer.Plugin {
+			answers[i] = answer
+			return
+		}
+	}
+	r.preEnqueue[uid] = append(answers, answer)
+}
+
+type queueSort struct{ inner fwk.QueueSortPlugin }
+
+func newQueueSort(b *base) queueSort { return queueSort{b.plugin.(fwk.QueueSortPlugin)} }
+
+func (p queueSort) Less(a, b fwk.QueuedEntityInfo) bool { return p.inner.Less(a, b) }
+
+type enqueueExtensions struct{ inner fwk.EnqueueExtensions }
+
+func newEnqueueExtensions(b *base) enqueueExtensions {
+	return enqueueExtensions{b.plugin.(fwk.EnqueueExtensions)}
+}
+
+func (p enqueueExtensions) EventsToRegister(ctx context.Context) ([]fwk.ClusterEventWithHint, error) {
+	return p.inner.EventsToRegister(ctx)
+}
+
+type preFilter struct {
+	to    *base
+	inner fwk.PreFilterPlugin
+}
+
+func newPreFilter(b *base) preFilter { return preFilter{b, b.plugin.(fwk.PreFilterPlugin)} }
+
+func (p preFilter) PreFilter(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodes []fwk.NodeInfo) (*fwk.PreFilterResult, *fwk.Status) {
+	start := p.to.recorder.now()
+	res, status := p.inner.PreFilter(ctx, state, pod, nodes)
+	if c := p.to.recorder.scheduling(pod); c != nil {
+		answer := pluginResult(p.to.Name(), status, p.to.since(start))
+		if !res.AllNodes() {
+			answer.Nodes = sortedNames(res.NodeNames)
+		}
+		c.note(&c.preFilter, answer)
+	}
+	return res, status
+}
+
+// PreFilterExtensions answers as the plugin does, nil included.
+func (p preFilter) PreFilterExtensions() fwk.PreFilterExtensions {
+	return p.inner.PreFilterExtensions()
+}
+
+type filter struct {
+	to      *base
+	inner   fwk.FilterPlugin
+	sampler *sampler
+}
+
+func newFilter(b *base) filter {
+	f := filter{b, b.plugin.(fwk.FilterPlugin), &sampler{}}
+	b.profile.filterSamplers[b.Name()] = f.sampler
+	return f
+}
+
+// Filter is called by many workers at once, each for a node of its own. What it
+// answers is noted once per node, by the decorator of the framework.
+func (p filter) Filter(ctx context.Context, state fwk.CycleState, pod *v1.Pod, node fwk.NodeInfo) *fwk.Status {
+	if !p.sampler.wants(node.GetGeneration()) {
+		return p.inner.Filter(ctx, state, pod, node)
+	}
+	start := p.to.recorder.now()
+	status := p.inner.Filter(ctx, state, pod, node)
+	if c := p.to.recorder.scheduling(pod); c != nil && c.searching {
+		p.sampler.add(p.to.since(start))
+	}
+	return status
+}
+
+type postFilter struct {
+	to    *base
+	inner fwk.PostFilterPlugin
+}
+
+func newPostFilter(b *base) postFilter { return postFilter{b, b.plugin.(fwk.PostFilterPlugin)} }
+
+func (p postFilter) PostFilter(ctx context.Context, state fwk.CycleState, pod *v1.Pod, statuses fwk.NodeToStatusReader) (*fwk.PostFilterResult, *fwk.Status) {
+	start := p.to.recorder.now()
+	res, status := p.inner.PostFilter(ctx, state, pod, statuses)
+	if c := p.to.recorder.scheduling(pod); c != nil {
+		answer := pluginResult(p.to.Name(), status, p.to.since(start))
+		if res != nil && res.NominatingInfo != nil {
+			answer.NominatedNode = res.NominatedNodeName
+		}
+		c.note(&c.postFilter, answer)
+	}
+	return res, status
+}
+
+type preScore struct {
+	to    *base
+	inner fwk.PreScorePlugin
+}
+
+func newPreScore(b *base) preScore { return preScore{b, b.plugin.(fwk.PreScorePlugin)} }
+
+func (p preScore) PreScore(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodes []fwk.NodeInfo) *fwk.Status {
+	start := p.to.recorder.now()
+	status := p.inner.PreScore(ctx, state, pod, nodes)
+	if c := p.to.recorder.scheduling(pod); c != nil && !c.searching {
+		c.note(&c.preScore, pluginResult(p.to.Name(), status, p.to.since(start)))
+	}
+	return status
+}
+
+type score struct {
+	to      *base
+	inner   fwk.ScorePlugin
+	sampler *sampler
+}
+
+func newScore(b *base) score {
+	s := score{b, b.plugin.(fwk.ScorePlugin), &sampler{}}
+	b.profile.scoreSamplers[b.Name()] = s.sampler
+	return s
+}
+
+// Score is called by many workers at once. The scores themselves are noted by
+// the decorator of the framework, as the scheduler receives them.
+func (p score) Score(ctx context.Context, state fwk.CycleState, pod *v1.Pod, node fwk.NodeInfo) (int64, *fwk.Status) {
+	if !p.sampler.wants(node.GetGeneration()) {
+		return p.inner.Score(ctx, state, pod, node)
+	}
+	start := p.to.recorder.now()
+	value, status := p.inner.Score(ctx, state, pod, node)
+	if c := p.to.recorder.scheduling(pod); c != nil && !c.searching {
+		p.sampler.add(p.to.since(start))
+	}
+	return value, status
+}
+
+// ScoreExtensions answers as the plugin does, nil included. NormalizeScore's
+// effect is in the scores that the framework returns.
+func (p score) ScoreExtensions() fwk.ScoreExtensions { return p.inner.ScoreExtensions() }
+
+type reserve struct {
+	to    *base
+	inner fwk.ReservePlugin
+}
+
+func newReserve(b *base) reserve { return reserve{b, b.plugin.(fwk.ReservePlugin)} }
+
+func (p reserve) Reserve(ctx context.Context, state fwk.CycleState, pod *v1.Pod, node string) *fwk.Status {
+	start := p.to.recorder.now()
+	status := p.inner.Reserve(ctx, state, pod, node)
+	if c := p.to.recorder.scheduling(pod); c != nil {
+		c.note(&c.reserve, pluginResult(p.to.Name(), status, p.to.since(start)))
+	}
+	return status
+}
+
+func (p reserve) Unreserve(ctx context.Context, state fwk.CycleState, pod *v1.Pod, node string) {
+	p.inner.Unreserve(ctx, state, pod, node)
+}
+
+type permit struct {
+	to    *base
+	inner fwk.PermitPlugin
+}
+
+func newPermit(b *base) permit { return permit{b, b.plugin.(fwk.PermitPlugin)} }
+
+func (p permit) Permit(ctx context.Context, state fwk.CycleState, pod *v1.Pod, node string) (*fwk.Status, time.Duration) {
+	start := p.to.recorder.now()
+	status, timeout := p.inner.Permit(ctx, state, pod, node)
+	if c := p.to.recorder.scheduling(pod); c != nil {
+		answer := pluginResult(p.to.Name(), status, p.to.since(start))
+		if status.IsWait() {
+			answer.TimeoutSeconds = timeout.Seconds()
+		}
+		c.note(&c.permit, answer)
+	}
+	return status, timeout
+}
+
+type preBind struct {
+	to    *base
+	inner fwk.PreBindPlugin
+}
+
+func newPreBind(b *base) preBind { return preBind{b, b.plugin.(fwk.PreBindPlugin)} }
+
+// PreBindPreFlight answers as the plugin does. A plugin that has nothing to do
+// for the pod says so here and is not asked again, so that Skip is noted.
+func (p preBind) PreBindPreFlight(ctx context.Context, state fwk.CycleState, pod *v1.Pod, node string) (*fwk.PreBindPreFlightResult, *fwk.Status) {
+	start := p.to.recorder.now()
+	res, status := p.inner.PreBindPreFlight(ctx, state, pod, node)
+	if !status.IsSuccess() {
+		if c := p.to.recorder.binding(pod); c != nil {
+			c.note(&c.preBind, pluginResult(p.to.Name(), status, p.to.since(start)))
+		}
+	}
+	return res, status
+}
+
+func (p preBind) PreBind(ctx context.Context, state fwk.CycleState, pod *v1.Pod, node string) *fwk.Status {
+	start := p.to.recorder.now()
+	status := p.inner.PreBind(ctx, state, pod, node)
+	if c := p.to.recorder.binding(pod); c != nil {
+		c.note(&c.preBind, pluginResult(p.to.Name(), status, p.to.since(start)))
+	}
+	return status
+}
+
+type bind struct {
+	to    *base
+	inner fwk.BindPlugin
+}
+
+func newBind(b *base) bind { return bind{b, b.plugin.(fwk.BindPlugin)} }
+
+func (p bind) Bind(ctx context.Context, state fwk.CycleState, pod *v1.Pod, node string) *fwk.Status {
+	start := p.to.recorder.now()
+	status := p.inner.Bind(ctx, state, pod, node)
+	if c := p.to.recorder.binding(pod); c != nil {
+		c.note(&c.bind, pluginResult(p.to.Name(), status, p.to.since(start)))
+	}
+	return status
+}
+
+type postBind struct {
+	to    *base
+	inner fwk.PostBindPlugin
+}
+
+func newPostBind(b *base) postBind { return postBind{b, b.plugin.(fwk.PostBindPlugin)} }
+
+func (p postBind) PostBind(ctx context.Context, state fwk.CycleState, pod *v1.Pod, node string) {
+	start := p.to.recorder.now()
+	p.inner.PostBind(ctx, state, pod, node)
+	if c := p.to.recorder.binding(pod); c != nil {
+		c.note(&c.postBind, pluginResult(p.to.Name(), nil, p.to.since(start)))
+	}
+}
+
+type sign struct{ inner fwk.SignPlugin }
+
+func newSign(b *base) sign { return sign{b.plugin.(fwk.SignPlugin)} }
+
+func (p sign) SignPod(ctx context.Context, pod *v1.Pod) ([]fwk.SignFragment, *fwk.Status) {
+	return p.inner.SignPod(ctx, pod)
+}
+
+type podGroupPostFilter struct{ inner fwk.PodGroupPostFilterPlugin }
+
+func newPodGroupPostFilter(b *base) podGroupPostFilter {
+	return podGroupPostFilter{b.plugin.(fwk.PodGroupPostFilterPlugin)}
+}
+
+func (p podGroupPostFilter) PodGroupPostFilter(ctx context.Context, state fwk.PodGroupCycleState, group fwk.PodGroupInfo, schedule fwk.PodGroupSchedulingFunc) (*fwk.PodGroupPostFilterResult, *fwk.Status) {
+	return p.inner.PodGroupPostFilter(ctx, state, group, schedule)
+}
+
+type placementGenerate struct{ inner fwk.PlacementGeneratePlugin }
+
+func newPlacementGenerate(b *base) placementGenerate {
+	return placementGenerate{b.plugin.(fwk.PlacementGeneratePlugin)}
+}
+
+func (p placementGenerate) GeneratePlacements(ctx context.Context, state fwk.PodGroupCycleState, group fwk.PodGroupInfo, parent *fwk.Placement) (*fwk.GeneratePlacementsResult, *fwk.Status) {
+	return p.inner.GeneratePlacements(ctx, state, group, parent)
+}
+
+type placementScore struct{ inner fwk.PlacementScorePlugin }
+
+func newPlacementScore(b *base) placementScore {
+	return placementScore{b.plugin.(fwk.PlacementScorePlugin)}
+}
+
+func (p placementScore) ScorePlacement(ctx context.Context, state fwk.PlacementCycleState, group fwk.PodGroupInfo, placement *fwk.PodGroupAssignments) (int64, *fwk.Status) {
+	return p.inner.ScorePlacement(ctx, state, group, placement)
+}
+
+// PlacementScoreExtensions answers as the plugin does, nil included.
+func (p placementScore) PlacementScoreExtensions() fwk.PlacementScoreExtensions {
+	return p.inner.PlacementScoreExtensions()
+}
+
+type placementFeasible struct {
+	inner framework.PlacementFeasiblePlugin
+}
+
+func newPlacementFeasible(b *base) placementFeasible {
+	return placementFeasible{b.plugin.(framework.PlacementFeasiblePlugin)}
+}
+
+func (p placementFeasible) PlacementFeasible(ctx context.Context, state fwk.PlacementCycleState, group fwk.PodGroupInfo, progress framework.PlacementProgress) *fwk.Status {
+	return p.inner.PlacementFeasible(ctx, state, group, progress)
+}
+
+type closer struct{ inner io.Closer }
+
+func newCloser(b *base) closer { return closer{b.plugin.(io.Closer)} }
+
+func (p closer) Close() error { return p.inner.Close() }

@@ -1,0 +1,102 @@
+package recorder
+
+import (
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"k8s.io/kubernetes/pkg/scheduler/framework"
+
+	"kube-scheduler-simulator/scheduler/result"
+)
+
+// profile is what the recorder knows of one scheduling profile.
+type profile struct {
+	name string
+	// Plugins in the order in which they run.
+	preEnqueueOrder, filterPlugins, scorePlugins []string
+	weights                                      map[string]int64
+	hasExtenders                                 bool
+	// samplers of the profile's Filter and Score plugins, by name. The maps are
+	// complete before the scheduler starts.
+	filterSamplers, scoreSamplers map[string]*sampler
+}
+
+// learn reads what the framework made of the configuration.
+func (p *profile) learn(f framework.Framework) {
+	plugins := f.ListPlugins()
+	for _, pl := range plugins.PreEnqueue.Enabled {
+		p.preEnqueueOrder = append(p.preEnqueueOrder, pl.Name)
+	}
+	for _, pl := range plugins.Filter.Enabled {
+		p.filterPlugins = append(p.filterPlugins, pl.Name)
+	}
+	p.weights = map[string]int64{}
+	for _, pl := range plugins.Score.Enabled {
+		p.scorePlugins = append(p.scorePlugins, pl.Name)
+		p.weights[pl.Name] = int64(pl.Weight)
+	}
+	p.hasExtenders = len(f.Extenders()) > 0
+}
+
+// ordered sorts results by a configured order: the scheduler asks PreEnqueue
+// plugins in no particular one.
+func (p *profile) ordered(results []result.PluginResult, order []string) []result.PluginResult {
+	out := slices.Clone(results)
+	slices.SortStableFunc(out, func(a, b result.PluginResult) int {
+		return slices.Index(order, a.Plugin) - slices.Index(order, b.Plugin)
+	})
+	return out
+}
+
+// Reading the clock twice around each Filter and Score call would cost more
+// than many of the calls, so that only some are timed: all of them in a small
+// cluster, otherwise those of the nodes whose generation is a multiple of 16.
+// Generations are counted up over all nodes, so that the sample has no bias.
+const (
+	sampleAllBelow = 64
+	sampleMask     = 15
+)
+
+// sampler times the sampled calls of one plugin in the cycle under way.
+type sampler struct {
+	mask         int64
+	nanos, calls atomic.Int64
+}
+
+// sample is what a sampler gathered in one cycle.
+type sample struct {
+	took  time.Duration
+	calls int64
+}
+
+func (s *sampler) wants(generation int64) bool { return generation&s.mask == 0 }
+
+func (s *sampler) add(took time.Duration) {
+	s.nanos.Add(int64(took))
+	s.calls.Add(1)
+}
+
+// beginSampling clears the samplers for a cycle over n nodes. No plugin runs
+// while it is called.
+func (p *profile) beginSampling(n int) {
+	mask := int64(sampleMask)
+	if n < sampleAllBelow {
+		mask = 0
+	}
+	for _, samplers := range []map[string]*sampler{p.filterSamplers, p.scoreSamplers} {
+		for _, s := range samplers {
+			s.mask = mask
+			s.nanos.Store(0)
+			s.calls.Store(0)
+		}
+	}
+}
+
+func readSamples(samplers map[string]*sampler) map[string]sample {
+	out := make(map[string]sample, len(samplers))
+	for name, s := range samplers {
+		out[name] = sample{took: time.Duration(s.nanos.Load()), calls: s.calls.Load()}
+	}
+	return out
+}

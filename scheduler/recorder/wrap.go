@@ -1,0 +1,67 @@
+package recorder
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/sets"
+	fwk "k8s.io/kube-scheduler/framework"
+	frameworkruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
+
+	"kube-scheduler-simulator/scheduler/recorder/internal/extension"
+)
+
+//go:generate go run ./internal/compose/cmd
+
+// Wrap returns a registry in which every plugin records to r. Names stay the
+// same: the framework that is built from it cannot be told from a bare one, by
+// its configuration, its messages or its metrics.
+func (r *Recorder) Wrap(registry frameworkruntime.Registry) frameworkruntime.Registry {
+	out := make(frameworkruntime.Registry, len(registry))
+	for name, factory := range registry {
+		out[name] = func(ctx context.Context, args runtime.Object, h fwk.Handle) (fwk.Plugin, error) {
+			plugin, err := factory(ctx, args, h)
+			if err != nil {
+				return nil, err
+			}
+			return r.wrap(plugin, r.profile(h.ProfileName()))
+		}
+	}
+	return out
+}
+
+// wrap returns a recorder around plugin with exactly the interfaces of plugin.
+func (r *Recorder) wrap(plugin fwk.Plugin, p *profile) (fwk.Plugin, error) {
+	set := extension.Of(plugin)
+	b := &base{recorder: r, profile: p, plugin: plugin}
+	if set == 0 {
+		return b, nil
+	}
+	wrapped := compose(set, b)
+	if wrapped == nil {
+		return nil, fmt.Errorf("plugin %q (%T) has a combination of interfaces for which no recorder was generated: %s; "+
+			"split the plugin, or add the combination to scheduler/recorder/internal/compose and run go generate ./scheduler/recorder",
+			plugin.Name(), plugin, set)
+	}
+	return wrapped, nil
+}
+
+// profile returns what is known of the named profile.
+func (r *Recorder) profile(name string) *profile {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	p := r.profiles[name]
+	if p == nil {
+		p = &profile{name: name, filterSamplers: map[string]*sampler{}, scoreSamplers: map[string]*sampler{}}
+		r.profiles[name] = p
+	}
+	return p
+}
+
+func sortedNames(names sets.Set[string]) []string {
+	out := names.UnsortedList()
+	slices.Sort(out)
+	return out
+}

@@ -1,0 +1,204 @@
+package result
+
+import (
+	"encoding/json"
+	"fmt"
+	"sort"
+)
+
+// The letters of Verdict.States, one per plugin.
+const (
+	// Passed: the plugin let the node through.
+	Passed = 'P'
+	// Rejected: the plugin refused the node.
+	Rejected = 'R'
+	// Skipped: the plugin had said in PreFilter that it has nothing to do.
+	Skipped = 'S'
+	// NotRun: an earlier plugin had already rejected the node.
+	NotRun = 'N'
+	// Failed: the plugin returned an error.
+	Failed = 'E'
+)
+
+// Verdict is what the plugins together said about a node. Most nodes of a
+// cycle share a few verdicts.
+type Verdict struct {
+	// States has one letter per plugin of the Filter.
+	States string
+	// Plugin rejected the node; empty when every plugin passed it. It names an
+	// extender when one refused the node that every plugin had passed.
+	Plugin string
+	// Reasons are Plugin's words.
+	Reasons []string
+}
+
+// Filter is the matrix of node × plugin. Nodes that are not in it were not
+// evaluated.
+type Filter struct {
+	// Plugins in the order in which they ran.
+	Plugins []string
+	// Nodes that were evaluated, in no particular order.
+	Nodes []string
+	// Verdicts are distinct; VerdictOf[i] indexes them for Nodes[i].
+	Verdicts  []Verdict
+	VerdictOf []uint16
+	// DurationSeconds is, per plugin, the time that its calls took together,
+	// extrapolated from a sample of the nodes.
+	DurationSeconds []float64
+}
+
+// Verdict returns what was said about Nodes[i].
+func (f *Filter) Verdict(i int) Verdict { return f.Verdicts[f.VerdictOf[i]] }
+
+func (f *Filter) size() int {
+	const perVerdict, perNode = 96, 18
+	size := len(f.Verdicts)*perVerdict + len(f.Nodes)*perNode
+	for _, v := range f.Verdicts {
+		for _, reason := range v.Reasons {
+			size += len(reason)
+		}
+	}
+	return size
+}
+
+// NodeReasons is why one plugin rejected one node.
+type NodeReasons struct {
+	Node    string   `json:"node"`
+	Plugin  string   `json:"plugin"`
+	Reasons []string `json:"reasons"`
+}
+
+// filterJSON is the public form of Filter.
+type filterJSON struct {
+	Plugins         []string      `json:"plugins"`
+	Nodes           []string      `json:"nodes"`
+	States          []string      `json:"states"`
+	Reasons         []NodeReasons `json:"reasons"`
+	DurationSeconds []float64     `json:"durationSeconds,omitempty"`
+}
+
+// MarshalJSON writes the public form, nodes by name.
+func (f *Filter) MarshalJSON() ([]byte, error) {
+	order := sortedIndex(f.Nodes)
+	out := filterJSON{
+		Plugins:         nonNil(f.Plugins),
+		Nodes:           make([]string, 0, len(order)),
+		States:          make([]string, 0, len(order)),
+		Reasons:         []NodeReasons{},
+		DurationSeconds: f.DurationSeconds,
+	}
+	for _, i := range order {
+		v := f.Verdict(i)
+		out.Nodes = append(out.Nodes, f.Nodes[i])
+		out.States = append(out.States, v.States)
+		if v.Plugin != "" {
+			out.Reasons = append(out.Reasons, NodeReasons{Node: f.Nodes[i], Plugin: v.Plugin, Reasons: nonNil(v.Reasons)})
+		}
+	}
+	return json.Marshal(out)
+}
+
+// UnmarshalJSON reads the public form.
+func (f *Filter) UnmarshalJSON(data []byte) error {
+	var in filterJSON
+	if err := json.Unmarshal(data, &in); err != nil {
+		return err
+	}
+	if len(in.States) != len(in.Nodes) {
+		return fmt.Errorf("filter has %d nodes and %d states", len(in.Nodes), len(in.States))
+	}
+	reasons := make(map[string]NodeReasons, len(in.Reasons))
+	for _, r := range in.Reasons {
+		reasons[r.Node] = r
+	}
+	b := NewFilterBuilder(in.Plugins, len(in.Nodes))
+	for i, node := range in.Nodes {
+		b.Add(node, in.States[i], reasons[node].Plugin, reasons[node].Reasons)
+	}
+	*f = *b.Filter()
+	f.DurationSeconds = in.DurationSeconds
+	return nil
+}
+
+// FilterBuilder gathers verdicts and keeps each distinct one once. It is not
+// safe for concurrent use.
+type FilterBuilder struct {
+	filter *Filter
+	index  map[verdictKey]uint16
+}
+
+type verdictKey struct {
+	states, plugin, reasons string
+}
+
+// NewFilterBuilder returns a builder for about n nodes.
+func NewFilterBuilder(plugins []string, n int) *FilterBuilder {
+	return &FilterBuilder{
+		filter: &Filter{
+			Plugins:   plugins,
+			Nodes:     make([]string, 0, n),
+			VerdictOf: make([]uint16, 0, n),
+		},
+		index: map[verdictKey]uint16{},
+	}
+}
+
+// maxVerdicts is what VerdictOf can index. A plugin that words each of more
+// than 65,535 rejections differently has its later reasons cut to the last
+// verdict of the same states.
+const maxVerdicts = 1 << 16
+
+// Add appends a node. reasons is kept, not copied.
+func (b *FilterBuilder) Add(node, states, plugin string, reasons []string) {
+	key := verdictKey{states: states, plugin: plugin, reasons: joinReasons(reasons)}
+	i, ok := b.index[key]
+	if !ok {
+		if len(b.filter.Verdicts) == maxVerdicts {
+			i = maxVerdicts - 1
+		} else {
+			i = uint16(len(b.filter.Verdicts))
+			b.filter.Verdicts = append(b.filter.Verdicts, Verdict{States: states, Plugin: plugin, Reasons: reasons})
+			b.index[key] = i
+		}
+	}
+	b.filter.Nodes = append(b.filter.Nodes, node)
+	b.filter.VerdictOf = append(b.filter.VerdictOf, i)
+}
+
+// Filter returns what was gathered. The builder must not be used afterwards.
+func (b *FilterBuilder) Filter() *Filter { return b.filter }
+
+func joinReasons(reasons []string) string {
+	switch len(reasons) {
+	case 0:
+		return ""
+	case 1:
+		return reasons[0]
+	}
+	size := len(reasons)
+	for _, r := range reasons {
+		size += len(r)
+	}
+	out := make([]byte, 0, size)
+	for _, r := range reasons {
+		out = append(out, r...)
+		out = append(out, 0)
+	}
+	return string(out)
+}
+
+func sortedIndex(names []string) []int {
+	order := make([]int, len(names))
+	for i := range order {
+		order[i] = i
+	}
+	sort.Slice(order, func(a, b int) bool { return names[order[a]] < names[order[b]] })
+	return order
+}
+
+func nonNil(s []string) []string {
+	if s == nil {
+		return []string{}
+	}
+	return s
+}

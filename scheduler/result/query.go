@@ -1,0 +1,21 @@
+package result
+
+import "k8s.io/apimachinery/pkg/types"
+
+// Query selects summaries. Zero fields do not restrict.
+type Query struct {
+	Namespace, Name string
+	UID             types.UID
+	Outcome         Outcome
+	// Limit bounds a page; 0 means the store's default.
+	Limit int
+	// Continue is the previous page's Continue; empty starts at the newest.
+	Continue string
+}
+
+// Page is a list of summaries, newest first.
+type Page struct {
+	Items []Summary `json:"items"`
+	// Continue asks for the next page; empty on the last.
+	Continue string `json:"continue"`
+}

@@ -1,0 +1,154 @@
+// Package result holds the value types of one scheduling cycle: what every
+// plugin said about a pod and about every node that was evaluated, which node
+// was chosen, and what was not evaluated. It is the hinge between the
+// scheduler, the server and the browser.
+//
+// A Cycle is immutable once it has been handed to anybody. In memory it is
+// columnar, so that a cycle over 5,000 nodes stays small; its JSON form is the
+// public contract, in canonical order (nodes by name, plugins in the order in
+// which they ran).
+//
+// The package knows nothing of the scheduler that produced a cycle, nor of who
+// reads it. It may import k8s.io/apimachinery only.
+package result
+
+import (
+	"encoding/json"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Outcome says how a cycle ended.
+type Outcome string
+
+const (
+	// Scheduled: the pod was bound to SelectedNode.
+	Scheduled Outcome = "scheduled"
+	// Unschedulable: no node fits, or a plugin rejected the pod.
+	Unschedulable Outcome = "unschedulable"
+	// Waiting: a node was selected and a Permit plugin holds the pod. The same
+	// attempt is published again when the wait has ended.
+	Waiting Outcome = "waiting"
+	// Error: a plugin, an extender or the API server failed.
+	Error Outcome = "error"
+)
+
+// Outcomes lists every outcome in the order in which people ask for them.
+var Outcomes = []Outcome{Scheduled, Unschedulable, Waiting, Error}
+
+// Valid reports whether o is one of Outcomes.
+func (o Outcome) Valid() bool {
+	for _, known := range Outcomes {
+		if o == known {
+			return true
+		}
+	}
+	return false
+}
+
+// Pod identifies the pod of a cycle. A recreated pod of the same name has
+// another UID, and its attempts are its own.
+type Pod struct {
+	Namespace string    `json:"namespace"`
+	Name      string    `json:"name"`
+	UID       types.UID `json:"uid"`
+}
+
+// NodeCounts says how far the search went. Total-Evaluated nodes were not
+// evaluated, which is not the same as rejected.
+type NodeCounts struct {
+	// Total is the number of nodes in the scheduler's snapshot.
+	Total int `json:"total"`
+	// Evaluated nodes met at least one Filter plugin. It is 0 when the pod was
+	// rejected before Filter ran.
+	Evaluated int `json:"evaluated"`
+	// Feasible nodes passed every Filter plugin and every extender.
+	Feasible int `json:"feasible"`
+}
+
+// Summary is a cycle in a line.
+type Summary struct {
+	Pod Pod `json:"pod"`
+	// Attempt counts the cycles of this pod's UID, from 1.
+	Attempt int `json:"attempt"`
+	// Profile is the scheduler name under which the pod was tried.
+	Profile   string    `json:"profile"`
+	StartTime time.Time `json:"startTime"`
+	// DurationSeconds spans the scheduling cycle and the binding cycle.
+	DurationSeconds float64    `json:"durationSeconds"`
+	Outcome         Outcome    `json:"outcome"`
+	SelectedNode    string     `json:"selectedNode,omitempty"`
+	NominatedNode   string     `json:"nominatedNode,omitempty"`
+	Message         string     `json:"message,omitempty"`
+	Nodes           NodeCounts `json:"nodes"`
+}
+
+// PluginResult is one plugin's answer at an extension point that is asked once
+// per pod.
+type PluginResult struct {
+	Plugin string `json:"plugin"`
+	// Status is the framework's own name of the code: Success, Error,
+	// Unschedulable, UnschedulableAndUnresolvable, Wait, Skip or Pending.
+	Status          string   `json:"status"`
+	Reasons         []string `json:"reasons,omitempty"`
+	DurationSeconds float64  `json:"durationSeconds"`
+
+	// Nodes is PreFilter's: the only nodes that the plugin lets Filter see.
+	// nil means that it does not restrict them.
+	Nodes []string `json:"nodes,omitempty"`
+	// NominatedNode is PostFilter's: the node that preemption made room on.
+	NominatedNode string `json:"nominatedNode,omitempty"`
+	// TimeoutSeconds is Permit's: how long the pod may wait.
+	TimeoutSeconds float64 `json:"timeoutSeconds,omitempty"`
+}
+
+// ExtensionPoint is one extension point that ran, with the time that all of
+// its plugins took together.
+type ExtensionPoint struct {
+	Name            string  `json:"name"`
+	DurationSeconds float64 `json:"durationSeconds"`
+}
+
+// Cycle is everything that is known of one attempt to schedule one pod.
+// Extension points that did not run are nil.
+type Cycle struct {
+	Summary
+
+	// ExtensionPoints lists those that ran, in order, with their durations.
+	ExtensionPoints []ExtensionPoint `json:"extensionPoints,omitempty"`
+
+	PreEnqueue []PluginResult `json:"preEnqueue,omitempty"`
+	PreFilter  []PluginResult `json:"preFilter,omitempty"`
+	Filter     *Filter        `json:"filter,omitempty"`
+	PostFilter []PluginResult `json:"postFilter,omitempty"`
+	PreScore   []PluginResult `json:"preScore,omitempty"`
+	Score      *Score         `json:"score,omitempty"`
+	Reserve    []PluginResult `json:"reserve,omitempty"`
+	Permit     []PluginResult `json:"permit,omitempty"`
+	PreBind    []PluginResult `json:"preBind,omitempty"`
+	Bind       []PluginResult `json:"bind,omitempty"`
+	PostBind   []PluginResult `json:"postBind,omitempty"`
+}
+
+// Size estimates the bytes that c holds in memory, for bounding a store.
+// Strings that cycles share (node names, reasons of a verdict) count once
+// where they are held per cycle and not at all where they are shared.
+func (c *Cycle) Size() int {
+	const fixed = 1024
+	size := fixed + len(c.Message)
+	if c.Filter != nil {
+		size += c.Filter.size()
+	}
+	if c.Score != nil {
+		size += c.Score.size()
+	}
+	return size
+}
+
+var (
+	_ json.Marshaler   = (*Filter)(nil)
+	_ json.Unmarshaler = (*Filter)(nil)
+	_ json.Marshaler   = (*Score)(nil)
+	_ json.Unmarshaler = (*Score)(nil)
+)

@@ -31,8 +31,10 @@ import (
 
 // Options say what to run. The zero value of a field means its default.
 type Options struct {
-	// Client reaches the API server. It is required.
+	// Client reaches the API server. It is required, unless Clients are given.
 	Client *rest.Config
+	// Clients are used instead of clients made from Client.
+	Clients *Clients
 	// Configuration is defaulted and validated; see package config. It is
 	// required, and copied.
 	Configuration *config.KubeSchedulerConfiguration
@@ -43,6 +45,12 @@ type Options struct {
 	OutOfTree frameworkruntime.Registry
 	// Clock is the recorder's; time.Now by default.
 	Clock func() time.Time
+}
+
+// Clients are what a scheduler talks to the API server with.
+type Clients struct {
+	Kubernetes kubernetes.Interface
+	Dynamic    dynamic.Interface
 }
 
 // Scheduler is one kube-scheduler. It starts and stops once.
@@ -75,27 +83,25 @@ func (s *Scheduler) Start(ctx context.Context) (err error) {
 		}
 	}()
 
-	client, err := kubernetes.NewForConfig(rest.AddUserAgent(rest.CopyConfig(s.options.Client), "kube-scheduler"))
-	if err != nil {
-		return fmt.Errorf("making the scheduler's client: %w", err)
-	}
-	dynamicClient, err := dynamic.NewForConfig(jsonConfig(s.options.Client))
-	if err != nil {
-		return fmt.Errorf("making the scheduler's dynamic client: %w", err)
+	clients := s.options.Clients
+	if clients == nil {
+		if clients, err = newClients(s.options.Client); err != nil {
+			return err
+		}
 	}
 
-	informerFactory := upstream.NewInformerFactory(client, 0, nil)
+	informerFactory := upstream.NewInformerFactory(clients.Kubernetes, 0, nil)
 	if err := s.shapePods(informerFactory); err != nil {
 		return err
 	}
-	dynamicInformers := dynamicinformer.NewFilteredDynamicSharedInformerFactory(dynamicClient, 0, v1.NamespaceAll, nil)
+	dynamicInformers := dynamicinformer.NewFilteredDynamicSharedInformerFactory(clients.Dynamic, 0, v1.NamespaceAll, nil)
 
-	broadcaster := events.NewEventBroadcasterAdapter(client)
+	broadcaster := events.NewEventBroadcasterAdapter(clients.Kubernetes)
 	broadcaster.StartRecordingToSink(runCtx.Done())
 	s.stop = append(s.stop, broadcaster.Shutdown)
 
 	b := builder{
-		client: client, clientConfig: s.options.Client, informers: informerFactory, dynamicInformers: dynamicInformers,
+		client: clients.Kubernetes, clientConfig: s.options.Client, informers: informerFactory, dynamicInformers: dynamicInformers,
 		events: broadcaster.NewRecorder, configuration: s.options.Configuration.DeepCopy(), outOfTree: s.options.OutOfTree,
 	}
 	var sched *upstream.Scheduler
@@ -188,9 +194,17 @@ func (s *Scheduler) Stop(ctx context.Context) error {
 	}
 }
 
-// jsonConfig returns a client configuration for kinds that have no protobuf.
-func jsonConfig(c *rest.Config) *rest.Config {
-	c = rest.CopyConfig(c)
-	c.ContentType, c.AcceptContentTypes = "application/json", "application/json"
-	return rest.AddUserAgent(c, "kube-scheduler")
+func newClients(config *rest.Config) (*Clients, error) {
+	config = rest.AddUserAgent(rest.CopyConfig(config), "kube-scheduler")
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("making the scheduler's client: %w", err)
+	}
+	// The dynamic client is for kinds that have no protobuf.
+	config.ContentType, config.AcceptContentTypes = "application/json", "application/json"
+	dynamicClient, err := dynamic.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("making the scheduler's dynamic client: %w", err)
+	}
+	return &Clients{Kubernetes: client, Dynamic: dynamicClient}, nil
 }

@@ -39,7 +39,7 @@ func (r *Recorder) wrap(plugin fwk.Plugin, p *profile) (fwk.Plugin, error) {
 	if set == 0 {
 		return b, nil
 	}
-	wrapped := compose(set, b)
+	wrapped := composition(set, b)
 	if wrapped == nil {
 		return nil, fmt.Errorf("plugin %q (%T) has a combination of interfaces for which no recorder was generated: %s; "+
 			"split the plugin, or add the combination to scheduler/recorder/internal/compose and run go generate ./scheduler/recorder",

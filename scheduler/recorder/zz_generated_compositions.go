@@ -8,9 +8,9 @@ import (
 	"kube-scheduler-simulator/scheduler/recorder/internal/extension"
 )
 
-// compose returns a recorder with exactly the interfaces of set around b's
+// composition returns a recorder with exactly the interfaces of set around b's
 // plugin, or nil when none was generated for set.
-func compose(set extension.Set, b *base) fwk.Plugin {
+func composition(set extension.Set, b *base) fwk.Plugin {
 	switch set {
 	case 0x00001: // PreEnqueuePlugin
 		return struct {

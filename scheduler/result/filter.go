@@ -113,6 +113,9 @@ func (f *Filter) UnmarshalJSON(data []byte) error {
 	}
 	b := NewFilterBuilder(in.Plugins, len(in.Nodes))
 	for i, node := range in.Nodes {
+		if len(in.States[i]) != len(in.Plugins) {
+			return fmt.Errorf("filter has %d plugins and the states %q", len(in.Plugins), in.States[i])
+		}
 		b.Add(node, in.States[i], reasons[node].Plugin, reasons[node].Reasons)
 	}
 	*f = *b.Filter()

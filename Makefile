@@ -1,0 +1,65 @@
+# The commands of this project. `make help` lists them.
+
+GO      ?= go
+NPM     ?= npm
+GOFLAGS_BUILD := -trimpath -ldflags='-s -w'
+BINARY  := bin/simulator
+
+WEB_SOURCES := $(shell find web/src web/public web/index.html web/package.json web/vite.config.ts web/tsconfig*.json -type f 2>/dev/null)
+
+.DEFAULT_GOAL := help
+.PHONY: help run build web test test-go test-web test-e2e bench lint generate chromium clean
+
+help: ## list the commands
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+run: build ## build everything and serve on http://127.0.0.1:1212
+	$(BINARY)
+
+build: web/dist/index.html ## build bin/simulator, the web application included
+	$(GO) build $(GOFLAGS_BUILD) -o $(BINARY) ./simulator/cmd/simulator
+
+test: lint test-web test-go test-e2e ## run every check there is, installing what it needs
+
+test-go: ## Go tests, with the race detector
+	$(GO) test -race -timeout 20m ./...
+
+test-web: web/node_modules/.package-lock.json ## unit tests of the web application
+	cd web && $(NPM) test
+
+test-e2e: build chromium ## browser tests against the real binary
+	cd web && $(NPM) run e2e
+
+bench: build ## compare bare with recorded scheduling at 100, 1,000 and 5,000 nodes
+	@for size in '100 500' '1000 1000' '5000 1000'; do set -- $$size; \
+	  for bytes in 0 65536; do $(BINARY) bench --nodes $$1 --pods $$2 --annotation-bytes $$bytes || exit 1; done; \
+	done
+
+lint: web/node_modules/.package-lock.json web/dist/.gitkeep ## formatting, vet, types and import directions
+	@unformatted=$$(gofmt -l scheduler simulator web/*.go); \
+	  if [ -n "$$unformatted" ]; then echo "not formatted with gofmt:"; echo "$$unformatted"; exit 1; fi
+	$(GO) vet ./...
+	cd web && $(NPM) run lint && $(NPM) run typecheck
+
+generate: web/node_modules/.package-lock.json ## write the generated code anew
+	$(GO) generate ./...
+	cd web && $(NPM) run generate
+
+clean: ## remove what was built
+	rm -rf bin web/node_modules
+	find web/dist -mindepth 1 ! -name .gitkeep -delete
+
+web/node_modules/.package-lock.json: web/package-lock.json
+	cd web && $(NPM) ci --no-audit --no-fund
+	@touch $@
+
+web/dist/index.html: web/node_modules/.package-lock.json $(WEB_SOURCES)
+	cd web && $(NPM) run build
+	@touch $@
+
+# The browser tests drive a Chromium that is installed: $$CHROMIUM_PATH, or
+# Debian's package, which is installed here when it may be.
+chromium:
+	@test -x "$${CHROMIUM_PATH:-/usr/bin/chromium}" || \
+	  { apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium fonts-noto-cjk >/dev/null; } || \
+	  { echo "the browser tests need Chromium: install it and set CHROMIUM_PATH"; exit 1; }

@@ -1,0 +1,94 @@
+package result
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestFilterJSONIsInCanonicalOrder(t *testing.T) {
+	b := NewFilterBuilder([]string{"NodeName", "TaintToleration", "NodeResourcesFit"}, 3)
+	b.Add("node-2", "PRN", "TaintToleration", []string{"untolerated"})
+	b.Add("node-1", "PPP", "", nil)
+	b.Add("node-3", "PRN", "TaintToleration", []string{"untolerated"})
+	f := b.Filter()
+	if len(f.Verdicts) != 2 {
+		t.Errorf("%d verdicts are kept; two are distinct", len(f.Verdicts))
+	}
+	got, err := json.Marshal(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = `{"plugins":["NodeName","TaintToleration","NodeResourcesFit"],` +
+		`"nodes":["node-1","node-2","node-3"],"states":["PPP","PRN","PRN"],` +
+		`"reasons":[{"node":"node-2","plugin":"TaintToleration","reasons":["untolerated"]},` +
+		`{"node":"node-3","plugin":"TaintToleration","reasons":["untolerated"]}]}`
+	if diff := cmp.Diff(want, string(got)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestScoreJSONHasARowPerNode(t *testing.T) {
+	s := &Score{
+		Plugins:    []ScorePlugin{{Name: "NodeResourcesFit", Weight: 1}, {Name: "TaintToleration", Weight: 3}},
+		Skipped:    []string{"NodeAffinity"},
+		Nodes:      []string{"b", "a"},
+		Raw:        []Column{NewColumn([]int64{42, 65}), NewColumn([]int64{0, 0})},
+		Normalized: []Column{NewColumn([]int64{42, 65}), NewColumn([]int64{100, 100})},
+		Weighted:   []Column{NewColumn([]int64{42, 65}), NewColumn([]int64{300, 300})},
+		Totals:     NewColumn([]int64{342, 365}),
+	}
+	got, err := json.Marshal(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = `{"plugins":[{"name":"NodeResourcesFit","weight":1},{"name":"TaintToleration","weight":3}],"skipped":["NodeAffinity"],` +
+		`"nodes":["a","b"],"raw":[[65,0],[42,0]],"normalized":[[65,100],[42,100]],"weighted":[[65,300],[42,300]],"totals":[365,342]}`
+	if diff := cmp.Diff(want, string(got)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestCycleReadsBack(t *testing.T) {
+	for _, document := range []string{
+		`{"pod":{"namespace":"default","name":"a","uid":"u"},"attempt":1,"profile":"default-scheduler","startTime":"2026-01-02T03:04:05Z",` +
+			`"durationSeconds":0.5,"outcome":"scheduled","selectedNode":"b","nodes":{"total":3,"evaluated":2,"feasible":2},` +
+			`"filter":{"plugins":["NodeName"],"nodes":["a","b","c"],"states":["P","P","R"],"reasons":[{"node":"c","plugin":"NodeName","reasons":["no"]}]},` +
+			`"score":{"plugins":[{"name":"ImageLocality","weight":1}],"nodes":["a","b"],"raw":[[1],[2]],"normalized":[[1],[2]],"weighted":[[1],[2]],"totals":[1,2]}}`,
+		`{"pod":{"namespace":"default","name":"a","uid":"u"},"attempt":2,"profile":"default-scheduler","startTime":"2026-01-02T03:04:05Z",` +
+			`"durationSeconds":0,"outcome":"unschedulable","message":"0/0 nodes","nodes":{"total":0,"evaluated":0,"feasible":0}}`,
+	} {
+		var c Cycle
+		if err := json.Unmarshal([]byte(document), &c); err != nil {
+			t.Fatal(err)
+		}
+		back, err := json.Marshal(&c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(document, string(back)); diff != "" {
+			t.Error(diff)
+		}
+	}
+}
+
+func TestUnmarshalRefusesTablesThatDoNotFit(t *testing.T) {
+	for _, document := range []string{
+		`{"plugins":["A"],"nodes":["a"],"states":[],"reasons":[]}`,
+		`{"plugins":["A"],"nodes":["a"],"states":["PP"],"reasons":[]}`,
+	} {
+		if err := new(Filter).UnmarshalJSON([]byte(document)); err == nil {
+			t.Errorf("%s: no error", document)
+		}
+	}
+	for _, document := range []string{
+		`{"plugins":[{"name":"A","weight":1}],"nodes":["a"],"raw":[[1]],"normalized":[[1]],"weighted":[[1]],"totals":[]}`,
+		`{"plugins":[{"name":"A","weight":1}],"nodes":["a"],"raw":[[1,2]],"normalized":[[1]],"weighted":[[1]],"totals":[1]}`,
+		`{"plugins":[{"name":"A","weight":1}],"nodes":["a"],"raw":[],"normalized":[[1]],"weighted":[[1]],"totals":[1]}`,
+	} {
+		if err := new(Score).UnmarshalJSON([]byte(document)); err == nil {
+			t.Errorf("%s: no error", document)
+		}
+	}
+}

@@ -76,7 +76,7 @@ func (b *builder) recorded(ctx context.Context, rec *recorder.Recorder) (*upstre
 		f.SetPodNominator(queue)
 		f.SetPodActivator(queue)
 		f.SetAPICacher(apiCache)
-		sched.Profiles[name] = rec.Framework(f)
+		sched.Profiles[name] = rec.Framework(f, b.configuration.PercentageOfNodesToScore)
 	}
 	rec.Attach(sched, func() []fwk.NodeInfo {
 		// Listing a snapshot does not fail.

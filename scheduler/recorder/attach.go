@@ -17,11 +17,24 @@ import (
 func (r *Recorder) Attach(sched *scheduler.Scheduler, nodes func() []fwk.NodeInfo) {
 	schedulePod := sched.SchedulePod
 	sched.SchedulePod = func(ctx context.Context, f framework.Framework, state fwk.CycleState, podInfo *framework.QueuedPodInfo) (scheduler.ScheduleResult, error) {
+		if r.trial.Load() {
+			return schedulePod(ctx, f, state, podInfo)
+		}
 		c := r.begin(r.profile(f.ProfileName()), podInfo, nodes())
+		if state.IsPodGroupSchedulingCycle() {
+			c.group = r.groupCycle(state.GetPodGroupSchedulingCycle(), nil)
+			c.group.addMember(c.pod)
+		}
 		res, err := schedulePod(ctx, f, state, podInfo)
 		c.endSearch()
 		c.selected = res.SuggestedHost
 		c.counts.Feasible = res.FeasibleNodes
+		if c.searched {
+			c.counts.Wanted = c.profile.wanted(len(c.nodes.names))
+		}
+		if c.hint != nil {
+			c.hint.Used = c.hint.Node == res.SuggestedHost && c.scores == nil
+		}
 		return res, err
 	}
 

@@ -1,6 +1,7 @@
 package recorder
 
 import (
+	"slices"
 	"sync"
 	"time"
 
@@ -10,9 +11,13 @@ import (
 	"kube-scheduler-simulator/scheduler/result"
 )
 
-// passed is the verdict on a node that every Filter plugin let through. It is
-// not nil, because nil means not evaluated.
-var passed = &fwk.Status{}
+// Verdicts on nodes that every Filter plugin let through. They are not nil,
+// because nil means not evaluated.
+var (
+	passed = &fwk.Status{}
+	// considered nodes went on to scoring or were selected.
+	considered = &fwk.Status{}
+)
 
 // cycle is the record of an attempt while it is being made. The scheduling
 // goroutine owns it until a node is selected; then mu guards what the binding
@@ -28,9 +33,16 @@ type cycle struct {
 	// to the slot of its node and to no other.
 	verdicts   []*fwk.Status
 	skipFilter sets.Set[string]
+	// state is the cycle's own: a Filter call with another is on a clone, with
+	// nominated pods added.
+	state fwk.CycleState
+	queue *result.Queue
+	hint  *result.Hint
+	group *groupRecord
 	// searching is true while the scheduler looks for feasible nodes: what
 	// Filter says then is the verdict, and not a dry run.
 	searching   bool
+	searched    bool
 	filterStart time.Time
 
 	// feasible nodes, as given to PreScore; nil when scoring did not run.
@@ -42,6 +54,10 @@ type cycle struct {
 	counts   result.NodeCounts
 	// sampled are the durations of Filter and Score calls, per plugin.
 	sampledFilter, sampledScore map[string]sample
+
+	preemption  preemptionRecord
+	comparisons comparisons
+	nominated   nominatedPasses
 
 	mu         sync.Mutex
 	points     []result.ExtensionPoint
@@ -75,10 +91,11 @@ type ending struct {
 	nominatedNode string
 }
 
-// point notes that an extension point ran.
+// point notes that an extension point ran. When it runs again, the later stays.
 func (c *cycle) point(name string, took time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.points = slices.DeleteFunc(c.points, func(p result.ExtensionPoint) bool { return p.Name == name })
 	c.points = append(c.points, result.ExtensionPoint{Name: name, DurationSeconds: took.Seconds()})
 }
 
@@ -156,6 +173,10 @@ func (r *Recorder) build(c *cycle, e ending) *result.Cycle {
 			Message:         e.status.Message(),
 			Nodes:           c.counts,
 		},
+		Queue:           c.queue,
+		Hint:            c.hint,
+		PodGroup:        c.group.build(),
+		Preemption:      c.preemption.build(e.nominatedNode),
 		ExtensionPoints: append([]result.ExtensionPoint(nil), c.points...),
 		PreEnqueue:      c.profile.ordered(c.preEnqueue, c.profile.preEnqueueOrder),
 		PreFilter:       append([]result.PluginResult(nil), c.preFilter...),
@@ -186,43 +207,47 @@ func (r *Recorder) build(c *cycle, e ending) *result.Cycle {
 func (c *cycle) buildFilter() *result.Filter {
 	plugins := c.profile.filterPlugins
 	letters := newStateLetters(plugins, c.skipFilter)
-	considered := c.considered()
+	// What was thrown away can be told when a node was selected and no extender
+	// took nodes out behind the plugins.
+	surplus := c.selected != "" && !c.profile.hasExtenders
+	if surplus {
+		c.markConsidered()
+	}
 
-	b := result.NewFilterBuilder(plugins, len(considered))
+	b := result.NewFilterBuilder(plugins, c.counts.Feasible)
 	calls := make([]int, len(plugins))
 	for i, status := range c.verdicts {
-		if status == nil || (status == passed && considered != nil && !considered.Has(c.nodes.names[i])) {
-			continue
-		}
-		if status == passed {
+		switch {
+		case status == nil, status == passed && surplus:
+		case status == passed, status == considered:
 			b.Add(c.nodes.names[i], letters.passed, "", nil)
 			letters.count(calls, letters.passed)
-			continue
+		default:
+			states := letters.rejectedBy(status)
+			letters.count(calls, states)
+			b.Add(c.nodes.names[i], states, status.Plugin(), reasons(status))
 		}
-		states := letters.rejectedBy(status)
-		letters.count(calls, states)
-		b.Add(c.nodes.names[i], states, status.Plugin(), reasons(status))
 	}
 	f := b.Filter()
 	if len(f.Nodes) == 0 {
 		return nil
 	}
 	f.DurationSeconds = extrapolate(plugins, calls, c.sampledFilter)
+	f.Comparisons = c.comparisons.sorted()
+	f.Nominated = c.nominated.sorted()
 	return f
 }
 
-// considered returns the names of the nodes that went on to scoring or were
-// selected, or nil when that says nothing about the others: no node was
-// selected, or extenders took part.
-func (c *cycle) considered() sets.Set[string] {
-	if c.selected == "" || c.profile.hasExtenders {
-		return nil
+// markConsidered marks the nodes that went on to scoring or were selected.
+func (c *cycle) markConsidered() {
+	if i, ok := c.nodes.index[c.selected]; ok {
+		c.verdicts[i] = considered
 	}
-	s := sets.New(c.selected)
 	for _, n := range c.feasible {
-		s.Insert(n.Node().Name)
+		if i, ok := c.nodes.index[n.Node().Name]; ok {
+			c.verdicts[i] = considered
+		}
 	}
-	return s
 }
 
 func (c *cycle) buildScore() *result.Score {
@@ -249,6 +274,7 @@ func (c *cycle) buildScore() *result.Score {
 			out.Skipped = append(out.Skipped, name)
 		}
 	}
+	out.FindTied()
 	out.DurationSeconds = extrapolate(s.plugins, calls, c.sampledScore)
 	return out
 }

@@ -23,9 +23,10 @@ type recorded struct {
 var _ framework.Framework = (*recorded)(nil)
 
 // Framework returns f with a decorator that records to r. The registry that f
-// was built from must have come from Wrap.
-func (r *Recorder) Framework(f framework.Framework) framework.Framework {
-	r.profile(f.ProfileName()).learn(f)
+// was built from must have come from Wrap. percentageOfNodesToScore is that of
+// the configuration, for profiles without their own; nil means adaptive.
+func (r *Recorder) Framework(f framework.Framework, percentageOfNodesToScore *int32) framework.Framework {
+	r.profile(f.ProfileName()).learn(f, percentageOfNodesToScore)
 	return &recorded{Framework: f, recorder: r}
 }
 
@@ -34,6 +35,7 @@ func (f *recorded) RunPreFilterPlugins(ctx context.Context, state fwk.CycleState
 	if c == nil {
 		return f.Framework.RunPreFilterPlugins(ctx, state, pod)
 	}
+	c.state = state
 	start := f.recorder.now()
 	res, status, plugins := f.Framework.RunPreFilterPlugins(ctx, state, pod)
 	end := f.recorder.now()
@@ -41,6 +43,7 @@ func (f *recorded) RunPreFilterPlugins(ctx context.Context, state fwk.CycleState
 	c.skipFilter = state.GetSkipFilterPlugins()
 	c.filterStart = end
 	c.searching = status.IsSuccess()
+	c.searched = c.searching
 	return res, status, plugins
 }
 
@@ -51,7 +54,12 @@ func (f *recorded) GetNodeHint(ctx context.Context, pod *v1.Pod, signature fwk.P
 	if c == nil {
 		return f.Framework.GetNodeHint(ctx, pod, signature, state, cycleCount)
 	}
+	c.searching = false
 	hint := f.Framework.GetNodeHint(ctx, pod, signature, state, cycleCount)
+	if hint != "" {
+		c.hint = &result.Hint{Node: hint}
+	}
+	c.searching = true
 	c.filterStart = f.recorder.now()
 	return hint
 }
@@ -117,7 +125,14 @@ func (f *recorded) RunScorePlugins(ctx context.Context, state fwk.CycleState, po
 	return scores, status
 }
 
+// RunReservePluginsReserve is called twice for a member of a pod group: when its
+// place is tried, and when the whole group has one. The second stays.
 func (f *recorded) RunReservePluginsReserve(ctx context.Context, state fwk.CycleState, pod *v1.Pod, node string) *fwk.Status {
+	if c := f.recorder.scheduling(pod); c != nil {
+		c.mu.Lock()
+		c.reserve = nil
+		c.mu.Unlock()
+	}
 	start := f.recorder.now()
 	status := f.Framework.RunReservePluginsReserve(ctx, state, pod, node)
 	f.schedulingPoint(pod, "reserve", start)

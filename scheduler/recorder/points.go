@@ -3,6 +3,7 @@ package recorder
 import (
 	"context"
 	"io"
+	"sync/atomic"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -17,6 +18,7 @@ import (
 type base struct {
 	recorder *Recorder
 	profile  *profile
+	handle   fwk.Handle
 	plugin   fwk.Plugin
 }
 
@@ -64,16 +66,6 @@ func newQueueSort(b *base) queueSort { return queueSort{b.plugin.(fwk.QueueSortP
 
 func (p queueSort) Less(a, b fwk.QueuedEntityInfo) bool { return p.inner.Less(a, b) }
 
-type enqueueExtensions struct{ inner fwk.EnqueueExtensions }
-
-func newEnqueueExtensions(b *base) enqueueExtensions {
-	return enqueueExtensions{b.plugin.(fwk.EnqueueExtensions)}
-}
-
-func (p enqueueExtensions) EventsToRegister(ctx context.Context) ([]fwk.ClusterEventWithHint, error) {
-	return p.inner.EventsToRegister(ctx)
-}
-
 type preFilter struct {
 	to    *base
 	inner fwk.PreFilterPlugin
@@ -96,31 +88,72 @@ func (p preFilter) PreFilter(ctx context.Context, state fwk.CycleState, pod *v1.
 
 // PreFilterExtensions answers as the plugin does, nil included.
 func (p preFilter) PreFilterExtensions() fwk.PreFilterExtensions {
-	return p.inner.PreFilterExtensions()
+	inner := p.inner.PreFilterExtensions()
+	if inner == nil {
+		return nil
+	}
+	return preFilterExtensions{inner, p.to}
+}
+
+type preFilterExtensions struct {
+	fwk.PreFilterExtensions
+	to *base
+}
+
+// AddPod is called while the scheduler searches only for the pods that are
+// nominated to a node, before that node is filtered as if they ran there.
+func (e preFilterExtensions) AddPod(ctx context.Context, state fwk.CycleState, pod *v1.Pod, added fwk.PodInfo, node fwk.NodeInfo) *fwk.Status {
+	status := e.PreFilterExtensions.AddPod(ctx, state, pod, added, node)
+	if c := e.to.recorder.scheduling(pod); c != nil && c.searching {
+		c.nominated.note(node.Node().Name, added.GetPod())
+	}
+	return status
 }
 
 type filter struct {
-	to      *base
-	inner   fwk.FilterPlugin
-	sampler *sampler
+	to       *base
+	inner    fwk.FilterPlugin
+	sampler  *sampler
+	comparer comparer // nil when nothing is known to compare
+	// compared counts the comparisons in the cycle under way.
+	compared    *atomic.Int32
+	maxCompared int32
 }
 
 func newFilter(b *base) filter {
-	f := filter{b, b.plugin.(fwk.FilterPlugin), &sampler{}}
+	f := filter{
+		to: b, inner: b.plugin.(fwk.FilterPlugin), sampler: &sampler{},
+		comparer: comparers[b.Name()], compared: &atomic.Int32{}, maxCompared: maxComparisons(b.Name()),
+	}
 	b.profile.filterSamplers[b.Name()] = f.sampler
+	b.profile.compared = append(b.profile.compared, f.compared)
 	return f
 }
 
 // Filter is called by many workers at once, each for a node of its own. What it
 // answers is noted once per node, by the decorator of the framework.
 func (p filter) Filter(ctx context.Context, state fwk.CycleState, pod *v1.Pod, node fwk.NodeInfo) *fwk.Status {
-	if !p.sampler.wants(node.GetGeneration()) {
-		return p.inner.Filter(ctx, state, pod, node)
+	sampled := p.sampler.wants(node.GetGeneration())
+	var start time.Time
+	if sampled {
+		start = p.to.recorder.now()
 	}
-	start := p.to.recorder.now()
 	status := p.inner.Filter(ctx, state, pod, node)
-	if c := p.to.recorder.scheduling(pod); c != nil && c.searching {
+	if status.IsSuccess() && !sampled {
+		return status
+	}
+	c := p.to.recorder.scheduling(pod)
+	if c == nil || !c.searching {
+		return status
+	}
+	if sampled {
 		p.sampler.add(p.to.since(start))
+	}
+	if !status.IsSuccess() {
+		p.compare(c, state, pod, node)
+		if state != c.state {
+			c.nominated.reject(node.Node().Name)
+		}
 	}
 	return status
 }
@@ -297,16 +330,6 @@ func newSign(b *base) sign { return sign{b.plugin.(fwk.SignPlugin)} }
 
 func (p sign) SignPod(ctx context.Context, pod *v1.Pod) ([]fwk.SignFragment, *fwk.Status) {
 	return p.inner.SignPod(ctx, pod)
-}
-
-type podGroupPostFilter struct{ inner fwk.PodGroupPostFilterPlugin }
-
-func newPodGroupPostFilter(b *base) podGroupPostFilter {
-	return podGroupPostFilter{b.plugin.(fwk.PodGroupPostFilterPlugin)}
-}
-
-func (p podGroupPostFilter) PodGroupPostFilter(ctx context.Context, state fwk.PodGroupCycleState, group fwk.PodGroupInfo, schedule fwk.PodGroupSchedulingFunc) (*fwk.PodGroupPostFilterResult, *fwk.Status) {
-	return p.inner.PodGroupPostFilter(ctx, state, group, schedule)
 }
 
 type placementGenerate struct{ inner fwk.PlacementGeneratePlugin }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"k8s.io/kubernetes/pkg/scheduler/framework"
+	"k8s.io/utils/ptr"
 
 	"kube-scheduler-simulator/scheduler/result"
 )
@@ -20,10 +21,15 @@ type profile struct {
 	// samplers of the profile's Filter and Score plugins, by name. The maps are
 	// complete before the scheduler starts.
 	filterSamplers, scoreSamplers map[string]*sampler
+	// compared counts the comparisons of each Filter plugin.
+	compared []*atomic.Int32
+	// percentageOfNodesToScore is the one in force; 0 means adaptive.
+	percentageOfNodesToScore int32
 }
 
-// learn reads what the framework made of the configuration.
-func (p *profile) learn(f framework.Framework) {
+// learn reads what the framework made of the configuration, whose general
+// percentageOfNodesToScore is given.
+func (p *profile) learn(f framework.Framework, percentageOfNodesToScore *int32) {
 	plugins := f.ListPlugins()
 	for _, pl := range plugins.PreEnqueue.Enabled {
 		p.preEnqueueOrder = append(p.preEnqueueOrder, pl.Name)
@@ -37,6 +43,24 @@ func (p *profile) learn(f framework.Framework) {
 		p.weights[pl.Name] = int64(pl.Weight)
 	}
 	p.hasExtenders = len(f.Extenders()) > 0
+	if own := f.PercentageOfNodesToScore(); own != nil {
+		percentageOfNodesToScore = own
+	}
+	p.percentageOfNodesToScore = ptr.Deref(percentageOfNodesToScore, 0)
+}
+
+// wanted returns how many feasible nodes the search looks for among n. The rule
+// is numFeasibleNodesToFind's in k8s.io/kubernetes/pkg/scheduler/schedule_one.go.
+func (p *profile) wanted(n int) int {
+	const atLeast, atLeastPercent = 100, 5
+	if n < atLeast {
+		return n
+	}
+	percent := int(p.percentageOfNodesToScore)
+	if percent == 0 {
+		percent = max(50-n/125, atLeastPercent)
+	}
+	return max(n*percent/100, atLeast)
 }
 
 // ordered sorts results by a configured order: the scheduler asks PreEnqueue
@@ -77,7 +101,7 @@ func (s *sampler) add(took time.Duration) {
 	s.calls.Add(1)
 }
 
-// beginSampling clears the samplers for a cycle over n nodes. No plugin runs
+// beginSampling clears the samplers and counters for a cycle over n nodes. No plugin runs
 // while it is called.
 func (p *profile) beginSampling(n int) {
 	mask := int64(sampleMask)
@@ -90,6 +114,9 @@ func (p *profile) beginSampling(n int) {
 			s.nanos.Store(0)
 			s.calls.Store(0)
 		}
+	}
+	for _, c := range p.compared {
+		c.Store(0)
 	}
 }
 

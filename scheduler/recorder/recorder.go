@@ -52,6 +52,11 @@ type Recorder struct {
 	// nodes is the node table of the latest snapshot. Only the scheduling
 	// goroutine replaces it.
 	nodes *nodeTable
+	// group is the latest pod group's cycle. It belongs to the scheduling
+	// goroutine.
+	group *groupRecord
+	// trial is true while a group is scheduled as if victims were gone.
+	trial atomic.Bool
 	// verdicts are the arrays of earlier cycles, for reuse.
 	verdicts sync.Pool
 
@@ -62,7 +67,10 @@ type Recorder struct {
 	// preEnqueue holds the latest answers of the PreEnqueue plugins, by the
 	// pod's UID, until the pod is bound or deleted.
 	preEnqueue map[types.UID][]result.PluginResult
-	profiles   map[string]*profile
+	// requeued holds what brought a pod back since its last attempt, by the
+	// pod's UID, until its next attempt or its deletion.
+	requeued map[types.UID]*result.Requeue
+	profiles map[string]*profile
 
 	finished chan finished
 	done     chan struct{}
@@ -89,6 +97,7 @@ func New(sink Sink, clock func() time.Time) *Recorder {
 		nodes:      &nodeTable{},
 		inFlight:   map[types.UID]*cycle{},
 		preEnqueue: map[types.UID][]result.PluginResult{},
+		requeued:   map[types.UID]*result.Requeue{},
 		profiles:   map[string]*profile{},
 		finished:   make(chan finished, backlog),
 		done:       make(chan struct{}),
@@ -122,19 +131,23 @@ func (r *Recorder) Forget(uid types.UID) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.preEnqueue, uid)
+	delete(r.requeued, uid)
 }
 
-// scheduling returns the record of the scheduling cycle under way if it is
-// pod's, and nil otherwise: a plugin may run others for a pod of its own.
+// scheduling returns the record of pod's cycle, or nil when it has none: a
+// plugin may run others for a pod of its own. Members of a pod group are
+// reserved when other members have been tried since.
 func (r *Recorder) scheduling(pod *v1.Pod) *cycle {
-	c := r.current.Load()
-	if c == nil || c.pod.UID != pod.UID {
+	if r.trial.Load() {
 		return nil
 	}
-	return c
+	if c := r.current.Load(); c != nil && c.pod.UID == pod.UID {
+		return c
+	}
+	return r.binding(pod)
 }
 
-// binding returns the record of pod's binding cycle, or nil.
+// binding returns the record of the pod's cycle after a node was selected.
 func (r *Recorder) binding(pod *v1.Pod) *cycle {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -154,11 +167,14 @@ func (r *Recorder) begin(p *profile, podInfo *framework.QueuedPodInfo, nodes []f
 		start:    r.now(),
 		nodes:    r.nodes,
 		verdicts: r.takeVerdicts(len(nodes)),
+		queue:    queueOf(podInfo),
 	}
 	p.beginSampling(len(nodes))
 
 	r.mu.Lock()
 	c.preEnqueue = append(c.preEnqueue, r.preEnqueue[pod.UID]...)
+	c.queue.RequeuedBy = r.requeued[pod.UID]
+	delete(r.requeued, pod.UID)
 	r.inFlight[pod.UID] = c
 	r.mu.Unlock()
 	r.current.Store(c)
@@ -182,6 +198,23 @@ func (r *Recorder) end(uid types.UID, e ending) bool {
 	e.at = r.now()
 	r.send(c, e)
 	return true
+}
+
+// queueOf returns what the queue knows of a pod that it has just given out.
+func queueOf(podInfo *framework.QueuedPodInfo) *result.Queue {
+	q := &result.Queue{
+		AddedTime:          podInfo.Timestamp,
+		InitialAttemptTime: podInfo.InitialAttemptTimestamp,
+		Attempts:           podInfo.Attempts,
+		Flushed:            podInfo.WasFlushedFromUnschedulable,
+	}
+	if rejected := podInfo.UnschedulablePlugins.Union(podInfo.PendingPlugins); len(rejected) > 0 {
+		q.RejectedBy = sortedNames(rejected)
+	}
+	if !podInfo.BackoffExpiration.IsZero() {
+		q.BackoffUntil = &podInfo.BackoffExpiration
+	}
+	return q
 }
 
 func (r *Recorder) send(c *cycle, e ending) { r.finished <- finished{cycle: c, end: e} }

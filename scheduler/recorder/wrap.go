@@ -26,16 +26,17 @@ func (r *Recorder) Wrap(registry frameworkruntime.Registry) frameworkruntime.Reg
 			if err != nil {
 				return nil, err
 			}
-			return r.wrap(plugin, r.profile(h.ProfileName()))
+			return r.wrap(plugin, r.profile(h.ProfileName()), h)
 		}
 	}
 	return out
 }
 
 // wrap returns a recorder around plugin with exactly the interfaces of plugin.
-func (r *Recorder) wrap(plugin fwk.Plugin, p *profile) (fwk.Plugin, error) {
+func (r *Recorder) wrap(plugin fwk.Plugin, p *profile, h fwk.Handle) (fwk.Plugin, error) {
 	set := extension.Of(plugin)
-	b := &base{recorder: r, profile: p, plugin: plugin}
+	b := &base{recorder: r, profile: p, handle: h, plugin: plugin}
+	observeDryRuns(b)
 	if set == 0 {
 		return b, nil
 	}

@@ -48,7 +48,7 @@ func TestInTreePluginsKeepTheirInterfaces(t *testing.T) {
 			}
 			r := New(discard{}, nil)
 			for name, plugin := range plugins {
-				wrapped, err := r.wrap(plugin, r.profile("default-scheduler"))
+				wrapped, err := r.wrap(plugin, r.profile("default-scheduler"), nil)
 				if err != nil {
 					t.Errorf("%s: %v", name, err)
 					continue
@@ -130,7 +130,7 @@ func (optional) ScoreExtensions() fwk.ScoreExtensions { return nil }
 
 func TestExtensionsStayNil(t *testing.T) {
 	r := New(discard{}, nil)
-	wrapped, err := r.wrap(optional{}, r.profile("default-scheduler"))
+	wrapped, err := r.wrap(optional{}, r.profile("default-scheduler"), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

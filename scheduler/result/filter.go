@@ -45,6 +45,24 @@ type Filter struct {
 	// DurationSeconds is, per plugin, the time that its calls took together,
 	// extrapolated from a sample of the nodes.
 	DurationSeconds []float64
+	// Comparisons say what the plugins compared, for some of the nodes that
+	// each rejected: at most MaxComparisons per plugin.
+	Comparisons []Comparison
+	// Nominated are the nodes that were first tried as if the pods that are
+	// nominated to them ran there already.
+	Nominated []NominatedPass
+}
+
+// MaxComparisons bounds the comparisons that a plugin has in a cycle.
+const MaxComparisons = 64
+
+// NominatedPass is the pass of Filter with a node's nominated pods.
+type NominatedPass struct {
+	Node string `json:"node"`
+	Pods []Pod  `json:"pods"`
+	// Rejected: the node was rejected in this pass; without the nominated pods
+	// it was not tried.
+	Rejected bool `json:"rejected"`
 }
 
 // Verdict returns what was said about Nodes[i].
@@ -52,7 +70,8 @@ func (f *Filter) Verdict(i int) Verdict { return f.Verdicts[f.VerdictOf[i]] }
 
 func (f *Filter) size() int {
 	const perVerdict, perNode = 96, 18
-	size := len(f.Verdicts)*perVerdict + len(f.Nodes)*perNode
+	const perComparison = 256
+	size := len(f.Verdicts)*perVerdict + len(f.Nodes)*perNode + len(f.Comparisons)*perComparison
 	for _, v := range f.Verdicts {
 		for _, reason := range v.Reasons {
 			size += len(reason)
@@ -70,11 +89,13 @@ type NodeReasons struct {
 
 // filterJSON is the public form of Filter.
 type filterJSON struct {
-	Plugins         []string      `json:"plugins"`
-	Nodes           []string      `json:"nodes"`
-	States          []string      `json:"states"`
-	Reasons         []NodeReasons `json:"reasons"`
-	DurationSeconds []float64     `json:"durationSeconds,omitempty"`
+	Plugins         []string        `json:"plugins"`
+	Nodes           []string        `json:"nodes"`
+	States          []string        `json:"states"`
+	Reasons         []NodeReasons   `json:"reasons"`
+	DurationSeconds []float64       `json:"durationSeconds,omitempty"`
+	Comparisons     []Comparison    `json:"comparisons,omitempty"`
+	Nominated       []NominatedPass `json:"nominated,omitempty"`
 }
 
 // MarshalJSON writes the public form, nodes by name.
@@ -86,6 +107,8 @@ func (f *Filter) MarshalJSON() ([]byte, error) {
 		States:          make([]string, 0, len(order)),
 		Reasons:         []NodeReasons{},
 		DurationSeconds: f.DurationSeconds,
+		Comparisons:     f.Comparisons,
+		Nominated:       f.Nominated,
 	}
 	for _, i := range order {
 		v := f.Verdict(i)
@@ -119,7 +142,7 @@ func (f *Filter) UnmarshalJSON(data []byte) error {
 		b.Add(node, in.States[i], reasons[node].Plugin, reasons[node].Reasons)
 	}
 	*f = *b.Filter()
-	f.DurationSeconds = in.DurationSeconds
+	f.DurationSeconds, f.Comparisons, f.Nominated = in.DurationSeconds, in.Comparisons, in.Nominated
 	return nil
 }
 

@@ -65,6 +65,9 @@ type NodeCounts struct {
 	Evaluated int `json:"evaluated"`
 	// Feasible nodes passed every Filter plugin and every extender.
 	Feasible int `json:"feasible"`
+	// Wanted is how many feasible nodes the search looks for: when it has found
+	// them, it stops. 0 when the search did not begin.
+	Wanted int `json:"wanted,omitempty"`
 }
 
 // Summary is a cycle in a line.
@@ -115,6 +118,12 @@ type ExtensionPoint struct {
 type Cycle struct {
 	Summary
 
+	Queue *Queue `json:"queue,omitempty"`
+	// Hint is nil when opportunistic batching had none.
+	Hint *Hint `json:"hint,omitempty"`
+	// PodGroup is nil when the pod was tried alone.
+	PodGroup *PodGroup `json:"podGroup,omitempty"`
+
 	// ExtensionPoints lists those that ran, in order, with their durations.
 	ExtensionPoints []ExtensionPoint `json:"extensionPoints,omitempty"`
 
@@ -122,6 +131,8 @@ type Cycle struct {
 	PreFilter  []PluginResult `json:"preFilter,omitempty"`
 	Filter     *Filter        `json:"filter,omitempty"`
 	PostFilter []PluginResult `json:"postFilter,omitempty"`
+	// Preemption is nil when no plugin made dry runs.
+	Preemption *Preemption    `json:"preemption,omitempty"`
 	PreScore   []PluginResult `json:"preScore,omitempty"`
 	Score      *Score         `json:"score,omitempty"`
 	Reserve    []PluginResult `json:"reserve,omitempty"`

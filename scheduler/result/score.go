@@ -3,6 +3,7 @@ package result
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 )
 
 // ScorePlugin is one column of the Score table.
@@ -59,6 +60,8 @@ type Score struct {
 	Raw, Normalized, Weighted []Column
 	// Totals per node: what the scheduler compared.
 	Totals Column
+	// Tied nodes share the best total, by name; nil when one is alone at the top.
+	Tied []string
 	// DurationSeconds is, per plugin, the time that its Score calls took
 	// together, extrapolated from a sample of the nodes.
 	DurationSeconds []float64
@@ -82,6 +85,7 @@ type scoreJSON struct {
 	Normalized      [][]int64     `json:"normalized"`
 	Weighted        [][]int64     `json:"weighted"`
 	Totals          []int64       `json:"totals"`
+	Tied            []string      `json:"tied,omitempty"`
 	DurationSeconds []float64     `json:"durationSeconds,omitempty"`
 }
 
@@ -89,7 +93,7 @@ type scoreJSON struct {
 func (s *Score) MarshalJSON() ([]byte, error) {
 	order := sortedIndex(s.Nodes)
 	out := scoreJSON{
-		Plugins: s.Plugins, Skipped: s.Skipped, DurationSeconds: s.DurationSeconds,
+		Plugins: s.Plugins, Skipped: s.Skipped, Tied: s.Tied, DurationSeconds: s.DurationSeconds,
 		Nodes:      make([]string, 0, len(order)),
 		Raw:        make([][]int64, 0, len(order)),
 		Normalized: make([][]int64, 0, len(order)),
@@ -119,7 +123,7 @@ func (s *Score) UnmarshalJSON(data []byte) error {
 	if len(in.Totals) != n {
 		return fmt.Errorf("score has %d nodes and %d totals", n, len(in.Totals))
 	}
-	out := Score{Plugins: in.Plugins, Skipped: in.Skipped, Nodes: in.Nodes, Totals: NewColumn(in.Totals), DurationSeconds: in.DurationSeconds}
+	out := Score{Plugins: in.Plugins, Skipped: in.Skipped, Nodes: in.Nodes, Totals: NewColumn(in.Totals), Tied: in.Tied, DurationSeconds: in.DurationSeconds}
 	for _, m := range []struct {
 		name string
 		rows [][]int64
@@ -159,4 +163,25 @@ func columns(rows [][]int64, nodes, plugins int) ([]Column, error) {
 		out[p] = NewColumn(values)
 	}
 	return out, nil
+}
+
+// FindTied sets Tied from Nodes and Totals.
+func (s *Score) FindTied() {
+	s.Tied = nil
+	if len(s.Nodes) == 0 {
+		return
+	}
+	best := s.Totals.At(0)
+	for i := range s.Nodes {
+		best = max(best, s.Totals.At(i))
+	}
+	for i, node := range s.Nodes {
+		if s.Totals.At(i) == best {
+			s.Tied = append(s.Tied, node)
+		}
+	}
+	if len(s.Tied) == 1 {
+		s.Tied = nil
+	}
+	slices.Sort(s.Tied)
 }

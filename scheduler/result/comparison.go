@@ -1,0 +1,90 @@
+package result
+
+// Comparison is what a plugin compared when it rejected a node, as it stood at
+// that moment. One of the pointers or lists is set, by what the plugin looks at.
+type Comparison struct {
+	Node   string `json:"node"`
+	Plugin string `json:"plugin"`
+	// Resources are NodeResourcesFit's.
+	Resources []ResourceComparison `json:"resources,omitempty"`
+	// Taint is TaintToleration's: the first that the pod does not tolerate.
+	Taint *Taint `json:"taint,omitempty"`
+	// Terms are NodeAffinity's, VolumeZone's and VolumeBinding's: requirements
+	// on the node's labels that it does not meet.
+	Terms []TermComparison `json:"terms,omitempty"`
+	// PodTerms are InterPodAffinity's.
+	PodTerms []PodTermComparison `json:"podTerms,omitempty"`
+	// Spread is PodTopologySpread's.
+	Spread []SpreadComparison `json:"spread,omitempty"`
+	// Ports are NodePorts': the host ports that are taken.
+	Ports []Port `json:"ports,omitempty"`
+}
+
+// ResourceComparison says what is short. CPU is in thousandths of a core,
+// anything else in the resource's own unit (bytes, devices, pods).
+type ResourceComparison struct {
+	Name        string `json:"name"`
+	Requested   int64  `json:"requested"`
+	InUse       int64  `json:"inUse"`
+	Allocatable int64  `json:"allocatable"`
+}
+
+// Taint of a node.
+type Taint struct {
+	Key    string `json:"key"`
+	Value  string `json:"value,omitempty"`
+	Effect string `json:"effect"`
+}
+
+// TermComparison is a requirement on a label of the node.
+type TermComparison struct {
+	// Source says where the requirement stands: nodeSelector, the pod's node
+	// affinity (nodeAffinity), or a persistent volume (volume).
+	Source string `json:"source"`
+	// Volume is the persistent volume's name, and Claim its claim's.
+	Volume string `json:"volume,omitempty"`
+	Claim  string `json:"claim,omitempty"`
+	// Term numbers the alternatives of node affinity, from 0: a node must meet
+	// all requirements of one of them.
+	Term     int      `json:"term"`
+	Key      string   `json:"key"`
+	Operator string   `json:"operator"`
+	Values   []string `json:"values,omitempty"`
+	// Actual is the node's value; nil when it has no such label.
+	Actual *string `json:"actual"`
+}
+
+// PodTermComparison is a term of pod affinity or anti-affinity.
+type PodTermComparison struct {
+	// Rule is affinity, antiAffinity, or existingAntiAffinity: a term of a pod
+	// that runs already.
+	Rule        string `json:"rule"`
+	TopologyKey string `json:"topologyKey"`
+	// Domain is the node's value of TopologyKey; nil when it has no such label.
+	Domain   *string `json:"domain"`
+	Selector string  `json:"selector"`
+	// Pod is one that the term met (anti-affinity). For affinity there is none.
+	Pod *Pod `json:"pod,omitempty"`
+}
+
+// SpreadComparison is a constraint of topology spread: Matching+Self-Minimum is
+// over MaxSkew, or the node lacks the label.
+type SpreadComparison struct {
+	TopologyKey string  `json:"topologyKey"`
+	Domain      *string `json:"domain"`
+	// Matching pods in Domain, and in the domain with the fewest.
+	Matching int `json:"matching"`
+	Minimum  int `json:"minimum"`
+	// Self is 1 when the constraint's selector matches the pod itself.
+	Self    int `json:"self"`
+	MaxSkew int `json:"maxSkew"`
+	// Domains counts the matching pods in each domain that counts.
+	Domains map[string]int `json:"domains,omitempty"`
+}
+
+// Port of a host.
+type Port struct {
+	Protocol string `json:"protocol"`
+	HostIP   string `json:"hostIP"`
+	Port     int32  `json:"port"`
+}

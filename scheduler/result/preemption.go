@@ -1,0 +1,132 @@
+package result
+
+import (
+	"slices"
+	"time"
+)
+
+// Preemption is what PostFilter's dry runs found.
+type Preemption struct {
+	// Candidates are nodes on which removing the victims makes room, by name.
+	Candidates []Candidate `json:"candidates"`
+	// Unhelpful are the nodes that were dry run and on which removing every
+	// pod of lower priority would not help.
+	Unhelpful []UnhelpfulNodes `json:"unhelpful,omitempty"`
+	// Chosen is the candidate that was chosen; empty when there was none.
+	Chosen string `json:"chosen,omitempty"`
+	// Rule decided between the candidates; empty when there was one.
+	Rule PreemptionRule `json:"rule,omitempty"`
+}
+
+// Candidate is a node with the pods that would have to go.
+type Candidate struct {
+	Node string `json:"node"`
+	// Victims, the most important first.
+	Victims []Victim `json:"victims"`
+	// Reprieved pods have a lower priority too, but there is room for them
+	// beside the preemptor.
+	Reprieved []Victim `json:"reprieved,omitempty"`
+	// PDBViolations counts the PodDisruptionBudgets that the victims violate.
+	PDBViolations int `json:"pdbViolations"`
+}
+
+// Victim is a pod in a dry run.
+type Victim struct {
+	Pod       Pod        `json:"pod"`
+	Priority  int32      `json:"priority"`
+	StartTime *time.Time `json:"startTime,omitempty"`
+}
+
+// UnhelpfulNodes share a reason.
+type UnhelpfulNodes struct {
+	Status  string   `json:"status"`
+	Plugin  string   `json:"plugin,omitempty"`
+	Reasons []string `json:"reasons"`
+	Nodes   []string `json:"nodes"`
+}
+
+// PreemptionRule is one of the rules by which the scheduler chooses between
+// candidates, in the order in which it applies them.
+type PreemptionRule string
+
+const (
+	FewestPDBViolations     PreemptionRule = "fewestPDBViolations"
+	LowestHighestPriority   PreemptionRule = "lowestHighestPriority"
+	LowestSumOfPriorities   PreemptionRule = "lowestSumOfPriorities"
+	FewestVictims           PreemptionRule = "fewestVictims"
+	LatestEarliestStartTime PreemptionRule = "latestEarliestStartTime"
+	// FirstFound: the candidates are alike under every rule.
+	FirstFound PreemptionRule = "firstFound"
+)
+
+// preemptionRules are those of pickOneNodeForPreemption in
+// k8s.io/kubernetes/pkg/scheduler/framework/preemption: the greatest value wins.
+var preemptionRules = []struct {
+	rule  PreemptionRule
+	value func(Candidate) int64
+}{
+	{FewestPDBViolations, func(c Candidate) int64 { return -int64(c.PDBViolations) }},
+	{LowestHighestPriority, func(c Candidate) int64 { return -int64(c.highestPriority()) }},
+	{LowestSumOfPriorities, func(c Candidate) int64 { return -c.sumOfPriorities() }},
+	{FewestVictims, func(c Candidate) int64 { return -int64(len(c.Victims)) }},
+	{LatestEarliestStartTime, func(c Candidate) int64 { return c.earliestStart().UnixNano() }},
+}
+
+// DecidingRule returns the rule that left only the chosen candidate, or the
+// empty rule when there was nothing to decide.
+func DecidingRule(candidates []Candidate, chosen string) PreemptionRule {
+	if len(candidates) < 2 || chosen == "" {
+		return ""
+	}
+	left := slices.Clone(candidates)
+	for _, r := range preemptionRules {
+		best := r.value(slices.MaxFunc(left, func(a, b Candidate) int {
+			return compare(r.value(a), r.value(b))
+		}))
+		left = slices.DeleteFunc(left, func(c Candidate) bool { return r.value(c) != best })
+		if len(left) == 1 {
+			return r.rule
+		}
+	}
+	return FirstFound
+}
+
+func compare(a, b int64) int {
+	switch {
+	case a < b:
+		return -1
+	case a > b:
+		return 1
+	}
+	return 0
+}
+
+func (c Candidate) highestPriority() int32 {
+	if len(c.Victims) == 0 {
+		return 0
+	}
+	return c.Victims[0].Priority
+}
+
+// sumOfPriorities lifts each priority above 0, as the scheduler does, so that
+// two victims of a negative priority weigh more than one.
+func (c Candidate) sumOfPriorities() int64 {
+	const lift = 1 << 31
+	var sum int64
+	for _, v := range c.Victims {
+		sum += int64(v.Priority) + lift
+	}
+	return sum
+}
+
+// earliestStart is the earliest start among the victims of the highest priority.
+func (c Candidate) earliestStart() time.Time {
+	var earliest time.Time
+	highest := c.highestPriority()
+	for _, v := range c.Victims {
+		if v.Priority == highest && v.StartTime != nil && (earliest.IsZero() || v.StartTime.Before(earliest)) {
+			earliest = *v.StartTime
+		}
+	}
+	return earliest
+}

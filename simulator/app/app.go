@@ -1,0 +1,198 @@
+// Package app puts the simulator together: control plane, recorded scheduler,
+// results, annotations and web server. It is the only package that imports both
+// trees, simulator/ and scheduler/.
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/component-base/metrics/legacyregistry"
+	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
+
+	"kube-scheduler-simulator/scheduler"
+	"kube-scheduler-simulator/scheduler/annotation"
+	"kube-scheduler-simulator/scheduler/config"
+	"kube-scheduler-simulator/scheduler/resultstore"
+	"kube-scheduler-simulator/simulator/controlplane"
+	"kube-scheduler-simulator/simulator/server"
+	"kube-scheduler-simulator/web"
+)
+
+// KubernetesVersion is the version of everything that is embedded.
+const KubernetesVersion = "v1.37.1"
+
+// stopTimeout bounds an orderly stop.
+const stopTimeout = 4500 * time.Millisecond
+
+// Run runs a simulator until ctx is done or a part of it fails. When everything
+// is up it writes one line to out, which begins with "ready: ". What it returns
+// after ctx is done is what went wrong while stopping.
+func Run(ctx context.Context, options Options, out io.Writer) error {
+	p, err := options.prepare()
+	if err != nil {
+		return err
+	}
+	s := &simulator{options: options, prepared: p, store: resultstore.New(0), failed: make(chan error, 1)}
+	s.onStop(func(context.Context) error { return p.close() })
+
+	err = s.start(ctx)
+	if err == nil {
+		fmt.Fprintf(out, "ready: http://%s kubeconfig %s\n", p.listener.Addr(), s.controlPlane.Kubeconfig())
+		select {
+		case <-ctx.Done():
+		case err = <-s.failed:
+		case <-s.controlPlane.Done():
+			err = fmt.Errorf("the control plane ended: %w", s.controlPlane.Err())
+		}
+	} else if ctx.Err() != nil {
+		err = nil // stopped while starting
+	}
+	s.setStatus(server.Stopping, server.Stopping, "the simulator is stopping")
+	return errors.Join(err, s.stop())
+}
+
+// simulator is one that is running.
+type simulator struct {
+	options  Options
+	prepared *prepared
+	store    *resultstore.Store
+
+	web          *server.Server
+	controlPlane *controlplane.ControlPlane
+	scheduler    *scheduler.Scheduler
+
+	failed chan error
+	undo   []func(context.Context) error
+}
+
+// onStop adds a step to stop, which runs the latest first.
+func (s *simulator) onStop(f func(context.Context) error) { s.undo = append(s.undo, f) }
+
+func (s *simulator) stop() error {
+	ctx, cancel := context.WithTimeout(context.Background(), stopTimeout)
+	defer cancel()
+	var errs []error
+	for i := len(s.undo) - 1; i >= 0; i-- {
+		errs = append(errs, s.undo[i](ctx))
+	}
+	return errors.Join(errs...)
+}
+
+// start brings everything up, the page first. What it started is in undo.
+func (s *simulator) start(ctx context.Context) error {
+	s.serve()
+	s.setStatus(server.Starting, server.Starting, "the control plane is starting")
+
+	s.controlPlane = controlplane.New(controlplane.Options{DataDir: s.prepared.dataDir, Durable: !s.prepared.temporary})
+	if err := s.controlPlane.Start(ctx); err != nil {
+		return fmt.Errorf("starting the control plane: %w", err)
+	}
+	s.onStop(s.controlPlane.Stop)
+
+	s.setStatus(server.Starting, server.Starting, "the scheduler is starting")
+	s.scheduler = scheduler.New(scheduler.Options{
+		Client:        s.controlPlane.ClientConfig(),
+		Configuration: s.prepared.configuration.Internal,
+		Sink:          s.store,
+	})
+	if err := s.scheduler.Start(ctx); err != nil {
+		return fmt.Errorf("starting the scheduler: %w", err)
+	}
+	s.onStop(s.scheduler.Stop)
+
+	if err := s.annotate(); err != nil {
+		return err
+	}
+	err := s.web.SetBackend(server.Backend{
+		ClientConfig:  s.controlPlane.ClientConfig(),
+		Results:       s.store,
+		Configuration: documents{s.prepared.configuration},
+	})
+	if err != nil {
+		return fmt.Errorf("attaching the web server: %w", err)
+	}
+	s.setStatus(server.Running, server.Running, "")
+	return nil
+}
+
+// serve answers requests from now on; what needs the control plane says that it
+// is starting.
+func (s *simulator) serve() {
+	s.web = server.New(server.Options{
+		Token:    s.prepared.token,
+		Assets:   web.FS(),
+		Logger:   s.options.Logger,
+		Version:  KubernetesVersion,
+		Gatherer: legacyregistry.DefaultGatherer,
+	})
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if err := s.web.Serve(s.prepared.listener); err != nil {
+			s.failed <- fmt.Errorf("serving the web: %w", err)
+		}
+	}()
+	s.onStop(func(ctx context.Context) error {
+		err := s.web.Shutdown(ctx)
+		<-done
+		return err
+	})
+}
+
+// annotate begins to write results to the pods' annotations.
+func (s *simulator) annotate() error {
+	if s.options.AnnotationBytes == 0 {
+		return nil
+	}
+	client, err := kubernetes.NewForConfig(s.controlPlane.ClientConfig())
+	if err != nil {
+		return fmt.Errorf("making the annotation writer's client: %w", err)
+	}
+	w := annotation.NewWriter(client, s.store, s.options.AnnotationBytes, clock.RealClock{})
+	ctx, cancel := context.WithCancel(klog.NewContext(context.Background(), s.options.Logger))
+	var running sync.WaitGroup
+	running.Go(func() { w.Run(ctx) })
+	unsubscribe := s.store.Subscribe(w.Note)
+	s.onStop(func(context.Context) error {
+		unsubscribe()
+		cancel()
+		running.Wait()
+		return nil
+	})
+	return nil
+}
+
+func (s *simulator) setStatus(phase, scheduling server.Phase, message string) {
+	var profiles []string
+	for _, p := range s.prepared.configuration.Internal.Profiles {
+		profiles = append(profiles, p.SchedulerName)
+	}
+	s.web.SetStatus(server.Status{
+		Ready: phase == server.Running, Phase: phase, Message: message,
+		Scheduler: server.SchedulerStatus{Phase: scheduling, Message: message, Profiles: profiles, Revision: 1},
+	})
+}
+
+// documents answers the server's questions for configurations.
+type documents struct{ current *config.Configuration }
+
+var _ server.Configuration = documents{}
+
+// Current returns the user's document.
+func (d documents) Current() ([]byte, error) { return d.current.YAML, nil }
+
+// Default returns Kubernetes' default, written out.
+func (d documents) Default() ([]byte, error) {
+	c, err := config.Default()
+	if err != nil {
+		return nil, err
+	}
+	return c.YAML, nil
+}

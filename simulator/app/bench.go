@@ -1,0 +1,283 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/clock"
+	"k8s.io/utils/ptr"
+
+	"kube-scheduler-simulator/scheduler"
+	"kube-scheduler-simulator/scheduler/annotation"
+	"kube-scheduler-simulator/scheduler/config"
+	"kube-scheduler-simulator/scheduler/resultstore"
+	"kube-scheduler-simulator/simulator/controlplane"
+)
+
+// BenchOptions say what to measure.
+type BenchOptions struct {
+	// Nodes and Pods are the size of the cluster and of one run's load.
+	Nodes, Pods int
+	// Pairs is how many bare and recorded runs alternate; the median counts.
+	Pairs int
+	// AnnotationBytes is as in Options.
+	AnnotationBytes int
+}
+
+// Rate is a throughput.
+type Rate struct {
+	// PodsPerSecond is the median of Runs: pods bound, from the first creation
+	// to the last binding.
+	PodsPerSecond float64   `json:"podsPerSecond"`
+	Runs          []float64 `json:"runs"`
+}
+
+// BenchReport compares bare with recorded scheduling, measured in one run.
+type BenchReport struct {
+	Nodes           int  `json:"nodes"`
+	Pods            int  `json:"pods"`
+	AnnotationBytes int  `json:"annotationBytes"`
+	Bare            Rate `json:"bare"`
+	Recorded        Rate `json:"recorded"`
+	// Ratio is the median over the pairs of recorded ÷ bare.
+	Ratio float64 `json:"ratio"`
+	// ResultsKept counts the pods of the last recorded run whose latest attempt
+	// could be read back.
+	ResultsKept int `json:"resultsKept"`
+}
+
+// Bench measures on a control plane of its own and writes one JSON object to out.
+func Bench(ctx context.Context, o BenchOptions, out io.Writer) (err error) {
+	if o.Nodes < 1 || o.Pods < 1 || o.Pairs < 1 {
+		return errors.New("bench needs at least one node, one pod and one pair of runs")
+	}
+	dir, err := os.MkdirTemp("", "kube-scheduler-simulator-bench-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	b := &bench{BenchOptions: o, controlPlane: controlplane.New(controlplane.Options{DataDir: dir})}
+	if err := b.controlPlane.Start(ctx); err != nil {
+		return fmt.Errorf("starting the control plane: %w", err)
+	}
+	defer func() {
+		stopCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
+		defer cancel()
+		err = errors.Join(err, b.controlPlane.Stop(stopCtx))
+	}()
+	if b.client, err = kubernetes.NewForConfig(b.controlPlane.ClientConfig()); err != nil {
+		return err
+	}
+	if err := b.createNodes(ctx); err != nil {
+		return err
+	}
+
+	report := BenchReport{Nodes: o.Nodes, Pods: o.Pods, AnnotationBytes: o.AnnotationBytes}
+	// The first run warms the caches of both and counts for neither.
+	if _, _, err := b.run(ctx, true); err != nil {
+		return err
+	}
+	var ratios []float64
+	for pair := range o.Pairs {
+		rates := map[bool]float64{}
+		// Which comes first alternates: what drifts meets both alike.
+		for _, recorded := range []bool{pair%2 == 1, pair%2 == 0} {
+			rate, kept, err := b.run(ctx, recorded)
+			if err != nil {
+				return err
+			}
+			rates[recorded] = rate
+			if recorded {
+				report.ResultsKept = kept
+			}
+		}
+		report.Bare.Runs = append(report.Bare.Runs, rates[false])
+		report.Recorded.Runs = append(report.Recorded.Runs, rates[true])
+		ratios = append(ratios, rates[true]/rates[false])
+	}
+	report.Bare.PodsPerSecond = median(report.Bare.Runs)
+	report.Recorded.PodsPerSecond = median(report.Recorded.Runs)
+	report.Ratio = median(ratios)
+	return json.NewEncoder(out).Encode(report)
+}
+
+type bench struct {
+	BenchOptions
+	controlPlane *controlplane.ControlPlane
+	client       kubernetes.Interface
+}
+
+// creators is how many requests the load keeps under way.
+const creators = 16
+
+func (b *bench) createNodes(ctx context.Context) error {
+	allocatable := v1.ResourceList{
+		v1.ResourceCPU: resource.MustParse("32"), v1.ResourceMemory: resource.MustParse("256Gi"), v1.ResourcePods: resource.MustParse("110"),
+	}
+	return inParallel(ctx, b.Nodes, func(i int) error {
+		name := fmt.Sprintf("node-%05d", i)
+		_, err := b.client.CoreV1().Nodes().Create(ctx, &v1.Node{
+			ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{
+				v1.LabelHostname: name, v1.LabelTopologyZone: fmt.Sprintf("zone-%d", i%3),
+			}},
+			Status: v1.NodeStatus{Allocatable: allocatable, Capacity: allocatable},
+		}, metav1.CreateOptions{})
+		return err
+	})
+}
+
+// run schedules the load once, bare or recorded, and removes it. It returns the
+// pods bound per second and, when recorded, how many results can be read.
+func (b *bench) run(ctx context.Context, recorded bool) (rate float64, kept int, err error) {
+	configuration, err := config.Default()
+	if err != nil {
+		return 0, 0, err
+	}
+	options := scheduler.Options{Client: b.controlPlane.ClientConfig(), Configuration: configuration.Internal}
+	store := resultstore.New(0)
+	var writer sync.WaitGroup
+	writerCtx, stopWriter := context.WithCancel(ctx)
+	defer writer.Wait()
+	defer stopWriter()
+	if recorded {
+		options.Sink = store
+		if b.AnnotationBytes > 0 {
+			w := annotation.NewWriter(b.client, store, b.AnnotationBytes, clock.RealClock{})
+			store.Subscribe(w.Note)
+			writer.Go(func() { w.Run(writerCtx) })
+		}
+	}
+	s := scheduler.New(options)
+	if err := s.Start(ctx); err != nil {
+		return 0, 0, err
+	}
+	bound, stopWatch, err := b.watchBound(ctx)
+	if err != nil {
+		return 0, 0, err
+	}
+	defer stopWatch()
+
+	start := time.Now()
+	if err := inParallel(ctx, b.Pods, func(i int) error { return b.createPod(ctx, i) }); err != nil {
+		return 0, 0, err
+	}
+	select {
+	case <-bound:
+	case <-ctx.Done():
+		return 0, 0, ctx.Err()
+	case <-time.After(5 * time.Minute):
+		return 0, 0, errors.New("not all pods were bound within 5 minutes")
+	}
+	rate = float64(b.Pods) / time.Since(start).Seconds()
+
+	if err := s.Stop(ctx); err != nil {
+		return 0, 0, err
+	}
+	if recorded {
+		if kept, err = b.countKept(ctx, store); err != nil {
+			return 0, 0, err
+		}
+	}
+	return rate, kept, b.deletePods(ctx)
+}
+
+func (b *bench) createPod(ctx context.Context, i int) error {
+	_, err := b.client.CoreV1().Pods(metav1.NamespaceDefault).Create(ctx, &v1.Pod{
+		ObjectMeta: metav1.ObjectMeta{GenerateName: "bench-", Labels: map[string]string{"app": fmt.Sprintf("app-%d", i%10)}},
+		Spec: v1.PodSpec{Containers: []v1.Container{{
+			Name: "pause", Image: "registry.k8s.io/pause:3.10",
+			Resources: v1.ResourceRequirements{Requests: v1.ResourceList{
+				v1.ResourceCPU: resource.MustParse("100m"), v1.ResourceMemory: resource.MustParse("500Mi"),
+			}},
+		}}},
+	}, metav1.CreateOptions{})
+	return err
+}
+
+// watchBound returns a channel that is closed when the load is bound.
+func (b *bench) watchBound(ctx context.Context) (<-chan struct{}, func(), error) {
+	watchCtx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	var left atomic.Int64
+	left.Store(int64(b.Pods))
+	count := func(obj any) {
+		if left.Add(-1) == 0 {
+			close(done)
+		}
+	}
+	assigned := fields.OneTermNotEqualSelector("spec.nodeName", "")
+	_, controller := cache.NewInformerWithOptions(cache.InformerOptions{
+		ListerWatcher: cache.NewListWatchFromClient(b.client.CoreV1().RESTClient(), "pods", metav1.NamespaceDefault, assigned),
+		ObjectType:    &v1.Pod{},
+		Handler:       cache.ResourceEventHandlerFuncs{AddFunc: count},
+	})
+	var running sync.WaitGroup
+	running.Go(func() { controller.RunWithContext(watchCtx) })
+	stop := func() {
+		cancel()
+		running.Wait()
+	}
+	if !cache.WaitForCacheSync(watchCtx.Done(), controller.HasSynced) {
+		stop()
+		return nil, nil, errors.New("watching for bound pods")
+	}
+	return done, stop, nil
+}
+
+func (b *bench) countKept(ctx context.Context, store *resultstore.Store) (int, error) {
+	pods, err := b.client.CoreV1().Pods(metav1.NamespaceDefault).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return 0, err
+	}
+	kept := 0
+	for _, pod := range pods.Items {
+		attempts, err := store.Attempts(pod.UID)
+		if err != nil || len(attempts) == 0 {
+			continue
+		}
+		c, err := store.Get(pod.UID, attempts[len(attempts)-1].Attempt)
+		if err == nil && c != nil && c.SelectedNode == pod.Spec.NodeName && c.Filter != nil {
+			kept++
+		}
+	}
+	return kept, nil
+}
+
+func (b *bench) deletePods(ctx context.Context) error {
+	pods := b.client.CoreV1().Pods(metav1.NamespaceDefault)
+	err := pods.DeleteCollection(ctx, metav1.DeleteOptions{GracePeriodSeconds: ptr.To[int64](0)}, metav1.ListOptions{})
+	if err != nil {
+		return fmt.Errorf("removing the load: %w", err)
+	}
+	return nil
+}
+
+func inParallel(ctx context.Context, n int, f func(i int) error) error {
+	errs := make([]error, n)
+	workqueue.ParallelizeUntil(ctx, creators, n, func(i int) { errs[i] = f(i) })
+	return errors.Join(append(errs, ctx.Err())...)
+}
+
+func median(values []float64) float64 {
+	sorted := slices.Sorted(slices.Values(values))
+	n := len(sorted)
+	if n%2 == 1 {
+		return sorted[n/2]
+	}
+	return (sorted[n/2-1] + sorted[n/2]) / 2
+}

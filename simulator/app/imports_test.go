@@ -1,0 +1,102 @@
+package app
+
+import (
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const module = "kube-scheduler-simulator/"
+
+// arrows are the imports that may go from one of our packages to another. A
+// package that is not listed may import none. Tests may also import
+// scheduler/schedulertest and what their package may.
+var arrows = map[string][]string{
+	"scheduler/result":                        nil,
+	"scheduler/recorder/internal/extension":   nil,
+	"scheduler/recorder/internal/compose":     {"scheduler/recorder/internal/extension"},
+	"scheduler/recorder/internal/compose/cmd": {"scheduler/recorder/internal/compose"},
+	"scheduler/recorder":                      {"scheduler/result", "scheduler/recorder/internal/extension"},
+	"scheduler/resultstore":                   {"scheduler/result"},
+	"scheduler/annotation":                    {"scheduler/result"},
+	"scheduler/explain":                       {"scheduler/result"},
+	"scheduler/schedulertest":                 {"scheduler", "scheduler/result", "scheduler/annotation"},
+	"scheduler/config":                        nil,
+	"scheduler":                               {"scheduler/result", "scheduler/recorder", "scheduler/resultstore", "scheduler/annotation", "scheduler/config"},
+	"simulator/controlplane":                  nil,
+	"simulator/server":                        {"scheduler/result", "scheduler/explain"},
+	"simulator/app":                           {"scheduler", "scheduler/*", "simulator/controlplane", "simulator/server", "web"},
+	"simulator/cmd/simulator":                 {"simulator/app"},
+	"web":                                     nil,
+}
+
+// testArrows are more that tests may have.
+var testArrows = map[string][]string{
+	"scheduler/recorder": {"scheduler/recorder/internal/compose"},
+}
+
+func TestImportsFlowOneWay(t *testing.T) {
+	root := filepath.Join("..", "..")
+	seen := map[string]bool{}
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && (d.Name() == "node_modules" || d.Name() == "testdata" || (strings.HasPrefix(d.Name(), ".") && path != root)) {
+			return filepath.SkipDir
+		}
+		if filepath.Ext(path) != ".go" {
+			return nil
+		}
+		dir, err := filepath.Rel(root, filepath.Dir(path))
+		if err != nil {
+			return err
+		}
+		from := filepath.ToSlash(dir)
+		allowed, known := arrows[from]
+		if !known {
+			t.Errorf("%s is not in the table of arrows", from)
+			return nil
+		}
+		seen[from] = true
+		if strings.HasSuffix(path, "_test.go") {
+			allowed = append(append([]string{from, "scheduler/schedulertest"}, allowed...), testArrows[from]...)
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)
+		if err != nil {
+			return err
+		}
+		for _, spec := range file.Imports {
+			imported, err := strconv.Unquote(spec.Path.Value)
+			if err != nil {
+				return err
+			}
+			to, ours := strings.CutPrefix(imported, module)
+			if ours && !permits(allowed, to) {
+				t.Errorf("%s imports %s", path, to)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for from := range arrows {
+		if !seen[from] {
+			t.Errorf("the table of arrows has %s, which does not exist", from)
+		}
+	}
+}
+
+func permits(allowed []string, to string) bool {
+	for _, pattern := range allowed {
+		if pattern == to || (strings.HasSuffix(pattern, "/*") && strings.HasPrefix(to, strings.TrimSuffix(pattern, "*"))) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,164 @@
+package app
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
+	"k8s.io/klog/v2"
+
+	"kube-scheduler-simulator/scheduler/annotation"
+	"kube-scheduler-simulator/scheduler/config"
+	"kube-scheduler-simulator/simulator/server"
+)
+
+// DefaultListen is the address of the web server when none is given.
+const DefaultListen = "127.0.0.1:1212"
+
+// Options say what to run. The zero value of a field means its default.
+type Options struct {
+	// Listen is the web server's address; DefaultListen by default. An address
+	// off loopback requires TokenFile.
+	Listen string
+	// DataDir keeps the cluster; a restart continues from it. By default the
+	// cluster lives in a temporary directory that is removed at the end.
+	DataDir string
+	// SchedulerConfig is a file with a KubeSchedulerConfiguration; Kubernetes'
+	// default by default.
+	SchedulerConfig string
+	// AnnotationBytes bounds what is written to a pod's annotations; 0 writes
+	// none. There is no default here: see annotation.DefaultBudget.
+	AnnotationBytes int
+	// TokenFile holds the token that every request must carry.
+	TokenFile string
+	// Logger gets what the simulator itself finds wrong. Kubernetes' components
+	// log to klog. Default: discards.
+	Logger klog.Logger
+}
+
+// DefaultOptions returns the options of a simulator that is started without flags.
+func DefaultOptions() Options {
+	return Options{Listen: DefaultListen, AnnotationBytes: annotation.DefaultBudget}
+}
+
+// SetFeatureGates sets Kubernetes' feature gates, for the whole process, from a
+// list as on the flags of Kubernetes' own components: "A=true,B=false". It must
+// be called before anything runs.
+func SetFeatureGates(gates string) error {
+	if gates == "" {
+		return nil
+	}
+	if err := utilfeature.DefaultMutableFeatureGate.Set(gates); err != nil {
+		return fmt.Errorf("feature gates: %w", err)
+	}
+	return nil
+}
+
+// prepared is what Options turn into before anything is started: all that can
+// be wrong with them is found here.
+type prepared struct {
+	listener      net.Listener
+	token         string
+	dataDir       string
+	temporary     bool
+	configuration *config.Configuration
+}
+
+func (o Options) prepare() (p *prepared, err error) {
+	p = &prepared{}
+	defer func() {
+		if err != nil {
+			_ = p.close()
+		}
+	}()
+	if p.token, err = readToken(o.TokenFile); err != nil {
+		return p, err
+	}
+	if p.configuration, err = readConfiguration(o.SchedulerConfig); err != nil {
+		return p, err
+	}
+	if p.dataDir, p.temporary, err = makeDataDir(o.DataDir); err != nil {
+		return p, err
+	}
+	if err := server.CheckListen(o.Listen, p.token); err != nil {
+		return p, err
+	}
+	if p.listener, err = net.Listen("tcp", o.Listen); err != nil {
+		return p, fmt.Errorf("listening for the web: %w", err)
+	}
+	return p, nil
+}
+
+// close undoes prepare. The listener may have been closed by the server.
+func (p *prepared) close() error {
+	var err error
+	if p.listener != nil {
+		if e := p.listener.Close(); e != nil && !errors.Is(e, net.ErrClosed) {
+			err = e
+		}
+	}
+	if p.temporary {
+		err = errors.Join(err, os.RemoveAll(p.dataDir))
+	}
+	return err
+}
+
+func readToken(file string) (string, error) {
+	if file == "" {
+		return "", nil
+	}
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return "", fmt.Errorf("reading the token file: %w", err)
+	}
+	token := strings.TrimSpace(string(data))
+	if token == "" {
+		return "", fmt.Errorf("the token file %s is empty", file)
+	}
+	return token, nil
+}
+
+func readConfiguration(file string) (*config.Configuration, error) {
+	if file == "" {
+		return config.Default()
+	}
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("reading the scheduler configuration: %w", err)
+	}
+	c, err := config.Parse(data)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	return c, nil
+}
+
+// makeDataDir returns the absolute data directory, which exists and is writable.
+func makeDataDir(dir string) (path string, temporary bool, err error) {
+	if dir == "" {
+		path, err = os.MkdirTemp("", "kube-scheduler-simulator-")
+		if err != nil {
+			return "", false, fmt.Errorf("making a temporary data directory: %w", err)
+		}
+		return path, true, nil
+	}
+	if path, err = filepath.Abs(dir); err != nil {
+		return "", false, fmt.Errorf("data directory: %w", err)
+	}
+	if err := os.MkdirAll(path, 0o700); err != nil {
+		return "", false, fmt.Errorf("making the data directory: %w", err)
+	}
+	probe, err := os.CreateTemp(path, ".writable-")
+	if err != nil {
+		return "", false, fmt.Errorf("the data directory is not writable: %w", err)
+	}
+	name := probe.Name()
+	if err := errors.Join(probe.Close(), os.Remove(name)); err != nil {
+		return "", false, fmt.Errorf("the data directory is not writable: %w", err)
+	}
+	return path, false, nil
+}

@@ -1,0 +1,86 @@
+package server
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+
+	"kube-scheduler-simulator/scheduler/result"
+)
+
+// Results is what the server needs of the result store. Methods are safe for
+// concurrent use. Cycles are not changed by either side.
+type Results interface {
+	// List returns a page of summaries, newest first. It fails when
+	// q.Continue is not one that it gave out.
+	List(q result.Query) (result.Page, error)
+	// Attempts returns a pod's summaries, oldest first; nil when the UID is
+	// unknown.
+	Attempts(uid types.UID) ([]result.Summary, error)
+	// Get returns nil when the UID or the attempt is unknown.
+	Get(uid types.UID, attempt int) (*result.Cycle, error)
+	// Subscribe calls fn for every cycle that is put from now on, from the
+	// putting goroutine: fn does not block. After cancel has returned, fn is
+	// not called again.
+	Subscribe(fn func(*result.Cycle)) (cancel func())
+}
+
+// Configuration answers KubeSchedulerConfiguration documents as YAML. Methods
+// are safe for concurrent use.
+type Configuration interface {
+	// Current is the user's document, as written.
+	Current() ([]byte, error)
+	// Default is what Kubernetes uses when there is no document.
+	Default() ([]byte, error)
+}
+
+// Backend is what the server fronts. Every field is required.
+type Backend struct {
+	// ClientConfig reaches the kube-apiserver with the rights that users of
+	// the web application and of /kubernetes/ are to have. The server copies
+	// it; its content types and rate limits do not matter.
+	ClientConfig  *rest.Config
+	Results       Results
+	Configuration Configuration
+}
+
+// attached is a Backend in use.
+type attached struct {
+	Backend
+	proxy http.Handler
+}
+
+// SetBackend attaches the control plane and the scheduler once they are up:
+// from then on their routes answer, and subscriptions that waited begin. It
+// may be called once; what it returns is an error in b.
+func (s *Server) SetBackend(b Backend) error {
+	if b.ClientConfig == nil || b.Results == nil || b.Configuration == nil {
+		return errors.New("attaching the backend: client config, results and configuration are all required")
+	}
+	proxy, err := newProxy(b.ClientConfig, s.closing)
+	if err != nil {
+		return fmt.Errorf("attaching the backend: %w", err)
+	}
+	client, err := newAPIClient(b.ClientConfig)
+	if err != nil {
+		return fmt.Errorf("attaching the backend: %w", err)
+	}
+	if !s.backend.CompareAndSwap(nil, &attached{Backend: b, proxy: proxy}) {
+		return errors.New("attaching the backend: there is one already")
+	}
+	s.hub.attach(client, b.Results)
+	return nil
+}
+
+// require returns the backend, or the error that says that there is none yet.
+func (s *Server) require() (*attached, error) {
+	if b := s.backend.Load(); b != nil {
+		return b, nil
+	}
+	return nil, &apiError{Code: http.StatusServiceUnavailable, Message: startingMessage, retryAfter: 1}
+}
+
+const startingMessage = "the control plane is starting"

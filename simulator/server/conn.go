@@ -1,0 +1,274 @@
+package server
+
+import (
+	"errors"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/gorilla/websocket"
+	"github.com/labstack/echo/v4"
+)
+
+const watchPath = apiPrefix + "/v1/watch"
+
+// upgrader keeps idle connections small: write buffers are shared. Frames are
+// not compressed, because a thousand clients would have the same objects
+// compressed a thousand times. Host and Origin have been checked before.
+var upgrader = websocket.Upgrader{
+	ReadBufferSize:  1 << 10,
+	WriteBufferSize: 16 << 10,
+	WriteBufferPool: &sync.Pool{},
+	CheckOrigin:     func(*http.Request) bool { return true },
+	Error: func(w http.ResponseWriter, r *http.Request, status int, reason error) {
+		refuse(status, "%v", reason).writeTo(w)
+	},
+}
+
+func (s *Server) watch(c echo.Context) error {
+	if !websocket.IsWebSocketUpgrade(c.Request()) {
+		c.Response().Header().Set("Upgrade", "websocket")
+		return refuse(http.StatusUpgradeRequired, "%s is for WebSocket clients", watchPath)
+	}
+	ws, err := upgrader.Upgrade(c.Response(), c.Request(), nil)
+	if err != nil {
+		// It has been answered.
+		return nil
+	}
+	defer ws.Close()
+	conn := newConn(s.hub, ws)
+	if why := s.hub.admit(conn); why != nil {
+		conn.sayClose(websocket.CloseTryAgainLater, why.Message)
+		return nil
+	}
+	defer s.hub.dismiss(conn)
+	conn.serve()
+	return nil
+}
+
+// conn is a WebSocket connection. One goroutine reads and subscribes, another
+// writes; nothing is queued for the client but answers to its own mistakes.
+type conn struct {
+	hub *hub
+	ws  *websocket.Conn
+	// woken: there may be something to write.
+	woken chan struct{}
+	// leaving is closed to end the connection politely.
+	leaving chan struct{}
+	leave   func()
+	// deaf is closed when nothing will be read any more.
+	deaf chan struct{}
+
+	mu      sync.Mutex
+	replies []frame
+	// subscriptions in the order in which they get to write.
+	subscriptions []*subscription
+}
+
+func newConn(h *hub, ws *websocket.Conn) *conn {
+	c := &conn{
+		hub: h, ws: ws,
+		woken: make(chan struct{}, 1), leaving: make(chan struct{}), deaf: make(chan struct{}),
+	}
+	c.leave = sync.OnceFunc(func() {
+		close(c.leaving)
+		// A writer that is held up by the client is not to hold up the end.
+		ws.NetConn().SetWriteDeadline(time.Now().Add(h.limits.farewell))
+	})
+	return c
+}
+
+// cut ends the connection at once.
+func (c *conn) cut() { c.ws.Close() }
+
+// serve returns when the connection has ended.
+func (c *conn) serve() {
+	var writing sync.WaitGroup
+	writing.Go(c.write)
+	c.read()
+	close(c.deaf)
+	writing.Wait()
+	c.unsubscribeAll()
+}
+
+var errTooManyReplies = errors.New("the client sends without reading")
+
+func (c *conn) read() {
+	patience := 2*c.hub.limits.ping + c.hub.limits.write
+	alive := func(string) error { return c.ws.SetReadDeadline(time.Now().Add(patience)) }
+	alive("")
+	c.ws.SetPongHandler(alive)
+	c.ws.SetReadLimit(c.hub.limits.clientFrame)
+	for {
+		kind, data, err := c.ws.ReadMessage()
+		if err != nil {
+			return
+		}
+		alive("")
+		if err := c.handle(kind, data); err != nil {
+			c.sayClose(websocket.ClosePolicyViolation, err.Error())
+			c.cut()
+			return
+		}
+	}
+}
+
+func (c *conn) handle(kind int, data []byte) error {
+	if kind != websocket.TextMessage {
+		return c.reply("", refuse(http.StatusBadRequest, "the frame is not understood: want text"))
+	}
+	f, why := parseFrame(data)
+	switch {
+	case why != nil:
+		c.unsubscribe(f.ID)
+		return c.reply(f.ID, why)
+	case f.Type == unsubscribe:
+		c.unsubscribe(f.ID)
+		return nil
+	}
+	if why := c.subscribe(f); why != nil {
+		return c.reply(f.ID, why)
+	}
+	notify(c.woken)
+	return nil
+}
+
+// reply queues an answer to a mistake.
+func (c *conn) reply(id string, why *apiError) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.replies) >= c.hub.limits.replies {
+		return errTooManyReplies
+	}
+	c.replies = append(c.replies, newErrorFrame(id, why))
+	notify(c.woken)
+	return nil
+}
+
+// subscribe replaces the subscription of the same id, if there is one.
+func (c *conn) subscribe(f clientFrame) *apiError {
+	c.unsubscribe(f.ID)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.subscriptions) >= c.hub.limits.subscriptions {
+		return refuse(http.StatusTooManyRequests, "a connection has at most %d subscriptions", c.hub.limits.subscriptions)
+	}
+	s := newSubscription(f.ID, c)
+	if why := c.hub.join(f, s); why != nil {
+		return why
+	}
+	c.subscriptions = append(c.subscriptions, s)
+	return nil
+}
+
+func (c *conn) unsubscribe(id string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for i, s := range c.subscriptions {
+		if s.id == id {
+			c.drop(i)
+			return
+		}
+	}
+}
+
+func (c *conn) unsubscribeAll() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for len(c.subscriptions) > 0 {
+		c.drop(0)
+	}
+}
+
+// drop is called with mu held.
+func (c *conn) drop(i int) {
+	s := c.subscriptions[i]
+	c.subscriptions = append(c.subscriptions[:i], c.subscriptions[i+1:]...)
+	s.feed.leave(s)
+}
+
+// write writes what there is until the connection ends.
+func (c *conn) write() {
+	// The reader ends with the connection.
+	defer c.cut()
+	ping := c.hub.clock.NewTicker(c.hub.limits.ping)
+	defer ping.Stop()
+	more := make(chan struct{})
+	close(more)
+	for {
+		// Between frames, everything else gets its turn.
+		next := c.woken
+		if f := c.take(); f != nil {
+			if c.send(f) != nil {
+				return
+			}
+			next = more
+		}
+		select {
+		case <-c.deaf:
+			return
+		case <-c.leaving:
+			c.sayGoodbye()
+			return
+		case <-ping.C():
+			if c.ws.WriteControl(websocket.PingMessage, nil, c.deadline()) != nil {
+				return
+			}
+		case <-next:
+		}
+	}
+}
+
+// take returns the next frame or nil. Subscriptions take turns.
+func (c *conn) take() frame {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.replies) > 0 {
+		f := c.replies[0]
+		c.replies = c.replies[1:]
+		return f
+	}
+	for i, s := range c.subscriptions {
+		f, over := s.take()
+		if f == nil {
+			continue
+		}
+		if over {
+			c.drop(i)
+			return f
+		}
+		copy(c.subscriptions[i:], c.subscriptions[i+1:])
+		c.subscriptions[len(c.subscriptions)-1] = s
+		return f
+	}
+	return nil
+}
+
+func (c *conn) send(f frame) error {
+	c.ws.SetWriteDeadline(c.deadline())
+	to, err := c.ws.NextWriter(websocket.TextMessage)
+	if err != nil {
+		return err
+	}
+	w := frameWriter{to: to}
+	f.writeTo(&w)
+	if err := to.Close(); w.err == nil {
+		w.err = err
+	}
+	return w.err
+}
+
+func (c *conn) deadline() time.Time { return time.Now().Add(c.hub.limits.write) }
+
+// sayGoodbye waits a moment for the client to have read it.
+func (c *conn) sayGoodbye() {
+	c.sayClose(websocket.CloseGoingAway, "the server is stopping")
+	select {
+	case <-c.deaf:
+	case <-c.hub.clock.After(c.hub.limits.farewell):
+	}
+}
+
+func (c *conn) sayClose(code int, why string) {
+	c.ws.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(code, why), time.Now().Add(c.hub.limits.farewell))
+}

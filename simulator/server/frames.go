@@ -1,0 +1,169 @@
+package server
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"regexp"
+	"strconv"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"kube-scheduler-simulator/scheduler/result"
+)
+
+// newestResults is what a subscriber to results is given first.
+var newestResults = result.Query{Limit: maxNewest}
+
+// clientFrame is what a client sends.
+type clientFrame struct {
+	Type      string         `json:"type"`
+	ID        string         `json:"id"`
+	Topic     string         `json:"topic"`
+	Resource  *frameResource `json:"resource"`
+	Namespace string         `json:"namespace"`
+}
+
+type frameResource struct {
+	Group    string `json:"group"`
+	Version  string `json:"version"`
+	Resource string `json:"resource"`
+}
+
+const (
+	subscribe   = "subscribe"
+	unsubscribe = "unsubscribe"
+
+	topicResults = "results"
+	topicStatus  = "status"
+
+	maxID = 256
+)
+
+// pathSegment is what a group, a version, a resource or a namespace may look
+// like; anything else could lead elsewhere in the API.
+var pathSegment = regexp.MustCompile(`^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$`)
+
+// parseFrame returns a frame that can be acted on. When it fails, the frame
+// still has the id, if there was one.
+func parseFrame(data []byte) (clientFrame, *apiError) {
+	var f clientFrame
+	if err := json.Unmarshal(data, &f); err != nil {
+		return clientFrame{}, refuse(http.StatusBadRequest, "the frame is not understood: %v", err)
+	}
+	if f.ID == "" || len(f.ID) > maxID {
+		return clientFrame{}, refuse(http.StatusBadRequest, "the frame is not understood: id must have 1 to %d bytes", maxID)
+	}
+	switch f.Type {
+	case unsubscribe:
+		return f, nil
+	case subscribe:
+		return f, f.checkSubscribe()
+	}
+	return clientFrame{}, refuse(http.StatusBadRequest, "the frame is not understood: type is %q, want %s or %s", f.Type, subscribe, unsubscribe)
+}
+
+func (f *clientFrame) checkSubscribe() *apiError {
+	switch f.Topic {
+	case topicResults, topicStatus:
+		return nil
+	case "":
+	default:
+		return refuse(http.StatusNotFound, "there is no topic %q", f.Topic)
+	}
+	r := f.Resource
+	if r == nil {
+		return refuse(http.StatusBadRequest, "a subscription needs a resource or a topic")
+	}
+	if r.Group != "" && !pathSegment.MatchString(r.Group) || !pathSegment.MatchString(r.Version) || !pathSegment.MatchString(r.Resource) {
+		return refuse(http.StatusNotFound, "there is no resource %q in version %q of group %q", r.Resource, r.Version, r.Group)
+	}
+	if f.Namespace != "" && !pathSegment.MatchString(f.Namespace) {
+		return refuse(http.StatusBadRequest, "%q is not the name of a namespace", f.Namespace)
+	}
+	return nil
+}
+
+func (f *clientFrame) key() feedKey {
+	return feedKey{
+		schema.GroupVersionResource{Group: f.Resource.Group, Version: f.Resource.Version, Resource: f.Resource.Resource},
+		f.Namespace,
+	}
+}
+
+// frame writes itself to a client. Objects are written as they are, without
+// being copied together first.
+type frame interface{ writeTo(w *frameWriter) }
+
+type listFrame struct {
+	id          []byte
+	items       [][]byte
+	first, more bool
+}
+
+func (f *listFrame) writeTo(w *frameWriter) {
+	w.write(`{"type":"list","id":`).writeBytes(f.id)
+	if f.first {
+		w.write(`,"first":true`)
+	}
+	w.write(`,"items":[`)
+	for i, item := range f.items {
+		w.comma(i).writeBytes(item)
+	}
+	w.write(`],"more":`).write(strconv.FormatBool(f.more)).write(`}`)
+}
+
+type eventsFrame struct {
+	id     []byte
+	events []event
+}
+
+func (f *eventsFrame) writeTo(w *frameWriter) {
+	w.write(`{"type":"events","id":`).writeBytes(f.id).write(`,"events":[`)
+	for i, e := range f.events {
+		w.comma(i).write(`{"type":"`).write(e.change).write(`","object":`).writeBytes(e.object).write(`}`)
+	}
+	w.write(`]}`)
+}
+
+// errorFrame ends a subscription, or without an id refuses a frame.
+type errorFrame struct {
+	Type    string `json:"type"`
+	ID      string `json:"id,omitempty"`
+	Message string `json:"message"`
+	Code    int    `json:"code"`
+}
+
+func newErrorFrame(id string, why *apiError) *errorFrame {
+	return &errorFrame{Type: "error", ID: id, Message: why.Message, Code: why.Code}
+}
+
+func (f *errorFrame) writeTo(w *frameWriter) { w.writeBytes(mustMarshal(f)) }
+
+// frameWriter writes until the first error, and keeps that.
+type frameWriter struct {
+	to  io.Writer
+	err error
+}
+
+func (w *frameWriter) writeBytes(b []byte) *frameWriter {
+	if w.err == nil {
+		_, w.err = w.to.Write(b)
+	}
+	return w
+}
+
+func (w *frameWriter) write(s string) *frameWriter {
+	if w.err == nil {
+		_, w.err = io.WriteString(w.to, s)
+	}
+	return w
+}
+
+// comma comes before every element but the first.
+func (w *frameWriter) comma(i int) *frameWriter {
+	if i == 0 {
+		return w
+	}
+	return w.write(",")
+}

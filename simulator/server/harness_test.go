@@ -1,0 +1,262 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+
+	"kube-scheduler-simulator/scheduler/result"
+)
+
+// patience bounds every wait of the tests; none waits for it to pass.
+const patience = 10 * time.Second
+
+var testAssets = fstest.MapFS{
+	"index.html":          {Data: []byte("<title>simulator</title>" + strings.Repeat("<p>pods</p>", 50))},
+	"favicon.svg":         {Data: []byte("<svg/>")},
+	"assets/app-1a2b.js":  {Data: []byte("go()" + strings.Repeat(" ", 100))},
+	"assets/app-1a2b.css": {Data: []byte("p{}")},
+}
+
+// harness is a server that serves.
+type harness struct {
+	*Server
+	t    *testing.T
+	host string
+	url  string
+}
+
+func serve(t *testing.T, opts Options) *harness {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if opts.Assets == nil {
+		opts.Assets = testAssets
+	}
+	if opts.limits == nil {
+		opts.limits = testLimits()
+	}
+	opts.Version = "v1.37.1"
+	h := &harness{Server: New(opts), t: t, host: l.Addr().String(), url: "http://" + l.Addr().String()}
+	served := make(chan error, 1)
+	go func() { served <- h.Serve(l) }()
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
+		if err := h.Shutdown(ctx); err != nil {
+			t.Errorf("Shutdown: %v", err)
+		}
+		if err := <-served; err != nil {
+			t.Errorf("Serve: %v", err)
+		}
+	})
+	// Serve has begun when it answers.
+	h.get("/healthz")
+	return h
+}
+
+// testLimits do not make a test wait.
+func testLimits() *limits {
+	l := defaultLimits()
+	l.batch, l.retry, l.retryMax = 0, time.Millisecond, time.Millisecond
+	return l
+}
+
+// attach gives the server a backend of fakes.
+func (h *harness) attach(api *fakeAPI, results *fakeResults) {
+	h.t.Helper()
+	if results == nil {
+		results = &fakeResults{}
+	}
+	host := "127.0.0.1:1"
+	if api != nil {
+		host = api.URL
+	}
+	err := h.SetBackend(Backend{
+		ClientConfig:  &rest.Config{Host: host, BearerToken: "admin"},
+		Results:       results,
+		Configuration: fakeConfiguration{},
+	})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+// answer is a response that has been read.
+type answer struct {
+	*http.Response
+	body string
+}
+
+// do sends a request; headers are "Name: value".
+func (h *harness) do(method, path, body string, headers ...string) answer {
+	h.t.Helper()
+	var content io.Reader
+	if body != "" {
+		content = strings.NewReader(body)
+	}
+	r, err := http.NewRequest(method, h.url+path, content)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	for _, header := range headers {
+		name, value, _ := strings.Cut(header, ": ")
+		if name == "Host" {
+			r.Host = value
+			continue
+		}
+		r.Header.Set(name, value)
+	}
+	return h.send(r)
+}
+
+var plainClient = &http.Client{
+	Transport:     &http.Transport{DisableCompression: true, DisableKeepAlives: true},
+	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	Timeout:       patience,
+}
+
+func (h *harness) send(r *http.Request) answer {
+	h.t.Helper()
+	response, err := plainClient.Do(r)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	defer response.Body.Close()
+	data, err := io.ReadAll(response.Body)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return answer{response, string(data)}
+}
+
+func (h *harness) get(path string, headers ...string) answer {
+	h.t.Helper()
+	return h.do(http.MethodGet, path, "", headers...)
+}
+
+// message is an error's; it fails the test when the body is not an error.
+func (a answer) message(t *testing.T) string {
+	t.Helper()
+	var e struct {
+		Message *string
+		Details *[]errorDetail
+	}
+	if err := json.Unmarshal([]byte(a.body), &e); err != nil || e.Message == nil || e.Details == nil {
+		t.Fatalf("%s %s: not an error with message and details: %s", a.Status, a.Request.URL.Path, a.body)
+	}
+	return *e.Message
+}
+
+type fakeConfiguration struct{ err error }
+
+func (f fakeConfiguration) Current() ([]byte, error) {
+	return []byte("# mine\napiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nparallelism: 4\n"), f.err
+}
+
+func (f fakeConfiguration) Default() ([]byte, error) {
+	return []byte("apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"), f.err
+}
+
+// fakeResults keeps cycles in order of arrival.
+type fakeResults struct {
+	mu          sync.Mutex
+	cycles      []*result.Cycle
+	asked       result.Query
+	subscribers map[int]func(*result.Cycle)
+	n           int
+}
+
+func (f *fakeResults) List(q result.Query) (result.Page, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.asked = q
+	if q.Continue == "bad" {
+		return result.Page{}, fmt.Errorf("%q is not a continue token", q.Continue)
+	}
+	page := result.Page{}
+	for i := len(f.cycles) - 1; i >= 0; i-- {
+		page.Items = append(page.Items, f.cycles[i].Summary)
+	}
+	return page, nil
+}
+
+func (f *fakeResults) Attempts(uid types.UID) ([]result.Summary, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var out []result.Summary
+	for _, c := range f.cycles {
+		if c.Pod.UID == uid {
+			out = append(out, c.Summary)
+		}
+	}
+	return out, nil
+}
+
+func (f *fakeResults) Get(uid types.UID, attempt int) (*result.Cycle, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if uid == "panic" {
+		panic("the store is broken")
+	}
+	for _, c := range f.cycles {
+		if c.Pod.UID == uid && c.Attempt == attempt {
+			return c, nil
+		}
+	}
+	return nil, nil
+}
+
+func (f *fakeResults) Subscribe(fn func(*result.Cycle)) func() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.subscribers == nil {
+		f.subscribers = map[int]func(*result.Cycle){}
+	}
+	f.n++
+	n := f.n
+	f.subscribers[n] = fn
+	return func() {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		delete(f.subscribers, n)
+	}
+}
+
+func (f *fakeResults) put(c *result.Cycle) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.cycles = append(f.cycles, c)
+	for _, fn := range f.subscribers {
+		fn(c)
+	}
+}
+
+func cycle(uid string, attempt int, outcome result.Outcome) *result.Cycle {
+	return &result.Cycle{Summary: result.Summary{
+		Pod:       result.Pod{Namespace: "default", Name: "pod-" + uid, UID: types.UID(uid)},
+		Attempt:   attempt,
+		Profile:   "default-scheduler",
+		StartTime: time.Date(2025, 1, 2, 3, 4, 5, 0, time.UTC),
+		Outcome:   outcome,
+		Nodes:     result.NodeCounts{Total: 3, Evaluated: 3, Feasible: 1},
+	}}
+}
+
+var (
+	_ Results       = (*fakeResults)(nil)
+	_ Configuration = fakeConfiguration{}
+)

@@ -1,0 +1,221 @@
+package server
+
+import (
+	"encoding/json"
+	"net/http"
+	"reflect"
+	"slices"
+	"sort"
+	"strings"
+	"testing"
+	"time"
+
+	"kube-scheduler-simulator/scheduler/explain"
+	"kube-scheduler-simulator/scheduler/result"
+)
+
+type openAPIDocument struct {
+	Paths      map[string]map[string]json.RawMessage
+	Components struct {
+		Schemas map[string]apiSchema
+	}
+}
+
+type apiSchema struct {
+	Ref        string `json:"$ref"`
+	Required   []string
+	Properties map[string]apiSchema
+	Items      *apiSchema
+	AllOf      []apiSchema
+	Enum       []any
+}
+
+func readOpenAPI(t *testing.T) openAPIDocument {
+	t.Helper()
+	var doc openAPIDocument
+	if err := json.Unmarshal(openAPI, &doc); err != nil {
+		t.Fatal(err)
+	}
+	return doc
+}
+
+// TestEveryRouteIsDocumented, and everything documented is a route.
+func TestEveryRouteIsDocumented(t *testing.T) {
+	var documented, routed []string
+	for path, operations := range readOpenAPI(t).Paths {
+		for method := range operations {
+			if method != "parameters" {
+				documented = append(documented, strings.ToUpper(method)+" "+path)
+			}
+		}
+	}
+	for _, route := range New(Options{}).echo.Routes() {
+		// Every GET answers HEAD, as the document says once.
+		if route.Method != http.MethodHead {
+			routed = append(routed, route.Method+" "+asTemplate(route.Path))
+		}
+	}
+	sort.Strings(documented)
+	sort.Strings(routed)
+	want(t, "routes", routed, documented)
+}
+
+// asTemplate turns echo's notation into OpenAPI's.
+func asTemplate(path string) string {
+	segments := strings.Split(path, "/")
+	for i, s := range segments {
+		switch {
+		case s == "*":
+			segments[i] = "{path}"
+		case strings.HasPrefix(s, ":"):
+			segments[i] = "{" + s[1:] + "}"
+		}
+	}
+	return strings.Join(segments, "/")
+}
+
+// TestSchemasMatchTypes: the zero value of a type has exactly the required
+// properties, and a value with everything set has every property.
+func TestSchemasMatchTypes(t *testing.T) {
+	doc := readOpenAPI(t)
+	for name, full := range map[string]any{
+		"Error":                &apiError{},
+		"ErrorDetail":          &errorDetail{},
+		"Status":               &Status{},
+		"SchedulerStatus":      &SchedulerStatus{},
+		"PodRef":               &result.Pod{},
+		"NodeCounts":           &result.NodeCounts{},
+		"Summary":              &result.Summary{},
+		"Page":                 &result.Page{},
+		"Attempts":             &attempts{},
+		"ExtensionPoint":       &result.ExtensionPoint{},
+		"PluginResult":         &result.PluginResult{},
+		"NodeReasons":          &result.NodeReasons{},
+		"Filter":               &result.Filter{},
+		"ScorePlugin":          &result.ScorePlugin{},
+		"Score":                &result.Score{},
+		"Cycle":                &result.Cycle{},
+		"ExplainedCycle":       &explained{Cycle: &result.Cycle{}},
+		"Explanation":          &explain.Explanation{},
+		"Rejection":            &explain.Rejection{},
+		"ReasonCount":          &explain.ReasonCount{},
+		"Margin":               &explain.Margin{},
+		"MarginPart":           &explain.Part{},
+		"NotEvaluated":         &explain.NotEvaluated{},
+		"Queue":                &result.Queue{},
+		"Requeue":              &result.Requeue{},
+		"Hint":                 &result.Hint{},
+		"PodGroup":             &result.PodGroup{},
+		"Placement":            &result.Placement{},
+		"Preemption":           &result.Preemption{},
+		"Candidate":            &result.Candidate{},
+		"Victim":               &result.Victim{},
+		"UnhelpfulNodes":       &result.UnhelpfulNodes{},
+		"NominatedPass":        &result.NominatedPass{},
+		"Comparison":           &result.Comparison{},
+		"ResourceComparison":   &result.ResourceComparison{},
+		"Taint":                &result.Taint{},
+		"TermComparison":       &result.TermComparison{},
+		"PodTermComparison":    &result.PodTermComparison{},
+		"SpreadComparison":     &result.SpreadComparison{},
+		"Port":                 &result.Port{},
+		"ErrorFrame":           &errorFrame{},
+		"GroupVersionResource": &frameResource{},
+	} {
+		t.Run(name, func(t *testing.T) {
+			required, properties := doc.members(doc.Components.Schemas[name])
+			if name == "ErrorFrame" {
+				required = append(required, "type")
+				required = slices.Compact(slices.Sorted(slices.Values(required)))
+			}
+			want(t, "required", keysOf(t, full), required)
+			fill(reflect.ValueOf(full).Elem())
+			want(t, "properties", keysOf(t, full), properties)
+		})
+	}
+}
+
+func (d openAPIDocument) members(s apiSchema) (required, properties []string) {
+	if s.Ref != "" {
+		return d.members(d.Components.Schemas[strings.TrimPrefix(s.Ref, "#/components/schemas/")])
+	}
+	for _, part := range s.AllOf {
+		r, p := d.members(part)
+		required, properties = append(required, r...), append(properties, p...)
+	}
+	required = append(required, s.Required...)
+	for name := range s.Properties {
+		properties = append(properties, name)
+	}
+	sort.Strings(required)
+	sort.Strings(properties)
+	return required, properties
+}
+
+func keysOf(t *testing.T, v any) []string {
+	t.Helper()
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(mustMarshal(v), &members); err != nil {
+		t.Fatal(err)
+	}
+	var keys []string
+	for name := range members {
+		keys = append(keys, name)
+	}
+	sort.Strings(keys)
+	return keys
+}
+
+// fill sets every exported field to something that is not its zero value.
+func fill(v reflect.Value) {
+	switch v.Interface().(type) {
+	case time.Time, result.Filter, result.Score:
+		fillSpecial(v)
+		return
+	}
+	switch v.Kind() {
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if v.Type().Field(i).IsExported() {
+				fill(v.Field(i))
+			}
+		}
+	case reflect.Slice:
+		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
+		fill(v.Index(0))
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		fill(v.Elem())
+	case reflect.String:
+		v.SetString("x")
+	case reflect.Bool:
+		v.SetBool(true)
+	case reflect.Map:
+		v.Set(reflect.MakeMap(v.Type()))
+		v.SetMapIndex(reflect.ValueOf("x"), reflect.Zero(v.Type().Elem()))
+	case reflect.Int, reflect.Int32, reflect.Int64:
+		v.SetInt(1)
+	case reflect.Float64:
+		v.SetFloat(1)
+	}
+}
+
+// fillSpecial is for types that are not their fields.
+func fillSpecial(v reflect.Value) {
+	switch p := v.Addr().Interface().(type) {
+	case *time.Time:
+		*p = time.Unix(1, 0)
+	case *result.Filter:
+		p.DurationSeconds, p.Comparisons, p.Nominated = []float64{1}, make([]result.Comparison, 1), make([]result.NominatedPass, 1)
+	case *result.Score:
+		p.DurationSeconds, p.Skipped, p.Tied = []float64{1}, []string{"x"}, []string{"x"}
+	}
+}
+
+func TestOutcomesAreDocumented(t *testing.T) {
+	var names []any
+	for _, o := range result.Outcomes {
+		names = append(names, string(o))
+	}
+	want(t, "outcomes", readOpenAPI(t).Components.Schemas["Outcome"].Enum, names)
+}

@@ -1,0 +1,109 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httputil"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+	"k8s.io/client-go/rest"
+)
+
+var proxiedMethods = []string{
+	http.MethodGet, http.MethodHead, http.MethodOptions,
+	http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete,
+}
+
+func (s *Server) proxy(c echo.Context) error {
+	b, err := s.require()
+	if err != nil {
+		return err
+	}
+	if c.Request().Header.Get("Upgrade") != "" {
+		return refuse(http.StatusNotImplemented, "connections that change protocol (exec, attach, port-forward) are not proxied; use the kubeconfig")
+	}
+	b.proxy.ServeHTTP(c.Response(), c.Request())
+	return nil
+}
+
+// newProxy returns a handler that passes requests below proxyPrefix to the API
+// server with the credentials of config and no others. Watches end with closing.
+func newProxy(config *rest.Config, closing context.Context) (http.Handler, error) {
+	config = rest.CopyConfig(config)
+	// What the client accepts is what it gets, compressed or not.
+	config.DisableCompression = true
+	transport, err := rest.TransportFor(config)
+	if err != nil {
+		return nil, fmt.Errorf("preparing the proxy's transport: %w", err)
+	}
+	target, _, err := rest.DefaultServerUrlFor(config)
+	if err != nil {
+		return nil, fmt.Errorf("preparing the proxy's target: %w", err)
+	}
+	proxy := &httputil.ReverseProxy{
+		Transport:     transport,
+		FlushInterval: -1,
+		Rewrite: func(r *httputil.ProxyRequest) {
+			r.Out.URL.Path = strings.TrimPrefix(r.Out.URL.Path, proxyPrefix)
+			r.Out.URL.RawPath = strings.TrimPrefix(r.Out.URL.RawPath, proxyPrefix)
+			r.SetURL(target)
+			dropIdentity(r.Out.Header)
+		},
+		ModifyResponse: func(r *http.Response) error {
+			r.Header.Del("Set-Cookie")
+			// Set already, for every answer.
+			r.Header.Del("X-Content-Type-Options")
+			return nil
+		},
+		ErrorHandler: answerProxyError,
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if isEndless(r) {
+			ctx, cancel := context.WithCancel(r.Context())
+			defer cancel()
+			defer context.AfterFunc(closing, cancel)()
+			r = r.WithContext(ctx)
+		}
+		proxy.ServeHTTP(w, r)
+	}), nil
+}
+
+// dropIdentity removes every header by which a client could be somebody else,
+// and those that are meant for this server.
+func dropIdentity(h http.Header) {
+	for name := range h {
+		switch {
+		case name == "Authorization", name == "Cookie", name == "Origin", name == "Referer",
+			strings.HasPrefix(name, "Impersonate-"),
+			strings.HasPrefix(name, "X-Remote-"):
+			delete(h, name)
+		}
+	}
+}
+
+// isEndless reports whether a request lasts until somebody ends it.
+func isEndless(r *http.Request) bool {
+	q := r.URL.Query()
+	for _, name := range []string{"watch", "follow"} {
+		if v := q.Get(name); q.Has(name) && v != "0" && v != "false" {
+			return true
+		}
+	}
+	return strings.Contains(r.URL.Path, "/watch/")
+}
+
+func answerProxyError(w http.ResponseWriter, r *http.Request, err error) {
+	if large, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		tooLarge(large.Limit).writeTo(w)
+		return
+	}
+	if errors.Is(err, context.Canceled) {
+		panic(http.ErrAbortHandler)
+	}
+	answer := refuse(http.StatusBadGateway, "the Kubernetes API server does not answer: %v", err)
+	answer.retryAfter = 1
+	answer.writeTo(w)
+}

@@ -1,0 +1,121 @@
+package server
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+	"k8s.io/apimachinery/pkg/types"
+
+	"kube-scheduler-simulator/scheduler/explain"
+	"kube-scheduler-simulator/scheduler/result"
+)
+
+// maxLimit is the largest page that can be asked for.
+const maxLimit = 5000
+
+func (s *Server) listResults(c echo.Context) error {
+	b, err := s.require()
+	if err != nil {
+		return err
+	}
+	q, err := parseQuery(c)
+	if err != nil {
+		return err
+	}
+	page, err := b.Results.List(q)
+	if err != nil {
+		return badQuery(errorDetail{Field: "continue", Message: err.Error()})
+	}
+	if page.Items == nil {
+		page.Items = []result.Summary{}
+	}
+	return c.JSON(http.StatusOK, page)
+}
+
+func parseQuery(c echo.Context) (result.Query, error) {
+	q := result.Query{
+		Namespace: c.QueryParam("namespace"),
+		Name:      c.QueryParam("name"),
+		UID:       types.UID(c.QueryParam("uid")),
+		Outcome:   result.Outcome(c.QueryParam("outcome")),
+		Continue:  c.QueryParam("continue"),
+	}
+	var wrong []errorDetail
+	if q.Outcome != "" && !q.Outcome.Valid() {
+		wrong = append(wrong, errorDetail{Field: "outcome", Message: "want one of " + outcomes()})
+	}
+	if limit := c.QueryParam("limit"); limit != "" {
+		n, err := strconv.Atoi(limit)
+		if err != nil || n < 1 || n > maxLimit {
+			wrong = append(wrong, errorDetail{Field: "limit", Message: "want a number from 1 to " + strconv.Itoa(maxLimit)})
+		}
+		q.Limit = n
+	}
+	if wrong != nil {
+		return result.Query{}, badQuery(wrong...)
+	}
+	return q, nil
+}
+
+func badQuery(details ...errorDetail) *apiError {
+	fields := make([]string, 0, len(details))
+	for _, d := range details {
+		fields = append(fields, d.Field+": "+d.Message)
+	}
+	return &apiError{Code: http.StatusBadRequest, Message: strings.Join(fields, "; "), Details: details}
+}
+
+func outcomes() string {
+	names := make([]string, 0, len(result.Outcomes))
+	for _, o := range result.Outcomes {
+		names = append(names, string(o))
+	}
+	return strings.Join(names, ", ")
+}
+
+type attempts struct {
+	Items []result.Summary `json:"items"`
+}
+
+func (s *Server) listAttempts(c echo.Context) error {
+	b, err := s.require()
+	if err != nil {
+		return err
+	}
+	items, err := b.Results.Attempts(types.UID(c.Param("uid")))
+	if err != nil {
+		return err
+	}
+	if items == nil {
+		return refuse(http.StatusNotFound, "no result is kept for pod UID %q", c.Param("uid"))
+	}
+	return c.JSON(http.StatusOK, attempts{Items: items})
+}
+
+func (s *Server) getCycle(c echo.Context) error {
+	b, err := s.require()
+	if err != nil {
+		return err
+	}
+	uid := c.Param("uid")
+	attempt, err := strconv.Atoi(c.Param("attempt"))
+	if err != nil || attempt < 1 {
+		return badQuery(errorDetail{Field: "attempt", Message: "want a number from 1"})
+	}
+	cycle, err := b.Results.Get(types.UID(uid), attempt)
+	if err != nil {
+		return err
+	}
+	if cycle == nil {
+		return refuse(http.StatusNotFound, "no result is kept for attempt %d of pod UID %q", attempt, uid)
+	}
+	return c.JSON(http.StatusOK, explained{Cycle: cycle, Explanation: explain.Cycle(cycle)})
+}
+
+// explained is a cycle with its explanation.
+type explained struct {
+	*result.Cycle
+	Explanation explain.Explanation `json:"explanation"`
+}

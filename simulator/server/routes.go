@@ -1,0 +1,59 @@
+package server
+
+import (
+	_ "embed"
+	"net/http"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+)
+
+// openAPI describes every route; a test compares the two.
+//
+//go:embed openapi.json
+var openAPI []byte
+
+const (
+	apiPrefix   = "/api"
+	proxyPrefix = "/kubernetes"
+	// anyPath is where requests end up that no other route takes.
+	anyPath = "/*"
+)
+
+func (s *Server) route(e *echo.Echo) {
+	e.GET("/healthz", s.getHealthz)
+	e.GET("/readyz", s.getReadyz)
+	e.GET("/metrics", echo.WrapHandler(promhttp.HandlerFor(s.opts.Gatherer, promhttp.HandlerOpts{})))
+
+	v1 := e.Group(apiPrefix + "/v1")
+	v1.GET("/openapi.json", func(c echo.Context) error {
+		return c.Blob(http.StatusOK, echo.MIMEApplicationJSON, openAPI)
+	})
+	v1.GET("/status", s.getStatus)
+	v1.GET("/schedulerconfiguration", s.getConfiguration(Configuration.Current))
+	v1.GET("/schedulerconfiguration/default", s.getConfiguration(Configuration.Default))
+	v1.GET("/results", s.listResults)
+	v1.GET("/results/:uid", s.listAttempts)
+	v1.GET("/results/:uid/:attempt", s.getCycle)
+	v1.GET("/watch", s.watch)
+
+	e.Match(proxiedMethods, proxyPrefix+"/*", s.proxy)
+
+	e.GET("/", s.getPage)
+	e.GET(anyPath, s.getPage)
+}
+
+// isPage reports whether the web application answers path, as opposed to
+// what programs ask.
+func isPage(path string) bool {
+	switch path {
+	case "/healthz", "/readyz", "/metrics":
+		return false
+	}
+	return !below(path, apiPrefix) && !below(path, proxyPrefix)
+}
+
+func below(path, prefix string) bool {
+	return path == prefix || strings.HasPrefix(path, prefix+"/")
+}

@@ -1,0 +1,166 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/labstack/echo/v4"
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
+)
+
+// Options of a Server. The zero value serves no page and no metrics, and asks
+// for no token.
+type Options struct {
+	// Token, when set, is required on every request: as a bearer token, or as
+	// the cookie that a browser gets by visiting /?token=….
+	Token string
+	// Assets is the web application; index.html at its root also answers the
+	// addresses that the application routes itself. Each file is read once.
+	Assets fs.FS
+	// Logger gets errors, and more at V(2).
+	Logger klog.Logger
+	// Version is Kubernetes', as in v1.37.1.
+	Version string
+	// Gatherer answers /metrics. Default: nothing is measured.
+	Gatherer prometheus.Gatherer
+	// MaxBody bounds a request body, in bytes. Default 16 MiB.
+	MaxBody int64
+
+	// clock paces the hub. Default: the real one. Set by tests only.
+	clock clock.WithTicker
+	// hub's limits. Default: defaultLimits. Set by tests only.
+	limits *limits
+}
+
+// Server is the simulator's HTTP server.
+type Server struct {
+	opts Options
+	log  klog.Logger
+	http *http.Server
+	echo *echo.Echo
+	page *page
+	hub  *hub
+
+	// backend is nil until SetBackend.
+	backend atomic.Pointer[attached]
+	fresh   freshConns
+	// access is nil until Serve.
+	access atomic.Pointer[access]
+	// closing ends the requests that have no end of their own.
+	closing context.Context
+	close   context.CancelFunc
+
+	statusMu sync.Mutex
+	status   Status
+}
+
+const defaultMaxBody = 16 << 20
+
+// New returns a server that is not serving yet.
+func New(opts Options) *Server {
+	if opts.MaxBody == 0 {
+		opts.MaxBody = defaultMaxBody
+	}
+	if opts.Gatherer == nil {
+		opts.Gatherer = prometheus.NewRegistry()
+	}
+	if opts.clock == nil {
+		opts.clock = clock.RealClock{}
+	}
+	if opts.limits == nil {
+		opts.limits = defaultLimits()
+	}
+	s := &Server{opts: opts, log: opts.Logger.WithName("server"), page: newPage(opts.Assets)}
+	s.closing, s.close = context.WithCancel(context.Background())
+	s.hub = newHub(s.log, opts.clock, *opts.limits)
+	s.echo = s.newEcho()
+	s.http = &http.Server{
+		Handler:           headAsGet(s.echo),
+		ReadHeaderTimeout: 10 * time.Second,
+		IdleTimeout:       2 * time.Minute,
+		MaxHeaderBytes:    64 << 10,
+		ErrorLog:          log.New(&errorLog{s.log}, "", 0),
+		ConnState:         s.fresh.track,
+	}
+	s.SetStatus(Status{})
+	return s
+}
+
+// Serve answers on l until Shutdown, and then returns nil; otherwise it
+// returns what went wrong. It is called once, and may be called before
+// SetBackend: the page, health and status answer at once.
+func (s *Server) Serve(l net.Listener) error {
+	a, err := newAccess(l.Addr(), s.opts.Token)
+	if err != nil {
+		l.Close()
+		return err
+	}
+	s.access.Store(a)
+	s.hub.start()
+	if err := s.http.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("serving on %s: %w", l.Addr(), err)
+	}
+	return nil
+}
+
+// Shutdown stops accepting, tells WebSocket clients that the server goes away,
+// ends proxied watches, lets other requests finish, and returns when every
+// goroutine of the server has ended. When ctx ends first, connections are cut.
+func (s *Server) Shutdown(ctx context.Context) error {
+	s.close()
+	// Both at once: a connection may be about to become a WebSocket.
+	done := make(chan error, 1)
+	go func() { done <- s.http.Shutdown(ctx) }()
+	s.fresh.close()
+	s.hub.shutdown(ctx)
+	err := <-done
+	if err != nil {
+		s.http.Close()
+		return fmt.Errorf("shutting down: %w", err)
+	}
+	return nil
+}
+
+func (s *Server) newEcho() *echo.Echo {
+	e := echo.New()
+	e.HideBanner, e.HidePort = true, true
+	e.Logger.SetOutput(io.Discard)
+	e.HTTPErrorHandler = s.handleError
+	e.Pre(s.recoverPanics(), s.setHeaders, s.checkAccess, s.limitBody)
+	e.Use(s.compress())
+	s.route(e)
+	return e
+}
+
+// headAsGet answers HEAD as GET everywhere but at the Kubernetes API, which
+// does so itself. net/http leaves the body out.
+func headAsGet(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodHead && !strings.HasPrefix(r.URL.Path, proxyPrefix+"/") {
+			asGet := *r
+			asGet.Method = http.MethodGet
+			r = &asGet
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// errorLog takes what net/http has to say.
+type errorLog struct{ log klog.Logger }
+
+func (l *errorLog) Write(p []byte) (int, error) {
+	l.log.V(2).Info(strings.TrimSpace(string(p)))
+	return len(p), nil
+}

@@ -1,0 +1,215 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"kube-scheduler-simulator/scheduler/result"
+)
+
+func TestBeforeTheBackend(t *testing.T) {
+	h := serve(t, Options{})
+	for _, tc := range []struct {
+		path string
+		code int
+	}{
+		{"/", 200}, {"/healthz", 200}, {"/metrics", 200}, {"/api/v1/status", 200}, {"/api/v1/openapi.json", 200},
+	} {
+		want(t, tc.path, h.get(tc.path).StatusCode, tc.code)
+	}
+	for _, path := range []string{
+		"/api/v1/results", "/api/v1/results/u", "/api/v1/results/u/1",
+		"/api/v1/schedulerconfiguration", "/api/v1/schedulerconfiguration/default", "/kubernetes/api/v1/nodes",
+	} {
+		a := h.get(path)
+		want(t, path, a.StatusCode, 503)
+		want(t, path, a.message(t), "the control plane is starting")
+		want(t, path, a.Header.Get("Retry-After"), "1")
+	}
+}
+
+func TestStatus(t *testing.T) {
+	h := serve(t, Options{})
+	want(t, "at first", strings.TrimSpace(h.get("/api/v1/status").body),
+		`{"ready":false,"phase":"starting","message":"","version":"v1.37.1","scheduler":{"phase":"starting","message":"","profiles":[],"revision":0}}`)
+
+	h.SetStatus(Status{Message: "waiting for etcd"})
+	a := h.get("/readyz")
+	want(t, "readyz", a.StatusCode, 503)
+	want(t, "readyz", a.message(t), "starting: waiting for etcd")
+
+	h.SetStatus(Status{Ready: true, Phase: Running, Scheduler: SchedulerStatus{Phase: Running, Profiles: []string{"a"}, Revision: 1}})
+	want(t, "readyz", h.get("/readyz").StatusCode, 200)
+	want(t, "running", strings.TrimSpace(h.get("/api/v1/status").body),
+		`{"ready":true,"phase":"running","message":"","version":"v1.37.1","scheduler":{"phase":"running","message":"","profiles":["a"],"revision":1}}`)
+}
+
+func TestErrors(t *testing.T) {
+	h := serve(t, Options{})
+	h.attach(nil, nil)
+	for _, tc := range []struct {
+		method, path string
+		code         int
+		message      string
+	}{
+		{"GET", "/api/v1/nothing", 404, "there is nothing at /api/v1/nothing"},
+		{"POST", "/api/v1/nothing", 404, "there is nothing at /api/v1/nothing"},
+		{"GET", "/api", 404, "there is nothing at /api"},
+		{"GET", "/kubernetes", 404, "there is nothing at /kubernetes"},
+		{"POST", "/nodes", 404, "there is nothing at /nodes"},
+		{"GET", "/assets/gone-1.js", 404, "there is nothing at /assets/gone-1.js"},
+		{"POST", "/api/v1/status", 405, "POST is not allowed at /api/v1/status"},
+		{"DELETE", "/healthz", 405, "DELETE is not allowed at /healthz"},
+		{"GET", "/api/v1/watch", 426, "/api/v1/watch is for WebSocket clients"},
+		{"GET", "/api/v1/results/panic/1", 500, "the server failed while answering; its log says more"},
+		{"GET", "/kubernetes/api", 502, "the Kubernetes API server does not answer: dial tcp 127.0.0.1:1: connect: connection refused"},
+	} {
+		a := h.do(tc.method, tc.path, "")
+		want(t, tc.method+" "+tc.path, a.StatusCode, tc.code)
+		want(t, tc.method+" "+tc.path, a.message(t), tc.message)
+		if tc.code == 405 && !strings.Contains(a.Header.Get("Allow"), "GET") {
+			t.Errorf("%s: Allow is %q", tc.path, a.Header.Get("Allow"))
+		}
+	}
+}
+
+func TestHead(t *testing.T) {
+	h := serve(t, Options{})
+	a := h.do(http.MethodHead, "/healthz", "")
+	want(t, "code", a.StatusCode, 200)
+	want(t, "body", a.body, "")
+}
+
+func TestBodiesAreBounded(t *testing.T) {
+	h := serve(t, Options{MaxBody: 1 << 20})
+	h.attach(newDrain(t), nil)
+	large := strings.Repeat("x", 1<<20+1)
+	a := h.do(http.MethodPost, "/kubernetes/api/v1/pods", large)
+	want(t, "of known length", a.StatusCode, 413)
+	want(t, "of known length", a.message(t), "the request body is larger than 1 MiB, the most that this server takes")
+
+	r, _ := http.NewRequest(http.MethodPost, h.url+"/kubernetes/api/v1/pods", io.MultiReader(strings.NewReader(large)))
+	a = h.send(r)
+	want(t, "of unknown length", a.StatusCode, 413)
+	want(t, "of unknown length", a.message(t), "the request body is larger than 1 MiB, the most that this server takes")
+}
+
+func TestResults(t *testing.T) {
+	results := &fakeResults{}
+	results.put(cycle("u", 1, result.Unschedulable))
+	results.put(cycle("u", 2, result.Scheduled))
+	h := serve(t, Options{})
+	h.attach(nil, results)
+
+	var page result.Page
+	if err := json.Unmarshal([]byte(h.get("/api/v1/results?namespace=n&name=p&uid=u&outcome=scheduled&limit=7&continue=c").body), &page); err != nil {
+		t.Fatal(err)
+	}
+	want(t, "items", len(page.Items), 2)
+	want(t, "query", results.asked, result.Query{Namespace: "n", Name: "p", UID: "u", Outcome: result.Scheduled, Limit: 7, Continue: "c"})
+
+	var all attempts
+	if err := json.Unmarshal([]byte(h.get("/api/v1/results/u").body), &all); err != nil {
+		t.Fatal(err)
+	}
+	want(t, "attempts", []int{all.Items[0].Attempt, all.Items[1].Attempt}, []int{1, 2})
+
+	var one result.Cycle
+	if err := json.Unmarshal([]byte(h.get("/api/v1/results/u/2").body), &one); err != nil {
+		t.Fatal(err)
+	}
+	want(t, "cycle", one.Outcome, result.Scheduled)
+
+	for _, tc := range []struct {
+		path    string
+		code    int
+		message string
+	}{
+		{"?outcome=happy", 400, "outcome: want one of scheduled, unschedulable, waiting, error"},
+		{"?limit=0", 400, "limit: want a number from 1 to 5000"},
+		{"?limit=many&outcome=x", 400, "outcome: want one of scheduled, unschedulable, waiting, error; limit: want a number from 1 to 5000"},
+		{"?continue=bad", 400, `continue: "bad" is not a continue token`},
+		{"/nobody", 404, `no result is kept for pod UID "nobody"`},
+		{"/u/9", 404, `no result is kept for attempt 9 of pod UID "u"`},
+		{"/u/0", 400, "attempt: want a number from 1"},
+		{"/u/first", 400, "attempt: want a number from 1"},
+	} {
+		a := h.get("/api/v1/results" + tc.path)
+		want(t, tc.path, a.StatusCode, tc.code)
+		want(t, tc.path, a.message(t), tc.message)
+	}
+}
+
+func TestConfiguration(t *testing.T) {
+	h := serve(t, Options{})
+	h.attach(nil, nil)
+	const current, standard = "/api/v1/schedulerconfiguration", "/api/v1/schedulerconfiguration/default"
+	const asJSON = `{"apiVersion":"kubescheduler.config.k8s.io/v1","kind":"KubeSchedulerConfiguration","parallelism":4}`
+	want(t, "JSON", h.get(current).body, asJSON)
+	want(t, "JSON, asked for", h.get(current, "Accept: application/json").body, asJSON)
+	want(t, "JSON, preferred", h.get(current, "Accept: application/yaml;q=0.5, application/json").body, asJSON)
+	a := h.get(current, "Accept: application/yaml")
+	want(t, "type", a.Header.Get("Content-Type"), "application/yaml")
+	if !strings.HasPrefix(a.body, "# mine\n") {
+		t.Errorf("not as the user wrote it: %s", a.body)
+	}
+	want(t, "default", h.get(standard).body, `{"apiVersion":"kubescheduler.config.k8s.io/v1","kind":"KubeSchedulerConfiguration"}`)
+}
+
+func TestMetrics(t *testing.T) {
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(prometheus.NewCounter(prometheus.CounterOpts{Name: "pods_total", Help: "Pods."}))
+	h := serve(t, Options{Gatherer: registry})
+	if body := h.get("/metrics").body; !strings.Contains(body, "pods_total 0") {
+		t.Errorf("no pods_total in %s", body)
+	}
+}
+
+func TestBackendIsComplete(t *testing.T) {
+	s := New(Options{})
+	if err := s.SetBackend(Backend{}); err == nil {
+		t.Error("an empty backend was attached")
+	}
+}
+
+func TestServeRefusesOffLoopbackWithoutToken(t *testing.T) {
+	l, err := net.Listen("tcp", "0.0.0.0:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := New(Options{}).Serve(l); err == nil {
+		t.Fatal("it served")
+	}
+	if _, err := l.Accept(); !errors.Is(err, net.ErrClosed) {
+		t.Errorf("the listener is not closed: %v", err)
+	}
+}
+
+// TestShutdownDoesNotWaitForFreshConnections that a browser opens in advance.
+func TestShutdownDoesNotWaitForFreshConnections(t *testing.T) {
+	h := serve(t, Options{})
+	c, err := net.Dial("tcp", h.host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	waitFor(t, "the connection to be taken", func() bool {
+		h.fresh.mu.Lock()
+		defer h.fresh.mu.Unlock()
+		return len(h.fresh.conns) == 1
+	})
+	if err := h.Shutdown(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Read(make([]byte, 1)); err != io.EOF {
+		t.Errorf("reading: %v", err)
+	}
+}

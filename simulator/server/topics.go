@@ -1,0 +1,129 @@
+package server
+
+import (
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
+
+	"kube-scheduler-simulator/scheduler/result"
+)
+
+// statusFeed is the feed of a single object.
+type statusFeed struct {
+	feed
+	current []byte
+}
+
+func newStatusFeed(c clock.WithTicker, l limits) *statusFeed {
+	f := &statusFeed{feed: newFeed(c, l)}
+	f.list = func() [][]byte { return [][]byte{f.current} }
+	return f
+}
+
+func (f *statusFeed) put(object []byte) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.current = object
+	if !f.open {
+		f.begin()
+		return
+	}
+	f.append(modified, object)
+}
+
+// resultsFeed is the feed of the newest summaries.
+type resultsFeed struct {
+	feed
+	// newest is in order of arrival, at most maxNewest.
+	newest []*summary
+	index  map[attemptKey]*summary
+	// waiting are attempts that will be published again, though they may have
+	// left newest. When there are more than maxWaiting, some are published as
+	// added twice.
+	waiting map[attemptKey]struct{}
+	// early holds what was put before the feed was opened.
+	early []result.Summary
+}
+
+type attemptKey struct {
+	uid     types.UID
+	attempt int
+}
+
+type summary struct {
+	key    attemptKey
+	object []byte
+}
+
+const (
+	maxNewest  = 500
+	maxWaiting = 10_000
+)
+
+func newResultsFeed(c clock.WithTicker, l limits) *resultsFeed {
+	f := &resultsFeed{feed: newFeed(c, l), index: map[attemptKey]*summary{}, waiting: map[attemptKey]struct{}{}}
+	f.list = func() [][]byte {
+		items := make([][]byte, 0, len(f.newest))
+		for i := len(f.newest) - 1; i >= 0; i-- {
+			items = append(items, f.newest[i].object)
+		}
+		return items
+	}
+	return f
+}
+
+// put is called by the result store, from the goroutine that puts a cycle.
+func (f *resultsFeed) put(cycle *result.Cycle) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !f.open {
+		f.early = append(f.early, cycle.Summary)
+		return
+	}
+	f.upsert(cycle.Summary)
+}
+
+// seed opens the feed with what the store held, newest first. What was put
+// meanwhile is newer.
+func (f *resultsFeed) seed(held []result.Summary) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.open = true
+	for i := len(held) - 1; i >= 0; i-- {
+		f.upsert(held[i])
+	}
+	for _, s := range f.early {
+		f.upsert(s)
+	}
+	f.early = nil
+	// Nobody has seen anything yet: what there is, is the list.
+	f.first += uint64(len(f.log))
+	f.log, f.logBytes, f.snapshot = nil, 0, snapshot{}
+	f.begin()
+}
+
+// upsert is called with mu held.
+func (f *resultsFeed) upsert(s result.Summary) {
+	key, object := attemptKey{s.Pod.UID, s.Attempt}, mustMarshal(s)
+	_, known := f.waiting[key]
+	delete(f.waiting, key)
+	if s.Outcome == result.Waiting && len(f.waiting) < maxWaiting {
+		f.waiting[key] = struct{}{}
+	}
+	if old, ok := f.index[key]; ok {
+		old.object = object
+		f.append(modified, object)
+		return
+	}
+	added := added
+	if known {
+		added = modified
+	}
+	entry := &summary{key, object}
+	f.index[key] = entry
+	f.newest = append(f.newest, entry)
+	if len(f.newest) > maxNewest {
+		delete(f.index, f.newest[0].key)
+		f.newest = f.newest[1:]
+	}
+	f.append(added, object)
+}

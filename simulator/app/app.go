@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -119,8 +120,22 @@ func (s *simulator) start(ctx context.Context) error {
 		return fmt.Errorf("attaching the web server: %w", err)
 	}
 	s.setStatus(server.Running, server.Running, "")
+	s.returnMemory()
 	return nil
 }
+
+// returnMemory gives what starting has used back to the system, once: an idle
+// simulator would otherwise hold it for long.
+func (s *simulator) returnMemory() {
+	timer := time.AfterFunc(settled, debug.FreeOSMemory)
+	s.onStop(func(context.Context) error {
+		timer.Stop()
+		return nil
+	})
+}
+
+// settled is when the work that goes on behind the start is over.
+const settled = 3 * time.Second
 
 // serve answers requests from now on; what needs the control plane says that it
 // is starting.

@@ -13,6 +13,7 @@ import (
 	"syscall"
 
 	"github.com/spf13/pflag"
+	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
 	"k8s.io/klog/v2/textlogger"
 
@@ -106,6 +107,7 @@ func setUpLogging(level int) error {
 		settings["alsologtostderr"] = "false"
 		settings["stderrthreshold"] = "FATAL"
 		klog.SetOutput(io.Discard)
+		rest.SetDefaultWarningHandler(rest.NoWarnings{})
 	}
 	for name, value := range settings {
 		if err := flags.Set(name, value); err != nil {

@@ -1,0 +1,289 @@
+package controlplane
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"time"
+
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	aggregator "k8s.io/kube-aggregator/pkg/apiserver"
+	"k8s.io/kubernetes/cmd/kube-apiserver/app"
+	"k8s.io/kubernetes/cmd/kube-apiserver/app/options"
+	"k8s.io/kubernetes/pkg/controlplane/reconcilers"
+	"k8s.io/kubernetes/pkg/features"
+	"k8s.io/kubernetes/pkg/kubeapiserver/authorizer/modes"
+	rbacrest "k8s.io/kubernetes/pkg/registry/rbac/rest"
+	schedulingrest "k8s.io/kubernetes/pkg/registry/scheduling/rest"
+	"k8s.io/kubernetes/plugin/pkg/admission/nodetaint"
+	"k8s.io/kubernetes/plugin/pkg/admission/serviceaccount"
+)
+
+const (
+	// readyInterval is the pause between questions whether the API server is ready.
+	readyInterval = 10 * time.Millisecond
+	// roleHook is not waited for at the start: it sleeps a second before it
+	// writes the default RBAC roles. The administrator's group, which the
+	// kubeconfig and the clients in this process have, is allowed everything
+	// without them.
+	roleHook = "poststarthook/" + rbacrest.PostStartHookName
+	// closeInterval is the pause between attempts to close this process' idle
+	// connections to an API server that stops.
+	closeInterval = 5 * time.Millisecond
+	// watchTimeout is how long watches may take to end when the API server stops.
+	watchTimeout = time.Second
+	// connectionTimeout is how long connections may take to end after that. Go's
+	// HTTP/2 server gives a client that does not close its own one second.
+	connectionTimeout = 1500 * time.Millisecond
+	// Clients in this process are trusted not to overload it.
+	clientQPS   = 10_000
+	clientBurst = 20_000
+	// serviceIPs is what kubeadm gives a cluster, of the size that the API
+	// server can use.
+	serviceIPs = "10.96.0.0/16"
+)
+
+// apiServer is a kube-apiserver with its whole delegation chain (aggregator,
+// built-in kinds, custom resources) on a loopback port.
+type apiServer struct {
+	listener net.Listener
+	server   *aggregator.APIAggregator
+	cancel   context.CancelFunc
+	ended    chan struct{}
+	err      error // why it ended; valid once ended is closed
+}
+
+// startAPIServer returns when the API server listens; waitReady says when it
+// serves. fail is called when it ends before stop.
+func startAPIServer(ctx context.Context, certs certificates, etcdEndpoint string, fail func(error)) (_ *apiServer, err error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, listener.Close())
+		}
+	}()
+
+	server, err := newServerChain(ctx, serverRunOptions(listener, certs, etcdEndpoint))
+	if err != nil {
+		return nil, err
+	}
+	prepared, err := server.PrepareRun()
+	if err != nil {
+		server.GenericAPIServer.Destroy()
+		return nil, fmt.Errorf("prepare: %w", err)
+	}
+
+	runCtx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	a := &apiServer{listener: listener, server: server, cancel: cancel, ended: make(chan struct{})}
+	go func() {
+		defer close(a.ended)
+		a.err = prepared.Run(runCtx)
+		if runCtx.Err() == nil {
+			fail(fmt.Errorf("kube-apiserver ended: %w", a.err))
+		}
+	}()
+	return a, nil
+}
+
+func newServerChain(ctx context.Context, opts *options.ServerRunOptions) (*aggregator.APIAggregator, error) {
+	completedOptions, err := opts.Complete(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("complete options: %w", err)
+	}
+	if errs := completedOptions.Validate(); len(errs) > 0 {
+		return nil, fmt.Errorf("validate options: %w", utilerrors.NewAggregate(errs))
+	}
+	config, err := app.NewConfig(completedOptions)
+	if err != nil {
+		return nil, fmt.Errorf("build configuration: %w", err)
+	}
+	// This hook tries once before the server serves and then waits a second.
+	// bootstrap does the same without the wait.
+	config.KubeAPIs.ControlPlane.Generic.DisabledPostStartHooks.Insert(schedulingrest.PostStartHookName)
+	completed, err := config.Complete()
+	if err != nil {
+		return nil, fmt.Errorf("complete configuration: %w", err)
+	}
+	server, err := app.CreateServerChain(completed)
+	if err != nil {
+		return nil, fmt.Errorf("build server chain: %w", err)
+	}
+	server.GenericAPIServer.ShutdownTimeout = connectionTimeout
+	return server, nil
+}
+
+// serverRunOptions are those of a kube-apiserver in a usual cluster, less what
+// needs nodes, other machines, or controllers that do not run here.
+func serverRunOptions(listener net.Listener, certs certificates, etcdEndpoint string) *options.ServerRunOptions {
+	address := listener.Addr().(*net.TCPAddr)
+	o := options.NewServerRunOptions()
+
+	o.SecureServing.Listener = listener
+	o.SecureServing.BindAddress = address.IP
+	o.SecureServing.BindPort = address.Port
+	o.SecureServing.ServerCert.CertKey.CertFile = certs.servingCertFile
+	o.SecureServing.ServerCert.CertKey.KeyFile = certs.servingKeyFile
+	// Unset, these two are found by asking the system for its default route
+	// and its name.
+	o.GenericServerRunOptions.AdvertiseAddress = address.IP
+	o.GenericServerRunOptions.ExternalHost = address.IP.String()
+	o.GenericServerRunOptions.ShutdownWatchTerminationGracePeriod = watchTimeout
+	o.EndpointReconcilerType = string(reconcilers.NoneEndpointReconcilerType)
+	o.ServiceClusterIPRanges = serviceIPs
+
+	o.Etcd.StorageConfig.Transport.ServerList = []string{etcdEndpoint}
+	// Nobody reads the metric, and a count that meets a stop tries again for
+	// seconds on a closed connection, with a line on stderr for each time.
+	o.Etcd.StorageConfig.CountMetricPollPeriod = 0
+
+	o.Authentication.ClientCert.ClientCA = certs.caFile
+	o.Authentication.ServiceAccounts.Issuers = []string{"https://kubernetes.default.svc.cluster.local"}
+	o.Authentication.ServiceAccounts.KeyFiles = []string{certs.serviceAccountKeyFile}
+	o.ServiceAccountSigningKeyFile = certs.serviceAccountKeyFile
+	// No Node authorizer: there is no kubelet to authorize.
+	o.Authorization.Modes = []string{modes.ModeRBAC}
+
+	o.AllowPrivileged = true
+	// Metrics options change the process' one registry, and log an error when
+	// they have nothing to change.
+	o.Metrics = nil
+	o.Features.EnableProfiling = false
+	enableAPIs(o)
+	disableAdmission(o)
+	return o
+}
+
+// enableAPIs turns on every GA and beta API, which is more than a real
+// cluster has by default: people bring manifests of all sorts.
+func enableAPIs(o *options.ServerRunOptions) {
+	o.APIEnablement.RuntimeConfig["api/ga"] = "true"
+	o.APIEnablement.RuntimeConfig["api/beta"] = "true"
+	if !utilfeature.DefaultFeatureGate.Enabled(features.GenericWorkload) {
+		// All of this group version's kinds depend on the gate: the API
+		// server would warn of each at every start and leave it out.
+		o.APIEnablement.RuntimeConfig["scheduling.k8s.io/v1beta1"] = "false"
+	}
+}
+
+// disableAdmission turns off those plugins of the default set that wait for
+// something that is not here. All others stay, Priority and
+// DefaultTolerationSeconds among them. StorageObjectInUseProtection stays because
+// the controllers that remove its finalizers run.
+func disableAdmission(o *options.ServerRunOptions) {
+	o.Admission.GenericAdmission.DisablePlugins = []string{
+		// Demands of every pod a service account that a controller would have
+		// made, and mounts its token.
+		serviceaccount.PluginName,
+		// Taints every new node not-ready until the node lifecycle controller
+		// sees it Ready. Nothing here turns nodes Ready, so no pod would fit
+		// on a node that somebody creates from YAML.
+		nodetaint.PluginName,
+	}
+}
+
+func (a *apiServer) url() string {
+	return "https://" + a.listener.Addr().String()
+}
+
+// clientConfig is the loopback configuration that the API server made for itself.
+func (a *apiServer) clientConfig() *rest.Config {
+	config := rest.CopyConfig(a.server.GenericAPIServer.LoopbackClientConfig)
+	config.QPS = clientQPS
+	config.Burst = clientBurst
+	return config
+}
+
+// waitReady returns nil when the API server is ready but for the role hook.
+func (a *apiServer) waitReady(ctx context.Context) error {
+	return a.pollReadyz(ctx, roleHook)
+}
+
+// waitStarted returns nil when every hook that runs after the start is done,
+// whether or not etcd still answers.
+func (a *apiServer) waitStarted(ctx context.Context) error {
+	return a.pollReadyz(ctx, "etcd", "etcd-readiness")
+}
+
+// pollReadyz asks /readyz, less the excluded checks, until it says yes, the API
+// server ends or ctx does.
+func (a *apiServer) pollReadyz(ctx context.Context, exclude ...string) error {
+	client, err := kubernetes.NewForConfig(a.clientConfig())
+	if err != nil {
+		return err
+	}
+	ticker := time.NewTicker(readyInterval)
+	defer ticker.Stop()
+	for {
+		request := client.RESTClient().Get().AbsPath("/readyz")
+		for _, check := range exclude {
+			request.Param("exclude", check)
+		}
+		err := request.Do(ctx).Error()
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-a.ended:
+			return fmt.Errorf("it ended: %w", a.err)
+		case <-ctx.Done():
+			return fmt.Errorf("%w; it last said: %w", context.Cause(ctx), err)
+		case <-ticker.C:
+		}
+	}
+}
+
+// stop first lets the hooks that run after the start finish, which is a matter
+// of a second after the start: one that fails, as it does without a server, ends
+// the process.
+func (a *apiServer) stop(ctx context.Context) error {
+	if err := a.waitStarted(ctx); err != nil && !a.hasEnded() {
+		return fmt.Errorf("stop kube-apiserver: wait until it has started: %w", err)
+	}
+	a.cancel()
+	if err := a.waitEnded(ctx); err != nil {
+		return err
+	}
+	if a.err != nil {
+		return fmt.Errorf("stop kube-apiserver: %w", a.err)
+	}
+	return nil
+}
+
+// waitEnded waits for the API server, which waits for its connections. All
+// clients with a copy of clientConfig share one, which client-go would keep open
+// for a while after the last of them has gone.
+func (a *apiServer) waitEnded(ctx context.Context) error {
+	transport, err := rest.TransportFor(a.clientConfig())
+	if err != nil {
+		return fmt.Errorf("stop kube-apiserver: %w", err)
+	}
+	ticker := time.NewTicker(closeInterval)
+	defer ticker.Stop()
+	for {
+		utilnet.CloseIdleConnectionsFor(transport)
+		select {
+		case <-a.ended:
+			return nil
+		case <-ctx.Done():
+			return fmt.Errorf("stop kube-apiserver: %w", context.Cause(ctx))
+		case <-ticker.C:
+		}
+	}
+}
+
+func (a *apiServer) hasEnded() bool {
+	select {
+	case <-a.ended:
+		return true
+	default:
+		return false
+	}
+}

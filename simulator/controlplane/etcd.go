@@ -1,0 +1,220 @@
+package controlplane
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"runtime"
+	"sync"
+
+	"go.etcd.io/etcd/server/v3/embed"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+)
+
+const (
+	// maxSocketPath is what the smallest sockaddr_un in use takes, less the
+	// terminating zero.
+	maxSocketPath = 103
+	etcdSocket    = "etcd.sock"
+	// etcdQuota is the largest that etcd suggests. A simulated cluster that
+	// fills it has objects of several gigabytes.
+	etcdQuota = 8 << 30
+	// etcdCatchUpEntries are kept in memory for followers that lag. There are
+	// none, and an entry holds a whole object: etcd's default of 5,000 would
+	// keep hundreds of megabytes of pods.
+	etcdCatchUpEntries = 100
+	// A single member elects itself, so the only thing that these delay is
+	// the start. Milliseconds.
+	etcdTick     = 10
+	etcdElection = 100
+)
+
+// etcdServer is an etcd that listens on a unix socket in a directory of its own.
+type etcdServer struct {
+	endpoint  string
+	socketDir string
+	server    *embed.Etcd
+	watcher   sync.WaitGroup
+}
+
+// startEtcd returns when etcd takes requests. fail is called when it ends or
+// gives up before stop; it may be called from any goroutine.
+func startEtcd(ctx context.Context, dataDir string, durable bool, fail func(error)) (_ *etcdServer, err error) {
+	socketDir, err := makeSocketDir()
+	if err != nil {
+		return nil, err
+	}
+	e := &etcdServer{
+		endpoint:  "unix://" + filepath.Join(socketDir, etcdSocket),
+		socketDir: socketDir,
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, e.stop(context.WithoutCancel(ctx)))
+		}
+	}()
+
+	broken := &etcdBroken{fail: fail}
+	config, err := etcdConfig(e.endpoint, dataDir, durable, broken)
+	if err != nil {
+		return nil, err
+	}
+	if e.server, err = runEmbedded(config, broken); err != nil {
+		return nil, err
+	}
+	select {
+	case <-e.server.Server.ReadyNotify():
+	case err := <-e.server.Err():
+		return nil, err
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	e.watcher.Go(func() { e.watch(fail) })
+	return e, nil
+}
+
+func etcdConfig(endpoint, dataDir string, durable bool, broken *etcdBroken) (*embed.Config, error) {
+	client, err := url.Parse(endpoint)
+	if err != nil {
+		return nil, fmt.Errorf("parse etcd endpoint: %w", err)
+	}
+	// Nobody dials the peer address. It is part of the member's identity, so
+	// it must be the same at every start.
+	peer := url.URL{Scheme: "http", Host: "localhost:2380"}
+
+	config := embed.NewConfig()
+	config.Name = "simulator"
+	config.Dir = dataDir
+	config.ListenClientUrls = []url.URL{*client}
+	config.AdvertiseClientUrls = []url.URL{*client}
+	config.ListenPeerUrls = nil
+	config.AdvertisePeerUrls = []url.URL{peer}
+	config.InitialCluster = config.InitialClusterFromName(config.Name)
+	config.EnableGRPCGateway = false
+	config.UnsafeNoFsync = !durable
+	config.TickMs = etcdTick
+	config.ElectionMs = etcdElection
+	config.QuotaBackendBytes = etcdQuota
+	config.SnapshotCatchUpEntries = etcdCatchUpEntries
+	// The API server compacts every five minutes: etcd itself need not.
+	config.AutoCompactionRetention = "0"
+	config.ZapLoggerBuilder = embed.NewZapLoggerBuilder(etcdLogger(broken))
+	return config, nil
+}
+
+// runEmbedded turns the ways in which etcd gives up on data that it cannot read
+// into an error: it logs that as fatal, to end the process, or panics.
+func runEmbedded(config *embed.Config, broken *etcdBroken) (*embed.Etcd, error) {
+	var server *embed.Etcd
+	var err error
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		defer func() {
+			if reason := recover(); reason != nil {
+				err = fmt.Errorf("read %s: %v", config.Dir, reason)
+			}
+		}()
+		server, err = embed.StartEtcd(config)
+	}()
+	<-ended
+	if err != nil {
+		return nil, err
+	}
+	if server == nil {
+		return nil, broken.reason()
+	}
+	return server, nil
+}
+
+// watch reports an etcd that ends. It returns at the latest when stop has
+// closed the server.
+func (e *etcdServer) watch(fail func(error)) {
+	select {
+	case err, ok := <-e.server.Err():
+		if ok {
+			fail(fmt.Errorf("etcd: %w", err))
+		}
+	case <-e.server.Server.StopNotify():
+		fail(errors.New("etcd ended"))
+	}
+}
+
+func (e *etcdServer) stop(ctx context.Context) error {
+	var err error
+	if e.server != nil {
+		closed := make(chan struct{})
+		go func() {
+			defer close(closed)
+			e.server.Close()
+			e.watcher.Wait()
+		}()
+		err = waitUntil(ctx, closed, "etcd")
+	}
+	return errors.Join(err, os.RemoveAll(e.socketDir))
+}
+
+// makeSocketDir makes a directory whose path leaves room for a socket: the
+// data directory's may be too long for one, and so may TMPDIR.
+func makeSocketDir() (string, error) {
+	dir, err := os.MkdirTemp("", "simulator-etcd-")
+	if err != nil {
+		return "", fmt.Errorf("make a directory for etcd's socket: %w", err)
+	}
+	if len(filepath.Join(dir, etcdSocket)) <= maxSocketPath {
+		return dir, nil
+	}
+	if err := os.Remove(dir); err != nil {
+		return "", fmt.Errorf("remove a directory whose path is too long for a socket: %w", err)
+	}
+	if dir, err = os.MkdirTemp("/tmp", "simulator-etcd-"); err != nil {
+		return "", fmt.Errorf("make a directory for etcd's socket: %w", err)
+	}
+	return dir, nil
+}
+
+// etcdLogger writes nothing: what etcd calls an error short of giving up is
+// either met at every start and stop, or comes back to the API server, and to
+// whoever asked it, as the error of a request.
+func etcdLogger(broken *etcdBroken) *zap.Logger {
+	return zap.New(zapcore.NewNopCore(), zap.WithFatalHook(broken), zap.WithPanicHook(broken))
+}
+
+// etcdBroken is called in place of os.Exit and panic when etcd finds that it
+// cannot go on. It ends the goroutine that found it, as the caller relies on not
+// being returned to.
+type etcdBroken struct {
+	fail func(error)
+
+	mu  sync.Mutex
+	err error
+}
+
+var _ zapcore.CheckWriteHook = (*etcdBroken)(nil)
+
+// OnWrite implements zapcore.CheckWriteHook.
+func (b *etcdBroken) OnWrite(entry *zapcore.CheckedEntry, fields []zapcore.Field) {
+	encoder := zapcore.NewMapObjectEncoder()
+	for _, field := range fields {
+		field.AddTo(encoder)
+	}
+	err := fmt.Errorf("etcd: %s %v", entry.Message, encoder.Fields)
+	b.mu.Lock()
+	b.err = err
+	b.mu.Unlock()
+	b.fail(err)
+	runtime.Goexit()
+}
+
+func (b *etcdBroken) reason() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.err == nil {
+		return errors.New("ended while starting")
+	}
+	return b.err
+}

@@ -1,0 +1,34 @@
+package controlplane
+
+import (
+	"fmt"
+
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+)
+
+// writeKubeconfig writes what kubectl needs, with the certificates embedded, so
+// that the file works wherever it is copied on this machine.
+func writeKubeconfig(path, server string, certs certificates) error {
+	const name = "simulator"
+	config := clientcmdapi.NewConfig()
+	config.Clusters[name] = &clientcmdapi.Cluster{
+		Server:                   server,
+		CertificateAuthorityData: certs.caPEM,
+	}
+	config.AuthInfos[name] = &clientcmdapi.AuthInfo{
+		ClientCertificateData: certs.adminCertPEM,
+		ClientKeyData:         certs.adminKeyPEM,
+	}
+	config.Contexts[name] = &clientcmdapi.Context{Cluster: name, AuthInfo: name}
+	config.CurrentContext = name
+
+	content, err := clientcmd.Write(*config)
+	if err != nil {
+		return fmt.Errorf("encode kubeconfig: %w", err)
+	}
+	if err := writeFile(path, content); err != nil {
+		return fmt.Errorf("write kubeconfig: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,305 @@
+package controlplane
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime/pprof"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+)
+
+func TestStartOnDataOfEarlierOne(t *testing.T) {
+	dir := t.TempDir()
+	first := start(t, Options{DataDir: dir, Durable: true})
+	created, err := clientFor(t, first.ClientConfig()).CoreV1().ConfigMaps("default").Create(t.Context(), configMap("kept"), metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	firstKubeconfig := kubeconfigOf(t, first)
+	stop(t, first)
+
+	second := start(t, Options{DataDir: dir, Durable: true})
+	found, err := clientFor(t, kubeconfigOf(t, second)).CoreV1().ConfigMaps("default").Get(t.Context(), "kept", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(created, found); diff != "" {
+		t.Errorf("object after the restart (-before +after):\n%s", diff)
+	}
+	if diff := cmp.Diff(firstKubeconfig.TLSClientConfig, kubeconfigOf(t, second).TLSClientConfig); diff != "" {
+		t.Errorf("credentials after the restart (-before +after):\n%s", diff)
+	}
+}
+
+// crashDir makes the test binary a process that runs a durable control plane on
+// that directory, creates objects without end and prints the name of each when
+// the API server has acknowledged it.
+const crashDir = "CONTROLPLANE_TEST_CRASH_DIR"
+
+func runUntilKilled(dir string) error {
+	ctx := context.Background()
+	controlPlane := New(Options{DataDir: dir, Durable: true})
+	if err := controlPlane.Start(ctx); err != nil {
+		return err
+	}
+	client, err := newClient(controlPlane.ClientConfig())
+	if err != nil {
+		return err
+	}
+	for i := 0; ; i++ {
+		name := fmt.Sprintf("acknowledged-%d", i)
+		if _, err := client.CoreV1().ConfigMaps("default").Create(ctx, configMap(name), metav1.CreateOptions{}); err != nil {
+			return err
+		}
+		fmt.Println(name)
+	}
+}
+
+func TestStartAfterKill(t *testing.T) {
+	const enough = 50
+	dir := t.TempDir()
+	command := exec.CommandContext(t.Context(), os.Args[0])
+	// What a killed process leaves in the temporary directory goes with the test.
+	command.Env = append(os.Environ(), crashDir+"="+dir, "TMPDIR="+t.TempDir())
+	command.Stderr = os.Stderr
+	stdout, err := command.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var acknowledged []string
+	lines := bufio.NewScanner(stdout)
+	for len(acknowledged) < enough && lines.Scan() {
+		acknowledged = append(acknowledged, lines.Text())
+	}
+	if err := command.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	for lines.Scan() {
+		acknowledged = append(acknowledged, lines.Text())
+	}
+	_ = command.Wait() // it says that it was killed
+	if len(acknowledged) < enough {
+		t.Fatalf("the other process ended by itself after acknowledging %d objects", len(acknowledged))
+	}
+
+	list, err := clientFor(t, start(t, Options{DataDir: dir, Durable: true}).ClientConfig()).
+		CoreV1().ConfigMaps("default").List(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[string]bool{}
+	for _, item := range list.Items {
+		found[item.Name] = true
+	}
+	for _, name := range acknowledged {
+		if !found[name] {
+			t.Errorf("%s was acknowledged and is lost", name)
+		}
+	}
+}
+
+func TestTwoControlPlanes(t *testing.T) {
+	names := []string{"one", "two"}
+	var clients []*ControlPlane
+	for range names {
+		clients = append(clients, start(t, Options{DataDir: t.TempDir()}))
+	}
+	for i, name := range names {
+		_, err := clientFor(t, clients[i].ClientConfig()).CoreV1().Nodes().Create(t.Context(), node(name, nil), metav1.CreateOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i, name := range names {
+		list, err := clientFor(t, clients[i].ClientConfig()).CoreV1().Nodes().List(t.Context(), metav1.ListOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(list.Items) != 1 || list.Items[0].Name != name {
+			t.Errorf("control plane %s has nodes %v", name, list.Items)
+		}
+	}
+	stop(t, clients[0])
+	if _, err := clientFor(t, clients[1].ClientConfig()).CoreV1().Nodes().Get(t.Context(), "two", metav1.GetOptions{}); err != nil {
+		t.Errorf("after the other control plane has stopped: %v", err)
+	}
+	if err := clients[1].Err(); err != nil {
+		t.Error(err)
+	}
+}
+
+// endTimeout is how long goroutines may take to notice that their server has gone.
+const endTimeout = 10 * time.Second
+
+func TestStopLeavesNothing(t *testing.T) {
+	sharedControlPlane(t) // starts what Kubernetes starts once per process
+	temporary := t.TempDir()
+	t.Setenv("TMPDIR", temporary)
+	// Goroutines inherit the label from the one that starts them.
+	const label = "controlplane-test"
+	labels := pprof.Labels(label, t.Name())
+	pprof.Do(t.Context(), labels, func(context.Context) {
+		controlPlane := start(t, Options{DataDir: t.TempDir()})
+		if len(dirNames(t, filepath.Join(temporary, "*"))) == 0 {
+			t.Error("the socket is not where this test looks for it")
+		}
+		stop(t, controlPlane)
+		if err := controlPlane.Err(); err != nil {
+			t.Error(err)
+		}
+	})
+	if left := dirNames(t, filepath.Join(temporary, "*")); len(left) > 0 {
+		t.Errorf("left in the temporary directory: %v", left)
+	}
+	var left string
+	err := wait.PollUntilContextTimeout(t.Context(), pollInterval, endTimeout, true, func(context.Context) (bool, error) {
+		left = labelledGoroutines(t, label)
+		return left == "", nil
+	})
+	if err != nil {
+		t.Errorf("goroutines left:\n%s", left)
+	}
+}
+
+func labelledGoroutines(t *testing.T, label string) string {
+	t.Helper()
+	var profile bytes.Buffer
+	if err := pprof.Lookup("goroutine").WriteTo(&profile, 1); err != nil {
+		t.Fatal(err)
+	}
+	var left []string
+	for stack := range strings.SplitSeq(profile.String(), "\n\n") {
+		if strings.Contains(stack, label) {
+			left = append(left, stack)
+		}
+	}
+	return strings.Join(left, "\n\n")
+}
+
+func TestStopTwiceAndStartAgain(t *testing.T) {
+	neverStarted := New(Options{DataDir: t.TempDir()})
+	stop(t, neverStarted)
+	stop(t, neverStarted)
+	if err := neverStarted.Start(t.Context()); err == nil {
+		t.Error("a stopped control plane has started")
+	}
+}
+
+func TestStartFails(t *testing.T) {
+	cancelled, cancel := context.WithCancel(t.Context())
+	cancel()
+	// Enough for etcd, far from enough for kube-apiserver.
+	hurried, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	inUse := t.TempDir()
+	lock, err := lockDataDir(inUse)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lock.Close()
+	broken := t.TempDir()
+	wal := filepath.Join(broken, "etcd", "member", "wal")
+	if err := os.MkdirAll(wal, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(wal, "0000000000000000-0000000000000000.wal"), []byte("not a log"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+
+	tests := []struct {
+		name string
+		ctx  context.Context
+		dir  string
+		want string
+	}{
+		{"missing directory", t.Context(), filepath.Join(t.TempDir(), "missing"), "lock data directory"},
+		{"directory in use", t.Context(), inUse, "in use by another control plane"},
+		{"broken data", t.Context(), broken, "start etcd"},
+		{"too little time", hurried, t.TempDir(), context.DeadlineExceeded.Error()},
+		{"no time", cancelled, t.TempDir(), context.Canceled.Error()},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Setenv("TMPDIR", t.TempDir())
+			controlPlane := New(Options{DataDir: test.dir})
+			err := controlPlane.Start(test.ctx)
+			if err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("Start: %v; want an error with %q", err, test.want)
+			}
+			if left := dirNames(t, filepath.Join(os.Getenv("TMPDIR"), "*")); len(left) > 0 {
+				t.Errorf("left in the temporary directory: %v", left)
+			}
+			stop(t, controlPlane)
+		})
+	}
+}
+
+func TestEtcdThatEndsByItself(t *testing.T) {
+	controlPlane := New(Options{})
+	etcd, err := startEtcd(t.Context(), t.TempDir(), false, controlPlane.fail)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer etcd.stop(t.Context())
+	if err := controlPlane.Err(); err != nil {
+		t.Fatal(err)
+	}
+
+	etcd.server.Server.Stop()
+
+	<-controlPlane.Done()
+	if controlPlane.Err() == nil {
+		t.Error("no reason given")
+	}
+}
+
+func TestEtcdThatGivesUp(t *testing.T) {
+	controlPlane := New(Options{})
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		etcdLogger(&etcdBroken{fail: controlPlane.fail}).Fatal("disk is gone")
+		t.Error("etcd's fatal error was returned from")
+	}()
+	<-ended
+	<-controlPlane.Done()
+	if err := controlPlane.Err(); err == nil || !strings.Contains(err.Error(), "disk is gone") {
+		t.Errorf("Err() = %v", err)
+	}
+}
+
+func TestOnlyTheFirstFailureCounts(t *testing.T) {
+	controlPlane := New(Options{})
+	first := errors.New("first")
+	controlPlane.fail(first)
+	controlPlane.fail(errors.New("second"))
+	if err := controlPlane.Err(); err != first {
+		t.Errorf("Err() = %v, want %v", err, first)
+	}
+
+	stopped := New(Options{})
+	stop(t, stopped)
+	stopped.fail(first)
+	if err := stopped.Err(); err != nil {
+		t.Errorf("Err() of a stopped one = %v", err)
+	}
+}
+
+func configMap(name string) *corev1.ConfigMap {
+	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}, Data: map[string]string{"key": "value"}}
+}

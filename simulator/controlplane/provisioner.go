@@ -1,0 +1,275 @@
+package controlplane
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+	coreinformers "k8s.io/client-go/informers/core/v1"
+	storageinformers "k8s.io/client-go/informers/storage/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/cache"
+	storagehelpers "k8s.io/component-helpers/storage/volume"
+)
+
+const (
+	provisionerWorkers = 2
+	// inTreePrefix marks provisioners that the persistent volume controller
+	// answers for, kubernetes.io/no-provisioner among them: what it does not
+	// hand over to an external provisioner is not ours.
+	inTreePrefix = "kubernetes.io/"
+	// fallbackDriver is the CSI driver of volumes whose provisioner's name
+	// cannot be one, such as example.com/nfs: a real one would use another kind
+	// of source, which makes no difference to scheduling.
+	fallbackDriver      = "provisioner.simulator"
+	maxDriverNameLength = 63
+)
+
+// provisioner stands in for every external provisioner there is, whatever its
+// name: it answers the persistent volume controller's request for a volume with
+// a volume that has no storage behind it, and deletes it when it is released.
+type provisioner struct {
+	client  kubernetes.Interface
+	claims  coreinformers.PersistentVolumeClaimInformer
+	volumes coreinformers.PersistentVolumeInformer
+	nodes   coreinformers.NodeInformer
+	classes storageinformers.StorageClassInformer
+
+	provision *reconciler
+	reclaim   *reconciler
+}
+
+func newProvisioner(
+	client kubernetes.Interface,
+	claims coreinformers.PersistentVolumeClaimInformer,
+	volumes coreinformers.PersistentVolumeInformer,
+	nodes coreinformers.NodeInformer,
+	classes storageinformers.StorageClassInformer,
+) (*provisioner, error) {
+	p := &provisioner{client: client, claims: claims, volumes: volumes, nodes: nodes, classes: classes}
+	p.provision = newReconciler("volume provisioning", provisionerWorkers, p.provisionClaim)
+	p.reclaim = newReconciler("volume reclaim", provisionerWorkers, p.reclaimVolume)
+	// Asking for the informers makes the factory start them.
+	nodes.Informer()
+	classes.Informer()
+	return p, errors.Join(
+		follow(p.provision, claims.Informer(), wantsVolume),
+		follow(p.reclaim, volumes.Informer(), isExternal),
+	)
+}
+
+func (p *provisioner) run(ctx context.Context) {
+	// Both end by themselves if ctx does before the informers are ready.
+	cache.WaitForCacheSync(ctx.Done(),
+		p.claims.Informer().HasSynced, p.volumes.Informer().HasSynced,
+		p.nodes.Informer().HasSynced, p.classes.Informer().HasSynced)
+	var running sync.WaitGroup
+	running.Go(func() { p.provision.run(ctx) })
+	running.Go(func() { p.reclaim.run(ctx) })
+	running.Wait()
+}
+
+// wantsVolume reports whether the persistent volume controller has asked an
+// external provisioner for the claim's volume.
+func wantsVolume(claim *corev1.PersistentVolumeClaim) bool {
+	name := requestedProvisioner(claim)
+	return claim.DeletionTimestamp == nil &&
+		claim.Spec.VolumeName == "" &&
+		// As the CSI provisioner does: a new volume has no labels to select by.
+		claim.Spec.Selector == nil &&
+		name != "" && !strings.HasPrefix(name, inTreePrefix)
+}
+
+func requestedProvisioner(claim *corev1.PersistentVolumeClaim) string {
+	if name := claim.Annotations[storagehelpers.AnnStorageProvisioner]; name != "" {
+		return name
+	}
+	return claim.Annotations[storagehelpers.AnnBetaStorageProvisioner]
+}
+
+func (p *provisioner) provisionClaim(ctx context.Context, key string) error {
+	namespace, name, err := cache.SplitMetaNamespaceKey(key)
+	if err != nil {
+		return err
+	}
+	claim, err := p.claims.Lister().PersistentVolumeClaims(namespace).Get(name)
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil || !wantsVolume(claim) {
+		return err
+	}
+	class, err := p.classes.Lister().Get(storagehelpers.GetPersistentVolumeClaimClass(claim))
+	if apierrors.IsNotFound(err) {
+		return errNotYet
+	}
+	if err != nil {
+		return err
+	}
+	node, err := p.selectedNode(claim, class)
+	if err != nil {
+		return err
+	}
+	_, err = p.client.CoreV1().PersistentVolumes().Create(ctx, newVolume(claim, class, node), metav1.CreateOptions{})
+	if err != nil && !apierrors.IsAlreadyExists(err) {
+		return fmt.Errorf("create volume: %w", err)
+	}
+	return nil
+}
+
+// selectedNode returns the node that the scheduler has chosen for the claim's
+// first pod, or nil if the class does not wait for one. It returns errNotYet
+// while there is none, or while it is not known here.
+func (p *provisioner) selectedNode(claim *corev1.PersistentVolumeClaim, class *storagev1.StorageClass) (*corev1.Node, error) {
+	if class.VolumeBindingMode == nil || *class.VolumeBindingMode != storagev1.VolumeBindingWaitForFirstConsumer {
+		return nil, nil
+	}
+	node, err := p.nodes.Lister().Get(claim.Annotations[storagehelpers.AnnSelectedNode])
+	if apierrors.IsNotFound(err) {
+		return nil, errNotYet
+	}
+	return node, err
+}
+
+// newVolume is named after the claim's UID, as CSI provisioners do, so a second
+// attempt finds the first one's volume.
+func newVolume(claim *corev1.PersistentVolumeClaim, class *storagev1.StorageClass, node *corev1.Node) *corev1.PersistentVolume {
+	provisioner := requestedProvisioner(claim)
+	name := "pvc-" + string(claim.UID)
+	reclaimPolicy := corev1.PersistentVolumeReclaimDelete
+	if class.ReclaimPolicy != nil {
+		reclaimPolicy = *class.ReclaimPolicy
+	}
+	return &corev1.PersistentVolume{
+		ObjectMeta: metav1.ObjectMeta{
+			Name:        name,
+			Annotations: map[string]string{storagehelpers.AnnDynamicallyProvisioned: provisioner},
+		},
+		Spec: corev1.PersistentVolumeSpec{
+			Capacity:    corev1.ResourceList{corev1.ResourceStorage: claim.Spec.Resources.Requests[corev1.ResourceStorage]},
+			AccessModes: claim.Spec.AccessModes,
+			VolumeMode:  claim.Spec.VolumeMode,
+			PersistentVolumeSource: corev1.PersistentVolumeSource{
+				CSI: &corev1.CSIPersistentVolumeSource{Driver: driverName(provisioner), VolumeHandle: name},
+			},
+			StorageClassName:              class.Name,
+			MountOptions:                  class.MountOptions,
+			PersistentVolumeReclaimPolicy: reclaimPolicy,
+			NodeAffinity:                  nodeAffinity(class.AllowedTopologies, node),
+			ClaimRef: &corev1.ObjectReference{
+				Kind:       "PersistentVolumeClaim",
+				APIVersion: "v1",
+				Namespace:  claim.Namespace,
+				Name:       claim.Name,
+				UID:        claim.UID,
+			},
+		},
+	}
+}
+
+func driverName(provisioner string) string {
+	invalid := validation.IsDNS1123Subdomain(strings.ToLower(provisioner))
+	if len(invalid) > 0 || len(provisioner) > maxDriverNameLength {
+		return fallbackDriver
+	}
+	return provisioner
+}
+
+// nodeAffinity keeps a volume within the topologies that its class allows: all
+// of them, or, given a node, that node's part of the first one it is in. Without
+// allowed topologies the volume can be reached from everywhere.
+func nodeAffinity(topologies []corev1.TopologySelectorTerm, node *corev1.Node) *corev1.VolumeNodeAffinity {
+	var terms []corev1.NodeSelectorTerm
+	for _, topology := range topologies {
+		if len(topology.MatchLabelExpressions) == 0 {
+			continue
+		}
+		term, matches := nodeSelectorTerm(topology, node)
+		if node != nil && matches {
+			terms = []corev1.NodeSelectorTerm{term}
+			break
+		}
+		if node == nil {
+			terms = append(terms, term)
+		}
+	}
+	if len(terms) == 0 {
+		return nil
+	}
+	return &corev1.VolumeNodeAffinity{Required: &corev1.NodeSelector{NodeSelectorTerms: terms}}
+}
+
+// nodeSelectorTerm narrows the topology to the node's own values, if there is a
+// node and the topology includes it, which the second result says.
+func nodeSelectorTerm(topology corev1.TopologySelectorTerm, node *corev1.Node) (corev1.NodeSelectorTerm, bool) {
+	var term corev1.NodeSelectorTerm
+	matches := true
+	for _, expression := range topology.MatchLabelExpressions {
+		values := expression.Values
+		if node != nil {
+			value, labelled := node.Labels[expression.Key]
+			matches = matches && labelled && slices.Contains(values, value)
+			values = []string{value}
+		}
+		term.MatchExpressions = append(term.MatchExpressions, corev1.NodeSelectorRequirement{
+			Key:      expression.Key,
+			Operator: corev1.NodeSelectorOpIn,
+			Values:   values,
+		})
+	}
+	return term, matches
+}
+
+// isExternal reports whether an external provisioner answers for the volume: one
+// of ours, or one that came with an object from another cluster.
+func isExternal(volume *corev1.PersistentVolume) bool {
+	name := volume.Annotations[storagehelpers.AnnDynamicallyProvisioned]
+	_, migrated := volume.Annotations[storagehelpers.AnnMigratedTo]
+	return name != "" && (migrated || !strings.HasPrefix(name, inTreePrefix))
+}
+
+// reclaimVolume deletes a volume that is released and to be deleted with its
+// claim, and lets go of one that is being deleted.
+func (p *provisioner) reclaimVolume(ctx context.Context, key string) error {
+	volume, err := p.volumes.Lister().Get(key)
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil || !isExternal(volume) || volume.Status.Phase == corev1.VolumeBound {
+		return err
+	}
+	if volume.DeletionTimestamp != nil {
+		err = p.removeFinalizer(ctx, volume)
+	} else if volume.Status.Phase == corev1.VolumeReleased &&
+		volume.Spec.PersistentVolumeReclaimPolicy == corev1.PersistentVolumeReclaimDelete {
+		err = p.client.CoreV1().PersistentVolumes().Delete(ctx, volume.Name, *metav1.NewPreconditionDeleteOptions(string(volume.UID)))
+	}
+	// After a conflict the volume's next event comes here.
+	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
+		return fmt.Errorf("reclaim volume: %w", err)
+	}
+	return nil
+}
+
+// removeFinalizer removes what holds a volume until its provisioner has deleted
+// the storage. Ours never have it; volumes from other clusters do.
+func (p *provisioner) removeFinalizer(ctx context.Context, volume *corev1.PersistentVolume) error {
+	kept := slices.DeleteFunc(slices.Clone(volume.Finalizers), func(name string) bool {
+		return name == storagehelpers.PVDeletionProtectionFinalizer
+	})
+	if len(kept) == len(volume.Finalizers) {
+		return nil
+	}
+	volume = volume.DeepCopy()
+	volume.Finalizers = kept
+	_, err := p.client.CoreV1().PersistentVolumes().Update(ctx, volume, metav1.UpdateOptions{})
+	return err
+}

@@ -1,0 +1,34 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, node, pod, Simulator, test } from './simulator'
+
+test('the page survives a restart of the server and shows what is new', async ({ page }) => {
+  const dir = await mkdtemp(join(tmpdir(), 'simulator-e2e-'))
+  const first = await Simulator.start(['--data-dir', dir])
+  let second: Simulator | undefined
+  try {
+    await first.kube('POST', '/api/v1/nodes', node('before'))
+    await page.goto(first.url)
+    const connection = page.getByTestId('connection')
+    await expect(connection).toContainText('live')
+    await expect(page.locator('[data-node="before"]')).toBeVisible()
+
+    await first.stop()
+    await expect(connection).toContainText('reconnecting')
+    // What was there is still shown, and it is said that it is old.
+    await expect(page.locator('[data-node="before"]')).toBeVisible()
+    await expect(page.getByText('The connection to the simulator was lost')).toBeVisible()
+
+    second = await Simulator.start(['--data-dir', dir, '--listen', `127.0.0.1:${first.port}`])
+    await expect(connection).toContainText('live', { timeout: 20_000 })
+    await second.kube('POST', '/api/v1/nodes', node('after'))
+    await second.kube('POST', '/api/v1/namespaces/default/pods', pod('later'))
+    await expect(page.locator('[data-node="after"]')).toBeVisible()
+    await expect(page.getByRole('button', { name: /later/ }).first()).toBeVisible()
+  } finally {
+    await first.stop()
+    await second?.stop()
+    await rm(dir, { recursive: true, force: true })
+  }
+})

@@ -1,0 +1,97 @@
+import { createYaml, nodeYaml, podYaml } from './actions'
+import { expect, test } from './simulator'
+
+test.describe.configure({ mode: 'serial' })
+
+test('an empty cluster teaches the first step', async ({ page, simulator }) => {
+  await page.goto(simulator.url)
+  await expect(page.getByText('No nodes yet')).toBeVisible()
+  await expect(page.getByRole('button', { name: 'Create a sample cluster' })).toBeVisible()
+  await expect(page.getByTestId('connection')).toContainText('live')
+})
+
+test('a tainted node, a node and a pod: rejected by the taint, not scored with one feasible node', async ({ page, simulator }) => {
+  await page.goto(simulator.url)
+  await createYaml(page, `${nodeYaml('tainted', true)}---\n${nodeYaml('plain-1')}---\n${podYaml('first')}`)
+
+  const chip = page.locator('[data-node="plain-1"]').getByRole('button', { name: 'first' })
+  await expect(chip).toBeVisible()
+  await chip.click()
+  await expect(page.getByTestId('decision-bar')).toContainText('only feasible node')
+  await expect(page.locator('[data-node="tainted"]')).toContainText('TaintToleration')
+  await page.getByRole('link', { name: 'Open decision' }).click()
+
+  await expect(page).toHaveURL(/\/decisions\/default\/first/)
+  await expect(page.getByTestId('explanation')).toContainText('first runs on plain-1')
+  const matrix = page.getByTestId('filter-matrix')
+  const tainted = matrix.locator('[data-node="tainted"]')
+  await expect(tainted.locator('[data-plugin="TaintToleration"]')).toHaveAttribute('data-state', 'R')
+  await expect(tainted).toContainText('untolerated taint')
+  await expect(matrix.locator('[data-node="plain-1"] [data-plugin="TaintToleration"]')).toHaveAttribute('data-state', 'P')
+  await expect(page.getByTestId('no-score')).toContainText('Only one node was feasible, so the scheduler did not score.')
+})
+
+test('with three nodes the scores add up, best first, the chosen node marked', async ({ page, simulator }) => {
+  await page.goto(simulator.url)
+  await createYaml(page, nodeYaml('plain-2'))
+  await createYaml(page, podYaml('second'))
+  await page.goto(`${simulator.url}/decisions/default/second`)
+
+  const table = page.getByTestId('score-table')
+  const rows = table.locator('[data-node]')
+  await expect(rows).toHaveCount(2)
+  await expect(rows.first()).toContainText('chosen')
+  // plain-1 has a pod already, so it is the emptier one that is chosen.
+  await expect(rows.first()).toHaveAttribute('data-node', 'plain-2')
+  const numbers = await rows.evaluateAll((elements) =>
+    elements.map((row) => ({
+      parts: [...row.querySelectorAll('[data-plugin] .w')].map((e) => Number(e.textContent)),
+      total: Number(row.querySelector('.tot')?.textContent),
+    })),
+  )
+  for (const { parts, total } of numbers) {
+    expect(parts.length).toBeGreaterThan(3)
+    expect(parts.reduce((a, b) => a + b, 0)).toBe(total)
+  }
+  expect(numbers[0]?.total).toBeGreaterThan(numbers[1]?.total ?? Infinity)
+  await expect(table.locator('[data-node="plain-2"] [data-plugin="NodeResourcesFit"]')).toContainText('→')
+
+  // A cell explains itself, by mouse and by keyboard, and the address keeps it.
+  await page.getByTestId('filter-matrix').locator('[data-node="tainted"] [data-plugin="TaintToleration"]').click()
+  await expect(page.getByTestId('decision-side')).toContainText('rejected tainted in Filter')
+  await expect(page).toHaveURL(/node=tainted&plugin=TaintToleration/)
+  await page.getByRole('grid', { name: /^Filter/ }).focus()
+  await page.keyboard.press('ArrowLeft')
+  await expect(page.getByTestId('decision-side')).toContainText('let tainted through in Filter')
+})
+
+test('a pod that fits nowhere says so, and a new attempt appears by itself', async ({ page, simulator }) => {
+  const { pod } = await import('./simulator')
+  await simulator.kube('POST', '/api/v1/namespaces/default/pods', pod('big', '64'))
+  await page.goto(`${simulator.url}/?pod=default/big`)
+  await expect(page.getByTestId('decision-bar')).toContainText('fits no node')
+  await expect(page.locator('[data-pod="default/big"]')).toContainText('Insufficient cpu')
+  await page.goto(`${simulator.url}/decisions/default/big`)
+  await expect(page.getByTestId('explanation')).toContainText('NodeResourcesFit (2)')
+  await expect(page.getByTestId('no-score')).toContainText('No node was feasible')
+
+  const { node } = await import('./simulator')
+  await simulator.kube('POST', '/api/v1/nodes', node('huge', { cpu: '128' }))
+  await expect(page.getByTestId('explanation')).toContainText('big runs on huge', { timeout: 20_000 })
+  await expect(page.getByRole('navigation', { name: 'Attempts' })).toContainText('Attempt 2 of 2')
+})
+
+test('the list of decisions filters by outcome and text', async ({ page, simulator }) => {
+  await page.goto(`${simulator.url}/decisions`)
+  const rows = page.locator('[role="row"][data-key]')
+  await expect(rows.first()).toBeVisible()
+  await page.getByRole('button', { name: /^unschedulable/ }).click()
+  await expect(rows).toHaveCount(1)
+  await expect(rows).toContainText('big')
+  await expect(page).toHaveURL(/outcome=unschedulable/)
+  await page.getByRole('button', { name: /^All/ }).click()
+  await page.getByPlaceholder('Filter by pod').fill('second')
+  await expect(rows).toHaveCount(1)
+  await rows.first().click()
+  await expect(page).toHaveURL(/\/decisions\/default\/second/)
+})

@@ -1,0 +1,93 @@
+import { nodeYaml, podYaml, replaceText, writeYaml } from './actions'
+import { expect, node, pod, test } from './simulator'
+
+test.describe.configure({ mode: 'serial' })
+
+test('invalid YAML is shown at its line and nothing is created', async ({ page, simulator }) => {
+  await page.goto(simulator.url)
+  await writeYaml(page, 'apiVersion: v1\nkind: Node\nmetadata:\n\tname: x\n')
+  await page.getByTestId('create-submit').click()
+  const report = page.getByTestId('create-report')
+  await expect(report).toContainText('Nothing was created')
+  await expect(report).toContainText('line 4')
+})
+
+test('an invalid object gets the API server’s message at the field, and its neighbours are not created', async ({ page, simulator }) => {
+  await page.goto(simulator.url)
+  await writeYaml(page, `${nodeYaml('never')}---\n${podYaml('bad').replace('image:', 'imagee:')}`)
+  await page.getByTestId('create-submit').click()
+  const report = page.getByTestId('create-report')
+  await expect(report).toContainText('Nothing was created')
+  await expect(report).toContainText('unknown field "spec.containers[0].imagee"')
+  await expect(report).toContainText('line 20')
+  await expect(report).toContainText('not attempted')
+  const { items } = await simulator.kube<{ items: unknown[] }>('GET', '/api/v1/nodes')
+  expect(items).toEqual([])
+
+  // Mended in place, it goes through; the draft was not lost.
+  await page.keyboard.press('Escape')
+  await page.getByRole('button', { name: 'Create', exact: true }).first().click()
+  const editor = page.getByRole('textbox', { name: 'YAML of what is created' })
+  await expect(editor).toContainText('imagee')
+  await replaceText(page, editor, `${podYaml('bad')}---\n${podYaml('Not A Name')}`)
+  await page.getByTestId('create-submit').click()
+  await expect(report).toContainText('metadata.name')
+})
+
+test('a namespace and what lives in it go in one batch', async ({ page, simulator }) => {
+  await page.goto(simulator.url)
+  await writeYaml(page, `${podYaml('inside').replace('name: inside', 'name: inside\n  namespace: fresh')}---\napiVersion: v1\nkind: Namespace\nmetadata:\n  name: fresh\n`)
+  await page.getByTestId('create-submit').click()
+  await expect(page.getByRole('dialog', { name: 'Create' })).toBeHidden()
+  await page.goto(`${simulator.url}/resources/pods`)
+  await expect(page.locator('[data-key="fresh/inside"]')).toContainText('Pending')
+})
+
+test('an object is edited, and a conflict is told and resolved', async ({ page, simulator }) => {
+  await simulator.kube('POST', '/api/v1/nodes', node('edit-me', { labels: { colour: 'red' } }))
+  await page.goto(`${simulator.url}/resources/nodes?select=edit-me`)
+  const detail = page.getByTestId('object-detail')
+  await expect(detail).toContainText('colour')
+  await detail.getByRole('button', { name: 'Edit' }).click()
+  const editor = detail.getByRole('textbox')
+  const read = async () => (await simulator.kube<{ metadata: { resourceVersion: string; labels: Record<string, string> } }>('GET', '/api/v1/nodes/edit-me')).metadata
+  const text = (version: string, colour: string) => nodeYaml('edit-me').replace('  labels:\n', `  resourceVersion: "${version}"\n  labels:\n    colour: ${colour}\n`)
+  await replaceText(page, editor, text((await read()).resourceVersion, 'blue'))
+  await detail.getByRole('button', { name: 'Save' }).click()
+  await expect(page.getByText('Saved Node edit-me')).toBeVisible()
+  expect((await read()).labels.colour).toBe('blue')
+
+  await detail.getByRole('button', { name: 'Edit' }).click()
+  await replaceText(page, editor, text((await read()).resourceVersion, 'green'))
+  await simulator.kube('PUT', '/api/v1/nodes/edit-me', { ...node('edit-me', { labels: { colour: 'other' } }) })
+  await detail.getByRole('button', { name: 'Save' }).click()
+  await expect(detail).toContainText('Somebody else has changed this object')
+  await detail.getByRole('button', { name: 'Save mine over it' }).click()
+  await expect(detail.getByRole('button', { name: 'Edit' })).toBeVisible()
+  expect((await read()).labels.colour).toBe('green')
+})
+
+test('objects are deleted, one and several', async ({ page, simulator }) => {
+  for (const name of ['d1', 'd2', 'd3']) await simulator.kube('POST', '/api/v1/namespaces/default/pods', pod(name, '64'))
+  await page.goto(`${simulator.url}/resources/pods?q=default`)
+  await page.locator('[data-key="default/d1"]').click()
+  await page.getByTestId('object-detail').getByRole('button', { name: 'Delete' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
+  await expect(page.locator('[data-key="default/d1"]')).toHaveCount(0)
+
+  await page.getByRole('checkbox', { name: 'Select d2' }).check()
+  await page.getByRole('checkbox', { name: 'Select d3' }).check()
+  await expect(page.getByText('2 selected')).toBeVisible()
+  await page.getByRole('button', { name: 'Delete', exact: true }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
+  await expect(page.locator('[data-key^="default/d"]')).toHaveCount(0)
+})
+
+test('every kind that is served can be listed', async ({ page, simulator }) => {
+  await page.goto(`${simulator.url}/resources/namespaces`)
+  await expect(page.locator('[data-key="default"]')).toBeVisible()
+  await page.getByRole('link', { name: 'StorageClasses' }).click()
+  await expect(page.getByText('No StorageClasses yet')).toBeVisible()
+  await page.goto(`${simulator.url}/scheduler`)
+  await expect(page.getByRole('textbox', { name: /KubeSchedulerConfiguration/ })).toContainText('KubeSchedulerConfiguration')
+})

@@ -1,0 +1,114 @@
+// Starts the simulator's binary for tests and stops what it started.
+
+import { spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { resolve } from 'node:path'
+import { test as base } from '@playwright/test'
+
+const binary = resolve(process.env.SIMULATOR_BIN ?? '../bin/simulator')
+
+export class Simulator {
+  private constructor(
+    private readonly child: ChildProcess,
+    /** http://127.0.0.1:PORT, without a slash at its end. */
+    readonly url: string,
+  ) {}
+
+  /** Resolves when the simulator has printed its ready line. */
+  static async start(flags: string[] = []): Promise<Simulator> {
+    const listen = flags.includes('--listen') ? [] : ['--listen', '127.0.0.1:0']
+    const child = spawn(binary, [...listen, ...flags], { stdio: ['ignore', 'pipe', 'pipe'] })
+    let stderr = ''
+    child.stderr?.on('data', (chunk: Buffer) => {
+      stderr = (stderr + chunk.toString()).slice(-20_000)
+    })
+    const url = await new Promise<string>((done, fail) => {
+      let out = ''
+      child.stdout?.on('data', (chunk: Buffer) => {
+        out += chunk.toString()
+        const ready = /^ready: (http:\/\/[^\s/]+)/m.exec(out)
+        if (ready?.[1]) done(ready[1])
+      })
+      child.once('error', (error) => fail(new Error(`start ${binary}: ${error.message}`)))
+      child.once('exit', (code) => fail(new Error(`${binary} ended with ${code} before it was ready:\n${stderr}`)))
+    })
+    return new Simulator(child, url)
+  }
+
+  get port(): string {
+    return new URL(this.url).port
+  }
+
+  async stop(): Promise<void> {
+    if (this.child.exitCode !== null || this.child.signalCode !== null) return
+    const ended = once(this.child, 'exit')
+    this.child.kill('SIGTERM')
+    await ended
+  }
+
+  /** A request to the Kubernetes API, as another client would make it. */
+  async kube<T = unknown>(method: string, path: string, body?: unknown): Promise<T> {
+    const response = await fetch(`${this.url}/kubernetes${path}`, {
+      method,
+      headers: { 'Content-Type': 'application/json' },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    })
+    if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${await response.text()}`)
+    return (await response.json()) as T
+  }
+}
+
+/** One simulator at a time: that of the file whose tests run. */
+class PerFile {
+  private file = ''
+  private running: Simulator | undefined
+
+  async of(file: string): Promise<Simulator> {
+    if (this.running && this.file === file) return this.running
+    await this.stop()
+    this.running = await Simulator.start()
+    this.file = file
+    return this.running
+  }
+  async stop(): Promise<void> {
+    await this.running?.stop()
+    this.running = undefined
+  }
+}
+
+/** Tests of one file share a simulator, which starts empty. */
+export const test = base.extend<{ simulator: Simulator }, { perFile: PerFile }>({
+  perFile: [
+    // eslint-disable-next-line no-empty-pattern
+    async ({}, use) => {
+      const perFile = new PerFile()
+      await use(perFile)
+      await perFile.stop()
+    },
+    { scope: 'worker' },
+  ],
+  simulator: async ({ perFile }, use, info) => {
+    await use(await perFile.of(info.file))
+  },
+})
+export { expect } from '@playwright/test'
+
+export function node(name: string, more: { taint?: boolean; cpu?: string; labels?: Record<string, string> } = {}) {
+  const amounts = { cpu: more.cpu ?? '8', memory: '32Gi', pods: '110' }
+  return {
+    apiVersion: 'v1',
+    kind: 'Node',
+    metadata: { name, labels: { 'kubernetes.io/hostname': name, ...more.labels } },
+    spec: more.taint ? { taints: [{ key: 'dedicated', value: 'batch', effect: 'NoSchedule' }] } : {},
+    status: { capacity: amounts, allocatable: amounts, conditions: [{ type: 'Ready', status: 'True' }] },
+  }
+}
+
+export function pod(name: string, cpu = '500m') {
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name, namespace: 'default' },
+    spec: { containers: [{ name: 'c', image: 'registry.k8s.io/pause:3.10', resources: { requests: { cpu, memory: '256Mi' } } }] },
+  }
+}

@@ -1,0 +1,17 @@
+// Theme and language before the first paint; src/stores/preferences.ts takes over.
+// A file of its own, so that a content security policy need not allow inline scripts.
+;(function () {
+  var root = document.documentElement
+  var read = function (key) {
+    try {
+      return localStorage.getItem(key)
+    } catch (e) {
+      return null
+    }
+  }
+  var theme = read('theme')
+  if (theme !== 'light' && theme !== 'dark') theme = matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light'
+  root.dataset.theme = theme
+  var language = read('language') || (navigator.language.indexOf('ja') === 0 ? 'ja' : 'en')
+  root.lang = language === 'ja' ? 'ja' : 'en'
+})()

@@ -1,0 +1,102 @@
+// Requests to the server: one function, one error type. Nothing here knows of
+// the framework or of the pages.
+
+import type { StatusCause } from './types'
+
+/** What the server answered instead of what was asked for. */
+export class ApiError extends Error {
+  constructor(
+    message: string,
+    /** HTTP status; 0 when no answer came. */
+    readonly code: number,
+    /** One line for each part of the reason, when the server gave several. */
+    readonly details: string[] = [],
+    /** Field paths, when the API server named them. */
+    readonly causes: StatusCause[] = [],
+    /** The API server's word for the reason, such as Conflict or NotFound. */
+    readonly reason = '',
+  ) {
+    super(message)
+    this.name = 'ApiError'
+  }
+
+  /** No answer at all: the server is gone or still starting. */
+  get unavailable(): boolean {
+    return this.code === 0 || this.code === 503
+  }
+}
+
+interface Options {
+  method?: string
+  body?: unknown
+  accept?: string
+  signal?: AbortSignal | undefined
+}
+
+/** Fetches path and returns its JSON. Throws ApiError, and AbortError as it is. */
+export async function request<T>(path: string, options: Options = {}): Promise<T> {
+  const response = await send(path, options)
+  return (await response.json()) as T
+}
+
+/** Fetches path and returns its text. Throws as request does. */
+export async function requestText(path: string, options: Options = {}): Promise<string> {
+  const response = await send(path, options)
+  return response.text()
+}
+
+async function send(path: string, { method = 'GET', body, accept = 'application/json', signal }: Options): Promise<Response> {
+  const headers: Record<string, string> = { Accept: accept }
+  const init: RequestInit = { method, headers }
+  if (signal) init.signal = signal
+  if (body !== undefined) {
+    headers['Content-Type'] = 'application/json'
+    init.body = JSON.stringify(body)
+  }
+  let response: Response
+  try {
+    response = await fetch(path, init)
+  } catch (error) {
+    if (error instanceof DOMException && error.name === 'AbortError') throw error
+    throw new ApiError(error instanceof Error ? error.message : String(error), 0)
+  }
+  if (!response.ok) throw parseError(response.status, await response.text().catch(() => ''))
+  return response
+}
+
+/** Reads an error answer: ours ({message, details}) or a Kubernetes Status. */
+export function parseError(code: number, text: string): ApiError {
+  let body: unknown
+  try {
+    body = JSON.parse(text)
+  } catch {
+    return new ApiError(text.trim() || `HTTP ${code}`, code)
+  }
+  if (!isRecord(body)) return new ApiError(`HTTP ${code}`, code)
+  const message = typeof body.message === 'string' && body.message ? body.message : `HTTP ${code}`
+  if (body.kind === 'Status') {
+    const details = isRecord(body.details) ? body.details : {}
+    const causes = Array.isArray(details.causes) ? details.causes.filter(isRecord).map(readCause) : []
+    return new ApiError(message, code, [], causes, typeof body.reason === 'string' ? body.reason : '')
+  }
+  const details = Array.isArray(body.details) ? body.details.map(readDetail) : []
+  return new ApiError(message, code, details)
+}
+
+function readDetail(value: unknown): string {
+  if (typeof value === 'string') return value
+  if (!isRecord(value) || typeof value.message !== 'string') return JSON.stringify(value)
+  return typeof value.field === 'string' && value.field ? `${value.field}: ${value.message}` : value.message
+}
+
+function readCause(value: Record<string, unknown>): StatusCause {
+  const cause: StatusCause = {}
+  if (typeof value.field === 'string') cause.field = value.field
+  if (typeof value.message === 'string') cause.message = value.message
+  if (typeof value.reason === 'string') cause.reason = value.reason
+  return cause
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

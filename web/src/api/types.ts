@@ -1,0 +1,130 @@
+// Types of the HTTP API, by the names that the application uses for what schema.ts
+// says (generated from the OpenAPI document by `npm run generate`), and of the few
+// Kubernetes objects that are read here, with only the fields that are read.
+
+import type { components } from './schema'
+
+type Schemas = components['schemas']
+
+/** How a cycle ended. */
+export type Outcome = Schemas['Outcome']
+export const outcomes: readonly Outcome[] = ['scheduled', 'unschedulable', 'waiting', 'error']
+
+/** A cycle in a line. */
+export type Summary = Schemas['Summary']
+export type SummaryPage = Schemas['Page']
+/** Everything that is known of one attempt. */
+export type Cycle = Schemas['Cycle']
+export type PluginResult = Schemas['PluginResult']
+/** The matrix of node × plugin. Nodes that are not in it were not evaluated. */
+export type FilterResult = Schemas['Filter']
+export type ScorePlugin = Schemas['ScorePlugin']
+/** Scores of the feasible nodes; rows are nodes. Absent with one feasible node. */
+export type ScoreResult = Schemas['Score']
+export type Status = Schemas['Status']
+
+// ── Kubernetes ──────────────────────────────────────────────────────────
+
+export interface OwnerReference {
+  kind: string
+  name: string
+  controller?: boolean
+}
+
+export interface ObjectMeta {
+  name: string
+  namespace?: string
+  generateName?: string
+  uid?: string
+  resourceVersion?: string
+  creationTimestamp?: string
+  deletionTimestamp?: string
+  labels?: Record<string, string>
+  annotations?: Record<string, string>
+  ownerReferences?: OwnerReference[]
+}
+
+/** Any Kubernetes object, as far as it is the same for all kinds. */
+export interface KubeObject {
+  apiVersion?: string
+  kind?: string
+  metadata: ObjectMeta
+  [field: string]: unknown
+}
+
+export interface Taint {
+  key: string
+  value?: string
+  effect: string
+}
+
+export interface Node extends KubeObject {
+  spec?: { unschedulable?: boolean; taints?: Taint[] }
+  status?: {
+    allocatable?: Record<string, string>
+    capacity?: Record<string, string>
+    conditions?: Condition[]
+  }
+}
+
+export interface Condition {
+  type: string
+  status: string
+  reason?: string
+  message?: string
+  lastTransitionTime?: string
+}
+
+export interface Container {
+  name: string
+  image?: string
+  restartPolicy?: string
+  resources?: { requests?: Record<string, string>; limits?: Record<string, string> }
+}
+
+export interface Pod extends KubeObject {
+  spec?: {
+    nodeName?: string
+    schedulerName?: string
+    priority?: number
+    priorityClassName?: string
+    containers?: Container[]
+    initContainers?: Container[]
+    overhead?: Record<string, string>
+    resources?: { requests?: Record<string, string> }
+    schedulingGates?: { name: string }[]
+  }
+  status?: {
+    phase?: string
+    reason?: string
+    message?: string
+    nominatedNodeName?: string
+    conditions?: Condition[]
+  }
+}
+
+export interface StatusCause {
+  reason?: string
+  message?: string
+  field?: string
+}
+
+/** metav1.Status, which the API server answers errors with. */
+export interface KubeStatus {
+  kind: 'Status'
+  message?: string
+  reason?: string
+  code?: number
+  details?: { name?: string; kind?: string; causes?: StatusCause[] }
+}
+
+/** A kind that the API server serves. */
+export interface KindInfo {
+  group: string
+  version: string
+  kind: string
+  /** Plural name, as in paths. */
+  resource: string
+  namespaced: boolean
+  verbs: string[]
+}

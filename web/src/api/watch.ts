@@ -1,0 +1,273 @@
+// The watch client: one WebSocket carries every subscription. It reconnects by
+// itself, subscribes again, and says truthfully in which state it is.
+
+/** What a subscription asks for: a kind of the cluster, or a topic of the simulator. */
+export type Target =
+  | { resource: { group: string; version: string; resource: string }; namespace?: string }
+  | { topic: 'results' | 'status' }
+
+export interface ListFrame<T = unknown> {
+  type: 'list'
+  id: string
+  items: T[]
+  /** The list starts here: what was known before is void. */
+  first?: boolean
+  /** Another frame of this list follows. */
+  more?: boolean
+}
+
+export interface WatchEvent<T = unknown> {
+  type: 'ADDED' | 'MODIFIED' | 'DELETED'
+  object: T
+}
+
+export interface EventsFrame<T = unknown> {
+  type: 'events'
+  id: string
+  events: WatchEvent<T>[]
+}
+
+export type Frame<T = unknown> = ListFrame<T> | EventsFrame<T>
+
+export interface ErrorFrame {
+  type: 'error'
+  id?: string
+  message: string
+  code?: number
+}
+
+/** connecting: the first attempt. retrying: it was lost, the next attempt is at `at` (ms). closed: by us. */
+export type ConnectionState =
+  | { kind: 'connecting' }
+  | { kind: 'live' }
+  | { kind: 'retrying'; attempt: number; at: number }
+  | { kind: 'closed' }
+
+export interface Handlers<T> {
+  frame(frame: Frame<T>): void
+  /** The server ended the subscription. It is asked for again unless the error says that it never can work. */
+  error?(error: ErrorFrame): void
+}
+
+/** The part of WebSocket that is used; tests bring their own. */
+export interface Socket {
+  readyState: number
+  onopen: ((event: never) => void) | null
+  onmessage: ((event: { data: unknown }) => void) | null
+  onclose: ((event: never) => void) | null
+  onerror: ((event: never) => void) | null
+  send(data: string): void
+  close(): void
+}
+
+export interface WatchOptions {
+  connect: () => Socket
+  now?: () => number
+  random?: () => number
+  /** Waits between attempts: base × 2^n, at most max, of which half is random. */
+  baseMs?: number
+  maxMs?: number
+  /** An attempt that has not opened by then is given up. */
+  openTimeoutMs?: number
+}
+
+interface Subscription {
+  target: Target
+  handlers: Handlers<unknown>
+  retry: ReturnType<typeof setTimeout> | undefined
+  failures: number
+}
+
+const OPEN = 1
+
+export class WatchClient {
+  private socket: Socket | undefined
+  private subscriptions = new Map<string, Subscription>()
+  private listeners = new Set<(state: ConnectionState) => void>()
+  private timer: ReturnType<typeof setTimeout> | undefined
+  private failures = 0
+  private current: ConnectionState = { kind: 'closed' }
+  private readonly options: Required<WatchOptions>
+
+  constructor(options: WatchOptions) {
+    this.options = { now: Date.now, random: Math.random, baseMs: 250, maxMs: 8000, openTimeoutMs: 10_000, ...options }
+  }
+
+  get state(): ConnectionState {
+    return this.current
+  }
+
+  /** Calls listener now and on each change, until the returned function is called. */
+  observe(listener: (state: ConnectionState) => void): () => void {
+    this.listeners.add(listener)
+    listener(this.current)
+    return () => this.listeners.delete(listener)
+  }
+
+  /** Opens the socket; does nothing when it is open or under way. */
+  start(): void {
+    if (this.current.kind !== 'closed') return
+    this.failures = 0
+    this.set({ kind: 'connecting' })
+    this.open()
+  }
+
+  /** Closes the socket for good; start opens it again. */
+  stop(): void {
+    clearTimeout(this.timer)
+    const socket = this.socket
+    this.socket = undefined
+    this.set({ kind: 'closed' })
+    socket?.close()
+  }
+
+  /** Gives up waiting and tries at once. */
+  retryNow(): void {
+    if (this.current.kind !== 'retrying') return
+    clearTimeout(this.timer)
+    this.open()
+  }
+
+  /** Subscribes under an id of the caller's own. An id that is in use is replaced. */
+  subscribe<T>(id: string, target: Target, handlers: Handlers<T>): () => void {
+    this.drop(id)
+    const subscription: Subscription = { target, handlers: handlers as Handlers<unknown>, retry: undefined, failures: 0 }
+    this.subscriptions.set(id, subscription)
+    this.ask(id, subscription)
+    return () => {
+      if (this.subscriptions.get(id) === subscription) this.drop(id)
+    }
+  }
+
+  private drop(id: string): void {
+    const subscription = this.subscriptions.get(id)
+    if (!subscription) return
+    clearTimeout(subscription.retry)
+    this.subscriptions.delete(id)
+    this.send({ type: 'unsubscribe', id })
+  }
+
+  private ask(id: string, subscription: Subscription): void {
+    clearTimeout(subscription.retry)
+    this.send({ type: 'subscribe', id, ...subscription.target })
+  }
+
+  private send(message: object): void {
+    if (this.socket?.readyState === OPEN) this.socket.send(JSON.stringify(message))
+  }
+
+  private open(): void {
+    let socket: Socket
+    try {
+      socket = this.options.connect()
+    } catch {
+      this.lost()
+      return
+    }
+    this.socket = socket
+    // Safari and proxies can leave an attempt hanging for minutes.
+    this.timer = setTimeout(() => this.abandon(socket), this.options.openTimeoutMs)
+    socket.onopen = () => {
+      if (this.socket !== socket) return
+      clearTimeout(this.timer)
+      this.failures = 0
+      this.set({ kind: 'live' })
+      for (const [id, subscription] of this.subscriptions) this.ask(id, subscription)
+    }
+    socket.onmessage = (event) => {
+      if (this.socket === socket) this.receive(event.data)
+    }
+    socket.onclose = () => {
+      if (this.socket === socket) this.lost()
+    }
+    socket.onerror = null
+  }
+
+  private abandon(socket: Socket): void {
+    if (this.socket !== socket) return
+    this.lost()
+    socket.close()
+  }
+
+  private lost(): void {
+    clearTimeout(this.timer)
+    this.socket = undefined
+    for (const subscription of this.subscriptions.values()) clearTimeout(subscription.retry)
+    const wait = this.backoff(this.failures++)
+    this.set({ kind: 'retrying', attempt: this.failures, at: this.options.now() + wait })
+    this.timer = setTimeout(() => this.open(), wait)
+  }
+
+  private backoff(failures: number): number {
+    const full = Math.min(this.options.maxMs, this.options.baseMs * 2 ** failures)
+    return Math.round(full / 2 + (full / 2) * this.options.random())
+  }
+
+  private receive(data: unknown): void {
+    const frame = parseFrame(data)
+    if (!frame) return
+    if (frame.type === 'error') {
+      this.fail(frame)
+      return
+    }
+    const subscription = this.subscriptions.get(frame.id)
+    if (!subscription) return
+    subscription.failures = 0
+    subscription.handlers.frame(frame)
+  }
+
+  private fail(frame: ErrorFrame): void {
+    const id = frame.id
+    const subscription = id === undefined ? undefined : this.subscriptions.get(id)
+    if (id === undefined || !subscription) {
+      console.warn('watch: the server did not understand a request:', frame.message)
+      return
+    }
+    subscription.handlers.error?.(frame)
+    // A kind that does not exist (any more) or a bad request stays so until the next connection.
+    const code = frame.code ?? 500
+    if (code >= 400 && code < 500 && code !== 408 && code !== 410 && code !== 429) return
+    subscription.retry = setTimeout(() => this.ask(id, subscription), this.backoff(Math.min(subscription.failures++, 4)))
+  }
+
+  private set(state: ConnectionState): void {
+    this.current = state
+    for (const listener of this.listeners) listener(state)
+  }
+}
+
+/** Reads a frame; undefined when it is none. */
+export function parseFrame(data: unknown): Frame | ErrorFrame | undefined {
+  if (typeof data !== 'string') return undefined
+  let value: unknown
+  try {
+    value = JSON.parse(data)
+  } catch {
+    return undefined
+  }
+  if (typeof value !== 'object' || value === null) return undefined
+  const frame = value as Record<string, unknown>
+  const id = typeof frame.id === 'string' ? frame.id : undefined
+  switch (frame.type) {
+    case 'list':
+      if (id === undefined) return undefined
+      return { type: 'list', id, items: Array.isArray(frame.items) ? frame.items : [], first: frame.first === true, more: frame.more === true }
+    case 'events':
+      if (id === undefined) return undefined
+      return { type: 'events', id, events: Array.isArray(frame.events) ? (frame.events as WatchEvent[]) : [] }
+    case 'error':
+      return {
+        type: 'error',
+        ...(id === undefined ? {} : { id }),
+        message: typeof frame.message === 'string' ? frame.message : '',
+        ...(typeof frame.code === 'number' ? { code: frame.code } : {}),
+      }
+    default:
+      return undefined
+  }
+}
+
+/** The watch endpoint on the page's own server. */
+export function watchURL(location: { protocol: string; host: string }): string {
+  return `${location.protocol === 'https:' ? 'wss' : 'ws'}://${location.host}/api/v1/watch`
+}

@@ -1,0 +1,108 @@
+// A collection follows one subscription: frames in, a plain Map out.
+
+import type { Frame } from '@/api/watch'
+
+/**
+ * The objects of one subscription by key. Frames are applied in place; a list
+ * that comes in several frames after the first complete one is gathered aside and
+ * swapped in whole, so that a reconnect does not empty the screen.
+ */
+export class Collection<T> {
+  items = new Map<string, T>()
+  /** A complete list has arrived at least once. */
+  synced = false
+  private staging: Map<string, T> | undefined
+
+  constructor(private readonly keyOf: (item: T) => string) {}
+
+  apply(frame: Frame<T>): void {
+    if (frame.type === 'list') {
+      if (frame.first) {
+        this.staging = new Map()
+        if (!this.synced) this.items = this.staging
+      }
+      const target = this.staging ?? this.items
+      for (const item of frame.items) target.set(this.keyOf(item), item)
+      if (!frame.more) {
+        this.items = target
+        this.staging = undefined
+        this.synced = true
+      }
+      return
+    }
+    const target = this.staging ?? this.items
+    for (const { type, object } of frame.events) {
+      if (type === 'DELETED') target.delete(this.keyOf(object))
+      else target.set(this.keyOf(object), object)
+    }
+  }
+}
+
+/**
+ * Cycle summaries, newest first, at most `limit` of them: the oldest go. A list
+ * arrives newest first; an added summary is newer than everything before it; a
+ * changed one keeps its place.
+ */
+export class Recent<T> {
+  synced = false
+  private items: T[] = []
+  private staging: T[] | undefined
+  private index = new Map<string, number>()
+
+  constructor(
+    private readonly keyOf: (item: T) => string,
+    readonly limit: number,
+  ) {}
+
+  apply(frame: Frame<T>): void {
+    if (frame.type === 'list') {
+      if (frame.first) this.staging = []
+      const target = this.staging ?? [...this.items].reverse()
+      target.push(...frame.items)
+      if (frame.more) {
+        this.staging = target
+        return
+      }
+      this.staging = undefined
+      this.synced = true
+      this.replace(target.slice(0, this.limit).reverse())
+      return
+    }
+    for (const { type, object } of frame.events) {
+      const key = this.keyOf(object)
+      const at = this.index.get(key)
+      if (type === 'DELETED') {
+        if (at !== undefined) this.replace(this.items.filter((_, i) => i !== at))
+      } else if (at !== undefined) {
+        this.items[at] = object
+      } else {
+        this.index.set(key, this.items.length)
+        this.items.push(object)
+      }
+    }
+    // Cut with slack, so that a steady stream does not rebuild the index each time.
+    if (this.items.length > this.limit * 1.25) this.replace(this.items.slice(-this.limit))
+  }
+
+  /** A new array, newest first. */
+  list(): T[] {
+    return this.items.slice(-this.limit).reverse()
+  }
+
+  private replace(oldestFirst: T[]): void {
+    this.items = oldestFirst
+    this.index = new Map(oldestFirst.map((item, i) => [this.keyOf(item), i]))
+  }
+}
+
+/** namespace/name, or the name alone for what has no namespace. */
+export function objectKey(object: { metadata: { namespace?: string; name: string } }): string {
+  const { namespace, name } = object.metadata
+  return namespace ? `${namespace}/${name}` : name
+}
+
+/** Splits what objectKey made of a namespaced object. */
+export function splitKey(key: string): { namespace: string; name: string } | undefined {
+  const at = key.indexOf('/')
+  return at > 0 && at < key.length - 1 ? { namespace: key.slice(0, at), name: key.slice(at + 1) } : undefined
+}

@@ -1,0 +1,34 @@
+// The list of decisions: filtered and sorted.
+
+import type { Outcome, Summary } from '@/api/types'
+import { compareNames } from './cluster'
+
+export function filterSummaries(items: readonly Summary[], by: { outcome: Outcome | 'all'; text: string }): Summary[] {
+  const words = by.text.toLowerCase().split(/\s+/).filter(Boolean)
+  return items.filter((s) => {
+    if (by.outcome !== 'all' && s.outcome !== by.outcome) return false
+    if (!words.length) return true
+    const text = `${s.pod.namespace}/${s.pod.name} ${s.selectedNode ?? ''} ${s.nominatedNode ?? ''} ${s.profile} ${s.message ?? ''}`.toLowerCase()
+    return words.every((word) => text.includes(word))
+  })
+}
+
+const orders: Record<string, (a: Summary, b: Summary) => number> = {
+  pod: (a, b) => compareNames(a.pod.name, b.pod.name),
+  namespace: (a, b) => compareNames(a.pod.namespace, b.pod.namespace),
+  attempt: (a, b) => a.attempt - b.attempt,
+  outcome: (a, b) => a.outcome.localeCompare(b.outcome),
+  result: (a, b) => compareNames(a.selectedNode || a.message || '', b.selectedNode || b.message || ''),
+  nodes: (a, b) => a.nodes.feasible - b.nodes.feasible,
+  duration: (a, b) => a.durationSeconds - b.durationSeconds,
+  profile: (a, b) => compareNames(a.profile, b.profile),
+}
+
+/** items come newest first, which is "-time"; equals keep that order. */
+export function sortSummaries(items: Summary[], sort: string): Summary[] {
+  if (sort === 'time') return [...items].reverse()
+  const order = orders[sort.replace(/^-/, '')]
+  if (!order) return items
+  const sign = sort.startsWith('-') ? -1 : 1
+  return [...items].sort((a, b) => sign * order(a, b))
+}

@@ -1,0 +1,14 @@
+import { createRouter, createWebHistory } from 'vue-router'
+import ClusterPage from './pages/ClusterPage.vue'
+
+export const router = createRouter({
+  history: createWebHistory(),
+  routes: [
+    { path: '/', name: 'cluster', component: ClusterPage, meta: { place: 'cluster' } },
+    { path: '/resources/:resource?', name: 'resources', component: () => import('./pages/ResourcesPage.vue'), meta: { place: 'resources' } },
+    { path: '/decisions', name: 'decisions', component: () => import('./pages/DecisionsPage.vue'), meta: { place: 'decisions' } },
+    { path: '/decisions/:namespace/:name', name: 'decision', component: () => import('./pages/DecisionPage.vue'), meta: { place: 'decisions' } },
+    { path: '/scheduler', name: 'scheduler', component: () => import('./pages/SchedulerPage.vue'), meta: { place: 'scheduler' } },
+    { path: '/:rest(.*)*', name: 'notFound', component: () => import('./pages/NotFoundPage.vue'), meta: { place: '' } },
+  ],
+})

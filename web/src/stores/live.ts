@@ -1,0 +1,123 @@
+// Reactive adapters over the watch client: plain collections, published as one shallow
+// ref at most once per animation frame.
+
+import { shallowRef, type ShallowRef } from 'vue'
+import { WatchClient, watchURL, type ErrorFrame, type Frame, type Socket, type Target } from '@/api/watch'
+import type { KindInfo, KubeObject, Node, Pod, Status, Summary } from '@/api/types'
+import { Collection, objectKey, Recent } from '@/domain/collection'
+import { nodeKind, podKind } from '@/domain/kinds'
+
+export const watch = new WatchClient({
+  connect: () => new WebSocket(watchURL(window.location)) as unknown as Socket,
+})
+
+/** A snapshot of a collection. The Map is the live one: read it, do not keep it. */
+export interface Published<T> {
+  items: ReadonlyMap<string, T>
+  synced: boolean
+  error: ErrorFrame | undefined
+}
+
+interface Applies<T> {
+  apply(frame: Frame<T>): void
+}
+
+const flushes = new Set<() => void>()
+let scheduled = false
+
+/** Runs flush before the next frame is drawn, once however often it is asked for. */
+function publishSoon(flush: () => void): void {
+  flushes.add(flush)
+  if (scheduled) return
+  scheduled = true
+  // A hidden page draws no frames; it still has to be right when a test or a screen reader looks.
+  const run = () => {
+    scheduled = false
+    const all = [...flushes]
+    flushes.clear()
+    for (const f of all) f()
+  }
+  if (document.hidden) setTimeout(run, 100)
+  else requestAnimationFrame(run)
+}
+
+function follow<T>(id: string, target: Target, state: Applies<T>, publish: (error: ErrorFrame | undefined) => void): () => void {
+  let error: ErrorFrame | undefined
+  const flush = () => publish(error)
+  return watch.subscribe<T>(id, target, {
+    frame(frame) {
+      error = undefined
+      state.apply(frame)
+      publishSoon(flush)
+    },
+    error(frame) {
+      error = frame
+      publishSoon(flush)
+    },
+  })
+}
+
+function followKind<T extends KubeObject>(id: string, kind: KindInfo): { published: ShallowRef<Published<T>>; stop: () => void } {
+  const collection = new Collection<T>(objectKey)
+  const published = shallowRef<Published<T>>({ items: collection.items, synced: false, error: undefined })
+  const { group, version, resource } = kind
+  const stop = follow<T>(id, { resource: { group, version, resource } }, collection, (error) => {
+    published.value = { items: collection.items, synced: collection.synced, error }
+  })
+  return { published, stop }
+}
+
+/** Kept for as long as the page is open: every place needs them. */
+const nodesLive = followKind<Node>('nodes', nodeKind)
+const podsLive = followKind<Pod>('pods', podKind)
+export const nodes = nodesLive.published
+export const pods = podsLive.published
+
+/** The newest cycles, newest first. */
+export const results = shallowRef<{ items: readonly Summary[]; synced: boolean }>({ items: [], synced: false })
+export const resultsLimit = 2000
+const recent = new Recent<Summary>((s) => `${s.pod.uid}/${s.attempt}`, resultsLimit)
+follow<Summary>('results', { topic: 'results' }, recent, () => {
+  results.value = { items: recent.list(), synced: recent.synced }
+})
+
+/** The simulator's state as the socket tells it; status.ts completes it while there is no socket. */
+export const watchedStatus = shallowRef<Status>()
+follow<Status>(
+  'status',
+  { topic: 'status' },
+  {
+    apply(frame) {
+      const last = frame.type === 'list' ? frame.items.at(-1) : frame.events.at(-1)?.object
+      if (last) watchedStatus.value = last
+    },
+  },
+  () => {},
+)
+
+const shared = new Map<string, { live: ReturnType<typeof followKind<KubeObject>>; users: number }>()
+
+/** Follows a kind while somebody uses it. Call stop when done. */
+export function useKind(kind: KindInfo): { published: ShallowRef<Published<KubeObject>>; stop: () => void } {
+  if (!kind.group && kind.resource === 'nodes') return { published: nodes as ShallowRef<Published<KubeObject>>, stop: () => {} }
+  if (!kind.group && kind.resource === 'pods') return { published: pods as ShallowRef<Published<KubeObject>>, stop: () => {} }
+  const id = `${kind.resource}.${kind.version}.${kind.group}`
+  let entry = shared.get(id)
+  if (!entry) {
+    entry = { live: followKind<KubeObject>(id, kind), users: 0 }
+    shared.set(id, entry)
+  }
+  entry.users++
+  const mine = entry
+  let stopped = false
+  return {
+    published: mine.live.published,
+    stop() {
+      if (stopped) return
+      stopped = true
+      if (--mine.users > 0) return
+      mine.live.stop()
+      shared.delete(id)
+    },
+  }
+}

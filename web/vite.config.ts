@@ -1,0 +1,22 @@
+import { fileURLToPath } from 'node:url'
+import vue from '@vitejs/plugin-vue'
+import { configDefaults, defineConfig } from 'vitest/config'
+
+// `npm run dev` proxies to a simulator that runs elsewhere (or to dev/mock.mjs).
+const target = process.env.SIMULATOR_URL ?? 'http://127.0.0.1:1212'
+const proxied = { target, ws: true, changeOrigin: true, headers: { origin: target } }
+
+export default defineConfig({
+  plugins: [vue()],
+  define: {
+    __VUE_OPTIONS_API__: false,
+    __VUE_I18N_LEGACY_API__: false,
+    __VUE_I18N_FULL_INSTALL__: true,
+    __INTLIFY_PROD_DEVTOOLS__: false,
+  },
+  resolve: { alias: { '@': fileURLToPath(new URL('./src', import.meta.url)) } },
+  // dist/.gitkeep is committed, so that the Go package compiles without a build.
+  build: { target: 'es2022', outDir: 'dist', emptyOutDir: true, sourcemap: false, chunkSizeWarningLimit: 700 },
+  server: { proxy: { '/api': proxied, '/kubernetes': proxied } },
+  test: { environment: 'happy-dom', include: ['src/**/*.test.ts', 'test/**/*.test.ts'], exclude: configDefaults.exclude },
+})

@@ -2,7 +2,7 @@
 
 GO      ?= go
 NPM     ?= npm
-GOFLAGS_BUILD := -trimpath -ldflags='-s -w'
+GOFLAGS_BUILD := -ldflags='-s -w'
 BINARY  := bin/simulator
 
 WEB_SOURCES := $(shell find web/src web/public web/index.html web/package.json web/vite.config.ts web/tsconfig*.json -type f 2>/dev/null)

@@ -38,9 +38,9 @@ const (
 // called only as long as there is room, with an index counted from the latest,
 // and returns nil when there is none.
 //
-// What does not fit is left out in this order: history, oldest first; nodes,
-// where the selected one, one for each distinct rejection and those with the
-// best totals stay longest; the other results, last the selected node.
+// What does not fit is left out in this order: history, oldest first; the nodes
+// but for the selected one, one for each distinct rejection and those with the
+// best totals; the other results, last the selected node.
 func Render(c *result.Cycle, earlier func(back int) *result.Cycle, budget int) map[string]string {
 	r := renderer{left: budget, out: map[string]string{}}
 	r.current(c)
@@ -95,26 +95,41 @@ func (r *renderer) add(name, value string) {
 	r.cut.Results = append(r.cut.Results, name)
 }
 
-// nodes writes the maps that are keyed by node, for as many nodes as fit.
+// nodes writes the maps that are keyed by node: all nodes when they fit, and
+// otherwise those that matter most.
 func (r *renderer) nodes(c *result.Cycle) {
-	var filter, score, final objectWriter
 	r.left -= 3*len(Prefix) + len(filterResult) + len(scoreResult) + len(finalScore) + len("{}{}{}")
-	rows := rowsOf(c)
-	for i, row := range rows {
-		f, s, t := row.filter(c.Filter), row.score(c.Score), row.final(c.Score)
-		size := filter.cost(row.node, f) + score.cost(row.node, s) + final.cost(row.node, t)
-		if size > r.left {
-			r.cut.Nodes = len(rows) - i
-			break
-		}
-		r.left -= size
-		filter.add(row.node, f)
-		score.add(row.node, s)
-		final.add(row.node, t)
+	rows, essential := rowsOf(c)
+	tables, used, fit := renderRows(c, rows, r.left)
+	if fit < len(rows) {
+		tables, used, fit = renderRows(c, rows[:essential], r.left)
+		r.cut.Nodes = len(rows) - fit
 	}
-	r.out[Prefix+filterResult] = filter.String()
-	r.out[Prefix+scoreResult] = score.String()
-	r.out[Prefix+finalScore] = final.String()
+	r.left -= used
+	r.out[Prefix+filterResult] = tables.filter.String()
+	r.out[Prefix+scoreResult] = tables.score.String()
+	r.out[Prefix+finalScore] = tables.final.String()
+}
+
+// tables are the maps that are keyed by node.
+type tables struct{ filter, score, final objectWriter }
+
+// renderRows renders as many rows as fit into left bytes. It returns how many
+// bytes and rows that are.
+func renderRows(c *result.Cycle, rows []row, left int) (t *tables, used, fit int) {
+	t = &tables{}
+	for i, row := range rows {
+		filter, score, final := row.filter(c.Filter), row.score(c.Score), row.final(c.Score)
+		size := t.filter.cost(row.node, filter) + t.score.cost(row.node, score) + t.final.cost(row.node, final)
+		if used+size > left {
+			return t, used, i
+		}
+		used += size
+		t.filter.add(row.node, filter)
+		t.score.add(row.node, score)
+		t.final.add(row.node, final)
+	}
+	return t, used, len(rows)
 }
 
 // history adds earlier attempts while they fit whole.
@@ -157,10 +172,14 @@ type row struct {
 	inFilter, inScore int
 }
 
-// rowsOf lists the nodes of c, those first that matter most.
-func rowsOf(c *result.Cycle) []row {
+// bestScores is how many of the nodes with the best totals matter.
+const bestScores = 20
+
+// rowsOf lists the nodes of c, those first that matter most: the first essential
+// ones are the selected node, one for each distinct rejection, and those with
+// the best totals.
+func rowsOf(c *result.Cycle) (rows []row, essential int) {
 	index := map[string]int{}
-	var rows []row
 	if c.Score != nil {
 		for i, n := range c.Score.Nodes {
 			index[n] = len(rows)
@@ -206,7 +225,19 @@ func rowsOf(c *result.Cycle) []row {
 		}
 		return ra.node < rb.node
 	})
-	return rows
+	best := 0
+	for ; essential < len(rows); essential++ {
+		switch class(rows[essential]) {
+		case 0, 1:
+			continue
+		case 2:
+			if best++; best <= bestScores {
+				continue
+			}
+		}
+		break
+	}
+	return rows, essential
 }
 
 func byName(names []string) []int {

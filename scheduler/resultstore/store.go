@@ -1,93 +1,126 @@
-// Package resultstore keeps finished scheduling cycles, bounded by bytes, and
-// tells subscribers of each. The oldest cycles go first.
+// Package resultstore keeps finished scheduling cycles, tells subscribers of
+// each, and answers for all that it keeps. The newest are in memory, bounded by
+// bytes. With a directory they are also written to disk, at the latest half a
+// second after they were put, and those that memory has no room for are read
+// from there; a store that starts on the directory continues from it. Disk is
+// bounded too: the oldest cycles go first.
 //
-// It may import scheduler/result only.
+// It knows nothing of who makes cycles or reads them. It may import
+// scheduler/result only, and no package of Kubernetes but apimachinery, klog and
+// utils.
 package resultstore
 
 import (
-	"container/list"
-	"errors"
-	"fmt"
-	"slices"
-	"strconv"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
 
 	"kube-scheduler-simulator/scheduler/result"
 )
 
-// DefaultMaxBytes bounds a store whose options name no bound.
-const DefaultMaxBytes = 256 << 20
-
-// DefaultLimit is the length of a page when a query names none; MaxLimit is the
-// longest that may be asked for.
 const (
-	DefaultLimit = 100
-	MaxLimit     = 1000
+	// DefaultMaxBytes bounds the memory of a store whose options name no bound.
+	DefaultMaxBytes = 256 << 20
+	// DefaultDiskBytes bounds its files.
+	DefaultDiskBytes = 2 << 30
 )
 
-// ErrBadQuery is wrapped by the error of a query that nothing can answer.
-var ErrBadQuery = errors.New("bad query")
+// Options of a store. The zero value keeps cycles in memory only.
+type Options struct {
+	// MemoryBytes bounds the cycles that are kept in memory, by their own
+	// estimate of their size; 0 means DefaultMaxBytes. The index of all that is
+	// kept comes on top, with at most a quarter of it, or 1 MiB if that is more.
+	MemoryBytes int64
+	// Dir is the directory of the store's files, created when it does not exist
+	// and used by one store at a time. Empty: nothing is written, and what does
+	// not fit into memory is gone.
+	Dir string
+	// DiskBytes bounds the files in Dir; 0 means DefaultDiskBytes. Files that
+	// were set aside because they are damaged are not counted.
+	DiskBytes int64
+	// Durable waits for the disk after each write, so that the cycles outlive
+	// a power cut too. Without it they outlive the process.
+	Durable bool
+	// Clock times the writes; nil means the real one.
+	Clock clock.Clock
+	// Logger gets one line for each file that is set aside, when the disk fails,
+	// and when it works again. The zero value logs nothing.
+	Logger klog.Logger
+}
 
-// Store keeps cycles in memory. Its methods are safe for concurrent use.
+// Store keeps cycles. Its methods are safe for concurrent use; Start and Stop
+// are called once, in this order.
 type Store struct {
-	maxBytes int
+	maxBytes int64
+	clock    clock.Clock
+	logger   klog.Logger
 
-	mu sync.RWMutex
-	// cycles holds *entry, oldest first.
-	cycles *list.List
-	pods   map[types.UID]*pod
-	bytes  int
-	// sequence numbers the entries; it only grows, so that a page's Continue
-	// stays good while newer cycles come in.
+	mu    sync.RWMutex
+	index index
+	// sequence is the latest; it only grows, so that a page's Continue stays
+	// good while newer cycles come in.
 	sequence uint64
+	// bytes is the size of the cycles in memory. inMemory has their sequences,
+	// the first to go first; some may have gone already.
+	bytes    int64
+	inMemory []uint64
+
+	// writer is nil in a store that keeps cycles in memory only.
+	writer *writer
 
 	subscribersMu sync.RWMutex
 	subscribers   map[int]func(*result.Cycle)
 	nextID        int
 }
 
-type entry struct {
-	cycle    *result.Cycle
-	sequence uint64
-	size     int
-}
-
-// pod has the kept attempts of a pod, oldest first, and the number of the
-// latest, which outlives them as long as any attempt is kept.
-type pod struct {
-	attempts []*list.Element
-	last     int
-}
-
-// New returns an empty store bounded to maxBytes; 0 means DefaultMaxBytes.
-func New(maxBytes int) *Store {
-	if maxBytes == 0 {
-		maxBytes = DefaultMaxBytes
+// New returns an empty store. With a directory, Start begins to read and write
+// there; until then the store is one in memory. A store without one needs
+// neither Start nor Stop.
+func New(o Options) *Store {
+	if o.MemoryBytes == 0 {
+		o.MemoryBytes = DefaultMaxBytes
 	}
-	return &Store{
-		maxBytes:    maxBytes,
-		cycles:      list.New(),
-		pods:        map[types.UID]*pod{},
+	if o.Clock == nil {
+		o.Clock = clock.RealClock{}
+	}
+	s := &Store{
+		maxBytes:    o.MemoryBytes,
+		clock:       o.Clock,
+		logger:      o.Logger,
+		index:       newIndex(),
 		subscribers: map[int]func(*result.Cycle){},
 	}
+	if o.Dir != "" {
+		s.writer = newWriter(s, o)
+	}
+	return s
 }
+
+// minIndexBytes lets even a small store remember some thousands of attempts.
+const minIndexBytes = 1 << 20
+
+func (s *Store) maxIndexBytes() int64 { return max(s.maxBytes/4, minIndexBytes) }
 
 // NextAttempt returns the number of the next attempt of a pod, from 1.
 func (s *Store) NextAttempt(uid types.UID) int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if p := s.pods[uid]; p != nil {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if p := s.index.pods[uid]; p != nil {
 		return p.last + 1
 	}
 	return 1
 }
 
 // Put keeps a cycle and tells the subscribers. A cycle of the same pod and
-// attempt replaces the earlier one, in its place.
+// attempt replaces the earlier one, in its place. Put does not wait for the
+// disk, unless more than a quarter of the memory waits to be written; and not
+// when the disk fails. It is called by one goroutine at a time, for the order
+// in which subscribers are told.
 func (s *Store) Put(c *result.Cycle) {
 	s.mu.Lock()
+	s.writer.waitForRoom()
 	s.put(c)
 	s.mu.Unlock()
 
@@ -99,152 +132,70 @@ func (s *Store) Put(c *result.Cycle) {
 }
 
 func (s *Store) put(c *result.Cycle) {
-	p := s.pods[c.Pod.UID]
-	if p == nil {
-		p = &pod{}
-		s.pods[c.Pod.UID] = p
+	e := s.index.get(c.Pod.UID, c.Attempt)
+	if e == nil {
+		s.sequence++
+		e = s.index.add(s.sequence, c.Pod, c.Attempt)
+	}
+	if e.cycle == nil {
+		s.inMemory = append(s.inMemory, e.sequence)
 	}
 	size := c.Size()
-	if e := p.attempt(c.Attempt); e != nil {
-		old := e.Value.(*entry)
-		s.bytes += size - old.size
-		old.cycle, old.size = c, size
-	} else {
-		s.sequence++
-		p.attempts = append(p.attempts, s.cycles.PushBack(&entry{cycle: c, sequence: s.sequence, size: size}))
-		p.last = max(p.last, c.Attempt)
-		s.bytes += size
-	}
-	// The newest is kept even when it alone is over the bound.
-	for s.bytes > s.maxBytes && s.cycles.Len() > 1 {
-		s.drop(s.cycles.Front())
-	}
+	s.bytes += int64(size - e.size)
+	s.writer.enqueue(e, size)
+	e.cycle, e.size, e.outcome = c, size, c.Outcome
+	s.evict()
 }
 
-func (s *Store) drop(e *list.Element) {
-	dropped := s.cycles.Remove(e).(*entry)
-	s.bytes -= dropped.size
-	uid := dropped.cycle.Pod.UID
-	p := s.pods[uid]
-	p.attempts = slices.DeleteFunc(p.attempts, func(a *list.Element) bool { return a == e })
-	if len(p.attempts) == 0 {
-		delete(s.pods, uid)
-	}
-}
-
-func (p *pod) attempt(n int) *list.Element {
-	for i := len(p.attempts) - 1; i >= 0; i-- {
-		if p.attempts[i].Value.(*entry).cycle.Attempt == n {
-			return p.attempts[i]
+// evict brings the store back within its bounds. The newest cycle is kept even
+// when it alone is over the bound.
+func (s *Store) evict() {
+	for tries := len(s.inMemory); s.bytes > s.maxBytes && tries > 1; tries-- {
+		sequence := s.inMemory[0]
+		s.inMemory = s.inMemory[1:]
+		e := s.index.find(sequence)
+		switch {
+		case e == nil || e.cycle == nil:
+		case e.state != written && s.writer.works():
+			// It may leave once it is written; waitForRoom bounds how many wait.
+			s.inMemory = append(s.inMemory, sequence)
+		case e.state != written || e.block == nil:
+			s.drop(e)
+		default:
+			s.release(e)
 		}
 	}
-	return nil
+	for s.index.bytes > s.maxIndexBytes() && s.index.len() > 1 {
+		s.drop(s.index.oldest())
+	}
 }
 
-// Len returns the number of cycles kept.
+// release takes an entry's cycle out of memory.
+func (s *Store) release(e *entry) {
+	s.bytes -= int64(e.size)
+	e.cycle, e.size = nil, 0
+}
+
+func (s *Store) drop(e *entry) {
+	s.writer.lose(e)
+	s.release(e)
+	s.index.drop(e)
+}
+
+// Len returns the number of cycles kept, in memory and on disk.
 func (s *Store) Len() int {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	return s.cycles.Len()
+	return s.index.len()
 }
 
-// List answers a query, newest first.
-func (s *Store) List(q result.Query) (result.Page, error) {
-	page := result.Page{Items: []result.Summary{}}
-	limit := q.Limit
-	switch {
-	case limit < 0:
-		return page, fmt.Errorf("%w: limit %d is negative", ErrBadQuery, limit)
-	case limit == 0:
-		limit = DefaultLimit
-	case limit > MaxLimit:
-		limit = MaxLimit
-	}
-	if q.Outcome != "" && !q.Outcome.Valid() {
-		return page, fmt.Errorf("%w: outcome %q is none of %v", ErrBadQuery, q.Outcome, result.Outcomes)
-	}
-	before := uint64(0)
-	if q.Continue != "" {
-		var err error
-		if before, err = strconv.ParseUint(q.Continue, 10, 64); err != nil {
-			return page, fmt.Errorf("%w: continue %q is not from an earlier page", ErrBadQuery, q.Continue)
-		}
-	}
-
+// Health says whether cycles are kept as they should be. When the disk fails,
+// ok is false and message tells a person what happened, what is at stake and
+// when the store tries again.
+func (s *Store) Health() (ok bool, message string) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	var last uint64
-	for e := range s.newestFirst(q.UID) {
-		if before != 0 && e.sequence >= before {
-			continue
-		}
-		if !matches(q, &e.cycle.Summary) {
-			continue
-		}
-		if len(page.Items) == limit {
-			page.Continue = strconv.FormatUint(last, 10)
-			break
-		}
-		page.Items = append(page.Items, e.cycle.Summary)
-		last = e.sequence
-	}
-	return page, nil
-}
-
-// newestFirst iterates over the entries of a pod, or over all without a UID.
-func (s *Store) newestFirst(uid types.UID) func(yield func(*entry) bool) {
-	return func(yield func(*entry) bool) {
-		if uid != "" {
-			p := s.pods[uid]
-			for i := 0; p != nil && i < len(p.attempts); i++ {
-				if !yield(p.attempts[len(p.attempts)-1-i].Value.(*entry)) {
-					return
-				}
-			}
-			return
-		}
-		for e := s.cycles.Back(); e != nil; e = e.Prev() {
-			if !yield(e.Value.(*entry)) {
-				return
-			}
-		}
-	}
-}
-
-func matches(q result.Query, s *result.Summary) bool {
-	return (q.Namespace == "" || q.Namespace == s.Pod.Namespace) &&
-		(q.Name == "" || q.Name == s.Pod.Name) &&
-		(q.Outcome == "" || q.Outcome == s.Outcome)
-}
-
-// Attempts returns a pod's kept attempts, oldest first; nil when none is kept.
-func (s *Store) Attempts(uid types.UID) ([]result.Summary, error) {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	p := s.pods[uid]
-	if p == nil {
-		return nil, nil
-	}
-	out := make([]result.Summary, len(p.attempts))
-	for i, e := range p.attempts {
-		out[i] = e.Value.(*entry).cycle.Summary
-	}
-	return out, nil
-}
-
-// Get returns one attempt, or nil when it is not kept.
-func (s *Store) Get(uid types.UID, attempt int) (*result.Cycle, error) {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	p := s.pods[uid]
-	if p == nil {
-		return nil, nil
-	}
-	e := p.attempt(attempt)
-	if e == nil {
-		return nil, nil
-	}
-	return e.Value.(*entry).cycle, nil
+	return s.writer.health()
 }
 
 // Subscribe calls fn with every cycle that is put from now on, in order, on the

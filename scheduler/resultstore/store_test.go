@@ -28,7 +28,7 @@ func names(items []result.Summary) []string {
 }
 
 func TestListPagesNewestFirstWhileCyclesComeIn(t *testing.T) {
-	s := New(0)
+	s := New(Options{})
 	for i := 1; i <= 5; i++ {
 		s.Put(cycle("a", i, result.Unschedulable))
 	}
@@ -53,7 +53,7 @@ func TestListPagesNewestFirstWhileCyclesComeIn(t *testing.T) {
 }
 
 func TestListSelects(t *testing.T) {
-	s := New(0)
+	s := New(Options{})
 	s.Put(cycle("a", 1, result.Unschedulable))
 	s.Put(cycle("b", 1, result.Scheduled))
 	s.Put(cycle("a", 2, result.Scheduled))
@@ -78,7 +78,7 @@ func TestListSelects(t *testing.T) {
 }
 
 func TestListRefuses(t *testing.T) {
-	s := New(0)
+	s := New(Options{})
 	for _, q := range []result.Query{{Limit: -1}, {Outcome: "lost"}, {Continue: "x"}} {
 		if _, err := s.List(q); !errors.Is(err, ErrBadQuery) {
 			t.Errorf("%+v: %v", q, err)
@@ -87,7 +87,7 @@ func TestListRefuses(t *testing.T) {
 }
 
 func TestPutReplacesAWaitingAttempt(t *testing.T) {
-	s := New(0)
+	s := New(Options{})
 	s.Put(cycle("a", 1, result.Waiting))
 	s.Put(cycle("b", 1, result.Scheduled))
 	s.Put(cycle("a", 1, result.Scheduled))
@@ -109,7 +109,7 @@ func TestBoundDropsTheOldest(t *testing.T) {
 		c.Message = strings.Repeat("x", 1<<10)
 		return c
 	}
-	s := New(3 * big("a", 1).Size())
+	s := New(Options{MemoryBytes: int64(3 * big("a", 1).Size())})
 	s.Put(big("a", 1))
 	s.Put(big("a", 2))
 	s.Put(big("b", 1))
@@ -130,7 +130,7 @@ func TestBoundDropsTheOldest(t *testing.T) {
 }
 
 func TestSubscribersSeeEachPutUntilTheyCancel(t *testing.T) {
-	s := New(0)
+	s := New(Options{})
 	var got []string
 	cancel := s.Subscribe(func(c *result.Cycle) { got = append(got, c.Pod.Name) })
 	s.Put(cycle("a", 1, result.Scheduled))

@@ -8,10 +8,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"runtime/debug"
 	"sync"
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/component-base/metrics/legacyregistry"
 	"k8s.io/klog/v2"
@@ -40,7 +42,14 @@ func Run(ctx context.Context, options Options, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	s := &simulator{options: options, prepared: p, store: resultstore.New(0), failed: make(chan error, 1)}
+	s := &simulator{options: options, prepared: p, failed: make(chan error, 1)}
+	s.store = resultstore.New(resultstore.Options{
+		MemoryBytes: options.ResultsMemory,
+		DiskBytes:   options.ResultsDisk,
+		Dir:         filepath.Join(p.dataDir, "results"),
+		Durable:     !p.temporary,
+		Logger:      options.Logger,
+	})
 	s.onStop(func(context.Context) error { return p.close() })
 
 	err = s.start(ctx)
@@ -55,7 +64,7 @@ func Run(ctx context.Context, options Options, out io.Writer) error {
 	} else if ctx.Err() != nil {
 		err = nil // stopped while starting
 	}
-	s.setStatus(server.Stopping, server.Stopping, "the simulator is stopping")
+	s.setStatus(server.Stopping, "the simulator is stopping")
 	return errors.Join(err, s.stop())
 }
 
@@ -89,15 +98,19 @@ func (s *simulator) stop() error {
 // start brings everything up, the page first. What it started is in undo.
 func (s *simulator) start(ctx context.Context) error {
 	s.serve()
-	s.setStatus(server.Starting, server.Starting, "the control plane is starting")
+	s.setStatus(server.Starting, "the control plane is starting")
 
+	if err := s.store.Start(ctx); err != nil {
+		return fmt.Errorf("opening the results: %w", err)
+	}
+	s.onStop(s.store.Stop)
 	s.controlPlane = controlplane.New(controlplane.Options{DataDir: s.prepared.dataDir, Durable: !s.prepared.temporary})
 	if err := s.controlPlane.Start(ctx); err != nil {
 		return fmt.Errorf("starting the control plane: %w", err)
 	}
 	s.onStop(s.controlPlane.Stop)
 
-	s.setStatus(server.Starting, server.Starting, "the scheduler is starting")
+	s.setStatus(server.Starting, "the scheduler is starting")
 	s.scheduler = scheduler.New(scheduler.Options{
 		Client:        s.controlPlane.ClientConfig(),
 		Configuration: s.prepared.configuration.Internal,
@@ -119,7 +132,8 @@ func (s *simulator) start(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("attaching the web server: %w", err)
 	}
-	s.setStatus(server.Running, server.Running, "")
+	s.setStatus(server.Running, "")
+	s.watchHealth()
 	s.returnMemory()
 	return nil
 }
@@ -184,14 +198,37 @@ func (s *simulator) annotate() error {
 	return nil
 }
 
-func (s *simulator) setStatus(phase, scheduling server.Phase, message string) {
+// setStatus publishes how far the simulator has come. The scheduler comes and
+// goes with it.
+func (s *simulator) setStatus(phase server.Phase, message string) {
 	var profiles []string
 	for _, p := range s.prepared.configuration.Internal.Profiles {
 		profiles = append(profiles, p.SchedulerName)
 	}
-	s.web.SetStatus(server.Status{
+	status := server.Status{
 		Ready: phase == server.Running, Phase: phase, Message: message,
-		Scheduler: server.SchedulerStatus{Phase: scheduling, Message: message, Profiles: profiles, Revision: 1},
+		Scheduler: server.SchedulerStatus{Phase: phase, Message: message, Profiles: profiles, Revision: 1},
+	}
+	if ok, why := s.store.Health(); !ok {
+		status.Warnings = append(status.Warnings, why)
+	}
+	s.web.SetStatus(status)
+}
+
+// healthEvery is how soon a warning shows, and how soon it goes.
+const healthEvery = time.Second
+
+// watchHealth keeps the status's warnings up to date.
+func (s *simulator) watchHealth() {
+	ctx, cancel := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	running.Go(func() {
+		wait.UntilWithContext(ctx, func(context.Context) { s.setStatus(server.Running, "") }, healthEvery)
+	})
+	s.onStop(func(context.Context) error {
+		cancel()
+		running.Wait()
+		return nil
 	})
 }
 

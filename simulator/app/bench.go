@@ -149,7 +149,7 @@ func (b *bench) run(ctx context.Context, recorded bool) (rate float64, kept int,
 		return 0, 0, err
 	}
 	options := scheduler.Options{Client: b.controlPlane.ClientConfig(), Configuration: configuration.Internal}
-	store := resultstore.New(0)
+	store := resultstore.New(resultstore.Options{})
 	var writer sync.WaitGroup
 	writerCtx, stopWriter := context.WithCancel(ctx)
 	defer writer.Wait()

@@ -13,6 +13,7 @@ import (
 
 	"kube-scheduler-simulator/scheduler/annotation"
 	"kube-scheduler-simulator/scheduler/config"
+	"kube-scheduler-simulator/scheduler/resultstore"
 	"kube-scheduler-simulator/simulator/server"
 )
 
@@ -33,6 +34,9 @@ type Options struct {
 	// AnnotationBytes bounds what is written to a pod's annotations; 0 writes
 	// none. There is no default here: see annotation.DefaultBudget.
 	AnnotationBytes int
+	// ResultsMemory and ResultsDisk bound the results, in bytes. What memory has
+	// no room for is read from disk.
+	ResultsMemory, ResultsDisk int64
 	// TokenFile holds the token that every request must carry.
 	TokenFile string
 	// Logger gets what the simulator itself finds wrong. Kubernetes' components
@@ -42,7 +46,12 @@ type Options struct {
 
 // DefaultOptions returns the options of a simulator that is started without flags.
 func DefaultOptions() Options {
-	return Options{Listen: DefaultListen, AnnotationBytes: annotation.DefaultBudget}
+	return Options{
+		Listen:          DefaultListen,
+		AnnotationBytes: annotation.DefaultBudget,
+		ResultsMemory:   resultstore.DefaultMaxBytes,
+		ResultsDisk:     resultstore.DefaultDiskBytes,
+	}
 }
 
 // SetFeatureGates sets Kubernetes' feature gates, for the whole process, from a
@@ -83,6 +92,9 @@ func (o Options) prepare() (p *prepared, err error) {
 	}
 	if p.dataDir, p.temporary, err = makeDataDir(o.DataDir); err != nil {
 		return p, err
+	}
+	if o.AnnotationBytes < 0 || o.ResultsMemory <= 0 || o.ResultsDisk <= 0 {
+		return p, errors.New("a bound in bytes is negative, or 0 where something must be kept")
 	}
 	if err := server.CheckListen(o.Listen, p.token); err != nil {
 		return p, err

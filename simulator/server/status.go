@@ -27,6 +27,9 @@ type Status struct {
 	Phase Phase `json:"phase"`
 	// Message says what is being waited for, or what failed.
 	Message string `json:"message"`
+	// Warnings are what works less well than it should, such as results that
+	// cannot be written to disk. None of them stops scheduling.
+	Warnings []string `json:"warnings"`
 	// Version is Kubernetes'; SetStatus fills it from Options.Version.
 	Version   string          `json:"version"`
 	Scheduler SchedulerStatus `json:"scheduler"`
@@ -43,8 +46,8 @@ type SchedulerStatus struct {
 }
 
 // SetStatus publishes st: on /readyz, on /api/v1/status and to subscribers of
-// the topic. Safe for concurrent use. Empty phases mean Starting. Profiles is
-// kept and must not be changed afterwards.
+// the topic. Safe for concurrent use. Empty phases mean Starting. Profiles and
+// Warnings are kept and must not be changed afterwards.
 func (s *Server) SetStatus(st Status) {
 	if st.Version == "" {
 		st.Version = s.opts.Version
@@ -54,6 +57,9 @@ func (s *Server) SetStatus(st Status) {
 	}
 	if st.Scheduler.Phase == "" {
 		st.Scheduler.Phase = Starting
+	}
+	if st.Warnings == nil {
+		st.Warnings = []string{}
 	}
 	if st.Scheduler.Profiles == nil {
 		st.Scheduler.Profiles = []string{}

@@ -44,6 +44,8 @@ func serve(ctx context.Context, args []string) error {
 	flags.StringVar(&options.DataDir, "data-dir", "", "`directory` that keeps the cluster (default: a temporary one, removed at exit)")
 	flags.StringVar(&options.SchedulerConfig, "scheduler-config", "", "`file` with a KubeSchedulerConfiguration (default: Kubernetes' own default)")
 	flags.IntVar(&options.AnnotationBytes, "annotation-bytes", options.AnnotationBytes, "`bytes` of results in a pod's annotations; 0 writes none")
+	flags.Int64Var(&options.ResultsMemory, "results-memory", options.ResultsMemory, "`bytes` of results kept in memory; older ones are read from disk")
+	flags.Int64Var(&options.ResultsDisk, "results-disk", options.ResultsDisk, "`bytes` of results kept on disk, in the data directory")
 	flags.StringVar(&options.TokenFile, "token-file", "", "`file` with the token that every request must carry")
 	gates := flags.String("feature-gates", "", "Kubernetes feature `gates`, as A=true,B=false")
 	if done, err := flags.parse(args); done || err != nil {

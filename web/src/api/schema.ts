@@ -269,6 +269,8 @@ export interface components {
             phase: "starting" | "running" | "stopping" | "failed";
             /** @description What is being waited for, or what failed; empty while running. */
             message: string;
+            /** @description What works less well than it should, such as results that cannot be written to disk. None of them stops scheduling. */
+            warnings: string[];
             /** @description The version of Kubernetes. */
             version: string;
             scheduler: components["schemas"]["SchedulerStatus"];

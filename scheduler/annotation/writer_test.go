@@ -1,0 +1,143 @@
+package annotation
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
+	testclock "k8s.io/utils/clock/testing"
+
+	"kube-scheduler-simulator/scheduler/result"
+)
+
+// attempts are results by attempt, of one pod.
+type attempts map[int]*result.Cycle
+
+func (a attempts) Get(_ types.UID, attempt int) (*result.Cycle, error) { return a[attempt], nil }
+
+func pod() *v1.Pod {
+	return &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web", UID: "uid"}}
+}
+
+// start runs a writer over a fake client until the test ends. Each patch that
+// the client gets is sent on the channel.
+func start(t *testing.T, client *fake.Clientset, results Results) (*Writer, *testclock.FakeClock, <-chan clienttesting.PatchAction) {
+	t.Helper()
+	patches := make(chan clienttesting.PatchAction, 100)
+	client.PrependReactor("patch", "pods", func(a clienttesting.Action) (bool, runtime.Object, error) {
+		patches <- a.(clienttesting.PatchAction)
+		return false, nil, nil
+	})
+	clock := testclock.NewFakeClock(time.Unix(0, 0))
+	w := NewWriter(client, results, DefaultBudget, clock)
+	ctx, cancel := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	running.Go(func() { w.Run(ctx) })
+	t.Cleanup(func() {
+		cancel()
+		running.Wait()
+	})
+	return w, clock, patches
+}
+
+// until waits for a condition that another goroutine brings about.
+func until(t *testing.T, what string, condition func() bool) {
+	t.Helper()
+	deadline := time.After(10 * time.Second)
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for !condition() {
+		select {
+		case <-deadline:
+			t.Fatalf("%s: not within 10 s", what)
+		case <-tick.C:
+		}
+	}
+}
+
+func TestWriterYieldsWhileSchedulingIsBusy(t *testing.T) {
+	c := scheduled(3)
+	w, clock, patches := start(t, fake.NewClientset(pod()), attempts{2: c})
+	w.Note(c)
+	until(t, "the writer waits", clock.HasWaiters)
+	if len(patches) > 0 {
+		t.Fatal("a pod was written while cycles came in")
+	}
+	clock.Step(busyPause)
+	patch := <-patches
+	if want := `"uid":"uid"`; !bytes.Contains(patch.GetPatch(), []byte(want)) {
+		t.Errorf("the patch has no precondition %s: %s", want, patch.GetPatch())
+	}
+}
+
+func TestWriterCoalescesTheAttemptsOfAPod(t *testing.T) {
+	first, second := scheduled(3), scheduled(3)
+	first.Attempt, second.Attempt = 1, 2
+	first.SelectedNode, second.SelectedNode = "", "node-0000"
+	client := fake.NewClientset(pod())
+	w := NewWriter(client, attempts{1: first, 2: second}, DefaultBudget, testclock.NewFakeClock(time.Unix(0, 0)))
+	w.Note(first)
+	w.Note(second)
+	if _, attempt, ok := w.next(); !ok || attempt != 2 {
+		t.Errorf("next attempt = %d, %v", attempt, ok)
+	}
+	if _, _, ok := w.next(); ok {
+		t.Error("the earlier attempt is still to be written")
+	}
+}
+
+func TestWriterWritesForThisPodOnly(t *testing.T) {
+	c := scheduled(3)
+	client := fake.NewClientset(pod())
+	w, clock, patches := start(t, client, attempts{2: c})
+	w.Note(c)
+	until(t, "the writer waits", clock.HasWaiters)
+	clock.Step(busyPause)
+	<-patches
+	until(t, "the annotations are there", func() bool {
+		got, err := client.CoreV1().Pods("default").Get(t.Context(), "web", metav1.GetOptions{})
+		return err == nil && got.Annotations[Prefix+selectedNode] == "node-0000"
+	})
+}
+
+func TestWriterTriesAgainAfterAnError(t *testing.T) {
+	c := scheduled(3)
+	client := fake.NewClientset(pod())
+	failures := 2
+	w, clock, patches := start(t, client, attempts{2: c})
+	client.PrependReactor("patch", "pods", func(clienttesting.Action) (bool, runtime.Object, error) {
+		if failures--; failures >= 0 {
+			return true, nil, errors.New("the API server is busy")
+		}
+		return false, nil, nil
+	})
+	w.Note(c)
+	for range 3 {
+		until(t, "the writer waits", clock.HasWaiters)
+		clock.Step(time.Second)
+	}
+	<-patches
+}
+
+func TestStrip(t *testing.T) {
+	p := pod()
+	p.Annotations = map[string]string{Prefix + "a": "1", "mine": "2"}
+	Strip(p)
+	if len(p.Annotations) != 1 || p.Annotations["mine"] != "2" {
+		t.Errorf("annotations = %v", p.Annotations)
+	}
+	p.Annotations = map[string]string{Prefix + "a": "1"}
+	Strip(p)
+	if p.Annotations != nil {
+		t.Errorf("annotations = %v; a pod that never had any has nil", p.Annotations)
+	}
+}

@@ -1,0 +1,123 @@
+package resultstore
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/types"
+	clocktesting "k8s.io/utils/clock/testing"
+
+	"kube-scheduler-simulator/scheduler/result"
+)
+
+// The cycles that the benchmarks compare, by what is in them.
+var benchmarked = []struct {
+	name string
+	make func(name string) *result.Cycle
+}{
+	{"1523rejected", func(name string) *result.Cycle { return rejectedCycle(name, 1523, false) }},
+	{"1523rejectedWithComparisonsAndDryRuns", func(name string) *result.Cycle { return rejectedCycle(name, 1523, true) }},
+	{"5000evaluated500scored", func(name string) *result.Cycle { return scoredCycle(name, 5000, 500) }},
+}
+
+func sample(n int, make func(string) *result.Cycle) []*result.Cycle {
+	var out []*result.Cycle
+	for i := range n {
+		out = append(out, make(fmt.Sprint("openb-pod-", i)))
+	}
+	return out
+}
+
+// BenchmarkPut puts and writes; diskBytes are what a cycle takes in the file,
+// and nothing is outside the time that is measured.
+func BenchmarkPut(b *testing.B) {
+	for _, bc := range benchmarked {
+		cycles := sample(100, bc.make)
+		b.Run(bc.name+"/memory", func(b *testing.B) {
+			s := New(Options{})
+			for i := 0; b.Loop(); i++ {
+				s.Put(again(cycles, i))
+			}
+		})
+		for _, durable := range []bool{false, true} {
+			b.Run(fmt.Sprintf("%s/disk/durable=%v", bc.name, durable), func(b *testing.B) {
+				s := persistent(b, Options{Dir: b.TempDir(), Durable: durable, Clock: clocktesting.NewFakeClock(epoch)})
+				n := 0
+				for ; b.Loop(); n++ {
+					s.Put(again(cycles, n))
+					// A burst of 300 cycles per second, written every half second.
+					if n%150 == 149 {
+						flush(b, s)
+					}
+				}
+				flush(b, s)
+				b.ReportMetric(float64(s.writer.segments.bytes)/float64(n), "diskBytes/op")
+				b.ReportMetric(float64(cycles[0].Size()), "memoryBytes/op")
+			})
+		}
+	}
+}
+
+// again returns the i-th attempt, of the pods of cycles in turn.
+func again(cycles []*result.Cycle, i int) *result.Cycle {
+	c := *cycles[i%len(cycles)]
+	c.Attempt = 1 + i/len(cycles)
+	return &c
+}
+
+func BenchmarkGet(b *testing.B) {
+	for _, bc := range benchmarked {
+		cycles := sample(150, bc.make)
+		s := persistent(b, Options{Dir: b.TempDir()})
+		for _, c := range cycles {
+			s.Put(c)
+		}
+		get := func(b *testing.B) {
+			for i := 0; b.Loop(); i++ {
+				if c, err := s.Get(cycles[i%len(cycles)].Pod.UID, 1); c == nil || err != nil {
+					b.Fatal(c, err)
+				}
+			}
+		}
+		b.Run(bc.name+"/memory", get)
+		flush(b, s)
+		forgetMemory(s)
+		b.Run(bc.name+"/disk", get)
+	}
+}
+
+// BenchmarkStart reads 20,000 cycles of 2,000 pods, and lists 100 of them.
+func BenchmarkStart(b *testing.B) {
+	dir := b.TempDir()
+	s := persistent(b, Options{Dir: dir})
+	for i := range 20_000 {
+		c := rejectedCycle("pod", 20, false)
+		c.Pod.Name, c.Pod.UID = fmt.Sprint("openb-pod-", i%2000), types.UID(fmt.Sprint("uid-", i%2000))
+		c.Attempt = 1 + i/2000
+		s.Put(c)
+		if i%150 == 149 {
+			flush(b, s)
+		}
+	}
+	stop(b, s)
+	b.Run("start", func(b *testing.B) {
+		for b.Loop() {
+			s := New(Options{Dir: dir})
+			if err := s.Start(context.Background()); err != nil {
+				b.Fatal(err)
+			}
+			stop(b, s)
+		}
+	})
+	s = persistent(b, Options{Dir: dir})
+	for name, q := range map[string]result.Query{"newest": {}, "pod": {UID: "uid-7"}, "nothing": {Name: "none"}} {
+		b.Run("list/"+name, func(b *testing.B) {
+			for b.Loop() {
+				if _, err := s.List(q); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

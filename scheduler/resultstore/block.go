@@ -1,0 +1,340 @@
+package resultstore
+
+import (
+	"bytes"
+	"compress/flate"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"sync"
+	"sync/atomic"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"kube-scheduler-simulator/scheduler/result"
+)
+
+// A block holds the cycles of one write. Its parts are read apart: the keys
+// when the store starts, summaries for lists, everything for a whole cycle.
+//
+//	magic [4], per part: length [4] and checksum [4], checksum of all that [4]
+//	keys, summaries, rests, tables
+const (
+	partKeys = iota
+	partSummaries
+	partRests
+	partTables
+	parts
+)
+
+const (
+	blockMagic      = "\xb5kb1"
+	blockHeaderSize = len(blockMagic) + parts*8 + 4
+	// maxPartBytes bounds what a part may hold, and what it may unpack to.
+	maxPartBytes = 256 << 20
+)
+
+var (
+	checksums = crc32.MakeTable(crc32.Castagnoli)
+
+	errNoBlock  = errors.New("no block begins here")
+	errChecksum = errors.New("checksum does not match")
+)
+
+// key is what the store's index holds of a cycle.
+type key struct {
+	sequence uint64
+	pod      result.Pod
+	attempt  int
+	outcome  result.Outcome
+}
+
+// rows are byte strings one behind the other.
+type rows struct {
+	data bytes.Buffer
+	ends []int
+}
+
+func (r *rows) end() { r.ends = append(r.ends, r.data.Len()) }
+
+// undo drops what was written behind the last row.
+func (r *rows) undo() {
+	last := 0
+	if len(r.ends) > 0 {
+		last = r.ends[len(r.ends)-1]
+	}
+	r.data.Truncate(last)
+}
+
+func (r *rows) reset() {
+	r.data.Reset()
+	r.ends = r.ends[:0]
+}
+
+// encode writes the number of rows, their lengths, and the rows.
+func (r *rows) encode(out []byte) []byte {
+	out = binary.AppendUvarint(out, uint64(len(r.ends)))
+	last := 0
+	for _, end := range r.ends {
+		out = binary.AppendUvarint(out, uint64(end-last))
+		last = end
+	}
+	return append(out, r.data.Bytes()...)
+}
+
+func decodeRows(data []byte) ([][]byte, error) {
+	r := reader{data: data}
+	lengths := make([]uint64, r.count(1))
+	for i := range lengths {
+		lengths[i] = r.uvarint()
+	}
+	out := make([][]byte, len(lengths))
+	for i, n := range lengths {
+		out[i] = r.bytes(n)
+	}
+	return out, r.err
+}
+
+// blockBuilder gathers cycles into a block. It is used again and again by one
+// goroutine.
+type blockBuilder struct {
+	keys, summaries, rests, tables rows
+	names                          *nameTable
+	scores                         scoreTable
+
+	out, scratch []byte
+	packer       *flate.Writer
+}
+
+func newBlockBuilder() *blockBuilder { return &blockBuilder{names: newNameTable()} }
+
+// add encodes a cycle into the block.
+func (b *blockBuilder) add(sequence uint64, c *result.Cycle) error {
+	if err := b.encodeRecord(c); err != nil {
+		return fmt.Errorf("attempt %d of %s/%s: %w", c.Attempt, c.Pod.Namespace, c.Pod.Name, err)
+	}
+	row := binary.AppendUvarint(b.keys.data.AvailableBuffer(), sequence)
+	row = binary.AppendUvarint(row, uint64(c.Attempt))
+	for _, s := range []string{string(c.Outcome), c.Pod.Namespace, c.Pod.Name, string(c.Pod.UID)} {
+		row = append(binary.AppendUvarint(row, uint64(len(s))), s...)
+	}
+	b.keys.data.Write(row)
+	b.keys.end()
+	return nil
+}
+
+func (b *blockBuilder) len() int { return len(b.keys.ends) }
+
+// size is the number of bytes gathered, before they are packed.
+func (b *blockBuilder) size() int {
+	return b.summaries.data.Len() + b.rests.data.Len() + b.tables.data.Len()
+}
+
+// finish returns the block and the extents of its parts, and empties the
+// builder. The bytes are good until the next finish.
+func (b *blockBuilder) finish() ([]byte, [parts]extent) {
+	b.rests.data.Write(b.names.encode())
+	b.rests.end()
+
+	var extents [parts]extent
+	b.out = append(b.out[:0], make([]byte, blockHeaderSize)...)
+	for part, r := range [parts]*rows{&b.keys, &b.summaries, &b.rests, &b.tables} {
+		from := len(b.out)
+		b.scratch = r.encode(b.scratch[:0])
+		b.out = b.pack(b.out, b.scratch, part != partTables)
+		extents[part] = extent{length: uint32(len(b.out) - from), checksum: crc32.Checksum(b.out[from:], checksums)}
+		r.reset()
+	}
+	b.names = newNameTable()
+	writeBlockHeader(b.out, extents)
+	return b.out, extents
+}
+
+// The first byte of a part says how the rest is packed.
+const (
+	packedPlain = iota
+	packedFlate
+)
+
+func (b *blockBuilder) pack(out, data []byte, compress bool) []byte {
+	from := len(out)
+	if compress {
+		w := bytes.NewBuffer(append(out, packedFlate))
+		if b.packer == nil {
+			b.packer = must(flate.NewWriter(w, flate.BestSpeed))
+		} else {
+			b.packer.Reset(w)
+		}
+		// A bytes.Buffer takes everything.
+		_, _ = b.packer.Write(data)
+		_ = b.packer.Close()
+		if packed := w.Bytes(); len(packed)-from <= len(data) {
+			return packed
+		}
+	}
+	return append(append(out[:from], packedPlain), data...)
+}
+
+var unpackers = sync.Pool{New: func() any { return flate.NewReader(nil) }}
+
+func unpack(data []byte) ([]byte, error) {
+	if len(data) == 0 {
+		return nil, errTruncated
+	}
+	switch data[0] {
+	case packedPlain:
+		return data[1:], nil
+	case packedFlate:
+	default:
+		return nil, fmt.Errorf("packed in an unknown way, %d", data[0])
+	}
+	r := unpackers.Get().(io.ReadCloser)
+	defer unpackers.Put(r)
+	if err := r.(flate.Resetter).Reset(bytes.NewReader(data[1:]), nil); err != nil {
+		return nil, err
+	}
+	var out bytes.Buffer
+	out.Grow(4 * len(data))
+	if _, err := io.Copy(&out, io.LimitReader(r, maxPartBytes)); err != nil {
+		return nil, fmt.Errorf("unpacking: %w", err)
+	}
+	return out.Bytes(), nil
+}
+
+func writeBlockHeader(out []byte, extents [parts]extent) {
+	header := append(out[:0], blockMagic...)
+	for _, e := range extents {
+		header = binary.LittleEndian.AppendUint32(header, e.length)
+		header = binary.LittleEndian.AppendUint32(header, e.checksum)
+	}
+	binary.LittleEndian.AppendUint32(header, crc32.Checksum(header, checksums))
+}
+
+// extent is the length and the checksum of a part.
+type extent struct {
+	length, checksum uint32
+}
+
+// block is where a block stands on disk. It does not change once it is in use.
+type block struct {
+	segment *segment
+	offset  int64
+	extents [parts]extent
+	// reported: the log says already that a part of it cannot be read.
+	reported atomic.Bool
+}
+
+// readBlock reads the header of the block at offset; size is the segment's.
+func readBlock(s *segment, offset, size int64) (*block, error) {
+	if size-offset < int64(blockHeaderSize) {
+		return nil, errNoBlock
+	}
+	header := make([]byte, blockHeaderSize)
+	if _, err := s.file.ReadAt(header, offset); err != nil {
+		return nil, err
+	}
+	b := &block{segment: s, offset: offset}
+	if !b.parseHeader(header) || offset+b.size() > size {
+		return nil, errNoBlock
+	}
+	return b, nil
+}
+
+func (b *block) parseHeader(header []byte) bool {
+	end := blockHeaderSize - 4
+	if string(header[:len(blockMagic)]) != blockMagic ||
+		binary.LittleEndian.Uint32(header[end:]) != crc32.Checksum(header[:end], checksums) {
+		return false
+	}
+	for part := range b.extents {
+		at := header[len(blockMagic)+8*part:]
+		b.extents[part] = extent{length: binary.LittleEndian.Uint32(at), checksum: binary.LittleEndian.Uint32(at[4:])}
+		if b.extents[part].length > maxPartBytes {
+			return false
+		}
+	}
+	return true
+}
+
+func (b *block) size() int64 {
+	size := int64(blockHeaderSize)
+	for _, e := range b.extents {
+		size += int64(e.length)
+	}
+	return size
+}
+
+// read returns the rows of a part.
+func (b *block) read(part int) ([][]byte, error) {
+	at := b.offset + int64(blockHeaderSize)
+	for _, e := range b.extents[:part] {
+		at += int64(e.length)
+	}
+	data := make([]byte, b.extents[part].length)
+	if _, err := b.segment.file.ReadAt(data, at); err != nil {
+		return nil, err
+	}
+	if crc32.Checksum(data, checksums) != b.extents[part].checksum {
+		return nil, errChecksum
+	}
+	plain, err := unpack(data)
+	if err != nil {
+		return nil, err
+	}
+	return decodeRows(plain)
+}
+
+func (b *block) keys() ([]key, error) {
+	encoded, err := b.read(partKeys)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]key, len(encoded))
+	for i, row := range encoded {
+		r := reader{data: row}
+		k := key{sequence: r.uvarint(), attempt: int(r.uvarint()), outcome: outcome(r.string())}
+		k.pod.Namespace, k.pod.Name, k.pod.UID = r.string(), r.string(), types.UID(r.string())
+		if r.err != nil {
+			return nil, r.err
+		}
+		out[i] = k
+	}
+	return out, nil
+}
+
+// outcome returns the constant where there is one, so that an index of many
+// cycles holds each once.
+func outcome(s string) result.Outcome {
+	for _, known := range result.Outcomes {
+		if s == string(known) {
+			return known
+		}
+	}
+	return result.Outcome(s)
+}
+
+// cycle reads one whole cycle.
+func (b *block) cycle(row int) (*result.Cycle, error) {
+	summaries, err := b.read(partSummaries)
+	if err != nil {
+		return nil, err
+	}
+	rests, err := b.read(partRests)
+	if err != nil {
+		return nil, err
+	}
+	tables, err := b.read(partTables)
+	if err != nil {
+		return nil, err
+	}
+	if row >= len(summaries) || row >= len(tables) || row >= len(rests)-1 {
+		return nil, errTruncated
+	}
+	names, err := decodeNames(rests[len(rests)-1])
+	if err != nil {
+		return nil, err
+	}
+	return decodeRecord(record{summary: summaries[row], tables: tables[row], rest: rests[row]}, names)
+}

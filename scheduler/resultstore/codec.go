@@ -1,0 +1,231 @@
+package resultstore
+
+import (
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/fxamacker/cbor/v2"
+
+	"kube-scheduler-simulator/scheduler/result"
+)
+
+// A record is a cycle in three rows: its summary, its tables, and its rest.
+// The tables are what grows with the cluster (lists of nodes, verdicts,
+// scores), in a form of our own that is fast to write and needs no
+// compression. Summary and rest are CBOR by field name: a field that result
+// gains is kept without a change here, one that it loses is passed over, and a
+// test that fills every field fails when something is not read back.
+
+// plainFilter and plainScore are without the methods that write the public
+// form, which sorts.
+type (
+	plainFilter result.Filter
+	plainScore  result.Score
+)
+
+// rest is what remains of a cycle without its summary and its tables.
+type rest struct {
+	Cycle  *result.Cycle
+	Filter *plainFilter `cbor:",omitempty"`
+	Score  *plainScore  `cbor:",omitempty"`
+}
+
+// CBOR's modes: types that write JSON of their own are kept as that JSON, text
+// is kept even where it is not UTF-8, and only a list's bytes bound its length.
+var (
+	encoding = must(cbor.EncOptions{
+		Time:                    cbor.TimeRFC3339Nano,
+		JSONMarshalerTranscoder: wrapJSON{},
+	}.UserBufferEncMode())
+	decoding = must(cbor.DecOptions{
+		UTF8:                      cbor.UTF8DecodeInvalid,
+		MaxArrayElements:          maxListLength,
+		MaxMapPairs:               maxListLength,
+		JSONUnmarshalerTranscoder: unwrapJSON{},
+	}.DecMode())
+)
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+type wrapJSON struct{}
+
+func (wrapJSON) Transcode(dst io.Writer, src io.Reader) error {
+	document, err := io.ReadAll(src)
+	if err != nil {
+		return err
+	}
+	return encoding.NewEncoder(dst).Encode(document)
+}
+
+type unwrapJSON struct{}
+
+func (unwrapJSON) Transcode(dst io.Writer, src io.Reader) error {
+	var document []byte
+	if err := decoding.NewDecoder(src).Decode(&document); err != nil {
+		return err
+	}
+	_, err := dst.Write(document)
+	return err
+}
+
+// encodeRecord adds a cycle to a block. c is not changed. The block is as it
+// was when encodeRecord fails.
+func (b *blockBuilder) encodeRecord(c *result.Cycle) (err error) {
+	defer func() {
+		if err != nil {
+			b.summaries.undo()
+			b.tables.undo()
+			b.rests.undo()
+		}
+	}()
+	if err := encoding.MarshalToBuffer(&c.Summary, &b.summaries.data); err != nil {
+		return fmt.Errorf("encoding a summary: %w", err)
+	}
+	d := detach(c)
+	b.tables.data.Write(b.takeTables(b.tables.data.AvailableBuffer(), d))
+	r := rest{Cycle: d, Filter: (*plainFilter)(d.Filter), Score: (*plainScore)(d.Score)}
+	d.Summary, d.Filter, d.Score = result.Summary{}, nil, nil
+	if err := encoding.MarshalToBuffer(&r, &b.rests.data); err != nil {
+		return fmt.Errorf("encoding a cycle: %w", err)
+	}
+	if b.size() > maxPartBytes/2 {
+		return fmt.Errorf("encoding a cycle: %d bytes are too many", b.size())
+	}
+	b.summaries.end()
+	b.tables.end()
+	b.rests.end()
+	return nil
+}
+
+// takeTables writes d's tables to out and takes them out of d.
+func (b *blockBuilder) takeTables(out []byte, d *result.Cycle) []byte {
+	for _, list := range nodeLists(d) {
+		out = b.names.appendList(out, *list)
+		*list = nil
+	}
+	if f := d.Filter; f != nil {
+		out = appendInts(out, f.VerdictOf)
+		f.VerdictOf = nil
+	}
+	if s := d.Score; s != nil {
+		b.scores.from(s)
+		out = b.scores.append(out)
+		s.Raw, s.Normalized, s.Weighted, s.Totals = nil, nil, nil, result.Column{}
+	}
+	return out
+}
+
+// detach copies as much of a cycle as encodeRecord takes out of it.
+func detach(c *result.Cycle) *result.Cycle {
+	d := *c
+	if c.Filter != nil {
+		f := *c.Filter
+		d.Filter = &f
+	}
+	if c.Score != nil {
+		s := *c.Score
+		d.Score = &s
+	}
+	d.PreFilter = slices.Clone(c.PreFilter)
+	if c.Preemption != nil {
+		p := *c.Preemption
+		p.Unhelpful = slices.Clone(p.Unhelpful)
+		d.Preemption = &p
+	}
+	return &d
+}
+
+// nodeLists returns the lists that may name every node of the cluster, in an
+// order that depends on nothing that is in the tables. A long list that is not
+// among them is kept all the same, at the price of its length.
+func nodeLists(c *result.Cycle) []*[]string {
+	var lists []*[]string
+	for i := range c.PreFilter {
+		lists = append(lists, &c.PreFilter[i].Nodes)
+	}
+	if c.Filter != nil {
+		lists = append(lists, &c.Filter.Nodes)
+	}
+	if c.Preemption != nil {
+		for i := range c.Preemption.Unhelpful {
+			lists = append(lists, &c.Preemption.Unhelpful[i].Nodes)
+		}
+	}
+	if c.Score != nil {
+		lists = append(lists, &c.Score.Nodes)
+	}
+	return lists
+}
+
+func decodeSummary(data []byte) (result.Summary, error) {
+	var s result.Summary
+	if err := decoding.Unmarshal(data, &s); err != nil {
+		return s, fmt.Errorf("decoding a summary: %w", err)
+	}
+	return s, nil
+}
+
+// record is an encoded cycle.
+type record struct {
+	summary, tables, rest []byte
+}
+
+func decodeRecord(in record, names []string) (*result.Cycle, error) {
+	summary, err := decodeSummary(in.summary)
+	if err != nil {
+		return nil, err
+	}
+	var r rest
+	if err := decoding.Unmarshal(in.rest, &r); err != nil {
+		return nil, fmt.Errorf("decoding a cycle: %w", err)
+	}
+	if r.Cycle == nil {
+		return nil, fmt.Errorf("decoding a cycle: %w", errTruncated)
+	}
+	c := r.Cycle
+	c.Summary, c.Filter, c.Score = summary, (*result.Filter)(r.Filter), (*result.Score)(r.Score)
+
+	tables := reader{data: in.tables}
+	for _, list := range nodeLists(c) {
+		*list = tables.list(names)
+	}
+	if c.Filter != nil {
+		c.Filter.VerdictOf = tables.verdicts(len(c.Filter.Nodes), len(c.Filter.Verdicts))
+	}
+	if c.Score != nil {
+		var scores scoreTable
+		scores.read(&tables, c.Score.Plugins)
+		scores.to(c.Score)
+	}
+	if tables.err != nil {
+		return nil, fmt.Errorf("decoding the tables of a cycle: %w", tables.err)
+	}
+	return c, nil
+}
+
+// verdicts reads Filter.VerdictOf; every number must be good to index with.
+func (r *reader) verdicts(nodes, verdicts int) []uint16 {
+	values := r.ints(nil)
+	if len(values) != nodes {
+		r.fail()
+		return nil
+	}
+	if values == nil {
+		return nil
+	}
+	out := make([]uint16, len(values))
+	for i, v := range values {
+		if v < 0 || v >= int64(verdicts) {
+			r.fail()
+			return nil
+		}
+		out[i] = uint16(v)
+	}
+	return out
+}

@@ -1,0 +1,254 @@
+package resultstore
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	clocktesting "k8s.io/utils/clock/testing"
+
+	"kube-scheduler-simulator/scheduler/result"
+)
+
+var epoch = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+
+// yield lets another goroutine go on before a condition is looked at again.
+func yield() { runtime.Gosched() }
+
+// written3 returns a file of three blocks, with two cycles each, and where the
+// blocks begin.
+func written3(t testing.TB) (data []byte, offsets []int64) {
+	t.Helper()
+	dir := t.TempDir()
+	s := persistent(t, Options{Dir: dir})
+	for i := range 3 {
+		s.Put(rejectedCycle(fmt.Sprint("pod-", 2*i+1), 20, true))
+		s.Put(scoredCycle(fmt.Sprint("pod-", 2*i+2), 20, 10))
+		flush(t, s)
+	}
+	for i := 0; i < 6; i += 2 {
+		offsets = append(offsets, s.index.entries[i].block.offset)
+	}
+	data, err := os.ReadFile(filepath.Join(dir, "00000000.results"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data, offsets
+}
+
+func TestDamagedFilesAreSetAside(t *testing.T) {
+	data, offsets := written3(t)
+	all := []string{"pod-6/1", "pod-5/1", "pod-4/1", "pod-3/1", "pod-2/1", "pod-1/1"}
+	keysOf := func(block int) int { return int(offsets[block]) + blockHeaderSize }
+	for _, tc := range []struct {
+		name string
+		data []byte
+		want []string
+	}{
+		{"empty", nil, nil},
+		{"foreign", []byte("this is no file of results, and has never been one"), nil},
+		{"cut in the file's header", data[:10], nil},
+		{"cut in the last block's header", data[:offsets[2]+5], all[2:]},
+		{"cut in the last block", data[:len(data)-1], all[2:]},
+		{"cut in the first block", data[:offsets[0]+100], nil},
+		{"flipped in the file's header", flipped(data, 3), nil},
+		{"flipped in a block's magic", flipped(data, int(offsets[1])), join(all[:2], all[4:])},
+		{"flipped in a block's lengths", flipped(data, int(offsets[1])+6), join(all[:2], all[4:])},
+		{"flipped in a block's keys", flipped(data, keysOf(1)+3), join(all[:2], all[4:])},
+		{"with something behind", append(append([]byte(nil), data...), "\xb5kb1 and so on"...), all},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			dir := t.TempDir()
+			path := filepath.Join(dir, "00000000.results")
+			if err := os.WriteFile(path, tc.data, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			logger, log := capture(t)
+			s := persistent(t, Options{Dir: dir, Logger: logger})
+			if diff := cmp.Diff(tc.want, listed(t, s)); diff != "" {
+				t.Error(diff)
+			}
+			if got := log(); strings.Count(got, "\n") != 1 || !strings.Contains(got, "was set aside") || !strings.Contains(got, path+".corrupt-1") {
+				t.Errorf("the log says\n%s", got)
+			}
+			if got, err := os.ReadFile(path + ".corrupt-1"); err != nil || string(got) != string(tc.data) {
+				t.Errorf("the damaged file is not what was set aside: %v", err)
+			}
+			// What was saved, and what comes next, is there at the next start.
+			s.Put(cycle("next", 1, result.Scheduled))
+			stop(t, s)
+			logger, log = capture(t)
+			s = persistent(t, Options{Dir: dir, Logger: logger})
+			if diff := cmp.Diff(join([]string{"next/1"}, tc.want), listed(t, s)); diff != "" || log() != "" {
+				t.Error(diff, log())
+			}
+		})
+	}
+}
+
+func TestARecordThatCannotBeReadIsSkipped(t *testing.T) {
+	data, offsets := written3(t)
+	dir := t.TempDir()
+	b := blockAt(t, data, offsets[1])
+	summaries := int(offsets[1]) + blockHeaderSize + int(b.extents[partKeys].length)
+	damaged := flipped(data, summaries+1)
+	if err := os.WriteFile(filepath.Join(dir, "00000000.results"), damaged, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	logger, log := capture(t)
+	s := persistent(t, Options{Dir: dir, Logger: logger})
+	for range 2 {
+		if diff := cmp.Diff([]string{"pod-6/1", "pod-5/1", "pod-2/1", "pod-1/1"}, listed(t, s)); diff != "" {
+			t.Error(diff)
+		}
+	}
+	if got := log(); strings.Count(got, "Cannot read results") != 1 {
+		t.Errorf("the log says\n%s", got)
+	}
+	for i := 1; i <= 6; i++ {
+		var want = rejectedCycle(fmt.Sprint("pod-", i), 20, true)
+		if i%2 == 0 {
+			want = scoredCycle(fmt.Sprint("pod-", i), 20, 10)
+		}
+		got, err := s.Get(want.Pod.UID, 1)
+		if unreadable := i == 3 || i == 4; unreadable {
+			if err == nil {
+				t.Errorf("pod-%d is read from a damaged block", i)
+			}
+			continue
+		}
+		if diff := cmp.Diff(want, got, sameColumns); diff != "" || err != nil {
+			t.Error(diff, err)
+		}
+	}
+}
+
+func TestOnlySoManyFilesAreSetAside(t *testing.T) {
+	dir := t.TempDir()
+	for i := range 10 {
+		for n := range 2 {
+			if err := os.WriteFile(segmentPath(dir, uint64(i+n)), []byte("no"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		stop(t, persistent(t, Options{Dir: dir}))
+	}
+	if got := files(t, dir); len(got) != maxSetAside {
+		t.Errorf("left are %v", got)
+	}
+}
+
+func TestOtherFilesAreLeftAlone(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"README", "1.results", "x.results"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("mine"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Mkdir(segmentPath(dir, 7), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	s := persistent(t, Options{Dir: dir})
+	numbered(s, 1, 1)
+	stop(t, s)
+	want := []string{"00000007.results.corrupt-1", "00000008.results", "1.results", "README", "x.results"}
+	if diff := cmp.Diff(want, files(t, dir)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// A store starts on any bytes, and whatever it makes of them, everything that
+// it lists is answered and later cycles are kept.
+func FuzzStart(f *testing.F) {
+	data, offsets := written3(f)
+	f.Add([]byte{}, 0)
+	f.Add([]byte(segmentHeader), 0)
+	f.Add(data, 0)
+	f.Add(data[:len(data)/2], 0)
+	for _, at := range append(offsets, 40, int64(len(data)-10)) {
+		f.Add(data, int(at)+1)
+		f.Add(data[:at], 0)
+	}
+	f.Fuzz(func(t *testing.T, data []byte, flip int) {
+		dir := t.TempDir()
+		if flip > 0 && flip < len(data) {
+			data = flipped(data, flip)
+		}
+		if err := os.WriteFile(filepath.Join(dir, "00000000.results"), data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s := New(Options{Dir: dir, Clock: clocktesting.NewFakeClock(epoch)})
+		if err := s.Start(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		page, err := s.List(result.Query{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, item := range page.Items {
+			_, _ = s.Get(item.Pod.UID, item.Attempt)
+		}
+		s.Put(cycle("next", 1, result.Scheduled))
+		stop(t, s)
+		s = persistent(t, Options{Dir: dir})
+		if got, err := s.Get("next", 1); err != nil || got == nil {
+			t.Errorf("what was put is gone: %v", err)
+		}
+		stop(t, s)
+	})
+}
+
+// A record with good checksums and any content is read or refused.
+func FuzzDecode(f *testing.F) {
+	b := newBlockBuilder()
+	for _, c := range []*result.Cycle{rejectedCycle("a", 20, true), scoredCycle("b", 20, 10)} {
+		if err := b.add(1, c); err != nil {
+			f.Fatal(err)
+		}
+	}
+	summaries, rests, tables := b.summaries.ends[0], b.rests.ends[0], b.tables.ends[0]
+	known := b.names.encode()
+	f.Add(b.summaries.data.Bytes()[:summaries], b.rests.data.Bytes()[:rests], b.tables.data.Bytes()[:tables], known)
+	f.Add(b.summaries.data.Bytes()[summaries:], b.rests.data.Bytes()[rests:], b.tables.data.Bytes()[tables:], known)
+	f.Fuzz(func(t *testing.T, summary, rest, tables, encodedNames []byte) {
+		known, err := decodeNames(encodedNames)
+		if err != nil {
+			return
+		}
+		c, err := decodeRecord(record{summary: summary, rest: rest, tables: tables}, known)
+		if err == nil && c.Filter != nil && len(c.Filter.VerdictOf) != len(c.Filter.Nodes) {
+			t.Error("a filter without a verdict for each node")
+		}
+		_, _ = decodeRows(rest)
+		_, _ = unpack(rest)
+	})
+}
+
+func flipped(data []byte, at int) []byte {
+	out := append([]byte(nil), data...)
+	out[at] ^= 0x20
+	return out
+}
+
+func join(lists ...[]string) []string {
+	var out []string
+	for _, l := range lists {
+		out = append(out, l...)
+	}
+	return out
+}
+
+func blockAt(t *testing.T, data []byte, at int64) *block {
+	t.Helper()
+	b := &block{}
+	if !b.parseHeader(data[at : at+int64(blockHeaderSize)]) {
+		t.Fatalf("no block at %d", at)
+	}
+	return b
+}

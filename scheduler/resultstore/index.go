@@ -1,0 +1,187 @@
+package resultstore
+
+import (
+	"slices"
+	"sort"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"kube-scheduler-simulator/scheduler/result"
+)
+
+// entry is one attempt: in memory, on disk, or both.
+type entry struct {
+	// sequence numbers the attempts in the order in which they were first put.
+	sequence uint64
+	// pod is nil when the entry was dropped and waits for its place to be used.
+	pod     *pod
+	attempt int
+	outcome result.Outcome
+
+	// cycle is nil when it is on disk only.
+	cycle *result.Cycle
+	size  int
+	state writeState
+
+	// block and row say where the cycle is on disk; block is nil when it is not.
+	block *block
+	row   int
+}
+
+// writeState says how far the cycle in memory is on its way to disk.
+type writeState uint8
+
+const (
+	// written: what is on disk is the latest; also where nothing is written.
+	written writeState = iota
+	// queued for the next write.
+	queued
+	// writing: the writer has it.
+	writing
+)
+
+// pod has the kept attempts of a pod in the order of their sequence, and the
+// number of the latest, which outlives them as long as any attempt is kept.
+type pod struct {
+	result.Pod
+	attempts []attempt
+	last     int
+}
+
+type attempt struct {
+	number   int
+	sequence uint64
+}
+
+// index finds entries by age and by pod. It is not safe for concurrent use.
+type index struct {
+	// entries by ascending sequence, dropped ones among them.
+	entries []entry
+	dropped int
+	pods    map[types.UID]*pod
+	// bytes estimates what the index takes, cycles not counted.
+	bytes int64
+}
+
+const (
+	entryBytes = 128
+	podBytes   = 256
+)
+
+func newIndex() index { return index{pods: map[types.UID]*pod{}} }
+
+func (x *index) len() int { return len(x.entries) - x.dropped }
+
+// find returns the entry of a sequence, or nil. It is good until the index
+// changes.
+func (x *index) find(sequence uint64) *entry {
+	i := sort.Search(len(x.entries), func(i int) bool { return x.entries[i].sequence >= sequence })
+	if i == len(x.entries) || x.entries[i].sequence != sequence || x.entries[i].pod == nil {
+		return nil
+	}
+	return &x.entries[i]
+}
+
+// get returns the entry of an attempt, or nil.
+func (x *index) get(uid types.UID, number int) *entry {
+	p := x.pods[uid]
+	if p == nil || number > p.last {
+		return nil
+	}
+	for i := len(p.attempts) - 1; i >= 0; i-- {
+		if p.attempts[i].number == number {
+			return x.find(p.attempts[i].sequence)
+		}
+	}
+	return nil
+}
+
+// add appends an entry; sequence must be greater than all before.
+func (x *index) add(sequence uint64, of result.Pod, number int) *entry {
+	p := x.pods[of.UID]
+	if p == nil {
+		p = &pod{Pod: of}
+		x.pods[of.UID] = p
+		x.bytes += podBytes + int64(len(of.Namespace)+len(of.Name)+len(of.UID))
+	}
+	p.attempts = append(p.attempts, attempt{number: number, sequence: sequence})
+	p.last = max(p.last, number)
+	x.bytes += entryBytes
+	x.entries = append(x.entries, entry{sequence: sequence, pod: p, attempt: number})
+	return &x.entries[len(x.entries)-1]
+}
+
+// drop forgets an entry.
+func (x *index) drop(e *entry) {
+	p, sequence := e.pod, e.sequence
+	p.attempts = slices.DeleteFunc(p.attempts, func(a attempt) bool { return a.sequence == sequence })
+	if len(p.attempts) == 0 {
+		delete(x.pods, p.UID)
+		x.bytes -= podBytes + int64(len(p.Namespace)+len(p.Name)+len(p.UID))
+	}
+	x.bytes -= entryBytes
+	*e = entry{sequence: sequence}
+	x.dropped++
+	x.tidy()
+}
+
+// tidy removes dropped entries: at the front always, among the others when
+// they are more than what is left.
+func (x *index) tidy() {
+	for len(x.entries) > 0 && x.entries[0].pod == nil {
+		x.entries = x.entries[1:]
+		x.dropped--
+	}
+	if x.dropped > len(x.entries)/2 {
+		kept := make([]entry, 0, len(x.entries)-x.dropped)
+		for _, e := range x.entries {
+			if e.pod != nil {
+				kept = append(kept, e)
+			}
+		}
+		x.entries, x.dropped = kept, 0
+	}
+}
+
+// oldest returns the oldest entry, or nil.
+func (x *index) oldest() *entry {
+	if len(x.entries) == 0 {
+		return nil
+	}
+	return &x.entries[0]
+}
+
+// newestFirst iterates over the entries of a pod, or over all without a UID,
+// that are older than before; 0 is newer than all.
+func (x *index) newestFirst(uid types.UID, before uint64) func(yield func(*entry) bool) {
+	return func(yield func(*entry) bool) {
+		if uid != "" {
+			x.podNewestFirst(x.pods[uid], before, yield)
+			return
+		}
+		for i := len(x.entries) - 1; i >= 0; i-- {
+			e := &x.entries[i]
+			if e.pod == nil || before != 0 && e.sequence >= before {
+				continue
+			}
+			if !yield(e) {
+				return
+			}
+		}
+	}
+}
+
+func (x *index) podNewestFirst(p *pod, before uint64, yield func(*entry) bool) {
+	if p == nil {
+		return
+	}
+	for i := len(p.attempts) - 1; i >= 0; i-- {
+		sequence := p.attempts[i].sequence
+		if before != 0 && sequence >= before {
+			continue
+		}
+		if !yield(x.find(sequence)) {
+			return
+		}
+	}
+}

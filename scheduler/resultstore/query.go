@@ -1,0 +1,175 @@
+package resultstore
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"kube-scheduler-simulator/scheduler/result"
+)
+
+// DefaultLimit is the length of a page when a query names none; MaxLimit is the
+// longest that may be asked for.
+const (
+	DefaultLimit = 100
+	MaxLimit     = 1000
+)
+
+// ErrBadQuery is wrapped by the error of a query that nothing can answer.
+var ErrBadQuery = errors.New("bad query")
+
+// List answers a query, newest first. A summary that cannot be read from disk
+// is left out.
+func (s *Store) List(q result.Query) (result.Page, error) {
+	limit, before, err := parse(q)
+	if err != nil {
+		return result.Page{Items: []result.Summary{}}, err
+	}
+	found, more := s.find(q, limit, before)
+	page := result.Page{Items: s.summaries(found)}
+	if more {
+		page.Continue = strconv.FormatUint(found[len(found)-1].sequence, 10)
+	}
+	return page, nil
+}
+
+func parse(q result.Query) (limit int, before uint64, err error) {
+	limit = q.Limit
+	switch {
+	case limit < 0:
+		return 0, 0, fmt.Errorf("%w: limit %d is negative", ErrBadQuery, limit)
+	case limit == 0:
+		limit = DefaultLimit
+	case limit > MaxLimit:
+		limit = MaxLimit
+	}
+	if q.Outcome != "" && !q.Outcome.Valid() {
+		return 0, 0, fmt.Errorf("%w: outcome %q is none of %v", ErrBadQuery, q.Outcome, result.Outcomes)
+	}
+	if q.Continue != "" {
+		if before, err = strconv.ParseUint(q.Continue, 10, 64); err != nil || before == 0 {
+			return 0, 0, fmt.Errorf("%w: continue %q is not from an earlier page", ErrBadQuery, q.Continue)
+		}
+	}
+	return limit, before, nil
+}
+
+// place is where a cycle is to be had, as of a moment.
+type place struct {
+	sequence uint64
+	cycle    *result.Cycle
+	block    *block
+	row      int
+}
+
+func (e *entry) place() place {
+	return place{sequence: e.sequence, cycle: e.cycle, block: e.block, row: e.row}
+}
+
+// find returns at most limit places, newest first, and whether there are more.
+func (s *Store) find(q result.Query, limit int, before uint64) (found []place, more bool) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	for e := range s.index.newestFirst(q.UID, before) {
+		if !e.matches(q) {
+			continue
+		}
+		if len(found) == limit {
+			return found, true
+		}
+		found = append(found, e.place())
+	}
+	return found, false
+}
+
+func (e *entry) matches(q result.Query) bool {
+	return (q.Namespace == "" || q.Namespace == e.pod.Namespace) &&
+		(q.Name == "" || q.Name == e.pod.Name) &&
+		(q.Outcome == "" || q.Outcome == e.outcome)
+}
+
+// summaries reads the summaries of places. Neighbours mostly share a block,
+// which is read once.
+func (s *Store) summaries(places []place) []result.Summary {
+	out := make([]result.Summary, 0, len(places))
+	var read *block
+	var rows [][]byte
+	for _, p := range places {
+		if p.cycle != nil {
+			out = append(out, p.cycle.Summary)
+			continue
+		}
+		if p.block != read {
+			var err error
+			if rows, err = p.block.read(partSummaries); err != nil {
+				s.unreadable(p.block, err)
+				rows = nil
+			}
+			read = p.block
+		}
+		if p.row >= len(rows) {
+			continue
+		}
+		summary, err := decodeSummary(rows[p.row])
+		if err != nil {
+			s.unreadable(p.block, err)
+			continue
+		}
+		out = append(out, summary)
+	}
+	return out
+}
+
+// unreadable logs, once per block, that a part of it cannot be read; not where
+// the file was dropped since its place was looked up.
+func (s *Store) unreadable(b *block, err error) {
+	if !errors.Is(err, os.ErrClosed) && !b.reported.Swap(true) {
+		s.logger.Error(err, "Cannot read results", "file", b.segment.path, "byte", b.offset)
+	}
+}
+
+// Attempts returns a pod's kept attempts, oldest first; nil when none is kept.
+// A summary that cannot be read from disk is left out.
+func (s *Store) Attempts(uid types.UID) ([]result.Summary, error) {
+	s.mu.RLock()
+	p := s.index.pods[uid]
+	if p == nil {
+		s.mu.RUnlock()
+		return nil, nil
+	}
+	places := make([]place, len(p.attempts))
+	for i, a := range p.attempts {
+		places[i] = s.index.find(a.sequence).place()
+	}
+	s.mu.RUnlock()
+	return s.summaries(places), nil
+}
+
+// Get returns one attempt, or nil when it is not kept. It fails when the
+// attempt is kept on disk and cannot be read.
+func (s *Store) Get(uid types.UID, attempt int) (*result.Cycle, error) {
+	s.mu.RLock()
+	e := s.index.get(uid, attempt)
+	if e == nil {
+		s.mu.RUnlock()
+		return nil, nil
+	}
+	p := e.place()
+	s.mu.RUnlock()
+
+	if p.cycle != nil {
+		return p.cycle, nil
+	}
+	c, err := p.block.cycle(p.row)
+	if errors.Is(err, os.ErrClosed) {
+		// It was dropped since.
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading attempt %d of pod %s from %s: %w", attempt, uid, p.block.segment.path, err)
+	}
+	return c, nil
+}

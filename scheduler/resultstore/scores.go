@@ -1,0 +1,126 @@
+package resultstore
+
+import (
+	"encoding/binary"
+	"slices"
+
+	"kube-scheduler-simulator/scheduler/result"
+)
+
+// scoreTable is the columns of a score as plain lists. Columns that follow
+// from others, as the scheduler's arithmetic has it, are written as a mark
+// only: normalized is mostly raw, weighted is normalized × weight, and the
+// totals are the sum of weighted.
+type scoreTable struct {
+	plugins                   []result.ScorePlugin
+	raw, normalized, weighted [][]int64
+	totals                    []int64
+
+	// values backs the lists of from; derived is where the others are derived.
+	values, derived []int64
+}
+
+// from takes the columns of s, until the next call.
+func (t *scoreTable) from(s *result.Score) {
+	t.plugins, t.values = s.Plugins, t.values[:0]
+	t.raw, t.normalized, t.weighted = t.lists(t.raw, s.Raw), t.lists(t.normalized, s.Normalized), t.lists(t.weighted, s.Weighted)
+	t.totals = t.list(s.Totals)
+}
+
+func (t *scoreTable) lists(out [][]int64, columns []result.Column) [][]int64 {
+	out = out[:0]
+	for _, c := range columns {
+		out = append(out, t.list(c))
+	}
+	return out
+}
+
+func (t *scoreTable) list(c result.Column) []int64 {
+	from, n := len(t.values), c.Len()
+	t.values = slices.Grow(t.values, n)[:from+n]
+	values := t.values[from : from+n : from+n]
+	for i := range values {
+		values[i] = c.At(i)
+	}
+	return values
+}
+
+func (t *scoreTable) append(out []byte) []byte {
+	for _, lists := range [][][]int64{t.raw, t.normalized, t.weighted} {
+		out = binary.AppendUvarint(out, uint64(len(lists)))
+	}
+	for _, values := range t.raw {
+		out = appendInts(out, values)
+	}
+	for p, values := range t.normalized {
+		out = appendDerived(out, values, t.derivedNormalized(p))
+	}
+	for p, values := range t.weighted {
+		out = appendDerived(out, values, t.derivedWeighted(p))
+	}
+	return appendDerived(out, t.totals, t.derivedTotals())
+}
+
+func (t *scoreTable) read(r *reader, plugins []result.ScorePlugin) {
+	t.plugins = plugins
+	raw, normalized, weighted := r.count(1), r.count(1), r.count(1)
+	for range raw {
+		t.raw = append(t.raw, r.ints(nil))
+	}
+	for p := range normalized {
+		t.normalized = append(t.normalized, r.ints(t.derivedNormalized(p)))
+	}
+	for p := range weighted {
+		t.weighted = append(t.weighted, r.ints(t.derivedWeighted(p)))
+	}
+	t.totals = r.ints(t.derivedTotals())
+}
+
+// to sets the columns of s, which keeps them.
+func (t *scoreTable) to(s *result.Score) {
+	s.Raw, s.Normalized, s.Weighted = columns(t.raw), columns(t.normalized), columns(t.weighted)
+	s.Totals = result.NewColumn(t.totals)
+}
+
+func columns(lists [][]int64) []result.Column {
+	var out []result.Column
+	for _, values := range lists {
+		out = append(out, result.NewColumn(values))
+	}
+	return out
+}
+
+func (t *scoreTable) derivedNormalized(p int) []int64 {
+	if p >= len(t.raw) {
+		return nil
+	}
+	return t.raw[p]
+}
+
+func (t *scoreTable) derivedWeighted(p int) []int64 {
+	if p >= len(t.normalized) || p >= len(t.plugins) {
+		return nil
+	}
+	t.derived = t.derived[:0]
+	for _, v := range t.normalized[p] {
+		t.derived = append(t.derived, v*t.plugins[p].Weight)
+	}
+	return t.derived
+}
+
+// derivedTotals is nil when the weighted columns are not of one length.
+func (t *scoreTable) derivedTotals() []int64 {
+	if len(t.weighted) == 0 {
+		return nil
+	}
+	t.derived = append(t.derived[:0], t.weighted[0]...)
+	for _, values := range t.weighted[1:] {
+		if len(values) != len(t.derived) {
+			return nil
+		}
+		for i, v := range values {
+			t.derived[i] += v
+		}
+	}
+	return t.derived
+}

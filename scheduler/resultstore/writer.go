@@ -1,0 +1,449 @@
+package resultstore
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"k8s.io/utils/clock"
+
+	"kube-scheduler-simulator/scheduler/result"
+)
+
+const (
+	// flushInterval is how long a cycle waits to be written with others. After
+	// a second it must be on disk, whatever the write itself takes.
+	flushInterval = 500 * time.Millisecond
+	// retryInterval is how often a failing disk is tried.
+	retryInterval = 30 * time.Second
+	// blockBytes is how much goes into a block before it is packed: enough to
+	// share names and to compress well, little enough to read one cycle of it.
+	blockBytes = 1 << 20
+)
+
+// writer brings a store's cycles to disk. A nil writer is that of a store
+// without a directory.
+type writer struct {
+	store      *Store
+	clock      clock.Clock
+	maxBacklog int64
+
+	// Guarded by the store's mu.
+	running bool
+	// queue has the sequences to write, in the order in which they were put;
+	// some may have been dropped. backlog is the size of what is not written.
+	queue   []uint64
+	backlog int64
+	// room is signalled when the backlog shrinks or nobody is to wait for it.
+	room *sync.Cond
+	// failure is why the last write failed; nil when it did not.
+	failure      error
+	failingSince time.Time
+	// lost counts the cycles that were dropped before they could be written,
+	// since the failure began.
+	lost int
+
+	// flushing guards segments and builder. It is taken before the store's mu.
+	flushing sync.Mutex
+	segments segments
+	builder  *blockBuilder
+
+	// wake and full hold a token at most: something is queued, and so much of
+	// it that it is not to wait.
+	wake, full chan struct{}
+	stop, done chan struct{}
+	stopOnce   sync.Once
+	// closing is what the last flush met; it is read after done.
+	closing error
+}
+
+func newWriter(s *Store, o Options) *writer {
+	if o.DiskBytes == 0 {
+		o.DiskBytes = DefaultDiskBytes
+	}
+	return &writer{
+		store:      s,
+		clock:      o.Clock,
+		maxBacklog: o.MemoryBytes / 4,
+		room:       sync.NewCond(&s.mu),
+		segments:   segments{dir: o.Dir, maxBytes: o.DiskBytes, durable: o.Durable, files: diskFiles{}},
+		builder:    newBlockBuilder(),
+		wake:       make(chan struct{}, 1),
+		full:       make(chan struct{}, 1),
+		stop:       make(chan struct{}),
+		done:       make(chan struct{}),
+	}
+}
+
+// Start reads what the directory holds and begins to write there. Damaged files
+// are set aside and are no error. It fails when the directory cannot be made or
+// listed, when cycles were put before it, and when ctx ends first. It does
+// nothing for a store without a directory.
+func (s *Store) Start(ctx context.Context) error {
+	if s.writer == nil {
+		return nil
+	}
+	if err := s.load(ctx); err != nil {
+		return err
+	}
+	go s.writer.run()
+	return nil
+}
+
+// Stop writes what is not written yet and closes the files. It fails when that
+// fails, or when ctx ends first. Cycles that are on disk only cannot be read
+// afterwards.
+func (s *Store) Stop(ctx context.Context) error {
+	w := s.writer
+	if w == nil {
+		return nil
+	}
+	s.mu.RLock()
+	running := w.running
+	s.mu.RUnlock()
+	if !running {
+		return nil
+	}
+	w.stopOnce.Do(func() { close(w.stop) })
+	select {
+	case <-w.done:
+		return w.closing
+	case <-ctx.Done():
+		return fmt.Errorf("writing the last results: %w", ctx.Err())
+	}
+}
+
+// Reset drops every cycle, in memory and on disk.
+func (s *Store) Reset() {
+	if w := s.writer; w != nil {
+		w.flushing.Lock()
+		defer w.flushing.Unlock()
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.index, s.inMemory, s.bytes = newIndex(), nil, 0
+	s.writer.reset()
+}
+
+func (w *writer) reset() {
+	if w == nil {
+		return
+	}
+	w.queue, w.backlog, w.lost = nil, 0, 0
+	w.room.Broadcast()
+	for _, seg := range w.segments.takeAll() {
+		w.segments.discard(seg)
+	}
+}
+
+// load fills the index from the directory.
+func (s *Store) load(ctx context.Context) error {
+	w := s.writer
+	w.flushing.Lock()
+	defer w.flushing.Unlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.sequence != 0 || w.running {
+		return errors.New("the result store is already in use")
+	}
+	blocks, err := w.segments.load(ctx, s.logger)
+	if err != nil {
+		return err
+	}
+	s.addLoaded(blocks)
+	w.running = true
+	w.forget(w.segments.makeRoom(0))
+	s.evict()
+	return nil
+}
+
+// addLoaded adds the cycles of blocks to the index. A later record of the same
+// sequence replaces the earlier one.
+func (s *Store) addLoaded(blocks []loadedBlock) {
+	type loaded struct {
+		key
+		block *block
+		row   int
+	}
+	var all []loaded
+	for _, b := range blocks {
+		for row, k := range b.keys {
+			all = append(all, loaded{key: k, block: b.block, row: row})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b loaded) int { return cmp.Compare(a.sequence, b.sequence) })
+	for _, l := range all {
+		e := s.index.get(l.pod.UID, l.attempt)
+		if e != nil && e.sequence != l.sequence {
+			s.index.drop(e)
+			e = nil
+		}
+		if e == nil {
+			if l.sequence <= s.sequence {
+				continue
+			}
+			s.sequence = l.sequence
+			e = s.index.add(l.sequence, l.pod, l.attempt)
+		}
+		e.outcome, e.block, e.row = l.outcome, l.block, l.row
+	}
+}
+
+// waitForRoom waits until the backlog is within its bound. The store's mu is
+// held on entry and on return, and not while waiting.
+func (w *writer) waitForRoom() {
+	for w.works() && w.backlog > w.maxBacklog {
+		w.room.Wait()
+	}
+}
+
+// works says whether what is queued will be written soon.
+func (w *writer) works() bool { return w != nil && w.running && w.failure == nil }
+
+// enqueue notes that an entry gets a cycle of this size.
+func (w *writer) enqueue(e *entry, size int) {
+	if w == nil || !w.running {
+		return
+	}
+	if e.state != written {
+		w.backlog -= int64(e.size)
+	}
+	w.backlog += int64(size)
+	if e.state != queued {
+		w.queue = append(w.queue, e.sequence)
+	}
+	e.state = queued
+	offer(w.wake)
+	if w.backlog > w.maxBacklog/2 {
+		offer(w.full)
+	}
+}
+
+func offer(token chan<- struct{}) {
+	select {
+	case token <- struct{}{}:
+	default:
+	}
+}
+
+// lose notes that an entry is about to be dropped.
+func (w *writer) lose(e *entry) {
+	if w == nil || e.state == written {
+		return
+	}
+	w.backlog -= int64(e.size)
+	w.lost++
+}
+
+func (w *writer) health() (bool, string) {
+	if w == nil || w.failure == nil {
+		return true, ""
+	}
+	return false, fmt.Sprintf("scheduling results cannot be written to %s since %s: %v; "+
+		"the newest are kept in memory, %d that did not fit were dropped; writing is tried again every %v",
+		w.segments.dir, w.failingSince.Format(time.RFC3339), w.failure, w.lost, retryInterval)
+}
+
+// run flushes until stop is closed.
+func (w *writer) run() {
+	defer close(w.done)
+	defer w.close()
+	for {
+		select {
+		case <-w.wake:
+		case <-w.stop:
+			return
+		}
+		if !w.pause(flushInterval, w.full) {
+			return
+		}
+		for w.flush() != nil {
+			if !w.pause(retryInterval, nil) {
+				return
+			}
+		}
+	}
+}
+
+// pause waits for d or for a token; false means that the writer is to stop.
+func (w *writer) pause(d time.Duration, token <-chan struct{}) bool {
+	timer := w.clock.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C():
+	case <-token:
+	case <-w.stop:
+		return false
+	}
+	return true
+}
+
+// close writes what is left and closes the files.
+func (w *writer) close() {
+	if err := w.flush(); err != nil {
+		w.closing = fmt.Errorf("writing the last results: %w", err)
+	}
+	w.flushing.Lock()
+	defer w.flushing.Unlock()
+	w.store.mu.Lock()
+	defer w.store.mu.Unlock()
+	w.running = false
+	w.room.Broadcast()
+	w.segments.closeAll()
+}
+
+// queuedCycle is a cycle on its way to disk.
+type queuedCycle struct {
+	sequence uint64
+	cycle    *result.Cycle
+}
+
+// flush writes everything that is queued.
+func (w *writer) flush() error {
+	w.flushing.Lock()
+	defer w.flushing.Unlock()
+	batch := w.take()
+	for from := 0; from < len(batch); {
+		n, err := w.writeBlock(batch[from:])
+		if err != nil {
+			w.failed(batch[from:], err)
+			return err
+		}
+		from += n
+	}
+	w.worked()
+	return nil
+}
+
+// take empties the queue.
+func (w *writer) take() []queuedCycle {
+	s := w.store
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	batch := make([]queuedCycle, 0, len(w.queue))
+	for _, sequence := range w.queue {
+		if e := s.index.find(sequence); e != nil && e.state == queued {
+			e.state = writing
+			batch = append(batch, queuedCycle{sequence: sequence, cycle: e.cycle})
+		}
+	}
+	w.queue = nil
+	return batch
+}
+
+// writeBlock writes the first n cycles, one block's worth.
+func (w *writer) writeBlock(batch []queuedCycle) (n int, err error) {
+	encoded := make([]queuedCycle, 0, len(batch))
+	for n < len(batch) && w.builder.size() < blockBytes {
+		q := batch[n]
+		n++
+		if err := w.builder.add(q.sequence, q.cycle); err != nil {
+			w.store.logger.Error(err, "Cannot write a result; it is kept in memory only")
+			w.commit([]queuedCycle{q}, nil)
+			continue
+		}
+		encoded = append(encoded, q)
+	}
+	if len(encoded) == 0 {
+		return n, nil
+	}
+	data, extents := w.builder.finish()
+	if gone := w.segments.makeRoom(int64(len(data))); len(gone) > 0 {
+		w.store.mu.Lock()
+		w.forget(gone)
+		w.store.mu.Unlock()
+	}
+	b, err := w.segments.write(data, extents)
+	if err != nil {
+		return 0, err
+	}
+	if err := w.segments.sync(); err != nil {
+		return 0, err
+	}
+	w.commit(encoded, b)
+	return n, nil
+}
+
+// commit notes that cycles are rows of a block, in their order; or that they
+// cannot be written, when b is nil.
+func (w *writer) commit(cycles []queuedCycle, b *block) {
+	s := w.store
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for row, q := range cycles {
+		e := s.index.find(q.sequence)
+		if e == nil {
+			continue
+		}
+		e.block, e.row = b, row
+		if e.state == writing {
+			e.state = written
+			w.backlog -= int64(e.size)
+		}
+	}
+	s.evict()
+	w.room.Broadcast()
+}
+
+// forget drops the cycles that are in segments only, and then the segments. The
+// store's mu is held.
+func (w *writer) forget(gone []*segment) {
+	if len(gone) == 0 {
+		return
+	}
+	s := w.store
+	var onlyThere []uint64
+	for i := range s.index.entries {
+		e := &s.index.entries[i]
+		if e.block == nil || !slices.Contains(gone, e.block.segment) {
+			continue
+		}
+		e.block = nil
+		if e.cycle == nil {
+			onlyThere = append(onlyThere, e.sequence)
+		}
+	}
+	for _, sequence := range onlyThere {
+		s.drop(s.index.find(sequence))
+	}
+	for _, seg := range gone {
+		w.segments.discard(seg)
+	}
+}
+
+// failed puts cycles back into the queue.
+func (w *writer) failed(cycles []queuedCycle, err error) {
+	s := w.store
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var again []uint64
+	for _, q := range cycles {
+		if e := s.index.find(q.sequence); e != nil && e.state == writing {
+			e.state = queued
+			again = append(again, q.sequence)
+		}
+	}
+	w.queue = append(again, w.queue...)
+	if w.failure == nil {
+		w.failingSince = w.clock.Now()
+		s.logger.Error(err, "Cannot write results; the newest are kept in memory", "directory", w.segments.dir, "retryEvery", retryInterval)
+	}
+	w.failure = err
+	s.evict()
+	w.room.Broadcast()
+}
+
+// worked notes that a flush did not fail.
+func (w *writer) worked() {
+	s := w.store
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if w.failure != nil {
+		s.logger.Info("Results are written again", "directory", w.segments.dir, "dropped", w.lost)
+	}
+	w.failure, w.lost = nil, 0
+}

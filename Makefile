@@ -31,9 +31,7 @@ test-e2e: build chromium ## browser tests against the real binary
 	cd web && $(NPM) run e2e
 
 bench: build ## compare bare with recorded scheduling at 100, 1,000 and 5,000 nodes
-	@for size in '100 500' '1000 1000' '5000 1000'; do set -- $$size; \
-	  for bytes in 0 65536; do $(BINARY) bench --nodes $$1 --pods $$2 --annotation-bytes $$bytes || exit 1; done; \
-	done
+	$(BINARY) bench --table
 
 lint: web/node_modules/.package-lock.json web/dist/.gitkeep ## formatting, vet, types and import directions
 	@unformatted=$$(gofmt -l scheduler simulator web/*.go); \

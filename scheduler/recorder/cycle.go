@@ -232,6 +232,9 @@ func (c *cycle) buildFilter() *result.Filter {
 	if len(f.Nodes) == 0 {
 		return nil
 	}
+	if len(f.Nodes) == len(c.nodes.names) {
+		f.Nodes = c.nodes.names // the same names in the same order, held once
+	}
 	f.DurationSeconds = extrapolate(plugins, calls, c.sampledFilter)
 	f.Comparisons = c.comparisons.sorted()
 	f.Nominated = c.nominated.sorted()

@@ -54,7 +54,7 @@ type Filter struct {
 }
 
 // MaxComparisons bounds the comparisons that a plugin has in a cycle.
-const MaxComparisons = 64
+const MaxComparisons = 32
 
 // NominatedPass is the pass of Filter with a node's nominated pods.
 type NominatedPass struct {

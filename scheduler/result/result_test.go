@@ -92,3 +92,19 @@ func TestUnmarshalRefusesTablesThatDoNotFit(t *testing.T) {
 		}
 	}
 }
+
+func TestColumnKeepsEveryValue(t *testing.T) {
+	for _, values := range [][]int64{
+		nil, {7}, {7, 7, 7}, {0, 127, -128}, {0, 128}, {-32768, 32767}, {0, 40_000}, {-1 << 31, 1<<31 - 1}, {0, 1 << 40}, {-1 << 63, 1<<63 - 1},
+	} {
+		c := NewColumn(values)
+		if c.Len() != len(values) {
+			t.Errorf("%v: length %d", values, c.Len())
+		}
+		for i, want := range values {
+			if got := c.At(i); got != want {
+				t.Errorf("%v: value %d is %d", values, i, got)
+			}
+		}
+	}
+}

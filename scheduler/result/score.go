@@ -1,8 +1,10 @@
 package result
 
 import (
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
 )
 
@@ -17,29 +19,58 @@ type ScorePlugin struct {
 	Extender bool `json:"extender,omitempty"`
 }
 
-// Column holds one value per node. A column in which every value is the same
-// holds that value once.
+// Column holds one value per node, in as few bytes as its values need: none when
+// they are all the same, and mostly one each.
 type Column struct {
-	n      int
-	values []int64
+	n     int
+	first int64
+	// width is the bytes per value in data; 0 when all are first.
+	width int
+	data  []byte
 }
 
-// NewColumn takes ownership of values.
+// NewColumn copies values.
 func NewColumn(values []int64) Column {
-	for _, v := range values {
-		if v != values[0] {
-			return Column{n: len(values), values: values}
-		}
+	c := Column{n: len(values)}
+	if len(values) == 0 {
+		return c
 	}
-	return Column{n: len(values), values: append([]int64(nil), values[:min(1, len(values))]...)}
+	c.first = values[0]
+	lowest, highest := slices.Min(values), slices.Max(values)
+	switch {
+	case lowest == highest:
+		return c
+	case lowest >= math.MinInt8 && highest <= math.MaxInt8:
+		c.width = 1
+	case lowest >= math.MinInt16 && highest <= math.MaxInt16:
+		c.width = 2
+	case lowest >= math.MinInt32 && highest <= math.MaxInt32:
+		c.width = 4
+	default:
+		c.width = 8
+	}
+	c.data = make([]byte, 0, c.width*len(values))
+	for _, v := range values {
+		var buf [8]byte
+		binary.LittleEndian.PutUint64(buf[:], uint64(v))
+		c.data = append(c.data, buf[:c.width]...)
+	}
+	return c
 }
 
 // At returns the value of node i.
 func (c Column) At(i int) int64 {
-	if len(c.values) == 1 {
-		return c.values[0]
+	switch c.width {
+	case 0:
+		return c.first
+	case 1:
+		return int64(int8(c.data[i]))
+	case 2:
+		return int64(int16(binary.LittleEndian.Uint16(c.data[2*i:])))
+	case 4:
+		return int64(int32(binary.LittleEndian.Uint32(c.data[4*i:])))
 	}
-	return c.values[i]
+	return int64(binary.LittleEndian.Uint64(c.data[8*i:]))
 }
 
 // Len returns the number of nodes.
@@ -68,12 +99,12 @@ type Score struct {
 }
 
 func (s *Score) size() int {
-	const perValue, perNode = 8, 16
-	values := len(s.Totals.values)
+	const perColumn, perNode = 64, 16
+	size := len(s.Totals.data) + len(s.Nodes)*perNode + 3*len(s.Plugins)*perColumn
 	for p := range s.Plugins {
-		values += len(s.Raw[p].values) + len(s.Normalized[p].values) + len(s.Weighted[p].values)
+		size += len(s.Raw[p].data) + len(s.Normalized[p].data) + len(s.Weighted[p].data)
 	}
-	return values*perValue + len(s.Nodes)*perNode
+	return size
 }
 
 // scoreJSON is the public form of Score: a row per node.

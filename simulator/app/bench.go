@@ -10,6 +10,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"text/tabwriter"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -61,19 +62,51 @@ type BenchReport struct {
 	ResultsKept int `json:"resultsKept"`
 }
 
-// Bench measures on a control plane of its own and writes one JSON object to out.
-func Bench(ctx context.Context, o BenchOptions, out io.Writer) (err error) {
+// Bench measures and writes one JSON object to out.
+func Bench(ctx context.Context, o BenchOptions, out io.Writer) error {
+	report, err := measure(ctx, o)
+	if err != nil {
+		return err
+	}
+	return json.NewEncoder(out).Encode(report)
+}
+
+// benchSizes are the clusters that BenchTable measures.
+var benchSizes = []struct{ nodes, pods int }{{100, 500}, {1000, 1000}, {5000, 1000}}
+
+// BenchTable measures clusters of several sizes, without annotations and with
+// those of o, and writes a table to out.
+func BenchTable(ctx context.Context, o BenchOptions, out io.Writer) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(w, "nodes\tpods\tannotation bytes\tbare pods/s\trecorded pods/s\tratio\tresults kept\t")
+	for _, size := range benchSizes {
+		for _, bytes := range []int{0, o.AnnotationBytes} {
+			o := o
+			o.Nodes, o.Pods, o.AnnotationBytes = size.nodes, size.pods, bytes
+			r, err := measure(ctx, o)
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(w, "%d\t%d\t%d\t%.0f\t%.0f\t%.2f\t%d\t\n",
+				r.Nodes, r.Pods, r.AnnotationBytes, r.Bare.PodsPerSecond, r.Recorded.PodsPerSecond, r.Ratio, r.ResultsKept)
+		}
+	}
+	return w.Flush()
+}
+
+// measure runs on a control plane of its own.
+func measure(ctx context.Context, o BenchOptions) (report *BenchReport, err error) {
 	if o.Nodes < 1 || o.Pods < 1 || o.Pairs < 1 {
-		return errors.New("bench needs at least one node, one pod and one pair of runs")
+		return nil, errors.New("bench needs at least one node, one pod and one pair of runs")
 	}
 	dir, err := os.MkdirTemp("", "kube-scheduler-simulator-bench-")
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	b := &bench{BenchOptions: o, controlPlane: controlplane.New(controlplane.Options{DataDir: dir})}
 	if err := b.controlPlane.Start(ctx); err != nil {
-		return fmt.Errorf("starting the control plane: %w", err)
+		return nil, fmt.Errorf("starting the control plane: %w", err)
 	}
 	defer func() {
 		stopCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
@@ -81,16 +114,16 @@ func Bench(ctx context.Context, o BenchOptions, out io.Writer) (err error) {
 		err = errors.Join(err, b.controlPlane.Stop(stopCtx))
 	}()
 	if b.client, err = kubernetes.NewForConfig(b.controlPlane.ClientConfig()); err != nil {
-		return err
+		return nil, err
 	}
 	if err := b.createNodes(ctx); err != nil {
-		return err
+		return nil, err
 	}
 
-	report := BenchReport{Nodes: o.Nodes, Pods: o.Pods, AnnotationBytes: o.AnnotationBytes}
+	report = &BenchReport{Nodes: o.Nodes, Pods: o.Pods, AnnotationBytes: o.AnnotationBytes}
 	// The first run warms the caches of both and counts for neither.
 	if _, _, err := b.run(ctx, true); err != nil {
-		return err
+		return nil, err
 	}
 	var ratios []float64
 	for pair := range o.Pairs {
@@ -99,7 +132,7 @@ func Bench(ctx context.Context, o BenchOptions, out io.Writer) (err error) {
 		for _, recorded := range []bool{pair%2 == 1, pair%2 == 0} {
 			rate, kept, err := b.run(ctx, recorded)
 			if err != nil {
-				return err
+				return nil, err
 			}
 			rates[recorded] = rate
 			if recorded {
@@ -113,7 +146,7 @@ func Bench(ctx context.Context, o BenchOptions, out io.Writer) (err error) {
 	report.Bare.PodsPerSecond = median(report.Bare.Runs)
 	report.Recorded.PodsPerSecond = median(report.Recorded.Runs)
 	report.Ratio = median(ratios)
-	return json.NewEncoder(out).Encode(report)
+	return report, nil
 }
 
 type bench struct {

@@ -4,6 +4,8 @@ GO      ?= go
 NPM     ?= npm
 GOFLAGS_BUILD := -ldflags='-s -w'
 BINARY  := bin/simulator
+# Not ./...: npm packages bring Go files of their own.
+PACKAGES := ./scheduler/... ./simulator/... ./web
 
 WEB_SOURCES := $(shell find web/src web/public web/index.html web/package.json web/vite.config.ts web/tsconfig*.json -type f 2>/dev/null)
 
@@ -22,7 +24,7 @@ build: web/dist/index.html ## build bin/simulator, the web application included
 test: lint test-web test-go test-e2e ## run every check there is, installing what it needs
 
 test-go: ## Go tests, with the race detector
-	$(GO) test -race -timeout 20m ./...
+	$(GO) test -race -timeout 20m $(PACKAGES)
 
 test-web: web/node_modules/.package-lock.json ## unit tests of the web application
 	cd web && $(NPM) test
@@ -36,11 +38,11 @@ bench: build ## compare bare with recorded scheduling at 100, 1,000 and 5,000 no
 lint: web/node_modules/.package-lock.json web/dist/.gitkeep ## formatting, vet, types and import directions
 	@unformatted=$$(gofmt -l scheduler simulator web/*.go); \
 	  if [ -n "$$unformatted" ]; then echo "not formatted with gofmt:"; echo "$$unformatted"; exit 1; fi
-	$(GO) vet ./...
+	$(GO) vet $(PACKAGES)
 	cd web && $(NPM) run lint && $(NPM) run typecheck
 
 generate: web/node_modules/.package-lock.json ## write the generated code anew
-	$(GO) generate ./...
+	$(GO) generate $(PACKAGES)
 	cd web && $(NPM) run generate
 
 clean: ## remove what was built

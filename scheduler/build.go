@@ -22,6 +22,7 @@ type builder struct {
 	events           func(name string) events.EventRecorderLogger
 	configuration    *config.KubeSchedulerConfiguration
 	outOfTree        frameworkruntime.Registry
+	own              *ownUpdates // of the recorded scheduler
 }
 
 // options are those of cmd/kube-scheduler/app.Setup.

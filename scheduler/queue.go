@@ -3,7 +3,6 @@ package scheduler
 import (
 	"context"
 	"errors"
-	"reflect"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -50,7 +49,7 @@ func (b *builder) queue(ctx context.Context, p *profiles, m *metrics.MetricAsync
 		options = append(options, internalqueue.WithAPIDispatcher(dispatcher))
 	}
 	first := p.frameworks[b.configuration.Profiles[0].SchedulerName]
-	return unmoved{internalqueue.NewSchedulingQueue(first.QueueSortFunc(), b.informers, options...)}, nil
+	return unmoved{internalqueue.NewSchedulingQueue(first.QueueSortFunc(), b.informers, options...), b.own}, nil
 }
 
 // queueingHints gathers the events for which each plugin may bring a pod back.
@@ -84,34 +83,22 @@ func queueingHints(ctx context.Context, extensions []fwk.EnqueueExtensions) (int
 
 func alwaysQueue(klog.Logger, *v1.Pod, any, any) (fwk.QueueingHint, error) { return fwk.Queue, nil }
 
-// unmoved is a scheduling queue that our own annotations do not move. The
-// scheduler's informer has taken them off the pods, but an update in which
-// nothing else changed would still be a general Pod/Update event, for which
-// plugins without hints bring pods back.
-type unmoved struct{ internalqueue.SchedulingQueue }
+// unmoved is a scheduling queue that our own annotations do not move.
+type unmoved struct {
+	internalqueue.SchedulingQueue
+	own *ownUpdates
+}
 
 func (q unmoved) Update(ctx context.Context, oldPod, newPod *v1.Pod) {
-	if sameButVersion(oldPod, newPod) {
-		return
+	if !q.own.only(oldPod, newPod) {
+		q.SchedulingQueue.Update(ctx, oldPod, newPod)
 	}
-	q.SchedulingQueue.Update(ctx, oldPod, newPod)
 }
 
 func (q unmoved) MoveAllToActiveOrBackoffQueue(logger klog.Logger, event fwk.ClusterEvent, oldObj, newObj any, check internalqueue.PreEnqueueCheck) {
-	oldPod, ok := oldObj.(*v1.Pod)
-	if newPod, both := newObj.(*v1.Pod); ok && both && sameButVersion(oldPod, newPod) {
-		return
+	oldPod, _ := oldObj.(*v1.Pod)
+	newPod, _ := newObj.(*v1.Pod)
+	if !q.own.only(oldPod, newPod) {
+		q.SchedulingQueue.MoveAllToActiveOrBackoffQueue(logger, event, oldObj, newObj, check)
 	}
-	q.SchedulingQueue.MoveAllToActiveOrBackoffQueue(logger, event, oldObj, newObj, check)
-}
-
-// sameButVersion reports whether two versions of a pod, as the scheduler sees
-// them, are the same object.
-func sameButVersion(a, b *v1.Pod) bool {
-	if a == nil || b == nil || a.UID != b.UID {
-		return false
-	}
-	copied := *a
-	copied.ResourceVersion = b.ResourceVersion
-	return reflect.DeepEqual(&copied, b)
 }

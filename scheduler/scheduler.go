@@ -57,6 +57,7 @@ type Clients struct {
 type Scheduler struct {
 	options  Options
 	recorder *recorder.Recorder // nil when bare
+	own      *ownUpdates
 
 	cancel  context.CancelFunc
 	running sync.WaitGroup
@@ -65,7 +66,7 @@ type Scheduler struct {
 
 // New returns a scheduler that is not running. It does no I/O.
 func New(options Options) *Scheduler {
-	s := &Scheduler{options: options}
+	s := &Scheduler{options: options, own: newOwnUpdates()}
 	if options.Sink != nil {
 		s.recorder = recorder.New(options.Sink, options.Clock)
 	}
@@ -102,7 +103,7 @@ func (s *Scheduler) Start(ctx context.Context) (err error) {
 
 	b := builder{
 		client: clients.Kubernetes, clientConfig: s.options.Client, informers: informerFactory, dynamicInformers: dynamicInformers,
-		events: broadcaster.NewRecorder, configuration: s.options.Configuration.DeepCopy(), outOfTree: s.options.OutOfTree,
+		events: broadcaster.NewRecorder, configuration: s.options.Configuration.DeepCopy(), outOfTree: s.options.OutOfTree, own: s.own,
 	}
 	var sched *upstream.Scheduler
 	if s.recorder == nil {
@@ -144,6 +145,7 @@ func (s *Scheduler) shapePods(f informers.SharedInformerFactory) error {
 	}
 	err := informer.SetTransform(func(obj any) (any, error) {
 		if pod, ok := obj.(*v1.Pod); ok {
+			s.own.observe(pod)
 			pod.ManagedFields = nil
 			annotation.Strip(pod)
 		}
@@ -158,6 +160,7 @@ func (s *Scheduler) shapePods(f informers.SharedInformerFactory) error {
 		}
 		if pod, ok := obj.(*v1.Pod); ok {
 			s.recorder.Forget(pod.UID)
+			s.own.forget(pod.UID)
 		}
 	}})
 	if err != nil {

@@ -228,8 +228,10 @@ func scheduledSentence(c *result.Cycle, e Explanation) string {
 		return where + ": opportunistic batching proposed the node, and it fits."
 	case e.NotEvaluated != nil && e.NotEvaluated.Why == NominatedUsed:
 		return where + ": it was nominated there, and the node fits."
-	case c.Score == nil || e.Margin == nil:
-		return fmt.Sprintf("%s: the only feasible node of %s.", where, count(c.Nodes.Evaluated, "evaluated"))
+	case e.Margin == nil && c.Nodes.Feasible > 1:
+		return fmt.Sprintf("%s: one of %d feasible nodes, which were not scored.", where, c.Nodes.Feasible)
+	case e.Margin == nil:
+		return fmt.Sprintf("%s: the only feasible node of %d evaluated.", where, c.Nodes.Evaluated)
 	}
 	best := fmt.Sprintf("%s: best total %d of %d feasible", where, total(c), c.Nodes.Feasible)
 	if e.Margin.Total == 0 {
@@ -255,7 +257,10 @@ func unschedulableSentence(c *result.Cycle, e Explanation) string {
 	for _, r := range e.Rejections {
 		parts = append(parts, fmt.Sprintf("%d by %s", r.Nodes, r.Plugin))
 	}
-	said := fmt.Sprintf("%s fits no node: %s rejected, %s.", c.Pod.Name, count(c.Nodes.Evaluated, ""), strings.Join(parts, ", "))
+	if len(parts) == 0 {
+		return fmt.Sprintf("%s was not scheduled: %s", c.Pod.Name, c.Message)
+	}
+	said := fmt.Sprintf("%s fits no node: %s rejected, %s.", c.Pod.Name, plural(c.Nodes.Evaluated, "node"), strings.Join(parts, ", "))
 	if p := c.Preemption; p != nil && p.Chosen != "" {
 		for _, candidate := range p.Candidates {
 			if candidate.Node == p.Chosen {
@@ -285,14 +290,6 @@ func others(nodes []string) string {
 		return nodes[0]
 	}
 	return plural(len(nodes), "node")
-}
-
-func count(n int, what string) string {
-	out := plural(n, "node")
-	if what != "" {
-		out = fmt.Sprintf("%d %s", n, what)
-	}
-	return out
 }
 
 func plural(n int, noun string) string {

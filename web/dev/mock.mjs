@@ -2,7 +2,7 @@
 // with the cluster of the mockups (or many nodes) made up in memory. It schedules
 // nothing: pods that are created stay as they are, unless they fit the first node.
 //
-//   node dev/mock.mjs [--nodes 1500] [--port 1212] [--empty] [--starting 3]
+//   node dev/mock.mjs [--nodes 1500] [--port 1212] [--empty] [--starting 3] [--warning TEXT]
 //
 // Serves dist/ too, so that `npm run build` can be looked at without a simulator.
 
@@ -19,6 +19,7 @@ const { values: args } = parseArgs({
     port: { type: 'string', default: '1212' },
     empty: { type: 'boolean', default: false },
     starting: { type: 'string', default: '0' },
+    warning: { type: 'string' },
   },
 })
 const readyAt = Date.now() + Number(args.starting) * 1000
@@ -50,8 +51,31 @@ function put(resource, object, type) {
 }
 const cycles = new Map()
 function record(cycle) {
+  cycle.explanation = explanationOf(cycle)
   cycles.set(`${cycle.pod.uid}/${cycle.attempt}`, cycle)
   broadcast('results', { type: 'ADDED', object: summary(cycle) })
+}
+/** As scheduler/explain does, without its sentence. */
+function explanationOf({ filter, score, selectedNode }) {
+  const rejections = new Map()
+  for (const { plugin, reasons } of filter.reasons) {
+    const known = rejections.get(plugin) ?? { plugin, nodes: 0, reasons: [] }
+    known.nodes++
+    for (const reason of reasons) {
+      const counted = known.reasons.find((r) => r.reason === reason)
+      if (counted) counted.nodes++
+      else known.reasons.push({ reason, nodes: 1 })
+    }
+    rejections.set(plugin, known)
+  }
+  const out = { sentence: '', rejections: [...rejections.values()].sort((a, b) => b.nodes - a.nodes) }
+  const own = score?.nodes.indexOf(selectedNode) ?? -1
+  if (own < 0) return out
+  const next = score.nodes.map((_, i) => i).filter((i) => i !== own).sort((a, b) => score.totals[b] - score.totals[a])[0]
+  const parts = score.plugins.map(({ name }, p) => ({ plugin: name, difference: score.weighted[own][p] - score.weighted[next][p] })).filter((p) => p.difference)
+  const tied = score.nodes.filter((n, i) => n !== selectedNode && score.totals[i] === score.totals[own])
+  const total = score.totals[own] - score.totals[next]
+  return { ...out, margin: { over: score.nodes[next], total, ...(total ? {} : { tied }), parts: parts.sort((a, b) => Math.abs(b.difference) - Math.abs(a.difference)) } }
 }
 const summary = ({ pod, attempt, profile, startTime, durationSeconds, outcome, selectedNode, nominatedNode, message, nodes }) => ({ pod, attempt, profile, startTime, durationSeconds, outcome, selectedNode, nominatedNode, message, nodes })
 
@@ -127,6 +151,7 @@ const status = () => ({
   ready: isReady(),
   phase: isReady() ? 'running' : 'starting',
   message: '',
+  warnings: args.warning ? [args.warning] : [],
   version: 'v1.37.1',
   scheduler: { phase: isReady() ? 'running' : 'starting', message: '', profiles: ['default-scheduler'], revision: 4 },
 })
@@ -248,13 +273,13 @@ function cycleFor(pod, attempt, rejections, scored, chosen, when) {
     selectedNode: chosen,
     message: chosen ? undefined : `0/${names.length} nodes are available: ` + Object.entries(groupBy(Object.values(rejections))).map(([r, l]) => `${l.length} ${r}`).join(', ') + '. preemption: 0/' + names.length + ' nodes are available.',
     nodes: { total: names.length, evaluated: names.length, feasible: feasible.length },
-    extensionPoints: [{ name: 'PreFilter', durationSeconds: 96e-6 }, { name: 'Filter', durationSeconds: 412e-6 }],
+    extensionPoints: [{ name: 'preFilter', durationSeconds: 96e-6 }, { name: 'filter', durationSeconds: 412e-6 }],
     preEnqueue: [ok('SchedulingGates'), ok('DefaultPreemption'), ok('DynamicResources')],
     preFilter: filters.map((f, i) => ok(f, full[i] === 'S' ? 'Skip' : 'Success', 3 + i)),
     filter: { plugins: filters, nodes: names, states, reasons: names.flatMap((n) => (rejections[n] ? [{ node: n, plugin: rejections[n][0], reasons: [rejections[n][1]] }] : [])), durationSeconds: filters.map((_, i) => (i + 1) * 5e-6) },
   }
   if (!chosen) {
-    cycle.extensionPoints.push({ name: 'PostFilter', durationSeconds: 210e-6 })
+    cycle.extensionPoints.push({ name: 'postFilter', durationSeconds: 210e-6 })
     cycle.postFilter = [ok('DefaultPreemption', 'Unschedulable', 210, { reasons: ['preemption: 0/12 nodes are available: No preemption victims found for incoming pod'] })]
     return cycle
   }
@@ -266,12 +291,12 @@ function cycleFor(pod, attempt, rejections, scored, chosen, when) {
     const best = cycle.score.totals.indexOf(Math.max(...cycle.score.totals))
     if (!scored) cycle.selectedNode = feasible[best]
     cycle.preScore = [...scorers.map(([n]) => ok(n)), ok('VolumeBinding', 'Skip', 1)]
-    cycle.extensionPoints.push({ name: 'PreScore', durationSeconds: 61e-6 }, { name: 'Score', durationSeconds: 238e-6 })
+    cycle.extensionPoints.push({ name: 'preScore', durationSeconds: 61e-6 }, { name: 'score', durationSeconds: 238e-6 })
   }
   cycle.reserve = [ok('VolumeBinding'), ok('DynamicResources')]
   cycle.preBind = [ok('VolumeBinding', 'Skip', 2), ok('DynamicResources', 'Skip', 1)]
   cycle.bind = [ok('DefaultBinder', 'Success', 5900)]
-  cycle.extensionPoints.push({ name: 'Reserve', durationSeconds: 7e-6 }, { name: 'PreBind', durationSeconds: 3e-6 }, { name: 'Bind', durationSeconds: 5.9e-3 })
+  cycle.extensionPoints.push({ name: 'reserve', durationSeconds: 7e-6 }, { name: 'preBind', durationSeconds: 3e-6 }, { name: 'bind', durationSeconds: 5.9e-3 })
   return cycle
 }
 

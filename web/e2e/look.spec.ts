@@ -1,6 +1,6 @@
 // Pictures of every place in both themes, kept beside the test results for looking at.
 
-import { expect, node, pod, test, type Simulator } from './simulator'
+import { createUrgent, expect, node, pod, test, type Simulator } from './simulator'
 
 async function fill(simulator: Simulator) {
   for (const zone of ['a', 'b', 'c']) {
@@ -10,6 +10,10 @@ async function fill(simulator: Simulator) {
   }
   for (let i = 1; i <= 12; i++) await simulator.kube('POST', '/api/v1/namespaces/default/pods', pod(`web-${i}`, i % 3 ? '500m' : '2'))
   await simulator.kube('POST', '/api/v1/namespaces/default/pods', pod('too-big', '64'))
+  await createUrgent(simulator, 'urgent', '8')
+  // Nothing is known about its readiness, and it is cordoned.
+  const quiet = node('node-d1')
+  await simulator.kube('POST', '/api/v1/nodes', { ...quiet, spec: { unschedulable: true }, status: { ...quiet.status, conditions: [] } })
 }
 
 const places = {
@@ -17,7 +21,10 @@ const places = {
   'cluster-decision': '/?pod=default/web-12',
   decision: '/decisions/default/web-12',
   unschedulable: '/decisions/default/too-big',
+  preemption: '/decisions/default/urgent?attempt=1',
+  requeued: '/decisions/default/urgent',
   decisions: '/decisions',
+  nodes: '/resources/nodes',
   resources: '/resources/pods?select=default/web-12',
   scheduler: '/scheduler',
 }

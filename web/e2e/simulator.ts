@@ -3,7 +3,7 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { resolve } from 'node:path'
-import { test as base } from '@playwright/test'
+import { expect, test as base } from '@playwright/test'
 
 const binary = resolve(process.env.SIMULATOR_BIN ?? '../bin/simulator')
 
@@ -91,7 +91,7 @@ export const test = base.extend<{ simulator: Simulator }, { perFile: PerFile }>(
     await use(await perFile.of(info.file))
   },
 })
-export { expect } from '@playwright/test'
+export { expect }
 
 export function node(name: string, more: { taint?: boolean; cpu?: string; labels?: Record<string, string> } = {}) {
   const amounts = { cpu: more.cpu ?? '8', memory: '32Gi', pods: '110' }
@@ -111,4 +111,12 @@ export function pod(name: string, cpu = '500m') {
     metadata: { name, namespace: 'default' },
     spec: { containers: [{ name: 'c', image: 'registry.k8s.io/pause:3.10', resources: { requests: { cpu, memory: '256Mi' } } }] },
   }
+}
+
+/** Creates a pod of a priority class, which the API server's admission learns of a moment after it was created. */
+export async function createUrgent(simulator: Simulator, name: string, cpu: string): Promise<void> {
+  await simulator.kube('POST', '/apis/scheduling.k8s.io/v1/priorityclasses', { metadata: { name: 'high' }, value: 1000 })
+  const urgent = pod(name, cpu)
+  const body = { ...urgent, spec: { ...urgent.spec, priorityClassName: 'high' } }
+  await expect(() => simulator.kube('POST', '/api/v1/namespaces/default/pods', body)).toPass()
 }

@@ -13,14 +13,22 @@ export const outcomes: readonly Outcome[] = ['scheduled', 'unschedulable', 'wait
 /** A cycle in a line. */
 export type Summary = Schemas['Summary']
 export type SummaryPage = Schemas['Page']
-/** Everything that is known of one attempt. */
-export type Cycle = Schemas['Cycle']
+/** Everything that is known of one attempt, with its explanation. */
+export type Cycle = Schemas['ExplainedCycle']
 export type PluginResult = Schemas['PluginResult']
 /** The matrix of node × plugin. Nodes that are not in it were not evaluated. */
 export type FilterResult = Schemas['Filter']
 export type ScorePlugin = Schemas['ScorePlugin']
 /** Scores of the feasible nodes; rows are nodes. Absent with one feasible node. */
 export type ScoreResult = Schemas['Score']
+/** Why the pod landed there, or nowhere, as the server says it. */
+export type Explanation = Schemas['Explanation']
+export type Margin = Schemas['Margin']
+export type NotEvaluated = Schemas['NotEvaluated']
+export type Preemption = Schemas['Preemption']
+export type PreemptionRule = Schemas['PreemptionRule']
+export type Victim = Schemas['Victim']
+export type PodGroup = Schemas['PodGroup']
 export type Status = Schemas['Status']
 
 // ── Kubernetes ──────────────────────────────────────────────────────────

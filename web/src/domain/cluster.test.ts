@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { nodeStatus } from './columns'
 import { arrangeNodes, buildCluster, groupingLabels, zoneLabel } from './cluster'
 import { objectKey } from './collection'
 import { ownerOf, parseFitError, pendingReason, podRequests, podStatus } from './pods'
@@ -80,4 +81,17 @@ it('lets a Deployment stand for its ReplicaSet', () => {
   const owned = pod('web-7f9c-x', {}, {}, { labels: { 'pod-template-hash': '7f9c' }, ownerReferences: [{ kind: 'ReplicaSet', name: 'web-7f9c', controller: true }] })
   expect(ownerOf(owned)).toMatchObject({ kind: 'Deployment', name: 'web' })
   expect(ownerOf(pod('bare'))).toBeUndefined()
+})
+
+describe('readiness', () => {
+  const withStatus = (conditions: { type: string; status: string }[], unschedulable = false) => ({ metadata: { name: 'n' }, spec: { unschedulable }, status: { conditions } })
+  const ready = { type: 'Ready', status: 'True' }
+  it('is what the Ready condition says, and nothing without one', () => {
+    const status = [withStatus([ready]), withStatus([{ type: 'Ready', status: 'Unknown' }]), withStatus([]), withStatus([ready], true), withStatus([], true), { metadata: { name: 'n' } }]
+    expect(status.map(nodeStatus)).toEqual(['Ready', 'NotReady', '–', 'Ready,SchedulingDisabled', 'SchedulingDisabled', '–'])
+  })
+  it('marks a node only when its Ready condition is not True', () => {
+    const marked = (...conditions: { type: string; status: string }[]) => buildCluster(mapOf(withStatus(conditions)), new Map()).nodes[0]?.notReady
+    expect([marked(), marked(ready), marked({ type: 'Ready', status: 'False' })]).toEqual([false, false, true])
+  })
 })

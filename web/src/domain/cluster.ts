@@ -22,7 +22,9 @@ export interface NodeView {
   node: Node
   zone: string
   taints: Taint[]
-  ready: boolean
+  /** It has a Ready condition that is not True. Without one nothing is known, and the scheduler does not ask. */
+  notReady: boolean
+  /** Cordoned. */
   unschedulable: boolean
   cpu: Meter
   memory: Meter
@@ -96,6 +98,12 @@ export function buildCluster(nodes: ReadonlyMap<string, Node>, pods: ReadonlyMap
   }
 }
 
+/** undefined when the node has no Ready condition. */
+export function readiness(node: Node): 'Ready' | 'NotReady' | undefined {
+  const ready = node.status?.conditions?.find((c) => c.type === 'Ready')
+  return ready && (ready.status === 'True' ? 'Ready' : 'NotReady')
+}
+
 function viewNode(node: Node, podList: Pod[]): NodeView {
   const allocatable = node.status?.allocatable ?? node.status?.capacity ?? {}
   const requested = new Map<string, number>()
@@ -119,7 +127,7 @@ function viewNode(node: Node, podList: Pod[]): NodeView {
     node,
     zone: node.metadata.labels?.[zoneLabel] ?? '',
     taints: node.spec?.taints ?? [],
-    ready: node.status?.conditions?.some((c) => c.type === 'Ready' && c.status === 'True') ?? false,
+    notReady: readiness(node) === 'NotReady',
     unschedulable: node.spec?.unschedulable ?? false,
     cpu: meter('cpu'),
     memory: meter('memory'),

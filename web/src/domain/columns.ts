@@ -2,7 +2,7 @@
 // columns (the Table representation) will replace the generic ones.
 
 import type { KindInfo, KubeObject, Node, Pod } from '@/api/types'
-import { compareNames, zoneLabel, type NodeView } from './cluster'
+import { compareNames, readiness, zoneLabel, type NodeView } from './cluster'
 import { objectKey } from './collection'
 import { ownerOf, podRequests, podStatus } from './pods'
 import { formatAmount, formatPair } from './quantity'
@@ -85,14 +85,16 @@ function nodeMeter(id: 'cpu' | 'memory' | 'pods', label: string): Column {
   }
 }
 
+/** What kubectl shows as STATUS; "–" when the node has no Ready condition. */
 export function nodeStatus(node: Node): string {
-  const ready = node.status?.conditions?.some((c) => c.type === 'Ready' && c.status === 'True')
-  return (ready ? 'Ready' : 'NotReady') + (node.spec?.unschedulable ? ',SchedulingDisabled' : '')
+  const ready = readiness(node)
+  const cordoned = node.spec?.unschedulable ? 'SchedulingDisabled' : ''
+  return [ready ?? (cordoned ? '' : '–'), cordoned].filter(Boolean).join(',')
 }
 
 const nodeColumns: Column[] = [
   name,
-  { id: 'status', label: 'colStatus', width: '90px', text: (o) => nodeStatus(o as Node) },
+  { id: 'status', label: 'colStatus', width: 'minmax(90px, 1.1fr)', text: (o) => nodeStatus(o as Node) },
   { id: 'zone', label: 'colZone', width: 'minmax(70px, 1fr)', optional: true, text: (o) => o.metadata.labels?.[zoneLabel] ?? '' },
   nodeMeter('cpu', 'colCpu'),
   nodeMeter('memory', 'colMemory'),

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { comparisons, noteOf, resourceLines, searchStop, termText, type Comparison } from './compare'
+import { comparisons, noteOf, resourceLines, termText, type Comparison } from './compare'
 import { mockupCycle } from './testing'
 
 const fit: Comparison = {
@@ -32,10 +32,4 @@ it('finds a comparison by node and plugin', () => {
   if (cycle.filter) cycle.filter.comparisons = [fit]
   const of = comparisons(cycle)
   expect([of('node-a1', 'NodeResourcesFit'), of('node-a1', 'NodeAffinity')]).toEqual([fit, undefined])
-})
-
-it('knows why nodes were not looked at', () => {
-  expect(searchStop(mockupCycle())).toEqual({ kind: 'enough' })
-  expect(searchStop(mockupCycle({ hint: { node: 'n', used: true } }))).toEqual({ kind: 'hint', node: 'n' })
-  expect(searchStop(mockupCycle({ preFilter: [{ plugin: 'NodeAffinity', status: 'Success', durationSeconds: 0, nodes: ['n'] }] }))).toEqual({ kind: 'preFilter', plugins: ['NodeAffinity'] })
 })

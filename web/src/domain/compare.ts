@@ -65,18 +65,3 @@ export function noteOf(comparison: Comparison): Note | undefined {
   if (comparison.ports?.length) return { kind: 'ports', text: comparison.ports.map((p) => String(p.port)).join(', ') }
   return undefined
 }
-
-/** Why nodes of the snapshot were not looked at. */
-export type SearchStop =
-  /** A node hint from an equal pod was used. */
-  | { kind: 'hint'; node: string }
-  /** PreFilter let Filter see some nodes only. */
-  | { kind: 'preFilter'; plugins: string[] }
-  /** Enough feasible nodes had been found. */
-  | { kind: 'enough' }
-
-export function searchStop(cycle: Cycle): SearchStop {
-  if (cycle.hint?.used) return { kind: 'hint', node: cycle.hint.node }
-  const plugins = (cycle.preFilter ?? []).filter((r) => r.nodes).map((r) => r.plugin)
-  return plugins.length ? { kind: 'preFilter', plugins } : { kind: 'enough' }
-}

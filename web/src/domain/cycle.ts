@@ -2,7 +2,7 @@
 // pipeline of extension points, each node's verdict. Numbers and states only; words
 // are the pages' business.
 
-import type { Cycle, PluginResult, ScorePlugin } from '@/api/types'
+import type { Cycle, NotEvaluated, PluginResult, ScorePlugin } from '@/api/types'
 
 /** P passed, R rejected, S skipped, N not run, E error. */
 export type CellState = 'P' | 'R' | 'S' | 'N' | 'E'
@@ -25,46 +25,37 @@ export interface FilterMatrix {
   /** Per plugin: it said in PreFilter that it has nothing to do, for every node. */
   skipped: boolean[]
   rows: FilterRow[]
-  /** Everyone who rejected nodes, most first; extenders included. */
-  rejecters: { plugin: string; count: number }[]
   feasible: number
-  /** In the snapshot, but the search stopped before them. */
-  notEvaluated: number
 }
 
 export function filterMatrix(cycle: Cycle): FilterMatrix | undefined {
   const filter = cycle.filter
   if (!filter) return undefined
   const reasons = new Map(filter.reasons.map((r) => [r.node, r]))
-  const rejections = filter.plugins.map(() => 0)
+  const rejected = new Map((cycle.explanation.rejections ?? []).map((r) => [r.plugin, r.nodes]))
   const asked = filter.plugins.map(() => false)
   const skipped = filter.plugins.map(() => false)
-  const rejecters = new Map<string, number>()
   let feasible = 0
   const rows = filter.nodes.map((node, i): FilterRow => {
     const states = filter.states[i] ?? ''
     for (let p = 0; p < filter.plugins.length; p++) {
       const state = states[p]
-      if (state === 'R') rejections[p] = (rejections[p] ?? 0) + 1
       if (state === 'P' || state === 'R' || state === 'E') asked[p] = true
       if (state === 'S') skipped[p] = true
     }
     const by = reasons.get(node)
-    const bad = /[RE]/.exec(states)
-    const plugin = by?.plugin ?? (bad ? (filter.plugins[bad.index] ?? '') : '')
-    if (plugin) rejecters.set(plugin, (rejecters.get(plugin) ?? 0) + 1)
-    else feasible++
-    return { node, states, plugin, reasons: by?.reasons ?? [], feasible: !plugin }
+    // Not run without a rejection before it: the framework itself refused the node.
+    const fits = !by && !states.includes('N')
+    if (fits) feasible++
+    return { node, states, plugin: by?.plugin ?? '', reasons: by?.reasons ?? [], feasible: fits }
   })
   return {
     plugins: filter.plugins,
-    rejections,
+    rejections: filter.plugins.map((plugin) => rejected.get(plugin) ?? 0),
     asked,
     skipped: skipped.map((s, p) => s && !asked[p]),
     rows,
-    rejecters: [...rejecters].map(([plugin, count]) => ({ plugin, count })).sort((a, b) => b.count - a.count || a.plugin.localeCompare(b.plugin)),
     feasible,
-    notEvaluated: Math.max(0, cycle.nodes.total - filter.nodes.length),
   }
 }
 
@@ -153,32 +144,14 @@ export function scoreTable(cycle: Cycle): ScoreTable | undefined {
   return { plugins: score.plugins, skipped: score.skipped ?? [], rows, columns, best }
 }
 
-/** What made the first row's lead over the second, largest part first. */
-export interface Margin {
-  over: string
-  value: number
-  terms: { plugin: string; value: number }[]
-}
-
-/** undefined when there is nobody to be ahead of. */
-export function margin(table: ScoreTable): Margin | undefined {
-  const [first, second] = table.rows
-  if (!first || !second) return undefined
-  const terms = table.plugins
-    .map((plugin, p) => ({ plugin: plugin.name, value: (first.cells[p]?.weighted ?? 0) - (second.cells[p]?.weighted ?? 0) }))
-    .filter((t) => t.value !== 0)
-    .sort((a, b) => Math.abs(b.value) - Math.abs(a.value) || a.plugin.localeCompare(b.plugin))
-  return { over: second.node, value: first.total - second.total, terms }
-}
-
 /** What one cycle says about one node. */
 export type NodeVerdict =
   | { kind: 'rejected'; plugin: string; reason: string }
   | { kind: 'scored'; rank: number; tied: boolean; total: number; toBest: number; share: number; chosen: boolean }
   /** Feasible, but nothing was scored. */
   | { kind: 'feasible'; chosen: boolean }
-  /** In the snapshot, but the search had stopped, or the pod was refused before Filter. */
-  | { kind: 'notEvaluated' }
+  /** In the snapshot, but the search did not come to it. */
+  | { kind: 'notEvaluated'; why: NotEvaluated['why'] }
   /** Not in the snapshot: the node is newer than the decision. */
   | { kind: 'absent' }
 
@@ -206,7 +179,8 @@ export function verdicts(cycle: Cycle): (node: string) => NodeVerdict {
       chosen: row.chosen,
     })
   }
-  const rest: NodeVerdict = { kind: cycle.nodes.total > 0 && cycle.nodes.evaluated === cycle.nodes.total ? 'absent' : 'notEvaluated' }
+  const left = cycle.explanation.notEvaluated
+  const rest: NodeVerdict = left ? { kind: 'notEvaluated', why: left.why } : { kind: 'absent' }
   return (node) => byNode.get(node) ?? rest
 }
 
@@ -260,6 +234,9 @@ const groups: Record<StageName, StageGroup> = {
   PostBind: 'binding',
 }
 
+/** The API writes extension points as the configuration's fields: preFilter, filter. */
+const fieldOf = (name: StageName) => name.charAt(0).toLowerCase() + name.slice(1)
+
 export function pipeline(cycle: Cycle): Stage[] {
   const times = new Map((cycle.extensionPoints ?? []).map((e) => [e.name, e.durationSeconds]))
   return stageNames.map((name): Stage => {
@@ -267,12 +244,12 @@ export function pipeline(cycle: Cycle): Stage[] {
     const stage: Stage = {
       name,
       group: groups[name],
-      ran: results.length > 0 || times.has(name),
+      ran: results.length > 0 || times.has(fieldOf(name)),
       plugins: results.filter((r) => r.status !== 'Skip').length,
       skipped: results.filter((r) => r.status === 'Skip').length,
       failed: results.filter((r) => !['Success', 'Skip', 'Wait'].includes(r.status)).length,
       waiting: results.filter((r) => r.status === 'Wait').length,
-      durationSeconds: times.get(name) ?? (results.length ? results.reduce((sum, r) => sum + r.durationSeconds, 0) : undefined),
+      durationSeconds: times.get(fieldOf(name)) ?? (results.length ? results.reduce((sum, r) => sum + r.durationSeconds, 0) : undefined),
       results,
     }
     if (name === 'Filter' && cycle.filter) {

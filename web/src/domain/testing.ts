@@ -52,8 +52,10 @@ export function mockupCycle(change: Partial<Cycle> = {}): Cycle {
     selectedNode: 'node-b2',
     nodes: { total: 12, evaluated: 12, feasible: 6 },
     extensionPoints: [
-      { name: 'PreFilter', durationSeconds: 96e-6 },
-      { name: 'Filter', durationSeconds: 412e-6 },
+      { name: 'preFilter', durationSeconds: 96e-6 },
+      { name: 'filter', durationSeconds: 412e-6 },
+      { name: 'score', durationSeconds: 238e-6 },
+      { name: 'permit', durationSeconds: 2e-6 },
     ],
     preFilter: filterPlugins.map((plugin, p) => ({ plugin, status: full[p] === 'S' ? 'Skip' : 'Success', durationSeconds: 1e-6 })),
     filter: {
@@ -79,6 +81,30 @@ export function mockupCycle(change: Partial<Cycle> = {}): Cycle {
       weighted,
       totals: weighted.map((row) => row.reduce((a, b) => a + b, 0)),
     },
+    explanation: {
+      sentence: 'web-7f9c-x2k4 runs on node-b2: best total 823 of 6 feasible, 41 ahead of node-a3.',
+      rejections: [
+        { plugin: 'TaintToleration', nodes: 3, reasons: [{ reason: 'node(s) had untolerated taint(s)', nodes: 3 }] },
+        {
+          plugin: 'NodeResourcesFit',
+          nodes: 2,
+          reasons: [
+            { reason: 'Insufficient cpu', nodes: 1 },
+            { reason: 'Insufficient memory', nodes: 1 },
+          ],
+        },
+        { plugin: 'NodeAffinity', nodes: 1, reasons: [{ reason: "node(s) didn't match Pod's node affinity/selector", nodes: 1 }] },
+      ],
+      margin: {
+        over: 'node-a3',
+        total: 41,
+        parts: [
+          { plugin: 'NodeAffinity', difference: 200 },
+          { plugin: 'InterPodAffinity', difference: -150 },
+          { plugin: 'NodeResourcesFit', difference: -9 },
+        ],
+      },
+    },
     ...change,
   }
 }
@@ -93,4 +119,9 @@ export function requests(cpu: string, memory = '1Gi'): NonNullable<Pod['spec']> 
 
 export function node(name: string, labels: Record<string, string> = {}, allocatable: Record<string, string> = { cpu: '8', memory: '32Gi', pods: '110' }): Node {
   return { metadata: { name, labels }, status: { allocatable, conditions: [{ type: 'Ready', status: 'True' }] } }
+}
+
+/** What the server explains of a cycle in which nothing was compared. */
+export function explained(change: Partial<Cycle['explanation']> = {}): Cycle['explanation'] {
+  return { sentence: '', ...change }
 }

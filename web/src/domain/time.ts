@@ -40,3 +40,11 @@ export function formatClock(at: string, millis = true): string {
   const clock = `${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`
   return millis ? `${clock}.${String(date.getMilliseconds()).padStart(3, '0')}` : clock
 }
+
+/** Seconds from one time (RFC 3339) to another, with the fractions that Date cuts off; 0 when it is not later. */
+export function secondsBetween(from: string, to: string): number {
+  const whole = (at: string) => Math.floor(Date.parse(at) / 1000)
+  const fraction = (at: string) => Number(/\.\d+/.exec(at)?.[0] ?? 0)
+  const seconds = whole(to) - whole(from) + (fraction(to) - fraction(from))
+  return seconds > 0 ? seconds : 0
+}

@@ -1,0 +1,98 @@
+package scheduler_test
+
+import (
+	"encoding/json"
+	"regexp"
+	"strings"
+	"testing"
+
+	"k8s.io/component-base/metrics/legacyregistry"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins"
+
+	"kube-scheduler-simulator/scheduler/schedulertest"
+)
+
+// ours are names that only the inside of the recorder knows, and forms in which
+// Go would show its types.
+var ours = regexp.MustCompile(`(?i)RecordedProfile|placeholder|recorder|wrapp|decorat|\*?struct ?\{|\*[a-z]+\.[A-Z]|0x[0-9a-f]{6}`)
+
+// TestNothingNamesAWrapper looks for names of ours in everything that a recorded
+// scheduler lets others see: messages, events, conditions, what it writes, its
+// results, annotations and metrics.
+func TestNothingNamesAWrapper(t *testing.T) {
+	known := pluginNames()
+	for n := range schedulertest.Themes {
+		cluster := schedulertest.Generate(*seed + uint64(n))
+		t.Run(cluster.Name, func(t *testing.T) {
+			setGates(t, cluster.Gates)
+			sim, cycles := runRecorded(t, cluster, *seed+uint64(n))
+			for _, line := range sim.Transcript.Lines() {
+				check(t, "the transcript", line)
+			}
+			for _, all := range cycles.attempts {
+				for _, c := range all {
+					data, err := json.Marshal(c)
+					if err != nil {
+						t.Fatal(err)
+					}
+					check(t, "a result", string(data))
+					if c.Filter == nil {
+						continue
+					}
+					for _, p := range c.Filter.Plugins {
+						if !known[p] {
+							t.Errorf("a result has the plugin %q", p)
+						}
+					}
+				}
+			}
+			for _, text := range sim.Annotations() {
+				check(t, "an annotation", text)
+			}
+		})
+	}
+
+	families, err := legacyregistry.DefaultGatherer.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	for _, family := range families {
+		if !strings.HasPrefix(family.GetName(), "scheduler_") {
+			continue
+		}
+		for _, metric := range family.GetMetric() {
+			for _, label := range metric.GetLabel() {
+				check(t, "metric "+family.GetName(), label.GetValue())
+				if label.GetName() == "plugin" && label.GetValue() != "" {
+					found++
+					if !known[label.GetValue()] {
+						t.Errorf("metric %s has the plugin %q", family.GetName(), label.GetValue())
+					}
+				}
+			}
+		}
+	}
+	if found == 0 {
+		t.Error("no metric names a plugin")
+	}
+}
+
+func check(t *testing.T, where, text string) {
+	t.Helper()
+	if found := ours.FindString(text); found != "" {
+		t.Errorf("%s names %q: %s", where, found, text)
+	}
+}
+
+// pluginNames returns the names that users know plugins by.
+func pluginNames() map[string]bool {
+	out := map[string]bool{}
+	for name := range plugins.NewInTreeRegistry() {
+		out[name] = true
+	}
+	for name := range schedulertest.OutOfTree() {
+		out[name] = true
+	}
+	return out
+}

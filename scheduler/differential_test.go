@@ -1,0 +1,333 @@
+package scheduler_test
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/go-logr/logr"
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/component-base/featuregate"
+	featuregatetesting "k8s.io/component-base/featuregate/testing"
+	"k8s.io/klog/v2"
+	upstream "k8s.io/kubernetes/pkg/scheduler"
+	st "k8s.io/kubernetes/pkg/scheduler/testing"
+	"k8s.io/utils/clock"
+
+	"kube-scheduler-simulator/scheduler"
+	"kube-scheduler-simulator/scheduler/annotation"
+	"kube-scheduler-simulator/scheduler/config"
+	"kube-scheduler-simulator/scheduler/result"
+	"kube-scheduler-simulator/scheduler/schedulertest"
+)
+
+var (
+	clusters = flag.Int("clusters", 70, "how many random clusters the differential test runs")
+	seed     = flag.Uint64("seed", 0, "the seed of the first random cluster")
+	show     = flag.Bool("transcript", false, "log the transcripts of the random clusters")
+)
+
+func TestMain(m *testing.M) {
+	schedulertest.Prepare()
+	klog.SetLogger(logr.Discard())
+	os.Exit(m.Run())
+}
+
+// TestRecordingChangesNothing runs random clusters through the bare and the
+// recorded scheduler. Everything that can be seen from outside must be the same,
+// to the microsecond: the answers for each node, the scores, the choice, the
+// messages, conditions and events, the victims, what the scheduler writes, which
+// event moved which pod between the queues, and the state of the queues after
+// each operation. Annotations are written in the recorded run only.
+//
+// What was recorded must then be what was seen.
+func TestRecordingChangesNothing(t *testing.T) {
+	var everything strings.Builder
+	lots := 0
+	for n := range *clusters {
+		cluster := schedulertest.Generate(*seed + uint64(n))
+		t.Run(cluster.Name, func(t *testing.T) {
+			setGates(t, cluster.Gates)
+			bare := runBare(t, cluster)
+			recorded, cycles := runRecorded(t, cluster, *seed+uint64(n))
+			if *show {
+				for _, line := range recorded.Transcript.Lines() {
+					t.Log(line)
+				}
+			}
+			switch diff := schedulertest.Diff(bare.Transcript, recorded.Transcript); {
+			case diff == "":
+			case drawsLots(t, cluster, bare, recorded):
+				lots++
+				t.Logf("the bare scheduler alone differs as much:\n%s", diff)
+			default:
+				t.Fatalf("the recorded scheduler (+) is not the bare one (-):\n%s", diff)
+			}
+			checkCycles(t, recorded.Observer.Attempts(), cycles)
+			for _, line := range recorded.Transcript.Lines() {
+				everything.WriteString(line + "\n")
+			}
+		})
+	}
+	if lots > 1+*clusters/20 {
+		t.Errorf("in %d clusters the bare scheduler is not repeatable: too many to compare", lots)
+	}
+	if *clusters < 4*schedulertest.Themes {
+		return
+	}
+	for _, want := range covered {
+		if !regexp.MustCompile(want).MatchString(everything.String()) {
+			t.Errorf("in no cluster there was %q", want)
+		}
+	}
+}
+
+// drawsLots reports whether the bare scheduler, run again, differs from itself no
+// later than the recorded one does. In few clusters it makes a choice by the order
+// of a Go map, as between the victims for a pod group.
+func drawsLots(t *testing.T, cluster *schedulertest.Cluster, bare, recorded *schedulertest.Simulation) bool {
+	at := schedulertest.FirstDifference(bare.Transcript, recorded.Transcript)
+	for range 8 {
+		again := schedulertest.FirstDifference(bare.Transcript, runBare(t, cluster).Transcript)
+		if again >= 0 && again <= at {
+			return true
+		}
+	}
+	return false
+}
+
+// covered has to happen in some cluster: without, the test proves less than it says.
+var covered = []string{
+	`nominates "n\d+"`,
+	`write: DELETE pods .* by kube-scheduler`,
+	`deleting true`,
+	`failure of .*: Error`,
+	`hint: "n\d+"`,
+	`batch: hinted "n\d+"`,
+	`permit .*: Wait`,
+	`permitted .*: Unschedulable by Patient`,
+	`podGroupPostFilter .*: Success`,
+	`placement \S+ of g\d+: \d`,
+	`gated by SchedulingGates`,
+	`gated by GangScheduling`,
+	`unreserve`,
+	`nodes \[n`,
+	`write: POST persistentvolumes provisioned`,
+	`write: PUT persistentvolumes volume-`,
+	`write: PUT resourceclaims .*allocation`,
+	`Preemption is not helpful`,
+	`by NodePorts`, `by NodeAffinity`, `by InterPodAffinity`, `by PodTopologySpread`, `by TaintToleration`,
+	`by NodeUnschedulable`, `by NodeResourcesFit`, `by VolumeBinding`, `by VolumeZone`, `by DynamicResources`, `by Picky`,
+	`queue: AssignedPodDelete moved`, `queue: NodeAdd moved`, `queue: NodeUpdateNodeLabel moved`, `queue: NodeUpdateNodeTaint moved`,
+	`queue: NodeUpdateNodeAllocatable moved`, `queue: PersistentVolumeAdd moved`, `queue: an update of \S+ moved`,
+	`unschedulable→backoff`, `unschedulable→active`,
+}
+
+// TestOthersUpdatesStillCount holds that only our own annotations are kept from
+// the queue. An update in which only the managed fields changed, as server-side
+// apply makes it, brings back what a plugin without queueing hints rejected.
+func TestOthersUpdatesStillCount(t *testing.T) {
+	pod := st.MakePod().Name("choosy").Namespace(schedulertest.Namespace).SchedulerName(v1.DefaultSchedulerName).
+		Label("app", "b").Req(map[v1.ResourceName]string{v1.ResourceCPU: "1"}).Obj()
+	other := st.MakePod().Name("other").Namespace(schedulertest.Namespace).SchedulerName(v1.DefaultSchedulerName).
+		Req(map[v1.ResourceName]string{v1.ResourceCPU: "1"}).Obj()
+	patch := func(pod, patch string) schedulertest.Operation {
+		return schedulertest.Operation{Name: "patch " + pod + " with " + patch, Do: func(ctx context.Context, sim *schedulertest.Simulation) error {
+			return sim.PatchPod(ctx, pod, patch)
+		}}
+	}
+	cluster := &schedulertest.Cluster{
+		Name: "updates by others",
+		Configuration: `apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+parallelism: 1
+profiles:
+- schedulerName: default-scheduler
+  plugins: {multiPoint: {enabled: [{name: Picky}]}}
+`,
+		Objects: []runtime.Object{
+			st.MakeNode().Name("n1").Label("disk", "ssd").Capacity(map[v1.ResourceName]string{v1.ResourceCPU: "4"}).Obj(),
+			pod, other,
+		},
+		Operations: []schedulertest.Operation{
+			patch("choosy", `{"metadata":{"annotations":{"example.com/note":"seen"}}}`),
+			patch("choosy", `{"metadata":{"managedFields":[{"manager":"kubectl","operation":"Apply","apiVersion":"v1"}]}}`),
+			patch("other", `{"metadata":{"managedFields":[{"manager":"kubectl","operation":"Apply","apiVersion":"v1"}]}}`),
+		},
+	}
+	bare := runBare(t, cluster)
+	recorded, _ := runRecorded(t, cluster, 1)
+	if diff := schedulertest.Diff(bare.Transcript, recorded.Transcript); diff != "" {
+		t.Fatalf("the recorded scheduler (+) is not the bare one (-):\n%s", diff)
+	}
+}
+
+// TestRunsAreRepeatable holds what the comparison rests on: two runs of the bare
+// scheduler are the same.
+func TestRunsAreRepeatable(t *testing.T) {
+	for n := range schedulertest.Themes {
+		cluster := schedulertest.Generate(*seed + uint64(n))
+		t.Run(cluster.Name, func(t *testing.T) {
+			setGates(t, cluster.Gates)
+			if diff := schedulertest.Diff(runBare(t, cluster).Transcript, runBare(t, cluster).Transcript); diff != "" {
+				t.Fatalf("the second run (+) is not the first (-):\n%s", diff)
+			}
+		})
+	}
+}
+
+func setGates(t *testing.T, gates map[string]bool) {
+	if len(gates) == 0 {
+		return
+	}
+	overrides := featuregatetesting.FeatureOverrides{}
+	for name, on := range gates {
+		overrides[featuregate.Feature(name)] = on
+	}
+	featuregatetesting.SetFeatureGatesDuringTest(t, utilfeature.DefaultFeatureGate, overrides)
+}
+
+func runBare(t *testing.T, cluster *schedulertest.Cluster) *schedulertest.Simulation {
+	return run(t, cluster, schedulertest.Hooks{Start: start(t, cluster, nil)})
+}
+
+// runRecorded runs a cluster through the recorded scheduler, with an annotation
+// writer that follows the results, and with further writes of annotations to
+// pods in whatever state they are.
+func runRecorded(t *testing.T, cluster *schedulertest.Cluster, seed uint64) (*schedulertest.Simulation, *sink) {
+	cycles := &sink{}
+	random := rand.New(rand.NewPCG(seed, 73))
+	sim := run(t, cluster, schedulertest.Hooks{
+		Start: start(t, cluster, cycles),
+		Beside: func(ctx context.Context, sim *schedulertest.Simulation, step int) {
+			pods := sim.PodNames()
+			if len(pods) == 0 {
+				return
+			}
+			for range 4 {
+				time.Sleep(time.Duration(random.IntN(8_000_000)))
+				pod := pods[random.IntN(len(pods))]
+				sim.Annotate(ctx, pod, annotation.Prefix+"selected-node", fmt.Sprint("step ", step, random.IntN(1000)))
+			}
+		},
+	})
+	return sim, cycles
+}
+
+// run runs a cluster in a bubble, which ends only when every goroutine of the
+// scheduler has ended.
+func run(t *testing.T, cluster *schedulertest.Cluster, hooks schedulertest.Hooks) (sim *schedulertest.Simulation) {
+	synctest.Test(t, func(t *testing.T) {
+		var err error
+		if sim, err = cluster.Run(klog.NewContext(t.Context(), logr.Discard()), hooks); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if t.Failed() {
+		t.FailNow()
+	}
+	return sim
+}
+
+// start returns what starts a scheduler that reports to cycles, or the bare one
+// without.
+func start(t *testing.T, cluster *schedulertest.Cluster, cycles *sink) func(context.Context, *schedulertest.Simulation) (func(context.Context) error, error) {
+	c, err := config.Parse([]byte(cluster.Configuration))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func(ctx context.Context, sim *schedulertest.Simulation) (func(context.Context) error, error) {
+		options := scheduler.Options{Client: sim.Server.Config("scheduler"), Configuration: c.Internal, OutOfTree: schedulertest.OutOfTree()}
+		stopWriter := func() {}
+		if cycles != nil {
+			options.Sink = cycles
+			client, err := kubernetes.NewForConfig(sim.Server.Config(schedulertest.Annotator))
+			if err != nil {
+				return nil, err
+			}
+			stopWriter = cycles.annotate(ctx, client)
+		}
+		s := scheduler.New(options)
+		err := s.StartObserved(ctx, sim.Observer.Events(), func(sched *upstream.Scheduler) { sim.Attach(sched) })
+		return func(ctx context.Context) error {
+			defer stopWriter()
+			return s.Stop(ctx)
+		}, err
+	}
+}
+
+// sink keeps everything.
+type sink struct {
+	mu       sync.Mutex
+	attempts map[types.UID][]*result.Cycle
+	next     map[types.UID]int
+	puts     int
+	writer   *annotation.Writer
+}
+
+func (s *sink) NextAttempt(uid types.UID) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.next == nil {
+		s.next = map[types.UID]int{}
+	}
+	s.next[uid]++
+	return s.next[uid]
+}
+
+func (s *sink) Put(c *result.Cycle) {
+	s.mu.Lock()
+	if s.attempts == nil {
+		s.attempts = map[types.UID][]*result.Cycle{}
+	}
+	s.puts++
+	all := s.attempts[c.Pod.UID]
+	if n := len(all); n > 0 && all[n-1].Attempt == c.Attempt {
+		all[n-1] = c
+	} else {
+		s.attempts[c.Pod.UID] = append(all, c)
+	}
+	s.mu.Unlock()
+	if s.writer != nil {
+		s.writer.Note(c)
+	}
+}
+
+// Get is for the annotation writer.
+func (s *sink) Get(uid types.UID, attempt int) (*result.Cycle, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range s.attempts[uid] {
+		if c.Attempt == attempt {
+			return c, nil
+		}
+	}
+	return nil, nil
+}
+
+// annotate runs the real annotation writer on what comes in, until it is stopped.
+func (s *sink) annotate(ctx context.Context, client kubernetes.Interface) (stop func()) {
+	s.writer = annotation.NewWriter(client, s, annotation.DefaultBudget, clock.RealClock{})
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		s.writer.Run(ctx)
+	}()
+	return func() {
+		cancel()
+		<-done
+	}
+}

@@ -1,0 +1,47 @@
+package schedulertest
+
+import (
+	"context"
+	"fmt"
+
+	v1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
+	storagev1 "k8s.io/api/storage/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes"
+)
+
+// create creates an object with the client of its kind.
+func create(ctx context.Context, c kubernetes.Interface, o runtime.Object) (err error) {
+	options := metav1.CreateOptions{}
+	switch o := o.(type) {
+	case *v1.Node:
+		_, err = c.CoreV1().Nodes().Create(ctx, o, options)
+	case *v1.Namespace:
+		_, err = c.CoreV1().Namespaces().Create(ctx, o, options)
+	case *v1.Pod:
+		_, err = c.CoreV1().Pods(o.Namespace).Create(ctx, o, options)
+	case *v1.PersistentVolume:
+		_, err = c.CoreV1().PersistentVolumes().Create(ctx, o, options)
+	case *v1.PersistentVolumeClaim:
+		_, err = c.CoreV1().PersistentVolumeClaims(o.Namespace).Create(ctx, o, options)
+	case *storagev1.StorageClass:
+		_, err = c.StorageV1().StorageClasses().Create(ctx, o, options)
+	case *policyv1.PodDisruptionBudget:
+		_, err = c.PolicyV1().PodDisruptionBudgets(o.Namespace).Create(ctx, o, options)
+	case *resourcev1.DeviceClass:
+		_, err = c.ResourceV1().DeviceClasses().Create(ctx, o, options)
+	case *resourcev1.ResourceSlice:
+		_, err = c.ResourceV1().ResourceSlices().Create(ctx, o, options)
+	case *resourcev1.ResourceClaim:
+		_, err = c.ResourceV1().ResourceClaims(o.Namespace).Create(ctx, o, options)
+	case *schedulingv1beta1.PodGroup:
+		_, err = c.SchedulingV1beta1().PodGroups(o.Namespace).Create(ctx, o, options)
+	default:
+		err = fmt.Errorf("no client is known for %T", o)
+	}
+	return err
+}

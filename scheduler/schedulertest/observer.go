@@ -1,0 +1,491 @@
+package schedulertest
+
+import (
+	"context"
+	"fmt"
+	"hash/fnv"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/klog/v2"
+	fwk "k8s.io/kube-scheduler/framework"
+	upstream "k8s.io/kubernetes/pkg/scheduler"
+	"k8s.io/kubernetes/pkg/scheduler/framework"
+)
+
+// Observer stands around a scheduler, recorded or bare, and notes in the
+// transcript what passes between its parts.
+type Observer struct {
+	transcript *Transcript
+
+	mu sync.Mutex
+	// current is the attempt under way for each pod.
+	current  map[types.UID]*Attempt
+	attempts []*Attempt
+	// trial is true while a pod group is scheduled as if victims were gone: that
+	// is no attempt.
+	trial bool
+}
+
+// Attempt is what was seen from outside of one attempt to schedule a pod.
+type Attempt struct {
+	Pod      string // namespace/name
+	UID      types.UID
+	Profile  string
+	Searched bool // SchedulePod was called
+	// FilterPlugins and Weights, by Score plugin, are the profile's.
+	FilterPlugins []string
+	Weights       map[string]int64
+	// Points are the extension points that ran, in order, each at its last time.
+	Points    []string
+	PreFilter *fwk.Status
+	// Skipped are the Filter plugins that had nothing to do.
+	Skipped sets.Set[string]
+	// Verdicts are the latest answers of all Filter plugins together, by node.
+	Verdicts map[string]*fwk.Status
+	Scores   []fwk.NodePluginScores
+	Feasible int
+	Selected string
+	// state and err tell the tries of a pod group's member apart: it is tried in
+	// several placements, of which one counts.
+	state fwk.CycleState
+	err   error
+	tries []Attempt
+
+	// Ended is set with what follows.
+	Ended     bool
+	Bound     bool
+	Status    *fwk.Status
+	Message   string
+	Nominated string
+}
+
+// NewObserver returns an observer that writes to t.
+func NewObserver(t *Transcript) *Observer {
+	return &Observer{transcript: t, current: map[types.UID]*Attempt{}}
+}
+
+// Attempts returns what was seen, in the order in which the attempts began.
+func (o *Observer) Attempts() []*Attempt {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return slices.Clone(o.attempts)
+}
+
+// busy reports whether an attempt is under way.
+func (o *Observer) busy() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return len(o.current) > 0
+}
+
+func (o *Observer) begin(profile string, pod *v1.Pod) *Attempt {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if a := o.current[pod.UID]; a != nil {
+		tries := append(a.tries, *a)
+		*a = Attempt{Pod: a.Pod, UID: a.UID, Profile: a.Profile, tries: tries}
+		return a
+	}
+	a := &Attempt{Pod: pod.Namespace + "/" + pod.Name, UID: pod.UID, Profile: profile}
+	o.current[pod.UID] = a
+	o.attempts = append(o.attempts, a)
+	return a
+}
+
+func (o *Observer) of(pod *v1.Pod) *Attempt {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.trial {
+		return nil
+	}
+	return o.current[pod.UID]
+}
+
+// choose returns to the try that is meant, if it was not the latest.
+func (a *Attempt) choose(meant func(*Attempt) bool) {
+	if a == nil || meant(a) {
+		return
+	}
+	for i := range a.tries {
+		if meant(&a.tries[i]) {
+			*a = a.tries[i]
+			return
+		}
+	}
+}
+
+func (o *Observer) end(profile string, pod *v1.Pod, note func(*Attempt)) {
+	a := o.of(pod)
+	if a == nil {
+		a = o.begin(profile, pod)
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	a.Ended = true
+	note(a)
+	delete(o.current, pod.UID)
+}
+
+// Attach puts the observer around a scheduler that does not run yet. Everything
+// that it adds passes on what it was given, except that equal nodes and equal
+// placements are told apart by their names, and that the scheduler pauses
+// between pods.
+func (o *Observer) Attach(sched *upstream.Scheduler) {
+	q := newQueue(o.transcript, sched.SchedulingQueue)
+	sched.SchedulingQueue = q
+	sched.NextEntity = q.next(sched.StopEverything)
+	for name, f := range sched.Profiles {
+		sched.Profiles[name] = &observed{Framework: f, observer: o, transcript: o.transcript}
+	}
+
+	schedulePod := sched.SchedulePod
+	sched.SchedulePod = func(ctx context.Context, f framework.Framework, state fwk.CycleState, info *framework.QueuedPodInfo) (upstream.ScheduleResult, error) {
+		if o.inTrial() {
+			return schedulePod(ctx, f, state, info)
+		}
+		a := o.begin(f.ProfileName(), info.Pod)
+		a.state = state
+		a.learn(f)
+		o.transcript.note(scheduling, "cycle of %s, queue attempt %d, profile %s", podKey(info.Pod), info.Attempts, f.ProfileName())
+		res, err := schedulePod(ctx, f, state, info)
+		a.Selected, a.Feasible = res.SuggestedHost, res.FeasibleNodes
+		a.err = err
+		o.ran(info.Pod, "filter")
+		o.noteVerdicts(a)
+		if err != nil {
+			o.transcript.note(scheduling, "  no node: %v", err)
+		} else {
+			o.transcript.note(scheduling, "  selected %s: %d evaluated, %d feasible", res.SuggestedHost, res.EvaluatedNodes, res.FeasibleNodes)
+		}
+		return res, err
+	}
+
+	fail := sched.FailureHandler
+	sched.FailureHandler = func(ctx context.Context, f framework.Framework, info *framework.QueuedPodInfo, status *fwk.Status, nominating *fwk.NominatingInfo, start time.Time) {
+		o.noteFailure(f.ProfileName(), info.Pod, status, nominating)
+		fail(ctx, f, info, status, nominating, start)
+	}
+}
+
+func (o *Observer) inTrial() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.trial
+}
+
+func (o *Observer) setTrial(on bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.trial = on
+}
+
+// learn begins a search with what the profile says.
+func (a *Attempt) learn(f framework.Framework) {
+	a.Searched, a.Weights = true, map[string]int64{}
+	plugins := f.ListPlugins()
+	for _, p := range plugins.Filter.Enabled {
+		a.FilterPlugins = append(a.FilterPlugins, p.Name)
+	}
+	for _, p := range plugins.Score.Enabled {
+		a.Weights[p.Name] = int64(p.Weight)
+	}
+}
+
+// ran notes an extension point. Filter is one that ends with the next.
+func (o *Observer) ran(pod *v1.Pod, point string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	a := o.current[pod.UID]
+	if a == nil || o.trial {
+		return
+	}
+	if len(a.Points) == 1 && a.Points[0] == "preFilter" && a.PreFilter.IsSuccess() {
+		a.Points = append(a.Points, "filter")
+	}
+	if point != "filter" {
+		a.Points = slices.DeleteFunc(a.Points, func(p string) bool { return p == point })
+		a.Points = append(a.Points, point)
+	}
+}
+
+func (o *Observer) noteVerdicts(a *Attempt) {
+	for _, node := range slices.Sorted(maps.Keys(a.Verdicts)) {
+		o.transcript.note(scheduling, "  filter %s: %s", node, words(a.Verdicts[node]))
+	}
+	scores := slices.Clone(a.Scores)
+	slices.SortFunc(scores, func(x, y fwk.NodePluginScores) int { return strings.Compare(x.Name, y.Name) })
+	for _, s := range scores {
+		var b strings.Builder
+		for i, p := range s.Scores {
+			fmt.Fprintf(&b, " %s %d→%d", p.Name, s.RawScores[i].Score, p.Score)
+		}
+		o.transcript.note(scheduling, "  score %s: %d =%s", s.Name, s.TotalScore, b.String())
+	}
+}
+
+func (o *Observer) noteFailure(profile string, pod *v1.Pod, status *fwk.Status, nominating *fwk.NominatingInfo) {
+	o.transcript.note(scheduling, "failure of %s: %s", podKey(pod), words(status))
+	if fit, ok := status.AsError().(*framework.FitError); ok {
+		d := fit.Diagnosis
+		o.transcript.note(scheduling, "  unschedulable %v pending %v preFilter %q postFilter %q absent nodes: %s",
+			sets.List(d.UnschedulablePlugins), sets.List(d.PendingPlugins), d.PreFilterMsg, d.PostFilterMsg, words(d.NodeToStatus.AbsentNodesStatus()))
+	}
+	nominated := ""
+	if nominating != nil {
+		o.transcript.note(scheduling, "  nominates %q, mode %d", nominating.NominatedNodeName, nominating.NominatingMode)
+		if nominating.Mode() == fwk.ModeOverride {
+			nominated = nominating.NominatedNodeName
+		}
+	}
+	o.of(pod).choose(func(a *Attempt) bool { return a.err == status.AsError() })
+	o.end(profile, pod, func(a *Attempt) {
+		a.Status, a.Message, a.Nominated = clone(status), status.Message(), nominated
+	})
+}
+
+// words writes a status as the framework means it.
+func words(s *fwk.Status) string {
+	if s == nil {
+		return "Success"
+	}
+	text := s.Code().String()
+	if s.Plugin() != "" {
+		text += " by " + s.Plugin()
+	}
+	if m := s.Message(); m != "" {
+		text += ": " + m
+	}
+	return text
+}
+
+// clone keeps a status as it is now; nil is a success.
+func clone(s *fwk.Status) *fwk.Status {
+	if s == nil {
+		return nil
+	}
+	return s.Clone()
+}
+
+func podKey(pod *v1.Pod) string { return pod.Namespace + "/" + pod.Name }
+
+// rank orders equals by name, differently for each pod.
+func rank(pod, name string) int {
+	h := fnv.New32a()
+	_, _ = fmt.Fprint(h, pod, " ", name)
+	return int(h.Sum32())
+}
+
+// observed is a profile's framework where the scheduler calls it.
+type observed struct {
+	framework.Framework
+	observer   *Observer
+	transcript *Transcript
+	verdicts   sync.Mutex
+}
+
+func (f *observed) RunPreFilterPlugins(ctx context.Context, state fwk.CycleState, pod *v1.Pod) (*fwk.PreFilterResult, *fwk.Status, sets.Set[string]) {
+	res, status, plugins := f.Framework.RunPreFilterPlugins(ctx, state, pod)
+	nodes := "all"
+	if !res.AllNodes() {
+		nodes = fmt.Sprint(sets.List(res.NodeNames))
+	}
+	f.transcript.note(scheduling, "  preFilter: %s, nodes %s, by %v, skips %v", words(status), nodes, sets.List(plugins), sets.List(state.GetSkipFilterPlugins()))
+	if a := f.observer.of(pod); a != nil {
+		a.PreFilter, a.Skipped = clone(status), state.GetSkipFilterPlugins()
+		a.Verdicts = map[string]*fwk.Status{}
+		f.observer.ran(pod, "preFilter")
+	}
+	return res, status, plugins
+}
+
+func (f *observed) GetNodeHint(ctx context.Context, pod *v1.Pod, signature fwk.PodSignature, state fwk.CycleState, cycle int64) string {
+	hint := f.Framework.GetNodeHint(ctx, pod, signature, state, cycle)
+	f.transcript.note(scheduling, "  hint: %q, signed %t", hint, signature != nil)
+	return hint
+}
+
+// RunFilterPluginsWithNominatedPods is called by many workers at once.
+func (f *observed) RunFilterPluginsWithNominatedPods(ctx context.Context, state fwk.CycleState, pod *v1.Pod, node fwk.NodeInfo) *fwk.Status {
+	status := f.Framework.RunFilterPluginsWithNominatedPods(ctx, state, pod, node)
+	if a := f.observer.of(pod); a != nil {
+		f.verdicts.Lock()
+		a.Verdicts[node.Node().Name] = clone(status)
+		f.verdicts.Unlock()
+	}
+	return status
+}
+
+func (f *observed) RunPostFilterPlugins(ctx context.Context, state fwk.CycleState, pod *v1.Pod, statuses fwk.NodeToStatusReader) (*fwk.PostFilterResult, *fwk.Status) {
+	res, status := f.Framework.RunPostFilterPlugins(ctx, state, pod, statuses)
+	f.observer.ran(pod, "postFilter")
+	f.transcript.note(scheduling, "  postFilter: %s", words(status))
+	return res, status
+}
+
+func (f *observed) RunPreScorePlugins(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodes []fwk.NodeInfo) *fwk.Status {
+	status := f.Framework.RunPreScorePlugins(ctx, state, pod, nodes)
+	f.observer.ran(pod, "preScore")
+	f.transcript.note(scheduling, "  preScore: %s, skips %v", words(status), sets.List(state.GetSkipScorePlugins()))
+	return status
+}
+
+// RunScorePlugins makes the choice among equal nodes the same in every run.
+func (f *observed) RunScorePlugins(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodes []fwk.NodeInfo) ([]fwk.NodePluginScores, *fwk.Status) {
+	scores, status := f.Framework.RunScorePlugins(ctx, state, pod, nodes)
+	for i := range scores {
+		scores[i].Randomizer = rank(podKey(pod), scores[i].Name)
+	}
+	f.observer.ran(pod, "score")
+	if a := f.observer.of(pod); a != nil {
+		a.Scores = nil
+		for _, s := range scores {
+			s.Scores, s.RawScores = slices.Clone(s.Scores), slices.Clone(s.RawScores)
+			a.Scores = append(a.Scores, s)
+		}
+	}
+	return scores, status
+}
+
+func (f *observed) StoreScheduleResults(ctx context.Context, signature fwk.PodSignature, hinted, chosen string, others framework.SortedScoredNodes, cycle int64) {
+	f.transcript.note(scheduling, "  batch: hinted %q, chosen %q", hinted, chosen)
+	f.Framework.StoreScheduleResults(ctx, signature, hinted, chosen, others, cycle)
+}
+
+func (f *observed) RunReservePluginsReserve(ctx context.Context, state fwk.CycleState, pod *v1.Pod, node string) *fwk.Status {
+	f.observer.of(pod).choose(func(a *Attempt) bool { return a.state == state })
+	status := f.Framework.RunReservePluginsReserve(ctx, state, pod, node)
+	f.observer.ran(pod, "reserve")
+	f.transcript.note(scheduling, "  reserve %s on %s: %s", podKey(pod), node, words(status))
+	return status
+}
+
+// RunReservePluginsUnreserve is the first that a failed binding cycle calls. When
+// it failed for a preemption, the preemptor's cycle ends first.
+func (f *observed) RunReservePluginsUnreserve(ctx context.Context, state fwk.CycleState, pod *v1.Pod, node string) {
+	if !state.IsPodGroupSchedulingCycle() {
+		time.Sleep(100*time.Microsecond + time.Duration(rank(podKey(pod), "unreserve")%100_000))
+	}
+	f.transcript.note(binding+podKey(pod), "  unreserve %s on %s", podKey(pod), node)
+	f.Framework.RunReservePluginsUnreserve(ctx, state, pod, node)
+}
+
+func (f *observed) RunPermitPlugins(ctx context.Context, state fwk.CycleState, pod *v1.Pod, node string) (map[string]time.Duration, *fwk.Status) {
+	wait, status := f.Framework.RunPermitPlugins(ctx, state, pod, node)
+	f.observer.ran(pod, "permit")
+	f.transcript.note(scheduling, "  permit %s on %s: %s %v", podKey(pod), node, words(status), wait)
+	return wait, status
+}
+
+func (f *observed) WaitOnPermit(ctx context.Context, pod *v1.Pod) *fwk.Status {
+	status := f.Framework.WaitOnPermit(ctx, pod)
+	f.transcript.note(binding+podKey(pod), "  permitted %s: %s", podKey(pod), words(status))
+	return status
+}
+
+// RunPreBindPreFlights is the first that a binding cycle calls. The binding
+// cycles of a pod group begin together; here they get an instant each.
+func (f *observed) RunPreBindPreFlights(ctx context.Context, state fwk.CycleState, pod *v1.Pod, node string) *fwk.Status {
+	time.Sleep(100*time.Microsecond + time.Duration(rank(podKey(pod), "binding")%100_000))
+	status := f.Framework.RunPreBindPreFlights(ctx, state, pod, node)
+	f.transcript.note(binding+podKey(pod), "  preBindPreFlight %s: %s", podKey(pod), words(status))
+	return status
+}
+
+func (f *observed) RunPreBindPlugins(ctx context.Context, state fwk.CycleState, pod *v1.Pod, node string) *fwk.Status {
+	status := f.Framework.RunPreBindPlugins(ctx, state, pod, node)
+	f.observer.ran(pod, "preBind")
+	f.transcript.note(binding+podKey(pod), "  preBind %s: %s", podKey(pod), words(status))
+	return status
+}
+
+// RunBindPlugins lets an asynchronous call for the pod begin before the binding,
+// which could take its place.
+func (f *observed) RunBindPlugins(ctx context.Context, state fwk.CycleState, pod *v1.Pod, node string) *fwk.Status {
+	time.Sleep(time.Microsecond)
+	status := f.Framework.RunBindPlugins(ctx, state, pod, node)
+	f.observer.ran(pod, "bind")
+	f.transcript.note(binding+podKey(pod), "  bind %s to %s: %s", podKey(pod), node, words(status))
+	return status
+}
+
+func (f *observed) RunPostBindPlugins(ctx context.Context, state fwk.CycleState, pod *v1.Pod, node string) {
+	f.observer.ran(pod, "postBind")
+	f.observer.end(f.ProfileName(), pod, func(a *Attempt) { a.Bound = true })
+	f.transcript.note(binding+podKey(pod), "  bound %s to %s", podKey(pod), node)
+	f.Framework.RunPostBindPlugins(ctx, state, pod, node)
+}
+
+func (f *observed) RunPlacementGeneratePlugins(ctx context.Context, state fwk.PodGroupCycleState, group fwk.PodGroupInfo, nodes []fwk.NodeInfo) ([]*fwk.Placement, *fwk.Status) {
+	placements, status := f.Framework.RunPlacementGeneratePlugins(ctx, state, group, nodes)
+	// The plugins take them from a map.
+	slices.SortStableFunc(placements, func(a, b *fwk.Placement) int { return strings.Compare(a.Name, b.Name) })
+	names := make([]string, len(placements))
+	for i, p := range placements {
+		names[i] = fmt.Sprintf("%s:%d", p.Name, len(p.Nodes))
+	}
+	f.transcript.note(scheduling, "  placements of %s: %s %v", group.GetName(), words(status), names)
+	return placements, status
+}
+
+func (f *observed) RunPlacementFeasiblePlugins(ctx context.Context, state fwk.PlacementCycleState, group fwk.PodGroupInfo, progress framework.PlacementProgress) *fwk.Status {
+	status := f.Framework.RunPlacementFeasiblePlugins(ctx, state, group, progress)
+	f.transcript.note(scheduling, "  placement of %s feasible, %d scheduled, %d remaining: %s", group.GetName(), progress.Scheduled, progress.Remaining, words(status))
+	return status
+}
+
+// RunPlacementScorePlugins makes the choice among equal placements the same in
+// every run: only the order of the totals counts.
+func (f *observed) RunPlacementScorePlugins(ctx context.Context, state fwk.PodGroupCycleState, group fwk.PodGroupInfo, placements []*fwk.PodGroupAssignments, states []fwk.PlacementCycleState) ([]fwk.PlacementPluginScores, *fwk.Status) {
+	scores, status := f.Framework.RunPlacementScorePlugins(ctx, state, group, placements, states)
+	slices.SortStableFunc(scores, func(a, b fwk.PlacementPluginScores) int { return strings.Compare(a.Placement.Name, b.Placement.Name) })
+	for i := range scores {
+		f.transcript.note(scheduling, "  placement %s of %s: %d %v", scores[i].Placement.Name, group.GetName(), scores[i].TotalScore, scores[i].Scores)
+		scores[i].TotalScore = scores[i].TotalScore*1000 + int64(i)
+	}
+	return scores, status
+}
+
+func (f *observed) RunPodGroupPostFilterPlugins(ctx context.Context, state *framework.CycleState, group fwk.PodGroupInfo, schedule fwk.PodGroupSchedulingFunc) (*fwk.PodGroupPostFilterResult, *fwk.Status) {
+	f.observer.setTrial(true)
+	res, status := f.Framework.RunPodGroupPostFilterPlugins(ctx, state, group, schedule)
+	f.observer.setTrial(false)
+	f.transcript.note(scheduling, "  podGroupPostFilter %s: %s", group.GetName(), words(status))
+	return res, status
+}
+
+// Events returns what makes recorders of the events that a scheduler reports.
+func (o *Observer) Events() func(string) events.EventRecorderLogger {
+	return func(profile string) events.EventRecorderLogger { return reporter{o.transcript, profile} }
+}
+
+// reporter notes the events of a profile.
+type reporter struct {
+	transcript *Transcript
+	profile    string
+}
+
+var _ events.EventRecorderLogger = reporter{}
+
+func (r reporter) WithLogger(klog.Logger) events.EventRecorderLogger { return r }
+
+// Eventf keeps a preemption that has nothing to wait for from ending before the
+// preemptor's cycle does.
+func (r reporter) Eventf(regarding, _ runtime.Object, kind, reason, action, format string, args ...any) {
+	if reason == "Preempted" {
+		time.Sleep(50 * time.Microsecond)
+	}
+	who := fmt.Sprintf("%T", regarding)
+	if o, ok := regarding.(klog.KMetadata); ok {
+		who = klog.KObj(o).String()
+	}
+	r.transcript.note(reporting+who, "event of %s for %s: %s %s %s: %s", r.profile, who, kind, reason, action, fmt.Sprintf(format, args...))
+}

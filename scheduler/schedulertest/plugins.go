@@ -1,0 +1,73 @@
+package schedulertest
+
+import (
+	"context"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	fwk "k8s.io/kube-scheduler/framework"
+	frameworkruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
+)
+
+// OutOfTree are plugins of the kind that people write: they know no queueing
+// hints, so that every event brings back what they rejected, and they let pods
+// wait.
+func OutOfTree() frameworkruntime.Registry {
+	return frameworkruntime.Registry{
+		"Picky": func(context.Context, runtime.Object, fwk.Handle) (fwk.Plugin, error) { return picky{}, nil },
+		"Patient": func(_ context.Context, _ runtime.Object, h fwk.Handle) (fwk.Plugin, error) {
+			return &patient{handle: h, tried: map[types.UID]bool{}}, nil
+		},
+	}
+}
+
+// picky wants hard disks for some pods.
+type picky struct{}
+
+var _ fwk.FilterPlugin = picky{}
+
+func (picky) Name() string { return "Picky" }
+
+func (picky) Filter(_ context.Context, _ fwk.CycleState, pod *v1.Pod, node fwk.NodeInfo) *fwk.Status {
+	if pod.Labels["app"] == "b" && node.Node().Labels["disk"] == "ssd" {
+		return fwk.NewStatus(fwk.Unschedulable, "solid state is too good for it")
+	}
+	return nil
+}
+
+// patient makes pods wait: some are allowed in time, others wait in vain once.
+type patient struct {
+	handle fwk.Handle
+	// tried are the pods that waited in vain. Permit is called on the scheduling
+	// goroutine.
+	tried map[types.UID]bool
+}
+
+var _ fwk.PermitPlugin = (*patient)(nil)
+
+func (*patient) Name() string { return "Patient" }
+
+const (
+	patience = 300 * time.Millisecond
+	grant    = 120 * time.Millisecond
+)
+
+func (p *patient) Permit(_ context.Context, _ fwk.CycleState, pod *v1.Pod, _ string) (*fwk.Status, time.Duration) {
+	switch pod.Labels["app"] {
+	case "a":
+		time.AfterFunc(grant, func() {
+			if waiting := p.handle.GetWaitingPod(pod.UID); waiting != nil {
+				waiting.Allow(p.Name())
+			}
+		})
+		return fwk.NewStatus(fwk.Wait), patience
+	case "c":
+		if !p.tried[pod.UID] {
+			p.tried[pod.UID] = true
+			return fwk.NewStatus(fwk.Wait), patience
+		}
+	}
+	return nil, 0
+}

@@ -1,0 +1,91 @@
+import { flushPromises, mount, type VueWrapper } from '@vue/test-utils'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import type { KindInfo, KubeObject } from '@/api/types'
+import { ApiError } from '@/api/http'
+import { i18n } from '@/i18n'
+import { creator, draft, draftTemplate } from '@/stores/create'
+import { notices } from '@/stores/notices'
+import CreateDialog from './CreateDialog.vue'
+
+const kind = (name: string, resource: string, namespaced: boolean): KindInfo => ({ group: '', version: 'v1', kind: name, resource, namespaced, verbs: ['create'] })
+const kinds = [kind('Node', 'nodes', false), kind('Pod', 'pods', true)]
+const two = `apiVersion: v1
+kind: Node
+metadata: {name: n1}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: p1}
+spec: {containers: [{name: c, image: i}]}
+`
+const refusal = () => new ApiError('etcd is full', 500)
+
+let wrapper: VueWrapper
+let sent: string[]
+/** Answers each request; dry runs are accepted unless the answer says otherwise. */
+function answer(to: (object: KubeObject, dryRun: boolean) => void) {
+  vi.spyOn(creator, 'kinds').mockResolvedValue(kinds)
+  vi.spyOn(creator, 'create').mockImplementation((info, namespace, object, dryRun) => {
+    sent.push(`${dryRun ? 'try' : 'create'} ${info.kind} ${namespace ? `${namespace}/` : ''}${object.metadata.name}`)
+    to(object, dryRun)
+    return Promise.resolve(object)
+  })
+}
+async function submit(yaml: string) {
+  draft.value = yaml
+  draftTemplate.value = undefined
+  // The editor is CodeMirror's own matter; what it holds is the draft.
+  wrapper = mount(CreateDialog, { global: { plugins: [i18n], stubs: { LazyYaml: { template: '<div />', methods: { goTo() {} } } } } })
+  await wrapper.get('[data-testid="create-submit"]').trigger('click')
+  await flushPromises()
+}
+const documents = () => wrapper.findAll('[data-testid="create-report"] .docs li').map((li) => li.text().replace(/\s+/g, ' '))
+
+beforeEach(() => {
+  sent = []
+  HTMLDialogElement.prototype.showModal ??= () => {}
+})
+afterEach(() => {
+  wrapper.unmount()
+  vi.restoreAllMocks()
+})
+
+describe('CreateDialog', () => {
+  it('tries everything, creates in order, says so and closes', async () => {
+    answer(() => {})
+    await submit(two)
+    expect(sent).toEqual(['try Node n1', 'try Pod default/p1', 'create Node n1', 'create Pod default/p1'])
+    expect(wrapper.emitted('close')).toHaveLength(1)
+    expect(notices.value.at(-1)?.text).toBe('Created n1, p1')
+    expect(draft.value).toBe('')
+  })
+
+  it('creates nothing when one document is refused in the dry run, and keeps the text', async () => {
+    answer((object) => {
+      if (object.metadata.name === 'p1') throw refusal()
+    })
+    await submit(two)
+    expect(sent.filter((s) => s.startsWith('create'))).toEqual([])
+    expect(wrapper.get('[role="alert"]').text()).toBe('Nothing was created.')
+    expect(wrapper.get('[data-testid="create-report"]').text()).toContain('etcd is full')
+    expect(wrapper.emitted('close')).toBeUndefined()
+    expect(draft.value).toBe(two)
+  })
+
+  it('tells which documents were created when it stopped halfway', async () => {
+    answer((object, dryRun) => {
+      if (!dryRun && object.metadata.name === 'p1') throw refusal()
+    })
+    await submit(two)
+    expect(wrapper.get('[role="alert"]').text()).toBe('Stopped halfway: 1 of 2 created.')
+    expect(documents().map((d) => d.replace(' namespace default', ''))).toEqual([expect.stringMatching(/^Node ?n1 ?created$/), expect.stringMatching(/^Pod ?p1.*refused$/)])
+    expect(wrapper.emitted('close')).toBeUndefined()
+  })
+
+  it('shows a parse error at its line without asking the server', async () => {
+    answer(() => {})
+    await submit('apiVersion: v1\nkind: Node\nmetadata:\n\tname: x\n')
+    expect(sent).toEqual([])
+    expect(wrapper.get('.probs').text()).toContain('line 4')
+  })
+})

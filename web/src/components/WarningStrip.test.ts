@@ -1,0 +1,15 @@
+import { mount } from '@vue/test-utils'
+import { expect, it } from 'vitest'
+import { i18n } from '@/i18n'
+import WarningStrip from './WarningStrip.vue'
+
+it('shows every warning for as long as it is true, with nothing to dismiss it', async () => {
+  const wrapper = mount(WarningStrip, { props: { warnings: [] as string[] }, global: { plugins: [i18n] } })
+  // The live region stands before its first warning; otherwise that one is not read out.
+  expect(wrapper.get('[role="status"]').text()).toBe('')
+  await wrapper.setProps({ warnings: ['results cannot be written to disk', 'another'] })
+  expect(wrapper.findAll('[role="status"] li').map((li) => li.text())).toEqual(['results cannot be written to disk', 'another'])
+  expect(wrapper.find('button').exists()).toBe(false)
+  await wrapper.setProps({ warnings: [] })
+  expect(wrapper.get('[role="status"]').text()).toBe('')
+})

@@ -21,6 +21,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/klog/v2"
+	fwk "k8s.io/kube-scheduler/framework"
 	upstream "k8s.io/kubernetes/pkg/scheduler"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config"
 	frameworkruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
@@ -75,7 +76,19 @@ func New(options Options) *Scheduler {
 
 // Start builds the scheduler, waits until it knows the cluster and begins to
 // schedule. ctx bounds the start only. After an error nothing is left running.
-func (s *Scheduler) Start(ctx context.Context) (err error) {
+func (s *Scheduler) Start(ctx context.Context) error { return s.start(ctx, hooks{}) }
+
+// hooks are where a test looks at a scheduler while it starts.
+type hooks struct {
+	// events takes the place of the recorders that write to the API server.
+	events func(name string) events.EventRecorderLogger
+	// built gets the scheduler before the informers start.
+	built func(*upstream.Scheduler)
+	// synced is called when the informers have listed.
+	synced func()
+}
+
+func (s *Scheduler) start(ctx context.Context, h hooks) (err error) {
 	runCtx, cancel := context.WithCancel(klog.NewContext(context.WithoutCancel(ctx), klog.FromContext(ctx)))
 	s.cancel = cancel
 	defer func() {
@@ -90,49 +103,62 @@ func (s *Scheduler) Start(ctx context.Context) (err error) {
 			return err
 		}
 	}
-
 	informerFactory := upstream.NewInformerFactory(clients.Kubernetes, 0, nil)
 	if err := s.shapePods(informerFactory); err != nil {
 		return err
 	}
-	dynamicInformers := dynamicinformer.NewFilteredDynamicSharedInformerFactory(clients.Dynamic, 0, v1.NamespaceAll, nil)
+	dynamicInformers := dynamicinformer.NewDynamicSharedInformerFactory(clients.Dynamic, 0)
+	if h.events == nil {
+		broadcaster := events.NewEventBroadcasterAdapter(clients.Kubernetes)
+		broadcaster.StartRecordingToSink(runCtx.Done())
+		s.stop = append(s.stop, broadcaster.Shutdown)
+		h.events = broadcaster.NewRecorder
+	}
 
-	broadcaster := events.NewEventBroadcasterAdapter(clients.Kubernetes)
-	broadcaster.StartRecordingToSink(runCtx.Done())
-	s.stop = append(s.stop, broadcaster.Shutdown)
-
-	b := builder{
+	sched, err := s.build(runCtx, builder{
 		client: clients.Kubernetes, clientConfig: s.options.Client, informers: informerFactory, dynamicInformers: dynamicInformers,
-		events: broadcaster.NewRecorder, configuration: s.options.Configuration.DeepCopy(), outOfTree: s.options.OutOfTree, own: s.own,
-	}
-	var sched *upstream.Scheduler
-	if s.recorder == nil {
-		sched, err = b.bare(runCtx)
-	} else {
-		sched, err = b.recorded(runCtx, s.recorder)
-		s.recorder.Start()
-	}
+		events: h.events, configuration: s.options.Configuration.DeepCopy(), outOfTree: s.options.OutOfTree, own: s.own,
+	})
 	if err != nil {
 		return fmt.Errorf("building the scheduler: %w", err)
+	}
+	if h.built != nil {
+		h.built(sched)
 	}
 
 	s.stop = append(s.stop, informerFactory.Shutdown, dynamicInformers.Shutdown)
 	informerFactory.Start(runCtx.Done())
 	dynamicInformers.Start(runCtx.Done())
-	syncCtx, cancelSync := context.WithCancel(ctx)
-	defer cancelSync()
-	informerFactory.WaitForCacheSync(syncCtx.Done())
-	dynamicInformers.WaitForCacheSync(syncCtx.Done())
-	if err := sched.WaitForHandlersSync(syncCtx); err != nil {
+	informerFactory.WaitForCacheSync(ctx.Done())
+	dynamicInformers.WaitForCacheSync(ctx.Done())
+	if h.synced != nil {
+		h.synced()
+	}
+	if err := sched.WaitForHandlersSync(ctx); err != nil {
 		return fmt.Errorf("waiting until the scheduler knows the cluster: %w", err)
 	}
-
-	s.running.Add(1)
-	go func() {
-		defer s.running.Done()
+	s.running.Go(func() {
 		sched.Run(runCtx)
-	}()
+		rejectWaiting(sched)
+	})
 	return nil
+}
+
+// rejectWaiting ends the binding cycles of pods that wait for a permit: they do
+// not heed the end of the scheduler by themselves.
+func rejectWaiting(sched *upstream.Scheduler) {
+	for _, f := range sched.Profiles {
+		f.IterateOverWaitingPods(func(p fwk.WaitingPod) { p.Reject("", "the scheduler stops") })
+	}
+}
+
+func (s *Scheduler) build(ctx context.Context, b builder) (*upstream.Scheduler, error) {
+	// The recorder stops with the scheduler, also when that could not be built.
+	if s.recorder == nil {
+		return b.bare(ctx)
+	}
+	s.recorder.Start()
+	return b.recorded(ctx, s.recorder)
 }
 
 // shapePods keeps what the scheduler need not see out of its pod informer: the

@@ -20,13 +20,10 @@ func (r *Recorder) Attach(sched *scheduler.Scheduler, nodes func() []fwk.NodeInf
 		if r.trial.Load() {
 			return schedulePod(ctx, f, state, podInfo)
 		}
-		c := r.begin(r.profile(f.ProfileName()), podInfo, nodes())
-		if state.IsPodGroupSchedulingCycle() {
-			c.group = r.groupCycle(state.GetPodGroupSchedulingCycle(), nil)
-			c.group.addMember(c.pod)
-		}
+		c := r.begin(r.profile(f.ProfileName()), state, podInfo, nodes())
 		res, err := schedulePod(ctx, f, state, podInfo)
 		c.endSearch()
+		c.err = err
 		c.selected = res.SuggestedHost
 		c.counts.Feasible = res.FeasibleNodes
 		if c.searched {

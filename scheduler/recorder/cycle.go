@@ -45,11 +45,11 @@ type cycle struct {
 	searched    bool
 	filterStart time.Time
 
-	// feasible nodes, as given to PreScore; nil when scoring did not run.
-	feasible  []fwk.NodeInfo
 	skipScore sets.Set[string]
 	scores    *scores
 
+	// err is SchedulePod's, by which a failed try is known again.
+	err      error
 	selected string
 	counts   result.NodeCounts
 	// sampled are the durations of Filter and Score calls, per plugin.
@@ -210,8 +210,8 @@ func (c *cycle) buildFilter() *result.Filter {
 	// What was thrown away can be told when a node was selected and no extender
 	// took nodes out behind the plugins.
 	surplus := c.selected != "" && !c.profile.hasExtenders
-	if surplus {
-		c.markConsidered()
+	if i, ok := c.nodes.index[c.selected]; ok && surplus {
+		c.verdicts[i] = considered // also when it alone was feasible
 	}
 
 	b := result.NewFilterBuilder(plugins, c.counts.Feasible)
@@ -241,12 +241,10 @@ func (c *cycle) buildFilter() *result.Filter {
 	return f
 }
 
-// markConsidered marks the nodes that went on to scoring or were selected.
-func (c *cycle) markConsidered() {
-	if i, ok := c.nodes.index[c.selected]; ok {
-		c.verdicts[i] = considered
-	}
-	for _, n := range c.feasible {
+// consider marks nodes that went on to scoring. It is called on the scheduling
+// goroutine, to which the snapshot's nodes belong.
+func (c *cycle) consider(nodes []fwk.NodeInfo) {
+	for _, n := range nodes {
 		if i, ok := c.nodes.index[n.Node().Name]; ok {
 			c.verdicts[i] = considered
 		}

@@ -35,7 +35,6 @@ func (f *recorded) RunPreFilterPlugins(ctx context.Context, state fwk.CycleState
 	if c == nil {
 		return f.Framework.RunPreFilterPlugins(ctx, state, pod)
 	}
-	c.state = state
 	start := f.recorder.now()
 	res, status, plugins := f.Framework.RunPreFilterPlugins(ctx, state, pod)
 	end := f.recorder.now()
@@ -102,7 +101,7 @@ func (f *recorded) RunPreScorePlugins(ctx context.Context, state fwk.CycleState,
 		return f.Framework.RunPreScorePlugins(ctx, state, pod, nodes)
 	}
 	c.endSearch()
-	c.feasible = nodes
+	c.consider(nodes)
 	start := f.recorder.now()
 	status := f.Framework.RunPreScorePlugins(ctx, state, pod, nodes)
 	c.point("preScore", f.recorder.now().Sub(start))
@@ -128,6 +127,7 @@ func (f *recorded) RunScorePlugins(ctx context.Context, state fwk.CycleState, po
 // RunReservePluginsReserve is called twice for a member of a pod group: when its
 // place is tried, and when the whole group has one. The second stays.
 func (f *recorded) RunReservePluginsReserve(ctx context.Context, state fwk.CycleState, pod *v1.Pod, node string) *fwk.Status {
+	f.recorder.choose(pod, state)
 	if c := f.recorder.scheduling(pod); c != nil {
 		c.mu.Lock()
 		c.reserve = nil

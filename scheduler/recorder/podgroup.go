@@ -113,7 +113,8 @@ func (f *recorded) RunPlacementScorePlugins(ctx context.Context, state fwk.PodGr
 	defer g.mu.Unlock()
 	for i, s := range scores {
 		p := g.placement(states[i])
-		p.Total = &scores[i].TotalScore
+		total := s.TotalScore // not a pointer into the scheduler's slice
+		p.Total = &total
 		p.Scores = make(map[string]int64, len(s.Scores))
 		for _, plugin := range s.Scores {
 			p.Scores[plugin.Name] = plugin.Score

@@ -63,7 +63,7 @@ type Recorder struct {
 	mu sync.Mutex
 	// inFlight holds the cycles between the selection of a node and the end of
 	// binding, by the pod's UID.
-	inFlight map[types.UID]*cycle
+	inFlight map[types.UID]*tries
 	// preEnqueue holds the latest answers of the PreEnqueue plugins, by the
 	// pod's UID, until the pod is bound or deleted.
 	preEnqueue map[types.UID][]result.PluginResult
@@ -72,6 +72,11 @@ type Recorder struct {
 	requeued map[types.UID]*result.Requeue
 	profiles map[string]*profile
 
+	// sending guards finished against being closed while a binding cycle that
+	// outlives the scheduler sends to it.
+	sending  sync.RWMutex
+	started  bool
+	stopped  bool
 	finished chan finished
 	done     chan struct{}
 }
@@ -95,7 +100,7 @@ func New(sink Sink, clock func() time.Time) *Recorder {
 		sink:       sink,
 		now:        clock,
 		nodes:      &nodeTable{},
-		inFlight:   map[types.UID]*cycle{},
+		inFlight:   map[types.UID]*tries{},
 		preEnqueue: map[types.UID][]result.PluginResult{},
 		requeued:   map[types.UID]*result.Requeue{},
 		profiles:   map[string]*profile{},
@@ -106,6 +111,7 @@ func New(sink Sink, clock func() time.Time) *Recorder {
 
 // Start begins to hand finished cycles to the sink.
 func (r *Recorder) Start() {
+	r.started = true
 	go func() {
 		defer close(r.done)
 		for f := range r.finished {
@@ -114,9 +120,16 @@ func (r *Recorder) Start() {
 	}()
 }
 
-// Stop waits until every finished cycle is with the sink. The scheduler must
-// have ended before, binding cycles included.
+// Stop waits until every cycle that has finished is with the sink. Binding
+// cycles that outlive the scheduler, as those of pods that wait for a permit may,
+// are not recorded any more. It does nothing when Start was not called.
 func (r *Recorder) Stop(ctx context.Context) error {
+	if !r.started {
+		return nil
+	}
+	r.sending.Lock()
+	r.stopped = true
+	r.sending.Unlock()
 	close(r.finished)
 	select {
 	case <-r.done:
@@ -151,11 +164,39 @@ func (r *Recorder) scheduling(pod *v1.Pod) *cycle {
 func (r *Recorder) binding(pod *v1.Pod) *cycle {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.inFlight[pod.UID]
+	if t := r.inFlight[pod.UID]; t != nil {
+		return t.chosen
+	}
+	return nil
+}
+
+// tries are the records of one attempt. A pod that is tried alone has one; a
+// member of a pod group has one for each placement in which it was tried, of
+// which one counts in the end.
+type tries struct {
+	all    []*cycle
+	chosen *cycle
+}
+
+// choose makes the try that has state the one that counts. It is called on the
+// scheduling goroutine, when a place is reserved.
+func (r *Recorder) choose(pod *v1.Pod, state fwk.CycleState) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	t := r.inFlight[pod.UID]
+	if t == nil || r.trial.Load() {
+		return
+	}
+	for _, c := range t.all {
+		if c.state == state {
+			t.chosen = c
+			r.current.Store(c)
+		}
+	}
 }
 
 // begin opens the record of a scheduling cycle.
-func (r *Recorder) begin(p *profile, podInfo *framework.QueuedPodInfo, nodes []fwk.NodeInfo) *cycle {
+func (r *Recorder) begin(p *profile, state fwk.CycleState, podInfo *framework.QueuedPodInfo, nodes []fwk.NodeInfo) *cycle {
 	pod := podInfo.Pod
 	if !r.nodes.of(nodes) {
 		r.nodes = newNodeTable(nodes)
@@ -167,7 +208,12 @@ func (r *Recorder) begin(p *profile, podInfo *framework.QueuedPodInfo, nodes []f
 		start:    r.now(),
 		nodes:    r.nodes,
 		verdicts: r.takeVerdicts(len(nodes)),
+		state:    state,
 		queue:    queueOf(podInfo),
+	}
+	if state.IsPodGroupSchedulingCycle() {
+		c.group = r.groupCycle(state.GetPodGroupSchedulingCycle(), nil)
+		c.group.addMember(c.pod)
 	}
 	p.beginSampling(len(nodes))
 
@@ -175,7 +221,15 @@ func (r *Recorder) begin(p *profile, podInfo *framework.QueuedPodInfo, nodes []f
 	c.preEnqueue = append(c.preEnqueue, r.preEnqueue[pod.UID]...)
 	c.queue.RequeuedBy = r.requeued[pod.UID]
 	delete(r.requeued, pod.UID)
-	r.inFlight[pod.UID] = c
+	t := r.inFlight[pod.UID]
+	if t == nil || c.group == nil {
+		t = &tries{}
+		r.inFlight[pod.UID] = t
+	} else {
+		c.queue.RequeuedBy = t.all[0].queue.RequeuedBy
+	}
+	t.all = append(t.all, c)
+	t.chosen = c
 	r.mu.Unlock()
 	r.current.Store(c)
 	return c
@@ -185,19 +239,32 @@ func (r *Recorder) begin(p *profile, podInfo *framework.QueuedPodInfo, nodes []f
 // a pod that has none.
 func (r *Recorder) end(uid types.UID, e ending) bool {
 	r.mu.Lock()
-	c := r.inFlight[uid]
+	t := r.inFlight[uid]
 	delete(r.inFlight, uid)
 	if e.outcome == result.Scheduled {
 		delete(r.preEnqueue, uid)
 	}
 	r.mu.Unlock()
-	if c == nil {
+	if t == nil {
 		return false
 	}
+	c := t.endedBy(e.status)
 	r.current.CompareAndSwap(c, nil)
 	e.at = r.now()
 	r.send(c, e)
 	return true
+}
+
+// endedBy returns the try that failed with status, or the chosen one.
+func (t *tries) endedBy(status *fwk.Status) *cycle {
+	if len(t.all) > 1 && !status.IsSuccess() {
+		for _, c := range t.all {
+			if c.err != nil && c.err == status.AsError() {
+				return c
+			}
+		}
+	}
+	return t.chosen
 }
 
 // queueOf returns what the queue knows of a pod that it has just given out.
@@ -217,7 +284,13 @@ func queueOf(podInfo *framework.QueuedPodInfo) *result.Queue {
 	return q
 }
 
-func (r *Recorder) send(c *cycle, e ending) { r.finished <- finished{cycle: c, end: e} }
+func (r *Recorder) send(c *cycle, e ending) {
+	r.sending.RLock()
+	defer r.sending.RUnlock()
+	if !r.stopped {
+		r.finished <- finished{cycle: c, end: e}
+	}
+}
 
 // takeVerdicts returns a cleared array of n verdicts.
 func (r *Recorder) takeVerdicts(n int) []*fwk.Status {

@@ -181,6 +181,8 @@ func (q *queue) state(since time.Time) []string {
 		}
 		out = append(out, text)
 	}
+	// Taking the queue's lock again puts what was read before what it does next.
+	_, _ = q.PendingPods()
 	return out
 }
 

@@ -3,6 +3,8 @@ import { defineConfig } from '@playwright/test'
 // The tests drive the real binary (e2e/simulator.ts starts it) in one Chromium.
 export default defineConfig({
   testDir: 'e2e',
+  // Not a test: it makes the README's picture, when asked for one.
+  testIgnore: process.env.PICTURE ? [] : ['picture.spec.ts'],
   outputDir: 'test-results',
   timeout: 60_000,
   expect: { timeout: 10_000 },

@@ -10,7 +10,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"runtime/debug"
 	"syscall"
 
 	"github.com/spf13/pflag"
@@ -29,9 +28,9 @@ func main() {
 }
 
 func run() error {
-	saveMemory()
 	ctx, cancel := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer cancel()
+	go balanceMemory(ctx)
 	if len(os.Args) > 1 && os.Args[1] == "bench" {
 		return bench(ctx, os.Args[2:])
 	}
@@ -101,15 +100,6 @@ func (f flagSet) parse(args []string) (done bool, err error) {
 		return true, fmt.Errorf("unknown argument %q (see --help)", f.Arg(0))
 	}
 	return false, setUpLogging(*f.verbosity)
-}
-
-// saveMemory lets the garbage collector run more often than by default: much of
-// what the program holds is caches, and twice their size is much. GOGC in the
-// environment takes precedence.
-func saveMemory() {
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(50)
-	}
 }
 
 // setUpLogging sends Kubernetes' logs to stderr, quietly at level 0.

@@ -32,10 +32,8 @@ import (
 
 // Options say what to run. The zero value of a field means its default.
 type Options struct {
-	// Client reaches the API server. It is required, unless Clients are given.
+	// Client reaches the API server. It is required.
 	Client *rest.Config
-	// Clients are used instead of clients made from Client.
-	Clients *Clients
 	// Configuration is defaulted and validated; see package config. It is
 	// required, and copied.
 	Configuration *config.KubeSchedulerConfiguration
@@ -46,12 +44,6 @@ type Options struct {
 	OutOfTree frameworkruntime.Registry
 	// Clock is the recorder's; time.Now by default.
 	Clock func() time.Time
-}
-
-// Clients are what a scheduler talks to the API server with.
-type Clients struct {
-	Kubernetes kubernetes.Interface
-	Dynamic    dynamic.Interface
 }
 
 // Scheduler is one kube-scheduler. It starts and stops once.
@@ -97,26 +89,24 @@ func (s *Scheduler) start(ctx context.Context, h hooks) (err error) {
 		}
 	}()
 
-	clients := s.options.Clients
-	if clients == nil {
-		if clients, err = newClients(s.options.Client); err != nil {
-			return err
-		}
+	client, dynamicClient, err := newClients(s.options.Client)
+	if err != nil {
+		return err
 	}
-	informerFactory := upstream.NewInformerFactory(clients.Kubernetes, 0, nil)
+	informerFactory := upstream.NewInformerFactory(client, 0, nil)
 	if err := s.shapePods(informerFactory); err != nil {
 		return err
 	}
-	dynamicInformers := dynamicinformer.NewDynamicSharedInformerFactory(clients.Dynamic, 0)
+	dynamicInformers := dynamicinformer.NewDynamicSharedInformerFactory(dynamicClient, 0)
 	if h.events == nil {
-		broadcaster := events.NewEventBroadcasterAdapter(clients.Kubernetes)
+		broadcaster := events.NewEventBroadcasterAdapter(client)
 		broadcaster.StartRecordingToSink(runCtx.Done())
 		s.stop = append(s.stop, broadcaster.Shutdown)
 		h.events = broadcaster.NewRecorder
 	}
 
 	sched, err := s.build(runCtx, builder{
-		client: clients.Kubernetes, clientConfig: s.options.Client, informers: informerFactory, dynamicInformers: dynamicInformers,
+		client: client, clientConfig: s.options.Client, informers: informerFactory, dynamicInformers: dynamicInformers,
 		events: h.events, configuration: s.options.Configuration.DeepCopy(), outOfTree: s.options.OutOfTree, own: s.own,
 	})
 	if err != nil {
@@ -223,17 +213,17 @@ func (s *Scheduler) Stop(ctx context.Context) error {
 	}
 }
 
-func newClients(config *rest.Config) (*Clients, error) {
+func newClients(config *rest.Config) (kubernetes.Interface, dynamic.Interface, error) {
 	config = rest.AddUserAgent(rest.CopyConfig(config), "kube-scheduler")
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
-		return nil, fmt.Errorf("making the scheduler's client: %w", err)
+		return nil, nil, fmt.Errorf("making the scheduler's client: %w", err)
 	}
 	// The dynamic client is for kinds that have no protobuf.
 	config.ContentType, config.AcceptContentTypes = "application/json", "application/json"
 	dynamicClient, err := dynamic.NewForConfig(config)
 	if err != nil {
-		return nil, fmt.Errorf("making the scheduler's dynamic client: %w", err)
+		return nil, nil, fmt.Errorf("making the scheduler's dynamic client: %w", err)
 	}
-	return &Clients{Kubernetes: client, Dynamic: dynamicClient}, nil
+	return client, dynamicClient, nil
 }

@@ -61,8 +61,8 @@ type Recorder struct {
 	verdicts sync.Pool
 
 	mu sync.Mutex
-	// inFlight holds the cycles between the selection of a node and the end of
-	// binding, by the pod's UID.
+	// inFlight holds the cycles from their begin to the end of binding, or to
+	// their failure, by the pod's UID.
 	inFlight map[types.UID]*tries
 	// preEnqueue holds the latest answers of the PreEnqueue plugins, by the
 	// pod's UID, until the pod is bound or deleted.

@@ -64,7 +64,6 @@ func Run(ctx context.Context, options Options, out io.Writer) error {
 	} else if ctx.Err() != nil {
 		err = nil // stopped while starting
 	}
-	s.setStatus(server.Stopping, "the simulator is stopping")
 	return errors.Join(err, s.stop())
 }
 
@@ -133,6 +132,11 @@ func (s *simulator) start(ctx context.Context) error {
 		return fmt.Errorf("attaching the web server: %w", err)
 	}
 	s.setStatus(server.Running, "")
+	s.onStop(func(context.Context) error {
+		s.setStatus(server.Stopping, "the simulator is stopping")
+		return nil
+	})
+	// It stops before the status says so, and cannot take that back.
 	s.watchHealth()
 	s.returnMemory()
 	return nil

@@ -19,6 +19,7 @@ import (
 	frameworkruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
 	"k8s.io/kubernetes/pkg/scheduler/metrics"
 
+	"kube-scheduler-simulator/scheduler/extender"
 	"kube-scheduler-simulator/scheduler/recorder"
 )
 
@@ -43,6 +44,7 @@ func (b *builder) recorded(ctx context.Context, rec *recorder.Recorder) (*upstre
 	p := &profiles{
 		configuration: b.configuration,
 		registry:      rec.Wrap(registry),
+		recorder:      rec,
 		frameworks:    map[string]framework.Framework{},
 		shared: []frameworkruntime.Option{
 			frameworkruntime.WithComponentConfigVersion(b.configuration.APIVersion),
@@ -66,6 +68,7 @@ func (b *builder) recorded(ctx context.Context, rec *recorder.Recorder) (*upstre
 	if err != nil {
 		return nil, err
 	}
+	sched.Extenders = p.extenders
 	sched.SchedulingQueue = queue
 	sched.NextEntity = queue.Pop
 	var apiCache fwk.APICacher
@@ -93,8 +96,12 @@ const placeholderName = "RecordedProfile"
 type profiles struct {
 	configuration *config.KubeSchedulerConfiguration
 	registry      frameworkruntime.Registry
-	shared        []frameworkruntime.Option
-	frameworks    map[string]framework.Framework
+	recorder      *recorder.Recorder
+	// extenders stand in for those that upstream.New makes: the same ones in all
+	// frameworks and in the scheduler.
+	extenders  []fwk.Extender
+	shared     []frameworkruntime.Option
+	frameworks map[string]framework.Framework
 }
 
 // placeholders returns a profile with the placeholder for each real one. They
@@ -112,6 +119,9 @@ func (p *profiles) placeholders() []config.KubeSchedulerProfile {
 // build is the placeholder's factory: it makes the framework of the profile
 // that h belongs to.
 func (p *profiles) build(ctx context.Context, _ runtime.Object, h fwk.Handle) (fwk.Plugin, error) {
+	if err := p.recordExtenders(h.Extenders()); err != nil {
+		return nil, err
+	}
 	dispatcher, _ := h.APIDispatcher().(*apidispatcher.APIDispatcher)
 	options := append([]frameworkruntime.Option{
 		frameworkruntime.WithClientSet(h.ClientSet()),
@@ -120,7 +130,7 @@ func (p *profiles) build(ctx context.Context, _ runtime.Object, h fwk.Handle) (f
 		frameworkruntime.WithInformerFactory(h.SharedInformerFactory()),
 		frameworkruntime.WithSharedDRAManager(h.SharedDRAManager()),
 		frameworkruntime.WithSharedCSIManager(h.SharedCSIManager()),
-		frameworkruntime.WithExtenders(h.Extenders()),
+		frameworkruntime.WithExtenders(p.extenders),
 		frameworkruntime.WithAPIDispatcher(dispatcher),
 		frameworkruntime.WithPodGroupManager(h.PodGroupManager()),
 	}, p.shared...)
@@ -140,6 +150,14 @@ func (p *profiles) build(ctx context.Context, _ runtime.Object, h fwk.Handle) (f
 		return &placeholder{framework: f}, nil
 	}
 	return nil, fmt.Errorf("no profile is named %q", h.ProfileName())
+}
+
+// recordExtenders makes the stand-ins of New's extenders, which all profiles share.
+func (p *profiles) recordExtenders(made []fwk.Extender) (err error) {
+	if p.extenders == nil {
+		p.extenders, err = extender.Wrap(made, p.configuration.Extenders, p.recorder)
+	}
+	return err
 }
 
 // sameQueueSort holds the rule of upstream's profile.NewMap: one queue, one order.

@@ -13,10 +13,12 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/dynamic/dynamicinformer"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
+	corelisters "k8s.io/client-go/listers/core/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/events"
@@ -28,6 +30,7 @@ import (
 
 	"kube-scheduler-simulator/scheduler/annotation"
 	"kube-scheduler-simulator/scheduler/recorder"
+	"kube-scheduler-simulator/scheduler/result"
 )
 
 // Options say what to run. The zero value of a field means its default.
@@ -40,19 +43,30 @@ type Options struct {
 	// Sink receives the finished cycles. Without one the scheduler runs bare,
 	// as upstream builds it, for comparison.
 	Sink recorder.Sink
+	// Revision numbers the configuration; the cycles of this scheduler carry it.
+	Revision int
 	// OutOfTree are plugins beside those of Kubernetes.
 	OutOfTree frameworkruntime.Registry
 	// Clock is the recorder's; time.Now by default.
 	Clock func() time.Time
 }
 
-// Scheduler is one kube-scheduler. It starts and stops once.
+// Scheduler is one kube-scheduler. It starts and stops once. Its methods are
+// called from one goroutine, but for those that say otherwise.
 type Scheduler struct {
 	options  Options
 	recorder *recorder.Recorder // nil when bare
 	own      *ownUpdates
+	bindings *bindings
+	turns    turns
 
+	// sched and pods are there once Prepare has succeeded.
+	sched *upstream.Scheduler
+	pods  corelisters.PodLister
+
+	runCtx  context.Context
 	cancel  context.CancelFunc
+	ran     bool
 	running sync.WaitGroup
 	stop    []func()
 }
@@ -61,14 +75,19 @@ type Scheduler struct {
 func New(options Options) *Scheduler {
 	s := &Scheduler{options: options, own: newOwnUpdates()}
 	if options.Sink != nil {
-		s.recorder = recorder.New(options.Sink, options.Clock)
+		s.bindings = newBindings()
+		s.recorder = recorder.New(&sink{Sink: options.Sink, revision: options.Revision, bindings: s.bindings}, options.Clock)
 	}
 	return s
 }
 
-// Start builds the scheduler, waits until it knows the cluster and begins to
-// schedule. ctx bounds the start only. After an error nothing is left running.
+// Start is Prepare and Run.
 func (s *Scheduler) Start(ctx context.Context) error { return s.start(ctx, hooks{}) }
+
+// Prepare builds the scheduler and waits until it knows the cluster. It schedules
+// nothing yet, so that another may still do so. ctx bounds Prepare only. After an
+// error nothing is left running.
+func (s *Scheduler) Prepare(ctx context.Context) error { return s.prepare(ctx, hooks{}) }
 
 // hooks are where a test looks at a scheduler while it starts.
 type hooks struct {
@@ -80,9 +99,16 @@ type hooks struct {
 	synced func()
 }
 
-func (s *Scheduler) start(ctx context.Context, h hooks) (err error) {
-	runCtx, cancel := context.WithCancel(klog.NewContext(context.WithoutCancel(ctx), klog.FromContext(ctx)))
-	s.cancel = cancel
+func (s *Scheduler) start(ctx context.Context, h hooks) error {
+	if err := s.prepare(ctx, h); err != nil {
+		return err
+	}
+	s.Run()
+	return nil
+}
+
+func (s *Scheduler) prepare(ctx context.Context, h hooks) (err error) {
+	s.runCtx, s.cancel = context.WithCancel(klog.NewContext(context.WithoutCancel(ctx), klog.FromContext(ctx)))
 	defer func() {
 		if err != nil {
 			_ = s.Stop(ctx)
@@ -100,25 +126,26 @@ func (s *Scheduler) start(ctx context.Context, h hooks) (err error) {
 	dynamicInformers := dynamicinformer.NewDynamicSharedInformerFactory(dynamicClient, 0)
 	if h.events == nil {
 		broadcaster := events.NewEventBroadcasterAdapter(client)
-		broadcaster.StartRecordingToSink(runCtx.Done())
+		broadcaster.StartRecordingToSink(s.runCtx.Done())
 		s.stop = append(s.stop, broadcaster.Shutdown)
 		h.events = broadcaster.NewRecorder
 	}
 
-	sched, err := s.build(runCtx, builder{
+	sched, err := s.build(s.runCtx, builder{
 		client: client, clientConfig: s.options.Client, informers: informerFactory, dynamicInformers: dynamicInformers,
 		events: h.events, configuration: s.options.Configuration.DeepCopy(), outOfTree: s.options.OutOfTree, own: s.own,
 	})
 	if err != nil {
-		return fmt.Errorf("building the scheduler: %w", err)
+		return &BuildError{Err: err}
 	}
+	s.sched = sched
 	if h.built != nil {
 		h.built(sched)
 	}
 
 	s.stop = append(s.stop, informerFactory.Shutdown, dynamicInformers.Shutdown)
-	informerFactory.Start(runCtx.Done())
-	dynamicInformers.Start(runCtx.Done())
+	informerFactory.Start(s.runCtx.Done())
+	dynamicInformers.Start(s.runCtx.Done())
 	informerFactory.WaitForCacheSync(ctx.Done())
 	dynamicInformers.WaitForCacheSync(ctx.Done())
 	if h.synced != nil {
@@ -127,11 +154,16 @@ func (s *Scheduler) start(ctx context.Context, h hooks) (err error) {
 	if err := sched.WaitForHandlersSync(ctx); err != nil {
 		return fmt.Errorf("waiting until the scheduler knows the cluster: %w", err)
 	}
-	s.running.Go(func() {
-		sched.Run(runCtx)
-		rejectWaiting(sched)
-	})
 	return nil
+}
+
+// Run begins to schedule, after Prepare, and returns at once.
+func (s *Scheduler) Run() {
+	s.ran = true
+	s.running.Go(func() {
+		s.sched.Run(s.runCtx)
+		rejectWaiting(s.sched)
+	})
 }
 
 // rejectWaiting ends the binding cycles of pods that wait for a permit: they do
@@ -142,13 +174,42 @@ func rejectWaiting(sched *upstream.Scheduler) {
 	}
 }
 
-func (s *Scheduler) build(ctx context.Context, b builder) (*upstream.Scheduler, error) {
+// Plugins returns the plugins of each profile as its framework has them, by
+// scheduler name: every extension point with its plugins in the order in which
+// they are called, with their weights. It may be called from any goroutine once
+// Prepare has succeeded.
+func (s *Scheduler) Plugins() map[string]*config.Plugins {
+	out := make(map[string]*config.Plugins, len(s.sched.Profiles))
+	for name, f := range s.sched.Profiles {
+		out[name] = f.ListPlugins()
+	}
+	return out
+}
+
+// BuildError says that a scheduler cannot be built as it is configured.
+type BuildError struct{ Err error }
+
+func (e *BuildError) Error() string { return "building the scheduler: " + e.Err.Error() }
+
+func (e *BuildError) Unwrap() error { return e.Err }
+
+func (s *Scheduler) build(ctx context.Context, b builder) (sched *upstream.Scheduler, err error) {
+	defer func() {
+		// Plugins of others may not be ready for every argument.
+		if r := recover(); r != nil {
+			err = fmt.Errorf("a plugin panicked: %v", r)
+		}
+	}()
 	// The recorder stops with the scheduler, also when that could not be built.
 	if s.recorder == nil {
 		return b.bare(ctx)
 	}
 	s.recorder.Start()
-	return b.recorded(ctx, s.recorder)
+	if sched, err = b.recorded(ctx, s.recorder); err != nil {
+		return nil, err
+	}
+	s.turns.gate(sched, ctx.Done())
+	return sched, nil
 }
 
 // shapePods keeps what the scheduler need not see out of its pod informer: the
@@ -170,47 +231,90 @@ func (s *Scheduler) shapePods(f informers.SharedInformerFactory) error {
 	if err != nil {
 		return fmt.Errorf("shaping the scheduler's pods: %w", err)
 	}
-	_, err = informer.AddEventHandler(cache.ResourceEventHandlerFuncs{DeleteFunc: func(obj any) {
-		if unknown, ok := obj.(cache.DeletedFinalStateUnknown); ok {
-			obj = unknown.Obj
-		}
-		if pod, ok := obj.(*v1.Pod); ok {
-			s.recorder.Forget(pod.UID)
-			s.own.forget(pod.UID)
-		}
-	}})
+	s.pods = f.Core().V1().Pods().Lister()
+	_, err = informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
+		UpdateFunc: func(_, obj any) {
+			if pod, ok := obj.(*v1.Pod); ok && pod.Spec.NodeName != "" {
+				s.bindings.seen(pod.UID)
+			}
+		},
+		DeleteFunc: func(obj any) {
+			if unknown, ok := obj.(cache.DeletedFinalStateUnknown); ok {
+				obj = unknown.Obj
+			}
+			if pod, ok := obj.(*v1.Pod); ok {
+				s.recorder.Forget(pod.UID)
+				s.own.forget(pod.UID)
+				s.bindings.seen(pod.UID)
+			}
+		},
+	})
 	if err != nil {
 		return fmt.Errorf("watching the scheduler's pods: %w", err)
+	}
+	s.bindings.bound = func(pod result.Pod) bool {
+		known, err := s.pods.Pods(pod.Namespace).Get(pod.Name)
+		return err != nil || known.UID != pod.UID || known.Spec.NodeName != ""
 	}
 	return nil
 }
 
-// Stop ends the scheduler in the reverse order of its start and waits for it,
-// no longer than ctx allows. It does nothing when the scheduler is not running.
+// drainTimeout is how long Stop lets cycles finish that have begun. What takes
+// longer, such as a claim that waits for its volume, is cut and rolled back.
+const drainTimeout = time.Second
+
+// Stop lets the cycles finish that have begun, within a second, ends the
+// scheduler in the reverse order of its start and waits for it, no longer than
+// ctx allows. It does nothing when the scheduler is not running.
 func (s *Scheduler) Stop(ctx context.Context) error {
 	if s.cancel == nil {
 		return nil
 	}
+	if s.ran && s.recorder != nil {
+		drainCtx, cancel := context.WithTimeout(ctx, drainTimeout)
+		_ = s.drain(drainCtx) // what is left over is cut
+		cancel()
+	}
 	s.cancel()
 	s.cancel = nil
 	stopped := make(chan error, 1)
-	go func() {
-		s.running.Wait()
-		for i := len(s.stop) - 1; i >= 0; i-- {
-			s.stop[i]()
-		}
-		var err error
-		if s.recorder != nil {
-			err = s.recorder.Stop(ctx)
-		}
-		stopped <- err
-	}()
+	go func() { stopped <- s.end(ctx) }()
 	select {
 	case err := <-stopped:
 		return err
 	case <-ctx.Done():
 		return errors.Join(errors.New("the scheduler did not stop in time"), ctx.Err())
 	}
+}
+
+// drain takes no more pods and waits until no cycle is under way.
+func (s *Scheduler) drain(ctx context.Context) error {
+	s.turns.close()
+	return wait.PollUntilContextCancel(ctx, time.Millisecond, true, func(context.Context) (bool, error) {
+		if s.turns.underWay() {
+			return false, nil
+		}
+		rejectWaiting(s.sched)
+		return s.recorder.Idle(), nil
+	})
+}
+
+// end waits for what was told to end.
+func (s *Scheduler) end(ctx context.Context) (err error) {
+	s.running.Wait()
+	switch {
+	case s.ran && s.recorder != nil:
+		err = s.drain(ctx) // binding cycles that were cut roll back
+	case !s.ran && s.sched != nil:
+		err = s.sched.Profiles.Close()
+	}
+	for i := len(s.stop) - 1; i >= 0; i-- {
+		s.stop[i]()
+	}
+	if s.recorder != nil {
+		err = errors.Join(err, s.recorder.Stop(ctx))
+	}
+	return err
 }
 
 func newClients(config *rest.Config) (kubernetes.Interface, dynamic.Interface, error) {

@@ -28,7 +28,12 @@ const (
 	preBind         = "prebind-result"
 	bind            = "bind-result"
 	selectedNode    = "selected-node"
-	history         = "result-history"
+	// extenderResult is followed by the verb and resultSuffix.
+	extenderResult = "extender-"
+	resultSuffix   = "-result"
+	history        = "result-history"
+	facts          = "facts-result"
+	nodeFacts      = "node-facts-result"
 	// truncated is ours: what was left out, and where the whole is.
 	truncated = "result-truncated"
 )
@@ -38,15 +43,18 @@ const (
 // called only as long as there is room, with an index counted from the latest,
 // and returns nil when there is none.
 //
-// What does not fit is left out in this order: history, oldest first; the nodes
+// What does not fit is left out in this order: the facts of plugins, those about
+// nodes first; history, oldest first; the nodes
 // but for the selected one, one for each distinct rejection and those with the
-// best totals; the other results, last the selected node.
+// best totals; the extenders' answers, and the other results, last the selected
+// node.
 func Render(c *result.Cycle, earlier func(back int) *result.Cycle, budget int) map[string]string {
 	r := renderer{left: budget, out: map[string]string{}}
 	r.current(c)
 	if !r.cut.any() {
 		r.history(earlier)
 	}
+	r.facts(c)
 	r.markCut(c)
 	return r.out
 }
@@ -81,6 +89,9 @@ func (r *renderer) current(c *result.Cycle) {
 	r.add(preScore, statuses(c.PreScore))
 	r.add(preFilterStatus, statuses(c.PreFilter))
 	r.add(postFilter, nominated(c.PostFilter))
+	for _, verb := range result.ExtenderVerbs {
+		r.extenders(verb, c.Extenders)
+	}
 	r.nodes(c)
 	r.add(preFilterResult, restricted(c.PreFilter))
 }
@@ -93,6 +104,28 @@ func (r *renderer) add(name, value string) {
 		return
 	}
 	r.cut.Results = append(r.cut.Results, name)
+}
+
+// extenders writes the extenders' answers to a verb, if they were asked and if
+// there remain three quarters of what is left for the nodes.
+func (r *renderer) extenders(verb result.ExtenderVerb, calls []result.ExtenderCall) {
+	value, cut := answers(verb, calls)
+	if value == "" {
+		return
+	}
+	name := extenderName(verb)
+	if size := len(Prefix) + len(name) + len(value); 4*size > r.left {
+		r.cut.Results = append(r.cut.Results, name)
+		return
+	}
+	r.add(name, value)
+	if cut {
+		r.cut.Results = append(r.cut.Results, name)
+	}
+}
+
+func extenderName(verb result.ExtenderVerb) string {
+	return extenderResult + string(verb) + resultSuffix
 }
 
 // nodes writes the maps that are keyed by node: all nodes when they fit, and
@@ -288,9 +321,6 @@ func (r row) scores(s *result.Score, values []result.Column) []byte {
 	}
 	var w objectWriter
 	for p, plugin := range s.Plugins {
-		if plugin.Extender {
-			continue // extenders have annotations of their own
-		}
 		w.add(plugin.Name, []byte(strconv.Quote(strconv.FormatInt(values[p].At(r.inScore), 10))))
 	}
 	return []byte(w.String())
@@ -346,6 +376,32 @@ func nominated(results []result.PluginResult) string {
 		}
 	}
 	return w.String()
+}
+
+// answers renders each extender's latest answer to a verb in the terms of
+// k8s.io/kube-scheduler/extender/v1, or its error; empty when none was asked. cut
+// says that an answer is not whole.
+func answers(verb result.ExtenderVerb, calls []result.ExtenderCall) (value string, cut bool) {
+	var w objectWriter
+	for i, call := range calls {
+		if call.Verb != verb || askedAgain(calls[i+1:], call) {
+			continue
+		}
+		answer := []byte(call.Response)
+		if call.Status != "Success" {
+			answer = mustJSON(map[string]string{"Error": strings.Join(call.Reasons, ", ")})
+		}
+		cut = cut || call.Cut
+		w.add(call.Plugin, answer)
+	}
+	if w.b.Len() == 0 {
+		return "", false
+	}
+	return w.String(), cut
+}
+
+func askedAgain(later []result.ExtenderCall, call result.ExtenderCall) bool {
+	return slices.ContainsFunc(later, func(c result.ExtenderCall) bool { return c.Plugin == call.Plugin && c.Verb == call.Verb })
 }
 
 // objectWriter writes a JSON object whose members keep their order. Adding nil

@@ -166,7 +166,11 @@ func (w *Writer) write(ctx context.Context, uid types.UID, attempt int) {
 }
 
 // optional annotations are removed when the latest attempt does not have them.
-var optional = []string{truncated, history}
+var optional = []string{
+	truncated, history, facts, nodeFacts,
+	extenderName(result.ExtenderFilter), extenderName(result.ExtenderPrioritize),
+	extenderName(result.ExtenderPreempt), extenderName(result.ExtenderBind),
+}
 
 // patchOf returns a merge patch that applies only to the pod of c.
 func patchOf(c *result.Cycle, annotations map[string]string) ([]byte, error) {

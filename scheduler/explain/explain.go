@@ -17,8 +17,10 @@ import (
 type Explanation struct {
 	// Sentence says in English what happened and why.
 	Sentence string `json:"sentence"`
-	// Rejections count the nodes that each plugin rejected, most first.
+	// Rejections count the nodes that each plugin and extender rejected, most first.
 	Rejections []Rejection `json:"rejections,omitempty"`
+	// ExtenderFailures are the calls to extenders that failed, in order.
+	ExtenderFailures []ExtenderFailure `json:"extenderFailures,omitempty"`
 	// Margin is what put the selected node before the next one. It is nil when
 	// fewer than two nodes were scored.
 	Margin *Margin `json:"margin,omitempty"`
@@ -46,11 +48,11 @@ type Margin struct {
 	Total int64  `json:"total"`
 	// Tied nodes have the selected node's total: chance decided between them.
 	Tied []string `json:"tied,omitempty"`
-	// Parts add up to Total; plugins in which both nodes are alike have none.
+	// Parts add up to Total; plugins and extenders in which both nodes are alike have none.
 	Parts []Part `json:"parts"`
 }
 
-// Part is the difference that one plugin makes, weighted.
+// Part is the difference that one plugin, or one extender, makes, weighted.
 type Part struct {
 	Plugin     string `json:"plugin"`
 	Difference int64  `json:"difference"`
@@ -84,38 +86,49 @@ type NotEvaluated struct {
 // Cycle explains c.
 func Cycle(c *result.Cycle) Explanation {
 	e := Explanation{
-		Rejections:   rejections(c.Filter),
-		Margin:       margin(c),
-		NotEvaluated: notEvaluated(c),
+		Rejections:       rejections(c),
+		ExtenderFailures: extenderFailures(c),
+		Margin:           margin(c),
+		NotEvaluated:     notEvaluated(c),
 	}
-	e.Sentence = sentence(c, e)
+	e.Sentence = sentence(c, e) + failuresSentence(c, e.ExtenderFailures)
 	return e
 }
 
-func rejections(f *result.Filter) []Rejection {
-	if f == nil {
-		return nil
-	}
-	nodes := make([]int, len(f.Verdicts))
-	for _, v := range f.VerdictOf {
-		nodes[v]++
-	}
-	var out []Rejection
-	for v, verdict := range f.Verdicts {
-		if verdict.Plugin == "" {
-			continue
+func rejections(c *result.Cycle) []Rejection {
+	var out tally
+	if f := c.Filter; f != nil {
+		nodes := make([]int, len(f.Verdicts))
+		for _, v := range f.VerdictOf {
+			nodes[v]++
 		}
-		i := slices.IndexFunc(out, func(r Rejection) bool { return r.Plugin == verdict.Plugin })
-		if i < 0 {
-			i = len(out)
-			out = append(out, Rejection{Plugin: verdict.Plugin})
-		}
-		out[i].Nodes += nodes[v]
-		for _, reason := range verdict.Reasons {
-			out[i].count(reason, nodes[v])
+		for v, verdict := range f.Verdicts {
+			if verdict.Plugin != "" {
+				out.add(verdict.Plugin, nodes[v], verdict.Reasons...)
+			}
 		}
 	}
-	for _, r := range out {
+	out.addExtenders(c)
+	return out.sorted()
+}
+
+// tally counts rejected nodes by who rejected them.
+type tally []Rejection
+
+func (t *tally) add(plugin string, nodes int, reasons ...string) {
+	i := slices.IndexFunc(*t, func(r Rejection) bool { return r.Plugin == plugin })
+	if i < 0 {
+		i = len(*t)
+		*t = append(*t, Rejection{Plugin: plugin})
+	}
+	(*t)[i].Nodes += nodes
+	for _, reason := range reasons {
+		(*t)[i].count(reason, nodes)
+	}
+}
+
+func (t *tally) sorted() []Rejection {
+	for _, r := range *t {
 		slices.SortStableFunc(r.Reasons, func(a, b ReasonCount) int {
 			if a.Nodes != b.Nodes {
 				return b.Nodes - a.Nodes
@@ -123,13 +136,13 @@ func rejections(f *result.Filter) []Rejection {
 			return strings.Compare(a.Reason, b.Reason)
 		})
 	}
-	slices.SortStableFunc(out, func(a, b Rejection) int {
+	slices.SortStableFunc(*t, func(a, b Rejection) int {
 		if a.Nodes != b.Nodes {
 			return b.Nodes - a.Nodes
 		}
 		return strings.Compare(a.Plugin, b.Plugin)
 	})
-	return out
+	return *t
 }
 
 func (r *Rejection) count(reason string, nodes int) {
@@ -168,6 +181,11 @@ func margin(c *result.Cycle) *Margin {
 	for p, plugin := range s.Plugins {
 		if d := s.Weighted[p].At(selected) - s.Weighted[p].At(next); d != 0 {
 			m.Parts = append(m.Parts, Part{Plugin: plugin.Name, Difference: d})
+		}
+	}
+	for _, extender := range s.Extenders {
+		if d := extender.Counted.At(selected) - extender.Counted.At(next); d != 0 {
+			m.Parts = append(m.Parts, Part{Plugin: extender.Name, Difference: d})
 		}
 	}
 	slices.SortStableFunc(m.Parts, func(a, b Part) int { return int(abs(b.Difference) - abs(a.Difference)) })
@@ -216,6 +234,9 @@ func sentence(c *result.Cycle, e Explanation) string {
 	case result.Waiting:
 		return fmt.Sprintf("%s has a place on %s and waits for %s.", c.Pod.Name, c.SelectedNode, strings.Join(waitingFor(c.Permit), ", "))
 	case result.Error:
+		if f := fatal(e.ExtenderFailures); f != nil {
+			return fmt.Sprintf("%s could not be scheduled because the extender %s failed at %s: %s", c.Pod.Name, f.Extender, f.Verb, f.Message)
+		}
 		return fmt.Sprintf("%s could not be scheduled because of an error: %s", c.Pod.Name, c.Message)
 	}
 	return unschedulableSentence(c, e)
@@ -261,6 +282,9 @@ func unschedulableSentence(c *result.Cycle, e Explanation) string {
 		return fmt.Sprintf("%s was not scheduled: %s", c.Pod.Name, c.Message)
 	}
 	said := fmt.Sprintf("%s fits no node: %s rejected, %s.", c.Pod.Name, plural(c.Nodes.Evaluated, "node"), strings.Join(parts, ", "))
+	if n := e.NotEvaluated; n != nil && n.Why == EnoughFound && len(c.Extenders) > 0 {
+		said += fmt.Sprintf(" %s were not evaluated: enough nodes had been found before extenders rejected them.", plural(n.Nodes, "node"))
+	}
 	if p := c.Preemption; p != nil && p.Chosen != "" {
 		for _, candidate := range p.Candidates {
 			if candidate.Node == p.Chosen {

@@ -37,6 +37,8 @@ func (r *Recorder) Attach(sched *scheduler.Scheduler, nodes func() []fwk.NodeInf
 
 	fail := sched.FailureHandler
 	sched.FailureHandler = func(ctx context.Context, f framework.Framework, podInfo *framework.QueuedPodInfo, status *fwk.Status, nominating *fwk.NominatingInfo, start time.Time) {
+		r.failing.Add(1)
+		defer r.failing.Add(-1)
 		e := endingOf(status, nominating)
 		if !r.end(podInfo.Pod.UID, e) {
 			r.endWithout(f.ProfileName(), podInfo, e)
@@ -55,5 +57,6 @@ func (r *Recorder) endWithout(profile string, podInfo *framework.QueuedPodInfo, 
 		pod:      result.Pod{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID},
 		start:    e.at,
 		nodes:    &nodeTable{},
+		verdicts: &verdicts{},
 	}, e)
 }

@@ -53,7 +53,7 @@ type comparisons struct {
 }
 
 // compare notes what p compared on node, if there is room.
-func (p filter) compare(c *cycle, state fwk.CycleState, pod *v1.Pod, node fwk.NodeInfo) {
+func (p *filtering) compare(c *cycle, state fwk.CycleState, pod *v1.Pod, node fwk.NodeInfo) {
 	if p.comparer == nil || p.compared.Add(1) > p.maxCompared {
 		return
 	}

@@ -5,18 +5,12 @@ import (
 	"sync"
 	"time"
 
+	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
 	fwk "k8s.io/kube-scheduler/framework"
 
+	"kube-scheduler-simulator/scheduler/fact"
 	"kube-scheduler-simulator/scheduler/result"
-)
-
-// Verdicts on nodes that every Filter plugin let through. They are not nil,
-// because nil means not evaluated.
-var (
-	passed = &fwk.Status{}
-	// considered nodes went on to scoring or were selected.
-	considered = &fwk.Status{}
 )
 
 // cycle is the record of an attempt while it is being made. The scheduling
@@ -26,12 +20,12 @@ type cycle struct {
 	recorder *Recorder
 	profile  *profile
 	pod      result.Pod
-	start    time.Time
+	// object is the pod as the scheduler has it in this cycle.
+	object *v1.Pod
+	start  time.Time
 
-	nodes *nodeTable
-	// verdicts has one slot per node of the snapshot. A worker of Filter writes
-	// to the slot of its node and to no other.
-	verdicts   []*fwk.Status
+	nodes      *nodeTable
+	verdicts   *verdicts
 	skipFilter sets.Set[string]
 	// state is the cycle's own: a Filter call with another is on a clone, with
 	// nominated pods added.
@@ -47,6 +41,7 @@ type cycle struct {
 
 	skipScore sets.Set[string]
 	scores    *scores
+	offered   offered
 
 	// err is SchedulePod's, by which a failed try is known again.
 	err      error
@@ -57,6 +52,7 @@ type cycle struct {
 
 	preemption  preemptionRecord
 	comparisons comparisons
+	facts       *fact.Log
 	nominated   nominatedPasses
 
 	mu         sync.Mutex
@@ -70,17 +66,18 @@ type cycle struct {
 	preBind    []result.PluginResult
 	bind       []result.PluginResult
 	postBind   []result.PluginResult
+	extenders  []extenderCall
 
 	// attempt is set by the recorder's goroutine when it first builds the cycle.
 	attempt int
 }
 
-// scores are copied from the framework's answer: what it compared.
+// scores are what the framework answered, as the scheduler got it: a copy of the
+// rows, because the scheduler adds the extenders' scores to them and turns them
+// into a heap. The plugins' scores that a row points to do not change.
 type scores struct {
-	nodes         []string
-	plugins       []string
-	raw, weighted [][]int64 // per plugin, per node
-	totals        []int64
+	rows      []fwk.NodePluginScores
+	extenders []extenderScores
 }
 
 // ending is how a cycle ended.
@@ -125,31 +122,9 @@ func reasons(s *fwk.Status) []string {
 	return s.Reasons()
 }
 
-// noteScores copies what the framework answered, before the scheduler adds the
-// extenders' scores and turns the slice into a heap.
+// noteScores copies what the framework answered.
 func (c *cycle) noteScores(answer []fwk.NodePluginScores) {
-	s := &scores{nodes: make([]string, len(answer)), totals: make([]int64, len(answer))}
-	c.scores = s
-	if len(answer) == 0 {
-		return
-	}
-	plugins := len(answer[0].Scores)
-	values := make([]int64, 2*plugins*len(answer))
-	for p := range plugins {
-		s.plugins = append(s.plugins, answer[0].Scores[p].Name)
-		s.raw = append(s.raw, values[:len(answer):len(answer)])
-		values = values[len(answer):]
-		s.weighted = append(s.weighted, values[:len(answer):len(answer)])
-		values = values[len(answer):]
-	}
-	for i, node := range answer {
-		s.nodes[i] = node.Name
-		s.totals[i] = node.TotalScore
-		for p := range plugins {
-			s.raw[p][i] = node.RawScores[p].Score
-			s.weighted[p][i] = node.Scores[p].Score
-		}
-	}
+	c.scores = &scores{rows: slices.Clone(answer)}
 }
 
 // build turns the record into its immutable form. It runs on the recorder's
@@ -188,6 +163,8 @@ func (r *Recorder) build(c *cycle, e ending) *result.Cycle {
 		Bind:            append([]result.PluginResult(nil), c.bind...),
 		PostBind:        append([]result.PluginResult(nil), c.postBind...),
 	}
+	out.Facts, out.FactsDropped = factsOf(c.facts)
+	out.Extenders = c.buildExtenders()
 	out.Filter = c.buildFilter()
 	out.Score = c.buildScore()
 	out.Nodes.Total = len(c.nodes.names)
@@ -207,22 +184,23 @@ func (r *Recorder) build(c *cycle, e ending) *result.Cycle {
 func (c *cycle) buildFilter() *result.Filter {
 	plugins := c.profile.filterPlugins
 	letters := newStateLetters(plugins, c.skipFilter)
-	// What was thrown away can be told when a node was selected and no extender
-	// took nodes out behind the plugins.
-	surplus := c.selected != "" && !c.profile.hasExtenders
-	if i, ok := c.nodes.index[c.selected]; ok && surplus {
-		c.verdicts[i] = considered // also when it alone was feasible
+	// What was thrown away can be told when nodes went on from here: to an
+	// extender, to scoring, or the only one to its selection.
+	surplus := c.selected != "" || c.offered.any
+	if i, ok := c.nodes.index[c.selected]; ok {
+		c.verdicts.of[i] = considered // also when it alone was feasible
 	}
 
 	b := result.NewFilterBuilder(plugins, c.counts.Feasible)
 	calls := make([]int, len(plugins))
-	for i, status := range c.verdicts {
+	for i, v := range c.verdicts.of {
 		switch {
-		case status == nil, status == passed && surplus:
-		case status == passed, status == considered:
+		case v == notEvaluated, v == passed && surplus:
+		case v == passed, v == considered:
 			b.Add(c.nodes.names[i], letters.passed, "", nil)
 			letters.count(calls, letters.passed)
 		default:
+			status := c.verdicts.rejections[i]
 			states := letters.rejectedBy(status)
 			letters.count(calls, states)
 			b.Add(c.nodes.names[i], states, status.Plugin(), reasons(status))
@@ -241,12 +219,21 @@ func (c *cycle) buildFilter() *result.Filter {
 	return f
 }
 
-// consider marks nodes that went on to scoring. It is called on the scheduling
-// goroutine, to which the snapshot's nodes belong.
+// factsOf returns what plugins attached to the cycle.
+func factsOf(log *fact.Log) (facts []result.Fact, dropped int) {
+	recorded, dropped := log.Facts()
+	for _, f := range recorded {
+		facts = append(facts, result.Fact(f))
+	}
+	return facts, dropped
+}
+
+// consider marks nodes that went on to an extender or to scoring. It is called
+// on the scheduling goroutine, to which the snapshot's nodes belong.
 func (c *cycle) consider(nodes []fwk.NodeInfo) {
 	for _, n := range nodes {
-		if i, ok := c.nodes.index[n.Node().Name]; ok {
-			c.verdicts[i] = considered
+		if i, ok := c.nodes.find(n); ok {
+			c.verdicts.of[i] = considered
 		}
 	}
 }
@@ -255,29 +242,63 @@ func (c *cycle) buildScore() *result.Score {
 	if c.scores == nil {
 		return nil
 	}
-	s := c.scores
-	out := &result.Score{Nodes: s.nodes, Totals: result.NewColumn(s.totals)}
-	calls := make([]int, len(s.plugins))
-	for p, name := range s.plugins {
+	rows := c.scores.rows
+	out := &result.Score{Nodes: make([]string, len(rows))}
+	// The recorder's goroutine builds one cycle at a time.
+	column := slices.Grow(c.recorder.column[:0], len(rows))[:len(rows)]
+	c.recorder.column = column
+	for i := range rows {
+		out.Nodes[i] = rows[i].Name
+	}
+	names := scored(rows)
+	calls := make([]int, len(names))
+	for p, name := range names {
+		calls[p] = len(rows)
 		weight := c.profile.weights[name]
-		normalized := make([]int64, len(s.nodes))
-		for i, w := range s.weighted[p] {
-			normalized[i] = w / weight
-		}
 		out.Plugins = append(out.Plugins, result.ScorePlugin{Name: name, Weight: weight})
-		out.Raw = append(out.Raw, result.NewColumn(s.raw[p]))
-		out.Normalized = append(out.Normalized, result.NewColumn(normalized))
-		out.Weighted = append(out.Weighted, result.NewColumn(s.weighted[p]))
-		calls[p] = len(s.nodes)
+		for i := range rows {
+			column[i] = rows[i].RawScores[p].Score
+		}
+		out.Raw = append(out.Raw, result.NewColumn(column))
+		for i := range rows {
+			column[i] = rows[i].Scores[p].Score
+		}
+		weighted := result.NewColumn(column)
+		out.Weighted = append(out.Weighted, weighted)
+		if weight == 1 {
+			out.Normalized = append(out.Normalized, weighted) // the same, held once
+			continue
+		}
+		for i := range column {
+			column[i] /= weight
+		}
+		out.Normalized = append(out.Normalized, result.NewColumn(column))
 	}
 	for _, name := range c.profile.scorePlugins {
 		if c.skipScore.Has(name) {
 			out.Skipped = append(out.Skipped, name)
 		}
 	}
+	for i := range rows {
+		column[i] = rows[i].TotalScore
+	}
+	c.scores.addExtenders(out, column)
+	out.Totals = result.NewColumn(column)
 	out.FindTied()
-	out.DurationSeconds = extrapolate(s.plugins, calls, c.sampledScore)
+	out.DurationSeconds = extrapolate(names, calls, c.sampledScore)
 	return out
+}
+
+// scored returns the plugins that scored, in their order.
+func scored(rows []fwk.NodePluginScores) []string {
+	if len(rows) == 0 {
+		return nil
+	}
+	names := make([]string, len(rows[0].Scores))
+	for p := range names {
+		names[p] = rows[0].Scores[p].Name
+	}
+	return names
 }
 
 // stateLetters writes Verdict.States. Patterns repeat, so each is made once.

@@ -68,11 +68,8 @@ func (f *recorded) GetNodeHint(ctx context.Context, pod *v1.Pod, signature fwk.P
 func (f *recorded) RunFilterPluginsWithNominatedPods(ctx context.Context, state fwk.CycleState, pod *v1.Pod, node fwk.NodeInfo) *fwk.Status {
 	status := f.Framework.RunFilterPluginsWithNominatedPods(ctx, state, pod, node)
 	if c := f.recorder.scheduling(pod); c != nil {
-		if i, ok := c.nodes.index[node.Node().Name]; ok {
-			c.verdicts[i] = status
-			if status.IsSuccess() {
-				c.verdicts[i] = passed
-			}
+		if i, ok := c.nodes.find(node); ok {
+			c.verdicts.note(i, status)
 		}
 	}
 	return status

@@ -110,7 +110,11 @@ func (e preFilterExtensions) AddPod(ctx context.Context, state fwk.CycleState, p
 	return status
 }
 
-type filter struct {
+// filter and score have their methods through a pointer: they are called for each
+// node, and a composition that held them by value would copy them each time.
+type filter struct{ *filtering }
+
+type filtering struct {
 	to       *base
 	inner    fwk.FilterPlugin
 	sampler  *sampler
@@ -121,18 +125,18 @@ type filter struct {
 }
 
 func newFilter(b *base) filter {
-	f := filter{
+	f := &filtering{
 		to: b, inner: b.plugin.(fwk.FilterPlugin), sampler: &sampler{},
 		comparer: comparers[b.Name()], compared: &atomic.Int32{}, maxCompared: maxComparisons(b.Name()),
 	}
 	b.profile.filterSamplers[b.Name()] = f.sampler
 	b.profile.compared = append(b.profile.compared, f.compared)
-	return f
+	return filter{f}
 }
 
 // Filter is called by many workers at once, each for a node of its own. What it
 // answers is noted once per node, by the decorator of the framework.
-func (p filter) Filter(ctx context.Context, state fwk.CycleState, pod *v1.Pod, node fwk.NodeInfo) *fwk.Status {
+func (p *filtering) Filter(ctx context.Context, state fwk.CycleState, pod *v1.Pod, node fwk.NodeInfo) *fwk.Status {
 	sampled := p.sampler.wants(node.GetGeneration())
 	var start time.Time
 	if sampled {
@@ -194,21 +198,23 @@ func (p preScore) PreScore(ctx context.Context, state fwk.CycleState, pod *v1.Po
 	return status
 }
 
-type score struct {
+type score struct{ *scoring }
+
+type scoring struct {
 	to      *base
 	inner   fwk.ScorePlugin
 	sampler *sampler
 }
 
 func newScore(b *base) score {
-	s := score{b, b.plugin.(fwk.ScorePlugin), &sampler{}}
+	s := &scoring{b, b.plugin.(fwk.ScorePlugin), &sampler{}}
 	b.profile.scoreSamplers[b.Name()] = s.sampler
-	return s
+	return score{s}
 }
 
 // Score is called by many workers at once. The scores themselves are noted by
 // the decorator of the framework, as the scheduler receives them.
-func (p score) Score(ctx context.Context, state fwk.CycleState, pod *v1.Pod, node fwk.NodeInfo) (int64, *fwk.Status) {
+func (p *scoring) Score(ctx context.Context, state fwk.CycleState, pod *v1.Pod, node fwk.NodeInfo) (int64, *fwk.Status) {
 	if !p.sampler.wants(node.GetGeneration()) {
 		return p.inner.Score(ctx, state, pod, node)
 	}
@@ -222,7 +228,7 @@ func (p score) Score(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nod
 
 // ScoreExtensions answers as the plugin does, nil included. NormalizeScore's
 // effect is in the scores that the framework returns.
-func (p score) ScoreExtensions() fwk.ScoreExtensions { return p.inner.ScoreExtensions() }
+func (p *scoring) ScoreExtensions() fwk.ScoreExtensions { return p.inner.ScoreExtensions() }
 
 type reserve struct {
 	to    *base

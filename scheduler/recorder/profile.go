@@ -17,7 +17,6 @@ type profile struct {
 	// Plugins in the order in which they run.
 	preEnqueueOrder, filterPlugins, scorePlugins []string
 	weights                                      map[string]int64
-	hasExtenders                                 bool
 	// samplers of the profile's Filter and Score plugins, by name. The maps are
 	// complete before the scheduler starts.
 	filterSamplers, scoreSamplers map[string]*sampler
@@ -42,7 +41,6 @@ func (p *profile) learn(f framework.Framework, percentageOfNodesToScore *int32) 
 		p.scorePlugins = append(p.scorePlugins, pl.Name)
 		p.weights[pl.Name] = int64(pl.Weight)
 	}
-	p.hasExtenders = len(f.Extenders()) > 0
 	if own := f.PercentageOfNodesToScore(); own != nil {
 		percentageOfNodesToScore = own
 	}

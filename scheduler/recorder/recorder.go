@@ -28,6 +28,7 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 
+	"kube-scheduler-simulator/scheduler/fact"
 	"kube-scheduler-simulator/scheduler/result"
 )
 
@@ -57,8 +58,13 @@ type Recorder struct {
 	group *groupRecord
 	// trial is true while a group is scheduled as if victims were gone.
 	trial atomic.Bool
-	// verdicts are the arrays of earlier cycles, for reuse.
+	// failing counts the failures that the scheduler is dealing with: putting
+	// the pod back, writing its condition.
+	failing atomic.Int32
+	// verdicts are those of earlier cycles, for reuse.
 	verdicts sync.Pool
+	// column is for building; it belongs to the recorder's goroutine.
+	column []int64
 
 	mu sync.Mutex
 	// inFlight holds the cycles from their begin to the end of binding, or to
@@ -139,6 +145,14 @@ func (r *Recorder) Stop(ctx context.Context) error {
 	}
 }
 
+// Idle reports whether no cycle is under way, neither of scheduling nor of
+// binding.
+func (r *Recorder) Idle() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.inFlight) == 0 && r.failing.Load() == 0
+}
+
 // Forget drops what is kept for a pod that was deleted.
 func (r *Recorder) Forget(uid types.UID) {
 	r.mu.Lock()
@@ -154,7 +168,7 @@ func (r *Recorder) scheduling(pod *v1.Pod) *cycle {
 	if r.trial.Load() {
 		return nil
 	}
-	if c := r.current.Load(); c != nil && c.pod.UID == pod.UID {
+	if c := r.current.Load(); c != nil && (c.object == pod || c.pod.UID == pod.UID) {
 		return c
 	}
 	return r.binding(pod)
@@ -205,12 +219,14 @@ func (r *Recorder) begin(p *profile, state fwk.CycleState, podInfo *framework.Qu
 		recorder: r,
 		profile:  p,
 		pod:      result.Pod{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID},
+		object:   pod,
 		start:    r.now(),
 		nodes:    r.nodes,
 		verdicts: r.takeVerdicts(len(nodes)),
 		state:    state,
 		queue:    queueOf(podInfo),
 	}
+	c.facts = fact.Attach(state, func() bool { return c.searching })
 	if state.IsPodGroupSchedulingCycle() {
 		c.group = r.groupCycle(state.GetPodGroupSchedulingCycle(), nil)
 		c.group.addMember(c.pod)
@@ -292,18 +308,6 @@ func (r *Recorder) send(c *cycle, e ending) {
 	}
 }
 
-// takeVerdicts returns a cleared array of n verdicts.
-func (r *Recorder) takeVerdicts(n int) []*fwk.Status {
-	if v, ok := r.verdicts.Get().(*[]*fwk.Status); ok && cap(*v) >= n {
-		s := (*v)[:n]
-		clear(s)
-		return s
-	}
-	return make([]*fwk.Status, n)
-}
-
-func (r *Recorder) returnVerdicts(v []*fwk.Status) { r.verdicts.Put(&v) }
-
 // nodeTable gives the nodes of a snapshot their index. It is immutable.
 type nodeTable struct {
 	// list is the snapshot's own slice. The scheduler makes a new one when
@@ -311,20 +315,38 @@ type nodeTable struct {
 	// keeps its address from being used again.
 	list  []fwk.NodeInfo
 	names []string
-	index map[string]int32
+	// index and byNode find a node by its name and, faster, by the snapshot's
+	// own pointer to it, which stays while the list is the same.
+	index  map[string]int32
+	byNode map[*framework.NodeInfo]int32
 }
 
 func newNodeTable(list []fwk.NodeInfo) *nodeTable {
 	t := &nodeTable{
-		list:  list,
-		names: make([]string, len(list)),
-		index: make(map[string]int32, len(list)),
+		list:   list,
+		names:  make([]string, len(list)),
+		index:  make(map[string]int32, len(list)),
+		byNode: make(map[*framework.NodeInfo]int32, len(list)),
 	}
 	for i, n := range list {
 		t.names[i] = n.Node().Name
 		t.index[t.names[i]] = int32(i)
+		if own, ok := n.(*framework.NodeInfo); ok {
+			t.byNode[own] = int32(i)
+		}
 	}
 	return t
+}
+
+// find returns the index of a node. The snapshot's own is found soonest.
+func (t *nodeTable) find(n fwk.NodeInfo) (int32, bool) {
+	if own, ok := n.(*framework.NodeInfo); ok {
+		if i, ok := t.byNode[own]; ok {
+			return i, true
+		}
+	}
+	i, ok := t.index[n.Node().Name]
+	return i, ok
 }
 
 // of reports whether t describes list.

@@ -107,6 +107,27 @@ func TestAnUnknownCombinationIsRefusedAtTheStart(t *testing.T) {
 	}
 }
 
+// closing is a plugin that notes when it is closed.
+type closing struct {
+	fwk.FilterPlugin
+	closed *int
+}
+
+func (closing) Name() string   { return "Closing" }
+func (c closing) Close() error { *c.closed++; return io.ErrUnexpectedEOF }
+
+func TestClosersAreClosed(t *testing.T) {
+	r := New(discard{}, nil)
+	closed := 0
+	wrapped, err := r.wrap(closing{closed: &closed}, r.profile("default-scheduler"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := wrapped.(io.Closer).Close(); err != io.ErrUnexpectedEOF || closed != 1 {
+		t.Errorf("closed %d times: %v", closed, err)
+	}
+}
+
 // handle is a handle that knows its profile only.
 type handle struct{ fwk.Handle }
 

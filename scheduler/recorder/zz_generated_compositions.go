@@ -50,18 +50,38 @@ func composition(set extension.Set, b *base) fwk.Plugin {
 			*base
 			filter
 		}{b, newFilter(b)}
+	case 0x00011: // PreEnqueuePlugin, FilterPlugin
+		return struct {
+			*base
+			preEnqueue
+			filter
+		}{b, newPreEnqueue(b), newFilter(b)}
 	case 0x00014: // EnqueueExtensions, FilterPlugin
 		return struct {
 			*base
 			enqueueExtensions
 			filter
 		}{b, newEnqueueExtensions(b), newFilter(b)}
+	case 0x00015: // PreEnqueuePlugin, EnqueueExtensions, FilterPlugin
+		return struct {
+			*base
+			preEnqueue
+			enqueueExtensions
+			filter
+		}{b, newPreEnqueue(b), newEnqueueExtensions(b), newFilter(b)}
 	case 0x00018: // PreFilterPlugin, FilterPlugin
 		return struct {
 			*base
 			preFilter
 			filter
 		}{b, newPreFilter(b), newFilter(b)}
+	case 0x00019: // PreEnqueuePlugin, PreFilterPlugin, FilterPlugin
+		return struct {
+			*base
+			preEnqueue
+			preFilter
+			filter
+		}{b, newPreEnqueue(b), newPreFilter(b), newFilter(b)}
 	case 0x0001c: // EnqueueExtensions, PreFilterPlugin, FilterPlugin
 		return struct {
 			*base
@@ -69,6 +89,14 @@ func composition(set extension.Set, b *base) fwk.Plugin {
 			preFilter
 			filter
 		}{b, newEnqueueExtensions(b), newPreFilter(b), newFilter(b)}
+	case 0x0001d: // PreEnqueuePlugin, EnqueueExtensions, PreFilterPlugin, FilterPlugin
+		return struct {
+			*base
+			preEnqueue
+			enqueueExtensions
+			preFilter
+			filter
+		}{b, newPreEnqueue(b), newEnqueueExtensions(b), newPreFilter(b), newFilter(b)}
 	case 0x00020: // PostFilterPlugin
 		return struct {
 			*base
@@ -80,6 +108,47 @@ func composition(set extension.Set, b *base) fwk.Plugin {
 			enqueueExtensions
 			postFilter
 		}{b, newEnqueueExtensions(b), newPostFilter(b)}
+	case 0x00028: // PreFilterPlugin, PostFilterPlugin
+		return struct {
+			*base
+			preFilter
+			postFilter
+		}{b, newPreFilter(b), newPostFilter(b)}
+	case 0x0002c: // EnqueueExtensions, PreFilterPlugin, PostFilterPlugin
+		return struct {
+			*base
+			enqueueExtensions
+			preFilter
+			postFilter
+		}{b, newEnqueueExtensions(b), newPreFilter(b), newPostFilter(b)}
+	case 0x00030: // FilterPlugin, PostFilterPlugin
+		return struct {
+			*base
+			filter
+			postFilter
+		}{b, newFilter(b), newPostFilter(b)}
+	case 0x00034: // EnqueueExtensions, FilterPlugin, PostFilterPlugin
+		return struct {
+			*base
+			enqueueExtensions
+			filter
+			postFilter
+		}{b, newEnqueueExtensions(b), newFilter(b), newPostFilter(b)}
+	case 0x00038: // PreFilterPlugin, FilterPlugin, PostFilterPlugin
+		return struct {
+			*base
+			preFilter
+			filter
+			postFilter
+		}{b, newPreFilter(b), newFilter(b), newPostFilter(b)}
+	case 0x0003c: // EnqueueExtensions, PreFilterPlugin, FilterPlugin, PostFilterPlugin
+		return struct {
+			*base
+			enqueueExtensions
+			preFilter
+			filter
+			postFilter
+		}{b, newEnqueueExtensions(b), newPreFilter(b), newFilter(b), newPostFilter(b)}
 	case 0x00040: // PreScorePlugin
 		return struct {
 			*base
@@ -102,6 +171,19 @@ func composition(set extension.Set, b *base) fwk.Plugin {
 			enqueueExtensions
 			score
 		}{b, newEnqueueExtensions(b), newScore(b)}
+	case 0x00088: // PreFilterPlugin, ScorePlugin
+		return struct {
+			*base
+			preFilter
+			score
+		}{b, newPreFilter(b), newScore(b)}
+	case 0x0008c: // EnqueueExtensions, PreFilterPlugin, ScorePlugin
+		return struct {
+			*base
+			enqueueExtensions
+			preFilter
+			score
+		}{b, newEnqueueExtensions(b), newPreFilter(b), newScore(b)}
 	case 0x00090: // FilterPlugin, ScorePlugin
 		return struct {
 			*base
@@ -130,6 +212,23 @@ func composition(set extension.Set, b *base) fwk.Plugin {
 			filter
 			score
 		}{b, newEnqueueExtensions(b), newPreFilter(b), newFilter(b), newScore(b)}
+	case 0x000b8: // PreFilterPlugin, FilterPlugin, PostFilterPlugin, ScorePlugin
+		return struct {
+			*base
+			preFilter
+			filter
+			postFilter
+			score
+		}{b, newPreFilter(b), newFilter(b), newPostFilter(b), newScore(b)}
+	case 0x000bc: // EnqueueExtensions, PreFilterPlugin, FilterPlugin, PostFilterPlugin, ScorePlugin
+		return struct {
+			*base
+			enqueueExtensions
+			preFilter
+			filter
+			postFilter
+			score
+		}{b, newEnqueueExtensions(b), newPreFilter(b), newFilter(b), newPostFilter(b), newScore(b)}
 	case 0x000c0: // PreScorePlugin, ScorePlugin
 		return struct {
 			*base
@@ -143,6 +242,21 @@ func composition(set extension.Set, b *base) fwk.Plugin {
 			preScore
 			score
 		}{b, newEnqueueExtensions(b), newPreScore(b), newScore(b)}
+	case 0x000c8: // PreFilterPlugin, PreScorePlugin, ScorePlugin
+		return struct {
+			*base
+			preFilter
+			preScore
+			score
+		}{b, newPreFilter(b), newPreScore(b), newScore(b)}
+	case 0x000cc: // EnqueueExtensions, PreFilterPlugin, PreScorePlugin, ScorePlugin
+		return struct {
+			*base
+			enqueueExtensions
+			preFilter
+			preScore
+			score
+		}{b, newEnqueueExtensions(b), newPreFilter(b), newPreScore(b), newScore(b)}
 	case 0x000d0: // FilterPlugin, PreScorePlugin, ScorePlugin
 		return struct {
 			*base
@@ -186,6 +300,19 @@ func composition(set extension.Set, b *base) fwk.Plugin {
 			enqueueExtensions
 			reserve
 		}{b, newEnqueueExtensions(b), newReserve(b)}
+	case 0x00110: // FilterPlugin, ReservePlugin
+		return struct {
+			*base
+			filter
+			reserve
+		}{b, newFilter(b), newReserve(b)}
+	case 0x00114: // EnqueueExtensions, FilterPlugin, ReservePlugin
+		return struct {
+			*base
+			enqueueExtensions
+			filter
+			reserve
+		}{b, newEnqueueExtensions(b), newFilter(b), newReserve(b)}
 	case 0x00118: // PreFilterPlugin, FilterPlugin, ReservePlugin
 		return struct {
 			*base
@@ -201,6 +328,51 @@ func composition(set extension.Set, b *base) fwk.Plugin {
 			filter
 			reserve
 		}{b, newEnqueueExtensions(b), newPreFilter(b), newFilter(b), newReserve(b)}
+	case 0x00138: // PreFilterPlugin, FilterPlugin, PostFilterPlugin, ReservePlugin
+		return struct {
+			*base
+			preFilter
+			filter
+			postFilter
+			reserve
+		}{b, newPreFilter(b), newFilter(b), newPostFilter(b), newReserve(b)}
+	case 0x0013c: // EnqueueExtensions, PreFilterPlugin, FilterPlugin, PostFilterPlugin, ReservePlugin
+		return struct {
+			*base
+			enqueueExtensions
+			preFilter
+			filter
+			postFilter
+			reserve
+		}{b, newEnqueueExtensions(b), newPreFilter(b), newFilter(b), newPostFilter(b), newReserve(b)}
+	case 0x00180: // ScorePlugin, ReservePlugin
+		return struct {
+			*base
+			score
+			reserve
+		}{b, newScore(b), newReserve(b)}
+	case 0x00184: // EnqueueExtensions, ScorePlugin, ReservePlugin
+		return struct {
+			*base
+			enqueueExtensions
+			score
+			reserve
+		}{b, newEnqueueExtensions(b), newScore(b), newReserve(b)}
+	case 0x00190: // FilterPlugin, ScorePlugin, ReservePlugin
+		return struct {
+			*base
+			filter
+			score
+			reserve
+		}{b, newFilter(b), newScore(b), newReserve(b)}
+	case 0x00194: // EnqueueExtensions, FilterPlugin, ScorePlugin, ReservePlugin
+		return struct {
+			*base
+			enqueueExtensions
+			filter
+			score
+			reserve
+		}{b, newEnqueueExtensions(b), newFilter(b), newScore(b), newReserve(b)}
 	case 0x00198: // PreFilterPlugin, FilterPlugin, ScorePlugin, ReservePlugin
 		return struct {
 			*base
@@ -284,6 +456,23 @@ func composition(set extension.Set, b *base) fwk.Plugin {
 			reserve
 			permit
 		}{b, newEnqueueExtensions(b), newPreFilter(b), newReserve(b), newPermit(b)}
+	case 0x00318: // PreFilterPlugin, FilterPlugin, ReservePlugin, PermitPlugin
+		return struct {
+			*base
+			preFilter
+			filter
+			reserve
+			permit
+		}{b, newPreFilter(b), newFilter(b), newReserve(b), newPermit(b)}
+	case 0x0031c: // EnqueueExtensions, PreFilterPlugin, FilterPlugin, ReservePlugin, PermitPlugin
+		return struct {
+			*base
+			enqueueExtensions
+			preFilter
+			filter
+			reserve
+			permit
+		}{b, newEnqueueExtensions(b), newPreFilter(b), newFilter(b), newReserve(b), newPermit(b)}
 	case 0x00328: // PreFilterPlugin, PostFilterPlugin, ReservePlugin, PermitPlugin
 		return struct {
 			*base
@@ -320,6 +509,25 @@ func composition(set extension.Set, b *base) fwk.Plugin {
 			reserve
 			permit
 		}{b, newPreEnqueue(b), newEnqueueExtensions(b), newPreFilter(b), newPostFilter(b), newReserve(b), newPermit(b)}
+	case 0x00398: // PreFilterPlugin, FilterPlugin, ScorePlugin, ReservePlugin, PermitPlugin
+		return struct {
+			*base
+			preFilter
+			filter
+			score
+			reserve
+			permit
+		}{b, newPreFilter(b), newFilter(b), newScore(b), newReserve(b), newPermit(b)}
+	case 0x0039c: // EnqueueExtensions, PreFilterPlugin, FilterPlugin, ScorePlugin, ReservePlugin, PermitPlugin
+		return struct {
+			*base
+			enqueueExtensions
+			preFilter
+			filter
+			score
+			reserve
+			permit
+		}{b, newEnqueueExtensions(b), newPreFilter(b), newFilter(b), newScore(b), newReserve(b), newPermit(b)}
 	case 0x00400: // PreBindPlugin
 		return struct {
 			*base
@@ -331,6 +539,19 @@ func composition(set extension.Set, b *base) fwk.Plugin {
 			enqueueExtensions
 			preBind
 		}{b, newEnqueueExtensions(b), newPreBind(b)}
+	case 0x00500: // ReservePlugin, PreBindPlugin
+		return struct {
+			*base
+			reserve
+			preBind
+		}{b, newReserve(b), newPreBind(b)}
+	case 0x00504: // EnqueueExtensions, ReservePlugin, PreBindPlugin
+		return struct {
+			*base
+			enqueueExtensions
+			reserve
+			preBind
+		}{b, newEnqueueExtensions(b), newReserve(b), newPreBind(b)}
 	case 0x00518: // PreFilterPlugin, FilterPlugin, ReservePlugin, PreBindPlugin
 		return struct {
 			*base
@@ -348,6 +569,25 @@ func composition(set extension.Set, b *base) fwk.Plugin {
 			reserve
 			preBind
 		}{b, newEnqueueExtensions(b), newPreFilter(b), newFilter(b), newReserve(b), newPreBind(b)}
+	case 0x00598: // PreFilterPlugin, FilterPlugin, ScorePlugin, ReservePlugin, PreBindPlugin
+		return struct {
+			*base
+			preFilter
+			filter
+			score
+			reserve
+			preBind
+		}{b, newPreFilter(b), newFilter(b), newScore(b), newReserve(b), newPreBind(b)}
+	case 0x0059c: // EnqueueExtensions, PreFilterPlugin, FilterPlugin, ScorePlugin, ReservePlugin, PreBindPlugin
+		return struct {
+			*base
+			enqueueExtensions
+			preFilter
+			filter
+			score
+			reserve
+			preBind
+		}{b, newEnqueueExtensions(b), newPreFilter(b), newFilter(b), newScore(b), newReserve(b), newPreBind(b)}
 	case 0x005d8: // PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin, ReservePlugin, PreBindPlugin
 		return struct {
 			*base
@@ -391,6 +631,19 @@ func composition(set extension.Set, b *base) fwk.Plugin {
 			enqueueExtensions
 			postBind
 		}{b, newEnqueueExtensions(b), newPostBind(b)}
+	case 0x01080: // ScorePlugin, PostBindPlugin
+		return struct {
+			*base
+			score
+			postBind
+		}{b, newScore(b), newPostBind(b)}
+	case 0x01084: // EnqueueExtensions, ScorePlugin, PostBindPlugin
+		return struct {
+			*base
+			enqueueExtensions
+			score
+			postBind
+		}{b, newEnqueueExtensions(b), newScore(b), newPostBind(b)}
 	case 0x01200: // PermitPlugin, PostBindPlugin
 		return struct {
 			*base
@@ -425,6 +678,21 @@ func composition(set extension.Set, b *base) fwk.Plugin {
 			permit
 			postBind
 		}{b, newPreEnqueue(b), newEnqueueExtensions(b), newPreFilter(b), newPostFilter(b), newReserve(b), newPermit(b), newPostBind(b)}
+	case 0x01500: // ReservePlugin, PreBindPlugin, PostBindPlugin
+		return struct {
+			*base
+			reserve
+			preBind
+			postBind
+		}{b, newReserve(b), newPreBind(b), newPostBind(b)}
+	case 0x01504: // EnqueueExtensions, ReservePlugin, PreBindPlugin, PostBindPlugin
+		return struct {
+			*base
+			enqueueExtensions
+			reserve
+			preBind
+			postBind
+		}{b, newEnqueueExtensions(b), newReserve(b), newPreBind(b), newPostBind(b)}
 	case 0x017f9: // PreEnqueuePlugin, PreFilterPlugin, FilterPlugin, PostFilterPlugin, PreScorePlugin, ScorePlugin, ReservePlugin, PermitPlugin, PreBindPlugin, PostBindPlugin
 		return struct {
 			*base
@@ -530,6 +798,13 @@ func composition(set extension.Set, b *base) fwk.Plugin {
 			filter
 			sign
 		}{b, newFilter(b), newSign(b)}
+	case 0x02011: // PreEnqueuePlugin, FilterPlugin, SignPlugin
+		return struct {
+			*base
+			preEnqueue
+			filter
+			sign
+		}{b, newPreEnqueue(b), newFilter(b), newSign(b)}
 	case 0x02014: // EnqueueExtensions, FilterPlugin, SignPlugin
 		return struct {
 			*base
@@ -537,6 +812,14 @@ func composition(set extension.Set, b *base) fwk.Plugin {
 			filter
 			sign
 		}{b, newEnqueueExtensions(b), newFilter(b), newSign(b)}
+	case 0x02015: // PreEnqueuePlugin, EnqueueExtensions, FilterPlugin, SignPlugin
+		return struct {
+			*base
+			preEnqueue
+			enqueueExtensions
+			filter
+			sign
+		}{b, newPreEnqueue(b), newEnqueueExtensions(b), newFilter(b), newSign(b)}
 	case 0x02018: // PreFilterPlugin, FilterPlugin, SignPlugin
 		return struct {
 			*base
@@ -544,6 +827,14 @@ func composition(set extension.Set, b *base) fwk.Plugin {
 			filter
 			sign
 		}{b, newPreFilter(b), newFilter(b), newSign(b)}
+	case 0x02019: // PreEnqueuePlugin, PreFilterPlugin, FilterPlugin, SignPlugin
+		return struct {
+			*base
+			preEnqueue
+			preFilter
+			filter
+			sign
+		}{b, newPreEnqueue(b), newPreFilter(b), newFilter(b), newSign(b)}
 	case 0x0201c: // EnqueueExtensions, PreFilterPlugin, FilterPlugin, SignPlugin
 		return struct {
 			*base
@@ -552,6 +843,15 @@ func composition(set extension.Set, b *base) fwk.Plugin {
 			filter
 			sign
 		}{b, newEnqueueExtensions(b), newPreFilter(b), newFilter(b), newSign(b)}
+	case 0x0201d: // PreEnqueuePlugin, EnqueueExtensions, PreFilterPlugin, FilterPlugin, SignPlugin
+		return struct {
+			*base
+			preEnqueue
+			enqueueExtensions
+			preFilter
+			filter
+			sign
+		}{b, newPreEnqueue(b), newEnqueueExtensions(b), newPreFilter(b), newFilter(b), newSign(b)}
 	case 0x02020: // PostFilterPlugin, SignPlugin
 		return struct {
 			*base
@@ -565,6 +865,53 @@ func composition(set extension.Set, b *base) fwk.Plugin {
 			postFilter
 			sign
 		}{b, newEnqueueExtensions(b), newPostFilter(b), newSign(b)}
+	case 0x02028: // PreFilterPlugin, PostFilterPlugin, SignPlugin
+		return struct {
+			*base
+			preFilter
+			postFilter
+			sign
+		}{b, newPreFilter(b), newPostFilter(b), newSign(b)}
+	case 0x0202c: // EnqueueExtensions, PreFilterPlugin, PostFilterPlugin, SignPlugin
+		return struct {
+			*base
+			enqueueExtensions
+			preFilter
+			postFilter
+			sign
+		}{b, newEnqueueExtensions(b), newPreFilter(b), newPostFilter(b), newSign(b)}
+	case 0x02030: // FilterPlugin, PostFilterPlugin, SignPlugin
+		return struct {
+			*base
+			filter
+			postFilter
+			sign
+		}{b, newFilter(b), newPostFilter(b), newSign(b)}
+	case 0x02034: // EnqueueExtensions, FilterPlugin, PostFilterPlugin, SignPlugin
+		return struct {
+			*base
+			enqueueExtensions
+			filter
+			postFilter
+			sign
+		}{b, newEnqueueExtensions(b), newFilter(b), newPostFilter(b), newSign(b)}
+	case 0x02038: // PreFilterPlugin, FilterPlugin, PostFilterPlugin, SignPlugin
+		return struct {
+			*base
+			preFilter
+			filter
+			postFilter
+			sign
+		}{b, newPreFilter(b), newFilter(b), newPostFilter(b), newSign(b)}
+	case 0x0203c: // EnqueueExtensions, PreFilterPlugin, FilterPlugin, PostFilterPlugin, SignPlugin
+		return struct {
+			*base
+			enqueueExtensions
+			preFilter
+			filter
+			postFilter
+			sign
+		}{b, newEnqueueExtensions(b), newPreFilter(b), newFilter(b), newPostFilter(b), newSign(b)}
 	case 0x02040: // PreScorePlugin, SignPlugin
 		return struct {
 			*base
@@ -591,6 +938,21 @@ func composition(set extension.Set, b *base) fwk.Plugin {
 			score
 			sign
 		}{b, newEnqueueExtensions(b), newScore(b), newSign(b)}
+	case 0x02088: // PreFilterPlugin, ScorePlugin, SignPlugin
+		return struct {
+			*base
+			preFilter
+			score
+			sign
+		}{b, newPreFilter(b), newScore(b), newSign(b)}
+	case 0x0208c: // EnqueueExtensions, PreFilterPlugin, ScorePlugin, SignPlugin
+		return struct {
+			*base
+			enqueueExtensions
+			preFilter
+			score
+			sign
+		}{b, newEnqueueExtensions(b), newPreFilter(b), newScore(b), newSign(b)}
 	case 0x02090: // FilterPlugin, ScorePlugin, SignPlugin
 		return struct {
 			*base
@@ -623,6 +985,25 @@ func composition(set extension.Set, b *base) fwk.Plugin {
 			score
 			sign
 		}{b, newEnqueueExtensions(b), newPreFilter(b), newFilter(b), newScore(b), newSign(b)}
+	case 0x020b8: // PreFilterPlugin, FilterPlugin, PostFilterPlugin, ScorePlugin, SignPlugin
+		return struct {
+			*base
+			preFilter
+			filter
+			postFilter
+			score
+			sign
+		}{b, newPreFilter(b), newFilter(b), newPostFilter(b), newScore(b), newSign(b)}
+	case 0x020bc: // EnqueueExtensions, PreFilterPlugin, FilterPlugin, PostFilterPlugin, ScorePlugin, SignPlugin
+		return struct {
+			*base
+			enqueueExtensions
+			preFilter
+			filter
+			postFilter
+			score
+			sign
+		}{b, newEnqueueExtensions(b), newPreFilter(b), newFilter(b), newPostFilter(b), newScore(b), newSign(b)}
 	case 0x020c0: // PreScorePlugin, ScorePlugin, SignPlugin
 		return struct {
 			*base
@@ -638,6 +1019,23 @@ func composition(set extension.Set, b *base) fwk.Plugin {
 			score
 			sign
 		}{b, newEnqueueExtensions(b), newPreScore(b), newScore(b), newSign(b)}
+	case 0x020c8: // PreFilterPlugin, PreScorePlugin, ScorePlugin, SignPlugin
+		return struct {
+			*base
+			preFilter
+			preScore
+			score
+			sign
+		}{b, newPreFilter(b), newPreScore(b), newScore(b), newSign(b)}
+	case 0x020cc: // EnqueueExtensions, PreFilterPlugin, PreScorePlugin, ScorePlugin, SignPlugin
+		return struct {
+			*base
+			enqueueExtensions
+			preFilter
+			preScore
+			score
+			sign
+		}{b, newEnqueueExtensions(b), newPreFilter(b), newPreScore(b), newScore(b), newSign(b)}
 	case 0x020d0: // FilterPlugin, PreScorePlugin, ScorePlugin, SignPlugin
 		return struct {
 			*base
@@ -687,6 +1085,21 @@ func composition(set extension.Set, b *base) fwk.Plugin {
 			reserve
 			sign
 		}{b, newEnqueueExtensions(b), newReserve(b), newSign(b)}
+	case 0x02110: // FilterPlugin, ReservePlugin, SignPlugin
+		return struct {
+			*base
+			filter
+			reserve
+			sign
+		}{b, newFilter(b), newReserve(b), newSign(b)}
+	case 0x02114: // EnqueueExtensions, FilterPlugin, ReservePlugin, SignPlugin
+		return struct {
+			*base
+			enqueueExtensions
+			filter
+			reserve
+			sign
+		}{b, newEnqueueExtensions(b), newFilter(b), newReserve(b), newSign(b)}
 	case 0x02118: // PreFilterPlugin, FilterPlugin, ReservePlugin, SignPlugin
 		return struct {
 			*base
@@ -704,6 +1117,57 @@ func composition(set extension.Set, b *base) fwk.Plugin {
 			reserve
 			sign
 		}{b, newEnqueueExtensions(b), newPreFilter(b), newFilter(b), newReserve(b), newSign(b)}
+	case 0x02138: // PreFilterPlugin, FilterPlugin, PostFilterPlugin, ReservePlugin, SignPlugin
+		return struct {
+			*base
+			preFilter
+			filter
+			postFilter
+			reserve
+			sign
+		}{b, newPreFilter(b), newFilter(b), newPostFilter(b), newReserve(b), newSign(b)}
+	case 0x0213c: // EnqueueExtensions, PreFilterPlugin, FilterPlugin, PostFilterPlugin, ReservePlugin, SignPlugin
+		return struct {
+			*base
+			enqueueExtensions
+			preFilter
+			filter
+			postFilter
+			reserve
+			sign
+		}{b, newEnqueueExtensions(b), newPreFilter(b), newFilter(b), newPostFilter(b), newReserve(b), newSign(b)}
+	case 0x02180: // ScorePlugin, ReservePlugin, SignPlugin
+		return struct {
+			*base
+			score
+			reserve
+			sign
+		}{b, newScore(b), newReserve(b), newSign(b)}
+	case 0x02184: // EnqueueExtensions, ScorePlugin, ReservePlugin, SignPlugin
+		return struct {
+			*base
+			enqueueExtensions
+			score
+			reserve
+			sign
+		}{b, newEnqueueExtensions(b), newScore(b), newReserve(b), newSign(b)}
+	case 0x02190: // FilterPlugin, ScorePlugin, ReservePlugin, SignPlugin
+		return struct {
+			*base
+			filter
+			score
+			reserve
+			sign
+		}{b, newFilter(b), newScore(b), newReserve(b), newSign(b)}
+	case 0x02194: // EnqueueExtensions, FilterPlugin, ScorePlugin, ReservePlugin, SignPlugin
+		return struct {
+			*base
+			enqueueExtensions
+			filter
+			score
+			reserve
+			sign
+		}{b, newEnqueueExtensions(b), newFilter(b), newScore(b), newReserve(b), newSign(b)}
 	case 0x02198: // PreFilterPlugin, FilterPlugin, ScorePlugin, ReservePlugin, SignPlugin
 		return struct {
 			*base
@@ -789,6 +1253,25 @@ func composition(set extension.Set, b *base) fwk.Plugin {
 			permit
 			sign
 		}{b, newEnqueueExtensions(b), newPreFilter(b), newReserve(b), newPermit(b), newSign(b)}
+	case 0x02318: // PreFilterPlugin, FilterPlugin, ReservePlugin, PermitPlugin, SignPlugin
+		return struct {
+			*base
+			preFilter
+			filter
+			reserve
+			permit
+			sign
+		}{b, newPreFilter(b), newFilter(b), newReserve(b), newPermit(b), newSign(b)}
+	case 0x0231c: // EnqueueExtensions, PreFilterPlugin, FilterPlugin, ReservePlugin, PermitPlugin, SignPlugin
+		return struct {
+			*base
+			enqueueExtensions
+			preFilter
+			filter
+			reserve
+			permit
+			sign
+		}{b, newEnqueueExtensions(b), newPreFilter(b), newFilter(b), newReserve(b), newPermit(b), newSign(b)}
 	case 0x02328: // PreFilterPlugin, PostFilterPlugin, ReservePlugin, PermitPlugin, SignPlugin
 		return struct {
 			*base
@@ -829,6 +1312,27 @@ func composition(set extension.Set, b *base) fwk.Plugin {
 			permit
 			sign
 		}{b, newPreEnqueue(b), newEnqueueExtensions(b), newPreFilter(b), newPostFilter(b), newReserve(b), newPermit(b), newSign(b)}
+	case 0x02398: // PreFilterPlugin, FilterPlugin, ScorePlugin, ReservePlugin, PermitPlugin, SignPlugin
+		return struct {
+			*base
+			preFilter
+			filter
+			score
+			reserve
+			permit
+			sign
+		}{b, newPreFilter(b), newFilter(b), newScore(b), newReserve(b), newPermit(b), newSign(b)}
+	case 0x0239c: // EnqueueExtensions, PreFilterPlugin, FilterPlugin, ScorePlugin, ReservePlugin, PermitPlugin, SignPlugin
+		return struct {
+			*base
+			enqueueExtensions
+			preFilter
+			filter
+			score
+			reserve
+			permit
+			sign
+		}{b, newEnqueueExtensions(b), newPreFilter(b), newFilter(b), newScore(b), newReserve(b), newPermit(b), newSign(b)}
 	case 0x02400: // PreBindPlugin, SignPlugin
 		return struct {
 			*base
@@ -842,6 +1346,21 @@ func composition(set extension.Set, b *base) fwk.Plugin {
 			preBind
 			sign
 		}{b, newEnqueueExtensions(b), newPreBind(b), newSign(b)}
+	case 0x02500: // ReservePlugin, PreBindPlugin, SignPlugin
+		return struct {
+			*base
+			reserve
+			preBind
+			sign
+		}{b, newReserve(b), newPreBind(b), newSign(b)}
+	case 0x02504: // EnqueueExtensions, ReservePlugin, PreBindPlugin, SignPlugin
+		return struct {
+			*base
+			enqueueExtensions
+			reserve
+			preBind
+			sign
+		}{b, newEnqueueExtensions(b), newReserve(b), newPreBind(b), newSign(b)}
 	case 0x02518: // PreFilterPlugin, FilterPlugin, ReservePlugin, PreBindPlugin, SignPlugin
 		return struct {
 			*base
@@ -861,6 +1380,27 @@ func composition(set extension.Set, b *base) fwk.Plugin {
 			preBind
 			sign
 		}{b, newEnqueueExtensions(b), newPreFilter(b), newFilter(b), newReserve(b), newPreBind(b), newSign(b)}
+	case 0x02598: // PreFilterPlugin, FilterPlugin, ScorePlugin, ReservePlugin, PreBindPlugin, SignPlugin
+		return struct {
+			*base
+			preFilter
+			filter
+			score
+			reserve
+			preBind
+			sign
+		}{b, newPreFilter(b), newFilter(b), newScore(b), newReserve(b), newPreBind(b), newSign(b)}
+	case 0x0259c: // EnqueueExtensions, PreFilterPlugin, FilterPlugin, ScorePlugin, ReservePlugin, PreBindPlugin, SignPlugin
+		return struct {
+			*base
+			enqueueExtensions
+			preFilter
+			filter
+			score
+			reserve
+			preBind
+			sign
+		}{b, newEnqueueExtensions(b), newPreFilter(b), newFilter(b), newScore(b), newReserve(b), newPreBind(b), newSign(b)}
 	case 0x025d8: // PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin, ReservePlugin, PreBindPlugin, SignPlugin
 		return struct {
 			*base
@@ -910,6 +1450,21 @@ func composition(set extension.Set, b *base) fwk.Plugin {
 			postBind
 			sign
 		}{b, newEnqueueExtensions(b), newPostBind(b), newSign(b)}
+	case 0x03080: // ScorePlugin, PostBindPlugin, SignPlugin
+		return struct {
+			*base
+			score
+			postBind
+			sign
+		}{b, newScore(b), newPostBind(b), newSign(b)}
+	case 0x03084: // EnqueueExtensions, ScorePlugin, PostBindPlugin, SignPlugin
+		return struct {
+			*base
+			enqueueExtensions
+			score
+			postBind
+			sign
+		}{b, newEnqueueExtensions(b), newScore(b), newPostBind(b), newSign(b)}
 	case 0x03200: // PermitPlugin, PostBindPlugin, SignPlugin
 		return struct {
 			*base
@@ -948,6 +1503,23 @@ func composition(set extension.Set, b *base) fwk.Plugin {
 			postBind
 			sign
 		}{b, newPreEnqueue(b), newEnqueueExtensions(b), newPreFilter(b), newPostFilter(b), newReserve(b), newPermit(b), newPostBind(b), newSign(b)}
+	case 0x03500: // ReservePlugin, PreBindPlugin, PostBindPlugin, SignPlugin
+		return struct {
+			*base
+			reserve
+			preBind
+			postBind
+			sign
+		}{b, newReserve(b), newPreBind(b), newPostBind(b), newSign(b)}
+	case 0x03504: // EnqueueExtensions, ReservePlugin, PreBindPlugin, PostBindPlugin, SignPlugin
+		return struct {
+			*base
+			enqueueExtensions
+			reserve
+			preBind
+			postBind
+			sign
+		}{b, newEnqueueExtensions(b), newReserve(b), newPreBind(b), newPostBind(b), newSign(b)}
 	case 0x037f9: // PreEnqueuePlugin, PreFilterPlugin, FilterPlugin, PostFilterPlugin, PreScorePlugin, ScorePlugin, ReservePlugin, PermitPlugin, PreBindPlugin, PostBindPlugin, SignPlugin
 		return struct {
 			*base
@@ -1063,6 +1635,837 @@ func composition(set extension.Set, b *base) fwk.Plugin {
 			permit
 			placementFeasible
 		}{b, newPreEnqueue(b), newEnqueueExtensions(b), newPermit(b), newPlacementFeasible(b)}
+	case 0x40001: // PreEnqueuePlugin, io.Closer
+		return struct {
+			*base
+			preEnqueue
+			closer
+		}{b, newPreEnqueue(b), newCloser(b)}
+	case 0x40002: // QueueSortPlugin, io.Closer
+		return struct {
+			*base
+			queueSort
+			closer
+		}{b, newQueueSort(b), newCloser(b)}
+	case 0x40005: // PreEnqueuePlugin, EnqueueExtensions, io.Closer
+		return struct {
+			*base
+			preEnqueue
+			enqueueExtensions
+			closer
+		}{b, newPreEnqueue(b), newEnqueueExtensions(b), newCloser(b)}
+	case 0x40006: // QueueSortPlugin, EnqueueExtensions, io.Closer
+		return struct {
+			*base
+			queueSort
+			enqueueExtensions
+			closer
+		}{b, newQueueSort(b), newEnqueueExtensions(b), newCloser(b)}
+	case 0x40008: // PreFilterPlugin, io.Closer
+		return struct {
+			*base
+			preFilter
+			closer
+		}{b, newPreFilter(b), newCloser(b)}
+	case 0x4000c: // EnqueueExtensions, PreFilterPlugin, io.Closer
+		return struct {
+			*base
+			enqueueExtensions
+			preFilter
+			closer
+		}{b, newEnqueueExtensions(b), newPreFilter(b), newCloser(b)}
+	case 0x40010: // FilterPlugin, io.Closer
+		return struct {
+			*base
+			filter
+			closer
+		}{b, newFilter(b), newCloser(b)}
+	case 0x40011: // PreEnqueuePlugin, FilterPlugin, io.Closer
+		return struct {
+			*base
+			preEnqueue
+			filter
+			closer
+		}{b, newPreEnqueue(b), newFilter(b), newCloser(b)}
+	case 0x40014: // EnqueueExtensions, FilterPlugin, io.Closer
+		return struct {
+			*base
+			enqueueExtensions
+			filter
+			closer
+		}{b, newEnqueueExtensions(b), newFilter(b), newCloser(b)}
+	case 0x40015: // PreEnqueuePlugin, EnqueueExtensions, FilterPlugin, io.Closer
+		return struct {
+			*base
+			preEnqueue
+			enqueueExtensions
+			filter
+			closer
+		}{b, newPreEnqueue(b), newEnqueueExtensions(b), newFilter(b), newCloser(b)}
+	case 0x40018: // PreFilterPlugin, FilterPlugin, io.Closer
+		return struct {
+			*base
+			preFilter
+			filter
+			closer
+		}{b, newPreFilter(b), newFilter(b), newCloser(b)}
+	case 0x40019: // PreEnqueuePlugin, PreFilterPlugin, FilterPlugin, io.Closer
+		return struct {
+			*base
+			preEnqueue
+			preFilter
+			filter
+			closer
+		}{b, newPreEnqueue(b), newPreFilter(b), newFilter(b), newCloser(b)}
+	case 0x4001c: // EnqueueExtensions, PreFilterPlugin, FilterPlugin, io.Closer
+		return struct {
+			*base
+			enqueueExtensions
+			preFilter
+			filter
+			closer
+		}{b, newEnqueueExtensions(b), newPreFilter(b), newFilter(b), newCloser(b)}
+	case 0x4001d: // PreEnqueuePlugin, EnqueueExtensions, PreFilterPlugin, FilterPlugin, io.Closer
+		return struct {
+			*base
+			preEnqueue
+			enqueueExtensions
+			preFilter
+			filter
+			closer
+		}{b, newPreEnqueue(b), newEnqueueExtensions(b), newPreFilter(b), newFilter(b), newCloser(b)}
+	case 0x40020: // PostFilterPlugin, io.Closer
+		return struct {
+			*base
+			postFilter
+			closer
+		}{b, newPostFilter(b), newCloser(b)}
+	case 0x40024: // EnqueueExtensions, PostFilterPlugin, io.Closer
+		return struct {
+			*base
+			enqueueExtensions
+			postFilter
+			closer
+		}{b, newEnqueueExtensions(b), newPostFilter(b), newCloser(b)}
+	case 0x40028: // PreFilterPlugin, PostFilterPlugin, io.Closer
+		return struct {
+			*base
+			preFilter
+			postFilter
+			closer
+		}{b, newPreFilter(b), newPostFilter(b), newCloser(b)}
+	case 0x4002c: // EnqueueExtensions, PreFilterPlugin, PostFilterPlugin, io.Closer
+		return struct {
+			*base
+			enqueueExtensions
+			preFilter
+			postFilter
+			closer
+		}{b, newEnqueueExtensions(b), newPreFilter(b), newPostFilter(b), newCloser(b)}
+	case 0x40030: // FilterPlugin, PostFilterPlugin, io.Closer
+		return struct {
+			*base
+			filter
+			postFilter
+			closer
+		}{b, newFilter(b), newPostFilter(b), newCloser(b)}
+	case 0x40034: // EnqueueExtensions, FilterPlugin, PostFilterPlugin, io.Closer
+		return struct {
+			*base
+			enqueueExtensions
+			filter
+			postFilter
+			closer
+		}{b, newEnqueueExtensions(b), newFilter(b), newPostFilter(b), newCloser(b)}
+	case 0x40038: // PreFilterPlugin, FilterPlugin, PostFilterPlugin, io.Closer
+		return struct {
+			*base
+			preFilter
+			filter
+			postFilter
+			closer
+		}{b, newPreFilter(b), newFilter(b), newPostFilter(b), newCloser(b)}
+	case 0x4003c: // EnqueueExtensions, PreFilterPlugin, FilterPlugin, PostFilterPlugin, io.Closer
+		return struct {
+			*base
+			enqueueExtensions
+			preFilter
+			filter
+			postFilter
+			closer
+		}{b, newEnqueueExtensions(b), newPreFilter(b), newFilter(b), newPostFilter(b), newCloser(b)}
+	case 0x40040: // PreScorePlugin, io.Closer
+		return struct {
+			*base
+			preScore
+			closer
+		}{b, newPreScore(b), newCloser(b)}
+	case 0x40044: // EnqueueExtensions, PreScorePlugin, io.Closer
+		return struct {
+			*base
+			enqueueExtensions
+			preScore
+			closer
+		}{b, newEnqueueExtensions(b), newPreScore(b), newCloser(b)}
+	case 0x40080: // ScorePlugin, io.Closer
+		return struct {
+			*base
+			score
+			closer
+		}{b, newScore(b), newCloser(b)}
+	case 0x40084: // EnqueueExtensions, ScorePlugin, io.Closer
+		return struct {
+			*base
+			enqueueExtensions
+			score
+			closer
+		}{b, newEnqueueExtensions(b), newScore(b), newCloser(b)}
+	case 0x40088: // PreFilterPlugin, ScorePlugin, io.Closer
+		return struct {
+			*base
+			preFilter
+			score
+			closer
+		}{b, newPreFilter(b), newScore(b), newCloser(b)}
+	case 0x4008c: // EnqueueExtensions, PreFilterPlugin, ScorePlugin, io.Closer
+		return struct {
+			*base
+			enqueueExtensions
+			preFilter
+			score
+			closer
+		}{b, newEnqueueExtensions(b), newPreFilter(b), newScore(b), newCloser(b)}
+	case 0x40090: // FilterPlugin, ScorePlugin, io.Closer
+		return struct {
+			*base
+			filter
+			score
+			closer
+		}{b, newFilter(b), newScore(b), newCloser(b)}
+	case 0x40094: // EnqueueExtensions, FilterPlugin, ScorePlugin, io.Closer
+		return struct {
+			*base
+			enqueueExtensions
+			filter
+			score
+			closer
+		}{b, newEnqueueExtensions(b), newFilter(b), newScore(b), newCloser(b)}
+	case 0x40098: // PreFilterPlugin, FilterPlugin, ScorePlugin, io.Closer
+		return struct {
+			*base
+			preFilter
+			filter
+			score
+			closer
+		}{b, newPreFilter(b), newFilter(b), newScore(b), newCloser(b)}
+	case 0x4009c: // EnqueueExtensions, PreFilterPlugin, FilterPlugin, ScorePlugin, io.Closer
+		return struct {
+			*base
+			enqueueExtensions
+			preFilter
+			filter
+			score
+			closer
+		}{b, newEnqueueExtensions(b), newPreFilter(b), newFilter(b), newScore(b), newCloser(b)}
+	case 0x400b8: // PreFilterPlugin, FilterPlugin, PostFilterPlugin, ScorePlugin, io.Closer
+		return struct {
+			*base
+			preFilter
+			filter
+			postFilter
+			score
+			closer
+		}{b, newPreFilter(b), newFilter(b), newPostFilter(b), newScore(b), newCloser(b)}
+	case 0x400bc: // EnqueueExtensions, PreFilterPlugin, FilterPlugin, PostFilterPlugin, ScorePlugin, io.Closer
+		return struct {
+			*base
+			enqueueExtensions
+			preFilter
+			filter
+			postFilter
+			score
+			closer
+		}{b, newEnqueueExtensions(b), newPreFilter(b), newFilter(b), newPostFilter(b), newScore(b), newCloser(b)}
+	case 0x400c0: // PreScorePlugin, ScorePlugin, io.Closer
+		return struct {
+			*base
+			preScore
+			score
+			closer
+		}{b, newPreScore(b), newScore(b), newCloser(b)}
+	case 0x400c4: // EnqueueExtensions, PreScorePlugin, ScorePlugin, io.Closer
+		return struct {
+			*base
+			enqueueExtensions
+			preScore
+			score
+			closer
+		}{b, newEnqueueExtensions(b), newPreScore(b), newScore(b), newCloser(b)}
+	case 0x400c8: // PreFilterPlugin, PreScorePlugin, ScorePlugin, io.Closer
+		return struct {
+			*base
+			preFilter
+			preScore
+			score
+			closer
+		}{b, newPreFilter(b), newPreScore(b), newScore(b), newCloser(b)}
+	case 0x400cc: // EnqueueExtensions, PreFilterPlugin, PreScorePlugin, ScorePlugin, io.Closer
+		return struct {
+			*base
+			enqueueExtensions
+			preFilter
+			preScore
+			score
+			closer
+		}{b, newEnqueueExtensions(b), newPreFilter(b), newPreScore(b), newScore(b), newCloser(b)}
+	case 0x400d0: // FilterPlugin, PreScorePlugin, ScorePlugin, io.Closer
+		return struct {
+			*base
+			filter
+			preScore
+			score
+			closer
+		}{b, newFilter(b), newPreScore(b), newScore(b), newCloser(b)}
+	case 0x400d4: // EnqueueExtensions, FilterPlugin, PreScorePlugin, ScorePlugin, io.Closer
+		return struct {
+			*base
+			enqueueExtensions
+			filter
+			preScore
+			score
+			closer
+		}{b, newEnqueueExtensions(b), newFilter(b), newPreScore(b), newScore(b), newCloser(b)}
+	case 0x400d8: // PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin, io.Closer
+		return struct {
+			*base
+			preFilter
+			filter
+			preScore
+			score
+			closer
+		}{b, newPreFilter(b), newFilter(b), newPreScore(b), newScore(b), newCloser(b)}
+	case 0x400dc: // EnqueueExtensions, PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin, io.Closer
+		return struct {
+			*base
+			enqueueExtensions
+			preFilter
+			filter
+			preScore
+			score
+			closer
+		}{b, newEnqueueExtensions(b), newPreFilter(b), newFilter(b), newPreScore(b), newScore(b), newCloser(b)}
+	case 0x40100: // ReservePlugin, io.Closer
+		return struct {
+			*base
+			reserve
+			closer
+		}{b, newReserve(b), newCloser(b)}
+	case 0x40104: // EnqueueExtensions, ReservePlugin, io.Closer
+		return struct {
+			*base
+			enqueueExtensions
+			reserve
+			closer
+		}{b, newEnqueueExtensions(b), newReserve(b), newCloser(b)}
+	case 0x40110: // FilterPlugin, ReservePlugin, io.Closer
+		return struct {
+			*base
+			filter
+			reserve
+			closer
+		}{b, newFilter(b), newReserve(b), newCloser(b)}
+	case 0x40114: // EnqueueExtensions, FilterPlugin, ReservePlugin, io.Closer
+		return struct {
+			*base
+			enqueueExtensions
+			filter
+			reserve
+			closer
+		}{b, newEnqueueExtensions(b), newFilter(b), newReserve(b), newCloser(b)}
+	case 0x40118: // PreFilterPlugin, FilterPlugin, ReservePlugin, io.Closer
+		return struct {
+			*base
+			preFilter
+			filter
+			reserve
+			closer
+		}{b, newPreFilter(b), newFilter(b), newReserve(b), newCloser(b)}
+	case 0x4011c: // EnqueueExtensions, PreFilterPlugin, FilterPlugin, ReservePlugin, io.Closer
+		return struct {
+			*base
+			enqueueExtensions
+			preFilter
+			filter
+			reserve
+			closer
+		}{b, newEnqueueExtensions(b), newPreFilter(b), newFilter(b), newReserve(b), newCloser(b)}
+	case 0x40138: // PreFilterPlugin, FilterPlugin, PostFilterPlugin, ReservePlugin, io.Closer
+		return struct {
+			*base
+			preFilter
+			filter
+			postFilter
+			reserve
+			closer
+		}{b, newPreFilter(b), newFilter(b), newPostFilter(b), newReserve(b), newCloser(b)}
+	case 0x4013c: // EnqueueExtensions, PreFilterPlugin, FilterPlugin, PostFilterPlugin, ReservePlugin, io.Closer
+		return struct {
+			*base
+			enqueueExtensions
+			preFilter
+			filter
+			postFilter
+			reserve
+			closer
+		}{b, newEnqueueExtensions(b), newPreFilter(b), newFilter(b), newPostFilter(b), newReserve(b), newCloser(b)}
+	case 0x40180: // ScorePlugin, ReservePlugin, io.Closer
+		return struct {
+			*base
+			score
+			reserve
+			closer
+		}{b, newScore(b), newReserve(b), newCloser(b)}
+	case 0x40184: // EnqueueExtensions, ScorePlugin, ReservePlugin, io.Closer
+		return struct {
+			*base
+			enqueueExtensions
+			score
+			reserve
+			closer
+		}{b, newEnqueueExtensions(b), newScore(b), newReserve(b), newCloser(b)}
+	case 0x40190: // FilterPlugin, ScorePlugin, ReservePlugin, io.Closer
+		return struct {
+			*base
+			filter
+			score
+			reserve
+			closer
+		}{b, newFilter(b), newScore(b), newReserve(b), newCloser(b)}
+	case 0x40194: // EnqueueExtensions, FilterPlugin, ScorePlugin, ReservePlugin, io.Closer
+		return struct {
+			*base
+			enqueueExtensions
+			filter
+			score
+			reserve
+			closer
+		}{b, newEnqueueExtensions(b), newFilter(b), newScore(b), newReserve(b), newCloser(b)}
+	case 0x40198: // PreFilterPlugin, FilterPlugin, ScorePlugin, ReservePlugin, io.Closer
+		return struct {
+			*base
+			preFilter
+			filter
+			score
+			reserve
+			closer
+		}{b, newPreFilter(b), newFilter(b), newScore(b), newReserve(b), newCloser(b)}
+	case 0x4019c: // EnqueueExtensions, PreFilterPlugin, FilterPlugin, ScorePlugin, ReservePlugin, io.Closer
+		return struct {
+			*base
+			enqueueExtensions
+			preFilter
+			filter
+			score
+			reserve
+			closer
+		}{b, newEnqueueExtensions(b), newPreFilter(b), newFilter(b), newScore(b), newReserve(b), newCloser(b)}
+	case 0x401d8: // PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin, ReservePlugin, io.Closer
+		return struct {
+			*base
+			preFilter
+			filter
+			preScore
+			score
+			reserve
+			closer
+		}{b, newPreFilter(b), newFilter(b), newPreScore(b), newScore(b), newReserve(b), newCloser(b)}
+	case 0x401dc: // EnqueueExtensions, PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin, ReservePlugin, io.Closer
+		return struct {
+			*base
+			enqueueExtensions
+			preFilter
+			filter
+			preScore
+			score
+			reserve
+			closer
+		}{b, newEnqueueExtensions(b), newPreFilter(b), newFilter(b), newPreScore(b), newScore(b), newReserve(b), newCloser(b)}
+	case 0x40200: // PermitPlugin, io.Closer
+		return struct {
+			*base
+			permit
+			closer
+		}{b, newPermit(b), newCloser(b)}
+	case 0x40204: // EnqueueExtensions, PermitPlugin, io.Closer
+		return struct {
+			*base
+			enqueueExtensions
+			permit
+			closer
+		}{b, newEnqueueExtensions(b), newPermit(b), newCloser(b)}
+	case 0x40300: // ReservePlugin, PermitPlugin, io.Closer
+		return struct {
+			*base
+			reserve
+			permit
+			closer
+		}{b, newReserve(b), newPermit(b), newCloser(b)}
+	case 0x40304: // EnqueueExtensions, ReservePlugin, PermitPlugin, io.Closer
+		return struct {
+			*base
+			enqueueExtensions
+			reserve
+			permit
+			closer
+		}{b, newEnqueueExtensions(b), newReserve(b), newPermit(b), newCloser(b)}
+	case 0x40308: // PreFilterPlugin, ReservePlugin, PermitPlugin, io.Closer
+		return struct {
+			*base
+			preFilter
+			reserve
+			permit
+			closer
+		}{b, newPreFilter(b), newReserve(b), newPermit(b), newCloser(b)}
+	case 0x4030c: // EnqueueExtensions, PreFilterPlugin, ReservePlugin, PermitPlugin, io.Closer
+		return struct {
+			*base
+			enqueueExtensions
+			preFilter
+			reserve
+			permit
+			closer
+		}{b, newEnqueueExtensions(b), newPreFilter(b), newReserve(b), newPermit(b), newCloser(b)}
+	case 0x40318: // PreFilterPlugin, FilterPlugin, ReservePlugin, PermitPlugin, io.Closer
+		return struct {
+			*base
+			preFilter
+			filter
+			reserve
+			permit
+			closer
+		}{b, newPreFilter(b), newFilter(b), newReserve(b), newPermit(b), newCloser(b)}
+	case 0x4031c: // EnqueueExtensions, PreFilterPlugin, FilterPlugin, ReservePlugin, PermitPlugin, io.Closer
+		return struct {
+			*base
+			enqueueExtensions
+			preFilter
+			filter
+			reserve
+			permit
+			closer
+		}{b, newEnqueueExtensions(b), newPreFilter(b), newFilter(b), newReserve(b), newPermit(b), newCloser(b)}
+	case 0x40328: // PreFilterPlugin, PostFilterPlugin, ReservePlugin, PermitPlugin, io.Closer
+		return struct {
+			*base
+			preFilter
+			postFilter
+			reserve
+			permit
+			closer
+		}{b, newPreFilter(b), newPostFilter(b), newReserve(b), newPermit(b), newCloser(b)}
+	case 0x40329: // PreEnqueuePlugin, PreFilterPlugin, PostFilterPlugin, ReservePlugin, PermitPlugin, io.Closer
+		return struct {
+			*base
+			preEnqueue
+			preFilter
+			postFilter
+			reserve
+			permit
+			closer
+		}{b, newPreEnqueue(b), newPreFilter(b), newPostFilter(b), newReserve(b), newPermit(b), newCloser(b)}
+	case 0x4032c: // EnqueueExtensions, PreFilterPlugin, PostFilterPlugin, ReservePlugin, PermitPlugin, io.Closer
+		return struct {
+			*base
+			enqueueExtensions
+			preFilter
+			postFilter
+			reserve
+			permit
+			closer
+		}{b, newEnqueueExtensions(b), newPreFilter(b), newPostFilter(b), newReserve(b), newPermit(b), newCloser(b)}
+	case 0x4032d: // PreEnqueuePlugin, EnqueueExtensions, PreFilterPlugin, PostFilterPlugin, ReservePlugin, PermitPlugin, io.Closer
+		return struct {
+			*base
+			preEnqueue
+			enqueueExtensions
+			preFilter
+			postFilter
+			reserve
+			permit
+			closer
+		}{b, newPreEnqueue(b), newEnqueueExtensions(b), newPreFilter(b), newPostFilter(b), newReserve(b), newPermit(b), newCloser(b)}
+	case 0x40398: // PreFilterPlugin, FilterPlugin, ScorePlugin, ReservePlugin, PermitPlugin, io.Closer
+		return struct {
+			*base
+			preFilter
+			filter
+			score
+			reserve
+			permit
+			closer
+		}{b, newPreFilter(b), newFilter(b), newScore(b), newReserve(b), newPermit(b), newCloser(b)}
+	case 0x4039c: // EnqueueExtensions, PreFilterPlugin, FilterPlugin, ScorePlugin, ReservePlugin, PermitPlugin, io.Closer
+		return struct {
+			*base
+			enqueueExtensions
+			preFilter
+			filter
+			score
+			reserve
+			permit
+			closer
+		}{b, newEnqueueExtensions(b), newPreFilter(b), newFilter(b), newScore(b), newReserve(b), newPermit(b), newCloser(b)}
+	case 0x40400: // PreBindPlugin, io.Closer
+		return struct {
+			*base
+			preBind
+			closer
+		}{b, newPreBind(b), newCloser(b)}
+	case 0x40404: // EnqueueExtensions, PreBindPlugin, io.Closer
+		return struct {
+			*base
+			enqueueExtensions
+			preBind
+			closer
+		}{b, newEnqueueExtensions(b), newPreBind(b), newCloser(b)}
+	case 0x40500: // ReservePlugin, PreBindPlugin, io.Closer
+		return struct {
+			*base
+			reserve
+			preBind
+			closer
+		}{b, newReserve(b), newPreBind(b), newCloser(b)}
+	case 0x40504: // EnqueueExtensions, ReservePlugin, PreBindPlugin, io.Closer
+		return struct {
+			*base
+			enqueueExtensions
+			reserve
+			preBind
+			closer
+		}{b, newEnqueueExtensions(b), newReserve(b), newPreBind(b), newCloser(b)}
+	case 0x40518: // PreFilterPlugin, FilterPlugin, ReservePlugin, PreBindPlugin, io.Closer
+		return struct {
+			*base
+			preFilter
+			filter
+			reserve
+			preBind
+			closer
+		}{b, newPreFilter(b), newFilter(b), newReserve(b), newPreBind(b), newCloser(b)}
+	case 0x4051c: // EnqueueExtensions, PreFilterPlugin, FilterPlugin, ReservePlugin, PreBindPlugin, io.Closer
+		return struct {
+			*base
+			enqueueExtensions
+			preFilter
+			filter
+			reserve
+			preBind
+			closer
+		}{b, newEnqueueExtensions(b), newPreFilter(b), newFilter(b), newReserve(b), newPreBind(b), newCloser(b)}
+	case 0x40598: // PreFilterPlugin, FilterPlugin, ScorePlugin, ReservePlugin, PreBindPlugin, io.Closer
+		return struct {
+			*base
+			preFilter
+			filter
+			score
+			reserve
+			preBind
+			closer
+		}{b, newPreFilter(b), newFilter(b), newScore(b), newReserve(b), newPreBind(b), newCloser(b)}
+	case 0x4059c: // EnqueueExtensions, PreFilterPlugin, FilterPlugin, ScorePlugin, ReservePlugin, PreBindPlugin, io.Closer
+		return struct {
+			*base
+			enqueueExtensions
+			preFilter
+			filter
+			score
+			reserve
+			preBind
+			closer
+		}{b, newEnqueueExtensions(b), newPreFilter(b), newFilter(b), newScore(b), newReserve(b), newPreBind(b), newCloser(b)}
+	case 0x405d8: // PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin, ReservePlugin, PreBindPlugin, io.Closer
+		return struct {
+			*base
+			preFilter
+			filter
+			preScore
+			score
+			reserve
+			preBind
+			closer
+		}{b, newPreFilter(b), newFilter(b), newPreScore(b), newScore(b), newReserve(b), newPreBind(b), newCloser(b)}
+	case 0x405dc: // EnqueueExtensions, PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin, ReservePlugin, PreBindPlugin, io.Closer
+		return struct {
+			*base
+			enqueueExtensions
+			preFilter
+			filter
+			preScore
+			score
+			reserve
+			preBind
+			closer
+		}{b, newEnqueueExtensions(b), newPreFilter(b), newFilter(b), newPreScore(b), newScore(b), newReserve(b), newPreBind(b), newCloser(b)}
+	case 0x40800: // BindPlugin, io.Closer
+		return struct {
+			*base
+			bind
+			closer
+		}{b, newBind(b), newCloser(b)}
+	case 0x40804: // EnqueueExtensions, BindPlugin, io.Closer
+		return struct {
+			*base
+			enqueueExtensions
+			bind
+			closer
+		}{b, newEnqueueExtensions(b), newBind(b), newCloser(b)}
+	case 0x41000: // PostBindPlugin, io.Closer
+		return struct {
+			*base
+			postBind
+			closer
+		}{b, newPostBind(b), newCloser(b)}
+	case 0x41004: // EnqueueExtensions, PostBindPlugin, io.Closer
+		return struct {
+			*base
+			enqueueExtensions
+			postBind
+			closer
+		}{b, newEnqueueExtensions(b), newPostBind(b), newCloser(b)}
+	case 0x41080: // ScorePlugin, PostBindPlugin, io.Closer
+		return struct {
+			*base
+			score
+			postBind
+			closer
+		}{b, newScore(b), newPostBind(b), newCloser(b)}
+	case 0x41084: // EnqueueExtensions, ScorePlugin, PostBindPlugin, io.Closer
+		return struct {
+			*base
+			enqueueExtensions
+			score
+			postBind
+			closer
+		}{b, newEnqueueExtensions(b), newScore(b), newPostBind(b), newCloser(b)}
+	case 0x41200: // PermitPlugin, PostBindPlugin, io.Closer
+		return struct {
+			*base
+			permit
+			postBind
+			closer
+		}{b, newPermit(b), newPostBind(b), newCloser(b)}
+	case 0x41204: // EnqueueExtensions, PermitPlugin, PostBindPlugin, io.Closer
+		return struct {
+			*base
+			enqueueExtensions
+			permit
+			postBind
+			closer
+		}{b, newEnqueueExtensions(b), newPermit(b), newPostBind(b), newCloser(b)}
+	case 0x41329: // PreEnqueuePlugin, PreFilterPlugin, PostFilterPlugin, ReservePlugin, PermitPlugin, PostBindPlugin, io.Closer
+		return struct {
+			*base
+			preEnqueue
+			preFilter
+			postFilter
+			reserve
+			permit
+			postBind
+			closer
+		}{b, newPreEnqueue(b), newPreFilter(b), newPostFilter(b), newReserve(b), newPermit(b), newPostBind(b), newCloser(b)}
+	case 0x4132d: // PreEnqueuePlugin, EnqueueExtensions, PreFilterPlugin, PostFilterPlugin, ReservePlugin, PermitPlugin, PostBindPlugin, io.Closer
+		return struct {
+			*base
+			preEnqueue
+			enqueueExtensions
+			preFilter
+			postFilter
+			reserve
+			permit
+			postBind
+			closer
+		}{b, newPreEnqueue(b), newEnqueueExtensions(b), newPreFilter(b), newPostFilter(b), newReserve(b), newPermit(b), newPostBind(b), newCloser(b)}
+	case 0x41500: // ReservePlugin, PreBindPlugin, PostBindPlugin, io.Closer
+		return struct {
+			*base
+			reserve
+			preBind
+			postBind
+			closer
+		}{b, newReserve(b), newPreBind(b), newPostBind(b), newCloser(b)}
+	case 0x41504: // EnqueueExtensions, ReservePlugin, PreBindPlugin, PostBindPlugin, io.Closer
+		return struct {
+			*base
+			enqueueExtensions
+			reserve
+			preBind
+			postBind
+			closer
+		}{b, newEnqueueExtensions(b), newReserve(b), newPreBind(b), newPostBind(b), newCloser(b)}
+	case 0x417f9: // PreEnqueuePlugin, PreFilterPlugin, FilterPlugin, PostFilterPlugin, PreScorePlugin, ScorePlugin, ReservePlugin, PermitPlugin, PreBindPlugin, PostBindPlugin, io.Closer
+		return struct {
+			*base
+			preEnqueue
+			preFilter
+			filter
+			postFilter
+			preScore
+			score
+			reserve
+			permit
+			preBind
+			postBind
+			closer
+		}{b, newPreEnqueue(b), newPreFilter(b), newFilter(b), newPostFilter(b), newPreScore(b), newScore(b), newReserve(b), newPermit(b), newPreBind(b), newPostBind(b), newCloser(b)}
+	case 0x417fd: // PreEnqueuePlugin, EnqueueExtensions, PreFilterPlugin, FilterPlugin, PostFilterPlugin, PreScorePlugin, ScorePlugin, ReservePlugin, PermitPlugin, PreBindPlugin, PostBindPlugin, io.Closer
+		return struct {
+			*base
+			preEnqueue
+			enqueueExtensions
+			preFilter
+			filter
+			postFilter
+			preScore
+			score
+			reserve
+			permit
+			preBind
+			postBind
+			closer
+		}{b, newPreEnqueue(b), newEnqueueExtensions(b), newPreFilter(b), newFilter(b), newPostFilter(b), newPreScore(b), newScore(b), newReserve(b), newPermit(b), newPreBind(b), newPostBind(b), newCloser(b)}
+	case 0x41ff9: // PreEnqueuePlugin, PreFilterPlugin, FilterPlugin, PostFilterPlugin, PreScorePlugin, ScorePlugin, ReservePlugin, PermitPlugin, PreBindPlugin, BindPlugin, PostBindPlugin, io.Closer
+		return struct {
+			*base
+			preEnqueue
+			preFilter
+			filter
+			postFilter
+			preScore
+			score
+			reserve
+			permit
+			preBind
+			bind
+			postBind
+			closer
+		}{b, newPreEnqueue(b), newPreFilter(b), newFilter(b), newPostFilter(b), newPreScore(b), newScore(b), newReserve(b), newPermit(b), newPreBind(b), newBind(b), newPostBind(b), newCloser(b)}
+	case 0x41ffd: // PreEnqueuePlugin, EnqueueExtensions, PreFilterPlugin, FilterPlugin, PostFilterPlugin, PreScorePlugin, ScorePlugin, ReservePlugin, PermitPlugin, PreBindPlugin, BindPlugin, PostBindPlugin, io.Closer
+		return struct {
+			*base
+			preEnqueue
+			enqueueExtensions
+			preFilter
+			filter
+			postFilter
+			preScore
+			score
+			reserve
+			permit
+			preBind
+			bind
+			postBind
+			closer
+		}{b, newPreEnqueue(b), newEnqueueExtensions(b), newPreFilter(b), newFilter(b), newPostFilter(b), newPreScore(b), newScore(b), newReserve(b), newPermit(b), newPreBind(b), newBind(b), newPostBind(b), newCloser(b)}
 	}
 	return nil
 }

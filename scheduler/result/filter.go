@@ -25,8 +25,8 @@ const (
 type Verdict struct {
 	// States has one letter per plugin of the Filter.
 	States string
-	// Plugin rejected the node; empty when every plugin passed it. It names an
-	// extender when one refused the node that every plugin had passed.
+	// Plugin rejected the node; empty when every plugin passed it. An extender
+	// may still have refused it: see Cycle.Extenders.
 	Plugin string
 	// Reasons are Plugin's words.
 	Reasons []string
@@ -151,6 +151,9 @@ func (f *Filter) UnmarshalJSON(data []byte) error {
 type FilterBuilder struct {
 	filter *Filter
 	index  map[verdictKey]uint16
+	// last is the verdict that was added last: neighbours often share theirs.
+	last   verdictKey
+	lastOf uint16
 }
 
 type verdictKey struct {
@@ -177,7 +180,10 @@ const maxVerdicts = 1 << 16
 // Add appends a node. reasons is kept, not copied.
 func (b *FilterBuilder) Add(node, states, plugin string, reasons []string) {
 	key := verdictKey{states: states, plugin: plugin, reasons: joinReasons(reasons)}
-	i, ok := b.index[key]
+	i, ok := b.lastOf, len(b.filter.Nodes) > 0 && key == b.last
+	if !ok {
+		i, ok = b.index[key]
+	}
 	if !ok {
 		if len(b.filter.Verdicts) == maxVerdicts {
 			i = maxVerdicts - 1
@@ -189,6 +195,7 @@ func (b *FilterBuilder) Add(node, states, plugin string, reasons []string) {
 	}
 	b.filter.Nodes = append(b.filter.Nodes, node)
 	b.filter.VerdictOf = append(b.filter.VerdictOf, i)
+	b.last, b.lastOf = key, i
 }
 
 // Filter returns what was gathered. The builder must not be used afterwards.

@@ -8,6 +8,7 @@ import (
 // Preemption is what PostFilter's dry runs found.
 type Preemption struct {
 	// Candidates are nodes on which removing the victims makes room, by name.
+	// Extenders may have changed the victims and taken candidates out.
 	Candidates []Candidate `json:"candidates"`
 	// Unhelpful are the nodes that were dry run and on which removing every
 	// pod of lower priority would not help.
@@ -28,6 +29,11 @@ type Candidate struct {
 	Reprieved []Victim `json:"reprieved,omitempty"`
 	// PDBViolations counts the PodDisruptionBudgets that the victims violate.
 	PDBViolations int `json:"pdbViolations"`
+	// ChangedBy is the extender whose victims these are, in place of the dry
+	// run's, which are in the request of its preempt call.
+	ChangedBy string `json:"changedBy,omitempty"`
+	// RemovedBy is the extender that took the node out of the choice.
+	RemovedBy string `json:"removedBy,omitempty"`
 }
 
 // Victim is a pod in a dry run.
@@ -72,13 +78,16 @@ var preemptionRules = []struct {
 	{LatestEarliestStartTime, func(c Candidate) int64 { return c.earliestStart().UnixNano() }},
 }
 
-// DecidingRule returns the rule that left only the chosen candidate, or the
-// empty rule when there was nothing to decide.
+// DecidingRule returns the rule that left only the chosen candidate of those that
+// no extender has removed, or the empty rule when there was nothing to decide.
 func DecidingRule(candidates []Candidate, chosen string) PreemptionRule {
-	if len(candidates) < 2 || chosen == "" {
+	if chosen == "" {
 		return ""
 	}
-	left := slices.Clone(candidates)
+	left := slices.DeleteFunc(slices.Clone(candidates), func(c Candidate) bool { return c.RemovedBy != "" })
+	if len(left) < 2 {
+		return ""
+	}
 	for _, r := range preemptionRules {
 		best := r.value(slices.MaxFunc(left, func(a, b Candidate) int {
 			return compare(r.value(a), r.value(b))

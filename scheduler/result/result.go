@@ -76,7 +76,10 @@ type Summary struct {
 	// Attempt counts the cycles of this pod's UID, from 1.
 	Attempt int `json:"attempt"`
 	// Profile is the scheduler name under which the pod was tried.
-	Profile   string    `json:"profile"`
+	Profile string `json:"profile"`
+	// Revision numbers the scheduler configuration that the cycle ran under, from
+	// 1. 0 means that it is not known.
+	Revision  int       `json:"revision,omitempty"`
 	StartTime time.Time `json:"startTime"`
 	// DurationSeconds spans the scheduling cycle and the binding cycle.
 	DurationSeconds float64    `json:"durationSeconds"`
@@ -140,6 +143,15 @@ type Cycle struct {
 	PreBind    []PluginResult `json:"preBind,omitempty"`
 	Bind       []PluginResult `json:"bind,omitempty"`
 	PostBind   []PluginResult `json:"postBind,omitempty"`
+
+	// Facts are what plugins attached themselves.
+	Facts []Fact `json:"facts,omitempty"`
+	// FactsDropped counts the facts for which the cycle had no room.
+	FactsDropped int `json:"factsDropped,omitempty"`
+
+	// Extenders are the calls to scheduler extenders, in order. Those to prioritize
+	// are made at the same time, and stand in the order of the extenders.
+	Extenders []ExtenderCall `json:"extenders,omitempty"`
 }
 
 // Size estimates the bytes that c holds in memory, for bounding a store.
@@ -147,12 +159,15 @@ type Cycle struct {
 // where they are held per cycle and not at all where they are shared.
 func (c *Cycle) Size() int {
 	const fixed = 1024
-	size := fixed + len(c.Message)
+	size := fixed + len(c.Message) + sizeOfFacts(c.Facts)
 	if c.Filter != nil {
 		size += c.Filter.size()
 	}
 	if c.Score != nil {
 		size += c.Score.size()
+	}
+	for i := range c.Extenders {
+		size += c.Extenders[i].size()
 	}
 	return size
 }

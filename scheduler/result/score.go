@@ -11,12 +11,8 @@ import (
 // ScorePlugin is one column of the Score table.
 type ScorePlugin struct {
 	Name string `json:"name"`
-	// Weight is the profile's; for an extender it is the configured weight
-	// times the scale that the scheduler applies.
+	// Weight is the profile's.
 	Weight int64 `json:"weight"`
-	// Extender marks the column of a scheduler extender. It has no separate
-	// normalized score: raw is as the extender answered, weighted as it counted.
-	Extender bool `json:"extender,omitempty"`
 }
 
 // Column holds one value per node, in as few bytes as its values need: none when
@@ -49,11 +45,18 @@ func NewColumn(values []int64) Column {
 	default:
 		c.width = 8
 	}
-	c.data = make([]byte, 0, c.width*len(values))
-	for _, v := range values {
-		var buf [8]byte
-		binary.LittleEndian.PutUint64(buf[:], uint64(v))
-		c.data = append(c.data, buf[:c.width]...)
+	c.data = make([]byte, c.width*len(values))
+	for i, v := range values {
+		switch to := c.data[c.width*i:]; c.width {
+		case 1:
+			to[0] = byte(v)
+		case 2:
+			binary.LittleEndian.PutUint16(to, uint16(v))
+		case 4:
+			binary.LittleEndian.PutUint32(to, uint32(v))
+		default:
+			binary.LittleEndian.PutUint64(to, uint64(v))
+		}
 	}
 	return c
 }
@@ -89,7 +92,10 @@ type Score struct {
 	// Raw, Normalized and Weighted have one column per plugin. Weighted is
 	// Normalized × weight. Where a plugin does not normalize, Normalized is Raw.
 	Raw, Normalized, Weighted []Column
-	// Totals per node: what the scheduler compared.
+	// Extenders that scored, in the order in which the scheduler has them.
+	Extenders []ScoreExtender
+	// Totals per node: what the scheduler compared. They are the sum of what
+	// plugins weighted and what extenders counted.
 	Totals Column
 	// Tied nodes share the best total, by name; nil when one is alone at the top.
 	Tied []string
@@ -102,22 +108,29 @@ func (s *Score) size() int {
 	const perColumn, perNode = 64, 16
 	size := len(s.Totals.data) + len(s.Nodes)*perNode + 3*len(s.Plugins)*perColumn
 	for p := range s.Plugins {
-		size += len(s.Raw[p].data) + len(s.Normalized[p].data) + len(s.Weighted[p].data)
+		size += len(s.Raw[p].data) + len(s.Weighted[p].data)
+		if s.Plugins[p].Weight != 1 { // otherwise the same as weighted
+			size += len(s.Normalized[p].data)
+		}
+	}
+	for _, e := range s.Extenders {
+		size += 2*perColumn + len(e.Answered.data) + len(e.Counted.data) + len(e.Unscored)*perNode
 	}
 	return size
 }
 
 // scoreJSON is the public form of Score: a row per node.
 type scoreJSON struct {
-	Plugins         []ScorePlugin `json:"plugins"`
-	Skipped         []string      `json:"skipped,omitempty"`
-	Nodes           []string      `json:"nodes"`
-	Raw             [][]int64     `json:"raw"`
-	Normalized      [][]int64     `json:"normalized"`
-	Weighted        [][]int64     `json:"weighted"`
-	Totals          []int64       `json:"totals"`
-	Tied            []string      `json:"tied,omitempty"`
-	DurationSeconds []float64     `json:"durationSeconds,omitempty"`
+	Plugins    []ScorePlugin `json:"plugins"`
+	Skipped    []string      `json:"skipped,omitempty"`
+	Nodes      []string      `json:"nodes"`
+	Raw        [][]int64     `json:"raw"`
+	Normalized [][]int64     `json:"normalized"`
+	Weighted   [][]int64     `json:"weighted"`
+	extendersJSON
+	Totals          []int64   `json:"totals"`
+	Tied            []string  `json:"tied,omitempty"`
+	DurationSeconds []float64 `json:"durationSeconds,omitempty"`
 }
 
 // MarshalJSON writes the public form, nodes by name.
@@ -130,6 +143,8 @@ func (s *Score) MarshalJSON() ([]byte, error) {
 		Normalized: make([][]int64, 0, len(order)),
 		Weighted:   make([][]int64, 0, len(order)),
 		Totals:     make([]int64, 0, len(order)),
+
+		extendersJSON: s.publicExtenders(order),
 	}
 	if out.Plugins == nil {
 		out.Plugins = []ScorePlugin{}
@@ -165,6 +180,10 @@ func (s *Score) UnmarshalJSON(data []byte) error {
 			return fmt.Errorf("score %s: %w", m.name, err)
 		}
 		*m.to = columns
+	}
+	var err error
+	if out.Extenders, err = in.extendersJSON.scoreExtenders(in.Nodes); err != nil {
+		return err
 	}
 	*s = out
 	return nil

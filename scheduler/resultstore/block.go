@@ -315,26 +315,37 @@ func outcome(s string) result.Outcome {
 	return result.Outcome(s)
 }
 
-// cycle reads one whole cycle.
-func (b *block) cycle(row int) (*result.Cycle, error) {
-	summaries, err := b.read(partSummaries)
-	if err != nil {
-		return nil, err
+// openBlock is a block that was read. It is immutable.
+type openBlock struct {
+	block                    *block
+	summaries, tables, rests [][]byte
+	names                    []string
+}
+
+// open reads everything but the keys.
+func (b *block) open() (*openBlock, error) {
+	o := &openBlock{block: b}
+	for _, part := range []struct {
+		number int
+		rows   *[][]byte
+	}{{partSummaries, &o.summaries}, {partRests, &o.rests}, {partTables, &o.tables}} {
+		var err error
+		if *part.rows, err = b.read(part.number); err != nil {
+			return nil, err
+		}
 	}
-	rests, err := b.read(partRests)
-	if err != nil {
-		return nil, err
-	}
-	tables, err := b.read(partTables)
-	if err != nil {
-		return nil, err
-	}
-	if row >= len(summaries) || row >= len(tables) || row >= len(rests)-1 {
+	if len(o.rests) == 0 {
 		return nil, errTruncated
 	}
-	names, err := decodeNames(rests[len(rests)-1])
-	if err != nil {
-		return nil, err
+	var err error
+	o.names, err = decodeNames(o.rests[len(o.rests)-1])
+	return o, err
+}
+
+// cycle decodes one whole cycle.
+func (o *openBlock) cycle(row int) (*result.Cycle, error) {
+	if row >= len(o.summaries) || row >= len(o.tables) || row >= len(o.rests)-1 {
+		return nil, errTruncated
 	}
-	return decodeRecord(record{summary: summaries[row], tables: tables[row], rest: rests[row]}, names)
+	return decodeRecord(record{summary: o.summaries[row], tables: o.tables[row], rest: o.rests[row]}, o.names)
 }

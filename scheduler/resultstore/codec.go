@@ -17,11 +17,11 @@ import (
 // gains is kept without a change here, one that it loses is passed over, and a
 // test that fills every field fails when something is not read back.
 
-// plainFilter and plainScore are without the methods that write the public
-// form, which sorts.
+// These are without the methods that write the public form, which sorts.
 type (
-	plainFilter result.Filter
-	plainScore  result.Score
+	plainFilter     result.Filter
+	plainScore      result.Score
+	plainRejections result.ExtenderRejections
 )
 
 // rest is what remains of a cycle without its summary and its tables.
@@ -29,6 +29,8 @@ type rest struct {
 	Cycle  *result.Cycle
 	Filter *plainFilter `cbor:",omitempty"`
 	Score  *plainScore  `cbor:",omitempty"`
+	// Rejections are those of Cycle.Extenders, nil where a call has none.
+	Rejections []*plainRejections `cbor:",omitempty"`
 }
 
 // CBOR's modes: types that write JSON of their own are kept as that JSON, text
@@ -90,6 +92,10 @@ func (b *blockBuilder) encodeRecord(c *result.Cycle) (err error) {
 	d := detach(c)
 	b.tables.data.Write(b.takeTables(b.tables.data.AvailableBuffer(), d))
 	r := rest{Cycle: d, Filter: (*plainFilter)(d.Filter), Score: (*plainScore)(d.Score)}
+	for i := range d.Extenders {
+		r.Rejections = append(r.Rejections, (*plainRejections)(d.Extenders[i].Rejected))
+		d.Extenders[i].Rejected = nil
+	}
 	d.Summary, d.Filter, d.Score = result.Summary{}, nil, nil
 	if err := encoding.MarshalToBuffer(&r, &b.rests.data); err != nil {
 		return fmt.Errorf("encoding a cycle: %w", err)
@@ -117,6 +123,15 @@ func (b *blockBuilder) takeTables(out []byte, d *result.Cycle) []byte {
 		b.scores.from(s)
 		out = b.scores.append(out)
 		s.Raw, s.Normalized, s.Weighted, s.Totals = nil, nil, nil, result.Column{}
+		for i := range s.Extenders {
+			s.Extenders[i].Answered, s.Extenders[i].Counted = result.Column{}, result.Column{}
+		}
+	}
+	for i := range d.Extenders {
+		if r := d.Extenders[i].Rejected; r != nil {
+			out = appendInts(out, r.ReasonOf)
+			r.ReasonOf = nil
+		}
 	}
 	return out
 }
@@ -130,7 +145,15 @@ func detach(c *result.Cycle) *result.Cycle {
 	}
 	if c.Score != nil {
 		s := *c.Score
+		s.Extenders = slices.Clone(s.Extenders)
 		d.Score = &s
+	}
+	d.Extenders = slices.Clone(c.Extenders)
+	for i := range d.Extenders {
+		if r := d.Extenders[i].Rejected; r != nil {
+			rejected := *r
+			d.Extenders[i].Rejected = &rejected
+		}
 	}
 	d.PreFilter = slices.Clone(c.PreFilter)
 	if c.Preemption != nil {
@@ -159,6 +182,14 @@ func nodeLists(c *result.Cycle) []*[]string {
 	}
 	if c.Score != nil {
 		lists = append(lists, &c.Score.Nodes)
+		for i := range c.Score.Extenders {
+			lists = append(lists, &c.Score.Extenders[i].Unscored)
+		}
+	}
+	for i := range c.Extenders {
+		if r := c.Extenders[i].Rejected; r != nil {
+			lists = append(lists, &r.Nodes)
+		}
 	}
 	return lists
 }
@@ -190,18 +221,26 @@ func decodeRecord(in record, names []string) (*result.Cycle, error) {
 	}
 	c := r.Cycle
 	c.Summary, c.Filter, c.Score = summary, (*result.Filter)(r.Filter), (*result.Score)(r.Score)
+	for i := range min(len(c.Extenders), len(r.Rejections)) {
+		c.Extenders[i].Rejected = (*result.ExtenderRejections)(r.Rejections[i])
+	}
 
 	tables := reader{data: in.tables}
 	for _, list := range nodeLists(c) {
 		*list = tables.list(names)
 	}
 	if c.Filter != nil {
-		c.Filter.VerdictOf = tables.verdicts(len(c.Filter.Nodes), len(c.Filter.Verdicts))
+		c.Filter.VerdictOf = tables.indexes(len(c.Filter.Nodes), len(c.Filter.Verdicts))
 	}
 	if c.Score != nil {
 		var scores scoreTable
-		scores.read(&tables, c.Score.Plugins)
+		scores.read(&tables, c.Score)
 		scores.to(c.Score)
+	}
+	for i := range c.Extenders {
+		if r := c.Extenders[i].Rejected; r != nil {
+			r.ReasonOf = tables.indexes(len(r.Nodes), len(r.Reasons))
+		}
 	}
 	if tables.err != nil {
 		return nil, fmt.Errorf("decoding the tables of a cycle: %w", tables.err)
@@ -209,8 +248,8 @@ func decodeRecord(in record, names []string) (*result.Cycle, error) {
 	return c, nil
 }
 
-// verdicts reads Filter.VerdictOf; every number must be good to index with.
-func (r *reader) verdicts(nodes, verdicts int) []uint16 {
+// indexes reads a number per node; every one must be good to index n things with.
+func (r *reader) indexes(nodes, n int) []uint16 {
 	values := r.ints(nil)
 	if len(values) != nodes {
 		r.fail()
@@ -221,7 +260,7 @@ func (r *reader) verdicts(nodes, verdicts int) []uint16 {
 	}
 	out := make([]uint16, len(values))
 	for i, v := range values {
-		if v < 0 || v >= int64(verdicts) {
+		if v < 0 || v >= int64(n) {
 			r.fail()
 			return nil
 		}

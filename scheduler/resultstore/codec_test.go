@@ -46,6 +46,9 @@ func TestEveryFieldComesBack(t *testing.T) {
 	fill(reflect.ValueOf(want).Elem(), rand.New(rand.NewSource(1)))
 	f := want.Filter
 	f.VerdictOf = make([]uint16, len(f.Nodes))
+	for _, call := range want.Extenders {
+		call.Rejected.ReasonOf = make([]uint16, len(call.Rejected.Nodes))
+	}
 	if diff := cmp.Diff(want, onDisk(t, want)[0], sameColumns); diff != "" {
 		t.Error(diff)
 	}

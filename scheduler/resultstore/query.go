@@ -148,6 +148,19 @@ func (s *Store) Attempts(uid types.UID) ([]result.Summary, error) {
 	return s.summaries(places), nil
 }
 
+// read reads a whole cycle from its block.
+func (s *Store) read(p place) (*result.Cycle, error) {
+	open := s.open.Load()
+	if open == nil || open.block != p.block {
+		var err error
+		if open, err = p.block.open(); err != nil {
+			return nil, err
+		}
+		s.open.Store(open)
+	}
+	return open.cycle(p.row)
+}
+
 // Get returns one attempt, or nil when it is not kept. It fails when the
 // attempt is kept on disk and cannot be read.
 func (s *Store) Get(uid types.UID, attempt int) (*result.Cycle, error) {
@@ -163,7 +176,7 @@ func (s *Store) Get(uid types.UID, attempt int) (*result.Cycle, error) {
 	if p.cycle != nil {
 		return p.cycle, nil
 	}
-	c, err := p.block.cycle(p.row)
+	c, err := s.read(p)
 	if errors.Is(err, os.ErrClosed) {
 		// It was dropped since.
 		return nil, nil

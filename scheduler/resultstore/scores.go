@@ -9,11 +9,13 @@ import (
 
 // scoreTable is the columns of a score as plain lists. Columns that follow
 // from others, as the scheduler's arithmetic has it, are written as a mark
-// only: normalized is mostly raw, weighted is normalized × weight, and the
-// totals are the sum of weighted.
+// only: normalized is mostly raw, weighted is normalized × weight, counted is
+// answered × weight, and the totals are the sum of weighted and counted.
 type scoreTable struct {
 	plugins                   []result.ScorePlugin
 	raw, normalized, weighted [][]int64
+	extenders                 []result.ScoreExtender
+	answered, counted         [][]int64
 	totals                    []int64
 
 	// values backs the lists of from; derived is where the others are derived.
@@ -24,6 +26,10 @@ type scoreTable struct {
 func (t *scoreTable) from(s *result.Score) {
 	t.plugins, t.values = s.Plugins, t.values[:0]
 	t.raw, t.normalized, t.weighted = t.lists(t.raw, s.Raw), t.lists(t.normalized, s.Normalized), t.lists(t.weighted, s.Weighted)
+	t.extenders, t.answered, t.counted = s.Extenders, t.answered[:0], t.counted[:0]
+	for _, e := range s.Extenders {
+		t.answered, t.counted = append(t.answered, t.list(e.Answered)), append(t.counted, t.list(e.Counted))
+	}
 	t.totals = t.list(s.Totals)
 }
 
@@ -58,11 +64,16 @@ func (t *scoreTable) append(out []byte) []byte {
 	for p, values := range t.weighted {
 		out = appendDerived(out, values, t.derivedWeighted(p))
 	}
+	for e := range t.extenders {
+		out = appendInts(out, t.answered[e])
+		out = appendDerived(out, t.counted[e], t.derivedCounted(e))
+	}
 	return appendDerived(out, t.totals, t.derivedTotals())
 }
 
-func (t *scoreTable) read(r *reader, plugins []result.ScorePlugin) {
-	t.plugins = plugins
+// read reads the columns that belong to s, of which the heads are known.
+func (t *scoreTable) read(r *reader, s *result.Score) {
+	t.plugins, t.extenders = s.Plugins, s.Extenders
 	raw, normalized, weighted := r.count(1), r.count(1), r.count(1)
 	for range raw {
 		t.raw = append(t.raw, r.ints(nil))
@@ -73,12 +84,19 @@ func (t *scoreTable) read(r *reader, plugins []result.ScorePlugin) {
 	for p := range weighted {
 		t.weighted = append(t.weighted, r.ints(t.derivedWeighted(p)))
 	}
+	for e := range t.extenders {
+		t.answered = append(t.answered, r.ints(nil))
+		t.counted = append(t.counted, r.ints(t.derivedCounted(e)))
+	}
 	t.totals = r.ints(t.derivedTotals())
 }
 
 // to sets the columns of s, which keeps them.
 func (t *scoreTable) to(s *result.Score) {
 	s.Raw, s.Normalized, s.Weighted = columns(t.raw), columns(t.normalized), columns(t.weighted)
+	for e := range s.Extenders {
+		s.Extenders[e].Answered, s.Extenders[e].Counted = result.NewColumn(t.answered[e]), result.NewColumn(t.counted[e])
+	}
 	s.Totals = result.NewColumn(t.totals)
 }
 
@@ -108,18 +126,28 @@ func (t *scoreTable) derivedWeighted(p int) []int64 {
 	return t.derived
 }
 
-// derivedTotals is nil when the weighted columns are not of one length.
+func (t *scoreTable) derivedCounted(e int) []int64 {
+	t.derived = t.derived[:0]
+	for _, v := range t.answered[e] {
+		t.derived = append(t.derived, v*t.extenders[e].Weight)
+	}
+	return t.derived
+}
+
+// derivedTotals is nil when the columns are not of one length.
 func (t *scoreTable) derivedTotals() []int64 {
 	if len(t.weighted) == 0 {
 		return nil
 	}
 	t.derived = append(t.derived[:0], t.weighted[0]...)
-	for _, values := range t.weighted[1:] {
-		if len(values) != len(t.derived) {
-			return nil
-		}
-		for i, v := range values {
-			t.derived[i] += v
+	for _, more := range [][][]int64{t.weighted[1:], t.counted} {
+		for _, values := range more {
+			if len(values) != len(t.derived) {
+				return nil
+			}
+			for i, v := range values {
+				t.derived[i] += v
+			}
 		}
 	}
 	return t.derived

@@ -1,9 +1,9 @@
 // Package resultstore keeps finished scheduling cycles, tells subscribers of
 // each, and answers for all that it keeps. The newest are in memory, bounded by
 // bytes. With a directory they are also written to disk, at the latest half a
-// second after they were put, and those that memory has no room for are read
-// from there; a store that starts on the directory continues from it. Disk is
-// bounded too: the oldest cycles go first.
+// second after they were put; what is on disk stays in memory only while it is
+// recent, and is read from there afterwards. A store that starts on the directory
+// continues from it. Disk is bounded too: the oldest cycles go first.
 //
 // It knows nothing of who makes cycles or reads them. It may import
 // scheduler/result only, and no package of Kubernetes but apimachinery, klog and
@@ -12,6 +12,7 @@ package resultstore
 
 import (
 	"sync"
+	"sync/atomic"
 
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
@@ -30,8 +31,9 @@ const (
 // Options of a store. The zero value keeps cycles in memory only.
 type Options struct {
 	// MemoryBytes bounds the cycles that are kept in memory, by their own
-	// estimate of their size; 0 means DefaultMaxBytes. The index of all that is
-	// kept comes on top, with at most a quarter of it, or 1 MiB if that is more.
+	// estimate of their size; 0 means DefaultMaxBytes. While the disk works, a
+	// quarter is enough for those that are on disk as well. The index of all that
+	// is kept comes on top, with at most a quarter of it, or 1 MiB if that is more.
 	MemoryBytes int64
 	// Dir is the directory of the store's files, created when it does not exist
 	// and used by one store at a time. Empty: nothing is written, and what does
@@ -69,6 +71,9 @@ type Store struct {
 
 	// writer is nil in a store that keeps cycles in memory only.
 	writer *writer
+	// open is the block that a whole cycle was read from last: who reads cycles
+	// in their order reads each block once.
+	open atomic.Pointer[openBlock]
 
 	subscribersMu sync.RWMutex
 	subscribers   map[int]func(*result.Cycle)
@@ -102,6 +107,15 @@ func New(o Options) *Store {
 const minIndexBytes = 1 << 20
 
 func (s *Store) maxIndexBytes() int64 { return max(s.maxBytes/4, minIndexBytes) }
+
+// bound is what the cycles in memory may take: all of it only while there is no
+// disk that has them, too.
+func (s *Store) bound() int64 {
+	if s.writer.works() {
+		return s.maxBytes / 4
+	}
+	return s.maxBytes
+}
 
 // NextAttempt returns the number of the next attempt of a pod, from 1.
 func (s *Store) NextAttempt(uid types.UID) int {
@@ -150,7 +164,7 @@ func (s *Store) put(c *result.Cycle) {
 // evict brings the store back within its bounds. The newest cycle is kept even
 // when it alone is over the bound.
 func (s *Store) evict() {
-	for tries := len(s.inMemory); s.bytes > s.maxBytes && tries > 1; tries-- {
+	for tries := len(s.inMemory); s.bytes > s.bound() && tries > 1; tries-- {
 		sequence := s.inMemory[0]
 		s.inMemory = s.inMemory[1:]
 		e := s.index.find(sequence)

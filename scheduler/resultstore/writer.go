@@ -126,6 +126,7 @@ func (s *Store) Reset() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.index, s.inMemory, s.bytes = newIndex(), nil, 0
+	s.open.Store(nil)
 	s.writer.reset()
 }
 

@@ -9,6 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	fwk "k8s.io/kube-scheduler/framework"
 	frameworkruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
+
+	"kube-scheduler-simulator/scheduler/fact"
 )
 
 // OutOfTree are plugins of the kind that people write: they know no queueing
@@ -23,14 +25,15 @@ func OutOfTree() frameworkruntime.Registry {
 	}
 }
 
-// picky wants hard disks for some pods.
+// picky wants hard disks for some pods. It attaches facts to the cycle.
 type picky struct{}
 
 var _ fwk.FilterPlugin = picky{}
 
 func (picky) Name() string { return "Picky" }
 
-func (picky) Filter(_ context.Context, _ fwk.CycleState, pod *v1.Pod, node fwk.NodeInfo) *fwk.Status {
+func (picky) Filter(_ context.Context, state fwk.CycleState, pod *v1.Pod, node fwk.NodeInfo) *fwk.Status {
+	fact.RecordNode(state, "Picky", node.Node().Name, "disk", node.Node().Labels["disk"])
 	if pod.Labels["app"] == "b" && node.Node().Labels["disk"] == "ssd" {
 		return fwk.NewStatus(fwk.Unschedulable, "solid state is too good for it")
 	}

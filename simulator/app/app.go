@@ -19,9 +19,9 @@ import (
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 
-	"kube-scheduler-simulator/scheduler"
 	"kube-scheduler-simulator/scheduler/annotation"
 	"kube-scheduler-simulator/scheduler/config"
+	"kube-scheduler-simulator/scheduler/live"
 	"kube-scheduler-simulator/scheduler/resultstore"
 	"kube-scheduler-simulator/simulator/controlplane"
 	"kube-scheduler-simulator/simulator/server"
@@ -75,7 +75,11 @@ type simulator struct {
 
 	web          *server.Server
 	controlPlane *controlplane.ControlPlane
-	scheduler    *scheduler.Scheduler
+	scheduler    *live.Scheduler
+
+	mu      sync.Mutex // over what publish reads
+	phase   server.Phase
+	message string
 
 	failed chan error
 	undo   []func(context.Context) error
@@ -110,10 +114,17 @@ func (s *simulator) start(ctx context.Context) error {
 	s.onStop(s.controlPlane.Stop)
 
 	s.setStatus(server.Starting, "the scheduler is starting")
-	s.scheduler = scheduler.New(scheduler.Options{
-		Client:        s.controlPlane.ClientConfig(),
-		Configuration: s.prepared.configuration.Internal,
-		Sink:          s.store,
+	s.scheduler = live.New(live.Options{
+		Client:    s.controlPlane.ClientConfig(),
+		Sink:      s.store,
+		OutOfTree: s.prepared.registry,
+		Parse: func(document []byte) (*config.Configuration, error) {
+			return parseConfiguration(document, s.prepared.registry)
+		},
+		Initial: s.prepared.configuration,
+		Dir:     filepath.Join(s.prepared.dataDir, "scheduler-configuration"),
+		Logger:  s.options.Logger,
+		Changed: s.publish,
 	})
 	if err := s.scheduler.Start(ctx); err != nil {
 		return fmt.Errorf("starting the scheduler: %w", err)
@@ -126,7 +137,8 @@ func (s *simulator) start(ctx context.Context) error {
 	err := s.web.SetBackend(server.Backend{
 		ClientConfig:  s.controlPlane.ClientConfig(),
 		Results:       s.store,
-		Configuration: documents{s.prepared.configuration},
+		Configuration: configuration{s.scheduler},
+		FeatureGates:  featureGates(),
 	})
 	if err != nil {
 		return fmt.Errorf("attaching the web server: %w", err)
@@ -202,16 +214,32 @@ func (s *simulator) annotate() error {
 	return nil
 }
 
-// setStatus publishes how far the simulator has come. The scheduler comes and
-// goes with it.
+// setStatus says how far the simulator has come, and publishes it.
 func (s *simulator) setStatus(phase server.Phase, message string) {
-	var profiles []string
-	for _, p := range s.prepared.configuration.Internal.Profiles {
-		profiles = append(profiles, p.SchedulerName)
-	}
+	s.mu.Lock()
+	s.phase, s.message = phase, message
+	s.mu.Unlock()
+	s.publish()
+}
+
+// publish tells the server what the simulator and its scheduler are doing.
+func (s *simulator) publish() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	status := server.Status{
-		Ready: phase == server.Running, Phase: phase, Message: message,
-		Scheduler: server.SchedulerStatus{Phase: phase, Message: message, Profiles: profiles, Revision: 1},
+		Ready: s.phase == server.Running, Phase: s.phase, Message: s.message,
+		Scheduler: server.SchedulerStatus{Phase: s.phase, Message: s.message},
+	}
+	if s.scheduler != nil {
+		state := s.scheduler.State()
+		status.Scheduler.Profiles, status.Scheduler.Revision = state.Profiles, state.Revision
+		if state.Swapping && s.phase == server.Running {
+			status.Ready = false
+			status.Scheduler.Phase, status.Scheduler.Message = server.Starting, "another configuration takes over"
+		}
+		if state.Warning != "" {
+			status.Warnings = append(status.Warnings, state.Warning)
+		}
 	}
 	if ok, why := s.store.Health(); !ok {
 		status.Warnings = append(status.Warnings, why)
@@ -222,12 +250,15 @@ func (s *simulator) setStatus(phase server.Phase, message string) {
 // healthEvery is how soon a warning shows, and how soon it goes.
 const healthEvery = time.Second
 
-// watchHealth keeps the status's warnings up to date.
+// watchHealth keeps the status's warnings and the revisions' counts up to date.
 func (s *simulator) watchHealth() {
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
 	running.Go(func() {
-		wait.UntilWithContext(ctx, func(context.Context) { s.setStatus(server.Running, "") }, healthEvery)
+		wait.UntilWithContext(ctx, func(context.Context) {
+			s.scheduler.Save()
+			s.publish()
+		}, healthEvery)
 	})
 	s.onStop(func(context.Context) error {
 		cancel()
@@ -236,19 +267,25 @@ func (s *simulator) watchHealth() {
 	})
 }
 
-// documents answers the server's questions for configurations.
-type documents struct{ current *config.Configuration }
+// configuration answers the server's questions for the scheduler's.
+type configuration struct{ *live.Scheduler }
 
-var _ server.Configuration = documents{}
+var _ server.Configuration = configuration{}
 
 // Current returns the user's document.
-func (d documents) Current() ([]byte, error) { return d.current.YAML, nil }
+func (c configuration) Current() ([]byte, error) {
+	current := c.Configuration()
+	if current == nil {
+		return nil, config.ErrNotRunning
+	}
+	return current.YAML, nil
+}
 
 // Default returns Kubernetes' default, written out.
-func (d documents) Default() ([]byte, error) {
-	c, err := config.Default()
+func (c configuration) Default() ([]byte, error) {
+	standard, err := config.Default()
 	if err != nil {
 		return nil, err
 	}
-	return c.YAML, nil
+	return standard.YAML, nil
 }

@@ -20,23 +20,38 @@ var arrows = map[string][]string{
 	"scheduler/recorder/internal/extension":   nil,
 	"scheduler/recorder/internal/compose":     {"scheduler/recorder/internal/extension"},
 	"scheduler/recorder/internal/compose/cmd": {"scheduler/recorder/internal/compose"},
-	"scheduler/recorder":                      {"scheduler/result", "scheduler/recorder/internal/extension"},
+	"scheduler/fact":                          nil,
+	"scheduler/recorder":                      {"scheduler/result", "scheduler/fact", "scheduler/recorder/internal/extension"},
 	"scheduler/resultstore":                   {"scheduler/result"},
 	"scheduler/annotation":                    {"scheduler/result"},
 	"scheduler/explain":                       {"scheduler/result"},
-	"scheduler/schedulertest":                 {"scheduler", "scheduler/result", "scheduler/annotation"},
+	"scheduler/schedulertest":                 {"scheduler", "scheduler/fact", "scheduler/result", "scheduler/annotation"},
 	"scheduler/config":                        nil,
-	"scheduler":                               {"scheduler/result", "scheduler/recorder", "scheduler/resultstore", "scheduler/annotation", "scheduler/config"},
+	"scheduler/extender":                      {"scheduler/result"},
+	"scheduler/extender/example":              {"scheduler/extender/example/reservation"},
+	"scheduler/extender/example/reservation":  nil,
+	"scheduler/plugins":                       {"scheduler/plugins/argument", "scheduler/plugins/cel", "scheduler/plugins/zonequota"},
+	"scheduler/plugins/argument":              nil,
+	"scheduler/plugins/cel":                   {"scheduler/fact", "scheduler/plugins/argument"},
+	"scheduler/plugins/zonequota":             {"scheduler/fact", "scheduler/plugins/argument"},
+	"scheduler":                               {"scheduler/result", "scheduler/recorder", "scheduler/resultstore", "scheduler/annotation", "scheduler/config", "scheduler/extender"},
+	"scheduler/live":                          {"scheduler", "scheduler/config", "scheduler/recorder", "scheduler/result"},
 	"simulator/controlplane":                  nil,
-	"simulator/server":                        {"scheduler/result", "scheduler/explain"},
-	"simulator/app":                           {"scheduler", "scheduler/*", "simulator/controlplane", "simulator/server", "web"},
-	"simulator/cmd/simulator":                 {"simulator/app"},
+	"simulator/virtualnode":                   nil,
+	"simulator/server":                        {"scheduler/result", "scheduler/explain", "scheduler/config"},
+	"simulator/app":                           {"scheduler", "scheduler/*", "simulator/controlplane", "simulator/virtualnode", "simulator/server", "web"},
+	"simulator/command":                       {"simulator/app"},
+	"simulator/cmd/simulator":                 {"simulator/command"},
 	"web":                                     nil,
 }
 
 // testArrows are more that tests may have.
 var testArrows = map[string][]string{
+	"scheduler":          {"scheduler/extender/example/reservation"},
 	"scheduler/recorder": {"scheduler/recorder/internal/compose"},
+	"scheduler/plugins":  {"scheduler", "scheduler/fact", "scheduler/annotation", "scheduler/config", "scheduler/recorder", "scheduler/result"},
+	// What the nodes do shows in a cluster only.
+	"simulator/virtualnode": {"simulator/controlplane"},
 }
 
 func TestImportsFlowOneWay(t *testing.T) {

@@ -1,18 +1,23 @@
 package app
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
-	utilfeature "k8s.io/apiserver/pkg/util/feature"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/klog/v2"
+	frameworkruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
 
 	"kube-scheduler-simulator/scheduler/annotation"
 	"kube-scheduler-simulator/scheduler/config"
+	"kube-scheduler-simulator/scheduler/plugins"
 	"kube-scheduler-simulator/scheduler/resultstore"
 	"kube-scheduler-simulator/simulator/server"
 )
@@ -37,6 +42,8 @@ type Options struct {
 	// ResultsMemory and ResultsDisk bound the results, in bytes. What memory has
 	// no room for is read from disk.
 	ResultsMemory, ResultsDisk int64
+	// Plugins are those beside Kubernetes'. A configuration enables them by name.
+	Plugins frameworkruntime.Registry
 	// TokenFile holds the token that every request must carry.
 	TokenFile string
 	// Logger gets what the simulator itself finds wrong. Kubernetes' components
@@ -54,19 +61,6 @@ func DefaultOptions() Options {
 	}
 }
 
-// SetFeatureGates sets Kubernetes' feature gates, for the whole process, from a
-// list as on the flags of Kubernetes' own components: "A=true,B=false". It must
-// be called before anything runs.
-func SetFeatureGates(gates string) error {
-	if gates == "" {
-		return nil
-	}
-	if err := utilfeature.DefaultMutableFeatureGate.Set(gates); err != nil {
-		return fmt.Errorf("feature gates: %w", err)
-	}
-	return nil
-}
-
 // prepared is what Options turn into before anything is started: all that can
 // be wrong with them is found here.
 type prepared struct {
@@ -74,7 +68,8 @@ type prepared struct {
 	token         string
 	dataDir       string
 	temporary     bool
-	configuration *config.Configuration
+	registry      frameworkruntime.Registry
+	configuration *config.Configuration // of the file, or nil
 }
 
 func (o Options) prepare() (p *prepared, err error) {
@@ -87,7 +82,10 @@ func (o Options) prepare() (p *prepared, err error) {
 	if p.token, err = readToken(o.TokenFile); err != nil {
 		return p, err
 	}
-	if p.configuration, err = readConfiguration(o.SchedulerConfig); err != nil {
+	if p.registry, err = o.registry(); err != nil {
+		return p, err
+	}
+	if p.configuration, err = readConfiguration(o.SchedulerConfig, p.registry); err != nil {
 		return p, err
 	}
 	if p.dataDir, p.temporary, err = makeDataDir(o.DataDir); err != nil {
@@ -134,19 +132,44 @@ func readToken(file string) (string, error) {
 	return token, nil
 }
 
-func readConfiguration(file string) (*config.Configuration, error) {
+// registry has all plugins that are not of Kubernetes.
+func (o Options) registry() (frameworkruntime.Registry, error) {
+	registry := plugins.Registry()
+	if err := registry.Merge(o.Plugins); err != nil {
+		return nil, fmt.Errorf("registering plugins: %w", err)
+	}
+	return registry, nil
+}
+
+// readConfiguration returns nil when there is no file.
+func readConfiguration(file string, registry frameworkruntime.Registry) (*config.Configuration, error) {
 	if file == "" {
-		return config.Default()
+		return nil, nil
 	}
 	data, err := os.ReadFile(file)
 	if err != nil {
 		return nil, fmt.Errorf("reading the scheduler configuration: %w", err)
 	}
-	c, err := config.Parse(data)
+	c, err := parseConfiguration(data, registry)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
 	return c, nil
+}
+
+// parseConfiguration reads a document in which the plugins of registry may be
+// enabled beside those of Kubernetes.
+func parseConfiguration(document []byte, registry frameworkruntime.Registry) (*config.Configuration, error) {
+	return config.ParseWith(document, config.Options{
+		OutOfTree: slices.Sorted(maps.Keys(registry)),
+		Arguments: func(plugin string, args runtime.Object) []config.Mistake {
+			var out []config.Mistake
+			for _, e := range plugins.Validate(context.Background(), plugin, args) {
+				out = append(out, config.Mistake{Field: e.Field, Line: e.Line, Column: e.Column, Message: e.Message})
+			}
+			return out
+		},
+	})
 }
 
 // makeDataDir returns the absolute data directory, which exists and is writable.

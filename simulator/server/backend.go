@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -8,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 
+	"kube-scheduler-simulator/scheduler/config"
 	"kube-scheduler-simulator/scheduler/result"
 )
 
@@ -28,16 +30,28 @@ type Results interface {
 	Subscribe(fn func(*result.Cycle)) (cancel func())
 }
 
-// Configuration answers KubeSchedulerConfiguration documents as YAML. Methods
-// are safe for concurrent use.
+// Configuration is the scheduler's, while it runs. Methods are safe for concurrent
+// use. What is wrong with a document is a *config.Error.
 type Configuration interface {
 	// Current is the user's document, as written.
 	Current() ([]byte, error)
 	// Default is what Kubernetes uses when there is no document.
 	Default() ([]byte, error)
+	// Apply makes document, YAML or JSON, the configuration.
+	Apply(ctx context.Context, document []byte) (config.Applied, error)
+	// Check does all that Apply does but for the change itself.
+	Check(ctx context.Context, document []byte) (config.Applied, error)
+	// ApplyDefault makes the default the configuration.
+	ApplyDefault(ctx context.Context) (config.Applied, error)
+	// Effective says what is in force.
+	Effective() (*config.Effective, error)
+	// Revisions are what was applied, newest first, without documents.
+	Revisions() []config.Revision
+	// Revision returns one with its document.
+	Revision(number int) (config.Revision, bool)
 }
 
-// Backend is what the server fronts. Every field is required.
+// Backend is what the server fronts. Every field but FeatureGates is required.
 type Backend struct {
 	// ClientConfig reaches the kube-apiserver with the rights that users of
 	// the web application and of /kubernetes/ are to have. The server copies
@@ -45,6 +59,8 @@ type Backend struct {
 	ClientConfig  *rest.Config
 	Results       Results
 	Configuration Configuration
+	// FeatureGates are Kubernetes', in the order of their names.
+	FeatureGates []FeatureGate
 }
 
 // attached is a Backend in use.

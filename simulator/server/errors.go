@@ -22,7 +22,11 @@ type apiError struct {
 
 type errorDetail struct {
 	// Field is the parameter or field that Message is about.
-	Field   string `json:"field,omitempty"`
+	Field string `json:"field,omitempty"`
+	// Line and Column, from 1, are where in a document that was sent; 0 when
+	// that is not known.
+	Line    int    `json:"line,omitempty"`
+	Column  int    `json:"column,omitempty"`
 	Message string `json:"message"`
 }
 

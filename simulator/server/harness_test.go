@@ -75,8 +75,8 @@ func testLimits() *limits {
 	return l
 }
 
-// attach gives the server a backend of fakes.
-func (h *harness) attach(api *fakeAPI, results *fakeResults) {
+// attach gives the server a backend of fakes and returns its configuration.
+func (h *harness) attach(api *fakeAPI, results *fakeResults) *fakeConfiguration {
 	h.t.Helper()
 	if results == nil {
 		results = &fakeResults{}
@@ -85,14 +85,17 @@ func (h *harness) attach(api *fakeAPI, results *fakeResults) {
 	if api != nil {
 		host = api.URL
 	}
+	configuration := &fakeConfiguration{}
 	err := h.SetBackend(Backend{
 		ClientConfig:  &rest.Config{Host: host, BearerToken: "admin"},
 		Results:       results,
-		Configuration: fakeConfiguration{},
+		Configuration: configuration,
+		FeatureGates:  []FeatureGate{{Name: "GenericWorkload", Stage: "ALPHA", Enabled: true}},
 	})
 	if err != nil {
 		h.t.Fatal(err)
 	}
+	return configuration
 }
 
 // answer is a response that has been read.
@@ -159,16 +162,6 @@ func (a answer) message(t *testing.T) string {
 		t.Fatalf("%s %s: not an error with message and details: %s", a.Status, a.Request.URL.Path, a.body)
 	}
 	return *e.Message
-}
-
-type fakeConfiguration struct{ err error }
-
-func (f fakeConfiguration) Current() ([]byte, error) {
-	return []byte("# mine\napiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nparallelism: 4\n"), f.err
-}
-
-func (f fakeConfiguration) Default() ([]byte, error) {
-	return []byte("apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"), f.err
 }
 
 // fakeResults keeps cycles in order of arrival.
@@ -257,6 +250,5 @@ func cycle(uid string, attempt int, outcome result.Outcome) *result.Cycle {
 }
 
 var (
-	_ Results       = (*fakeResults)(nil)
-	_ Configuration = fakeConfiguration{}
+	_ Results = (*fakeResults)(nil)
 )

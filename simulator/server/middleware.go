@@ -1,8 +1,10 @@
 package server
 
 import (
+	"io"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/labstack/echo/v4"
 	"github.com/labstack/echo/v4/middleware"
@@ -41,20 +43,59 @@ func (s *Server) recoverPanics() echo.MiddlewareFunc {
 	})
 }
 
-// limitBody bounds what a request may send. Bodies of unknown length are cut
-// off when they have passed the bound.
+// limitBody bounds what a request may send.
 func (s *Server) limitBody(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		r := c.Request()
+		if r.Body == nil || r.Body == http.NoBody {
+			return next(c)
+		}
+		body := &boundedBody{ReadCloser: r.Body, limit: s.opts.MaxBody, left: s.opts.MaxBody, response: c.Response().Writer}
 		if r.ContentLength > s.opts.MaxBody {
-			c.Response().Header().Set("Connection", "close")
-			return tooLarge(s.opts.MaxBody)
+			return body.refuse()
 		}
-		if r.Body != nil && r.Body != http.NoBody {
-			r.Body = http.MaxBytesReader(c.Response().Writer, r.Body, s.opts.MaxBody)
-		}
+		r.Body = body
 		return next(c)
 	}
+}
+
+// boundedBody is a request body that fails when it is too large.
+type boundedBody struct {
+	io.ReadCloser
+	limit, left int64
+	response    http.ResponseWriter
+}
+
+func (b *boundedBody) Read(p []byte) (int, error) {
+	if b.left < 0 {
+		return 0, &http.MaxBytesError{Limit: b.limit}
+	}
+	if int64(len(p)) > b.left+1 {
+		p = p[:b.left+1]
+	}
+	n, err := b.ReadCloser.Read(p)
+	if int64(n) <= b.left {
+		b.left -= int64(n)
+		return n, err
+	}
+	n, b.left = int(b.left), -1
+	return n, b.refuse()
+}
+
+const (
+	// drainBytes and drainTimeout bound what is read of a body that is refused.
+	drainBytes   = 128 << 20
+	drainTimeout = 10 * time.Second
+)
+
+// refuse returns the error, after it has read what is still coming: a client
+// that is not done with sending would see its connection reset, not the answer.
+func (b *boundedBody) refuse() error {
+	b.response.Header().Set("Connection", "close")
+	// Where there are no deadlines, the bytes are bounded still.
+	_ = http.NewResponseController(b.response).SetReadDeadline(time.Now().Add(drainTimeout))
+	_, _ = io.CopyN(io.Discard, b.ReadCloser, drainBytes)
+	return &http.MaxBytesError{Limit: b.limit}
 }
 
 // compress is for clients on other machines; on loopback it would cost more

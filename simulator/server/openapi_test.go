@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"kube-scheduler-simulator/scheduler/config"
 	"kube-scheduler-simulator/scheduler/explain"
 	"kube-scheduler-simulator/scheduler/result"
 )
@@ -93,6 +94,8 @@ func TestSchemasMatchTypes(t *testing.T) {
 		"NodeReasons":          &result.NodeReasons{},
 		"Filter":               &result.Filter{},
 		"ScorePlugin":          &result.ScorePlugin{},
+		"ExtenderCall":         &result.ExtenderCall{},
+		"ExtenderFailure":      &explain.ExtenderFailure{},
 		"Score":                &result.Score{},
 		"Cycle":                &result.Cycle{},
 		"ExplainedCycle":       &explained{Cycle: &result.Cycle{}},
@@ -112,6 +115,7 @@ func TestSchemasMatchTypes(t *testing.T) {
 		"Victim":               &result.Victim{},
 		"UnhelpfulNodes":       &result.UnhelpfulNodes{},
 		"NominatedPass":        &result.NominatedPass{},
+		"Fact":                 &result.Fact{},
 		"Comparison":           &result.Comparison{},
 		"ResourceComparison":   &result.ResourceComparison{},
 		"Taint":                &result.Taint{},
@@ -119,6 +123,20 @@ func TestSchemasMatchTypes(t *testing.T) {
 		"PodTermComparison":    &result.PodTermComparison{},
 		"SpreadComparison":     &result.SpreadComparison{},
 		"Port":                 &result.Port{},
+		"Applied":              &config.Applied{},
+		"Revision":             &config.Revision{},
+		"Revisions":            &revisions{},
+		"NoEffect":             &config.NoEffect{},
+		"Effective":            &config.Effective{},
+		"Setting":              &config.Setting{},
+		"EffectiveProfile":     &config.EffectiveProfile{},
+		"EffectivePoint":       &config.EffectivePoint{},
+		"PointPlugin":          &config.PointPlugin{},
+		"EffectivePlugin":      &config.EffectivePlugin{},
+		"EffectiveExtender":    &config.EffectiveExtender{},
+		"Difference":           &config.Difference{},
+		"FeatureGate":          &FeatureGate{},
+		"FeatureGates":         &featureGates{},
 		"ErrorFrame":           &errorFrame{},
 		"GroupVersionResource": &frameResource{},
 	} {
@@ -169,7 +187,7 @@ func keysOf(t *testing.T, v any) []string {
 // fill sets every exported field to something that is not its zero value.
 func fill(v reflect.Value) {
 	switch v.Interface().(type) {
-	case time.Time, result.Filter, result.Score:
+	case time.Time, result.Filter, result.Score, result.ExtenderRejections:
 		fillSpecial(v)
 		return
 	}
@@ -197,6 +215,8 @@ func fill(v reflect.Value) {
 		v.SetInt(1)
 	case reflect.Float64:
 		v.SetFloat(1)
+	case reflect.Interface:
+		v.Set(reflect.ValueOf("x"))
 	}
 }
 
@@ -209,6 +229,8 @@ func fillSpecial(v reflect.Value) {
 		p.DurationSeconds, p.Comparisons, p.Nominated = []float64{1}, make([]result.Comparison, 1), make([]result.NominatedPass, 1)
 	case *result.Score:
 		p.DurationSeconds, p.Skipped, p.Tied = []float64{1}, []string{"x"}, []string{"x"}
+		p.Nodes, p.Totals = []string{"x"}, result.NewColumn([]int64{1})
+		p.Extenders = []result.ScoreExtender{{Answered: p.Totals, Counted: p.Totals}}
 	}
 }
 

@@ -148,22 +148,6 @@ func TestResults(t *testing.T) {
 	}
 }
 
-func TestConfiguration(t *testing.T) {
-	h := serve(t, Options{})
-	h.attach(nil, nil)
-	const current, standard = "/api/v1/schedulerconfiguration", "/api/v1/schedulerconfiguration/default"
-	const asJSON = `{"apiVersion":"kubescheduler.config.k8s.io/v1","kind":"KubeSchedulerConfiguration","parallelism":4}`
-	want(t, "JSON", h.get(current).body, asJSON)
-	want(t, "JSON, asked for", h.get(current, "Accept: application/json").body, asJSON)
-	want(t, "JSON, preferred", h.get(current, "Accept: application/yaml;q=0.5, application/json").body, asJSON)
-	a := h.get(current, "Accept: application/yaml")
-	want(t, "type", a.Header.Get("Content-Type"), "application/yaml")
-	if !strings.HasPrefix(a.body, "# mine\n") {
-		t.Errorf("not as the user wrote it: %s", a.body)
-	}
-	want(t, "default", h.get(standard).body, `{"apiVersion":"kubescheduler.config.k8s.io/v1","kind":"KubeSchedulerConfiguration"}`)
-}
-
 func TestMetrics(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(prometheus.NewCounter(prometheus.CounterOpts{Name: "pods_total", Help: "Pods."}))

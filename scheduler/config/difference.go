@@ -1,0 +1,213 @@
+package config
+
+import (
+	"reflect"
+	"slices"
+	"strconv"
+
+	"k8s.io/kubernetes/pkg/scheduler/apis/config"
+)
+
+// Compare returns in what b differs from a, by what they mean: plugins by the
+// extension points at which they run, arguments with their defaults. The fields
+// of a profile that only b has are compared with Kubernetes' default profile.
+// Of plugins that are not Kubernetes' it knows what Effective knows without the
+// actual ones.
+func Compare(a, b *Configuration) []Difference {
+	return compare(a.view, b.view, b.standard.profiles[0])
+}
+
+func compare(a, b *view, def *profileView) []Difference {
+	d := &differences{found: []Difference{}}
+	for _, name := range settingNames() {
+		d.value(name, a.global[name], b.global[name])
+	}
+	for _, p := range b.profiles {
+		field := "profiles[" + p.declared.SchedulerName + "]"
+		before := named(a.profiles, p.declared.SchedulerName)
+		if before == nil {
+			d.add(field, nil, map[string]any{"schedulerName": p.declared.SchedulerName})
+			before = def
+		}
+		d.profile(field, before, p)
+	}
+	for _, p := range a.profiles {
+		if named(b.profiles, p.declared.SchedulerName) == nil {
+			d.add("profiles["+p.declared.SchedulerName+"]", map[string]any{"schedulerName": p.declared.SchedulerName}, nil)
+		}
+	}
+	d.items("extenders", byURL(a.extenders), byURL(b.extenders))
+	for _, name := range merged(keys(a.global), keys(b.global)) {
+		if !slices.Contains(settingNames(), name) {
+			d.value(name, a.global[name], b.global[name])
+		}
+	}
+	return d.found
+}
+
+func named(profiles []*profileView, name string) *profileView {
+	i := slices.IndexFunc(profiles, func(p *profileView) bool { return p.declared.SchedulerName == name })
+	if i < 0 {
+		return nil
+	}
+	return profiles[i]
+}
+
+// differences collects them in the order in which they are found.
+type differences struct{ found []Difference }
+
+func (d *differences) add(field string, a, b any) {
+	d.found = append(d.found, Difference{Field: field, Default: a, Current: b})
+}
+
+func (d *differences) profile(field string, a, b *profileView) {
+	d.value(field+".percentageOfNodesToScore", percentage(a), percentage(b))
+	ours, theirs := a.names(), b.names()
+	for _, name := range merged(ours, theirs) {
+		before, after := slices.Contains(ours, name), slices.Contains(theirs, name)
+		plugin, args := field+".plugins["+name+"]", field+".pluginConfig["+name+"].args"
+		switch {
+		case before && after:
+			d.value(args, a.arguments[name], b.arguments[name])
+			d.points(field+".plugins", name, a, b)
+		case after:
+			d.add(plugin, nil, pointsAt(name, b))
+			d.value(args, defaultArguments(name), b.arguments[name])
+		default:
+			d.add(plugin, pointsAt(name, a), nil)
+		}
+	}
+	for _, point := range runningPoints() {
+		if point.unordered {
+			continue
+		}
+		d.order(field+".plugins."+point.name+".order", point.set(a.running).Enabled, point.set(b.running).Enabled)
+	}
+}
+
+func percentage(p *profileView) any {
+	if p.declared.PercentageOfNodesToScore == nil {
+		return nil
+	}
+	return int64(*p.declared.PercentageOfNodesToScore)
+}
+
+// pointsAt returns the names of the extension points at which a plugin runs.
+func pointsAt(name string, p *profileView) []any {
+	var out []any
+	for _, point := range runningPoints() {
+		if has(point.set(p.running).Enabled, name) {
+			out = append(out, point.name)
+		}
+	}
+	return out
+}
+
+// points compares where a plugin runs that runs somewhere on both sides.
+func (d *differences) points(field, name string, a, b *profileView) {
+	for _, point := range runningPoints() {
+		before, after := at(name, point, a), at(name, point, b)
+		d.value(field+"."+point.name+"["+name+"]", before, after)
+	}
+}
+
+// at returns what there is to say of a plugin at an extension point; nil when
+// it does not run there.
+func at(name string, point extensionPoint, p *profileView) any {
+	for _, plugin := range point.set(p.running).Enabled {
+		switch {
+		case plugin.Name != name:
+		case point.weighed:
+			return map[string]any{"weight": int64(plugin.Weight)}
+		default:
+			return "enabled"
+		}
+	}
+	return nil
+}
+
+// order compares the order of the plugins that run on both sides.
+func (d *differences) order(field string, a, b []config.Plugin) {
+	before, after := []any{}, []any{}
+	for _, p := range a {
+		if has(b, p.Name) {
+			before = append(before, p.Name)
+		}
+	}
+	for _, p := range b {
+		if has(a, p.Name) {
+			after = append(after, p.Name)
+		}
+	}
+	d.value(field, before, after)
+}
+
+// value compares two JSON values, field by field where both have fields.
+func (d *differences) value(field string, a, b any) {
+	if reflect.DeepEqual(a, b) {
+		return
+	}
+	before, isObject := a.(map[string]any)
+	after, areObjects := b.(map[string]any)
+	if isObject && areObjects {
+		for _, key := range merged(keys(before), keys(after)) {
+			d.value(field+"."+key, before[key], after[key])
+		}
+		return
+	}
+	ours, listed := byName(a)
+	theirs, bothListed := byName(b)
+	if listed && bothListed {
+		d.items(field, ours, theirs)
+		return
+	}
+	d.add(field, a, b)
+}
+
+// items compares list items by what they are called.
+func (d *differences) items(field string, a, b map[string]any) {
+	for _, name := range merged(keys(a), keys(b)) {
+		d.value(field+"["+name+"]", a[name], b[name])
+	}
+}
+
+// byName returns the items of a list of objects that all have a name of their own.
+func byName(v any) (map[string]any, bool) {
+	list, ok := v.([]any)
+	if !ok || len(list) == 0 {
+		return nil, false
+	}
+	out := map[string]any{}
+	for _, item := range list {
+		fields, _ := item.(map[string]any)
+		name, ok := fields["name"].(string)
+		if _, twice := out[name]; !ok || twice {
+			return nil, false
+		}
+		out[name] = item
+	}
+	return out, true
+}
+
+// byURL returns the extenders by their URLs, numbered from the second on when
+// several have the same.
+func byURL(extenders []any) map[string]any {
+	out := map[string]any{}
+	for _, e := range extenders {
+		fields, _ := e.(map[string]any)
+		url, _ := fields["urlPrefix"].(string)
+		name := url
+		for i := 2; out[name] != nil; i++ {
+			name = url + "#" + strconv.Itoa(i)
+		}
+		out[name] = e
+	}
+	return out
+}
+
+// merged returns what is in either of two sorted lists, sorted.
+func merged(a, b []string) []string {
+	all := slices.Concat(a, b)
+	slices.Sort(all)
+	return slices.Compact(all)
+}

@@ -1,0 +1,194 @@
+package config
+
+import (
+	"reflect"
+	"slices"
+
+	"k8s.io/kubernetes/pkg/scheduler/apis/config"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
+)
+
+// NoEffect returns the fields that the document sets and that change nothing in
+// the simulator: those that are about how kube-scheduler is deployed, and those
+// that Kubernetes accepts and ignores. It stops at a hundred.
+func (c *Configuration) NoEffect() []NoEffect {
+	n := &noEffect{configuration: c, written: &document{value: c.written}, found: []NoEffect{}}
+	n.section("leaderElection", "the simulator runs one scheduler, so there is no leader to elect")
+	n.section("clientConnection", "the simulator connects the scheduler to its own control plane")
+	n.debugging()
+	if c.Internal.DelayCacheUntilActive {
+		n.add(path{{key: "delayCacheUntilActive"}}, "the simulator runs one scheduler, which is always active")
+	}
+	for i := range c.Internal.Profiles {
+		n.profile(&c.Internal.Profiles[i], path{{key: "profiles"}}.at(i))
+	}
+	return n.found
+}
+
+type noEffect struct {
+	configuration *Configuration
+	written       *document
+	found         []NoEffect
+}
+
+// enabledByDefault are Kubernetes' plugins, which multiPoint has unless a
+// document disables them.
+func (n *noEffect) enabledByDefault() []config.Plugin {
+	return n.configuration.standard.profiles[0].declared.Plugins.MultiPoint.Enabled
+}
+
+// maxNoEffect bounds what is reported.
+const maxNoEffect = 100
+
+func (n *noEffect) add(at path, message string) {
+	if len(n.found) >= maxNoEffect {
+		return
+	}
+	n.found = append(n.found, NoEffect{Field: at.String(), Message: message})
+}
+
+// section reports the fields of an object. Of a whole one, such as Kubernetes'
+// default written out, only those that are not the default are news.
+func (n *noEffect) section(name, message string) {
+	fields, _ := n.configuration.written[name].(map[string]any)
+	byDefault, _ := n.configuration.standard.global[name].(map[string]any)
+	whole := len(fields) == len(byDefault)
+	for _, key := range keys(fields) {
+		if !whole || !reflect.DeepEqual(fields[key], byDefault[key]) {
+			n.add(path{{key: name}, {key: key}}, message)
+		}
+	}
+}
+
+func (n *noEffect) debugging() {
+	names := []string{"enableProfiling", "enableContentionProfiling"}
+	whole := true
+	for _, name := range names {
+		whole = whole && n.configuration.written[name] == true
+	}
+	for _, name := range names {
+		if _, set := n.configuration.written[name]; set && !whole {
+			n.add(path{{key: name}}, "the simulator does not serve the scheduler's profiling endpoints")
+		}
+	}
+}
+
+func (n *noEffect) profile(profile *config.KubeSchedulerProfile, at path) {
+	n.copied(profile, at.child("plugins").child(multiPoint))
+	for _, point := range allPoints() {
+		set := at.child("plugins").child(point.name)
+		n.weights(point, set.child("enabled"))
+		if _, written := n.written.at(set.child("enabled")).([]any); written && !point.runs() {
+			n.add(set, "needs the feature gate "+string(point.gate))
+			continue
+		}
+		n.disabled(point, profile, set.child("disabled"))
+	}
+	running := (&profileView{running: expand(profile.Plugins)}).names()
+	enabled := map[string]bool{}
+	for _, name := range running {
+		enabled[name] = true
+	}
+	items, _ := n.written.at(at.child("pluginConfig")).([]any)
+	for i, item := range items {
+		fields, _ := item.(map[string]any)
+		name, _ := fields["name"].(string)
+		n.arguments(name, fields["args"], enabled[name], at.child("pluginConfig").at(i))
+	}
+}
+
+func (n *noEffect) arguments(name string, args any, enabled bool, at path) {
+	_, inTree := inTree()[name]
+	_, takesSome := argumentsType(name)
+	fields, _ := args.(map[string]any)
+	switch {
+	case !enabled:
+		n.add(at, name+" is not enabled in this profile")
+	case inTree && !takesSome && args != nil:
+		n.add(at.child("args"), name+" takes no arguments")
+	case name == names.NodeResourcesFit && fields["ignoredResources"] != nil && len(ignoredResources(n.configuration.Internal)) > 0:
+		n.add(at.child("args").child("ignoredResources"), "the extenders' managedResources with ignoredByScheduler take its place")
+	}
+}
+
+// weights reports those where none counts.
+func (n *noEffect) weights(point extensionPoint, at path) {
+	items, _ := n.written.at(at).([]any)
+	for i, item := range items {
+		fields, _ := item.(map[string]any)
+		name, _ := fields["name"].(string)
+		weight, _ := fields["weight"].(int64)
+		if weight == 0 {
+			continue
+		}
+		t, known := inTree()[name]
+		weighs := point.weighed
+		if point.name == multiPoint && known {
+			weighs = false
+			for _, p := range extensionPoints() {
+				weighs = weighs || p.weighed && t.Implements(p.kind)
+			}
+		}
+		if !weighs {
+			n.add(at.at(i).child("weight"), "weights count at score and placementScore only")
+		}
+	}
+}
+
+// disabled reports the plugins that would not run anyway.
+func (n *noEffect) disabled(point extensionPoint, profile *config.KubeSchedulerProfile, at path) {
+	items, _ := n.written.at(at).([]any)
+	for i, item := range items {
+		fields, _ := item.(map[string]any)
+		name, _ := fields["name"].(string)
+		t, known := inTree()[name]
+		switch {
+		case name == "*":
+		case point.name == multiPoint && !has(n.enabledByDefault(), name):
+			n.add(at.at(i), name+" is not enabled by default"+suggestion(name, known))
+		case point.name != multiPoint && !has(profile.Plugins.MultiPoint.Enabled, name):
+			n.add(at.at(i), name+" is not enabled by multiPoint"+suggestion(name, known))
+		case point.name != multiPoint && known && !t.Implements(point.kind):
+			n.add(at.at(i), name+" does not run at "+point.name)
+		}
+	}
+}
+
+func suggestion(name string, known bool) string {
+	if known {
+		return ""
+	}
+	return didYouMean(name, registered(nil))
+}
+
+// copied is about a multiPoint that looks like Kubernetes' default, written out
+// and edited: what is missing there is enabled nevertheless, and the order of
+// the rest stays.
+func (n *noEffect) copied(profile *config.KubeSchedulerProfile, at path) {
+	disabled := profile.Plugins.MultiPoint.Disabled
+	if has(disabled, "*") {
+		return
+	}
+	items, _ := n.written.at(at.child("enabled")).([]any)
+	var written, byDefault []string
+	for _, item := range items {
+		fields, _ := item.(map[string]any)
+		if name, _ := fields["name"].(string); has(n.enabledByDefault(), name) && !has(disabled, name) {
+			written = append(written, name)
+		}
+	}
+	if 2*len(written) <= len(n.enabledByDefault()) {
+		return
+	}
+	for _, p := range n.enabledByDefault() {
+		switch {
+		case slices.Contains(written, p.Name):
+			byDefault = append(byDefault, p.Name)
+		case !has(disabled, p.Name):
+			n.add(at.child("enabled"), p.Name+" is not in the list, and enabled by default all the same; to take it out, name it under disabled")
+		}
+	}
+	if !slices.Equal(written, byDefault) {
+		n.add(at.child("enabled"), "Kubernetes' plugins keep their default order here; to give another, disable \"*\" in multiPoint as well")
+	}
+}

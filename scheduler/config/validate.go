@@ -1,0 +1,310 @@
+package config
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/kubernetes/pkg/scheduler/apis/config"
+	"k8s.io/kubernetes/pkg/scheduler/apis/config/validation"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
+)
+
+// parse does the work of Parse, and of ParseWith when it knows the names of
+// all plugins.
+func parse(text []byte, plugins []string, arguments func(string, runtime.Object) []Mistake) (*Configuration, error) {
+	text = bytes.Clone(text)
+	d, mistakes := read(text)
+	if d == nil {
+		return nil, newError(mistakes)
+	}
+	mistakes, readable := d.header()
+	if !readable {
+		return nil, newError(mistakes)
+	}
+	internal, found, wrong := d.strictly()
+	mistakes = append(mistakes, found...)
+	if internal != nil {
+		v := &validator{document: d, internal: internal, plugins: plugins, arguments: arguments, reported: wrong}
+		mistakes = append(mistakes, v.validate()...)
+	}
+	if len(mistakes) > 0 {
+		return nil, newError(mistakes)
+	}
+	if internal == nil {
+		return nil, newError([]Mistake{{Message: "want a " + kind}})
+	}
+	c, err := newConfiguration(text, internal, d.value)
+	if err != nil {
+		return nil, newError([]Mistake{{Message: err.Error()}})
+	}
+	return c, nil
+}
+
+// validator says what is wrong with a configuration that could be decoded.
+type validator struct {
+	document *document
+	internal *config.KubeSchedulerConfiguration
+	plugins  []string // all names; nil when they are not known
+	// arguments checks those of plugins that are not of Kubernetes; it may be nil.
+	arguments func(plugin string, args runtime.Object) []Mistake
+	reported  []path // what has a mistake already
+	mistakes  []Mistake
+}
+
+func (v *validator) validate() []Mistake {
+	if err := validation.ValidateKubeSchedulerConfiguration(v.internal); err != nil {
+		v.add(err)
+	}
+	ignoring := slices.IndexFunc(v.internal.Extenders, ignoresResources)
+	for i := range v.internal.Profiles {
+		profile := &v.internal.Profiles[i]
+		at := path{{key: "profiles"}}.at(i)
+		v.fitArguments(profile, at)
+		v.outOfTreeArguments(profile, at)
+		sound := v.pluginNames(profile, at)
+		if profile.Plugins == nil {
+			continue
+		}
+		sound = v.pluginPoints(profile, at) && sound
+		if sound {
+			v.requiredPlugins(profile, at)
+		}
+		if ignoring >= 0 && !slices.ContainsFunc(profile.PluginConfig, func(c config.PluginConfig) bool { return c.Name == names.NodeResourcesFit }) {
+			v.report(path{{key: "extenders"}}.at(ignoring).child("managedResources"),
+				"ignoredByScheduler is carried out by %s, which profile %q does not enable", names.NodeResourcesFit, profile.SchedulerName)
+		}
+	}
+	return v.mistakes
+}
+
+func ignoresResources(e config.Extender) bool {
+	return slices.ContainsFunc(e.ManagedResources, func(r config.ExtenderManagedResource) bool { return r.IgnoredByScheduler })
+}
+
+func (v *validator) enough() bool { return len(v.mistakes) >= maxFound }
+
+// report adds a mistake unless its field has one from an earlier check.
+func (v *validator) report(at path, format string, args ...any) {
+	if v.enough() {
+		return
+	}
+	for _, known := range v.reported {
+		if at.within(known) {
+			return
+		}
+	}
+	v.mistakes = append(v.mistakes, v.document.mistake(at, format, args...))
+}
+
+// add takes upstream's errors apart.
+func (v *validator) add(err error) {
+	var aggregate utilerrors.Aggregate
+	if errors.As(err, &aggregate) {
+		for _, err := range aggregate.Errors() {
+			v.add(err)
+		}
+		return
+	}
+	var invalid *field.Error
+	if !errors.As(err, &invalid) {
+		v.mistakes = append(v.mistakes, Mistake{Message: err.Error()})
+		return
+	}
+	v.report(parsePath(invalid.Field), "%s", body(invalid))
+}
+
+// body is the message of an error, without values that have no readable form.
+func body(e *field.Error) string {
+	value := reflect.ValueOf(e.BadValue)
+	for value.Kind() == reflect.Pointer && !value.IsNil() {
+		value = value.Elem()
+	}
+	if value.IsValid() {
+		if d, ok := value.Interface().(metav1.Duration); ok {
+			return fmt.Sprintf("%s: %q: %s", e.Type, d.Duration, e.Detail)
+		}
+	}
+	if other, ok := e.BadValue.(*field.Path); ok {
+		return fmt.Sprintf("%s: the same as %s", e.Type, other)
+	}
+	switch value.Kind() {
+	case reflect.Struct, reflect.Slice, reflect.Map, reflect.Pointer, reflect.Interface:
+		return fmt.Sprintf("%s: %s", e.Type, e.Detail)
+	default:
+		return e.ErrorBody()
+	}
+}
+
+// fitArguments makes up for upstream's registering this validation under a name
+// that no plugin has; the plugin itself would refuse to be made, one mistake at
+// a time.
+func (v *validator) fitArguments(profile *config.KubeSchedulerProfile, at path) {
+	for j, c := range profile.PluginConfig {
+		if c.Name != names.NodeResourcesFit {
+			continue
+		}
+		p := field.NewPath(at.child("pluginConfig").at(j).child("args").String())
+		args, ok := c.Args.(*config.NodeResourcesFitArgs)
+		if !ok {
+			v.report(parsePath(p.String()), "has to match plugin args")
+		} else if err := validation.ValidateNodeResourcesFitArgs(p, args); err != nil {
+			v.add(err)
+		}
+	}
+}
+
+// outOfTreeArguments has the arguments of plugins that are not of Kubernetes
+// checked, and where they are enabled without any, that.
+func (v *validator) outOfTreeArguments(profile *config.KubeSchedulerProfile, at path) {
+	if v.arguments == nil {
+		return
+	}
+	types, checked := inTree(), map[string]bool{}
+	for j, c := range profile.PluginConfig {
+		if _, known := types[c.Name]; known {
+			continue
+		}
+		checked[c.Name] = true
+		args := at.child("pluginConfig").at(j).child("args")
+		for _, m := range v.arguments(c.Name, c.Args) {
+			v.reportWithin(append(slices.Clip(args), parsePath(m.Field)...), m)
+		}
+	}
+	v.written(profile, at, func(_ extensionPoint, name string, at path) {
+		if _, known := types[name]; known || checked[name] {
+			return
+		}
+		checked[name] = true
+		for _, m := range v.arguments(name, nil) {
+			v.report(at.child("name"), "%s needs arguments in pluginConfig: %s", name, strings.TrimPrefix(m.Field+": "+m.Message, ": "))
+		}
+	})
+}
+
+// reportWithin adds a mistake within the text of a field. A block of lines says
+// which of them; elsewhere the place is the field's.
+func (v *validator) reportWithin(at path, m Mistake) {
+	before := len(v.mistakes)
+	if m.Line == 0 {
+		v.report(at, "%s", m.Message)
+		return
+	}
+	v.report(at, "line %d, column %d: %s", m.Line, m.Column, m.Message)
+	if len(v.mistakes) == before || v.document.root == nil {
+		return
+	}
+	if text, _ := v.document.walk(at, false); text.Style&yaml.LiteralStyle != 0 {
+		v.mistakes[before].Line, v.mistakes[before].Column = text.Line+m.Line, 0
+	}
+}
+
+// pluginNames finds the plugins that nobody has. It reports whether all are known.
+func (v *validator) pluginNames(profile *config.KubeSchedulerProfile, at path) bool {
+	before := len(v.mistakes)
+	if v.plugins == nil {
+		return true
+	}
+	check := func(name string, at path) {
+		if slices.Contains(v.plugins, name) || v.enough() || v.says(at) {
+			return
+		}
+		if name == "" {
+			v.report(at, "a plugin needs a name")
+			return
+		}
+		v.report(at, "no plugin is named %q%s", cut(name, 60), didYouMean(name, v.plugins))
+	}
+	v.written(profile, at, func(_ extensionPoint, name string, at path) { check(name, at.child("name")) })
+	for j, c := range profile.PluginConfig {
+		check(c.Name, at.child("pluginConfig").at(j).child("name"))
+	}
+	return len(v.mistakes) == before
+}
+
+// says reports whether upstream found something about the item of a list that
+// at is a field of.
+func (v *validator) says(at path) bool {
+	item := at[:len(at)-1].String()
+	return slices.ContainsFunc(v.mistakes, func(m Mistake) bool { return m.Field == item })
+}
+
+// written calls visit for every plugin that the document enables.
+func (v *validator) written(profile *config.KubeSchedulerProfile, at path, visit func(point extensionPoint, name string, at path)) {
+	for _, point := range allPoints() {
+		enabled := at.child("plugins").child(point.name).child("enabled")
+		items, _ := v.document.at(enabled).([]any)
+		for j, item := range items {
+			fields, _ := item.(map[string]any)
+			name, _ := fields["name"].(string)
+			visit(point, name, enabled.at(j))
+		}
+	}
+}
+
+// pluginPoints finds plugins that are at an extension point twice or that have
+// nothing to do there. It reports whether there are none.
+func (v *validator) pluginPoints(profile *config.KubeSchedulerProfile, at path) bool {
+	before := len(v.mistakes)
+	types := inTree()
+	first := map[string]path{}
+	v.written(profile, at, func(point extensionPoint, name string, at path) {
+		key := point.name + " " + name
+		if other, twice := first[key]; twice {
+			v.report(at.child("name"), "duplicate plugin %q, enabled already by %s", name, other)
+			return
+		}
+		first[key] = at
+		if t, known := types[name]; known && point.kind != nil && !t.Implements(point.kind) {
+			v.report(at.child("name"), "%s does not run at the extension point %s; it has %s", name, point.name, pointsOf(t))
+		}
+	})
+	return len(v.mistakes) == before
+}
+
+// pointsOf lists the extension points of a type of plugin.
+func pointsOf(t reflect.Type) string {
+	var b bytes.Buffer
+	for _, point := range extensionPoints() {
+		if t.Implements(point.kind) {
+			if b.Len() > 0 {
+				b.WriteString(", ")
+			}
+			b.WriteString(point.name)
+		}
+	}
+	return b.String()
+}
+
+// requiredPlugins holds the rules about how many plugins an extension point
+// needs, where all plugins of the profile are Kubernetes'.
+func (v *validator) requiredPlugins(profile *config.KubeSchedulerProfile, at path) {
+	types := inTree()
+	for _, p := range profile.Plugins.MultiPoint.Enabled {
+		if _, known := types[p.Name]; !known {
+			return
+		}
+	}
+	running := expand(profile.Plugins)
+	at = at.child("plugins")
+	switch n := len(running.QueueSort.Enabled); {
+	case n == 0:
+		v.report(at.child("queueSort"), "a profile needs one queue sort plugin, and none is enabled; Kubernetes' is %s", names.PrioritySort)
+	case n > 1 && len(profile.Plugins.QueueSort.Enabled) <= 1: // else upstream has said so
+		v.report(at.child("queueSort"), "a profile needs one queue sort plugin, and %d are enabled", n)
+	}
+	if len(running.Bind.Enabled) == 0 {
+		v.report(at.child("bind"), "a profile needs a bind plugin, and none is enabled; Kubernetes' is %s", names.DefaultBinder)
+	}
+	if n := len(running.PlacementGenerate.Enabled); n > 1 {
+		v.report(at.child("placementGenerate"), "a profile may have one placement generate plugin, and %d are enabled", n)
+	}
+}

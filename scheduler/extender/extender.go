@@ -1,0 +1,231 @@
+// Package extender records the calls to scheduler extenders. A stand-in takes
+// the place of each of upstream's HTTP extenders, passes on what it is given and
+// returns what it gets, the same slices, maps and errors, and notes both.
+//
+// It may import the scheduler's configuration and extender API and
+// scheduler/result; what it notes goes to a Recorder, which it does not know.
+package extender
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	extenderv1 "k8s.io/kube-scheduler/extender/v1"
+	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/apis/config"
+
+	"kube-scheduler-simulator/scheduler/result"
+)
+
+// Recorder takes what the stand-ins note. Its methods are called on the
+// goroutines on which the scheduler calls extenders: its own for filter and
+// preempt, one per extender for prioritize, that of the binding cycle for bind.
+// place is the extender's among all of the scheduler, from 0. What they are given
+// is the scheduler's and must not be changed, nor kept except for calls.
+type Recorder interface {
+	Now() time.Time
+	// OfferedToExtender tells the nodes that are left when it is the extender's
+	// turn to filter, also of one that does not filter.
+	OfferedToExtender(place int, pod *v1.Pod, nodes []fwk.NodeInfo)
+	// ExtenderCalled takes a call that has returned with err.
+	ExtenderCalled(place int, pod *v1.Pod, call result.ExtenderCall, err error)
+	// ExtenderSkipped tells that an extender is not interested in a pod. It is
+	// called several times for one.
+	ExtenderSkipped(place int, pod *v1.Pod, call result.ExtenderCall)
+	// ExtenderScored takes the scores of an extender and its configured weight.
+	ExtenderScored(place int, name string, pod *v1.Pod, answer extenderv1.HostPriorityList, weight int64)
+	// ExtenderPreempted takes the candidates for preemption that an extender was
+	// sent, and what it made of them.
+	ExtenderPreempted(name string, ignorable bool, pod *v1.Pod, sent, answer map[string]*extenderv1.Victims)
+}
+
+// Wrap returns stand-ins for the extenders that upstream made of configured.
+func Wrap(extenders []fwk.Extender, configured []config.Extender, to Recorder) ([]fwk.Extender, error) {
+	configured = inOrder(configured)
+	if len(extenders) != len(configured) {
+		return nil, fmt.Errorf("recording extenders: the scheduler has %d, the configuration %d", len(extenders), len(configured))
+	}
+	var out []fwk.Extender
+	for place, e := range extenders {
+		if e.Name() != configured[place].URLPrefix {
+			return nil, fmt.Errorf("recording extenders: the scheduler has %q where the configuration has %q", e.Name(), configured[place].URLPrefix)
+		}
+		out = append(out, &recording{inner: e, place: place, whole: !configured[place].NodeCacheCapable, to: to})
+	}
+	return out, nil
+}
+
+// inOrder returns the extenders as the scheduler calls them: those that are
+// ignorable come last (buildExtenders in k8s.io/kubernetes/pkg/scheduler).
+func inOrder(configured []config.Extender) []config.Extender {
+	out := slices.Clone(configured)
+	slices.SortStableFunc(out, func(a, b config.Extender) int {
+		switch {
+		case a.Ignorable == b.Ignorable:
+			return 0
+		case b.Ignorable:
+			return -1
+		}
+		return 1
+	})
+	return out
+}
+
+// inner is not exported, so that the scheduler's log shows as little of the
+// stand-in as of the extender.
+type inner = fwk.Extender
+
+// recording stands in for one extender. What it does not override is the
+// extender's own.
+type recording struct {
+	inner
+	place int
+	// whole: the extender is sent nodes and victims whole, not their names.
+	whole bool
+	to    Recorder
+}
+
+var _ fwk.Extender = (*recording)(nil)
+
+const notInterested = "the pod requests none of the resources that the extender manages"
+
+// IsInterested is asked before each call.
+func (e *recording) IsInterested(pod *v1.Pod) bool {
+	interested := e.inner.IsInterested(pod)
+	if !interested {
+		e.to.ExtenderSkipped(e.place, pod, result.ExtenderCall{Plugin: e.Name(), Status: fwk.Skip.String(), Reasons: []string{notInterested}})
+	}
+	return interested
+}
+
+// Filter is called one extender after the other, also for those without that
+// verb, which call nobody.
+func (e *recording) Filter(pod *v1.Pod, nodes []fwk.NodeInfo) ([]fwk.NodeInfo, extenderv1.FailedNodesMap, extenderv1.FailedNodesMap, error) {
+	e.to.OfferedToExtender(e.place, pod, nodes)
+	if !e.IsFilter() {
+		return e.inner.Filter(pod, nodes)
+	}
+	start := e.to.Now()
+	kept, failed, unresolvable, err := e.inner.Filter(pod, nodes)
+	call := e.call(result.ExtenderFilter, start, len(nodes), err)
+	call.request(nodesRequest(pod, nodes, e.whole))
+	if err == nil {
+		call.response(filterResponse(kept, failed, unresolvable, e.whole))
+		call.reject(nodes, kept, failed, unresolvable)
+	}
+	e.to.ExtenderCalled(e.place, pod, call.ExtenderCall, err)
+	return kept, failed, unresolvable, err
+}
+
+// Prioritize is called for all extenders at once. The scheduler goes on without
+// the scores of one that fails.
+func (e *recording) Prioritize(pod *v1.Pod, nodes []fwk.NodeInfo) (*extenderv1.HostPriorityList, int64, error) {
+	if !e.IsPrioritizer() {
+		return e.inner.Prioritize(pod, nodes)
+	}
+	start := e.to.Now()
+	answer, weight, err := e.inner.Prioritize(pod, nodes)
+	call := e.call(result.ExtenderPrioritize, start, len(nodes), err)
+	call.Ignored = err != nil
+	call.request(nodesRequest(pod, nodes, e.whole))
+	if err == nil {
+		call.response(prioritizeResponse(*answer))
+		e.to.ExtenderScored(e.place, e.Name(), pod, *answer, weight)
+	}
+	e.to.ExtenderCalled(e.place, pod, call.ExtenderCall, err)
+	return answer, weight, err
+}
+
+// ProcessPreemption is called one extender after the other, with what is left of
+// the candidates.
+func (e *recording) ProcessPreemption(pod *v1.Pod, candidates map[string]*extenderv1.Victims, nodes fwk.NodeInfoLister) (map[string]*extenderv1.Victims, error) {
+	start := e.to.Now()
+	answer, err := e.inner.ProcessPreemption(pod, candidates, nodes)
+	unusable := err
+	if err == nil && !e.IsIgnorable() {
+		unusable = withoutVictims(answer)
+	}
+	call := e.call(result.ExtenderPreempt, start, len(candidates), unusable)
+	call.Ignored = err != nil && e.IsIgnorable()
+	call.request(preemptRequest(pod, candidates, e.whole))
+	if err == nil {
+		call.response(preemptResponse(answer))
+		e.to.ExtenderPreempted(e.Name(), e.IsIgnorable(), pod, candidates, answer)
+	}
+	e.to.ExtenderCalled(e.place, pod, call.ExtenderCall, err)
+	return answer, err
+}
+
+// withoutVictims returns the error that the scheduler makes of a node without
+// victims (callExtenders in k8s.io/kubernetes/pkg/scheduler/framework/preemption).
+func withoutVictims(answer map[string]*extenderv1.Victims) error {
+	for _, node := range slices.Sorted(maps.Keys(answer)) {
+		if victims := answer[node]; victims == nil || len(victims.Pods) == 0 {
+			return fmt.Errorf("expected at least one victim pod on node %q", node)
+		}
+	}
+	return nil
+}
+
+// Bind is called in a binding cycle, for the first extender that binds.
+func (e *recording) Bind(binding *v1.Binding) error {
+	start := e.to.Now()
+	err := e.inner.Bind(binding)
+	call := e.call(result.ExtenderBind, start, 1, err)
+	call.Ignored = err != nil && e.IsIgnorable()
+	call.request(bindRequest(binding))
+	if err == nil {
+		call.response(bindResponse())
+	}
+	e.to.ExtenderCalled(e.place, &v1.Pod{ObjectMeta: binding.ObjectMeta}, call.ExtenderCall, err)
+	return err
+}
+
+// call is a call while it is written down.
+type call struct{ result.ExtenderCall }
+
+func (e *recording) call(verb result.ExtenderVerb, start time.Time, nodes int, err error) *call {
+	c := &call{result.ExtenderCall{
+		Plugin: e.Name(), Verb: verb, Status: fwk.Success.String(), Nodes: nodes,
+		DurationSeconds: e.to.Now().Sub(start).Seconds(),
+		WholeNodes:      e.whole && verb != result.ExtenderBind,
+	}}
+	if err != nil {
+		c.Status, c.Reasons = fwk.Error.String(), []string{err.Error()}
+	}
+	return c
+}
+
+func (c *call) request(text string, cut bool) {
+	c.Request, c.Cut = text, c.Cut || cut
+}
+
+func (c *call) response(text string, cut bool) {
+	c.Response, c.Cut = text, c.Cut || cut
+}
+
+// reject notes the nodes that were not kept. A node in both maps counts as
+// unresolvable; one that is in a map and kept is kept, as it is by the scheduler.
+func (c *call) reject(nodes, kept []fwk.NodeInfo, failed, unresolvable extenderv1.FailedNodesMap) {
+	left := make(map[string]bool, len(kept))
+	for _, n := range kept {
+		left[n.Node().Name] = true
+	}
+	var b result.ExtenderRejectionsBuilder
+	for _, n := range nodes {
+		name := n.Node().Name
+		if left[name] {
+			continue
+		}
+		reason := result.ExtenderReason{Reason: failed[name]}
+		if message, ok := unresolvable[name]; ok {
+			reason = result.ExtenderReason{Reason: message, Unresolvable: true}
+		}
+		b.Add(name, reason)
+	}
+	rejected, cut := b.Rejections()
+	c.Rejected, c.Cut = rejected, c.Cut || cut
+}

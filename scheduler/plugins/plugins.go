@@ -1,0 +1,40 @@
+// Package plugins lists the scheduler plugins that ship with the simulator
+// beside those of Kubernetes. None is enabled before a configuration says so.
+//
+// It may import the plugins below it and the type of the registry.
+package plugins
+
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	frameworkruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
+
+	"kube-scheduler-simulator/scheduler/plugins/argument"
+	"kube-scheduler-simulator/scheduler/plugins/cel"
+	"kube-scheduler-simulator/scheduler/plugins/zonequota"
+)
+
+// Registry returns the plugins' factories by name, in a map of the caller's own.
+func Registry() frameworkruntime.Registry {
+	return frameworkruntime.Registry{
+		cel.FilterName: cel.NewFilter,
+		cel.ScoreName:  cel.NewScore,
+		zonequota.Name: zonequota.New,
+	}
+}
+
+// Validate returns every mistake in the arguments of the plugin of that name, as
+// they are in a configuration. The factories of this package need nothing of a
+// scheduler to check them; a plugin that is not of this package has none.
+func Validate(ctx context.Context, name string, args runtime.Object) []*argument.Error {
+	factory, ours := Registry()[name]
+	if !ours {
+		return nil
+	}
+	_, err := factory(ctx, args, nil)
+	if all := argument.All(err); len(all) > 0 || err == nil {
+		return all
+	}
+	return []*argument.Error{{Message: err.Error()}}
+}

@@ -1,0 +1,222 @@
+package recorder
+
+import (
+	"errors"
+	"slices"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	extenderv1 "k8s.io/kube-scheduler/extender/v1"
+	fwk "k8s.io/kube-scheduler/framework"
+
+	"kube-scheduler-simulator/scheduler/result"
+)
+
+// The methods below are for the stand-ins of extenders, which the scheduler
+// calls. An extender is known by its place among the scheduler's, from 0.
+
+// extenderScale is what the scheduler multiplies an extender's weighted scores
+// with (prioritizeNodes in k8s.io/kubernetes/pkg/scheduler/schedule_one.go).
+const extenderScale = fwk.MaxNodeScore / extenderv1.MaxExtenderPriority
+
+// offered says how the feasible nodes went to the extenders. It belongs to the
+// scheduling goroutine.
+type offered struct {
+	any bool
+	// last is the extender that was offered nodes last, and again is true when
+	// the nodes go round a second time: the first was for the nominated node.
+	last  int
+	again bool
+	// nominated is true while the nodes are the nominated one alone.
+	nominated bool
+}
+
+// extenderCall is a call with what is needed to complete its record.
+type extenderCall struct {
+	result.ExtenderCall
+	place int
+	err   error
+}
+
+// extenderScores are the scores of one extender, by node. Scores that it repeats
+// for a node add up, as they do for the scheduler.
+type extenderScores struct {
+	name    string
+	place   int
+	weight  int64
+	answers map[string]int64
+}
+
+// Now returns the time on the recorder's clock.
+func (r *Recorder) Now() time.Time { return r.now() }
+
+// OfferedToExtender notes which nodes the plugins, and the extenders before, have
+// left. It is called on the scheduling goroutine, to which the nodes belong, for
+// every extender that is interested in pod, whether or not it filters.
+func (r *Recorder) OfferedToExtender(place int, pod *v1.Pod, nodes []fwk.NodeInfo) {
+	c := r.scheduling(pod)
+	if c == nil {
+		return
+	}
+	c.consider(nodes)
+	o := &c.offered
+	o.again = o.again || o.any && place <= o.last
+	o.any, o.last = true, place
+	o.nominated = !o.again && len(nodes) == 1 && nodes[0].Node().Name == pod.Status.NominatedNodeName
+}
+
+// ExtenderCalled notes a call that has returned, with its error. call is kept. It
+// is called on the goroutine that the scheduler made the call on.
+func (r *Recorder) ExtenderCalled(place int, pod *v1.Pod, call result.ExtenderCall, err error) {
+	c := r.calling(pod, call.Verb)
+	if c == nil {
+		return
+	}
+	if call.Verb == result.ExtenderFilter {
+		call.Nominated = c.offered.nominated
+		// The extension point has the time of the plugins.
+		c.filterStart = c.filterStart.Add(time.Duration(call.DurationSeconds * float64(time.Second)))
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.extenders = append(c.extenders, extenderCall{call, place, err})
+}
+
+// calling returns the record that a call belongs to, nil when it has none.
+func (r *Recorder) calling(pod *v1.Pod, verb result.ExtenderVerb) *cycle {
+	if verb == result.ExtenderBind {
+		return r.binding(pod)
+	}
+	return r.scheduling(pod)
+}
+
+// ExtenderSkipped notes that an extender is not interested in pod. The scheduler
+// asks for each verb; it is noted once.
+func (r *Recorder) ExtenderSkipped(place int, pod *v1.Pod, call result.ExtenderCall) {
+	c := r.scheduling(pod)
+	if c == nil {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for i := range c.extenders {
+		if c.extenders[i].place == place {
+			return
+		}
+	}
+	c.extenders = append(c.extenders, extenderCall{ExtenderCall: call, place: place})
+}
+
+// ExtenderScored notes the scores of an extender with its configured weight.
+// Several extenders are asked at the same time.
+func (r *Recorder) ExtenderScored(place int, name string, pod *v1.Pod, answer extenderv1.HostPriorityList, weight int64) {
+	c := r.scheduling(pod)
+	if c == nil || c.scores == nil {
+		return
+	}
+	scores := extenderScores{name: name, place: place, weight: weight * extenderScale, answers: make(map[string]int64, len(answer))}
+	for _, host := range answer {
+		scores.answers[host.Host] += host.Score
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.scores.extenders = append(c.scores.extenders, scores)
+}
+
+// ExtenderPreempted notes what an extender made of the candidates for preemption
+// that it was sent. The maps are not kept.
+func (r *Recorder) ExtenderPreempted(name string, ignorable bool, pod *v1.Pod, sent, answer map[string]*extenderv1.Victims) {
+	if c := r.scheduling(pod); c != nil {
+		c.preemption.noteExtender(name, ignorable, sent, answer)
+	}
+}
+
+// buildExtenders completes the calls. c.mu is held.
+func (c *cycle) buildExtenders() []result.ExtenderCall {
+	// Prioritize calls follow each other, in the order in which they returned.
+	calls := slices.Clone(c.extenders)
+	prioritizes := func(call extenderCall) bool { return call.Verb == result.ExtenderPrioritize }
+	if from := slices.IndexFunc(calls, prioritizes); from >= 0 {
+		to := from
+		for to < len(calls) && prioritizes(calls[to]) {
+			to++
+		}
+		slices.SortStableFunc(calls[from:to], func(a, b extenderCall) int { return a.place - b.place })
+	}
+	var out []result.ExtenderCall
+	for _, call := range calls {
+		if call.Verb == result.ExtenderFilter && call.err != nil {
+			// Either the cycle failed with this error, or the scheduler went on.
+			call.Ignored = !errors.Is(c.err, call.err)
+		}
+		out = append(out, call.ExtenderCall)
+	}
+	return out
+}
+
+// addExtenders sets to's extenders and adds their part to totals.
+func (s *scores) addExtenders(to *result.Score, totals []int64) {
+	extenders := slices.Clone(s.extenders)
+	slices.SortFunc(extenders, func(a, b extenderScores) int { return a.place - b.place })
+	for _, e := range extenders {
+		answered, counted := make([]int64, len(to.Nodes)), make([]int64, len(to.Nodes))
+		column := result.ScoreExtender{Name: e.name, Weight: e.weight}
+		for i, node := range to.Nodes {
+			answer, ok := e.answers[node]
+			if !ok {
+				column.Unscored = append(column.Unscored, node)
+				continue
+			}
+			answered[i], counted[i] = answer, answer*e.weight
+			totals[i] += counted[i]
+		}
+		column.Answered, column.Counted = result.NewColumn(answered), result.NewColumn(counted)
+		to.Extenders = append(to.Extenders, column)
+	}
+}
+
+// noteExtender changes the candidates as callExtenders in
+// k8s.io/kubernetes/pkg/scheduler/framework/preemption does.
+func (r *preemptionRecord) noteExtender(name string, ignorable bool, sent, answer map[string]*extenderv1.Victims) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	none := func(v *extenderv1.Victims) bool { return v == nil || len(v.Pods) == 0 }
+	for _, victims := range answer {
+		if none(victims) && !ignorable {
+			return // preemption fails with an error
+		}
+	}
+	known := map[string]bool{}
+	for i := range r.candidates {
+		candidate := &r.candidates[i]
+		known[candidate.Node] = true
+		victims := answer[candidate.Node]
+		switch {
+		case !none(victims):
+			changeVictims(candidate, name, victims)
+		case sent[candidate.Node] != nil && candidate.RemovedBy == "":
+			candidate.RemovedBy = name
+		}
+	}
+	for node, victims := range answer {
+		if !known[node] && !none(victims) {
+			added := result.Candidate{Node: node}
+			changeVictims(&added, name, victims)
+			r.candidates = append(r.candidates, added)
+		}
+	}
+}
+
+// changeVictims sets the victims to an extender's, when they are others.
+func changeVictims(c *result.Candidate, extender string, victims *extenderv1.Victims) {
+	var next []result.Victim
+	for _, pod := range victims.Pods {
+		next = append(next, victimOf(pod))
+	}
+	same := func(a, b result.Victim) bool { return a.Pod.UID == b.Pod.UID }
+	c.RemovedBy = ""
+	if slices.EqualFunc(c.Victims, next, same) && c.PDBViolations == int(victims.NumPDBViolations) {
+		return
+	}
+	c.Victims, c.PDBViolations, c.ChangedBy = next, int(victims.NumPDBViolations), extender
+}

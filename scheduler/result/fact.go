@@ -1,0 +1,20 @@
+package result
+
+// Fact is something that a plugin says about a cycle in its own words. A cycle
+// has them by plugin, node and key, those about the pod before those about nodes.
+type Fact struct {
+	Plugin string `json:"plugin"`
+	// Node is what the fact is about; empty when it is about the pod.
+	Node  string `json:"node,omitempty"`
+	Key   string `json:"key"`
+	Value string `json:"value"`
+}
+
+func sizeOfFacts(facts []Fact) int {
+	const perFact = 64
+	size := len(facts) * perFact
+	for _, f := range facts {
+		size += len(f.Value)
+	}
+	return size
+}

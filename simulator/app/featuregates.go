@@ -1,0 +1,43 @@
+package app
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
+	"k8s.io/component-base/featuregate"
+
+	"kube-scheduler-simulator/simulator/server"
+)
+
+// SetFeatureGates sets Kubernetes' feature gates, for the whole process, from a
+// list as on the flags of Kubernetes' own components: "A=true,B=false". It must
+// be called before anything runs.
+func SetFeatureGates(gates string) error {
+	if gates == "" {
+		return nil
+	}
+	if err := utilfeature.DefaultMutableFeatureGate.Set(gates); err != nil {
+		return fmt.Errorf("feature gates: %w", err)
+	}
+	return nil
+}
+
+// featureGates lists Kubernetes' feature gates as they are set.
+func featureGates() []server.FeatureGate {
+	gates := utilfeature.DefaultMutableFeatureGate
+	var out []server.FeatureGate
+	for name, spec := range gates.GetAll() {
+		gate := server.FeatureGate{
+			Name: string(name), Stage: string(spec.PreRelease),
+			Default: spec.Default, Enabled: gates.Enabled(name), Locked: spec.LockToDefault,
+		}
+		if spec.PreRelease == featuregate.GA {
+			gate.Stage = "GA" // upstream writes it as nothing
+		}
+		out = append(out, gate)
+	}
+	slices.SortFunc(out, func(a, b server.FeatureGate) int { return cmp.Compare(a.Name, b.Name) })
+	return out
+}

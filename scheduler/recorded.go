@@ -60,7 +60,10 @@ func (b *builder) recorded(ctx context.Context, rec *recorder.Recorder) (*upstre
 		upstream.WithNodeInfoSnapshot(snapshot),
 		upstream.WithProfiles(p.placeholders()...),
 		upstream.WithFrameworkOutOfTreeRegistry(frameworkruntime.Registry{placeholderName: p.build}))...)
-	if err != nil {
+	switch {
+	case p.failed != nil:
+		return nil, p.failed // New's error would name the placeholder
+	case err != nil:
 		return nil, err
 	}
 
@@ -102,6 +105,8 @@ type profiles struct {
 	extenders  []fwk.Extender
 	shared     []frameworkruntime.Option
 	frameworks map[string]framework.Framework
+	// failed is why the framework of a profile could not be built.
+	failed error
 }
 
 // placeholders returns a profile with the placeholder for each real one. They
@@ -141,9 +146,11 @@ func (p *profiles) build(ctx context.Context, _ runtime.Object, h fwk.Handle) (f
 		}
 		f, err := frameworkruntime.NewFramework(ctx, p.registry, profile, options...)
 		if err != nil {
-			return nil, err
+			p.failed = fmt.Errorf("profile %q: %w", profile.SchedulerName, err)
+			return nil, p.failed
 		}
 		if err := p.sameQueueSort(f); err != nil {
+			p.failed = err
 			return nil, err
 		}
 		p.frameworks[profile.SchedulerName] = f

@@ -73,7 +73,7 @@ func (s *Scheduler) knows(ctx context.Context, client kubernetes.Interface, pod 
 	known, err := s.pods.Pods(pod.Namespace).Get(pod.Name)
 	switch {
 	case err == nil && known.UID == pod.UID:
-		return known.Spec.NodeName != "", nil
+		return known.Spec.NodeName != "" && s.hasPlaced(known), nil
 	case err != nil && !apierrors.IsNotFound(err):
 		return false, err
 	}
@@ -85,6 +85,16 @@ func (s *Scheduler) knows(ctx context.Context, client kubernetes.Interface, pod 
 		return false, err
 	}
 	return current.UID != pod.UID, nil
+}
+
+// hasPlaced reports whether the scheduler itself has learned of a bound pod: its
+// cache and its queue hear of it later than the informer's store.
+func (s *Scheduler) hasPlaced(pod *v1.Pod) bool {
+	if _, err := s.sched.Cache.GetPod(pod); err != nil {
+		return false
+	}
+	queued, waiting := s.sched.SchedulingQueue.GetPod(pod.Name, pod.Namespace, pod.Spec.SchedulingGroup)
+	return !waiting || queued.Pod.Spec.NodeName != "" // a bound pod may wait for a resize
 }
 
 func identity(pod *v1.Pod) result.Pod {

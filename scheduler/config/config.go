@@ -12,6 +12,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"regexp"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	configv1 "k8s.io/kube-scheduler/config/v1"
@@ -30,6 +32,8 @@ type Configuration struct {
 	// before changing it.
 	Internal *config.KubeSchedulerConfiguration
 
+	// document is nil for a configuration that nobody wrote.
+	document *document
 	// written is the document as a JSON value: what the author set, and
 	// nothing by default.
 	written map[string]any
@@ -89,6 +93,35 @@ type Options struct {
 // options is a mistake.
 func ParseWith(document []byte, options Options) (*Configuration, error) {
 	return parse(document, registered(options.OutOfTree), options.Arguments)
+}
+
+// building finds in the error of building a scheduler which plugin of which profile
+// could not be made.
+var building = regexp.MustCompile(`(?:profile "([^"]+)": )?initializing plugin "([^"]+)": `)
+
+// Refuse turns an error of building a scheduler with c into what Parse would say:
+// where it names a plugin, the place is that of its arguments.
+func (c *Configuration) Refuse(err error) *Error {
+	m := Mistake{Message: err.Error()}
+	found := building.FindStringSubmatchIndex(m.Message)
+	if found == nil || c.document == nil {
+		return newError([]Mistake{m})
+	}
+	part := func(i int) string {
+		if found[i] < 0 {
+			return ""
+		}
+		return m.Message[found[i]:found[i+1]]
+	}
+	name, plugin := part(2), part(4)
+	for i, profile := range c.Internal.Profiles {
+		at := slices.IndexFunc(profile.PluginConfig, func(c config.PluginConfig) bool { return c.Name == plugin })
+		if at >= 0 && (name == "" || name == profile.SchedulerName) {
+			p := path{{key: "profiles"}}.at(i).child("pluginConfig").at(at).child("args")
+			return newError([]Mistake{c.document.mistake(p, "%s: %s", plugin, m.Message[found[1]:])})
+		}
+	}
+	return newError([]Mistake{m})
 }
 
 // JSON returns the document as JSON.

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
@@ -27,6 +28,10 @@ type document struct {
 func read(text []byte) (*document, []Mistake) {
 	if len(text) > maxSize {
 		return nil, []Mistake{{Message: fmt.Sprintf("the document has %d bytes, more than the %d that are read", len(text), maxSize)}}
+	}
+	if !utf8.Valid(text) {
+		// YAML may be in UTF-16, but what keeps and shows the document is JSON.
+		return nil, []Mistake{{Line: 1, Message: "the document is not encoded in UTF-8"}}
 	}
 	isJSON := json.Valid(text)
 	root, mistake := parseYAML(text)

@@ -46,6 +46,7 @@ func parse(text []byte, plugins []string, arguments func(string, runtime.Object)
 	if err != nil {
 		return nil, newError([]Mistake{{Message: err.Error()}})
 	}
+	c.document = d
 	return c, nil
 }
 

@@ -3,6 +3,7 @@ package live_test
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+	"unicode/utf16"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -54,6 +56,7 @@ func FuzzApply(f *testing.F) {
 	} {
 		f.Add([]byte(document))
 	}
+	f.Add(inUTF16(header))
 	c := newCluster(f, 2, func(o *live.Options) { o.OutOfTree["Fussy"] = fussy })
 	if err := c.live.Start(context.Background()); err != nil {
 		f.Fatal(err)
@@ -87,6 +90,15 @@ func FuzzApply(f *testing.F) {
 	})
 }
 
+// inUTF16 encodes text as some editors do; YAML may be in it.
+func inUTF16(text string) []byte {
+	out := []byte{0xff, 0xfe}
+	for _, unit := range utf16.Encode([]rune(text)) {
+		out = binary.LittleEndian.AppendUint16(out, unit)
+	}
+	return out
+}
+
 // fussy is a plugin of the kind that people write: it is not ready for every
 // argument.
 func fussy(_ context.Context, args runtime.Object, _ fwk.Handle) (fwk.Plugin, error) {
@@ -114,11 +126,18 @@ func (c *cluster) checkApplied(t *testing.T, applied config.Applied, document []
 	if !state.Running || state.Swapping || state.Revision != applied.Revision.Number || len(state.Profiles) == 0 {
 		t.Fatalf("the state is %+v, applied is %+v", state, applied.Revision)
 	}
-	if r, ok := c.live.Revision(state.Revision); !ok || r.State != config.RevisionRunning || !bytes.Equal([]byte(r.Document), document) {
+	r, ok := c.live.Revision(state.Revision)
+	if !ok || r.State != config.RevisionRunning || !bytes.Equal([]byte(r.Document), document) {
 		t.Fatalf("the revision is %+v", r)
 	}
 	if _, err := c.live.Effective(); err != nil {
 		t.Fatal(err)
+	}
+	// It is kept, and shown, as JSON.
+	kept, err := json.Marshal(r)
+	var back config.Revision
+	if err := errors.Join(err, json.Unmarshal(kept, &back)); err != nil || back.Document != r.Document {
+		t.Fatalf("%v: the document is not kept as it is: %q", err, back.Document)
 	}
 }
 

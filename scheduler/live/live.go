@@ -298,7 +298,7 @@ func (s *Scheduler) prepare(ctx context.Context, c *config.Configuration, revisi
 	defer cancel()
 	err := next.Prepare(ctx)
 	if build, ok := errors.AsType[*scheduler.BuildError](err); ok {
-		return nil, &config.Error{Mistakes: []config.Mistake{{Message: build.Err.Error()}}}
+		return nil, c.Refuse(build.Err)
 	}
 	return next, err
 }

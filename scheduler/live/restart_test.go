@@ -76,7 +76,7 @@ func TestWhatWasKeptAndDoesNotWorkGivesWayToTheDefault(t *testing.T) {
 			[]string{"3 default running", "1 default replaced"}, []string{"000001.json", "000002.json.damaged", "000003.json"}},
 		{"another's file", func(s string) string { return strings.Replace(s, `"number":2`, `"number":7`, 1) },
 			[]string{"3 default running", "1 default replaced"}, []string{"000001.json", "000002.json.damaged", "000003.json"}},
-		{"a document of another version", func(s string) string { return strings.Replace(s, "parallelism", "parallelity", 1) },
+		{"a document of another version", func(s string) string { return strings.ReplaceAll(s, "parallelism", "parallelity") },
 			[]string{"3 default running", "2 user rolledBack", "1 default replaced"}, []string{"000001.json", "000002.json", "000003.json"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -57,7 +57,7 @@ func (r *revisions) load() (damaged []string, err error) {
 	defer r.mu.Unlock()
 	for _, e := range entries {
 		number, err := strconv.Atoi(strings.TrimSuffix(e.Name(), extension))
-		if err != nil || e.Name() != filepath.Base(r.path(number)) {
+		if err != nil || number < 1 || e.Name() != filepath.Base(r.path(number)) {
 			continue
 		}
 		r.count = max(r.count, number)

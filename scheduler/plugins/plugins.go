@@ -1,6 +1,9 @@
 // Package plugins lists the scheduler plugins that ship with the simulator
 // beside those of Kubernetes. None is enabled before a configuration says so.
 //
+// Package zonequota below is an example of a plugin of one's own, which a program
+// of one's own registers; see simulator/command/example.
+//
 // It may import the plugins below it and the type of the registry.
 package plugins
 
@@ -12,7 +15,6 @@ import (
 
 	"kube-scheduler-simulator/scheduler/plugins/argument"
 	"kube-scheduler-simulator/scheduler/plugins/cel"
-	"kube-scheduler-simulator/scheduler/plugins/zonequota"
 )
 
 // Registry returns the plugins' factories by name, in a map of the caller's own.
@@ -20,7 +22,6 @@ func Registry() frameworkruntime.Registry {
 	return frameworkruntime.Registry{
 		cel.FilterName: cel.NewFilter,
 		cel.ScoreName:  cel.NewScore,
-		zonequota.Name: zonequota.New,
 	}
 }
 

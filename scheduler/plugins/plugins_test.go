@@ -24,6 +24,7 @@ import (
 	"kube-scheduler-simulator/scheduler/config"
 	"kube-scheduler-simulator/scheduler/fact"
 	"kube-scheduler-simulator/scheduler/plugins"
+	"kube-scheduler-simulator/scheduler/plugins/zonequota"
 	"kube-scheduler-simulator/scheduler/recorder"
 	"kube-scheduler-simulator/scheduler/result"
 	"kube-scheduler-simulator/scheduler/schedulertest"
@@ -61,6 +62,7 @@ func (c *cycles) Put(cycle *result.Cycle) {
 func schedule(t *testing.T, configuration string, sink recorder.Sink, objects ...runtime.Object) {
 	t.Helper()
 	registry := plugins.Registry()
+	registry[zonequota.Name] = zonequota.New
 	if err := registry.Register("Counter", func(context.Context, runtime.Object, fwk.Handle) (fwk.Plugin, error) { return counter{}, nil }); err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,303 @@
+package app
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/http"
+	"runtime"
+	"runtime/pprof"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kube-scheduler-simulator/scheduler/config"
+	"kube-scheduler-simulator/scheduler/result"
+)
+
+// crowd creates n objects, some at a time.
+func crowd(t *testing.T, n int, create func(ctx context.Context, i int) error) {
+	t.Helper()
+	next := make(chan int)
+	var creating sync.WaitGroup
+	for range 16 {
+		creating.Go(func() {
+			for i := range next {
+				if err := create(t.Context(), i); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	for i := range n {
+		next <- i
+	}
+	close(next)
+	creating.Wait()
+	if t.Failed() {
+		t.FailNow()
+	}
+}
+
+// crowdOfNodes makes nodes of one pool for a simulator that the test has for itself.
+func crowdOfNodes(t *testing.T, s *running, n, cpu int) {
+	t.Helper()
+	crowd(t, n, func(ctx context.Context, _ int) error {
+		_, err := s.makeNode(ctx, "crowd", cpu, nil, nil)
+		return err
+	})
+}
+
+func (s *running) createPod(ctx context.Context, p *v1.Pod) error {
+	_, err := s.client.CoreV1().Pods("default").Create(ctx, p, metav1.CreateOptions{})
+	return err
+}
+
+// bound returns the pods of the default namespace that have a node, and how many
+// there are in all.
+func (s *running) bound(t *testing.T) ([]v1.Pod, int) {
+	t.Helper()
+	list, err := s.client.CoreV1().Pods("default").List(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []v1.Pod
+	for _, p := range list.Items {
+		if p.Spec.NodeName != "" {
+			out = append(out, p)
+		}
+	}
+	return out, len(list.Items)
+}
+
+// slowest is far above what an apply may take: the race detector slows it down,
+// and so do others on the machine. The measured value is logged.
+const slowest = 5.0
+
+func TestAConfigurationIsAppliedFastInACrowd(t *testing.T) {
+	s := launch(t, DefaultOptions())
+	const nodes, placed, pending = 1000, 1500, 500
+	crowdOfNodes(t, s, nodes, 8)
+	names, err := s.client.CoreV1().Nodes().List(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	crowd(t, placed, func(ctx context.Context, i int) error {
+		p := sized(fmt.Sprintf("placed-%d", i), "crowd", 100)
+		p.Spec.NodeName = names.Items[i%nodes].Name
+		return s.createPod(ctx, p)
+	})
+	kept := s.applied(t, http.MethodPut, configurationPath, onlyBlue)
+	t.Logf("applied at %d nodes with %d pods in %.3f s", nodes, placed, kept.DurationSeconds)
+	crowd(t, pending, func(ctx context.Context, i int) error {
+		return s.createPod(ctx, sized(fmt.Sprintf("pending-%d", i), "crowd", 100))
+	})
+	var page result.Page
+	eventually(t, "pods are pending", func(context.Context) (bool, error) {
+		s.get(t, "/api/v1/results?outcome=unschedulable&limit=1", &page)
+		return len(page.Items) > 0, nil
+	})
+
+	freed := s.applied(t, http.MethodDelete, configurationPath, "")
+	t.Logf("applied at %d nodes with %d pods, %d of them pending, in %.3f s", nodes, placed+pending, pending, freed.DurationSeconds)
+	for _, applied := range []config.Applied{kept, freed} {
+		if applied.DurationSeconds > slowest {
+			t.Errorf("revision %d took %.1f s", applied.Revision.Number, applied.DurationSeconds)
+		}
+	}
+	eventually(t, "the pending pods are scheduled", func(context.Context) (bool, error) {
+		return s.revision(t, freed.Revision.Number).PodsScheduled == pending, nil
+	})
+	if bound, all := s.bound(t); len(bound) != all || all != placed+pending {
+		t.Errorf("%d of %d pods are bound, want %d", len(bound), all, placed+pending)
+	}
+	if got := s.revision(t, kept.Revision.Number).PodsScheduled; got != 0 {
+		t.Errorf("%d pods are scheduled under the configuration that allows none", got)
+	}
+}
+
+// TestAHundredAppliesLoseNothing applies configurations in a row while pods are
+// created. The pods fill the nodes almost: a scheduler that takes over with a
+// stale view would place too many on one.
+func TestAHundredAppliesLoseNothing(t *testing.T) {
+	options := DefaultOptions()
+	options.AnnotationBytes = 0 // they come later, and would be seen in the heap
+	s := launch(t, options)
+	const nodes, cpu, applies, podsPerApply = 300, 7, 100, 20
+	crowdOfNodes(t, s, nodes, cpu)
+	s.applied(t, http.MethodPut, configurationPath, header) // from here on everything is there once
+	before := settledGoroutines(t)
+
+	// Pods are created all the time, and not all of them at the beginning.
+	ahead := make(chan struct{}, 2*podsPerApply)
+	var creating sync.WaitGroup
+	creating.Go(func() {
+		for i := range applies * podsPerApply {
+			<-ahead
+			if err := s.createPod(t.Context(), sized(fmt.Sprintf("p-%04d", i), "crowd", 1000)); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	took := 0.0
+	begin := time.Now()
+	for i := range applies {
+		for range podsPerApply {
+			ahead <- struct{}{}
+		}
+		strategy := []string{"MostAllocated", "LeastAllocated"}[i%2]
+		applied := s.applied(t, http.MethodPut, configurationPath, header+fmt.Sprintf(
+			"parallelism: %d\nprofiles:\n- pluginConfig:\n  - name: NodeResourcesFit\n    args: {scoringStrategy: {type: %s}}\n", i%16+1, strategy))
+		took = max(took, applied.DurationSeconds)
+	}
+	creating.Wait()
+	t.Logf("%d applies took %.1f s, the slowest %.3f s", applies, time.Since(begin).Seconds(), took)
+	const pods = applies * podsPerApply
+	eventually(t, "all pods are scheduled", func(context.Context) (bool, error) { return s.podsScheduled(t) >= pods, nil })
+	if bound, all := s.bound(t); len(bound) != pods || all != pods {
+		t.Errorf("%d of %d pods are bound, want %d", len(bound), all, pods)
+	}
+	checkCapacity(t, s, nodes, cpu)
+	checkScheduledOnce(t, s, pods)
+	checkGoroutines(t, before)
+
+	// Now that nothing else changes, so must the heap not.
+	heap := liveHeap()
+	for range applies / 5 {
+		s.applied(t, http.MethodPut, configurationPath, header)
+	}
+	checkGoroutines(t, before)
+	grown := (int64(liveHeap()) - int64(heap)) >> 20
+	t.Logf("%d more applies: the heap grew from %d MB by %d MB", applies/5, heap>>20, grown)
+	if grown > 64 {
+		t.Errorf("the heap grew by %d MB in %d applies", grown, applies/5)
+	}
+}
+
+// podsScheduled is what the revisions count together.
+func (s *running) podsScheduled(t *testing.T) int {
+	t.Helper()
+	n := 0
+	for _, r := range s.revisions(t) {
+		n += r.PodsScheduled
+	}
+	return n
+}
+
+func checkCapacity(t *testing.T, s *running, nodes, cpu int) {
+	t.Helper()
+	bound, _ := s.bound(t)
+	used := map[string]int64{}
+	for _, p := range bound {
+		used[p.Spec.NodeName] += p.Spec.Containers[0].Resources.Requests.Cpu().Value()
+	}
+	for node, n := range used {
+		if n > int64(cpu) {
+			t.Errorf("%s has %d CPUs, and pods that request %d", node, cpu, n)
+		}
+	}
+	t.Logf("%d of %d nodes are in use", len(used), nodes)
+}
+
+// checkScheduledOnce wants one scheduled result for every pod, and the revisions to
+// count as many.
+func checkScheduledOnce(t *testing.T, s *running, pods int) {
+	t.Helper()
+	results, times := 0, map[string]int{}
+	eventually(t, "the results are there", func(context.Context) (bool, error) {
+		results, times = 0, map[string]int{}
+		for next := ""; ; {
+			var page result.Page
+			s.get(t, "/api/v1/results?outcome=scheduled&limit=500&continue="+next, &page)
+			for _, item := range page.Items {
+				results++
+				times[item.Pod.Name]++
+				if item.Revision == 0 {
+					t.Errorf("the result of %s names no revision", item.Pod.Name)
+				}
+			}
+			if next = page.Continue; next == "" {
+				break
+			}
+		}
+		return len(times) == pods, nil
+	})
+	if results != pods {
+		t.Errorf("%d pods have %d results that say scheduled", pods, results)
+	}
+	var failed result.Page
+	s.get(t, "/api/v1/results?outcome=error&limit=500", &failed)
+	for _, item := range failed.Items {
+		t.Logf("attempt %d of %s, revision %d: %s", item.Attempt, item.Pod.Name, item.Revision, item.Message)
+		if strings.Contains(item.Message, "already assigned") {
+			t.Errorf("%s was to be bound twice: %s", item.Pod.Name, item.Message)
+		}
+	}
+	if counted := s.podsScheduled(t); counted != pods {
+		t.Errorf("the revisions count %d pods, want %d", counted, pods)
+	}
+}
+
+// goroutines counts those of schedulers, and all.
+type goroutines struct{ schedulers, all int }
+
+func countGoroutines(t *testing.T) goroutines {
+	t.Helper()
+	var stacks bytes.Buffer
+	if err := pprof.Lookup("goroutine").WriteTo(&stacks, 1); err != nil {
+		t.Fatal(err)
+	}
+	var out goroutines
+	// A stack with how many goroutines have it, after a line for all.
+	_, rest, _ := strings.Cut(stacks.String(), "\n")
+	for stack := range strings.SplitSeq(rest, "\n\n") {
+		var n int
+		if _, err := fmt.Sscan(stack, &n); err != nil {
+			continue
+		}
+		out.all += n
+		if strings.Contains(stack, "k8s.io/kubernetes/pkg/scheduler.") || strings.Contains(stack, "k8s.io/kubernetes/pkg/scheduler/") || strings.Contains(stack, "kube-scheduler-simulator/scheduler/") {
+			out.schedulers += n
+		}
+	}
+	return out
+}
+
+// settledGoroutines counts once nothing has changed for a while.
+func settledGoroutines(t *testing.T) goroutines {
+	t.Helper()
+	last, since := goroutines{}, time.Now()
+	eventually(t, "the goroutines settle", func(context.Context) (bool, error) {
+		if now := countGoroutines(t); now.schedulers != last.schedulers {
+			last, since = now, time.Now()
+		}
+		return time.Since(since) > time.Second, nil
+	})
+	return last
+}
+
+// checkGoroutines waits until no scheduler but those of before is left. Beside
+// them there are connections, which come and go.
+func checkGoroutines(t *testing.T, before goroutines) {
+	t.Helper()
+	const connections = 40
+	var now goroutines
+	defer func() { t.Logf("goroutines: %+v before, %+v now", before, now) }()
+	eventually(t, "the goroutines of the schedulers that were replaced have ended", func(context.Context) (bool, error) {
+		now = countGoroutines(t)
+		return now.schedulers <= before.schedulers && now.all <= before.all+connections, nil
+	})
+}
+
+// liveHeap returns the bytes that are in use.
+func liveHeap() uint64 {
+	runtime.GC()
+	runtime.GC() // what finalizers have let go
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}

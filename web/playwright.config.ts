@@ -3,8 +3,8 @@ import { defineConfig } from '@playwright/test'
 // The tests drive the real binary (e2e/simulator.ts starts it) in one Chromium.
 export default defineConfig({
   testDir: 'e2e',
-  // Not a test: it makes the README's picture, when asked for one.
-  testIgnore: process.env.PICTURE ? [] : ['picture.spec.ts'],
+  // Not tests of every run: one makes the README's picture, one takes minutes to fill a simulator.
+  testIgnore: [...(process.env.PICTURE ? [] : ['picture.spec.ts']), ...(process.env.SCALE ? [] : ['scale.spec.ts'])],
   outputDir: 'test-results',
   timeout: 60_000,
   expect: { timeout: 10_000 },

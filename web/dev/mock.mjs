@@ -12,6 +12,8 @@ import { createServer } from 'node:http'
 import { extname, join, normalize } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
+import { handleConfiguration, schedulerState } from './mock-configuration.mjs'
+import { recordStories } from './mock-cycles.mjs'
 
 const { values: args } = parseArgs({
   options: {
@@ -153,27 +155,8 @@ const status = () => ({
   message: '',
   warnings: args.warning ? [args.warning] : [],
   version: 'v1.37.1',
-  scheduler: { phase: isReady() ? 'running' : 'starting', message: '', profiles: ['default-scheduler'], revision: 4 },
+  scheduler: isReady() ? schedulerState() : { phase: 'starting', message: '', profiles: [], revision: 0 },
 })
-const configuration = `apiVersion: kubescheduler.config.k8s.io/v1
-kind: KubeSchedulerConfiguration
-parallelism: 16
-percentageOfNodesToScore: 100
-profiles:
-- schedulerName: default-scheduler
-  plugins:
-    multiPoint:
-      enabled:
-      - name: NodeResourcesFit
-        weight: 5  # fill before spreading
-      - name: PodTopologySpread
-        weight: 1
-  pluginConfig:
-  - name: NodeResourcesFit
-    args:
-      scoringStrategy:
-        type: MostAllocated
-`
 const answer = (response, code, body, type = 'application/json') => {
   response.writeHead(code, { 'Content-Type': type })
   response.end(typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body))
@@ -188,7 +171,9 @@ async function handle(request, response) {
   if (path.startsWith('/api/') || path.startsWith('/kubernetes/')) {
     if (!isReady()) return answer(response, 503, { message: 'the control plane is starting' })
   }
-  if (path.startsWith('/api/v1/schedulerconfiguration')) return answer(response, 200, configuration, 'application/yaml')
+  if (path.startsWith('/api/v1/schedulerconfiguration') || path === '/api/v1/featuregates') {
+    return handleConfiguration(request, url, (code, body, type) => answer(response, code, body, type), () => broadcast('status', { type: 'MODIFIED', object: status() }))
+  }
   if (path === '/api/v1/results') {
     const want = (k, v) => !url.searchParams.get(k) || url.searchParams.get(k) === v
     const items = [...cycles.values()].reverse().filter((c) => want('namespace', c.pod.namespace) && want('name', c.pod.name) && want('uid', c.pod.uid) && want('outcome', c.outcome))
@@ -410,6 +395,7 @@ if (!args.empty) {
     record(cycleFor(web, 1, all(cpu), undefined, undefined, ago(71)))
     record(cycleFor(web, 2, all(cpu), undefined, undefined, ago(26)))
     record(cycleFor(web, 3, rejections, scored, 'node-b2', ago(5)))
+    recordStories({ record, pod, cycleFor, names: [...store.nodes.keys()].sort(), ago, ok })
   }
 }
 

@@ -27,15 +27,19 @@ const places = {
   nodes: '/resources/nodes',
   resources: '/resources/pods?select=default/web-12',
   scheduler: '/scheduler',
+  tiles: '/?pod=default/web-12&view=tiles',
+  activity: '/activity',
+  events: '/activity?feed=events',
 }
 
 test('pictures', async ({ browser, simulator }) => {
-  test.setTimeout(180_000)
+  test.setTimeout(240_000)
   await fill(simulator)
   for (const [theme, language, width, height] of [
     ['light', 'en', 1440, 900],
     ['dark', 'en', 1440, 900],
     ['light', 'ja', 1280, 800],
+    ['light', 'en', 2560, 1440],
     ['dark', 'en', 390, 844],
   ] as const) {
     const context = await browser.newContext({ viewport: { width, height } })

@@ -9,7 +9,8 @@ const binary = resolve(process.env.SIMULATOR_BIN ?? '../bin/simulator')
 
 export class Simulator {
   private constructor(
-    private readonly child: ChildProcess,
+    /** undefined when it was started by somebody else. */
+    private readonly child: ChildProcess | undefined,
     /** http://127.0.0.1:PORT, without a slash at its end. */
     readonly url: string,
   ) {}
@@ -35,12 +36,22 @@ export class Simulator {
     return new Simulator(child, url)
   }
 
+  /** One that runs already and goes on running. */
+  static attach(url: string): Simulator {
+    return new Simulator(undefined, url.replace(/\/$/, ''))
+  }
+
   get port(): string {
     return new URL(this.url).port
   }
 
+  /** Such as SIGSTOP, to see what a page makes of a server that hangs. */
+  signal(name: NodeJS.Signals): void {
+    this.child?.kill(name)
+  }
+
   async stop(): Promise<void> {
-    if (this.child.exitCode !== null || this.child.signalCode !== null) return
+    if (!this.child || this.child.exitCode !== null || this.child.signalCode !== null) return
     const ended = once(this.child, 'exit')
     this.child.kill('SIGTERM')
     await ended
@@ -50,7 +61,7 @@ export class Simulator {
   async kube<T = unknown>(method: string, path: string, body?: unknown): Promise<T> {
     const response = await fetch(`${this.url}/kubernetes${path}`, {
       method,
-      headers: { 'Content-Type': 'application/json' },
+      headers: { 'Content-Type': method === 'PATCH' ? 'application/merge-patch+json' : 'application/json' },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     })
     if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${await response.text()}`)

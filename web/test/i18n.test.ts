@@ -70,7 +70,7 @@ describe('messages', () => {
 })
 
 // Kubernetes' own words and signs that are the same in every language.
-const neutral = /^(?:[^\p{L}]*|PreFilter|Filter|Score|CPU|EN|kube-scheduler)$/u
+const neutral = /^(?:[^\p{L}]*|PreFilter|Filter|Score|CPU|EN|Esc|kube-scheduler)$/u
 
 interface TemplateNode {
   type: number

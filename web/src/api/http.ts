@@ -1,7 +1,7 @@
 // Requests to the server: one function, one error type. Nothing here knows of
 // the framework or of the pages.
 
-import type { StatusCause } from './types'
+import type { ErrorDetail, StatusCause } from './types'
 
 /** What the server answered instead of what was asked for. */
 export class ApiError extends Error {
@@ -15,6 +15,8 @@ export class ApiError extends Error {
     readonly causes: StatusCause[] = [],
     /** The API server's word for the reason, such as Conflict or NotFound. */
     readonly reason = '',
+    /** The details with their places in what was sent, where the simulator named them. */
+    readonly problems: ErrorDetail[] = [],
   ) {
     super(message)
     this.name = 'ApiError'
@@ -29,6 +31,8 @@ export class ApiError extends Error {
 interface Options {
   method?: string
   body?: unknown
+  /** The body's media type, when body is text that is sent as it is. */
+  type?: string
   accept?: string
   signal?: AbortSignal | undefined
 }
@@ -45,13 +49,13 @@ export async function requestText(path: string, options: Options = {}): Promise<
   return response.text()
 }
 
-async function send(path: string, { method = 'GET', body, accept = 'application/json', signal }: Options): Promise<Response> {
+async function send(path: string, { method = 'GET', body, type, accept = 'application/json', signal }: Options): Promise<Response> {
   const headers: Record<string, string> = { Accept: accept }
   const init: RequestInit = { method, headers }
   if (signal) init.signal = signal
   if (body !== undefined) {
-    headers['Content-Type'] = 'application/json'
-    init.body = JSON.stringify(body)
+    headers['Content-Type'] = type ?? 'application/json'
+    init.body = type === undefined ? JSON.stringify(body) : String(body)
   }
   let response: Response
   try {
@@ -80,7 +84,19 @@ export function parseError(code: number, text: string): ApiError {
     return new ApiError(message, code, [], causes, typeof body.reason === 'string' ? body.reason : '')
   }
   const details = Array.isArray(body.details) ? body.details.map(readDetail) : []
-  return new ApiError(message, code, details)
+  return new ApiError(message, code, details, [], '', readProblems(body.details))
+}
+
+function readProblems(value: unknown): ErrorDetail[] {
+  if (!Array.isArray(value)) return []
+  return value.filter(isRecord).flatMap((detail): ErrorDetail[] => {
+    if (typeof detail.message !== 'string') return []
+    const out: ErrorDetail = { message: detail.message }
+    if (typeof detail.field === 'string') out.field = detail.field
+    if (typeof detail.line === 'number') out.line = detail.line
+    if (typeof detail.column === 'number') out.column = detail.column
+    return [out]
+  })
 }
 
 function readDetail(value: unknown): string {

@@ -1,7 +1,10 @@
 // The Kubernetes API of the simulated cluster, behind /kubernetes.
 
-import { request } from './http'
+import { ApiError, request } from './http'
 import type { KindInfo, KubeObject } from './types'
+
+/** Under this name the API server notes which fields were written here. */
+export const fieldManager = 'simulator-web'
 
 /** The path of a kind's collection, or of one object in it. */
 export function pathOf(kind: KindInfo, namespace?: string, name?: string): string {
@@ -16,14 +19,114 @@ export function getObject(kind: KindInfo, namespace: string | undefined, name: s
 
 /** Creates object. With dryRun the server does everything but keep it. Unknown fields are errors. */
 export function createObject(kind: KindInfo, namespace: string | undefined, object: KubeObject, dryRun: boolean): Promise<KubeObject> {
-  const query = dryRun ? '?dryRun=All&fieldValidation=Strict' : '?fieldValidation=Strict'
+  const query = `?fieldManager=${fieldManager}&fieldValidation=Strict${dryRun ? '&dryRun=All' : ''}`
   return request<KubeObject>(pathOf(kind, namespace) + query, { method: 'POST', body: object })
 }
 
 /** Replaces an object; its resourceVersion decides about conflicts. */
-export function replaceObject(kind: KindInfo, object: KubeObject): Promise<KubeObject> {
+export function replaceObject(kind: KindInfo, object: KubeObject, dryRun = false): Promise<KubeObject> {
   const { namespace, name } = object.metadata
-  return request<KubeObject>(pathOf(kind, namespace, name) + '?fieldValidation=Strict', { method: 'PUT', body: object })
+  return request<KubeObject>(`${pathOf(kind, namespace, name)}?fieldManager=${fieldManager}&fieldValidation=Strict${dryRun ? '&dryRun=All' : ''}`, { method: 'PUT', body: object })
+}
+
+/** Replaces an object's status, for kinds that have it apart. */
+export function replaceStatus(kind: KindInfo, object: KubeObject): Promise<KubeObject> {
+  const { namespace, name } = object.metadata
+  return request<KubeObject>(`${pathOf(kind, namespace, name)}/status?fieldManager=${fieldManager}&fieldValidation=Strict`, { method: 'PUT', body: object })
+}
+
+/**
+ * Server-side apply: creates the object or changes what object says of it. Without
+ * force, fields that others manage with another value are a conflict (409, a cause per
+ * field). What was created or edited here before is not another's.
+ */
+export async function applyObject(kind: KindInfo, namespace: string | undefined, object: KubeObject, options: { dryRun?: boolean; force?: boolean }): Promise<KubeObject> {
+  const applied = await applyTo(pathOf(kind, namespace, object.metadata.name), object, options)
+  // A simulated node is what its status says, and that is written apart.
+  if (kind.kind !== 'Node' || kind.group || object.status === undefined) return applied
+  const { apiVersion, metadata, status } = object
+  const withStatus = await applyTo(`${pathOf(kind, namespace, metadata.name)}/status`, { apiVersion, kind: kind.kind, metadata: { name: metadata.name }, status } as KubeObject, { ...options, force: true })
+  return { ...applied, status: withStatus.status }
+}
+
+async function applyTo(path: string, object: KubeObject, { dryRun = false, force = false }: { dryRun?: boolean; force?: boolean }): Promise<KubeObject> {
+  const send = (by: boolean) => {
+    const query = new URLSearchParams({ fieldManager, fieldValidation: 'Strict', force: String(by), ...(dryRun ? { dryRun: 'All' } : {}) })
+    // JSON is YAML, too.
+    return request<KubeObject>(`${path}?${query}`, { method: 'PATCH', type: 'application/apply-patch+yaml', body: JSON.stringify(object) })
+  }
+  try {
+    return await send(force)
+  } catch (error) {
+    if (force || !(error instanceof ApiError) || !onlyOurs(error)) throw error
+    return send(true)
+  }
+}
+
+function onlyOurs({ reason, causes }: ApiError): boolean {
+  return reason === 'Conflict' && causes.length > 0 && causes.every((c) => c.message?.startsWith(`conflict with "${fieldManager}"`))
+}
+
+/** Changes some fields of an object: a JSON merge patch. */
+export function patchObject(kind: KindInfo, namespace: string | undefined, name: string, patch: object): Promise<KubeObject> {
+  return request<KubeObject>(pathOf(kind, namespace, name), { method: 'PATCH', type: 'application/merge-patch+json', body: JSON.stringify(patch) })
+}
+
+interface EventList {
+  items: KubeEvent[]
+}
+
+/** A core Event, as far as it is read here. */
+export interface KubeEvent extends KubeObject {
+  type?: string
+  reason?: string
+  message?: string
+  count?: number
+  eventTime?: string | null
+  firstTimestamp?: string | null
+  lastTimestamp?: string | null
+  series?: { count?: number; lastObservedTime?: string }
+  reportingComponent?: string
+  source?: { component?: string }
+}
+
+/** Events about an object. Those about a cluster-wide one are in the namespace default. */
+export async function eventsOf(kind: KindInfo, namespace: string | undefined, name: string, uid: string | undefined, signal?: AbortSignal): Promise<KubeEvent[]> {
+  const selector = [`involvedObject.kind=${kind.kind}`, `involvedObject.name=${name}`, ...(uid ? [`involvedObject.uid=${uid}`] : [])]
+  const of = (fields: string[]) =>
+    request<EventList>(`/kubernetes/api/v1/namespaces/${encodeURIComponent(namespace ?? 'default')}/events?fieldSelector=${encodeURIComponent(fields.join(','))}`, { signal })
+  const list = await of(selector)
+  // Events about nodes carry the node's name as uid when the kubelet wrote them.
+  if (!list.items.length && uid) return (await of(selector.slice(0, 2))).items
+  return list.items
+}
+
+/** How many objects of a kind there are, without fetching them; undefined when the server does not say. */
+export async function countObjects(kind: KindInfo, signal?: AbortSignal): Promise<number | undefined> {
+  const page = await request<{ metadata?: { remainingItemCount?: number; continue?: string }; rows?: unknown[] }>(`${pathOf(kind)}?limit=1&includeObject=None`, {
+    accept: 'application/json;as=Table;v=v1;g=meta.k8s.io',
+    signal,
+  })
+  const rest = page.metadata?.remainingItemCount
+  if (rest === undefined && page.metadata?.continue) return undefined
+  return (page.rows?.length ?? 0) + (rest ?? 0)
+}
+
+/** Names of the objects of a kind, sorted by the server. */
+export async function namesOf(kind: KindInfo): Promise<string[]> {
+  const table = await request<{ rows?: { cells?: unknown[] }[] }>(`${pathOf(kind)}?limit=500&includeObject=None`, { accept: 'application/json;as=Table;v=v1;g=meta.k8s.io' })
+  return (table.rows ?? []).map((row) => String(row.cells?.[0] ?? ''))
+}
+
+/** Where each group-version's OpenAPI v3 document is; keys such as api/v1 and apis/apps/v1. */
+export async function openapiPaths(): Promise<Record<string, string>> {
+  const index = await request<{ paths?: Record<string, { serverRelativeURL?: string }> }>('/kubernetes/openapi/v3')
+  return Object.fromEntries(Object.entries(index.paths ?? {}).flatMap(([path, at]) => (at.serverRelativeURL ? [[path, `/kubernetes${at.serverRelativeURL}`]] : [])))
+}
+
+/** A document of openapiPaths. Its address holds a hash of it, so browsers keep it. */
+export function openapiDocument<T>(path: string): Promise<T> {
+  return request<T>(path)
 }
 
 /**
@@ -46,6 +149,7 @@ interface DiscoveryList {
         responseKind?: { group?: string; version?: string; kind?: string }
         scope?: string
         verbs?: string[]
+        subresources?: { subresource: string }[]
       }[]
     }[]
   }[]
@@ -73,6 +177,7 @@ export async function discover(signal?: AbortSignal): Promise<KindInfo[]> {
           resource: resource.resource,
           namespaced: resource.scope === 'Namespaced',
           verbs: resource.verbs ?? [],
+          subresources: (resource.subresources ?? []).map((s) => s.subresource),
         })
       }
     }

@@ -132,9 +132,12 @@ export interface paths {
         };
         /** The user's current KubeSchedulerConfiguration, as it was written; JSON unless YAML is asked for. */
         get: operations["getSchedulerConfiguration"];
-        put?: never;
-        post?: never;
-        delete?: never;
+        /** Apply a KubeSchedulerConfiguration, in JSON or YAML. */
+        put: operations["putSchedulerConfiguration"];
+        /** The same as PUT. */
+        post: operations["postSchedulerConfiguration"];
+        /** Go back to Kubernetes' default. */
+        delete: operations["deleteSchedulerConfiguration"];
         options?: never;
         head?: never;
         patch?: never;
@@ -149,6 +152,75 @@ export interface paths {
         };
         /** The KubeSchedulerConfiguration that Kubernetes uses by default; JSON unless YAML is asked for. */
         get: operations["getDefaultSchedulerConfiguration"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/schedulerconfiguration/effective": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What is in force: everything that the document says and all that it leaves to Kubernetes. */
+        get: operations["getEffectiveSchedulerConfiguration"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/schedulerconfiguration/revisions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The configurations that were applied, newest first, without their documents. */
+        get: operations["listRevisions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/schedulerconfiguration/revisions/{number}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** A revision with its document. */
+        get: operations["getRevision"];
+        put?: never;
+        /** Apply the document of a revision again, as a new revision. */
+        post: operations["applyRevision"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/featuregates": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Kubernetes' feature gates as they are set, by name. */
+        get: operations["listFeatureGates"];
         put?: never;
         post?: never;
         delete?: never;
@@ -260,6 +332,9 @@ export interface components {
             /** @description The parameter or field that the message is about. */
             field?: string;
             message: string;
+            /** @description Where in the document that was sent, when it is known. */
+            line?: number;
+            column?: number;
         };
         /** @description What the simulator is doing. */
         Status: {
@@ -321,6 +396,8 @@ export interface components {
             attempt: number;
             /** @description The scheduler name under which the pod was tried. */
             profile: string;
+            /** @description Numbers the scheduler configuration that the cycle ran under. Absent when it is not known. */
+            revision?: number;
             /** Format: date-time */
             startTime: string;
             /** @description Spans the scheduling cycle and the binding cycle. */
@@ -363,7 +440,7 @@ export interface components {
             /** @description Permit's: how long the pod may wait. */
             timeoutSeconds?: number;
         };
-        /** @description Why a node was rejected. plugin names an extender when one refused a node that every plugin had passed. */
+        /** @description Why a plugin rejected a node. Nodes that an extender refused are in the cycle's extenders. */
         NodeReasons: {
             node: string;
             plugin: string;
@@ -386,14 +463,58 @@ export interface components {
             /** @description Nodes that were first tried as if the pods that are nominated to them ran there already. */
             nominated?: components["schemas"]["NominatedPass"][];
         };
+        ScoreExtender: {
+            /** @description The URL prefix. */
+            name: string;
+            /** @description The configured weight times 10, the scale between the scores of extenders and of plugins. */
+            weight: number;
+        };
+        /** @enum {string} */
+        ExtenderVerb: "filter" | "prioritize" | "preempt" | "bind";
+        ExtenderRejection: {
+            node: string;
+            /** @description Empty when the extender left the node out of its answer without a word. */
+            reason: string;
+            /** @description Removing pods from the node would not help. */
+            unresolvable?: boolean;
+        };
+        /** @description One request to a scheduler extender and its answer. How a prioritize call counted is in the score. */
+        ExtenderCall: {
+            /** @description The extender's URL prefix, its name in the configuration. */
+            plugin: string;
+            /** @description Absent when the extender was not called, with the status Skip. */
+            verb?: components["schemas"]["ExtenderVerb"];
+            /**
+             * @description Success when the scheduler could use the answer; an extender that rejects every node has succeeded. Skip: the pod requests none of the resources that the extender manages.
+             * @enum {string}
+             */
+            status: "Success" | "Error" | "Skip";
+            /** @description The error, in the scheduler's words. */
+            reasons?: string[];
+            durationSeconds: number;
+            /** @description The call failed and the scheduler went on without its answer. */
+            ignored?: boolean;
+            /** @description The call was about the node that the pod is nominated to, before the search among all. */
+            nominated?: boolean;
+            /** @description The nodes that the request was about. */
+            nodes?: number;
+            /** @description The request held nodes and victims whole, because the extender is not nodeCacheCapable; here it has their names only. */
+            wholeNodes?: boolean;
+            /** @description JSON in the terms of k8s.io/kube-scheduler/extender/v1. */
+            request?: string;
+            /** @description JSON in the terms of k8s.io/kube-scheduler/extender/v1. Absent when the call failed. */
+            response?: string;
+            /** @description Request, response or the reasons of rejected were too long to be kept whole. What is there is whole entries. */
+            cut?: boolean;
+            /** @description Nodes that a filter call took out, by name; all of them, whatever their number. */
+            rejected?: components["schemas"]["ExtenderRejection"][];
+        };
         ScorePlugin: {
             name: string;
-            /** @description The profile's; for an extender the configured weight times the scale that the scheduler applies. */
+            /** @description The profile's. */
             weight: number;
-            /** @description The column of a scheduler extender: it has no separate normalized score. */
-            extender?: boolean;
         };
-        /** @description Scores of the feasible nodes. Rows of raw, normalized and weighted are nodes, columns are plugins. */
+        /** @description Scores of the feasible nodes. Rows of raw, normalized and weighted are nodes, columns are plugins; rows of answered and counted are nodes, columns are extenders. A node's total is the sum of its weighted and its counted scores. */
         Score: {
             /** @description In the order in which they ran. */
             plugins: components["schemas"]["ScorePlugin"][];
@@ -405,6 +526,12 @@ export interface components {
             normalized: number[][];
             /** @description normalized × weight */
             weighted: number[][];
+            /** @description Extenders whose scores counted, in the order in which the scheduler has them. Absent when there are none, as are answered and counted. */
+            extenders?: components["schemas"]["ScoreExtender"][];
+            /** @description As the extenders answered. null: the answer had no score for the node, which is not 0. */
+            answered?: (number | null)[][];
+            /** @description answered × the extender's weight; 0 where there was no score. */
+            counted?: number[][];
             /** @description Per node: what the scheduler compared. */
             totals: number[];
             /** @description Nodes that share the best total, by name; absent when one is alone at the top. */
@@ -509,6 +636,10 @@ export interface components {
             reprieved?: components["schemas"]["Victim"][];
             /** @description PodDisruptionBudgets that the victims violate. */
             pdbViolations: number;
+            /** @description The extender whose victims these are, in place of the dry run's. */
+            changedBy?: string;
+            /** @description The extender that took the node out of the choice. */
+            removedBy?: string;
         };
         /** @description A pod in a dry run. */
         Victim: {
@@ -530,6 +661,14 @@ export interface components {
             pods: components["schemas"]["PodRef"][];
             /** @description The node was rejected in this pass; without the nominated pods it was not tried. */
             rejected: boolean;
+        };
+        /** @description Something that a plugin says about a cycle in its own words. */
+        Fact: {
+            plugin: string;
+            /** @description What the fact is about. Absent when it is about the pod. */
+            node?: string;
+            key: string;
+            value: string;
         };
         /** @description What a plugin compared when it rejected a node, as it stood at that moment. One of the members besides node and plugin is present, by what the plugin looks at. */
         Comparison: {
@@ -628,6 +767,12 @@ export interface components {
             preBind?: components["schemas"]["PluginResult"][];
             bind?: components["schemas"]["PluginResult"][];
             postBind?: components["schemas"]["PluginResult"][];
+            /** @description Calls to scheduler extenders, in order. */
+            extenders?: components["schemas"]["ExtenderCall"][];
+            /** @description What plugins attached to the cycle themselves: by plugin, node and key. */
+            facts?: components["schemas"]["Fact"][];
+            /** @description How many facts found no room: a cycle holds at most 1024, and 64 KiB. */
+            factsDropped?: number;
         };
         /** @description A cycle with its explanation. */
         ExplainedCycle: components["schemas"]["Cycle"] & {
@@ -637,8 +782,10 @@ export interface components {
         Explanation: {
             /** @description In English, what happened and why. */
             sentence: string;
-            /** @description Plugins that rejected nodes, most nodes first. */
+            /** @description Plugins and extenders that rejected nodes, most nodes first. */
             rejections?: components["schemas"]["Rejection"][];
+            /** @description Calls to extenders that failed, in order. */
+            extenderFailures?: components["schemas"]["ExtenderFailure"][];
             margin?: components["schemas"]["Margin"];
             notEvaluated?: components["schemas"]["NotEvaluated"];
         };
@@ -661,6 +808,14 @@ export interface components {
             tied?: string[];
             /** @description They add up to the total; plugins in which both nodes are alike have none. */
             parts: components["schemas"]["MarginPart"][];
+        };
+        ExtenderFailure: {
+            /** @description The URL prefix. */
+            extender: string;
+            verb: components["schemas"]["ExtenderVerb"];
+            message: string;
+            /** @description The scheduler went on without the answer. */
+            ignored: boolean;
         };
         MarginPart: {
             plugin: string;
@@ -753,6 +908,121 @@ export interface components {
             message: string;
             /** @description As an HTTP status. */
             code: number;
+        };
+        /** @description A scheduler configuration that was applied. */
+        Revision: {
+            /** @description Counts the revisions from 1; 0 when the document was only tried. */
+            number: number;
+            /** Format: date-time */
+            time: string;
+            /** @enum {string} */
+            source: "default" | "file" | "user";
+            /** @description What changed from the revision before, in a line. */
+            summary: string;
+            /**
+             * @description Empty when the document was only tried.
+             * @enum {string}
+             */
+            state: "running" | "replaced" | "rolledBack" | "";
+            /** @description Why it was rolled back. */
+            error?: string;
+            /** @description Pods that were bound under it. */
+            podsScheduled: number;
+            profiles: string[];
+            /** @description As its author wrote it. Lists leave it out. */
+            document?: string;
+        };
+        /** @description Revisions, newest first. */
+        Revisions: {
+            items: components["schemas"]["Revision"][];
+        };
+        /** @description The answer to an apply. */
+        Applied: {
+            revision: components["schemas"]["Revision"];
+            noEffect: components["schemas"]["NoEffect"][];
+            durationSeconds: number;
+        };
+        /** @description A field that the user set and that means nothing in the simulator. */
+        NoEffect: {
+            field: string;
+            message: string;
+        };
+        /** @description A setting that all profiles share. */
+        Setting: {
+            name: string;
+            value: unknown;
+            default: unknown;
+            /** @enum {string} */
+            source: "default" | "user";
+        };
+        /** @description A plugin at an extension point. */
+        PointPlugin: {
+            name: string;
+            weight?: number;
+            /** @enum {string} */
+            source: "default" | "user";
+            viaMultiPoint: boolean;
+        };
+        /** @description An extension point of a profile, with its plugins in the order in which they are called. */
+        EffectivePoint: {
+            name: string;
+            plugins: components["schemas"]["PointPlugin"][];
+            disabled: string[];
+        };
+        /** @description A plugin that runs at some extension point of a profile. */
+        EffectivePlugin: {
+            name: string;
+            arguments?: {
+                [key: string]: unknown;
+            };
+            /** @enum {string} */
+            argumentsSource: "default" | "user" | "none";
+        };
+        /** @description A profile as it is in force. */
+        EffectiveProfile: {
+            schedulerName: string;
+            percentageOfNodesToScore?: number;
+            extensionPoints: components["schemas"]["EffectivePoint"][];
+            plugins: components["schemas"]["EffectivePlugin"][];
+        };
+        /** @description An extender. */
+        EffectiveExtender: {
+            urlPrefix: string;
+            verbs: ("filter" | "prioritize" | "preempt" | "bind")[];
+            weight: number;
+            ignorable: boolean;
+            nodeCacheCapable: boolean;
+            managedResources: string[];
+            timeoutSeconds: number;
+        };
+        /** @description A field whose value differs; null means that it is not there. */
+        Difference: {
+            field: string;
+            default: unknown;
+            current: unknown;
+        };
+        /** @description The scheduler configuration that is in force. */
+        Effective: {
+            revision: number;
+            global: components["schemas"]["Setting"][];
+            profiles: components["schemas"]["EffectiveProfile"][];
+            extenders: components["schemas"]["EffectiveExtender"][];
+            /** @description From Kubernetes' default. */
+            difference: components["schemas"]["Difference"][];
+            noEffect: components["schemas"]["NoEffect"][];
+        };
+        /** @description One of Kubernetes' feature gates. */
+        FeatureGate: {
+            name: string;
+            /** @enum {string} */
+            stage: "ALPHA" | "BETA" | "GA" | "DEPRECATED";
+            default: boolean;
+            enabled: boolean;
+            locked: boolean;
+        };
+        /** @description Feature gates by name. */
+        FeatureGates: {
+            items: components["schemas"]["FeatureGate"][];
         };
     };
     responses: {
@@ -986,6 +1256,106 @@ export interface operations {
             default: components["responses"]["Error"];
         };
     };
+    putSchedulerConfiguration: {
+        parameters: {
+            query?: {
+                /** @description Decode, validate and build the scheduler, and change nothing. */
+                dryRun?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["KubeSchedulerConfiguration"];
+                "application/yaml": string;
+            };
+        };
+        responses: {
+            /** @description It is applied: the new scheduler schedules. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Applied"];
+                };
+            };
+            /** @description What is wrong with the document, each mistake with its field and where it is known its line. The configuration is as it was. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            503: components["responses"]["Starting"];
+            default: components["responses"]["Error"];
+        };
+    };
+    postSchedulerConfiguration: {
+        parameters: {
+            query?: {
+                /** @description Decode, validate and build the scheduler, and change nothing. */
+                dryRun?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["KubeSchedulerConfiguration"];
+                "application/yaml": string;
+            };
+        };
+        responses: {
+            /** @description It is applied: the new scheduler schedules. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Applied"];
+                };
+            };
+            /** @description What is wrong with the document, each mistake with its field and where it is known its line. The configuration is as it was. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            503: components["responses"]["Starting"];
+            default: components["responses"]["Error"];
+        };
+    };
+    deleteSchedulerConfiguration: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The default is applied. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Applied"];
+                };
+            };
+            503: components["responses"]["Starting"];
+            default: components["responses"]["Error"];
+        };
+    };
     getDefaultSchedulerConfiguration: {
         parameters: {
             query?: never;
@@ -1003,6 +1373,129 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["KubeSchedulerConfiguration"];
                     "application/yaml": string;
+                };
+            };
+            503: components["responses"]["Starting"];
+            default: components["responses"]["Error"];
+        };
+    };
+    getEffectiveSchedulerConfiguration: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The effective configuration. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Effective"];
+                };
+            };
+            503: components["responses"]["Starting"];
+            default: components["responses"]["Error"];
+        };
+    };
+    listRevisions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The revisions. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Revisions"];
+                };
+            };
+            503: components["responses"]["Starting"];
+            default: components["responses"]["Error"];
+        };
+    };
+    getRevision: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                number: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The revision. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Revision"];
+                };
+            };
+            503: components["responses"]["Starting"];
+            default: components["responses"]["Error"];
+        };
+    };
+    applyRevision: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                number: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is applied. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Applied"];
+                };
+            };
+            /** @description What is wrong with the document, each mistake with its field and where it is known its line. The configuration is as it was. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            503: components["responses"]["Starting"];
+            default: components["responses"]["Error"];
+        };
+    };
+    listFeatureGates: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The feature gates. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FeatureGates"];
                 };
             };
             503: components["responses"]["Starting"];

@@ -1,6 +1,6 @@
 // The simulator's own routes.
 
-import { request, requestText } from './http'
+import { request } from './http'
 import type { Cycle, Status, Summary, SummaryPage } from './types'
 
 export function getStatus(signal?: AbortSignal): Promise<Status> {
@@ -25,10 +25,4 @@ export async function getAttempts(uid: string, signal?: AbortSignal): Promise<Su
 
 export function getCycle(uid: string, attempt: number, signal?: AbortSignal): Promise<Cycle> {
   return request<Cycle>(`/api/v1/results/${encodeURIComponent(uid)}/${attempt}`, { signal })
-}
-
-/** The KubeSchedulerConfiguration as YAML: the user's own, or Kubernetes' default. */
-export function getConfiguration(which: 'current' | 'default', signal?: AbortSignal): Promise<string> {
-  const path = '/api/v1/schedulerconfiguration' + (which === 'default' ? '/default' : '')
-  return requestText(path, { accept: 'application/yaml', signal })
 }

@@ -29,7 +29,22 @@ export type Preemption = Schemas['Preemption']
 export type PreemptionRule = Schemas['PreemptionRule']
 export type Victim = Schemas['Victim']
 export type PodGroup = Schemas['PodGroup']
+export type PodRef = Schemas['PodRef']
 export type Status = Schemas['Status']
+/** A part of an error, with its place in the document that was sent where that is known. */
+export type ErrorDetail = Schemas['ErrorDetail']
+/** A configuration that was applied. Its document comes only with the single one. */
+export type Revision = Schemas['Revision']
+export type Applied = Schemas['Applied']
+/** The configuration as it is in force: the document and all that it leaves to Kubernetes. */
+export type Effective = Schemas['Effective']
+export type EffectiveProfile = Schemas['EffectiveProfile']
+export type FeatureGate = Schemas['FeatureGate']
+
+/** One request to a scheduler extender and its answer; with status Skip it was not called. */
+export type ExtenderCall = Schemas['ExtenderCall']
+/** What a plugin attached itself, about the cycle or about one node. */
+export type Fact = Schemas['Fact']
 
 // ── Kubernetes ──────────────────────────────────────────────────────────
 
@@ -135,4 +150,6 @@ export interface KindInfo {
   resource: string
   namespaced: boolean
   verbs: string[]
+  /** Such as status and scale; undefined where discovery was not asked. */
+  subresources?: string[]
 }

@@ -54,6 +54,44 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
+describe('a quiet connection', () => {
+  const start = () => {
+    client.start()
+    last().open()
+  }
+  it('is asked for a sign of life, and stays live when one comes', () => {
+    start()
+    vi.advanceTimersByTime(10_500)
+    expect(asked(last())).toEqual(['subscribe heartbeat'])
+    last().receive({ type: 'list', id: 'heartbeat', items: [{}], first: true })
+    vi.advanceTimersByTime(9000)
+    expect(client.state.kind).toBe('live')
+    expect(asked(last())).toEqual(['subscribe heartbeat', 'unsubscribe heartbeat'])
+  })
+  it('is stale without one, live again when something comes', () => {
+    start()
+    const began = Date.now()
+    vi.advanceTimersByTime(15_500)
+    expect(client.state).toEqual({ kind: 'stale', since: began })
+    last().receive({ type: 'list', id: 'heartbeat', items: [] })
+    expect(client.state.kind).toBe('live')
+  })
+  it('is given up in the end', () => {
+    start()
+    vi.advanceTimersByTime(23_500)
+    expect(client.state.kind).toBe('retrying')
+    expect(sockets[0]?.readyState).toBe(3)
+  })
+  it('is not asked while frames come', () => {
+    start()
+    for (let i = 0; i < 30; i++) {
+      vi.advanceTimersByTime(1000)
+      last().receive({ type: 'events', id: 'pods', events: [] })
+    }
+    expect(asked(last())).toEqual([])
+  })
+})
+
 describe('WatchClient', () => {
   it('says in which state it is, and backs off up to a limit', () => {
     const states: string[] = []

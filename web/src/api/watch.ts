@@ -36,10 +36,15 @@ export interface ErrorFrame {
   code?: number
 }
 
-/** connecting: the first attempt. retrying: it was lost, the next attempt is at `at` (ms). closed: by us. */
+/**
+ * connecting: the first attempt. stale: it is open, but the server has not answered
+ * since `since` (ms). retrying: it was lost, the next attempt is at `at` (ms). closed:
+ * by us.
+ */
 export type ConnectionState =
   | { kind: 'connecting' }
   | { kind: 'live' }
+  | { kind: 'stale'; since: number }
   | { kind: 'retrying'; attempt: number; at: number }
   | { kind: 'closed' }
 
@@ -69,6 +74,10 @@ export interface WatchOptions {
   maxMs?: number
   /** An attempt that has not opened by then is given up. */
   openTimeoutMs?: number
+  /** After so long without a frame the server is asked for a sign of life. */
+  quietMs?: number
+  /** It is stale when it has not answered by then, and given up after three times as long. */
+  answerMs?: number
 }
 
 interface Subscription {
@@ -79,6 +88,8 @@ interface Subscription {
 }
 
 const OPEN = 1
+/** The subscription by which the server is asked for a sign of life: it answers with a short list. */
+const heartbeat = { id: 'heartbeat', topic: 'status' }
 
 export class WatchClient {
   private socket: Socket | undefined
@@ -87,14 +98,23 @@ export class WatchClient {
   private timer: ReturnType<typeof setTimeout> | undefined
   private failures = 0
   private current: ConnectionState = { kind: 'closed' }
+  /** When the server was heard last, and when it was asked for a sign of life that has not come yet (ms). */
+  private heard = 0
+  private asked: number | undefined
+  private pulse: ReturnType<typeof setInterval> | undefined
   private readonly options: Required<WatchOptions>
 
   constructor(options: WatchOptions) {
-    this.options = { now: Date.now, random: Math.random, baseMs: 250, maxMs: 8000, openTimeoutMs: 10_000, ...options }
+    this.options = { now: Date.now, random: Math.random, baseMs: 250, maxMs: 8000, openTimeoutMs: 10_000, quietMs: 10_000, answerMs: 4000, ...options }
   }
 
   get state(): ConnectionState {
     return this.current
+  }
+
+  /** When the server was heard last (ms); 0 before the first time. */
+  get lastHeard(): number {
+    return this.heard
   }
 
   /** Calls listener now and on each change, until the returned function is called. */
@@ -115,6 +135,7 @@ export class WatchClient {
   /** Closes the socket for good; start opens it again. */
   stop(): void {
     clearTimeout(this.timer)
+    clearInterval(this.pulse)
     const socket = this.socket
     this.socket = undefined
     this.set({ kind: 'closed' })
@@ -171,6 +192,8 @@ export class WatchClient {
       if (this.socket !== socket) return
       clearTimeout(this.timer)
       this.failures = 0
+      this.hear()
+      this.pulse = setInterval(() => this.listen(socket), Math.min(1000, this.options.answerMs))
       this.set({ kind: 'live' })
       for (const [id, subscription] of this.subscriptions) this.ask(id, subscription)
     }
@@ -183,6 +206,29 @@ export class WatchClient {
     socket.onerror = null
   }
 
+  /** The server has said something. */
+  private hear(): void {
+    this.heard = this.options.now()
+    if (this.asked !== undefined) this.send({ type: 'unsubscribe', id: heartbeat.id })
+    this.asked = undefined
+    if (this.current.kind === 'stale') this.set({ kind: 'live' })
+  }
+
+  /** A server that hangs keeps its sockets open, so silence alone says nothing: ask, and see whether an answer comes. */
+  private listen(socket: Socket): void {
+    if (this.socket !== socket) return
+    const { now, quietMs, answerMs } = this.options
+    if (this.asked === undefined) {
+      if (now() - this.heard < quietMs) return
+      this.asked = now()
+      this.send({ type: 'subscribe', ...heartbeat })
+      return
+    }
+    const waited = now() - this.asked
+    if (waited >= 3 * answerMs) this.abandon(socket)
+    else if (waited >= answerMs && this.current.kind === 'live') this.set({ kind: 'stale', since: this.heard })
+  }
+
   private abandon(socket: Socket): void {
     if (this.socket !== socket) return
     this.lost()
@@ -191,6 +237,8 @@ export class WatchClient {
 
   private lost(): void {
     clearTimeout(this.timer)
+    clearInterval(this.pulse)
+    this.asked = undefined
     this.socket = undefined
     for (const subscription of this.subscriptions.values()) clearTimeout(subscription.retry)
     const wait = this.backoff(this.failures++)
@@ -205,7 +253,8 @@ export class WatchClient {
 
   private receive(data: unknown): void {
     const frame = parseFrame(data)
-    if (!frame) return
+    this.hear()
+    if (!frame || frame.id === heartbeat.id) return
     if (frame.type === 'error') {
       this.fail(frame)
       return

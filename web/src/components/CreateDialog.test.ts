@@ -35,7 +35,7 @@ async function submit(yaml: string) {
   draft.value = yaml
   draftTemplate.value = undefined
   // The editor is CodeMirror's own matter; what it holds is the draft.
-  wrapper = mount(CreateDialog, { global: { plugins: [i18n], stubs: { LazyYaml: { template: '<div />', methods: { goTo() {} } } } } })
+  wrapper = mount(CreateDialog, { global: { plugins: [i18n], stubs: { LazyYaml: { template: '<div />', methods: { goTo() {} } }, LazyDiff: true } } })
   await wrapper.get('[data-testid="create-submit"]').trigger('click')
   await flushPromises()
 }
@@ -72,14 +72,49 @@ describe('CreateDialog', () => {
     expect(draft.value).toBe(two)
   })
 
-  it('tells which documents were created when it stopped halfway', async () => {
+  it('tells which documents were created, and tries again only the others', async () => {
     answer((object, dryRun) => {
       if (!dryRun && object.metadata.name === 'p1') throw refusal()
     })
     await submit(two)
-    expect(wrapper.get('[role="alert"]').text()).toBe('Stopped halfway: 1 of 2 created.')
+    expect(wrapper.get('[role="alert"]').text()).toBe('1 of 2 created, 1 refused.')
     expect(documents().map((d) => d.replace(' namespace default', ''))).toEqual([expect.stringMatching(/^Node ?n1 ?created$/), expect.stringMatching(/^Pod ?p1.*refused$/)])
     expect(wrapper.emitted('close')).toBeUndefined()
+
+    sent = []
+    answer(() => {})
+    await wrapper.get('[data-testid="create-submit"]').trigger('click')
+    await flushPromises()
+    expect(sent).toEqual(['try Pod default/p1', 'create Pod default/p1'])
+    expect(wrapper.emitted('close')).toHaveLength(1)
+  })
+
+  it('changes what is there already only after showing how', async () => {
+    answer((object) => {
+      if (object.metadata.name === 'n1') throw new ApiError('already exists', 409, [], [], 'AlreadyExists')
+    })
+    const there = { apiVersion: 'v1', kind: 'Node', metadata: { name: 'n1' } }
+    vi.spyOn(creator, 'get').mockResolvedValue(there)
+    const apply = vi.spyOn(creator, 'apply').mockResolvedValue({ ...there, spec: { unschedulable: true } })
+    await submit(two)
+    expect(sent.filter((s) => s.startsWith('create'))).toEqual([])
+    expect(wrapper.get('.verdict').text()).toBe('Dry run: 1 would be created, 1 changed, 0 are there just so.')
+    expect(apply.mock.calls.map((c) => c[3])).toEqual([{ dryRun: true, force: false }])
+    await wrapper.get('[data-testid="create-submit"]').trigger('click')
+    await flushPromises()
+    expect(apply.mock.calls.at(-1)?.[3]).toEqual({ dryRun: false, force: false })
+    expect(wrapper.emitted('close')).toHaveLength(1)
+  })
+
+  it('creates the others when one is refused, if told to', async () => {
+    answer((object) => {
+      if (object.metadata.name === 'p1') throw refusal()
+    })
+    await submit(two)
+    await wrapper.findAll('button').find((b) => b.text() === 'Create the other 1')?.trigger('click')
+    await flushPromises()
+    expect(sent.filter((s) => s.startsWith('create'))).toEqual(['create Node n1'])
+    expect(wrapper.get('[role="alert"]').text()).toBe('1 of 2 created, 1 refused.')
   })
 
   it('shows a parse error at its line without asking the server', async () => {

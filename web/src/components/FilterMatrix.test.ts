@@ -1,7 +1,8 @@
 import { mount } from '@vue/test-utils'
 import { describe, expect, it } from 'vitest'
 import type { Cycle } from '@/api/types'
-import { filterMatrix, scoreTable } from '@/domain/cycle'
+import { filterMatrix } from '@/domain/matrix'
+import { scoreTable } from '@/domain/scores'
 import { explained, mockupCycle } from '@/domain/testing'
 import { i18n } from '@/i18n'
 import FilterMatrix from './FilterMatrix.vue'
@@ -10,7 +11,8 @@ import FilterMatrix from './FilterMatrix.vue'
 function mounted(cycle: Cycle = mockupCycle(), show = '') {
   const matrix = filterMatrix(cycle)
   if (!matrix) throw new Error('no matrix')
-  const totals = new Map(scoreTable(cycle)?.rows.map((r) => [r.node, r.total]) ?? [])
+  const table = scoreTable(cycle)
+  const totals = new Map(table?.nodes.map((n, row) => [n, table.totals[row] ?? 0]))
   const wrapper = mount(FilterMatrix, {
     props: {
       cycle,
@@ -18,6 +20,8 @@ function mounted(cycle: Cycle = mockupCycle(), show = '') {
       chosen: cycle.selectedNode,
       totals,
       show,
+      text: '',
+      sort: '',
       node: '',
       plugin: '',
       onCell: (node: string, plugin: string) => void wrapper.setProps({ node, plugin }),
@@ -38,8 +42,9 @@ describe('FilterMatrix', () => {
       'NodeResourcesFit, node-a1: rejected',
       'PodTopologySpread, node-a1: not run',
     ])
-    const shapes = new Set(wrapper.findAll('[data-state] .i').map((e) => e.classes().join(' ')))
-    expect(shapes.size).toBe(4)
+    const shapes = new Map(wrapper.findAll('[data-node="node-a1"] .gl path').map((e) => [e.classes()[0], (e.attributes('d') ?? '').replace(/^.*M[\d.]+ [\d.]+/, '')]))
+    expect([...shapes.keys()].sort()).toEqual(['N', 'P', 'R', 'S'])
+    expect(new Set(shapes.values()).size).toBe(4)
     wrapper.unmount()
   })
 
@@ -69,6 +74,7 @@ describe('FilterMatrix', () => {
     expect(wrapper.findAll('select option').map((o) => o.text())).toEqual([
       'All nodes (12)',
       'Feasible (6)',
+      'Rejected (6)',
       'Rejected by TaintToleration (3)',
       'Rejected by NodeResourcesFit (2)',
       'Rejected by NodeAffinity (1)',

@@ -1,34 +1,48 @@
-// Creating several objects at once: everything is tried first, then created one
-// after another. Who talks to the server is given, so this can be tested without one.
+// Creating and changing several objects at once: what the server would do is asked
+// first, then it is done, in an order in which each finds what it needs. Who talks to
+// the server is given, so this can be tested without one.
 
 import type { KindInfo, KubeObject, StatusCause } from '@/api/types'
-import { resolveKind } from './kinds'
+import { forCreation } from './clone'
 import type { Entry, Problem } from './documents'
-import { pathsInMessage } from './paths'
+import { resolveKind } from './kinds'
+import { same } from './merge'
+import { parsePath, pathsInMessage } from './paths'
 
 /** What a failed request says; ApiError is one. */
 export interface Refusal {
   message: string
   code: number
   causes: StatusCause[]
+  /** The API server's word, such as AlreadyExists. */
+  reason?: string
 }
 
 export interface Creator {
   /** Every kind that is served. `fresh` asks again. */
   kinds(fresh: boolean): Promise<readonly KindInfo[]>
   create(kind: KindInfo, namespace: string | undefined, object: KubeObject, dryRun: boolean): Promise<KubeObject>
+  get(kind: KindInfo, namespace: string | undefined, name: string): Promise<KubeObject>
+  /** Server-side apply. Without force, fields that others manage are a refusal of reason Conflict. */
+  apply(kind: KindInfo, namespace: string | undefined, object: KubeObject, options: { dryRun: boolean; force: boolean }): Promise<KubeObject>
   /** Waits this many milliseconds. */
   pause(ms: number): Promise<void>
 }
 
 export type EntryState =
   | { kind: 'pending' }
-  /** The server would take it. */
-  | { kind: 'checked' }
-  /** It needs something that this batch creates first, so it could not be tried. */
+  /** The server would take it; `after` is what it would keep. */
+  | { kind: 'checked'; after: KubeObject }
+  /** It could not be tried, or was not: it needs something that this batch creates first, or there are very many. */
   | { kind: 'unchecked' }
+  /** It is there already, and would be changed. */
+  | { kind: 'differs'; before: KubeObject; after: KubeObject }
+  /** It is there already, just so. */
+  | { kind: 'same' }
   | { kind: 'created'; name: string; namespace: string | undefined }
-  | { kind: 'failed'; refusal: Refusal }
+  | { kind: 'changed'; name: string; namespace: string | undefined }
+  /** `before` is set when it is there already and others manage what would be changed. */
+  | { kind: 'failed'; refusal: Refusal; before?: KubeObject }
   | { kind: 'notAttempted' }
 
 export interface Item {
@@ -38,101 +52,163 @@ export interface Item {
   state: EntryState
 }
 
-export interface BatchResult {
-  items: Item[]
-  /** Where in the text things went wrong. */
-  problems: Problem[]
-  /** What has been created, in order, is in items; true when that is everything. */
-  complete: boolean
-  /** Something was created. */
-  created: number
+export interface Steps {
+  /** Called after each step with all items. */
+  progress?: (items: readonly Item[]) => void
+  /** Takes over fields that others manage. */
+  force?: boolean
+  /** Nothing new is begun once it is aborted; the rest is not attempted. */
+  signal?: AbortSignal
+  /** Requests at a time. */
+  width?: number
+}
+
+const defaultWidth = 6
+
+/** Items for entries, in the order in which they are created. */
+export function itemsOf(entries: readonly Entry[]): Item[] {
+  return [...entries]
+    .sort((a, b) => rankOf(a) - rankOf(b) || a.index - b.index)
+    .map((entry) => ({ entry, info: undefined, namespace: undefined, state: { kind: 'pending' } }))
+}
+
+/** What others need goes first, pods last. */
+const ranks: readonly (readonly string[])[] = [
+  ['CustomResourceDefinition', 'Namespace'],
+  ['PriorityClass', 'StorageClass', 'DeviceClass', 'RuntimeClass', 'CSIDriver', 'VolumeAttributesClass', 'ServiceAccount', 'ClusterRole', 'Role'],
+  ['Node', 'PersistentVolume', 'ConfigMap', 'Secret', 'LimitRange', 'ResourceQuota', 'ClusterRoleBinding', 'RoleBinding'],
+  ['CSINode', 'CSIStorageCapacity', 'ResourceSlice', 'ResourceClaimTemplate', 'PersistentVolumeClaim', 'ResourceClaim', 'PodDisruptionBudget', 'Service', 'PodGroup', 'Workload'],
+]
+const restRank = ranks.length
+const podRank = restRank + 1
+
+function rankOf({ kind }: Entry): number {
+  if (kind === 'Pod') return podRank
+  const at = ranks.findIndex((kinds) => kinds.includes(kind))
+  return at < 0 ? restRank : at
 }
 
 /**
- * Tries all entries with a dry run; creates them only if none was refused. What
- * depends on an entry of the same batch (a namespace, a kind, a priority class)
- * cannot be tried and is created unchecked. Stops at the first refusal and says
- * what had been created. progress is called after each step.
+ * Asks the server by dry runs what it would do with each pending item. What depends on
+ * another item of the batch (a namespace, a kind, a class) cannot be tried.
  */
-export async function createAll(entries: readonly Entry[], creator: Creator, progress: (items: readonly Item[]) => void = () => {}): Promise<BatchResult> {
-  const items = order(entries)
-  const made = promises(entries)
-  const problems: Problem[] = []
-  const result = (): BatchResult => {
-    const created = items.filter((i) => i.state.kind === 'created').length
-    return { items, problems, complete: items.length > 0 && created === items.length, created }
-  }
-  const refuse = (item: Item, refusal: Refusal) => {
-    item.state = { kind: 'failed', refusal }
-    problems.push(...locate(item.entry, refusal))
-    progress(items)
-  }
-
+export async function check(items: Item[], creator: Creator, { progress = () => {}, force = false, signal, width = defaultWidth }: Steps = {}): Promise<void> {
+  const made = promises(items.map((i) => i.entry))
   const kinds = await creator.kinds(false)
   for (const item of items) {
     item.info = resolveKind(kinds, item.entry.apiVersion, item.entry.kind)
     if (item.info) item.namespace = item.info.namespaced ? (item.entry.namespace ?? 'default') : undefined
-    else if (!made.kinds.has(groupKind(item.entry))) {
-      const message = `no matches for kind "${item.entry.kind}" in version "${item.entry.apiVersion}"`
-      refuse(item, { message, code: 404, causes: [{ field: 'kind' }] })
-    }
+    else if (!made.kinds.has(groupKind(item.entry))) item.state = { kind: 'failed', refusal: unknownKind(item.entry) }
   }
-
+  progress(items)
   await pool(
     items.filter((i) => i.state.kind === 'pending'),
-    6,
+    width,
     async (item) => {
-      if (!item.info || dependsOn(item, made)) {
-        item.state = { kind: 'unchecked' }
-      } else {
-        try {
-          await creator.create(item.info, item.namespace, item.entry.object, true)
-          item.state = { kind: 'checked' }
-        } catch (error) {
-          refuse(item, asRefusal(error))
-          return
-        }
-      }
+      if (signal?.aborted) return
+      item.state = !item.info || dependsOn(item, made) ? { kind: 'unchecked' } : await tryOut(item, item.info, creator, force)
       progress(items)
     },
   )
-  if (items.some((i) => i.state.kind === 'failed')) {
-    for (const item of items) if (item.state.kind !== 'failed') item.state = { kind: 'notAttempted' }
-    problems.sort((a, b) => a.line - b.line)
-    progress(items)
-    return result()
-  }
-
-  for (const [i, item] of items.entries()) {
-    try {
-      const created = await create(item, creator, made)
-      item.state = { kind: 'created', name: created.metadata.name, namespace: created.metadata.namespace }
-      progress(items)
-    } catch (error) {
-      for (const later of items.slice(i + 1)) later.state = { kind: 'notAttempted' }
-      refuse(item, asRefusal(error))
-      break
-    }
-  }
-  return result()
 }
 
-/** A kind that the batch itself defines is served a moment after its definition was created. */
-async function create(item: Item, creator: Creator, made: Made): Promise<KubeObject> {
+function unknownKind({ kind, apiVersion }: Entry): Refusal {
+  return { message: `no matches for kind "${kind}" in version "${apiVersion}"`, code: 404, causes: [{ field: 'kind' }] }
+}
+
+async function tryOut(item: Item, info: KindInfo, creator: Creator, force: boolean): Promise<EntryState> {
+  const object = forCreation(item.entry.object)
+  try {
+    return { kind: 'checked', after: await creator.create(info, item.namespace, object, true) }
+  } catch (error) {
+    const refusal = asRefusal(error)
+    if (refusal.reason !== 'AlreadyExists') return { kind: 'failed', refusal }
+  }
+  let before: KubeObject | undefined
+  try {
+    before = await creator.get(info, item.namespace, object.metadata.name)
+    const after = await creator.apply(info, item.namespace, object, { dryRun: true, force })
+    return same(comparable(before), comparable(after)) ? { kind: 'same' } : { kind: 'differs', before, after }
+  } catch (error) {
+    return { kind: 'failed', refusal: asRefusal(error), ...(before ? { before } : {}) }
+  }
+}
+
+/** The object without what changes with every write. */
+function comparable(object: KubeObject): unknown {
+  const metadata = { ...object.metadata } as Record<string, unknown>
+  for (const field of ['managedFields', 'resourceVersion', 'generation']) Reflect.deleteProperty(metadata, field)
+  return { ...object, apiVersion: '', kind: '', metadata }
+}
+
+/**
+ * Creates what is not there and changes what differs, several at a time, one rank
+ * after the other. A refusal does not stop the others.
+ */
+export async function perform(items: Item[], creator: Creator, { progress = () => {}, force = false, signal, width = defaultWidth }: Steps = {}): Promise<void> {
+  const made = promises(items.map((i) => i.entry))
+  const kinds = await creator.kinds(false)
+  const open = items.filter((i) => ['pending', 'checked', 'unchecked', 'differs'].includes(i.state.kind))
+  for (const item of open) {
+    item.info ??= resolveKind(kinds, item.entry.apiVersion, item.entry.kind)
+    if (item.info) item.namespace = item.info.namespaced ? (item.entry.namespace ?? 'default') : undefined
+  }
+  for (let rank = 0; rank <= podRank; rank++) {
+    await pool(
+      open.filter((i) => rankOf(i.entry) === rank),
+      width,
+      async (item) => {
+        item.state = signal?.aborted ? { kind: 'notAttempted' } : await write(item, creator, made, force)
+        progress(items)
+      },
+    )
+  }
+}
+
+async function write(item: Item, creator: Creator, made: Made, force: boolean): Promise<EntryState> {
+  const object = forCreation(item.entry.object)
+  try {
+    if (item.state.kind === 'differs' && item.info) {
+      const changed = await creator.apply(item.info, item.namespace, object, { dryRun: false, force })
+      return { kind: 'changed', name: changed.metadata.name, namespace: changed.metadata.namespace }
+    }
+    const created = await create(item, object, creator, made)
+    return { kind: 'created', name: created.metadata.name, namespace: created.metadata.namespace }
+  } catch (error) {
+    return { kind: 'failed', refusal: asRefusal(error) }
+  }
+}
+
+/** A kind that the batch itself defines is served a moment after its definition was created; a class is known a moment after, too. */
+async function create(item: Item, object: KubeObject, creator: Creator, made: Made): Promise<KubeObject> {
+  const defined = made.kinds.has(groupKind(item.entry))
   for (let attempt = 0; ; attempt++) {
-    if (!item.info) item.info = resolveKind(await creator.kinds(true), item.entry.apiVersion, item.entry.kind)
+    if (!item.info && (defined || attempt === 0)) item.info = resolveKind(await creator.kinds(defined), item.entry.apiVersion, item.entry.kind)
     if (item.info) {
       item.namespace = item.info.namespaced ? (item.entry.namespace ?? 'default') : undefined
       try {
-        return await creator.create(item.info, item.namespace, item.entry.object, false)
+        return await creator.create(item.info, item.namespace, object, false)
       } catch (error) {
-        if (asRefusal(error).code !== 404 || !made.kinds.has(groupKind(item.entry)) || attempt >= 40) throw error
+        const late = (defined && asRefusal(error).code === 404) || (usesClass(item, made) && asRefusal(error).code === 403)
+        if (!late || attempt >= 40) throw error
       }
+    } else if (!defined) {
+      throw unknownKind(item.entry)
     } else if (attempt >= 40) {
       throw { message: `kind "${item.entry.kind}" is not served yet`, code: 404, causes: [] } satisfies Refusal
     }
     await creator.pause(250)
   }
+}
+
+/** The places in the text that refusals are about, in its order. */
+export function problemsOf(items: readonly Item[]): Problem[] {
+  const problems = items.flatMap((item) => {
+    if (item.state.kind !== 'failed') return []
+    const { file } = item.entry
+    return locate(item.entry, item.state.refusal).map((problem) => (file ? { ...problem, file } : problem))
+  })
+  return problems.sort((a, b) => (a.file ?? '').localeCompare(b.file ?? '') || a.line - b.line)
 }
 
 interface Made {
@@ -158,19 +234,15 @@ function groupKind(entry: Entry): string {
   return `${entry.apiVersion.split('/')[0]}/${entry.kind}`
 }
 
-function dependsOn(item: Item, made: Made): boolean {
-  if (made.kinds.has(groupKind(item.entry))) return true
-  if (item.namespace !== undefined && made.namespaces.has(item.namespace)) return true
+function usesClass(item: Item, made: Made): boolean {
   const spec = item.entry.object.spec as { priorityClassName?: string } | undefined
   return item.entry.kind === 'Pod' && spec?.priorityClassName !== undefined && made.priorityClasses.has(spec.priorityClassName)
 }
 
-/** What others need goes first; the rest stays as it was written. */
-function order(entries: readonly Entry[]): Item[] {
-  const rank = (e: Entry) => (e.kind === 'Namespace' || e.kind === 'CustomResourceDefinition' ? 0 : e.kind === 'PriorityClass' || e.kind === 'StorageClass' ? 1 : 2)
-  return [...entries]
-    .sort((a, b) => rank(a) - rank(b) || a.index - b.index)
-    .map((entry) => ({ entry, info: undefined, namespace: undefined, state: { kind: 'pending' } }))
+function dependsOn(item: Item, made: Made): boolean {
+  if (made.kinds.has(groupKind(item.entry))) return true
+  if (item.namespace !== undefined && made.namespaces.has(item.namespace)) return true
+  return usesClass(item, made)
 }
 
 /** The lines of an entry that a refusal is about, with the server's own words. */
@@ -190,15 +262,23 @@ export function locate(entry: Entry, refusal: Refusal): Problem[] {
   return paths.map((path) => ({ line: entry.lineOf(path), message: refusal.message }))
 }
 
+/** The fields that others manage, when a refusal is about that. */
+export function managedByOthers(refusal: Refusal): { field: string; message: string; path: (string | number)[] }[] {
+  return refusal.causes
+    .filter((c) => c.reason === 'FieldManagerConflict')
+    .map((c) => ({ field: (c.field ?? '').replace(/^\./, ''), message: c.message ?? '', path: parsePath(c.field ?? '') }))
+}
+
 export function asRefusal(error: unknown): Refusal {
   if (typeof error === 'object' && error !== null && 'message' in error) {
-    const { message, code, causes } = error as Partial<Refusal>
-    return { message: String(message), code: code ?? 0, causes: causes ?? [] }
+    const { message, code, causes, reason } = error as Partial<Refusal>
+    return { message: String(message), code: code ?? 0, causes: causes ?? [], ...(reason ? { reason } : {}) }
   }
   return { message: String(error), code: 0, causes: [] }
 }
 
-async function pool<T>(items: readonly T[], width: number, work: (item: T) => Promise<void>): Promise<void> {
+/** Runs work over items, at most `width` at a time. */
+export async function pool<T>(items: readonly T[], width: number, work: (item: T) => Promise<void>): Promise<void> {
   let next = 0
   const run = async () => {
     while (next < items.length) {

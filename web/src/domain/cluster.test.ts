@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { nodeStatus } from './columns'
-import { arrangeNodes, buildCluster, groupingLabels, zoneLabel } from './cluster'
+import { arrangeNodes, formatGrouping, groupingLabels, parseGrouping } from './arrange'
+import { buildCluster, ClusterModel, zoneLabel } from './cluster'
 import { objectKey } from './collection'
 import { ownerOf, parseFitError, pendingReason, podRequests, podStatus } from './pods'
 import { node, pod, requests } from './testing'
@@ -46,10 +46,46 @@ describe('buildCluster', () => {
   })
   it('groups, filters, sorts', () => {
     const shown = (o: Parameters<typeof arrangeNodes>[1]) => arrangeNodes(view.nodes, o).map((g) => `${g.name || '-'}: ${g.nodes.map((n) => n.name).join(' ')}`)
-    expect(shown({ text: '', sort: 'name', groupBy: zoneLabel })).toEqual(['a: n10', 'b: n2', '-: n1'])
-    expect(shown({ text: 'zone=b', sort: 'name', groupBy: '' })).toEqual(['-: n2'])
-    expect(shown({ text: '', sort: 'cpu', groupBy: '' })).toEqual(['-: n1 n2 n10'])
+    expect(shown({ text: '', sort: 'name', grouping: [zoneLabel] })).toEqual(['a: n10', 'b: n2', '-: n1'])
+    expect(shown({ text: 'zone=b', sort: 'name', grouping: [] })).toEqual(['-: n2'])
+    expect(shown({ text: '', sort: 'cpu', grouping: [] })).toEqual(['-: n1 n2 n10'])
     expect(groupingLabels(view.nodes)).toEqual([zoneLabel])
+  })
+})
+
+describe('grouping', () => {
+  it('is written in the address and read from it', () => {
+    for (const grouping of [[], ['pool'], [zoneLabel, 'pool']] as const) expect(parseGrouping(formatGrouping(grouping))).toEqual(grouping)
+  })
+})
+
+describe('ClusterModel', () => {
+  const model = new ClusterModel()
+  for (const name of ['n1', 'n2']) model.setNode(name, node(name))
+  const waiting = pod('p', requests('1'))
+  model.setPod('default/p', waiting)
+  const before = model.view()
+  model.setPod('default/p', { ...waiting, spec: { ...waiting.spec, nodeName: 'n2' } })
+  const after = model.view()
+  it('moves a pod from the pending ones to its node', () => {
+    expect(before.pending.map((p) => p.metadata.name)).toEqual(['p'])
+    expect(after.pending).toEqual([])
+    expect(after.byName.get('n2')?.cpu.requested).toBe(1)
+  })
+  it('keeps the view of a node that has not changed', () => {
+    expect(after.nodes[0]).toBe(before.nodes[0])
+    expect(after.nodes[1]).not.toBe(before.nodes[1])
+    expect(after.nodeRevision).toBe(before.nodeRevision)
+  })
+  it('says the same as a model that was given only the end', () => {
+    const key = (view: typeof after) => view.nodes.map((n) => [n.name, n.cpu.requested, n.podList.length])
+    const pods = mapOf({ ...waiting, spec: { ...waiting.spec, nodeName: 'n2' } })
+    expect(key(after)).toEqual(key(buildCluster(mapOf(node('n1'), node('n2')), pods)))
+  })
+  it('forgets what is deleted', () => {
+    model.setPod('default/p', undefined)
+    model.setNode('n1', undefined)
+    expect(model.view()).toMatchObject({ podCount: 0, nodes: [{ name: 'n2', cpu: { requested: 0 } }] })
   })
 })
 
@@ -86,10 +122,6 @@ it('lets a Deployment stand for its ReplicaSet', () => {
 describe('readiness', () => {
   const withStatus = (conditions: { type: string; status: string }[], unschedulable = false) => ({ metadata: { name: 'n' }, spec: { unschedulable }, status: { conditions } })
   const ready = { type: 'Ready', status: 'True' }
-  it('is what the Ready condition says, and nothing without one', () => {
-    const status = [withStatus([ready]), withStatus([{ type: 'Ready', status: 'Unknown' }]), withStatus([]), withStatus([ready], true), withStatus([], true), { metadata: { name: 'n' } }]
-    expect(status.map(nodeStatus)).toEqual(['Ready', 'NotReady', '–', 'Ready,SchedulingDisabled', 'SchedulingDisabled', '–'])
-  })
   it('marks a node only when its Ready condition is not True', () => {
     const marked = (...conditions: { type: string; status: string }[]) => buildCluster(mapOf(withStatus(conditions)), new Map()).nodes[0]?.notReady
     expect([marked(), marked(ready), marked({ type: 'Ready', status: 'False' })]).toEqual([false, false, true])

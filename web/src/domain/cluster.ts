@@ -1,6 +1,5 @@
 // The cluster as the map shows it: nodes with what is requested of them, pods by
-// node, pending pods, owners. Computed whole from two Maps; the costly part (what a
-// pod requests) is kept per object.
+// node, pending pods, owners.
 
 import type { Node, Pod, Taint } from '@/api/types'
 import { parseQuantity, unitOf, type Unit } from './quantity'
@@ -42,60 +41,159 @@ export interface OwnerView extends Owner {
 }
 
 export interface ClusterView {
-  nodes: NodeView[]
+  /** By name, node-2 before node-10. */
+  nodes: readonly NodeView[]
+  byName: ReadonlyMap<string, NodeView>
   /** Pods that need a node, longest waiting first. */
-  pending: Pod[]
-  owners: OwnerView[]
-  colourOf(pod: Pod): number
+  pending: readonly Pod[]
+  /** Most pods first. */
+  owners: readonly OwnerView[]
+  /** Stays the same function until an owner's colour changes. */
+  colourOf: (pod: Pod) => number
   podCount: number
   totals: { cpu: Meter; memory: Meter; extended: Meter[] }
+  /** Changes when a Node object does; what depends on labels and taints alone is computed once for each. */
+  nodeRevision: number
 }
 
-export function buildCluster(nodes: ReadonlyMap<string, Node>, pods: ReadonlyMap<string, Pod>): ClusterView {
-  const byNode = new Map<string, Pod[]>()
-  const pending: Pod[] = []
-  const owners = new Map<string, OwnerView>()
-  for (const pod of pods.values()) {
-    const owner = ownerOf(pod)
-    if (owner) {
-      const known = owners.get(owner.key)
-      if (known) known.count++
-      else owners.set(owner.key, { ...owner, count: 1, colour: 0 })
+/**
+ * Follows two Maps of objects by their changes, so that one pod among ten thousand
+ * costs what one pod costs. Views are never altered: a node's view is the same object
+ * until the node or a pod on it changes.
+ */
+export class ClusterModel {
+  private readonly nodes = new Map<string, Node>()
+  private readonly pods = new Map<string, Pod>()
+  private readonly podsOn = new Map<string, Map<string, Pod>>()
+  private readonly pending = new Map<string, Pod>()
+  private readonly owners = new Map<string, OwnerView>()
+  private readonly views = new Map<string, NodeView>()
+  private readonly dirty = new Set<string>()
+  private nodeRevision = 0
+  private order: string[] | undefined = []
+  private waiting: Pod[] | undefined = []
+  private ranked: OwnerView[] | undefined = []
+  private colours = ''
+  private colourOf: (pod: Pod) => number = () => 0
+
+  /** The node of that name is now this one, or gone. */
+  setNode(name: string, node: Node | undefined): void {
+    if (this.nodes.get(name) === node) return
+    if (!node || !this.nodes.has(name)) this.order = undefined
+    if (node) this.nodes.set(name, node)
+    else this.nodes.delete(name)
+    this.dirty.add(name)
+    this.nodeRevision++
+  }
+
+  /** The pod of that key is now this one, or gone. */
+  setPod(key: string, pod: Pod | undefined): void {
+    const old = this.pods.get(key)
+    if (old === pod) return
+    if (old) this.place(key, old, -1)
+    if (pod) {
+      this.pods.set(key, pod)
+      this.place(key, pod, 1)
+    } else {
+      this.pods.delete(key)
     }
-    const node = pod.spec?.nodeName
-    if (node) {
-      const list = byNode.get(node)
-      if (list) list.push(pod)
-      else byNode.set(node, [pod])
-    } else if (isPending(pod)) {
-      pending.push(pod)
+    const [before, after] = [old && ownerOf(old), pod && ownerOf(pod)]
+    if (before?.key === after?.key) return
+    if (before) this.count(before, -1)
+    if (after) this.count(after, 1)
+  }
+
+  get pendingCount(): number {
+    return this.pending.size
+  }
+
+  /** The state as of now. Costs what has changed since the last call, and a sum over the nodes. */
+  view(): ClusterView {
+    for (const name of this.dirty) {
+      const node = this.nodes.get(name)
+      if (node) this.views.set(name, viewNode(node, [...(this.podsOn.get(name)?.values() ?? [])]))
+      else this.views.delete(name)
+    }
+    this.dirty.clear()
+    this.order ??= sortNames([...this.nodes.keys()])
+    const nodes = this.order.flatMap((name) => this.views.get(name) ?? [])
+    this.waiting ??= [...this.pending.values()].sort(byAge)
+    this.rankOwners()
+    return {
+      nodes,
+      byName: this.views,
+      pending: this.waiting,
+      owners: this.ranked ?? [],
+      colourOf: this.colourOf,
+      podCount: this.pods.size,
+      totals: sumNodes(nodes),
+      nodeRevision: this.nodeRevision,
     }
   }
-  pending.sort((a, b) => (a.metadata.creationTimestamp ?? '').localeCompare(b.metadata.creationTimestamp ?? '') || objectKey(a).localeCompare(objectKey(b)))
 
-  const ranked = [...owners.values()].sort((a, b) => b.count - a.count || a.key.localeCompare(b.key))
-  // A colour follows the owner's name, not its rank, so that it stays while counts change.
+  private place(key: string, pod: Pod, sign: 1 | -1): void {
+    const name = pod.spec?.nodeName
+    if (name) {
+      this.dirty.add(name)
+      const on = this.podsOn.get(name) ?? new Map<string, Pod>()
+      if (sign > 0) this.podsOn.set(name, on.set(key, pod))
+      else if (on.delete(key) && !on.size) this.podsOn.delete(name)
+    } else if (isPending(pod)) {
+      if (sign > 0) this.pending.set(key, pod)
+      else this.pending.delete(key)
+      this.waiting = undefined
+    }
+  }
+
+  private count(owner: Owner, by: 1 | -1): void {
+    const known = this.owners.get(owner.key)
+    const count = (known?.count ?? 0) + by
+    if (count > 0) this.owners.set(owner.key, { ...owner, count, colour: 0 })
+    else this.owners.delete(owner.key)
+    this.ranked = undefined
+  }
+
+  private rankOwners(): void {
+    if (this.ranked) return
+    this.ranked = [...this.owners.values()].sort((a, b) => b.count - a.count || (a.key < b.key ? -1 : 1))
+    const colours = giveColours(this.ranked)
+    const text = JSON.stringify([...colours])
+    if (text === this.colours) return
+    this.colours = text
+    this.colourOf = (pod) => {
+      const owner = ownerOf(pod)
+      return owner ? (colours.get(owner.key) ?? 0) : 0
+    }
+  }
+}
+
+/** Colours the nine largest. A colour follows the owner's name, not its rank, so that it stays while counts change. */
+function giveColours(ranked: OwnerView[]): Map<string, number> {
+  const colours = new Map<string, number>()
   const taken = new Set<number>()
-  for (const owner of ranked.slice(0, 9)) {
+  const first = ranked.slice(0, 9).sort((a, b) => (a.key < b.key ? -1 : 1))
+  for (const owner of first) {
     let colour = (hash(owner.key) % 9) + 1
     while (taken.has(colour)) colour = (colour % 9) + 1
     taken.add(colour)
     owner.colour = colour
+    colours.set(owner.key, colour)
   }
+  return colours
+}
 
-  const views = [...nodes.values()].map((node) => viewNode(node, byNode.get(node.metadata.name) ?? []))
-  views.sort((a, b) => compareNames(a.name, b.name))
-  return {
-    nodes: views,
-    pending,
-    owners: ranked,
-    colourOf: (pod) => {
-      const owner = ownerOf(pod)
-      return owner ? (owners.get(owner.key)?.colour ?? 0) : 0
-    },
-    podCount: pods.size,
-    totals: sumNodes(views),
-  }
+const byAge = (a: Pod, b: Pod) => {
+  const [older, newer] = [a.metadata.creationTimestamp ?? '', b.metadata.creationTimestamp ?? '']
+  if (older !== newer) return older < newer ? -1 : 1
+  return objectKey(a) < objectKey(b) ? -1 : 1
+}
+
+/** The view of two whole Maps. */
+export function buildCluster(nodes: ReadonlyMap<string, Node>, pods: ReadonlyMap<string, Pod>): ClusterView {
+  const model = new ClusterModel()
+  for (const [name, node] of nodes) model.setNode(name, node)
+  for (const [key, pod] of pods) model.setPod(key, pod)
+  return model.view()
 }
 
 /** undefined when the node has no Ready condition. */
@@ -103,6 +201,9 @@ export function readiness(node: Node): 'Ready' | 'NotReady' | undefined {
   const ready = node.status?.conditions?.find((c) => c.type === 'Ready')
   return ready && (ready.status === 'True' ? 'Ready' : 'NotReady')
 }
+
+/** Resources that have a place of their own, or none. */
+const plain = new Set(['cpu', 'memory', 'pods', 'ephemeral-storage'])
 
 function viewNode(node: Node, podList: Pod[]): NodeView {
   const allocatable = node.status?.allocatable ?? node.status?.capacity ?? {}
@@ -118,10 +219,10 @@ function viewNode(node: Node, podList: Pod[]): NodeView {
     return { resource, unit: unitOf(resource), requested: requested.get(resource) ?? 0, allocatable: Number.isNaN(value) ? 0 : value }
   }
   const extended = Object.keys(allocatable)
-    .filter((name) => !['cpu', 'memory', 'pods', 'ephemeral-storage'].includes(name) && !name.startsWith('hugepages-'))
+    .filter((name) => !plain.has(name) && !name.startsWith('hugepages-'))
     .sort()
     .map(meter)
-  podList.sort((a, b) => compareNames(a.metadata.name, b.metadata.name))
+  if (podList.length > 1) podList.sort((a, b) => compareNames(a.metadata.name, b.metadata.name))
   return {
     name: node.metadata.name,
     node,
@@ -137,7 +238,7 @@ function viewNode(node: Node, podList: Pod[]): NodeView {
   }
 }
 
-function sumNodes(nodes: NodeView[]): ClusterView['totals'] {
+function sumNodes(nodes: readonly NodeView[]): ClusterView['totals'] {
   const zero = (resource: string): Meter => ({ resource, unit: unitOf(resource), requested: 0, allocatable: 0 })
   const cpu = zero('cpu')
   const memory = zero('memory')
@@ -158,60 +259,6 @@ function sumNodes(nodes: NodeView[]): ClusterView['totals'] {
   return { cpu, memory, extended: [...extended.values()] }
 }
 
-export type NodeSort = 'name' | 'cpu' | 'memory' | 'pods'
-
-export interface NodeGroup {
-  /** The label's value; empty when nodes are not grouped or do not carry the label. */
-  name: string
-  nodes: NodeView[]
-}
-
-/** Filters by text (name, label, taint), sorts, and groups by a label key ('' for none). */
-export function arrangeNodes(nodes: readonly NodeView[], options: { text: string; sort: NodeSort; groupBy: string }): NodeGroup[] {
-  const words = options.text.toLowerCase().split(/\s+/).filter(Boolean)
-  const shown = words.length ? nodes.filter((node) => words.every((word) => nodeText(node).includes(word))) : [...nodes]
-  if (options.sort !== 'name') {
-    const key = options.sort
-    shown.sort((a, b) => share(b[key]) - share(a[key]) || compareNames(a.name, b.name))
-  }
-  if (!options.groupBy) return shown.length ? [{ name: '', nodes: shown }] : []
-  const groups = new Map<string, NodeView[]>()
-  for (const node of shown) {
-    const name = node.node.metadata.labels?.[options.groupBy] ?? ''
-    const list = groups.get(name)
-    if (list) list.push(node)
-    else groups.set(name, [node])
-  }
-  return [...groups].sort(([a], [b]) => Number(a === '') - Number(b === '') || compareNames(a, b)).map(([name, list]) => ({ name, nodes: list }))
-}
-
-const textOf = new WeakMap<Node, string>()
-
-function nodeText(view: NodeView): string {
-  let text = textOf.get(view.node)
-  if (text === undefined) {
-    const labels = Object.entries(view.node.metadata.labels ?? {}).map(([k, v]) => `${k}=${v}`)
-    const taints = view.taints.map((t) => `${t.key}=${t.value ?? ''}:${t.effect}`)
-    text = [view.name, ...labels, ...taints].join(' ').toLowerCase()
-    textOf.set(view.node, text)
-  }
-  return text
-}
-
-/** Label keys worth grouping by: more than one value, but few; zone first. */
-export function groupingLabels(nodes: readonly NodeView[]): string[] {
-  const values = new Map<string, Set<string>>()
-  for (const { node } of nodes) {
-    for (const [key, value] of Object.entries(node.metadata.labels ?? {})) {
-      const set = values.get(key) ?? new Set()
-      values.set(key, set)
-      if (set.size <= 40) set.add(value)
-    }
-  }
-  const few = [...values].filter(([key, set]) => key === zoneLabel || (set.size > 1 && set.size <= 40 && set.size < nodes.length)).map(([key]) => key)
-  return few.sort((a, b) => Number(b === zoneLabel) - Number(a === zoneLabel) || a.localeCompare(b))
-}
-
 /** Requested ÷ allocatable; 0 where there is nothing to allocate. */
 export function share(meter: Meter): number {
   return meter.allocatable > 0 ? meter.requested / meter.allocatable : 0
@@ -222,6 +269,13 @@ const collator = new Intl.Collator('en', { numeric: true })
 /** node-2 before node-10. */
 export function compareNames(a: string, b: string): number {
   return collator.compare(a, b)
+}
+
+/** In the order of compareNames for the names of Kubernetes objects, of which a collator sorts thousands too slowly. */
+export function sortNames(names: string[]): string[] {
+  const keyed = names.map((name) => ({ name, key: name.replace(/\d+/g, (digits) => digits.padStart(12, '0')) }))
+  keyed.sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : a.name < b.name ? -1 : 1))
+  return keyed.map(({ name }) => name)
 }
 
 function hash(text: string): number {

@@ -12,8 +12,20 @@ export class Collection<T> {
   /** A complete list has arrived at least once. */
   synced = false
   private staging: Map<string, T> | undefined
+  private changed = new Set<string>()
 
-  constructor(private readonly keyOf: (item: T) => string) {}
+  /** `same` says whether a listed item is what is known already; then the known object stays. */
+  constructor(
+    private readonly keyOf: (item: T) => string,
+    private readonly same: (a: T, b: T) => boolean = () => false,
+  ) {}
+
+  /** The keys of what has been set or deleted since the last call. */
+  takeChanged(): ReadonlySet<string> {
+    const changed = this.changed
+    this.changed = new Set()
+    return changed
+  }
 
   apply(frame: Frame<T>): void {
     if (frame.type === 'list') {
@@ -22,19 +34,34 @@ export class Collection<T> {
         if (!this.synced) this.items = this.staging
       }
       const target = this.staging ?? this.items
-      for (const item of frame.items) target.set(this.keyOf(item), item)
-      if (!frame.more) {
-        this.items = target
-        this.staging = undefined
-        this.synced = true
-      }
+      for (const item of frame.items) this.list(target, item)
+      if (!frame.more) this.complete(target)
       return
     }
     const target = this.staging ?? this.items
     for (const { type, object } of frame.events) {
-      if (type === 'DELETED') target.delete(this.keyOf(object))
-      else target.set(this.keyOf(object), object)
+      const key = this.keyOf(object)
+      if (type === 'DELETED') target.delete(key)
+      else target.set(key, object)
+      if (target === this.items) this.changed.add(key)
     }
+  }
+
+  private list(target: Map<string, T>, item: T): void {
+    const key = this.keyOf(item)
+    const known = this.items.get(key)
+    target.set(key, known !== undefined && target !== this.items && this.same(known, item) ? known : item)
+    if (target === this.items) this.changed.add(key)
+  }
+
+  private complete(target: Map<string, T>): void {
+    if (target !== this.items) {
+      for (const key of this.items.keys()) if (!target.has(key)) this.changed.add(key)
+      for (const [key, item] of target) if (this.items.get(key) !== item) this.changed.add(key)
+    }
+    this.items = target
+    this.staging = undefined
+    this.synced = true
   }
 }
 
@@ -99,6 +126,11 @@ export class Recent<T> {
 export function objectKey(object: { metadata: { namespace?: string; name: string } }): string {
   const { namespace, name } = object.metadata
   return namespace ? `${namespace}/${name}` : name
+}
+
+/** The same version of the same object. Versions are compared for equality only: they are opaque. */
+export function sameVersion(a: { metadata: { uid?: string; resourceVersion?: string } }, b: { metadata: { uid?: string; resourceVersion?: string } }): boolean {
+  return a.metadata.resourceVersion !== undefined && a.metadata.resourceVersion === b.metadata.resourceVersion && a.metadata.uid === b.metadata.uid
 }
 
 /** Splits what objectKey made of a namespaced object. */

@@ -1,148 +1,10 @@
-// A cycle taken apart for looking at: the Filter matrix, the ranked Score table, the
-// pipeline of extension points, each node's verdict. Numbers and states only; words
-// are the pages' business.
+// A cycle taken apart for looking at: each node's verdict, the pipeline of extension
+// points. Numbers and states only; words are the pages' business. The matrix of Filter
+// and the table of Score are in rooms of their own.
 
-import type { Cycle, NotEvaluated, PluginResult, ScorePlugin } from '@/api/types'
-
-/** P passed, R rejected, S skipped, N not run, E error. */
-export type CellState = 'P' | 'R' | 'S' | 'N' | 'E'
-
-export interface FilterRow {
-  node: string
-  states: string
-  /** Who rejected the node (a plugin, or an extender that is no column); empty when it is feasible. */
-  plugin: string
-  reasons: string[]
-  feasible: boolean
-}
-
-export interface FilterMatrix {
-  plugins: string[]
-  /** Per plugin: how many nodes it rejected. */
-  rejections: number[]
-  /** Per plugin: it was asked about at least one node. */
-  asked: boolean[]
-  /** Per plugin: it said in PreFilter that it has nothing to do, for every node. */
-  skipped: boolean[]
-  rows: FilterRow[]
-  feasible: number
-}
-
-export function filterMatrix(cycle: Cycle): FilterMatrix | undefined {
-  const filter = cycle.filter
-  if (!filter) return undefined
-  const reasons = new Map(filter.reasons.map((r) => [r.node, r]))
-  const rejected = new Map((cycle.explanation.rejections ?? []).map((r) => [r.plugin, r.nodes]))
-  const asked = filter.plugins.map(() => false)
-  const skipped = filter.plugins.map(() => false)
-  let feasible = 0
-  const rows = filter.nodes.map((node, i): FilterRow => {
-    const states = filter.states[i] ?? ''
-    for (let p = 0; p < filter.plugins.length; p++) {
-      const state = states[p]
-      if (state === 'P' || state === 'R' || state === 'E') asked[p] = true
-      if (state === 'S') skipped[p] = true
-    }
-    const by = reasons.get(node)
-    // Not run without a rejection before it: the framework itself refused the node.
-    const fits = !by && !states.includes('N')
-    if (fits) feasible++
-    return { node, states, plugin: by?.plugin ?? '', reasons: by?.reasons ?? [], feasible: fits }
-  })
-  return {
-    plugins: filter.plugins,
-    rejections: filter.plugins.map((plugin) => rejected.get(plugin) ?? 0),
-    asked,
-    skipped: skipped.map((s, p) => s && !asked[p]),
-    rows,
-    feasible,
-  }
-}
-
-/** Which rows of the matrix are shown: all, the feasible ones, or those that one plugin rejected. */
-export type RowFilter = { kind: 'all' } | { kind: 'feasible' } | { kind: 'rejectedBy'; plugin: string }
-
-export function parseRowFilter(text: string | undefined): RowFilter {
-  if (text === 'feasible') return { kind: 'feasible' }
-  if (text?.startsWith('by:') && text.length > 3) return { kind: 'rejectedBy', plugin: text.slice(3) }
-  return { kind: 'all' }
-}
-
-export function formatRowFilter(filter: RowFilter): string | undefined {
-  if (filter.kind === 'all') return undefined
-  return filter.kind === 'feasible' ? 'feasible' : `by:${filter.plugin}`
-}
-
-export function selectRows(rows: readonly FilterRow[], filter: RowFilter): FilterRow[] {
-  if (filter.kind === 'feasible') return rows.filter((r) => r.feasible)
-  if (filter.kind === 'rejectedBy') return rows.filter((r) => r.plugin === filter.plugin)
-  return [...rows]
-}
-
-export interface ScoreCell {
-  raw: number
-  normalized: number
-  weighted: number
-}
-
-export interface ScoreRow {
-  node: string
-  /** From 1; equal totals share a rank. */
-  rank: number
-  tied: boolean
-  chosen: boolean
-  total: number
-  /** 0 for the best, else negative. */
-  toBest: number
-  cells: ScoreCell[]
-}
-
-export interface ScoreTable {
-  plugins: ScorePlugin[]
-  skipped: string[]
-  /** Best first; among equals the chosen one first, then by name. */
-  rows: ScoreRow[]
-  /** Per plugin: the highest weighted score, and whether all nodes have it. */
-  columns: { best: number; uniform: boolean }[]
-  best: number
-}
-
-export function scoreTable(cycle: Cycle): ScoreTable | undefined {
-  const score = cycle.score
-  if (!score || !score.nodes.length) return undefined
-  const rows = score.nodes.map((node, i): ScoreRow => ({
-    node,
-    rank: 0,
-    tied: false,
-    chosen: node === cycle.selectedNode,
-    total: score.totals[i] ?? 0,
-    toBest: 0,
-    cells: score.plugins.map((_, p) => ({
-      raw: score.raw[i]?.[p] ?? 0,
-      normalized: score.normalized[i]?.[p] ?? 0,
-      weighted: score.weighted[i]?.[p] ?? 0,
-    })),
-  }))
-  rows.sort((a, b) => b.total - a.total || Number(b.chosen) - Number(a.chosen) || (a.node < b.node ? -1 : 1))
-  const best = rows[0]?.total ?? 0
-  rows.forEach((row, i) => {
-    const before = rows[i - 1]
-    row.rank = before && before.total === row.total ? before.rank : i + 1
-    row.tied = before?.total === row.total || rows[i + 1]?.total === row.total
-    row.toBest = row.total - best
-  })
-  const columns = score.plugins.map((_, p) => {
-    let high = -Infinity
-    let low = Infinity
-    for (const row of rows) {
-      const value = row.cells[p]?.weighted ?? 0
-      if (value > high) high = value
-      if (value < low) low = value
-    }
-    return { best: high, uniform: high === low }
-  })
-  return { plugins: score.plugins, skipped: score.skipped ?? [], rows, columns, best }
-}
+import type { Cycle, ExtenderCall, NotEvaluated, PluginResult } from '@/api/types'
+import { filterMatrix, refusalAt } from './matrix'
+import { scoreTable, toBest } from './scores'
 
 /** What one cycle says about one node. */
 export type NodeVerdict =
@@ -160,25 +22,27 @@ export function verdicts(cycle: Cycle): (node: string) => NodeVerdict {
   const matrix = filterMatrix(cycle)
   const table = scoreTable(cycle)
   const byNode = new Map<string, NodeVerdict>()
-  for (const row of matrix?.rows ?? []) {
+  matrix?.nodes.forEach((node, row) => {
+    const refusal = refusalAt(matrix, row)
     byNode.set(
-      row.node,
-      row.feasible
-        ? { kind: 'feasible', chosen: row.node === cycle.selectedNode }
-        : { kind: 'rejected', plugin: row.plugin, reason: row.reasons.join(', ') },
+      node,
+      matrix.feasibleAt[row] === 1
+        ? { kind: 'feasible', chosen: node === cycle.selectedNode }
+        : { kind: 'rejected', plugin: refusal?.plugin ?? '', reason: refusal?.reasons.join(', ') ?? '' },
     )
-  }
-  for (const row of table?.rows ?? []) {
-    byNode.set(row.node, {
+  })
+  table?.nodes.forEach((node, row) => {
+    const total = table.totals[row] ?? 0
+    byNode.set(node, {
       kind: 'scored',
-      rank: row.rank,
-      tied: row.tied,
-      total: row.total,
-      toBest: row.toBest,
-      share: table && table.best > 0 ? Math.max(0, row.total / table.best) : 0,
-      chosen: row.chosen,
+      rank: table.ranks[row] ?? 0,
+      tied: table.tied[row] === 1,
+      total,
+      toBest: toBest(table, row),
+      share: table.best > 0 ? Math.max(0, total / table.best) : 0,
+      chosen: row === table.chosen,
     })
-  }
+  })
   const left = cycle.explanation.notEvaluated
   const rest: NodeVerdict = left ? { kind: 'notEvaluated', why: left.why } : { kind: 'absent' }
   return (node) => byNode.get(node) ?? rest
@@ -218,6 +82,8 @@ export interface Stage {
   nodesIn?: number
   nodesOut?: number
   results: PluginResult[]
+  /** Requests to extenders that belong to this extension point. */
+  calls: ExtenderCall[]
 }
 
 const groups: Record<StageName, StageGroup> = {
@@ -233,6 +99,8 @@ const groups: Record<StageName, StageGroup> = {
   Bind: 'binding',
   PostBind: 'binding',
 }
+
+const verbOf: Partial<Record<StageName, ExtenderCall['verb']>> = { Filter: 'filter', PostFilter: 'preempt', Score: 'prioritize', Bind: 'bind' }
 
 /** The API writes extension points as the configuration's fields: preFilter, filter. */
 const fieldOf = (name: StageName) => name.charAt(0).toLowerCase() + name.slice(1)
@@ -251,7 +119,9 @@ export function pipeline(cycle: Cycle): Stage[] {
       waiting: results.filter((r) => r.status === 'Wait').length,
       durationSeconds: times.get(fieldOf(name)) ?? (results.length ? results.reduce((sum, r) => sum + r.durationSeconds, 0) : undefined),
       results,
+      calls: (cycle.extenders ?? []).filter((call) => call.verb !== undefined && call.verb === verbOf[name]),
     }
+    stage.ran ||= stage.calls.length > 0
     if (name === 'Filter' && cycle.filter) {
       stage.ran = true
       stage.plugins = cycle.filter.plugins.length
@@ -293,7 +163,13 @@ function resultsOf(cycle: Cycle, name: StageName): PluginResult[] {
   }
 }
 
-/** Breaks a plugin's name where a line may break: NodeResourcesFit → Node, Resources, Fit. */
+/** Breaks a name where a line may break: NodeResourcesFit → Node, Resources, Fit; an extender's URL at its dots and slashes. */
 export function nameParts(name: string): string[] {
-  return name.split(/(?<=[a-z0-9])(?=[A-Z])/)
+  const plain = plainName(name)
+  return plain === name ? name.split(/(?<=[a-z0-9])(?=[A-Z])/) : plain.split(/(?<=[/:.])/)
+}
+
+/** An extender's URL without what all of them begin with; a plugin's name as it is. */
+export function plainName(name: string): string {
+  return name.replace(/^https?:\/\//, '')
 }

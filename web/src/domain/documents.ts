@@ -10,6 +10,10 @@ export interface Problem {
   column?: number
   /** The words of whoever found it: the YAML parser or the API server. */
   message: string
+  /** An error unless said otherwise. */
+  severity?: 'error' | 'warning'
+  /** The file that line counts in, when that is not the text in the editor. */
+  file?: string
   /** Set when we found it ourselves: which of our own sentences says it. */
   says?: { key: 'notObject' | 'nameMissing' } | { key: 'missing'; field: string }
 }
@@ -26,6 +30,10 @@ export interface Entry {
   /** metadata.name, or metadata.generateName followed by *. */
   name: string
   namespace: string | undefined
+  /** The file that it comes from, when that is not the text in the editor. */
+  file?: string
+  /** Set on the second and later copies of a document. */
+  copy?: number
   /** The line of a field path such as spec.containers[0].image, or of the deepest part of it that is there. */
   lineOf(path: string): number
 }
@@ -35,8 +43,99 @@ export interface ParsedText {
   problems: Problem[]
 }
 
+/** A stretch of the text that is one document (or nothing). */
+interface Slice {
+  text: string
+  /** Line of the text (from 1) on which it begins. */
+  line: number
+  /** Offset of its end. */
+  end: number
+}
+
+/** Takes the text apart at its `---` lines, which end a document wherever they stand. */
+function* slices(text: string): Generator<Slice> {
+  let start = 0
+  let line = 1
+  let slice = 1
+  for (let at = 0; at <= text.length; ) {
+    const next = text.indexOf('\n', at)
+    const end = next < 0 ? text.length : next
+    if (at > start && text.startsWith('---', at) && (end === at + 3 || /\s/.test(text[at + 3] ?? '')) && !isDirectives(text.slice(start, at))) {
+      yield { text: text.slice(start, at), line: slice, end: at }
+      start = at
+      slice = line
+    }
+    if (next < 0) break
+    at = next + 1
+    line++
+  }
+  yield { text: text.slice(start), line: slice, end: text.length }
+}
+
+/** %YAML and %TAG stand before the --- of the document that they are about. */
+function isDirectives(text: string): boolean {
+  return text.length < 2000 && /^%/m.test(text)
+}
+
 /** Parses the text. With problems, entries holds what could still be read. */
 export function parseText(text: string): ParsedText {
+  return new DocumentReader().parse(text)
+}
+
+/** Parses a text again and again while it is edited: documents that stay as they were are not read anew. */
+export class DocumentReader {
+  private known = new Map<string, ParsedText>()
+
+  parse(text: string): ParsedText {
+    const known = new Map<string, ParsedText>()
+    const out: ParsedText = { entries: [], problems: [] }
+    for (const slice of slices(text)) {
+      const part = known.get(slice.text) ?? this.known.get(slice.text) ?? parseSlice(slice.text)
+      known.set(slice.text, part)
+      addPart(out, part, slice.line - 1)
+    }
+    this.known = known
+    return out
+  }
+}
+
+/**
+ * Parses a large text bit by bit: yields how many characters are done, so that the
+ * caller can tell, pause or give up. The result is complete when it returns.
+ */
+export function* parseInSteps(text: string): Generator<number, ParsedText> {
+  const out: ParsedText = { entries: [], problems: [] }
+  const json = parseJson(text)
+  if (json) return json
+  for (const slice of slices(text)) {
+    addPart(out, parseSlice(slice.text), slice.line - 1)
+    yield slice.end
+  }
+  return out
+}
+
+/** JSON is YAML, but a machine's JSON of many megabytes is read faster as what it is. Its lines are not known. */
+function parseJson(text: string): ParsedText | undefined {
+  if (!/^\s*\{/.test(text)) return undefined
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    return undefined
+  }
+  const out: ParsedText = { entries: [], problems: [] }
+  for (const item of isList(value) ? value.items : [value]) addEntry(out.entries, out.problems, () => 1, item)
+  return out
+}
+
+function addPart(out: ParsedText, part: ParsedText, offset: number): void {
+  for (const entry of part.entries) {
+    out.entries.push({ ...entry, index: out.entries.length, line: entry.line + offset, lineOf: (path) => entry.lineOf(path) + offset })
+  }
+  for (const problem of part.problems) out.problems.push({ ...problem, line: problem.line + offset })
+}
+
+function parseSlice(text: string): ParsedText {
   const counter = new LineCounter()
   const documents = parseAllDocuments(text, { lineCounter: counter, prettyErrors: false, uniqueKeys: true })
   const entries: Entry[] = []
@@ -48,19 +147,16 @@ export function parseText(text: string): ParsedText {
       problems.push({ line: Math.max(1, line), column: Math.max(1, col), message: error.message })
     }
     if (document.errors.length || document.contents === null || isEmpty(document.contents)) continue
-    const start = lineAt(counter, document.contents)
     let value: unknown
     try {
       value = document.toJS({ maxAliasCount: 100 })
     } catch (error) {
-      problems.push({ line: start, message: error instanceof Error ? error.message : String(error) })
+      problems.push({ line: lineAt(counter, document.contents), message: error instanceof Error ? error.message : String(error) })
       continue
     }
-    if (isList(value)) {
-      value.items.forEach((item, i) => addEntry(entries, problems, document, counter, item, ['items', i]))
-    } else {
-      addEntry(entries, problems, document, counter, value, [])
-    }
+    const lineOf = (prefix: (string | number)[]) => (path: string) => lineOfPath(document, counter, [...prefix, ...parsePath(path)])
+    if (isList(value)) value.items.forEach((item, i) => addEntry(entries, problems, lineOf(['items', i]), item))
+    else addEntry(entries, problems, lineOf([]), value)
   }
   return { entries, problems }
 }
@@ -73,8 +169,7 @@ function isList(value: unknown): value is { items: unknown[] } {
   return isRecord(value) && typeof value.kind === 'string' && value.kind.endsWith('List') && Array.isArray(value.items)
 }
 
-function addEntry(entries: Entry[], problems: Problem[], document: Document.Parsed, counter: LineCounter, value: unknown, prefix: (string | number)[]): void {
-  const lineOf = (path: string) => lineOfPath(document, counter, [...prefix, ...parsePath(path)])
+function addEntry(entries: Entry[], problems: Problem[], lineOf: (path: string) => number, value: unknown): void {
   const line = lineOf('')
   if (!isRecord(value)) {
     problems.push({ line, message: 'not an object', says: { key: 'notObject' } })

@@ -1,7 +1,6 @@
-// What came before and around a cycle, taken apart for looking at: the queue's part,
-// the preemption's dry runs.
+// What came before a cycle, taken apart for looking at: the queue's part.
 
-import type { Cycle, Preemption, Victim } from '@/api/types'
+import type { Cycle } from '@/api/types'
 import { secondsBetween } from './time'
 
 export interface QueueFacts {
@@ -31,53 +30,5 @@ export function queueFacts(cycle: Cycle): QueueFacts | undefined {
         ? { kind: 'flushed' }
         : undefined,
     ownCount: queue.attempts === cycle.attempt ? undefined : queue.attempts,
-  }
-}
-
-export interface PreemptionRow {
-  node: string
-  chosen: boolean
-  victims: Victim[]
-  reprieved: Victim[]
-  pdbViolations: number
-  /** More violations than another candidate has: that alone ruled it out. */
-  tooManyViolations: boolean
-}
-
-export interface PreemptionTable {
-  /** The chosen one first, the others as they came (by name). */
-  rows: PreemptionRow[]
-  /** How preemption ended, for the sentence above the table. */
-  verdict: { kind: 'rule'; rule: NonNullable<Preemption['rule']> } | { kind: 'onlyOne' } | { kind: 'none' } | { kind: 'notChosen' }
-  /** Dry run in vain, by reason, most nodes first. */
-  unhelpful: { plugin: string; reason: string; nodes: string[] }[]
-}
-
-export function preemptionTable(cycle: Cycle): PreemptionTable | undefined {
-  const { preemption } = cycle
-  if (!preemption) return undefined
-  const { candidates, chosen, rule } = preemption
-  const fewest = Math.min(...candidates.map((c) => c.pdbViolations))
-  const rows = candidates.map((c): PreemptionRow => ({
-    node: c.node,
-    chosen: c.node === chosen,
-    victims: c.victims,
-    reprieved: c.reprieved ?? [],
-    pdbViolations: c.pdbViolations,
-    tooManyViolations: c.pdbViolations > fewest,
-  }))
-  rows.sort((a, b) => Number(b.chosen) - Number(a.chosen))
-  const byReason = new Map<string, { plugin: string; reason: string; nodes: string[] }>()
-  for (const u of preemption.unhelpful ?? []) {
-    const reason = u.reasons.join(', ')
-    const key = `${u.plugin ?? ''} ${reason}`
-    const known = byReason.get(key)
-    if (known) known.nodes.push(...u.nodes)
-    else byReason.set(key, { plugin: u.plugin ?? '', reason, nodes: [...u.nodes] })
-  }
-  return {
-    rows,
-    verdict: !candidates.length ? { kind: 'none' } : !chosen ? { kind: 'notChosen' } : rule ? { kind: 'rule', rule } : { kind: 'onlyOne' },
-    unhelpful: [...byReason.values()].sort((a, b) => b.nodes.length - a.nodes.length || a.plugin.localeCompare(b.plugin)),
   }
 }

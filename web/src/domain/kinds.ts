@@ -5,6 +5,9 @@ import type { KindInfo } from '@/api/types'
 export const podKind: KindInfo = { group: '', version: 'v1', kind: 'Pod', resource: 'pods', namespaced: true, verbs: [] }
 export const nodeKind: KindInfo = { group: '', version: 'v1', kind: 'Node', resource: 'nodes', namespaced: false, verbs: [] }
 
+export const eventKind: KindInfo = { group: '', version: 'v1', kind: 'Event', resource: 'events', namespaced: true, verbs: [] }
+export const namespaceKind: KindInfo = { group: '', version: 'v1', kind: 'Namespace', resource: 'namespaces', namespaced: false, verbs: [] }
+
 export function apiVersionOf(kind: KindInfo): string {
   return kind.group ? `${kind.group}/${kind.version}` : kind.version
 }

@@ -69,6 +69,15 @@ export function isPending(pod: Pod): boolean {
   return !pod.spec?.nodeName && !isFinished(pod)
 }
 
+export type PendingSort = 'oldest' | 'newest' | 'priority'
+
+/** Pending pods come longest waiting first; equals in priority keep that order. */
+export function sortPending(oldestFirst: readonly Pod[], by: PendingSort): readonly Pod[] {
+  if (by === 'oldest') return oldestFirst
+  if (by === 'newest') return [...oldestFirst].reverse()
+  return [...oldestFirst].sort((a, b) => (b.spec?.priority ?? 0) - (a.spec?.priority ?? 0))
+}
+
 /** What kubectl shows as STATUS, as far as it follows from what we read. */
 export function podStatus(pod: Pod): string {
   if (pod.metadata.deletionTimestamp) return 'Terminating'

@@ -3,10 +3,24 @@
 const binary: Record<string, number> = { Ki: 2 ** 10, Mi: 2 ** 20, Gi: 2 ** 30, Ti: 2 ** 40, Pi: 2 ** 50, Ei: 2 ** 60 }
 const decimal: Record<string, number> = { n: 1e-9, u: 1e-6, m: 1e-3, '': 1, k: 1e3, M: 1e6, G: 1e9, T: 1e12, P: 1e15, E: 1e18 }
 
+/** Thousands of objects say the same few amounts. */
+const known = new Map<string, number>()
+const keptAtMost = 5000
+
 /** The value in base units (cores, bytes, pieces); NaN when it is no quantity. */
 export function parseQuantity(text: string | number | undefined): number {
   if (text === undefined) return NaN
   if (typeof text === 'number') return text
+  let value = known.get(text)
+  if (value === undefined) {
+    value = readQuantity(text)
+    if (known.size >= keptAtMost) known.clear()
+    known.set(text, value)
+  }
+  return value
+}
+
+function readQuantity(text: string): number {
   const match = /^([+-]?(?:\d+\.?\d*|\.\d+))(?:([eE][+-]?\d+)|([KMGTPE]i|[numkMGTPE]))?$/.exec(text.trim())
   if (!match) return NaN
   const value = Number(match[1] + (match[2] ?? ''))

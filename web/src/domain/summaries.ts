@@ -3,14 +3,23 @@
 import type { Outcome, Summary } from '@/api/types'
 import { compareNames } from './cluster'
 
-export function filterSummaries(items: readonly Summary[], by: { outcome: Outcome | 'all'; text: string }): Summary[] {
+export function filterSummaries(items: readonly Summary[], by: { outcome: Outcome | 'all'; text: string; profile?: string }): Summary[] {
   const words = by.text.toLowerCase().split(/\s+/).filter(Boolean)
   return items.filter((s) => {
     if (by.outcome !== 'all' && s.outcome !== by.outcome) return false
+    if (by.profile && s.profile !== by.profile) return false
     if (!words.length) return true
     const text = `${s.pod.namespace}/${s.pod.name} ${s.selectedNode ?? ''} ${s.nominatedNode ?? ''} ${s.profile} ${s.message ?? ''}`.toLowerCase()
     return words.every((word) => text.includes(word))
   })
+}
+
+/** The live ones, newest first, and older ones below them; what is in both stands once, as the live ones have it. */
+export function withOlder(live: readonly Summary[], older: readonly Summary[]): readonly Summary[] {
+  if (!older.length) return live
+  const keyOf = (s: Summary) => `${s.pod.uid}/${s.attempt}`
+  const known = new Set(live.map(keyOf))
+  return [...live, ...older.filter((s) => !known.has(keyOf(s)))]
 }
 
 const orders: Record<string, (a: Summary, b: Summary) => number> = {

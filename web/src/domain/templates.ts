@@ -13,10 +13,16 @@ export const templateIds = [
   'node',
   'taintedNode',
   'podAffinity',
+  'podSpread',
   'deployment',
+  'job',
+  'daemonSet',
   'volume',
+  'device',
   'priorityClass',
+  'disruptionBudget',
   'namespace',
+  'customKind',
 ] as const
 export type TemplateId = (typeof templateIds)[number]
 
@@ -91,6 +97,39 @@ const affinity = `  affinity:
             values: [ssd]
 `
 
+const spread = `  topologySpreadConstraints:
+  - topologyKey: topology.kubernetes.io/zone
+    maxSkew: 1
+    whenUnsatisfiable: DoNotSchedule
+    labelSelector:
+      matchLabels:
+        app: web
+`
+
+/** A controller of pods: head, then the pod template. */
+function workload(kind: string, group: string, name: string, spec: string, pod = ''): string {
+  return `apiVersion: ${group}
+kind: ${kind}
+metadata:
+  name: ${name}
+  namespace: default
+spec:
+${spec}  template:
+    metadata:
+      labels:
+        app: ${name}
+    spec:
+${pod}      containers:
+      - name: ${name}
+        image: registry.k8s.io/pause:3.10
+        resources:
+          requests:
+            cpu: 500m
+            memory: 512Mi
+`
+}
+const selecting = (name: string) => `  selector:\n    matchLabels:\n      app: ${name}\n`
+
 export const templates: readonly Template[] = [
   { id: 'pod', text: (free) => podText(free('pods', 'pod')) },
   { id: 'node', text: (free) => nodeText({ name: free('nodes', 'node'), zone: 'zone-a' }) },
@@ -99,32 +138,10 @@ export const templates: readonly Template[] = [
     text: (free) => nodeText({ name: free('nodes', 'node'), zone: 'zone-a', taint: { key: 'dedicated', value: 'batch' } }),
   },
   { id: 'podAffinity', text: (free) => podText(free('pods', 'pod'), affinity) },
-  {
-    id: 'deployment',
-    text: () => `apiVersion: apps/v1
-kind: Deployment
-metadata:
-  name: web
-  namespace: default
-spec:
-  replicas: 3
-  selector:
-    matchLabels:
-      app: web
-  template:
-    metadata:
-      labels:
-        app: web
-    spec:
-      containers:
-      - name: web
-        image: registry.k8s.io/pause:3.10
-        resources:
-          requests:
-            cpu: 500m
-            memory: 512Mi
-`,
-  },
+  { id: 'podSpread', text: (free) => podText(free('pods', 'pod'), spread) },
+  { id: 'deployment', text: () => workload('Deployment', 'apps/v1', 'web', `  replicas: 3\n${selecting('web')}`) },
+  { id: 'job', text: () => workload('Job', 'batch/v1', 'batch', '  completions: 4\n  parallelism: 2\n', '      restartPolicy: Never\n') },
+  { id: 'daemonSet', text: () => workload('DaemonSet', 'apps/v1', 'agent', selecting('agent')) },
   {
     id: 'volume',
     text: (free) => `apiVersion: storage.k8s.io/v1
@@ -169,6 +186,101 @@ spec:
 ${podText(free('pods', 'pod'), '  volumes:\n  - name: store\n    persistentVolumeClaim:\n      claimName: claim-1\n')}`,
   },
   {
+    id: 'device',
+    text: (free) => `apiVersion: resource.k8s.io/v1
+kind: DeviceClass
+metadata:
+  name: gpu
+spec:
+  selectors:
+  - cel:
+      expression: device.driver == "gpu.example.com"
+---
+apiVersion: resource.k8s.io/v1
+kind: ResourceSlice
+metadata:
+  name: node-1-gpu
+spec:
+  driver: gpu.example.com
+  nodeName: node-1
+  pool:
+    name: node-1
+    generation: 1
+    resourceSliceCount: 1
+  devices:
+  - name: gpu-0
+  - name: gpu-1
+---
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata:
+  name: one-gpu
+  namespace: default
+spec:
+  devices:
+    requests:
+    - name: gpu
+      exactly:
+        deviceClassName: gpu
+---
+${podText(free('pods', 'pod'), '  resourceClaims:\n  - name: gpu\n    resourceClaimName: one-gpu\n').replace('    resources:\n', '    resources:\n      claims:\n      - name: gpu\n')}`,
+  },
+  {
+    id: 'disruptionBudget',
+    text: () => `apiVersion: policy/v1
+kind: PodDisruptionBudget
+metadata:
+  name: web
+  namespace: default
+spec:
+  minAvailable: 2
+  selector:
+    matchLabels:
+      app: web
+`,
+  },
+  {
+    id: 'customKind',
+    text: () => `apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata:
+  name: queues.example.com
+spec:
+  group: example.com
+  scope: Namespaced
+  names:
+    kind: Queue
+    plural: queues
+    singular: queue
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    additionalPrinterColumns:
+    - name: Weight
+      type: integer
+      jsonPath: .spec.weight
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          spec:
+            type: object
+            properties:
+              weight:
+                type: integer
+                description: The share of this queue.
+---
+apiVersion: example.com/v1
+kind: Queue
+metadata:
+  name: research
+  namespace: default
+spec:
+  weight: 3
+`,
+  },
+  {
     id: 'priorityClass',
     text: () => `apiVersion: scheduling.k8s.io/v1
 kind: PriorityClass
@@ -190,21 +302,23 @@ metadata:
   },
 ]
 
-/** Two nodes, one of them tainted, and a pod: enough to see a rejection. */
-export function sampleCluster(free: FreeName): string {
-  const taken = new Set<string>()
-  const next: FreeName = (resource, prefix) => {
-    for (let name = free(resource, prefix), i = 2; ; name = `${prefix}-${i++}`) {
-      if (taken.has(name)) continue
-      taken.add(name)
-      return name
-    }
-  }
-  return [
-    nodeText({ name: next('nodes', 'node'), zone: 'zone-a' }),
-    nodeText({ name: next('nodes', 'node'), zone: 'zone-b', taint: { key: 'dedicated', value: 'batch' } }),
-    podText(next('pods', 'pod')),
-  ].join('---\n')
+/** The template that shows a resource best. Kinds without one start from what their schema requires. */
+export const templateOfResource: Readonly<Record<string, TemplateId>> = {
+  'nodes': 'node',
+  'pods': 'pod',
+  'deployments.apps': 'deployment',
+  'daemonsets.apps': 'daemonSet',
+  'jobs.batch': 'job',
+  'priorityclasses.scheduling.k8s.io': 'priorityClass',
+  'namespaces': 'namespace',
+  'persistentvolumes': 'volume',
+  'persistentvolumeclaims': 'volume',
+  'storageclasses.storage.k8s.io': 'volume',
+  'poddisruptionbudgets.policy': 'disruptionBudget',
+  'resourceclaims.resource.k8s.io': 'device',
+  'resourceslices.resource.k8s.io': 'device',
+  'deviceclasses.resource.k8s.io': 'device',
+  'customresourcedefinitions.apiextensions.k8s.io': 'customKind',
 }
 
 /** A FreeName over the names that are taken, keyed as objectKey keys them. */

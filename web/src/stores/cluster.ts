@@ -1,11 +1,15 @@
 // The cluster view, computed from the live nodes and pods.
 
 import { computed } from 'vue'
-import { buildCluster } from '@/domain/cluster'
+import type { ClusterView } from '@/domain/cluster'
 import { freeNames } from '@/domain/templates'
-import { nodes, pods } from './live'
+import { model, nodes, pods } from './live'
 
-export const cluster = computed(() => buildCluster(nodes.value.items, pods.value.items))
+export const cluster = computed((): ClusterView => {
+  // The model has taken in what these two publish.
+  void [nodes.value, pods.value]
+  return model.view()
+})
 
 /** Names for templates that are not taken now. */
 export function currentFreeNames() {

@@ -1,11 +1,13 @@
 // Reactive adapters over the watch client: plain collections, published as one shallow
 // ref at most once per animation frame.
 
-import { shallowRef, type ShallowRef } from 'vue'
+import { nextTick, shallowRef, type ShallowRef } from 'vue'
 import { WatchClient, watchURL, type ErrorFrame, type Frame, type Socket, type Target } from '@/api/watch'
 import type { KindInfo, KubeObject, Node, Pod, Status, Summary } from '@/api/types'
-import { Collection, objectKey, Recent } from '@/domain/collection'
+import { ClusterModel } from '@/domain/cluster'
+import { Collection, objectKey, Recent, sameVersion } from '@/domain/collection'
 import { nodeKind, podKind } from '@/domain/kinds'
+import { Rates } from '@/domain/rates'
 
 export const watch = new WatchClient({
   connect: () => new WebSocket(watchURL(window.location)) as unknown as Socket,
@@ -24,20 +26,33 @@ interface Applies<T> {
 
 const flushes = new Set<() => void>()
 let scheduled = false
+/** Publishing waits until then (ms of performance.now()). */
+let restUntil = 0
 
-/** Runs flush before the next frame is drawn, once however often it is asked for. */
+/**
+ * Runs flush before the next frame is drawn, once however often it is asked for. What
+ * a page makes of it takes time, so that long publishings are followed by a rest of
+ * three times their length: a stream of changes leaves the page to the reader.
+ */
 function publishSoon(flush: () => void): void {
   flushes.add(flush)
   if (scheduled) return
   scheduled = true
-  // A hidden page draws no frames; it still has to be right when a test or a screen reader looks.
   const run = () => {
     scheduled = false
+    const began = performance.now()
     const all = [...flushes]
     flushes.clear()
     for (const f of all) f()
+    void nextTick(() => {
+      const now = performance.now()
+      restUntil = now + Math.min(400, 3 * (now - began))
+    })
   }
+  const rest = restUntil - performance.now()
+  // A hidden page draws no frames; it still has to be right when a test or a screen reader looks.
   if (document.hidden) setTimeout(run, 100)
+  else if (rest > 8) setTimeout(() => requestAnimationFrame(run), rest - 8)
   else requestAnimationFrame(run)
 }
 
@@ -57,19 +72,24 @@ function follow<T>(id: string, target: Target, state: Applies<T>, publish: (erro
   })
 }
 
-function followKind<T extends KubeObject>(id: string, kind: KindInfo): { published: ShallowRef<Published<T>>; stop: () => void } {
-  const collection = new Collection<T>(objectKey)
+type Changed<T> = (key: string, object: T | undefined) => void
+
+function followKind<T extends KubeObject>(id: string, kind: KindInfo, changed?: Changed<T>): { published: ShallowRef<Published<T>>; stop: () => void } {
+  const collection = new Collection<T>(objectKey, sameVersion)
   const published = shallowRef<Published<T>>({ items: collection.items, synced: false, error: undefined })
   const { group, version, resource } = kind
   const stop = follow<T>(id, { resource: { group, version, resource } }, collection, (error) => {
+    for (const key of collection.takeChanged()) changed?.(key, collection.items.get(key))
     published.value = { items: collection.items, synced: collection.synced, error }
   })
   return { published, stop }
 }
 
+/** Follows nodes and pods; ask it for a view when one of the two has been published. */
+export const model = new ClusterModel()
 /** Kept for as long as the page is open: every place needs them. */
-const nodesLive = followKind<Node>('nodes', nodeKind)
-const podsLive = followKind<Pod>('pods', podKind)
+const nodesLive = followKind<Node>('nodes', nodeKind, (name, node) => model.setNode(name, node))
+const podsLive = followKind<Pod>('pods', podKind, (key, pod) => model.setPod(key, pod))
 export const nodes = nodesLive.published
 export const pods = podsLive.published
 
@@ -77,7 +97,15 @@ export const pods = podsLive.published
 export const results = shallowRef<{ items: readonly Summary[]; synced: boolean }>({ items: [], synced: false })
 export const resultsLimit = 2000
 const recent = new Recent<Summary>((s) => `${s.pod.uid}/${s.attempt}`, resultsLimit)
-follow<Summary>('results', { topic: 'results' }, recent, () => {
+/** Counted for as long as the page is open, so that Activity has a past to show. */
+export const rates = new Rates()
+const recentAndRates = {
+  apply(frame: Frame<Summary>) {
+    recent.apply(frame)
+    rates.apply(frame)
+  },
+}
+follow<Summary>('results', { topic: 'results' }, recentAndRates, () => {
   results.value = { items: recent.list(), synced: recent.synced }
 })
 

@@ -27,11 +27,15 @@ const preferred: Language = typeof navigator !== 'undefined' && navigator.langua
 export const theme = ref<Theme>(read('theme', ['light', 'dark', 'system'], 'system'))
 export const language = ref<Language>(read('language', ['en', 'ja'], preferred))
 
+/** The theme as it is drawn: what `system` comes to now. */
+export const drawnTheme = ref<'light' | 'dark'>('light')
+
 /** Keeps <html> in step with the preferences. public/theme.js does the same before the first paint. */
 export function applyPreferences(): void {
   const dark = window.matchMedia('(prefers-color-scheme: dark)')
   const apply = () => {
-    document.documentElement.dataset.theme = theme.value === 'system' ? (dark.matches ? 'dark' : 'light') : theme.value
+    drawnTheme.value = theme.value === 'system' ? (dark.matches ? 'dark' : 'light') : theme.value
+    document.documentElement.dataset.theme = drawnTheme.value
   }
   dark.addEventListener('change', apply)
   watchEffect(() => {

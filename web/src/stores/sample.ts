@@ -1,19 +1,25 @@
 // The sample cluster in one click.
 
 import { ApiError } from '@/api/http'
-import { createAll } from '@/domain/batch'
-import { sampleCluster } from '@/domain/templates'
-import { currentFreeNames } from './cluster'
-import { creator } from './create'
+import { createObject } from '@/api/kubernetes'
+import { resolveKind } from '@/domain/kinds'
+import { sampleObjects } from '@/domain/sample'
+import { loadKinds } from './discovery'
 
-/** Creates it and returns how many objects were made. Throws what stopped it. */
+/** Creates what is missing of it and returns how many objects that was. Throws what stopped it. */
 export async function createSample(): Promise<number> {
-  const { parseText } = await import('@/domain/documents')
-  const result = await createAll(parseText(sampleCluster(currentFreeNames())).entries, creator)
-  const failed = result.items.find((i) => i.state.kind === 'failed')
-  if (failed?.state.kind === 'failed') {
-    const { message, code, causes } = failed.state.refusal
-    throw new ApiError(message, code, [], causes)
+  const kinds = await loadKinds()
+  let created = 0
+  for (const object of sampleObjects()) {
+    const kind = resolveKind(kinds, object.apiVersion ?? '', object.kind ?? '')
+    if (!kind) continue
+    try {
+      await createObject(kind, object.metadata.namespace, object, false)
+      created++
+    } catch (error) {
+      // It is there from before: the sample may be asked for again.
+      if (!(error instanceof ApiError && error.reason === 'AlreadyExists')) throw error
+    }
   }
-  return result.created
+  return created
 }

@@ -4,12 +4,16 @@ import { computed, shallowRef, watch as vueWatch } from 'vue'
 import { getStatus } from '@/api/simulator'
 import type { ConnectionState } from '@/api/watch'
 import type { Status } from '@/api/types'
-import { nodes, pods, watch, watchedStatus } from './live'
+import { Samples } from '@/domain/rates'
+import { model, nodes, pods, watch, watchedStatus } from './live'
 
 export const connection = shallowRef<ConnectionState>(watch.state)
 watch.observe((state) => {
   connection.value = state
 })
+
+/** When the server was heard last (RFC 3339), as of the last change of the connection. */
+export const heardAt = computed(() => (void connection.value, new Date(watch.lastHeard || Date.now()).toISOString()))
 
 export const status = shallowRef<Status>()
 vueWatch(watchedStatus, (value) => {
@@ -22,6 +26,9 @@ export const everReady = computed(() => nodes.value.synced && pods.value.synced)
 /** The wall clock in ms, each second. */
 export const now = shallowRef(Date.now())
 
+/** How many pods were pending, second by second, while the connection was live. */
+export const pendingSamples = new Samples()
+
 /**
  * Opens the socket and keeps status and clock going for the life of the page. While
  * the socket is down the status is asked for by HTTP, so that "starting" is told from
@@ -31,6 +38,7 @@ export function startLive(): void {
   watch.start()
   setInterval(() => {
     now.value = Date.now()
+    if (everReady.value && connection.value.kind === 'live') pendingSamples.set(Math.floor(now.value / 1000), model.pendingCount)
   }, 1000)
   let asking = false
   const poll = async () => {

@@ -1,0 +1,55 @@
+// axe finds nothing to object to, in any place, in either theme.
+
+import AxeBuilder from '@axe-core/playwright'
+import { expect, node, pod, test } from './simulator'
+
+const places: Record<string, string> = {
+  'cluster, cards': '/',
+  'cluster, decision': '/?pod=default/web-1',
+  'cluster, tiles': '/?pod=default/web-1&view=tiles',
+  'cluster, table': '/?view=table',
+  resources: '/resources/pods?select=default/web-1',
+  nodes: '/resources/nodes',
+  decisions: '/decisions',
+  decision: '/decisions/default/web-1',
+  'decision, nowhere': '/decisions/default/too-big',
+  scheduler: '/scheduler',
+  activity: '/activity',
+  events: '/activity?feed=events',
+  'nothing here': '/nowhere',
+}
+const dialogs: Record<string, string> = { palette: 'Control+k', help: '?', create: 'c' }
+
+for (const theme of ['light', 'dark']) {
+  test(`no violation in the ${theme} theme`, async ({ page, simulator }) => {
+    test.setTimeout(150_000)
+    if (theme === 'light') {
+      for (const [i, zone] of ['a', 'b', 'c'].entries()) await simulator.kube('POST', '/api/v1/nodes', node(`node-${zone}`, { taint: i === 2, labels: { 'topology.kubernetes.io/zone': `zone-${zone}` } }))
+      for (const name of ['web-1', 'web-2']) await simulator.kube('POST', '/api/v1/namespaces/default/pods', pod(name))
+      await simulator.kube('POST', '/api/v1/namespaces/default/pods', pod('too-big', '64'))
+    }
+    await page.addInitScript((value) => localStorage.setItem('theme', value), theme)
+    const found: string[] = []
+    const check = async (name: string) => {
+      const { violations } = await new AxeBuilder({ page }).analyze()
+      for (const violation of violations) found.push(`${name}: ${violation.id} at ${violation.nodes.slice(0, 3).map((n) => n.target.join(' ')).join(' | ')}`)
+    }
+    for (const [name, path] of Object.entries(places)) {
+      await page.goto(simulator.url + path)
+      await expect(page.getByRole('heading', { level: 1 })).toBeVisible()
+      await expect(page.getByTestId('starting')).toHaveCount(0)
+      await expect(page.getByText('Loading', { exact: true })).toHaveCount(0)
+      await check(name)
+    }
+    await page.goto(simulator.url)
+    for (const [name, key] of Object.entries(dialogs)) {
+      await expect(page.locator('[data-node="node-a"]')).toBeVisible()
+      await page.keyboard.press(key)
+      await expect(page.locator('dialog[open]')).toBeVisible()
+      await check(name)
+      await page.keyboard.press('Escape')
+      await expect(page.locator('dialog[open]')).toHaveCount(0)
+    }
+    expect(found).toEqual([])
+  })
+}

@@ -1,0 +1,149 @@
+// The object editor: what it knows, dry runs, what is there already, copies, files.
+
+import { nodeYaml, podYaml, writeYaml } from './actions'
+import { expect, node, pod, test, type Simulator } from './simulator'
+import type { Page } from '@playwright/test'
+
+test.describe.configure({ mode: 'serial' })
+
+const dialog = (page: Page) => page.getByRole('dialog', { name: 'Create' })
+const text = (page: Page) => dialog(page).getByRole('textbox', { name: 'YAML of what is created' })
+const submit = (page: Page) => page.getByTestId('create-submit').click()
+const created = (page: Page) => expect(dialog(page)).toBeHidden()
+const labels = async (simulator: Simulator, path: string) => (await simulator.kube<{ metadata: { labels?: Record<string, string> } }>('GET', path)).metadata.labels
+
+/** Server-side apply, as `kubectl apply --server-side` does it. */
+async function applyAs(simulator: Simulator, manager: string, path: string, object: object): Promise<void> {
+  const response = await fetch(`${simulator.url}/kubernetes${path}?fieldManager=${manager}&force=true`, {
+    method: 'PATCH',
+    headers: { 'Content-Type': 'application/apply-patch+yaml' },
+    body: JSON.stringify(object),
+  })
+  expect(response.ok).toBe(true)
+}
+
+/** Drops a file on the dialog. */
+async function drop(page: Page, name: string, content: string): Promise<void> {
+  const data = await page.evaluateHandle(
+    ([file, body]) => {
+      const transfer = new DataTransfer()
+      transfer.items.add(new File([body], file, { type: 'application/yaml' }))
+      return transfer
+    },
+    [name, content] as const,
+  )
+  const target = dialog(page).locator('.edit')
+  await target.dispatchEvent('dragover', { dataTransfer: data })
+  await target.dispatchEvent('drop', { dataTransfer: data })
+}
+
+test('the editor completes fields and values and documents them', async ({ page, simulator }) => {
+  await simulator.kube('POST', '/api/v1/nodes', node('node-1'))
+  await page.goto(simulator.url)
+  await writeYaml(page, 'apiVersion: v1\nkind: Pod\nmetadata:\n  name: p\nspec:\n  containers:\n  - name: c\n    image: i\n  topologySpreadConstraints:\n  - maxSkew: 1\n    ')
+  await page.keyboard.press('ControlOrMeta+End')
+  await page.keyboard.type('when')
+  const options = page.getByRole('listbox').getByRole('option')
+  await expect(options.first()).toContainText('whenUnsatisfiable')
+  await expect(page.locator('.cm-completionInfo')).toContainText('WhenUnsatisfiable indicates how to deal with a pod')
+  await page.keyboard.press('Enter')
+  // The values of the field are offered at once.
+  await options.getByText('DoNotSchedule').click()
+  await expect(text(page)).toContainText('whenUnsatisfiable: DoNotSchedule')
+  await text(page).getByText('maxSkew').hover()
+  await expect(page.locator('.cm-tooltip-hover')).toContainText('MaxSkew describes the degree to which pods may be unevenly distributed')
+  await page.keyboard.press('Escape')
+})
+
+test('an unknown field is shown below its line, with what was meant', async ({ page, simulator }) => {
+  await page.goto(simulator.url)
+  await writeYaml(page, podYaml('slip').replace('image:', 'imagee:'))
+  await submit(page)
+  const box = page.locator('.cm-problem').first()
+  await expect(box).toContainText('unknown field "spec.containers[0].imagee"')
+  await box.getByRole('button', { name: 'Write image' }).click()
+  await submit(page)
+  await created(page)
+  await simulator.kube('GET', '/api/v1/namespaces/default/pods/slip')
+})
+
+test('a dry run shows what the server would make of it, and keeps nothing', async ({ page, simulator }) => {
+  await page.goto(simulator.url)
+  await writeYaml(page, podYaml('dry'))
+  await dialog(page).getByRole('button', { name: 'Dry run' }).click()
+  await expect(page.getByTestId('create-report')).toContainText('Dry run: 1 would be created')
+  await expect(page.getByTestId('yaml-diff')).toContainText('restartPolicy: Always')
+  const { items } = await simulator.kube<{ items: { metadata: { name: string } }[] }>('GET', '/api/v1/namespaces/default/pods')
+  expect(items.map((i) => i.metadata.name)).not.toContain('dry')
+  await submit(page)
+  await created(page)
+  await simulator.kube('GET', '/api/v1/namespaces/default/pods/dry')
+})
+
+test('what is there already is changed after its difference was shown, and is not taken from others unasked', async ({ page, simulator }) => {
+  await applyAs(simulator, 'kubectl', '/api/v1/nodes/shared', { ...node('shared'), metadata: { name: 'shared', labels: { team: 'red' } } })
+  await page.goto(simulator.url)
+  await writeYaml(page, 'apiVersion: v1\nkind: Node\nmetadata:\n  name: shared\n  labels:\n    mine: "yes"\n')
+  await submit(page)
+  await expect(page.getByTestId('create-report')).toContainText('0 would be created, 1 changed')
+  await expect(page.getByTestId('yaml-diff')).toContainText('mine')
+  expect(await labels(simulator, '/api/v1/nodes/shared')).not.toHaveProperty('mine')
+  await submit(page)
+  await created(page)
+  expect(await labels(simulator, '/api/v1/nodes/shared')).toMatchObject({ mine: 'yes', team: 'red' })
+
+  await writeYaml(page, 'apiVersion: v1\nkind: Node\nmetadata:\n  name: shared\n  labels:\n    team: blue\n')
+  await submit(page)
+  const report = page.getByTestId('create-report')
+  await expect(report).toContainText('conflict with "kubectl"')
+  await expect(report).toContainText('line 6')
+  expect(await labels(simulator, '/api/v1/nodes/shared')).toMatchObject({ team: 'red' })
+  await dialog(page).getByRole('button', { name: 'Take the fields over' }).click()
+  await expect(page.getByTestId('yaml-diff')).toContainText('blue')
+  await submit(page)
+  await created(page)
+  expect(await labels(simulator, '/api/v1/nodes/shared')).toMatchObject({ team: 'blue' })
+})
+
+test('copies get names of their own', async ({ page, simulator }) => {
+  await page.goto(simulator.url)
+  await writeYaml(page, nodeYaml('copy-{n}'))
+  const copies = dialog(page).getByRole('textbox', { name: 'Copies' })
+  await copies.fill('3')
+  await copies.press('Tab')
+  await expect(dialog(page)).toContainText('copy-1 … copy-3')
+  await submit(page)
+  await created(page)
+  expect(await labels(simulator, '/api/v1/nodes/copy-2')).toMatchObject({ 'kubernetes.io/hostname': 'copy-2' })
+  await simulator.kube('GET', '/api/v1/nodes/copy-3')
+})
+
+test('an object is cloned without its past', async ({ page, simulator }) => {
+  await simulator.kube('POST', '/api/v1/namespaces/default/pods', pod('first-1'))
+  await page.goto(`${simulator.url}/resources/pods?select=default/first-1`)
+  await page.getByTestId('object-detail').getByRole('button', { name: 'Clone' }).click()
+  await expect(text(page)).toContainText('name: first-2')
+  await expect(text(page)).not.toContainText('uid')
+  await expect(text(page)).not.toContainText('nodeName')
+  await submit(page)
+  await created(page)
+  await expect(page.locator('[data-key="default/first-2"]')).toBeVisible()
+})
+
+test('dropped files go into the editor; a large one is read beside it, and refused documents are listed', async ({ page, simulator }) => {
+  await page.goto(simulator.url)
+  await page.getByRole('button', { name: 'Create', exact: true }).first().click()
+  await expect(text(page)).toBeVisible()
+  await drop(page, 'small.yaml', `${nodeYaml('dropped-1')}---\n${nodeYaml('dropped-2')}`)
+  await expect(text(page)).toContainText('dropped-2')
+
+  const many = Array.from({ length: 400 }, (_, i) => podYaml(i === 7 ? 'Not A Name' : `many-${i}`).replace('  name:', `  annotations:\n    padding: ${'x'.repeat(1500)}\n  name:`))
+  await drop(page, 'large.yaml', many.join('---\n'))
+  await expect(page.getByTestId('create-files')).toContainText('400 objects')
+  await submit(page)
+  const report = page.getByTestId('create-report')
+  await expect(report).toContainText('401 of 402 created, 1 refused', { timeout: 30_000 })
+  await expect(report).toContainText('large.yaml line')
+  await expect(report).toContainText('metadata.name')
+  await expect(page.getByRole('button', { name: 'Try 1 again' })).toBeVisible()
+})

@@ -1,0 +1,69 @@
+// Measures in the page what a person would feel: long tasks, frames, heap.
+
+import type { CDPSession, Page } from '@playwright/test'
+
+declare global {
+  interface Window {
+    measured: { longTasks: { start: number; ms: number }[]; shownAt: number | undefined }
+  }
+}
+
+/** Before the page is opened: notes long tasks, and when the map has as many tiles as it should. */
+export async function watchPage(page: Page, tiles: number): Promise<void> {
+  await page.addInitScript((count) => {
+    window.measured = { longTasks: [], shownAt: undefined }
+    new PerformanceObserver((list) => {
+      for (const entry of list.getEntries()) window.measured.longTasks.push({ start: Math.round(entry.startTime), ms: Math.round(entry.duration) })
+    }).observe({ type: 'longtask', buffered: true })
+    const look = () => {
+      if (document.querySelector(`[data-testid="tiles"][data-count="${count}"]`)) window.measured.shownAt ??= performance.now()
+      else requestAnimationFrame(look)
+    }
+    requestAnimationFrame(look)
+  }, tiles)
+}
+
+export async function firstPaint(page: Page): Promise<number> {
+  return page.evaluate(() => Math.round(performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? Infinity))
+}
+
+/** Long tasks that begin while `during` runs. */
+export async function longTasks(page: Page, during: () => Promise<unknown>): Promise<number[]> {
+  const from = await page.evaluate(() => performance.now())
+  await during()
+  return page.evaluate((start) => window.measured.longTasks.filter((task) => task.start >= start).map((task) => task.ms), from)
+}
+
+/** Bytes of the JavaScript heap after garbage has been collected. */
+export async function heap(session: CDPSession): Promise<number> {
+  await session.send('HeapProfiler.collectGarbage')
+  return (await session.send('Runtime.getHeapUsage')).usedSize
+}
+
+interface TraceEvent {
+  name: string
+  ts: number
+}
+
+/** Frames per second that Chromium's trace says were drawn while `during` ran. */
+export async function framesDrawn(session: CDPSession, during: () => Promise<unknown>): Promise<number> {
+  const events: TraceEvent[] = []
+  session.on('Tracing.dataCollected', ({ value }) => events.push(...(value as unknown as TraceEvent[])))
+  await session.send('Tracing.start', { transferMode: 'ReportEvents', traceConfig: { includedCategories: ['disabled-by-default-devtools.timeline.frame', 'devtools.timeline.frame'] } })
+  await during()
+  const complete = new Promise((resolve) => session.once('Tracing.tracingComplete', resolve))
+  await session.send('Tracing.end')
+  await complete
+  const drawn = events.filter((e) => e.name === 'DrawFrame').map((e) => e.ts)
+  const seconds = (Math.max(...drawn) - Math.min(...drawn)) / 1e6
+  return (drawn.length - 1) / seconds
+}
+
+/** Scrolls down and up over the middle of an element, as a hand on a wheel does. */
+export async function scroll(page: Page, session: CDPSession, selector: string): Promise<void> {
+  const box = await page.locator(selector).boundingBox()
+  const view = page.viewportSize()
+  if (!box || !view || box.y > view.height) throw new Error(`${selector} is not shown`)
+  const at = { x: box.x + box.width / 2, y: (box.y + Math.min(view.height, box.y + box.height)) / 2 }
+  for (const yDistance of [-1500, 1500]) await session.send('Input.synthesizeScrollGesture', { ...at, yDistance, speed: 1000, gestureSourceType: 'mouse' })
+}

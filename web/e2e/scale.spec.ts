@@ -1,0 +1,56 @@
+// The map with 5,000 nodes and 10,000 pods: opened, streamed to, scrolled. Takes
+// minutes, so it has a command of its own: npm run e2e:scale. With SIMULATOR_URL it
+// measures a simulator that runs and has been filled already.
+
+import { expect, test } from '@playwright/test'
+import { churn, load } from './load'
+import { firstPaint, framesDrawn, heap, longTasks, scroll, watchPage } from './measure'
+import { Simulator } from './simulator'
+
+const size = { nodes: 5000, pods: 10_000 }
+
+// Recording a trace costs what is measured.
+test.use({ trace: 'off' })
+test.describe.configure({ mode: 'serial' })
+let simulator: Simulator
+
+test.beforeAll(async () => {
+  test.setTimeout(300_000)
+  const running = process.env.SIMULATOR_URL
+  simulator = running ? Simulator.attach(running) : await Simulator.start()
+  if (!running) await load(simulator, size)
+})
+test.afterAll(() => simulator.stop())
+
+test('opens, takes a stream and scrolls', async ({ page }) => {
+  test.setTimeout(180_000)
+  const session = await page.context().newCDPSession(page)
+  await watchPage(page, size.nodes)
+  await page.goto(process.env.PAGE_URL ?? simulator.url)
+  await expect(page.locator(`[data-testid="tiles"][data-count="${size.nodes}"]`)).toBeVisible({ timeout: 30_000 })
+  const paint = await firstPaint(page)
+  const shown = await page.evaluate(() => Math.round(window.measured.shownAt ?? Infinity))
+  const opening = await page.evaluate(() => window.measured.longTasks)
+  console.log(`first paint ${paint} ms, 5,000 tiles after ${shown} ms, long tasks meanwhile: ${opening.map((t) => `${t.ms}@${t.start}`).join(', ') || 'none'}`)
+
+  const stop = churn(simulator, { nodes: size.nodes, perSecond: 100 })
+  const tasks = await longTasks(page, () => page.waitForTimeout(10_000))
+  const changes = await stop()
+  console.log(`${changes} changes in 10 s, long tasks: ${tasks.join(', ') || 'none'}`)
+
+  await page.setViewportSize({ width: 1000, height: 500 })
+  const tiles = await framesDrawn(session, () => scroll(page, session, '[data-testid="tiles"]'))
+  await page.setViewportSize({ width: 1440, height: 900 })
+  await page.getByRole('button', { name: 'Table' }).click()
+  const table = await framesDrawn(session, () => scroll(page, session, '[role="table"]'))
+  const used = Math.round((await heap(session)) / 2 ** 20)
+  console.log(`scrolling: tiles ${tiles.toFixed(0)}, table ${table.toFixed(0)} frames/s; heap ${used} MiB`)
+
+  expect.soft(paint).toBeLessThanOrEqual(1000)
+  expect.soft(shown).toBeLessThanOrEqual(2000)
+  expect.soft(changes).toBeGreaterThan(900)
+  expect.soft(tasks).toEqual([])
+  expect.soft(tiles).toBeGreaterThanOrEqual(50)
+  expect.soft(table).toBeGreaterThanOrEqual(50)
+  expect.soft(used).toBeLessThan(400)
+})

@@ -1,0 +1,139 @@
+import type { Page } from '@playwright/test'
+import { replaceText } from './actions'
+import { expect, node, pod, test, type Simulator } from './simulator'
+
+test.describe.configure({ mode: 'serial' })
+
+const head = 'apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n'
+const editorOf = (page: Page) => page.getByRole('textbox', { name: 'KubeSchedulerConfiguration as YAML' })
+
+async function open(page: Page, simulator: Simulator, query = '') {
+  await page.goto(`${simulator.url}/scheduler${query}`)
+  await expect(page.getByTestId('verdict')).toContainText('This is what runs')
+  await expect(editorOf(page)).toContainText('KubeSchedulerConfiguration')
+}
+/** Applies as somebody else would, without the page. */
+async function applyElsewhere(simulator: Simulator, document: string) {
+  const response = await fetch(`${simulator.url}/api/v1/schedulerconfiguration`, { method: 'PUT', headers: { 'Content-Type': 'application/yaml' }, body: document })
+  expect(response.status).toBe(200)
+}
+
+test('a preset is applied with its difference first, and the scheduler decides by it', async ({ page, simulator }) => {
+  for (const name of ['full', 'empty']) await simulator.kube('POST', '/api/v1/nodes', node(name))
+  await simulator.kube('POST', '/api/v1/namespaces/default/pods', { ...pod('there', '4'), spec: { ...pod('there', '4').spec, nodeName: 'full' } })
+  await open(page, simulator)
+  await expect(page.getByTestId('effective-plugins')).toContainText('Changed 0')
+
+  await page.getByTestId('presets').getByRole('button', { name: /^Bin packing/ }).click()
+  await expect(page.getByRole('heading', { name: 'Draft for revision 2' })).toBeVisible()
+  await expect(page.getByTestId('verdict')).toContainText('Valid.')
+  await page.getByTestId('apply').click()
+  const dialog = page.getByRole('dialog', { name: 'Apply revision 2' })
+  await expect(dialog).toContainText('MostAllocated')
+  await page.getByTestId('apply-confirm').click()
+  await expect(dialog).toBeHidden()
+  await expect(page.getByRole('heading', { name: 'Revision 2 is running' })).toBeVisible()
+
+  const effective = page.getByTestId('effective-plugins')
+  await expect(effective).toContainText('Changed 3')
+  await effective.getByRole('button', { name: /^Changed/ }).click()
+  await expect(effective.locator('[data-plugin]')).toHaveCount(3)
+  await effective.getByRole('button', { name: 'Arguments of NodeResourcesFit' }).click()
+  await expect(page.getByTestId('plugin-arguments')).toContainText('type: MostAllocated')
+  await expect(page).toHaveURL(/plugins=changed.*args=NodeResourcesFit/)
+
+  await simulator.kube('POST', '/api/v1/namespaces/default/pods', pod('packed'))
+  await page.goto(`${simulator.url}/decisions/default/packed`)
+  await expect(page.getByTestId('explanation')).toContainText('packed runs on full')
+  await page.getByRole('complementary').getByRole('link', { name: 'rev 2' }).click()
+  await expect(page.getByRole('dialog', { name: 'Revision 2' })).toContainText('running')
+})
+
+test('mistakes stand at their lines, and nothing of the text is lost', async ({ page, simulator }) => {
+  await open(page, simulator)
+  await replaceText(page, editorOf(page), `${head}parallelsm: 3\nprofiles:\n- plugins:\n    score:\n      enabled:\n      - name: NodeResourcesFt\n`)
+  await expect(page.getByTestId('verdict')).toContainText('2 mistakes. Revision 2 keeps running.')
+  await expect(page.getByTestId('apply')).toBeDisabled()
+  await expect(page.getByRole('tabpanel')).toContainText('no plugin is named "NodeResourcesFt"')
+  await page.getByRole('button', { name: 'Write parallelism' }).click()
+  await expect(page.getByTestId('verdict')).toContainText('1 mistake')
+  await expect(editorOf(page)).toContainText('parallelism: 3')
+
+  // Leaving asks, and staying keeps the text.
+  await page.getByRole('link', { name: 'Cluster' }).first().click()
+  const leave = page.getByRole('dialog', { name: 'Leave with an unapplied draft?' })
+  await leave.getByRole('button', { name: 'Cancel' }).click()
+  await expect(editorOf(page)).toContainText('NodeResourcesFt')
+  await page.getByRole('link', { name: 'Cluster' }).first().click()
+  await leave.getByRole('button', { name: 'Leave and drop it' }).click()
+  await expect(page).toHaveURL(`${simulator.url}/`)
+})
+
+test('completion knows the fields, the plugins and their arguments', async ({ page, simulator }) => {
+  await open(page, simulator)
+  await replaceText(page, editorOf(page), `${head}profiles:\n- pluginConfig:\n  - name: NodeResourcesFit\n    args:\n      scoringStrategy:\n        type: `)
+  await page.keyboard.press('Control+Space')
+  const list = page.getByRole('listbox', { name: 'Completions' })
+  await expect(list).toContainText('RequestedToCapacityRatio')
+  await list.getByRole('option', { name: 'MostAllocated' }).click()
+  await expect(editorOf(page)).toContainText('type: MostAllocated')
+  await page.getByRole('button', { name: 'Discard' }).click()
+  await expect(page.getByTestId('verdict')).toContainText('This is what runs')
+})
+
+test('another person’s apply while editing is shown, with the difference, and the text stays', async ({ page, simulator }) => {
+  await open(page, simulator)
+  await replaceText(page, editorOf(page), `${head}parallelism: 7\n`)
+  await expect(page.getByTestId('verdict')).toContainText('Valid.')
+  await applyElsewhere(simulator, `${head}percentageOfNodesToScore: 50\n`)
+  const notice = page.getByTestId('overtaken')
+  await expect(notice).toContainText('Revision 3 is running now')
+  await expect(editorOf(page)).toContainText('parallelism: 7')
+  await notice.getByRole('button', { name: 'Show the difference' }).click()
+  await expect(page.getByRole('tabpanel')).toContainText('percentageOfNodesToScore: 50')
+  await notice.getByRole('button', { name: 'Go on with mine' }).click()
+  await expect(notice).toBeHidden()
+  // A reload asks; the browser then finds the draft again.
+  page.on('dialog', (dialog) => void dialog.accept())
+  await page.reload()
+  await page.getByRole('tab', { name: 'Editor' }).click()
+  await expect(editorOf(page)).toContainText('parallelism: 7')
+  await page.getByTestId('apply').click()
+  await page.getByTestId('apply-confirm').click()
+  await expect(page.getByRole('heading', { name: 'Revision 4 is running' })).toBeVisible()
+})
+
+test('a revision is read, compared, applied again; and there is a way back to the default', async ({ page, simulator }) => {
+  await open(page, simulator)
+  await page.getByTestId('revisions').locator('[data-revision="2"]').click()
+  const dialog = page.getByRole('dialog', { name: 'Revision 2' })
+  await expect(dialog).toContainText('MostAllocated')
+  await expect(page).toHaveURL(/revision=2/)
+  await page.getByTestId('apply-again').click()
+  await expect(dialog).toBeHidden()
+  await expect(page.getByRole('heading', { name: 'Revision 5 is running' })).toBeVisible()
+  await expect(page.getByTestId('revisions').locator('[data-revision="5"]')).toContainText('running')
+
+  await page.getByRole('button', { name: 'Back to default' }).first().click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Back to default' }).click()
+  await expect(page.getByRole('heading', { name: 'Revision 6 is running' })).toBeVisible()
+  await expect(page.getByTestId('effective-plugins')).toContainText('Changed 0')
+})
+
+test('every preset that is offered can be applied as it stands', async ({ page, simulator }) => {
+  await open(page, simulator)
+  const names = await page.getByTestId('presets').locator('[data-preset]').evaluateAll((all) => all.map((e) => (e as HTMLElement).dataset.preset))
+  expect(names.length).toBeGreaterThanOrEqual(6)
+  for (const name of names) {
+    await page.getByTestId('presets').locator(`[data-preset="${name}"]`).click()
+    await expect(page.getByTestId('verdict')).toContainText('Valid.')
+  }
+})
+
+test('feature gates and the queue are shown', async ({ page, simulator }) => {
+  await open(page, simulator)
+  await expect(page.getByTestId('feature-gates')).toContainText('GenericWorkload')
+  await page.getByPlaceholder('Find a gate').fill('watchlist')
+  await expect(page.getByTestId('feature-gates').locator('li').first()).toContainText('WatchList')
+  await expect(page.getByTestId('queue-lengths')).toContainText('activeQ')
+})

@@ -1,0 +1,135 @@
+// The tables of the Resources place: discovery, columns, filters, what survives.
+
+import { expect, node, pod, test } from './simulator'
+import AxeBuilder from '@axe-core/playwright'
+
+test.describe.configure({ mode: 'serial' })
+
+const definition = {
+  apiVersion: 'apiextensions.k8s.io/v1',
+  kind: 'CustomResourceDefinition',
+  metadata: { name: 'queues.example.com' },
+  spec: {
+    group: 'example.com',
+    scope: 'Namespaced',
+    names: { kind: 'Queue', plural: 'queues', singular: 'queue' },
+    versions: [
+      {
+        name: 'v1',
+        served: true,
+        storage: true,
+        additionalPrinterColumns: [{ name: 'Weight', type: 'integer', jsonPath: '.spec.weight' }],
+        schema: { openAPIV3Schema: { type: 'object', properties: { spec: { type: 'object', properties: { weight: { type: 'integer' } } } } } },
+      },
+    ],
+  },
+}
+
+test('a kind that is defined while one looks appears, with its own columns', async ({ page, simulator }) => {
+  await page.goto(`${simulator.url}/resources/namespaces`)
+  await expect(page.locator('[data-key="default"]')).toContainText('Active')
+  await simulator.kube('POST', '/apis/apiextensions.k8s.io/v1/customresourcedefinitions', definition)
+  await page.getByRole('link', { name: 'Queues' }).click()
+  await expect(page.getByText('No Queues yet')).toBeVisible()
+  await simulator.kube('POST', '/apis/example.com/v1/namespaces/default/queues', { apiVersion: 'example.com/v1', kind: 'Queue', metadata: { name: 'research' }, spec: { weight: 7 } })
+  await expect(page.getByRole('columnheader', { name: 'Weight' })).toBeVisible()
+  await expect(page.locator('[data-key="default/research"]')).toContainText('7')
+})
+
+test('labels are selected by the API server, and the view is in the address', async ({ page, simulator }) => {
+  for (const [name, app] of [['a-1', 'web'], ['a-2', 'web'], ['b-1', 'db']] as const) {
+    const made = pod(name, '64')
+    await simulator.kube('POST', '/api/v1/namespaces/default/pods', { ...made, metadata: { ...made.metadata, labels: { app } } })
+  }
+  await page.goto(`${simulator.url}/resources/pods`)
+  const row = (name: string) => page.locator(`[data-key="default/${name}"]`)
+  await expect(row('b-1')).toBeVisible()
+  await page.getByPlaceholder('Label selector').fill('app in (web)')
+  await expect(row('b-1')).toHaveCount(0)
+  await expect(row('a-1')).toBeVisible()
+  await expect(page).toHaveURL(/labels=app/)
+  await page.getByRole('button', { name: 'Name', exact: true }).click()
+  await page.reload()
+  await expect(page.locator('[data-key]')).toHaveCount(2)
+  await expect(page.locator('[data-key]').first()).toContainText('a-2')
+
+  // What is selected no more leaves the table by itself.
+  await simulator.kube('PUT', '/api/v1/namespaces/default/pods/a-2', {
+    ...(await simulator.kube<object>('GET', '/api/v1/namespaces/default/pods/a-2')),
+    metadata: { name: 'a-2', namespace: 'default', labels: { app: 'other' } },
+  })
+  await expect(page.locator('[data-key]')).toHaveCount(1)
+  await page.getByPlaceholder('Label selector').fill('app in (')
+  await expect(page.getByRole('alert')).toContainText('does not understand this label selector')
+})
+
+test('rows are selected and deleted by keyboard', async ({ page, simulator }) => {
+  await page.goto(`${simulator.url}/resources/pods`)
+  await expect(page.locator('[data-key]')).toHaveCount(3)
+  await page.getByRole('grid').focus()
+  await page.keyboard.press('ArrowDown')
+  await page.keyboard.press('Shift+ArrowDown')
+  await expect(page.getByText('2 selected')).toBeVisible()
+  await page.keyboard.press('Delete')
+  const dialog = page.getByRole('dialog')
+  await expect(dialog).toContainText('Pod default/a-1')
+  await dialog.getByRole('button', { name: 'Delete' }).click()
+  await expect(page.locator('[data-key]')).toHaveCount(1)
+})
+
+test('a node is cordoned, and its events are shown', async ({ page, simulator }) => {
+  await simulator.kube('POST', '/api/v1/nodes', node('n1'))
+  await page.goto(`${simulator.url}/resources/nodes?select=n1`)
+  const detail = page.getByTestId('object-detail')
+  await detail.getByRole('button', { name: 'Cordon' }).click()
+  await expect(page.locator('[data-key="n1"]')).toContainText('SchedulingDisabled')
+  await expect(detail.getByRole('button', { name: 'Uncordon' })).toBeVisible()
+  await page.goto(`${simulator.url}/resources/pods?select=default/b-1`)
+  await detail.getByRole('tab', { name: 'Events' }).click()
+  await expect(detail).toContainText('FailedScheduling')
+})
+
+test('two changes to one object are merged, and an object that is gone is made again', async ({ page, simulator }) => {
+  const change = (labels: object) => fetch(`${simulator.url}/kubernetes/api/v1/nodes/n1`, { method: 'PATCH', headers: { 'Content-Type': 'application/merge-patch+json' }, body: JSON.stringify({ metadata: { labels } }) })
+  const label = async () => (await simulator.kube<{ metadata: { labels: object } }>('GET', '/api/v1/nodes/n1')).metadata.labels
+  await page.goto(`${simulator.url}/resources/nodes?select=n1`)
+  const detail = page.getByTestId('object-detail')
+  await detail.getByRole('button', { name: 'Edit' }).click()
+  await detail.getByText('kubernetes.io/hostname').click()
+  await page.keyboard.press('End')
+  await page.keyboard.type('\nmine: here')
+  await change({ theirs: 'there' })
+  await detail.getByRole('button', { name: 'Save' }).click()
+  await expect(page.getByTestId('yaml-diff')).toContainText('theirs')
+  await detail.getByRole('button', { name: 'Merge both changes' }).click()
+  await detail.getByRole('button', { name: 'Save' }).click()
+  await expect(page.getByText('Saved Node n1')).toBeVisible()
+  expect(await label()).toMatchObject({ mine: 'here', theirs: 'there' })
+
+  await detail.getByRole('button', { name: 'Edit' }).click()
+  await detail.getByText('mine: here').click()
+  await page.keyboard.press('End')
+  await page.keyboard.type('-still')
+  await simulator.kube('DELETE', '/api/v1/nodes/n1')
+  await expect(detail).toContainText('deleted while you were editing')
+  await detail.getByRole('button', { name: 'Create it again' }).click()
+  await expect(page.getByText('Created n1')).toBeVisible()
+  expect(await label()).toMatchObject({ mine: 'here-still' })
+})
+
+for (const theme of ['light', 'dark'] as const) {
+  test(`nothing stands in the way of assistive technology, ${theme}`, async ({ page, simulator }) => {
+    await simulator.kube('POST', '/api/v1/namespaces/default/pods', pod(`axe-${theme}`, '64'))
+    await page.addInitScript((t) => localStorage.setItem('theme', t), theme)
+    await page.goto(`${simulator.url}/resources/pods?select=default/axe-${theme}`)
+    await expect(page.getByTestId('object-detail').getByRole('textbox')).toContainText('kind: Pod')
+    const place = await new AxeBuilder({ page }).analyze()
+    expect(place.violations.map((v) => `${v.id}: ${v.nodes.map((n) => n.target.join(' ')).join(', ')}`)).toEqual([])
+    await page.keyboard.press('c')
+    await expect(page.getByRole('dialog', { name: 'Create' }).getByRole('textbox', { name: 'YAML of what is created' })).toContainText('kind: Pod')
+    await page.getByRole('button', { name: 'Dry run' }).click()
+    await expect(page.getByTestId('yaml-diff')).toContainText('restartPolicy')
+    const editor = await new AxeBuilder({ page }).analyze()
+    expect(editor.violations.map((v) => `${v.id}: ${v.nodes.map((n) => n.target.join(' ')).join(', ')}`)).toEqual([])
+  })
+}

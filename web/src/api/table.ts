@@ -1,0 +1,188 @@
+// A live table of one kind, in kubectl's columns: listed in pages, then kept by a watch
+// that sends a row for each change. The watch is a request of its own that stays open,
+// and a browser opens only six to a server; so it is closed while nobody looks (pause)
+// and continues where it was (resume).
+
+import { ApiError, parseError } from './http'
+
+const accept = 'application/json;as=Table;v=v1;g=meta.k8s.io'
+
+/** A Table of meta.k8s.io/v1, of which the caller knows more. */
+export interface WireTable {
+  metadata?: { resourceVersion?: string; continue?: string }
+  rows?: unknown[] | null
+}
+
+export interface TableHandlers<T extends WireTable> {
+  /** A part of a new list; `first` voids what was known, `last` completes it. */
+  page(table: T, namespace: string | undefined, first: boolean, last: boolean): void
+  change(type: 'ADDED' | 'MODIFIED' | 'DELETED', table: T): void
+  /** Something went wrong and is tried again; undefined once it goes well. */
+  error(error: ApiError | undefined): void
+}
+
+export interface TableRequest {
+  /** The address of a collection, for a namespace or, with undefined, for all. */
+  path(namespace: string | undefined): string
+  /** undefined: all namespaces (or a kind without). */
+  namespace: string | undefined
+  labelSelector: string
+  /**
+   * When it names all namespaces, each is listed by itself and rows come without their
+   * objects' metadata, which for pods can be a hundred times as large as the cells.
+   * undefined: one list with metadata.
+   */
+  light?: () => Promise<readonly string[] | undefined>
+}
+
+export interface TableOptions {
+  fetch?: typeof fetch
+  /** Waits before trying again: doubled from the first to the last, in ms. */
+  retryMs?: number
+  retryMaxMs?: number
+  pageSize?: number
+}
+
+export class TableFeed<T extends WireTable> {
+  private abort: AbortController | undefined
+  private version = ''
+  private running: Promise<void> = Promise.resolve()
+  private wake: (() => void) | undefined
+  private readonly options: Required<TableOptions>
+
+  constructor(
+    private readonly wanted: TableRequest,
+    private readonly handlers: TableHandlers<T>,
+    options: TableOptions = {},
+  ) {
+    this.options = { fetch: (...all) => fetch(...all), retryMs: 500, retryMaxMs: 8000, pageSize: 1000, ...options }
+  }
+
+  /** Starts, or goes on after pause. */
+  resume(): void {
+    if (this.abort) return
+    const abort = new AbortController()
+    this.abort = abort
+    this.running = this.running.then(() => this.run(abort.signal))
+  }
+
+  /** Closes the requests; what was sent so far stays true until resume. */
+  pause(): void {
+    this.abort?.abort()
+    this.abort = undefined
+    this.wake?.()
+  }
+
+  /** Tries again at once instead of waiting. */
+  retryNow(): void {
+    this.wake?.()
+  }
+
+  private async run(signal: AbortSignal): Promise<void> {
+    let failures = 0
+    while (!signal.aborted) {
+      try {
+        if (!this.version) await this.list(signal)
+        this.handlers.error(undefined)
+        failures = 0
+        await this.watch(signal)
+      } catch (error) {
+        if (signal.aborted) return
+        const failed = error instanceof ApiError ? error : new ApiError(error instanceof Error ? error.message : String(error), 0)
+        // The history that the watch would go on from is gone, or the server is another one.
+        this.version = ''
+        if (failed.code === 410) continue
+        this.handlers.error(failed)
+        await this.pauseFor(Math.min(this.options.retryMaxMs, this.options.retryMs * 2 ** failures++))
+      }
+    }
+  }
+
+  private async list(signal: AbortSignal): Promise<void> {
+    const { namespace, light } = this.wanted
+    // The watch starts from the first answer: what the later ones know already, it tells again.
+    let version = ''
+    let spaces: readonly (string | undefined)[] | undefined
+    if (light && namespace !== undefined) spaces = [namespace]
+    else if (light) {
+      // A namespace that is made after this has no object that the watch would not tell of.
+      const query = this.query('None')
+      query.set('limit', '1')
+      version = ((await (await this.open(`${this.wanted.path(undefined)}?${query}`, signal)).json()) as T).metadata?.resourceVersion ?? ''
+      spaces = await light()
+    }
+    let first = true
+    const targets = spaces?.length ? spaces : [namespace]
+    for (const [i, space] of targets.entries()) {
+      let next = ''
+      do {
+        const query = this.query(spaces?.length ? 'None' : 'Metadata')
+        query.set('limit', String(this.options.pageSize))
+        if (next) query.set('continue', next)
+        const response = await this.open(`${this.wanted.path(space)}?${query}`, signal)
+        const table = (await response.json()) as T
+        version ||= table.metadata?.resourceVersion ?? ''
+        next = table.metadata?.continue ?? ''
+        this.handlers.page(table, space, first, !next && i === targets.length - 1)
+        first = false
+      } while (next)
+    }
+    this.version = version
+  }
+
+  private async watch(signal: AbortSignal): Promise<void> {
+    const query = this.query('Metadata')
+    query.set('watch', '1')
+    query.set('allowWatchBookmarks', 'true')
+    query.set('resourceVersion', this.version)
+    const response = await this.open(`${this.wanted.path(this.wanted.namespace)}?${query}`, signal)
+    const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader()
+    if (!reader) throw new ApiError('the watch has no body', 0)
+    let rest = ''
+    let events = 0
+    for (;;) {
+      const { done, value } = await reader.read()
+      if (done) break
+      const parts = (rest + value).split('\n')
+      rest = parts.pop() ?? ''
+      for (const line of parts) {
+        if (line.trim()) {
+          this.take(line)
+          events++
+        }
+      }
+    }
+    // A server that closes at once, without a word, would be asked in a circle.
+    if (!events) throw new ApiError('the watch ended', 410)
+  }
+
+  private take(line: string): void {
+    const event = JSON.parse(line) as { type: string; object: T & { code?: number; message?: string } }
+    if (event.type === 'ERROR') throw new ApiError(event.object.message ?? 'the watch failed', event.object.code ?? 500)
+    this.version = event.object.metadata?.resourceVersion || this.version
+    if (event.type === 'ADDED' || event.type === 'MODIFIED' || event.type === 'DELETED') this.handlers.change(event.type, event.object)
+  }
+
+  private query(includeObject: string): URLSearchParams {
+    const query = new URLSearchParams({ includeObject })
+    if (this.wanted.labelSelector) query.set('labelSelector', this.wanted.labelSelector)
+    return query
+  }
+
+  private async open(url: string, signal: AbortSignal): Promise<Response> {
+    const { fetch } = this.options
+    const response = await fetch(url, { headers: { Accept: accept }, signal })
+    if (!response.ok) throw parseError(response.status, await response.text())
+    return response
+  }
+
+  private pauseFor(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, ms)
+      this.wake = () => {
+        clearTimeout(timer)
+        resolve()
+      }
+    })
+  }
+}

@@ -1,0 +1,32 @@
+import { describe, expect, it } from 'vitest'
+import { begin, follow, isDirty, isOvertaken, rebase, restore, type Draft } from './draft'
+
+const first = { revision: 1, text: 'a' }
+const second = { revision: 2, text: 'b' }
+const edited: Draft = { text: 'mine', base: first, origin: 'binPacking' }
+
+describe('a draft', () => {
+  it('goes with the running configuration until something is written', () => {
+    expect(follow(undefined, first)).toEqual({ text: 'a', base: first, origin: '' })
+    expect(follow(follow(undefined, first), second).text).toBe('b')
+  })
+  it('keeps its text when another configuration is applied, and knows it', () => {
+    const kept = follow(edited, second)
+    expect([kept.text, isDirty(kept), isOvertaken(kept, second), isOvertaken(kept, first)]).toEqual(['mine', true, true, false])
+    expect(isOvertaken(rebase(kept, second), second)).toBe(false)
+  })
+  it('is clean again when what was applied is what it says', () => {
+    expect(isDirty(follow(edited, { revision: 3, text: 'mine' }))).toBe(false)
+  })
+  it('notices a server that began anew with the same number', () => {
+    expect(isOvertaken(edited, { revision: 1, text: 'other' })).toBe(true)
+  })
+  it('survives being stored', () => {
+    expect(restore(JSON.stringify(edited))).toEqual(edited)
+    expect([restore(null), restore('{'), restore('{"text":1}')]).toEqual([undefined, undefined, undefined])
+  })
+  it('that begins as what runs has no origin', () => {
+    expect(begin('a', 'default', first).origin).toBe('')
+    expect(begin('x', 'default', first).origin).toBe('default')
+  })
+})

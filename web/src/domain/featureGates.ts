@@ -1,0 +1,15 @@
+// Which of Kubernetes' feature gates to show: there are hundreds, and few of them touch
+// scheduling.
+
+import type { FeatureGate } from '@/api/types'
+
+const touchesScheduling = /Schedul|Workload|Gang|Preempt|Batching|DynamicResource|^DRA|TopologySpread|NodeDeclared|StorageCapacity|Nominated|PodLevelResources|InPlacePod|Toleration|NodeAffinity|PodGroup|Placement/
+
+/** Changed ones first; without text those that touch scheduling, with it all that have every word in their name. */
+export function gatesToShow(gates: readonly FeatureGate[], text: string): FeatureGate[] {
+  const words = text.toLowerCase().split(/\s+/).filter(Boolean)
+  const isChanged = (gate: FeatureGate) => gate.enabled !== gate.default
+  return gates
+    .filter((gate) => (words.length ? words.every((word) => gate.name.toLowerCase().includes(word)) : isChanged(gate) || touchesScheduling.test(gate.name)))
+    .sort((a, b) => Number(isChanged(b)) - Number(isChanged(a)) || (a.name < b.name ? -1 : 1))
+}

@@ -1,0 +1,40 @@
+import { describe, expect, it } from 'vitest'
+import type { KubeObject } from '@/api/types'
+import { mergeChanges, same } from './merge'
+
+const of = (version: string, more: object) => ({ metadata: { name: 'x', resourceVersion: version }, ...more }) as unknown as KubeObject
+
+describe('mergeChanges', () => {
+  it('puts both changes together where they do not meet', () => {
+    const base = of('1', { spec: { replicas: 1, paused: false } })
+    const { object, conflicts } = mergeChanges(base, of('1', { spec: { replicas: 3, paused: false } }), of('2', { spec: { replicas: 1, paused: true } }))
+    expect(object).toEqual(of('2', { spec: { replicas: 3, paused: true } }))
+    expect(conflicts).toEqual([])
+  })
+  it('takes mine and names the field where both changed it', () => {
+    const { object, conflicts } = mergeChanges(of('1', { spec: { replicas: 1 } }), of('1', { spec: { replicas: 3 } }), of('2', { spec: { replicas: 5 } }))
+    expect(object.spec).toEqual({ replicas: 3 })
+    expect(conflicts).toEqual(['spec.replicas'])
+  })
+  it('merges named items one by one', () => {
+    const containers = (a: string, b: string) => ({ containers: [{ name: 'a', image: a }, { name: 'b', image: b }] })
+    const { object, conflicts } = mergeChanges(of('1', containers('1', '1')), of('1', containers('2', '1')), of('2', containers('1', '2')))
+    expect(object.containers).toEqual(containers('2', '2').containers)
+    expect(conflicts).toEqual([])
+  })
+  it('lets a removal stand, on either side', () => {
+    const base = of('1', { a: 1, b: 2, c: 3 })
+    expect(mergeChanges(base, of('1', { b: 2, c: 3 }), of('2', { a: 1, b: 2 })).object).toEqual(of('2', { b: 2 }))
+  })
+  it('calls a removal against a change a conflict', () => {
+    expect(mergeChanges(of('1', { a: 1 }), of('1', {}), of('2', { a: 2 })).conflicts).toEqual(['a'])
+  })
+  it('names keys that hold dots in brackets', () => {
+    const labels = (v: string) => ({ labels: { 'example.com/x': v } })
+    expect(mergeChanges(of('1', labels('1')), of('1', labels('2')), of('2', labels('3'))).conflicts).toEqual(['labels[example.com/x]'])
+  })
+})
+
+it('compares whatever the order of keys', () => {
+  expect([same({ a: 1, b: [1, { c: 2 }] }, { b: [1, { c: 2 }], a: 1 }), same({ a: 1 }, { a: 1, b: undefined }), same([1], [1, 2])]).toEqual([true, false, false])
+})

@@ -1,0 +1,81 @@
+// Two changes to one object, put together: what was read, what I made of it, and what
+// others made of it meanwhile.
+
+import type { KubeObject } from '@/api/types'
+
+export interface Merged {
+  object: KubeObject
+  /** Fields that both have changed, each to something else; there mine is taken. */
+  conflicts: string[]
+}
+
+type Json = unknown
+
+/** Mine onto theirs. What only the server writes comes from theirs. */
+export function mergeChanges(base: KubeObject, mine: KubeObject, theirs: KubeObject): Merged {
+  const conflicts: string[] = []
+  const object = merge(base, mine, theirs, '', conflicts) as KubeObject
+  const metadata = { ...object.metadata } as Record<string, unknown>
+  const newest = theirs.metadata as unknown as Record<string, unknown>
+  for (const field of ['resourceVersion', 'uid', 'generation', 'creationTimestamp', 'managedFields']) {
+    if (newest[field] === undefined) Reflect.deleteProperty(metadata, field)
+    else metadata[field] = newest[field]
+  }
+  return { object: { ...object, metadata: metadata as unknown as KubeObject['metadata'] }, conflicts: conflicts.filter((path) => !/^metadata\.(resourceVersion|uid|generation|creationTimestamp|managedFields)/.test(path)) }
+}
+
+function merge(base: Json, mine: Json, theirs: Json, path: string, conflicts: string[]): Json {
+  if (same(mine, theirs) || same(base, theirs)) return mine
+  if (same(base, mine)) return theirs
+  if (isMap(mine) && isMap(theirs)) return mergeMaps(isMap(base) ? base : {}, mine, theirs, path, conflicts)
+  const lists = [base, mine, theirs].map(byName)
+  if (lists[1] && lists[2]) return mergeLists(lists[0] ?? new Map(), lists[1], lists[2], path, conflicts)
+  conflicts.push(path)
+  return mine
+}
+
+function mergeMaps(base: Record<string, Json>, mine: Record<string, Json>, theirs: Record<string, Json>, path: string, conflicts: string[]): Json {
+  const out: Record<string, Json> = {}
+  for (const key of new Set([...Object.keys(theirs), ...Object.keys(mine)])) {
+    const value = merge(base[key], mine[key], theirs[key], join(path, key), conflicts)
+    if (value !== undefined) out[key] = value
+  }
+  return out
+}
+
+/** Lists whose items have names of their own (containers, volumes) are merged item by item. */
+function mergeLists(base: Map<string, Json>, mine: Map<string, Json>, theirs: Map<string, Json>, path: string, conflicts: string[]): Json {
+  const out: Json[] = []
+  for (const name of new Set([...theirs.keys(), ...mine.keys()])) {
+    const value = merge(base.get(name), mine.get(name), theirs.get(name), `${path}[${name}]`, conflicts)
+    if (value !== undefined) out.push(value)
+  }
+  return out
+}
+
+function byName(value: Json): Map<string, Json> | undefined {
+  if (!Array.isArray(value)) return undefined
+  const out = new Map<string, Json>()
+  for (const item of value as Json[]) {
+    if (!isMap(item)) return undefined
+    const name = item.name ?? item.type ?? item.key
+    if (typeof name !== 'string' || out.has(name)) return undefined
+    out.set(name, item)
+  }
+  return out
+}
+
+const join = (path: string, key: string) => (/[./]/.test(key) ? `${path}[${key}]` : path ? `${path}.${key}` : key)
+
+function isMap(value: Json): value is Record<string, Json> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** Equal as JSON, whatever the order of keys. */
+export function same(a: Json, b: Json): boolean {
+  if (a === b) return true
+  if (Array.isArray(a) || Array.isArray(b)) return Array.isArray(a) && Array.isArray(b) && a.length === b.length && a.every((item, i) => same(item, b[i]))
+  if (!isMap(a) || !isMap(b)) return false
+  const keys = Object.keys(a)
+  return keys.length === Object.keys(b).length && keys.every((key) => key in b && same(a[key], b[key]))
+}

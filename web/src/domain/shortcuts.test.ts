@@ -1,0 +1,30 @@
+import { expect, it } from 'vitest'
+import { ShortcutReader } from './shortcuts'
+
+const press = (key: string, chord = false) => ({ key, ctrlKey: chord, metaKey: false, altKey: false })
+
+it('reads single keys, chords and g followed by a place', () => {
+  const reader = new ShortcutReader()
+  const read = (key: string, now: number, typing = false, chord = false) => reader.read(press(key, chord), { typing, now })
+  expect(read('c', 0)).toEqual({ kind: 'create' })
+  expect(read('?', 0)).toEqual({ kind: 'help' })
+  expect(read('k', 0, false, true)).toEqual({ kind: 'palette' })
+  expect(read('g', 100)).toBeUndefined()
+  expect(read('c', 300)).toEqual({ kind: 'go', place: 'cluster' })
+})
+
+it('takes g for nothing when the next key is late or another', () => {
+  const reader = new ShortcutReader()
+  const read = (key: string, now: number) => reader.read(press(key), { typing: false, now })
+  read('g', 0)
+  expect(read('a', 5000)).toBeUndefined()
+  read('g', 6000)
+  read('x', 6100)
+  expect(read('a', 6200)).toBeUndefined()
+})
+
+it('leaves the keys to whoever writes text, except chords', () => {
+  const reader = new ShortcutReader()
+  expect(reader.read(press('c'), { typing: true, now: 0 })).toBeUndefined()
+  expect(reader.read(press('K', true), { typing: true, now: 0 })).toEqual({ kind: 'palette' })
+})

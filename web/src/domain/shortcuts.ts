@@ -1,0 +1,77 @@
+// The keyboard shortcuts, as the help overlay lists them and the shell reads them.
+
+/** Places that have an address of their own, in the order of the navigation. */
+export const places = ['cluster', 'resources', 'decisions', 'scheduler', 'activity'] as const
+export type Place = (typeof places)[number]
+
+/** g, then one of these. */
+export const placeKeys: Record<string, Place> = { c: 'cluster', r: 'resources', d: 'decisions', s: 'scheduler', a: 'activity' }
+
+export interface Shortcut {
+  /** What is pressed: several keys one after another. `Mod` is Ctrl, on a Mac ⌘. */
+  keys: readonly string[]
+  /** Which text of messages.keys says what it does. */
+  does: string
+}
+
+export type ShortcutArea = 'everywhere' | 'map' | 'tables' | 'decision' | 'editor' | 'activity'
+
+/** A place adds its own keys to its area. */
+export const shortcuts: Record<ShortcutArea, readonly Shortcut[]> = {
+  everywhere: [
+    { keys: ['Mod', 'K'], does: 'palette' },
+    { keys: ['?'], does: 'help' },
+    { keys: ['/'], does: 'filter' },
+    { keys: ['C'], does: 'create' },
+    ...Object.entries(placeKeys).map(([key, place]) => ({ keys: ['G', key.toUpperCase()], does: place })),
+    { keys: ['Esc'], does: 'back' },
+  ],
+  map: [
+    { keys: ['←', '↑', '↓', '→'], does: 'moveTile' },
+    { keys: ['Enter'], does: 'openNode' },
+    { keys: ['Home'], does: 'chosen' },
+    { keys: ['N'], does: 'nextByTotal' },
+    { keys: ['1', '…', '9'], does: 'isolate' },
+  ],
+  tables: [
+    { keys: ['↑', '↓'], does: 'moveRow' },
+    { keys: ['Enter'], does: 'openRow' },
+    { keys: ['Space'], does: 'selectRow' },
+  ],
+  decision: [{ keys: ['←', '↑', '↓', '→'], does: 'moveCell' }],
+  editor: [
+    { keys: ['Ctrl', 'Space'], does: 'complete' },
+    { keys: ['Mod', 'Enter'], does: 'submit' },
+    { keys: ['Mod', 'F'], does: 'find' },
+  ],
+  activity: [{ keys: ['P'], does: 'pause' }],
+}
+
+/** What the shell does on a key that nothing else has used. */
+export type ShellAction = { kind: 'palette' } | { kind: 'help' } | { kind: 'create' } | { kind: 'go'; place: Place }
+
+export interface KeyPress {
+  key: string
+  ctrlKey: boolean
+  metaKey: boolean
+  altKey: boolean
+}
+
+const patience = 1200
+
+/** Reads keys one after another; `typing` is true while text is being written, when only chords count. */
+export class ShortcutReader {
+  /** When g was pressed (ms). */
+  private prefixAt = -Infinity
+
+  read(press: KeyPress, { typing, now }: { typing: boolean; now: number }): ShellAction | undefined {
+    const chord = press.ctrlKey || press.metaKey
+    if (chord && !press.altKey && press.key.toLowerCase() === 'k') return { kind: 'palette' }
+    if (chord || press.altKey || typing) return undefined
+    const place = now - this.prefixAt <= patience ? placeKeys[press.key] : undefined
+    this.prefixAt = press.key === 'g' ? now : -Infinity
+    if (place) return { kind: 'go', place }
+    if (press.key === '?') return { kind: 'help' }
+    return press.key === 'c' ? { kind: 'create' } : undefined
+  }
+}

@@ -1,0 +1,158 @@
+// The map as tiles: where each node's tile lies, which one is under a point, which
+// one comes next in a direction. Columns fill from the top, blocks stand side by side.
+
+import type { NodeGroup } from './arrange'
+import type { NodeView } from './cluster'
+
+export interface TileBlock {
+  name: string
+  count: number
+  /** Top left corner of the first tile. */
+  x: number
+  y: number
+  rows: number
+  columns: number
+  /** Index of its first tile. */
+  first: number
+}
+
+export interface TileRow {
+  name: string
+  count: number
+  /** Top of its heading. */
+  y: number
+  blocks: TileBlock[]
+}
+
+export interface TileLayout {
+  /** From one tile to the next, the gap included. */
+  pitch: number
+  height: number
+  rows: TileRow[]
+  /** By tile. */
+  nodes: NodeView[]
+  x: Float32Array
+  y: Float32Array
+}
+
+const largest = 26
+const smallest = 9
+const between = 22
+const headingHeight = 24
+const labelHeight = 19
+const rowGap = 22
+
+/** Lays tiles out in width px; as large as lets them all be seen in height px, else as small as can still be read. */
+export function layoutTiles(groups: readonly NodeGroup[], { width, height }: { width: number; height: number }): TileLayout {
+  const usable = Math.max(width, smallest * 4)
+  let pitch = largest
+  while (pitch > smallest && placeBlocks(groups, usable, pitch).height > height) pitch--
+  const layout = placeBlocks(groups, usable, pitch)
+  placeTiles(layout, groups)
+  return layout
+}
+
+/** The layout without its tiles. */
+function placeBlocks(groups: readonly NodeGroup[], width: number, pitch: number): TileLayout {
+  const layout: TileLayout = { pitch, height: 0, rows: [], nodes: [], x: new Float32Array(0), y: new Float32Array(0) }
+  let y = 0
+  let first = 0
+  for (const group of groups) {
+    const row: TileRow = { name: group.name, count: group.nodes.length, y, blocks: [] }
+    if (group.name || groups.length > 1) y += headingHeight
+    y = placeRow(pitch, row, group, { width, top: y, first }) + rowGap
+    first += group.nodes.length
+    layout.rows.push(row)
+  }
+  layout.height = Math.max(0, y - rowGap)
+  return layout
+}
+
+function placeTiles(layout: TileLayout, groups: readonly NodeGroup[]): void {
+  const blocks = layout.rows.flatMap((row) => row.blocks)
+  const parts = groups.flatMap((group) => group.parts)
+  layout.nodes = parts.flatMap((part) => part.nodes)
+  layout.x = new Float32Array(layout.nodes.length)
+  layout.y = new Float32Array(layout.nodes.length)
+  for (const { x, y, rows, first, count } of blocks) {
+    for (let i = 0; i < count; i++) {
+      layout.x[first + i] = x + Math.floor(i / rows) * layout.pitch
+      layout.y[first + i] = y + (i % rows) * layout.pitch
+    }
+  }
+}
+
+/** Returns the lower end of what it has placed. */
+function placeRow(pitch: number, row: TileRow, group: NodeGroup, { width, top, first }: { width: number; top: number; first: number }): number {
+  const labelled = group.parts.length > 1 || !!group.parts[0]?.name
+  const rows = rowsToFit(group, width, pitch)
+  let x = 0
+  let y = top + (labelled ? labelHeight : 0)
+  let bottom = y
+  for (const part of group.parts) {
+    const wide = blockWidth(part, rows, pitch, width)
+    if (x > 0 && x + wide > width) {
+      x = 0
+      y = bottom + (labelled ? labelHeight : 0) + 8
+    }
+    const fitting = Math.max(1, Math.floor(width / pitch))
+    const columns = Math.min(fitting, Math.ceil(part.nodes.length / rows))
+    const block: TileBlock = { name: part.name, count: part.nodes.length, x, y, columns, rows: Math.ceil(part.nodes.length / columns), first }
+    first += part.nodes.length
+    row.blocks.push(block)
+    x += wide + between
+    bottom = Math.max(bottom, y + block.rows * pitch)
+  }
+  return bottom
+}
+
+/** The fewest tiles above each other that let the group's blocks stand side by side; at most 24, then they wrap. */
+function rowsToFit(group: NodeGroup, width: number, pitch: number): number {
+  const widthAt = (rows: number) => group.parts.reduce((sum, part) => sum + blockWidth(part, rows, pitch, width) + between, -between)
+  for (let rows = 1; rows < 24; rows++) if (widthAt(rows) <= width) return rows
+  return 24
+}
+
+function blockWidth(part: { name: string; nodes: readonly unknown[] }, rows: number, pitch: number, width: number): number {
+  // Roughly what the label takes; a page that is narrower cuts it.
+  const label = part.name ? Math.min(width, (part.name.length + String(part.nodes.length).length + 1) * 6.4) : 0
+  return Math.max(Math.min(width, Math.ceil(part.nodes.length / rows) * pitch), label)
+}
+
+/** The tile at a point of the layout; -1 when there is none. */
+export function tileAt(layout: TileLayout, x: number, y: number): number {
+  const { pitch } = layout
+  for (const { blocks } of layout.rows) {
+    for (const block of blocks) {
+      const column = Math.floor((x - block.x) / pitch)
+      const row = Math.floor((y - block.y) / pitch)
+      if (column < 0 || row < 0 || column >= block.columns || row >= block.rows) continue
+      const index = column * block.rows + row
+      return index < block.count ? block.first + index : -1
+    }
+  }
+  return -1
+}
+
+export type Direction = 'left' | 'right' | 'up' | 'down'
+const directions: Record<Direction, readonly [dx: number, dy: number]> = { left: [-1, 0], right: [1, 0], up: [0, -1], down: [0, 1] }
+
+/** The nearest tile in a direction, across blocks; the same one at the edge. */
+export function nextTile(layout: TileLayout, from: number, direction: Direction): number {
+  const [dx, dy] = directions[direction]
+  const [x, y] = [layout.x[from] ?? 0, layout.y[from] ?? 0]
+  let best = from
+  let least = Infinity
+  for (let i = 0; i < layout.nodes.length; i++) {
+    const [across, down] = [(layout.x[i] ?? 0) - x, (layout.y[i] ?? 0) - y]
+    const along = across * dx + down * dy
+    if (along <= 0) continue
+    // Straight on before aside.
+    const distance = along + 4 * Math.abs(across * dy) + 4 * Math.abs(down * dx)
+    if (distance < least) {
+      least = distance
+      best = i
+    }
+  }
+  return best
+}

@@ -1,0 +1,16 @@
+// English, one file per place. Kubernetes' own words stay as they are in every language:
+// kinds, plugins, extension points, fields.
+
+import { activity } from './activity'
+import { cluster } from './cluster'
+import { common } from './common'
+import { decision } from './decision'
+import { editor } from './editor'
+import { resources } from './resources'
+import { scheduler } from './scheduler'
+import { shell } from './shell'
+
+export const en = { ...common, ...shell, ...cluster, ...activity, ...resources, ...editor, ...decision, ...scheduler }
+
+/** What every language has to say. */
+export type Messages = typeof en

@@ -1,0 +1,13 @@
+// 日本語。種類・プラグイン・拡張点・フィールド名は Kubernetes の表記のまま残す。
+
+import type { Messages } from '../en'
+import { activity } from './activity'
+import { cluster } from './cluster'
+import { common } from './common'
+import { decision } from './decision'
+import { editor } from './editor'
+import { resources } from './resources'
+import { scheduler } from './scheduler'
+import { shell } from './shell'
+
+export const ja: Messages = { ...common, ...shell, ...cluster, ...activity, ...resources, ...editor, ...decision, ...scheduler }

@@ -1,0 +1,32 @@
+// What can be done with an object besides editing, cloning and deleting it. The detail
+// panel and the selection bar show what applies; further actions are added to the list.
+
+import { patchObject } from '@/api/kubernetes'
+import type { KindInfo, KubeObject, Node } from '@/api/types'
+
+export interface ObjectAction {
+  /** Its name under resources.actions. in the messages. */
+  id: 'cordon' | 'uncordon'
+  icon: string
+  /** Whether it makes sense; object is undefined where only the kind is known (a selection). */
+  applies(kind: KindInfo, object: KubeObject | undefined): boolean
+  run(kind: KindInfo, namespace: string | undefined, name: string): Promise<unknown>
+}
+
+const isNode = (kind: KindInfo) => kind.resource === 'nodes' && !kind.group
+const cordoned = (object: KubeObject) => (object as Node).spec?.unschedulable === true
+
+export const objectActions: readonly ObjectAction[] = [
+  {
+    id: 'cordon',
+    icon: 'gate',
+    applies: (kind, object) => isNode(kind) && !(object && cordoned(object)),
+    run: (kind, namespace, name) => patchObject(kind, namespace, name, { spec: { unschedulable: true } }),
+  },
+  {
+    id: 'uncordon',
+    icon: 'play',
+    applies: (kind, object) => isNode(kind) && !(object && !cordoned(object)),
+    run: (kind, namespace, name) => patchObject(kind, namespace, name, { spec: { unschedulable: null } }),
+  },
+]

@@ -1,0 +1,23 @@
+// Export, import and reset: which of them the server has.
+
+import { shallowRef } from 'vue'
+import { servedTransfers, type Transfer } from '@/api/transfer'
+
+/** undefined until the server has said; asked for when somebody looks. */
+export const transfers = shallowRef<ReadonlySet<Transfer>>()
+
+let asking: Promise<void> | undefined
+
+export function loadTransfers(): Promise<void> {
+  asking ??= servedTransfers()
+    .then((served) => {
+      transfers.value = served
+    })
+    .catch(() => {
+      transfers.value = undefined
+    })
+    .finally(() => {
+      asking = undefined
+    })
+  return asking
+}

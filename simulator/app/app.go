@@ -25,6 +25,7 @@ import (
 	"kube-scheduler-simulator/scheduler/resultstore"
 	"kube-scheduler-simulator/simulator/controlplane"
 	"kube-scheduler-simulator/simulator/server"
+	"kube-scheduler-simulator/simulator/virtualnode"
 	"kube-scheduler-simulator/web"
 )
 
@@ -107,11 +108,20 @@ func (s *simulator) start(ctx context.Context) error {
 		return fmt.Errorf("opening the results: %w", err)
 	}
 	s.onStop(s.store.Stop)
-	s.controlPlane = controlplane.New(controlplane.Options{DataDir: s.prepared.dataDir, Durable: !s.prepared.temporary})
+	s.controlPlane = controlplane.New(controlplane.Options{
+		DataDir:      s.prepared.dataDir,
+		Durable:      !s.prepared.temporary,
+		Controllers:  s.options.Controllers,
+		VirtualNodes: !s.options.NoVirtualNodes,
+	})
 	if err := s.controlPlane.Start(ctx); err != nil {
 		return fmt.Errorf("starting the control plane: %w", err)
 	}
 	s.onStop(s.controlPlane.Stop)
+
+	if err := s.runNodes(ctx); err != nil {
+		return err
+	}
 
 	s.setStatus(server.Starting, "the scheduler is starting")
 	s.scheduler = live.New(live.Options{
@@ -151,6 +161,24 @@ func (s *simulator) start(ctx context.Context) error {
 	// It stops before the status says so, and cannot take that back.
 	s.watchHealth()
 	s.returnMemory()
+	return nil
+}
+
+// runNodes begins to do for the nodes what kubelets would do.
+func (s *simulator) runNodes(ctx context.Context) error {
+	if s.options.NoVirtualNodes {
+		return nil
+	}
+	nodes := virtualnode.New(virtualnode.Options{
+		ClientConfig: s.controlPlane.ClientConfig(),
+		Informers:    s.controlPlane.Informers(),
+		Stages:       s.prepared.stages,
+		Devices:      s.prepared.devices,
+	})
+	if err := nodes.Start(ctx); err != nil {
+		return fmt.Errorf("starting the virtual nodes: %w", err)
+	}
+	s.onStop(nodes.Stop)
 	return nil
 }
 

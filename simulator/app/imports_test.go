@@ -30,7 +30,7 @@ var arrows = map[string][]string{
 	"scheduler/extender":                      {"scheduler/result"},
 	"scheduler/extender/example":              {"scheduler/extender/example/reservation"},
 	"scheduler/extender/example/reservation":  nil,
-	"scheduler/plugins":                       {"scheduler/plugins/argument", "scheduler/plugins/cel", "scheduler/plugins/zonequota"},
+	"scheduler/plugins":                       {"scheduler/plugins/argument", "scheduler/plugins/cel"},
 	"scheduler/plugins/argument":              nil,
 	"scheduler/plugins/cel":                   {"scheduler/fact", "scheduler/plugins/argument"},
 	"scheduler/plugins/zonequota":             {"scheduler/fact", "scheduler/plugins/argument"},
@@ -41,6 +41,7 @@ var arrows = map[string][]string{
 	"simulator/server":                        {"scheduler/result", "scheduler/explain", "scheduler/config"},
 	"simulator/app":                           {"scheduler", "scheduler/*", "simulator/controlplane", "simulator/virtualnode", "simulator/server", "web"},
 	"simulator/command":                       {"simulator/app"},
+	"simulator/command/example":               {"simulator/command", "scheduler/plugins/zonequota"},
 	"simulator/cmd/simulator":                 {"simulator/command"},
 	"web":                                     nil,
 }
@@ -49,7 +50,7 @@ var arrows = map[string][]string{
 var testArrows = map[string][]string{
 	"scheduler":          {"scheduler/extender/example/reservation"},
 	"scheduler/recorder": {"scheduler/recorder/internal/compose"},
-	"scheduler/plugins":  {"scheduler", "scheduler/fact", "scheduler/annotation", "scheduler/config", "scheduler/recorder", "scheduler/result"},
+	"scheduler/plugins":  {"scheduler/plugins/zonequota", "scheduler", "scheduler/fact", "scheduler/annotation", "scheduler/config", "scheduler/recorder", "scheduler/result"},
 	// What the nodes do shows in a cluster only.
 	"simulator/virtualnode": {"simulator/controlplane"},
 }

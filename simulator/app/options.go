@@ -19,7 +19,9 @@ import (
 	"kube-scheduler-simulator/scheduler/config"
 	"kube-scheduler-simulator/scheduler/plugins"
 	"kube-scheduler-simulator/scheduler/resultstore"
+	"kube-scheduler-simulator/simulator/controlplane"
 	"kube-scheduler-simulator/simulator/server"
+	"kube-scheduler-simulator/simulator/virtualnode"
 )
 
 // DefaultListen is the address of the web server when none is given.
@@ -42,6 +44,18 @@ type Options struct {
 	// ResultsMemory and ResultsDisk bound the results, in bytes. What memory has
 	// no room for is read from disk.
 	ResultsMemory, ResultsDisk int64
+	// Controllers are those of Kubernetes that run, in the syntax of
+	// kube-controller-manager's flag; DefaultOptions has the usual ones.
+	Controllers []string
+	// NoVirtualNodes leaves out what stands in for kubelets: nodes turning Ready,
+	// pods running and ending.
+	NoVirtualNodes bool
+	// Stages is a file of kwok Stages, which say what nodes and pods do; our own
+	// by default.
+	Stages string
+	// Devices is a file with the devices that nodes publish, for dynamic resource
+	// allocation; none by default.
+	Devices string
 	// Plugins are those beside Kubernetes'. A configuration enables them by name.
 	Plugins frameworkruntime.Registry
 	// TokenFile holds the token that every request must carry.
@@ -58,6 +72,7 @@ func DefaultOptions() Options {
 		AnnotationBytes: annotation.DefaultBudget,
 		ResultsMemory:   resultstore.DefaultMaxBytes,
 		ResultsDisk:     resultstore.DefaultDiskBytes,
+		Controllers:     []string{"*"},
 	}
 }
 
@@ -70,6 +85,8 @@ type prepared struct {
 	temporary     bool
 	registry      frameworkruntime.Registry
 	configuration *config.Configuration // of the file, or nil
+	stages        *virtualnode.Stages   // of the file, or nil
+	devices       []virtualnode.NodeDevices
 }
 
 func (o Options) prepare() (p *prepared, err error) {
@@ -87,6 +104,19 @@ func (o Options) prepare() (p *prepared, err error) {
 	}
 	if p.configuration, err = readConfiguration(o.SchedulerConfig, p.registry); err != nil {
 		return p, err
+	}
+	if err = controlplane.CheckControllers(o.Controllers); err != nil {
+		return p, err
+	}
+	if o.Stages != "" {
+		if p.stages, err = virtualnode.LoadStages(o.Stages); err != nil {
+			return p, err
+		}
+	}
+	if o.Devices != "" {
+		if p.devices, err = virtualnode.LoadDevices(o.Devices); err != nil {
+			return p, err
+		}
 	}
 	if p.dataDir, p.temporary, err = makeDataDir(o.DataDir); err != nil {
 		return p, err

@@ -76,9 +76,9 @@ func serve(ctx context.Context, args []string, with []Option) error {
 	flags.Int64Var(&options.ResultsMemory, "results-memory", options.ResultsMemory, "`bytes` of results kept in memory; older ones are read from disk")
 	flags.Int64Var(&options.ResultsDisk, "results-disk", options.ResultsDisk, "`bytes` of results kept on disk, in the data directory")
 	flags.StringVar(&options.TokenFile, "token-file", "", "`file` with the token that every request must carry")
-	flags.StringSliceVar(&options.Controllers, "controllers", options.Controllers, "Kubernetes `controllers` that run, as for kube-controller-manager: *,-job leaves job out")
+	flags.StringSliceVar(&options.Controllers, "controllers", options.Controllers, "`controllers` that run, as for kube-controller-manager: * for the usual ones, NAME, -NAME")
 	flags.BoolVar(&options.NoVirtualNodes, "no-virtual-nodes", false, "nothing stands in for kubelets: nodes can be used as they are, pods stay as they were bound")
-	flags.StringVar(&options.Stages, "stages", "", "`file` of kwok Stages, which say what nodes and pods do (default: our own)")
+	flags.StringVar(&options.Stages, "stages", "", "`file` of kwok Stages that say what nodes and pods do, in place of the built-in ones")
 	flags.StringVar(&options.Devices, "devices", "", "`file` with the devices that nodes publish, for dynamic resource allocation")
 	gates := flags.String("feature-gates", "", "Kubernetes feature `gates`, as A=true,B=false")
 	if done, err := flags.parse(args); done || err != nil {

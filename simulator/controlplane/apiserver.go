@@ -58,9 +58,19 @@ type apiServer struct {
 	err      error // why it ended; valid once ended is closed
 }
 
+// serverOptions are what differs from one API server here to another.
+type serverOptions struct {
+	certs certificates
+	// etcd is the endpoint.
+	etcd string
+	// taintNewNodes taints every new node not-ready, which the node lifecycle
+	// controller undoes when it is Ready.
+	taintNewNodes bool
+}
+
 // startAPIServer returns when the API server listens; waitReady says when it
 // serves. fail is called when it ends before stop.
-func startAPIServer(ctx context.Context, certs certificates, etcdEndpoint string, fail func(error)) (_ *apiServer, err error) {
+func startAPIServer(ctx context.Context, opts serverOptions, fail func(error)) (_ *apiServer, err error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
@@ -71,7 +81,7 @@ func startAPIServer(ctx context.Context, certs certificates, etcdEndpoint string
 		}
 	}()
 
-	server, err := newServerChain(ctx, serverRunOptions(listener, certs, etcdEndpoint))
+	server, err := newServerChain(ctx, serverRunOptions(listener, opts))
 	if err != nil {
 		return nil, err
 	}
@@ -122,7 +132,8 @@ func newServerChain(ctx context.Context, opts *options.ServerRunOptions) (*aggre
 
 // serverRunOptions are those of a kube-apiserver in a usual cluster, less what
 // needs nodes, other machines, or controllers that do not run here.
-func serverRunOptions(listener net.Listener, certs certificates, etcdEndpoint string) *options.ServerRunOptions {
+func serverRunOptions(listener net.Listener, opts serverOptions) *options.ServerRunOptions {
+	certs := opts.certs
 	address := listener.Addr().(*net.TCPAddr)
 	o := options.NewServerRunOptions()
 
@@ -139,7 +150,7 @@ func serverRunOptions(listener net.Listener, certs certificates, etcdEndpoint st
 	o.EndpointReconcilerType = string(reconcilers.NoneEndpointReconcilerType)
 	o.ServiceClusterIPRanges = serviceIPs
 
-	o.Etcd.StorageConfig.Transport.ServerList = []string{etcdEndpoint}
+	o.Etcd.StorageConfig.Transport.ServerList = []string{opts.etcd}
 	// Nobody reads the metric, and a count that meets a stop tries again for
 	// seconds on a closed connection, with a line on stderr for each time.
 	o.Etcd.StorageConfig.CountMetricPollPeriod = 0
@@ -157,7 +168,7 @@ func serverRunOptions(listener net.Listener, certs certificates, etcdEndpoint st
 	o.Metrics = nil
 	o.Features.EnableProfiling = false
 	enableAPIs(o)
-	disableAdmission(o)
+	disableAdmission(o, opts.taintNewNodes)
 	return o
 }
 
@@ -177,15 +188,16 @@ func enableAPIs(o *options.ServerRunOptions) {
 // something that is not here. All others stay, Priority and
 // DefaultTolerationSeconds among them. StorageObjectInUseProtection stays because
 // the controllers that remove its finalizers run.
-func disableAdmission(o *options.ServerRunOptions) {
+func disableAdmission(o *options.ServerRunOptions, taintNewNodes bool) {
 	o.Admission.GenericAdmission.DisablePlugins = []string{
 		// Demands of every pod a service account that a controller would have
 		// made, and mounts its token.
 		serviceaccount.PluginName,
-		// Taints every new node not-ready until the node lifecycle controller
-		// sees it Ready. Nothing here turns nodes Ready, so no pod would fit
-		// on a node that somebody creates from YAML.
-		nodetaint.PluginName,
+	}
+	if !taintNewNodes {
+		// Nothing turns nodes Ready, so no pod would fit on a node that somebody
+		// creates from YAML.
+		o.Admission.GenericAdmission.DisablePlugins = append(o.Admission.GenericAdmission.DisablePlugins, nodetaint.PluginName)
 	}
 }
 

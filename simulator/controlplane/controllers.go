@@ -7,163 +7,184 @@ import (
 	"sync"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
-	utilfeature "k8s.io/apiserver/pkg/util/feature"
-	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
-	"k8s.io/klog/v2"
-	"k8s.io/kubernetes/pkg/controller/scheduling/podgroupprotection"
+	"k8s.io/kubernetes/cmd/kube-controller-manager/names"
 	"k8s.io/kubernetes/pkg/controller/volume/persistentvolume"
-	"k8s.io/kubernetes/pkg/controller/volume/pvcprotection"
-	"k8s.io/kubernetes/pkg/controller/volume/pvprotection"
-	"k8s.io/kubernetes/pkg/features"
 )
 
 // volumeSyncPeriod is how long a claim may wait for a volume that was created
 // after it. kube-controller-manager takes 15 seconds, for clusters with many.
 const volumeSyncPeriod = 2 * time.Second
 
-// controllers are the loops without which objects that scheduling waits for
-// would not move: claims that bind, and deletions that finish.
+// controllers are the loops that make a cluster out of an API server.
 type controllers struct {
+	config *rest.Config
+	chosen map[string]bool
+	// virtualNodes: somebody else does what kubelets do.
+	virtualNodes bool
+	// fail is called when a controller cannot be made after start has returned.
+	fail func(error)
+
 	cancel    context.CancelFunc
-	informers informers.SharedInformerFactory
+	informers *sharedInformers
 	running   sync.WaitGroup
+	// made is closed when the last controller has been made.
+	made chan struct{}
 }
 
-// startControllers returns at once; the controllers wait for their informers by
-// themselves.
-func startControllers(config *rest.Config) (*controllers, error) {
-	client, err := kubernetes.NewForConfig(userAgent(config, "simulator-controllers"))
-	if err != nil {
-		return nil, err
+// start returns when the controllers are made that pods may wait for; all others
+// follow behind it. They wait for their informers by themselves.
+func (c *controllers) start() error {
+	var err error
+	if c.informers, err = newSharedInformers(c.config); err != nil {
+		return err
 	}
-	metadataClient, err := metadata.NewForConfig(userAgent(config, "simulator-namespace-deletion"))
+	kube, err := newKubeControllers(c.config, c.informers)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	c := &controllers{
-		cancel:    cancel,
-		informers: informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithTransform(trim)),
-	}
-	runs, err := c.build(ctx, client, metadataClient)
+	c.cancel = cancel
+	first, others := kubeNames(c.chosen)
+	own, err := c.buildOwn(ctx)
 	if err != nil {
 		cancel()
-		return nil, err
+		return err
 	}
-	c.informers.StartWithContext(ctx)
+	runs, err := kube.build(ctx, first)
+	if err != nil {
+		cancel()
+		return err
+	}
+	c.run(ctx, slices.Concat(own, runs))
+	c.made = make(chan struct{})
+	c.running.Go(func() {
+		defer close(c.made)
+		if err := c.follow(ctx, kube, others); err != nil && ctx.Err() == nil {
+			c.fail(fmt.Errorf("make controllers: %w", err))
+		}
+	})
+	return nil
+}
+
+// follow makes and runs the controllers that come after the first.
+func (c *controllers) follow(ctx context.Context, kube *kubeControllers, wanted []string) error {
+	if len(wanted) == 0 {
+		return nil
+	}
+	runs, err := kube.build(ctx, wanted)
+	// Also those that were made before a mistake: what a controller holds it lets
+	// go of when its run ends.
+	c.run(ctx, append(runs, kube.resetRESTMapper))
+	kube.informersStarted()
+	return err
+}
+
+// run starts the informers that the controllers have asked for, and then the
+// controllers.
+func (c *controllers) run(ctx context.Context, runs []func(context.Context)) {
+	c.informers.start(ctx)
 	for _, run := range runs {
 		c.running.Go(func() { run(ctx) })
 	}
-	return c, nil
 }
 
-// build makes every controller and returns what runs each of them until its
-// context ends.
-func (c *controllers) build(ctx context.Context, client kubernetes.Interface, metadataClient metadata.Interface) ([]func(context.Context), error) {
-	volumes, err := c.buildVolumes(ctx, client)
+// buildOwn makes the chosen controllers that are not kube-controller-manager's.
+func (c *controllers) buildOwn(ctx context.Context) ([]func(context.Context), error) {
+	client, err := kubernetes.NewForConfig(userAgent(c.config, "simulator-controllers"))
 	if err != nil {
 		return nil, err
 	}
-	protection, err := c.buildProtection(ctx, client)
-	if err != nil {
-		return nil, err
+	builders := []struct {
+		on    bool
+		name  string
+		build func() (func(context.Context), error)
+	}{
+		{c.chosen[names.PersistentVolumeBinderController], "persistent volume controller", func() (func(context.Context), error) {
+			return c.buildBinding(ctx, client)
+		}},
+		{c.chosen[externalProvisioner], "provisioner", func() (func(context.Context), error) { return c.buildProvisioner(client) }},
+		{c.chosen[names.NamespaceController], "namespace deletion", func() (func(context.Context), error) { return c.buildNamespaceDeletion(client) }},
+		{!c.virtualNodes, "pod deletion", func() (func(context.Context), error) {
+			deletion, err := newPodDeletion(client, c.informers.typed.Core().V1().Pods())
+			return deletion.run, err
+		}},
 	}
-	core := c.informers.Core().V1()
-	podDeletion, err := newPodDeletion(client, core.Pods())
-	if err != nil {
-		return nil, fmt.Errorf("pod deletion: %w", err)
+	var runs []func(context.Context)
+	for _, b := range builders {
+		if !b.on {
+			continue
+		}
+		run, err := b.build()
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", b.name, err)
+		}
+		runs = append(runs, run)
 	}
-	namespaceDeletion, err := newNamespaceDeletion(client, metadataClient, core.Namespaces())
-	if err != nil {
-		return nil, fmt.Errorf("namespace deletion: %w", err)
-	}
-	return slices.Concat(volumes, protection, []func(context.Context){podDeletion.run, namespaceDeletion.run}), nil
+	return runs, nil
 }
 
-func (c *controllers) buildVolumes(ctx context.Context, client kubernetes.Interface) ([]func(context.Context), error) {
-	core := c.informers.Core().V1()
-	classes := c.informers.Storage().V1().StorageClasses()
+func (c *controllers) buildBinding(ctx context.Context, client kubernetes.Interface) (func(context.Context), error) {
+	core := c.informers.typed.Core().V1()
 	binding, err := persistentvolume.NewController(ctx, persistentvolume.ControllerParameters{
 		KubeClient: client,
 		SyncPeriod: volumeSyncPeriod,
-		// No plugins: those of the tree would touch this machine's disk. What
-		// they would provision or delete is left to the provisioner.
+		// No plugins: those that kube-controller-manager would give it touch
+		// this machine's disk. What they would provision or delete is left to
+		// the provisioner.
 		VolumePlugins:             nil,
 		VolumeInformer:            core.PersistentVolumes(),
 		ClaimInformer:             core.PersistentVolumeClaims(),
-		ClassInformer:             classes,
+		ClassInformer:             c.informers.typed.Storage().V1().StorageClasses(),
 		PodInformer:               core.Pods(),
 		NodeInformer:              core.Nodes(),
 		EnableDynamicProvisioning: true,
 	})
 	if err != nil {
-		return nil, fmt.Errorf("persistent volume controller: %w", err)
+		return nil, err
 	}
-	provisioner, err := newProvisioner(client, core.PersistentVolumeClaims(), core.PersistentVolumes(), core.Nodes(), classes)
-	if err != nil {
-		return nil, fmt.Errorf("provisioner: %w", err)
-	}
-	return []func(context.Context){binding.Run, provisioner.run}, nil
+	return binding.Run, nil
 }
 
-// buildProtection makes the controllers that remove the finalizers which
-// admission sets on volumes, claims and pod groups.
-func (c *controllers) buildProtection(ctx context.Context, client kubernetes.Interface) ([]func(context.Context), error) {
-	logger := klog.FromContext(ctx)
-	core := c.informers.Core().V1()
-	claims, err := pvcprotection.NewPVCProtectionController(logger, core.PersistentVolumeClaims(), core.Pods(), client)
+func (c *controllers) buildProvisioner(client kubernetes.Interface) (func(context.Context), error) {
+	core := c.informers.typed.Core().V1()
+	provisioner, err := newProvisioner(client, core.PersistentVolumeClaims(), core.PersistentVolumes(), core.Nodes(),
+		c.informers.typed.Storage().V1().StorageClasses())
 	if err != nil {
-		return nil, fmt.Errorf("claim protection controller: %w", err)
+		return nil, err
 	}
-	volumes, err := pvprotection.NewPVProtectionController(logger, core.PersistentVolumes(), client)
-	if err != nil {
-		return nil, fmt.Errorf("volume protection controller: %w", err)
-	}
-	runs := []func(context.Context){
-		func(ctx context.Context) { claims.Run(ctx, 1) },
-		func(ctx context.Context) { volumes.Run(ctx, 1) },
-	}
-	if !utilfeature.DefaultFeatureGate.Enabled(features.GenericWorkload) {
-		return runs, nil
-	}
-	groups, err := podgroupprotection.NewPodGroupProtectionController(
-		logger, c.informers.Scheduling().V1beta1().PodGroups(), core.Pods(), client)
-	if err != nil {
-		return nil, fmt.Errorf("pod group protection controller: %w", err)
-	}
-	return append(runs, func(ctx context.Context) { groups.Run(ctx, 1) }), nil
+	return provisioner.run, nil
 }
 
+func (c *controllers) buildNamespaceDeletion(client kubernetes.Interface) (func(context.Context), error) {
+	metadataClient, err := metadata.NewForConfig(userAgent(c.config, "simulator-namespace-deletion"))
+	if err != nil {
+		return nil, err
+	}
+	deletion, err := newNamespaceDeletion(client, metadataClient, c.informers.typed.Core().V1().Namespaces())
+	if err != nil {
+		return nil, err
+	}
+	return deletion.run, nil
+}
+
+// stop lets the last controllers be made first, a matter of milliseconds: one
+// whose informers end meanwhile fails and leaves what it has begun.
 func (c *controllers) stop(ctx context.Context) error {
+	select {
+	case <-c.made:
+	case <-ctx.Done():
+	}
 	c.cancel()
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
 		c.running.Wait()
-		c.informers.Shutdown()
+		c.informers.shutdown()
 	}()
 	return waitUntil(ctx, ended, "controllers")
-}
-
-// trim drops from what the informers keep what no controller here reads, and
-// what may be large: managed fields, and a pod's annotations, in which whole
-// scheduling results are written. Nothing here updates a whole pod.
-func trim(obj any) (any, error) {
-	accessor, err := meta.Accessor(obj)
-	if err != nil {
-		// A tombstone: its object has been trimmed before.
-		return obj, nil
-	}
-	accessor.SetManagedFields(nil)
-	if pod, ok := obj.(*corev1.Pod); ok {
-		pod.Annotations = nil
-	}
-	return obj, nil
 }
 
 func userAgent(config *rest.Config, name string) *rest.Config {

@@ -1,9 +1,8 @@
 // Package controlplane runs a Kubernetes control plane inside this process:
-// etcd, kube-apiserver and the controllers that scheduling depends on
-// (persistent volumes and what lets deletions finish).
+// etcd, kube-apiserver and controllers, most of them with the code of
+// kube-controller-manager.
 //
-// It is not a cluster: no kubelet, no controller manager, no scheduler. Two
-// control planes can live in one process; what they share is what Kubernetes
+// It is not a cluster: no kubelet and no scheduler. Two control planes can live in one process; what they share is what Kubernetes
 // itself keeps per process (feature gates, klog, the metrics registry), and
 // setting those is the caller's, before New. So is keeping klog quiet:
 // kube-apiserver logs errors at every start that are none. Nothing here writes
@@ -23,7 +22,9 @@ import (
 	"time"
 
 	"go.etcd.io/etcd/client/pkg/v3/fileutil"
+	"k8s.io/client-go/informers"
 	"k8s.io/client-go/rest"
+	"k8s.io/kubernetes/cmd/kube-controller-manager/names"
 )
 
 // unwindTimeout bounds the undoing of a start that failed.
@@ -40,6 +41,17 @@ type Options struct {
 	// Durable syncs etcd to disk before a write is acknowledged. Default: off,
 	// for directories that are thrown away.
 	Durable bool
+	// Controllers are those that run, in the syntax of
+	// kube-controller-manager's flag: a name, its older name, "-" before one that
+	// does not run, and "*" for all of the usual ones. AllControllers has the
+	// names. Default: only those without which claims would not bind and
+	// deletions not finish.
+	Controllers []string
+	// VirtualNodes says that somebody else does what kubelets do. Then a new node
+	// is tainted not-ready until it is Ready, if the node lifecycle controller
+	// runs, and a pod on a node that is being deleted stays until its node lets it
+	// go. Default: new nodes can be used as they are, and deleted pods go at once.
+	VirtualNodes bool
 }
 
 // ControlPlane is one embedded control plane. It starts once and stops once.
@@ -53,8 +65,9 @@ type ControlPlane struct {
 	// undo holds what Stop has to do, in the order in which it was set up.
 	undo []func(context.Context) error
 
-	configMu sync.Mutex
-	config   *rest.Config
+	configMu  sync.Mutex
+	config    *rest.Config
+	informers informers.SharedInformerFactory
 
 	failMu   sync.Mutex
 	stopping bool
@@ -69,8 +82,9 @@ func New(opts Options) *ControlPlane {
 
 // Start returns when the API server answers ready and the system namespaces
 // and priority classes exist, or with an error and everything undone. The
-// controllers run by then but may still be reading their first lists. ctx
-// bounds the start only: the control plane runs until Stop.
+// controllers that pods wait for run by then but may still be reading their first
+// lists; all others come up behind it. ctx bounds the start only: the control
+// plane runs until Stop.
 func (c *ControlPlane) Start(ctx context.Context) (err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -87,6 +101,10 @@ func (c *ControlPlane) Start(ctx context.Context) (err error) {
 		err = errors.Join(err, c.stop(undoCtx))
 	}()
 
+	chosen, err := chooseControllers(c.opts.Controllers)
+	if err != nil {
+		return err
+	}
 	lock, err := lockDataDir(c.opts.DataDir)
 	if err != nil {
 		return err
@@ -104,7 +122,10 @@ func (c *ControlPlane) Start(ctx context.Context) (err error) {
 	}
 	c.onStop(etcd.stop)
 
-	api, err := startAPIServer(ctx, certs, etcd.endpoint, c.fail)
+	// Without the controller that takes the taint away again, new nodes are not
+	// tainted.
+	taint := c.opts.VirtualNodes && chosen[names.NodeLifecycleController]
+	api, err := startAPIServer(ctx, serverOptions{certs: certs, etcd: etcd.endpoint, taintNewNodes: taint}, c.fail)
 	if err != nil {
 		return fmt.Errorf("start kube-apiserver: %w", err)
 	}
@@ -121,11 +142,12 @@ func (c *ControlPlane) Start(ctx context.Context) (err error) {
 		return err
 	}
 
-	controllers, err := startControllers(c.ClientConfig())
-	if err != nil {
+	controllers := &controllers{config: c.ClientConfig(), chosen: chosen, virtualNodes: c.opts.VirtualNodes, fail: c.fail}
+	if err := controllers.start(); err != nil {
 		return fmt.Errorf("start controllers: %w", err)
 	}
 	c.onStop(controllers.stop)
+	c.setInformers(controllers.informers.typed)
 	return nil
 }
 
@@ -176,6 +198,23 @@ func (c *ControlPlane) setConfig(config *rest.Config) {
 	c.configMu.Lock()
 	defer c.configMu.Unlock()
 	c.config = config
+}
+
+// Informers returns the informers that the controllers share, for others in this
+// process that watch pods or nodes: one copy serves all. Managed fields and the
+// annotations with scheduling results are left out. Objects belong to the cache:
+// whoever changes one copies it. They end in Stop. It is nil until Start has
+// returned.
+func (c *ControlPlane) Informers() informers.SharedInformerFactory {
+	c.configMu.Lock()
+	defer c.configMu.Unlock()
+	return c.informers
+}
+
+func (c *ControlPlane) setInformers(shared informers.SharedInformerFactory) {
+	c.configMu.Lock()
+	defer c.configMu.Unlock()
+	c.informers = shared
 }
 
 // Kubeconfig returns the path of the file that gives other processes the

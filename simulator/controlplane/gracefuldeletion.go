@@ -21,7 +21,7 @@ const podDeletionWorkers = 4
 // scheduler, which preempts by deleting, keeps its room reserved.
 //
 // It confirms at once, whatever the grace period, as no container runs that
-// could use it. Virtual nodes will take this over.
+// could use it. Where there are virtual nodes, they do this.
 type podDeletion struct {
 	*reconciler
 	client kubernetes.Interface

@@ -117,7 +117,7 @@ func TestTwoControlPlanes(t *testing.T) {
 	names := []string{"one", "two"}
 	var clients []*ControlPlane
 	for range names {
-		clients = append(clients, start(t, Options{DataDir: t.TempDir()}))
+		clients = append(clients, start(t, Options{DataDir: t.TempDir(), Controllers: []string{"*"}}))
 	}
 	for i, name := range names {
 		_, err := clientFor(t, clients[i].ClientConfig()).CoreV1().Nodes().Create(t.Context(), node(name, nil), metav1.CreateOptions{})
@@ -148,13 +148,23 @@ const endTimeout = 10 * time.Second
 
 func TestStopLeavesNothing(t *testing.T) {
 	sharedControlPlane(t) // starts what Kubernetes starts once per process
+	for name, opts := range map[string]Options{
+		"bare":    {},
+		"cluster": {Controllers: []string{"*"}, VirtualNodes: true},
+	} {
+		t.Run(name, func(t *testing.T) { leavesNothing(t, opts) })
+	}
+}
+
+func leavesNothing(t *testing.T, opts Options) {
 	temporary := t.TempDir()
 	t.Setenv("TMPDIR", temporary)
+	opts.DataDir = t.TempDir()
 	// Goroutines inherit the label from the one that starts them.
 	const label = "controlplane-test"
 	labels := pprof.Labels(label, t.Name())
 	pprof.Do(t.Context(), labels, func(context.Context) {
-		controlPlane := start(t, Options{DataDir: t.TempDir()})
+		controlPlane := start(t, opts)
 		if len(dirNames(t, filepath.Join(temporary, "*"))) == 0 {
 			t.Error("the socket is not where this test looks for it")
 		}

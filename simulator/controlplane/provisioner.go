@@ -35,7 +35,8 @@ const (
 
 // provisioner stands in for every external provisioner there is, whatever its
 // name: it answers the persistent volume controller's request for a volume with
-// a volume that has no storage behind it, and deletes it when it is released.
+// a volume that has no storage behind it, makes it larger when its claim wants
+// that, and deletes it when it is released.
 type provisioner struct {
 	client  kubernetes.Interface
 	claims  coreinformers.PersistentVolumeClaimInformer
@@ -45,6 +46,7 @@ type provisioner struct {
 
 	provision *reconciler
 	reclaim   *reconciler
+	expand    *reconciler
 }
 
 func newProvisioner(
@@ -57,12 +59,14 @@ func newProvisioner(
 	p := &provisioner{client: client, claims: claims, volumes: volumes, nodes: nodes, classes: classes}
 	p.provision = newReconciler("volume provisioning", provisionerWorkers, p.provisionClaim)
 	p.reclaim = newReconciler("volume reclaim", provisionerWorkers, p.reclaimVolume)
+	p.expand = newReconciler("volume expansion", provisionerWorkers, p.expandClaim)
 	// Asking for the informers makes the factory start them.
 	nodes.Informer()
 	classes.Informer()
 	return p, errors.Join(
 		follow(p.provision, claims.Informer(), wantsVolume),
 		follow(p.reclaim, volumes.Informer(), isExternal),
+		follow(p.expand, claims.Informer(), wantsExpansion),
 	)
 }
 
@@ -74,6 +78,7 @@ func (p *provisioner) run(ctx context.Context) {
 	var running sync.WaitGroup
 	running.Go(func() { p.provision.run(ctx) })
 	running.Go(func() { p.reclaim.run(ctx) })
+	running.Go(func() { p.expand.run(ctx) })
 	running.Wait()
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
@@ -113,6 +114,38 @@ func TestClaimInUseIsKept(t *testing.T) {
 		_, err := claims.Get(ctx, "data", metav1.GetOptions{})
 		return err
 	}))
+}
+
+func TestVolumeGrowsWithItsClaim(t *testing.T) {
+	client := clientFor(t, sharedControlPlane(t).ClientConfig())
+	namespace := newNamespace(t, client)
+	class := createClass(t, client, "csi.example.com", storagev1.VolumeBindingImmediate, nil)
+	patch := []byte(`{"allowVolumeExpansion":true}`)
+	if _, err := client.StorageV1().StorageClasses().Patch(t.Context(), class, "application/merge-patch+json", patch, metav1.PatchOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	claims := client.CoreV1().PersistentVolumeClaims(namespace)
+	if _, err := claims.Create(t.Context(), claim("data", class), metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	volume := boundVolume(t, client, namespace, "data")
+	patch = []byte(`{"spec":{"resources":{"requests":{"storage":"5Gi"}}}}`)
+	// Admission goes by a cache of storage classes, which may not have the change.
+	eventually(t, "the claim may ask for more", func(ctx context.Context) (bool, error) {
+		_, err := claims.Patch(ctx, "data", "application/merge-patch+json", patch, metav1.PatchOptions{})
+		if apierrors.IsForbidden(err) {
+			return false, nil
+		}
+		return err == nil, err
+	})
+	eventually(t, "claim and volume have grown", func(ctx context.Context) (bool, error) {
+		got, err := claims.Get(ctx, "data", metav1.GetOptions{})
+		if err != nil || got.Status.Capacity.Storage().String() != "5Gi" {
+			return false, err
+		}
+		grown, err := client.CoreV1().PersistentVolumes().Get(ctx, volume.Name, metav1.GetOptions{})
+		return err == nil && grown.Spec.Capacity.Storage().String() == "5Gi", err
+	})
 }
 
 func TestStaticBinding(t *testing.T) {

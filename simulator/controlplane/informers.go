@@ -1,0 +1,80 @@
+package controlplane
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/metadata/metadatainformer"
+	"k8s.io/client-go/rest"
+)
+
+// resultPrefix and resultWord tell the annotations in which scheduling results
+// are written: all of them, and no others of that prefix, have the word.
+const (
+	resultPrefix = "kube-scheduler-simulator.sigs.k8s.io/"
+	resultWord   = "result"
+)
+
+// sharedInformers are one informer per kind for all controllers: whole objects
+// of built-in kinds, and of the others the metadata.
+type sharedInformers struct {
+	typed    informers.SharedInformerFactory
+	metadata metadatainformer.SharedInformerFactory
+}
+
+func newSharedInformers(config *rest.Config) (*sharedInformers, error) {
+	client, err := kubernetes.NewForConfig(userAgent(config, "shared-informers"))
+	if err != nil {
+		return nil, fmt.Errorf("make a client: %w", err)
+	}
+	metadataClient, err := metadata.NewForConfig(userAgent(config, "metadata-informers"))
+	if err != nil {
+		return nil, fmt.Errorf("make a client: %w", err)
+	}
+	return &sharedInformers{
+		typed:    informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithTransform(trim)),
+		metadata: metadatainformer.NewSharedInformerFactoryWithOptions(metadataClient, 0, metadatainformer.WithTransform(trim)),
+	}, nil
+}
+
+// start runs the informers that have been asked for and do not run yet.
+func (s *sharedInformers) start(ctx context.Context) {
+	s.typed.StartWithContext(ctx)
+	s.metadata.Start(ctx.Done())
+}
+
+// shutdown returns when all informers have ended, which they do when start's
+// context does.
+func (s *sharedInformers) shutdown() {
+	s.typed.Shutdown()
+	s.metadata.Shutdown()
+}
+
+// trim drops from what the informers keep what no controller reads, and what may
+// be large: managed fields, and the annotations in which whole scheduling results
+// are written. A controller that updates a whole pod from the cache loses that
+// pod's annotations of results, which are a copy. Kubernetes' controllers patch
+// pods, but for two rare cases: a pod of a StatefulSet whose labels somebody
+// removed, and one that is bound to a node that is not ready.
+func trim(obj any) (any, error) {
+	accessor, err := meta.Accessor(obj)
+	if err != nil {
+		// A tombstone: its object has been trimmed before.
+		return obj, nil
+	}
+	accessor.SetManagedFields(nil)
+	if pod, ok := obj.(*corev1.Pod); ok {
+		for key := range pod.Annotations {
+			if strings.HasPrefix(key, resultPrefix) && strings.Contains(key[len(resultPrefix):], resultWord) {
+				delete(pod.Annotations, key)
+			}
+		}
+	}
+	return obj, nil
+}

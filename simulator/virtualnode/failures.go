@@ -1,0 +1,220 @@
+package virtualnode
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	coreinformers "k8s.io/client-go/informers/core/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/record"
+	"k8s.io/client-go/util/workqueue"
+)
+
+const (
+	failureWorkers = 2
+	// reasonFailure marks a Ready condition that AnnotationFailure has asked for.
+	// Only such a one is taken back when the annotation goes.
+	reasonFailure = "FailureOnDemand"
+	// reasonNodeUnreachable marks a pod's Ready condition while its node is.
+	reasonNodeUnreachable = "NodeUnreachable"
+)
+
+// failures make nodes fail as AnnotationFailure says, and recover. They are not
+// stages, so that they work with any.
+//
+// A node here sends no heartbeats, so the node lifecycle controller cannot miss
+// them: what it does when it does is done here (the Ready condition of the node
+// and those of its pods). All that follows is that controller's.
+type failures struct {
+	client   kubernetes.Interface
+	informer coreinformers.NodeInformer
+	recorder record.EventRecorder
+	queue    workqueue.TypedRateLimitingInterface[string]
+}
+
+func newFailures(client kubernetes.Interface, informer coreinformers.NodeInformer, recorder record.EventRecorder) *failures {
+	return &failures{
+		client: client, informer: informer, recorder: recorder,
+		queue: workqueue.NewTypedRateLimitingQueue(
+			workqueue.NewTypedItemExponentialFailureRateLimiter[string](firstRetry, lastRetry)),
+	}
+}
+
+// concern reports whether the node fails on demand, or has.
+func (f *failures) concern(node *corev1.Node) bool {
+	if _, asked := node.Annotations[AnnotationFailure]; asked {
+		return true
+	}
+	ready := readyCondition(node)
+	return ready != nil && ready.Reason == reasonFailure
+}
+
+func (f *failures) run(ctx context.Context) {
+	var workers sync.WaitGroup
+	for range failureWorkers {
+		workers.Go(func() {
+			for f.next(ctx) {
+			}
+		})
+	}
+	<-ctx.Done()
+	f.queue.ShutDown()
+	workers.Wait()
+}
+
+func (f *failures) next(ctx context.Context) bool {
+	name, shutdown := f.queue.Get()
+	if shutdown {
+		return false
+	}
+	defer f.queue.Done(name)
+	if ctx.Err() != nil {
+		return true
+	}
+	switch err := f.follow(ctx, name); {
+	case err == nil, apierrors.IsConflict(err), apierrors.IsNotFound(err):
+		f.queue.Forget(name)
+	default:
+		if ctx.Err() == nil {
+			utilruntime.HandleErrorWithContext(ctx, err, "make a node fail or recover", "node", name)
+		}
+		f.queue.AddRateLimited(name)
+	}
+	return true
+}
+
+// follow makes the node's Ready condition what its annotation says.
+func (f *failures) follow(ctx context.Context, name string) error {
+	node, err := f.informer.Lister().Get(name)
+	if err != nil {
+		return err
+	}
+	ready := readyCondition(node)
+	if ready == nil {
+		return nil // its stage comes first, and heeds the annotation
+	}
+	failure, asked := node.Annotations[AnnotationFailure]
+	if asked && !knownFailure(failure) {
+		f.recorder.Eventf(node, corev1.EventTypeWarning, "InvalidFailure",
+			"annotation %s is %q; it can be %s or %s", AnnotationFailure, failure, FailureNotReady, FailureUnreachable)
+	}
+	if err := f.patchConditions(ctx, node, conditionsOf(failure)); err != nil {
+		return err
+	}
+	if failure == FailureUnreachable {
+		return f.loseSightOfPods(ctx, name)
+	}
+	return nil
+}
+
+// patchConditions makes those conditions as wanted that fail, or that have failed
+// on demand. What others have said of a node without a failure stays.
+func (f *failures) patchConditions(ctx context.Context, node *corev1.Node, wanted []corev1.NodeCondition) error {
+	now := metav1.NewTime(time.Now())
+	var patch []corev1.NodeCondition
+	for _, condition := range wanted {
+		current := conditionOf(node, condition.Type)
+		hasFailed := current != nil && current.Reason == reasonFailure
+		if hasFailed && current.Status == condition.Status || !hasFailed && condition.Reason != reasonFailure {
+			continue
+		}
+		condition.LastHeartbeatTime, condition.LastTransitionTime = now, now
+		patch = append(patch, condition)
+	}
+	if len(patch) == 0 {
+		return nil
+	}
+	data, err := json.Marshal(map[string]any{
+		"metadata": map[string]any{"uid": node.UID, "resourceVersion": node.ResourceVersion},
+		"status":   map[string]any{"conditions": patch},
+	})
+	if err != nil {
+		return err
+	}
+	_, err = f.client.CoreV1().Nodes().Patch(ctx, node.Name, types.StrategicMergePatchType, data, metav1.PatchOptions{}, "status")
+	if err != nil {
+		return fmt.Errorf("patch the conditions: %w", err)
+	}
+	return nil
+}
+
+// loseSightOfPods makes the node's pods not ready. It asks the API server for
+// them, as the cache may not have the latest yet.
+func (f *failures) loseSightOfPods(ctx context.Context, node string) error {
+	list, err := f.client.CoreV1().Pods(metav1.NamespaceAll).List(ctx, metav1.ListOptions{FieldSelector: "spec.nodeName=" + node})
+	if err != nil {
+		return fmt.Errorf("list the node's pods: %w", err)
+	}
+	for i := range list.Items {
+		pod := &list.Items[i]
+		if !isReady(pod) {
+			continue
+		}
+		data, err := json.Marshal(map[string]any{
+			"metadata": map[string]any{"uid": pod.UID},
+			"status": map[string]any{"conditions": []corev1.PodCondition{{
+				Type: corev1.PodReady, Status: corev1.ConditionFalse, Reason: reasonNodeUnreachable,
+				Message: "the node is unreachable", LastTransitionTime: metav1.NewTime(time.Now()),
+			}}},
+		})
+		if err != nil {
+			return err
+		}
+		_, err = f.client.CoreV1().Pods(pod.Namespace).Patch(ctx, pod.Name, types.StrategicMergePatchType, data, metav1.PatchOptions{}, "status")
+		if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
+			return fmt.Errorf("patch pod %s/%s: %w", pod.Namespace, pod.Name, err)
+		}
+	}
+	return nil
+}
+
+func knownFailure(failure string) bool {
+	return failure == FailureNotReady || failure == FailureUnreachable
+}
+
+// conditionsOf are a node's conditions with that failure, or with none, less
+// their times.
+func conditionsOf(failure string) []corev1.NodeCondition {
+	healthy := []corev1.NodeCondition{
+		{Type: corev1.NodeReady, Status: corev1.ConditionTrue, Reason: "KubeletReady", Message: "the virtual node is ready"},
+		{Type: corev1.NodeMemoryPressure, Status: corev1.ConditionFalse, Reason: "KubeletHasSufficientMemory", Message: "the virtual node has sufficient memory"},
+		{Type: corev1.NodeDiskPressure, Status: corev1.ConditionFalse, Reason: "KubeletHasNoDiskPressure", Message: "the virtual node has no disk pressure"},
+		{Type: corev1.NodePIDPressure, Status: corev1.ConditionFalse, Reason: "KubeletHasSufficientPID", Message: "the virtual node has sufficient process IDs"},
+	}
+	message := fmt.Sprintf("annotation %s is %s", AnnotationFailure, failure)
+	switch failure {
+	case FailureNotReady:
+		healthy[0].Status, healthy[0].Reason, healthy[0].Message = corev1.ConditionFalse, reasonFailure, message
+	case FailureUnreachable:
+		for i := range healthy {
+			healthy[i].Status, healthy[i].Reason, healthy[i].Message = corev1.ConditionUnknown, reasonFailure, message
+		}
+	}
+	return healthy
+}
+
+func conditionOf(node *corev1.Node, kind corev1.NodeConditionType) *corev1.NodeCondition {
+	for i := range node.Status.Conditions {
+		if node.Status.Conditions[i].Type == kind {
+			return &node.Status.Conditions[i]
+		}
+	}
+	return nil
+}
+
+func isReady(pod *corev1.Pod) bool {
+	for _, condition := range pod.Status.Conditions {
+		if condition.Type == corev1.PodReady {
+			return condition.Status == corev1.ConditionTrue
+		}
+	}
+	return false
+}

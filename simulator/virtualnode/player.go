@@ -1,0 +1,278 @@
+package virtualnode
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"k8s.io/client-go/tools/record"
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/kwok/pkg/apis/internalversion"
+	"sigs.k8s.io/kwok/pkg/utils/gotpl"
+	"sigs.k8s.io/kwok/pkg/utils/lifecycle"
+)
+
+const (
+	firstRetry = 10 * time.Millisecond
+	lastRetry  = 10 * time.Second
+)
+
+// object is a node or a pod.
+type object interface {
+	metav1.Object
+	runtime.Object
+}
+
+// target is where a player finds and changes the objects of one kind.
+type target interface {
+	// get returns the object as the cache has it, nil if it is gone or nothing
+	// may happen to it. Nobody changes what it returns.
+	get(key string) (object, error)
+	// latest is when the stage's delay ends at the latest; zero if nothing
+	// bounds it.
+	latest(o object) time.Time
+	patch(ctx context.Context, o object, kind types.PatchType, data []byte, subresources ...string) (object, error)
+	// remove deletes the object, with no grace period, unless it is another one
+	// by now.
+	remove(ctx context.Context, o object) error
+}
+
+// player plays the stages of one kind's objects. For each object it plays the one
+// that matches, when its delay is over, and then waits for the object to change.
+type player struct {
+	name      string
+	workers   int
+	target    target
+	lifecycle lifecycle.Lifecycle
+	renderer  gotpl.Renderer
+	recorder  record.EventRecorder
+	queue     workqueue.TypedRateLimitingInterface[string]
+	now       func() time.Time
+
+	mu sync.Mutex
+	// turns has what is known of an object beside the object: one for each that
+	// waits or has just been played, at most one per object in the cache.
+	turns map[string]turn
+}
+
+// turn is where an object stands.
+type turn struct {
+	uid types.UID
+	// stage is due at that time. An update that leaves the stage as it is does
+	// not put it off.
+	stage string
+	due   time.Time
+	// played is the resource version that the stage was played for: it must
+	// change before another is.
+	played string
+}
+
+func newPlayer(name string, workers int, t target, stages lifecycle.Lifecycle, functions gotpl.FuncMap, recorder record.EventRecorder) *player {
+	return &player{
+		name: name, workers: workers, target: t, lifecycle: stages, recorder: recorder, now: time.Now,
+		renderer: gotpl.NewRenderer(functions),
+		queue: workqueue.NewTypedRateLimitingQueue(
+			workqueue.NewTypedItemExponentialFailureRateLimiter[string](firstRetry, lastRetry)),
+		turns: map[string]turn{},
+	}
+}
+
+// run returns when ctx has ended and so has everything that it started.
+func (p *player) run(ctx context.Context) {
+	var workers sync.WaitGroup
+	for range p.workers {
+		workers.Go(func() {
+			for p.next(ctx) {
+			}
+		})
+	}
+	<-ctx.Done()
+	p.queue.ShutDown()
+	workers.Wait()
+}
+
+func (p *player) next(ctx context.Context) bool {
+	key, shutdown := p.queue.Get()
+	if shutdown {
+		return false
+	}
+	defer p.queue.Done(key)
+	if ctx.Err() != nil {
+		return true
+	}
+	switch err := p.play(ctx, key); {
+	case err == nil, apierrors.IsConflict(err), apierrors.IsNotFound(err):
+		// A conflict means that there is a newer version, and its event comes here.
+		p.queue.Forget(key)
+	default:
+		if ctx.Err() == nil {
+			utilruntime.HandleErrorWithContext(ctx, err, "play a stage", "kind", p.name, "key", key)
+		}
+		p.queue.AddRateLimited(key)
+	}
+	return true
+}
+
+func (p *player) play(ctx context.Context, key string) error {
+	o, err := p.target.get(key)
+	if err != nil {
+		return err
+	}
+	if o == nil {
+		p.forget(key)
+		return nil
+	}
+	if p.turn(key, o).played == o.GetResourceVersion() {
+		return nil
+	}
+	event := &lifecycle.Event{Labels: o.GetLabels(), Annotations: o.GetAnnotations(), Data: o}
+	stage, err := p.lifecycle.Match(ctx, event)
+	if err != nil {
+		return fmt.Errorf("match a stage: %w", err)
+	}
+	if stage == nil {
+		p.forget(key)
+		return nil
+	}
+	wait, err := p.wait(ctx, key, o, stage, event)
+	if err != nil {
+		return err
+	}
+	if wait > 0 {
+		p.queue.AddAfter(key, wait)
+		return nil
+	}
+	if err := p.steps(ctx, o, stage); err != nil {
+		var status apierrors.APIStatus
+		if !errors.As(err, &status) && ctx.Err() == nil {
+			// Its author can do something about it: an annotation, or the stage.
+			p.recorder.Eventf(o, corev1.EventTypeWarning, "StageFailed", "stage %s: %v", stage.Name(), err)
+		}
+		return fmt.Errorf("stage %s: %w", stage.Name(), err)
+	}
+	p.setTurn(key, turn{uid: o.GetUID(), played: o.GetResourceVersion()})
+	return nil
+}
+
+// wait returns how long it is until the stage is due.
+func (p *player) wait(ctx context.Context, key string, o object, stage *lifecycle.Stage, event *lifecycle.Event) (time.Duration, error) {
+	now := p.now()
+	t := p.turn(key, o)
+	if t.stage != stage.Name() {
+		delay, _, err := stage.Delay(ctx, event, now)
+		if err != nil {
+			return 0, fmt.Errorf("delay of stage %s: %w", stage.Name(), err)
+		}
+		t = turn{uid: o.GetUID(), stage: stage.Name(), due: now.Add(delay)}
+		p.setTurn(key, t)
+	}
+	if latest := p.target.latest(o); !latest.IsZero() && latest.Before(t.due) {
+		return latest.Sub(now), nil
+	}
+	return t.due.Sub(now), nil
+}
+
+func (p *player) turn(key string, o object) turn {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if t := p.turns[key]; t.uid == o.GetUID() {
+		return t
+	}
+	return turn{}
+}
+
+func (p *player) setTurn(key string, t turn) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.turns[key] = t
+}
+
+func (p *player) forget(key string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.turns, key)
+}
+
+// steps does what the stage says. Every write is for the version that was
+// matched, or for what an earlier step made of it.
+func (p *player) steps(ctx context.Context, o object, stage *lifecycle.Stage) error {
+	current := o
+	_, err := stage.DoSteps(0, o.GetFinalizers(), o, p.renderer,
+		func(e *internalversion.StageEvent) error {
+			p.recorder.Event(o, e.Type, e.Reason, e.Message)
+			return nil
+		},
+		func() error { return p.target.remove(ctx, o) },
+		func(patch *lifecycle.Patch) error {
+			data, err := onVersion(patch.Data, patch.Type, current)
+			if err != nil || data == nil {
+				return err
+			}
+			var subresources []string
+			if patch.Subresource != "" {
+				subresources = []string{patch.Subresource}
+			}
+			changed, err := p.target.patch(ctx, current, patch.Type, data, subresources...)
+			if err == nil {
+				current = changed
+			}
+			return err
+		},
+		func(*lifecycle.Apply) error { return fmt.Errorf("apply is not supported") },
+	)
+	return err
+}
+
+// onVersion returns the patch with the condition that the object still is what it
+// is, or nil if the patch changes nothing.
+func onVersion(data []byte, kind types.PatchType, o object) ([]byte, error) {
+	if kind == types.JSONPatchType {
+		var operations []json.RawMessage
+		if err := json.Unmarshal(data, &operations); err != nil {
+			return nil, fmt.Errorf("patch: %w", err)
+		}
+		if len(operations) == 0 {
+			return nil, nil
+		}
+		test, err := json.Marshal(map[string]string{"op": "test", "path": "/metadata/resourceVersion", "value": o.GetResourceVersion()})
+		if err != nil {
+			return nil, err
+		}
+		return json.Marshal(append([]json.RawMessage{test}, operations...))
+	}
+	var fields, metadata map[string]any
+	if err := json.Unmarshal(data, &fields); err != nil {
+		return nil, fmt.Errorf("patch: %w", err)
+	}
+	if isEmpty(fields) {
+		return nil, nil
+	}
+	metadata, _ = fields["metadata"].(map[string]any)
+	if metadata == nil {
+		metadata = map[string]any{}
+	}
+	metadata["uid"] = o.GetUID()
+	metadata["resourceVersion"] = o.GetResourceVersion()
+	fields["metadata"] = metadata
+	return json.Marshal(fields)
+}
+
+// isEmpty reports whether a merge patch names no field at any depth.
+func isEmpty(fields map[string]any) bool {
+	for _, value := range fields {
+		inner, isMap := value.(map[string]any)
+		if !isMap || !isEmpty(inner) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,177 @@
+package virtualnode
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+	"sigs.k8s.io/kwok/pkg/apis/internalversion"
+	"sigs.k8s.io/kwok/pkg/apis/v1alpha1"
+	"sigs.k8s.io/kwok/pkg/utils/lifecycle"
+	"sigs.k8s.io/yaml"
+)
+
+//go:embed stages.yaml
+var defaultStages []byte
+
+// Stages are what nodes and pods go through. The zero value stands for ours.
+type Stages struct {
+	// node and pod are nil where nothing was said of the kind.
+	node, pod lifecycle.Lifecycle
+}
+
+// LoadStages reads a file of kwok Stages. Every mistake in it that can be found
+// without an object is found here.
+func LoadStages(file string) (*Stages, error) {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("reading the stages: %w", err)
+	}
+	stages, err := parseStages(data)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	return stages, nil
+}
+
+func parseStages(data []byte) (*Stages, error) {
+	found, err := decodeStages(data)
+	if err != nil {
+		return nil, err
+	}
+	if len(found) == 0 {
+		return nil, errors.New("there is no Stage in it")
+	}
+	byKind := map[string][]*internalversion.Stage{}
+	for _, stage := range found {
+		internal, err := checkStage(stage)
+		if err != nil {
+			return nil, fmt.Errorf("stage %q: %w", stage.Name, err)
+		}
+		kind := stage.Spec.ResourceRef.Kind
+		byKind[kind] = append(byKind[kind], internal)
+	}
+	s := &Stages{}
+	if s.node, err = compile(byKind["Node"], &corev1.Node{}); err != nil {
+		return nil, err
+	}
+	s.pod, err = compile(byKind["Pod"], &corev1.Pod{})
+	return s, err
+}
+
+// withDefaults returns s with our stages for the kinds that it says nothing of.
+func (s *Stages) withDefaults() (*Stages, error) {
+	ours, err := parseStages(defaultStages)
+	if err != nil {
+		return nil, fmt.Errorf("built-in stages: %w", err)
+	}
+	if s.node != nil {
+		ours.node = s.node
+	}
+	if s.pod != nil {
+		ours.pod = s.pod
+	}
+	return ours, nil
+}
+
+// decodeStages reads YAML documents: Stages, and Lists of them.
+func decodeStages(data []byte) ([]*v1alpha1.Stage, error) {
+	reader := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(data)))
+	var found []*v1alpha1.Stage
+	for number := 1; ; number++ {
+		document, err := reader.Read()
+		if errors.Is(err, io.EOF) {
+			return found, nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("document %d: %w", number, err)
+		}
+		stages, err := decodeDocument(document)
+		if err != nil {
+			return nil, fmt.Errorf("document %d: %w", number, err)
+		}
+		found = append(found, stages...)
+	}
+}
+
+func decodeDocument(document []byte) ([]*v1alpha1.Stage, error) {
+	var head struct {
+		APIVersion string                 `json:"apiVersion"`
+		Kind       string                 `json:"kind"`
+		Items      []runtime.RawExtension `json:"items"`
+	}
+	if err := yaml.Unmarshal(document, &head); err != nil {
+		return nil, err
+	}
+	switch {
+	case head.Kind == "" && head.APIVersion == "":
+		return nil, nil // nothing but comments
+	case head.Kind == "List" || head.Kind == "StageList":
+		var stages []*v1alpha1.Stage
+		for i, item := range head.Items {
+			more, err := decodeDocument(item.Raw)
+			if err != nil {
+				return nil, fmt.Errorf("items[%d]: %w", i, err)
+			}
+			stages = append(stages, more...)
+		}
+		return stages, nil
+	case head.Kind != v1alpha1.StageKind || head.APIVersion != v1alpha1.GroupVersion.String():
+		return nil, fmt.Errorf("it is a %s of %s, not a Stage of %s", head.Kind, head.APIVersion, v1alpha1.GroupVersion)
+	}
+	stage := &v1alpha1.Stage{}
+	if err := yaml.UnmarshalStrict(document, stage); err != nil {
+		return nil, err
+	}
+	return []*v1alpha1.Stage{stage}, nil
+}
+
+// checkStage returns the stage as kwok's engine takes it.
+func checkStage(stage *v1alpha1.Stage) (*internalversion.Stage, error) {
+	ref := stage.Spec.ResourceRef
+	if (ref.APIGroup != "" && ref.APIGroup != "v1") || (ref.Kind != "Node" && ref.Kind != "Pod") {
+		return nil, fmt.Errorf("it is for %s of %q; only for Node and Pod of v1 are there stages", ref.Kind, ref.APIGroup)
+	}
+	if stage.Spec.Selector == nil {
+		return nil, errors.New("it has no selector, so nothing would match")
+	}
+	internal, err := internalversion.ConvertToInternalStage(stage)
+	if err != nil {
+		return nil, err
+	}
+	for i, step := range internal.Spec.Steps {
+		switch {
+		case step.Apply != nil:
+			return nil, fmt.Errorf("steps[%d].apply is not supported", i)
+		case step.Patch != nil && step.Patch.Impersonation != nil:
+			return nil, fmt.Errorf("steps[%d].patch.impersonation is not supported", i)
+		}
+	}
+	return internal, nil
+}
+
+// compile makes the stages ready. kwok compiles a stage's expressions when it is
+// first matched, which must happen in one goroutine; sample is for that.
+func compile(stages []*internalversion.Stage, sample any) (lifecycle.Lifecycle, error) {
+	if len(stages) == 0 {
+		return nil, nil
+	}
+	all, err := lifecycle.NewLifecycle(stages)
+	if err != nil {
+		return nil, err
+	}
+	for _, stage := range all {
+		if _, err := (lifecycle.Lifecycle{stage}).Match(context.Background(), &lifecycle.Event{Data: sample}); err != nil {
+			return nil, fmt.Errorf("stage %q: %w", stage.Name(), err)
+		}
+	}
+	return all, nil
+}

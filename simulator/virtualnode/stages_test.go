@@ -1,0 +1,160 @@
+package virtualnode
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/record"
+	"sigs.k8s.io/kwok/pkg/utils/lifecycle"
+)
+
+const goodStage = `apiVersion: kwok.x-k8s.io/v1alpha1
+kind: Stage
+metadata: {name: mine}
+spec:
+  resourceRef: {apiGroup: v1, kind: Pod}
+  selector:
+    matchExpressions:
+    - {key: .status.phase, operator: In, values: [Pending]}
+  next: {statusTemplate: "phase: Running"}
+`
+
+func TestLoadStages(t *testing.T) {
+	tests := []struct{ name, file, want string }{
+		{"one", goodStage, ""},
+		{"comments and documents", "# none\n---\n" + goodStage + "---\n" + goodStage, ""},
+		{"nothing", "# none\n", "there is no Stage in it"},
+		{"another kind", "apiVersion: v1\nkind: Pod\n", "document 1: it is a Pod of v1"},
+		{"a field that is not one", strings.Replace(goodStage, "selector:", "selektor:", 1), `unknown field "selektor"`},
+		{"no selector", "apiVersion: kwok.x-k8s.io/v1alpha1\nkind: Stage\nmetadata: {name: mine}\nspec:\n  resourceRef: {kind: Pod}\n", `stage "mine": it has no selector`},
+		{"another resource", strings.Replace(goodStage, "kind: Pod", "kind: Job", 1), `stage "mine": it is for Job`},
+		{"a wrong expression", strings.Replace(goodStage, ".status.phase", "'.status['", 1), `stage "mine": `},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			file := filepath.Join(t.TempDir(), "stages.yaml")
+			if err := os.WriteFile(file, []byte(test.file), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			_, err := LoadStages(file)
+			if test.want == "" && err != nil || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
+				t.Errorf("error %v; want %q", err, test.want)
+			}
+		})
+	}
+}
+
+func TestAFileReplacesTheStagesOfItsKind(t *testing.T) {
+	mine, err := parseStages([]byte(goodStage))
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := mine.withDefaults()
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := func(stages lifecycle.Lifecycle) (names []string) {
+		for _, stage := range stages {
+			names = append(names, stage.Name())
+		}
+		return names
+	}
+	if diff := cmp.Diff([][]string{{"node-ready"}, {"mine"}}, [][]string{names(all.node), names(all.pod)}); diff != "" {
+		t.Errorf("stages of nodes and pods (-want +got):\n%s", diff)
+	}
+}
+
+func TestPatchesAreForOneVersion(t *testing.T) {
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{UID: "u", ResourceVersion: "7"}}
+	tests := []struct{ name, kind, patch, want string }{
+		{"a merge patch", "application/strategic-merge-patch+json", `{"status":{"phase":"Running"}}`, `{"metadata":{"resourceVersion":"7","uid":"u"},"status":{"phase":"Running"}}`},
+		{"one of metadata", "application/merge-patch+json", `{"metadata":{"labels":{"a":"b"}}}`, `{"metadata":{"labels":{"a":"b"},"resourceVersion":"7","uid":"u"}}`},
+		{"one that says nothing", "application/merge-patch+json", `{"metadata":{"labels":{}}}`, ""},
+		{"a JSON patch", "application/json-patch+json", `[{"op":"remove","path":"/metadata/finalizers"}]`, `[{"op":"test","path":"/metadata/resourceVersion","value":"7"},{"op":"remove","path":"/metadata/finalizers"}]`},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			got, err := onVersion([]byte(test.patch), types.PatchType(test.kind), pod)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(test.want, string(got)); diff != "" {
+				t.Errorf("patch (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestExitCode(t *testing.T) {
+	tests := []struct {
+		annotation, index string
+		want              int32
+		wrong             bool
+	}{
+		{annotation: "", want: 0},
+		{annotation: "42", want: 42},
+		{annotation: "1=42, 3=1", index: "3", want: 1},
+		{annotation: "1=42", index: "0", want: 0},
+		{annotation: "256", wrong: true},
+		{annotation: "often", wrong: true},
+	}
+	for _, test := range tests {
+		t.Run(test.annotation+" of "+test.index, func(t *testing.T) {
+			pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{
+				AnnotationExitCode: test.annotation, "batch.kubernetes.io/job-completion-index": test.index,
+			}}}
+			got, err := exitCode(pod)
+			if got != test.want || (err != nil) != test.wrong {
+				t.Errorf("%d, %v; want %d", got, err, test.want)
+			}
+		})
+	}
+}
+
+// BenchmarkPlay is what one pod costs that turns Running, less the request.
+func BenchmarkPlay(b *testing.B) {
+	stages, err := (&Stages{}).withDefaults()
+	if err != nil {
+		b.Fatal(err)
+	}
+	pods := &onePod{pod: &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: "p", Namespace: "default", UID: "u", ResourceVersion: "7"},
+		Spec:       podSpec("pool"),
+		Status:     corev1.PodStatus{Phase: corev1.PodPending},
+	}}
+	player := newPlayer("Pod", 1, pods, stages.pod, podFunctions(time.Now), record.NewFakeRecorder(1))
+	b.ReportAllocs()
+	for b.Loop() {
+		player.forget("default/p")
+		if err := player.play(b.Context(), "default/p"); err != nil {
+			b.Fatal(err)
+		}
+	}
+	if pods.patches == 0 {
+		b.Error("nothing was written")
+	}
+}
+
+// onePod is a target with one pod that never changes.
+type onePod struct {
+	pod     *corev1.Pod
+	patches int
+}
+
+var _ target = (*onePod)(nil)
+
+func (o *onePod) get(string) (object, error) { return o.pod, nil }
+func (o *onePod) latest(object) time.Time    { return time.Time{} }
+func (o *onePod) patch(context.Context, object, types.PatchType, []byte, ...string) (object, error) {
+	o.patches++
+	return o.pod, nil
+}
+func (o *onePod) remove(context.Context, object) error { return nil }

@@ -124,7 +124,7 @@ func reasons(s *fwk.Status) []string {
 
 // noteScores copies what the framework answered.
 func (c *cycle) noteScores(answer []fwk.NodePluginScores) {
-	c.scores = &scores{rows: slices.Clone(answer)}
+	c.scores = &scores{rows: append(c.recorder.takeRows(), answer...)}
 }
 
 // build turns the record into its immutable form. It runs on the recorder's
@@ -174,6 +174,10 @@ func (r *Recorder) build(c *cycle, e ending) *result.Cycle {
 	if e.outcome != result.Waiting {
 		r.returnVerdicts(c.verdicts)
 		c.verdicts = nil
+		if c.scores != nil {
+			r.returnRows(c.scores.rows)
+			c.scores = nil
+		}
 	}
 	return out
 }

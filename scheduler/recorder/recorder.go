@@ -63,6 +63,8 @@ type Recorder struct {
 	failing atomic.Int32
 	// verdicts are those of earlier cycles, for reuse.
 	verdicts sync.Pool
+	// rows are the score tables of earlier cycles, for reuse.
+	rows sync.Pool
 	// column is for building; it belongs to the recorder's goroutine.
 	column []int64
 
@@ -306,6 +308,20 @@ func (r *Recorder) send(c *cycle, e ending) {
 	if !r.stopped {
 		r.finished <- finished{cycle: c, end: e}
 	}
+}
+
+// takeRows returns an empty table of scores.
+func (r *Recorder) takeRows() []fwk.NodePluginScores {
+	if rows, ok := r.rows.Get().(*[]fwk.NodePluginScores); ok {
+		return (*rows)[:0]
+	}
+	return nil
+}
+
+// returnRows takes one back for a later cycle.
+func (r *Recorder) returnRows(rows []fwk.NodePluginScores) {
+	clear(rows)
+	r.rows.Put(&rows)
 }
 
 // nodeTable gives the nodes of a snapshot their index. It is immutable.

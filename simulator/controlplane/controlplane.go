@@ -2,11 +2,11 @@
 // etcd, kube-apiserver and controllers, most of them with the code of
 // kube-controller-manager.
 //
-// It is not a cluster: no kubelet and no scheduler. Two control planes can live in one process; what they share is what Kubernetes
-// itself keeps per process (feature gates, klog, the metrics registry), and
-// setting those is the caller's, before New. So is keeping klog quiet:
-// kube-apiserver logs errors at every start that are none. Nothing here writes
-// to stdout.
+// It is not a cluster: no kubelet and no scheduler. Two control planes can live
+// in one process; what they share is what Kubernetes itself keeps per process
+// (feature gates, klog, the metrics registry), and setting those is the caller's,
+// before New. So is keeping klog quiet: kube-apiserver logs errors at every start
+// that are none. Nothing here writes to stdout.
 //
 // The package may import Kubernetes and etcd. It never imports scheduler/.
 package controlplane

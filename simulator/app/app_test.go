@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -38,7 +39,8 @@ import (
 // that a test can kill it.
 const asProgram = "SIMULATOR_TEST_PROGRAM"
 
-// shared is the simulator that most tests use.
+// shared is the simulator that most tests use. Its nodes can be used as soon as
+// they are created, so that a pod's first attempt sees them all.
 var shared *running
 
 func TestMain(m *testing.M) {
@@ -48,7 +50,9 @@ func TestMain(m *testing.M) {
 	}
 	os.Exit(func() int {
 		var err error
-		if shared, err = startInProcess(DefaultOptions()); err != nil {
+		options := DefaultOptions()
+		options.NoVirtualNodes = true
+		if shared, err = startInProcess(options); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			return 1
 		}
@@ -187,12 +191,25 @@ func createNode(t *testing.T, s *running, pool, cpu string, taints ...v1.Taint) 
 	if err != nil {
 		t.Fatal(err)
 	}
+	s.untainted(t, node.Name)
 	t.Cleanup(func() {
 		if err := s.client.CoreV1().Nodes().Delete(context.Background(), node.Name, metav1.DeleteOptions{}); err != nil {
 			t.Error(err)
 		}
 	})
 	return node.Name
+}
+
+// untainted waits until a new node is ready and said to be so.
+func (s *running) untainted(t *testing.T, name string) {
+	t.Helper()
+	eventually(t, name+" is ready", func(ctx context.Context) (bool, error) {
+		node, err := s.client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
+		if err != nil {
+			return false, err
+		}
+		return !slices.ContainsFunc(node.Spec.Taints, func(taint v1.Taint) bool { return taint.Key == v1.TaintNodeNotReady }), nil
+	})
 }
 
 func pod(name, pool, cpu string) *v1.Pod {

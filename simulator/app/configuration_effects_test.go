@@ -33,6 +33,7 @@ func (s *running) node(t *testing.T, pool string, cpu int, labels map[string]str
 	if err != nil {
 		t.Fatal(err)
 	}
+	s.untainted(t, name)
 	if s == shared {
 		t.Cleanup(func() {
 			if err := s.client.CoreV1().Nodes().Delete(context.Background(), name, metav1.DeleteOptions{}); err != nil {

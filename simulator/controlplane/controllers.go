@@ -24,18 +24,15 @@ type controllers struct {
 	chosen map[string]bool
 	// virtualNodes: somebody else does what kubelets do.
 	virtualNodes bool
-	// fail is called when a controller cannot be made after start has returned.
-	fail func(error)
 
 	cancel    context.CancelFunc
 	informers *sharedInformers
 	running   sync.WaitGroup
-	// made is closed when the last controller has been made.
-	made chan struct{}
 }
 
-// start returns when the controllers are made that pods may wait for; all others
-// follow behind it. They wait for their informers by themselves.
+// start makes the controllers and lets them run. They wait for their informers by
+// themselves. All are made before any informer runs: their constructors add
+// handlers and indexes, and are not ready for what a running informer would send.
 func (c *controllers) start() error {
 	var err error
 	if c.informers, err = newSharedInformers(c.config); err != nil {
@@ -47,39 +44,19 @@ func (c *controllers) start() error {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	c.cancel = cancel
-	first, others := kubeNames(c.chosen)
 	own, err := c.buildOwn(ctx)
 	if err != nil {
 		cancel()
 		return err
 	}
-	runs, err := kube.build(ctx, first)
+	runs, err := kube.build(ctx, kubeNames(c.chosen))
 	if err != nil {
 		cancel()
 		return err
 	}
-	c.run(ctx, slices.Concat(own, runs))
-	c.made = make(chan struct{})
-	c.running.Go(func() {
-		defer close(c.made)
-		if err := c.follow(ctx, kube, others); err != nil && ctx.Err() == nil {
-			c.fail(fmt.Errorf("make controllers: %w", err))
-		}
-	})
-	return nil
-}
-
-// follow makes and runs the controllers that come after the first.
-func (c *controllers) follow(ctx context.Context, kube *kubeControllers, wanted []string) error {
-	if len(wanted) == 0 {
-		return nil
-	}
-	runs, err := kube.build(ctx, wanted)
-	// Also those that were made before a mistake: what a controller holds it lets
-	// go of when its run ends.
-	c.run(ctx, append(runs, kube.resetRESTMapper))
+	c.run(ctx, slices.Concat(own, runs, []func(context.Context){kube.resetRESTMapper}))
 	kube.informersStarted()
-	return err
+	return nil
 }
 
 // run starts the informers that the controllers have asked for, and then the
@@ -170,13 +147,8 @@ func (c *controllers) buildNamespaceDeletion(client kubernetes.Interface) (func(
 	return deletion.run, nil
 }
 
-// stop lets the last controllers be made first, a matter of milliseconds: one
-// whose informers end meanwhile fails and leaves what it has begun.
+// stop returns when all have ended.
 func (c *controllers) stop(ctx context.Context) error {
-	select {
-	case <-c.made:
-	case <-ctx.Done():
-	}
 	c.cancel()
 	ended := make(chan struct{})
 	go func() {

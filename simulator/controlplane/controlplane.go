@@ -82,9 +82,8 @@ func New(opts Options) *ControlPlane {
 
 // Start returns when the API server answers ready and the system namespaces
 // and priority classes exist, or with an error and everything undone. The
-// controllers that pods wait for run by then but may still be reading their first
-// lists; all others come up behind it. ctx bounds the start only: the control
-// plane runs until Stop.
+// controllers run by then but may still be reading their first lists. ctx bounds the
+// start only: the control plane runs until Stop.
 func (c *ControlPlane) Start(ctx context.Context) (err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -142,7 +141,7 @@ func (c *ControlPlane) Start(ctx context.Context) (err error) {
 		return err
 	}
 
-	controllers := &controllers{config: c.ClientConfig(), chosen: chosen, virtualNodes: c.opts.VirtualNodes, fail: c.fail}
+	controllers := &controllers{config: c.ClientConfig(), chosen: chosen, virtualNodes: c.opts.VirtualNodes}
 	if err := controllers.start(); err != nil {
 		return fmt.Errorf("start controllers: %w", err)
 	}

@@ -39,15 +39,6 @@ var ownControllers = []string{
 	names.PersistentVolumeBinderController,
 }
 
-// firstControllers are made before the others: pods wait for what they do.
-var firstControllers = []string{
-	names.NodeLifecycleController,
-	names.PersistentVolumeClaimProtectionController,
-	names.PersistentVolumeProtectionController,
-	names.PodGroupProtectionController,
-	names.TaintEvictionController,
-}
-
 // kubeControllers makes controllers with the constructors of
 // kube-controller-manager. Its Run is not for a process that does more: it
 // registers what there can be only one of, serves HTTP, and starts one
@@ -143,16 +134,9 @@ func (k *kubeControllers) resetRESTMapper(ctx context.Context) {
 func (k *kubeControllers) informersStarted() { close(k.context.InformersStarted) }
 
 // kubeNames are the chosen controllers that kube-controller-manager's
-// constructors make, in order: first those that pods wait for.
-func kubeNames(chosen map[string]bool) (first, others []string) {
-	for _, name := range AllControllers() {
-		switch {
-		case !chosen[name] || slices.Contains(ownControllers, name):
-		case slices.Contains(firstControllers, name):
-			first = append(first, name)
-		default:
-			others = append(others, name)
-		}
-	}
-	return first, others
+// constructors make.
+func kubeNames(chosen map[string]bool) []string {
+	return slices.DeleteFunc(AllControllers(), func(name string) bool {
+		return !chosen[name] || slices.Contains(ownControllers, name)
+	})
 }

@@ -3,12 +3,14 @@ package virtualnode
 import (
 	"context"
 	"fmt"
+	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 	coreinformers "k8s.io/client-go/informers/core/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
@@ -17,39 +19,57 @@ import (
 	"sigs.k8s.io/kwok/pkg/utils/lifecycle"
 )
 
-const (
-	// podWorkers is few: running pods is not to take from the scheduler what it
-	// needs of the API server.
-	podWorkers = 2
-	// byNode indexes pods by the node that they are on. Others may have an index
-	// of the same in the informer that is shared, by a name of their own.
-	byNode = "virtualnode.spec.nodeName"
-)
+// podWorkers is few: running pods is not to take from the scheduler what it
+// needs of the API server.
+const podWorkers = 2
 
 // pods are those that are on a node.
 type pods struct {
 	client   kubernetes.Interface
 	informer coreinformers.PodInformer
 	nodes    coreinformers.NodeInformer
+	placed   placed
 	player   *player
 }
 
 var _ target = (*pods)(nil)
 
-func newPods(client kubernetes.Interface, core coreinformers.Interface, stages lifecycle.Lifecycle, recorder record.EventRecorder) (*pods, error) {
-	p := &pods{client: client, informer: core.Pods(), nodes: core.Nodes()}
+func newPods(client kubernetes.Interface, core coreinformers.Interface, stages lifecycle.Lifecycle, recorder record.EventRecorder) *pods {
+	p := &pods{client: client, informer: core.Pods(), nodes: core.Nodes(), placed: placed{on: map[string]sets.Set[string]{}}}
 	p.player = newPlayer("Pod", podWorkers, p, stages, podFunctions(time.Now), recorder)
-	err := p.informer.Informer().AddIndexers(cache.Indexers{byNode: func(obj any) ([]string, error) {
-		pod, ok := obj.(*corev1.Pod)
-		if !ok || pod.Spec.NodeName == "" {
-			return nil, nil
-		}
-		return []string{pod.Spec.NodeName}, nil
-	}})
-	if err != nil {
-		return nil, fmt.Errorf("index pods by node: %w", err)
+	return p
+}
+
+// placed has the keys of the pods on each node, as the informer tells of them. It
+// is no index of the informer: that one is shared and runs, and to add an index
+// then is a race with the controllers that look which there are.
+type placed struct {
+	mu sync.Mutex
+	on map[string]sets.Set[string]
+}
+
+func (p *placed) add(node, pod string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.on[node] == nil {
+		p.on[node] = sets.New[string]()
 	}
-	return p, nil
+	p.on[node].Insert(pod)
+}
+
+func (p *placed) remove(node, pod string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.on[node].Delete(pod)
+	if len(p.on[node]) == 0 {
+		delete(p.on, node)
+	}
+}
+
+func (p *placed) list(node string) []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.on[node].UnsortedList()
 }
 
 func (p *pods) run(ctx context.Context) { p.player.run(ctx) }
@@ -57,13 +77,20 @@ func (p *pods) run(ctx context.Context) { p.player.run(ctx) }
 func (p *pods) watch() (func(), []cache.InformerSynced, error) {
 	add := func(obj any) {
 		if pod, ok := obj.(*corev1.Pod); ok && pod.Spec.NodeName != "" {
+			p.placed.add(pod.Spec.NodeName, keyOf(pod))
+			p.player.queue.Add(keyOf(pod))
+		}
+	}
+	remove := func(obj any) {
+		if pod, ok := withoutTombstone(obj).(*corev1.Pod); ok && pod.Spec.NodeName != "" {
+			p.placed.remove(pod.Spec.NodeName, keyOf(pod))
 			p.player.queue.Add(keyOf(pod))
 		}
 	}
 	onPods, err := p.informer.Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc:    add,
 		UpdateFunc: func(_, obj any) { add(obj) },
-		DeleteFunc: func(obj any) { add(withoutTombstone(obj)) },
+		DeleteFunc: remove,
 	})
 	if err != nil {
 		return nil, nil, fmt.Errorf("watch pods: %w", err)
@@ -96,11 +123,7 @@ func (p *pods) resume(obj any) {
 	if !ok || isUnreachable(node) {
 		return
 	}
-	onIt, err := p.informer.Informer().GetIndexer().IndexKeys(byNode, node.Name)
-	if err != nil {
-		return // the index is there since newPods
-	}
-	for _, key := range onIt {
+	for _, key := range p.placed.list(node.Name) {
 		p.player.queue.Add(key)
 	}
 }

@@ -141,10 +141,7 @@ func (n *Nodes) build(ctx context.Context) (*wiring, error) {
 	}
 	recorder := n.recordEvents(ctx, client)
 
-	pods, err := newPods(client, w.informers.Core().V1(), stages.pod, recorder)
-	if err != nil {
-		return nil, err
-	}
+	pods := newPods(client, w.informers.Core().V1(), stages.pod, recorder)
 	nodes := newNodes(client, w.informers.Core().V1().Nodes(), stages.node, recorder)
 	devices := newDriver(client, w.informers, n.opts.Devices, recorder)
 	for _, part := range []interface {

@@ -1,10 +1,11 @@
-import { createUrgent, expect, node, pod, test } from './simulator'
+import { createUrgent, expect, node, pod, Simulator, test } from './simulator'
 
 test.describe.configure({ mode: 'serial' })
 
 test('preemption: candidates, victims and the rule, then the requeue by the victim’s end', async ({ page, simulator }) => {
   for (const name of ['small-1', 'small-2']) await simulator.kube('POST', '/api/v1/nodes', node(name, { cpu: '4' }))
   await simulator.kube('POST', '/api/v1/nodes', node('tainted', { taint: true }))
+  await simulator.ready('small-1', 'small-2', 'tainted')
   for (const [name, on] of [['low-1', 'small-1'], ['low-2', 'small-1'], ['low-3', 'small-2']] as const) {
     const low = pod(name, '2')
     await simulator.kube('POST', '/api/v1/namespaces/default/pods', { ...low, spec: { ...low.spec, nodeName: on } })
@@ -32,7 +33,7 @@ test('every extension point that ran has its duration', async ({ page, simulator
   for (const name of ['PreFilter', 'Filter', 'Bind']) await expect(steps.filter({ hasText: new RegExp(`^${name}`) }).first()).toContainText(/\d (µs|ms)/)
 })
 
-test('a node without a Ready condition is not called unready, a cordoned one is called cordoned', async ({ page, simulator }) => {
+test('a node is ready once its virtual kubelet says so, and a cordoned one is called cordoned', async ({ page, simulator }) => {
   const silent = node('silent')
   await simulator.kube('POST', '/api/v1/nodes', { ...silent, status: { ...silent.status, conditions: [] } })
   const shut = node('shut')
@@ -41,7 +42,23 @@ test('a node without a Ready condition is not called unready, a cordoned one is 
   await expect(page.locator('[data-node="shut"]')).toContainText('cordoned')
   await expect(page.locator('[data-node="silent"]')).not.toContainText('not ready')
   await page.goto(`${simulator.url}/resources/nodes`)
-  await expect(page.locator('[data-key="silent"]').getByTitle('no Ready condition')).toHaveText('–')
+  await expect(page.locator('[data-key="silent"]')).toContainText(/Ready(?!,)/)
+  await expect(page.locator('[data-key="shut"]')).toContainText('Ready,SchedulingDisabled')
+})
+
+test('without virtual nodes a node that says nothing is not called unready', async ({ page }) => {
+  const simulator = await Simulator.start(['--no-virtual-nodes'])
+  try {
+    const silent = node('silent')
+    await simulator.kube('POST', '/api/v1/nodes', { ...silent, status: { ...silent.status, conditions: [] } })
+    await page.goto(simulator.url)
+    await expect(page.locator('[data-node="silent"]')).toBeVisible()
+    await expect(page.locator('[data-node="silent"]')).not.toContainText('not ready')
+    await page.goto(`${simulator.url}/resources/nodes`)
+    await expect(page.locator('[data-key="silent"]')).toContainText('Unknown')
+  } finally {
+    await simulator.stop()
+  }
 })
 
 test('what works less well than it should is said on every page, and no longer than it is so', async ({ page, simulator }) => {

@@ -8,6 +8,7 @@ async function fill(simulator: Simulator) {
       await simulator.kube('POST', '/api/v1/nodes', node(`node-${zone}${n}`, { taint: n === 3, labels: { 'topology.kubernetes.io/zone': `zone-${zone}` } }))
     }
   }
+  await simulator.ready('node-a1', 'node-b1', 'node-c1', 'node-a2', 'node-b2', 'node-c2')
   for (let i = 1; i <= 12; i++) await simulator.kube('POST', '/api/v1/namespaces/default/pods', pod(`web-${i}`, i % 3 ? '500m' : '2'))
   await simulator.kube('POST', '/api/v1/namespaces/default/pods', pod('too-big', '64'))
   await createUrgent(simulator, 'urgent', '8')
@@ -16,20 +17,21 @@ async function fill(simulator: Simulator) {
   await simulator.kube('POST', '/api/v1/nodes', { ...quiet, spec: { unschedulable: true }, status: { ...quiet.status, conditions: [] } })
 }
 
-const places = {
-  cluster: '/',
-  'cluster-decision': '/?pod=default/web-12',
-  decision: '/decisions/default/web-12',
-  unschedulable: '/decisions/default/too-big',
-  preemption: '/decisions/default/urgent?attempt=1',
-  requeued: '/decisions/default/urgent',
-  decisions: '/decisions',
-  nodes: '/resources/nodes',
-  resources: '/resources/pods?select=default/web-12',
-  scheduler: '/scheduler',
-  tiles: '/?pod=default/web-12&view=tiles',
-  activity: '/activity',
-  events: '/activity?feed=events',
+/** Where each is, and what is there once it has been drawn. */
+const places: Record<string, readonly [path: string, shown: string]> = {
+  cluster: ['/', '[data-node="node-a1"]'],
+  'cluster-decision': ['/?pod=default/web-12', '[data-testid="decision-bar"]'],
+  decision: ['/decisions/default/web-12', '[data-testid="filter-matrix"] [data-state]'],
+  unschedulable: ['/decisions/default/too-big', '[data-testid="filter-matrix"] [data-state]'],
+  preemption: ['/decisions/default/urgent?attempt=1', '[data-testid="preemption"]'],
+  requeued: ['/decisions/default/urgent', '[data-testid="queue-facts"]'],
+  decisions: ['/decisions', '[data-key]'],
+  nodes: ['/resources/nodes', '[data-key="node-a1"]'],
+  resources: ['/resources/pods?select=default/web-12', '[data-testid="object-detail"] .cm-line'],
+  scheduler: ['/scheduler', '.cm-line'],
+  tiles: ['/?pod=default/web-12&view=tiles', '[data-testid="tiles"]'],
+  activity: ['/activity', '[role="row"]'],
+  events: ['/activity?feed=events', '[role="row"]'],
 }
 
 test('pictures', async ({ browser, simulator }) => {
@@ -54,10 +56,10 @@ test('pictures', async ({ browser, simulator }) => {
     const errors: string[] = []
     page.on('pageerror', (error) => errors.push(error.message))
     page.on('console', (message) => message.type() === 'error' && errors.push(message.text()))
-    for (const [name, path] of Object.entries(places)) {
+    for (const [name, [path, shown]] of Object.entries(places)) {
       await page.goto(simulator.url + path)
       await expect(page.getByTestId('starting')).toHaveCount(0)
-      await page.waitForLoadState('networkidle')
+      await expect(page.locator(shown).first()).toBeVisible()
       await expect(page.locator('html')).toHaveAttribute('data-theme', theme)
       const overflow = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth)
       expect(overflow, `${name} at ${width} is wider than the window`).toBeLessThanOrEqual(0)

@@ -1,6 +1,6 @@
 // The tables of a decision at the size they are made for: 5,000 nodes × 20 plugins.
 
-import type { Page } from '@playwright/test'
+import type { Locator, Page } from '@playwright/test'
 import { expect, test } from './simulator'
 
 const nodes = Array.from({ length: 5000 }, (_, i) => `node-${i}`).sort()
@@ -88,24 +88,57 @@ test('a Filter matrix of 5,000 × 20 is shown within half a second of its data, 
   await expect(page).toHaveURL(/by=NodeResourcesFit/)
 })
 
-test('scrolling through 5,000 × 20 drops no frames to speak of', async ({ page, simulator }) => {
-  await serve(page)
-  await page.goto(`${simulator.url}/decisions/default/large?uid=large-uid`)
-  const rows = page.getByTestId('filter-matrix').locator('.rows.boxed')
-  await expect(rows).toBeVisible()
-  const gaps = await rows.evaluate(async (box) => {
+/** How long the frames take while a box is scrolled by so many px in each (ms, sorted). */
+async function frames(box: Locator, step: number): Promise<{ median: number; late: number }> {
+  await box.scrollIntoViewIfNeeded()
+  const gaps = await box.evaluate(async (element, by) => {
+    const frame = () => new Promise<number>(requestAnimationFrame)
     const found: number[] = []
-    let last = await new Promise<number>(requestAnimationFrame)
+    // Rows are made in the first frames; what is measured is the going on.
+    for (let i = 0; i < 10; i++) {
+      element.scrollTop += by
+      await frame()
+    }
+    let last = await frame()
     for (let i = 0; i < 90; i++) {
-      box.scrollTop += 300
-      const at = await new Promise<number>(requestAnimationFrame)
+      element.scrollTop += by
+      const at = await frame()
       found.push(at - last)
       last = at
     }
     return found.sort((a, b) => a - b)
-  })
-  const median = gaps[Math.floor(gaps.length / 2)] ?? Infinity
-  console.log(`scrolling: median frame ${median.toFixed(1)} ms, 95th percentile ${(gaps[Math.floor(gaps.length * 0.95)] ?? Infinity).toFixed(1)} ms`)
-  // A frame of 60 per second, and one more that other work on the machine may cost.
-  expect(median).toBeLessThan(34)
+  }, step)
+  return { median: gaps[Math.floor(gaps.length / 2)] ?? Infinity, late: gaps[Math.floor(gaps.length * 0.95)] ?? Infinity }
+}
+
+/** Fifty frames per second. */
+const longestFrame = 20
+
+test('the tables of 5,000 × 20 scroll at fifty frames per second or more', async ({ page, simulator }) => {
+  await serve(page)
+  await page.goto(`${simulator.url}/decisions/default/large?uid=large-uid`)
+  for (const table of ['filter-matrix', 'score-table']) {
+    const rows = page.getByTestId(table).locator('.rows.boxed')
+    await expect(rows).toBeVisible()
+    const { median, late } = await frames(rows, 300)
+    console.log(`scrolling ${table}: median frame ${median.toFixed(1)} ms, 95th percentile ${late.toFixed(1)} ms`)
+    expect(median).toBeLessThanOrEqual(longestFrame)
+  }
+})
+
+test('a list of 10,000 objects scrolls at fifty frames per second or more', async ({ page, simulator }) => {
+  const rows = Array.from({ length: 10_000 }, (_, i) => ({
+    cells: [`settings-${i}`, i % 7, '1m'],
+    object: { metadata: { name: `settings-${i}`, namespace: `team-${i % 9}`, uid: `u${i}`, creationTimestamp: '2026-01-01T10:00:00Z', labels: { app: 'web' } } },
+  }))
+  const columnDefinitions = ['Name', 'Data', 'Age'].map((name) => ({ name, type: name === 'Data' ? 'integer' : 'string', description: '', priority: 0 }))
+  await page.route('**/kubernetes/api/v1/configmaps?*', (route) =>
+    // A watch without news stays open.
+    route.request().url().includes('watch=1') ? undefined : route.fulfill({ json: { kind: 'Table', apiVersion: 'meta.k8s.io/v1', metadata: { resourceVersion: '1' }, columnDefinitions, rows } }),
+  )
+  await page.goto(`${simulator.url}/resources/configmaps`)
+  await expect(page.locator('[data-key]').first()).toBeVisible()
+  const { median, late } = await frames(page.getByRole('grid'), 600)
+  console.log(`scrolling a list: median frame ${median.toFixed(1)} ms, 95th percentile ${late.toFixed(1)} ms`)
+  expect(median).toBeLessThanOrEqual(longestFrame)
 })

@@ -67,6 +67,17 @@ export class Simulator {
     if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${await response.text()}`)
     return (await response.json()) as T
   }
+
+  /** Resolves when pods can be placed on these nodes; until their virtual kubelets have spoken they are tainted. */
+  async ready(...nodes: string[]): Promise<void> {
+    for (const name of nodes) {
+      await expect(async () => {
+        const { spec, status } = await this.kube<{ spec: { taints?: { key: string }[] }; status: { conditions?: { type: string; status: string }[] } }>('GET', `/api/v1/nodes/${name}`)
+        expect(spec.taints?.map((taint) => taint.key) ?? []).not.toContain('node.kubernetes.io/not-ready')
+        expect(status.conditions).toContainEqual(expect.objectContaining({ type: 'Ready', status: 'True' }))
+      }).toPass()
+    }
+  }
 }
 
 /** One simulator at a time: that of the file whose tests run. */

@@ -88,6 +88,21 @@ describe('ObjectDetail', () => {
     await flushPromises()
     expect(replace.mock.calls.at(-1)?.[1]).toEqual(object('2', { a: 'mine', b: 'theirs' }))
   })
+  it('shows the difference of a conflict, also when the watch asks for the object meanwhile', async () => {
+    await show()
+    await button('Edit')?.trigger('click')
+    await wrapper.get('textarea').setValue(text().replace('a: "1"', 'a: mine'))
+    vi.mocked(kubernetes.replaceObject).mockRejectedValueOnce(new ApiError('conflict', 409, [], [], 'Conflict'))
+    const answers: ((object: KubeObject) => void)[] = []
+    get.mockImplementation(() => new Promise((answer) => answers.push(answer)))
+    await button('Save')?.trigger('click')
+    await flushPromises()
+    await changed()
+    for (const answer of answers) answer(object('2', { a: '1', b: 'theirs' }))
+    await flushPromises()
+    expect(answers).toHaveLength(2)
+    expect(wrapper.get('[role="tab"][aria-selected="true"]').text()).toContain('Changes')
+  })
   it('keeps the text of an object that is gone', async () => {
     await show()
     await button('Edit')?.trigger('click')

@@ -36,7 +36,11 @@ export const shortcuts: Record<ShortcutArea, readonly Shortcut[]> = {
   tables: [
     { keys: ['↑', '↓'], does: 'moveRow' },
     { keys: ['Enter'], does: 'openRow' },
+    { keys: ['Home', 'End'], does: 'endRow' },
     { keys: ['Space'], does: 'selectRow' },
+    { keys: ['Shift', '↑', '↓'], does: 'selectRows' },
+    { keys: ['Mod', 'A'], does: 'selectAll' },
+    { keys: ['Delete'], does: 'deleteRows' },
   ],
   decision: [{ keys: ['←', '↑', '↓', '→'], does: 'moveCell' }],
   editor: [

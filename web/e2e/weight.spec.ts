@@ -1,0 +1,23 @@
+// What a browser has to load before the map is there.
+
+import { gzipSync } from 'node:zlib'
+import { expect, test } from './simulator'
+
+const kilobyte = 1000
+const limit = 250
+
+test(`the map takes at most ${limit} kB of JavaScript, compressed, and no editor`, async ({ page, simulator }) => {
+  const scripts: Promise<{ name: string; bytes: number }>[] = []
+  page.on('response', (response) => {
+    const { pathname } = new URL(response.url())
+    if (pathname.endsWith('.js')) scripts.push(response.body().then((body) => ({ name: pathname, bytes: gzipSync(body).length })))
+  })
+  await page.goto(simulator.url)
+  await expect(page.getByText('No nodes yet')).toBeVisible()
+  const loaded = await Promise.all(scripts)
+  const total = loaded.reduce((sum, script) => sum + script.bytes, 0) / kilobyte
+  console.log(`${loaded.length} scripts, ${total.toFixed(0)} kB compressed`)
+  expect(loaded.length).toBeGreaterThan(0)
+  expect(total).toBeLessThanOrEqual(limit)
+  expect(loaded.filter((script) => /yaml/i.test(script.name))).toEqual([])
+})

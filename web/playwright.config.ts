@@ -15,7 +15,8 @@ export default defineConfig({
   use: {
     viewport: { width: 1440, height: 900 },
     locale: 'en-US',
-    trace: 'retain-on-failure',
+    // Snapshots of the document tell what was there; filming every test takes half a processor.
+    trace: { mode: 'retain-on-failure', screenshots: false },
     launchOptions: {
       executablePath: process.env.CHROMIUM_PATH ?? '/usr/bin/chromium',
       args: [

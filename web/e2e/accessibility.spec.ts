@@ -20,6 +20,9 @@ const places: Record<string, string> = {
 }
 const dialogs: Record<string, string> = { palette: 'Control+k', help: '?', create: 'c' }
 
+// What axe finds names its element; a trace would double the time.
+test.use({ trace: 'off' })
+
 for (const theme of ['light', 'dark']) {
   test(`no violation in the ${theme} theme`, async ({ page, simulator }) => {
     test.setTimeout(150_000)

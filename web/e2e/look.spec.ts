@@ -34,6 +34,9 @@ const places: Record<string, readonly [path: string, shown: string]> = {
   events: ['/activity?feed=events', '[role="row"]'],
 }
 
+// The pictures are the record.
+test.use({ trace: 'off' })
+
 test('pictures', async ({ browser, simulator }) => {
   test.setTimeout(240_000)
   await fill(simulator)

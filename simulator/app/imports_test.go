@@ -34,7 +34,7 @@ var arrows = map[string][]string{
 	"scheduler/plugins/argument":              nil,
 	"scheduler/plugins/cel":                   {"scheduler/fact", "scheduler/plugins/argument"},
 	"scheduler/plugins/zonequota":             {"scheduler/fact", "scheduler/plugins/argument"},
-	"scheduler":                               {"scheduler/result", "scheduler/recorder", "scheduler/resultstore", "scheduler/annotation", "scheduler/config", "scheduler/extender"},
+	"scheduler":                               {"scheduler/result", "scheduler/fact", "scheduler/recorder", "scheduler/resultstore", "scheduler/annotation", "scheduler/config", "scheduler/extender"},
 	"scheduler/live":                          {"scheduler", "scheduler/config", "scheduler/recorder", "scheduler/result"},
 	"simulator/controlplane":                  nil,
 	"simulator/virtualnode":                   nil,
@@ -50,6 +50,7 @@ var arrows = map[string][]string{
 
 // testArrows are more that tests may have.
 var testArrows = map[string][]string{
+	"simulator/docs":     {"simulator/command"},
 	"scheduler":          {"scheduler/extender/example/reservation"},
 	"scheduler/recorder": {"scheduler/recorder/internal/compose"},
 	"scheduler/plugins":  {"scheduler/plugins/zonequota", "scheduler", "scheduler/fact", "scheduler/annotation", "scheduler/config", "scheduler/recorder", "scheduler/result"},

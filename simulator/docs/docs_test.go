@@ -1,0 +1,150 @@
+package docs
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"k8s.io/component-base/cli"
+	"k8s.io/kubectl/pkg/cmd"
+
+	"kube-scheduler-simulator/simulator/command"
+)
+
+// TestMain makes this test binary the programs that the pages call, by the name
+// that it is called with.
+func TestMain(m *testing.M) {
+	switch filepath.Base(os.Args[0]) {
+	case "simulator":
+		command.Main()
+		os.Exit(0)
+	case "kubectl":
+		os.Exit(cli.Run(cmd.NewDefaultKubectlCommand()))
+	}
+	os.Exit(m.Run())
+}
+
+// TestPages does what each page says.
+func TestPages(t *testing.T) {
+	pages, err := filepath.Glob("*.md")
+	if err != nil || len(pages) == 0 {
+		t.Fatalf("no pages: %v", err)
+	}
+	for _, path := range pages {
+		t.Run(strings.TrimSuffix(path, ".md"), func(t *testing.T) {
+			t.Parallel()
+			content, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			follow(t, path, string(content))
+		})
+	}
+}
+
+// follow does what a page says, in a directory of its own.
+func follow(t *testing.T, path, page string) {
+	dir, ports := workplace(t)
+	all, err := blocks(ports.Replace(page))
+	if err != nil {
+		t.Fatal(err)
+	}
+	env := append(os.Environ(), "PATH="+filepath.Join(dir, "path")+":"+os.Getenv("PATH"), "KUBECACHEDIR="+filepath.Join(dir, "cache"), "KUBECONFIG=")
+	terminal := newShell(t, dir, env)
+	servers := map[string]*server{}
+	var printed string
+	for _, b := range all {
+		switch name, isServer := strings.CutPrefix(b.word, "server"); {
+		case b.file() != "":
+			file := filepath.Join(dir, b.file())
+			if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(file, []byte(b.text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		case b.language == "sh" && isServer:
+			if before := servers[name]; before != nil {
+				before.stop()
+			}
+			servers[name] = startServer(t, dir, env, b.text)
+		case b.language == "sh":
+			printed, err = terminal.run(b.text)
+			if err != nil {
+				t.Fatalf("%s:%d: %v:\n%s\nprinted:\n%s", path, b.line, err, b.text, printed)
+			}
+		case b.language == "text":
+			if !shows(printed, b.text) {
+				t.Fatalf("%s:%d: the page says\n%s\nthe commands print\n%s", path, b.line, b.text, printed)
+			}
+		}
+	}
+}
+
+// workplace is a directory that looks like the repository after `make build`, with
+// kubectl in path, and what the ports of the pages become.
+func workplace(t *testing.T) (dir string, ports *strings.Replacer) {
+	t.Helper()
+	dir = t.TempDir()
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	root, err := filepath.Abs(filepath.Join("..", ".."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	entries, err := os.ReadDir(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if e.Name() != "bin" && !strings.HasPrefix(e.Name(), ".") {
+			link(t, filepath.Join(root, e.Name()), filepath.Join(dir, e.Name()))
+		}
+	}
+	first, second := freePort(t), freePort(t)
+	link(t, program, filepath.Join(dir, "programs", "simulator"))
+	link(t, program, filepath.Join(dir, "path", "kubectl"))
+	// The address that the simulator has when none is given.
+	script := fmt.Sprintf(`#!/bin/sh
+case "$*" in
+  *--listen*|bench*|record*) exec programs/simulator "$@" ;;
+  *) exec programs/simulator "$@" --listen 127.0.0.1:%s ;;
+esac
+`, first)
+	if err := os.MkdirAll(filepath.Join(dir, "bin"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "bin", "simulator"), []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return dir, strings.NewReplacer("1212", first, "1313", second)
+}
+
+func link(t *testing.T, from, to string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(from, to); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func freePort(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	_, port, err := net.SplitHostPort(l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return port
+}

@@ -1,0 +1,147 @@
+package docs
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// commandTimeout bounds a block of commands, the build of a program included.
+const commandTimeout = 10 * time.Minute
+
+// shell is one bash that reads a page's commands, as a reader's terminal does.
+type shell struct {
+	process *exec.Cmd
+	stdin   io.WriteCloser
+	lines   chan string // of stdout; closed at the end
+	stderr  *os.File
+}
+
+// over follows the output of a block, with the exit code of its last command.
+const over = "-- the block is over --"
+
+func newShell(t *testing.T, dir string, env []string) *shell {
+	t.Helper()
+	process := exec.Command("bash", "-euo", "pipefail")
+	process.Dir, process.Env = dir, env
+	stdin, err := process.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := process.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stderr, err := os.CreateTemp(t.TempDir(), "stderr")
+	if err != nil {
+		t.Fatal(err)
+	}
+	process.Stderr = stderr
+	if err := process.Start(); err != nil {
+		t.Fatal(err)
+	}
+	s := &shell{process: process, stdin: stdin, lines: make(chan string), stderr: stderr}
+	go func() {
+		defer close(s.lines)
+		scan(out, func(line string) { s.lines <- line })
+	}()
+	t.Cleanup(func() {
+		stdin.Close()
+		for range s.lines {
+		}
+		process.Wait()
+	})
+	return s
+}
+
+// run types the commands and returns what they print to stdout. The shell ends at
+// the first one that fails; the error has what all have written to stderr.
+func (s *shell) run(commands string) (string, error) {
+	if _, err := fmt.Fprintf(s.stdin, "%s\necho '%s'\n", commands, over); err != nil {
+		return "", fmt.Errorf("typing: %w", err)
+	}
+	timeout := time.NewTimer(commandTimeout)
+	defer timeout.Stop()
+	var output strings.Builder
+	for {
+		select {
+		case line, more := <-s.lines:
+			switch {
+			case !more:
+				said, _ := os.ReadFile(s.stderr.Name())
+				return output.String(), fmt.Errorf("a command failed: %s", said)
+			case line == over:
+				return output.String(), nil
+			}
+			output.WriteString(line + "\n")
+		case <-timeout.C:
+			return output.String(), fmt.Errorf("not over after %v", commandTimeout)
+		}
+	}
+}
+
+// server is a command that goes on until it is stopped.
+type server struct {
+	process *exec.Cmd
+	ended   chan struct{}
+}
+
+// startServer returns when the simulator is ready.
+func startServer(t *testing.T, dir string, env []string, command string) *server {
+	t.Helper()
+	process := exec.Command("bash", "-c", "exec "+command)
+	process.Dir, process.Env = dir, env
+	out, err := process.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	log, err := os.CreateTemp(t.TempDir(), "stderr")
+	if err != nil {
+		t.Fatal(err)
+	}
+	process.Stderr = log
+	if err := process.Start(); err != nil {
+		t.Fatal(err)
+	}
+	s := &server{process: process, ended: make(chan struct{})}
+	ready := make(chan struct{})
+	go func() {
+		defer close(s.ended)
+		scan(out, func(line string) {
+			if strings.HasPrefix(line, "ready: ") {
+				close(ready)
+			}
+		})
+		process.Wait()
+	}()
+	t.Cleanup(s.stop)
+	select {
+	case <-ready:
+	case <-s.ended:
+		said, _ := os.ReadFile(log.Name())
+		t.Fatalf("%s ended before it was ready: %s", command, said)
+	case <-time.After(2 * time.Minute):
+		t.Fatalf("%s is not ready", command)
+	}
+	return s
+}
+
+// stop does what Ctrl-C does.
+func (s *server) stop() {
+	s.process.Process.Signal(syscall.SIGINT)
+	<-s.ended
+}
+
+func scan(r io.Reader, each func(line string)) {
+	lines := bufio.NewScanner(r)
+	lines.Buffer(nil, 16<<20)
+	for lines.Scan() {
+		each(lines.Text())
+	}
+}

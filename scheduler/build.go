@@ -23,6 +23,8 @@ type builder struct {
 	configuration    *config.KubeSchedulerConfiguration
 	outOfTree        frameworkruntime.Registry
 	own              *ownUpdates // of the recorded scheduler
+	known            *known      // of the recorded scheduler
+	tieSeed          *int64
 }
 
 // options are those of cmd/kube-scheduler/app.Setup.
@@ -42,7 +44,11 @@ func (b *builder) options() []upstream.Option {
 
 // bare builds the scheduler as cmd/kube-scheduler does.
 func (b *builder) bare(ctx context.Context) (*upstream.Scheduler, error) {
-	return upstream.New(ctx, b.client, b.informers, b.dynamicInformers, b.events, append(b.options(),
+	sched, err := upstream.New(ctx, b.client, b.informers, b.dynamicInformers, b.events, append(b.options(),
 		upstream.WithProfiles(b.configuration.Profiles...),
 		upstream.WithFrameworkOutOfTreeRegistry(b.outOfTree))...)
+	if err == nil && b.tieSeed != nil {
+		seedTies(sched, *b.tieSeed)
+	}
+	return sched, err
 }

@@ -9,6 +9,7 @@ import (
 	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
 	apidispatcher "k8s.io/kubernetes/pkg/scheduler/backend/api_dispatcher"
+	internalcache "k8s.io/kubernetes/pkg/scheduler/backend/cache"
 	internalqueue "k8s.io/kubernetes/pkg/scheduler/backend/queue"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/metrics"
@@ -49,7 +50,7 @@ func (b *builder) queue(ctx context.Context, p *profiles, m *metrics.MetricAsync
 		options = append(options, internalqueue.WithAPIDispatcher(dispatcher))
 	}
 	first := p.frameworks[b.configuration.Profiles[0].SchedulerName]
-	return unmoved{internalqueue.NewSchedulingQueue(first.QueueSortFunc(), b.informers, options...), b.own}, nil
+	return unmoved{internalqueue.NewSchedulingQueue(first.QueueSortFunc(), b.informers, options...), b.own, b.known}, nil
 }
 
 // queueingHints gathers the events for which each plugin may bring a pod back.
@@ -83,16 +84,48 @@ func queueingHints(ctx context.Context, extensions []fwk.EnqueueExtensions) (int
 
 func alwaysQueue(klog.Logger, *v1.Pod, any, any) (fwk.QueueingHint, error) { return fwk.Queue, nil }
 
-// unmoved is a scheduling queue that our own annotations do not move.
+// seenCache is a scheduler's cache that sees which nodes and bound pods the
+// scheduler has come to know of, also where no waiting pod is moved for that.
+type seenCache struct {
+	internalcache.Cache
+	known *known
+}
+
+func (c seenCache) UpdateNode(logger klog.Logger, oldNode, newNode *v1.Node) {
+	c.Cache.UpdateNode(logger, oldNode, newNode)
+	c.known.note(oldNode, newNode)
+}
+
+func (c seenCache) UpdatePod(logger klog.Logger, oldPod, newPod *v1.Pod) error {
+	err := c.Cache.UpdatePod(logger, oldPod, newPod)
+	c.known.note(oldPod, newPod)
+	return err
+}
+
+// unmoved is a scheduling queue that our own annotations do not move. It also
+// sees which objects the scheduler has come to know.
 type unmoved struct {
 	internalqueue.SchedulingQueue
-	own *ownUpdates
+	own   *ownUpdates
+	known *known
+}
+
+func (q unmoved) Add(ctx context.Context, pod *v1.Pod) {
+	q.SchedulingQueue.Add(ctx, pod)
+	q.known.note(nil, pod)
 }
 
 func (q unmoved) Update(ctx context.Context, oldPod, newPod *v1.Pod) {
 	if !q.own.only(oldPod, newPod) {
 		q.SchedulingQueue.Update(ctx, oldPod, newPod)
 	}
+	q.known.note(oldPod, newPod)
+}
+
+// Delete is also called for a pod that was bound, by the scheduler or another.
+func (q unmoved) Delete(logger klog.Logger, pod *v1.Pod) {
+	q.SchedulingQueue.Delete(logger, pod)
+	q.known.gone(pod)
 }
 
 func (q unmoved) MoveAllToActiveOrBackoffQueue(logger klog.Logger, event fwk.ClusterEvent, oldObj, newObj any, check internalqueue.PreEnqueueCheck) {
@@ -100,5 +133,8 @@ func (q unmoved) MoveAllToActiveOrBackoffQueue(logger klog.Logger, event fwk.Clu
 	newPod, _ := newObj.(*v1.Pod)
 	if !q.own.only(oldPod, newPod) {
 		q.SchedulingQueue.MoveAllToActiveOrBackoffQueue(logger, event, oldObj, newObj, check)
+	}
+	if newObj != nil || oldPod == nil || oldPod.Spec.NodeName != "" { // otherwise a nomination has ended
+		q.known.note(oldObj, newObj)
 	}
 }

@@ -72,6 +72,7 @@ func (b *builder) recorded(ctx context.Context, rec *recorder.Recorder) (*upstre
 		return nil, err
 	}
 	sched.Extenders = p.extenders
+	sched.Cache = seenCache{sched.Cache, b.known}
 	sched.SchedulingQueue = queue
 	sched.NextEntity = queue.Pop
 	var apiCache fwk.APICacher
@@ -83,6 +84,9 @@ func (b *builder) recorded(ctx context.Context, rec *recorder.Recorder) (*upstre
 		f.SetPodActivator(queue)
 		f.SetAPICacher(apiCache)
 		sched.Profiles[name] = rec.Framework(f, b.configuration.PercentageOfNodesToScore)
+	}
+	if b.tieSeed != nil {
+		seedTies(sched, *b.tieSeed)
 	}
 	rec.Attach(sched, func() []fwk.NodeInfo {
 		// Listing a snapshot does not fail.

@@ -49,6 +49,11 @@ type Options struct {
 	OutOfTree frameworkruntime.Registry
 	// Clock is the recorder's; time.Now by default.
 	Clock func() time.Time
+	// TieSeed decides among nodes that share the best total, and makes the search
+	// for nodes go through them one by one, so that a second run that does the
+	// same in the same order decides the same; see seededTies for what it does
+	// not cover. nil leaves it to chance, as Kubernetes does.
+	TieSeed *int64
 }
 
 // Scheduler is one kube-scheduler. It starts and stops once. Its methods are
@@ -58,6 +63,7 @@ type Scheduler struct {
 	recorder *recorder.Recorder // nil when bare
 	own      *ownUpdates
 	bindings *bindings
+	known    *known
 	turns    turns
 
 	// sched and pods are there once Prepare has succeeded.
@@ -73,10 +79,10 @@ type Scheduler struct {
 
 // New returns a scheduler that is not running. It does no I/O.
 func New(options Options) *Scheduler {
-	s := &Scheduler{options: options, own: newOwnUpdates()}
+	s := &Scheduler{options: options, own: newOwnUpdates(), known: newKnown()}
 	if options.Sink != nil {
 		s.bindings = newBindings()
-		s.recorder = recorder.New(&sink{Sink: options.Sink, revision: options.Revision, bindings: s.bindings}, options.Clock)
+		s.recorder = recorder.New(&sink{Sink: options.Sink, revision: options.Revision, bindings: s.bindings, known: s.known}, options.Clock)
 	}
 	return s
 }
@@ -131,9 +137,14 @@ func (s *Scheduler) prepare(ctx context.Context, h hooks) (err error) {
 		h.events = broadcaster.NewRecorder
 	}
 
+	configuration := s.options.Configuration.DeepCopy()
+	if s.options.TieSeed != nil {
+		configuration.Parallelism = seededParallelism
+	}
 	sched, err := s.build(s.runCtx, builder{
 		client: client, clientConfig: s.options.Client, informers: informerFactory, dynamicInformers: dynamicInformers,
-		events: h.events, configuration: s.options.Configuration.DeepCopy(), outOfTree: s.options.OutOfTree, own: s.own,
+		events: h.events, configuration: configuration, outOfTree: s.options.OutOfTree, own: s.own,
+		known: s.known, tieSeed: s.options.TieSeed,
 	})
 	if err != nil {
 		return &BuildError{Err: err}

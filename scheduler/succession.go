@@ -143,12 +143,14 @@ type sink struct {
 	recorder.Sink
 	revision int
 	bindings *bindings
+	known    *known
 }
 
 func (s *sink) Put(c *result.Cycle) {
 	c.Revision = s.revision
 	if c.Outcome == result.Scheduled {
 		s.bindings.add(c.Pod)
+		s.known.expect(c.Pod.UID)
 	}
 	s.Sink.Put(c)
 }

@@ -64,6 +64,14 @@ func NewWriter(client kubernetes.Interface, results Results, budget int, c clock
 	}
 }
 
+// Reset forgets what is waiting to be written. A write that is under way goes on.
+func (w *Writer) Reset() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	clear(w.waiting)
+	w.order = nil
+}
+
 // Note asks for c to be written. It does not block.
 func (w *Writer) Note(c *result.Cycle) {
 	w.mu.Lock()

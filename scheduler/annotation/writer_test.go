@@ -95,6 +95,20 @@ func TestWriterCoalescesTheAttemptsOfAPod(t *testing.T) {
 	}
 }
 
+func TestWriterForgetsAtAReset(t *testing.T) {
+	c := scheduled(3)
+	w := NewWriter(fake.NewClientset(pod()), attempts{2: c}, DefaultBudget, testclock.NewFakeClock(time.Unix(0, 0)))
+	w.Note(c)
+	w.Reset()
+	if uid, _, ok := w.next(); ok {
+		t.Errorf("%s is still to be written", uid)
+	}
+	w.Note(c)
+	if _, _, ok := w.next(); !ok {
+		t.Error("what comes after the reset is not to be written")
+	}
+}
+
 func TestWriterWritesForThisPodOnly(t *testing.T) {
 	c := scheduled(3)
 	client := fake.NewClientset(pod())

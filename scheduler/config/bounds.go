@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	// maxSize bounds a document, as it is and with its aliases written out.
-	maxSize = 1 << 20
+	// MaxSize bounds a document, as it is and with its aliases written out.
+	MaxSize = 1 << 20
 	// maxDepth bounds the nesting; the configuration API needs about 15.
 	maxDepth = 100
 	// maxItems bounds a list and a mapping: some of upstream's checks compare
@@ -76,7 +76,7 @@ func (known measurer) measure(n *yaml.Node, depth int) (extent, *Mistake) {
 		}
 		e.size += inner.size
 		e.depth = max(e.depth, inner.depth+1)
-		if e.size > 2*maxSize { // what is just within the bounds may have that many commas
+		if e.size > 2*MaxSize { // what is just within the bounds may have that many commas
 			return extent{}, nodeMistake(n, "too large when its aliases are written out")
 		}
 	}

@@ -26,8 +26,8 @@ type document struct {
 
 // read returns the document or the mistakes that keep it from being one.
 func read(text []byte) (*document, []Mistake) {
-	if len(text) > maxSize {
-		return nil, []Mistake{{Message: fmt.Sprintf("the document has %d bytes, more than the %d that are read", len(text), maxSize)}}
+	if len(text) > MaxSize {
+		return nil, []Mistake{{Message: fmt.Sprintf("the document has %d bytes, more than the %d that are read", len(text), MaxSize)}}
 	}
 	if !utf8.Valid(text) {
 		// YAML may be in UTF-16, but what keeps and shows the document is JSON.

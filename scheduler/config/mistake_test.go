@@ -166,7 +166,7 @@ func TestBounds(t *testing.T) {
 	}
 	long := strings.Repeat("x", 100_000)
 	for _, tc := range []struct{ name, document, want string }{
-		{"large", head + "# " + strings.Repeat("x", maxSize), "1048654 bytes"},
+		{"large", head + "# " + strings.Repeat("x", MaxSize), "1048654 bytes"},
 		{"lists in lists", head + "profiles: " + strings.Repeat("[", 50_000), "exceeded max depth"},
 		{"mappings in mappings", head + "profiles: " + strings.Repeat("{a: ", 50_000), "exceeded max depth"},
 		{"rather deep", head + "profiles: " + strings.Repeat("[", 5_000) + strings.Repeat("]", 5_000), "nested deeper than 100"},

@@ -46,7 +46,7 @@ type ReasonCount struct {
 type Margin struct {
 	Over  string `json:"over"`
 	Total int64  `json:"total"`
-	// Tied nodes have the selected node's total: chance decided between them.
+	// Tied nodes have the selected node's total: chance decided between them, or a seed.
 	Tied []string `json:"tied,omitempty"`
 	// Parts add up to Total; plugins and extenders in which both nodes are alike have none.
 	Parts []Part `json:"parts"`
@@ -69,6 +69,8 @@ const (
 	HintUsed = "hint"
 	// NominatedUsed: the node that preemption had made room on was taken.
 	NominatedUsed = "nominatedNode"
+	// OutsidePlacement: the pod's group was tried on other nodes only.
+	OutsidePlacement = "outsidePlacement"
 	// Failed: the cycle ended with an error.
 	Failed = "error"
 )
@@ -91,7 +93,7 @@ func Cycle(c *result.Cycle) Explanation {
 		Margin:           margin(c),
 		NotEvaluated:     notEvaluated(c),
 	}
-	e.Sentence = sentence(c, e) + failuresSentence(c, e.ExtenderFailures)
+	e.Sentence = sentence(c, e) + groupSentence(c) + failuresSentence(c, e.ExtenderFailures)
 	return e
 }
 
@@ -201,6 +203,7 @@ func notEvaluated(c *result.Cycle) *NotEvaluated {
 	}
 	n := &NotEvaluated{Nodes: left}
 	restricted := restricting(c.PreFilter)
+	outside := outsidePlacement(c)
 	switch {
 	case c.Hint != nil && c.Hint.Used:
 		n.Why = HintUsed
@@ -210,6 +213,8 @@ func notEvaluated(c *result.Cycle) *NotEvaluated {
 		n.Why, n.Plugins = PreFiltered, restricted
 	case c.Nodes.Evaluated <= 1 && c.SelectedNode != "" && c.Nodes.Wanted > 1:
 		n.Why = NominatedUsed
+	case outside == left, c.PodGroup != nil && c.PodGroup.Placement == nil:
+		n.Why = OutsidePlacement
 	default:
 		n.Why, n.Wanted = EnoughFound, c.Nodes.Wanted
 	}
@@ -256,12 +261,15 @@ func scheduledSentence(c *result.Cycle, e Explanation) string {
 	}
 	best := fmt.Sprintf("%s: best total %d of %d feasible", where, total(c), c.Nodes.Feasible)
 	if e.Margin.Total == 0 {
-		return fmt.Sprintf("%s, by chance before %s with the same total.", best, others(e.Margin.Tied))
+		return fmt.Sprintf("%s, by %s before %s with the same total.", best, lot(c), others(e.Margin.Tied))
 	}
 	return fmt.Sprintf("%s, %d ahead of %s.", best, e.Margin.Total, e.Margin.Over)
 }
 
 func unschedulableSentence(c *result.Cycle, e Explanation) string {
+	if heldByGroup(c) {
+		return heldSentence(c)
+	}
 	if c.Nodes.Total == 0 {
 		return fmt.Sprintf("%s found no node: the cluster has none.", c.Pod.Name)
 	}

@@ -38,13 +38,16 @@ type Options struct {
 	// Parse reads a document; by default it refuses plugins that nobody has.
 	Parse func(document []byte) (*config.Configuration, error)
 	// Initial is the configuration to start with. Without one the revision that
-	// ran last goes on, and without that Kubernetes' default.
+	// ran last goes on, and without that Kubernetes' default. A reset goes back to
+	// Initial or, without one, to the default.
 	Initial *config.Configuration
 	// Dir keeps the revisions. Without one they are forgotten at the end.
 	Dir string
 	// Changed is called after the state or a warning has changed, from any
 	// goroutine. It may be nil.
 	Changed func()
+	// TieSeed is scheduler.Options.TieSeed.
+	TieSeed *int64
 	// Clock is time.Now by default.
 	Clock func() time.Time
 	// Logger gets what went wrong and was dealt with. Default: discards.
@@ -63,6 +66,7 @@ type Scheduler struct {
 	mu       sync.Mutex
 	current  *scheduler.Scheduler // nil when not running
 	config   *config.Configuration
+	stopped  bool
 	swapping bool
 	warning  string
 }
@@ -81,8 +85,9 @@ type State struct {
 }
 
 const (
-	// prepareTimeout bounds building a scheduler and its learning the cluster.
-	prepareTimeout = 30 * time.Second
+	// prepareTimeout bounds building a scheduler and its learning the cluster, which
+	// takes seconds for a large one, and more on a machine that does other things.
+	prepareTimeout = 2 * time.Minute
 	// stopTimeout bounds the end of the scheduler that is replaced.
 	stopTimeout = 10 * time.Second
 	// catchUpTimeout bounds how long the new scheduler waits to see what the old
@@ -169,7 +174,7 @@ func (s *Scheduler) Stop(ctx context.Context) error {
 	defer s.release()
 	s.mu.Lock()
 	current := s.current
-	s.current = nil
+	s.current, s.stopped = nil, true
 	s.mu.Unlock()
 	if current == nil {
 		return nil
@@ -242,10 +247,7 @@ func (s *Scheduler) apply(ctx context.Context, source config.Origin, read func()
 
 // swap builds a scheduler for c and lets it take over. The caller holds the turn.
 func (s *Scheduler) swap(ctx context.Context, c *config.Configuration, source config.Origin) (config.Revision, error) {
-	r := config.Revision{
-		Number: s.revisions.next(), Time: s.options.Clock(), Source: source, State: config.RevisionRunning,
-		Summary: s.summary(c, source), Profiles: profileNames(c), Document: string(c.YAML),
-	}
+	r := s.newRevision(c, source, s.Configuration())
 	next, err := s.prepare(ctx, c, r.Number)
 	if err != nil {
 		if ctx.Err() == nil {
@@ -260,6 +262,14 @@ func (s *Scheduler) swap(ctx context.Context, c *config.Configuration, source co
 	next.Run()
 	s.set(next, c)
 	return r, nil
+}
+
+// newRevision numbers c, which takes the place of before; nil when nothing runs.
+func (s *Scheduler) newRevision(c *config.Configuration, source config.Origin, before *config.Configuration) config.Revision {
+	return config.Revision{
+		Number: s.revisions.next(), Time: s.options.Clock(), Source: source, State: config.RevisionRunning,
+		Summary: summary(before, c, source), Profiles: profileNames(c), Document: string(c.YAML),
+	}
 }
 
 // replaceCurrent ends the current scheduler and makes next ready to go on where
@@ -293,6 +303,7 @@ func (s *Scheduler) prepare(ctx context.Context, c *config.Configuration, revisi
 	next := scheduler.New(scheduler.Options{
 		Client: s.options.Client, Configuration: c.Internal, Sink: counting{s.options.Sink, s.revisions},
 		OutOfTree: s.options.OutOfTree, Revision: revision, Clock: s.options.Clock,
+		TieSeed: s.options.TieSeed,
 	})
 	ctx, cancel := context.WithTimeout(ctx, prepareTimeout)
 	defer cancel()
@@ -335,8 +346,7 @@ func (s *Scheduler) keep(r config.Revision) {
 
 // summary says what c changes from the configuration that runs or, at the start,
 // from Kubernetes' default.
-func (s *Scheduler) summary(c *config.Configuration, origin config.Origin) string {
-	before := s.Configuration()
+func summary(before, c *config.Configuration, origin config.Origin) string {
 	if before == nil {
 		if origin == config.OriginDefault {
 			return "Kubernetes' default"
@@ -393,6 +403,18 @@ func (s *Scheduler) State() State {
 		Revision: latest.Number,
 		Warning:  s.warning,
 	}
+}
+
+// Idle waits until the scheduler of the moment knows of the changes and has
+// nothing to do; see scheduler.Scheduler.Idle.
+func (s *Scheduler) Idle(ctx context.Context, changes []scheduler.Change) error {
+	s.mu.Lock()
+	current := s.current
+	s.mu.Unlock()
+	if current == nil {
+		return config.ErrNotRunning
+	}
+	return current.Idle(ctx, changes)
 }
 
 // Save writes what has changed in the counts of pods. It is called now and then.

@@ -28,6 +28,9 @@ type revisions struct {
 	mu    sync.Mutex
 	all   []*revision // in the order of their numbers
 	count int         // the highest number that was given out
+	// from is the number that the last reset began with; cycles of lower ones
+	// are of no interest any more.
+	from int
 }
 
 type revision struct {
@@ -116,6 +119,34 @@ func (r *revisions) add(one config.Revision) error {
 	r.replaceOlder()
 	r.mu.Unlock()
 	return errors.Join(r.save(), r.prune())
+}
+
+// restart forgets all revisions but one that has been added. Should the program
+// end before the files are gone, that one counts.
+func (r *revisions) restart(number int) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.from = number
+	var errs []error
+	r.all = slices.DeleteFunc(r.all, func(one *revision) bool {
+		if one.Number >= number {
+			return false
+		}
+		if r.dir != "" {
+			if err := os.Remove(r.path(one.Number)); !errors.Is(err, os.ErrNotExist) {
+				errs = append(errs, err)
+			}
+		}
+		return true
+	})
+	return errors.Join(errs...)
+}
+
+// isForgotten reports whether a revision is from before the last reset.
+func (r *revisions) isForgotten(number int) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return number < r.from
 }
 
 // rollBack notes that a revision did not start.
@@ -242,6 +273,9 @@ type counting struct {
 }
 
 func (s counting) Put(c *result.Cycle) {
+	if s.revisions.isForgotten(c.Revision) {
+		return // of a scheduler that did not end in time
+	}
 	if c.Outcome == result.Scheduled {
 		s.revisions.scheduled(c.Revision)
 	}

@@ -4,11 +4,10 @@ import (
 	"context"
 	"time"
 
+	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
-
-	"kube-scheduler-simulator/scheduler/result"
 )
 
 // Attach makes sched report the begin and the end of every cycle. It must be
@@ -27,12 +26,21 @@ func (r *Recorder) Attach(sched *scheduler.Scheduler, nodes func() []fwk.NodeInf
 		c.selected = res.SuggestedHost
 		c.counts.Feasible = res.FeasibleNodes
 		if c.searched {
-			c.counts.Wanted = c.profile.wanted(len(c.nodes.names))
+			c.counts.Wanted = c.profile.wanted(c.searchable())
+		}
+		if c.group != nil && err != nil {
+			c.group.block(c.placement, err)
 		}
 		if c.hint != nil {
 			c.hint.Used = c.hint.Node == res.SuggestedHost && c.scores == nil
 		}
 		return res, err
+	}
+
+	next := sched.NextEntity
+	sched.NextEntity = func(logger klog.Logger) (framework.QueuedEntityInfo, error) {
+		clear(r.groups)
+		return next(logger)
 	}
 
 	fail := sched.FailureHandler
@@ -41,22 +49,45 @@ func (r *Recorder) Attach(sched *scheduler.Scheduler, nodes func() []fwk.NodeInf
 		defer r.failing.Add(-1)
 		e := endingOf(status, nominating)
 		if !r.end(podInfo.Pod.UID, e) {
-			r.endWithout(f.ProfileName(), podInfo, e)
+			r.endWithout(f.ProfileName(), podInfo, nodes(), e)
 		}
 		fail(ctx, f, podInfo, status, nominating, start)
 	}
 }
 
-// endWithout records a cycle that failed before SchedulePod was called.
-func (r *Recorder) endWithout(profile string, podInfo *framework.QueuedPodInfo, e ending) {
+// searchable returns how many nodes there are for the search: those of the
+// placement, for a member of a pod group that is tried in one.
+func (c *cycle) searchable() int {
+	if c.group != nil {
+		if n := c.group.nodesIn(c.placement); n > 0 {
+			return n
+		}
+	}
+	return len(c.nodes.names)
+}
+
+// endWithout records a cycle that ended before SchedulePod was called: because of
+// an error, or because of what is known of the pod's group without it.
+func (r *Recorder) endWithout(profile string, podInfo *framework.QueuedPodInfo, nodes []fwk.NodeInfo, e ending) {
 	pod := podInfo.Pod
 	e.at = r.now()
-	r.send(&cycle{
+	if !r.nodes.of(nodes) {
+		r.nodes = newNodeTable(nodes)
+	}
+	c := &cycle{
 		recorder: r,
 		profile:  r.profile(profile),
-		pod:      result.Pod{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID},
+		pod:      podOf(pod),
 		start:    e.at,
-		nodes:    &nodeTable{},
+		nodes:    r.nodes,
 		verdicts: &verdicts{},
-	}, e)
+		queue:    queueOf(podInfo),
+		group:    r.groupOf(pod),
+	}
+	r.mu.Lock()
+	c.preEnqueue = append(c.preEnqueue, r.preEnqueue[pod.UID]...)
+	c.queue.RequeuedBy = r.requeued[pod.UID]
+	delete(r.requeued, pod.UID)
+	r.mu.Unlock()
+	r.send(c, e)
 }

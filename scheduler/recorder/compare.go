@@ -34,12 +34,14 @@ var comparers = map[string]comparer{
 	names.PodTopologySpread: compareSpread,
 	names.VolumeBinding:     compareVolumes,
 	names.VolumeZone:        compareVolumes,
+	names.DynamicResources:  compareDevices,
 }
 
 // maxComparisons bounds the comparisons of a plugin in a cycle. Looking for the
-// pods that inter-pod affinity is about visits many nodes.
+// pods that inter-pod affinity is about visits many nodes, and counting devices all
+// that are published.
 func maxComparisons(plugin string) int32 {
-	if plugin == names.InterPodAffinity {
+	if plugin == names.InterPodAffinity || plugin == names.DynamicResources {
 		return 8
 	}
 	return result.MaxComparisons

@@ -33,6 +33,8 @@ type cycle struct {
 	queue *result.Queue
 	hint  *result.Hint
 	group *groupRecord
+	// placement is the state of the group's placement in which the pod is tried.
+	placement fwk.PlacementCycleState
 	// searching is true while the scheduler looks for feasible nodes: what
 	// Filter says then is the verdict, and not a dry run.
 	searching   bool
@@ -67,6 +69,7 @@ type cycle struct {
 	bind       []result.PluginResult
 	postBind   []result.PluginResult
 	extenders  []extenderCall
+	claims     []result.ClaimAllocation
 
 	// attempt is set by the recorder's goroutine when it first builds the cycle.
 	attempt int
@@ -150,7 +153,7 @@ func (r *Recorder) build(c *cycle, e ending) *result.Cycle {
 		},
 		Queue:           c.queue,
 		Hint:            c.hint,
-		PodGroup:        c.group.build(),
+		PodGroup:        c.group.build(c.placement, e.outcome == result.Error),
 		Preemption:      c.preemption.build(e.nominatedNode),
 		ExtensionPoints: append([]result.ExtensionPoint(nil), c.points...),
 		PreEnqueue:      c.profile.ordered(c.preEnqueue, c.profile.preEnqueueOrder),
@@ -165,6 +168,7 @@ func (r *Recorder) build(c *cycle, e ending) *result.Cycle {
 	}
 	out.Facts, out.FactsDropped = factsOf(c.facts)
 	out.Extenders = c.buildExtenders()
+	out.Claims = c.claims
 	out.Filter = c.buildFilter()
 	out.Score = c.buildScore()
 	out.Nodes.Total = len(c.nodes.names)

@@ -1,10 +1,14 @@
 package recorder
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"sync"
 
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 
@@ -12,43 +16,80 @@ import (
 )
 
 // groupRecord is the record of a pod group's cycle, shared by the cycles of its
-// members. The scheduling goroutine writes it; the recorder's goroutine reads it
-// when the first member has ended, which for another member may be later.
+// members. The scheduling goroutine writes it until the first member has ended;
+// from then on the recorder's goroutine reads it.
 type groupRecord struct {
-	// key is the group's cycle state, by which the calls of one cycle are told.
-	key fwk.PodGroupCycleState
-
 	mu    sync.Mutex
 	group result.PodGroup
 	// generated are the placements that wait to be tried, in order, and states
 	// those that were, by the state in which they were tried.
 	generated []*fwk.Placement
 	states    []fwk.PlacementCycleState
+	// kept are the indexes of the placements that stay, once the record is final.
+	kept  []int
+	final *result.PodGroup
 }
 
 // groupCycle returns the record of a group's cycle, a new one for a new cycle.
 // It is called on the scheduling goroutine.
 func (r *Recorder) groupCycle(key fwk.PodGroupCycleState, info fwk.PodGroupInfo) *groupRecord {
-	if r.group == nil || r.group.key != key {
-		r.group = &groupRecord{key: key}
+	g := r.groups[key]
+	if g == nil {
+		g = &groupRecord{}
+		r.groups[key] = g
 	}
-	g := r.group
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if info != nil && g.group.Name == "" {
-		g.group.Namespace, g.group.Name = info.GetNamespace(), info.GetName()
-		if pg := info.GetPodGroup(); pg != nil && pg.Spec.SchedulingPolicy.Gang != nil {
-			g.group.MinCount = int(pg.Spec.SchedulingPolicy.Gang.MinCount)
-		}
+	if info != nil {
+		g.describe(info)
 	}
 	return g
 }
 
-func (g *groupRecord) addMember(pod result.Pod) {
+// groupOf returns the record of the cycle under way of a pod's group, or nil. It
+// is called on the scheduling goroutine, for a member that was not tried.
+func (r *Recorder) groupOf(pod *v1.Pod) *groupRecord {
+	if pod.Spec.SchedulingGroup == nil || pod.Spec.SchedulingGroup.PodGroupName == nil {
+		return nil
+	}
+	for _, g := range r.groups {
+		if g.is(pod.Namespace, *pod.Spec.SchedulingGroup.PodGroupName) {
+			return g
+		}
+	}
+	return nil
+}
+
+func (g *groupRecord) is(namespace, name string) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if !slices.Contains(g.group.Members, pod) {
-		g.group.Members = append(g.group.Members, pod)
+	return g.group.Namespace == namespace && g.group.Name == name
+}
+
+// describe notes what is known of the group before its members are tried.
+func (g *groupRecord) describe(info fwk.PodGroupInfo) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.group.Name != "" {
+		return
+	}
+	g.group.Namespace, g.group.Name = info.GetNamespace(), info.GetName()
+	members := info.GetUnscheduledPods()
+	g.group.MemberCount = len(members)
+	g.group.Members = []result.Pod{}
+	for _, pod := range members[:min(len(members), result.MaxGroupMembers)] {
+		g.group.Members = append(g.group.Members, podOf(pod))
+	}
+	pg := info.GetPodGroup()
+	if pg == nil {
+		return // a group of groups
+	}
+	if gang := pg.Spec.SchedulingPolicy.Gang; gang != nil {
+		g.group.MinCount = int(gang.MinCount)
+	}
+	if ref := pg.Spec.WorkloadRef; ref != nil {
+		g.group.Workload, g.group.Template = ref.WorkloadName, ref.TemplateName
+	}
+	if c := pg.Spec.SchedulingConstraints; c != nil && len(c.Topology) > 0 {
+		g.group.TopologyKey = c.Topology[0].Key // the API has room for one
 	}
 }
 
@@ -67,18 +108,165 @@ func (g *groupRecord) placement(state fwk.PlacementCycleState) *result.Placement
 	return &g.group.Placements[i]
 }
 
-// build returns a copy, or nil for the cycle of a pod that is in no group.
-func (g *groupRecord) build() *result.PodGroup {
+// progress notes what PlacementFeasible was told and what it answered. It is asked
+// before the first member of a placement is tried, and after each.
+func (g *groupRecord) progress(state fwk.PlacementCycleState, progress framework.PlacementProgress, status *fwk.Status) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	first := !slices.Contains(g.states, state)
+	p := g.placement(state)
+	if first {
+		g.group.AlreadyScheduled = progress.Scheduled
+	} else {
+		p.Tried++
+	}
+	p.Assigned = progress.Scheduled - g.group.AlreadyScheduled
+	p.Status, p.Plugin, p.Reasons = status.Code().String(), pluginOf(status), reasons(status)
+}
+
+// allNodes notes how many nodes there are, for a placement that nobody generated.
+func (g *groupRecord) allNodes(state fwk.PlacementCycleState, n int) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if p := g.placement(state); p.Nodes == 0 {
+		p.Nodes = n
+	}
+}
+
+// nodesIn returns how many nodes the placement has that is tried in state, 0 when
+// that is not known.
+func (g *groupRecord) nodesIn(state fwk.PlacementCycleState) int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if i := slices.Index(g.states, state); i >= 0 {
+		return g.group.Placements[i].Nodes
+	}
+	return 0
+}
+
+// block notes why a member found no node in a placement.
+func (g *groupRecord) block(state fwk.PlacementCycleState, err error) {
+	fit := &framework.FitError{}
+	if !errors.As(err, &fit) {
+		return
+	}
+	said := map[string]sets.Set[string]{}
+	for plugin := range fit.Diagnosis.UnschedulablePlugins {
+		said[plugin] = nil
+	}
+	if nodes := fit.Diagnosis.NodeToStatus; nodes != nil {
+		nodes.ForEachExplicitNode(func(_ string, s *fwk.Status) {
+			if said[s.Plugin()] == nil {
+				said[s.Plugin()] = sets.New[string]()
+			}
+			said[s.Plugin()].Insert(s.Reasons()...)
+		})
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	p := g.placement(state)
+	for plugin, reasons := range said {
+		i := slices.IndexFunc(p.BlockedBy, func(b result.Block) bool { return b.Plugin == plugin })
+		if i < 0 {
+			i = len(p.BlockedBy)
+			p.BlockedBy = append(p.BlockedBy, result.Block{Plugin: plugin})
+		}
+		b := &p.BlockedBy[i]
+		b.Members++
+		b.Reasons = sets.List(reasons.Union(sets.New(b.Reasons...)))
+		b.Reasons = b.Reasons[:min(len(b.Reasons), result.MaxBlockReasons)]
+	}
+}
+
+// build returns the group as a member sees it that was tried in state, or nil for
+// the cycle of a pod that is in no group. The members share what is the same.
+func (g *groupRecord) build(state fwk.PlacementCycleState, failed bool) *result.PodGroup {
 	if g == nil {
 		return nil
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	out := g.group
-	out.Members = slices.Clone(out.Members)
-	out.Placements = slices.Clone(out.Placements)
-	out.PostFilter = slices.Clone(out.PostFilter)
+	if g.final == nil {
+		g.finish()
+	}
+	out := *g.final
+	if failed && out.Outcome != result.Scheduled {
+		out.Outcome = result.Error
+	}
+	if i := slices.Index(g.kept, slices.Index(g.states, state)); state != nil && i >= 0 {
+		out.Placement = &i
+		if out.Outcome == result.Scheduled {
+			out.Chosen = &i // only the members' tries in the chosen one count
+		}
+	}
 	return &out
+}
+
+// finish makes the group's part that all members share.
+func (g *groupRecord) finish() {
+	all := g.group.Placements
+	g.group.PlacementCount = len(all)
+	for i := range all {
+		slices.SortFunc(all[i].BlockedBy, func(a, b result.Block) int {
+			return cmp.Or(cmp.Compare(b.Members, a.Members), cmp.Compare(a.Plugin, b.Plugin))
+		})
+	}
+	for i := range all {
+		g.kept = append(g.kept, i)
+	}
+	fits := func(i int) bool { return all[i].Status == fwk.Success.String() && all[i].Assigned > 0 }
+	if len(all) > result.MaxPlacements {
+		slices.SortStableFunc(g.kept, func(a, b int) int {
+			return cmp.Or(compareBools(fits(b), fits(a)), cmp.Compare(totalOf(all[b]), totalOf(all[a])))
+		})
+		g.kept = g.kept[:result.MaxPlacements]
+	}
+	g.group.Outcome = result.Unschedulable
+	g.group.Placements = make([]result.Placement, len(g.kept))
+	for at, i := range g.kept {
+		g.group.Placements[at] = all[i]
+		if fits(i) {
+			g.group.Outcome = result.Scheduled
+		}
+	}
+	g.group.Chosen = best(g.group.Placements)
+	g.final = &g.group
+}
+
+// best returns the index of the placement that must have been chosen: the only one
+// that fits, or the one of the highest total.
+func best(placements []result.Placement) *int {
+	at, tied := -1, false
+	for i, p := range placements {
+		switch {
+		case p.Status != fwk.Success.String() || p.Assigned == 0:
+		case at < 0 || totalOf(p) > totalOf(placements[at]):
+			at, tied = i, false
+		case totalOf(p) == totalOf(placements[at]):
+			tied = true
+		}
+	}
+	if at < 0 || tied {
+		return nil
+	}
+	return &at
+}
+
+func totalOf(p result.Placement) int64 {
+	if p.Total == nil {
+		return -1
+	}
+	return *p.Total
+}
+
+func compareBools(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return 1
+	}
+	return -1
 }
 
 func (f *recorded) RunPlacementGeneratePlugins(ctx context.Context, state fwk.PodGroupCycleState, group fwk.PodGroupInfo, nodes []fwk.NodeInfo) ([]*fwk.Placement, *fwk.Status) {
@@ -97,12 +285,7 @@ func (f *recorded) RunPlacementGeneratePlugins(ctx context.Context, state fwk.Po
 
 func (f *recorded) RunPlacementFeasiblePlugins(ctx context.Context, state fwk.PlacementCycleState, group fwk.PodGroupInfo, progress framework.PlacementProgress) *fwk.Status {
 	status := f.Framework.RunPlacementFeasiblePlugins(ctx, state, group, progress)
-	g := f.recorder.groupCycle(state.GetPodGroupSchedulingCycle(), group)
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	p := g.placement(state)
-	p.Assigned = progress.Scheduled
-	p.Status, p.Plugin, p.Reasons = status.Code().String(), pluginOf(status), reasons(status)
+	f.recorder.groupCycle(state.GetPodGroupSchedulingCycle(), group).progress(state, progress, status)
 	return status
 }
 
@@ -148,11 +331,12 @@ func (p podGroupPostFilter) PodGroupPostFilter(ctx context.Context, state fwk.Po
 // if pods were gone, out of its members' records.
 func (r *Recorder) unrecorded(schedule fwk.PodGroupSchedulingFunc) fwk.PodGroupSchedulingFunc {
 	return func(ctx context.Context) (*fwk.PodGroupAssignments, *fwk.Status) {
-		saved := r.group
+		saved := r.groups
+		r.groups = map[fwk.PodGroupCycleState]*groupRecord{}
 		r.trial.Store(true)
 		defer func() {
 			r.trial.Store(false)
-			r.group = saved
+			r.groups = saved
 		}()
 		return schedule(ctx)
 	}

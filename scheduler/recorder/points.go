@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
 
 	"kube-scheduler-simulator/scheduler/result"
 )
@@ -295,6 +296,9 @@ func (p preBind) PreBind(ctx context.Context, state fwk.CycleState, pod *v1.Pod,
 	status := p.inner.PreBind(ctx, state, pod, node)
 	if c := p.to.recorder.binding(pod); c != nil {
 		c.note(&c.preBind, pluginResult(p.to.Name(), status, p.to.since(start)))
+		if p.to.Name() == names.DynamicResources && status.IsSuccess() {
+			c.noteClaims(p.to.handle, pod)
+		}
 	}
 	return status
 }

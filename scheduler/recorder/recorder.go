@@ -53,9 +53,9 @@ type Recorder struct {
 	// nodes is the node table of the latest snapshot. Only the scheduling
 	// goroutine replaces it.
 	nodes *nodeTable
-	// group is the latest pod group's cycle. It belongs to the scheduling
-	// goroutine.
-	group *groupRecord
+	// groups are the cycles of the pod group that is under way, or of the groups
+	// of which it is made. They belong to the scheduling goroutine.
+	groups map[fwk.PodGroupCycleState]*groupRecord
 	// trial is true while a group is scheduled as if victims were gone.
 	trial atomic.Bool
 	// failing counts the failures that the scheduler is dealing with: putting
@@ -86,7 +86,9 @@ type Recorder struct {
 	started  bool
 	stopped  bool
 	finished chan finished
-	done     chan struct{}
+	// undelivered counts the finished records that are not with the sink yet.
+	undelivered atomic.Int64
+	done        chan struct{}
 }
 
 // finished is a record on its way to the sink.
@@ -108,6 +110,7 @@ func New(sink Sink, clock func() time.Time) *Recorder {
 		sink:       sink,
 		now:        clock,
 		nodes:      &nodeTable{},
+		groups:     map[fwk.PodGroupCycleState]*groupRecord{},
 		inFlight:   map[types.UID]*tries{},
 		preEnqueue: map[types.UID][]result.PluginResult{},
 		requeued:   map[types.UID]*result.Requeue{},
@@ -124,6 +127,7 @@ func (r *Recorder) Start() {
 		defer close(r.done)
 		for f := range r.finished {
 			r.sink.Put(r.build(f.cycle, f.end))
+			r.undelivered.Add(-1)
 		}
 	}()
 }
@@ -154,6 +158,9 @@ func (r *Recorder) Idle() bool {
 	defer r.mu.Unlock()
 	return len(r.inFlight) == 0 && r.failing.Load() == 0
 }
+
+// Delivered reports whether the sink has every cycle that has finished.
+func (r *Recorder) Delivered() bool { return r.undelivered.Load() == 0 }
 
 // Forget drops what is kept for a pod that was deleted.
 func (r *Recorder) Forget(uid types.UID) {
@@ -231,7 +238,8 @@ func (r *Recorder) begin(p *profile, state fwk.CycleState, podInfo *framework.Qu
 	c.facts = fact.Attach(state, func() bool { return c.searching })
 	if state.IsPodGroupSchedulingCycle() {
 		c.group = r.groupCycle(state.GetPodGroupSchedulingCycle(), nil)
-		c.group.addMember(c.pod)
+		c.placement = state.GetPlacementCycleState()
+		c.group.allNodes(c.placement, len(nodes))
 	}
 	p.beginSampling(len(nodes))
 
@@ -256,6 +264,8 @@ func (r *Recorder) begin(p *profile, state fwk.CycleState, podInfo *framework.Qu
 // end closes the record of a pod and sends it to the sink. It does nothing for
 // a pod that has none.
 func (r *Recorder) end(uid types.UID, e ending) bool {
+	r.undelivered.Add(1) // also while it is neither in flight nor sent
+	defer r.undelivered.Add(-1)
 	r.mu.Lock()
 	t := r.inFlight[uid]
 	delete(r.inFlight, uid)
@@ -306,6 +316,7 @@ func (r *Recorder) send(c *cycle, e ending) {
 	r.sending.RLock()
 	defer r.sending.RUnlock()
 	if !r.stopped {
+		r.undelivered.Add(1)
 		r.finished <- finished{cycle: c, end: e}
 	}
 }

@@ -18,6 +18,9 @@ type Comparison struct {
 	Spread []SpreadComparison `json:"spread,omitempty"`
 	// Ports are NodePorts': the host ports that are taken.
 	Ports []Port `json:"ports,omitempty"`
+	// Devices are DynamicResources': the requests of claims that are not allocated,
+	// and what the node has.
+	Devices []DeviceComparison `json:"devices,omitempty"`
 }
 
 // ResourceComparison says what is short. CPU is in thousandths of a core,

@@ -5,28 +5,87 @@ package result
 type PodGroup struct {
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
-	// Members are the pods that were tried in the group's cycle.
-	Members []Pod `json:"members"`
+	// Workload that the group was made for, and the template in it; empty when it
+	// stands alone.
+	Workload string `json:"workload,omitempty"`
+	Template string `json:"template,omitempty"`
 	// MinCount is how many members must find a place; 0 when the group has no
 	// gang policy.
 	MinCount int `json:"minCount"`
-	// Placements are the sets of nodes that were tried, in order.
-	Placements []Placement `json:"placements,omitempty"`
+	// TopologyKey is the label by which nodes are a placement together; empty when
+	// the group may be anywhere.
+	TopologyKey string `json:"topologyKey,omitempty"`
+	// Members are the pods of the group's cycle, in the order in which they were to
+	// be tried: the first MaxGroupMembers of MemberCount.
+	Members     []Pod `json:"members"`
+	MemberCount int   `json:"memberCount"`
+	// AlreadyScheduled members had a node before this cycle. They count towards
+	// MinCount.
+	AlreadyScheduled int `json:"alreadyScheduled,omitempty"`
+	// Outcome is the group's: Scheduled when the members that found a node went on
+	// to be bound, else Unschedulable or Error.
+	Outcome Outcome `json:"outcome"`
+	// Placements are the sets of nodes that were tried, in order: at most
+	// MaxPlacements of PlacementCount, those first in which enough members fit.
+	Placements     []Placement `json:"placements,omitempty"`
+	PlacementCount int         `json:"placementCount,omitempty"`
+	// Placement is the index of the one that this pod's cycle tells of. It is nil
+	// when the pod was not tried.
+	Placement *int `json:"placement,omitempty"`
+	// Chosen is the index of the one that was chosen. It is nil when none was, or
+	// when placements of the same total leave it open.
+	Chosen *int `json:"chosen,omitempty"`
 	// PostFilter are the answers of the plugins that preempt for groups.
 	PostFilter []PluginResult `json:"postFilter,omitempty"`
 }
 
+// Bounds of what each member's cycle holds of its group.
+const (
+	MaxGroupMembers = 100
+	MaxPlacements   = 100
+)
+
 // Placement is one set of nodes on which the group was tried.
 type Placement struct {
+	// Name is the value of the topology key, empty for all nodes.
 	Name  string `json:"name"`
 	Nodes int    `json:"nodes"`
-	// Assigned members found a node in it.
+	// Tried members were looked for a node in it, and Assigned ones found one: the
+	// trial ends when the group cannot have enough any more.
+	Tried    int `json:"tried"`
 	Assigned int `json:"assigned"`
 	// Status is Success when enough members fit, or what stood in the way.
 	Status  string   `json:"status,omitempty"`
 	Plugin  string   `json:"plugin,omitempty"`
 	Reasons []string `json:"reasons,omitempty"`
+	// BlockedBy are the plugins that rejected nodes for the members that found
+	// none, most members first.
+	BlockedBy []Block `json:"blockedBy,omitempty"`
 	// Scores by plugin, weighted, and their sum; nil when it was not scored.
 	Scores map[string]int64 `json:"scores,omitempty"`
 	Total  *int64           `json:"total,omitempty"`
+}
+
+// Block is the part of one plugin in that members found no node.
+type Block struct {
+	Plugin string `json:"plugin"`
+	// Members that found no node, and of which it rejected nodes.
+	Members int `json:"members"`
+	// Reasons are distinct, by name, at most MaxBlockReasons.
+	Reasons []string `json:"reasons,omitempty"`
+}
+
+// MaxBlockReasons bounds the reasons of a Block.
+const MaxBlockReasons = 8
+
+// Has returns how many members have a node: those that found one in p, and those
+// that had one before.
+func (g *PodGroup) Has(p *Placement) int { return g.AlreadyScheduled + p.Assigned }
+
+func (g *PodGroup) size() int {
+	const fixed, perMember, perPlacement = 256, 48, 192
+	if g == nil {
+		return 0
+	}
+	return fixed + perMember*len(g.Members) + perPlacement*len(g.Placements)
 }

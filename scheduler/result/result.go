@@ -144,6 +144,10 @@ type Cycle struct {
 	Bind       []PluginResult `json:"bind,omitempty"`
 	PostBind   []PluginResult `json:"postBind,omitempty"`
 
+	// Claims are the pod's ResourceClaims with the devices that they hold; nil when
+	// it has none, or was not bound.
+	Claims []ClaimAllocation `json:"claims,omitempty"`
+
 	// Facts are what plugins attached themselves.
 	Facts []Fact `json:"facts,omitempty"`
 	// FactsDropped counts the facts for which the cycle had no room.
@@ -159,7 +163,7 @@ type Cycle struct {
 // where they are held per cycle and not at all where they are shared.
 func (c *Cycle) Size() int {
 	const fixed = 1024
-	size := fixed + len(c.Message) + sizeOfFacts(c.Facts)
+	size := fixed + len(c.Message) + sizeOfFacts(c.Facts) + c.PodGroup.size()
 	if c.Filter != nil {
 		size += c.Filter.size()
 	}

@@ -142,7 +142,7 @@ func (o *Observer) end(profile string, pod *v1.Pod, note func(*Attempt)) {
 func (o *Observer) Attach(sched *upstream.Scheduler) {
 	q := newQueue(o.transcript, sched.SchedulingQueue)
 	sched.SchedulingQueue = q
-	sched.NextEntity = q.next(sched.StopEverything)
+	sched.NextEntity = q.next(sched.NextEntity, sched.StopEverything)
 	for name, f := range sched.Profiles {
 		sched.Profiles[name] = &observed{Framework: f, observer: o, transcript: o.transcript}
 	}

@@ -42,16 +42,16 @@ const (
 )
 
 // next returns what the scheduler pops from the queue with, until stop.
-func (q *queue) next(stop <-chan struct{}) func(klog.Logger) (framework.QueuedEntityInfo, error) {
+func (q *queue) next(pop func(klog.Logger) (framework.QueuedEntityInfo, error), stop <-chan struct{}) func(klog.Logger) (framework.QueuedEntityInfo, error) {
 	return func(logger klog.Logger) (framework.QueuedEntityInfo, error) {
 		for {
 			select {
 			case <-stop:
-				return q.Pop(logger) // returns when the queue is closed
+				return pop(logger) // returns when the queue is closed
 			default:
 			}
 			if q.ready() {
-				entity, err := q.Pop(logger)
+				entity, err := pop(logger)
 				time.Sleep(thinking)
 				return entity, err
 			}

@@ -1,0 +1,98 @@
+package explain
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"kube-scheduler-simulator/scheduler/result"
+)
+
+// A pod's sentence says what became of its group, too.
+func TestPodGroups(t *testing.T) {
+	first, second := 0, 1
+	total, less := int64(139), int64(117)
+	fits := result.Placement{Name: "r5", Nodes: 2, Tried: 3, Assigned: 3, Status: "Success", Total: &total}
+	fitsLess := result.Placement{Name: "r4", Nodes: 2, Tried: 3, Assigned: 2, Status: "Success", Total: &less}
+	full := result.Placement{
+		Nodes: 4, Tried: 6, Assigned: 3, Status: "Unschedulable", Plugin: "GangScheduling", Reasons: []string{"minCount (4) cannot be satisfied"},
+		BlockedBy: []result.Block{{Plugin: "NodeResourcesFit", Members: 3, Reasons: []string{"Insufficient cpu"}}},
+	}
+	gang := func(outcome result.Outcome, placements ...result.Placement) *result.PodGroup {
+		return &result.PodGroup{
+			Name: "train", MinCount: 4, MemberCount: 6, Outcome: outcome, Placements: placements, PlacementCount: len(placements), Placement: &first,
+		}
+	}
+	racks := gang(result.Scheduled, fitsLess, fits)
+	racks.TopologyKey, racks.Placement, racks.MinCount, racks.MemberCount = "rack", &second, 2, 3
+	untried := gang(result.Unschedulable, full)
+	untried.Placement = nil
+	nowhere := gang(result.Unschedulable, result.Placement{Status: "Unschedulable", Plugin: "TopologyPlacementGenerator", Reasons: []string{"no feasible placements found"}})
+	nowhere.Placement = nil
+	preempting := gang(result.Unschedulable, full)
+	preempting.PostFilter = []result.PluginResult{{Plugin: "DefaultPreemption", Status: "Success"}}
+	beyond := gang(result.Unschedulable, result.Placement{Tried: 1, Status: "Success"})
+	beyond.AlreadyScheduled = 5
+
+	rejected := result.NewFilterBuilder([]string{"NodeResourcesFit"}, 1)
+	rejected.Add("n1", "R", "NodeResourcesFit", []string{"Insufficient cpu"})
+
+	for name, tc := range map[string]struct {
+		group    *result.PodGroup
+		selected string
+		outcome  result.Outcome
+		filter   *result.Filter
+		want     string
+	}{
+		"placed with its group": {
+			racks, "n1", result.Scheduled, nil,
+			"web runs on n1: the only feasible node of 1 evaluated. Its pod group train has a place for 3 of 3 members, and needs 2, in rack=r5: total 139, the best of 2 placements that fit, of 2.",
+		},
+		"had a place, the group has not": {
+			gang(result.Unschedulable, full), "n1", result.Unschedulable, nil,
+			"web had a place on n1, but its pod group train needs 4 members, and only 3 found one; nodes were rejected by NodeResourcesFit for 3 members (Insufficient cpu).",
+		},
+		"found none, and so the group": {
+			gang(result.Unschedulable, full), "", result.Unschedulable, rejected.Filter(),
+			"web fits no node: 1 node rejected, 1 by NodeResourcesFit. No member goes ahead: its pod group train needs 4 members, and only 3 found one; nodes were rejected by NodeResourcesFit for 3 members (Insufficient cpu).",
+		},
+		"not tried any more": {
+			untried, "", result.Unschedulable, nil,
+			"web was not tried, because its pod group train needs 4 members, and only 3 found one; nodes were rejected by NodeResourcesFit for 3 members (Insufficient cpu).",
+		},
+		"no placement": {
+			nowhere, "", result.Unschedulable, nil,
+			"web was not tried: its pod group train was rejected before any member was: no feasible placements found.",
+		},
+		"room is made": {
+			preempting, "n1", result.Unschedulable, nil,
+			"web had a place on n1, but its pod group train needs 4 members, and only 3 found one; nodes were rejected by NodeResourcesFit for 3 members (Insufficient cpu). DefaultPreemption makes room for the group.",
+		},
+		"more than it needs": {
+			beyond, "", result.Unschedulable, rejected.Filter(),
+			"web fits no node: 1 node rejected, 1 by NodeResourcesFit. Its pod group train needs 4 members and has 5 already.",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := &result.Cycle{PodGroup: tc.group, Filter: tc.filter, Summary: result.Summary{
+				Pod: result.Pod{Name: "web"}, Outcome: tc.outcome, SelectedNode: tc.selected, Message: "why",
+				Nodes: result.NodeCounts{Total: 1, Evaluated: 1, Wanted: 1},
+			}}
+			if got := Cycle(c).Sentence; got != tc.want {
+				t.Errorf("\n%s, want\n%s", got, tc.want)
+			}
+		})
+	}
+}
+
+// Nodes outside the placement are not evaluated for that reason.
+func TestNodesOutsideThePlacement(t *testing.T) {
+	at := 0
+	c := &result.Cycle{
+		PodGroup: &result.PodGroup{Name: "train", Placements: []result.Placement{{Name: "r1", Nodes: 2}}, Placement: &at},
+		Summary:  result.Summary{Outcome: result.Unschedulable, Nodes: result.NodeCounts{Total: 5, Evaluated: 2, Wanted: 2}},
+	}
+	if diff := cmp.Diff(&NotEvaluated{Nodes: 3, Why: OutsidePlacement}, Cycle(c).NotEvaluated); diff != "" {
+		t.Error(diff)
+	}
+}

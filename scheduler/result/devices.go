@@ -1,0 +1,37 @@
+package result
+
+// ClaimAllocation is what a ResourceClaim of the pod holds when the pod is bound.
+type ClaimAllocation struct {
+	// Name is the pod's name for the claim, and Claim the ResourceClaim's.
+	Name  string `json:"name"`
+	Claim string `json:"claim"`
+	// Devices that are allocated to the claim, by request.
+	Devices []AllocatedDevice `json:"devices"`
+}
+
+// AllocatedDevice is one device, by the names that identify it.
+type AllocatedDevice struct {
+	Request string `json:"request"`
+	Driver  string `json:"driver"`
+	Pool    string `json:"pool"`
+	Device  string `json:"device"`
+}
+
+// DeviceComparison is a request of a claim that is not allocated yet, and what the
+// node has of devices. Which of them the request's selectors match is not in it.
+type DeviceComparison struct {
+	Claim       string `json:"claim"`
+	Request     string `json:"request"`
+	DeviceClass string `json:"deviceClass"`
+	// Count of devices that the request wants; 0 means all that match.
+	Count int64 `json:"count"`
+	// Drivers that publish devices for the node, by name; nil when none does.
+	Drivers []DriverDevices `json:"drivers,omitempty"`
+}
+
+// DriverDevices counts the devices of one driver for a node.
+type DriverDevices struct {
+	Driver string `json:"driver"`
+	OnNode int    `json:"onNode"`
+	InUse  int    `json:"inUse"`
+}

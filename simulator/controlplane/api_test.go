@@ -198,23 +198,7 @@ func TestCustomResource(t *testing.T) {
 		t.Fatal(err)
 	}
 	definitions := client.Resource(schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"})
-	_, err = definitions.Create(t.Context(), &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": "apiextensions.k8s.io/v1",
-		"kind":       "CustomResourceDefinition",
-		"metadata":   map[string]any{"name": "widgets." + testGroup},
-		"spec": map[string]any{
-			"group": testGroup,
-			"scope": "Namespaced",
-			"names": map[string]any{"plural": "widgets", "singular": "widget", "kind": "Widget"},
-			"versions": []any{map[string]any{
-				"name": "v1", "served": true, "storage": true,
-				"schema": map[string]any{"openAPIV3Schema": map[string]any{
-					"type":       "object",
-					"properties": map[string]any{"spec": map[string]any{"type": "object", "x-kubernetes-preserve-unknown-fields": true}},
-				}},
-			}},
-		},
-	}}, metav1.CreateOptions{})
+	_, err = definitions.Create(t.Context(), widgetDefinition(), metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -274,4 +258,24 @@ func pod(name, nodeName string) *corev1.Pod {
 			Containers: []corev1.Container{{Name: "main", Image: "example.com/image"}},
 		},
 	}
+}
+
+func widgetDefinition() *unstructured.Unstructured {
+	return &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "apiextensions.k8s.io/v1",
+		"kind":       "CustomResourceDefinition",
+		"metadata":   map[string]any{"name": "widgets." + testGroup},
+		"spec": map[string]any{
+			"group": testGroup,
+			"scope": "Namespaced",
+			"names": map[string]any{"plural": "widgets", "singular": "widget", "kind": "Widget"},
+			"versions": []any{map[string]any{
+				"name": "v1", "served": true, "storage": true,
+				"schema": map[string]any{"openAPIV3Schema": map[string]any{
+					"type":       "object",
+					"properties": map[string]any{"spec": map[string]any{"type": "object", "x-kubernetes-preserve-unknown-fields": true}},
+				}},
+			}},
+		},
+	}}
 }

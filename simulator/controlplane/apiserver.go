@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"time"
 
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
+	genericapiserver "k8s.io/apiserver/pkg/server"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -46,6 +48,8 @@ const (
 	// serviceIPs is what kubeadm gives a cluster, of the size that the API
 	// server can use.
 	serviceIPs = "10.96.0.0/16"
+	// ownServiceIP is the first of them: the API server's own.
+	ownServiceIP = "10.96.0.1"
 )
 
 // apiServer is a kube-apiserver with its whole delegation chain (aggregator,
@@ -61,11 +65,12 @@ type apiServer struct {
 // serverOptions are what differs from one API server here to another.
 type serverOptions struct {
 	certs certificates
-	// etcd is the endpoint.
-	etcd string
+	etcd  Etcd
 	// taintNewNodes taints every new node not-ready, which the node lifecycle
 	// controller undoes when it is Ready.
 	taintNewNodes bool
+	// guard sees every request first.
+	guard func(http.Handler) http.Handler
 }
 
 // startAPIServer returns when the API server listens; waitReady says when it
@@ -81,7 +86,7 @@ func startAPIServer(ctx context.Context, opts serverOptions, fail func(error)) (
 		}
 	}()
 
-	server, err := newServerChain(ctx, serverRunOptions(listener, opts))
+	server, err := newServerChain(ctx, serverRunOptions(listener, opts), opts.guard)
 	if err != nil {
 		return nil, err
 	}
@@ -103,7 +108,7 @@ func startAPIServer(ctx context.Context, opts serverOptions, fail func(error)) (
 	return a, nil
 }
 
-func newServerChain(ctx context.Context, opts *options.ServerRunOptions) (*aggregator.APIAggregator, error) {
+func newServerChain(ctx context.Context, opts *options.ServerRunOptions, guard func(http.Handler) http.Handler) (*aggregator.APIAggregator, error) {
 	completedOptions, err := opts.Complete(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("complete options: %w", err)
@@ -118,6 +123,12 @@ func newServerChain(ctx context.Context, opts *options.ServerRunOptions) (*aggre
 	// This hook tries once before the server serves and then waits a second.
 	// bootstrap does the same without the wait.
 	config.KubeAPIs.ControlPlane.Generic.DisabledPostStartHooks.Insert(schedulingrest.PostStartHookName)
+	// All requests come in at the aggregator.
+	front := config.Aggregator.GenericConfig
+	build := front.BuildHandlerChainFunc
+	front.BuildHandlerChainFunc = func(handler http.Handler, c *genericapiserver.Config) http.Handler {
+		return guard(build(handler, c))
+	}
 	completed, err := config.Complete()
 	if err != nil {
 		return nil, fmt.Errorf("complete configuration: %w", err)
@@ -150,7 +161,11 @@ func serverRunOptions(listener net.Listener, opts serverOptions) *options.Server
 	o.EndpointReconcilerType = string(reconcilers.NoneEndpointReconcilerType)
 	o.ServiceClusterIPRanges = serviceIPs
 
-	o.Etcd.StorageConfig.Transport.ServerList = []string{opts.etcd}
+	o.Etcd.StorageConfig.Prefix = opts.etcd.prefix()
+	o.Etcd.StorageConfig.Transport.ServerList = opts.etcd.Servers
+	o.Etcd.StorageConfig.Transport.TrustedCAFile = opts.etcd.CAFile
+	o.Etcd.StorageConfig.Transport.CertFile = opts.etcd.CertFile
+	o.Etcd.StorageConfig.Transport.KeyFile = opts.etcd.KeyFile
 	// Nobody reads the metric, and a count that meets a stop tries again for
 	// seconds on a closed connection, with a line on stderr for each time.
 	o.Etcd.StorageConfig.CountMetricPollPeriod = 0

@@ -147,8 +147,11 @@ func (c *controllers) buildNamespaceDeletion(client kubernetes.Interface) (func(
 	return deletion.run, nil
 }
 
-// stop returns when all have ended.
+// stop returns when all have ended. It does nothing when none has started.
 func (c *controllers) stop(ctx context.Context) error {
+	if c.cancel == nil {
+		return nil
+	}
 	c.cancel()
 	ended := make(chan struct{})
 	go func() {

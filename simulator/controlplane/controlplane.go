@@ -18,6 +18,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -34,10 +35,12 @@ const unwindTimeout = 5 * time.Second
 // among them: they belong to the process, so the caller sets them (on
 // k8s.io/apiserver/pkg/util/feature) before New.
 type Options struct {
-	// DataDir holds etcd's data, the certificates and the kubeconfig. It must
+	// DataDir holds etcd's data, if it is our own, the certificates and the kubeconfig. It must
 	// exist and be writable; one control plane uses it at a time. A control
 	// plane that starts on the directory of an earlier one continues from it.
 	DataDir string
+	// Etcd is an etcd that runs elsewhere. Default: one of our own, in DataDir.
+	Etcd Etcd
 	// Durable syncs etcd to disk before a write is acknowledged. Default: off,
 	// for directories that are thrown away.
 	Durable bool
@@ -59,11 +62,15 @@ type Options struct {
 type ControlPlane struct {
 	opts Options
 
-	mu      sync.Mutex // held during Start and Stop
+	mu      sync.Mutex // held during Start, Stop and Reset
 	started bool
 	stopped bool
 	// undo holds what Stop has to do, in the order in which it was set up.
 	undo []func(context.Context) error
+
+	gate        gate
+	startState  *startState
+	controllers *controllers
 
 	configMu  sync.Mutex
 	config    *rest.Config
@@ -115,38 +122,105 @@ func (c *ControlPlane) Start(ctx context.Context) (err error) {
 		return fmt.Errorf("prepare certificates: %w", err)
 	}
 
-	etcd, err := startEtcd(ctx, c.path("etcd"), c.opts.Durable, c.fail)
+	etcd, err := c.openEtcd(ctx)
 	if err != nil {
-		return fmt.Errorf("start etcd: %w", err)
+		return err
 	}
-	c.onStop(etcd.stop)
-
-	// Without the controller that takes the taint away again, new nodes are not
-	// tainted.
-	taint := c.opts.VirtualNodes && chosen[names.NodeLifecycleController]
-	api, err := startAPIServer(ctx, serverOptions{certs: certs, etcd: etcd.endpoint, taintNewNodes: taint}, c.fail)
+	api, err := c.startServer(ctx, certs, etcd, taintNewNodes(chosen, c.opts))
 	if err != nil {
-		return fmt.Errorf("start kube-apiserver: %w", err)
-	}
-	c.onStop(api.stop)
-	c.setConfig(api.clientConfig())
-
-	if err := api.waitReady(ctx); err != nil {
-		return fmt.Errorf("wait for kube-apiserver: %w", err)
-	}
-	if err := bootstrap(ctx, c.ClientConfig()); err != nil {
 		return err
 	}
 	if err := writeKubeconfig(c.Kubeconfig(), api.url(), certs); err != nil {
 		return err
 	}
+	c.onStop(func(ctx context.Context) error { return c.controllers.stop(ctx) })
+	return c.startControllers()
+}
 
-	controllers := &controllers{config: c.ClientConfig(), chosen: chosen, virtualNodes: c.opts.VirtualNodes}
-	if err := controllers.start(); err != nil {
+// openEtcd starts an etcd, unless there is one, and finds out how far the start
+// state is known.
+func (c *ControlPlane) openEtcd(ctx context.Context) (Etcd, error) {
+	if len(c.opts.Etcd.Servers) > 0 {
+		registry, err := newRegistry(c.opts.Etcd)
+		if err != nil {
+			return Etcd{}, err
+		}
+		if err := c.useRegistry(ctx, registry); err != nil {
+			return Etcd{}, fmt.Errorf("etcd at %s: %w", strings.Join(c.opts.Etcd.Servers, ", "), err)
+		}
+		return c.opts.Etcd, nil
+	}
+	etcd, err := startEtcd(ctx, c.path("etcd"), c.opts.Durable, c.fail)
+	if err != nil {
+		return Etcd{}, fmt.Errorf("start etcd: %w", err)
+	}
+	c.onStop(etcd.stop)
+	here := Etcd{Servers: []string{etcd.endpoint}}
+	return here, c.useRegistry(ctx, registryOf(etcd.server, here.prefix()))
+}
+
+func (c *ControlPlane) useRegistry(ctx context.Context, r *registry) (err error) {
+	c.onStop(func(context.Context) error { return r.close() })
+	c.startState, err = beginStartState(ctx, r)
+	return err
+}
+
+// startServer returns when the API server is ready and the start state is known
+// but for its roles.
+func (c *ControlPlane) startServer(ctx context.Context, certs certificates, etcd Etcd, taint bool) (*apiServer, error) {
+	api, err := startAPIServer(ctx, serverOptions{certs: certs, etcd: etcd, taintNewNodes: taint, guard: c.gate.guard}, c.fail)
+	if err != nil {
+		return nil, fmt.Errorf("start kube-apiserver: %w", err)
+	}
+	c.onStop(api.stop)
+	c.setConfig(api.clientConfig())
+
+	if err := api.waitReady(ctx); err != nil {
+		return nil, fmt.Errorf("wait for kube-apiserver: %w", err)
+	}
+	if err := bootstrap(ctx, c.ClientConfig()); err != nil {
+		return nil, err
+	}
+	if err := c.startState.remember(ctx); err != nil {
+		return nil, err
+	}
+	c.completeStartState(api)
+	return api, nil
+}
+
+// completeStartState adds to the start state what the API server makes late.
+func (c *ControlPlane) completeStartState(api *apiServer) {
+	ctx, cancel := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	running.Go(func() {
+		if api.waitStarted(ctx) == nil {
+			c.startState.rememberLate(ctx)
+		}
+	})
+	c.onStop(func(context.Context) error {
+		cancel()
+		running.Wait()
+		return nil
+	})
+}
+
+// taintNewNodes: without the controller that takes the taint away again, new
+// nodes are not tainted.
+func taintNewNodes(chosen map[string]bool, opts Options) bool {
+	return opts.VirtualNodes && chosen[names.NodeLifecycleController]
+}
+
+// startControllers starts them, anew after a reset.
+func (c *ControlPlane) startControllers() error {
+	chosen, err := chooseControllers(c.opts.Controllers)
+	if err != nil {
+		return err
+	}
+	c.controllers = &controllers{config: c.ClientConfig(), chosen: chosen, virtualNodes: c.opts.VirtualNodes}
+	if err := c.controllers.start(); err != nil {
 		return fmt.Errorf("start controllers: %w", err)
 	}
-	c.onStop(controllers.stop)
-	c.setInformers(controllers.informers.typed)
+	c.setInformers(c.controllers.informers.typed)
 	return nil
 }
 
@@ -202,7 +276,7 @@ func (c *ControlPlane) setConfig(config *rest.Config) {
 // Informers returns the informers that the controllers share, for others in this
 // process that watch pods or nodes: one copy serves all. Managed fields and the
 // annotations with scheduling results are left out. Objects belong to the cache:
-// whoever changes one copies it. They end in Stop. It is nil until Start has
+// whoever changes one copies it. They end in Stop, and in Reset. It is nil until Start has
 // returned.
 func (c *ControlPlane) Informers() informers.SharedInformerFactory {
 	c.configMu.Lock()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -20,6 +21,11 @@ const (
 	// terminating zero.
 	maxSocketPath = 103
 	etcdSocket    = "etcd.sock"
+	// socketNote is a file beside etcd's data with the directory of the socket: a
+	// program that is killed leaves it behind.
+	socketNote = "etcd-socket"
+	// socketDirPattern is that of its name.
+	socketDirPattern = "simulator-etcd-*"
 	// etcdQuota is the largest that etcd suggests. A simulated cluster that
 	// fills it has objects of several gigabytes.
 	etcdQuota = 8 << 30
@@ -44,6 +50,10 @@ type etcdServer struct {
 // startEtcd returns when etcd takes requests. fail is called when it ends or
 // gives up before stop; it may be called from any goroutine.
 func startEtcd(ctx context.Context, dataDir string, durable bool, fail func(error)) (_ *etcdServer, err error) {
+	note := filepath.Join(filepath.Dir(dataDir), socketNote)
+	if err := removeSocketLeft(note); err != nil {
+		return nil, err
+	}
 	socketDir, err := makeSocketDir()
 	if err != nil {
 		return nil, err
@@ -58,6 +68,9 @@ func startEtcd(ctx context.Context, dataDir string, durable bool, fail func(erro
 		}
 	}()
 
+	if err := writeFile(note, []byte(socketDir)); err != nil {
+		return nil, fmt.Errorf("note where etcd's socket is: %w", err)
+	}
 	broken := &etcdBroken{fail: fail}
 	config, err := etcdConfig(e.endpoint, dataDir, durable, broken)
 	if err != nil {
@@ -161,7 +174,7 @@ func (e *etcdServer) stop(ctx context.Context) error {
 // makeSocketDir makes a directory whose path leaves room for a socket: the
 // data directory's may be too long for one, and so may TMPDIR.
 func makeSocketDir() (string, error) {
-	dir, err := os.MkdirTemp("", "simulator-etcd-")
+	dir, err := os.MkdirTemp("", socketDirPattern)
 	if err != nil {
 		return "", fmt.Errorf("make a directory for etcd's socket: %w", err)
 	}
@@ -171,10 +184,33 @@ func makeSocketDir() (string, error) {
 	if err := os.Remove(dir); err != nil {
 		return "", fmt.Errorf("remove a directory whose path is too long for a socket: %w", err)
 	}
-	if dir, err = os.MkdirTemp("/tmp", "simulator-etcd-"); err != nil {
+	if dir, err = os.MkdirTemp("/tmp", socketDirPattern); err != nil {
 		return "", fmt.Errorf("make a directory for etcd's socket: %w", err)
 	}
 	return dir, nil
+}
+
+// removeSocketLeft removes the directory that note names, if it is one of ours and
+// nobody listens there: the data directory may be a copy of one that is in use.
+func removeSocketLeft(note string) error {
+	dir, err := os.ReadFile(note)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("read where etcd's socket was: %w", err)
+	}
+	if ours, _ := filepath.Match(socketDirPattern, filepath.Base(string(dir))); !ours {
+		return nil
+	}
+	path := filepath.Join(string(dir), etcdSocket)
+	if conn, err := net.Dial("unix", path); err == nil {
+		return conn.Close()
+	}
+	// What cannot be removed harms nobody.
+	_ = os.Remove(path)
+	_ = os.Remove(string(dir))
+	return nil
 }
 
 // etcdLogger writes nothing: what etcd calls an error short of giving up is

@@ -35,12 +35,14 @@ func newPodDeletion(client kubernetes.Interface, pods coreinformers.PodInformer)
 }
 
 // awaitsKubelet reports whether the pod is being deleted and its node has the
-// next word. A pod without a node goes at once, and one whose grace period has
-// been set to zero waits for finalizers only.
+// next word. A pod without a node goes at once. One whose grace period has been set
+// to zero waits for finalizers only; without any, its deletion was cut off between
+// two writes, and it needs another.
 func awaitsKubelet(pod *corev1.Pod) bool {
-	return pod.DeletionTimestamp != nil &&
-		pod.Spec.NodeName != "" &&
-		pod.DeletionGracePeriodSeconds != nil && *pod.DeletionGracePeriodSeconds > 0
+	if pod.DeletionTimestamp == nil || pod.Spec.NodeName == "" || pod.DeletionGracePeriodSeconds == nil {
+		return false
+	}
+	return *pod.DeletionGracePeriodSeconds > 0 || len(pod.Finalizers) == 0
 }
 
 func (d *podDeletion) finish(ctx context.Context, key string) error {

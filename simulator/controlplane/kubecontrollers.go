@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/discovery/cached/memory"
@@ -26,6 +27,11 @@ const (
 	// neverSilent is how long a node may go without a heartbeat: for good, as
 	// virtual nodes send none. Who makes one fail says so in its Ready condition.
 	neverSilent = 10 * 365 * 24 * time.Hour
+	// nodeMonitorPeriod is how often all nodes are looked at for those that fail. It
+	// is Kubernetes' 5 s and a little more: each look copies every node, which is most
+	// of what a large cluster at rest takes. What people do to a node shows at once in
+	// its conditions and its NoSchedule taint; the NoExecute taint waits for this.
+	nodeMonitorPeriod = 8 * time.Second
 	// restMapperReset is how often kinds that have come or gone since are looked
 	// up anew, as in kube-controller-manager.
 	restMapperReset = 30 * time.Second
@@ -78,8 +84,13 @@ func componentConfig() (kubectrlmgrconfig.KubeControllerManagerConfiguration, er
 	if err != nil {
 		return component, fmt.Errorf("default configuration of the controllers: %w", err)
 	}
+	// How fast pods leave failed nodes has its defaults on the flags only: without
+	// them one node of each zone would be tainted, and no other ever.
+	lifecycle := options.NodeLifecycleControllerOptions{NodeLifecycleControllerConfiguration: &component.NodeLifecycleController}
+	lifecycle.AddFlags(pflag.NewFlagSet("node lifecycle", pflag.ContinueOnError))
 	component.NodeLifecycleController.NodeMonitorGracePeriod.Duration = neverSilent
 	component.NodeLifecycleController.NodeStartupGracePeriod.Duration = neverSilent
+	component.NodeLifecycleController.NodeMonitorPeriod.Duration = nodeMonitorPeriod
 	return component, nil
 }
 

@@ -1,0 +1,142 @@
+package controlplane
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// gatePatience is how long writes that are under way may take to end when the gate
+// closes. After it they are cancelled: a webhook may have them wait for long.
+const gatePatience = 500 * time.Millisecond
+
+// gate stands before the API server and refuses writes while it is held. The zero
+// value is open.
+type gate struct {
+	mu      sync.Mutex
+	holders int
+	// writing has what cancels each write that is under way.
+	writing map[*http.Request]context.CancelFunc
+	// idle is closed when no write is under way; nil when nobody waits for that.
+	idle chan struct{}
+}
+
+// hold refuses writes until release is called, which may be called again to no
+// effect, and waits until those that are under way have ended. When ctx ends
+// first, the gate is not held.
+func (g *gate) hold(ctx context.Context) (release func(), err error) {
+	g.mu.Lock()
+	g.holders++
+	idle := g.whenIdle()
+	g.mu.Unlock()
+	defer time.AfterFunc(gatePatience, g.cancelWrites).Stop()
+	var once sync.Once
+	release = func() { once.Do(g.release) }
+	select {
+	case <-idle:
+		return release, nil
+	case <-ctx.Done():
+		release()
+		return nil, fmt.Errorf("wait for the requests that are under way: %w", context.Cause(ctx))
+	}
+}
+
+func (g *gate) cancelWrites() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, cancel := range g.writing {
+		cancel()
+	}
+}
+
+func (g *gate) release() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.holders--
+}
+
+// whenIdle is called with mu held.
+func (g *gate) whenIdle() <-chan struct{} {
+	if len(g.writing) == 0 {
+		ready := make(chan struct{})
+		close(ready)
+		return ready
+	}
+	if g.idle == nil {
+		g.idle = make(chan struct{})
+	}
+	return g.idle
+}
+
+// enter returns the request to go on with, nil when it is refused.
+func (g *gate) enter(r *http.Request) *http.Request {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.holders > 0 {
+		return nil
+	}
+	ctx, cancel := context.WithCancel(r.Context())
+	entered := r.WithContext(ctx)
+	if g.writing == nil {
+		g.writing = map[*http.Request]context.CancelFunc{}
+	}
+	g.writing[entered] = cancel
+	return entered
+}
+
+func (g *gate) leave(entered *http.Request) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.writing[entered]()
+	delete(g.writing, entered)
+	if len(g.writing) == 0 && g.idle != nil {
+		close(g.idle)
+		g.idle = nil
+	}
+}
+
+// guard passes requests to next. A write that is refused is answered with a
+// conflict: clients then look at what there is before they try again, where after
+// most other errors they would send the same once more.
+func (g *gate) guard(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !isWrite(r) {
+			next.ServeHTTP(w, r)
+			return
+		}
+		entered := g.enter(r)
+		if entered == nil {
+			refuseWrite(w)
+			return
+		}
+		defer g.leave(entered)
+		next.ServeHTTP(w, entered)
+	})
+}
+
+func isWrite(r *http.Request) bool {
+	switch r.Method {
+	case http.MethodGet, http.MethodHead, http.MethodOptions:
+		return false
+	}
+	return true
+}
+
+func refuseWrite(w http.ResponseWriter) {
+	status := metav1.Status{
+		TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"},
+		Status:   metav1.StatusFailure,
+		Message:  "the cluster is being reset; try again when that is over",
+		Reason:   metav1.StatusReasonConflict,
+		Code:     http.StatusConflict,
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(http.StatusConflict)
+	// The client may have gone.
+	_ = json.NewEncoder(w).Encode(status)
+}

@@ -1,0 +1,78 @@
+package controlplane
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func statusOf(handler http.Handler, method string) int {
+	w := httptest.NewRecorder()
+	handler.ServeHTTP(w, httptest.NewRequest(method, "/api/v1/nodes", nil))
+	return w.Code
+}
+
+func TestHeldGateRefusesWritesOnly(t *testing.T) {
+	var g gate
+	handler := g.guard(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	first, err := g.hold(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, err := g.hold(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	first()
+	first() // counts once
+	for method, want := range map[string]int{http.MethodGet: http.StatusOK, http.MethodHead: http.StatusOK, http.MethodPost: http.StatusConflict, http.MethodDelete: http.StatusConflict} {
+		if got := statusOf(handler, method); got != want {
+			t.Errorf("%s: %d, want %d", method, got, want)
+		}
+	}
+	second()
+	if got := statusOf(handler, http.MethodPost); got != http.StatusOK {
+		t.Errorf("POST after the release: %d", got)
+	}
+}
+
+func TestHoldWaitsForWritesAndCancelsThoseThatTakeLong(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var g gate
+		var cancelled error
+		handler := g.guard(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			<-r.Context().Done()
+			cancelled = r.Context().Err()
+		}))
+		go statusOf(handler, http.MethodPost)
+		synctest.Wait()
+
+		start := time.Now()
+		release, err := g.hold(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer release()
+		if !errors.Is(cancelled, context.Canceled) || time.Since(start) != gatePatience {
+			t.Errorf("the write ended with %v after %v", cancelled, time.Since(start))
+		}
+	})
+}
+
+func TestWhoGivesUpDoesNotHoldTheGate(t *testing.T) {
+	var g gate
+	entered := g.enter(httptest.NewRequest(http.MethodPost, "/", nil))
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := g.hold(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("hold: %v", err)
+	}
+	g.leave(entered)
+	if g.enter(httptest.NewRequest(http.MethodPost, "/", nil)) == nil {
+		t.Error("the gate is held")
+	}
+}

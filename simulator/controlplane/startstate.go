@@ -1,0 +1,186 @@
+package controlplane
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/kubernetes/pkg/api/legacyscheme"
+)
+
+// ErrNoStartState is why a control plane cannot be reset whose data were made
+// by somebody else, or by a version that did not remember how they began.
+var ErrNoStartState = errors.New("how this cluster began is not known, as its data were not made by this version of the simulator; start on an empty data directory or etcd prefix to be able to reset")
+
+// A start state is what the API server makes by itself in an empty etcd, and what
+// bootstrap adds. Copies of its keys are kept in etcd, below the same prefix, so
+// that they are never apart from the data that they belong to.
+const (
+	// stateBegun: the start state is being made, nobody else has written yet.
+	stateBegun = "begun"
+	// stateKnown: the copies are complete, but for what the role hook adds.
+	stateKnown = "known"
+)
+
+// startState remembers how a cluster began.
+type startState struct {
+	registry *registry
+	// state is one of the above; empty when the start state is not known.
+	state string
+	// since is the revision before the API server started.
+	since int64
+	// complete is closed when there is nothing more to come, then err is valid.
+	complete chan struct{}
+	err      error
+}
+
+// beginStartState is called before the API server starts.
+func beginStartState(ctx context.Context, r *registry) (*startState, error) {
+	ctx, cancel := context.WithTimeout(ctx, etcdDialTimeout)
+	defer cancel()
+	s := &startState{registry: r, complete: make(chan struct{})}
+	present, revision, err := r.list(ctx, clientv3.WithKeysOnly(), clientv3.WithLimit(1))
+	if err != nil {
+		return nil, err
+	}
+	s.since = revision
+	answer, err := r.client.Get(ctx, r.stateKey())
+	if err != nil {
+		return nil, fmt.Errorf("read the start state: %w", err)
+	}
+	switch {
+	case len(answer.Kvs) > 0:
+		s.state = string(answer.Kvs[0].Value)
+	case len(present) == 0:
+		s.state = stateBegun
+		_, err = r.client.Put(ctx, r.stateKey(), stateBegun)
+	}
+	if s.state == stateBegun {
+		s.since = 0
+	}
+	return s, err
+}
+
+// remember is called when the API server is ready and nobody else has had access:
+// what it has made since the beginning belongs to the start state. An API server
+// that is newer than the data makes some more at its first start.
+func (s *startState) remember(ctx context.Context) error {
+	if s.state == "" {
+		return nil
+	}
+	err := s.copy(ctx, func(e entry) bool { return e.created > s.since })
+	if err == nil && s.state == stateBegun {
+		_, err = s.registry.client.Put(ctx, s.registry.stateKey(), stateKnown)
+		s.state = stateKnown
+	}
+	if err != nil {
+		return fmt.Errorf("remember the start state: %w", err)
+	}
+	return nil
+}
+
+// rememberLate is called when the hook has ended that makes the default roles.
+// Others may have written by then.
+func (s *startState) rememberLate(ctx context.Context) {
+	defer close(s.complete)
+	if s.state == "" {
+		return
+	}
+	late := func(e entry) bool { return s.registry.isOwnService(e.key) || s.isDefaultRole(e) }
+	if err := s.copy(ctx, late); err != nil {
+		s.err = fmt.Errorf("remember the start state: %w", err)
+	}
+}
+
+// roleKinds are what the role hook makes.
+var roleKinds = []string{"clusterroles", "clusterrolebindings", "roles", "rolebindings"}
+
+// roleLabel is on everything that the role hook makes.
+const roleLabel = "kubernetes.io/bootstrapping"
+
+func (s *startState) isDefaultRole(e entry) bool {
+	if !slices.Contains(roleKinds, s.registry.kind(e.key)) {
+		return false
+	}
+	object, _, err := legacyscheme.Codecs.UniversalDeserializer().Decode([]byte(e.value), nil, nil)
+	if err != nil {
+		return false
+	}
+	accessor, err := meta.Accessor(object)
+	return err == nil && accessor.GetLabels()[roleLabel] != ""
+}
+
+// copyOps bounds a transaction; etcd itself by default allows little more.
+const copyOps = 100
+
+// copy adds the keys for which wanted is true to the start state. What is there
+// already stays as it is.
+func (s *startState) copy(ctx context.Context, wanted func(entry) bool) error {
+	r := s.registry
+	present, _, err := r.list(ctx)
+	if err != nil {
+		return err
+	}
+	had, err := s.read(ctx)
+	if err != nil {
+		return err
+	}
+	var puts []clientv3.Op
+	for _, e := range present {
+		if _, has := had[e.key]; !has && !r.isIdentity(e.key) && wanted(e) {
+			puts = append(puts, clientv3.OpPut(r.copyOf(e.key), fmt.Sprintf("%d\n%s", e.modified, e.value)))
+		}
+	}
+	for some := range slices.Chunk(puts, copyOps) {
+		if _, err := r.client.Txn(ctx).Then(some...).Commit(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// read returns the start state by key.
+func (s *startState) read(ctx context.Context) (map[string]entry, error) {
+	r := s.registry
+	answer, err := r.client.Get(ctx, r.prefix+startStateDir, clientv3.WithPrefix())
+	if err != nil {
+		return nil, fmt.Errorf("read the start state: %w", err)
+	}
+	entries := make(map[string]entry, len(answer.Kvs))
+	for _, kv := range answer.Kvs {
+		e := entry{key: r.prefix + strings.TrimPrefix(string(kv.Key), r.prefix+startStateDir)}
+		revision, value, _ := strings.Cut(string(kv.Value), "\n")
+		if e.modified, err = strconv.ParseInt(revision, 10, 64); err != nil {
+			return nil, fmt.Errorf("read the start state of %s: %w", e.key, err)
+		}
+		e.value = value
+		entries[e.key] = e
+	}
+	return entries, nil
+}
+
+// isIdentity reports whether an API server says with a key that it is there, and
+// renews it all the time.
+func (r *registry) isIdentity(key string) bool {
+	switch r.kind(key) {
+	case "masterleases", "peerserverleases":
+		return true
+	}
+	return strings.HasPrefix(key, r.prefix+"leases/kube-system/apiserver-")
+}
+
+// isOwnService reports whether a key belongs to the service of the API server
+// itself, which it makes some time after it is ready and keeps in existence.
+func (r *registry) isOwnService(key string) bool {
+	switch strings.TrimPrefix(key, r.prefix) {
+	case "services/specs/default/kubernetes", "services/endpoints/default/kubernetes",
+		"endpointslices/default/kubernetes", "ipaddresses/" + ownServiceIP:
+		return true
+	}
+	return false
+}

@@ -1,0 +1,80 @@
+package redact
+
+import "strings"
+
+// annotations are those that the scheduler, controllers or virtual nodes read.
+var annotations = fields{
+	"deployment.kubernetes.io/revision":                      text((*Redactor).number),
+	"batch.kubernetes.io/job-completion-index":               text((*Redactor).number),
+	"controller.kubernetes.io/pod-deletion-cost":             text((*Redactor).number),
+	"pv.kubernetes.io/bind-completed":                        oneOf("yes"),
+	"pv.kubernetes.io/bound-by-controller":                   oneOf("yes"),
+	"pv.kubernetes.io/provisioned-by":                        drivers,
+	"volume.kubernetes.io/selected-node":                     nodeName,
+	"volume.kubernetes.io/storage-provisioner":               drivers,
+	"volume.beta.kubernetes.io/storage-provisioner":          drivers,
+	"volume.beta.kubernetes.io/storage-class":                classes,
+	"storageclass.kubernetes.io/is-default-class":            oneOf("true", "false"),
+	"storageclass.beta.kubernetes.io/is-default-class":       oneOf("true", "false"),
+	"storage.alpha.kubernetes.io/migrated-plugins":           text((*Redactor).migrated),
+	"resource.kubernetes.io/pod-claim-name":                  words("claim"),
+	"kube-scheduler-simulator.sigs.k8s.io/failure":           oneOf("not-ready", "unreachable"),
+	"kube-scheduler-simulator.sigs.k8s.io/run-duration":      text((*Redactor).duration),
+	"kube-scheduler-simulator.sigs.k8s.io/shutdown-duration": text((*Redactor).duration),
+}
+
+// metadataRule is for objects whose names are of one sort.
+func metadataRule(name rule) rule {
+	redact := object(fields{
+		"name": name, "namespace": namespace, "uid": uids, "labels": labels, "annotations": notEmpty(object(annotations)),
+		"creationTimestamp": instant, "deletionTimestamp": instant, "deletionGracePeriodSeconds": number,
+		"ownerReferences": each(owner),
+	})
+	return func(r *Redactor, v any) any { return redact.apply(r, v) }
+}
+
+var templateMetadata = object(fields{"labels": labels, "annotations": notEmpty(object(annotations))})
+
+// owner shows references to what Kubernetes has, with the names that those have.
+func owner(r *Redactor, v any) any {
+	from, ok := v.(map[string]any)
+	if !ok {
+		return nil
+	}
+	version, _ := from["apiVersion"].(string)
+	of, _ := from["kind"].(string)
+	group := ""
+	if g, _, ok := strings.Cut(version, "/"); ok {
+		group = g
+	}
+	known, covered := kinds[groupKind(group, of)]
+	if !covered {
+		return nil
+	}
+	same := func(_ *Redactor, v any) any { return v }
+	return object(fields{
+		"apiVersion": same, "kind": same, "name": known.name, "uid": uids, "controller": boolean, "blockOwnerDeletion": boolean,
+	})(r, v)
+}
+
+func (r *Redactor) number(s string) string {
+	if shortInteger.MatchString(s) {
+		return s
+	}
+	return ""
+}
+
+func (r *Redactor) duration(s string) string {
+	if knownDuration.MatchString(s) {
+		return s
+	}
+	return ""
+}
+
+// migrated are names of volume plugins, with commas between.
+func (r *Redactor) migrated(s string) string {
+	if knownPlugins.MatchString(s) {
+		return s
+	}
+	return ""
+}

@@ -1,0 +1,113 @@
+package redact
+
+var podTemplate = object(fields{"metadata": templateMetadata, "spec": podSpec})
+
+var replicas = object(fields{
+	"replicas": number, "readyReplicas": number, "availableReplicas": number, "observedGeneration": number, "updatedReplicas": number,
+})
+
+// updates is how a workload changes its pods.
+var updates = object(fields{
+	"type":          oneOf("RollingUpdate", "Recreate", "OnDelete"),
+	"rollingUpdate": object(fields{"maxUnavailable": numberOrPercentage, "maxSurge": numberOrPercentage, "partition": number}),
+})
+
+// onDelete keeps the pods of StatefulSets and DaemonSets that there are: their
+// revisions are left out, and without them they would all be taken for outdated.
+func onDelete(*Redactor, any) any { return map[string]any{"type": "OnDelete"} }
+
+var workload = fields{
+	"replicas": number, "selector": selector, "template": podTemplate, "minReadySeconds": number,
+	"revisionHistoryLimit": number, "progressDeadlineSeconds": number, "paused": boolean,
+	"strategy": updates, "updateStrategy": onDelete, "podManagementPolicy": oneOf("OrderedReady", "Parallel"),
+	"ordinals": object(fields{"start": number}),
+}
+
+var appKinds = map[string]kind{
+	"Deployment": {name: appName, fields: fields{"spec": object(workload), "status": replicas}},
+	"ReplicaSet": {name: appName, fields: fields{"spec": object(workload), "status": replicas}},
+	"StatefulSet": {name: appName, fields: fields{
+		"spec": object(workload.with(fields{"serviceName": services})), "status": replicas,
+	}},
+	"DaemonSet": {name: appName, fields: fields{"spec": object(workload), "status": object(fields{})}},
+}
+
+var jobSpec = object(fields{
+	"parallelism": number, "completions": number, "backoffLimit": number, "activeDeadlineSeconds": number, "ttlSecondsAfterFinished": number,
+	"completionMode": oneOf("NonIndexed", "Indexed"), "suspend": boolean, "manualSelector": boolean, "selector": selector, "template": podTemplate,
+	"podReplacementPolicy": oneOf("TerminatingOrFailed", "Failed"), "backoffLimitPerIndex": number, "maxFailedIndexes": number,
+})
+
+var batchKinds = map[string]kind{
+	"Job": {name: appName, fields: fields{
+		"spec": jobSpec,
+		"status": object(fields{
+			"active": number, "succeeded": number, "failed": number, "ready": number, "startTime": instant, "completionTime": instant,
+			"conditions": conditions(object(fields{
+				"type":   oneOf("Complete", "Failed", "Suspended", "SuccessCriteriaMet", "FailureTarget"),
+				"status": oneOf("True", "False", "Unknown"), "lastTransitionTime": instant, "lastProbeTime": instant,
+			})),
+		}),
+	}},
+	"CronJob": {name: appName, fields: fields{"spec": object(fields{
+		"schedule": schedule, "suspend": boolean, "startingDeadlineSeconds": number,
+		"concurrencyPolicy":          oneOf("Allow", "Forbid", "Replace"),
+		"successfulJobsHistoryLimit": number, "failedJobsHistoryLimit": number,
+		"jobTemplate": object(fields{"metadata": templateMetadata, "spec": jobSpec}),
+	})}},
+}
+
+// schedule is a cron expression of numbers, or nothing that can be kept.
+var schedule = text(func(_ *Redactor, s string) string {
+	for _, c := range s {
+		switch {
+		case c >= '0' && c <= '9', c == '*', c == '/', c == ',', c == '-', c == ' ':
+		default:
+			return "0 0 * * *"
+		}
+	}
+	return s
+})
+
+// policy is that of a pod group, or of groups of them.
+var policy = object(fields{"basic": nothing, "gang": object(fields{"minCount": number, "minGroupCount": number})})
+
+var group = fields{
+	"schedulingPolicy":      policy,
+	"schedulingConstraints": object(fields{"topology": each(object(fields{"key": labelKeys}))}),
+	"resourceClaims":        podClaims,
+	"disruptionMode":        disruption,
+	"priorityClassName":     priorityClass, "priority": number, "preemptionPolicy": preemptionPolicy,
+}
+
+// disruption was a word before it was an object.
+func disruption(r *Redactor, v any) any {
+	if s, ok := v.(string); ok {
+		return oneOf("Pod", "PodGroup", "Single", "All")(r, s)
+	}
+	return object(fields{"single": nothing, "all": nothing})(r, v)
+}
+
+var groupTemplates = each(object(group.with(fields{"name": appName})))
+
+var schedulingKinds = map[string]kind{
+	"PriorityClass": {name: priorityClass, fields: fields{"value": number, "globalDefault": boolean, "preemptionPolicy": preemptionPolicy}},
+	"PodGroup": {name: appName, fields: fields{
+		"spec": object(group.with(fields{
+			"parentCompositePodGroupName": appName,
+			"workloadRef":                 object(fields{"workloadName": appName, "templateName": appName}),
+		})),
+		"status": object(fields{"resourceClaimStatuses": podClaimStatuses}),
+	}},
+	"CompositePodGroup": {name: appName, fields: fields{
+		"spec": object(group.with(fields{
+			"parentCompositePodGroupName": appName,
+			"workloadRef":                 object(fields{"workloadName": appName, "templateName": appName}),
+		})),
+	}},
+	"Workload": {name: appName, fields: fields{"spec": object(fields{
+		"podGroupTemplates": groupTemplates,
+		// Kubernetes allows them to be nested; more than one level is left out.
+		"compositePodGroupTemplates": each(object(group.with(fields{"name": appName, "podGroupTemplates": groupTemplates}))),
+	})}},
+}

@@ -1,0 +1,345 @@
+package mirror
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/klog/v2"
+	st "k8s.io/kubernetes/pkg/scheduler/testing"
+
+	"kube-scheduler-simulator/simulator/controlplane"
+	"kube-scheduler-simulator/simulator/virtualnode"
+)
+
+const (
+	pollInterval = 10 * time.Millisecond
+	// testTimeout bounds each wait. It is generous: a test that passes does not
+	// get near it, also on a busy machine.
+	testTimeout = 60 * time.Second
+)
+
+func TestMain(m *testing.M) {
+	flags := flag.NewFlagSet("klog", flag.PanicOnError)
+	klog.InitFlags(flags)
+	for name, value := range map[string]string{"logtostderr": "false", "alsologtostderr": "false", "stderrthreshold": "FATAL"} {
+		if err := flags.Set(name, value); err != nil {
+			panic(err)
+		}
+	}
+	klog.SetOutput(io.Discard)
+	os.Exit(m.Run())
+}
+
+// cluster is a control plane.
+type cluster struct {
+	config *rest.Config
+	client kubernetes.Interface
+}
+
+// startSource starts a cluster without kubelets: it stays as the test makes it.
+func startSource(t testing.TB) *cluster {
+	return startCluster(t, controlplane.Options{})
+}
+
+// startSimulated starts a cluster as the simulator does, less the scheduler.
+func startSimulated(t testing.TB) *cluster {
+	return startCluster(t, controlplane.Options{Controllers: []string{"*"}, VirtualNodes: true})
+}
+
+func startCluster(t testing.TB, o controlplane.Options) *cluster {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), testTimeout)
+	defer cancel()
+	o.DataDir = t.TempDir()
+	c := controlplane.New(o)
+	if err := c.Start(ctx); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { stop(t, c.Stop) })
+	if o.VirtualNodes {
+		nodes := virtualnode.New(virtualnode.Options{ClientConfig: c.ClientConfig(), Informers: c.Informers()})
+		if err := nodes.Start(ctx); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { stop(t, nodes.Stop) })
+	}
+	client, err := kubernetes.NewForConfig(c.ClientConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &cluster{config: c.ClientConfig(), client: client}
+}
+
+func stop(t testing.TB, f func(context.Context) error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), testTimeout)
+	defer cancel()
+	if err := f(ctx); err != nil {
+		t.Error(err)
+	}
+}
+
+// front is the way to a source. It sees every request, and can be taken away.
+type front struct {
+	handler http.Handler
+	address string
+	// forbid is a path that the source lets nobody read.
+	forbid string
+
+	mu       sync.Mutex
+	requests []string
+	server   *httptest.Server
+}
+
+func newFront(t testing.TB, to *cluster) *front {
+	t.Helper()
+	config := rest.CopyConfig(to.config)
+	config.ContentType, config.AcceptContentTypes = "", ""
+	transport, err := rest.TransportFor(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	target, err := url.Parse(config.Host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	target.Scheme = "https"
+	proxy := httputil.NewSingleHostReverseProxy(target)
+	proxy.Transport, proxy.FlushInterval = transport, -1
+	proxy.ErrorHandler = func(w http.ResponseWriter, _ *http.Request, _ error) { w.WriteHeader(http.StatusBadGateway) }
+	f := &front{address: "127.0.0.1:0"}
+	f.handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		f.mu.Lock()
+		f.requests = append(f.requests, r.Method+" "+r.URL.RequestURI())
+		f.mu.Unlock()
+		if r.URL.Path == f.forbid {
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(http.StatusForbidden)
+			_, _ = io.WriteString(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","message":"no","code":403}`)
+			return
+		}
+		proxy.ServeHTTP(w, r)
+	})
+	f.come(t)
+	t.Cleanup(f.goAway)
+	return f
+}
+
+// come makes the source answer, at the same address as before.
+func (f *front) come(t testing.TB) {
+	t.Helper()
+	listener, err := net.Listen("tcp", f.address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.address = listener.Addr().String()
+	server := httptest.NewUnstartedServer(f.handler)
+	_ = server.Listener.Close()
+	server.Listener = listener
+	server.Start()
+	f.mu.Lock()
+	f.server = server
+	f.mu.Unlock()
+}
+
+func (f *front) goAway() {
+	f.mu.Lock()
+	server := f.server
+	f.server = nil
+	f.mu.Unlock()
+	if server != nil {
+		server.CloseClientConnections()
+		server.Close()
+	}
+}
+
+func (f *front) seen() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return append([]string(nil), f.requests...)
+}
+
+// kubeconfig leads to the source through the front.
+func (f *front) kubeconfig(t testing.TB) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "kubeconfig")
+	f.writeKubeconfig(t, path)
+	return path
+}
+
+func (f *front) writeKubeconfig(t testing.TB, path string) {
+	t.Helper()
+	text := fmt.Sprintf(`apiVersion: v1
+kind: Config
+clusters: [{name: c, cluster: {server: "http://%s"}}]
+users: [{name: u, user: {}}]
+contexts:
+- {name: production, context: {cluster: c, user: u}}
+- {name: elsewhere, context: {cluster: c, user: u}}
+current-context: production
+`, f.address)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// source reads through the front, faster than a real one would be.
+func (f *front) source(t testing.TB, o SourceOptions) *Source {
+	t.Helper()
+	o.Kubeconfig = f.kubeconfig(t)
+	if o.QPS == 0 {
+		o.QPS = 200
+	}
+	s, err := NewSource(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// follow starts a mirror and waits until it is live.
+func follow(t testing.TB, source *Source, to *cluster, o SyncOptions) *Sync {
+	t.Helper()
+	o.Source, o.Config = source, to.config
+	s := NewSync(o)
+	if err := s.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { stop(t, s.Stop) })
+	waitState(t, s, Live)
+	return s
+}
+
+func waitState(t testing.TB, s *Sync, want State) {
+	t.Helper()
+	eventually(t, "the mirror is "+string(want), func(context.Context) (bool, error) {
+		return s.Status().State == want, nil
+	}, func() any { return s.Status() })
+}
+
+// eventually waits for a condition; what it sees in the end is shown when it does
+// not come true.
+func eventually(t testing.TB, what string, condition func(context.Context) (bool, error), sees ...func() any) {
+	t.Helper()
+	err := wait.PollUntilContextTimeout(t.Context(), pollInterval, testTimeout, true, condition)
+	if err == nil {
+		return
+	}
+	for _, see := range sees {
+		t.Logf("%+v", see())
+	}
+	t.Fatalf("wait until %s: %v", what, err)
+}
+
+// must is for calls that work in every test.
+func must[T any](t testing.TB) func(T, error) T {
+	return func(value T, err error) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return value
+	}
+}
+
+func node(name string) *st.NodeWrapper {
+	n := st.MakeNode().Name(name).Label(corev1.LabelHostname, name).
+		Capacity(map[corev1.ResourceName]string{"cpu": "8", "memory": "32Gi", "pods": "110"})
+	n.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue, Reason: "KubeletReady"}}
+	return n
+}
+
+func pod(namespace, name, node string) *corev1.Pod {
+	return st.MakePod().Namespace(namespace).Name(name).Node(node).Label("app", "web").
+		Container("registry.example/web:1").Req(map[corev1.ResourceName]string{"cpu": "100m"}).
+		SchedulerName(corev1.DefaultSchedulerName).Obj()
+}
+
+func (c *cluster) createNode(t testing.TB, n *corev1.Node) *corev1.Node {
+	t.Helper()
+	return must[*corev1.Node](t)(c.client.CoreV1().Nodes().Create(t.Context(), n, metav1.CreateOptions{}))
+}
+
+// createPod also makes it run, if it is on a node.
+func (c *cluster) createPod(t testing.TB, p *corev1.Pod) *corev1.Pod {
+	t.Helper()
+	created := must[*corev1.Pod](t)(c.client.CoreV1().Pods(p.Namespace).Create(t.Context(), p, metav1.CreateOptions{}))
+	if p.Spec.NodeName == "" {
+		return created
+	}
+	now := metav1.Now().Rfc3339Copy()
+	created.Status.Phase, created.Status.StartTime = corev1.PodRunning, &now
+	created.Status.Conditions = []corev1.PodCondition{
+		{Type: corev1.PodScheduled, Status: corev1.ConditionTrue}, {Type: corev1.PodReady, Status: corev1.ConditionTrue},
+	}
+	return must[*corev1.Pod](t)(c.client.CoreV1().Pods(p.Namespace).UpdateStatus(t.Context(), created, metav1.UpdateOptions{}))
+}
+
+func (c *cluster) createNamespace(t testing.TB, name string) {
+	t.Helper()
+	must[*corev1.Namespace](t)(c.client.CoreV1().Namespaces().Create(t.Context(),
+		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{}))
+}
+
+func (c *cluster) deletePod(t testing.TB, namespace, name string) {
+	t.Helper()
+	zero := int64(0)
+	if err := c.client.CoreV1().Pods(namespace).Delete(t.Context(), name, metav1.DeleteOptions{GracePeriodSeconds: &zero}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// pods are the pods of a namespace with their nodes.
+func (c *cluster) pods(t testing.TB, namespace string) map[string]string {
+	t.Helper()
+	list := must[*corev1.PodList](t)(c.client.CoreV1().Pods(namespace).List(t.Context(), metav1.ListOptions{}))
+	out := map[string]string{}
+	for _, p := range list.Items {
+		out[p.Name] = p.Spec.NodeName
+	}
+	return out
+}
+
+// hasPod waits until a pod is on a node.
+func (c *cluster) hasPod(t testing.TB, namespace, name, node string) *corev1.Pod {
+	t.Helper()
+	var found *corev1.Pod
+	eventually(t, fmt.Sprintf("pod %s/%s is on %q", namespace, name, node), func(ctx context.Context) (bool, error) {
+		p, err := c.client.CoreV1().Pods(namespace).Get(ctx, name, metav1.GetOptions{})
+		if apierrors.IsNotFound(err) {
+			return false, nil
+		}
+		found = p
+		return err == nil && p.Spec.NodeName == node, err
+	})
+	return found
+}
+
+func (c *cluster) lacksPod(t testing.TB, namespace, name string) {
+	t.Helper()
+	eventually(t, fmt.Sprintf("pod %s/%s is gone", namespace, name), func(ctx context.Context) (bool, error) {
+		_, err := c.client.CoreV1().Pods(namespace).Get(ctx, name, metav1.GetOptions{})
+		return apierrors.IsNotFound(err), nil
+	})
+}
+
+func isWatch(request string) bool { return strings.Contains(request, "watch=true") }

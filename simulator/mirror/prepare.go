@@ -1,0 +1,264 @@
+package mirror
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+const (
+	prefix = "kube-scheduler-simulator.sigs.k8s.io/"
+	// AnnotationSource marks what came from a source, with its UID there. Deletions
+	// only touch what has it.
+	AnnotationSource = prefix + "source-uid"
+)
+
+// prepared is an object of the source as it is to be here. It is not changed.
+type prepared struct {
+	kind kind
+	// namespace and name are those here.
+	namespace, name string
+	uid             string
+	// object has no status, and no node.
+	object map[string]any
+	status map[string]any
+	// node is where a pod is bound in the source, owner the pod that a claim
+	// belongs to, as namespace/name.
+	node, owner string
+	// pending is a pod that its scheduler has not said anything about, or a claim
+	// without a volume: it may not be so for long.
+	pending bool
+	// deleting is how long a pod may take to end, when it is being deleted.
+	deleting *int64
+}
+
+func (p *prepared) key() string {
+	if p.namespace == "" {
+		return p.name
+	}
+	return p.namespace + "/" + p.name
+}
+
+// prepare makes of an object of the source what it is to be here. It may keep
+// parts of u. With reschedule, pods come unbound unless they have ended or belong
+// to their node. It returns nil for what does not come.
+func prepare(k kind, u *unstructured.Unstructured, reschedule bool) *prepared {
+	p := &prepared{kind: k, namespace: u.GetNamespace(), name: u.GetName(), uid: string(u.GetUID())}
+	p.object = map[string]any{"apiVersion": k.GroupVersion().String(), "kind": k.Kind, "metadata": p.metadata(u)}
+	for name, value := range u.Object {
+		switch name {
+		case "apiVersion", "kind", "metadata", "status":
+		default:
+			p.object[name] = value
+		}
+	}
+	shape, special := shapes[k.GroupKind()]
+	if special && !shape(p, u, reschedule) {
+		return nil
+	}
+	return p
+}
+
+// everyClusterHas reports whether Kubernetes makes the object in every cluster.
+func everyClusterHas(gk schema.GroupKind, namespace, name string) bool {
+	switch gk {
+	case namespaceKind:
+		return slices.Contains([]string{"default", "kube-system", "kube-public", "kube-node-lease"}, name)
+	case schema.GroupKind{Group: "scheduling.k8s.io", Kind: "PriorityClass"}:
+		return strings.HasPrefix(name, "system-")
+	case schema.GroupKind{Kind: "Service"}:
+		return namespace == "default" && name == "kubernetes"
+	}
+	return false
+}
+
+// dropped are annotations that only mean something where they were written.
+var dropped = []string{
+	"kubectl.kubernetes.io/last-applied-configuration",
+	"pv.kubernetes.io/bind-completed", "pv.kubernetes.io/bound-by-controller",
+	"kubernetes.io/config.mirror", "kubernetes.io/config.source", "kubernetes.io/config.hash", "kubernetes.io/config.seen",
+	"control-plane.alpha.kubernetes.io/leader", "node.alpha.kubernetes.io/ttl", "csi.volume.kubernetes.io/nodeid",
+	"volumes.kubernetes.io/controller-managed-attach-detach",
+}
+
+func (p *prepared) metadata(u *unstructured.Unstructured) map[string]any {
+	annotations := u.GetAnnotations()
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	maps.DeleteFunc(annotations, func(key, _ string) bool { return slices.Contains(dropped, key) })
+	annotations[AnnotationSource] = p.uid
+	out := map[string]any{"name": p.name, "annotations": stringMap(annotations)}
+	if p.namespace != "" {
+		out["namespace"] = p.namespace
+	}
+	if labels := u.GetLabels(); len(labels) > 0 {
+		out["labels"] = stringMap(labels)
+	}
+	return out
+}
+
+func stringMap(from map[string]string) map[string]any {
+	out := make(map[string]any, len(from))
+	for key, value := range from {
+		out[key] = value
+	}
+	return out
+}
+
+// shapes are of the kinds that need more than their metadata be seen to. They
+// report whether the object comes at all.
+var shapes = map[schema.GroupKind]func(p *prepared, u *unstructured.Unstructured, reschedule bool) bool{
+	podKind:                         shapePod,
+	{Kind: "Node"}:                  shapeNode,
+	namespaceKind:                   shapeNamespace,
+	{Kind: "Service"}:               shapeService,
+	{Kind: "PersistentVolume"}:      shapeVolume,
+	{Kind: "PersistentVolumeClaim"}: shapeClaim,
+	{Group: "policy", Kind: "PodDisruptionBudget"}:            shapeBudget,
+	{Group: "resource.k8s.io", Kind: "ResourceClaim"}:         shapeResourceClaim,
+	{Group: "resource.k8s.io", Kind: "ResourceClaimTemplate"}: func(_ *prepared, _ *unstructured.Unstructured, reschedule bool) bool { return reschedule },
+}
+
+// field returns a part of an object that is an object; an empty one when there is
+// none.
+func field(o map[string]any, path ...string) map[string]any {
+	for _, name := range path {
+		next, ok := o[name].(map[string]any)
+		if !ok {
+			return map[string]any{}
+		}
+		o = next
+	}
+	return o
+}
+
+// only returns a copy of o with the named fields.
+func only(o map[string]any, names ...string) map[string]any {
+	out := map[string]any{}
+	for _, name := range names {
+		if value, has := o[name]; has {
+			out[name] = value
+		}
+	}
+	return out
+}
+
+// without returns a copy of o that lacks the named fields.
+func without(o map[string]any, names ...string) map[string]any {
+	out := maps.Clone(o)
+	for _, name := range names {
+		delete(out, name)
+	}
+	return out
+}
+
+// shapeNode leaves out what changes without mattering, heartbeats above all.
+func shapeNode(p *prepared, u *unstructured.Unstructured, _ bool) bool {
+	spec := only(field(u.Object, "spec"), "taints", "unschedulable", "providerID")
+	if len(spec) > 0 {
+		p.object["spec"] = spec
+	} else {
+		delete(p.object, "spec")
+	}
+	status := field(u.Object, "status")
+	p.status = only(status, "capacity", "allocatable", "addresses", "images", "declaredFeatures")
+	if info, ok := status["nodeInfo"].(map[string]any); ok {
+		p.status["nodeInfo"] = info
+	}
+	p.status["conditions"] = conditions(status, "lastHeartbeatTime")
+	return true
+}
+
+// conditions returns a copy of those of a status, less the named fields.
+func conditions(status map[string]any, less ...string) []any {
+	from, _ := status["conditions"].([]any)
+	out := []any{}
+	for _, c := range from {
+		if condition, ok := c.(map[string]any); ok {
+			out = append(out, without(condition, less...))
+		}
+	}
+	return out
+}
+
+func shapeNamespace(p *prepared, _ *unstructured.Unstructured, _ bool) bool {
+	delete(p.object, "spec") // finalizers
+	return true
+}
+
+// shapeService keeps what pods are spread by. Addresses and ports are of the
+// source's network.
+func shapeService(p *prepared, u *unstructured.Unstructured, _ bool) bool {
+	from := field(u.Object, "spec")
+	spec := only(from, "selector", "externalName")
+	if from["type"] == "ExternalName" {
+		spec["type"] = from["type"]
+	}
+	ports, _ := from["ports"].([]any)
+	kept := []any{}
+	for _, port := range ports {
+		if port, ok := port.(map[string]any); ok {
+			kept = append(kept, without(port, "nodePort"))
+		}
+	}
+	if len(kept) > 0 {
+		spec["ports"] = kept
+	} else if spec["type"] == nil {
+		spec["clusterIP"] = "None" // only such a one can be without ports
+	}
+	p.object["spec"] = spec
+	return true
+}
+
+// shapeVolume lets the controllers here bind volume and claim anew, by their
+// names: UIDs differ.
+func shapeVolume(p *prepared, u *unstructured.Unstructured, _ bool) bool {
+	spec := maps.Clone(field(u.Object, "spec"))
+	if claim, ok := spec["claimRef"].(map[string]any); ok {
+		spec["claimRef"] = only(claim, "apiVersion", "kind", "namespace", "name")
+	}
+	p.object["spec"] = spec
+	return true
+}
+
+func shapeClaim(p *prepared, u *unstructured.Unstructured, _ bool) bool {
+	p.object["spec"] = without(field(u.Object, "spec"), "dataSource", "dataSourceRef")
+	volume, _ := field(u.Object, "spec")["volumeName"].(string)
+	p.pending = volume == ""
+	return true
+}
+
+// shapeBudget makes a budget count pods, as the source has worked it out: to count
+// in percent, controllers ask the owners of pods, and those do not come.
+func shapeBudget(p *prepared, u *unstructured.Unstructured, _ bool) bool {
+	desired, known := field(u.Object, "status")["desiredHealthy"]
+	if !known {
+		return true
+	}
+	spec := without(field(u.Object, "spec"), "maxUnavailable")
+	spec["minAvailable"] = desired
+	p.object["spec"] = spec
+	return true
+}
+
+// shapeResourceClaim keeps which devices were allocated. For pods that are
+// scheduled anew, claims that were made for them are made anew as well.
+func shapeResourceClaim(p *prepared, u *unstructured.Unstructured, reschedule bool) bool {
+	for _, owner := range u.GetOwnerReferences() {
+		if owner.Kind == "Pod" && owner.APIVersion == "v1" {
+			p.owner = u.GetNamespace() + "/" + owner.Name
+		}
+	}
+	if reschedule {
+		return p.owner == ""
+	}
+	if allocation, ok := field(u.Object, "status")["allocation"]; ok {
+		// For whom is found out here.
+		p.status = map[string]any{"allocation": allocation}
+	}
+	return true
+}

@@ -1,0 +1,83 @@
+package mirror
+
+import (
+	"fmt"
+	"net/http"
+
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/apiserver/pkg/endpoints/request"
+	"k8s.io/client-go/rest"
+)
+
+// refusedError is a request that is not made. It is a mistake in this package.
+type refusedError struct{ method, path, why string }
+
+func (e *refusedError) Error() string {
+	return fmt.Sprintf("refused to send %s %s to the source: %s", e.method, e.path, e.why)
+}
+
+// readOnly is the one way to the source. It lets through reading what may be read:
+// no verb but get, list and watch, no secrets, and no subresources, as some of
+// those act on a GET.
+type readOnly struct {
+	next http.RoundTripper
+	info *request.RequestInfoFactory
+}
+
+var _ http.RoundTripper = (*readOnly)(nil)
+
+// OnlyReading returns a copy of config whose clients can only read, and no secrets.
+func OnlyReading(config *rest.Config) *rest.Config {
+	config = rest.CopyConfig(config)
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
+		return &readOnly{next: next, info: &request.RequestInfoFactory{
+			APIPrefixes: sets.NewString("api", "apis"), GrouplessAPIPrefixes: sets.NewString("api"),
+		}}
+	})
+	return config
+}
+
+var (
+	readingVerbs = sets.New("get", "list", "watch")
+	// withheld has no object that is read from the source, of any API group.
+	withheld = sets.New("secrets")
+	// known are paths that are not of objects: which APIs there are.
+	known = sets.New("/api", "/apis", "/version", "/version/")
+)
+
+// RoundTrip sends a request, or refuses to.
+func (r *readOnly) RoundTrip(q *http.Request) (*http.Response, error) {
+	if why := r.refuses(q); why != "" {
+		if q.Body != nil {
+			_ = q.Body.Close()
+		}
+		return nil, &refusedError{method: q.Method, path: q.URL.Path, why: why}
+	}
+	return r.next.RoundTrip(q)
+}
+
+func (r *readOnly) refuses(q *http.Request) string {
+	if q.Method != http.MethodGet {
+		return "the source is only read"
+	}
+	if q.Header.Get("Upgrade") != "" {
+		return "a connection that is taken over is not reading"
+	}
+	info, err := r.info.NewRequestInfo(q)
+	switch {
+	case err != nil:
+		return err.Error()
+	case !info.IsResourceRequest:
+		if known.Has(info.Path) || isGroupVersion(info.Path) {
+			return ""
+		}
+		return "it is none of the paths that say which APIs there are"
+	case withheld.Has(info.Resource):
+		return "secrets are never read"
+	case info.Subresource != "":
+		return "subresources are not read"
+	case !readingVerbs.Has(info.Verb):
+		return "the source is only read"
+	}
+	return ""
+}

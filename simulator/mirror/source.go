@@ -1,0 +1,307 @@
+package mirror
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"kube-scheduler-simulator/simulator/redact"
+	"kube-scheduler-simulator/simulator/snapshot"
+)
+
+const (
+	// DefaultQPS is how many requests the source gets per second at most, after a
+	// burst of twice as many.
+	DefaultQPS = 20
+	// pageSize is how many objects are asked for at once.
+	pageSize = 500
+	// reachTimeout is how long the source may take to say which APIs it has.
+	reachTimeout = 10 * time.Second
+	// reloadEvery is how soon another address in the kubeconfig is noticed.
+	reloadEvery = 2 * time.Second
+	userAgent   = "kube-scheduler-simulator-mirror"
+)
+
+// Selection says what of a source is read. The zero value is all that matters to
+// scheduling.
+type Selection struct {
+	// Namespaces are those whose objects come; all by default. Nodes, volumes and
+	// what else has no namespace always come.
+	Namespaces []string
+	// Pods is a label selector for pods; all by default. It selects nothing else.
+	Pods string
+}
+
+func (s Selection) check() error {
+	for _, name := range s.Namespaces {
+		if wrong := validation.IsDNS1123Label(name); len(wrong) > 0 {
+			return fmt.Errorf("the source's namespace %q: %s", name, strings.Join(wrong, "; "))
+		}
+	}
+	if _, err := labels.Parse(s.Pods); err != nil {
+		return fmt.Errorf("the selector for the source's pods: %w", err)
+	}
+	return nil
+}
+
+// SourceOptions say which cluster is read, and how.
+type SourceOptions struct {
+	// Kubeconfig is a file; Context one of its contexts, its current one by default.
+	Kubeconfig, Context string
+	Selection           Selection
+	// QPS is DefaultQPS by default.
+	QPS float32
+	// Redactor makes objects fit to be shown, as the first thing that happens to
+	// them. Nil: they come as they are.
+	Redactor *redact.Redactor
+}
+
+// Source is a cluster that is read. Methods are safe for concurrent use.
+type Source struct {
+	options SourceOptions
+	context string
+
+	mu     sync.Mutex
+	config *rest.Config
+}
+
+// NewSource reads the kubeconfig, and says what is wrong with the options. It does
+// not speak to the cluster.
+func NewSource(o SourceOptions) (*Source, error) {
+	if err := o.Selection.check(); err != nil {
+		return nil, err
+	}
+	switch {
+	case o.QPS < 0:
+		return nil, errors.New("the requests per second to the source are negative")
+	case o.QPS == 0:
+		o.QPS = DefaultQPS
+	}
+	config, context, err := loadKubeconfig(o.Kubeconfig, o.Context)
+	if err != nil {
+		return nil, err
+	}
+	return &Source{options: o, context: context, config: config}, nil
+}
+
+// Name is what people call the source: its context. That of a redacted one is not
+// told.
+func (s *Source) Name() string {
+	if s.options.Redactor != nil {
+		return "a redacted cluster"
+	}
+	return s.context
+}
+
+// clientConfig reads, and no more than it may.
+func (s *Source) clientConfig() *rest.Config {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	config := OnlyReading(s.config)
+	config.QPS, config.Burst = s.options.QPS, max(1, int(2*s.options.QPS))
+	config.UserAgent = userAgent
+	config.WarningHandler = rest.NoWarnings{}
+	return config
+}
+
+// reload reads the kubeconfig again, and reports whether the way to the source is
+// another one: its address, or credentials. The context stays that of the start,
+// whichever is current. A file that cannot be read changes nothing.
+func (s *Source) reload() bool {
+	config, _, err := loadKubeconfig(s.options.Kubeconfig, s.context)
+	if err != nil {
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if way(config) == way(s.config) {
+		return false
+	}
+	s.config = config
+	return true
+}
+
+// way is what of a configuration a cluster is reached by.
+func way(c *rest.Config) string {
+	helper := ""
+	if c.ExecProvider != nil {
+		helper = fmt.Sprintf("%q %q", c.ExecProvider.Command, c.ExecProvider.Args)
+	}
+	return fmt.Sprintf("%q", []any{
+		c.Host, c.APIPath, c.Username, c.Password, c.BearerToken, c.BearerTokenFile, c.Impersonate, helper,
+		c.Insecure, c.ServerName, c.CertFile, c.KeyFile, c.CAFile, c.CertData, c.KeyData, c.CAData,
+	})
+}
+
+// awaitOther returns when the way to the source is another one, or ctx has ended.
+func (s *Source) awaitOther(ctx context.Context) {
+	for pause(ctx, reloadEvery) == nil {
+		if s.reload() {
+			return
+		}
+	}
+}
+
+// plain is an error without the address of the request, which is long.
+func plain(err error) error {
+	if request, ok := errors.AsType[*url.Error](err); ok {
+		return request.Err
+	}
+	return err
+}
+
+func loadKubeconfig(file, context string) (*rest.Config, string, error) {
+	loaded, err := clientcmd.LoadFromFile(file)
+	if err != nil {
+		return nil, "", fmt.Errorf("reading the source's kubeconfig: %w", err)
+	}
+	if context == "" {
+		context = loaded.CurrentContext
+	}
+	switch _, has := loaded.Contexts[context]; {
+	case context == "":
+		return nil, "", fmt.Errorf("reading the source's kubeconfig: %s has no current context; say which to use of %s", file, contexts(loaded))
+	case !has:
+		return nil, "", fmt.Errorf("reading the source's kubeconfig: %s has no context %q; it has %s", file, context, contexts(loaded))
+	}
+	if err := clientcmd.ResolveLocalPaths(loaded); err != nil {
+		return nil, "", fmt.Errorf("reading the source's kubeconfig: %w", err)
+	}
+	config, err := clientcmd.NewNonInteractiveClientConfig(*loaded, context, &clientcmd.ConfigOverrides{}, nil).ClientConfig()
+	if err != nil {
+		return nil, "", fmt.Errorf("reading the source's kubeconfig %s: %w", file, err)
+	}
+	return config, context, nil
+}
+
+func contexts(c *clientcmdapi.Config) string {
+	names := slices.Sorted(maps.Keys(c.Contexts))
+	if len(names) == 0 {
+		return "none"
+	}
+	return strings.Join(names, ", ")
+}
+
+var groupVersion = regexp.MustCompile(`^/(api/v1|apis/[^/]+(/[^/]+)?)/?$`)
+
+func isGroupVersion(path string) bool { return groupVersion.MatchString(path) }
+
+// kind is one that the source serves.
+type kind struct {
+	schema.GroupVersionKind
+	resource   schema.GroupVersionResource
+	namespaced bool
+}
+
+func (k kind) String() string { return k.GroupKind().String() }
+
+// leftOut are kinds that matter to some cluster, but not to what is read here.
+var leftOut = map[schema.GroupKind]bool{
+	// Their objects do not come, so they would be empty.
+	{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}: true,
+	// No pod here needs one.
+	{Kind: "ServiceAccount"}: true,
+}
+
+// connection is what is known of the source once it has answered.
+type connection struct {
+	client dynamic.Interface
+	kinds  []kind // by rank
+	// missed are kinds that are wanted and that the source has, but not in a
+	// version that is served here.
+	missed []kind
+}
+
+// connect asks the source which of the wanted kinds it serves. here has the
+// versions of each kind that the simulated cluster serves.
+func (s *Source) connect(ctx context.Context, here map[schema.GroupKind][]kind, wanted func(schema.GroupKind) bool) (*connection, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, reachTimeout, fmt.Errorf("it does not answer within %s", reachTimeout))
+	defer cancel()
+	s.reload()
+	config := s.clientConfig()
+	there, err := discover(ctx, config)
+	switch {
+	case apierrors.IsUnauthorized(err) || apierrors.IsForbidden(err):
+		return nil, fmt.Errorf("the source at %s does not let us in: %w", config.Host, plain(err))
+	case err != nil && ctx.Err() != nil:
+		return nil, fmt.Errorf("the source at %s cannot be reached: %w", config.Host, context.Cause(ctx))
+	case err != nil:
+		return nil, fmt.Errorf("the source at %s cannot be reached: %w", config.Host, plain(err))
+	}
+	client, err := dynamic.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("making a client for the source: %w", err)
+	}
+	c := &connection{client: client}
+	for _, gk := range snapshot.Kinds() {
+		if leftOut[gk] || !wanted(gk) || len(there[gk]) == 0 || (s.options.Redactor != nil && !redact.Covers(gk)) {
+			continue
+		}
+		if k, ok := common(here[gk], there[gk]); ok {
+			c.kinds = append(c.kinds, k)
+		} else {
+			c.missed = append(c.missed, there[gk][0])
+		}
+	}
+	if len(c.kinds) == 0 {
+		return nil, fmt.Errorf("the source at %s serves none of the kinds that scheduling depends on", config.Host)
+	}
+	return c, nil
+}
+
+// common returns the version that both serve and that is preferred here.
+func common(here, there []kind) (kind, bool) {
+	for _, k := range here {
+		if at := slices.IndexFunc(there, func(t kind) bool { return t.Version == k.Version }); at >= 0 {
+			return there[at], true
+		}
+	}
+	return kind{}, false
+}
+
+// discover returns the kinds that a cluster has and that can be listed and
+// watched, each in all of its versions, the preferred one first.
+func discover(ctx context.Context, config *rest.Config) (map[schema.GroupKind][]kind, error) {
+	client, err := discovery.NewDiscoveryClientForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("making a client: %w", err)
+	}
+	_, lists, err := client.ServerGroupsAndResourcesWithContext(ctx)
+	if err != nil && len(lists) == 0 {
+		return nil, err
+	}
+	// Groups whose server does not answer are missing, which is no reason to do
+	// without the others.
+	found := map[schema.GroupKind][]kind{}
+	for _, list := range lists {
+		gv, err := schema.ParseGroupVersion(list.GroupVersion)
+		if err != nil {
+			continue
+		}
+		for _, r := range list.APIResources {
+			if strings.Contains(r.Name, "/") || !slices.Contains(r.Verbs, "list") || !slices.Contains(r.Verbs, "watch") {
+				continue
+			}
+			k := kind{GroupVersionKind: gv.WithKind(r.Kind), resource: gv.WithResource(r.Name), namespaced: r.Namespaced}
+			found[k.GroupKind()] = append(found[k.GroupKind()], k)
+		}
+	}
+	return found, nil
+}

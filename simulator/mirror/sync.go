@@ -1,0 +1,477 @@
+package mirror
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/util/workqueue"
+	"k8s.io/klog/v2"
+
+	"kube-scheduler-simulator/simulator/snapshot"
+)
+
+const (
+	// workers is few: scheduling needs the API server, too.
+	workers = 8
+	// holdTime is how long a pod that no scheduler of the source has looked at, or
+	// a claim without a volume, is waited for.
+	holdTime = 5 * time.Second
+	// firstRetry and lastRetry are between attempts to bring one object in.
+	firstRetry, lastRetry = 50 * time.Millisecond, 30 * time.Second
+	// lookAgain is between looks whether the first lists are there.
+	lookAgain = 20 * time.Millisecond
+)
+
+// reconnect is how a source that does not answer is asked again. Each kind asks
+// for itself.
+func reconnect() wait.Backoff {
+	return wait.Backoff{Duration: 500 * time.Millisecond, Factor: 2, Jitter: 0.5, Steps: 10, Cap: 5 * time.Second}
+}
+
+// State is how a mirror gets on with its source.
+type State string
+
+const (
+	// Connecting: the first lists have not come, or are being applied.
+	Connecting State = "connecting"
+	// Live: changes come as they happen.
+	Live State = "live"
+	// Stale: the source, or a part of it, does not answer. Everything stays as it
+	// is, and what has changed meanwhile comes when it is back.
+	Stale State = "stale"
+)
+
+// Status is what a mirror is doing.
+type Status struct {
+	Source  string
+	State   State
+	Message string
+	// LastChange is when something was carried over; zero when nothing was.
+	LastChange time.Time
+	// Objects are those here that came from the source.
+	Objects int
+	// Done of Total objects have been looked at; Total is 0 while it is not known,
+	// and both are when the first round is over.
+	Done, Total int
+	// First: the first round is under way.
+	First bool
+}
+
+// SyncOptions are what a Sync works with. Source and Config are required.
+type SyncOptions struct {
+	Source *Source
+	// Config reaches the simulated cluster with the rights of an administrator.
+	Config *rest.Config
+	// Reschedule lets pods come without their nodes, so that they are scheduled
+	// here. Later changes never touch where they are.
+	Reschedule bool
+	// Changed is called when the state is another one, from any goroutine. It may
+	// be nil.
+	Changed func()
+	// Logger gets what could not be carried over. Default: discards.
+	Logger klog.Logger
+
+	// hold is set by tests only.
+	hold time.Duration
+}
+
+// Sync keeps the simulated cluster like its source. It starts once and stops once.
+type Sync struct {
+	opts   SyncOptions
+	here   dynamic.Interface
+	cancel context.CancelFunc
+	done   sync.WaitGroup
+
+	mu sync.Mutex
+	// queue and kinds are others when the way to the source is; nobody else runs
+	// then but Status.
+	queue      workqueue.TypedRateLimitingInterface[item]
+	kinds      []*following
+	state      State
+	message    string // of Connecting
+	lastChange time.Time
+	first      bool
+	finished   int // of the first round
+	trouble    map[item]string
+	missed     []string
+}
+
+// item is an object that may have to be changed.
+type item struct {
+	kind int // index of Sync.kinds
+	key  string
+}
+
+// following is a kind, with what is known of it there and here.
+type following struct {
+	kind
+	rank      int
+	followers []*follower
+	here      dynamic.NamespaceableResourceInterface
+
+	mu      sync.Mutex
+	applied map[string]*applied
+	// since is when a pending object was first seen.
+	since map[string]time.Time
+}
+
+// NewSync returns a mirror that has not started. It does no I/O.
+func NewSync(o SyncOptions) *Sync {
+	if o.Changed == nil {
+		o.Changed = func() {}
+	}
+	if o.hold == 0 {
+		o.hold = holdTime
+	}
+	return &Sync{
+		opts: o, state: Connecting, first: true, trouble: map[item]string{},
+	}
+}
+
+// Start returns at once; the rest happens behind it, until Stop.
+func (s *Sync) Start() error {
+	config := rest.CopyConfig(s.opts.Config)
+	config.UserAgent = userAgent
+	var err error
+	if s.here, err = dynamic.NewForConfig(config); err != nil {
+		return fmt.Errorf("making a client for the simulated cluster: %w", err)
+	}
+	// Without our logger: reflectors report every attempt to reach a source.
+	ctx, cancel := context.WithCancel(context.Background())
+	s.cancel = cancel
+	s.done.Go(func() { s.run(ctx) })
+	return nil
+}
+
+// Stop returns when nothing is read or written any more. What came stays.
+func (s *Sync) Stop(ctx context.Context) error {
+	if s.cancel == nil {
+		return nil
+	}
+	s.cancel()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		s.done.Wait()
+	}()
+	select {
+	case <-ended:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("stop following the source: %w", context.Cause(ctx))
+	}
+}
+
+// run follows the source until ctx ends, and begins anew when the way to it is
+// another one: what is known of the objects here stays.
+func (s *Sync) run(ctx context.Context) {
+	for ctx.Err() == nil {
+		s.followUntilOther(ctx)
+	}
+}
+
+func (s *Sync) followUntilOther(ctx context.Context) {
+	ctx, cancel := context.WithCancel(ctx)
+	var running sync.WaitGroup
+	defer running.Wait()
+	defer cancel()
+	source, err := s.connect(ctx)
+	if err != nil {
+		return // stopped
+	}
+	running.Go(func() {
+		s.opts.Source.awaitOther(ctx)
+		cancel()
+	})
+	queue := workqueue.NewTypedRateLimitingQueue(workqueue.NewTypedItemExponentialFailureRateLimiter[item](firstRetry, lastRetry))
+	defer queue.ShutDown()
+	if err := s.prepareKinds(ctx, source, queue); err != nil {
+		return // stopped
+	}
+	for i, k := range s.kinds {
+		for _, f := range k.followers {
+			f.changed = func(key string) { queue.Add(item{i, key}) }
+			running.Go(func() { f.run(ctx) })
+		}
+	}
+	if !s.firstRound(ctx) {
+		return
+	}
+	for range workers {
+		running.Go(func() {
+			for s.next(ctx) {
+			}
+		})
+	}
+	<-ctx.Done()
+}
+
+// connect tries until the source answers. An error means that the mirror stops.
+func (s *Sync) connect(ctx context.Context) (source *connection, err error) {
+	backoff := reconnect()
+	for {
+		here, err := discover(ctx, s.opts.Config)
+		if err == nil {
+			source, err = s.opts.Source.connect(ctx, here, s.follows)
+		}
+		if err == nil {
+			return source, nil
+		}
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		s.opts.Logger.Info("The source cannot be followed yet", "err", err)
+		s.say(err.Error() + "; trying again")
+		if err := pause(ctx, backoff.Step()); err != nil {
+			return nil, err
+		}
+	}
+}
+
+func pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// notFollowed are kinds that only an import takes: the source's controllers have
+// done already what theirs would do here, and limits would refuse what there is.
+var notFollowed = map[schema.GroupKind]bool{
+	{Group: "apps", Kind: "ControllerRevision"}: true, {Group: "apps", Kind: "DaemonSet"}: true,
+	{Group: "apps", Kind: "Deployment"}: true, {Group: "apps", Kind: "ReplicaSet"}: true, {Group: "apps", Kind: "StatefulSet"}: true,
+	{Group: "autoscaling", Kind: "HorizontalPodAutoscaler"}: true,
+	{Group: "batch", Kind: "CronJob"}:                       true, {Group: "batch", Kind: "Job"}: true,
+	{Kind: "LimitRange"}: true, {Kind: "ReplicationController"}: true, {Kind: "ResourceQuota"}: true,
+}
+
+func (s *Sync) follows(gk schema.GroupKind) bool {
+	if gk == (schema.GroupKind{Group: "resource.k8s.io", Kind: "ResourceClaimTemplate"}) && !s.opts.Reschedule {
+		return false
+	}
+	return snapshot.Refused(gk) == "" && !notFollowed[gk]
+}
+
+// prepareKinds finds out what came from a source before. An error means that the
+// mirror stops.
+func (s *Sync) prepareKinds(ctx context.Context, source *connection, queue workqueue.TypedRateLimitingInterface[item]) error {
+	var kinds []*following
+	for _, k := range source.kinds {
+		following := &following{
+			kind: k, rank: snapshot.Rank(k.GroupKind()), here: s.here.Resource(k.resource),
+			applied: map[string]*applied{}, since: map[string]time.Time{},
+		}
+		for _, stream := range s.opts.Source.streams(source.client, k) {
+			following.followers = append(following.followers, &follower{
+				stream: stream, prepare: s.prepare, heard: s.judge, objects: map[string]*prepared{},
+			})
+		}
+		if before := s.following(k.GroupKind()); before != nil {
+			following.applied = before.applied
+		} else if err := s.remember(ctx, following); err != nil {
+			return err
+		}
+		kinds = append(kinds, following)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.kinds, s.queue = kinds, queue
+	s.trouble, s.missed = map[item]string{}, nil
+	for _, k := range source.missed {
+		s.missed = append(s.missed, k.missing())
+	}
+	return nil
+}
+
+// remember tries until it is known what came from a source before.
+func (s *Sync) remember(ctx context.Context, k *following) error {
+	backoff := reconnect()
+	for {
+		err := k.remember(ctx)
+		if err == nil {
+			return nil
+		}
+		s.opts.Logger.Error(err, "Looking for what came from a source before")
+		if err := pause(ctx, backoff.Step()); err != nil {
+			return err
+		}
+	}
+}
+
+func (s *Sync) prepare(k kind, u *unstructured.Unstructured) *prepared {
+	if isSecretive(u) || everyClusterHas(k.GroupKind(), u.GetNamespace(), u.GetName()) {
+		return nil
+	}
+	if s.opts.Source.options.Redactor != nil {
+		// The reflector looks at u afterwards.
+		u = &unstructured.Unstructured{Object: u.Object}
+		s.opts.Source.options.Redactor.Object(u)
+	}
+	return prepare(k, u, s.opts.Reschedule)
+}
+
+// firstRound brings in everything by rank, and takes away what the source no
+// longer has. It reports whether it came to its end.
+func (s *Sync) firstRound(ctx context.Context) bool {
+	for i, k := range s.kinds {
+		s.say(fmt.Sprintf("reading %s", k.kind))
+		if !s.waitListed(ctx, k) {
+			return false
+		}
+		s.say(fmt.Sprintf("applying %s", k.kind))
+		s.each(ctx, i, k.wanted())
+	}
+	for i, k := range slices.Backward(s.kinds) {
+		s.each(ctx, i, k.abandoned())
+	}
+	if ctx.Err() != nil {
+		return false
+	}
+	s.mu.Lock()
+	s.first = false
+	s.mu.Unlock()
+	s.judge()
+	return true
+}
+
+func (s *Sync) waitListed(ctx context.Context, k *following) bool {
+	for !k.listedOrRefused() {
+		if pause(ctx, lookAgain) != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// each applies the objects of a kind, some at a time. What fails is in the queue.
+func (s *Sync) each(ctx context.Context, index int, keys []string) {
+	var running sync.WaitGroup
+	next := make(chan string)
+	for range workers {
+		running.Go(func() {
+			for key := range next {
+				s.do(ctx, item{index, key})
+				s.mu.Lock()
+				s.finished++
+				s.mu.Unlock()
+			}
+		})
+	}
+	for _, key := range keys {
+		if ctx.Err() != nil {
+			break
+		}
+		next <- key
+	}
+	close(next)
+	running.Wait()
+}
+
+func (s *Sync) next(ctx context.Context) bool {
+	it, shutdown := s.queue.Get()
+	if shutdown {
+		return false
+	}
+	defer s.queue.Done(it)
+	s.do(ctx, it)
+	return ctx.Err() == nil
+}
+
+// do applies an object, and tries again later when that fails.
+func (s *Sync) do(ctx context.Context, it item) {
+	k := s.kinds[it.kind]
+	changed, err := s.apply(ctx, k, it)
+	if ctx.Err() != nil {
+		return
+	}
+	s.mu.Lock()
+	if changed {
+		s.lastChange = time.Now()
+	}
+	before, had := s.trouble[it]
+	if err == nil {
+		delete(s.trouble, it)
+	} else if len(s.trouble) < maxTrouble || had {
+		s.trouble[it] = err.Error()
+	}
+	s.mu.Unlock()
+	if err == nil {
+		s.queue.Forget(it)
+		return
+	}
+	if !errors.Is(err, errNotYet) && before != err.Error() {
+		s.opts.Logger.Info("An object of the source could not be carried over", "kind", k.kind.String(), "name", it.key, "err", err)
+	}
+	s.queue.AddRateLimited(it)
+}
+
+// maxTrouble bounds what is known of objects that could not be carried over.
+const maxTrouble = 1000
+
+func (k *following) listedOrRefused() bool {
+	for _, f := range k.followers {
+		if c := f.condition(); !c.listed && c.refused == "" {
+			return false
+		}
+	}
+	return true
+}
+
+// complete reports whether all there is in the source is known.
+func (k *following) complete() bool {
+	for _, f := range k.followers {
+		if !f.condition().listed {
+			return false
+		}
+	}
+	return true
+}
+
+func (k *following) find(key string) *prepared {
+	for _, f := range k.followers {
+		if p := f.get(key); p != nil {
+			return p
+		}
+	}
+	return nil
+}
+
+func (k *following) wanted() []string {
+	var keys []string
+	for _, f := range k.followers {
+		keys = append(keys, f.keys()...)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// abandoned are the objects that came from the source and are not in it.
+func (k *following) abandoned() []string {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	var keys []string
+	for key := range k.applied {
+		if k.find(key) == nil {
+			keys = append(keys, key)
+		}
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// jitter keeps many that wait for the same from coming at once.
+func jitter(d time.Duration) time.Duration { return d + rand.N(d/4+1) }

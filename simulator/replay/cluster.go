@@ -1,0 +1,129 @@
+package replay
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/json"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
+)
+
+// apiCluster is a Cluster behind an API server.
+type apiCluster struct {
+	client dynamic.Interface
+	idle   func(ctx context.Context, written []Written) error
+}
+
+var _ Cluster = (*apiCluster)(nil)
+
+// NewCluster returns the cluster that config reaches. idle waits for its
+// scheduler, as Cluster.Idle does.
+func NewCluster(config *rest.Config, idle func(ctx context.Context, written []Written) error) (Cluster, error) {
+	config = rest.CopyConfig(config)
+	config.ContentType, config.AcceptContentTypes = runtime.ContentTypeJSON, runtime.ContentTypeJSON
+	client, err := dynamic.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("making the replay's client: %w", err)
+	}
+	return &apiCluster{client, idle}, nil
+}
+
+func (c *apiCluster) resource(kind Kind, namespace string) dynamic.ResourceInterface {
+	if kind.Namespaced {
+		return c.client.Resource(kind.GVR()).Namespace(namespace)
+	}
+	return c.client.Resource(kind.GVR())
+}
+
+func (c *apiCluster) Create(ctx context.Context, kind Kind, object *unstructured.Unstructured) (Written, error) {
+	resource := c.resource(kind, object.GetNamespace())
+	created, err := resource.Create(ctx, object, metav1.CreateOptions{})
+	if missesNamespace(err, kind, object) {
+		// A recording of some namespaces need not have them.
+		namespace := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": object.GetNamespace()}}}
+		if _, err := c.client.Resource(namespaceKind.GVR()).Create(ctx, namespace, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
+			return Written{}, fmt.Errorf("creating the namespace: %w", err)
+		}
+		created, err = resource.Create(ctx, object, metav1.CreateOptions{})
+	}
+	switch {
+	case apierrors.IsAlreadyExists(err) && kind != podKind && kind != nodeKind:
+		return Written{}, nil
+	case err != nil:
+		return Written{}, fmt.Errorf("creating it: %w", err)
+	}
+	if kind == nodeKind && !sameTaints(object, created) {
+		// Admission has tainted it not-ready, for a kubelet that does not come.
+		if created, err = retaint(ctx, resource, object); err != nil {
+			return Written{}, fmt.Errorf("taking an added taint off it: %w", err)
+		}
+	}
+	return Written{Kind: kind, UID: created.GetUID(), ResourceVersion: created.GetResourceVersion(), Certain: kind == nodeKind}, nil
+}
+
+func taints(node *unstructured.Unstructured) []any {
+	list, _, _ := unstructured.NestedSlice(node.Object, "spec", "taints")
+	return list
+}
+
+func sameTaints(a, b *unstructured.Unstructured) bool {
+	return len(taints(a)) == len(taints(b)) && (len(taints(a)) == 0 || equality.Semantic.DeepEqual(taints(a), taints(b)))
+}
+
+func retaint(ctx context.Context, nodes dynamic.ResourceInterface, node *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	patch, err := json.Marshal(map[string]any{"spec": map[string]any{"taints": taints(node)}})
+	if err != nil {
+		return nil, err
+	}
+	return nodes.Patch(ctx, node.GetName(), types.MergePatchType, patch, metav1.PatchOptions{})
+}
+
+func missesNamespace(err error, kind Kind, object *unstructured.Unstructured) bool {
+	return apierrors.IsNotFound(err) && kind.Namespaced && strings.Contains(err.Error(), "namespaces")
+}
+
+func (c *apiCluster) Patch(ctx context.Context, kind Kind, namespace, name, subresource string, patch []byte) (Written, error) {
+	var subresources []string
+	if subresource != "" {
+		subresources = append(subresources, subresource)
+	}
+	patched, err := c.resource(kind, namespace).Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{}, subresources...)
+	switch {
+	case apierrors.IsNotFound(err):
+		return Written{}, nil
+	case err != nil:
+		return Written{}, fmt.Errorf("changing it: %w", err)
+	}
+	return Written{Kind: kind, UID: patched.GetUID(), ResourceVersion: patched.GetResourceVersion(), Certain: kind == podKind || kind == nodeKind}, nil
+}
+
+func (c *apiCluster) Delete(ctx context.Context, kind Kind, namespace, name string) (Written, error) {
+	resource := c.resource(kind, namespace)
+	before, err := resource.Get(ctx, name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return Written{}, nil
+	}
+	if err != nil {
+		return Written{}, fmt.Errorf("deleting it: %w", err)
+	}
+	var now int64
+	uid := before.GetUID()
+	err = resource.Delete(ctx, name, metav1.DeleteOptions{GracePeriodSeconds: &now, Preconditions: &metav1.Preconditions{UID: &uid}})
+	switch {
+	case apierrors.IsNotFound(err), apierrors.IsForbidden(err): // system namespaces stay
+		return Written{}, nil
+	case err != nil:
+		return Written{}, fmt.Errorf("deleting it: %w", err)
+	}
+	return Written{Kind: kind, UID: uid, Deleted: true, Certain: kind == podKind || kind == nodeKind}, nil
+}
+
+func (c *apiCluster) Idle(ctx context.Context, written []Written) error { return c.idle(ctx, written) }

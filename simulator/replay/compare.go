@@ -1,0 +1,347 @@
+package replay
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"kube-scheduler-simulator/scheduler/result"
+)
+
+// Outcome says how a decision compares with the recorded one.
+type Outcome string
+
+const (
+	Matching  Outcome = "matching"
+	Different Outcome = "different"
+	// Pending: the recording has a node and the simulated scheduler has none yet.
+	Pending Outcome = "pending"
+	// NotCompared: there was no decision to compare, which Why explains.
+	NotCompared Outcome = "notCompared"
+)
+
+// Outcomes lists them.
+var Outcomes = []Outcome{Matching, Different, Pending, NotCompared}
+
+// Counts sums decisions up. Compared is the sum of the other three.
+type Counts struct {
+	Compared  int `json:"compared"`
+	Matching  int `json:"matching"`
+	Different int `json:"different"`
+	Pending   int `json:"pending"`
+	// Tied counts those of Different in which both nodes had the best total, so
+	// that chance decided.
+	Tied int `json:"tied"`
+}
+
+// Decision is where a pod went, in the recording and in the simulator. Its JSON
+// form is public.
+type Decision struct {
+	// Pod's UID is that of the simulated pod, by which its results are found.
+	Pod result.Pod `json:"pod"`
+	// Time is when the pod was bound in the recording.
+	Time    time.Time `json:"time"`
+	Outcome Outcome   `json:"outcome"`
+	// RecordedNode is empty when the recording has none.
+	RecordedNode string `json:"recordedNode"`
+	// SimulatedNode is empty when the simulated scheduler found none.
+	SimulatedNode string `json:"simulatedNode"`
+	// Why is one sentence, made of the rest.
+	Why string `json:"why"`
+	// Attempt is the simulated one that Why speaks of; 0 when there is none.
+	Attempt int `json:"attempt,omitempty"`
+	Finding
+}
+
+// Finding is what the simulated cycle says about the recorded node.
+type Finding struct {
+	// RecordedNodeEvaluated: it met at least one Filter plugin.
+	RecordedNodeEvaluated bool `json:"recordedNodeEvaluated"`
+	// RecordedNodeMissing: the simulated cluster did not have it.
+	RecordedNodeMissing bool `json:"recordedNodeMissing,omitempty"`
+	// RecordedNodeRejectedBy is nil when nothing rejected it.
+	RecordedNodeRejectedBy *Rejection `json:"recordedNodeRejectedBy,omitempty"`
+	// The totals are nil when the nodes were not scored.
+	RecordedNodeTotal *int64 `json:"recordedNodeTotal,omitempty"`
+	SelectedNodeTotal *int64 `json:"selectedNodeTotal,omitempty"`
+	// Tie: both have the best total, so that either was as good.
+	Tie bool `json:"tie,omitempty"`
+	// Most is the plugin or extender whose score parted them most; nil for a tie.
+	Most *Parted `json:"mostDifferent,omitempty"`
+}
+
+// Rejection is who rejected a node, or the pod on all nodes, and why.
+type Rejection struct {
+	Plugin  string   `json:"plugin"`
+	Reasons []string `json:"reasons"`
+}
+
+// Parted are the weighted scores that a plugin gave two nodes.
+type Parted struct {
+	Plugin   string `json:"plugin"`
+	Recorded int64  `json:"recorded"`
+	Selected int64  `json:"selected"`
+}
+
+// Comparison is a page of decisions, in the order in which the pods came.
+type Comparison struct {
+	Counts
+	// NodesMissing counts those whose recorded node the simulated cluster did not
+	// have.
+	NodesMissing int        `json:"nodesMissing"`
+	Items        []Decision `json:"items"`
+	// Continue asks for the next page; empty on the last.
+	Continue string `json:"continue"`
+}
+
+// ComparisonQuery selects decisions. Zero fields do not restrict.
+type ComparisonQuery struct {
+	Outcome Outcome
+	// Limit bounds a page; 0 means DefaultLimit.
+	Limit int
+	// Continue is the page's before.
+	Continue string
+}
+
+// DefaultLimit is the length of a page when a query names none.
+const DefaultLimit = 100
+
+// entry is a pod while it is compared.
+type entry struct {
+	pod types.UID
+	// came is when, in the recording.
+	came time.Time
+	Decision
+	leftOut     bool
+	nodeMissing bool
+	// tied are the nodes that shared the best total.
+	tied    []string
+	message string
+}
+
+// outcome says how it compares by now.
+func (e *entry) outcome() Outcome {
+	switch {
+	case e.leftOut || e.RecordedNode == "":
+		return NotCompared
+	case e.SimulatedNode == "":
+		return Pending
+	case e.SimulatedNode == e.RecordedNode:
+		return Matching
+	}
+	return Different
+}
+
+// comparison gathers decisions. Its user has a lock.
+type comparison struct {
+	entries []*entry
+	byUID   map[types.UID]*entry
+}
+
+func newComparison() *comparison { return &comparison{byUID: map[types.UID]*entry{}} }
+
+// add begins to compare a pod.
+func (c *comparison) add(change Change, uid types.UID) *entry {
+	e := &entry{pod: uid, came: change.Time}
+	e.Pod = result.Pod{Namespace: change.Namespace, Name: change.Name, UID: uid}
+	e.Time = change.Time
+	c.entries = append(c.entries, e)
+	if uid != "" {
+		c.byUID[uid] = e
+	}
+	return e
+}
+
+// leftOut notes a pod that is not compared, and why.
+func (c *comparison) leftOut(change Change, uid types.UID, node, why string) {
+	e := c.add(change, uid)
+	e.leftOut, e.RecordedNode, e.Why = true, node, why
+}
+
+func (c *comparison) expect(uid types.UID, node string, at time.Time, present bool) {
+	if e := c.byUID[uid]; e != nil {
+		e.RecordedNode, e.Time, e.nodeMissing = node, at, !present
+	}
+}
+
+// note takes an attempt. After the pod is bound there is none.
+func (c *comparison) note(cycle *result.Cycle) {
+	e := c.byUID[cycle.Pod.UID]
+	if e == nil || e.leftOut || e.SimulatedNode != "" {
+		return
+	}
+	e.Attempt, e.message = cycle.Attempt, cycle.Message
+	if cycle.Outcome != result.Scheduled {
+		return
+	}
+	e.SimulatedNode = cycle.SelectedNode
+	if cycle.Score != nil {
+		e.tied = cycle.Score.Tied
+	}
+}
+
+func (c *comparison) counts() Counts {
+	var n Counts
+	for _, e := range c.entries {
+		switch e.outcome() {
+		case Matching:
+			n.Matching++
+		case Different:
+			n.Different++
+			if slices.Contains(e.tied, e.RecordedNode) {
+				n.Tied++
+			}
+		case Pending:
+			n.Pending++
+		}
+	}
+	n.Compared = n.Matching + n.Different + n.Pending
+	return n
+}
+
+// selected are the entries of a page, as they are now.
+func (c *comparison) selected(q ComparisonQuery) (page []entry, next string, err error) {
+	from := 0
+	if q.Continue != "" {
+		if from, err = strconv.Atoi(q.Continue); err != nil || from < 0 {
+			return nil, "", fmt.Errorf("continue %q is not from an earlier page", q.Continue)
+		}
+	}
+	limit := q.Limit
+	if limit == 0 {
+		limit = DefaultLimit
+	}
+	for i := from; i < len(c.entries); i++ {
+		e := *c.entries[i]
+		e.Outcome = e.outcome()
+		if q.Outcome != "" && e.Outcome != q.Outcome {
+			continue
+		}
+		if len(page) == limit {
+			return page, strconv.Itoa(i), nil
+		}
+		page = append(page, e)
+	}
+	return page, "", nil
+}
+
+func (c *comparison) nodesMissing() int {
+	n := 0
+	for _, e := range c.entries {
+		if o := e.outcome(); e.nodeMissing && (o == Different || o == Pending) {
+			n++
+		}
+	}
+	return n
+}
+
+// decision finishes an entry with what its cycle says.
+func (e *entry) decision(results Results) (Decision, error) {
+	d := e.Decision
+	switch {
+	case d.Outcome == NotCompared && e.leftOut:
+		return d, nil
+	case d.Outcome == Matching:
+		// Its cycle has nothing to explain, and there are many such.
+		d.RecordedNodeEvaluated = true
+		d.Why = sentence(d, nil, "")
+		return d, nil
+	}
+	d.RecordedNodeMissing = e.nodeMissing
+	var cycle *result.Cycle
+	if d.Attempt > 0 {
+		var err error
+		if cycle, err = results.Get(d.Pod.UID, d.Attempt); err != nil {
+			return d, fmt.Errorf("reading the result of %s/%s: %w", d.Pod.Namespace, d.Pod.Name, err)
+		}
+	}
+	if cycle != nil && d.RecordedNode != "" {
+		d.Finding = find(cycle, d.RecordedNode)
+		d.RecordedNodeMissing = e.nodeMissing && !d.RecordedNodeEvaluated
+	}
+	d.Why = sentence(d, cycle, e.message)
+	return d, nil
+}
+
+// find reads out of a cycle what it says about a node. It is pure.
+func find(c *result.Cycle, node string) Finding {
+	var f Finding
+	if c.Filter != nil {
+		if i := slices.Index(c.Filter.Nodes, node); i >= 0 {
+			f.RecordedNodeEvaluated = true
+			if v := c.Filter.Verdict(i); v.Plugin != "" {
+				f.RecordedNodeRejectedBy = &Rejection{v.Plugin, v.Reasons}
+				return f
+			}
+		}
+	}
+	if f.RecordedNodeRejectedBy = rejectedElsewhere(c, node, f.RecordedNodeEvaluated); f.RecordedNodeRejectedBy != nil {
+		return f
+	}
+	score := c.Score
+	if score == nil {
+		return f
+	}
+	recorded, selected := slices.Index(score.Nodes, node), slices.Index(score.Nodes, c.SelectedNode)
+	if recorded < 0 || selected < 0 {
+		return f
+	}
+	mine, theirs := score.Totals.At(recorded), score.Totals.At(selected)
+	f.RecordedNodeTotal, f.SelectedNodeTotal = &mine, &theirs
+	f.Tie = mine == theirs && node != c.SelectedNode
+	if mine != theirs {
+		f.Most = mostDifferent(score, recorded, selected)
+	}
+	return f
+}
+
+// rejectedElsewhere looks for who rejected the node, or the pod, outside Filter.
+func rejectedElsewhere(c *result.Cycle, node string, evaluated bool) *Rejection {
+	for i := range c.Extenders {
+		r := c.Extenders[i].Rejected
+		if r == nil {
+			continue
+		}
+		if at := slices.Index(r.Nodes, node); at >= 0 {
+			return &Rejection{c.Extenders[i].Plugin, []string{r.Reason(at).Reason}}
+		}
+	}
+	if evaluated {
+		return nil
+	}
+	for _, p := range c.PreFilter {
+		switch {
+		case p.Status != "Success" && p.Status != "Skip":
+			return &Rejection{p.Plugin, p.Reasons}
+		case p.Nodes != nil && !slices.Contains(p.Nodes, node):
+			return &Rejection{p.Plugin, []string{"the pod is restricted to other nodes"}}
+		}
+	}
+	return nil
+}
+
+// mostDifferent returns who parted two nodes most in favour of the one with the
+// better total.
+func mostDifferent(s *result.Score, recorded, selected int) *Parted {
+	var most *Parted
+	sign := int64(1)
+	if s.Totals.At(recorded) > s.Totals.At(selected) {
+		sign = -1
+	}
+	consider := func(name string, column result.Column) {
+		p := Parted{name, column.At(recorded), column.At(selected)}
+		if most == nil || sign*(p.Selected-p.Recorded) > sign*(most.Selected-most.Recorded) {
+			most = &p
+		}
+	}
+	for i, plugin := range s.Plugins {
+		consider(plugin.Name, s.Weighted[i])
+	}
+	for _, e := range s.Extenders {
+		consider(e.Name, e.Counted)
+	}
+	return most
+}

@@ -1,0 +1,97 @@
+package replay
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"kube-scheduler-simulator/scheduler/result"
+)
+
+// cycle is one over four nodes: best was chosen, same was as good, less was
+// feasible, full was rejected. others were not evaluated.
+func cycle() *result.Cycle {
+	b := result.NewFilterBuilder([]string{"NodeName", "NodeResourcesFit"}, 4)
+	for _, node := range []string{"best", "same", "less"} {
+		b.Add(node, "PP", "", nil)
+	}
+	b.Add("full", "PR", "NodeResourcesFit", []string{"Insufficient cpu"})
+	column := result.NewColumn
+	c := &result.Cycle{
+		Summary: result.Summary{Attempt: 1, Outcome: result.Scheduled, SelectedNode: "best", Nodes: result.NodeCounts{Total: 10, Evaluated: 4, Wanted: 3}},
+		Filter:  b.Filter(),
+		Score: &result.Score{
+			Plugins: []result.ScorePlugin{{Name: "NodeAffinity", Weight: 2}, {Name: "NodeResourcesFit", Weight: 1}},
+			Nodes:   []string{"best", "same", "less"},
+			Weighted: []result.Column{
+				column([]int64{0, 20, 10}), column([]int64{90, 70, 30}),
+			},
+			Totals: column([]int64{90, 90, 40}),
+		},
+	}
+	c.Score.FindTied()
+	return c
+}
+
+func TestWhyADecisionDiffers(t *testing.T) {
+	unschedulable := &result.Cycle{Summary: result.Summary{Attempt: 1, Outcome: result.Unschedulable}, PreFilter: []result.PluginResult{{Plugin: "VolumeBinding", Status: "UnschedulableAndUnresolvable", Reasons: []string{"pod has unbound immediate PersistentVolumeClaims"}}}}
+	restricted := cycle()
+	restricted.PreFilter = []result.PluginResult{{Plugin: "NodeAffinity", Status: "Success", Nodes: []string{"best", "same"}}}
+	extended := cycle()
+	extended.Extenders = []result.ExtenderCall{{Plugin: "http://example", Rejected: &result.ExtenderRejections{Nodes: []string{"less"}, Reasons: []result.ExtenderReason{{Reason: "no licence"}}, ReasonOf: []uint16{0}}}}
+	hinted := cycle()
+	hinted.Hint = &result.Hint{Node: "best", Used: true}
+	for _, tc := range []struct {
+		name, recorded string
+		cycle          *result.Cycle
+		missing        bool
+		want           string
+	}{
+		{"rejected", "full", cycle(), false, "best was chosen: NodeResourcesFit rejected full (Insufficient cpu)."},
+		{"a tie", "same", cycle(), false, "best was chosen; same was as good, with the same total of 90."},
+		{"a lower total", "less", cycle(), false, "best was chosen with a total of 90; less had 40. NodeResourcesFit parted them most: 90 against 30."},
+		{"not evaluated", "other", cycle(), false, "best was chosen: other was not evaluated, because the search stops at 3 feasible nodes and had evaluated 4 of 10."},
+		{"a hint", "other", hinted, false, "best was chosen: other was not evaluated, because the node was taken that the pod before had left as the best."},
+		{"not there", "gone", cycle(), true, "best was chosen: gone is not in the simulated cluster."},
+		{"restricted", "other", restricted, false, "best was chosen: NodeAffinity rejected other (the pod is restricted to other nodes)."},
+		{"an extender", "less", extended, false, "best was chosen: http://example rejected less (no licence)."},
+		{"the pod is rejected", "best", unschedulable, false, "No node was found: VolumeBinding rejected best (pod has unbound immediate PersistentVolumeClaims)."},
+	} {
+		d := Decision{RecordedNode: tc.recorded, SimulatedNode: tc.cycle.SelectedNode, Attempt: 1, Outcome: Different, Finding: find(tc.cycle, tc.recorded)}
+		d.RecordedNodeMissing = tc.missing
+		if d.SimulatedNode == "" {
+			d.Outcome = Pending
+		}
+		if diff := cmp.Diff(tc.want, sentence(d, tc.cycle, "")); diff != "" {
+			t.Errorf("%s: %s", tc.name, diff)
+		}
+	}
+	untried := Decision{RecordedNode: "n1", Outcome: Pending}
+	if got, want := sentence(untried, nil, ""), "The simulated scheduler has not tried it; the recording has it on n1."; got != want {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestTheReportIsForPeopleToo(t *testing.T) {
+	r := Report{
+		Replay: Status{Name: "tuesday.rec", Start: at(0), End: at(60), Changes: 9, Failed: 1},
+		Comparison: Comparison{Counts: Counts{Compared: 2, Matching: 1, Different: 1, Tied: 1}, NodesMissing: 1, Items: []Decision{
+			{Pod: result.Pod{Namespace: "default", Name: "web"}, Outcome: Matching, RecordedNode: "n1", SimulatedNode: "n1", Time: at(1)},
+			{Pod: result.Pod{Namespace: "default", Name: "db"}, Outcome: Different, RecordedNode: "n1", SimulatedNode: "n2", Why: "n2 was chosen.", Time: at(2)},
+		}},
+	}
+	var out strings.Builder
+	if err := r.WriteText(&out); err != nil {
+		t.Fatal(err)
+	}
+	const want = `tuesday.rec: 2026-03-03T14:00:00Z to 2026-03-03T14:01:00Z, 9 changes, 1 of them not taken
+2 placements compared: 1 match (50.0 %), 1 differ, 0 are pending
+1 of those that differ were ties: the recorded node was as good, and chance decided
+1 recorded nodes were not in the simulated cluster
+2026-03-03T14:00:02Z  different    default/db  recorded n1, simulated n2: n2 was chosen.
+`
+	if diff := cmp.Diff(want, out.String()); diff != "" {
+		t.Error(diff)
+	}
+}

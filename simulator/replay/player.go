@@ -1,0 +1,627 @@
+package replay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
+
+	"kube-scheduler-simulator/scheduler/result"
+)
+
+// Written is what the cluster answered to a write.
+type Written struct {
+	Kind            Kind
+	UID             types.UID
+	ResourceVersion string
+	Deleted         bool
+	// Certain: the scheduler hears of it without fail.
+	Certain bool
+}
+
+// Cluster is the simulated one. Its methods are called from one goroutine.
+type Cluster interface {
+	// Create creates an object as a whole. One that is there already, as system
+	// namespaces are, is left as it is.
+	Create(ctx context.Context, kind Kind, object *unstructured.Unstructured) (Written, error)
+	// Patch applies a JSON merge patch to an object, or to one of its subresources.
+	// One that is not there is nothing to complain about.
+	Patch(ctx context.Context, kind Kind, namespace, name, subresource string, patch []byte) (Written, error)
+	// Delete deletes an object at once. One that is not there is nothing to complain
+	// about.
+	Delete(ctx context.Context, kind Kind, namespace, name string) (Written, error)
+	// Idle waits until the scheduler knows what was written and has nothing to do.
+	Idle(ctx context.Context, written []Written) error
+}
+
+// Results are those of the simulated scheduler. Methods are safe for concurrent use.
+type Results interface {
+	// Subscribe calls fn with every cycle from now on. fn does not block.
+	Subscribe(fn func(*result.Cycle)) (cancel func())
+	// Attempts returns a pod's summaries, oldest first; nil when there are none.
+	Attempts(uid types.UID) ([]result.Summary, error)
+	// Get returns nil when there is no such attempt.
+	Get(uid types.UID, attempt int) (*result.Cycle, error)
+}
+
+// PlayerOptions say what to play, and how.
+type PlayerOptions struct {
+	Recording *Recording
+	// Name is the recording's, for people.
+	Name    string
+	Cluster Cluster
+	Results Results
+	// Profiles are the scheduler names that the simulated scheduler answers to.
+	Profiles func() []string
+	// Reset empties the cluster and the results. nil: seeking backwards is refused.
+	Reset func(ctx context.Context) error
+	// Speed is 1 for real time, more for faster, and 0 for as fast as it goes.
+	Speed float64
+	// WaitForScheduler lets the scheduler become idle after each change, so that
+	// another run with the same seed decides the same.
+	WaitForScheduler bool
+	// FollowRecording asks the simulated scheduler for each decision in the state in
+	// which the recording's took it: a pod comes when the recording's scheduler
+	// tried it, and after the simulated decision it is put to the node that it has
+	// in the recording. Without it the simulated cluster goes its own way from the
+	// first different decision on. It implies WaitForScheduler.
+	FollowRecording bool
+	// Changed is called when the status has changed, from any goroutine, a few
+	// times per second at most. It may be nil.
+	Changed func()
+	// Clock is the real one by default.
+	Clock clock.WithTicker
+	// Logger gets what went wrong and was dealt with. Default: discards.
+	Logger klog.Logger
+}
+
+// State says what a player does.
+type State string
+
+const (
+	Playing  State = "playing"
+	Paused   State = "paused"
+	Seeking  State = "seeking"
+	Finished State = "finished"
+	Failed   State = "failed"
+)
+
+// Status is what a player shows. Its JSON form is public.
+type Status struct {
+	Name    string `json:"name"`
+	State   State  `json:"state"`
+	Message string `json:"message,omitempty"`
+	// Source names the cluster that was recorded.
+	Source string    `json:"source,omitempty"`
+	Start  time.Time `json:"start"`
+	End    time.Time `json:"end"`
+	// Position is a time in the recording.
+	Position time.Time `json:"position"`
+	Changes  int       `json:"changes"`
+	Applied  int       `json:"applied"`
+	// Speed is 1 for real time, and 0 for as fast as it goes.
+	Speed            float64 `json:"speed"`
+	WaitForScheduler bool    `json:"waitForScheduler"`
+	// FollowRecording: each decision is asked for in the state that the recording
+	// has.
+	FollowRecording bool `json:"followRecording"`
+	// Failed counts the changes that the simulated cluster did not take.
+	Failed    int    `json:"failed"`
+	Decisions Counts `json:"decisions"`
+}
+
+// Control is what a person asks of a player. nil fields change nothing.
+type Control struct {
+	// State is Playing or Paused.
+	State            *State     `json:"state,omitempty"`
+	Speed            *float64   `json:"speed,omitempty"`
+	WaitForScheduler *bool      `json:"waitForScheduler,omitempty"`
+	FollowRecording  *bool      `json:"followRecording,omitempty"`
+	Position         *time.Time `json:"position,omitempty"`
+}
+
+// ErrControl is wrapped by the error of a Control that cannot be done.
+var ErrControl = errors.New("this cannot be done")
+
+// Player plays a recording. It starts and stops once. Its methods are safe for
+// concurrent use.
+type Player struct {
+	opts PlayerOptions
+
+	cancel      context.CancelFunc
+	unsubscribe func()
+	running     sync.WaitGroup
+	// wake says that control has changed.
+	wake chan struct{}
+
+	mu sync.Mutex
+	// What was asked for.
+	playing   bool
+	speed     float64
+	waiting   bool
+	following bool
+	target    *time.Time
+	steps     []chan struct{}
+	// Where it stands.
+	seeking         bool
+	finished        bool
+	failure         error
+	message         string
+	position        time.Time
+	applied, failed int
+	anchor          anchor
+	told            time.Time
+	// ended is closed when finished or failure have changed, and made anew.
+	ended      chan struct{}
+	comparison *comparison
+
+	// These belong to the playing goroutine.
+	reader   *Reader
+	next     *Change
+	stage    *stage
+	begun    bool
+	deferred []Change
+	written  []Written
+	gap      time.Time
+}
+
+// anchor ties the clock to the recording while it plays at a speed.
+type anchor struct {
+	clock, recording time.Time
+}
+
+// NewPlayer returns one that is paused at the start. Nothing is applied yet.
+func NewPlayer(o PlayerOptions) *Player {
+	if o.Clock == nil {
+		o.Clock = clock.RealClock{}
+	}
+	if o.Changed == nil {
+		o.Changed = func() {}
+	}
+	p := &Player{opts: o, wake: make(chan struct{}, 1), ended: make(chan struct{}), speed: o.Speed, waiting: o.WaitForScheduler, following: o.FollowRecording}
+	p.rewind()
+	return p
+}
+
+// rewind forgets what was played. The caller holds mu, or is alone.
+func (p *Player) rewind() {
+	p.reader, p.next, p.stage = p.opts.Recording.Read(), nil, newStage()
+	p.begun, p.deferred, p.written, p.gap = false, nil, nil, time.Time{}
+	p.position, p.applied, p.failed, p.finished, p.message = p.opts.Recording.Header.Start, 0, 0, false, ""
+	p.comparison = newComparison()
+}
+
+// Start begins to do what is asked for. ctx bounds the start only.
+func (p *Player) Start(ctx context.Context) {
+	ctx, p.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	p.unsubscribe = p.opts.Results.Subscribe(func(c *result.Cycle) {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.comparison.note(c)
+	})
+	p.running.Go(func() { p.run(ctx) })
+}
+
+// Stop ends playing and waits for it. What was applied stays.
+func (p *Player) Stop() {
+	if p.cancel == nil {
+		return
+	}
+	p.cancel()
+	p.running.Wait()
+	p.unsubscribe()
+}
+
+// Do asks for a change, and returns the status after it. A seek goes on behind.
+func (p *Player) Do(c Control) (Status, error) {
+	if err := p.check(c); err != nil {
+		return Status{}, err
+	}
+	p.mu.Lock()
+	if c.WaitForScheduler != nil {
+		p.waiting = *c.WaitForScheduler
+	}
+	if c.FollowRecording != nil {
+		p.following = *c.FollowRecording
+	}
+	if c.Speed != nil {
+		p.speed = *c.Speed
+	}
+	if c.State != nil {
+		p.playing = *c.State == Playing
+	}
+	if c.Position != nil {
+		p.target, p.seeking = c.Position, true
+	}
+	p.drop()
+	p.mu.Unlock()
+	p.nudge()
+	p.opts.Changed()
+	return p.Status(), nil
+}
+
+// Wait waits until the recording has been played to its end. It returns why it
+// cannot be, or ctx's error.
+func (p *Player) Wait(ctx context.Context) error {
+	for {
+		p.mu.Lock()
+		finished, failure, changed := p.finished && p.target == nil, p.failure, p.ended
+		p.mu.Unlock()
+		if finished || failure != nil {
+			return failure
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return fmt.Errorf("waiting for the end of the replay: %w", ctx.Err())
+		}
+	}
+}
+
+// announce wakes those who wait for the end. The caller holds mu.
+func (p *Player) announce() {
+	close(p.ended)
+	p.ended = make(chan struct{})
+}
+
+// check says what is wrong with a control, before anything of it is done.
+func (p *Player) check(c Control) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if c.Speed != nil && !(*c.Speed >= 0 && *c.Speed <= MaxSpeed) {
+		return fmt.Errorf("%w: the speed is 0 for as fast as it goes, or a number up to %d", ErrControl, MaxSpeed)
+	}
+	if c.State != nil && *c.State != Playing && *c.State != Paused {
+		return fmt.Errorf("%w: the state to ask for is playing or paused, not %q", ErrControl, *c.State)
+	}
+	start, end := p.opts.Recording.Header.Start, p.opts.Recording.End
+	switch {
+	case c.Position == nil && c.State != nil && *c.State == Playing && p.finished:
+		return fmt.Errorf("%w: the recording is at its end; ask for an earlier position", ErrControl)
+	case c.Position == nil:
+		return nil
+	case c.Position.Before(start) || c.Position.After(end):
+		return fmt.Errorf("%w: the position is not between %s and %s", ErrControl, start.Format(time.RFC3339), end.Format(time.RFC3339))
+	case c.Position.Before(p.position) && p.opts.Reset == nil:
+		return fmt.Errorf("%w: going back needs a cluster that may be emptied", ErrControl)
+	}
+	return nil
+}
+
+// MaxSpeed is the most that can be asked for, but for as fast as it goes.
+const MaxSpeed = 1_000_000
+
+// drop ties the clock anew. The caller holds mu.
+func (p *Player) drop() {
+	p.anchor = anchor{p.opts.Clock.Now(), p.position}
+}
+
+func (p *Player) nudge() {
+	select {
+	case p.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Step applies the next changes that share an instant, and waits until they are
+// applied.
+func (p *Player) Step(ctx context.Context) (Status, error) {
+	done := make(chan struct{})
+	p.mu.Lock()
+	if p.finished || p.failure != nil {
+		p.mu.Unlock()
+		return p.Status(), nil
+	}
+	p.steps = append(p.steps, done)
+	p.playing = false
+	p.mu.Unlock()
+	p.nudge()
+	select {
+	case <-done:
+		return p.Status(), nil
+	case <-ctx.Done():
+		return Status{}, fmt.Errorf("waiting for a step of the replay: %w", ctx.Err())
+	}
+}
+
+// Status says where the player stands.
+func (p *Player) Status() Status {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	recording := p.opts.Recording
+	s := Status{
+		Name: p.opts.Name, State: Paused, Message: p.message, Source: recording.Header.Source,
+		Start: recording.Header.Start, End: recording.End, Position: p.now(),
+		Changes: recording.Changes, Applied: p.applied, Speed: p.speed, WaitForScheduler: p.waiting, FollowRecording: p.following, Failed: p.failed,
+		Decisions: p.comparison.counts(),
+	}
+	switch {
+	case p.failure != nil:
+		s.State, s.Message = Failed, p.failure.Error()
+	case p.seeking:
+		s.State = Seeking
+	case p.finished:
+		s.State = Finished
+	case p.playing:
+		s.State = Playing
+	}
+	return s
+}
+
+// now is the position, which moves on between changes while it plays at a speed.
+func (p *Player) now() time.Time {
+	if !p.playing || p.seeking || p.finished || p.speed == 0 || p.anchor.clock.IsZero() {
+		return p.position
+	}
+	at := p.anchor.recording.Add(time.Duration(float64(p.opts.Clock.Since(p.anchor.clock)) * p.speed))
+	switch {
+	case at.Before(p.position):
+		return p.position
+	case p.next != nil && at.After(p.next.Time):
+		return p.next.Time
+	}
+	return at
+}
+
+// Comparison compares what was decided so far.
+func (p *Player) Comparison(q ComparisonQuery) (Comparison, error) {
+	p.mu.Lock()
+	entries, next, err := p.comparison.selected(q)
+	out := Comparison{Counts: p.comparison.counts(), NodesMissing: p.comparison.nodesMissing(), Continue: next, Items: []Decision{}}
+	p.mu.Unlock()
+	if err != nil {
+		return Comparison{}, err
+	}
+	for i := range entries {
+		d, err := entries[i].decision(p.opts.Results)
+		if err != nil {
+			return Comparison{}, err
+		}
+		out.Items = append(out.Items, d)
+	}
+	return out, nil
+}
+
+// run does what is asked for until ctx is done.
+func (p *Player) run(ctx context.Context) {
+	for ctx.Err() == nil {
+		err := p.turn(ctx)
+		if err != nil && ctx.Err() == nil {
+			p.fail(err)
+		}
+	}
+}
+
+func (p *Player) fail(err error) {
+	p.mu.Lock()
+	p.failure, p.playing, p.seeking, p.target = err, false, false, nil
+	p.release()
+	p.announce()
+	p.mu.Unlock()
+	p.opts.Logger.Error(err, "replaying")
+	p.opts.Changed()
+}
+
+// release lets those go on who wait for steps. The caller holds mu.
+func (p *Player) release() {
+	for _, done := range p.steps {
+		close(done)
+	}
+	p.steps = nil
+}
+
+// turn does one thing, or waits for there to be one.
+func (p *Player) turn(ctx context.Context) error {
+	p.mu.Lock()
+	target, steps, playing, speed := p.target, len(p.steps), p.playing, p.speed
+	stopped := p.failure != nil || p.finished && target == nil
+	if stopped {
+		p.release()
+	}
+	p.mu.Unlock()
+	switch {
+	case stopped && target == nil:
+		return p.sleep(ctx, nil)
+	case target != nil:
+		return p.seek(ctx, *target)
+	case steps > 0:
+		return p.step(ctx)
+	case !playing:
+		return p.sleep(ctx, nil)
+	}
+	c, err := p.peek()
+	if err != nil {
+		return p.atEnd(ctx, err)
+	}
+	if wait := p.until(c.Time, speed); wait > 0 {
+		return p.sleep(ctx, p.opts.Clock.After(wait))
+	}
+	return p.instant(ctx)
+}
+
+// until says how long it is to a time of the recording.
+func (p *Player) until(at time.Time, speed float64) time.Duration {
+	if speed == 0 {
+		return 0
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	ahead := float64(at.Sub(p.anchor.recording)) / speed
+	const longest = float64(time.Hour)
+	return time.Duration(min(ahead, longest+float64(p.opts.Clock.Since(p.anchor.clock)))) - p.opts.Clock.Since(p.anchor.clock)
+}
+
+// sleep waits for something to be asked for, or for timer.
+func (p *Player) sleep(ctx context.Context, timer <-chan time.Time) error {
+	select {
+	case <-ctx.Done():
+	case <-p.wake:
+	case <-timer:
+	}
+	return nil
+}
+
+func (p *Player) step(ctx context.Context) error {
+	err := p.instant(ctx)
+	if errors.Is(err, io.EOF) {
+		err = p.atEnd(ctx, err)
+	}
+	if err != nil {
+		return err
+	}
+	p.mu.Lock()
+	if len(p.steps) > 0 {
+		close(p.steps[0])
+		p.steps = p.steps[1:]
+	}
+	p.mu.Unlock()
+	p.opts.Changed()
+	return nil
+}
+
+// seek plays to a position as fast as it goes. Another that is asked for
+// meanwhile takes its place.
+func (p *Player) seek(ctx context.Context, target time.Time) error {
+	p.mu.Lock()
+	back := target.Before(p.position)
+	p.failure = nil
+	p.mu.Unlock()
+	if back {
+		if err := p.opts.Reset(ctx); err != nil {
+			return fmt.Errorf("emptying the cluster to go back: %w", err)
+		}
+		p.mu.Lock()
+		p.rewind()
+		p.seeking = true
+		p.mu.Unlock()
+	}
+	for ctx.Err() == nil {
+		c, err := p.peek()
+		if errors.Is(err, io.EOF) {
+			err = p.atEnd(ctx, err)
+			return errors.Join(err, p.arrive(target))
+		}
+		if err != nil {
+			return err
+		}
+		if c.Time.After(target) {
+			return p.arrive(target)
+		}
+		if err := p.instant(ctx); err != nil {
+			return err
+		}
+		p.mu.Lock()
+		other := p.target == nil || !p.target.Equal(target)
+		p.mu.Unlock()
+		if other {
+			return nil
+		}
+	}
+	return nil
+}
+
+// arrive ends a seek.
+func (p *Player) arrive(target time.Time) error {
+	p.mu.Lock()
+	if p.target != nil && p.target.Equal(target) {
+		p.target, p.seeking = nil, false
+		p.position = target
+		p.drop()
+		p.announce()
+	}
+	p.mu.Unlock()
+	p.opts.Changed()
+	return nil
+}
+
+// atEnd notes that nothing is left, when that is what err says.
+func (p *Player) atEnd(ctx context.Context, err error) error {
+	if !errors.Is(err, io.EOF) {
+		return err
+	}
+	if err := p.begin(ctx, p.opts.Recording.End); err != nil { // a recording that ends within its first list
+		return err
+	}
+	p.mu.Lock()
+	p.finished, p.playing = true, false
+	p.position = p.opts.Recording.End
+	p.release()
+	p.announce()
+	p.mu.Unlock()
+	p.opts.Changed()
+	return nil
+}
+
+// peek returns the next change without taking it.
+func (p *Player) peek() (*Change, error) {
+	if p.next != nil {
+		return p.next, nil
+	}
+	c, err := p.reader.Next()
+	if err != nil {
+		return nil, err
+	}
+	p.mu.Lock()
+	p.next = &c
+	p.mu.Unlock()
+	return &c, nil
+}
+
+// instant applies the next change and all that share its time. What was there at
+// the begin of the recording is one instant.
+func (p *Player) instant(ctx context.Context) error {
+	first, err := p.peek()
+	if err != nil {
+		return err
+	}
+	at := first.Time
+	for ctx.Err() == nil {
+		c, err := p.peek()
+		if errors.Is(err, io.EOF) || err == nil && p.begun && !c.Time.Equal(at) {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		taken := *c
+		err = p.apply(ctx, taken)
+		p.mu.Lock()
+		p.next = nil
+		p.applied++
+		p.position = taken.Time
+		if err != nil && ctx.Err() == nil {
+			p.failed++
+			p.message = err.Error()
+			p.opts.Logger.V(1).Info("a change of the recording was not taken", "err", err)
+		}
+		p.mu.Unlock()
+		p.tell()
+		if taken.Verb == Begun {
+			break
+		}
+	}
+	return ctx.Err()
+}
+
+// tellEvery is how often Changed is called while changes are applied.
+const tellEvery = 250 * time.Millisecond
+
+func (p *Player) tell() {
+	p.mu.Lock()
+	now := p.opts.Clock.Now()
+	due := now.Sub(p.told) >= tellEvery
+	if due {
+		p.told = now
+	}
+	p.mu.Unlock()
+	if due {
+		p.opts.Changed()
+	}
+}

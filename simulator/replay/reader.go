@@ -1,0 +1,331 @@
+package replay
+
+import (
+	"bytes"
+	"compress/flate"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"time"
+
+	jsonpatch "gopkg.in/evanphx/json-patch.v4"
+	"k8s.io/apimachinery/pkg/util/json"
+)
+
+// Recording is one that is open for reading. It may be read by many goroutines.
+type Recording struct {
+	Header Header
+	// End is the time of the last change.
+	End time.Time
+	// Changes is how many there are.
+	Changes int
+	// Truncated: the file ends within a block, as that of a recorder that was
+	// killed does, or with something that is no block. What is before it counts.
+	Truncated bool
+
+	file   io.ReaderAt
+	blocks []block
+}
+
+// block is where one is.
+type block struct {
+	kind           byte
+	offset         int64
+	first, last    time.Duration
+	count          int
+	packed, length int
+	checksum       uint32
+}
+
+// Open reads the header, and where the blocks are. file is read on later. What is
+// no recording is an error that wraps ErrNotRecording.
+func Open(file io.ReaderAt, size int64) (*Recording, error) {
+	r := &Recording{file: file}
+	for offset := int64(0); offset < size; {
+		b, err := readBlockHeader(file, offset, size)
+		if err != nil {
+			if offset == 0 {
+				return nil, fmt.Errorf("%w: %w", ErrNotRecording, err)
+			}
+			r.Truncated = true
+			break
+		}
+		if err := r.take(b); err != nil {
+			return nil, err
+		}
+		offset = b.offset + int64(b.packed)
+	}
+	if len(r.Header.Kinds) == 0 {
+		return nil, fmt.Errorf("%w: it has no header", ErrNotRecording)
+	}
+	return r, nil
+}
+
+// take adds a block, the header's first.
+func (r *Recording) take(b block) error {
+	if (b.kind == blockHeader) != (len(r.Header.Kinds) == 0) {
+		return fmt.Errorf("%w: it does not have one header, at its beginning", ErrNotRecording)
+	}
+	if b.kind == blockHeader {
+		data, err := r.unpack(b)
+		if err != nil {
+			return fmt.Errorf("%w: %w", ErrNotRecording, err)
+		}
+		if err := json.Unmarshal(data, &r.Header); err != nil {
+			return fmt.Errorf("%w: its header cannot be read: %w", ErrNotRecording, err)
+		}
+		if r.Header.Version > formatVersion {
+			return fmt.Errorf("the recording has format %d, and this program reads formats up to %d", r.Header.Version, formatVersion)
+		}
+		if len(r.Header.Kinds) == 0 {
+			return fmt.Errorf("%w: its header names no kinds", ErrNotRecording)
+		}
+		r.End = r.Header.Start
+		return nil
+	}
+	r.Changes += b.count
+	if r.Changes > maxChanges {
+		return fmt.Errorf("the recording has more than %d changes", maxChanges)
+	}
+	if end := r.Header.Start.Add(b.last); end.After(r.End) {
+		r.End = end
+	}
+	r.blocks = append(r.blocks, b)
+	return nil
+}
+
+func readBlockHeader(file io.ReaderAt, offset, size int64) (block, error) {
+	var raw [blockHeaderSize]byte
+	if n, err := file.ReadAt(raw[:], offset); n < len(raw) {
+		if err == nil || errors.Is(err, io.EOF) {
+			err = io.ErrUnexpectedEOF
+		}
+		return block{}, fmt.Errorf("reading a block: %w", err)
+	}
+	if string(raw[:len(blockMagic)]) != blockMagic {
+		return block{}, errors.New("no block begins here")
+	}
+	at := raw[len(blockMagic):]
+	b := block{
+		kind:     at[0],
+		offset:   offset + int64(blockHeaderSize),
+		count:    int(binary.LittleEndian.Uint32(at[17:])),
+		packed:   int(binary.LittleEndian.Uint32(at[21:])),
+		length:   int(binary.LittleEndian.Uint32(at[25:])),
+		checksum: binary.LittleEndian.Uint32(at[29:]),
+	}
+	first, last := binary.LittleEndian.Uint64(at[1:]), binary.LittleEndian.Uint64(at[9:])
+	const longest = uint64(1<<63-1) / uint64(time.Microsecond)
+	switch {
+	case b.kind != blockHeader && b.kind != blockChanges:
+		return block{}, fmt.Errorf("a block has the unknown type %q", b.kind)
+	case first > last || last > longest:
+		return block{}, errors.New("a block's times are wrong")
+	case b.packed > maxPackedBytes || b.length > maxBlockBytes || b.count > b.length:
+		return block{}, errors.New("a block is too large")
+	case b.offset+int64(b.packed) > size:
+		return block{}, errors.New("a block is cut off")
+	}
+	b.first, b.last = time.Duration(first)*time.Microsecond, time.Duration(last)*time.Microsecond
+	return b, nil
+}
+
+// unpack reads and checks a block.
+func (r *Recording) unpack(b block) ([]byte, error) {
+	raw := make([]byte, blockHeaderSize+b.packed)
+	if _, err := r.file.ReadAt(raw, b.offset-int64(blockHeaderSize)); err != nil && !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("reading a block: %w", err)
+	}
+	packed := raw[blockHeaderSize:]
+	if crc32.Update(crc32.Checksum(raw[:blockHeaderSize-4], checksums), checksums, packed) != b.checksum {
+		return nil, errors.New("a block is damaged: its checksum does not match")
+	}
+	unpacker := flate.NewReader(bytes.NewReader(packed))
+	defer unpacker.Close()
+	data := make([]byte, b.length)
+	if _, err := io.ReadFull(unpacker, data); err != nil {
+		return nil, fmt.Errorf("unpacking a block: %w", err)
+	}
+	return data, nil
+}
+
+// Change is one in a recording.
+type Change struct {
+	Time time.Time
+	// Verb is never Patch: Object is whole.
+	Verb Verb
+	// Kind, Namespace and Name are of the object; zero for a mark.
+	Kind            Kind
+	Namespace, Name string
+	// Object is what it is after a Set, and nil otherwise. Before is what it was
+	// before the change; nil when it was not there. Both belong to the caller.
+	Object, Before map[string]any
+	// Text is a mark's.
+	Text string
+}
+
+// Reader reads a recording's changes, in their order. It is used by one goroutine.
+type Reader struct {
+	recording *Recording
+	next      int // block
+	data      []byte
+	at        time.Duration
+	state     map[key][]byte
+	bytes     int64
+}
+
+// Read returns a reader that is at the beginning.
+func (r *Recording) Read() *Reader {
+	return &Reader{recording: r, state: map[key][]byte{}}
+}
+
+// Next returns the next change, or io.EOF. A recording that cannot be read to its
+// end says where in it.
+func (r *Reader) Next() (Change, error) {
+	for len(r.data) == 0 {
+		if r.next == len(r.recording.blocks) {
+			return Change{}, io.EOF
+		}
+		b := r.recording.blocks[r.next]
+		data, err := r.recording.unpack(b)
+		if err != nil {
+			return Change{}, fmt.Errorf("reading the recording at %s: %w", r.recording.Header.Start.Add(b.first).Format(time.RFC3339), err)
+		}
+		r.next++
+		r.data, r.at = data, b.first
+	}
+	c, err := r.decode()
+	if err != nil {
+		return Change{}, fmt.Errorf("reading the recording after %s: %w", r.recording.Header.Start.Add(r.at).Format(time.RFC3339), err)
+	}
+	return c, nil
+}
+
+// decode takes a change off the block.
+func (r *Reader) decode() (Change, error) {
+	d := decoder{data: r.data}
+	step := d.uvarint()
+	verb := Verb(d.byte())
+	kind := d.uvarint()
+	namespace, name := string(d.bytes(maxNameBytes)), string(d.bytes(maxNameBytes))
+	data := d.bytes(maxObjectBytes)
+	if d.err != nil {
+		return Change{}, d.err
+	}
+	last := r.recording.End.Sub(r.recording.Header.Start)
+	if step > uint64(last/time.Microsecond) || r.at+time.Duration(step)*time.Microsecond > last {
+		return Change{}, errors.New("a change lies behind the end of the recording")
+	}
+	if kind >= uint64(len(r.recording.Header.Kinds)) {
+		return Change{}, errors.New("a change is of a kind that the header does not have")
+	}
+	r.data = d.data
+	r.at += time.Duration(step) * time.Microsecond
+	c := Change{Time: r.recording.Header.Start.Add(r.at), Verb: verb}
+	switch verb {
+	case Begun, Gap, End:
+		c.Text = string(data)
+		return c, nil
+	}
+	c.Kind, c.Namespace, c.Name = r.recording.Header.Kinds[kind], namespace, name
+	return c, r.apply(&c, key{int(kind), namespace, name}, data)
+}
+
+// apply makes the object's next version, and fills in c what it is.
+func (r *Reader) apply(c *Change, k key, data []byte) (err error) {
+	before, known := r.state[k]
+	if known {
+		if c.Before, err = decodeObject(before); err != nil {
+			return err
+		}
+	}
+	switch c.Verb {
+	case Delete:
+		delete(r.state, k)
+		r.bytes -= int64(len(before))
+		return nil
+	case Set:
+	case Patch:
+		if !known {
+			return fmt.Errorf("%s %s/%s is changed before it is there", c.Kind.Kind, k.namespace, k.name)
+		}
+		if data, err = jsonpatch.MergePatch(before, data); err != nil {
+			return fmt.Errorf("patching %s %s/%s: %w", c.Kind.Kind, k.namespace, k.name, err)
+		}
+		c.Verb = Set
+	default:
+		return fmt.Errorf("there is no verb %q", byte(c.Verb))
+	}
+	r.bytes += int64(len(data) - len(before))
+	if len(data) > maxObjectBytes || r.bytes > maxStateBytes {
+		return errors.New("its objects are too large")
+	}
+	if c.Object, err = decodeObject(data); err != nil {
+		return err
+	}
+	r.state[k] = bytes.Clone(data)
+	return nil
+}
+
+func decodeObject(data []byte) (map[string]any, error) {
+	var object map[string]any
+	if err := json.Unmarshal(data, &object); err != nil {
+		return nil, fmt.Errorf("an object cannot be read: %w", err)
+	}
+	if object == nil {
+		return nil, errors.New("an object is null")
+	}
+	return object, nil
+}
+
+// decoder takes values off bytes. After an error it takes nothing.
+type decoder struct {
+	data []byte
+	err  error
+}
+
+var errShort = errors.New("a block ends within a change")
+
+func (d *decoder) uvarint() uint64 {
+	v, n := binary.Uvarint(d.data)
+	if n <= 0 {
+		d.fail(errShort)
+		return 0
+	}
+	d.data = d.data[n:]
+	return v
+}
+
+func (d *decoder) byte() byte {
+	if len(d.data) == 0 {
+		d.fail(errShort)
+		return 0
+	}
+	b := d.data[0]
+	d.data = d.data[1:]
+	return b
+}
+
+func (d *decoder) bytes(limit int) []byte {
+	n := d.uvarint()
+	if n > uint64(len(d.data)) {
+		d.fail(errShort)
+		return nil
+	}
+	if n > uint64(limit) {
+		d.fail(errors.New("a part of a change is too long"))
+		return nil
+	}
+	b := d.data[:n]
+	d.data = d.data[n:]
+	return b
+}
+
+func (d *decoder) fail(err error) {
+	if d.err == nil {
+		d.err = err
+	}
+	d.data = nil
+}

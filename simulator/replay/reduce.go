@@ -1,0 +1,198 @@
+package replay
+
+import (
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// A recording holds of an object what a scheduler looks at, and no more: what
+// containers run, their environment, their mounts and the names of secrets and
+// config maps stay where they are, and so does what kubelets write again and again
+// without anything having changed (heartbeats, the states of containers).
+
+// reduce takes out of an object what is not recorded. It changes the object.
+func reduce(kind Kind, object map[string]any) {
+	delete(object, "apiVersion")
+	delete(object, "kind")
+	reduceMetadata(kind, child(object, "metadata"))
+	switch kind.Kind {
+	case "Namespace":
+		keep(object, "metadata")
+	case "Pod":
+		reducePod(object)
+	case "Node":
+		reduceNode(object)
+	case "Service", "ReplicaSet", "StatefulSet", "ReplicationController":
+		keep(object, "metadata", "spec")
+		delete(child(object, "metadata"), "annotations")
+		keep(child(object, "spec"), "selector", "type")
+	case "PersistentVolumeClaim":
+		keep(child(object, "status"), "phase", "accessModes", "capacity")
+	case "PersistentVolume":
+		keep(child(object, "status"), "phase")
+	case "PodDisruptionBudget":
+		keep(child(object, "status"), "disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods")
+	}
+	dropNull(object)
+}
+
+// annotationsDropped are not recorded. All that begin with ownAnnotations are the
+// simulator's results.
+const ownAnnotations = "kube-scheduler-simulator.sigs.k8s.io/"
+
+var annotationsDropped = []string{
+	"kubectl.kubernetes.io/last-applied-configuration",
+	"node.alpha.kubernetes.io/ttl",
+	"volumes.kubernetes.io/controller-managed-attach-detach",
+	"control-plane.alpha.kubernetes.io/leader",
+	"deployment.kubernetes.io/revision",
+}
+
+func reduceMetadata(kind Kind, metadata map[string]any) {
+	keep(metadata, "name", "namespace", "labels", "annotations", "ownerReferences", "creationTimestamp", "deletionTimestamp")
+	if kind != podKind {
+		delete(metadata, "creationTimestamp")
+		delete(metadata, "deletionTimestamp")
+	}
+	annotations := child(metadata, "annotations")
+	for _, name := range annotationsDropped {
+		delete(annotations, name)
+	}
+	for name := range annotations {
+		if strings.HasPrefix(name, ownAnnotations) {
+			delete(annotations, name)
+		}
+	}
+	if len(annotations) == 0 {
+		delete(metadata, "annotations")
+	}
+	var owners []any
+	for _, owner := range objects(metadata, "ownerReferences") {
+		if owner["controller"] == true {
+			keep(owner, "apiVersion", "kind", "name", "uid", "controller")
+			owners = append(owners, owner)
+		}
+	}
+	delete(metadata, "ownerReferences")
+	if owners != nil {
+		metadata["ownerReferences"] = owners
+	}
+}
+
+// volumesKept are the sources of volumes that scheduling looks at.
+var volumesKept = []string{
+	"name", "persistentVolumeClaim", "ephemeral", "csi", "gcePersistentDisk", "awsElasticBlockStore", "azureDisk", "cinder", "iscsi", "rbd",
+}
+
+func reducePod(pod map[string]any) {
+	spec := child(pod, "spec")
+	for _, list := range []string{"containers", "initContainers"} {
+		for _, container := range objects(spec, list) {
+			keep(container, "name", "image", "resources", "ports", "restartPolicy", "resizePolicy")
+		}
+	}
+	var volumes []any
+	for _, volume := range objects(spec, "volumes") {
+		keep(volume, volumesKept...)
+		if len(volume) > 1 {
+			volumes = append(volumes, volume)
+		}
+	}
+	delete(spec, "volumes")
+	if volumes != nil {
+		spec["volumes"] = volumes
+	}
+	for _, field := range []string{
+		"ephemeralContainers", "serviceAccount", "serviceAccountName", "automountServiceAccountToken", "imagePullSecrets", "securityContext",
+		"enableServiceLinks", "dnsPolicy", "dnsConfig", "hostAliases", "hostname", "subdomain", "setHostnameAsFQDN", "shareProcessNamespace",
+		"activeDeadlineSeconds", "readinessGates",
+	} {
+		delete(spec, field)
+	}
+	status := child(pod, "status")
+	keep(status, "phase", "conditions", "resourceClaimStatuses")
+	var conditions []any
+	for _, condition := range objects(status, "conditions") {
+		if condition["type"] == "PodScheduled" && condition["status"] == "False" {
+			keep(condition, "type", "status", "reason", "message")
+			conditions = append(conditions, condition)
+		}
+	}
+	delete(status, "conditions")
+	if conditions != nil {
+		status["conditions"] = conditions
+	}
+}
+
+func reduceNode(node map[string]any) {
+	keep(child(node, "spec"), "unschedulable", "taints")
+	for _, taint := range objects(child(node, "spec"), "taints") {
+		delete(taint, "timeAdded")
+	}
+	status := child(node, "status")
+	keep(status, "capacity", "allocatable", "conditions", "images", "nodeInfo", "declaredFeatures")
+	for _, condition := range objects(status, "conditions") {
+		keep(condition, "type", "status", "reason")
+	}
+	keep(child(status, "nodeInfo"), "architecture", "operatingSystem", "kubeletVersion")
+}
+
+// The functions below look into objects whatever their shape is: what is not as
+// expected is as if it were not there.
+
+// child returns an object's field that is an object; nil when it is not.
+func child(object map[string]any, name string) map[string]any {
+	m, _ := object[name].(map[string]any)
+	return m
+}
+
+// objects returns the objects in a field that is a list.
+func objects(object map[string]any, name string) []map[string]any {
+	list, _ := object[name].([]any)
+	out := make([]map[string]any, 0, len(list))
+	for _, item := range list {
+		if m, ok := item.(map[string]any); ok {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+// text returns what is at a path and is a string; empty when it is none.
+func text(object map[string]any, path ...string) string {
+	s, _, _ := unstructured.NestedString(object, path...)
+	return s
+}
+
+// keep deletes all other fields.
+func keep(object map[string]any, fields ...string) {
+	for name := range object {
+		kept := false
+		for _, field := range fields {
+			kept = kept || field == name
+		}
+		if !kept {
+			delete(object, name)
+		}
+	}
+}
+
+// dropNull deletes fields that are null, which mean the same as none, and which a
+// merge patch could not tell from deleted ones.
+func dropNull(v any) {
+	switch v := v.(type) {
+	case map[string]any:
+		for name, value := range v {
+			if value == nil {
+				delete(v, name)
+				continue
+			}
+			dropNull(value)
+		}
+	case []any:
+		for _, item := range v {
+			dropNull(item)
+		}
+	}
+}

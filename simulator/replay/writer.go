@@ -1,0 +1,217 @@
+package replay
+
+import (
+	"bytes"
+	"compress/flate"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"slices"
+	"time"
+)
+
+// Writer writes a recording. It keeps the latest version of each object, against
+// which the next one is written. It is used by one goroutine at a time.
+type Writer struct {
+	out    io.Writer
+	header Header
+	kinds  map[Kind]int
+	state  map[key][]byte
+
+	block       []byte
+	scratch     []byte
+	first, last time.Duration
+	count       int
+	packed      bytes.Buffer
+	packer      *flate.Writer
+
+	changes int
+	bytes   int64
+	// err is the first; after it nothing is written.
+	err error
+}
+
+// NewWriter returns a writer to out. The header goes there with the first Flush; its
+// version is filled in.
+func NewWriter(out io.Writer, header Header) (*Writer, error) {
+	packer, err := flate.NewWriter(nil, flate.DefaultCompression)
+	if err != nil {
+		return nil, err
+	}
+	header.Version = formatVersion
+	w := &Writer{out: out, header: header, kinds: map[Kind]int{}, state: map[key][]byte{}, packer: packer}
+	for i, k := range header.Kinds {
+		w.kinds[k] = i
+	}
+	return w, nil
+}
+
+// begin writes the header, once.
+func (w *Writer) begin() {
+	if w.bytes > 0 || w.err != nil {
+		return
+	}
+	data, err := json.Marshal(w.header)
+	if err != nil {
+		w.err = fmt.Errorf("writing the recording's header: %w", err)
+		return
+	}
+	first, last, count := w.first, w.last, w.count
+	w.first, w.last, w.count = 0, 0, 0
+	w.writeBlock(blockHeader, data)
+	w.first, w.last, w.count = first, last, count
+}
+
+// Set writes that an object is now as it is, and reports whether that is a change.
+// No field of it is null.
+func (w *Writer) Set(at time.Time, kind Kind, namespace, name string, object map[string]any) (bool, error) {
+	k, err := w.key(kind, namespace, name)
+	if err != nil {
+		return false, err
+	}
+	data, err := json.Marshal(object)
+	if err != nil {
+		return false, fmt.Errorf("recording %s %s/%s: %w", kind.Kind, namespace, name, err)
+	}
+	if len(data) > maxObjectBytes {
+		return false, fmt.Errorf("recording %s %s/%s: it is larger than %d MiB", kind.Kind, namespace, name, maxObjectBytes>>20)
+	}
+	before, known := w.state[k]
+	switch {
+	case known && bytes.Equal(before, data):
+		return false, nil
+	case known:
+		old, err := decodeObject(before)
+		if err != nil {
+			return false, err
+		}
+		patch, err := json.Marshal(mergePatch(old, object))
+		if err != nil {
+			return false, fmt.Errorf("comparing %s %s/%s with what it was: %w", kind.Kind, namespace, name, err)
+		}
+		w.add(at, Patch, k, patch)
+	default:
+		w.add(at, Set, k, data)
+	}
+	w.state[k] = data
+	return true, w.err
+}
+
+// Delete writes that an object is gone. Without one that is there it writes
+// nothing.
+func (w *Writer) Delete(at time.Time, kind Kind, namespace, name string) error {
+	k, err := w.key(kind, namespace, name)
+	if err != nil {
+		return err
+	}
+	if _, known := w.state[k]; !known {
+		return nil
+	}
+	delete(w.state, k)
+	w.add(at, Delete, k, nil)
+	return w.err
+}
+
+// Known lists the objects of a kind that are there, as namespace and name.
+func (w *Writer) Known(kind Kind) [][2]string {
+	i, ok := w.kinds[kind]
+	if !ok {
+		return nil
+	}
+	var out [][2]string
+	for k := range w.state {
+		if k.kind == i {
+			out = append(out, [2]string{k.namespace, k.name})
+		}
+	}
+	slices.SortFunc(out, func(a, b [2]string) int { return slices.Compare(a[:], b[:]) })
+	return out
+}
+
+// Mark writes Begun, Gap or End, with a text.
+func (w *Writer) Mark(at time.Time, verb Verb, text string) error {
+	w.add(at, verb, key{}, []byte(text))
+	return w.err
+}
+
+// Flush writes what is gathered as a block, behind the header.
+func (w *Writer) Flush() error {
+	w.begin()
+	if w.count > 0 && w.err == nil {
+		w.writeBlock(blockChanges, w.block)
+		w.block, w.count = w.block[:0], 0
+	}
+	return w.err
+}
+
+// Changes is how many were written, and Bytes how long the recording is so far.
+func (w *Writer) Changes() int { return w.changes }
+
+// Bytes is how long the recording is, without what is not flushed.
+func (w *Writer) Bytes() int64 { return w.bytes }
+
+func (w *Writer) key(kind Kind, namespace, name string) (key, error) {
+	i, ok := w.kinds[kind]
+	if !ok {
+		return key{}, fmt.Errorf("recording %s: the recording's header does not have the kind", kind.Kind)
+	}
+	if len(namespace) > maxNameBytes || len(name) > maxNameBytes {
+		return key{}, errors.New("recording an object: its name is too long")
+	}
+	return key{i, namespace, name}, nil
+}
+
+// add appends a change to the block. Time does not go back in a recording.
+func (w *Writer) add(at time.Time, verb Verb, k key, data []byte) {
+	if w.err != nil {
+		return
+	}
+	offset := max(at.Sub(w.header.Start).Truncate(time.Microsecond), w.last, 0)
+	if w.count == 0 {
+		w.first, w.last = offset, offset
+	}
+	w.block = binary.AppendUvarint(w.block, uint64((offset-w.last)/time.Microsecond))
+	w.block = append(w.block, byte(verb))
+	w.block = binary.AppendUvarint(w.block, uint64(k.kind))
+	for _, s := range [][]byte{[]byte(k.namespace), []byte(k.name), data} {
+		w.block = binary.AppendUvarint(w.block, uint64(len(s)))
+		w.block = append(w.block, s...)
+	}
+	w.last = offset
+	w.count++
+	w.changes++
+	if len(w.block) >= flushBytes {
+		_ = w.Flush()
+	}
+}
+
+func (w *Writer) writeBlock(kind byte, data []byte) {
+	w.packed.Reset()
+	w.packer.Reset(&w.packed)
+	if _, err := w.packer.Write(data); err != nil {
+		w.err = fmt.Errorf("packing a block of the recording: %w", err)
+		return
+	}
+	if err := w.packer.Close(); err != nil {
+		w.err = fmt.Errorf("packing a block of the recording: %w", err)
+		return
+	}
+	h := append(w.scratch[:0], blockMagic...)
+	h = append(h, kind)
+	h = binary.LittleEndian.AppendUint64(h, uint64(w.first/time.Microsecond))
+	h = binary.LittleEndian.AppendUint64(h, uint64(w.last/time.Microsecond))
+	h = binary.LittleEndian.AppendUint32(h, uint32(w.count))
+	h = binary.LittleEndian.AppendUint32(h, uint32(w.packed.Len()))
+	h = binary.LittleEndian.AppendUint32(h, uint32(len(data)))
+	h = binary.LittleEndian.AppendUint32(h, crc32.Update(crc32.Checksum(h, checksums), checksums, w.packed.Bytes()))
+	w.scratch = h
+	// One write, so that a reader of a growing file rarely sees half a block.
+	n, err := w.out.Write(append(h, w.packed.Bytes()...))
+	w.bytes += int64(n)
+	if err != nil {
+		w.err = fmt.Errorf("writing the recording: %w", err)
+	}
+}

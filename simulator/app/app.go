@@ -8,13 +8,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
 	"runtime/debug"
 	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 	"k8s.io/component-base/metrics/legacyregistry"
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
@@ -25,6 +25,7 @@ import (
 	"kube-scheduler-simulator/scheduler/resultstore"
 	"kube-scheduler-simulator/simulator/controlplane"
 	"kube-scheduler-simulator/simulator/server"
+	"kube-scheduler-simulator/simulator/snapshot"
 	"kube-scheduler-simulator/simulator/virtualnode"
 	"kube-scheduler-simulator/web"
 )
@@ -44,10 +45,12 @@ func Run(ctx context.Context, options Options, out io.Writer) error {
 		return err
 	}
 	s := &simulator{options: options, prepared: p, failed: make(chan error, 1)}
+	s.operations.changed = s.publish
+	s.replays = &replays{simulator: s}
 	s.store = resultstore.New(resultstore.Options{
 		MemoryBytes: options.ResultsMemory,
 		DiskBytes:   options.ResultsDisk,
-		Dir:         filepath.Join(p.dataDir, "results"),
+		Dir:         s.resultsDir(),
 		Durable:     !p.temporary,
 		Logger:      options.Logger,
 	})
@@ -56,8 +59,10 @@ func Run(ctx context.Context, options Options, out io.Writer) error {
 	err = s.start(ctx)
 	if err == nil {
 		fmt.Fprintf(out, "ready: http://%s kubeconfig %s\n", p.listener.Addr(), s.controlPlane.Kubeconfig())
+		played := s.reportReplay(ctx)
 		select {
 		case <-ctx.Done():
+		case err = <-played:
 		case err = <-s.failed:
 		case <-s.controlPlane.Done():
 			err = fmt.Errorf("the control plane ended: %w", s.controlPlane.Err())
@@ -68,6 +73,17 @@ func Run(ctx context.Context, options Options, out io.Writer) error {
 	return errors.Join(err, s.stop())
 }
 
+// controlPlane is where the cluster is.
+type controlPlane interface {
+	// ClientConfig has the rights of an administrator.
+	ClientConfig() *rest.Config
+	// Kubeconfig is a file for other programs.
+	Kubeconfig() string
+	// Done is closed when it has ended by itself, Err says why.
+	Done() <-chan struct{}
+	Err() error
+}
+
 // simulator is one that is running.
 type simulator struct {
 	options  Options
@@ -75,8 +91,19 @@ type simulator struct {
 	store    *resultstore.Store
 
 	web          *server.Server
-	controlPlane *controlplane.ControlPlane
-	scheduler    *live.Scheduler
+	controlPlane controlPlane
+	// embedded is the control plane when it is our own, external when it is not; the
+	// other is nil.
+	embedded   *controlplane.ControlPlane
+	external   *controlplane.External
+	nodes      *virtualnode.Nodes // nil when there are none
+	scheduler  *live.Scheduler
+	operations operations
+	// annotations is nil when none are written.
+	annotations *annotation.Writer
+	replays     *replays
+	following   following
+	snapshot    *snapshot.Snapshot
 
 	mu      sync.Mutex // over what publish reads
 	phase   server.Phase
@@ -104,24 +131,17 @@ func (s *simulator) start(ctx context.Context) error {
 	s.serve()
 	s.setStatus(server.Starting, "the control plane is starting")
 
+	if err := s.startControlPlane(ctx); err != nil {
+		return err
+	}
 	if err := s.store.Start(ctx); err != nil {
 		return fmt.Errorf("opening the results: %w", err)
 	}
 	s.onStop(s.store.Stop)
-	s.controlPlane = controlplane.New(controlplane.Options{
-		DataDir:      s.prepared.dataDir,
-		Durable:      !s.prepared.temporary,
-		Controllers:  s.options.Controllers,
-		VirtualNodes: !s.options.NoVirtualNodes,
-	})
-	if err := s.controlPlane.Start(ctx); err != nil {
-		return fmt.Errorf("starting the control plane: %w", err)
-	}
-	s.onStop(s.controlPlane.Stop)
-
 	if err := s.runNodes(ctx); err != nil {
 		return err
 	}
+	s.onStop(s.stopNodes)
 
 	s.setStatus(server.Starting, "the scheduler is starting")
 	s.scheduler = live.New(live.Options{
@@ -132,7 +152,8 @@ func (s *simulator) start(ctx context.Context) error {
 			return parseConfiguration(document, s.prepared.registry)
 		},
 		Initial: s.prepared.configuration,
-		Dir:     filepath.Join(s.prepared.dataDir, "scheduler-configuration"),
+		TieSeed: s.options.TieSeed,
+		Dir:     s.configurationDir(),
 		Logger:  s.options.Logger,
 		Changed: s.publish,
 	})
@@ -144,16 +165,19 @@ func (s *simulator) start(ctx context.Context) error {
 	if err := s.annotate(); err != nil {
 		return err
 	}
-	err := s.web.SetBackend(server.Backend{
-		ClientConfig:  s.controlPlane.ClientConfig(),
-		Results:       s.store,
-		Configuration: configuration{s.scheduler},
-		FeatureGates:  featureGates(),
-	})
-	if err != nil {
+	s.snapshot = s.newSnapshot()
+	s.onStop(s.operations.close)
+	if err := s.web.SetBackend(s.backend()); err != nil {
 		return fmt.Errorf("attaching the web server: %w", err)
 	}
+	if err := s.importAtStart(ctx); err != nil {
+		return err
+	}
 	s.setStatus(server.Running, "")
+	s.onStop(s.replays.stop)
+	if err := s.startReplay(); err != nil {
+		return err
+	}
 	s.onStop(func(context.Context) error {
 		s.setStatus(server.Stopping, "the simulator is stopping")
 		return nil
@@ -161,25 +185,71 @@ func (s *simulator) start(ctx context.Context) error {
 	// It stops before the status says so, and cannot take that back.
 	s.watchHealth()
 	s.returnMemory()
+	if err := s.startSource(); err != nil {
+		return err
+	}
 	return nil
+}
+
+// backend is what the web server fronts.
+func (s *simulator) backend() server.Backend {
+	b := server.Backend{
+		ClientConfig:  s.controlPlane.ClientConfig(),
+		Results:       s.store,
+		Configuration: configuration{s.scheduler},
+		Replay:        s.replays,
+		Transfer:      transfer{s.snapshot, s},
+		FeatureGates:  featureGates(),
+	}
+	if s.embedded != nil {
+		b.Reset = s.resetAll
+	}
+	return b
+}
+
+// startControlPlane starts one of our own, unless there is one to be used.
+func (s *simulator) startControlPlane(ctx context.Context) error {
+	if s.options.Kubeconfig != "" {
+		return s.connect(ctx)
+	}
+	s.embedded = controlplane.New(controlplane.Options{
+		DataDir:      s.prepared.dataDir,
+		Etcd:         controlplane.Etcd(s.options.Etcd),
+		Durable:      !s.prepared.temporary,
+		Controllers:  s.options.Controllers,
+		VirtualNodes: !s.options.NoVirtualNodes,
+	})
+	s.controlPlane = s.embedded
+	if err := s.embedded.Start(ctx); err != nil {
+		return fmt.Errorf("starting the control plane: %w", err)
+	}
+	s.onStop(s.embedded.Stop)
+	return s.finishReset(ctx)
 }
 
 // runNodes begins to do for the nodes what kubelets would do.
 func (s *simulator) runNodes(ctx context.Context) error {
-	if s.options.NoVirtualNodes {
+	if s.embedded == nil || s.options.NoVirtualNodes || s.replays.playsHere() {
+		s.nodes = nil
 		return nil
 	}
-	nodes := virtualnode.New(virtualnode.Options{
-		ClientConfig: s.controlPlane.ClientConfig(),
-		Informers:    s.controlPlane.Informers(),
+	s.nodes = virtualnode.New(virtualnode.Options{
+		ClientConfig: s.embedded.ClientConfig(),
+		Informers:    s.embedded.Informers(),
 		Stages:       s.prepared.stages,
 		Devices:      s.prepared.devices,
 	})
-	if err := nodes.Start(ctx); err != nil {
+	if err := s.nodes.Start(ctx); err != nil {
 		return fmt.Errorf("starting the virtual nodes: %w", err)
 	}
-	s.onStop(nodes.Stop)
 	return nil
+}
+
+func (s *simulator) stopNodes(ctx context.Context) error {
+	if s.nodes == nil {
+		return nil
+	}
+	return s.nodes.Stop(ctx)
 }
 
 // returnMemory gives what starting has used back to the system, once: an idle
@@ -229,6 +299,7 @@ func (s *simulator) annotate() error {
 		return fmt.Errorf("making the annotation writer's client: %w", err)
 	}
 	w := annotation.NewWriter(client, s.store, s.options.AnnotationBytes, clock.RealClock{})
+	s.annotations = w
 	ctx, cancel := context.WithCancel(klog.NewContext(context.Background(), s.options.Logger))
 	var running sync.WaitGroup
 	running.Go(func() { w.Run(ctx) })
@@ -250,6 +321,19 @@ func (s *simulator) setStatus(phase server.Phase, message string) {
 	s.publish()
 }
 
+// operation is what is done to the whole cluster: one that nothing else may happen
+// beside or, without one, a replay that plays.
+func (s *simulator) operation() *server.Operation {
+	if o := s.operations.status(); o != nil {
+		return o
+	}
+	if o := s.replays.operation(); o != nil {
+		return o
+	}
+	_, first := s.following.status()
+	return first
+}
+
 // publish tells the server what the simulator and its scheduler are doing.
 func (s *simulator) publish() {
 	s.mu.Lock()
@@ -257,6 +341,7 @@ func (s *simulator) publish() {
 	status := server.Status{
 		Ready: s.phase == server.Running, Phase: s.phase, Message: s.message,
 		Scheduler: server.SchedulerStatus{Phase: s.phase, Message: s.message},
+		Operation: s.operation(), Replay: s.replays.current() != nil,
 	}
 	if s.scheduler != nil {
 		state := s.scheduler.State()
@@ -269,9 +354,19 @@ func (s *simulator) publish() {
 			status.Warnings = append(status.Warnings, state.Warning)
 		}
 	}
+	if s.external != nil {
+		status.ControlPlane = server.External
+		state := s.external.State()
+		status.Warnings = append(status.Warnings, state.Warnings...)
+		if state.Unreachable != "" && s.phase == server.Running {
+			status.Ready, status.Message = false, state.Unreachable
+		}
+	}
 	if ok, why := s.store.Health(); !ok {
 		status.Warnings = append(status.Warnings, why)
 	}
+	status.Sync, _ = s.following.status()
+	status.Warnings = append(status.Warnings, s.following.warnings()...)
 	s.web.SetStatus(status)
 }
 

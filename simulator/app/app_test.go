@@ -39,6 +39,10 @@ import (
 // that a test can kill it.
 const asProgram = "SIMULATOR_TEST_PROGRAM"
 
+// programGates are the feature gates of such a simulator: they are set for a whole
+// process.
+const programGates = "SIMULATOR_TEST_GATES"
+
 // shared is the simulator that most tests use. Its nodes can be used as soon as
 // they are created, so that a pod's first attempt sees them all.
 var shared *running
@@ -82,6 +86,10 @@ func program() int {
 	defer cancel()
 	options := DefaultOptions()
 	options.Listen, options.DataDir = "127.0.0.1:0", os.Getenv(asProgram)
+	if err := SetFeatureGates(os.Getenv(programGates)); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
 	if err := Run(ctx, options, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
@@ -460,15 +468,16 @@ func TestATemporaryClusterLeavesNothing(t *testing.T) {
 	}
 }
 
-// startProgram runs this test binary as the simulator.
-func startProgram(t *testing.T, dataDir string) (*running, *exec.Cmd) {
+// startProgram runs this test binary as the simulator, with variables added to the
+// environment.
+func startProgram(t *testing.T, dataDir string, env ...string) (*running, *exec.Cmd) {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(self)
-	cmd.Env = append(os.Environ(), asProgram+"="+dataDir)
+	cmd.Env = append(append(os.Environ(), asProgram+"="+dataDir), env...)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
 	if err != nil {

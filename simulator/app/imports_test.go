@@ -38,8 +38,13 @@ var arrows = map[string][]string{
 	"scheduler/live":                          {"scheduler", "scheduler/config", "scheduler/recorder", "scheduler/result"},
 	"simulator/controlplane":                  nil,
 	"simulator/virtualnode":                   nil,
-	"simulator/server":                        {"scheduler/result", "scheduler/explain", "scheduler/config"},
-	"simulator/app":                           {"scheduler", "scheduler/*", "simulator/controlplane", "simulator/virtualnode", "simulator/server", "web"},
+	"simulator/replay":                        {"scheduler/result"},
+	"simulator/redact":                        nil,
+	"simulator/snapshot":                      nil,
+	"simulator/mirror":                        {"simulator/redact", "simulator/snapshot"},
+	"simulator/server":                        {"scheduler/result", "scheduler/explain", "scheduler/config", "simulator/replay", "simulator/snapshot"},
+	"simulator/app":                           {"scheduler", "scheduler/*", "simulator/controlplane", "simulator/virtualnode", "simulator/mirror", "simulator/redact", "simulator/replay", "simulator/server", "simulator/snapshot", "web"},
+	"simulator/firm":                          nil,
 	"simulator/command":                       {"simulator/app"},
 	"simulator/kubectltest":                   nil,
 	"simulator/docs":                          nil,
@@ -51,11 +56,14 @@ var arrows = map[string][]string{
 // testArrows are more that tests may have.
 var testArrows = map[string][]string{
 	"simulator/docs":     {"simulator/command"},
-	"scheduler":          {"scheduler/extender/example/reservation"},
+	"scheduler":          {"scheduler/extender/example/reservation", "scheduler/explain"},
 	"scheduler/recorder": {"scheduler/recorder/internal/compose"},
 	"scheduler/plugins":  {"scheduler/plugins/zonequota", "scheduler", "scheduler/fact", "scheduler/annotation", "scheduler/config", "scheduler/recorder", "scheduler/result"},
+	"simulator/redact":   {"scheduler/config"},
+	"simulator/mirror":   {"simulator/controlplane", "simulator/virtualnode"},
 	// What the nodes do shows in a cluster only.
 	"simulator/virtualnode": {"simulator/controlplane"},
+	"simulator/snapshot":    {"simulator/controlplane", "simulator/virtualnode", "simulator/kubectltest"},
 }
 
 func TestImportsFlowOneWay(t *testing.T) {

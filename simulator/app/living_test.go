@@ -1,19 +1,22 @@
 package app
 
 import (
-	"context"
+	"fmt"
+	"strings"
 	"testing"
+	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
-	v1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/ptr"
+	"github.com/google/go-cmp/cmp"
+
+	"kube-scheduler-simulator/scheduler/result"
 )
 
-// TestADeploymentRuns on nodes whose author said little: controllers make its
-// pods, the scheduler places them, and virtual nodes run them.
-func TestADeploymentRuns(t *testing.T) {
-	s, err := startInProcess(DefaultOptions())
+// TestALivingCluster applies what people have, by kubectl's own library, and holds
+// what kubectl shows of it. Controllers make the pods, the scheduler places them,
+// and virtual nodes run them.
+func TestALivingCluster(t *testing.T) {
+	options := DefaultOptions()
+	s, err := startInProcess(options)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -22,27 +25,390 @@ func TestADeploymentRuns(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	for range 2 {
-		if _, err := s.makeNode(t.Context(), "living", 4, nil, nil); err != nil {
-			t.Fatal(err)
-		}
+	for _, tc := range []struct {
+		name string
+		test func(*testing.T, *kubectl)
+	}{
+		{"a Deployment spreads over zones", spreadDeployment},
+		{"a StatefulSet has claims", statefulSet},
+		{"a DaemonSet runs on every node", daemonSet},
+		{"Jobs end as they should", jobs},
+		{"a finished Job goes after its time", finishedJob},
+		{"a disruption budget holds up a drain", drainWithBudget},
+		{"a quota bounds what is created", quota},
+		{"a taint evicts pods", taintEviction},
+		{"a claim in use stays and grows", claims},
+		{"a namespace goes with all that is in it", namespaceDeletion},
+		{"a pod gets devices", devices},
+		{"a node takes so many volumes", volumeLimits},
+		{"volumes are in zones", zonesOfVolumes},
+		{"storage has a capacity", storageCapacity},
+		{"a pod preempts", preemption},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			began := time.Now()
+			tc.test(t, newKubectl(t, s))
+			t.Logf("%.1f s", time.Since(began).Seconds())
+		})
 	}
-	template := pod("", "living", "1")
-	template.Labels = map[string]string{"app": "web"}
-	deployments := s.client.AppsV1().Deployments("default")
-	_, err = deployments.Create(t.Context(), &appsv1.Deployment{
-		ObjectMeta: metav1.ObjectMeta{Name: "web"},
-		Spec: appsv1.DeploymentSpec{
-			Replicas: ptr.To[int32](3),
-			Selector: &metav1.LabelSelector{MatchLabels: template.Labels},
-			Template: v1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: template.Labels}, Spec: template.Spec},
-		},
-	}, metav1.CreateOptions{})
+}
+
+// nodes makes nodes whose author said little: a name, a zone and how large they
+// are. The test's pods choose them by the label pool.
+func (k *kubectl) nodes(t *testing.T, names ...string) {
+	t.Helper()
+	var manifests []string
+	for _, name := range names {
+		zone, _, _ := strings.Cut(name, "-")
+		manifests = append(manifests, fmt.Sprintf(`
+apiVersion: v1
+kind: Node
+metadata: {name: %%s-%s, labels: {pool: %%s, topology.kubernetes.io/zone: %s}}
+status: {allocatable: {cpu: "4", memory: 8Gi}}
+`, name, zone))
+	}
+	k.apply(t, strings.Join(manifests, "---"))
+	for _, name := range names {
+		k.prints(t, "True", `{.status.conditions[?(@.type=="Ready")].status}`, "node", k.namespace+"-"+name)
+	}
+}
+
+func spreadDeployment(t *testing.T, k *kubectl) {
+	k.nodes(t, "a-1", "a-2", "b-1", "c-1")
+	k.apply(t, `
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 6
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      nodeSelector: {pool: %s}
+      topologySpreadConstraints:
+      - {topologyKey: topology.kubernetes.io/zone, maxSkew: 1, whenUnsatisfiable: DoNotSchedule, labelSelector: {matchLabels: {app: web}}}
+      containers: [{name: web, image: example.com/web, resources: {requests: {cpu: 500m}}}]
+`)
+	k.shows(t, `
+NAME READY UP-TO-DATE AVAILABLE AGE
+web 6/6 6 6 …s`, "deployment")
+	out, err := k.Run("get", "pods", "-o", `jsonpath={.items[*].spec.nodeName}`)
 	if err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the deployment is available", func(ctx context.Context) (bool, error) {
-		d, err := deployments.Get(ctx, "web", metav1.GetOptions{})
-		return err == nil && d.Status.AvailableReplicas == 3, err
-	})
+	for _, zone := range []string{"a", "b", "c"} {
+		if n := strings.Count(out, k.namespace+"-"+zone+"-"); n != 2 {
+			t.Errorf("zone %s has %d pods of 6 in three zones: %s", zone, n, out)
+		}
+	}
+}
+
+func statefulSet(t *testing.T, k *kubectl) {
+	k.nodes(t, "a-1", "b-1")
+	k.apply(t, `
+apiVersion: storage.k8s.io/v1
+kind: StorageClass
+metadata: {name: %s-fast}
+provisioner: csi.example.com
+volumeBindingMode: WaitForFirstConsumer
+---
+apiVersion: apps/v1
+kind: StatefulSet
+metadata: {name: db}
+spec:
+  serviceName: db
+  replicas: 2
+  selector: {matchLabels: {app: db}}
+  template:
+    metadata: {labels: {app: db}}
+    spec:
+      nodeSelector: {pool: %s}
+      affinity:
+        podAntiAffinity:
+          requiredDuringSchedulingIgnoredDuringExecution:
+          - {topologyKey: topology.kubernetes.io/zone, labelSelector: {matchLabels: {app: db}}}
+      containers: [{name: db, image: example.com/db, volumeMounts: [{name: data, mountPath: /data}]}]
+  volumeClaimTemplates:
+  - metadata: {name: data}
+    spec: {accessModes: [ReadWriteOnce], storageClassName: %s-fast, resources: {requests: {storage: 1Gi}}}
+`)
+	k.shows(t, `
+NAME READY AGE
+statefulset.apps/db 2/2 …s
+
+NAME STATUS VOLUME CAPACITY ACCESS MODES STORAGECLASS VOLUMEATTRIBUTESCLASS AGE
+persistentvolumeclaim/data-db-0 Bound pvc-… 1Gi RWO %s-fast <unset> …s
+persistentvolumeclaim/data-db-1 Bound pvc-… 1Gi RWO %s-fast <unset> …s`, "statefulset,pvc")
+}
+
+func daemonSet(t *testing.T, k *kubectl) {
+	k.nodes(t, "a-1", "a-2", "a-3")
+	k.do(t, "taint", "node", k.namespace+"-a-3", "dedicated=db:NoSchedule")
+	k.apply(t, `
+apiVersion: apps/v1
+kind: DaemonSet
+metadata: {name: agent}
+spec:
+  selector: {matchLabels: {app: agent}}
+  template:
+    metadata: {labels: {app: agent}}
+    spec:
+      nodeSelector: {pool: %s}
+      containers: [{name: agent, image: example.com/agent}]
+`)
+	k.shows(t, `
+NAME DESIRED CURRENT READY UP-TO-DATE AVAILABLE NODE SELECTOR AGE
+agent 2 2 2 2 2 pool=%s …s`, "daemonset")
+}
+
+func jobs(t *testing.T, k *kubectl) {
+	k.nodes(t, "a-1")
+	const template = `
+      template:
+        metadata: {annotations: {kube-scheduler-simulator.sigs.k8s.io/run-duration: 100ms, kube-scheduler-simulator.sigs.k8s.io/exit-code: "%EXIT"}}
+        spec:
+          restartPolicy: Never
+          nodeSelector: {pool: %s}
+          containers: [{name: main, image: example.com/main}]
+`
+	job := func(name, exit, spec string) string {
+		body := strings.ReplaceAll(template, "\n      ", "\n  ")
+		return "apiVersion: batch/v1\nkind: Job\nmetadata: {name: " + name + "}\nspec:\n  " + spec + strings.ReplaceAll(body, "%EXIT", exit)
+	}
+	k.apply(t, strings.Join([]string{
+		job("indexed", "0", "completionMode: Indexed\n  completions: 3\n  parallelism: 2"),
+		job("per-index", "1=7", "completionMode: Indexed\n  completions: 3\n  parallelism: 3\n  backoffLimitPerIndex: 0"),
+		job("policy", "42", `podFailurePolicy: {rules: [{action: FailJob, onExitCodes: {containerName: main, operator: In, values: [42]}}]}`),
+		job("suspended", "0", "suspend: true"),
+		"apiVersion: batch/v1\nkind: CronJob\nmetadata: {name: nightly}\nspec:\n  schedule: \"0 3 * * *\"\n  jobTemplate:\n    spec:" + strings.ReplaceAll(template, "%EXIT", "0"),
+	}, "---\n"))
+	k.shows(t, `
+NAME STATUS COMPLETIONS DURATION AGE
+job.batch/indexed Complete 3/3 …s …s
+job.batch/per-index Failed 2/3 …s …s
+job.batch/policy Failed 0/1 …s …s
+job.batch/suspended Suspended 0/1 …s
+
+NAME SCHEDULE TIMEZONE SUSPEND ACTIVE LAST SCHEDULE AGE
+cronjob.batch/nightly 0 3 * * * <none> False 0 <none> …s`, "job,cronjob")
+	k.prints(t, "0,2 1 FailedIndexes", `{.status.completedIndexes} {.status.failedIndexes} {.status.conditions[?(@.type=="Failed")].reason}`, "job", "per-index")
+	k.prints(t, "PodFailurePolicy", `{.status.conditions[?(@.type=="Failed")].reason}`, "job", "policy")
+	k.do(t, "patch", "job", "suspended", "-p", `{"spec":{"suspend":false}}`)
+	k.prints(t, "1", "{.status.succeeded}", "job", "suspended")
+}
+
+func finishedJob(t *testing.T, k *kubectl) {
+	k.nodes(t, "a-1")
+	k.apply(t, `
+apiVersion: batch/v1
+kind: Job
+metadata: {name: brief}
+spec:
+  ttlSecondsAfterFinished: 1
+  template:
+    metadata: {annotations: {kube-scheduler-simulator.sigs.k8s.io/run-duration: 100ms}}
+    spec:
+      restartPolicy: Never
+      nodeSelector: {pool: %s}
+      containers: [{name: main, image: example.com/main}]
+`)
+	k.prints(t, "1", "{.status.succeeded}", "job", "brief")
+	k.shows(t, "", "job,pod", "--ignore-not-found")
+}
+
+const webOfThree = `
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 3
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      nodeSelector: {pool: %s}
+      terminationGracePeriodSeconds: 0
+      containers: [{name: web, image: example.com/web, resources: {requests: {cpu: 500m, memory: 64Mi}}}]
+`
+
+func drainWithBudget(t *testing.T, k *kubectl) {
+	k.nodes(t, "a-1")
+	k.apply(t, webOfThree+`---
+apiVersion: policy/v1
+kind: PodDisruptionBudget
+metadata: {name: web}
+spec: {minAvailable: 2, selector: {matchLabels: {app: web}}}
+`)
+	k.shows(t, `
+NAME MIN AVAILABLE MAX UNAVAILABLE ALLOWED DISRUPTIONS AGE
+web 2 N/A 1 …s`, "pdb")
+
+	_, err := k.Run("drain", k.namespace+"-a-1", "--timeout=3s")
+	if err == nil || !strings.Contains(err.Error(), "global timeout") {
+		t.Errorf("one of three may go, and none has another node: %v", err)
+	}
+	k.prints(t, "2 0", "{.status.currentHealthy} {.status.disruptionsAllowed}", "pdb", "web")
+	k.nodes(t, "a-2")
+	k.do(t, "drain", k.namespace+"-a-1", "--timeout=50s")
+	k.shows(t, `
+NAME STATUS ROLES AGE VERSION
+%s-a-1 Ready,SchedulingDisabled <none> …s virtual
+%s-a-2 Ready <none> …s virtual`, "nodes", "-l", "pool="+k.namespace)
+}
+
+func quota(t *testing.T, k *kubectl) {
+	k.nodes(t, "a-1")
+	k.apply(t, `
+apiVersion: v1
+kind: ResourceQuota
+metadata: {name: two}
+spec: {hard: {pods: "2", requests.cpu: "2"}}
+---
+`+webOfThree)
+	k.shows(t, `
+NAME READY UP-TO-DATE AVAILABLE AGE
+deployment.apps/web 2/3 2 2 …s
+
+NAME REQUEST LIMIT AGE
+resourcequota/two pods: 2/2, requests.cpu: 1/2 …s`, "deployment,quota")
+	k.prints(t, "FailedCreate", `{.status.conditions[?(@.type=="ReplicaFailure")].reason}`, "deployment", "web")
+}
+
+func taintEviction(t *testing.T, k *kubectl) {
+	k.nodes(t, "a-1")
+	k.apply(t, webOfThree)
+	k.prints(t, "3", "{.status.availableReplicas}", "deployment", "web")
+	k.nodes(t, "a-2")
+	k.do(t, "taint", "node", k.namespace+"-a-1", "maintenance=now:NoExecute")
+	node := k.namespace + "-a-2"
+	k.prints(t, strings.Join([]string{node, node, node}, " "), "{.items[*].spec.nodeName}", "pods")
+	k.prints(t, "3", "{.status.availableReplicas}", "deployment", "web")
+}
+
+func claims(t *testing.T, k *kubectl) {
+	k.nodes(t, "a-1")
+	k.apply(t, `
+apiVersion: storage.k8s.io/v1
+kind: StorageClass
+metadata: {name: %s-grows}
+provisioner: csi.example.com
+allowVolumeExpansion: true
+---
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: data}
+spec: {accessModes: [ReadWriteOnce], storageClassName: %s-grows, resources: {requests: {storage: 1Gi}}}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: user}
+spec:
+  nodeSelector: {pool: %s}
+  terminationGracePeriodSeconds: 0
+  containers: [{name: main, image: example.com/main}]
+  volumes: [{name: data, persistentVolumeClaim: {claimName: data}}]
+`)
+	k.shows(t, `
+NAME READY STATUS RESTARTS AGE
+user 1/1 Running 0 …s`, "pod")
+	k.do(t, "patch", "pvc", "data", "-p", `{"spec":{"resources":{"requests":{"storage":"2Gi"}}}}`)
+	k.shows(t, `
+NAME STATUS VOLUME CAPACITY ACCESS MODES STORAGECLASS VOLUMEATTRIBUTESCLASS AGE
+data Bound pvc-… 2Gi RWO %s-grows <unset> …s`, "pvc")
+	k.do(t, "delete", "pvc", "data", "--wait=false")
+	k.shows(t, `
+NAME STATUS VOLUME CAPACITY ACCESS MODES STORAGECLASS VOLUMEATTRIBUTESCLASS AGE
+data Terminating pvc-… 2Gi RWO %s-grows <unset> …s`, "pvc")
+	k.do(t, "delete", "pod", "user")
+	k.shows(t, "", "pvc", "--ignore-not-found")
+}
+
+func namespaceDeletion(t *testing.T, k *kubectl) {
+	k.nodes(t, "a-1")
+	k.apply(t, webOfThree)
+	k.prints(t, "3", "{.status.availableReplicas}", "deployment", "web")
+	k.do(t, "delete", "namespace", k.namespace, "--timeout=50s")
+	k.shows(t, "", "namespace", k.namespace, "--ignore-not-found")
+	k.shows(t, "", "deployment,replicaset,pod", "--ignore-not-found")
+}
+
+func devices(t *testing.T, k *kubectl) {
+	k.nodes(t, "a-1", "a-2")
+	k.do(t, "annotate", "node", k.namespace+"-a-2", "kube-scheduler-simulator.sigs.k8s.io/devices=[{driver: gpu.example.com, count: 2, name: gpu}]")
+	k.apply(t, `
+apiVersion: resource.k8s.io/v1
+kind: DeviceClass
+metadata: {name: %s-gpu}
+spec: {selectors: [{cel: {expression: 'device.driver == "gpu.example.com"'}}]}
+---
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaimTemplate
+metadata: {name: gpu}
+spec: {spec: {devices: {requests: [{name: gpu, exactly: {deviceClassName: %s-gpu}}]}}}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: train}
+spec:
+  replicas: 3
+  selector: {matchLabels: {app: train}}
+  template:
+    metadata: {labels: {app: train}}
+    spec:
+      nodeSelector: {pool: %s}
+      resourceClaims: [{name: gpu, resourceClaimTemplateName: gpu}]
+      containers: [{name: main, image: example.com/train, resources: {claims: [{name: gpu}]}}]
+`)
+	k.shows(t, `
+NAME READY UP-TO-DATE AVAILABLE AGE
+train 2/3 3 2 …s`, "deployment")
+	out, err := k.Run("get", "resourceclaims", "--no-headers")
+	if err != nil || strings.Count(out, "allocated,reserved") != 2 || strings.Count(out, "pending") != 1 {
+		t.Errorf("two devices for three claims: %v\n%s", err, out)
+	}
+	decisionsAboutDevices(t, k)
+}
+
+// decisionsAboutDevices looks at what the results say of devices: which a pod got,
+// and why another got none.
+func decisionsAboutDevices(t *testing.T, k *kubectl) {
+	t.Helper()
+	out, err := k.Run("get", "pods", "-o", `jsonpath={range .items[*]}{.metadata.name}={.spec.nodeName} {end}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]bool{}
+	for _, pod := range strings.Fields(out) {
+		name, node, _ := strings.Cut(pod, "=")
+		if node == "" {
+			k.rejected(t, k.cycle(t, name, result.Unschedulable), "a-2", "DynamicResources: cannot allocate all claims")
+			full := &result.DeviceComparison{
+				Claim: "gpu", Request: "gpu", DeviceClass: k.namespace + "-gpu", Count: 1,
+				Drivers: []result.DriverDevices{{Driver: "gpu.example.com", OnNode: 2, InUse: 2}},
+			}
+			if diff := cmp.Diff(full, deviceComparison(k.cycle(t, name, result.Unschedulable), k.namespace+"-a-2")); diff != "" {
+				t.Error(diff)
+			}
+			continue
+		}
+		for _, claim := range k.cycle(t, name, result.Scheduled).Claims {
+			for _, d := range claim.Devices {
+				got[strings.Join([]string{claim.Name, d.Request, d.Driver, d.Device}, " ")] = true
+			}
+		}
+	}
+	want := map[string]bool{"gpu gpu gpu.example.com gpu-0": true, "gpu gpu gpu.example.com gpu-1": true}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func deviceComparison(c *result.Cycle, node string) *result.DeviceComparison {
+	for _, comparison := range c.Filter.Comparisons {
+		if comparison.Node == node && len(comparison.Devices) == 1 {
+			return &comparison.Devices[0]
+		}
+	}
+	return nil
 }

@@ -20,7 +20,10 @@ import (
 	"kube-scheduler-simulator/scheduler/plugins"
 	"kube-scheduler-simulator/scheduler/resultstore"
 	"kube-scheduler-simulator/simulator/controlplane"
+	"kube-scheduler-simulator/simulator/mirror"
+	"kube-scheduler-simulator/simulator/replay"
 	"kube-scheduler-simulator/simulator/server"
+	"kube-scheduler-simulator/simulator/snapshot"
 	"kube-scheduler-simulator/simulator/virtualnode"
 )
 
@@ -35,6 +38,11 @@ type Options struct {
 	// DataDir keeps the cluster; a restart continues from it. By default the
 	// cluster lives in a temporary directory that is removed at the end.
 	DataDir string
+	// Kubeconfig is a file with a cluster that is there already, in whose place none
+	// is started; KubeContext one of its contexts, the current one by default.
+	Kubeconfig, KubeContext string
+	// Etcd is one that is there already; our own, in DataDir, by default.
+	Etcd EtcdOptions
 	// SchedulerConfig is a file with a KubeSchedulerConfiguration; Kubernetes'
 	// default by default.
 	SchedulerConfig string
@@ -56,6 +64,18 @@ type Options struct {
 	// Devices is a file with the devices that nodes publish, for dynamic resource
 	// allocation; none by default.
 	Devices string
+	// TieSeed decides among nodes that share the best total; see
+	// scheduler.Options. nil leaves it to chance, as Kubernetes does.
+	TieSeed *int64
+	// Import is a file, directory or archive that is imported at the start; none by
+	// default. Reschedule has its pods scheduled anew.
+	Import     string
+	Reschedule bool
+	// Source is another cluster, whose objects come here; none by default.
+	// Reschedule concerns its pods, too.
+	Source SourceOptions
+	// Replay plays a recording after the start; none by default.
+	Replay *ReplayOptions
 	// Plugins are those beside Kubernetes'. A configuration enables them by name.
 	Plugins frameworkruntime.Registry
 	// TokenFile holds the token that every request must carry.
@@ -87,6 +107,12 @@ type prepared struct {
 	configuration *config.Configuration // of the file, or nil
 	stages        *virtualnode.Stages   // of the file, or nil
 	devices       []virtualnode.NodeDevices
+	// recordingFile is nil when there is none, or when it is a player's.
+	recordingFile *os.File
+	recording     *replay.Recording
+	// imported is closed by the import.
+	imported snapshot.Source
+	source   *mirror.Source // or nil
 }
 
 func (o Options) prepare() (p *prepared, err error) {
@@ -105,6 +131,9 @@ func (o Options) prepare() (p *prepared, err error) {
 	if p.configuration, err = readConfiguration(o.SchedulerConfig, p.registry); err != nil {
 		return p, err
 	}
+	if err = o.checkControlPlane(); err != nil {
+		return p, err
+	}
 	if err = controlplane.CheckControllers(o.Controllers); err != nil {
 		return p, err
 	}
@@ -118,7 +147,18 @@ func (o Options) prepare() (p *prepared, err error) {
 			return p, err
 		}
 	}
+	if err = p.openRecording(o.Replay); err != nil {
+		return p, err
+	}
+	if o.Import != "" {
+		if p.imported, err = snapshot.OpenSource(o.Import); err != nil {
+			return p, err
+		}
+	}
 	if p.dataDir, p.temporary, err = makeDataDir(o.DataDir); err != nil {
+		return p, err
+	}
+	if err = p.openSource(o.Source); err != nil {
 		return p, err
 	}
 	if o.AnnotationBytes < 0 || o.ResultsMemory <= 0 || o.ResultsDisk <= 0 {
@@ -141,6 +181,10 @@ func (p *prepared) close() error {
 			err = e
 		}
 	}
+	if p.recordingFile != nil {
+		err = errors.Join(err, p.recordingFile.Close())
+	}
+	err = errors.Join(err, p.imported.Close())
 	if p.temporary {
 		err = errors.Join(err, os.RemoveAll(p.dataDir))
 	}

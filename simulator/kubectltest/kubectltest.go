@@ -7,6 +7,8 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -22,6 +24,9 @@ import (
 type Kubectl struct {
 	// Kubeconfig is the path of the file.
 	Kubeconfig string
+	// Namespace is where objects are whose namespace is not given. Default: what
+	// the kubeconfig says.
+	Namespace string
 }
 
 // turn is held while kubectl runs.
@@ -33,13 +38,13 @@ type failure struct {
 	code    int
 }
 
-// Run returns what `kubectl args…` with stdin writes to stdout and stderr, in one.
-// The error has kubectl's message when the command would have ended with another
+// Run returns what `kubectl args…` writes to stdout. It has no stdin. The error has what
+// it says on stderr, and is there when the command would have ended with another
 // exit code than 0.
-func (k Kubectl) Run(stdin string, args ...string) (output string, err error) {
+func (k Kubectl) Run(args ...string) (output string, err error) {
 	turn.Lock()
 	defer turn.Unlock()
-	var out bytes.Buffer
+	var out, said bytes.Buffer
 	cmdutil.BehaviorOnFatal(func(message string, code int) { panic(failure{message, code}) })
 	defer cmdutil.DefaultBehaviorOnFatal()
 	defer func() {
@@ -48,30 +53,40 @@ func (k Kubectl) Run(stdin string, args ...string) (output string, err error) {
 			if !ok {
 				panic(r)
 			}
-			output, err = out.String(), fmt.Errorf("kubectl %s: exit code %d: %s", strings.Join(args, " "), f.code, f.message)
+			output, err = out.String(), fmt.Errorf("kubectl %s: exit code %d: %s%s", strings.Join(args, " "), f.code, said.String(), f.message)
 		}
 	}()
-	streams := genericiooptions.IOStreams{In: strings.NewReader(stdin), Out: &out, ErrOut: &out}
+	streams := genericiooptions.IOStreams{In: &bytes.Buffer{}, Out: &out, ErrOut: &said}
 	command := cmd.NewKubectlCommand(cmd.KubectlOptions{
 		IOStreams:   streams,
 		ConfigFlags: genericclioptions.NewConfigFlags(true).WithDeprecatedPasswordFlag().WithDiscoveryBurst(300).WithDiscoveryQPS(50),
 	})
-	command.SetArgs(append([]string{"--kubeconfig", k.Kubeconfig}, args...))
+	command.SetArgs(append(args, "--kubeconfig="+k.Kubeconfig, "--namespace="+k.Namespace))
 	command.SetOut(&out)
 	command.SetErr(io.Discard)
 	command.SilenceErrors, command.SilenceUsage = true, true
 	if err := command.Execute(); err != nil {
-		return out.String(), fmt.Errorf("kubectl %s: %w", strings.Join(args, " "), err)
+		return out.String(), fmt.Errorf("kubectl %s: %s%w", strings.Join(args, " "), said.String(), err)
 	}
 	return out.String(), nil
 }
 
 // Must is Run for a command that has to succeed; otherwise the test ends.
-func (k Kubectl) Must(t testing.TB, stdin string, args ...string) string {
+func (k Kubectl) Must(t testing.TB, args ...string) string {
 	t.Helper()
-	out, err := k.Run(stdin, args...)
+	out, err := k.Run(args...)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	return out
+}
+
+// Apply applies manifests, all of which have to be accepted.
+func (k Kubectl) Apply(t testing.TB, manifests string) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "manifests.yaml")
+	if err := os.WriteFile(file, []byte(manifests), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return k.Must(t, "apply", "-f", file)
 }

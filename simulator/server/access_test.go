@@ -87,6 +87,22 @@ func TestHostAndOrigin(t *testing.T) {
 	}
 }
 
+// TestEqual: digests are compared, which have one length, in constant time; so how
+// much of a guess is right, or how long it is, does not show.
+func TestEqual(t *testing.T) {
+	const token = "open-sesame"
+	for guess, want := range map[string]bool{
+		token: true, "": false, "o": false, "open-sesam": false, "open-sesame ": false, "open-sesame\x00": false, "OPEN-SESAME": false, "open-sesamf": false,
+	} {
+		if got := equal(digest(token), guess); got != want {
+			t.Errorf("%q: %t", guess, got)
+		}
+		if len(digest(guess)) != len(digest(token)) {
+			t.Errorf("the digest of %q is of another length", guess)
+		}
+	}
+}
+
 func TestToken(t *testing.T) {
 	h := serve(t, Options{Token: "sesame"})
 	for _, path := range []string{"/", "/healthz", "/metrics", "/api/v1/status", "/api/v1/watch", "/kubernetes/api", "/nodes"} {

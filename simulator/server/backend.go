@@ -51,7 +51,8 @@ type Configuration interface {
 	Revision(number int) (config.Revision, bool)
 }
 
-// Backend is what the server fronts. Every field but FeatureGates is required.
+// Backend is what the server fronts. ClientConfig, Results and Configuration are
+// required.
 type Backend struct {
 	// ClientConfig reaches the kube-apiserver with the rights that users of
 	// the web application and of /kubernetes/ are to have. The server copies
@@ -59,8 +60,15 @@ type Backend struct {
 	ClientConfig  *rest.Config
 	Results       Results
 	Configuration Configuration
+	// Reset brings everything back to the start. It is refused with *Busy or
+	// *Forbidden. Nil: the cluster is not the simulator's own.
+	Reset func(ctx context.Context) (Reset, error)
+	// Transfer imports and exports. Nil: its routes answer that it is not done here.
+	Transfer Transfer
 	// FeatureGates are Kubernetes', in the order of their names.
 	FeatureGates []FeatureGate
+	// Replay plays recordings. nil: its routes answer that none is played here.
+	Replay Replay
 }
 
 // attached is a Backend in use.

@@ -15,7 +15,10 @@ import (
 	"kube-scheduler-simulator/scheduler/config"
 )
 
-const mimeYAML = "application/yaml"
+const (
+	mimeYAML          = "application/yaml"
+	configurationPath = apiPrefix + "/v1/schedulerconfiguration"
+)
 
 // getConfiguration answers one of the documents, as JSON unless the client
 // prefers YAML.

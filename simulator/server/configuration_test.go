@@ -64,8 +64,6 @@ func (f *fakeConfiguration) Revision(number int) (config.Revision, bool) {
 	return config.Revision{Number: number, Document: f.applied[number-1]}, true
 }
 
-const configurationPath = "/api/v1/schedulerconfiguration"
-
 func TestConfiguration(t *testing.T) {
 	h := serve(t, Options{})
 	h.attach(nil, nil)

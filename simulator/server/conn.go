@@ -2,6 +2,7 @@ package server
 
 import (
 	"errors"
+	"net"
 	"net/http"
 	"sync"
 	"time"
@@ -101,6 +102,9 @@ func (c *conn) read() {
 	c.ws.SetReadLimit(c.hub.limits.clientFrame)
 	for {
 		kind, data, err := c.ws.ReadMessage()
+		if silent, ok := errors.AsType[net.Error](err); ok && silent.Timeout() {
+			c.sayClose(websocket.ClosePolicyViolation, "the client has answered no ping for "+patience.String())
+		}
 		if err != nil {
 			return
 		}

@@ -85,3 +85,27 @@ func TestClientThatSendsWithoutReading(t *testing.T) {
 		t.Error("a third answer was queued")
 	}
 }
+
+// TestClientThatAnswersNoPing is told why it is let go, should it ever read again.
+func TestClientThatAnswersNoPing(t *testing.T) {
+	l := testLimits()
+	l.ping, l.write = 10*time.Millisecond, 50*time.Millisecond
+	h := serve(t, Options{limits: l})
+	c := h.dial()
+	c.topic(topicStatus)
+	admitted := func() int {
+		h.hub.mu.Lock()
+		defer h.hub.mu.Unlock()
+		return len(h.hub.conns)
+	}
+	for _, n := range []int{1, 0} {
+		eventually(t, fmt.Sprintf("%d clients", n), func() (bool, <-chan struct{}) {
+			soon := make(chan struct{})
+			time.AfterFunc(time.Millisecond, func() { close(soon) })
+			return admitted() == n, soon
+		})
+	}
+	if code := c.closed(); code != websocket.ClosePolicyViolation {
+		t.Errorf("close code %d", code)
+	}
+}

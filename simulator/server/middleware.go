@@ -8,6 +8,8 @@ import (
 
 	"github.com/labstack/echo/v4"
 	"github.com/labstack/echo/v4/middleware"
+
+	"kube-scheduler-simulator/scheduler/config"
 )
 
 // contentPolicy fits a bundled application: everything is the server's own,
@@ -50,13 +52,36 @@ func (s *Server) limitBody(next echo.HandlerFunc) echo.HandlerFunc {
 		if r.Body == nil || r.Body == http.NoBody {
 			return next(c)
 		}
-		body := &boundedBody{ReadCloser: r.Body, limit: s.opts.MaxBody, left: s.opts.MaxBody, response: c.Response().Writer}
-		if r.ContentLength > s.opts.MaxBody {
+		limit := s.bodyLimit(r)
+		body := &boundedBody{ReadCloser: r.Body, limit: limit, left: limit, response: c.Response().Writer}
+		if r.ContentLength > limit {
 			return body.refuse()
 		}
 		r.Body = body
 		return next(c)
 	}
+}
+
+// maxAPIBody is what the API server takes.
+const maxAPIBody = 3 << 20
+
+// bodyLimit is larger for what goes to a file, and smaller for what is held in memory
+// while others are waited for.
+func (s *Server) bodyLimit(r *http.Request) int64 {
+	if below(r.URL.Path, configurationPath) {
+		return min(config.MaxSize, s.opts.MaxBody)
+	}
+	// It would refuse more by itself, and hang up on who is still sending.
+	if below(r.URL.Path, proxyPrefix) {
+		return min(maxAPIBody, s.opts.MaxBody)
+	}
+	if r.Method == http.MethodPost && r.URL.Path == replayPath {
+		return maxRecording
+	}
+	if r.Method == http.MethodPost && r.URL.Path == importPath {
+		return maxImport
+	}
+	return s.opts.MaxBody
 }
 
 // boundedBody is a request body that fails when it is too large.

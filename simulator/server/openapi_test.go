@@ -13,6 +13,8 @@ import (
 	"kube-scheduler-simulator/scheduler/config"
 	"kube-scheduler-simulator/scheduler/explain"
 	"kube-scheduler-simulator/scheduler/result"
+	"kube-scheduler-simulator/simulator/replay"
+	snap "kube-scheduler-simulator/simulator/snapshot"
 )
 
 type openAPIDocument struct {
@@ -83,6 +85,17 @@ func TestSchemasMatchTypes(t *testing.T) {
 		"Error":                &apiError{},
 		"ErrorDetail":          &errorDetail{},
 		"Status":               &Status{},
+		"Operation":            &Operation{},
+		"Sync":                 &Sync{},
+		"Reset":                &Reset{},
+		"ImportProgress":       &snap.Progress{},
+		"ImportItem":           &snap.Item{},
+		"ImportKind":           &snap.KindCount{},
+		"RemovedField":         &snap.RemovedField{},
+		"ImportConfiguration":  &snap.ConfigurationReport{},
+		"ImportReport":         &snap.Report{},
+		"ImportLine":           &importLine{},
+		"ImportState":          &importState{},
 		"SchedulerStatus":      &SchedulerStatus{},
 		"PodRef":               &result.Pod{},
 		"NodeCounts":           &result.NodeCounts{},
@@ -110,6 +123,11 @@ func TestSchemasMatchTypes(t *testing.T) {
 		"Hint":                 &result.Hint{},
 		"PodGroup":             &result.PodGroup{},
 		"Placement":            &result.Placement{},
+		"Block":                &result.Block{},
+		"ClaimAllocation":      &result.ClaimAllocation{},
+		"AllocatedDevice":      &result.AllocatedDevice{},
+		"DeviceComparison":     &result.DeviceComparison{},
+		"DriverDevices":        &result.DriverDevices{},
 		"Preemption":           &result.Preemption{},
 		"Candidate":            &result.Candidate{},
 		"Victim":               &result.Victim{},
@@ -137,6 +155,13 @@ func TestSchemasMatchTypes(t *testing.T) {
 		"Difference":           &config.Difference{},
 		"FeatureGate":          &FeatureGate{},
 		"FeatureGates":         &featureGates{},
+		"Replay":               &replay.Status{},
+		"ReplayControl":        &replay.Control{},
+		"ReplayCounts":         &replay.Counts{},
+		"ReplayComparison":     &replay.Comparison{},
+		"ReplayDecision":       &replay.Decision{},
+		"ReplayRejection":      &replay.Rejection{},
+		"ReplayParted":         &replay.Parted{},
 		"ErrorFrame":           &errorFrame{},
 		"GroupVersionResource": &frameResource{},
 	} {

@@ -35,7 +35,7 @@ func newProxy(config *rest.Config, closing context.Context) (http.Handler, error
 	config = rest.CopyConfig(config)
 	// What the client accepts is what it gets, compressed or not.
 	config.DisableCompression = true
-	transport, err := rest.TransportFor(config)
+	transport, err := newProxyTransport(config)
 	if err != nil {
 		return nil, fmt.Errorf("preparing the proxy's transport: %w", err)
 	}
@@ -69,6 +69,37 @@ func newProxy(config *rest.Config, closing context.Context) (http.Handler, error
 		}
 		proxy.ServeHTTP(w, r)
 	}), nil
+}
+
+// proxyTransport sends requests that end by themselves over one connection, and the
+// others over one each.
+type proxyTransport struct{ ending, endless http.RoundTripper }
+
+// newProxyTransport returns a transport that holds next to nothing for the clients of
+// watches. HTTP/2 would take megabytes of each that its client does not read; a
+// connection of its own makes the API server wait, and end it when it has waited long.
+func newProxyTransport(config *rest.Config) (*proxyTransport, error) {
+	ending, err := rest.TransportFor(config)
+	if err != nil {
+		return nil, err
+	}
+	config = rest.CopyConfig(config)
+	config.NextProtos = []string{"http/1.1"}
+	endless, err := rest.TransportFor(config)
+	if err != nil {
+		return nil, err
+	}
+	return &proxyTransport{ending: ending, endless: endless}, nil
+}
+
+var _ http.RoundTripper = (*proxyTransport)(nil)
+
+// RoundTrip implements http.RoundTripper.
+func (t *proxyTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+	if isEndless(r) {
+		return t.endless.RoundTrip(r)
+	}
+	return t.ending.RoundTrip(r)
 }
 
 // dropIdentity removes every header by which a client could be somebody else,

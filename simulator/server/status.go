@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"reflect"
+	"time"
 
 	"github.com/labstack/echo/v4"
 )
@@ -30,9 +31,70 @@ type Status struct {
 	// Warnings are what works less well than it should, such as results that
 	// cannot be written to disk. None of them stops scheduling.
 	Warnings []string `json:"warnings"`
+	// ControlPlane says whose the cluster is: one that is not the simulator's own
+	// is never emptied.
+	ControlPlane ControlPlane `json:"controlPlane"`
+	// Operation is what is being done to the whole cluster; nil when nothing is.
+	Operation *Operation `json:"operation,omitempty"`
+	// Sync is the cluster that is followed; nil when none is.
+	Sync *Sync `json:"sync,omitempty"`
+	// Replay: a recording is loaded, whether or not it plays.
+	Replay bool `json:"replay,omitempty"`
 	// Version is Kubernetes'; SetStatus fills it from Options.Version.
 	Version   string          `json:"version"`
 	Scheduler SchedulerStatus `json:"scheduler"`
+}
+
+// ControlPlane says where the cluster's API server runs.
+type ControlPlane string
+
+const (
+	// Embedded: in this process.
+	Embedded ControlPlane = "embedded"
+	// External: elsewhere; it was there before.
+	External ControlPlane = "external"
+)
+
+// OperationKind names an operation.
+type OperationKind string
+
+const (
+	OperationImport OperationKind = "import"
+	OperationReset  OperationKind = "reset"
+	OperationReplay OperationKind = "replay"
+	OperationSync   OperationKind = "sync"
+)
+
+// Operation is something that is done to the whole cluster.
+type Operation struct {
+	Kind OperationKind `json:"kind"`
+	// Message is what of it is being done.
+	Message string `json:"message"`
+	// Done of Total; both are 0 when it cannot be counted.
+	Done  int `json:"done"`
+	Total int `json:"total"`
+}
+
+// SyncState is how the simulator gets on with a cluster that it follows.
+type SyncState string
+
+const (
+	SyncConnecting SyncState = "connecting"
+	SyncLive       SyncState = "live"
+	// SyncStale: it does not answer. What came from it stays as it is.
+	SyncStale SyncState = "stale"
+)
+
+// Sync is a cluster that is followed: what changes there changes here.
+type Sync struct {
+	// Source is what people call it.
+	Source  string    `json:"source"`
+	State   SyncState `json:"state"`
+	Message string    `json:"message"`
+	// LastChange is nil while nothing has come.
+	LastChange *time.Time `json:"lastChange,omitempty"`
+	// Objects are those here that came from it.
+	Objects int `json:"objects"`
 }
 
 // SchedulerStatus is what the scheduler is doing.
@@ -46,14 +108,17 @@ type SchedulerStatus struct {
 }
 
 // SetStatus publishes st: on /readyz, on /api/v1/status and to subscribers of
-// the topic. Safe for concurrent use. Empty phases mean Starting. Profiles and
-// Warnings are kept and must not be changed afterwards.
+// the topic. Safe for concurrent use. Empty phases mean Starting. Operation, Sync,
+// Profiles and Warnings are kept and must not be changed afterwards.
 func (s *Server) SetStatus(st Status) {
 	if st.Version == "" {
 		st.Version = s.opts.Version
 	}
 	if st.Phase == "" {
 		st.Phase = Starting
+	}
+	if st.ControlPlane == "" {
+		st.ControlPlane = Embedded
 	}
 	if st.Scheduler.Phase == "" {
 		st.Scheduler.Phase = Starting

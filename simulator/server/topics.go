@@ -101,6 +101,19 @@ func (f *resultsFeed) seed(held []result.Summary) {
 	f.begin()
 }
 
+// clear empties the feed, and lets all readers list again.
+func (f *resultsFeed) clear() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.newest, f.early = nil, nil
+	clear(f.index)
+	clear(f.waiting)
+	// One more than there are: who has read everything is behind, too.
+	f.first = f.next() + 1
+	f.log, f.logBytes, f.snapshot = nil, 0, snapshot{}
+	notify(f.changed)
+}
+
 // upsert is called with mu held.
 func (f *resultsFeed) upsert(s result.Summary) {
 	key, object := attemptKey{s.Pod.UID, s.Attempt}, mustMarshal(s)

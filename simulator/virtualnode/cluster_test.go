@@ -161,7 +161,13 @@ func (c *cluster) stop() error {
 // eventually waits until condition returns true; what says what for.
 func eventually(t testing.TB, what string, condition func(context.Context) (bool, error)) {
 	t.Helper()
-	if err := wait.PollUntilContextTimeout(t.Context(), pollInterval, testTimeout, true, condition); err != nil {
+	eventuallyWithin(t, testTimeout, what, condition)
+}
+
+// eventuallyWithin is eventually for what takes longer.
+func eventuallyWithin(t testing.TB, timeout time.Duration, what string, condition func(context.Context) (bool, error)) {
+	t.Helper()
+	if err := wait.PollUntilContextTimeout(t.Context(), pollInterval, timeout, true, condition); err != nil {
 		t.Fatalf("wait until %s: %v", what, err)
 	}
 }

@@ -147,12 +147,13 @@ func (p *pods) get(key string) (object, error) {
 	return pod, err
 }
 
-// latest is the end of a pod's grace period: then a kubelet kills.
+// latest is the end of a pod's grace period, if it has one: then a kubelet kills.
 func (p *pods) latest(o object) time.Time {
-	if deletion := o.GetDeletionTimestamp(); deletion != nil {
-		return deletion.Time
+	deletion, grace := o.GetDeletionTimestamp(), o.GetDeletionGracePeriodSeconds()
+	if deletion == nil || grace != nil && *grace == 0 {
+		return time.Time{}
 	}
-	return time.Time{}
+	return deletion.Time
 }
 
 func (p *pods) patch(ctx context.Context, o object, kind types.PatchType, data []byte, subresources ...string) (object, error) {

@@ -93,6 +93,42 @@ func TestPatchesAreForOneVersion(t *testing.T) {
 	}
 }
 
+func TestStageOfAPodThatIsDeleted(t *testing.T) {
+	stages, err := (&Stages{}).withDefaults()
+	if err != nil {
+		t.Fatal(err)
+	}
+	tests := []struct {
+		name       string
+		grace      int64
+		finalizers []string
+		phase      corev1.PodPhase
+		want       string
+	}{
+		{name: "within its grace period", grace: 30, phase: corev1.PodRunning, want: "pod-delete"},
+		{name: "held by a finalizer", grace: 30, finalizers: []string{"example.com/hold"}, phase: corev1.PodRunning, want: "pod-stop"},
+		{name: "stopped", grace: 30, finalizers: []string{"example.com/hold"}, phase: corev1.PodFailed, want: "pod-delete"},
+		{name: "only a finalizer is left", finalizers: []string{"example.com/hold"}, phase: corev1.PodFailed, want: ""},
+		{name: "its deletion was cut off", phase: corev1.PodRunning, want: "pod-delete-again"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			pod := &corev1.Pod{
+				ObjectMeta: metav1.ObjectMeta{DeletionTimestamp: &metav1.Time{Time: time.Now()}, DeletionGracePeriodSeconds: &test.grace, Finalizers: test.finalizers},
+				Status:     corev1.PodStatus{Phase: test.phase},
+			}
+			stage, err := stages.pod.Match(t.Context(), &lifecycle.Event{Data: pod})
+			got := ""
+			if stage != nil {
+				got = stage.Name()
+			}
+			if err != nil || got != test.want {
+				t.Errorf("stage %q, %v; want %q", got, err, test.want)
+			}
+		})
+	}
+}
+
 func TestExitCode(t *testing.T) {
 	tests := []struct {
 		annotation, index string

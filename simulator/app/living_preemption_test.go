@@ -1,0 +1,88 @@
+package app
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"kube-scheduler-simulator/scheduler/result"
+)
+
+// preemption makes room for a pod of a class that preempts, and none for one whose
+// class never does. The victim takes its grace period.
+func preemption(t *testing.T, k *kubectl) {
+	const pod = `
+apiVersion: v1
+kind: Pod
+metadata: {name: NAME}
+spec:
+  nodeSelector: {pool: %s}
+  priorityClassName: "%s-NAME"
+  terminationGracePeriodSeconds: 2
+  containers: [{name: main, image: example.com/main, resources: {requests: {cpu: "3"}}}]
+`
+	k.nodes(t, "a-1")
+	k.apply(t, `
+apiVersion: scheduling.k8s.io/v1
+kind: PriorityClass
+metadata: {name: "%s-low"}
+value: 10
+---
+apiVersion: scheduling.k8s.io/v1
+kind: PriorityClass
+metadata: {name: "%s-patient"}
+value: 1000
+preemptionPolicy: Never
+---
+apiVersion: scheduling.k8s.io/v1
+kind: PriorityClass
+metadata: {name: "%s-high"}
+value: 100
+---`+strings.ReplaceAll(pod, "NAME", "low"))
+	k.prints(t, "Running", "{.status.phase}", "pod", "low")
+	low := k.cycle(t, "low", result.Scheduled)
+
+	k.apply(t, strings.ReplaceAll(pod, "NAME", "patient"))
+	patient := k.cycle(t, "patient", result.Unschedulable)
+	never := postFilterOf(patient, "DefaultPreemption")
+	if patient.Preemption != nil || patient.NominatedNode != "" || never == nil || !strings.Contains(strings.Join(never.Reasons, " "), "preemptionPolicy=Never") {
+		t.Errorf("preemption %+v, nominated %q, PostFilter %+v", patient.Preemption, patient.NominatedNode, never)
+	}
+	k.do(t, "delete", "pod", "patient")
+
+	k.apply(t, strings.ReplaceAll(pod, "NAME", "high"))
+	high := k.cycle(t, "high", result.Unschedulable)
+	node := k.namespace + "-a-1"
+	want := &result.Preemption{Chosen: node, Candidates: []result.Candidate{{Node: node, Victims: []result.Victim{{Pod: low.Pod, Priority: 10}}}}}
+	if high.Preemption != nil {
+		for i := range high.Preemption.Candidates {
+			for j := range high.Preemption.Candidates[i].Victims {
+				high.Preemption.Candidates[i].Victims[j].StartTime = nil
+			}
+		}
+	}
+	if diff := cmp.Diff(want, high.Preemption); diff != "" || high.NominatedNode != node {
+		t.Errorf("nominated %q\n%s", high.NominatedNode, diff)
+	}
+	// The victim stops as it would in a cluster, and the pod goes where it was.
+	k.prints(t, "PreemptionByScheduler Running", `{.status.conditions[?(@.type=="DisruptionTarget")].reason} {.status.phase}`, "pod", "low")
+	k.prints(t, node, "{.status.nominatedNodeName}", "pod", "high")
+	k.shows(t, `
+NAME READY STATUS RESTARTS AGE
+high 1/1 Running 0 …s`, "pods")
+	second := k.cycle(t, "high", result.Scheduled)
+	k.selected(t, second, "a-1")
+	if q := second.Queue; q == nil || q.RequeuedBy == nil || q.RequeuedBy.Name != "low" {
+		t.Errorf("the end of the victim did not bring it back: %+v", q)
+	}
+}
+
+func postFilterOf(c *result.Cycle, plugin string) *result.PluginResult {
+	for i := range c.PostFilter {
+		if c.PostFilter[i].Plugin == plugin {
+			return &c.PostFilter[i]
+		}
+	}
+	return nil
+}

@@ -1,0 +1,130 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"kube-scheduler-simulator/simulator/mirror"
+	"kube-scheduler-simulator/simulator/redact"
+	"kube-scheduler-simulator/simulator/replay"
+)
+
+// RecordOptions say what to record. Kubeconfig and Output are required.
+type RecordOptions struct {
+	// Kubeconfig reaches the cluster; it is only read.
+	Kubeconfig string
+	// Context is one of the kubeconfig's; its current one by default.
+	Context string
+	// Output is the file of the recording. One that exists is not written over.
+	Output string
+	// Namespaces, when there are any, restrict what is in a namespace, and Selector
+	// restricts pods.
+	Namespaces []string
+	Selector   string
+	// Redact replaces whatever people have named.
+	Redact bool
+	// QPS bounds the requests per second; DefaultRecordQPS by default.
+	QPS float32
+}
+
+// DefaultRecordQPS is little for a production cluster. After the first lists there
+// are watches only.
+const DefaultRecordQPS = mirror.DefaultQPS
+
+// Record records a cluster until ctx is done. What a person should know goes to
+// messages, a line each, the last one sums up.
+func Record(ctx context.Context, o RecordOptions, messages io.Writer) (err error) {
+	source, header, err := o.source()
+	if err != nil {
+		return err
+	}
+	file, err := os.OpenFile(o.Output, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, os.ErrExist) {
+		return fmt.Errorf("%s exists already; a recording is not written over", o.Output)
+	}
+	if err != nil {
+		return fmt.Errorf("making the recording: %w", err)
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	options := replay.RecorderOptions{
+		Source: source, Out: file, Header: header,
+		Note: func(message string) { fmt.Fprintln(messages, message) },
+	}
+	if o.Redact {
+		redactor := redact.New(nil)
+		options.Redact = func(u *unstructured.Unstructured) { redactor.Object(u) }
+	}
+	sum, err := replay.Record(ctx, options)
+	if err != nil {
+		if sum.Objects == 0 {
+			err = errors.Join(err, os.Remove(o.Output))
+		}
+		return err
+	}
+	fmt.Fprintln(messages, summary(o.Output, sum))
+	return nil
+}
+
+// source returns the cluster to record, and what the header says of it.
+func (o RecordOptions) source() (replay.Source, replay.Header, error) {
+	if _, err := labels.Parse(o.Selector); err != nil {
+		return nil, replay.Header{}, fmt.Errorf("the selector for pods: %w", err)
+	}
+	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(
+		&clientcmd.ClientConfigLoadingRules{ExplicitPath: o.Kubeconfig}, &clientcmd.ConfigOverrides{CurrentContext: o.Context})
+	config, err := loader.ClientConfig()
+	if err != nil {
+		return nil, replay.Header{}, fmt.Errorf("reading the kubeconfig: %w", err)
+	}
+	config.QPS = o.QPS
+	if config.QPS <= 0 {
+		config.QPS = DefaultRecordQPS
+	}
+	config.Burst = int(2*config.QPS) + 1
+	config.UserAgent = "kube-scheduler-simulator-record"
+	client, err := discovery.NewDiscoveryClientForConfig(mirror.OnlyReading(config))
+	if err != nil {
+		return nil, replay.Header{}, fmt.Errorf("making the source's client: %w", err)
+	}
+	version, err := client.ServerVersion()
+	if err != nil {
+		return nil, replay.Header{}, fmt.Errorf("asking the source for its version: %w", err)
+	}
+	header := replay.Header{SourceVersion: version.GitVersion, Redacted: o.Redact}
+	if !o.Redact {
+		header.Namespaces, header.Selector, header.Source = o.Namespaces, o.Selector, sourceName(loader, o.Context, config.Host)
+	}
+	source, err := replay.NewSource(mirror.OnlyReading(config), o.Namespaces, o.Selector)
+	return source, header, err
+}
+
+func sourceName(loader clientcmd.ClientConfig, context, host string) string {
+	if context != "" {
+		return context
+	}
+	if raw, err := loader.RawConfig(); err == nil && raw.CurrentContext != "" {
+		return raw.CurrentContext
+	}
+	return host
+}
+
+func summary(output string, sum replay.Recorded) string {
+	text := fmt.Sprintf("recorded %s: %d objects, %d changes in %s, %d bytes", output, sum.Objects, sum.Changes, sum.Duration.Round(time.Second), sum.Bytes)
+	if sum.Gaps > 0 {
+		text += fmt.Sprintf(", %d gaps", sum.Gaps)
+	}
+	if len(sum.Missing) > 0 {
+		text += "; the source does not show " + strings.Join(sum.Missing, ", ")
+	}
+	return text
+}

@@ -1,0 +1,153 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"kube-scheduler-simulator/simulator/replay"
+)
+
+// Replay plays one recording at a time. Methods are safe for concurrent use.
+type Replay interface {
+	// Status returns false when no recording is loaded.
+	Status() (replay.Status, bool)
+	// Load takes a recording, empties the simulator and is paused at the start. What
+	// is none is an error that wraps replay.ErrNotRecording, and changes nothing.
+	Load(ctx context.Context, name string, body io.Reader) (replay.Status, error)
+	// Do, Step, Comparison and Unload fail with ErrNoRecording when none is loaded.
+	Do(replay.Control) (replay.Status, error)
+	Step(ctx context.Context) (replay.Status, error)
+	Comparison(replay.ComparisonQuery) (replay.Comparison, error)
+	Unload() error
+}
+
+var (
+	// ErrNoRecording says that there is no replay.
+	ErrNoRecording = errors.New("no recording is loaded")
+	// ErrReplayBusy says that another recording is being loaded.
+	ErrReplayBusy = errors.New("another recording is being loaded")
+)
+
+const replayPath = apiPrefix + "/v1/replay"
+
+// maxRecording bounds a recording that is sent.
+const maxRecording = 1 << 30
+
+// replay is a handler that needs the backend's replay.
+func (s *Server) replay(h func(echo.Context, Replay) error) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		b, err := s.require()
+		if err != nil {
+			return err
+		}
+		if b.Replay == nil {
+			return refuse(http.StatusNotImplemented, "this simulator plays no recordings")
+		}
+		return replayError(h(c, b.Replay))
+	}
+}
+
+func replayError(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, ErrNoRecording):
+		return refuse(http.StatusNotFound, "%v; send one with POST /api/v1/replay", err)
+	case errors.Is(err, ErrReplayBusy):
+		return refuse(http.StatusConflict, "%v", err)
+	case errors.Is(err, replay.ErrNotRecording), errors.Is(err, replay.ErrControl):
+		return refuse(http.StatusBadRequest, "%v", err)
+	}
+	return operationError(err)
+}
+
+func (s *Server) getReplay(c echo.Context, r Replay) error {
+	status, loaded := r.Status()
+	if !loaded {
+		return ErrNoRecording
+	}
+	return c.JSON(http.StatusOK, status)
+}
+
+func (s *Server) postReplay(c echo.Context, r Replay) error {
+	name := c.QueryParam("name")
+	if name == "" {
+		name = "recording"
+	}
+	status, err := r.Load(context.WithoutCancel(c.Request().Context()), name, c.Request().Body)
+	return answerReplay(c, status, err)
+}
+
+// patchReplay knows its fields: a misspelt one would do nothing, silently.
+func (s *Server) patchReplay(c echo.Context, r Replay) error {
+	var control replay.Control
+	d := json.NewDecoder(c.Request().Body)
+	d.DisallowUnknownFields()
+	if err := d.Decode(&control); err != nil {
+		if large, ok := errors.AsType[*http.MaxBytesError](err); ok {
+			return large
+		}
+		return refuse(http.StatusBadRequest, "the body is an object with state, speed, waitForScheduler, followRecording or position: %s", strings.TrimPrefix(err.Error(), "json: "))
+	}
+	status, err := r.Do(control)
+	return answerReplay(c, status, err)
+}
+
+func (s *Server) stepReplay(c echo.Context, r Replay) error {
+	status, err := r.Step(c.Request().Context())
+	return answerReplay(c, status, err)
+}
+
+func answerReplay(c echo.Context, status replay.Status, err error) error {
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, status)
+}
+
+func (s *Server) deleteReplay(c echo.Context, r Replay) error {
+	if err := r.Unload(); err != nil {
+		return err
+	}
+	return c.NoContent(http.StatusNoContent)
+}
+
+func (s *Server) getReplayComparison(c echo.Context, r Replay) error {
+	q := replay.ComparisonQuery{Outcome: replay.Outcome(c.QueryParam("outcome")), Continue: c.QueryParam("continue")}
+	if q.Outcome != "" && !slices.Contains(replay.Outcomes, q.Outcome) {
+		return badQuery(errorDetail{Field: "outcome", Message: "want one of " + strings.Join(replayOutcomes(), ", ")})
+	}
+	if limit := c.QueryParam("limit"); limit != "" {
+		n, err := strconv.Atoi(limit)
+		if err != nil || n < 1 || n > maxLimit {
+			return badQuery(errorDetail{Field: "limit", Message: "want a number from 1 to " + strconv.Itoa(maxLimit)})
+		}
+		q.Limit = n
+	}
+	if from := q.Continue; from != "" {
+		if n, err := strconv.Atoi(from); err != nil || n < 0 {
+			return badQuery(errorDetail{Field: "continue", Message: "it is not from an earlier page"})
+		}
+	}
+	comparison, err := r.Comparison(q)
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, comparison)
+}
+
+func replayOutcomes() []string {
+	names := make([]string, len(replay.Outcomes))
+	for i, o := range replay.Outcomes {
+		names[i] = string(o)
+	}
+	return names
+}

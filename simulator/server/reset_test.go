@@ -1,0 +1,58 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"testing"
+
+	"k8s.io/client-go/rest"
+
+	"kube-scheduler-simulator/scheduler/result"
+)
+
+func TestReset(t *testing.T) {
+	for _, tc := range []struct {
+		name  string
+		reset func(context.Context) (Reset, error)
+		code  int
+		body  string
+	}{
+		{"done", func(context.Context) (Reset, error) { return Reset{Deleted: 7, DurationSeconds: 0.5}, nil },
+			http.StatusOK, `{"deleted":7,"durationSeconds":0.5}` + "\n"},
+		{"another is under way", func(context.Context) (Reset, error) { return Reset{}, &Busy{With: OperationImport} },
+			http.StatusConflict, `{"message":"an import is under way; try again when it is over","details":[]}`},
+		{"not this one", func(context.Context) (Reset, error) { return Reset{}, &Forbidden{Message: "not this one"} },
+			http.StatusForbidden, `{"message":"not this one","details":[]}`},
+		{"not ours", nil,
+			http.StatusForbidden, `{"message":"the cluster is not the simulator's own, so it is not reset","details":[]}`},
+		{"failed", func(context.Context) (Reset, error) { return Reset{}, errors.New("the disk is gone") },
+			http.StatusInternalServerError, `{"message":"the disk is gone","details":[]}`},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			h := serve(t, Options{})
+			if err := h.SetBackend(Backend{ClientConfig: &rest.Config{Host: "127.0.0.1:1"}, Results: &fakeResults{}, Configuration: &fakeConfiguration{}, Reset: tc.reset}); err != nil {
+				t.Fatal(err)
+			}
+			a := h.do(http.MethodPut, "/api/v1/reset", "")
+			want(t, "code", a.StatusCode, tc.code)
+			want(t, "body", a.body, tc.body)
+		})
+	}
+}
+
+// Also who has read everything is told that it is gone.
+func TestWatchResultsThroughAReset(t *testing.T) {
+	results := &fakeResults{}
+	results.put(cycle("u1", 1, result.Scheduled))
+	h := serve(t, Options{})
+	h.attach(nil, results)
+	c := h.dial()
+	c.topic(topicResults)
+	want(t, "list", c.next(), "list t first: u1/1=scheduled")
+
+	h.ClearResults()
+	want(t, "list after the reset", c.next(), "list t first: ")
+	results.put(cycle("u2", 1, result.Scheduled))
+	want(t, "events", c.events(1), []string{"ADDED u2/1=scheduled"})
+}

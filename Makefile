@@ -10,7 +10,7 @@ PACKAGES := ./scheduler/... ./simulator/... ./web
 WEB_SOURCES := $(shell find web/src web/public web/index.html web/package.json web/vite.config.ts web/tsconfig*.json -type f 2>/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help run build web test test-go test-web test-e2e bench lint generate chromium clean
+.PHONY: help run build web test test-go fuzz test-web test-e2e bench lint generate chromium clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -21,10 +21,28 @@ run: build ## build everything and serve on http://127.0.0.1:1212
 build: web/dist/index.html ## build bin/simulator, the web application included
 	$(GO) build $(GOFLAGS_BUILD) -o $(BINARY) ./simulator/cmd/simulator
 
-test: lint test-web test-go test-e2e ## run every check there is, installing what it needs
+test: lint test-web test-go fuzz test-e2e ## run every check there is, installing what it needs
 
 test-go: ## Go tests, with the race detector
 	$(GO) test -race -timeout 20m $(PACKAGES)
+
+# Not `go test -fuzz`: it would compile all of Kubernetes again to count coverage in
+# it. Here only our own packages are, and the rest is what is compiled already.
+# Go's fuzzing says "context deadline exceeded" when its time is over in the middle
+# of an input: that is no failure, an input that failed is written down.
+FUZZTIME ?= 10s
+fuzz: ## Go's own fuzzing, FUZZTIME (10s) for each of the fuzz tests
+	@set -e; work=$$(mktemp -d); trap 'rm -rf "$$work"' EXIT; \
+	for package in $$(grep -rl --include='*_test.go' '^func Fuzz' scheduler simulator | xargs -n 1 dirname | sort -u); do \
+	  $(GO) test -c -o "$$work/fuzz.test" -gcflags='kube-scheduler-simulator/...=-d=libfuzzer' "./$$package"; \
+	  for name in $$(sed -n 's/^func \(Fuzz[A-Za-z0-9_]*\)(.*/\1/p' "$$package"/*_test.go); do \
+	    (cd "$$package" && "$$work/fuzz.test" -test.run '^$$' -test.fuzz "^$$name\$$" -test.fuzztime $(FUZZTIME) \
+	      -test.fuzzminimizetime 1x -test.fuzzcachedir "$$work/corpus/$$package") >"$$work/out" 2>&1 \
+	      || { ! grep -q 'Failing input' "$$work/out" && grep -q '^ *context deadline exceeded' "$$work/out"; } \
+	      || { echo "$$package $$name"; cat "$$work/out"; exit 1; }; \
+	    echo "$$package $$name: $$(sed -n 's/^fuzz: elapsed: [^,]*, \(execs.*\)/\1/p' "$$work/out" | tail -n 1)"; \
+	  done; \
+	done
 
 test-web: web/node_modules/.package-lock.json ## unit tests of the web application
 	cd web && $(NPM) test

@@ -71,11 +71,17 @@ export function recordStories({ record, pod, cycleFor, names, ago, ok }) {
     namespace: 'batch',
     name: 'training',
     minCount: 4,
+    topologyKey: 'topology.kubernetes.io/zone',
     members: members.map((m) => ({ namespace: m.metadata.namespace, name: m.metadata.name, uid: m.metadata.uid })),
+    memberCount: 4,
+    outcome: 'scheduled',
+    placementCount: 3,
+    placement: 2,
+    chosen: 2,
     placements: [
-      { name: 'zone-a', nodes: 4, assigned: 2, status: 'Unschedulable', plugin: 'GangScheduling', reasons: ['2 of 4 members fit'] },
-      { name: 'zone-b', nodes: 4, assigned: 4, status: 'Success', scores: { NodeResourcesFit: 61, PlacementSpread: 20 }, total: 81 },
-      { name: 'zone-c', nodes: 4, assigned: 4, status: 'Success', scores: { NodeResourcesFit: 77, PlacementSpread: 20 }, total: 97 },
+      { name: 'zone-a', nodes: 4, tried: 3, assigned: 2, status: 'Unschedulable', plugin: 'GangScheduling', reasons: ['2 of 4 members fit'], blockedBy: [{ plugin: 'NodeResourcesFit', members: 1, reasons: ['Insufficient cpu'] }] },
+      { name: 'zone-b', nodes: 4, tried: 4, assigned: 4, status: 'Success', scores: { NodeResourcesFit: 61, PlacementSpread: 20 }, total: 81 },
+      { name: 'zone-c', nodes: 4, tried: 4, assigned: 4, status: 'Success', scores: { NodeResourcesFit: 77, PlacementSpread: 20 }, total: 97 },
     ],
   }
   record(gang)

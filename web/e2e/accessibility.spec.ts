@@ -16,6 +16,7 @@ const places: Record<string, string> = {
   scheduler: '/scheduler',
   activity: '/activity',
   events: '/activity?feed=events',
+  replay: '/replay',
   'nothing here': '/nowhere',
 }
 const dialogs: Record<string, string> = { palette: 'Control+k', help: '?', create: 'c' }

@@ -1,6 +1,6 @@
 // The map: the sample cluster, its decision, its arrangement in the address, its tiles.
 
-import { expect, test } from './simulator'
+import { expect, node, pod, test } from './simulator'
 
 test.describe.configure({ mode: 'serial' })
 
@@ -76,4 +76,24 @@ test('tiles are reached, read and opened by keyboard, and filtered by verdict', 
   await page.keyboard.press('Home')
   await page.keyboard.press('Enter')
   await expect(page).toHaveURL(/\/resources\/nodes\?select=node-/)
+})
+
+test('a decision is shown as of its moment, or as of now', async ({ page, simulator }) => {
+  await simulator.kube('POST', '/api/v1/nodes', node('moment', { labels: { only: 'moment' } }))
+  await simulator.ready('moment')
+  const here = (name: string) => ({ ...pod(name, '2'), spec: { ...pod(name, '2').spec, nodeSelector: { only: 'moment' } } })
+  const placed = (name: string) => expect(async () => expect((await simulator.kube<{ spec: { nodeName?: string } }>('GET', `/api/v1/namespaces/default/pods/${name}`)).spec.nodeName).toBe('moment')).toPass()
+  for (const name of ['earlier', 'decided', 'later']) {
+    await simulator.kube('POST', '/api/v1/namespaces/default/pods', here(name))
+    await placed(name)
+  }
+  await page.goto(`${simulator.url}/?pod=default/decided&q=moment`)
+  const card = page.locator('[data-node="moment"]')
+  // Of the three pods the scheduler had seen one, and the decided one asks for its part.
+  await expect(card.locator('.pod')).toHaveText(['decided', 'earlier'])
+  await expect(card).toContainText('2 / 8')
+  await page.getByTestId('decision-bar').getByRole('button', { name: 'Now', exact: true }).click()
+  await expect(page).toHaveURL(/at=now/)
+  await expect(card.locator('.pod')).toHaveText(['decided', 'earlier', 'later'])
+  await expect(card).toContainText('6 / 8')
 })

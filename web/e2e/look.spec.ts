@@ -37,7 +37,7 @@ const places: Record<string, readonly [path: string, shown: string]> = {
 // The pictures are the record.
 test.use({ trace: 'off' })
 
-test('pictures', async ({ browser, simulator }) => {
+test('pictures', async ({ browser, simulator }, info) => {
   test.setTimeout(240_000)
   await fill(simulator)
   for (const [theme, language, width, height] of [
@@ -66,7 +66,7 @@ test('pictures', async ({ browser, simulator }) => {
       await expect(page.locator('html')).toHaveAttribute('data-theme', theme)
       const overflow = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth)
       expect(overflow, `${name} at ${width} is wider than the window`).toBeLessThanOrEqual(0)
-      await page.screenshot({ path: `test-results/look/${name}-${width}-${theme}-${language}.png` })
+      await page.screenshot({ path: `${info.project.outputDir}/look/${name}-${width}-${theme}-${language}.png` })
     }
     expect(errors).toEqual([])
     await context.close()

@@ -111,10 +111,10 @@ async function frames(box: Locator, step: number): Promise<{ median: number; lat
   return { median: gaps[Math.floor(gaps.length / 2)] ?? Infinity, late: gaps[Math.floor(gaps.length * 0.95)] ?? Infinity }
 }
 
-/** Fifty frames per second. */
-const longestFrame = 20
+/** A frame of fifty per second (ms). The median, because another process may take the processor for single frames. */
+const medianFrame = 20
 
-test('the tables of 5,000 × 20 scroll at fifty frames per second or more', async ({ page, simulator }) => {
+test('the tables of 5,000 × 20 scroll with a median frame of at most 20 ms', async ({ page, simulator }) => {
   await serve(page)
   await page.goto(`${simulator.url}/decisions/default/large?uid=large-uid`)
   for (const table of ['filter-matrix', 'score-table']) {
@@ -122,11 +122,11 @@ test('the tables of 5,000 × 20 scroll at fifty frames per second or more', asyn
     await expect(rows).toBeVisible()
     const { median, late } = await frames(rows, 300)
     console.log(`scrolling ${table}: median frame ${median.toFixed(1)} ms, 95th percentile ${late.toFixed(1)} ms`)
-    expect(median).toBeLessThanOrEqual(longestFrame)
+    expect(median).toBeLessThanOrEqual(medianFrame)
   }
 })
 
-test('a list of 10,000 objects scrolls at fifty frames per second or more', async ({ page, simulator }) => {
+test('a list of 10,000 objects scrolls with a median frame of at most 20 ms', async ({ page, simulator }) => {
   const rows = Array.from({ length: 10_000 }, (_, i) => ({
     cells: [`settings-${i}`, i % 7, '1m'],
     object: { metadata: { name: `settings-${i}`, namespace: `team-${i % 9}`, uid: `u${i}`, creationTimestamp: '2026-01-01T10:00:00Z', labels: { app: 'web' } } },
@@ -140,5 +140,5 @@ test('a list of 10,000 objects scrolls at fifty frames per second or more', asyn
   await expect(page.locator('[data-key]').first()).toBeVisible()
   const { median, late } = await frames(page.getByRole('grid'), 600)
   console.log(`scrolling a list: median frame ${median.toFixed(1)} ms, 95th percentile ${late.toFixed(1)} ms`)
-  expect(median).toBeLessThanOrEqual(longestFrame)
+  expect(median).toBeLessThanOrEqual(medianFrame)
 })

@@ -59,11 +59,20 @@ export async function framesDrawn(session: CDPSession, during: () => Promise<unk
   return (drawn.length - 1) / seconds
 }
 
-/** Scrolls down and up over the middle of an element, as a hand on a wheel does. */
+/**
+ * Scrolls down and up over the middle of an element, as a hand on a wheel does; no
+ * farther than it can, for at its end nothing moves and no frames are drawn.
+ */
 export async function scroll(page: Page, session: CDPSession, selector: string): Promise<void> {
   const box = await page.locator(selector).boundingBox()
+  const room = await page.locator(selector).evaluate((element) => {
+    let at: Element | null = element
+    while (at && at.scrollHeight <= at.clientHeight + 1) at = at.parentElement
+    return at ? at.scrollHeight - at.clientHeight : 0
+  })
   const view = page.viewportSize()
   if (!box || !view || box.y > view.height) throw new Error(`${selector} is not shown`)
   const at = { x: box.x + box.width / 2, y: (box.y + Math.min(view.height, box.y + box.height)) / 2 }
-  for (const yDistance of [-1500, 1500]) await session.send('Input.synthesizeScrollGesture', { ...at, yDistance, speed: 1000, gestureSourceType: 'mouse' })
+  const far = Math.min(1500, room)
+  for (const yDistance of [-far, far]) await session.send('Input.synthesizeScrollGesture', { ...at, yDistance, speed: 1000, gestureSourceType: 'mouse' })
 }

@@ -137,3 +137,24 @@ test('feature gates and the queue are shown', async ({ page, simulator }) => {
   await expect(page.getByTestId('feature-gates').locator('li').first()).toContainText('WatchList')
   await expect(page.getByTestId('queue-lengths')).toContainText('activeQ')
 })
+
+test('a plugin that a link asks for is pointed out, and what runs is told from the draft', async ({ page, simulator }) => {
+  await page.goto(`${simulator.url}/scheduler?plugin=ImageLocality`)
+  const row = page.getByTestId('effective-plugins').locator('[data-plugin="ImageLocality"]')
+  await expect(row).toHaveAttribute('aria-current', 'true')
+  await expect(row).toBeInViewport()
+  await expect(page.getByTestId('not-draft')).toHaveCount(0)
+  await page.locator('[data-preset="noPreemption"]').click()
+  await expect(page.getByTestId('not-draft')).toContainText('This is what runs now')
+})
+
+test('the default that is written out shows what it is made of, and opens on a click', async ({ page, simulator }) => {
+  await page.goto(`${simulator.url}/scheduler?view=default`)
+  const text = page.locator('.cm-content')
+  await expect(text).toContainText('pluginConfig:')
+  await expect(text).not.toContainText('DefaultPreemptionArgs')
+  await expect(text).not.toContainText('leaderElect: true')
+  await expect(text).toContainText('schedulerName: default-scheduler')
+  await text.locator('.cm-foldPlaceholder').first().click()
+  await expect(text).toContainText('leaderElect: true')
+})

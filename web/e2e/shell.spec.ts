@@ -55,7 +55,7 @@ test('import, export and reset are offered as far as the server has them', async
   for (const [name, path] of [['Export the cluster', '/api/v1/export'], ['Import a cluster', '/api/v1/import'], ['Reset', '/api/v1/reset']] as const) {
     const entry = page.getByRole('menuitem', { name })
     if (paths[path]) await expect(entry).not.toHaveAttribute('aria-disabled')
-    else await expect(entry).toContainText('This server does not offer it yet.')
+    else await expect(entry).toContainText('This server does not offer it.')
   }
   await page.keyboard.press('Escape')
   await expect(page.getByRole('menu')).toBeHidden()

@@ -117,6 +117,19 @@ test('two changes to one object are merged, and an object that is gone is made a
   expect(await label()).toMatchObject({ mine: 'here-still' })
 })
 
+test('kinds are starred, and stay so', async ({ page, simulator }) => {
+  await page.goto(`${simulator.url}/resources/pods`)
+  const kinds = page.getByRole('navigation', { name: 'Kinds' })
+  const star = kinds.getByRole('button', { name: 'ConfigMaps are a favourite' })
+  await expect(star).toHaveAttribute('aria-pressed', 'false')
+  await star.click()
+  await expect(star).toHaveAttribute('aria-pressed', 'true')
+  await kinds.getByRole('button', { name: 'Jobs are a favourite', exact: true }).click()
+  await page.reload()
+  await expect(star).toHaveAttribute('aria-pressed', 'true')
+  await expect(kinds.getByRole('button', { name: 'Jobs are a favourite', exact: true })).toHaveAttribute('aria-pressed', 'false')
+})
+
 for (const theme of ['light', 'dark'] as const) {
   test(`nothing stands in the way of assistive technology, ${theme}`, async ({ page, simulator }) => {
     await simulator.kube('POST', '/api/v1/namespaces/default/pods', pod(`axe-${theme}`, '64'))

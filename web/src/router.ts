@@ -1,4 +1,5 @@
 import { createRouter, createWebHistory, type RouteRecordRaw } from 'vue-router'
+import { withLater } from './i18n/later'
 import ClusterPage from './pages/ClusterPage.vue'
 
 /** The design system's own page; a release does not hold it. */
@@ -13,6 +14,7 @@ export const router = createRouter({
     { path: '/decisions/:namespace/:name', name: 'decision', component: () => import('./pages/DecisionPage.vue'), meta: { place: 'decisions' } },
     { path: '/scheduler', name: 'scheduler', component: () => import('./pages/SchedulerPage.vue'), meta: { place: 'scheduler' } },
     { path: '/activity', name: 'activity', component: () => import('./pages/ActivityPage.vue'), meta: { place: 'activity' } },
+    { path: '/replay', name: 'replay', component: withLater(() => import('./pages/ReplayPage.vue')), meta: { place: '' } },
     ...development,
     { path: '/:rest(.*)*', name: 'notFound', component: () => import('./pages/NotFoundPage.vue'), meta: { place: '' } },
   ],

@@ -280,6 +280,113 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/reset": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /** Bring everything back to the start: objects, the scheduler configuration, results. What watches goes on watching, and is told of each object that goes. */
+        put: operations["reset"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/export": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The cluster as one file that kubectl can apply and an import takes: a v1 List of all kinds that matter to scheduling, in the order in which they can be applied, with the scheduler's configuration beside its items. An answer that is cut off is not whole. */
+        get: operations["export"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/import": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What the import that runs, or the last one, is doing or has done. */
+        get: operations["getImport"];
+        put?: never;
+        /** Put objects into the cluster: an export, what kubectl get prints, manifests in YAML or JSON, archives of them (tar, tar.gz, gz, zip), or the JSON of the earlier simulator; what it is is found by its content. It goes on when the client leaves; with Accept: application/x-ndjson the answer is a line per step, and last the report or the error. */
+        post: operations["import"];
+        /** End the import early. What has gone in stays. */
+        delete: operations["cancelImport"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/replay": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The recording that is loaded, and where it stands. */
+        get: operations["getReplay"];
+        put?: never;
+        /** Empty the cluster and load a recording, paused at its start. Nobody else acts on the cluster while it is loaded: virtual nodes and the workload controllers stop until the reset after it was unloaded. The scheduler configuration stays. */
+        post: operations["loadReplay"];
+        /** Forget the recording. What it has brought about stays. */
+        delete: operations["unloadReplay"];
+        options?: never;
+        head?: never;
+        /** Play, pause, change the speed, or go to a position; what the body does not name stays. Going to a position goes on behind, as the state seeking; going back empties the cluster first. */
+        patch: operations["controlReplay"];
+        trace?: never;
+    };
+    "/api/v1/replay/step": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Apply the next changes that share an instant, and wait until they are applied. All that was there at the beginning of the recording is one instant. Playing pauses. */
+        post: operations["stepReplay"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/replay/comparison": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The placements of the simulated scheduler, compared with those in the recording, in the order in which the pods came. */
+        get: operations["getReplayComparison"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/watch": {
         parameters: {
             query?: never;
@@ -346,9 +453,138 @@ export interface components {
             message: string;
             /** @description What works less well than it should, such as results that cannot be written to disk. None of them stops scheduling. */
             warnings: string[];
+            /**
+             * @description external: the API server was there before; its cluster is never emptied.
+             * @enum {string}
+             */
+            controlPlane: "embedded" | "external";
+            operation?: components["schemas"]["Operation"];
+            sync?: components["schemas"]["Sync"];
+            /** @description A recording is loaded, whether or not it plays. */
+            replay?: boolean;
             /** @description The version of Kubernetes. */
             version: string;
             scheduler: components["schemas"]["SchedulerStatus"];
+        };
+        /** @description Something that is being done to the whole cluster. */
+        Operation: {
+            /** @enum {string} */
+            kind: "import" | "reset" | "replay" | "sync";
+            /** @description What of it is being done. */
+            message: string;
+            done: number;
+            /** @description 0 when it cannot be counted. */
+            total: number;
+        };
+        /** @description A cluster that is followed: what changes there changes here. */
+        Sync: {
+            /** @description What people call it: the context of the kubeconfig. */
+            source: string;
+            /**
+             * @description stale: it does not answer; what came from it stays as it is.
+             * @enum {string}
+             */
+            state: "connecting" | "live" | "stale";
+            /** @description What is being done, or what works less well than it should; else empty. */
+            message: string;
+            /**
+             * Format: date-time
+             * @description When something was carried over last.
+             */
+            lastChange?: string;
+            /** @description Objects here that came from it. */
+            objects: number;
+        };
+        /** @description What a reset has done. */
+        Reset: {
+            /** @description Objects that were deleted, events among them. */
+            deleted: number;
+            durationSeconds: number;
+        };
+        Export: {
+            apiVersion: string;
+            kind: string;
+            items: Record<string, never>[];
+            schedulerConfiguration?: components["schemas"]["KubeSchedulerConfiguration"];
+            results?: components["schemas"]["Cycle"][];
+        };
+        ImportProgress: {
+            /** @enum {string} */
+            phase: "reading" | "clearing" | "applying" | "settling";
+            /** @description Objects, of total. */
+            done: number;
+            /** @description 0 while it is not known. */
+            total: number;
+            /** @description What is being applied. */
+            kind?: string;
+        };
+        /** @description Something to say about an object, or about a place in the input that is none; then kind and name are empty. */
+        ImportItem: {
+            /** @description The file and the document. */
+            source?: string;
+            apiVersion: string;
+            kind: string;
+            namespace?: string;
+            name: string;
+            message: string;
+        };
+        ImportKind: {
+            apiVersion: string;
+            kind: string;
+            created: number;
+            updated: number;
+            unchanged: number;
+            failed: number;
+            skipped: number;
+        };
+        RemovedField: {
+            field: string;
+            message: string;
+        };
+        ImportConfiguration: {
+            applied: boolean;
+            revision?: number;
+            /** @description Why it is not applied. */
+            message?: string;
+            /** @description What Kubernetes no longer has, and was left out. */
+            removed: components["schemas"]["RemovedField"][];
+        };
+        ImportReport: {
+            /** @enum {string} */
+            mode: "merge" | "replace";
+            reschedule: boolean;
+            /** Format: date-time */
+            startTime: string;
+            durationSeconds: number;
+            /** @description Objects in the input. */
+            read: number;
+            created: number;
+            updated: number;
+            unchanged: number;
+            /** @description What replace took out of the cluster first. */
+            deleted: number;
+            kinds: components["schemas"]["ImportKind"][];
+            /** @description At most 1,000, as in the other lists. */
+            failed: components["schemas"]["ImportItem"][];
+            failedTotal: number;
+            skipped: components["schemas"]["ImportItem"][];
+            skippedTotal: number;
+            warnings: components["schemas"]["ImportItem"][];
+            warningsTotal: number;
+            configuration?: components["schemas"]["ImportConfiguration"];
+        };
+        /** @description One of them; a report or an error is the last. */
+        ImportLine: {
+            progress?: components["schemas"]["ImportProgress"];
+            report?: components["schemas"]["ImportReport"];
+            error?: components["schemas"]["Error"];
+        };
+        ImportState: {
+            /** @enum {string} */
+            state: "none" | "running" | "finished" | "failed" | "cancelled";
+            progress: components["schemas"]["ImportProgress"];
+            report?: components["schemas"]["ImportReport"];
+            error?: components["schemas"]["Error"];
         };
         SchedulerStatus: {
             /** @enum {string} */
@@ -583,34 +819,92 @@ export interface components {
             /** @description The pod went there, and the other nodes were not evaluated. */
             used: boolean;
         };
+        /** @description What a ResourceClaim of the pod holds when the pod is bound. */
+        ClaimAllocation: {
+            /** @description The pod's name for the claim. */
+            name: string;
+            /** @description The ResourceClaim's name. */
+            claim: string;
+            /** @description Devices that are allocated to the claim, by request. */
+            devices: components["schemas"]["AllocatedDevice"][];
+        };
+        AllocatedDevice: {
+            request: string;
+            driver: string;
+            pool: string;
+            device: string;
+        };
+        /** @description A request of a claim that is not allocated yet, and what the node has of devices. Which of them the request's selectors match is not in it. */
+        DeviceComparison: {
+            claim: string;
+            request: string;
+            deviceClass: string;
+            /** @description 0 means all that match. */
+            count: number;
+            /** @description Drivers that publish devices for the node. Absent: none does. */
+            drivers?: components["schemas"]["DriverDevices"][];
+        };
+        DriverDevices: {
+            driver: string;
+            onNode: number;
+            inUse: number;
+        };
         /** @description The scheduling cycle of a group of pods, of which this pod's cycle is a part. */
         PodGroup: {
             namespace: string;
             name: string;
-            /** @description Pods that were tried in the group's cycle. */
-            members: components["schemas"]["PodRef"][];
+            /** @description The Workload that the group was made for. Absent: it stands alone. */
+            workload?: string;
+            /** @description The template in the Workload. */
+            template?: string;
             /** @description How many members must find a place; 0 when the group has no gang policy. */
             minCount: number;
-            /** @description Sets of nodes that were tried, in order. */
+            /** @description The label by which nodes are a placement together. Absent: the group may be anywhere. */
+            topologyKey?: string;
+            /** @description Pods of the group's cycle, in the order in which they were to be tried: the first 100 of memberCount. */
+            members: components["schemas"]["PodRef"][];
+            memberCount: number;
+            /** @description Members that had a node before this cycle; they count towards minCount. */
+            alreadyScheduled?: number;
+            outcome: components["schemas"]["Outcome"];
+            /** @description Sets of nodes that were tried, in order: at most 100 of placementCount, those first in which enough members fit. */
             placements?: components["schemas"]["Placement"][];
+            placementCount?: number;
+            /** @description Index of the placement that this pod's cycle tells of. Absent: the pod was not tried. */
+            placement?: number;
+            /** @description Index of the placement that was chosen. Absent: none was, or placements of the same total leave it open. */
+            chosen?: number;
             /** @description Answers of the plugins that preempt for groups. */
             postFilter?: components["schemas"]["PluginResult"][];
         };
         /** @description One set of nodes on which the group was tried. */
         Placement: {
+            /** @description The value of the topology key; empty for all nodes. */
             name: string;
             nodes: number;
+            /** @description Members that were looked for a node in it: the trial ends when the group cannot have enough any more. */
+            tried: number;
             /** @description Members that found a node in it. */
             assigned: number;
             /** @description Success when enough members fit, or what stood in the way. */
             status?: string;
             plugin?: string;
             reasons?: string[];
+            /** @description Plugins that rejected nodes for the members that found none, most members first. */
+            blockedBy?: components["schemas"]["Block"][];
             /** @description By plugin, weighted. Absent: it was not scored. */
             scores?: {
                 [key: string]: number;
             };
             total?: number;
+        };
+        /** @description The part of one plugin in that members of a pod group found no node. */
+        Block: {
+            plugin: string;
+            /** @description Members that found no node, and of which it rejected nodes. */
+            members: number;
+            /** @description Distinct, by name, at most 8. */
+            reasons?: string[];
         };
         /** @description What PostFilter's dry runs found. */
         Preemption: {
@@ -683,6 +977,8 @@ export interface components {
             podTerms?: components["schemas"]["PodTermComparison"][];
             /** @description PodTopologySpread's. */
             spread?: components["schemas"]["SpreadComparison"][];
+            /** @description DynamicResources'. */
+            devices?: components["schemas"]["DeviceComparison"][];
             /** @description NodePorts': the host ports that are taken. */
             ports?: components["schemas"]["Port"][];
         };
@@ -769,6 +1065,8 @@ export interface components {
             postBind?: components["schemas"]["PluginResult"][];
             /** @description Calls to scheduler extenders, in order. */
             extenders?: components["schemas"]["ExtenderCall"][];
+            /** @description The pod's ResourceClaims with the devices that they hold. Absent: it has none, or was not bound. */
+            claims?: components["schemas"]["ClaimAllocation"][];
             /** @description What plugins attached to the cycle themselves: by plugin, node and key. */
             facts?: components["schemas"]["Fact"][];
             /** @description How many facts found no room: a cycle holds at most 1024, and 64 KiB. */
@@ -829,7 +1127,7 @@ export interface components {
         NotEvaluated: {
             nodes: number;
             /** @enum {string} */
-            why: "enoughFeasibleNodes" | "preFilter" | "hint" | "nominatedNode" | "error";
+            why: "enoughFeasibleNodes" | "preFilter" | "hint" | "nominatedNode" | "outsidePlacement" | "error";
             /** @description How many feasible nodes the search looked for. */
             wanted?: number;
             /** @description PreFilter plugins that restricted the nodes. */
@@ -1023,6 +1321,120 @@ export interface components {
         /** @description Feature gates by name. */
         FeatureGates: {
             items: components["schemas"]["FeatureGate"][];
+        };
+        /** @description A recording that is loaded, and where it stands. */
+        Replay: {
+            name: string;
+            /** @enum {string} */
+            state: "playing" | "paused" | "seeking" | "finished" | "failed";
+            /** @description What a person should know: the last change that was not taken, or why it failed. */
+            message?: string;
+            /** @description The cluster that was recorded. */
+            source?: string;
+            /** Format: date-time */
+            start: string;
+            /** Format: date-time */
+            end: string;
+            /**
+             * Format: date-time
+             * @description A time in the recording.
+             */
+            position: string;
+            /** @description How many the recording has. */
+            changes: number;
+            /** @description How many of them have happened. */
+            applied: number;
+            /** @description 1 is real time, 0 as fast as it goes. */
+            speed: number;
+            /** @description The scheduler becomes idle after each change. */
+            waitForScheduler: boolean;
+            /** @description Each decision is asked for in the state that the recording has: afterwards the pod is put to the node that it has there. Without it the cluster goes its own way from the first different decision on. */
+            followRecording: boolean;
+            /** @description How many changes the cluster did not take. */
+            failed: number;
+            decisions: components["schemas"]["ReplayCounts"];
+        };
+        /** @description What to change; what is not there stays. */
+        ReplayControl: {
+            /** @enum {string} */
+            state?: "playing" | "paused";
+            /** @description 1 is real time, 0 as fast as it goes. */
+            speed?: number;
+            waitForScheduler?: boolean;
+            followRecording?: boolean;
+            /**
+             * Format: date-time
+             * @description A time in the recording to go to.
+             */
+            position?: string;
+        };
+        /** @description Decisions, counted. */
+        ReplayCounts: {
+            /** @description The sum of matching, different and pending. */
+            compared: number;
+            matching: number;
+            different: number;
+            pending: number;
+            /** @description Those of different in which the recorded node had the best total, too. */
+            tied: number;
+        };
+        /**
+         * @description How a decision compares. pending: the recording has a node and the simulated scheduler has none. notCompared: there was no decision to compare.
+         * @enum {string}
+         */
+        ReplayOutcome: "matching" | "different" | "pending" | "notCompared";
+        /** @description A page of decisions, and the counts of all. */
+        ReplayComparison: {
+            compared: number;
+            matching: number;
+            different: number;
+            pending: number;
+            tied: number;
+            /** @description Those whose recorded node the simulated cluster did not have. */
+            nodesMissing: number;
+            items: components["schemas"]["ReplayDecision"][];
+            /** @description Asks for the next page; empty on the last. */
+            continue: string;
+        };
+        /** @description Where a pod went, in the recording and here. */
+        ReplayDecision: {
+            /** @description The simulated pod, whose results tell more. */
+            pod: components["schemas"]["PodRef"];
+            /**
+             * Format: date-time
+             * @description When it was bound in the recording; of a pod that was not, when it came.
+             */
+            time: string;
+            outcome: components["schemas"]["ReplayOutcome"];
+            /** @description Empty when the recording has none. */
+            recordedNode: string;
+            /** @description Empty when none was found. */
+            simulatedNode: string;
+            /** @description One sentence, made of the rest. */
+            why: string;
+            /** @description The simulated attempt that it speaks of. */
+            attempt?: number;
+            /** @description It met at least one Filter plugin. */
+            recordedNodeEvaluated: boolean;
+            /** @description The simulated cluster did not have it. */
+            recordedNodeMissing?: boolean;
+            recordedNodeRejectedBy?: components["schemas"]["ReplayRejection"];
+            recordedNodeTotal?: number;
+            selectedNodeTotal?: number;
+            /** @description Both have the best total. */
+            tie?: boolean;
+            mostDifferent?: components["schemas"]["ReplayParted"];
+        };
+        /** @description Who rejected a node, or the pod on all nodes. */
+        ReplayRejection: {
+            plugin: string;
+            reasons: string[];
+        };
+        /** @description The weighted scores of the plugin that parted two nodes most. */
+        ReplayParted: {
+            plugin: string;
+            recorded: number;
+            selected: number;
         };
     };
     responses: {
@@ -1613,6 +2025,438 @@ export interface operations {
                 };
             };
             /** @description No result is kept for this UID and attempt. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            503: components["responses"]["Starting"];
+            default: components["responses"]["Error"];
+        };
+    };
+    reset: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Everything is as it was at a first start. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Reset"];
+                };
+            };
+            /** @description The cluster is not the simulator's own, or it is not known how it began. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description An import, a replay or another reset is under way. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            503: components["responses"]["Starting"];
+            default: components["responses"]["Error"];
+        };
+    };
+    export: {
+        parameters: {
+            query?: {
+                /** @description Takes the place of the Accept header. */
+                format?: "json" | "yaml";
+                /** @description Adds the scheduling cycles of the pods that exist. */
+                results?: boolean;
+                /** @description Replaces whatever people have named, the same each time while the simulator runs, and leaves out results and what cannot be redacted. */
+                redact?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The file. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Export"];
+                    "application/yaml": string;
+                };
+            };
+            503: components["responses"]["Starting"];
+            default: components["responses"]["Error"];
+        };
+    };
+    getImport: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Its state. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ImportState"];
+                };
+            };
+            503: components["responses"]["Starting"];
+            default: components["responses"]["Error"];
+        };
+    };
+    import: {
+        parameters: {
+            query?: {
+                /** @description merge leaves what is there, replace empties the cluster first. */
+                mode?: "merge" | "replace";
+                /** @description Pods that have not finished are scheduled anew. */
+                reschedule?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/octet-stream": string;
+                "multipart/form-data": {
+                    [key: string]: string;
+                };
+            };
+        };
+        responses: {
+            /** @description The import is over; the report says what went in and what did not. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ImportReport"];
+                    "application/x-ndjson": components["schemas"]["ImportLine"];
+                };
+            };
+            /** @description Nothing could be read out of it; the details say why. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The cluster is not the simulator's own, so it is not emptied. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Another operation is under way, or the import was cancelled. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["TooLarge"];
+            503: components["responses"]["Starting"];
+            /** @description The disk of the data directory is full. */
+            507: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    cancelImport: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It ends. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description No import is under way. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            503: components["responses"]["Starting"];
+            default: components["responses"]["Error"];
+        };
+    };
+    getReplay: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Where it stands. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Replay"];
+                };
+            };
+            /** @description No recording is loaded. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            503: components["responses"]["Starting"];
+            default: components["responses"]["Error"];
+        };
+    };
+    loadReplay: {
+        parameters: {
+            query?: {
+                /** @description What to call it; the file's name. */
+                name?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description A file that `simulator record` has written; at most 1 GiB. */
+        requestBody: {
+            content: {
+                "application/octet-stream": unknown;
+            };
+        };
+        responses: {
+            /** @description It is loaded. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Replay"];
+                };
+            };
+            /** @description It is not a recording; nothing has changed. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The cluster is not the simulator's own. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Something else is being done to the whole cluster, or another recording is being loaded. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["TooLarge"];
+            503: components["responses"]["Starting"];
+            default: components["responses"]["Error"];
+        };
+    };
+    unloadReplay: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No recording is loaded any more. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description No recording is loaded. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            503: components["responses"]["Starting"];
+            default: components["responses"]["Error"];
+        };
+    };
+    controlReplay: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ReplayControl"];
+            };
+        };
+        responses: {
+            /** @description It is asked for. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Replay"];
+                };
+            };
+            /** @description It cannot be done, and nothing of it is; the message says why. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description No recording is loaded. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            503: components["responses"]["Starting"];
+            default: components["responses"]["Error"];
+        };
+    };
+    stepReplay: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description They are applied; at the end of the recording nothing is. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Replay"];
+                };
+            };
+            /** @description No recording is loaded. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            503: components["responses"]["Starting"];
+            default: components["responses"]["Error"];
+        };
+    };
+    getReplayComparison: {
+        parameters: {
+            query?: {
+                outcome?: components["schemas"]["ReplayOutcome"];
+                /** @description The most decisions in a page; 100 by default. */
+                limit?: number;
+                /** @description The previous page's continue. */
+                continue?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ReplayComparison"];
+                };
+            };
+            /** @description A parameter is not valid; the details name each. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description No recording is loaded. */
             404: {
                 headers: {
                     [name: string]: unknown;

@@ -1,16 +1,18 @@
-// Export, import and reset of the simulated cluster, for servers that have them.
+// Export, import and reset of the simulated cluster.
 
 import { request, requestText } from './http'
+import { upload } from './upload'
 
-export type Transfer = 'export' | 'import' | 'reset'
+export type Transfer = 'export' | 'import' | 'reset' | 'replay'
 
 const routes: Record<Transfer, readonly [path: string, method: string]> = {
   export: ['/api/v1/export', 'get'],
   import: ['/api/v1/import', 'post'],
   reset: ['/api/v1/reset', 'put'],
+  replay: ['/api/v1/replay', 'post'],
 }
 
-/** Which of the three the server's own OpenAPI document lists. */
+/** Which of them the server's own OpenAPI document lists. */
 export async function servedTransfers(signal?: AbortSignal): Promise<ReadonlySet<Transfer>> {
   const document = await request<{ paths?: Record<string, Record<string, unknown>> }>('/api/v1/openapi.json', { signal })
   const served = (Object.keys(routes) as Transfer[]).filter((name) => {
@@ -20,15 +22,40 @@ export async function servedTransfers(signal?: AbortSignal): Promise<ReadonlySet
   return new Set(served)
 }
 
-/** The cluster as a document, as the server writes it. */
-export function exportCluster(): Promise<string> {
-  return requestText('/api/v1/export')
+export type ImportMode = 'merge' | 'replace'
+
+export interface ImportOptions {
+  mode: ImportMode
+  /** Pods lose their nodes and are scheduled anew. */
+  reschedule: boolean
 }
 
-export function importCluster(text: string, type: 'application/json' | 'application/yaml'): Promise<string> {
-  return requestText('/api/v1/import', { method: 'POST', body: text, type })
+/** Sends what is to be imported. The answer is lines of JSON; received gets it as it comes. */
+export function sendImport(body: Blob | FormData, options: ImportOptions, on: { sent: (done: number, total: number) => void; received: (part: string) => void; signal: AbortSignal }): Promise<string> {
+  const query = new URLSearchParams({ mode: options.mode, reschedule: String(options.reschedule) })
+  return upload({
+    path: `/api/v1/import?${query}`,
+    body,
+    ...(body instanceof Blob ? { type: body.type || 'application/octet-stream' } : {}),
+    accept: 'application/x-ndjson',
+    ...on,
+  })
 }
 
-export function resetCluster(): Promise<string> {
-  return requestText('/api/v1/reset', { method: 'PUT' })
+/** The import that runs, or the last one, as the server has it; domain/importing reads it. */
+export function getImport(signal?: AbortSignal): Promise<unknown> {
+  return request<unknown>('/api/v1/import', { signal })
+}
+
+export function cancelImport(): Promise<string> {
+  return requestText('/api/v1/import', { method: 'DELETE' })
+}
+
+export interface ResetDone {
+  deleted: number
+  durationSeconds: number
+}
+
+export function resetCluster(): Promise<ResetDone> {
+  return request<ResetDone>('/api/v1/reset', { method: 'PUT' })
 }

@@ -105,8 +105,17 @@ export interface Container {
   resources?: { requests?: Record<string, string>; limits?: Record<string, string> }
 }
 
+export interface Toleration {
+  key?: string
+  operator?: string
+  value?: string
+  effect?: string
+  tolerationSeconds?: number
+}
+
 export interface Pod extends KubeObject {
   spec?: {
+    tolerations?: Toleration[]
     nodeName?: string
     schedulerName?: string
     priority?: number

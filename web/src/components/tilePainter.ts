@@ -12,9 +12,9 @@ export function readColours(): TileColours {
   return Object.fromEntries(tokens.map((name) => [name, style.getPropertyValue(`--${name}`).trim() || '#888888'])) as TileColours
 }
 
-/** Between two #rrggbb colours; 0 is the first. */
+/** Between two colours, #rrggbb or #rgb (a build shortens what can be); 0 is the first. */
 export function blend(from: string, to: string, part: number): string {
-  const channel = (colour: string, i: number) => parseInt(colour.slice(1 + 2 * i, 3 + 2 * i), 16)
+  const channel = (colour: string, i: number) => parseInt(colour.length < 7 ? colour.charAt(1 + i).repeat(2) : colour.slice(1 + 2 * i, 3 + 2 * i), 16)
   const mixed = [0, 1, 2].map((i) => Math.round(channel(from, i) + (channel(to, i) - channel(from, i)) * part))
   return `#${mixed.map((value) => value.toString(16).padStart(2, '0')).join('')}`
 }
@@ -26,9 +26,18 @@ export interface Window {
   height: number
 }
 
+/** What a canvas shows. */
+interface Painted {
+  layout: TileLayout
+  faces: readonly Face[]
+  window: Window
+  dim: (index: number) => boolean
+}
+
 export class TilePainter {
   private readonly sprites = new Map<string, HTMLCanvasElement>()
   private readonly size: number
+  private painted: Painted | undefined
 
   constructor(
     private readonly colours: TileColours,
@@ -38,17 +47,26 @@ export class TilePainter {
     this.size = pitch - (pitch > 6 ? 1 : 0)
   }
 
-  /** Draws all tiles of the window. `dim` says which stand back. */
-  paint(context: CanvasRenderingContext2D, layout: TileLayout, faces: readonly Face[], window: Window, dim: (index: number) => boolean): void {
+  /**
+   * Draws the tiles of the window. `dim` says which stand back. Always called with the
+   * same canvas; when only faces differ from the last time, only theirs are drawn, unless
+   * `anew` says that the canvas has lost what was on it.
+   */
+  paint(context: CanvasRenderingContext2D, layout: TileLayout, faces: readonly Face[], window: Window, dim: (index: number) => boolean, anew = false): void {
+    const last = this.painted
+    this.painted = { layout, faces, window, dim }
+    const kept = !anew && last?.layout === layout && last.dim === dim && sameWindow(last.window, window) && last.faces.length === faces.length ? last.faces : undefined
     context.setTransform(1, 0, 0, 1, 0, 0)
-    context.clearRect(0, 0, context.canvas.width, context.canvas.height)
-    const { ratio } = this
+    if (!kept) context.clearRect(0, 0, context.canvas.width, context.canvas.height)
+    const { ratio, size } = this
     for (let i = 0; i < faces.length; i++) {
-      const y = (layout.y[i] ?? 0) - window.top
       const face = faces[i]
-      if (!face || y < -layout.pitch || y > window.height) continue
+      const y = (layout.y[i] ?? 0) - window.top
+      if (!face || y < -layout.pitch || y > window.height || (kept && sameFace(face, kept[i]))) continue
+      const [left, top] = [Math.round((layout.x[i] ?? 0) * ratio), Math.round(y * ratio)]
+      if (kept) context.clearRect(left, top, Math.round(size * ratio), Math.round(size * ratio))
       context.globalAlpha = dim(i) ? 0.16 : 1
-      context.drawImage(this.sprite(face), Math.round((layout.x[i] ?? 0) * ratio), Math.round(y * ratio))
+      context.drawImage(this.sprite(face), left, top)
     }
     context.globalAlpha = 1
   }
@@ -72,6 +90,9 @@ export class TilePainter {
     return sprite
   }
 }
+
+const sameWindow = (a: Window, b: Window) => a.top === b.top && a.width === b.width && a.height === b.height
+const sameFace = (a: Face, b: Face | undefined) => a === b || (b !== undefined && keyOf(a) === keyOf(b))
 
 function keyOf(face: Face): string {
   switch (face.kind) {

@@ -75,17 +75,9 @@ function nodeText(view: NodeView): string {
 
 const mostValues = 40
 
-/** Label keys worth grouping by: more than one value, but few; zone first. */
-export function groupingLabels(nodes: readonly NodeView[]): string[] {
-  const values = new Map<string, Set<string>>()
-  for (const { node } of nodes) {
-    for (const [key, value] of Object.entries(node.metadata.labels ?? {})) {
-      const set = values.get(key)
-      if (!set) values.set(key, new Set([value]))
-      else if (set.size <= mostValues) set.add(value)
-    }
-  }
-  const few = [...values].filter(([key, set]) => key === zoneLabel || (set.size > 1 && set.size <= mostValues && set.size < nodes.length)).map(([key]) => key)
+/** Label keys worth grouping by: more than one value, but few; zone first. `labels` says how many values each has on so many nodes. */
+export function groupingLabels(labels: ReadonlyMap<string, number>, nodes: number): string[] {
+  const few = [...labels].filter(([key, values]) => key === zoneLabel || (values > 1 && values <= mostValues && values < nodes)).map(([key]) => key)
   return few.sort((a, b) => Number(b === zoneLabel) - Number(a === zoneLabel) || Number(isPool(b)) - Number(isPool(a)) || (a < b ? -1 : 1))
 }
 

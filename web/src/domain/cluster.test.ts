@@ -49,7 +49,7 @@ describe('buildCluster', () => {
     expect(shown({ text: '', sort: 'name', grouping: [zoneLabel] })).toEqual(['a: n10', 'b: n2', '-: n1'])
     expect(shown({ text: 'zone=b', sort: 'name', grouping: [] })).toEqual(['-: n2'])
     expect(shown({ text: '', sort: 'cpu', grouping: [] })).toEqual(['-: n1 n2 n10'])
-    expect(groupingLabels(view.nodes)).toEqual([zoneLabel])
+    expect(groupingLabels(view.labels, view.nodes.length)).toEqual([zoneLabel])
   })
 })
 
@@ -75,7 +75,14 @@ describe('ClusterModel', () => {
   it('keeps the view of a node that has not changed', () => {
     expect(after.nodes[0]).toBe(before.nodes[0])
     expect(after.nodes[1]).not.toBe(before.nodes[1])
-    expect(after.nodeRevision).toBe(before.nodeRevision)
+    expect(after.labels).toBe(before.labels)
+  })
+  it('keeps everything about nodes while only pending pods come and go', () => {
+    model.setPod('default/q', pod('q', requests('1')))
+    const later = model.view()
+    expect(later.nodes).toBe(after.nodes)
+    expect(later.totals).toBe(after.totals)
+    model.setPod('default/q', undefined)
   })
   it('says the same as a model that was given only the end', () => {
     const key = (view: typeof after) => view.nodes.map((n) => [n.name, n.cpu.requested, n.podList.length])

@@ -5,6 +5,7 @@ import type { Node, Pod, Taint } from '@/api/types'
 import { parseQuantity, unitOf, type Unit } from './quantity'
 import { isFinished, isPending, ownerOf, podRequests, type Owner } from './pods'
 import { objectKey } from './collection'
+import { LabelValues } from './labels'
 
 export const zoneLabel = 'topology.kubernetes.io/zone'
 
@@ -41,7 +42,7 @@ export interface OwnerView extends Owner {
 }
 
 export interface ClusterView {
-  /** By name, node-2 before node-10. */
+  /** By name, node-2 before node-10. The same array until a node or a pod on one changes. */
   nodes: readonly NodeView[]
   byName: ReadonlyMap<string, NodeView>
   /** Pods that need a node, longest waiting first. */
@@ -52,8 +53,8 @@ export interface ClusterView {
   colourOf: (pod: Pod) => number
   podCount: number
   totals: { cpu: Meter; memory: Meter; extended: Meter[] }
-  /** Changes when a Node object does; what depends on labels and taints alone is computed once for each. */
-  nodeRevision: number
+  /** How many values each label has on the nodes. The same Map for as long as that stays so. */
+  labels: ReadonlyMap<string, number>
 }
 
 /**
@@ -69,8 +70,12 @@ export class ClusterModel {
   private readonly owners = new Map<string, OwnerView>()
   private readonly views = new Map<string, NodeView>()
   private readonly dirty = new Set<string>()
-  private nodeRevision = 0
+  private readonly labels = new LabelValues()
+  /** undefined when a node has come or gone. */
   private order: string[] | undefined = []
+  private places = new Map<string, number>()
+  private ordered: readonly NodeView[] = []
+  private totals = sumNodes([])
   private waiting: Pod[] | undefined = []
   private ranked: OwnerView[] | undefined = []
   private colours = ''
@@ -78,12 +83,13 @@ export class ClusterModel {
 
   /** The node of that name is now this one, or gone. */
   setNode(name: string, node: Node | undefined): void {
-    if (this.nodes.get(name) === node) return
-    if (!node || !this.nodes.has(name)) this.order = undefined
+    const old = this.nodes.get(name)
+    if (old === node) return
+    if (!node || !old) this.order = undefined
     if (node) this.nodes.set(name, node)
     else this.nodes.delete(name)
+    this.labels.change(old?.metadata.labels, node?.metadata.labels)
     this.dirty.add(name)
-    this.nodeRevision++
   }
 
   /** The pod of that key is now this one, or gone. */
@@ -109,32 +115,50 @@ export class ClusterModel {
 
   /** The state as of now. Costs what has changed since the last call, and a sum over the nodes. */
   view(): ClusterView {
-    for (const name of this.dirty) {
-      const node = this.nodes.get(name)
-      if (node) this.views.set(name, viewNode(node, [...(this.podsOn.get(name)?.values() ?? [])]))
-      else this.views.delete(name)
-    }
-    this.dirty.clear()
-    this.order ??= sortNames([...this.nodes.keys()])
-    const nodes = this.order.flatMap((name) => this.views.get(name) ?? [])
+    this.renewNodes()
     this.waiting ??= [...this.pending.values()].sort(byAge)
     this.rankOwners()
     return {
-      nodes,
+      nodes: this.ordered,
       byName: this.views,
       pending: this.waiting,
       owners: this.ranked ?? [],
       colourOf: this.colourOf,
       podCount: this.pods.size,
-      totals: sumNodes(nodes),
-      nodeRevision: this.nodeRevision,
+      totals: this.totals,
+      labels: this.labels.distinct(),
     }
+  }
+
+  private renewNodes(): void {
+    if (!this.dirty.size) return
+    for (const name of this.dirty) {
+      const node = this.nodes.get(name)
+      if (node) this.views.set(name, viewNode(node, [...(this.podsOn.get(name)?.values() ?? [])]))
+      else this.views.delete(name)
+    }
+    if (this.order) {
+      const next = [...this.ordered]
+      for (const name of this.dirty) {
+        const [at, view] = [this.places.get(name), this.views.get(name)]
+        if (at !== undefined && view) next[at] = view
+      }
+      this.ordered = next
+    } else {
+      this.order = sortNames([...this.nodes.keys()])
+      this.places = new Map(this.order.map((name, at) => [name, at]))
+      this.ordered = this.order.flatMap((name) => this.views.get(name) ?? [])
+    }
+    this.dirty.clear()
+    this.totals = sumNodes(this.ordered)
   }
 
   private place(key: string, pod: Pod, sign: 1 | -1): void {
     const name = pod.spec?.nodeName
     if (name) {
       this.dirty.add(name)
+      // Read as it comes: ten thousand at once, when the page asks for a view, would hold it up.
+      if (sign > 0) podRequests(pod)
       const on = this.podsOn.get(name) ?? new Map<string, Pod>()
       if (sign > 0) this.podsOn.set(name, on.set(key, pod))
       else if (on.delete(key) && !on.size) this.podsOn.delete(name)
@@ -205,7 +229,8 @@ export function readiness(node: Node): 'Ready' | 'NotReady' | undefined {
 /** Resources that have a place of their own, or none. */
 const plain = new Set(['cpu', 'memory', 'pods', 'ephemeral-storage'])
 
-function viewNode(node: Node, podList: Pod[]): NodeView {
+/** The view of a node that has these pods. */
+export function viewNode(node: Node, podList: Pod[]): NodeView {
   const allocatable = node.status?.allocatable ?? node.status?.capacity ?? {}
   const requested = new Map<string, number>()
   let count = 0
@@ -238,7 +263,7 @@ function viewNode(node: Node, podList: Pod[]): NodeView {
   }
 }
 
-function sumNodes(nodes: readonly NodeView[]): ClusterView['totals'] {
+export function sumNodes(nodes: readonly NodeView[]): ClusterView['totals'] {
   const zero = (resource: string): Meter => ({ resource, unit: unitOf(resource), requested: 0, allocatable: 0 })
   const cpu = zero('cpu')
   const memory = zero('memory')

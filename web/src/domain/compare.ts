@@ -55,6 +55,7 @@ export type Note =
   | { kind: 'taint'; text: string }
   | { kind: 'term'; key: string; actual: string | null }
   | { kind: 'ports'; text: string }
+  | { kind: 'devices'; onNode: number; inUse: number }
 
 export function noteOf(comparison: Comparison): Note | undefined {
   const short = resourceLines(comparison).find((r) => r.short)
@@ -63,5 +64,9 @@ export function noteOf(comparison: Comparison): Note | undefined {
   const term = comparison.terms?.[0]
   if (term) return { kind: 'term', key: term.key, actual: term.actual }
   if (comparison.ports?.length) return { kind: 'ports', text: comparison.ports.map((p) => String(p.port)).join(', ') }
+  const drivers = comparison.devices?.[0]?.drivers ?? []
+  if (comparison.devices?.length) return { kind: 'devices', onNode: sum(drivers.map((d) => d.onNode)), inUse: sum(drivers.map((d) => d.inUse)) }
   return undefined
 }
+
+const sum = (values: number[]) => values.reduce((a, b) => a + b, 0)

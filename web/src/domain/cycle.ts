@@ -3,12 +3,14 @@
 // and the table of Score are in rooms of their own.
 
 import type { Cycle, ExtenderCall, NotEvaluated, PluginResult } from '@/api/types'
+import { comparisons, noteOf, type Note } from './compare'
 import { filterMatrix, refusalAt } from './matrix'
 import { scoreTable, toBest } from './scores'
 
 /** What one cycle says about one node. */
 export type NodeVerdict =
-  | { kind: 'rejected'; plugin: string; reason: string }
+  /** `note`: what the plugin's own words leave out. */
+  | { kind: 'rejected'; plugin: string; reason: string; note?: Note }
   | { kind: 'scored'; rank: number; tied: boolean; total: number; toBest: number; share: number; chosen: boolean }
   /** Feasible, but nothing was scored. */
   | { kind: 'feasible'; chosen: boolean }
@@ -21,15 +23,18 @@ export type NodeVerdict =
 export function verdicts(cycle: Cycle): (node: string) => NodeVerdict {
   const matrix = filterMatrix(cycle)
   const table = scoreTable(cycle)
+  const compared = comparisons(cycle)
   const byNode = new Map<string, NodeVerdict>()
   matrix?.nodes.forEach((node, row) => {
+    if (matrix.feasibleAt[row] === 1) {
+      byNode.set(node, { kind: 'feasible', chosen: node === cycle.selectedNode })
+      return
+    }
     const refusal = refusalAt(matrix, row)
-    byNode.set(
-      node,
-      matrix.feasibleAt[row] === 1
-        ? { kind: 'feasible', chosen: node === cycle.selectedNode }
-        : { kind: 'rejected', plugin: refusal?.plugin ?? '', reason: refusal?.reasons.join(', ') ?? '' },
-    )
+    const plugin = refusal?.plugin ?? ''
+    const comparison = compared(node, plugin)
+    const note = comparison && noteOf(comparison)
+    byNode.set(node, { kind: 'rejected', plugin, reason: refusal?.reasons.join(', ') ?? '', ...(note ? { note } : {}) })
   })
   table?.nodes.forEach((node, row) => {
     const total = table.totals[row] ?? 0

@@ -19,11 +19,16 @@ export type Face =
 
 export type LoadOf = 'cpu' | 'memory' | 'pods'
 
+// Equal faces are the same object, so that what has to be painted again is found by comparing.
+const faceOfLevel = (level: number) => [false, true].map((flagged): Face => ({ kind: 'load', level, flagged }))
+const loadFaces = Array.from({ length: levels + 2 }, (_, level) => faceOfLevel(level))
+const absent: Face = { kind: 'absent' }
+
 /** How full a node is, and whether something about it keeps pods away. */
 export function loadFace(view: NodeView, of: LoadOf): Face {
   const part = share(view[of])
   const level = part > 1.0001 ? levels + 1 : part <= 0 ? 0 : Math.min(levels, Math.floor(part * levels) + 1)
-  return { kind: 'load', level, flagged: view.notReady || view.unschedulable }
+  return loadFaces[level]?.[view.notReady || view.unschedulable ? 1 : 0] ?? absent
 }
 
 /** What the map's legend counts, and how the map's tiles are told apart. */

@@ -2,7 +2,13 @@
 // one comes next in a direction. Columns fill from the top, blocks stand side by side.
 
 import type { NodeGroup } from './arrange'
-import type { NodeView } from './cluster'
+
+/** A group of nodes without the nodes: what its tiles' places depend on. */
+export interface GroupShape {
+  name: string
+  count: number
+  parts: readonly { name: string; count: number }[]
+}
 
 export interface TileBlock {
   name: string
@@ -29,8 +35,7 @@ export interface TileLayout {
   pitch: number
   height: number
   rows: TileRow[]
-  /** By tile. */
-  nodes: NodeView[]
+  /** Of each tile, in the order of the groups' nodes. */
   x: Float32Array
   y: Float32Array
 }
@@ -42,38 +47,41 @@ const headingHeight = 24
 const labelHeight = 19
 const rowGap = 22
 
+export function shapeOf(groups: readonly NodeGroup[]): GroupShape[] {
+  return groups.map(({ name, nodes, parts }) => ({ name, count: nodes.length, parts: parts.map((part) => ({ name: part.name, count: part.nodes.length })) }))
+}
+
 /** Lays tiles out in width px; as large as lets them all be seen in height px, else as small as can still be read. */
-export function layoutTiles(groups: readonly NodeGroup[], { width, height }: { width: number; height: number }): TileLayout {
+export function layoutTiles(groups: readonly GroupShape[], { width, height }: { width: number; height: number }): TileLayout {
   const usable = Math.max(width, smallest * 4)
   let pitch = largest
   while (pitch > smallest && placeBlocks(groups, usable, pitch).height > height) pitch--
   const layout = placeBlocks(groups, usable, pitch)
-  placeTiles(layout, groups)
+  placeTiles(layout)
   return layout
 }
 
 /** The layout without its tiles. */
-function placeBlocks(groups: readonly NodeGroup[], width: number, pitch: number): TileLayout {
-  const layout: TileLayout = { pitch, height: 0, rows: [], nodes: [], x: new Float32Array(0), y: new Float32Array(0) }
+function placeBlocks(groups: readonly GroupShape[], width: number, pitch: number): TileLayout {
+  const layout: TileLayout = { pitch, height: 0, rows: [], x: new Float32Array(0), y: new Float32Array(0) }
   let y = 0
   let first = 0
   for (const group of groups) {
-    const row: TileRow = { name: group.name, count: group.nodes.length, y, blocks: [] }
+    const row: TileRow = { name: group.name, count: group.count, y, blocks: [] }
     if (group.name || groups.length > 1) y += headingHeight
     y = placeRow(pitch, row, group, { width, top: y, first }) + rowGap
-    first += group.nodes.length
+    first += group.count
     layout.rows.push(row)
   }
   layout.height = Math.max(0, y - rowGap)
   return layout
 }
 
-function placeTiles(layout: TileLayout, groups: readonly NodeGroup[]): void {
+function placeTiles(layout: TileLayout): void {
   const blocks = layout.rows.flatMap((row) => row.blocks)
-  const parts = groups.flatMap((group) => group.parts)
-  layout.nodes = parts.flatMap((part) => part.nodes)
-  layout.x = new Float32Array(layout.nodes.length)
-  layout.y = new Float32Array(layout.nodes.length)
+  const tiles = blocks.reduce((sum, block) => sum + block.count, 0)
+  layout.x = new Float32Array(tiles)
+  layout.y = new Float32Array(tiles)
   for (const { x, y, rows, first, count } of blocks) {
     for (let i = 0; i < count; i++) {
       layout.x[first + i] = x + Math.floor(i / rows) * layout.pitch
@@ -83,7 +91,7 @@ function placeTiles(layout: TileLayout, groups: readonly NodeGroup[]): void {
 }
 
 /** Returns the lower end of what it has placed. */
-function placeRow(pitch: number, row: TileRow, group: NodeGroup, { width, top, first }: { width: number; top: number; first: number }): number {
+function placeRow(pitch: number, row: TileRow, group: GroupShape, { width, top, first }: { width: number; top: number; first: number }): number {
   const labelled = group.parts.length > 1 || !!group.parts[0]?.name
   const rows = rowsToFit(group, width, pitch)
   let x = 0
@@ -96,9 +104,9 @@ function placeRow(pitch: number, row: TileRow, group: NodeGroup, { width, top, f
       y = bottom + (labelled ? labelHeight : 0) + 8
     }
     const fitting = Math.max(1, Math.floor(width / pitch))
-    const columns = Math.min(fitting, Math.ceil(part.nodes.length / rows))
-    const block: TileBlock = { name: part.name, count: part.nodes.length, x, y, columns, rows: Math.ceil(part.nodes.length / columns), first }
-    first += part.nodes.length
+    const columns = Math.min(fitting, Math.ceil(part.count / rows))
+    const block: TileBlock = { name: part.name, count: part.count, x, y, columns, rows: Math.ceil(part.count / columns), first }
+    first += part.count
     row.blocks.push(block)
     x += wide + between
     bottom = Math.max(bottom, y + block.rows * pitch)
@@ -107,16 +115,16 @@ function placeRow(pitch: number, row: TileRow, group: NodeGroup, { width, top, f
 }
 
 /** The fewest tiles above each other that let the group's blocks stand side by side; at most 24, then they wrap. */
-function rowsToFit(group: NodeGroup, width: number, pitch: number): number {
+function rowsToFit(group: GroupShape, width: number, pitch: number): number {
   const widthAt = (rows: number) => group.parts.reduce((sum, part) => sum + blockWidth(part, rows, pitch, width) + between, -between)
   for (let rows = 1; rows < 24; rows++) if (widthAt(rows) <= width) return rows
   return 24
 }
 
-function blockWidth(part: { name: string; nodes: readonly unknown[] }, rows: number, pitch: number, width: number): number {
+function blockWidth(part: { name: string; count: number }, rows: number, pitch: number, width: number): number {
   // Roughly what the label takes; a page that is narrower cuts it.
-  const label = part.name ? Math.min(width, (part.name.length + String(part.nodes.length).length + 1) * 6.4) : 0
-  return Math.max(Math.min(width, Math.ceil(part.nodes.length / rows) * pitch), label)
+  const label = part.name ? Math.min(width, (part.name.length + String(part.count).length + 1) * 6.4) : 0
+  return Math.max(Math.min(width, Math.ceil(part.count / rows) * pitch), label)
 }
 
 /** The tile at a point of the layout; -1 when there is none. */
@@ -143,7 +151,7 @@ export function nextTile(layout: TileLayout, from: number, direction: Direction)
   const [x, y] = [layout.x[from] ?? 0, layout.y[from] ?? 0]
   let best = from
   let least = Infinity
-  for (let i = 0; i < layout.nodes.length; i++) {
+  for (let i = 0; i < layout.x.length; i++) {
     const [across, down] = [(layout.x[i] ?? 0) - x, (layout.y[i] ?? 0) - y]
     const along = across * dx + down * dy
     if (along <= 0) continue

@@ -63,7 +63,8 @@ function follow<T>(id: string, target: Target, state: Applies<T>, publish: (erro
     frame(frame) {
       error = undefined
       state.apply(frame)
-      publishSoon(flush)
+      // A part of a list is nothing to look at yet.
+      if (frame.type !== 'list' || !frame.more) publishSoon(flush)
     },
     error(frame) {
       error = frame
@@ -78,8 +79,14 @@ function followKind<T extends KubeObject>(id: string, kind: KindInfo, changed?: 
   const collection = new Collection<T>(objectKey, sameVersion)
   const published = shallowRef<Published<T>>({ items: collection.items, synced: false, error: undefined })
   const { group, version, resource } = kind
-  const stop = follow<T>(id, { resource: { group, version, resource } }, collection, (error) => {
-    for (const key of collection.takeChanged()) changed?.(key, collection.items.get(key))
+  // What follows from an object is worked out as it comes, not for all of them at once when they are shown.
+  const state: Applies<T> = {
+    apply(frame) {
+      collection.apply(frame)
+      for (const key of collection.takeChanged()) changed?.(key, collection.items.get(key))
+    },
+  }
+  const stop = follow<T>(id, { resource: { group, version, resource } }, state, (error) => {
     published.value = { items: collection.items, synced: collection.synced, error }
   })
   return { published, stop }

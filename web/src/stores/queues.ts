@@ -6,9 +6,10 @@ import { readQueues, type QueueState } from '@/domain/metrics'
 
 const every = 2000
 
-/** undefined until the first answer, and when the server does not tell. */
-export function useQueues(): { queues: Ref<readonly QueueState[] | undefined> } {
+/** `queues` is undefined until the first answer, and when the server does not tell; `asked` tells the two apart. */
+export function useQueues(): { queues: Ref<readonly QueueState[] | undefined>; asked: Ref<boolean> } {
   const queues = shallowRef<readonly QueueState[]>()
+  const asked = shallowRef(false)
   let stopped = false
   let timer: ReturnType<typeof setTimeout> | undefined
 
@@ -18,6 +19,7 @@ export function useQueues(): { queues: Ref<readonly QueueState[] | undefined> } 
     } catch {
       // The header says that the server is gone; the last reading stays.
     }
+    asked.value = true
     if (!stopped) timer = setTimeout(() => void read(), document.hidden ? 5 * every : every)
   }
   void read()
@@ -25,5 +27,5 @@ export function useQueues(): { queues: Ref<readonly QueueState[] | undefined> } 
     stopped = true
     clearTimeout(timer)
   })
-  return { queues }
+  return { queues, asked }
 }

@@ -6,11 +6,13 @@ import { cluster } from './cluster'
 import { common } from './common'
 import { decision } from './decision'
 import { editor } from './editor'
+import { nodes } from './nodes'
 import { resources } from './resources'
 import { scheduler } from './scheduler'
 import { shell } from './shell'
+import { transfer } from './transfer'
 
-export const en = { ...common, ...shell, ...cluster, ...activity, ...resources, ...editor, ...decision, ...scheduler }
+export const en = { ...common, ...shell, ...cluster, ...activity, ...resources, ...editor, ...decision, ...scheduler, ...transfer, ...nodes }
 
 /** What every language has to say. */
 export type Messages = typeof en

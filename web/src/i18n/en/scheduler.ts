@@ -63,6 +63,8 @@ export const scheduler = {
     place: 'Ln {line}, Col {column}',
     state: 'State',
     effective: 'Effective plugins',
+    effectiveNotDraft: 'This is what runs now. Your draft changes it when it is applied.',
+    pluginNotThere: 'No profile runs {plugin}.',
     effectiveOf: 'revision {n}, running',
     profile: 'Profile',
     show: 'Plugins shown',

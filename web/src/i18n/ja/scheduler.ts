@@ -65,6 +65,8 @@ export const scheduler: typeof en = {
     place: '{line} 行 {column} 列',
     state: '状態',
     effective: '有効なプラグイン',
+    effectiveNotDraft: 'これは現在動作中のものです。下書きは適用すると反映されます。',
+    pluginNotThere: '{plugin} を使うプロファイルはありません。',
     effectiveOf: '動作中のリビジョン {n}',
     profile: 'プロファイル',
     show: '表示するプラグイン',

@@ -1,0 +1,83 @@
+// What is done to nodes: failures on demand, cordon, drain, deletion.
+
+import AxeBuilder from '@axe-core/playwright'
+import { expect, node, pod, test } from './simulator'
+
+test.describe.configure({ mode: 'serial' })
+
+test('a node is made unreachable, says what follows, and recovers', async ({ page, simulator }) => {
+  for (const name of ['n1', 'n2']) await simulator.kube('POST', '/api/v1/nodes', node(name))
+  await simulator.ready('n1', 'n2')
+  await simulator.kube('POST', '/api/v1/namespaces/default/pods', { ...pod('web'), spec: { ...pod('web').spec, nodeName: 'n1' } })
+  await page.goto(simulator.url)
+  const card = page.locator('[data-node="n1"]')
+  await expect(card).toContainText('web')
+  await card.getByRole('button', { name: 'Actions of n1' }).click()
+  const menu = page.getByTestId('node-menu')
+  await expect(menu.getByRole('menuitem').first()).toBeFocused()
+  let violations = (await new AxeBuilder({ page }).analyze()).violations
+  expect(violations.map((v) => v.id)).toEqual([])
+  await menu.getByRole('menuitem', { name: 'Make unreachable' }).click()
+  const dialog = page.getByRole('dialog', { name: 'Make n1 unreachable?' })
+  await expect(dialog).toContainText('1 pod is evicted after 5m, unless it recovers before.')
+  violations = (await new AxeBuilder({ page }).analyze()).violations
+  expect(violations.map((v) => v.id)).toEqual([])
+  await dialog.getByTestId('node-action-confirm').click()
+  await expect(card).toContainText('fails: unreachable')
+
+  await card.click({ button: 'right' })
+  await expect(menu.getByRole('menuitem', { name: 'Make unreachable' })).toHaveCount(0)
+  await menu.getByRole('menuitem', { name: 'Let it recover' }).click()
+  await expect(card).not.toContainText('fails')
+})
+
+test('a node is cordoned by keyboard in the table of nodes', async ({ page, simulator }) => {
+  await page.goto(`${simulator.url}/resources/nodes`)
+  const row = page.locator('[data-key="n2"]')
+  await row.getByRole('button', { name: 'Actions of n2' }).click()
+  await expect(page.getByTestId('node-menu').getByRole('menuitem').first()).toBeFocused()
+  await page.keyboard.press('ArrowDown')
+  await page.keyboard.press('End')
+  await page.keyboard.press('Escape')
+  await expect(page.getByTestId('node-menu')).toHaveCount(0)
+  await row.click({ button: 'right' })
+  await page.getByTestId('node-menu').getByRole('menuitem', { name: 'Cordon' }).press('Enter')
+  await expect(row).toContainText('SchedulingDisabled')
+})
+
+test('a drain evicts what budgets allow, waits for the others, and can be stopped', async ({ page, simulator }) => {
+  const labelled = (name: string) => ({ ...pod(name), metadata: { name, namespace: 'default', labels: { app: 'guarded' } }, spec: { ...pod(name).spec, nodeName: 'n1' } })
+  await simulator.kube('POST', '/api/v1/namespaces/default/pods', labelled('guarded'))
+  await simulator.kube('POST', '/apis/policy/v1/namespaces/default/poddisruptionbudgets', { metadata: { name: 'guard' }, spec: { minAvailable: 1, selector: { matchLabels: { app: 'guarded' } } } })
+  await expect(async () => {
+    const { status } = await simulator.kube<{ status?: { expectedPods?: number } }>('GET', '/apis/policy/v1/namespaces/default/poddisruptionbudgets/guard')
+    expect(status?.expectedPods).toBe(1)
+  }).toPass()
+  await page.goto(`${simulator.url}/resources/nodes?select=n1`)
+  await page.getByTestId('node-actions').click()
+  await page.getByTestId('node-menu').getByRole('menuitem', { name: 'Drain' }).click()
+  const dialog = page.getByTestId('node-action')
+  await expect(dialog).toContainText('2 pods to evict')
+  await expect(dialog).toContainText('2 pods without a controller')
+  await dialog.getByTestId('node-action-confirm').click()
+  await expect(dialog).toContainText('1 of 2 evicted')
+  await expect(dialog).toContainText('The disruption budget guard')
+  await dialog.getByRole('button', { name: 'Stop' }).click()
+  await expect(dialog.getByRole('alert')).toContainText('was stopped: 1 of 2 pods evicted')
+  await dialog.getByRole('button', { name: 'Close' }).last().click()
+  await expect(page.locator('[data-key="n1"]')).toContainText('SchedulingDisabled')
+})
+
+test('several nodes are deleted at once, in Japanese', async ({ page, simulator }) => {
+  await page.addInitScript(() => localStorage.setItem('language', 'ja'))
+  await page.goto(`${simulator.url}/resources/nodes`)
+  await page.locator('[data-key="n1"]').getByRole('checkbox').check()
+  await page.locator('[data-key="n2"]').getByRole('checkbox').check()
+  await page.getByRole('button', { name: 'ノードの操作' }).first().click()
+  await page.getByTestId('node-menu').getByRole('menuitem', { name: '削除' }).click()
+  const dialog = page.getByTestId('node-action')
+  await expect(dialog).toContainText('2 ノード を削除しますか')
+  await dialog.getByTestId('node-action-confirm').click()
+  await expect(page.locator('[data-key="n1"]')).toHaveCount(0)
+  await expect(page.locator('[data-key="n2"]')).toHaveCount(0)
+})

@@ -1,0 +1,100 @@
+// A recording of one simulator is replayed in another, and its decisions are compared.
+
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import AxeBuilder from '@axe-core/playwright'
+import { expect, node, pod, Simulator, test } from './simulator'
+
+test.describe.configure({ mode: 'serial' })
+
+const dir = mkdtempSync(join(tmpdir(), 'replay-'))
+const recording = join(dir, 'cluster.rec')
+test.afterAll(() => rmSync(dir, { recursive: true, force: true }))
+
+test('something is recorded', async () => {
+  test.setTimeout(120_000)
+  const source = await Simulator.start(['--data-dir', join(dir, 'source')])
+  try {
+    for (const name of ['n1', 'n2']) await source.kube('POST', '/api/v1/nodes', node(name))
+    await source.ready('n1', 'n2')
+    const recorder = spawn(resolve(process.env.SIMULATOR_BIN ?? '../bin/simulator'), ['record', '--kubeconfig', join(dir, 'source', 'kubeconfig'), '--output', recording, '--qps', '50'], { stdio: 'ignore' })
+    await expect(() => expect(statSync(recording).size).toBeGreaterThan(0)).toPass({ timeout: 30_000 })
+    for (let i = 0; i < 6; i++) {
+      await source.kube('POST', '/api/v1/namespaces/default/pods', pod(`web-${i}`))
+      await expect(async () => {
+        const { spec } = await source.kube<{ spec: { nodeName?: string } }>('GET', `/api/v1/namespaces/default/pods/web-${i}`)
+        expect(spec.nodeName).toBeTruthy()
+      }).toPass()
+    }
+    recorder.kill('SIGINT')
+    await once(recorder, 'exit')
+  } finally {
+    await source.stop()
+  }
+})
+
+test('without a recording the page says how to get one, and takes it', async ({ page, simulator }) => {
+  test.setTimeout(90_000)
+  await simulator.kube('POST', '/api/v1/nodes', node('was-here'))
+  await page.goto(`${simulator.url}/replay`)
+  await expect(page.getByText('simulator record')).toBeVisible()
+  await expect(page.getByTestId('replay-bar')).toHaveCount(0)
+  const { violations } = await new AxeBuilder({ page }).analyze()
+  expect(violations.map((v) => v.id)).toEqual([])
+
+  // Dropped anywhere, it is recognised by its content.
+  const bytes = [...readFileSync(recording)]
+  const dropped = await page.evaluateHandle((content) => {
+    const data = new DataTransfer()
+    data.items.add(new File([new Uint8Array(content)], 'cluster.rec'))
+    return data
+  }, bytes)
+  await page.locator('main').dispatchEvent('drop', { dataTransfer: dropped })
+  const dialog = page.getByRole('dialog', { name: 'Import a cluster' })
+  await expect(dialog).toContainText('This is a recording')
+  await dialog.getByTestId('import-start').click()
+  const bar = page.getByTestId('replay-bar')
+  await expect(bar).toHaveAttribute('data-state', 'paused', { timeout: 60_000 })
+})
+
+test('it plays to its end, and every decision is compared', async ({ page, simulator }) => {
+  test.setTimeout(120_000)
+  await page.goto(`${simulator.url}/replay`)
+  const bar = page.getByTestId('replay-bar')
+  await expect(bar).toHaveAttribute('data-state', 'paused')
+  await bar.getByRole('button', { name: 'Next change' }).click()
+  await expect(bar).toContainText(/[1-9]\d* of \d+ changes/)
+  await bar.getByLabel('Speed').selectOption({ label: 'As fast as it can' })
+  await bar.getByRole('button', { name: 'Play' }).click()
+  await expect(bar).toHaveAttribute('data-state', 'finished', { timeout: 60_000 })
+  await expect(page.getByText(/of 6 decisions as recorded/)).toBeVisible()
+  await page.getByRole('button', { name: 'All', exact: true }).click()
+  const table = page.getByRole('grid', { name: 'Decisions compared' })
+  await expect(table.locator('[data-key]')).toHaveCount(6)
+  await table.locator('[data-key]').first().getByRole('gridcell').first().click()
+  const { violations } = await new AxeBuilder({ page }).analyze()
+  expect(violations.map((v) => v.id)).toEqual([])
+  await page.getByTestId('compared').getByRole('button', { name: 'Decision' }).click()
+  await expect(page).toHaveURL(/\/decisions\/default\/web-\d/)
+  await expect(page.getByTestId('filter-matrix')).toBeVisible()
+  // Every place has the transport.
+  await expect(bar).toBeVisible()
+})
+
+test('it is moved to another place by keyboard, and unloaded', async ({ page, simulator }) => {
+  test.setTimeout(120_000)
+  await page.addInitScript(() => localStorage.setItem('language', 'ja'))
+  await page.goto(simulator.url)
+  const bar = page.getByTestId('replay-bar')
+  await expect(bar).toHaveAttribute('data-state', 'finished')
+  const slider = bar.getByRole('slider')
+  await slider.focus()
+  await slider.press('Home')
+  await expect(bar).toHaveAttribute('data-state', 'paused', { timeout: 60_000 })
+  await expect(slider).toHaveValue('0')
+  await bar.getByRole('button', { name: '取り外す' }).click()
+  await expect(bar).toHaveCount(0)
+})

@@ -1,0 +1,144 @@
+// Import, export and reset, as a person does them, and what stays on other pages meanwhile.
+
+import { readFileSync } from 'node:fs'
+import AxeBuilder from '@axe-core/playwright'
+import type { Page } from '@playwright/test'
+import { nodeYaml, podYaml } from './actions'
+import { expect, node, pod, test } from './simulator'
+
+test.describe.configure({ mode: 'serial' })
+
+const open = async (page: Page, entry: string) => {
+  await page.getByTestId('transfer').getByRole('button').first().click()
+  await page.getByRole('menuitem', { name: entry }).click()
+}
+const file = (name: string, text: string) => ({ name, mimeType: 'application/yaml', buffer: Buffer.from(text) })
+const broken = `apiVersion: v1
+kind: Pod
+metadata:
+  name: no-containers
+spec:
+  containers: []
+`
+const configuration = `apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+profiles:
+- schedulerName: default-scheduler
+- schedulerName: imported
+`
+
+test('files are looked into, imported, and each refusal is told', async ({ page, simulator }) => {
+  await page.goto(simulator.url)
+  await open(page, 'Import a cluster')
+  const dialog = page.getByRole('dialog', { name: 'Import a cluster' })
+  await expect(dialog.getByTestId('import-start')).toBeDisabled()
+  await dialog.getByTestId('import-files').setInputFiles([file('nodes.yaml', nodeYaml('n1') + '---\n' + nodeYaml('n2')), file('pods.yaml', podYaml('p1') + '---\n' + broken), file('scheduler.yaml', configuration)])
+  await expect(dialog.getByTestId('import-look')).toContainText('Node 2')
+  await expect(dialog.getByTestId('import-look')).toContainText('Pod 2')
+  await dialog.getByTestId('import-start').click()
+
+  const summary = dialog.getByTestId('import-summary')
+  await expect(summary.getByRole('status').first()).toContainText('1 refused', { timeout: 30_000 })
+  await expect(summary.getByRole('grid')).toContainText('no-containers')
+  await expect(summary.getByRole('grid')).toContainText('Required value')
+  await expect(summary.getByRole('row', { name: /^Node 2/ })).toBeVisible()
+  await summary.getByRole('searchbox').fill('nothing of the kind')
+  await expect(summary).toContainText('Nothing matches')
+  const { violations } = await new AxeBuilder({ page }).analyze()
+  expect(violations.map((v) => v.id)).toEqual([])
+  await dialog.getByRole('button', { name: 'Close', exact: true }).last().click()
+  await expect(page.locator('[data-node="n1"]')).toBeVisible()
+  await expect(page.locator('[data-node="n2"]')).toBeVisible()
+})
+
+test('what was dropped on the window is offered, and a file without objects is explained', async ({ page, simulator }) => {
+  await page.goto(simulator.url)
+  await expect(page.locator('[data-node="n1"]')).toBeVisible()
+  const dropped = await page.evaluateHandle(() => {
+    const data = new DataTransfer()
+    data.items.add(new File(['just: words\n'], 'notes.yaml', { type: 'text/yaml' }))
+    return data
+  })
+  await page.locator('main').dispatchEvent('dragover', { dataTransfer: dropped })
+  await expect(page.getByText('Drop to import')).toBeVisible()
+  await page.locator('main').dispatchEvent('drop', { dataTransfer: dropped })
+  const dialog = page.getByRole('dialog', { name: 'Import a cluster' })
+  await expect(dialog).toContainText('notes.yaml')
+  await dialog.getByTestId('import-start').click()
+  await expect(dialog.getByRole('alert').or(dialog.getByTestId('import-summary'))).toBeVisible()
+  await page.keyboard.press('Escape')
+  await expect(dialog).toBeHidden()
+})
+
+test('an export is downloaded and can be imported again in place of everything', async ({ page, simulator }) => {
+  await page.goto(simulator.url)
+  await open(page, 'Export the cluster')
+  const dialog = page.getByRole('dialog', { name: 'Export the cluster' })
+  await expect(dialog).toContainText(`curl -fsS -o cluster.yaml '${simulator.url}/api/v1/export?format=yaml'`)
+  const { violations } = await new AxeBuilder({ page }).analyze()
+  expect(violations.map((v) => v.id)).toEqual([])
+  const [download] = await Promise.all([page.waitForEvent('download'), dialog.getByTestId('export-download').click()])
+  const text = readFileSync(await download.path(), 'utf8')
+  expect(text).toContain('kind: Node')
+  expect(text).toContain('name: n1')
+  await dialog.getByRole('button', { name: 'Close' }).first().click()
+
+  await simulator.kube('POST', '/api/v1/nodes', node('later'))
+  await expect(page.locator('[data-node="later"]')).toBeVisible()
+  await open(page, 'Import a cluster')
+  const again = page.getByRole('dialog', { name: 'Import a cluster' })
+  await again.getByTestId('import-files').setInputFiles([file('cluster.yaml', text)])
+  await again.getByText('Replace', { exact: true }).click()
+  await expect(again).toContainText(/3 nodes, \d+ pods? and every decision go/)
+  await again.getByRole('button', { name: 'Empty and import' }).click()
+  await expect(again.getByTestId('import-summary')).toBeVisible({ timeout: 60_000 })
+  await again.getByRole('button', { name: 'Close', exact: true }).last().click()
+  await expect(page.locator('[data-node="n1"]')).toBeVisible()
+  await expect(page.locator('[data-node="later"]')).toHaveCount(0)
+})
+
+test('an import goes on without its dialog and after a reload, and can be stopped', async ({ page, simulator }) => {
+  test.setTimeout(120_000)
+  const many = Array.from({ length: 4000 }, (_, i) => JSON.stringify(pod(`many-${i}`, '1m')))
+  await page.goto(simulator.url)
+  await open(page, 'Import a cluster')
+  const dialog = page.getByRole('dialog', { name: 'Import a cluster' })
+  await dialog.getByTestId('import-files').setInputFiles([file('many.yaml', many.join('\n---\n'))])
+  await dialog.getByTestId('import-start').click()
+  await expect(dialog.getByTestId('import-progress')).toBeVisible()
+  await dialog.getByRole('button', { name: 'Close', exact: true }).last().click()
+  await expect(page.getByTestId('operation')).toContainText('Importing')
+  await page.reload()
+  await expect(page.getByTestId('operation')).toContainText('Importing')
+  await page.getByTestId('operation').click()
+  await dialog.getByTestId('import-stop').click()
+  await expect(dialog).toContainText('The import was stopped', { timeout: 30_000 })
+  await page.keyboard.press('Escape')
+})
+
+for (const language of ['ja', 'en']) {
+  test(`a reset names what goes, and every page is empty without a reload (${language})`, async ({ page, simulator }) => {
+    test.setTimeout(90_000)
+    await page.addInitScript((value) => localStorage.setItem('language', value), language)
+    await simulator.kube('POST', '/api/v1/nodes', node('to-go'))
+    await simulator.ready('to-go')
+    await page.goto(`${simulator.url}/decisions`)
+    await simulator.kube('POST', '/api/v1/namespaces/default/pods', pod('to-go'))
+    await expect(page.getByRole('grid')).toContainText('to-go')
+    await open(page, language === 'en' ? 'Reset' : 'リセット')
+    const dialog = page.getByRole('dialog', { name: language === 'en' ? 'Reset the simulator?' : 'シミュレーターをリセットしますか？' })
+    await expect(dialog).toContainText(language === 'en' ? 'decision' : '決定')
+    const { violations } = await new AxeBuilder({ page }).analyze()
+    expect(violations.map((v) => v.id)).toEqual([])
+    const word = dialog.getByRole('textbox')
+    if (await word.isVisible()) {
+      await expect(dialog.getByTestId('reset-confirm')).toBeDisabled()
+      await word.fill('reset')
+    }
+    await dialog.getByTestId('reset-confirm').click()
+    await expect(dialog).toBeHidden({ timeout: 60_000 })
+    await expect(page.getByText(language === 'en' ? 'No decisions yet' : '決定はまだありません')).toBeVisible()
+    await page.getByRole('navigation').getByRole('link').nth(1).click()
+    await expect(page.getByText(language === 'en' ? 'No nodes yet' : 'ノードがまだありません')).toBeVisible()
+  })
+}

@@ -1,0 +1,36 @@
+// Evicting pods: unlike deleting them it respects PodDisruptionBudgets.
+
+import { ApiError, request } from './http'
+import { patchObject, pathOf } from './kubernetes'
+import type { KindInfo, KubeObject, Pod } from './types'
+
+const pods: KindInfo = { group: '', version: 'v1', kind: 'Pod', resource: 'pods', namespaced: true, verbs: [] }
+const nodes: KindInfo = { group: '', version: 'v1', kind: 'Node', resource: 'nodes', namespaced: false, verbs: [] }
+
+/** refused: a disruption budget does not allow it now. gone: there is no such pod any more. */
+export type Eviction = { kind: 'evicted' | 'gone' } | { kind: 'refused'; message: string }
+
+/** Evicts that very pod, not another of its name. Throws ApiError when it fails for another reason than a budget. */
+export async function evictPod(pod: Pod): Promise<Eviction> {
+  const { namespace = 'default', name, uid } = pod.metadata
+  const body = { apiVersion: 'policy/v1', kind: 'Eviction', metadata: { namespace, name }, ...(uid ? { deleteOptions: { preconditions: { uid } } } : {}) }
+  try {
+    await request(`${pathOf(pods, namespace, name)}/eviction`, { method: 'POST', body })
+    return { kind: 'evicted' }
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error
+    // A conflict is another pod of that name.
+    if (error.code === 404 || error.code === 409) return { kind: 'gone' }
+    if (error.code !== 429) throw error
+    return { kind: 'refused', message: error.causes.map((c) => c.message).filter(Boolean).join(' ') || error.message }
+  }
+}
+
+/** Sets an annotation of a node, or removes it. */
+export function annotateNode(name: string, key: string, value: string | null): Promise<KubeObject> {
+  return patchObject(nodes, undefined, name, { metadata: { annotations: { [key]: value } } })
+}
+
+export function cordonNode(name: string, cordoned: boolean): Promise<KubeObject> {
+  return patchObject(nodes, undefined, name, { spec: { unschedulable: cordoned ? true : null } })
+}

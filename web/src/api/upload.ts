@@ -1,0 +1,47 @@
+// Sending files: fetch does not tell how much of a body has left, XMLHttpRequest does.
+
+import { ApiError, parseError } from './http'
+
+export interface Upload {
+  path: string
+  method?: 'POST' | 'PUT'
+  body: Blob | FormData
+  /** The body's media type; of a form the browser knows it. */
+  type?: string
+  accept?: string
+  /** How much has left, in bytes; total is 0 while it is not known. */
+  sent?: (done: number, total: number) => void
+  /** Called for each part of the answer as it comes. */
+  received?: (part: string) => void
+  signal?: AbortSignal | undefined
+}
+
+/** Sends body and resolves with the whole answer. Throws ApiError, and AbortError when signal says so. */
+export function upload({ path, method = 'POST', body, type, accept = 'application/json', sent, received, signal }: Upload): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const sender = new XMLHttpRequest()
+    let taken = 0
+    const ok = () => sender.status >= 200 && sender.status < 300
+    const take = () => {
+      if (!ok() || sender.responseText.length === taken) return
+      const part = sender.responseText.slice(taken)
+      taken = sender.responseText.length
+      received?.(part)
+    }
+    sender.open(method, path)
+    sender.setRequestHeader('Accept', accept)
+    if (type) sender.setRequestHeader('Content-Type', type)
+    sender.upload.onprogress = (event) => sent?.(event.loaded, event.lengthComputable ? event.total : 0)
+    sender.onprogress = take
+    sender.onload = () => {
+      if (!ok()) return reject(parseError(sender.status, sender.responseText))
+      take()
+      resolve(sender.responseText)
+    }
+    sender.onerror = () => reject(new ApiError('the connection was lost', 0))
+    sender.onabort = () => reject(new DOMException('aborted', 'AbortError'))
+    signal?.addEventListener('abort', () => sender.abort(), { once: true })
+    if (signal?.aborted) return reject(new DOMException('aborted', 'AbortError'))
+    sender.send(body)
+  })
+}

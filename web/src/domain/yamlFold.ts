@@ -1,0 +1,36 @@
+// Which lines of a YAML text belong to a key: what an editor folds.
+
+export interface Block {
+  /** Line of the key, from 0. */
+  head: number
+  /** Its last line. */
+  last: number
+}
+
+/** The blocks of these keys that have at least `least` lines below the key; none within another. */
+export function blocksOf(lines: readonly string[], keys: readonly string[], least: number): Block[] {
+  const wanted = new Set(keys)
+  const found: Block[] = []
+  for (let head = 0; head < lines.length; head++) {
+    const match = /^(\s*(?:- )?)([^\s:#'"-][^\s:]*):\s*$/.exec(lines[head] ?? '')
+    if (!match || !wanted.has(match[2] ?? '')) continue
+    const last = endOf(lines, head, match[1]?.length ?? 0)
+    if (last - head < least) continue
+    found.push({ head, last })
+    head = last
+  }
+  return found
+}
+
+/** A list may stand as far left as its key does. */
+function endOf(lines: readonly string[], head: number, column: number): number {
+  let last = head
+  for (let n = head + 1; n < lines.length; n++) {
+    const line = lines[n] ?? ''
+    if (!line.trim()) continue
+    const indent = line.length - line.trimStart().length
+    if (indent < column || (indent === column && !line.startsWith('- ', column))) break
+    last = n
+  }
+  return last
+}

@@ -1,0 +1,11 @@
+// The menu of a node, and how it fails.
+
+import type { nodes as english } from '../en/nodes'
+
+export const nodes: typeof english = {
+  nodes: {
+    actions: '{name} の操作',
+    menu: 'ノードの操作',
+    tags: { notReady: '障害: NotReady', unreachable: '障害: 到達不能' },
+  },
+}

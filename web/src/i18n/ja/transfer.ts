@@ -1,0 +1,44 @@
+// The menu of import, export, reset and replay, and what the simulator is at meanwhile.
+
+import type { transfer as english } from '../en/transfer'
+
+export const transfer: typeof english = {
+  transfer: {
+    title: 'インポート / エクスポート',
+    more: 'その他',
+    export: 'クラスターをエクスポート',
+    import: 'クラスターをインポート',
+    reset: 'リセット',
+    replay: '記録を再生',
+    hint: {
+      export: 'すべてのオブジェクトと設定を 1 つのファイルに書き出します',
+      import: 'マニフェスト、エクスポート、フォルダーやアーカイブ全体',
+      reset: '起動時と同じ空のクラスターに戻します',
+      replay: '実際のクラスターで起きたことをもう一度再現します',
+    },
+    asking: 'サーバーに問い合わせています',
+    notServed: 'このサーバーでは利用できません。',
+    notOurs: 'コントロールプレーンは外部のものです。ここから空にすることはできません。',
+    busy: '終わるまでお待ちください: {what}',
+    dropHere: 'ドロップしてインポート',
+  },
+  operation: {
+    import: 'インポート中',
+    reset: 'リセット中',
+    replay: '再生中',
+    sync: 'クラスターを追従中',
+    uploading: '送信中 {percent}',
+    of: '{done} / {total}',
+    imported: 'インポート完了',
+    importFailed: 'インポート失敗',
+    importIssues: 'インポート完了、{n} 件拒否',
+    show: 'インポートを表示',
+  },
+  sync: {
+    connecting: '{source} に接続しています',
+    live: '{source} を追従中',
+    stale: '{source} から応答がありません',
+    lastChange: '最後の変更 {time}',
+    objects: '{n} オブジェクト',
+  },
+}

@@ -106,7 +106,7 @@ func workplace(t *testing.T) (dir string, ports *strings.Replacer) {
 			link(t, filepath.Join(root, e.Name()), filepath.Join(dir, e.Name()))
 		}
 	}
-	first, second := freePort(t), freePort(t)
+	first := freePort(t)
 	link(t, program, filepath.Join(dir, "programs", "simulator"))
 	link(t, program, filepath.Join(dir, "path", "kubectl"))
 	// The address that the simulator has when none is given.
@@ -122,7 +122,7 @@ esac
 	if err := os.WriteFile(filepath.Join(dir, "bin", "simulator"), []byte(script), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	return dir, strings.NewReplacer("1212", first, "1313", second)
+	return dir, strings.NewReplacer("1212", first, "1313", freePort(t), "1414", freePort(t))
 }
 
 func link(t *testing.T, from, to string) {

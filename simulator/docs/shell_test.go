@@ -13,7 +13,7 @@ import (
 )
 
 // commandTimeout bounds a block of commands, the build of a program included.
-const commandTimeout = 10 * time.Minute
+const commandTimeout = 5 * time.Minute
 
 // shell is one bash that reads a page's commands, as a reader's terminal does.
 type shell struct {
@@ -76,8 +76,9 @@ func (s *shell) run(commands string) (string, error) {
 			case !more:
 				said, _ := os.ReadFile(s.stderr.Name())
 				return output.String(), fmt.Errorf("a command failed: %s", said)
-			case line == over:
-				return output.String(), nil
+			case strings.HasSuffix(line, over):
+				// What was printed last may have had no line end.
+				return output.String() + strings.TrimSuffix(line, over), nil
 			}
 			output.WriteString(line + "\n")
 		case <-timeout.C:

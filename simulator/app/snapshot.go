@@ -28,6 +28,12 @@ func (s *simulator) newSnapshot() *snapshot.Snapshot {
 		Results: cycles{s.store},
 		Redact:  redacted(redact.New(nil)),
 		Logger:  s.options.Logger,
+		HoldPods: func() func() {
+			if s.nodes == nil {
+				return func() {}
+			}
+			return s.nodes.Hold()
+		},
 	}
 	if s.embedded != nil {
 		options.Clear = func(ctx context.Context) (int, error) {

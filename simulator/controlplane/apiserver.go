@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"slices"
 	"time"
 
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
+	"k8s.io/apiserver/pkg/admission"
 	genericapiserver "k8s.io/apiserver/pkg/server"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	"k8s.io/client-go/kubernetes"
@@ -66,8 +68,8 @@ type apiServer struct {
 type serverOptions struct {
 	certs certificates
 	etcd  Etcd
-	// taintNewNodes taints every new node not-ready, which the node lifecycle
-	// controller undoes when it is Ready.
+	// taintNewNodes taints every new node not-ready, unless it comes as Ready,
+	// which the node lifecycle controller undoes when it is Ready.
 	taintNewNodes bool
 	// guard sees every request first.
 	guard func(http.Handler) http.Handler
@@ -214,6 +216,9 @@ func disableAdmission(o *options.ServerRunOptions, taintNewNodes bool) {
 		// creates from YAML.
 		o.Admission.GenericAdmission.DisablePlugins = append(o.Admission.GenericAdmission.DisablePlugins, nodetaint.PluginName)
 	}
+	// Before the decorator that measures.
+	o.Admission.GenericAdmission.Decorators = slices.Insert(o.Admission.GenericAdmission.Decorators, 0,
+		admission.Decorator(admission.DecoratorFunc(decorateNodeTaint)))
 }
 
 func (a *apiServer) url() string {

@@ -51,7 +51,7 @@ type Options struct {
 	// deletions not finish.
 	Controllers []string
 	// VirtualNodes says that somebody else does what kubelets do. Then a new node
-	// is tainted not-ready until it is Ready, if the node lifecycle controller
+	// is tainted not-ready until it is Ready, unless it comes as Ready, if the node lifecycle controller
 	// runs, and a pod on a node that is being deleted stays until its node lets it
 	// go. Default: new nodes can be used as they are, and deleted pods go at once.
 	VirtualNodes bool

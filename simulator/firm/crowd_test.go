@@ -180,6 +180,10 @@ func wantCutOff(s *socket) error {
 	if err := s.SetReadDeadline(time.Now().Add(patience)); err != nil {
 		return err
 	}
+	// From now on it may be quick.
+	if err := s.NetConn().(*net.TCPConn).SetReadBuffer(1 << 20); err != nil {
+		return err
+	}
 	for {
 		_, err := s.next()
 		if err == nil {

@@ -26,14 +26,14 @@ func TestKubectlAppliesExports(t *testing.T) {
 				t.Fatal(err)
 			}
 			// As everywhere, custom resources wait for their definition.
-			if _, err := other.kubectl.Run("", "apply", "-f", file); err == nil {
+			if _, err := other.kubectl.Run("apply", "-f", file); err == nil {
 				t.Log("the custom resources were served at once")
 			}
 			eventually(t, "the definition is served", func(context.Context) (bool, error) {
-				_, err := other.kubectl.Run("", "get", "racks.example.com", "-A")
+				_, err := other.kubectl.Run("get", "racks.example.com", "-A")
 				return err == nil, nil
 			})
-			other.kubectl.Must(t, "", "apply", "-f", file)
+			other.kubectl.Must(t, "apply", "-f", file)
 			adopted(t, other)
 			if diff := cmp.Diff(names(t, shared), names(t, other)); diff != "" {
 				t.Error("pods:", diff)

@@ -134,7 +134,17 @@ func (i *importer) read(ctx context.Context, src Source) error {
 	if len(items) == 0 {
 		items = i.rec.report.Skipped
 	}
-	return &InputError{Message: "nothing to import was found: no Kubernetes objects and no scheduler configuration", Items: items}
+	message := "nothing to import was found: no Kubernetes objects and no scheduler configuration"
+	if failed := i.rec.report.Failed; len(failed) > 0 {
+		message = "nothing could be imported: " + failed[0].Message
+		if failed[0].Source != "" {
+			message = fmt.Sprintf("nothing could be imported: %s: %s", failed[0].Source, failed[0].Message)
+		}
+		if more := i.rec.report.FailedTotal - 1; more > 0 {
+			message += fmt.Sprintf(" (and %d more)", more)
+		}
+	}
+	return &InputError{Message: message, Items: items}
 }
 
 // add takes an object that was read, unless it never goes in.

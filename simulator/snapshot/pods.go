@@ -176,7 +176,7 @@ func (i *importer) setPod(w *write, status map[string]any, own *owner) {
 // the others.
 func (i *importer) putPods(ctx context.Context) {
 	i.warnOfNodes(ctx)
-	i.each(ctx, importWorkers, i.pods.placed, func(ctx context.Context, o *Object) { i.put(ctx, o, nil) })
+	i.putPlaced(ctx)
 	if !i.pods.gated {
 		return
 	}
@@ -198,6 +198,13 @@ func (i *importer) putPods(ctx context.Context) {
 			i.pods.held[o] = w
 		}
 	})
+}
+
+// putPlaced puts in the pods that are bound, each in two writes: an API server
+// takes no pod that is created with its status.
+func (i *importer) putPlaced(ctx context.Context) {
+	defer i.s.opts.HoldPods()()
+	i.each(ctx, importWorkers, i.pods.placed, func(ctx context.Context, o *Object) { i.put(ctx, o, nil) })
 }
 
 // putLastPods puts in, one by one, those that have not waited behind a gate.

@@ -63,6 +63,7 @@ func (i *importer) setStatus(w *write, status map[string]any, own *owner) {
 		if status != nil {
 			w.desired.Object["status"] = status
 		}
+		w.create = labelAsEver
 	case gk == schema.GroupKind{Kind: "Pod"}:
 		i.setPod(w, status, own)
 	case gk == schema.GroupKind{Group: "batch", Kind: "Job"}:
@@ -253,4 +254,19 @@ func (i *importer) setResourceClaim(w *write, status map[string]any) {
 	// Who allocates puts it there, and nobody deallocates without.
 	w.desired.SetFinalizers([]string{claimFinalizer})
 	i.addLink(link{object: w.Object, resource: w.resource, claim: status})
+}
+
+// labelAsEver gives a new node the older names of two labels, which the node
+// lifecycle controller would add to each node one by one.
+func labelAsEver(node *unstructured.Unstructured) {
+	labels := node.GetLabels()
+	for newer, older := range map[string]string{"kubernetes.io/os": "beta.kubernetes.io/os", "kubernetes.io/arch": "beta.kubernetes.io/arch"} {
+		value, has := labels[newer]
+		if _, hasOlder := labels[older]; has && !hasOlder {
+			labels[older] = value
+		}
+	}
+	if len(labels) > 0 {
+		node.SetLabels(labels)
+	}
 }

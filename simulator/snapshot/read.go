@@ -29,7 +29,7 @@ const (
 	// maxObject bounds one object: what etcd takes is a tenth of it.
 	maxObject = 16 << 20
 	// maxWhole bounds a YAML document that is not a list of objects.
-	maxWhole = 32 << 20
+	maxWhole = 16 << 20
 	// maxDepth bounds the nesting of an object. A CustomResourceDefinition may
 	// need some dozens.
 	maxDepth = 250

@@ -80,7 +80,7 @@ func TestReading(t *testing.T) {
 		{"a list in a list", `{"kind":"List","apiVersion":"v1","items":[{"kind":"List","apiVersion":"v1","items":[{"apiVersion":"v1","kind":"Pod","metadata":{"name":"a"}}]}]}`,
 			[]string{"f, document 1, items[0], items[0]: Pod /a"}},
 		{"no objects", "a: 1\n---\nhello\n---\n- 1\n---\napiVersion: v1\nkind: Pod\n---\napiVersion: v1\nkind: Pod\nmetadata: {labels: {}}\n---\napiVersion: v1\nkind: Pod\nmetadata: {name: a, labels: {on: true}}\n",
-			[]string{"f, document 1: UNREADABLE it is no Kubernetes object: apiVersion or kind is missing", `f, document 2: UNREADABLE line 3: want an object, got "hello"`, "f, document 3: UNREADABLE line 5: want an object, got [1]",
+			[]string{"f, document 1: UNREADABLE it is no Kubernetes object: apiVersion or kind is missing", `f, document 2: UNREADABLE line 3: want an object, got "hello"`, "f, document 3: UNREADABLE line 5: want an object, got a list; a List has objects as its items",
 				"f, document 4: UNREADABLE the Pod has no metadata", "f, document 5: UNREADABLE the Pod has no metadata.name", "f, document 6: UNREADABLE metadata.labels[true] is not a string; put it in quotes"}},
 		{"the same field twice", "apiVersion: v1\nkind: Pod\nkind: Node\nmetadata: {name: a}\n",
 			[]string{"f, document 1: UNREADABLE line 3: not YAML: key \"kind\" already set in map"}},
@@ -90,6 +90,13 @@ func TestReading(t *testing.T) {
 		{"nothing", "", []string{"f: IGNORED it is empty"}},
 		{"deep JSON", `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"a"},"spec":` + strings.Repeat("[", 300) + strings.Repeat("]", 300) + "}",
 			[]string{"f, document 1: UNREADABLE not JSON: line 1: it is nested deeper than 250 levels"}},
+		{"JSON deeper than the decoder goes", `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"a"},"spec":` + strings.Repeat("[", 20_000) + strings.Repeat("]", 20_000) + "}",
+			[]string{"f, document 1: UNREADABLE not JSON: line 1: it is nested deeper than 250 levels"}},
+		{"deep YAML", "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: " + strings.Repeat("[", 300) + strings.Repeat("]", 300),
+			[]string{"f, document 1: UNREADABLE line 1: it is nested deeper than 250 levels"}},
+		{"YAML deeper than the parser goes", "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: " + strings.Repeat("[", 20_000) + strings.Repeat("]", 20_000),
+			[]string{"f, document 1: UNREADABLE line 1: it is nested deeper than 250 levels"}},
+		{"a list of anything", "# many\n" + strings.Repeat("- x\n", 1000), []string{"f, document 1: UNREADABLE line 2: want an object, got a list; a List has objects as its items"}},
 		{"aliases that grow", bomb(), []string{"f, document 1: UNREADABLE line 1: " + errAliases.Error()}},
 	} {
 		t.Run(test.name, func(t *testing.T) {

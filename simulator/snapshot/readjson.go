@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"sort"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
@@ -59,6 +60,9 @@ func (j *jsonReader) located(err error) error {
 	}
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		err = errors.New("it ends in the middle of a value")
+	}
+	if strings.Contains(err.Error(), tooDeep) {
+		err = errDepth
 	}
 	if line := j.text.lineAt(offset); line > 0 {
 		return fmt.Errorf("not JSON: line %d: %w", line, err)
@@ -238,6 +242,12 @@ func valueOf(raw []byte) (map[string]any, error) {
 	return object, nil
 }
 
+var errDepth = fmt.Errorf("it is nested deeper than %d levels", maxDepth)
+
+// tooDeep is what the decoders of JSON and YAML say of what is nested deeper than
+// they go.
+const tooDeep = "exceeded max depth"
+
 // checkDepth refuses JSON that is nested too deeply.
 func checkDepth(raw []byte) error {
 	depth, inString, escaped := 0, false, false
@@ -251,7 +261,7 @@ func checkDepth(raw []byte) error {
 			inString = true
 		case c == '{' || c == '[':
 			if depth++; depth > maxDepth {
-				return fmt.Errorf("it is nested deeper than %d levels", maxDepth)
+				return errDepth
 			}
 		case c == '}' || c == ']':
 			depth--

@@ -8,6 +8,7 @@ import (
 	"io"
 	"regexp"
 	"strconv"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
 	sigsyaml "sigs.k8s.io/yaml"
@@ -53,6 +54,7 @@ type yamlReader struct {
 	// rest is the document without its lists of objects.
 	rest     []byte
 	restLine int
+	begun    bool // it has more than comments
 
 	list    string // the field whose items come; empty outside of lists
 	indent  int    // of the list's items
@@ -119,6 +121,12 @@ func (y *yamlReader) take(line []byte) error {
 	}
 	if y.rest == nil {
 		y.restLine = y.line
+	}
+	if !y.begun {
+		content := bytes.TrimLeft(line, " \t\r\n")
+		if y.begun = len(content) > 0 && content[0] != '#'; bytes.HasPrefix(content, []byte("- ")) {
+			return fmt.Errorf("line %d: want an object, got a list; a List has objects as its items", y.line)
+		}
 	}
 	if len(y.rest)+len(line) > maxWhole {
 		return fmt.Errorf("it is larger than %d MiB and not a list of objects", maxWhole>>20)
@@ -383,6 +391,9 @@ func extentOf(n *yaml.Node, known map[*yaml.Node]int) (int, error) {
 // yamlError is what a YAML library says, at the line of the file.
 func yamlError(text []byte, line int, err error) error {
 	message := err.Error()
+	if strings.Contains(message, tooDeep) {
+		return fmt.Errorf("line %d: %w", line, errDepth)
+	}
 	for _, noise := range []string{"error converting YAML to JSON: ", "yaml: ", "unmarshal errors:\n  "} {
 		message = string(bytes.Replace([]byte(message), []byte(noise), nil, 1))
 	}

@@ -49,6 +49,10 @@ type Options struct {
 	// Dir is where what is sent is kept while it is imported. Default: the
 	// system's temporary directory.
 	Dir string
+	// HoldPods has whoever makes bound pods run leave those that do not yet as
+	// they are until release is called: they come with how far they were. Nil:
+	// nobody does, or nobody can be told.
+	HoldPods func() (release func())
 	// Changed is called when an import has come further, from any goroutine, a
 	// few times per second at most. It may be nil.
 	Changed func()
@@ -79,6 +83,9 @@ var ErrBusy = errors.New("an import runs already")
 func New(opts Options) *Snapshot {
 	if opts.now == nil {
 		opts.now = time.Now
+	}
+	if opts.HoldPods == nil {
+		opts.HoldPods = func() func() { return func() {} }
 	}
 	if opts.Changed == nil {
 		opts.Changed = func() {}

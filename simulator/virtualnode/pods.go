@@ -29,13 +29,14 @@ type pods struct {
 	informer coreinformers.PodInformer
 	nodes    coreinformers.NodeInformer
 	placed   placed
+	hold     *hold
 	player   *player
 }
 
 var _ target = (*pods)(nil)
 
-func newPods(client kubernetes.Interface, core coreinformers.Interface, stages lifecycle.Lifecycle, recorder record.EventRecorder) *pods {
-	p := &pods{client: client, informer: core.Pods(), nodes: core.Nodes(), placed: placed{on: map[string]sets.Set[string]{}}}
+func newPods(client kubernetes.Interface, core coreinformers.Interface, stages lifecycle.Lifecycle, held *hold, recorder record.EventRecorder) *pods {
+	p := &pods{client: client, informer: core.Pods(), nodes: core.Nodes(), placed: placed{on: map[string]sets.Set[string]{}}, hold: held}
 	p.player = newPlayer("Pod", podWorkers, p, stages, podFunctions(time.Now), recorder)
 	return p
 }
@@ -139,6 +140,9 @@ func (p *pods) get(key string) (object, error) {
 	}
 	if err != nil {
 		return nil, err
+	}
+	if p.hold.holds(key, pod) {
+		return nil, nil
 	}
 	node, err := p.nodes.Lister().Get(pod.Spec.NodeName)
 	if apierrors.IsNotFound(err) || (err == nil && isUnreachable(node)) {

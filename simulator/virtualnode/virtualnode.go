@@ -47,6 +47,11 @@ type Nodes struct {
 	cancel  context.CancelFunc
 	running sync.WaitGroup
 	undo    []func()
+
+	hold hold
+
+	podsMu sync.Mutex
+	pods   *pods // nil until Start has made them
 }
 
 // New returns nodes that have not started. It does no I/O.
@@ -141,7 +146,10 @@ func (n *Nodes) build(ctx context.Context) (*wiring, error) {
 	}
 	recorder := n.recordEvents(ctx, client)
 
-	pods := newPods(client, w.informers.Core().V1(), stages.pod, recorder)
+	pods := newPods(client, w.informers.Core().V1(), stages.pod, &n.hold, recorder)
+	n.podsMu.Lock()
+	n.pods = pods
+	n.podsMu.Unlock()
 	nodes := newNodes(client, w.informers.Core().V1().Nodes(), stages.node, recorder)
 	devices := newDriver(client, w.informers, n.opts.Devices, recorder)
 	for _, part := range []interface {
@@ -158,6 +166,18 @@ func (n *Nodes) build(ctx context.Context) (*wiring, error) {
 		w.runs = append(w.runs, part.run)
 	}
 	return w, nil
+}
+
+// resume plays pods that were held.
+func (n *Nodes) resume(keys []string) {
+	n.podsMu.Lock()
+	defer n.podsMu.Unlock()
+	if n.pods == nil {
+		return
+	}
+	for _, key := range keys {
+		n.pods.player.queue.Add(key)
+	}
 }
 
 // recordEvents returns a recorder of events that ends with the nodes.

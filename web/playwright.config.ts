@@ -15,8 +15,8 @@ export default defineConfig({
   use: {
     viewport: { width: 1440, height: 900 },
     locale: 'en-US',
-    // Snapshots of the document tell what was there; filming every test takes half a processor.
-    trace: { mode: 'retain-on-failure', screenshots: false },
+    // A failure tells what was on the page; TRACE=1 keeps its trace too, which costs every test some of its time.
+    trace: process.env.TRACE ? { mode: 'retain-on-failure', screenshots: false } : 'off',
     launchOptions: {
       executablePath: process.env.CHROMIUM_PATH ?? '/usr/bin/chromium',
       args: [

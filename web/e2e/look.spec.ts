@@ -40,14 +40,13 @@ test.use({ trace: 'off' })
 test('pictures', async ({ browser, simulator }, info) => {
   test.setTimeout(240_000)
   await fill(simulator)
-  for (const [theme, language, width, height] of [
-    ['light', 'en', 1440, 900],
-    ['dark', 'en', 1440, 900],
-    ['light', 'ja', 1280, 800],
-    ['light', 'en', 2560, 1440],
-    ['dark', 'en', 390, 844],
+  const [phone, small, usual, large] = [{ width: 390, height: 844 }, { width: 1280, height: 800 }, { width: 1440, height: 900 }, { width: 2560, height: 1440 }]
+  for (const [theme, language, sizes] of [
+    ['light', 'en', [usual, large]],
+    ['dark', 'en', [usual, phone]],
+    ['light', 'ja', [small]],
   ] as const) {
-    const context = await browser.newContext({ viewport: { width, height } })
+    const context = await browser.newContext({ viewport: sizes[0] })
     await context.addInitScript(
       ([t, l]) => {
         localStorage.setItem('theme', t)
@@ -64,12 +63,28 @@ test('pictures', async ({ browser, simulator }, info) => {
       await expect(page.getByTestId('starting')).toHaveCount(0)
       await expect(page.locator(shown).first()).toBeVisible()
       await expect(page.locator('html')).toHaveAttribute('data-theme', theme)
-      const overflow = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth)
-      expect(overflow, `${name} at ${width} is wider than the window`).toBeLessThanOrEqual(0)
-      await page.screenshot({ path: `${info.project.outputDir}/look/${name}-${width}-${theme}-${language}.png` })
+      for (const size of sizes) {
+        await page.setViewportSize(size)
+        const overflow = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth)
+        expect(overflow, `${name} at ${size.width} is wider than the window`).toBeLessThanOrEqual(0)
+        await page.screenshot({ path: `${info.project.outputDir}/look/${name}-${size.width}-${theme}-${language}.png` })
+      }
+      await page.setViewportSize(sizes[0])
     }
     expect(errors).toEqual([])
     await context.close()
+  }
+})
+
+test('what a card says stays within it, however narrow', async ({ page, simulator }) => {
+  await page.setViewportSize({ width: 1280, height: 800 })
+  for (const view of ['/', '/?pod=default/web-12']) {
+    await page.goto(simulator.url + view)
+    await expect(page.locator('[data-node="node-a1"]')).toBeVisible()
+    const outside = await page.locator('[data-node] .meter .h > span').evaluateAll((all) =>
+      all.filter((e) => e.getBoundingClientRect().right > (e.closest('.meter')?.getBoundingClientRect().right ?? 0) + 1).map((e) => e.textContent),
+    )
+    expect(outside).toEqual([])
   }
 })
 

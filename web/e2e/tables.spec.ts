@@ -1,7 +1,6 @@
 // The tables of the Resources place: discovery, columns, filters, what survives.
 
 import { expect, node, pod, test } from './simulator'
-import AxeBuilder from '@axe-core/playwright'
 
 test.describe.configure({ mode: 'serial' })
 
@@ -129,20 +128,3 @@ test('kinds are starred, and stay so', async ({ page, simulator }) => {
   await expect(star).toHaveAttribute('aria-pressed', 'true')
   await expect(kinds.getByRole('button', { name: 'Jobs are a favourite', exact: true })).toHaveAttribute('aria-pressed', 'false')
 })
-
-for (const theme of ['light', 'dark'] as const) {
-  test(`nothing stands in the way of assistive technology, ${theme}`, async ({ page, simulator }) => {
-    await simulator.kube('POST', '/api/v1/namespaces/default/pods', pod(`axe-${theme}`, '64'))
-    await page.addInitScript((t) => localStorage.setItem('theme', t), theme)
-    await page.goto(`${simulator.url}/resources/pods?select=default/axe-${theme}`)
-    await expect(page.getByTestId('object-detail').getByRole('textbox')).toContainText('kind: Pod')
-    const place = await new AxeBuilder({ page }).analyze()
-    expect(place.violations.map((v) => `${v.id}: ${v.nodes.map((n) => n.target.join(' ')).join(', ')}`)).toEqual([])
-    await page.keyboard.press('c')
-    await expect(page.getByRole('dialog', { name: 'Create' }).getByRole('textbox', { name: 'YAML of what is created' })).toContainText('kind: Pod')
-    await page.getByRole('button', { name: 'Dry run' }).click()
-    await expect(page.getByTestId('yaml-diff')).toContainText('restartPolicy')
-    const editor = await new AxeBuilder({ page }).analyze()
-    expect(editor.violations.map((v) => `${v.id}: ${v.nodes.map((n) => n.target.join(' ')).join(', ')}`)).toEqual([])
-  })
-}

@@ -1,6 +1,7 @@
 // Export, import and reset of the simulated cluster.
 
 import { request, requestText } from './http'
+import type { ImportMode, ImportState, Reset } from './types'
 import { upload } from './upload'
 
 export type Transfer = 'export' | 'import' | 'reset' | 'replay'
@@ -22,8 +23,6 @@ export async function servedTransfers(signal?: AbortSignal): Promise<ReadonlySet
   return new Set(served)
 }
 
-export type ImportMode = 'merge' | 'replace'
-
 export interface ImportOptions {
   mode: ImportMode
   /** Pods lose their nodes and are scheduled anew. */
@@ -42,20 +41,15 @@ export function sendImport(body: Blob | FormData, options: ImportOptions, on: { 
   })
 }
 
-/** The import that runs, or the last one, as the server has it; domain/importing reads it. */
-export function getImport(signal?: AbortSignal): Promise<unknown> {
-  return request<unknown>('/api/v1/import', { signal })
+/** The import that runs, or the last one. */
+export function getImport(signal?: AbortSignal): Promise<ImportState> {
+  return request<ImportState>('/api/v1/import', { signal })
 }
 
 export function cancelImport(): Promise<string> {
   return requestText('/api/v1/import', { method: 'DELETE' })
 }
 
-export interface ResetDone {
-  deleted: number
-  durationSeconds: number
-}
-
-export function resetCluster(): Promise<ResetDone> {
-  return request<ResetDone>('/api/v1/reset', { method: 'PUT' })
+export function resetCluster(): Promise<Reset> {
+  return request<Reset>('/api/v1/reset', { method: 'PUT' })
 }

@@ -45,6 +45,20 @@ export type FeatureGate = Schemas['FeatureGate']
 export type ExtenderCall = Schemas['ExtenderCall']
 /** What a plugin attached itself, about the cycle or about one node. */
 export type Fact = Schemas['Fact']
+export type ImportMode = ImportReport['mode']
+/** How far an import is. */
+export type ImportProgress = Schemas['ImportProgress']
+/** Something to say about an object, or about a place in the input. */
+export type ImportItem = Schemas['ImportItem']
+export type ImportReport = Schemas['ImportReport']
+/** The import that runs, or the last one. */
+export type ImportState = Schemas['ImportState']
+/** A line of the stream that an import answers with: one of its members. */
+export type ImportLine = Schemas['ImportLine']
+/** What a reset has done. */
+export type Reset = Schemas['Reset']
+/** What the simulator answers when it refuses. */
+export type ServerError = Schemas['Error']
 
 // ── Kubernetes ──────────────────────────────────────────────────────────
 

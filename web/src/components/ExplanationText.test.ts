@@ -28,6 +28,9 @@ describe('ExplanationText', () => {
   it('names those with the same total', () => {
     const margin = { over: 'node-a3', total: 0, tied: ['node-a3', 'node-c3'], parts: [] }
     expect(text(mockupCycle({ explanation: explained({ margin }) }))).toContain('by chance before node-a3, node-c3 with the same total')
+    const facts = [{ plugin: 'TieSeed', key: 'tie broken by seed', value: '' }]
+    expect(text(mockupCycle({ explanation: explained({ margin }), facts }))).toContain('by the seed before node-a3, node-c3 with the same total')
+    expect(text(mockupCycle({ explanation: explained({ margin }), facts }), true)).toContain('By the seed before node-a3, node-c3 with the same total.')
   })
   it('adds what preemption does about it', () => {
     const victim = { pod: { namespace: 'batch', name: 'etl-1', uid: 'v' }, priority: 100 }

@@ -2,6 +2,7 @@ import { flushPromises, mount, type VueWrapper } from '@vue/test-utils'
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import * as api from '@/api/transfer'
 import { ApiError } from '@/api/http'
+import type { ImportReport } from '@/api/types'
 import { i18n } from '@/i18n'
 import { loadLater } from '@/i18n/later'
 import { cancelImport, forgetImport, importRun, openImport } from '@/stores/transfer'
@@ -11,7 +12,26 @@ vi.mock('@/api/transfer')
 vi.mock('vue-router', () => ({ useRouter: () => ({ push: () => {} }) }))
 
 let wrapper: VueWrapper
-const report = { mode: 'merge', durationSeconds: 1.5, read: 3, created: 2, kinds: [{ apiVersion: 'v1', kind: 'Node', created: 2, failed: 1 }], failed: [{ apiVersion: 'v1', kind: 'Node', name: 'n3', message: 'metadata.name: Invalid value', source: 'a.yaml' }], failedTotal: 1, configuration: { applied: true, revision: 2, removed: [{ field: 'leaderElection', message: 'no effect' }] } }
+const progress = { phase: 'reading', done: 0, total: 0 } as const
+const report: ImportReport = {
+  mode: 'merge',
+  reschedule: false,
+  startTime: '2026-01-01T10:00:00Z',
+  durationSeconds: 1.5,
+  read: 3,
+  created: 2,
+  updated: 0,
+  unchanged: 0,
+  deleted: 0,
+  kinds: [{ apiVersion: 'v1', kind: 'Node', created: 2, updated: 0, unchanged: 0, failed: 1, skipped: 0 }],
+  failed: [{ apiVersion: 'v1', kind: 'Node', name: 'n3', message: 'metadata.name: Invalid value', source: 'a.yaml' }],
+  failedTotal: 1,
+  skipped: [],
+  skippedTotal: 0,
+  warnings: [],
+  warningsTotal: 0,
+  configuration: { applied: true, revision: 2, removed: [{ field: 'leaderElection', message: 'no effect' }] },
+}
 const line = (value: object) => `${JSON.stringify(value)}\n`
 
 /** The server's side of one import: what it sends, and when it ends. */
@@ -39,7 +59,7 @@ const start = () => wrapper.get('[data-testid="import-start"]').trigger('click')
 beforeAll(loadLater)
 beforeEach(() => {
   HTMLDialogElement.prototype.showModal ??= () => {}
-  vi.mocked(api.getImport).mockResolvedValue({ state: 'none' })
+  vi.mocked(api.getImport).mockResolvedValue({ state: 'none', progress })
   vi.mocked(api.servedTransfers).mockResolvedValue(new Set(['import']))
 })
 afterEach(async () => {
@@ -100,7 +120,7 @@ describe('ImportDialog', () => {
     await start()
     server.say({ progress: { phase: 'applying', done: 1, total: 3 } })
     server.say({ error: { message: 'etcd is full' } })
-    vi.mocked(api.getImport).mockResolvedValue({ state: 'failed', report, error: { message: 'etcd is full' } })
+    vi.mocked(api.getImport).mockResolvedValue({ state: 'failed', progress, report, error: { message: 'etcd is full', details: [] } })
     await server.end()
     expect(wrapper.get('[role="alert"]').text()).toContain('etcd is full')
     expect(wrapper.get('[data-testid="import-summary"]').text()).toContain('Imported 2 objects')
@@ -111,7 +131,7 @@ describe('ImportDialog', () => {
     await show()
     await start()
     server.say({ progress: { phase: 'applying', done: 1, total: 3 } })
-    vi.mocked(api.getImport).mockResolvedValue({ state: 'finished', report })
+    vi.mocked(api.getImport).mockResolvedValue({ state: 'finished', progress, report })
     await server.end(new ApiError('the connection was lost', 0))
     expect(importRun.value.kind).toBe('finished')
   })
@@ -129,7 +149,7 @@ describe('ImportDialog', () => {
     await start()
     server.say({ progress: { phase: 'applying', done: 1, total: 3 } })
     await flushPromises()
-    vi.mocked(api.getImport).mockResolvedValue({ state: 'cancelled', report })
+    vi.mocked(api.getImport).mockResolvedValue({ state: 'cancelled', progress, report })
     await wrapper.get('[data-testid="import-stop"]').trigger('click')
     await flushPromises()
     expect(api.cancelImport).toHaveBeenCalledOnce()

@@ -18,8 +18,9 @@ const replay = (change: Partial<Replay> = {}): Replay => ({
   applied: 600,
   speed: 10,
   waitForScheduler: true,
+  followRecording: false,
   failed: 2,
-  decisions: { compared: 30, matching: 27, different: 2, pending: 1 },
+  decisions: { compared: 30, matching: 27, different: 2, pending: 1, tied: 0 },
   ...change,
 })
 let wrapper: VueWrapper

@@ -13,7 +13,7 @@ export function filterDecisions(decisions: readonly ReplayDecision[], text: stri
   const words = text.toLowerCase().split(/\s+/).filter(Boolean)
   if (!words.length) return decisions
   return decisions.filter((d) => {
-    const all = `${d.pod.namespace}/${d.pod.name} ${d.recordedNode ?? ''} ${d.simulatedNode ?? ''} ${d.why ?? ''} ${d.recordedNodeRejectedBy?.plugin ?? ''}`.toLowerCase()
+    const all = `${d.pod.namespace}/${d.pod.name} ${d.recordedNode} ${d.simulatedNode} ${d.why} ${d.recordedNodeRejectedBy?.plugin ?? ''}`.toLowerCase()
     return words.every((word) => all.includes(word))
   })
 }
@@ -21,9 +21,9 @@ export function filterDecisions(decisions: readonly ReplayDecision[], text: stri
 const columns: Record<string, (d: ReplayDecision) => string> = {
   time: (d) => d.time,
   pod: (d) => `${d.pod.namespace}/${d.pod.name}`,
-  recorded: (d) => d.recordedNode ?? '',
-  simulated: (d) => d.simulatedNode ?? '',
-  why: (d) => d.why ?? '',
+  recorded: (d) => d.recordedNode,
+  simulated: (d) => d.simulatedNode,
+  why: (d) => d.why,
 }
 
 /** By a column, `-` in front for the other way. */

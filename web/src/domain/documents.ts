@@ -15,7 +15,7 @@ export interface Problem {
   /** The file that line counts in, when that is not the text in the editor. */
   file?: string
   /** Set when we found it ourselves: which of our own sentences says it. */
-  says?: { key: 'notObject' | 'nameMissing' } | { key: 'missing'; field: string }
+  says?: { key: 'notObject' } | { key: 'nameMissing'; kind: string } | { key: 'missing'; field: string }
 }
 
 /** One object of the text: a document, or an item of a List. */
@@ -182,7 +182,7 @@ function addEntry(entries: Entry[], problems: Problem[], lineOf: (path: string) 
     }
   }
   if (!isRecord(value.metadata) || !(value.metadata.name || value.metadata.generateName)) {
-    problems.push({ line: lineOf('metadata'), message: 'metadata.name is missing', says: { key: 'nameMissing' } })
+    problems.push({ line: lineOf('metadata'), message: 'metadata.name is missing', says: { key: 'nameMissing', kind: String(value.kind) } })
     return
   }
   const metadata = value.metadata

@@ -14,6 +14,11 @@ describe('say', () => {
     const explanation = explained({ margin: { over: 'node-a3', total: 0, tied: ['node-a3', 'node-c3'], parts: [] } })
     expect(say(cycle({ explanation }))).toEqual({ kind: 'tied', node: 'node-b2', total: 823, feasible: 6, others: ['node-a3', 'node-c3'] })
   })
+  it('by the seed, where a fact says that it decided', () => {
+    const explanation = explained({ margin: { over: 'node-a3', total: 0, tied: ['node-a3'], parts: [] } })
+    const facts = [{ plugin: 'TieSeed', key: 'tie broken by seed', value: 'node-b2 among 2 nodes with the same total, by seed 7' }]
+    expect(say(cycle({ explanation, facts }))).toEqual({ kind: 'tiedBySeed', node: 'node-b2', total: 823, feasible: 6, others: ['node-a3'] })
+  })
   it('the only feasible node, and several that were not scored', () => {
     const one = { total: 12, evaluated: 12, feasible: 1 }
     expect(say(cycle({ score: undefined, explanation: explained(), nodes: one }))).toEqual({ kind: 'only', node: 'node-b2', evaluated: 12 })

@@ -14,6 +14,8 @@ export type Said =
   | { kind: 'best'; node: string; total: number; feasible: number; margin: number; next: string }
   /** The same total as others: chance decided. */
   | { kind: 'tied'; node: string; total: number; feasible: number; others: string[] }
+  /** The same total as others: the seed decided that the simulator was started with. */
+  | { kind: 'tiedBySeed'; node: string; total: number; feasible: number; others: string[] }
   /** One node was feasible, so there was nothing to score. */
   | { kind: 'only'; node: string; evaluated: number }
   /** Opportunistic batching proposed the node; the others were not looked at. */
@@ -59,8 +61,13 @@ function sayScheduled(cycle: Cycle, node: string): Said {
   const at = cycle.score?.nodes.indexOf(node) ?? -1
   const total = cycle.score?.totals[at]
   if (!margin || total === undefined) return feasible === 1 ? { kind: 'only', node, evaluated } : { kind: 'selected', node, feasible }
-  if (margin.total === 0) return { kind: 'tied', node, total, feasible, others: margin.tied ?? [margin.over] }
+  if (margin.total === 0) return { kind: seeded(cycle) ? 'tiedBySeed' : 'tied', node, total, feasible, others: margin.tied ?? [margin.over] }
   return { kind: 'best', node, total, feasible, margin: margin.total, next: margin.over }
+}
+
+/** A seed decided among nodes with the same total; the scheduler attaches a fact to such a cycle. */
+export function seeded(cycle: Cycle): boolean {
+  return cycle.facts?.some((fact) => fact.plugin === 'TieSeed') ?? false
 }
 
 function sayUnschedulable(cycle: Cycle, node: string, message: string): Said {

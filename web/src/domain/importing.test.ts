@@ -1,41 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { filterItems, itemsAsText, readImport, readLine, readReport, shareDone, sortItems, type ImportItem } from './importing'
+import type { ImportItem } from '@/api/types'
+import { filterItems, itemsAsText, shareDone, sortItems } from './importing'
 
-const item = (name: string, change: Partial<ImportItem> = {}): ImportItem => ({ source: '', apiVersion: 'v1', kind: 'Pod', namespace: 'shop', name, message: 'refused', ...change })
-
-describe('a line of the stream', () => {
-  it('tells progress, the report or the error', () => {
-    expect(readLine({ progress: { phase: 'applying', done: 3, total: 9, kind: 'Pod' } })).toEqual({ progress: { phase: 'applying', done: 3, total: 9, kind: 'Pod' } })
-    expect(readLine({ error: { message: 'nothing in it', details: ['a.yaml: empty', { field: 'b.yaml', message: 'not YAML' }] } })).toEqual({ error: { message: 'nothing in it', details: ['a.yaml: empty', 'b.yaml: not YAML'] } })
-    expect(readLine({ report: {} })).toHaveProperty('report.created', 0)
-  })
-  it('is nothing when it is something else', () => {
-    expect([readLine(undefined), readLine('x'), readLine({}), readLine({ progress: 1 })]).toEqual([undefined, undefined, undefined, undefined])
-  })
-  it('keeps a phase that is not known from breaking anything', () => {
-    expect(readLine({ progress: { phase: 'dancing' } })).toEqual({ progress: { phase: 'reading', done: 0, total: 0, kind: '' } })
-  })
-})
-
-describe('what the server says of its import', () => {
-  it('is none until it says so', () => {
-    expect(readImport({})).toEqual({ state: 'none' })
-    expect(readImport({ state: 'running', progress: { phase: 'clearing', done: 1, total: 2 } })).toEqual({ state: 'running', progress: { phase: 'clearing', done: 1, total: 2, kind: '' } })
-    expect(readImport({ state: 'failed', error: { message: 'no' } })).toEqual({ state: 'failed', error: { message: 'no', details: [] } })
-  })
-})
-
-describe('a report', () => {
-  it('counts what its lists were cut to', () => {
-    const report = readReport({ failed: [{ name: 'a' }], failedTotal: 1200, skipped: [{ name: 'b' }] })
-    expect(report.totals).toEqual({ failed: 1200, skipped: 1, warnings: 0 })
-    expect(report.items.failed[0]).toEqual({ source: '', apiVersion: '', kind: '', namespace: '', name: 'a', message: '' })
-  })
-  it('has a configuration only when one was in it', () => {
-    expect(readReport({}).configuration).toBeUndefined()
-    expect(readReport({ configuration: { applied: true, revision: 4, removed: [{ field: 'leaderElection', message: 'no effect' }] } }).configuration).toEqual({ applied: true, revision: 4, message: '', removed: [{ field: 'leaderElection', message: 'no effect' }] })
-  })
-})
+const item = (name: string, change: Partial<ImportItem> = {}): ImportItem => ({ apiVersion: 'v1', kind: 'Pod', namespace: 'shop', name, message: 'refused', ...change })
 
 describe('its items', () => {
   const all = [item('b', { message: 'cpu is missing' }), item('a', { kind: 'Node', namespace: '' }), item('c', { source: 'x.yaml' })]

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { addPreviews, natureOf, previewOf, previewOfJson } from './preview'
+import { parseText } from './documents'
+import { addPreviews, natureOf, previewOf, previewOfJson, previewOfText } from './preview'
 
 const bytes = (...parts: (string | number)[]) => new Uint8Array(parts.flatMap((p) => (typeof p === 'string' ? [...new TextEncoder().encode(p)] : [p])))
 
@@ -13,6 +14,11 @@ describe('the nature of a file', () => {
     ['nothing', bytes(), 'text'],
     ['something else', bytes('ab', 0, 1), 'other'],
   ])('%s shows in its content', (_, head, nature) => expect(natureOf(head)).toBe(nature))
+})
+
+it('knows the one document without a name', () => {
+  const found = previewOfText(parseText('apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n---\napiVersion: v1\nkind: Pod\nmetadata: {}\n---\napiVersion: v1\nkind: Node\nmetadata: {name: a}\n'))
+  expect(found).toEqual({ kinds: [{ kind: 'Node', count: 1 }], configuration: true, problems: 1, results: 0 })
 })
 
 describe('what JSON holds', () => {

@@ -2,6 +2,7 @@
 // it is sent. The server decides by the content; nothing here refuses anything.
 
 import type { KubeObject } from '@/api/types'
+import type { ParsedText } from './documents'
 
 export type FileNature = 'text' | 'archive' | 'recording' | 'other'
 
@@ -42,6 +43,12 @@ export function previewOf(objects: readonly Pick<KubeObject, 'kind'>[], problems
     else counts.set(kind, (counts.get(kind) ?? 0) + 1)
   }
   return { kinds: tally(counts), configuration, problems, results: 0 }
+}
+
+/** Of a text that was read. The configuration of a scheduler is the one document that has no name. */
+export function previewOfText({ entries, problems }: ParsedText): Preview {
+  const nameless = problems.flatMap(({ says }) => (says?.key === 'nameMissing' && says.kind === 'KubeSchedulerConfiguration' ? [says] : []))
+  return previewOf([...entries.map((entry) => entry.object), ...nameless], problems.length - nameless.length)
 }
 
 /** The lists of an export of the existing simulator, by their names. */

@@ -40,8 +40,8 @@ export function useComparison(outcome: Ref<string>): ComparisonView {
         const page = await getComparison({ outcome: outcome.value, limit: pageSize, continue: at })
         if (mine !== turn) return
         found.push(...page.items)
-        at = page.continue ?? ''
-        nodesMissing.value = page.nodesMissing ?? 0
+        at = page.continue
+        nodesMissing.value = page.nodesMissing
       }
       items.value = from ? [...items.value, ...found] : found
       next.value = at

@@ -18,6 +18,8 @@ export type Check =
 
 const storageKey = 'configurationDraft'
 const wait = 500
+/** A server that could not tell, because it is starting or busy, is asked again after so long (ms). */
+const askAgainAfter = 2000
 
 export const running = shallowRef<Running>()
 export const runningError = shallowRef<unknown>()
@@ -82,9 +84,13 @@ export function useCheck(): { check: Ref<Check>; now: () => Promise<Check>; stop
     asked?.abort()
     const own = (asked = new AbortController())
     const text = draft.value?.text ?? ''
-    check.value = { kind: 'checking' }
+    // Asked again in silence, it still says why it was not told before.
+    if (check.value.kind !== 'unknown') check.value = { kind: 'checking' }
     const found = await tryText(text, own.signal)
-    if (own === asked && !own.signal.aborted) check.value = found
+    if (own === asked && !own.signal.aborted) {
+      check.value = found
+      if (found.kind === 'unknown' && connection.value.kind === 'live') timer = setTimeout(() => void now(), askAgainAfter)
+    }
     return found
   }
   const stop = watch(

@@ -4,7 +4,7 @@
 import { computed, shallowRef, watch, type ComputedRef, type Ref, type ShallowRef } from 'vue'
 import { parse } from 'yaml'
 import { parseText } from '@/domain/documents'
-import { addPreviews, natureOf, previewOf, previewOfJson, type FileNature, type Preview } from '@/domain/preview'
+import { addPreviews, natureOf, previewOfText, previewOfJson, type FileNature, type Preview } from '@/domain/preview'
 import type { ImportFile } from './transfer'
 
 /** Up to this size (bytes, all files together) the texts are looked into here. */
@@ -105,10 +105,10 @@ function lookIntoText(text: string, all: number): Preview | undefined {
     }
   }
   if (all > lookLimit) return undefined
-  const { entries, problems } = parseText(text)
-  const found = previewOf(entries.map((entry) => entry.object), problems.length)
+  const parsed = parseText(text)
+  const found = previewOfText(parsed)
   // An export is a List with more than its items.
-  if (entries.length) return { ...found, configuration: found.configuration || /^schedulerConfiguration:/m.test(text) }
+  if (parsed.entries.length || found.configuration) return { ...found, configuration: found.configuration || /^schedulerConfiguration:/m.test(text) }
   return yamlPreview(text) ?? found
 }
 

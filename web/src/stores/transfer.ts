@@ -5,7 +5,7 @@ import { computed, ref, shallowRef, watch } from 'vue'
 import { ApiError } from '@/api/http'
 import * as api from '@/api/transfer'
 import type { ImportOptions, Transfer } from '@/api/transfer'
-import { readImport, readLine, type ImportError, type ImportProgress, type ImportReport } from '@/domain/importing'
+import type { ImportLine, ImportProgress, ImportReport, ServerError } from '@/api/types'
 import { LineReader } from '@/domain/ndjson'
 import { operation } from './operation'
 
@@ -46,12 +46,19 @@ export function openImport(files: readonly ImportFile[] = []): void {
 }
 
 // ── the import ──────────────────────────────────────────────────────────
+export interface ImportFailure {
+  message: string
+  /** One line for each part of the reason. */
+  details: readonly string[]
+}
+const failureOf = ({ message, details }: ServerError): ImportFailure => ({ message, details: details.map((d) => (d.field ? `${d.field}: ${d.message}` : d.message)) })
+
 export type ImportRun =
   | { kind: 'idle' }
   | { kind: 'uploading'; sent: number; total: number }
   | { kind: 'running'; progress: ImportProgress | undefined }
   | { kind: 'finished'; report: ImportReport }
-  | { kind: 'failed'; error: ImportError; report: ImportReport | undefined }
+  | { kind: 'failed'; error: ImportFailure; report: ImportReport | undefined }
   | { kind: 'cancelled'; report: ImportReport | undefined }
 
 export const importRun = shallowRef<ImportRun>({ kind: 'idle' })
@@ -66,7 +73,7 @@ export async function startImport(body: Blob | FormData, options: ImportOptions)
   const lines = new LineReader()
   importRun.value = { kind: 'uploading', sent: 0, total: body instanceof Blob ? body.size : 0 }
   const take = (values: unknown[]) => {
-    for (const value of values) takeLine(value)
+    for (const value of values) takeLine(value as ImportLine)
   }
   try {
     await api.sendImport(body, options, {
@@ -86,12 +93,10 @@ export async function startImport(body: Blob | FormData, options: ImportOptions)
 }
 
 const hasReport = () => importRun.value.kind === 'finished'
-function takeLine(value: unknown): void {
-  const line = readLine(value)
-  if (!line) return
-  if ('progress' in line) importRun.value = { kind: 'running', progress: line.progress }
+function takeLine({ progress, report }: ImportLine): void {
+  if (progress) importRun.value = { kind: 'running', progress }
   // An error is told with what had been done when the stream has ended.
-  else if ('report' in line) importRun.value = { kind: 'finished', report: line.report }
+  else if (report) importRun.value = { kind: 'finished', report }
 }
 
 async function failed(error: unknown): Promise<void> {
@@ -117,12 +122,12 @@ export function followImport(): Promise<void> {
 async function follow(): Promise<void> {
   for (let misses = 0; misses < 60; ) {
     try {
-      const now = readImport(await api.getImport())
+      const now = await api.getImport()
       misses = 0
       if (now.state === 'running') importRun.value = { kind: 'running', progress: now.progress }
       else if (now.state === 'finished' && now.report) return void (importRun.value = { kind: 'finished', report: now.report })
       else if (now.state === 'cancelled') return void (importRun.value = { kind: 'cancelled', report: now.report })
-      else if (now.state === 'failed') return void (importRun.value = { kind: 'failed', error: now.error ?? { message: '', details: [] }, report: now.report })
+      else if (now.state === 'failed') return void (importRun.value = { kind: 'failed', error: now.error ? failureOf(now.error) : { message: '', details: [] }, report: now.report })
       else return void (importRun.value = { kind: 'idle' })
     } catch (error) {
       misses++
@@ -136,7 +141,7 @@ async function follow(): Promise<void> {
 /** What the server has of an import that this page has not followed: one that runs is followed, the last one is shown on demand. */
 export async function lookForImport(): Promise<void> {
   if (importing.value) return
-  const now = readImport(await api.getImport())
+  const now = await api.getImport()
   if (now.state === 'running') return void followImport()
   lastImport.value = now.state === 'finished' ? now.report : undefined
 }

@@ -4,6 +4,7 @@ export const decision = {
   explain: {
     best: '{pod} runs on {node}: best total {total} of {feasible} feasible, {margin} ahead of {next}.',
     tied: '{pod} runs on {node}: best total {total} of {feasible} feasible, by chance before {others} with the same total.',
+    tiedBySeed: '{pod} runs on {node}: best total {total} of {feasible} feasible, by the seed before {others} with the same total.',
     only: '{pod} runs on {node}: the only feasible node of {evaluated} evaluated.',
     hinted: '{pod} runs on {node}: opportunistic batching proposed the node, and it fits.',
     wasNominated: '{pod} runs on {node}: it was nominated there, and the node fits.',
@@ -24,6 +25,7 @@ export const decision = {
     saidRejected: 'Rejected:',
     saidMargin: 'Margin {margin} over {next}.',
     saidTied: 'By chance before {others} with the same total.',
+    saidTiedBySeed: 'By the seed before {others} with the same total.',
   },
   notEvaluated: {
     enoughFeasibleNodes: '{n} not evaluated: the search had found the {wanted} feasible nodes that it looks for.',
@@ -84,7 +86,8 @@ export const decision = {
     pods: 'Pods of this name',
     podsHint: 'Several pods have had this name',
     podNow: 'newest pod of this name',
-    marginTied: '{nodes} have the same total: kube-scheduler chooses among equals at random.',
+    marginTied: '{nodes} have the same total: kube-scheduler has no rule among equals.',
+    marginTiedBySeed: '{nodes} have the same total: the simulator runs with a seed for ties, and it decided among them.',
     marginOver: 'Margin over {node}',
     pipeline: 'Extension points',
     queue: 'Scheduling queue',
@@ -173,6 +176,7 @@ export const decision = {
     groupWorkload: 'Made for the Workload {workload}, template {template}',
     groupMoreMembers: 'and {n} more, which the record does not list',
     groupMorePlacements: '{n} more placements were tried, in which too few members fit; the record does not list them.',
+    placementHead: 'Placement',
     placementTried: 'Tried',
     placementHere: 'this attempt',
     groupAlready: '{n} had a node before',

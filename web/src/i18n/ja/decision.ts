@@ -6,6 +6,7 @@ export const decision: typeof english = {
   explain: {
     best: '{pod} は {node} で動きます: 割り当て可能な {feasible} ノード中で最高の合計 {total}、次点 {next} との差は {margin}。',
     tied: '{pod} は {node} で動きます: 割り当て可能な {feasible} ノード中で最高の合計 {total}。同点の {others} とは無作為の選択でした。',
+    tiedBySeed: '{pod} は {node} で動きます: 割り当て可能な {feasible} ノード中で最高の合計 {total}。同点の {others} とはシードによる選択でした。',
     only: '{pod} は {node} で動きます: 評価した {evaluated} ノードのうち唯一割り当て可能。',
     hinted: '{pod} は {node} で動きます: opportunistic batching がこのノードを提案し、条件を満たしました。',
     wasNominated: '{pod} は {node} で動きます: 指名済みのノードで、条件を満たしました。',
@@ -26,6 +27,7 @@ export const decision: typeof english = {
     saidRejected: '拒否:',
     saidMargin: '{next} との差は {margin}。',
     saidTied: '同点の {others} とは無作為の選択でした。',
+    saidTiedBySeed: '同点の {others} とはシードによる選択でした。',
   },
   notEvaluated: {
     enoughFeasibleNodes: '{n} ノードは未評価: 探していた {wanted} 個の割り当て可能なノードが見つかりました。',
@@ -86,7 +88,8 @@ export const decision: typeof english = {
     pods: 'この名前の Pod',
     podsHint: 'この名前の Pod は複数ありました',
     podNow: 'この名前の最新の Pod',
-    marginTied: '{nodes} は同点です: kube-scheduler は同点のノードから無作為に選びます。',
+    marginTied: '{nodes} は同点です: kube-scheduler には同点のノードを選ぶ規則がありません。',
+    marginTiedBySeed: '{nodes} は同点です: シミュレーターは同点用のシードで動いており、その中からシードが選びました。',
     marginOver: '{node} との差',
     pipeline: '拡張点',
     queue: 'スケジューリングキュー',
@@ -175,6 +178,7 @@ export const decision: typeof english = {
     groupWorkload: 'Workload {workload}（テンプレート {template}）のグループ',
     groupMoreMembers: 'ほか {n} 件（記録には含まれません）',
     groupMorePlacements: 'ほかに {n} 件の配置先が試されましたが、割り当てられるメンバーが足りず、記録には含まれません。',
+    placementHead: '配置案',
     placementTried: '試行数',
     placementHere: 'この試行',
     groupAlready: 'すでに配置済み {n} 個',

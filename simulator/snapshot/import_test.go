@@ -124,6 +124,20 @@ apiVersion: v1
 	}
 }
 
+// TestClassesOfTheSameImport: admission learns of a priority class a moment after
+// it was created, and pods of the class are not refused for that.
+func TestClassesOfTheSameImport(t *testing.T) {
+	needsCluster(t)
+	for round := range 20 {
+		input := strings.NewReplacer("ROUND", fmt.Sprint(round)).Replace(`
+{apiVersion: scheduling.k8s.io/v1, kind: PriorityClass, metadata: {name: fresh-ROUND}, value: 5}
+---
+{apiVersion: v1, kind: Pod, metadata: {name: of-fresh-ROUND, namespace: default}, spec: {nodeName: nowhere, priorityClassName: fresh-ROUND, containers: [{name: c, image: i}]}}
+`)
+		importText(t, shared, input, ImportOptions{})
+	}
+}
+
 // TestReschedule: pods lose their nodes but for those that have finished, and the
 // scheduler gets them in the order of their creation.
 func TestReschedule(t *testing.T) {

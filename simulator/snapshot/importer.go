@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
@@ -338,6 +339,26 @@ func (i *importer) put(ctx context.Context, o *Object, change func(*write)) *wri
 	return nil
 }
 
+const (
+	// admissionLag is how long admission may go on not knowing a class that was
+	// created a moment ago: it learns of classes by a watch.
+	admissionLag  = 5 * time.Second
+	admissionPoll = 20 * time.Millisecond
+)
+
+// isAhead reports whether a pod was refused for a priority class that this import
+// has created.
+func (i *importer) isAhead(w *write, err error) bool {
+	if !apierrors.IsForbidden(err) || w.GVK.GroupKind() != (schema.GroupKind{Kind: "Pod"}) {
+		return false
+	}
+	name, _, _ := unstructured.NestedString(w.desired.Object, "spec", "priorityClassName")
+	class := key{schema.GroupKind{Group: "scheduling.k8s.io", Kind: "PriorityClass"}, "", name}
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.uids[class] != "" && strings.Contains(err.Error(), "no PriorityClass")
+}
+
 // writeTimeout bounds writing one object.
 const writeTimeout = time.Minute
 
@@ -349,6 +370,10 @@ func (i *importer) attempt(ctx context.Context, w *write, list *warningList) (ou
 	defer cancel()
 	ctx = context.WithValue(ctx, warned{}, list)
 	what, err := i.client.put(ctx, w)
+	for lag := time.Now().Add(admissionLag); i.isAhead(w, err) && time.Now().Before(lag); {
+		time.Sleep(admissionPoll)
+		what, err = i.client.put(ctx, w)
+	}
 	if err == nil || isAnswer(err) || ctx.Err() != nil {
 		return what, err
 	}

@@ -5,8 +5,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -23,7 +25,12 @@ func fill(t *testing.T, c *cluster) {
 		t.Fatal(err)
 	}
 	importText(t, c, string(manifests), ImportOptions{})
-	n := 0
+	n, seen := 0, ""
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Log(seen)
+		}
+	})
 	eventually(t, "all pods run", func(ctx context.Context) (bool, error) {
 		pods, err := podsOf(ctx, c, "shop")
 		if err != nil {
@@ -40,7 +47,11 @@ func fill(t *testing.T, c *cluster) {
 			}
 		}
 		// Of a Deployment 3, a StatefulSet 2, a DaemonSet 2, Jobs 2+2, and one alone.
-		return len(pods) == 12 && running == 12, nil
+		if len(pods) == 12 && running == 12 {
+			return true, nil
+		}
+		seen = fmt.Sprintf("%d of %d run: %v", running, len(pods), sorted(slices.Collect(maps.Keys(pods))))
+		return false, nil
 	})
 	eventually(t, "the quick job has finished", func(ctx context.Context) (bool, error) {
 		job, err := c.client.BatchV1().Jobs("shop").Get(ctx, "quick", metav1.GetOptions{})

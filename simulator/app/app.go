@@ -33,9 +33,6 @@ import (
 // KubernetesVersion is the version of everything that is embedded.
 const KubernetesVersion = "v1.37.1"
 
-// stopTimeout bounds an orderly stop.
-const stopTimeout = 4500 * time.Millisecond
-
 // Run runs a simulator until ctx is done or a part of it fails. When everything
 // is up it writes one line to out, which begins with "ready: ". What it returns
 // after ctx is done is what went wrong while stopping.

@@ -65,8 +65,11 @@ func (f *kindFeed) reflect(ctx context.Context, client rest.Interface) {
 		f.end(&apiError{Code: int(err.ErrStatus.Code), Message: err.ErrStatus.Message})
 		cancel()
 	}}
+	// A reflector tells at level 0 of each watch that ends, as they all do when the
+	// API server stops.
+	quiet := f.log.V(2)
 	cache.NewReflectorWithOptions(source, nil, f, cache.ReflectorOptions{
-		Logger:          &f.log,
+		Logger:          &quiet,
 		Name:            "watch-hub",
 		TypeDescription: f.key.GroupVersionResource.String(),
 		Backoff: &wait.Backoff{

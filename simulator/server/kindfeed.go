@@ -68,6 +68,7 @@ func (f *kindFeed) reflect(ctx context.Context, client rest.Interface) {
 	// A reflector tells at level 0 of each watch that ends, as they all do when the
 	// API server stops.
 	quiet := f.log.V(2)
+	ctx = klog.NewContext(ctx, quiet)
 	cache.NewReflectorWithOptions(source, nil, f, cache.ReflectorOptions{
 		Logger:          &quiet,
 		Name:            "watch-hub",

@@ -242,13 +242,7 @@ func (s *simulator) importOnce(ctx context.Context) (problems []string, err erro
 	if err != nil {
 		return nil, errors.Join(err, src.Close())
 	}
-	select {
-	case <-run.Done():
-	case <-ctx.Done():
-		run.Cancel()
-		<-run.Done()
-	}
-	report, err := run.Result()
+	report, err := awaitImport(ctx, run)
 	if err != nil {
 		return nil, err
 	}

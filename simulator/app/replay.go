@@ -60,8 +60,6 @@ type replays struct {
 	// player is nil when no recording is loaded.
 	player *replay.Player
 	file   *os.File
-	// remove: the file is a copy of ours.
-	remove bool
 	// alone: nobody but the recording acts on the cluster, apart from
 	// ReplayControllers. It is so from the reset before a recording that was sent
 	// to the reset after it was unloaded.
@@ -99,32 +97,25 @@ func (r *replays) Load(ctx context.Context, name string, body io.Reader) (replay
 		return replay.Status{}, server.ErrReplayBusy
 	}
 	defer r.turn.Unlock()
-	file, err := os.CreateTemp(r.simulator.prepared.dataDir, "recording-")
+	file, err := r.simulator.prepared.spool("recording")
 	if err != nil {
 		return replay.Status{}, fmt.Errorf("keeping the recording: %w", err)
 	}
-	discard := func() {
-		_ = file.Close()
-		_ = os.Remove(file.Name())
-	}
 	if _, err := io.Copy(file, body); err != nil {
-		discard()
-		return replay.Status{}, fmt.Errorf("reading the recording: %w", err)
+		return replay.Status{}, errors.Join(fmt.Errorf("reading the recording: %w", err), file.Close())
 	}
 	recording, err := open(file)
 	if err != nil {
-		discard()
-		return replay.Status{}, err
+		return replay.Status{}, errors.Join(err, file.Close())
 	}
 	r.unload()
 	r.mu.Lock()
 	r.alone = true
 	r.mu.Unlock()
 	if err := r.simulator.resetForReplay(ctx); err != nil {
-		discard()
-		return replay.Status{}, fmt.Errorf("emptying the simulator for the recording: %w", err)
+		return replay.Status{}, errors.Join(fmt.Errorf("emptying the simulator for the recording: %w", err), file.Close())
 	}
-	return r.use(file, true, recording, replay.PlayerOptions{Name: name, Speed: 1, WaitForScheduler: true})
+	return r.use(file, recording, replay.PlayerOptions{Name: name, Speed: 1, WaitForScheduler: true})
 }
 
 // open reads where a recording's parts are.
@@ -137,7 +128,7 @@ func open(file *os.File) (*replay.Recording, error) {
 }
 
 // use starts a player. The caller holds turn.
-func (r *replays) use(file *os.File, remove bool, recording *replay.Recording, o replay.PlayerOptions) (replay.Status, error) {
+func (r *replays) use(file *os.File, recording *replay.Recording, o replay.PlayerOptions) (replay.Status, error) {
 	s := r.simulator
 	simulated, err := replay.NewCluster(s.controlPlane.ClientConfig(), r.idle)
 	if err != nil {
@@ -149,7 +140,7 @@ func (r *replays) use(file *os.File, remove bool, recording *replay.Recording, o
 	player := replay.NewPlayer(o)
 	player.Start(context.Background())
 	r.mu.Lock()
-	r.player, r.file, r.remove = player, file, remove
+	r.player, r.file = player, file
 	r.mu.Unlock()
 	s.publish()
 	return player.Status(), nil
@@ -204,7 +195,7 @@ func (r *replays) Unload() error {
 
 func (r *replays) unload() {
 	r.mu.Lock()
-	player, file, remove := r.player, r.file, r.remove
+	player, file := r.player, r.file
 	r.player, r.file, r.alone = nil, nil, false
 	r.mu.Unlock()
 	if player == nil {
@@ -212,9 +203,6 @@ func (r *replays) unload() {
 	}
 	player.Stop()
 	_ = file.Close()
-	if remove {
-		_ = os.Remove(file.Name())
-	}
 	r.simulator.publish()
 }
 
@@ -264,7 +252,7 @@ func (s *simulator) startReplay() error {
 		}
 	}
 	// It was opened while it could still be refused without a start.
-	if _, err := s.replays.use(s.prepared.recordingFile, false, s.prepared.recording, replay.PlayerOptions{
+	if _, err := s.replays.use(s.prepared.recordingFile, s.prepared.recording, replay.PlayerOptions{
 		Name: filepath.Base(o.File), Speed: o.Speed, WaitForScheduler: o.WaitForScheduler, FollowRecording: o.FollowRecording,
 	}); err != nil {
 		return err

@@ -101,17 +101,37 @@ func (t transfer) Begin(src snapshot.Source, opts snapshot.ImportOptions) (*snap
 	return run, nil
 }
 
-// Spool returns a file for what is sent. It has no name any more, so that nothing
-// is left of it whatever happens.
+// Spool returns a file for what is sent.
 func (t transfer) Spool() (*os.File, error) {
-	f, err := os.CreateTemp(t.simulator.prepared.dataDir, "import-")
+	f, err := t.simulator.prepared.spool("import")
 	if err != nil {
 		return nil, fmt.Errorf("keeping what is imported: %w", err)
 	}
+	return f, nil
+}
+
+// spool returns a file for what is too large to hold. It has no name any more, so
+// that nothing is left of it whatever happens.
+func (p *prepared) spool(what string) (*os.File, error) {
+	f, err := os.CreateTemp(p.dataDir, what+"-")
+	if err != nil {
+		return nil, err
+	}
 	if err := os.Remove(f.Name()); err != nil {
-		return nil, errors.Join(fmt.Errorf("keeping what is imported: %w", err), f.Close())
+		return nil, errors.Join(err, f.Close())
 	}
 	return f, nil
+}
+
+// awaitImport returns what an import has done, which it cancels when ctx ends first.
+func awaitImport(ctx context.Context, run *snapshot.Run) (*snapshot.Report, error) {
+	select {
+	case <-run.Done():
+	case <-ctx.Done():
+		run.Cancel()
+		<-run.Done()
+	}
+	return run.Result()
 }
 
 // importAtStart imports what the options name. What fails in it is logged, as the
@@ -131,14 +151,10 @@ func (s *simulator) importAtStart(ctx context.Context) error {
 		return fmt.Errorf("importing %s: %w", s.options.Import, err)
 	}
 	s.prepared.imported = snapshot.Source{} // the import closes it
-	select {
-	case <-run.Done():
-	case <-ctx.Done():
-		run.Cancel()
-		<-run.Done()
+	report, err := awaitImport(ctx, run)
+	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	report, err := run.Result()
 	if err != nil {
 		return fmt.Errorf("importing %s: %w", s.options.Import, err)
 	}

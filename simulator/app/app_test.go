@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"net"
@@ -28,11 +27,11 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
-	"k8s.io/klog/v2"
 	"k8s.io/utils/ptr"
 
 	"kube-scheduler-simulator/scheduler/annotation"
 	"kube-scheduler-simulator/scheduler/result"
+	"kube-scheduler-simulator/simulator/quiet"
 )
 
 // asProgram makes this test binary run as the simulator, with its arguments, so
@@ -48,7 +47,9 @@ const programGates = "SIMULATOR_TEST_GATES"
 var shared *running
 
 func TestMain(m *testing.M) {
-	quiet()
+	if err := quiet.Klog(); err != nil {
+		panic(err)
+	}
 	if os.Getenv(asProgram) != "" {
 		os.Exit(program())
 	}
@@ -67,18 +68,6 @@ func TestMain(m *testing.M) {
 		}
 		return code
 	}())
-}
-
-// quiet discards what Kubernetes' components log.
-func quiet() {
-	flags := flag.NewFlagSet("klog", flag.PanicOnError)
-	klog.InitFlags(flags)
-	for name, value := range map[string]string{"logtostderr": "false", "alsologtostderr": "false", "stderrthreshold": "FATAL"} {
-		if err := flags.Set(name, value); err != nil {
-			panic(err)
-		}
-	}
-	klog.SetOutput(io.Discard)
 }
 
 func program() int {

@@ -14,7 +14,8 @@ const module = "kube-scheduler-simulator/"
 
 // arrows are the imports that may go from one of our packages to another. A
 // package that is not listed may import none. Tests may also import
-// scheduler/schedulertest, simulator/kubectltest and what their package may.
+// scheduler/schedulertest, simulator/kubectltest, simulator/quiet and what their
+// package may.
 var arrows = map[string][]string{
 	"scheduler/result":                        nil,
 	"scheduler/recorder/internal/extension":   nil,
@@ -45,8 +46,9 @@ var arrows = map[string][]string{
 	"simulator/server":                        {"scheduler/result", "scheduler/explain", "scheduler/config", "simulator/replay", "simulator/snapshot"},
 	"simulator/app":                           {"scheduler", "scheduler/*", "simulator/controlplane", "simulator/virtualnode", "simulator/mirror", "simulator/redact", "simulator/replay", "simulator/server", "simulator/snapshot", "web"},
 	"simulator/firm":                          nil,
-	"simulator/command":                       {"simulator/app"},
+	"simulator/command":                       {"simulator/app", "simulator/quiet"},
 	"simulator/kubectltest":                   nil,
+	"simulator/quiet":                         nil,
 	"simulator/docs":                          nil,
 	"simulator/command/example":               {"simulator/command", "scheduler/plugins/zonequota"},
 	"simulator/cmd/simulator":                 {"simulator/command"},
@@ -91,7 +93,7 @@ func TestImportsFlowOneWay(t *testing.T) {
 		}
 		seen[from] = true
 		if strings.HasSuffix(path, "_test.go") {
-			allowed = append(append([]string{from, "scheduler/schedulertest", "simulator/kubectltest"}, allowed...), testArrows[from]...)
+			allowed = append(append([]string{from, "scheduler/schedulertest", "simulator/kubectltest", "simulator/quiet"}, allowed...), testArrows[from]...)
 		}
 		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)
 		if err != nil {

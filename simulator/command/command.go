@@ -14,7 +14,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"os"
 	"os/signal"
 	"syscall"
@@ -26,6 +25,7 @@ import (
 	frameworkruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
 
 	"kube-scheduler-simulator/simulator/app"
+	"kube-scheduler-simulator/simulator/quiet"
 )
 
 // Option changes what Main runs.
@@ -205,20 +205,12 @@ func (f flagSet) parseWith(args []string) (rest []string, done bool, err error) 
 func setUpLogging(level int) error {
 	flags := flag.NewFlagSet("klog", flag.ContinueOnError)
 	klog.InitFlags(flags)
-	settings := map[string]string{"v": fmt.Sprint(level)}
-	if level == 0 {
-		// What Kubernetes' components log as errors is everyday business of
-		// starting, stopping and retrying. Neither files nor stderr.
-		settings["logtostderr"] = "false"
-		settings["alsologtostderr"] = "false"
-		settings["stderrthreshold"] = "FATAL"
-		klog.SetOutput(io.Discard)
-		rest.SetDefaultWarningHandler(rest.NoWarnings{})
+	if err := flags.Set("v", fmt.Sprint(level)); err != nil {
+		return fmt.Errorf("setting up logging: %w", err)
 	}
-	for name, value := range settings {
-		if err := flags.Set(name, value); err != nil {
-			return fmt.Errorf("setting up logging: %w", err)
-		}
+	if level != 0 {
+		return nil
 	}
-	return nil
+	rest.SetDefaultWarningHandler(rest.NoWarnings{})
+	return quiet.Klog()
 }

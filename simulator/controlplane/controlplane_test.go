@@ -2,8 +2,6 @@ package controlplane
 
 import (
 	"context"
-	"flag"
-	"io"
 	"os"
 	"path/filepath"
 	"sync"
@@ -14,7 +12,8 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
-	"k8s.io/klog/v2"
+
+	"kube-scheduler-simulator/simulator/quiet"
 )
 
 const (
@@ -32,7 +31,9 @@ var shared struct {
 }
 
 func TestMain(m *testing.M) {
-	quietKlog()
+	if err := quiet.Klog(); err != nil {
+		panic(err)
+	}
 	if dir := os.Getenv(crashDir); dir != "" {
 		panic(runUntilKilled(dir))
 	}
@@ -51,19 +52,6 @@ func TestMain(m *testing.M) {
 		panic(err)
 	}
 	os.Exit(code)
-}
-
-// quietKlog lets nothing through but what ends the process: kube-apiserver logs
-// errors at every start and stop that are none.
-func quietKlog() {
-	flags := flag.NewFlagSet("klog", flag.PanicOnError)
-	klog.InitFlags(flags)
-	for name, value := range map[string]string{"logtostderr": "false", "alsologtostderr": "false", "stderrthreshold": "FATAL"} {
-		if err := flags.Set(name, value); err != nil {
-			panic(err)
-		}
-	}
-	klog.SetOutput(io.Discard)
 }
 
 func sharedControlPlane(t *testing.T) *ControlPlane {

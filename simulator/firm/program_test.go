@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"net/http"
@@ -24,14 +23,17 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
-	"k8s.io/klog/v2"
+
+	"kube-scheduler-simulator/simulator/quiet"
 )
 
 // binary is the path of the program.
 var binary string
 
 func TestMain(m *testing.M) {
-	quiet()
+	if err := quiet.Klog(); err != nil {
+		panic(err)
+	}
 	os.Exit(func() int {
 		if binary = os.Getenv("SIMULATOR_BIN"); binary != "" {
 			return m.Run()
@@ -51,18 +53,6 @@ func TestMain(m *testing.M) {
 		}
 		return m.Run()
 	}())
-}
-
-// quiet discards what clients say of servers that were killed.
-func quiet() {
-	flags := flag.NewFlagSet("klog", flag.PanicOnError)
-	klog.InitFlags(flags)
-	for name, value := range map[string]string{"logtostderr": "false", "alsologtostderr": "false", "stderrthreshold": "FATAL"} {
-		if err := flags.Set(name, value); err != nil {
-			panic(err)
-		}
-	}
-	klog.SetOutput(io.Discard)
 }
 
 // patience is how long anything may take on a machine that has other work.

@@ -2,7 +2,6 @@ package mirror
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"io"
 	"net"
@@ -23,10 +22,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
-	"k8s.io/klog/v2"
 	st "k8s.io/kubernetes/pkg/scheduler/testing"
 
 	"kube-scheduler-simulator/simulator/controlplane"
+	"kube-scheduler-simulator/simulator/quiet"
 	"kube-scheduler-simulator/simulator/virtualnode"
 )
 
@@ -38,14 +37,9 @@ const (
 )
 
 func TestMain(m *testing.M) {
-	flags := flag.NewFlagSet("klog", flag.PanicOnError)
-	klog.InitFlags(flags)
-	for name, value := range map[string]string{"logtostderr": "false", "alsologtostderr": "false", "stderrthreshold": "FATAL"} {
-		if err := flags.Set(name, value); err != nil {
-			panic(err)
-		}
+	if err := quiet.Klog(); err != nil {
+		panic(err)
 	}
-	klog.SetOutput(io.Discard)
 	os.Exit(m.Run())
 }
 

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"os"
 	"slices"
 	"strings"
@@ -17,10 +16,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
-	"k8s.io/klog/v2"
 
 	"kube-scheduler-simulator/simulator/controlplane"
 	"kube-scheduler-simulator/simulator/kubectltest"
+	"kube-scheduler-simulator/simulator/quiet"
 	"kube-scheduler-simulator/simulator/virtualnode"
 )
 
@@ -36,7 +35,9 @@ var shared *cluster
 
 func TestMain(m *testing.M) {
 	flag.Parse()
-	quietKlog()
+	if err := quiet.Klog(); err != nil {
+		panic(err)
+	}
 	os.Exit(func() int {
 		if testing.Short() {
 			return m.Run()
@@ -53,18 +54,6 @@ func TestMain(m *testing.M) {
 		}
 		return code
 	}())
-}
-
-// quietKlog lets nothing through but what ends the process.
-func quietKlog() {
-	flags := flag.NewFlagSet("klog", flag.PanicOnError)
-	klog.InitFlags(flags)
-	for name, value := range map[string]string{"logtostderr": "false", "alsologtostderr": "false", "stderrthreshold": "FATAL"} {
-		if err := flags.Set(name, value); err != nil {
-			panic(err)
-		}
-	}
-	klog.SetOutput(io.Discard)
 }
 
 // cluster is a control plane with all controllers and virtual nodes, and without

@@ -95,7 +95,7 @@ func (r *reader) listIn(field string, inner any, kind schema.GroupVersionKind, s
 			at := fmt.Sprintf("%s, %s[%d]", source, field, i)
 			object, isMap := item.(map[string]any)
 			if !isMap {
-				r.content.Unreadable(at, "want an object")
+				r.content.Unreadable(at, notObject)
 				continue
 			}
 			if err := r.listed(object, kind, at); err != nil {
@@ -110,8 +110,14 @@ func earlierFields() []string {
 	return []string{"namespaces", "priorityClasses", "storageClasses", "pvs", "pvcs", "nodes", "pods"}
 }
 
+const notObject = "want an object"
+
 // listed reads an item of a list, which may be a list itself.
 func (r *reader) listed(value map[string]any, kind schema.GroupVersionKind, source string) error {
+	if value == nil {
+		r.content.Unreadable(source, notObject+", got nothing")
+		return nil
+	}
 	if value["kind"] == nil && kind.Kind != "" {
 		value["kind"] = kind.Kind
 	}

@@ -4,9 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
-	"io"
 	"os"
 	"strings"
 	"sync"
@@ -26,12 +24,12 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/events"
-	"k8s.io/klog/v2"
 	kubescheduler "k8s.io/kubernetes/pkg/scheduler"
 	"k8s.io/kubernetes/pkg/scheduler/profile"
 	"sigs.k8s.io/yaml"
 
 	"kube-scheduler-simulator/simulator/controlplane"
+	"kube-scheduler-simulator/simulator/quiet"
 )
 
 const (
@@ -45,7 +43,9 @@ const (
 var shared *cluster
 
 func TestMain(m *testing.M) {
-	quietKlog()
+	if err := quiet.Klog(); err != nil {
+		panic(err)
+	}
 	os.Exit(func() int {
 		var err error
 		if shared, err = startCluster(clusterOptions{virtualNodes: true, controllers: []string{"*"}}); err != nil {
@@ -59,18 +59,6 @@ func TestMain(m *testing.M) {
 		}
 		return code
 	}())
-}
-
-// quietKlog lets nothing through but what ends the process.
-func quietKlog() {
-	flags := flag.NewFlagSet("klog", flag.PanicOnError)
-	klog.InitFlags(flags)
-	for name, value := range map[string]string{"logtostderr": "false", "alsologtostderr": "false", "stderrthreshold": "FATAL"} {
-		if err := flags.Set(name, value); err != nil {
-			panic(err)
-		}
-	}
-	klog.SetOutput(io.Discard)
 }
 
 type clusterOptions struct {

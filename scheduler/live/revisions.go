@@ -16,9 +16,12 @@ import (
 	"kube-scheduler-simulator/scheduler/result"
 )
 
-// maxRevisions bounds what is kept; the oldest go first, but never the one that
-// runs.
-const maxRevisions = 1000
+// What is kept is bounded in number and in the bytes of all documents; the oldest
+// go first, but never the one that runs, nor the newest.
+const (
+	maxRevisions     = 1000
+	maxRevisionBytes = 64 << 20
+)
 
 // revisions keeps the revisions in memory and, given a directory, one file for
 // each. It is safe for concurrent use.
@@ -251,9 +254,17 @@ func write(path string, one config.Revision) error {
 func (r *revisions) prune() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	bytes := 0
+	for _, one := range r.all {
+		bytes += len(one.Document)
+	}
 	var errs []error
-	for len(r.all) > maxRevisions {
+	for len(r.all) > maxRevisions || bytes > maxRevisionBytes {
 		oldest := slices.IndexFunc(r.all, func(one *revision) bool { return one.State != config.RevisionRunning })
+		if oldest < 0 || oldest == len(r.all)-1 {
+			break
+		}
+		bytes -= len(r.all[oldest].Document)
 		if r.dir != "" {
 			errs = append(errs, os.Remove(r.path(r.all[oldest].Number)))
 		}

@@ -3,6 +3,7 @@ package live
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -29,6 +30,24 @@ func TestTheOldestRevisionsGoFirst(t *testing.T) {
 	}
 	if running, ok := r.running(); !ok || running.Number != 2 {
 		t.Errorf("revision %d runs", running.Number)
+	}
+}
+
+// A thousand documents of the size that is allowed would fill the memory.
+func TestTheDocumentsOfRevisionsAreBounded(t *testing.T) {
+	r := newRevisions("")
+	document := strings.Repeat("#", maxRevisionBytes/4)
+	for range 10 {
+		if err := r.add(config.Revision{Number: r.next(), State: config.RevisionRunning, Document: document}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var got []int
+	for _, one := range r.list() {
+		got = append(got, one.Number)
+	}
+	if diff := cmp.Diff([]int{10, 9, 8, 7}, got); diff != "" {
+		t.Error(diff)
 	}
 }
 

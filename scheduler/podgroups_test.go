@@ -75,13 +75,41 @@ DefaultPreemption UnschedulableAndUnresolvable
 `,
 		}, {
 			"by preemption",
-			[]runtime.Object{rackNode("n1", "r1", 2), runningPod("low-1", "n1"), runningPod("low-2", "n1")},
+			[]runtime.Object{rackNode("n1", "r1", 2), rackNode("n2", "r1", 1), runningPod("low-1", "n1", ""), runningPod("low-2", "n1", ""), runningPod("low-3", "n2", "")},
+			gang(2, ""), 2, `
+group default/g needs 2 of 2 members, unschedulable
+placement "": 2 nodes, 1 tried, 0 assigned, Unschedulable by GangScheduling, blocked by NodeResourcesFit for 1 members: [Insufficient cpu]
+DefaultPreemption Success
+preemption, helpful true: 2 victims, 1 reprieved
+1 of no placement: was not tried, because its pod group g needs 2 members, and only 0 found one; nodes were rejected by NodeResourcesFit for 1 member (Insufficient cpu). DefaultPreemption makes room for the group by removing 2 pods.
+1 of placement "": fits no node: 2 nodes rejected, 2 by NodeResourcesFit. No member goes ahead: its pod group g needs 2 members, and only 0 found one; nodes were rejected by NodeResourcesFit for 1 member (Insufficient cpu). DefaultPreemption makes room for the group by removing 2 pods.
+`,
+		}, {
+			"by preemption of a whole group",
+			[]runtime.Object{
+				rackNode("n1", "r1", 1), rackNode("n2", "r1", 1),
+				st.MakePodGroup().Name("all").Namespace(schedulertest.Namespace).MinCount(1).Priority(5).DisruptionModeAll().Obj(),
+				runningPod("all-1", "n1", "all"), runningPod("all-2", "n2", "all"),
+			},
+			gang(1, ""), 1, `
+group default/g needs 1 of 1 members, unschedulable
+placement "": 2 nodes, 1 tried, 0 assigned, Unschedulable by GangScheduling, blocked by NodeResourcesFit for 1 members: [Insufficient cpu]
+DefaultPreemption Success
+preemption, helpful true: 2 victims, 0 reprieved
+victim all-1 on n1 of group all, priority 5
+victim all-2 on n2 of group all, priority 5
+1 of placement "": fits no node: 2 nodes rejected, 2 by NodeResourcesFit. No member goes ahead: its pod group g needs 1 members, and only 0 found one; nodes were rejected by NodeResourcesFit for 1 member (Insufficient cpu). DefaultPreemption makes room for the group by removing 2 pods.
+`,
+		}, {
+			"preemption would not help",
+			[]runtime.Object{rackNode("n1", "r1", 1), runningPod("low-1", "n1", "")},
 			gang(2, ""), 2, `
 group default/g needs 2 of 2 members, unschedulable
 placement "": 1 nodes, 1 tried, 0 assigned, Unschedulable by GangScheduling, blocked by NodeResourcesFit for 1 members: [Insufficient cpu]
-DefaultPreemption Success
-1 of no placement: was not tried, because its pod group g needs 2 members, and only 0 found one; nodes were rejected by NodeResourcesFit for 1 member (Insufficient cpu). DefaultPreemption makes room for the group.
-1 of placement "": fits no node: 1 node rejected, 1 by NodeResourcesFit. No member goes ahead: its pod group g needs 2 members, and only 0 found one; nodes were rejected by NodeResourcesFit for 1 member (Insufficient cpu). DefaultPreemption makes room for the group.
+DefaultPreemption Unschedulable
+preemption, helpful false: 0 victims, 1 reprieved
+1 of no placement: was not tried, because its pod group g needs 2 members, and only 0 found one; nodes were rejected by NodeResourcesFit for 1 member (Insufficient cpu). Without 1 pod of lower priority it would not fit either.
+1 of placement "": fits no node: 1 node rejected, 1 by NodeResourcesFit. No member goes ahead: its pod group g needs 2 members, and only 0 found one; nodes were rejected by NodeResourcesFit for 1 member (Insufficient cpu). Without 1 pod of lower priority it would not fit either.
 `,
 		},
 	} {
@@ -98,8 +126,12 @@ func rackNode(name, rack string, cpu int) *v1.Node {
 	return st.MakeNode().Name(name).Label("rack", rack).Capacity(map[v1.ResourceName]string{v1.ResourceCPU: fmt.Sprint(cpu), v1.ResourcePods: "10"}).Obj()
 }
 
-func runningPod(name, node string) *v1.Pod {
-	return st.MakePod().Name(name).UID(name).Namespace(schedulertest.Namespace).Node(node).Req(map[v1.ResourceName]string{v1.ResourceCPU: "1"}).Obj()
+func runningPod(name, node, group string) *v1.Pod {
+	p := st.MakePod().Name(name).UID(name).Namespace(schedulertest.Namespace).Node(node).Req(map[v1.ResourceName]string{v1.ResourceCPU: "1"})
+	if group != "" {
+		p = p.PodGroupName(group)
+	}
+	return p.Obj()
 }
 
 func gang(minCount int32, topologyKey string) *schedulingv1beta1.PodGroup {
@@ -176,6 +208,7 @@ func tellGroup(cycles []*result.Cycle) string {
 			placements = append(placements, p.Plugin+" "+p.Status)
 		}
 	}
+	placements = append(placements, tellPreemption(g.Preemption)...)
 	said := map[string]int{}
 	for _, c := range cycles {
 		said[tellMember(c)]++
@@ -185,6 +218,20 @@ func tellGroup(cycles []*result.Cycle) string {
 	}
 	slices.Sort(members)
 	return strings.Join(slices.Concat([]string{head}, placements, members), "\n")
+}
+
+// tellPreemption names victims that belong to groups: which of others it is, is open.
+func tellPreemption(p *result.GroupPreemption) []string {
+	if p == nil {
+		return nil
+	}
+	lines := []string{fmt.Sprintf("preemption, helpful %v: %d victims, %d reprieved", p.Helpful, p.VictimCount, p.ReprievedCount)}
+	for _, v := range p.Victims {
+		if v.PodGroup != "" {
+			lines = append(lines, fmt.Sprintf("victim %s on %s of group %s, priority %d", v.Pod.Name, v.Node, v.PodGroup, v.Priority))
+		}
+	}
+	return lines
 }
 
 func tellPlacement(p *result.Placement, chosen bool) string {

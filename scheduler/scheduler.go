@@ -322,10 +322,24 @@ func (s *Scheduler) end(ctx context.Context) (err error) {
 	for i := len(s.stop) - 1; i >= 0; i-- {
 		s.stop[i]()
 	}
+	if s.sched != nil {
+		s.emptyQueue(klog.FromContext(ctx))
+	}
 	if s.recorder != nil {
 		err = errors.Join(err, s.recorder.Stop(ctx))
 	}
 	return err
+}
+
+// emptyQueue takes the pods that were left off the queue's gauges, which all
+// schedulers of the process share: its successor has counted them too. Nothing is
+// added any more when it is called.
+func (s *Scheduler) emptyQueue(logger klog.Logger) {
+	queue := s.sched.SchedulingQueue
+	pods, _ := queue.PendingPods()
+	for _, pod := range pods {
+		queue.Delete(logger, pod)
+	}
 }
 
 func newClients(config *rest.Config) (kubernetes.Interface, dynamic.Interface, error) {

@@ -58,6 +58,9 @@ type Applied struct {
 	// Revision has number 0 when nothing was applied, but only tried.
 	Revision Revision   `json:"revision"`
 	NoEffect []NoEffect `json:"noEffect"`
+	// Effective is what would be in force, with revision 0, when the document was
+	// only tried; nil after an apply.
+	Effective *Effective `json:"effective,omitempty"`
 	// DurationSeconds spans everything from reading the document until the new
 	// scheduler schedules.
 	DurationSeconds float64 `json:"durationSeconds"`

@@ -26,6 +26,9 @@ type Explanation struct {
 	Margin *Margin `json:"margin,omitempty"`
 	// NotEvaluated is nil when every node was evaluated.
 	NotEvaluated *NotEvaluated `json:"notEvaluated,omitempty"`
+	// Devices are the requests for devices that nodes could not meet, most nodes
+	// first.
+	Devices []DeviceShortage `json:"devices,omitempty"`
 }
 
 // Rejection is the part of a plugin, or of an extender.
@@ -93,7 +96,9 @@ func Cycle(c *result.Cycle) Explanation {
 		Margin:           margin(c),
 		NotEvaluated:     notEvaluated(c),
 	}
-	e.Sentence = sentence(c, e) + groupSentence(c) + failuresSentence(c, e.ExtenderFailures)
+	together := 0
+	e.Devices, together = deviceShortages(c)
+	e.Sentence = sentence(c, e) + devicesSentence(c, e.Devices, together) + groupSentence(c) + failuresSentence(c, e.ExtenderFailures)
 	return e
 }
 

@@ -114,10 +114,18 @@ func shortGroup(g *result.PodGroup) string {
 
 // preemptionForGroup says what the plugins that preempt for groups have found.
 func preemptionForGroup(g *result.PodGroup) string {
+	found := g.Preemption
 	for _, p := range g.PostFilter {
-		if p.Status == "Success" {
+		switch {
+		case p.Status != "Success":
+		case found != nil:
+			return fmt.Sprintf(" %s makes room for the group by removing %s.", p.Plugin, plural(found.VictimCount, "pod"))
+		default:
 			return fmt.Sprintf(" %s makes room for the group.", p.Plugin)
 		}
+	}
+	if found != nil && !found.Helpful {
+		return fmt.Sprintf(" Without %s of lower priority it would not fit either.", plural(found.ReprievedCount, "pod"))
 	}
 	return ""
 }

@@ -31,6 +31,12 @@ func TestPodGroups(t *testing.T) {
 	nowhere.Placement = nil
 	preempting := gang(result.Unschedulable, full)
 	preempting.PostFilter = []result.PluginResult{{Plugin: "DefaultPreemption", Status: "Success"}}
+	removing := gang(result.Unschedulable, full)
+	removing.PostFilter = preempting.PostFilter
+	removing.Preemption = &result.GroupPreemption{Helpful: true, VictimCount: 2, ReprievedCount: 1}
+	hopeless := gang(result.Unschedulable, full)
+	hopeless.PostFilter = []result.PluginResult{{Plugin: "DefaultPreemption", Status: "Unschedulable"}}
+	hopeless.Preemption = &result.GroupPreemption{ReprievedCount: 3}
 	beyond := gang(result.Unschedulable, result.Placement{Tried: 1, Status: "Success"})
 	beyond.AlreadyScheduled = 5
 
@@ -67,6 +73,14 @@ func TestPodGroups(t *testing.T) {
 		"room is made": {
 			preempting, "n1", result.Unschedulable, nil,
 			"web had a place on n1, but its pod group train needs 4 members, and only 3 found one; nodes were rejected by NodeResourcesFit for 3 members (Insufficient cpu). DefaultPreemption makes room for the group.",
+		},
+		"room is made by removing pods": {
+			removing, "n1", result.Unschedulable, nil,
+			"web had a place on n1, but its pod group train needs 4 members, and only 3 found one; nodes were rejected by NodeResourcesFit for 3 members (Insufficient cpu). DefaultPreemption makes room for the group by removing 2 pods.",
+		},
+		"no room could be made": {
+			hopeless, "n1", result.Unschedulable, nil,
+			"web had a place on n1, but its pod group train needs 4 members, and only 3 found one; nodes were rejected by NodeResourcesFit for 3 members (Insufficient cpu). Without 3 pods of lower priority it would not fit either.",
 		},
 		"more than it needs": {
 			beyond, "", result.Unschedulable, rejected.Filter(),

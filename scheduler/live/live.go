@@ -194,7 +194,8 @@ func (s *Scheduler) ApplyDefault(ctx context.Context) (config.Applied, error) {
 	return s.apply(ctx, config.OriginDefault, config.Default)
 }
 
-// Check tries document: it does all that Apply does but for the change itself.
+// Check tries document: it does all that Apply does but for the change itself, and
+// says what would be in force.
 func (s *Scheduler) Check(ctx context.Context, document []byte) (config.Applied, error) {
 	start := s.options.Clock()
 	c, err := s.options.Parse(document)
@@ -213,6 +214,7 @@ func (s *Scheduler) Check(ctx context.Context, document []byte) (config.Applied,
 	if err != nil {
 		return config.Applied{}, err
 	}
+	effective := c.Effective(next.Plugins())
 	if err := next.Stop(ctx); err != nil {
 		return config.Applied{}, fmt.Errorf("ending the scheduler that was tried: %w", err)
 	}
@@ -221,6 +223,7 @@ func (s *Scheduler) Check(ctx context.Context, document []byte) (config.Applied,
 			Time: start, Source: config.OriginUser, Summary: config.Summarize(config.Compare(before, c)), Profiles: profileNames(c), Document: string(c.YAML),
 		},
 		NoEffect:        c.NoEffect(),
+		Effective:       &effective,
 		DurationSeconds: s.options.Clock().Sub(start).Seconds(),
 	}, nil
 }

@@ -34,7 +34,14 @@ var comparers = map[string]comparer{
 	names.PodTopologySpread: compareSpread,
 	names.VolumeBinding:     compareVolumes,
 	names.VolumeZone:        compareVolumes,
-	names.DynamicResources:  compareDevices,
+}
+
+// comparerOf returns the comparer of a plugin, nil when nothing is known to compare.
+func comparerOf(plugin string) comparer {
+	if plugin == names.DynamicResources {
+		return newDeviceComparer().compare
+	}
+	return comparers[plugin]
 }
 
 // maxComparisons bounds the comparisons of a plugin in a cycle. Looking for the

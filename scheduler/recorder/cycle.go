@@ -175,6 +175,7 @@ func (r *Recorder) build(c *cycle, e ending) *result.Cycle {
 	if out.Filter != nil {
 		out.Nodes.Evaluated = len(out.Filter.Nodes)
 	}
+	out.Refusal = result.FindRefusal(out)
 	if e.outcome != result.Waiting {
 		r.returnVerdicts(c.verdicts)
 		c.verdicts = nil

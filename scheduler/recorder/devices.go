@@ -2,12 +2,17 @@ package recorder
 
 import (
 	"cmp"
+	"context"
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
+	"k8s.io/dynamic-resource-allocation/cel"
 	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/feature"
+	"k8s.io/utils/ptr"
 
 	"kube-scheduler-simulator/scheduler/result"
 )
@@ -56,43 +61,135 @@ func (c *cycle) noteClaims(h fwk.Handle, pod *v1.Pod) {
 	c.claims = out
 }
 
-// compareDevices counts the devices of the node beside what the claims want that
-// are not allocated yet.
-func compareDevices(h fwk.Handle, _ fwk.CycleState, pod *v1.Pod, node fwk.NodeInfo) *result.Comparison {
+// deviceComparer compares what claims want with the devices of a node. There is one
+// for each profile; it may be used by many goroutines.
+type deviceComparer struct {
+	// selectors are compiled CEL expressions.
+	selectors *cel.Cache
+}
+
+// cachedSelectors bounds the compiled expressions that are kept.
+const cachedSelectors = 50
+
+func newDeviceComparer() *deviceComparer {
+	gates := feature.NewSchedulerFeaturesFromGates(utilfeature.DefaultFeatureGate)
+	return &deviceComparer{cel.NewCache(cachedSelectors, cel.Features{
+		EnableConsumableCapacity: gates.EnableDRAConsumableCapacity,
+		EnableListTypeAttributes: gates.EnableDRAListTypeAttributes,
+	})}
+}
+
+// compare counts the devices of the node beside what the claims want that are not
+// allocated yet.
+func (c *deviceComparer) compare(h fwk.Handle, _ fwk.CycleState, pod *v1.Pod, node fwk.NodeInfo) *result.Comparison {
+	wanted := unallocated(h, pod)
+	if len(wanted) == 0 {
+		return nil
+	}
+	devices, err := devicesFor(h, node.Node())
+	if err != nil {
+		return nil
+	}
 	out := &result.Comparison{}
+	for _, w := range wanted {
+		w.Drivers = byDriver(devices)
+		w.Matching, w.MatchingInUse, err = c.count(h, w, devices)
+		if err != nil {
+			return nil
+		}
+		out.Devices = append(out.Devices, w.DeviceComparison)
+	}
+	return out
+}
+
+// wantedDevices is a request, or one of its alternatives.
+type wantedDevices struct {
+	result.DeviceComparison
+	selectors []resourceapi.DeviceSelector
+	// admin requests get devices that are in use, too.
+	admin bool
+}
+
+// unallocated are the requests of the pod's claims that are not allocated, by claim
+// and then in their own order, in which alternatives are tried.
+func unallocated(h fwk.Handle, pod *v1.Pod) []wantedDevices {
+	var out []wantedDevices
 	for name, claim := range claimsOf(h, pod) {
 		if claim.Status.Allocation != nil {
 			continue
 		}
 		for i := range claim.Spec.Devices.Requests {
 			r := &claim.Spec.Devices.Requests[i]
-			d := result.DeviceComparison{Claim: name, Request: r.Name}
-			if r.Exactly != nil {
-				d.DeviceClass, d.Count = r.Exactly.DeviceClassName, r.Exactly.Count
-			} else if len(r.FirstAvailable) > 0 {
-				d.DeviceClass, d.Count = r.FirstAvailable[0].DeviceClassName, r.FirstAvailable[0].Count
+			if e := r.Exactly; e != nil {
+				out = append(out, wantedDevices{
+					result.DeviceComparison{Claim: name, Request: r.Name, DeviceClass: e.DeviceClassName, Count: e.Count},
+					e.Selectors, ptr.Deref(e.AdminAccess, false),
+				})
 			}
-			out.Devices = append(out.Devices, d)
+			for _, sub := range r.FirstAvailable {
+				out = append(out, wantedDevices{
+					result.DeviceComparison{Claim: name, Request: r.Name + "/" + sub.Name, DeviceClass: sub.DeviceClassName, Count: sub.Count},
+					sub.Selectors, false,
+				})
+			}
 		}
 	}
-	if len(out.Devices) == 0 {
-		return nil
-	}
-	slices.SortFunc(out.Devices, func(a, b result.DeviceComparison) int {
-		return cmp.Or(cmp.Compare(a.Claim, b.Claim), cmp.Compare(a.Request, b.Request))
-	})
-	drivers, err := devicesOn(h, node.Node())
-	if err != nil {
-		return nil
-	}
-	for i := range out.Devices {
-		out.Devices[i].Drivers = drivers
-	}
+	slices.SortStableFunc(out, func(a, b wantedDevices) int { return cmp.Compare(a.Claim, b.Claim) })
 	return out
 }
 
-// devicesOn counts the devices for a node, by driver.
-func devicesOn(h fwk.Handle, node *v1.Node) ([]result.DriverDevices, error) {
+// count returns how many devices the request's selectors and its class's match, and
+// how many of those are in use.
+func (c *deviceComparer) count(h fwk.Handle, w wantedDevices, devices []nodeDevice) (matching, inUse int, err error) {
+	class, err := h.SharedDRAManager().DeviceClasses().Get(w.DeviceClass)
+	if err != nil {
+		return 0, 0, err
+	}
+	selectors := slices.Concat(class.Spec.Selectors, w.selectors)
+	for _, d := range devices {
+		matches, err := c.matches(selectors, d)
+		if err != nil {
+			return 0, 0, err
+		}
+		if !matches {
+			continue
+		}
+		matching++
+		if d.inUse && !w.admin {
+			inUse++
+		}
+	}
+	return matching, inUse, nil
+}
+
+func (c *deviceComparer) matches(selectors []resourceapi.DeviceSelector, d nodeDevice) (bool, error) {
+	for _, s := range selectors {
+		if s.CEL == nil {
+			return false, nil
+		}
+		compiled := c.selectors.GetOrCompile(s.CEL.Expression)
+		if compiled.Error != nil {
+			return false, compiled.Error
+		}
+		matches, _, err := compiled.DeviceMatches(context.Background(), cel.Device{
+			Driver: d.driver, AllowMultipleAllocations: d.AllowMultipleAllocations, Attributes: d.Attributes, Capacity: d.Capacity,
+		})
+		if err != nil || !matches {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// nodeDevice is a device that can be used on a node.
+type nodeDevice struct {
+	*resourceapi.Device
+	driver string
+	inUse  bool
+}
+
+// devicesFor returns the devices for a node.
+func devicesFor(h fwk.Handle, node *v1.Node) ([]nodeDevice, error) {
 	published, err := h.SharedDRAManager().ResourceSlices().ListWithDeviceTaintRules()
 	if err != nil {
 		return nil, err
@@ -106,37 +203,51 @@ func devicesOn(h fwk.Handle, node *v1.Node) ([]result.DriverDevices, error) {
 	for id := range allocated {
 		inUse[key{id.Driver.String(), id.Pool.String(), id.Device.String()}] = true
 	}
-	var out []result.DriverDevices
+	var out []nodeDevice
 	for _, s := range published {
-		if !isFor(s, node) {
+		each := ptr.Deref(s.Spec.PerDeviceNodeSelection, false)
+		if !each && !isFor(node, s.Spec.NodeName, s.Spec.AllNodes, s.Spec.NodeSelector) {
 			continue
 		}
-		i := slices.IndexFunc(out, func(d result.DriverDevices) bool { return d.Driver == s.Spec.Driver })
-		if i < 0 {
-			i = len(out)
-			out = append(out, result.DriverDevices{Driver: s.Spec.Driver})
-		}
-		for _, d := range s.Spec.Devices {
-			out[i].OnNode++
-			if inUse[key{s.Spec.Driver, s.Spec.Pool.Name, d.Name}] {
-				out[i].InUse++
+		for i := range s.Spec.Devices {
+			d := &s.Spec.Devices[i]
+			if each && !isFor(node, d.NodeName, d.AllNodes, d.NodeSelector) {
+				continue
 			}
+			out = append(out, nodeDevice{d, s.Spec.Driver, inUse[key{s.Spec.Driver, s.Spec.Pool.Name, d.Name}]})
 		}
 	}
-	slices.SortFunc(out, func(a, b result.DriverDevices) int { return cmp.Compare(a.Driver, b.Driver) })
 	return out, nil
 }
 
-// isFor reports whether a slice's devices can be used on a node.
-func isFor(s *resourceapi.ResourceSlice, node *v1.Node) bool {
+// byDriver counts devices by their driver.
+func byDriver(devices []nodeDevice) []result.DriverDevices {
+	var out []result.DriverDevices
+	for _, d := range devices {
+		i := slices.IndexFunc(out, func(of result.DriverDevices) bool { return of.Driver == d.driver })
+		if i < 0 {
+			i = len(out)
+			out = append(out, result.DriverDevices{Driver: d.driver})
+		}
+		out[i].OnNode++
+		if d.inUse {
+			out[i].InUse++
+		}
+	}
+	slices.SortFunc(out, func(a, b result.DriverDevices) int { return cmp.Compare(a.Driver, b.Driver) })
+	return out
+}
+
+// isFor reports whether devices that say so can be used on a node.
+func isFor(node *v1.Node, name *string, all *bool, selector *v1.NodeSelector) bool {
 	switch {
-	case s.Spec.NodeName != nil:
-		return *s.Spec.NodeName == node.Name
-	case s.Spec.AllNodes != nil && *s.Spec.AllNodes:
+	case name != nil:
+		return *name == node.Name
+	case all != nil && *all:
 		return true
-	case s.Spec.NodeSelector != nil:
-		selector, err := nodeaffinity.NewNodeSelector(s.Spec.NodeSelector)
-		return err == nil && selector.Match(node)
+	case selector != nil:
+		s, err := nodeaffinity.NewNodeSelector(selector)
+		return err == nil && s.Match(node)
 	}
 	return false
 }

@@ -305,39 +305,3 @@ func (f *recorded) RunPlacementScorePlugins(ctx context.Context, state fwk.PodGr
 	}
 	return scores, status
 }
-
-// podGroupPostFilter records the plugins that preempt for a whole group.
-type podGroupPostFilter struct {
-	to    *base
-	inner fwk.PodGroupPostFilterPlugin
-}
-
-func newPodGroupPostFilter(b *base) podGroupPostFilter {
-	return podGroupPostFilter{b, b.plugin.(fwk.PodGroupPostFilterPlugin)}
-}
-
-func (p podGroupPostFilter) PodGroupPostFilter(ctx context.Context, state fwk.PodGroupCycleState, group fwk.PodGroupInfo, schedule fwk.PodGroupSchedulingFunc) (*fwk.PodGroupPostFilterResult, *fwk.Status) {
-	g := p.to.recorder.groupCycle(state, group)
-	start := p.to.recorder.now()
-	res, status := p.inner.PodGroupPostFilter(ctx, state, group, p.to.recorder.unrecorded(schedule))
-	answer := pluginResult(p.to.Name(), status, p.to.since(start))
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.group.PostFilter = append(g.group.PostFilter, answer)
-	return res, status
-}
-
-// unrecorded keeps the trials of preemption, in which the group is scheduled as
-// if pods were gone, out of its members' records.
-func (r *Recorder) unrecorded(schedule fwk.PodGroupSchedulingFunc) fwk.PodGroupSchedulingFunc {
-	return func(ctx context.Context) (*fwk.PodGroupAssignments, *fwk.Status) {
-		saved := r.groups
-		r.groups = map[fwk.PodGroupCycleState]*groupRecord{}
-		r.trial.Store(true)
-		defer func() {
-			r.trial.Store(false)
-			r.groups = saved
-		}()
-		return schedule(ctx)
-	}
-}

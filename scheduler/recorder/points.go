@@ -21,6 +21,7 @@ type base struct {
 	profile  *profile
 	handle   fwk.Handle
 	plugin   fwk.Plugin
+	dryRun   *groupDryRun
 }
 
 // Name returns the plugin's name.
@@ -128,7 +129,7 @@ type filtering struct {
 func newFilter(b *base) filter {
 	f := &filtering{
 		to: b, inner: b.plugin.(fwk.FilterPlugin), sampler: &sampler{},
-		comparer: comparers[b.Name()], compared: &atomic.Int32{}, maxCompared: maxComparisons(b.Name()),
+		comparer: comparerOf(b.Name()), compared: &atomic.Int32{}, maxCompared: maxComparisons(b.Name()),
 	}
 	b.profile.filterSamplers[b.Name()] = f.sampler
 	b.profile.compared = append(b.profile.compared, f.compared)

@@ -12,6 +12,7 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/defaultpreemption"
 	"k8s.io/kubernetes/pkg/scheduler/framework/preemption"
+	"k8s.io/utils/ptr"
 
 	"kube-scheduler-simulator/scheduler/result"
 )
@@ -62,7 +63,7 @@ func (r *preemptionRecord) note(node string, preemptor *v1.Pod, victims []*v1.Po
 	chosen := map[*v1.Pod]bool{}
 	for _, v := range victims {
 		chosen[v] = true
-		candidate.Victims = append(candidate.Victims, victimOf(v))
+		candidate.Victims = append(candidate.Victims, victimBeside(node, v))
 	}
 	for _, dv := range possible {
 		if dv.Priority() >= corev1helpers.PodPriority(preemptor) {
@@ -70,7 +71,7 @@ func (r *preemptionRecord) note(node string, preemptor *v1.Pod, victims []*v1.Po
 		}
 		for _, pi := range dv.Pods() {
 			if !chosen[pi.GetPod()] {
-				candidate.Reprieved = append(candidate.Reprieved, victimOf(pi.GetPod()))
+				candidate.Reprieved = append(candidate.Reprieved, victimBeside(node, pi.GetPod()))
 			}
 		}
 	}
@@ -112,9 +113,22 @@ func (r *preemptionRecord) build(chosen string) *result.Preemption {
 }
 
 func victimOf(pod *v1.Pod) result.Victim {
-	v := result.Victim{Pod: podOf(pod), Priority: corev1helpers.PodPriority(pod)}
+	v := result.Victim{Pod: podOf(pod), Priority: corev1helpers.PodPriority(pod), Node: pod.Spec.NodeName}
 	if pod.Status.StartTime != nil {
 		v.StartTime = &pod.Status.StartTime.Time
+	}
+	if group := pod.Spec.SchedulingGroup; group != nil {
+		v.PodGroup = ptr.Deref(group.PodGroupName, "")
+	}
+	return v
+}
+
+// victimBeside is a victim of the dry run on a node. It runs elsewhere when it goes
+// with its group.
+func victimBeside(node string, pod *v1.Pod) result.Victim {
+	v := victimOf(pod)
+	if v.Node == node {
+		v.Node = ""
 	}
 	return v
 }

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/sets"
 	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
 	frameworkruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
 
 	"kube-scheduler-simulator/scheduler/recorder/internal/extension"
@@ -22,20 +23,26 @@ func (r *Recorder) Wrap(registry frameworkruntime.Registry) frameworkruntime.Reg
 	out := make(frameworkruntime.Registry, len(registry))
 	for name, factory := range registry {
 		out[name] = func(ctx context.Context, args runtime.Object, h fwk.Handle) (fwk.Plugin, error) {
-			plugin, err := factory(ctx, args, h)
+			dryRun := &groupDryRun{}
+			given := h
+			if name == names.DefaultPreemption {
+				given = &dryRunHandle{h, dryRun}
+			}
+			plugin, err := factory(ctx, args, given)
 			if err != nil {
 				return nil, err
 			}
-			return r.wrap(plugin, r.profile(h.ProfileName()), h)
+			return r.wrap(plugin, r.profile(h.ProfileName()), h, dryRun)
 		}
 	}
 	return out
 }
 
 // wrap returns a recorder around plugin with exactly the interfaces of plugin.
-func (r *Recorder) wrap(plugin fwk.Plugin, p *profile, h fwk.Handle) (fwk.Plugin, error) {
+// dryRun notes what the plugin does to the snapshot, if that is observed.
+func (r *Recorder) wrap(plugin fwk.Plugin, p *profile, h fwk.Handle, dryRun *groupDryRun) (fwk.Plugin, error) {
 	set := extension.Of(plugin)
-	b := &base{recorder: r, profile: p, handle: h, plugin: plugin}
+	b := &base{recorder: r, profile: p, handle: h, plugin: plugin, dryRun: dryRun}
 	observeDryRuns(b)
 	if set == 0 {
 		return b, nil

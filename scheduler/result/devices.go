@@ -18,15 +18,29 @@ type AllocatedDevice struct {
 }
 
 // DeviceComparison is a request of a claim that is not allocated yet, and what the
-// node has of devices. Which of them the request's selectors match is not in it.
+// node has of devices.
 type DeviceComparison struct {
-	Claim       string `json:"claim"`
+	Claim string `json:"claim"`
+	// Request is request/alternative for one of a request's alternatives, as in an
+	// allocation.
 	Request     string `json:"request"`
 	DeviceClass string `json:"deviceClass"`
 	// Count of devices that the request wants; 0 means all that match.
 	Count int64 `json:"count"`
+	// Matching devices are those for the node that the selectors of the request and
+	// of its class match, and MatchingInUse those of them that somebody else holds.
+	Matching      int `json:"matching"`
+	MatchingInUse int `json:"matchingInUse"`
 	// Drivers that publish devices for the node, by name; nil when none does.
 	Drivers []DriverDevices `json:"drivers,omitempty"`
+}
+
+// Enough reports whether the node has what the request wants, were it the only one.
+func (d DeviceComparison) Enough() bool {
+	if d.Count == 0 {
+		return d.Matching > 0 && d.MatchingInUse == 0
+	}
+	return int64(d.Matching-d.MatchingInUse) >= d.Count
 }
 
 // DriverDevices counts the devices of one driver for a node.

@@ -37,6 +37,9 @@ type PodGroup struct {
 	Chosen *int `json:"chosen,omitempty"`
 	// PostFilter are the answers of the plugins that preempt for groups.
 	PostFilter []PluginResult `json:"postFilter,omitempty"`
+	// Preemption is nil when no dry run was made for the group. On which node each
+	// member then finds room is its own cycle's NominatedNode.
+	Preemption *GroupPreemption `json:"preemption,omitempty"`
 }
 
 // Bounds of what each member's cycle holds of its group.
@@ -83,9 +86,13 @@ const MaxBlockReasons = 8
 func (g *PodGroup) Has(p *Placement) int { return g.AlreadyScheduled + p.Assigned }
 
 func (g *PodGroup) size() int {
-	const fixed, perMember, perPlacement = 256, 48, 192
+	const fixed, perMember, perPlacement, perVictim = 256, 48, 192, 128
 	if g == nil {
 		return 0
 	}
-	return fixed + perMember*len(g.Members) + perPlacement*len(g.Placements)
+	size := fixed + perMember*len(g.Members) + perPlacement*len(g.Placements)
+	if p := g.Preemption; p != nil {
+		size += perVictim * (len(p.Victims) + len(p.Reprieved))
+	}
+	return size
 }

@@ -41,7 +41,32 @@ type Victim struct {
 	Pod       Pod        `json:"pod"`
 	Priority  int32      `json:"priority"`
 	StartTime *time.Time `json:"startTime,omitempty"`
+	// Node is where it runs; empty when that is the candidate's node.
+	Node string `json:"node,omitempty"`
+	// PodGroup is the name of its group, in its own namespace; empty when it is in
+	// none. A group whose disruption mode is all goes as a whole, wherever its pods
+	// run.
+	PodGroup string `json:"podGroup,omitempty"`
 }
+
+// GroupPreemption is the dry run for a whole pod group, over all nodes at once:
+// first every pod of lower priority is taken out, then those come back beside
+// which the group still fits.
+type GroupPreemption struct {
+	// Helpful: without the pods of lower priority the group would fit. Otherwise
+	// there are no victims, and all such pods are reprieved.
+	Helpful bool `json:"helpful"`
+	// Victims, by priority, highest first: the first MaxGroupVictims of VictimCount.
+	Victims     []Victim `json:"victims"`
+	VictimCount int      `json:"victimCount"`
+	// Reprieved pods are those of lower priority that stay on nodes which lose
+	// others, in the same order and as many. ReprievedCount counts them on all nodes.
+	Reprieved      []Victim `json:"reprieved,omitempty"`
+	ReprievedCount int      `json:"reprievedCount,omitempty"`
+}
+
+// MaxGroupVictims bounds the lists of a GroupPreemption.
+const MaxGroupVictims = 100
 
 // UnhelpfulNodes share a reason.
 type UnhelpfulNodes struct {

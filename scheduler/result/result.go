@@ -82,12 +82,15 @@ type Summary struct {
 	Revision  int       `json:"revision,omitempty"`
 	StartTime time.Time `json:"startTime"`
 	// DurationSeconds spans the scheduling cycle and the binding cycle.
-	DurationSeconds float64    `json:"durationSeconds"`
-	Outcome         Outcome    `json:"outcome"`
-	SelectedNode    string     `json:"selectedNode,omitempty"`
-	NominatedNode   string     `json:"nominatedNode,omitempty"`
-	Message         string     `json:"message,omitempty"`
-	Nodes           NodeCounts `json:"nodes"`
+	DurationSeconds float64 `json:"durationSeconds"`
+	Outcome         Outcome `json:"outcome"`
+	SelectedNode    string  `json:"selectedNode,omitempty"`
+	NominatedNode   string  `json:"nominatedNode,omitempty"`
+	Message         string  `json:"message,omitempty"`
+	// Refusal is nil when the pod was scheduled, when nobody in particular kept it
+	// from that, and in records of earlier versions.
+	Refusal *Refusal   `json:"refusal,omitempty"`
+	Nodes   NodeCounts `json:"nodes"`
 }
 
 // PluginResult is one plugin's answer at an extension point that is asked once

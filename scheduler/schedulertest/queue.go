@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -25,6 +26,7 @@ type queue struct {
 	// moving makes one move at a time, so that each is noted with its cause.
 	moving  sync.Mutex
 	changed chan struct{}
+	closed  atomic.Bool
 }
 
 func newQueue(t *Transcript, q internalqueue.SchedulingQueue) *queue {
@@ -141,7 +143,17 @@ func (q *queue) Update(ctx context.Context, oldPod, newPod *v1.Pod) {
 	q.moved("an update of "+podKey(newPod), func() { q.SchedulingQueue.Update(ctx, oldPod, newPod) })
 }
 
+// Close ends the queue. Who empties it then moves nothing that anybody waits for.
+func (q *queue) Close() {
+	q.closed.Store(true)
+	q.SchedulingQueue.Close()
+}
+
 func (q *queue) Delete(logger klog.Logger, pod *v1.Pod) {
+	if q.closed.Load() {
+		q.SchedulingQueue.Delete(logger, pod)
+		return
+	}
 	q.moved("the end of "+podKey(pod), func() { q.SchedulingQueue.Delete(logger, pod) })
 }
 

@@ -1,0 +1,173 @@
+package recorder
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/klog/v2"
+	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/framework/preemption"
+
+	"kube-scheduler-simulator/scheduler/result"
+)
+
+// podGroupPostFilter records the plugins that preempt for a whole group.
+type podGroupPostFilter struct {
+	to    *base
+	inner fwk.PodGroupPostFilterPlugin
+}
+
+func newPodGroupPostFilter(b *base) podGroupPostFilter {
+	return podGroupPostFilter{b, b.plugin.(fwk.PodGroupPostFilterPlugin)}
+}
+
+// PodGroupPostFilter is called on the scheduling goroutine. Whatever the plugin
+// tries is not what becomes of the members, and stays out of their records.
+func (p podGroupPostFilter) PodGroupPostFilter(ctx context.Context, state fwk.PodGroupCycleState, group fwk.PodGroupInfo, schedule fwk.PodGroupSchedulingFunc) (*fwk.PodGroupPostFilterResult, *fwk.Status) {
+	r := p.to.recorder
+	g := r.groupCycle(state, group)
+	start := r.now()
+	p.to.dryRun.begin(group.GetUnscheduledPods())
+	saved := r.groups
+	r.groups = map[fwk.PodGroupCycleState]*groupRecord{}
+	r.trial.Store(true)
+	res, status := p.inner.PodGroupPostFilter(ctx, state, group, p.to.dryRun.observe(schedule))
+	r.trial.Store(false)
+	r.groups = saved
+	answer := pluginResult(p.to.Name(), status, p.to.since(start))
+	found := p.to.dryRun.end(status, p.to.handle.SnapshotSharedLister())
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.group.PostFilter = append(g.group.PostFilter, answer)
+	if found != nil {
+		g.group.Preemption = found
+	}
+	return res, status
+}
+
+// dryRunHandle is DefaultPreemption's: it sees to it that what the plugin does to
+// the snapshot is noted.
+type dryRunHandle struct {
+	fwk.Handle
+	run *groupDryRun
+}
+
+func (h *dryRunHandle) MutableSnapshotSharedLister() fwk.MutableSnapshotSharedLister {
+	lister := h.Handle.MutableSnapshotSharedLister()
+	if lister == nil {
+		return nil
+	}
+	return &dryRunLister{lister, h.run}
+}
+
+type dryRunLister struct {
+	fwk.MutableSnapshotSharedLister
+	run *groupDryRun
+}
+
+func (l *dryRunLister) AddPod(pod fwk.PodInfo, node string) error {
+	err := l.MutableSnapshotSharedLister.AddPod(pod, node)
+	if err == nil {
+		l.run.add(pod.GetPod())
+	}
+	return err
+}
+
+func (l *dryRunLister) RemovePod(logger klog.Logger, pod *v1.Pod, node string) error {
+	err := l.MutableSnapshotSharedLister.RemovePod(logger, pod, node)
+	if err == nil {
+		l.run.remove(pod)
+	}
+	return err
+}
+
+// groupDryRun follows preemption for a pod group through the snapshot. Who is taken
+// out first, may be a victim, and who is still out at the end, is one: the plugin
+// tells it to nobody, and carries it out when the cycle is over. All of it happens
+// on the scheduling goroutine.
+type groupDryRun struct {
+	// members are put into the snapshot and taken out again, too.
+	members  map[types.UID]bool
+	possible []*v1.Pod
+	out      map[types.UID]bool
+	// fits: the group was scheduled while all of them were out.
+	fits bool
+}
+
+func (d *groupDryRun) begin(members []*v1.Pod) {
+	*d = groupDryRun{members: make(map[types.UID]bool, len(members)), out: map[types.UID]bool{}}
+	for _, pod := range members {
+		d.members[pod.UID] = true
+	}
+}
+
+func (d *groupDryRun) remove(pod *v1.Pod) {
+	if d.members[pod.UID] {
+		return
+	}
+	if _, known := d.out[pod.UID]; !known {
+		d.possible = append(d.possible, pod)
+	}
+	d.out[pod.UID] = true
+}
+
+func (d *groupDryRun) add(pod *v1.Pod) {
+	if _, known := d.out[pod.UID]; known {
+		d.out[pod.UID] = false
+	}
+}
+
+// observe notes whether the group fits without the possible victims.
+func (d *groupDryRun) observe(schedule fwk.PodGroupSchedulingFunc) fwk.PodGroupSchedulingFunc {
+	return func(ctx context.Context) (*fwk.PodGroupAssignments, *fwk.Status) {
+		assignments, status := schedule(ctx)
+		d.fits = status.IsSuccess()
+		return assignments, status
+	}
+}
+
+// end returns what was found, nil when nobody was taken out or the plugin failed.
+func (d *groupDryRun) end(status *fwk.Status, snapshot fwk.SharedLister) *result.GroupPreemption {
+	found := *d
+	*d = groupDryRun{}
+	if len(found.possible) == 0 || status.IsError() {
+		return nil
+	}
+	victims := func(of func(*v1.Pod) bool) []result.Victim {
+		out := []result.Victim{}
+		for _, pod := range found.possible {
+			if of(pod) {
+				v := victimOf(pod)
+				v.Priority = preemption.GetPodPriority(pod, snapshot.PodGroups(), nil)
+				out = append(out, v)
+			}
+		}
+		return out
+	}
+	losing := map[string]bool{}
+	gone := victims(func(pod *v1.Pod) bool {
+		goes := found.fits && found.out[pod.UID]
+		losing[pod.Spec.NodeName] = losing[pod.Spec.NodeName] || goes
+		return goes
+	})
+	beside := victims(func(pod *v1.Pod) bool { return losing[pod.Spec.NodeName] && !found.out[pod.UID] })
+	return &result.GroupPreemption{
+		Helpful: found.fits,
+		Victims: mostImportant(gone), VictimCount: len(gone),
+		Reprieved: mostImportant(beside), ReprievedCount: len(found.possible) - len(gone),
+	}
+}
+
+// mostImportant returns the first victims by priority, then by name.
+func mostImportant(victims []result.Victim) []result.Victim {
+	slices.SortFunc(victims, func(a, b result.Victim) int {
+		return cmp.Or(
+			cmp.Compare(b.Priority, a.Priority), cmp.Compare(a.Pod.Namespace, b.Pod.Namespace),
+			cmp.Compare(a.PodGroup, b.PodGroup), cmp.Compare(a.Pod.Name, b.Pod.Name),
+		)
+	})
+	return victims[:min(len(victims), result.MaxGroupVictims)]
+}

@@ -2,6 +2,7 @@ package mirror
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -36,51 +37,116 @@ const (
 	testTimeout = 60 * time.Second
 )
 
+// shared are the clusters of all tests.
+var shared clusters
+
 func TestMain(m *testing.M) {
 	if err := quiet.Klog(); err != nil {
 		panic(err)
 	}
-	os.Exit(m.Run())
+	code := m.Run()
+	if err := shared.stop(); err != nil {
+		fmt.Fprintln(os.Stderr, "stopping the clusters:", err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+// clusters are a source without kubelets, which stays as a test makes it, and one
+// like the simulator's, less the scheduler. They start when a test asks for them.
+type clusters struct{ source, here *cluster }
+
+// twoClusters returns the shared ones, both empty.
+func twoClusters(t testing.TB) (source, here *cluster) {
+	t.Helper()
+	if shared.source == nil {
+		shared.source = startCluster(t, controlplane.Options{})
+	} else {
+		shared.source.reset(t)
+	}
+	if shared.here == nil {
+		shared.here = startCluster(t, controlplane.Options{Controllers: []string{"*"}, VirtualNodes: true})
+	} else {
+		shared.here.reset(t)
+	}
+	return shared.source, shared.here
+}
+
+func (c *clusters) stop() error {
+	ctx, cancel := context.WithTimeout(context.Background(), testTimeout)
+	defer cancel()
+	var errs []error
+	for _, started := range []*cluster{c.here, c.source} {
+		if started != nil {
+			errs = append(errs, started.stop(ctx))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // cluster is a control plane.
 type cluster struct {
-	config *rest.Config
-	client kubernetes.Interface
-}
-
-// startSource starts a cluster without kubelets: it stays as the test makes it.
-func startSource(t testing.TB) *cluster {
-	return startCluster(t, controlplane.Options{})
-}
-
-// startSimulated starts a cluster as the simulator does, less the scheduler.
-func startSimulated(t testing.TB) *cluster {
-	return startCluster(t, controlplane.Options{Controllers: []string{"*"}, VirtualNodes: true})
+	config  *rest.Config
+	client  kubernetes.Interface
+	control *controlplane.ControlPlane
+	// nodes is nil where there are no virtual ones.
+	nodes *virtualnode.Nodes
+	dir   string
 }
 
 func startCluster(t testing.TB, o controlplane.Options) *cluster {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), testTimeout)
 	defer cancel()
-	o.DataDir = t.TempDir()
-	c := controlplane.New(o)
-	if err := c.Start(ctx); err != nil {
+	var err error
+	if o.DataDir, err = os.MkdirTemp("", "mirror-test-"); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { stop(t, c.Stop) })
-	if o.VirtualNodes {
-		nodes := virtualnode.New(virtualnode.Options{ClientConfig: c.ClientConfig(), Informers: c.Informers()})
-		if err := nodes.Start(ctx); err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { stop(t, nodes.Stop) })
+	c := &cluster{control: controlplane.New(o), dir: o.DataDir}
+	if err := c.control.Start(ctx); err != nil {
+		t.Fatal(errors.Join(err, os.RemoveAll(c.dir)))
 	}
-	client, err := kubernetes.NewForConfig(c.ClientConfig())
+	c.config = c.control.ClientConfig()
+	if c.client, err = kubernetes.NewForConfig(c.config); err == nil && o.VirtualNodes {
+		err = c.startNodes(ctx)
+	}
+	if err != nil {
+		t.Fatal(errors.Join(err, c.stop(ctx)))
+	}
+	return c
+}
+
+func (c *cluster) startNodes(ctx context.Context) error {
+	c.nodes = virtualnode.New(virtualnode.Options{ClientConfig: c.config, Informers: c.control.Informers()})
+	return c.nodes.Start(ctx)
+}
+
+func (c *cluster) stopNodes(ctx context.Context) error {
+	if c.nodes == nil {
+		return nil
+	}
+	return c.nodes.Stop(ctx)
+}
+
+func (c *cluster) stop(ctx context.Context) error {
+	return errors.Join(c.stopNodes(ctx), c.control.Stop(ctx), os.RemoveAll(c.dir))
+}
+
+// reset leaves nothing of the test before.
+func (c *cluster) reset(t testing.TB) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), testTimeout)
+	defer cancel()
+	err := c.stopNodes(ctx)
+	if err == nil {
+		_, err = c.control.Reset(ctx)
+	}
+	if err == nil && c.nodes != nil {
+		err = c.startNodes(ctx)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &cluster{config: c.ClientConfig(), client: client}
 }
 
 func stop(t testing.TB, f func(context.Context) error) {

@@ -2,6 +2,7 @@ package mirror
 
 import (
 	"errors"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -9,7 +10,11 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 )
 
@@ -95,5 +100,30 @@ users: [{name: u, user: {}}], contexts: [{name: a, context: {cluster: c, user: u
 				t.Errorf("got %v, want %q", err, tt.want)
 			}
 		})
+	}
+}
+
+// TestTheSourceIsAskedKindly: after a burst, requests come at the rate that is
+// promised.
+func TestTheSourceIsAskedKindly(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, `{"apiVersion":"v1","kind":"PodList","items":[]}`)
+	}))
+	defer server.Close()
+	s := &Source{options: SourceOptions{QPS: DefaultQPS}, config: &rest.Config{Host: server.URL}}
+	client, err := dynamic.NewForConfig(s.clientConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	const after = 5 // of the burst
+	begin := time.Now()
+	for range 2*DefaultQPS + after {
+		if _, err := client.Resource(corev1.SchemeGroupVersion.WithResource("pods")).List(t.Context(), metav1.ListOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if d := time.Since(begin); d < (after-1)*time.Second/DefaultQPS {
+		t.Errorf("%d requests took %s", 2*DefaultQPS+after, d)
 	}
 }

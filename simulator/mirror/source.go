@@ -94,7 +94,7 @@ func NewSource(o SourceOptions) (*Source, error) {
 	case o.QPS == 0:
 		o.QPS = DefaultQPS
 	}
-	config, context, err := loadKubeconfig(o.Kubeconfig, o.Context)
+	config, context, err := LoadKubeconfig(o.Kubeconfig, o.Context)
 	if err != nil {
 		return nil, err
 	}
@@ -125,7 +125,7 @@ func (s *Source) clientConfig() *rest.Config {
 // another one: its address, or credentials. The context stays that of the start,
 // whichever is current. A file that cannot be read changes nothing.
 func (s *Source) reload() bool {
-	config, _, err := loadKubeconfig(s.options.Kubeconfig, s.context)
+	config, _, err := LoadKubeconfig(s.options.Kubeconfig, s.context)
 	if err != nil {
 		return false
 	}
@@ -167,7 +167,9 @@ func plain(err error) error {
 	return err
 }
 
-func loadKubeconfig(file, context string) (*rest.Config, string, error) {
+// LoadKubeconfig returns what reaches a source, and the name of the context: the
+// current one, unless another is named. Errors say which there are.
+func LoadKubeconfig(file, context string) (*rest.Config, string, error) {
 	loaded, err := clientcmd.LoadFromFile(file)
 	if err != nil {
 		return nil, "", fmt.Errorf("reading the source's kubeconfig: %w", err)

@@ -45,7 +45,7 @@ func (p *Player) apply(ctx context.Context, c Change) error {
 	case End:
 		return nil
 	}
-	p.stage.learn(c)
+	p.stage.learn(c, p.begun)
 	if c.Kind == podKind {
 		return p.applyPod(ctx, c)
 	}
@@ -91,11 +91,15 @@ func (p *Player) applyObject(ctx context.Context, c Change) error {
 		w, err := p.opts.Cluster.Delete(ctx, c.Kind, c.Namespace, c.Name)
 		return p.wrote(ctx, c, w, err)
 	case before == nil:
-		w, err := p.opts.Cluster.Create(ctx, c.Kind, &unstructured.Unstructured{Object: after})
-		if err == nil && c.Kind.Kind == "PodDisruptionBudget" {
-			w, err = p.patch(ctx, c, "status", nil, onlyStatus(after))
-		}
-		return p.wrote(ctx, c, w, err)
+		return p.create(ctx, creation{
+			object: after, kind: c.Kind,
+			created: func(w Written, err error) error {
+				if err == nil && hasStatusOfItsOwn(c.Kind) {
+					w, err = p.patch(ctx, c, "status", nil, onlyStatus(after))
+				}
+				return p.wrote(ctx, c, w, err)
+			},
+		})
 	}
 	w, err := p.patch(ctx, c, "", withoutStatus(before), withoutStatus(after))
 	if err == nil {
@@ -105,6 +109,11 @@ func (p *Player) applyObject(ctx context.Context, c Change) error {
 		}
 	}
 	return p.wrote(ctx, c, w, err)
+}
+
+// hasStatusOfItsOwn: the API server takes the status of a new object by itself only.
+func hasStatusOfItsOwn(kind Kind) bool {
+	return kind.Kind == "PodDisruptionBudget" || kind.Kind == "ResourceClaim"
 }
 
 func withoutStatus(object map[string]any) map[string]any {
@@ -308,17 +317,21 @@ func (p *Player) createBound(ctx context.Context, c Change, node, why string) er
 	object := p.stage.staged(c.Kind, c.Object)
 	child(object, "spec")["nodeName"] = node
 	delete(child(object, "spec"), "schedulingGates")
-	w, err := p.opts.Cluster.Create(ctx, c.Kind, &unstructured.Unstructured{Object: object})
-	if err == nil {
-		w.Certain = true
-		p.stage.pods[[2]string{c.Namespace, c.Name}] = &stagedPod{uid: w.UID, asRecorded: true}
-	}
-	if why != "" {
-		p.mu.Lock()
-		p.comparison.leftOut(c, w.UID, node, why)
-		p.mu.Unlock()
-	}
-	return p.wrote(ctx, c, w, err)
+	return p.create(ctx, creation{
+		object: object, kind: c.Kind,
+		created: func(w Written, err error) error {
+			if err == nil {
+				w.Certain = true
+				p.stage.pods[[2]string{c.Namespace, c.Name}] = &stagedPod{uid: w.UID, asRecorded: true}
+			}
+			if why != "" {
+				p.mu.Lock()
+				p.comparison.leftOut(c, w.UID, node, why)
+				p.mu.Unlock()
+			}
+			return p.wrote(ctx, c, w, err)
+		},
+	})
 }
 
 // createPod creates a pod for the simulated scheduler, which knows everything that

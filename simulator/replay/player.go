@@ -26,7 +26,8 @@ type Written struct {
 	Certain bool
 }
 
-// Cluster is the simulated one. Its methods are called from one goroutine.
+// Cluster is the simulated one. Create is called from several goroutines at a
+// time, and no other method meanwhile.
 type Cluster interface {
 	// Create creates an object as a whole. One that is there already, as system
 	// namespaces are, is left as it is.
@@ -60,7 +61,8 @@ type PlayerOptions struct {
 	Results Results
 	// Profiles are the scheduler names that the simulated scheduler answers to.
 	Profiles func() []string
-	// Reset empties the cluster and the results. nil: seeking backwards is refused.
+	// Reset empties the cluster and the results. nil: seeking backwards is refused,
+	// and seeking forwards plays what is in between.
 	Reset func(ctx context.Context) error
 	// Speed is 1 for real time, more for faster, and 0 for as fast as it goes.
 	Speed float64
@@ -161,15 +163,19 @@ type Player struct {
 	// ended is closed when finished or failure have changed, and made anew.
 	ended      chan struct{}
 	comparison *comparison
+	// next is the time of the next change; zero while it is not known.
+	next time.Time
 
 	// These belong to the playing goroutine.
 	reader   *Reader
-	next     *Change
 	stage    *stage
 	begun    bool
 	deferred []Change
 	written  []Written
 	gap      time.Time
+	// gathering: what is to be created waits in gathered.
+	gathering bool
+	gathered  []creation
 }
 
 // anchor ties the clock to the recording while it plays at a speed.
@@ -192,8 +198,9 @@ func NewPlayer(o PlayerOptions) *Player {
 
 // rewind forgets what was played. The caller holds mu, or is alone.
 func (p *Player) rewind() {
-	p.reader, p.next, p.stage = p.opts.Recording.Read(), nil, newStage()
+	p.reader, p.next, p.stage = p.opts.Recording.Read(), time.Time{}, newStage()
 	p.begun, p.deferred, p.written, p.gap = false, nil, nil, time.Time{}
+	p.gathering, p.gathered = false, nil
 	p.position, p.applied, p.failed, p.finished, p.message = p.opts.Recording.Header.Start, 0, 0, false, ""
 	p.comparison = newComparison()
 }
@@ -219,7 +226,9 @@ func (p *Player) Stop() {
 	p.unsubscribe()
 }
 
-// Do asks for a change, and returns the status after it. A seek goes on behind.
+// Do asks for a change, and returns the status after it. A seek goes on behind: the
+// cluster and the comparison begin anew, with what the recording has at the
+// position. What was decided before is not decided again.
 func (p *Player) Do(c Control) (Status, error) {
 	if err := p.check(c); err != nil {
 		return Status{}, err
@@ -364,8 +373,8 @@ func (p *Player) now() time.Time {
 	switch {
 	case at.Before(p.position):
 		return p.position
-	case p.next != nil && at.After(p.next.Time):
-		return p.next.Time
+	case !p.next.IsZero() && at.After(p.next):
+		return p.next
 	}
 	return at
 }
@@ -436,11 +445,11 @@ func (p *Player) turn(ctx context.Context) error {
 	case !playing:
 		return p.sleep(ctx, nil)
 	}
-	c, err := p.peek()
+	next, err := p.peek()
 	if err != nil {
 		return p.atEnd(ctx, err)
 	}
-	if wait := p.until(c.Time, speed); wait > 0 {
+	if wait := p.until(next, speed); wait > 0 {
 		return p.sleep(ctx, p.opts.Clock.After(wait))
 	}
 	return p.instant(ctx)
@@ -486,47 +495,6 @@ func (p *Player) step(ctx context.Context) error {
 	return nil
 }
 
-// seek plays to a position as fast as it goes. Another that is asked for
-// meanwhile takes its place.
-func (p *Player) seek(ctx context.Context, target time.Time) error {
-	p.mu.Lock()
-	back := target.Before(p.position)
-	p.failure = nil
-	p.mu.Unlock()
-	if back {
-		if err := p.opts.Reset(ctx); err != nil {
-			return fmt.Errorf("emptying the cluster to go back: %w", err)
-		}
-		p.mu.Lock()
-		p.rewind()
-		p.seeking = true
-		p.mu.Unlock()
-	}
-	for ctx.Err() == nil {
-		c, err := p.peek()
-		if errors.Is(err, io.EOF) {
-			err = p.atEnd(ctx, err)
-			return errors.Join(err, p.arrive(target))
-		}
-		if err != nil {
-			return err
-		}
-		if c.Time.After(target) {
-			return p.arrive(target)
-		}
-		if err := p.instant(ctx); err != nil {
-			return err
-		}
-		p.mu.Lock()
-		other := p.target == nil || !p.target.Equal(target)
-		p.mu.Unlock()
-		if other {
-			return nil
-		}
-	}
-	return nil
-}
-
 // arrive ends a seek.
 func (p *Player) arrive(target time.Time) error {
 	p.mu.Lock()
@@ -559,55 +527,56 @@ func (p *Player) atEnd(ctx context.Context, err error) error {
 	return nil
 }
 
-// peek returns the next change without taking it.
-func (p *Player) peek() (*Change, error) {
-	if p.next != nil {
-		return p.next, nil
-	}
-	c, err := p.reader.Next()
-	if err != nil {
-		return nil, err
-	}
+// peek returns the time of the next change.
+func (p *Player) peek() (time.Time, error) {
+	next, err := p.reader.Peek()
 	p.mu.Lock()
-	p.next = &c
-	p.mu.Unlock()
-	return &c, nil
+	defer p.mu.Unlock()
+	if p.next = next; err != nil {
+		p.next = time.Time{}
+	}
+	return p.next, err
 }
 
 // instant applies the next change and all that share its time. What was there at
 // the begin of the recording is one instant.
 func (p *Player) instant(ctx context.Context) error {
-	first, err := p.peek()
+	at, err := p.peek()
 	if err != nil {
 		return err
 	}
-	at := first.Time
 	for ctx.Err() == nil {
-		c, err := p.peek()
-		if errors.Is(err, io.EOF) || err == nil && p.begun && !c.Time.Equal(at) {
+		next, err := p.peek()
+		if errors.Is(err, io.EOF) || err == nil && p.begun && !next.Equal(at) {
 			break
 		}
 		if err != nil {
 			return err
 		}
-		taken := *c
-		err = p.apply(ctx, taken)
-		p.mu.Lock()
-		p.next = nil
-		p.applied++
-		p.position = taken.Time
-		if err != nil && ctx.Err() == nil {
-			p.failed++
-			p.message = err.Error()
-			p.opts.Logger.V(1).Info("a change of the recording was not taken", "err", err)
+		c, err := p.reader.Next()
+		if err != nil {
+			return err
 		}
-		p.mu.Unlock()
-		p.tell()
-		if taken.Verb == Begun {
+		p.took(ctx, 1, c.Time, p.apply(ctx, c))
+		if c.Verb == Begun {
 			break
 		}
 	}
 	return ctx.Err()
+}
+
+// took notes that changes are applied, or why one of them could not be.
+func (p *Player) took(ctx context.Context, changes int, at time.Time, err error) {
+	p.mu.Lock()
+	p.applied += changes
+	p.position = at
+	if err != nil && ctx.Err() == nil {
+		p.failed++
+		p.message = err.Error()
+		p.opts.Logger.V(1).Info("a change of the recording was not taken", "err", err)
+	}
+	p.mu.Unlock()
+	p.tell()
 }
 
 // tellEvery is how often Changed is called while changes are applied.

@@ -2,6 +2,7 @@ package replay
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -279,15 +280,63 @@ func TestSeekingForwardsAndBack(t *testing.T) {
 			}
 		}
 		to(25)
-		wantLines(t, s.take(), "0s create Node n1 ", "0s create Pod old n1", "0s create Pod high ", "0s create Pod low ", "0s create Pod web ", `0s patch Pod old status{"status":{"phase":"Succeeded"}}`)
-		to(12)
-		wantLines(t, s.take(), "0s create Node n1 ", "0s create Pod old n1", "0s create Pod high ", "0s create Pod low ", "0s create Pod web ")
-		if resets != 1 {
+		// What was bound on the way is where it was bound, and what has ended is not there.
+		wantLines(t, s.take(), "0s create Node n1 ", "0s create Pod web n1", "0s create Pod high ", "0s create Pod low ")
+		if _, err := p.Step(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		wantLines(t, s.take(), "0s create Pod db ", "0s create Node n2 ")
+		to(10)
+		wantLines(t, sorted(s.take()), "0s create Node n1 ", "0s create Pod high ", "0s create Pod low ", "0s create Pod old n1", "0s create Pod web ")
+		to(0)
+		wantLines(t, s.take(), "0s create Node n1 ", "0s create Pod old n1", "0s create Pod high ", "0s create Pod low ")
+		if resets != 2 {
 			t.Errorf("%d resets", resets)
 		}
 		to(60)
 		if got := p.Status(); got.Applied != got.Changes {
 			t.Errorf("%d of %d are applied", got.Applied, got.Changes)
+		}
+	})
+}
+
+func sorted(lines []string) []string {
+	slices.Sort(lines)
+	return lines
+}
+
+// Where the cluster is not to be emptied, only going forwards is possible, change
+// by change.
+func TestSeekingWithoutAReset(t *testing.T) {
+	play(t, PlayerOptions{Speed: 1}, onN1, func(t *testing.T, p *Player, s *simulated) {
+		position := at(25)
+		do(t, p, Control{Position: &position})
+		wantLines(t, s.take(), "0s create Node n1 ", "0s create Pod old n1", "0s create Pod high ", "0s create Pod low ", "0s create Pod web ", `0s patch Pod old status{"status":{"phase":"Succeeded"}}`)
+	})
+}
+
+// A seek that has failed leaves a cluster of which nothing is known.
+func TestSeekingAgainAfterAFailure(t *testing.T) {
+	resets := 0
+	o := PlayerOptions{Reset: func(context.Context) error {
+		if resets++; resets == 1 {
+			return errors.New("somebody else resets")
+		}
+		return nil
+	}}
+	play(t, o, onN1, func(t *testing.T, p *Player, s *simulated) {
+		do(t, p, playing())
+		s.take()
+		position := at(10)
+		do(t, p, Control{Position: &position})
+		synctest.Wait()
+		if got := p.Status(); got.State != Failed || !strings.Contains(got.Message, "somebody else resets") {
+			t.Errorf("%s: %s", got.State, got.Message)
+		}
+		do(t, p, Control{Position: &position})
+		wantLines(t, sorted(s.take()), "0s create Node n1 ", "0s create Pod high ", "0s create Pod low ", "0s create Pod old n1", "0s create Pod web ")
+		if got := p.Status(); got.State != Paused {
+			t.Errorf("%s: %s", got.State, got.Message)
 		}
 	})
 }
@@ -394,8 +443,8 @@ func TestBindingsOfVolumesThatFollowFromDecisionsAreLeftOut(t *testing.T) {
 	claim := Kind{"v1", "PersistentVolumeClaim", "persistentvolumeclaims", true}
 	volume := Kind{"v1", "PersistentVolume", "persistentvolumes", false}
 	s := newStage()
-	s.learn(Change{Kind: class, Name: "waits", Object: object(t, `{"volumeBindingMode":"WaitForFirstConsumer"}`)})
-	s.learn(Change{Kind: claim, Namespace: "default", Name: "data", Object: object(t, `{"spec":{"storageClassName":"waits"}}`)})
+	s.learn(Change{Kind: class, Name: "waits", Object: object(t, `{"volumeBindingMode":"WaitForFirstConsumer"}`)}, true)
+	s.learn(Change{Kind: claim, Namespace: "default", Name: "data", Object: object(t, `{"spec":{"storageClassName":"waits"}}`)}, true)
 	for name, c := range map[string]struct {
 		kind           Kind
 		recorded, want string
@@ -409,6 +458,25 @@ func TestBindingsOfVolumesThatFollowFromDecisionsAreLeftOut(t *testing.T) {
 		got, _ := json.Marshal(s.staged(c.kind, object(t, c.recorded)))
 		if diff := cmp.Diff(c.want, string(got)); diff != "" {
 			t.Errorf("%s: %s", name, diff)
+		}
+	}
+}
+
+// What was allocated before stays taken, also by a pod's own claim; what is
+// allocated later follows from a decision.
+func TestAllocationsFromBeforeStay(t *testing.T) {
+	claim := Kind{"resource.k8s.io/v1", "ResourceClaim", "resourceclaims", true}
+	const recorded = `{"metadata":{"name":"web-gpu","namespace":"default","annotations":{"resource.kubernetes.io/pod-claim-name":"gpu"},"ownerReferences":[{"kind":"Pod","controller":true}]},` +
+		`"spec":{"devices":{}},"status":{"allocation":{"devices":{}},"reservedFor":[{"name":"web"}]}}`
+	for begun, want := range map[bool]string{
+		false: `{"apiVersion":"resource.k8s.io/v1","kind":"ResourceClaim","metadata":{"annotations":{},"name":"web-gpu","namespace":"default"},"spec":{"devices":{}},"status":{"allocation":{"devices":{}}}}`,
+		true:  `null`,
+	} {
+		s := newStage()
+		s.learn(Change{Kind: claim, Namespace: "default", Name: "web-gpu", Object: object(t, recorded)}, begun)
+		got, _ := json.Marshal(s.staged(claim, object(t, recorded)))
+		if diff := cmp.Diff(want, string(got)); diff != "" {
+			t.Errorf("begun %v: %s", begun, diff)
 		}
 	}
 }

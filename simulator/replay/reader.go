@@ -181,92 +181,139 @@ func (r *Recording) Read() *Reader {
 	return &Reader{recording: r, state: map[key][]byte{}}
 }
 
+// Peek returns the time of the next change without taking it, or io.EOF.
+func (r *Reader) Peek() (time.Time, error) {
+	c, err := r.peek()
+	return r.time(c.at), err
+}
+
 // Next returns the next change, or io.EOF. A recording that cannot be read to its
 // end says where in it.
 func (r *Reader) Next() (Change, error) {
+	encoded, err := r.peek()
+	if err != nil {
+		return Change{}, err
+	}
+	c, err := r.decode(encoded)
+	return c, r.place(err)
+}
+
+// encodedChange is a change as it is in the file.
+type encodedChange struct {
+	at   time.Duration
+	verb Verb
+	key  key
+	data []byte
+	// rest is what the block has behind it.
+	rest []byte
+}
+
+// peek parses the next change without taking it.
+func (r *Reader) peek() (encodedChange, error) {
 	for len(r.data) == 0 {
 		if r.next == len(r.recording.blocks) {
-			return Change{}, io.EOF
+			return encodedChange{}, io.EOF
 		}
 		b := r.recording.blocks[r.next]
 		data, err := r.recording.unpack(b)
 		if err != nil {
-			return Change{}, fmt.Errorf("reading the recording at %s: %w", r.recording.Header.Start.Add(b.first).Format(time.RFC3339), err)
+			return encodedChange{}, fmt.Errorf("reading the recording at %s: %w", r.time(b.first).Format(time.RFC3339), err)
 		}
 		r.next++
 		r.data, r.at = data, b.first
 	}
-	c, err := r.decode()
-	if err != nil {
-		return Change{}, fmt.Errorf("reading the recording after %s: %w", r.recording.Header.Start.Add(r.at).Format(time.RFC3339), err)
-	}
-	return c, nil
+	c, err := r.parse()
+	return c, r.place(err)
 }
 
-// decode takes a change off the block.
-func (r *Reader) decode() (Change, error) {
+func (r *Reader) time(at time.Duration) time.Time { return r.recording.Header.Start.Add(at) }
+
+// place says where in the recording an error is. It leaves nil as it is.
+func (r *Reader) place(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("reading the recording after %s: %w", r.time(r.at).Format(time.RFC3339), err)
+}
+
+func (r *Reader) parse() (encodedChange, error) {
 	d := decoder{data: r.data}
 	step := d.uvarint()
-	verb := Verb(d.byte())
+	c := encodedChange{verb: Verb(d.byte())}
 	kind := d.uvarint()
 	namespace, name := string(d.bytes(maxNameBytes)), string(d.bytes(maxNameBytes))
-	data := d.bytes(maxObjectBytes)
+	c.data = d.bytes(maxObjectBytes)
 	if d.err != nil {
-		return Change{}, d.err
+		return c, d.err
 	}
 	last := r.recording.End.Sub(r.recording.Header.Start)
 	if step > uint64(last/time.Microsecond) || r.at+time.Duration(step)*time.Microsecond > last {
-		return Change{}, errors.New("a change lies behind the end of the recording")
+		return c, errors.New("a change lies behind the end of the recording")
 	}
 	if kind >= uint64(len(r.recording.Header.Kinds)) {
-		return Change{}, errors.New("a change is of a kind that the header does not have")
+		return c, errors.New("a change is of a kind that the header does not have")
 	}
-	r.data = d.data
-	r.at += time.Duration(step) * time.Microsecond
-	c := Change{Time: r.recording.Header.Start.Add(r.at), Verb: verb}
-	switch verb {
-	case Begun, Gap, End:
-		c.Text = string(data)
-		return c, nil
-	}
-	c.Kind, c.Namespace, c.Name = r.recording.Header.Kinds[kind], namespace, name
-	return c, r.apply(&c, key{int(kind), namespace, name}, data)
+	c.at, c.rest = r.at+time.Duration(step)*time.Microsecond, d.data
+	c.key = key{int(kind), namespace, name}
+	return c, nil
 }
 
-// apply makes the object's next version, and fills in c what it is.
-func (r *Reader) apply(c *Change, k key, data []byte) (err error) {
-	before, known := r.state[k]
-	if known {
+// decode takes a change, and makes objects of it.
+func (r *Reader) decode(e encodedChange) (c Change, err error) {
+	before, after, err := r.take(e)
+	if err != nil {
+		return c, err
+	}
+	c.Time, c.Verb = r.time(e.at), e.verb
+	switch e.verb {
+	case Begun, Gap, End:
+		c.Text = string(e.data)
+		return c, nil
+	}
+	c.Kind, c.Namespace, c.Name = r.recording.Header.Kinds[e.key.kind], e.key.namespace, e.key.name
+	if before != nil {
 		if c.Before, err = decodeObject(before); err != nil {
-			return err
+			return c, err
 		}
 	}
-	switch c.Verb {
-	case Delete:
-		delete(r.state, k)
-		r.bytes -= int64(len(before))
-		return nil
-	case Set:
-	case Patch:
-		if !known {
-			return fmt.Errorf("%s %s/%s is changed before it is there", c.Kind.Kind, k.namespace, k.name)
-		}
-		if data, err = jsonpatch.MergePatch(before, data); err != nil {
-			return fmt.Errorf("patching %s %s/%s: %w", c.Kind.Kind, k.namespace, k.name, err)
-		}
+	if after != nil {
 		c.Verb = Set
+		c.Object, err = decodeObject(after)
+	}
+	return c, err
+}
+
+// take takes a change, and returns the object's version before and its next one;
+// nil when it is not there, and for a mark. It does not look into what is whole.
+func (r *Reader) take(e encodedChange) (before, after []byte, err error) {
+	r.data, r.at = e.rest, e.at
+	before, known := r.state[e.key]
+	switch e.verb {
+	case Begun, Gap, End:
+		return nil, nil, nil
+	case Delete:
+		delete(r.state, e.key)
+		r.bytes -= int64(len(before))
+		return before, nil, nil
+	case Set:
+		after = bytes.Clone(e.data)
+	case Patch:
+		kind := r.recording.Header.Kinds[e.key.kind].Kind
+		if !known {
+			return nil, nil, fmt.Errorf("%s %s/%s is changed before it is there", kind, e.key.namespace, e.key.name)
+		}
+		if after, err = jsonpatch.MergePatch(before, e.data); err != nil {
+			return nil, nil, fmt.Errorf("patching %s %s/%s: %w", kind, e.key.namespace, e.key.name, err)
+		}
 	default:
-		return fmt.Errorf("there is no verb %q", byte(c.Verb))
+		return nil, nil, fmt.Errorf("there is no verb %q", byte(e.verb))
 	}
-	r.bytes += int64(len(data) - len(before))
-	if len(data) > maxObjectBytes || r.bytes > maxStateBytes {
-		return errors.New("its objects are too large")
+	r.bytes += int64(len(after) - len(before))
+	if len(after) > maxObjectBytes || r.bytes > maxStateBytes {
+		return nil, nil, errors.New("its objects are too large")
 	}
-	if c.Object, err = decodeObject(data); err != nil {
-		return err
-	}
-	r.state[k] = bytes.Clone(data)
-	return nil
+	r.state[e.key] = after
+	return before, after, nil
 }
 
 func decodeObject(data []byte) (map[string]any, error) {

@@ -46,6 +46,10 @@ func (s *stage) staged(kind Kind, recorded map[string]any) map[string]any {
 			return nil
 		}
 	case "ResourceClaim":
+		if s.allocated[nameOf(metadata)] {
+			stageAllocation(object)
+			break
+		}
 		if owner["kind"] == "Pod" {
 			return nil
 		}
@@ -53,6 +57,14 @@ func (s *stage) staged(kind Kind, recorded map[string]any) map[string]any {
 	}
 	object["apiVersion"], object["kind"] = kind.APIVersion, kind.Kind
 	return object
+}
+
+// stageAllocation leaves of a claim's status what it takes, whichever pod it was
+// for. A claim that was made for a pod is then nobody's: the simulated pod gets one
+// of its own, which no scheduler allocates, as the pod comes with its node.
+func stageAllocation(claim map[string]any) {
+	keep(child(claim, "status"), "allocation")
+	delete(child(child(claim, "metadata"), "annotations"), "resource.kubernetes.io/pod-claim-name")
 }
 
 func controllerOf(metadata map[string]any) map[string]any {
@@ -156,17 +168,21 @@ type stage struct {
 	// claims are those whose binding follows from a decision: they came unbound,
 	// and their class waits.
 	claims map[[2]string]bool
+	// allocated are the resource claims that were allocated at the beginning: what
+	// they take is taken until they go.
+	allocated map[[2]string]bool
 	// nodes are those that are there.
 	nodes map[string]bool
 	pods  map[[2]string]*stagedPod
 }
 
 func newStage() *stage {
-	return &stage{waits: map[string]bool{}, claims: map[[2]string]bool{}, nodes: map[string]bool{}, pods: map[[2]string]*stagedPod{}}
+	return &stage{waits: map[string]bool{}, claims: map[[2]string]bool{}, allocated: map[[2]string]bool{}, nodes: map[string]bool{}, pods: map[[2]string]*stagedPod{}}
 }
 
-// learn notes what a change says about later ones.
-func (s *stage) learn(c Change) {
+// learn notes what a change says about later ones. Before the recording has begun
+// objects are as they were then.
+func (s *stage) learn(c Change, begun bool) {
 	switch c.Kind.Kind {
 	case "StorageClass":
 		s.waits[c.Name] = c.Object != nil && c.Object["volumeBindingMode"] == storageWaits
@@ -183,6 +199,10 @@ func (s *stage) learn(c Change) {
 			delete(s.claims, name)
 		case c.Before == nil && text(c.Object, "spec", "volumeName") == "" && s.waits[text(c.Object, "spec", "storageClassName")]:
 			s.claims[name] = true
+		}
+	case "ResourceClaim":
+		if c.Before == nil {
+			s.allocated[[2]string{c.Namespace, c.Name}] = !begun && child(child(c.Object, "status"), "allocation") != nil
 		}
 	}
 }

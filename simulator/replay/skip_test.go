@@ -1,0 +1,78 @@
+package replay
+
+import (
+	"errors"
+	"io"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// A reader that skips is where one that has read everything is: it has the same
+// objects, and the same changes before it.
+func TestSkippingIsReadingAtOnce(t *testing.T) {
+	f := newFile(t)
+	f.set(0, podKind, "default", "old", `{"spec":{"nodeName":"n1"}}`)
+	f.set(0, nodeKind, "", "n1", `{"status":{"allocatable":{"cpu":"4"}}}`)
+	f.mark(0, Begun)
+	f.set(1, podKind, "default", "web", `{"metadata":{"labels":{"a":"1","b":"2"}}}`)
+	f.flush()
+	f.set(2, podKind, "default", "web", `{"metadata":{"labels":{"a":"1"}},"spec":{"nodeName":"n1"}}`)
+	f.gone(2, podKind, "default", "old")
+	f.mark(3, Gap)
+	f.gone(4, podKind, "default", "web")
+	f.set(5, podKind, "default", "web", `{"spec":{"nodeName":"n2"}}`)
+	f.mark(6, End)
+	r := f.recording()
+	for _, to := range []time.Time{at(-1), at(0), at(1), at(2), at(3), at(4), at(5), at(9)} {
+		skipping, reading := r.Read(), r.Read()
+		got, err := skipping.Skip(to)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := Skipped{}
+		there := map[[3]string]map[string]any{}
+		for {
+			if next, err := reading.Peek(); errors.Is(err, io.EOF) || next.After(to) {
+				break
+			}
+			c, err := reading.Next()
+			if err != nil {
+				t.Fatal(err)
+			}
+			want.Changes++
+			name := [3]string{c.Kind.Kind, c.Namespace, c.Name}
+			switch c.Verb {
+			case Begun:
+				want.Begun = true
+			case Gap:
+				want.Gap = c.Time
+			case Delete:
+				delete(there, name)
+			case Set:
+				there[name] = c.Object
+			}
+		}
+		for _, name := range [][3]string{{"Node", "", "n1"}, {"Pod", "default", "old"}, {"Pod", "default", "web"}} {
+			kind := nodeKind
+			if name[0] == "Pod" {
+				kind = podKind
+			}
+			if object := there[name]; object != nil {
+				want.There = append(want.There, Change{Time: to, Verb: Set, Kind: kind, Namespace: name[1], Name: name[2], Object: object})
+			}
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("to %s (-read +skipped):\n%s", to.Sub(tuesday), diff)
+		}
+		for end := false; !end; {
+			wanted, readErr := reading.Next()
+			skipped, err := skipping.Next()
+			if diff := cmp.Diff(wanted, skipped); diff != "" || !errors.Is(err, readErr) {
+				t.Errorf("after %s: %v\n%s", to.Sub(tuesday), err, diff)
+			}
+			end = readErr != nil
+		}
+	}
+}

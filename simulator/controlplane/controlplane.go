@@ -55,6 +55,9 @@ type Options struct {
 	// runs, and a pod on a node that is being deleted stays until its node lets it
 	// go. Default: new nodes can be used as they are, and deleted pods go at once.
 	VirtualNodes bool
+	// DefaultStorageClass has a cluster begin with a StorageClass for claims that
+	// name none, as local clusters do. Default: it begins without.
+	DefaultStorageClass bool
 }
 
 // ControlPlane is one embedded control plane. It starts once and stops once.
@@ -146,7 +149,7 @@ func (c *ControlPlane) openEtcd(ctx context.Context) (Etcd, error) {
 			return Etcd{}, err
 		}
 		if err := c.useRegistry(ctx, registry); err != nil {
-			return Etcd{}, fmt.Errorf("etcd at %s: %w", strings.Join(c.opts.Etcd.Servers, ", "), err)
+			return Etcd{}, fmt.Errorf("etcd at %s: %w", strings.Join(c.opts.Etcd.Servers, ", "), registry.failures.explain(err))
 		}
 		return c.opts.Etcd, nil
 	}
@@ -180,6 +183,11 @@ func (c *ControlPlane) startServer(ctx context.Context, certs certificates, etcd
 	}
 	if err := bootstrap(ctx, c.ClientConfig()); err != nil {
 		return nil, err
+	}
+	if c.opts.DefaultStorageClass && c.startState.state == stateBegun {
+		if err := createDefaultClass(ctx, c.ClientConfig()); err != nil {
+			return nil, err
+		}
 	}
 	if err := c.startState.remember(ctx); err != nil {
 		return nil, err

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"go.etcd.io/etcd/client/pkg/v3/transport"
@@ -14,6 +15,8 @@ import (
 	"go.etcd.io/etcd/server/v3/embed"
 	"go.etcd.io/etcd/server/v3/etcdserver/api/v3client"
 	"go.uber.org/zap"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/status"
 )
 
 // Etcd is where an API server keeps its state, and how it is reached.
@@ -67,6 +70,45 @@ type registry struct {
 	client *clientv3.Client
 	// prefix ends with a slash.
 	prefix string
+	// failures are those of an etcd elsewhere.
+	failures failures
+}
+
+// failures remembers why there was no connection to etcd, of which its client only
+// says, when the time of a request is over, that it took too long.
+type failures struct {
+	mu   sync.Mutex
+	last string
+}
+
+const (
+	// ofConnection is what grpc has before why there was no connection.
+	ofConnection = "latest balancer error: "
+	// ofTLS is what crypto/tls has before what is wrong with a certificate.
+	ofTLS = "tls: "
+)
+
+// note is a grpc.UnaryClientInterceptor.
+func (f *failures) note(ctx context.Context, method string, request, reply any, conn *grpc.ClientConn, invoke grpc.UnaryInvoker, options ...grpc.CallOption) error {
+	err := invoke(ctx, method, request, reply, conn, options...)
+	_, why, ok := strings.Cut(status.Convert(err).Message(), ofConnection)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	// An etcd that hangs up says why, but not each time soon enough to be read.
+	if ok && (f.last == "" || strings.Contains(why, ofTLS) || !strings.Contains(f.last, ofTLS)) {
+		f.last = why
+	}
+	return err
+}
+
+// explain returns err, or what is behind it if it is that a request took too long.
+func (f *failures) explain(err error) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.last == "" || !errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	return errors.New(f.last)
 }
 
 // registryOf is that of an etcd in this process, without the way over a socket.
@@ -80,8 +122,10 @@ func newRegistry(e Etcd) (*registry, error) {
 	if err != nil {
 		return nil, err
 	}
-	client, err := clientv3.New(clientv3.Config{
+	r := &registry{prefix: e.prefix() + "/"}
+	r.client, err = clientv3.New(clientv3.Config{
 		Endpoints:          e.Servers,
+		DialOptions:        []grpc.DialOption{grpc.WithChainUnaryInterceptor(r.failures.note)},
 		DialTimeout:        etcdDialTimeout,
 		TLS:                config,
 		MaxCallRecvMsgSize: etcdMessageBytes,
@@ -90,7 +134,7 @@ func newRegistry(e Etcd) (*registry, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make a client of etcd: %w", err)
 	}
-	return &registry{client: client, prefix: e.prefix() + "/"}, nil
+	return r, nil
 }
 
 func (r *registry) close() error {

@@ -22,6 +22,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
 	watchtools "k8s.io/client-go/tools/watch"
+	"k8s.io/kubernetes/pkg/volume/util"
 	"k8s.io/utils/ptr"
 )
 
@@ -268,20 +269,42 @@ func createWidget(t *testing.T, client dynamic.Interface) {
 	})
 }
 
+// TestTheStartStateIsKnownAfterARestart: what was made is gone after a reset, and
+// what was deleted, as the default StorageClass, stays away until then.
 func TestTheStartStateIsKnownAfterARestart(t *testing.T) {
-	dir := t.TempDir()
-	first := complete(t, Options{DataDir: dir, Durable: true})
+	opts := Options{DataDir: t.TempDir(), Durable: true, DefaultStorageClass: true}
+	first := complete(t, opts)
 	before := values(t, first)
+	if !hasDefaultClass(t, first) {
+		t.Error("a new cluster has no default class")
+	}
+	for range 2 { // the second time there is nothing to do
+		if err := first.DropDefaultStorageClass(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
 	must[*corev1.ConfigMap](t)(clientFor(t, first.ClientConfig()).CoreV1().ConfigMaps("default").Create(t.Context(), configMap("extra"), metav1.CreateOptions{}))
 	stop(t, first)
 
-	second := complete(t, Options{DataDir: dir, Durable: true})
+	second := complete(t, opts)
+	if hasDefaultClass(t, second) {
+		t.Error("the default class that was deleted is there again")
+	}
 	if done := reset(t, second); done.Deleted != 1 {
 		t.Errorf("it deleted %d", done.Deleted)
 	}
 	if diff := cmp.Diff(before, values(t, second)); diff != "" {
 		t.Errorf("values (-at the first start +after the reset):\n%s", diff)
 	}
+}
+
+func hasDefaultClass(t *testing.T, c *ControlPlane) bool {
+	t.Helper()
+	class, err := clientFor(t, c.ClientConfig()).StorageV1().StorageClasses().Get(t.Context(), "standard", metav1.GetOptions{})
+	if err != nil && !apierrors.IsNotFound(err) {
+		t.Fatal(err)
+	}
+	return err == nil && util.IsDefaultAnnotation(class.ObjectMeta)
 }
 
 func TestDataOfOthersAreNotReset(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -29,6 +30,10 @@ type ledger struct {
 	latest    string
 	tried     []string
 	imports   map[string]bool
+	// emptying is whether all of this is to go.
+	emptying emptying
+	// writes counts how often results were seen to come to disk.
+	writes int
 
 	// next makes names and documents that differ.
 	next    int
@@ -48,11 +53,12 @@ func (e *entry) permits(there bool, value string) bool {
 	return e.gone != there && (e.gone || e.is == value) || e.maybe != nil && e.maybe.permits(there, value)
 }
 
-// binding is a pod's, and when it was seen. A result that the kill may have
-// overtaken is not asked for.
+// binding is a pod's, and when it was seen: the time, and after how many writes of
+// results. A result that the kill may have overtaken is not asked for.
 type binding struct {
 	pod, node string
 	seen      time.Time
+	writes    int
 	kept      bool
 }
 
@@ -64,8 +70,8 @@ func newLedger() *ledger {
 }
 
 func (l *ledger) String() string {
-	return fmt.Sprintf("checked %d objects, %d deletions, %d results, %d configurations, %d objects of imports",
-		l.checked["object"], l.checked["deletion"], l.checked["result"], l.checked["configuration"], l.checked["import"])
+	return fmt.Sprintf("checked %d objects, %d deletions, %d results, %d configurations, %d objects of imports; it was empty %d times",
+		l.checked["object"], l.checked["deletion"], l.checked["result"], l.checked["configuration"], l.checked["import"], l.checked["empty"])
 }
 
 // number is new each time.
@@ -95,12 +101,13 @@ func (l *ledger) acknowledge(of map[string]*entry, name string) {
 
 // write starts the writers. The function that it returns waits until they have
 // noticed that nobody answers any more.
-func (l *ledger) write(t *testing.T, p *program) (wait func()) {
+func (l *ledger) write(t *testing.T, h home, p *program) (wait func()) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var writing sync.WaitGroup
 	l.ensureNodes(t, p)
 	for _, job := range []func(context.Context, *program) error{
 		l.writeMaps, l.writePods, l.seeBindings, l.writeConfigurations, l.writeImports,
+		func(ctx context.Context, _ *program) error { return l.seeWrites(ctx, filepath.Join(h.data, "results")) },
 	} {
 		writing.Go(func() {
 			for ctx.Err() == nil {
@@ -239,7 +246,7 @@ func (l *ledger) seeBindings(ctx context.Context, p *program) error {
 		}
 		bound[pod.UID] = true
 		l.mu.Lock()
-		l.scheduled[pod.UID] = &binding{pod: pod.Name, node: pod.Spec.NodeName, seen: time.Now()}
+		l.scheduled[pod.UID] = &binding{pod: pod.Name, node: pod.Spec.NodeName, seen: time.Now(), writes: l.writes}
 		l.mu.Unlock()
 	}
 	return nil
@@ -264,7 +271,7 @@ func (l *ledger) writeConfigurations(_ context.Context, p *program) error {
 func (l *ledger) writeImports(_ context.Context, p *program) error {
 	n := l.number()
 	var items, names []string
-	for i := range 20 {
+	for i := range 8 {
 		name := fmt.Sprintf("import-%05d-%02d", n, i)
 		names = append(names, name)
 		items = append(items, fmt.Sprintf(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":%q,"namespace":%q},"data":{"value":"imported"}}`, name, namespace))
@@ -292,20 +299,45 @@ func (l *ledger) writeImports(_ context.Context, p *program) error {
 	return nil
 }
 
-// killed notes that nothing was seen after the moment.
+// killed forgets the bindings whose results need not be kept: nothing was seen after
+// the moment.
 func (l *ledger) killed(at time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for uid, b := range l.scheduled {
-		if b.kept = b.kept || at.Sub(b.seen) > resultsBehind; !b.kept {
+		if b.kept = b.kept || at.Sub(b.seen) > resultsBehind && l.writes-b.writes >= writesBehind; !b.kept {
 			delete(l.scheduled, uid)
 		}
 	}
 }
 
+// seeWrites watches the files of results grow.
+func (l *ledger) seeWrites(ctx context.Context, dir string) error {
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	before, _, err := sizeOf(dir)
+	grown := time.Now()
+	for err == nil && ctx.Err() == nil {
+		<-tick.C
+		var size float64
+		if size, _, err = sizeOf(dir); size == before {
+			continue
+		}
+		// What comes in a row is of one write.
+		if now := time.Now(); now.Sub(grown) > writesApart {
+			l.mu.Lock()
+			l.writes++
+			l.mu.Unlock()
+		}
+		before, grown = size, time.Now()
+	}
+	return err
+}
+
 // check holds the program against the ledger, and settles what was not known.
 func (l *ledger) check(t *testing.T, p *program) {
 	t.Helper()
+	l.checkEmptied(t, p)
 	l.checkMaps(t, p)
 	l.checkPods(t, p)
 	l.checkResults(t, p)
@@ -367,6 +399,18 @@ func (l *ledger) settle(t *testing.T, kind string, expected map[string]*entry, a
 // checkResults wants the result of every pod that was seen bound long enough ago.
 func (l *ledger) checkResults(t *testing.T, p *program) {
 	t.Helper()
+	nodes := p.decisions(t)
+	for uid, b := range l.scheduled {
+		if nodes[uid] != b.node {
+			t.Errorf("pod %s was seen bound to %s, and results were written %d times after that; the result has %q", b.pod, b.node, writesBehind, nodes[uid])
+		}
+		l.checked["result"]++
+	}
+}
+
+// decisions are the nodes of the pods that were scheduled, by the results.
+func (p *program) decisions(t *testing.T) map[types.UID]string {
+	t.Helper()
 	type summary struct {
 		Pod          struct{ UID types.UID }
 		SelectedNode string
@@ -389,12 +433,7 @@ func (l *ledger) checkResults(t *testing.T, p *program) {
 		}
 		next = page.Continue
 	}
-	for uid, b := range l.scheduled {
-		if nodes[uid] != b.node {
-			t.Errorf("pod %s was seen bound to %s %v before the kill; the result has %q", b.pod, b.node, resultsBehind, nodes[uid])
-		}
-		l.checked["result"]++
-	}
+	return nodes
 }
 
 // checkConfiguration wants the last acknowledged configuration, or one that was
@@ -467,7 +506,7 @@ func (l *ledger) checkDeletionsEnd(t *testing.T, p *program) {
 // checkEnough fails a test that has looked at next to nothing.
 func (l *ledger) checkEnough(t *testing.T, kills int) {
 	t.Helper()
-	for what, least := range map[string]int{"object": 40, "deletion": 20, "result": 5, "configuration": 3, "import": 20} {
+	for what, least := range map[string]int{"object": 40, "deletion": 20, "result": 5, "configuration": 3, "import": 20, "empty": 2} {
 		if l.checked[what] < least*kills/25 {
 			t.Errorf("only %d checks of %s", l.checked[what], what)
 		}

@@ -197,7 +197,7 @@ func (w *soakWork) watch(ctx context.Context, _ int) error {
 	}
 	defer socket.Close()
 	for _, resource := range []string{"pods", "nodes", "events"} {
-		if err := socket.subscribe(resource); err != nil {
+		if err := socket.subscribe(resource, resource); err != nil {
 			return err
 		}
 	}

@@ -44,10 +44,10 @@ func (p *program) dialWith(ctx context.Context, dialer *websocket.Dialer) (*sock
 	return &socket{Conn: ws}, nil
 }
 
-// subscribe asks for a resource of the core group, which is also the id.
-func (s *socket) subscribe(resource string) error {
+// subscribe asks for a resource of the core group.
+func (s *socket) subscribe(id, resource string) error {
 	return s.WriteJSON(map[string]any{
-		"type": "subscribe", "id": resource,
+		"type": "subscribe", "id": id,
 		"resource": map[string]string{"group": "", "version": "v1", "resource": resource},
 	})
 }

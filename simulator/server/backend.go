@@ -60,6 +60,9 @@ type Backend struct {
 	ClientConfig  *rest.Config
 	Results       Results
 	Configuration Configuration
+	// Held returns what keeps a pod out of the scheduler's queue, nil when nothing
+	// does. Nil: nobody knows.
+	Held func(uid types.UID) []result.PluginResult
 	// Reset brings everything back to the start. It is refused with *Busy or
 	// *Forbidden. Nil: the cluster is not the simulator's own.
 	Reset func(ctx context.Context) (Reset, error)

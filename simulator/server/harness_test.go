@@ -90,12 +90,21 @@ func (h *harness) attach(api *fakeAPI, results *fakeResults) *fakeConfiguration 
 		ClientConfig:  &rest.Config{Host: host, BearerToken: "admin"},
 		Results:       results,
 		Configuration: configuration,
+		Held:          heldPod,
 		FeatureGates:  []FeatureGate{{Name: "GenericWorkload", Stage: "ALPHA", Enabled: true}},
 	})
 	if err != nil {
 		h.t.Fatal(err)
 	}
 	return configuration
+}
+
+// heldPod knows of one pod that a plugin keeps out of the queue.
+func heldPod(uid types.UID) []result.PluginResult {
+	if uid != "held" {
+		return nil
+	}
+	return []result.PluginResult{{Plugin: "GangScheduling", Status: "UnschedulableAndUnresolvable", Reasons: []string{"waiting for minCount pods"}}}
 }
 
 // answer is a response that has been read.

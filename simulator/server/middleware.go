@@ -45,7 +45,7 @@ func (s *Server) recoverPanics() echo.MiddlewareFunc {
 	})
 }
 
-// limitBody bounds what a request may send.
+// limitBody bounds what a request may send, and has who is refused read why.
 func (s *Server) limitBody(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		r := c.Request()
@@ -53,12 +53,19 @@ func (s *Server) limitBody(next echo.HandlerFunc) echo.HandlerFunc {
 			return next(c)
 		}
 		limit := s.bodyLimit(r)
-		body := &boundedBody{ReadCloser: r.Body, limit: limit, left: limit, response: c.Response().Writer}
+		body := &boundedBody{
+			ReadCloser: r.Body, limit: limit, left: limit, response: c.Response().Writer,
+			waits: strings.EqualFold(r.Header.Get("Expect"), "100-continue"),
+		}
 		if r.ContentLength > limit {
 			return body.refuse()
 		}
 		r.Body = body
-		return next(c)
+		err := next(c)
+		if err != nil && !c.Response().Committed {
+			body.drain()
+		}
+		return err
 	}
 }
 
@@ -89,6 +96,8 @@ type boundedBody struct {
 	io.ReadCloser
 	limit, left int64
 	response    http.ResponseWriter
+	// waits: the client does not send before it is asked to, which reading does.
+	waits bool
 }
 
 func (b *boundedBody) Read(p []byte) (int, error) {
@@ -98,6 +107,7 @@ func (b *boundedBody) Read(p []byte) (int, error) {
 	if int64(len(p)) > b.left+1 {
 		p = p[:b.left+1]
 	}
+	b.waits = false
 	n, err := b.ReadCloser.Read(p)
 	if int64(n) <= b.left {
 		b.left -= int64(n)
@@ -113,14 +123,22 @@ const (
 	drainTimeout = 10 * time.Second
 )
 
-// refuse returns the error, after it has read what is still coming: a client
-// that is not done with sending would see its connection reset, not the answer.
+// refuse returns the error.
 func (b *boundedBody) refuse() error {
 	b.response.Header().Set("Connection", "close")
+	b.drain()
+	return &http.MaxBytesError{Limit: b.limit}
+}
+
+// drain reads what is still coming before an error is answered: a client that is
+// not done with sending would see its connection reset, not the answer.
+func (b *boundedBody) drain() {
+	if b.waits {
+		return
+	}
 	// Where there are no deadlines, the bytes are bounded still.
 	_ = http.NewResponseController(b.response).SetReadDeadline(time.Now().Add(drainTimeout))
 	_, _ = io.CopyN(io.Discard, b.ReadCloser, drainBytes)
-	return &http.MaxBytesError{Limit: b.limit}
 }
 
 // compress is for clients on other machines; on loopback it would cost more

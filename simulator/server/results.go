@@ -77,6 +77,9 @@ func outcomes() string {
 
 type attempts struct {
 	Items []result.Summary `json:"items"`
+	// Held are the answers of the PreEnqueue plugins that keep the pod out of the
+	// queue at present. It may not have been tried at all then.
+	Held []result.PluginResult `json:"held,omitempty"`
 }
 
 func (s *Server) listAttempts(c echo.Context) error {
@@ -84,14 +87,22 @@ func (s *Server) listAttempts(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	items, err := b.Results.Attempts(types.UID(c.Param("uid")))
+	uid := types.UID(c.Param("uid"))
+	items, err := b.Results.Attempts(uid)
 	if err != nil {
 		return err
 	}
-	if items == nil {
-		return refuse(http.StatusNotFound, "no result is kept for pod UID %q", c.Param("uid"))
+	var held []result.PluginResult
+	if b.Held != nil {
+		held = b.Held(uid)
 	}
-	return c.JSON(http.StatusOK, attempts{Items: items})
+	switch {
+	case items == nil && held == nil:
+		return refuse(http.StatusNotFound, "no result is kept for pod UID %q", uid)
+	case items == nil:
+		items = []result.Summary{}
+	}
+	return c.JSON(http.StatusOK, attempts{items, held})
 }
 
 func (s *Server) getCycle(c echo.Context) error {

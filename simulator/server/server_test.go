@@ -121,6 +121,8 @@ func TestResults(t *testing.T) {
 		t.Fatal(err)
 	}
 	want(t, "attempts", []int{all.Items[0].Attempt, all.Items[1].Attempt}, []int{1, 2})
+	want(t, "a pod that is held", strings.TrimSpace(h.get("/api/v1/results/held").body),
+		`{"items":[],"held":[{"plugin":"GangScheduling","status":"UnschedulableAndUnresolvable","reasons":["waiting for minCount pods"],"durationSeconds":0}]}`)
 
 	var one result.Cycle
 	if err := json.Unmarshal([]byte(h.get("/api/v1/results/u/2").body), &one); err != nil {

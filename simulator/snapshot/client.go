@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/version"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
@@ -79,8 +80,7 @@ func (c *client) discover() error {
 		}
 		for gvk, r := range resourcesOf(gv, list.APIResources) {
 			resources[gvk] = r
-			// The versions of a group come in the order of preference.
-			if known, ok := preferred[gvk.GroupKind()]; !ok || !known.listable {
+			if known, ok := preferred[gvk.GroupKind()]; !ok || r.better(known) {
 				preferred[gvk.GroupKind()] = r
 			}
 		}
@@ -134,8 +134,18 @@ func (c *client) resourceFor(gvk schema.GroupVersionKind) (resource, error) {
 	return resource{}, fmt.Errorf("the API server has no kind %s in %s; its CustomResourceDefinition may be missing, or belongs in the import, too", gvk.Kind, gvk.GroupVersion())
 }
 
-// preferredFor returns what serves a kind in the version that the API server
-// prefers.
+// better reports whether a kind had better be read and written by this resource than
+// by another of it. That goes by how stable a version is, as what is exported is to
+// be read by later versions of Kubernetes, too: API servers name first what earlier
+// ones know.
+func (r resource) better(than resource) bool {
+	if r.listable != than.listable {
+		return r.listable
+	}
+	return version.CompareKubeAwareVersionStrings(r.gvk.Version, than.gvk.Version) > 0
+}
+
+// preferredFor returns what serves a kind in its most stable version.
 func (c *client) preferredFor(gk schema.GroupKind) (resource, bool) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
@@ -172,6 +182,15 @@ func (c *client) create(ctx context.Context, r resource, namespace string, body 
 	return metadataOf(c.rest.Post().AbsPath(r.path(namespace, "")...).
 		SetHeader("Accept", acceptMetadata).SetHeader("Content-Type", runtime.ContentTypeJSON).
 		Param(fieldValidation, warnOfFields).Body(body).Do(ctx))
+}
+
+// createUID creates an object of the cluster and returns the UID that it got.
+func (c *client) createUID(ctx context.Context, r resource, body []byte) (string, error) {
+	meta, err := c.create(ctx, r, "", body)
+	if err != nil {
+		return "", err
+	}
+	return string(meta.UID), nil
 }
 
 func (c *client) update(ctx context.Context, r resource, namespace, name string, body []byte, sub ...string) (*metav1.PartialObjectMetadata, error) {

@@ -14,6 +14,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
@@ -41,6 +42,10 @@ func TestMain(m *testing.M) {
 	os.Exit(func() int {
 		if testing.Short() {
 			return m.Run()
+		}
+		// For pod groups. It belongs to the process.
+		if err := utilfeature.DefaultMutableFeatureGate.Set("GenericWorkload=true"); err != nil {
+			panic(err)
 		}
 		var err error
 		if shared, err = startCluster(); err != nil {

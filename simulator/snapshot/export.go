@@ -132,7 +132,8 @@ func (e *exporter) kind(ctx context.Context, r resource, custom bool) error {
 				return fmt.Errorf("decoding %s: %w", r.gvr.Resource, err)
 			}
 			u.SetGroupVersionKind(r.gvk)
-			if isStartState(u) || leftOutOfExport(u) {
+			// A redacted claim names its class otherwise than every cluster does.
+			if isStartState(u) && !(e.opts.Redact && u.GroupVersionKind().GroupKind() == storageClassKind) || leftOutOfExport(u) {
 				continue
 			}
 			created := u.GetCreationTimestamp().Time
@@ -218,7 +219,9 @@ func neutralForExport(u *unstructured.Unstructured, custom bool) {
 		} else {
 			status = nil
 		}
-	case gk == schema.GroupKind{Kind: "Node"}, gk == schema.GroupKind{Group: "resource.k8s.io", Kind: "ResourceClaim"}, custom:
+	case gk == schema.GroupKind{Group: "resource.k8s.io", Kind: "ResourceClaim"}:
+		forgetConsumers(status)
+	case gk == schema.GroupKind{Kind: "Node"}, custom:
 	default:
 		status = nil
 	}
@@ -227,6 +230,17 @@ func neutralForExport(u *unstructured.Unstructured, custom bool) {
 	}
 	if len(status) > 0 {
 		u.Object["status"] = status
+	}
+}
+
+// forgetConsumers takes out the UIDs of those that a claim is reserved for. They have
+// names, too.
+func forgetConsumers(status map[string]any) {
+	consumers, _ := status["reservedFor"].([]any)
+	for _, c := range consumers {
+		if consumer, ok := c.(map[string]any); ok {
+			delete(consumer, "uid")
+		}
 	}
 }
 
@@ -247,6 +261,8 @@ func isStartState(u *unstructured.Unstructured) bool {
 		return name == "default" || u.GetNamespace() == "kube-system" && len(u.GetLabels()) == 0 && len(u.GetAnnotations()) == 0
 	case schema.GroupKind{Kind: "Service"}:
 		return name == "kubernetes" && u.GetNamespace() == "default"
+	case storageClassKind:
+		return isOwnDefault(u)
 	}
 	return false
 }

@@ -69,9 +69,21 @@ func TestImportingTwice(t *testing.T) {
 	}
 }
 
+// removePods removes those of a namespace at the end of the test: the pods of nodes
+// that do not exist would go by themselves, at any moment of others.
+func removePods(t *testing.T, namespace string) {
+	t.Cleanup(func() {
+		err := shared.client.CoreV1().Pods(namespace).DeleteCollection(context.Background(), *metav1.NewDeleteOptions(0), metav1.ListOptions{})
+		if err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 // TestImportReports what did not go in, and puts in the rest.
 func TestImportReports(t *testing.T) {
 	needsCluster(t)
+	removePods(t, "reports")
 	const input = `
 apiVersion: v1
 kind: Secret
@@ -125,14 +137,18 @@ apiVersion: v1
 }
 
 // TestClassesOfTheSameImport: admission learns of a priority class a moment after
-// it was created, and pods of the class are not refused for that.
+// it was created, and pods of the class are not refused for that, whether the class
+// is in the import or made for the pods.
 func TestClassesOfTheSameImport(t *testing.T) {
 	needsCluster(t)
+	removePods(t, "default")
 	for round := range 20 {
 		input := strings.NewReplacer("ROUND", fmt.Sprint(round)).Replace(`
 {apiVersion: scheduling.k8s.io/v1, kind: PriorityClass, metadata: {name: fresh-ROUND}, value: 5}
 ---
 {apiVersion: v1, kind: Pod, metadata: {name: of-fresh-ROUND, namespace: default}, spec: {nodeName: nowhere, priorityClassName: fresh-ROUND, containers: [{name: c, image: i}]}}
+---
+{apiVersion: v1, kind: Pod, metadata: {name: of-made-ROUND, namespace: default}, spec: {nodeName: nowhere, priorityClassName: made-ROUND, priority: 7, containers: [{name: c, image: i}]}}
 `)
 		importText(t, shared, input, ImportOptions{})
 	}

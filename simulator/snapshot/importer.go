@@ -238,7 +238,7 @@ func (i *importer) applyRanks(ctx context.Context) error {
 		rank := Rank(o.GVK.GroupKind())
 		ranks[rank] = append(ranks[rank], o)
 	}
-	for rank := rankDefinition; rank <= rankLimit; rank++ {
+	for rank := rankDefinition; rank <= rankTemplate; rank++ {
 		if err := i.applyRank(ctx, rank, ranks[rank]); err != nil {
 			return err
 		}
@@ -258,6 +258,7 @@ func (i *importer) applyRank(ctx context.Context, rank int, objects []*Object) e
 		i.putAll(ctx, objects)
 		i.makeNamespaces(ctx)
 	case rankClass:
+		i.giveWay(ctx, objects)
 		i.putAll(ctx, objects)
 		i.makeClasses(ctx)
 	case rankPod:
@@ -313,6 +314,12 @@ func (i *importer) each(ctx context.Context, workers int, objects []*Object, do 
 // has the last word on what is written. It returns nil when the object is not
 // there.
 func (i *importer) put(ctx context.Context, o *Object, change func(*write)) *write {
+	defer func() {
+		// Whatever is in the input, it must not end who imports.
+		if reason := recover(); reason != nil {
+			i.rec.count(o, failed, i.s.panicked(reason).Error())
+		}
+	}()
 	w, err := i.prepare(ctx, o)
 	if err == nil {
 		if change != nil {

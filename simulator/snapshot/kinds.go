@@ -35,17 +35,18 @@ const (
 	// rankOfPod is for what pods name.
 	rankOfPod
 	rankPod
-	// rankTemplate: the templates of resource claims come after the pods, because
-	// their controller makes another claim for a pod that it finds without its own.
-	rankTemplate
 	// rankHistory: what a StatefulSet or DaemonSet knows its pods' revisions by.
 	rankHistory
 	rankCronJob
 	rankWorkload
 	rankDeployment
 	rankScaler
-	// rankLimit is for what would refuse objects that a cluster already had.
+	// rankLimit is for what would refuse objects that a cluster already had, and
+	// before that for the pods that a scheduler is to place.
 	rankLimit
+	// rankTemplate: the templates of resource claims come after all pods, because
+	// their controller makes another claim for a pod that it finds without its own.
+	rankTemplate
 )
 
 const (

@@ -64,16 +64,20 @@ func (i *importer) make(ctx context.Context, gvk schema.GroupVersionKind, name s
 	maps.Copy(object, fields)
 	item := Item{APIVersion: gvk.GroupVersion().String(), Kind: gvk.Kind, Name: name, Message: "objects of the input need it, but it was not there; it was made"}
 	body, err := json.Marshal(object)
+	uid := ""
 	if err == nil {
-		_, err = i.client.create(ctx, r, "", body)
+		uid, err = i.client.createUID(ctx, r, body)
 	}
 	if err != nil && !apierrors.IsAlreadyExists(err) {
 		item.Message = fmt.Sprintf("objects of the input need it, but it is not there and could not be made: %v", err)
 	}
 	i.rec.warn(item)
-	i.mu.Lock()
-	delete(i.uids, k)
-	i.mu.Unlock()
+	if uid == "" {
+		i.forget(k)
+		return
+	}
+	// Pods that need it are tried until admission knows it, too; see isAhead.
+	i.learn(k, uid)
 }
 
 const (

@@ -161,15 +161,31 @@ func (i *importer) setPod(w *write, status map[string]any, own *owner) {
 	switch phase := head.Status.Phase; {
 	case isFinishedPod(phase), node != "" && phase == "Running":
 		w.status = status
-	case node == "" && !i.opts.Reschedule && status["nominatedNodeName"] != nil:
-		w.status = map[string]any{"nominatedNodeName": status["nominatedNodeName"]}
-	}
-	if claims := status["resourceClaimStatuses"]; claims != nil && w.status == nil && !i.opts.Reschedule {
-		w.status = map[string]any{"resourceClaimStatuses": claims}
+	default:
+		w.status = pendingStatus(status, node == "" && !i.opts.Reschedule)
 	}
 	if node == "" {
 		unstructured.RemoveNestedField(w.desired.Object, "spec", "nodeName")
 	}
+}
+
+// pendingStatus is what goes in of the status of a pod that does not run: which claims
+// were made for it, so that no others are, and which node it is nominated for. It is
+// nil when there is neither.
+func pendingStatus(status map[string]any, nominated bool) map[string]any {
+	kept := map[string]any{}
+	if claims := status["resourceClaimStatuses"]; claims != nil {
+		kept["resourceClaimStatuses"] = claims
+	}
+	if node := status["nominatedNodeName"]; node != nil && nominated {
+		kept["nominatedNodeName"] = node
+	}
+	if len(kept) == 0 {
+		return nil
+	}
+	// A status goes in as a whole.
+	kept["phase"] = "Pending"
+	return kept
 }
 
 // putPods puts in the pods that are bound, and, when they wait behind the gate,

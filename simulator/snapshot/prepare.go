@@ -38,6 +38,9 @@ func (i *importer) prepare(ctx context.Context, o *Object) (*write, error) {
 	unstructured.RemoveNestedField(u.Object, "metadata", "creationTimestamp")
 	delete(u.Object, "status")
 	w := &write{Object: o, resource: r, desired: u}
+	if o.GVK.GroupKind() == (schema.GroupKind{Kind: "PersistentVolumeClaim"}) {
+		w.create = keepClassless
+	}
 	i.setStatus(w, status, own)
 	i.setOwner(ctx, w, own)
 	return w, nil
@@ -149,6 +152,13 @@ func (i *importer) learn(k key, uid string) {
 	i.uids[k] = uid
 }
 
+// forget has the API server be asked again.
+func (i *importer) forget(k key) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	delete(i.uids, k)
+}
+
 // link is what an object lacks until others are there.
 type link struct {
 	object   *Object
@@ -189,10 +199,8 @@ func (i *importer) linkOne(ctx context.Context, l link) error {
 	if l.owner != nil {
 		uid := i.ownerUID(ctx, l.owner, l.object.Namespace)
 		if uid == "" {
-			i.mu.Lock()
 			// Asked before it was there.
-			delete(i.uids, l.owner.key(l.object.Namespace))
-			i.mu.Unlock()
+			i.forget(l.owner.key(l.object.Namespace))
 			i.addLink(l)
 			return nil
 		}

@@ -60,6 +60,8 @@ type yamlReader struct {
 	indent  int    // of the list's items
 	index   int    // of the next item
 	skipped bool   // the list is of results
+	// results: there was such a list.
+	results bool
 
 	item     []byte
 	itemLine int
@@ -70,7 +72,9 @@ type yamlReader struct {
 }
 
 type yamlItem struct {
-	text   []byte
+	text []byte
+	// indent is that of its hyphen.
+	indent int
 	line   int
 	source string
 	field  string
@@ -116,6 +120,7 @@ func (y *yamlReader) take(line []byte) error {
 	if found := listBegin.FindSubmatch(line); found != nil {
 		if field := string(found[1]); y.holdsObjects(field) {
 			y.list, y.indent, y.index, y.skipped = field, -1, 0, field == resultsField
+			y.results = y.results || y.skipped
 			return nil
 		}
 	}
@@ -187,9 +192,10 @@ func (y *yamlReader) inList(line []byte) (bool, error) {
 // endItem reads the item that is complete.
 func (y *yamlReader) endItem() error {
 	if y.itemLine == 0 || y.skipped {
+		y.itemLine = 0
 		return nil
 	}
-	i := yamlItem{text: y.item, line: y.itemLine, field: y.list, source: fmt.Sprintf("%s, %s[%d]", y.at, y.list, y.index)}
+	i := yamlItem{text: y.item, indent: y.indent, line: y.itemLine, field: y.list, source: fmt.Sprintf("%s, %s[%d]", y.at, y.list, y.index)}
 	y.item, y.itemLine = y.item[:0], 0
 	y.index++
 	if len(y.failed) > 0 {
@@ -197,7 +203,7 @@ func (y *yamlReader) endItem() error {
 		y.failed = append(y.failed, i)
 		return nil
 	}
-	value, err := i.value(y.indent)
+	value, err := i.value()
 	if err == nil {
 		y.done++
 		return y.emit(i, value)
@@ -210,12 +216,11 @@ func (y *yamlReader) endItem() error {
 	return nil
 }
 
-// value parses an item whose hyphen is at indent.
-func (i yamlItem) value(indent int) (map[string]any, error) {
-	text := i.text
-	text[indent] = ' '
-	value, err := toValue(text, i.line)
-	text[indent] = '-'
+// value parses an item.
+func (i yamlItem) value() (map[string]any, error) {
+	i.text[i.indent] = ' '
+	value, err := toValue(i.text, i.line)
+	i.text[i.indent] = '-'
 	return value, err
 }
 
@@ -240,7 +245,7 @@ func (y *yamlReader) end() error {
 }
 
 func (y *yamlReader) endRest() error {
-	if y.index > 0 || y.skipped || y.list != "" {
+	if y.index > 0 || y.results || y.list != "" {
 		return y.restOfList()
 	}
 	if len(bytes.TrimSpace(y.rest)) == 0 {
@@ -258,7 +263,7 @@ func (y *yamlReader) endRest() error {
 
 // restOfList reads what a document has beside its objects.
 func (y *yamlReader) restOfList() error {
-	if y.skipped {
+	if y.results {
 		y.reader.content.Ignored(y.at.String(), ignoredResults)
 	}
 	value, err := toValue(y.rest, y.restLine)
@@ -299,7 +304,7 @@ func (y *yamlReader) giveUpWhole() error {
 	failed := y.failed
 	y.failed = nil
 	for _, i := range failed {
-		value, err := i.value(y.indent)
+		value, err := i.value()
 		if err == nil {
 			err = y.emit(i, value)
 		}

@@ -3,6 +3,8 @@ package snapshot
 import (
 	"context"
 	"errors"
+	"fmt"
+	"runtime/debug"
 	"sync"
 )
 
@@ -56,14 +58,32 @@ func (s *Snapshot) Begin(src Source, opts ImportOptions) (*Run, error) {
 	go func() {
 		defer close(r.done)
 		defer cancel()
-		report, err := s.Import(ctx, src, opts)
-		r.end(report, err)
+		r.end(s.importGuarded(ctx, src, opts))
 		if err := src.Close(); err != nil {
 			s.opts.Logger.Error(err, "closing what was imported")
 		}
 		s.opts.Changed()
 	}()
 	return r, nil
+}
+
+// errPanicked is in the message of what a mistake in this program has ended.
+var errPanicked = errors.New("the simulator failed on it; its log says more")
+
+// panicked logs where a panic came from. It is called while that is on the stack.
+func (s *Snapshot) panicked(reason any) error {
+	s.opts.Logger.Error(fmt.Errorf("panic: %v", reason), "importing", "stack", string(debug.Stack()))
+	return fmt.Errorf("%w (%v)", errPanicked, reason)
+}
+
+// importGuarded is Import, which a panic ends early.
+func (s *Snapshot) importGuarded(ctx context.Context, src Source, opts ImportOptions) (report *Report, err error) {
+	defer func() {
+		if reason := recover(); reason != nil {
+			err = s.panicked(reason)
+		}
+	}()
+	return s.Import(ctx, src, opts)
 }
 
 // Latest returns the import that runs, or that ran last; nil if there was none.

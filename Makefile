@@ -23,8 +23,9 @@ build: web/dist/index.html ## build bin/simulator, the web application included
 
 test: lint test-web test-go fuzz test-e2e ## run every check there is, installing what it needs
 
-test-go: ## Go tests, with the race detector
-	$(GO) test -race -timeout 40m $(PACKAGES)
+# Tests of the program from the outside run the one that users get.
+test-go: build ## Go tests, with the race detector
+	SIMULATOR_BIN=$(abspath $(BINARY)) $(GO) test -race -timeout 40m $(PACKAGES)
 
 # Not `go test -fuzz`: it would compile all of Kubernetes again to count coverage in
 # it. Here only our own packages are, and the rest is what is compiled already.

@@ -37,9 +37,18 @@ const KubernetesVersion = "v1.37.1"
 // is up it writes one line to out, which begins with "ready: ". What it returns
 // after ctx is done is what went wrong while stopping.
 func Run(ctx context.Context, options Options, out io.Writer) error {
-	p, err := options.prepare()
+	s, err := newSimulator(options)
 	if err != nil {
 		return err
+	}
+	return s.run(ctx, out)
+}
+
+// newSimulator returns one that has not started; what it holds goes with run.
+func newSimulator(options Options) (*simulator, error) {
+	p, err := options.prepare()
+	if err != nil {
+		return nil, err
 	}
 	s := &simulator{options: options, prepared: p, failed: make(chan error, 1)}
 	s.operations.changed = s.publish
@@ -52,10 +61,14 @@ func Run(ctx context.Context, options Options, out io.Writer) error {
 		Logger:      options.Logger,
 	})
 	s.onStop(func(context.Context) error { return p.close() })
+	return s, nil
+}
 
-	err = s.start(ctx)
+// run is Run.
+func (s *simulator) run(ctx context.Context, out io.Writer) error {
+	err := s.start(ctx)
 	if err == nil {
-		fmt.Fprintf(out, "ready: http://%s kubeconfig %s\n", p.listener.Addr(), s.controlPlane.Kubeconfig())
+		fmt.Fprintf(out, "ready: http://%s kubeconfig %s\n", s.prepared.listener.Addr(), s.controlPlane.Kubeconfig())
 		played := s.reportReplay(ctx)
 		select {
 		case <-ctx.Done():
@@ -193,6 +206,7 @@ func (s *simulator) backend() server.Backend {
 	b := server.Backend{
 		ClientConfig:  s.controlPlane.ClientConfig(),
 		Results:       s.store,
+		Held:          s.scheduler.Held,
 		Configuration: configuration{s.scheduler},
 		Replay:        s.replays,
 		Transfer:      transfer{s.snapshot, s},
@@ -215,6 +229,8 @@ func (s *simulator) startControlPlane(ctx context.Context) error {
 		Durable:      !s.prepared.temporary,
 		Controllers:  s.options.Controllers,
 		VirtualNodes: !s.options.NoVirtualNodes,
+
+		DefaultStorageClass: true,
 	})
 	s.controlPlane = s.embedded
 	if err := s.embedded.Start(ctx); err != nil {

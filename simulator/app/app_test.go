@@ -92,15 +92,21 @@ type running struct {
 	kubeconfig string
 	client     kubernetes.Interface
 	stop       func() error
+	// simulator is nil for one that runs as a program.
+	simulator *simulator
 }
 
 func startInProcess(options Options) (*running, error) {
 	options.Listen = "127.0.0.1:0"
+	simulator, err := newSimulator(options)
+	if err != nil {
+		return nil, err
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	r, w := io.Pipe()
 	done := make(chan error, 1)
 	go func() {
-		err := Run(ctx, options, w)
+		err := simulator.run(ctx, w)
 		w.CloseWithError(errors.Join(errors.New("the simulator ended"), err))
 		done <- err
 	}()
@@ -109,6 +115,7 @@ func startInProcess(options Options) (*running, error) {
 		cancel()
 		return nil, err
 	}
+	s.simulator = simulator
 	s.stop = func() error {
 		cancel()
 		return <-done
@@ -457,16 +464,19 @@ func TestATemporaryClusterLeavesNothing(t *testing.T) {
 	}
 }
 
-// startProgram runs this test binary as the simulator, with variables added to the
-// environment.
-func startProgram(t *testing.T, dataDir string, env ...string) (*running, *exec.Cmd) {
+// startProgram runs the simulator in a process of its own: $SIMULATOR_BIN, or else
+// this test binary.
+func startProgram(t *testing.T, dataDir, gates string) (*running, *exec.Cmd) {
 	t.Helper()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
+	cmd := exec.Command(os.Getenv("SIMULATOR_BIN"), "--listen=127.0.0.1:0", "--data-dir="+dataDir, "--feature-gates="+gates)
+	if cmd.Path == "" {
+		self, err := os.Executable()
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd = exec.Command(self)
+		cmd.Env = append(os.Environ(), asProgram+"="+dataDir, programGates+"="+gates)
 	}
-	cmd := exec.Command(self)
-	cmd.Env = append(append(os.Environ(), asProgram+"="+dataDir), env...)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
 	if err != nil {
@@ -485,7 +495,7 @@ func startProgram(t *testing.T, dataDir string, env ...string) (*running, *exec.
 
 func TestKillLosesNothingThatWasAcknowledged(t *testing.T) {
 	dataDir := t.TempDir()
-	s, cmd := startProgram(t, dataDir)
+	s, cmd := startProgram(t, dataDir, "")
 	const objects = 200
 	names := make(chan string, objects)
 	alive, died := context.WithCancel(t.Context())
@@ -512,7 +522,7 @@ func TestKillLosesNothingThatWasAcknowledged(t *testing.T) {
 	}
 	_ = cmd.Wait()
 
-	s, cmd = startProgram(t, dataDir)
+	s, cmd = startProgram(t, dataDir, "")
 	defer func() {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()

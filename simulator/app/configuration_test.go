@@ -415,14 +415,14 @@ func TestAKeptConfigurationThatDoesNotWorkGivesWay(t *testing.T) {
 
 func TestAKilledSimulatorKeepsItsConfiguration(t *testing.T) {
 	dataDir := t.TempDir()
-	s, cmd := startProgram(t, dataDir)
+	s, cmd := startProgram(t, dataDir, "")
 	applied := s.applied(t, http.MethodPut, configurationPath, onlyBlue).Revision
 	if err := cmd.Process.Signal(syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
 	_ = cmd.Wait()
 
-	s, cmd = startProgram(t, dataDir)
+	s, cmd = startProgram(t, dataDir, "")
 	defer func() {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()

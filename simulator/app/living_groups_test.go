@@ -1,10 +1,16 @@
 package app
 
 import (
+	"context"
+	"encoding/json"
 	"fmt"
+	"net/http"
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kube-scheduler-simulator/scheduler/result"
 )
@@ -12,7 +18,7 @@ import (
 // TestPodGroupsInALivingCluster has feature gates, which hold for a whole process:
 // the simulator is one of its own.
 func TestPodGroupsInALivingCluster(t *testing.T) {
-	s, cmd := startProgram(t, t.TempDir(), programGates+"=GenericWorkload=true,TopologyAwareWorkloadScheduling=true")
+	s, cmd := startProgram(t, t.TempDir(), "GenericWorkload=true,TopologyAwareWorkloadScheduling=true")
 	t.Cleanup(func() {
 		if err := cmd.Process.Signal(syscall.SIGKILL); err != nil {
 			t.Error(err)
@@ -21,6 +27,8 @@ func TestPodGroupsInALivingCluster(t *testing.T) {
 	})
 	t.Run("a gang waits for room for all", func(t *testing.T) { gangScheduling(t, newKubectl(t, s)) })
 	t.Run("a group goes to one rack", func(t *testing.T) { topologyAware(t, newKubectl(t, s)) })
+	t.Run("a gang preempts", func(t *testing.T) { groupPreemption(t, newKubectl(t, s)) })
+	t.Run("a gang waits for its members", func(t *testing.T) { heldGang(t, newKubectl(t, s)) })
 }
 
 // members are pods of a group, of a core each.
@@ -92,5 +100,98 @@ spec:
 		if g == nil || g.Chosen == nil || g.Placements[*g.Chosen].Name != "large" || !strings.HasPrefix(c.SelectedNode, k.namespace+"-large-") {
 			t.Errorf("%s went to %s; its group is %+v", c.Pod.Name, c.SelectedNode, g)
 		}
+	}
+}
+
+// groupPreemption makes room for a gang as a whole: as many pods go as its members
+// need, and what the members' results say of it is what happens.
+func groupPreemption(t *testing.T, k *kubectl) {
+	k.nodes(t, "a-1") // for four pods of a core
+	k.apply(t, `
+apiVersion: apps/v1
+kind: ReplicaSet
+metadata: {name: low}
+spec:
+  replicas: 4
+  selector: {matchLabels: {app: low}}
+  template:
+    metadata: {labels: {app: low}}
+    spec:
+      nodeSelector: {pool: %s}
+      terminationGracePeriodSeconds: 0
+      containers: [{name: main, image: example.com/main, resources: {requests: {cpu: "1"}}}]
+---
+apiVersion: scheduling.k8s.io/v1
+kind: PriorityClass
+metadata: {name: "%s-urgent"}
+value: 100
+---
+apiVersion: scheduling.k8s.io/v1beta1
+kind: PodGroup
+metadata: {name: urgent}
+spec:
+  priorityClassName: "%s-urgent"
+  schedulingPolicy: {gang: {minCount: 3}}
+`)
+	k.prints(t, "4", "{.status.availableReplicas}", "replicaset", "low")
+	k.apply(t, strings.ReplaceAll(members("urgent", 3), "schedulingGroup:", "priorityClassName: \"%s-urgent\"\n  schedulingGroup:"))
+	first := &result.Cycle{}
+	k.simulator.get(t, fmt.Sprintf("/api/v1/results/%s/1", k.cycle(t, "urgent-0", result.Unschedulable).Pod.UID), first)
+	found := first.PodGroup.Preemption
+	if found == nil || !found.Helpful || found.VictimCount != 3 || len(found.Reprieved) != 1 {
+		t.Fatalf("preemption for the group: %+v", found)
+	}
+	for _, v := range found.Victims {
+		if !strings.HasPrefix(v.Pod.Name, "low-") || v.Node != k.namespace+"-a-1" || v.Priority != 0 {
+			t.Errorf("a victim is %+v", v)
+		}
+	}
+	k.prints(t, "Running Running Running", "{.items[*].status.phase}", "pods", "--field-selector=spec.nodeName!=", "-l", "app!=low")
+	k.prints(t, found.Reprieved[0].Pod.Name, "{.items[*].metadata.name}", "pods", "--field-selector=spec.nodeName!=", "-l", "app=low")
+}
+
+// heldGang is one of which too few members exist. Kubernetes says so nowhere, and
+// the results do.
+func heldGang(t *testing.T, k *kubectl) {
+	k.nodes(t, "a-1")
+	both := members("pair", 2)
+	one, other, _ := strings.Cut(strings.TrimPrefix(both, "---"), "---")
+	k.apply(t, `
+apiVersion: scheduling.k8s.io/v1beta1
+kind: PodGroup
+metadata: {name: pair}
+spec: {schedulingPolicy: {gang: {minCount: 2}}}
+---`+one)
+	pod, err := k.simulator.client.CoreV1().Pods(k.namespace).Get(t.Context(), "pair-0", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	type attempts struct {
+		Items []result.Summary
+		Held  []result.PluginResult
+	}
+	var got attempts
+	eventually(t, "the results say what holds the pod", func(context.Context) (bool, error) {
+		resp, err := http.Get(k.simulator.url + "/api/v1/results/" + string(pod.UID))
+		if err != nil {
+			return false, err
+		}
+		defer resp.Body.Close()
+		return resp.StatusCode == http.StatusOK, json.NewDecoder(resp.Body).Decode(&got)
+	})
+	for i := range got.Held {
+		got.Held[i].DurationSeconds = 0
+	}
+	want := attempts{[]result.Summary{}, []result.PluginResult{{
+		Plugin: "GangScheduling", Status: "UnschedulableAndUnresolvable", Reasons: []string{"waiting for minCount pods from a gang to appear in scheduling queue"},
+	}}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	k.apply(t, other)
+	k.prints(t, "Running Running", "{.items[*].status.phase}", "pods")
+	got = attempts{}
+	if k.simulator.get(t, "/api/v1/results/"+string(pod.UID), &got); got.Held != nil || len(got.Items) == 0 {
+		t.Errorf("it runs, and the results say %+v", got)
 	}
 }

@@ -2,13 +2,11 @@ package app
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/google/go-cmp/cmp"
-
-	"kube-scheduler-simulator/scheduler/result"
 )
 
 // TestALivingCluster applies what people have, by kubectl's own library, and holds
@@ -16,6 +14,10 @@ import (
 // and virtual nodes run them.
 func TestALivingCluster(t *testing.T) {
 	options := DefaultOptions()
+	options.Devices = filepath.Join(t.TempDir(), "devices.yaml")
+	if err := os.WriteFile(options.Devices, []byte(fileOfDevices), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	s, err := startInProcess(options)
 	if err != nil {
 		t.Fatal(err)
@@ -25,10 +27,12 @@ func TestALivingCluster(t *testing.T) {
 			t.Error(err)
 		}
 	})
+	var replaced func(*testing.T, *kubectl)
 	for _, tc := range []struct {
 		name string
 		test func(*testing.T, *kubectl)
 	}{
+		{"a node is deleted", func(t *testing.T, k *kubectl) { replaced = nodeDeletion(t, k) }},
 		{"a Deployment spreads over zones", spreadDeployment},
 		{"a StatefulSet has claims", statefulSet},
 		{"a DaemonSet runs on every node", daemonSet},
@@ -37,13 +41,21 @@ func TestALivingCluster(t *testing.T) {
 		{"a disruption budget holds up a drain", drainWithBudget},
 		{"a quota bounds what is created", quota},
 		{"a taint evicts pods", taintEviction},
+		{"a node fails", nodeFailure},
 		{"a claim in use stays and grows", claims},
 		{"a namespace goes with all that is in it", namespaceDeletion},
 		{"a pod gets devices", devices},
+		{"a pod gets devices of the file", devicesOfTheFile},
 		{"a node takes so many volumes", volumeLimits},
 		{"volumes are in zones", zonesOfVolumes},
 		{"storage has a capacity", storageCapacity},
 		{"a pod preempts", preemption},
+		{"the deleted node's pods are replaced", func(t *testing.T, k *kubectl) {
+			if replaced == nil {
+				t.Skip("no node was deleted")
+			}
+			replaced(t, k)
+		}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			began := time.Now()
@@ -107,12 +119,6 @@ web 6/6 6 6 …s`, "deployment")
 func statefulSet(t *testing.T, k *kubectl) {
 	k.nodes(t, "a-1", "b-1")
 	k.apply(t, `
-apiVersion: storage.k8s.io/v1
-kind: StorageClass
-metadata: {name: %s-fast}
-provisioner: csi.example.com
-volumeBindingMode: WaitForFirstConsumer
----
 apiVersion: apps/v1
 kind: StatefulSet
 metadata: {name: db}
@@ -131,15 +137,15 @@ spec:
       containers: [{name: db, image: example.com/db, volumeMounts: [{name: data, mountPath: /data}]}]
   volumeClaimTemplates:
   - metadata: {name: data}
-    spec: {accessModes: [ReadWriteOnce], storageClassName: %s-fast, resources: {requests: {storage: 1Gi}}}
+    spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}
 `)
 	k.shows(t, `
 NAME READY AGE
 statefulset.apps/db 2/2 …s
 
 NAME STATUS VOLUME CAPACITY ACCESS MODES STORAGECLASS VOLUMEATTRIBUTESCLASS AGE
-persistentvolumeclaim/data-db-0 Bound pvc-… 1Gi RWO %s-fast <unset> …s
-persistentvolumeclaim/data-db-1 Bound pvc-… 1Gi RWO %s-fast <unset> …s`, "statefulset,pvc")
+persistentvolumeclaim/data-db-0 Bound pvc-… 1Gi RWO standard <unset> …s
+persistentvolumeclaim/data-db-1 Bound pvc-… 1Gi RWO standard <unset> …s`, "statefulset,pvc")
 }
 
 func daemonSet(t *testing.T, k *kubectl) {
@@ -286,6 +292,41 @@ func taintEviction(t *testing.T, k *kubectl) {
 	k.prints(t, "3", "{.status.availableReplicas}", "deployment", "web")
 }
 
+// nodeFailure makes a node fail and recover by its annotation.
+func nodeFailure(t *testing.T, k *kubectl) {
+	k.nodes(t, "a-1")
+	k.apply(t, strings.Replace(webOfThree, "      containers:", "      tolerations: [{key: node.kubernetes.io/unreachable, operator: Exists, effect: NoExecute, tolerationSeconds: 0}]\n      containers:", 1))
+	k.prints(t, "3", "{.status.availableReplicas}", "deployment", "web")
+	k.nodes(t, "b-1")
+	failed := k.namespace + "-a-1"
+	k.do(t, "annotate", "node", failed, "kube-scheduler-simulator.sigs.k8s.io/failure=unreachable")
+	k.shows(t, `
+NAME STATUS ROLES AGE VERSION
+%s-a-1 NotReady <none> …s virtual
+%s-b-1 Ready <none> …s virtual`, "nodes", "-l", "pool="+k.namespace)
+	other := k.namespace + "-b-1"
+	k.prints(t, "Running Running Running", "{.items[*].status.phase}", "pods", "--field-selector=spec.nodeName="+other)
+	// Nobody on the node can end what ran there, until it is back.
+	k.do(t, "annotate", "node", failed, "kube-scheduler-simulator.sigs.k8s.io/failure-")
+	k.prints(t, strings.Join([]string{other, other, other}, " "), "{.items[*].spec.nodeName}", "pods")
+	k.prints(t, " True", `{.spec.taints} {.status.conditions[?(@.type=="Ready")].status}`, "node", failed)
+}
+
+// nodeDeletion deletes a node. Kubernetes takes about a minute to collect its pods:
+// what it returns holds what is there then.
+func nodeDeletion(t *testing.T, k *kubectl) func(*testing.T, *kubectl) {
+	k.nodes(t, "a-1")
+	k.apply(t, webOfThree)
+	k.prints(t, "3", "{.status.availableReplicas}", "deployment", "web")
+	k.nodes(t, "a-2")
+	k.do(t, "delete", "node", k.namespace+"-a-1")
+	return func(t *testing.T, _ *kubectl) {
+		left := k.namespace + "-a-2"
+		k.prints(t, strings.Join([]string{left, left, left}, " "), "{.items[*].spec.nodeName}", "pods")
+		k.prints(t, "3", "{.status.availableReplicas}", "deployment", "web")
+	}
+}
+
 func claims(t *testing.T, k *kubectl) {
 	k.nodes(t, "a-1")
 	k.apply(t, `
@@ -316,12 +357,27 @@ user 1/1 Running 0 …s`, "pod")
 	k.shows(t, `
 NAME STATUS VOLUME CAPACITY ACCESS MODES STORAGECLASS VOLUMEATTRIBUTESCLASS AGE
 data Bound pvc-… 2Gi RWO %s-grows <unset> …s`, "pvc")
+	_, err := k.Run("patch", "storageclass", k.namespace+"-grows", "-p", `{"allowVolumeExpansion":false}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = k.Run("patch", "pvc", "data", "-p", `{"spec":{"resources":{"requests":{"storage":"3Gi"}}}}`)
+	if err == nil || !strings.Contains(err.Error(), "must support resize") {
+		t.Errorf("a class that does not expand: %v", err)
+	}
+	volume, err := k.Run("get", "pvc", "data", "-o", "jsonpath={.spec.volumeName}")
+	if err != nil {
+		t.Fatal(err)
+	}
+	k.do(t, "delete", "pv", volume, "--wait=false")
+	k.prints(t, "Bound [\"kubernetes.io/pv-protection\"]", "{.status.phase} {.metadata.finalizers}", "pv", volume)
 	k.do(t, "delete", "pvc", "data", "--wait=false")
 	k.shows(t, `
 NAME STATUS VOLUME CAPACITY ACCESS MODES STORAGECLASS VOLUMEATTRIBUTESCLASS AGE
 data Terminating pvc-… 2Gi RWO %s-grows <unset> …s`, "pvc")
 	k.do(t, "delete", "pod", "user")
 	k.shows(t, "", "pvc", "--ignore-not-found")
+	k.shows(t, "", "pv", volume, "--ignore-not-found")
 }
 
 func namespaceDeletion(t *testing.T, k *kubectl) {
@@ -331,84 +387,4 @@ func namespaceDeletion(t *testing.T, k *kubectl) {
 	k.do(t, "delete", "namespace", k.namespace, "--timeout=50s")
 	k.shows(t, "", "namespace", k.namespace, "--ignore-not-found")
 	k.shows(t, "", "deployment,replicaset,pod", "--ignore-not-found")
-}
-
-func devices(t *testing.T, k *kubectl) {
-	k.nodes(t, "a-1", "a-2")
-	k.do(t, "annotate", "node", k.namespace+"-a-2", "kube-scheduler-simulator.sigs.k8s.io/devices=[{driver: gpu.example.com, count: 2, name: gpu}]")
-	k.apply(t, `
-apiVersion: resource.k8s.io/v1
-kind: DeviceClass
-metadata: {name: %s-gpu}
-spec: {selectors: [{cel: {expression: 'device.driver == "gpu.example.com"'}}]}
----
-apiVersion: resource.k8s.io/v1
-kind: ResourceClaimTemplate
-metadata: {name: gpu}
-spec: {spec: {devices: {requests: [{name: gpu, exactly: {deviceClassName: %s-gpu}}]}}}
----
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: train}
-spec:
-  replicas: 3
-  selector: {matchLabels: {app: train}}
-  template:
-    metadata: {labels: {app: train}}
-    spec:
-      nodeSelector: {pool: %s}
-      resourceClaims: [{name: gpu, resourceClaimTemplateName: gpu}]
-      containers: [{name: main, image: example.com/train, resources: {claims: [{name: gpu}]}}]
-`)
-	k.shows(t, `
-NAME READY UP-TO-DATE AVAILABLE AGE
-train 2/3 3 2 …s`, "deployment")
-	out, err := k.Run("get", "resourceclaims", "--no-headers")
-	if err != nil || strings.Count(out, "allocated,reserved") != 2 || strings.Count(out, "pending") != 1 {
-		t.Errorf("two devices for three claims: %v\n%s", err, out)
-	}
-	decisionsAboutDevices(t, k)
-}
-
-// decisionsAboutDevices looks at what the results say of devices: which a pod got,
-// and why another got none.
-func decisionsAboutDevices(t *testing.T, k *kubectl) {
-	t.Helper()
-	out, err := k.Run("get", "pods", "-o", `jsonpath={range .items[*]}{.metadata.name}={.spec.nodeName} {end}`)
-	if err != nil {
-		t.Fatal(err)
-	}
-	got := map[string]bool{}
-	for _, pod := range strings.Fields(out) {
-		name, node, _ := strings.Cut(pod, "=")
-		if node == "" {
-			k.rejected(t, k.cycle(t, name, result.Unschedulable), "a-2", "DynamicResources: cannot allocate all claims")
-			full := &result.DeviceComparison{
-				Claim: "gpu", Request: "gpu", DeviceClass: k.namespace + "-gpu", Count: 1,
-				Drivers: []result.DriverDevices{{Driver: "gpu.example.com", OnNode: 2, InUse: 2}},
-			}
-			if diff := cmp.Diff(full, deviceComparison(k.cycle(t, name, result.Unschedulable), k.namespace+"-a-2")); diff != "" {
-				t.Error(diff)
-			}
-			continue
-		}
-		for _, claim := range k.cycle(t, name, result.Scheduled).Claims {
-			for _, d := range claim.Devices {
-				got[strings.Join([]string{claim.Name, d.Request, d.Driver, d.Device}, " ")] = true
-			}
-		}
-	}
-	want := map[string]bool{"gpu gpu gpu.example.com gpu-0": true, "gpu gpu gpu.example.com gpu-1": true}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
-}
-
-func deviceComparison(c *result.Cycle, node string) *result.DeviceComparison {
-	for _, comparison := range c.Filter.Comparisons {
-		if comparison.Node == node && len(comparison.Devices) == 1 {
-			return &comparison.Devices[0]
-		}
-	}
-	return nil
 }

@@ -114,6 +114,9 @@ func (s *simulator) startSource() error {
 		s.onStop(s.stopSync)
 		return s.startSync()
 	}
+	if err := s.dropDefaultClass(); err != nil {
+		return err
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
 	running.Go(func() { s.importFromSource(ctx) })
@@ -125,11 +128,25 @@ func (s *simulator) startSource() error {
 	return nil
 }
 
+// dropDefaultClass comes before the objects of another cluster, which has its own
+// default StorageClass, or none.
+func (s *simulator) dropDefaultClass() error {
+	if s.embedded == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), stopTimeout)
+	defer cancel()
+	return s.embedded.DropDefaultStorageClass(ctx)
+}
+
 // startSync follows the other cluster, if one is to be followed. After a reset it
 // brings everything in anew.
 func (s *simulator) startSync() error {
 	if s.prepared.source == nil || s.options.Source.SyncKubeconfig == "" {
 		return nil
+	}
+	if err := s.dropDefaultClass(); err != nil {
+		return err
 	}
 	followed := mirror.NewSync(mirror.SyncOptions{
 		Source: s.prepared.source, Config: s.controlPlane.ClientConfig(), Reschedule: s.options.Reschedule,

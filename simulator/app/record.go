@@ -12,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/discovery"
-	"k8s.io/client-go/tools/clientcmd"
 
 	"kube-scheduler-simulator/simulator/mirror"
 	"kube-scheduler-simulator/simulator/redact"
@@ -80,11 +79,9 @@ func (o RecordOptions) source() (replay.Source, replay.Header, error) {
 	if _, err := labels.Parse(o.Selector); err != nil {
 		return nil, replay.Header{}, fmt.Errorf("the selector for pods: %w", err)
 	}
-	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(
-		&clientcmd.ClientConfigLoadingRules{ExplicitPath: o.Kubeconfig}, &clientcmd.ConfigOverrides{CurrentContext: o.Context})
-	config, err := loader.ClientConfig()
+	config, name, err := mirror.LoadKubeconfig(o.Kubeconfig, o.Context)
 	if err != nil {
-		return nil, replay.Header{}, fmt.Errorf("reading the kubeconfig: %w", err)
+		return nil, replay.Header{}, err
 	}
 	config.QPS = o.QPS
 	if config.QPS <= 0 {
@@ -102,20 +99,10 @@ func (o RecordOptions) source() (replay.Source, replay.Header, error) {
 	}
 	header := replay.Header{SourceVersion: version.GitVersion, Redacted: o.Redact}
 	if !o.Redact {
-		header.Namespaces, header.Selector, header.Source = o.Namespaces, o.Selector, sourceName(loader, o.Context, config.Host)
+		header.Namespaces, header.Selector, header.Source = o.Namespaces, o.Selector, name
 	}
 	source, err := replay.NewSource(mirror.OnlyReading(config), o.Namespaces, o.Selector)
 	return source, header, err
-}
-
-func sourceName(loader clientcmd.ClientConfig, context, host string) string {
-	if context != "" {
-		return context
-	}
-	if raw, err := loader.RawConfig(); err == nil && raw.CurrentContext != "" {
-		return raw.CurrentContext
-	}
-	return host
 }
 
 func summary(output string, sum replay.Recorded) string {

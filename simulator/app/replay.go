@@ -109,13 +109,27 @@ func (r *replays) Load(ctx context.Context, name string, body io.Reader) (replay
 		return replay.Status{}, errors.Join(err, file.Close())
 	}
 	r.unload()
-	r.mu.Lock()
-	r.alone = true
-	r.mu.Unlock()
-	if err := r.simulator.resetForReplay(ctx); err != nil {
-		return replay.Status{}, errors.Join(fmt.Errorf("emptying the simulator for the recording: %w", err), file.Close())
+	r.setAlone(true)
+	status, err := r.useEmptied(ctx, file, recording, replay.PlayerOptions{Name: name, Speed: 1, WaitForScheduler: true})
+	if err != nil {
+		r.setAlone(false)
+		return replay.Status{}, errors.Join(err, file.Close())
 	}
-	return r.use(file, recording, replay.PlayerOptions{Name: name, Speed: 1, WaitForScheduler: true})
+	return status, nil
+}
+
+// useEmptied is use, after the simulator has been emptied.
+func (r *replays) useEmptied(ctx context.Context, file *os.File, recording *replay.Recording, o replay.PlayerOptions) (replay.Status, error) {
+	if err := r.simulator.resetForReplay(ctx); err != nil {
+		return replay.Status{}, fmt.Errorf("emptying the simulator for the recording: %w", err)
+	}
+	return r.use(file, recording, o)
+}
+
+func (r *replays) setAlone(alone bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.alone = alone
 }
 
 // open reads where a recording's parts are.
@@ -136,7 +150,9 @@ func (r *replays) use(file *os.File, recording *replay.Recording, o replay.Playe
 	}
 	o.Recording, o.Cluster, o.Results, o.Logger, o.Changed = recording, simulated, s.store, s.options.Logger, s.publish
 	o.Profiles = func() []string { return s.scheduler.State().Profiles }
-	o.Reset = s.resetForReplay
+	if s.embedded != nil { // another's cluster is not emptied
+		o.Reset = s.resetForReplay
+	}
 	player := replay.NewPlayer(o)
 	player.Start(context.Background())
 	r.mu.Lock()
@@ -250,6 +266,8 @@ func (s *simulator) startReplay() error {
 		if err := s.resetForReplay(context.Background()); err != nil {
 			return fmt.Errorf("emptying the cluster for the recording: %w", err)
 		}
+	} else if err := s.dropDefaultClass(); err != nil {
+		return err
 	}
 	// It was opened while it could still be refused without a start.
 	if _, err := s.replays.use(s.prepared.recordingFile, s.prepared.recording, replay.PlayerOptions{
@@ -309,8 +327,10 @@ func (s *simulator) resetForReplay(ctx context.Context) error {
 		return err
 	}
 	defer o.end()
-	_, err = s.reset(ctx, cluster)
-	return err
+	if _, err := s.reset(ctx, cluster); err != nil {
+		return err
+	}
+	return s.embedded.DropDefaultStorageClass(ctx)
 }
 
 // finishReplay waits for the end of the recording, and writes the report.

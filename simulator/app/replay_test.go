@@ -11,39 +11,48 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
-	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/wait"
-	"k8s.io/client-go/kubernetes"
-	"k8s.io/utils/ptr"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"kube-scheduler-simulator/simulator/replay"
 )
 
 const (
 	replayNodes = 60
-	replayPods  = 200
-	// alike is how many decisions must come out alike. What the source's scheduler
-	// had not seen yet when it decided, such as a pod that ended a moment before,
-	// is not in a recording, and happens on a busy machine.
-	alike = replayPods * 90 / 100
+	replayPods  = 120
+	// comparedPods are these, one with a volume and one with a device.
+	comparedPods = replayPods + 2
+	// alike is how many decisions must come out alike.
+	alike = comparedPods * 98 / 100
 )
 
 // TestARecordingIsReplayed records a simulator in which pods come, finish and go,
 // and plays that into others.
 func TestARecordingIsReplayed(t *testing.T) {
-	recording := filepath.Join(t.TempDir(), "afternoon.rec")
-	recordAfternoon(t, recording)
+	dir := t.TempDir()
+	recording, redacted := filepath.Join(dir, "afternoon.rec"), filepath.Join(dir, "redacted.rec")
+	source := startReplaySource(t)
+	defer func() {
+		if err := source.stop(); err != nil {
+			t.Error(err)
+		}
+	}()
+	recordAfternoon(t, source, recording, redacted)
 
+	t.Run("a redacted recording has no names", func(t *testing.T) { wantNoNames(t, redacted) })
+	t.Run("a seek makes the cluster what it was", func(t *testing.T) { seekInto(t, source, recording) })
+	t.Run("a recording that is refused has no say in the cluster", func(t *testing.T) { refuseWhileBusy(t, source, recording) })
 	t.Run("the same configuration and seed decide the same", func(t *testing.T) {
 		got := replayed(t, recording, 1, "", ReplayOptions{})
-		if c := got.Comparison.Counts; c.Compared != replayPods || c.Matching < alike {
+		if c := got.Comparison.Counts; c.Compared != comparedPods || c.Matching < alike {
 			t.Errorf("%+v: %s", c, differences(got))
+		}
+		// Of two disks and two devices, one each was taken before.
+		for _, d := range got.Comparison.Items {
+			if (d.Pod.Name == "db" || d.Pod.Name == "gpu-1") && d.Outcome != replay.Matching {
+				t.Errorf("%s: %s", d.Pod.Name, d.Why)
+			}
 		}
 		if got.Replay.Failed != 0 || got.Replay.Applied != got.Replay.Changes {
 			t.Errorf("%+v", got.Replay)
@@ -60,14 +69,17 @@ func TestARecordingIsReplayed(t *testing.T) {
 	})
 	// Each decision is asked for in the recorded state, so that another seed is all
 	// that is different.
-	t.Run("following the recording only ties differ", func(t *testing.T) {
-		got := replayed(t, recording, 2, "", ReplayOptions{FollowRecording: true})
-		if c := got.Comparison.Counts; c.Compared != replayPods || c.Matching+c.Tied < alike {
+	t.Run("following the redacted recording only ties differ", func(t *testing.T) {
+		got := replayed(t, redacted, 2, "", ReplayOptions{FollowRecording: true})
+		if c := got.Comparison.Counts; c.Compared != comparedPods || c.Matching+c.Tied < alike {
 			t.Errorf("%+v: %s", c, differences(got))
 		}
 	})
-	t.Run("another configuration's differences are explained", func(t *testing.T) {
-		got := replayed(t, recording, 1, mostAllocated, ReplayOptions{FollowRecording: true})
+	t.Run("another configuration's differences are explained, and can be a failure", func(t *testing.T) {
+		got, err := tryReplay(t, recording, 1, mostAllocated, ReplayOptions{FollowRecording: true, FailOnDifference: true})
+		if !errors.Is(err, ErrDifferent) {
+			t.Errorf("the error is %v", err)
+		}
 		if c := got.Comparison.Counts; c.Different < replayPods/2 {
 			t.Errorf("%+v", c)
 		}
@@ -89,13 +101,6 @@ func TestARecordingIsReplayed(t *testing.T) {
 		}
 		if byResources < replayPods/2 {
 			t.Errorf("NodeResourcesFit decided %d times", byResources)
-		}
-	})
-	t.Run("a difference can be a failure", func(t *testing.T) {
-		options := replayOptions(recording, 1, ReplayOptions{Exit: true, FailOnDifference: true})
-		options.SchedulerConfig = written(t, mostAllocated)
-		if err := Run(t.Context(), options, io.Discard); !errors.Is(err, ErrDifferent) {
-			t.Errorf("the error is %v", err)
 		}
 	})
 }
@@ -129,15 +134,26 @@ func replayOptions(recording string, seed int64, o ReplayOptions) Options {
 }
 
 // replayed plays a recording to its end and returns the report.
-func replayed(t *testing.T, recording string, seed int64, configuration string, o ReplayOptions) (report replay.Report) {
+func replayed(t *testing.T, recording string, seed int64, configuration string, o ReplayOptions) replay.Report {
+	t.Helper()
+	report, err := tryReplay(t, recording, seed, configuration, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return report
+}
+
+// tryReplay is replayed where differences may be a failure.
+func tryReplay(t *testing.T, recording string, seed int64, configuration string, o ReplayOptions) (report replay.Report, failure error) {
 	t.Helper()
 	o.Exit, o.Report = true, filepath.Join(t.TempDir(), "report.json")
 	options := replayOptions(recording, seed, o)
 	if configuration != "" {
 		options.SchedulerConfig = written(t, configuration)
 	}
-	if err := Run(t.Context(), options, io.Discard); err != nil {
-		t.Fatal(err)
+	failure = Run(t.Context(), options, io.Discard)
+	if failure != nil && !errors.Is(failure, ErrDifferent) {
+		t.Fatal(failure)
 	}
 	data, err := os.ReadFile(o.Report)
 	if err != nil {
@@ -146,7 +162,7 @@ func replayed(t *testing.T, recording string, seed int64, configuration string, 
 	if err := json.Unmarshal(data, &report); err != nil {
 		t.Fatal(err)
 	}
-	return report
+	return report, failure
 }
 
 func simulatedNodes(r replay.Report) map[string]string {
@@ -168,43 +184,42 @@ func differences(r replay.Report) string {
 }
 
 // recordAfternoon records a simulator while nodes and pods come, pods finish, and
-// pods are deleted.
-func recordAfternoon(t *testing.T, path string) {
+// pods are deleted; once with names and once without.
+func recordAfternoon(t *testing.T, source *running, path, redacted string) {
 	t.Helper()
-	options := DefaultOptions()
-	options.NoVirtualNodes, options.Controllers, options.TieSeed = true, ReplayControllers(), ptr.To(int64(1))
-	source, err := startInProcess(options)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := source.stop(); err != nil {
-			t.Error(err)
-		}
-	}()
-	addReplayNodes(t, source.client, 0, replayNodes/2) // half of them are there before
-
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	messages := &messages{begun: make(chan struct{})}
-	recorded := make(chan error, 1)
-	go func() {
-		recorded <- Record(ctx, RecordOptions{Kubeconfig: source.kubeconfig, Output: path}, messages)
-	}()
-	select {
-	case <-messages.begun:
-	case err := <-recorded:
-		t.Fatal(err)
+	recorded := make(chan error, 2)
+	said := map[string]*messages{}
+	for _, output := range []string{path, redacted} {
+		m := &messages{begun: make(chan struct{})}
+		said[output] = m
+		go func() {
+			recorded <- Record(ctx, RecordOptions{Kubeconfig: source.kubeconfig, Output: output, Redact: output == redacted}, m)
+		}()
+		select {
+		case <-m.begun:
+		case err := <-recorded:
+			t.Fatal(err)
+		}
 	}
-	addReplayNodes(t, source.client, replayNodes/2, replayNodes)
-	liveThrough(t, source.client)
-	waitUntilRecorded(t, path, fmt.Sprintf("p%03d", replayPods-1))
+	source.addReplayNodes(t, replayNodes/2, replayNodes)
+	source.run(t, withVolume("db", "data"))
+	source.run(t, withDevice("gpu-1"))
+	source.liveThrough(t)
+	for output := range said {
+		waitUntilRecorded(t, output, comparedPods+2)
+	}
 	cancel()
-	if err := <-recorded; err != nil {
-		t.Fatal(err)
+	for range said {
+		if err := <-recorded; err != nil {
+			t.Fatal(err)
+		}
 	}
-	if text := messages.String(); strings.Count(text, "\n") != 2 || !strings.Contains(text, "recorded "+path) {
-		t.Errorf("the recorder says\n%s", text)
+	for output, m := range said {
+		if text := m.String(); strings.Count(text, "\n") != 2 || !strings.Contains(text, "recorded "+output) {
+			t.Errorf("the recorder says\n%s", text)
+		}
 	}
 }
 
@@ -230,91 +245,70 @@ func (m *messages) String() string {
 	return m.text.String()
 }
 
-func addReplayNodes(t *testing.T, client kubernetes.Interface, from, to int) {
+// recordedChanges reads what a file has by now.
+func recordedChanges(path string) (changes []replay.Change, err error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	recording, err := open(file)
+	if err != nil {
+		return nil, err
+	}
+	for reader := recording.Read(); ; {
+		c, err := reader.Next()
+		if errors.Is(err, io.EOF) {
+			return changes, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		changes = append(changes, c)
+	}
+}
+
+// recordedNode is where a pod is by a change; empty when it is nowhere, and for what
+// is no pod.
+func recordedNode(c replay.Change) string {
+	if c.Kind.Kind != "Pod" {
+		return ""
+	}
+	node, _, _ := unstructured.NestedString(c.Object, "spec", "nodeName")
+	return node
+}
+
+// waitUntilRecorded waits until the file has where so many pods were bound.
+func waitUntilRecorded(t *testing.T, path string, pods int) {
 	t.Helper()
-	for i := from; i < to; i++ {
-		room := v1.ResourceList{
-			v1.ResourceCPU: resource.MustParse(fmt.Sprint(4 << (i % 3))), v1.ResourceMemory: resource.MustParse(fmt.Sprint(8<<(i%2), "Gi")), v1.ResourcePods: resource.MustParse("110"),
+	eventually(t, path+" has all pods", func(context.Context) (bool, error) {
+		changes, err := recordedChanges(path)
+		bound := map[string]bool{}
+		for _, c := range changes {
+			if recordedNode(c) != "" {
+				bound[c.Name] = true
+			}
 		}
-		node := &v1.Node{
-			ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("n%02d", i), Labels: map[string]string{v1.LabelTopologyZone: fmt.Sprint("z", i%3)}},
-			Status:     v1.NodeStatus{Capacity: room, Allocatable: room, Conditions: []v1.NodeCondition{{Type: v1.NodeReady, Status: v1.ConditionTrue}}},
-		}
-		if _, err := client.CoreV1().Nodes().Create(t.Context(), node, metav1.CreateOptions{}); err != nil {
+		return len(bound) == pods, err
+	})
+}
+
+// wantNoNames reads a redacted recording.
+func wantNoNames(t *testing.T, path string) {
+	t.Helper()
+	changes, err := recordedChanges(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range changes {
+		data, err := json.Marshal(c)
+		if err != nil {
 			t.Fatal(err)
 		}
-	}
-}
-
-// liveThrough creates pods one after the other; every fifth finishes and every
-// seventh goes, some pods later.
-func liveThrough(t *testing.T, client kubernetes.Interface) {
-	t.Helper()
-	pods := client.CoreV1().Pods("default")
-	name := func(i int) string { return fmt.Sprintf("p%03d", i) }
-	for i := range replayPods {
-		pod := &v1.Pod{
-			ObjectMeta: metav1.ObjectMeta{Name: name(i), Labels: map[string]string{"app": fmt.Sprint("a", i%7)}},
-			Spec: v1.PodSpec{Containers: []v1.Container{{Name: "main", Image: "registry.example/app:1", Resources: v1.ResourceRequirements{Requests: v1.ResourceList{
-				v1.ResourceCPU: resource.MustParse(fmt.Sprint(100+100*(i%9), "m")), v1.ResourceMemory: resource.MustParse(fmt.Sprint(64<<(i%4), "Mi")),
-			}}}}},
-		}
-		if _, err := pods.Create(t.Context(), pod, metav1.CreateOptions{}); err != nil {
-			t.Fatal(err)
-		}
-		waitBound(t, client, name(i))
-		if done := i - 20; done >= 0 && done%5 == 0 {
-			if _, err := pods.Patch(t.Context(), name(done), types.MergePatchType, []byte(`{"status":{"phase":"Succeeded"}}`), metav1.PatchOptions{}, "status"); err != nil {
-				t.Fatal(err)
+		for _, word := range []string{"registry.example", "gpu.example", "keeper", "disk-", `"db"`, `"gpu`, `"n0`, `"p0`, `"z0`} {
+			if strings.Contains(string(data), word) {
+				t.Fatalf("there is %s in %s", word, data)
 			}
 		}
-		if gone := i - 30; gone >= 0 && gone%7 == 0 {
-			if err := pods.Delete(t.Context(), name(gone), metav1.DeleteOptions{GracePeriodSeconds: ptr.To(int64(0))}); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-}
-
-func waitBound(t *testing.T, client kubernetes.Interface, name string) {
-	t.Helper()
-	err := wait.PollUntilContextTimeout(t.Context(), 2*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
-		pod, err := client.CoreV1().Pods("default").Get(ctx, name, metav1.GetOptions{})
-		return err == nil && pod.Spec.NodeName != "", err
-	})
-	if err != nil {
-		t.Fatalf("%s is not bound: %v", name, err)
-	}
-}
-
-// waitUntilRecorded waits until the file has where a pod was bound.
-func waitUntilRecorded(t *testing.T, path, pod string) {
-	t.Helper()
-	err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
-		file, err := os.Open(path)
-		if err != nil {
-			return false, err
-		}
-		defer file.Close()
-		recording, err := open(file)
-		if err != nil {
-			return false, err
-		}
-		reader := recording.Read()
-		for {
-			c, err := reader.Next()
-			if errors.Is(err, io.EOF) {
-				return false, nil
-			}
-			if err != nil {
-				return false, err
-			}
-			if spec, ok := c.Object["spec"].(map[string]any); ok && c.Name == pod && spec["nodeName"] != nil {
-				return true, nil
-			}
-		}
-	})
-	if err != nil {
-		t.Fatalf("%s is not recorded: %v", pod, err)
 	}
 }

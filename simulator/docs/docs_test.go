@@ -1,6 +1,7 @@
 package docs
 
 import (
+	"cmp"
 	"fmt"
 	"net"
 	"os"
@@ -15,7 +16,8 @@ import (
 )
 
 // TestMain makes this test binary the programs that the pages call, by the name
-// that it is called with.
+// that it is called with. SIMULATOR_BIN is a simulator that takes the place of this
+// one.
 func TestMain(m *testing.M) {
 	switch filepath.Base(os.Args[0]) {
 	case "simulator":
@@ -89,10 +91,11 @@ func follow(t *testing.T, path, page string) {
 func workplace(t *testing.T) (dir string, ports *strings.Replacer) {
 	t.Helper()
 	dir = t.TempDir()
-	program, err := os.Executable()
+	this, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
+	program := cmp.Or(os.Getenv("SIMULATOR_BIN"), this)
 	root, err := filepath.Abs(filepath.Join("..", ".."))
 	if err != nil {
 		t.Fatal(err)
@@ -108,7 +111,7 @@ func workplace(t *testing.T) (dir string, ports *strings.Replacer) {
 	}
 	first := freePort(t)
 	link(t, program, filepath.Join(dir, "programs", "simulator"))
-	link(t, program, filepath.Join(dir, "path", "kubectl"))
+	link(t, this, filepath.Join(dir, "path", "kubectl"))
 	// The address that the simulator has when none is given.
 	script := fmt.Sprintf(`#!/bin/sh
 case "$*" in

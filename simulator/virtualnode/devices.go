@@ -1,17 +1,25 @@
 package virtualnode
 
 import (
+	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/util/validation"
+	names "k8s.io/apimachinery/pkg/util/validation"
+	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+	resourceinternal "k8s.io/kubernetes/pkg/apis/resource"
+	resourceconversion "k8s.io/kubernetes/pkg/apis/resource/v1"
+	"k8s.io/kubernetes/pkg/apis/resource/validation"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/yaml"
 )
@@ -52,22 +60,96 @@ const (
 	maxDevices = 1024
 )
 
-// LoadDevices reads a file with a list of NodeDevices, in YAML or JSON.
+// LoadDevices reads a file with a list of NodeDevices, in YAML or JSON. What the API
+// server would refuse to publish is an error.
 func LoadDevices(file string) ([]NodeDevices, error) {
 	data, err := os.ReadFile(file)
 	if err != nil {
 		return nil, fmt.Errorf("reading the devices: %w", err)
 	}
-	var all []NodeDevices
-	if err := yaml.UnmarshalStrict(data, &all); err != nil {
+	all, err := parseNodeDevices(data)
+	if err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
+	return all, nil
+}
+
+func parseNodeDevices(data []byte) ([]NodeDevices, error) {
+	if err := checkShape(data); err != nil {
+		return nil, err
+	}
+	var all []NodeDevices
+	if err := yaml.UnmarshalStrict(data, &all); err != nil {
+		return nil, err
+	}
 	for i, entry := range all {
-		if _, err := byDriver(entry.Devices); err != nil {
-			return nil, fmt.Errorf("%s: [%d].devices%w", file, i, err)
+		if _, err := labels.ValidatedSelectorFromSet(entry.NodeSelector); err != nil {
+			return nil, fmt.Errorf("[%d].nodeSelector: %w", i, err)
+		}
+		if len(entry.Devices) == 0 {
+			return nil, fmt.Errorf("[%d].devices: there are none", i)
+		}
+		devices, err := byDriver(entry.Devices)
+		if err != nil {
+			return nil, fmt.Errorf("[%d].devices%w", i, err)
+		}
+		if err := checkSlices(devices); err != nil {
+			return nil, fmt.Errorf("[%d].devices: %w", i, err)
 		}
 	}
 	return all, nil
+}
+
+// checkShape says what the file should be when it is something else altogether,
+// such as a manifest.
+func checkShape(data []byte) error {
+	const wanted = "a list of {nodeSelector, devices}"
+	documents := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(data)))
+	var whole any
+	for {
+		document, err := documents.Read()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		var next any
+		if err == nil {
+			err = yaml.Unmarshal(document, &next)
+		}
+		switch {
+		case err != nil:
+			return err
+		case next != nil && whole != nil:
+			return fmt.Errorf("it has several documents; wanted is one, %s", wanted)
+		case next != nil:
+			whole = next
+		}
+	}
+	switch shape := whole.(type) {
+	case nil:
+		return fmt.Errorf("it is empty; wanted is %s", wanted)
+	case []any:
+		return nil
+	case map[string]any:
+		if kind, _ := shape["kind"].(string); kind != "" {
+			return fmt.Errorf("it is a %s; wanted is %s", kind, wanted)
+		}
+	}
+	return fmt.Errorf("it is no list; wanted is %s", wanted)
+}
+
+// checkSlices finds what the API server would refuse in the slices of any node.
+func checkSlices(devices map[string][]resourceapi.Device) error {
+	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node", UID: "uid"}}
+	for _, slice := range slicesOf(node, devices) {
+		internal := &resourceinternal.ResourceSlice{}
+		if err := resourceconversion.Convert_v1_ResourceSlice_To_resource_ResourceSlice(slice, internal, nil); err != nil {
+			return fmt.Errorf("%s: %w", slice.Spec.Driver, err)
+		}
+		if wrong := validation.ValidateResourceSlice(internal); len(wrong) > 0 {
+			return fmt.Errorf("%s: %s", slice.Spec.Driver, strings.TrimPrefix(wrong[0].Error(), "spec.devices"))
+		}
+	}
+	return nil
 }
 
 // parseDevices reads the value of AnnotationDevices.
@@ -99,7 +181,7 @@ func groupsOf(node *corev1.Node, file []NodeDevices) ([]DeviceGroup, error) {
 func byDriver(groups []DeviceGroup) (map[string][]resourceapi.Device, error) {
 	devices := map[string][]resourceapi.Device{}
 	for i, group := range groups {
-		if wrong := validation.IsDNS1123Subdomain(group.Driver); len(wrong) > 0 {
+		if wrong := names.IsDNS1123Subdomain(group.Driver); len(wrong) > 0 {
 			return nil, fmt.Errorf("[%d].driver: %q: %s", i, group.Driver, wrong[0])
 		}
 		made, err := group.devices()
@@ -133,7 +215,7 @@ func duplicate(devices []resourceapi.Device) (string, bool) {
 
 func (g DeviceGroup) devices() ([]resourceapi.Device, error) {
 	name := firstOf(g.Name, defaultDeviceName)
-	if wrong := validation.IsDNS1123Label(name + "-0"); len(wrong) > 0 {
+	if wrong := names.IsDNS1123Label(name + "-0"); len(wrong) > 0 {
 		return nil, fmt.Errorf(".name: %q: %s", name, wrong[0])
 	}
 	count := ptr.Deref(g.Count, 1)

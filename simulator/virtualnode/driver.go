@@ -192,9 +192,18 @@ type invalidDevices struct{ error }
 
 // say tells the node's author what is wrong.
 func (d *driver) say(name string, wrong error) {
-	if obj, exists, err := d.nodes.GetIndexer().GetByKey(name); err == nil && exists {
-		d.recorder.Eventf(obj.(*corev1.Node), corev1.EventTypeWarning, "InvalidDevices", "annotation %s: %v", AnnotationDevices, wrong)
+	obj, exists, err := d.nodes.GetIndexer().GetByKey(name)
+	if err != nil || !exists {
+		return
 	}
+	node := obj.(*corev1.Node)
+	where := "annotation " + AnnotationDevices
+	if _, annotated := node.Annotations[AnnotationDevices]; !annotated {
+		where = "the file of devices"
+	} else if len(d.file) > 0 {
+		where += ", after the file of devices"
+	}
+	d.recorder.Eventf(node, corev1.EventTypeWarning, "InvalidDevices", "%s: %v", where, wrong)
 }
 
 // wanted are the slices that the node should have: none if it is gone.

@@ -33,7 +33,7 @@ var _ target = (*nodes)(nil)
 
 func newNodes(client kubernetes.Interface, informer coreinformers.NodeInformer, stages lifecycle.Lifecycle, recorder record.EventRecorder) *nodes {
 	n := &nodes{client: client, informer: informer, failures: newFailures(client, informer, recorder)}
-	n.player = newPlayer("Node", nodeWorkers, n, stages, nodeFunctions(time.Now), recorder)
+	n.player = newPlayer("Node", nodeWorkers, n, stages, nodeTemplateFunctions(), recorder)
 	return n
 }
 

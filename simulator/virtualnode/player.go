@@ -155,7 +155,7 @@ func (p *player) play(ctx context.Context, key string) error {
 		var status apierrors.APIStatus
 		if !errors.As(err, &status) && ctx.Err() == nil {
 			// Its author can do something about it: an annotation, or the stage.
-			p.recorder.Eventf(o, corev1.EventTypeWarning, "StageFailed", "stage %s: %v", stage.Name(), err)
+			p.recorder.Eventf(o, corev1.EventTypeWarning, "StageFailed", "stage %s: %s", stage.Name(), withoutBuffer(err))
 		}
 		return fmt.Errorf("stage %s: %w", stage.Name(), err)
 	}

@@ -37,7 +37,7 @@ var _ target = (*pods)(nil)
 
 func newPods(client kubernetes.Interface, core coreinformers.Interface, stages lifecycle.Lifecycle, held *hold, recorder record.EventRecorder) *pods {
 	p := &pods{client: client, informer: core.Pods(), nodes: core.Nodes(), placed: placed{on: map[string]sets.Set[string]{}}, hold: held}
-	p.player = newPlayer("Pod", podWorkers, p, stages, podFunctions(time.Now), recorder)
+	p.player = newPlayer("Pod", podWorkers, p, stages, podTemplateFunctions(p.nodeOf), recorder)
 	return p
 }
 
@@ -74,6 +74,15 @@ func (p *placed) list(node string) []string {
 }
 
 func (p *pods) run(ctx context.Context) { p.player.run(ctx) }
+
+// nodeOf returns nil for a node that is not known.
+func (p *pods) nodeOf(name string) *corev1.Node {
+	node, err := p.nodes.Lister().Get(name)
+	if err != nil {
+		return nil
+	}
+	return node
+}
 
 func (p *pods) watch() (func(), []cache.InformerSynced, error) {
 	add := func(obj any) {

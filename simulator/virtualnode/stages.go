@@ -155,7 +155,11 @@ func checkStage(stage *v1alpha1.Stage) (*internalversion.Stage, error) {
 			return nil, fmt.Errorf("steps[%d].patch.impersonation is not supported", i)
 		}
 	}
-	return internal, nil
+	functions := podTemplateFunctions(func(string) *corev1.Node { return nil })
+	if ref.Kind == "Node" {
+		functions = nodeTemplateFunctions()
+	}
+	return internal, checkTemplates(internal, functions)
 }
 
 // compile makes the stages ready. kwok compiles a stage's expressions when it is

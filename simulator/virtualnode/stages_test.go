@@ -2,6 +2,8 @@ package virtualnode
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,6 +15,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/record"
+	nodefast "sigs.k8s.io/kwok/kustomize/stage/node/fast"
+	podfast "sigs.k8s.io/kwok/kustomize/stage/pod/fast"
+	"sigs.k8s.io/kwok/pkg/utils/gotpl"
 	"sigs.k8s.io/kwok/pkg/utils/lifecycle"
 )
 
@@ -36,6 +41,8 @@ func TestLoadStages(t *testing.T) {
 		{"a field that is not one", strings.Replace(goodStage, "selector:", "selektor:", 1), `unknown field "selektor"`},
 		{"no selector", "apiVersion: kwok.x-k8s.io/v1alpha1\nkind: Stage\nmetadata: {name: mine}\nspec:\n  resourceRef: {kind: Pod}\n", `stage "mine": it has no selector`},
 		{"another resource", strings.Replace(goodStage, "kind: Pod", "kind: Job", 1), `stage "mine": it is for Job`},
+		{"a function that there is not", strings.Replace(goodStage, "phase: Running", "phase: {{ Phase }}", 1), `stage "mine": the template of steps[0]: build template: template: _:1: function "Phase" not defined`},
+		{"a template that does not end", strings.Replace(goodStage, "phase: Running", "phase: {{ if .spec }}", 1), `stage "mine": the template of steps[0]: build template`},
 		{"a wrong expression", strings.Replace(goodStage, ".status.phase", "'.status['", 1), `stage "mine": `},
 	}
 	for _, test := range tests {
@@ -71,6 +78,60 @@ func TestAFileReplacesTheStagesOfItsKind(t *testing.T) {
 		t.Errorf("stages of nodes and pods (-want +got):\n%s", diff)
 	}
 }
+
+// TestStagesOfKwok: what kwok itself ships works as it is.
+func TestStagesOfKwok(t *testing.T) {
+	stages, err := parseStages([]byte(strings.Join([]string{
+		nodefast.DefaultNodeInit, podfast.DefaultPodReady, podfast.DefaultPodComplete, podfast.DefaultPodDelete,
+	}, "\n---\n")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	n1 := &corev1.Node{
+		ObjectMeta: metav1.ObjectMeta{Name: "n1", UID: "n"},
+		Status:     corev1.NodeStatus{Addresses: []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: "192.0.2.1"}}},
+	}
+	pod := &recordedPatch{object: &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: "p", Namespace: "default", UID: "u", ResourceVersion: "7"},
+		Spec:       podSpec("pool"), Status: corev1.PodStatus{Phase: corev1.PodPending},
+	}}
+	pod.object.(*corev1.Pod).Spec.NodeName = "n1"
+	play(t, "Pod", pod, stages.pod, podTemplateFunctions(func(string) *corev1.Node { return n1 }))
+	node := &recordedPatch{object: &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n2", UID: "m", ResourceVersion: "7"}}}
+	play(t, "Node", node, stages.node, nodeTemplateFunctions())
+
+	var running struct{ Status corev1.PodStatus }
+	var ready struct{ Status corev1.NodeStatus }
+	if err := errors.Join(json.Unmarshal(pod.patched, &running), json.Unmarshal(node.patched, &ready)); err != nil {
+		t.Fatal(err)
+	}
+	got := []any{running.Status.Phase, running.Status.HostIP, running.Status.PodIP, readyCondition(&corev1.Node{Status: ready.Status}).Status}
+	if diff := cmp.Diff([]any{corev1.PodRunning, "192.0.2.1", addressOf("u", podNetwork), corev1.ConditionTrue}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// play plays the one stage that matches.
+func play(t *testing.T, kind string, on *recordedPatch, stages lifecycle.Lifecycle, functions gotpl.FuncMap) {
+	t.Helper()
+	if err := newPlayer(kind, 1, on, stages, functions, record.NewFakeRecorder(1)).play(t.Context(), keyOf(on.object)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// recordedPatch is a target with one object, and the last patch of it.
+type recordedPatch struct {
+	object  object
+	patched []byte
+}
+
+func (r *recordedPatch) get(string) (object, error) { return r.object, nil }
+func (r *recordedPatch) latest(object) time.Time    { return time.Time{} }
+func (r *recordedPatch) patch(_ context.Context, _ object, _ types.PatchType, data []byte, _ ...string) (object, error) {
+	r.patched = data
+	return r.object, nil
+}
+func (r *recordedPatch) remove(context.Context, object) error { return nil }
 
 func TestPatchesAreForOneVersion(t *testing.T) {
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{UID: "u", ResourceVersion: "7"}}

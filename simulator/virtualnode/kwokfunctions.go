@@ -1,0 +1,95 @@
+package virtualnode
+
+import (
+	"fmt"
+	"maps"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/kwok/pkg/apis/internalversion"
+	"sigs.k8s.io/kwok/pkg/utils/gotpl"
+)
+
+// Templates of stages that were written for kwok call functions that its
+// controllers add to those of its engine. Here are all of them, so that such stages
+// work as they are. The addresses are made up, as are all here.
+
+// nodeTemplateFunctions are all that templates of stages for nodes can call besides
+// the engine's own.
+func nodeTemplateFunctions() gotpl.FuncMap {
+	functions := nodeFunctions(time.Now)
+	maps.Copy(functions, kwokNodeFunctions())
+	return functions
+}
+
+// podTemplateFunctions are those for pods. node looks nodes up by name, and returns
+// nil for one that is not known.
+func podTemplateFunctions(node func(name string) *corev1.Node) gotpl.FuncMap {
+	functions := podFunctions(time.Now)
+	maps.Copy(functions, kwokPodFunctions(node))
+	return functions
+}
+
+// kwokNodeFunctions do not know of which node the template is: like kwok, they say
+// the same of all.
+func kwokNodeFunctions() gotpl.FuncMap {
+	return gotpl.FuncMap{
+		"NodeIP":   func() string { return addressOf("", nodeNetwork) },
+		"NodeName": func() string { return "" },
+		"NodePort": func() int { return 0 },
+	}
+}
+
+// kwokPodFunctions look nodes up by name; see podTemplateFunctions.
+func kwokPodFunctions(node func(name string) *corev1.Node) gotpl.FuncMap {
+	nodeIP := func(name string) string {
+		if n := node(name); n != nil {
+			for _, address := range n.Status.Addresses {
+				if address.Type == corev1.NodeInternalIP {
+					return address.Address
+				}
+			}
+		}
+		return addressOf(name, nodeNetwork)
+	}
+	podIP := func(nodeName string, hostNetwork bool, uid, _, _ string) string {
+		if hostNetwork {
+			return nodeIP(nodeName)
+		}
+		return addressOf(uid, podNetwork)
+	}
+	return gotpl.FuncMap{
+		"NodeIP":      func() string { return nodeIP("") },
+		"NodeIPWith":  nodeIP,
+		"NodeIPsWith": func(name string) []string { return []string{nodeIP(name)} },
+		"PodIP":       func() string { return addressOf("", podNetwork) },
+		"PodIPWith":   podIP,
+		"PodIPsWith": func(nodeName string, hostNetwork bool, uid, name, namespace string) []string {
+			return []string{podIP(nodeName, hostNetwork, uid, name, namespace)}
+		},
+	}
+}
+
+// checkTemplates finds templates that are not well-formed, or that call functions
+// which there are not.
+func checkTemplates(stage *internalversion.Stage, functions gotpl.FuncMap) error {
+	renderer := gotpl.NewRenderer(functions)
+	for i, step := range stage.Spec.Steps {
+		if step.Patch == nil {
+			continue
+		}
+		// What it makes of no object at all does not matter.
+		_, err := renderer.ToText(step.Patch.Template, struct{}{})
+		if err != nil && strings.Contains(err.Error(), "build template") {
+			return fmt.Errorf("the template of steps[%d]: %s", i, withoutBuffer(err))
+		}
+	}
+	return nil
+}
+
+// withoutBuffer is what a renderer says, without the empty buffer that it appends.
+func withoutBuffer(err error) string {
+	said, _, _ := strings.Cut(err.Error(), "\x00")
+	return strings.TrimRight(said, ": ")
+}

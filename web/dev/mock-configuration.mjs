@@ -82,11 +82,10 @@ function effectiveProfile(profile) {
     }),
   }
 }
-function effective() {
-  const { value } = check(running().document)
+function effective(value = check(running().document).value, revision = running().number) {
   const setting = (name, fallback) => ({ name, value: value[name] ?? fallback, default: fallback, source: name in value ? 'user' : 'default' })
   return {
-    revision: running().number,
+    revision,
     global: [setting('parallelism', 16), setting('percentageOfNodesToScore', 0), setting('podInitialBackoffSeconds', 1), setting('podMaxBackoffSeconds', 10), setting('delayCacheUntilActive', false)],
     profiles: (value.profiles ?? [{}]).map(effectiveProfile),
     extenders: (value.extenders ?? []).map((e) => ({ urlPrefix: e.urlPrefix, verbs: ['filter', 'prioritize', 'preempt', 'bind'].filter((v) => e[`${v}Verb`]), weight: e.weight ?? 0, ignorable: e.ignorable ?? false, nodeCacheCapable: e.nodeCacheCapable ?? false, managedResources: (e.managedResources ?? []).map((r) => r.name), timeoutSeconds: 5 })),
@@ -133,7 +132,7 @@ export async function handleConfiguration(request, url, answer, changed) {
   if (url.searchParams.get('dryRun') === 'true') {
     const { details, value } = check(body)
     if (details.length) return answer(422, { message: `the configuration has ${details.length} mistake${details.length > 1 ? 's' : ''}`, details })
-    return answer(200, { revision: { number: 0, time: new Date().toISOString(), source: 'user', summary: 'a new document', state: '', podsScheduled: 0, profiles: names(value) }, noEffect: noEffectOf(value), durationSeconds: 0.02 })
+    return answer(200, { revision: { number: 0, time: new Date().toISOString(), source: 'user', summary: 'a new document', state: '', podsScheduled: 0, profiles: names(value) }, noEffect: noEffectOf(value), effective: effective(value, 0), durationSeconds: 0.02 })
   }
   return apply(body, 'user', answer, changed)
 }

@@ -83,6 +83,34 @@ test('a pod that fits nowhere says so, and a new attempt appears by itself', asy
   await expect(page.getByRole('navigation', { name: 'Attempts' })).toContainText(/Attempt ([2-9]) of \1/)
 })
 
+test('a pod that a gate holds says what lifts it, and is tried when that is gone', async ({ page, simulator }) => {
+  const { pod } = await import('./simulator')
+  const held = pod('held')
+  await simulator.kube('POST', '/api/v1/namespaces/default/pods', { ...held, spec: { ...held.spec, schedulingGates: [{ name: 'example.com/quota' }, { name: 'example.com/review' }] } })
+  await page.goto(`${simulator.url}/decisions/default/held`)
+  const view = page.getByTestId('held')
+  await expect(view).toContainText('held has not been tried: SchedulingGates holds it in PreEnqueue.')
+  await expect(view).toContainText('kubectl --namespace default patch pod held')
+  await view.getByRole('button', { name: 'Remove the gate example.com/quota' }).click()
+  await expect(view.getByRole('button', { name: /^Remove the gate/ })).toHaveCount(1)
+  await view.getByRole('button', { name: 'Remove the gate example.com/review' }).click()
+  await expect(page.getByTestId('explanation')).toContainText('held runs on')
+
+  // The way it went: past PreEnqueue, through the queue.
+  const steps = page.getByRole('region', { name: 'Extension points' }).getByRole('button')
+  await expect(steps.nth(0)).toContainText('PreEnqueue')
+  await expect(steps.nth(1)).toContainText(/^Queue.*PrioritySort/)
+  await steps.nth(1).click()
+  await expect(page.getByTestId('stage-detail')).toContainText('The QueueSort plugin decides who is next')
+})
+
+test('the name of the pod is copied by a click', async ({ page, context, simulator }) => {
+  await context.grantPermissions(['clipboard-read', 'clipboard-write'])
+  await page.goto(`${simulator.url}/decisions/default/second`)
+  await page.getByRole('button', { name: 'Copy the pod’s name' }).click()
+  expect(await page.evaluate(() => navigator.clipboard.readText())).toBe('second')
+})
+
 test('the list of decisions filters by outcome and text', async ({ page, simulator }) => {
   await page.goto(`${simulator.url}/decisions`)
   const rows = page.locator('[role="row"][data-key]')

@@ -25,6 +25,15 @@ test('preemption: candidates, victims and the rule, then the requeue by the vict
   await expect(preemption.locator('[data-node="small-2"]')).toContainText('chosen')
   await expect(preemption.locator('[data-node="small-1"]')).toContainText('low-1')
   await expect(preemption).toContainText('the sum of its victims’ priorities is the smallest')
+
+  // The dry run of one candidate stands beside, and below is what came of it.
+  await preemption.getByRole('button', { name: 'small-1' }).click()
+  await expect(page).toHaveURL(/node=small-1/)
+  await expect(page.getByTestId('candidate-detail')).toContainText('Without its 2 pods of lower priority, Filter lets high through.')
+  const after = page.getByTestId('aftermath')
+  await expect(after).toContainText('AssignedPodDelete default/low-3')
+  await after.getByRole('button', { name: 'Attempt 2' }).click()
+  await expect(page.getByTestId('explanation')).toContainText('high runs on small-2')
 })
 
 test('every extension point that ran has its duration', async ({ page, simulator }) => {

@@ -46,6 +46,14 @@ test('every place has a key, and ? lists them', async ({ page, simulator }) => {
   await expect(page.getByRole('dialog', { name: 'Keyboard shortcuts' })).toContainText('go to Activity')
   await page.keyboard.press('Escape')
   await expect(page.getByRole('dialog')).toBeHidden()
+
+  // Whoever came by keyboard is where they were.
+  const help = page.getByRole('button', { name: 'Keyboard shortcuts' })
+  await help.focus()
+  await page.keyboard.press('Enter')
+  await expect(page.getByRole('dialog', { name: 'Keyboard shortcuts' })).toBeVisible()
+  await page.keyboard.press('Escape')
+  await expect(help).toBeFocused()
 })
 
 test('import, export and reset are offered as far as the server has them', async ({ page, simulator }) => {

@@ -76,6 +76,19 @@ test('rows are selected and deleted by keyboard', async ({ page, simulator }) =>
   await expect(page.locator('[data-key]')).toHaveCount(1)
 })
 
+test('several objects are cloned into one text', async ({ page, simulator }) => {
+  for (const name of ['c-1', 'c-2']) await simulator.kube('POST', '/api/v1/namespaces/default/pods', pod(name, '64'))
+  await page.goto(`${simulator.url}/resources/pods?q=c-`)
+  await page.getByRole('checkbox', { name: 'Select c-1' }).check()
+  await page.getByRole('checkbox', { name: 'Select c-2' }).check()
+  await page.getByRole('button', { name: 'Clone' }).click()
+  const text = page.getByRole('textbox', { name: 'YAML of what is created' })
+  await expect(text).toContainText('name: c-3')
+  await expect(text).toContainText('name: c-4')
+  await page.getByTestId('create-submit').click()
+  await expect(page.locator('[data-key="default/c-4"]')).toBeVisible()
+})
+
 test('a node is cordoned, and its events are shown', async ({ page, simulator }) => {
   await simulator.kube('POST', '/api/v1/nodes', node('n1'))
   await page.goto(`${simulator.url}/resources/nodes?select=n1`)

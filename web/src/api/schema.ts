@@ -349,7 +349,7 @@ export interface paths {
         delete: operations["unloadReplay"];
         options?: never;
         head?: never;
-        /** Play, pause, change the speed, or go to a position; what the body does not name stays. Going to a position goes on behind, as the state seeking; going back empties the cluster first. */
+        /** Play, pause, change the speed, or go to a position; what the body does not name stays. Going to a position goes on behind, as the state seeking: the cluster is emptied and gets at once what the recording has there, pods on the nodes where they were bound. What was decided on the way is not decided again, and the comparison begins anew. */
         patch: operations["controlReplay"];
         trace?: never;
     };
@@ -642,7 +642,20 @@ export interface components {
             selectedNode?: string;
             nominatedNode?: string;
             message?: string;
+            refusal?: components["schemas"]["Refusal"];
             nodes: components["schemas"]["NodeCounts"];
+        };
+        /** @description Who kept a pod from its place, in a line: the reason that most nodes were rejected for, or the answer that ended the cycle or holds the pod. Absent when the pod was scheduled, and when nobody in particular kept it from that. */
+        Refusal: {
+            /** @description As the configuration names it, such as filter. */
+            extensionPoint: string;
+            /** @description A plugin, or an extender by its URL prefix. */
+            plugin: string;
+            reason?: string;
+            /** @description Nodes that were rejected for this reason; absent when no node was. */
+            nodes?: number;
+            /** @description Further reasons for which nodes were rejected. */
+            others?: number;
         };
         Page: {
             /** @description Newest first. */
@@ -651,8 +664,10 @@ export interface components {
             continue: string;
         };
         Attempts: {
-            /** @description Oldest first. */
+            /** @description Oldest first. Empty: the pod has not been tried, as it is held. */
             items: components["schemas"]["Summary"][];
+            /** @description Answers of the PreEnqueue plugins that keep the pod out of the queue at present. Absent: none does. */
+            held?: components["schemas"]["PluginResult"][];
         };
         /** @description An extension point that ran, with the time that all of its plugins took together. */
         ExtensionPoint: {
@@ -834,13 +849,18 @@ export interface components {
             pool: string;
             device: string;
         };
-        /** @description A request of a claim that is not allocated yet, and what the node has of devices. Which of them the request's selectors match is not in it. */
+        /** @description A request of a claim that is not allocated yet, and what the node has of devices. */
         DeviceComparison: {
             claim: string;
+            /** @description request/alternative for one of a request's alternatives. */
             request: string;
             deviceClass: string;
             /** @description 0 means all that match. */
             count: number;
+            /** @description Devices for the node that the selectors of the request and of its class match. */
+            matching: number;
+            /** @description Those of them that somebody else holds. */
+            matchingInUse: number;
             /** @description Drivers that publish devices for the node. Absent: none does. */
             drivers?: components["schemas"]["DriverDevices"][];
         };
@@ -876,6 +896,7 @@ export interface components {
             chosen?: number;
             /** @description Answers of the plugins that preempt for groups. */
             postFilter?: components["schemas"]["PluginResult"][];
+            preemption?: components["schemas"]["GroupPreemption"];
         };
         /** @description One set of nodes on which the group was tried. */
         Placement: {
@@ -916,6 +937,18 @@ export interface components {
             chosen?: string;
             rule?: components["schemas"]["PreemptionRule"];
         };
+        /** @description The dry run for a whole pod group, over all nodes at once: first every pod of lower priority is taken out, then those come back beside which the group still fits. Absent: none was made. */
+        GroupPreemption: {
+            /** @description Without the pods of lower priority the group would fit. Otherwise there are no victims, and all such pods are reprieved. */
+            helpful: boolean;
+            /** @description By priority, highest first: the first 100 of victimCount. */
+            victims: components["schemas"]["Victim"][];
+            victimCount: number;
+            /** @description Pods of lower priority that stay on nodes which lose others: the first 100. */
+            reprieved?: components["schemas"]["Victim"][];
+            /** @description Pods of lower priority that stay, on all nodes. */
+            reprievedCount?: number;
+        };
         /**
          * @description The rule that decided between candidates; the scheduler applies them in this order.
          * @enum {string}
@@ -941,6 +974,10 @@ export interface components {
             priority: number;
             /** Format: date-time */
             startTime?: string;
+            /** @description Where it runs. Absent: on the candidate's node. */
+            node?: string;
+            /** @description Its group, in its own namespace. A group whose disruption mode is all goes as a whole, wherever its pods run. Absent: it is in none. */
+            podGroup?: string;
         };
         /** @description Nodes that share a reason. */
         UnhelpfulNodes: {
@@ -1086,6 +1123,24 @@ export interface components {
             extenderFailures?: components["schemas"]["ExtenderFailure"][];
             margin?: components["schemas"]["Margin"];
             notEvaluated?: components["schemas"]["NotEvaluated"];
+            /** @description Requests for devices that nodes could not meet, most nodes first. */
+            devices?: components["schemas"]["DeviceShortage"][];
+        };
+        /** @description A request of one of the pod's claims that nodes could not meet. */
+        DeviceShortage: {
+            claim: string;
+            request: string;
+            deviceClass: string;
+            /** @description Devices that the request wants; 0 means all that match. */
+            count: number;
+            /** @description Nodes that could not meet it, of the compared ones. */
+            nodes: number;
+            /** @description Nodes that were looked into: not all that DynamicResources rejected. */
+            compared: number;
+            /** @description Nodes on which too few devices match. */
+            noMatch: number;
+            /** @description Nodes on which enough match, but others hold them. */
+            inUse: number;
         };
         Rejection: {
             plugin: string;
@@ -1238,6 +1293,8 @@ export interface components {
         Applied: {
             revision: components["schemas"]["Revision"];
             noEffect: components["schemas"]["NoEffect"][];
+            /** @description What would be in force, with revision 0. Only when the document was only tried. */
+            effective?: components["schemas"]["Effective"];
             durationSeconds: number;
         };
         /** @description A field that the user set and that means nothing in the simulator. */
@@ -1979,7 +2036,7 @@ export interface operations {
                     "application/json": components["schemas"]["Attempts"];
                 };
             };
-            /** @description No result is kept for this UID. */
+            /** @description No result is kept for this UID, and nothing holds such a pod. */
             404: {
                 headers: {
                     [name: string]: unknown;

@@ -1,7 +1,7 @@
 // The simulator's own routes.
 
-import { request } from './http'
-import type { Cycle, Status, Summary, SummaryPage } from './types'
+import { ApiError, request } from './http'
+import type { Cycle, PluginResult, Status, Summary, SummaryPage } from './types'
 
 export function getStatus(signal?: AbortSignal): Promise<Status> {
   return request<Status>('/api/v1/status', { signal })
@@ -21,6 +21,16 @@ export async function listResults(
 /** The attempts of a pod, oldest first. */
 export async function getAttempts(uid: string, signal?: AbortSignal): Promise<Summary[]> {
   return (await request<{ items: Summary[] }>(`/api/v1/results/${encodeURIComponent(uid)}`, { signal })).items ?? []
+}
+
+/** What keeps a pod out of the scheduler's queue; empty when nothing does. */
+export async function getHeld(uid: string, signal?: AbortSignal): Promise<PluginResult[]> {
+  try {
+    return (await request<{ held?: PluginResult[] }>(`/api/v1/results/${encodeURIComponent(uid)}`, { signal })).held ?? []
+  } catch (error) {
+    if (error instanceof ApiError && error.code === 404) return []
+    throw error
+  }
 }
 
 export function getCycle(uid: string, attempt: number, signal?: AbortSignal): Promise<Cycle> {

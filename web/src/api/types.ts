@@ -12,6 +12,8 @@ export const outcomes: readonly Outcome[] = ['scheduled', 'unschedulable', 'wait
 
 /** A cycle in a line. */
 export type Summary = Schemas['Summary']
+/** Who kept a pod from its place, in a line. */
+export type Refusal = Schemas['Refusal']
 export type SummaryPage = Schemas['Page']
 /** Everything that is known of one attempt, with its explanation. */
 export type Cycle = Schemas['ExplainedCycle']
@@ -139,6 +141,8 @@ export interface Pod extends KubeObject {
     overhead?: Record<string, string>
     resources?: { requests?: Record<string, string> }
     schedulingGates?: { name: string }[]
+    schedulingGroup?: { podGroupName?: string }
+    resourceClaims?: { name: string; resourceClaimName?: string }[]
   }
   status?: {
     phase?: string

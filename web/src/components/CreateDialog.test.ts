@@ -7,6 +7,23 @@ import { creator, draft, draftTemplate } from '@/stores/create'
 import { notices } from '@/stores/notices'
 import CreateDialog from './CreateDialog.vue'
 
+/* eslint-disable vue/one-component-per-file */
+// The editor is CodeMirror's own matter; what it holds is the draft. Of a difference it is
+// shown what was asked for, ! marking what is to be thought about.
+vi.mock('./LazyYaml', async () => {
+  const { defineComponent, h } = await import('vue')
+  return {
+    LazyYaml: defineComponent({ methods: { goTo() {} }, render: () => h('div') }),
+    LazyDiff: defineComponent({
+      props: { before: String, after: String, beforeNotes: Map },
+      render() {
+        const notes = [...(this.beforeNotes?.values() ?? [])] as { text: string; warn?: boolean }[]
+        return h('div', [h('pre', { class: 'before' }, this.before), h('pre', { class: 'after' }, this.after), h('p', { class: 'notes' }, notes.map((n) => n.text + (n.warn ? '!' : '')).join(' '))])
+      },
+    }),
+  }
+})
+
 const kind = (name: string, resource: string, namespaced: boolean): KindInfo => ({ group: '', version: 'v1', kind: name, resource, namespaced, verbs: ['create'] })
 const kinds = [kind('Node', 'nodes', false), kind('Pod', 'pods', true)]
 const two = `apiVersion: v1
@@ -34,8 +51,7 @@ function answer(to: (object: KubeObject, dryRun: boolean) => void) {
 async function submit(yaml: string) {
   draft.value = yaml
   draftTemplate.value = undefined
-  // The editor is CodeMirror's own matter; what it holds is the draft.
-  wrapper = mount(CreateDialog, { global: { plugins: [i18n], stubs: { LazyYaml: { template: '<div />', methods: { goTo() {} } }, LazyDiff: true } } })
+  wrapper = mount(CreateDialog, { global: { plugins: [i18n] } })
   await wrapper.get('[data-testid="create-submit"]').trigger('click')
   await flushPromises()
 }
@@ -98,12 +114,34 @@ describe('CreateDialog', () => {
     const apply = vi.spyOn(creator, 'apply').mockResolvedValue({ ...there, spec: { unschedulable: true } })
     await submit(two)
     expect(sent.filter((s) => s.startsWith('create'))).toEqual([])
-    expect(wrapper.get('.verdict').text()).toBe('Dry run: 1 would be created, 1 changed, 0 are there just so.')
+    expect(wrapper.get('.verdict').text()).toBe('Dry run: 1 would be created, 1 would be changed.')
     expect(apply.mock.calls.map((c) => c[3])).toEqual([{ dryRun: true, force: false }])
     await wrapper.get('[data-testid="create-submit"]').trigger('click')
     await flushPromises()
     expect(apply.mock.calls.at(-1)?.[3]).toEqual({ dryRun: false, force: false })
     expect(wrapper.emitted('close')).toHaveLength(1)
+  })
+
+  it('says who manages what would be changed, and shows what taking it over would do', async () => {
+    answer(() => {
+      throw new ApiError('already exists', 409, [], [], 'AlreadyExists')
+    })
+    const there = { apiVersion: 'v1', kind: 'Node', metadata: { name: 'n1', labels: { team: 'red' }, managedFields: [{ manager: 'kubectl', fieldsV1: { 'f:metadata': { 'f:labels': { 'f:team': {} } } } }] } }
+    vi.spyOn(creator, 'get').mockResolvedValue(there as unknown as KubeObject)
+    const apply = vi.spyOn(creator, 'apply').mockImplementation((...[, , , { force }]) => {
+      if (!force) return Promise.reject(new ApiError('Apply failed', 409, [], [{ reason: 'FieldManagerConflict', field: '.metadata.labels.team', message: 'conflict with "kubectl"' }], 'Conflict'))
+      return Promise.resolve({ ...there, metadata: { ...there.metadata, labels: { team: 'blue' } } } as unknown as KubeObject)
+    })
+    await submit('apiVersion: v1\nkind: Node\nmetadata: {name: n1, labels: {team: blue}}\n')
+    expect(wrapper.get('.verdict').text()).toBe('Nothing was created.')
+    expect(wrapper.get('[data-testid="create-report"] .hint').text()).toContain('managed by kubectl')
+    expect(apply.mock.calls.map((c) => c[3])).toEqual([{ dryRun: true, force: false }, { dryRun: true, force: true }])
+    const [item] = wrapper.findAll('[data-testid="create-report"] .docs .btn')
+    await item?.trigger('click')
+    expect(wrapper.get('.dh').text()).toContain('conflict')
+    expect(wrapper.get('pre.before').text()).toMatch(/team: red$/m)
+    expect(wrapper.get('pre.after').text()).toMatch(/team: blue$/m)
+    expect(wrapper.get('.notes').text()).toContain('kubectl!')
   })
 
   it('creates the others when one is refused, if told to', async () => {

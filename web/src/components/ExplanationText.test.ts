@@ -32,6 +32,12 @@ describe('ExplanationText', () => {
     expect(text(mockupCycle({ explanation: explained({ margin }), facts }))).toContain('by the seed before node-a3, node-c3 with the same total')
     expect(text(mockupCycle({ explanation: explained({ margin }), facts }), true)).toContain('By the seed before node-a3, node-c3 with the same total.')
   })
+  it('names the requests for devices that nodes cannot meet', () => {
+    const devices = [{ claim: 'gpu', request: 'card', deviceClass: 'large', count: 2, nodes: 3, compared: 4, noMatch: 2, inUse: 1 }]
+    expect(text(mockupCycle({ explanation: explained({ devices }) }))).toContain(
+      'Request card of claim gpu wants 2 devices of class large: of 4 nodes looked into, too few match on 2, others hold them on 1.',
+    )
+  })
   it('adds what preemption does about it', () => {
     const victim = { pod: { namespace: 'batch', name: 'etl-1', uid: 'v' }, priority: 100 }
     const { score, selectedNode, ...rest } = mockupCycle()

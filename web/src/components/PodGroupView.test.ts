@@ -52,3 +52,10 @@ it('shows each placement with what was tried, what blocked it and its scores', (
 it('needs no placements to be there', () => {
   expect(shown({ ...group, placements: [], placementCount: 0, members: [] }).find('table').exists()).toBe(false)
 })
+
+it('names the pods that go to make room for the group', () => {
+  const victim = { pod: { namespace: 'ml', name: 'low-1', uid: 'v1' }, priority: 5, node: 'n1' }
+  const at = (preemption: PodGroup['preemption']) => shown({ ...group, preemption }).get('[data-testid="group-preemption"]').text().replace(/\s+/g, ' ')
+  expect(at({ helpful: true, victims: [victim], victimCount: 3, reprievedCount: 2 })).toBe('To make room for the group, 3 pods go: low-1 n12 more2 pods of lower priority stay.')
+  expect(at({ helpful: false, victims: [], victimCount: 0, reprievedCount: 4 })).toBe('The group would not fit without the 4 pods of lower priority either.')
+})

@@ -38,6 +38,9 @@ class ProblemBox extends WidgetType {
     return other.problem.message === this.problem.message && other.fix?.text === this.fix?.text && other.fix?.from === this.fix?.from
   }
   override toDOM(view: EditorView): HTMLElement {
+    // Space around the box belongs to its frame: line numbers lose their lines to a margin.
+    const frame = document.createElement('div')
+    frame.className = 'cm-problem-frame'
     const box = document.createElement('div')
     box.className = `cm-problem ${this.problem.severity ?? 'error'}`
     const text = document.createElement('span')
@@ -55,7 +58,8 @@ class ProblemBox extends WidgetType {
       }
       box.append(button)
     }
-    return box
+    frame.append(box)
+    return frame
   }
   override ignoreEvent(): boolean {
     return true

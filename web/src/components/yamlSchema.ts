@@ -3,7 +3,7 @@
 import { autocompletion, startCompletion, type Completion, type CompletionContext, type CompletionResult } from '@codemirror/autocomplete'
 import type { EditorState, Extension, Text } from '@codemirror/state'
 import { EditorView, hoverTooltip } from '@codemirror/view'
-import { documentationAt, proposalsAt, type Proposal } from '@/domain/completion'
+import { documentationAt, proposalsAt, reflowed, type Proposal } from '@/domain/completion'
 import type { SchemaSource } from '@/domain/schema'
 import type { Lines } from '@/domain/yamlSpot'
 
@@ -90,7 +90,7 @@ function documentation(name: string, type: string, required: boolean, text: stri
   facts.textContent = [type, required ? words.required : ''].filter(Boolean).join(' · ')
   title.append(facts)
   dom.append(title)
-  if (text) dom.append(text)
+  if (text) dom.append(reflowed(text))
   if (values.length) {
     const list = document.createElement('code')
     list.textContent = values.join(' | ')

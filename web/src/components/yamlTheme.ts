@@ -51,7 +51,8 @@ const theme = EditorView.theme({
 
   '.cm-diagnostic': { padding: '4px 10px', fontFamily: 'var(--sans)', maxWidth: '520px', whiteSpace: 'pre-wrap' },
   '.cm-diagnostic-error': { borderLeft: '3px solid var(--rej)' },
-  '.cm-problem': { display: 'flex', alignItems: 'flex-start', gap: '10px', margin: '2px 12px 3px 8px', padding: '5px 8px 5px 10px', borderLeft: '2px solid var(--rej)', backgroundColor: 'var(--rej-bg)', color: 'var(--rej)', font: '400 12px/17px var(--sans)', whiteSpace: 'pre-wrap', overflowWrap: 'anywhere', maxWidth: '720px' },
+  '.cm-problem-frame': { padding: '2px 12px 3px 8px' },
+  '.cm-problem': { display: 'flex', alignItems: 'flex-start', gap: '10px', padding: '5px 8px 5px 10px', borderLeft: '2px solid var(--rej)', backgroundColor: 'var(--rej-bg)', color: 'var(--rej)', font: '400 12px/17px var(--sans)', whiteSpace: 'pre-wrap', overflowWrap: 'anywhere', maxWidth: 'min(720px, calc(100cqw - 84px))' },
   '.cm-problem.warning': { borderColor: 'var(--warn)', backgroundColor: 'var(--warn-bg)', color: 'var(--warn)' },
   '.cm-problem > span': { flex: '1 1 auto', minWidth: '0' },
   '.cm-problem button': { flex: 'none' },
@@ -61,9 +62,13 @@ const theme = EditorView.theme({
   '&.cm-merge-b .cm-changedLine, &.cm-merge-b .cm-inlineChangedLine, .cm-insertedLine': { backgroundColor: 'color-mix(in srgb, var(--pass-bg) 75%, transparent)' },
   '&.cm-merge-a .cm-changedText, .cm-deletedChunk .cm-deletedText': { background: 'none', boxShadow: 'inset 0 -2px 0 color-mix(in srgb, var(--rej) 40%, transparent)' },
   '&.cm-merge-b .cm-changedText': { background: 'none', boxShadow: 'inset 0 -2px 0 color-mix(in srgb, var(--pass) 40%, transparent)' },
+  // Where a whole line is new or gone there is nothing in it to point at.
+  '.cm-changedLine > :is(ins, del) > .cm-changedText:only-child, .cm-deletedLine > del > .cm-deletedText:only-child': { boxShadow: 'none !important' },
   '.cm-deletedChunk': { paddingLeft: '6px', color: 'var(--text)' },
   '&.cm-merge-a .cm-changedLineGutter, .cm-deletedLineGutter': { backgroundColor: 'var(--rej)' },
   '&.cm-merge-b .cm-changedLineGutter': { backgroundColor: 'var(--pass)' },
+  '.cm-changedLine[data-note]:after, .cm-inlineChangedLine[data-note]:after, .cm-deletedLine[data-note]:after': { content: 'attr(data-note)', float: 'right', margin: '0 10px 0 16px', font: '400 11px/20px var(--sans)', color: 'var(--text-2)', textDecoration: 'none' },
+  '[data-note][data-warn]:after': { color: 'var(--warn) !important', fontWeight: '600 !important' },
   '.cm-collapsedLines': { background: 'var(--inset)', color: 'var(--text-2)', font: '400 11px/18px var(--sans)', padding: '2px 12px', cursor: 'pointer' },
   '.cm-collapsedLines:before, .cm-collapsedLines:after': { content: '"⋯"', color: 'var(--text-3)' },
 })

@@ -41,8 +41,8 @@ export type EntryState =
   | { kind: 'same' }
   | { kind: 'created'; name: string; namespace: string | undefined }
   | { kind: 'changed'; name: string; namespace: string | undefined }
-  /** `before` is set when it is there already and others manage what would be changed. */
-  | { kind: 'failed'; refusal: Refusal; before?: KubeObject }
+  /** With `before` and `after` it is there already, and others manage what would be changed: what taking that over would do. */
+  | { kind: 'failed'; refusal: Refusal; before?: KubeObject; after?: KubeObject }
   | { kind: 'notAttempted' }
 
 export interface Item {
@@ -124,13 +124,18 @@ async function tryOut(item: Item, info: KindInfo, creator: Creator, force: boole
     const refusal = asRefusal(error)
     if (refusal.reason !== 'AlreadyExists') return { kind: 'failed', refusal }
   }
+  const applied = (by: boolean) => creator.apply(info, item.namespace, object, { dryRun: true, force: by })
   let before: KubeObject | undefined
   try {
     before = await creator.get(info, item.namespace, object.metadata.name)
-    const after = await creator.apply(info, item.namespace, object, { dryRun: true, force })
+    const after = await applied(force)
     return same(comparable(before), comparable(after)) ? { kind: 'same' } : { kind: 'differs', before, after }
   } catch (error) {
-    return { kind: 'failed', refusal: asRefusal(error), ...(before ? { before } : {}) }
+    const refusal = asRefusal(error)
+    if (!before || !managedByOthers(refusal).length) return { kind: 'failed', refusal }
+    // Whether to take the fields over is easier to say when it is seen what that does.
+    const after = await applied(true).catch(() => undefined)
+    return { kind: 'failed', refusal, ...(after ? { before, after } : {}) }
   }
 }
 

@@ -7,6 +7,12 @@ import { isFinished, isPending, ownerOf, podRequests, type Owner } from './pods'
 import { objectKey } from './collection'
 import { LabelValues } from './labels'
 
+/** An extended resource without its domain, as there is room for: GPU for nvidia.com/gpu. */
+export function shortName(resource: string): string {
+  const name = resource.slice(resource.indexOf('/') + 1)
+  return name === 'gpu' ? 'GPU' : name
+}
+
 export const zoneLabel = 'topology.kubernetes.io/zone'
 
 /** One resource of a node. */

@@ -23,7 +23,7 @@ it('names the taint and the label', () => {
   expect(noteOf({ node: 'n', plugin: 'p', taint: { key: 'dedicated', value: 'batch', effect: 'NoSchedule' } })).toEqual({ kind: 'taint', text: 'dedicated=batch' })
   const term = { source: 'nodeAffinity', term: 0, key: 'arch', operator: 'In', values: ['amd64'], actual: 'arm64' }
   expect(noteOf({ node: 'n', plugin: 'p', terms: [term] })).toEqual({ kind: 'term', key: 'arch', actual: 'arm64' })
-  const request = { claim: 'gpu', request: 'gpu', deviceClass: 'gpu', count: 1, drivers: [{ driver: 'gpu.example.com', onNode: 2, inUse: 1 }] }
+  const request = { claim: 'gpu', request: 'gpu', deviceClass: 'gpu', count: 1, matching: 2, matchingInUse: 1, drivers: [{ driver: 'gpu.example.com', onNode: 2, inUse: 1 }] }
   expect(noteOf({ node: 'n', plugin: 'p', devices: [request] })).toEqual({ kind: 'devices', onNode: 2, inUse: 1 })
   expect(termText(term)).toBe('arch In [amd64]')
   expect(noteOf({ node: 'n', plugin: 'p' })).toBeUndefined()

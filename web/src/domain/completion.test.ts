@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { documentationAt, meantAt, nearest, proposalsAt } from './completion'
+import { documentationAt, meantAt, nearest, proposalsAt, reflowed } from './completion'
 import { skeleton, typeOf, type Schema, type SchemaRoot, type SchemaSource } from './schema'
 import { spotAt, type Lines } from './yamlSpot'
 
@@ -174,4 +174,11 @@ it('names types', () => {
 
 it('begins an object with what is required', () => {
   expect(skeleton({ apiVersion: 'v1', kind: 'Pod' }, true, root)).toBe(`${head}metadata:\n  name: my-pod\n  namespace: default\nspec:\n  containers:\n  - name: ""\n`)
+})
+
+describe('reflowed', () => {
+  it('joins lines that end nowhere, and gives each point a line', () => {
+    const text = 'How to deal with it. - DoNotSchedule (default) tells so. - ScheduleAnyway tells\nthe scheduler,\n  but prefers others.\n\nA constraint holds.\n - one\n - two\n'
+    expect(reflowed(text)).toBe('How to deal with it.\n- DoNotSchedule (default) tells so.\n- ScheduleAnyway tells the scheduler, but prefers others.\n\nA constraint holds.\n - one\n - two')
+  })
 })

@@ -118,6 +118,18 @@ export async function documentationAt(source: SchemaSource, lines: Lines, line: 
   }
 }
 
+/**
+ * A schema's description as paragraphs and points: its lines end where its source's did,
+ * and its points run on in one line.
+ */
+export function reflowed(text: string): string {
+  return text
+    .replace(/([^\n])\n(?![\n\s]*(?:\n|[-*] |\|))/g, '$1 ')
+    .replace(/([.:;]) - (?=[A-Z`"'])/g, '$1\n- ')
+    .replace(/[ \t]+/g, ' ')
+    .trim()
+}
+
 /** The key that was probably meant where an unknown one stands; undefined when none is near. */
 export async function meantAt(source: SchemaSource, lines: Lines, line: number): Promise<{ from: number; to: number; key: string } | undefined> {
   const text = lines.line(line)

@@ -15,8 +15,10 @@ it('gives each node its verdict', () => {
 
 it('lays out the pipeline, and says what did not run', () => {
   const micro = (seconds: number | undefined) => (seconds === undefined ? '-' : Math.round(seconds * 1e6))
-  expect(pipeline(mockupCycle()).map((s) => `${s.group} ${s.name}: ${s.ran ? `${s.plugins}+${s.skipped} ${micro(s.durationSeconds)}` : 'not run'}`)).toEqual([
+  const queue = { addedTime: '2026-01-01T10:42:18.039Z', attempts: 3 }
+  expect(pipeline(mockupCycle({ queue })).map((s) => `${s.group} ${s.name}: ${s.ran ? `${s.plugins}+${s.skipped} ${micro(s.durationSeconds)}` : 'not run'}`)).toEqual([
     'queue PreEnqueue: not run',
+    'queue Queue: 0+0 2000',
     'scheduling PreFilter: 6+1 96',
     'scheduling Filter: 7+0 412',
     'scheduling PostFilter: not run',

@@ -5,6 +5,7 @@
 import type { Cycle, ExtenderCall, NotEvaluated, PluginResult } from '@/api/types'
 import { comparisons, noteOf, type Note } from './compare'
 import { filterMatrix, refusalAt } from './matrix'
+import { secondsBetween } from './time'
 import { scoreTable, toBest } from './scores'
 
 /** What one cycle says about one node. */
@@ -55,8 +56,10 @@ export function verdicts(cycle: Cycle): (node: string) => NodeVerdict {
 
 // ── pipeline ────────────────────────────────────────────────────────────
 
+/** The extension points in the order in which they run, with the queue in which the pod waits between the first two. */
 export const stageNames = [
   'PreEnqueue',
+  'Queue',
   'PreFilter',
   'Filter',
   'PostFilter',
@@ -83,7 +86,7 @@ export interface Stage {
   failed: number
   waiting: number
   durationSeconds: number | undefined
-  /** Filter: nodes in and out. Score: nodes that were scored. */
+  /** Queue: how long the pod waited in it. Filter: nodes in and out. Score: nodes that were scored. */
   nodesIn?: number
   nodesOut?: number
   results: PluginResult[]
@@ -93,6 +96,7 @@ export interface Stage {
 
 const groups: Record<StageName, StageGroup> = {
   PreEnqueue: 'queue',
+  Queue: 'queue',
   PreFilter: 'scheduling',
   Filter: 'scheduling',
   PostFilter: 'scheduling',
@@ -109,6 +113,9 @@ const verbOf: Partial<Record<StageName, ExtenderCall['verb']>> = { Filter: 'filt
 
 /** The API writes extension points as the configuration's fields: preFilter, filter. */
 const fieldOf = (name: StageName) => name.charAt(0).toLowerCase() + name.slice(1)
+
+/** The other way: filter → Filter. */
+export const stageName = (field: string) => field.charAt(0).toUpperCase() + field.slice(1)
 
 export function pipeline(cycle: Cycle): Stage[] {
   const times = new Map((cycle.extensionPoints ?? []).map((e) => [e.name, e.durationSeconds]))
@@ -127,6 +134,10 @@ export function pipeline(cycle: Cycle): Stage[] {
       calls: (cycle.extenders ?? []).filter((call) => call.verb !== undefined && call.verb === verbOf[name]),
     }
     stage.ran ||= stage.calls.length > 0
+    if (name === 'Queue' && cycle.queue) {
+      stage.ran = true
+      stage.durationSeconds = secondsBetween(cycle.queue.addedTime, cycle.startTime)
+    }
     if (name === 'Filter' && cycle.filter) {
       stage.ran = true
       stage.plugins = cycle.filter.plugins.length

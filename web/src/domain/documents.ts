@@ -142,7 +142,9 @@ function parseSlice(text: string): ParsedText {
   const problems: Problem[] = []
   if (!Array.isArray(documents)) return { entries, problems }
   for (const document of documents) {
-    for (const error of document.errors) {
+    // What comes after a slip is read wrongly: further errors would be about text that is right.
+    const [error] = document.errors
+    if (error) {
       const { line, col } = counter.linePos(error.pos[0])
       problems.push({ line: Math.max(1, line), column: Math.max(1, col), message: error.message })
     }

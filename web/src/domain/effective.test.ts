@@ -15,6 +15,28 @@ const profile: EffectiveProfile = {
   ],
 }
 
+it('says beside a draft what runs now, where that is something else', () => {
+  const draft: EffectiveProfile = {
+    ...profile,
+    extensionPoints: [
+      { name: 'filter', plugins: [{ name: 'NodeResourcesFit', source: 'default', viaMultiPoint: true }], disabled: [] },
+      { name: 'score', plugins: [{ name: 'NodeResourcesFit', weight: 7, source: 'user', viaMultiPoint: true }, { name: 'Mine', weight: 1, source: 'user', viaMultiPoint: true }], disabled: ['ImageLocality'] },
+    ],
+    plugins: [{ name: 'NodeResourcesFit', arguments: { scoringStrategy: { type: 'MostAllocated' } }, argumentsSource: 'user' }],
+  }
+  const told = (state: string, weight: number | undefined) => `${state}${weight ?? ''}`
+  const { rows, differing } = effectiveMatrix(draft, profile)
+  expect(rows.map((r) => `${r.plugin}: ${r.cells.map((c) => told(c.state, c.weight) + (c.was ? ` was ${told(c.was.state, c.was.weight)}` : '')).join(', ')}${r.argumentsDiffer ? ' args' : ''}`)).toEqual([
+    'NodeResourcesFit: on, on7 was on5 args',
+    'Mine: none, on1 was none',
+    'ImageLocality: none, off',
+    // The draft does without it altogether.
+    'NodeName: none was on, none',
+  ])
+  expect(differing).toBe(3)
+  expect(effectiveMatrix(profile, profile).differing).toBe(0)
+})
+
 it('is plugins × extension points, with what is not as the default has it', () => {
   const matrix = effectiveMatrix(profile)
   expect(matrix.points).toEqual(['filter', 'score'])

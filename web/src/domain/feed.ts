@@ -2,6 +2,7 @@
 // came into force.
 
 import type { Outcome, Summary } from '@/api/types'
+import { stageName } from './cycle'
 import { parseFitError } from './pods'
 
 /** How a cycle ended, for the feed: an unschedulable pod for which preemption made room is told apart. */
@@ -27,7 +28,7 @@ export function filterFeed(items: readonly Summary[], filter: FeedFilter): Summa
     if (filter.profile && s.profile !== filter.profile) return false
     if (filter.namespace && s.pod.namespace !== filter.namespace) return false
     if (!words.length) return true
-    const text = `${s.pod.namespace}/${s.pod.name} ${s.selectedNode ?? ''} ${s.nominatedNode ?? ''} ${s.message ?? ''}`.toLowerCase()
+    const text = `${s.pod.namespace}/${s.pod.name} ${s.selectedNode ?? ''} ${s.nominatedNode ?? ''} ${s.refusal?.plugin ?? ''} ${s.message ?? ''}`.toLowerCase()
     return words.every((word) => text.includes(word))
   })
 }
@@ -66,9 +67,40 @@ export function feedRows(items: readonly Summary[]): FeedRow[] {
   return rows
 }
 
-/** Why a cycle placed nothing, in a line: the most frequent reason, on how many nodes, and how many more reasons there are. */
-export function firstReason(summary: Summary): { text: string; nodes?: number; more: number } {
-  const { reasons, message } = parseFitError(summary.message ?? '')
-  const [first, ...rest] = reasons
-  return first ? { text: first.text, nodes: first.count, more: rest.length } : { text: message, more: 0 }
+/** Why a cycle placed nothing, in a line. */
+export interface Reason {
+  /** A plugin that rejected the pod or its nodes, or the extension point where the cycle ended or waits; '' when it is not known. */
+  lead: string
+  text: string
+  /** What is said beside it. */
+  note: string
+  /** On how many nodes; undefined when no node was rejected for it. */
+  nodes: number | undefined
+  /** How many more reasons there are. */
+  more: number
+}
+
+/** The most frequent reason by its plugin, or who holds the pod; older records have only the scheduler's message. */
+export function firstReason(summary: Summary): Reason {
+  const { refusal, message = '' } = summary
+  if (!refusal) {
+    const { reasons, message: rest } = parseFitError(message)
+    const [first, ...others] = reasons
+    return { lead: '', text: first?.text ?? rest, note: '', nodes: first?.count, more: others.length }
+  }
+  const { extensionPoint, plugin, reason = '' } = refusal
+  if (extensionPoint === 'filter' || extensionPoint === 'preFilter') return { lead: plugin, text: reason || message, note: '', nodes: refusal.nodes, more: refusal.others ?? 0 }
+  return { lead: stageName(extensionPoint), text: plugin, note: reason || (summary.outcome === 'waiting' ? '' : message), nodes: undefined, more: 0 }
+}
+
+/** Pods that wait at Permit, and how many each plugin holds, most first. */
+export function waitingAtPermit(items: readonly Summary[]): { pods: number; by: { plugin: string; pods: number }[] } {
+  const by = new Map<string, number>()
+  let pods = 0
+  for (const s of items) {
+    if (s.outcome !== 'waiting') continue
+    pods++
+    if (s.refusal) by.set(s.refusal.plugin, (by.get(s.refusal.plugin) ?? 0) + 1)
+  }
+  return { pods, by: [...by].map(([plugin, n]) => ({ plugin, pods: n })).sort((a, b) => b.pods - a.pods || (a.plugin < b.plugin ? -1 : 1)) }
 }

@@ -20,8 +20,10 @@ export function samplesOf(text: string, metric: string): Sample[] {
   return out
 }
 
-export const queues = ['active', 'backoff', 'unschedulable', 'gated'] as const
-export type Queue = (typeof queues)[number]
+const queues = ['active', 'backoff', 'unschedulable', 'gated'] as const
+/** Where members of pod groups are kept besides; told only when some are there. */
+const groupQueues = ['incomplete', 'pending'] as const
+export type Queue = (typeof queues)[number] | (typeof groupQueues)[number]
 
 export interface QueueState {
   queue: Queue
@@ -35,9 +37,10 @@ export function readQueues(text: string): QueueState[] | undefined {
   const pending = samplesOf(text, 'scheduler_pending_pods')
   if (!pending.length) return undefined
   const incoming = samplesOf(text, 'scheduler_queue_incoming_pods_total')
-  return queues.map((queue) => ({
+  const podsIn = (queue: Queue) => pending.filter((s) => s.labels.queue === queue).reduce((sum, s) => sum + s.value, 0)
+  return [...queues, ...groupQueues.filter(podsIn)].map((queue) => ({
     queue,
-    pods: pending.filter((s) => s.labels.queue === queue).reduce((sum, s) => sum + s.value, 0),
+    pods: podsIn(queue),
     events: incoming
       .filter((s) => s.labels.queue === queue && s.value > 0)
       .map((s) => ({ event: s.labels.event ?? '', count: s.value }))

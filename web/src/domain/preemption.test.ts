@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Cycle, Victim } from '@/api/types'
-import { preemptionTable } from './preemption'
+import { aftermath, decidingValues, preemptionTable, putBack } from './preemption'
 import { mockupCycle } from './testing'
 
 describe('preemptionTable', () => {
@@ -41,6 +41,21 @@ describe('preemptionTable', () => {
       ['a', '2026-01-01T10:00:00Z', 'latestEarliestStartTime'],
     ])
   })
+  it('has the value that decided beside the next best', () => {
+    const one = (node: string, ...victims: Victim[]) => ({ node, victims, pdbViolations: 0 })
+    const found = table({ candidates: [one('a', victim('x', 5000)), one('b', victim('y', 100)), one('c', victim('w', 1000))], chosen: 'b', rule: 'lowestHighestPriority' })
+    expect(found && decidingValues(found)).toEqual({ rule: 'lowestHighestPriority', value: 100, next: 1000 })
+    const only = table({ candidates: [one('a', victim('x', 9))], chosen: 'a' })
+    expect(only && decidingValues(only)).toBeUndefined()
+  })
+  it('puts pods back by priority, then by who started first', () => {
+    const started = (name: string, priority: number, startTime: string): Victim => ({ ...victim(name, priority), startTime })
+    const found = table({
+      candidates: [{ node: 'a', pdbViolations: 0, victims: [started('late', 100, '2026-01-01T11:00:00Z')], reprieved: [started('early', 100, '2026-01-01T10:00:00Z'), victim('dear', 5000)] }],
+      chosen: 'a',
+    })
+    expect(found?.rows.flatMap((row) => putBack(row).map((p) => `${p.pod.pod.name} ${p.stays ? 'stays' : 'goes'}`))).toEqual(['dear stays', 'early stays', 'late goes'])
+  })
   it('counts the unhelpful nodes by reason', () => {
     const unhelpful = [
       { status: 'Unschedulable', plugin: 'P', reasons: ['x'], nodes: ['a'] },
@@ -51,5 +66,30 @@ describe('preemptionTable', () => {
       { plugin: 'P', reason: 'x', nodes: ['a', 'd', 'e'] },
       { plugin: 'NodeResourcesFit', reason: 'Insufficient cpu', nodes: ['b', 'c'] },
     ])
+  })
+})
+
+describe('aftermath', () => {
+  const victims = [{ pod: { namespace: 'batch', name: 'etl-1', uid: 'v' }, priority: 100 }]
+  const first = mockupCycle({ attempt: 1, outcome: 'unschedulable', nominatedNode: 'b', startTime: '2026-01-01T10:00:00.000Z', durationSeconds: 0.5, preemption: { candidates: [{ node: 'b', victims, pdbViolations: 0 }], chosen: 'b' } })
+  const second = mockupCycle({
+    attempt: 2,
+    selectedNode: 'b',
+    startTime: '2026-01-01T10:00:30.500Z',
+    queue: { addedTime: '2026-01-01T10:00:00.500Z', attempts: 2, requeuedBy: { time: '2026-01-01T10:00:30.400Z', event: 'AssignedPodDelete', kind: 'Pod', namespace: 'batch', name: 'etl-1', plugin: 'NodeResourcesFit' } },
+  })
+
+  it('tells the way from the nomination to the next attempt', () => {
+    expect(aftermath(first, second, second)).toEqual({
+      node: 'b',
+      nominated: '2026-01-01T10:00:00.500Z',
+      victims: ['etl-1'],
+      back: { event: 'AssignedPodDelete', object: 'batch/etl-1', plugin: 'NodeResourcesFit', time: '2026-01-01T10:00:30.400Z' },
+      ended: { attempt: 2, node: 'b', time: '2026-01-01T10:00:30.500Z', afterSeconds: 30, onNominated: true },
+    })
+  })
+  it('is open as long as there is no next attempt, and absent without room', () => {
+    expect(aftermath(first, undefined, undefined)).toMatchObject({ back: undefined, ended: undefined })
+    expect(aftermath(second, undefined, undefined)).toBeUndefined()
   })
 })

@@ -1,7 +1,7 @@
 // The preemption's dry runs as a table: candidates, and per rule what each candidate
 // brought to it, up to the rule that decided.
 
-import type { Cycle, Preemption, PreemptionRule, Victim } from '@/api/types'
+import type { Cycle, Preemption, PreemptionRule, Summary, Victim } from '@/api/types'
 
 /** The rules with a number to show, in the order in which the scheduler applies them. */
 export const comparedRules = ['fewestPDBViolations', 'lowestHighestPriority', 'lowestSumOfPriorities', 'fewestVictims', 'latestEarliestStartTime'] as const satisfies readonly PreemptionRule[]
@@ -103,4 +103,51 @@ function byReason(preemption: Preemption): PreemptionTable['unhelpful'] {
     else found.set(key, { plugin: u.plugin ?? '', reason, nodes: [...u.nodes] })
   }
   return [...found.values()].sort((a, b) => b.nodes.length - a.nodes.length || a.plugin.localeCompare(b.plugin))
+}
+
+/** What the choice between candidates came to: the deciding rule's value of the chosen one, and the next best. */
+export function decidingValues(table: PreemptionTable): { rule: ComparedRule; value: number | string; next: number | string } | undefined {
+  const { decided, rows } = table
+  const chosen = rows.find((row) => row.chosen)
+  if (!decided || !chosen) return undefined
+  const next = rows.filter((row) => row.outBy === decided).reduce<PreemptionRow | undefined>((best, row) => (best && cost(best, decided) <= cost(row, decided) ? best : row), undefined)
+  return next && { rule: decided, value: chosen.values[decided], next: next.values[decided] }
+}
+
+/** The pods of lower priority on a candidate, in the order in which the dry run puts them back: by priority, then by who started first. */
+export function putBack(row: PreemptionRow): { pod: Victim; stays: boolean }[] {
+  const all = [...row.victims.map((pod) => ({ pod, stays: false })), ...row.reprieved.map((pod) => ({ pod, stays: true }))]
+  const start = (v: Victim) => (v.startTime ? Date.parse(v.startTime) : Infinity)
+  return all.sort((a, b) => b.pod.priority - a.pod.priority || start(a.pod) - start(b.pod))
+}
+
+/** What came after an attempt that preempted, as far as it is known. */
+export interface Aftermath {
+  node: string
+  nominated: string
+  victims: string[]
+  /** The event that brought the pod back. */
+  back: { event: string; object: string; plugin: string; time: string } | undefined
+  ended: { attempt: number; node: string; time: string; afterSeconds: number; onNominated: boolean } | undefined
+}
+
+/** undefined when no room was made. `next` is the attempt after it. */
+export function aftermath(cycle: Cycle, next: Summary | undefined, nextCycle: Cycle | undefined): Aftermath | undefined {
+  const node = cycle.nominatedNode
+  if (cycle.outcome !== 'unschedulable' || !node) return undefined
+  const by = nextCycle?.queue?.requeuedBy
+  const seconds = (Date.parse(cycle.startTime) / 1000) + cycle.durationSeconds
+  return {
+    node,
+    nominated: new Date(seconds * 1000).toISOString(),
+    victims: cycle.preemption?.candidates.find((c) => c.node === node)?.victims.map((v) => v.pod.name) ?? [],
+    back: by && { event: by.event, object: [by.namespace, by.name].filter(Boolean).join('/'), plugin: by.plugin, time: by.time },
+    ended: next && {
+      attempt: next.attempt,
+      node: next.selectedNode ?? '',
+      time: next.startTime,
+      afterSeconds: Math.max(0, Date.parse(next.startTime) / 1000 - seconds),
+      onNominated: next.selectedNode === node,
+    },
+  }
 }

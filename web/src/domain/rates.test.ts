@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Summary } from '@/api/types'
-import { countOutcomes, feedRows, filterFeed, firstReason } from './feed'
+import { countOutcomes, feedRows, filterFeed, firstReason, waitingAtPermit } from './feed'
 import { readQueues } from './metrics'
 import { condense, factsOf, Rates, Samples } from './rates'
 
@@ -58,7 +58,19 @@ describe('the feed', () => {
     expect(filterFeed(items, { outcome: 'all', profile: '', namespace: 'shop', text: 'taint' }).map((s) => s.pod.name)).toEqual(['late'])
   })
   it('gives the most frequent reason', () => {
-    expect(items[1] && firstReason(items[1])).toEqual({ text: 'Insufficient cpu', nodes: 2, more: 1 })
+    const [, late] = items
+    // A record of an earlier version has the scheduler's message only.
+    expect(late && firstReason(late)).toEqual({ lead: '', text: 'Insufficient cpu', note: '', nodes: 2, more: 1 })
+    const refusal = { extensionPoint: 'filter', plugin: 'NodeResourcesFit', reason: 'Insufficient cpu', nodes: 2, others: 1 }
+    expect(late && firstReason({ ...late, refusal })).toEqual({ lead: 'NodeResourcesFit', text: 'Insufficient cpu', note: '', nodes: 2, more: 1 })
+    expect(filterFeed([summary('x', 1, { refusal })], { outcome: 'all', profile: '', namespace: '', text: 'resourcesfit' })).toHaveLength(1)
+  })
+  it('leads with the extension point where a cycle with a node ended or waits', () => {
+    const stuck = summary('stuck', 1, { outcome: 'error', message: 'binding volumes: timeout', refusal: { extensionPoint: 'preBind', plugin: 'VolumeBinding', reason: 'timeout' } })
+    expect(firstReason(stuck)).toEqual({ lead: 'PreBind', text: 'VolumeBinding', note: 'timeout', nodes: undefined, more: 0 })
+    const held = (name: string, plugin: string) => summary(name, 1, { outcome: 'waiting', message: 'one or more plugins asked to wait', refusal: { extensionPoint: 'permit', plugin } })
+    expect(firstReason(held('a', 'Gang'))).toEqual({ lead: 'Permit', text: 'Gang', note: '', nodes: undefined, more: 0 })
+    expect(waitingAtPermit([held('a', 'Gang'), stuck, held('b', 'Quota'), held('c', 'Quota')])).toEqual({ pods: 3, by: [{ plugin: 'Quota', pods: 2 }, { plugin: 'Gang', pods: 1 }] })
   })
 })
 
@@ -77,6 +89,9 @@ scheduler_queue_incoming_pods_total{event="ScheduleAttemptFailure",queue="unsche
       'unschedulable 30 ScheduleAttemptFailure 60',
       'gated 1 ',
     ])
+  })
+  it('tells where members of pod groups are kept, when some are', () => {
+    expect(readQueues(`${text}scheduler_pending_pods{queue="incomplete"} 2\nscheduler_pending_pods{queue="pending"} 0\n`)?.map((q) => q.queue)).toEqual(['active', 'backoff', 'unschedulable', 'gated', 'incomplete'])
   })
   it('knows when there is nothing to read', () => {
     expect(readQueues('go_goroutines 5\n')).toBeUndefined()

@@ -47,6 +47,7 @@ export const shortcuts: Record<ShortcutArea, readonly Shortcut[]> = {
     { keys: ['Ctrl', 'Space'], does: 'complete' },
     { keys: ['Mod', 'Enter'], does: 'submit' },
     { keys: ['Mod', 'F'], does: 'find' },
+    { keys: ['Ctrl', 'M'], does: 'leave' },
   ],
   activity: [{ keys: ['P'], does: 'pause' }],
 }

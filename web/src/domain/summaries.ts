@@ -9,7 +9,7 @@ export function filterSummaries(items: readonly Summary[], by: { outcome: Outcom
     if (by.outcome !== 'all' && s.outcome !== by.outcome) return false
     if (by.profile && s.profile !== by.profile) return false
     if (!words.length) return true
-    const text = `${s.pod.namespace}/${s.pod.name} ${s.selectedNode ?? ''} ${s.nominatedNode ?? ''} ${s.profile} ${s.message ?? ''}`.toLowerCase()
+    const text = `${s.pod.namespace}/${s.pod.name} ${s.selectedNode ?? ''} ${s.nominatedNode ?? ''} ${s.profile} ${s.refusal?.plugin ?? ''} ${s.message ?? ''}`.toLowerCase()
     return words.every((word) => text.includes(word))
   })
 }

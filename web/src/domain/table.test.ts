@@ -30,9 +30,11 @@ describe('columns', () => {
     expect(readColumns({ columnDefinitions: null })).toBeUndefined()
   })
   it('are as wide as what they hold', () => {
-    const { widths, least } = columnWidths(all, [row('a/b', ['1/1', 0, '1s', '<none>', '1'])], 0)
-    expect(widths[0]).toBe('minmax(150px, 2fr)')
-    expect(least).toBeGreaterThan(150)
+    const { widths, pixels } = columnWidths(all, [row('a/b', ['1/1', 0, '1s', '<none>', '1'])], 0)
+    expect(widths[0]).toBe('minmax(120px, 216px)')
+    expect(pixels).toHaveLength(all.length)
+    expect(pixels[0]).toBe(120)
+    expect(columnWidths(all, [row(`a/${'long-'.repeat(20)}`, ['1/1', 0, '1s', '<none>', '1'])], 0).widths[0]).toBe('minmax(320px, 1fr)')
   })
 })
 

@@ -197,18 +197,20 @@ export class RowFilter {
   }
 }
 
-/** Widths for a grid: as wide as what the first rows hold, within reason; the first column takes what is left. */
-export function columnWidths(columns: readonly ShownColumn[], rows: readonly TableRow[], now: number): { widths: string[]; least: number } {
+/** Widths for a grid: as wide as what the first rows hold and some more, within reason, so that a row stays together; what is longer than that takes what is left. */
+export function columnWidths(columns: readonly ShownColumn[], rows: readonly TableRow[], now: number): { widths: string[]; pixels: number[] } {
   const sample = rows.slice(0, 120)
-  let least = 0
+  const pixels: number[] = []
   const widths = columns.map((column, i) => {
     let longest = 0
     for (const row of sample) longest = Math.max(longest, cellText(row, column, now).length)
     // At 12 px a letter takes about 6.7 px; heads are set smaller, with room for the arrow.
     const wanted = Math.max(longest * 6.7 + (i === 0 || column.id === 'status' ? 20 : 4), column.title.length * 6.2 + 16)
-    const width = Math.round(Math.min(i === 0 ? 320 : 260, Math.max(i === 0 ? 150 : 40, wanted)))
-    least += width
-    return i === 0 ? `minmax(${width}px, 2fr)` : width > 90 ? `minmax(${width}px, 1fr)` : `${width}px`
+    const most = i === 0 ? 320 : 260
+    const width = Math.round(Math.min(most, Math.max(i === 0 ? 120 : 40, wanted)))
+    pixels.push(width)
+    if (wanted > most) return `minmax(${width}px, 1fr)`
+    return width > 90 ? `minmax(${width}px, ${Math.round(width * (i === 0 ? 1.8 : 1.3))}px)` : `${width}px`
   })
-  return { widths, least }
+  return { widths, pixels }
 }

@@ -40,7 +40,7 @@ export interface TileLayout {
   y: Float32Array
 }
 
-const largest = 26
+const largest = 44
 const smallest = 9
 const between = 22
 const headingHeight = 24

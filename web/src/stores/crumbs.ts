@@ -8,6 +8,8 @@ export interface Crumb {
   to?: RouteLocationRaw
   /** A number or remark beside the title, not a step of the way. */
   kind?: 'note'
+  /** What a button beside it copies, and how that is called. */
+  copy?: { text: string; label: string }
 }
 
 export const crumbs: Ref<Crumb[]> = ref([])

@@ -28,7 +28,7 @@ export const replay = {
     unloadHint: 'Ends the replay. What it has made in the cluster stays, until a reset.',
     unloaded: 'The recording is unloaded. What it has made stays as it is until you reset the simulator.',
     compare: 'Compare with the recording',
-    seeking: 'Seeking: the simulator starts over and hurries to there',
+    seeking: 'Seeking: the cluster becomes what it was there, and the comparison begins anew',
     finished: 'finished',
     failedState: 'stopped by an error',
     emptyTitle: 'No recording is loaded',

@@ -91,6 +91,7 @@ export const shell = {
       complete: 'complete what is typed',
       submit: 'apply or create',
       find: 'find in the text',
+      leave: 'let Tab leave the editor',
       pause: 'pause the feed, go on',
     },
   },

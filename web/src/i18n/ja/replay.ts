@@ -30,7 +30,7 @@ export const replay: typeof english = {
     unloadHint: '再生を終えます。クラスターに作られたものはリセットするまで残ります。',
     unloaded: '記録を取り外しました。作られたものは、シミュレーターをリセットするまでそのままです。',
     compare: '記録と比較',
-    seeking: '移動中: シミュレーターが最初からやり直し、その位置まで急いで進みます',
+    seeking: '移動中: クラスターをその時点の状態にし、比較を最初からやり直します',
     finished: '終了',
     failedState: 'エラーで停止',
     emptyTitle: '記録が読み込まれていません',

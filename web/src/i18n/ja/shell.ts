@@ -93,6 +93,7 @@ export const shell: typeof english = {
       complete: '入力を補完',
       submit: '適用または作成',
       find: '本文内を検索',
+      leave: 'Tab でエディターの外へ移る',
       pause: 'フィードの一時停止と再開',
     },
   },

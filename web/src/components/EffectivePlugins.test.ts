@@ -1,0 +1,47 @@
+import { mount } from '@vue/test-utils'
+import { expect, it } from 'vitest'
+import type { Effective } from '@/api/types'
+import { i18n } from '@/i18n'
+import EffectivePlugins from './EffectivePlugins.vue'
+
+const effective = (revision: number, weight: number): Effective => ({
+  revision,
+  global: [],
+  profiles: [
+    {
+      schedulerName: 'default-scheduler',
+      extensionPoints: [{ name: 'score', plugins: [{ name: 'NodeAffinity', weight: 2, source: 'default', viaMultiPoint: true }, { name: 'NodeResourcesFit', weight, source: weight === 1 ? 'default' : 'user', viaMultiPoint: true }], disabled: [] }],
+      plugins: [],
+    },
+  ],
+  extenders: [],
+  difference: [],
+  noEffect: [],
+})
+const show = (props: Partial<InstanceType<typeof EffectivePlugins>['$props']>) =>
+  mount(EffectivePlugins, { props: { running: effective(4, 1), draft: undefined, shown: 'draft', profile: '', only: 'all', open: '', plugin: '', ...props }, global: { plugins: [i18n] } })
+const fit = (wrapper: ReturnType<typeof show>) => wrapper.get('[data-plugin="NodeResourcesFit"] .c').text().replace(/\s+/g, ' ')
+
+it('shows what runs as long as nobody drafts', () => {
+  const wrapper = show({})
+  expect(fit(wrapper)).toBe('1')
+  expect(wrapper.get('h2').text()).toContain('revision 4, running')
+  expect(wrapper.find('[data-testid="effective-of"]').exists()).toBe(false)
+})
+
+it('shows the draft beside what runs, and says where they differ', async () => {
+  const wrapper = show({ draft: { effective: effective(0, 5), state: 'valid' } })
+  expect(fit(wrapper)).toBe('5 (runs now: 1)')
+  expect(wrapper.get('[data-testid="effective-note"]').text()).toBe('1 plugin is not as it runs now.')
+  await wrapper.setProps({ shown: 'running' })
+  expect(fit(wrapper)).toBe('1')
+  expect(wrapper.get('[data-testid="effective-note"]').text()).toContain('This is what runs now')
+})
+
+it('keeps the last draft without mistakes, and until there is one what runs', async () => {
+  const wrapper = show({ draft: { effective: effective(0, 5), state: 'invalid' } })
+  expect(wrapper.get('h2').text()).toContain('last draft without mistakes')
+  await wrapper.setProps({ draft: { effective: undefined, state: 'invalid' } })
+  expect(fit(wrapper)).toBe('1')
+  expect(wrapper.get('[data-testid="effective-note"]').text()).toBe('The draft has mistakes; this is what runs.')
+})

@@ -1,0 +1,30 @@
+import { describe, expect, it } from 'vitest'
+import { aboutOf, nameOfOwn, ownOrigin, readPresets, tidyName, withoutPreset, withPreset } from './ownPresets'
+
+describe('presets of one’s own', () => {
+  const mine = [{ name: 'B', text: 'b' }]
+  it('are kept by name, and the same name takes the place', () => {
+    expect(withPreset(mine, { name: 'A', text: 'a' })).toEqual([{ name: 'A', text: 'a' }, { name: 'B', text: 'b' }])
+    expect(withPreset(mine, { name: 'B', text: 'new' })).toEqual([{ name: 'B', text: 'new' }])
+    expect(withoutPreset(mine, 'B')).toEqual([])
+  })
+  it('are refused when they would be more than a browser keeps', () => {
+    expect(withPreset(mine, { name: 'huge', text: 'x'.repeat(1_000_001) })).toBeUndefined()
+  })
+  it('have tidy names, told from the other origins of a draft', () => {
+    expect(tidyName('  my   preset ')).toBe('my preset')
+    expect(nameOfOwn(ownOrigin('7'))).toBe('7')
+    expect(nameOfOwn('binPacking')).toBeUndefined()
+  })
+  it('say what they are about in the words of their first comment', () => {
+    expect(aboutOf('\n# Fill nodes\n# before opening new ones.\nkind: X\n# more\n')).toBe('Fill nodes before opening new ones.')
+    expect(aboutOf('kind: X # not this\n')).toBe('')
+  })
+  it('are read from what was stored, whatever that is', () => {
+    expect(readPresets(JSON.stringify(mine))).toEqual(mine)
+    expect(readPresets('[{"name":"", "text":"x"}, {"name":"a"}, 5, null]')).toEqual([])
+    expect(readPresets('{"name":"a"}')).toEqual([])
+    expect(readPresets('{')).toEqual([])
+    expect(readPresets(null)).toEqual([])
+  })
+})

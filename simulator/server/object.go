@@ -73,13 +73,14 @@ func scanObject(s *scanner, kind metav1.TypeMeta) (*object, error) {
 	if !p.hasMetadata {
 		return nil, errNotAnObject
 	}
+	o := p.o // alone: a pointer into p would keep what was read, and where it was copied to
 	if p.hasKind || kind.Kind == "" {
-		p.o.json = bytes.Clone(p.out)
-		return &p.o, nil
+		o.json = bytes.Clone(p.out)
+		return &o, nil
 	}
 	// It has metadata, so something follows.
-	p.o.json = fmt.Appendf(nil, `{"kind":%q,"apiVersion":%q,%s`, kind.Kind, kind.APIVersion, p.out[1:])
-	return &p.o, nil
+	o.json = fmt.Appendf(nil, `{"kind":%q,"apiVersion":%q,%s`, kind.Kind, kind.APIVersion, p.out[1:])
+	return &o, nil
 }
 
 // objectScanner copies an object to out as it goes, except what is left out.

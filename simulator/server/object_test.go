@@ -3,6 +3,7 @@ package server
 import (
 	"encoding/json"
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -105,4 +106,30 @@ func BenchmarkParseObject(b *testing.B) {
 			}
 		})
 	}
+}
+
+// Thousands of objects are kept, of which most is left out.
+func TestAnObjectKeepsNothingOfWhatWasRead(t *testing.T) {
+	const objects = 2000
+	kept := make([]*object, 0, objects)
+	before := liveHeap()
+	for i := range objects {
+		data := fmt.Appendf(nil, `{"metadata":{"name":"pod-%d","managedFields":[%q]}}`, i, strings.Repeat("x", 8<<10))
+		o, err := parseObject(data, metav1.TypeMeta{Kind: "Pod", APIVersion: "v1"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		kept = append(kept, o)
+	}
+	if each := (liveHeap() - before) / objects; each > 1<<10 {
+		t.Errorf("an object of %d bytes keeps %d", len(kept[0].json), each)
+	}
+	runtime.KeepAlive(kept)
+}
+
+func liveHeap() int64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
 }

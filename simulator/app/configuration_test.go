@@ -364,6 +364,15 @@ func TestAConfigurationSurvivesARestart(t *testing.T) {
 }
 
 func TestAKeptConfigurationThatDoesNotWorkGivesWay(t *testing.T) {
+	options := DefaultOptions()
+	options.DataDir = t.TempDir()
+	s := launch(t, options)
+	r := s.applied(t, http.MethodPut, configurationPath, onlyBlue).Revision
+	nodes := team(t, s, "gone", "red", "4")
+	if err := s.stop(); err != nil {
+		t.Fatal(err)
+	}
+	kept := options.DataDir
 	for _, tc := range []struct {
 		name   string
 		damage func(t *testing.T, file string)
@@ -379,18 +388,16 @@ func TestAKeptConfigurationThatDoesNotWorkGivesWay(t *testing.T) {
 		}, config.RevisionRolledBack},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
 			var log lines
 			options := DefaultOptions()
 			options.DataDir, options.Logger = t.TempDir(), log.logger()
-			s := launch(t, options)
-			r := s.applied(t, http.MethodPut, configurationPath, onlyBlue).Revision
-			nodes := team(t, s, "gone", "red", "4")
-			if err := s.stop(); err != nil {
+			if err := os.CopyFS(options.DataDir, os.DirFS(kept)); err != nil {
 				t.Fatal(err)
 			}
 			tc.damage(t, filepath.Join(options.DataDir, "scheduler-configuration", fmt.Sprintf("%06d.json", r.Number)))
 
-			s = launch(t, options)
+			s := launch(t, options)
 			_, cycle := create(t, s, namespace(t, s), pod("after", "gone", "1"), result.Scheduled)
 			if cycle.SelectedNode != nodes["red"] || cycle.Revision != r.Number+1 {
 				t.Errorf("scheduled on %q under revision %d", cycle.SelectedNode, cycle.Revision)

@@ -149,7 +149,7 @@ func (c *ControlPlane) openEtcd(ctx context.Context) (Etcd, error) {
 			return Etcd{}, err
 		}
 		if err := c.useRegistry(ctx, registry); err != nil {
-			return Etcd{}, fmt.Errorf("etcd at %s: %w", strings.Join(c.opts.Etcd.Servers, ", "), registry.failures.explain(err))
+			return Etcd{}, fmt.Errorf("etcd at %s: %w", strings.Join(c.opts.Etcd.Servers, ", "), registry.explain(err))
 		}
 		return c.opts.Etcd, nil
 	}

@@ -283,7 +283,7 @@ func TestEtcdBehindTLS(t *testing.T) {
 				t.Errorf("it said %v", err)
 			}
 			t.Log(err)
-			if took := time.Since(begin); took > 2*etcdDialTimeout {
+			if took := time.Since(begin); took > 3*etcdDialTimeout {
 				t.Errorf("it took %v", took)
 			}
 		})

@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"net"
 	"slices"
 	"strings"
 	"sync"
@@ -72,6 +73,7 @@ type registry struct {
 	prefix string
 	// failures are those of an etcd elsewhere.
 	failures failures
+	tls      *tls.Config
 }
 
 // failures remembers why there was no connection to etcd, of which its client only
@@ -81,34 +83,66 @@ type failures struct {
 	last string
 }
 
-const (
-	// ofConnection is what grpc has before why there was no connection.
-	ofConnection = "latest balancer error: "
-	// ofTLS is what crypto/tls has before what is wrong with a certificate.
-	ofTLS = "tls: "
-)
+// ofConnection is what grpc has before why there was no connection.
+const ofConnection = "latest balancer error: "
 
 // note is a grpc.UnaryClientInterceptor.
 func (f *failures) note(ctx context.Context, method string, request, reply any, conn *grpc.ClientConn, invoke grpc.UnaryInvoker, options ...grpc.CallOption) error {
 	err := invoke(ctx, method, request, reply, conn, options...)
-	_, why, ok := strings.Cut(status.Convert(err).Message(), ofConnection)
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	// An etcd that hangs up says why, but not each time soon enough to be read.
-	if ok && (f.last == "" || strings.Contains(why, ofTLS) || !strings.Contains(f.last, ofTLS)) {
+	if _, why, ok := strings.Cut(status.Convert(err).Message(), ofConnection); ok {
+		f.mu.Lock()
+		defer f.mu.Unlock()
 		f.last = why
 	}
 	return err
 }
 
 // explain returns err, or what is behind it if it is that a request took too long.
-func (f *failures) explain(err error) error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.last == "" || !errors.Is(err, context.DeadlineExceeded) {
+func (r *registry) explain(err error) error {
+	if !errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
-	return errors.New(f.last)
+	if why := refusal(r.client.Endpoints(), r.tls); why != nil {
+		return why
+	}
+	r.failures.mu.Lock()
+	defer r.failures.mu.Unlock()
+	if r.failures.last == "" {
+		return err
+	}
+	return errors.New(r.failures.last)
+}
+
+const (
+	// refusalTimeout bounds how long one server has for saying what it has against
+	// a certificate.
+	refusalTimeout = time.Second
+	// ofTLS is what crypto/tls has before what is wrong with a certificate.
+	ofTLS = "tls: "
+)
+
+// refusal is what is wrong with the first server's certificate or, in its eyes, with
+// ours; nil if nothing is. A server answers to ours when the client's part is over,
+// and a client that goes on writing, as etcd's does, may never read that.
+func refusal(servers []string, config *tls.Config) error {
+	for _, server := range servers {
+		address, encrypted := strings.CutPrefix(server, "https://")
+		if !encrypted {
+			continue
+		}
+		conn, err := tls.DialWithDialer(&net.Dialer{Timeout: refusalTimeout}, "tcp", address, config)
+		if err == nil {
+			err = conn.SetReadDeadline(time.Now().Add(refusalTimeout))
+			if err == nil {
+				_, err = conn.Read(make([]byte, 1))
+			}
+			_ = conn.Close()
+		}
+		if err != nil && strings.Contains(err.Error(), ofTLS) {
+			return err
+		}
+	}
+	return nil
 }
 
 // registryOf is that of an etcd in this process, without the way over a socket.
@@ -122,7 +156,7 @@ func newRegistry(e Etcd) (*registry, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &registry{prefix: e.prefix() + "/"}
+	r := &registry{prefix: e.prefix() + "/", tls: config}
 	r.client, err = clientv3.New(clientv3.Config{
 		Endpoints:          e.Servers,
 		DialOptions:        []grpc.DialOption{grpc.WithChainUnaryInterceptor(r.failures.note)},

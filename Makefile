@@ -23,9 +23,10 @@ build: web/dist/index.html ## build bin/simulator, the web application included
 
 test: lint test-web test-go fuzz test-e2e ## run every check there is, installing what it needs
 
-# Tests of the program from the outside run the one that users get.
+# Tests of the program from the outside run the one that users get. Control planes
+# wait half of their time: three packages at a time use two processors.
 test-go: build ## Go tests, with the race detector
-	SIMULATOR_BIN=$(abspath $(BINARY)) $(GO) test -race -timeout 40m $(PACKAGES)
+	SIMULATOR_BIN=$(abspath $(BINARY)) $(GO) test -race -p 3 -timeout 40m $(PACKAGES)
 
 # Not `go test -fuzz`: it would compile all of Kubernetes again to count coverage in
 # it. Here only our own packages are, and the rest is what is compiled already.
@@ -57,7 +58,7 @@ bench: build ## compare bare with recorded scheduling at 100, 1,000 and 5,000 no
 lint: web/node_modules/.package-lock.json web/dist/.gitkeep ## formatting, vet, types and import directions
 	@unformatted=$$(gofmt -l scheduler simulator web/*.go); \
 	  if [ -n "$$unformatted" ]; then echo "not formatted with gofmt:"; echo "$$unformatted"; exit 1; fi
-	$(GO) vet $(PACKAGES)
+	$(GO) vet -race $(PACKAGES)
 	cd web && $(NPM) run lint && $(NPM) run typecheck
 
 generate: web/node_modules/.package-lock.json ## write the generated code anew

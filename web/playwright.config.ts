@@ -1,15 +1,24 @@
 import { defineConfig } from '@playwright/test'
 
+// What is measured has the machine for itself, after all else.
+const measured = ['ready', 'latency', 'stream', 'matrix', 'robustness', 'weight'].map((name) => `${name}.spec.ts`)
+// Not tests of every run: one makes the README's picture, one takes minutes to fill a simulator.
+const special = ['picture.spec.ts', 'scale.spec.ts']
+const asked = (file: string) => !!process.env[file === 'picture.spec.ts' ? 'PICTURE' : 'SCALE']
+
 // The tests drive the real binary (e2e/simulator.ts starts it) in one Chromium.
 export default defineConfig({
   testDir: 'e2e',
-  // Not tests of every run: one makes the README's picture, one takes minutes to fill a simulator.
-  testIgnore: [...(process.env.PICTURE ? [] : ['picture.spec.ts']), ...(process.env.SCALE ? [] : ['scale.spec.ts'])],
   outputDir: 'test-results',
   timeout: 60_000,
   expect: { timeout: 10_000 },
-  workers: 1,
+  workers: 2,
   fullyParallel: false,
+  projects: [
+    { name: 'pages', testIgnore: [...measured, ...special] },
+    { name: 'measured', testMatch: measured, workers: 1, dependencies: ['pages'] },
+    { name: 'special', testMatch: special.filter(asked), workers: 1 },
+  ],
   forbidOnly: !!process.env.CI,
   reporter: [['list']],
   use: {

@@ -20,7 +20,7 @@ import (
 
 const (
 	replayNodes = 60
-	replayPods  = 120
+	replayPods  = 120 / min(smaller, 2)
 	// comparedPods are these, one with a volume and one with a device.
 	comparedPods = replayPods + 2
 	// alike is how many decisions must come out alike.

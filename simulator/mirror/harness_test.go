@@ -342,7 +342,16 @@ func (c *cluster) createNode(t testing.TB, n *corev1.Node) *corev1.Node {
 // createPod also makes it run, if it is on a node.
 func (c *cluster) createPod(t testing.TB, p *corev1.Pod) *corev1.Pod {
 	t.Helper()
-	created := must[*corev1.Pod](t)(c.client.CoreV1().Pods(p.Namespace).Create(t.Context(), p, metav1.CreateOptions{}))
+	var created *corev1.Pod
+	// Admission learns of a new priority class by a watch.
+	eventually(t, "pod "+p.Name+" is admitted", func(ctx context.Context) (bool, error) {
+		var err error
+		created, err = c.client.CoreV1().Pods(p.Namespace).Create(ctx, p, metav1.CreateOptions{})
+		if p.Spec.PriorityClassName != "" && apierrors.IsForbidden(err) {
+			return false, nil
+		}
+		return err == nil, err
+	})
 	if p.Spec.NodeName == "" {
 		return created
 	}

@@ -26,6 +26,10 @@ var upgrader = websocket.Upgrader{
 	},
 }
 
+// sendBuffer bounds the bytes that the kernel holds for a client: by itself it takes
+// some megabytes for one that does not read, which is noticed only when it is full.
+const sendBuffer = 512 << 10
+
 func (s *Server) watch(c echo.Context) error {
 	if !websocket.IsWebSocketUpgrade(c.Request()) {
 		c.Response().Header().Set("Upgrade", "websocket")
@@ -37,6 +41,9 @@ func (s *Server) watch(c echo.Context) error {
 		return nil
 	}
 	defer ws.Close()
+	if tcp, ok := ws.NetConn().(*net.TCPConn); ok {
+		_ = tcp.SetWriteBuffer(sendBuffer) // the system's own bound remains otherwise
+	}
 	conn := newConn(s.hub, ws)
 	if why := s.hub.admit(conn); why != nil {
 		conn.sayClose(websocket.CloseTryAgainLater, why.Message)

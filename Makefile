@@ -26,25 +26,24 @@ test: lint test-web test-go fuzz test-e2e ## run every check there is, installin
 # Tests of the program from the outside run the one that users get. Control planes
 # wait half of their time: three packages at a time use two processors.
 test-go: build ## Go tests, with the race detector
-	SIMULATOR_BIN=$(abspath $(BINARY)) $(GO) test -race -p 3 -timeout 40m $(PACKAGES)
+	SIMULATOR_BIN=$(abspath $(BINARY)) GORACE=atexit_sleep_ms=0 $(GO) test -race -p 3 -timeout 40m $(PACKAGES)
 
 # Not `go test -fuzz`: it would compile all of Kubernetes again to count coverage in
 # it. Here only our own packages are, and the rest is what is compiled already.
 # Go's fuzzing says "context deadline exceeded" when its time is over in the middle
 # of an input: that is no failure, an input that failed is written down.
 FUZZTIME ?= 10s
+FUZZTESTS := $(shell grep -rE --include='*_test.go' '^func Fuzz' scheduler simulator | sed -E 's|/[^/]*:func (Fuzz[A-Za-z0-9_]*).*|:\1|')
 fuzz: ## Go's own fuzzing, FUZZTIME (10s) for each of the fuzz tests
-	@set -e; work=$$(mktemp -d); trap 'rm -rf "$$work"' EXIT; \
-	for package in $$(grep -rl --include='*_test.go' '^func Fuzz' scheduler simulator | xargs -n 1 dirname | sort -u); do \
-	  $(GO) test -c -o "$$work/fuzz.test" -gcflags='kube-scheduler-simulator/...=-d=libfuzzer' "./$$package"; \
-	  for name in $$(sed -n 's/^func \(Fuzz[A-Za-z0-9_]*\)(.*/\1/p' "$$package"/*_test.go); do \
-	    (cd "$$package" && "$$work/fuzz.test" -test.run '^$$' -test.fuzz "^$$name\$$" -test.fuzztime $(FUZZTIME) \
-	      -test.fuzzminimizetime 1x -test.fuzzcachedir "$$work/corpus/$$package") >"$$work/out" 2>&1 \
-	      || { ! grep -q 'Failing input' "$$work/out" && grep -q '^ *context deadline exceeded' "$$work/out"; } \
-	      || { echo "$$package $$name"; cat "$$work/out"; exit 1; }; \
-	    echo "$$package $$name: $$(sed -n 's/^fuzz: elapsed: [^,]*, \(execs.*\)/\1/p' "$$work/out" | tail -n 1)"; \
-	  done; \
-	done
+	@set -e; work=$$(mktemp -d); trap 'rm -rf "$$work"' EXIT; export work; \
+	$(GO) test -c -o "$$work/" -gcflags='kube-scheduler-simulator/...=-d=libfuzzer' \
+	  $(addprefix ./,$(sort $(foreach test,$(FUZZTESTS),$(firstword $(subst :, ,$(test)))))); \
+	printf '%s\n' $(FUZZTESTS) | xargs -P 2 -n 1 sh -c 'package=$${1%:*}; name=$${1#*:}; out="$$work/$$name.out"; \
+	  (cd "$$package" && "$$work/$${package##*/}.test" -test.run "^$$" -test.parallel 1 -test.fuzz "^$$name\$$" -test.fuzztime $(FUZZTIME) \
+	    -test.fuzzminimizetime 1x -test.fuzzcachedir "$$work/corpus/$$package") >"$$out" 2>&1 \
+	    || { ! grep -q "Failing input" "$$out" && grep -q "^ *context deadline exceeded" "$$out"; } \
+	    || { echo "$$package $$name"; cat "$$out"; exit 1; }; \
+	  echo "$$package $$name: $$(sed -n "s/^fuzz: elapsed: [^,]*, \(execs.*\)/\1/p" "$$out" | tail -n 1)"' fuzz
 
 test-web: web/node_modules/.package-lock.json ## unit tests of the web application
 	cd web && $(NPM) test

@@ -16,42 +16,39 @@ import (
 // Go would show its types.
 var ours = regexp.MustCompile(`(?i)RecordedProfile|placeholder|recorder|wrapp|decorat|\*?struct ?\{|\*[a-z]+\.[A-Z]|0x[0-9a-f]{6}`)
 
-// TestNothingNamesAWrapper looks for names of ours in everything that a recorded
-// scheduler lets others see: messages, events, conditions, what it writes, its
-// results, annotations and metrics.
-func TestNothingNamesAWrapper(t *testing.T) {
-	known := pluginNames()
-	for n := range schedulertest.Themes {
-		cluster := schedulertest.Generate(*seed + uint64(n))
-		t.Run(cluster.Name, func(t *testing.T) {
-			setGates(t, cluster.Gates)
-			sim, cycles := runRecorded(t, cluster, *seed+uint64(n))
-			for _, line := range sim.Transcript.Lines() {
-				check(t, "the transcript", line)
+// checkNames looks for names of ours in everything that a recorded scheduler lets
+// others see: messages, events, conditions, what it writes, its results and
+// annotations.
+func checkNames(t *testing.T, known map[string]bool, sim *schedulertest.Simulation, cycles *sink) {
+	t.Helper()
+	for _, line := range sim.Transcript.Lines() {
+		check(t, "the transcript", line)
+	}
+	for _, all := range cycles.attempts {
+		for _, c := range all {
+			data, err := json.Marshal(c)
+			if err != nil {
+				t.Fatal(err)
 			}
-			for _, all := range cycles.attempts {
-				for _, c := range all {
-					data, err := json.Marshal(c)
-					if err != nil {
-						t.Fatal(err)
-					}
-					check(t, "a result", string(data))
-					if c.Filter == nil {
-						continue
-					}
-					for _, p := range c.Filter.Plugins {
-						if !known[p] {
-							t.Errorf("a result has the plugin %q", p)
-						}
-					}
+			check(t, "a result", string(data))
+			if c.Filter == nil {
+				continue
+			}
+			for _, p := range c.Filter.Plugins {
+				if !known[p] {
+					t.Errorf("a result has the plugin %q", p)
 				}
 			}
-			for _, text := range sim.Annotations() {
-				check(t, "an annotation", text)
-			}
-		})
+		}
 	}
+	for _, text := range sim.Annotations() {
+		check(t, "an annotation", text)
+	}
+}
 
+// checkMetrics looks for names of ours in the metrics of all schedulers so far.
+func checkMetrics(t *testing.T, known map[string]bool) {
+	t.Helper()
 	families, err := legacyregistry.DefaultGatherer.Gather()
 	if err != nil {
 		t.Fatal(err)

@@ -53,9 +53,11 @@ func TestMain(m *testing.M) {
 // event moved which pod between the queues, and the state of the queues after
 // each operation. Annotations are written in the recorded run only.
 //
-// What was recorded must then be what was seen.
+// What was recorded must then be what was seen, and nothing may have a name that
+// only the recorder knows.
 func TestRecordingChangesNothing(t *testing.T) {
 	var everything strings.Builder
+	known := pluginNames()
 	lots := 0
 	for n := range *clusters {
 		cluster := schedulertest.Generate(*seed + uint64(n))
@@ -77,11 +79,13 @@ func TestRecordingChangesNothing(t *testing.T) {
 				t.Fatalf("the recorded scheduler (+) is not the bare one (-):\n%s", diff)
 			}
 			checkCycles(t, recorded.Observer.Attempts(), cycles)
+			checkNames(t, known, recorded, cycles)
 			for _, line := range recorded.Transcript.Lines() {
 				everything.WriteString(line + "\n")
 			}
 		})
 	}
+	checkMetrics(t, known)
 	if lots > 1+*clusters/20 {
 		t.Errorf("in %d clusters the bare scheduler is not repeatable: too many to compare", lots)
 	}

@@ -44,6 +44,7 @@ func TestARecordingIsReplayed(t *testing.T) {
 	t.Run("a seek makes the cluster what it was", func(t *testing.T) { seekInto(t, source, recording) })
 	t.Run("a recording that is refused has no say in the cluster", func(t *testing.T) { refuseWhileBusy(t, source, recording) })
 	t.Run("the same configuration and seed decide the same", func(t *testing.T) {
+		t.Parallel()
 		got := replayed(t, recording, 1, "", ReplayOptions{})
 		if c := got.Comparison.Counts; c.Compared != comparedPods || c.Matching < alike {
 			t.Errorf("%+v: %s", c, differences(got))
@@ -59,6 +60,7 @@ func TestARecordingIsReplayed(t *testing.T) {
 		}
 	})
 	t.Run("another seed decides otherwise, and the same each time", func(t *testing.T) {
+		t.Parallel()
 		first, second := replayed(t, recording, 2, "", ReplayOptions{}), replayed(t, recording, 2, "", ReplayOptions{})
 		if diff := cmp.Diff(simulatedNodes(first), simulatedNodes(second)); diff != "" {
 			t.Errorf("the second run (+) is not the first (-):\n%s", diff)
@@ -70,12 +72,14 @@ func TestARecordingIsReplayed(t *testing.T) {
 	// Each decision is asked for in the recorded state, so that another seed is all
 	// that is different.
 	t.Run("following the redacted recording only ties differ", func(t *testing.T) {
+		t.Parallel()
 		got := replayed(t, redacted, 2, "", ReplayOptions{FollowRecording: true})
 		if c := got.Comparison.Counts; c.Compared != comparedPods || c.Matching+c.Tied < alike {
 			t.Errorf("%+v: %s", c, differences(got))
 		}
 	})
 	t.Run("another configuration's differences are explained, and can be a failure", func(t *testing.T) {
+		t.Parallel()
 		got, err := tryReplay(t, recording, 1, mostAllocated, ReplayOptions{FollowRecording: true, FailOnDifference: true})
 		if !errors.Is(err, ErrDifferent) {
 			t.Errorf("the error is %v", err)

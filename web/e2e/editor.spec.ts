@@ -46,7 +46,8 @@ test('the editor completes fields and values and documents them', async ({ page,
   const options = page.getByRole('listbox').getByRole('option')
   await expect(options.first()).toContainText('whenUnsatisfiable')
   await expect(page.locator('.cm-completionInfo')).toContainText('WhenUnsatisfiable indicates how to deal with a pod')
-  await page.keyboard.press('Enter')
+  // Not by Enter, which ends the line while the list has only just appeared.
+  await options.first().click()
   // The values of the field are offered at once.
   await options.getByText('DoNotSchedule').click()
   await expect(text(page)).toContainText('whenUnsatisfiable: DoNotSchedule')

@@ -40,18 +40,28 @@ async function complete(source: SchemaSource, words: () => SchemaWords, context:
   const line = context.state.doc.lineAt(context.pos)
   const found = await proposalsAt(source, linesOf(context.state.doc), line.number, context.pos - line.from)
   if (!found || (!found.word && !context.explicit && found.items.some((i) => i.shape !== undefined))) return null
-  const word = found.word.toLowerCase()
+  return proposed(found.items, found.column, line.from + found.from, found.word, words)
+}
+
+/** What a word that begins at from may become. */
+function proposed(items: readonly Proposal[], column: number, from: number, written: string, words: () => SchemaWords): CompletionResult {
+  const word = written.toLowerCase()
   const at = (item: Proposal) => item.label.toLowerCase().indexOf(word)
-  const fitting = found.items.filter((item) => at(item) >= 0)
+  const fitting = items.filter((item) => at(item) >= 0)
   // What begins with the word first; otherwise the order of the proposals.
   fitting.sort((a, b) => Number(at(a) > 0) - Number(at(b) > 0))
   return {
-    from: line.from + found.from,
-    options: fitting.map((item) => option(item, found.column, words)),
+    from,
+    options: fitting.map((item) => option(item, column, words)),
     filter: false,
     getMatch: ({ label }) => {
       const start = label.toLowerCase().indexOf(word)
       return word && start >= 0 ? [start, start + word.length] : []
+    },
+    // At once: while it is asked for anew, Enter would end the line.
+    update: (_, begin, end, { state }) => {
+      const longer = state.sliceDoc(begin, end)
+      return /^[\w./-]+$/.test(longer) ? proposed(items, column, begin, longer, words) : null
     },
   }
 }

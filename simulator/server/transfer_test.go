@@ -263,11 +263,10 @@ func TestImportProgress(t *testing.T) {
 	}
 }
 
-// streamedImport sends text and returns what reads the answer until a line has
-// something in it.
-func streamedImport(t *testing.T, h *harness, text string) (until func(part string) (line string)) {
+// beginImport sends text and returns the answer, which goes on while it is imported.
+func beginImport(ctx context.Context, t *testing.T, h *harness, text string) *http.Response {
 	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, h.url+importPath, strings.NewReader(text))
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, h.url+importPath, strings.NewReader(text))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -277,6 +276,14 @@ func streamedImport(t *testing.T, h *harness, text string) (until func(part stri
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { response.Body.Close() })
+	return response
+}
+
+// streamedImport sends text and returns what reads the answer until a line has
+// something in it.
+func streamedImport(t *testing.T, h *harness, text string) (until func(part string) (line string)) {
+	t.Helper()
+	response := beginImport(t.Context(), t, h, text)
 	want(t, "type", response.Header.Get("Content-Type"), mimeNDJSON)
 	lines := bufio.NewScanner(response.Body)
 	return func(part string) string {
@@ -326,15 +333,7 @@ func TestAnImportOutlivesItsClient(t *testing.T) {
 	api := &willing{turns: make(chan struct{})}
 	h, f := serveTransfer(t, api)
 	ctx, leave := context.WithCancel(t.Context())
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, h.url+importPath, strings.NewReader(named("a")))
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.Header.Set("Accept", mimeNDJSON)
-	response, err := plainClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	response := beginImport(ctx, t, h, named("a"))
 	leave()
 	response.Body.Close()
 	api.turns <- struct{}{}

@@ -71,7 +71,7 @@ func TestExtendersAnswersKeepToTheBudget(t *testing.T) {
 
 // An attempt without extenders takes away what one with them wrote.
 func TestExtendersAnswersDoNotOutliveTheirAttempt(t *testing.T) {
-	patch, err := patchOf(scheduled(3), Render(scheduled(3), none, DefaultBudget))
+	patch, err := patchOf(pod(), Render(scheduled(3), none, DefaultBudget))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -149,18 +150,14 @@ func (w *Writer) write(ctx context.Context, uid types.UID, attempt int) {
 		e, _ := w.results.Get(uid, attempt-1-back)
 		return e
 	}
-	patch, err := patchOf(c, Render(c, earlier, w.budget))
-	if err != nil {
-		klog.FromContext(ctx).Error(err, "Rendering the annotations of a pod", "pod", klog.KRef(c.Pod.Namespace, c.Pod.Name))
-		return
-	}
+	annotations := Render(c, earlier, w.budget)
 	for try := 1; ; try++ {
-		_, err = w.client.CoreV1().Pods(c.Pod.Namespace).Patch(ctx, c.Pod.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: "kube-scheduler-simulator"})
+		err := w.tryToWrite(ctx, c, annotations)
 		switch {
 		case err == nil, ctx.Err() != nil:
 			return
-		case apierrors.IsNotFound(err), apierrors.IsConflict(err):
-			return // deleted, or another pod of that name
+		case apierrors.IsNotFound(err):
+			return // deleted
 		case try == maxTries || apierrors.IsInvalid(err):
 			klog.FromContext(ctx).Error(err, "Writing the annotations of a pod", "pod", klog.KRef(c.Pod.Namespace, c.Pod.Name))
 			return
@@ -173,6 +170,23 @@ func (w *Writer) write(ctx context.Context, uid types.UID, attempt int) {
 	}
 }
 
+// tryToWrite writes to a pod as it is now, unless it is going or another one of that
+// name. A change of a pod that is just about to go makes the API server delete what
+// has its name then, which may be the next pod, so that the version matters.
+func (w *Writer) tryToWrite(ctx context.Context, c *result.Cycle, annotations map[string]string) error {
+	pods := w.client.CoreV1().Pods(c.Pod.Namespace)
+	pod, err := pods.Get(ctx, c.Pod.Name, metav1.GetOptions{})
+	if err != nil || pod.UID != c.Pod.UID || pod.DeletionTimestamp != nil {
+		return err
+	}
+	patch, err := patchOf(pod, annotations)
+	if err != nil {
+		return err
+	}
+	_, err = pods.Patch(ctx, c.Pod.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: "kube-scheduler-simulator"})
+	return err
+}
+
 // optional annotations are removed when the latest attempt does not have them.
 var optional = []string{
 	truncated, history, facts, nodeFacts,
@@ -180,8 +194,8 @@ var optional = []string{
 	extenderName(result.ExtenderPreempt), extenderName(result.ExtenderBind),
 }
 
-// patchOf returns a merge patch that applies only to the pod of c.
-func patchOf(c *result.Cycle, annotations map[string]string) ([]byte, error) {
+// patchOf returns a merge patch that applies only to this version of a pod.
+func patchOf(pod *v1.Pod, annotations map[string]string) ([]byte, error) {
 	values := make(map[string]*string, len(annotations)+len(optional))
 	for _, name := range optional {
 		values[Prefix+name] = nil
@@ -189,5 +203,7 @@ func patchOf(c *result.Cycle, annotations map[string]string) ([]byte, error) {
 	for name, value := range annotations {
 		values[name] = &value
 	}
-	return json.Marshal(map[string]any{"metadata": map[string]any{"uid": c.Pod.UID, "annotations": values}})
+	return json.Marshal(map[string]any{"metadata": map[string]any{
+		"uid": pod.UID, "resourceVersion": pod.ResourceVersion, "annotations": values,
+	}})
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -25,7 +26,7 @@ type attempts map[int]*result.Cycle
 func (a attempts) Get(_ types.UID, attempt int) (*result.Cycle, error) { return a[attempt], nil }
 
 func pod() *v1.Pod {
-	return &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web", UID: "uid"}}
+	return &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web", UID: "uid", ResourceVersion: "7"}}
 }
 
 // start runs a writer over a fake client until the test ends. Each patch that
@@ -74,8 +75,10 @@ func TestWriterYieldsWhileSchedulingIsBusy(t *testing.T) {
 	}
 	clock.Step(busyPause)
 	patch := <-patches
-	if want := `"uid":"uid"`; !bytes.Contains(patch.GetPatch(), []byte(want)) {
-		t.Errorf("the patch has no precondition %s: %s", want, patch.GetPatch())
+	for _, want := range []string{`"uid":"uid"`, `"resourceVersion":"7"`} {
+		if !bytes.Contains(patch.GetPatch(), []byte(want)) {
+			t.Errorf("the patch has no precondition %s: %s", want, patch.GetPatch())
+		}
 	}
 }
 
@@ -140,6 +143,54 @@ func TestWriterTriesAgainAfterAnError(t *testing.T) {
 		clock.Step(time.Second)
 	}
 	<-patches
+}
+
+// A change of a pod that is about to go can delete the next one of its name.
+func TestWriterLeavesPodsThatGoAndOthersAlone(t *testing.T) {
+	going, other := pod(), pod()
+	going.DeletionTimestamp = &metav1.Time{Time: time.Unix(0, 0)}
+	other.UID = "another"
+	for name, there := range map[string]*v1.Pod{"going": going, "another of the name": other} {
+		t.Run(name, func(t *testing.T) {
+			client := fake.NewClientset(there)
+			w, clock, patches := start(t, client, attempts{2: scheduled(3)})
+			w.Note(scheduled(3))
+			until(t, "the writer waits", clock.HasWaiters)
+			clock.Step(busyPause)
+			until(t, "the writer has looked", func() bool { return len(client.Actions()) > 0 })
+			w.Note(scheduled(3)) // the next is not begun before the first is done
+			until(t, "the writer waits again", clock.HasWaiters)
+			if len(patches) > 0 {
+				t.Errorf("the pod was written: %s", (<-patches).GetPatch())
+			}
+		})
+	}
+}
+
+func TestWriterLooksAgainAfterAConflict(t *testing.T) {
+	client := fake.NewClientset(pod())
+	w, clock, patches := start(t, client, attempts{2: scheduled(3)})
+	changed := false
+	client.PrependReactor("patch", "pods", func(a clienttesting.Action) (bool, runtime.Object, error) {
+		if changed {
+			return false, nil, nil
+		}
+		changed = true
+		p := pod()
+		p.ResourceVersion = "8"
+		if err := client.Tracker().Update(v1.SchemeGroupVersion.WithResource("pods"), p, "default"); err != nil {
+			t.Error(err)
+		}
+		return true, nil, apierrors.NewConflict(v1.Resource("pods"), "web", errors.New("the object has been modified"))
+	})
+	w.Note(scheduled(3))
+	for range 2 {
+		until(t, "the writer waits", clock.HasWaiters)
+		clock.Step(busyPause)
+	}
+	if patch := (<-patches).GetPatch(); !bytes.Contains(patch, []byte(`"resourceVersion":"8"`)) {
+		t.Errorf("the second patch is %s", patch)
+	}
 }
 
 func TestStrip(t *testing.T) {

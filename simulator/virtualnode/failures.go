@@ -155,25 +155,38 @@ func (f *failures) loseSightOfPods(ctx context.Context, node string) error {
 	}
 	for i := range list.Items {
 		pod := &list.Items[i]
-		if !isReady(pod) {
-			continue
-		}
-		data, err := json.Marshal(map[string]any{
-			"metadata": map[string]any{"uid": pod.UID},
-			"status": map[string]any{"conditions": []corev1.PodCondition{{
-				Type: corev1.PodReady, Status: corev1.ConditionFalse, Reason: reasonNodeUnreachable,
-				Message: "the node is unreachable", LastTransitionTime: metav1.NewTime(time.Now()),
-			}}},
-		})
-		if err != nil {
-			return err
-		}
-		_, err = f.client.CoreV1().Pods(pod.Namespace).Patch(ctx, pod.Name, types.StrategicMergePatchType, data, metav1.PatchOptions{}, "status")
-		if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
-			return fmt.Errorf("patch pod %s/%s: %w", pod.Namespace, pod.Name, err)
+		for isReady(pod) {
+			err := f.loseSightOf(ctx, pod)
+			if apierrors.IsConflict(err) {
+				uid := pod.UID
+				if pod, err = f.client.CoreV1().Pods(pod.Namespace).Get(ctx, pod.Name, metav1.GetOptions{}); err == nil && pod.UID == uid {
+					continue
+				}
+			}
+			if err != nil && !apierrors.IsNotFound(err) {
+				return fmt.Errorf("patch a pod of the node: %w", err)
+			}
+			break
 		}
 	}
 	return nil
+}
+
+// loseSightOf makes this version of a pod not ready. The version keeps the next pod
+// of its name from being deleted, should this one be about to go.
+func (f *failures) loseSightOf(ctx context.Context, pod *corev1.Pod) error {
+	data, err := json.Marshal(map[string]any{
+		"metadata": map[string]any{"uid": pod.UID, "resourceVersion": pod.ResourceVersion},
+		"status": map[string]any{"conditions": []corev1.PodCondition{{
+			Type: corev1.PodReady, Status: corev1.ConditionFalse, Reason: reasonNodeUnreachable,
+			Message: "the node is unreachable", LastTransitionTime: metav1.NewTime(time.Now()),
+		}}},
+	})
+	if err != nil {
+		return err
+	}
+	_, err = f.client.CoreV1().Pods(pod.Namespace).Patch(ctx, pod.Name, types.StrategicMergePatchType, data, metav1.PatchOptions{}, "status")
+	return err
 }
 
 func knownFailure(failure string) bool {

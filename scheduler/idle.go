@@ -3,14 +3,17 @@ package scheduler
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/component-helpers/storage/ephemeral"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
 )
 
@@ -37,6 +40,9 @@ const (
 	// deletions are.
 	quietFor           = time.Millisecond
 	quietForPreemption = 30 * time.Millisecond
+	// claiming is how long a pod may wait for a controller to make its claims. There
+	// may be none that does.
+	claiming = 5 * time.Second
 )
 
 // Idle waits until s knows of the changes and has nothing to do: no pod is ready
@@ -96,14 +102,34 @@ func (s *Scheduler) busy() (doing string, atLeast time.Duration) {
 	}
 	atLeast = quietFor
 	for _, pod := range queue.UnschedulablePods() {
-		if info, ok := queue.GetPod(pod.Name, pod.Namespace, pod.Spec.SchedulingGroup); ok && info.GatingPlugin == names.DefaultPreemption {
-			return "preemption is under way", 0
+		if info, ok := queue.GetPod(pod.Name, pod.Namespace, pod.Spec.SchedulingGroup); ok {
+			switch {
+			case info.GatingPlugin == names.DefaultPreemption:
+				return "preemption is under way", 0
+			case time.Since(info.Timestamp) < claiming && s.awaitsClaim(pod, info.GatingPlugin):
+				return "a pod's claims are being made", 0
+			}
 		}
 		if pod.Status.NominatedNodeName != "" {
 			atLeast = quietForPreemption
 		}
 	}
 	return "", atLeast
+}
+
+// awaitsClaim reports whether the pod cannot be tried before a controller has made
+// a claim for it.
+func (s *Scheduler) awaitsClaim(pod *v1.Pod, gatedBy string) bool {
+	if gatedBy == names.DynamicResources {
+		return slices.ContainsFunc(pod.Spec.ResourceClaims, func(c v1.PodResourceClaim) bool { return c.ResourceClaimTemplateName != nil })
+	}
+	return slices.ContainsFunc(pod.Spec.Volumes, func(v v1.Volume) bool {
+		if v.Ephemeral == nil {
+			return false
+		}
+		_, err := s.claims.PersistentVolumeClaims(pod.Namespace).Get(ephemeral.VolumeClaimName(pod, &v))
+		return apierrors.IsNotFound(err)
+	})
 }
 
 // known is what the scheduler's event handlers have dealt with: their last step

@@ -66,9 +66,10 @@ type Scheduler struct {
 	known    *known
 	turns    turns
 
-	// sched and pods are there once Prepare has succeeded.
-	sched *upstream.Scheduler
-	pods  corelisters.PodLister
+	// sched and the listers are there once Prepare has succeeded.
+	sched  *upstream.Scheduler
+	pods   corelisters.PodLister
+	claims corelisters.PersistentVolumeClaimLister
 
 	runCtx  context.Context
 	cancel  context.CancelFunc
@@ -242,7 +243,7 @@ func (s *Scheduler) shapePods(f informers.SharedInformerFactory) error {
 	if err != nil {
 		return fmt.Errorf("shaping the scheduler's pods: %w", err)
 	}
-	s.pods = f.Core().V1().Pods().Lister()
+	s.pods, s.claims = f.Core().V1().Pods().Lister(), f.Core().V1().PersistentVolumeClaims().Lister()
 	_, err = informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
 		UpdateFunc: func(_, obj any) {
 			if pod, ok := obj.(*v1.Pod); ok && pod.Spec.NodeName != "" {

@@ -68,10 +68,10 @@ func serve(t *testing.T, opts Options) *harness {
 	return h
 }
 
-// testLimits do not make a test wait.
+// testLimits do not make a test wait. No list is kept.
 func testLimits() *limits {
 	l := defaultLimits()
-	l.batch, l.retry, l.retryMax = 0, time.Millisecond, time.Millisecond
+	l.kept, l.batch, l.retry, l.retryMax = nil, 0, time.Millisecond, time.Millisecond
 	return l
 }
 

@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"net/http"
+	"slices"
 	"sync"
 
 	"k8s.io/client-go/rest"
@@ -11,7 +12,8 @@ import (
 )
 
 // hub holds the feeds and the WebSocket connections that read them. There is
-// one feed for each kind and namespace that anybody reads or has lately read.
+// one feed for each kind and namespace that anybody reads or has lately read, and
+// for those that are kept.
 type hub struct {
 	clock  clock.WithTicker
 	limits limits
@@ -76,6 +78,12 @@ func (h *hub) attach(client rest.Interface, results Results) {
 	close(h.attached)
 	if h.closed {
 		cancel()
+		return
+	}
+	for _, key := range h.limits.kept {
+		if h.kinds[key] == nil {
+			h.startKind(key)
+		}
 	}
 }
 
@@ -146,11 +154,16 @@ func (h *hub) forget(f *kindFeed) {
 func (h *hub) retire(f *kindFeed) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if !f.isDeserted() {
+	if !h.isSpare(f) {
 		return false
 	}
 	h.forget(f)
 	return true
+}
+
+// isSpare reports whether nobody would miss a feed.
+func (h *hub) isSpare(f *kindFeed) bool {
+	return f.isDeserted() && !slices.Contains(h.limits.kept, f.key)
 }
 
 // makeRoom ends a lingering feed when there are too many, and says whether
@@ -160,7 +173,7 @@ func (h *hub) makeRoom() bool {
 		return true
 	}
 	for _, f := range h.kinds {
-		if f.isDeserted() {
+		if h.isSpare(f) {
 			h.forget(f)
 			f.stop()
 			return true

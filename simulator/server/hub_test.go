@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/gorilla/websocket"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"kube-scheduler-simulator/scheduler/result"
@@ -210,6 +211,33 @@ func TestFeedStops(t *testing.T) {
 	again := h.dial()
 	again.subscribe("cm")
 	want(t, "list", again.next(), "list cm first: ")
+}
+
+// TestKeptFeeds: a list that is kept is read before anybody asks, and neither the
+// linger time nor a lack of room ends it.
+func TestKeptFeeds(t *testing.T) {
+	api := newFakeAPI(t)
+	api.put("a", "1")
+	configMaps := feedKey{GroupVersionResource: schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}}
+	limits := testLimits()
+	limits.linger, limits.feeds, limits.kept = time.Millisecond, 2, []feedKey{configMaps}
+	h := serve(t, Options{limits: limits})
+	h.attach(api, nil)
+	api.until(t, "a watch", func() bool { return api.watches == 1 })
+	for range 2 {
+		c := h.dial()
+		c.subscribe("cm")
+		want(t, "list", c.next(), "list cm first: a=1")
+		c.send(`{"type":"subscribe","id":"one","resource":{"version":"v1","resource":"configmaps"},"namespace":"default"}`)
+		want(t, "list of a namespace", c.next(), "list one first: a=1")
+		c.ws.Close()
+		waitFor(t, "the namespace's feed ends, and no other", func() bool {
+			h.hub.mu.Lock()
+			defer h.hub.mu.Unlock()
+			return len(h.hub.kinds) == 1 && h.hub.kinds[configMaps] != nil
+		})
+	}
+	api.until(t, "the kept watch only", func() bool { return api.watches == 1 })
 }
 
 // waitFor is for conditions that announce nothing.

@@ -15,6 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/component-helpers/storage/ephemeral"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
+
+	"kube-scheduler-simulator/scheduler/result"
 )
 
 // Change is an object that somebody wrote or deleted, of which the scheduler is
@@ -40,8 +42,8 @@ const (
 	// deletions are.
 	quietFor           = time.Millisecond
 	quietForPreemption = 30 * time.Millisecond
-	// claiming is how long a pod may wait for a controller to make its claims. There
-	// may be none that does.
+	// claiming is how long after its creation a pod may wait for a controller to make
+	// its claims. There may be none that does.
 	claiming = 5 * time.Second
 )
 
@@ -102,13 +104,11 @@ func (s *Scheduler) busy() (doing string, atLeast time.Duration) {
 	}
 	atLeast = quietFor
 	for _, pod := range queue.UnschedulablePods() {
-		if info, ok := queue.GetPod(pod.Name, pod.Namespace, pod.Spec.SchedulingGroup); ok {
-			switch {
-			case info.GatingPlugin == names.DefaultPreemption:
-				return "preemption is under way", 0
-			case time.Since(info.Timestamp) < claiming && s.awaitsClaim(pod, info.GatingPlugin):
-				return "a pod's claims are being made", 0
-			}
+		switch {
+		case s.holds(names.DefaultPreemption, pod):
+			return "preemption is under way", 0
+		case time.Since(pod.CreationTimestamp.Time) < claiming && s.awaitsClaim(pod):
+			return "a pod's claims are being made", 0
 		}
 		if pod.Status.NominatedNodeName != "" {
 			atLeast = quietForPreemption
@@ -117,11 +117,17 @@ func (s *Scheduler) busy() (doing string, atLeast time.Duration) {
 	return "", atLeast
 }
 
+// holds reports whether a PreEnqueue plugin keeps the pod out of the queue.
+func (s *Scheduler) holds(plugin string, pod *v1.Pod) bool {
+	return slices.ContainsFunc(s.Held(pod.UID), func(r result.PluginResult) bool { return r.Plugin == plugin })
+}
+
 // awaitsClaim reports whether the pod cannot be tried before a controller has made
 // a claim for it.
-func (s *Scheduler) awaitsClaim(pod *v1.Pod, gatedBy string) bool {
-	if gatedBy == names.DynamicResources {
-		return slices.ContainsFunc(pod.Spec.ResourceClaims, func(c v1.PodResourceClaim) bool { return c.ResourceClaimTemplateName != nil })
+func (s *Scheduler) awaitsClaim(pod *v1.Pod) bool {
+	generated := func(c v1.PodResourceClaim) bool { return c.ResourceClaimTemplateName != nil }
+	if slices.ContainsFunc(pod.Spec.ResourceClaims, generated) && s.holds(names.DynamicResources, pod) {
+		return true
 	}
 	return slices.ContainsFunc(pod.Spec.Volumes, func(v v1.Volume) bool {
 		if v.Ephemeral == nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"k8s.io/apiserver/pkg/features"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	"k8s.io/component-base/featuregate"
 
@@ -14,7 +15,14 @@ import (
 // SetFeatureGates sets Kubernetes' feature gates, for the whole process, from a
 // list as on the flags of Kubernetes' own components: "A=true,B=false". It must
 // be called before anything runs.
+//
+// DetectCacheInconsistency is off unless the list has it: every few minutes it reads
+// all there is in etcd, to see whether the API server's cache has the same. That is
+// for clusters with several API servers and an etcd elsewhere.
 func SetFeatureGates(gates string) error {
+	if err := utilfeature.DefaultMutableFeatureGate.OverrideDefault(features.DetectCacheInconsistency, false); err != nil {
+		return fmt.Errorf("feature gates: %w", err)
+	}
 	if gates == "" {
 		return nil
 	}

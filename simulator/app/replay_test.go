@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -45,7 +46,7 @@ func TestARecordingIsReplayed(t *testing.T) {
 	t.Run("a recording that is refused has no say in the cluster", func(t *testing.T) { refuseWhileBusy(t, source, recording) })
 	t.Run("the same configuration and seed decide the same", func(t *testing.T) {
 		t.Parallel()
-		got := replayed(t, recording, 1, "", ReplayOptions{})
+		got := replayed(t, recording, 1, ReplayOptions{})
 		if c := got.Comparison.Counts; c.Compared != comparedPods || c.Matching < alike {
 			t.Errorf("%+v: %s", c, differences(got))
 		}
@@ -61,7 +62,7 @@ func TestARecordingIsReplayed(t *testing.T) {
 	})
 	t.Run("another seed decides otherwise, and the same each time", func(t *testing.T) {
 		t.Parallel()
-		first, second := replayed(t, recording, 2, "", ReplayOptions{}), replayed(t, recording, 2, "", ReplayOptions{})
+		first, second := replayed(t, recording, 2, ReplayOptions{}), replayed(t, recording, 2, ReplayOptions{})
 		if diff := cmp.Diff(simulatedNodes(first), simulatedNodes(second)); diff != "" {
 			t.Errorf("the second run (+) is not the first (-):\n%s", diff)
 		}
@@ -73,7 +74,7 @@ func TestARecordingIsReplayed(t *testing.T) {
 	// that is different.
 	t.Run("following the redacted recording only ties differ", func(t *testing.T) {
 		t.Parallel()
-		got := replayed(t, redacted, 2, "", ReplayOptions{FollowRecording: true})
+		got := replayed(t, redacted, 2, ReplayOptions{FollowRecording: true})
 		if c := got.Comparison.Counts; c.Compared != comparedPods || c.Pending > 0 || c.Matching+c.Tied < alike {
 			t.Errorf("%+v, %+v: %s", c, got.Replay, differences(got))
 		}
@@ -137,36 +138,52 @@ func replayOptions(recording string, seed int64, o ReplayOptions) Options {
 	return options
 }
 
-// replayed plays a recording to its end and returns the report.
-func replayed(t *testing.T, recording string, seed int64, configuration string, o ReplayOptions) replay.Report {
+// replayed plays a recording to its end and returns the report: with $SIMULATOR_BIN,
+// or else in this process.
+func replayed(t *testing.T, recording string, seed int64, o ReplayOptions) (report replay.Report) {
 	t.Helper()
-	report, err := tryReplay(t, recording, seed, configuration, o)
-	if err != nil {
-		t.Fatal(err)
+	program := os.Getenv("SIMULATOR_BIN")
+	if program == "" {
+		report, err := tryReplay(t, recording, seed, "", o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return report
 	}
-	return report
+	path := filepath.Join(t.TempDir(), "report.json")
+	out, err := exec.CommandContext(t.Context(), program, "replay", recording, "--listen=127.0.0.1:0", fmt.Sprint("--tie-seed=", seed),
+		fmt.Sprint("--follow-recording=", o.FollowRecording), "--exit", "--report="+path).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return readReport(t, path)
 }
 
-// tryReplay is replayed where differences may be a failure.
-func tryReplay(t *testing.T, recording string, seed int64, configuration string, o ReplayOptions) (report replay.Report, failure error) {
+func readReport(t *testing.T, path string) (report replay.Report) {
 	t.Helper()
-	o.Exit, o.Report = true, filepath.Join(t.TempDir(), "report.json")
-	options := replayOptions(recording, seed, o)
-	if configuration != "" {
-		options.SchedulerConfig = written(t, configuration)
-	}
-	failure = Run(t.Context(), options, io.Discard)
-	if failure != nil && !errors.Is(failure, ErrDifferent) {
-		t.Fatal(failure)
-	}
-	data, err := os.ReadFile(o.Report)
+	data, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := json.Unmarshal(data, &report); err != nil {
 		t.Fatal(err)
 	}
-	return report, failure
+	return report
+}
+
+// tryReplay plays a recording in this process, where differences may be a failure.
+func tryReplay(t *testing.T, recording string, seed int64, configuration string, o ReplayOptions) (replay.Report, error) {
+	t.Helper()
+	o.Exit, o.Report = true, filepath.Join(t.TempDir(), "report.json")
+	options := replayOptions(recording, seed, o)
+	if configuration != "" {
+		options.SchedulerConfig = written(t, configuration)
+	}
+	failure := Run(t.Context(), options, io.Discard)
+	if failure != nil && !errors.Is(failure, ErrDifferent) {
+		t.Fatal(failure)
+	}
+	return readReport(t, o.Report), failure
 }
 
 func simulatedNodes(r replay.Report) map[string]string {

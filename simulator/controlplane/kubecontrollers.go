@@ -27,11 +27,12 @@ const (
 	// neverSilent is how long a node may go without a heartbeat: for good, as
 	// virtual nodes send none. Who makes one fail says so in its Ready condition.
 	neverSilent = 10 * 365 * 24 * time.Hour
-	// nodeMonitorPeriod is how often all nodes are looked at for those that fail. It
-	// is Kubernetes' 5 s and a little more: each look copies every node, which is most
-	// of what a large cluster at rest takes. What people do to a node shows at once in
-	// its conditions and its NoSchedule taint; the NoExecute taint waits for this.
-	nodeMonitorPeriod = 8 * time.Second
+	// nodeMonitorPeriod is how often all nodes are looked at for those that fail. Each
+	// look copies every node, which is most of what a large cluster at rest takes, so
+	// it is not Kubernetes' 5 s, which come after 50 s without a heartbeat there. What
+	// people do to a node shows at once in its conditions and its NoSchedule taint; the
+	// NoExecute taint waits for this.
+	nodeMonitorPeriod = 16 * time.Second
 	// restMapperReset is how often kinds that have come or gone since are looked
 	// up anew, as in kube-controller-manager.
 	restMapperReset = 30 * time.Second

@@ -12,7 +12,7 @@ import (
 // the heap has doubled, as Go does by default, is fast and right for a small
 // heap, but would have a large one take twice its size.
 const (
-	// smallHeap is what may be taken without collecting more often.
+	// smallHeap is what may be taken without collecting more often than Go does.
 	smallHeap = 768 << 20
 	// growth is by how much a large heap grows between two collections, in percent.
 	growth = 50
@@ -58,17 +58,12 @@ func balanceMemory(ctx context.Context) {
 	}
 }
 
-// growthOf returns by how many percent the heap may grow, in steps of tens: those
-// that lead to smallHeap, and at least growth or restGrowth. rest is how long ago the
-// last collection was.
+// growthOf returns by how many percent the heap may grow, in steps of tens: at most
+// restGrowth, which is Go's own, and at least growth where smallHeap is exceeded. rest
+// is how long ago the last collection was.
 func growthOf(live uint64, rest time.Duration) int {
-	const most = 1000
-	if live*(100+most)/100 < smallHeap {
-		return most
+	if rest >= restAfter || live == 0 {
+		return restGrowth
 	}
-	least := growth
-	if rest >= restAfter {
-		least = restGrowth
-	}
-	return max(least, int(smallHeap*100/live)-100) / 10 * 10
+	return min(restGrowth, max(growth, int(smallHeap*100/live)-100)/10*10)
 }

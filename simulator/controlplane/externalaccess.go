@@ -54,7 +54,7 @@ func neededAccess() []access {
 		}
 	}
 	return append(all,
-		access{"create", "", "pods", "binding"}, access{"patch", "", "pods", "status"}, access{"patch", "", "pods", ""},
+		access{"create", "", "pods", "binding"}, access{"patch", "", "pods", "status"}, access{"get", "", "pods", ""}, access{"patch", "", "pods", ""},
 		access{"delete", "", "pods", ""}, access{"create", "events.k8s.io", "events", ""})
 }
 

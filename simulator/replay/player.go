@@ -250,10 +250,11 @@ func (p *Player) Do(c Control) (Status, error) {
 		p.target, p.seeking = c.Position, true
 	}
 	p.drop()
+	status := p.status() // before it is acted upon
 	p.mu.Unlock()
 	p.nudge()
 	p.opts.Changed()
-	return p.Status(), nil
+	return status, nil
 }
 
 // Wait waits until the recording has been played to its end. It returns why it
@@ -344,6 +345,11 @@ func (p *Player) Step(ctx context.Context) (Status, error) {
 func (p *Player) Status() Status {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	return p.status()
+}
+
+// status is Status. The caller holds mu.
+func (p *Player) status() Status {
 	recording := p.opts.Recording
 	s := Status{
 		Name: p.opts.Name, State: Paused, Message: p.message, Source: recording.Header.Source,

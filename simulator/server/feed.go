@@ -79,6 +79,9 @@ func (f *feed) append(change string, object []byte) {
 		f.log = f.log[1:]
 		f.first++
 	}
+	if len(f.readers) == 0 { // who comes begins with a list
+		f.first, f.log, f.logBytes = f.next(), nil, 0
+	}
 	if f.snapshot.next < f.first {
 		f.snapshot = snapshot{}
 	}

@@ -99,6 +99,27 @@ func TestReadersShareAList(t *testing.T) {
 	want(t, "frames", script(later), []string{`{"type":"list","id":"n","first":true,"items":[1],"more":false}`})
 }
 
+// TestNothingIsRememberedForNobody: what a feed that nobody reads has forgotten, the
+// next reader has in the list.
+func TestNothingIsRememberedForNobody(t *testing.T) {
+	f, s := testFeed(*defaultLimits())
+	f.put([]byte("0"))
+	script(s)
+	f.leave(s)
+	for _, object := range []string{"1", "2"} {
+		f.put([]byte(object))
+	}
+	if len(f.log) != 0 || f.logBytes != 0 {
+		t.Errorf("it remembers %d changes of %d bytes", len(f.log), f.logBytes)
+	}
+	next := newSubscription("n", s.conn)
+	next.feed = s.feed
+	f.join(next)
+	want(t, "the list", script(next), []string{`{"type":"list","id":"n","first":true,"items":[2],"more":false}`})
+	f.put([]byte("3"))
+	want(t, "events", script(next), []string{`{"type":"events","id":"n","events":[{"type":"MODIFIED","object":3}]}`})
+}
+
 // TestPumpGathers: the first change wakes readers at once, the next ones when
 // the batch time has passed.
 func TestPumpGathers(t *testing.T) {

@@ -50,7 +50,8 @@ const (
 // Idle waits until s knows of the changes and has nothing to do: no pod is ready
 // to be tried, none is being tried or bound, and all results are with the sink.
 // Pods that cannot be scheduled, or are gated, or back off because of an error,
-// may be left over. It returns ctx's error, saying what was being waited for. Only
+// may be left over; one for which a controller is about to make claims is waited
+// for. It returns ctx's error, saying what was being waited for. Only
 // a scheduler with a Sink can be asked. It may be called from any goroutine while s
 // runs.
 func (s *Scheduler) Idle(ctx context.Context, changes []Change) error {

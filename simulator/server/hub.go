@@ -62,7 +62,8 @@ func (h *hub) start() {
 	h.running.Go(func() { h.results.pump(h.ctx, nil) })
 }
 
-// attach begins the subscriptions that waited for a backend.
+// attach begins the subscriptions that waited for a backend, and the lists that are
+// kept.
 func (h *hub) attach(client rest.Interface, results Results) {
 	cancel := results.Subscribe(h.results.put)
 	page, err := results.List(newestResults)

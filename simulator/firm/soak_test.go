@@ -373,11 +373,7 @@ func (s samples) checkLevel(t *testing.T) {
 		t.Fatalf("only %d samples", len(s))
 	}
 	for _, c := range columns {
-		least := c.least
-		if *soakTime < 5*time.Minute {
-			least *= 2 // its caches are still being filled
-		}
-		if level, growth := s.settled().trend(c.of); growth > max(c.part*level, least) {
+		if level, growth := s.settled().trend(c.of); growth > max(c.part*level, c.least) {
 			t.Errorf("%s: settled at %.1f, and grew by %.1f meanwhile", c.name, level/c.unit, growth/c.unit)
 		}
 	}

@@ -17,7 +17,7 @@ import (
 
 	"kube-scheduler-simulator/scheduler"
 	"kube-scheduler-simulator/scheduler/config"
-	"kube-scheduler-simulator/scheduler/extender/example/reservation"
+	"kube-scheduler-simulator/scheduler/examples/extender/reservation"
 	"kube-scheduler-simulator/scheduler/result"
 	"kube-scheduler-simulator/scheduler/schedulertest"
 )

@@ -12,7 +12,7 @@ import (
 	upstream "k8s.io/kubernetes/pkg/scheduler"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 
-	"kube-scheduler-simulator/scheduler/fact"
+	"kube-scheduler-simulator/scheduler/pluginfact"
 )
 
 // The name and the key of the fact that a cycle gets in which a seed decided.
@@ -77,7 +77,7 @@ func (t *seededTies) choose(state fwk.CycleState, suggested string) string {
 		return suggested
 	}
 	chosen := slices.MaxFunc(tied, func(a, b string) int { return t.compare(a, b) })
-	fact.Record(state, TieSeedFact, tieSeedFactKey, fmt.Sprintf("%s among %d nodes with the same total, by seed %d", chosen, len(tied), t.seed))
+	pluginfact.Record(state, TieSeedFact, tieSeedFactKey, fmt.Sprintf("%s among %d nodes with the same total, by seed %d", chosen, len(tied), t.seed))
 	return chosen
 }
 

@@ -2,7 +2,7 @@
 // beside those of Kubernetes. None is enabled before a configuration says so.
 //
 // Package zonequota below is an example of a plugin of one's own, which a program
-// of one's own registers; see simulator/command/example.
+// of one's own registers; see simulator/examples/plugin.
 //
 // It may import the plugins below it and the type of the registry.
 package plugins

@@ -22,9 +22,9 @@ import (
 	"kube-scheduler-simulator/scheduler"
 	"kube-scheduler-simulator/scheduler/annotation"
 	"kube-scheduler-simulator/scheduler/config"
-	"kube-scheduler-simulator/scheduler/fact"
+	"kube-scheduler-simulator/scheduler/examples/zonequota"
+	"kube-scheduler-simulator/scheduler/pluginfact"
 	"kube-scheduler-simulator/scheduler/plugins"
-	"kube-scheduler-simulator/scheduler/plugins/zonequota"
 	"kube-scheduler-simulator/scheduler/recorder"
 	"kube-scheduler-simulator/scheduler/result"
 	"kube-scheduler-simulator/scheduler/schedulertest"
@@ -210,7 +210,7 @@ type counter struct{}
 func (counter) Name() string { return "Counter" }
 
 func (counter) Filter(_ context.Context, state fwk.CycleState, _ *v1.Pod, node fwk.NodeInfo) *fwk.Status {
-	fact.RecordNode(state, "Counter", node.Node().Name, "pods", fmt.Sprint(len(node.GetPods())))
+	pluginfact.RecordNode(state, "Counter", node.Node().Name, "pods", fmt.Sprint(len(node.GetPods())))
 	return nil
 }
 

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 	fwk "k8s.io/kube-scheduler/framework"
 
-	"kube-scheduler-simulator/scheduler/fact"
+	"kube-scheduler-simulator/scheduler/pluginfact"
 	"kube-scheduler-simulator/scheduler/result"
 )
 
@@ -54,7 +54,7 @@ type cycle struct {
 
 	preemption  preemptionRecord
 	comparisons comparisons
-	facts       *fact.Log
+	facts       *pluginfact.Log
 	nominated   nominatedPasses
 
 	mu         sync.Mutex
@@ -229,7 +229,7 @@ func (c *cycle) buildFilter() *result.Filter {
 }
 
 // factsOf returns what plugins attached to the cycle.
-func factsOf(log *fact.Log) (facts []result.Fact, dropped int) {
+func factsOf(log *pluginfact.Log) (facts []result.Fact, dropped int) {
 	recorded, dropped := log.Facts()
 	for _, f := range recorded {
 		facts = append(facts, result.Fact(f))

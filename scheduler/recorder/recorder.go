@@ -28,7 +28,7 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 
-	"kube-scheduler-simulator/scheduler/fact"
+	"kube-scheduler-simulator/scheduler/pluginfact"
 	"kube-scheduler-simulator/scheduler/result"
 )
 
@@ -235,7 +235,7 @@ func (r *Recorder) begin(p *profile, state fwk.CycleState, podInfo *framework.Qu
 		state:    state,
 		queue:    queueOf(podInfo),
 	}
-	c.facts = fact.Attach(state, func() bool { return c.searching })
+	c.facts = pluginfact.Attach(state, func() bool { return c.searching })
 	if state.IsPodGroupSchedulingCycle() {
 		c.group = r.groupCycle(state.GetPodGroupSchedulingCycle(), nil)
 		c.placement = state.GetPlacementCycleState()

@@ -10,7 +10,7 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 	frameworkruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
 
-	"kube-scheduler-simulator/scheduler/fact"
+	"kube-scheduler-simulator/scheduler/pluginfact"
 )
 
 // OutOfTree are plugins of the kind that people write: they know no queueing
@@ -33,7 +33,7 @@ var _ fwk.FilterPlugin = picky{}
 func (picky) Name() string { return "Picky" }
 
 func (picky) Filter(_ context.Context, state fwk.CycleState, pod *v1.Pod, node fwk.NodeInfo) *fwk.Status {
-	fact.RecordNode(state, "Picky", node.Node().Name, "disk", node.Node().Labels["disk"])
+	pluginfact.RecordNode(state, "Picky", node.Node().Name, "disk", node.Node().Labels["disk"])
 	if pod.Labels["app"] == "b" && node.Node().Labels["disk"] == "ssd" {
 		return fwk.NewStatus(fwk.Unschedulable, "solid state is too good for it")
 	}

@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"kube-scheduler-simulator/scheduler/config"
-	"kube-scheduler-simulator/simulator/snapshot"
+	"kube-scheduler-simulator/simulator/transfer"
 )
 
 const (
@@ -28,7 +28,7 @@ const (
 // adopt returns a scheduler configuration of another version of Kubernetes, or of
 // the earlier simulator, as one for this scheduler, with what it left out. It only
 // leaves out what nobody here knows: an error is what else is wrong.
-func adopt(document []byte, parse func([]byte) (*config.Configuration, error)) ([]byte, []snapshot.RemovedField, error) {
+func adopt(document []byte, parse func([]byte) (*config.Configuration, error)) ([]byte, []transfer.RemovedField, error) {
 	// As it is, it keeps the form that its author gave it.
 	_, err := parse(document)
 	if err == nil {
@@ -61,11 +61,11 @@ func adopt(document []byte, parse func([]byte) (*config.Configuration, error)) (
 // adoption is a configuration from which things are left out.
 type adoption struct {
 	fields  map[string]any
-	removed []snapshot.RemovedField
+	removed []transfer.RemovedField
 }
 
 func (a *adoption) note(field, format string, args ...any) {
-	a.removed = append(a.removed, snapshot.RemovedField{Field: field, Message: fmt.Sprintf(format, args...)})
+	a.removed = append(a.removed, transfer.RemovedField{Field: field, Message: fmt.Sprintf(format, args...)})
 }
 
 func (a *adoption) header() {
@@ -183,10 +183,10 @@ type adopted struct {
 	parse func(document []byte) (*config.Configuration, error)
 }
 
-var _ snapshot.Configuration = adopted{}
+var _ transfer.Configuration = adopted{}
 
 // Adopt applies the document, without what is gone since.
-func (a adopted) Adopt(ctx context.Context, document []byte) (int, []snapshot.RemovedField, error) {
+func (a adopted) Adopt(ctx context.Context, document []byte) (int, []transfer.RemovedField, error) {
 	data, removed, err := adopt(document, a.parse)
 	if err != nil {
 		return 0, removed, err

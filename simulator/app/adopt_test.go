@@ -6,7 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"kube-scheduler-simulator/scheduler/config"
-	"kube-scheduler-simulator/simulator/snapshot"
+	"kube-scheduler-simulator/simulator/transfer"
 )
 
 // TestAdopting: what Kubernetes has removed since is named and left out, and the
@@ -75,7 +75,7 @@ func TestAdopting(t *testing.T) {
 	t.Run("what is right stays as it was written", func(t *testing.T) {
 		const right = "# mine\napiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
 		data, removed, err := adopt([]byte(right), parse)
-		if diff := cmp.Diff([]any{right, []snapshot.RemovedField(nil), nil}, []any{string(data), removed, err}); diff != "" {
+		if diff := cmp.Diff([]any{right, []transfer.RemovedField(nil), nil}, []any{string(data), removed, err}); diff != "" {
 			t.Error(diff)
 		}
 	})

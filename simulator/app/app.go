@@ -21,11 +21,11 @@ import (
 
 	"kube-scheduler-simulator/scheduler/annotation"
 	"kube-scheduler-simulator/scheduler/config"
-	"kube-scheduler-simulator/scheduler/live"
 	"kube-scheduler-simulator/scheduler/resultstore"
+	"kube-scheduler-simulator/scheduler/supervisor"
 	"kube-scheduler-simulator/simulator/controlplane"
 	"kube-scheduler-simulator/simulator/server"
-	"kube-scheduler-simulator/simulator/snapshot"
+	"kube-scheduler-simulator/simulator/transfer"
 	"kube-scheduler-simulator/simulator/virtualnode"
 	"kube-scheduler-simulator/web"
 )
@@ -107,13 +107,13 @@ type simulator struct {
 	embedded   *controlplane.ControlPlane
 	external   *controlplane.External
 	nodes      *virtualnode.Nodes // nil when there are none
-	scheduler  *live.Scheduler
+	scheduler  *supervisor.Scheduler
 	operations operations
 	// annotations is nil when none are written.
 	annotations *annotation.Writer
 	replays     *replays
 	following   following
-	snapshot    *snapshot.Snapshot
+	snapshot    *transfer.Snapshot
 
 	mu      sync.Mutex // over what publish reads
 	phase   server.Phase
@@ -154,7 +154,7 @@ func (s *simulator) start(ctx context.Context) error {
 	s.onStop(s.stopNodes)
 
 	s.setStatus(server.Starting, "the scheduler is starting")
-	s.scheduler = live.New(live.Options{
+	s.scheduler = supervisor.New(supervisor.Options{
 		Client:    s.controlPlane.ClientConfig(),
 		Sink:      s.store,
 		OutOfTree: s.prepared.registry,
@@ -404,7 +404,7 @@ func (s *simulator) watchHealth() {
 }
 
 // configuration answers the server's questions for the scheduler's.
-type configuration struct{ *live.Scheduler }
+type configuration struct{ *supervisor.Scheduler }
 
 var _ server.Configuration = configuration{}
 

@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kube-scheduler-simulator/scheduler/annotation"
-	"kube-scheduler-simulator/scheduler/extender/example/reservation"
+	"kube-scheduler-simulator/scheduler/examples/extender/reservation"
 	"kube-scheduler-simulator/scheduler/result"
 	"kube-scheduler-simulator/simulator/server"
 )

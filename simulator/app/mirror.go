@@ -18,7 +18,7 @@ import (
 	"kube-scheduler-simulator/simulator/mirror"
 	"kube-scheduler-simulator/simulator/redact"
 	"kube-scheduler-simulator/simulator/server"
-	"kube-scheduler-simulator/simulator/snapshot"
+	"kube-scheduler-simulator/simulator/transfer"
 )
 
 // SourceOptions say which other cluster comes into this one. It is only read, and
@@ -254,8 +254,8 @@ func (s *simulator) importOnce(ctx context.Context) (problems []string, err erro
 	if err != nil {
 		return nil, errors.Join(err, file.Close())
 	}
-	src := snapshot.NewClosingSource(file.Close, snapshot.Part{Name: s.prepared.source.Name(), Content: file, Size: at.Size()})
-	run, err := road.Begin(src, snapshot.ImportOptions{Mode: snapshot.Merge, Reschedule: s.options.Reschedule})
+	src := transfer.NewClosingSource(file.Close, transfer.Part{Name: s.prepared.source.Name(), Content: file, Size: at.Size()})
+	run, err := road.Begin(src, transfer.ImportOptions{Mode: transfer.Merge, Reschedule: s.options.Reschedule})
 	if err != nil {
 		return nil, errors.Join(err, src.Close())
 	}

@@ -15,12 +15,12 @@ import (
 	"kube-scheduler-simulator/scheduler/resultstore"
 	"kube-scheduler-simulator/simulator/redact"
 	"kube-scheduler-simulator/simulator/server"
-	"kube-scheduler-simulator/simulator/snapshot"
+	"kube-scheduler-simulator/simulator/transfer"
 )
 
 // newSnapshot returns what imports and exports the cluster.
-func (s *simulator) newSnapshot() *snapshot.Snapshot {
-	options := snapshot.Options{
+func (s *simulator) newSnapshot() *transfer.Snapshot {
+	options := transfer.Options{
 		Config: s.controlPlane.ClientConfig(),
 		Configuration: adopted{configuration{s.scheduler}, func(document []byte) (*config.Configuration, error) {
 			return parseConfiguration(document, s.prepared.registry)
@@ -41,7 +41,7 @@ func (s *simulator) newSnapshot() *snapshot.Snapshot {
 			return done.Deleted, err
 		}
 	}
-	return snapshot.New(options)
+	return transfer.New(options)
 }
 
 // redacted leaves out what could only be told by its name and kind.
@@ -58,23 +58,23 @@ func redacted(r *redact.Redactor) func(*unstructured.Unstructured) bool {
 // transfer lets the server import and export, one import at a time, and none
 // beside another operation.
 type transfer struct {
-	*snapshot.Snapshot
+	*transfer.Snapshot
 	simulator *simulator
 }
 
 var _ server.Transfer = transfer{}
 
 // Begin begins an import, unless something else is done to the whole cluster.
-func (t transfer) Begin(src snapshot.Source, opts snapshot.ImportOptions) (*snapshot.Run, error) {
+func (t transfer) Begin(src transfer.Source, opts transfer.ImportOptions) (*transfer.Run, error) {
 	if t.simulator.replays.operation() != nil {
 		return nil, &server.Busy{With: server.OperationReplay}
 	}
-	ctx, o, err := t.simulator.operations.begin(context.Background(), server.OperationImport, string(snapshot.Reading))
+	ctx, o, err := t.simulator.operations.begin(context.Background(), server.OperationImport, string(transfer.Reading))
 	if err != nil {
 		return nil, err
 	}
 	tell := opts.Progress
-	opts.Progress = func(p snapshot.Progress) {
+	opts.Progress = func(p transfer.Progress) {
 		message := string(p.Phase)
 		if p.Kind != "" {
 			message += " " + p.Kind
@@ -87,7 +87,7 @@ func (t transfer) Begin(src snapshot.Source, opts snapshot.ImportOptions) (*snap
 	run, err := t.Snapshot.Begin(src, opts)
 	if err != nil {
 		o.end()
-		if errors.Is(err, snapshot.ErrNotOurs) {
+		if errors.Is(err, transfer.ErrNotOurs) {
 			return nil, &server.Forbidden{Message: err.Error()}
 		}
 		return nil, err
@@ -124,7 +124,7 @@ func (p *prepared) spool(what string) (*os.File, error) {
 }
 
 // awaitImport returns what an import has done, which it cancels when ctx ends first.
-func awaitImport(ctx context.Context, run *snapshot.Run) (*snapshot.Report, error) {
+func awaitImport(ctx context.Context, run *transfer.Run) (*transfer.Report, error) {
 	select {
 	case <-run.Done():
 	case <-ctx.Done():
@@ -146,11 +146,11 @@ func (s *simulator) importAtStart(ctx context.Context) error {
 		return nil
 	}
 	s.setStatus(server.Starting, "importing "+s.options.Import)
-	run, err := transfer{s.snapshot, s}.Begin(s.prepared.imported, snapshot.ImportOptions{Mode: snapshot.Merge, Reschedule: s.options.Reschedule})
+	run, err := transfer{s.snapshot, s}.Begin(s.prepared.imported, transfer.ImportOptions{Mode: transfer.Merge, Reschedule: s.options.Reschedule})
 	if err != nil {
 		return fmt.Errorf("importing %s: %w", s.options.Import, err)
 	}
-	s.prepared.imported = snapshot.Source{} // the import closes it
+	s.prepared.imported = transfer.Source{} // the import closes it
 	report, err := awaitImport(ctx, run)
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -165,7 +165,7 @@ func (s *simulator) importAtStart(ctx context.Context) error {
 // logged bounds the lines of an import's report in the log.
 const logged = 20
 
-func logReport(s *simulator, report *snapshot.Report) {
+func logReport(s *simulator, report *transfer.Report) {
 	log := s.options.Logger.WithName("import")
 	for n, f := range report.Failed {
 		if n == logged {
@@ -182,7 +182,7 @@ func logReport(s *simulator, report *snapshot.Report) {
 // cycles are the results that exports hold.
 type cycles struct{ store *resultstore.Store }
 
-var _ snapshot.Results = cycles{}
+var _ transfer.Results = cycles{}
 
 // WriteCycles writes those of the pods that exist, oldest first of each pod.
 func (c cycles) WriteCycles(ctx context.Context, exists func(uid string) bool, write func([]byte) error) error {

@@ -15,7 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kube-scheduler-simulator/scheduler/result"
-	"kube-scheduler-simulator/simulator/snapshot"
+	"kube-scheduler-simulator/simulator/transfer"
 )
 
 // TestAnExportHoldsResultsOrNoNames: with results, those of its pods are in it, and
@@ -77,7 +77,7 @@ func TestImportedPodsStayOrAreScheduledAnew(t *testing.T) {
 }
 
 // importFiles sends a form with files.
-func importFiles(t *testing.T, s *running, query string, files ...string) *snapshot.Report {
+func importFiles(t *testing.T, s *running, query string, files ...string) *transfer.Report {
 	t.Helper()
 	var body bytes.Buffer
 	form := multipart.NewWriter(&body)
@@ -98,7 +98,7 @@ func importFiles(t *testing.T, s *running, query string, files ...string) *snaps
 		t.Fatal(err)
 	}
 	defer resp.Body.Close()
-	report := &snapshot.Report{}
+	report := &transfer.Report{}
 	if err := json.NewDecoder(resp.Body).Decode(report); err != nil || resp.StatusCode != http.StatusOK {
 		t.Fatalf("%s, %v: %+v", resp.Status, err, report)
 	}

@@ -18,6 +18,6 @@
 // changes in the source are carried over, and of those only what differs.
 //
 // The package may import Kubernetes, and of the simulator simulator/redact and
-// simulator/snapshot, whose table says which kinds there are and in which order
+// simulator/transfer, whose table says which kinds there are and in which order
 // they go in.
 package mirror

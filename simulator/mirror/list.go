@@ -17,7 +17,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/pager"
 
-	"kube-scheduler-simulator/simulator/snapshot"
+	"kube-scheduler-simulator/simulator/transfer"
 )
 
 var (
@@ -96,7 +96,7 @@ func (s *Source) Read(ctx context.Context, here *rest.Config, each func(*unstruc
 	if err != nil {
 		return nil, fmt.Errorf("asking for the APIs of the simulated cluster: %w", err)
 	}
-	source, err := s.connect(ctx, served, func(gk schema.GroupKind) bool { return snapshot.Refused(gk) == "" })
+	source, err := s.connect(ctx, served, func(gk schema.GroupKind) bool { return transfer.Refused(gk) == "" })
 	if err != nil {
 		return nil, err
 	}

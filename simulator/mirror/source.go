@@ -23,7 +23,7 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"kube-scheduler-simulator/simulator/redact"
-	"kube-scheduler-simulator/simulator/snapshot"
+	"kube-scheduler-simulator/simulator/transfer"
 )
 
 const (
@@ -252,7 +252,7 @@ func (s *Source) connect(ctx context.Context, here map[schema.GroupKind][]kind, 
 		return nil, fmt.Errorf("making a client for the source: %w", err)
 	}
 	c := &connection{client: client}
-	for _, gk := range snapshot.Kinds() {
+	for _, gk := range transfer.Kinds() {
 		if leftOut[gk] || !wanted(gk) || len(there[gk]) == 0 || (s.options.Redactor != nil && !redact.Covers(gk)) {
 			continue
 		}

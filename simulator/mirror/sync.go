@@ -17,7 +17,7 @@ import (
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/klog/v2"
 
-	"kube-scheduler-simulator/simulator/snapshot"
+	"kube-scheduler-simulator/simulator/transfer"
 )
 
 const (
@@ -263,7 +263,7 @@ func (s *Sync) follows(gk schema.GroupKind) bool {
 	if gk == (schema.GroupKind{Group: "resource.k8s.io", Kind: "ResourceClaimTemplate"}) && !s.opts.Reschedule {
 		return false
 	}
-	return snapshot.Refused(gk) == "" && !notFollowed[gk]
+	return transfer.Refused(gk) == "" && !notFollowed[gk]
 }
 
 // prepareKinds finds out what came from a source before. An error means that the
@@ -272,7 +272,7 @@ func (s *Sync) prepareKinds(ctx context.Context, source *connection, queue workq
 	var kinds []*following
 	for _, k := range source.kinds {
 		following := &following{
-			kind: k, rank: snapshot.Rank(k.GroupKind()), here: s.here.Resource(k.resource),
+			kind: k, rank: transfer.Rank(k.GroupKind()), here: s.here.Resource(k.resource),
 			applied: map[string]*applied{}, since: map[string]time.Time{},
 		}
 		for _, stream := range s.opts.Source.streams(source.client, k) {

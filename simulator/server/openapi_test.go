@@ -14,7 +14,7 @@ import (
 	"kube-scheduler-simulator/scheduler/explain"
 	"kube-scheduler-simulator/scheduler/result"
 	"kube-scheduler-simulator/simulator/replay"
-	snap "kube-scheduler-simulator/simulator/snapshot"
+	snap "kube-scheduler-simulator/simulator/transfer"
 )
 
 type openAPIDocument struct {

@@ -14,7 +14,7 @@ import (
 	"github.com/labstack/echo/v4"
 	"github.com/munnerz/goautoneg"
 
-	snap "kube-scheduler-simulator/simulator/snapshot"
+	snap "kube-scheduler-simulator/simulator/transfer"
 )
 
 // Transfer imports and exports the cluster. Methods are safe for concurrent use.

@@ -20,7 +20,7 @@ import (
 
 	"k8s.io/client-go/rest"
 
-	snap "kube-scheduler-simulator/simulator/snapshot"
+	snap "kube-scheduler-simulator/simulator/transfer"
 )
 
 // willing is an API server that has nothing but ConfigMaps and namespaces, and

@@ -15,7 +15,7 @@ import (
 	st "k8s.io/kubernetes/pkg/scheduler/testing"
 	"sigs.k8s.io/yaml"
 
-	"kube-scheduler-simulator/scheduler/fact"
+	"kube-scheduler-simulator/scheduler/pluginfact"
 	"kube-scheduler-simulator/scheduler/plugins/argument"
 )
 
@@ -258,11 +258,11 @@ func TestScore(t *testing.T) {
 		args    ScoreArguments
 		want    int64
 		failure string
-		facts   []fact.Fact
+		facts   []pluginfact.Fact
 	}{
 		{"a whole number is the score", ScoreArguments{Expression: "42"}, 42, "", nil},
-		{"a fraction is rounded, and a fact", ScoreArguments{Expression: "100.0 / 3.0"}, 33, "", []fact.Fact{{Plugin: ScoreName, Node: "n1", Key: "value", Value: "33.3333"}}},
-		{"to be normalized, thousandths count", ScoreArguments{Expression: "-0.25", Normalize: true}, -250, "", []fact.Fact{{Plugin: ScoreName, Node: "n1", Key: "value", Value: "-0.25"}}},
+		{"a fraction is rounded, and a fact", ScoreArguments{Expression: "100.0 / 3.0"}, 33, "", []pluginfact.Fact{{Plugin: ScoreName, Node: "n1", Key: "value", Value: "33.3333"}}},
+		{"to be normalized, thousandths count", ScoreArguments{Expression: "-0.25", Normalize: true}, -250, "", []pluginfact.Fact{{Plugin: ScoreName, Node: "n1", Key: "value", Value: "-0.25"}}},
 		{"too large", ScoreArguments{Expression: "250"}, 0, `scoring node "n1": the expression gives 250, and a score is from 0 to 100: scale it, or set normalize: true`, nil},
 		{"too small", ScoreArguments{Expression: "-0.5"}, 0, "the expression gives -0.5, and a score is from 0 to 100", nil},
 		{"not a number", ScoreArguments{Expression: "nodeRequested.cpu / nodeRequested.cpu"}, 0, "the expression gives NaN, as a division by zero does", nil},
@@ -270,7 +270,7 @@ func TestScore(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			state := framework.NewCycleState()
-			log := fact.Attach(state, func() bool { return true })
+			log := pluginfact.Attach(state, func() bool { return true })
 			got, status := newScore(t, tc.args).Score(t.Context(), state, aPod(), aNode())
 			if got != tc.want || (tc.failure == "") != status.IsSuccess() || !strings.Contains(status.Message(), tc.failure) {
 				t.Errorf("got %d, %v", got, status)
@@ -411,7 +411,7 @@ func BenchmarkFilter(b *testing.B) {
 
 func BenchmarkScore(b *testing.B) {
 	node, pod, state := aNode(neighbour("db", "1")), aPod(), framework.NewCycleState()
-	fact.Attach(state, func() bool { return true })
+	pluginfact.Attach(state, func() bool { return true })
 	for _, tc := range []struct {
 		name string
 		args ScoreArguments

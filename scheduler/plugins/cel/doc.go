@@ -49,6 +49,6 @@
 // that the expression reads, so that they leave batching on. An expression that
 // reads what is a pod's own, such as its name or its status, turns it off.
 //
-// The package may import the scheduling framework, CEL, scheduler/fact and the
+// The package may import the scheduling framework, CEL, scheduler/pluginfact and the
 // argument package.
 package cel

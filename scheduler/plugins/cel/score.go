@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	fwk "k8s.io/kube-scheduler/framework"
 
-	"kube-scheduler-simulator/scheduler/fact"
+	"kube-scheduler-simulator/scheduler/pluginfact"
 	"kube-scheduler-simulator/scheduler/plugins/argument"
 )
 
@@ -84,7 +84,7 @@ func (p *Score) Score(ctx context.Context, state fwk.CycleState, pod *v1.Pod, no
 		return 0, fwk.AsStatus(fmt.Errorf("scoring node %q: %w", node.Node().Name, err))
 	}
 	if float64(score) != value {
-		fact.RecordNode(state, ScoreName, node.Node().Name, "value", strconv.FormatFloat(value, 'g', 6, 64))
+		pluginfact.RecordNode(state, ScoreName, node.Node().Name, "value", strconv.FormatFloat(value, 'g', 6, 64))
 	}
 	return score, nil
 }

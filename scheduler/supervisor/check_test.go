@@ -1,0 +1,123 @@
+package supervisor_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/component-base/metrics/legacyregistry"
+
+	"kube-scheduler-simulator/scheduler/config"
+)
+
+// What is only tried is told as if it ran, with plugins that are not of
+// Kubernetes, and what runs stays.
+func TestCheckSaysWhatWouldBeInForce(t *testing.T) {
+	inBubble(t, 1, nil, func(t *testing.T, c *cluster) {
+		applied, err := c.live.Check(t.Context(), []byte(gated))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if applied.Effective == nil {
+			t.Fatal("it is not said what would be in force")
+		}
+		permit := func(e *config.Effective) []string {
+			var names []string
+			for _, point := range e.Profiles[0].ExtensionPoints {
+				if point.Name == "permit" {
+					for _, p := range point.Plugins {
+						names = append(names, p.Name)
+					}
+				}
+			}
+			return names
+		}
+		before, err := c.live.Effective()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if applied.Effective.Revision != 0 || before.Revision != 1 {
+			t.Errorf("the revisions are %d and %d", applied.Effective.Revision, before.Revision)
+		}
+		tried := permit(applied.Effective)
+		if ran := c.apply(t, gated); ran.Effective != nil {
+			t.Error("an apply says what a check says")
+		}
+		after, err := c.live.Effective()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(permit(after), tried); diff != "" || len(tried) == len(permit(before)) {
+			t.Errorf("before %v, tried and applied %s", permit(before), diff)
+		}
+	})
+}
+
+// All schedulers of the process count into the same gauges.
+func TestGaugesOfTheQueueCountEachPodOnce(t *testing.T) {
+	inBubble(t, 0, nil, func(t *testing.T, c *cluster) {
+		start := pendingPods(t)
+		_, err := c.client.CoreV1().Pods("default").Create(t.Context(), &v1.Pod{
+			ObjectMeta: metav1.ObjectMeta{Name: "held", Namespace: "default"},
+			Spec: v1.PodSpec{
+				SchedulerName: v1.DefaultSchedulerName, SchedulingGates: []v1.PodSchedulingGate{{Name: "example.com/quota"}}, Containers: []v1.Container{{Name: "c"}},
+			},
+		}, metav1.CreateOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.add(t, "fits-nowhere", v1.DefaultSchedulerName)
+		time.Sleep(time.Second)
+		if _, err := c.live.Check(t.Context(), []byte(header+"parallelism: 3\n")); err != nil {
+			t.Fatal(err)
+		}
+		c.apply(t, header+"parallelism: 2\n")
+		time.Sleep(time.Second)
+		if diff := cmp.Diff(map[string]float64{"gated": 1, "tried": 1}, since(start, pendingPods(t))); diff != "" {
+			t.Error(diff)
+		}
+		if err := c.live.Stop(context.WithoutCancel(t.Context())); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(map[string]float64{}, since(start, pendingPods(t))); diff != "" {
+			t.Error("after the end:", diff)
+		}
+	})
+}
+
+// pendingPods are counted as gated or tried, which may be in any other queue.
+func pendingPods(t *testing.T) map[string]float64 {
+	t.Helper()
+	families, err := legacyregistry.DefaultGatherer.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]float64{}
+	for _, f := range families {
+		if f.GetName() != "scheduler_pending_pods" {
+			continue
+		}
+		for _, m := range f.GetMetric() {
+			kind := "tried"
+			if m.GetLabel()[0].GetValue() == "gated" {
+				kind = "gated"
+			}
+			out[kind] += m.GetGauge().GetValue()
+		}
+	}
+	return out
+}
+
+// since leaves out what has not changed.
+func since(before, now map[string]float64) map[string]float64 {
+	out := map[string]float64{}
+	for kind, n := range now {
+		if n != before[kind] {
+			out[kind] = n - before[kind]
+		}
+	}
+	return out
+}

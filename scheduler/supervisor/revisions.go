@@ -1,0 +1,294 @@
+package supervisor
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"kube-scheduler-simulator/scheduler/config"
+	"kube-scheduler-simulator/scheduler/recorder"
+	"kube-scheduler-simulator/scheduler/result"
+)
+
+// What is kept is bounded in number and in the bytes of all documents; the oldest
+// go first, but never the one that runs, nor the newest.
+const (
+	maxRevisions     = 1000
+	maxRevisionBytes = 64 << 20
+)
+
+// revisions keeps the revisions in memory and, given a directory, one file for
+// each. It is safe for concurrent use.
+type revisions struct {
+	dir string
+
+	mu    sync.Mutex
+	all   []*revision // in the order of their numbers
+	count int         // the highest number that was given out
+	// from is the number that the last reset began with; cycles of lower ones
+	// are of no interest any more.
+	from int
+}
+
+type revision struct {
+	config.Revision
+	// unsaved: its file is not up to date.
+	unsaved bool
+}
+
+func newRevisions(dir string) *revisions { return &revisions{dir: dir} }
+
+const extension = ".json"
+
+// load reads the directory. A file that cannot be read is set aside, and is
+// among those that are returned.
+func (r *revisions) load() (damaged []string, err error) {
+	if r.dir == "" {
+		return nil, nil
+	}
+	if err := os.MkdirAll(r.dir, 0o700); err != nil {
+		return nil, err
+	}
+	entries, err := os.ReadDir(r.dir)
+	if err != nil {
+		return nil, err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, e := range entries {
+		number, err := strconv.Atoi(strings.TrimSuffix(e.Name(), extension))
+		if err != nil || number < 1 || e.Name() != filepath.Base(r.path(number)) {
+			continue
+		}
+		r.count = max(r.count, number)
+		one, err := read(r.path(number))
+		if err != nil || one.Number != number {
+			aside := r.path(number) + ".damaged"
+			if err := os.Rename(r.path(number), aside); err != nil {
+				return damaged, err
+			}
+			damaged = append(damaged, aside)
+			continue
+		}
+		r.all = append(r.all, one)
+	}
+	slices.SortFunc(r.all, func(a, b *revision) int { return a.Number - b.Number })
+	r.replaceOlder()
+	return damaged, nil
+}
+
+func read(path string) (*revision, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	one := &revision{}
+	return one, json.Unmarshal(data, &one.Revision)
+}
+
+// replaceOlder leaves the newest running revision the only one: the program may
+// have ended between two files. The caller holds mu.
+func (r *revisions) replaceOlder() {
+	running := false
+	for _, one := range slices.Backward(r.all) {
+		if one.State != config.RevisionRunning {
+			continue
+		}
+		if running {
+			one.State, one.unsaved = config.RevisionReplaced, true
+		}
+		running = true
+	}
+}
+
+// next gives out a number.
+func (r *revisions) next() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.count++
+	return r.count
+}
+
+// add keeps a revision. One that runs replaces the one before.
+func (r *revisions) add(one config.Revision) error {
+	r.mu.Lock()
+	r.all = append(r.all, &revision{Revision: one, unsaved: true})
+	r.replaceOlder()
+	r.mu.Unlock()
+	return errors.Join(r.save(), r.prune())
+}
+
+// restart forgets all revisions but one that has been added. Should the program
+// end before the files are gone, that one counts.
+func (r *revisions) restart(number int) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.from = number
+	var errs []error
+	r.all = slices.DeleteFunc(r.all, func(one *revision) bool {
+		if one.Number >= number {
+			return false
+		}
+		if r.dir != "" {
+			if err := os.Remove(r.path(one.Number)); !errors.Is(err, os.ErrNotExist) {
+				errs = append(errs, err)
+			}
+		}
+		return true
+	})
+	return errors.Join(errs...)
+}
+
+// isForgotten reports whether a revision is from before the last reset.
+func (r *revisions) isForgotten(number int) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return number < r.from
+}
+
+// rollBack notes that a revision did not start.
+func (r *revisions) rollBack(number int, why error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, one := range r.all {
+		if one.Number == number {
+			one.State, one.Error, one.unsaved = config.RevisionRolledBack, why.Error(), true
+		}
+	}
+}
+
+// scheduled counts a pod.
+func (r *revisions) scheduled(number int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, one := range slices.Backward(r.all) {
+		if one.Number == number {
+			one.PodsScheduled++
+			one.unsaved = true
+			return
+		}
+	}
+}
+
+func (r *revisions) running() (config.Revision, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, one := range slices.Backward(r.all) {
+		if one.State == config.RevisionRunning {
+			return one.Revision, true
+		}
+	}
+	return config.Revision{}, false
+}
+
+func (r *revisions) get(number int) (config.Revision, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, one := range r.all {
+		if one.Number == number {
+			return one.Revision, true
+		}
+	}
+	return config.Revision{}, false
+}
+
+func (r *revisions) list() []config.Revision {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	out := make([]config.Revision, 0, len(r.all))
+	for _, one := range slices.Backward(r.all) {
+		listed := one.Revision
+		listed.Document = ""
+		out = append(out, listed)
+	}
+	return out
+}
+
+// save writes what is not up to date, the newest first: should the program end in
+// between, the newest that runs counts.
+func (r *revisions) save() error {
+	if r.dir == "" {
+		return nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var errs []error
+	for _, one := range slices.Backward(r.all) {
+		if !one.unsaved {
+			continue
+		}
+		if err := write(r.path(one.Number), one.Revision); err != nil {
+			errs = append(errs, fmt.Errorf("writing revision %d: %w", one.Number, err))
+			continue
+		}
+		one.unsaved = false
+	}
+	return errors.Join(errs...)
+}
+
+// write replaces a file as a whole.
+func write(path string, one config.Revision) error {
+	data, err := json.Marshal(one)
+	if err != nil {
+		return err
+	}
+	temporary := path + ".new"
+	f, err := os.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(temporary, path)
+}
+
+// prune drops the oldest.
+func (r *revisions) prune() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	bytes := 0
+	for _, one := range r.all {
+		bytes += len(one.Document)
+	}
+	var errs []error
+	for len(r.all) > maxRevisions || bytes > maxRevisionBytes {
+		oldest := slices.IndexFunc(r.all, func(one *revision) bool { return one.State != config.RevisionRunning })
+		if oldest < 0 || oldest == len(r.all)-1 {
+			break
+		}
+		bytes -= len(r.all[oldest].Document)
+		if r.dir != "" {
+			errs = append(errs, os.Remove(r.path(r.all[oldest].Number)))
+		}
+		r.all = slices.Delete(r.all, oldest, oldest+1)
+	}
+	return errors.Join(errs...)
+}
+
+func (r *revisions) path(number int) string {
+	return filepath.Join(r.dir, fmt.Sprintf("%06d%s", number, extension))
+}
+
+// counting counts the pods that a revision has scheduled.
+type counting struct {
+	recorder.Sink
+	revisions *revisions
+}
+
+func (s counting) Put(c *result.Cycle) {
+	if s.revisions.isForgotten(c.Revision) {
+		return // of a scheduler that did not end in time
+	}
+	if c.Outcome == result.Scheduled {
+		s.revisions.scheduled(c.Revision)
+	}
+	s.Sink.Put(c)
+}

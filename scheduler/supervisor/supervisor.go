@@ -1,0 +1,435 @@
+// Package supervisor keeps one recorded scheduler running while its configuration
+// changes. Every configuration that is applied is a numbered revision.
+//
+// A new scheduler is built completely, and knows the cluster, before the old one
+// stops; the old one has ended before the new one schedules. When the new one
+// cannot be built, the old one goes on.
+//
+// It may import the packages scheduler and scheduler/config, and knows nothing
+// of HTTP.
+package supervisor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/klog/v2"
+	frameworkruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
+
+	"kube-scheduler-simulator/scheduler"
+	"kube-scheduler-simulator/scheduler/config"
+	"kube-scheduler-simulator/scheduler/recorder"
+)
+
+// Options say what to run. The zero value of a field means its default.
+type Options struct {
+	// Client reaches the API server. It is required.
+	Client *rest.Config
+	// Sink receives the finished cycles. It is required.
+	Sink recorder.Sink
+	// OutOfTree are plugins beside those of Kubernetes.
+	OutOfTree frameworkruntime.Registry
+	// Parse reads a document; by default it refuses plugins that nobody has.
+	Parse func(document []byte) (*config.Configuration, error)
+	// Initial is the configuration to start with. Without one the revision that
+	// ran last goes on, and without that Kubernetes' default. A reset goes back to
+	// Initial or, without one, to the default.
+	Initial *config.Configuration
+	// Dir keeps the revisions. Without one they are forgotten at the end.
+	Dir string
+	// Changed is called after the state or a warning has changed, from any
+	// goroutine. It may be nil.
+	Changed func()
+	// TieSeed is scheduler.Options.TieSeed.
+	TieSeed *int64
+	// Clock is time.Now by default.
+	Clock func() time.Time
+	// Logger gets what went wrong and was dealt with. Default: discards.
+	Logger klog.Logger
+}
+
+// Scheduler is the scheduler of the moment. It starts and stops once. All methods
+// are safe for concurrent use; applies wait for each other.
+type Scheduler struct {
+	options   Options
+	revisions *revisions
+
+	// turn is held by who changes current.
+	turn chan struct{}
+
+	mu       sync.Mutex
+	current  *scheduler.Scheduler // nil when not running
+	config   *config.Configuration
+	stopped  bool
+	swapping bool
+	warning  string
+}
+
+// State is what the scheduler is doing.
+type State struct {
+	// Running: it schedules.
+	Running bool
+	// Swapping: another configuration takes over.
+	Swapping bool
+	// Profiles are the scheduler names, in the order of the configuration.
+	Profiles []string
+	Revision int
+	// Warning is what works less well than it should. It may be empty.
+	Warning string
+}
+
+const (
+	// prepareTimeout bounds building a scheduler and its learning the cluster, which
+	// takes seconds for a large one, and more on a machine that does other things.
+	prepareTimeout = 2 * time.Minute
+	// stopTimeout bounds the end of the scheduler that is replaced.
+	stopTimeout = 10 * time.Second
+	// catchUpTimeout bounds how long the new scheduler waits to see what the old
+	// one has bound.
+	catchUpTimeout = 5 * time.Second
+)
+
+// New returns a scheduler that is not running. It does no I/O.
+func New(options Options) *Scheduler {
+	if options.Clock == nil {
+		options.Clock = time.Now
+	}
+	if options.Parse == nil {
+		names := slices.Sorted(maps.Keys(options.OutOfTree))
+		options.Parse = func(document []byte) (*config.Configuration, error) {
+			return config.ParseWith(document, config.Options{OutOfTree: names})
+		}
+	}
+	if options.Changed == nil {
+		options.Changed = func() {}
+	}
+	return &Scheduler{options: options, revisions: newRevisions(options.Dir), turn: make(chan struct{}, 1)}
+}
+
+// Start reads the revisions and begins to schedule under the initial
+// configuration. An error of Options.Initial is returned; a kept revision that
+// does not work any more gives way to the default. ctx bounds the start only.
+func (s *Scheduler) Start(ctx context.Context) error {
+	if err := s.take(ctx); err != nil {
+		return err
+	}
+	defer s.release()
+	damaged, err := s.revisions.load()
+	if err != nil {
+		return fmt.Errorf("reading the revisions of the scheduler configuration: %w", err)
+	}
+	for _, file := range damaged {
+		s.options.Logger.Error(nil, "a revision of the scheduler configuration cannot be read, it is set aside", "file", file)
+	}
+	latest, kept := s.revisions.running()
+	initial := s.options.Initial
+	switch {
+	case initial != nil && kept && latest.Document == string(initial.YAML):
+		return s.resume(ctx, initial, latest)
+	case initial != nil:
+		_, err := s.swap(ctx, initial, config.OriginFile)
+		return err
+	case kept:
+		c, err := s.options.Parse([]byte(latest.Document))
+		if err == nil {
+			err = s.resume(ctx, c, latest)
+		}
+		if err == nil || ctx.Err() != nil {
+			return err
+		}
+		s.options.Logger.Error(err, "the kept scheduler configuration does not work any more, the default takes its place", "revision", latest.Number)
+		s.revisions.rollBack(latest.Number, err)
+	}
+	c, err := config.Default()
+	if err != nil {
+		return err
+	}
+	_, err = s.swap(ctx, c, config.OriginDefault)
+	return err
+}
+
+// resume goes on with a revision of an earlier run.
+func (s *Scheduler) resume(ctx context.Context, c *config.Configuration, r config.Revision) error {
+	next, err := s.prepare(ctx, c, r.Number)
+	if err != nil {
+		return err
+	}
+	next.Run()
+	s.set(next, c)
+	return nil
+}
+
+// Stop ends the scheduler and waits for it, no longer than ctx allows. Applies
+// that wait for their turn are refused.
+func (s *Scheduler) Stop(ctx context.Context) error {
+	if err := s.take(ctx); err != nil {
+		return err
+	}
+	defer s.release()
+	s.mu.Lock()
+	current := s.current
+	s.current, s.stopped = nil, true
+	s.mu.Unlock()
+	if current == nil {
+		return nil
+	}
+	err := current.Stop(ctx)
+	return errors.Join(err, s.revisions.save())
+}
+
+// Apply makes document, YAML or JSON, the configuration. What is wrong with it is
+// a *config.Error, and then everything stays as it was.
+func (s *Scheduler) Apply(ctx context.Context, document []byte) (config.Applied, error) {
+	return s.apply(ctx, config.OriginUser, func() (*config.Configuration, error) { return s.options.Parse(document) })
+}
+
+// ApplyDefault makes Kubernetes' default the configuration.
+func (s *Scheduler) ApplyDefault(ctx context.Context) (config.Applied, error) {
+	return s.apply(ctx, config.OriginDefault, config.Default)
+}
+
+// Check tries document: it does all that Apply does but for the change itself, and
+// says what would be in force.
+func (s *Scheduler) Check(ctx context.Context, document []byte) (config.Applied, error) {
+	start := s.options.Clock()
+	c, err := s.options.Parse(document)
+	if err != nil {
+		return config.Applied{}, err
+	}
+	if err := s.take(ctx); err != nil {
+		return config.Applied{}, err
+	}
+	defer s.release()
+	before := s.Configuration()
+	if before == nil {
+		return config.Applied{}, config.ErrNotRunning
+	}
+	next, err := s.prepare(ctx, c, 0)
+	if err != nil {
+		return config.Applied{}, err
+	}
+	effective := c.Effective(next.Plugins())
+	if err := next.Stop(ctx); err != nil {
+		return config.Applied{}, fmt.Errorf("ending the scheduler that was tried: %w", err)
+	}
+	return config.Applied{
+		Revision: config.Revision{
+			Time: start, Source: config.OriginUser, Summary: config.Summarize(config.Compare(before, c)), Profiles: profileNames(c), Document: string(c.YAML),
+		},
+		NoEffect:        c.NoEffect(),
+		Effective:       &effective,
+		DurationSeconds: s.options.Clock().Sub(start).Seconds(),
+	}, nil
+}
+
+func (s *Scheduler) apply(ctx context.Context, source config.Origin, read func() (*config.Configuration, error)) (config.Applied, error) {
+	start := s.options.Clock()
+	c, err := read()
+	if err != nil {
+		return config.Applied{}, err
+	}
+	if err := s.take(ctx); err != nil {
+		return config.Applied{}, err
+	}
+	defer s.release()
+	if s.Configuration() == nil {
+		return config.Applied{}, config.ErrNotRunning
+	}
+	r, err := s.swap(ctx, c, source)
+	if err != nil {
+		return config.Applied{}, err
+	}
+	return config.Applied{Revision: r, NoEffect: c.NoEffect(), DurationSeconds: s.options.Clock().Sub(start).Seconds()}, nil
+}
+
+// swap builds a scheduler for c and lets it take over. The caller holds the turn.
+func (s *Scheduler) swap(ctx context.Context, c *config.Configuration, source config.Origin) (config.Revision, error) {
+	r := s.newRevision(c, source, s.Configuration())
+	next, err := s.prepare(ctx, c, r.Number)
+	if err != nil {
+		if ctx.Err() == nil {
+			r.State, r.Error = config.RevisionRolledBack, err.Error()
+			s.keep(r)
+		}
+		return r, err
+	}
+	// Whoever asked may go away now: half a change would be worse.
+	s.replaceCurrent(context.WithoutCancel(ctx), next)
+	s.keep(r)
+	next.Run()
+	s.set(next, c)
+	return r, nil
+}
+
+// newRevision numbers c, which takes the place of before; nil when nothing runs.
+func (s *Scheduler) newRevision(c *config.Configuration, source config.Origin, before *config.Configuration) config.Revision {
+	return config.Revision{
+		Number: s.revisions.next(), Time: s.options.Clock(), Source: source, State: config.RevisionRunning,
+		Summary: summary(before, c, source), Profiles: profileNames(c), Document: string(c.YAML),
+	}
+}
+
+// replaceCurrent ends the current scheduler and makes next ready to go on where
+// it stood.
+func (s *Scheduler) replaceCurrent(ctx context.Context, next *scheduler.Scheduler) {
+	s.mu.Lock()
+	before := s.current
+	s.swapping = before != nil
+	s.mu.Unlock()
+	if before == nil {
+		return
+	}
+	s.options.Changed()
+	s.end(ctx, before)
+	ctx, cancel := context.WithTimeout(ctx, catchUpTimeout)
+	defer cancel()
+	if err := next.CatchUp(ctx, before); err != nil {
+		s.options.Logger.Error(err, "replacing the scheduler")
+	}
+}
+
+func (s *Scheduler) end(ctx context.Context, before *scheduler.Scheduler) {
+	ctx, cancel := context.WithTimeout(ctx, stopTimeout)
+	defer cancel()
+	if err := before.Stop(ctx); err != nil {
+		s.options.Logger.Error(err, "ending the scheduler that was replaced")
+	}
+}
+
+func (s *Scheduler) prepare(ctx context.Context, c *config.Configuration, revision int) (*scheduler.Scheduler, error) {
+	next := scheduler.New(scheduler.Options{
+		Client: s.options.Client, Configuration: c.Internal, Sink: counting{s.options.Sink, s.revisions},
+		OutOfTree: s.options.OutOfTree, Revision: revision, Clock: s.options.Clock,
+		TieSeed: s.options.TieSeed,
+	})
+	ctx, cancel := context.WithTimeout(ctx, prepareTimeout)
+	defer cancel()
+	err := next.Prepare(ctx)
+	if build, ok := errors.AsType[*scheduler.BuildError](err); ok {
+		return nil, c.Refuse(build.Err)
+	}
+	return next, err
+}
+
+func profileNames(c *config.Configuration) []string {
+	names := make([]string, len(c.Internal.Profiles))
+	for i, p := range c.Internal.Profiles {
+		names[i] = p.SchedulerName
+	}
+	return names
+}
+
+func (s *Scheduler) set(next *scheduler.Scheduler, c *config.Configuration) {
+	s.mu.Lock()
+	s.current, s.config, s.swapping = next, c, false
+	s.mu.Unlock()
+	s.options.Changed()
+}
+
+// keep notes a revision. That it cannot be written is a warning: it runs.
+func (s *Scheduler) keep(r config.Revision) {
+	err := s.revisions.add(r)
+	s.mu.Lock()
+	s.warning = ""
+	if err != nil {
+		s.warning = fmt.Sprintf("the scheduler configuration will not survive a restart: %v", err)
+	}
+	s.mu.Unlock()
+	if err != nil {
+		s.options.Logger.Error(err, "keeping a revision of the scheduler configuration", "revision", r.Number)
+	}
+	s.options.Changed()
+}
+
+// summary says what c changes from the configuration that runs or, at the start,
+// from Kubernetes' default.
+func summary(before, c *config.Configuration, origin config.Origin) string {
+	if before == nil {
+		if origin == config.OriginDefault {
+			return "Kubernetes' default"
+		}
+		standard, err := config.Default()
+		if err != nil {
+			return ""
+		}
+		before = standard
+	}
+	return config.Summarize(config.Compare(before, c))
+}
+
+// Configuration returns the one that runs; nil when none does.
+func (s *Scheduler) Configuration() *config.Configuration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.current == nil {
+		return nil
+	}
+	return s.config
+}
+
+// Effective says what is in force. It fails when the scheduler is not running.
+func (s *Scheduler) Effective() (*config.Effective, error) {
+	s.mu.Lock()
+	current, c := s.current, s.config
+	s.mu.Unlock()
+	if current == nil {
+		return nil, config.ErrNotRunning
+	}
+	latest, _ := s.revisions.running()
+	effective := c.Effective(current.Plugins())
+	effective.Revision = latest.Number
+	return &effective, nil
+}
+
+// Revisions returns all revisions that are kept, newest first, without their
+// documents.
+func (s *Scheduler) Revisions() []config.Revision { return s.revisions.list() }
+
+// Revision returns a revision with its document.
+func (s *Scheduler) Revision(number int) (config.Revision, bool) { return s.revisions.get(number) }
+
+// State says what the scheduler is doing.
+func (s *Scheduler) State() State {
+	latest, _ := s.revisions.running()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return State{
+		Running:  s.current != nil && !s.swapping,
+		Swapping: s.swapping,
+		Profiles: latest.Profiles,
+		Revision: latest.Number,
+		Warning:  s.warning,
+	}
+}
+
+// Idle waits until the scheduler of the moment knows of the changes and has
+// nothing to do; see scheduler.Scheduler.Idle.
+func (s *Scheduler) Idle(ctx context.Context, changes []scheduler.Change) error {
+	s.mu.Lock()
+	current := s.current
+	s.mu.Unlock()
+	if current == nil {
+		return config.ErrNotRunning
+	}
+	return current.Idle(ctx, changes)
+}
+
+// Save writes what has changed in the counts of pods. It is called now and then.
+func (s *Scheduler) Save() error { return s.revisions.save() }
+
+func (s *Scheduler) take(ctx context.Context) error {
+	select {
+	case s.turn <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("waiting for another change of the scheduler configuration: %w", ctx.Err())
+	}
+}
+
+func (s *Scheduler) release() { <-s.turn }

@@ -1,0 +1,140 @@
+package systemtest
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"testing"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// emptying says whether what the program has is to go.
+type emptying struct {
+	// asked: somebody wants it; acknowledged: it has been done.
+	asked, acknowledged bool
+	// reset: also the configuration goes, and nothing else comes.
+	reset bool
+}
+
+// reset has everything go back to the start. What ends with ctx is no error.
+func (l *ledger) reset(ctx context.Context, p *program) error {
+	return l.empty(ctx, p, emptying{asked: true, reset: true}, http.MethodPut, "/api/v1/reset", nil)
+}
+
+// replay loads a recording, which empties the cluster, and plays it.
+func (l *ledger) replay(ctx context.Context, p *program, recording []byte) error {
+	err := l.empty(ctx, p, emptying{asked: true}, http.MethodPost, "/api/v1/replay?name=kill", bytes.NewReader(recording))
+	if err != nil {
+		return err
+	}
+	a, err := p.request(http.MethodPatch, "/api/v1/replay", bytes.NewReader([]byte(`{"state":"playing","speed":0}`)), nil)
+	if err == nil && a.status != http.StatusOK {
+		return readRefusal(a)
+	}
+	return p.unlessEnded(ctx, err)
+}
+
+func (l *ledger) empty(ctx context.Context, p *program, what emptying, method, path string, body io.Reader) error {
+	// There is always something to tell from nothing.
+	name := fmt.Sprintf("map-%05d", l.number())
+	l.try(l.maps, name, entry{})
+	if _, err := p.client.CoreV1().ConfigMaps(namespace).Create(ctx, &v1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{}); err != nil {
+		return p.unlessEnded(ctx, err)
+	}
+	l.acknowledge(l.maps, name)
+	l.setEmptying(what)
+	a, err := p.request(method, path, body, nil)
+	if err != nil {
+		return p.unlessEnded(ctx, err)
+	}
+	if a.status != http.StatusOK {
+		return readRefusal(a)
+	}
+	what.acknowledged = true
+	l.setEmptying(what)
+	return nil
+}
+
+// unlessEnded is err, unless it is to be expected.
+func (p *program) unlessEnded(ctx context.Context, err error) error {
+	if err != nil && p.ended(ctx) {
+		return nil
+	}
+	return err
+}
+
+func (l *ledger) setEmptying(to emptying) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.emptying = to
+}
+
+// checkEmptied finds out whether the program was emptied: of everything, or not at
+// all, which is not for one that has acknowledged it.
+func (l *ledger) checkEmptied(t *testing.T, p *program) {
+	t.Helper()
+	what := l.emptying
+	l.emptying = emptying{}
+	if !what.asked {
+		return
+	}
+	maps, err := p.client.CoreV1().ConfigMaps(namespace).List(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	left := 0
+	for _, m := range maps.Items {
+		if l.maps[m.Name] != nil || l.imports[m.Name] {
+			left++
+		}
+	}
+	if left > 0 {
+		if what.acknowledged {
+			t.Errorf("it has acknowledged that it is empty: %d ConfigMaps are left", left)
+		}
+		return // nothing has gone, or others will miss it
+	}
+	pods, err := p.client.CoreV1().Pods(namespace).List(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, pod := range pods.Items {
+		if l.pods[pod.Name] != nil || what.reset {
+			t.Errorf("the ConfigMaps have gone, pod %s has not", pod.Name)
+		}
+	}
+	if what.reset {
+		checkReset(t, p)
+		l.documents, l.latest, l.tried = map[int]string{}, "", nil
+	}
+	l.maps, l.pods = map[string]*entry{}, map[string]*entry{}
+	l.scheduled, l.imports = map[types.UID]*binding{}, map[string]bool{}
+	l.checked["empty"]++
+}
+
+// checkReset wants nothing of what the API server does not make by itself.
+func checkReset(t *testing.T, p *program) {
+	t.Helper()
+	nodes, err := p.client.CoreV1().Nodes().List(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(nodes.Items) > 0 {
+		t.Errorf("after a reset there are %d nodes", len(nodes.Items))
+	}
+	if decisions := p.decisions(t); len(decisions) > 0 {
+		t.Errorf("after a reset there are results of %d pods", len(decisions))
+	}
+	var revisions struct{ Items []revision }
+	if err := p.get(configurationURL+"/revisions", &revisions); err != nil {
+		t.Fatal(err)
+	}
+	if len(revisions.Items) != 1 {
+		t.Errorf("after a reset there are %d revisions", len(revisions.Items))
+	}
+}

@@ -1,0 +1,242 @@
+package systemtest
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+var (
+	kills    = flag.Int("kills", 50, "how `often` TestKill kills the program, over all directories")
+	killSeed = flag.Uint64("kill-seed", 0, "`seed` of the moments of TestKill; 0 is a new one each time")
+)
+
+const (
+	// killedDirectories are used at the same time.
+	killedDirectories = 2
+	// resultsBehind is how long a result may take until no kill loses it, and
+	// writesBehind how often results are written meanwhile, which takes longer on a
+	// busy machine: the first write may have been begun before. There is time between
+	// two, at least writesApart.
+	resultsBehind = time.Second
+	writesBehind  = 2
+	writesApart   = 250 * time.Millisecond
+)
+
+// What a kill interrupts, by turns. Most interrupt writers.
+const (
+	starting  = 's'
+	resetting = 'r'
+	replaying = 'p'
+	killTurns = "wwwswwrwwswp"
+)
+
+// TestKill kills the program at random moments while objects are created, applied
+// and deleted, files imported, pods scheduled and configurations changed; also while
+// it starts, is reset, or replays a recording. Each restart is clean, and has
+// everything that was acknowledged, or after a reset nothing of it.
+func TestKill(t *testing.T) {
+	seed := *killSeed
+	if seed == 0 {
+		seed = rand.Uint64()
+	}
+	recording := aRecording(t)
+	for d := range killedDirectories {
+		t.Run(fmt.Sprintf("directory %d", d), func(t *testing.T) {
+			t.Parallel()
+			t.Logf("again with -kill-seed %d", seed)
+			random := rand.New(rand.NewPCG(seed, uint64(d)))
+			killAndRestart(t, random, *kills/killedDirectories, recording)
+		})
+	}
+}
+
+func killAndRestart(t *testing.T, random *rand.Rand, times int, recording []byte) {
+	h := newHome(t)
+	l := newLedger()
+	var slowest, slowestStop time.Duration
+	for turn := range times {
+		what := killTurns[turn%len(killTurns)]
+		if what == starting {
+			killWhileItStarts(t, h, random)
+		} else {
+			p := start(t, h)
+			slowest = max(slowest, p.started)
+			l.check(t, p)
+			// The first time when it is done, later at any moment until about then: it is
+			// something like a start.
+			after := patience
+			if turn >= len(killTurns) {
+				after = upTo(random, p.started)
+			}
+			switch what {
+			case resetting:
+				killWhile(t, p, after, func(ctx context.Context) error { return l.reset(ctx, p) })
+			case replaying:
+				killWhile(t, p, after, func(ctx context.Context) error { return l.replay(ctx, p, recording) })
+			default:
+				// On a machine that is busy, results take longer to come to disk, too.
+				writeUntilKilled(t, h, p, l, upTo(random, max(2*time.Second, p.started/3)))
+			}
+			checkStderr(t, p)
+		}
+		if t.Failed() {
+			t.Fatalf("at kill %d of %d", turn+1, times)
+		}
+	}
+	p := start(t, h)
+	l.check(t, p)
+	l.checkDeletionsEnd(t, p)
+	p.schedules(t, "after-the-kills")
+	begin := time.Now()
+	p.stop(t)
+	slowestStop = max(slowestStop, time.Since(begin))
+	checkStderr(t, p)
+	checkNothingHalf(t, h)
+	t.Logf("%d kills; ready after at most %v, stopped after %v; %s", times, slowest, slowestStop, l)
+	l.checkEnough(t, times)
+}
+
+// killWhileItStarts kills before or shortly after the ready line.
+func killWhileItStarts(t *testing.T, h home, random *rand.Rand) {
+	t.Helper()
+	p := launch(t, h)
+	select {
+	case <-time.After(upTo(random, 2*time.Second)):
+	case <-p.exited:
+		t.Fatalf("it does not start: %v\n%s", p.exit, p.stderr)
+	}
+	p.kill()
+	checkStderr(t, p)
+}
+
+// upTo is some time.
+func upTo(random *rand.Rand, most time.Duration) time.Duration {
+	return time.Duration(random.Int64N(int64(most)))
+}
+
+// writeUntilKilled lets the writers write for some time, kills the program, and
+// returns when the writers have noticed.
+func writeUntilKilled(t *testing.T, h home, p *program, l *ledger, after time.Duration) {
+	t.Helper()
+	done := l.write(t, h, p)
+	select {
+	case <-time.After(after):
+	case <-p.exited:
+		t.Fatalf("it ended by itself: %v\n%s", p.exit, p.stderr)
+	}
+	killed := time.Now()
+	p.kill()
+	done()
+	l.killed(killed)
+}
+
+// killWhile kills the program while it does what it is asked for, or right after.
+func killWhile(t *testing.T, p *program, after time.Duration, ask func(context.Context) error) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	asked := make(chan struct{})
+	var err error
+	go func() {
+		defer close(asked)
+		err = ask(ctx)
+	}()
+	select {
+	case <-time.After(after):
+	case <-asked:
+	case <-p.exited:
+		t.Errorf("it ended by itself: %v\n%s", p.exit, p.stderr)
+	}
+	cancel()
+	p.kill()
+	if <-asked; err != nil {
+		t.Error(err)
+	}
+}
+
+// aRecording is one of a few nodes and pods.
+func aRecording(t *testing.T) []byte {
+	t.Helper()
+	h := passing(t)
+	p := start(t, h)
+	p.createNodes(t, "recorded", 3)
+	path := filepath.Join(h.tmp, "kill.rec")
+	recorder := exec.Command(binary, "record", "--kubeconfig", p.kubeconfig, "--output", path, "--qps", "100")
+	if err := recorder.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = recorder.Process.Kill() })
+	eventually(t, "the recording has begun", func() error {
+		at, err := os.Stat(path)
+		if err == nil && at.Size() == 0 {
+			err = errors.New("it is empty")
+		}
+		return err
+	})
+	p.createPods(t, 20)
+	eventually(t, "all are bound", func() error {
+		pods, err := p.client.CoreV1().Pods(namespace).List(t.Context(), metav1.ListOptions{FieldSelector: "spec.nodeName="})
+		if err == nil && len(pods.Items) > 0 {
+			err = fmt.Errorf("%d are not", len(pods.Items))
+		}
+		return err
+	})
+	if err := recorder.Process.Signal(syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	if err := recorder.Wait(); err != nil {
+		t.Fatalf("recording: %v", err)
+	}
+	p.stop(t)
+	recording, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return recording
+}
+
+// checkStderr: a kill is no reason to say anything at the next start, unless it hit
+// the write of a block of results.
+func checkStderr(t *testing.T, p *program) {
+	t.Helper()
+	for line := range strings.Lines(p.stderr.String()) {
+		if !strings.Contains(line, "results is damaged and was set aside") {
+			t.Errorf("it said: %s", line)
+		}
+	}
+}
+
+// checkNothingHalf looks for what only a write that was cut off leaves, in a
+// directory that was used again since.
+func checkNothingHalf(t *testing.T, h home) {
+	t.Helper()
+	revisions, err := os.ReadDir(filepath.Join(h.data, "scheduler-configuration"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range revisions {
+		if filepath.Ext(file.Name()) == ".damaged" {
+			t.Errorf("a revision is %s", file.Name())
+		}
+	}
+	left, err := filepath.Glob(filepath.Join(h.tmp, "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	// A start removes what the one before left, but for a kill between making it
+	// and noting it.
+	if len(left) > 2 {
+		t.Errorf("left behind: %v", left)
+	}
+}

@@ -1,0 +1,514 @@
+package systemtest
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// ledger notes what was acknowledged, and what may or may not have happened.
+type ledger struct {
+	mu sync.Mutex
+	// maps are ConfigMaps by name, with their value; pods have none.
+	maps, pods map[string]*entry
+	// scheduled are the pods that were seen bound.
+	scheduled map[types.UID]*binding
+	// documents are by revision; latest is in force unless one of tried is.
+	documents map[int]string
+	latest    string
+	tried     []string
+	imports   map[string]bool
+	// emptying is whether all of this is to go.
+	emptying emptying
+	// writes counts how often results were seen to come to disk.
+	writes int
+
+	// next makes names and documents that differ.
+	next    int
+	checked map[string]int
+}
+
+// entry is an object's state. Nothing is known of an object that is not there.
+type entry struct {
+	// is the acknowledged value; gone when it was deleted.
+	is   string
+	gone bool
+	// maybe is asked for and not answered yet.
+	maybe *entry
+}
+
+func (e *entry) permits(there bool, value string) bool {
+	return e.gone != there && (e.gone || e.is == value) || e.maybe != nil && e.maybe.permits(there, value)
+}
+
+// binding is a pod's, and when it was seen: the time, and after how many writes of
+// results. A result that the kill may have overtaken is not asked for.
+type binding struct {
+	pod, node string
+	seen      time.Time
+	writes    int
+	kept      bool
+}
+
+func newLedger() *ledger {
+	return &ledger{
+		maps: map[string]*entry{}, pods: map[string]*entry{}, scheduled: map[types.UID]*binding{},
+		documents: map[int]string{}, imports: map[string]bool{}, checked: map[string]int{},
+	}
+}
+
+func (l *ledger) String() string {
+	return fmt.Sprintf("checked %d objects, %d deletions, %d results, %d configurations, %d objects of imports; it was empty %d times",
+		l.checked["object"], l.checked["deletion"], l.checked["result"], l.checked["configuration"], l.checked["import"], l.checked["empty"])
+}
+
+// number is new each time.
+func (l *ledger) number() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.next++
+	return l.next
+}
+
+// try notes that an object is about to get a state.
+func (l *ledger) try(of map[string]*entry, name string, to entry) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if of[name] == nil {
+		of[name] = &entry{gone: true}
+	}
+	of[name].maybe = &to
+}
+
+// acknowledge notes that it has it.
+func (l *ledger) acknowledge(of map[string]*entry, name string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	of[name] = of[name].maybe
+}
+
+// write starts the writers. The function that it returns waits until they have
+// noticed that nobody answers any more.
+func (l *ledger) write(t *testing.T, h home, p *program) (wait func()) {
+	ctx, cancel := context.WithCancel(t.Context())
+	var writing sync.WaitGroup
+	l.ensureNodes(t, p)
+	for _, job := range []func(context.Context, *program) error{
+		l.writeMaps, l.writePods, l.seeBindings, l.writeConfigurations, l.writeImports,
+		func(ctx context.Context, _ *program) error { return l.seeWrites(ctx, filepath.Join(h.data, "results")) },
+	} {
+		writing.Go(func() {
+			for ctx.Err() == nil {
+				if err := job(ctx, p); err != nil && !p.ended(ctx) {
+					t.Errorf("writing: %v", err)
+					return
+				}
+			}
+		})
+	}
+	return func() {
+		cancel()
+		writing.Wait()
+	}
+}
+
+// ended reports whether an error is to be expected: the process was killed, which
+// its connections may know before its exit code is there.
+func (p *program) ended(ctx context.Context) bool {
+	select {
+	case <-p.exited:
+		return true
+	case <-ctx.Done():
+		return true
+	case <-time.After(5 * time.Second):
+		return false
+	}
+}
+
+const killNodes = 6
+
+// ensureNodes makes nodes unless there are some.
+func (l *ledger) ensureNodes(t *testing.T, p *program) {
+	t.Helper()
+	for i := range killNodes {
+		_, err := p.client.CoreV1().Nodes().Create(t.Context(), newNode(fmt.Sprintf("kill-%d", i)), metav1.CreateOptions{})
+		if err != nil && !apierrors.IsAlreadyExists(err) {
+			t.Error(err)
+		}
+	}
+}
+
+// writeMaps creates one, applies a change to it, and deletes another.
+func (l *ledger) writeMaps(ctx context.Context, p *program) error {
+	n := l.number()
+	name := fmt.Sprintf("map-%05d", n)
+	maps := p.client.CoreV1().ConfigMaps(namespace)
+	l.try(l.maps, name, entry{is: "created"})
+	_, err := maps.Create(ctx, &v1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}, Data: map[string]string{"value": "created"}}, metav1.CreateOptions{})
+	if err != nil {
+		return err
+	}
+	l.acknowledge(l.maps, name)
+
+	l.try(l.maps, name, entry{is: "applied"})
+	apply := fmt.Sprintf(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":%q},"data":{"value":"applied"}}`, name)
+	force := true
+	if _, err = maps.Patch(ctx, name, types.ApplyPatchType, []byte(apply), metav1.PatchOptions{FieldManager: "firm", Force: &force}); err != nil {
+		return err
+	}
+	l.acknowledge(l.maps, name)
+	if n%3 == 0 {
+		return nil
+	}
+	l.try(l.maps, name, entry{gone: true})
+	if err = maps.Delete(ctx, name, metav1.DeleteOptions{}); err != nil {
+		return err
+	}
+	l.acknowledge(l.maps, name)
+	return nil
+}
+
+// writePods creates one and, when there are many, deletes one.
+func (l *ledger) writePods(ctx context.Context, p *program) error {
+	name := fmt.Sprintf("pod-%05d", l.number())
+	pods := p.client.CoreV1().Pods(namespace)
+	l.try(l.pods, name, entry{})
+	if _, err := pods.Create(ctx, newPod(name), metav1.CreateOptions{}); err != nil {
+		return err
+	}
+	l.acknowledge(l.pods, name)
+	old := l.anOldPod()
+	if old == "" {
+		return nil
+	}
+	l.try(l.pods, old, entry{gone: true})
+	if err := pods.Delete(ctx, old, metav1.DeleteOptions{}); err != nil {
+		return err
+	}
+	l.acknowledge(l.pods, old)
+	return nil
+}
+
+// manyPods are enough.
+const manyPods = 60
+
+func (l *ledger) anOldPod() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	oldest, there := "", 0
+	for name, e := range l.pods {
+		if e.gone || e.maybe != nil {
+			continue
+		}
+		if there++; oldest == "" || name < oldest {
+			oldest = name
+		}
+	}
+	if there < manyPods {
+		return ""
+	}
+	return oldest
+}
+
+// seeBindings watches pods become bound. Of those that were bound before, some may
+// have no result: the kill came between the two.
+func (l *ledger) seeBindings(ctx context.Context, p *program) error {
+	pods := p.client.CoreV1().Pods(namespace)
+	before, err := pods.List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return err
+	}
+	bound := map[types.UID]bool{}
+	for _, pod := range before.Items {
+		bound[pod.UID] = pod.Spec.NodeName != ""
+	}
+	watching, err := pods.Watch(ctx, metav1.ListOptions{ResourceVersion: before.ResourceVersion})
+	if err != nil {
+		return err
+	}
+	defer watching.Stop()
+	for event := range watching.ResultChan() {
+		pod, ok := event.Object.(*v1.Pod)
+		if !ok || pod.Spec.NodeName == "" || bound[pod.UID] {
+			continue
+		}
+		bound[pod.UID] = true
+		l.mu.Lock()
+		l.scheduled[pod.UID] = &binding{pod: pod.Name, node: pod.Spec.NodeName, seen: time.Now(), writes: l.writes}
+		l.mu.Unlock()
+	}
+	return nil
+}
+
+func (l *ledger) writeConfigurations(_ context.Context, p *program) error {
+	document := configurationWith(l.number())
+	l.mu.Lock()
+	l.tried = append(l.tried, document)
+	l.mu.Unlock()
+	number, err := p.apply(document)
+	if err != nil {
+		return err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.documents[number], l.latest, l.tried = document, document, nil
+	return nil
+}
+
+// writeImports imports a list of some objects.
+func (l *ledger) writeImports(_ context.Context, p *program) error {
+	n := l.number()
+	var items, names []string
+	for i := range 8 {
+		name := fmt.Sprintf("import-%05d-%02d", n, i)
+		names = append(names, name)
+		items = append(items, fmt.Sprintf(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":%q,"namespace":%q},"data":{"value":"imported"}}`, name, namespace))
+	}
+	list := `{"apiVersion":"v1","kind":"List","items":[` + strings.Join(items, ",") + `]}`
+	a, err := p.request(http.MethodPost, "/api/v1/import", strings.NewReader(list), nil)
+	switch {
+	case err != nil:
+		return err
+	case a.status != http.StatusOK:
+		return readRefusal(a)
+	}
+	var report struct{ Created int }
+	if err := json.Unmarshal(a.body, &report); err != nil {
+		return err
+	}
+	if report.Created != len(items) {
+		return fmt.Errorf("the import answered %s", a.body)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, name := range names {
+		l.imports[name] = true
+	}
+	return nil
+}
+
+// killed forgets the bindings whose results need not be kept: nothing was seen after
+// the moment.
+func (l *ledger) killed(at time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for uid, b := range l.scheduled {
+		if b.kept = b.kept || at.Sub(b.seen) > resultsBehind && l.writes-b.writes >= writesBehind; !b.kept {
+			delete(l.scheduled, uid)
+		}
+	}
+}
+
+// seeWrites watches the files of results grow.
+func (l *ledger) seeWrites(ctx context.Context, dir string) error {
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	before, _, err := sizeOf(dir)
+	grown := time.Now()
+	for err == nil && ctx.Err() == nil {
+		<-tick.C
+		var size float64
+		if size, _, err = sizeOf(dir); size == before {
+			continue
+		}
+		// What comes in a row is of one write.
+		if now := time.Now(); now.Sub(grown) > writesApart {
+			l.mu.Lock()
+			l.writes++
+			l.mu.Unlock()
+		}
+		before, grown = size, time.Now()
+	}
+	return err
+}
+
+// check holds the program against the ledger, and settles what was not known.
+func (l *ledger) check(t *testing.T, p *program) {
+	t.Helper()
+	l.checkEmptied(t, p)
+	l.checkMaps(t, p)
+	l.checkPods(t, p)
+	l.checkResults(t, p)
+	l.checkConfiguration(t, p)
+}
+
+func (l *ledger) checkMaps(t *testing.T, p *program) {
+	t.Helper()
+	maps, err := p.client.CoreV1().ConfigMaps(namespace).List(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	values := map[string]string{}
+	for _, m := range maps.Items {
+		values[m.Name] = m.Data["value"]
+	}
+	l.settle(t, "ConfigMap", l.maps, values)
+	for name := range l.imports {
+		if values[name] != "imported" {
+			t.Errorf("the import of %s was acknowledged; it is lost", name)
+		}
+		l.checked["import"]++
+	}
+}
+
+func (l *ledger) checkPods(t *testing.T, p *program) {
+	t.Helper()
+	pods, err := p.client.CoreV1().Pods(namespace).List(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	there := map[string]string{}
+	for _, pod := range pods.Items {
+		// A deletion is over when the pod has stopped, which takes time.
+		if pod.DeletionTimestamp == nil {
+			there[pod.Name] = ""
+		}
+	}
+	l.settle(t, "pod", l.pods, there)
+}
+
+// settle compares, and then takes what is for what was acknowledged.
+func (l *ledger) settle(t *testing.T, kind string, expected map[string]*entry, actual map[string]string) {
+	t.Helper()
+	for name, e := range expected {
+		value, there := actual[name]
+		if !e.permits(there, value) {
+			t.Errorf("%s %s: it is there: %t, with %q; acknowledged was %+v, asked for %+v", kind, name, there, value, *e, e.maybe)
+		}
+		if e.gone {
+			l.checked["deletion"]++
+		} else {
+			l.checked["object"]++
+		}
+		expected[name] = &entry{is: value, gone: !there}
+	}
+}
+
+// checkResults wants the result of every pod that was seen bound long enough ago.
+func (l *ledger) checkResults(t *testing.T, p *program) {
+	t.Helper()
+	nodes := p.decisions(t)
+	for uid, b := range l.scheduled {
+		if nodes[uid] != b.node {
+			t.Errorf("pod %s was seen bound to %s, and results were written %d times after that; the result has %q", b.pod, b.node, writesBehind, nodes[uid])
+		}
+		l.checked["result"]++
+	}
+}
+
+// decisions are the nodes of the pods that were scheduled, by the results.
+func (p *program) decisions(t *testing.T) map[types.UID]string {
+	t.Helper()
+	type summary struct {
+		Pod          struct{ UID types.UID }
+		SelectedNode string
+	}
+	nodes := map[types.UID]string{}
+	for next := "first"; next != ""; {
+		var page struct {
+			Items    []summary
+			Continue string
+		}
+		path := "/api/v1/results?outcome=scheduled&limit=1000"
+		if next != "first" {
+			path += "&continue=" + url.QueryEscape(next)
+		}
+		if err := p.get(path, &page); err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range page.Items {
+			nodes[s.Pod.UID] = s.SelectedNode
+		}
+		next = page.Continue
+	}
+	return nodes
+}
+
+// checkConfiguration wants the last acknowledged configuration, or one that was
+// asked for after it, in force, and every acknowledged revision kept.
+func (l *ledger) checkConfiguration(t *testing.T, p *program) {
+	t.Helper()
+	a, err := p.request(http.MethodGet, configurationURL, nil, func(r *http.Request) { r.Header.Set("Accept", "application/yaml") })
+	if err != nil || a.status != http.StatusOK {
+		t.Fatalf("%v, %d: %s", err, a.status, a.body)
+	}
+	current := string(a.body)
+	expected := append([]string{l.latest}, l.tried...)
+	if l.latest == "" && len(l.tried) == 0 {
+		l.latest = current
+		return
+	}
+	known := false
+	for _, document := range expected {
+		known = known || document == current
+	}
+	if !known {
+		t.Errorf("the configuration is\n%s\nwant one of\n%s", current, strings.Join(expected, "\n"))
+	}
+	l.latest, l.tried = current, nil
+
+	var list struct{ Items []revision }
+	if err := p.get(configurationURL+"/revisions", &list); err != nil {
+		t.Fatal(err)
+	}
+	running := 0
+	for i, r := range list.Items {
+		if i > 0 && r.Number >= list.Items[i-1].Number {
+			t.Errorf("revision %d comes after %d", r.Number, list.Items[i-1].Number)
+		}
+		if r.State == "running" {
+			running++
+		}
+	}
+	if running != 1 {
+		t.Errorf("%d revisions are running", running)
+	}
+	for number, document := range l.documents {
+		var r revision
+		if err := p.get(fmt.Sprintf("%s/revisions/%d", configurationURL, number), &r); err != nil {
+			t.Error(err)
+		} else if r.Document != document {
+			t.Errorf("revision %d has %q; acknowledged was %q", number, r.Document, document)
+		}
+		l.checked["configuration"]++
+	}
+}
+
+// checkDeletionsEnd waits until the pods whose deletion was acknowledged are gone.
+func (l *ledger) checkDeletionsEnd(t *testing.T, p *program) {
+	t.Helper()
+	eventually(t, "deleted pods are gone", func() error {
+		pods, err := p.client.CoreV1().Pods(namespace).List(t.Context(), metav1.ListOptions{})
+		if err != nil {
+			return err
+		}
+		for _, pod := range pods.Items {
+			if e := l.pods[pod.Name]; e != nil && e.gone {
+				return fmt.Errorf("%s is there still: deleted %v, on node %q, %s, finalizers %v", pod.Name, pod.DeletionTimestamp, pod.Spec.NodeName, pod.Status.Phase, pod.Finalizers)
+			}
+		}
+		return nil
+	})
+}
+
+// checkEnough fails a test that has looked at next to nothing.
+func (l *ledger) checkEnough(t *testing.T, kills int) {
+	t.Helper()
+	for what, least := range map[string]int{"object": 40, "deletion": 20, "result": 5, "configuration": 3, "import": 20, "empty": 2} {
+		if l.checked[what] < least*kills/25 {
+			t.Errorf("only %d checks of %s", l.checked[what], what)
+		}
+	}
+}

@@ -1,0 +1,347 @@
+package systemtest
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"kube-scheduler-simulator/simulator/quiet"
+)
+
+// binary is the path of the program.
+var binary string
+
+func TestMain(m *testing.M) {
+	if err := quiet.Klog(); err != nil {
+		panic(err)
+	}
+	os.Exit(func() int {
+		if binary = os.Getenv("SIMULATOR_BIN"); binary != "" {
+			return m.Run()
+		}
+		dir, err := os.MkdirTemp("", "firm-")
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+		defer os.RemoveAll(dir)
+		binary = filepath.Join(dir, "simulator")
+		// Without symbols the linker has half the work.
+		build := exec.Command("go", "build", "-ldflags=-s -w", "-o", binary, "kube-scheduler-simulator/simulator/cmd/simulator")
+		if out, err := build.CombinedOutput(); err != nil {
+			fmt.Fprintf(os.Stderr, "building the program: %v\n%s", err, out)
+			return 1
+		}
+		return m.Run()
+	}())
+}
+
+// patience is how long anything may take on a machine that has other work.
+const patience = 2 * time.Minute
+
+// stopTimeout is when the program gives up stopping in order, which a machine that is
+// very busy may make it do.
+const stopTimeout = 4500 * time.Millisecond
+
+// home is where a program keeps things. It outlives the program.
+type home struct {
+	// data is the data directory; none is given when it is empty.
+	data, tmp string
+}
+
+// passing is a home in which nothing outlives the program, which saves it waiting
+// for the disk.
+func passing(t *testing.T) home {
+	t.Helper()
+	h := newHome(t)
+	h.data = ""
+	return h
+}
+
+func newHome(t *testing.T) home {
+	t.Helper()
+	// Short, because the path of a socket is.
+	dir, err := os.MkdirTemp("", "firm-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := os.RemoveAll(dir); err != nil {
+			t.Error(err)
+		}
+	})
+	h := home{data: filepath.Join(dir, "data"), tmp: filepath.Join(dir, "tmp")}
+	if err := os.Mkdir(h.tmp, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+// program is the simulator as a process.
+type program struct {
+	url, kubeconfig string
+	config          *rest.Config
+	client          kubernetes.Interface
+	// started is how long it took until it was ready.
+	started time.Duration
+
+	cmd    *exec.Cmd
+	out    io.Reader
+	stderr *lockedBuffer
+	// exited is closed when the process has ended, with exit.
+	exited chan struct{}
+	exit   error
+}
+
+// launch starts a process and does not wait for it to be ready.
+func launch(t *testing.T, h home, flags ...string) *program {
+	t.Helper()
+	flags = append([]string{"--listen", "127.0.0.1:0"}, flags...)
+	if h.data != "" {
+		flags = append(flags, "--data-dir", h.data)
+	}
+	p := &program{cmd: exec.Command(binary, flags...), stderr: &lockedBuffer{}, exited: make(chan struct{})}
+	p.cmd.Env = append(os.Environ(), "TMPDIR="+h.tmp)
+	out, in, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.cmd.Stdout, p.cmd.Stderr, p.out = in, p.stderr, out
+	if err := p.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	in.Close()
+	go func() {
+		defer close(p.exited)
+		p.exit = p.cmd.Wait()
+	}()
+	t.Cleanup(func() {
+		p.kill()
+		out.Close()
+	})
+	return p
+}
+
+// start returns when the program is ready.
+func start(t *testing.T, h home, flags ...string) *program {
+	t.Helper()
+	p := launch(t, h, flags...)
+	if err := p.waitReady(); err != nil {
+		t.Fatalf("%v\n%s", err, p.stderr)
+	}
+	return p
+}
+
+// waitReady reads the ready line.
+func (p *program) waitReady() error {
+	begin := time.Now()
+	line, err := bufio.NewReader(p.out).ReadString('\n')
+	if err != nil {
+		return fmt.Errorf("waiting for the ready line: %w", err)
+	}
+	p.started = time.Since(begin)
+	rest, ok := strings.CutPrefix(strings.TrimSpace(line), "ready: ")
+	url, kubeconfig, both := strings.Cut(rest, " kubeconfig ")
+	if !ok || !both {
+		return fmt.Errorf("the ready line is %q", line)
+	}
+	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+	if err != nil {
+		return err
+	}
+	config.QPS = -1 // no limit
+	if p.client, err = kubernetes.NewForConfig(config); err != nil {
+		return err
+	}
+	p.url, p.kubeconfig, p.config = url, kubeconfig, config
+	return nil
+}
+
+// kill ends the process in the rudest way, and waits for it.
+func (p *program) kill() {
+	_ = p.cmd.Process.Kill()
+	<-p.exited
+}
+
+// stop ends the process politely: with exit code 0, and nothing said.
+func (p *program) stop(t *testing.T) {
+	t.Helper()
+	begin := time.Now()
+	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-p.exited:
+	case <-time.After(patience):
+		t.Fatal("it does not stop")
+	}
+	if p.exit != nil && time.Since(begin) < stopTimeout {
+		t.Errorf("it ended with %v\n%s", p.exit, p.stderr)
+	}
+}
+
+// alive fails when the process has ended.
+func (p *program) alive(t *testing.T) {
+	t.Helper()
+	select {
+	case <-p.exited:
+		t.Fatalf("it ended: %v\n%s", p.exit, p.stderr)
+	default:
+	}
+}
+
+// answer is what an HTTP request came to.
+type answer struct {
+	status int
+	header http.Header
+	body   []byte
+}
+
+// request asks the program, by a path, and changes the request before.
+func (p *program) request(method, path string, body io.Reader, change func(*http.Request)) (answer, error) {
+	r, err := http.NewRequest(method, p.url+path, body)
+	if err != nil {
+		return answer{}, err
+	}
+	if change != nil {
+		change(r)
+	}
+	resp, err := direct.Do(r)
+	if err != nil {
+		return answer{}, err
+	}
+	defer resp.Body.Close()
+	data, err := io.ReadAll(resp.Body)
+	return answer{resp.StatusCode, resp.Header, data}, err
+}
+
+// direct shows redirections as they are, and keeps no connection to programs that
+// come and go.
+var direct = &http.Client{
+	Transport:     &http.Transport{DisableKeepAlives: true},
+	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	Timeout:       patience,
+}
+
+// get decodes what a path answers.
+func (p *program) get(path string, into any) error {
+	a, err := p.request(http.MethodGet, path, nil, nil)
+	switch {
+	case err != nil:
+		return err
+	case a.status != http.StatusOK:
+		return fmt.Errorf("GET %s: %d: %s", path, a.status, a.body)
+	}
+	return json.Unmarshal(a.body, into)
+}
+
+// resident is the memory of the process that is its own, in bytes: without the
+// pages of files, which the system takes back when it needs them. Where the system
+// does not say, the test is skipped.
+func (p *program) resident(t *testing.T) int64 {
+	t.Helper()
+	n, err := p.anonymousMemory()
+	if errors.Is(err, os.ErrNotExist) {
+		t.Skip("this system does not say how much memory a process has")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// anonymousMemory may be called from any goroutine.
+func (p *program) anonymousMemory() (int64, error) {
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
+	if err != nil {
+		return 0, err
+	}
+	for line := range strings.Lines(string(data)) {
+		if fields := strings.Fields(line); len(fields) == 3 && fields[0] == "RssAnon:" {
+			kB, err := strconv.ParseInt(fields[1], 10, 64)
+			return kB << 10, err
+		}
+	}
+	return 0, errors.New("the process has no memory any more")
+}
+
+// peak watches the memory of the process until stop is called, which returns how
+// far it was above what it was in the beginning.
+func (p *program) peak(t *testing.T) (stop func() (growth int64)) {
+	t.Helper()
+	first := p.resident(t)
+	most := first
+	done, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		ticker := time.NewTicker(20 * time.Millisecond)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-done:
+				return
+			case <-ticker.C:
+				if now, err := p.anonymousMemory(); err == nil {
+					most = max(most, now)
+				}
+			}
+		}
+	}()
+	stop = sync.OnceValue(func() int64 {
+		close(done)
+		<-ended
+		return most - first
+	})
+	t.Cleanup(func() { stop() })
+	return stop
+}
+
+// lockedBuffer is written by a process and read by the test.
+type lockedBuffer struct {
+	mu     sync.Mutex
+	buffer bytes.Buffer
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buffer.Write(p)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buffer.String()
+}
+
+// eventually waits until condition returns nil.
+func eventually(t *testing.T, what string, condition func() error) {
+	t.Helper()
+	var last error
+	err := wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, patience, true, func(context.Context) (bool, error) {
+		last = condition()
+		return last == nil, nil
+	})
+	if err != nil {
+		t.Fatalf("waited in vain until %s: %v", what, last)
+	}
+}

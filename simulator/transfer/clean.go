@@ -1,0 +1,211 @@
+package transfer
+
+import (
+	"encoding/json"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+const (
+	// prefix is that of the simulator's annotations. Those with a result in them
+	// have the word, but for one.
+	prefix         = "kube-scheduler-simulator.sigs.k8s.io/"
+	resultWord     = "result"
+	selectedNode   = prefix + "selected-node"
+	virtualDevices = prefix + "virtual-driver"
+
+	// AnnotationOwner is on exported objects that had a controller: its apiVersion,
+	// kind and name as JSON. kubectl could not apply an ownerReference, which has a
+	// UID; an import makes one of it, or leaves the object to be adopted.
+	AnnotationOwner = prefix + "owner"
+
+	importGate = prefix + "import"
+
+	// sourceMark is on objects that came from a cluster that is followed; see
+	// simulator/mirror. A copy of one did not come from it.
+	sourceMark = prefix + "source-uid"
+)
+
+// ofTheirCluster are fields of metadata that mean something in one cluster only.
+var ofTheirCluster = []string{
+	"uid", "resourceVersion", "generation", "selfLink", "managedFields", "ownerReferences",
+	"deletionTimestamp", "deletionGracePeriodSeconds", "finalizers",
+}
+
+// ofControllers are annotations in which controllers note what they have done.
+var ofControllers = []string{
+	lastApplied, AnnotationOwner, selectedNode, sourceMark,
+	"pv.kubernetes.io/bind-completed", "pv.kubernetes.io/bound-by-controller",
+	"volume.kubernetes.io/selected-node", "deprecated.daemonset.template.generation",
+}
+
+// Neutral takes out of an object, in place, what belongs to the cluster that it
+// comes from: what only means something there, what an API server sets, and what
+// controllers have noted and will note again. When it was created stays, and so
+// does the status.
+func Neutral(u *unstructured.Unstructured) {
+	for _, field := range ofTheirCluster {
+		unstructured.RemoveNestedField(u.Object, "metadata", field)
+	}
+	removeAnnotations(u, func(name string) bool {
+		own, isOwn := strings.CutPrefix(name, prefix)
+		return isOwn && strings.Contains(own, resultWord)
+	}, ofControllers...)
+	if clean := cleaners[u.GroupVersionKind().GroupKind().String()]; clean != nil {
+		clean(u)
+	}
+}
+
+// cleaners know more of some kinds.
+var cleaners = map[string]func(*unstructured.Unstructured){
+	"PersistentVolume":      cleanVolume,
+	"PersistentVolumeClaim": cleanClaim,
+	"Pod":                   cleanPod,
+	"Service":               cleanService,
+	"Namespace":             cleanNamespace,
+	"Job.batch":             cleanJob,
+	"ServiceAccount":        cleanServiceAccount,
+	"CustomResourceDefinition.apiextensions.k8s.io": cleanDefinition,
+}
+
+func removeAnnotations(u *unstructured.Unstructured, match func(string) bool, names ...string) {
+	annotations := u.GetAnnotations()
+	before := len(annotations)
+	for _, name := range names {
+		delete(annotations, name)
+	}
+	for name := range annotations {
+		if match(name) {
+			delete(annotations, name)
+		}
+	}
+	switch {
+	case len(annotations) == 0:
+		unstructured.RemoveNestedField(u.Object, "metadata", "annotations")
+	case len(annotations) != before:
+		u.SetAnnotations(annotations)
+	}
+}
+
+// cleanVolume lets the volume controller link the volume to its claim anew. A
+// released volume keeps the UID: without it, it would look as if kept for a claim
+// of the old one's name.
+func cleanVolume(u *unstructured.Unstructured) {
+	phase, _, _ := unstructured.NestedString(u.Object, "status", "phase")
+	if phase == "Released" || phase == "Failed" {
+		return
+	}
+	unstructured.RemoveNestedField(u.Object, "spec", "claimRef", "uid")
+	unstructured.RemoveNestedField(u.Object, "spec", "claimRef", "resourceVersion")
+}
+
+func cleanClaim(u *unstructured.Unstructured) {
+	if name, _, _ := unstructured.NestedString(u.Object, "spec", "volumeName"); name != "" {
+		return
+	}
+	// Asked again, the provisioner answers anew.
+	removeAnnotations(u, func(string) bool { return false }, "volume.kubernetes.io/storage-provisioner", "volume.beta.kubernetes.io/storage-provisioner")
+}
+
+// cleanPod takes out what admission sets, and refuses to be told.
+func cleanPod(u *unstructured.Unstructured) {
+	for _, field := range []string{"priority", "preemptionPolicy", "ephemeralContainers"} {
+		unstructured.RemoveNestedField(u.Object, "spec", field)
+	}
+	unstructured.RemoveNestedField(u.Object, "status", "ephemeralContainerStatuses")
+	unstructured.RemoveNestedField(u.Object, "status", "observedGeneration")
+}
+
+// cleanService takes out the addresses, which are of the other cluster's network.
+func cleanService(u *unstructured.Unstructured) {
+	if ip, _, _ := unstructured.NestedString(u.Object, "spec", "clusterIP"); ip != "None" {
+		unstructured.RemoveNestedField(u.Object, "spec", "clusterIP")
+	}
+	for _, field := range []string{"clusterIPs", "ipFamilies", "ipFamilyPolicy"} {
+		unstructured.RemoveNestedField(u.Object, "spec", field)
+	}
+}
+
+func cleanNamespace(u *unstructured.Unstructured) {
+	unstructured.RemoveNestedField(u.Object, "spec")
+	labels := u.GetLabels()
+	delete(labels, "kubernetes.io/metadata.name")
+	if len(labels) == 0 {
+		unstructured.RemoveNestedField(u.Object, "metadata", "labels")
+	} else {
+		u.SetLabels(labels)
+	}
+}
+
+// cleanJob lets the job keep its selector, by which it finds its pods.
+func cleanJob(u *unstructured.Unstructured) {
+	if selector, ok, _ := unstructured.NestedMap(u.Object, "spec", "selector"); ok && len(selector) > 0 {
+		// spec is a map, as it has a selector.
+		_ = unstructured.SetNestedField(u.Object, true, "spec", "manualSelector")
+	}
+}
+
+func cleanServiceAccount(u *unstructured.Unstructured) {
+	delete(u.Object, "secrets")
+}
+
+// cleanDefinition makes versions convert without the program that knew how.
+func cleanDefinition(u *unstructured.Unstructured) {
+	strategy, _, _ := unstructured.NestedString(u.Object, "spec", "conversion", "strategy")
+	if strategy == "Webhook" {
+		// spec is a map, as it has a conversion.
+		_ = unstructured.SetNestedMap(u.Object, map[string]any{"strategy": "None"}, "spec", "conversion")
+	}
+}
+
+// owner is what an object says of its controller.
+type owner struct {
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+	Name       string `json:"name"`
+}
+
+// ownerOf returns the controller of an object, or, where none of its owners is
+// one, the first; nil if it has none.
+func ownerOf(u *unstructured.Unstructured) *owner {
+	references := u.GetOwnerReferences()
+	for _, r := range references {
+		if r.Controller != nil && *r.Controller {
+			return &owner{r.APIVersion, r.Kind, r.Name}
+		}
+	}
+	if len(references) > 0 {
+		return &owner{references[0].APIVersion, references[0].Kind, references[0].Name}
+	}
+	var noted owner
+	if json.Unmarshal([]byte(u.GetAnnotations()[AnnotationOwner]), &noted) == nil && noted.Kind != "" && noted.Name != "" {
+		return &noted
+	}
+	return nil
+}
+
+// adopters are the kinds that take what has no owner and matches their selector.
+var adopters = map[string]bool{
+	"ReplicaSet": true, "ReplicationController": true, "StatefulSet": true, "DaemonSet": true, "Job": true, "Deployment": true,
+}
+
+// adopts reports whether the controllers find what belongs to the owner by
+// themselves.
+func (o *owner) adopts() bool {
+	group := strings.SplitN(o.APIVersion, "/", 2)[0]
+	return adopters[o.Kind] && (group == "apps" || group == "batch" || o.APIVersion == "v1" || group == "extensions")
+}
+
+func (o *owner) reference(uid string) map[string]any {
+	return map[string]any{
+		"apiVersion": o.APIVersion, "kind": o.Kind, "name": o.Name, "uid": uid,
+		"controller": true, "blockOwnerDeletion": false,
+	}
+}
+
+// isBeingDeleted reports whether an object was on its way out when it was read.
+func isBeingDeleted(u *unstructured.Unstructured) bool {
+	_, set, _ := unstructured.NestedFieldNoCopy(u.Object, "metadata", "deletionTimestamp")
+	return set
+}

@@ -1,0 +1,300 @@
+package transfer
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/version"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+)
+
+// userAgent is what the API server knows the package as.
+const userAgent = "simulator-snapshot"
+
+// client speaks to an API server about objects of any kind, in JSON that it
+// neither needs the types of nor decodes more of than it must.
+type client struct {
+	rest      *rest.RESTClient
+	discovery *discovery.DiscoveryClient
+
+	mu        sync.RWMutex
+	resources map[schema.GroupVersionKind]resource
+	preferred map[schema.GroupKind]resource
+}
+
+// resource is what is served of a kind.
+type resource struct {
+	gvr        schema.GroupVersionResource
+	gvk        schema.GroupVersionKind
+	namespaced bool
+	// status: it has that subresource.
+	status bool
+	// listable: its objects can be listed and created, which those of questions
+	// cannot.
+	listable bool
+}
+
+func newClient(config *rest.Config) (*client, error) {
+	config = rest.CopyConfig(config)
+	config.ContentType, config.AcceptContentTypes = runtime.ContentTypeJSON, ""
+	config.UserAgent = userAgent
+	config.QPS, config.RateLimiter = -1, nil
+	config.WarningHandlerWithContext = warnings{}
+	config.NegotiatedSerializer = scheme.Codecs.WithoutConversion()
+	config.GroupVersion = nil
+	c := &client{}
+	var err error
+	if c.rest, err = rest.UnversionedRESTClientFor(config); err != nil {
+		return nil, fmt.Errorf("make a client: %w", err)
+	}
+	if c.discovery, err = discovery.NewDiscoveryClientForConfig(config); err != nil {
+		return nil, fmt.Errorf("make a discovery client: %w", err)
+	}
+	return c, nil
+}
+
+// discover learns what is served.
+func (c *client) discover() error {
+	_, lists, err := c.discovery.ServerGroupsAndResources()
+	if err != nil && !discovery.IsGroupDiscoveryFailedError(err) {
+		return fmt.Errorf("asking the API server what it serves: %w", err)
+	}
+	resources := map[schema.GroupVersionKind]resource{}
+	preferred := map[schema.GroupKind]resource{}
+	for _, list := range lists {
+		gv, err := schema.ParseGroupVersion(list.GroupVersion)
+		if err != nil {
+			continue
+		}
+		for gvk, r := range resourcesOf(gv, list.APIResources) {
+			resources[gvk] = r
+			if known, ok := preferred[gvk.GroupKind()]; !ok || r.better(known) {
+				preferred[gvk.GroupKind()] = r
+			}
+		}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.resources, c.preferred = resources, preferred
+	return nil
+}
+
+func resourcesOf(gv schema.GroupVersion, listed []metav1.APIResource) map[schema.GroupVersionKind]resource {
+	found := map[schema.GroupVersionKind]resource{}
+	withStatus := map[string]bool{}
+	for _, l := range listed {
+		if name, ok := strings.CutSuffix(l.Name, "/status"); ok {
+			withStatus[name] = true
+		}
+	}
+	for _, l := range listed {
+		if strings.Contains(l.Name, "/") {
+			continue
+		}
+		gvk := gv.WithKind(l.Kind)
+		verbs := sets(l.Verbs)
+		found[gvk] = resource{
+			gvr: gv.WithResource(l.Name), gvk: gvk, namespaced: l.Namespaced, status: withStatus[l.Name],
+			listable: verbs["list"] && verbs["create"],
+		}
+	}
+	return found
+}
+
+func sets(names []string) map[string]bool {
+	set := map[string]bool{}
+	for _, name := range names {
+		set[name] = true
+	}
+	return set
+}
+
+// resourceFor returns what serves a kind.
+func (c *client) resourceFor(gvk schema.GroupVersionKind) (resource, error) {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	if r, ok := c.resources[gvk]; ok {
+		return r, nil
+	}
+	if r, ok := c.preferred[gvk.GroupKind()]; ok {
+		return resource{}, fmt.Errorf("the API server no longer serves %s in %s; it serves %s", gvk.Kind, gvk.GroupVersion(), r.gvk.GroupVersion())
+	}
+	return resource{}, fmt.Errorf("the API server has no kind %s in %s; its CustomResourceDefinition may be missing, or belongs in the import, too", gvk.Kind, gvk.GroupVersion())
+}
+
+// better reports whether a kind had better be read and written by this resource than
+// by another of it. That goes by how stable a version is, as what is exported is to
+// be read by later versions of Kubernetes, too: API servers name first what earlier
+// ones know.
+func (r resource) better(than resource) bool {
+	if r.listable != than.listable {
+		return r.listable
+	}
+	return version.CompareKubeAwareVersionStrings(r.gvk.Version, than.gvk.Version) > 0
+}
+
+// preferredFor returns what serves a kind in its most stable version.
+func (c *client) preferredFor(gk schema.GroupKind) (resource, bool) {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	r, ok := c.preferred[gk]
+	return r, ok
+}
+
+func (r resource) path(namespace, name string, sub ...string) []string {
+	path := []string{"/apis", r.gvr.Group, r.gvr.Version}
+	if r.gvr.Group == "" {
+		path = []string{"/api", r.gvr.Version}
+	}
+	if r.namespaced && namespace != "" {
+		path = append(path, "namespaces", namespace)
+	}
+	path = append(path, r.gvr.Resource)
+	if name != "" {
+		path = append(path, name)
+	}
+	return append(path, sub...)
+}
+
+// Writes are answered with metadata only, which is all that is looked at.
+const acceptMetadata = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
+
+const (
+	fieldValidation = "fieldValidation"
+	// warnOfFields: what a version of Kubernetes does not know of another is left
+	// out, and said.
+	warnOfFields = metav1.FieldValidationWarn
+)
+
+func (c *client) create(ctx context.Context, r resource, namespace string, body []byte) (*metav1.PartialObjectMetadata, error) {
+	return metadataOf(c.rest.Post().AbsPath(r.path(namespace, "")...).
+		SetHeader("Accept", acceptMetadata).SetHeader("Content-Type", runtime.ContentTypeJSON).
+		Param(fieldValidation, warnOfFields).Body(body).Do(ctx))
+}
+
+// createUID creates an object of the cluster and returns the UID that it got.
+func (c *client) createUID(ctx context.Context, r resource, body []byte) (string, error) {
+	meta, err := c.create(ctx, r, "", body)
+	if err != nil {
+		return "", err
+	}
+	return string(meta.UID), nil
+}
+
+func (c *client) update(ctx context.Context, r resource, namespace, name string, body []byte, sub ...string) (*metav1.PartialObjectMetadata, error) {
+	return metadataOf(c.rest.Put().AbsPath(r.path(namespace, name, sub...)...).
+		SetHeader("Accept", acceptMetadata).SetHeader("Content-Type", runtime.ContentTypeJSON).
+		Param(fieldValidation, warnOfFields).Body(body).Do(ctx))
+}
+
+// patch merges a value into an object, or into a subresource of it.
+func (c *client) patch(ctx context.Context, r resource, namespace, name string, value any, sub ...string) (*metav1.PartialObjectMetadata, error) {
+	body, err := json.Marshal(value)
+	if err != nil {
+		return nil, err
+	}
+	return metadataOf(c.rest.Patch(types.MergePatchType).AbsPath(r.path(namespace, name, sub...)...).
+		SetHeader("Accept", acceptMetadata).Body(body).Do(ctx))
+}
+
+func (c *client) get(ctx context.Context, r resource, namespace, name string) ([]byte, error) {
+	result := c.rest.Get().AbsPath(r.path(namespace, name)...).SetHeader("Accept", runtime.ContentTypeJSON).Do(ctx)
+	if err := result.Error(); err != nil {
+		return nil, err
+	}
+	return result.Raw()
+}
+
+func (c *client) getMetadata(ctx context.Context, r resource, namespace, name string) (*metav1.PartialObjectMetadata, error) {
+	return metadataOf(c.rest.Get().AbsPath(r.path(namespace, name)...).SetHeader("Accept", acceptMetadata).Do(ctx))
+}
+
+func metadataOf(result rest.Result) (*metav1.PartialObjectMetadata, error) {
+	if err := result.Error(); err != nil {
+		return nil, err
+	}
+	data, err := result.Raw()
+	if err != nil {
+		return nil, err
+	}
+	meta := &metav1.PartialObjectMetadata{}
+	if err := json.Unmarshal(data, meta); err != nil {
+		return nil, fmt.Errorf("decoding the API server's answer: %w", err)
+	}
+	return meta, nil
+}
+
+const (
+	// probes and probeTimeout bound how long an API server may not answer until
+	// it counts as gone.
+	probes       = 3
+	probeTimeout = 5 * time.Second
+)
+
+// alive returns nil when the API server answers at all.
+func (c *client) alive(ctx context.Context) error {
+	var last error
+	for range probes {
+		tryCtx, cancel := context.WithTimeout(ctx, probeTimeout)
+		last = c.rest.Get().AbsPath("/livez").Do(tryCtx).Error()
+		cancel()
+		if last == nil || isAnswer(last) || ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+	return fmt.Errorf("the API server does not answer: %w", last)
+}
+
+// isAnswer reports whether an error is what an API server said, as opposed to
+// there being none.
+func isAnswer(err error) bool {
+	var status apierrors.APIStatus
+	return errors.As(err, &status) && status.Status().Code != 0
+}
+
+// warned is the context key of a *warningList.
+type warned struct{}
+
+// warningList gets what an API server warns of in its answers.
+type warningList struct {
+	mu   sync.Mutex
+	list []string
+}
+
+func (l *warningList) take() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	taken := l.list
+	l.list = nil
+	return taken
+}
+
+// warnings hands them to the list in the context of the request.
+type warnings struct{}
+
+// miscellaneous is the code of the warnings that API servers send.
+const miscellaneous = 299
+
+var _ rest.WarningHandlerWithContext = warnings{}
+
+func (warnings) HandleWarningHeaderWithContext(ctx context.Context, code int, _ string, message string) {
+	l, ok := ctx.Value(warned{}).(*warningList)
+	if !ok || code != miscellaneous || message == "" {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.list = append(l.list, message)
+}

@@ -1,0 +1,186 @@
+package transfer
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"kube-scheduler-simulator/simulator/controlplane"
+	"kube-scheduler-simulator/simulator/kubectltest"
+	"kube-scheduler-simulator/simulator/quiet"
+	"kube-scheduler-simulator/simulator/virtualnode"
+)
+
+const (
+	pollInterval = 20 * time.Millisecond
+	// testTimeout bounds each wait. It is generous: a test that passes does not
+	// get near it, also on a busy machine.
+	testTimeout = 60 * time.Second
+)
+
+// shared is the cluster of all tests that do not start their own.
+var shared *cluster
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if err := quiet.Klog(); err != nil {
+		panic(err)
+	}
+	os.Exit(func() int {
+		if testing.Short() {
+			return m.Run()
+		}
+		// For pod groups. It belongs to the process.
+		if err := utilfeature.DefaultMutableFeatureGate.Set("GenericWorkload=true"); err != nil {
+			panic(err)
+		}
+		var err error
+		if shared, err = startCluster(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+		code := m.Run()
+		if err := shared.stop(); err != nil {
+			fmt.Fprintln(os.Stderr, "stopping the cluster:", err)
+			return 1
+		}
+		return code
+	}())
+}
+
+// cluster is a control plane with all controllers and virtual nodes, and without
+// a scheduler: where pods are is what the tests say.
+type cluster struct {
+	client  kubernetes.Interface
+	config  *rest.Config
+	kubectl kubectltest.Kubectl
+	undo    []func(context.Context) error
+}
+
+func startCluster() (_ *cluster, err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), testTimeout)
+	defer cancel()
+	c := &cluster{}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, c.stop())
+		}
+	}()
+	dir, err := os.MkdirTemp("", "snapshot-test-")
+	if err != nil {
+		return nil, err
+	}
+	c.undo = append(c.undo, func(context.Context) error { return os.RemoveAll(dir) })
+	control := controlplane.New(controlplane.Options{DataDir: dir, Controllers: []string{"*"}, VirtualNodes: true})
+	if err := control.Start(ctx); err != nil {
+		return nil, err
+	}
+	c.undo = append(c.undo, control.Stop)
+	c.config, c.kubectl = control.ClientConfig(), kubectltest.Kubectl{Kubeconfig: control.Kubeconfig()}
+	if c.client, err = kubernetes.NewForConfig(c.config); err != nil {
+		return nil, err
+	}
+	nodes := virtualnode.New(virtualnode.Options{ClientConfig: c.config, Informers: control.Informers()})
+	if err := nodes.Start(ctx); err != nil {
+		return nil, err
+	}
+	c.undo = append(c.undo, nodes.Stop)
+	return c, nil
+}
+
+func (c *cluster) stop() error {
+	ctx, cancel := context.WithTimeout(context.Background(), testTimeout)
+	defer cancel()
+	var errs []error
+	for i := len(c.undo) - 1; i >= 0; i-- {
+		errs = append(errs, c.undo[i](ctx))
+	}
+	return errors.Join(errs...)
+}
+
+// another is a cluster for one test.
+func another(t testing.TB) *cluster {
+	t.Helper()
+	c, err := startCluster()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := c.stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	return c
+}
+
+// needsCluster skips tests that are not to be slow.
+func needsCluster(t testing.TB) {
+	t.Helper()
+	if shared == nil {
+		t.Skip("needs a control plane")
+	}
+}
+
+// eventually waits until condition returns true; what says what for.
+func eventually(t testing.TB, what string, condition func(context.Context) (bool, error)) {
+	t.Helper()
+	if err := wait.PollUntilContextTimeout(t.Context(), pollInterval, testTimeout, true, condition); err != nil {
+		t.Fatalf("wait until %s: %v", what, err)
+	}
+}
+
+// importText imports a text, and fails the test for what was not imported.
+func importText(t testing.TB, c *cluster, text string, opts ImportOptions) *Report {
+	t.Helper()
+	report, err := New(Options{Config: c.config}).Import(t.Context(), NewSource(part("input", text)), opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range report.Failed {
+		t.Errorf("failed: %s %s/%s: %s", f.Kind, f.Namespace, f.Name, f.Message)
+	}
+	for _, w := range report.Warnings {
+		t.Logf("warning: %s %s/%s: %s", w.Kind, w.Namespace, w.Name, w.Message)
+	}
+	return report
+}
+
+func export(t testing.TB, c *cluster, opts ExportOptions) string {
+	t.Helper()
+	var out strings.Builder
+	if err := New(Options{Config: c.config}).Export(t.Context(), &out, opts); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+// podsOf are the pods of a namespace: their names, and what they are.
+func podsOf(ctx context.Context, c *cluster, namespace string) (map[string]*corev1.Pod, error) {
+	list, err := c.client.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, err
+	}
+	found := map[string]*corev1.Pod{}
+	for i := range list.Items {
+		found[list.Items[i].Name] = &list.Items[i]
+	}
+	return found, nil
+}
+
+func sorted(lines []string) []string {
+	slices.Sort(lines)
+	return lines
+}

@@ -1,0 +1,342 @@
+package transfer
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"sigs.k8s.io/yaml"
+)
+
+// Format is how an export is written.
+type Format string
+
+const (
+	JSON Format = "json"
+	YAML Format = "yaml"
+)
+
+// ExportOptions say what an export holds.
+type ExportOptions struct {
+	// Format is JSON by default.
+	Format Format
+	// Results adds those of the pods that exist.
+	Results bool
+	// Redact leaves no names, and nothing that people have written.
+	Redact bool
+}
+
+// ErrNoRedaction is answered where exports cannot be redacted.
+var ErrNoRedaction = errors.New("exports cannot be redacted here")
+
+// Export writes the cluster as one List that kubectl can apply, with the
+// scheduler's configuration beside its items. The items are in the order of their
+// ranks. Of the status only that is there which an import uses; what an API server
+// or a controller makes by itself is not there, and neither are secrets, events
+// and what every cluster has from its first moment.
+//
+// Objects are read a page at a time, and written as they come, but for the pods,
+// which are sorted by when they were created. An error in the middle leaves w with
+// half a document.
+func (s *Snapshot) Export(ctx context.Context, w io.Writer, opts ExportOptions) error {
+	if opts.Redact && s.opts.Redact == nil {
+		return ErrNoRedaction
+	}
+	c, err := newClient(s.opts.Config)
+	if err != nil {
+		return err
+	}
+	if err := c.discover(); err != nil {
+		return err
+	}
+	buffered := bufio.NewWriterSize(w, 256<<10)
+	e := &exporter{s: s, opts: opts, client: c, out: writerOf(opts.Format, buffered), uids: map[string]bool{}}
+	if err := e.run(ctx); err != nil {
+		return err
+	}
+	if err := buffered.Flush(); err != nil {
+		return fmt.Errorf("writing the export: %w", err)
+	}
+	return nil
+}
+
+type exporter struct {
+	s      *Snapshot
+	opts   ExportOptions
+	client *client
+	out    listWriter
+	// uids are those of the pods that are exported.
+	uids map[string]bool
+}
+
+func (e *exporter) run(ctx context.Context) error {
+	if err := e.out.begin(); err != nil {
+		return err
+	}
+	custom, err := e.client.customKinds(ctx)
+	if err != nil {
+		return err
+	}
+	exported := Kinds()
+	// Custom resources go where Rank says.
+	slices.SortFunc(custom, func(a, b schema.GroupKind) int { return strings.Compare(a.String(), b.String()) })
+	exported = append(exported, custom...)
+	slices.SortStableFunc(exported, func(a, b schema.GroupKind) int { return cmp.Compare(Rank(a), Rank(b)) })
+	isCustom := map[schema.GroupKind]bool{}
+	for _, gk := range custom {
+		isCustom[gk] = true
+	}
+	for _, gk := range exported {
+		r, served := e.client.preferredFor(gk)
+		if !served || !r.listable {
+			continue
+		}
+		if err := e.kind(ctx, r, isCustom[gk]); err != nil {
+			return err
+		}
+	}
+	if err := e.configuration(); err != nil {
+		return err
+	}
+	if err := e.results(ctx); err != nil {
+		return err
+	}
+	return e.out.end()
+}
+
+// pageSize is how many objects are asked for at once.
+const pageSize = 500
+
+// kind writes the objects of a kind.
+func (e *exporter) kind(ctx context.Context, r resource, custom bool) error {
+	var sorted []exportedPod
+	for next := ""; ; {
+		page, err := e.client.list(ctx, r, next)
+		if err != nil {
+			return fmt.Errorf("listing %s: %w", r.gvr.Resource, err)
+		}
+		for _, raw := range page.Items {
+			u := &unstructured.Unstructured{}
+			if err := utiljson.Unmarshal(raw, &u.Object); err != nil {
+				return fmt.Errorf("decoding %s: %w", r.gvr.Resource, err)
+			}
+			u.SetGroupVersionKind(r.gvk)
+			// A redacted claim names its class otherwise than every cluster does.
+			if isStartState(u) && !(e.opts.Redact && u.GroupVersionKind().GroupKind() == storageClassKind) || leftOutOfExport(u) {
+				continue
+			}
+			created := u.GetCreationTimestamp().Time
+			uid := string(u.GetUID())
+			if e.opts.Redact && !e.s.opts.Redact(u) {
+				continue
+			}
+			data, err := item(u, custom)
+			if err != nil {
+				return err
+			}
+			if r.gvk.GroupKind() == (schema.GroupKind{Kind: "Pod"}) {
+				sorted = append(sorted, exportedPod{created.Unix(), u.GetNamespace() + "/" + u.GetName(), data})
+				e.uids[uid] = true
+				continue
+			}
+			if err := e.out.item(data); err != nil {
+				return err
+			}
+		}
+		if next = page.Metadata.Continue; next == "" {
+			break
+		}
+	}
+	slices.SortFunc(sorted, func(a, b exportedPod) int {
+		return cmp.Or(cmp.Compare(a.created, b.created), strings.Compare(a.name, b.name))
+	})
+	for _, p := range sorted {
+		if err := e.out.item(p.data); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+type exportedPod struct {
+	created int64
+	name    string
+	data    []byte
+}
+
+// item encodes what an export says of an object.
+func item(u *unstructured.Unstructured, custom bool) ([]byte, error) {
+	neutralForExport(u, custom)
+	data, err := json.Marshal(u.Object)
+	if err != nil {
+		return nil, fmt.Errorf("encoding %s %s: %w", u.GetKind(), u.GetName(), err)
+	}
+	return data, nil
+}
+
+// neutralForExport leaves of an object what kubectl can apply and an import uses.
+func neutralForExport(u *unstructured.Unstructured, custom bool) {
+	own, status := ownerOf(u), statusOf(u)
+	Neutral(u)
+	if own != nil {
+		noted, err := json.Marshal(own)
+		if err == nil {
+			annotations := u.GetAnnotations()
+			if annotations == nil {
+				annotations = map[string]string{}
+			}
+			annotations[AnnotationOwner] = string(noted)
+			u.SetAnnotations(annotations)
+		}
+	}
+	delete(u.Object, "status")
+	gk := u.GroupVersionKind().GroupKind()
+	switch {
+	case gk == schema.GroupKind{Kind: "Pod"}:
+		delete(status, "observedGeneration")
+		delete(status, "ephemeralContainerStatuses")
+	case gk == schema.GroupKind{Kind: "PersistentVolume"}:
+		// An import keeps a released volume from being bound again.
+		if phase := phaseOf(status); phase != "Released" && phase != "Failed" {
+			status = nil
+		}
+	case gk == schema.GroupKind{Group: "batch", Kind: "Job"}:
+		if end := endOf(status); end != "" {
+			status = finishedStatus(status, end)
+			// Who applies it by other means than an import sets no status.
+			_ = unstructured.SetNestedField(u.Object, true, "spec", "suspend")
+		} else {
+			status = nil
+		}
+	case gk == schema.GroupKind{Group: "resource.k8s.io", Kind: "ResourceClaim"}:
+		forgetConsumers(status)
+	case gk == schema.GroupKind{Kind: "Node"}, custom:
+	default:
+		status = nil
+	}
+	if gk != (schema.GroupKind{Kind: "Pod"}) {
+		unstructured.RemoveNestedField(u.Object, "metadata", "creationTimestamp")
+	}
+	if len(status) > 0 {
+		u.Object["status"] = status
+	}
+}
+
+// forgetConsumers takes out the UIDs of those that a claim is reserved for. They have
+// names, too.
+func forgetConsumers(status map[string]any) {
+	consumers, _ := status["reservedFor"].([]any)
+	for _, c := range consumers {
+		if consumer, ok := c.(map[string]any); ok {
+			delete(consumer, "uid")
+		}
+	}
+}
+
+// isStartState reports whether an object is there from a cluster's first moment,
+// and nobody has changed it.
+func isStartState(u *unstructured.Unstructured) bool {
+	name := u.GetName()
+	switch u.GroupVersionKind().GroupKind() {
+	case schema.GroupKind{Kind: "Namespace"}:
+		switch name {
+		case "default", "kube-system", "kube-public", "kube-node-lease":
+			return len(u.GetLabels()) <= 1 && len(u.GetAnnotations()) == 0
+		}
+	case schema.GroupKind{Group: "scheduling.k8s.io", Kind: "PriorityClass"}:
+		return strings.HasPrefix(name, "system-")
+	case schema.GroupKind{Kind: "ServiceAccount"}:
+		// Controllers make one in each namespace, and their own in kube-system.
+		return name == "default" || u.GetNamespace() == "kube-system" && len(u.GetLabels()) == 0 && len(u.GetAnnotations()) == 0
+	case schema.GroupKind{Kind: "Service"}:
+		return name == "kubernetes" && u.GetNamespace() == "default"
+	case storageClassKind:
+		return isOwnDefault(u)
+	}
+	return false
+}
+
+// leftOutOfExport is what an import would leave out.
+func leftOutOfExport(u *unstructured.Unstructured) bool {
+	return isBeingDeleted(u) || u.GetLabels()[virtualDevices] != ""
+}
+
+// configuration writes the scheduler's.
+func (e *exporter) configuration() error {
+	if e.s.opts.Configuration == nil {
+		return nil
+	}
+	document, err := e.s.opts.Configuration.Current()
+	if err != nil {
+		return fmt.Errorf("reading the scheduler configuration: %w", err)
+	}
+	if !json.Valid(document) {
+		if document, err = yaml.YAMLToJSON(document); err != nil {
+			return fmt.Errorf("converting the scheduler configuration to JSON: %w", err)
+		}
+	}
+	if e.opts.Redact {
+		u := &unstructured.Unstructured{}
+		if err := utiljson.Unmarshal(document, &u.Object); err != nil {
+			return fmt.Errorf("decoding the scheduler configuration: %w", err)
+		}
+		if !e.s.opts.Redact(u) {
+			return nil
+		}
+		if document, err = json.Marshal(u.Object); err != nil {
+			return fmt.Errorf("encoding the scheduler configuration: %w", err)
+		}
+	}
+	var compact bytes.Buffer
+	if err := json.Compact(&compact, document); err != nil {
+		return fmt.Errorf("encoding the scheduler configuration: %w", err)
+	}
+	return e.out.field(configurationField, compact.Bytes())
+}
+
+// results writes the cycles of the pods that were exported. They name pods and
+// nodes, so a redacted export has none.
+func (e *exporter) results(ctx context.Context) error {
+	if !e.opts.Results || e.s.opts.Results == nil || e.opts.Redact {
+		return nil
+	}
+	if err := e.out.beginField(resultsField); err != nil {
+		return err
+	}
+	return e.s.opts.Results.WriteCycles(ctx, func(uid string) bool { return e.uids[uid] }, e.out.item)
+}
+
+type page struct {
+	Metadata struct {
+		Continue string `json:"continue"`
+	} `json:"metadata"`
+	Items []json.RawMessage `json:"items"`
+}
+
+func (c *client) list(ctx context.Context, r resource, next string) (*page, error) {
+	request := c.rest.Get().AbsPath(r.path("", "")...).SetHeader("Accept", runtime.ContentTypeJSON).Param("limit", fmt.Sprint(pageSize))
+	if next != "" {
+		request.Param("continue", next)
+	}
+	result := request.Do(ctx)
+	if err := result.Error(); err != nil {
+		return nil, err
+	}
+	data, err := result.Raw()
+	if err != nil {
+		return nil, err
+	}
+	p := &page{}
+	return p, json.Unmarshal(data, p)
+}

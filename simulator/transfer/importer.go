@@ -1,0 +1,392 @@
+package transfer
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// importWorkers write at the same time.
+const importWorkers = 16
+
+// maxHeld bounds what an import holds in memory of the objects that it has read.
+const maxHeld = 1 << 30
+
+// Import reads src and puts what it holds into the cluster. What the API server
+// refuses is in the report, and so is what could not be read. The error is an
+// *InputError when nothing could be read, ErrNotOurs, ctx's, or that of an API
+// server that does not answer any more; then the report, if there is one, says
+// what had been done until then, and that stays.
+func (s *Snapshot) Import(ctx context.Context, src Source, opts ImportOptions) (*Report, error) {
+	opts, err := opts.check(s)
+	if err != nil {
+		return nil, err
+	}
+	i := s.newImporter(opts)
+	i.meter.begin(Reading, 0)
+	if err := i.read(ctx, src); err != nil {
+		return nil, err
+	}
+	err = i.apply(ctx)
+	return i.rec.finish(s.opts.now()), err
+}
+
+// Apply is Import for objects that have been read already. It does not keep or
+// change them.
+func (s *Snapshot) Apply(ctx context.Context, objects []*unstructured.Unstructured, opts ImportOptions) (*Report, error) {
+	opts, err := opts.check(s)
+	if err != nil {
+		return nil, err
+	}
+	i := s.newImporter(opts)
+	for _, u := range objects {
+		o, err := newObject(u.DeepCopy().Object, "")
+		if err != nil {
+			i.rec.unreadable(u.GetKind()+" "+u.GetName(), err.Error())
+			continue
+		}
+		o.order = len(i.objects)
+		if err := i.add(o); err != nil {
+			return nil, err
+		}
+	}
+	err = i.apply(ctx)
+	return i.rec.finish(s.opts.now()), err
+}
+
+// key names an object in a cluster, in whatever version.
+type key struct {
+	schema.GroupKind
+	namespace, name string
+}
+
+func keyOf(o *Object) key { return key{o.GVK.GroupKind(), o.Namespace, o.Name} }
+
+// importer does one import.
+type importer struct {
+	s      *Snapshot
+	opts   ImportOptions
+	client *client
+	rec    *recorder
+	meter  *meter
+
+	objects []*Object
+	held    int
+	index   map[key]*Object
+	// configurations are those of the input, with where they were.
+	configurations []configurationIn
+
+	pods *podPlan
+	// gone is closed by the first who finds that the API server is.
+	cancel context.CancelCauseFunc
+
+	mu sync.Mutex
+	// uids are those of what is in the cluster, as far as somebody asked; empty
+	// for what is not there.
+	uids map[key]string
+	// links wait for their owners, or for the pods that they name.
+	links []link
+	// ready: makeReady has run.
+	ready bool
+	// custom are the kinds that CustomResourceDefinitions define.
+	custom map[schema.GroupKind]bool
+}
+
+type configurationIn struct {
+	source   string
+	document []byte
+}
+
+func (s *Snapshot) newImporter(opts ImportOptions) *importer {
+	return &importer{
+		s: s, opts: opts, rec: newRecorder(opts.Mode, opts.Reschedule, s.opts.now()),
+		meter: &meter{now: s.opts.now, tell: opts.Progress},
+		index: map[key]*Object{}, uids: map[key]string{}, custom: map[schema.GroupKind]bool{},
+	}
+}
+
+// read reads everything before anything is written: what pods need may come
+// after them.
+func (i *importer) read(ctx context.Context, src Source) error {
+	err := Read(ctx, src, Content{
+		Object: i.add,
+		Configuration: func(source string, document []byte) {
+			i.configurations = append(i.configurations, configurationIn{source, document})
+		},
+		Unreadable: i.rec.unreadable,
+		Ignored:    i.rec.ignored,
+	})
+	if err != nil {
+		return err
+	}
+	if len(i.objects) > 0 || len(i.configurations) > 0 || i.rec.report.Read > 0 {
+		return nil
+	}
+	items := i.rec.report.Failed
+	if len(items) == 0 {
+		items = i.rec.report.Skipped
+	}
+	message := "nothing to import was found: no Kubernetes objects and no scheduler configuration"
+	if failed := i.rec.report.Failed; len(failed) > 0 {
+		message = "nothing could be imported: " + failed[0].Message
+		if failed[0].Source != "" {
+			message = fmt.Sprintf("nothing could be imported: %s: %s", failed[0].Source, failed[0].Message)
+		}
+		if more := i.rec.report.FailedTotal - 1; more > 0 {
+			message += fmt.Sprintf(" (and %d more)", more)
+		}
+	}
+	return &InputError{Message: message, Items: items}
+}
+
+// add takes an object that was read, unless it never goes in.
+func (i *importer) add(o *Object) error {
+	i.rec.read(1)
+	if i.rec.report.Read%100 == 0 {
+		i.meter.step(100)
+	}
+	if why := leftOut(o); why != "" {
+		i.rec.count(o, skipped, why)
+		return nil
+	}
+	if o.Namespace == "" && namespacedByDefault(o.GVK.GroupKind()) {
+		o.Namespace = "default"
+	}
+	if i.held += len(o.JSON); i.held > maxHeld {
+		return &InputError{Message: fmt.Sprintf("the objects are larger than %d MiB together, which is the most that is imported at once", maxHeld>>20)}
+	}
+	k := keyOf(o)
+	if before := i.index[k]; before != nil && o.Name != "" && !o.generated {
+		i.rec.count(before, skipped, "it comes again later in the input, and that one goes in")
+		before.JSON = nil
+	}
+	i.index[k] = o
+	i.objects = append(i.objects, o)
+	return nil
+}
+
+// namespacedByDefault is for what is looked up by key before an API server has
+// said which kinds are namespaced.
+func namespacedByDefault(gk schema.GroupKind) bool {
+	switch gk {
+	case schema.GroupKind{Kind: "Pod"}, schema.GroupKind{Kind: "PersistentVolumeClaim"}, schema.GroupKind{Group: "batch", Kind: "Job"}:
+		return true
+	}
+	return false
+}
+
+// leftOut says why an object never goes in; empty if it does.
+func leftOut(o *Object) string {
+	if why := Refused(o.GVK.GroupKind()); why != "" {
+		return why
+	}
+	switch {
+	case o.deleting:
+		return "it was being deleted"
+	case o.virtual:
+		return "virtual nodes publish it anew"
+	case o.GVK.Group == "" && o.GVK.Kind == "Service" && o.Name == "kubernetes" && (o.Namespace == "default" || o.Namespace == ""):
+		return "every cluster has its own"
+	case o.GVK.Group == "" && o.GVK.Kind == "ConfigMap" && o.Name == "kube-root-ca.crt":
+		return "every cluster has its own"
+	}
+	return ""
+}
+
+// apply puts in what has been read.
+func (i *importer) apply(ctx context.Context) error {
+	ctx, i.cancel = context.WithCancelCause(ctx)
+	defer i.cancel(nil)
+	if i.opts.Mode == Replace {
+		i.meter.begin(Clearing, 0)
+		deleted, err := i.s.opts.Clear(ctx)
+		i.rec.report.Deleted = deleted
+		if err != nil {
+			return fmt.Errorf("emptying the cluster: %w", err)
+		}
+	}
+	var err error
+	if i.client, err = newClient(i.s.opts.Config); err != nil {
+		return err
+	}
+	if err := i.client.discover(); err != nil {
+		return err
+	}
+	i.objects = slices.DeleteFunc(i.objects, func(o *Object) bool { return o.JSON == nil })
+	i.pods = i.planPods()
+	i.meter.begin(Applying, len(i.objects))
+	err = errors.Join(i.applyRanks(ctx), i.finish(ctx))
+	if cause := context.Cause(ctx); cause != nil {
+		return cause
+	}
+	return err
+}
+
+// applyRanks puts in everything, rank by rank.
+func (i *importer) applyRanks(ctx context.Context) error {
+	ranks := map[int][]*Object{}
+	for _, o := range i.objects {
+		rank := Rank(o.GVK.GroupKind())
+		ranks[rank] = append(ranks[rank], o)
+	}
+	for rank := rankDefinition; rank <= rankTemplate; rank++ {
+		if err := i.applyRank(ctx, rank, ranks[rank]); err != nil {
+			return err
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (i *importer) applyRank(ctx context.Context, rank int, objects []*Object) error {
+	switch rank {
+	case rankDefinition:
+		i.putAll(ctx, objects)
+		return i.learnDefinitions(ctx, objects)
+	case rankNamespace:
+		i.putAll(ctx, objects)
+		i.makeNamespaces(ctx)
+	case rankClass:
+		i.giveWay(ctx, objects)
+		i.putAll(ctx, objects)
+		i.makeClasses(ctx)
+	case rankPod:
+		i.putPods(ctx)
+		i.link(ctx)
+	case rankLimit:
+		i.putLastPods(ctx)
+		i.putAll(ctx, objects)
+		i.link(ctx)
+	default:
+		i.putAll(ctx, objects)
+	}
+	return nil
+}
+
+// putAll puts objects in, those of one kind after those of another, and within a
+// kind in no order.
+func (i *importer) putAll(ctx context.Context, objects []*Object) {
+	slices.SortStableFunc(objects, func(a, b *Object) int {
+		return cmp.Or(strings.Compare(a.GVK.Kind, b.GVK.Kind), strings.Compare(a.GVK.Group, b.GVK.Group))
+	})
+	i.each(ctx, importWorkers, objects, func(ctx context.Context, o *Object) { i.put(ctx, o, nil) })
+}
+
+// each calls do for every object until ctx ends.
+func (i *importer) each(ctx context.Context, workers int, objects []*Object, do func(context.Context, *Object)) {
+	var next sync.Mutex
+	at := 0
+	take := func() *Object {
+		next.Lock()
+		defer next.Unlock()
+		if at == len(objects) || ctx.Err() != nil {
+			return nil
+		}
+		o := objects[at]
+		at++
+		i.meter.at(o.GVK.Kind)
+		return o
+	}
+	var running sync.WaitGroup
+	for range min(workers, len(objects)) {
+		running.Go(func() {
+			for o := take(); o != nil; o = take() {
+				do(ctx, o)
+				i.meter.step(1)
+			}
+		})
+	}
+	running.Wait()
+}
+
+// put puts one object in, and counts what became of it. change, which may be nil,
+// has the last word on what is written. It returns nil when the object is not
+// there.
+func (i *importer) put(ctx context.Context, o *Object, change func(*write)) *write {
+	defer func() {
+		// Whatever is in the input, it must not end who imports.
+		if reason := recover(); reason != nil {
+			i.rec.count(o, failed, i.s.panicked(reason).Error())
+		}
+	}()
+	w, err := i.prepare(ctx, o)
+	if err == nil {
+		if change != nil {
+			change(w)
+		}
+		warned := &warningList{}
+		what, putErr := i.attempt(ctx, w, warned)
+		for _, message := range warned.take() {
+			i.rec.warn(o.item(message))
+		}
+		if status, ok := errors.AsType[*statusError](putErr); ok {
+			i.rec.warn(o.item("its status could not be written: " + status.Error()))
+			putErr = nil
+		}
+		if err = putErr; err == nil {
+			i.rec.count(o, what, "")
+			i.learn(keyOf(w.Object), w.uid)
+			return w
+		}
+	}
+	if ctx.Err() == nil {
+		i.rec.count(o, failed, err.Error())
+	}
+	return nil
+}
+
+const (
+	// admissionLag is how long admission may go on not knowing a class that was
+	// created a moment ago: it learns of classes by a watch.
+	admissionLag  = 5 * time.Second
+	admissionPoll = 20 * time.Millisecond
+)
+
+// isAhead reports whether a pod was refused for a priority class that this import
+// has created.
+func (i *importer) isAhead(w *write, err error) bool {
+	if !apierrors.IsForbidden(err) || w.GVK.GroupKind() != (schema.GroupKind{Kind: "Pod"}) {
+		return false
+	}
+	name, _, _ := unstructured.NestedString(w.desired.Object, "spec", "priorityClassName")
+	class := key{schema.GroupKind{Group: "scheduling.k8s.io", Kind: "PriorityClass"}, "", name}
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.uids[class] != "" && strings.Contains(err.Error(), "no PriorityClass")
+}
+
+// writeTimeout bounds writing one object.
+const writeTimeout = time.Minute
+
+// attempt writes, once more when the API server did not answer but is there, and
+// ends the import when it is not. What has begun is finished when the import is
+// cancelled: nobody could say otherwise whether the object is there.
+func (i *importer) attempt(ctx context.Context, w *write, list *warningList) (outcome, error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
+	defer cancel()
+	ctx = context.WithValue(ctx, warned{}, list)
+	what, err := i.client.put(ctx, w)
+	for lag := time.Now().Add(admissionLag); i.isAhead(w, err) && time.Now().Before(lag); {
+		time.Sleep(admissionPoll)
+		what, err = i.client.put(ctx, w)
+	}
+	if err == nil || isAnswer(err) || ctx.Err() != nil {
+		return what, err
+	}
+	if gone := i.client.alive(ctx); gone != nil {
+		i.cancel(gone)
+		return failed, gone
+	}
+	return i.client.put(ctx, w)
+}

@@ -1,0 +1,127 @@
+package transfer
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+)
+
+// Object is one that was read, as it was, but for its managed fields and what
+// kubectl apply has noted on it: those may be as large as all the rest.
+type Object struct {
+	GVK             schema.GroupVersionKind
+	Namespace, Name string
+	// Source is where it was read; empty for objects that did not come from a file.
+	Source string
+	// JSON is the object. It is not changed.
+	JSON []byte
+
+	created time.Time
+	// generated: it has no name of its own yet.
+	generated bool
+	// deleting: it was on its way out. virtual: a virtual node published it.
+	deleting, virtual bool
+	// order is the place in the input.
+	order int
+}
+
+// Unstructured returns a copy of the object, which the caller may change.
+func (o *Object) Unstructured() (*unstructured.Unstructured, error) {
+	u := &unstructured.Unstructured{}
+	if err := utiljson.Unmarshal(o.JSON, &u.Object); err != nil {
+		return nil, fmt.Errorf("decoding %s %s: %w", o.GVK.Kind, o.Name, err)
+	}
+	return u, nil
+}
+
+func (o *Object) item(message string) Item {
+	return Item{
+		Source: o.Source, APIVersion: o.GVK.GroupVersion().String(), Kind: o.GVK.Kind,
+		Namespace: o.Namespace, Name: o.Name, Message: message,
+	}
+}
+
+const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
+
+// newObject makes an Object of a value that was read, which it changes.
+func newObject(value map[string]any, source string) (*Object, error) {
+	u := &unstructured.Unstructured{Object: value}
+	if err := checkHeader(value); err != nil {
+		return nil, err
+	}
+	unstructured.RemoveNestedField(value, "metadata", "managedFields")
+	unstructured.RemoveNestedField(value, "metadata", "annotations", lastApplied)
+	data, err := json.Marshal(value)
+	if err != nil {
+		return nil, fmt.Errorf("encoding: %w", err)
+	}
+	name := u.GetName()
+	if name == "" {
+		name = u.GetGenerateName()
+	}
+	return &Object{
+		GVK: u.GroupVersionKind(), Namespace: u.GetNamespace(), Name: name, Source: source, JSON: data,
+		created: u.GetCreationTimestamp().Time, generated: u.GetName() == "",
+		deleting: isBeingDeleted(u), virtual: u.GetLabels()[virtualDevices] != "",
+	}, nil
+}
+
+// checkHeader says what keeps a value from being an object.
+func checkHeader(value map[string]any) error {
+	apiVersion, isString := value["apiVersion"].(string)
+	if kind, ok := value["kind"].(string); !ok || kind == "" || !isString || apiVersion == "" {
+		return errors.New("it is no Kubernetes object: apiVersion or kind is missing")
+	}
+	if _, err := schema.ParseGroupVersion(apiVersion); err != nil {
+		return fmt.Errorf("apiVersion: %w", err)
+	}
+	metadata, ok := value["metadata"].(map[string]any)
+	if !ok {
+		return fmt.Errorf("the %v has no metadata", value["kind"])
+	}
+	for _, field := range []string{"name", "generateName", "namespace", "uid", "creationTimestamp"} {
+		if v, set := metadata[field]; set && v != nil {
+			if _, isString := v.(string); !isString {
+				return fmt.Errorf("metadata.%s is not a string", field)
+			}
+		}
+	}
+	if metadata["name"] == nil && metadata["generateName"] == nil {
+		return fmt.Errorf("the %v has no metadata.name", value["kind"])
+	}
+	for _, field := range []string{"labels", "annotations"} {
+		if v, set := metadata[field]; set && v != nil {
+			m, isMap := v.(map[string]any)
+			if !isMap {
+				return fmt.Errorf("metadata.%s is not a mapping", field)
+			}
+			for key, inner := range m {
+				if _, isString := inner.(string); !isString {
+					return fmt.Errorf("metadata.%s[%s] is not a string; put it in quotes", field, key)
+				}
+			}
+		}
+	}
+	for field, v := range metadata {
+		if v == nil {
+			delete(metadata, field)
+		}
+	}
+	return nil
+}
+
+// isList reports whether a kind is that of a list of objects.
+func isList(kind string) bool { return strings.HasSuffix(kind, "List") }
+
+// isConfiguration reports whether a value is the scheduler's configuration, of
+// whatever version.
+func isConfiguration(value map[string]any) bool {
+	apiVersion, _ := value["apiVersion"].(string)
+	return value["kind"] == "KubeSchedulerConfiguration" && strings.HasPrefix(apiVersion, "kubescheduler.config.k8s.io/")
+}

@@ -1,0 +1,274 @@
+package transfer
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"sync"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// podHead is what the plan looks at in a pod.
+type podHead struct {
+	Metadata struct {
+		Annotations     map[string]string `json:"annotations"`
+		OwnerReferences []struct {
+			APIVersion string `json:"apiVersion"`
+			Kind       string `json:"kind"`
+			Name       string `json:"name"`
+			Controller bool   `json:"controller"`
+		} `json:"ownerReferences"`
+	} `json:"metadata"`
+	Spec struct {
+		NodeName          string         `json:"nodeName"`
+		PriorityClassName string         `json:"priorityClassName"`
+		Priority          *int64         `json:"priority"`
+		PreemptionPolicy  string         `json:"preemptionPolicy"`
+		RuntimeClassName  string         `json:"runtimeClassName"`
+		Overhead          map[string]any `json:"overhead"`
+	} `json:"spec"`
+	Status struct {
+		Phase string `json:"phase"`
+	} `json:"status"`
+}
+
+// mirrored pods are their node's own: no scheduler has a say.
+const mirrored = "kubernetes.io/config.mirror"
+
+// podPlan says in which order pods go in. Those that are bound, or have finished,
+// come first, together. Those that a scheduler is to place come last and one
+// after the other, in the order in which they were created in the cluster that
+// they come from, and where that is the same or not known, in that of the input:
+// so is the scheduling queue's order, among pods of the same priority.
+//
+// When there are workloads that will adopt pods, the last ones wait behind a
+// scheduling gate until that has happened: a scheduler that spreads pods by their
+// owners would otherwise decide before they have any.
+type podPlan struct {
+	placed, waiting []*Object
+	gated           bool
+	heads           map[*Object]*podHead
+	jobs            map[key]*job
+	// nodes are those that pods are bound to, with how many.
+	nodes map[string]int
+
+	mu sync.Mutex
+	// held are the pods that were created behind the gate.
+	held map[*Object]*write
+}
+
+func (i *importer) planPods() *podPlan {
+	p := &podPlan{heads: map[*Object]*podHead{}, nodes: map[string]int{}, held: map[*Object]*write{}, jobs: i.unfinishedJobs()}
+	for _, o := range i.objects {
+		gk := o.GVK.GroupKind()
+		p.gated = p.gated || Rank(gk) == rankWorkload
+		if gk != (schema.GroupKind{Kind: "Pod"}) {
+			continue
+		}
+		head := &podHead{}
+		if err := json.Unmarshal(o.JSON, head); err != nil {
+			// The API server says what is wrong with it.
+			head = &podHead{}
+		}
+		p.heads[o] = head
+		p.countForJob(o, head)
+		node := i.nodeOf(head)
+		if node != "" {
+			p.nodes[node]++
+		}
+		if node != "" || isFinishedPod(head.Status.Phase) {
+			p.placed = append(p.placed, o)
+		} else {
+			p.waiting = append(p.waiting, o)
+		}
+	}
+	p.gated = p.gated && len(p.waiting) > 0
+	for _, pods := range [][]*Object{p.placed, p.waiting} {
+		slices.SortStableFunc(pods, func(a, b *Object) int {
+			return cmp.Or(a.created.Compare(b.created), cmp.Compare(a.order, b.order))
+		})
+	}
+	i.warnOfJobs(p)
+	return p
+}
+
+// nodeOf returns the node that a pod is bound to when it goes in.
+func (i *importer) nodeOf(head *podHead) string {
+	_, isMirror := head.Metadata.Annotations[mirrored]
+	if i.opts.Reschedule && !isFinishedPod(head.Status.Phase) && !isMirror {
+		return ""
+	}
+	return head.Spec.NodeName
+}
+
+// jobOf returns the job of the input that a pod belongs to and that has not
+// finished; nil if there is none.
+func (p *podPlan) jobOf(o *Object, head *podHead) *job {
+	own := head.owner()
+	if own == nil {
+		return nil
+	}
+	return p.jobs[own.key(o.Namespace)]
+}
+
+func (h *podHead) owner() *owner {
+	for _, r := range h.Metadata.OwnerReferences {
+		if r.Controller {
+			return &owner{r.APIVersion, r.Kind, r.Name}
+		}
+	}
+	var noted owner
+	if json.Unmarshal([]byte(h.Metadata.Annotations[AnnotationOwner]), &noted) == nil && noted.Kind != "" {
+		return &noted
+	}
+	return nil
+}
+
+func (p *podPlan) countForJob(o *Object, head *podHead) {
+	if j := p.jobOf(o, head); j != nil && head.Status.Phase == "Succeeded" {
+		j.there++
+	}
+}
+
+// warnOfJobs tells of jobs that will do again what they have done: a job is told
+// from its pods how far it is.
+func (i *importer) warnOfJobs(p *podPlan) {
+	for _, j := range p.jobs {
+		if j.counted > j.there {
+			i.rec.warn(j.object.item(fmt.Sprintf("%d of its pods had succeeded but only %d of them are in the input; the others run again", j.counted, j.there)))
+		}
+	}
+}
+
+// setPod says what of a pod's status goes in.
+func (i *importer) setPod(w *write, status map[string]any, own *owner) {
+	head := i.pods.heads[w.Object]
+	if head == nil {
+		return
+	}
+	if j := i.pods.jobOf(w.Object, head); j != nil {
+		// Its controller counts those that have it, and takes it away.
+		w.create = func(u *unstructured.Unstructured) { u.SetFinalizers([]string{jobTracking}) }
+	}
+	delete(status, "observedGeneration")
+	delete(status, "ephemeralContainerStatuses")
+	node := i.nodeOf(head)
+	switch phase := head.Status.Phase; {
+	case isFinishedPod(phase), node != "" && phase == "Running":
+		w.status = status
+	default:
+		w.status = pendingStatus(status, node == "" && !i.opts.Reschedule)
+	}
+	if node == "" {
+		unstructured.RemoveNestedField(w.desired.Object, "spec", "nodeName")
+	}
+}
+
+// pendingStatus is what goes in of the status of a pod that does not run: which claims
+// were made for it, so that no others are, and which node it is nominated for. It is
+// nil when there is neither.
+func pendingStatus(status map[string]any, nominated bool) map[string]any {
+	kept := map[string]any{}
+	if claims := status["resourceClaimStatuses"]; claims != nil {
+		kept["resourceClaimStatuses"] = claims
+	}
+	if node := status["nominatedNodeName"]; node != nil && nominated {
+		kept["nominatedNodeName"] = node
+	}
+	if len(kept) == 0 {
+		return nil
+	}
+	// A status goes in as a whole.
+	kept["phase"] = "Pending"
+	return kept
+}
+
+// putPods puts in the pods that are bound, and, when they wait behind the gate,
+// the others.
+func (i *importer) putPods(ctx context.Context) {
+	i.warnOfNodes(ctx)
+	i.putPlaced(ctx)
+	if !i.pods.gated {
+		return
+	}
+	i.each(ctx, importWorkers, i.pods.waiting, func(ctx context.Context, o *Object) {
+		isNew := false
+		w := i.put(ctx, o, func(w *write) {
+			before := w.create
+			w.create = func(u *unstructured.Unstructured) {
+				if before != nil {
+					before(u)
+				}
+				gates, _, _ := unstructured.NestedSlice(u.Object, "spec", "schedulingGates")
+				isNew = unstructured.SetNestedSlice(u.Object, append(gates, map[string]any{"name": importGate}), "spec", "schedulingGates") == nil
+			}
+		})
+		if w != nil && isNew {
+			i.pods.mu.Lock()
+			defer i.pods.mu.Unlock()
+			i.pods.held[o] = w
+		}
+	})
+}
+
+// putPlaced puts in the pods that are bound, each in two writes: an API server
+// takes no pod that is created with its status.
+func (i *importer) putPlaced(ctx context.Context) {
+	defer i.s.opts.HoldPods()()
+	i.each(ctx, importWorkers, i.pods.placed, func(ctx context.Context, o *Object) { i.put(ctx, o, nil) })
+}
+
+// putLastPods puts in, one by one, those that have not waited behind a gate.
+func (i *importer) putLastPods(ctx context.Context) {
+	if i.pods.gated || len(i.pods.waiting) == 0 {
+		return
+	}
+	i.makeReady(ctx)
+	i.meter.begin(Applying, len(i.objects))
+	i.meter.step(len(i.objects) - len(i.pods.waiting))
+	i.each(ctx, 1, i.pods.waiting, func(ctx context.Context, o *Object) { i.put(ctx, o, nil) })
+}
+
+// release lets the scheduler have the pods that have waited behind the gate.
+func (i *importer) release(ctx context.Context, workers int) {
+	var held []*Object
+	for _, o := range i.pods.waiting {
+		if i.pods.held[o] != nil {
+			held = append(held, o)
+		}
+	}
+	i.each(ctx, workers, held, func(ctx context.Context, o *Object) {
+		w := i.pods.held[o]
+		if err := i.client.ungate(ctx, w); err != nil && !apierrors.IsNotFound(err) {
+			i.rec.warn(o.item(fmt.Sprintf("it waits behind the scheduling gate %s, which could not be taken away: %v", importGate, err)))
+			return
+		}
+	})
+}
+
+// ungate leaves a pod the gates that it had in the input.
+func (c *client) ungate(ctx context.Context, w *write) error {
+	gates, _, _ := unstructured.NestedFieldNoCopy(w.desired.Object, "spec", "schedulingGates")
+	_, err := c.patch(ctx, w.resource, w.Namespace, w.Name, map[string]any{"spec": map[string]any{"schedulingGates": gates}})
+	return err
+}
+
+// warnOfNodes tells of nodes that pods are bound to and that are nowhere.
+func (i *importer) warnOfNodes(ctx context.Context) {
+	r, err := i.client.resourceFor(schema.GroupVersionKind{Version: "v1", Kind: "Node"})
+	if err != nil {
+		return
+	}
+	for name, pods := range i.pods.nodes {
+		k := key{schema.GroupKind{Kind: "Node"}, "", name}
+		if i.index[k] == nil && i.uidOf(ctx, r, k) == "" && ctx.Err() == nil {
+			i.rec.warn(Item{APIVersion: "v1", Kind: "Node", Name: name, Message: fmt.Sprintf(
+				"%d pods are bound to it, but it is neither in the input nor in the cluster: Kubernetes will delete them", pods)})
+		}
+	}
+}

@@ -1,0 +1,52 @@
+package transfer
+
+import (
+	"sync"
+	"time"
+)
+
+// progressEvery is the least time between two reports within a phase.
+const progressEvery = 100 * time.Millisecond
+
+// meter says how far an import has come. Methods are safe for concurrent use.
+type meter struct {
+	now  func() time.Time
+	tell func(Progress)
+
+	mu      sync.Mutex
+	current Progress
+	told    time.Time
+}
+
+// begin begins a phase.
+func (m *meter) begin(phase Phase, total int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.current = Progress{Phase: phase, Total: total}
+	m.say()
+}
+
+// at says which kind comes.
+func (m *meter) at(kind string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.current.Kind != kind {
+		m.current.Kind = kind
+		m.say()
+	}
+}
+
+// step says that n more are done.
+func (m *meter) step(n int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.current.Done += n
+	if m.current.Done == m.current.Total || m.now().Sub(m.told) >= progressEvery {
+		m.say()
+	}
+}
+
+func (m *meter) say() {
+	m.told = m.now()
+	m.tell(m.current)
+}

@@ -1,0 +1,149 @@
+package transfer
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// Content gets what is read out of a source, in its order and from the reading
+// goroutine.
+type Content struct {
+	// Object is required. Its error ends the reading.
+	Object func(*Object) error
+	// Configuration gets a scheduler configuration, in JSON.
+	Configuration func(source string, document []byte)
+	// Unreadable is told what should have been an object and is none.
+	Unreadable func(source, message string)
+	// Ignored is told what is not looked at.
+	Ignored func(source, message string)
+}
+
+// The bounds of what is read. They are far above what clusters need, and below
+// what a machine that runs one lacks.
+const (
+	// maxUnpacked bounds the content of all files, unpacked.
+	maxUnpacked = 2 << 30
+	// maxObject bounds one object: what etcd takes is a tenth of it.
+	maxObject = 16 << 20
+	// maxWhole bounds a YAML document that is not a list of objects.
+	maxWhole = 16 << 20
+	// maxDepth bounds the nesting of an object. A CustomResourceDefinition may
+	// need some dozens.
+	maxDepth = 250
+	// maxEntries bounds the files of an archive.
+	maxEntries = 100_000
+)
+
+var errTooMuch = fmt.Errorf("it holds more than %d GiB, unpacked, which is the most that is read", maxUnpacked>>30)
+
+// Read reads objects and scheduler configurations out of a source. An error is
+// ctx's, that of content.Object, or that the source has too much in it: whatever
+// else is wrong with the source goes to content.Unreadable.
+func Read(ctx context.Context, s Source, content Content) error {
+	if content.Configuration == nil {
+		content.Configuration = func(string, []byte) {}
+	}
+	if content.Unreadable == nil {
+		content.Unreadable = func(string, string) {}
+	}
+	if content.Ignored == nil {
+		content.Ignored = func(string, string) {}
+	}
+	r := &reader{ctx: ctx, content: content, left: maxUnpacked}
+	for _, p := range s.parts {
+		if err := r.part(p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// reader reads one source. Methods return errors that end the reading; all others
+// they report.
+type reader struct {
+	ctx     context.Context
+	content Content
+	left    int64 // of maxUnpacked
+	order   int
+}
+
+// fatal is an error that ends the reading. Whatever else a reader of content
+// returns is about that content.
+type fatal struct{ error }
+
+func (f fatal) Unwrap() error { return f.error }
+
+// bounded counts what is unpacked, and ends with ctx.
+func (r *reader) bounded(content io.Reader) io.Reader { return &boundedReader{r: r, from: content} }
+
+type boundedReader struct {
+	r    *reader
+	from io.Reader
+}
+
+func (b *boundedReader) Read(p []byte) (int, error) {
+	if err := b.r.ctx.Err(); err != nil {
+		return 0, fatal{err}
+	}
+	n, err := b.from.Read(p)
+	if b.r.left -= int64(n); b.r.left < 0 {
+		return 0, fatal{&InputError{Message: errTooMuch.Error()}}
+	}
+	return n, err
+}
+
+// report ends the reading if err must, and otherwise says that source cannot be
+// read.
+func (r *reader) report(source string, err error) error {
+	if f, ok := errors.AsType[fatal](err); ok {
+		return f.error
+	}
+	if err != nil {
+		r.content.Unreadable(source, err.Error())
+	}
+	return nil
+}
+
+func (r *reader) part(p Part) error {
+	head := make([]byte, sniffed)
+	n, err := p.Content.ReadAt(head, 0)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return r.report(p.Name, fmt.Errorf("reading: %w", err))
+	}
+	whole := io.NewSectionReader(p.Content, 0, p.Size)
+	switch formatOf(head[:n]) {
+	case formatZip:
+		return r.zip(p.Name, whole)
+	case formatGzip:
+		return r.gzip(p.Name, whole)
+	case formatTar:
+		return r.tar(p.Name, r.bounded(whole))
+	}
+	return r.text(p.Name, bufio.NewReaderSize(r.bounded(whole), 64<<10))
+}
+
+// object hands over a value that was read.
+func (r *reader) object(value map[string]any, source string) error {
+	if isConfiguration(value) {
+		return r.configuration(value, source)
+	}
+	o, err := newObject(value, source)
+	if err != nil {
+		return r.report(source, err)
+	}
+	r.order++
+	o.order = r.order
+	return r.content.Object(o)
+}
+
+// InputError says that nothing, or not all, could be read out of a source.
+type InputError struct {
+	Message string
+	// Items are the places that could not be read.
+	Items []Item
+}
+
+func (e *InputError) Error() string { return e.Message }

@@ -1,0 +1,220 @@
+package transfer
+
+import (
+	"cmp"
+	"slices"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// Mode says what becomes of what is in the cluster already.
+type Mode string
+
+const (
+	// Merge leaves everything there, and updates what the input has, too.
+	Merge Mode = "merge"
+	// Replace empties the cluster first.
+	Replace Mode = "replace"
+)
+
+// Phase is how far an import has come.
+type Phase string
+
+const (
+	Reading  Phase = "reading"
+	Clearing Phase = "clearing"
+	Applying Phase = "applying"
+	// Settling waits for controllers to link what belongs together.
+	Settling Phase = "settling"
+)
+
+// Progress is what an import is doing.
+type Progress struct {
+	Phase Phase `json:"phase"`
+	// Done of Total objects; Total is 0 while it is not known.
+	Done  int `json:"done"`
+	Total int `json:"total"`
+	// Kind is what is being applied.
+	Kind string `json:"kind,omitempty"`
+}
+
+// Item is something to say about an object, or about a place in the input that
+// could not be read as one.
+type Item struct {
+	// Source is where the object was: the file and the document, as in
+	// "pods.yaml, document 3". Empty for an object that did not come from a file.
+	Source     string `json:"source,omitempty"`
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+	Namespace  string `json:"namespace,omitempty"`
+	Name       string `json:"name"`
+	Message    string `json:"message"`
+}
+
+// KindCount says what became of the objects of a kind.
+type KindCount struct {
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+	Created    int    `json:"created"`
+	Updated    int    `json:"updated"`
+	Unchanged  int    `json:"unchanged"`
+	Failed     int    `json:"failed"`
+	Skipped    int    `json:"skipped"`
+}
+
+// Report says what an import has done.
+type Report struct {
+	Mode       Mode `json:"mode"`
+	Reschedule bool `json:"reschedule"`
+	// StartTime is when it began to read.
+	StartTime       time.Time `json:"startTime"`
+	DurationSeconds float64   `json:"durationSeconds"`
+	// Read counts the objects in the input, those that were left out included.
+	Read      int `json:"read"`
+	Created   int `json:"created"`
+	Updated   int `json:"updated"`
+	Unchanged int `json:"unchanged"`
+	// Deleted counts what Replace took out of the cluster first.
+	Deleted int         `json:"deleted"`
+	Kinds   []KindCount `json:"kinds"`
+
+	// The lists hold at most MaxItems each; the totals count all.
+	Failed        []Item `json:"failed"`
+	FailedTotal   int    `json:"failedTotal"`
+	Skipped       []Item `json:"skipped"`
+	SkippedTotal  int    `json:"skippedTotal"`
+	Warnings      []Item `json:"warnings"`
+	WarningsTotal int    `json:"warningsTotal"`
+
+	// Configuration is nil when the input had no scheduler configuration.
+	Configuration *ConfigurationReport `json:"configuration,omitempty"`
+}
+
+// ConfigurationReport says what became of the input's scheduler configuration.
+type ConfigurationReport struct {
+	// Applied: it is in force, without what is in Removed.
+	Applied bool `json:"applied"`
+	// Revision is its number, 0 when it is not applied.
+	Revision int `json:"revision,omitempty"`
+	// Message says why it is not applied.
+	Message string `json:"message,omitempty"`
+	// Removed is what Kubernetes no longer has, and was left out.
+	Removed []RemovedField `json:"removed"`
+}
+
+// RemovedField is a part of a scheduler configuration that was left out.
+type RemovedField struct {
+	Field   string `json:"field"`
+	Message string `json:"message"`
+}
+
+// MaxItems bounds each list of a Report.
+const MaxItems = 1000
+
+// outcome is what became of an object.
+type outcome int
+
+const (
+	created outcome = iota
+	updated
+	unchanged
+	failed
+	skipped
+)
+
+// recorder writes a Report. Methods are safe for concurrent use.
+type recorder struct {
+	mu     sync.Mutex
+	report Report
+	kinds  map[schema.GroupVersionKind]*KindCount
+}
+
+func newRecorder(mode Mode, reschedule bool, now time.Time) *recorder {
+	return &recorder{
+		report: Report{
+			Mode: mode, Reschedule: reschedule, StartTime: now,
+			Kinds: []KindCount{}, Failed: []Item{}, Skipped: []Item{}, Warnings: []Item{},
+		},
+		kinds: map[schema.GroupVersionKind]*KindCount{},
+	}
+}
+
+// count notes what became of an object. message is for the outcomes failed and
+// skipped.
+func (r *recorder) count(o *Object, what outcome, message string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	k := r.kinds[o.GVK]
+	if k == nil {
+		k = &KindCount{APIVersion: o.GVK.GroupVersion().String(), Kind: o.GVK.Kind}
+		r.kinds[o.GVK] = k
+	}
+	switch what {
+	case created:
+		k.Created++
+		r.report.Created++
+	case updated:
+		k.Updated++
+		r.report.Updated++
+	case unchanged:
+		k.Unchanged++
+		r.report.Unchanged++
+	case failed:
+		k.Failed++
+		add(&r.report.Failed, &r.report.FailedTotal, o.item(message))
+	case skipped:
+		k.Skipped++
+		add(&r.report.Skipped, &r.report.SkippedTotal, o.item(message))
+	}
+}
+
+// unreadable notes a place in the input that is not an object.
+func (r *recorder) unreadable(source, message string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	add(&r.report.Failed, &r.report.FailedTotal, Item{Source: source, Message: message})
+}
+
+// ignored notes a part of the input that is none of objects.
+func (r *recorder) ignored(source, message string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	add(&r.report.Skipped, &r.report.SkippedTotal, Item{Source: source, Message: message})
+}
+
+func (r *recorder) warn(i Item) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	add(&r.report.Warnings, &r.report.WarningsTotal, i)
+}
+
+func (r *recorder) read(objects int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.report.Read += objects
+}
+
+func add(list *[]Item, total *int, i Item) {
+	*total++
+	if len(*list) < MaxItems {
+		*list = append(*list, i)
+	}
+}
+
+// finish returns the report in order. The recorder is not used afterwards.
+func (r *recorder) finish(now time.Time) *Report {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.report.DurationSeconds = now.Sub(r.report.StartTime).Seconds()
+	for _, k := range r.kinds {
+		r.report.Kinds = append(r.report.Kinds, *k)
+	}
+	slices.SortFunc(r.report.Kinds, func(a, b KindCount) int {
+		return cmp.Or(
+			cmp.Compare(Rank(schema.FromAPIVersionAndKind(a.APIVersion, a.Kind).GroupKind()), Rank(schema.FromAPIVersionAndKind(b.APIVersion, b.Kind).GroupKind())),
+			cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.APIVersion, b.APIVersion))
+	})
+	return &r.report
+}

@@ -1,0 +1,175 @@
+package transfer
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// fill makes a cluster with a workload of each sort, and binds all pods.
+func fill(t *testing.T, c *cluster) {
+	t.Helper()
+	manifests, err := os.ReadFile("testdata/cluster.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	importText(t, c, string(manifests), ImportOptions{})
+	n, seen := 0, ""
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Log(seen)
+		}
+	})
+	eventually(t, "all pods run", func(ctx context.Context) (bool, error) {
+		pods, err := podsOf(ctx, c, "shop")
+		if err != nil {
+			return false, err
+		}
+		running := 0
+		for _, pod := range pods {
+			if pod.Spec.NodeName == "" {
+				bind(ctx, c, pod, fmt.Sprintf("node-%d", n%2))
+				n++
+			}
+			if pod.Status.Phase != corev1.PodPending {
+				running++
+			}
+		}
+		// Of a Deployment 3, a StatefulSet 2, a DaemonSet 2, Jobs 2+2, and one alone.
+		if len(pods) == 12 && running == 12 {
+			return true, nil
+		}
+		seen = fmt.Sprintf("%d of %d run: %v", running, len(pods), sorted(slices.Collect(maps.Keys(pods))))
+		return false, nil
+	})
+	eventually(t, "the quick job has finished", func(ctx context.Context) (bool, error) {
+		job, err := c.client.BatchV1().Jobs("shop").Get(ctx, "quick", metav1.GetOptions{})
+		return err == nil && job.Status.CompletionTime != nil, err
+	})
+	eventually(t, "the claims are bound", func(ctx context.Context) (bool, error) {
+		claims, err := c.client.CoreV1().PersistentVolumeClaims("shop").List(ctx, metav1.ListOptions{})
+		if err != nil {
+			return false, err
+		}
+		for _, claim := range claims.Items {
+			if claim.Status.Phase != corev1.ClaimBound {
+				return false, nil
+			}
+		}
+		return len(claims.Items) == 3, nil
+	})
+}
+
+func bind(ctx context.Context, c *cluster, pod *corev1.Pod, node string) {
+	if affinity := pod.Spec.Affinity; affinity != nil && affinity.NodeAffinity != nil {
+		// A DaemonSet's pods name their node.
+		node = affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms[0].MatchFields[0].Values[0]
+	}
+	// Whether it worked shows in the pod.
+	_ = c.client.CoreV1().Pods(pod.Namespace).Bind(ctx, &corev1.Binding{
+		ObjectMeta: metav1.ObjectMeta{Name: pod.Name, Namespace: pod.Namespace},
+		Target:     corev1.ObjectReference{Kind: "Node", Name: node},
+	}, metav1.CreateOptions{})
+}
+
+// placement says of each pod where it is, how it is and whom it belongs to.
+func placement(t *testing.T, c *cluster) []string {
+	t.Helper()
+	pods, err := podsOf(t.Context(), c, "shop")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lines []string
+	for name, pod := range pods {
+		owner := "nobody"
+		if ref := metav1.GetControllerOf(pod); ref != nil {
+			owner = ref.Kind + " " + ref.Name
+		}
+		lines = append(lines, fmt.Sprintf("%s on %s, %s, of %s", name, pod.Spec.NodeName, pod.Status.Phase, owner))
+	}
+	return sorted(lines)
+}
+
+var timestamps = regexp.MustCompile(`"?\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ"?`)
+
+// TestRoundTrip: what is exported from one cluster and imported into another is
+// adopted there as it is, and exported from there is the same.
+func TestRoundTrip(t *testing.T) {
+	needsCluster(t)
+	fill(t, shared)
+	want, wantFile := placement(t, shared), objects(t, export(t, shared, ExportOptions{Format: YAML}))
+
+	for _, format := range []Format{YAML, JSON} {
+		t.Run(string(format), func(t *testing.T) {
+			other := another(t)
+			importText(t, other, export(t, shared, ExportOptions{Format: format}), ImportOptions{})
+			adopted(t, other)
+			if diff := cmp.Diff(want, placement(t, other)); diff != "" {
+				t.Error("pods:", diff)
+			}
+			got := objects(t, export(t, other, ExportOptions{Format: YAML}))
+			if diff := cmp.Diff(wantFile, got); diff != "" {
+				t.Error("export:", diff)
+			}
+		})
+	}
+}
+
+// objects are those of a file, without times.
+func objects(t *testing.T, text string) map[string][]string {
+	t.Helper()
+	found := map[string][]string{}
+	err := Read(t.Context(), NewSource(part("export", text)), Content{Object: func(o *Object) error {
+		var indented bytes.Buffer
+		if err := json.Indent(&indented, o.JSON, "", " "); err != nil {
+			return err
+		}
+		name := fmt.Sprintf("%s %s/%s", o.GVK, o.Namespace, o.Name)
+		found[name] = strings.Split(timestamps.ReplaceAllString(indented.String(), "TIME"), "\n")
+		return nil
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+// adopted waits until every controller has had its say, and says that it has all
+// that it wants.
+func adopted(t *testing.T, c *cluster) {
+	t.Helper()
+	eventually(t, "the workloads have what they want", func(ctx context.Context) (bool, error) {
+		apps := c.client.AppsV1()
+		deployment, err := apps.Deployments("shop").Get(ctx, "web", metav1.GetOptions{})
+		if err != nil {
+			return false, err
+		}
+		stateful, err := apps.StatefulSets("shop").Get(ctx, "db", metav1.GetOptions{})
+		if err != nil {
+			return false, err
+		}
+		daemon, err := apps.DaemonSets("shop").Get(ctx, "agent", metav1.GetOptions{})
+		if err != nil {
+			return false, err
+		}
+		job, err := c.client.BatchV1().Jobs("shop").Get(ctx, "long", metav1.GetOptions{})
+		if err != nil {
+			return false, err
+		}
+		return deployment.Status.ReadyReplicas == 3 && deployment.Status.ObservedGeneration == deployment.Generation &&
+			stateful.Status.ReadyReplicas == 2 && stateful.Status.UpdatedReplicas == 2 &&
+			daemon.Status.NumberReady == 2 && daemon.Status.UpdatedNumberScheduled == 2 &&
+			job.Status.Active == 2, nil
+	})
+}

@@ -1,0 +1,59 @@
+package transfer
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"k8s.io/client-go/rest"
+)
+
+// failing is a Configuration with a mistake in it.
+type failing struct{}
+
+func (failing) Current() ([]byte, error) { panic("no current one") }
+
+func (failing) Adopt(context.Context, []byte) (int, []RemovedField, error) { panic("nothing to adopt") }
+
+// TestAPanicEndsTheImportOnly: whoever runs it goes on, and is told.
+func TestAPanicEndsTheImportOnly(t *testing.T) {
+	s := New(Options{Config: &rest.Config{Host: "http://willing", Transport: newWilling()}, Configuration: failing{}})
+	const configuration = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
+	run, err := s.Begin(NewSource(part("f", onePod+"---\n"+configuration)), ImportOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-run.Done()
+	if _, err := run.Result(); run.State() != Failed || !errors.Is(err, errPanicked) || !strings.Contains(err.Error(), "nothing to adopt") {
+		t.Errorf("it is %s, with %v", run.State(), err)
+	}
+	if run, err = s.Begin(NewSource(part("f", onePod)), ImportOptions{}); err != nil {
+		t.Fatal("the next one:", err)
+	}
+	<-run.Done()
+	if report, err := run.Result(); err != nil || report.Created != 1 {
+		t.Errorf("the next one: %+v, %v", report, err)
+	}
+}
+
+// TestAPanicOverAnObject is that object's failure.
+func TestAPanicOverAnObject(t *testing.T) {
+	s := New(Options{Config: &rest.Config{Host: "http://willing", Transport: newWilling()}})
+	i := s.newImporter(ImportOptions{Progress: func(Progress) {}})
+	var err error
+	if i.client, err = newClient(s.opts.Config); err != nil {
+		t.Fatal(err)
+	}
+	if err := i.client.discover(); err != nil {
+		t.Fatal(err)
+	}
+	err = Read(t.Context(), NewSource(part("f", strings.ReplaceAll(onePod, "Pod", "Service"))), Content{Object: i.add})
+	if err != nil {
+		t.Fatal(err)
+	}
+	i.put(t.Context(), i.objects[0], func(*write) { panic("no") })
+	if report := i.rec.finish(s.opts.now()); report.FailedTotal != 1 || report.Failed[0].Name != "a" || !strings.Contains(report.Failed[0].Message, "its log says more (no)") {
+		t.Errorf("it reports %+v", report)
+	}
+}

@@ -1,0 +1,172 @@
+package transfer
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+)
+
+// write is an object that is to go in.
+type write struct {
+	*Object
+	resource resource
+	// desired is without a status.
+	desired *unstructured.Unstructured
+	// status goes in by its subresource; nil if there is none, or if the object
+	// takes it with it.
+	status map[string]any
+	// create changes what is created, then is merged into it afterwards; neither
+	// is for an object that exists. They may be nil.
+	create func(*unstructured.Unstructured)
+	then   map[string]any
+
+	// uid is the object's, once it is there.
+	uid string
+}
+
+// conflictRetries bounds how often an update that others come before is tried.
+const conflictRetries = 10
+
+// put creates the object, or makes the one that there is like it.
+func (c *client) put(ctx context.Context, w *write) (outcome, error) {
+	body, err := w.body()
+	if err != nil {
+		return failed, err
+	}
+	meta, err := c.create(ctx, w.resource, w.Namespace, body)
+	if err == nil {
+		w.uid = string(meta.UID)
+		w.Name = meta.Name // it may have been generated
+		return created, c.complete(ctx, w, meta.ResourceVersion)
+	}
+	if !apierrors.IsAlreadyExists(err) {
+		return failed, err
+	}
+	for range conflictRetries {
+		what, err := c.merge(ctx, w)
+		if !apierrors.IsConflict(err) {
+			return what, err
+		}
+	}
+	return failed, fmt.Errorf("others changed it %d times while it was being updated", conflictRetries)
+}
+
+func (w *write) body() ([]byte, error) {
+	if w.create == nil {
+		return json.Marshal(w.desired.Object)
+	}
+	changed := w.desired.DeepCopy()
+	w.create(changed)
+	return json.Marshal(changed.Object)
+}
+
+// complete does what an object that has just been created still needs.
+func (c *client) complete(ctx context.Context, w *write, resourceVersion string) error {
+	if w.status != nil {
+		if err := c.setStatus(ctx, w, resourceVersion); err != nil {
+			return &statusError{err}
+		}
+	}
+	if w.then != nil {
+		if _, err := c.patch(ctx, w.resource, w.Namespace, w.Name, w.then); err != nil {
+			return &statusError{err}
+		}
+	}
+	return nil
+}
+
+// setStatus writes the status of an object that has just been created, over what
+// others may have written since. That is rare, and an update takes an API server
+// half of the work of a patch.
+func (c *client) setStatus(ctx context.Context, w *write, resourceVersion string) error {
+	whole := w.desired.DeepCopy()
+	if w.create != nil {
+		w.create(whole)
+	}
+	whole.SetName(w.Name)
+	whole.SetResourceVersion(resourceVersion)
+	whole.Object["status"] = w.status
+	body, err := json.Marshal(whole.Object)
+	if err != nil {
+		return err
+	}
+	_, err = c.update(ctx, w.resource, w.Namespace, w.Name, body, "status")
+	if apierrors.IsConflict(err) {
+		_, err = c.patch(ctx, w.resource, w.Namespace, w.Name, map[string]any{"status": w.status}, "status")
+	}
+	return err
+}
+
+// statusError: the object is there, and only its status is not.
+type statusError struct{ error }
+
+func (e *statusError) Unwrap() error { return e.error }
+
+// merge makes an object that exists like the desired one.
+func (c *client) merge(ctx context.Context, w *write) (outcome, error) {
+	data, err := c.get(ctx, w.resource, w.Namespace, w.Name)
+	if err != nil {
+		return failed, err
+	}
+	existing := &unstructured.Unstructured{}
+	if err := utiljson.Unmarshal(data, &existing.Object); err != nil {
+		return failed, fmt.Errorf("decoding the API server's answer: %w", err)
+	}
+	w.uid = string(existing.GetUID())
+	what := unchanged
+	if differs(existing.Object, w.desired.Object) {
+		before := existing.GetResourceVersion()
+		overlay(existing.Object, w.desired.Object)
+		body, err := json.Marshal(existing.Object)
+		if err != nil {
+			return failed, err
+		}
+		after, err := c.update(ctx, w.resource, w.Namespace, w.Name, body)
+		if err != nil {
+			return failed, err
+		}
+		if after.ResourceVersion != before {
+			what = updated
+		}
+	}
+	return c.mergeStatus(ctx, w, existing, what)
+}
+
+func (c *client) mergeStatus(ctx context.Context, w *write, existing *unstructured.Unstructured, what outcome) (outcome, error) {
+	status := w.status
+	if status == nil && w.GVK.Kind == "Node" {
+		// A node that is created takes its status with it.
+		status = statusOf(w.desired)
+	}
+	if status == nil || covers(existing.Object["status"], status, "status") || !w.mergesStatus(existing) {
+		return what, nil
+	}
+	meta, err := c.patch(ctx, w.resource, w.Namespace, w.Name, map[string]any{"status": status}, "status")
+	if err != nil {
+		return failed, err
+	}
+	if meta.ResourceVersion != existing.GetResourceVersion() {
+		what = updated
+	}
+	return what, nil
+}
+
+// mergesStatus reports whether the status of the input goes over that of the
+// cluster: a pod that lives here goes its own way.
+func (w *write) mergesStatus(existing *unstructured.Unstructured) bool {
+	if w.GVK.Kind != "Pod" || w.GVK.Group != "" {
+		return true
+	}
+	return isFinishedPod(phaseOf(w.status)) && !isFinishedPod(phaseOf(statusOf(existing)))
+}
+
+func phaseOf(status map[string]any) string {
+	phase, _ := status["phase"].(string)
+	return phase
+}
+
+func isFinishedPod(phase string) bool { return phase == "Succeeded" || phase == "Failed" }

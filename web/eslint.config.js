@@ -65,6 +65,5 @@ export default ts.config(
   room('domain', ['stores', 'components', 'pages', 'i18n', 'router'], frameworks),
   room('stores', ['components', 'pages', 'i18n', 'router']),
   room('components', ['pages', 'router']),
-  { files: ['dev/**/*.mjs', 'public/**/*.js'], rules: { 'no-unused-vars': 'off', 'no-empty': 'off' } },
-  { files: ['public/**/*.js'], rules: { '@typescript-eslint/no-unused-vars': 'off' } },
+  { files: ['public/**/*.js'], rules: { 'no-unused-vars': 'off', 'no-empty': 'off', '@typescript-eslint/no-unused-vars': 'off' } },
 )

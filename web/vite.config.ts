@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url'
 import vue from '@vitejs/plugin-vue'
 import { configDefaults, defineConfig } from 'vitest/config'
 
-// `npm run dev` proxies to a simulator that runs elsewhere (or to dev/mock.mjs).
+// `npm run dev` proxies to a simulator that runs elsewhere.
 const target = process.env.SIMULATOR_URL ?? 'http://127.0.0.1:1212'
 const proxied = { target, ws: true, changeOrigin: true, headers: { origin: target } }
 

@@ -1,7 +1,7 @@
 import { mount } from '@vue/test-utils'
 import { afterEach, expect, it, vi } from 'vitest'
 import { holdersOf } from '@/domain/held'
-import { pod } from '@/domain/testing'
+import { pod } from '@/domain/testingObjects'
 import { i18n } from '@/i18n'
 import HeldPod from './HeldPod.vue'
 

@@ -2,6 +2,7 @@
 // first, then it is done, in an order in which each finds what it needs. Who talks to
 // the server is given, so this can be tested without one.
 
+import { pool } from '@/api/pool'
 import type { KindInfo, KubeObject, StatusCause } from '@/api/types'
 import { forCreation } from './clone'
 import type { Entry, Problem } from './documents'
@@ -280,16 +281,4 @@ export function asRefusal(error: unknown): Refusal {
     return { message: String(message), code: code ?? 0, causes: causes ?? [], ...(reason ? { reason } : {}) }
   }
   return { message: String(error), code: 0, causes: [] }
-}
-
-/** Runs work over items, at most `width` at a time. */
-export async function pool<T>(items: readonly T[], width: number, work: (item: T) => Promise<void>): Promise<void> {
-  let next = 0
-  const run = async () => {
-    while (next < items.length) {
-      const item = items[next++]
-      if (item !== undefined) await work(item)
-    }
-  }
-  await Promise.all(Array.from({ length: Math.min(width, items.length) }, run))
 }

@@ -1,29 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { arrangeNodes, formatGrouping, groupingLabels, parseGrouping } from './arrange'
 import { buildCluster, ClusterModel, zoneLabel } from './cluster'
-import { objectKey } from './collection'
-import { ownerOf, parseFitError, pendingReason, podRequests, podStatus } from './pods'
-import { node, pod, requests } from './testing'
+import { objectKey } from './object'
+import { node, pod, requests } from './testingObjects'
 
 const mapOf = <T extends { metadata: { namespace?: string; name: string } }>(...items: T[]) => new Map(items.map((i) => [objectKey(i), i]))
-
-describe('podRequests', () => {
-  const cpu = (spec: Parameters<typeof pod>[1]) => podRequests(pod('p', spec)).get('cpu')
-  const c = (cpuText: string, restartPolicy?: string) => ({ name: 'c', resources: { requests: { cpu: cpuText } }, ...(restartPolicy ? { restartPolicy } : {}) })
-  it('sums containers and adds overhead', () => {
-    expect(cpu({ containers: [c('500m'), c('1')], overhead: { cpu: '250m' } })).toBeCloseTo(1.75)
-  })
-  it('takes an init container that needs more at its moment', () => {
-    expect(cpu({ containers: [c('500m')], initContainers: [c('2')] })).toBe(2)
-  })
-  it('counts sidecars beside containers and beside later init containers', () => {
-    expect(cpu({ containers: [c('500m')], initContainers: [c('250m', 'Always'), c('1')] })).toBeCloseTo(1.25)
-    expect(cpu({ containers: [c('2')], initContainers: [c('250m', 'Always'), c('1')] })).toBeCloseTo(2.25)
-  })
-  it('lets requests of the pod win', () => {
-    expect(cpu({ containers: [c('500m')], resources: { requests: { cpu: '3' } } })).toBe(3)
-  })
-})
 
 describe('buildCluster', () => {
   const nodes = mapOf(node('n2', { [zoneLabel]: 'b' }), node('n10', { [zoneLabel]: 'a' }), node('n1', {}, { cpu: '4', memory: '8Gi', pods: '10', 'nvidia.com/gpu': '2' }))
@@ -43,19 +23,6 @@ describe('buildCluster', () => {
   it('orders nodes by number and pending pods by age', () => {
     expect(view.nodes.map((n) => n.name)).toEqual(['n1', 'n2', 'n10'])
     expect(view.pending.map((p) => p.metadata.name)).toEqual(['earlier', 'later'])
-  })
-  it('groups, filters, sorts', () => {
-    const shown = (o: Parameters<typeof arrangeNodes>[1]) => arrangeNodes(view.nodes, o).map((g) => `${g.name || '-'}: ${g.nodes.map((n) => n.name).join(' ')}`)
-    expect(shown({ text: '', sort: 'name', grouping: [zoneLabel] })).toEqual(['a: n10', 'b: n2', '-: n1'])
-    expect(shown({ text: 'zone=b', sort: 'name', grouping: [] })).toEqual(['-: n2'])
-    expect(shown({ text: '', sort: 'cpu', grouping: [] })).toEqual(['-: n1 n2 n10'])
-    expect(groupingLabels(view.labels, view.nodes.length)).toEqual([zoneLabel])
-  })
-})
-
-describe('grouping', () => {
-  it('is written in the address and read from it', () => {
-    for (const grouping of [[], ['pool'], [zoneLabel, 'pool']] as const) expect(parseGrouping(formatGrouping(grouping))).toEqual(grouping)
   })
 })
 
@@ -94,36 +61,6 @@ describe('ClusterModel', () => {
     model.setNode('n1', undefined)
     expect(model.view()).toMatchObject({ podCount: 0, nodes: [{ name: 'n2', cpu: { requested: 0 } }] })
   })
-})
-
-describe('pending', () => {
-  it('takes the message of the scheduler apart', () => {
-    const message = "0/12 nodes are available: 1 node(s) didn't match Pod's node affinity/selector, 3 node(s) had untolerated taint(s), 8 Insufficient cpu. preemption: 0/12 nodes are available: 12 Preemption is not helpful for scheduling."
-    expect(parseFitError(message)).toMatchObject({
-      nodes: 12,
-      reasons: [
-        { count: 8, text: 'Insufficient cpu' },
-        { count: 3, text: 'node(s) had untolerated taint(s)' },
-        { count: 1, text: "node(s) didn't match Pod's node affinity/selector" },
-      ],
-    })
-    expect(parseFitError('something else').reasons).toEqual([])
-  })
-  it('names every reason for having no node', () => {
-    const scheduled = (reason: string, message: string) => ({ conditions: [{ type: 'PodScheduled', status: 'False', reason, message }] })
-    expect(pendingReason(pod('p')).kind).toBe('untried')
-    expect(pendingReason(pod('p', { schedulingGates: [{ name: 'g' }] }))).toEqual({ kind: 'gated', gates: ['g'] })
-    expect(pendingReason(pod('p', { schedulerName: 'x' }), ['default-scheduler'])).toEqual({ kind: 'noProfile', scheduler: 'x' })
-    expect(pendingReason(pod('p', {}, { nominatedNodeName: 'n' }))).toEqual({ kind: 'nominated', node: 'n' })
-    expect(pendingReason(pod('p', {}, scheduled('Unschedulable', '0/1 nodes are available: 1 Insufficient cpu.')))).toMatchObject({ kind: 'unschedulable', nodes: 1, reasons: [{ count: 1, text: 'Insufficient cpu' }] })
-    expect(podStatus(pod('p', {}, scheduled('SchedulingGated', '')))).toBe('SchedulingGated')
-  })
-})
-
-it('lets a Deployment stand for its ReplicaSet', () => {
-  const owned = pod('web-7f9c-x', {}, {}, { labels: { 'pod-template-hash': '7f9c' }, ownerReferences: [{ kind: 'ReplicaSet', name: 'web-7f9c', controller: true }] })
-  expect(ownerOf(owned)).toMatchObject({ kind: 'Deployment', name: 'web' })
-  expect(ownerOf(pod('bare'))).toBeUndefined()
 })
 
 describe('readiness', () => {

@@ -4,7 +4,7 @@
 import type { Node, Pod, Taint } from '@/api/types'
 import { parseQuantity, unitOf, type Unit } from './quantity'
 import { isFinished, isPending, ownerOf, podRequests, type Owner } from './pods'
-import { objectKey } from './collection'
+import { objectKey } from './object'
 import { LabelValues } from './labels'
 
 /** An extended resource without its domain, as there is room for: GPU for nvidia.com/gpu. */

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Frame } from '@/api/watch'
-import { Collection, objectKey, Recent, splitKey } from './collection'
+import { Collection, Recent } from './collection'
+import { objectKey, splitKey } from './object'
 
 interface Thing {
   metadata: { namespace?: string; name: string }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Pod } from '@/api/types'
 import { countStates, drain, drainItems, planDrain, retryAfter, type Drainer } from './drain'
-import { pod } from './testing'
+import { pod } from './testingObjects'
 
 const owned = (name: string, kind: string, status: Pod['status'] = {}): Pod => pod(name, {}, status, { ownerReferences: [{ kind, name: 'o', controller: true }] })
 const names = (pods: readonly Pod[]) => pods.map((p) => p.metadata.name)

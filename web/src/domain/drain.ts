@@ -2,8 +2,8 @@
 // it wait and try again.
 
 import type { Pod } from '@/api/types'
-import { pool } from './batch'
-import { objectKey } from './collection'
+import { pool } from '@/api/pool'
+import { objectKey } from './object'
 
 export interface DrainPlan {
   evict: readonly Pod[]

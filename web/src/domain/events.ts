@@ -1,7 +1,7 @@
 // Events of the cluster as a list, newest first.
 
 import type { KubeObject } from '@/api/types'
-import { objectKey } from './collection'
+import { objectKey } from './object'
 
 export interface EventRow {
   key: string

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Pod, Toleration } from '@/api/types'
 import { aftermath, failureOf, taintOf } from './failure'
-import { node, pod } from './testing'
+import { node, pod } from './testingObjects'
 
 const failing = (status: string, reason: string) => ({ ...node('n'), status: { conditions: [{ type: 'Ready', status, reason }] } })
 

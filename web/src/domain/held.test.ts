@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { holdersOf } from './held'
-import { pod } from './testing'
+import { pod } from './testingObjects'
 
 const answer = (plugin: string, ...reasons: string[]) => ({ plugin, status: 'UnschedulableAndUnresolvable' as const, reasons, durationSeconds: 0 })
 

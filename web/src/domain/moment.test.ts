@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest'
 import type { Summary } from '@/api/types'
 import { buildCluster } from './cluster'
 import { atDecision, placementTimes } from './moment'
-import { explained, mockupCycle, node, pod, requests } from './testing'
+import { explained, mockupCycle } from './testing'
+import { node, pod, requests } from './testingObjects'
 
 const moment = '2026-01-01T10:00:05.500Z'
 const on = (name: string, uid: string, created: string) => pod(name, { ...requests('1'), nodeName: 'n1' }, {}, { uid, creationTimestamp: created })

@@ -1,6 +1,6 @@
-// Builders for tests: the cycle of the mockups and small pods and nodes.
+// Cycles for tests: the one of the mockups, and what the server explains.
 
-import type { Cycle, Node, Pod } from '@/api/types'
+import type { Cycle } from '@/api/types'
 
 export const filterPlugins = [
   'NodeName',
@@ -107,18 +107,6 @@ export function mockupCycle(change: Partial<Cycle> = {}): Cycle {
     },
     ...change,
   }
-}
-
-export function pod(name: string, spec: Pod['spec'] = {}, status: Pod['status'] = {}, metadata: Partial<Pod['metadata']> = {}): Pod {
-  return { metadata: { namespace: 'default', name, ...metadata }, spec, status }
-}
-
-export function requests(cpu: string, memory = '1Gi'): NonNullable<Pod['spec']> {
-  return { containers: [{ name: 'c', resources: { requests: { cpu, memory } } }] }
-}
-
-export function node(name: string, labels: Record<string, string> = {}, allocatable: Record<string, string> = { cpu: '8', memory: '32Gi', pods: '110' }): Node {
-  return { metadata: { name, labels }, status: { allocatable, conditions: [{ type: 'Ready', status: 'True' }] } }
 }
 
 /** What the server explains of a cycle in which nothing was compared. */

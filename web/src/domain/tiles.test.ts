@@ -3,7 +3,7 @@ import { arrangeNodes } from './arrange'
 import { buildCluster, zoneLabel } from './cluster'
 import type { NodeVerdict } from './cycle'
 import { histogram, matchesVerdict, parseVerdictFilter, tally, verdictFaces } from './faces'
-import { node } from './testing'
+import { node } from './testingObjects'
 import { layoutTiles, nextTile, shapeOf, tileAt } from './tiles'
 
 function nodesOf(count: number) {

@@ -2,7 +2,6 @@
 
 import { computed } from 'vue'
 import type { ClusterView } from '@/domain/cluster'
-import { freeNames } from '@/domain/templates'
 import { model, nodes, pods } from './live'
 
 export const cluster = computed((): ClusterView => {
@@ -10,8 +9,3 @@ export const cluster = computed((): ClusterView => {
   void [nodes.value, pods.value]
   return model.view()
 })
-
-/** Names for templates that are not taken now. */
-export function currentFreeNames() {
-  return freeNames({ nodes: new Set(nodes.value.items.keys()), pods: new Set(pods.value.items.keys()) })
-}

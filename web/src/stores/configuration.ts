@@ -4,7 +4,7 @@
 import { computed, shallowRef, watch, type Ref, type ShallowRef } from 'vue'
 import * as api from '@/api/configuration'
 import { ApiError } from '@/api/http'
-import type { Applied, Effective, ErrorDetail, FeatureGate, Revision } from '@/api/types'
+import type { Applied, ErrorDetail } from '@/api/types'
 import { follow, isDirty, isOvertaken, restore, type Draft, type Running } from '@/domain/draft'
 import { connection, status } from './status'
 
@@ -128,30 +128,6 @@ export function refusal(error: unknown): Check {
   if (error instanceof ApiError && error.code >= 400 && error.code < 500 && error.code !== 409) return { kind: 'invalid', message, problems: error.problems }
   return { kind: 'unknown', message }
 }
-
-/** Something read from the server again whenever another revision runs. */
-export function perRevision<T>(read: () => Promise<T>): { value: ShallowRef<T | undefined>; error: ShallowRef<unknown>; reload: () => Promise<void>; stop: () => void } {
-  const value = shallowRef<T>()
-  const error = shallowRef<unknown>()
-  let turn = 0
-  async function reload() {
-    const mine = ++turn
-    try {
-      const found = await read()
-      if (mine !== turn) return
-      value.value = found
-      error.value = undefined
-    } catch (reason) {
-      if (mine === turn) error.value = reason
-    }
-  }
-  const stop = watch([() => status.value?.scheduler.revision, () => status.value?.scheduler.phase, () => connection.value.kind === 'live'], () => void reload(), { immediate: true })
-  return { value, error, reload, stop }
-}
-
-export const readEffective = () => perRevision<Effective>(() => api.getEffective())
-export const readRevisions = () => perRevision<Revision[]>(() => api.listRevisions())
-export const readFeatureGates = () => perRevision<FeatureGate[]>(() => api.listFeatureGates())
 
 /** Whether the server takes a document, asked once; false until it has said yes. */
 export function useAccepted(document: string): ShallowRef<boolean> {

@@ -3,7 +3,7 @@
 import { onScopeDispose, shallowRef, type Ref, type ShallowRef, watch } from 'vue'
 import { countObjects } from '@/api/kubernetes'
 import type { KindInfo } from '@/api/types'
-import { pool } from '@/domain/batch'
+import { pool } from '@/api/pool'
 import { kindSlug } from '@/domain/kinds'
 
 const every = 20_000

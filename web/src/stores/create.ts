@@ -7,8 +7,9 @@ import type { KindInfo } from '@/api/types'
 import type { Creator } from '@/domain/batch'
 import { apiVersionOf, kindSlug } from '@/domain/kinds'
 import { skeleton } from '@/domain/schema'
-import { templateOfResource, type TemplateId } from '@/domain/templates'
+import { freeNames, templateOfResource, type TemplateId } from '@/domain/templates'
 import { loadKinds } from './discovery'
+import { nodes, pods } from './live'
 import { kindSchema } from './schema'
 
 const key = 'draft'
@@ -74,4 +75,9 @@ export const creator: Creator = {
   get: (kind, namespace, name) => getObject(kind, namespace, name),
   apply: applyObject,
   pause: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
+}
+
+/** Names for templates that are not taken now. */
+export function currentFreeNames() {
+  return freeNames({ nodes: new Set(nodes.value.items.keys()), pods: new Set(pods.value.items.keys()) })
 }

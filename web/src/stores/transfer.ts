@@ -1,32 +1,13 @@
-// Export, import, reset and replay: which of them the server has, which dialog is open,
-// and the import that is under way. It outlives its dialog; the server's outlives the page.
+// Export, import and reset: which dialog is open, and the import that is under way. It
+// outlives its dialog; the server's outlives the page.
 
 import { computed, ref, shallowRef, watch } from 'vue'
 import { ApiError } from '@/api/http'
 import * as api from '@/api/transfer'
-import type { ImportOptions, Transfer } from '@/api/transfer'
+import type { ImportOptions } from '@/api/transfer'
 import type { ImportLine, ImportProgress, ImportReport, ServerError } from '@/api/types'
 import { LineReader } from '@/domain/ndjson'
 import { operation } from './operation'
-
-/** undefined until the server has said; asked for when somebody looks. */
-export const transfers = shallowRef<ReadonlySet<Transfer>>()
-let asking: Promise<void> | undefined
-
-export function loadTransfers(): Promise<void> {
-  asking ??= api
-    .servedTransfers()
-    .then((served) => {
-      transfers.value = served
-    })
-    .catch(() => {
-      transfers.value = undefined
-    })
-    .finally(() => {
-      asking = undefined
-    })
-  return asking
-}
 
 // ── dialogs ─────────────────────────────────────────────────────────────
 export type TransferDialog = 'import' | 'export' | 'reset'

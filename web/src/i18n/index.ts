@@ -2,7 +2,7 @@
 
 import { watchEffect } from 'vue'
 import { createI18n } from 'vue-i18n'
-import { language } from '@/i18n/language'
+import { language } from './language'
 import { en } from './en'
 import { ja } from './ja'
 

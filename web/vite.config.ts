@@ -18,5 +18,5 @@ export default defineConfig({
   // dist/.gitkeep is committed, so that the Go package compiles without a build.
   build: { target: 'es2022', outDir: 'dist', emptyOutDir: true, sourcemap: false, chunkSizeWarningLimit: 700 },
   server: { proxy: { '/api': proxied, '/kubernetes': proxied, '/metrics': proxied } },
-  test: { environment: 'happy-dom', include: ['src/**/*.test.ts'], exclude: configDefaults.exclude },
+  test: { environment: 'happy-dom', include: ['src/**/*.test.ts', 'lint/**/*.test.ts'], exclude: configDefaults.exclude },
 })

@@ -1,5 +1,5 @@
 import { createRouter, createWebHistory, type RouteRecordRaw } from 'vue-router'
-import { withLater } from './i18n/later'
+import { withDeferredMessages } from './i18n/deferred'
 import ClusterPage from './features/cluster/ClusterPage.vue'
 
 /** The design system's own page; a release does not hold it. */
@@ -14,7 +14,7 @@ export const router = createRouter({
     { path: '/decisions/:namespace/:name', name: 'decision', component: () => import('./features/decision/DecisionPage.vue'), meta: { place: 'decisions' } },
     { path: '/scheduler', name: 'scheduler', component: () => import('./features/scheduler/SchedulerPage.vue'), meta: { place: 'scheduler' } },
     { path: '/activity', name: 'activity', component: () => import('./features/activity/ActivityPage.vue'), meta: { place: 'activity' } },
-    { path: '/replay', name: 'replay', component: withLater(() => import('./features/replay/ReplayPage.vue')), meta: { place: '' } },
+    { path: '/replay', name: 'replay', component: withDeferredMessages(() => import('./features/replay/ReplayPage.vue')), meta: { place: '' } },
     ...development,
     { path: '/:rest(.*)*', name: 'notFound', component: () => import('./features/shell/NotFoundPage.vue'), meta: { place: '' } },
   ],

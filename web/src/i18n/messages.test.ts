@@ -6,13 +6,13 @@ import { parse, type SFCTemplateBlock } from 'vue/compiler-sfc'
 import { createI18n } from 'vue-i18n'
 import { describe, expect, it } from 'vitest'
 import { en as first } from './en'
-import { later as laterEnglish } from './en/later'
+import { deferred as deferredEnglish } from './en/deferred'
 import { ja as firstJapanese } from './ja'
-import { later as laterJapanese } from './ja/later'
+import { deferred as deferredJapanese } from './ja/deferred'
 
 /** Widened: the type of each single message would be more than the compiler takes. */
-const en: Tree = { ...first, ...laterEnglish }
-const ja: Tree = { ...firstJapanese, ...laterJapanese }
+const en: Tree = { ...first, ...deferredEnglish }
+const ja: Tree = { ...firstJapanese, ...deferredJapanese }
 type Tree = { [key: string]: string | Tree }
 function flatten(tree: Tree, prefix = ''): Map<string, string> {
   const out = new Map<string, string>()

@@ -2,7 +2,7 @@
 
 import { computed } from 'vue'
 import type { ClusterView } from '@/kubernetes/cluster'
-import { model, nodes, pods } from './live'
+import { model, nodes, pods } from './watched'
 
 export const cluster = computed((): ClusterView => {
   // The model has taken in what these two publish.

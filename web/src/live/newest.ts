@@ -4,7 +4,7 @@
 import { computed, shallowRef, watch, type ComputedRef, type Ref } from 'vue'
 import { listResults } from '@/api/simulator'
 import type { Summary } from '@/api/types'
-import { results } from './live'
+import { results } from './watched'
 
 /** A pod by name; with a uid only that very pod counts. */
 export interface WantedPod {

@@ -5,7 +5,7 @@ import { getStatus } from '@/api/simulator'
 import type { ConnectionState } from '@/api/watch'
 import type { Status } from '@/api/types'
 import { Samples } from './rates'
-import { model, nodes, pods, watch, watchedStatus } from './live'
+import { model, nodes, pods, watch, watchedStatus } from './watched'
 
 export const connection = shallowRef<ConnectionState>(watch.state)
 watch.observe((state) => {

@@ -1,11 +1,11 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import type { Face } from './model/faces'
+import type { TileFace } from './model/tileFaces'
 import { layoutTiles } from './model/tiles'
 import { blend, TilePainter, type TileColours } from './tilePainter'
 
 const layout = layoutTiles([{ name: '', count: 100, parts: [{ name: '', count: 100 }] }], { width: 400, height: 400 })
 const window = { top: 0, width: 400, height: 400 }
-const load = (level: number): Face => ({ kind: 'load', level, flagged: false })
+const load = (level: number): TileFace => ({ kind: 'load', level, flagged: false })
 const faces = Array.from({ length: 100 }, () => load(1))
 const none = () => false
 
@@ -18,7 +18,7 @@ describe('a painter of tiles', () => {
   let drawn = 0
   const context = { canvas: { width: 400, height: 400 }, setTransform() {}, clearRect() {}, drawImage: () => drawn++ } as unknown as CanvasRenderingContext2D
   let painter: TilePainter
-  const painted = (next: readonly Face[], how: Partial<{ window: typeof window; dim: (i: number) => boolean; anew: boolean }> = {}) => {
+  const painted = (next: readonly TileFace[], how: Partial<{ window: typeof window; dim: (i: number) => boolean; anew: boolean }> = {}) => {
     drawn = 0
     painter.paint(context, layout, next, how.window ?? window, how.dim ?? none, how.anew)
     return drawn

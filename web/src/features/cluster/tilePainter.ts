@@ -1,6 +1,6 @@
 // Draws tiles on a canvas. Each face is drawn once as a sprite and copied from then on.
 
-import { levels, type Face } from './model/faces'
+import { levels, type TileFace } from './model/tileFaces'
 import type { TileLayout } from './model/tiles'
 
 const tokens = ['bg', 'surface', 'inset', 'line', 'line-2', 'fill', 'pass', 'rej', 'rej-bg', 'warn'] as const
@@ -29,7 +29,7 @@ export interface Window {
 /** What a canvas shows. */
 interface Painted {
   layout: TileLayout
-  faces: readonly Face[]
+  faces: readonly TileFace[]
   window: Window
   dim: (index: number) => boolean
 }
@@ -52,7 +52,7 @@ export class TilePainter {
    * same canvas; when only faces differ from the last time, only theirs are drawn, unless
    * `anew` says that the canvas has lost what was on it.
    */
-  paint(context: CanvasRenderingContext2D, layout: TileLayout, faces: readonly Face[], window: Window, dim: (index: number) => boolean, anew = false): void {
+  paint(context: CanvasRenderingContext2D, layout: TileLayout, faces: readonly TileFace[], window: Window, dim: (index: number) => boolean, anew = false): void {
     const last = this.painted
     this.painted = { layout, faces, window, dim }
     const kept = !anew && last?.layout === layout && last.dim === dim && sameWindow(last.window, window) && last.faces.length === faces.length ? last.faces : undefined
@@ -72,7 +72,7 @@ export class TilePainter {
   }
 
   /** One tile, for the legend too. */
-  sprite(face: Face): HTMLCanvasElement {
+  sprite(face: TileFace): HTMLCanvasElement {
     const key = keyOf(face)
     let sprite = this.sprites.get(key)
     if (!sprite) {
@@ -92,9 +92,9 @@ export class TilePainter {
 }
 
 const sameWindow = (a: Window, b: Window) => a.top === b.top && a.width === b.width && a.height === b.height
-const sameFace = (a: Face, b: Face | undefined) => a === b || (b !== undefined && keyOf(a) === keyOf(b))
+const sameFace = (a: TileFace, b: TileFace | undefined) => a === b || (b !== undefined && keyOf(a) === keyOf(b))
 
-function keyOf(face: Face): string {
+function keyOf(face: TileFace): string {
   switch (face.kind) {
     case 'load':
       return `l${face.level}${face.flagged ? '!' : ''}`
@@ -108,7 +108,7 @@ function keyOf(face: Face): string {
 }
 
 /** In a square of 10 × 10. */
-function draw(c: CanvasRenderingContext2D, face: Face, colours: TileColours): void {
+function draw(c: CanvasRenderingContext2D, face: TileFace, colours: TileColours): void {
   switch (face.kind) {
     case 'load':
       drawLoad(c, face, colours)

@@ -3,7 +3,7 @@ import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vite
 import * as api from '@/api/replay'
 import type { Replay } from '@/api/replay'
 import { i18n } from '@/i18n'
-import { loadLater } from '@/i18n/later'
+import { loadDeferredMessages } from '@/i18n/deferred'
 import ReplayBar from './ReplayBar.vue'
 
 vi.mock('@/api/replay')
@@ -29,7 +29,7 @@ function show(change: Partial<Replay> = {}) {
 }
 const asked = () => vi.mocked(api.changeReplay).mock.calls.map(([change]) => change)
 
-beforeAll(loadLater)
+beforeAll(loadDeferredMessages)
 beforeEach(() => {
   vi.useFakeTimers()
   vi.mocked(api.changeReplay).mockResolvedValue(replay())

@@ -4,7 +4,7 @@ import * as api from '@/api/transfer'
 import { ApiError } from '@/api/http'
 import type { ImportReport } from '@/api/types'
 import { i18n } from '@/i18n'
-import { loadLater } from '@/i18n/later'
+import { loadDeferredMessages } from '@/i18n/deferred'
 import { cancelImport, forgetImport, importRun, openImport } from './store/transfer'
 import ImportDialog from './ImportDialog.vue'
 
@@ -56,7 +56,7 @@ async function show(text = 'apiVersion: v1\nkind: Node\nmetadata: {name: n1}\n')
 }
 const start = () => wrapper.get('[data-testid="import-start"]').trigger('click')
 
-beforeAll(loadLater)
+beforeAll(loadDeferredMessages)
 beforeEach(() => {
   HTMLDialogElement.prototype.showModal ??= () => {}
   vi.mocked(api.getImport).mockResolvedValue({ state: 'none', progress })

@@ -5,7 +5,7 @@ import * as configuration from '@/api/configuration'
 import { ApiError } from '@/api/http'
 import * as api from '@/api/transfer'
 import { i18n } from '@/i18n'
-import { loadLater } from '@/i18n/later'
+import { loadDeferredMessages } from '@/i18n/deferred'
 import { notices } from '@/ui/notices'
 import ResetDialog from './ResetDialog.vue'
 
@@ -13,7 +13,7 @@ vi.mock('@/api/transfer')
 vi.mock('@/api/configuration')
 const here = vi.hoisted(() => ({ nodes: 0, pods: 0 }))
 vi.mock('@/live/cluster', () => ({ cluster: { get value() { return { nodes: Array.from({ length: here.nodes }), podCount: here.pods } } } }))
-vi.mock('@/live/live', () => ({ results: shallowRef({ items: [1, 2, 3], synced: true }), resultsLimit: 2000 }))
+vi.mock('@/live/watched', () => ({ results: shallowRef({ items: [1, 2, 3], synced: true }), resultsLimit: 2000 }))
 vi.mock('@/live/operation', () => ({ operation: shallowRef(undefined), external: shallowRef(false) }))
 
 let wrapper: VueWrapper
@@ -24,7 +24,7 @@ async function show(nodes: number, pods: number) {
 }
 const confirm = () => wrapper.get('[data-testid="reset-confirm"]')
 
-beforeAll(loadLater)
+beforeAll(loadDeferredMessages)
 beforeEach(() => {
   HTMLDialogElement.prototype.showModal ??= () => {}
   vi.mocked(configuration.listRevisions).mockResolvedValue([{}, {}] as never)

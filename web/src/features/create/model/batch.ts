@@ -8,7 +8,7 @@ import { forCreation } from './clone'
 import type { Entry, Problem } from '@/features/yaml/model/documents'
 import { resolveKind } from '@/kubernetes/kinds'
 import { same } from '@/kubernetes/merge'
-import { parsePath, pathsInMessage } from '@/kubernetes/paths'
+import { parsePath, pathsInMessage } from '@/kubernetes/fieldPaths'
 
 /** What a failed request says; ApiError is one. */
 export interface Refusal {

@@ -9,7 +9,7 @@ import { apiVersionOf, kindSlug } from '@/kubernetes/kinds'
 import { skeleton } from '@/features/yaml/model/schema'
 import { freeNames, templateOfResource, type TemplateId } from '../model/templates'
 import { loadKinds } from '@/live/discovery'
-import { nodes, pods } from '@/live/live'
+import { nodes, pods } from '@/live/watched'
 import { kindSchema } from '@/features/yaml/store/schema'
 
 const key = 'draft'
@@ -68,7 +68,7 @@ export async function openCreateKind(kind: KindInfo): Promise<void> {
   openCreateText(skeleton(head, kind.namespaced, await kindSchema(head)))
 }
 
-/** Talks to the API server for domain/batch. */
+/** Talks to the API server for model/batch. */
 export const creator: Creator = {
   kinds: (fresh) => loadKinds(fresh),
   create: createObject,

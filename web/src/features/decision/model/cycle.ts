@@ -3,7 +3,7 @@
 // and the table of Score are in rooms of their own.
 
 import type { Cycle, ExtenderCall, NotEvaluated, PluginResult } from '@/api/types'
-import { comparisons, noteOf, type Note } from './compare'
+import { comparisons, noteOf, type Note } from './pluginComparison'
 import { filterMatrix, refusalAt } from './matrix'
 import { secondsBetween } from '@/kubernetes/time'
 import { scoreTable, toBest } from './scores'

@@ -1,7 +1,7 @@
 // A pod's way through the queue and its attempts, as one line of events.
 
 import type { Cycle, Summary } from '@/api/types'
-import { queueFacts } from './history'
+import { queueFacts } from './queueFacts'
 import { secondsBetween } from '@/kubernetes/time'
 
 export type TimelineEvent =

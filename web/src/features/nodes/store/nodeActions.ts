@@ -8,7 +8,7 @@ import { pool } from '@/api/pool'
 import { drain, drainItems, planDrain, type DrainItem, type Drainer } from '../model/drain'
 import { failureAnnotation, failureOf, type NodeFailure } from '../model/failure'
 import { nodeKind } from '@/kubernetes/kinds'
-import { nodes, pods } from '@/live/live'
+import { nodes, pods } from '@/live/watched'
 
 export const nodeActionIds = ['notReady', 'unreachable', 'recover', 'cordon', 'uncordon', 'drain', 'delete'] as const
 export type NodeActionId = (typeof nodeActionIds)[number]

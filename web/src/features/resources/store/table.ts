@@ -8,7 +8,7 @@ import { TableFeed } from '@/api/table'
 import type { KindInfo } from '@/api/types'
 import { namespaceKind } from '@/kubernetes/kinds'
 import { readColumns, readRow, type RawTable, type TableColumn, type TableRow } from '../model/table'
-import { pods } from '@/live/live'
+import { pods } from '@/live/watched'
 
 /** What is wanted: a kind, a namespace ('' for all), a label selector. */
 export interface TableWish {

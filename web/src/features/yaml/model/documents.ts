@@ -2,7 +2,7 @@
 
 import { isMap, isScalar, isSeq, LineCounter, parseAllDocuments, stringify, type Document, type Node as YamlNode, type Pair, type YAMLMap } from 'yaml'
 import type { KubeObject } from '@/api/types'
-import { parsePath } from '@/kubernetes/paths'
+import { parsePath } from '@/kubernetes/fieldPaths'
 
 /** Something to say about a place in the text. Lines and columns count from 1. */
 export interface Problem {

@@ -6,7 +6,7 @@ import { apiVersionOf } from '@/kubernetes/kinds'
 import { openapiKey, rootOf, type OpenapiDocument } from '../model/openapi'
 import type { Head, SchemaRoot, SchemaSource } from '../model/schema'
 import { kinds, loadKinds } from '@/live/discovery'
-import { nodes } from '@/live/live'
+import { nodes } from '@/live/watched'
 import { status } from '@/live/status'
 
 let index: Promise<Record<string, string>> | undefined

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { holdersOf } from './held'
+import { holdersOf } from './preEnqueue'
 import { pod } from '@/kubernetes/testing'
 
 const answer = (plugin: string, ...reasons: string[]) => ({ plugin, status: 'UnschedulableAndUnresolvable' as const, reasons, durationSeconds: 0 })

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { comparisons, noteOf, resourceLines, termText, type Comparison } from './compare'
+import { comparisons, noteOf, resourceLines, termText, type Comparison } from './pluginComparison'
 import { mockupCycle } from './testing'
 
 const fit: Comparison = {

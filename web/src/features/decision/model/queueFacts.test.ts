@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Cycle } from '@/api/types'
-import { queueFacts } from './history'
+import { queueFacts } from './queueFacts'
 import { mockupCycle } from './testing'
 
 type Queue = NonNullable<Cycle['queue']>

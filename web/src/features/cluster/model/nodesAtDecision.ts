@@ -1,6 +1,6 @@
-// The map as it was when a pod was decided, as far as what is here now tells: pods that
-// came later are taken away, and what a plugin compared is the snapshot itself. What has
-// been deleted since cannot be known.
+// The nodes at the time of a decision, reconstructed from the present ones: pods that were
+// placed later are left out, and amounts that a plugin compared come from the scheduler's
+// snapshot. Objects that have been deleted since then stay missing.
 
 import type { Cycle, Pod, Summary } from '@/api/types'
 import { viewNode, type Meter, type NodeView } from '@/kubernetes/cluster'
@@ -11,7 +11,7 @@ export function placementTimes(summaries: readonly Summary[]): ReadonlyMap<strin
 }
 
 /** The nodes as the scheduler's snapshot had them. The decided pod stays in the list of its node, and is not counted. */
-export function atDecision(nodes: readonly NodeView[], cycle: Cycle, placed: ReadonlyMap<string, number>): readonly NodeView[] {
+export function nodesAtDecision(nodes: readonly NodeView[], cycle: Cycle, placed: ReadonlyMap<string, number>): readonly NodeView[] {
   const moment = Date.parse(cycle.startTime)
   const compared = inUse(cycle)
   return nodes.map((view) => {

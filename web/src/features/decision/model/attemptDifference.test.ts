@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Cycle } from '@/api/types'
-import { differenceOf, isSame } from './difference'
+import { differenceOf, isSame } from './attemptDifference'
 import { mockupCycle } from './testing'
 
 /** The attempt before: everything as in the mockup's, but node-b2 had no room. */

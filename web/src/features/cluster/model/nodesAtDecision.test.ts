@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Summary } from '@/api/types'
 import { buildCluster } from '@/kubernetes/cluster'
-import { atDecision, placementTimes } from './moment'
+import { nodesAtDecision, placementTimes } from './nodesAtDecision'
 import { explained, mockupCycle } from '@/features/decision/model/testing'
 import { node, pod, requests } from '@/kubernetes/testing'
 
@@ -19,7 +19,7 @@ const cycle = mockupCycle({ startTime: moment, pod: { namespace: 'default', name
 const placed = placementTimes([{ ...cycle, pod: { ...cycle.pod, uid: 'u3' }, startTime: '2026-01-01T10:00:05.600Z' } as Summary])
 
 describe('the map at a decision', () => {
-  const [first, second] = atDecision(nodes, cycle, placed)
+  const [first, second] = nodesAtDecision(nodes, cycle, placed)
   it('has the pods that were there, and does not count the one that was decided', () => {
     expect(first?.podList.map((p) => p.metadata.name)).toEqual(['before', 'decided', 'same-second'])
     expect(first?.cpu.requested).toBe(2)
@@ -30,7 +30,7 @@ describe('the map at a decision', () => {
   })
   it('takes what a plugin compared for the truth', () => {
     const compared = { node: 'n2', plugin: 'NodeResourcesFit', resources: [{ name: 'cpu', requested: 4000, inUse: 6500, allocatable: 8000 }] }
-    const [, then] = atDecision(nodes, { ...cycle, filter: { plugins: [], nodes: [], states: [], reasons: [], comparisons: [compared] } }, placed)
+    const [, then] = nodesAtDecision(nodes, { ...cycle, filter: { plugins: [], nodes: [], states: [], reasons: [], comparisons: [compared] } }, placed)
     expect(then?.cpu).toMatchObject({ requested: 6.5, allocatable: 8 })
   })
 })

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { parsePath, pathsInMessage } from './paths'
+import { parsePath, pathsInMessage } from './fieldPaths'
 
 describe('paths', () => {
   it('splits field paths', () => {

@@ -1,5 +1,5 @@
-// What holds a pod back from the scheduler's queue before its first attempt, and what
-// lifts that.
+// Which PreEnqueue plugins keep a pod out of the scheduler's queue before its first
+// attempt, and what has to happen before they let it in.
 
 import type { Pod, PluginResult } from '@/api/types'
 

@@ -1,5 +1,5 @@
-// What is different between two attempts of a pod: data for a table, in which nothing
-// stands that both have in common.
+// The differences between two attempts of a pod, as data for a table. Values that both
+// attempts share are left out.
 
 import type { Cycle, PluginResult } from '@/api/types'
 import { compareNames } from '@/kubernetes/cluster'

@@ -1,7 +1,7 @@
 // What a rejection leaves out, in words: which taint, how much is short.
 
 import { useI18n } from 'vue-i18n'
-import type { Note } from './model/compare'
+import type { Note } from './model/pluginComparison'
 
 export function useNotes(): (note: Note | undefined) => string {
   const { t } = useI18n()

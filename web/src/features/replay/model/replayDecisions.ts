@@ -1,4 +1,4 @@
-// The decisions of a replay beside those of its recording: filtering and sorting them.
+// Filters and sorts the decisions of a replay, each paired with the recorded one.
 
 import type { ReplayDecision, ReplayOutcome } from '@/api/replay'
 

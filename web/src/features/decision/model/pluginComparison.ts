@@ -1,5 +1,4 @@
-// What a plugin compared when it rejected a node, as it stood at the decision, in
-// amounts and labels that can be read.
+// The values that a plugin compared when it rejected a node, formatted for reading.
 
 import type { Cycle, FilterResult } from '@/api/types'
 import { formatAmount, unitOf } from '@/kubernetes/quantity'

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import type { ReplayDecision } from '@/api/replay'
-import { decisionKey, filterDecisions, matchShare, sortDecisions } from './comparison'
+import { decisionKey, filterDecisions, matchShare, sortDecisions } from './replayDecisions'
 
 const decision = (name: string, change: Partial<ReplayDecision> = {}): ReplayDecision => ({ pod: { namespace: 'shop', name, uid: name }, time: '2026-11-20T08:00:00Z', outcome: 'different', recordedNode: 'a1', simulatedNode: 'b1', why: 'better total', recordedNodeEvaluated: true, ...change })
 const all = [decision('web-10'), decision('web-2', { time: '2026-11-20T08:00:01Z', why: 'NodeResourcesFit rejected a1' }), decision('db', { recordedNode: 'c1' })]

@@ -1,4 +1,4 @@
-// The decisions of a replay beside those that were recorded, page by page.
+// The decisions of a replay, each paired with the recorded one, fetched page by page.
 
 import { onScopeDispose, shallowRef, watch, type Ref, type ShallowRef } from 'vue'
 import { getComparison, type ReplayDecision } from '@/api/replay'
@@ -8,7 +8,7 @@ const pageSize = 1000
 /** While it plays, the first page is asked for again after so long (ms). */
 const renewAfter = 1500
 
-export interface ComparisonView {
+export interface ReplayDecisionsView {
   items: ShallowRef<readonly ReplayDecision[]>
   /** Where the next page begins; '' when there is none. */
   next: ShallowRef<string>
@@ -20,7 +20,7 @@ export interface ComparisonView {
 }
 
 /** Follows the comparison of the replay that is loaded, of one outcome or ('') of all. */
-export function useComparison(outcome: Ref<string>): ComparisonView {
+export function useReplayDecisions(outcome: Ref<string>): ReplayDecisionsView {
   const items = shallowRef<readonly ReplayDecision[]>([])
   const next = shallowRef('')
   const nodesMissing = shallowRef(0)

@@ -1,5 +1,5 @@
-// What a tile of the map shows of its node: how full it is, or what the decision at
-// hand says of it. Colours and strokes are the painter's business.
+// What a tile of the map shows about its node: how full it is, or its verdict in the
+// decision that is shown. tilePainter chooses the colours and strokes.
 
 import { share, type NodeView } from '@/kubernetes/cluster'
 import type { NodeVerdict } from '@/features/decision/model/cycle'
@@ -7,7 +7,7 @@ import type { NodeVerdict } from '@/features/decision/model/cycle'
 /** Levels run from 1 to 5. */
 export const levels = 5
 
-export type Face =
+export type TileFace =
   /** No decision is shown: level 0 is empty, 6 is more than there is. */
   | { kind: 'load'; level: number; flagged: boolean }
   | { kind: 'total'; level: number; chosen: boolean }
@@ -20,12 +20,12 @@ export type Face =
 export type LoadOf = 'cpu' | 'memory' | 'pods'
 
 // Equal faces are the same object, so that what has to be painted again is found by comparing.
-const faceOfLevel = (level: number) => [false, true].map((flagged): Face => ({ kind: 'load', level, flagged }))
+const faceOfLevel = (level: number) => [false, true].map((flagged): TileFace => ({ kind: 'load', level, flagged }))
 const loadFaces = Array.from({ length: levels + 2 }, (_, level) => faceOfLevel(level))
-const absent: Face = { kind: 'absent' }
+const absent: TileFace = { kind: 'absent' }
 
 /** How full a node is, and whether something about it keeps pods away. */
-export function loadFace(view: NodeView, of: LoadOf): Face {
+export function loadFace(view: NodeView, of: LoadOf): TileFace {
   const part = share(view[of])
   const level = part > 1.0001 ? levels + 1 : part <= 0 ? 0 : Math.min(levels, Math.floor(part * levels) + 1)
   return loadFaces[level]?.[view.notReady || view.unschedulable ? 1 : 0] ?? absent
@@ -70,7 +70,7 @@ export function tally(nodes: readonly NodeView[], verdictOf: (node: string) => N
 }
 
 /** Faces of one decision; a tally gives signs and the range of totals. */
-export function verdictFaces(counted: Tally): (verdict: NodeVerdict) => Face {
+export function verdictFaces(counted: Tally): (verdict: NodeVerdict) => TileFace {
   const signs = new Map(counted.plugins.map(({ plugin }, i) => [plugin, i]))
   const low = counted.totals[0] ?? 0
   const span = (counted.totals.at(-1) ?? 0) - low

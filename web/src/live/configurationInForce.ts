@@ -1,5 +1,5 @@
-// The scheduler's configuration in force, as every page reads it: what it comes to, its
-// revisions and its feature gates.
+// The scheduler's configuration in force: the effective document, its revisions and its
+// feature gates, read again whenever another revision runs.
 
 import { shallowRef, watch, type ShallowRef } from 'vue'
 import * as api from '@/api/configuration'

@@ -13,13 +13,11 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 
 	"kube-scheduler-simulator/scheduler/pluginfact"
+	"kube-scheduler-simulator/scheduler/result"
 )
 
-// The name and the key of the fact that a cycle gets in which a seed decided.
-const (
-	TieSeedFact    = "TieSeed"
-	tieSeedFactKey = "tie broken by seed"
-)
+// tieSeedKey is the key of the fact result.TieSeed.
+const tieSeedKey = "tie broken by seed"
 
 // seededTies makes the choice among the nodes that share the best total one of a
 // seed, the pod's name and the nodes' names. Kubernetes leaves that choice to
@@ -77,7 +75,7 @@ func (t *seededTies) choose(state fwk.CycleState, suggested string) string {
 		return suggested
 	}
 	chosen := slices.MaxFunc(tied, func(a, b string) int { return t.compare(a, b) })
-	pluginfact.Record(state, TieSeedFact, tieSeedFactKey, fmt.Sprintf("%s among %d nodes with the same total, by seed %d", chosen, len(tied), t.seed))
+	pluginfact.Record(state, result.TieSeed, tieSeedKey, fmt.Sprintf("%s among %d nodes with the same total, by seed %d", chosen, len(tied), t.seed))
 	return chosen
 }
 

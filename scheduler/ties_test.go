@@ -64,7 +64,7 @@ func TestASeedDecidesTies(t *testing.T) {
 func checkTie(c *result.Cycle) error {
 	var said string
 	for _, f := range c.Facts {
-		if f.Plugin == scheduler.TieSeedFact {
+		if f.Plugin == result.TieSeed {
 			said = f.Value
 		}
 	}

@@ -18,11 +18,11 @@ const module = "kube-scheduler-simulator/"
 // package may.
 var arrows = map[string][]string{
 	"scheduler/result":                        nil,
-	"scheduler/recorder/internal/extension":   nil,
-	"scheduler/recorder/internal/compose":     {"scheduler/recorder/internal/extension"},
+	"scheduler/internal/upstream":             nil,
+	"scheduler/recorder/internal/compose":     {"scheduler/internal/upstream"},
 	"scheduler/recorder/internal/compose/cmd": {"scheduler/recorder/internal/compose"},
 	"scheduler/pluginfact":                    nil,
-	"scheduler/recorder":                      {"scheduler/result", "scheduler/pluginfact", "scheduler/recorder/internal/extension"},
+	"scheduler/recorder":                      {"scheduler/result", "scheduler/pluginfact", "scheduler/internal/upstream"},
 	"scheduler/resultstore":                   {"scheduler/result"},
 	"scheduler/annotation":                    {"scheduler/result"},
 	"scheduler/explain":                       {"scheduler/result"},

@@ -2,7 +2,7 @@ package recorder
 
 import (
 	"maps"
-	"reflect"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -18,6 +18,7 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/noderesources"
 
+	"kube-scheduler-simulator/scheduler/internal/upstream"
 	"kube-scheduler-simulator/scheduler/result"
 )
 
@@ -252,65 +253,29 @@ func label(n *v1.Node, key string) *string {
 	return nil
 }
 
-// compareSpread reads the counts that the plugin made in PreFilter, as it saw
-// them: its state has exported fields, of an unexported type.
+// compareSpread finds the first constraint that is not met, with the counts that
+// the plugin made in PreFilter.
 func compareSpread(_ fwk.Handle, state fwk.CycleState, pod *v1.Pod, node fwk.NodeInfo) *result.Comparison {
-	data, err := state.Read("PreFilter" + names.PodTopologySpread)
-	if err != nil {
-		return nil
-	}
-	constraints := field(reflect.ValueOf(data), "Constraints")
-	counts, _ := valueOf[[]map[string]int](field(reflect.ValueOf(data), "TpValueToMatchNum"))
-	if !constraints.IsValid() || constraints.Len() != len(counts) {
-		return nil
-	}
-	out := &result.Comparison{}
-	for i := range counts {
-		key, _ := valueOf[string](field(constraints.Index(i), "TopologyKey"))
-		maxSkew, _ := valueOf[int32](field(constraints.Index(i), "MaxSkew"))
-		minDomains, _ := valueOf[int32](field(constraints.Index(i), "MinDomains"))
-		selector, _ := valueOf[labels.Selector](field(constraints.Index(i), "Selector"))
+	for _, c := range upstream.SpreadConstraints(state) {
 		s := result.SpreadComparison{
-			TopologyKey: key, MaxSkew: int(maxSkew), Domain: label(node.Node(), key), Domains: maps.Clone(counts[i]),
+			TopologyKey: c.TopologyKey, MaxSkew: int(c.MaxSkew), Domain: label(node.Node(), c.TopologyKey), Domains: maps.Clone(c.Matching),
 		}
-		if selector != nil && selector.Matches(labels.Set(pod.Labels)) {
+		if c.Selector != nil && c.Selector.Matches(labels.Set(pod.Labels)) {
 			s.Self = 1
 		}
-		if len(counts[i]) >= int(minDomains) {
-			s.Minimum = slices.Min(append(slices.Collect(maps.Values(counts[i])), int(^uint(0)>>1)))
+		if len(c.Matching) >= int(c.MinDomains) {
+			s.Minimum = slices.Min(append(slices.Collect(maps.Values(c.Matching)), math.MaxInt))
 		}
 		if s.Domain != nil {
-			s.Matching = counts[i][*s.Domain]
+			s.Matching = c.Matching[*s.Domain]
 			if s.Matching+s.Self-s.Minimum <= s.MaxSkew {
 				continue
 			}
 		}
-		out.Spread = append(out.Spread, s)
-		break // the plugin stops at the first constraint that is not met
+		// The plugin stops here, too.
+		return &result.Comparison{Spread: []result.SpreadComparison{s}}
 	}
-	if len(out.Spread) == 0 {
-		return nil
-	}
-	return out
-}
-
-// field returns an exported field of a struct or of what v points to, or the
-// zero Value when there is none.
-func field(v reflect.Value, name string) reflect.Value {
-	v = reflect.Indirect(v)
-	if v.Kind() != reflect.Struct {
-		return reflect.Value{}
-	}
-	return v.FieldByName(name)
-}
-
-func valueOf[T any](v reflect.Value) (T, bool) {
-	var zero T
-	if !v.IsValid() || !v.CanInterface() {
-		return zero, false
-	}
-	t, ok := v.Interface().(T)
-	return t, ok
+	return nil
 }
 
 // comparePodAffinity finds the term that was not met, and for anti-affinity a

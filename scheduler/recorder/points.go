@@ -31,7 +31,7 @@ func (b *base) Name() string { return b.plugin.Name() }
 func (b *base) since(start time.Time) time.Duration { return b.recorder.now().Sub(start) }
 
 // The recorders below have each the methods of exactly one interface, without
-// Name. Their constructors assert what extension.Of has found.
+// Name. Their constructors assert what upstream.InterfacesOf has found.
 
 type preEnqueue struct {
 	to    *base

@@ -28,6 +28,7 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 
+	"kube-scheduler-simulator/scheduler/internal/upstream"
 	"kube-scheduler-simulator/scheduler/pluginfact"
 	"kube-scheduler-simulator/scheduler/result"
 )
@@ -221,7 +222,7 @@ func (r *Recorder) choose(pod *v1.Pod, state fwk.CycleState) {
 // begin opens the record of a scheduling cycle.
 func (r *Recorder) begin(p *profile, state fwk.CycleState, podInfo *framework.QueuedPodInfo, nodes []fwk.NodeInfo) *cycle {
 	pod := podInfo.Pod
-	if !r.nodes.of(nodes) {
+	if !upstream.SameNodes(r.nodes.list, nodes) {
 		r.nodes = newNodeTable(nodes)
 	}
 	c := &cycle{
@@ -337,9 +338,7 @@ func (r *Recorder) returnRows(rows []fwk.NodePluginScores) {
 
 // nodeTable gives the nodes of a snapshot their index. It is immutable.
 type nodeTable struct {
-	// list is the snapshot's own slice. The scheduler makes a new one when
-	// nodes come or go, so that the same slice means the same nodes; holding it
-	// keeps its address from being used again.
+	// list is the snapshot's own slice, which upstream.SameNodes recognises.
 	list  []fwk.NodeInfo
 	names []string
 	// index and byNode find a node by its name and, faster, by the snapshot's
@@ -374,9 +373,4 @@ func (t *nodeTable) find(n fwk.NodeInfo) (int32, bool) {
 	}
 	i, ok := t.index[n.Node().Name]
 	return i, ok
-}
-
-// of reports whether t describes list.
-func (t *nodeTable) of(list []fwk.NodeInfo) bool {
-	return len(t.list) == len(list) && (len(list) == 0 || &t.list[0] == &list[0])
 }

@@ -11,7 +11,7 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
 	frameworkruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
 
-	"kube-scheduler-simulator/scheduler/recorder/internal/extension"
+	"kube-scheduler-simulator/scheduler/internal/upstream"
 )
 
 //go:generate go run ./internal/compose/cmd
@@ -41,7 +41,7 @@ func (r *Recorder) Wrap(registry frameworkruntime.Registry) frameworkruntime.Reg
 // wrap returns a recorder around plugin with exactly the interfaces of plugin.
 // dryRun notes what the plugin does to the snapshot, if that is observed.
 func (r *Recorder) wrap(plugin fwk.Plugin, p *profile, h fwk.Handle, dryRun *groupDryRun) (fwk.Plugin, error) {
-	set := extension.Of(plugin)
+	set := upstream.InterfacesOf(plugin)
 	b := &base{recorder: r, profile: p, handle: h, plugin: plugin, dryRun: dryRun}
 	observeDryRuns(b)
 	if set == 0 {

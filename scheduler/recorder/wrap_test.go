@@ -16,8 +16,8 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 	frameworkruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
 
+	"kube-scheduler-simulator/scheduler/internal/upstream"
 	"kube-scheduler-simulator/scheduler/recorder/internal/compose"
-	"kube-scheduler-simulator/scheduler/recorder/internal/extension"
 	"kube-scheduler-simulator/scheduler/result"
 )
 
@@ -53,7 +53,7 @@ func TestInTreePluginsKeepTheirInterfaces(t *testing.T) {
 					t.Errorf("%s: %v", name, err)
 					continue
 				}
-				if got, want := extension.Of(wrapped), extension.Of(plugin); got != want {
+				if got, want := upstream.InterfacesOf(wrapped), upstream.InterfacesOf(plugin); got != want {
 					t.Errorf("%s: wrapped implements %s; bare %s", name, got, want)
 				}
 				if wrapped.Name() != name {

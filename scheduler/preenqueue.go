@@ -13,5 +13,5 @@ func (s *Scheduler) PreEnqueueRejections(uid types.UID) []result.PluginResult {
 	if s.recorder == nil {
 		return nil
 	}
-	return s.recorder.Held(uid)
+	return s.recorder.PreEnqueueRejections(uid)
 }

@@ -30,6 +30,7 @@ import (
 
 	"kube-scheduler-simulator/scheduler/internal/upstream"
 	"kube-scheduler-simulator/scheduler/recorder"
+	"kube-scheduler-simulator/scheduler/recorder/comparison"
 )
 
 // Options say what to run. The zero value of a field means its default.
@@ -84,7 +85,7 @@ func New(options Options) *Scheduler {
 	s := &Scheduler{options: options, own: newOwnUpdates(), seen: newSeenObjects()}
 	if options.Sink != nil {
 		s.bindings = newBindings()
-		s.recorder = recorder.New(&sink{Sink: options.Sink, revision: options.Revision, bindings: s.bindings, seen: s.seen}, options.Clock)
+		s.recorder = recorder.New(&sink{Sink: options.Sink, revision: options.Revision, bindings: s.bindings, seen: s.seen}, comparison.InTree{}, options.Clock)
 	}
 	return s
 }

@@ -8,7 +8,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/sets"
 	fwk "k8s.io/kube-scheduler/framework"
-	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
 	frameworkruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
 
 	"kube-scheduler-simulator/scheduler/internal/upstream"
@@ -25,7 +24,7 @@ func (r *Recorder) Wrap(registry frameworkruntime.Registry) frameworkruntime.Reg
 		out[name] = func(ctx context.Context, args runtime.Object, h fwk.Handle) (fwk.Plugin, error) {
 			dryRun := &groupDryRun{}
 			given := h
-			if name == names.DefaultPreemption {
+			if r.plugins.PreemptsForGroups(name) {
 				given = &dryRunHandle{h, dryRun}
 			}
 			plugin, err := factory(ctx, args, given)

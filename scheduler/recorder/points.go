@@ -29,8 +29,8 @@ func (b *base) Name() string { return b.plugin.Name() }
 // since returns the time since start on the recorder's clock.
 func (b *base) since(start time.Time) time.Duration { return b.recorder.now().Sub(start) }
 
-// The recorders below have each the methods of exactly one interface, without
-// Name. Their constructors assert what upstream.InterfacesOf has found.
+// Each of the recorders below has the methods of exactly one interface, without Name.
+// The constructors assert the interfaces that upstream.InterfacesOf has found.
 
 type preEnqueue struct {
 	to    *base

@@ -1,6 +1,7 @@
 package result
 
 import (
+	"cmp"
 	"slices"
 	"time"
 )
@@ -115,7 +116,7 @@ func DecidingRule(candidates []Candidate, chosen string) PreemptionRule {
 	}
 	for _, r := range preemptionRules {
 		best := r.value(slices.MaxFunc(left, func(a, b Candidate) int {
-			return compare(r.value(a), r.value(b))
+			return cmp.Compare(r.value(a), r.value(b))
 		}))
 		left = slices.DeleteFunc(left, func(c Candidate) bool { return r.value(c) != best })
 		if len(left) == 1 {
@@ -123,16 +124,6 @@ func DecidingRule(candidates []Candidate, chosen string) PreemptionRule {
 		}
 	}
 	return FirstFound
-}
-
-func compare(a, b int64) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
 }
 
 func (c Candidate) highestPriority() int32 {

@@ -62,7 +62,7 @@ var arrows = map[string][]string{
 var testArrows = map[string][]string{
 	"simulator/docs":     {"simulator/command"},
 	"scheduler":          {"scheduler/examples/extender/reservation", "scheduler/explain"},
-	"scheduler/recorder": {"scheduler/recorder/internal/compose"},
+	"scheduler/recorder": {"scheduler/recorder/comparison", "scheduler/recorder/internal/compose"},
 	"scheduler/plugins":  {"scheduler/examples/zonequota", "scheduler", "scheduler/pluginfact", "scheduler/annotation", "scheduler/config", "scheduler/recorder", "scheduler/result"},
 	"simulator/redact":   {"scheduler/config"},
 	"simulator/mirror":   {"simulator/controlplane", "simulator/virtualnode"},

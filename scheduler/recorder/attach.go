@@ -8,9 +8,11 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
+
+	"kube-scheduler-simulator/scheduler/internal/upstream"
 )
 
-// Attach makes sched report the begin and the end of every cycle. It must be
+// Attach makes sched report the start and the end of every cycle. It must be
 // called before sched runs. nodes lists the nodes of sched's snapshot; it is
 // called on the scheduling goroutine, when the snapshot does not change.
 func (r *Recorder) Attach(sched *scheduler.Scheduler, nodes func() []fwk.NodeInfo) {
@@ -26,7 +28,7 @@ func (r *Recorder) Attach(sched *scheduler.Scheduler, nodes func() []fwk.NodeInf
 		c.selected = res.SuggestedHost
 		c.counts.Feasible = res.FeasibleNodes
 		if c.searched {
-			c.counts.Wanted = c.profile.wanted(c.searchable())
+			c.counts.Wanted = upstream.NodesToFind(c.searchable(), c.profile.percentageOfNodesToScore)
 		}
 		if c.group != nil && err != nil {
 			c.group.block(c.placement, err)
@@ -55,8 +57,8 @@ func (r *Recorder) Attach(sched *scheduler.Scheduler, nodes func() []fwk.NodeInf
 	}
 }
 
-// searchable returns how many nodes there are for the search: those of the
-// placement, for a member of a pod group that is tried in one.
+// searchable returns how many nodes the search may visit. For a member of a pod group
+// that is tried in a placement, those are the placement's nodes.
 func (c *cycle) searchable() int {
 	if c.group != nil {
 		if n := c.group.nodesIn(c.placement); n > 0 {
@@ -66,12 +68,12 @@ func (c *cycle) searchable() int {
 	return len(c.nodes.names)
 }
 
-// endWithout records a cycle that ended before SchedulePod was called: because of
-// an error, or because of what is known of the pod's group without it.
+// endWithout records a cycle that ended before SchedulePod was called: because of an
+// error, or because the pod's group had failed already.
 func (r *Recorder) endWithout(profile string, podInfo *framework.QueuedPodInfo, nodes []fwk.NodeInfo, e ending) {
 	pod := podInfo.Pod
 	e.at = r.now()
-	if !r.nodes.of(nodes) {
+	if !upstream.SameNodes(r.nodes.list, nodes) {
 		r.nodes = newNodeTable(nodes)
 	}
 	c := &cycle{

@@ -9,22 +9,19 @@ import (
 	extenderv1 "k8s.io/kube-scheduler/extender/v1"
 	fwk "k8s.io/kube-scheduler/framework"
 
+	"kube-scheduler-simulator/scheduler/internal/upstream"
 	"kube-scheduler-simulator/scheduler/result"
 )
 
 // The methods below are for the stand-ins of extenders, which the scheduler
 // calls. An extender is known by its place among the scheduler's, from 0.
 
-// extenderScale is what the scheduler multiplies an extender's weighted scores
-// with (prioritizeNodes in k8s.io/kubernetes/pkg/scheduler/schedule_one.go).
-const extenderScale = fwk.MaxNodeScore / extenderv1.MaxExtenderPriority
-
 // offered says how the feasible nodes went to the extenders. It belongs to the
 // scheduling goroutine.
 type offered struct {
 	any bool
-	// last is the extender that was offered nodes last, and again is true when
-	// the nodes go round a second time: the first was for the nominated node.
+	// last is the extender that was offered nodes last. again is true in the second
+	// round; the first was for the nominated node.
 	last  int
 	again bool
 	// nominated is true while the nodes are the nominated one alone.
@@ -38,8 +35,8 @@ type extenderCall struct {
 	err   error
 }
 
-// extenderScores are the scores of one extender, by node. Scores that it repeats
-// for a node add up, as they do for the scheduler.
+// extenderScores are the scores of one extender, by node. Repeated scores for a node
+// add up, as in the scheduler.
 type extenderScores struct {
 	name    string
 	place   int
@@ -50,8 +47,8 @@ type extenderScores struct {
 // Now returns the time on the recorder's clock.
 func (r *Recorder) Now() time.Time { return r.now() }
 
-// OfferedToExtender notes which nodes the plugins, and the extenders before, have
-// left. It is called on the scheduling goroutine, to which the nodes belong, for
+// OfferedToExtender notes the nodes that the plugins and the earlier extenders let
+// through. It is called on the scheduling goroutine, to which the nodes belong, for
 // every extender that is interested in pod, whether or not it filters.
 func (r *Recorder) OfferedToExtender(place int, pod *v1.Pod, nodes []fwk.NodeInfo) {
 	c := r.scheduling(pod)
@@ -114,7 +111,7 @@ func (r *Recorder) ExtenderScored(place int, name string, pod *v1.Pod, answer ex
 	if c == nil || c.scores == nil {
 		return
 	}
-	scores := extenderScores{name: name, place: place, weight: weight * extenderScale, answers: make(map[string]int64, len(answer))}
+	scores := extenderScores{name: name, place: place, weight: weight * upstream.ExtenderScale, answers: make(map[string]int64, len(answer))}
 	for _, host := range answer {
 		scores.answers[host.Host] += host.Score
 	}
@@ -123,8 +120,8 @@ func (r *Recorder) ExtenderScored(place int, name string, pod *v1.Pod, answer ex
 	c.scores.extenders = append(c.scores.extenders, scores)
 }
 
-// ExtenderPreempted notes what an extender made of the candidates for preemption
-// that it was sent. The maps are not kept.
+// ExtenderPreempted notes how an extender changed the candidates for preemption. The
+// maps are not kept.
 func (r *Recorder) ExtenderPreempted(name string, ignorable bool, pod *v1.Pod, sent, answer map[string]*extenderv1.Victims) {
 	if c := r.scheduling(pod); c != nil {
 		c.preemption.noteExtender(name, ignorable, sent, answer)
@@ -180,11 +177,8 @@ func (s *scores) addExtenders(to *result.Score, totals []int64) {
 func (r *preemptionRecord) noteExtender(name string, ignorable bool, sent, answer map[string]*extenderv1.Victims) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	none := func(v *extenderv1.Victims) bool { return v == nil || len(v.Pods) == 0 }
-	for _, victims := range answer {
-		if none(victims) && !ignorable {
-			return // preemption fails with an error
-		}
+	if !ignorable && upstream.VictimlessNode(answer) != nil {
+		return // preemption fails with an error
 	}
 	known := map[string]bool{}
 	for i := range r.candidates {
@@ -192,14 +186,14 @@ func (r *preemptionRecord) noteExtender(name string, ignorable bool, sent, answe
 		known[candidate.Node] = true
 		victims := answer[candidate.Node]
 		switch {
-		case !none(victims):
+		case upstream.HasVictims(victims):
 			changeVictims(candidate, name, victims)
 		case sent[candidate.Node] != nil && candidate.RemovedBy == "":
 			candidate.RemovedBy = name
 		}
 	}
 	for node, victims := range answer {
-		if !known[node] && !none(victims) {
+		if !known[node] && upstream.HasVictims(victims) {
 			added := result.Candidate{Node: node}
 			changeVictims(&added, name, victims)
 			r.candidates = append(r.candidates, added)
@@ -207,7 +201,7 @@ func (r *preemptionRecord) noteExtender(name string, ignorable bool, sent, answe
 	}
 }
 
-// changeVictims sets the victims to an extender's, when they are others.
+// changeVictims sets the victims to an extender's where they differ.
 func changeVictims(c *result.Candidate, extender string, victims *extenderv1.Victims) {
 	var next []result.Victim
 	for _, pod := range victims.Pods {

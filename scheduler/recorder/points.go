@@ -10,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
-	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
 
 	"kube-scheduler-simulator/scheduler/result"
 )
@@ -30,8 +29,8 @@ func (b *base) Name() string { return b.plugin.Name() }
 // since returns the time since start on the recorder's clock.
 func (b *base) since(start time.Time) time.Duration { return b.recorder.now().Sub(start) }
 
-// The recorders below have each the methods of exactly one interface, without
-// Name. Their constructors assert what extension.Of has found.
+// Each of the recorders below has the methods of exactly one interface, without Name.
+// The constructors assert the interfaces that upstream.InterfacesOf has found.
 
 type preEnqueue struct {
 	to    *base
@@ -102,8 +101,8 @@ type preFilterExtensions struct {
 	to *base
 }
 
-// AddPod is called while the scheduler searches only for the pods that are
-// nominated to a node, before that node is filtered as if they ran there.
+// AddPod is called during the search only for the pods that are nominated to a node,
+// before that node is filtered as if they ran there.
 func (e preFilterExtensions) AddPod(ctx context.Context, state fwk.CycleState, pod *v1.Pod, added fwk.PodInfo, node fwk.NodeInfo) *fwk.Status {
 	status := e.PreFilterExtensions.AddPod(ctx, state, pod, added, node)
 	if c := e.to.recorder.scheduling(pod); c != nil && c.searching {
@@ -112,15 +111,15 @@ func (e preFilterExtensions) AddPod(ctx context.Context, state fwk.CycleState, p
 	return status
 }
 
-// filter and score have their methods through a pointer: they are called for each
-// node, and a composition that held them by value would copy them each time.
+// filter and score hold a pointer: they are called for each node, and a composition
+// that held the recorder by value would copy it each time.
 type filter struct{ *filtering }
 
 type filtering struct {
 	to       *base
 	inner    fwk.FilterPlugin
 	sampler  *sampler
-	comparer comparer // nil when nothing is known to compare
+	comparer Comparer // nil when it is not known what the plugin compares
 	// compared counts the comparisons in the cycle under way.
 	compared    *atomic.Int32
 	maxCompared int32
@@ -129,15 +128,18 @@ type filtering struct {
 func newFilter(b *base) filter {
 	f := &filtering{
 		to: b, inner: b.plugin.(fwk.FilterPlugin), sampler: &sampler{},
-		comparer: comparerOf(b.Name()), compared: &atomic.Int32{}, maxCompared: maxComparisons(b.Name()),
+		comparer: b.recorder.plugins.Comparer(b.Name()), compared: &atomic.Int32{},
+	}
+	if f.comparer != nil {
+		f.maxCompared = int32(f.comparer.Limit())
 	}
 	b.profile.filterSamplers[b.Name()] = f.sampler
 	b.profile.compared = append(b.profile.compared, f.compared)
 	return filter{f}
 }
 
-// Filter is called by many workers at once, each for a node of its own. What it
-// answers is noted once per node, by the decorator of the framework.
+// Filter is called by many workers at once, each for a node of its own. The decorator
+// of the framework notes the answer, once per node.
 func (p *filtering) Filter(ctx context.Context, state fwk.CycleState, pod *v1.Pod, node fwk.NodeInfo) *fwk.Status {
 	sampled := p.sampler.wants(node.GetGeneration())
 	var start time.Time
@@ -214,8 +216,8 @@ func newScore(b *base) score {
 	return score{s}
 }
 
-// Score is called by many workers at once. The scores themselves are noted by
-// the decorator of the framework, as the scheduler receives them.
+// Score is called by many workers at once. The decorator of the framework notes the
+// scores themselves, as the scheduler receives them.
 func (p *scoring) Score(ctx context.Context, state fwk.CycleState, pod *v1.Pod, node fwk.NodeInfo) (int64, *fwk.Status) {
 	if !p.sampler.wants(node.GetGeneration()) {
 		return p.inner.Score(ctx, state, pod, node)
@@ -279,8 +281,8 @@ type preBind struct {
 
 func newPreBind(b *base) preBind { return preBind{b, b.plugin.(fwk.PreBindPlugin)} }
 
-// PreBindPreFlight answers as the plugin does. A plugin that has nothing to do
-// for the pod says so here and is not asked again, so that Skip is noted.
+// PreBindPreFlight answers as the plugin does. The scheduler does not ask a plugin
+// again that has nothing to do for the pod, so its Skip is noted here.
 func (p preBind) PreBindPreFlight(ctx context.Context, state fwk.CycleState, pod *v1.Pod, node string) (*fwk.PreBindPreFlightResult, *fwk.Status) {
 	start := p.to.recorder.now()
 	res, status := p.inner.PreBindPreFlight(ctx, state, pod, node)
@@ -297,8 +299,8 @@ func (p preBind) PreBind(ctx context.Context, state fwk.CycleState, pod *v1.Pod,
 	status := p.inner.PreBind(ctx, state, pod, node)
 	if c := p.to.recorder.binding(pod); c != nil {
 		c.note(&c.preBind, pluginResult(p.to.Name(), status, p.to.since(start)))
-		if p.to.Name() == names.DynamicResources && status.IsSuccess() {
-			c.noteClaims(p.to.handle, pod)
+		if plugins := p.to.recorder.plugins; status.IsSuccess() && plugins.AllocatesClaims(p.to.Name()) {
+			c.noteClaims(plugins.Claims(p.to.handle, pod))
 		}
 	}
 	return status

@@ -129,8 +129,8 @@ func TestEmbeddedInterfacesAreFound(t *testing.T) {
 // Each of these changes of Kubernetes' source must be noticed, with the name of what
 // to read again.
 func TestAlarms(t *testing.T) {
-	real := kubernetes(t)
-	all := watches(t, real)
+	unchanged := kubernetes(t)
+	all := watches(t, unchanged)
 	before, err := os.ReadFile(golden)
 	if err != nil {
 		t.Fatal(err)
@@ -243,7 +243,7 @@ func TestAlarms(t *testing.T) {
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			s := changed(t, real, tc.module, tc.file, tc.old, tc.new)
+			s := changed(t, unchanged, tc.module, tc.file, tc.old, tc.new)
 			alarms, err := Alarms(s, all, ParseGolden(string(before)))
 			if err != nil {
 				t.Fatal(err)
@@ -272,7 +272,7 @@ func TestAlarms(t *testing.T) {
 }
 
 // changed returns s with one file of a module changed, in a directory of links to the package's others.
-func changed(t *testing.T, s *Source, module, name, old, new string) *Source {
+func changed(t *testing.T, s *Source, module, name, old, replacement string) *Source {
 	t.Helper()
 	importPath := path.Join(module, path.Dir(name))
 	original, err := s.dir(importPath)
@@ -300,7 +300,7 @@ func changed(t *testing.T, s *Source, module, name, old, new string) *Source {
 	if err := os.Remove(to); err != nil { // it is a link into the module cache
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(to, []byte(strings.Replace(string(data), old, new, 1)), 0o644); err != nil {
+	if err := os.WriteFile(to, []byte(strings.Replace(string(data), old, replacement, 1)), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	return s.With(importPath, dir)

@@ -65,7 +65,7 @@ func inBubble(t *testing.T, nodes int, change func(*supervisor.Options), test fu
 			if err := c.live.Stop(context.WithoutCancel(t.Context())); err != nil {
 				t.Error(err)
 			}
-			// What upstream does not wait for ends by itself.
+			// Goroutines that Kubernetes does not wait for end by themselves.
 			time.Sleep(time.Minute)
 		}()
 		test(t, c)

@@ -11,23 +11,19 @@ import (
 
 	"kube-scheduler-simulator/scheduler/config"
 	"kube-scheduler-simulator/scheduler/result"
+	"kube-scheduler-simulator/simulator/server/watch"
 )
 
 // Results is what the server needs of the result store. Methods are safe for
 // concurrent use. Cycles are not changed by either side.
 type Results interface {
-	// List returns a page of summaries, newest first. It fails when
-	// q.Continue is not one that it gave out.
-	List(q result.Query) (result.Page, error)
+	// List fails when q.Continue is not one that it gave out.
+	watch.Results
 	// Attempts returns a pod's summaries, oldest first; nil when the UID is
 	// unknown.
 	Attempts(uid types.UID) ([]result.Summary, error)
 	// Get returns nil when the UID or the attempt is unknown.
 	Get(uid types.UID, attempt int) (*result.Cycle, error)
-	// Subscribe calls fn for every cycle that is put from now on, from the
-	// putting goroutine: fn does not block. After cancel has returned, fn is
-	// not called again.
-	Subscribe(fn func(*result.Cycle)) (cancel func())
 }
 
 // Configuration is the scheduler's, while it runs. Methods are safe for concurrent
@@ -91,14 +87,14 @@ func (s *Server) SetBackend(b Backend) error {
 	if err != nil {
 		return fmt.Errorf("attaching the backend: %w", err)
 	}
-	client, err := newAPIClient(b.ClientConfig)
+	client, err := watch.NewClient(b.ClientConfig)
 	if err != nil {
 		return fmt.Errorf("attaching the backend: %w", err)
 	}
 	if !s.backend.CompareAndSwap(nil, &attached{Backend: b, proxy: proxy}) {
 		return errors.New("attaching the backend: there is one already")
 	}
-	s.hub.attach(client, b.Results)
+	s.hub.Attach(watch.Backend{Client: client, Results: b.Results})
 	return nil
 }
 

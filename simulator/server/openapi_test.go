@@ -14,6 +14,7 @@ import (
 	"kube-scheduler-simulator/scheduler/explain"
 	"kube-scheduler-simulator/scheduler/result"
 	"kube-scheduler-simulator/simulator/replay"
+	"kube-scheduler-simulator/simulator/server/watch"
 	snap "kube-scheduler-simulator/simulator/transfer"
 )
 
@@ -164,8 +165,8 @@ func TestSchemasMatchTypes(t *testing.T) {
 		"ReplayDecision":       &replay.Decision{},
 		"ReplayRejection":      &replay.Rejection{},
 		"ReplayParted":         &replay.Parted{},
-		"ErrorFrame":           &errorFrame{},
-		"GroupVersionResource": &frameResource{},
+		"ErrorFrame":           &watch.ErrorFrame{},
+		"GroupVersionResource": &watch.Resource{},
 	} {
 		t.Run(name, func(t *testing.T) {
 			required, properties := doc.members(doc.Components.Schemas[name])
@@ -199,8 +200,12 @@ func (d openAPIDocument) members(s apiSchema) (required, properties []string) {
 
 func keysOf(t *testing.T, v any) []string {
 	t.Helper()
+	data, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
 	var members map[string]json.RawMessage
-	if err := json.Unmarshal(mustMarshal(v), &members); err != nil {
+	if err := json.Unmarshal(data, &members); err != nil {
 		t.Fatal(err)
 	}
 	var keys []string

@@ -1,4 +1,4 @@
-package server
+package watch
 
 import (
 	"context"
@@ -6,18 +6,24 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/gorilla/websocket"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
+
+	"kube-scheduler-simulator/scheduler/result"
 )
 
-// hub holds the feeds and the WebSocket connections that read them. There is
+// Hub holds the feeds and the WebSocket connections that read them. There is
 // one feed for each kind and namespace that anybody reads or has lately read, and
 // for those that are kept.
-type hub struct {
-	clock  clock.WithTicker
-	limits limits
-	log    klog.Logger
+type Hub struct {
+	clock    clock.WithTicker
+	limits   limits
+	keep     []feedKey
+	log      klog.Logger
+	upgrader *websocket.Upgrader
 
 	status  *statusFeed
 	results *resultsFeed
@@ -38,21 +44,55 @@ type hub struct {
 	unsubscribe func()
 }
 
-func newHub(log klog.Logger, c clock.WithTicker, l limits) *hub {
-	h := &hub{
-		clock: c, limits: l, log: log,
+// Options of a Hub. The zero value works.
+type Options struct {
+	// Logger gets errors, and more at V(2).
+	Logger klog.Logger
+	// Refuse answers a request that does not become a WebSocket connection.
+	// Default: http.Error.
+	Refuse func(w http.ResponseWriter, r *http.Request, status int, reason error)
+	// Keep are kinds whose lists, of all namespaces, are read from the start and
+	// never given up. Default: each list is read when a client asks for it.
+	Keep []schema.GroupVersionResource
+	// Clock paces the hub. Default: the real one.
+	Clock clock.WithTicker
+
+	// limits are set by tests only. Default: defaultLimits.
+	limits *limits
+}
+
+// New returns a hub that admits connections. Their subscriptions wait for Start
+// and Attach.
+func New(opts Options) *Hub {
+	if opts.Clock == nil {
+		opts.Clock = clock.RealClock{}
+	}
+	if opts.limits == nil {
+		opts.limits = defaultLimits()
+	}
+	if opts.Refuse == nil {
+		opts.Refuse = func(w http.ResponseWriter, _ *http.Request, status int, reason error) {
+			http.Error(w, reason.Error(), status)
+		}
+	}
+	c, l := opts.Clock, *opts.limits
+	h := &Hub{
+		clock: c, limits: l, log: opts.Logger, upgrader: newUpgrader(opts.Refuse),
 		status: newStatusFeed(c, l), results: newResultsFeed(c, l),
 		attached:    make(chan struct{}),
 		kinds:       map[feedKey]*kindFeed{},
 		conns:       map[*conn]struct{}{},
 		unsubscribe: func() {},
 	}
+	for _, kind := range opts.Keep {
+		h.keep = append(h.keep, feedKey{GroupVersionResource: kind})
+	}
 	h.ctx, h.cancel = context.WithCancel(context.Background())
 	return h
 }
 
-// start runs the feeds that always exist. It is called by Serve.
-func (h *hub) start() {
+// Start runs the feeds that always exist.
+func (h *Hub) Start() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.closed {
@@ -62,11 +102,29 @@ func (h *hub) start() {
 	h.running.Go(func() { h.results.pump(h.ctx, nil) })
 }
 
-// attach begins the subscriptions that waited for a backend, and the lists that are
-// kept.
-func (h *hub) attach(client rest.Interface, results Results) {
-	cancel := results.Subscribe(h.results.put)
-	page, err := results.List(newestResults)
+// Backend is what the hub reads.
+type Backend struct {
+	// Client reaches the API server; NewClient makes one.
+	Client  rest.Interface
+	Results Results
+}
+
+// Results is what the hub needs of the result store. Methods are safe for
+// concurrent use.
+type Results interface {
+	// List returns a page of summaries, newest first.
+	List(q result.Query) (result.Page, error)
+	// Subscribe calls fn for every cycle that is put from now on, from the
+	// putting goroutine: fn does not block. After cancel has returned, fn is
+	// not called again.
+	Subscribe(fn func(*result.Cycle)) (cancel func())
+}
+
+// Attach begins the subscriptions that waited for a backend, and the lists that are
+// kept. It is called once.
+func (h *Hub) Attach(b Backend) {
+	cancel := b.Results.Subscribe(h.results.put)
+	page, err := b.Results.List(newestResults)
 	if err != nil {
 		h.log.Error(err, "listing the newest results")
 	}
@@ -75,13 +133,13 @@ func (h *hub) attach(client rest.Interface, results Results) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.unsubscribe = cancel
-	h.client = client
+	h.client = b.Client
 	close(h.attached)
 	if h.closed {
 		cancel()
 		return
 	}
-	for _, key := range h.limits.kept {
+	for _, key := range h.keep {
 		if h.kinds[key] == nil {
 			h.startKind(key)
 		}
@@ -89,7 +147,7 @@ func (h *hub) attach(client rest.Interface, results Results) {
 }
 
 // waitForClient returns nil when ctx ends first.
-func (h *hub) waitForClient(ctx context.Context) rest.Interface {
+func (h *Hub) waitForClient(ctx context.Context) rest.Interface {
 	select {
 	case <-ctx.Done():
 		return nil
@@ -100,7 +158,7 @@ func (h *hub) waitForClient(ctx context.Context) rest.Interface {
 
 // join makes s a reader of what f asks for. A kind's feed is started if nobody
 // was reading it.
-func (h *hub) join(f clientFrame, s *subscription) *apiError {
+func (h *Hub) join(f clientFrame, s *subscription) *refusal {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.closed {
@@ -126,7 +184,7 @@ func (h *hub) join(f clientFrame, s *subscription) *apiError {
 }
 
 // startKind is called with mu held.
-func (h *hub) startKind(key feedKey) *kindFeed {
+func (h *Hub) startKind(key feedKey) *kindFeed {
 	f := newKindFeed(h, key)
 	ctx, cancel := context.WithCancel(h.ctx)
 	f.stop = cancel
@@ -145,14 +203,14 @@ func (h *hub) startKind(key feedKey) *kindFeed {
 
 // forget lets the next subscription start the feed anew. It is called with mu
 // held.
-func (h *hub) forget(f *kindFeed) {
+func (h *Hub) forget(f *kindFeed) {
 	if h.kinds[f.key] == f {
 		delete(h.kinds, f.key)
 	}
 }
 
 // retire forgets a feed that nobody reads, and says whether it did.
-func (h *hub) retire(f *kindFeed) bool {
+func (h *Hub) retire(f *kindFeed) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if !h.isSpare(f) {
@@ -163,13 +221,13 @@ func (h *hub) retire(f *kindFeed) bool {
 }
 
 // isSpare reports whether nobody would miss a feed.
-func (h *hub) isSpare(f *kindFeed) bool {
-	return f.isDeserted() && !slices.Contains(h.limits.kept, f.key)
+func (h *Hub) isSpare(f *kindFeed) bool {
+	return f.isDeserted() && !slices.Contains(h.keep, f.key)
 }
 
 // makeRoom ends a lingering feed when there are too many, and says whether
 // another may start. It is called with mu held.
-func (h *hub) makeRoom() bool {
+func (h *Hub) makeRoom() bool {
 	if len(h.kinds) < h.limits.feeds {
 		return true
 	}
@@ -185,7 +243,7 @@ func (h *hub) makeRoom() bool {
 
 // admit counts a connection, or says why it is not taken. An admitted one is
 // dismissed when it has ended.
-func (h *hub) admit(c *conn) *apiError {
+func (h *Hub) admit(c *conn) *refusal {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.closed {
@@ -199,16 +257,24 @@ func (h *hub) admit(c *conn) *apiError {
 	return nil
 }
 
-func (h *hub) dismiss(c *conn) {
+func (h *Hub) dismiss(c *conn) {
 	h.mu.Lock()
 	delete(h.conns, c)
 	h.mu.Unlock()
 	h.running.Done()
 }
 
-// shutdown says goodbye to every connection, and returns when the hub's
+// PutStatus publishes the one object of the topic status. It is marshalled at
+// once.
+func (h *Hub) PutStatus(status any) { h.status.put(mustMarshal(status)) }
+
+// ClearResults tells subscribers that the results are gone: they list again. It is
+// called after the results were emptied, while none is put.
+func (h *Hub) ClearResults() { h.results.clear() }
+
+// Stop says goodbye to every connection, and returns when the hub's
 // goroutines have ended. When ctx ends first, connections are cut.
-func (h *hub) shutdown(ctx context.Context) {
+func (h *Hub) Stop(ctx context.Context) {
 	h.mu.Lock()
 	h.closed = true
 	h.unsubscribe()

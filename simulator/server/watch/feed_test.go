@@ -1,4 +1,4 @@
-package server
+package watch
 
 import (
 	"bytes"
@@ -14,7 +14,7 @@ import (
 func testFeed(l limits) (*statusFeed, *subscription) {
 	clock := clocktesting.NewFakeClock(time.Unix(0, 0))
 	f := newStatusFeed(clock, l)
-	s := newSubscription("s", &conn{hub: &hub{limits: l}, woken: make(chan struct{}, 1)})
+	s := newSubscription("s", &conn{hub: &Hub{limits: l}, woken: make(chan struct{}, 1)})
 	s.feed = &f.feed
 	f.join(s)
 	return f, s

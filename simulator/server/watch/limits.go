@@ -1,10 +1,6 @@
-package server
+package watch
 
-import (
-	"time"
-
-	v1 "k8s.io/api/core/v1"
-)
+import "time"
 
 // limits bound what the hub holds and how long it waits.
 type limits struct {
@@ -19,9 +15,6 @@ type limits struct {
 	// linger is how long a feed outlives its last subscription, for the
 	// browser that reloads.
 	linger time.Duration
-	// kept are lists that are read from the start and never given up: at 5,000
-	// nodes reading them anew takes longer than anybody likes to wait for a page.
-	kept []feedKey
 	// feeds, connections, and subscriptions and unsent answers of each
 	// connection.
 	feeds, connections, subscriptions, replies int
@@ -45,11 +38,7 @@ func defaultLimits() *limits {
 		frameItems: 500, frameBytes: 256 << 10,
 		batch:  50 * time.Millisecond,
 		linger: 30 * time.Second,
-		kept: []feedKey{
-			{GroupVersionResource: v1.SchemeGroupVersion.WithResource("nodes")},
-			{GroupVersionResource: v1.SchemeGroupVersion.WithResource("pods")},
-		},
-		feeds: 256, connections: 4096, subscriptions: 64, replies: 64,
+		feeds:  256, connections: 4096, subscriptions: 64, replies: 64,
 		clientFrame: 64 << 10,
 		ping:        20 * time.Second,
 		write:       10 * time.Second,

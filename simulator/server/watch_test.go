@@ -1,0 +1,71 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"runtime"
+	"testing"
+
+	"github.com/gorilla/websocket"
+
+	"kube-scheduler-simulator/scheduler/result"
+	"kube-scheduler-simulator/simulator/server/watch/watchtest"
+)
+
+func (h *harness) dial() *watchtest.Client {
+	h.t.Helper()
+	return watchtest.Dial(h.t, h.url, watchPath)
+}
+
+func TestWatchStatus(t *testing.T) {
+	h := serve(t, Options{})
+	c := h.dial()
+	c.Topic("status")
+	want(t, "list", c.Next(), "list t first: starting ready=false")
+	running := Status{Ready: true, Phase: Running, Scheduler: SchedulerStatus{Phase: Running, Profiles: []string{"default-scheduler"}, Revision: 1}}
+	h.SetStatus(running)
+	h.SetStatus(running)
+	want(t, "event", c.Events(1), []string{"MODIFIED running ready=true"})
+	h.SetStatus(Status{Phase: Stopping})
+	want(t, "event", c.Events(1), []string{"MODIFIED stopping ready=false"})
+}
+
+// TestShutdownTellsWatchers: WebSocket clients are told, and the hub ends.
+func TestShutdownTellsWatchers(t *testing.T) {
+	results := &fakeResults{}
+	h := serve(t, Options{})
+	h.attach(nil, results)
+	c := h.dial()
+	c.Topic("status")
+	c.Next()
+	closed := make(chan int)
+	go func() { closed <- c.Closed() }()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	if err := h.Shutdown(ctx); err != nil {
+		t.Fatal(err)
+	}
+	want(t, "close code", <-closed, websocket.CloseGoingAway)
+	want(t, "subscribers", len(results.subscribers), 0)
+	waitFor(t, "no goroutine of the hub", func() bool {
+		stacks := make([]byte, 1<<20)
+		stacks = stacks[:runtime.Stack(stacks, true)]
+		return !bytes.Contains(stacks, []byte("server/watch."))
+	})
+}
+
+// Also who has read everything is told that it is gone.
+func TestWatchResultsThroughAReset(t *testing.T) {
+	results := &fakeResults{}
+	results.put(cycle("u1", 1, result.Scheduled))
+	h := serve(t, Options{})
+	h.attach(nil, results)
+	c := h.dial()
+	c.Topic("results")
+	want(t, "list", c.Next(), "list t first: u1/1=scheduled")
+
+	h.ClearResults()
+	want(t, "list after the reset", c.Next(), "list t first: ")
+	results.put(cycle("u2", 1, result.Scheduled))
+	want(t, "events", c.Events(1), []string{"ADDED u2/1=scheduled"})
+}

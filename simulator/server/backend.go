@@ -59,6 +59,10 @@ type Backend struct {
 	// Held returns what keeps a pod out of the scheduler's queue, nil when nothing
 	// does. Nil: nobody knows.
 	Held func(uid types.UID) []result.PluginResult
+	// Queues returns the state of the scheduling queue, for the watch topic. It is
+	// called about once per second while a client follows it. Nil: the topic is
+	// refused.
+	Queues func() (result.Queues, error)
 	// Reset brings everything back to the start. It is refused with *Busy or
 	// *Forbidden. Nil: the cluster is not the simulator's own.
 	Reset func(ctx context.Context) (Reset, error)
@@ -94,7 +98,7 @@ func (s *Server) SetBackend(b Backend) error {
 	if !s.backend.CompareAndSwap(nil, &attached{Backend: b, proxy: proxy}) {
 		return errors.New("attaching the backend: there is one already")
 	}
-	s.hub.Attach(watch.Backend{Client: client, Results: b.Results})
+	s.hub.Attach(watch.Backend{Client: client, Results: b.Results, Queues: b.Queues})
 	return nil
 }
 

@@ -121,6 +121,9 @@ func TestSchemasMatchTypes(t *testing.T) {
 		"NotEvaluated":         &explain.NotEvaluated{},
 		"DeviceShortage":       &explain.DeviceShortage{},
 		"Queue":                &result.Queue{},
+		"Queues":               &result.Queues{},
+		"QueueState":           &result.QueueState{},
+		"QueueEvent":           &result.QueueEvent{},
 		"Requeue":              &result.Requeue{},
 		"Hint":                 &result.Hint{},
 		"PodGroup":             &result.PodGroup{},
@@ -272,4 +275,12 @@ func TestOutcomesAreDocumented(t *testing.T) {
 		names = append(names, string(o))
 	}
 	want(t, "outcomes", readOpenAPI(t).Components.Schemas["Outcome"].Enum, names)
+}
+
+func TestQueueNamesAreDocumented(t *testing.T) {
+	var names []any
+	for _, q := range result.QueueNames {
+		names = append(names, string(q))
+	}
+	want(t, "queues", readOpenAPI(t).Components.Schemas["QueueName"].Enum, names)
 }

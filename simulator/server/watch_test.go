@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/gorilla/websocket"
+	"k8s.io/client-go/rest"
 
 	"kube-scheduler-simulator/scheduler/result"
 	"kube-scheduler-simulator/simulator/server/watch/watchtest"
@@ -28,6 +29,19 @@ func TestWatchStatus(t *testing.T) {
 	want(t, "event", c.Events(1), []string{"MODIFIED running ready=true"})
 	h.SetStatus(Status{Phase: Stopping})
 	want(t, "event", c.Events(1), []string{"MODIFIED stopping ready=false"})
+}
+
+func TestWatchQueues(t *testing.T) {
+	h := serve(t, Options{})
+	queues := func() (result.Queues, error) {
+		return result.Queues{Queues: []result.QueueState{{Queue: "backoff", Pods: 2, Events: []result.QueueEvent{{Event: "ScheduleAttemptFailure", Count: 3}}}}}, nil
+	}
+	if err := h.SetBackend(Backend{ClientConfig: &rest.Config{Host: "127.0.0.1:1"}, Results: &fakeResults{}, Configuration: &fakeConfiguration{}, Queues: queues}); err != nil {
+		t.Fatal(err)
+	}
+	c := h.dial()
+	c.Topic("queues")
+	want(t, "list", c.NextRaw(), `{"type":"list","id":"t","first":true,"items":[{"queues":[{"queue":"backoff","pods":2,"events":[{"event":"ScheduleAttemptFailure","count":3}]}]}],"more":false}`)
 }
 
 // TestShutdownTellsWatchers: WebSocket clients are told, and the hub ends.

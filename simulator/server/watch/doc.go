@@ -1,5 +1,6 @@
 // Package watch carries list-then-watch over WebSockets: of any kind of Kubernetes
-// objects, of the newest results and of the simulator's status.
+// objects, of the newest results, of the simulator's status and of the scheduling
+// queue.
 //
 // A Hub reads each list from the API server once, however many clients follow it.
 // It is an http.Handler, and trusts its caller to have checked the request's Host,

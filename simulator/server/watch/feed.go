@@ -97,6 +97,13 @@ func (f *feed) begin() {
 	notify(f.changed)
 }
 
+// relist makes every reader list again. The caller holds mu.
+func (f *feed) relist() {
+	// One more than there are: who has read everything is behind, too.
+	f.first = f.next() + 1
+	f.log, f.logBytes, f.snapshot = nil, 0, snapshot{}
+}
+
 // end tells readers, at once, that there is nothing more to come, and why.
 func (f *feed) end(why *refusal) {
 	f.mu.Lock()

@@ -11,9 +11,9 @@ import (
 )
 
 // testFeed is a status feed: a list of one object.
-func testFeed(l limits) (*statusFeed, *subscription) {
+func testFeed(l limits) (*objectFeed, *subscription) {
 	clock := clocktesting.NewFakeClock(time.Unix(0, 0))
-	f := newStatusFeed(clock, l)
+	f := newObjectFeed(clock, l)
 	s := newSubscription("s", &conn{hub: &Hub{limits: l}, woken: make(chan struct{}, 1)})
 	s.feed = &f.feed
 	f.join(s)

@@ -37,6 +37,7 @@ const (
 
 	topicResults = "results"
 	topicStatus  = "status"
+	topicQueues  = "queues"
 
 	maxID = 256
 )
@@ -66,7 +67,7 @@ func parseFrame(data []byte) (clientFrame, *refusal) {
 
 func (f *clientFrame) checkSubscribe() *refusal {
 	switch f.Topic {
-	case topicResults, topicStatus:
+	case topicResults, topicStatus, topicQueues:
 		return nil
 	case "":
 	default:

@@ -17,6 +17,7 @@ func FuzzClientFrames(f *testing.F) {
 		`{"type":"subscribe","id":"p","resource":{"group":"","version":"v1","resource":"pods"}}`,
 		`{"type":"subscribe","id":"d","resource":{"group":"apps","version":"v1","resource":"deployments"},"namespace":"default"}` + "\n" + `{"type":"unsubscribe","id":"d"}`,
 		`{"type":"subscribe","id":"r","topic":"results"}` + "\n" + `{"type":"subscribe","id":"r","topic":"status"}`,
+		`{"type":"subscribe","id":"q","topic":"queues"}`,
 		`{"type":"subscribe","id":"x","topic":"nothing"}`,
 		`{"type":"subscribe","id":"x","resource":{"group":"..","version":"v1/../..","resource":"pods?watch"}}`,
 		`{"type":"subscribe","id":"x","resource":{"version":"v1","resource":"pods"},"namespace":"../kube-system"}`,
@@ -48,7 +49,7 @@ func FuzzClientFrames(f *testing.F) {
 		}
 		c.unsubscribeAll()
 		h.Stop(context.Background())
-		if len(h.status.readers) > 0 || len(h.results.readers) > 0 {
+		if len(h.status.readers) > 0 || len(h.results.readers) > 0 || len(h.queues.readers) > 0 {
 			t.Error("somebody reads still")
 		}
 	})

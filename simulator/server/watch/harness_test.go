@@ -63,17 +63,20 @@ func testLimits() *limits {
 	return l
 }
 
+// nowhere is where no API server answers.
+var nowhere = &rest.Config{Host: "127.0.0.1:1"}
+
 // attach gives the hub a backend of fakes.
 func (h *harness) attach(api *fakeAPI, results *fakeResults) {
 	h.t.Helper()
 	if results == nil {
 		results = &fakeResults{}
 	}
-	host := "127.0.0.1:1"
+	config := nowhere
 	if api != nil {
-		host = api.URL
+		config = &rest.Config{Host: api.URL}
 	}
-	client, err := NewClient(&rest.Config{Host: host})
+	client, err := NewClient(config)
 	if err != nil {
 		h.t.Fatal(err)
 	}

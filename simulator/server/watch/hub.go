@@ -25,11 +25,12 @@ type Hub struct {
 	log      klog.Logger
 	upgrader *websocket.Upgrader
 
-	status  *statusFeed
+	status  *objectFeed
 	results *resultsFeed
-	// attached is closed when client is set.
+	queues  *queuesFeed
+	// attached is closed when backend is set.
 	attached chan struct{}
-	client   rest.Interface
+	backend  Backend
 
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -78,7 +79,7 @@ func New(opts Options) *Hub {
 	c, l := opts.Clock, *opts.limits
 	h := &Hub{
 		clock: c, limits: l, log: opts.Logger, upgrader: newUpgrader(opts.Refuse),
-		status: newStatusFeed(c, l), results: newResultsFeed(c, l),
+		status: newObjectFeed(c, l), results: newResultsFeed(c, l), queues: newQueuesFeed(c, l),
 		attached:    make(chan struct{}),
 		kinds:       map[feedKey]*kindFeed{},
 		conns:       map[*conn]struct{}{},
@@ -100,6 +101,8 @@ func (h *Hub) Start() {
 	}
 	h.running.Go(func() { h.status.pump(h.ctx, nil) })
 	h.running.Go(func() { h.results.pump(h.ctx, nil) })
+	h.running.Go(func() { h.queues.pump(h.ctx, nil) })
+	h.running.Go(h.pollQueues)
 }
 
 // Backend is what the hub reads.
@@ -107,6 +110,10 @@ type Backend struct {
 	// Client reaches the API server; NewClient makes one.
 	Client  rest.Interface
 	Results Results
+	// Queues returns the state of the scheduling queue. It is called about once per
+	// second, and only while a client follows it. Nil: it is not known, and clients
+	// that ask for it are refused.
+	Queues func() (result.Queues, error)
 }
 
 // Results is what the hub needs of the result store. Methods are safe for
@@ -133,8 +140,11 @@ func (h *Hub) Attach(b Backend) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.unsubscribe = cancel
-	h.client = b.Client
+	h.backend = b
 	close(h.attached)
+	if b.Queues == nil {
+		h.queues.end(refuse(http.StatusNotImplemented, "the state of the scheduling queue is not known here"))
+	}
 	if h.closed {
 		cancel()
 		return
@@ -152,7 +162,19 @@ func (h *Hub) waitForClient(ctx context.Context) rest.Interface {
 	case <-ctx.Done():
 		return nil
 	case <-h.attached:
-		return h.client
+		return h.backend.Client
+	}
+}
+
+// pollQueues waits for a backend that knows the scheduling queue.
+func (h *Hub) pollQueues() {
+	select {
+	case <-h.ctx.Done():
+		return
+	case <-h.attached:
+	}
+	if h.backend.Queues != nil {
+		h.queues.poll(h.ctx, h.backend.Queues, h.log)
 	}
 }
 
@@ -169,6 +191,8 @@ func (h *Hub) join(f clientFrame, s *subscription) *refusal {
 		s.feed = &h.status.feed
 	case topicResults:
 		s.feed = &h.results.feed
+	case topicQueues:
+		s.feed = &h.queues.feed
 	default:
 		kind, ok := h.kinds[f.key()]
 		if !ok && !h.makeRoom() {
@@ -180,6 +204,9 @@ func (h *Hub) join(f clientFrame, s *subscription) *refusal {
 		s.feed = &kind.feed
 	}
 	s.feed.join(s)
+	if f.Topic == topicQueues {
+		notify(h.queues.joined)
+	}
 	return nil
 }
 

@@ -12,6 +12,8 @@ type limits struct {
 	frameItems, frameBytes int
 	// batch is the least time between two frames of events.
 	batch time.Duration
+	// poll is the time between two readings of the scheduling queue.
+	poll time.Duration
 	// linger is how long a feed outlives its last subscription, for the
 	// browser that reloads.
 	linger time.Duration
@@ -37,6 +39,7 @@ func defaultLimits() *limits {
 		logEvents: 4096, logBytes: 8 << 20,
 		frameItems: 500, frameBytes: 256 << 10,
 		batch:  50 * time.Millisecond,
+		poll:   time.Second,
 		linger: 30 * time.Second,
 		feeds:  256, connections: 4096, subscriptions: 64, replies: 64,
 		clientFrame: 64 << 10,

@@ -63,6 +63,16 @@ func (c *Client) Read() ([]byte, error) {
 	return data, err
 }
 
+// NextRaw reads a frame and returns it as it is.
+func (c *Client) NextRaw() string {
+	c.t.Helper()
+	data, err := c.Read()
+	if err != nil {
+		c.t.Fatalf("reading a frame: %v", err)
+	}
+	return string(data)
+}
+
 // Next reads a frame and returns it in a line.
 func (c *Client) Next() string {
 	c.t.Helper()

@@ -15,7 +15,7 @@ import (
 	"kube-scheduler-simulator/scheduler/result"
 	"kube-scheduler-simulator/simulator/replay"
 	"kube-scheduler-simulator/simulator/server/watch"
-	snap "kube-scheduler-simulator/simulator/transfer"
+	"kube-scheduler-simulator/simulator/transfer"
 )
 
 type openAPIDocument struct {
@@ -89,12 +89,12 @@ func TestSchemasMatchTypes(t *testing.T) {
 		"Operation":            &Operation{},
 		"Sync":                 &Sync{},
 		"Reset":                &Reset{},
-		"ImportProgress":       &snap.Progress{},
-		"ImportItem":           &snap.Item{},
-		"ImportKind":           &snap.KindCount{},
-		"RemovedField":         &snap.RemovedField{},
-		"ImportConfiguration":  &snap.ConfigurationReport{},
-		"ImportReport":         &snap.Report{},
+		"ImportProgress":       &transfer.Progress{},
+		"ImportItem":           &transfer.Item{},
+		"ImportKind":           &transfer.KindCount{},
+		"RemovedField":         &transfer.RemovedField{},
+		"ImportConfiguration":  &transfer.ConfigurationReport{},
+		"ImportReport":         &transfer.Report{},
 		"ImportLine":           &importLine{},
 		"ImportState":          &importState{},
 		"SchedulerStatus":      &SchedulerStatus{},

@@ -20,7 +20,7 @@ import (
 
 	"k8s.io/client-go/rest"
 
-	snap "kube-scheduler-simulator/simulator/transfer"
+	"kube-scheduler-simulator/simulator/transfer"
 )
 
 // willing is an API server that has nothing but ConfigMaps and namespaces, and
@@ -56,17 +56,17 @@ func (w *willing) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 
 // fakeTransfer imports in earnest.
 type fakeTransfer struct {
-	*snap.Snapshot
+	*transfer.Snapshot
 	t *testing.T
 	// spool, asked and export are of the test.
 	spool  func() (*os.File, error)
-	asked  snap.ExportOptions
+	asked  transfer.ExportOptions
 	export func(w io.Writer) error
 }
 
 var _ Transfer = (*fakeTransfer)(nil)
 
-func (f *fakeTransfer) Export(_ context.Context, w io.Writer, opts snap.ExportOptions) error {
+func (f *fakeTransfer) Export(_ context.Context, w io.Writer, opts transfer.ExportOptions) error {
 	f.asked = opts
 	return f.export(w)
 }
@@ -83,7 +83,7 @@ func serveTransfer(t *testing.T, api *willing) (*harness, *fakeTransfer) {
 	t.Helper()
 	cluster := httptest.NewServer(api)
 	t.Cleanup(cluster.Close)
-	f := &fakeTransfer{Snapshot: snap.New(snap.Options{Config: &rest.Config{Host: cluster.URL}}), t: t}
+	f := &fakeTransfer{Snapshot: transfer.New(transfer.Options{Config: &rest.Config{Host: cluster.URL}}), t: t}
 	h := serve(t, Options{})
 	err := h.SetBackend(Backend{ClientConfig: &rest.Config{Host: cluster.URL}, Results: &fakeResults{}, Configuration: &fakeConfiguration{}, Transfer: f})
 	if err != nil {
@@ -102,15 +102,15 @@ func TestExporting(t *testing.T) {
 	}
 	for _, tc := range []struct {
 		query, accept string
-		want          snap.ExportOptions
+		want          transfer.ExportOptions
 		contentType   string
 	}{
-		{"", "", snap.ExportOptions{Format: snap.JSON}, "application/json"},
-		{"?format=yaml", "", snap.ExportOptions{Format: snap.YAML}, "application/yaml"},
-		{"", "application/yaml", snap.ExportOptions{Format: snap.YAML}, "application/yaml"},
-		{"?format=json", "application/yaml", snap.ExportOptions{Format: snap.JSON}, "application/json"},
-		{"?redact=true", "", snap.ExportOptions{Format: snap.JSON, Redact: true}, "application/json"},
-		{"?results=true&redact=false", "*/*", snap.ExportOptions{Format: snap.JSON, Results: true}, "application/json"},
+		{"", "", transfer.ExportOptions{Format: transfer.JSON}, "application/json"},
+		{"?format=yaml", "", transfer.ExportOptions{Format: transfer.YAML}, "application/yaml"},
+		{"", "application/yaml", transfer.ExportOptions{Format: transfer.YAML}, "application/yaml"},
+		{"?format=json", "application/yaml", transfer.ExportOptions{Format: transfer.JSON}, "application/json"},
+		{"?redact=true", "", transfer.ExportOptions{Format: transfer.JSON, Redact: true}, "application/json"},
+		{"?results=true&redact=false", "*/*", transfer.ExportOptions{Format: transfer.JSON, Results: true}, "application/json"},
 	} {
 		a := h.get(exportPath+tc.query, "Accept: "+tc.accept)
 		want(t, tc.query+" code", a.StatusCode, http.StatusOK)
@@ -315,13 +315,13 @@ func TestCancellingAnImport(t *testing.T) {
 	close(api.turns)
 	lines(`{"error":{"message":"the import was cancelled; what had gone in until then stays","details":[]}}`)
 	var state struct {
-		State  snap.State
+		State  transfer.State
 		Report struct{ Created int }
 	}
 	if err := json.Unmarshal([]byte(h.get(importPath).body), &state); err != nil {
 		t.Fatal(err)
 	}
-	if state.State != snap.Cancelled || state.Report.Created == 0 || state.Report.Created == 100 {
+	if state.State != transfer.Cancelled || state.Report.Created == 0 || state.Report.Created == 100 {
 		t.Errorf("it is %+v", state)
 	}
 	want(t, "again", h.do(http.MethodDelete, importPath, "").StatusCode, http.StatusNotFound)
@@ -339,7 +339,7 @@ func TestAnImportOutlivesItsClient(t *testing.T) {
 	response.Body.Close()
 	api.turns <- struct{}{}
 	<-f.Latest().Done()
-	want(t, "it", f.Latest().State(), snap.Finished)
+	want(t, "it", f.Latest().State(), transfer.Finished)
 }
 
 // TestAnImportThatIsTooLarge is refused by what its header says, and by what comes.

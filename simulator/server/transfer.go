@@ -14,20 +14,20 @@ import (
 	"github.com/labstack/echo/v4"
 	"github.com/munnerz/goautoneg"
 
-	snap "kube-scheduler-simulator/simulator/transfer"
+	"kube-scheduler-simulator/simulator/transfer"
 )
 
 // Transfer imports and exports the cluster. Methods are safe for concurrent use.
 type Transfer interface {
 	// Export writes the cluster to w.
-	Export(ctx context.Context, w io.Writer, opts snap.ExportOptions) error
+	Export(ctx context.Context, w io.Writer, opts transfer.ExportOptions) error
 	// Spool returns an empty file for what is sent. Its close removes it.
 	Spool() (*os.File, error)
 	// Begin begins an import, which closes src when it ends. It is refused with
 	// *Busy or *Forbidden, and then src is still open.
-	Begin(src snap.Source, opts snap.ImportOptions) (*snap.Run, error)
+	Begin(src transfer.Source, opts transfer.ImportOptions) (*transfer.Run, error)
 	// Latest returns the import that runs or ran last; nil if there was none.
-	Latest() *snap.Run
+	Latest() *transfer.Run
 }
 
 const (
@@ -57,7 +57,7 @@ func (s *Server) getExport(c echo.Context, t Transfer) error {
 	if err != nil {
 		return err
 	}
-	mimeType := map[snap.Format]string{snap.JSON: echo.MIMEApplicationJSON, snap.YAML: mimeYAML}[opts.Format]
+	mimeType := map[transfer.Format]string{transfer.JSON: echo.MIMEApplicationJSON, transfer.YAML: mimeYAML}[opts.Format]
 	h := c.Response().Header()
 	h.Set("Vary", "Accept")
 	h.Set("Content-Type", mimeType)
@@ -76,15 +76,15 @@ func (s *Server) getExport(c echo.Context, t Transfer) error {
 	panic(http.ErrAbortHandler)
 }
 
-func exportOptions(c echo.Context) (opts snap.ExportOptions, err error) {
-	opts.Format = snap.JSON
+func exportOptions(c echo.Context) (opts transfer.ExportOptions, err error) {
+	opts.Format = transfer.JSON
 	if goautoneg.Negotiate(c.Request().Header.Get("Accept"), []string{echo.MIMEApplicationJSON, mimeYAML}) == mimeYAML {
-		opts.Format = snap.YAML
+		opts.Format = transfer.YAML
 	}
 	switch format := c.QueryParam("format"); format {
 	case "":
 	case "json", "yaml":
-		opts.Format = snap.Format(format)
+		opts.Format = transfer.Format(format)
 	default:
 		return opts, badQuery(errorDetail{Field: "format", Message: fmt.Sprintf("want json or yaml, not %q", format)})
 	}
@@ -101,7 +101,7 @@ func (s *Server) postImport(c echo.Context, t Transfer) error {
 	if err != nil {
 		return err
 	}
-	if latest := t.Latest(); latest != nil && latest.State() == snap.Running {
+	if latest := t.Latest(); latest != nil && latest.State() == transfer.Running {
 		return operationError(&Busy{With: OperationImport})
 	}
 	src, err := receive(c.Request(), t)
@@ -128,14 +128,14 @@ func (s *Server) postImport(c echo.Context, t Transfer) error {
 	return c.JSON(http.StatusOK, report)
 }
 
-func importOptions(c echo.Context) (snap.ImportOptions, error) {
-	opts := snap.ImportOptions{Mode: snap.Mode(c.QueryParam("mode"))}
+func importOptions(c echo.Context) (transfer.ImportOptions, error) {
+	opts := transfer.ImportOptions{Mode: transfer.Mode(c.QueryParam("mode"))}
 	switch opts.Mode {
 	case "":
-		opts.Mode = snap.Merge
-	case snap.Merge, snap.Replace:
+		opts.Mode = transfer.Merge
+	case transfer.Merge, transfer.Replace:
 	default:
-		return opts, badQuery(errorDetail{Field: "mode", Message: fmt.Sprintf("want %s or %s, not %q", snap.Merge, snap.Replace, opts.Mode)})
+		return opts, badQuery(errorDetail{Field: "mode", Message: fmt.Sprintf("want %s or %s, not %q", transfer.Merge, transfer.Replace, opts.Mode)})
 	}
 	var err error
 	opts.Reschedule, err = boolParam(c, "reschedule")
@@ -144,13 +144,13 @@ func importOptions(c echo.Context) (snap.ImportOptions, error) {
 
 // importLine is a line of a streamed import.
 type importLine struct {
-	Progress *snap.Progress `json:"progress,omitempty"`
-	Report   *snap.Report   `json:"report,omitempty"`
+	Progress *transfer.Progress `json:"progress,omitempty"`
+	Report   *transfer.Report   `json:"report,omitempty"`
 	Error    *apiError      `json:"error,omitempty"`
 }
 
 // streamImport writes the import's progress as it comes, and its end.
-func (s *Server) streamImport(c echo.Context, run *snap.Run) error {
+func (s *Server) streamImport(c echo.Context, run *transfer.Run) error {
 	c.Response().Header().Set("Content-Type", mimeNDJSON)
 	c.Response().WriteHeader(http.StatusOK)
 	lines := json.NewEncoder(c.Response())
@@ -191,19 +191,19 @@ func importFailure(err error, c echo.Context) *apiError {
 // importState says what the latest import is doing, or has done.
 type importState struct {
 	// State is none when nothing was imported since the start.
-	State    snap.State    `json:"state"`
-	Progress snap.Progress `json:"progress"`
+	State    transfer.State    `json:"state"`
+	Progress transfer.Progress `json:"progress"`
 	// Report is there when the import has ended, also early.
-	Report *snap.Report `json:"report,omitempty"`
+	Report *transfer.Report `json:"report,omitempty"`
 	Error  *apiError    `json:"error,omitempty"`
 }
 
-const noImport snap.State = "none"
+const noImport transfer.State = "none"
 
 func (s *Server) getImport(c echo.Context, t Transfer) error {
 	run := t.Latest()
 	if run == nil {
-		return c.JSON(http.StatusOK, importState{State: noImport, Progress: snap.Progress{Phase: snap.Reading}})
+		return c.JSON(http.StatusOK, importState{State: noImport, Progress: transfer.Progress{Phase: transfer.Reading}})
 	}
 	state := importState{State: run.State()}
 	state.Progress, _ = run.Progress()
@@ -225,7 +225,7 @@ func (s *Server) deleteImport(c echo.Context, t Transfer) error {
 
 // importError translates what an import ends with.
 func importError(err error) error {
-	if unreadable, ok := errors.AsType[*snap.InputError](err); ok {
+	if unreadable, ok := errors.AsType[*transfer.InputError](err); ok {
 		answer := refuse(http.StatusBadRequest, "%s", unreadable.Message)
 		for _, i := range unreadable.Items {
 			answer.Details = append(answer.Details, errorDetail{Field: i.Source, Message: i.Message})
@@ -233,9 +233,9 @@ func importError(err error) error {
 		return answer
 	}
 	switch {
-	case errors.Is(err, snap.ErrBusy):
+	case errors.Is(err, transfer.ErrBusy):
 		return operationError(&Busy{With: OperationImport})
-	case errors.Is(err, snap.ErrNotOurs):
+	case errors.Is(err, transfer.ErrNotOurs):
 		return refuse(http.StatusForbidden, "%v", err)
 	case errors.Is(err, context.Canceled):
 		return refuse(http.StatusConflict, "the import was cancelled; what had gone in until then stays")
@@ -244,7 +244,7 @@ func importError(err error) error {
 }
 
 // receive keeps the body, or the files of a form, in files of its own.
-func receive(r *http.Request, t Transfer) (_ snap.Source, err error) {
+func receive(r *http.Request, t Transfer) (_ transfer.Source, err error) {
 	var files spooled
 	defer func() {
 		if err != nil {
@@ -254,16 +254,16 @@ func receive(r *http.Request, t Transfer) (_ snap.Source, err error) {
 	mediaType, params, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if mediaType != "multipart/form-data" {
 		if err := files.add(t, "", r.Body); err != nil {
-			return snap.Source{}, err
+			return transfer.Source{}, err
 		}
 		return files.source(), nil
 	}
 	if params["boundary"] == "" {
-		return snap.Source{}, refuse(http.StatusBadRequest, "the form has no boundary in its Content-Type")
+		return transfer.Source{}, refuse(http.StatusBadRequest, "the form has no boundary in its Content-Type")
 	}
 	form, err := r.MultipartReader()
 	if err != nil {
-		return snap.Source{}, err
+		return transfer.Source{}, err
 	}
 	for {
 		part, err := form.NextPart()
@@ -271,16 +271,16 @@ func receive(r *http.Request, t Transfer) (_ snap.Source, err error) {
 			return files.source(), nil
 		}
 		if err != nil {
-			return snap.Source{}, formError(err)
+			return transfer.Source{}, formError(err)
 		}
 		if part.FileName() == "" {
 			continue
 		}
 		if len(files.files) == maxFormFiles {
-			return snap.Source{}, refuse(http.StatusBadRequest, "the form has more than %d files; send an archive of them", maxFormFiles)
+			return transfer.Source{}, refuse(http.StatusBadRequest, "the form has more than %d files; send an archive of them", maxFormFiles)
 		}
 		if err := files.add(t, part.FileName(), part); err != nil {
-			return snap.Source{}, err
+			return transfer.Source{}, err
 		}
 	}
 }
@@ -298,7 +298,7 @@ func formError(err error) error {
 // spooled are files that were sent.
 type spooled struct {
 	files []*os.File
-	parts []snap.Part
+	parts []transfer.Part
 }
 
 func (f *spooled) add(t Transfer, name string, content io.Reader) error {
@@ -311,12 +311,12 @@ func (f *spooled) add(t Transfer, name string, content io.Reader) error {
 	if err != nil {
 		return fmt.Errorf("keeping what is imported: %w", err)
 	}
-	f.parts = append(f.parts, snap.Part{Name: name, Content: file, Size: size})
+	f.parts = append(f.parts, transfer.Part{Name: name, Content: file, Size: size})
 	return nil
 }
 
-func (f *spooled) source() snap.Source {
-	return snap.NewClosingSource(f.Close, f.parts...)
+func (f *spooled) source() transfer.Source {
+	return transfer.NewClosingSource(f.Close, f.parts...)
 }
 
 // Close closes the files.

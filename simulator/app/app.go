@@ -207,12 +207,13 @@ func (s *simulator) backend() server.Backend {
 	b := server.Backend{
 		ClientConfig:  s.controlPlane.ClientConfig(),
 		Results:       s.store,
-		Held:          s.scheduler.Held,
-		Queues:        scheduler.Queues,
 		Configuration: configuration{s.scheduler},
 		Replay:        s.replays,
 		Transfer:      transfer{s.snapshot, s},
 		FeatureGates:  featureGates(),
+
+		PreEnqueueRejections: s.scheduler.Held,
+		Queues:               scheduler.Queues,
 	}
 	if s.embedded != nil {
 		b.Reset = s.resetAll

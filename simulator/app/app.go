@@ -19,6 +19,7 @@ import (
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 
+	"kube-scheduler-simulator/scheduler"
 	"kube-scheduler-simulator/scheduler/annotation"
 	"kube-scheduler-simulator/scheduler/config"
 	"kube-scheduler-simulator/scheduler/resultstore"
@@ -206,11 +207,13 @@ func (s *simulator) backend() server.Backend {
 	b := server.Backend{
 		ClientConfig:  s.controlPlane.ClientConfig(),
 		Results:       s.store,
-		Held:          s.scheduler.PreEnqueueRejections,
 		Configuration: configuration{s.scheduler},
 		Replay:        s.replays,
 		Transfer:      transfer{s.snapshot, s},
 		FeatureGates:  featureGates(),
+
+		PreEnqueueRejections: s.scheduler.PreEnqueueRejections,
+		Queues:               scheduler.Queues,
 	}
 	if s.embedded != nil {
 		b.Reset = s.resetAll

@@ -9,7 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// openAPI describes every route; a test compares the two.
+// openAPI describes every route. A test fails when the two differ.
 //
 //go:embed openapi.json
 var openAPI []byte
@@ -17,7 +17,8 @@ var openAPI []byte
 const (
 	apiPrefix   = "/api"
 	proxyPrefix = "/kubernetes"
-	// anyPath is where requests end up that no other route takes.
+	watchPath   = apiPrefix + "/v1/watch"
+	// anyPath matches the requests that no other route takes.
 	anyPath = "/*"
 )
 
@@ -55,7 +56,7 @@ func (s *Server) route(e *echo.Echo) {
 	v1.DELETE("/replay", s.replay(s.deleteReplay))
 	v1.POST("/replay/step", s.replay(s.stepReplay))
 	v1.GET("/replay/comparison", s.replay(s.getReplayComparison))
-	v1.GET("/watch", s.watch)
+	e.GET(watchPath, echo.WrapHandler(s.hub))
 
 	e.Match(proxiedMethods, proxyPrefix+"/*", s.proxy)
 
@@ -63,8 +64,7 @@ func (s *Server) route(e *echo.Echo) {
 	e.GET(anyPath, s.getPage)
 }
 
-// isPage reports whether the web application answers path, as opposed to
-// what programs ask.
+// isPage reports whether path belongs to the web application rather than to an API.
 func isPage(path string) bool {
 	switch path {
 	case "/healthz", "/readyz", "/metrics":

@@ -1,7 +1,8 @@
-package server
+package watch
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"regexp"
@@ -12,19 +13,20 @@ import (
 	"kube-scheduler-simulator/scheduler/result"
 )
 
-// newestResults is what a subscriber to results is given first.
+// newestResults asks for the list that a subscriber to results gets first.
 var newestResults = result.Query{Limit: maxNewest}
 
-// clientFrame is what a client sends.
+// clientFrame is a frame from a client.
 type clientFrame struct {
-	Type      string         `json:"type"`
-	ID        string         `json:"id"`
-	Topic     string         `json:"topic"`
-	Resource  *frameResource `json:"resource"`
-	Namespace string         `json:"namespace"`
+	Type      string    `json:"type"`
+	ID        string    `json:"id"`
+	Topic     string    `json:"topic"`
+	Resource  *Resource `json:"resource"`
+	Namespace string    `json:"namespace"`
 }
 
-type frameResource struct {
+// Resource names the kind that a client subscribes to.
+type Resource struct {
 	Group    string `json:"group"`
 	Version  string `json:"version"`
 	Resource string `json:"resource"`
@@ -36,23 +38,24 @@ const (
 
 	topicResults = "results"
 	topicStatus  = "status"
+	topicQueues  = "queues"
 
 	maxID = 256
 )
 
-// pathSegment is what a group, a version, a resource or a namespace may look
-// like; anything else could lead elsewhere in the API.
+// pathSegment matches groups, versions, resources and namespaces. Anything else, put
+// into a path, could address another part of the API.
 var pathSegment = regexp.MustCompile(`^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$`)
 
-// parseFrame returns a frame that can be acted on. When it fails, the frame
-// still has the id, if there was one.
-func parseFrame(data []byte) (clientFrame, *apiError) {
+// parseFrame returns a valid frame. If it fails, the frame still has the id, if the
+// client sent one.
+func parseFrame(data []byte) (clientFrame, *refusal) {
 	var f clientFrame
 	if err := json.Unmarshal(data, &f); err != nil {
-		return clientFrame{}, refuse(http.StatusBadRequest, "the frame is not understood: %v", err)
+		return clientFrame{}, refuse(http.StatusBadRequest, "invalid frame: %v", err)
 	}
 	if f.ID == "" || len(f.ID) > maxID {
-		return clientFrame{}, refuse(http.StatusBadRequest, "the frame is not understood: id must have 1 to %d bytes", maxID)
+		return clientFrame{}, refuse(http.StatusBadRequest, "invalid frame: id must have 1 to %d bytes", maxID)
 	}
 	switch f.Type {
 	case unsubscribe:
@@ -60,12 +63,12 @@ func parseFrame(data []byte) (clientFrame, *apiError) {
 	case subscribe:
 		return f, f.checkSubscribe()
 	}
-	return clientFrame{}, refuse(http.StatusBadRequest, "the frame is not understood: type is %q, want %s or %s", f.Type, subscribe, unsubscribe)
+	return clientFrame{}, refuse(http.StatusBadRequest, "invalid frame: type is %q, want %s or %s", f.Type, subscribe, unsubscribe)
 }
 
-func (f *clientFrame) checkSubscribe() *apiError {
+func (f *clientFrame) checkSubscribe() *refusal {
 	switch f.Topic {
-	case topicResults, topicStatus:
+	case topicResults, topicStatus, topicQueues:
 		return nil
 	case "":
 	default:
@@ -91,8 +94,8 @@ func (f *clientFrame) key() feedKey {
 	}
 }
 
-// frame writes itself to a client. Objects are written as they are, without
-// being copied together first.
+// frame writes itself to a client. It writes objects one by one, without copying them
+// into one buffer first.
 type frame interface{ writeTo(w *frameWriter) }
 
 type listFrame struct {
@@ -126,21 +129,33 @@ func (f *eventsFrame) writeTo(w *frameWriter) {
 	w.write(`]}`)
 }
 
-// errorFrame ends a subscription, or without an id refuses a frame.
-type errorFrame struct {
+// refusal says why a client does not get what it asks for.
+type refusal struct {
+	// Code is an HTTP status.
+	Code    int
+	Message string
+}
+
+func refuse(code int, format string, args ...any) *refusal {
+	return &refusal{Code: code, Message: fmt.Sprintf(format, args...)}
+}
+
+// ErrorFrame ends the subscription ID. Without an ID, it says that a frame was
+// invalid.
+type ErrorFrame struct {
 	Type    string `json:"type"`
 	ID      string `json:"id,omitempty"`
 	Message string `json:"message"`
 	Code    int    `json:"code"`
 }
 
-func newErrorFrame(id string, why *apiError) *errorFrame {
-	return &errorFrame{Type: "error", ID: id, Message: why.Message, Code: why.Code}
+func newErrorFrame(id string, why *refusal) *ErrorFrame {
+	return &ErrorFrame{Type: "error", ID: id, Message: why.Message, Code: why.Code}
 }
 
-func (f *errorFrame) writeTo(w *frameWriter) { w.writeBytes(mustMarshal(f)) }
+func (f *ErrorFrame) writeTo(w *frameWriter) { w.writeBytes(mustMarshal(f)) }
 
-// frameWriter writes until the first error, and keeps that.
+// frameWriter writes until the first error and keeps that error.
 type frameWriter struct {
 	to  io.Writer
 	err error
@@ -160,10 +175,19 @@ func (w *frameWriter) write(s string) *frameWriter {
 	return w
 }
 
-// comma comes before every element but the first.
+// comma separates element i from the one before it.
 func (w *frameWriter) comma(i int) *frameWriter {
 	if i == 0 {
 		return w
 	}
 	return w.write(",")
+}
+
+// mustMarshal marshals our own types, which cannot fail.
+func mustMarshal(v any) []byte {
+	data, err := json.Marshal(v)
+	if err != nil {
+		panic(fmt.Sprintf("marshalling %T: %v", v, err))
+	}
+	return data
 }

@@ -14,30 +14,31 @@ import (
 	"github.com/labstack/echo/v4"
 	"github.com/munnerz/goautoneg"
 
-	snap "kube-scheduler-simulator/simulator/transfer"
+	"kube-scheduler-simulator/scheduler/config"
+	"kube-scheduler-simulator/simulator/transfer"
 )
 
 // Transfer imports and exports the cluster. Methods are safe for concurrent use.
 type Transfer interface {
 	// Export writes the cluster to w.
-	Export(ctx context.Context, w io.Writer, opts snap.ExportOptions) error
-	// Spool returns an empty file for what is sent. Its close removes it.
+	Export(ctx context.Context, w io.Writer, opts transfer.ExportOptions) error
+	// Spool returns an empty file for an upload. Closing the file removes it.
 	Spool() (*os.File, error)
-	// Begin begins an import, which closes src when it ends. It is refused with
-	// *Busy or *Forbidden, and then src is still open.
-	Begin(src snap.Source, opts snap.ImportOptions) (*snap.Run, error)
-	// Latest returns the import that runs or ran last; nil if there was none.
-	Latest() *snap.Run
+	// Begin starts an import, which closes src when it ends. If Begin fails, with
+	// *Busy or *Forbidden for example, src is still open.
+	Begin(src transfer.Source, opts transfer.ImportOptions) (*transfer.Run, error)
+	// Latest returns the current or last import; nil if there was none.
+	Latest() *transfer.Run
 }
 
 const (
 	importPath = apiPrefix + "/v1/import"
-	// maxImport bounds what is sent to be imported.
+	// maxImport bounds an upload, in bytes.
 	maxImport  = 512 << 20
 	mimeNDJSON = "application/x-ndjson"
 )
 
-// transfer is a handler that needs the backend's imports and exports.
+// transfer returns a handler that needs the backend's imports and exports.
 func (s *Server) transfer(h func(echo.Context, Transfer) error) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		b, err := s.require()
@@ -45,7 +46,7 @@ func (s *Server) transfer(h func(echo.Context, Transfer) error) echo.HandlerFunc
 			return err
 		}
 		if b.Transfer == nil {
-			return refuse(http.StatusNotImplemented, "this simulator neither imports nor exports")
+			return refuse(http.StatusNotImplemented, "this simulator cannot import or export")
 		}
 		return h(c, b.Transfer)
 	}
@@ -57,7 +58,7 @@ func (s *Server) getExport(c echo.Context, t Transfer) error {
 	if err != nil {
 		return err
 	}
-	mimeType := map[snap.Format]string{snap.JSON: echo.MIMEApplicationJSON, snap.YAML: mimeYAML}[opts.Format]
+	mimeType := map[transfer.Format]string{transfer.JSON: echo.MIMEApplicationJSON, transfer.YAML: mimeYAML}[opts.Format]
 	h := c.Response().Header()
 	h.Set("Vary", "Accept")
 	h.Set("Content-Type", mimeType)
@@ -71,22 +72,23 @@ func (s *Server) getExport(c echo.Context, t Transfer) error {
 		}
 		return err
 	}
-	// It has begun, so only a cut can say that it is not whole.
+	// The answer has started, so only a broken connection can tell the client that
+	// it is incomplete.
 	s.log.Error(err, "exporting")
 	panic(http.ErrAbortHandler)
 }
 
-func exportOptions(c echo.Context) (opts snap.ExportOptions, err error) {
-	opts.Format = snap.JSON
+func exportOptions(c echo.Context) (opts transfer.ExportOptions, err error) {
+	opts.Format = transfer.JSON
 	if goautoneg.Negotiate(c.Request().Header.Get("Accept"), []string{echo.MIMEApplicationJSON, mimeYAML}) == mimeYAML {
-		opts.Format = snap.YAML
+		opts.Format = transfer.YAML
 	}
 	switch format := c.QueryParam("format"); format {
 	case "":
 	case "json", "yaml":
-		opts.Format = snap.Format(format)
+		opts.Format = transfer.Format(format)
 	default:
-		return opts, badQuery(errorDetail{Field: "format", Message: fmt.Sprintf("want json or yaml, not %q", format)})
+		return opts, badQuery(config.Mistake{Field: "format", Message: fmt.Sprintf("want json or yaml, not %q", format)})
 	}
 	if opts.Results, err = boolParam(c, "results"); err != nil {
 		return opts, err
@@ -95,13 +97,14 @@ func exportOptions(c echo.Context) (opts snap.ExportOptions, err error) {
 	return opts, err
 }
 
-// postImport keeps what is sent and imports it. It goes on when the client leaves.
+// postImport stores the upload and imports it. The import continues if the client
+// disconnects.
 func (s *Server) postImport(c echo.Context, t Transfer) error {
 	opts, err := importOptions(c)
 	if err != nil {
 		return err
 	}
-	if latest := t.Latest(); latest != nil && latest.State() == snap.Running {
+	if latest := t.Latest(); latest != nil && latest.State() == transfer.Running {
 		return operationError(&Busy{With: OperationImport})
 	}
 	src, err := receive(c.Request(), t)
@@ -110,7 +113,7 @@ func (s *Server) postImport(c echo.Context, t Transfer) error {
 	}
 	run, err := t.Begin(src, opts)
 	if err != nil {
-		_ = src.Close() // files of ours that nobody has read
+		_ = src.Close() // its files were not read
 		return importError(err)
 	}
 	if goautoneg.Negotiate(c.Request().Header.Get("Accept"), []string{echo.MIMEApplicationJSON, mimeNDJSON}) == mimeNDJSON {
@@ -128,14 +131,14 @@ func (s *Server) postImport(c echo.Context, t Transfer) error {
 	return c.JSON(http.StatusOK, report)
 }
 
-func importOptions(c echo.Context) (snap.ImportOptions, error) {
-	opts := snap.ImportOptions{Mode: snap.Mode(c.QueryParam("mode"))}
+func importOptions(c echo.Context) (transfer.ImportOptions, error) {
+	opts := transfer.ImportOptions{Mode: transfer.Mode(c.QueryParam("mode"))}
 	switch opts.Mode {
 	case "":
-		opts.Mode = snap.Merge
-	case snap.Merge, snap.Replace:
+		opts.Mode = transfer.Merge
+	case transfer.Merge, transfer.Replace:
 	default:
-		return opts, badQuery(errorDetail{Field: "mode", Message: fmt.Sprintf("want %s or %s, not %q", snap.Merge, snap.Replace, opts.Mode)})
+		return opts, badQuery(config.Mistake{Field: "mode", Message: fmt.Sprintf("want %s or %s, not %q", transfer.Merge, transfer.Replace, opts.Mode)})
 	}
 	var err error
 	opts.Reschedule, err = boolParam(c, "reschedule")
@@ -144,13 +147,13 @@ func importOptions(c echo.Context) (snap.ImportOptions, error) {
 
 // importLine is a line of a streamed import.
 type importLine struct {
-	Progress *snap.Progress `json:"progress,omitempty"`
-	Report   *snap.Report   `json:"report,omitempty"`
-	Error    *apiError      `json:"error,omitempty"`
+	Progress *transfer.Progress `json:"progress,omitempty"`
+	Report   *transfer.Report   `json:"report,omitempty"`
+	Error    *apiError          `json:"error,omitempty"`
 }
 
-// streamImport writes the import's progress as it comes, and its end.
-func (s *Server) streamImport(c echo.Context, run *snap.Run) error {
+// streamImport writes the progress of the import, and finally its report or error.
+func (s *Server) streamImport(c echo.Context, run *transfer.Run) error {
 	c.Response().Header().Set("Content-Type", mimeNDJSON)
 	c.Response().WriteHeader(http.StatusOK)
 	lines := json.NewEncoder(c.Response())
@@ -172,7 +175,7 @@ func (s *Server) streamImport(c echo.Context, run *snap.Run) error {
 			if err == nil {
 				return write(importLine{Report: report})
 			}
-			return write(importLine{Error: importFailure(err, c)})
+			return write(importLine{Error: apiErrorOf(importError(err), c)})
 		case <-changed:
 		case <-c.Request().Context().Done():
 			return c.Request().Context().Err()
@@ -180,37 +183,29 @@ func (s *Server) streamImport(c echo.Context, run *snap.Run) error {
 	}
 }
 
-func importFailure(err error, c echo.Context) *apiError {
-	failure := apiErrorOf(importError(err), c)
-	if failure.Details == nil {
-		failure.Details = []errorDetail{}
-	}
-	return failure
-}
-
-// importState says what the latest import is doing, or has done.
+// importState is the state of the latest import.
 type importState struct {
-	// State is none when nothing was imported since the start.
-	State    snap.State    `json:"state"`
-	Progress snap.Progress `json:"progress"`
-	// Report is there when the import has ended, also early.
-	Report *snap.Report `json:"report,omitempty"`
-	Error  *apiError    `json:"error,omitempty"`
+	// State is "none" if there was no import since the start.
+	State    transfer.State    `json:"state"`
+	Progress transfer.Progress `json:"progress"`
+	// Report is set once the import has ended, even early.
+	Report *transfer.Report `json:"report,omitempty"`
+	Error  *apiError        `json:"error,omitempty"`
 }
 
-const noImport snap.State = "none"
+const noImport transfer.State = "none"
 
 func (s *Server) getImport(c echo.Context, t Transfer) error {
 	run := t.Latest()
 	if run == nil {
-		return c.JSON(http.StatusOK, importState{State: noImport, Progress: snap.Progress{Phase: snap.Reading}})
+		return c.JSON(http.StatusOK, importState{State: noImport, Progress: transfer.Progress{Phase: transfer.Reading}})
 	}
 	state := importState{State: run.State()}
 	state.Progress, _ = run.Progress()
 	report, err := run.Result()
 	state.Report = report
 	if err != nil {
-		state.Error = importFailure(err, c)
+		state.Error = apiErrorOf(importError(err), c)
 	}
 	return c.JSON(http.StatusOK, state)
 }
@@ -218,52 +213,52 @@ func (s *Server) getImport(c echo.Context, t Transfer) error {
 func (s *Server) deleteImport(c echo.Context, t Transfer) error {
 	run := t.Latest()
 	if run == nil || !run.Cancel() {
-		return refuse(http.StatusNotFound, "no import is under way")
+		return refuse(http.StatusNotFound, "no import is in progress")
 	}
 	return c.NoContent(http.StatusNoContent)
 }
 
-// importError translates what an import ends with.
+// importError turns the error of an import into an answer.
 func importError(err error) error {
-	if unreadable, ok := errors.AsType[*snap.InputError](err); ok {
+	if unreadable, ok := errors.AsType[*transfer.InputError](err); ok {
 		answer := refuse(http.StatusBadRequest, "%s", unreadable.Message)
 		for _, i := range unreadable.Items {
-			answer.Details = append(answer.Details, errorDetail{Field: i.Source, Message: i.Message})
+			answer.Details = append(answer.Details, config.Mistake{Field: i.Source, Message: i.Message})
 		}
 		return answer
 	}
 	switch {
-	case errors.Is(err, snap.ErrBusy):
+	case errors.Is(err, transfer.ErrBusy):
 		return operationError(&Busy{With: OperationImport})
-	case errors.Is(err, snap.ErrNotOurs):
+	case errors.Is(err, transfer.ErrNotOurs):
 		return refuse(http.StatusForbidden, "%v", err)
 	case errors.Is(err, context.Canceled):
-		return refuse(http.StatusConflict, "the import was cancelled; what had gone in until then stays")
+		return refuse(http.StatusConflict, "the import was cancelled; objects imported before that remain")
 	}
 	return operationError(err)
 }
 
-// receive keeps the body, or the files of a form, in files of its own.
-func receive(r *http.Request, t Transfer) (_ snap.Source, err error) {
+// receive stores the body, or the files of a form, in spool files.
+func receive(r *http.Request, t Transfer) (_ transfer.Source, err error) {
 	var files spooled
 	defer func() {
 		if err != nil {
-			_ = files.Close() // nobody has read them
+			_ = files.Close() // they were not read
 		}
 	}()
 	mediaType, params, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if mediaType != "multipart/form-data" {
 		if err := files.add(t, "", r.Body); err != nil {
-			return snap.Source{}, err
+			return transfer.Source{}, err
 		}
 		return files.source(), nil
 	}
 	if params["boundary"] == "" {
-		return snap.Source{}, refuse(http.StatusBadRequest, "the form has no boundary in its Content-Type")
+		return transfer.Source{}, refuse(http.StatusBadRequest, "the Content-Type of the form has no boundary")
 	}
 	form, err := r.MultipartReader()
 	if err != nil {
-		return snap.Source{}, err
+		return transfer.Source{}, err
 	}
 	for {
 		part, err := form.NextPart()
@@ -271,21 +266,21 @@ func receive(r *http.Request, t Transfer) (_ snap.Source, err error) {
 			return files.source(), nil
 		}
 		if err != nil {
-			return snap.Source{}, formError(err)
+			return transfer.Source{}, formError(err)
 		}
 		if part.FileName() == "" {
 			continue
 		}
 		if len(files.files) == maxFormFiles {
-			return snap.Source{}, refuse(http.StatusBadRequest, "the form has more than %d files; send an archive of them", maxFormFiles)
+			return transfer.Source{}, refuse(http.StatusBadRequest, "the form has more than %d files; send them as an archive", maxFormFiles)
 		}
 		if err := files.add(t, part.FileName(), part); err != nil {
-			return snap.Source{}, err
+			return transfer.Source{}, err
 		}
 	}
 }
 
-// maxFormFiles bounds the files that are open at once.
+// maxFormFiles bounds the number of files open at once.
 const maxFormFiles = 1000
 
 func formError(err error) error {
@@ -295,10 +290,10 @@ func formError(err error) error {
 	return refuse(http.StatusBadRequest, "the form cannot be read: %v", err)
 }
 
-// spooled are files that were sent.
+// spooled are the files of an upload.
 type spooled struct {
 	files []*os.File
-	parts []snap.Part
+	parts []transfer.Part
 }
 
 func (f *spooled) add(t Transfer, name string, content io.Reader) error {
@@ -309,14 +304,14 @@ func (f *spooled) add(t Transfer, name string, content io.Reader) error {
 	f.files = append(f.files, file)
 	size, err := io.Copy(file, content)
 	if err != nil {
-		return fmt.Errorf("keeping what is imported: %w", err)
+		return fmt.Errorf("storing the upload: %w", err)
 	}
-	f.parts = append(f.parts, snap.Part{Name: name, Content: file, Size: size})
+	f.parts = append(f.parts, transfer.Part{Name: name, Content: file, Size: size})
 	return nil
 }
 
-func (f *spooled) source() snap.Source {
-	return snap.NewClosingSource(f.Close, f.parts...)
+func (f *spooled) source() transfer.Source {
+	return transfer.NewClosingSource(f.Close, f.parts...)
 }
 
 // Close closes the files.
@@ -330,7 +325,7 @@ func (f *spooled) Close() error {
 
 func receiveError(err error) error {
 	if errors.Is(err, syscall.ENOSPC) {
-		return refuse(http.StatusInsufficientStorage, "the disk that holds the data directory is full: what was sent could not be kept")
+		return refuse(http.StatusInsufficientStorage, "the disk of the data directory is full: the upload could not be stored")
 	}
 	return err
 }

@@ -1,4 +1,4 @@
-package server
+package watch
 
 import (
 	"encoding/json"
@@ -33,8 +33,8 @@ func TestParseObjectRefuses(t *testing.T) {
 	}
 }
 
-// FuzzParseObject compares with decoding, removing and encoding, for all that
-// is an object with metadata; whatever else it is given, it does not panic.
+// FuzzParseObject compares parseObject with decoding, deleting members and encoding, for
+// every object with metadata. Other input must not cause a panic.
 func FuzzParseObject(f *testing.F) {
 	f.Add([]byte(fakeObject{name: "a"}.String()))
 	f.Add([]byte(`{"metadata":{"annotations":{"a":"b\\"},"managedFields":null},"x":[[],{"\"":"\u0000"}]}`))
@@ -75,8 +75,8 @@ func FuzzParseObject(f *testing.F) {
 	})
 }
 
-// hasTwins: names that are escaped, which the API server does not do to those
-// that matter, and names that occur twice are out of scope.
+// hasTwins reports whether data is out of scope: names that occur twice, or escaped
+// names, which the API server does not send.
 func hasTwins(data []byte) bool {
 	s := string(data)
 	for _, name := range []string{"metadata", "managedFields", "annotations", ownAnnotations} {
@@ -108,8 +108,9 @@ func BenchmarkParseObject(b *testing.B) {
 	}
 }
 
-// Thousands of objects are kept, of which most is left out.
-func TestAnObjectKeepsNothingOfWhatWasRead(t *testing.T) {
+// TestObjectsDoNotKeepTheirSource: the hub holds thousands of objects, so an object must
+// not keep the larger buffer alive from which it was read.
+func TestObjectsDoNotKeepTheirSource(t *testing.T) {
 	const objects = 2000
 	kept := make([]*object, 0, objects)
 	before := liveHeap()

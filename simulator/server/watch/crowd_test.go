@@ -1,4 +1,4 @@
-package server
+package watch
 
 import (
 	"fmt"
@@ -12,8 +12,8 @@ import (
 	"github.com/gorilla/websocket"
 )
 
-// TestCrowd: many clients follow a kind while some never read. The readers see
-// the last change; the others cost next to nothing.
+// TestCrowd: many clients follow a kind, and some of them never read. Those that read
+// see the last change; the others cost next to nothing.
 func TestCrowd(t *testing.T) {
 	const readers, silent, changes = 200, 20, 500
 	api := newFakeAPI(t)
@@ -26,19 +26,19 @@ func TestCrowd(t *testing.T) {
 
 	for range silent {
 		c := h.dial()
-		c.subscribe("cm")
+		c.Subscribe("cm")
 	}
 	var listed, finished sync.WaitGroup
 	var relists atomic.Int64
 	for range readers {
 		c := h.dial()
-		c.subscribe("cm")
+		c.Subscribe("cm")
 		listed.Add(1)
 		finished.Go(func() {
 			seen := sync.OnceFunc(listed.Done)
 			defer seen()
 			for {
-				data, err := c.read()
+				data, err := c.Read()
 				if err != nil {
 					t.Errorf("reading: %v", err)
 					return
@@ -73,9 +73,9 @@ func heap() uint64 {
 	return m.HeapAlloc
 }
 
-// TestClientThatSendsWithoutReading is shown the door.
+// TestClientThatSendsWithoutReading: the hub disconnects it.
 func TestClientThatSendsWithoutReading(t *testing.T) {
-	c := newConn(&hub{limits: limits{replies: 2}}, nil)
+	c := newConn(&Hub{limits: limits{replies: 2}}, nil)
 	for range 2 {
 		if err := c.handle(websocket.TextMessage, []byte("?")); err != nil {
 			t.Fatal(err)
@@ -86,26 +86,22 @@ func TestClientThatSendsWithoutReading(t *testing.T) {
 	}
 }
 
-// TestClientThatAnswersNoPing is told why it is let go, should it ever read again.
+// TestClientThatAnswersNoPing: the hub disconnects it with a close frame that says why.
 func TestClientThatAnswersNoPing(t *testing.T) {
 	l := testLimits()
 	l.ping, l.write = 10*time.Millisecond, 50*time.Millisecond
 	h := serve(t, Options{limits: l})
 	c := h.dial()
-	c.topic(topicStatus)
+	c.Topic(topicStatus)
 	admitted := func() int {
-		h.hub.mu.Lock()
-		defer h.hub.mu.Unlock()
-		return len(h.hub.conns)
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		return len(h.conns)
 	}
 	for _, n := range []int{1, 0} {
-		eventually(t, fmt.Sprintf("%d clients", n), func() (bool, <-chan struct{}) {
-			soon := make(chan struct{})
-			time.AfterFunc(time.Millisecond, func() { close(soon) })
-			return admitted() == n, soon
-		})
+		waitFor(t, fmt.Sprintf("%d clients", n), func() bool { return admitted() == n })
 	}
-	if code := c.closed(); code != websocket.ClosePolicyViolation {
+	if code := c.Closed(); code != websocket.ClosePolicyViolation {
 		t.Errorf("close code %d", code)
 	}
 }

@@ -209,7 +209,7 @@ func (s *simulator) backend() server.Backend {
 		Held:          s.scheduler.Held,
 		Configuration: configuration{s.scheduler},
 		Replay:        s.replays,
-		Transfer:      transfer{s.snapshot, s},
+		Transfer:      transfers{s.snapshot, s},
 		FeatureGates:  featureGates(),
 	}
 	if s.embedded != nil {

@@ -241,7 +241,7 @@ func (s *simulator) importFromSource(ctx context.Context) {
 
 // importOnce reads the other cluster into a file, and imports that as any other.
 func (s *simulator) importOnce(ctx context.Context) (problems []string, err error) {
-	road := transfer{s.snapshot, s}
+	road := transfers{s.snapshot, s}
 	file, err := road.Spool()
 	if err != nil {
 		return nil, err

@@ -55,17 +55,17 @@ func redacted(r *redact.Redactor) func(*unstructured.Unstructured) bool {
 	}
 }
 
-// transfer lets the server import and export, one import at a time, and none
+// transfers lets the server import and export, one import at a time, and none
 // beside another operation.
-type transfer struct {
+type transfers struct {
 	*transfer.Snapshot
 	simulator *simulator
 }
 
-var _ server.Transfer = transfer{}
+var _ server.Transfer = transfers{}
 
 // Begin begins an import, unless something else is done to the whole cluster.
-func (t transfer) Begin(src transfer.Source, opts transfer.ImportOptions) (*transfer.Run, error) {
+func (t transfers) Begin(src transfer.Source, opts transfer.ImportOptions) (*transfer.Run, error) {
 	if t.simulator.replays.operation() != nil {
 		return nil, &server.Busy{With: server.OperationReplay}
 	}
@@ -102,7 +102,7 @@ func (t transfer) Begin(src transfer.Source, opts transfer.ImportOptions) (*tran
 }
 
 // Spool returns a file for what is sent.
-func (t transfer) Spool() (*os.File, error) {
+func (t transfers) Spool() (*os.File, error) {
 	f, err := t.simulator.prepared.spool("import")
 	if err != nil {
 		return nil, fmt.Errorf("keeping what is imported: %w", err)
@@ -146,7 +146,7 @@ func (s *simulator) importAtStart(ctx context.Context) error {
 		return nil
 	}
 	s.setStatus(server.Starting, "importing "+s.options.Import)
-	run, err := transfer{s.snapshot, s}.Begin(s.prepared.imported, transfer.ImportOptions{Mode: transfer.Merge, Reschedule: s.options.Reschedule})
+	run, err := transfers{s.snapshot, s}.Begin(s.prepared.imported, transfer.ImportOptions{Mode: transfer.Merge, Reschedule: s.options.Reschedule})
 	if err != nil {
 		return fmt.Errorf("importing %s: %w", s.options.Import, err)
 	}

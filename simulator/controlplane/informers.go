@@ -3,7 +3,6 @@ package controlplane
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -12,13 +11,8 @@ import (
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/metadata/metadatainformer"
 	"k8s.io/client-go/rest"
-)
 
-// resultPrefix and resultWord tell the annotations in which scheduling results
-// are written: all of them, and no others of that prefix, have the word.
-const (
-	resultPrefix = "kube-scheduler-simulator.sigs.k8s.io/"
-	resultWord   = "result"
+	"kube-scheduler-simulator/simulator/objects"
 )
 
 // sharedInformers are one informer per kind for all controllers: whole objects
@@ -71,7 +65,7 @@ func trim(obj any) (any, error) {
 	accessor.SetManagedFields(nil)
 	if pod, ok := obj.(*corev1.Pod); ok {
 		for key := range pod.Annotations {
-			if strings.HasPrefix(key, resultPrefix) && strings.Contains(key[len(resultPrefix):], resultWord) {
+			if objects.IsResult(key) {
 				delete(pod.Annotations, key)
 			}
 		}

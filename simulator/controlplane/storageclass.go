@@ -12,11 +12,9 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/kubernetes/pkg/volume/util"
 	"k8s.io/utils/ptr"
-)
 
-// defaultClass is the name that the default class of several local clusters has, so
-// that manifests made for those work here.
-const defaultClass = "standard"
+	"kube-scheduler-simulator/simulator/objects"
+)
 
 // createDefaultClass makes the default StorageClass, which is part of the start
 // state: whoever deletes it does so until the next reset. The volumes are the
@@ -27,15 +25,15 @@ func createDefaultClass(ctx context.Context, config *rest.Config) error {
 		return fmt.Errorf("make a client: %w", err)
 	}
 	class := &storagev1.StorageClass{
-		ObjectMeta:           metav1.ObjectMeta{Name: defaultClass, Annotations: map[string]string{util.IsDefaultStorageClassAnnotation: "true"}},
-		Provisioner:          fallbackDriver,
+		ObjectMeta:           metav1.ObjectMeta{Name: objects.DefaultStorageClass, Annotations: map[string]string{util.IsDefaultStorageClassAnnotation: "true"}},
+		Provisioner:          objects.DefaultProvisioner,
 		ReclaimPolicy:        ptr.To(corev1.PersistentVolumeReclaimDelete),
 		VolumeBindingMode:    ptr.To(storagev1.VolumeBindingWaitForFirstConsumer),
 		AllowVolumeExpansion: ptr.To(true),
 	}
 	_, err = client.StorageV1().StorageClasses().Create(ctx, class, metav1.CreateOptions{})
 	if err != nil && !apierrors.IsAlreadyExists(err) {
-		return fmt.Errorf("create storage class %s: %w", defaultClass, err)
+		return fmt.Errorf("create storage class %s: %w", objects.DefaultStorageClass, err)
 	}
 	return nil
 }
@@ -49,12 +47,12 @@ func (c *ControlPlane) DropDefaultStorageClass(ctx context.Context) error {
 		return fmt.Errorf("make a client: %w", err)
 	}
 	classes := client.StorageV1().StorageClasses()
-	class, err := classes.Get(ctx, defaultClass, metav1.GetOptions{})
-	if err == nil && class.Provisioner == fallbackDriver {
-		err = classes.Delete(ctx, defaultClass, *metav1.NewPreconditionDeleteOptions(string(class.UID)))
+	class, err := classes.Get(ctx, objects.DefaultStorageClass, metav1.GetOptions{})
+	if err == nil && class.Provisioner == objects.DefaultProvisioner {
+		err = classes.Delete(ctx, objects.DefaultStorageClass, *metav1.NewPreconditionDeleteOptions(string(class.UID)))
 	}
 	if err != nil && !apierrors.IsNotFound(err) {
-		return fmt.Errorf("delete storage class %s: %w", defaultClass, err)
+		return fmt.Errorf("delete storage class %s: %w", objects.DefaultStorageClass, err)
 	}
 	return nil
 }

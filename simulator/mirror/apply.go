@@ -14,6 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/utils/ptr"
+
+	"kube-scheduler-simulator/simulator/objects"
 )
 
 // applied is an object of the source as it was carried over last.
@@ -88,7 +90,7 @@ func (k *following) remember(ctx context.Context) error {
 	}
 	for i := range list.Items {
 		o := &list.Items[i]
-		uid, ours := o.GetAnnotations()[AnnotationSource]
+		uid, ours := o.GetAnnotations()[objects.AnnotationSource]
 		if !ours {
 			continue
 		}
@@ -136,7 +138,7 @@ func (s *Sync) add(ctx context.Context, k *following, it item, p *prepared) (boo
 	}
 	a := &applied{from: p, uid: made.GetUID()}
 	k.set(it.key, a)
-	if p.status != nil && k.GroupKind() != nodeKind {
+	if p.status != nil && k.GroupKind() != objects.Node {
 		if err := s.patch(ctx, k, p, map[string]any{"status": p.status}, "status"); err != nil && !apierrors.IsNotFound(err) {
 			// The object is here without its status: the next attempt brings that.
 			unfinished := *p
@@ -148,8 +150,6 @@ func (s *Sync) add(ctx context.Context, k *following, it item, p *prepared) (boo
 	return true, s.end(ctx, k, p, a)
 }
 
-var nodeKind = schema.GroupKind{Kind: "Node"}
-
 // complete returns what is created of p.
 func (s *Sync) complete(p *prepared) (map[string]any, error) {
 	object := without(p.object)
@@ -158,13 +158,13 @@ func (s *Sync) complete(p *prepared) (map[string]any, error) {
 		spec["nodeName"] = p.node
 		object["spec"] = spec
 	}
-	if p.kind.GroupKind() == nodeKind {
+	if p.kind.GroupKind() == objects.Node {
 		object["status"] = p.status
 	}
 	if p.owner == "" {
 		return object, nil
 	}
-	pods := s.following(podKind)
+	pods := s.following(objects.Pod)
 	if pods == nil || pods.find(p.owner) == nil {
 		return object, nil // it is not selected, or has gone
 	}
@@ -199,7 +199,7 @@ func (s *Sync) adopt(ctx context.Context, k *following, it item, p *prepared) (b
 	if err != nil {
 		return false, fmt.Errorf("look at %s %s, which exists: %w", k.Kind, p.key(), err)
 	}
-	uid, ours := found.GetAnnotations()[AnnotationSource]
+	uid, ours := found.GetAnnotations()[objects.AnnotationSource]
 	switch {
 	case !ours:
 		k.set(it.key, &applied{from: p, yielded: true})
@@ -266,17 +266,17 @@ func (a *applied) node() string {
 // differs.
 func (s *Sync) differences(have *applied, p *prepared) (object, status map[string]any) {
 	if have.found == nil {
-		return difference(have.from.object, p.object), difference(have.from.status, p.status)
+		return notEmpty(objects.MergePatch(have.from.object, p.object)), notEmpty(objects.MergePatch(have.from.status, p.status))
 	}
 	// The API server has added to what is found, so only what is missing counts.
 	// Labels are the source's alone, and some fields say something by their absence.
-	object = additions(have.found.Object, p.object)
-	if gone := difference(field(have.found.Object, "metadata", "labels"), field(p.object, "metadata", "labels")); gone != nil {
+	object = objects.Additions(have.found.Object, p.object)
+	if gone := objects.MergePatch(field(have.found.Object, "metadata", "labels"), field(p.object, "metadata", "labels")); len(gone) > 0 {
 		metadata := without(field(object, "metadata"))
 		metadata["labels"] = gone
 		object["metadata"] = metadata
 	}
-	if p.kind.GroupKind() == nodeKind {
+	if p.kind.GroupKind() == objects.Node {
 		spec := without(field(object, "spec"))
 		for _, name := range []string{"taints", "unschedulable"} {
 			_, had := field(have.found.Object, "spec")[name]
@@ -288,7 +288,7 @@ func (s *Sync) differences(have *applied, p *prepared) (object, status map[strin
 			object["spec"] = spec
 		}
 	}
-	status = additions(field(have.found.Object, "status"), p.status)
+	status = objects.Additions(field(have.found.Object, "status"), p.status)
 	return notEmpty(object), notEmpty(status)
 }
 
@@ -308,7 +308,7 @@ func (s *Sync) changeObject(ctx context.Context, k *following, p *prepared, patc
 	if !apierrors.IsInvalid(err) {
 		return err
 	}
-	if containers, resized := field(patch, "spec")["containers"]; resized && k.GroupKind() == podKind {
+	if containers, resized := field(patch, "spec")["containers"]; resized && k.GroupKind() == objects.Pod {
 		resize := map[string]any{"spec": map[string]any{"containers": containers}}
 		if err := s.patch(ctx, k, p, resize, "resize"); err != nil && !apierrors.IsInvalid(err) {
 			return err
@@ -386,7 +386,7 @@ func (s *Sync) remove(ctx context.Context, k *following, key string, have *appli
 // delete is of that very object: another one of the name stays.
 func (s *Sync) delete(ctx context.Context, k *following, p *prepared, uid types.UID, grace int64) error {
 	options := metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}}
-	if k.GroupKind() == podKind {
+	if k.GroupKind() == objects.Pod {
 		options.GracePeriodSeconds = ptr.To(grace)
 	}
 	err := k.of(p).Delete(ctx, p.name, options)
@@ -399,7 +399,7 @@ func (s *Sync) delete(ctx context.Context, k *following, p *prepared, uid types.
 // inhabited reports whether something is in a namespace that did not come from the
 // source. Then the namespace stays.
 func (s *Sync) inhabited(ctx context.Context, k *following, have *applied) (bool, error) {
-	if k.GroupKind() != namespaceKind {
+	if k.GroupKind() != objects.Namespace {
 		return false, nil
 	}
 	for _, inner := range s.kinds {
@@ -411,7 +411,7 @@ func (s *Sync) inhabited(ctx context.Context, k *following, have *applied) (bool
 			return false, fmt.Errorf("look into namespace %s: %w", have.from.name, err)
 		}
 		for i := range list.Items {
-			if _, came := list.Items[i].GetAnnotations()[AnnotationSource]; !came {
+			if _, came := list.Items[i].GetAnnotations()[objects.AnnotationSource]; !came {
 				return true, nil
 			}
 		}

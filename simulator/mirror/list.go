@@ -11,18 +11,12 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/pager"
 
-	"kube-scheduler-simulator/simulator/transfer"
-)
-
-var (
-	podKind       = schema.GroupKind{Kind: "Pod"}
-	namespaceKind = schema.GroupKind{Kind: "Namespace"}
+	"kube-scheduler-simulator/simulator/objects"
 )
 
 // stream is what is listed and watched together: a kind, or a kind in one
@@ -38,10 +32,10 @@ type stream struct {
 // streams are those that a selection makes of a kind.
 func (s *Source) streams(client dynamic.Interface, k kind) []stream {
 	whole := stream{kind: k, resource: client.Resource(k.resource)}
-	if k.GroupKind() == podKind {
+	if k.GroupKind() == objects.Pod {
 		whole.selection.LabelSelector = s.options.Selection.Pods
 	}
-	if len(s.options.Selection.Namespaces) == 0 || !k.namespaced && k.GroupKind() != namespaceKind {
+	if len(s.options.Selection.Namespaces) == 0 || !k.namespaced && k.GroupKind() != objects.Namespace {
 		return []stream{whole}
 	}
 	var out []stream
@@ -96,7 +90,7 @@ func (s *Source) Read(ctx context.Context, here *rest.Config, each func(*unstruc
 	if err != nil {
 		return nil, fmt.Errorf("asking for the APIs of the simulated cluster: %w", err)
 	}
-	source, err := s.connect(ctx, served, func(gk schema.GroupKind) bool { return transfer.Refused(gk) == "" })
+	source, err := s.connect(ctx, served, objects.Kinds(objects.Copied))
 	if err != nil {
 		return nil, err
 	}
@@ -144,7 +138,7 @@ func (s stream) readAll(ctx context.Context, each func(*unstructured.Unstructure
 		if !ok {
 			return fmt.Errorf("the source lists a %T", o)
 		}
-		if isSecretive(u) || everyClusterHas(s.GroupKind(), u.GetNamespace(), u.GetName()) {
+		if isSecretive(u) || objects.IsBuiltIn(s.GroupKind(), u.GetNamespace(), u.GetName()) {
 			return nil
 		}
 		return each(u)

@@ -2,18 +2,11 @@ package mirror
 
 import (
 	"maps"
-	"slices"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-)
 
-const (
-	prefix = "kube-scheduler-simulator.sigs.k8s.io/"
-	// AnnotationSource marks what came from a source, with its UID there. Deletions
-	// only touch what has it.
-	AnnotationSource = prefix + "source-uid"
+	"kube-scheduler-simulator/simulator/objects"
 )
 
 // prepared is an object of the source as it is to be here. It is not changed.
@@ -62,35 +55,13 @@ func prepare(k kind, u *unstructured.Unstructured, reschedule bool) *prepared {
 	return p
 }
 
-// everyClusterHas reports whether Kubernetes makes the object in every cluster.
-func everyClusterHas(gk schema.GroupKind, namespace, name string) bool {
-	switch gk {
-	case namespaceKind:
-		return slices.Contains([]string{"default", "kube-system", "kube-public", "kube-node-lease"}, name)
-	case schema.GroupKind{Group: "scheduling.k8s.io", Kind: "PriorityClass"}:
-		return strings.HasPrefix(name, "system-")
-	case schema.GroupKind{Kind: "Service"}:
-		return namespace == "default" && name == "kubernetes"
-	}
-	return false
-}
-
-// dropped are annotations that only mean something where they were written.
-var dropped = []string{
-	"kubectl.kubernetes.io/last-applied-configuration",
-	"pv.kubernetes.io/bind-completed", "pv.kubernetes.io/bound-by-controller",
-	"kubernetes.io/config.mirror", "kubernetes.io/config.source", "kubernetes.io/config.hash", "kubernetes.io/config.seen",
-	"control-plane.alpha.kubernetes.io/leader", "node.alpha.kubernetes.io/ttl", "csi.volume.kubernetes.io/nodeid",
-	"volumes.kubernetes.io/controller-managed-attach-detach",
-}
-
 func (p *prepared) metadata(u *unstructured.Unstructured) map[string]any {
 	annotations := u.GetAnnotations()
 	if annotations == nil {
 		annotations = map[string]string{}
 	}
-	maps.DeleteFunc(annotations, func(key, _ string) bool { return slices.Contains(dropped, key) })
-	annotations[AnnotationSource] = p.uid
+	maps.DeleteFunc(annotations, func(key, _ string) bool { return objects.Strips(objects.Followed, key) })
+	annotations[objects.AnnotationSource] = p.uid
 	out := map[string]any{"name": p.name, "annotations": stringMap(annotations)}
 	if p.namespace != "" {
 		out["namespace"] = p.namespace
@@ -112,15 +83,15 @@ func stringMap(from map[string]string) map[string]any {
 // shapes are of the kinds that need more than their metadata be seen to. They
 // report whether the object comes at all.
 var shapes = map[schema.GroupKind]func(p *prepared, u *unstructured.Unstructured, reschedule bool) bool{
-	podKind:                         shapePod,
-	{Kind: "Node"}:                  shapeNode,
-	namespaceKind:                   shapeNamespace,
-	{Kind: "Service"}:               shapeService,
-	{Kind: "PersistentVolume"}:      shapeVolume,
-	{Kind: "PersistentVolumeClaim"}: shapeClaim,
-	{Group: "policy", Kind: "PodDisruptionBudget"}:            shapeBudget,
-	{Group: "resource.k8s.io", Kind: "ResourceClaim"}:         shapeResourceClaim,
-	{Group: "resource.k8s.io", Kind: "ResourceClaimTemplate"}: func(_ *prepared, _ *unstructured.Unstructured, reschedule bool) bool { return reschedule },
+	objects.Pod:                   shapePod,
+	objects.Node:                  shapeNode,
+	objects.Namespace:             shapeNamespace,
+	{Kind: "Service"}:             shapeService,
+	objects.PersistentVolume:      shapeVolume,
+	objects.PersistentVolumeClaim: shapeClaim,
+	{Group: "policy", Kind: "PodDisruptionBudget"}: shapeBudget,
+	objects.ResourceClaim:                          shapeResourceClaim,
+	objects.ResourceClaimTemplate:                  func(_ *prepared, _ *unstructured.Unstructured, reschedule bool) bool { return reschedule },
 }
 
 // field returns a part of an object that is an object; an empty one when there is

@@ -22,8 +22,8 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
+	"kube-scheduler-simulator/simulator/objects"
 	"kube-scheduler-simulator/simulator/redact"
-	"kube-scheduler-simulator/simulator/transfer"
 )
 
 const (
@@ -214,14 +214,6 @@ type kind struct {
 
 func (k kind) String() string { return k.GroupKind().String() }
 
-// leftOut are kinds that matter to some cluster, but not to what is read here.
-var leftOut = map[schema.GroupKind]bool{
-	// Their objects do not come, so they would be empty.
-	{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}: true,
-	// No pod here needs one.
-	{Kind: "ServiceAccount"}: true,
-}
-
 // connection is what is known of the source once it has answered.
 type connection struct {
 	client dynamic.Interface
@@ -233,7 +225,7 @@ type connection struct {
 
 // connect asks the source which of the wanted kinds it serves. here has the
 // versions of each kind that the simulated cluster serves.
-func (s *Source) connect(ctx context.Context, here map[schema.GroupKind][]kind, wanted func(schema.GroupKind) bool) (*connection, error) {
+func (s *Source) connect(ctx context.Context, here map[schema.GroupKind][]kind, wanted []objects.Kind) (*connection, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, reachTimeout, fmt.Errorf("it does not answer within %s", reachTimeout))
 	defer cancel()
 	s.reload()
@@ -252,8 +244,9 @@ func (s *Source) connect(ctx context.Context, here map[schema.GroupKind][]kind, 
 		return nil, fmt.Errorf("making a client for the source: %w", err)
 	}
 	c := &connection{client: client}
-	for _, gk := range transfer.Kinds() {
-		if leftOut[gk] || !wanted(gk) || len(there[gk]) == 0 || (s.options.Redactor != nil && !redact.Covers(gk)) {
+	for _, k := range wanted {
+		gk := k.GroupKind()
+		if len(there[gk]) == 0 || (s.options.Redactor != nil && !redact.Covers(gk)) {
 			continue
 		}
 		if k, ok := common(here[gk], there[gk]); ok {

@@ -10,14 +10,13 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/klog/v2"
 
-	"kube-scheduler-simulator/simulator/transfer"
+	"kube-scheduler-simulator/simulator/objects"
 )
 
 const (
@@ -115,7 +114,6 @@ type item struct {
 // following is a kind, with what is known of it there and here.
 type following struct {
 	kind
-	rank      int
 	followers []*follower
 	here      dynamic.NamespaceableResourceInterface
 
@@ -222,7 +220,7 @@ func (s *Sync) connect(ctx context.Context) (source *connection, err error) {
 	for {
 		here, err := discover(ctx, s.opts.Config)
 		if err == nil {
-			source, err = s.opts.Source.connect(ctx, here, s.follows)
+			source, err = s.opts.Source.connect(ctx, here, s.wanted())
 		}
 		if err == nil {
 			return source, nil
@@ -249,21 +247,12 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// notFollowed are kinds that only an import takes: the source's controllers have
-// done already what theirs would do here, and limits would refuse what there is.
-var notFollowed = map[schema.GroupKind]bool{
-	{Group: "apps", Kind: "ControllerRevision"}: true, {Group: "apps", Kind: "DaemonSet"}: true,
-	{Group: "apps", Kind: "Deployment"}: true, {Group: "apps", Kind: "ReplicaSet"}: true, {Group: "apps", Kind: "StatefulSet"}: true,
-	{Group: "autoscaling", Kind: "HorizontalPodAutoscaler"}: true,
-	{Group: "batch", Kind: "CronJob"}:                       true, {Group: "batch", Kind: "Job"}: true,
-	{Kind: "LimitRange"}: true, {Kind: "ReplicationController"}: true, {Kind: "ResourceQuota"}: true,
-}
-
-func (s *Sync) follows(gk schema.GroupKind) bool {
-	if gk == (schema.GroupKind{Group: "resource.k8s.io", Kind: "ResourceClaimTemplate"}) && !s.opts.Reschedule {
-		return false
-	}
-	return transfer.Refused(gk) == "" && !notFollowed[gk]
+// wanted are the kinds to follow. Templates of resource claims matter only to pods
+// that are scheduled here: for all others the source has made the claims.
+func (s *Sync) wanted() []objects.Kind {
+	return slices.DeleteFunc(objects.Kinds(objects.Followed), func(k objects.Kind) bool {
+		return k.GroupKind() == objects.ResourceClaimTemplate && !s.opts.Reschedule
+	})
 }
 
 // prepareKinds finds out what came from a source before. An error means that the
@@ -272,7 +261,7 @@ func (s *Sync) prepareKinds(ctx context.Context, source *connection, queue workq
 	var kinds []*following
 	for _, k := range source.kinds {
 		following := &following{
-			kind: k, rank: transfer.Rank(k.GroupKind()), here: s.here.Resource(k.resource),
+			kind: k, here: s.here.Resource(k.resource),
 			applied: map[string]*applied{}, since: map[string]time.Time{},
 		}
 		for _, stream := range s.opts.Source.streams(source.client, k) {
@@ -313,7 +302,7 @@ func (s *Sync) remember(ctx context.Context, k *following) error {
 }
 
 func (s *Sync) prepare(k kind, u *unstructured.Unstructured) *prepared {
-	if isSecretive(u) || everyClusterHas(k.GroupKind(), u.GetNamespace(), u.GetName()) {
+	if isSecretive(u) || objects.IsBuiltIn(k.GroupKind(), u.GetNamespace(), u.GetName()) {
 		return nil
 	}
 	if s.opts.Source.options.Redactor != nil {

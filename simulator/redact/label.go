@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"kube-scheduler-simulator/simulator/objects"
 )
 
 // Rules for names of one sort. Workloads and their pods are one sort, because the
@@ -28,8 +30,7 @@ var (
 var priorityClass = words("priority", "system-node-critical", "system-cluster-critical")
 
 func (r *Redactor) namespaceName(name string) string {
-	switch name {
-	case "default", "kube-system", "kube-public", "kube-node-lease":
+	if objects.IsSystemNamespace(name) {
 		return name
 	}
 	return r.word("namespace", name)

@@ -8,14 +8,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"kube-scheduler-simulator/simulator/objects"
 )
 
-// ownAnnotations begin with this. They may hold 64 kB on each pod, and the
-// same is to be had of the results.
-const ownAnnotations = "kube-scheduler-simulator.sigs.k8s.io/"
-
 // object is a Kubernetes object as readers get it: JSON, without managed
-// fields and our annotations. It is immutable.
+// fields and our annotations, which may hold 64 kB on each pod and are a copy of
+// what the results API has. It is immutable.
 //
 // It is never decoded. The API server's JSON is scanned once and what is not
 // wanted is left out, because under load hundreds of pods with annotations
@@ -146,7 +145,7 @@ func (p *objectScanner) annotations(name []byte) error {
 	p.out = append(p.out, '{')
 	empty := len(p.out)
 	err := p.members(func(name []byte) error {
-		if bytes.HasPrefix(name[1:], []byte(ownAnnotations)) {
+		if bytes.HasPrefix(name[1:], []byte(objects.Prefix)) {
 			_, err := p.value()
 			return err
 		}

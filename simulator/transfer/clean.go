@@ -5,53 +5,19 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"kube-scheduler-simulator/simulator/objects"
 )
-
-const (
-	// prefix is that of the simulator's annotations. Those with a result in them
-	// have the word, but for one.
-	prefix         = "kube-scheduler-simulator.sigs.k8s.io/"
-	resultWord     = "result"
-	selectedNode   = prefix + "selected-node"
-	virtualDevices = prefix + "virtual-driver"
-
-	// AnnotationOwner is on exported objects that had a controller: its apiVersion,
-	// kind and name as JSON. kubectl could not apply an ownerReference, which has a
-	// UID; an import makes one of it, or leaves the object to be adopted.
-	AnnotationOwner = prefix + "owner"
-
-	importGate = prefix + "import"
-
-	// sourceMark is on objects that came from a cluster that is followed; see
-	// simulator/mirror. A copy of one did not come from it.
-	sourceMark = prefix + "source-uid"
-)
-
-// ofTheirCluster are fields of metadata that mean something in one cluster only.
-var ofTheirCluster = []string{
-	"uid", "resourceVersion", "generation", "selfLink", "managedFields", "ownerReferences",
-	"deletionTimestamp", "deletionGracePeriodSeconds", "finalizers",
-}
-
-// ofControllers are annotations in which controllers note what they have done.
-var ofControllers = []string{
-	lastApplied, AnnotationOwner, selectedNode, sourceMark,
-	"pv.kubernetes.io/bind-completed", "pv.kubernetes.io/bound-by-controller",
-	"volume.kubernetes.io/selected-node", "deprecated.daemonset.template.generation",
-}
 
 // Neutral takes out of an object, in place, what belongs to the cluster that it
 // comes from: what only means something there, what an API server sets, and what
 // controllers have noted and will note again. When it was created stays, and so
 // does the status.
 func Neutral(u *unstructured.Unstructured) {
-	for _, field := range ofTheirCluster {
+	for _, field := range objects.ClusterMetadata() {
 		unstructured.RemoveNestedField(u.Object, "metadata", field)
 	}
-	removeAnnotations(u, func(name string) bool {
-		own, isOwn := strings.CutPrefix(name, prefix)
-		return isOwn && strings.Contains(own, resultWord)
-	}, ofControllers...)
+	removeAnnotations(u, func(name string) bool { return objects.IsResult(name) || objects.Strips(objects.Exported, name) })
 	if clean := cleaners[u.GroupVersionKind().GroupKind().String()]; clean != nil {
 		clean(u)
 	}
@@ -69,12 +35,9 @@ var cleaners = map[string]func(*unstructured.Unstructured){
 	"CustomResourceDefinition.apiextensions.k8s.io": cleanDefinition,
 }
 
-func removeAnnotations(u *unstructured.Unstructured, match func(string) bool, names ...string) {
+func removeAnnotations(u *unstructured.Unstructured, match func(name string) bool) {
 	annotations := u.GetAnnotations()
 	before := len(annotations)
-	for _, name := range names {
-		delete(annotations, name)
-	}
 	for name := range annotations {
 		if match(name) {
 			delete(annotations, name)
@@ -105,7 +68,9 @@ func cleanClaim(u *unstructured.Unstructured) {
 		return
 	}
 	// Asked again, the provisioner answers anew.
-	removeAnnotations(u, func(string) bool { return false }, "volume.kubernetes.io/storage-provisioner", "volume.beta.kubernetes.io/storage-provisioner")
+	removeAnnotations(u, func(name string) bool {
+		return name == objects.StorageProvisioner || name == objects.StorageProvisionerOlder
+	})
 }
 
 // cleanPod takes out what admission sets, and refuses to be told.
@@ -179,7 +144,7 @@ func ownerOf(u *unstructured.Unstructured) *owner {
 		return &owner{references[0].APIVersion, references[0].Kind, references[0].Name}
 	}
 	var noted owner
-	if json.Unmarshal([]byte(u.GetAnnotations()[AnnotationOwner]), &noted) == nil && noted.Kind != "" && noted.Name != "" {
+	if json.Unmarshal([]byte(u.GetAnnotations()[objects.AnnotationOwner]), &noted) == nil && noted.Kind != "" && noted.Name != "" {
 		return &noted
 	}
 	return nil

@@ -17,6 +17,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/yaml"
+
+	"kube-scheduler-simulator/simulator/objects"
 )
 
 // Format is how an export is written.
@@ -88,11 +90,14 @@ func (e *exporter) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	exported := Kinds()
-	// Custom resources go where Rank says.
+	var exported []schema.GroupKind
+	for _, k := range objects.Kinds(objects.Exported) {
+		exported = append(exported, k.GroupKind())
+	}
+	// Custom resources go where their rank says.
 	slices.SortFunc(custom, func(a, b schema.GroupKind) int { return strings.Compare(a.String(), b.String()) })
 	exported = append(exported, custom...)
-	slices.SortStableFunc(exported, func(a, b schema.GroupKind) int { return cmp.Compare(Rank(a), Rank(b)) })
+	slices.SortStableFunc(exported, func(a, b schema.GroupKind) int { return cmp.Compare(objects.RankOf(a), objects.RankOf(b)) })
 	isCustom := map[schema.GroupKind]bool{}
 	for _, gk := range custom {
 		isCustom[gk] = true
@@ -133,7 +138,7 @@ func (e *exporter) kind(ctx context.Context, r resource, custom bool) error {
 			}
 			u.SetGroupVersionKind(r.gvk)
 			// A redacted claim names its class otherwise than every cluster does.
-			if isStartState(u) && !(e.opts.Redact && u.GroupVersionKind().GroupKind() == storageClassKind) || leftOutOfExport(u) {
+			if isStartState(u) && !(e.opts.Redact && u.GroupVersionKind().GroupKind() == objects.StorageClass) || leftOutOfExport(u) {
 				continue
 			}
 			created := u.GetCreationTimestamp().Time
@@ -145,7 +150,7 @@ func (e *exporter) kind(ctx context.Context, r resource, custom bool) error {
 			if err != nil {
 				return err
 			}
-			if r.gvk.GroupKind() == (schema.GroupKind{Kind: "Pod"}) {
+			if r.gvk.GroupKind() == (objects.Pod) {
 				sorted = append(sorted, exportedPod{created.Unix(), u.GetNamespace() + "/" + u.GetName(), data})
 				e.uids[uid] = true
 				continue
@@ -196,22 +201,22 @@ func neutralForExport(u *unstructured.Unstructured, custom bool) {
 			if annotations == nil {
 				annotations = map[string]string{}
 			}
-			annotations[AnnotationOwner] = string(noted)
+			annotations[objects.AnnotationOwner] = string(noted)
 			u.SetAnnotations(annotations)
 		}
 	}
 	delete(u.Object, "status")
 	gk := u.GroupVersionKind().GroupKind()
 	switch {
-	case gk == schema.GroupKind{Kind: "Pod"}:
+	case gk == objects.Pod:
 		delete(status, "observedGeneration")
 		delete(status, "ephemeralContainerStatuses")
-	case gk == schema.GroupKind{Kind: "PersistentVolume"}:
+	case gk == objects.PersistentVolume:
 		// An import keeps a released volume from being bound again.
 		if phase := phaseOf(status); phase != "Released" && phase != "Failed" {
 			status = nil
 		}
-	case gk == schema.GroupKind{Group: "batch", Kind: "Job"}:
+	case gk == objects.Job:
 		if end := endOf(status); end != "" {
 			status = finishedStatus(status, end)
 			// Who applies it by other means than an import sets no status.
@@ -219,13 +224,13 @@ func neutralForExport(u *unstructured.Unstructured, custom bool) {
 		} else {
 			status = nil
 		}
-	case gk == schema.GroupKind{Group: "resource.k8s.io", Kind: "ResourceClaim"}:
+	case gk == objects.ResourceClaim:
 		forgetConsumers(status)
-	case gk == schema.GroupKind{Kind: "Node"}, custom:
+	case gk == objects.Node, custom:
 	default:
 		status = nil
 	}
-	if gk != (schema.GroupKind{Kind: "Pod"}) {
+	if gk != (objects.Pod) {
 		unstructured.RemoveNestedField(u.Object, "metadata", "creationTimestamp")
 	}
 	if len(status) > 0 {
@@ -244,32 +249,26 @@ func forgetConsumers(status map[string]any) {
 	}
 }
 
-// isStartState reports whether an object is there from a cluster's first moment,
-// and nobody has changed it.
+// isStartState reports whether an object is in a cluster from the start, and
+// unchanged. So is the default StorageClass of a simulated cluster.
 func isStartState(u *unstructured.Unstructured) bool {
-	name := u.GetName()
-	switch u.GroupVersionKind().GroupKind() {
-	case schema.GroupKind{Kind: "Namespace"}:
-		switch name {
-		case "default", "kube-system", "kube-public", "kube-node-lease":
-			return len(u.GetLabels()) <= 1 && len(u.GetAnnotations()) == 0
-		}
-	case schema.GroupKind{Group: "scheduling.k8s.io", Kind: "PriorityClass"}:
-		return strings.HasPrefix(name, "system-")
-	case schema.GroupKind{Kind: "ServiceAccount"}:
-		// Controllers make one in each namespace, and their own in kube-system.
-		return name == "default" || u.GetNamespace() == "kube-system" && len(u.GetLabels()) == 0 && len(u.GetAnnotations()) == 0
-	case schema.GroupKind{Kind: "Service"}:
-		return name == "kubernetes" && u.GetNamespace() == "default"
-	case storageClassKind:
+	gk := u.GroupVersionKind().GroupKind()
+	builtIn := objects.IsBuiltIn(gk, u.GetNamespace(), u.GetName())
+	switch gk {
+	case objects.StorageClass:
 		return isOwnDefault(u)
+	case objects.Namespace:
+		return builtIn && len(u.GetLabels()) <= 1 && len(u.GetAnnotations()) == 0
+	case schema.GroupKind{Kind: "ServiceAccount"}:
+		// Controllers make their own in kube-system.
+		return builtIn || u.GetNamespace() == "kube-system" && len(u.GetLabels()) == 0 && len(u.GetAnnotations()) == 0
 	}
-	return false
+	return builtIn
 }
 
 // leftOutOfExport is what an import would leave out.
 func leftOutOfExport(u *unstructured.Unstructured) bool {
-	return isBeingDeleted(u) || u.GetLabels()[virtualDevices] != ""
+	return isBeingDeleted(u) || u.GetLabels()[objects.LabelVirtualDriver] != ""
 }
 
 // configuration writes the scheduler's.

@@ -8,12 +8,13 @@ import (
 	"io"
 	"net/http"
 	"os"
-	"slices"
 	"strings"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/rest"
+
+	"kube-scheduler-simulator/simulator/objects"
 )
 
 // FuzzImport: whatever is read ends, an object that is handed over has what
@@ -36,7 +37,7 @@ func FuzzImport(f *testing.F) {
 	}
 	s := New(Options{Config: &rest.Config{Host: "http://willing", Transport: newWilling()}})
 	f.Fuzz(func(t *testing.T, text []byte) {
-		var objects []*unstructured.Unstructured
+		var read []*unstructured.Unstructured
 		err := Read(context.Background(), NewSource(Part{Name: "f", Content: bytes.NewReader(text), Size: int64(len(text))}), Content{Object: func(o *Object) error {
 			u, err := o.Unstructured()
 			if err != nil {
@@ -46,7 +47,7 @@ func FuzzImport(f *testing.F) {
 			if u.GetKind() != o.GVK.Kind || o.Name == "" {
 				t.Errorf("%s: read as %s %q", o.JSON, o.GVK, o.Name)
 			}
-			objects = append(objects, u.DeepCopy())
+			read = append(read, u.DeepCopy())
 			// Nothing that can be read makes cleaning panic.
 			ownerOf(u)
 			neutralForExport(u, false)
@@ -55,10 +56,10 @@ func FuzzImport(f *testing.F) {
 		if err != nil {
 			t.Error(err)
 		}
-		if len(objects) == 0 {
+		if len(read) == 0 {
 			return
 		}
-		report, err := s.Apply(context.Background(), objects, ImportOptions{Reschedule: len(text)%2 == 0})
+		report, err := s.Apply(context.Background(), read, ImportOptions{Reschedule: len(text)%2 == 0})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -87,10 +88,9 @@ func newWilling() *willing {
 			groups = append(groups, fmt.Sprintf(`{"name":%q,"versions":[{"groupVersion":%q,"version":"v1"}]}`, group, gv))
 		}
 		var resources []string
-		for _, k := range kinds {
+		for _, k := range objects.Kinds(0) {
 			if k.Group == group {
-				namespaced := !slices.Contains([]string{"Namespace", "Node", "PersistentVolume", "StorageClass", "CSINode", "PriorityClass", "DeviceClass", "ResourceSlice"}, k.Kind)
-				resources = append(resources, fmt.Sprintf(`{"name":"%ss","kind":%q,"namespaced":%t,"verbs":["create","list"]}`, strings.ToLower(k.Kind), k.Kind, namespaced))
+				resources = append(resources, fmt.Sprintf(`{"name":"%ss","kind":%q,"namespaced":%t,"verbs":["create","list"]}`, strings.ToLower(k.Kind), k.Kind, k.Namespaced))
 			}
 		}
 		w.answers[path] = fmt.Sprintf(`{"groupVersion":%q,"resources":[%s]}`, gv, strings.Join(resources, ","))

@@ -11,6 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"kube-scheduler-simulator/simulator/objects"
 )
 
 // TestKubectlAppliesExports: everything in an export goes in by kubectl alone, and
@@ -268,7 +270,7 @@ func TestApply(t *testing.T) {
 // TestRecover: an import that was killed leaves no pod behind the gate for good.
 func TestRecover(t *testing.T) {
 	needsCluster(t)
-	importText(t, shared, "apiVersion: v1\nkind: Pod\nmetadata: {name: left, namespace: recovered}\nspec: {schedulingGates: [{name: mine.example.com/a}, {name: "+importGate+"}], containers: [{name: c, image: i}]}\n", ImportOptions{})
+	importText(t, shared, "apiVersion: v1\nkind: Pod\nmetadata: {name: left, namespace: recovered}\nspec: {schedulingGates: [{name: mine.example.com/a}, {name: "+objects.GateImport+"}], containers: [{name: c, image: i}]}\n", ImportOptions{})
 	if err := New(Options{Config: shared.config}).Recover(t.Context()); err != nil {
 		t.Fatal(err)
 	}

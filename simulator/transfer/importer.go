@@ -13,6 +13,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"kube-scheduler-simulator/simulator/objects"
 )
 
 // importWorkers write at the same time.
@@ -42,13 +44,13 @@ func (s *Snapshot) Import(ctx context.Context, src Source, opts ImportOptions) (
 
 // Apply is Import for objects that have been read already. It does not keep or
 // change them.
-func (s *Snapshot) Apply(ctx context.Context, objects []*unstructured.Unstructured, opts ImportOptions) (*Report, error) {
+func (s *Snapshot) Apply(ctx context.Context, from []*unstructured.Unstructured, opts ImportOptions) (*Report, error) {
 	opts, err := opts.check(s)
 	if err != nil {
 		return nil, err
 	}
 	i := s.newImporter(opts)
-	for _, u := range objects {
+	for _, u := range from {
 		o, err := newObject(u.DeepCopy().Object, "")
 		if err != nil {
 			i.rec.unreadable(u.GetKind()+" "+u.GetName(), err.Error())
@@ -158,7 +160,7 @@ func (i *importer) add(o *Object) error {
 		i.rec.count(o, skipped, why)
 		return nil
 	}
-	if o.Namespace == "" && namespacedByDefault(o.GVK.GroupKind()) {
+	if o.Namespace == "" && objects.KindOf(o.GVK.GroupKind()).Namespaced {
 		o.Namespace = "default"
 	}
 	if i.held += len(o.JSON); i.held > maxHeld {
@@ -174,19 +176,9 @@ func (i *importer) add(o *Object) error {
 	return nil
 }
 
-// namespacedByDefault is for what is looked up by key before an API server has
-// said which kinds are namespaced.
-func namespacedByDefault(gk schema.GroupKind) bool {
-	switch gk {
-	case schema.GroupKind{Kind: "Pod"}, schema.GroupKind{Kind: "PersistentVolumeClaim"}, schema.GroupKind{Group: "batch", Kind: "Job"}:
-		return true
-	}
-	return false
-}
-
 // leftOut says why an object never goes in; empty if it does.
 func leftOut(o *Object) string {
-	if why := Refused(o.GVK.GroupKind()); why != "" {
+	if why := objects.KindOf(o.GVK.GroupKind()).Refused; why != "" {
 		return why
 	}
 	switch {
@@ -194,9 +186,7 @@ func leftOut(o *Object) string {
 		return "it was being deleted"
 	case o.virtual:
 		return "virtual nodes publish it anew"
-	case o.GVK.Group == "" && o.GVK.Kind == "Service" && o.Name == "kubernetes" && (o.Namespace == "default" || o.Namespace == ""):
-		return "every cluster has its own"
-	case o.GVK.Group == "" && o.GVK.Kind == "ConfigMap" && o.Name == "kube-root-ca.crt":
+	case (o.GVK.Kind == "Service" || o.GVK.Kind == "ConfigMap") && objects.IsBuiltIn(o.GVK.GroupKind(), cmp.Or(o.Namespace, "default"), o.Name):
 		return "every cluster has its own"
 	}
 	return ""
@@ -233,12 +223,12 @@ func (i *importer) apply(ctx context.Context) error {
 
 // applyRanks puts in everything, rank by rank.
 func (i *importer) applyRanks(ctx context.Context) error {
-	ranks := map[int][]*Object{}
+	ranks := map[objects.Rank][]*Object{}
 	for _, o := range i.objects {
-		rank := Rank(o.GVK.GroupKind())
+		rank := objects.RankOf(o.GVK.GroupKind())
 		ranks[rank] = append(ranks[rank], o)
 	}
-	for rank := rankDefinition; rank <= rankTemplate; rank++ {
+	for rank := objects.RankDefinition; rank <= objects.LastRank; rank++ {
 		if err := i.applyRank(ctx, rank, ranks[rank]); err != nil {
 			return err
 		}
@@ -249,57 +239,57 @@ func (i *importer) applyRanks(ctx context.Context) error {
 	return nil
 }
 
-func (i *importer) applyRank(ctx context.Context, rank int, objects []*Object) error {
+func (i *importer) applyRank(ctx context.Context, rank objects.Rank, all []*Object) error {
 	switch rank {
-	case rankDefinition:
-		i.putAll(ctx, objects)
-		return i.learnDefinitions(ctx, objects)
-	case rankNamespace:
-		i.putAll(ctx, objects)
+	case objects.RankDefinition:
+		i.putAll(ctx, all)
+		return i.learnDefinitions(ctx, all)
+	case objects.RankNamespace:
+		i.putAll(ctx, all)
 		i.makeNamespaces(ctx)
-	case rankClass:
-		i.giveWay(ctx, objects)
-		i.putAll(ctx, objects)
+	case objects.RankClass:
+		i.giveWay(ctx, all)
+		i.putAll(ctx, all)
 		i.makeClasses(ctx)
-	case rankPod:
+	case objects.RankPod:
 		i.putPods(ctx)
 		i.link(ctx)
-	case rankLimit:
+	case objects.RankLimit:
 		i.putLastPods(ctx)
-		i.putAll(ctx, objects)
+		i.putAll(ctx, all)
 		i.link(ctx)
 	default:
-		i.putAll(ctx, objects)
+		i.putAll(ctx, all)
 	}
 	return nil
 }
 
 // putAll puts objects in, those of one kind after those of another, and within a
 // kind in no order.
-func (i *importer) putAll(ctx context.Context, objects []*Object) {
-	slices.SortStableFunc(objects, func(a, b *Object) int {
+func (i *importer) putAll(ctx context.Context, all []*Object) {
+	slices.SortStableFunc(all, func(a, b *Object) int {
 		return cmp.Or(strings.Compare(a.GVK.Kind, b.GVK.Kind), strings.Compare(a.GVK.Group, b.GVK.Group))
 	})
-	i.each(ctx, importWorkers, objects, func(ctx context.Context, o *Object) { i.put(ctx, o, nil) })
+	i.each(ctx, importWorkers, all, func(ctx context.Context, o *Object) { i.put(ctx, o, nil) })
 }
 
 // each calls do for every object until ctx ends.
-func (i *importer) each(ctx context.Context, workers int, objects []*Object, do func(context.Context, *Object)) {
+func (i *importer) each(ctx context.Context, workers int, all []*Object, do func(context.Context, *Object)) {
 	var next sync.Mutex
 	at := 0
 	take := func() *Object {
 		next.Lock()
 		defer next.Unlock()
-		if at == len(objects) || ctx.Err() != nil {
+		if at == len(all) || ctx.Err() != nil {
 			return nil
 		}
-		o := objects[at]
+		o := all[at]
 		at++
 		i.meter.at(o.GVK.Kind)
 		return o
 	}
 	var running sync.WaitGroup
-	for range min(workers, len(objects)) {
+	for range min(workers, len(all)) {
 		running.Go(func() {
 			for o := take(); o != nil; o = take() {
 				do(ctx, o)
@@ -356,11 +346,11 @@ const (
 // isAhead reports whether a pod was refused for a priority class that this import
 // has created.
 func (i *importer) isAhead(w *write, err error) bool {
-	if !apierrors.IsForbidden(err) || w.GVK.GroupKind() != (schema.GroupKind{Kind: "Pod"}) {
+	if !apierrors.IsForbidden(err) || w.GVK.GroupKind() != objects.Pod {
 		return false
 	}
 	name, _, _ := unstructured.NestedString(w.desired.Object, "spec", "priorityClassName")
-	class := key{schema.GroupKind{Group: "scheduling.k8s.io", Kind: "PriorityClass"}, "", name}
+	class := key{objects.PriorityClass, "", name}
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	return i.uids[class] != "" && strings.Contains(err.Error(), "no PriorityClass")

@@ -5,7 +5,8 @@ import (
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"kube-scheduler-simulator/simulator/objects"
 )
 
 // jobTracking is on the pods of a Job that their controller has not counted yet.
@@ -116,7 +117,7 @@ type job struct {
 func (i *importer) unfinishedJobs() map[key]*job {
 	jobs := map[key]*job{}
 	for _, o := range i.objects {
-		if o.GVK.GroupKind() != (schema.GroupKind{Group: "batch", Kind: "Job"}) {
+		if o.GVK.GroupKind() != objects.Job {
 			continue
 		}
 		var head struct {

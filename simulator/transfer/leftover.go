@@ -9,6 +9,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"kube-scheduler-simulator/simulator/objects"
 )
 
 // Recover lets the scheduler have the pods that an import has left behind its
@@ -36,13 +38,13 @@ func (s *Snapshot) Recover(ctx context.Context) error {
 		return fmt.Errorf("listing pods that wait: %w", err)
 	}
 	for _, pod := range list.Items {
-		left := slices.DeleteFunc(slices.Clone(pod.Spec.SchedulingGates), func(g gate) bool { return g.Name == importGate })
+		left := slices.DeleteFunc(slices.Clone(pod.Spec.SchedulingGates), func(g gate) bool { return g.Name == objects.GateImport })
 		if len(left) == len(pod.Spec.SchedulingGates) {
 			continue
 		}
 		patch := map[string]any{"spec": map[string]any{"schedulingGates": left}}
 		if _, err := c.patch(ctx, r, pod.Metadata.Namespace, pod.Metadata.Name, patch); err != nil && !apierrors.IsNotFound(err) {
-			return fmt.Errorf("taking the gate %s from pod %s/%s: %w", importGate, pod.Metadata.Namespace, pod.Metadata.Name, err)
+			return fmt.Errorf("taking the gate %s from pod %s/%s: %w", objects.GateImport, pod.Metadata.Namespace, pod.Metadata.Name, err)
 		}
 	}
 	return nil

@@ -10,6 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
+
+	"kube-scheduler-simulator/simulator/objects"
 )
 
 // Object is one that was read, as it was, but for its managed fields and what
@@ -47,8 +49,6 @@ func (o *Object) item(message string) Item {
 	}
 }
 
-const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
-
 // newObject makes an Object of a value that was read, which it changes.
 func newObject(value map[string]any, source string) (*Object, error) {
 	u := &unstructured.Unstructured{Object: value}
@@ -56,7 +56,7 @@ func newObject(value map[string]any, source string) (*Object, error) {
 		return nil, err
 	}
 	unstructured.RemoveNestedField(value, "metadata", "managedFields")
-	unstructured.RemoveNestedField(value, "metadata", "annotations", lastApplied)
+	unstructured.RemoveNestedField(value, "metadata", "annotations", objects.LastApplied)
 	data, err := json.Marshal(value)
 	if err != nil {
 		return nil, fmt.Errorf("encoding: %w", err)
@@ -68,7 +68,7 @@ func newObject(value map[string]any, source string) (*Object, error) {
 	return &Object{
 		GVK: u.GroupVersionKind(), Namespace: u.GetNamespace(), Name: name, Source: source, JSON: data,
 		created: u.GetCreationTimestamp().Time, generated: u.GetName() == "",
-		deleting: isBeingDeleted(u), virtual: u.GetLabels()[virtualDevices] != "",
+		deleting: isBeingDeleted(u), virtual: u.GetLabels()[objects.LabelVirtualDriver] != "",
 	}, nil
 }
 

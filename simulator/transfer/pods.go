@@ -11,6 +11,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"kube-scheduler-simulator/simulator/objects"
 )
 
 // podHead is what the plan looks at in a pod.
@@ -66,8 +68,8 @@ func (i *importer) planPods() *podPlan {
 	p := &podPlan{heads: map[*Object]*podHead{}, nodes: map[string]int{}, held: map[*Object]*write{}, jobs: i.unfinishedJobs()}
 	for _, o := range i.objects {
 		gk := o.GVK.GroupKind()
-		p.gated = p.gated || Rank(gk) == rankWorkload
-		if gk != (schema.GroupKind{Kind: "Pod"}) {
+		p.gated = p.gated || objects.RankOf(gk) == objects.RankWorkload
+		if gk != objects.Pod {
 			continue
 		}
 		head := &podHead{}
@@ -123,7 +125,7 @@ func (h *podHead) owner() *owner {
 		}
 	}
 	var noted owner
-	if json.Unmarshal([]byte(h.Metadata.Annotations[AnnotationOwner]), &noted) == nil && noted.Kind != "" {
+	if json.Unmarshal([]byte(h.Metadata.Annotations[objects.AnnotationOwner]), &noted) == nil && noted.Kind != "" {
 		return &noted
 	}
 	return nil
@@ -205,7 +207,7 @@ func (i *importer) putPods(ctx context.Context) {
 					before(u)
 				}
 				gates, _, _ := unstructured.NestedSlice(u.Object, "spec", "schedulingGates")
-				isNew = unstructured.SetNestedSlice(u.Object, append(gates, map[string]any{"name": importGate}), "spec", "schedulingGates") == nil
+				isNew = unstructured.SetNestedSlice(u.Object, append(gates, map[string]any{"name": objects.GateImport}), "spec", "schedulingGates") == nil
 			}
 		})
 		if w != nil && isNew {
@@ -245,7 +247,7 @@ func (i *importer) release(ctx context.Context, workers int) {
 	i.each(ctx, workers, held, func(ctx context.Context, o *Object) {
 		w := i.pods.held[o]
 		if err := i.client.ungate(ctx, w); err != nil && !apierrors.IsNotFound(err) {
-			i.rec.warn(o.item(fmt.Sprintf("it waits behind the scheduling gate %s, which could not be taken away: %v", importGate, err)))
+			i.rec.warn(o.item(fmt.Sprintf("it waits behind the scheduling gate %s, which could not be taken away: %v", objects.GateImport, err)))
 			return
 		}
 	})
@@ -265,7 +267,7 @@ func (i *importer) warnOfNodes(ctx context.Context) {
 		return
 	}
 	for name, pods := range i.pods.nodes {
-		k := key{schema.GroupKind{Kind: "Node"}, "", name}
+		k := key{objects.Node, "", name}
 		if i.index[k] == nil && i.uidOf(ctx, r, k) == "" && ctx.Err() == nil {
 			i.rec.warn(Item{APIVersion: "v1", Kind: "Node", Name: name, Message: fmt.Sprintf(
 				"%d pods are bound to it, but it is neither in the input nor in the cluster: Kubernetes will delete them", pods)})

@@ -7,6 +7,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"kube-scheduler-simulator/simulator/objects"
 )
 
 // prepare makes of an object what is written.
@@ -31,14 +33,14 @@ func (i *importer) prepare(ctx context.Context, o *Object) (*write, error) {
 	}
 	// What cleaning looks at is in the status, too.
 	own, status := ownerOf(u), statusOf(u)
-	if gk := o.GVK.GroupKind(); gk == (schema.GroupKind{Kind: "PersistentVolume"}) {
+	if gk := o.GVK.GroupKind(); gk == objects.PersistentVolume {
 		i.claimOf(u)
 	}
 	Neutral(u)
 	unstructured.RemoveNestedField(u.Object, "metadata", "creationTimestamp")
 	delete(u.Object, "status")
 	w := &write{Object: o, resource: r, desired: u}
-	if o.GVK.GroupKind() == (schema.GroupKind{Kind: "PersistentVolumeClaim"}) {
+	if o.GVK.GroupKind() == objects.PersistentVolumeClaim {
 		w.create = keepClassless
 	}
 	i.setStatus(w, status, own)
@@ -51,7 +53,7 @@ func (i *importer) prepare(ctx context.Context, o *Object) (*write, error) {
 func (i *importer) claimOf(u *unstructured.Unstructured) {
 	name, _, _ := unstructured.NestedString(u.Object, "spec", "claimRef", "name")
 	namespace, _, _ := unstructured.NestedString(u.Object, "spec", "claimRef", "namespace")
-	claim := i.index[key{schema.GroupKind{Kind: "PersistentVolumeClaim"}, namespace, name}]
+	claim := i.index[key{objects.PersistentVolumeClaim, namespace, name}]
 	if claim != nil && phaseOf(statusOf(u)) != "Released" {
 		unstructured.RemoveNestedField(u.Object, "status", "phase")
 	}
@@ -61,17 +63,17 @@ func (i *importer) claimOf(u *unstructured.Unstructured) {
 // kinds is what controllers find out by themselves.
 func (i *importer) setStatus(w *write, status map[string]any, own *owner) {
 	switch gk := w.GVK.GroupKind(); {
-	case gk == schema.GroupKind{Kind: "Node"}:
+	case gk == objects.Node:
 		// Nodes take their status with them when they are created.
 		if status != nil {
 			w.desired.Object["status"] = status
 		}
 		w.create = labelAsEver
-	case gk == schema.GroupKind{Kind: "Pod"}:
+	case gk == objects.Pod:
 		i.setPod(w, status, own)
-	case gk == schema.GroupKind{Group: "batch", Kind: "Job"}:
+	case gk == objects.Job:
 		setJob(w, status)
-	case gk == schema.GroupKind{Group: "resource.k8s.io", Kind: "ResourceClaim"}:
+	case gk == objects.ResourceClaim:
 		i.setResourceClaim(w, status)
 	case i.custom[gk] && status != nil && w.resource.status:
 		w.status = status
@@ -91,7 +93,7 @@ func (i *importer) setOwner(ctx context.Context, w *write, own *owner) {
 	if i.index[k] == nil {
 		k.namespace = ""
 	}
-	comesLater := i.index[k] != nil && Rank(k.GroupKind) >= Rank(w.GVK.GroupKind())
+	comesLater := i.index[k] != nil && objects.RankOf(k.GroupKind) >= objects.RankOf(w.GVK.GroupKind())
 	if comesLater {
 		i.addLink(link{object: w.Object, resource: w.resource, owner: own})
 		return
@@ -106,7 +108,7 @@ func (i *importer) setOwner(ctx context.Context, w *write, own *owner) {
 // nothing more for it.
 func (i *importer) isFinishedJob(own *owner, namespace string) bool {
 	k := own.key(namespace)
-	return k.GroupKind == schema.GroupKind{Group: "batch", Kind: "Job"} && i.index[k] != nil && i.pods.jobs[k] == nil
+	return k.GroupKind == objects.Job && i.index[k] != nil && i.pods.jobs[k] == nil
 }
 
 func (o *owner) key(namespace string) key {

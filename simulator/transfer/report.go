@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"kube-scheduler-simulator/simulator/objects"
 )
 
 // Mode says what becomes of what is in the cluster already.
@@ -62,6 +64,10 @@ type KindCount struct {
 	Unchanged  int    `json:"unchanged"`
 	Failed     int    `json:"failed"`
 	Skipped    int    `json:"skipped"`
+}
+
+func (k KindCount) rank() objects.Rank {
+	return objects.RankOf(schema.FromAPIVersionAndKind(k.APIVersion, k.Kind).GroupKind())
 }
 
 // Report says what an import has done.
@@ -213,7 +219,7 @@ func (r *recorder) finish(now time.Time) *Report {
 	}
 	slices.SortFunc(r.report.Kinds, func(a, b KindCount) int {
 		return cmp.Or(
-			cmp.Compare(Rank(schema.FromAPIVersionAndKind(a.APIVersion, a.Kind).GroupKind()), Rank(schema.FromAPIVersionAndKind(b.APIVersion, b.Kind).GroupKind())),
+			cmp.Compare(a.rank(), b.rank()),
 			cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.APIVersion, b.APIVersion))
 	})
 	return &r.report

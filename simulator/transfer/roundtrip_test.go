@@ -108,7 +108,7 @@ var timestamps = regexp.MustCompile(`"?\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ"?`)
 func TestRoundTrip(t *testing.T) {
 	needsCluster(t)
 	fill(t, shared)
-	want, wantFile := placement(t, shared), objects(t, export(t, shared, ExportOptions{Format: YAML}))
+	want, wantFile := placement(t, shared), kindsIn(t, export(t, shared, ExportOptions{Format: YAML}))
 
 	for _, format := range []Format{YAML, JSON} {
 		t.Run(string(format), func(t *testing.T) {
@@ -118,7 +118,7 @@ func TestRoundTrip(t *testing.T) {
 			if diff := cmp.Diff(want, placement(t, other)); diff != "" {
 				t.Error("pods:", diff)
 			}
-			got := objects(t, export(t, other, ExportOptions{Format: YAML}))
+			got := kindsIn(t, export(t, other, ExportOptions{Format: YAML}))
 			if diff := cmp.Diff(wantFile, got); diff != "" {
 				t.Error("export:", diff)
 			}
@@ -126,8 +126,8 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// objects are those of a file, without times.
-func objects(t *testing.T, text string) map[string][]string {
+// kindsIn are the objects of a file, without times.
+func kindsIn(t *testing.T, text string) map[string][]string {
 	t.Helper()
 	found := map[string][]string{}
 	err := Read(t.Context(), NewSource(part("export", text)), Content{Object: func(o *Object) error {

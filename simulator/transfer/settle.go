@@ -8,9 +8,10 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+
+	"kube-scheduler-simulator/simulator/objects"
 )
 
 const (
@@ -64,7 +65,7 @@ func (i *importer) makeReady(ctx context.Context) {
 	}
 	unbound := map[string]*Object{}
 	for _, o := range i.objects {
-		if o.GVK.GroupKind() == (schema.GroupKind{Kind: "PersistentVolumeClaim"}) && i.uids[keyOf(o)] != "" {
+		if o.GVK.GroupKind() == objects.PersistentVolumeClaim && i.uids[keyOf(o)] != "" {
 			unbound[o.Namespace+"/"+o.Name] = o
 		}
 	}
@@ -120,7 +121,7 @@ func (i *importer) countTainted(ctx context.Context, client kubernetes.Interface
 	}
 	tainted := 0
 	for _, node := range nodes.Items {
-		if i.index[key{schema.GroupKind{Kind: "Node"}, "", node.Name}] != nil && isNew(&node) {
+		if i.index[key{objects.Node, "", node.Name}] != nil && isNew(&node) {
 			tainted++
 		}
 	}

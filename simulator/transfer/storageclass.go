@@ -8,18 +8,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
+
+	"kube-scheduler-simulator/simulator/objects"
 )
 
-var storageClassKind = schema.GroupKind{Group: "storage.k8s.io", Kind: "StorageClass"}
-
-// The default StorageClass that a cluster of the simulator begins with.
 const (
-	ownClass       = "standard"
-	ownProvisioner = "provisioner.simulator"
-
 	defaultAnnotation = "storageclass.kubernetes.io/is-default-class"
 	betaAnnotation    = "storageclass.beta.kubernetes.io/is-default-class"
 )
@@ -33,7 +28,7 @@ func isOwnDefault(u *unstructured.Unstructured) bool {
 
 func isOwnClass(u *unstructured.Unstructured) bool {
 	provisioner, _, _ := unstructured.NestedString(u.Object, "provisioner")
-	return u.GetName() == ownClass && provisioner == ownProvisioner
+	return u.GetName() == objects.DefaultStorageClass && provisioner == objects.DefaultProvisioner
 }
 
 func isDefaultClass(u *unstructured.Unstructured) bool {
@@ -44,37 +39,37 @@ func isDefaultClass(u *unstructured.Unstructured) bool {
 // giveWay has the simulator's own default StorageClass make room for those of the
 // input: for one of its name, of which most cannot be changed, or for another
 // default. What fails here, fails again when the input's class goes in.
-func (i *importer) giveWay(ctx context.Context, objects []*Object) {
+func (i *importer) giveWay(ctx context.Context, classes []*Object) {
 	var same, other bool
-	for _, o := range objects {
+	for _, o := range classes {
 		u, err := o.Unstructured()
-		if o.GVK.GroupKind() != storageClassKind || err != nil || isOwnClass(u) {
+		if o.GVK.GroupKind() != objects.StorageClass || err != nil || isOwnClass(u) {
 			continue
 		}
-		same = same || o.Name == ownClass
+		same = same || o.Name == objects.DefaultStorageClass
 		other = other || isDefaultClass(u)
 	}
 	if !same && !other {
 		return
 	}
-	r, err := i.client.resourceFor(storageClassKind.WithVersion("v1"))
+	r, err := i.client.resourceFor(objects.StorageClass.WithVersion("v1"))
 	if err != nil {
 		return
 	}
-	data, err := i.client.get(ctx, r, "", ownClass)
+	data, err := i.client.get(ctx, r, "", objects.DefaultStorageClass)
 	ours := &unstructured.Unstructured{}
 	if err != nil || utiljson.Unmarshal(data, &ours.Object) != nil || !isOwnClass(ours) {
 		return
 	}
 	if same {
-		err = i.client.delete(ctx, r, ownClass, ours.GetUID())
+		err = i.client.delete(ctx, r, objects.DefaultStorageClass, ours.GetUID())
 	} else {
-		_, err = i.client.patch(ctx, r, "", ownClass, map[string]any{
+		_, err = i.client.patch(ctx, r, "", objects.DefaultStorageClass, map[string]any{
 			"metadata": map[string]any{"uid": ours.GetUID(), "annotations": map[string]any{defaultAnnotation: "false"}},
 		})
 	}
 	if err != nil && !apierrors.IsNotFound(err) {
-		i.rec.warn(Item{APIVersion: "storage.k8s.io/v1", Kind: "StorageClass", Name: ownClass, Message: "the cluster's own default class could not make room: " + err.Error()})
+		i.rec.warn(Item{APIVersion: "storage.k8s.io/v1", Kind: "StorageClass", Name: objects.DefaultStorageClass, Message: "the cluster's own default class could not make room: " + err.Error()})
 	}
 }
 

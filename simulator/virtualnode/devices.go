@@ -22,6 +22,8 @@ import (
 	"k8s.io/kubernetes/pkg/apis/resource/validation"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/yaml"
+
+	"kube-scheduler-simulator/simulator/objects"
 )
 
 // DeviceGroup are devices that are alike, as on AnnotationDevices:
@@ -172,7 +174,7 @@ func groupsOf(node *corev1.Node, file []NodeDevices) ([]DeviceGroup, error) {
 			groups = append(groups, entry.Devices...)
 		}
 	}
-	more, err := parseDevices(node.Annotations[AnnotationDevices])
+	more, err := parseDevices(node.Annotations[objects.AnnotationDevices])
 	return append(groups, more...), err
 }
 
@@ -273,7 +275,7 @@ func slicesOf(node *corev1.Node, devices map[string][]resourceapi.Device) []*res
 			made = append(made, &resourceapi.ResourceSlice{
 				ObjectMeta: metav1.ObjectMeta{
 					Name:   fmt.Sprintf("%s-%s-%d", node.Name, driver, i),
-					Labels: map[string]string{labelVirtual: "true"},
+					Labels: map[string]string{objects.LabelVirtualDriver: "true"},
 					OwnerReferences: []metav1.OwnerReference{{
 						APIVersion: "v1", Kind: "Node", Name: node.Name, UID: node.UID, Controller: ptr.To(true),
 					}},

@@ -10,12 +10,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kube-scheduler-simulator/simulator/objects"
 )
 
 func TestAPodGetsADeviceByATemplate(t *testing.T) {
 	ns := namespace(t, shared)
 	nodes := pool(t, shared, ns, 2)
-	annotate(t, shared, nodes[1], AnnotationDevices, `[{driver: gpu.example.com, count: 2, name: gpu, attributes: {model: a100}, capacity: {memory: 80Gi}}]`)
+	annotate(t, shared, nodes[1], objects.AnnotationDevices, `[{driver: gpu.example.com, count: 2, name: gpu, attributes: {model: a100}, capacity: {memory: 80Gi}}]`)
 	apply(t, shared, ns, `
 apiVersion: resource.k8s.io/v1
 kind: DeviceClass
@@ -72,7 +74,7 @@ spec:
 
 func TestWrongDevicesAreSaid(t *testing.T) {
 	node := pool(t, shared, "gadget", 1)[0]
-	annotate(t, shared, node, AnnotationDevices, `[{count: 2}]`)
+	annotate(t, shared, node, objects.AnnotationDevices, `[{count: 2}]`)
 	hasEvent(t, "default", node, "InvalidDevices")
 }
 

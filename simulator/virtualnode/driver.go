@@ -18,12 +18,11 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/record"
 	"k8s.io/client-go/util/workqueue"
+
+	"kube-scheduler-simulator/simulator/objects"
 )
 
 const (
-	// labelVirtual marks the ResourceSlices that the virtual driver publishes.
-	// It leaves all others alone.
-	labelVirtual = prefix + "virtual-driver"
 	// slicesByNode indexes ResourceSlices by their node.
 	slicesByNode  = "virtualnode.spec.nodeName"
 	driverWorkers = 2
@@ -53,7 +52,7 @@ func newDriver(client kubernetes.Interface, shared informers.SharedInformerFacto
 func (d *driver) watch() (func(), []cache.InformerSynced, error) {
 	err := d.slices.AddIndexers(cache.Indexers{slicesByNode: func(obj any) ([]string, error) {
 		slice, ok := obj.(*resourceapi.ResourceSlice)
-		if !ok || slice.Labels[labelVirtual] == "" || slice.Spec.NodeName == nil {
+		if !ok || slice.Labels[objects.LabelVirtualDriver] == "" || slice.Spec.NodeName == nil {
 			return nil, nil
 		}
 		return []string{*slice.Spec.NodeName}, nil
@@ -65,7 +64,7 @@ func (d *driver) watch() (func(), []cache.InformerSynced, error) {
 		AddFunc: d.addNode,
 		UpdateFunc: func(before, after any) {
 			b, a := before.(*corev1.Node), after.(*corev1.Node)
-			if b.Annotations[AnnotationDevices] != a.Annotations[AnnotationDevices] || !labels.Equals(b.Labels, a.Labels) || b.UID != a.UID {
+			if b.Annotations[objects.AnnotationDevices] != a.Annotations[objects.AnnotationDevices] || !labels.Equals(b.Labels, a.Labels) || b.UID != a.UID {
 				d.addNode(after)
 			}
 		},
@@ -99,7 +98,7 @@ func (d *driver) addNode(obj any) {
 
 // isKnown reports whether the node has devices, or has had.
 func (d *driver) isKnown(node *corev1.Node) bool {
-	if _, has := node.Annotations[AnnotationDevices]; has {
+	if _, has := node.Annotations[objects.AnnotationDevices]; has {
 		return true
 	}
 	published, _ := d.slices.GetIndexer().IndexKeys(slicesByNode, node.Name)
@@ -108,7 +107,7 @@ func (d *driver) isKnown(node *corev1.Node) bool {
 
 func (d *driver) addSlice(obj any) {
 	slice, ok := withoutTombstone(obj).(*resourceapi.ResourceSlice)
-	if ok && slice.Labels[labelVirtual] != "" && slice.Spec.NodeName != nil {
+	if ok && slice.Labels[objects.LabelVirtualDriver] != "" && slice.Spec.NodeName != nil {
 		d.queue.Add(*slice.Spec.NodeName)
 	}
 }
@@ -197,8 +196,8 @@ func (d *driver) say(name string, wrong error) {
 		return
 	}
 	node := obj.(*corev1.Node)
-	where := "annotation " + AnnotationDevices
-	if _, annotated := node.Annotations[AnnotationDevices]; !annotated {
+	where := "annotation " + objects.AnnotationDevices
+	if _, annotated := node.Annotations[objects.AnnotationDevices]; !annotated {
 		where = "the file of devices"
 	} else if len(d.file) > 0 {
 		where += ", after the file of devices"

@@ -16,6 +16,8 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/record"
 	"k8s.io/client-go/util/workqueue"
+
+	"kube-scheduler-simulator/simulator/objects"
 )
 
 const (
@@ -50,7 +52,7 @@ func newFailures(client kubernetes.Interface, informer coreinformers.NodeInforme
 
 // concern reports whether the node fails on demand, or has.
 func (f *failures) concern(node *corev1.Node) bool {
-	if _, asked := node.Annotations[AnnotationFailure]; asked {
+	if _, asked := node.Annotations[objects.AnnotationFailure]; asked {
 		return true
 	}
 	ready := readyCondition(node)
@@ -101,15 +103,15 @@ func (f *failures) follow(ctx context.Context, name string) error {
 	if ready == nil {
 		return nil // its stage comes first, and heeds the annotation
 	}
-	failure, asked := node.Annotations[AnnotationFailure]
+	failure, asked := node.Annotations[objects.AnnotationFailure]
 	if asked && !knownFailure(failure) {
 		f.recorder.Eventf(node, corev1.EventTypeWarning, "InvalidFailure",
-			"annotation %s is %q; it can be %s or %s", AnnotationFailure, failure, FailureNotReady, FailureUnreachable)
+			"annotation %s is %q; it can be %s or %s", objects.AnnotationFailure, failure, objects.FailureNotReady, objects.FailureUnreachable)
 	}
 	if err := f.patchConditions(ctx, node, conditionsOf(failure)); err != nil {
 		return err
 	}
-	if failure == FailureUnreachable {
+	if failure == objects.FailureUnreachable {
 		return f.loseSightOfPods(ctx, name)
 	}
 	return nil
@@ -190,7 +192,7 @@ func (f *failures) loseSightOf(ctx context.Context, pod *corev1.Pod) error {
 }
 
 func knownFailure(failure string) bool {
-	return failure == FailureNotReady || failure == FailureUnreachable
+	return failure == objects.FailureNotReady || failure == objects.FailureUnreachable
 }
 
 // conditionsOf are a node's conditions with that failure, or with none, less
@@ -202,11 +204,11 @@ func conditionsOf(failure string) []corev1.NodeCondition {
 		{Type: corev1.NodeDiskPressure, Status: corev1.ConditionFalse, Reason: "KubeletHasNoDiskPressure", Message: "the virtual node has no disk pressure"},
 		{Type: corev1.NodePIDPressure, Status: corev1.ConditionFalse, Reason: "KubeletHasSufficientPID", Message: "the virtual node has sufficient process IDs"},
 	}
-	message := fmt.Sprintf("annotation %s is %s", AnnotationFailure, failure)
+	message := fmt.Sprintf("annotation %s is %s", objects.AnnotationFailure, failure)
 	switch failure {
-	case FailureNotReady:
+	case objects.FailureNotReady:
 		healthy[0].Status, healthy[0].Reason, healthy[0].Message = corev1.ConditionFalse, reasonFailure, message
-	case FailureUnreachable:
+	case objects.FailureUnreachable:
 		for i := range healthy {
 			healthy[i].Status, healthy[i].Reason, healthy[i].Message = corev1.ConditionUnknown, reasonFailure, message
 		}

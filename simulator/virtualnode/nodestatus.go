@@ -10,6 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/kwok/pkg/utils/gotpl"
+
+	"kube-scheduler-simulator/simulator/objects"
 )
 
 const (
@@ -95,7 +97,7 @@ func statusOf(node *corev1.Node, now time.Time) *nodeStatus {
 			{Type: corev1.NodeHostName, Address: node.Name},
 		}
 	}
-	for _, condition := range conditionsOf(node.Annotations[AnnotationFailure]) {
+	for _, condition := range conditionsOf(node.Annotations[objects.AnnotationFailure]) {
 		if conditionOf(node, condition.Type) != nil {
 			continue // its author has spoken
 		}

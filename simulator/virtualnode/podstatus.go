@@ -14,6 +14,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/kwok/pkg/utils/gotpl"
+
+	"kube-scheduler-simulator/simulator/objects"
 )
 
 // DefaultRunDuration is how long the pods of Jobs run.
@@ -187,7 +189,7 @@ func podCondition(kind corev1.PodConditionType, status corev1.ConditionStatus, n
 
 // exitCode is what AnnotationExitCode says of the pod.
 func exitCode(pod *corev1.Pod) (int32, error) {
-	value := strings.TrimSpace(pod.Annotations[AnnotationExitCode])
+	value := strings.TrimSpace(pod.Annotations[objects.AnnotationExitCode])
 	if value == "" {
 		return 0, nil
 	}
@@ -199,7 +201,7 @@ func exitCode(pod *corev1.Pod) (int32, error) {
 		at, number, pair := strings.Cut(part, "=")
 		code, err := parseExitCode(number)
 		if !pair || err != nil {
-			return 0, fmt.Errorf("annotation %s is %q; it can be an exit code from 0 to 255, or some by completion index, as in 1=42,3=1", AnnotationExitCode, value)
+			return 0, fmt.Errorf("annotation %s is %q; it can be an exit code from 0 to 255, or some by completion index, as in 1=42,3=1", objects.AnnotationExitCode, value)
 		}
 		if strings.TrimSpace(at) == index {
 			return code, nil

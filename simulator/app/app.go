@@ -113,7 +113,7 @@ type simulator struct {
 	annotations *annotation.Writer
 	replays     *replays
 	following   following
-	snapshot    *transfer.Snapshot
+	snapshot    *transfer.Cluster
 
 	mu      sync.Mutex // over what publish reads
 	phase   server.Phase

@@ -16,10 +16,11 @@ import (
 	"kube-scheduler-simulator/simulator/redact"
 	"kube-scheduler-simulator/simulator/server"
 	"kube-scheduler-simulator/simulator/transfer"
+	"kube-scheduler-simulator/simulator/transfer/manifest"
 )
 
 // newSnapshot returns what imports and exports the cluster.
-func (s *simulator) newSnapshot() *transfer.Snapshot {
+func (s *simulator) newSnapshot() *transfer.Cluster {
 	options := transfer.Options{
 		Config: s.controlPlane.ClientConfig(),
 		Configuration: adopted{configuration{s.scheduler}, func(document []byte) (*config.Configuration, error) {
@@ -58,14 +59,14 @@ func redacted(r *redact.Redactor) func(*unstructured.Unstructured) bool {
 // transfers lets the server import and export, one import at a time, and none
 // beside another operation.
 type transfers struct {
-	*transfer.Snapshot
+	*transfer.Cluster
 	simulator *simulator
 }
 
 var _ server.Transfer = transfers{}
 
 // Begin begins an import, unless something else is done to the whole cluster.
-func (t transfers) Begin(src transfer.Source, opts transfer.ImportOptions) (*transfer.Run, error) {
+func (t transfers) Begin(src manifest.Source, opts transfer.ImportOptions) (*transfer.Run, error) {
 	if t.simulator.replays.operation() != nil {
 		return nil, &server.Busy{With: server.OperationReplay}
 	}
@@ -84,7 +85,7 @@ func (t transfers) Begin(src transfer.Source, opts transfer.ImportOptions) (*tra
 			tell(p)
 		}
 	}
-	run, err := t.Snapshot.Begin(src, opts)
+	run, err := t.Cluster.Begin(src, opts)
 	if err != nil {
 		o.end()
 		if errors.Is(err, transfer.ErrNotOurs) {
@@ -150,7 +151,7 @@ func (s *simulator) importAtStart(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("importing %s: %w", s.options.Import, err)
 	}
-	s.prepared.imported = transfer.Source{} // the import closes it
+	s.prepared.imported = manifest.Source{} // the import closes it
 	report, err := awaitImport(ctx, run)
 	if ctx.Err() != nil {
 		return ctx.Err()

@@ -15,6 +15,7 @@ import (
 	"github.com/munnerz/goautoneg"
 
 	snap "kube-scheduler-simulator/simulator/transfer"
+	"kube-scheduler-simulator/simulator/transfer/manifest"
 )
 
 // Transfer imports and exports the cluster. Methods are safe for concurrent use.
@@ -25,7 +26,7 @@ type Transfer interface {
 	Spool() (*os.File, error)
 	// Begin begins an import, which closes src when it ends. It is refused with
 	// *Busy or *Forbidden, and then src is still open.
-	Begin(src snap.Source, opts snap.ImportOptions) (*snap.Run, error)
+	Begin(src manifest.Source, opts snap.ImportOptions) (*snap.Run, error)
 	// Latest returns the import that runs or ran last; nil if there was none.
 	Latest() *snap.Run
 }
@@ -233,8 +234,6 @@ func importError(err error) error {
 		return answer
 	}
 	switch {
-	case errors.Is(err, snap.ErrBusy):
-		return operationError(&Busy{With: OperationImport})
 	case errors.Is(err, snap.ErrNotOurs):
 		return refuse(http.StatusForbidden, "%v", err)
 	case errors.Is(err, context.Canceled):
@@ -244,7 +243,7 @@ func importError(err error) error {
 }
 
 // receive keeps the body, or the files of a form, in files of its own.
-func receive(r *http.Request, t Transfer) (_ snap.Source, err error) {
+func receive(r *http.Request, t Transfer) (_ manifest.Source, err error) {
 	var files spooled
 	defer func() {
 		if err != nil {
@@ -254,16 +253,16 @@ func receive(r *http.Request, t Transfer) (_ snap.Source, err error) {
 	mediaType, params, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if mediaType != "multipart/form-data" {
 		if err := files.add(t, "", r.Body); err != nil {
-			return snap.Source{}, err
+			return manifest.Source{}, err
 		}
 		return files.source(), nil
 	}
 	if params["boundary"] == "" {
-		return snap.Source{}, refuse(http.StatusBadRequest, "the form has no boundary in its Content-Type")
+		return manifest.Source{}, refuse(http.StatusBadRequest, "the form has no boundary in its Content-Type")
 	}
 	form, err := r.MultipartReader()
 	if err != nil {
-		return snap.Source{}, err
+		return manifest.Source{}, err
 	}
 	for {
 		part, err := form.NextPart()
@@ -271,16 +270,16 @@ func receive(r *http.Request, t Transfer) (_ snap.Source, err error) {
 			return files.source(), nil
 		}
 		if err != nil {
-			return snap.Source{}, formError(err)
+			return manifest.Source{}, formError(err)
 		}
 		if part.FileName() == "" {
 			continue
 		}
 		if len(files.files) == maxFormFiles {
-			return snap.Source{}, refuse(http.StatusBadRequest, "the form has more than %d files; send an archive of them", maxFormFiles)
+			return manifest.Source{}, refuse(http.StatusBadRequest, "the form has more than %d files; send an archive of them", maxFormFiles)
 		}
 		if err := files.add(t, part.FileName(), part); err != nil {
-			return snap.Source{}, err
+			return manifest.Source{}, err
 		}
 	}
 }
@@ -298,7 +297,7 @@ func formError(err error) error {
 // spooled are files that were sent.
 type spooled struct {
 	files []*os.File
-	parts []snap.Part
+	parts []manifest.Part
 }
 
 func (f *spooled) add(t Transfer, name string, content io.Reader) error {
@@ -311,12 +310,12 @@ func (f *spooled) add(t Transfer, name string, content io.Reader) error {
 	if err != nil {
 		return fmt.Errorf("keeping what is imported: %w", err)
 	}
-	f.parts = append(f.parts, snap.Part{Name: name, Content: file, Size: size})
+	f.parts = append(f.parts, manifest.Part{Name: name, Content: file, Size: size})
 	return nil
 }
 
-func (f *spooled) source() snap.Source {
-	return snap.NewClosingSource(f.Close, f.parts...)
+func (f *spooled) source() manifest.Source {
+	return manifest.NewClosingSource(f.Close, f.parts...)
 }
 
 // Close closes the files.

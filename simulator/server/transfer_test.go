@@ -55,7 +55,7 @@ func (w *willing) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 
 // fakeTransfer imports in earnest.
 type fakeTransfer struct {
-	*snap.Snapshot
+	*snap.Cluster
 	t *testing.T
 	// spool, asked and export are of the test.
 	spool  func() (*os.File, error)
@@ -82,7 +82,7 @@ func serveTransfer(t *testing.T, api *willing) (*harness, *fakeTransfer) {
 	t.Helper()
 	cluster := httptest.NewServer(api)
 	t.Cleanup(cluster.Close)
-	f := &fakeTransfer{Snapshot: snap.New(snap.Options{Config: &rest.Config{Host: cluster.URL}}), t: t}
+	f := &fakeTransfer{Cluster: snap.New(snap.Options{Config: &rest.Config{Host: cluster.URL}}), t: t}
 	h := serve(t, Options{})
 	err := h.SetBackend(Backend{ClientConfig: &rest.Config{Host: cluster.URL}, Results: &fakeResults{}, Configuration: &fakeConfiguration{}, Transfer: f})
 	if err != nil {

@@ -21,7 +21,7 @@ import (
 )
 
 // userAgent is what the API server knows the package as.
-const userAgent = "simulator-snapshot"
+const userAgent = "simulator-transfer"
 
 // client speaks to an API server about objects of any kind, in JSON that it
 // neither needs the types of nor decodes more of than it must.

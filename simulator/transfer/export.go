@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"kube-scheduler-simulator/simulator/objects"
+	"kube-scheduler-simulator/simulator/transfer/manifest"
 )
 
 // Format is how an export is written.
@@ -51,7 +52,7 @@ var ErrNoRedaction = errors.New("exports cannot be redacted here")
 // Objects are read a page at a time, and written as they come, but for the pods,
 // which are sorted by when they were created. An error in the middle leaves w with
 // half a document.
-func (s *Snapshot) Export(ctx context.Context, w io.Writer, opts ExportOptions) error {
+func (s *Cluster) Export(ctx context.Context, w io.Writer, opts ExportOptions) error {
 	if opts.Redact && s.opts.Redact == nil {
 		return ErrNoRedaction
 	}
@@ -74,7 +75,7 @@ func (s *Snapshot) Export(ctx context.Context, w io.Writer, opts ExportOptions) 
 }
 
 type exporter struct {
-	s      *Snapshot
+	s      *Cluster
 	opts   ExportOptions
 	client *client
 	out    listWriter
@@ -301,7 +302,7 @@ func (e *exporter) configuration() error {
 	if err := json.Compact(&compact, document); err != nil {
 		return fmt.Errorf("encoding the scheduler configuration: %w", err)
 	}
-	return e.out.field(configurationField, compact.Bytes())
+	return e.out.field(manifest.ConfigurationField, compact.Bytes())
 }
 
 // results writes the cycles of the pods that were exported. They name pods and
@@ -310,7 +311,7 @@ func (e *exporter) results(ctx context.Context) error {
 	if !e.opts.Results || e.s.opts.Results == nil || e.opts.Redact {
 		return nil
 	}
-	if err := e.out.beginField(resultsField); err != nil {
+	if err := e.out.beginField(manifest.ResultsField); err != nil {
 		return err
 	}
 	return e.s.opts.Results.WriteCycles(ctx, func(uid string) bool { return e.uids[uid] }, e.out.item)

@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"kube-scheduler-simulator/simulator/objects"
+	"kube-scheduler-simulator/simulator/transfer/manifest"
 )
 
 // FuzzImport: whatever is read ends, an object that is handed over has what
@@ -38,7 +39,7 @@ func FuzzImport(f *testing.F) {
 	s := New(Options{Config: &rest.Config{Host: "http://willing", Transport: newWilling()}})
 	f.Fuzz(func(t *testing.T, text []byte) {
 		var read []*unstructured.Unstructured
-		err := Read(context.Background(), NewSource(Part{Name: "f", Content: bytes.NewReader(text), Size: int64(len(text))}), Content{Object: func(o *Object) error {
+		err := manifest.Read(context.Background(), manifest.NewSource(manifest.Part{Name: "f", Content: bytes.NewReader(text), Size: int64(len(text))}), manifest.Content{Object: func(o *manifest.Object) error {
 			u, err := o.Unstructured()
 			if err != nil {
 				t.Errorf("%s: %v", o.JSON, err)
@@ -59,7 +60,7 @@ func FuzzImport(f *testing.F) {
 		if len(read) == 0 {
 			return
 		}
-		report, err := s.Apply(context.Background(), read, ImportOptions{Reschedule: len(text)%2 == 0})
+		report, err := s.Import(context.Background(), collected(t, read...), ImportOptions{Reschedule: len(text)%2 == 0})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -15,20 +15,18 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"kube-scheduler-simulator/simulator/objects"
+	"kube-scheduler-simulator/simulator/transfer/manifest"
 )
 
 // importWorkers write at the same time.
 const importWorkers = 16
-
-// maxHeld bounds what an import holds in memory of the objects that it has read.
-const maxHeld = 1 << 30
 
 // Import reads src and puts what it holds into the cluster. What the API server
 // refuses is in the report, and so is what could not be read. The error is an
 // *InputError when nothing could be read, ErrNotOurs, ctx's, or that of an API
 // server that does not answer any more; then the report, if there is one, says
 // what had been done until then, and that stays.
-func (s *Snapshot) Import(ctx context.Context, src Source, opts ImportOptions) (*Report, error) {
+func (s *Cluster) Import(ctx context.Context, src manifest.Source, opts ImportOptions) (*Report, error) {
 	opts, err := opts.check(s)
 	if err != nil {
 		return nil, err
@@ -42,48 +40,25 @@ func (s *Snapshot) Import(ctx context.Context, src Source, opts ImportOptions) (
 	return i.rec.finish(s.opts.now()), err
 }
 
-// Apply is Import for objects that have been read already. It does not keep or
-// change them.
-func (s *Snapshot) Apply(ctx context.Context, from []*unstructured.Unstructured, opts ImportOptions) (*Report, error) {
-	opts, err := opts.check(s)
-	if err != nil {
-		return nil, err
-	}
-	i := s.newImporter(opts)
-	for _, u := range from {
-		o, err := newObject(u.DeepCopy().Object, "")
-		if err != nil {
-			i.rec.unreadable(u.GetKind()+" "+u.GetName(), err.Error())
-			continue
-		}
-		o.order = len(i.objects)
-		if err := i.add(o); err != nil {
-			return nil, err
-		}
-	}
-	err = i.apply(ctx)
-	return i.rec.finish(s.opts.now()), err
-}
-
 // key names an object in a cluster, in whatever version.
 type key struct {
 	schema.GroupKind
 	namespace, name string
 }
 
-func keyOf(o *Object) key { return key{o.GVK.GroupKind(), o.Namespace, o.Name} }
+func keyOf(o *manifest.Object) key { return key{o.GVK.GroupKind(), o.Namespace, o.Name} }
 
 // importer does one import.
 type importer struct {
-	s      *Snapshot
+	s      *Cluster
 	opts   ImportOptions
 	client *client
 	rec    *recorder
 	meter  *meter
 
-	objects []*Object
+	objects []*manifest.Object
 	held    int
-	index   map[key]*Object
+	index   map[key]*manifest.Object
 	// configurations are those of the input, with where they were.
 	configurations []configurationIn
 
@@ -108,18 +83,18 @@ type configurationIn struct {
 	document []byte
 }
 
-func (s *Snapshot) newImporter(opts ImportOptions) *importer {
+func (s *Cluster) newImporter(opts ImportOptions) *importer {
 	return &importer{
 		s: s, opts: opts, rec: newRecorder(opts.Mode, opts.Reschedule, s.opts.now()),
 		meter: &meter{now: s.opts.now, tell: opts.Progress},
-		index: map[key]*Object{}, uids: map[key]string{}, custom: map[schema.GroupKind]bool{},
+		index: map[key]*manifest.Object{}, uids: map[key]string{}, custom: map[schema.GroupKind]bool{},
 	}
 }
 
 // read reads everything before anything is written: what pods need may come
 // after them.
-func (i *importer) read(ctx context.Context, src Source) error {
-	err := Read(ctx, src, Content{
+func (i *importer) read(ctx context.Context, src manifest.Source) error {
+	err := manifest.Read(ctx, src, manifest.Content{
 		Object: i.add,
 		Configuration: func(source string, document []byte) {
 			i.configurations = append(i.configurations, configurationIn{source, document})
@@ -127,6 +102,9 @@ func (i *importer) read(ctx context.Context, src Source) error {
 		Unreadable: i.rec.unreadable,
 		Ignored:    i.rec.ignored,
 	})
+	if tooMuch, ok := errors.AsType[*manifest.LimitError](err); ok {
+		return &InputError{Message: tooMuch.Message}
+	}
 	if err != nil {
 		return err
 	}
@@ -151,7 +129,7 @@ func (i *importer) read(ctx context.Context, src Source) error {
 }
 
 // add takes an object that was read, unless it never goes in.
-func (i *importer) add(o *Object) error {
+func (i *importer) add(o *manifest.Object) error {
 	i.rec.read(1)
 	if i.rec.report.Read%100 == 0 {
 		i.meter.step(100)
@@ -163,11 +141,11 @@ func (i *importer) add(o *Object) error {
 	if o.Namespace == "" && objects.KindOf(o.GVK.GroupKind()).Namespaced {
 		o.Namespace = "default"
 	}
-	if i.held += len(o.JSON); i.held > maxHeld {
-		return &InputError{Message: fmt.Sprintf("the objects are larger than %d MiB together, which is the most that is imported at once", maxHeld>>20)}
+	if i.held += len(o.JSON); i.held > manifest.MaxHeld {
+		return manifest.ErrHeld
 	}
 	k := keyOf(o)
-	if before := i.index[k]; before != nil && o.Name != "" && !o.generated {
+	if before := i.index[k]; before != nil && o.Name != "" && !o.Generated {
 		i.rec.count(before, skipped, "it comes again later in the input, and that one goes in")
 		before.JSON = nil
 	}
@@ -177,14 +155,14 @@ func (i *importer) add(o *Object) error {
 }
 
 // leftOut says why an object never goes in; empty if it does.
-func leftOut(o *Object) string {
+func leftOut(o *manifest.Object) string {
 	if why := objects.KindOf(o.GVK.GroupKind()).Refused; why != "" {
 		return why
 	}
 	switch {
-	case o.deleting:
+	case o.Deleting:
 		return "it was being deleted"
-	case o.virtual:
+	case o.Virtual:
 		return "virtual nodes publish it anew"
 	case (o.GVK.Kind == "Service" || o.GVK.Kind == "ConfigMap") && objects.IsBuiltIn(o.GVK.GroupKind(), cmp.Or(o.Namespace, "default"), o.Name):
 		return "every cluster has its own"
@@ -211,7 +189,7 @@ func (i *importer) apply(ctx context.Context) error {
 	if err := i.client.discover(); err != nil {
 		return err
 	}
-	i.objects = slices.DeleteFunc(i.objects, func(o *Object) bool { return o.JSON == nil })
+	i.objects = slices.DeleteFunc(i.objects, func(o *manifest.Object) bool { return o.JSON == nil })
 	i.pods = i.planPods()
 	i.meter.begin(Applying, len(i.objects))
 	err = errors.Join(i.applyRanks(ctx), i.finish(ctx))
@@ -223,7 +201,7 @@ func (i *importer) apply(ctx context.Context) error {
 
 // applyRanks puts in everything, rank by rank.
 func (i *importer) applyRanks(ctx context.Context) error {
-	ranks := map[objects.Rank][]*Object{}
+	ranks := map[objects.Rank][]*manifest.Object{}
 	for _, o := range i.objects {
 		rank := objects.RankOf(o.GVK.GroupKind())
 		ranks[rank] = append(ranks[rank], o)
@@ -239,7 +217,7 @@ func (i *importer) applyRanks(ctx context.Context) error {
 	return nil
 }
 
-func (i *importer) applyRank(ctx context.Context, rank objects.Rank, all []*Object) error {
+func (i *importer) applyRank(ctx context.Context, rank objects.Rank, all []*manifest.Object) error {
 	switch rank {
 	case objects.RankDefinition:
 		i.putAll(ctx, all)
@@ -266,18 +244,18 @@ func (i *importer) applyRank(ctx context.Context, rank objects.Rank, all []*Obje
 
 // putAll puts objects in, those of one kind after those of another, and within a
 // kind in no order.
-func (i *importer) putAll(ctx context.Context, all []*Object) {
-	slices.SortStableFunc(all, func(a, b *Object) int {
+func (i *importer) putAll(ctx context.Context, all []*manifest.Object) {
+	slices.SortStableFunc(all, func(a, b *manifest.Object) int {
 		return cmp.Or(strings.Compare(a.GVK.Kind, b.GVK.Kind), strings.Compare(a.GVK.Group, b.GVK.Group))
 	})
-	i.each(ctx, importWorkers, all, func(ctx context.Context, o *Object) { i.put(ctx, o, nil) })
+	i.each(ctx, importWorkers, all, func(ctx context.Context, o *manifest.Object) { i.put(ctx, o, nil) })
 }
 
 // each calls do for every object until ctx ends.
-func (i *importer) each(ctx context.Context, workers int, all []*Object, do func(context.Context, *Object)) {
+func (i *importer) each(ctx context.Context, workers int, all []*manifest.Object, do func(context.Context, *manifest.Object)) {
 	var next sync.Mutex
 	at := 0
-	take := func() *Object {
+	take := func() *manifest.Object {
 		next.Lock()
 		defer next.Unlock()
 		if at == len(all) || ctx.Err() != nil {
@@ -303,7 +281,7 @@ func (i *importer) each(ctx context.Context, workers int, all []*Object, do func
 // put puts one object in, and counts what became of it. change, which may be nil,
 // has the last word on what is written. It returns nil when the object is not
 // there.
-func (i *importer) put(ctx context.Context, o *Object, change func(*write)) *write {
+func (i *importer) put(ctx context.Context, o *manifest.Object, change func(*write)) *write {
 	defer func() {
 		// Whatever is in the input, it must not end who imports.
 		if reason := recover(); reason != nil {
@@ -318,10 +296,10 @@ func (i *importer) put(ctx context.Context, o *Object, change func(*write)) *wri
 		warned := &warningList{}
 		what, putErr := i.attempt(ctx, w, warned)
 		for _, message := range warned.take() {
-			i.rec.warn(o.item(message))
+			i.rec.warn(itemOf(o, message))
 		}
 		if status, ok := errors.AsType[*statusError](putErr); ok {
-			i.rec.warn(o.item("its status could not be written: " + status.Error()))
+			i.rec.warn(itemOf(o, "its status could not be written: "+status.Error()))
 			putErr = nil
 		}
 		if err = putErr; err == nil {

@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"kube-scheduler-simulator/simulator/objects"
+	"kube-scheduler-simulator/simulator/transfer/manifest"
 )
 
 // jobTracking is on the pods of a Job that their controller has not counted yet.
@@ -107,7 +108,7 @@ func finishedStatus(status map[string]any, end string) map[string]any {
 
 // job is what the plan of the pods knows of one that has not finished.
 type job struct {
-	object *Object
+	object *manifest.Object
 	// counted are the pods that have succeeded by its status, there those of the
 	// input.
 	counted, there int64

@@ -16,7 +16,7 @@ import (
 // Recover lets the scheduler have the pods that an import has left behind its
 // gate, because the program ended in the middle of it. It is called before
 // anything is imported.
-func (s *Snapshot) Recover(ctx context.Context) error {
+func (s *Cluster) Recover(ctx context.Context) error {
 	c, err := newClient(s.opts.Config)
 	if err != nil {
 		return err

@@ -10,6 +10,8 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"kube-scheduler-simulator/simulator/transfer/manifest"
 )
 
 // makeNamespaces makes those that objects of the input are in and that are
@@ -89,7 +91,7 @@ const (
 // learnDefinitions waits until the custom resources of the input are served, and
 // learns which kinds are custom. Those that do not come are reported when their
 // objects fail.
-func (i *importer) learnDefinitions(ctx context.Context, definitions []*Object) error {
+func (i *importer) learnDefinitions(ctx context.Context, definitions []*manifest.Object) error {
 	waitCtx, cancel := context.WithTimeout(ctx, definitionTimeout)
 	defer cancel()
 	tick := time.NewTicker(definitionPoll)
@@ -136,7 +138,7 @@ type definition struct {
 }
 
 // definedBy are the kinds that will be served.
-func (i *importer) definedBy(definitions []*Object) []schema.GroupVersionKind {
+func (i *importer) definedBy(definitions []*manifest.Object) []schema.GroupVersionKind {
 	var kinds []schema.GroupVersionKind
 	for _, o := range definitions {
 		var d definition

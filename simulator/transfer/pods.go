@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"kube-scheduler-simulator/simulator/objects"
+	"kube-scheduler-simulator/simulator/transfer/manifest"
 )
 
 // podHead is what the plan looks at in a pod.
@@ -52,20 +53,20 @@ const mirrored = "kubernetes.io/config.mirror"
 // scheduling gate until that has happened: a scheduler that spreads pods by their
 // owners would otherwise decide before they have any.
 type podPlan struct {
-	placed, waiting []*Object
+	placed, waiting []*manifest.Object
 	gated           bool
-	heads           map[*Object]*podHead
+	heads           map[*manifest.Object]*podHead
 	jobs            map[key]*job
 	// nodes are those that pods are bound to, with how many.
 	nodes map[string]int
 
 	mu sync.Mutex
 	// held are the pods that were created behind the gate.
-	held map[*Object]*write
+	held map[*manifest.Object]*write
 }
 
 func (i *importer) planPods() *podPlan {
-	p := &podPlan{heads: map[*Object]*podHead{}, nodes: map[string]int{}, held: map[*Object]*write{}, jobs: i.unfinishedJobs()}
+	p := &podPlan{heads: map[*manifest.Object]*podHead{}, nodes: map[string]int{}, held: map[*manifest.Object]*write{}, jobs: i.unfinishedJobs()}
 	for _, o := range i.objects {
 		gk := o.GVK.GroupKind()
 		p.gated = p.gated || objects.RankOf(gk) == objects.RankWorkload
@@ -90,9 +91,9 @@ func (i *importer) planPods() *podPlan {
 		}
 	}
 	p.gated = p.gated && len(p.waiting) > 0
-	for _, pods := range [][]*Object{p.placed, p.waiting} {
-		slices.SortStableFunc(pods, func(a, b *Object) int {
-			return cmp.Or(a.created.Compare(b.created), cmp.Compare(a.order, b.order))
+	for _, pods := range [][]*manifest.Object{p.placed, p.waiting} {
+		slices.SortStableFunc(pods, func(a, b *manifest.Object) int {
+			return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.Order, b.Order))
 		})
 	}
 	i.warnOfJobs(p)
@@ -110,7 +111,7 @@ func (i *importer) nodeOf(head *podHead) string {
 
 // jobOf returns the job of the input that a pod belongs to and that has not
 // finished; nil if there is none.
-func (p *podPlan) jobOf(o *Object, head *podHead) *job {
+func (p *podPlan) jobOf(o *manifest.Object, head *podHead) *job {
 	own := head.owner()
 	if own == nil {
 		return nil
@@ -131,7 +132,7 @@ func (h *podHead) owner() *owner {
 	return nil
 }
 
-func (p *podPlan) countForJob(o *Object, head *podHead) {
+func (p *podPlan) countForJob(o *manifest.Object, head *podHead) {
 	if j := p.jobOf(o, head); j != nil && head.Status.Phase == "Succeeded" {
 		j.there++
 	}
@@ -142,7 +143,7 @@ func (p *podPlan) countForJob(o *Object, head *podHead) {
 func (i *importer) warnOfJobs(p *podPlan) {
 	for _, j := range p.jobs {
 		if j.counted > j.there {
-			i.rec.warn(j.object.item(fmt.Sprintf("%d of its pods had succeeded but only %d of them are in the input; the others run again", j.counted, j.there)))
+			i.rec.warn(itemOf(j.object, fmt.Sprintf("%d of its pods had succeeded but only %d of them are in the input; the others run again", j.counted, j.there)))
 		}
 	}
 }
@@ -198,7 +199,7 @@ func (i *importer) putPods(ctx context.Context) {
 	if !i.pods.gated {
 		return
 	}
-	i.each(ctx, importWorkers, i.pods.waiting, func(ctx context.Context, o *Object) {
+	i.each(ctx, importWorkers, i.pods.waiting, func(ctx context.Context, o *manifest.Object) {
 		isNew := false
 		w := i.put(ctx, o, func(w *write) {
 			before := w.create
@@ -222,7 +223,7 @@ func (i *importer) putPods(ctx context.Context) {
 // takes no pod that is created with its status.
 func (i *importer) putPlaced(ctx context.Context) {
 	defer i.s.opts.HoldPods()()
-	i.each(ctx, importWorkers, i.pods.placed, func(ctx context.Context, o *Object) { i.put(ctx, o, nil) })
+	i.each(ctx, importWorkers, i.pods.placed, func(ctx context.Context, o *manifest.Object) { i.put(ctx, o, nil) })
 }
 
 // putLastPods puts in, one by one, those that have not waited behind a gate.
@@ -233,21 +234,21 @@ func (i *importer) putLastPods(ctx context.Context) {
 	i.makeReady(ctx)
 	i.meter.begin(Applying, len(i.objects))
 	i.meter.step(len(i.objects) - len(i.pods.waiting))
-	i.each(ctx, 1, i.pods.waiting, func(ctx context.Context, o *Object) { i.put(ctx, o, nil) })
+	i.each(ctx, 1, i.pods.waiting, func(ctx context.Context, o *manifest.Object) { i.put(ctx, o, nil) })
 }
 
 // release lets the scheduler have the pods that have waited behind the gate.
 func (i *importer) release(ctx context.Context, workers int) {
-	var held []*Object
+	var held []*manifest.Object
 	for _, o := range i.pods.waiting {
 		if i.pods.held[o] != nil {
 			held = append(held, o)
 		}
 	}
-	i.each(ctx, workers, held, func(ctx context.Context, o *Object) {
+	i.each(ctx, workers, held, func(ctx context.Context, o *manifest.Object) {
 		w := i.pods.held[o]
 		if err := i.client.ungate(ctx, w); err != nil && !apierrors.IsNotFound(err) {
-			i.rec.warn(o.item(fmt.Sprintf("it waits behind the scheduling gate %s, which could not be taken away: %v", objects.GateImport, err)))
+			i.rec.warn(itemOf(o, fmt.Sprintf("it waits behind the scheduling gate %s, which could not be taken away: %v", objects.GateImport, err)))
 			return
 		}
 	})

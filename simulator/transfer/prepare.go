@@ -9,10 +9,11 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"kube-scheduler-simulator/simulator/objects"
+	"kube-scheduler-simulator/simulator/transfer/manifest"
 )
 
 // prepare makes of an object what is written.
-func (i *importer) prepare(ctx context.Context, o *Object) (*write, error) {
+func (i *importer) prepare(ctx context.Context, o *manifest.Object) (*write, error) {
 	r, err := i.client.resourceFor(o.GVK)
 	if err != nil {
 		return nil, err
@@ -163,7 +164,7 @@ func (i *importer) forget(k key) {
 
 // link is what an object lacks until others are there.
 type link struct {
-	object   *Object
+	object   *manifest.Object
 	resource resource
 	// owner is what controls it; nil if nothing does.
 	owner *owner
@@ -192,7 +193,7 @@ func (i *importer) link(ctx context.Context) {
 			continue // it was refused
 		}
 		if err := i.linkOne(ctx, l); err != nil && ctx.Err() == nil {
-			i.rec.warn(l.object.item(fmt.Sprintf("it could not be linked to what it belongs to: %v", err)))
+			i.rec.warn(itemOf(l.object, fmt.Sprintf("it could not be linked to what it belongs to: %v", err)))
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"kube-scheduler-simulator/simulator/objects"
+	"kube-scheduler-simulator/simulator/transfer/manifest"
 )
 
 // Mode says what becomes of what is in the cluster already.
@@ -54,6 +55,22 @@ type Item struct {
 	Name       string `json:"name"`
 	Message    string `json:"message"`
 }
+
+func itemOf(o *manifest.Object, message string) Item {
+	return Item{
+		Source: o.Source, APIVersion: o.GVK.GroupVersion().String(), Kind: o.GVK.Kind,
+		Namespace: o.Namespace, Name: o.Name, Message: message,
+	}
+}
+
+// InputError says that nothing, or not all, could be read out of a source.
+type InputError struct {
+	Message string
+	// Items are the places that could not be read.
+	Items []Item
+}
+
+func (e *InputError) Error() string { return e.Message }
 
 // KindCount says what became of the objects of a kind.
 type KindCount struct {
@@ -149,7 +166,7 @@ func newRecorder(mode Mode, reschedule bool, now time.Time) *recorder {
 
 // count notes what became of an object. message is for the outcomes failed and
 // skipped.
-func (r *recorder) count(o *Object, what outcome, message string) {
+func (r *recorder) count(o *manifest.Object, what outcome, message string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	k := r.kinds[o.GVK]
@@ -169,10 +186,10 @@ func (r *recorder) count(o *Object, what outcome, message string) {
 		r.report.Unchanged++
 	case failed:
 		k.Failed++
-		add(&r.report.Failed, &r.report.FailedTotal, o.item(message))
+		add(&r.report.Failed, &r.report.FailedTotal, itemOf(o, message))
 	case skipped:
 		k.Skipped++
-		add(&r.report.Skipped, &r.report.SkippedTotal, o.item(message))
+		add(&r.report.Skipped, &r.report.SkippedTotal, itemOf(o, message))
 	}
 }
 

@@ -15,6 +15,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kube-scheduler-simulator/simulator/transfer/manifest"
 )
 
 // fill makes a cluster with a workload of each sort, and binds all pods.
@@ -130,7 +132,7 @@ func TestRoundTrip(t *testing.T) {
 func kindsIn(t *testing.T, text string) map[string][]string {
 	t.Helper()
 	found := map[string][]string{}
-	err := Read(t.Context(), NewSource(part("export", text)), Content{Object: func(o *Object) error {
+	err := manifest.Read(t.Context(), manifest.NewSource(part("export", text)), manifest.Content{Object: func(o *manifest.Object) error {
 		var indented bytes.Buffer
 		if err := json.Indent(&indented, o.JSON, "", " "); err != nil {
 			return err

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"runtime/debug"
 	"sync"
+
+	"kube-scheduler-simulator/simulator/transfer/manifest"
 )
 
 // State is that of an import.
@@ -33,8 +35,9 @@ type Run struct {
 }
 
 // Begin begins an import, which ends by itself or by Cancel, and closes src when
-// it has. The error is that of the options, or ErrBusy; then src is still open.
-func (s *Snapshot) Begin(src Source, opts ImportOptions) (*Run, error) {
+// it has. The error is that of the options; then src is still open. The caller
+// begins no other import before this one has ended.
+func (s *Cluster) Begin(src manifest.Source, opts ImportOptions) (*Run, error) {
 	opts, err := opts.check(s)
 	if err != nil {
 		return nil, err
@@ -42,18 +45,12 @@ func (s *Snapshot) Begin(src Source, opts ImportOptions) (*Run, error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	r := &Run{cancel: cancel, done: make(chan struct{}), state: Running, progress: Progress{Phase: Reading}, changed: make(chan struct{})}
 	s.mu.Lock()
-	if s.run != nil && s.run.State() == Running {
-		s.mu.Unlock()
-		cancel()
-		return nil, ErrBusy
-	}
 	s.run = r
 	s.mu.Unlock()
 	tell := opts.Progress
 	opts.Progress = func(p Progress) {
 		r.set(p)
 		tell(p)
-		s.opts.Changed()
 	}
 	go func() {
 		defer close(r.done)
@@ -62,7 +59,6 @@ func (s *Snapshot) Begin(src Source, opts ImportOptions) (*Run, error) {
 		if err := src.Close(); err != nil {
 			s.opts.Logger.Error(err, "closing what was imported")
 		}
-		s.opts.Changed()
 	}()
 	return r, nil
 }
@@ -71,13 +67,13 @@ func (s *Snapshot) Begin(src Source, opts ImportOptions) (*Run, error) {
 var errPanicked = errors.New("the simulator failed on it; its log says more")
 
 // panicked logs where a panic came from. It is called while that is on the stack.
-func (s *Snapshot) panicked(reason any) error {
+func (s *Cluster) panicked(reason any) error {
 	s.opts.Logger.Error(fmt.Errorf("panic: %v", reason), "importing", "stack", string(debug.Stack()))
 	return fmt.Errorf("%w (%v)", errPanicked, reason)
 }
 
 // importGuarded is Import, which a panic ends early.
-func (s *Snapshot) importGuarded(ctx context.Context, src Source, opts ImportOptions) (report *Report, err error) {
+func (s *Cluster) importGuarded(ctx context.Context, src manifest.Source, opts ImportOptions) (report *Report, err error) {
 	defer func() {
 		if reason := recover(); reason != nil {
 			err = s.panicked(reason)
@@ -87,25 +83,10 @@ func (s *Snapshot) importGuarded(ctx context.Context, src Source, opts ImportOpt
 }
 
 // Latest returns the import that runs, or that ran last; nil if there was none.
-func (s *Snapshot) Latest() *Run {
+func (s *Cluster) Latest() *Run {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.run
-}
-
-// Stop cancels the import that runs, and returns when it has ended or ctx has.
-func (s *Snapshot) Stop(ctx context.Context) error {
-	r := s.Latest()
-	if r == nil {
-		return nil
-	}
-	r.cancel()
-	select {
-	case <-r.done:
-		return nil
-	case <-ctx.Done():
-		return errors.New("an import is still running")
-	}
 }
 
 // Cancel ends the import early. What has gone in stays. It returns false when the

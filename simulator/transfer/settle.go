@@ -12,6 +12,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"kube-scheduler-simulator/simulator/objects"
+	"kube-scheduler-simulator/simulator/transfer/manifest"
 )
 
 const (
@@ -63,7 +64,7 @@ func (i *importer) makeReady(ctx context.Context) {
 	if len(i.pods.waiting) > 0 {
 		i.settle(ctx, func(ctx context.Context) (int, error) { return i.countTainted(ctx, client) })
 	}
-	unbound := map[string]*Object{}
+	unbound := map[string]*manifest.Object{}
 	for _, o := range i.objects {
 		if o.GVK.GroupKind() == objects.PersistentVolumeClaim && i.uids[keyOf(o)] != "" {
 			unbound[o.Namespace+"/"+o.Name] = o
@@ -72,14 +73,14 @@ func (i *importer) makeReady(ctx context.Context) {
 	if len(unbound) == 0 {
 		return
 	}
-	var left []*Object
+	var left []*manifest.Object
 	i.settle(ctx, func(ctx context.Context) (int, error) {
 		var err error
 		left, err = unboundClaims(ctx, client, unbound)
 		return len(left), err
 	})
 	for _, o := range left {
-		i.rec.warn(o.item("it names a volume but is not bound to it; the volume may not be there, or be another claim's"))
+		i.rec.warn(itemOf(o, "it names a volume but is not bound to it; the volume may not be there, or be another claim's"))
 	}
 }
 
@@ -143,12 +144,12 @@ func isNew(node *corev1.Node) bool {
 }
 
 // unboundClaims returns those of the claims that name a volume and are not bound.
-func unboundClaims(ctx context.Context, client kubernetes.Interface, claims map[string]*Object) ([]*Object, error) {
+func unboundClaims(ctx context.Context, client kubernetes.Interface, claims map[string]*manifest.Object) ([]*manifest.Object, error) {
 	list, err := client.CoreV1().PersistentVolumeClaims("").List(ctx, metav1.ListOptions{ResourceVersion: "0"})
 	if err != nil {
 		return nil, fmt.Errorf("listing claims: %w", err)
 	}
-	var left []*Object
+	var left []*manifest.Object
 	for _, claim := range list.Items {
 		o := claims[claim.Namespace+"/"+claim.Name]
 		if o != nil && claim.Spec.VolumeName != "" && claim.Status.Phase != corev1.ClaimBound {

@@ -12,6 +12,7 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	"kube-scheduler-simulator/simulator/objects"
+	"kube-scheduler-simulator/simulator/transfer/manifest"
 )
 
 const (
@@ -39,7 +40,7 @@ func isDefaultClass(u *unstructured.Unstructured) bool {
 // giveWay has the simulator's own default StorageClass make room for those of the
 // input: for one of its name, of which most cannot be changed, or for another
 // default. What fails here, fails again when the input's class goes in.
-func (i *importer) giveWay(ctx context.Context, classes []*Object) {
+func (i *importer) giveWay(ctx context.Context, classes []*manifest.Object) {
 	var same, other bool
 	for _, o := range classes {
 		u, err := o.Unstructured()

@@ -14,6 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
+
+	"kube-scheduler-simulator/simulator/transfer/manifest"
 )
 
 // testbed reads what is in testdata/testbed.yaml, under another name.
@@ -50,7 +52,7 @@ func TestWhatKnowsOthers(t *testing.T) {
 	knows(t, shared, "testbed", want)
 
 	other := another(t)
-	report, err := New(Options{Config: other.config}).Apply(t.Context(), exported(t, shared, "testbed"), ImportOptions{})
+	report, err := New(Options{Config: other.config}).Import(t.Context(), collected(t, exported(t, shared, "testbed")...), ImportOptions{})
 	if err != nil || report.FailedTotal > 0 {
 		t.Fatalf("%+v, %v", report, err)
 	}
@@ -86,7 +88,7 @@ func TestReschedulingWhatKnowsOthers(t *testing.T) {
 // exported are the objects of an export whose namespace or name has the word.
 func exported(t *testing.T, c *cluster, word string) (found []*unstructured.Unstructured) {
 	t.Helper()
-	err := Read(t.Context(), NewSource(part("export", export(t, c, ExportOptions{}))), Content{Object: func(o *Object) error {
+	err := manifest.Read(t.Context(), manifest.NewSource(part("export", export(t, c, ExportOptions{}))), manifest.Content{Object: func(o *manifest.Object) error {
 		if o.Namespace == word || strings.HasPrefix(o.Name, word) || strings.Contains(o.Name, word+".") {
 			u, err := o.Unstructured()
 			found = append(found, u)

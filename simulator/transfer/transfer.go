@@ -46,16 +46,10 @@ type Options struct {
 	// reports whether enough of it remains to be exported. Nil: exports that are
 	// to be redacted are refused.
 	Redact func(*unstructured.Unstructured) bool
-	// Dir is where what is sent is kept while it is imported. Default: the
-	// system's temporary directory.
-	Dir string
 	// HoldPods has whoever makes bound pods run leave those that do not yet as
 	// they are until release is called: they come with how far they were. Nil:
 	// nobody does, or nobody can be told.
 	HoldPods func() (release func())
-	// Changed is called when an import has come further, from any goroutine, a
-	// few times per second at most. It may be nil.
-	Changed func()
 	// Logger gets what went wrong and was dealt with. Default: discards.
 	Logger klog.Logger
 
@@ -65,7 +59,7 @@ type Options struct {
 
 // Snapshot imports into one cluster, and exports from it. Methods are safe for
 // concurrent use.
-type Snapshot struct {
+type Cluster struct {
 	opts Options
 
 	mu  sync.Mutex
@@ -76,22 +70,16 @@ type Snapshot struct {
 // simulator's own.
 var ErrNotOurs = errors.New("the cluster is not the simulator's own, so it is not emptied")
 
-// ErrBusy is answered while an import runs: there is one at a time.
-var ErrBusy = errors.New("an import runs already")
-
 // New returns a Snapshot. It does no I/O.
-func New(opts Options) *Snapshot {
+func New(opts Options) *Cluster {
 	if opts.now == nil {
 		opts.now = time.Now
 	}
 	if opts.HoldPods == nil {
 		opts.HoldPods = func() func() { return func() {} }
 	}
-	if opts.Changed == nil {
-		opts.Changed = func() {}
-	}
 	opts.Config = rest.CopyConfig(opts.Config)
-	return &Snapshot{opts: opts}
+	return &Cluster{opts: opts}
 }
 
 // ImportOptions say how objects go in.
@@ -106,7 +94,7 @@ type ImportOptions struct {
 	Progress func(Progress)
 }
 
-func (o ImportOptions) check(s *Snapshot) (ImportOptions, error) {
+func (o ImportOptions) check(s *Cluster) (ImportOptions, error) {
 	switch o.Mode {
 	case "":
 		o.Mode = Merge

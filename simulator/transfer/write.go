@@ -8,11 +8,13 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
+
+	"kube-scheduler-simulator/simulator/transfer/manifest"
 )
 
 // write is an object that is to go in.
 type write struct {
-	*Object
+	*manifest.Object
 	resource resource
 	// desired is without a status.
 	desired *unstructured.Unstructured

@@ -1,4 +1,4 @@
-package transfer
+package manifest
 
 import (
 	"archive/tar"

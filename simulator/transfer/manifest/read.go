@@ -1,4 +1,4 @@
-package transfer
+package manifest
 
 import (
 	"bufio"
@@ -37,7 +37,7 @@ const (
 	maxEntries = 100_000
 )
 
-var errTooMuch = fmt.Errorf("it holds more than %d GiB, unpacked, which is the most that is read", maxUnpacked>>30)
+var errTooMuch = fmt.Sprintf("it holds more than %d GiB, unpacked, which is the most that is read", maxUnpacked>>30)
 
 // Read reads objects and scheduler configurations out of a source. An error is
 // ctx's, that of content.Object, or that the source has too much in it: whatever
@@ -53,6 +53,14 @@ func Read(ctx context.Context, s Source, content Content) error {
 		content.Ignored = func(string, string) {}
 	}
 	r := &reader{ctx: ctx, content: content, left: maxUnpacked}
+	for _, c := range s.collected {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := r.collected(c); err != nil {
+			return err
+		}
+	}
 	for _, p := range s.parts {
 		if err := r.part(p); err != nil {
 			return err
@@ -90,7 +98,7 @@ func (b *boundedReader) Read(p []byte) (int, error) {
 	}
 	n, err := b.from.Read(p)
 	if b.r.left -= int64(n); b.r.left < 0 {
-		return 0, fatal{&InputError{Message: errTooMuch.Error()}}
+		return 0, fatal{&LimitError{Message: errTooMuch}}
 	}
 	return n, err
 }
@@ -135,15 +143,11 @@ func (r *reader) object(value map[string]any, source string) error {
 		return r.report(source, err)
 	}
 	r.order++
-	o.order = r.order
+	o.Order = r.order
 	return r.content.Object(o)
 }
 
-// InputError says that nothing, or not all, could be read out of a source.
-type InputError struct {
-	Message string
-	// Items are the places that could not be read.
-	Items []Item
-}
+// LimitError says that a source has more in it than is read.
+type LimitError struct{ Message string }
 
-func (e *InputError) Error() string { return e.Message }
+func (e *LimitError) Error() string { return e.Message }

@@ -1,4 +1,4 @@
-package transfer
+package manifest
 
 import (
 	"encoding/json"
@@ -24,13 +24,16 @@ type Object struct {
 	// JSON is the object. It is not changed.
 	JSON []byte
 
-	created time.Time
-	// generated: it has no name of its own yet.
-	generated bool
-	// deleting: it was on its way out. virtual: a virtual node published it.
-	deleting, virtual bool
-	// order is the place in the input.
-	order int
+	// Created is its creationTimestamp; zero when it has none.
+	Created time.Time
+	// Generated: it has a generateName only, which Name holds.
+	Generated bool
+	// Deleting: it has a deletionTimestamp.
+	Deleting bool
+	// Virtual: a virtual node published it.
+	Virtual bool
+	// Order is its place in the source, from 1.
+	Order int
 }
 
 // Unstructured returns a copy of the object, which the caller may change.
@@ -40,13 +43,6 @@ func (o *Object) Unstructured() (*unstructured.Unstructured, error) {
 		return nil, fmt.Errorf("decoding %s %s: %w", o.GVK.Kind, o.Name, err)
 	}
 	return u, nil
-}
-
-func (o *Object) item(message string) Item {
-	return Item{
-		Source: o.Source, APIVersion: o.GVK.GroupVersion().String(), Kind: o.GVK.Kind,
-		Namespace: o.Namespace, Name: o.Name, Message: message,
-	}
 }
 
 // newObject makes an Object of a value that was read, which it changes.
@@ -61,14 +57,15 @@ func newObject(value map[string]any, source string) (*Object, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encoding: %w", err)
 	}
+	_, deleting, _ := unstructured.NestedFieldNoCopy(value, "metadata", "deletionTimestamp")
 	name := u.GetName()
 	if name == "" {
 		name = u.GetGenerateName()
 	}
 	return &Object{
 		GVK: u.GroupVersionKind(), Namespace: u.GetNamespace(), Name: name, Source: source, JSON: data,
-		created: u.GetCreationTimestamp().Time, generated: u.GetName() == "",
-		deleting: isBeingDeleted(u), virtual: u.GetLabels()[objects.LabelVirtualDriver] != "",
+		Created: u.GetCreationTimestamp().Time, Generated: u.GetName() == "",
+		Deleting: deleting, Virtual: u.GetLabels()[objects.LabelVirtualDriver] != "",
 	}, nil
 }
 

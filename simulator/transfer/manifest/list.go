@@ -1,4 +1,4 @@
-package transfer
+package manifest
 
 import (
 	"encoding/json"
@@ -21,15 +21,15 @@ var earlier = map[string]schema.GroupVersionKind{
 }
 
 const (
-	// configurationField is where our exports have the scheduler's configuration.
-	configurationField = "schedulerConfiguration"
-	resultsField       = "results"
+	// ConfigurationField is where our exports have the scheduler's configuration.
+	ConfigurationField = "schedulerConfiguration"
+	ResultsField       = "results"
 	ignoredResults     = "results of scheduling cycles are not imported: they belong to pods of another cluster"
 )
 
 // configurationFields hold a scheduler configuration: in our exports, and in the
 // JSON of the earlier simulator.
-var configurationFields = []string{configurationField, "schedulerConfig"}
+var configurationFields = []string{ConfigurationField, "schedulerConfig"}
 
 // listField reports whether a field of a document holds objects, and of what kind
 // they are when they do not say so. apiVersion and kind are the document's, as far
@@ -45,7 +45,7 @@ func listField(field, apiVersion, kind string) (schema.GroupVersionKind, bool) {
 			gvk = schema.GroupVersionKind{}
 		}
 		return gvk, true
-	case resultsField:
+	case ResultsField:
 		return schema.GroupVersionKind{}, true
 	}
 	gvk, ok := earlier[field]
@@ -57,7 +57,7 @@ func (r *reader) top(value map[string]any, source string) error {
 	kind, _ := value["kind"].(string)
 	apiVersion, _ := value["apiVersion"].(string)
 	lists := false
-	for _, field := range append([]string{"items", resultsField}, earlierFields()...) {
+	for _, field := range append([]string{"items", ResultsField}, earlierFields()...) {
 		itemKind, isItems := listField(field, apiVersion, kind)
 		inner, set := value[field]
 		if !isItems || !set {
@@ -88,7 +88,7 @@ func (r *reader) listIn(field string, inner any, kind schema.GroupVersionKind, s
 	case inner == nil:
 	case !isItems:
 		r.content.Unreadable(source, field+" is not a list")
-	case field == resultsField:
+	case field == ResultsField:
 		r.content.Ignored(source, ignoredResults)
 	default:
 		for i, item := range items {

@@ -1,4 +1,4 @@
-package transfer
+package manifest
 
 import (
 	"bufio"
@@ -141,7 +141,7 @@ func (j *jsonReader) list(key string, kind schema.GroupVersionKind) error {
 	case nil:
 		return nil // as in "items": null
 	case json.Delim('['):
-		if key == resultsField {
+		if key == ResultsField {
 			return j.skip()
 		}
 		return j.items(key, kind)

@@ -1,4 +1,4 @@
-package transfer
+package manifest
 
 import (
 	"errors"
@@ -22,8 +22,9 @@ type Part struct {
 // Source is what an import reads: files, each of which may be an archive of
 // files. What they are is found by their content.
 type Source struct {
-	parts []Part
-	close func() error
+	parts     []Part
+	collected []collected
+	close     func() error
 }
 
 // NewSource returns a source of parts, read in this order. It does not close

@@ -1,4 +1,4 @@
-package transfer
+package manifest
 
 import (
 	"bufio"
@@ -119,7 +119,7 @@ func (y *yamlReader) take(line []byte) error {
 	}
 	if found := listBegin.FindSubmatch(line); found != nil {
 		if field := string(found[1]); y.holdsObjects(field) {
-			y.list, y.indent, y.index, y.skipped = field, -1, 0, field == resultsField
+			y.list, y.indent, y.index, y.skipped = field, -1, 0, field == ResultsField
 			y.results = y.results || y.skipped
 			return nil
 		}
@@ -289,7 +289,7 @@ func (y *yamlReader) asWhole() error {
 	}
 	for field, inner := range value {
 		items, isItems := inner.([]any)
-		if y.holdsObjects(field) && isItems && field != resultsField {
+		if y.holdsObjects(field) && isItems && field != ResultsField {
 			value[field] = items[min(y.done, len(items)):]
 		}
 	}

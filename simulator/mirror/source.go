@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"net/url"
 	"regexp"
 	"slices"
@@ -19,9 +18,8 @@ import (
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
-	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
+	"kube-scheduler-simulator/simulator/kubeconfig"
 	"kube-scheduler-simulator/simulator/objects"
 	"kube-scheduler-simulator/simulator/redact"
 )
@@ -94,9 +92,9 @@ func NewSource(o SourceOptions) (*Source, error) {
 	case o.QPS == 0:
 		o.QPS = DefaultQPS
 	}
-	config, context, err := LoadKubeconfig(o.Kubeconfig, o.Context)
+	config, context, err := kubeconfig.Load(o.Kubeconfig, o.Context)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("reading the source's kubeconfig: %s: %w", o.Kubeconfig, err)
 	}
 	return &Source{options: o, context: context, config: config}, nil
 }
@@ -125,7 +123,7 @@ func (s *Source) clientConfig() *rest.Config {
 // another one: its address, or credentials. The context stays that of the start,
 // whichever is current. A file that cannot be read changes nothing.
 func (s *Source) reload() bool {
-	config, _, err := LoadKubeconfig(s.options.Kubeconfig, s.context)
+	config, _, err := kubeconfig.Load(s.options.Kubeconfig, s.context)
 	if err != nil {
 		return false
 	}
@@ -165,40 +163,6 @@ func plain(err error) error {
 		return request.Err
 	}
 	return err
-}
-
-// LoadKubeconfig returns what reaches a source, and the name of the context: the
-// current one, unless another is named. Errors say which there are.
-func LoadKubeconfig(file, context string) (*rest.Config, string, error) {
-	loaded, err := clientcmd.LoadFromFile(file)
-	if err != nil {
-		return nil, "", fmt.Errorf("reading the source's kubeconfig: %w", err)
-	}
-	if context == "" {
-		context = loaded.CurrentContext
-	}
-	switch _, has := loaded.Contexts[context]; {
-	case context == "":
-		return nil, "", fmt.Errorf("reading the source's kubeconfig: %s has no current context; say which to use of %s", file, contexts(loaded))
-	case !has:
-		return nil, "", fmt.Errorf("reading the source's kubeconfig: %s has no context %q; it has %s", file, context, contexts(loaded))
-	}
-	if err := clientcmd.ResolveLocalPaths(loaded); err != nil {
-		return nil, "", fmt.Errorf("reading the source's kubeconfig: %w", err)
-	}
-	config, err := clientcmd.NewNonInteractiveClientConfig(*loaded, context, &clientcmd.ConfigOverrides{}, nil).ClientConfig()
-	if err != nil {
-		return nil, "", fmt.Errorf("reading the source's kubeconfig %s: %w", file, err)
-	}
-	return config, context, nil
-}
-
-func contexts(c *clientcmdapi.Config) string {
-	names := slices.Sorted(maps.Keys(c.Contexts))
-	if len(names) == 0 {
-		return "none"
-	}
-	return strings.Join(names, ", ")
 }
 
 var groupVersion = regexp.MustCompile(`^/(api/v1|apis/[^/]+(/[^/]+)?)/?$`)

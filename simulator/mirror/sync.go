@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/errgroup"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/dynamic"
@@ -348,26 +349,21 @@ func (s *Sync) waitListed(ctx context.Context, k *following) bool {
 
 // each applies the objects of a kind, some at a time. What fails is in the queue.
 func (s *Sync) each(ctx context.Context, index int, keys []string) {
-	var running sync.WaitGroup
-	next := make(chan string)
-	for range workers {
-		running.Go(func() {
-			for key := range next {
-				s.do(ctx, item{index, key})
-				s.mu.Lock()
-				s.finished++
-				s.mu.Unlock()
-			}
-		})
-	}
+	var group errgroup.Group
+	group.SetLimit(workers)
 	for _, key := range keys {
 		if ctx.Err() != nil {
 			break
 		}
-		next <- key
+		group.Go(func() error {
+			s.do(ctx, item{index, key})
+			s.mu.Lock()
+			s.finished++
+			s.mu.Unlock()
+			return nil
+		})
 	}
-	close(next)
-	running.Wait()
+	_ = group.Wait() // do puts what fails into the queue
 }
 
 func (s *Sync) next(ctx context.Context) bool {

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/errgroup"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -253,29 +254,20 @@ func (i *importer) putAll(ctx context.Context, all []*manifest.Object) {
 
 // each calls do for every object until ctx ends.
 func (i *importer) each(ctx context.Context, workers int, all []*manifest.Object, do func(context.Context, *manifest.Object)) {
-	var next sync.Mutex
-	at := 0
-	take := func() *manifest.Object {
-		next.Lock()
-		defer next.Unlock()
-		if at == len(all) || ctx.Err() != nil {
-			return nil
+	var group errgroup.Group
+	group.SetLimit(workers)
+	for _, o := range all {
+		if ctx.Err() != nil {
+			break
 		}
-		o := all[at]
-		at++
 		i.meter.at(o.GVK.Kind)
-		return o
-	}
-	var running sync.WaitGroup
-	for range min(workers, len(all)) {
-		running.Go(func() {
-			for o := take(); o != nil; o = take() {
-				do(ctx, o)
-				i.meter.step(1)
-			}
+		group.Go(func() error {
+			do(ctx, o)
+			i.meter.step(1)
+			return nil
 		})
 	}
-	running.Wait()
+	_ = group.Wait() // do reports what fails
 }
 
 // put puts one object in, and counts what became of it. change, which may be nil,

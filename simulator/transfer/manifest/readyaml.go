@@ -7,11 +7,12 @@ import (
 	"fmt"
 	"io"
 	"regexp"
-	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
 	sigsyaml "sigs.k8s.io/yaml"
+
+	"kube-scheduler-simulator/scheduler/yamlsource"
 )
 
 // yaml reads a document of YAML. A list of objects is split at its items by their
@@ -318,8 +319,6 @@ func (y *yamlReader) giveUpWhole() error {
 	return nil
 }
 
-var errorLine = regexp.MustCompile(`line (\d+): `)
-
 // toValue parses YAML that begins at that line; nil for nothing but comments.
 func toValue(text []byte, line int) (map[string]any, error) {
 	if err := checkText(text, line); err != nil {
@@ -354,66 +353,22 @@ func checkAliases(text []byte, line int) error {
 	if err := yaml.Unmarshal(text, &root); err != nil {
 		return yamlError(text, line, err)
 	}
-	if _, err := extentOf(&root, map[*yaml.Node]int{}); err != nil {
-		return fmt.Errorf("line %d: %w", line, err)
+	if _, excess := (yamlsource.Bounds{Size: maxObject}).Check(&root); excess != "" {
+		return fmt.Errorf("line %d: %w", line, errAliases)
 	}
 	return nil
 }
 
 var errAliases = fmt.Errorf("its aliases, written out, are larger than %d MiB or contain themselves", maxObject>>20)
 
-// extentOf is how large a node is with its aliases written out. known has the
-// extents of nodes with an anchor; a negative one is being measured.
-func extentOf(n *yaml.Node, known map[*yaml.Node]int) (int, error) {
-	if n.Kind == yaml.AliasNode {
-		if size, seen := known[n.Alias]; seen {
-			if size < 0 {
-				return 0, errAliases
-			}
-			return size, nil
-		}
-		return extentOf(n.Alias, known)
-	}
-	if n.Anchor != "" {
-		known[n] = -1
-	}
-	size := len(n.Value) + 4
-	for _, child := range n.Content {
-		inner, err := extentOf(child, known)
-		if err != nil {
-			return 0, err
-		}
-		if size += inner; size > maxObject {
-			return 0, errAliases
-		}
-	}
-	if n.Anchor != "" {
-		known[n] = size
-	}
-	return size, nil
-}
-
 // yamlError is what a YAML library says, at the line of the file.
 func yamlError(text []byte, line int, err error) error {
-	message := err.Error()
-	if strings.Contains(message, tooDeep) {
+	if strings.Contains(err.Error(), tooDeep) {
 		return fmt.Errorf("line %d: %w", line, errDepth)
 	}
-	for _, noise := range []string{"error converting YAML to JSON: ", "yaml: ", "unmarshal errors:\n  "} {
-		message = string(bytes.Replace([]byte(message), []byte(noise), nil, 1))
+	p := yamlsource.Explain(text, err)
+	if p.Tab {
+		return fmt.Errorf("line %d, column %d: not YAML: a tab cannot indent; use spaces", line+p.Line-1, p.Column)
 	}
-	at := 1
-	if found := errorLine.FindStringSubmatch(message); found != nil {
-		// What the pattern finds is a number.
-		at, _ = strconv.Atoi(found[1])
-		message = message[:errorLine.FindStringIndex(message)[0]] + message[errorLine.FindStringIndex(message)[1]:]
-	}
-	lines := bytes.Split(text, []byte("\n"))
-	for i := max(0, at-2); i < min(at+1, len(lines)); i++ {
-		indentation := lines[i][:len(lines[i])-len(bytes.TrimLeft(lines[i], " \t"))]
-		if column := bytes.IndexByte(indentation, '\t'); column >= 0 {
-			return fmt.Errorf("line %d, column %d: not YAML: a tab cannot indent; use spaces", line+i, column+1)
-		}
-	}
-	return fmt.Errorf("line %d: not YAML: %s", line+at-1, message)
+	return fmt.Errorf("line %d: not YAML: %s", line+p.Line-1, p.Message)
 }

@@ -43,8 +43,11 @@ func isDefaultClass(u *unstructured.Unstructured) bool {
 func (i *importer) giveWay(ctx context.Context, classes []*manifest.Object) {
 	var same, other bool
 	for _, o := range classes {
+		if o.GVK.GroupKind() != objects.StorageClass {
+			continue
+		}
 		u, err := o.Unstructured()
-		if o.GVK.GroupKind() != objects.StorageClass || err != nil || isOwnClass(u) {
+		if err != nil || isOwnClass(u) {
 			continue
 		}
 		same = same || o.Name == objects.DefaultStorageClass

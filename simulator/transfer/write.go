@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -35,7 +36,8 @@ const conflictRetries = 10
 
 // put creates the object, or makes the one that there is like it.
 func (c *client) put(ctx context.Context, w *write) (outcome, error) {
-	body, err := w.body()
+	object := w.created()
+	body, err := json.Marshal(object)
 	if err != nil {
 		return failed, err
 	}
@@ -43,7 +45,7 @@ func (c *client) put(ctx context.Context, w *write) (outcome, error) {
 	if err == nil {
 		w.uid = string(meta.UID)
 		w.Name = meta.Name // it may have been generated
-		return created, c.complete(ctx, w, meta.ResourceVersion)
+		return created, c.complete(ctx, w, object, meta.ResourceVersion)
 	}
 	if !apierrors.IsAlreadyExists(err) {
 		return failed, err
@@ -57,19 +59,20 @@ func (c *client) put(ctx context.Context, w *write) (outcome, error) {
 	return failed, fmt.Errorf("others changed it %d times while it was being updated", conflictRetries)
 }
 
-func (w *write) body() ([]byte, error) {
+// created is the object as it is created. The caller does not change it.
+func (w *write) created() map[string]any {
 	if w.create == nil {
-		return json.Marshal(w.desired.Object)
+		return w.desired.Object
 	}
 	changed := w.desired.DeepCopy()
 	w.create(changed)
-	return json.Marshal(changed.Object)
+	return changed.Object
 }
 
 // complete does what an object that has just been created still needs.
-func (c *client) complete(ctx context.Context, w *write, resourceVersion string) error {
+func (c *client) complete(ctx context.Context, w *write, object map[string]any, resourceVersion string) error {
 	if w.status != nil {
-		if err := c.setStatus(ctx, w, resourceVersion); err != nil {
+		if err := c.setStatus(ctx, w, object, resourceVersion); err != nil {
 			return &statusError{err}
 		}
 	}
@@ -84,15 +87,14 @@ func (c *client) complete(ctx context.Context, w *write, resourceVersion string)
 // setStatus writes the status of an object that has just been created, over what
 // others may have written since. That is rare, and an update takes an API server
 // half of the work of a patch.
-func (c *client) setStatus(ctx context.Context, w *write, resourceVersion string) error {
-	whole := w.desired.DeepCopy()
-	if w.create != nil {
-		w.create(whole)
-	}
-	whole.SetName(w.Name)
-	whole.SetResourceVersion(resourceVersion)
-	whole.Object["status"] = w.status
-	body, err := json.Marshal(whole.Object)
+func (c *client) setStatus(ctx context.Context, w *write, object map[string]any, resourceVersion string) error {
+	// Copies, because an attempt that fails is made again with the same object.
+	whole := maps.Clone(object)
+	metadata, _ := object["metadata"].(map[string]any)
+	metadata = maps.Clone(metadata)
+	metadata["name"], metadata["resourceVersion"] = w.Name, resourceVersion
+	whole["metadata"], whole["status"] = metadata, w.status
+	body, err := json.Marshal(whole)
 	if err != nil {
 		return err
 	}

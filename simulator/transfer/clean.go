@@ -9,10 +9,10 @@ import (
 	"kube-scheduler-simulator/simulator/objects"
 )
 
-// Neutral takes out of an object, in place, what belongs to the cluster that it
-// comes from: what only means something there, what an API server sets, and what
-// controllers have noted and will note again. When it was created stays, and so
-// does the status.
+// Neutral removes from an object, in place, everything that belongs to the cluster
+// it comes from: fields that mean something only there, fields that the API server
+// sets, and annotations that controllers will write again. It keeps the creation
+// time and the status.
 func Neutral(u *unstructured.Unstructured) {
 	for _, field := range objects.ClusterMetadata() {
 		unstructured.RemoveNestedField(u.Object, "metadata", field)
@@ -23,7 +23,7 @@ func Neutral(u *unstructured.Unstructured) {
 	}
 }
 
-// cleaners know more of some kinds.
+// cleaners remove more from objects of some kinds.
 var cleaners = map[string]func(*unstructured.Unstructured){
 	"PersistentVolume":      cleanVolume,
 	"PersistentVolumeClaim": cleanClaim,
@@ -51,9 +51,9 @@ func removeAnnotations(u *unstructured.Unstructured, match func(name string) boo
 	}
 }
 
-// cleanVolume lets the volume controller link the volume to its claim anew. A
-// released volume keeps the UID: without it, it would look as if kept for a claim
-// of the old one's name.
+// cleanVolume removes the UID of the claim, so that the volume controller binds the
+// volume to the claim of that name. A released volume keeps it: without the UID, the
+// volume would look reserved for a new claim of the same name.
 func cleanVolume(u *unstructured.Unstructured) {
 	phase, _, _ := unstructured.NestedString(u.Object, "status", "phase")
 	if phase == "Released" || phase == "Failed" {
@@ -67,13 +67,13 @@ func cleanClaim(u *unstructured.Unstructured) {
 	if name, _, _ := unstructured.NestedString(u.Object, "spec", "volumeName"); name != "" {
 		return
 	}
-	// Asked again, the provisioner answers anew.
+	// The volume controller will name the provisioner again.
 	removeAnnotations(u, func(name string) bool {
 		return name == objects.StorageProvisioner || name == objects.StorageProvisionerOlder
 	})
 }
 
-// cleanPod takes out what admission sets, and refuses to be told.
+// cleanPod removes fields that admission sets and does not accept from users.
 func cleanPod(u *unstructured.Unstructured) {
 	for _, field := range []string{"priority", "preemptionPolicy", "ephemeralContainers"} {
 		unstructured.RemoveNestedField(u.Object, "spec", field)
@@ -82,7 +82,7 @@ func cleanPod(u *unstructured.Unstructured) {
 	unstructured.RemoveNestedField(u.Object, "status", "observedGeneration")
 }
 
-// cleanService takes out the addresses, which are of the other cluster's network.
+// cleanService removes the addresses, which belong to the other cluster's network.
 func cleanService(u *unstructured.Unstructured) {
 	if ip, _, _ := unstructured.NestedString(u.Object, "spec", "clusterIP"); ip != "None" {
 		unstructured.RemoveNestedField(u.Object, "spec", "clusterIP")
@@ -115,7 +115,7 @@ func cleanServiceAccount(u *unstructured.Unstructured) {
 	delete(u.Object, "secrets")
 }
 
-// cleanDefinition makes versions convert without the program that knew how.
+// cleanDefinition replaces conversion by a webhook, which does not run here.
 func cleanDefinition(u *unstructured.Unstructured) {
 	strategy, _, _ := unstructured.NestedString(u.Object, "spec", "conversion", "strategy")
 	if strategy == "Webhook" {
@@ -124,15 +124,15 @@ func cleanDefinition(u *unstructured.Unstructured) {
 	}
 }
 
-// owner is what an object says of its controller.
+// owner names the controller of an object.
 type owner struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
 	Name       string `json:"name"`
 }
 
-// ownerOf returns the controller of an object, or, where none of its owners is
-// one, the first; nil if it has none.
+// ownerOf returns the controller of an object. Without a controller it returns the
+// first owner, without owners the one that an export has noted, and otherwise nil.
 func ownerOf(u *unstructured.Unstructured) *owner {
 	references := u.GetOwnerReferences()
 	for _, r := range references {
@@ -150,13 +150,13 @@ func ownerOf(u *unstructured.Unstructured) *owner {
 	return nil
 }
 
-// adopters are the kinds that take what has no owner and matches their selector.
+// adopters are the kinds whose controllers adopt objects that have no owner and
+// match their selector.
 var adopters = map[string]bool{
 	"ReplicaSet": true, "ReplicationController": true, "StatefulSet": true, "DaemonSet": true, "Job": true, "Deployment": true,
 }
 
-// adopts reports whether the controllers find what belongs to the owner by
-// themselves.
+// adopts reports whether the controller of the owner finds its objects by itself.
 func (o *owner) adopts() bool {
 	group := strings.SplitN(o.APIVersion, "/", 2)[0]
 	return adopters[o.Kind] && (group == "apps" || group == "batch" || o.APIVersion == "v1" || group == "extensions")
@@ -169,7 +169,7 @@ func (o *owner) reference(uid string) map[string]any {
 	}
 }
 
-// isBeingDeleted reports whether an object was on its way out when it was read.
+// isBeingDeleted reports whether an object has a deletionTimestamp.
 func isBeingDeleted(u *unstructured.Unstructured) bool {
 	_, set, _ := unstructured.NestedFieldNoCopy(u.Object, "metadata", "deletionTimestamp")
 	return set

@@ -80,7 +80,7 @@ func startCluster() (_ *cluster, err error) {
 			err = errors.Join(err, c.stop())
 		}
 	}()
-	dir, err := os.MkdirTemp("", "snapshot-test-")
+	dir, err := os.MkdirTemp("", "transfer-test-")
 	if err != nil {
 		return nil, err
 	}

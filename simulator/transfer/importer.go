@@ -19,29 +19,29 @@ import (
 	"kube-scheduler-simulator/simulator/transfer/manifest"
 )
 
-// importWorkers write at the same time.
+// importWorkers is how many objects are written at the same time.
 const importWorkers = 16
 
-// Import reads src and puts what it holds into the cluster. What the API server
-// refuses is in the report, and so is what could not be read. The error is an
-// *InputError when nothing could be read, ErrNotOurs, ctx's, or that of an API
-// server that does not answer any more; then the report, if there is one, says
-// what had been done until then, and that stays.
-func (s *Cluster) Import(ctx context.Context, src manifest.Source, opts ImportOptions) (*Report, error) {
-	opts, err := opts.check(s)
+// Import reads src and creates or updates its objects in the cluster. The report
+// lists the objects that the API server refused and the places that could not be
+// read. The error is an *InputError when nothing could be read, ErrNotOurs, ctx's,
+// or that of an API server that stopped answering. With the last two there may be a
+// report of the objects that were imported until then; they stay.
+func (cluster *Cluster) Import(ctx context.Context, src manifest.Source, opts ImportOptions) (*Report, error) {
+	opts, err := opts.check(cluster)
 	if err != nil {
 		return nil, err
 	}
-	i := s.newImporter(opts)
+	i := cluster.newImporter(opts)
 	i.meter.begin(Reading, 0)
 	if err := i.read(ctx, src); err != nil {
 		return nil, err
 	}
 	err = i.apply(ctx)
-	return i.rec.finish(s.opts.now()), err
+	return i.rec.finish(cluster.opts.now()), err
 }
 
-// key names an object in a cluster, in whatever version.
+// key names an object in a cluster, whatever its version.
 type key struct {
 	schema.GroupKind
 	namespace, name string
@@ -51,27 +51,27 @@ func keyOf(o *manifest.Object) key { return key{o.GVK.GroupKind(), o.Namespace, 
 
 // importer does one import.
 type importer struct {
-	s      *Cluster
-	opts   ImportOptions
-	client *client
-	rec    *recorder
-	meter  *meter
+	cluster *Cluster
+	opts    ImportOptions
+	client  *client
+	rec     *recorder
+	meter   *meter
 
 	objects []*manifest.Object
 	held    int
 	index   map[key]*manifest.Object
-	// configurations are those of the input, with where they were.
+	// configurations are the scheduler configurations of the input.
 	configurations []configurationIn
 
 	pods *podPlan
-	// gone is closed by the first who finds that the API server is.
+	// cancel ends the import when the API server has gone.
 	cancel context.CancelCauseFunc
 
 	mu sync.Mutex
-	// uids are those of what is in the cluster, as far as somebody asked; empty
-	// for what is not there.
+	// uids are the UIDs of objects in the cluster, as far as they were looked up;
+	// empty for an object that does not exist.
 	uids map[key]string
-	// links wait for their owners, or for the pods that they name.
+	// links are objects that wait for their owners, or for the pods that they name.
 	links []link
 	// ready: makeReady has run.
 	ready bool
@@ -84,16 +84,16 @@ type configurationIn struct {
 	document []byte
 }
 
-func (s *Cluster) newImporter(opts ImportOptions) *importer {
+func (cluster *Cluster) newImporter(opts ImportOptions) *importer {
 	return &importer{
-		s: s, opts: opts, rec: newRecorder(opts.Mode, opts.Reschedule, s.opts.now()),
-		meter: &meter{now: s.opts.now, tell: opts.Progress},
+		cluster: cluster, opts: opts, rec: newRecorder(opts.Mode, opts.Reschedule, cluster.opts.now()),
+		meter: &meter{now: cluster.opts.now, tell: opts.Progress},
 		index: map[key]*manifest.Object{}, uids: map[key]string{}, custom: map[schema.GroupKind]bool{},
 	}
 }
 
-// read reads everything before anything is written: what pods need may come
-// after them.
+// read reads the whole source before anything is written, because objects that pods
+// need may come after them.
 func (i *importer) read(ctx context.Context, src manifest.Source) error {
 	err := manifest.Read(ctx, src, manifest.Content{
 		Object: i.add,
@@ -129,7 +129,7 @@ func (i *importer) read(ctx context.Context, src manifest.Source) error {
 	return &InputError{Message: message, Items: items}
 }
 
-// add takes an object that was read, unless it never goes in.
+// add keeps an object that was read, unless imports refuse it.
 func (i *importer) add(o *manifest.Object) error {
 	i.rec.read(1)
 	if i.rec.report.Read%100 == 0 {
@@ -147,7 +147,7 @@ func (i *importer) add(o *manifest.Object) error {
 	}
 	k := keyOf(o)
 	if before := i.index[k]; before != nil && o.Name != "" && !o.Generated {
-		i.rec.count(before, skipped, "it comes again later in the input, and that one goes in")
+		i.rec.count(before, skipped, "it occurs again later in the input, and the later one is imported")
 		before.JSON = nil
 	}
 	i.index[k] = o
@@ -155,7 +155,7 @@ func (i *importer) add(o *manifest.Object) error {
 	return nil
 }
 
-// leftOut says why an object never goes in; empty if it does.
+// leftOut says why an object is not imported; empty if it is.
 func leftOut(o *manifest.Object) string {
 	if why := objects.KindOf(o.GVK.GroupKind()).Refused; why != "" {
 		return why
@@ -164,27 +164,27 @@ func leftOut(o *manifest.Object) string {
 	case o.Deleting:
 		return "it was being deleted"
 	case o.Virtual:
-		return "virtual nodes publish it anew"
+		return "virtual nodes publish it again"
 	case (o.GVK.Kind == "Service" || o.GVK.Kind == "ConfigMap") && objects.IsBuiltIn(o.GVK.GroupKind(), cmp.Or(o.Namespace, "default"), o.Name):
 		return "every cluster has its own"
 	}
 	return ""
 }
 
-// apply puts in what has been read.
+// apply writes the objects that have been read.
 func (i *importer) apply(ctx context.Context) error {
 	ctx, i.cancel = context.WithCancelCause(ctx)
 	defer i.cancel(nil)
 	if i.opts.Mode == Replace {
 		i.meter.begin(Clearing, 0)
-		deleted, err := i.s.opts.Clear(ctx)
+		deleted, err := i.cluster.opts.Clear(ctx)
 		i.rec.report.Deleted = deleted
 		if err != nil {
 			return fmt.Errorf("emptying the cluster: %w", err)
 		}
 	}
 	var err error
-	if i.client, err = newClient(i.s.opts.Config); err != nil {
+	if i.client, err = newClient(i.cluster.opts.Config); err != nil {
 		return err
 	}
 	if err := i.client.discover(); err != nil {
@@ -200,7 +200,7 @@ func (i *importer) apply(ctx context.Context) error {
 	return err
 }
 
-// applyRanks puts in everything, rank by rank.
+// applyRanks writes all objects, rank by rank.
 func (i *importer) applyRanks(ctx context.Context) error {
 	ranks := map[objects.Rank][]*manifest.Object{}
 	for _, o := range i.objects {
@@ -243,8 +243,7 @@ func (i *importer) applyRank(ctx context.Context, rank objects.Rank, all []*mani
 	return nil
 }
 
-// putAll puts objects in, those of one kind after those of another, and within a
-// kind in no order.
+// putAll writes objects kind by kind; within a kind in no order.
 func (i *importer) putAll(ctx context.Context, all []*manifest.Object) {
 	slices.SortStableFunc(all, func(a, b *manifest.Object) int {
 		return cmp.Or(strings.Compare(a.GVK.Kind, b.GVK.Kind), strings.Compare(a.GVK.Group, b.GVK.Group))
@@ -252,7 +251,7 @@ func (i *importer) putAll(ctx context.Context, all []*manifest.Object) {
 	i.each(ctx, importWorkers, all, func(ctx context.Context, o *manifest.Object) { i.put(ctx, o, nil) })
 }
 
-// each calls do for every object until ctx ends.
+// each calls do for every object until ctx ends, with that many workers.
 func (i *importer) each(ctx context.Context, workers int, all []*manifest.Object, do func(context.Context, *manifest.Object)) {
 	var group errgroup.Group
 	group.SetLimit(workers)
@@ -270,14 +269,14 @@ func (i *importer) each(ctx context.Context, workers int, all []*manifest.Object
 	_ = group.Wait() // do reports what fails
 }
 
-// put puts one object in, and counts what became of it. change, which may be nil,
-// has the last word on what is written. It returns nil when the object is not
-// there.
+// put writes one object and counts the outcome. change, which may be nil, has the
+// last word on what is written. It returns nil when the object is not in the
+// cluster.
 func (i *importer) put(ctx context.Context, o *manifest.Object, change func(*write)) *write {
 	defer func() {
-		// Whatever is in the input, it must not end who imports.
+		// No input may end the program.
 		if reason := recover(); reason != nil {
-			i.rec.count(o, failed, i.s.panicked(reason).Error())
+			i.rec.count(o, failed, i.cluster.panicked(reason).Error())
 		}
 	}()
 	w, err := i.prepare(ctx, o)
@@ -307,14 +306,14 @@ func (i *importer) put(ctx context.Context, o *manifest.Object, change func(*wri
 }
 
 const (
-	// admissionLag is how long admission may go on not knowing a class that was
-	// created a moment ago: it learns of classes by a watch.
+	// admissionLag is how long admission may not know a class that was just created:
+	// it learns of classes from a watch.
 	admissionLag  = 5 * time.Second
 	admissionPoll = 20 * time.Millisecond
 )
 
-// isAhead reports whether a pod was refused for a priority class that this import
-// has created.
+// isAhead reports whether a pod was refused because admission does not know its
+// priority class yet, although this import has created it.
 func (i *importer) isAhead(w *write, err error) bool {
 	if !apierrors.IsForbidden(err) || w.GVK.GroupKind() != objects.Pod {
 		return false
@@ -329,9 +328,10 @@ func (i *importer) isAhead(w *write, err error) bool {
 // writeTimeout bounds writing one object.
 const writeTimeout = time.Minute
 
-// attempt writes, once more when the API server did not answer but is there, and
-// ends the import when it is not. What has begun is finished when the import is
-// cancelled: nobody could say otherwise whether the object is there.
+// attempt writes an object. When the API server gives no answer but is alive, it
+// tries once more; when it is not alive, it cancels the import. A write that has
+// started is finished even if the import is cancelled: otherwise the report could
+// not say whether the object exists.
 func (i *importer) attempt(ctx context.Context, w *write, list *warningList) (outcome, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
 	defer cancel()

@@ -61,7 +61,7 @@ func shallow(value map[string]any) map[string]any {
 	return value
 }
 
-// Source returns what was collected. It can be read once: who reads it gets the
+// Source returns the collected objects. It can be read once: Read hands over the
 // objects themselves.
 func (c *Collector) Source() Source { return Source{collected: c.collected} }
 

@@ -14,14 +14,14 @@ import (
 	"kube-scheduler-simulator/simulator/objects"
 )
 
-// Object is one that was read, as it was, but for its managed fields and what
-// kubectl apply has noted on it: those may be as large as all the rest.
+// Object is an object that was read, unchanged except that its managed fields and
+// the annotation of kubectl apply are removed: they may be as large as all the rest.
 type Object struct {
 	GVK             schema.GroupVersionKind
 	Namespace, Name string
-	// Source is where it was read; empty for objects that did not come from a file.
+	// Source is where it was read, for messages.
 	Source string
-	// JSON is the object. It is not changed.
+	// JSON is the encoded object. It must not be changed.
 	JSON []byte
 
 	// Created is its creationTimestamp; zero when it has none.
@@ -45,7 +45,7 @@ func (o *Object) Unstructured() (*unstructured.Unstructured, error) {
 	return u, nil
 }
 
-// newObject makes an Object of a value that was read, which it changes.
+// newObject makes an Object of a decoded value, which it changes.
 func newObject(value map[string]any, source string) (*Object, error) {
 	u := &unstructured.Unstructured{Object: value}
 	if err := checkHeader(value); err != nil {
@@ -69,11 +69,11 @@ func newObject(value map[string]any, source string) (*Object, error) {
 	}, nil
 }
 
-// checkHeader says what keeps a value from being an object.
+// checkHeader returns why a value is not an object.
 func checkHeader(value map[string]any) error {
 	apiVersion, isString := value["apiVersion"].(string)
 	if kind, ok := value["kind"].(string); !ok || kind == "" || !isString || apiVersion == "" {
-		return errors.New("it is no Kubernetes object: apiVersion or kind is missing")
+		return errors.New("it is not a Kubernetes object: apiVersion or kind is missing")
 	}
 	if _, err := schema.ParseGroupVersion(apiVersion); err != nil {
 		return fmt.Errorf("apiVersion: %w", err)
@@ -116,8 +116,8 @@ func checkHeader(value map[string]any) error {
 // isList reports whether a kind is that of a list of objects.
 func isList(kind string) bool { return strings.HasSuffix(kind, "List") }
 
-// isConfiguration reports whether a value is the scheduler's configuration, of
-// whatever version.
+// isConfiguration reports whether a value is the scheduler's configuration, of any
+// version.
 func isConfiguration(value map[string]any) bool {
 	apiVersion, _ := value["apiVersion"].(string)
 	return value["kind"] == "KubeSchedulerConfiguration" && strings.HasPrefix(apiVersion, "kubescheduler.config.k8s.io/")

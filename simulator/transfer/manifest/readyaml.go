@@ -15,10 +15,10 @@ import (
 	"kube-scheduler-simulator/scheduler/yamlsource"
 )
 
-// yaml reads a document of YAML. A list of objects is split at its items by their
-// indentation, so that none of any length has to be parsed as a whole. Where that
-// does not give items that can be parsed, the document is, if it is not too
-// large: it may have an anchor in one item and use it in another.
+// yaml reads a YAML document. It splits a list of objects at its items by their
+// indentation, so that a list of any length need not be parsed as a whole. If the
+// items cannot be parsed, it parses the document instead, unless that is too large:
+// an item may use an anchor of another one.
 func (r *reader) yaml(at place, content *bufio.Reader, line int) error {
 	y := &yamlReader{reader: r, at: at, line: line, content: content, buffered: true}
 	for {
@@ -66,8 +66,8 @@ type yamlReader struct {
 
 	item     []byte
 	itemLine int
-	// failed are the items from the first on that could not be parsed; the
-	// document as a whole may say what they are.
+	// failed are the items from the first on that could not be parsed. The document
+	// as a whole may explain them.
 	failed []yamlItem
 	done   int // items handed over before the first that failed
 }
@@ -100,7 +100,7 @@ func (y *yamlReader) longLine(begin []byte) ([]byte, error) {
 
 var listBegin = regexp.MustCompile(`^([A-Za-z]+):[ \t]*(#.*)?\r?\n?$`)
 
-// take takes the next line.
+// take reads the next line.
 func (y *yamlReader) take(line []byte) error {
 	if y.buffered {
 		if len(y.whole)+len(line) > maxWhole {
@@ -160,7 +160,7 @@ func (y *yamlReader) holdsObjects(field string) bool {
 	return ok
 }
 
-// inList takes a line of a list, and reports whether it is one.
+// inList reads a line of a list, and reports whether it belongs to the list.
 func (y *yamlReader) inList(line []byte) (bool, error) {
 	content := bytes.TrimLeft(line, " ")
 	indent := len(line) - len(content)
@@ -190,7 +190,7 @@ func (y *yamlReader) inList(line []byte) (bool, error) {
 	return true, nil
 }
 
-// endItem reads the item that is complete.
+// endItem parses the item that is complete.
 func (y *yamlReader) endItem() error {
 	if y.itemLine == 0 || y.skipped {
 		y.itemLine = 0
@@ -234,7 +234,7 @@ func (y *yamlReader) emit(i yamlItem, value map[string]any) error {
 	return nil
 }
 
-// end reads what is left when the document is complete.
+// end parses what is left when the document is complete.
 func (y *yamlReader) end() error {
 	if err := y.endItem(); err != nil {
 		return err
@@ -262,7 +262,7 @@ func (y *yamlReader) endRest() error {
 	return nil
 }
 
-// restOfList reads what a document has beside its objects.
+// restOfList reads the other fields of a document with a list.
 func (y *yamlReader) restOfList() error {
 	if y.results {
 		y.reader.content.Ignored(y.at.String(), ignoredResults)
@@ -282,7 +282,7 @@ func (y *yamlReader) restOfList() error {
 }
 
 // asWhole parses the document as one, and hands over the items that the split has
-// not. When that fails as well, the items are reported one by one.
+// not. If that fails too, the items are reported one by one.
 func (y *yamlReader) asWhole() error {
 	value, err := toValue(y.whole, y.line-bytes.Count(y.whole, []byte("\n")))
 	if err != nil {
@@ -300,7 +300,7 @@ func (y *yamlReader) asWhole() error {
 	return nil
 }
 
-// giveUpWhole reads the items that have been put back, each for itself.
+// giveUpWhole parses the delayed items one by one.
 func (y *yamlReader) giveUpWhole() error {
 	failed := y.failed
 	y.failed = nil
@@ -319,7 +319,8 @@ func (y *yamlReader) giveUpWhole() error {
 	return nil
 }
 
-// toValue parses YAML that begins at that line; nil for nothing but comments.
+// toValue parses YAML whose first line has that number. It returns nil for a text of
+// nothing but comments.
 func toValue(text []byte, line int) (map[string]any, error) {
 	if err := checkText(text, line); err != nil {
 		return nil, err
@@ -342,9 +343,8 @@ func toValue(text []byte, line int) (map[string]any, error) {
 	return value, nil
 }
 
-// checkAliases refuses a text that grows too large when its aliases are written
-// out. The parser has a bound of its own on how many times it follows one, but
-// not on how large what it finds there is.
+// checkAliases refuses a text that grows too large when its aliases are written out.
+// The parser bounds how often it follows an alias, but not the size of the result.
 func checkAliases(text []byte, line int) error {
 	if bytes.IndexByte(text, '&') < 0 || bytes.IndexByte(text, '*') < 0 {
 		return nil
@@ -361,7 +361,7 @@ func checkAliases(text []byte, line int) error {
 
 var errAliases = fmt.Errorf("its aliases, written out, are larger than %d MiB or contain themselves", maxObject>>20)
 
-// yamlError is what a YAML library says, at the line of the file.
+// yamlError explains the error of a YAML library, with the line of the file.
 func yamlError(text []byte, line int, err error) error {
 	if strings.Contains(err.Error(), tooDeep) {
 		return fmt.Errorf("line %d: %w", line, errDepth)

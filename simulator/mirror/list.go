@@ -19,8 +19,7 @@ import (
 	"kube-scheduler-simulator/simulator/objects"
 )
 
-// stream is what is listed and watched together: a kind, or a kind in one
-// namespace.
+// stream is listed and watched as one: a kind, or a kind in one namespace.
 type stream struct {
 	kind
 	resource dynamic.ResourceInterface
@@ -29,7 +28,7 @@ type stream struct {
 	selection metav1.ListOptions
 }
 
-// streams are those that a selection makes of a kind.
+// streams returns the streams of a kind under the selection.
 func (s *Source) streams(client dynamic.Interface, k kind) []stream {
 	whole := stream{kind: k, resource: client.Resource(k.resource)}
 	if k.GroupKind() == objects.Pod {
@@ -66,8 +65,8 @@ func (s stream) list(ctx context.Context, options metav1.ListOptions) (*unstruct
 	if options.Limit == 0 {
 		options.Limit = pageSize
 	}
-	// What the cache of the source has may be older than what was read before. The
-	// pages after the first carry their version themselves.
+	// The source's cache may be older than an earlier list. Pages after the first
+	// carry their version themselves.
 	options.ResourceVersion, options.ResourceVersionMatch = "", ""
 	return s.resource.List(ctx, options)
 }
@@ -78,13 +77,13 @@ func (s stream) watch(ctx context.Context, options metav1.ListOptions) (watch.In
 	return s.resource.Watch(ctx, options)
 }
 
-// Read lists everything there is, once, and calls each with every object, which it
-// may keep and change. here reaches the simulated cluster, whose versions count. It
-// returns what could not be read, for people; an error means that reading ended
-// early, and another attempt may succeed.
+// Read lists the source once and calls each with every object, which each may keep
+// and change. here reaches the simulated cluster, whose API versions are used. It
+// returns messages for users about kinds that could not be read; an error means that
+// reading ended early, and another attempt may succeed.
 //
-// What depends is listed before what it depends on: a pod that comes about in
-// between is left out, instead of coming without its node.
+// It lists dependents before their dependencies: a pod that is created in between is
+// left out, instead of arriving without its node.
 func (s *Source) Read(ctx context.Context, here *rest.Config, each func(*unstructured.Unstructured) error) (problems []string, err error) {
 	served, err := discover(ctx, here)
 	if err != nil {
@@ -120,7 +119,7 @@ func (k kind) missing() string {
 	return fmt.Sprintf("%s is left out: the source serves it as %s, which is not served here", k, k.GroupVersion())
 }
 
-// leftOut says why a stream is.
+// leftOut is the message about a stream that cannot be read.
 func (s stream) leftOut(err error) string {
 	if apierrors.IsForbidden(err) {
 		return fmt.Sprintf("%s is left out: the kubeconfig does not allow to list it", s.name())
@@ -145,5 +144,5 @@ func (s stream) readAll(ctx context.Context, each func(*unstructured.Unstructure
 	})
 }
 
-// isSecretive is a second fence: whatever a source calls a secret stays there.
+// isSecretive is a second fence: anything that a source calls a secret stays there.
 func isSecretive(u *unstructured.Unstructured) bool { return strings.EqualFold(u.GetKind(), "Secret") }

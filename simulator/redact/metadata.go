@@ -6,7 +6,8 @@ import (
 	"kube-scheduler-simulator/simulator/objects"
 )
 
-// annotations are those that the scheduler, controllers or virtual nodes read.
+// annotations are the annotations that the scheduler, controllers or virtual nodes
+// read.
 var annotations = fields{
 	"deployment.kubernetes.io/revision":                text((*Redactor).number),
 	"batch.kubernetes.io/job-completion-index":         text((*Redactor).number),
@@ -39,7 +40,8 @@ func metadataRule(name rule) rule {
 
 var templateMetadata = object(fields{"labels": labels, "annotations": notEmpty(object(annotations))})
 
-// owner shows references to what Kubernetes has, with the names that those have.
+// owner shows references to objects of kinds that have rules, with the redacted
+// names of those.
 func owner(r *Redactor, v any) any {
 	from, ok := v.(map[string]any)
 	if !ok {
@@ -75,7 +77,7 @@ func (r *Redactor) duration(s string) string {
 	return ""
 }
 
-// migrated are names of volume plugins, with commas between.
+// migrated shows a list of known volume plugins.
 func (r *Redactor) migrated(s string) string {
 	if knownPlugins.MatchString(s) {
 		return s

@@ -22,19 +22,20 @@ import (
 
 const (
 	failureWorkers = 2
-	// reasonFailure marks a Ready condition that AnnotationFailure has asked for.
-	// Only such a one is taken back when the annotation goes.
+	// reasonFailure marks a Ready condition that AnnotationFailure has caused. Only
+	// such a condition is reverted when the annotation is removed.
 	reasonFailure = "FailureOnDemand"
-	// reasonNodeUnreachable marks a pod's Ready condition while its node is.
+	// reasonNodeUnreachable marks a pod's Ready condition while its node is
+	// unreachable.
 	reasonNodeUnreachable = "NodeUnreachable"
 )
 
 // failures make nodes fail as AnnotationFailure says, and recover. They are not
-// stages, so that they work with any.
+// stages, so that they work with any stages.
 //
-// A node here sends no heartbeats, so the node lifecycle controller cannot miss
-// them: what it does when it does is done here (the Ready condition of the node
-// and those of its pods). All that follows is that controller's.
+// A virtual node sends no heartbeats, so the node lifecycle controller cannot miss
+// them. What that controller would do then is done here: it sets the Ready condition
+// of the node and of its pods. The controller does everything that follows.
 type failures struct {
 	client   kubernetes.Interface
 	informer coreinformers.NodeInformer

@@ -50,12 +50,12 @@ func (s *sharedInformers) shutdown() {
 	s.metadata.Shutdown()
 }
 
-// trim drops from what the informers keep what no controller reads, and what may
-// be large: managed fields, and the annotations in which whole scheduling results
-// are written. A controller that updates a whole pod from the cache loses that
-// pod's annotations of results, which are a copy. Kubernetes' controllers patch
-// pods, but for two rare cases: a pod of a StatefulSet whose labels somebody
-// removed, and one that is bound to a node that is not ready.
+// trim removes from cached objects what no controller reads and what may be large:
+// managed fields, and the annotations with scheduling results. A controller that
+// updates a whole pod from the cache drops that pod's results, which are a copy.
+// Kubernetes' controllers patch pods, except in two rare cases: a pod of a
+// StatefulSet whose labels were removed, and one that is bound to a node that is not
+// ready.
 func trim(obj any) (any, error) {
 	accessor, err := meta.Accessor(obj)
 	if err != nil {

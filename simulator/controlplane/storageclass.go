@@ -16,9 +16,9 @@ import (
 	"kube-scheduler-simulator/simulator/objects"
 )
 
-// createDefaultClass makes the default StorageClass, which is part of the start
-// state: whoever deletes it does so until the next reset. The volumes are the
-// provisioner's.
+// createDefaultClass creates the default StorageClass, which is part of the start
+// state: a reset restores it after it was deleted. The provisioner makes its
+// volumes.
 func createDefaultClass(ctx context.Context, config *rest.Config) error {
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
@@ -38,9 +38,9 @@ func createDefaultClass(ctx context.Context, config *rest.Config) error {
 	return nil
 }
 
-// DropDefaultStorageClass deletes the default StorageClass that the cluster began
-// with, if it is there: in a cluster that is to be like another one, claims without
-// a class must not get one that they did not get there.
+// DropDefaultStorageClass deletes the default StorageClass that the cluster started
+// with, if it exists: in a copy of another cluster, claims without a class must not
+// get one that they do not have there.
 func (c *ControlPlane) DropDefaultStorageClass(ctx context.Context) error {
 	client, err := kubernetes.NewForConfig(c.ClientConfig())
 	if err != nil {

@@ -6,12 +6,12 @@ import (
 	"kube-scheduler-simulator/simulator/objects"
 )
 
-// A recording holds of an object what a scheduler looks at, and no more: what
-// containers run, their environment, their mounts and the names of secrets and
-// config maps stay where they are, and so does what kubelets write again and again
-// without anything having changed (heartbeats, the states of containers).
+// A recording holds of an object only what a scheduler looks at. Commands,
+// environments, mounts and the names of secrets and config maps are not recorded,
+// and neither are repeated writes of kubelets that change nothing (heartbeats, the
+// states of containers).
 
-// reduce takes out of an object what is not recorded. It changes the object.
+// reduce removes from an object, in place, what is not recorded.
 func reduce(kind Kind, object map[string]any) {
 	delete(object, "apiVersion")
 	delete(object, "kind")

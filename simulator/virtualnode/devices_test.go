@@ -82,9 +82,9 @@ func TestLoadDevices(t *testing.T) {
 	tests := []struct{ name, file, want string }{
 		{"good", "- nodeSelector: {gpu: a100}\n  devices:\n  - {driver: gpu.example.com, count: 300, attributes: {index: 3, version: {version: 1.2.3}, ok: true}}\n", ""},
 		{"no driver", "- devices:\n  - {count: 1}\n", `[0].devices[0].driver: ""`},
-		{"nothing", "# later\n", "it is empty; wanted is a list of {nodeSelector, devices}"},
+		{"nothing", "# later\n", "it is empty; want a list of {nodeSelector, devices}"},
 		{"bad YAML", "- devices:\n  - {driver: a.b\n", "yaml: line"},
-		{"a manifest", "apiVersion: resource.k8s.io/v1\nkind: ResourceSlice\nspec: {driver: a.b}\n", "it is a ResourceSlice; wanted is a list of {nodeSelector, devices}"},
+		{"a manifest", "apiVersion: resource.k8s.io/v1\nkind: ResourceSlice\nspec: {driver: a.b}\n", "it is a ResourceSlice; want a list of {nodeSelector, devices}"},
 		{"several documents", "- devices: [{driver: a.b}]\n---\n- devices: [{driver: c.d}]\n", "several documents"},
 		{"a node by its name", "- nodeName: node-1\n  devices: [{driver: a.b}]\n", `unknown field "nodeName"`},
 		{"a label that no node has", "- nodeSelector: {gpu: not a label}\n  devices: [{driver: a.b}]\n", "[0].nodeSelector: "},

@@ -51,7 +51,7 @@ func newFailures(client kubernetes.Interface, informer coreinformers.NodeInforme
 	}
 }
 
-// concern reports whether the node fails on demand, or has.
+// concern reports whether the node fails, or has failed, because of its annotation.
 func (f *failures) concern(node *corev1.Node) bool {
 	if _, asked := node.Annotations[objects.AnnotationFailure]; asked {
 		return true
@@ -94,7 +94,7 @@ func (f *failures) next(ctx context.Context) bool {
 	return true
 }
 
-// follow makes the node's Ready condition what its annotation says.
+// follow sets the node's Ready condition as its annotation says.
 func (f *failures) follow(ctx context.Context, name string) error {
 	node, err := f.informer.Lister().Get(name)
 	if err != nil {
@@ -102,7 +102,7 @@ func (f *failures) follow(ctx context.Context, name string) error {
 	}
 	ready := readyCondition(node)
 	if ready == nil {
-		return nil // its stage comes first, and heeds the annotation
+		return nil // its stage plays first, and looks at the annotation too
 	}
 	failure, asked := node.Annotations[objects.AnnotationFailure]
 	if asked && !knownFailure(failure) {
@@ -118,8 +118,9 @@ func (f *failures) follow(ctx context.Context, name string) error {
 	return nil
 }
 
-// patchConditions makes those conditions as wanted that fail, or that have failed
-// on demand. What others have said of a node without a failure stays.
+// patchConditions sets the conditions that the annotation makes fail, and resets
+// those that it made fail before. Conditions that others have set on a node without
+// a failure stay.
 func (f *failures) patchConditions(ctx context.Context, node *corev1.Node, wanted []corev1.NodeCondition) error {
 	now := metav1.NewTime(time.Now())
 	var patch []corev1.NodeCondition
@@ -149,8 +150,8 @@ func (f *failures) patchConditions(ctx context.Context, node *corev1.Node, wante
 	return nil
 }
 
-// loseSightOfPods makes the node's pods not ready. It asks the API server for
-// them, as the cache may not have the latest yet.
+// loseSightOfPods makes the node's pods not ready. It lists them from the API
+// server, because the cache may lack the latest.
 func (f *failures) loseSightOfPods(ctx context.Context, node string) error {
 	list, err := f.client.CoreV1().Pods(metav1.NamespaceAll).List(ctx, metav1.ListOptions{FieldSelector: "spec.nodeName=" + node})
 	if err != nil {
@@ -175,8 +176,8 @@ func (f *failures) loseSightOfPods(ctx context.Context, node string) error {
 	return nil
 }
 
-// loseSightOf makes this version of a pod not ready. The version keeps the next pod
-// of its name from being deleted, should this one be about to go.
+// loseSightOf makes this version of a pod not ready. Naming the version protects the
+// next pod of the same name if this one is being deleted.
 func (f *failures) loseSightOf(ctx context.Context, pod *corev1.Pod) error {
 	data, err := json.Marshal(map[string]any{
 		"metadata": map[string]any{"uid": pod.UID, "resourceVersion": pod.ResourceVersion},
@@ -196,8 +197,8 @@ func knownFailure(failure string) bool {
 	return failure == objects.FailureNotReady || failure == objects.FailureUnreachable
 }
 
-// conditionsOf are a node's conditions with that failure, or with none, less
-// their times.
+// conditionsOf returns a node's conditions under that failure, or under none,
+// without their times.
 func conditionsOf(failure string) []corev1.NodeCondition {
 	healthy := []corev1.NodeCondition{
 		{Type: corev1.NodeReady, Status: corev1.ConditionTrue, Reason: "KubeletReady", Message: "the virtual node is ready"},

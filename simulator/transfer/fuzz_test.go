@@ -18,10 +18,10 @@ import (
 	"kube-scheduler-simulator/simulator/transfer/manifest"
 )
 
-// FuzzImport: whatever is read ends, an object that is handed over has what
-// everything after relies on, and whatever an API server would take goes in without
-// a panic. The corpus in testdata has what kubectl prints, typed lists, exports of
-// the earlier simulator, archives.
+// FuzzImport: reading ends for any input, every object that is handed over has the
+// fields that later steps rely on, and importing it never panics. The corpus in
+// testdata has the output of kubectl, typed lists, exports of the earlier simulator,
+// and archives.
 func FuzzImport(f *testing.F) {
 	for _, seed := range []string{
 		onePod, "---\n" + onePod + "---\n{\"a\":1}\n", "apiVersion: v1\nkind: List\nitems:\n- " + "kind: Pod\n", `{"kind":"List","items":[{"apiVersion":"v1","kind":"Pod","metadata":{"name":"a"}}]}`,
@@ -49,7 +49,7 @@ func FuzzImport(f *testing.F) {
 				t.Errorf("%s: read as %s %q", o.JSON, o.GVK, o.Name)
 			}
 			read = append(read, u.DeepCopy())
-			// Nothing that can be read makes cleaning panic.
+			// Cleaning must not panic either.
 			ownerOf(u)
 			neutralForExport(u, false)
 			return nil
@@ -72,13 +72,13 @@ func FuzzImport(f *testing.F) {
 	})
 }
 
-// willing is an API server that has nothing, and takes whatever it is sent.
+// willing is an API server that holds nothing and accepts everything.
 type willing struct {
-	// answers are those to GET, by path.
+	// answers are the answers to GET, by path.
 	answers map[string]string
 }
 
-// newWilling serves the kinds that the package knows of some groups.
+// newWilling serves the kinds of some groups.
 func newWilling() *willing {
 	w := &willing{answers: map[string]string{"/api": `{"versions":["v1"]}`}}
 	var groups []string

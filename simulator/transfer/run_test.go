@@ -13,14 +13,15 @@ import (
 	"kube-scheduler-simulator/simulator/transfer/manifest"
 )
 
-// failing is a Configuration with a mistake in it.
+// failing is a Configuration with a bug.
 type failing struct{}
 
 func (failing) Current() ([]byte, error) { panic("no current one") }
 
 func (failing) Adopt(context.Context, []byte) (int, []RemovedField, error) { panic("nothing to adopt") }
 
-// TestAPanicEndsTheImportOnly: whoever runs it goes on, and is told.
+// TestAPanicEndsTheImportOnly: the program goes on, and the import reports the
+// panic.
 func TestAPanicEndsTheImportOnly(t *testing.T) {
 	s := New(Options{Config: &rest.Config{Host: "http://willing", Transport: newWilling()}, Configuration: failing{}})
 	const configuration = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
@@ -41,7 +42,7 @@ func TestAPanicEndsTheImportOnly(t *testing.T) {
 	}
 }
 
-// TestAPanicOverAnObject is that object's failure.
+// TestAPanicOverAnObject is a failure of that object only.
 func TestAPanicOverAnObject(t *testing.T) {
 	s := New(Options{Config: &rest.Config{Host: "http://willing", Transport: newWilling()}})
 	i := s.newImporter(ImportOptions{Progress: func(Progress) {}})

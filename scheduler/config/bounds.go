@@ -6,6 +6,8 @@ import (
 	"unicode"
 
 	"go.yaml.in/yaml/v3"
+
+	"kube-scheduler-simulator/scheduler/yamlsource"
 )
 
 const (
@@ -21,69 +23,36 @@ const (
 	maxProfiles = 500
 )
 
-// bounded refuses what would grow beyond the bounds when its aliases are
-// written out, and scalars that have no JSON.
+// bounded refuses a document that exceeds the bounds when its aliases are written
+// out, and scalars that JSON cannot hold.
 func bounded(root *yaml.Node) *Mistake {
-	_, m := measurer{}.measure(root, 1)
-	return m
+	// A document just within the bounds may have as many commas as text.
+	bounds := yamlsource.Bounds{Size: 2 * MaxSize, Depth: maxDepth, Items: maxItems}
+	switch n, excess := bounds.Check(root); excess {
+	case "":
+		return soundScalars(root)
+	case yamlsource.TooDeep:
+		return nodeMistake(n, "nested deeper than %d levels", maxDepth)
+	case yamlsource.TooManyItems:
+		return nodeMistake(n, "%d items, more than the %d that are read", yamlsource.Items(n), maxItems)
+	case yamlsource.Recursive:
+		return nodeMistake(n, "the anchor %q contains itself", n.Value)
+	default:
+		return nodeMistake(n, "%s", excess)
+	}
 }
 
-// extent is how large a node is with its aliases written out.
-type extent struct{ size, depth int }
-
-// unfinished is the size of a node whose content is being measured.
-const unfinished = -1
-
-// measurer has the extents of the nodes that have an anchor, so that none is
-// measured for every alias again.
-type measurer map[*yaml.Node]extent
-
-func (known measurer) measure(n *yaml.Node, depth int) (extent, *Mistake) {
-	if depth > maxDepth {
-		return extent{}, nodeMistake(n, "nested deeper than %d levels", maxDepth)
-	}
+// soundScalars returns what is wrong with the first scalar that is not sound.
+func soundScalars(n *yaml.Node) *Mistake {
 	if n.Kind == yaml.ScalarNode {
-		if m := sound(n); m != nil {
-			return extent{}, m
+		return sound(n)
+	}
+	for _, child := range n.Content {
+		if m := soundScalars(child); m != nil {
+			return m
 		}
 	}
-	items := len(n.Content)
-	if n.Kind == yaml.MappingNode {
-		items /= 2
-	}
-	if items > maxItems {
-		return extent{}, nodeMistake(n, "%d items, more than the %d that are read", items, maxItems)
-	}
-	children := n.Content
-	if n.Kind == yaml.AliasNode {
-		e, seen := known[n.Alias]
-		if seen && e.size == unfinished {
-			return extent{}, nodeMistake(n, "the anchor %q contains itself", n.Value)
-		}
-		if seen && depth+e.depth <= maxDepth {
-			return e, nil
-		}
-		children = []*yaml.Node{n.Alias}
-	}
-	if n.Anchor != "" {
-		known[n] = extent{size: unfinished}
-	}
-	e := extent{size: len(n.Value) + len(`"",`)}
-	for _, child := range children {
-		inner, m := known.measure(child, depth+1)
-		if m != nil {
-			return extent{}, m
-		}
-		e.size += inner.size
-		e.depth = max(e.depth, inner.depth+1)
-		if e.size > 2*MaxSize { // what is just within the bounds may have that many commas
-			return extent{}, nodeMistake(n, "too large when its aliases are written out")
-		}
-	}
-	if n.Anchor != "" {
-		known[n] = e
-	}
-	return e, nil
+	return nil
 }
 
 // sound refuses a scalar that JSON cannot hold.

@@ -6,15 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
-	"slices"
 	"strconv"
-	"strings"
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	sigsyaml "sigs.k8s.io/yaml"
+
+	"kube-scheduler-simulator/scheduler/yamlsource"
 )
 
 // document is a text that is well-formed: one mapping, within the bounds.
@@ -125,27 +124,12 @@ func blank(n *yaml.Node) bool {
 	return len(n.Content) == 0 || n.Content[0].Kind == yaml.ScalarNode && n.Content[0].ShortTag() == "!!null"
 }
 
-// syntaxMistake finds the line in the message of a YAML library.
+// syntaxMistake places the error of a YAML library.
 func syntaxMistake(text []byte, err error) Mistake {
-	message := strings.TrimPrefix(err.Error(), "yaml: ")
-	message = strings.TrimPrefix(message, "unmarshal errors:\n  ")
-	m := Mistake{Line: 1, Message: "not YAML: " + message}
-	if found := regexp.MustCompile(`(?s)^line (\d+): (.*)$`).FindStringSubmatch(message); found != nil {
-		m.Line, _ = strconv.Atoi(found[1])
-		m.Message = "not YAML: " + found[2]
-	}
-	lines := bytes.Split(text, []byte("\n"))
-	if anchor := regexp.MustCompile(`^unknown anchor '(.*)' referenced$`).FindStringSubmatch(message); anchor != nil {
-		m.Line = 1 + max(0, slices.IndexFunc(lines, func(l []byte) bool { return bytes.Contains(l, []byte("*"+anchor[1])) }))
-	}
-	m.Line = min(m.Line, len(lines))
-	for i := m.Line - 1; i < min(m.Line+1, len(lines)); i++ {
-		indentation := lines[i][:len(lines[i])-len(bytes.TrimLeft(lines[i], " \t"))]
-		if at := bytes.IndexByte(indentation, '\t'); at >= 0 {
-			m.Line, m.Column = i+1, at+1
-			m.Message += " (a tab cannot indent YAML; use spaces)"
-			break
-		}
+	p := yamlsource.Explain(text, err)
+	m := Mistake{Line: p.Line, Column: p.Column, Message: "not YAML: " + p.Message}
+	if p.Tab {
+		m.Message += " (a tab cannot indent YAML; use spaces)"
 	}
 	return m
 }

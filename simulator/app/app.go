@@ -114,7 +114,7 @@ type simulator struct {
 	annotations *annotation.Writer
 	replays     *replays
 	following   following
-	snapshot    *transfer.Snapshot
+	snapshot    *transfer.Cluster
 
 	mu      sync.Mutex // over what publish reads
 	phase   server.Phase
@@ -209,7 +209,7 @@ func (s *simulator) backend() server.Backend {
 		Results:       s.store,
 		Configuration: configuration{s.scheduler},
 		Replay:        s.replays,
-		Transfer:      transfer{s.snapshot, s},
+		Transfer:      transfers{s.snapshot, s},
 		FeatureGates:  featureGates(),
 
 		PreEnqueueRejections: s.scheduler.PreEnqueueRejections,

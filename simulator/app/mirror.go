@@ -1,9 +1,7 @@
 package app
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -19,6 +17,7 @@ import (
 	"kube-scheduler-simulator/simulator/redact"
 	"kube-scheduler-simulator/simulator/server"
 	"kube-scheduler-simulator/simulator/transfer"
+	"kube-scheduler-simulator/simulator/transfer/manifest"
 )
 
 // SourceOptions say which other cluster comes into this one. It is only read, and
@@ -239,25 +238,16 @@ func (s *simulator) importFromSource(ctx context.Context) {
 	}
 }
 
-// importOnce reads the other cluster into a file, and imports that as any other.
+// importOnce reads the other cluster and imports what it has.
 func (s *simulator) importOnce(ctx context.Context) (problems []string, err error) {
-	road := transfer{s.snapshot, s}
-	file, err := road.Spool()
+	read := manifest.Collector{Name: s.prepared.source.Name()}
+	problems, err = s.readSource(ctx, &read)
 	if err != nil {
 		return nil, err
 	}
-	problems, err = s.readSource(ctx, file)
+	run, err := transfers{s.snapshot, s}.Begin(read.Source(), transfer.ImportOptions{Mode: transfer.Merge, Reschedule: s.options.Reschedule})
 	if err != nil {
-		return nil, errors.Join(err, file.Close())
-	}
-	at, err := file.Stat()
-	if err != nil {
-		return nil, errors.Join(err, file.Close())
-	}
-	src := transfer.NewClosingSource(file.Close, transfer.Part{Name: s.prepared.source.Name(), Content: file, Size: at.Size()})
-	run, err := road.Begin(src, transfer.ImportOptions{Mode: transfer.Merge, Reschedule: s.options.Reschedule})
-	if err != nil {
-		return nil, errors.Join(err, src.Close())
+		return nil, err
 	}
 	report, err := awaitImport(ctx, run)
 	if err != nil {
@@ -270,39 +260,22 @@ func (s *simulator) importOnce(ctx context.Context) (problems []string, err erro
 	return problems, nil
 }
 
-// readSource writes the other cluster to a file as a List.
-func (s *simulator) readSource(ctx context.Context, file *os.File) ([]string, error) {
+// readSource collects the objects of the other cluster. Nothing is imported before
+// all of them are read.
+func (s *simulator) readSource(ctx context.Context, into *manifest.Collector) (problems []string, err error) {
 	message := "reading " + s.prepared.source.Name()
 	ctx, o, err := s.operations.begin(ctx, server.OperationImport, message)
 	if err != nil {
 		return nil, err
 	}
 	defer o.end()
-	out := bufio.NewWriter(file)
-	_, _ = out.WriteString(`{"apiVersion":"v1","kind":"List","items":[`) // Flush has the error
 	read := 0
-	problems, err := s.prepared.source.Read(ctx, s.controlPlane.ClientConfig(), func(u *unstructured.Unstructured) error {
-		data, err := json.Marshal(u.Object)
-		if err != nil {
-			return fmt.Errorf("encoding %s %s: %w", u.GetKind(), u.GetName(), err)
-		}
-		if read > 0 {
-			_ = out.WriteByte(',')
-		}
+	return s.prepared.source.Read(ctx, s.controlPlane.ClientConfig(), func(u *unstructured.Unstructured) error {
 		if read++; read%shownEvery == 0 {
 			o.show(message+": "+u.GetKind(), read, 0)
 		}
-		_, err = out.Write(data)
-		return err
+		return into.Add(u)
 	})
-	if err != nil {
-		return nil, err
-	}
-	_, _ = out.WriteString("]}")
-	if err := out.Flush(); err != nil {
-		return nil, fmt.Errorf("keeping what is imported: %w", err)
-	}
-	return problems, nil
 }
 
 // shownEvery is how many objects are read between looks at the progress.

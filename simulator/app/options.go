@@ -23,7 +23,7 @@ import (
 	"kube-scheduler-simulator/simulator/mirror"
 	"kube-scheduler-simulator/simulator/replay"
 	"kube-scheduler-simulator/simulator/server"
-	"kube-scheduler-simulator/simulator/transfer"
+	"kube-scheduler-simulator/simulator/transfer/manifest"
 	"kube-scheduler-simulator/simulator/virtualnode"
 )
 
@@ -111,7 +111,7 @@ type prepared struct {
 	recordingFile *os.File
 	recording     *replay.Recording
 	// imported is closed by the import.
-	imported transfer.Source
+	imported manifest.Source
 	source   *mirror.Source // or nil
 }
 
@@ -151,7 +151,7 @@ func (o Options) prepare() (p *prepared, err error) {
 		return p, err
 	}
 	if o.Import != "" {
-		if p.imported, err = transfer.OpenSource(o.Import); err != nil {
+		if p.imported, err = manifest.OpenSource(o.Import); err != nil {
 			return p, err
 		}
 	}

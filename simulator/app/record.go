@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/discovery"
 
+	"kube-scheduler-simulator/simulator/kubeconfig"
 	"kube-scheduler-simulator/simulator/mirror"
 	"kube-scheduler-simulator/simulator/redact"
 	"kube-scheduler-simulator/simulator/replay"
@@ -79,9 +80,9 @@ func (o RecordOptions) source() (replay.Source, replay.Header, error) {
 	if _, err := labels.Parse(o.Selector); err != nil {
 		return nil, replay.Header{}, fmt.Errorf("the selector for pods: %w", err)
 	}
-	config, name, err := mirror.LoadKubeconfig(o.Kubeconfig, o.Context)
+	config, name, err := kubeconfig.Load(o.Kubeconfig, o.Context)
 	if err != nil {
-		return nil, replay.Header{}, err
+		return nil, replay.Header{}, fmt.Errorf("reading the source's kubeconfig: %s: %w", o.Kubeconfig, err)
 	}
 	config.QPS = o.QPS
 	if config.QPS <= 0 {

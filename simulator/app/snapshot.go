@@ -16,10 +16,11 @@ import (
 	"kube-scheduler-simulator/simulator/redact"
 	"kube-scheduler-simulator/simulator/server"
 	"kube-scheduler-simulator/simulator/transfer"
+	"kube-scheduler-simulator/simulator/transfer/manifest"
 )
 
 // newSnapshot returns what imports and exports the cluster.
-func (s *simulator) newSnapshot() *transfer.Snapshot {
+func (s *simulator) newSnapshot() *transfer.Cluster {
 	options := transfer.Options{
 		Config: s.controlPlane.ClientConfig(),
 		Configuration: adopted{configuration{s.scheduler}, func(document []byte) (*config.Configuration, error) {
@@ -55,17 +56,17 @@ func redacted(r *redact.Redactor) func(*unstructured.Unstructured) bool {
 	}
 }
 
-// transfer lets the server import and export, one import at a time, and none
+// transfers lets the server import and export, one import at a time, and none
 // beside another operation.
-type transfer struct {
-	*transfer.Snapshot
+type transfers struct {
+	*transfer.Cluster
 	simulator *simulator
 }
 
-var _ server.Transfer = transfer{}
+var _ server.Transfer = transfers{}
 
 // Begin begins an import, unless something else is done to the whole cluster.
-func (t transfer) Begin(src transfer.Source, opts transfer.ImportOptions) (*transfer.Run, error) {
+func (t transfers) Begin(src manifest.Source, opts transfer.ImportOptions) (*transfer.Run, error) {
 	if t.simulator.replays.operation() != nil {
 		return nil, &server.Busy{With: server.OperationReplay}
 	}
@@ -84,7 +85,7 @@ func (t transfer) Begin(src transfer.Source, opts transfer.ImportOptions) (*tran
 			tell(p)
 		}
 	}
-	run, err := t.Snapshot.Begin(src, opts)
+	run, err := t.Cluster.Begin(src, opts)
 	if err != nil {
 		o.end()
 		if errors.Is(err, transfer.ErrNotOurs) {
@@ -102,7 +103,7 @@ func (t transfer) Begin(src transfer.Source, opts transfer.ImportOptions) (*tran
 }
 
 // Spool returns a file for what is sent.
-func (t transfer) Spool() (*os.File, error) {
+func (t transfers) Spool() (*os.File, error) {
 	f, err := t.simulator.prepared.spool("import")
 	if err != nil {
 		return nil, fmt.Errorf("keeping what is imported: %w", err)
@@ -146,11 +147,11 @@ func (s *simulator) importAtStart(ctx context.Context) error {
 		return nil
 	}
 	s.setStatus(server.Starting, "importing "+s.options.Import)
-	run, err := transfer{s.snapshot, s}.Begin(s.prepared.imported, transfer.ImportOptions{Mode: transfer.Merge, Reschedule: s.options.Reschedule})
+	run, err := transfers{s.snapshot, s}.Begin(s.prepared.imported, transfer.ImportOptions{Mode: transfer.Merge, Reschedule: s.options.Reschedule})
 	if err != nil {
 		return fmt.Errorf("importing %s: %w", s.options.Import, err)
 	}
-	s.prepared.imported = transfer.Source{} // the import closes it
+	s.prepared.imported = manifest.Source{} // the import closes it
 	report, err := awaitImport(ctx, run)
 	if ctx.Err() != nil {
 		return ctx.Err()

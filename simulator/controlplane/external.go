@@ -19,8 +19,9 @@ import (
 	"k8s.io/apimachinery/pkg/version"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/utils/ptr"
+
+	"kube-scheduler-simulator/simulator/kubeconfig"
 )
 
 const (
@@ -131,10 +132,7 @@ func (e *External) Start(ctx context.Context) (err error) {
 
 // loadKubeconfig reads what reaches a cluster.
 func loadKubeconfig(path, context string) (*rest.Config, error) {
-	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(
-		&clientcmd.ClientConfigLoadingRules{ExplicitPath: path},
-		&clientcmd.ConfigOverrides{CurrentContext: context})
-	config, err := loader.ClientConfig()
+	config, _, err := kubeconfig.Load(path, context)
 	if err != nil {
 		return nil, fmt.Errorf("kubeconfig %s: %w", path, err)
 	}

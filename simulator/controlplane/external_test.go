@@ -75,7 +75,7 @@ func TestExternalSaysWhatIsWrong(t *testing.T) {
 		name, kubeconfig, context, want string
 	}{
 		{"no kubeconfig", nothing, "", "kubeconfig " + nothing},
-		{"no such context", c.Kubeconfig(), "elsewhere", `context "elsewhere" does not exist`},
+		{"no such context", c.Kubeconfig(), "elsewhere", `it has no context "elsewhere"; it has simulator`},
 		{"nobody there", changedKubeconfig(t, c, func(k *clientcmdapi.Config) {
 			k.Clusters["simulator"].Server = "https://" + closedAddress(t)
 		}), "", "connection refused"},

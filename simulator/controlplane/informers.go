@@ -3,7 +3,6 @@ package controlplane
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -12,13 +11,8 @@ import (
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/metadata/metadatainformer"
 	"k8s.io/client-go/rest"
-)
 
-// resultPrefix and resultWord tell the annotations in which scheduling results
-// are written: all of them, and no others of that prefix, have the word.
-const (
-	resultPrefix = "kube-scheduler-simulator.sigs.k8s.io/"
-	resultWord   = "result"
+	"kube-scheduler-simulator/simulator/objects"
 )
 
 // sharedInformers are one informer per kind for all controllers: whole objects
@@ -56,12 +50,12 @@ func (s *sharedInformers) shutdown() {
 	s.metadata.Shutdown()
 }
 
-// trim drops from what the informers keep what no controller reads, and what may
-// be large: managed fields, and the annotations in which whole scheduling results
-// are written. A controller that updates a whole pod from the cache loses that
-// pod's annotations of results, which are a copy. Kubernetes' controllers patch
-// pods, but for two rare cases: a pod of a StatefulSet whose labels somebody
-// removed, and one that is bound to a node that is not ready.
+// trim removes from cached objects what no controller reads and what may be large:
+// managed fields, and the annotations with scheduling results. A controller that
+// updates a whole pod from the cache drops that pod's results, which are a copy.
+// Kubernetes' controllers patch pods, except in two rare cases: a pod of a
+// StatefulSet whose labels were removed, and one that is bound to a node that is not
+// ready.
 func trim(obj any) (any, error) {
 	accessor, err := meta.Accessor(obj)
 	if err != nil {
@@ -71,7 +65,7 @@ func trim(obj any) (any, error) {
 	accessor.SetManagedFields(nil)
 	if pod, ok := obj.(*corev1.Pod); ok {
 		for key := range pod.Annotations {
-			if strings.HasPrefix(key, resultPrefix) && strings.Contains(key[len(resultPrefix):], resultWord) {
+			if objects.IsResult(key) {
 				delete(pod.Annotations, key)
 			}
 		}

@@ -18,6 +18,8 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
 	storagehelpers "k8s.io/component-helpers/storage/volume"
+
+	"kube-scheduler-simulator/simulator/objects"
 )
 
 const (
@@ -29,7 +31,7 @@ const (
 	// fallbackDriver is the CSI driver of volumes whose provisioner's name
 	// cannot be one, such as example.com/nfs: a real one would use another kind
 	// of source, which makes no difference to scheduling.
-	fallbackDriver      = "provisioner.simulator"
+	fallbackDriver      = objects.DefaultProvisioner
 	maxDriverNameLength = 63
 )
 

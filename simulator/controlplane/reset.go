@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"sync"
 	"sync/atomic"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
+	"golang.org/x/sync/errgroup"
 )
 
 // Reset is what a reset has done.
@@ -183,23 +183,16 @@ func (s *startState) putBack(ctx context.Context, entries []entry) error {
 // atOnce calls do for all, some at a time, and returns its first error, after
 // which it is not called any more.
 func atOnce[T any](ctx context.Context, all []T, do func(context.Context, T) error) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	var next atomic.Int64
-	var workers sync.WaitGroup
-	for range min(restoreWorkers, len(all)) {
-		workers.Go(func() {
-			for ctx.Err() == nil {
-				i := int(next.Add(1)) - 1
-				if i >= len(all) {
-					return
-				}
-				if err := do(ctx, all[i]); err != nil {
-					cancel(err)
-				}
-			}
-		})
+	group, within := errgroup.WithContext(ctx)
+	group.SetLimit(restoreWorkers)
+	for _, one := range all {
+		if within.Err() != nil {
+			break
+		}
+		group.Go(func() error { return do(within, one) })
 	}
-	workers.Wait()
+	if err := group.Wait(); err != nil {
+		return err
+	}
 	return context.Cause(ctx)
 }

@@ -13,6 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/json"
+
+	"kube-scheduler-simulator/simulator/objects"
 )
 
 const (
@@ -135,7 +137,7 @@ func onlyStatus(object map[string]any) map[string]any {
 
 // patch writes the difference between two versions, if there is one.
 func (p *Player) patch(ctx context.Context, c Change, subresource string, before, after map[string]any) (Written, error) {
-	patch := mergePatch(before, after)
+	patch := objects.MergePatch(before, after)
 	if len(patch) == 0 {
 		return Written{}, nil
 	}
@@ -239,7 +241,7 @@ func (p *Player) applyPod(ctx context.Context, c Change) error {
 const othersPod = "the pod is another scheduler's"
 
 // tried reports whether a scheduler has found no node for the pod.
-func tried(pod map[string]any) bool { return len(objects(child(pod, "status"), "conditions")) > 0 }
+func tried(pod map[string]any) bool { return len(items(child(pod, "status"), "conditions")) > 0 }
 
 // follow puts a pod to where the recording has it, after the simulated scheduler
 // has decided, when it is asked to.

@@ -1,17 +1,17 @@
 package replay
 
 import (
-	"strings"
-
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"kube-scheduler-simulator/simulator/objects"
 )
 
-// A recording holds of an object what a scheduler looks at, and no more: what
-// containers run, their environment, their mounts and the names of secrets and
-// config maps stay where they are, and so does what kubelets write again and again
-// without anything having changed (heartbeats, the states of containers).
+// A recording holds of an object only what a scheduler looks at. Commands,
+// environments, mounts and the names of secrets and config maps are not recorded,
+// and neither are repeated writes of kubelets that change nothing (heartbeats, the
+// states of containers).
 
-// reduce takes out of an object what is not recorded. It changes the object.
+// reduce removes from an object, in place, what is not recorded.
 func reduce(kind Kind, object map[string]any) {
 	delete(object, "apiVersion")
 	delete(object, "kind")
@@ -37,18 +37,6 @@ func reduce(kind Kind, object map[string]any) {
 	dropNull(object)
 }
 
-// annotationsDropped are not recorded. All that begin with ownAnnotations are the
-// simulator's results.
-const ownAnnotations = "kube-scheduler-simulator.sigs.k8s.io/"
-
-var annotationsDropped = []string{
-	"kubectl.kubernetes.io/last-applied-configuration",
-	"node.alpha.kubernetes.io/ttl",
-	"volumes.kubernetes.io/controller-managed-attach-detach",
-	"control-plane.alpha.kubernetes.io/leader",
-	"deployment.kubernetes.io/revision",
-}
-
 func reduceMetadata(kind Kind, metadata map[string]any) {
 	keep(metadata, "name", "namespace", "labels", "annotations", "ownerReferences", "creationTimestamp", "deletionTimestamp")
 	if kind != podKind {
@@ -56,11 +44,8 @@ func reduceMetadata(kind Kind, metadata map[string]any) {
 		delete(metadata, "deletionTimestamp")
 	}
 	annotations := child(metadata, "annotations")
-	for _, name := range annotationsDropped {
-		delete(annotations, name)
-	}
 	for name := range annotations {
-		if strings.HasPrefix(name, ownAnnotations) {
+		if objects.IsOurs(name) || objects.Strips(objects.Recorded, name) {
 			delete(annotations, name)
 		}
 	}
@@ -68,7 +53,7 @@ func reduceMetadata(kind Kind, metadata map[string]any) {
 		delete(metadata, "annotations")
 	}
 	var owners []any
-	for _, owner := range objects(metadata, "ownerReferences") {
+	for _, owner := range items(metadata, "ownerReferences") {
 		if owner["controller"] == true {
 			keep(owner, "apiVersion", "kind", "name", "uid", "controller")
 			owners = append(owners, owner)
@@ -88,12 +73,12 @@ var volumesKept = []string{
 func reducePod(pod map[string]any) {
 	spec := child(pod, "spec")
 	for _, list := range []string{"containers", "initContainers"} {
-		for _, container := range objects(spec, list) {
+		for _, container := range items(spec, list) {
 			keep(container, "name", "image", "resources", "ports", "restartPolicy", "resizePolicy")
 		}
 	}
 	var volumes []any
-	for _, volume := range objects(spec, "volumes") {
+	for _, volume := range items(spec, "volumes") {
 		keep(volume, volumesKept...)
 		if len(volume) > 1 {
 			volumes = append(volumes, volume)
@@ -113,7 +98,7 @@ func reducePod(pod map[string]any) {
 	status := child(pod, "status")
 	keep(status, "phase", "conditions", "resourceClaimStatuses")
 	var conditions []any
-	for _, condition := range objects(status, "conditions") {
+	for _, condition := range items(status, "conditions") {
 		if condition["type"] == "PodScheduled" && condition["status"] == "False" {
 			keep(condition, "type", "status", "reason", "message")
 			conditions = append(conditions, condition)
@@ -127,12 +112,12 @@ func reducePod(pod map[string]any) {
 
 func reduceNode(node map[string]any) {
 	keep(child(node, "spec"), "unschedulable", "taints")
-	for _, taint := range objects(child(node, "spec"), "taints") {
+	for _, taint := range items(child(node, "spec"), "taints") {
 		delete(taint, "timeAdded")
 	}
 	status := child(node, "status")
 	keep(status, "capacity", "allocatable", "conditions", "images", "nodeInfo", "declaredFeatures")
-	for _, condition := range objects(status, "conditions") {
+	for _, condition := range items(status, "conditions") {
 		keep(condition, "type", "status", "reason")
 	}
 	keep(child(status, "nodeInfo"), "architecture", "operatingSystem", "kubeletVersion")
@@ -147,8 +132,8 @@ func child(object map[string]any, name string) map[string]any {
 	return m
 }
 
-// objects returns the objects in a field that is a list.
-func objects(object map[string]any, name string) []map[string]any {
+// items returns the objects in a field that is a list.
+func items(object map[string]any, name string) []map[string]any {
 	list, _ := object[name].([]any)
 	out := make([]map[string]any, 0, len(list))
 	for _, item := range list {

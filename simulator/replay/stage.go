@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"kube-scheduler-simulator/simulator/objects"
 )
 
 // What a recording says of an object is not always what the simulated cluster is
@@ -68,7 +70,7 @@ func stageAllocation(claim map[string]any) {
 }
 
 func controllerOf(metadata map[string]any) map[string]any {
-	for _, owner := range objects(metadata, "ownerReferences") {
+	for _, owner := range items(metadata, "ownerReferences") {
 		if owner["controller"] == true {
 			return owner
 		}
@@ -119,8 +121,8 @@ func stageOwner(kind Kind, object map[string]any) {
 
 // bindAnnotations are what the binder and the scheduler note on claims and volumes.
 var bindAnnotations = []string{
-	"pv.kubernetes.io/bind-completed", "pv.kubernetes.io/bound-by-controller", "volume.kubernetes.io/selected-node",
-	"volume.kubernetes.io/storage-provisioner", "volume.beta.kubernetes.io/storage-provisioner",
+	objects.BindCompleted, objects.BoundByController, objects.VolumeSelectedNode,
+	objects.StorageProvisioner, objects.StorageProvisionerOlder,
 }
 
 // stageClaim leaves out a binding that followed from a decision. Another binding
@@ -141,8 +143,8 @@ func (s *stage) stageClaim(claim map[string]any) {
 func (s *stage) stageVolume(volume map[string]any) bool {
 	spec, metadata := child(volume, "spec"), child(volume, "metadata")
 	delete(volume, "status")
-	provisioned := child(metadata, "annotations")["pv.kubernetes.io/provisioned-by"] != nil
-	for _, name := range append(bindAnnotations, "pv.kubernetes.io/provisioned-by") {
+	provisioned := child(metadata, "annotations")[objects.VolumeProvisionedBy] != nil
+	for _, name := range append(bindAnnotations, objects.VolumeProvisionedBy) {
 		delete(child(metadata, "annotations"), name)
 	}
 	ref := child(spec, "claimRef")

@@ -11,6 +11,8 @@ import (
 	"io"
 	"slices"
 	"time"
+
+	"kube-scheduler-simulator/simulator/objects"
 )
 
 // Writer writes a recording. It keeps the latest version of each object, against
@@ -88,7 +90,7 @@ func (w *Writer) Set(at time.Time, kind Kind, namespace, name string, object map
 		if err != nil {
 			return false, err
 		}
-		patch, err := json.Marshal(mergePatch(old, object))
+		patch, err := json.Marshal(objects.MergePatch(old, object))
 		if err != nil {
 			return false, fmt.Errorf("comparing %s %s/%s with what it was: %w", kind.Kind, namespace, name, err)
 		}

@@ -16,6 +16,7 @@ import (
 
 	"kube-scheduler-simulator/scheduler/config"
 	"kube-scheduler-simulator/simulator/transfer"
+	"kube-scheduler-simulator/simulator/transfer/manifest"
 )
 
 // Transfer imports and exports the cluster. Methods are safe for concurrent use.
@@ -26,7 +27,7 @@ type Transfer interface {
 	Spool() (*os.File, error)
 	// Begin starts an import, which closes src when it ends. If Begin fails, with
 	// *Busy or *Forbidden for example, src is still open.
-	Begin(src transfer.Source, opts transfer.ImportOptions) (*transfer.Run, error)
+	Begin(src manifest.Source, opts transfer.ImportOptions) (*transfer.Run, error)
 	// Latest returns the current or last import; nil if there was none.
 	Latest() *transfer.Run
 }
@@ -228,8 +229,6 @@ func importError(err error) error {
 		return answer
 	}
 	switch {
-	case errors.Is(err, transfer.ErrBusy):
-		return operationError(&Busy{With: OperationImport})
 	case errors.Is(err, transfer.ErrNotOurs):
 		return refuse(http.StatusForbidden, "%v", err)
 	case errors.Is(err, context.Canceled):
@@ -239,7 +238,7 @@ func importError(err error) error {
 }
 
 // receive stores the body, or the files of a form, in spool files.
-func receive(r *http.Request, t Transfer) (_ transfer.Source, err error) {
+func receive(r *http.Request, t Transfer) (_ manifest.Source, err error) {
 	var files spooled
 	defer func() {
 		if err != nil {
@@ -249,16 +248,16 @@ func receive(r *http.Request, t Transfer) (_ transfer.Source, err error) {
 	mediaType, params, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if mediaType != "multipart/form-data" {
 		if err := files.add(t, "", r.Body); err != nil {
-			return transfer.Source{}, err
+			return manifest.Source{}, err
 		}
 		return files.source(), nil
 	}
 	if params["boundary"] == "" {
-		return transfer.Source{}, refuse(http.StatusBadRequest, "the Content-Type of the form has no boundary")
+		return manifest.Source{}, refuse(http.StatusBadRequest, "the Content-Type of the form has no boundary")
 	}
 	form, err := r.MultipartReader()
 	if err != nil {
-		return transfer.Source{}, err
+		return manifest.Source{}, err
 	}
 	for {
 		part, err := form.NextPart()
@@ -266,16 +265,16 @@ func receive(r *http.Request, t Transfer) (_ transfer.Source, err error) {
 			return files.source(), nil
 		}
 		if err != nil {
-			return transfer.Source{}, formError(err)
+			return manifest.Source{}, formError(err)
 		}
 		if part.FileName() == "" {
 			continue
 		}
 		if len(files.files) == maxFormFiles {
-			return transfer.Source{}, refuse(http.StatusBadRequest, "the form has more than %d files; send them as an archive", maxFormFiles)
+			return manifest.Source{}, refuse(http.StatusBadRequest, "the form has more than %d files; send them as an archive", maxFormFiles)
 		}
 		if err := files.add(t, part.FileName(), part); err != nil {
-			return transfer.Source{}, err
+			return manifest.Source{}, err
 		}
 	}
 }
@@ -293,7 +292,7 @@ func formError(err error) error {
 // spooled are the files of an upload.
 type spooled struct {
 	files []*os.File
-	parts []transfer.Part
+	parts []manifest.Part
 }
 
 func (f *spooled) add(t Transfer, name string, content io.Reader) error {
@@ -306,12 +305,12 @@ func (f *spooled) add(t Transfer, name string, content io.Reader) error {
 	if err != nil {
 		return fmt.Errorf("storing the upload: %w", err)
 	}
-	f.parts = append(f.parts, transfer.Part{Name: name, Content: file, Size: size})
+	f.parts = append(f.parts, manifest.Part{Name: name, Content: file, Size: size})
 	return nil
 }
 
-func (f *spooled) source() transfer.Source {
-	return transfer.NewClosingSource(f.Close, f.parts...)
+func (f *spooled) source() manifest.Source {
+	return manifest.NewClosingSource(f.Close, f.parts...)
 }
 
 // Close closes the files.

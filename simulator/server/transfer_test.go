@@ -56,7 +56,7 @@ func (w *willing) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 
 // fakeTransfer runs real imports and fakes the rest.
 type fakeTransfer struct {
-	*transfer.Snapshot
+	*transfer.Cluster
 	t *testing.T
 	// The test sets spool and export, and reads asked.
 	spool  func() (*os.File, error)
@@ -83,7 +83,7 @@ func serveTransfer(t *testing.T, api *willing) (*harness, *fakeTransfer) {
 	t.Helper()
 	cluster := httptest.NewServer(api)
 	t.Cleanup(cluster.Close)
-	f := &fakeTransfer{Snapshot: transfer.New(transfer.Options{Config: &rest.Config{Host: cluster.URL}}), t: t}
+	f := &fakeTransfer{Cluster: transfer.New(transfer.Options{Config: &rest.Config{Host: cluster.URL}}), t: t}
 	h := serve(t, Options{})
 	err := h.SetBackend(Backend{ClientConfig: &rest.Config{Host: cluster.URL}, Results: &fakeResults{}, Configuration: &fakeConfiguration{}, Transfer: f})
 	if err != nil {

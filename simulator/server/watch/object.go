@@ -8,14 +8,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"kube-scheduler-simulator/simulator/objects"
 )
 
-// ownAnnotations is the prefix of our annotations. The hub drops them: they may hold
-// 64 kB on each pod, and clients get the same from the results.
-const ownAnnotations = "kube-scheduler-simulator.sigs.k8s.io/"
-
 // object is a Kubernetes object as readers get it: JSON without managed fields and
-// without our annotations. It is immutable.
+// without our annotations, which may hold 64 kB on each pod and are a copy of what
+// the results API has. It is immutable.
 //
 // The hub never decodes it. It scans the API server's JSON once and leaves the
 // unwanted members out, because under load it handles hundreds of annotated pods per
@@ -147,7 +146,7 @@ func (p *objectScanner) annotations(name []byte) error {
 	p.out = append(p.out, '{')
 	empty := len(p.out)
 	err := p.members(func(name []byte) error {
-		if bytes.HasPrefix(name[1:], []byte(ownAnnotations)) {
+		if bytes.HasPrefix(name[1:], []byte(objects.Prefix)) {
 			_, err := p.value()
 			return err
 		}

@@ -10,6 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/google/go-cmp/cmp"
+
+	"kube-scheduler-simulator/simulator/objects"
 )
 
 func TestParseObject(t *testing.T) {
@@ -54,7 +56,7 @@ func FuzzParseObject(f *testing.F) {
 			t.Fatalf("%v: %s", err, data)
 		}
 		for name := range annotations {
-			if strings.HasPrefix(name, ownAnnotations) {
+			if strings.HasPrefix(name, objects.Prefix) {
 				delete(annotations, name)
 			}
 		}
@@ -79,7 +81,7 @@ func FuzzParseObject(f *testing.F) {
 // names, which the API server does not send.
 func hasTwins(data []byte) bool {
 	s := string(data)
-	for _, name := range []string{"metadata", "managedFields", "annotations", ownAnnotations} {
+	for _, name := range []string{"metadata", "managedFields", "annotations", objects.Prefix} {
 		if strings.Count(s, name) > 1 {
 			return true
 		}
@@ -93,7 +95,7 @@ func BenchmarkParseObject(b *testing.B) {
 			pod := map[string]any{
 				"metadata": map[string]any{
 					"name": "p", "resourceVersion": "1",
-					"annotations": map[string]string{ownAnnotations + "filter-result": strings.Repeat(`{"node":"x"}`, size/12)},
+					"annotations": map[string]string{objects.Prefix + "filter-result": strings.Repeat(`{"node":"x"}`, size/12)},
 				},
 				"spec": strings.Repeat("spec ", 600),
 			}

@@ -1,4 +1,4 @@
-package transfer
+package manifest
 
 import (
 	"encoding/json"
@@ -8,8 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// earlier are the fields of the JSON of the earlier simulator, whose objects do
-// not say of which kind they are.
+// earlier are the fields of the earlier simulator's JSON. Their objects lack a kind.
 var earlier = map[string]schema.GroupVersionKind{
 	"pods":            {Version: "v1", Kind: "Pod"},
 	"nodes":           {Version: "v1", Kind: "Node"},
@@ -21,19 +20,20 @@ var earlier = map[string]schema.GroupVersionKind{
 }
 
 const (
-	// configurationField is where our exports have the scheduler's configuration.
-	configurationField = "schedulerConfiguration"
-	resultsField       = "results"
+	// ConfigurationField is the field of an export that holds the scheduler's
+	// configuration, ResultsField that of the results.
+	ConfigurationField = "schedulerConfiguration"
+	ResultsField       = "results"
 	ignoredResults     = "results of scheduling cycles are not imported: they belong to pods of another cluster"
 )
 
 // configurationFields hold a scheduler configuration: in our exports, and in the
 // JSON of the earlier simulator.
-var configurationFields = []string{configurationField, "schedulerConfig"}
+var configurationFields = []string{ConfigurationField, "schedulerConfig"}
 
-// listField reports whether a field of a document holds objects, and of what kind
+// listField reports whether a field of a document holds objects, and of which kind
 // they are when they do not say so. apiVersion and kind are the document's, as far
-// as they have been read: a list's may come after its items.
+// as they have been read: those of a list may follow its items.
 func listField(field, apiVersion, kind string) (schema.GroupVersionKind, bool) {
 	if kind != "" && !isList(kind) {
 		return schema.GroupVersionKind{}, false
@@ -45,7 +45,7 @@ func listField(field, apiVersion, kind string) (schema.GroupVersionKind, bool) {
 			gvk = schema.GroupVersionKind{}
 		}
 		return gvk, true
-	case resultsField:
+	case ResultsField:
 		return schema.GroupVersionKind{}, true
 	}
 	gvk, ok := earlier[field]
@@ -57,7 +57,7 @@ func (r *reader) top(value map[string]any, source string) error {
 	kind, _ := value["kind"].(string)
 	apiVersion, _ := value["apiVersion"].(string)
 	lists := false
-	for _, field := range append([]string{"items", resultsField}, earlierFields()...) {
+	for _, field := range append([]string{"items", ResultsField}, earlierFields()...) {
 		itemKind, isItems := listField(field, apiVersion, kind)
 		inner, set := value[field]
 		if !isItems || !set {
@@ -88,7 +88,7 @@ func (r *reader) listIn(field string, inner any, kind schema.GroupVersionKind, s
 	case inner == nil:
 	case !isItems:
 		r.content.Unreadable(source, field+" is not a list")
-	case field == resultsField:
+	case field == ResultsField:
 		r.content.Ignored(source, ignoredResults)
 	default:
 		for i, item := range items {
@@ -112,7 +112,7 @@ func earlierFields() []string {
 
 const notObject = "want an object"
 
-// listed reads an item of a list, which may be a list itself.
+// listed reads an item of a list, which may itself be a list.
 func (r *reader) listed(value map[string]any, kind schema.GroupVersionKind, source string) error {
 	if value == nil {
 		r.content.Unreadable(source, notObject+", got nothing")

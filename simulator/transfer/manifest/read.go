@@ -1,4 +1,4 @@
-package transfer
+package manifest
 
 import (
 	"bufio"
@@ -8,40 +8,40 @@ import (
 	"io"
 )
 
-// Content gets what is read out of a source, in its order and from the reading
+// Content receives what is read from a source, in order and from the reading
 // goroutine.
 type Content struct {
-	// Object is required. Its error ends the reading.
+	// Object is required. An error that it returns ends the reading.
 	Object func(*Object) error
-	// Configuration gets a scheduler configuration, in JSON.
+	// Configuration receives a scheduler configuration, in JSON.
 	Configuration func(source string, document []byte)
-	// Unreadable is told what should have been an object and is none.
+	// Unreadable is called for a place that should hold an object and does not.
 	Unreadable func(source, message string)
-	// Ignored is told what is not looked at.
+	// Ignored is called for a part of the source that is not read.
 	Ignored func(source, message string)
 }
 
-// The bounds of what is read. They are far above what clusters need, and below
-// what a machine that runs one lacks.
+// Bounds of a source. They are far above what clusters need, and below the memory of
+// a machine that runs one.
 const (
-	// maxUnpacked bounds the content of all files, unpacked.
+	// maxUnpacked bounds the unpacked content of all files.
 	maxUnpacked = 2 << 30
-	// maxObject bounds one object: what etcd takes is a tenth of it.
+	// maxObject bounds one object. etcd accepts a tenth of it.
 	maxObject = 16 << 20
 	// maxWhole bounds a YAML document that is not a list of objects.
 	maxWhole = 16 << 20
-	// maxDepth bounds the nesting of an object. A CustomResourceDefinition may
-	// need some dozens.
+	// maxDepth bounds the nesting of an object. A CustomResourceDefinition may need
+	// several dozen levels.
 	maxDepth = 250
 	// maxEntries bounds the files of an archive.
 	maxEntries = 100_000
 )
 
-var errTooMuch = fmt.Errorf("it holds more than %d GiB, unpacked, which is the most that is read", maxUnpacked>>30)
+var errTooMuch = fmt.Sprintf("it holds more than %d GiB, unpacked, which is the most that is read", maxUnpacked>>30)
 
-// Read reads objects and scheduler configurations out of a source. An error is
-// ctx's, that of content.Object, or that the source has too much in it: whatever
-// else is wrong with the source goes to content.Unreadable.
+// Read reads objects and scheduler configurations from a source. An error is ctx's,
+// that of content.Object, or a *LimitError; anything else that is wrong with the
+// source goes to content.Unreadable.
 func Read(ctx context.Context, s Source, content Content) error {
 	if content.Configuration == nil {
 		content.Configuration = func(string, []byte) {}
@@ -53,6 +53,14 @@ func Read(ctx context.Context, s Source, content Content) error {
 		content.Ignored = func(string, string) {}
 	}
 	r := &reader{ctx: ctx, content: content, left: maxUnpacked}
+	for _, c := range s.collected {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := r.collected(c); err != nil {
+			return err
+		}
+	}
 	for _, p := range s.parts {
 		if err := r.part(p); err != nil {
 			return err
@@ -61,8 +69,8 @@ func Read(ctx context.Context, s Source, content Content) error {
 	return nil
 }
 
-// reader reads one source. Methods return errors that end the reading; all others
-// they report.
+// reader reads one source. Its methods return errors that end the reading, and
+// report all others.
 type reader struct {
 	ctx     context.Context
 	content Content
@@ -70,13 +78,12 @@ type reader struct {
 	order   int
 }
 
-// fatal is an error that ends the reading. Whatever else a reader of content
-// returns is about that content.
+// fatal is an error that ends the reading. Other errors are about the content.
 type fatal struct{ error }
 
 func (f fatal) Unwrap() error { return f.error }
 
-// bounded counts what is unpacked, and ends with ctx.
+// bounded counts unpacked bytes, and ends with ctx.
 func (r *reader) bounded(content io.Reader) io.Reader { return &boundedReader{r: r, from: content} }
 
 type boundedReader struct {
@@ -90,13 +97,13 @@ func (b *boundedReader) Read(p []byte) (int, error) {
 	}
 	n, err := b.from.Read(p)
 	if b.r.left -= int64(n); b.r.left < 0 {
-		return 0, fatal{&InputError{Message: errTooMuch.Error()}}
+		return 0, fatal{&LimitError{Message: errTooMuch}}
 	}
 	return n, err
 }
 
-// report ends the reading if err must, and otherwise says that source cannot be
-// read.
+// report returns err if it ends the reading, and otherwise reports that source
+// cannot be read.
 func (r *reader) report(source string, err error) error {
 	if f, ok := errors.AsType[fatal](err); ok {
 		return f.error
@@ -125,7 +132,7 @@ func (r *reader) part(p Part) error {
 	return r.text(p.Name, bufio.NewReaderSize(r.bounded(whole), 64<<10))
 }
 
-// object hands over a value that was read.
+// object hands over a decoded value.
 func (r *reader) object(value map[string]any, source string) error {
 	if isConfiguration(value) {
 		return r.configuration(value, source)
@@ -135,15 +142,11 @@ func (r *reader) object(value map[string]any, source string) error {
 		return r.report(source, err)
 	}
 	r.order++
-	o.order = r.order
+	o.Order = r.order
 	return r.content.Object(o)
 }
 
-// InputError says that nothing, or not all, could be read out of a source.
-type InputError struct {
-	Message string
-	// Items are the places that could not be read.
-	Items []Item
-}
+// LimitError says that a source exceeds a bound.
+type LimitError struct{ Message string }
 
-func (e *InputError) Error() string { return e.Message }
+func (e *LimitError) Error() string { return e.Message }

@@ -1,4 +1,4 @@
-package transfer
+package manifest
 
 import (
 	"bufio"
@@ -44,7 +44,7 @@ func (r *reader) text(name string, content *bufio.Reader) error {
 
 var byteOrderMark = []byte("\xef\xbb\xbf")
 
-// encodingOf says what is wrong with a file's encoding, by its beginning.
+// encodingOf returns what is wrong with the encoding of a file, by its first bytes.
 func encodingOf(head []byte) string {
 	switch {
 	case bytes.HasPrefix(head, []byte{0xff, 0xfe}), bytes.HasPrefix(head, []byte{0xfe, 0xff}):
@@ -68,7 +68,7 @@ func (p place) String() string {
 	return fmt.Sprintf("%s, document %d", p.file, p.document)
 }
 
-// document reads the next one of a file, to its end.
+// document reads the next document of a file to its end.
 func (r *reader) document(at place, file *documents) error {
 	content := bufio.NewReaderSize(file, 64<<10)
 	first, err := skipBlank(content)
@@ -88,12 +88,12 @@ func (r *reader) document(at place, file *documents) error {
 			return err
 		}
 	}
-	// What is left of a document that could not be read.
+	// The rest of a document that could not be read.
 	_, err = io.Copy(io.Discard, file)
 	return r.report(at.String(), err)
 }
 
-// skipBlank returns the first byte that is not white space, unread.
+// skipBlank returns the first byte that is not white space, without consuming it.
 func skipBlank(content *bufio.Reader) (byte, error) {
 	for skipped := 0; ; skipped++ {
 		head, err := content.Peek(1)
@@ -116,18 +116,19 @@ func skipBlank(content *bufio.Reader) (byte, error) {
 	}
 }
 
-// blankBeforeJSON reports whether nothing but white space comes first: in YAML
-// the white space may be an indentation, which must stay.
+// blankBeforeJSON reports whether only white space precedes JSON. In YAML it may be
+// an indentation, which must stay.
 func blankBeforeJSON(text []byte) bool {
 	rest := bytes.TrimLeft(text, " \t\r\n")
 	return len(rest) == 0 || rest[0] == '{' || rest[0] == '['
 }
 
-// documents splits a file at the lines that begin with "---" or "...". That is
-// right for JSON, too, in which no string has a line break.
+// documents splits a file at lines that start with "---" or "...". That is right for
+// JSON too, in which no string has a line break.
 type documents struct {
 	from *bufio.Reader
-	// line is that of the next byte, from 1; start that of the document's first.
+	// line is that of the next byte, from 1; start is that of the document's first
+	// byte.
 	line, start int
 	// inLine: the next byte is not the first of its line.
 	inLine bool
@@ -135,7 +136,7 @@ type documents struct {
 	read   bool
 }
 
-// next goes to the next document, and reports whether there is one.
+// next proceeds to the next document, and reports whether there is one.
 func (d *documents) next() (bool, error) {
 	if _, err := d.from.Peek(1); errors.Is(err, io.EOF) {
 		return false, nil
@@ -151,8 +152,7 @@ func (d *documents) next() (bool, error) {
 	return true, nil
 }
 
-// separator skips the marker before a document, and leaves what follows it on
-// its line.
+// separator skips the marker before a document, and leaves the rest of its line.
 func (d *documents) separator() error {
 	if !d.atMarker() {
 		return nil
@@ -183,7 +183,7 @@ func (d *documents) Read(p []byte) (int, error) {
 			d.ended = true
 			return 0, io.EOF
 		}
-		// A marker before anything else belongs to this document.
+		// A marker at the start belongs to this document.
 		if err := d.separator(); err != nil {
 			return 0, err
 		}
@@ -223,7 +223,7 @@ func (d *documents) peekLine(limit int) ([]byte, error) {
 	return part, nil
 }
 
-// checkText says what keeps a text from being UTF-8, and where.
+// checkText returns where a text is not UTF-8.
 func checkText(text []byte, line int) error {
 	if utf8.Valid(text) {
 		return nil

@@ -1,4 +1,4 @@
-package transfer
+package manifest
 
 import (
 	"errors"
@@ -19,36 +19,37 @@ type Part struct {
 	Size    int64
 }
 
-// Source is what an import reads: files, each of which may be an archive of
-// files. What they are is found by their content.
+// Source is what Read reads: files, each of which may be an archive, or collected
+// objects. The content of a file decides its format.
 type Source struct {
-	parts []Part
-	close func() error
+	parts     []Part
+	collected []collected
+	close     func() error
 }
 
-// NewSource returns a source of parts, read in this order. It does not close
-// them.
+// NewSource returns a source of parts, which are read in this order. It does not
+// close them.
 func NewSource(parts ...Part) Source { return Source{parts: parts} }
 
-// NewClosingSource is NewSource with what closes the parts.
+// NewClosingSource is NewSource with a function that closes the parts.
 func NewClosingSource(close func() error, parts ...Part) Source {
 	return Source{parts: parts, close: close}
 }
 
-// OpenSource returns what is at a path: a file, an archive, or a directory, of
-// which it takes the files that end in .yaml, .yml and .json, at any depth and in
-// the order of their paths. Hidden ones are left out.
+// OpenSource opens a file, an archive or a directory. Of a directory it takes the
+// files that end in .yaml, .yml or .json, at any depth, in the order of their paths,
+// without hidden ones.
 func OpenSource(path string) (Source, error) {
 	at, err := os.Stat(path)
 	if err != nil {
-		return Source{}, fmt.Errorf("opening what is to be imported: %w", err)
+		return Source{}, fmt.Errorf("opening the import: %w", err)
 	}
 	paths := []string{path}
 	base := filepath.Dir(path)
 	if at.IsDir() {
 		base = path
 		if paths, err = manifestsIn(path); err != nil {
-			return Source{}, fmt.Errorf("opening what is to be imported: %w", err)
+			return Source{}, fmt.Errorf("opening the import: %w", err)
 		}
 		if len(paths) == 0 {
 			return Source{}, fmt.Errorf("the directory %s has no files that end in .yaml, .yml or .json", path)
@@ -65,7 +66,7 @@ func OpenSource(path string) (Source, error) {
 	for _, p := range paths {
 		part, f, err := openPart(base, p)
 		if err != nil {
-			return Source{}, errors.Join(fmt.Errorf("opening what is to be imported: %w", err), s.Close())
+			return Source{}, errors.Join(fmt.Errorf("opening the import: %w", err), s.Close())
 		}
 		opened = append(opened, f)
 		s.parts = append(s.parts, part)
@@ -73,7 +74,7 @@ func OpenSource(path string) (Source, error) {
 	return s, nil
 }
 
-// maxFiles bounds the files of a directory, all of which are open at once.
+// maxFiles bounds the files of a directory, which are all open at once.
 const maxFiles = 4096
 
 func manifestsIn(dir string) ([]string, error) {
@@ -119,7 +120,7 @@ func openPart(base, path string) (Part, *os.File, error) {
 	return Part{Name: filepath.ToSlash(name), Content: f, Size: at.Size()}, f, nil
 }
 
-// Close closes the files that OpenSource has opened.
+// Close closes the files.
 func (s Source) Close() error {
 	if s.close == nil {
 		return nil
@@ -127,7 +128,7 @@ func (s Source) Close() error {
 	return s.close()
 }
 
-// isManifestName reports whether a file's name says that objects are in it.
+// isManifestName reports whether a file is a manifest by its name.
 func isManifestName(name string) bool {
 	switch strings.ToLower(filepath.Ext(name)) {
 	case ".yaml", ".yml", ".json":

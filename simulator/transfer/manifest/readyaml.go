@@ -1,4 +1,4 @@
-package transfer
+package manifest
 
 import (
 	"bufio"
@@ -7,17 +7,18 @@ import (
 	"fmt"
 	"io"
 	"regexp"
-	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
 	sigsyaml "sigs.k8s.io/yaml"
+
+	"kube-scheduler-simulator/scheduler/yamlsource"
 )
 
-// yaml reads a document of YAML. A list of objects is split at its items by their
-// indentation, so that none of any length has to be parsed as a whole. Where that
-// does not give items that can be parsed, the document is, if it is not too
-// large: it may have an anchor in one item and use it in another.
+// yaml reads a YAML document. It splits a list of objects at its items by their
+// indentation, so that a list of any length need not be parsed as a whole. If the
+// items cannot be parsed, it parses the document instead, unless that is too large:
+// an item may use an anchor of another one.
 func (r *reader) yaml(at place, content *bufio.Reader, line int) error {
 	y := &yamlReader{reader: r, at: at, line: line, content: content, buffered: true}
 	for {
@@ -65,8 +66,8 @@ type yamlReader struct {
 
 	item     []byte
 	itemLine int
-	// failed are the items from the first on that could not be parsed; the
-	// document as a whole may say what they are.
+	// failed are the items from the first on that could not be parsed. The document
+	// as a whole may explain them.
 	failed []yamlItem
 	done   int // items handed over before the first that failed
 }
@@ -99,7 +100,7 @@ func (y *yamlReader) longLine(begin []byte) ([]byte, error) {
 
 var listBegin = regexp.MustCompile(`^([A-Za-z]+):[ \t]*(#.*)?\r?\n?$`)
 
-// take takes the next line.
+// take reads the next line.
 func (y *yamlReader) take(line []byte) error {
 	if y.buffered {
 		if len(y.whole)+len(line) > maxWhole {
@@ -119,7 +120,7 @@ func (y *yamlReader) take(line []byte) error {
 	}
 	if found := listBegin.FindSubmatch(line); found != nil {
 		if field := string(found[1]); y.holdsObjects(field) {
-			y.list, y.indent, y.index, y.skipped = field, -1, 0, field == resultsField
+			y.list, y.indent, y.index, y.skipped = field, -1, 0, field == ResultsField
 			y.results = y.results || y.skipped
 			return nil
 		}
@@ -159,7 +160,7 @@ func (y *yamlReader) holdsObjects(field string) bool {
 	return ok
 }
 
-// inList takes a line of a list, and reports whether it is one.
+// inList reads a line of a list, and reports whether it belongs to the list.
 func (y *yamlReader) inList(line []byte) (bool, error) {
 	content := bytes.TrimLeft(line, " ")
 	indent := len(line) - len(content)
@@ -189,7 +190,7 @@ func (y *yamlReader) inList(line []byte) (bool, error) {
 	return true, nil
 }
 
-// endItem reads the item that is complete.
+// endItem parses the item that is complete.
 func (y *yamlReader) endItem() error {
 	if y.itemLine == 0 || y.skipped {
 		y.itemLine = 0
@@ -233,7 +234,7 @@ func (y *yamlReader) emit(i yamlItem, value map[string]any) error {
 	return nil
 }
 
-// end reads what is left when the document is complete.
+// end parses what is left when the document is complete.
 func (y *yamlReader) end() error {
 	if err := y.endItem(); err != nil {
 		return err
@@ -261,7 +262,7 @@ func (y *yamlReader) endRest() error {
 	return nil
 }
 
-// restOfList reads what a document has beside its objects.
+// restOfList reads the other fields of a document with a list.
 func (y *yamlReader) restOfList() error {
 	if y.results {
 		y.reader.content.Ignored(y.at.String(), ignoredResults)
@@ -281,7 +282,7 @@ func (y *yamlReader) restOfList() error {
 }
 
 // asWhole parses the document as one, and hands over the items that the split has
-// not. When that fails as well, the items are reported one by one.
+// not. If that fails too, the items are reported one by one.
 func (y *yamlReader) asWhole() error {
 	value, err := toValue(y.whole, y.line-bytes.Count(y.whole, []byte("\n")))
 	if err != nil {
@@ -289,7 +290,7 @@ func (y *yamlReader) asWhole() error {
 	}
 	for field, inner := range value {
 		items, isItems := inner.([]any)
-		if y.holdsObjects(field) && isItems && field != resultsField {
+		if y.holdsObjects(field) && isItems && field != ResultsField {
 			value[field] = items[min(y.done, len(items)):]
 		}
 	}
@@ -299,7 +300,7 @@ func (y *yamlReader) asWhole() error {
 	return nil
 }
 
-// giveUpWhole reads the items that have been put back, each for itself.
+// giveUpWhole parses the delayed items one by one.
 func (y *yamlReader) giveUpWhole() error {
 	failed := y.failed
 	y.failed = nil
@@ -318,9 +319,8 @@ func (y *yamlReader) giveUpWhole() error {
 	return nil
 }
 
-var errorLine = regexp.MustCompile(`line (\d+): `)
-
-// toValue parses YAML that begins at that line; nil for nothing but comments.
+// toValue parses YAML whose first line has that number. It returns nil for a text of
+// nothing but comments.
 func toValue(text []byte, line int) (map[string]any, error) {
 	if err := checkText(text, line); err != nil {
 		return nil, err
@@ -343,9 +343,8 @@ func toValue(text []byte, line int) (map[string]any, error) {
 	return value, nil
 }
 
-// checkAliases refuses a text that grows too large when its aliases are written
-// out. The parser has a bound of its own on how many times it follows one, but
-// not on how large what it finds there is.
+// checkAliases refuses a text that grows too large when its aliases are written out.
+// The parser bounds how often it follows an alias, but not the size of the result.
 func checkAliases(text []byte, line int) error {
 	if bytes.IndexByte(text, '&') < 0 || bytes.IndexByte(text, '*') < 0 {
 		return nil
@@ -354,66 +353,22 @@ func checkAliases(text []byte, line int) error {
 	if err := yaml.Unmarshal(text, &root); err != nil {
 		return yamlError(text, line, err)
 	}
-	if _, err := extentOf(&root, map[*yaml.Node]int{}); err != nil {
-		return fmt.Errorf("line %d: %w", line, err)
+	if _, excess := (yamlsource.Bounds{Size: maxObject}).Check(&root); excess != "" {
+		return fmt.Errorf("line %d: %w", line, errAliases)
 	}
 	return nil
 }
 
 var errAliases = fmt.Errorf("its aliases, written out, are larger than %d MiB or contain themselves", maxObject>>20)
 
-// extentOf is how large a node is with its aliases written out. known has the
-// extents of nodes with an anchor; a negative one is being measured.
-func extentOf(n *yaml.Node, known map[*yaml.Node]int) (int, error) {
-	if n.Kind == yaml.AliasNode {
-		if size, seen := known[n.Alias]; seen {
-			if size < 0 {
-				return 0, errAliases
-			}
-			return size, nil
-		}
-		return extentOf(n.Alias, known)
-	}
-	if n.Anchor != "" {
-		known[n] = -1
-	}
-	size := len(n.Value) + 4
-	for _, child := range n.Content {
-		inner, err := extentOf(child, known)
-		if err != nil {
-			return 0, err
-		}
-		if size += inner; size > maxObject {
-			return 0, errAliases
-		}
-	}
-	if n.Anchor != "" {
-		known[n] = size
-	}
-	return size, nil
-}
-
-// yamlError is what a YAML library says, at the line of the file.
+// yamlError explains the error of a YAML library, with the line of the file.
 func yamlError(text []byte, line int, err error) error {
-	message := err.Error()
-	if strings.Contains(message, tooDeep) {
+	if strings.Contains(err.Error(), tooDeep) {
 		return fmt.Errorf("line %d: %w", line, errDepth)
 	}
-	for _, noise := range []string{"error converting YAML to JSON: ", "yaml: ", "unmarshal errors:\n  "} {
-		message = string(bytes.Replace([]byte(message), []byte(noise), nil, 1))
+	p := yamlsource.Explain(text, err)
+	if p.Tab {
+		return fmt.Errorf("line %d, column %d: not YAML: a tab cannot indent; use spaces", line+p.Line-1, p.Column)
 	}
-	at := 1
-	if found := errorLine.FindStringSubmatch(message); found != nil {
-		// What the pattern finds is a number.
-		at, _ = strconv.Atoi(found[1])
-		message = message[:errorLine.FindStringIndex(message)[0]] + message[errorLine.FindStringIndex(message)[1]:]
-	}
-	lines := bytes.Split(text, []byte("\n"))
-	for i := max(0, at-2); i < min(at+1, len(lines)); i++ {
-		indentation := lines[i][:len(lines[i])-len(bytes.TrimLeft(lines[i], " \t"))]
-		if column := bytes.IndexByte(indentation, '\t'); column >= 0 {
-			return fmt.Errorf("line %d, column %d: not YAML: a tab cannot indent; use spaces", line+i, column+1)
-		}
-	}
-	return fmt.Errorf("line %d: not YAML: %s", line+at-1, message)
+	return fmt.Errorf("line %d: not YAML: %s", line+p.Line-1, p.Message)
 }

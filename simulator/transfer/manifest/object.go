@@ -1,4 +1,4 @@
-package transfer
+package manifest
 
 import (
 	"encoding/json"
@@ -10,25 +10,30 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
+
+	"kube-scheduler-simulator/simulator/objects"
 )
 
-// Object is one that was read, as it was, but for its managed fields and what
-// kubectl apply has noted on it: those may be as large as all the rest.
+// Object is an object that was read, unchanged except that its managed fields and
+// the annotation of kubectl apply are removed: they may be as large as all the rest.
 type Object struct {
 	GVK             schema.GroupVersionKind
 	Namespace, Name string
-	// Source is where it was read; empty for objects that did not come from a file.
+	// Source is where it was read, for messages.
 	Source string
-	// JSON is the object. It is not changed.
+	// JSON is the encoded object. It must not be changed.
 	JSON []byte
 
-	created time.Time
-	// generated: it has no name of its own yet.
-	generated bool
-	// deleting: it was on its way out. virtual: a virtual node published it.
-	deleting, virtual bool
-	// order is the place in the input.
-	order int
+	// Created is its creationTimestamp; zero when it has none.
+	Created time.Time
+	// Generated: it has a generateName only, which Name holds.
+	Generated bool
+	// Deleting: it has a deletionTimestamp.
+	Deleting bool
+	// Virtual: a virtual node published it.
+	Virtual bool
+	// Order is its place in the source, from 1.
+	Order int
 }
 
 // Unstructured returns a copy of the object, which the caller may change.
@@ -40,43 +45,35 @@ func (o *Object) Unstructured() (*unstructured.Unstructured, error) {
 	return u, nil
 }
 
-func (o *Object) item(message string) Item {
-	return Item{
-		Source: o.Source, APIVersion: o.GVK.GroupVersion().String(), Kind: o.GVK.Kind,
-		Namespace: o.Namespace, Name: o.Name, Message: message,
-	}
-}
-
-const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
-
-// newObject makes an Object of a value that was read, which it changes.
+// newObject makes an Object of a decoded value, which it changes.
 func newObject(value map[string]any, source string) (*Object, error) {
 	u := &unstructured.Unstructured{Object: value}
 	if err := checkHeader(value); err != nil {
 		return nil, err
 	}
 	unstructured.RemoveNestedField(value, "metadata", "managedFields")
-	unstructured.RemoveNestedField(value, "metadata", "annotations", lastApplied)
+	unstructured.RemoveNestedField(value, "metadata", "annotations", objects.LastApplied)
 	data, err := json.Marshal(value)
 	if err != nil {
 		return nil, fmt.Errorf("encoding: %w", err)
 	}
+	_, deleting, _ := unstructured.NestedFieldNoCopy(value, "metadata", "deletionTimestamp")
 	name := u.GetName()
 	if name == "" {
 		name = u.GetGenerateName()
 	}
 	return &Object{
 		GVK: u.GroupVersionKind(), Namespace: u.GetNamespace(), Name: name, Source: source, JSON: data,
-		created: u.GetCreationTimestamp().Time, generated: u.GetName() == "",
-		deleting: isBeingDeleted(u), virtual: u.GetLabels()[virtualDevices] != "",
+		Created: u.GetCreationTimestamp().Time, Generated: u.GetName() == "",
+		Deleting: deleting, Virtual: u.GetLabels()[objects.LabelVirtualDriver] != "",
 	}, nil
 }
 
-// checkHeader says what keeps a value from being an object.
+// checkHeader returns why a value is not an object.
 func checkHeader(value map[string]any) error {
 	apiVersion, isString := value["apiVersion"].(string)
 	if kind, ok := value["kind"].(string); !ok || kind == "" || !isString || apiVersion == "" {
-		return errors.New("it is no Kubernetes object: apiVersion or kind is missing")
+		return errors.New("it is not a Kubernetes object: apiVersion or kind is missing")
 	}
 	if _, err := schema.ParseGroupVersion(apiVersion); err != nil {
 		return fmt.Errorf("apiVersion: %w", err)
@@ -119,8 +116,8 @@ func checkHeader(value map[string]any) error {
 // isList reports whether a kind is that of a list of objects.
 func isList(kind string) bool { return strings.HasSuffix(kind, "List") }
 
-// isConfiguration reports whether a value is the scheduler's configuration, of
-// whatever version.
+// isConfiguration reports whether a value is the scheduler's configuration, of any
+// version.
 func isConfiguration(value map[string]any) bool {
 	apiVersion, _ := value["apiVersion"].(string)
 	return value["kind"] == "KubeSchedulerConfiguration" && strings.HasPrefix(apiVersion, "kubescheduler.config.k8s.io/")

@@ -1,4 +1,4 @@
-package transfer
+package manifest
 
 import (
 	"archive/tar"
@@ -87,7 +87,7 @@ func TestReading(t *testing.T) {
 		{"results before the items", "kind: List\napiVersion: v1\nresults:\n- pod: {}\nitems:\n- kind: Pod\n  apiVersion: v1\n  metadata: {name: a}\n",
 			[]string{"f, document 1, items[0]: Pod /a", "f, document 1: IGNORED " + ignoredResults}},
 		{"no objects", "a: 1\n---\nhello\n---\n- 1\n---\napiVersion: v1\nkind: Pod\n---\napiVersion: v1\nkind: Pod\nmetadata: {labels: {}}\n---\napiVersion: v1\nkind: Pod\nmetadata: {name: a, labels: {on: true}}\n",
-			[]string{"f, document 1: UNREADABLE it is no Kubernetes object: apiVersion or kind is missing", `f, document 2: UNREADABLE line 3: want an object, got "hello"`, "f, document 3: UNREADABLE line 5: want an object, got a list; a List has objects as its items",
+			[]string{"f, document 1: UNREADABLE it is not a Kubernetes object: apiVersion or kind is missing", `f, document 2: UNREADABLE line 3: want an object, got "hello"`, "f, document 3: UNREADABLE line 5: want an object, got a list; a List has objects as its items",
 				"f, document 4: UNREADABLE the Pod has no metadata", "f, document 5: UNREADABLE the Pod has no metadata.name", "f, document 6: UNREADABLE metadata.labels[true] is not a string; put it in quotes"}},
 		{"the same field twice", "apiVersion: v1\nkind: Pod\nkind: Node\nmetadata: {name: a}\n",
 			[]string{"f, document 1: UNREADABLE line 3: not YAML: key \"kind\" already set in map"}},

@@ -1,4 +1,4 @@
-package transfer
+package manifest
 
 import (
 	"bufio"
@@ -14,7 +14,7 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 )
 
-// json reads the JSON values of a document, lists of any length item by item.
+// json reads the JSON values of a document, and lists of any length item by item.
 func (r *reader) json(at place, content *bufio.Reader, file *documents) error {
 	text := &lineIndex{from: content, line: file.start, left: maxObject}
 	j := &jsonReader{reader: r, at: at, text: text, decoder: json.NewDecoder(text)}
@@ -52,7 +52,7 @@ type jsonReader struct {
 	emitted int
 }
 
-// located says where a mistake is.
+// located adds the place to an error.
 func (j *jsonReader) located(err error) error {
 	offset := j.decoder.InputOffset()
 	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
@@ -80,7 +80,7 @@ func (j *jsonReader) value(token json.Token) error {
 	return fmt.Errorf("want an object or a list of objects, got %v", token)
 }
 
-// object reads what is an object, or holds lists of them.
+// object reads a value that is an object, or holds lists of objects.
 func (j *jsonReader) object() error {
 	fields := map[string]json.RawMessage{}
 	lists := false
@@ -112,17 +112,17 @@ func (j *jsonReader) object() error {
 	return j.rest(fields, lists)
 }
 
-// listOf reports whether a field of a document holds objects, and of what kind
-// they are when they do not say so themselves.
+// listOf reports whether a field holds objects, and of which kind they are when they
+// do not say so.
 func (j *jsonReader) listOf(key string, fields map[string]json.RawMessage) (schema.GroupVersionKind, bool) {
 	var apiVersion, kind string
-	// What is no string is found later.
+	// Values that are not strings are reported later.
 	_ = json.Unmarshal(fields["apiVersion"], &apiVersion)
 	_ = json.Unmarshal(fields["kind"], &kind)
 	return listField(key, apiVersion, kind)
 }
 
-// raw reads a value as it is.
+// raw reads a value without decoding it.
 func (j *jsonReader) raw() (json.RawMessage, error) {
 	j.text.left = maxObject
 	var raw json.RawMessage
@@ -141,7 +141,7 @@ func (j *jsonReader) list(key string, kind schema.GroupVersionKind) error {
 	case nil:
 		return nil // as in "items": null
 	case json.Delim('['):
-		if key == resultsField {
+		if key == ResultsField {
 			return j.skip()
 		}
 		return j.items(key, kind)
@@ -149,7 +149,7 @@ func (j *jsonReader) list(key string, kind schema.GroupVersionKind) error {
 	return fmt.Errorf("%s is not a list", key)
 }
 
-// skip reads to the end of the list that has begun.
+// skip reads to the end of the open list.
 func (j *jsonReader) skip() error {
 	j.content.Ignored(j.at.String(), ignoredResults)
 	for j.decoder.More() {
@@ -161,7 +161,7 @@ func (j *jsonReader) skip() error {
 	return err
 }
 
-// items reads to the end of the list of objects that has begun.
+// items reads to the end of the open list of objects.
 func (j *jsonReader) items(key string, kind schema.GroupVersionKind) error {
 	for i := 0; j.decoder.More(); i++ {
 		raw, err := j.raw()
@@ -185,7 +185,7 @@ func (j *jsonReader) items(key string, kind schema.GroupVersionKind) error {
 	return err
 }
 
-// rest reads the fields of a document that are no lists of objects.
+// rest reads the fields of a document that are not lists of objects.
 func (j *jsonReader) rest(fields map[string]json.RawMessage, lists bool) error {
 	for _, field := range configurationFields {
 		raw, ok := fields[field]
@@ -244,8 +244,8 @@ func valueOf(raw []byte) (map[string]any, error) {
 
 var errDepth = fmt.Errorf("it is nested deeper than %d levels", maxDepth)
 
-// tooDeep is what the decoders of JSON and YAML say of what is nested deeper than
-// they go.
+// tooDeep is in the errors of the decoders of JSON and YAML about nesting that
+// exceeds their own bounds.
 const tooDeep = "exceeded max depth"
 
 // checkDepth refuses JSON that is nested too deeply.
@@ -278,11 +278,12 @@ func shorten(s string) string {
 	return s
 }
 
-// lineIndex remembers where the lines of a text begin, and its beginning.
+// lineIndex remembers where the lines of a text start, and the first part of the
+// text.
 type lineIndex struct {
 	from io.Reader
 	line int
-	// left bounds what may be read until it is set again.
+	// left bounds the bytes that may be read until it is set again.
 	left   int64
 	offset int64
 	breaks []int64
@@ -291,10 +292,10 @@ type lineIndex struct {
 }
 
 const (
-	// maxBreaks bounds the lines that mistakes are found in; after them there is
+	// maxBreaks bounds the lines that can be named in errors; after them errors name
 	// the byte.
 	maxBreaks = 2 << 20
-	// maxFlow bounds a text that is tried as YAML when it is no JSON.
+	// maxFlow bounds a text that is tried as YAML when it is not JSON.
 	maxFlow = 1 << 20
 )
 

@@ -1,4 +1,4 @@
-package transfer
+package manifest
 
 import (
 	"archive/tar"
@@ -23,7 +23,7 @@ const (
 	formatTar
 )
 
-// sniffed is how many bytes tell what a file is.
+// sniffed is how many bytes identify a format.
 const sniffed = 512
 
 // formatOf goes by the magic numbers.
@@ -87,7 +87,7 @@ func (r *reader) tar(name string, content io.Reader) error {
 
 func (r *reader) zip(name string, content *io.SectionReader) error {
 	archive, err := zip.NewReader(content, content.Size())
-	// A name that leads out of the archive is found below, with the others.
+	// takes reports names that lead out of the archive.
 	if err != nil && !errors.Is(err, zip.ErrInsecurePath) {
 		return r.report(name, fmt.Errorf("unpacking zip: %w", err))
 	}
@@ -115,8 +115,8 @@ func (r *reader) zipped(source string, f *zip.File) error {
 	return r.text(source, bufio.NewReader(r.bounded(content)))
 }
 
-// takes reports whether a file of an archive is read. Nothing is ever written, so
-// a name that leads elsewhere does no harm; whoever made it means none of it well.
+// takes reports whether a file of an archive is read. Nothing is ever written, so a
+// name that leads out of the archive does no harm, but it is suspicious.
 func (r *reader) takes(source, name string, mode fs.FileMode) bool {
 	base := path.Base(name)
 	switch {

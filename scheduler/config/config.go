@@ -18,9 +18,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	configv1 "k8s.io/kube-scheduler/config/v1"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config"
-	"k8s.io/kubernetes/pkg/scheduler/apis/config/latest"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config/scheme"
 	"sigs.k8s.io/yaml"
+
+	"kube-scheduler-simulator/scheduler/plugins/argument"
 )
 
 // Configuration is a document with what it means. It does not change after it
@@ -43,32 +44,15 @@ type Configuration struct {
 
 func newConfiguration(text []byte, internal *config.KubeSchedulerConfiguration, written map[string]any) (*Configuration, error) {
 	c := &Configuration{YAML: text, Internal: internal, written: written}
-	def, err := latest.Default()
+	standard, err := Default()
 	if err != nil {
-		return nil, fmt.Errorf("making the default scheduler configuration: %w", err)
-	}
-	if c.standard, err = newView(def); err != nil {
 		return nil, err
 	}
+	c.standard = standard.view
 	if c.view, err = newView(internal); err != nil {
 		return nil, err
 	}
 	return c, nil
-}
-
-// Default returns Kubernetes' default configuration, written out. It depends
-// on the feature gates.
-func Default() (*Configuration, error) {
-	internal, err := latest.Default()
-	if err != nil {
-		return nil, fmt.Errorf("making the default scheduler configuration: %w", err)
-	}
-	text, err := Encode(internal)
-	if err != nil {
-		return nil, err
-	}
-	// Nobody set anything.
-	return newConfiguration(text, internal, map[string]any{})
 }
 
 // Parse reads a document in YAML or JSON. It does not know which plugins there
@@ -82,11 +66,11 @@ func Parse(document []byte) (*Configuration, error) {
 type Options struct {
 	// OutOfTree are the names of the plugins beside those of Kubernetes.
 	OutOfTree []string
-	// Arguments checks the arguments of a plugin that is not of Kubernetes, which
-	// are nil for one that is enabled without. The mistakes' fields are within
-	// the arguments, their lines and columns within the text that the field holds.
-	// Without it, what is wrong shows when the plugin is made.
-	Arguments func(plugin string, args runtime.Object) []Mistake
+	// Arguments checks the arguments of an out-of-tree plugin; they are nil for a plugin
+	// that is enabled without any. The fields of the errors are within the arguments, and
+	// lines and columns within the text that the field holds. Without Arguments, mistakes
+	// show when the plugin is created.
+	Arguments func(plugin string, args runtime.Object) []*argument.Error
 }
 
 // ParseWith is Parse, and a plugin that is neither of Kubernetes nor among the

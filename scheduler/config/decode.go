@@ -146,7 +146,7 @@ func (c *checker) object(t reflect.Type, fields map[string]any, at path) map[str
 			if len(c.mistakes) >= maxFound {
 				break
 			}
-			c.mistakes = append(c.mistakes, c.document.keyMistake(at.child(key), "unknown field %q%s", cut(key, 60), didYouMean(key, keys(types))))
+			c.mistakes = append(c.mistakes, c.document.keyMistake(at.child(key), "unknown field %q%s", cut(key, 60), didYouMean(key, keys(types))).because(UnknownField))
 			continue
 		}
 		if value, ok := c.check(fieldType, value, at.child(key)); ok {

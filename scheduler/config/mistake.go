@@ -17,6 +17,29 @@ type Mistake struct {
 	Line    int    `json:"line,omitempty"`
 	Column  int    `json:"column,omitempty"`
 	Message string `json:"message"`
+	// Reason says which kind of mistake it is, for code that acts on it.
+	Reason Reason `json:"-"`
+}
+
+// Reason is the kind of a mistake.
+type Reason string
+
+const (
+	// OtherMistake is every mistake that no other reason names.
+	OtherMistake Reason = ""
+	// UnknownField: the configuration API has no such field.
+	UnknownField Reason = "unknownField"
+	// UnknownPlugin: there is no plugin of that name.
+	UnknownPlugin Reason = "unknownPlugin"
+	// RemovedPlugin: Kubernetes had a plugin of that name and has removed it.
+	RemovedPlugin Reason = "removedPlugin"
+	// WrongExtensionPoint: the plugin does not run at that extension point.
+	WrongExtensionPoint Reason = "wrongExtensionPoint"
+)
+
+func (m Mistake) because(r Reason) Mistake {
+	m.Reason = r
+	return m
 }
 
 func (m Mistake) String() string {

@@ -16,11 +16,13 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/apis/config"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config/validation"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
+
+	"kube-scheduler-simulator/scheduler/plugins/argument"
 )
 
 // parse does the work of Parse, and of ParseWith when it knows the names of
 // all plugins.
-func parse(text []byte, plugins []string, arguments func(string, runtime.Object) []Mistake) (*Configuration, error) {
+func parse(text []byte, plugins []string, arguments func(string, runtime.Object) []*argument.Error) (*Configuration, error) {
 	text = bytes.Clone(text)
 	d, mistakes := read(text)
 	if d == nil {
@@ -56,7 +58,7 @@ type validator struct {
 	internal *config.KubeSchedulerConfiguration
 	plugins  []string // all names; nil when they are not known
 	// arguments checks those of plugins that are not of Kubernetes; it may be nil.
-	arguments func(plugin string, args runtime.Object) []Mistake
+	arguments func(plugin string, args runtime.Object) []*argument.Error
 	reported  []path // what has a mistake already
 	mistakes  []Mistake
 }
@@ -95,6 +97,10 @@ func (v *validator) enough() bool { return len(v.mistakes) >= maxFound }
 
 // report adds a mistake unless its field has one from an earlier check.
 func (v *validator) report(at path, format string, args ...any) {
+	v.reportBecause(OtherMistake, at, format, args...)
+}
+
+func (v *validator) reportBecause(reason Reason, at path, format string, args ...any) {
 	if v.enough() {
 		return
 	}
@@ -103,7 +109,7 @@ func (v *validator) report(at path, format string, args ...any) {
 			return
 		}
 	}
-	v.mistakes = append(v.mistakes, v.document.mistake(at, format, args...))
+	v.mistakes = append(v.mistakes, v.document.mistake(at, format, args...).because(reason))
 }
 
 // add takes upstream's errors apart.
@@ -120,7 +126,22 @@ func (v *validator) add(err error) {
 		v.mistakes = append(v.mistakes, Mistake{Message: err.Error()})
 		return
 	}
-	v.report(parsePath(invalid.Field), "%s", body(invalid))
+	at := parsePath(invalid.Field)
+	v.reportBecause(upstreamReason(invalid, at), at, "%s", body(invalid))
+}
+
+// upstreamReason recognises a plugin that Kubernetes has removed. Upstream's validation
+// (validatePluginConfig and validatePluginSetForInvalidPlugins) reports it as the invalid name
+// of an item of pluginConfig or of an enabled list, and reports no other invalid string there.
+func upstreamReason(e *field.Error, at path) Reason {
+	if _, named := e.BadValue.(string); !named || e.Type != field.ErrorTypeInvalid || len(at) < 2 {
+		return OtherMistake
+	}
+	list, item := at[len(at)-2], at[len(at)-1]
+	if item.key == "" && (list.key == "enabled" || list.key == "pluginConfig") {
+		return RemovedPlugin
+	}
+	return OtherMistake
 }
 
 // body is the message of an error, without values that have no readable form.
@@ -191,9 +212,9 @@ func (v *validator) outOfTreeArguments(profile *config.KubeSchedulerProfile, at 
 	})
 }
 
-// reportWithin adds a mistake within the text of a field. A block of lines says
-// which of them; elsewhere the place is the field's.
-func (v *validator) reportWithin(at path, m Mistake) {
+// reportWithin adds a mistake within the text of a field. In a literal block it points to
+// the line of the block, and otherwise to the field.
+func (v *validator) reportWithin(at path, m *argument.Error) {
 	before := len(v.mistakes)
 	if m.Line == 0 {
 		v.report(at, "%s", m.Message)
@@ -222,7 +243,7 @@ func (v *validator) pluginNames(profile *config.KubeSchedulerProfile, at path) b
 			v.report(at, "a plugin needs a name")
 			return
 		}
-		v.report(at, "no plugin is named %q%s", cut(name, 60), didYouMean(name, v.plugins))
+		v.reportBecause(UnknownPlugin, at, "no plugin is named %q%s", cut(name, 60), didYouMean(name, v.plugins))
 	}
 	v.written(profile, at, func(_ extensionPoint, name string, at path) { check(name, at.child("name")) })
 	for j, c := range profile.PluginConfig {
@@ -265,7 +286,7 @@ func (v *validator) pluginPoints(profile *config.KubeSchedulerProfile, at path) 
 		}
 		first[key] = at
 		if t, known := types[name]; known && point.kind != nil && !t.Implements(point.kind) {
-			v.report(at.child("name"), "%s does not run at the extension point %s; it has %s", name, point.name, pointsOf(t))
+			v.reportBecause(WrongExtensionPoint, at.child("name"), "%s does not run at the extension point %s; it has %s", name, point.name, pointsOf(t))
 		}
 	})
 	return len(v.mistakes) == before

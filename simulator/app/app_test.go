@@ -24,13 +24,13 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/utils/ptr"
 
 	"kube-scheduler-simulator/scheduler/annotation"
 	"kube-scheduler-simulator/scheduler/result"
+	"kube-scheduler-simulator/simulator/clustertest"
 	"kube-scheduler-simulator/simulator/quiet"
 )
 
@@ -166,14 +166,6 @@ func (s *running) get(t *testing.T, path string, into any) {
 	}
 }
 
-// eventually waits until condition returns true; an error ends the wait.
-func eventually(t *testing.T, what string, condition func(ctx context.Context) (bool, error)) {
-	t.Helper()
-	if err := wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, time.Minute, true, condition); err != nil {
-		t.Fatalf("%s: %v", what, err)
-	}
-}
-
 func namespace(t *testing.T, s *running) string {
 	t.Helper()
 	ns, err := s.client.CoreV1().Namespaces().Create(t.Context(), &v1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "test-"}}, metav1.CreateOptions{})
@@ -207,7 +199,7 @@ func createNode(t *testing.T, s *running, pool, cpu string, taints ...v1.Taint) 
 // untainted waits until a new node is ready and said to be so.
 func (s *running) untainted(t *testing.T, name string) {
 	t.Helper()
-	eventually(t, name+" is ready", func(ctx context.Context) (bool, error) {
+	clustertest.Eventually(t, name+" is ready", func(ctx context.Context) (bool, error) {
 		node, err := s.client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
 		if err != nil {
 			return false, err
@@ -244,7 +236,7 @@ func create(t *testing.T, s *running, ns string, p *v1.Pod, outcome result.Outco
 func await(t *testing.T, s *running, p *v1.Pod, outcome result.Outcome) *result.Cycle {
 	t.Helper()
 	var page result.Page
-	eventually(t, fmt.Sprintf("%s is %s", p.Name, outcome), func(context.Context) (bool, error) {
+	clustertest.Eventually(t, fmt.Sprintf("%s is %s", p.Name, outcome), func(context.Context) (bool, error) {
 		s.get(t, fmt.Sprintf("/api/v1/results?uid=%s&outcome=%s", p.UID, outcome), &page)
 		return len(page.Items) > 0, nil
 	})
@@ -276,7 +268,7 @@ func TestAPodIsScheduledAndItsDecisionIsThere(t *testing.T) {
 	if len(cycle.Score.Nodes) != 2 {
 		t.Errorf("%d nodes are scored: %v", len(cycle.Score.Nodes), cycle.Score.Nodes)
 	}
-	eventually(t, "annotations", func(ctx context.Context) (bool, error) {
+	clustertest.Eventually(t, "annotations", func(ctx context.Context) (bool, error) {
 		got, err := shared.client.CoreV1().Pods(ns).Get(ctx, created.Name, metav1.GetOptions{})
 		return err == nil && got.Annotations[annotation.Prefix+"selected-node"] == big, err
 	})
@@ -290,7 +282,7 @@ func TestAnUnschedulablePodSaysWhyAndIsAnnotated(t *testing.T) {
 	if !strings.Contains(cycle.Message, "Insufficient cpu") {
 		t.Errorf("the message is %q", cycle.Message)
 	}
-	eventually(t, "annotations", func(ctx context.Context) (bool, error) {
+	clustertest.Eventually(t, "annotations", func(ctx context.Context) (bool, error) {
 		got, err := shared.client.CoreV1().Pods(ns).Get(ctx, created.Name, metav1.GetOptions{})
 		return err == nil && strings.Contains(got.Annotations[annotation.Prefix+"filter-result"], "Insufficient cpu"), err
 	})
@@ -355,7 +347,7 @@ func TestARecreatedPodHasItsOwnAttempts(t *testing.T) {
 	if err := shared.client.CoreV1().Pods(ns).Delete(t.Context(), "web", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the pod is gone", func(ctx context.Context) (bool, error) {
+	clustertest.Eventually(t, "the pod is gone", func(ctx context.Context) (bool, error) {
 		_, err := shared.client.CoreV1().Pods(ns).Get(ctx, "web", metav1.GetOptions{})
 		return apierrors.IsNotFound(err), nil
 	})

@@ -12,6 +12,7 @@ import (
 	"kube-scheduler-simulator/scheduler/annotation"
 	"kube-scheduler-simulator/scheduler/examples/extender/reservation"
 	"kube-scheduler-simulator/scheduler/result"
+	"kube-scheduler-simulator/simulator/clustertest"
 	"kube-scheduler-simulator/simulator/server"
 )
 
@@ -43,7 +44,7 @@ func TestAnExtenderIsAskedAndRecorded(t *testing.T) {
 	if len(cycle.Score.Extenders) != 1 || cycle.Score.Extenders[0].Weight != 100 {
 		t.Errorf("the extender's scores are %+v", cycle.Score.Extenders)
 	}
-	eventually(t, "annotations", func(ctx context.Context) (bool, error) {
+	clustertest.Eventually(t, "annotations", func(ctx context.Context) (bool, error) {
 		got, err := shared.client.CoreV1().Pods(ns).Get(ctx, created.Name, metav1.GetOptions{})
 		return err == nil && strings.Contains(got.Annotations[annotation.Prefix+"extender-prioritize-result"], extender.URL), err
 	})

@@ -17,6 +17,7 @@ import (
 
 	"kube-scheduler-simulator/scheduler/config"
 	"kube-scheduler-simulator/scheduler/result"
+	"kube-scheduler-simulator/simulator/clustertest"
 )
 
 // crowd creates n objects, some at a time.
@@ -97,7 +98,7 @@ func TestAConfigurationIsAppliedFastInACrowd(t *testing.T) {
 		return s.createPod(ctx, sized(fmt.Sprintf("pending-%d", i), "crowd", 100))
 	})
 	var page result.Page
-	eventually(t, "pods are pending", func(context.Context) (bool, error) {
+	clustertest.Eventually(t, "pods are pending", func(context.Context) (bool, error) {
 		s.get(t, "/api/v1/results?outcome=unschedulable&limit=1", &page)
 		return len(page.Items) > 0, nil
 	})
@@ -109,7 +110,7 @@ func TestAConfigurationIsAppliedFastInACrowd(t *testing.T) {
 			t.Errorf("revision %d took %.1f s", applied.Revision.Number, applied.DurationSeconds)
 		}
 	}
-	eventually(t, "the pending pods are scheduled", func(context.Context) (bool, error) {
+	clustertest.Eventually(t, "the pending pods are scheduled", func(context.Context) (bool, error) {
 		return s.revision(t, freed.Revision.Number).PodsScheduled == pending, nil
 	})
 	if bound, all := s.bound(t); len(bound) != all || all != placed+pending {
@@ -157,7 +158,7 @@ func TestAHundredAppliesLoseNothing(t *testing.T) {
 	creating.Wait()
 	t.Logf("%d applies took %.1f s, the slowest %.3f s", applies, time.Since(begin).Seconds(), took)
 	const pods = applies * podsPerApply
-	eventually(t, "all pods are scheduled", func(context.Context) (bool, error) { return s.podsScheduled(t) >= pods, nil })
+	clustertest.Eventually(t, "all pods are scheduled", func(context.Context) (bool, error) { return s.podsScheduled(t) >= pods, nil })
 	if bound, all := s.bound(t); len(bound) != pods || all != pods {
 		t.Errorf("%d of %d pods are bound, want %d", len(bound), all, pods)
 	}
@@ -208,7 +209,7 @@ func checkCapacity(t *testing.T, s *running, nodes, cpu int) {
 func checkScheduledOnce(t *testing.T, s *running, pods int) {
 	t.Helper()
 	results, times := 0, map[string]int{}
-	eventually(t, "the results are there", func(context.Context) (bool, error) {
+	clustertest.Eventually(t, "the results are there", func(context.Context) (bool, error) {
 		results, times = 0, map[string]int{}
 		for next := ""; ; {
 			var page result.Page
@@ -271,7 +272,7 @@ func countGoroutines(t *testing.T) goroutines {
 func settledGoroutines(t *testing.T) goroutines {
 	t.Helper()
 	last, since := goroutines{}, time.Now()
-	eventually(t, "the goroutines settle", func(context.Context) (bool, error) {
+	clustertest.Eventually(t, "the goroutines settle", func(context.Context) (bool, error) {
 		if now := countGoroutines(t); now.schedulers != last.schedulers {
 			last, since = now, time.Now()
 		}
@@ -287,7 +288,7 @@ func checkGoroutines(t *testing.T, before goroutines) {
 	const connections = 40
 	var now goroutines
 	defer func() { t.Logf("goroutines: %+v before, %+v now", before, now) }()
-	eventually(t, "the goroutines of the schedulers that were replaced have ended", func(context.Context) (bool, error) {
+	clustertest.Eventually(t, "the goroutines of the schedulers that were replaced have ended", func(context.Context) (bool, error) {
 		now = countGoroutines(t)
 		return now.schedulers <= before.schedulers && now.all <= before.all+connections, nil
 	})

@@ -18,6 +18,7 @@ import (
 
 	"kube-scheduler-simulator/scheduler/annotation"
 	"kube-scheduler-simulator/scheduler/result"
+	"kube-scheduler-simulator/simulator/clustertest"
 	"kube-scheduler-simulator/simulator/controlplane"
 	"kube-scheduler-simulator/simulator/server"
 )
@@ -146,7 +147,7 @@ func TestAnotherControlPlane(t *testing.T) {
 	if cycle := await(t, s, created, result.Scheduled); cycle.SelectedNode != "n" {
 		t.Errorf("scheduled on %s", cycle.SelectedNode)
 	}
-	eventually(t, "it is bound and annotated there", func(ctx context.Context) (bool, error) {
+	clustertest.Eventually(t, "it is bound and annotated there", func(ctx context.Context) (bool, error) {
 		p, err := there.client.CoreV1().Pods("default").Get(ctx, "web", metav1.GetOptions{})
 		return err == nil && p.Spec.NodeName == "n" && p.Annotations[annotation.Prefix+"selected-node"] == "n", err
 	})
@@ -175,13 +176,13 @@ func TestAnotherControlPlaneThatGoesAndComesBack(t *testing.T) {
 	s := startApart(t, options)
 	there.way.cut()
 	var status server.Status
-	eventually(t, "the status says so", func(context.Context) (bool, error) {
+	clustertest.Eventually(t, "the status says so", func(context.Context) (bool, error) {
 		s.get(t, "/api/v1/status", &status)
 		return !status.Ready && strings.Contains(status.Message, "does not answer"), nil
 	})
 
 	there.way.mend(t)
-	eventually(t, "the status is ready again", func(context.Context) (bool, error) {
+	clustertest.Eventually(t, "the status is ready again", func(context.Context) (bool, error) {
 		s.get(t, "/api/v1/status", &status)
 		return status.Ready && status.Message == "", nil
 	})
@@ -213,8 +214,8 @@ func TestOptionsOfTheControlPlaneThatExcludeEachOther(t *testing.T) {
 		{"context alone", func(o *Options) { o.KubeContext = "x" }, "--kubeconfig, which is not given"},
 		{"prefix alone", func(o *Options) { o.Etcd.Prefix = "x" }, "--etcd-servers, which is not given"},
 		{"no address", func(o *Options) { o.Etcd.Servers = []string{"localhost"} }, "is no address"},
-		{"certificate without TLS", func(o *Options) { o.Etcd = EtcdOptions{Servers: []string{"http://e"}, CAFile: kubeconfig} }, "with https"},
-		{"certificate without key", func(o *Options) { o.Etcd = EtcdOptions{Servers: []string{"https://e"}, CertFile: kubeconfig} }, "given together"},
+		{"certificate without TLS", func(o *Options) { o.Etcd = controlplane.Etcd{Servers: []string{"http://e"}, CAFile: kubeconfig} }, "with https"},
+		{"certificate without key", func(o *Options) { o.Etcd = controlplane.Etcd{Servers: []string{"https://e"}, CertFile: kubeconfig} }, "given together"},
 		{"mixed", func(o *Options) { o.Etcd.Servers = []string{"https://e", "http://f"} }, "all or none"},
 	}
 	for _, test := range tests {

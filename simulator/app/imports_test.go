@@ -5,6 +5,7 @@ import (
 	"go/token"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -12,10 +13,9 @@ import (
 
 const module = "kube-scheduler-simulator/"
 
-// arrows are the imports that may go from one of our packages to another. A
-// package that is not listed may import none. Tests may also import
-// scheduler/schedulertest, simulator/kubectltest, simulator/quiet and what their
-// package may.
+// arrows are the imports that may go from one of our packages to another. A package that is
+// not listed may import none. Tests may also import testPackages and the imports of their
+// package.
 var arrows = map[string][]string{
 	"scheduler/result":                        nil,
 	"scheduler/recorder/internal/extension":   nil,
@@ -27,7 +27,8 @@ var arrows = map[string][]string{
 	"scheduler/annotation":                    {"scheduler/result"},
 	"scheduler/explain":                       {"scheduler/result"},
 	"scheduler/schedulertest":                 {"scheduler", "scheduler/pluginfact", "scheduler/result", "scheduler/annotation"},
-	"scheduler/config":                        nil,
+	"scheduler/config":                        {"scheduler/plugins/argument"},
+	"scheduler/config/adopt":                  {"scheduler/config"},
 	"scheduler/extender":                      {"scheduler/result"},
 	"scheduler/examples/extender":             {"scheduler/examples/extender/reservation"},
 	"scheduler/examples/extender/reservation": nil,
@@ -39,15 +40,21 @@ var arrows = map[string][]string{
 	"scheduler/supervisor":                    {"scheduler", "scheduler/config", "scheduler/recorder", "scheduler/result"},
 	"simulator/controlplane":                  nil,
 	"simulator/virtualnode":                   nil,
-	"simulator/replay":                        {"scheduler/result"},
+	"simulator/replay":                        {"scheduler", "scheduler/result"},
+	"simulator/replay/session":                {"simulator/replay", "simulator/server"},
+	"simulator/replay/capture":                {"simulator/mirror", "simulator/redact", "simulator/replay"},
 	"simulator/redact":                        nil,
 	"simulator/transfer":                      nil,
 	"simulator/mirror":                        {"simulator/redact", "simulator/transfer"},
+	"simulator/mirror/following":              {"simulator/mirror", "simulator/redact", "simulator/server", "simulator/transfer"},
+	"simulator/version":                       nil,
+	"simulator/bench":                         {"scheduler", "scheduler/annotation", "scheduler/config", "scheduler/resultstore", "simulator/controlplane"},
 	"simulator/server":                        {"scheduler/result", "scheduler/explain", "scheduler/config", "simulator/replay", "simulator/transfer"},
-	"simulator/app":                           {"scheduler", "scheduler/*", "simulator/controlplane", "simulator/virtualnode", "simulator/mirror", "simulator/redact", "simulator/replay", "simulator/server", "simulator/transfer", "web"},
+	"simulator/app":                           {"scheduler", "scheduler/*", "simulator/controlplane", "simulator/controlplane/*", "simulator/virtualnode", "simulator/mirror", "simulator/mirror/following", "simulator/redact", "simulator/replay", "simulator/replay/session", "simulator/server", "simulator/transfer", "simulator/version", "web"},
 	"simulator/systemtest":                    nil,
-	"simulator/command":                       {"simulator/app", "simulator/quiet"},
+	"simulator/command":                       {"simulator/app", "simulator/bench", "simulator/mirror", "simulator/mirror/following", "simulator/quiet", "simulator/replay", "simulator/replay/capture", "simulator/replay/session", "simulator/version"},
 	"simulator/kubectltest":                   nil,
+	"simulator/clustertest":                   nil,
 	"simulator/quiet":                         nil,
 	"simulator/docs":                          nil,
 	"simulator/examples/plugin":               {"simulator/command", "scheduler/examples/zonequota"},
@@ -55,15 +62,19 @@ var arrows = map[string][]string{
 	"web":                                     nil,
 }
 
-// testArrows are more that tests may have.
+// testPackages are imported by tests only.
+var testPackages = []string{"scheduler/schedulertest", "simulator/clustertest", "simulator/kubectltest", "simulator/quiet"}
+
+// testArrows are further imports of tests.
 var testArrows = map[string][]string{
-	"simulator/docs":     {"simulator/command"},
-	"scheduler":          {"scheduler/examples/extender/reservation", "scheduler/explain"},
-	"scheduler/recorder": {"scheduler/recorder/internal/compose"},
-	"scheduler/plugins":  {"scheduler/examples/zonequota", "scheduler", "scheduler/pluginfact", "scheduler/annotation", "scheduler/config", "scheduler/recorder", "scheduler/result"},
-	"simulator/redact":   {"scheduler/config"},
-	"simulator/mirror":   {"simulator/controlplane", "simulator/virtualnode"},
-	// What the nodes do shows in a cluster only.
+	"simulator/app":         {"simulator/replay/capture"},
+	"simulator/docs":        {"simulator/command"},
+	"simulator/command":     {"scheduler/examples/zonequota"},
+	"scheduler":             {"scheduler/examples/extender/reservation", "scheduler/explain"},
+	"scheduler/recorder":    {"scheduler/recorder/internal/compose"},
+	"scheduler/plugins":     {"scheduler/examples/zonequota", "scheduler", "scheduler/pluginfact", "scheduler/annotation", "scheduler/config", "scheduler/recorder", "scheduler/result"},
+	"simulator/redact":      {"scheduler/config"},
+	"simulator/mirror":      {"simulator/controlplane", "simulator/virtualnode"},
 	"simulator/virtualnode": {"simulator/controlplane"},
 	"simulator/transfer":    {"simulator/controlplane", "simulator/virtualnode", "simulator/kubectltest"},
 }
@@ -93,7 +104,7 @@ func TestImportsFlowOneWay(t *testing.T) {
 		}
 		seen[from] = true
 		if strings.HasSuffix(path, "_test.go") {
-			allowed = append(append([]string{from, "scheduler/schedulertest", "simulator/kubectltest", "simulator/quiet"}, allowed...), testArrows[from]...)
+			allowed = slices.Concat([]string{from}, testPackages, allowed, testArrows[from])
 		}
 		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)
 		if err != nil {

@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kube-scheduler-simulator/scheduler/result"
+	"kube-scheduler-simulator/simulator/clustertest"
 )
 
 // TestPodGroupsInALivingCluster has feature gates, which hold for a whole process:
@@ -171,7 +172,7 @@ spec: {schedulingPolicy: {gang: {minCount: 2}}}
 		Held  []result.PluginResult
 	}
 	var got attempts
-	eventually(t, "the results say what holds the pod", func(context.Context) (bool, error) {
+	clustertest.Eventually(t, "the results say what holds the pod", func(context.Context) (bool, error) {
 		resp, err := http.Get(k.simulator.url + "/api/v1/results/" + string(pod.UID))
 		if err != nil {
 			return false, err

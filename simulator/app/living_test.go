@@ -27,12 +27,13 @@ func TestALivingCluster(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	var replaced func(*testing.T, *kubectl)
+	// Kubernetes takes about a minute to collect a deleted node's pods, so the node goes
+	// first and its case is the last.
+	replaced := nodeDeletion(t, newKubectl(t, s))
 	for _, tc := range []struct {
 		name string
 		test func(*testing.T, *kubectl)
 	}{
-		{"a node is deleted", func(t *testing.T, k *kubectl) { replaced = nodeDeletion(t, k) }},
 		{"a Deployment spreads over zones", spreadDeployment},
 		{"a StatefulSet has claims", statefulSet},
 		{"a DaemonSet runs on every node", daemonSet},
@@ -50,12 +51,7 @@ func TestALivingCluster(t *testing.T) {
 		{"volumes are in zones", zonesOfVolumes},
 		{"storage has a capacity", storageCapacity},
 		{"a pod preempts", preemption},
-		{"the deleted node's pods are replaced", func(t *testing.T, k *kubectl) {
-			if replaced == nil {
-				t.Skip("no node was deleted")
-			}
-			replaced(t, k)
-		}},
+		{"the deleted node's pods are replaced", replaced},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			began := time.Now()
@@ -312,8 +308,8 @@ NAME STATUS ROLES AGE VERSION
 	k.prints(t, " True", `{.spec.taints} {.status.conditions[?(@.type=="Ready")].status}`, "node", failed)
 }
 
-// nodeDeletion deletes a node. Kubernetes takes about a minute to collect its pods:
-// what it returns holds what is there then.
+// nodeDeletion deletes a node with running pods, and returns the check that they were
+// replaced.
 func nodeDeletion(t *testing.T, k *kubectl) func(*testing.T, *kubectl) {
 	k.nodes(t, "a-1")
 	k.apply(t, webOfThree)

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"kube-scheduler-simulator/simulator/clustertest"
 	"kube-scheduler-simulator/simulator/replay"
 	"kube-scheduler-simulator/simulator/server"
 )
@@ -31,7 +32,7 @@ func seekInto(t *testing.T, s *running, path string) {
 		if _, err := s.simulator.replays.Do(replay.Control{Position: &position}); err != nil {
 			t.Fatal(err)
 		}
-		eventually(t, "it is there", func(context.Context) (bool, error) {
+		clustertest.Eventually(t, "it is there", func(context.Context) (bool, error) {
 			status, _ := s.simulator.replays.Status()
 			return status.State == replay.Paused, nil
 		})
@@ -90,12 +91,12 @@ func refuseWhileBusy(t *testing.T, s *running, path string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer other.end()
+	defer other.End()
 	var busy *server.Busy
 	if err := s.load(t, path); !errors.As(err, &busy) {
 		t.Errorf("the error is %v", err)
 	}
-	if s.simulator.replays.playsHere() {
+	if s.simulator.replays.Exclusive() {
 		t.Error("the recording has the cluster to itself")
 	}
 }

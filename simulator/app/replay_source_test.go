@@ -17,6 +17,8 @@ import (
 	"k8s.io/utils/ptr"
 
 	"kube-scheduler-simulator/scheduler"
+	"kube-scheduler-simulator/simulator/clustertest"
+	"kube-scheduler-simulator/simulator/replay/session"
 )
 
 // startReplaySource starts a simulator with half of the nodes, and with a pod that
@@ -24,7 +26,7 @@ import (
 func startReplaySource(t *testing.T) *running {
 	t.Helper()
 	options := DefaultOptions()
-	options.NoVirtualNodes, options.Controllers, options.TieSeed = true, ReplayControllers(), ptr.To(int64(1))
+	options.NoVirtualNodes, options.Controllers, options.TieSeed = true, session.Controllers(), ptr.To(int64(1))
 	source, err := startInProcess(options)
 	if err != nil {
 		t.Fatal(err)
@@ -80,7 +82,7 @@ func (s *running) run(t *testing.T, p *v1.Pod) *v1.Pod {
 		t.Fatal(err)
 	}
 	s.settle(t, changeTo(created))
-	eventually(t, p.Name+" is bound", func(ctx context.Context) (bool, error) {
+	clustertest.Eventually(t, p.Name+" is bound", func(ctx context.Context) (bool, error) {
 		created, err = pods.Get(ctx, p.Name, metav1.GetOptions{})
 		return err == nil && created.Spec.NodeName != "", err
 	})

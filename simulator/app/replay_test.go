@@ -16,7 +16,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"kube-scheduler-simulator/simulator/clustertest"
 	"kube-scheduler-simulator/simulator/replay"
+	"kube-scheduler-simulator/simulator/replay/capture"
+	"kube-scheduler-simulator/simulator/replay/session"
 )
 
 const (
@@ -46,7 +49,7 @@ func TestARecordingIsReplayed(t *testing.T) {
 	t.Run("a recording that is refused has no say in the cluster", func(t *testing.T) { refuseWhileBusy(t, source, recording) })
 	t.Run("the same configuration and seed decide the same", func(t *testing.T) {
 		t.Parallel()
-		got := replayed(t, recording, 1, ReplayOptions{})
+		got := replayed(t, recording, 1, session.Playback{})
 		if c := got.Comparison.Counts; c.Compared != comparedPods || c.Matching < alike {
 			t.Errorf("%+v: %s", c, differences(got))
 		}
@@ -62,7 +65,7 @@ func TestARecordingIsReplayed(t *testing.T) {
 	})
 	t.Run("another seed decides otherwise, and the same each time", func(t *testing.T) {
 		t.Parallel()
-		first, second := replayed(t, recording, 2, ReplayOptions{}), replayed(t, recording, 2, ReplayOptions{})
+		first, second := replayed(t, recording, 2, session.Playback{}), replayed(t, recording, 2, session.Playback{})
 		if diff := cmp.Diff(simulatedNodes(first), simulatedNodes(second)); diff != "" {
 			t.Errorf("the second run (+) is not the first (-):\n%s", diff)
 		}
@@ -74,15 +77,15 @@ func TestARecordingIsReplayed(t *testing.T) {
 	// that is different.
 	t.Run("following the redacted recording only ties differ", func(t *testing.T) {
 		t.Parallel()
-		got := replayed(t, redacted, 2, ReplayOptions{FollowRecording: true})
+		got := replayed(t, redacted, 2, session.Playback{FollowRecording: true})
 		if c := got.Comparison.Counts; c.Compared != comparedPods || c.Pending > 0 || c.Matching+c.Tied < alike {
 			t.Errorf("%+v, %+v: %s", c, got.Replay, differences(got))
 		}
 	})
 	t.Run("another configuration's differences are explained, and can be a failure", func(t *testing.T) {
 		t.Parallel()
-		got, err := tryReplay(t, recording, 1, mostAllocated, ReplayOptions{FollowRecording: true, FailOnDifference: true})
-		if !errors.Is(err, ErrDifferent) {
+		got, err := tryReplay(t, recording, 1, mostAllocated, session.Playback{FollowRecording: true, FailOnDifference: true})
+		if !errors.Is(err, session.ErrDifferent) {
 			t.Errorf("the error is %v", err)
 		}
 		if c := got.Comparison.Counts; c.Different < replayPods/2 {
@@ -129,9 +132,9 @@ func written(t *testing.T, content string) string {
 	return path
 }
 
-func replayOptions(recording string, seed int64, o ReplayOptions) Options {
+func replayOptions(recording string, seed int64, o session.Playback) Options {
 	options := DefaultOptions()
-	options.Listen, options.NoVirtualNodes, options.Controllers = "127.0.0.1:0", true, ReplayControllers()
+	options.Listen, options.NoVirtualNodes, options.Controllers = "127.0.0.1:0", true, session.Controllers()
 	options.TieSeed = &seed
 	o.File, o.WaitForScheduler = recording, true
 	options.Replay = &o
@@ -140,7 +143,7 @@ func replayOptions(recording string, seed int64, o ReplayOptions) Options {
 
 // replayed plays a recording to its end and returns the report: with $SIMULATOR_BIN,
 // or else in this process.
-func replayed(t *testing.T, recording string, seed int64, o ReplayOptions) (report replay.Report) {
+func replayed(t *testing.T, recording string, seed int64, o session.Playback) (report replay.Report) {
 	t.Helper()
 	program := os.Getenv("SIMULATOR_BIN")
 	if program == "" {
@@ -172,7 +175,7 @@ func readReport(t *testing.T, path string) (report replay.Report) {
 }
 
 // tryReplay plays a recording in this process, where differences may be a failure.
-func tryReplay(t *testing.T, recording string, seed int64, configuration string, o ReplayOptions) (replay.Report, error) {
+func tryReplay(t *testing.T, recording string, seed int64, configuration string, o session.Playback) (replay.Report, error) {
 	t.Helper()
 	o.Exit, o.Report = true, filepath.Join(t.TempDir(), "report.json")
 	options := replayOptions(recording, seed, o)
@@ -180,7 +183,7 @@ func tryReplay(t *testing.T, recording string, seed int64, configuration string,
 		options.SchedulerConfig = written(t, configuration)
 	}
 	failure := Run(t.Context(), options, io.Discard)
-	if failure != nil && !errors.Is(failure, ErrDifferent) {
+	if failure != nil && !errors.Is(failure, session.ErrDifferent) {
 		t.Fatal(failure)
 	}
 	return readReport(t, o.Report), failure
@@ -216,7 +219,7 @@ func recordAfternoon(t *testing.T, source *running, path, redacted string) {
 		m := &messages{begun: make(chan struct{})}
 		said[output] = m
 		go func() {
-			recorded <- Record(ctx, RecordOptions{Kubeconfig: source.kubeconfig, Output: output, Redact: output == redacted}, m)
+			recorded <- capture.Run(ctx, capture.Options{Kubeconfig: source.kubeconfig, Output: output, Redact: output == redacted}, m)
 		}()
 		select {
 		case <-m.begun:
@@ -266,14 +269,18 @@ func (m *messages) String() string {
 	return m.text.String()
 }
 
-// recordedChanges reads what a file has by now.
+// recordedChanges reads the changes that a file has so far.
 func recordedChanges(path string) (changes []replay.Change, err error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer file.Close()
-	recording, err := open(file)
+	info, err := file.Stat()
+	if err != nil {
+		return nil, err
+	}
+	recording, err := replay.Open(file, info.Size())
 	if err != nil {
 		return nil, err
 	}
@@ -302,7 +309,7 @@ func recordedNode(c replay.Change) string {
 // waitUntilRecorded waits until the file has where so many pods were bound.
 func waitUntilRecorded(t *testing.T, path string, pods int) {
 	t.Helper()
-	eventually(t, path+" has all pods", func(context.Context) (bool, error) {
+	clustertest.Eventually(t, path+" has all pods", func(context.Context) (bool, error) {
 		changes, err := recordedChanges(path)
 		bound := map[string]bool{}
 		for _, c := range changes {

@@ -21,6 +21,7 @@ import (
 
 	"kube-scheduler-simulator/scheduler/config"
 	"kube-scheduler-simulator/scheduler/result"
+	"kube-scheduler-simulator/simulator/clustertest"
 	"kube-scheduler-simulator/simulator/server"
 )
 
@@ -151,7 +152,7 @@ func TestResetDuringHeavyScheduling(t *testing.T) {
 			}
 		})
 	}
-	eventually(t, "pods are scheduled", func(context.Context) (bool, error) {
+	clustertest.Eventually(t, "pods are scheduled", func(context.Context) (bool, error) {
 		var page result.Page
 		s.get(t, "/api/v1/results?limit=200&outcome=scheduled", &page)
 		return len(page.Items) >= 100, nil

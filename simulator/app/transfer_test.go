@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kube-scheduler-simulator/scheduler/result"
+	"kube-scheduler-simulator/simulator/clustertest"
 	"kube-scheduler-simulator/simulator/transfer"
 )
 
@@ -64,7 +65,7 @@ func TestImportedPodsStayOrAreScheduledAnew(t *testing.T) {
 		if report.Created != 2 || report.FailedTotal != 0 {
 			t.Errorf("it reports %+v", report)
 		}
-		eventually(t, test.name+" is on "+test.node, func(ctx context.Context) (bool, error) {
+		clustertest.Eventually(t, test.name+" is on "+test.node, func(ctx context.Context) (bool, error) {
 			is, err := shared.client.CoreV1().Pods(ns).Get(ctx, test.name, metav1.GetOptions{})
 			return err == nil && is.Spec.NodeName == test.node, err
 		})

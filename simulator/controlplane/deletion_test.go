@@ -9,10 +9,12 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
+
+	"kube-scheduler-simulator/simulator/clustertest"
 )
 
 func TestPodOnANodeIsDeleted(t *testing.T) {
-	client := clientFor(t, sharedControlPlane(t).ClientConfig())
+	client := clustertest.Client(t, sharedControlPlane(t).ClientConfig())
 	bound := pod("on-a-node", "some-node")
 	// Far beyond what this test waits: the grace period does not matter.
 	gracePeriod := int64((24 * time.Hour).Seconds())
@@ -25,7 +27,7 @@ func TestPodOnANodeIsDeleted(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	eventually(t, "the pod is gone", gone(func(ctx context.Context) error {
+	clustertest.Eventually(t, "the pod is gone", gone(func(ctx context.Context) error {
 		_, err := client.CoreV1().Pods("default").Get(ctx, bound.Name, metav1.GetOptions{})
 		return err
 	}))
@@ -52,7 +54,7 @@ func TestWhatAwaitsItsKubelet(t *testing.T) {
 }
 
 func TestPodWithFinalizerIsKept(t *testing.T) {
-	client := clientFor(t, sharedControlPlane(t).ClientConfig())
+	client := clustertest.Client(t, sharedControlPlane(t).ClientConfig())
 	pods := client.CoreV1().Pods("default")
 	held := pod("held", "some-node")
 	held.Finalizers = []string{"example.com/hold"}
@@ -62,7 +64,7 @@ func TestPodWithFinalizerIsKept(t *testing.T) {
 	if err := pods.Delete(t.Context(), held.Name, metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "only the finalizer holds the pod", func(ctx context.Context) (bool, error) {
+	clustertest.Eventually(t, "only the finalizer holds the pod", func(ctx context.Context) (bool, error) {
 		found, err := pods.Get(ctx, held.Name, metav1.GetOptions{})
 		return err == nil && *found.DeletionGracePeriodSeconds == 0, err
 	})
@@ -71,14 +73,14 @@ func TestPodWithFinalizerIsKept(t *testing.T) {
 	if _, err := pods.Patch(t.Context(), held.Name, "application/merge-patch+json", patch, metav1.PatchOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the pod is gone", gone(func(ctx context.Context) error {
+	clustertest.Eventually(t, "the pod is gone", gone(func(ctx context.Context) error {
 		_, err := pods.Get(ctx, held.Name, metav1.GetOptions{})
 		return err
 	}))
 }
 
 func TestNamespaceIsDeleted(t *testing.T) {
-	client := clientFor(t, sharedControlPlane(t).ClientConfig())
+	client := clustertest.Client(t, sharedControlPlane(t).ClientConfig())
 	name := newNamespace(t, client)
 	if _, err := client.CoreV1().Pods(name).Create(t.Context(), pod("bound", "some-node"), metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
@@ -94,7 +96,7 @@ func TestNamespaceIsDeleted(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	eventually(t, "the namespace is gone", gone(func(ctx context.Context) error {
+	clustertest.Eventually(t, "the namespace is gone", gone(func(ctx context.Context) error {
 		_, err := client.CoreV1().Namespaces().Get(ctx, name, metav1.GetOptions{})
 		return err
 	}))

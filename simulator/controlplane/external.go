@@ -15,11 +15,13 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utilversion "k8s.io/apimachinery/pkg/util/version"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/version"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+	baseversion "k8s.io/component-base/version"
 	"k8s.io/utils/ptr"
 )
 
@@ -33,9 +35,6 @@ const (
 	externalStartTimeout = 4 * time.Second
 	// oldestMinor is the oldest 1.x whose API has what the scheduler watches.
 	oldestMinor = 34
-	// sameMinor is that of the scheduler here; Kubernetes promises that it works
-	// with an API server of the same version or the next.
-	sameMinor = 37
 	// healthInterval is how often the API server is asked whether it is there,
 	// healthTimeout how long it may take to answer.
 	healthInterval = 2 * time.Second
@@ -175,13 +174,27 @@ func checkVersion(served *version.Info) (warning string, err error) {
 	if err != nil || served.Major != "1" {
 		return "", fmt.Errorf("its version %q is not understood", served.GitVersion)
 	}
+	ours, err := schedulerMinor()
+	if err != nil {
+		return "", err
+	}
 	switch {
 	case minor < oldestMinor:
-		return "", fmt.Errorf("it is of version %s, and this scheduler, of 1.%d, needs 1.%d or newer", served.GitVersion, sameMinor, oldestMinor)
-	case minor < sameMinor || minor > sameMinor+1:
-		return fmt.Sprintf("the API server is of version %s and the scheduler here of 1.%d; Kubernetes supports 1.%d and 1.%d with it", served.GitVersion, sameMinor, sameMinor, sameMinor+1), nil
+		return "", fmt.Errorf("it is of version %s, and this scheduler, of 1.%d, needs 1.%d or newer", served.GitVersion, ours, oldestMinor)
+	case minor < ours || minor > ours+1:
+		return fmt.Sprintf("the API server is of version %s and the scheduler here of 1.%d; Kubernetes supports 1.%d and 1.%d with it", served.GitVersion, ours, ours, ours+1), nil
 	}
 	return "", nil
+}
+
+// schedulerMinor is the minor version of Kubernetes that this program contains. Kubernetes
+// supports its scheduler with an API server of the same minor version or the next.
+func schedulerMinor() (int, error) {
+	parsed, err := utilversion.ParseGeneric(baseversion.DefaultKubeBinaryVersion)
+	if err != nil {
+		return 0, fmt.Errorf("reading the version of the scheduler: %w", err)
+	}
+	return int(parsed.Minor()), nil
 }
 
 // observe updates the state.

@@ -21,6 +21,8 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"k8s.io/utils/ptr"
+
+	"kube-scheduler-simulator/simulator/clustertest"
 )
 
 func TestVersionSkew(t *testing.T) {
@@ -89,7 +91,7 @@ func TestExternalSaysWhatIsWrong(t *testing.T) {
 			k.AuthInfos["simulator"] = &clientcmdapi.AuthInfo{Token: "wrong-secret"}
 		}), "", "does not accept the kubeconfig's credentials"},
 		{"a user who may only look", changedKubeconfig(t, c, func(k *clientcmdapi.Config) {
-			k.AuthInfos["simulator"] = &clientcmdapi.AuthInfo{Token: viewerToken(t, clientFor(t, c.ClientConfig()))}
+			k.AuthInfos["simulator"] = &clientcmdapi.AuthInfo{Token: viewerToken(t, clustertest.Client(t, c.ClientConfig()))}
 		}), "", "may not list nodes"},
 	}
 	for _, test := range tests {
@@ -99,7 +101,7 @@ func TestExternalSaysWhatIsWrong(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "\n") || strings.Contains(err.Error(), "wrong-secret") {
 				t.Errorf("it said %v", err)
 			}
-			if took := time.Since(start); took > externalStartTimeout+time.Second {
+			if took := time.Since(start); took > externalStartTimeout+clustertest.Scale(time.Second) {
 				t.Errorf("it took %v", took)
 			}
 		})
@@ -150,8 +152,8 @@ func viewerToken(t *testing.T, client kubernetes.Interface) string {
 }
 
 func TestExternalWarnsOfAnotherScheduler(t *testing.T) {
-	c := start(t, Options{DataDir: t.TempDir()})
-	leases := clientFor(t, c.ClientConfig()).CoordinationV1().Leases(metav1.NamespaceSystem)
+	c := clustertest.Start(t, New(Options{DataDir: t.TempDir()}))
+	leases := clustertest.Client(t, c.ClientConfig()).CoordinationV1().Leases(metav1.NamespaceSystem)
 	now := metav1.NowMicro()
 	held, err := leases.Create(t.Context(), &coordinationv1.Lease{
 		ObjectMeta: metav1.ObjectMeta{Name: "kube-scheduler"},
@@ -169,7 +171,7 @@ func TestExternalWarnsOfAnotherScheduler(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	eventually(t, "it warns", func(context.Context) (bool, error) {
+	clustertest.Eventually(t, "it warns", func(context.Context) (bool, error) {
 		w := e.State().Warnings
 		return len(w) == 1 && strings.Contains(w[0], "control-plane-1_abc"), nil
 	})
@@ -178,7 +180,7 @@ func TestExternalWarnsOfAnotherScheduler(t *testing.T) {
 	if _, err := leases.Update(t.Context(), held, metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the warning goes", func(context.Context) (bool, error) { return len(e.State().Warnings) == 0, nil })
+	clustertest.Eventually(t, "the warning goes", func(context.Context) (bool, error) { return len(e.State().Warnings) == 0, nil })
 }
 
 func TestEtcdOfOthers(t *testing.T) {
@@ -202,12 +204,12 @@ func TestEtcdOfOthers(t *testing.T) {
 	if _, err := first.startState.registry.client.Put(t.Context(), "/oursnot/key", "other"); err != nil {
 		t.Fatal(err)
 	}
-	created := must[*corev1.ConfigMap](t)(clientFor(t, first.ClientConfig()).CoreV1().ConfigMaps("default").Create(t.Context(), configMap("kept"), metav1.CreateOptions{}))
-	stop(t, first)
+	created := must[*corev1.ConfigMap](t)(clustertest.Client(t, first.ClientConfig()).CoreV1().ConfigMaps("default").Create(t.Context(), configMap("kept"), metav1.CreateOptions{}))
+	clustertest.Stop(t, first)
 
 	// Another directory: what there is is in etcd.
 	second := complete(t, Options{DataDir: t.TempDir(), Etcd: where})
-	must[*corev1.ConfigMap](t)(clientFor(t, second.ClientConfig()).CoreV1().ConfigMaps("default").Get(t.Context(), created.Name, metav1.GetOptions{}))
+	must[*corev1.ConfigMap](t)(clustertest.Client(t, second.ClientConfig()).CoreV1().ConfigMaps("default").Get(t.Context(), created.Name, metav1.GetOptions{}))
 	reset(t, second)
 	if diff := len(values(t, second)) - len(before); diff != 0 {
 		t.Errorf("%d keys more than at the start", diff)
@@ -250,8 +252,8 @@ func secured(t *testing.T) Etcd {
 
 func TestEtcdBehindTLS(t *testing.T) {
 	etcd := secured(t)
-	c := start(t, Options{DataDir: t.TempDir(), Etcd: etcd})
-	must[*corev1.ConfigMap](t)(clientFor(t, c.ClientConfig()).CoreV1().ConfigMaps("default").Create(t.Context(), configMap("kept"), metav1.CreateOptions{}))
+	c := clustertest.Start(t, New(Options{DataDir: t.TempDir(), Etcd: etcd}))
+	must[*corev1.ConfigMap](t)(clustertest.Client(t, c.ClientConfig()).CoreV1().ConfigMaps("default").Create(t.Context(), configMap("kept"), metav1.CreateOptions{}))
 
 	others := t.TempDir()
 	if _, err := ensureCertificates(others, time.Now()); err != nil {

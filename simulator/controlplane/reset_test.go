@@ -24,6 +24,8 @@ import (
 	watchtools "k8s.io/client-go/tools/watch"
 	"k8s.io/kubernetes/pkg/volume/util"
 	"k8s.io/utils/ptr"
+
+	"kube-scheduler-simulator/simulator/clustertest"
 )
 
 // values are what etcd has, but for what an API server says of itself, and for
@@ -57,7 +59,7 @@ func reset(t *testing.T, c *ControlPlane) Reset {
 // it makes by itself.
 func complete(t *testing.T, opts Options) *ControlPlane {
 	t.Helper()
-	c := start(t, opts)
+	c := clustertest.Start(t, New(opts))
 	if err := c.startState.wait(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +93,7 @@ func must[T any](t *testing.T) func(T, error) T {
 func TestResetBringsTheStartStateBack(t *testing.T) {
 	c := complete(t, Options{DataDir: t.TempDir(), Controllers: []string{"*"}, VirtualNodes: true})
 	before := values(t, c)
-	client := clientFor(t, c.ClientConfig())
+	client := clustertest.Client(t, c.ClientConfig())
 	ctx := t.Context()
 
 	must[*corev1.Namespace](t)(client.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "extra"}}, metav1.CreateOptions{}))
@@ -140,7 +142,7 @@ func nodePortService() *corev1.Service {
 func TestWatchesGoOnThroughAReset(t *testing.T) {
 	const pods = 300
 	c := complete(t, Options{DataDir: t.TempDir()})
-	client := clientFor(t, c.ClientConfig())
+	client := clustertest.Client(t, c.ClientConfig())
 	for i := range pods {
 		must[*corev1.Pod](t)(client.CoreV1().Pods("default").Create(t.Context(), pod(fmt.Sprintf("p%03d", i), ""), metav1.CreateOptions{}))
 	}
@@ -183,7 +185,7 @@ func TestWatchesGoOnThroughAReset(t *testing.T) {
 // Controllers in full swing, and clients that do not stop.
 func TestNothingComesBackAfterAReset(t *testing.T) {
 	c := complete(t, Options{DataDir: t.TempDir(), Controllers: []string{"*"}, VirtualNodes: true})
-	client := clientFor(t, c.ClientConfig())
+	client := clustertest.Client(t, c.ClientConfig())
 	for i := range 10 {
 		must[*appsv1.Deployment](t)(client.AppsV1().Deployments("default").Create(t.Context(), deployment(fmt.Sprintf("d%d", i), 50), metav1.CreateOptions{}))
 	}
@@ -193,7 +195,7 @@ func TestNothingComesBackAfterAReset(t *testing.T) {
 	for w := range 4 {
 		writers.Go(func() { createUntilRefused(writing, client, w) })
 	}
-	eventually(t, "the controllers create pods", func(ctx context.Context) (bool, error) {
+	clustertest.Eventually(t, "the controllers create pods", func(ctx context.Context) (bool, error) {
 		l, err := client.CoreV1().Pods("default").List(ctx, metav1.ListOptions{})
 		return err == nil && len(l.Items) > 100, err
 	})
@@ -209,7 +211,7 @@ func TestNothingComesBackAfterAReset(t *testing.T) {
 	// The controllers work, and know of nothing else.
 	must[*appsv1.Deployment](t)(client.AppsV1().Deployments("default").Create(t.Context(), deployment("next", 2), metav1.CreateOptions{}))
 	var names []string
-	eventually(t, "the next deployment has its pods", func(ctx context.Context) (bool, error) {
+	clustertest.Eventually(t, "the next deployment has its pods", func(ctx context.Context) (bool, error) {
 		l, err := client.CoreV1().Pods("").List(ctx, metav1.ListOptions{})
 		if err != nil {
 			return false, err
@@ -244,7 +246,7 @@ func TestAKindOfOnesOwnGoesAndMayComeAgain(t *testing.T) {
 	for range 2 {
 		createWidget(t, client)
 		reset(t, c)
-		eventually(t, "the kind is not served", func(ctx context.Context) (bool, error) {
+		clustertest.Eventually(t, "the kind is not served", func(ctx context.Context) (bool, error) {
 			_, err := client.Resource(widgetResource).List(ctx, metav1.ListOptions{})
 			return apierrors.IsNotFound(err), nil
 		})
@@ -260,7 +262,7 @@ func createWidget(t *testing.T, client dynamic.Interface) {
 		t.Fatal(err)
 	}
 	widget := &unstructured.Unstructured{Object: map[string]any{"apiVersion": testGroup + "/v1", "kind": "Widget", "metadata": map[string]any{"name": "one"}}}
-	eventually(t, "the kind is served", func(ctx context.Context) (bool, error) {
+	clustertest.Eventually(t, "the kind is served", func(ctx context.Context) (bool, error) {
 		_, err := client.Resource(widgetResource).Namespace("default").Create(ctx, widget, metav1.CreateOptions{})
 		if apierrors.IsNotFound(err) || apierrors.IsMethodNotSupported(err) {
 			return false, nil
@@ -283,8 +285,8 @@ func TestTheStartStateIsKnownAfterARestart(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	must[*corev1.ConfigMap](t)(clientFor(t, first.ClientConfig()).CoreV1().ConfigMaps("default").Create(t.Context(), configMap("extra"), metav1.CreateOptions{}))
-	stop(t, first)
+	must[*corev1.ConfigMap](t)(clustertest.Client(t, first.ClientConfig()).CoreV1().ConfigMaps("default").Create(t.Context(), configMap("extra"), metav1.CreateOptions{}))
+	clustertest.Stop(t, first)
 
 	second := complete(t, opts)
 	if hasDefaultClass(t, second) {
@@ -300,7 +302,7 @@ func TestTheStartStateIsKnownAfterARestart(t *testing.T) {
 
 func hasDefaultClass(t *testing.T, c *ControlPlane) bool {
 	t.Helper()
-	class, err := clientFor(t, c.ClientConfig()).StorageV1().StorageClasses().Get(t.Context(), "standard", metav1.GetOptions{})
+	class, err := clustertest.Client(t, c.ClientConfig()).StorageV1().StorageClasses().Get(t.Context(), "standard", metav1.GetOptions{})
 	if err != nil && !apierrors.IsNotFound(err) {
 		t.Fatal(err)
 	}
@@ -313,7 +315,7 @@ func TestDataOfOthersAreNotReset(t *testing.T) {
 	if _, err := first.startState.registry.client.Delete(t.Context(), first.startState.registry.stateKey()); err != nil {
 		t.Fatal(err)
 	}
-	stop(t, first)
+	clustertest.Stop(t, first)
 
 	second := complete(t, Options{DataDir: dir})
 	if _, err := second.Reset(t.Context()); !errors.Is(err, ErrNoStartState) {

@@ -66,7 +66,7 @@ func (c *apiCluster) Create(ctx context.Context, kind Kind, object *unstructured
 			return Written{}, fmt.Errorf("taking an added taint off it: %w", err)
 		}
 	}
-	return Written{Kind: kind, UID: created.GetUID(), ResourceVersion: created.GetResourceVersion(), Certain: kind == nodeKind}, nil
+	return Written{UID: created.GetUID(), ResourceVersion: created.GetResourceVersion(), Certain: kind == nodeKind}, nil
 }
 
 func taints(node *unstructured.Unstructured) []any {
@@ -102,7 +102,7 @@ func (c *apiCluster) Patch(ctx context.Context, kind Kind, namespace, name, subr
 	case err != nil:
 		return Written{}, fmt.Errorf("changing it: %w", err)
 	}
-	return Written{Kind: kind, UID: patched.GetUID(), ResourceVersion: patched.GetResourceVersion(), Certain: kind == podKind || kind == nodeKind}, nil
+	return Written{UID: patched.GetUID(), ResourceVersion: patched.GetResourceVersion(), Certain: kind == podKind || kind == nodeKind}, nil
 }
 
 func (c *apiCluster) Delete(ctx context.Context, kind Kind, namespace, name string) (Written, error) {
@@ -123,7 +123,7 @@ func (c *apiCluster) Delete(ctx context.Context, kind Kind, namespace, name stri
 	case err != nil:
 		return Written{}, fmt.Errorf("deleting it: %w", err)
 	}
-	return Written{Kind: kind, UID: uid, Deleted: true, Certain: kind == podKind || kind == nodeKind}, nil
+	return Written{UID: uid, Deleted: true, Certain: kind == podKind || kind == nodeKind}, nil
 }
 
 func (c *apiCluster) Idle(ctx context.Context, written []Written) error { return c.idle(ctx, written) }

@@ -13,18 +13,13 @@ import (
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 
+	"kube-scheduler-simulator/scheduler"
 	"kube-scheduler-simulator/scheduler/result"
 )
 
-// Written is what the cluster answered to a write.
-type Written struct {
-	Kind            Kind
-	UID             types.UID
-	ResourceVersion string
-	Deleted         bool
-	// Certain: the scheduler hears of it without fail.
-	Certain bool
-}
+// Written is the cluster's answer to a write: the change that its scheduler is about to see. It
+// is zero when nothing was written.
+type Written = scheduler.Change
 
 // Cluster is the simulated one. Create is called from several goroutines at a
 // time, and no other method meanwhile.

@@ -48,7 +48,7 @@ func (s *simulated) Create(_ context.Context, kind Kind, o *unstructured.Unstruc
 		return Written{}, fmt.Errorf("%s", why)
 	}
 	s.uids++
-	w := Written{Kind: kind, UID: types.UID(fmt.Sprint("uid-", s.uids))}
+	w := Written{UID: types.UID(fmt.Sprint("uid-", s.uids))}
 	node := text(o.Object, "spec", "nodeName")
 	s.line("create %s %s %s", kind.Kind, o.GetName(), node)
 	if kind != podKind {
@@ -75,14 +75,14 @@ func (s *simulated) Patch(_ context.Context, kind Kind, _, name, subresource str
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.line("patch %s %s %s%s", kind.Kind, name, subresource, patch)
-	return Written{Kind: kind, UID: "patched"}, nil
+	return Written{UID: "patched"}, nil
 }
 
 func (s *simulated) Delete(_ context.Context, kind Kind, _, name string) (Written, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.line("delete %s %s", kind.Kind, name)
-	return Written{Kind: kind, UID: "deleted", Deleted: true}, nil
+	return Written{UID: "deleted", Deleted: true}, nil
 }
 
 func (s *simulated) Idle(_ context.Context, written []Written) error {

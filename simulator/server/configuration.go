@@ -140,9 +140,7 @@ func answerApplied(c echo.Context, applied config.Applied, err error) error {
 func configurationError(err error) error {
 	if bad, ok := errors.AsType[*config.Error](err); ok {
 		answer := refuse(http.StatusUnprocessableEntity, "%v", bad)
-		for _, m := range bad.Mistakes {
-			answer.Details = append(answer.Details, errorDetail{Field: m.Field, Line: m.Line, Column: m.Column, Message: m.Message})
-		}
+		answer.Details = bad.Mistakes
 		return answer
 	}
 	switch {

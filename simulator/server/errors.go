@@ -7,6 +7,8 @@ import (
 	"strconv"
 
 	"github.com/labstack/echo/v4"
+
+	"kube-scheduler-simulator/scheduler/config"
 )
 
 // apiError is an answer that is not the one that was asked for. Its JSON form
@@ -20,15 +22,8 @@ type apiError struct {
 	retryAfter int
 }
 
-type errorDetail struct {
-	// Field is the parameter or field that Message is about.
-	Field string `json:"field,omitempty"`
-	// Line and Column, from 1, are where in a document that was sent; 0 when
-	// that is not known.
-	Line    int    `json:"line,omitempty"`
-	Column  int    `json:"column,omitempty"`
-	Message string `json:"message"`
-}
+// errorDetail is one mistake in a request: in a document that was sent, or in a parameter.
+type errorDetail = config.Mistake
 
 func (e *apiError) Error() string { return e.Message }
 

@@ -1,10 +1,15 @@
-package app
+// Package adopt turns a scheduler configuration of another version of Kubernetes, or of the
+// earlier simulator, into one that this scheduler reads.
+//
+// It only leaves out what this scheduler does not know, and says what it left out. It never
+// guesses values and applies nothing. It may import scheduler/config.
+package adopt
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,36 +17,44 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"kube-scheduler-simulator/scheduler/config"
-	"kube-scheduler-simulator/simulator/transfer"
 )
 
 const (
-	configurationGroup   = "kubescheduler.config.k8s.io/"
-	configurationVersion = configurationGroup + "v1"
-	// wrapped is what the earlier simulator appended to the names of plugins.
-	wrapped = "Wrapped"
-	// adoptions bounds how often a document is read: each time some of what is
-	// gone has been left out, and with it more shows.
-	adoptions = 20
+	group      = "kubescheduler.config.k8s.io/"
+	apiVersion = group + "v1"
+	// wrapperSuffix is the suffix that the earlier simulator added to the names of plugins.
+	wrapperSuffix = "Wrapped"
+	// maxRounds bounds how often a document is parsed. Each round removes what the
+	// previous parse rejected, which may uncover more.
+	maxRounds = 20
 )
 
-// adopt returns a scheduler configuration of another version of Kubernetes, or of
-// the earlier simulator, as one for this scheduler, with what it left out. It only
-// leaves out what nobody here knows: an error is what else is wrong.
-func adopt(document []byte, parse func([]byte) (*config.Configuration, error)) ([]byte, []transfer.RemovedField, error) {
-	// As it is, it keeps the form that its author gave it.
-	_, err := parse(document)
+// Removed is a part of a document that was left out or renamed.
+type Removed struct {
+	// Field is the path of the part in the original document.
+	Field   string
+	Message string
+}
+
+// Document returns a document that parse accepts, with the parts that were removed from the
+// original. A document that parse accepts as it is keeps its author's form. The error says
+// what is wrong apart from unknown parts.
+func Document(original []byte, parse func([]byte) (*config.Configuration, error)) ([]byte, []Removed, error) {
+	_, err := parse(original)
 	if err == nil {
-		return document, nil, nil
+		return original, nil, nil
 	}
 	var fields map[string]any
-	if err := yaml.Unmarshal(document, &fields); err != nil || fields == nil {
-		return nil, nil, fmt.Errorf("the scheduler configuration is neither YAML nor JSON of an object: %w", errors.Join(err))
+	if err := yaml.Unmarshal(original, &fields); err != nil {
+		return nil, nil, fmt.Errorf("the scheduler configuration is neither YAML nor JSON of an object: %w", err)
+	}
+	if fields == nil {
+		return nil, nil, errors.New("the scheduler configuration is neither YAML nor JSON of an object: it is empty")
 	}
 	a := &adoption{fields: fields}
 	a.header()
 	a.rename(fields, "")
-	for range adoptions {
+	for range maxRounds {
 		data, err := json.Marshal(a.fields)
 		if err != nil {
 			return nil, nil, fmt.Errorf("encoding the scheduler configuration: %w", err)
@@ -50,52 +63,51 @@ func adopt(document []byte, parse func([]byte) (*config.Configuration, error)) (
 		if err == nil {
 			return data, a.removed, nil
 		}
-		wrong, ok := errors.AsType[*config.Error](err)
-		if !ok || !a.leaveOut(wrong.Mistakes) {
+		invalid, ok := errors.AsType[*config.Error](err)
+		if !ok || !a.leaveOut(invalid.Mistakes) {
 			return nil, a.removed, err
 		}
 	}
-	return nil, a.removed, errors.New("the scheduler configuration has too much that is unknown here")
+	return nil, a.removed, errors.New("the scheduler configuration has too many unknown parts")
 }
 
-// adoption is a configuration from which things are left out.
+// adoption is a document that is being changed.
 type adoption struct {
 	fields  map[string]any
-	removed []transfer.RemovedField
+	removed []Removed
 }
 
 func (a *adoption) note(field, format string, args ...any) {
-	a.removed = append(a.removed, transfer.RemovedField{Field: field, Message: fmt.Sprintf(format, args...)})
+	a.removed = append(a.removed, Removed{Field: field, Message: fmt.Sprintf(format, args...)})
 }
 
 func (a *adoption) header() {
 	version, _ := a.fields["apiVersion"].(string)
 	switch {
-	case version == configurationVersion:
+	case version == apiVersion:
 	case version == "":
-		a.fields["apiVersion"] = configurationVersion
-	case strings.HasPrefix(version, configurationGroup):
-		a.note("apiVersion", "%s is gone; it is read as %s", version, configurationVersion)
-		a.fields["apiVersion"] = configurationVersion
+		a.fields["apiVersion"] = apiVersion
+	case strings.HasPrefix(version, group):
+		a.note("apiVersion", "%s is gone; it is read as %s", version, apiVersion)
+		a.fields["apiVersion"] = apiVersion
 	}
 	if a.fields["kind"] == nil {
 		a.fields["kind"] = "KubeSchedulerConfiguration"
 	}
 }
 
-// rename gives plugins the names that they have, and their arguments the version
-// that there is.
+// rename gives plugins their current names, and their arguments the current version.
 func (a *adoption) rename(value any, at string) {
 	switch value := value.(type) {
 	case map[string]any:
-		if name, ok := value["name"].(string); ok && strings.HasSuffix(name, wrapped) && strings.Contains(at, "plugin") {
-			value["name"] = strings.TrimSuffix(name, wrapped)
+		if name, ok := value["name"].(string); ok && strings.HasSuffix(name, wrapperSuffix) && strings.Contains(at, "plugin") {
+			value["name"] = strings.TrimSuffix(name, wrapperSuffix)
 			a.note(at+".name", "%s is the earlier simulator's name of %s", name, value["name"])
 		}
-		if version, ok := value["apiVersion"].(string); ok && at != "" && strings.HasPrefix(version, configurationGroup) {
-			value["apiVersion"] = configurationVersion
+		if version, ok := value["apiVersion"].(string); ok && at != "" && strings.HasPrefix(version, group) {
+			value["apiVersion"] = apiVersion
 		}
-		for _, key := range sortedKeys(value) {
+		for _, key := range slices.Sorted(maps.Keys(value)) {
 			a.rename(value[key], strings.TrimPrefix(at+"."+key, "."))
 		}
 	case []any:
@@ -105,25 +117,16 @@ func (a *adoption) rename(value any, at string) {
 	}
 }
 
-func sortedKeys(m map[string]any) []string {
-	keys := make([]string, 0, len(m))
-	for key := range m {
-		keys = append(keys, key)
-	}
-	slices.Sort(keys)
-	return keys
-}
-
-// leaveOut takes out what the mistakes say is unknown, from the end, so that the
-// places of those before stay; false when there is no such.
+// leaveOut removes the parts that the mistakes call unknown. It goes backwards so that the
+// paths of earlier parts stay valid. It returns false when it removed nothing.
 func (a *adoption) leaveOut(mistakes []config.Mistake) bool {
 	found := false
 	for _, m := range slices.Backward(mistakes) {
 		field := m.Field
-		switch {
-		case strings.Contains(m.Message, "unknown field"), strings.Contains(m.Message, "was invalid in version"):
-		case strings.Contains(m.Message, "no plugin is named"), strings.Contains(m.Message, "does not run at the extension point"):
-			field = strings.TrimSuffix(field, ".name")
+		switch m.Reason {
+		case config.UnknownField, config.RemovedPlugin:
+		case config.UnknownPlugin, config.WrongExtensionPoint:
+			field = strings.TrimSuffix(field, ".name") // the whole list item goes
 		default:
 			continue
 		}
@@ -136,7 +139,7 @@ func (a *adoption) leaveOut(mistakes []config.Mistake) bool {
 	return found
 }
 
-// remove takes out the value of a field such as profiles[0].plugins.score.
+// remove deletes the value of a field such as profiles[0].plugins.score.
 func (a *adoption) remove(field string) bool {
 	steps := strings.FieldsFunc(field, func(c rune) bool { return c == '.' || c == '[' || c == ']' })
 	if len(steps) == 0 {
@@ -146,7 +149,7 @@ func (a *adoption) remove(field string) bool {
 	return done
 }
 
-// without returns value less what is at the steps.
+// without returns value without the part that the steps lead to.
 func without(value any, steps []string) (any, bool) {
 	switch value := value.(type) {
 	case map[string]any:
@@ -174,26 +177,4 @@ func without(value any, steps []string) (any, bool) {
 		return value, done
 	}
 	return value, false
-}
-
-// adopted makes configurations of imports the scheduler's.
-type adopted struct {
-	configuration
-	// parse reads a document as the scheduler would.
-	parse func(document []byte) (*config.Configuration, error)
-}
-
-var _ transfer.Configuration = adopted{}
-
-// Adopt applies the document, without what is gone since.
-func (a adopted) Adopt(ctx context.Context, document []byte) (int, []transfer.RemovedField, error) {
-	data, removed, err := adopt(document, a.parse)
-	if err != nil {
-		return 0, removed, err
-	}
-	applied, err := a.Apply(ctx, data)
-	if err != nil {
-		return 0, removed, err
-	}
-	return applied.Revision.Number, removed, nil
 }

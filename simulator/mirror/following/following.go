@@ -1,4 +1,11 @@
-package app
+// Package following runs the cluster that a simulator imports from or follows: it keeps an
+// import going until it succeeds, restarts a mirror after a reset, and reports both in the
+// simulator's status.
+//
+// Package mirror does the reading and package transfer the importing. It knows the simulator
+// around it only by the functions in Hooks, and may import the simulator's mirror, redact,
+// server and transfer packages.
+package following
 
 import (
 	"bufio"
@@ -7,175 +14,135 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/rest"
+	"k8s.io/klog/v2"
 
 	"kube-scheduler-simulator/simulator/mirror"
-	"kube-scheduler-simulator/simulator/redact"
 	"kube-scheduler-simulator/simulator/server"
 	"kube-scheduler-simulator/simulator/transfer"
 )
 
-// SourceOptions say which other cluster comes into this one. It is only read, and
-// never its secrets.
-type SourceOptions struct {
-	// ImportKubeconfig reaches a cluster that comes once, SyncKubeconfig one that is
-	// followed. None by default, and not both.
-	ImportKubeconfig, SyncKubeconfig string
-	// Context is one of the kubeconfig's; its current one by default.
-	Context string
-	// Namespaces, when there are any, restrict what is in a namespace, and Selector
-	// restricts pods.
-	Namespaces []string
-	Selector   string
-	// Redact replaces whatever people have named.
-	Redact bool
-	// QPS bounds the requests per second; mirror.DefaultQPS by default.
-	QPS float32
+// Hooks connect a Following to its simulator. All functions are required. They may be called
+// from any goroutine, and only after the simulator has started.
+type Hooks struct {
+	// ClientConfig reaches the simulated cluster with the rights of an administrator.
+	ClientConfig func() *rest.Config
+	// Reschedule: pods of a cluster that is followed come without their nodes.
+	Reschedule bool
+	// DropDefaultClass deletes the simulator's default StorageClass. The other cluster
+	// brings its own, or has none.
+	DropDefaultClass func() error
+	// Begin starts an import as an operation. The context ends when the operation is cancelled.
+	Begin func(ctx context.Context, message string) (context.Context, Operation, error)
+	// Import imports src, which it closes, and waits for the result.
+	Import func(ctx context.Context, src transfer.Source) (*transfer.Report, error)
+	// Spool returns an unnamed file for the objects that are imported.
+	Spool func() (*os.File, error)
+	// Changed is called when the status has changed.
+	Changed func()
+	Logger  klog.Logger
 }
 
-// DefaultSourceQPS is how many requests per second another cluster gets.
-const DefaultSourceQPS = mirror.DefaultQPS
-
-func (o SourceOptions) kubeconfig() string {
-	if o.SyncKubeconfig != "" {
-		return o.SyncKubeconfig
-	}
-	return o.ImportKubeconfig
+// Operation is an import that is under way.
+type Operation interface {
+	// Show reports progress; total is 0 when it is not known.
+	Show(message string, done, total int)
+	End()
 }
 
-// saltFile is in a data directory that redacted objects are in: the names of the
-// next run must be those of this one.
-const saltFile = "redaction-salt"
+// Following is the other cluster of a running simulator, if there is one. Its methods are safe
+// for concurrent use.
+type Following struct {
+	options Options
+	source  *mirror.Source // nil when there is no other cluster
+	hooks   Hooks
 
-// openSource comes after the data directory.
-func (p *prepared) openSource(o SourceOptions) (err error) {
-	switch {
-	case o.ImportKubeconfig != "" && o.SyncKubeconfig != "":
-		return errors.New("a cluster is either imported or followed: --import-kubeconfig and --sync-kubeconfig exclude each other")
-	case o.kubeconfig() == "" && (o.Context != "" || len(o.Namespaces) > 0 || o.Selector != "" || o.Redact):
-		return errors.New("there is no cluster to read from: give --import-kubeconfig or --sync-kubeconfig")
-	case o.kubeconfig() == "":
-		return nil
-	}
-	options := mirror.SourceOptions{
-		Kubeconfig: o.kubeconfig(), Context: o.Context, QPS: o.QPS,
-		Selection: mirror.Selection{Namespaces: o.Namespaces, Pods: o.Selector},
-	}
-	if o.Redact {
-		salt, err := p.salt()
-		if err != nil {
-			return err
-		}
-		options.Redactor = redact.New(salt)
-	}
-	p.source, err = mirror.NewSource(options)
-	return err
-}
-
-// salt is nil, so that nobody knows it, in a directory that is thrown away.
-func (p *prepared) salt() ([]byte, error) {
-	if p.temporary {
-		return nil, nil
-	}
-	path := filepath.Join(p.dataDir, saltFile)
-	salt, err := os.ReadFile(path)
-	if errors.Is(err, os.ErrNotExist) {
-		salt = redact.NewSalt()
-		err = os.WriteFile(path, salt, 0o600)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("keeping what redacted names are made with: %w", err)
-	}
-	return salt, nil
-}
-
-// following is the other cluster, while the simulator runs.
-type following struct {
 	mu sync.Mutex
-	// sync is nil when none is followed.
+	// sync is nil while no cluster is followed.
 	sync *mirror.Sync
-	// warning is what people should know of an import from a cluster.
+	// warning tells people what is wrong with an import from a cluster.
 	warning string
+
+	// cancel ends an import that is still being tried; nil when none is.
+	cancel  context.CancelFunc
+	running sync.WaitGroup
 }
 
-// startSource begins with the other cluster, after everything else runs: how long
-// it takes to answer is no matter of the start.
-func (s *simulator) startSource() error {
+// New returns a Following that has not started. source comes from Open and may be nil.
+func New(o Options, source *mirror.Source, hooks Hooks) *Following {
+	return &Following{options: o, source: source, hooks: hooks}
+}
+
+// Start starts to import or to follow the other cluster, if there is one. It does not wait for
+// the other cluster to answer.
+func (f *Following) Start() error {
 	switch {
-	case s.prepared.source == nil:
+	case f.source == nil:
 		return nil
-	case s.options.Source.SyncKubeconfig != "":
-		s.onStop(s.stopSync)
-		return s.startSync()
+	case f.options.SyncKubeconfig != "":
+		return f.StartSync()
 	}
-	if err := s.dropDefaultClass(); err != nil {
+	if err := f.hooks.DropDefaultClass(); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	var running sync.WaitGroup
-	running.Go(func() { s.importFromSource(ctx) })
-	s.onStop(func(context.Context) error {
-		cancel()
-		running.Wait()
-		return nil
-	})
+	f.cancel = cancel
+	f.running.Go(func() { f.importUntilDone(ctx) })
 	return nil
 }
 
-// dropDefaultClass comes before the objects of another cluster, which has its own
-// default StorageClass, or none.
-func (s *simulator) dropDefaultClass() error {
-	if s.embedded == nil {
-		return nil
+// Stop returns when nothing is read from the other cluster any more.
+func (f *Following) Stop(ctx context.Context) error {
+	if f.cancel != nil {
+		f.cancel()
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), stopTimeout)
-	defer cancel()
-	return s.embedded.DropDefaultStorageClass(ctx)
+	f.running.Wait()
+	return f.StopSync(ctx)
 }
 
-// startSync follows the other cluster, if one is to be followed. After a reset it
-// brings everything in anew.
-func (s *simulator) startSync() error {
-	if s.prepared.source == nil || s.options.Source.SyncKubeconfig == "" {
+// StartSync starts to follow the other cluster, if one is to be followed. After a reset it
+// brings in every object again.
+func (f *Following) StartSync() error {
+	if f.source == nil || f.options.SyncKubeconfig == "" {
 		return nil
 	}
-	if err := s.dropDefaultClass(); err != nil {
+	if err := f.hooks.DropDefaultClass(); err != nil {
 		return err
 	}
 	followed := mirror.NewSync(mirror.SyncOptions{
-		Source: s.prepared.source, Config: s.controlPlane.ClientConfig(), Reschedule: s.options.Reschedule,
-		Changed: s.publish, Logger: s.options.Logger.WithName("sync"),
+		Source: f.source, Config: f.hooks.ClientConfig(), Reschedule: f.hooks.Reschedule,
+		Changed: f.hooks.Changed, Logger: f.hooks.Logger.WithName("sync"),
 	})
 	if err := followed.Start(); err != nil {
 		return err
 	}
-	s.following.mu.Lock()
-	defer s.following.mu.Unlock()
-	s.following.sync = followed
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.sync = followed
 	return nil
 }
 
-// stopSync is safe to call when nothing is followed.
-func (s *simulator) stopSync(ctx context.Context) error {
-	s.following.mu.Lock()
-	followed := s.following.sync
-	s.following.sync = nil
-	s.following.mu.Unlock()
+// StopSync stops following. It is safe to call when no cluster is followed.
+func (f *Following) StopSync(ctx context.Context) error {
+	f.mu.Lock()
+	followed := f.sync
+	f.sync = nil
+	f.mu.Unlock()
 	if followed == nil {
 		return nil
 	}
 	return followed.Stop(ctx)
 }
 
-// status returns what is followed; nil when nothing is. first is the first round,
-// while it is under way.
-func (f *following) status() (shown *server.Sync, first *server.Operation) {
+// Status describes the cluster that is followed; nil when none is. first is the first round of
+// copying while it is under way.
+func (f *Following) Status() (shown *server.Sync, first *server.Operation) {
 	f.mu.Lock()
 	followed := f.sync
 	f.mu.Unlock()
@@ -194,13 +161,8 @@ func (f *following) status() (shown *server.Sync, first *server.Operation) {
 	return shown, first
 }
 
-func (f *following) warn(text string) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.warning = text
-}
-
-func (f *following) warnings() []string {
+// Warnings tell people what is wrong with an import from a cluster.
+func (f *Following) Warnings() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.warning == "" {
@@ -209,28 +171,34 @@ func (f *following) warnings() []string {
 	return []string{f.warning}
 }
 
-// importFromSource tries until it has worked.
-func (s *simulator) importFromSource(ctx context.Context) {
-	name := s.prepared.source.Name()
+func (f *Following) warn(text string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.warning = text
+}
+
+// importUntilDone retries the import until it succeeds or ctx is done.
+func (f *Following) importUntilDone(ctx context.Context) {
+	name := f.source.Name()
 	backoff := wait.Backoff{Duration: time.Second, Factor: 2, Jitter: 0.3, Steps: 10, Cap: 30 * time.Second}
 	for {
-		problems, err := s.importOnce(ctx)
+		problems, err := f.importOnce(ctx)
 		switch {
 		case ctx.Err() != nil:
 			return
 		case err == nil && len(problems) == 0:
-			s.following.warn("")
+			f.warn("")
 			return
 		case err == nil:
-			s.following.warn("imported from " + name + ", but " + strings.Join(problems, "; "))
+			f.warn("imported from " + name + ", but " + strings.Join(problems, "; "))
 			for _, problem := range problems {
-				s.options.Logger.Info("Importing from " + name + ": " + problem)
+				f.hooks.Logger.Info("Importing from " + name + ": " + problem)
 			}
 			return
 		}
-		s.options.Logger.Error(err, "Importing from "+name)
-		s.following.warn(fmt.Sprintf("importing from %s: %v; trying again", name, err))
-		s.publish()
+		f.hooks.Logger.Error(err, "Importing from "+name)
+		f.warn(fmt.Sprintf("importing from %s: %v; trying again", name, err))
+		f.hooks.Changed()
 		select {
 		case <-time.After(backoff.Step()):
 		case <-ctx.Done():
@@ -239,49 +207,46 @@ func (s *simulator) importFromSource(ctx context.Context) {
 	}
 }
 
-// importOnce reads the other cluster into a file, and imports that as any other.
-func (s *simulator) importOnce(ctx context.Context) (problems []string, err error) {
-	road := transfer{s.snapshot, s}
-	file, err := road.Spool()
+// importOnce reads the other cluster into a file, and imports that file like any other.
+func (f *Following) importOnce(ctx context.Context) (problems []string, err error) {
+	file, err := f.hooks.Spool()
 	if err != nil {
 		return nil, err
 	}
-	problems, err = s.readSource(ctx, file)
+	problems, err = f.read(ctx, file)
 	if err != nil {
 		return nil, errors.Join(err, file.Close())
 	}
-	at, err := file.Stat()
+	info, err := file.Stat()
 	if err != nil {
 		return nil, errors.Join(err, file.Close())
 	}
-	src := transfer.NewClosingSource(file.Close, transfer.Part{Name: s.prepared.source.Name(), Content: file, Size: at.Size()})
-	run, err := road.Begin(src, transfer.ImportOptions{Mode: transfer.Merge, Reschedule: s.options.Reschedule})
-	if err != nil {
-		return nil, errors.Join(err, src.Close())
-	}
-	report, err := awaitImport(ctx, run)
+	src := transfer.NewClosingSource(file.Close, transfer.Part{Name: f.source.Name(), Content: file, Size: info.Size()})
+	report, err := f.hooks.Import(ctx, src)
 	if err != nil {
 		return nil, err
 	}
-	logReport(s, report)
 	if report.FailedTotal > 0 {
 		problems = append(problems, fmt.Sprintf("%d objects were refused; GET /api/v1/import lists them", report.FailedTotal))
 	}
 	return problems, nil
 }
 
-// readSource writes the other cluster to a file as a List.
-func (s *simulator) readSource(ctx context.Context, file *os.File) ([]string, error) {
-	message := "reading " + s.prepared.source.Name()
-	ctx, o, err := s.operations.begin(ctx, server.OperationImport, message)
+// progressEvery is how many objects are read between two progress reports.
+const progressEvery = 250
+
+// read writes the other cluster's objects to a file as a List.
+func (f *Following) read(ctx context.Context, file *os.File) ([]string, error) {
+	message := "reading " + f.source.Name()
+	ctx, operation, err := f.hooks.Begin(ctx, message)
 	if err != nil {
 		return nil, err
 	}
-	defer o.end()
+	defer operation.End()
 	out := bufio.NewWriter(file)
 	_, _ = out.WriteString(`{"apiVersion":"v1","kind":"List","items":[`) // Flush has the error
 	read := 0
-	problems, err := s.prepared.source.Read(ctx, s.controlPlane.ClientConfig(), func(u *unstructured.Unstructured) error {
+	problems, err := f.source.Read(ctx, f.hooks.ClientConfig(), func(u *unstructured.Unstructured) error {
 		data, err := json.Marshal(u.Object)
 		if err != nil {
 			return fmt.Errorf("encoding %s %s: %w", u.GetKind(), u.GetName(), err)
@@ -289,8 +254,8 @@ func (s *simulator) readSource(ctx context.Context, file *os.File) ([]string, er
 		if read > 0 {
 			_ = out.WriteByte(',')
 		}
-		if read++; read%shownEvery == 0 {
-			o.show(message+": "+u.GetKind(), read, 0)
+		if read++; read%progressEvery == 0 {
+			operation.Show(message+": "+u.GetKind(), read, 0)
 		}
 		_, err = out.Write(data)
 		return err
@@ -300,10 +265,7 @@ func (s *simulator) readSource(ctx context.Context, file *os.File) ([]string, er
 	}
 	_, _ = out.WriteString("]}")
 	if err := out.Flush(); err != nil {
-		return nil, fmt.Errorf("keeping what is imported: %w", err)
+		return nil, fmt.Errorf("keeping the imported objects: %w", err)
 	}
 	return problems, nil
 }
-
-// shownEvery is how many objects are read between looks at the progress.
-const shownEvery = 250

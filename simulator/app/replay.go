@@ -1,0 +1,97 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"sync"
+
+	"k8s.io/client-go/rest"
+
+	"kube-scheduler-simulator/simulator/replay"
+	"kube-scheduler-simulator/simulator/replay/session"
+	"kube-scheduler-simulator/simulator/server"
+)
+
+// newReplays returns the replay session, without a recording.
+func (s *simulator) newReplays() *session.Session {
+	return session.New(session.Options{
+		ClientConfig: s.clientConfig,
+		Results:      s.store,
+		Idle:         func(ctx context.Context, changes []replay.Written) error { return s.scheduler.Idle(ctx, changes) },
+		Profiles:     func() []string { return s.scheduler.State().Profiles },
+		Reset:        s.resetForReplay,
+		External:     s.options.Kubeconfig != "",
+		Spool:        func() (*os.File, error) { return s.prepared.spool("recording") },
+		Changed:      s.publish,
+		Logger:       s.options.Logger,
+	})
+}
+
+func (s *simulator) clientConfig() *rest.Config { return s.controlPlane.ClientConfig() }
+
+// controllers returns the controllers that run from the next reset on, and whether virtual
+// nodes do.
+func (s *simulator) controllers() (list []string, virtualNodes bool) {
+	if s.replays.Exclusive() {
+		return session.Controllers(), false
+	}
+	return s.options.Controllers, !s.options.NoVirtualNodes
+}
+
+// startReplay starts to play the recording that the options name.
+func (s *simulator) startReplay() error {
+	if s.options.Replay == nil {
+		return nil
+	}
+	if s.prepared.temporary {
+		if err := s.dropDefaultClass(); err != nil {
+			return err
+		}
+	} else if err := s.resetForReplay(context.Background()); err != nil { // a data directory that is kept may hold a cluster
+		return fmt.Errorf("emptying the cluster for the recording: %w", err)
+	}
+	if err := s.replays.Play(s.prepared.recording, *s.options.Replay); err != nil {
+		return err
+	}
+	s.prepared.recording = nil // the player closes it
+	return nil
+}
+
+// reportReplay writes the report when the replay has ended. The channel receives the result
+// when Exit is set, and otherwise only failures. The wait ends with ctx, or in stop.
+func (s *simulator) reportReplay(ctx context.Context) <-chan error {
+	o := s.options.Replay
+	if o == nil || !o.Exit && o.Report == "" {
+		return nil
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	played := make(chan error, 1)
+	var running sync.WaitGroup
+	running.Go(func() {
+		err := s.replays.Finish(ctx, *o)
+		if ctx.Err() == nil && (o.Exit || err != nil) {
+			played <- err
+		}
+	})
+	s.onStop(func(context.Context) error {
+		cancel()
+		running.Wait()
+		return nil
+	})
+	return played
+}
+
+// resetForReplay empties the cluster and the results. It keeps the scheduler configuration:
+// the replay asks what that configuration would have decided.
+func (s *simulator) resetForReplay(ctx context.Context) error {
+	ctx, o, err := s.operations.begin(ctx, server.OperationReplay, "the cluster is emptied for the recording")
+	if err != nil {
+		return err
+	}
+	defer o.End()
+	if _, err := s.reset(ctx, cluster); err != nil {
+		return err
+	}
+	return s.embedded.DropDefaultStorageClass(ctx)
+}

@@ -27,6 +27,7 @@ import (
 	"kube-scheduler-simulator/scheduler/resultstore"
 	"kube-scheduler-simulator/scheduler/supervisor"
 	"kube-scheduler-simulator/simulator/controlplane"
+	"kube-scheduler-simulator/simulator/controlplane/external"
 	"kube-scheduler-simulator/simulator/mirror/following"
 	"kube-scheduler-simulator/simulator/replay/session"
 	"kube-scheduler-simulator/simulator/server"
@@ -109,7 +110,7 @@ type simulator struct {
 	// embedded is the control plane if it is our own, external if it is not. The other
 	// one is nil.
 	embedded   *controlplane.ControlPlane
-	external   *controlplane.External
+	external   *external.ControlPlane
 	nodes      *virtualnode.Nodes // nil when there are none
 	scheduler  *supervisor.Scheduler
 	operations operations

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"kube-scheduler-simulator/simulator/controlplane"
+	"kube-scheduler-simulator/simulator/controlplane/external"
 )
 
 // checkControlPlane validates the options that choose the control plane.
@@ -80,7 +81,7 @@ func checkEtcd(o controlplane.Etcd) error {
 
 // connect uses an existing control plane.
 func (s *simulator) connect(ctx context.Context) error {
-	s.external = controlplane.NewExternal(controlplane.ExternalOptions{
+	s.external = external.New(external.Options{
 		Kubeconfig: s.options.Kubeconfig,
 		Context:    s.options.KubeContext,
 		DataDir:    s.prepared.dataDir,

@@ -21,6 +21,7 @@ import (
 	"kube-scheduler-simulator/scheduler/plugins/argument"
 	"kube-scheduler-simulator/scheduler/resultstore"
 	"kube-scheduler-simulator/simulator/controlplane"
+	"kube-scheduler-simulator/simulator/controlplane/controllers"
 	"kube-scheduler-simulator/simulator/mirror"
 	"kube-scheduler-simulator/simulator/mirror/following"
 	"kube-scheduler-simulator/simulator/replay/session"
@@ -134,7 +135,7 @@ func (o Options) prepare() (p *prepared, err error) {
 	if err = o.checkControlPlane(); err != nil {
 		return p, err
 	}
-	if err = controlplane.CheckControllers(o.Controllers); err != nil {
+	if err = controllers.Check(o.Controllers); err != nil {
 		return p, err
 	}
 	if o.Stages != "" {

@@ -21,6 +21,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"kube-scheduler-simulator/simulator/clustertest"
+	"kube-scheduler-simulator/simulator/controlplane/internal/datadir"
 )
 
 func TestStartOnDataOfEarlierOne(t *testing.T) {
@@ -220,7 +221,7 @@ func TestStartFails(t *testing.T) {
 	hurried, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
 	inUse := t.TempDir()
-	lock, err := lockDataDir(inUse)
+	lock, err := datadir.Lock(inUse)
 	if err != nil {
 		t.Fatal(err)
 	}

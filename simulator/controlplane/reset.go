@@ -67,7 +67,7 @@ func (c *ControlPlane) Reset(ctx context.Context) (_ Reset, err error) {
 	defer release()
 
 	deleted := 0
-	err = c.controllers.stop(ctx)
+	err = c.controllers.Stop(ctx)
 	if err == nil {
 		deleted, err = c.startState.restore(ctx)
 	}

@@ -12,15 +12,16 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/kubernetes/pkg/volume/util"
 	"k8s.io/utils/ptr"
+
+	"kube-scheduler-simulator/simulator/controlplane/controllers"
 )
 
-// defaultClass is the name that the default class of several local clusters has, so
-// that manifests made for those work here.
+// defaultClass is the name of the default class in several local clusters, so that manifests
+// made for them work here.
 const defaultClass = "standard"
 
-// createDefaultClass makes the default StorageClass, which is part of the start
-// state: whoever deletes it does so until the next reset. The volumes are the
-// provisioner's.
+// createDefaultClass creates the default StorageClass. It is part of the start state, so a
+// reset restores it if it was deleted. The provisioner creates its volumes.
 func createDefaultClass(ctx context.Context, config *rest.Config) error {
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
@@ -28,7 +29,7 @@ func createDefaultClass(ctx context.Context, config *rest.Config) error {
 	}
 	class := &storagev1.StorageClass{
 		ObjectMeta:           metav1.ObjectMeta{Name: defaultClass, Annotations: map[string]string{util.IsDefaultStorageClassAnnotation: "true"}},
-		Provisioner:          fallbackDriver,
+		Provisioner:          controllers.FallbackDriver,
 		ReclaimPolicy:        ptr.To(corev1.PersistentVolumeReclaimDelete),
 		VolumeBindingMode:    ptr.To(storagev1.VolumeBindingWaitForFirstConsumer),
 		AllowVolumeExpansion: ptr.To(true),
@@ -40,9 +41,8 @@ func createDefaultClass(ctx context.Context, config *rest.Config) error {
 	return nil
 }
 
-// DropDefaultStorageClass deletes the default StorageClass that the cluster began
-// with, if it is there: in a cluster that is to be like another one, claims without
-// a class must not get one that they did not get there.
+// DropDefaultStorageClass deletes the initial default StorageClass, if it exists. In a copy of
+// another cluster, claims without a class must not get a class that they did not get there.
 func (c *ControlPlane) DropDefaultStorageClass(ctx context.Context) error {
 	client, err := kubernetes.NewForConfig(c.ClientConfig())
 	if err != nil {
@@ -50,7 +50,7 @@ func (c *ControlPlane) DropDefaultStorageClass(ctx context.Context) error {
 	}
 	classes := client.StorageV1().StorageClasses()
 	class, err := classes.Get(ctx, defaultClass, metav1.GetOptions{})
-	if err == nil && class.Provisioner == fallbackDriver {
+	if err == nil && class.Provisioner == controllers.FallbackDriver {
 		err = classes.Delete(ctx, defaultClass, *metav1.NewPreconditionDeleteOptions(string(class.UID)))
 	}
 	if err != nil && !apierrors.IsNotFound(err) {

@@ -1,4 +1,4 @@
-package controlplane
+package controllers
 
 import (
 	"context"
@@ -14,15 +14,15 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// resultPrefix and resultWord tell the annotations in which scheduling results
-// are written: all of them, and no others of that prefix, have the word.
+// resultPrefix and resultWord identify the annotations with scheduling results: all of them,
+// and no other annotations with that prefix, contain the word.
 const (
 	resultPrefix = "kube-scheduler-simulator.sigs.k8s.io/"
 	resultWord   = "result"
 )
 
-// sharedInformers are one informer per kind for all controllers: whole objects
-// of built-in kinds, and of the others the metadata.
+// sharedInformers hold one informer per kind for all controllers: whole objects of built-in
+// kinds, and the metadata of all others.
 type sharedInformers struct {
 	typed    informers.SharedInformerFactory
 	metadata metadatainformer.SharedInformerFactory
@@ -43,29 +43,27 @@ func newSharedInformers(config *rest.Config) (*sharedInformers, error) {
 	}, nil
 }
 
-// start runs the informers that have been asked for and do not run yet.
+// start runs the informers that were requested and do not run yet.
 func (s *sharedInformers) start(ctx context.Context) {
 	s.typed.StartWithContext(ctx)
 	s.metadata.Start(ctx.Done())
 }
 
-// shutdown returns when all informers have ended, which they do when start's
-// context does.
+// shutdown waits for all informers. They end with start's context.
 func (s *sharedInformers) shutdown() {
 	s.typed.Shutdown()
 	s.metadata.Shutdown()
 }
 
-// trim drops from what the informers keep what no controller reads, and what may
-// be large: managed fields, and the annotations in which whole scheduling results
-// are written. A controller that updates a whole pod from the cache loses that
-// pod's annotations of results, which are a copy. Kubernetes' controllers patch
-// pods, but for two rare cases: a pod of a StatefulSet whose labels somebody
-// removed, and one that is bound to a node that is not ready.
+// trim drops the parts of cached objects that no controller reads and that may be large: managed
+// fields, and the annotations with scheduling results. A controller that updates a whole pod
+// from the cache deletes that pod's result annotations, which are only a copy. Kubernetes'
+// controllers patch pods, except in two rare cases: a pod of a StatefulSet that lost its
+// labels, and a pod that is bound to a node that is not ready.
 func trim(obj any) (any, error) {
 	accessor, err := meta.Accessor(obj)
 	if err != nil {
-		// A tombstone: its object has been trimmed before.
+		// A tombstone, whose object was trimmed before.
 		return obj, nil
 	}
 	accessor.SetManagedFields(nil)

@@ -2,11 +2,11 @@ package replay
 
 import "k8s.io/apimachinery/pkg/runtime/schema"
 
-// Kind is one that recordings hold.
+// Kind is a kind of object that recordings hold.
 type Kind struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
-	// Resource is the plural by which the API knows it.
+	// Resource is the plural name in the API.
 	Resource   string `json:"resource"`
 	Namespaced bool   `json:"namespaced"`
 }
@@ -21,11 +21,11 @@ func (k Kind) GVR() schema.GroupVersionResource {
 	return k.GVK().GroupVersion().WithResource(k.Resource)
 }
 
-// RecordedKinds are what schedulers look at, in the order in which objects of
-// them are created. Secrets and ConfigMaps are not among them, and never read.
-// ReplicaSets and their like are there because default topology spreading takes
-// its selector from them; a recording holds that selector only. Templates of
-// resource claims come before the pods that name them, and pods last.
+// RecordedKinds are the kinds that schedulers read, in the order in which their objects are
+// created. Secrets and ConfigMaps are not among them and are never read. ReplicaSets and
+// similar kinds are recorded because default topology spreading uses their selectors; a
+// recording holds only the selector. Resource claim templates precede the pods that refer to
+// them, and pods come last.
 func RecordedKinds() []Kind {
 	return []Kind{
 		namespaceKind,

@@ -2,9 +2,9 @@ package replay
 
 import "reflect"
 
-// mergePatch returns the JSON merge patch (RFC 7396) that makes after of before;
-// empty when they are equal. Neither has fields that are null. Integers stay what
-// they are, which they do not where JSON's numbers are read as floats.
+// mergePatch returns the JSON merge patch (RFC 7396) that turns before into after; empty when they
+// are equal. Neither has null fields. Unlike in libraries that read JSON numbers as floats,
+// integers keep their values.
 func mergePatch(before, after map[string]any) map[string]any {
 	patch := map[string]any{}
 	for name := range before {

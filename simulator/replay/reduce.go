@@ -6,12 +6,11 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// A recording holds of an object what a scheduler looks at, and no more: what
-// containers run, their environment, their mounts and the names of secrets and
-// config maps stay where they are, and so does what kubelets write again and again
-// without anything having changed (heartbeats, the states of containers).
+// A recording holds only the fields of an object that a scheduler reads. It leaves out the commands,
+// the environment and the mounts of containers, the names of secrets and config maps, and the
+// fields that kubelets rewrite regularly (heartbeats, container states).
 
-// reduce takes out of an object what is not recorded. It changes the object.
+// reduce removes the fields that are not recorded from an object.
 func reduce(kind Kind, object map[string]any) {
 	delete(object, "apiVersion")
 	delete(object, "kind")
@@ -37,10 +36,10 @@ func reduce(kind Kind, object map[string]any) {
 	dropNull(object)
 }
 
-// annotationsDropped are not recorded. All that begin with ownAnnotations are the
-// simulator's results.
+// ownAnnotations is the prefix of the simulator's results, which are not recorded.
 const ownAnnotations = "kube-scheduler-simulator.sigs.k8s.io/"
 
+// annotationsDropped are further annotations that are not recorded.
 var annotationsDropped = []string{
 	"kubectl.kubernetes.io/last-applied-configuration",
 	"node.alpha.kubernetes.io/ttl",
@@ -80,7 +79,7 @@ func reduceMetadata(kind Kind, metadata map[string]any) {
 	}
 }
 
-// volumesKept are the sources of volumes that scheduling looks at.
+// volumesKept are the volume sources that scheduling reads.
 var volumesKept = []string{
 	"name", "persistentVolumeClaim", "ephemeral", "csi", "gcePersistentDisk", "awsElasticBlockStore", "azureDisk", "cinder", "iscsi", "rbd",
 }
@@ -138,10 +137,9 @@ func reduceNode(node map[string]any) {
 	keep(child(status, "nodeInfo"), "architecture", "operatingSystem", "kubeletVersion")
 }
 
-// The functions below look into objects whatever their shape is: what is not as
-// expected is as if it were not there.
+// The functions below read objects of any shape: they treat a field of an unexpected type as missing.
 
-// child returns an object's field that is an object; nil when it is not.
+// child returns a field that is an object; nil when it is not.
 func child(object map[string]any, name string) map[string]any {
 	m, _ := object[name].(map[string]any)
 	return m
@@ -159,13 +157,13 @@ func objects(object map[string]any, name string) []map[string]any {
 	return out
 }
 
-// text returns what is at a path and is a string; empty when it is none.
+// text returns the string at a path; empty when there is none.
 func text(object map[string]any, path ...string) string {
 	s, _, _ := unstructured.NestedString(object, path...)
 	return s
 }
 
-// keep deletes all other fields.
+// keep deletes all fields except the given ones.
 func keep(object map[string]any, fields ...string) {
 	for name := range object {
 		kept := false
@@ -178,8 +176,8 @@ func keep(object map[string]any, fields ...string) {
 	}
 }
 
-// dropNull deletes fields that are null, which mean the same as none, and which a
-// merge patch could not tell from deleted ones.
+// dropNull deletes null fields. They mean the same as missing ones, and a merge patch could not
+// distinguish them from deleted ones.
 func dropNull(v any) {
 	switch v := v.(type) {
 	case map[string]any:

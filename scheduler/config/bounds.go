@@ -9,33 +9,32 @@ import (
 )
 
 const (
-	// MaxSize bounds a document, as it is and with its aliases written out.
+	// MaxSize bounds a document, both as written and with its aliases expanded.
 	MaxSize = 1 << 20
-	// maxDepth bounds the nesting; the configuration API needs about 15.
+	// maxDepth bounds the nesting; the configuration API needs about 15 levels.
 	maxDepth = 100
-	// maxItems bounds a list and a mapping: some of upstream's checks compare
-	// each item with all others.
+	// maxItems bounds each list and mapping, because some of upstream's checks compare each
+	// item with all others.
 	maxItems = 10_000
-	// maxProfiles bounds the profiles, and the extenders: each is much more in
-	// memory than in the document.
+	// maxProfiles bounds the profiles and the extenders, which take much more memory than
+	// space in the document.
 	maxProfiles = 500
 )
 
-// bounded refuses what would grow beyond the bounds when its aliases are
-// written out, and scalars that have no JSON.
+// bounded refuses documents that exceed the bounds when their aliases are expanded, and scalars
+// that JSON cannot represent.
 func bounded(root *yaml.Node) *Mistake {
 	_, m := measurer{}.measure(root, 1)
 	return m
 }
 
-// extent is how large a node is with its aliases written out.
+// extent is the size of a node with its aliases expanded.
 type extent struct{ size, depth int }
 
 // unfinished is the size of a node whose content is being measured.
 const unfinished = -1
 
-// measurer has the extents of the nodes that have an anchor, so that none is
-// measured for every alias again.
+// measurer caches the extents of anchored nodes, so that each is measured only once.
 type measurer map[*yaml.Node]extent
 
 func (known measurer) measure(n *yaml.Node, depth int) (extent, *Mistake) {
@@ -76,8 +75,8 @@ func (known measurer) measure(n *yaml.Node, depth int) (extent, *Mistake) {
 		}
 		e.size += inner.size
 		e.depth = max(e.depth, inner.depth+1)
-		if e.size > 2*MaxSize { // what is just within the bounds may have that many commas
-			return extent{}, nodeMistake(n, "too large when its aliases are written out")
+		if e.size > 2*MaxSize { // a document just within the bounds may have that many commas
+			return extent{}, nodeMistake(n, "too large when its aliases are expanded")
 		}
 	}
 	if n.Anchor != "" {
@@ -89,7 +88,7 @@ func (known measurer) measure(n *yaml.Node, depth int) (extent, *Mistake) {
 // sound refuses a scalar that JSON cannot hold.
 func sound(n *yaml.Node) *Mistake {
 	if n.ShortTag() == "!!float" && strings.ContainsAny(n.Value, "nN") {
-		return nodeMistake(n, "%s is no number that a configuration can hold", cut(n.Value, 40))
+		return nodeMistake(n, "%s is not a number that a configuration can hold", cut(n.Value, 40))
 	}
 	if strings.ContainsFunc(n.Value, unwritable) {
 		return nodeMistake(n, "a control character in %q", cut(n.Value, 40))
@@ -101,8 +100,8 @@ func nodeMistake(n *yaml.Node, format string, args ...any) *Mistake {
 	return &Mistake{Line: n.Line, Column: n.Column, Message: fmt.Sprintf(format, args...)}
 }
 
-// unwritable: YAML has no such character, so that a value with it could be read
-// by an escape and not be written.
+// unwritable reports characters that YAML does not allow. A value could contain one by an escape,
+// but could not be written again.
 func unwritable(r rune) bool {
 	return unicode.IsControl(r) && !strings.ContainsRune("\t\n\r\u0085", r) || r == '\ufeff' || r == '\ufffe' || r == '\uffff'
 }

@@ -1,11 +1,11 @@
-// Package config reads KubeSchedulerConfiguration documents: strict decoding,
-// Kubernetes' own defaulting and Kubernetes' own validation, every mistake at
-// its line; and it says what a configuration means: which plugins run at which
-// extension point, with which arguments, and in what two configurations differ.
+// Package config reads KubeSchedulerConfiguration documents with strict decoding and with
+// Kubernetes' own defaulting and validation, and reports every mistake with its line. It also
+// says what a configuration means: which plugins run at which extension point with which
+// arguments, and how two configurations differ.
 //
-// It knows the types of Kubernetes' plugins but never makes one, and knows
-// nothing of a running scheduler. It may import the scheduler's configuration
-// API and its plugins.
+// It knows the types of Kubernetes' plugins but never creates one, and knows nothing of a running
+// scheduler. It may import the scheduler's configuration API, Kubernetes' plugins, and
+// scheduler/plugins/argument.
 package config
 
 import (
@@ -24,8 +24,8 @@ import (
 	"kube-scheduler-simulator/scheduler/plugins/argument"
 )
 
-// Configuration is a document with what it means. It does not change after it
-// was made; its methods may be called from any goroutine.
+// Configuration is a document and its meaning. It is immutable; its methods may be called from any
+// goroutine.
 type Configuration struct {
 	// YAML is the document as its author wrote it; it may be JSON.
 	YAML []byte
@@ -33,12 +33,12 @@ type Configuration struct {
 	// before changing it.
 	Internal *config.KubeSchedulerConfiguration
 
-	// document is nil for a configuration that nobody wrote.
+	// document is nil for the default configuration, which has no author.
 	document *document
-	// written is the document as a JSON value: what the author set, and
-	// nothing by default.
+	// written is the document as a JSON value: the fields that the author set, without
+	// defaults.
 	written map[string]any
-	// view is what the document means, standard what Kubernetes' default means.
+	// view is the meaning of the document, and standard that of Kubernetes' default.
 	view, standard *view
 }
 
@@ -55,16 +55,15 @@ func newConfiguration(text []byte, internal *config.KubeSchedulerConfiguration, 
 	return c, nil
 }
 
-// Parse reads a document in YAML or JSON. It does not know which plugins there
-// are beside those of Kubernetes, so a plugin of any name passes. A failure is
-// an *Error with every mistake of the document.
+// Parse reads a document in YAML or JSON. It does not know which out-of-tree plugins exist, so it
+// accepts a plugin of any name. The error is an *Error with every mistake in the document.
 func Parse(document []byte) (*Configuration, error) {
 	return parse(document, nil, nil)
 }
 
-// Options are what ParseWith knows of the scheduler that is to run.
+// Options describe the scheduler that will run the configuration.
 type Options struct {
-	// OutOfTree are the names of the plugins beside those of Kubernetes.
+	// OutOfTree are the names of the plugins in addition to Kubernetes'.
 	OutOfTree []string
 	// Arguments checks the arguments of an out-of-tree plugin; they are nil for a plugin
 	// that is enabled without any. The fields of the errors are within the arguments, and
@@ -73,18 +72,17 @@ type Options struct {
 	Arguments func(plugin string, args runtime.Object) []*argument.Error
 }
 
-// ParseWith is Parse, and a plugin that is neither of Kubernetes nor among the
-// options is a mistake.
+// ParseWith is like Parse, but reports a plugin as a mistake if it is neither Kubernetes' nor one
+// of the options.
 func ParseWith(document []byte, options Options) (*Configuration, error) {
 	return parse(document, registered(options.OutOfTree), options.Arguments)
 }
 
-// building finds in the error of building a scheduler which plugin of which profile
-// could not be made.
+// building finds the plugin and the profile in the error of creating a scheduler.
 var building = regexp.MustCompile(`(?:profile "([^"]+)": )?initializing plugin "([^"]+)": `)
 
-// Refuse turns an error of building a scheduler with c into what Parse would say:
-// where it names a plugin, the place is that of its arguments.
+// Refuse turns the error of creating a scheduler with c into an *Error like that of Parse. If it
+// names a plugin, the mistake is at the plugin's arguments.
 func (c *Configuration) Refuse(err error) *Error {
 	m := Mistake{Message: err.Error()}
 	found := building.FindStringSubmatchIndex(m.Message)
@@ -127,8 +125,7 @@ func Encode(c *config.KubeSchedulerConfiguration) ([]byte, error) {
 		return nil, fmt.Errorf("converting the scheduler configuration: %w", err)
 	}
 	external.SetGroupVersionKind(configv1.SchemeGroupVersion.WithKind(kind))
-	// The arguments are typed objects that only the scheme's encoder knows how
-	// to nest with their kind.
+	// Only the scheme's encoder can nest the typed arguments with their kinds.
 	encoder := scheme.Codecs.EncoderForVersion(jsonSerializer(), configv1.SchemeGroupVersion)
 	data, err := runtime.Encode(encoder, external)
 	if err != nil {

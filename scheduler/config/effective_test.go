@@ -163,7 +163,7 @@ func TestNoEffectOfAnEditedDefault(t *testing.T) {
 	text = strings.Replace(text, "    multiPoint:\n      enabled:\n", "    multiPoint:\n      enabled:\n      - name: PrioritySort\n", 1)
 	want := []NoEffect{
 		{Field: "leaderElection.leaseDuration", Message: "the simulator runs one scheduler, so there is no leader to elect"},
-		{Field: "profiles[0].plugins.multiPoint.enabled", Message: "ImageLocality is not in the list, and enabled by default all the same; to take it out, name it under disabled"},
+		{Field: "profiles[0].plugins.multiPoint.enabled", Message: "ImageLocality is not in the list, but it is enabled by default; to take it out, name it under disabled"},
 		{Field: "profiles[0].plugins.multiPoint.enabled", Message: `Kubernetes' plugins keep their default order here; to give another, disable "*" in multiPoint as well`},
 	}
 	if diff := cmp.Diff(want, mustParse(t, []byte(text)).NoEffect()); diff != "" {

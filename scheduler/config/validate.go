@@ -20,8 +20,7 @@ import (
 	"kube-scheduler-simulator/scheduler/plugins/argument"
 )
 
-// parse does the work of Parse, and of ParseWith when it knows the names of
-// all plugins.
+// parse implements Parse and, if plugins holds the names of all plugins, ParseWith.
 func parse(text []byte, plugins []string, arguments func(string, runtime.Object) []*argument.Error) (*Configuration, error) {
 	text = bytes.Clone(text)
 	d, mistakes := read(text)
@@ -52,14 +51,14 @@ func parse(text []byte, plugins []string, arguments func(string, runtime.Object)
 	return c, nil
 }
 
-// validator says what is wrong with a configuration that could be decoded.
+// validator finds the mistakes in a decoded configuration.
 type validator struct {
 	document *document
 	internal *config.KubeSchedulerConfiguration
-	plugins  []string // all names; nil when they are not known
-	// arguments checks those of plugins that are not of Kubernetes; it may be nil.
+	plugins  []string // all names; nil if they are not known
+	// arguments checks the arguments of out-of-tree plugins; it may be nil.
 	arguments func(plugin string, args runtime.Object) []*argument.Error
-	reported  []path // what has a mistake already
+	reported  []path // fields that have a mistake already
 	mistakes  []Mistake
 }
 
@@ -95,7 +94,7 @@ func ignoresResources(e config.Extender) bool {
 
 func (v *validator) enough() bool { return len(v.mistakes) >= maxFound }
 
-// report adds a mistake unless its field has one from an earlier check.
+// report adds a mistake unless an earlier check found one at its field.
 func (v *validator) report(at path, format string, args ...any) {
 	v.reportBecause(OtherMistake, at, format, args...)
 }
@@ -112,7 +111,7 @@ func (v *validator) reportBecause(reason Reason, at path, format string, args ..
 	v.mistakes = append(v.mistakes, v.document.mistake(at, format, args...).because(reason))
 }
 
-// add takes upstream's errors apart.
+// add adds the single mistakes of upstream's errors.
 func (v *validator) add(err error) {
 	var aggregate utilerrors.Aggregate
 	if errors.As(err, &aggregate) {
@@ -144,7 +143,7 @@ func upstreamReason(e *field.Error, at path) Reason {
 	return OtherMistake
 }
 
-// body is the message of an error, without values that have no readable form.
+// body returns the message of an error, without values that are not readable.
 func body(e *field.Error) string {
 	value := reflect.ValueOf(e.BadValue)
 	for value.Kind() == reflect.Pointer && !value.IsNil() {
@@ -166,9 +165,9 @@ func body(e *field.Error) string {
 	}
 }
 
-// fitArguments makes up for upstream's registering this validation under a name
-// that no plugin has; the plugin itself would refuse to be made, one mistake at
-// a time.
+// fitArguments validates the arguments of NodeResourcesFit, because upstream registers that validation
+// under a name that no plugin has. Otherwise the plugin's factory would report one mistake at a
+// time.
 func (v *validator) fitArguments(profile *config.KubeSchedulerProfile, at path) {
 	for j, c := range profile.PluginConfig {
 		if c.Name != names.NodeResourcesFit {
@@ -184,8 +183,8 @@ func (v *validator) fitArguments(profile *config.KubeSchedulerProfile, at path) 
 	}
 }
 
-// outOfTreeArguments has the arguments of plugins that are not of Kubernetes
-// checked, and where they are enabled without any, that.
+// outOfTreeArguments checks the arguments of out-of-tree plugins, also of those that are enabled
+// without arguments.
 func (v *validator) outOfTreeArguments(profile *config.KubeSchedulerProfile, at path) {
 	if v.arguments == nil {
 		return
@@ -229,7 +228,7 @@ func (v *validator) reportWithin(at path, m *argument.Error) {
 	}
 }
 
-// pluginNames finds the plugins that nobody has. It reports whether all are known.
+// pluginNames finds unknown plugins. It reports whether all plugins are known.
 func (v *validator) pluginNames(profile *config.KubeSchedulerProfile, at path) bool {
 	before := len(v.mistakes)
 	if v.plugins == nil {
@@ -252,8 +251,7 @@ func (v *validator) pluginNames(profile *config.KubeSchedulerProfile, at path) b
 	return len(v.mistakes) == before
 }
 
-// says reports whether upstream found something about the item of a list that
-// at is a field of.
+// says reports whether upstream found a mistake in the list item that contains the field at.
 func (v *validator) says(at path) bool {
 	item := at[:len(at)-1].String()
 	return slices.ContainsFunc(v.mistakes, func(m Mistake) bool { return m.Field == item })
@@ -272,8 +270,8 @@ func (v *validator) written(profile *config.KubeSchedulerProfile, at path, visit
 	}
 }
 
-// pluginPoints finds plugins that are at an extension point twice or that have
-// nothing to do there. It reports whether there are none.
+// pluginPoints finds plugins that are listed twice at an extension point or do not run there. It
+// reports whether there are none.
 func (v *validator) pluginPoints(profile *config.KubeSchedulerProfile, at path) bool {
 	before := len(v.mistakes)
 	types := inTree()
@@ -306,8 +304,8 @@ func pointsOf(t reflect.Type) string {
 	return b.String()
 }
 
-// requiredPlugins holds the rules about how many plugins an extension point
-// needs, where all plugins of the profile are Kubernetes'.
+// requiredPlugins checks how many plugins an extension point needs, if all plugins of the profile are
+// Kubernetes'.
 func (v *validator) requiredPlugins(profile *config.KubeSchedulerProfile, at path) {
 	types := inTree()
 	for _, p := range profile.Plugins.MultiPoint.Enabled {
@@ -320,7 +318,7 @@ func (v *validator) requiredPlugins(profile *config.KubeSchedulerProfile, at pat
 	switch n := len(running.QueueSort.Enabled); {
 	case n == 0:
 		v.report(at.child("queueSort"), "a profile needs one queue sort plugin, and none is enabled; Kubernetes' is %s", names.PrioritySort)
-	case n > 1 && len(profile.Plugins.QueueSort.Enabled) <= 1: // else upstream has said so
+	case n > 1 && len(profile.Plugins.QueueSort.Enabled) <= 1: // otherwise upstream has reported it
 		v.report(at.child("queueSort"), "a profile needs one queue sort plugin, and %d are enabled", n)
 	}
 	if len(running.Bind.Enabled) == 0 {

@@ -38,8 +38,7 @@ import (
 // that a test can kill it.
 const asProgram = "SIMULATOR_TEST_PROGRAM"
 
-// programGates are the feature gates of such a simulator: they are set for a whole
-// process.
+// programGates holds the feature gates of such a simulator, because gates hold for a whole process.
 const programGates = "SIMULATOR_TEST_GATES"
 
 // shared is the simulator that most tests use. Its nodes can be used as soon as
@@ -86,13 +85,13 @@ func program() int {
 	return 0
 }
 
-// running is a simulator that answers.
+// running is a simulator that is ready.
 type running struct {
 	url        string
 	kubeconfig string
 	client     kubernetes.Interface
 	stop       func() error
-	// simulator is nil for one that runs as a program.
+	// simulator is nil when it runs as a program.
 	simulator *simulator
 }
 
@@ -196,7 +195,7 @@ func createNode(t *testing.T, s *running, pool, cpu string, taints ...v1.Taint) 
 	return node.Name
 }
 
-// untainted waits until a new node is ready and said to be so.
+// untainted waits until a new node has no not-ready taint.
 func (s *running) untainted(t *testing.T, name string) {
 	t.Helper()
 	clustertest.Eventually(t, name+" is ready", func(ctx context.Context) (bool, error) {
@@ -220,9 +219,8 @@ func pod(name, pool, cpu string) *v1.Pod {
 	}
 }
 
-// create creates a pod and waits for a result with an outcome. The scheduler may
-// hear of the pod before it hears of the test's nodes, so that the first attempt
-// need not be the one.
+// create creates a pod and waits for a result with an outcome. It need not be the first attempt,
+// because the scheduler may see the pod before the test's nodes.
 func create(t *testing.T, s *running, ns string, p *v1.Pod, outcome result.Outcome) (*v1.Pod, *result.Cycle) {
 	t.Helper()
 	created, err := s.client.CoreV1().Pods(ns).Create(t.Context(), p, metav1.CreateOptions{})
@@ -456,8 +454,7 @@ func TestATemporaryClusterLeavesNothing(t *testing.T) {
 	}
 }
 
-// startProgram runs the simulator in a process of its own: $SIMULATOR_BIN, or else
-// this test binary.
+// startProgram runs the simulator in its own process: $SIMULATOR_BIN, or this test binary.
 func startProgram(t *testing.T, dataDir, gates string) (*running, *exec.Cmd) {
 	t.Helper()
 	cmd := exec.Command(os.Getenv("SIMULATOR_BIN"), "--listen=127.0.0.1:0", "--data-dir="+dataDir, "--feature-gates="+gates)

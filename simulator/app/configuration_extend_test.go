@@ -16,8 +16,8 @@ import (
 	"kube-scheduler-simulator/simulator/server"
 )
 
-// TestAnExtenderIsAskedAndRecorded: the example extender, over HTTP, refuses one
-// node and prefers another, and binds the pod.
+// TestAnExtenderIsAskedAndRecorded: the example extender rejects one node over HTTP, prefers
+// another, and binds the pod.
 func TestAnExtenderIsAskedAndRecorded(t *testing.T) {
 	ns := namespace(t, shared)
 	extender := httptest.NewServer((&reservation.Extender{Client: shared.client}).Handler())
@@ -50,8 +50,8 @@ func TestAnExtenderIsAskedAndRecorded(t *testing.T) {
 	})
 }
 
-// TestExpressionsDecide: CELFilter refuses a node in the author's words, CELScore
-// chooses among the others.
+// TestExpressionsDecide: CELFilter rejects a node with the author's message, and CELScore chooses
+// among the others.
 func TestExpressionsDecide(t *testing.T) {
 	ns := namespace(t, shared)
 	slow := shared.node(t, "expressed", 4, map[string]string{"disk": "hdd"}, nil)

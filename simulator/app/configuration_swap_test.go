@@ -20,7 +20,7 @@ import (
 	"kube-scheduler-simulator/simulator/clustertest"
 )
 
-// crowd creates n objects, some at a time.
+// crowd creates n objects concurrently.
 func crowd(t *testing.T, n int, create func(ctx context.Context, i int) error) {
 	t.Helper()
 	next := make(chan int)
@@ -44,7 +44,7 @@ func crowd(t *testing.T, n int, create func(ctx context.Context, i int) error) {
 	}
 }
 
-// crowdOfNodes makes nodes of one pool for a simulator that the test has for itself.
+// crowdOfNodes creates nodes of one pool in a simulator that belongs to the test.
 func crowdOfNodes(t *testing.T, s *running, n, cpu int) {
 	t.Helper()
 	crowd(t, n, func(ctx context.Context, _ int) error {
@@ -58,8 +58,7 @@ func (s *running) createPod(ctx context.Context, p *v1.Pod) error {
 	return err
 }
 
-// bound returns the pods of the default namespace that have a node, and how many
-// there are in all.
+// bound returns the pods of the default namespace that have a node, and the number of all pods.
 func (s *running) bound(t *testing.T) ([]v1.Pod, int) {
 	t.Helper()
 	list, err := s.client.CoreV1().Pods("default").List(t.Context(), metav1.ListOptions{})
@@ -75,8 +74,8 @@ func (s *running) bound(t *testing.T) ([]v1.Pod, int) {
 	return out, len(list.Items)
 }
 
-// slowest is far above what an apply may take: the race detector slows it down,
-// and so do others on the machine. The measured value is logged.
+// slowest is far above the expected time of an apply, which the race detector and other processes
+// slow down. The test logs the measured value.
 const slowest = 15.0
 
 func TestAConfigurationIsAppliedFastInACrowd(t *testing.T) {
@@ -121,19 +120,18 @@ func TestAConfigurationIsAppliedFastInACrowd(t *testing.T) {
 	}
 }
 
-// TestAHundredAppliesLoseNothing applies configurations in a row while pods are
-// created. The pods fill the nodes almost: a scheduler that takes over with a
-// stale view would place too many on one.
+// TestAHundredAppliesLoseNothing applies configurations in a row while pods are created. The pods
+// nearly fill the nodes, so that a new scheduler with a stale view would overcommit one.
 func TestAHundredAppliesLoseNothing(t *testing.T) {
 	options := DefaultOptions()
-	options.AnnotationBytes = 0 // they come later, and would be seen in the heap
+	options.AnnotationBytes = 0 // late annotations would show in the heap
 	s := launch(t, options)
 	const nodes, cpu, applies, podsPerApply = 300 / smaller, 7, 100 / smaller, 20
 	crowdOfNodes(t, s, nodes, cpu)
-	s.applied(t, http.MethodPut, configurationPath, header) // from here on everything is there once
+	s.applied(t, http.MethodPut, configurationPath, header) // so that everything is initialized
 	before := settledGoroutines(t)
 
-	// Pods are created all the time, and not all of them at the beginning.
+	// Pods are created throughout the test, not all at the start.
 	ahead := make(chan struct{}, 2*podsPerApply)
 	var creating sync.WaitGroup
 	creating.Go(func() {
@@ -166,7 +164,7 @@ func TestAHundredAppliesLoseNothing(t *testing.T) {
 	checkScheduledOnce(t, s, pods)
 	checkGoroutines(t, before)
 
-	// Now that nothing else changes, so must the heap not.
+	// Nothing else changes now, so the heap must not grow either.
 	heap := liveHeap()
 	for range applies / 5 {
 		s.applied(t, http.MethodPut, configurationPath, header)
@@ -179,7 +177,7 @@ func TestAHundredAppliesLoseNothing(t *testing.T) {
 	}
 }
 
-// podsScheduled is what the revisions count together.
+// podsScheduled is the sum over all revisions.
 func (s *running) podsScheduled(t *testing.T) int {
 	t.Helper()
 	n := 0
@@ -204,8 +202,8 @@ func checkCapacity(t *testing.T, s *running, nodes, cpu int) {
 	t.Logf("%d of %d nodes are in use", len(used), nodes)
 }
 
-// checkScheduledOnce wants one scheduled result for every pod, and the revisions to
-// count as many.
+// checkScheduledOnce checks that every pod has one scheduled result, and that the revisions count
+// as many pods.
 func checkScheduledOnce(t *testing.T, s *running, pods int) {
 	t.Helper()
 	results, times := 0, map[string]int{}
@@ -243,7 +241,7 @@ func checkScheduledOnce(t *testing.T, s *running, pods int) {
 	}
 }
 
-// goroutines counts those of schedulers, and all.
+// goroutines counts the goroutines of schedulers, and all goroutines.
 type goroutines struct{ schedulers, all int }
 
 func countGoroutines(t *testing.T) goroutines {
@@ -253,7 +251,7 @@ func countGoroutines(t *testing.T) goroutines {
 		t.Fatal(err)
 	}
 	var out goroutines
-	// A stack with how many goroutines have it, after a line for all.
+	// After a first line, each paragraph is a stack with its number of goroutines.
 	_, rest, _ := strings.Cut(stacks.String(), "\n")
 	for stack := range strings.SplitSeq(rest, "\n\n") {
 		var n int
@@ -268,7 +266,7 @@ func countGoroutines(t *testing.T) goroutines {
 	return out
 }
 
-// settledGoroutines counts once nothing has changed for a while.
+// settledGoroutines counts when nothing has changed for a while.
 func settledGoroutines(t *testing.T) goroutines {
 	t.Helper()
 	last, since := goroutines{}, time.Now()
@@ -281,8 +279,8 @@ func settledGoroutines(t *testing.T) goroutines {
 	return last
 }
 
-// checkGoroutines waits until no scheduler but those of before is left. Beside
-// them there are connections, which come and go.
+// checkGoroutines waits until only the earlier schedulers' goroutines are left. The other goroutines
+// include connections, whose number varies.
 func checkGoroutines(t *testing.T, before goroutines) {
 	t.Helper()
 	const connections = 40
@@ -294,10 +292,10 @@ func checkGoroutines(t *testing.T, before goroutines) {
 	})
 }
 
-// liveHeap returns the bytes that are in use.
+// liveHeap returns the bytes in use.
 func liveHeap() uint64 {
 	runtime.GC()
-	runtime.GC() // what finalizers have let go
+	runtime.GC() // a second time, for objects that finalizers released
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return m.HeapAlloc

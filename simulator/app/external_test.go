@@ -23,7 +23,7 @@ import (
 	"kube-scheduler-simulator/simulator/server"
 )
 
-// elsewhere is a control plane that has no scheduler, behind a way that can be cut.
+// elsewhere is a control plane without a scheduler, behind a connection that can be cut.
 type elsewhere struct {
 	kubeconfig string
 	client     kubernetes.Interface
@@ -63,7 +63,7 @@ func startElsewhere(t *testing.T) *elsewhere {
 	return &elsewhere{kubeconfig: path, client: client, way: w}
 }
 
-// way passes connections on to an address until it is cut.
+// way forwards connections to an address until it is cut.
 type way struct {
 	address, to string
 
@@ -81,7 +81,7 @@ func newWay(t *testing.T, to string) *way {
 	return w
 }
 
-// mend listens, at the address of before.
+// mend listens again at the same address.
 func (w *way) mend(t *testing.T) {
 	t.Helper()
 	l, err := net.Listen("tcp", w.address)
@@ -151,7 +151,7 @@ func TestAnotherControlPlane(t *testing.T) {
 		p, err := there.client.CoreV1().Pods("default").Get(ctx, "web", metav1.GetOptions{})
 		return err == nil && p.Spec.NodeName == "n" && p.Annotations[annotation.Prefix+"selected-node"] == "n", err
 	})
-	// The page's own way there.
+	// The web application's own path to the API server.
 	var list metav1.PartialObjectMetadataList
 	s.get(t, "/kubernetes/api/v1/pods", &list)
 	if len(list.Items) != 1 {

@@ -9,9 +9,8 @@ import (
 	"time"
 )
 
-// TestALivingCluster applies what people have, by kubectl's own library, and holds
-// what kubectl shows of it. Controllers make the pods, the scheduler places them,
-// and virtual nodes run them.
+// TestALivingCluster applies typical manifests with kubectl's own library, and checks kubectl's
+// output. Controllers create the pods, the scheduler places them, and virtual nodes run them.
 func TestALivingCluster(t *testing.T) {
 	options := DefaultOptions()
 	options.Devices = filepath.Join(t.TempDir(), "devices.yaml")
@@ -61,8 +60,8 @@ func TestALivingCluster(t *testing.T) {
 	}
 }
 
-// nodes makes nodes whose author said little: a name, a zone and how large they
-// are. The test's pods choose them by the label pool.
+// nodes creates nodes from minimal manifests: a name, a zone and a size. The test's pods select them by
+// the label pool.
 func (k *kubectl) nodes(t *testing.T, names ...string) {
 	t.Helper()
 	var manifests []string
@@ -302,7 +301,7 @@ NAME STATUS ROLES AGE VERSION
 %s-b-1 Ready <none> …s virtual`, "nodes", "-l", "pool="+k.namespace)
 	other := k.namespace + "-b-1"
 	k.prints(t, "Running Running Running", "{.items[*].status.phase}", "pods", "--field-selector=spec.nodeName="+other)
-	// Nobody on the node can end what ran there, until it is back.
+	// No kubelet can end the node's pods until the node is back.
 	k.do(t, "annotate", "node", failed, "kube-scheduler-simulator.sigs.k8s.io/failure-")
 	k.prints(t, strings.Join([]string{other, other, other}, " "), "{.items[*].spec.nodeName}", "pods")
 	k.prints(t, " True", `{.spec.taints} {.status.conditions[?(@.type=="Ready")].status}`, "node", failed)

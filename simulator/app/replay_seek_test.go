@@ -17,7 +17,7 @@ import (
 	"kube-scheduler-simulator/simulator/server"
 )
 
-// seekInto loads a recording into a simulator and goes to and fro in it.
+// seekInto loads a recording into a simulator and seeks back and forth in it.
 func seekInto(t *testing.T, s *running, path string) {
 	t.Helper()
 	changes, err := recordedChanges(path)
@@ -41,7 +41,7 @@ func seekInto(t *testing.T, s *running, path string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// One that had come and was not bound may be so now.
+		// A pod that was pending at that time may be bound now.
 		got, want := map[string]string{}, boundIn(changes, position)
 		for _, p := range list.Items {
 			if want[p.Name] != "" {
@@ -83,8 +83,7 @@ func boundIn(changes []replay.Change, at time.Time) map[string]string {
 	return nodes
 }
 
-// refuseWhileBusy sends a recording while something else is being done to the
-// cluster.
+// refuseWhileBusy sends a recording while another operation acts on the cluster.
 func refuseWhileBusy(t *testing.T, s *running, path string) {
 	t.Helper()
 	_, other, err := s.simulator.operations.begin(t.Context(), server.OperationImport, "an import")

@@ -25,14 +25,14 @@ import (
 const (
 	replayNodes = 60
 	replayPods  = 120 / min(smaller, 2)
-	// comparedPods are these, one with a volume and one with a device.
+	// comparedPods adds a pod with a volume and a pod with a device.
 	comparedPods = replayPods + 2
-	// alike is how many decisions must come out alike.
+	// alike is how many decisions must be the same.
 	alike = comparedPods * 98 / 100
 )
 
-// TestARecordingIsReplayed records a simulator in which pods come, finish and go,
-// and plays that into others.
+// TestARecordingIsReplayed records a simulator in which pods are created, finish and are deleted, and
+// plays the recording into others.
 func TestARecordingIsReplayed(t *testing.T) {
 	dir := t.TempDir()
 	recording, redacted := filepath.Join(dir, "afternoon.rec"), filepath.Join(dir, "redacted.rec")
@@ -53,7 +53,7 @@ func TestARecordingIsReplayed(t *testing.T) {
 		if c := got.Comparison.Counts; c.Compared != comparedPods || c.Matching < alike {
 			t.Errorf("%+v: %s", c, differences(got))
 		}
-		// Of two disks and two devices, one each was taken before.
+		// One of two disks and one of two devices were in use already.
 		for _, d := range got.Comparison.Items {
 			if (d.Pod.Name == "db" || d.Pod.Name == "gpu-1") && d.Outcome != replay.Matching {
 				t.Errorf("%s: %s", d.Pod.Name, d.Why)
@@ -73,8 +73,7 @@ func TestARecordingIsReplayed(t *testing.T) {
 			t.Errorf("%+v", c)
 		}
 	})
-	// Each decision is asked for in the recorded state, so that another seed is all
-	// that is different.
+	// Each decision is asked for in the recorded state, so that only the seed differs.
 	t.Run("following the redacted recording only ties differ", func(t *testing.T) {
 		t.Parallel()
 		got := replayed(t, redacted, 2, session.Playback{FollowRecording: true})
@@ -141,8 +140,7 @@ func replayOptions(recording string, seed int64, o session.Playback) Options {
 	return options
 }
 
-// replayed plays a recording to its end and returns the report: with $SIMULATOR_BIN,
-// or else in this process.
+// replayed plays a recording to its end, with $SIMULATOR_BIN or in this process, and returns the report.
 func replayed(t *testing.T, recording string, seed int64, o session.Playback) (report replay.Report) {
 	t.Helper()
 	program := os.Getenv("SIMULATOR_BIN")
@@ -174,7 +172,7 @@ func readReport(t *testing.T, path string) (report replay.Report) {
 	return report
 }
 
-// tryReplay plays a recording in this process, where differences may be a failure.
+// tryReplay plays a recording in this process and returns its error.
 func tryReplay(t *testing.T, recording string, seed int64, configuration string, o session.Playback) (replay.Report, error) {
 	t.Helper()
 	o.Exit, o.Report = true, filepath.Join(t.TempDir(), "report.json")
@@ -207,8 +205,8 @@ func differences(r replay.Report) string {
 	return strings.Join(lines, "\n")
 }
 
-// recordAfternoon records a simulator while nodes and pods come, pods finish, and
-// pods are deleted; once with names and once without.
+// recordAfternoon records a simulator while nodes and pods are created, and pods finish and are deleted,
+// once with names and once redacted.
 func recordAfternoon(t *testing.T, source *running, path, redacted string) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -247,7 +245,7 @@ func recordAfternoon(t *testing.T, source *running, path, redacted string) {
 	}
 }
 
-// messages are what a recorder says; begun is closed when the first lists are over.
+// messages collects a recorder's messages; begun is closed when the initial lists are complete.
 type messages struct {
 	mu    sync.Mutex
 	text  strings.Builder
@@ -296,8 +294,7 @@ func recordedChanges(path string) (changes []replay.Change, err error) {
 	}
 }
 
-// recordedNode is where a pod is by a change; empty when it is nowhere, and for what
-// is no pod.
+// recordedNode is a pod's node after a change; empty when it has none, and for other kinds.
 func recordedNode(c replay.Change) string {
 	if c.Kind.Kind != "Pod" {
 		return ""
@@ -306,7 +303,7 @@ func recordedNode(c replay.Change) string {
 	return node
 }
 
-// waitUntilRecorded waits until the file has where so many pods were bound.
+// waitUntilRecorded waits until the file holds that many bindings.
 func waitUntilRecorded(t *testing.T, path string, pods int) {
 	t.Helper()
 	clustertest.Eventually(t, path+" has all pods", func(context.Context) (bool, error) {

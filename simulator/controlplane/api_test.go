@@ -60,9 +60,8 @@ func TestStrangersAreRefused(t *testing.T) {
 	}
 }
 
-// servedGroupVersions are all that Kubernetes 1.37 has, but alpha ones and
-// scheduling.k8s.io/v1beta1, which is empty without the GenericWorkload feature
-// gate.
+// servedGroupVersions are all group versions of Kubernetes except alpha ones and
+// scheduling.k8s.io/v1beta1, which is empty without the GenericWorkload feature gate.
 var servedGroupVersions = []string{
 	"admissionregistration.k8s.io/v1",
 	"admissionregistration.k8s.io/v1beta1",
@@ -251,7 +250,7 @@ func node(name string, labels map[string]string) *corev1.Node {
 	}
 }
 
-// pod is on the node of that name, or on none if it is empty.
+// pod returns a pod on the named node, or on none if the name is empty.
 func pod(name, nodeName string) *corev1.Pod {
 	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: name},

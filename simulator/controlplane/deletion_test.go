@@ -16,7 +16,7 @@ import (
 func TestPodOnANodeIsDeleted(t *testing.T) {
 	client := clustertest.Client(t, sharedControlPlane(t).ClientConfig())
 	bound := pod("on-a-node", "some-node")
-	// Far beyond what this test waits: the grace period does not matter.
+	// Much longer than this test waits, so that only an immediate deletion passes.
 	gracePeriod := int64((24 * time.Hour).Seconds())
 	bound.Spec.TerminationGracePeriodSeconds = &gracePeriod
 	if _, err := client.CoreV1().Pods("default").Create(t.Context(), bound, metav1.CreateOptions{}); err != nil {
@@ -93,7 +93,7 @@ func newNamespace(t *testing.T, client kubernetes.Interface) string {
 	return created.Name
 }
 
-// gone turns a Get into a condition: that it does not find the object.
+// gone returns the condition that get does not find the object.
 func gone(get func(context.Context) error) func(context.Context) (bool, error) {
 	return func(ctx context.Context) (bool, error) {
 		err := get(ctx)

@@ -40,7 +40,7 @@ func TestEtcdOfOthers(t *testing.T) {
 	created := must[*corev1.ConfigMap](t)(clustertest.Client(t, first.ClientConfig()).CoreV1().ConfigMaps("default").Create(t.Context(), configMap("kept"), metav1.CreateOptions{}))
 	clustertest.Stop(t, first)
 
-	// Another directory: what there is is in etcd.
+	// In another directory, so that all objects come from etcd.
 	second := complete(t, Options{DataDir: t.TempDir(), Etcd: where})
 	must[*corev1.ConfigMap](t)(clustertest.Client(t, second.ClientConfig()).CoreV1().ConfigMaps("default").Get(t.Context(), created.Name, metav1.GetOptions{}))
 	reset(t, second)
@@ -53,8 +53,7 @@ func TestEtcdOfOthers(t *testing.T) {
 	}
 }
 
-// secured is an etcd that speaks TLS with those who have a certificate of its
-// authority, and how it is reached.
+// secured starts an etcd that requires client certificates of its authority.
 func secured(t *testing.T) Etcd {
 	t.Helper()
 	dir := t.TempDir()

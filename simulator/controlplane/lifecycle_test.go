@@ -47,9 +47,8 @@ func TestStartOnDataOfEarlierOne(t *testing.T) {
 	}
 }
 
-// crashDir makes the test binary a process that runs a durable control plane on
-// that directory, creates objects without end and prints the name of each when
-// the API server has acknowledged it.
+// crashDir makes the test binary run a durable control plane on that directory, create objects
+// without end, and print the name of each object that the API server has acknowledged.
 const crashDir = "CONTROLPLANE_TEST_CRASH_DIR"
 
 func runUntilKilled(dir string) error {
@@ -75,7 +74,7 @@ func TestStartAfterKill(t *testing.T) {
 	const enough = 50
 	dir := t.TempDir()
 	command := exec.CommandContext(t.Context(), os.Args[0])
-	// What a killed process leaves in the temporary directory goes with the test.
+	// The leftovers of the killed process are deleted with the test.
 	command.Env = append(os.Environ(), crashDir+"="+dir, "TMPDIR="+t.TempDir())
 	command.Stderr = os.Stderr
 	stdout, err := command.StdoutPipe()
@@ -151,7 +150,7 @@ func TestTwoControlPlanes(t *testing.T) {
 const endTimeout = 10 * time.Second
 
 func TestStopLeavesNothing(t *testing.T) {
-	sharedControlPlane(t) // starts what Kubernetes starts once per process
+	sharedControlPlane(t) // starts Kubernetes' process-wide goroutines
 	for name, opts := range map[string]Options{
 		"bare":    {},
 		"cluster": {Controllers: []string{"*"}, VirtualNodes: true},
@@ -164,7 +163,7 @@ func leavesNothing(t *testing.T, opts Options) {
 	temporary := t.TempDir()
 	t.Setenv("TMPDIR", temporary)
 	opts.DataDir = t.TempDir()
-	// Goroutines inherit the label from the one that starts them.
+	// A goroutine inherits the label of the goroutine that starts it.
 	const label = "controlplane-test"
 	labels := pprof.Labels(label, t.Name())
 	pprof.Do(t.Context(), labels, func(context.Context) {

@@ -28,8 +28,8 @@ import (
 	"kube-scheduler-simulator/simulator/clustertest"
 )
 
-// values are what etcd has, but for what an API server says of itself, and for
-// what it makes late or changes by itself.
+// values returns the contents of etcd, without the API server's own leases and the objects that it
+// creates late or changes by itself.
 func values(t *testing.T, c *ControlPlane) map[string]string {
 	t.Helper()
 	present, _, err := c.startState.registry.list(t.Context())
@@ -55,8 +55,7 @@ func reset(t *testing.T, c *ControlPlane) Reset {
 	return done
 }
 
-// complete starts a control plane and waits until the API server has made all that
-// it makes by itself.
+// complete starts a control plane and waits until the API server has created all of its own objects.
 func complete(t *testing.T, opts Options) *ControlPlane {
 	t.Helper()
 	c := clustertest.Start(t, New(opts))
@@ -120,7 +119,7 @@ func TestResetBringsTheStartStateBack(t *testing.T) {
 	if diff := cmp.Diff(before, values(t, c)); diff != "" {
 		t.Errorf("values (-at the start +after the reset):\n%s", diff)
 	}
-	// What was allocated is free.
+	// The allocated port is free again.
 	must[*corev1.Service](t)(client.CoreV1().Services("default").Create(ctx, nodePortService(), metav1.CreateOptions{}))
 	if again := reset(t, c); again.Deleted == 0 {
 		t.Error("a second reset deleted nothing")
@@ -137,8 +136,8 @@ func nodePortService() *corev1.Service {
 	}
 }
 
-// Nothing is missed and nothing comes twice, also by a client that the API server
-// cuts because it reads too slowly, and that goes on from the last resource version.
+// Watches miss no change and see none twice. That includes a client that the API server disconnects
+// because it reads too slowly, and that continues from the last resource version.
 func TestWatchesGoOnThroughAReset(t *testing.T) {
 	const pods = 300
 	c := complete(t, Options{DataDir: t.TempDir()})
@@ -182,7 +181,7 @@ func TestWatchesGoOnThroughAReset(t *testing.T) {
 	}
 }
 
-// Controllers in full swing, and clients that do not stop.
+// The reset happens while controllers and clients keep writing.
 func TestNothingComesBackAfterAReset(t *testing.T) {
 	c := complete(t, Options{DataDir: t.TempDir(), Controllers: []string{"*"}, VirtualNodes: true})
 	client := clustertest.Client(t, c.ClientConfig())
@@ -208,7 +207,7 @@ func TestNothingComesBackAfterAReset(t *testing.T) {
 	writers.Wait()
 	release()
 
-	// The controllers work, and know of nothing else.
+	// The controllers work, and know no earlier objects.
 	must[*appsv1.Deployment](t)(client.AppsV1().Deployments("default").Create(t.Context(), deployment("next", 2), metav1.CreateOptions{}))
 	var names []string
 	clustertest.Eventually(t, "the next deployment has its pods", func(ctx context.Context) (bool, error) {
@@ -271,8 +270,8 @@ func createWidget(t *testing.T, client dynamic.Interface) {
 	})
 }
 
-// TestTheStartStateIsKnownAfterARestart: what was made is gone after a reset, and
-// what was deleted, as the default StorageClass, stays away until then.
+// TestTheStartStateIsKnownAfterARestart: a reset deletes new objects, and restores deleted ones such as
+// the default StorageClass.
 func TestTheStartStateIsKnownAfterARestart(t *testing.T) {
 	opts := Options{DataDir: t.TempDir(), Durable: true, DefaultStorageClass: true}
 	first := complete(t, opts)
@@ -280,7 +279,7 @@ func TestTheStartStateIsKnownAfterARestart(t *testing.T) {
 	if !hasDefaultClass(t, first) {
 		t.Error("a new cluster has no default class")
 	}
-	for range 2 { // the second time there is nothing to do
+	for range 2 { // the second reset has nothing to do
 		if err := first.DropDefaultStorageClass(t.Context()); err != nil {
 			t.Fatal(err)
 		}

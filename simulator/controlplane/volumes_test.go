@@ -32,7 +32,7 @@ func TestClaimThatWaitsForItsFirstConsumer(t *testing.T) {
 		return hasEvent(ctx, client, namespace, "data", "WaitForFirstConsumer")
 	})
 
-	// This is what the scheduler's VolumeBinding plugin does in PreBind.
+	// The scheduler's VolumeBinding plugin does this in PreBind.
 	patch := []byte(`{"metadata":{"annotations":{"` + storagehelpers.AnnSelectedNode + `":"consumer-node"}}}`)
 	if _, err := claims.Patch(t.Context(), "data", "application/merge-patch+json", patch, metav1.PatchOptions{}); err != nil {
 		t.Fatal(err)
@@ -70,7 +70,7 @@ func TestVolumeIsDeletedWithItsClaim(t *testing.T) {
 	if volume.Spec.NodeAffinity != nil {
 		t.Errorf("node affinity %v without allowed topologies", volume.Spec.NodeAffinity)
 	}
-	// As an external provisioner of another cluster would have left it.
+	// Like the volume of an external provisioner in another cluster.
 	patch := []byte(`{"metadata":{"finalizers":["` + storagehelpers.PVDeletionProtectionFinalizer + `","kubernetes.io/pv-protection"]}}`)
 	if _, err := client.CoreV1().PersistentVolumes().Patch(t.Context(), volume.Name, "application/merge-patch+json", patch, metav1.PatchOptions{}); err != nil {
 		t.Fatal(err)
@@ -132,7 +132,7 @@ func TestVolumeGrowsWithItsClaim(t *testing.T) {
 	}
 	volume := boundVolume(t, client, namespace, "data")
 	patch = []byte(`{"spec":{"resources":{"requests":{"storage":"5Gi"}}}}`)
-	// Admission goes by a cache of storage classes, which may not have the change.
+	// Admission uses a cache of storage classes, which may not have the change yet.
 	clustertest.Eventually(t, "the claim may ask for more", func(ctx context.Context) (bool, error) {
 		_, err := claims.Patch(ctx, "data", "application/merge-patch+json", patch, metav1.PatchOptions{})
 		if apierrors.IsForbidden(err) {

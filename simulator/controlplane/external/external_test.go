@@ -59,7 +59,7 @@ func TestVersionSkew(t *testing.T) {
 	}
 }
 
-// changedKubeconfig is the control plane's, after change.
+// changedKubeconfig returns the control plane's kubeconfig after change.
 func changedKubeconfig(t *testing.T, c *controlplane.ControlPlane, change func(*clientcmdapi.Config)) string {
 	t.Helper()
 	config, err := clientcmd.LoadFromFile(c.Kubeconfig())
@@ -85,7 +85,7 @@ func TestStartSaysWhatIsWrong(t *testing.T) {
 	}{
 		{"no kubeconfig", nothing, "", "kubeconfig " + nothing},
 		{"no such context", c.Kubeconfig(), "elsewhere", `context "elsewhere" does not exist`},
-		{"nobody there", changedKubeconfig(t, c, func(k *clientcmdapi.Config) {
+		{"no server", changedKubeconfig(t, c, func(k *clientcmdapi.Config) {
 			k.Clusters["simulator"].Server = "https://" + closedAddress(t)
 		}), "", "connection refused"},
 		{"silence", changedKubeconfig(t, c, func(k *clientcmdapi.Config) {
@@ -136,7 +136,7 @@ func silentAddress(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// viewerToken is that of a service account that may read what is in namespaces.
+// viewerToken returns the token of a service account that may read namespaced objects.
 func viewerToken(t *testing.T, client kubernetes.Interface) string {
 	t.Helper()
 	account, err := client.CoreV1().ServiceAccounts("default").Create(t.Context(), &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{GenerateName: "viewer-"}}, metav1.CreateOptions{})

@@ -394,13 +394,9 @@ func (s *simulator) watchHealth() {
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
 	running.Go(func() {
-		failing := false
+		save := loggingFailures(s.options.Logger, s.scheduler.Save)
 		wait.UntilWithContext(ctx, func(context.Context) {
-			err := s.scheduler.Save()
-			if err != nil && !failing { // once, not every second
-				s.options.Logger.Error(err, "Saving the revisions' counts")
-			}
-			failing = err != nil
+			save()
 			s.publish()
 		}, healthInterval)
 	})
@@ -409,6 +405,19 @@ func (s *simulator) watchHealth() {
 		running.Wait()
 		return nil
 	})
+}
+
+// loggingFailures returns a function that calls save. It logs the first of consecutive failures, so
+// that a lasting one does not fill the log.
+func loggingFailures(log klog.Logger, save func() error) func() {
+	failing := false
+	return func() {
+		err := save()
+		if err != nil && !failing {
+			log.Error(err, "Saving the revisions' counts")
+		}
+		failing = err != nil
+	}
 }
 
 // configuration adapts the supervised scheduler to the server's interface.

@@ -11,15 +11,15 @@ import (
 )
 
 const (
-	// MaxSize bounds a document, as it is and with its aliases written out.
+	// MaxSize bounds a document, both as written and with its aliases expanded.
 	MaxSize = 1 << 20
-	// maxDepth bounds the nesting; the configuration API needs about 15.
+	// maxDepth bounds the nesting; the configuration API needs about 15 levels.
 	maxDepth = 100
-	// maxItems bounds a list and a mapping: some of upstream's checks compare
-	// each item with all others.
+	// maxItems bounds each list and mapping, because some of upstream's checks compare each
+	// item with all others.
 	maxItems = 10_000
-	// maxProfiles bounds the profiles, and the extenders: each is much more in
-	// memory than in the document.
+	// maxProfiles bounds the profiles and the extenders, which take much more memory than
+	// space in the document.
 	maxProfiles = 500
 )
 
@@ -58,7 +58,7 @@ func soundScalars(n *yaml.Node) *Mistake {
 // sound refuses a scalar that JSON cannot hold.
 func sound(n *yaml.Node) *Mistake {
 	if n.ShortTag() == "!!float" && strings.ContainsAny(n.Value, "nN") {
-		return nodeMistake(n, "%s is no number that a configuration can hold", cut(n.Value, 40))
+		return nodeMistake(n, "%s is not a number that a configuration can hold", cut(n.Value, 40))
 	}
 	if strings.ContainsFunc(n.Value, unwritable) {
 		return nodeMistake(n, "a control character in %q", cut(n.Value, 40))
@@ -70,8 +70,8 @@ func nodeMistake(n *yaml.Node, format string, args ...any) *Mistake {
 	return &Mistake{Line: n.Line, Column: n.Column, Message: fmt.Sprintf(format, args...)}
 }
 
-// unwritable: YAML has no such character, so that a value with it could be read
-// by an escape and not be written.
+// unwritable reports characters that YAML does not allow. A value could contain one by an escape,
+// but could not be written again.
 func unwritable(r rune) bool {
 	return unicode.IsControl(r) && !strings.ContainsRune("\t\n\r\u0085", r) || r == '\ufeff' || r == '\ufffe' || r == '\uffff'
 }

@@ -19,7 +19,7 @@ func TestOneOperationAtATime(t *testing.T) {
 	if busy, ok := errors.AsType[*server.Busy](err); !ok || busy.With != server.OperationImport {
 		t.Errorf("a second import: %v", err)
 	}
-	first.end()
+	first.End()
 	if _, next, err := all.begin(context.Background(), server.OperationReset, ""); err != nil {
 		t.Error("after it:", err)
 	} else {

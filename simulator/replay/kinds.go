@@ -8,11 +8,11 @@ import (
 	"kube-scheduler-simulator/simulator/objects"
 )
 
-// Kind is one that recordings hold.
+// Kind is a kind of object that recordings hold.
 type Kind struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
-	// Resource is the plural by which the API knows it.
+	// Resource is the plural name in the API.
 	Resource   string `json:"resource"`
 	Namespaced bool   `json:"namespaced"`
 }

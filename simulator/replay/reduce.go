@@ -6,12 +6,11 @@ import (
 	"kube-scheduler-simulator/simulator/objects"
 )
 
-// A recording holds of an object only what a scheduler looks at. Commands,
-// environments, mounts and the names of secrets and config maps are not recorded,
-// and neither are repeated writes of kubelets that change nothing (heartbeats, the
-// states of containers).
+// A recording holds only the fields of an object that a scheduler reads. It leaves out the commands,
+// the environment and the mounts of containers, the names of secrets and config maps, and the
+// fields that kubelets rewrite regularly (heartbeats, container states).
 
-// reduce removes from an object, in place, what is not recorded.
+// reduce removes the fields that are not recorded from an object.
 func reduce(kind Kind, object map[string]any) {
 	delete(object, "apiVersion")
 	delete(object, "kind")
@@ -65,7 +64,7 @@ func reduceMetadata(kind Kind, metadata map[string]any) {
 	}
 }
 
-// volumesKept are the sources of volumes that scheduling looks at.
+// volumesKept are the volume sources that scheduling reads.
 var volumesKept = []string{
 	"name", "persistentVolumeClaim", "ephemeral", "csi", "gcePersistentDisk", "awsElasticBlockStore", "azureDisk", "cinder", "iscsi", "rbd",
 }
@@ -123,10 +122,9 @@ func reduceNode(node map[string]any) {
 	keep(child(status, "nodeInfo"), "architecture", "operatingSystem", "kubeletVersion")
 }
 
-// The functions below look into objects whatever their shape is: what is not as
-// expected is as if it were not there.
+// The functions below read objects of any shape: they treat a field of an unexpected type as missing.
 
-// child returns an object's field that is an object; nil when it is not.
+// child returns a field that is an object; nil when it is not.
 func child(object map[string]any, name string) map[string]any {
 	m, _ := object[name].(map[string]any)
 	return m
@@ -144,13 +142,13 @@ func items(object map[string]any, name string) []map[string]any {
 	return out
 }
 
-// text returns what is at a path and is a string; empty when it is none.
+// text returns the string at a path; empty when there is none.
 func text(object map[string]any, path ...string) string {
 	s, _, _ := unstructured.NestedString(object, path...)
 	return s
 }
 
-// keep deletes all other fields.
+// keep deletes all fields except the given ones.
 func keep(object map[string]any, fields ...string) {
 	for name := range object {
 		kept := false
@@ -163,8 +161,8 @@ func keep(object map[string]any, fields ...string) {
 	}
 }
 
-// dropNull deletes fields that are null, which mean the same as none, and which a
-// merge patch could not tell from deleted ones.
+// dropNull deletes null fields. They mean the same as missing ones, and a merge patch could not
+// distinguish them from deleted ones.
 func dropNull(v any) {
 	switch v := v.(type) {
 	case map[string]any:

@@ -1,4 +1,4 @@
-package controlplane
+package controllers
 
 import (
 	"fmt"
@@ -9,12 +9,12 @@ import (
 	"k8s.io/kubernetes/cmd/kube-controller-manager/names"
 )
 
-// externalProvisioner is the one controller here that kube-controller-manager
-// has not: it stands in for the provisioners that storage vendors bring.
+// externalProvisioner is the only controller here that kube-controller-manager does not have.
+// It stands in for the provisioners of storage vendors.
 const externalProvisioner = "external-provisioner"
 
-// bareControllers are those without which objects that scheduling waits for
-// would not move: claims that bind, and deletions that finish.
+// bareControllers are the controllers that scheduling cannot do without: they bind claims and
+// finish deletions.
 var bareControllers = []string{
 	externalProvisioner,
 	names.NamespaceController,
@@ -24,7 +24,7 @@ var bareControllers = []string{
 	names.PodGroupProtectionController,
 }
 
-// usualControllers are more that "*" stands for.
+// usualControllers are the further controllers that "*" stands for.
 var usualControllers = []string{
 	names.CronJobController,
 	names.DaemonSetController,
@@ -47,7 +47,7 @@ var usualControllers = []string{
 	names.VolumeAttributesClassProtectionController,
 }
 
-// unusualControllers run when they are named: nothing in scheduling needs them.
+// unusualControllers run only when they are named, because scheduling does not need them.
 var unusualControllers = []string{
 	names.ClusterRoleAggregationController,
 	names.EndpointsController,
@@ -58,33 +58,38 @@ var unusualControllers = []string{
 	names.ValidatingAdmissionPolicyStatusController,
 }
 
-// AllControllers are the names that Options.Controllers may have, sorted, less
-// "*" and the older names by which kube-controller-manager knows some of them.
-func AllControllers() []string {
+// All returns the names that a list for Choose may contain, sorted, without "*" and without
+// the older names by which kube-controller-manager knows some of them.
+func All() []string {
 	all := slices.Concat(bareControllers, usualControllers, unusualControllers)
 	slices.Sort(all)
 	return all
 }
 
-// ControllersOffByDefault are those that "*" does not stand for.
-func ControllersOffByDefault() []string { return slices.Sorted(slices.Values(unusualControllers)) }
-
-// CheckControllers returns what is wrong with a list for Options.Controllers.
-func CheckControllers(list []string) error {
-	_, err := chooseControllers(list)
+// Check validates a list for Choose.
+func Check(list []string) error {
+	_, err := Choose(list)
 	return err
 }
 
-// chooseControllers returns the controllers that are on. As with
-// kube-controller-manager's flag, the first word on a controller counts, and
-// what nobody names is on if there is a "*".
-func chooseControllers(list []string) (map[string]bool, error) {
+// Chosen says by name which controllers run.
+type Chosen map[string]bool
+
+// TaintsNodes reports whether new nodes must be tainted not-ready: the chosen controllers
+// remove the taint when the node is Ready.
+func (c Chosen) TaintsNodes() bool { return c[names.NodeLifecycleController] }
+
+// Choose reads a list in the syntax of kube-controller-manager's flag: a name, an older name,
+// "-" before a controller that does not run, and "*" for all usual ones. The first entry for a
+// controller counts. An empty list stands for the controllers that scheduling cannot do
+// without.
+func Choose(list []string) (Chosen, error) {
 	if len(list) == 0 {
 		list = bareControllers
 	}
 	aliases := app.ControllerAliases()
-	all := AllControllers()
-	chosen := map[string]bool{}
+	all := All()
+	chosen := Chosen{}
 	star := false
 	for _, word := range list {
 		if word == "*" {

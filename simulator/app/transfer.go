@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"kube-scheduler-simulator/scheduler/config"
+	"kube-scheduler-simulator/scheduler/config/adopt"
 	"kube-scheduler-simulator/scheduler/result"
 	"kube-scheduler-simulator/scheduler/resultstore"
 	"kube-scheduler-simulator/simulator/redact"
@@ -19,11 +20,11 @@ import (
 	"kube-scheduler-simulator/simulator/transfer/manifest"
 )
 
-// newSnapshot returns what imports and exports the cluster.
-func (s *simulator) newSnapshot() *transfer.Cluster {
+// newTransfers returns the importer and exporter of the cluster.
+func (s *simulator) newTransfers() *transfer.Cluster {
 	options := transfer.Options{
 		Config: s.controlPlane.ClientConfig(),
-		Configuration: adopted{configuration{s.scheduler}, func(document []byte) (*config.Configuration, error) {
+		Configuration: adoptingConfiguration{configuration{s.scheduler}, func(document []byte) (*config.Configuration, error) {
 			return parseConfiguration(document, s.prepared.registry)
 		}},
 		Results: cycles{s.store},
@@ -45,7 +46,8 @@ func (s *simulator) newSnapshot() *transfer.Cluster {
 	return transfer.New(options)
 }
 
-// redacted leaves out what could only be told by its name and kind.
+// redacted returns a filter that redacts objects, and drops those of kinds that it cannot
+// redact.
 func redacted(r *redact.Redactor) func(*unstructured.Unstructured) bool {
 	return func(u *unstructured.Unstructured) bool {
 		if !redact.Covers(u.GroupVersionKind().GroupKind()) {
@@ -56,18 +58,18 @@ func redacted(r *redact.Redactor) func(*unstructured.Unstructured) bool {
 	}
 }
 
-// transfers lets the server import and export, one import at a time, and none
-// beside another operation.
-type transfers struct {
+// exclusiveTransfer lets the server import and export. An import is refused while another
+// operation is under way.
+type exclusiveTransfer struct {
 	*transfer.Cluster
 	simulator *simulator
 }
 
-var _ server.Transfer = transfers{}
+var _ server.Transfer = exclusiveTransfer{}
 
-// Begin begins an import, unless something else is done to the whole cluster.
-func (t transfers) Begin(src manifest.Source, opts transfer.ImportOptions) (*transfer.Run, error) {
-	if t.simulator.replays.operation() != nil {
+// Begin starts an import, unless another operation is under way.
+func (t exclusiveTransfer) Begin(src manifest.Source, opts transfer.ImportOptions) (*transfer.Run, error) {
+	if t.simulator.replays.Operation() != nil {
 		return nil, &server.Busy{With: server.OperationReplay}
 	}
 	ctx, o, err := t.simulator.operations.begin(context.Background(), server.OperationImport, string(transfer.Reading))
@@ -80,14 +82,14 @@ func (t transfers) Begin(src manifest.Source, opts transfer.ImportOptions) (*tra
 		if p.Kind != "" {
 			message += " " + p.Kind
 		}
-		o.show(message, p.Done, p.Total)
+		o.Show(message, p.Done, p.Total)
 		if tell != nil {
 			tell(p)
 		}
 	}
 	run, err := t.Cluster.Begin(src, opts)
 	if err != nil {
-		o.end()
+		o.End()
 		if errors.Is(err, transfer.ErrNotOurs) {
 			return nil, &server.Forbidden{Message: err.Error()}
 		}
@@ -97,22 +99,22 @@ func (t transfers) Begin(src manifest.Source, opts transfer.ImportOptions) (*tra
 	go func() {
 		<-run.Done()
 		stop()
-		o.end()
+		o.End()
 	}()
 	return run, nil
 }
 
-// Spool returns a file for what is sent.
-func (t transfers) Spool() (*os.File, error) {
+// Spool returns a file for an upload.
+func (t exclusiveTransfer) Spool() (*os.File, error) {
 	f, err := t.simulator.prepared.spool("import")
 	if err != nil {
-		return nil, fmt.Errorf("keeping what is imported: %w", err)
+		return nil, fmt.Errorf("creating a file for the import: %w", err)
 	}
 	return f, nil
 }
 
-// spool returns a file for what is too large to hold. It has no name any more, so
-// that nothing is left of it whatever happens.
+// spool returns a file for data that are too large for memory. The file is unlinked already,
+// so that it disappears even if the program is killed.
 func (p *prepared) spool(what string) (*os.File, error) {
 	f, err := os.CreateTemp(p.dataDir, what+"-")
 	if err != nil {
@@ -124,7 +126,7 @@ func (p *prepared) spool(what string) (*os.File, error) {
 	return f, nil
 }
 
-// awaitImport returns what an import has done, which it cancels when ctx ends first.
+// awaitImport returns the report of an import. It cancels the import when ctx ends first.
 func awaitImport(ctx context.Context, run *transfer.Run) (*transfer.Report, error) {
 	select {
 	case <-run.Done():
@@ -135,11 +137,11 @@ func awaitImport(ctx context.Context, run *transfer.Run) (*transfer.Report, erro
 	return run.Result()
 }
 
-// importAtStart imports what the options name. What fails in it is logged, as the
-// page shows it too; what cannot be read at all is an error.
+// importAtStart imports the file or directory that the options name. It logs objects that
+// fail, which the web application shows, too. A source that cannot be read is an error.
 func (s *simulator) importAtStart(ctx context.Context) error {
 	if s.embedded != nil {
-		if err := s.snapshot.Recover(ctx); err != nil {
+		if err := s.transfers.Recover(ctx); err != nil {
 			return fmt.Errorf("finishing an earlier import: %w", err)
 		}
 	}
@@ -147,7 +149,7 @@ func (s *simulator) importAtStart(ctx context.Context) error {
 		return nil
 	}
 	s.setStatus(server.Starting, "importing "+s.options.Import)
-	run, err := transfers{s.snapshot, s}.Begin(s.prepared.imported, transfer.ImportOptions{Mode: transfer.Merge, Reschedule: s.options.Reschedule})
+	run, err := exclusiveTransfer{s.transfers, s}.Begin(s.prepared.imported, transfer.ImportOptions{Mode: transfer.Merge, Reschedule: s.options.Reschedule})
 	if err != nil {
 		return fmt.Errorf("importing %s: %w", s.options.Import, err)
 	}
@@ -159,17 +161,31 @@ func (s *simulator) importAtStart(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("importing %s: %w", s.options.Import, err)
 	}
-	logReport(s, report)
+	s.logReport(report)
 	return nil
 }
 
-// logged bounds the lines of an import's report in the log.
-const logged = 20
+// importFromSource imports the objects of another cluster.
+func (s *simulator) importFromSource(ctx context.Context, src manifest.Source) (*transfer.Report, error) {
+	run, err := exclusiveTransfer{s.transfers, s}.Begin(src, transfer.ImportOptions{Mode: transfer.Merge, Reschedule: s.options.Reschedule})
+	if err != nil {
+		return nil, errors.Join(err, src.Close())
+	}
+	report, err := awaitImport(ctx, run)
+	if err != nil {
+		return nil, err
+	}
+	s.logReport(report)
+	return report, nil
+}
 
-func logReport(s *simulator, report *transfer.Report) {
+// maxLogged bounds the lines of an import's report in the log.
+const maxLogged = 20
+
+func (s *simulator) logReport(report *transfer.Report) {
 	log := s.options.Logger.WithName("import")
 	for n, f := range report.Failed {
-		if n == logged {
+		if n == maxLogged {
 			log.Error(nil, "and more failed; GET /api/v1/import lists them", "failed", report.FailedTotal)
 			break
 		}
@@ -180,12 +196,39 @@ func logReport(s *simulator, report *transfer.Report) {
 	}
 }
 
-// cycles are the results that exports hold.
+// adoptingConfiguration applies imported configurations, after adopting those of other
+// versions.
+type adoptingConfiguration struct {
+	configuration
+	// parse reads a document as the scheduler would.
+	parse func(document []byte) (*config.Configuration, error)
+}
+
+var _ transfer.Configuration = adoptingConfiguration{}
+
+// Adopt applies the document, without the parts that this scheduler does not know.
+func (a adoptingConfiguration) Adopt(ctx context.Context, document []byte) (int, []transfer.RemovedField, error) {
+	data, left, err := adopt.Document(document, a.parse)
+	var removed []transfer.RemovedField
+	for _, r := range left {
+		removed = append(removed, transfer.RemovedField(r))
+	}
+	if err != nil {
+		return 0, removed, err
+	}
+	applied, err := a.Apply(ctx, data)
+	if err != nil {
+		return 0, removed, err
+	}
+	return applied.Revision.Number, removed, nil
+}
+
+// cycles reads the results for exports.
 type cycles struct{ store *resultstore.Store }
 
 var _ transfer.Results = cycles{}
 
-// WriteCycles writes those of the pods that exist, oldest first of each pod.
+// WriteCycles writes the results of the pods that exist, oldest first for each pod.
 func (c cycles) WriteCycles(ctx context.Context, exists func(uid string) bool, write func([]byte) error) error {
 	seen := map[types.UID]bool{}
 	for q := (result.Query{Limit: 1000}); ; {
@@ -223,7 +266,7 @@ func (c cycles) writePod(ctx context.Context, uid types.UID, write func([]byte) 
 			return fmt.Errorf("reading results: %w", err)
 		}
 		if cycle == nil {
-			continue // forgotten meanwhile
+			continue // dropped from the store meanwhile
 		}
 		data, err := json.Marshal(cycle)
 		if err != nil {

@@ -1,4 +1,9 @@
-package app
+// Package bench measures what recording costs: it schedules the same load with the bare
+// and with the recorded scheduler, alternating in one run, on a control plane of its own.
+//
+// It is not a test: it judges nothing, and its numbers hold for this machine only. It may
+// import scheduler/ and the control plane.
+package bench
 
 import (
 	"context"
@@ -13,13 +18,13 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"golang.org/x/sync/errgroup"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
-	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
 	"k8s.io/utils/ptr"
 
@@ -30,26 +35,26 @@ import (
 	"kube-scheduler-simulator/simulator/controlplane"
 )
 
-// BenchOptions say what to measure.
-type BenchOptions struct {
-	// Nodes and Pods are the size of the cluster and of one run's load.
+// Options say what to measure.
+type Options struct {
+	// Nodes is the size of the cluster, and Pods that of the load of one run.
 	Nodes, Pods int
-	// Pairs is how many bare and recorded runs alternate; the median counts.
+	// Pairs is how many pairs of a bare and a recorded run there are; the median counts.
 	Pairs int
-	// AnnotationBytes is as in Options.
+	// AnnotationBytes bounds the results in a pod's annotations; 0 writes no annotations.
 	AnnotationBytes int
 }
 
 // Rate is a throughput.
 type Rate struct {
-	// PodsPerSecond is the median of Runs: pods bound, from the first creation
+	// PodsPerSecond is the median of Runs: pods bound per second, from the first creation
 	// to the last binding.
 	PodsPerSecond float64   `json:"podsPerSecond"`
 	Runs          []float64 `json:"runs"`
 }
 
-// BenchReport compares bare with recorded scheduling, measured in one run.
-type BenchReport struct {
+// Report compares bare with recorded scheduling, measured in one run.
+type Report struct {
 	Nodes           int  `json:"nodes"`
 	Pods            int  `json:"pods"`
 	AnnotationBytes int  `json:"annotationBytes"`
@@ -62,8 +67,8 @@ type BenchReport struct {
 	ResultsKept int `json:"resultsKept"`
 }
 
-// Bench measures and writes one JSON object to out.
-func Bench(ctx context.Context, o BenchOptions, out io.Writer) error {
+// Run measures and writes one JSON object to out.
+func Run(ctx context.Context, o Options, out io.Writer) error {
 	report, err := measure(ctx, o)
 	if err != nil {
 		return err
@@ -71,15 +76,15 @@ func Bench(ctx context.Context, o BenchOptions, out io.Writer) error {
 	return json.NewEncoder(out).Encode(report)
 }
 
-// benchSizes are the clusters that BenchTable measures.
-var benchSizes = []struct{ nodes, pods int }{{100, 500}, {1000, 1000}, {5000, 1000}}
+// sizes are the clusters and loads that Table measures.
+var sizes = []struct{ nodes, pods int }{{100, 500}, {1000, 1000}, {5000, 1000}}
 
-// BenchTable measures clusters of several sizes, without annotations and with
-// those of o, and writes a table to out.
-func BenchTable(ctx context.Context, o BenchOptions, out io.Writer) error {
+// Table measures clusters of several sizes, each without annotations and with o's, and writes
+// a table to out.
+func Table(ctx context.Context, o Options, out io.Writer) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(w, "nodes\tpods\tannotation bytes\tbare pods/s\trecorded pods/s\tratio\tresults kept\t")
-	for _, size := range benchSizes {
+	for _, size := range sizes {
 		for _, bytes := range []int{0, o.AnnotationBytes} {
 			o := o
 			o.Nodes, o.Pods, o.AnnotationBytes = size.nodes, size.pods, bytes
@@ -94,8 +99,11 @@ func BenchTable(ctx context.Context, o BenchOptions, out io.Writer) error {
 	return w.Flush()
 }
 
-// measure runs on a control plane of its own.
-func measure(ctx context.Context, o BenchOptions) (report *BenchReport, err error) {
+// stopTimeout bounds stopping the control plane.
+const stopTimeout = 30 * time.Second
+
+// measure starts a control plane, measures on it and stops it.
+func measure(ctx context.Context, o Options) (report *Report, err error) {
 	if o.Nodes < 1 || o.Pods < 1 || o.Pairs < 1 {
 		return nil, errors.New("bench needs at least one node, one pod and one pair of runs")
 	}
@@ -104,7 +112,7 @@ func measure(ctx context.Context, o BenchOptions) (report *BenchReport, err erro
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	b := &bench{BenchOptions: o, controlPlane: controlplane.New(controlplane.Options{DataDir: dir})}
+	b := &bench{Options: o, controlPlane: controlplane.New(controlplane.Options{DataDir: dir})}
 	if err := b.controlPlane.Start(ctx); err != nil {
 		return nil, fmt.Errorf("starting the control plane: %w", err)
 	}
@@ -120,15 +128,15 @@ func measure(ctx context.Context, o BenchOptions) (report *BenchReport, err erro
 		return nil, err
 	}
 
-	report = &BenchReport{Nodes: o.Nodes, Pods: o.Pods, AnnotationBytes: o.AnnotationBytes}
-	// The first run warms the caches of both and counts for neither.
+	report = &Report{Nodes: o.Nodes, Pods: o.Pods, AnnotationBytes: o.AnnotationBytes}
+	// The first run warms up the caches and is not counted.
 	if _, _, err := b.run(ctx, true); err != nil {
 		return nil, err
 	}
 	var ratios []float64
 	for pair := range o.Pairs {
 		rates := map[bool]float64{}
-		// Which comes first alternates: what drifts meets both alike.
+		// The order alternates so that drift affects both alike.
 		for _, recorded := range []bool{pair%2 == 1, pair%2 == 0} {
 			rate, kept, err := b.run(ctx, recorded)
 			if err != nil {
@@ -150,19 +158,19 @@ func measure(ctx context.Context, o BenchOptions) (report *BenchReport, err erro
 }
 
 type bench struct {
-	BenchOptions
+	Options
 	controlPlane *controlplane.ControlPlane
 	client       kubernetes.Interface
 }
 
-// creators is how many requests the load keeps under way.
+// creators is how many create requests are in flight at a time.
 const creators = 16
 
 func (b *bench) createNodes(ctx context.Context) error {
 	allocatable := v1.ResourceList{
 		v1.ResourceCPU: resource.MustParse("32"), v1.ResourceMemory: resource.MustParse("256Gi"), v1.ResourcePods: resource.MustParse("110"),
 	}
-	return inParallel(ctx, b.Nodes, func(i int) error {
+	return inParallel(ctx, b.Nodes, func(ctx context.Context, i int) error {
 		name := fmt.Sprintf("node-%05d", i)
 		_, err := b.client.CoreV1().Nodes().Create(ctx, &v1.Node{
 			ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{
@@ -174,8 +182,8 @@ func (b *bench) createNodes(ctx context.Context) error {
 	})
 }
 
-// run schedules the load once, bare or recorded, and removes it. It returns the
-// pods bound per second and, when recorded, how many results can be read.
+// run schedules the load once, bare or recorded, and deletes it. It returns the pods bound per
+// second and, for a recorded run, how many results can be read back.
 func (b *bench) run(ctx context.Context, recorded bool) (rate float64, kept int, err error) {
 	configuration, err := config.Default()
 	if err != nil {
@@ -206,7 +214,7 @@ func (b *bench) run(ctx context.Context, recorded bool) (rate float64, kept int,
 	defer stopWatch()
 
 	start := time.Now()
-	if err := inParallel(ctx, b.Pods, func(i int) error { return b.createPod(ctx, i) }); err != nil {
+	if err := inParallel(ctx, b.Pods, b.createPod); err != nil {
 		return 0, 0, err
 	}
 	select {
@@ -242,7 +250,7 @@ func (b *bench) createPod(ctx context.Context, i int) error {
 	return err
 }
 
-// watchBound returns a channel that is closed when the load is bound.
+// watchBound returns a channel that is closed when every pod of the load is bound.
 func (b *bench) watchBound(ctx context.Context) (<-chan struct{}, func(), error) {
 	watchCtx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
@@ -295,15 +303,19 @@ func (b *bench) deletePods(ctx context.Context) error {
 	pods := b.client.CoreV1().Pods(metav1.NamespaceDefault)
 	err := pods.DeleteCollection(ctx, metav1.DeleteOptions{GracePeriodSeconds: ptr.To[int64](0)}, metav1.ListOptions{})
 	if err != nil {
-		return fmt.Errorf("removing the load: %w", err)
+		return fmt.Errorf("deleting the load: %w", err)
 	}
 	return nil
 }
 
-func inParallel(ctx context.Context, n int, f func(i int) error) error {
-	errs := make([]error, n)
-	workqueue.ParallelizeUntil(ctx, creators, n, func(i int) { errs[i] = f(i) })
-	return errors.Join(append(errs, ctx.Err())...)
+// inParallel calls f n times, creators at a time, until one call fails or ctx ends.
+func inParallel(ctx context.Context, n int, f func(ctx context.Context, i int) error) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(creators)
+	for i := range n {
+		group.Go(func() error { return f(ctx, i) })
+	}
+	return group.Wait()
 }
 
 func median(values []float64) float64 {

@@ -1,4 +1,4 @@
-package controlplane
+package controllers
 
 import (
 	"slices"
@@ -9,7 +9,7 @@ import (
 	"k8s.io/kubernetes/cmd/kube-controller-manager/app"
 )
 
-func TestChooseControllers(t *testing.T) {
+func TestChoose(t *testing.T) {
 	sorted := func(lists ...[]string) []string {
 		all := slices.Concat(lists...)
 		slices.Sort(all)
@@ -33,7 +33,7 @@ func TestChooseControllers(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			chosen, err := chooseControllers(test.list)
+			chosen, err := Choose(test.list)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -55,16 +55,16 @@ func TestUnknownControllers(t *testing.T) {
 		"jobs":                  `there is no "jobs"; there are`,
 		"-node-ipam-controller": "node-ipam-controller does not run in the simulator",
 	} {
-		if err := CheckControllers([]string{"*", list}); err == nil || !strings.Contains(err.Error(), want) {
+		if err := Check([]string{"*", list}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v; want an error with %q", list, err, want)
 		}
 	}
 }
 
-// Every name but ours must be one that kube-controller-manager of this version has.
+// TestControllersExist: kube-controller-manager must know every name except our own.
 func TestControllersExist(t *testing.T) {
 	known := app.KnownControllers()
-	for _, name := range AllControllers() {
+	for _, name := range All() {
 		if name != externalProvisioner && !slices.Contains(known, name) {
 			t.Errorf("kube-controller-manager has no %s", name)
 		}

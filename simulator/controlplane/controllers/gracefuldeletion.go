@@ -1,4 +1,4 @@
-package controlplane
+package controllers
 
 import (
 	"context"
@@ -12,16 +12,16 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// podDeletionWorkers is enough for the victims of a large preemption to go in
-// well under a second.
+// podDeletionWorkers is enough to delete the victims of a large preemption in well under a
+// second.
 const podDeletionWorkers = 4
 
-// podDeletion does for a pod on a node what its kubelet would do last: confirm
-// that it has ended. Until then the API server keeps the pod, and the
-// scheduler, which preempts by deleting, keeps its room reserved.
+// podDeletion does the last step of a kubelet for a pod that is being deleted: it confirms that
+// the pod has ended. Until then the API server keeps the pod, and the scheduler keeps its
+// resources reserved.
 //
-// It confirms at once, whatever the grace period, as no container runs that
-// could use it. Where there are virtual nodes, they do this.
+// It confirms at once, whatever the grace period, because no container is running. With virtual
+// nodes, they do this instead.
 type podDeletion struct {
 	*reconciler
 	client kubernetes.Interface
@@ -34,10 +34,10 @@ func newPodDeletion(client kubernetes.Interface, pods coreinformers.PodInformer)
 	return d, follow(d.reconciler, pods.Informer(), awaitsKubelet)
 }
 
-// awaitsKubelet reports whether the pod is being deleted and its node has the
-// next word. A pod without a node goes at once. One whose grace period has been set
-// to zero waits for finalizers only; without any, its deletion was cut off between
-// two writes, and it needs another.
+// awaitsKubelet reports whether the pod is being deleted and waits for its kubelet. The API
+// server deletes a pod without a node at once. A pod with a grace period of zero waits for its
+// finalizers only; if it has none, its deletion was interrupted between two writes and must be
+// repeated.
 func awaitsKubelet(pod *corev1.Pod) bool {
 	if pod.DeletionTimestamp == nil || pod.Spec.NodeName == "" || pod.DeletionGracePeriodSeconds == nil {
 		return false

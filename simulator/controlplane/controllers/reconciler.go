@@ -1,4 +1,4 @@
-package controlplane
+package controllers
 
 import (
 	"context"
@@ -19,10 +19,9 @@ const (
 // errNotYet asks a reconciler to try again later, with nothing having failed.
 var errNotYet = errors.New("not yet")
 
-// reconciler calls a function for each key that was added: never at the same
-// time for the same key, and again, less and less often, while it returns an
-// error. A key that is added many times while it waits is handled once, so the
-// queue is bounded by the number of objects.
+// reconciler calls a function for each added key, never concurrently for the same key. While
+// the function returns an error, it is called again with growing delays. A key that is added
+// several times while it waits is handled once, so the number of objects bounds the queue.
 type reconciler struct {
 	name      string
 	workers   int
@@ -40,8 +39,8 @@ func newReconciler(name string, workers int, reconcile func(context.Context, str
 	}
 }
 
-// follow adds the keys of the informer's objects for which wanted is true,
-// whenever they are created or change.
+// follow adds the keys of the informer's objects for which wanted returns true, whenever they
+// are created or changed.
 func follow[T any](r *reconciler, informer cache.SharedIndexInformer, wanted func(T) bool) error {
 	add := func(obj any) {
 		typed, ok := obj.(T)
@@ -62,7 +61,7 @@ func follow[T any](r *reconciler, informer cache.SharedIndexInformer, wanted fun
 	return err
 }
 
-// run returns when ctx has ended and so has every call of reconcile.
+// run returns when ctx has ended and every call of reconcile has returned.
 func (r *reconciler) run(ctx context.Context) {
 	var workers sync.WaitGroup
 	for range r.workers {

@@ -1,4 +1,4 @@
-package controlplane
+package controllers
 
 import (
 	"context"
@@ -14,9 +14,9 @@ import (
 	"k8s.io/kubernetes/pkg/controller/namespace/deletion"
 )
 
-// namespaceDeletion empties namespaces that are being deleted, with the deleter
-// of Kubernetes' namespace controller. That controller waits five seconds first,
-// for the sake of several API servers and etcd members; here is one of each.
+// namespaceDeletion empties namespaces that are being deleted, with the deleter of Kubernetes'
+// namespace controller. That controller first waits five seconds for other API servers and etcd
+// members; here there is one of each.
 type namespaceDeletion struct {
 	*reconciler
 	client         kubernetes.Interface
@@ -47,16 +47,16 @@ func (d *namespaceDeletion) empty(ctx context.Context, name string) error {
 	return err
 }
 
-// resourcesDeleter makes the deleter when it is first needed: that reads the
-// API server's whole discovery, which would take its share of every start.
+// resourcesDeleter creates the deleter when it is first needed. Creating it reads the API
+// server's whole discovery, which would slow down every start.
 func (d *namespaceDeletion) resourcesDeleter(ctx context.Context) (deletion.NamespacedResourcesDeleterInterface, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.deleter != nil {
 		return d.deleter, nil
 	}
-	// The deleter ends the process when its first discovery finds nothing, as
-	// it does while the API server stops. So that one is done here.
+	// The deleter exits the process when its first discovery finds nothing, which happens
+	// while the API server stops. So the first discovery is done here.
 	discover := d.client.Discovery().ServerPreferredNamespacedResources
 	first, err := discover()
 	if len(first) == 0 {

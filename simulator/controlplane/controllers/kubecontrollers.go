@@ -1,4 +1,4 @@
-package controlplane
+package controllers
 
 import (
 	"context"
@@ -24,32 +24,30 @@ import (
 )
 
 const (
-	// neverSilent is how long a node may go without a heartbeat: for good, as
-	// virtual nodes send none. Who makes one fail says so in its Ready condition.
+	// neverSilent is how long a node may go without a heartbeat. Virtual nodes send none, so
+	// it is as good as forever. To make a node fail, users change its Ready condition.
 	neverSilent = 10 * 365 * 24 * time.Hour
-	// nodeMonitorPeriod is how often all nodes are looked at for those that fail. Each
-	// look copies every node, which is most of what a large cluster at rest takes, so
-	// it is not Kubernetes' 5 s, which come after 50 s without a heartbeat there. What
-	// people do to a node shows at once in its conditions and its NoSchedule taint; the
-	// NoExecute taint waits for this.
+	// nodeMonitorPeriod is how often the node lifecycle controller checks all nodes. Each
+	// check copies every node, which is most of the work of a large cluster at rest, so it
+	// is longer than Kubernetes' 5 s. Changes that users make to a node show at once in its
+	// conditions and its NoSchedule taint; only the NoExecute taint waits for the check.
 	nodeMonitorPeriod = 16 * time.Second
-	// restMapperReset is how often kinds that have come or gone since are looked
-	// up anew, as in kube-controller-manager.
+	// restMapperReset is how often the REST mapper forgets the kinds that it knows, as in
+	// kube-controller-manager.
 	restMapperReset = 30 * time.Second
 )
 
-// ownControllers are those that are not made by kube-controller-manager's
-// constructors: see the places where they are made for why.
+// ownControllers are the controllers that are not built by kube-controller-manager's
+// constructors. buildOwn builds them and says why.
 var ownControllers = []string{
 	externalProvisioner,
 	names.NamespaceController,
 	names.PersistentVolumeBinderController,
 }
 
-// kubeControllers makes controllers with the constructors of
-// kube-controller-manager. Its Run is not for a process that does more: it
-// registers what there can be only one of, serves HTTP, and starts one
-// controller after another with pauses.
+// kubeControllers builds controllers with the constructors of kube-controller-manager.
+// kube-controller-manager's own Run does not suit a process that does more: it registers
+// process-wide singletons, serves HTTP, and pauses between the starts of controllers.
 type kubeControllers struct {
 	descriptors map[string]*app.ControllerDescriptor
 	context     app.ControllerContext
@@ -85,8 +83,8 @@ func componentConfig() (kubectrlmgrconfig.KubeControllerManagerConfiguration, er
 	if err != nil {
 		return component, fmt.Errorf("default configuration of the controllers: %w", err)
 	}
-	// How fast pods leave failed nodes has its defaults on the flags only: without
-	// them one node of each zone would be tainted, and no other ever.
+	// The eviction rates have their defaults on the flags only. Without them one node of each
+	// zone would be tainted, and never another.
 	lifecycle := options.NodeLifecycleControllerOptions{NodeLifecycleControllerConfiguration: &component.NodeLifecycleController}
 	lifecycle.AddFlags(pflag.NewFlagSet("node lifecycle", pflag.ContinueOnError))
 	component.NodeLifecycleController.NodeMonitorGracePeriod.Duration = neverSilent
@@ -95,9 +93,8 @@ func componentConfig() (kubectrlmgrconfig.KubeControllerManagerConfiguration, er
 	return component, nil
 }
 
-// build makes those of the named controllers that kube-controller-manager has
-// and that feature gates allow, and returns what runs each until its context
-// ends.
+// build builds the named controllers that the feature gates allow, and returns the functions
+// that run them until their context ends.
 func (k *kubeControllers) build(ctx context.Context, wanted []string) ([]func(context.Context), error) {
 	var runs []func(context.Context)
 	for _, name := range wanted {
@@ -141,14 +138,12 @@ func (k *kubeControllers) resetRESTMapper(ctx context.Context) {
 	wait.UntilWithContext(ctx, func(context.Context) { k.context.RESTMapper.Reset() }, restMapperReset)
 }
 
-// informersStarted tells controllers that start informers by themselves that
-// they may.
+// informersStarted unblocks the controllers that start informers themselves.
 func (k *kubeControllers) informersStarted() { close(k.context.InformersStarted) }
 
-// kubeNames are the chosen controllers that kube-controller-manager's
-// constructors make.
-func kubeNames(chosen map[string]bool) []string {
-	return slices.DeleteFunc(AllControllers(), func(name string) bool {
+// kubeNames are the chosen controllers that kube-controller-manager's constructors build.
+func kubeNames(chosen Chosen) []string {
+	return slices.DeleteFunc(All(), func(name string) bool {
 		return !chosen[name] || slices.Contains(ownControllers, name)
 	})
 }

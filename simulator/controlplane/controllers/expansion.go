@@ -1,4 +1,4 @@
-package controlplane
+package controllers
 
 import (
 	"context"
@@ -12,8 +12,8 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// wantsExpansion reports whether somebody has asked for a larger volume.
-// Admission lets only those do so whose storage class allows it.
+// wantsExpansion reports whether the claim requests a larger volume. Admission allows that only
+// if the storage class does.
 func wantsExpansion(claim *corev1.PersistentVolumeClaim) bool {
 	return claim.DeletionTimestamp == nil &&
 		claim.Status.Phase == corev1.ClaimBound &&
@@ -21,8 +21,8 @@ func wantsExpansion(claim *corev1.PersistentVolumeClaim) bool {
 		claim.Spec.Resources.Requests.Storage().Cmp(*claim.Status.Capacity.Storage()) > 0
 }
 
-// expandClaim does what a storage vendor's resizer does for the volume, and then
-// what a kubelet does for the file system on it, of which there is none.
+// expandClaim does the work of a storage vendor's resizer for the volume, and then that of a
+// kubelet for the file system, which does not exist here.
 func (p *provisioner) expandClaim(ctx context.Context, key string) error {
 	namespace, name, err := cache.SplitMetaNamespaceKey(key)
 	if err != nil {
@@ -65,7 +65,7 @@ func (p *provisioner) expandClaim(ctx context.Context, key string) error {
 	return nil
 }
 
-// sizePatch is a merge patch for the object of that UID.
+// sizePatch returns a merge patch that applies only to the object with that UID.
 func sizePatch(uid types.UID, root string, fields map[string]any) ([]byte, error) {
 	return json.Marshal(map[string]any{"metadata": map[string]any{"uid": uid}, root: fields})
 }

@@ -1,4 +1,10 @@
-package app
+// Package capture records a cluster that a kubeconfig reaches into a file: it checks the
+// options, connects without the right to write, redacts on request, and reports progress in
+// lines for people.
+//
+// Package replay does the recording itself. It may import the simulator's mirror, redact and
+// replay packages.
+package capture
 
 import (
 	"context"
@@ -19,31 +25,31 @@ import (
 	"kube-scheduler-simulator/simulator/replay"
 )
 
-// RecordOptions say what to record. Kubeconfig and Output are required.
-type RecordOptions struct {
-	// Kubeconfig reaches the cluster; it is only read.
+// Options say what to record. Kubeconfig and Output are required.
+type Options struct {
+	// Kubeconfig reaches the cluster, which is only read.
 	Kubeconfig string
-	// Context is one of the kubeconfig's; its current one by default.
+	// Context is one of the kubeconfig's contexts; its current one by default.
 	Context string
-	// Output is the file of the recording. One that exists is not written over.
+	// Output is the file of the recording. An existing file is not overwritten.
 	Output string
-	// Namespaces, when there are any, restrict what is in a namespace, and Selector
-	// restricts pods.
+	// Namespaces restricts namespaced objects to these namespaces when it is not empty, and
+	// Selector restricts pods.
 	Namespaces []string
 	Selector   string
-	// Redact replaces whatever people have named.
+	// Redact replaces every name that people have chosen.
 	Redact bool
-	// QPS bounds the requests per second; DefaultRecordQPS by default.
+	// QPS bounds the requests per second; DefaultQPS by default.
 	QPS float32
 }
 
-// DefaultRecordQPS is little for a production cluster. After the first lists there
-// are watches only.
-const DefaultRecordQPS = mirror.DefaultQPS
+// DefaultQPS is a small load for a production cluster. After the first lists there are only
+// watches.
+const DefaultQPS = mirror.DefaultQPS
 
-// Record records a cluster until ctx is done. What a person should know goes to
-// messages, a line each, the last one sums up.
-func Record(ctx context.Context, o RecordOptions, messages io.Writer) (err error) {
+// Run records a cluster until ctx is done. It writes progress to messages, a line each; the
+// last line is a summary.
+func Run(ctx context.Context, o Options, messages io.Writer) (err error) {
 	source, header, err := o.source()
 	if err != nil {
 		return err
@@ -53,7 +59,7 @@ func Record(ctx context.Context, o RecordOptions, messages io.Writer) (err error
 		return fmt.Errorf("%s exists already; a recording is not written over", o.Output)
 	}
 	if err != nil {
-		return fmt.Errorf("making the recording: %w", err)
+		return fmt.Errorf("creating the recording: %w", err)
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
 	options := replay.RecorderOptions{
@@ -75,8 +81,8 @@ func Record(ctx context.Context, o RecordOptions, messages io.Writer) (err error
 	return nil
 }
 
-// source returns the cluster to record, and what the header says of it.
-func (o RecordOptions) source() (replay.Source, replay.Header, error) {
+// source returns the cluster to record, and the header that describes it.
+func (o Options) source() (replay.Source, replay.Header, error) {
 	if _, err := labels.Parse(o.Selector); err != nil {
 		return nil, replay.Header{}, fmt.Errorf("the selector for pods: %w", err)
 	}
@@ -86,13 +92,13 @@ func (o RecordOptions) source() (replay.Source, replay.Header, error) {
 	}
 	config.QPS = o.QPS
 	if config.QPS <= 0 {
-		config.QPS = DefaultRecordQPS
+		config.QPS = DefaultQPS
 	}
 	config.Burst = int(2*config.QPS) + 1
 	config.UserAgent = "kube-scheduler-simulator-record"
 	client, err := discovery.NewDiscoveryClientForConfig(mirror.OnlyReading(config))
 	if err != nil {
-		return nil, replay.Header{}, fmt.Errorf("making the source's client: %w", err)
+		return nil, replay.Header{}, fmt.Errorf("creating the source's client: %w", err)
 	}
 	version, err := client.ServerVersion()
 	if err != nil {

@@ -1,4 +1,4 @@
-package controlplane
+package controllers
 
 import (
 	"context"
@@ -15,8 +15,8 @@ import (
 	"kube-scheduler-simulator/simulator/objects"
 )
 
-// sharedInformers are one informer per kind for all controllers: whole objects
-// of built-in kinds, and of the others the metadata.
+// sharedInformers hold one informer per kind for all controllers: whole objects of built-in
+// kinds, and the metadata of all others.
 type sharedInformers struct {
 	typed    informers.SharedInformerFactory
 	metadata metadatainformer.SharedInformerFactory
@@ -37,29 +37,27 @@ func newSharedInformers(config *rest.Config) (*sharedInformers, error) {
 	}, nil
 }
 
-// start runs the informers that have been asked for and do not run yet.
+// start runs the informers that were requested and do not run yet.
 func (s *sharedInformers) start(ctx context.Context) {
 	s.typed.StartWithContext(ctx)
 	s.metadata.Start(ctx.Done())
 }
 
-// shutdown returns when all informers have ended, which they do when start's
-// context does.
+// shutdown waits for all informers. They end with start's context.
 func (s *sharedInformers) shutdown() {
 	s.typed.Shutdown()
 	s.metadata.Shutdown()
 }
 
-// trim removes from cached objects what no controller reads and what may be large:
-// managed fields, and the annotations with scheduling results. A controller that
-// updates a whole pod from the cache drops that pod's results, which are a copy.
-// Kubernetes' controllers patch pods, except in two rare cases: a pod of a
-// StatefulSet whose labels were removed, and one that is bound to a node that is not
-// ready.
+// trim drops the parts of cached objects that no controller reads and that may be large: managed
+// fields, and the annotations with scheduling results. A controller that updates a whole pod
+// from the cache deletes that pod's result annotations, which are only a copy. Kubernetes'
+// controllers patch pods, except in two rare cases: a pod of a StatefulSet that lost its
+// labels, and a pod that is bound to a node that is not ready.
 func trim(obj any) (any, error) {
 	accessor, err := meta.Accessor(obj)
 	if err != nil {
-		// A tombstone: its object has been trimmed before.
+		// A tombstone, whose object was trimmed before.
 		return obj, nil
 	}
 	accessor.SetManagedFields(nil)

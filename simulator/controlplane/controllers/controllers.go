@@ -1,4 +1,10 @@
-package controlplane
+// Package controllers runs the controllers that make a cluster out of an API server: those of
+// kube-controller-manager, built with its constructors, and stand-ins for storage provisioners
+// and kubelets where the simulator needs less than the real ones do.
+//
+// It decides nothing about scheduling and simulates no nodes. It may import Kubernetes, and
+// none of our packages.
+package controllers
 
 import (
 	"context"
@@ -7,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
@@ -14,15 +21,14 @@ import (
 	"k8s.io/kubernetes/pkg/controller/volume/persistentvolume"
 )
 
-// volumeSyncPeriod is how long a claim may wait for a volume that was created
-// after it. kube-controller-manager takes 15 seconds, for clusters with many.
+// volumeSyncPeriod is how long a claim may wait for a volume that was created after it.
+// kube-controller-manager waits 15 seconds, for the sake of large clusters.
 const volumeSyncPeriod = 2 * time.Second
 
-// controllers are the loops that make a cluster out of an API server.
-type controllers struct {
-	config *rest.Config
-	chosen map[string]bool
-	// virtualNodes: somebody else does what kubelets do.
+// Controllers start once and stop once.
+type Controllers struct {
+	config       *rest.Config
+	chosen       Chosen
 	virtualNodes bool
 
 	cancel    context.CancelFunc
@@ -30,10 +36,16 @@ type controllers struct {
 	running   sync.WaitGroup
 }
 
-// start makes the controllers and lets them run. They wait for their informers by
-// themselves. All are made before any informer runs: their constructors add
-// handlers and indexes, and are not ready for what a running informer would send.
-func (c *controllers) start() error {
+// New returns controllers that have not started. virtualNodes says that another component
+// does the work of kubelets, so that pods on nodes are not deleted here.
+func New(config *rest.Config, chosen Chosen, virtualNodes bool) *Controllers {
+	return &Controllers{config: config, chosen: chosen, virtualNodes: virtualNodes}
+}
+
+// Start builds the controllers and runs them. They wait for their informers themselves. All are
+// built before any informer runs: their constructors add handlers and indexes, and are not
+// ready for events yet.
+func (c *Controllers) Start() error {
 	var err error
 	if c.informers, err = newSharedInformers(c.config); err != nil {
 		return err
@@ -59,17 +71,26 @@ func (c *controllers) start() error {
 	return nil
 }
 
-// run starts the informers that the controllers have asked for, and then the
-// controllers.
-func (c *controllers) run(ctx context.Context, runs []func(context.Context)) {
+// Informers returns the informers that the controllers share; nil before Start. They end in
+// Stop.
+func (c *Controllers) Informers() informers.SharedInformerFactory {
+	if c.informers == nil {
+		return nil
+	}
+	return c.informers.typed
+}
+
+// run starts the informers that the controllers have asked for, and then the controllers.
+func (c *Controllers) run(ctx context.Context, runs []func(context.Context)) {
 	c.informers.start(ctx)
 	for _, run := range runs {
 		c.running.Go(func() { run(ctx) })
 	}
 }
 
-// buildOwn makes the chosen controllers that are not kube-controller-manager's.
-func (c *controllers) buildOwn(ctx context.Context) ([]func(context.Context), error) {
+// buildOwn builds the chosen controllers that kube-controller-manager's constructors do not
+// build.
+func (c *Controllers) buildOwn(ctx context.Context) ([]func(context.Context), error) {
 	client, err := kubernetes.NewForConfig(userAgent(c.config, "simulator-controllers"))
 	if err != nil {
 		return nil, err
@@ -103,14 +124,13 @@ func (c *controllers) buildOwn(ctx context.Context) ([]func(context.Context), er
 	return runs, nil
 }
 
-func (c *controllers) buildBinding(ctx context.Context, client kubernetes.Interface) (func(context.Context), error) {
+func (c *Controllers) buildBinding(ctx context.Context, client kubernetes.Interface) (func(context.Context), error) {
 	core := c.informers.typed.Core().V1()
 	binding, err := persistentvolume.NewController(ctx, persistentvolume.ControllerParameters{
 		KubeClient: client,
 		SyncPeriod: volumeSyncPeriod,
-		// No plugins: those that kube-controller-manager would give it touch
-		// this machine's disk. What they would provision or delete is left to
-		// the provisioner.
+		// No plugins: those of kube-controller-manager touch this machine's disk. The
+		// provisioner does their work.
 		VolumePlugins:             nil,
 		VolumeInformer:            core.PersistentVolumes(),
 		ClaimInformer:             core.PersistentVolumeClaims(),
@@ -125,7 +145,7 @@ func (c *controllers) buildBinding(ctx context.Context, client kubernetes.Interf
 	return binding.Run, nil
 }
 
-func (c *controllers) buildProvisioner(client kubernetes.Interface) (func(context.Context), error) {
+func (c *Controllers) buildProvisioner(client kubernetes.Interface) (func(context.Context), error) {
 	core := c.informers.typed.Core().V1()
 	provisioner, err := newProvisioner(client, core.PersistentVolumeClaims(), core.PersistentVolumes(), core.Nodes(),
 		c.informers.typed.Storage().V1().StorageClasses())
@@ -135,7 +155,7 @@ func (c *controllers) buildProvisioner(client kubernetes.Interface) (func(contex
 	return provisioner.run, nil
 }
 
-func (c *controllers) buildNamespaceDeletion(client kubernetes.Interface) (func(context.Context), error) {
+func (c *Controllers) buildNamespaceDeletion(client kubernetes.Interface) (func(context.Context), error) {
 	metadataClient, err := metadata.NewForConfig(userAgent(c.config, "simulator-namespace-deletion"))
 	if err != nil {
 		return nil, err
@@ -147,8 +167,8 @@ func (c *controllers) buildNamespaceDeletion(client kubernetes.Interface) (func(
 	return deletion.run, nil
 }
 
-// stop returns when all have ended. It does nothing when none has started.
-func (c *controllers) stop(ctx context.Context) error {
+// Stop returns when all controllers have ended. It does nothing when they have not started.
+func (c *Controllers) Stop(ctx context.Context) error {
 	if c.cancel == nil {
 		return nil
 	}
@@ -159,7 +179,12 @@ func (c *controllers) stop(ctx context.Context) error {
 		c.running.Wait()
 		c.informers.shutdown()
 	}()
-	return waitUntil(ctx, ended, "controllers")
+	select {
+	case <-ended:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("stop controllers: %w", context.Cause(ctx))
+	}
 }
 
 func userAgent(config *rest.Config, name string) *rest.Config {

@@ -1,4 +1,4 @@
-package controlplane
+package controllers
 
 import (
 	"testing"
@@ -6,8 +6,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestDefaultsOfFlagsCount: some defaults of kube-controller-manager are on its
-// flags only, and no flag is parsed here.
+// TestDefaultsOfFlagsCount: some defaults of kube-controller-manager exist on its flags only, and no
+// flags are parsed here.
 func TestDefaultsOfFlagsCount(t *testing.T) {
 	component, err := componentConfig()
 	if err != nil {

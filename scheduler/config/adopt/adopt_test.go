@@ -1,17 +1,17 @@
-package app
+package adopt
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"kube-scheduler-simulator/scheduler/config"
-	"kube-scheduler-simulator/simulator/transfer"
 )
 
-// TestAdopting: what Kubernetes has removed since is named and left out, and the
-// rest is kept.
-func TestAdopting(t *testing.T) {
+// TestDocument leaves out, and names, the parts that Kubernetes has removed since. The rest
+// stays.
+func TestDocument(t *testing.T) {
 	const earlier = `{
   "apiVersion": "kubescheduler.config.k8s.io/v1beta2", "kind": "KubeSchedulerConfiguration",
   "healthzBindAddress": "0.0.0.0:10251",
@@ -28,8 +28,10 @@ func TestAdopting(t *testing.T) {
     ]
   }]
 }`
-	parse := func(document []byte) (*config.Configuration, error) { return parseConfiguration(document, nil) }
-	data, removed, err := adopt([]byte(earlier), parse)
+	parse := func(document []byte) (*config.Configuration, error) {
+		return config.ParseWith(document, config.Options{})
+	}
+	data, removed, err := Document([]byte(earlier), parse)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,16 +68,24 @@ func TestAdopting(t *testing.T) {
 		t.Errorf("score plugins: %v", got)
 	}
 
-	t.Run("what is wrong otherwise is an error", func(t *testing.T) {
-		_, _, err := adopt([]byte(`{"apiVersion":"kubescheduler.config.k8s.io/v1","kind":"KubeSchedulerConfiguration","parallelism":"many"}`), parse)
+	t.Run("a document without content is an error that says so", func(t *testing.T) {
+		for _, empty := range []string{"null", "", "# nothing\n"} {
+			_, _, err := Document([]byte(empty), parse)
+			if err == nil || strings.Contains(err.Error(), "%!") || !strings.Contains(err.Error(), "it is empty") {
+				t.Errorf("%q: %v", empty, err)
+			}
+		}
+	})
+	t.Run("any other mistake is an error", func(t *testing.T) {
+		_, _, err := Document([]byte(`{"apiVersion":"kubescheduler.config.k8s.io/v1","kind":"KubeSchedulerConfiguration","parallelism":"many"}`), parse)
 		if err == nil {
 			t.Error("no error")
 		}
 	})
-	t.Run("what is right stays as it was written", func(t *testing.T) {
+	t.Run("a valid document stays as its author wrote it", func(t *testing.T) {
 		const right = "# mine\napiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
-		data, removed, err := adopt([]byte(right), parse)
-		if diff := cmp.Diff([]any{right, []transfer.RemovedField(nil), nil}, []any{string(data), removed, err}); diff != "" {
+		data, removed, err := Document([]byte(right), parse)
+		if diff := cmp.Diff([]any{right, []Removed(nil), nil}, []any{string(data), removed, err}); diff != "" {
 			t.Error(diff)
 		}
 	})

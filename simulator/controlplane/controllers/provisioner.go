@@ -1,4 +1,4 @@
-package controlplane
+package controllers
 
 import (
 	"context"
@@ -24,21 +24,20 @@ import (
 
 const (
 	provisionerWorkers = 2
-	// inTreePrefix marks provisioners that the persistent volume controller
-	// answers for, kubernetes.io/no-provisioner among them: what it does not
-	// hand over to an external provisioner is not ours.
+	// inTreePrefix marks the provisioners of the persistent volume controller itself,
+	// including kubernetes.io/no-provisioner. It hands over all others to external
+	// provisioners.
 	inTreePrefix = "kubernetes.io/"
-	// fallbackDriver is the CSI driver of volumes whose provisioner's name
-	// cannot be one, such as example.com/nfs: a real one would use another kind
-	// of source, which makes no difference to scheduling.
+	// fallbackDriver is the CSI driver of volumes whose provisioner's name is not a valid
+	// driver name, such as example.com/nfs. A real provisioner would use another kind of
+	// volume source, which makes no difference to scheduling.
 	fallbackDriver      = objects.DefaultProvisioner
 	maxDriverNameLength = 63
 )
 
-// provisioner stands in for every external provisioner there is, whatever its
-// name: it answers the persistent volume controller's request for a volume with
-// a volume that has no storage behind it, makes it larger when its claim wants
-// that, and deletes it when it is released.
+// provisioner stands in for every external provisioner, whatever its name. When the persistent
+// volume controller requests a volume, it creates one without storage. It expands the volume
+// with its claim and deletes it when it is released.
 type provisioner struct {
 	client  kubernetes.Interface
 	claims  coreinformers.PersistentVolumeClaimInformer
@@ -73,7 +72,7 @@ func newProvisioner(
 }
 
 func (p *provisioner) run(ctx context.Context) {
-	// Both end by themselves if ctx does before the informers are ready.
+	// If ctx ends first, the reconcilers end at once.
 	cache.WaitForCacheSync(ctx.Done(),
 		p.claims.Informer().HasSynced, p.volumes.Informer().HasSynced,
 		p.nodes.Informer().HasSynced, p.classes.Informer().HasSynced)
@@ -132,9 +131,8 @@ func (p *provisioner) provisionClaim(ctx context.Context, key string) error {
 	return nil
 }
 
-// selectedNode returns the node that the scheduler has chosen for the claim's
-// first pod, or nil if the class does not wait for one. It returns errNotYet
-// while there is none, or while it is not known here.
+// selectedNode returns the node that the scheduler has chosen for the claim's first pod, or nil
+// if the class does not wait for one. It returns errNotYet until the node is known.
 func (p *provisioner) selectedNode(claim *corev1.PersistentVolumeClaim, class *storagev1.StorageClass) (*corev1.Node, error) {
 	if class.VolumeBindingMode == nil || *class.VolumeBindingMode != storagev1.VolumeBindingWaitForFirstConsumer {
 		return nil, nil
@@ -146,8 +144,8 @@ func (p *provisioner) selectedNode(claim *corev1.PersistentVolumeClaim, class *s
 	return node, err
 }
 
-// newVolume is named after the claim's UID, as CSI provisioners do, so a second
-// attempt finds the first one's volume.
+// newVolume names the volume after the claim's UID, as CSI provisioners do, so that a second
+// attempt finds the volume of the first one.
 func newVolume(claim *corev1.PersistentVolumeClaim, class *storagev1.StorageClass, node *corev1.Node) *corev1.PersistentVolume {
 	provisioner := requestedProvisioner(claim)
 	name := "pvc-" + string(claim.UID)
@@ -190,9 +188,9 @@ func driverName(provisioner string) string {
 	return provisioner
 }
 
-// nodeAffinity keeps a volume within the topologies that its class allows: all
-// of them, or, given a node, that node's part of the first one it is in. Without
-// allowed topologies the volume can be reached from everywhere.
+// nodeAffinity keeps a volume within the topologies that its class allows: all of them or,
+// given a node, that node's part of the first topology that contains it. Without allowed
+// topologies every node can reach the volume.
 func nodeAffinity(topologies []corev1.TopologySelectorTerm, node *corev1.Node) *corev1.VolumeNodeAffinity {
 	var terms []corev1.NodeSelectorTerm
 	for _, topology := range topologies {
@@ -214,8 +212,8 @@ func nodeAffinity(topologies []corev1.TopologySelectorTerm, node *corev1.Node) *
 	return &corev1.VolumeNodeAffinity{Required: &corev1.NodeSelector{NodeSelectorTerms: terms}}
 }
 
-// nodeSelectorTerm narrows the topology to the node's own values, if there is a
-// node and the topology includes it, which the second result says.
+// nodeSelectorTerm narrows the topology to the node's own values if a node is given. The second
+// result says whether the topology includes the node.
 func nodeSelectorTerm(topology corev1.TopologySelectorTerm, node *corev1.Node) (corev1.NodeSelectorTerm, bool) {
 	var term corev1.NodeSelectorTerm
 	matches := true
@@ -235,16 +233,16 @@ func nodeSelectorTerm(topology corev1.TopologySelectorTerm, node *corev1.Node) (
 	return term, matches
 }
 
-// isExternal reports whether an external provisioner answers for the volume: one
-// of ours, or one that came with an object from another cluster.
+// isExternal reports whether an external provisioner manages the volume: our own, or that of
+// another cluster from which the volume was imported.
 func isExternal(volume *corev1.PersistentVolume) bool {
 	name := volume.Annotations[storagehelpers.AnnDynamicallyProvisioned]
 	_, migrated := volume.Annotations[storagehelpers.AnnMigratedTo]
 	return name != "" && (migrated || !strings.HasPrefix(name, inTreePrefix))
 }
 
-// reclaimVolume deletes a volume that is released and to be deleted with its
-// claim, and lets go of one that is being deleted.
+// reclaimVolume deletes a released volume whose policy is Delete, and removes the finalizer
+// from a volume that is being deleted.
 func (p *provisioner) reclaimVolume(ctx context.Context, key string) error {
 	volume, err := p.volumes.Lister().Get(key)
 	if apierrors.IsNotFound(err) {
@@ -259,15 +257,15 @@ func (p *provisioner) reclaimVolume(ctx context.Context, key string) error {
 		volume.Spec.PersistentVolumeReclaimPolicy == corev1.PersistentVolumeReclaimDelete {
 		err = p.client.CoreV1().PersistentVolumes().Delete(ctx, volume.Name, *metav1.NewPreconditionDeleteOptions(string(volume.UID)))
 	}
-	// After a conflict the volume's next event comes here.
+	// After a conflict, the volume's next event triggers another attempt.
 	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
 		return fmt.Errorf("reclaim volume: %w", err)
 	}
 	return nil
 }
 
-// removeFinalizer removes what holds a volume until its provisioner has deleted
-// the storage. Ours never have it; volumes from other clusters do.
+// removeFinalizer removes the finalizer that keeps a volume until its provisioner has deleted
+// the storage. Only volumes from other clusters have it.
 func (p *provisioner) removeFinalizer(ctx context.Context, volume *corev1.PersistentVolume) error {
 	kept := slices.DeleteFunc(slices.Clone(volume.Finalizers), func(name string) bool {
 		return name == storagehelpers.PVDeletionProtectionFinalizer

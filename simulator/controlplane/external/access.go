@@ -1,4 +1,4 @@
-package controlplane
+package external
 
 import (
 	"context"
@@ -6,8 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 
+	"golang.org/x/sync/errgroup"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/version"
@@ -16,7 +16,7 @@ import (
 	"k8s.io/kubernetes/pkg/features"
 )
 
-// access is something that the scheduler or the recorder does.
+// access is a request that the scheduler or the recorder makes.
 type access struct {
 	verb, group, resource, subresource string
 }
@@ -32,8 +32,8 @@ func (a access) String() string {
 	return a.verb + " " + name
 }
 
-// neededAccess is what scheduling, results and annotations need. The page shows
-// whatever else the kubeconfig's user may see.
+// neededAccess returns the requests of scheduling, results and annotations. The web application
+// shows everything else that the kubeconfig's user may see.
 func neededAccess() []access {
 	watched := []access{
 		{group: "", resource: "nodes"}, {group: "", resource: "pods"}, {group: "", resource: "namespaces"}, {group: "", resource: "services"},
@@ -61,21 +61,22 @@ func neededAccess() []access {
 // maxMissing bounds how many missing permissions an error names.
 const maxMissing = 5
 
-// checkAccess names what is not allowed.
+// checkAccess returns an error that names missing permissions.
 func checkAccess(ctx context.Context, client kubernetes.Interface) error {
 	needed := neededAccess()
 	refused := make([]bool, len(needed))
-	errs := make([]error, len(needed))
-	var asking sync.WaitGroup
+	group, ctx := errgroup.WithContext(ctx)
 	for i, a := range needed {
-		asking.Go(func() { refused[i], errs[i] = isRefused(ctx, client, a) })
+		group.Go(func() (err error) {
+			refused[i], err = isRefused(ctx, client, a)
+			return err
+		})
 	}
-	asking.Wait()
+	if err := group.Wait(); err != nil {
+		return fmt.Errorf("asking for permissions: %w", withoutURL(err))
+	}
 	var missing []string
 	for i, a := range needed {
-		if errs[i] != nil {
-			return fmt.Errorf("asking for permissions: %w", withoutURL(errs[i]))
-		}
 		if refused[i] {
 			missing = append(missing, a.String())
 		}
@@ -107,7 +108,7 @@ func unmarshalVersion(data []byte, info *version.Info) error {
 		return err
 	}
 	if info.GitVersion == "" {
-		return errors.New("it says no version")
+		return errors.New("it does not report a version")
 	}
 	return nil
 }

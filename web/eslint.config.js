@@ -1,32 +1,10 @@
 // Rules of the house that a machine can hold: the TypeScript and Vue recommendations,
-// and the direction of imports: api → domain → stores → components → pages.
+// and the directions of imports.
 
 import js from '@eslint/js'
 import vue from 'eslint-plugin-vue'
 import ts from 'typescript-eslint'
-
-const frameworks = ['vue', 'vue-router', 'vue-i18n', '@tanstack/*', '@codemirror/*']
-
-/** Forbids a folder to import from rooms that come after it, by alias or by relative path. */
-function room(folder, later, packages = []) {
-  return {
-    files: [`src/${folder}/**/*.{ts,vue}`],
-    rules: {
-      'no-restricted-imports': [
-        'error',
-        {
-          patterns: [
-            ...later.map((name) => ({
-              group: [`@/${name}`, `@/${name}/*`, `../${name}`, `../${name}/*`, `../../${name}/*`],
-              message: `${folder} comes before ${name}: api → domain → stores → components → pages.`,
-            })),
-            ...(packages.length ? [{ group: packages, message: `${folder} imports no framework.` }] : []),
-          ],
-        },
-      ],
-    },
-  }
-}
+import directions from './lint/directions.js'
 
 export default ts.config(
   { ignores: ['dist/', 'node_modules/', 'test-results/', 'playwright-report/', 'src/api/schema.ts'] },
@@ -61,10 +39,6 @@ export default ts.config(
       'vue/no-v-html': 'error',
     },
   },
-  room('api', ['domain', 'stores', 'components', 'pages', 'i18n', 'router'], frameworks),
-  room('domain', ['stores', 'components', 'pages', 'i18n', 'router'], frameworks),
-  room('stores', ['components', 'pages', 'i18n', 'router']),
-  room('components', ['pages', 'router']),
-  { files: ['dev/**/*.mjs', 'public/**/*.js'], rules: { 'no-unused-vars': 'off', 'no-empty': 'off' } },
-  { files: ['public/**/*.js'], rules: { '@typescript-eslint/no-unused-vars': 'off' } },
+  { files: ['src/**/*.{ts,vue}'], plugins: { directions }, rules: { 'directions/imports': 'error' } },
+  { files: ['public/**/*.js'], rules: { 'no-unused-vars': 'off', 'no-empty': 'off', '@typescript-eslint/no-unused-vars': 'off' } },
 )

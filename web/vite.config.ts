@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url'
 import vue from '@vitejs/plugin-vue'
 import { configDefaults, defineConfig } from 'vitest/config'
 
-// `npm run dev` proxies to a simulator that runs elsewhere (or to dev/mock.mjs).
+// `npm run dev` proxies to a simulator that runs elsewhere.
 const target = process.env.SIMULATOR_URL ?? 'http://127.0.0.1:1212'
 const proxied = { target, ws: true, changeOrigin: true, headers: { origin: target } }
 
@@ -18,5 +18,5 @@ export default defineConfig({
   // dist/.gitkeep is committed, so that the Go package compiles without a build.
   build: { target: 'es2022', outDir: 'dist', emptyOutDir: true, sourcemap: false, chunkSizeWarningLimit: 700 },
   server: { proxy: { '/api': proxied, '/kubernetes': proxied, '/metrics': proxied } },
-  test: { environment: 'happy-dom', include: ['src/**/*.test.ts', 'test/**/*.test.ts'], exclude: configDefaults.exclude },
+  test: { environment: 'happy-dom', include: ['src/**/*.test.ts', 'lint/**/*.test.ts'], exclude: configDefaults.exclude },
 })

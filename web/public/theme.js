@@ -1,4 +1,4 @@
-// Theme and language before the first paint; src/stores/preferences.ts takes over.
+// Theme and language before the first paint; src/ui/theme.ts and src/i18n/language.ts take over.
 // A file of its own, so that a content security policy need not allow inline scripts.
 ;(function () {
   var root = document.documentElement

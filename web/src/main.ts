@@ -2,13 +2,15 @@ import { createApp } from 'vue'
 import App from './App.vue'
 import { i18n } from './i18n'
 import { router } from './router'
-import { applyPreferences } from './stores/preferences'
-import { startLive } from './stores/status'
-import './styles/tokens.css'
-import './styles/base.css'
-import './styles/icons.css'
-import './styles/app.css'
+import { applyLanguage } from './i18n/language'
+import { applyTheme } from './ui/theme'
+import { startLive } from './live/status'
+import './ui/styles/tokens.css'
+import './ui/styles/base.css'
+import './ui/styles/icons.css'
+import './ui/styles/app.css'
 
-applyPreferences()
+applyTheme()
+applyLanguage()
 startLive()
 createApp(App).use(i18n).use(router).mount('#app')

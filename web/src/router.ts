@@ -1,21 +1,21 @@
 import { createRouter, createWebHistory, type RouteRecordRaw } from 'vue-router'
-import { withLater } from './i18n/later'
-import ClusterPage from './pages/ClusterPage.vue'
+import { withDeferredMessages } from './i18n/deferred'
+import ClusterPage from './features/cluster/ClusterPage.vue'
 
 /** The design system's own page; a release does not hold it. */
-const development: RouteRecordRaw[] = import.meta.env.DEV ? [{ path: '/_parts', name: 'parts', component: () => import('./pages/PartsPage.vue'), meta: { place: '' } }] : []
+const development: RouteRecordRaw[] = import.meta.env.DEV ? [{ path: '/_parts', name: 'parts', component: () => import('./features/shell/PartsPage.vue'), meta: { place: '' } }] : []
 
 export const router = createRouter({
   history: createWebHistory(),
   routes: [
     { path: '/', name: 'cluster', component: ClusterPage, meta: { place: 'cluster' } },
-    { path: '/resources/:resource?', name: 'resources', component: () => import('./pages/ResourcesPage.vue'), meta: { place: 'resources' } },
-    { path: '/decisions', name: 'decisions', component: () => import('./pages/DecisionsPage.vue'), meta: { place: 'decisions' } },
-    { path: '/decisions/:namespace/:name', name: 'decision', component: () => import('./pages/DecisionPage.vue'), meta: { place: 'decisions' } },
-    { path: '/scheduler', name: 'scheduler', component: () => import('./pages/SchedulerPage.vue'), meta: { place: 'scheduler' } },
-    { path: '/activity', name: 'activity', component: () => import('./pages/ActivityPage.vue'), meta: { place: 'activity' } },
-    { path: '/replay', name: 'replay', component: withLater(() => import('./pages/ReplayPage.vue')), meta: { place: '' } },
+    { path: '/resources/:resource?', name: 'resources', component: () => import('./features/resources/ResourcesPage.vue'), meta: { place: 'resources' } },
+    { path: '/decisions', name: 'decisions', component: () => import('./features/decision/DecisionsPage.vue'), meta: { place: 'decisions' } },
+    { path: '/decisions/:namespace/:name', name: 'decision', component: () => import('./features/decision/DecisionPage.vue'), meta: { place: 'decisions' } },
+    { path: '/scheduler', name: 'scheduler', component: () => import('./features/scheduler/SchedulerPage.vue'), meta: { place: 'scheduler' } },
+    { path: '/activity', name: 'activity', component: () => import('./features/activity/ActivityPage.vue'), meta: { place: 'activity' } },
+    { path: '/replay', name: 'replay', component: withDeferredMessages(() => import('./features/replay/ReplayPage.vue')), meta: { place: '' } },
     ...development,
-    { path: '/:rest(.*)*', name: 'notFound', component: () => import('./pages/NotFoundPage.vue'), meta: { place: '' } },
+    { path: '/:rest(.*)*', name: 'notFound', component: () => import('./features/shell/NotFoundPage.vue'), meta: { place: '' } },
   ],
 })

@@ -2,7 +2,7 @@
 
 import { watchEffect } from 'vue'
 import { createI18n } from 'vue-i18n'
-import { language } from '@/stores/preferences'
+import { language } from './language'
 import { en } from './en'
 import { ja } from './ja'
 

@@ -1,6 +1,6 @@
 // The Activity place.
 
-import type { activity as english } from '../en/activity'
+import type { activity as english } from '@/i18n/en/activity'
 
 export const activity: typeof english = {
   results: {

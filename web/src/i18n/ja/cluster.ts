@@ -1,6 +1,6 @@
 // The Cluster place.
 
-import type { cluster as english } from '../en/cluster'
+import type { cluster as english } from '@/i18n/en/cluster'
 
 export const cluster: typeof english = {
   cluster: {

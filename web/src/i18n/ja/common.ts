@@ -1,6 +1,6 @@
 // Words that every place uses.
 
-import type { common as english } from '../en/common'
+import type { common as english } from '@/i18n/en/common'
 
 export const common: typeof english = {
   common: {

@@ -1,6 +1,6 @@
 // The Decision place.
 
-import type { decision as english } from '../en/decision'
+import type { decision as english } from '@/i18n/en/decision'
 
 export const decision: typeof english = {
   explain: {

@@ -1,6 +1,6 @@
 // The object editor and the create dialog.
 
-import type { editor as english } from '../en/editor'
+import type { editor as english } from '@/i18n/en/editor'
 
 export const editor: typeof english = {
   editor: {

@@ -1,6 +1,6 @@
 // The dialogs of import, export and reset.
 
-import type { importing as english } from '../en/importing'
+import type { importing as english } from '@/i18n/en/importing'
 
 export const importing: typeof english = {
   import: {

@@ -1,6 +1,6 @@
 // 日本語。種類・プラグイン・拡張点・フィールド名は Kubernetes の表記のまま残す。
 
-import type { Messages } from '../en'
+import type { Messages } from '@/i18n/en'
 import { activity } from './activity'
 import { cluster } from './cluster'
 import { common } from './common'

@@ -1,6 +1,6 @@
 // What is done with nodes: failures on demand, cordon, drain.
 
-import type { nodeAction as english } from '../en/nodeAction'
+import type { nodeAction as english } from '@/i18n/en/nodeAction'
 
 export const nodeAction: typeof english = {
   nodeAction: {

@@ -1,6 +1,6 @@
 // The menu of a node, and how it fails.
 
-import type { nodes as english } from '../en/nodes'
+import type { nodes as english } from '@/i18n/en/nodes'
 
 export const nodes: typeof english = {
   nodes: {

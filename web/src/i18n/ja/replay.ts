@@ -1,6 +1,6 @@
 // The replay of a recording: its transport, and its comparison with what was recorded.
 
-import type { replay as english } from '../en/replay'
+import type { replay as english } from '@/i18n/en/replay'
 
 export const replay: typeof english = {
   replay: {

@@ -1,6 +1,6 @@
 // The Resources place.
 
-import type { resources as english } from '../en/resources'
+import type { resources as english } from '@/i18n/en/resources'
 
 export const resources: typeof english = {
   resources: {

@@ -1,6 +1,6 @@
 // The Scheduler place.
 
-import type { scheduler as en } from '../en/scheduler'
+import type { scheduler as en } from '@/i18n/en/scheduler'
 
 export const scheduler: typeof en = {
   scheduler: {

@@ -1,6 +1,6 @@
 // The shell: header, connection, start.
 
-import type { shell as english } from '../en/shell'
+import type { shell as english } from '@/i18n/en/shell'
 
 export const shell: typeof english = {
   app: { name: 'スケジューラーシミュレーター', skip: '本文へ移動' },

@@ -1,6 +1,6 @@
 // The menu of import, export, reset and replay, and what the simulator is at meanwhile.
 
-import type { transfer as english } from '../en/transfer'
+import type { transfer as english } from '@/i18n/en/transfer'
 
 export const transfer: typeof english = {
   transfer: {

@@ -1,0 +1,60 @@
+// Events of the cluster as a list, newest first.
+
+import type { KubeObject } from '@/api/types'
+import { objectKey } from '@/kubernetes/object'
+
+export interface EventRow {
+  key: string
+  /** RFC 3339; empty when the event does not say. */
+  at: string
+  type: string
+  reason: string
+  kind: string
+  namespace: string
+  name: string
+  message: string
+  count: number
+}
+
+type Raw = Record<string, unknown>
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')
+const recordOf = (value: unknown): Raw => (typeof value === 'object' && value !== null ? (value as Raw) : {})
+
+/** Both ways in which an event says when it was, and how often: series of the new API, counts of the old one. */
+function rowOf(event: KubeObject): EventRow {
+  const about = recordOf(event.involvedObject ?? event.regarding)
+  const series = recordOf(event.series)
+  const count = series.count ?? event.count
+  return {
+    key: objectKey(event),
+    at: textOf(series.lastObservedTime) || textOf(event.lastTimestamp) || textOf(event.eventTime) || textOf(event.firstTimestamp) || (event.metadata.creationTimestamp ?? ''),
+    type: textOf(event.type),
+    reason: textOf(event.reason),
+    kind: textOf(about.kind),
+    namespace: textOf(about.namespace),
+    name: textOf(about.name),
+    message: textOf(event.message ?? event.note),
+    count: typeof count === 'number' && count > 0 ? count : 1,
+  }
+}
+
+const rows = new WeakMap<KubeObject, EventRow>()
+
+export function eventRows(events: Iterable<KubeObject>): EventRow[] {
+  const out: EventRow[] = []
+  for (const event of events) {
+    let row = rows.get(event)
+    if (!row) rows.set(event, (row = rowOf(event)))
+    out.push(row)
+  }
+  return out.sort((a, b) => (a.at < b.at ? 1 : a.at > b.at ? -1 : a.key < b.key ? -1 : 1))
+}
+
+export function filterEvents(all: readonly EventRow[], text: string): readonly EventRow[] {
+  const words = text.toLowerCase().split(/\s+/).filter(Boolean)
+  if (!words.length) return all
+  return all.filter((row) => {
+    const said = `${row.type} ${row.reason} ${row.kind} ${row.namespace}/${row.name} ${row.message}`.toLowerCase()
+    return words.every((word) => said.includes(word))
+  })
+}

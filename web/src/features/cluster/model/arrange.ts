@@ -1,0 +1,95 @@
+// Which nodes the map shows, in which order, in which groups.
+
+import type { Node } from '@/api/types'
+import { compareNames, share, zoneLabel, type NodeView } from '@/kubernetes/cluster'
+
+export type NodeSort = 'name' | 'cpu' | 'memory' | 'pods'
+
+export interface NodePart {
+  /** The second label's value; empty when the node does not carry it. */
+  name: string
+  nodes: NodeView[]
+}
+
+export interface NodeGroup {
+  /** The label's value; empty when nodes are not grouped or do not carry the label. */
+  name: string
+  nodes: NodeView[]
+  /** The group divided by the second label; one nameless part when there is none. */
+  parts: NodePart[]
+}
+
+/** By which labels nodes are grouped: none, one, or a second within the first. */
+export type Grouping = readonly [] | readonly [string] | readonly [string, string]
+
+const by = '*'
+
+/** "zone*pool", as the address writes it. */
+export function formatGrouping(grouping: Grouping): string {
+  return grouping.length ? grouping.join(by) : 'none'
+}
+
+export function parseGrouping(text: string): Grouping {
+  if (text === 'none' || text === '') return []
+  const [first = '', second = ''] = text.split(by)
+  return second && second !== first ? [first, second] : [first]
+}
+
+/** Filters by text (name, label, taint), sorts, and groups. nodes come in the order of their names. */
+export function arrangeNodes(nodes: readonly NodeView[], options: { text: string; sort: NodeSort; grouping: Grouping }): NodeGroup[] {
+  const words = options.text.toLowerCase().split(/\s+/).filter(Boolean)
+  const shown = words.length ? nodes.filter((node) => words.every((word) => nodeText(node).includes(word))) : [...nodes]
+  if (options.sort !== 'name') {
+    const key = options.sort
+    // Stable, so equals stay in the order of their names.
+    shown.sort((a, b) => share(b[key]) - share(a[key]))
+  }
+  const [first, second] = options.grouping
+  if (!first) return shown.length ? [{ name: '', nodes: shown, parts: [{ name: '', nodes: shown }] }] : []
+  return divide(shown, first).map(({ name, nodes: list }) => ({ name, nodes: list, parts: second ? divide(list, second) : [{ name: '', nodes: list }] }))
+}
+
+function divide(nodes: readonly NodeView[], label: string): NodePart[] {
+  const parts = new Map<string, NodeView[]>()
+  for (const view of nodes) {
+    const name = view.node.metadata.labels?.[label] ?? ''
+    const list = parts.get(name)
+    if (list) list.push(view)
+    else parts.set(name, [view])
+  }
+  return [...parts].sort(([a], [b]) => Number(a === '') - Number(b === '') || compareNames(a, b)).map(([name, list]) => ({ name, nodes: list }))
+}
+
+const textOf = new WeakMap<Node, string>()
+
+function nodeText(view: NodeView): string {
+  let text = textOf.get(view.node)
+  if (text === undefined) {
+    const labels = Object.entries(view.node.metadata.labels ?? {}).map(([k, v]) => `${k}=${v}`)
+    const taints = view.taints.map((t) => `${t.key}=${t.value ?? ''}:${t.effect}`)
+    text = [view.name, ...labels, ...taints].join(' ').toLowerCase()
+    textOf.set(view.node, text)
+  }
+  return text
+}
+
+const mostValues = 40
+
+/** Label keys worth grouping by: more than one value, but few; zone first. `labels` says how many values each has on so many nodes. */
+export function groupingLabels(labels: ReadonlyMap<string, number>, nodes: number): string[] {
+  const few = [...labels].filter(([key, values]) => key === zoneLabel || (values > 1 && values <= mostValues && values < nodes)).map(([key]) => key)
+  return few.sort((a, b) => Number(b === zoneLabel) - Number(a === zoneLabel) || Number(isPool(b)) - Number(isPool(a)) || (a < b ? -1 : 1))
+}
+
+/** Labels by which cloud providers and people tell node pools apart. */
+export function isPool(label: string): boolean {
+  return /(^|[/.-])(node-?)?(pool|group)(-name)?$/i.test(label)
+}
+
+/** How the map is grouped when nobody has chosen: by zone, and many nodes by pool within it. */
+export function defaultGrouping(labels: readonly string[], nodes: number): Grouping {
+  const zone = labels.includes(zoneLabel) ? zoneLabel : undefined
+  const pool = labels.find(isPool)
+  if (!zone) return pool && nodes > 40 ? [pool] : []
+  return pool && nodes > 150 ? [zone, pool] : [zone]
+}

@@ -1,0 +1,47 @@
+// The nodes at the time of a decision, reconstructed from the present ones: pods that were
+// placed later are left out, and amounts that a plugin compared come from the scheduler's
+// snapshot. Objects that have been deleted since then stay missing.
+
+import type { Cycle, Pod, Summary } from '@/api/types'
+import { viewNode, type Meter, type NodeView } from '@/kubernetes/cluster'
+
+/** When each pod was given its node, by uid, in ms: what the results tell exactly. */
+export function placementTimes(summaries: readonly Summary[]): ReadonlyMap<string, number> {
+  return new Map(summaries.flatMap((s) => (s.outcome === 'scheduled' ? [[s.pod.uid, Date.parse(s.startTime)] as const] : [])))
+}
+
+/** The nodes as the scheduler's snapshot had them. The decided pod stays in the list of its node, and is not counted. */
+export function nodesAtDecision(nodes: readonly NodeView[], cycle: Cycle, placed: ReadonlyMap<string, number>): readonly NodeView[] {
+  const moment = Date.parse(cycle.startTime)
+  const compared = inUse(cycle)
+  return nodes.map((view) => {
+    const kept = view.podList.filter((pod) => pod.metadata.uid === cycle.pod.uid || !cameLater(pod, moment, placed))
+    const counted = kept.filter((pod) => pod.metadata.uid !== cycle.pod.uid)
+    const known = compared.get(view.name)
+    if (!known && counted.length === view.podList.length) return view
+    const then = viewNode(view.node, counted)
+    return { ...then, podList: kept, cpu: withKnown(then.cpu, known), memory: withKnown(then.memory, known), extended: then.extended.map((meter) => withKnown(meter, known)) }
+  })
+}
+
+function cameLater(pod: Pod, moment: number, placed: ReadonlyMap<string, number>): boolean {
+  const exact = placed.get(pod.metadata.uid ?? '')
+  if (exact !== undefined) return exact > moment
+  // Conditions and creation times are whole seconds: within the same one nothing is known.
+  const condition = pod.status?.conditions?.find((c) => c.type === 'PodScheduled' && c.status === 'True')
+  const time = Date.parse(condition?.lastTransitionTime ?? pod.metadata.creationTimestamp ?? '')
+  return time > moment
+}
+
+type Known = ReadonlyMap<string, { requested: number; allocatable: number }>
+
+function inUse(cycle: Cycle): ReadonlyMap<string, Known> {
+  const byNode = new Map<string, Known>()
+  for (const { node, resources } of cycle.filter?.comparisons ?? []) {
+    if (!resources?.length) continue
+    byNode.set(node, new Map(resources.map((r) => (r.name === 'cpu' ? [r.name, { requested: r.inUse / 1000, allocatable: r.allocatable / 1000 }] : [r.name, { requested: r.inUse, allocatable: r.allocatable }]))))
+  }
+  return byNode
+}
+
+const withKnown = (meter: Meter, known: Known | undefined): Meter => ({ ...meter, ...known?.get(meter.resource) })

@@ -1,0 +1,139 @@
+// What a tile of the map shows about its node: how full it is, or its verdict in the
+// decision that is shown. tilePainter chooses the colours and strokes.
+
+import { share, type NodeView } from '@/kubernetes/cluster'
+import type { NodeVerdict } from '@/features/decision/model/cycle'
+
+/** Levels run from 1 to 5. */
+export const levels = 5
+
+export type TileFace =
+  /** No decision is shown: level 0 is empty, 6 is more than there is. */
+  | { kind: 'load'; level: number; flagged: boolean }
+  | { kind: 'total'; level: number; chosen: boolean }
+  | { kind: 'feasible'; chosen: boolean }
+  /** `sign`: which of the rejecting plugins' signs. */
+  | { kind: 'rejected'; sign: number }
+  | { kind: 'notEvaluated' }
+  | { kind: 'absent' }
+
+export type LoadOf = 'cpu' | 'memory' | 'pods'
+
+// Equal faces are the same object, so that what has to be painted again is found by comparing.
+const faceOfLevel = (level: number) => [false, true].map((flagged): TileFace => ({ kind: 'load', level, flagged }))
+const loadFaces = Array.from({ length: levels + 2 }, (_, level) => faceOfLevel(level))
+const absent: TileFace = { kind: 'absent' }
+
+/** How full a node is, and whether something about it keeps pods away. */
+export function loadFace(view: NodeView, of: LoadOf): TileFace {
+  const part = share(view[of])
+  const level = part > 1.0001 ? levels + 1 : part <= 0 ? 0 : Math.min(levels, Math.floor(part * levels) + 1)
+  return loadFaces[level]?.[view.notReady || view.unschedulable ? 1 : 0] ?? absent
+}
+
+/** What the map's legend counts, and how the map's tiles are told apart. */
+export interface Tally {
+  feasible: number
+  rejected: number
+  notEvaluated: number
+  absent: number
+  chosen: string | undefined
+  /** Plugins that rejected nodes, most first; a plugin's place is its sign. */
+  plugins: { plugin: string; nodes: number }[]
+  /** Totals of the scored nodes that are on the map, ascending. */
+  totals: number[]
+}
+
+export function tally(nodes: readonly NodeView[], verdictOf: (node: string) => NodeVerdict): Tally {
+  const out: Tally = { feasible: 0, rejected: 0, notEvaluated: 0, absent: 0, chosen: undefined, plugins: [], totals: [] }
+  const plugins = new Map<string, number>()
+  for (const { name } of nodes) {
+    const verdict = verdictOf(name)
+    switch (verdict.kind) {
+      case 'scored':
+      case 'feasible':
+        out.feasible++
+        if (verdict.kind === 'scored') out.totals.push(verdict.total)
+        if (verdict.chosen) out.chosen = name
+        break
+      case 'rejected':
+        out.rejected++
+        plugins.set(verdict.plugin, (plugins.get(verdict.plugin) ?? 0) + 1)
+        break
+      default:
+        out[verdict.kind]++
+    }
+  }
+  out.totals.sort((a, b) => a - b)
+  out.plugins = [...plugins].map(([plugin, count]) => ({ plugin, nodes: count })).sort((a, b) => b.nodes - a.nodes || (a.plugin < b.plugin ? -1 : 1))
+  return out
+}
+
+/** Faces of one decision; a tally gives signs and the range of totals. */
+export function verdictFaces(counted: Tally): (verdict: NodeVerdict) => TileFace {
+  const signs = new Map(counted.plugins.map(({ plugin }, i) => [plugin, i]))
+  const low = counted.totals[0] ?? 0
+  const span = (counted.totals.at(-1) ?? 0) - low
+  return (verdict) => {
+    switch (verdict.kind) {
+      case 'scored':
+        return { kind: 'total', chosen: verdict.chosen, level: span > 0 ? Math.min(levels, Math.floor(((verdict.total - low) / span) * levels) + 1) : levels }
+      case 'feasible':
+        return { kind: 'feasible', chosen: verdict.chosen }
+      case 'rejected':
+        return { kind: 'rejected', sign: signs.get(verdict.plugin) ?? 0 }
+      default:
+        return { kind: verdict.kind }
+    }
+  }
+}
+
+/** Which nodes of a decision are looked at. */
+export type VerdictFilter = { kind: 'all' } | { kind: 'feasible' } | { kind: 'rejected' } | { kind: 'notEvaluated' } | { kind: 'by'; plugin: string }
+
+export function parseVerdictFilter(text: string): VerdictFilter {
+  if (text === 'feasible' || text === 'rejected' || text === 'notEvaluated') return { kind: text }
+  return text.startsWith('by:') && text.length > 3 ? { kind: 'by', plugin: text.slice(3) } : { kind: 'all' }
+}
+
+export function matchesVerdict(filter: VerdictFilter, verdict: NodeVerdict): boolean {
+  switch (filter.kind) {
+    case 'all':
+      return true
+    case 'feasible':
+      return verdict.kind === 'feasible' || verdict.kind === 'scored'
+    case 'by':
+      return verdict.kind === 'rejected' && verdict.plugin === filter.plugin
+    case 'notEvaluated':
+      return verdict.kind === 'notEvaluated' || verdict.kind === 'absent'
+    default:
+      return verdict.kind === filter.kind
+  }
+}
+
+export interface Histogram {
+  /** Where the first bar begins, and how wide each is. */
+  from: number
+  step: number
+  counts: number[]
+  median: number
+}
+
+/** Ascending values in at most `most` bars of a round width; undefined when there are none. */
+export function histogram(ascending: readonly number[], most = 18): Histogram | undefined {
+  const low = ascending[0]
+  const high = ascending.at(-1)
+  if (low === undefined || high === undefined) return undefined
+  const step = roundStep(Math.max(1, (high - low) / most), (s) => Math.floor(high / s) - Math.floor(low / s) < most)
+  const from = Math.floor(low / step) * step
+  const counts = new Array<number>(Math.floor((high - from) / step) + 1).fill(0)
+  for (const value of ascending) {
+    const at = Math.floor((value - from) / step)
+    counts[at] = (counts[at] ?? 0) + 1
+  }
+  return { from, step, counts, median: ascending[Math.floor((ascending.length - 1) / 2)] ?? low }
+}
+
+function roundStep(least: number, fits: (step: number) => boolean): number {
+  for (let power = 1; ; power *= 10) for (const digit of [1, 2, 4, 5]) if (digit * power >= least && fits(digit * power)) return digit * power
+}

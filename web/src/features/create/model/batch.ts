@@ -1,0 +1,284 @@
+// Creating and changing several objects at once: what the server would do is asked
+// first, then it is done, in an order in which each finds what it needs. Who talks to
+// the server is given, so this can be tested without one.
+
+import { pool } from '@/api/pool'
+import type { KindInfo, KubeObject, StatusCause } from '@/api/types'
+import { forCreation } from './clone'
+import type { Entry, Problem } from '@/features/yaml/model/documents'
+import { resolveKind } from '@/kubernetes/kinds'
+import { same } from '@/kubernetes/merge'
+import { parsePath, pathsInMessage } from '@/kubernetes/fieldPaths'
+
+/** What a failed request says; ApiError is one. */
+export interface Refusal {
+  message: string
+  code: number
+  causes: StatusCause[]
+  /** The API server's word, such as AlreadyExists. */
+  reason?: string
+}
+
+export interface Creator {
+  /** Every kind that is served. `fresh` asks again. */
+  kinds(fresh: boolean): Promise<readonly KindInfo[]>
+  create(kind: KindInfo, namespace: string | undefined, object: KubeObject, dryRun: boolean): Promise<KubeObject>
+  get(kind: KindInfo, namespace: string | undefined, name: string): Promise<KubeObject>
+  /** Server-side apply. Without force, fields that others manage are a refusal of reason Conflict. */
+  apply(kind: KindInfo, namespace: string | undefined, object: KubeObject, options: { dryRun: boolean; force: boolean }): Promise<KubeObject>
+  /** Waits this many milliseconds. */
+  pause(ms: number): Promise<void>
+}
+
+export type EntryState =
+  | { kind: 'pending' }
+  /** The server would take it; `after` is what it would keep. */
+  | { kind: 'checked'; after: KubeObject }
+  /** It could not be tried, or was not: it needs something that this batch creates first, or there are very many. */
+  | { kind: 'unchecked' }
+  /** It is there already, and would be changed. */
+  | { kind: 'differs'; before: KubeObject; after: KubeObject }
+  /** It is there already, just so. */
+  | { kind: 'same' }
+  | { kind: 'created'; name: string; namespace: string | undefined }
+  | { kind: 'changed'; name: string; namespace: string | undefined }
+  /** With `before` and `after` it is there already, and others manage what would be changed: what taking that over would do. */
+  | { kind: 'failed'; refusal: Refusal; before?: KubeObject; after?: KubeObject }
+  | { kind: 'notAttempted' }
+
+export interface Item {
+  entry: Entry
+  info: KindInfo | undefined
+  namespace: string | undefined
+  state: EntryState
+}
+
+export interface Steps {
+  /** Called after each step with all items. */
+  progress?: (items: readonly Item[]) => void
+  /** Takes over fields that others manage. */
+  force?: boolean
+  /** Nothing new is begun once it is aborted; the rest is not attempted. */
+  signal?: AbortSignal
+  /** Requests at a time. */
+  width?: number
+}
+
+const defaultWidth = 6
+
+/** Items for entries, in the order in which they are created. */
+export function itemsOf(entries: readonly Entry[]): Item[] {
+  return [...entries]
+    .sort((a, b) => rankOf(a) - rankOf(b) || a.index - b.index)
+    .map((entry) => ({ entry, info: undefined, namespace: undefined, state: { kind: 'pending' } }))
+}
+
+/** What others need goes first, pods last. */
+const ranks: readonly (readonly string[])[] = [
+  ['CustomResourceDefinition', 'Namespace'],
+  ['PriorityClass', 'StorageClass', 'DeviceClass', 'RuntimeClass', 'CSIDriver', 'VolumeAttributesClass', 'ServiceAccount', 'ClusterRole', 'Role'],
+  ['Node', 'PersistentVolume', 'ConfigMap', 'Secret', 'LimitRange', 'ResourceQuota', 'ClusterRoleBinding', 'RoleBinding'],
+  ['CSINode', 'CSIStorageCapacity', 'ResourceSlice', 'ResourceClaimTemplate', 'PersistentVolumeClaim', 'ResourceClaim', 'PodDisruptionBudget', 'Service', 'PodGroup', 'Workload'],
+]
+const restRank = ranks.length
+const podRank = restRank + 1
+
+function rankOf({ kind }: Entry): number {
+  if (kind === 'Pod') return podRank
+  const at = ranks.findIndex((kinds) => kinds.includes(kind))
+  return at < 0 ? restRank : at
+}
+
+/**
+ * Asks the server by dry runs what it would do with each pending item. What depends on
+ * another item of the batch (a namespace, a kind, a class) cannot be tried.
+ */
+export async function check(items: Item[], creator: Creator, { progress = () => {}, force = false, signal, width = defaultWidth }: Steps = {}): Promise<void> {
+  const made = promises(items.map((i) => i.entry))
+  const kinds = await creator.kinds(false)
+  for (const item of items) {
+    item.info = resolveKind(kinds, item.entry.apiVersion, item.entry.kind)
+    if (item.info) item.namespace = item.info.namespaced ? (item.entry.namespace ?? 'default') : undefined
+    else if (!made.kinds.has(groupKind(item.entry))) item.state = { kind: 'failed', refusal: unknownKind(item.entry) }
+  }
+  progress(items)
+  await pool(
+    items.filter((i) => i.state.kind === 'pending'),
+    width,
+    async (item) => {
+      if (signal?.aborted) return
+      item.state = !item.info || dependsOn(item, made) ? { kind: 'unchecked' } : await tryOut(item, item.info, creator, force)
+      progress(items)
+    },
+  )
+}
+
+function unknownKind({ kind, apiVersion }: Entry): Refusal {
+  return { message: `no matches for kind "${kind}" in version "${apiVersion}"`, code: 404, causes: [{ field: 'kind' }] }
+}
+
+async function tryOut(item: Item, info: KindInfo, creator: Creator, force: boolean): Promise<EntryState> {
+  const object = forCreation(item.entry.object)
+  try {
+    return { kind: 'checked', after: await creator.create(info, item.namespace, object, true) }
+  } catch (error) {
+    const refusal = asRefusal(error)
+    if (refusal.reason !== 'AlreadyExists') return { kind: 'failed', refusal }
+  }
+  const applied = (by: boolean) => creator.apply(info, item.namespace, object, { dryRun: true, force: by })
+  let before: KubeObject | undefined
+  try {
+    before = await creator.get(info, item.namespace, object.metadata.name)
+    const after = await applied(force)
+    return same(comparable(before), comparable(after)) ? { kind: 'same' } : { kind: 'differs', before, after }
+  } catch (error) {
+    const refusal = asRefusal(error)
+    if (!before || !managedByOthers(refusal).length) return { kind: 'failed', refusal }
+    // Whether to take the fields over is easier to say when it is seen what that does.
+    const after = await applied(true).catch(() => undefined)
+    return { kind: 'failed', refusal, ...(after ? { before, after } : {}) }
+  }
+}
+
+/** The object without what changes with every write. */
+function comparable(object: KubeObject): unknown {
+  const metadata = { ...object.metadata } as Record<string, unknown>
+  for (const field of ['managedFields', 'resourceVersion', 'generation']) Reflect.deleteProperty(metadata, field)
+  return { ...object, apiVersion: '', kind: '', metadata }
+}
+
+/**
+ * Creates what is not there and changes what differs, several at a time, one rank
+ * after the other. A refusal does not stop the others.
+ */
+export async function perform(items: Item[], creator: Creator, { progress = () => {}, force = false, signal, width = defaultWidth }: Steps = {}): Promise<void> {
+  const made = promises(items.map((i) => i.entry))
+  const kinds = await creator.kinds(false)
+  const open = items.filter((i) => ['pending', 'checked', 'unchecked', 'differs'].includes(i.state.kind))
+  for (const item of open) {
+    item.info ??= resolveKind(kinds, item.entry.apiVersion, item.entry.kind)
+    if (item.info) item.namespace = item.info.namespaced ? (item.entry.namespace ?? 'default') : undefined
+  }
+  for (let rank = 0; rank <= podRank; rank++) {
+    await pool(
+      open.filter((i) => rankOf(i.entry) === rank),
+      width,
+      async (item) => {
+        item.state = signal?.aborted ? { kind: 'notAttempted' } : await write(item, creator, made, force)
+        progress(items)
+      },
+    )
+  }
+}
+
+async function write(item: Item, creator: Creator, made: Made, force: boolean): Promise<EntryState> {
+  const object = forCreation(item.entry.object)
+  try {
+    if (item.state.kind === 'differs' && item.info) {
+      const changed = await creator.apply(item.info, item.namespace, object, { dryRun: false, force })
+      return { kind: 'changed', name: changed.metadata.name, namespace: changed.metadata.namespace }
+    }
+    const created = await create(item, object, creator, made)
+    return { kind: 'created', name: created.metadata.name, namespace: created.metadata.namespace }
+  } catch (error) {
+    return { kind: 'failed', refusal: asRefusal(error) }
+  }
+}
+
+/** A kind that the batch itself defines is served a moment after its definition was created; a class is known a moment after, too. */
+async function create(item: Item, object: KubeObject, creator: Creator, made: Made): Promise<KubeObject> {
+  const defined = made.kinds.has(groupKind(item.entry))
+  for (let attempt = 0; ; attempt++) {
+    if (!item.info && (defined || attempt === 0)) item.info = resolveKind(await creator.kinds(defined), item.entry.apiVersion, item.entry.kind)
+    if (item.info) {
+      item.namespace = item.info.namespaced ? (item.entry.namespace ?? 'default') : undefined
+      try {
+        return await creator.create(item.info, item.namespace, object, false)
+      } catch (error) {
+        const late = (defined && asRefusal(error).code === 404) || (usesClass(item, made) && asRefusal(error).code === 403)
+        if (!late || attempt >= 40) throw error
+      }
+    } else if (!defined) {
+      throw unknownKind(item.entry)
+    } else if (attempt >= 40) {
+      throw { message: `kind "${item.entry.kind}" is not served yet`, code: 404, causes: [] } satisfies Refusal
+    }
+    await creator.pause(250)
+  }
+}
+
+/** The places in the text that refusals are about, in its order. */
+export function problemsOf(items: readonly Item[]): Problem[] {
+  const problems = items.flatMap((item) => {
+    if (item.state.kind !== 'failed') return []
+    const { file } = item.entry
+    return locate(item.entry, item.state.refusal).map((problem) => (file ? { ...problem, file } : problem))
+  })
+  return problems.sort((a, b) => (a.file ?? '').localeCompare(b.file ?? '') || a.line - b.line)
+}
+
+interface Made {
+  namespaces: Set<string>
+  kinds: Set<string>
+  priorityClasses: Set<string>
+}
+
+function promises(entries: readonly Entry[]): Made {
+  const made: Made = { namespaces: new Set(), kinds: new Set(), priorityClasses: new Set() }
+  for (const { kind, name, object } of entries) {
+    if (kind === 'Namespace') made.namespaces.add(name)
+    if (kind === 'PriorityClass') made.priorityClasses.add(name)
+    if (kind === 'CustomResourceDefinition') {
+      const spec = object.spec as { group?: string; names?: { kind?: string } } | undefined
+      made.kinds.add(`${spec?.group}/${spec?.names?.kind}`)
+    }
+  }
+  return made
+}
+
+function groupKind(entry: Entry): string {
+  return `${entry.apiVersion.split('/')[0]}/${entry.kind}`
+}
+
+function usesClass(item: Item, made: Made): boolean {
+  const spec = item.entry.object.spec as { priorityClassName?: string } | undefined
+  return item.entry.kind === 'Pod' && spec?.priorityClassName !== undefined && made.priorityClasses.has(spec.priorityClassName)
+}
+
+function dependsOn(item: Item, made: Made): boolean {
+  if (made.kinds.has(groupKind(item.entry))) return true
+  if (item.namespace !== undefined && made.namespaces.has(item.namespace)) return true
+  return usesClass(item, made)
+}
+
+/** The lines of an entry that a refusal is about, with the server's own words. */
+export function locate(entry: Entry, refusal: Refusal): Problem[] {
+  const fields = refusal.causes.filter((c) => c.field)
+  if (fields.length) {
+    const seen = new Map<string, Problem>()
+    for (const cause of fields) {
+      const field = cause.field ?? ''
+      const message = cause.message ? `${field}: ${cause.message}` : refusal.message
+      seen.set(`${field} ${message}`, { line: entry.lineOf(field), message })
+    }
+    return [...seen.values()]
+  }
+  const paths = pathsInMessage(refusal.message)
+  if (!paths.length) return [{ line: entry.line, message: refusal.message }]
+  return paths.map((path) => ({ line: entry.lineOf(path), message: refusal.message }))
+}
+
+/** The fields that others manage, when a refusal is about that. */
+export function managedByOthers(refusal: Refusal): { field: string; message: string; path: (string | number)[] }[] {
+  return refusal.causes
+    .filter((c) => c.reason === 'FieldManagerConflict')
+    .map((c) => ({ field: (c.field ?? '').replace(/^\./, ''), message: c.message ?? '', path: parsePath(c.field ?? '') }))
+}
+
+export function asRefusal(error: unknown): Refusal {
+  if (typeof error === 'object' && error !== null && 'message' in error) {
+    const { message, code, causes, reason } = error as Partial<Refusal>
+    return { message: String(message), code: code ?? 0, causes: causes ?? [], ...(reason ? { reason } : {}) }
+  }
+  return { message: String(error), code: 0, causes: [] }
+}

@@ -1,0 +1,142 @@
+// One run of creating and changing objects, as the create dialog shows it.
+
+import { computed, shallowRef, type ComputedRef, type ShallowRef } from 'vue'
+import { asRefusal, check, itemsOf, perform, problemsOf, type Creator, type EntryState, type Item } from '../model/batch'
+import type { Entry, Problem } from '@/features/yaml/model/documents'
+
+/**
+ * idle: nothing was asked yet. refused: the dry run refused something, nothing was
+ * written. review: the dry run went well and waits for a word. done: written, as far as
+ * it went.
+ */
+export type Phase = 'idle' | 'checking' | 'refused' | 'review' | 'writing' | 'done'
+
+export type Counts = Readonly<Record<EntryState['kind'], number>>
+
+export interface BatchRun {
+  phase: ShallowRef<Phase>
+  items: ShallowRef<readonly Item[]>
+  counts: ComputedRef<Counts>
+  problems: ShallowRef<readonly Problem[]>
+  /** The run itself failed: no kinds, no server. */
+  failure: ShallowRef<unknown>
+  /** Tries entries and writes them when nothing speaks against it; with `dry` it stops before writing. */
+  start(entries: readonly Entry[], options?: { dry?: boolean; force?: boolean }): Promise<void>
+  /** Writes what the dry run accepted, refused ones left out. */
+  proceed(): Promise<void>
+  /** Tries again what failed or was not attempted. */
+  retry(options?: { force?: boolean }): Promise<void>
+  /** Begins nothing new. */
+  stop(): void
+  reset(): void
+}
+
+/** More than this are written without being tried first: that would double the time. */
+export const tryLimit = 200
+/** How often what is under way is shown, in ms. */
+const showEvery = 100
+
+export function useBatch(creator: Creator): BatchRun {
+  const phase = shallowRef<Phase>('idle')
+  const items = shallowRef<readonly Item[]>([])
+  const problems = shallowRef<readonly Problem[]>([])
+  const failure = shallowRef<unknown>()
+  let all: Item[] = []
+  let abort = new AbortController()
+  let force = false
+  let timer: ReturnType<typeof setTimeout> | undefined
+
+  const show = () => {
+    clearTimeout(timer)
+    timer = undefined
+    items.value = [...all]
+  }
+  const progress = () => {
+    timer ??= setTimeout(show, showEvery)
+  }
+  const width = () => (all.length > tryLimit ? 12 : 6)
+  const open = () => all.filter((i) => i.state.kind !== 'created' && i.state.kind !== 'changed' && i.state.kind !== 'same')
+
+  async function guarded(step: () => Promise<void>) {
+    failure.value = undefined
+    try {
+      await step()
+    } catch (error) {
+      failure.value = error
+      phase.value = 'idle'
+    } finally {
+      problems.value = problemsOf(all)
+      show()
+    }
+  }
+
+  async function tryAll(dry: boolean) {
+    phase.value = 'checking'
+    const wanted = open()
+    // The second copy of a document fares as the first.
+    for (const item of wanted) item.state = { kind: item.entry.copy ? 'unchecked' : 'pending' }
+    show()
+    await check(wanted, creator, { progress, force, signal: abort.signal, width: width() })
+    if (wanted.some((i) => i.state.kind === 'failed')) phase.value = 'refused'
+    else if (dry || abort.signal.aborted || wanted.some((i) => i.state.kind === 'differs')) phase.value = 'review'
+    else await writeAll()
+  }
+
+  async function writeAll() {
+    phase.value = 'writing'
+    problems.value = []
+    await perform(open().filter((i) => i.state.kind !== 'failed'), creator, { progress, force, signal: abort.signal, width: width() })
+    phase.value = 'done'
+  }
+
+  function begin() {
+    abort = new AbortController()
+  }
+
+  return {
+    phase,
+    items,
+    problems,
+    failure,
+    counts: computed(() => {
+      const counts: Record<EntryState['kind'], number> = { pending: 0, checked: 0, unchecked: 0, differs: 0, same: 0, created: 0, changed: 0, failed: 0, notAttempted: 0 }
+      for (const item of items.value) counts[item.state.kind]++
+      return counts
+    }),
+    start(entries, options = {}) {
+      begin()
+      force = options.force ?? false
+      all = itemsOf(entries)
+      const first = all.filter((i) => !i.entry.copy).length
+      return guarded(() => (first > tryLimit && !options.dry ? writeAll() : tryAll(options.dry ?? false)))
+    },
+    proceed() {
+      begin()
+      return guarded(writeAll)
+    },
+    retry(options = {}) {
+      begin()
+      force = options.force ?? force
+      const wanted = open()
+      for (const item of wanted) item.state = { kind: 'pending' }
+      return guarded(() => (wanted.length > tryLimit ? writeAll() : tryAll(false)))
+    },
+    stop: () => abort.abort(),
+    reset() {
+      abort.abort()
+      all = []
+      force = false
+      phase.value = 'idle'
+      problems.value = []
+      failure.value = undefined
+      show()
+    },
+  }
+}
+
+/** What to say besides the server's words, when those do not say what to do. */
+export function hintOf(error: unknown): 'diskFull' | 'unavailable' | undefined {
+  const { message, code } = asRefusal(error)
+  if (/no space left|database space exceeded|disk quota/i.test(message)) return 'diskFull'
+  return code === 0 || code === 503 || code === 502 ? 'unavailable' : undefined
+}

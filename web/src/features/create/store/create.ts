@@ -1,0 +1,83 @@
+// The create dialog: open or not, and the draft that outlives closing it and reloading
+// the page.
+
+import { ref, watch } from 'vue'
+import { applyObject, createObject, getObject } from '@/api/kubernetes'
+import type { KindInfo } from '@/api/types'
+import type { Creator } from '../model/batch'
+import { apiVersionOf, kindSlug } from '@/kubernetes/kinds'
+import { skeleton } from '@/features/yaml/model/schema'
+import { freeNames, templateOfResource, type TemplateId } from '../model/templates'
+import { loadKinds } from '@/live/discovery'
+import { nodes, pods } from '@/live/watched'
+import { kindSchema } from '@/features/yaml/store/schema'
+
+const key = 'draft'
+const longestKept = 1_000_000
+
+function kept(): string {
+  try {
+    return sessionStorage.getItem(key) ?? ''
+  } catch {
+    return ''
+  }
+}
+
+export const createOpen = ref(false)
+export const draft = ref(kept())
+/** The template that the draft is an unchanged copy of, if any. */
+export const draftTemplate = ref<TemplateId>()
+/** How many copies are made. */
+export const copies = ref(1)
+
+let timer: ReturnType<typeof setTimeout> | undefined
+watch(draft, () => {
+  clearTimeout(timer)
+  timer = setTimeout(() => {
+    try {
+      // A template is there anyway; what is very long would not fit.
+      if (draft.value && !draftTemplate.value && draft.value.length < longestKept) sessionStorage.setItem(key, draft.value)
+      else sessionStorage.removeItem(key)
+    } catch {
+      // Storage can be switched off or full; the draft then lasts as long as the page.
+    }
+  }, 400)
+})
+
+/** What the dialog is to start from, unless a draft was changed by hand: then it asks. */
+export type Wanted = { template: TemplateId } | { text: string }
+export const wanted = ref<Wanted>()
+
+/** Opens the dialog; with a template it starts from that one. */
+export function openCreate(template?: TemplateId): void {
+  wanted.value = template && { template }
+  createOpen.value = true
+}
+
+/** Opens the dialog with a text, such as a clone. */
+export function openCreateText(text: string): void {
+  wanted.value = { text }
+  createOpen.value = true
+}
+
+/** Opens the dialog with a beginning for a kind: its template, or what its schema requires. */
+export async function openCreateKind(kind: KindInfo): Promise<void> {
+  const template = templateOfResource[kindSlug(kind)]
+  if (template) return openCreate(template)
+  const head = { apiVersion: apiVersionOf(kind), kind: kind.kind }
+  openCreateText(skeleton(head, kind.namespaced, await kindSchema(head)))
+}
+
+/** Talks to the API server for model/batch. */
+export const creator: Creator = {
+  kinds: (fresh) => loadKinds(fresh),
+  create: createObject,
+  get: (kind, namespace, name) => getObject(kind, namespace, name),
+  apply: applyObject,
+  pause: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
+}
+
+/** Names for templates that are not taken now. */
+export function currentFreeNames() {
+  return freeNames({ nodes: new Set(nodes.value.items.keys()), pods: new Set(pods.value.items.keys()) })
+}

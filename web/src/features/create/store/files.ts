@@ -1,0 +1,71 @@
+// Files that were dropped on the create dialog and are too large for the editor. They
+// outlive closing it, as the draft does.
+
+import { shallowRef } from 'vue'
+import type { Entry, Problem } from '@/features/yaml/model/documents'
+import type { WorkerMessage } from './parse.worker'
+
+export interface DroppedFile {
+  id: number
+  name: string
+  size: number
+  state: 'reading' | 'read' | 'failed'
+  /** From 0 to 1. */
+  progress: number
+  entries: readonly Entry[]
+  problems: readonly Problem[]
+  /** Why it could not be read. */
+  message: string
+}
+
+/** Up to this size (bytes) a file goes into the editor. */
+export const editorLimit = 512 * 1024
+/** Larger files are refused: they would not fit into a page's memory with all that is made of them. */
+export const fileLimit = 256 * 2 ** 20
+
+export const droppedFiles = shallowRef<readonly DroppedFile[]>([])
+const workers = new Map<number, Worker>()
+let next = 1
+
+/** Reads a file in a worker; droppedFiles tells how far it is. */
+export function addFile(file: File): void {
+  const id = next++
+  const entries: Entry[] = []
+  droppedFiles.value = [...droppedFiles.value, { id, name: file.name, size: file.size, state: 'reading', progress: 0, entries, problems: [], message: '' }]
+  const worker = new Worker(new URL('./parse.worker.ts', import.meta.url), { type: 'module' })
+  workers.set(id, worker)
+  const fail = (message: string) => {
+    end(id)
+    change(id, { state: 'failed', message })
+  }
+  worker.onerror = (event) => fail(event.message || 'the file could not be read')
+  worker.onmessage = ({ data }: MessageEvent<WorkerMessage>) => {
+    if (data.type === 'failed') return fail(data.message)
+    if (data.type === 'progress') {
+      for (const entry of data.entries) entries.push({ ...entry, file: file.name, lineOf: () => entry.line })
+      return change(id, { progress: data.total ? data.done / data.total : 1 })
+    }
+    end(id)
+    change(id, { state: 'read', progress: 1, problems: data.problems.map((p) => ({ ...p, file: file.name })) })
+  }
+  worker.postMessage(file)
+}
+
+/** Forgets a file; stops reading it. */
+export function removeFile(id: number): void {
+  end(id)
+  droppedFiles.value = droppedFiles.value.filter((f) => f.id !== id)
+}
+
+export function removeFiles(): void {
+  for (const { id } of droppedFiles.value) removeFile(id)
+}
+
+function end(id: number): void {
+  workers.get(id)?.terminate()
+  workers.delete(id)
+}
+
+function change(id: number, by: Partial<DroppedFile>): void {
+  droppedFiles.value = droppedFiles.value.map((f) => (f.id === id ? { ...f, ...by } : f))
+}

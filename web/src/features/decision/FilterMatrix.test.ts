@@ -1,0 +1,95 @@
+import { mount } from '@vue/test-utils'
+import { describe, expect, it } from 'vitest'
+import type { Cycle } from '@/api/types'
+import { filterMatrix } from './model/matrix'
+import { scoreTable } from './model/scores'
+import { explained, mockupCycle } from './model/testing'
+import { i18n } from '@/i18n'
+import FilterMatrix from './FilterMatrix.vue'
+
+/** Mounted as the page does it: the cell that is asked for becomes the current one. */
+function mounted(cycle: Cycle = mockupCycle(), show = '') {
+  const matrix = filterMatrix(cycle)
+  if (!matrix) throw new Error('no matrix')
+  const table = scoreTable(cycle)
+  const totals = new Map(table?.nodes.map((n, row) => [n, table.totals[row] ?? 0]))
+  const wrapper = mount(FilterMatrix, {
+    props: {
+      cycle,
+      matrix,
+      chosen: cycle.selectedNode,
+      totals,
+      show,
+      text: '',
+      sort: '',
+      node: '',
+      plugin: '',
+      onCell: (node: string, plugin: string) => void wrapper.setProps({ node, plugin }),
+    },
+    global: { plugins: [i18n] },
+    attachTo: document.body,
+  })
+  return wrapper
+}
+
+describe('FilterMatrix', () => {
+  it('names the state of each cell, not by its colour alone', () => {
+    const wrapper = mounted()
+    const name = (node: string, plugin: string) => wrapper.get(`[data-node="${node}"] [data-plugin="${plugin}"]`).attributes('aria-label')
+    expect([name('node-a1', 'NodeName'), name('node-a1', 'NodePorts'), name('node-a1', 'NodeResourcesFit'), name('node-a1', 'PodTopologySpread')]).toEqual([
+      'NodeName, node-a1: passed',
+      'NodePorts, node-a1: skipped',
+      'NodeResourcesFit, node-a1: rejected',
+      'PodTopologySpread, node-a1: not run',
+    ])
+    const shapes = new Map(wrapper.findAll('[data-node="node-a1"] .gl path').map((e) => [e.classes()[0], (e.attributes('d') ?? '').replace(/^.*M[\d.]+ [\d.]+/, '')]))
+    expect([...shapes.keys()].sort()).toEqual(['N', 'P', 'R', 'S'])
+    expect(new Set(shapes.values()).size).toBe(4)
+    wrapper.unmount()
+  })
+
+  it('is one tab stop, and the arrow keys move the current cell within the grid', async () => {
+    const wrapper = mounted()
+    const grid = wrapper.get('[role="grid"]')
+    expect(wrapper.findAll('[role="grid"] [tabindex="0"]')).toHaveLength(0)
+    const press = async (key: string) => {
+      await grid.trigger('keydown', { key })
+      const current = wrapper.findAll('[role="gridcell"][aria-selected="true"]')
+      expect(current).toHaveLength(1)
+      expect(grid.attributes('aria-activedescendant')).toBe(current[0]?.attributes('id'))
+      return current[0]?.attributes('aria-label')
+    }
+    expect(await press('ArrowDown')).toBe('NodeName, node-a1: passed')
+    expect(await press('ArrowLeft')).toBe('NodeName, node-a1: passed')
+    expect(await press('ArrowRight')).toBe('NodeUnschedulable, node-a1: passed')
+    expect(await press('End')).toBe('PodTopologySpread, node-a1: not run')
+    expect(await press('PageDown')).toBe('PodTopologySpread, node-c4: not run')
+    expect(await press('ArrowDown')).toBe('PodTopologySpread, node-c4: not run')
+    expect(await press('Home')).toBe('NodeName, node-c4: passed')
+    wrapper.unmount()
+  })
+
+  it('offers the plugins that rejected nodes, and shows only their rows', () => {
+    const wrapper = mounted(mockupCycle(), 'by:NodeResourcesFit')
+    expect(wrapper.findAll('select option').map((o) => o.text())).toEqual([
+      'All nodes (12)',
+      'Feasible (6)',
+      'Rejected (6)',
+      'Rejected by TaintToleration (3)',
+      'Rejected by NodeResourcesFit (2)',
+      'Rejected by NodeAffinity (1)',
+    ])
+    expect(wrapper.findAll('[role="row"][data-node]').map((r) => r.attributes('data-node'))).toEqual(['node-a1', 'node-c1'])
+    wrapper.unmount()
+  })
+
+  it.each([
+    [{ nodes: 4988, why: 'enoughFeasibleNodes' as const, wanted: 6 }, '4988 not evaluated: the search had found the 6 feasible nodes that it looks for.'],
+    [{ nodes: 11, why: 'preFilter' as const, plugins: ['NodeAffinity'] }, '11 not evaluated: NodeAffinity left them out in PreFilter.'],
+    [{ nodes: 11, why: 'nominatedNode' as const }, '11 not evaluated: the nominated node was tried first, and it fits.'],
+  ])('says why nodes were not evaluated: %o', (notEvaluated, text) => {
+    const wrapper = mounted(mockupCycle({ explanation: explained({ notEvaluated }) }))
+    expect(wrapper.get('[data-testid="not-evaluated"]').text()).toBe(text)
+    wrapper.unmount()
+  })
+})

@@ -1,0 +1,34 @@
+import { mount } from '@vue/test-utils'
+import { expect, it } from 'vitest'
+import type { Cycle } from '@/api/types'
+import { preemptionTable } from './model/preemption'
+import { mockupCycle } from './model/testing'
+import { i18n } from '@/i18n'
+import PreemptionView from './PreemptionView.vue'
+
+const victim = (name: string, priority: number) => ({ pod: { namespace: 'batch', name, uid: name }, priority })
+const preemption: Cycle['preemption'] = {
+  candidates: [
+    { node: 'node-a3', victims: [victim('api-1', 1000)], pdbViolations: 2 },
+    { node: 'node-b1', victims: [victim('etl-1', 100)], reprieved: [victim('cache-3', 5000), victim('web-1', 1000)], pdbViolations: 0 },
+  ],
+  chosen: 'node-b1',
+  rule: 'fewestPDBViolations',
+  unhelpful: [{ status: 'UnschedulableAndUnresolvable', plugin: 'TaintToleration', reasons: ['node(s) had untolerated taint(s)'], nodes: ['node-a4', 'node-b4'] }],
+}
+
+it('shows candidates with their victims, the chosen one first, the rule in words', () => {
+  const table = preemptionTable(mockupCycle({ preemption }))
+  if (!table) throw new Error('no table')
+  const wrapper = mount(PreemptionView, { props: { table }, global: { plugins: [i18n] } })
+  const rows = wrapper.findAll('tbody tr').map((tr) => tr.findAll('th, td').map((cell) => cell.text().replace(/\s+/g, ' ')))
+  expect(rows).toEqual([
+    ['node-b1chosen', 'etl-1 100', 'cache-3 5000web-1 1000', '0', '100', '100', '1', 'none'],
+    ['node-a3', 'api-1 1000', 'none', '2', '1000', '1000', '1', 'none'],
+  ])
+  // The rule that decided is marked in its column, and what it had against the others.
+  expect(wrapper.get('thead th.dec').text()).toContain('PDB violations')
+  expect(wrapper.findAll('td.lost').map((td) => td.text())).toEqual(['2'])
+  expect(wrapper.get('.rule').text()).toBe('node-b1 is chosen: its victims violate the fewest PodDisruptionBudgets.')
+  expect(wrapper.get('.un').text()).toBe('2 nodes not helped by removing pods: TaintToleration node(s) had untolerated taint(s)')
+})

@@ -1,0 +1,191 @@
+// A cycle taken apart for looking at: each node's verdict, the pipeline of extension
+// points. Numbers and states only; words are the pages' business. The matrix of Filter
+// and the table of Score are in rooms of their own.
+
+import type { Cycle, ExtenderCall, NotEvaluated, PluginResult } from '@/api/types'
+import { comparisons, noteOf, type Note } from './pluginComparison'
+import { filterMatrix, refusalAt } from './matrix'
+import { secondsBetween } from '@/kubernetes/time'
+import { scoreTable, toBest } from './scores'
+
+/** What one cycle says about one node. */
+export type NodeVerdict =
+  /** `note`: what the plugin's own words leave out. */
+  | { kind: 'rejected'; plugin: string; reason: string; note?: Note }
+  | { kind: 'scored'; rank: number; tied: boolean; total: number; toBest: number; share: number; chosen: boolean }
+  /** Feasible, but nothing was scored. */
+  | { kind: 'feasible'; chosen: boolean }
+  /** In the snapshot, but the search did not come to it. */
+  | { kind: 'notEvaluated'; why: NotEvaluated['why'] }
+  /** Not in the snapshot: the node is newer than the decision. */
+  | { kind: 'absent' }
+
+/** Verdicts by node. Nodes that are missing were not in the cycle's evaluation. */
+export function verdicts(cycle: Cycle): (node: string) => NodeVerdict {
+  const matrix = filterMatrix(cycle)
+  const table = scoreTable(cycle)
+  const compared = comparisons(cycle)
+  const byNode = new Map<string, NodeVerdict>()
+  matrix?.nodes.forEach((node, row) => {
+    if (matrix.feasibleAt[row] === 1) {
+      byNode.set(node, { kind: 'feasible', chosen: node === cycle.selectedNode })
+      return
+    }
+    const refusal = refusalAt(matrix, row)
+    const plugin = refusal?.plugin ?? ''
+    const comparison = compared(node, plugin)
+    const note = comparison && noteOf(comparison)
+    byNode.set(node, { kind: 'rejected', plugin, reason: refusal?.reasons.join(', ') ?? '', ...(note ? { note } : {}) })
+  })
+  table?.nodes.forEach((node, row) => {
+    const total = table.totals[row] ?? 0
+    byNode.set(node, {
+      kind: 'scored',
+      rank: table.ranks[row] ?? 0,
+      tied: table.tied[row] === 1,
+      total,
+      toBest: toBest(table, row),
+      share: table.best > 0 ? Math.max(0, total / table.best) : 0,
+      chosen: row === table.chosen,
+    })
+  })
+  const left = cycle.explanation.notEvaluated
+  const rest: NodeVerdict = left ? { kind: 'notEvaluated', why: left.why } : { kind: 'absent' }
+  return (node) => byNode.get(node) ?? rest
+}
+
+// ── pipeline ────────────────────────────────────────────────────────────
+
+/** The extension points in the order in which they run, with the queue in which the pod waits between the first two. */
+export const stageNames = [
+  'PreEnqueue',
+  'Queue',
+  'PreFilter',
+  'Filter',
+  'PostFilter',
+  'PreScore',
+  'Score',
+  'Reserve',
+  'Permit',
+  'PreBind',
+  'Bind',
+  'PostBind',
+] as const
+
+export type StageName = (typeof stageNames)[number]
+export type StageGroup = 'queue' | 'scheduling' | 'binding'
+
+export interface Stage {
+  name: StageName
+  group: StageGroup
+  ran: boolean
+  /** Plugins that answered; skips counted apart. For Filter and Score: the columns. */
+  plugins: number
+  skipped: number
+  /** Answers that were neither success, skip nor wait. */
+  failed: number
+  waiting: number
+  durationSeconds: number | undefined
+  /** Queue: how long the pod waited in it. Filter: nodes in and out. Score: nodes that were scored. */
+  nodesIn?: number
+  nodesOut?: number
+  results: PluginResult[]
+  /** Requests to extenders that belong to this extension point. */
+  calls: ExtenderCall[]
+}
+
+const groups: Record<StageName, StageGroup> = {
+  PreEnqueue: 'queue',
+  Queue: 'queue',
+  PreFilter: 'scheduling',
+  Filter: 'scheduling',
+  PostFilter: 'scheduling',
+  PreScore: 'scheduling',
+  Score: 'scheduling',
+  Reserve: 'scheduling',
+  Permit: 'scheduling',
+  PreBind: 'binding',
+  Bind: 'binding',
+  PostBind: 'binding',
+}
+
+const verbOf: Partial<Record<StageName, ExtenderCall['verb']>> = { Filter: 'filter', PostFilter: 'preempt', Score: 'prioritize', Bind: 'bind' }
+
+/** The API writes extension points as the configuration's fields: preFilter, filter. */
+const fieldOf = (name: StageName) => name.charAt(0).toLowerCase() + name.slice(1)
+
+/** The other way: filter → Filter. */
+export const stageName = (field: string) => field.charAt(0).toUpperCase() + field.slice(1)
+
+export function pipeline(cycle: Cycle): Stage[] {
+  const times = new Map((cycle.extensionPoints ?? []).map((e) => [e.name, e.durationSeconds]))
+  return stageNames.map((name): Stage => {
+    const results = resultsOf(cycle, name)
+    const stage: Stage = {
+      name,
+      group: groups[name],
+      ran: results.length > 0 || times.has(fieldOf(name)),
+      plugins: results.filter((r) => r.status !== 'Skip').length,
+      skipped: results.filter((r) => r.status === 'Skip').length,
+      failed: results.filter((r) => !['Success', 'Skip', 'Wait'].includes(r.status)).length,
+      waiting: results.filter((r) => r.status === 'Wait').length,
+      durationSeconds: times.get(fieldOf(name)) ?? (results.length ? results.reduce((sum, r) => sum + r.durationSeconds, 0) : undefined),
+      results,
+      calls: (cycle.extenders ?? []).filter((call) => call.verb !== undefined && call.verb === verbOf[name]),
+    }
+    stage.ran ||= stage.calls.length > 0
+    if (name === 'Queue' && cycle.queue) {
+      stage.ran = true
+      stage.durationSeconds = secondsBetween(cycle.queue.addedTime, cycle.startTime)
+    }
+    if (name === 'Filter' && cycle.filter) {
+      stage.ran = true
+      stage.plugins = cycle.filter.plugins.length
+      stage.nodesIn = cycle.filter.nodes.length
+      stage.nodesOut = cycle.nodes.feasible
+    }
+    if (name === 'Score' && cycle.score) {
+      stage.ran = true
+      stage.plugins = cycle.score.plugins.length
+      stage.skipped = cycle.score.skipped?.length ?? 0
+      stage.nodesOut = cycle.score.nodes.length
+    }
+    return stage
+  })
+}
+
+function resultsOf(cycle: Cycle, name: StageName): PluginResult[] {
+  switch (name) {
+    case 'PreEnqueue':
+      return cycle.preEnqueue ?? []
+    case 'PreFilter':
+      return cycle.preFilter ?? []
+    case 'PostFilter':
+      return cycle.postFilter ?? []
+    case 'PreScore':
+      return cycle.preScore ?? []
+    case 'Reserve':
+      return cycle.reserve ?? []
+    case 'Permit':
+      return cycle.permit ?? []
+    case 'PreBind':
+      return cycle.preBind ?? []
+    case 'Bind':
+      return cycle.bind ?? []
+    case 'PostBind':
+      return cycle.postBind ?? []
+    default:
+      return []
+  }
+}
+
+/** Breaks a name where a line may break: NodeResourcesFit → Node, Resources, Fit; an extender's URL at its dots and slashes. */
+export function nameParts(name: string): string[] {
+  const plain = plainName(name)
+  return plain === name ? name.split(/(?<=[a-z0-9])(?=[A-Z])/) : plain.split(/(?<=[/:.])/)
+}
+
+/** An extender's URL without what all of them begin with; a plugin's name as it is. */
+export function plainName(name: string): string {
+  return name.replace(/^https?:\/\//, '')
+}

@@ -1,0 +1,230 @@
+// The Filter matrix, node × plugin, as the record has it: columns and one string of
+// letters per node. Rows are numbers into it; selecting and sorting 5,000 nodes makes
+// lists of numbers and copies no cell.
+
+import type { Cycle } from '@/api/types'
+import { compareNames } from '@/kubernetes/cluster'
+
+/** P passed, R rejected, S skipped, N not run, E error. */
+export type CellState = 'P' | 'R' | 'S' | 'N' | 'E'
+
+/** Why a node is not feasible. */
+export interface Refusal {
+  node: string
+  /** A plugin, or an extender by its URL. */
+  plugin: string
+  reasons: string[]
+}
+
+export interface FilterMatrix {
+  /** In the order in which they ran; extenders that filter come last. */
+  plugins: string[]
+  /** How many of `plugins`, counted from the end, are extenders. */
+  extenders: number
+  nodes: string[]
+  /** states[row] has one letter per plugin. */
+  states: string[]
+  refusals: Refusal[]
+  /** refusalOf[row] is the row's place in refusals, -1 without one. */
+  refusalOf: Int32Array
+  /** 1 where every plugin and extender let the node through. */
+  feasibleAt: Uint8Array
+  feasible: number
+  /** Per plugin: how many nodes it rejected. */
+  rejections: number[]
+  /** Per plugin: it was asked about at least one node. */
+  asked: boolean[]
+  /** Per plugin: it said in PreFilter that it has nothing to do, for every node. */
+  skipped: boolean[]
+  /** A node has a cell in state E. */
+  hasErrors: boolean
+}
+
+/** undefined when Filter did not run. */
+export function filterMatrix(cycle: Cycle): FilterMatrix | undefined {
+  const filter = cycle.filter
+  if (!filter) return undefined
+  const { nodes } = filter
+  const refusals: Refusal[] = [...filter.reasons]
+  const refusalOf = new Int32Array(nodes.length).fill(-1)
+  const rowOf = new Map(nodes.map((node, row) => [node, row]))
+  filter.reasons.forEach((refusal, i) => {
+    const row = rowOf.get(refusal.node)
+    if (row !== undefined) refusalOf[row] = i
+  })
+  const byPlugins = filter.states
+  const { names, letters } = extenderColumns(cycle, rowOf, refusals, refusalOf)
+  const plugins = [...filter.plugins, ...names]
+  const states = names.length ? byPlugins.map((own, row) => own + (letters[row] ?? '')) : byPlugins
+  const matrix: FilterMatrix = {
+    plugins,
+    extenders: names.length,
+    nodes,
+    states,
+    refusals,
+    refusalOf,
+    feasibleAt: new Uint8Array(nodes.length),
+    feasible: 0,
+    rejections: plugins.map(() => 0),
+    asked: plugins.map(() => false),
+    skipped: plugins.map(() => false),
+    hasErrors: false,
+  }
+  count(matrix)
+  return matrix
+}
+
+/** One letter per extender and node: extenders are asked only about what came through before them. */
+function extenderColumns(cycle: Cycle, rowOf: ReadonlyMap<string, number>, refusals: Refusal[], refusalOf: Int32Array): { names: string[]; letters: string[] } {
+  const answers = filterAnswers(cycle)
+  const letters = Array.from(refusalOf, () => '')
+  for (const [plugin, { rejected, failed }] of answers) {
+    for (const [node, row] of rowOf) {
+      const before = refusals[refusalOf[row] ?? -1]
+      const reason = rejected.get(node)
+      if (before) letters[row] += before.plugin === plugin ? 'R' : 'N'
+      else if (reason !== undefined) {
+        refusalOf[row] = refusals.length
+        refusals.push({ node, plugin, reasons: reason ? [reason] : [] })
+        letters[row] += 'R'
+      } else letters[row] += failed ? 'E' : 'P'
+    }
+  }
+  return { names: [...answers.keys()], letters }
+}
+
+/** Extenders that were asked in Filter, in their order. The call about the nominated node counts only where no search among all came after it. */
+function filterAnswers(cycle: Cycle): Map<string, { rejected: Map<string, string>; failed: boolean }> {
+  const calls = (cycle.extenders ?? []).filter((call) => call.verb === 'filter')
+  const search = calls.filter((call) => !call.nominated)
+  const out = new Map<string, { rejected: Map<string, string>; failed: boolean }>()
+  for (const call of search.length ? search : calls) {
+    const known = out.get(call.plugin) ?? { rejected: new Map<string, string>(), failed: false }
+    for (const { node, reason } of call.rejected ?? []) known.rejected.set(node, reason)
+    known.failed ||= call.status === 'Error'
+    out.set(call.plugin, known)
+  }
+  return out
+}
+
+function count(matrix: FilterMatrix): void {
+  const { plugins, states, refusals, refusalOf, feasibleAt, rejections, asked, skipped } = matrix
+  const columnOf = new Map(plugins.map((plugin, p) => [plugin, p]))
+  states.forEach((letters, row) => {
+    let notRun = false
+    for (let p = 0; p < plugins.length; p++) {
+      const state = letters.charCodeAt(p)
+      if (state === 80 || state === 82) asked[p] = true
+      else if (state === 83) skipped[p] = true
+      else if (state === 78) notRun = true
+      else if (state === 69) asked[p] = matrix.hasErrors = true
+    }
+    const refusal = refusals[refusalOf[row] ?? -1]
+    const column = refusal && columnOf.get(refusal.plugin)
+    if (column !== undefined) rejections[column] = (rejections[column] ?? 0) + 1
+    // Not run without a rejection before it: the framework itself refused the node.
+    if (!refusal && !notRun) {
+      feasibleAt[row] = 1
+      matrix.feasible++
+    }
+  })
+  asked.forEach((yes, p) => {
+    if (yes) skipped[p] = false
+  })
+}
+
+export function stateAt(matrix: FilterMatrix, row: number, column: number): CellState {
+  return (matrix.states[row]?.[column] ?? 'N') as CellState
+}
+
+export function refusalAt(matrix: FilterMatrix, row: number): Refusal | undefined {
+  return matrix.refusals[matrix.refusalOf[row] ?? -1]
+}
+
+/** Those who rejected nodes, most nodes first; an extender that is no column included. */
+export function rejecters(matrix: FilterMatrix): { plugin: string; nodes: number }[] {
+  const counts = new Map<string, number>()
+  for (const at of matrix.refusalOf) {
+    const plugin = matrix.refusals[at]?.plugin
+    if (plugin !== undefined) counts.set(plugin, (counts.get(plugin) ?? 0) + 1)
+  }
+  return [...counts].map(([plugin, nodes]) => ({ plugin, nodes })).sort((a, b) => b.nodes - a.nodes || (a.plugin < b.plugin ? -1 : 1))
+}
+
+/** Which rows are shown: all, the feasible ones, or those that one plugin rejected. */
+export type RowFilter = { kind: 'all' } | { kind: 'feasible' } | { kind: 'rejected' } | { kind: 'rejectedBy'; plugin: string }
+
+export function parseRowFilter(text: string | undefined): RowFilter {
+  if (text === 'feasible' || text === 'rejected') return { kind: text }
+  if (text?.startsWith('by:') && text.length > 3) return { kind: 'rejectedBy', plugin: text.slice(3) }
+  return { kind: 'all' }
+}
+
+export function formatRowFilter(filter: RowFilter): string | undefined {
+  if (filter.kind === 'all') return undefined
+  return filter.kind === 'rejectedBy' ? `by:${filter.plugin}` : filter.kind
+}
+
+/** node: by name. result: feasible ones by total, then by how far the search got with the node. A minus turns it round. */
+export const rowSorts = ['node', '-node', 'result', '-result'] as const
+export type RowSort = (typeof rowSorts)[number]
+
+export interface RowQuery {
+  show: RowFilter
+  /** Every word has to be in the node's name or in a reason. */
+  text: string
+  sort: RowSort
+  /** Total by node, where there is one. */
+  totals?: ReadonlyMap<string, number> | undefined
+}
+
+/** The rows that query asks for, in its order. */
+export function selectRows(matrix: FilterMatrix, query: RowQuery): Int32Array {
+  const { nodes } = matrix
+  const wanted = wants(matrix, query)
+  const rows = new Int32Array(nodes.length)
+  let n = 0
+  for (let row = 0; row < nodes.length; row++) if (wanted(row)) rows[n++] = row
+  const found = rows.subarray(0, n)
+  return sortRows(matrix, found, query)
+}
+
+function wants(matrix: FilterMatrix, { show, text }: RowQuery): (row: number) => boolean {
+  const words = text.toLowerCase().split(/\s+/).filter(Boolean)
+  const matches = (row: number) => {
+    if (!words.length) return true
+    const refusal = refusalAt(matrix, row)
+    const line = `${matrix.nodes[row] ?? ''} ${refusal ? `${refusal.plugin} ${refusal.reasons.join(' ')}` : ''}`.toLowerCase()
+    return words.every((word) => line.includes(word))
+  }
+  switch (show.kind) {
+    case 'all':
+      return matches
+    case 'feasible':
+      return (row) => matrix.feasibleAt[row] === 1 && matches(row)
+    case 'rejected':
+      return (row) => matrix.feasibleAt[row] !== 1 && matches(row)
+    case 'rejectedBy':
+      return (row) => refusalAt(matrix, row)?.plugin === show.plugin && matches(row)
+  }
+}
+
+function sortRows(matrix: FilterMatrix, rows: Int32Array, { sort, totals }: RowQuery): Int32Array {
+  const { nodes } = matrix
+  const descending = sort.startsWith('-')
+  const byName = (a: number, b: number) => compareNames(nodes[a] ?? '', nodes[b] ?? '')
+  if (sort === 'node' || sort === '-node') {
+    const sorted = rows.sort(byName)
+    return descending ? sorted.reverse() : sorted
+  }
+  // One number per row: the further it came the higher, feasible ones above all others.
+  const columns = matrix.plugins.length
+  const columnOf = new Map(matrix.plugins.map((plugin, p) => [plugin, p]))
+  const rank = new Float64Array(nodes.length)
+  for (const row of rows) {
+    const refusal = refusalAt(matrix, row)
+    rank[row] = refusal ? (columnOf.get(refusal.plugin) ?? columns) - columns - 1 : (totals?.get(nodes[row] ?? '') ?? 0)
+  }
+  const sign = descending ? 1 : -1
+  return rows.sort((a, b) => sign * ((rank[a] ?? 0) - (rank[b] ?? 0)) || byName(a, b))
+}

@@ -1,0 +1,37 @@
+import { expect, it } from 'vitest'
+import { comparisons, noteOf, resourceLines, termText, type Comparison } from './pluginComparison'
+import { mockupCycle } from './testing'
+
+const fit: Comparison = {
+  node: 'node-a1',
+  plugin: 'NodeResourcesFit',
+  resources: [
+    { name: 'cpu', requested: 1500, inUse: 14700, allocatable: 16000 },
+    { name: 'memory', requested: 3 * 2 ** 30, inUse: 36 * 2 ** 30, allocatable: 64 * 2 ** 30 },
+  ],
+}
+
+it('does the arithmetic of the mockup', () => {
+  expect(resourceLines(fit)).toEqual([
+    { name: 'cpu', allocatable: '16', inUse: '14.7', requested: '1.5', left: '−0.2', short: true },
+    { name: 'memory', allocatable: '64 Gi', inUse: '36 Gi', requested: '3 Gi', left: '25 Gi', short: false },
+  ])
+  expect(noteOf(fit)).toEqual({ kind: 'short', resource: 'cpu', amount: '0.2' })
+})
+
+it('names the taint and the label', () => {
+  expect(noteOf({ node: 'n', plugin: 'p', taint: { key: 'dedicated', value: 'batch', effect: 'NoSchedule' } })).toEqual({ kind: 'taint', text: 'dedicated=batch' })
+  const term = { source: 'nodeAffinity', term: 0, key: 'arch', operator: 'In', values: ['amd64'], actual: 'arm64' }
+  expect(noteOf({ node: 'n', plugin: 'p', terms: [term] })).toEqual({ kind: 'term', key: 'arch', actual: 'arm64' })
+  const request = { claim: 'gpu', request: 'gpu', deviceClass: 'gpu', count: 1, matching: 2, matchingInUse: 1, drivers: [{ driver: 'gpu.example.com', onNode: 2, inUse: 1 }] }
+  expect(noteOf({ node: 'n', plugin: 'p', devices: [request] })).toEqual({ kind: 'devices', onNode: 2, inUse: 1 })
+  expect(termText(term)).toBe('arch In [amd64]')
+  expect(noteOf({ node: 'n', plugin: 'p' })).toBeUndefined()
+})
+
+it('finds a comparison by node and plugin', () => {
+  const cycle = mockupCycle()
+  if (cycle.filter) cycle.filter.comparisons = [fit]
+  const of = comparisons(cycle)
+  expect([of('node-a1', 'NodeResourcesFit'), of('node-a1', 'NodeAffinity')]).toEqual([fit, undefined])
+})

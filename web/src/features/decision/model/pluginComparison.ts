@@ -1,0 +1,71 @@
+// The values that a plugin compared when it rejected a node, formatted for reading.
+
+import type { Cycle, FilterResult } from '@/api/types'
+import { formatAmount, unitOf } from '@/kubernetes/quantity'
+
+export type Comparison = NonNullable<FilterResult['comparisons']>[number]
+
+/** Comparisons by node and plugin; some nodes of a plugin have none. */
+export function comparisons(cycle: Cycle): (node: string, plugin: string) => Comparison | undefined {
+  const byKey = new Map((cycle.filter?.comparisons ?? []).map((c) => [`${c.node} ${c.plugin}`, c]))
+  return (node, plugin) => byKey.get(`${node} ${plugin}`)
+}
+
+export interface ResourceLine {
+  name: string
+  allocatable: string
+  inUse: string
+  requested: string
+  left: string
+  short: boolean
+}
+
+/** CPU comes in thousandths of a core, everything else in its own unit. */
+export function resourceLines(comparison: Comparison): ResourceLine[] {
+  return (comparison.resources ?? []).map((r) => {
+    const scale = r.name === 'cpu' ? 1000 : 1
+    const text = (value: number) => formatAmount(value / scale, unitOf(r.name))
+    const left = r.allocatable - r.inUse - r.requested
+    return {
+      name: r.name,
+      allocatable: text(r.allocatable),
+      inUse: text(r.inUse),
+      requested: text(r.requested),
+      left: left < 0 ? `−${text(-left)}` : text(left),
+      short: left < 0,
+    }
+  })
+}
+
+export function taintText(taint: { key: string; value?: string; effect?: string }): string {
+  return `${taint.key}${taint.value ? `=${taint.value}` : ''}${taint.effect ? `:${taint.effect}` : ''}`
+}
+
+type Term = NonNullable<Comparison['terms']>[number]
+
+/** The requirement as it is written: key In [a, b]. */
+export function termText(term: Pick<Term, 'key' | 'operator' | 'values'>): string {
+  return `${term.key} ${term.operator}${term.values?.length ? ` [${term.values.join(', ')}]` : ''}`
+}
+
+/** What to add to a rejection in a word or two. */
+export type Note =
+  | { kind: 'short'; resource: string; amount: string }
+  | { kind: 'taint'; text: string }
+  | { kind: 'term'; key: string; actual: string | null }
+  | { kind: 'ports'; text: string }
+  | { kind: 'devices'; onNode: number; inUse: number }
+
+export function noteOf(comparison: Comparison): Note | undefined {
+  const short = resourceLines(comparison).find((r) => r.short)
+  if (short) return { kind: 'short', resource: short.name, amount: short.left.slice(1) }
+  if (comparison.taint) return { kind: 'taint', text: taintText({ key: comparison.taint.key, value: comparison.taint.value ?? '' }) }
+  const term = comparison.terms?.[0]
+  if (term) return { kind: 'term', key: term.key, actual: term.actual }
+  if (comparison.ports?.length) return { kind: 'ports', text: comparison.ports.map((p) => String(p.port)).join(', ') }
+  const drivers = comparison.devices?.[0]?.drivers ?? []
+  if (comparison.devices?.length) return { kind: 'devices', onNode: sum(drivers.map((d) => d.onNode)), inUse: sum(drivers.map((d) => d.inUse)) }
+  return undefined
+}
+
+const sum = (values: number[]) => values.reduce((a, b) => a + b, 0)

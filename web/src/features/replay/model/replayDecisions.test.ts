@@ -1,0 +1,22 @@
+import { expect, it } from 'vitest'
+import type { ReplayDecision } from '@/api/replay'
+import { decisionKey, filterDecisions, matchShare, sortDecisions } from './replayDecisions'
+
+const decision = (name: string, change: Partial<ReplayDecision> = {}): ReplayDecision => ({ pod: { namespace: 'shop', name, uid: name }, time: '2026-11-20T08:00:00Z', outcome: 'different', recordedNode: 'a1', simulatedNode: 'b1', why: 'better total', recordedNodeEvaluated: true, ...change })
+const all = [decision('web-10'), decision('web-2', { time: '2026-11-20T08:00:01Z', why: 'NodeResourcesFit rejected a1' }), decision('db', { recordedNode: 'c1' })]
+
+it('finds decisions by pod, node and reason', () => {
+  expect(filterDecisions(all, 'fit WEB').map((d) => d.pod.name)).toEqual(['web-2'])
+  expect(filterDecisions(all, 'c1').map((d) => d.pod.name)).toEqual(['db'])
+  expect(filterDecisions(all, '')).toBe(all)
+})
+it('sorts numbers in names as numbers', () => {
+  expect(sortDecisions(all, 'pod').map((d) => d.pod.name)).toEqual(['db', 'web-2', 'web-10'])
+  expect(sortDecisions(all, '-time')[0]?.pod.name).toBe('web-2')
+})
+it('tells the same pod’s decisions apart', () => {
+  expect(new Set([decision('a'), decision('a', { time: '2026-11-20T08:05:00Z' })].map(decisionKey)).size).toBe(2)
+})
+it('has no share before the first comparison', () => {
+  expect([matchShare({ compared: 0, matching: 0 }), matchShare({ compared: 4, matching: 3 })]).toEqual([undefined, 0.75])
+})

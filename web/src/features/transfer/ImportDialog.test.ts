@@ -1,0 +1,168 @@
+import { flushPromises, mount, type VueWrapper } from '@vue/test-utils'
+import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import * as api from '@/api/transfer'
+import { ApiError } from '@/api/http'
+import type { ImportReport } from '@/api/types'
+import { i18n } from '@/i18n'
+import { loadDeferredMessages } from '@/i18n/deferred'
+import { cancelImport, forgetImport, importRun, openImport } from './store/transfer'
+import ImportDialog from './ImportDialog.vue'
+
+vi.mock('@/api/transfer')
+vi.mock('vue-router', () => ({ useRouter: () => ({ push: () => {} }) }))
+
+let wrapper: VueWrapper
+const progress = { phase: 'reading', done: 0, total: 0 } as const
+const report: ImportReport = {
+  mode: 'merge',
+  reschedule: false,
+  startTime: '2026-01-01T10:00:00Z',
+  durationSeconds: 1.5,
+  read: 3,
+  created: 2,
+  updated: 0,
+  unchanged: 0,
+  deleted: 0,
+  kinds: [{ apiVersion: 'v1', kind: 'Node', created: 2, updated: 0, unchanged: 0, failed: 1, skipped: 0 }],
+  failed: [{ apiVersion: 'v1', kind: 'Node', name: 'n3', message: 'metadata.name: Invalid value', source: 'a.yaml' }],
+  failedTotal: 1,
+  skipped: [],
+  skippedTotal: 0,
+  warnings: [],
+  warningsTotal: 0,
+  configuration: { applied: true, revision: 2, removed: [{ field: 'leaderElection', message: 'no effect' }] },
+}
+const line = (value: object) => `${JSON.stringify(value)}\n`
+
+/** The server's side of one import: what it sends, and when it ends. */
+function serve() {
+  let received: (part: string) => void = () => {}
+  let sent: (done: number, total: number) => void = () => {}
+  let end: (error?: unknown) => void = () => {}
+  vi.mocked(api.sendImport).mockImplementation((_body, _options, on) => {
+    received = on.received
+    sent = on.sent
+    return new Promise((resolve, reject) => {
+      end = (error) => (error ? reject(error as Error) : resolve(''))
+      on.signal.addEventListener('abort', () => reject(new DOMException('aborted', 'AbortError')))
+    })
+  })
+  return { say: (value: object) => received(line(value)), sent: (done: number, total: number) => sent(done, total), end: (error?: unknown) => (end(error), flushPromises()) }
+}
+async function show(text = 'apiVersion: v1\nkind: Node\nmetadata: {name: n1}\n') {
+  openImport([{ file: new File([text], 'a.yaml'), path: 'a.yaml' }])
+  wrapper = mount(ImportDialog, { global: { plugins: [i18n] } })
+  await vi.waitFor(() => expect(wrapper.get('[data-testid="import-look"]').text()).toContain('In it'))
+}
+const start = () => wrapper.get('[data-testid="import-start"]').trigger('click')
+
+beforeAll(loadDeferredMessages)
+beforeEach(() => {
+  HTMLDialogElement.prototype.showModal ??= () => {}
+  vi.mocked(api.getImport).mockResolvedValue({ state: 'none', progress })
+  vi.mocked(api.servedTransfers).mockResolvedValue(new Set(['import']))
+})
+afterEach(async () => {
+  wrapper.unmount()
+  await cancelImport()
+  await flushPromises()
+  forgetImport()
+  vi.clearAllMocks()
+})
+
+describe('ImportDialog', () => {
+  it('looks into what was chosen, and sends a single file as it is', async () => {
+    serve()
+    await show()
+    expect(wrapper.get('[data-testid="import-look"]').text()).toContain('Node 1')
+    await wrapper.get('input[type="checkbox"]').setValue(true)
+    await start()
+    const [body, options] = vi.mocked(api.sendImport).mock.calls[0] ?? []
+    expect(body).toBeInstanceOf(File)
+    expect(options).toEqual({ mode: 'merge', reschedule: true })
+  })
+
+  it('shows sending, phases and the summary', async () => {
+    const server = serve()
+    await show()
+    await start()
+    server.sent(512, 1024)
+    await flushPromises()
+    expect(wrapper.get('[data-testid="import-progress"]').text()).toContain('512 bytes of 1.0 KiB')
+    server.sent(1024, 1024)
+    server.say({ progress: { phase: 'applying', done: 1200, total: 3000, kind: 'Pod' } })
+    await flushPromises()
+    expect(wrapper.get('[data-testid="import-progress"]').text()).toContain('Creating Pod')
+    expect(wrapper.get('[data-testid="import-progress"]').text()).toContain('1,200 of 3,000')
+    server.say({ report })
+    await server.end()
+    const summary = wrapper.get('[data-testid="import-summary"]').text()
+    expect(summary).toContain('Imported 2 objects in 1.50 s; 1 refused')
+    expect(summary).toContain('It runs as revision 2.')
+    expect(summary).toContain('leaderElection')
+    expect(wrapper.emitted('close')).toBeUndefined()
+  })
+
+  it('says what could not be read, and goes back to what was chosen', async () => {
+    const server = serve()
+    await show()
+    await start()
+    await server.end(new ApiError('nothing could be read', 400, ['a.yaml: line 3']))
+    expect(wrapper.get('[role="alert"]').text()).toContain('nothing could be read')
+    expect(wrapper.get('[role="alert"]').text()).toContain('a.yaml: line 3')
+    await wrapper.findAll('footer .btn')[0]?.trigger('click')
+    expect(wrapper.text()).toContain('a.yaml')
+  })
+
+  it('shows what had been done when it failed midway', async () => {
+    const server = serve()
+    await show()
+    await start()
+    server.say({ progress: { phase: 'applying', done: 1, total: 3 } })
+    server.say({ error: { message: 'etcd is full' } })
+    vi.mocked(api.getImport).mockResolvedValue({ state: 'failed', progress, report, error: { message: 'etcd is full', details: [] } })
+    await server.end()
+    expect(wrapper.get('[role="alert"]').text()).toContain('etcd is full')
+    expect(wrapper.get('[data-testid="import-summary"]').text()).toContain('Imported 2 objects')
+  })
+
+  it('follows the server’s import when the stream is lost', async () => {
+    const server = serve()
+    await show()
+    await start()
+    server.say({ progress: { phase: 'applying', done: 1, total: 3 } })
+    vi.mocked(api.getImport).mockResolvedValue({ state: 'finished', progress, report })
+    await server.end(new ApiError('the connection was lost', 0))
+    expect(importRun.value.kind).toBe('finished')
+  })
+
+  it('stops sending at once, and an import that runs by asking', async () => {
+    const server = serve()
+    await show()
+    await start()
+    await wrapper.get('[data-testid="import-stop"]').trigger('click')
+    await flushPromises()
+    expect(importRun.value.kind).toBe('cancelled')
+    expect(api.cancelImport).not.toHaveBeenCalled()
+    forgetImport()
+    await flushPromises()
+    await start()
+    server.say({ progress: { phase: 'applying', done: 1, total: 3 } })
+    await flushPromises()
+    vi.mocked(api.getImport).mockResolvedValue({ state: 'cancelled', progress, report })
+    await wrapper.get('[data-testid="import-stop"]').trigger('click')
+    await flushPromises()
+    expect(api.cancelImport).toHaveBeenCalledOnce()
+    expect(wrapper.text()).toContain('What had been created stays.')
+  })
+
+  it('goes on when it is closed', async () => {
+    const server = serve()
+    await show()
+    await start()
+    wrapper.unmount()
+    server.say({ report })
+    await server.end()
+    expect(importRun.value.kind).toBe('finished')
+  })
+})

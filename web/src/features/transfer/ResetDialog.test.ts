@@ -1,0 +1,67 @@
+import { flushPromises, mount, type VueWrapper } from '@vue/test-utils'
+import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import { shallowRef } from 'vue'
+import * as configuration from '@/api/configuration'
+import { ApiError } from '@/api/http'
+import * as api from '@/api/transfer'
+import { i18n } from '@/i18n'
+import { loadDeferredMessages } from '@/i18n/deferred'
+import { notices } from '@/ui/notices'
+import ResetDialog from './ResetDialog.vue'
+
+vi.mock('@/api/transfer')
+vi.mock('@/api/configuration')
+const here = vi.hoisted(() => ({ nodes: 0, pods: 0 }))
+vi.mock('@/live/cluster', () => ({ cluster: { get value() { return { nodes: Array.from({ length: here.nodes }), podCount: here.pods } } } }))
+vi.mock('@/live/watched', () => ({ results: shallowRef({ items: [1, 2, 3], synced: true }), resultsLimit: 2000 }))
+vi.mock('@/live/operation', () => ({ operation: shallowRef(undefined), external: shallowRef(false) }))
+
+let wrapper: VueWrapper
+async function show(nodes: number, pods: number) {
+  Object.assign(here, { nodes, pods })
+  wrapper = mount(ResetDialog, { global: { plugins: [i18n] } })
+  await flushPromises()
+}
+const confirm = () => wrapper.get('[data-testid="reset-confirm"]')
+
+beforeAll(loadDeferredMessages)
+beforeEach(() => {
+  HTMLDialogElement.prototype.showModal ??= () => {}
+  vi.mocked(configuration.listRevisions).mockResolvedValue([{}, {}] as never)
+})
+afterEach(() => {
+  wrapper.unmount()
+  vi.clearAllMocks()
+})
+
+describe('ResetDialog', () => {
+  it('names the numbers that go', async () => {
+    await show(12, 1)
+    expect(wrapper.findAll('li').map((li) => li.text())).toEqual(['12 nodes', '1 pod', '3 decisions', '2 applied configurations'])
+  })
+
+  it('resets a small cluster at a word, and says what was done', async () => {
+    vi.mocked(api.resetCluster).mockResolvedValue({ deleted: 1234, durationSeconds: 0.5 })
+    await show(12, 1)
+    await confirm().trigger('click')
+    await flushPromises()
+    expect(wrapper.emitted('close')).toHaveLength(1)
+    expect(notices.value.at(-1)?.text).toBe('The simulator has been reset: 1,234 objects deleted in 500 ms')
+  })
+
+  it('wants a typed word for a large one', async () => {
+    await show(90, 10)
+    expect(confirm().attributes('disabled')).toBeDefined()
+    await wrapper.get('input').setValue('Reset')
+    expect(confirm().attributes('disabled')).toBeUndefined()
+  })
+
+  it('stays open and says why when it is refused', async () => {
+    vi.mocked(api.resetCluster).mockRejectedValue(new ApiError('an import is under way; try again when it is over', 409))
+    await show(1, 1)
+    await confirm().trigger('click')
+    await flushPromises()
+    expect(wrapper.get('[role="alert"]').text()).toContain('an import is under way')
+    expect(wrapper.emitted('close')).toBeUndefined()
+  })
+})

@@ -1,0 +1,103 @@
+// What is in a file that may be imported, as far as that is cheaply known: a look before
+// it is sent. The server decides by the content; nothing here refuses anything.
+
+import type { KubeObject } from '@/api/types'
+import type { ParsedText } from '@/features/yaml/model/documents'
+
+export type FileNature = 'text' | 'archive' | 'recording' | 'other'
+
+/** Of a file's first bytes: what it is taken for. */
+export function natureOf(head: Uint8Array): FileNature {
+  const starts = (...bytes: number[]) => bytes.every((byte, i) => head[i] === byte)
+  // A recording begins with its own sign.
+  if (starts(0xb5, 0x6b, 0x72, 0x31)) return 'recording'
+  if (starts(0x1f, 0x8b) || starts(0x50, 0x4b, 3, 4) || starts(0x50, 0x4b, 5, 6)) return 'archive'
+  const text = new TextDecoder('utf-8', { fatal: false }).decode(head)
+  if (text.slice(257, 262) === 'ustar') return 'archive'
+  return head.includes(0) ? 'other' : 'text'
+}
+
+export interface KindTally {
+  kind: string
+  count: number
+}
+
+export interface Preview {
+  kinds: readonly KindTally[]
+  /** It brings a KubeSchedulerConfiguration. */
+  configuration: boolean
+  /** Documents that could not be read here. */
+  problems: number
+  /** How many recorded decisions it brings, which an import leaves out. */
+  results: number
+}
+
+export const emptyPreview: Preview = { kinds: [], configuration: false, problems: 0, results: 0 }
+
+/** Kinds and counts of objects that were read, most first. */
+export function previewOf(objects: readonly Pick<KubeObject, 'kind'>[], problems: number): Preview {
+  const counts = new Map<string, number>()
+  let configuration = false
+  for (const { kind = '' } of objects) {
+    if (kind === 'KubeSchedulerConfiguration') configuration = true
+    else counts.set(kind, (counts.get(kind) ?? 0) + 1)
+  }
+  return { kinds: tally(counts), configuration, problems, results: 0 }
+}
+
+/** Of a text that was read. The configuration of a scheduler is the one document that has no name. */
+export function previewOfText({ entries, problems }: ParsedText): Preview {
+  const nameless = problems.flatMap(({ says }) => (says?.key === 'nameMissing' && says.kind === 'KubeSchedulerConfiguration' ? [says] : []))
+  return previewOf([...entries.map((entry) => entry.object), ...nameless], problems.length - nameless.length)
+}
+
+/** The lists of an export of the existing simulator, by their names. */
+const exported: Readonly<Record<string, string>> = {
+  pods: 'Pod',
+  nodes: 'Node',
+  pvs: 'PersistentVolume',
+  pvcs: 'PersistentVolumeClaim',
+  storageClasses: 'StorageClass',
+  priorityClasses: 'PriorityClass',
+  namespaces: 'Namespace',
+}
+
+/** What a value that was read from JSON holds: an object, a List, an export; undefined when it is none of them. */
+export function previewOfJson(value: unknown): Preview | undefined {
+  if (!isRecord(value)) return undefined
+  const configuration = isRecord(value.schedulerConfiguration) || isRecord(value.schedulerConfig)
+  const results = Array.isArray(value.results) ? value.results.length : 0
+  if (typeof value.kind === 'string' && value.kind.endsWith('List') && Array.isArray(value.items)) {
+    const own = value.kind.slice(0, -'List'.length)
+    const items = value.items.filter(isRecord)
+    const found = previewOf(items.map((i) => ({ kind: typeof i.kind === 'string' ? i.kind : own })), value.items.length - items.length)
+    return { ...found, configuration: configuration || found.configuration, results }
+  }
+  if (typeof value.kind === 'string') return previewOf([{ kind: value.kind }], 0)
+  const counts = new Map<string, number>()
+  for (const [field, kind] of Object.entries(exported)) {
+    const items = value[field]
+    if (Array.isArray(items) && items.length) counts.set(kind, items.length)
+  }
+  return counts.size || configuration ? { kinds: tally(counts), configuration, problems: 0, results } : undefined
+}
+
+/** Several files together. */
+export function addPreviews(previews: readonly Preview[]): Preview {
+  const counts = new Map<string, number>()
+  for (const { kinds } of previews) for (const { kind, count } of kinds) counts.set(kind, (counts.get(kind) ?? 0) + count)
+  return {
+    kinds: tally(counts),
+    configuration: previews.some((p) => p.configuration),
+    problems: previews.reduce((n, p) => n + p.problems, 0),
+    results: previews.reduce((n, p) => n + p.results, 0),
+  }
+}
+
+function tally(counts: ReadonlyMap<string, number>): KindTally[] {
+  return [...counts].map(([kind, count]) => ({ kind, count })).sort((a, b) => b.count - a.count || a.kind.localeCompare(b.kind))
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

@@ -1,0 +1,122 @@
+// What somebody has chosen to import: files, a folder's, an archive, a pasted text; and a
+// look into it, as far as that is cheap.
+
+import { computed, shallowRef, watch, type ComputedRef, type Ref, type ShallowRef } from 'vue'
+import { parse } from 'yaml'
+import { parseText } from '@/features/yaml/model/documents'
+import { addPreviews, natureOf, previewOfText, previewOfJson, type FileNature, type Preview } from '../model/preview'
+import type { ImportFile } from './transfer'
+
+/** Up to this size (bytes, all files together) the texts are looked into here. */
+export const lookLimit = 768 * 1024
+const jsonLimit = 8 * 2 ** 20
+const headLength = 512
+
+/** nothing: nothing chosen. opaque: only the server can tell what is in it. */
+export type Look = { kind: 'nothing' | 'looking' | 'archive' | 'large' } | { kind: 'recording'; file: ImportFile } | { kind: 'seen'; preview: Preview } | { kind: 'unreadable'; name: string; message: string }
+
+export interface ImportChoice {
+  files: ShallowRef<readonly ImportFile[]>
+  text: Ref<string>
+  look: ShallowRef<Look>
+  size: ComputedRef<number>
+  add: (files: readonly ImportFile[]) => void
+  remove: (path: string) => void
+  clear: () => void
+  /** What is sent; undefined while nothing is chosen. */
+  body: () => Blob | FormData | undefined
+}
+
+export function useImportChoice(): ImportChoice {
+  const files = shallowRef<readonly ImportFile[]>([])
+  const text = shallowRef('')
+  const look = shallowRef<Look>({ kind: 'nothing' })
+  const size = computed(() => files.value.reduce((sum, { file }) => sum + file.size, 0) + text.value.length)
+
+  let turn = 0
+  let soon: ReturnType<typeof setTimeout> | undefined
+  watch([files, text], () => {
+    const mine = ++turn
+    clearTimeout(soon)
+    look.value = { kind: files.value.length || text.value.trim() ? 'looking' : 'nothing' }
+    if (look.value.kind === 'looking') soon = setTimeout(() => void lookInto(files.value, text.value).then((found) => mine === turn && (look.value = found)), 150)
+  })
+
+  return {
+    files,
+    text,
+    look,
+    size,
+    add(more) {
+      const known = new Map(files.value.map((f) => [f.path, f]))
+      for (const each of more) known.set(each.path, each)
+      files.value = [...known.values()]
+    },
+    remove(path) {
+      files.value = files.value.filter((f) => f.path !== path)
+    },
+    clear() {
+      files.value = []
+      text.value = ''
+    },
+    body() {
+      const pasted = text.value.trim() ? new File([text.value], 'pasted.yaml', { type: 'application/yaml' }) : undefined
+      const all = [...files.value, ...(pasted ? [{ file: pasted, path: pasted.name }] : [])]
+      const [only] = all
+      if (!only) return undefined
+      if (all.length === 1) return only.file
+      const form = new FormData()
+      for (const { file, path } of all) form.append('file', file, path)
+      return form
+    },
+  }
+}
+
+async function lookInto(files: readonly ImportFile[], text: string): Promise<Look> {
+  const natures: FileNature[] = []
+  for (const one of files) {
+    try {
+      const nature = natureOf(new Uint8Array(await one.file.slice(0, headLength).arrayBuffer()))
+      if (nature === 'recording') return { kind: 'recording', file: one }
+      natures.push(nature)
+    } catch (error) {
+      return { kind: 'unreadable', name: one.path, message: error instanceof Error ? error.message : String(error) }
+    }
+  }
+  if (natures.some((n) => n !== 'text')) return { kind: 'archive' }
+  const size = files.reduce((sum, { file }) => sum + file.size, text.length)
+  if (size > jsonLimit) return { kind: 'large' }
+  const previews: Preview[] = []
+  for (const part of [...files.map(({ file }) => file), ...(text.trim() ? [text] : [])]) {
+    const preview = lookIntoText(typeof part === 'string' ? part : await part.text(), size)
+    if (!preview) return { kind: 'large' }
+    previews.push(preview)
+  }
+  return { kind: 'seen', preview: addPreviews(previews) }
+}
+
+function lookIntoText(text: string, all: number): Preview | undefined {
+  if (/^\s*\{/.test(text)) {
+    try {
+      const found = previewOfJson(JSON.parse(text))
+      if (found) return found
+    } catch {
+      // Several documents, or YAML in braces: read as YAML below.
+    }
+  }
+  if (all > lookLimit) return undefined
+  const parsed = parseText(text)
+  const found = previewOfText(parsed)
+  // An export is a List with more than its items.
+  if (parsed.entries.length || found.configuration) return { ...found, configuration: found.configuration || /^schedulerConfiguration:/m.test(text) }
+  return yamlPreview(text) ?? found
+}
+
+/** Of one YAML document that is not an object of Kubernetes, such as an export of the existing simulator. */
+function yamlPreview(text: string): Preview | undefined {
+  try {
+    return previewOfJson(parse(text))
+  } catch {
+    return undefined
+  }
+}

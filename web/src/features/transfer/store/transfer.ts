@@ -1,0 +1,155 @@
+// Export, import and reset: which dialog is open, and the import that is under way. It
+// outlives its dialog; the server's outlives the page.
+
+import { computed, ref, shallowRef, watch } from 'vue'
+import { ApiError } from '@/api/http'
+import * as api from '@/api/transfer'
+import type { ImportOptions } from '@/api/transfer'
+import type { ImportLine, ImportProgress, ImportReport, ServerError } from '@/api/types'
+import { LineReader } from '../model/ndjson'
+import { operation } from '@/live/operation'
+
+// ── dialogs ─────────────────────────────────────────────────────────────
+export type TransferDialog = 'import' | 'export' | 'reset'
+export const transferDialog = ref<TransferDialog>()
+/** What was dropped on the window, for the dialog to take. */
+export const offered = shallowRef<readonly ImportFile[]>([])
+
+/** A file, with its path in the folder that it came with. */
+export interface ImportFile {
+  file: File
+  path: string
+}
+
+export function openImport(files: readonly ImportFile[] = []): void {
+  offered.value = files
+  transferDialog.value = 'import'
+}
+
+// ── the import ──────────────────────────────────────────────────────────
+export interface ImportFailure {
+  message: string
+  /** One line for each part of the reason. */
+  details: readonly string[]
+}
+const failureOf = ({ message, details }: ServerError): ImportFailure => ({ message, details: details.map((d) => (d.field ? `${d.field}: ${d.message}` : d.message)) })
+
+export type ImportRun =
+  | { kind: 'idle' }
+  | { kind: 'uploading'; sent: number; total: number }
+  | { kind: 'running'; progress: ImportProgress | undefined }
+  | { kind: 'finished'; report: ImportReport }
+  | { kind: 'failed'; error: ImportFailure; report: ImportReport | undefined }
+  | { kind: 'cancelled'; report: ImportReport | undefined }
+
+export const importRun = shallowRef<ImportRun>({ kind: 'idle' })
+export const importing = computed(() => importRun.value.kind === 'uploading' || importRun.value.kind === 'running')
+let abort: AbortController | undefined
+const askEvery = 700
+
+/** Sends what is to be imported and follows it until it is over. */
+export async function startImport(body: Blob | FormData, options: ImportOptions): Promise<void> {
+  if (importing.value) return
+  abort = new AbortController()
+  const lines = new LineReader()
+  importRun.value = { kind: 'uploading', sent: 0, total: body instanceof Blob ? body.size : 0 }
+  const take = (values: unknown[]) => {
+    for (const value of values) takeLine(value as ImportLine)
+  }
+  try {
+    await api.sendImport(body, options, {
+      signal: abort.signal,
+      sent: (sent, total) => {
+        if (importRun.value.kind !== 'uploading') return
+        importRun.value = total && sent >= total ? { kind: 'running', progress: undefined } : { kind: 'uploading', sent, total }
+      },
+      received: (part) => take(lines.read(part)),
+    })
+    take(lines.end())
+    // The stream has ended without a report: what there is of one is asked for.
+    if (!hasReport()) await followImport()
+  } catch (error) {
+    await failed(error)
+  }
+}
+
+const hasReport = () => importRun.value.kind === 'finished'
+function takeLine({ progress, report }: ImportLine): void {
+  if (progress) importRun.value = { kind: 'running', progress }
+  // An error is told with what had been done when the stream has ended.
+  else if (report) importRun.value = { kind: 'finished', report }
+}
+
+async function failed(error: unknown): Promise<void> {
+  if (error instanceof DOMException && error.name === 'AbortError') {
+    importRun.value = { kind: 'cancelled', report: undefined }
+    return
+  }
+  // What was sent goes on without us: ask how far it is.
+  const lost = !(error instanceof ApiError) || error.code === 0
+  if (lost && importRun.value.kind === 'running') return followImport()
+  const details = error instanceof ApiError ? error.details : []
+  importRun.value = { kind: 'failed', error: { message: error instanceof Error ? error.message : String(error), details }, report: undefined }
+}
+
+let following: Promise<void> | undefined
+/** Asks the server for the import that it runs until that is over. */
+export function followImport(): Promise<void> {
+  following ??= follow().finally(() => {
+    following = undefined
+  })
+  return following
+}
+async function follow(): Promise<void> {
+  for (let misses = 0; misses < 60; ) {
+    try {
+      const now = await api.getImport()
+      misses = 0
+      if (now.state === 'running') importRun.value = { kind: 'running', progress: now.progress }
+      else if (now.state === 'finished' && now.report) return void (importRun.value = { kind: 'finished', report: now.report })
+      else if (now.state === 'cancelled') return void (importRun.value = { kind: 'cancelled', report: now.report })
+      else if (now.state === 'failed') return void (importRun.value = { kind: 'failed', error: now.error ? failureOf(now.error) : { message: '', details: [] }, report: now.report })
+      else return void (importRun.value = { kind: 'idle' })
+    } catch (error) {
+      misses++
+      if (error instanceof ApiError && !error.unavailable) return void (importRun.value = { kind: 'failed', error: { message: error.message, details: error.details }, report: undefined })
+    }
+    await new Promise((resolve) => setTimeout(resolve, askEvery))
+  }
+  importRun.value = { kind: 'idle' }
+}
+
+/** What the server has of an import that this page has not followed: one that runs is followed, the last one is shown on demand. */
+export async function lookForImport(): Promise<void> {
+  if (importing.value) return
+  const now = await api.getImport()
+  if (now.state === 'running') return void followImport()
+  lastImport.value = now.state === 'finished' ? now.report : undefined
+}
+export const lastImport = shallowRef<ImportReport>()
+
+/** Stops sending, or asks the server to stop. */
+export async function cancelImport(): Promise<void> {
+  if (importRun.value.kind === 'uploading') {
+    abort?.abort()
+    return
+  }
+  try {
+    await api.cancelImport()
+    await followImport()
+  } catch (error) {
+    // It was over before it could be cancelled.
+    if (!(error instanceof ApiError) || error.code !== 404) throw error
+    await followImport()
+  }
+}
+
+export function forgetImport(): void {
+  if (!importing.value) importRun.value = { kind: 'idle' }
+}
+
+// Begun before this page was, or by somebody else: follow it from here.
+watch(
+  () => operation.value?.kind === 'import',
+  (runs) => runs && !importing.value && void followImport(),
+)

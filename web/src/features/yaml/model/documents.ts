@@ -1,0 +1,247 @@
+// YAML text with several documents: into objects with positions, and back.
+
+import { isMap, isScalar, isSeq, LineCounter, parseAllDocuments, stringify, type Document, type Node as YamlNode, type Pair, type YAMLMap } from 'yaml'
+import type { KubeObject } from '@/api/types'
+import { parsePath } from '@/kubernetes/fieldPaths'
+
+/** Something to say about a place in the text. Lines and columns count from 1. */
+export interface Problem {
+  line: number
+  column?: number
+  /** The words of whoever found it: the YAML parser or the API server. */
+  message: string
+  /** An error unless said otherwise. */
+  severity?: 'error' | 'warning'
+  /** The file that line counts in, when that is not the text in the editor. */
+  file?: string
+  /** Set when we found it ourselves: which of our own sentences says it. */
+  says?: { key: 'notObject' } | { key: 'nameMissing'; kind: string } | { key: 'missing'; field: string }
+}
+
+/** One object of the text: a document, or an item of a List. */
+export interface Entry {
+  /** From 0, in the order of the text. */
+  index: number
+  /** Line of its first content. */
+  line: number
+  object: KubeObject
+  apiVersion: string
+  kind: string
+  /** metadata.name, or metadata.generateName followed by *. */
+  name: string
+  namespace: string | undefined
+  /** The file that it comes from, when that is not the text in the editor. */
+  file?: string
+  /** Set on the second and later copies of a document. */
+  copy?: number
+  /** The line of a field path such as spec.containers[0].image, or of the deepest part of it that is there. */
+  lineOf(path: string): number
+}
+
+export interface ParsedText {
+  entries: Entry[]
+  problems: Problem[]
+}
+
+/** A stretch of the text that is one document (or nothing). */
+interface Slice {
+  text: string
+  /** Line of the text (from 1) on which it begins. */
+  line: number
+  /** Offset of its end. */
+  end: number
+}
+
+/** Takes the text apart at its `---` lines, which end a document wherever they stand. */
+function* slices(text: string): Generator<Slice> {
+  let start = 0
+  let line = 1
+  let slice = 1
+  for (let at = 0; at <= text.length; ) {
+    const next = text.indexOf('\n', at)
+    const end = next < 0 ? text.length : next
+    if (at > start && text.startsWith('---', at) && (end === at + 3 || /\s/.test(text[at + 3] ?? '')) && !isDirectives(text.slice(start, at))) {
+      yield { text: text.slice(start, at), line: slice, end: at }
+      start = at
+      slice = line
+    }
+    if (next < 0) break
+    at = next + 1
+    line++
+  }
+  yield { text: text.slice(start), line: slice, end: text.length }
+}
+
+/** %YAML and %TAG stand before the --- of the document that they are about. */
+function isDirectives(text: string): boolean {
+  return text.length < 2000 && /^%/m.test(text)
+}
+
+/** Parses the text. With problems, entries holds what could still be read. */
+export function parseText(text: string): ParsedText {
+  return new DocumentReader().parse(text)
+}
+
+/** Parses a text again and again while it is edited: documents that stay as they were are not read anew. */
+export class DocumentReader {
+  private known = new Map<string, ParsedText>()
+
+  parse(text: string): ParsedText {
+    const known = new Map<string, ParsedText>()
+    const out: ParsedText = { entries: [], problems: [] }
+    for (const slice of slices(text)) {
+      const part = known.get(slice.text) ?? this.known.get(slice.text) ?? parseSlice(slice.text)
+      known.set(slice.text, part)
+      addPart(out, part, slice.line - 1)
+    }
+    this.known = known
+    return out
+  }
+}
+
+/**
+ * Parses a large text bit by bit: yields how many characters are done, so that the
+ * caller can tell, pause or give up. The result is complete when it returns.
+ */
+export function* parseInSteps(text: string): Generator<number, ParsedText> {
+  const out: ParsedText = { entries: [], problems: [] }
+  const json = parseJson(text)
+  if (json) return json
+  for (const slice of slices(text)) {
+    addPart(out, parseSlice(slice.text), slice.line - 1)
+    yield slice.end
+  }
+  return out
+}
+
+/** JSON is YAML, but a machine's JSON of many megabytes is read faster as what it is. Its lines are not known. */
+function parseJson(text: string): ParsedText | undefined {
+  if (!/^\s*\{/.test(text)) return undefined
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    return undefined
+  }
+  const out: ParsedText = { entries: [], problems: [] }
+  for (const item of isList(value) ? value.items : [value]) addEntry(out.entries, out.problems, () => 1, item)
+  return out
+}
+
+function addPart(out: ParsedText, part: ParsedText, offset: number): void {
+  for (const entry of part.entries) {
+    out.entries.push({ ...entry, index: out.entries.length, line: entry.line + offset, lineOf: (path) => entry.lineOf(path) + offset })
+  }
+  for (const problem of part.problems) out.problems.push({ ...problem, line: problem.line + offset })
+}
+
+function parseSlice(text: string): ParsedText {
+  const counter = new LineCounter()
+  const documents = parseAllDocuments(text, { lineCounter: counter, prettyErrors: false, uniqueKeys: true })
+  const entries: Entry[] = []
+  const problems: Problem[] = []
+  if (!Array.isArray(documents)) return { entries, problems }
+  for (const document of documents) {
+    // What comes after a slip is read wrongly: further errors would be about text that is right.
+    const [error] = document.errors
+    if (error) {
+      const { line, col } = counter.linePos(error.pos[0])
+      problems.push({ line: Math.max(1, line), column: Math.max(1, col), message: error.message })
+    }
+    if (document.errors.length || document.contents === null || isEmpty(document.contents)) continue
+    let value: unknown
+    try {
+      value = document.toJS({ maxAliasCount: 100 })
+    } catch (error) {
+      problems.push({ line: lineAt(counter, document.contents), message: error instanceof Error ? error.message : String(error) })
+      continue
+    }
+    const lineOf = (prefix: (string | number)[]) => (path: string) => lineOfPath(document, counter, [...prefix, ...parsePath(path)])
+    if (isList(value)) value.items.forEach((item, i) => addEntry(entries, problems, lineOf(['items', i]), item))
+    else addEntry(entries, problems, lineOf([]), value)
+  }
+  return { entries, problems }
+}
+
+function isEmpty(contents: YamlNode): boolean {
+  return isScalar(contents) && (contents.value === null || contents.value === '')
+}
+
+function isList(value: unknown): value is { items: unknown[] } {
+  return isRecord(value) && typeof value.kind === 'string' && value.kind.endsWith('List') && Array.isArray(value.items)
+}
+
+function addEntry(entries: Entry[], problems: Problem[], lineOf: (path: string) => number, value: unknown): void {
+  const line = lineOf('')
+  if (!isRecord(value)) {
+    problems.push({ line, message: 'not an object', says: { key: 'notObject' } })
+    return
+  }
+  for (const field of ['apiVersion', 'kind'] as const) {
+    if (typeof value[field] !== 'string' || !value[field]) {
+      problems.push({ line: lineOf(field), message: `${field} is missing`, says: { key: 'missing', field } })
+      return
+    }
+  }
+  if (!isRecord(value.metadata) || !(value.metadata.name || value.metadata.generateName)) {
+    problems.push({ line: lineOf('metadata'), message: 'metadata.name is missing', says: { key: 'nameMissing', kind: String(value.kind) } })
+    return
+  }
+  const metadata = value.metadata
+  entries.push({
+    index: entries.length,
+    line,
+    object: value as unknown as KubeObject,
+    apiVersion: String(value.apiVersion),
+    kind: String(value.kind),
+    name: metadata.name ? String(metadata.name) : `${String(metadata.generateName)}*`,
+    namespace: typeof metadata.namespace === 'string' && metadata.namespace ? metadata.namespace : undefined,
+    lineOf,
+  })
+}
+
+function lineOfPath(document: Document.Parsed, counter: LineCounter, path: (string | number)[]): number {
+  let node: unknown = document.contents
+  let line = lineAt(counter, document.contents)
+  for (let i = 0; i < path.length; i++) {
+    const part = path[i]
+    if (isSeq(node) && typeof part === 'number') {
+      const item: unknown = node.items[part]
+      if (item === undefined) break
+      node = item
+      line = lineAt(counter, item) || line
+      continue
+    }
+    if (!isMap(node)) break
+    // A key may itself hold dots: labels.example.com/x. Take the longest run that is a key.
+    let found = false
+    for (let end = path.length; end > i && !found; end--) {
+      const key = path.slice(i, end).join('.')
+      const pair: Pair | undefined = (node as YAMLMap).items.find((p) => isScalar(p.key) && String(p.key.value) === key)
+      if (!pair) continue
+      line = lineAt(counter, pair.key) || line
+      node = pair.value
+      i = end - 1
+      found = true
+    }
+    if (!found) break
+  }
+  return line
+}
+
+function lineAt(counter: LineCounter, node: unknown): number {
+  const range = (node as { range?: [number, number, number] | null } | null)?.range
+  return range ? counter.linePos(range[0]).line : 1
+}
+
+/** An object as YAML, in the order that people expect, without what only servers read. */
+export function toYaml(object: KubeObject): string {
+  const { apiVersion, kind, metadata, ...rest } = object
+  const shown = { ...metadata } as Record<string, unknown>
+  delete shown.managedFields
+  return stringify({ apiVersion, kind, metadata: shown, ...rest }, { lineWidth: 0, singleQuote: false })
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

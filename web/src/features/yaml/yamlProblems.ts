@@ -1,0 +1,95 @@
+// Problems in the editor: an underline, a mark in the gutter and a box below the line,
+// with a button where the slip can be mended.
+
+import { setDiagnostics, type Diagnostic } from '@codemirror/lint'
+import { StateEffect, StateField, type EditorState, type Extension, type Range, type TransactionSpec } from '@codemirror/state'
+import { Decoration, EditorView, WidgetType, type DecorationSet } from '@codemirror/view'
+import type { Problem } from './model/documents'
+
+export interface Fix {
+  from: number
+  to: number
+  text: string
+}
+
+/** A problem with its place in the text and, where one is known, its mending. */
+interface Placed {
+  from: number
+  to: number
+  /** End of its line: the box comes below. */
+  below: number
+  problem: Problem
+  fix: Fix | undefined
+}
+
+/** More boxes than this hide the text that they are about; the rest is underlined only. */
+const maxBoxes = 30
+const show = StateEffect.define<DecorationSet>({ map: (set, change) => set.map(change) })
+
+class ProblemBox extends WidgetType {
+  constructor(
+    readonly problem: Problem,
+    readonly fix: Fix | undefined,
+    readonly words: (key: string) => string,
+  ) {
+    super()
+  }
+  override eq(other: ProblemBox): boolean {
+    return other.problem.message === this.problem.message && other.fix?.text === this.fix?.text && other.fix?.from === this.fix?.from
+  }
+  override toDOM(view: EditorView): HTMLElement {
+    // Space around the box belongs to its frame: line numbers lose their lines to a margin.
+    const frame = document.createElement('div')
+    frame.className = 'cm-problem-frame'
+    const box = document.createElement('div')
+    box.className = `cm-problem ${this.problem.severity ?? 'error'}`
+    const text = document.createElement('span')
+    text.textContent = this.problem.message
+    box.append(text)
+    const { fix } = this
+    if (fix && !view.state.readOnly) {
+      const button = document.createElement('button')
+      button.type = 'button'
+      button.className = 'btn sm'
+      button.textContent = this.words(fix.text)
+      button.onclick = () => {
+        view.dispatch({ changes: { from: fix.from, to: fix.to, insert: fix.text }, selection: { anchor: fix.from + fix.text.length } })
+        view.focus()
+      }
+      box.append(button)
+    }
+    frame.append(box)
+    return frame
+  }
+  override ignoreEvent(): boolean {
+    return true
+  }
+}
+
+const boxes = StateField.define<DecorationSet>({
+  create: () => Decoration.none,
+  update(value, transaction) {
+    let next = value.map(transaction.changes)
+    for (const effect of transaction.effects) if (effect.is(show)) next = effect.value
+    return next
+  },
+  provide: (field) => EditorView.decorations.from(field),
+})
+
+export const problemBoxes: Extension = boxes
+
+/** The transaction that shows problems. words names a button that puts in its argument. */
+export function showProblems(state: EditorState, problems: readonly Problem[], fixes: ReadonlyMap<Problem, Fix>, words: (key: string) => string): TransactionSpec {
+  const placed = problems.map((problem): Placed => {
+    const line = state.doc.line(Math.max(1, Math.min(state.doc.lines, problem.line)))
+    const indent = /^\s*(- )?/.exec(line.text)?.[0].length ?? 0
+    const from = Math.min(line.to, problem.column ? line.from + problem.column - 1 : line.from + indent)
+    return { from, to: line.to, below: line.to, problem, fix: fixes.get(problem) }
+  })
+  placed.sort((a, b) => a.below - b.below)
+  const diagnostics = placed.map(({ from, to, problem }): Diagnostic => ({ from, to, severity: problem.severity ?? 'error', message: problem.message }))
+  const widgets = placed.slice(0, maxBoxes).map(({ below, problem, fix }): Range<Decoration> => Decoration.widget({ widget: new ProblemBox(problem, fix, words), block: true, side: 1 }).range(below))
+  const shown = setDiagnostics(state, diagnostics)
+  const effects = Array.isArray(shown.effects) ? shown.effects : shown.effects ? [shown.effects as StateEffect<unknown>] : []
+  return { effects: [...effects, show.of(Decoration.set(widgets, true))] }
+}

@@ -1,0 +1,9 @@
+// Messages that the first page does not need: those of dialogs and of seldom opened pages.
+
+import { importing } from './importing'
+import { nodeAction } from './nodeAction'
+import { replay } from './replay'
+
+export const deferred = { ...importing, ...nodeAction, ...replay }
+
+export type DeferredMessages = typeof deferred

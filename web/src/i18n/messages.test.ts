@@ -1,0 +1,104 @@
+// Every string goes through the messages, and both languages have them all.
+
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { parse, type SFCTemplateBlock } from 'vue/compiler-sfc'
+import { createI18n } from 'vue-i18n'
+import { describe, expect, it } from 'vitest'
+import { en as first } from './en'
+import { deferred as deferredEnglish } from './en/deferred'
+import { ja as firstJapanese } from './ja'
+import { deferred as deferredJapanese } from './ja/deferred'
+
+/** Widened: the type of each single message would be more than the compiler takes. */
+const en: Tree = { ...first, ...deferredEnglish }
+const ja: Tree = { ...firstJapanese, ...deferredJapanese }
+type Tree = { [key: string]: string | Tree }
+function flatten(tree: Tree, prefix = ''): Map<string, string> {
+  const out = new Map<string, string>()
+  for (const [key, value] of Object.entries(tree)) {
+    if (typeof value === 'string') out.set(prefix + key, value)
+    else for (const [k, v] of flatten(value, `${prefix}${key}.`)) out.set(k, v)
+  }
+  return out
+}
+const english = flatten(en)
+const japanese = flatten(ja)
+const placeholders = (text: string) => [...new Set([...text.matchAll(/\{(\w+)\}/g)].map((m) => m[1]))].sort()
+
+const root = join(import.meta.dirname, '..')
+const files = readdirSync(root, { recursive: true, encoding: 'utf8' }).filter((f) => /\.(vue|ts)$/.test(f) && !/\.test\.ts$/.test(f))
+const sources = new Map(files.map((f) => [f, readFileSync(join(root, f), 'utf8')]))
+
+describe('messages', () => {
+  it('have the same keys in both languages', () => {
+    expect([...japanese.keys()].sort()).toEqual([...english.keys()].sort())
+  })
+  it('use the same placeholders', () => {
+    const different = [...english].filter(([key, text]) => {
+      const other = placeholders(japanese.get(key) ?? '')
+      // A plural form may leave the number to the words.
+      const own = placeholders(text)
+      return text.includes('|') ? other.some((p) => !own.includes(p)) : JSON.stringify(own) !== JSON.stringify(other)
+    })
+    expect(different.map(([key]) => key)).toEqual([])
+  })
+  it('all compile', () => {
+    const warn: string[] = []
+    const original = console.warn
+    console.warn = (...parts: unknown[]) => warn.push(parts.join(' '))
+    try {
+      for (const locale of ['en', 'ja'] as const) {
+        const { t } = createI18n({ legacy: false, locale, messages: { en, ja }, warnHtmlMessage: false }).global
+        for (const [key, text] of english) t(key, Object.fromEntries(placeholders(text).map((p) => [p, '1'])))
+      }
+    } finally {
+      console.warn = original
+    }
+    expect(warn).toEqual([])
+  })
+  it('exist for every key that the sources name', () => {
+    const missing: string[] = []
+    for (const [file, text] of sources) {
+      for (const [, key] of text.matchAll(/\bt\(\s*'([\w.]+)'/g)) if (key && !english.has(key)) missing.push(`${file}: ${key}`)
+      // t(`decision.${x}`): there is something below the prefix.
+      for (const [, prefix] of text.matchAll(/\bt\(\s*`([\w.]+\.)\$\{/g)) if (![...english.keys()].some((k) => k.startsWith(prefix ?? ''))) missing.push(`${file}: ${prefix}*`)
+    }
+    expect(missing).toEqual([])
+  })
+  it('are all used', () => {
+    const all = [...sources.values()].join('\n')
+    const prefixes = [...all.matchAll(/`([\w.]+\.)\$\{/g)].map((m) => m[1] ?? '')
+    const unused = [...english.keys()].filter((key) => !all.includes(`'${key}'`) && !prefixes.some((p) => key.startsWith(p)))
+    expect(unused).toEqual([])
+  })
+})
+
+// Kubernetes' own words and signs that are the same in every language.
+const neutral = /^(?:[^\p{L}]*|PreFilter|Filter|Score|CPU|EN|Esc|kube-scheduler)$/u
+
+interface TemplateNode {
+  type: number
+  content?: unknown
+  children?: TemplateNode[]
+  branches?: TemplateNode[]
+  props?: { type: number; name: string; value?: { content: string } }[]
+  loc: { start: { line: number } }
+}
+function literals(node: TemplateNode, found: string[]): void {
+  // 2 is TEXT; 6 is a plain ATTRIBUTE. Bound ones are code.
+  if (node.type === 2 && typeof node.content === 'string' && !neutral.test(node.content.trim())) found.push(node.content.trim())
+  for (const prop of node.props ?? []) {
+    if (prop.type === 6 && ['title', 'placeholder', 'aria-label', 'alt', 'label'].includes(prop.name) && prop.value && !neutral.test(prop.value.content)) found.push(`${prop.name}=${prop.value.content}`)
+  }
+  for (const child of [...(node.children ?? []), ...(node.branches ?? [])]) literals(child, found)
+}
+
+describe('templates', () => {
+  it.each([...sources.keys()].filter((f) => f.endsWith('.vue')))('%s has no untranslated text', (file) => {
+    const template: SFCTemplateBlock | null = parse(sources.get(file) ?? '').descriptor.template
+    const found: string[] = []
+    if (template?.ast) literals(template.ast as unknown as TemplateNode, found)
+    expect(found).toEqual([])
+  })
+})

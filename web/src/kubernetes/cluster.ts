@@ -1,0 +1,316 @@
+// The cluster as the map shows it: nodes with what is requested of them, pods by
+// node, pending pods, owners.
+
+import type { Node, Pod, Taint } from '@/api/types'
+import { parseQuantity, unitOf, type Unit } from './quantity'
+import { isFinished, isPending, ownerOf, podRequests, type Owner } from './pods'
+import { objectKey } from './object'
+import { LabelValues } from './labels'
+
+/** An extended resource without its domain, as there is room for: GPU for nvidia.com/gpu. */
+export function shortName(resource: string): string {
+  const name = resource.slice(resource.indexOf('/') + 1)
+  return name === 'gpu' ? 'GPU' : name
+}
+
+export const zoneLabel = 'topology.kubernetes.io/zone'
+
+/** One resource of a node. */
+export interface Meter {
+  resource: string
+  unit: Unit
+  requested: number
+  allocatable: number
+}
+
+export interface NodeView {
+  name: string
+  node: Node
+  zone: string
+  taints: Taint[]
+  /** It has a Ready condition that is not True. Without one nothing is known, and the scheduler does not ask. */
+  notReady: boolean
+  /** Cordoned. */
+  unschedulable: boolean
+  cpu: Meter
+  memory: Meter
+  pods: Meter
+  /** Everything else that is allocatable, by name. */
+  extended: Meter[]
+  /** The pods on it, by key order. */
+  podList: Pod[]
+}
+
+export interface OwnerView extends Owner {
+  count: number
+  /** Which of the category colours 1 to 9; 0 is for bare pods and for owners beyond the ninth. */
+  colour: number
+}
+
+export interface ClusterView {
+  /** By name, node-2 before node-10. The same array until a node or a pod on one changes. */
+  nodes: readonly NodeView[]
+  byName: ReadonlyMap<string, NodeView>
+  /** Pods that need a node, longest waiting first. */
+  pending: readonly Pod[]
+  /** Most pods first. */
+  owners: readonly OwnerView[]
+  /** Stays the same function until an owner's colour changes. */
+  colourOf: (pod: Pod) => number
+  podCount: number
+  totals: { cpu: Meter; memory: Meter; extended: Meter[] }
+  /** How many values each label has on the nodes. The same Map for as long as that stays so. */
+  labels: ReadonlyMap<string, number>
+}
+
+/**
+ * Follows two Maps of objects by their changes, so that one pod among ten thousand
+ * costs what one pod costs. Views are never altered: a node's view is the same object
+ * until the node or a pod on it changes.
+ */
+export class ClusterModel {
+  private readonly nodes = new Map<string, Node>()
+  private readonly pods = new Map<string, Pod>()
+  private readonly podsOn = new Map<string, Map<string, Pod>>()
+  private readonly pending = new Map<string, Pod>()
+  private readonly owners = new Map<string, OwnerView>()
+  private readonly views = new Map<string, NodeView>()
+  private readonly dirty = new Set<string>()
+  private readonly labels = new LabelValues()
+  /** undefined when a node has come or gone. */
+  private order: string[] | undefined = []
+  private places = new Map<string, number>()
+  private ordered: readonly NodeView[] = []
+  private totals = sumNodes([])
+  private waiting: Pod[] | undefined = []
+  private ranked: OwnerView[] | undefined = []
+  private colours = ''
+  private colourOf: (pod: Pod) => number = () => 0
+
+  /** The node of that name is now this one, or gone. */
+  setNode(name: string, node: Node | undefined): void {
+    const old = this.nodes.get(name)
+    if (old === node) return
+    if (!node || !old) this.order = undefined
+    if (node) this.nodes.set(name, node)
+    else this.nodes.delete(name)
+    this.labels.change(old?.metadata.labels, node?.metadata.labels)
+    this.dirty.add(name)
+  }
+
+  /** The pod of that key is now this one, or gone. */
+  setPod(key: string, pod: Pod | undefined): void {
+    const old = this.pods.get(key)
+    if (old === pod) return
+    if (old) this.place(key, old, -1)
+    if (pod) {
+      this.pods.set(key, pod)
+      this.place(key, pod, 1)
+    } else {
+      this.pods.delete(key)
+    }
+    const [before, after] = [old && ownerOf(old), pod && ownerOf(pod)]
+    if (before?.key === after?.key) return
+    if (before) this.count(before, -1)
+    if (after) this.count(after, 1)
+  }
+
+  get pendingCount(): number {
+    return this.pending.size
+  }
+
+  /** The state as of now. Costs what has changed since the last call, and a sum over the nodes. */
+  view(): ClusterView {
+    this.renewNodes()
+    this.waiting ??= [...this.pending.values()].sort(byAge)
+    this.rankOwners()
+    return {
+      nodes: this.ordered,
+      byName: this.views,
+      pending: this.waiting,
+      owners: this.ranked ?? [],
+      colourOf: this.colourOf,
+      podCount: this.pods.size,
+      totals: this.totals,
+      labels: this.labels.distinct(),
+    }
+  }
+
+  private renewNodes(): void {
+    if (!this.dirty.size) return
+    for (const name of this.dirty) {
+      const node = this.nodes.get(name)
+      if (node) this.views.set(name, viewNode(node, [...(this.podsOn.get(name)?.values() ?? [])]))
+      else this.views.delete(name)
+    }
+    if (this.order) {
+      const next = [...this.ordered]
+      for (const name of this.dirty) {
+        const [at, view] = [this.places.get(name), this.views.get(name)]
+        if (at !== undefined && view) next[at] = view
+      }
+      this.ordered = next
+    } else {
+      this.order = sortNames([...this.nodes.keys()])
+      this.places = new Map(this.order.map((name, at) => [name, at]))
+      this.ordered = this.order.flatMap((name) => this.views.get(name) ?? [])
+    }
+    this.dirty.clear()
+    this.totals = sumNodes(this.ordered)
+  }
+
+  private place(key: string, pod: Pod, sign: 1 | -1): void {
+    const name = pod.spec?.nodeName
+    if (name) {
+      this.dirty.add(name)
+      // Read as it comes: ten thousand at once, when the page asks for a view, would hold it up.
+      if (sign > 0) podRequests(pod)
+      const on = this.podsOn.get(name) ?? new Map<string, Pod>()
+      if (sign > 0) this.podsOn.set(name, on.set(key, pod))
+      else if (on.delete(key) && !on.size) this.podsOn.delete(name)
+    } else if (isPending(pod)) {
+      if (sign > 0) this.pending.set(key, pod)
+      else this.pending.delete(key)
+      this.waiting = undefined
+    }
+  }
+
+  private count(owner: Owner, by: 1 | -1): void {
+    const known = this.owners.get(owner.key)
+    const count = (known?.count ?? 0) + by
+    if (count > 0) this.owners.set(owner.key, { ...owner, count, colour: 0 })
+    else this.owners.delete(owner.key)
+    this.ranked = undefined
+  }
+
+  private rankOwners(): void {
+    if (this.ranked) return
+    this.ranked = [...this.owners.values()].sort((a, b) => b.count - a.count || (a.key < b.key ? -1 : 1))
+    const colours = giveColours(this.ranked)
+    const text = JSON.stringify([...colours])
+    if (text === this.colours) return
+    this.colours = text
+    this.colourOf = (pod) => {
+      const owner = ownerOf(pod)
+      return owner ? (colours.get(owner.key) ?? 0) : 0
+    }
+  }
+}
+
+/** Colours the nine largest. A colour follows the owner's name, not its rank, so that it stays while counts change. */
+function giveColours(ranked: OwnerView[]): Map<string, number> {
+  const colours = new Map<string, number>()
+  const taken = new Set<number>()
+  const first = ranked.slice(0, 9).sort((a, b) => (a.key < b.key ? -1 : 1))
+  for (const owner of first) {
+    let colour = (hash(owner.key) % 9) + 1
+    while (taken.has(colour)) colour = (colour % 9) + 1
+    taken.add(colour)
+    owner.colour = colour
+    colours.set(owner.key, colour)
+  }
+  return colours
+}
+
+const byAge = (a: Pod, b: Pod) => {
+  const [older, newer] = [a.metadata.creationTimestamp ?? '', b.metadata.creationTimestamp ?? '']
+  if (older !== newer) return older < newer ? -1 : 1
+  return objectKey(a) < objectKey(b) ? -1 : 1
+}
+
+/** The view of two whole Maps. */
+export function buildCluster(nodes: ReadonlyMap<string, Node>, pods: ReadonlyMap<string, Pod>): ClusterView {
+  const model = new ClusterModel()
+  for (const [name, node] of nodes) model.setNode(name, node)
+  for (const [key, pod] of pods) model.setPod(key, pod)
+  return model.view()
+}
+
+/** undefined when the node has no Ready condition. */
+export function readiness(node: Node): 'Ready' | 'NotReady' | undefined {
+  const ready = node.status?.conditions?.find((c) => c.type === 'Ready')
+  return ready && (ready.status === 'True' ? 'Ready' : 'NotReady')
+}
+
+/** Resources that have a place of their own, or none. */
+const plain = new Set(['cpu', 'memory', 'pods', 'ephemeral-storage'])
+
+/** The view of a node that has these pods. */
+export function viewNode(node: Node, podList: Pod[]): NodeView {
+  const allocatable = node.status?.allocatable ?? node.status?.capacity ?? {}
+  const requested = new Map<string, number>()
+  let count = 0
+  for (const pod of podList) {
+    if (isFinished(pod)) continue
+    count++
+    for (const [name, value] of podRequests(pod)) requested.set(name, (requested.get(name) ?? 0) + value)
+  }
+  const meter = (resource: string): Meter => {
+    const value = parseQuantity(allocatable[resource])
+    return { resource, unit: unitOf(resource), requested: requested.get(resource) ?? 0, allocatable: Number.isNaN(value) ? 0 : value }
+  }
+  const extended = Object.keys(allocatable)
+    .filter((name) => !plain.has(name) && !name.startsWith('hugepages-'))
+    .sort()
+    .map(meter)
+  if (podList.length > 1) podList.sort((a, b) => compareNames(a.metadata.name, b.metadata.name))
+  return {
+    name: node.metadata.name,
+    node,
+    zone: node.metadata.labels?.[zoneLabel] ?? '',
+    taints: node.spec?.taints ?? [],
+    notReady: readiness(node) === 'NotReady',
+    unschedulable: node.spec?.unschedulable ?? false,
+    cpu: meter('cpu'),
+    memory: meter('memory'),
+    pods: { ...meter('pods'), requested: count },
+    extended,
+    podList,
+  }
+}
+
+export function sumNodes(nodes: readonly NodeView[]): ClusterView['totals'] {
+  const zero = (resource: string): Meter => ({ resource, unit: unitOf(resource), requested: 0, allocatable: 0 })
+  const cpu = zero('cpu')
+  const memory = zero('memory')
+  const extended = new Map<string, Meter>()
+  const add = (sum: Meter, meter: Meter) => {
+    sum.requested += meter.requested
+    sum.allocatable += meter.allocatable
+  }
+  for (const node of nodes) {
+    add(cpu, node.cpu)
+    add(memory, node.memory)
+    for (const meter of node.extended) {
+      const sum = extended.get(meter.resource) ?? zero(meter.resource)
+      extended.set(meter.resource, sum)
+      add(sum, meter)
+    }
+  }
+  return { cpu, memory, extended: [...extended.values()] }
+}
+
+/** Requested ÷ allocatable; 0 where there is nothing to allocate. */
+export function share(meter: Meter): number {
+  return meter.allocatable > 0 ? meter.requested / meter.allocatable : 0
+}
+
+const collator = new Intl.Collator('en', { numeric: true })
+
+/** node-2 before node-10. */
+export function compareNames(a: string, b: string): number {
+  return collator.compare(a, b)
+}
+
+/** In the order of compareNames for the names of Kubernetes objects, of which a collator sorts thousands too slowly. */
+export function sortNames(names: string[]): string[] {
+  const keyed = names.map((name) => ({ name, key: name.replace(/\d+/g, (digits) => digits.padStart(12, '0')) }))
+  keyed.sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : a.name < b.name ? -1 : 1))
+  return keyed.map(({ name }) => name)
+}
+
+function hash(text: string): number {
+  let h = 2166136261
+  for (let i = 0; i < text.length; i++) h = Math.imul(h ^ text.charCodeAt(i), 16777619)
+  return h >>> 0
+}

@@ -1,0 +1,48 @@
+// The newest attempt of a pod: from the live results, or asked for when it is older
+// than those.
+
+import { computed, shallowRef, watch, type ComputedRef, type Ref } from 'vue'
+import { listResults } from '@/api/simulator'
+import type { Summary } from '@/api/types'
+import { results } from './watched'
+
+/** A pod by name; with a uid only that very pod counts. */
+export interface WantedPod {
+  namespace: string
+  name: string
+  uid?: string | undefined
+}
+
+/** `missing` is true once it is certain that there is no attempt. */
+export function useNewest(pod: Ref<WantedPod | undefined>): { summary: ComputedRef<Summary | undefined>; missing: ComputedRef<boolean> } {
+  const fetched = shallowRef<Summary>()
+  const asked = shallowRef(false)
+  const matches = (s: Summary, wanted: WantedPod) =>
+    s.pod.name === wanted.name && s.pod.namespace === wanted.namespace && (!wanted.uid || s.pod.uid === wanted.uid)
+  const live = computed(() => {
+    const wanted = pod.value
+    return wanted && results.value.items.find((s) => matches(s, wanted))
+  })
+  let turn = 0
+  watch(
+    () => (pod.value ? `${pod.value.namespace}/${pod.value.name}/${pod.value.uid ?? ''}` : ''),
+    async () => {
+      const mine = ++turn
+      const wanted = pod.value
+      fetched.value = undefined
+      asked.value = false
+      if (!wanted || live.value) return
+      try {
+        const page = await listResults({ namespace: wanted.namespace, name: wanted.name, uid: wanted.uid ?? '', limit: 1 })
+        if (mine === turn) fetched.value = page.items.find((s) => matches(s, wanted))
+      } catch {
+        // The socket tells when the server is back; then the results come by themselves.
+      } finally {
+        if (mine === turn) asked.value = true
+      }
+    },
+    { immediate: true },
+  )
+  const summary = computed(() => live.value ?? fetched.value)
+  return { summary, missing: computed(() => asked.value && !summary.value) }
+}

@@ -1,0 +1,63 @@
+// The connection and the simulator's phase, as the header shows them.
+
+import { computed, shallowRef, watch as vueWatch } from 'vue'
+import { getStatus } from '@/api/simulator'
+import type { ConnectionState } from '@/api/watch'
+import type { Status } from '@/api/types'
+import { Samples } from './rates'
+import { model, nodes, pods, watch, watchedStatus } from './watched'
+
+export const connection = shallowRef<ConnectionState>(watch.state)
+watch.observe((state) => {
+  connection.value = state
+})
+
+/** When the server was heard last (RFC 3339), as of the last change of the connection. */
+export const heardAt = computed(() => (void connection.value, new Date(watch.lastHeard || Date.now()).toISOString()))
+
+export const status = shallowRef<Status>()
+vueWatch(watchedStatus, (value) => {
+  status.value = value
+})
+
+/** Lists have arrived once: pages have something to show, be it old. */
+export const everReady = computed(() => nodes.value.synced && pods.value.synced)
+
+/** The wall clock in ms, each second. */
+export const now = shallowRef(Date.now())
+
+/** How many pods were pending, second by second, while the connection was live. */
+export const pendingSamples = new Samples()
+
+/**
+ * Opens the socket and keeps status and clock going for the life of the page. While
+ * the socket is down the status is asked for by HTTP, so that "starting" is told from
+ * "gone".
+ */
+export function startLive(): void {
+  watch.start()
+  setInterval(() => {
+    now.value = Date.now()
+    if (everReady.value && connection.value.kind === 'live') pendingSamples.set(Math.floor(now.value / 1000), model.pendingCount)
+  }, 1000)
+  let asking = false
+  const poll = async () => {
+    if (asking || (connection.value.kind === 'live' && status.value?.phase === 'running')) return
+    asking = true
+    try {
+      status.value = await getStatus()
+      // The server answers again: do not sit out a long wait.
+      watch.retryNow()
+    } catch {
+      if (connection.value.kind !== 'live') status.value = undefined
+    } finally {
+      asking = false
+    }
+  }
+  void poll()
+  setInterval(() => void poll(), 1000)
+}
+
+export function retryNow(): void {
+  watch.retryNow()
+}

@@ -23,6 +23,6 @@ func TestOneOperationAtATime(t *testing.T) {
 	if _, next, err := all.begin(context.Background(), server.OperationReset, ""); err != nil {
 		t.Error("after it:", err)
 	} else {
-		next.end()
+		next.End()
 	}
 }

@@ -213,7 +213,7 @@ func TestOptionsOfTheControlPlaneThatExcludeEachOther(t *testing.T) {
 		{"no file", func(o *Options) { o.Kubeconfig = kubeconfig + "x" }, "no such file"},
 		{"context alone", func(o *Options) { o.KubeContext = "x" }, "--kubeconfig, which is not given"},
 		{"prefix alone", func(o *Options) { o.Etcd.Prefix = "x" }, "--etcd-servers, which is not given"},
-		{"no address", func(o *Options) { o.Etcd.Servers = []string{"localhost"} }, "is no address"},
+		{"no address", func(o *Options) { o.Etcd.Servers = []string{"localhost"} }, "is not an address"},
 		{"certificate without TLS", func(o *Options) { o.Etcd = controlplane.Etcd{Servers: []string{"http://e"}, CAFile: kubeconfig} }, "with https"},
 		{"certificate without key", func(o *Options) { o.Etcd = controlplane.Etcd{Servers: []string{"https://e"}, CertFile: kubeconfig} }, "given together"},
 		{"mixed", func(o *Options) { o.Etcd.Servers = []string{"https://e", "http://f"} }, "all or none"},

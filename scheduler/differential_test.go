@@ -22,7 +22,7 @@ import (
 	"k8s.io/component-base/featuregate"
 	featuregatetesting "k8s.io/component-base/featuregate/testing"
 	"k8s.io/klog/v2"
-	upstream "k8s.io/kubernetes/pkg/scheduler"
+	kubescheduler "k8s.io/kubernetes/pkg/scheduler"
 	st "k8s.io/kubernetes/pkg/scheduler/testing"
 	"k8s.io/utils/clock"
 
@@ -265,7 +265,7 @@ func start(t *testing.T, cluster *schedulertest.Cluster, cycles *sink) func(cont
 			stopWriter = cycles.annotate(ctx, client)
 		}
 		s := scheduler.New(options)
-		err := s.StartObserved(ctx, sim.Observer.Events(), func(sched *upstream.Scheduler) { sim.Attach(sched) })
+		err := s.StartObserved(ctx, sim.Observer.Events(), func(sched *kubescheduler.Scheduler) { sim.Attach(sched) })
 		return func(ctx context.Context) error {
 			defer stopWriter()
 			return s.Stop(ctx)

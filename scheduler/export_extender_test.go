@@ -4,11 +4,11 @@ import (
 	"context"
 
 	"k8s.io/client-go/tools/events"
-	upstream "k8s.io/kubernetes/pkg/scheduler"
+	kubescheduler "k8s.io/kubernetes/pkg/scheduler"
 )
 
 // StartOutside is StartObserved outside of a bubble, for what a bubble does not
 // have: a network.
-func (s *Scheduler) StartOutside(ctx context.Context, recorders func(string) events.EventRecorderLogger, attach func(*upstream.Scheduler)) error {
+func (s *Scheduler) StartOutside(ctx context.Context, recorders func(string) events.EventRecorderLogger, attach func(*kubescheduler.Scheduler)) error {
 	return s.start(ctx, hooks{events: recorders, built: attach})
 }

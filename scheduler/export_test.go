@@ -5,13 +5,13 @@ import (
 	"testing/synctest"
 
 	"k8s.io/client-go/tools/events"
-	upstream "k8s.io/kubernetes/pkg/scheduler"
+	kubescheduler "k8s.io/kubernetes/pkg/scheduler"
 )
 
 // StartObserved is Start with two differences, for tests: events go to the given
 // recorders instead of the API server, and attach gets the scheduler before the
 // informers start. It must be called in a bubble of testing/synctest.
-func (s *Scheduler) StartObserved(ctx context.Context, recorders func(string) events.EventRecorderLogger, attach func(*upstream.Scheduler)) error {
+func (s *Scheduler) StartObserved(ctx context.Context, recorders func(string) events.EventRecorderLogger, attach func(*kubescheduler.Scheduler)) error {
 	return s.start(ctx, hooks{
 		events: recorders,
 		built:  attach,

@@ -23,7 +23,7 @@ import (
 	"k8s.io/client-go/tools/events"
 	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
-	upstream "k8s.io/kubernetes/pkg/scheduler"
+	kubescheduler "k8s.io/kubernetes/pkg/scheduler"
 	internalcache "k8s.io/kubernetes/pkg/scheduler/backend/cache"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 	frameworkruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
@@ -318,13 +318,13 @@ func (w *watcher) settle(t *testing.T, ctx context.Context, client kubernetes.In
 	}
 }
 
-func (w *watcher) attach(sched *upstream.Scheduler) {
+func (w *watcher) attach(sched *kubescheduler.Scheduler) {
 	w.cache = sched.Cache
 	for name, f := range sched.Profiles {
 		sched.Profiles[name] = &watched{f, w}
 	}
 	schedulePod := sched.SchedulePod
-	sched.SchedulePod = func(ctx context.Context, f framework.Framework, state fwk.CycleState, info *framework.QueuedPodInfo) (upstream.ScheduleResult, error) {
+	sched.SchedulePod = func(ctx context.Context, f framework.Framework, state fwk.CycleState, info *framework.QueuedPodInfo) (kubescheduler.ScheduleResult, error) {
 		w.scores = nil
 		res, err := schedulePod(ctx, f, state, info)
 		a := w.attempt(info.Pod.Name)

@@ -14,11 +14,11 @@ import (
 	"kube-scheduler-simulator/scheduler/annotation"
 )
 
-// ownUpdates tells the updates of pods in which our annotations changed and
-// nothing else. The scheduler never sees those annotations, but such an update
-// would still be a general Pod/Update event, for which plugins without queueing
-// hints bring pods back. Updates of others count, also those in which nothing
-// changed that the scheduler sees.
+// ownUpdates recognises updates of pods in which only our annotations changed. The
+// scheduler never sees those annotations, but such an update would still be a
+// general Pod/Update event, on which plugins without queueing hints bring pods back.
+// Updates by other clients count, even when they change nothing that the scheduler
+// sees.
 type ownUpdates struct {
 	seed maphash.Seed
 
@@ -29,8 +29,8 @@ type ownUpdates struct {
 type annotatedPod struct {
 	// digest is of our annotations in the latest version.
 	digest uint64
-	// versions differ from the version before in our annotations. The latest
-	// few are enough: the informer hands them on soon.
+	// versions are those in which our annotations changed. The latest few are
+	// enough, because the informer soon delivers them.
 	versions []string
 }
 
@@ -40,7 +40,7 @@ func newOwnUpdates() *ownUpdates {
 	return &ownUpdates{seed: maphash.MakeSeed(), pods: map[types.UID]*annotatedPod{}}
 }
 
-// observe notes a version of a pod, before our annotations are taken off. The
+// observe notes a version of a pod, before our annotations are removed from it. The
 // versions of a pod come in order.
 func (o *ownUpdates) observe(pod *v1.Pod) {
 	digest := o.digest(pod)
@@ -69,7 +69,7 @@ func (o *ownUpdates) forget(uid types.UID) {
 	delete(o.pods, uid)
 }
 
-// only reports whether our annotations are all that changed.
+// only reports whether nothing but our annotations changed.
 func (o *ownUpdates) only(oldPod, newPod *v1.Pod) bool {
 	if oldPod == nil || newPod == nil || oldPod.UID != newPod.UID {
 		return false

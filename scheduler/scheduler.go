@@ -2,7 +2,9 @@
 // plugin recorded. It is usable as a library and knows nothing of the simulator
 // around it.
 //
-// It may import the Kubernetes scheduler and the packages below it.
+// It decides nothing itself. How it plugs into Kubernetes' scheduler is in
+// internal/upstream, what it records in recorder. It may import the Kubernetes
+// scheduler and the packages below this one.
 package scheduler
 
 import (
@@ -12,7 +14,6 @@ import (
 	"sync"
 	"time"
 
-	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/dynamic/dynamicinformer"
@@ -20,17 +21,16 @@ import (
 	"k8s.io/client-go/kubernetes"
 	corelisters "k8s.io/client-go/listers/core/v1"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
-	upstream "k8s.io/kubernetes/pkg/scheduler"
+	kubescheduler "k8s.io/kubernetes/pkg/scheduler"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config"
 	frameworkruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
 
-	"kube-scheduler-simulator/scheduler/annotation"
+	"kube-scheduler-simulator/scheduler/internal/upstream"
 	"kube-scheduler-simulator/scheduler/recorder"
-	"kube-scheduler-simulator/scheduler/result"
+	"kube-scheduler-simulator/scheduler/recorder/comparison"
 )
 
 // Options say what to run. The zero value of a field means its default.
@@ -41,7 +41,7 @@ type Options struct {
 	// required, and copied.
 	Configuration *config.KubeSchedulerConfiguration
 	// Sink receives the finished cycles. Without one the scheduler runs bare,
-	// as upstream builds it, for comparison.
+	// as Kubernetes builds it, for comparison.
 	Sink recorder.Sink
 	// Revision numbers the configuration; the cycles of this scheduler carry it.
 	Revision int
@@ -49,27 +49,29 @@ type Options struct {
 	OutOfTree frameworkruntime.Registry
 	// Clock is the recorder's; time.Now by default.
 	Clock func() time.Time
-	// TieSeed decides among nodes that share the best total, and makes the search
-	// for nodes go through them one by one, so that a second run that does the
-	// same in the same order decides the same; see seededTies for what it does
-	// not cover. nil leaves it to chance, as Kubernetes does.
+	// TieSeed decides among nodes that share the best total, and makes one worker
+	// search the nodes in their order. A second run with the same seed, operations
+	// and order then decides the same, but for what the comment of seededTies
+	// lists. nil leaves ties to chance, as Kubernetes does.
 	TieSeed *int64
 }
 
-// Scheduler is one kube-scheduler. It starts and stops once. Its methods are
-// called from one goroutine, but for those that say otherwise.
+// Scheduler is one kube-scheduler. It starts and stops once. Call its methods from
+// one goroutine, except for those that say otherwise.
 type Scheduler struct {
 	options  Options
 	recorder *recorder.Recorder // nil when bare
 	own      *ownUpdates
 	bindings *bindings
-	known    *known
-	turns    turns
+	seen     *seenObjects
+	gate     upstream.Gate
 
-	// sched and the listers are there once Prepare has succeeded.
-	sched  *upstream.Scheduler
-	pods   corelisters.PodLister
-	claims corelisters.PersistentVolumeClaimLister
+	// Build sets these. The listers are nil when bare.
+	sched            *kubescheduler.Scheduler
+	informers        informers.SharedInformerFactory
+	dynamicInformers dynamicinformer.DynamicSharedInformerFactory
+	pods             corelisters.PodLister
+	claims           corelisters.PersistentVolumeClaimLister
 
 	runCtx  context.Context
 	cancel  context.CancelFunc
@@ -80,10 +82,10 @@ type Scheduler struct {
 
 // New returns a scheduler that is not running. It does no I/O.
 func New(options Options) *Scheduler {
-	s := &Scheduler{options: options, own: newOwnUpdates(), known: newKnown()}
+	s := &Scheduler{options: options, own: newOwnUpdates(), seen: newSeenObjects()}
 	if options.Sink != nil {
 		s.bindings = newBindings()
-		s.recorder = recorder.New(&sink{Sink: options.Sink, revision: options.Revision, bindings: s.bindings, known: s.known}, options.Clock)
+		s.recorder = recorder.New(&sink{Sink: options.Sink, revision: options.Revision, bindings: s.bindings, seen: s.seen}, comparison.InTree{}, options.Clock)
 	}
 	return s
 }
@@ -91,17 +93,24 @@ func New(options Options) *Scheduler {
 // Start is Prepare and Run.
 func (s *Scheduler) Start(ctx context.Context) error { return s.start(ctx, hooks{}) }
 
-// Prepare builds the scheduler and waits until it knows the cluster. It schedules
-// nothing yet, so that another may still do so. ctx bounds Prepare only. After an
-// error nothing is left running.
+// Build makes the scheduler and its plugins from the configuration. It reads
+// nothing from the cluster, so that it serves to check a configuration: Plugins
+// then tells what would run. A configuration that cannot be built is a *BuildError.
+// After an error nothing is left running; otherwise call Stop. ctx provides the
+// logger; cancelling it changes nothing.
+func (s *Scheduler) Build(ctx context.Context) error { return s.build(ctx, hooks{}) }
+
+// Prepare is Build, and then waits until the scheduler knows the cluster. It does
+// not schedule yet, so that another scheduler may still do so. ctx bounds Prepare
+// only. After an error nothing is left running.
 func (s *Scheduler) Prepare(ctx context.Context) error { return s.prepare(ctx, hooks{}) }
 
-// hooks are where a test looks at a scheduler while it starts.
+// hooks let a test look at a scheduler while it starts.
 type hooks struct {
 	// events takes the place of the recorders that write to the API server.
 	events func(name string) events.EventRecorderLogger
 	// built gets the scheduler before the informers start.
-	built func(*upstream.Scheduler)
+	built func(*kubescheduler.Scheduler)
 	// synced is called when the informers have listed.
 	synced func()
 }
@@ -114,7 +123,18 @@ func (s *Scheduler) start(ctx context.Context, h hooks) error {
 	return nil
 }
 
-func (s *Scheduler) prepare(ctx context.Context, h hooks) (err error) {
+func (s *Scheduler) prepare(ctx context.Context, h hooks) error {
+	if err := s.build(ctx, h); err != nil {
+		return err
+	}
+	if err := s.sync(ctx, h); err != nil {
+		_ = s.Stop(ctx)
+		return err
+	}
+	return nil
+}
+
+func (s *Scheduler) build(ctx context.Context, h hooks) (err error) {
 	s.runCtx, s.cancel = context.WithCancel(klog.NewContext(context.WithoutCancel(ctx), klog.FromContext(ctx)))
 	defer func() {
 		if err != nil {
@@ -126,11 +146,11 @@ func (s *Scheduler) prepare(ctx context.Context, h hooks) (err error) {
 	if err != nil {
 		return err
 	}
-	informerFactory := upstream.NewInformerFactory(client, 0, nil)
-	if err := s.shapePods(informerFactory); err != nil {
+	s.informers = kubescheduler.NewInformerFactory(client, 0, nil)
+	if err := s.watchPods(s.informers); err != nil {
 		return err
 	}
-	dynamicInformers := dynamicinformer.NewDynamicSharedInformerFactory(dynamicClient, 0)
+	s.dynamicInformers = dynamicinformer.NewDynamicSharedInformerFactory(dynamicClient, 0)
 	if h.events == nil {
 		broadcaster := events.NewEventBroadcasterAdapter(client)
 		broadcaster.StartRecordingToSink(s.runCtx.Done())
@@ -138,38 +158,56 @@ func (s *Scheduler) prepare(ctx context.Context, h hooks) (err error) {
 		h.events = broadcaster.NewRecorder
 	}
 
-	configuration := s.options.Configuration.DeepCopy()
-	if s.options.TieSeed != nil {
-		configuration.Parallelism = seededParallelism
+	parts := upstream.Parts{
+		Client: client, ClientConfig: s.options.Client, Informers: s.informers, DynamicInformers: s.dynamicInformers,
+		Events: h.events, Configuration: s.options.Configuration.DeepCopy(), OutOfTree: s.options.OutOfTree,
 	}
-	sched, err := s.build(s.runCtx, builder{
-		client: client, clientConfig: s.options.Client, informers: informerFactory, dynamicInformers: dynamicInformers,
-		events: h.events, configuration: configuration, outOfTree: s.options.OutOfTree, own: s.own,
-		known: s.known, tieSeed: s.options.TieSeed,
-	})
-	if err != nil {
+	if s.options.TieSeed != nil {
+		parts.Configuration.Parallelism = seededParallelism
+		parts.BreakTie = seededTies(*s.options.TieSeed).choose
+	}
+	if s.sched, err = s.assemble(parts); err != nil {
 		return &BuildError{Err: err}
 	}
-	s.sched = sched
 	if h.built != nil {
-		h.built(sched)
+		h.built(s.sched)
 	}
+	return nil
+}
 
-	s.stop = append(s.stop, informerFactory.Shutdown, dynamicInformers.Shutdown)
-	informerFactory.Start(s.runCtx.Done())
-	dynamicInformers.Start(s.runCtx.Done())
-	informerFactory.WaitForCacheSync(ctx.Done())
-	dynamicInformers.WaitForCacheSync(ctx.Done())
+// assemble returns the error of a plugin that panics: plugins that are not
+// Kubernetes' may not be ready for every argument.
+func (s *Scheduler) assemble(parts upstream.Parts) (sched *kubescheduler.Scheduler, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			sched, err = nil, fmt.Errorf("a plugin panicked: %v", r)
+		}
+	}()
+	if s.recorder == nil {
+		return upstream.Build(s.runCtx, parts, nil, nil)
+	}
+	// Stop stops the recorder, also when the scheduler could not be built.
+	s.recorder.Start()
+	return upstream.Build(s.runCtx, parts, &observer{s.recorder, s.own, s.seen}, &s.gate)
+}
+
+// sync waits until the scheduler knows the cluster.
+func (s *Scheduler) sync(ctx context.Context, h hooks) error {
+	s.stop = append(s.stop, s.informers.Shutdown, s.dynamicInformers.Shutdown)
+	s.informers.Start(s.runCtx.Done())
+	s.dynamicInformers.Start(s.runCtx.Done())
+	s.informers.WaitForCacheSync(ctx.Done())
+	s.dynamicInformers.WaitForCacheSync(ctx.Done())
 	if h.synced != nil {
 		h.synced()
 	}
-	if err := sched.WaitForHandlersSync(ctx); err != nil {
+	if err := s.sched.WaitForHandlersSync(ctx); err != nil {
 		return fmt.Errorf("waiting until the scheduler knows the cluster: %w", err)
 	}
 	return nil
 }
 
-// Run begins to schedule, after Prepare, and returns at once.
+// Run starts to schedule, after Prepare, and returns at once.
 func (s *Scheduler) Run() {
 	s.ran = true
 	s.running.Go(func() {
@@ -178,9 +216,9 @@ func (s *Scheduler) Run() {
 	})
 }
 
-// rejectWaiting ends the binding cycles of pods that wait for a permit: they do
-// not heed the end of the scheduler by themselves.
-func rejectWaiting(sched *upstream.Scheduler) {
+// rejectWaiting ends the binding cycles of pods that wait for a permit. They ignore
+// the end of the scheduler.
+func rejectWaiting(sched *kubescheduler.Scheduler) {
 	for _, f := range sched.Profiles {
 		f.IterateOverWaitingPods(func(p fwk.WaitingPod) { p.Reject("", "the scheduler stops") })
 	}
@@ -189,7 +227,7 @@ func rejectWaiting(sched *upstream.Scheduler) {
 // Plugins returns the plugins of each profile as its framework has them, by
 // scheduler name: every extension point with its plugins in the order in which
 // they are called, with their weights. It may be called from any goroutine once
-// Prepare has succeeded.
+// Build or Prepare has succeeded.
 func (s *Scheduler) Plugins() map[string]*config.Plugins {
 	out := make(map[string]*config.Plugins, len(s.sched.Profiles))
 	for name, f := range s.sched.Profiles {
@@ -205,86 +243,21 @@ func (e *BuildError) Error() string { return "building the scheduler: " + e.Err.
 
 func (e *BuildError) Unwrap() error { return e.Err }
 
-func (s *Scheduler) build(ctx context.Context, b builder) (sched *upstream.Scheduler, err error) {
-	defer func() {
-		// Plugins of others may not be ready for every argument.
-		if r := recover(); r != nil {
-			err = fmt.Errorf("a plugin panicked: %v", r)
-		}
-	}()
-	// The recorder stops with the scheduler, also when that could not be built.
-	if s.recorder == nil {
-		return b.bare(ctx)
-	}
-	s.recorder.Start()
-	if sched, err = b.recorded(ctx, s.recorder); err != nil {
-		return nil, err
-	}
-	s.turns.gate(sched, ctx.Done())
-	return sched, nil
-}
-
-// shapePods keeps what the scheduler need not see out of its pod informer: the
-// managed fields, as upstream does, and our own annotations, which must not
-// bring a pod back into the queue.
-func (s *Scheduler) shapePods(f informers.SharedInformerFactory) error {
-	informer := f.Core().V1().Pods().Informer()
-	if s.recorder == nil {
-		return nil
-	}
-	err := informer.SetTransform(func(obj any) (any, error) {
-		if pod, ok := obj.(*v1.Pod); ok {
-			s.own.observe(pod)
-			pod.ManagedFields = nil
-			annotation.Strip(pod)
-		}
-		return obj, nil
-	})
-	if err != nil {
-		return fmt.Errorf("shaping the scheduler's pods: %w", err)
-	}
-	s.pods, s.claims = f.Core().V1().Pods().Lister(), f.Core().V1().PersistentVolumeClaims().Lister()
-	_, err = informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
-		UpdateFunc: func(_, obj any) {
-			if pod, ok := obj.(*v1.Pod); ok && pod.Spec.NodeName != "" {
-				s.bindings.seen(pod.UID)
-			}
-		},
-		DeleteFunc: func(obj any) {
-			if unknown, ok := obj.(cache.DeletedFinalStateUnknown); ok {
-				obj = unknown.Obj
-			}
-			if pod, ok := obj.(*v1.Pod); ok {
-				s.recorder.Forget(pod.UID)
-				s.own.forget(pod.UID)
-				s.bindings.seen(pod.UID)
-			}
-		},
-	})
-	if err != nil {
-		return fmt.Errorf("watching the scheduler's pods: %w", err)
-	}
-	s.bindings.bound = func(pod result.Pod) bool {
-		known, err := s.pods.Pods(pod.Namespace).Get(pod.Name)
-		return err != nil || known.UID != pod.UID || known.Spec.NodeName != ""
-	}
-	return nil
-}
-
-// drainTimeout is how long Stop lets cycles finish that have begun. What takes
-// longer, such as a claim that waits for its volume, is cut and rolled back.
+// drainTimeout is how long Stop lets unfinished cycles go on. Those that take
+// longer, such as one with a claim that waits for its volume, are cancelled and
+// rolled back.
 const drainTimeout = time.Second
 
-// Stop lets the cycles finish that have begun, within a second, ends the
-// scheduler in the reverse order of its start and waits for it, no longer than
-// ctx allows. It does nothing when the scheduler is not running.
+// Stop lets unfinished cycles go on for up to a second, ends the scheduler in the
+// reverse order of its start and waits for it, no longer than ctx allows. It does
+// nothing when the scheduler was not built.
 func (s *Scheduler) Stop(ctx context.Context) error {
 	if s.cancel == nil {
 		return nil
 	}
 	if s.ran && s.recorder != nil {
 		drainCtx, cancel := context.WithTimeout(ctx, drainTimeout)
-		_ = s.drain(drainCtx) // what is left over is cut
+		_ = s.drain(drainCtx) // the cycles that remain are cancelled below
 		cancel()
 	}
 	s.cancel()
@@ -299,11 +272,11 @@ func (s *Scheduler) Stop(ctx context.Context) error {
 	}
 }
 
-// drain takes no more pods and waits until no cycle is under way.
+// drain lets no further cycle begin and waits until none is under way.
 func (s *Scheduler) drain(ctx context.Context) error {
-	s.turns.close()
+	s.gate.Close()
 	return wait.PollUntilContextCancel(ctx, time.Millisecond, true, func(context.Context) (bool, error) {
-		if s.turns.underWay() {
+		if s.gate.Busy() {
 			return false, nil
 		}
 		rejectWaiting(s.sched)
@@ -311,12 +284,12 @@ func (s *Scheduler) drain(ctx context.Context) error {
 	})
 }
 
-// end waits for what was told to end.
+// end waits for everything that Stop has cancelled.
 func (s *Scheduler) end(ctx context.Context) (err error) {
 	s.running.Wait()
 	switch {
 	case s.ran && s.recorder != nil:
-		err = s.drain(ctx) // binding cycles that were cut roll back
+		err = s.drain(ctx) // cancelled binding cycles roll back
 	case !s.ran && s.sched != nil:
 		err = s.sched.Profiles.Close()
 	}
@@ -332,9 +305,8 @@ func (s *Scheduler) end(ctx context.Context) (err error) {
 	return err
 }
 
-// emptyQueue takes the pods that were left off the queue's gauges, which all
-// schedulers of the process share: its successor has counted them too. Nothing is
-// added any more when it is called.
+// emptyQueue removes leftover pods so that the process-wide queue gauges do not
+// count them twice after a handover. Call it when nothing adds to the queue any more.
 func (s *Scheduler) emptyQueue(logger klog.Logger) {
 	queue := s.sched.SchedulingQueue
 	pods, _ := queue.PendingPods()
@@ -349,7 +321,7 @@ func newClients(config *rest.Config) (kubernetes.Interface, dynamic.Interface, e
 	if err != nil {
 		return nil, nil, fmt.Errorf("making the scheduler's client: %w", err)
 	}
-	// The dynamic client is for kinds that have no protobuf.
+	// The dynamic client serves kinds that have no protobuf.
 	config.ContentType, config.AcceptContentTypes = "application/json", "application/json"
 	dynamicClient, err := dynamic.NewForConfig(config)
 	if err != nil {

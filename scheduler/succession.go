@@ -19,40 +19,40 @@ import (
 	"kube-scheduler-simulator/scheduler/result"
 )
 
-// CatchUp waits until s, which is prepared and does not run, knows of every
-// binding that predecessor, which has stopped, made or knew of. Without it the
-// successor could place pods on room that is taken already.
+// CatchUp waits until s has seen every binding that predecessor made or had seen.
+// Call it when predecessor has stopped and s is prepared but does not run. Without
+// it s could place pods in room that is already taken.
 func (s *Scheduler) CatchUp(ctx context.Context, predecessor *Scheduler) error {
 	if predecessor.pods == nil {
-		return nil // it never knew any
+		return nil // it never saw any
 	}
 	client, err := kubernetes.NewForConfig(s.options.Client)
 	if err != nil {
-		return fmt.Errorf("catching up with the scheduler before: %w", err)
+		return fmt.Errorf("catching up with the previous scheduler: %w", err)
 	}
 	bound, err := predecessor.bound()
 	if err != nil {
-		return fmt.Errorf("catching up with the scheduler before: %w", err)
+		return fmt.Errorf("catching up with the previous scheduler: %w", err)
 	}
 	err = wait.PollUntilContextCancel(ctx, time.Millisecond, true, func(ctx context.Context) (bool, error) {
 		for uid, pod := range bound {
-			known, err := s.knows(ctx, client, pod)
+			seen, err := s.hasSeenNode(ctx, client, pod)
 			if err != nil {
 				return false, err
 			}
-			if known {
+			if seen {
 				delete(bound, uid)
 			}
 		}
 		return len(bound) == 0, nil
 	})
 	if err != nil {
-		return fmt.Errorf("catching up with the scheduler before: %d bindings are not known yet: %w", len(bound), err)
+		return fmt.Errorf("catching up with the previous scheduler, which made %d bindings that this one has not seen: %w", len(bound), err)
 	}
 	return nil
 }
 
-// bound returns the pods that have a node, as far as s came to know.
+// bound returns the pods that s has bound or seen bound.
 func (s *Scheduler) bound() (map[types.UID]result.Pod, error) {
 	out := s.bindings.unseen()
 	pods, err := s.pods.List(labels.Everything())
@@ -67,13 +67,13 @@ func (s *Scheduler) bound() (map[types.UID]result.Pod, error) {
 	return out, nil
 }
 
-// knows reports whether s knows the node of a pod that has one, or that the pod
-// is gone. Only for a pod that it does not know at all is the API server asked.
-func (s *Scheduler) knows(ctx context.Context, client kubernetes.Interface, pod result.Pod) (bool, error) {
-	known, err := s.pods.Pods(pod.Namespace).Get(pod.Name)
+// hasSeenNode reports whether s has seen the node of a bound pod, or the pod no
+// longer exists. It asks the API server only about a pod that s has not seen at all.
+func (s *Scheduler) hasSeenNode(ctx context.Context, client kubernetes.Interface, pod result.Pod) (bool, error) {
+	latest, err := s.pods.Pods(pod.Namespace).Get(pod.Name)
 	switch {
-	case err == nil && known.UID == pod.UID:
-		return known.Spec.NodeName != "" && s.hasPlaced(known), nil
+	case err == nil && latest.UID == pod.UID:
+		return latest.Spec.NodeName != "" && s.hasPlaced(latest), nil
 	case err != nil && !apierrors.IsNotFound(err):
 		return false, err
 	}
@@ -87,8 +87,8 @@ func (s *Scheduler) knows(ctx context.Context, client kubernetes.Interface, pod 
 	return current.UID != pod.UID, nil
 }
 
-// hasPlaced reports whether the scheduler itself has learned of a bound pod: its
-// cache and its queue hear of it later than the informer's store.
+// hasPlaced reports whether the scheduler itself has seen a bound pod: its cache and
+// its queue learn of it later than the informer's store.
 func (s *Scheduler) hasPlaced(pod *v1.Pod) bool {
 	if _, err := s.sched.Cache.GetPod(pod); err != nil {
 		return false
@@ -101,11 +101,11 @@ func identity(pod *v1.Pod) result.Pod {
 	return result.Pod{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID}
 }
 
-// bindings are those that a scheduler has made and that its informer has not
-// seen yet. Its methods are safe for concurrent use.
+// bindings are those that a scheduler has made and that its informer has not yet
+// seen. Its methods are safe for concurrent use.
 type bindings struct {
-	// bound reports whether the informer knows the pod to be bound, or not to
-	// be there any more.
+	// bound reports whether the informer knows that the pod is bound, or that it
+	// no longer exists.
 	bound func(result.Pod) bool
 
 	mu   sync.Mutex
@@ -118,8 +118,7 @@ func (b *bindings) add(pod result.Pod) {
 	b.mu.Lock()
 	b.made[pod.UID] = pod
 	b.mu.Unlock()
-	// Looked at after it was added: either this or the informer's handler takes
-	// it out.
+	// Check after adding: either this or the informer's handler removes it.
 	if b.bound(pod) {
 		b.seen(pod.UID)
 	}
@@ -137,20 +136,20 @@ func (b *bindings) unseen() map[types.UID]result.Pod {
 	return maps.Clone(b.made)
 }
 
-// sink stands before the user's: it numbers the cycles' configuration and sees
-// the bindings.
+// sink passes cycles on to the user's sink. It sets the configuration's revision on
+// each and notes the bindings.
 type sink struct {
 	recorder.Sink
 	revision int
 	bindings *bindings
-	known    *known
+	seen     *seenObjects
 }
 
 func (s *sink) Put(c *result.Cycle) {
 	c.Revision = s.revision
 	if c.Outcome == result.Scheduled {
 		s.bindings.add(c.Pod)
-		s.known.expect(c.Pod.UID)
+		s.seen.expectBinding(c.Pod.UID)
 	}
 	s.Sink.Put(c)
 }

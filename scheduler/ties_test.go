@@ -14,7 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/klog/v2"
-	upstream "k8s.io/kubernetes/pkg/scheduler"
+	kubescheduler "k8s.io/kubernetes/pkg/scheduler"
 	st "k8s.io/kubernetes/pkg/scheduler/testing"
 
 	"kube-scheduler-simulator/scheduler"
@@ -64,7 +64,7 @@ func TestASeedDecidesTies(t *testing.T) {
 func checkTie(c *result.Cycle) error {
 	var said string
 	for _, f := range c.Facts {
-		if f.Plugin == scheduler.TieSeedFact {
+		if f.Plugin == result.TieSeed {
 			said = f.Value
 		}
 	}
@@ -106,7 +106,7 @@ func placements(t *testing.T, seed int64) (out placed) {
 			}
 		}
 		s := scheduler.New(scheduler.Options{Client: server.Config("scheduler"), Configuration: c.Internal, Sink: cycles, TieSeed: &seed})
-		if err := s.StartObserved(ctx, schedulertest.NewObserver(&schedulertest.Transcript{}).Events(), func(*upstream.Scheduler) {}); err != nil {
+		if err := s.StartObserved(ctx, schedulertest.NewObserver(&schedulertest.Transcript{}).Events(), func(*kubescheduler.Scheduler) {}); err != nil {
 			t.Fatal(err)
 		}
 		for i := range tiePods {

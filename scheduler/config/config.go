@@ -5,14 +5,14 @@
 //
 // It knows the types of Kubernetes' plugins but never makes one, and knows
 // nothing of a running scheduler. It may import the scheduler's configuration
-// API and its plugins.
+// API and its plugins, and internal/upstream for what it repeats of Kubernetes.
 package config
 
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime"
@@ -21,6 +21,8 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/apis/config/latest"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config/scheme"
 	"sigs.k8s.io/yaml"
+
+	"kube-scheduler-simulator/scheduler/internal/upstream"
 )
 
 // Configuration is a document with what it means. It does not change after it
@@ -95,33 +97,21 @@ func ParseWith(document []byte, options Options) (*Configuration, error) {
 	return parse(document, registered(options.OutOfTree), options.Arguments)
 }
 
-// building finds in the error of building a scheduler which plugin of which profile
-// could not be made.
-var building = regexp.MustCompile(`(?:profile "([^"]+)": )?initializing plugin "([^"]+)": `)
-
-// Refuse turns an error of building a scheduler with c into what Parse would say:
-// where it names a plugin, the place is that of its arguments.
+// Refuse turns an error of building a scheduler with c into the error that Parse
+// would return: where a plugin could not be made, the place is that of its arguments.
 func (c *Configuration) Refuse(err error) *Error {
-	m := Mistake{Message: err.Error()}
-	found := building.FindStringSubmatchIndex(m.Message)
-	if found == nil || c.document == nil {
-		return newError([]Mistake{m})
+	failed, ok := errors.AsType[*upstream.PluginError](err)
+	if !ok || c.document == nil {
+		return newError([]Mistake{{Message: err.Error()}})
 	}
-	part := func(i int) string {
-		if found[i] < 0 {
-			return ""
-		}
-		return m.Message[found[i]:found[i+1]]
-	}
-	name, plugin := part(2), part(4)
 	for i, profile := range c.Internal.Profiles {
-		at := slices.IndexFunc(profile.PluginConfig, func(c config.PluginConfig) bool { return c.Name == plugin })
-		if at >= 0 && (name == "" || name == profile.SchedulerName) {
+		at := slices.IndexFunc(profile.PluginConfig, func(c config.PluginConfig) bool { return c.Name == failed.Plugin })
+		if at >= 0 && failed.Profile == profile.SchedulerName {
 			p := path{{key: "profiles"}}.at(i).child("pluginConfig").at(at).child("args")
-			return newError([]Mistake{c.document.mistake(p, "%s: %s", plugin, m.Message[found[1]:])})
+			return newError([]Mistake{c.document.mistake(p, "%s: %s", failed.Plugin, failed.Err)})
 		}
 	}
-	return newError([]Mistake{m})
+	return newError([]Mistake{{Message: err.Error()}})
 }
 
 // JSON returns the document as JSON.

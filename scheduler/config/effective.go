@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"k8s.io/kubernetes/pkg/scheduler/apis/config"
+
+	"kube-scheduler-simulator/scheduler/internal/upstream"
 )
 
 // Effective is what is in force: everything that a document says and
@@ -190,10 +192,7 @@ func effectivePoint(point extensionPoint, running, byDefault, specific []config.
 func effectiveExtender(e *config.Extender) EffectiveExtender {
 	out := EffectiveExtender{
 		URLPrefix: e.URLPrefix, Verbs: []string{}, Weight: e.Weight, Ignorable: e.Ignorable, NodeCacheCapable: e.NodeCacheCapable,
-		ManagedResources: []string{}, TimeoutSeconds: e.HTTPTimeout.Seconds(),
-	}
-	if out.TimeoutSeconds == 0 {
-		out.TimeoutSeconds = 5 // upstream's DefaultExtenderTimeout
+		ManagedResources: []string{}, TimeoutSeconds: upstream.ExtenderTimeout(e).Seconds(),
 	}
 	for _, verb := range []struct{ name, path string }{
 		{"filter", e.FilterVerb}, {"prioritize", e.PrioritizeVerb}, {"preempt", e.PreemptVerb}, {"bind", e.BindVerb},

@@ -78,73 +78,105 @@ func countShortage(short []DeviceShortage, d result.DeviceComparison) []DeviceSh
 	return short
 }
 
-// devicesSentence says which devices a pod got, or which of its requests for some
-// found too few.
-func devicesSentence(c *result.Cycle, short []DeviceShortage, together int) string {
+// DevicesTogether: on Nodes, every request for devices could be met alone, but not
+// all together.
+type DevicesTogether struct {
+	Nodes int `json:"nodes"`
+}
+
+// DevicesAllocated are the devices that the pod's claims hold.
+type DevicesAllocated struct {
+	Claims []ClaimDevices `json:"claims"`
+}
+
+// ClaimDevices are the devices that one claim holds, by driver in the order of the
+// allocation.
+type ClaimDevices struct {
+	Claim   string            `json:"claim"`
+	Drivers []DevicesOfDriver `json:"drivers"`
+}
+
+// DevicesOfDriver are devices of one driver, by name.
+type DevicesOfDriver struct {
+	Driver  string   `json:"driver"`
+	Devices []string `json:"devices"`
+}
+
+func (DeviceShortage) Kind() Kind   { return "deviceShortage" }
+func (DevicesTogether) Kind() Kind  { return "devicesTogether" }
+func (DevicesAllocated) Kind() Kind { return "devicesAllocated" }
+
+func (s DeviceShortage) english() string {
+	wants := plural(int(s.Count), "device")
+	if s.Count == 0 {
+		wants = "all devices"
+	}
+	var why []string
+	if s.NoMatch > 0 {
+		why = append(why, fmt.Sprintf("too few match on %d", s.NoMatch))
+	}
+	if s.InUse > 0 {
+		why = append(why, fmt.Sprintf("others hold them on %d", s.InUse))
+	}
+	return fmt.Sprintf("Request %s of claim %s wants %s of class %s: %d of %s looked into cannot give that (%s).",
+		s.Request, s.Claim, wants, s.DeviceClass, s.Nodes, plural(s.Compared, "node"), strings.Join(why, ", "))
+}
+
+func (s DevicesTogether) english() string {
+	return fmt.Sprintf("On %s each request for devices could be met alone, but not all together.", plural(s.Nodes, "node"))
+}
+
+func (s DevicesAllocated) english() string {
+	var parts []string
+	for _, claim := range s.Claims {
+		var held []string
+		for _, d := range claim.Drivers {
+			which := strings.Join(d.Devices, ", ")
+			if n := len(d.Devices); n > mostNamed {
+				which = plural(n, "device")
+			}
+			held = append(held, which+" of "+d.Driver)
+		}
+		parts = append(parts, fmt.Sprintf("claim %s holds %s", claim.Claim, strings.Join(held, " and ")))
+	}
+	return "Its " + strings.Join(parts, ", its ") + "."
+}
+
+// deviceRemarks says which devices the pod got, or which of its requests for devices
+// nodes could not meet.
+func deviceRemarks(c *result.Cycle, short []DeviceShortage, together int) []Operands {
+	var out []Operands
 	switch c.Outcome {
 	case result.Scheduled:
-		return gotSentence(c.Claims)
+		if claims := devicesHeld(c.Claims); len(claims) > 0 {
+			out = append(out, DevicesAllocated{Claims: claims})
+		}
 	case result.Unschedulable:
-		return lackSentence(short, together)
+		for _, s := range short {
+			out = append(out, s)
+		}
+		if together > 0 {
+			out = append(out, DevicesTogether{Nodes: together})
+		}
 	}
-	return ""
+	return out
 }
 
-func gotSentence(claims []result.ClaimAllocation) string {
-	var parts []string
+func devicesHeld(claims []result.ClaimAllocation) []ClaimDevices {
+	var out []ClaimDevices
 	for _, claim := range claims {
-		if len(claim.Devices) > 0 {
-			parts = append(parts, fmt.Sprintf("claim %s holds %s", claim.Name, devicesHeld(claim.Devices)))
+		held := ClaimDevices{Claim: claim.Name}
+		for _, d := range claim.Devices {
+			i := slices.IndexFunc(held.Drivers, func(known DevicesOfDriver) bool { return known.Driver == d.Driver })
+			if i < 0 {
+				i = len(held.Drivers)
+				held.Drivers = append(held.Drivers, DevicesOfDriver{Driver: d.Driver})
+			}
+			held.Drivers[i].Devices = append(held.Drivers[i].Devices, d.Device)
+		}
+		if len(held.Drivers) > 0 {
+			out = append(out, held)
 		}
 	}
-	if len(parts) == 0 {
-		return ""
-	}
-	return " Its " + strings.Join(parts, ", its ") + "."
-}
-
-// mostNamed bounds the devices that a sentence names.
-const mostNamed = 4
-
-func devicesHeld(devices []result.AllocatedDevice) string {
-	var drivers []string
-	named := map[string][]string{}
-	for _, d := range devices {
-		if !slices.Contains(drivers, d.Driver) {
-			drivers = append(drivers, d.Driver)
-		}
-		named[d.Driver] = append(named[d.Driver], d.Device)
-	}
-	var parts []string
-	for _, driver := range drivers {
-		which := strings.Join(named[driver], ", ")
-		if n := len(named[driver]); n > mostNamed {
-			which = plural(n, "device")
-		}
-		parts = append(parts, which+" of "+driver)
-	}
-	return strings.Join(parts, " and ")
-}
-
-func lackSentence(short []DeviceShortage, together int) string {
-	var said strings.Builder
-	for _, s := range short {
-		wants := plural(int(s.Count), "device")
-		if s.Count == 0 {
-			wants = "all devices"
-		}
-		var why []string
-		if s.NoMatch > 0 {
-			why = append(why, fmt.Sprintf("too few match on %d", s.NoMatch))
-		}
-		if s.InUse > 0 {
-			why = append(why, fmt.Sprintf("others hold them on %d", s.InUse))
-		}
-		_, _ = fmt.Fprintf(&said, " Request %s of claim %s wants %s of class %s: %d of %s looked into cannot give that (%s).",
-			s.Request, s.Claim, wants, s.DeviceClass, s.Nodes, plural(s.Compared, "node"), strings.Join(why, ", "))
-	}
-	if together > 0 {
-		_, _ = fmt.Fprintf(&said, " On %s each request for devices could be met alone, but not all together.", plural(together, "node"))
-	}
-	return said.String()
+	return out
 }

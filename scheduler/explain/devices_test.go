@@ -70,7 +70,8 @@ func TestDevicesThatAreShort(t *testing.T) {
 	}
 }
 
-func TestDevicesThatAPodGot(t *testing.T) {
+// holdingDevices is the cycle of a pod whose claims were allocated.
+func holdingDevices() *result.Cycle {
 	device := func(driver, name string) result.AllocatedDevice {
 		return result.AllocatedDevice{Request: "r", Driver: driver, Pool: "n", Device: name}
 	}
@@ -78,7 +79,7 @@ func TestDevicesThatAPodGot(t *testing.T) {
 	for _, name := range []string{"0", "1", "2", "3", "4"} {
 		many = append(many, device("gpu.example.com", "gpu-"+name))
 	}
-	c := &result.Cycle{
+	return &result.Cycle{
 		Summary: result.Summary{
 			Pod: result.Pod{Name: "train"}, Outcome: result.Scheduled, SelectedNode: "n", Nodes: result.NodeCounts{Total: 1, Evaluated: 1, Feasible: 1, Wanted: 1},
 		},
@@ -88,8 +89,11 @@ func TestDevicesThatAPodGot(t *testing.T) {
 			{Name: "all", Devices: many},
 		},
 	}
+}
+
+func TestDevicesThatAPodGot(t *testing.T) {
 	const want = "train runs on n: the only feasible node of 1 evaluated. Its claim fast holds gpu-0, gpu-1 of gpu.example.com and nic-0 of nic.example.com, its claim all holds 5 devices of gpu.example.com."
-	if got := Cycle(c).Sentence; got != want {
+	if got := Cycle(holdingDevices()).Sentence; got != want {
 		t.Errorf("\n%s, want\n%s", got, want)
 	}
 }

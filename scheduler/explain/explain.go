@@ -1,24 +1,30 @@
-// Package explain turns a scheduling cycle into the sentence and the arithmetic
-// that answer "why there, or nowhere?". Everything it says follows from the
-// cycle; it adds no knowledge of its own.
+// Package explain turns a scheduling cycle into the statements and the arithmetic
+// that answer "why there, or nowhere?". A statement is data: a kind and its
+// operands. The English sentence is rendered from the statements alone, and so is
+// the web's in each language; testdata/cases.json holds both to the same English.
 //
-// The package is pure: it may import scheduler/result only.
+// Everything that an explanation says follows from the cycle; the package adds no
+// knowledge of its own. It is pure: it may import scheduler/result only.
 package explain
 
 import (
-	"fmt"
 	"slices"
-	"strings"
 
 	"kube-scheduler-simulator/scheduler/result"
 )
 
-// Explanation is a cycle's answer, as data first: Sentence only renders it.
+// Explanation is a cycle's answer, as data first: Sentence only renders Headline and
+// Remarks.
 type Explanation struct {
 	// Sentence says in English what happened and why.
 	Sentence string `json:"sentence"`
+	// Headline says how the cycle ended, and why. It is one of Headlines.
+	Headline Statement `json:"headline"`
+	// Remarks say what else is worth knowing, in the order in which to say it. They
+	// are of the kinds of Remarks.
+	Remarks []Statement `json:"remarks,omitempty"`
 	// Rejections count the nodes that each plugin and extender rejected, most first.
-	Rejections []Rejection `json:"rejections,omitempty"`
+	Rejections []result.Rejection `json:"rejections,omitempty"`
 	// ExtenderFailures are the calls to extenders that failed, in order.
 	ExtenderFailures []ExtenderFailure `json:"extenderFailures,omitempty"`
 	// Margin is what put the selected node before the next one. It is nil when
@@ -29,20 +35,6 @@ type Explanation struct {
 	// Devices are the requests for devices that nodes could not meet, most nodes
 	// first.
 	Devices []DeviceShortage `json:"devices,omitempty"`
-}
-
-// Rejection is the part of a plugin, or of an extender.
-type Rejection struct {
-	Plugin string `json:"plugin"`
-	Nodes  int    `json:"nodes"`
-	// Reasons with the number of nodes that each was given for, most first.
-	Reasons []ReasonCount `json:"reasons"`
-}
-
-// ReasonCount counts the nodes that were rejected for one reason.
-type ReasonCount struct {
-	Reason string `json:"reason"`
-	Nodes  int    `json:"nodes"`
 }
 
 // Margin compares the selected node with the best of the others.
@@ -88,7 +80,7 @@ type NotEvaluated struct {
 	Plugins []string `json:"plugins,omitempty"`
 }
 
-// Cycle explains c.
+// Cycle explains c. It only reads c.
 func Cycle(c *result.Cycle) Explanation {
 	e := Explanation{
 		Rejections:       rejections(c),
@@ -98,68 +90,25 @@ func Cycle(c *result.Cycle) Explanation {
 	}
 	together := 0
 	e.Devices, together = deviceShortages(c)
-	e.Sentence = sentence(c, e) + devicesSentence(c, e.Devices, together) + groupSentence(c) + failuresSentence(c, e.ExtenderFailures)
+	e.Headline = Statement{headline(c, e)}
+	e.Remarks = remarks(c, e, together)
+	e.Sentence = e.english()
 	return e
 }
 
-func rejections(c *result.Cycle) []Rejection {
-	var out tally
-	if f := c.Filter; f != nil {
-		nodes := make([]int, len(f.Verdicts))
-		for _, v := range f.VerdictOf {
-			nodes[v]++
-		}
-		for v, verdict := range f.Verdicts {
-			if verdict.Plugin != "" {
-				out.add(verdict.Plugin, nodes[v], verdict.Reasons...)
+// noReason stands for the reason that a plugin or an extender did not give.
+const noReason = "no reason given"
+
+func rejections(c *result.Cycle) []result.Rejection {
+	out := result.Rejections(c)
+	for _, rejection := range out {
+		for i := range rejection.Reasons {
+			if rejection.Reasons[i].Reason == "" {
+				rejection.Reasons[i].Reason = noReason
 			}
 		}
 	}
-	out.addExtenders(c)
-	return out.sorted()
-}
-
-// tally counts rejected nodes by who rejected them.
-type tally []Rejection
-
-func (t *tally) add(plugin string, nodes int, reasons ...string) {
-	i := slices.IndexFunc(*t, func(r Rejection) bool { return r.Plugin == plugin })
-	if i < 0 {
-		i = len(*t)
-		*t = append(*t, Rejection{Plugin: plugin})
-	}
-	(*t)[i].Nodes += nodes
-	for _, reason := range reasons {
-		(*t)[i].count(reason, nodes)
-	}
-}
-
-func (t *tally) sorted() []Rejection {
-	for _, r := range *t {
-		slices.SortStableFunc(r.Reasons, func(a, b ReasonCount) int {
-			if a.Nodes != b.Nodes {
-				return b.Nodes - a.Nodes
-			}
-			return strings.Compare(a.Reason, b.Reason)
-		})
-	}
-	slices.SortStableFunc(*t, func(a, b Rejection) int {
-		if a.Nodes != b.Nodes {
-			return b.Nodes - a.Nodes
-		}
-		return strings.Compare(a.Plugin, b.Plugin)
-	})
-	return *t
-}
-
-func (r *Rejection) count(reason string, nodes int) {
-	for i := range r.Reasons {
-		if r.Reasons[i].Reason == reason {
-			r.Reasons[i].Nodes += nodes
-			return
-		}
-	}
-	r.Reasons = append(r.Reasons, ReasonCount{Reason: reason, Nodes: nodes})
+	return out
 }
 
 // margin finds the best of the other nodes, by total and then by name.
@@ -235,103 +184,4 @@ func restricting(results []result.PluginResult) []string {
 		}
 	}
 	return out
-}
-
-func sentence(c *result.Cycle, e Explanation) string {
-	switch c.Outcome {
-	case result.Scheduled:
-		return scheduledSentence(c, e)
-	case result.Waiting:
-		return fmt.Sprintf("%s has a place on %s and waits for %s.", c.Pod.Name, c.SelectedNode, strings.Join(waitingFor(c.Permit), ", "))
-	case result.Error:
-		if f := fatal(e.ExtenderFailures); f != nil {
-			return fmt.Sprintf("%s could not be scheduled because the extender %s failed at %s: %s", c.Pod.Name, f.Extender, f.Verb, f.Message)
-		}
-		return fmt.Sprintf("%s could not be scheduled because of an error: %s", c.Pod.Name, c.Message)
-	}
-	return unschedulableSentence(c, e)
-}
-
-func scheduledSentence(c *result.Cycle, e Explanation) string {
-	where := fmt.Sprintf("%s runs on %s", c.Pod.Name, c.SelectedNode)
-	switch {
-	case c.Hint != nil && c.Hint.Used:
-		return where + ": opportunistic batching proposed the node, and it fits."
-	case e.NotEvaluated != nil && e.NotEvaluated.Why == NominatedUsed:
-		return where + ": it was nominated there, and the node fits."
-	case e.Margin == nil && c.Nodes.Feasible > 1:
-		return fmt.Sprintf("%s: one of %d feasible nodes, which were not scored.", where, c.Nodes.Feasible)
-	case e.Margin == nil:
-		return fmt.Sprintf("%s: the only feasible node of %d evaluated.", where, c.Nodes.Evaluated)
-	}
-	best := fmt.Sprintf("%s: best total %d of %d feasible", where, total(c), c.Nodes.Feasible)
-	if e.Margin.Total == 0 {
-		return fmt.Sprintf("%s, by %s before %s with the same total.", best, lot(c), others(e.Margin.Tied))
-	}
-	return fmt.Sprintf("%s, %d ahead of %s.", best, e.Margin.Total, e.Margin.Over)
-}
-
-func unschedulableSentence(c *result.Cycle, e Explanation) string {
-	if heldByGroup(c) {
-		return heldSentence(c)
-	}
-	if c.Nodes.Total == 0 {
-		return fmt.Sprintf("%s found no node: the cluster has none.", c.Pod.Name)
-	}
-	if c.Filter == nil {
-		if plugins := restricting(c.PreFilter); len(plugins) > 0 {
-			return fmt.Sprintf("%s was rejected by %s before any node was looked at: %s", c.Pod.Name, strings.Join(plugins, ", "), c.Message)
-		}
-		return fmt.Sprintf("%s was not scheduled: %s", c.Pod.Name, c.Message)
-	}
-	if c.SelectedNode != "" {
-		return fmt.Sprintf("%s had a place on %s and was then rejected: %s", c.Pod.Name, c.SelectedNode, c.Message)
-	}
-	var parts []string
-	for _, r := range e.Rejections {
-		parts = append(parts, fmt.Sprintf("%d by %s", r.Nodes, r.Plugin))
-	}
-	if len(parts) == 0 {
-		return fmt.Sprintf("%s was not scheduled: %s", c.Pod.Name, c.Message)
-	}
-	said := fmt.Sprintf("%s fits no node: %s rejected, %s.", c.Pod.Name, plural(c.Nodes.Evaluated, "node"), strings.Join(parts, ", "))
-	if n := e.NotEvaluated; n != nil && n.Why == EnoughFound && len(c.Extenders) > 0 {
-		said += fmt.Sprintf(" %s were not evaluated: enough nodes had been found before extenders rejected them.", plural(n.Nodes, "node"))
-	}
-	if p := c.Preemption; p != nil && p.Chosen != "" {
-		for _, candidate := range p.Candidates {
-			if candidate.Node == p.Chosen {
-				said += fmt.Sprintf(" Preemption makes room on %s by removing %s.", p.Chosen, plural(len(candidate.Victims), "pod"))
-			}
-		}
-	}
-	return said
-}
-
-func total(c *result.Cycle) int64 {
-	return c.Score.Totals.At(slices.Index(c.Score.Nodes, c.SelectedNode))
-}
-
-func waitingFor(permit []result.PluginResult) []string {
-	var out []string
-	for _, p := range permit {
-		if p.Status == "Wait" {
-			out = append(out, p.Plugin)
-		}
-	}
-	return out
-}
-
-func others(nodes []string) string {
-	if len(nodes) == 1 {
-		return nodes[0]
-	}
-	return plural(len(nodes), "node")
-}
-
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }

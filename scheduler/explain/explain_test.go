@@ -44,10 +44,11 @@ func twelve() *result.Cycle {
 func TestScheduled(t *testing.T) {
 	want := Explanation{
 		Sentence: "web runs on node-b2: best total 823 of 6 feasible, 41 ahead of node-a3.",
-		Rejections: []Rejection{
-			{Plugin: "TaintToleration", Nodes: 3, Reasons: []ReasonCount{{"node(s) had untolerated taint(s)", 3}}},
-			{Plugin: "NodeResourcesFit", Nodes: 2, Reasons: []ReasonCount{{"Insufficient cpu", 1}, {"Insufficient memory", 1}}},
-			{Plugin: "NodeAffinity", Nodes: 1, Reasons: []ReasonCount{{"node(s) didn't match Pod's node affinity/selector", 1}}},
+		Headline: Statement{Best{Pod: "web", Node: "node-b2", Total: 823, Feasible: 6, Margin: 41, Next: "node-a3"}},
+		Rejections: []result.Rejection{
+			{Plugin: "TaintToleration", Nodes: 3, Reasons: []result.ReasonCount{{Reason: "node(s) had untolerated taint(s)", Nodes: 3}}},
+			{Plugin: "NodeResourcesFit", Nodes: 2, Reasons: []result.ReasonCount{{Reason: "Insufficient cpu", Nodes: 1}, {Reason: "Insufficient memory", Nodes: 1}}},
+			{Plugin: "NodeAffinity", Nodes: 1, Reasons: []result.ReasonCount{{Reason: "node(s) didn't match Pod's node affinity/selector", Nodes: 1}}},
 		},
 		Margin: &Margin{Over: "node-a3", Total: 41, Parts: []Part{
 			{"NodeAffinity", 200}, {"InterPodAffinity", -150}, {"NodeResourcesFit", -9},
@@ -58,27 +59,52 @@ func TestScheduled(t *testing.T) {
 	}
 }
 
-func TestTie(t *testing.T) {
+// tie is the cycle of the example with two best nodes.
+func tie() *result.Cycle {
 	c := twelve()
 	c.Score.Totals = result.NewColumn([]int64{823, 782, 616, 823, 681, 578})
 	c.Score.FindTied()
-	e := Cycle(c)
+	return c
+}
+
+func TestTie(t *testing.T) {
+	e := Cycle(tie())
 	if want := "web runs on node-b2: best total 823 of 6 feasible, by chance before node-a2 with the same total."; e.Sentence != want {
 		t.Errorf("sentence = %q", e.Sentence)
 	}
 }
 
-func TestSentences(t *testing.T) {
+// Only the scheduler's own fact says that a seed decided.
+func TestWhatDecidesAmongEqualNodes(t *testing.T) {
+	for _, tc := range []struct {
+		want Operands
+		fact result.Fact
+	}{
+		{Tied{}, result.Fact{Plugin: "NodeQuota", Key: "rule", Value: "all"}},
+		{TiedBySeed{}, result.Fact{Plugin: result.TieSeed, Key: "tie broken by seed", Value: "n1 among 2 nodes with the same total, by seed 1"}},
+	} {
+		c := tie()
+		c.Facts = []result.Fact{tc.fact}
+		if got := Cycle(c).Headline.Operands.Kind(); got != tc.want.Kind() {
+			t.Errorf("%v: %q, want %q", tc.fact, got, tc.want.Kind())
+		}
+	}
+}
+
+// spoken is a cycle with the sentence that explains it.
+type spoken struct {
+	name  string
+	cycle result.Cycle
+	want  string
+}
+
+func sentences() []spoken {
 	pod := result.Pod{Name: "web"}
 	rejected := result.NewFilterBuilder([]string{"NodeResourcesFit"}, 2)
 	rejected.Add("a", "R", "NodeResourcesFit", []string{"Insufficient cpu"})
 	rejected.Add("b", "R", "NodeResourcesFit", []string{"Insufficient cpu"})
 	none := rejected.Filter()
-	for _, tc := range []struct {
-		name  string
-		cycle result.Cycle
-		want  string
-	}{
+	return []spoken{
 		{
 			"one feasible node",
 			result.Cycle{Summary: result.Summary{Pod: pod, Outcome: result.Scheduled, SelectedNode: "a", Nodes: result.NodeCounts{Total: 1, Evaluated: 1, Feasible: 1, Wanted: 1}}},
@@ -125,7 +151,66 @@ func TestSentences(t *testing.T) {
 			},
 			"web was rejected by VolumeBinding before any node was looked at: claim not found",
 		},
-	} {
+		{
+			"rejected in PreFilter, with reasons",
+			result.Cycle{
+				Summary: result.Summary{Pod: pod, Outcome: result.Unschedulable, Message: "0/2 nodes are available", Nodes: result.NodeCounts{Total: 2}},
+				PreFilter: []result.PluginResult{
+					{Plugin: "NodeAffinity", Status: "Success", Nodes: []string{"gone"}}, {Plugin: "NodePorts", Status: "Skip"},
+					{Plugin: "VolumeBinding", Status: "UnschedulableAndUnresolvable", Reasons: []string{"claim a not found", "claim b not found"}},
+				},
+			},
+			"web was rejected by NodeAffinity, VolumeBinding before any node was looked at: claim a not found, claim b not found",
+		},
+		{
+			"rejected in PreFilter without a word",
+			result.Cycle{
+				Summary:   result.Summary{Pod: pod, Outcome: result.Unschedulable, Nodes: result.NodeCounts{Total: 2}},
+				PreFilter: []result.PluginResult{{Plugin: "Quota", Status: "Unschedulable"}},
+			},
+			"web was rejected by Quota before any node was looked at: it gave no reason",
+		},
+		{
+			"a nominated node",
+			result.Cycle{Summary: result.Summary{Pod: pod, Outcome: result.Scheduled, SelectedNode: "a", Nodes: result.NodeCounts{Total: 9, Evaluated: 1, Feasible: 1, Wanted: 9}}},
+			"web runs on a: it was nominated there, and the node fits.",
+		},
+		{
+			"preemption without its victims",
+			result.Cycle{Summary: result.Summary{Pod: pod, Outcome: result.Unschedulable, NominatedNode: "a", Nodes: result.NodeCounts{Total: 2, Evaluated: 2}}, Filter: none},
+			"web fits no node: 2 nodes rejected, 2 by NodeResourcesFit. Preemption makes room on a.",
+		},
+		{
+			"rejected after a node was chosen",
+			result.Cycle{
+				Summary: result.Summary{Pod: pod, Outcome: result.Unschedulable, SelectedNode: "a", Message: "used up", Nodes: result.NodeCounts{Total: 2, Evaluated: 2, Feasible: 1}},
+				Filter:  none, Permit: []result.PluginResult{{Plugin: "Quota", Status: "Unschedulable", Reasons: []string{"the quota is used up"}}},
+			},
+			"web had a place on a, then Quota rejected it in Permit: the quota is used up",
+		},
+		{
+			"lost its node without a plugin",
+			result.Cycle{
+				Summary: result.Summary{Pod: pod, Outcome: result.Unschedulable, SelectedNode: "a", Message: "timed out", Nodes: result.NodeCounts{Total: 2, Evaluated: 2, Feasible: 1}},
+				Filter:  none,
+			},
+			"web had a place on a and was then rejected: timed out",
+		},
+		{
+			"an error",
+			result.Cycle{Summary: result.Summary{Pod: pod, Outcome: result.Error, Message: "the API server is gone", Nodes: result.NodeCounts{Total: 2}}},
+			"web could not be scheduled because of an error: the API server is gone",
+		},
+		{
+			"no plugin in particular",
+			result.Cycle{Summary: result.Summary{Pod: pod, Outcome: result.Unschedulable, Message: "no nodes available", Nodes: result.NodeCounts{Total: 2}}},
+			"web was not scheduled: no nodes available",
+		},
+	}
+}
+
+func TestSentences(t *testing.T) {
+	for _, tc := range sentences() {
 		t.Run(tc.name, func(t *testing.T) {
 			if diff := cmp.Diff(tc.want, Cycle(&tc.cycle).Sentence); diff != "" {
 				t.Error(diff)

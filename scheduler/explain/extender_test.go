@@ -16,9 +16,8 @@ func rejecting(reasons []result.ExtenderReason, nodes map[string]uint16) *result
 	return r
 }
 
-// What extenders counted is part of the margin, and the nodes that they refused
-// of the rejections.
-func TestExtendersAreParts(t *testing.T) {
+// withExtenders is the cycle of the example with extenders that filter and score.
+func withExtenders() *result.Cycle {
 	c := twelve()
 	c.Extenders = []result.ExtenderCall{
 		{Plugin: "http://x", Verb: "filter", Nominated: true, Status: "Success", Rejected: rejecting([]result.ExtenderReason{{Reason: "tried alone"}}, map[string]uint16{"node-c3": 0})},
@@ -29,7 +28,13 @@ func TestExtendersAreParts(t *testing.T) {
 	c.Score.Extenders = []result.ScoreExtender{{Name: "http://x", Weight: 10, Counted: result.NewColumn(counted)}}
 	c.Score.Totals = result.NewColumn([]int64{763, 782 + 100, 616, 823 + 30 + 100, 681, 578})
 	c.Score.Weighted[0] = result.NewColumn([]int64{0, 0, 0, 300, 0, 0})
-	got := Cycle(c)
+	return c
+}
+
+// What extenders counted is part of the margin, and the nodes that they refused
+// of the rejections.
+func TestExtendersAreParts(t *testing.T) {
+	got := Cycle(withExtenders())
 	want := "web runs on node-b2: best total 953 of 6 feasible, 71 ahead of node-a3. The extender http://y failed at prioritize and was ignored: EOF"
 	if got.Sentence != want {
 		t.Errorf("sentence = %q", got.Sentence)
@@ -37,7 +42,7 @@ func TestExtendersAreParts(t *testing.T) {
 	if diff := cmp.Diff([]Part{{"NodeAffinity", 300}, {"InterPodAffinity", -150}, {"http://x", -70}, {"NodeResourcesFit", -9}}, got.Margin.Parts); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff(Rejection{Plugin: "http://x", Nodes: 4, Reasons: []ReasonCount{{"reserved", 3}, {noReason, 1}}}, got.Rejections[0]); diff != "" {
+	if diff := cmp.Diff(result.Rejection{Plugin: "http://x", Nodes: 4, Reasons: []result.ReasonCount{{Reason: "reserved", Nodes: 3}, {Reason: noReason, Nodes: 1}}}, got.Rejections[0]); diff != "" {
 		t.Error(diff)
 	}
 	if diff := cmp.Diff([]ExtenderFailure{{"http://y", "prioritize", "EOF", true}}, got.ExtenderFailures); diff != "" {
@@ -45,18 +50,14 @@ func TestExtendersAreParts(t *testing.T) {
 	}
 }
 
-func TestSentencesAboutExtenders(t *testing.T) {
+func sentencesAboutExtenders() []spoken {
 	pod := result.Pod{Name: "web"}
 	b := result.NewFilterBuilder([]string{"NodeResourcesFit"}, 2)
 	b.Add("a", "P", "", nil)
 	b.Add("b", "R", "NodeResourcesFit", []string{"Insufficient cpu"})
 	filter := b.Filter()
 	refused := result.ExtenderCall{Plugin: "http://x", Verb: "filter", Status: "Success", Rejected: rejecting([]result.ExtenderReason{{Reason: "no"}}, map[string]uint16{"a": 0})}
-	for _, tc := range []struct {
-		name  string
-		cycle result.Cycle
-		want  string
-	}{
+	return []spoken{
 		{
 			"refused",
 			result.Cycle{Summary: result.Summary{Pod: pod, Outcome: result.Unschedulable, Nodes: result.NodeCounts{Total: 2, Evaluated: 2, Wanted: 2}}, Filter: filter, Extenders: []result.ExtenderCall{refused}},
@@ -83,7 +84,11 @@ func TestSentencesAboutExtenders(t *testing.T) {
 			},
 			"web fits no node: 2 nodes rejected, 1 by NodeResourcesFit. The extender http://x failed at preempt: EOF",
 		},
-	} {
+	}
+}
+
+func TestSentencesAboutExtenders(t *testing.T) {
+	for _, tc := range sentencesAboutExtenders() {
 		t.Run(tc.name, func(t *testing.T) {
 			if diff := cmp.Diff(tc.want, Cycle(&tc.cycle).Sentence); diff != "" {
 				t.Error(diff)

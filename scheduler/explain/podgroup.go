@@ -24,82 +24,149 @@ func outsidePlacement(c *result.Cycle) int {
 	return 0
 }
 
-// heldByGroup reports whether the pod found a place, or was not even tried, and its
-// group is why it did not go there.
-func heldByGroup(c *result.Cycle) bool {
-	g := c.PodGroup
-	return g != nil && c.Outcome == result.Unschedulable && g.Outcome != result.Scheduled && (c.SelectedNode != "" || g.Placement == nil)
+// HeldByGroup: the pod had a place, but its group had too few.
+type HeldByGroup struct {
+	Pod   string         `json:"pod"`
+	Node  string         `json:"node"`
+	Group GroupShortfall `json:"group"`
 }
 
-// heldSentence is for a pod that its group held back.
-func heldSentence(c *result.Cycle) string {
-	g := c.PodGroup
-	said, but := fmt.Sprintf("%s had a place on %s", c.Pod.Name, c.SelectedNode), "but"
-	if c.SelectedNode == "" {
-		said, but = c.Pod.Name+" was not tried", "because"
-	}
-	if len(g.Placements) > 0 && (g.Placement != nil || g.Placements[0].Tried > 0) {
-		return said + ", " + but + " " + shortGroup(g) + preemptionForGroup(g)
-	}
-	return fmt.Sprintf("%s: its pod group %s was rejected before any member was: %s%s", said, g.Name, firstReason(c), preemptionForGroup(g))
+// NotTried: the group could not have enough members placed any more when it was the
+// pod's turn.
+type NotTried struct {
+	Pod   string         `json:"pod"`
+	Group GroupShortfall `json:"group"`
 }
 
-// groupSentence adds to the sentence about a pod what became of its group.
-func groupSentence(c *result.Cycle) string {
-	g := c.PodGroup
-	switch {
-	case g == nil || len(g.Placements) == 0 || heldByGroup(c) || c.Outcome == result.Error:
-		return ""
-	case g.Outcome != result.Scheduled && placement(c) != nil && g.AlreadyScheduled >= g.MinCount && g.MinCount > 0:
-		return fmt.Sprintf(" Its pod group %s needs %d members and has %d already.", g.Name, g.MinCount, g.AlreadyScheduled)
-	case g.Outcome != result.Scheduled:
-		return " No member goes ahead: " + shortGroup(g) + preemptionForGroup(g)
-	}
-	p := placement(c)
-	if p == nil {
-		return ""
-	}
-	said := fmt.Sprintf(" Its pod group %s has a place for %d of %s", g.Name, g.Has(p), plural(g.MemberCount+g.AlreadyScheduled, "member"))
-	if g.MinCount > 0 {
-		said += fmt.Sprintf(", and needs %d", g.MinCount)
-	}
-	if g.TopologyKey == "" {
-		return said + "."
-	}
-	return said + fmt.Sprintf(", in %s=%s%s.", g.TopologyKey, p.Name, whyPlacement(g, p))
+// GroupRejected: the group was rejected before any of its members was tried.
+type GroupRejected struct {
+	Pod     string   `json:"pod"`
+	Group   string   `json:"group"`
+	Reasons []string `json:"reasons"`
 }
 
-// whyPlacement compares the chosen placement with the others.
-func whyPlacement(g *result.PodGroup, p *result.Placement) string {
-	fit := 0
-	for i := range g.Placements {
-		if g.Placements[i].Status == "Success" && g.Placements[i].Assigned > 0 {
-			fit++
-		}
-	}
-	if fit < 2 || p.Total == nil {
-		return fmt.Sprintf(", the only one of %s that fits", plural(g.PlacementCount, "placement"))
-	}
-	return fmt.Sprintf(": total %d, the best of %d placements that fit, of %d", *p.Total, fit, g.PlacementCount)
+// GroupHasEnough: the group has as many members scheduled as it needs, without this
+// pod.
+type GroupHasEnough struct {
+	Group string `json:"group"`
+	Needs int    `json:"needs"`
+	Has   int    `json:"has"`
 }
 
-// shortGroup says how near the group came, and what blocked it.
-func shortGroup(g *result.PodGroup) string {
-	near := &g.Placements[0]
-	for i := range g.Placements {
-		if g.Placements[i].Assigned > near.Assigned {
-			near = &g.Placements[i]
-		}
+// GroupShort: no member of the group goes ahead, because too few found a node.
+type GroupShort struct {
+	Group GroupShortfall `json:"group"`
+}
+
+// GroupShortfall says how near a group came, and what blocked it.
+type GroupShortfall struct {
+	Name string `json:"name"`
+	// Needs is 0 for a group without a gang policy, of which no member found a node.
+	Needs int `json:"needs"`
+	Found int `json:"found"`
+	// Nearest is the placement that came nearest; absent when the group may be
+	// anywhere.
+	Nearest *NearestPlacement `json:"nearest,omitempty"`
+	// Blockers are the plugins that rejected nodes for the members that found none.
+	Blockers []Blocker `json:"blockers"`
+}
+
+// NearestPlacement is the nodes with one value of the group's topology key, the best
+// of Placements.
+type NearestPlacement struct {
+	TopologyKey string `json:"topologyKey"`
+	Name        string `json:"name"`
+	Placements  int    `json:"placements"`
+}
+
+// Blocker is a plugin that rejected nodes for Members that found none.
+type Blocker struct {
+	Plugin  string   `json:"plugin"`
+	Members int      `json:"members"`
+	Reasons []string `json:"reasons"`
+}
+
+// GroupPlaced: enough members of the group have a place.
+type GroupPlaced struct {
+	Group   string `json:"group"`
+	Has     int    `json:"has"`
+	Members int    `json:"members"`
+	// Needs is 0 for a group without a gang policy.
+	Needs int `json:"needs"`
+	// Chosen is the placement that was chosen; absent when the group may be anywhere.
+	Chosen *ChosenPlacement `json:"chosen,omitempty"`
+}
+
+// ChosenPlacement is the nodes with one value of the group's topology key.
+type ChosenPlacement struct {
+	TopologyKey string `json:"topologyKey"`
+	Name        string `json:"name"`
+	Placements  int    `json:"placements"`
+	// Best compares it with the others that fit; absent when no other does.
+	Best *BestPlacement `json:"best,omitempty"`
+}
+
+// BestPlacement is the total of the placement that was chosen among those that fit.
+type BestPlacement struct {
+	Total   int64 `json:"total"`
+	Fitting int   `json:"fitting"`
+}
+
+// GroupRoom: a plugin preempts for the whole group, and the cycle does not hold the
+// victims.
+type GroupRoom struct {
+	Plugin string `json:"plugin"`
+}
+
+// GroupVictims: a plugin preempts for the whole group by removing Victims pods.
+type GroupVictims struct {
+	Plugin  string `json:"plugin"`
+	Victims int    `json:"victims"`
+}
+
+// GroupRoomImpossible: without Pods of lower priority the group would not fit either.
+type GroupRoomImpossible struct {
+	Pods int `json:"pods"`
+}
+
+func (HeldByGroup) Kind() Kind         { return "heldByGroup" }
+func (NotTried) Kind() Kind            { return "notTried" }
+func (GroupRejected) Kind() Kind       { return "groupRejected" }
+func (GroupHasEnough) Kind() Kind      { return "groupHasEnough" }
+func (GroupShort) Kind() Kind          { return "groupShort" }
+func (GroupPlaced) Kind() Kind         { return "groupPlaced" }
+func (GroupRoom) Kind() Kind           { return "groupRoom" }
+func (GroupVictims) Kind() Kind        { return "groupVictims" }
+func (GroupRoomImpossible) Kind() Kind { return "groupRoomImpossible" }
+
+func (s HeldByGroup) english() string {
+	return fmt.Sprintf("%s had a place on %s, but %s", s.Pod, s.Node, s.Group.english())
+}
+
+func (s NotTried) english() string {
+	return fmt.Sprintf("%s was not tried, because %s", s.Pod, s.Group.english())
+}
+
+func (s GroupRejected) english() string {
+	return fmt.Sprintf("%s was not tried: its pod group %s was rejected before any member was: %s.", s.Pod, s.Group, strings.Join(s.Reasons, ", "))
+}
+
+func (s GroupHasEnough) english() string {
+	return fmt.Sprintf("Its pod group %s needs %d members and has %d already.", s.Group, s.Needs, s.Has)
+}
+
+func (s GroupShort) english() string { return "No member goes ahead: " + s.Group.english() }
+
+func (s GroupShortfall) english() string {
+	said := fmt.Sprintf("its pod group %s needs %d members, and only %d found one", s.Name, s.Needs, s.Found)
+	if s.Needs == 0 {
+		said = fmt.Sprintf("no member of its pod group %s found one", s.Name)
 	}
-	said := fmt.Sprintf("its pod group %s needs %d members, and only %d found one", g.Name, g.MinCount, g.Has(near))
-	if g.MinCount == 0 {
-		said = fmt.Sprintf("no member of its pod group %s found one", g.Name)
-	}
-	if g.TopologyKey != "" {
-		said += fmt.Sprintf(" in %s=%s, the best of %s", g.TopologyKey, near.Name, plural(g.PlacementCount, "placement"))
+	if p := s.Nearest; p != nil {
+		said += fmt.Sprintf(" in %s=%s, the best of %s", p.TopologyKey, p.Name, plural(p.Placements, "placement"))
 	}
 	var parts []string
-	for _, b := range near.BlockedBy {
+	for _, b := range s.Blockers {
 		part := fmt.Sprintf("%s for %s", b.Plugin, plural(b.Members, "member"))
 		if len(b.Reasons) > 0 {
 			part += " (" + strings.Join(b.Reasons, ", ") + ")"
@@ -112,27 +179,128 @@ func shortGroup(g *result.PodGroup) string {
 	return said + "; nodes were rejected by " + strings.Join(parts, ", ") + "."
 }
 
-// preemptionForGroup says what the plugins that preempt for groups have found.
-func preemptionForGroup(g *result.PodGroup) string {
+func (s GroupPlaced) english() string {
+	said := fmt.Sprintf("Its pod group %s has a place for %d of %s", s.Group, s.Has, plural(s.Members, "member"))
+	if s.Needs > 0 {
+		said += fmt.Sprintf(", and needs %d", s.Needs)
+	}
+	if s.Chosen == nil {
+		return said + "."
+	}
+	said += fmt.Sprintf(", in %s=%s", s.Chosen.TopologyKey, s.Chosen.Name)
+	if best := s.Chosen.Best; best != nil {
+		return said + fmt.Sprintf(": total %d, the best of %d placements that fit, of %d.", best.Total, best.Fitting, s.Chosen.Placements)
+	}
+	return said + fmt.Sprintf(", the only one of %s that fits.", plural(s.Chosen.Placements, "placement"))
+}
+
+func (s GroupRoom) english() string { return s.Plugin + " makes room for the group." }
+
+func (s GroupVictims) english() string {
+	return fmt.Sprintf("%s makes room for the group by removing %s.", s.Plugin, plural(s.Victims, "pod"))
+}
+
+func (s GroupRoomImpossible) english() string {
+	return fmt.Sprintf("Without %s of lower priority it would not fit either.", plural(s.Pods, "pod"))
+}
+
+// heldByGroup reports whether the pod found a place, or was not even tried, and its
+// group is why it was not scheduled.
+func heldByGroup(c *result.Cycle) bool {
+	g := c.PodGroup
+	return g != nil && c.Outcome == result.Unschedulable && g.Outcome != result.Scheduled && (c.SelectedNode != "" || g.Placement == nil)
+}
+
+// byGroup is the headline of a pod that its group held back, or nil.
+func byGroup(c *result.Cycle) Operands {
+	if !heldByGroup(c) {
+		return nil
+	}
+	g := c.PodGroup
+	tried := len(g.Placements) > 0 && (g.Placement != nil || g.Placements[0].Tried > 0)
+	switch {
+	case tried && c.SelectedNode != "":
+		return HeldByGroup{Pod: c.Pod.Name, Node: c.SelectedNode, Group: shortfall(g)}
+	case tried:
+		return NotTried{Pod: c.Pod.Name, Group: shortfall(g)}
+	case c.SelectedNode != "":
+		return LostPlace{Pod: c.Pod.Name, Node: c.SelectedNode, Message: c.Message}
+	}
+	// The sentence ends with a full stop of its own.
+	reasons := []string{strings.TrimSuffix(c.Message, ".")}
+	if len(g.Placements) > 0 && len(g.Placements[0].Reasons) > 0 {
+		reasons = g.Placements[0].Reasons
+	}
+	return GroupRejected{Pod: c.Pod.Name, Group: g.Name, Reasons: reasons}
+}
+
+// groupRemarks says what became of the group of a pod whose headline is its own.
+func groupRemarks(c *result.Cycle) []Operands {
+	g := c.PodGroup
+	switch {
+	case g == nil || len(g.Placements) == 0 || heldByGroup(c) || c.Outcome == result.Error:
+		return nil
+	case g.Outcome != result.Scheduled && placement(c) != nil && g.AlreadyScheduled >= g.MinCount && g.MinCount > 0:
+		return []Operands{GroupHasEnough{Group: g.Name, Needs: g.MinCount, Has: g.AlreadyScheduled}}
+	case g.Outcome != result.Scheduled:
+		return append([]Operands{GroupShort{Group: shortfall(g)}}, groupPreemption(g)...)
+	case placement(c) == nil:
+		return nil
+	}
+	p := placement(c)
+	placed := GroupPlaced{Group: g.Name, Has: g.Has(p), Members: g.MemberCount + g.AlreadyScheduled, Needs: g.MinCount}
+	if g.TopologyKey != "" {
+		placed.Chosen = &ChosenPlacement{TopologyKey: g.TopologyKey, Name: p.Name, Placements: g.PlacementCount, Best: bestPlacement(g, p)}
+	}
+	return []Operands{placed}
+}
+
+// bestPlacement compares the chosen placement with the others that fit, or returns nil.
+func bestPlacement(g *result.PodGroup, p *result.Placement) *BestPlacement {
+	fitting := 0
+	for i := range g.Placements {
+		if g.Placements[i].Status == "Success" && g.Placements[i].Assigned > 0 {
+			fitting++
+		}
+	}
+	if fitting < 2 || p.Total == nil {
+		return nil
+	}
+	return &BestPlacement{Total: *p.Total, Fitting: fitting}
+}
+
+// shortfall is of a group that was tried on at least one placement.
+func shortfall(g *result.PodGroup) GroupShortfall {
+	near := &g.Placements[0]
+	for i := range g.Placements {
+		if g.Placements[i].Assigned > near.Assigned {
+			near = &g.Placements[i]
+		}
+	}
+	s := GroupShortfall{Name: g.Name, Needs: g.MinCount, Found: g.Has(near), Blockers: []Blocker{}}
+	if g.TopologyKey != "" {
+		s.Nearest = &NearestPlacement{TopologyKey: g.TopologyKey, Name: near.Name, Placements: g.PlacementCount}
+	}
+	for _, b := range near.BlockedBy {
+		s.Blockers = append(s.Blockers, Blocker{Plugin: b.Plugin, Members: b.Members, Reasons: append([]string{}, b.Reasons...)})
+	}
+	return s
+}
+
+// groupPreemption says what the plugins that preempt for groups have found.
+func groupPreemption(g *result.PodGroup) []Operands {
 	found := g.Preemption
 	for _, p := range g.PostFilter {
 		switch {
 		case p.Status != "Success":
 		case found != nil:
-			return fmt.Sprintf(" %s makes room for the group by removing %s.", p.Plugin, plural(found.VictimCount, "pod"))
+			return []Operands{GroupVictims{Plugin: p.Plugin, Victims: found.VictimCount}}
 		default:
-			return fmt.Sprintf(" %s makes room for the group.", p.Plugin)
+			return []Operands{GroupRoom{Plugin: p.Plugin}}
 		}
 	}
 	if found != nil && !found.Helpful {
-		return fmt.Sprintf(" Without %s of lower priority it would not fit either.", plural(found.ReprievedCount, "pod"))
+		return []Operands{GroupRoomImpossible{Pods: found.ReprievedCount}}
 	}
-	return ""
-}
-
-func firstReason(c *result.Cycle) string {
-	if ps := c.PodGroup.Placements; len(ps) > 0 && len(ps[0].Reasons) > 0 {
-		return strings.Join(ps[0].Reasons, ", ") + "."
-	}
-	return c.Message
+	return nil
 }

@@ -8,8 +8,7 @@ import (
 	"kube-scheduler-simulator/scheduler/result"
 )
 
-// A pod's sentence says what became of its group, too.
-func TestPodGroups(t *testing.T) {
+func sentencesAboutPodGroups() []spoken {
 	first, second := 0, 1
 	total, less := int64(139), int64(117)
 	fits := result.Placement{Name: "r5", Nodes: 2, Tried: 3, Assigned: 3, Status: "Success", Total: &total}
@@ -43,56 +42,93 @@ func TestPodGroups(t *testing.T) {
 	rejected := result.NewFilterBuilder([]string{"NodeResourcesFit"}, 1)
 	rejected.Add("n1", "R", "NodeResourcesFit", []string{"Insufficient cpu"})
 
-	for name, tc := range map[string]struct {
+	anywhere := gang(result.Scheduled, result.Placement{Nodes: 4, Tried: 2, Assigned: 2, Status: "Success"})
+	anywhere.MinCount, anywhere.MemberCount = 0, 2
+	lonely := gang(result.Scheduled, fits)
+	lonely.TopologyKey, lonely.MinCount, lonely.MemberCount = "rack", 2, 3
+	basic := gang(result.Unschedulable, result.Placement{Name: "r1", Nodes: 2, Tried: 2, Status: "Unschedulable"})
+	basic.TopologyKey, basic.MinCount = "rack", 0
+
+	var out []spoken
+	for _, tc := range []struct {
+		name     string
 		group    *result.PodGroup
 		selected string
 		outcome  result.Outcome
 		filter   *result.Filter
 		want     string
 	}{
-		"placed with its group": {
+		{
+			"placed with its group",
 			racks, "n1", result.Scheduled, nil,
 			"web runs on n1: the only feasible node of 1 evaluated. Its pod group train has a place for 3 of 3 members, and needs 2, in rack=r5: total 139, the best of 2 placements that fit, of 2.",
 		},
-		"had a place, the group has not": {
+		{
+			"had a place, the group has not",
 			gang(result.Unschedulable, full), "n1", result.Unschedulable, nil,
 			"web had a place on n1, but its pod group train needs 4 members, and only 3 found one; nodes were rejected by NodeResourcesFit for 3 members (Insufficient cpu).",
 		},
-		"found none, and so the group": {
+		{
+			"found none, and so the group",
 			gang(result.Unschedulable, full), "", result.Unschedulable, rejected.Filter(),
 			"web fits no node: 1 node rejected, 1 by NodeResourcesFit. No member goes ahead: its pod group train needs 4 members, and only 3 found one; nodes were rejected by NodeResourcesFit for 3 members (Insufficient cpu).",
 		},
-		"not tried any more": {
+		{
+			"not tried any more",
 			untried, "", result.Unschedulable, nil,
 			"web was not tried, because its pod group train needs 4 members, and only 3 found one; nodes were rejected by NodeResourcesFit for 3 members (Insufficient cpu).",
 		},
-		"no placement": {
+		{
+			"no placement",
 			nowhere, "", result.Unschedulable, nil,
 			"web was not tried: its pod group train was rejected before any member was: no feasible placements found.",
 		},
-		"room is made": {
+		{
+			"room is made",
 			preempting, "n1", result.Unschedulable, nil,
 			"web had a place on n1, but its pod group train needs 4 members, and only 3 found one; nodes were rejected by NodeResourcesFit for 3 members (Insufficient cpu). DefaultPreemption makes room for the group.",
 		},
-		"room is made by removing pods": {
+		{
+			"room is made by removing pods",
 			removing, "n1", result.Unschedulable, nil,
 			"web had a place on n1, but its pod group train needs 4 members, and only 3 found one; nodes were rejected by NodeResourcesFit for 3 members (Insufficient cpu). DefaultPreemption makes room for the group by removing 2 pods.",
 		},
-		"no room could be made": {
+		{
+			"no room could be made",
 			hopeless, "n1", result.Unschedulable, nil,
 			"web had a place on n1, but its pod group train needs 4 members, and only 3 found one; nodes were rejected by NodeResourcesFit for 3 members (Insufficient cpu). Without 3 pods of lower priority it would not fit either.",
 		},
-		"more than it needs": {
+		{
+			"more than it needs",
 			beyond, "", result.Unschedulable, rejected.Filter(),
 			"web fits no node: 1 node rejected, 1 by NodeResourcesFit. Its pod group train needs 4 members and has 5 already.",
 		},
+		{
+			"anywhere", anywhere, "n1", result.Scheduled, nil,
+			"web runs on n1: the only feasible node of 1 evaluated. Its pod group train has a place for 2 of 2 members.",
+		},
+		{
+			"the only placement that fits", lonely, "n1", result.Scheduled, nil,
+			"web runs on n1: the only feasible node of 1 evaluated. Its pod group train has a place for 3 of 3 members, and needs 2, in rack=r5, the only one of 1 placement that fits.",
+		},
+		{
+			"no gang, in one rack", basic, "", result.Unschedulable, rejected.Filter(),
+			"web fits no node: 1 node rejected, 1 by NodeResourcesFit. No member goes ahead: no member of its pod group train found one in rack=r1, the best of 1 placement.",
+		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			c := &result.Cycle{PodGroup: tc.group, Filter: tc.filter, Summary: result.Summary{
-				Pod: result.Pod{Name: "web"}, Outcome: tc.outcome, SelectedNode: tc.selected, Message: "why",
-				Nodes: result.NodeCounts{Total: 1, Evaluated: 1, Wanted: 1},
-			}}
-			if got := Cycle(c).Sentence; got != tc.want {
+		out = append(out, spoken{"group: " + tc.name, result.Cycle{PodGroup: tc.group, Filter: tc.filter, Summary: result.Summary{
+			Pod: result.Pod{Name: "web"}, Outcome: tc.outcome, SelectedNode: tc.selected, Message: "why",
+			Nodes: result.NodeCounts{Total: 1, Evaluated: 1, Wanted: 1},
+		}}, tc.want})
+	}
+	return out
+}
+
+// A pod's sentence says what became of its group, too.
+func TestPodGroups(t *testing.T) {
+	for _, tc := range sentencesAboutPodGroups() {
+		t.Run(tc.name, func(t *testing.T) {
+			if got := Cycle(&tc.cycle).Sentence; got != tc.want {
 				t.Errorf("\n%s, want\n%s", got, tc.want)
 			}
 		})

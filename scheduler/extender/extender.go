@@ -8,8 +8,6 @@ package extender
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -17,6 +15,7 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config"
 
+	"kube-scheduler-simulator/scheduler/internal/upstream"
 	"kube-scheduler-simulator/scheduler/result"
 )
 
@@ -44,7 +43,7 @@ type Recorder interface {
 
 // Wrap returns stand-ins for the extenders that upstream made of configured.
 func Wrap(extenders []fwk.Extender, configured []config.Extender, to Recorder) ([]fwk.Extender, error) {
-	configured = inOrder(configured)
+	configured = upstream.ExtenderOrder(configured)
 	if len(extenders) != len(configured) {
 		return nil, fmt.Errorf("recording extenders: the scheduler has %d, the configuration %d", len(extenders), len(configured))
 	}
@@ -56,22 +55,6 @@ func Wrap(extenders []fwk.Extender, configured []config.Extender, to Recorder) (
 		out = append(out, &recording{inner: e, place: place, whole: !configured[place].NodeCacheCapable, to: to})
 	}
 	return out, nil
-}
-
-// inOrder returns the extenders as the scheduler calls them: those that are
-// ignorable come last (buildExtenders in k8s.io/kubernetes/pkg/scheduler).
-func inOrder(configured []config.Extender) []config.Extender {
-	out := slices.Clone(configured)
-	slices.SortStableFunc(out, func(a, b config.Extender) int {
-		switch {
-		case a.Ignorable == b.Ignorable:
-			return 0
-		case b.Ignorable:
-			return -1
-		}
-		return 1
-	})
-	return out
 }
 
 // inner is not exported, so that the scheduler's log shows as little of the
@@ -146,7 +129,7 @@ func (e *recording) ProcessPreemption(pod *v1.Pod, candidates map[string]*extend
 	answer, err := e.inner.ProcessPreemption(pod, candidates, nodes)
 	unusable := err
 	if err == nil && !e.IsIgnorable() {
-		unusable = withoutVictims(answer)
+		unusable = upstream.VictimlessNode(answer)
 	}
 	call := e.call(result.ExtenderPreempt, start, len(candidates), unusable)
 	call.Ignored = err != nil && e.IsIgnorable()
@@ -157,17 +140,6 @@ func (e *recording) ProcessPreemption(pod *v1.Pod, candidates map[string]*extend
 	}
 	e.to.ExtenderCalled(e.place, pod, call.ExtenderCall, err)
 	return answer, err
-}
-
-// withoutVictims returns the error that the scheduler makes of a node without
-// victims (callExtenders in k8s.io/kubernetes/pkg/scheduler/framework/preemption).
-func withoutVictims(answer map[string]*extenderv1.Victims) error {
-	for _, node := range slices.Sorted(maps.Keys(answer)) {
-		if victims := answer[node]; victims == nil || len(victims.Pods) == 0 {
-			return fmt.Errorf("expected at least one victim pod on node %q", node)
-		}
-	}
-	return nil
 }
 
 // Bind is called in a binding cycle, for the first extender that binds.

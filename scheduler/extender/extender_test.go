@@ -17,7 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	extenderv1 "k8s.io/kube-scheduler/extender/v1"
 	fwk "k8s.io/kube-scheduler/framework"
-	upstream "k8s.io/kubernetes/pkg/scheduler"
+	kubescheduler "k8s.io/kubernetes/pkg/scheduler"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 
@@ -90,7 +90,7 @@ func podOf(name string) *v1.Pod {
 // standIn returns upstream's extender for c, and a stand-in for it.
 func standIn(t *testing.T, c config.Extender) (bare, recorded fwk.Extender, to *notes) {
 	t.Helper()
-	bare, err := upstream.NewHTTPExtender(&c)
+	bare, err := kubescheduler.NewHTTPExtender(&c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -391,7 +391,7 @@ func TestWrapKeepsTheSchedulersOrder(t *testing.T) {
 	}
 	var made []fwk.Extender
 	for _, i := range []int{1, 3, 0, 2} { // as buildExtenders orders them
-		e, err := upstream.NewHTTPExtender(&configured[i])
+		e, err := kubescheduler.NewHTTPExtender(&configured[i])
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -8,9 +8,11 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
+
+	"kube-scheduler-simulator/scheduler/internal/upstream"
 )
 
-// Attach makes sched report the begin and the end of every cycle. It must be
+// Attach makes sched report the start and the end of every cycle. It must be
 // called before sched runs. nodes lists the nodes of sched's snapshot; it is
 // called on the scheduling goroutine, when the snapshot does not change.
 func (r *Recorder) Attach(sched *scheduler.Scheduler, nodes func() []fwk.NodeInfo) {
@@ -26,7 +28,7 @@ func (r *Recorder) Attach(sched *scheduler.Scheduler, nodes func() []fwk.NodeInf
 		c.selected = res.SuggestedHost
 		c.counts.Feasible = res.FeasibleNodes
 		if c.searched {
-			c.counts.Wanted = c.profile.wanted(c.searchable())
+			c.counts.Wanted = upstream.NodesToFind(c.searchable(), c.profile.percentageOfNodesToScore)
 		}
 		if c.group != nil && err != nil {
 			c.group.block(c.placement, err)
@@ -71,7 +73,7 @@ func (c *cycle) searchable() int {
 func (r *Recorder) endWithout(profile string, podInfo *framework.QueuedPodInfo, nodes []fwk.NodeInfo, e ending) {
 	pod := podInfo.Pod
 	e.at = r.now()
-	if !r.nodes.of(nodes) {
+	if !upstream.SameNodes(r.nodes.list, nodes) {
 		r.nodes = newNodeTable(nodes)
 	}
 	c := &cycle{

@@ -106,6 +106,13 @@ func (c *cycle) note(list *[]result.PluginResult, p result.PluginResult) {
 	*list = append(*list, p)
 }
 
+// noteClaims keeps what the pod's claims hold.
+func (c *cycle) noteClaims(claims []result.ClaimAllocation) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.claims = claims
+}
+
 // pluginResult renders a status. nil is success, as in the framework.
 func pluginResult(plugin string, s *fwk.Status, took time.Duration) result.PluginResult {
 	return result.PluginResult{

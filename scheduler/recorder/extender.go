@@ -9,15 +9,12 @@ import (
 	extenderv1 "k8s.io/kube-scheduler/extender/v1"
 	fwk "k8s.io/kube-scheduler/framework"
 
+	"kube-scheduler-simulator/scheduler/internal/upstream"
 	"kube-scheduler-simulator/scheduler/result"
 )
 
 // The methods below are for the stand-ins of extenders, which the scheduler
 // calls. An extender is known by its place among the scheduler's, from 0.
-
-// extenderScale is what the scheduler multiplies an extender's weighted scores
-// with (prioritizeNodes in k8s.io/kubernetes/pkg/scheduler/schedule_one.go).
-const extenderScale = fwk.MaxNodeScore / extenderv1.MaxExtenderPriority
 
 // offered says how the feasible nodes went to the extenders. It belongs to the
 // scheduling goroutine.
@@ -114,7 +111,7 @@ func (r *Recorder) ExtenderScored(place int, name string, pod *v1.Pod, answer ex
 	if c == nil || c.scores == nil {
 		return
 	}
-	scores := extenderScores{name: name, place: place, weight: weight * extenderScale, answers: make(map[string]int64, len(answer))}
+	scores := extenderScores{name: name, place: place, weight: weight * upstream.ExtenderScale, answers: make(map[string]int64, len(answer))}
 	for _, host := range answer {
 		scores.answers[host.Host] += host.Score
 	}
@@ -180,11 +177,8 @@ func (s *scores) addExtenders(to *result.Score, totals []int64) {
 func (r *preemptionRecord) noteExtender(name string, ignorable bool, sent, answer map[string]*extenderv1.Victims) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	none := func(v *extenderv1.Victims) bool { return v == nil || len(v.Pods) == 0 }
-	for _, victims := range answer {
-		if none(victims) && !ignorable {
-			return // preemption fails with an error
-		}
+	if !ignorable && upstream.VictimlessNode(answer) != nil {
+		return // preemption fails with an error
 	}
 	known := map[string]bool{}
 	for i := range r.candidates {
@@ -192,14 +186,14 @@ func (r *preemptionRecord) noteExtender(name string, ignorable bool, sent, answe
 		known[candidate.Node] = true
 		victims := answer[candidate.Node]
 		switch {
-		case !none(victims):
+		case upstream.HasVictims(victims):
 			changeVictims(candidate, name, victims)
 		case sent[candidate.Node] != nil && candidate.RemovedBy == "":
 			candidate.RemovedBy = name
 		}
 	}
 	for node, victims := range answer {
-		if !known[node] && !none(victims) {
+		if !known[node] && upstream.HasVictims(victims) {
 			added := result.Candidate{Node: node}
 			changeVictims(&added, name, victims)
 			r.candidates = append(r.candidates, added)

@@ -18,7 +18,7 @@ import (
 
 // underWay returns a recorder with a cycle of the pod p over n nodes.
 func underWay(n int) (*Recorder, *cycle, *v1.Pod) {
-	r := New(nil, nil)
+	r := New(nil, nil, nil)
 	var nodes []fwk.NodeInfo
 	for i := range n {
 		info := framework.NewNodeInfo()

@@ -10,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
-	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
 
 	"kube-scheduler-simulator/scheduler/result"
 )
@@ -31,7 +30,7 @@ func (b *base) Name() string { return b.plugin.Name() }
 func (b *base) since(start time.Time) time.Duration { return b.recorder.now().Sub(start) }
 
 // The recorders below have each the methods of exactly one interface, without
-// Name. Their constructors assert what extension.Of has found.
+// Name. Their constructors assert what upstream.InterfacesOf has found.
 
 type preEnqueue struct {
 	to    *base
@@ -120,7 +119,7 @@ type filtering struct {
 	to       *base
 	inner    fwk.FilterPlugin
 	sampler  *sampler
-	comparer comparer // nil when nothing is known to compare
+	comparer Comparer // nil when it is not known what the plugin compares
 	// compared counts the comparisons in the cycle under way.
 	compared    *atomic.Int32
 	maxCompared int32
@@ -129,7 +128,10 @@ type filtering struct {
 func newFilter(b *base) filter {
 	f := &filtering{
 		to: b, inner: b.plugin.(fwk.FilterPlugin), sampler: &sampler{},
-		comparer: comparerOf(b.Name()), compared: &atomic.Int32{}, maxCompared: maxComparisons(b.Name()),
+		comparer: b.recorder.plugins.Comparer(b.Name()), compared: &atomic.Int32{},
+	}
+	if f.comparer != nil {
+		f.maxCompared = int32(f.comparer.Limit())
 	}
 	b.profile.filterSamplers[b.Name()] = f.sampler
 	b.profile.compared = append(b.profile.compared, f.compared)
@@ -297,8 +299,8 @@ func (p preBind) PreBind(ctx context.Context, state fwk.CycleState, pod *v1.Pod,
 	status := p.inner.PreBind(ctx, state, pod, node)
 	if c := p.to.recorder.binding(pod); c != nil {
 		c.note(&c.preBind, pluginResult(p.to.Name(), status, p.to.since(start)))
-		if p.to.Name() == names.DynamicResources && status.IsSuccess() {
-			c.noteClaims(p.to.handle, pod)
+		if plugins := p.to.recorder.plugins; status.IsSuccess() && plugins.AllocatesClaims(p.to.Name()) {
+			c.noteClaims(plugins.Claims(p.to.handle, pod))
 		}
 	}
 	return status

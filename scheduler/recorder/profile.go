@@ -47,20 +47,6 @@ func (p *profile) learn(f framework.Framework, percentageOfNodesToScore *int32) 
 	p.percentageOfNodesToScore = ptr.Deref(percentageOfNodesToScore, 0)
 }
 
-// wanted returns how many feasible nodes the search looks for among n. The rule
-// is numFeasibleNodesToFind's in k8s.io/kubernetes/pkg/scheduler/schedule_one.go.
-func (p *profile) wanted(n int) int {
-	const atLeast, atLeastPercent = 100, 5
-	if n < atLeast {
-		return n
-	}
-	percent := int(p.percentageOfNodesToScore)
-	if percent == 0 {
-		percent = max(50-n/125, atLeastPercent)
-	}
-	return max(n*percent/100, atLeast)
-}
-
 // ordered sorts results by a configured order: the scheduler asks PreEnqueue
 // plugins in no particular one.
 func (p *profile) ordered(results []result.PluginResult, order []string) []result.PluginResult {

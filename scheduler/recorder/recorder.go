@@ -28,6 +28,7 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 
+	"kube-scheduler-simulator/scheduler/internal/upstream"
 	"kube-scheduler-simulator/scheduler/pluginfact"
 	"kube-scheduler-simulator/scheduler/result"
 )
@@ -45,8 +46,9 @@ type Sink interface {
 // Recorder records one scheduler. It is safe for the concurrency of the
 // scheduler that it is attached to.
 type Recorder struct {
-	sink Sink
-	now  func() time.Time
+	sink    Sink
+	plugins Plugins
+	now     func() time.Time
 
 	// current is the record of the scheduling cycle that is under way.
 	current atomic.Pointer[cycle]
@@ -101,13 +103,19 @@ type finished struct {
 // scheduling waits: a result is never lost.
 const backlog = 256
 
-// New returns a recorder that is not running yet. A nil clock means time.Now.
-func New(sink Sink, clock func() time.Time) *Recorder {
+// New returns a recorder that is not running yet. Without plugins it records no
+// comparisons, no claims and no victims of preemption for a pod group. A nil clock
+// means time.Now.
+func New(sink Sink, plugins Plugins, clock func() time.Time) *Recorder {
+	if plugins == nil {
+		plugins = noPlugins{}
+	}
 	if clock == nil {
 		clock = time.Now
 	}
 	return &Recorder{
 		sink:       sink,
+		plugins:    plugins,
 		now:        clock,
 		nodes:      &nodeTable{},
 		groups:     map[fwk.PodGroupCycleState]*groupRecord{},
@@ -221,7 +229,7 @@ func (r *Recorder) choose(pod *v1.Pod, state fwk.CycleState) {
 // begin opens the record of a scheduling cycle.
 func (r *Recorder) begin(p *profile, state fwk.CycleState, podInfo *framework.QueuedPodInfo, nodes []fwk.NodeInfo) *cycle {
 	pod := podInfo.Pod
-	if !r.nodes.of(nodes) {
+	if !upstream.SameNodes(r.nodes.list, nodes) {
 		r.nodes = newNodeTable(nodes)
 	}
 	c := &cycle{
@@ -337,9 +345,7 @@ func (r *Recorder) returnRows(rows []fwk.NodePluginScores) {
 
 // nodeTable gives the nodes of a snapshot their index. It is immutable.
 type nodeTable struct {
-	// list is the snapshot's own slice. The scheduler makes a new one when
-	// nodes come or go, so that the same slice means the same nodes; holding it
-	// keeps its address from being used again.
+	// list is the snapshot's own slice, which upstream.SameNodes recognises.
 	list  []fwk.NodeInfo
 	names []string
 	// index and byNode find a node by its name and, faster, by the snapshot's
@@ -374,9 +380,4 @@ func (t *nodeTable) find(n fwk.NodeInfo) (int32, bool) {
 	}
 	i, ok := t.index[n.Node().Name]
 	return i, ok
-}
-
-// of reports whether t describes list.
-func (t *nodeTable) of(list []fwk.NodeInfo) bool {
-	return len(t.list) == len(list) && (len(list) == 0 || &t.list[0] == &list[0])
 }

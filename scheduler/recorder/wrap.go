@@ -8,10 +8,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/sets"
 	fwk "k8s.io/kube-scheduler/framework"
-	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
 	frameworkruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
 
-	"kube-scheduler-simulator/scheduler/recorder/internal/extension"
+	"kube-scheduler-simulator/scheduler/internal/upstream"
 )
 
 //go:generate go run ./internal/compose/cmd
@@ -25,7 +24,7 @@ func (r *Recorder) Wrap(registry frameworkruntime.Registry) frameworkruntime.Reg
 		out[name] = func(ctx context.Context, args runtime.Object, h fwk.Handle) (fwk.Plugin, error) {
 			dryRun := &groupDryRun{}
 			given := h
-			if name == names.DefaultPreemption {
+			if r.plugins.PreemptsForGroups(name) {
 				given = &dryRunHandle{h, dryRun}
 			}
 			plugin, err := factory(ctx, args, given)
@@ -41,7 +40,7 @@ func (r *Recorder) Wrap(registry frameworkruntime.Registry) frameworkruntime.Reg
 // wrap returns a recorder around plugin with exactly the interfaces of plugin.
 // dryRun notes what the plugin does to the snapshot, if that is observed.
 func (r *Recorder) wrap(plugin fwk.Plugin, p *profile, h fwk.Handle, dryRun *groupDryRun) (fwk.Plugin, error) {
-	set := extension.Of(plugin)
+	set := upstream.InterfacesOf(plugin)
 	b := &base{recorder: r, profile: p, handle: h, plugin: plugin, dryRun: dryRun}
 	observeDryRuns(b)
 	if set == 0 {

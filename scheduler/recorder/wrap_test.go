@@ -16,8 +16,8 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 	frameworkruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
 
+	"kube-scheduler-simulator/scheduler/internal/upstream"
 	"kube-scheduler-simulator/scheduler/recorder/internal/compose"
-	"kube-scheduler-simulator/scheduler/recorder/internal/extension"
 	"kube-scheduler-simulator/scheduler/result"
 )
 
@@ -46,14 +46,14 @@ func TestInTreePluginsKeepTheirInterfaces(t *testing.T) {
 			if len(plugins) < 20 {
 				t.Fatalf("only %d in-tree plugins", len(plugins))
 			}
-			r := New(discard{}, nil)
+			r := New(discard{}, nil, nil)
 			for name, plugin := range plugins {
 				wrapped, err := r.wrap(plugin, r.profile("default-scheduler"), nil, &groupDryRun{})
 				if err != nil {
 					t.Errorf("%s: %v", name, err)
 					continue
 				}
-				if got, want := extension.Of(wrapped), extension.Of(plugin); got != want {
+				if got, want := upstream.InterfacesOf(wrapped), upstream.InterfacesOf(plugin); got != want {
 					t.Errorf("%s: wrapped implements %s; bare %s", name, got, want)
 				}
 				if wrapped.Name() != name {
@@ -92,7 +92,7 @@ type odd struct {
 func (odd) Name() string { return "Odd" }
 
 func TestAnUnknownCombinationIsRefusedAtTheStart(t *testing.T) {
-	r := New(discard{}, nil)
+	r := New(discard{}, nil, nil)
 	registry := r.Wrap(frameworkruntime.Registry{
 		"Odd": func(context.Context, runtime.Object, fwk.Handle) (fwk.Plugin, error) { return odd{}, nil },
 	})
@@ -117,7 +117,7 @@ func (closing) Name() string   { return "Closing" }
 func (c closing) Close() error { *c.closed++; return io.ErrUnexpectedEOF }
 
 func TestClosersAreClosed(t *testing.T) {
-	r := New(discard{}, nil)
+	r := New(discard{}, nil, nil)
 	closed := 0
 	wrapped, err := r.wrap(closing{closed: &closed}, r.profile("default-scheduler"), nil, &groupDryRun{})
 	if err != nil {
@@ -150,7 +150,7 @@ func (optional) Score(context.Context, fwk.CycleState, *v1.Pod, fwk.NodeInfo) (i
 func (optional) ScoreExtensions() fwk.ScoreExtensions { return nil }
 
 func TestExtensionsStayNil(t *testing.T) {
-	r := New(discard{}, nil)
+	r := New(discard{}, nil, nil)
 	wrapped, err := r.wrap(optional{}, r.profile("default-scheduler"), nil, &groupDryRun{})
 	if err != nil {
 		t.Fatal(err)

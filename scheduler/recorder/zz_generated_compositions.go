@@ -5,12 +5,12 @@ package recorder
 import (
 	fwk "k8s.io/kube-scheduler/framework"
 
-	"kube-scheduler-simulator/scheduler/recorder/internal/extension"
+	"kube-scheduler-simulator/scheduler/internal/upstream"
 )
 
 // composition returns a recorder with exactly the interfaces of set around b's
 // plugin, or nil when none was generated for set.
-func composition(set extension.Set, b *base) fwk.Plugin {
+func composition(set upstream.InterfaceSet, b *base) fwk.Plugin {
 	switch set {
 	case 0x00001: // PreEnqueuePlugin
 		return struct {

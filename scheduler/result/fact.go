@@ -10,6 +10,10 @@ type Fact struct {
 	Value string `json:"value"`
 }
 
+// TieSeed is the Plugin of the fact that the scheduler attaches to a cycle in which a
+// seed, not chance, decided among the nodes with the best total.
+const TieSeed = "TieSeed"
+
 func sizeOfFacts(facts []Fact) int {
 	const perFact = 64
 	size := len(facts) * perFact

@@ -7,11 +7,15 @@ type Query struct {
 	Namespace, Name string
 	UID             types.UID
 	Outcome         Outcome
-	// Limit bounds a page; 0 means the store's default.
+	// Limit bounds a page; 0 means the store's default, and more than MaxLimit means
+	// MaxLimit.
 	Limit int
 	// Continue is the previous page's Continue; empty starts at the newest.
 	Continue string
 }
+
+// MaxLimit is the longest page of summaries.
+const MaxLimit = 5000
 
 // Page is a list of summaries, newest first.
 type Page struct {

@@ -2,15 +2,14 @@ package result
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"strings"
 )
 
-// Refusal says in a line who kept a pod from its place, and with which words: of
-// the reasons that plugins and extenders gave for nodes, the one that most nodes
-// share; otherwise the answer of the extension point that ended the cycle or, at
-// Permit, holds the pod.
+// Refusal names the plugin or extender that kept a pod from its place, and its
+// reason: of the reasons that plugins and extenders gave for nodes, the one that most
+// nodes share; otherwise the answer of the extension point that ended the cycle or,
+// at Permit, holds the pod.
 type Refusal struct {
 	// ExtensionPoint is as in ExtensionPoint.Name.
 	ExtensionPoint string `json:"extensionPoint"`
@@ -23,8 +22,8 @@ type Refusal struct {
 	Others int `json:"others,omitempty"`
 }
 
-// FindRefusal returns nil for a pod that was scheduled, and when nobody in
-// particular kept it from its place. c is only read.
+// FindRefusal returns nil for a pod that was scheduled, and when no single plugin or
+// extender kept it from its place. c is only read.
 func FindRefusal(c *Cycle) *Refusal {
 	switch c.Outcome {
 	case Waiting:
@@ -32,33 +31,50 @@ func FindRefusal(c *Cycle) *Refusal {
 	case Error:
 		return cmp.Or(answered(c, "Error"), extenderFailed(c), nodesRefused(c, Failed))
 	case Unschedulable:
-		// With a node chosen, what came later ended the cycle.
+		// With a node chosen, a later extension point ended the cycle.
 		if c.SelectedNode == "" {
 			if r := nodesRefused(c, Rejected); r != nil {
 				return r
 			}
 		}
-		return answered(c, "Unschedulable", "UnschedulableAndUnresolvable", "Pending")
+		return answered(c, rejectedStatuses...)
 	}
 	return nil
 }
 
-// answered returns the first answer with one of these statuses, in the order in
-// which the extension points run.
-func answered(c *Cycle, statuses ...string) *Refusal {
+// rejectedStatuses are those by which a plugin rejects a pod.
+var rejectedStatuses = []string{"Unschedulable", "UnschedulableAndUnresolvable", "Pending"}
+
+// RejectedBy returns the first plugin that rejected the pod of c as a whole, with the
+// extension point as in ExtensionPoint.Name, or nil.
+func RejectedBy(c *Cycle) (extensionPoint string, answer *PluginResult) {
+	return firstAnswer(c, rejectedStatuses...)
+}
+
+// firstAnswer returns the first answer with one of these statuses, in the order in
+// which the extension points run, or nil.
+func firstAnswer(c *Cycle, statuses ...string) (extensionPoint string, answer *PluginResult) {
 	for _, point := range []struct {
 		name    string
 		answers []PluginResult
 	}{
 		{"preFilter", c.PreFilter}, {"preScore", c.PreScore}, {"reserve", c.Reserve}, {"permit", c.Permit}, {"preBind", c.PreBind}, {"bind", c.Bind},
 	} {
-		for _, a := range point.answers {
-			if slices.Contains(statuses, a.Status) {
-				return &Refusal{ExtensionPoint: point.name, Plugin: a.Plugin, Reason: strings.Join(a.Reasons, ", ")}
+		for i := range point.answers {
+			if slices.Contains(statuses, point.answers[i].Status) {
+				return point.name, &point.answers[i]
 			}
 		}
 	}
-	return nil
+	return "", nil
+}
+
+func answered(c *Cycle, statuses ...string) *Refusal {
+	point, a := firstAnswer(c, statuses...)
+	if a == nil {
+		return nil
+	}
+	return &Refusal{ExtensionPoint: point, Plugin: a.Plugin, Reason: strings.Join(a.Reasons, ", ")}
 }
 
 // extenderFailed returns the first call whose failure ended the cycle.
@@ -72,53 +88,21 @@ func extenderFailed(c *Cycle) *Refusal {
 	return nil
 }
 
-// said is a reason in the words of who gave it; it may be without words.
-type said struct{ plugin, reason string }
-
-// nodesRefused returns the reason that most nodes share. how is the state in
-// which their plugin left them; extenders only reject.
-func nodesRefused(c *Cycle, how byte) *Refusal {
-	nodes := map[said]int{}
-	if c.Filter != nil {
-		countVerdicts(c.Filter, how, nodes)
-	}
-	if how == Rejected {
-		countRejections(c.Extenders, nodes)
-	}
-	if len(nodes) == 0 {
-		return nil
-	}
-	most := slices.MinFunc(slices.Collect(maps.Keys(nodes)), func(a, b said) int {
-		return cmp.Or(cmp.Compare(nodes[b], nodes[a]), strings.Compare(a.plugin, b.plugin), strings.Compare(a.reason, b.reason))
-	})
-	return &Refusal{ExtensionPoint: "filter", Plugin: most.plugin, Reason: most.reason, Nodes: nodes[most], Others: len(nodes) - 1}
-}
-
-func countVerdicts(f *Filter, how byte, nodes map[said]int) {
-	of := make([]int, len(f.Verdicts))
-	for _, v := range f.VerdictOf {
-		of[v]++
-	}
-	for v, verdict := range f.Verdicts {
-		if verdict.Plugin == "" || !strings.ContainsRune(verdict.States, rune(how)) {
-			continue
-		}
-		for _, reason := range verdict.Reasons {
-			nodes[said{verdict.Plugin, reason}] += of[v]
-		}
-		if len(verdict.Reasons) == 0 {
-			nodes[said{plugin: verdict.Plugin}] += of[v]
+// nodesRefused returns the reason that most nodes share, of those that their plugin
+// left in the given state.
+func nodesRefused(c *Cycle, state byte) *Refusal {
+	var most *Refusal
+	distinct := 0
+	for _, r := range rejections(c, state) {
+		distinct += len(r.Reasons)
+		// The first reason of a plugin is the one that most of its nodes share.
+		first := r.Reasons[0]
+		if most == nil || first.Nodes > most.Nodes || (first.Nodes == most.Nodes && r.Plugin < most.Plugin) {
+			most = &Refusal{ExtensionPoint: "filter", Plugin: r.Plugin, Reason: first.Reason, Nodes: first.Nodes}
 		}
 	}
-}
-
-func countRejections(calls []ExtenderCall, nodes map[said]int) {
-	for _, call := range calls {
-		if call.Rejected == nil || call.Nominated {
-			continue
-		}
-		for i := range call.Rejected.Nodes {
-			nodes[said{call.Plugin, call.Rejected.Reason(i).Reason}]++
-		}
+	if most != nil {
+		most.Others = distinct - 1
 	}
+	return most
 }

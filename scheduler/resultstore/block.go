@@ -6,18 +6,18 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"io"
 	"sync"
 	"sync/atomic"
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"kube-scheduler-simulator/scheduler/blockfile"
 	"kube-scheduler-simulator/scheduler/result"
 )
 
-// A block holds the cycles of one write. Its parts are read apart: the keys
-// when the store starts, summaries for lists, everything for a whole cycle.
+// A block holds the cycles of one write. Its parts are read separately: the keys when
+// the store starts, summaries for lists, everything for a whole cycle.
 //
 //	magic [4], per part: length [4] and checksum [4], checksum of all that [4]
 //	keys, summaries, rests, tables
@@ -29,19 +29,17 @@ const (
 	parts
 )
 
+// blockFormat has the lengths and the checksums of the parts as its fields, so that
+// a part can be read without the others.
+var blockFormat = blockfile.Format{Magic: "\xb5kb1", FieldBytes: parts * extentBytes}
+
 const (
-	blockMagic      = "\xb5kb1"
-	blockHeaderSize = len(blockMagic) + parts*8 + 4
+	extentBytes = 8
 	// maxPartBytes bounds what a part may hold, and what it may unpack to.
 	maxPartBytes = 256 << 20
 )
 
-var (
-	checksums = crc32.MakeTable(crc32.Castagnoli)
-
-	errNoBlock  = errors.New("no block begins here")
-	errChecksum = errors.New("checksum does not match")
-)
+var errChecksum = errors.New("checksum does not match")
 
 // key is what the store's index holds of a cycle.
 type key struct {
@@ -139,12 +137,12 @@ func (b *blockBuilder) finish() ([]byte, [parts]extent) {
 	b.rests.end()
 
 	var extents [parts]extent
-	b.out = append(b.out[:0], make([]byte, blockHeaderSize)...)
+	b.out = append(b.out[:0], make([]byte, blockFormat.HeaderSize())...)
 	for part, r := range [parts]*rows{&b.keys, &b.summaries, &b.rests, &b.tables} {
 		from := len(b.out)
 		b.scratch = r.encode(b.scratch[:0])
 		b.out = b.pack(b.out, b.scratch, part != partTables)
-		extents[part] = extent{length: uint32(len(b.out) - from), checksum: crc32.Checksum(b.out[from:], checksums)}
+		extents[part] = extent{length: uint32(len(b.out) - from), checksum: blockfile.Checksum(b.out[from:])}
 		r.reset()
 	}
 	b.names = newNameTable()
@@ -204,12 +202,12 @@ func unpack(data []byte) ([]byte, error) {
 }
 
 func writeBlockHeader(out []byte, extents [parts]extent) {
-	header := append(out[:0], blockMagic...)
-	for _, e := range extents {
-		header = binary.LittleEndian.AppendUint32(header, e.length)
-		header = binary.LittleEndian.AppendUint32(header, e.checksum)
+	fields := blockFormat.Fields(out)
+	for part, e := range extents {
+		binary.LittleEndian.PutUint32(fields[extentBytes*part:], e.length)
+		binary.LittleEndian.PutUint32(fields[extentBytes*part+4:], e.checksum)
 	}
-	binary.LittleEndian.AppendUint32(header, crc32.Checksum(header, checksums))
+	blockFormat.Seal(out, nil)
 }
 
 // extent is the length and the checksum of a part.
@@ -228,28 +226,24 @@ type block struct {
 
 // readBlock reads the header of the block at offset; size is the segment's.
 func readBlock(s *segment, offset, size int64) (*block, error) {
-	if size-offset < int64(blockHeaderSize) {
-		return nil, errNoBlock
-	}
-	header := make([]byte, blockHeaderSize)
-	if _, err := s.file.ReadAt(header, offset); err != nil {
+	header, err := blockFormat.ReadHeader(s.file, offset, size)
+	if err != nil {
 		return nil, err
 	}
 	b := &block{segment: s, offset: offset}
 	if !b.parseHeader(header) || offset+b.size() > size {
-		return nil, errNoBlock
+		return nil, blockfile.ErrNoBlock
 	}
 	return b, nil
 }
 
 func (b *block) parseHeader(header []byte) bool {
-	end := blockHeaderSize - 4
-	if string(header[:len(blockMagic)]) != blockMagic ||
-		binary.LittleEndian.Uint32(header[end:]) != crc32.Checksum(header[:end], checksums) {
+	if !blockFormat.Intact(header, nil) {
 		return false
 	}
+	fields := blockFormat.Fields(header)
 	for part := range b.extents {
-		at := header[len(blockMagic)+8*part:]
+		at := fields[extentBytes*part:]
 		b.extents[part] = extent{length: binary.LittleEndian.Uint32(at), checksum: binary.LittleEndian.Uint32(at[4:])}
 		if b.extents[part].length > maxPartBytes {
 			return false
@@ -259,7 +253,7 @@ func (b *block) parseHeader(header []byte) bool {
 }
 
 func (b *block) size() int64 {
-	size := int64(blockHeaderSize)
+	size := int64(blockFormat.HeaderSize())
 	for _, e := range b.extents {
 		size += int64(e.length)
 	}
@@ -268,7 +262,7 @@ func (b *block) size() int64 {
 
 // read returns the rows of a part.
 func (b *block) read(part int) ([][]byte, error) {
-	at := b.offset + int64(blockHeaderSize)
+	at := b.offset + int64(blockFormat.HeaderSize())
 	for _, e := range b.extents[:part] {
 		at += int64(e.length)
 	}
@@ -276,7 +270,7 @@ func (b *block) read(part int) ([][]byte, error) {
 	if _, err := b.segment.file.ReadAt(data, at); err != nil {
 		return nil, err
 	}
-	if crc32.Checksum(data, checksums) != b.extents[part].checksum {
+	if blockfile.Checksum(data) != b.extents[part].checksum {
 		return nil, errChecksum
 	}
 	plain, err := unpack(data)

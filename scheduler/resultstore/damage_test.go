@@ -45,7 +45,7 @@ func written3(t testing.TB) (data []byte, offsets []int64) {
 func TestDamagedFilesAreSetAside(t *testing.T) {
 	data, offsets := written3(t)
 	all := []string{"pod-6/1", "pod-5/1", "pod-4/1", "pod-3/1", "pod-2/1", "pod-1/1"}
-	keysOf := func(block int) int { return int(offsets[block]) + blockHeaderSize }
+	keysOf := func(block int) int { return int(offsets[block]) + blockFormat.HeaderSize() }
 	for _, tc := range []struct {
 		name string
 		data []byte
@@ -96,7 +96,7 @@ func TestARecordThatCannotBeReadIsSkipped(t *testing.T) {
 	data, offsets := written3(t)
 	dir := t.TempDir()
 	b := blockAt(t, data, offsets[1])
-	summaries := int(offsets[1]) + blockHeaderSize + int(b.extents[partKeys].length)
+	summaries := int(offsets[1]) + blockFormat.HeaderSize() + int(b.extents[partKeys].length)
 	damaged := flipped(data, summaries+1)
 	if err := os.WriteFile(filepath.Join(dir, "00000000.results"), damaged, 0o600); err != nil {
 		t.Fatal(err)
@@ -247,7 +247,7 @@ func join(lists ...[]string) []string {
 func blockAt(t *testing.T, data []byte, at int64) *block {
 	t.Helper()
 	b := &block{}
-	if !b.parseHeader(data[at : at+int64(blockHeaderSize)]) {
+	if !b.parseHeader(data[at : at+int64(blockFormat.HeaderSize())]) {
 		t.Fatalf("no block at %d", at)
 	}
 	return b

@@ -66,7 +66,7 @@ func forgetMemory(s *Store) {
 
 func listed(t testing.TB, s *Store) []string {
 	t.Helper()
-	page, err := s.List(result.Query{Limit: MaxLimit})
+	page, err := s.List(result.Query{Limit: result.MaxLimit})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -45,7 +45,7 @@ func FuzzList(f *testing.F) {
 			}
 			q.Continue = page.Continue
 		}
-		q.Limit, q.Continue = MaxLimit, token
+		q.Limit, q.Continue = result.MaxLimit, token
 		whole, err := s.List(q)
 		if err != nil {
 			t.Fatal(err)

@@ -11,12 +11,8 @@ import (
 	"kube-scheduler-simulator/scheduler/result"
 )
 
-// DefaultLimit is the length of a page when a query names none; MaxLimit is the
-// longest that may be asked for.
-const (
-	DefaultLimit = 100
-	MaxLimit     = 1000
-)
+// DefaultLimit is the length of a page when a query names none.
+const DefaultLimit = 100
 
 // ErrBadQuery is wrapped by the error of a query that nothing can answer.
 var ErrBadQuery = errors.New("bad query")
@@ -43,8 +39,8 @@ func parse(q result.Query) (limit int, before uint64, err error) {
 		return 0, 0, fmt.Errorf("%w: limit %d is negative", ErrBadQuery, limit)
 	case limit == 0:
 		limit = DefaultLimit
-	case limit > MaxLimit:
-		limit = MaxLimit
+	case limit > result.MaxLimit:
+		limit = result.MaxLimit
 	}
 	if q.Outcome != "" && !q.Outcome.Valid() {
 		return 0, 0, fmt.Errorf("%w: outcome %q is none of %v", ErrBadQuery, q.Outcome, result.Outcomes)

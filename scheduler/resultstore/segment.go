@@ -1,7 +1,6 @@
 package resultstore
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -200,7 +199,7 @@ func (s *segments) nextBlock(seg *segment, from, size int64) int64 {
 		return -1
 	}
 	for at := int64(0); ; at++ {
-		i := bytes.Index(data[at:], []byte(blockMagic))
+		i := blockFormat.Next(data[at:])
 		if i < 0 {
 			return -1
 		}

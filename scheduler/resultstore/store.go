@@ -5,9 +5,9 @@
 // recent, and is read from there afterwards. A store that starts on the directory
 // continues from it. Disk is bounded too: the oldest cycles go first.
 //
-// It knows nothing of who makes cycles or reads them. It may import
-// scheduler/result only, and no package of Kubernetes but apimachinery, klog and
-// utils.
+// It knows neither the producer nor the readers of cycles. It may import
+// scheduler/blockfile and scheduler/result, and no package of Kubernetes but
+// apimachinery, klog and utils.
 package resultstore
 
 import (

@@ -141,3 +141,21 @@ func TestSubscribersSeeEachPutUntilTheyCancel(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// A page is as long as the query asks, up to what the API promises.
+func TestAPageHoldsWhatWasAskedFor(t *testing.T) {
+	s := New(Options{})
+	const kept = 5001
+	for i := range kept {
+		s.Put(cycle(fmt.Sprint("pod-", i), 1, result.Scheduled))
+	}
+	for asked, want := range map[int]int{0: DefaultLimit, 1001: 1001, 5000: 5000, 6000: 5000} {
+		page, err := s.List(result.Query{Limit: asked})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(page.Items) != want || page.Continue == "" {
+			t.Errorf("limit %d: %d items, continue %q; want %d", asked, len(page.Items), page.Continue, want)
+		}
+	}
+}

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
-	upstream "k8s.io/kubernetes/pkg/scheduler"
+	kubescheduler "k8s.io/kubernetes/pkg/scheduler"
 )
 
 // Cluster is what a run does, from the beginning to the end. It is a value: the
@@ -62,7 +62,7 @@ type Hooks struct {
 }
 
 // Attach observes sched. It is for Hooks.Start.
-func (s *Simulation) Attach(sched *upstream.Scheduler) {
+func (s *Simulation) Attach(sched *kubescheduler.Scheduler) {
 	s.Observer.Attach(sched)
 	s.queue = sched.SchedulingQueue.(*queue)
 }

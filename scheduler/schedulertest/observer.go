@@ -17,7 +17,7 @@ import (
 	"k8s.io/client-go/tools/events"
 	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
-	upstream "k8s.io/kubernetes/pkg/scheduler"
+	kubescheduler "k8s.io/kubernetes/pkg/scheduler"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 )
 
@@ -139,7 +139,7 @@ func (o *Observer) end(profile string, pod *v1.Pod, note func(*Attempt)) {
 // that it adds passes on what it was given, except that equal nodes and equal
 // placements are told apart by their names, and that the scheduler pauses
 // between pods.
-func (o *Observer) Attach(sched *upstream.Scheduler) {
+func (o *Observer) Attach(sched *kubescheduler.Scheduler) {
 	q := newQueue(o.transcript, sched.SchedulingQueue)
 	sched.SchedulingQueue = q
 	sched.NextEntity = q.next(sched.NextEntity, sched.StopEverything)
@@ -148,7 +148,7 @@ func (o *Observer) Attach(sched *upstream.Scheduler) {
 	}
 
 	schedulePod := sched.SchedulePod
-	sched.SchedulePod = func(ctx context.Context, f framework.Framework, state fwk.CycleState, info *framework.QueuedPodInfo) (upstream.ScheduleResult, error) {
+	sched.SchedulePod = func(ctx context.Context, f framework.Framework, state fwk.CycleState, info *framework.QueuedPodInfo) (kubescheduler.ScheduleResult, error) {
 		if o.inTrial() {
 			return schedulePod(ctx, f, state, info)
 		}

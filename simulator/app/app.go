@@ -206,7 +206,7 @@ func (s *simulator) backend() server.Backend {
 	b := server.Backend{
 		ClientConfig:  s.controlPlane.ClientConfig(),
 		Results:       s.store,
-		Held:          s.scheduler.Held,
+		Held:          s.scheduler.PreEnqueueRejections,
 		Configuration: configuration{s.scheduler},
 		Replay:        s.replays,
 		Transfer:      transfer{s.snapshot, s},

@@ -26,6 +26,8 @@ type openAPIDocument struct {
 
 type apiSchema struct {
 	Ref        string `json:"$ref"`
+	Const      string
+	OneOf      []apiSchema
 	Required   []string
 	Properties map[string]apiSchema
 	Items      *apiSchema
@@ -113,8 +115,16 @@ func TestSchemasMatchTypes(t *testing.T) {
 		"Cycle":                &result.Cycle{},
 		"ExplainedCycle":       &explained{Cycle: &result.Cycle{}},
 		"Explanation":          &explain.Explanation{},
-		"Rejection":            &explain.Rejection{},
-		"ReasonCount":          &explain.ReasonCount{},
+		"Rejection":            &result.Rejection{},
+		"ReasonCount":          &result.ReasonCount{},
+		"Rejecter":             &explain.Rejecter{},
+		"GroupShortfall":       &explain.GroupShortfall{},
+		"NearestPlacement":     &explain.NearestPlacement{},
+		"Blocker":              &explain.Blocker{},
+		"ChosenPlacement":      &explain.ChosenPlacement{},
+		"BestPlacement":        &explain.BestPlacement{},
+		"ClaimDevices":         &explain.ClaimDevices{},
+		"DevicesOfDriver":      &explain.DevicesOfDriver{},
 		"Margin":               &explain.Margin{},
 		"MarginPart":           &explain.Part{},
 		"NotEvaluated":         &explain.NotEvaluated{},
@@ -180,6 +190,43 @@ func TestSchemasMatchTypes(t *testing.T) {
 	}
 }
 
+// TestStatementsMatchTypes: each kind of statement is documented with its operands.
+func TestStatementsMatchTypes(t *testing.T) {
+	doc := readOpenAPI(t)
+	for name, kinds := range map[string][]explain.Operands{"Headline": explain.Headlines(), "Remark": explain.Remarks()} {
+		var documented, known []string
+		for _, one := range doc.Components.Schemas[name].OneOf {
+			documented = append(documented, one.Ref)
+		}
+		for _, zero := range kinds {
+			kind := reflect.TypeOf(zero)
+			ref := "#/components/schemas/Statement" + kind.Name()
+			known = append(known, ref)
+			schema := apiSchema{Ref: ref}
+			required, properties := doc.members(schema)
+			want(t, ref+" required", keysOf(t, explain.Statement{Operands: zero}), required)
+			full := reflect.New(kind)
+			fill(full.Elem())
+			want(t, ref+" properties", keysOf(t, explain.Statement{Operands: full.Elem().Interface().(explain.Operands)}), properties)
+			want(t, ref+" kind", string(zero.Kind()), doc.kind(schema))
+		}
+		want(t, name, known, documented)
+	}
+}
+
+// kind returns the only value of a schema's property kind.
+func (d openAPIDocument) kind(s apiSchema) string {
+	if s.Ref != "" {
+		return d.kind(d.Components.Schemas[strings.TrimPrefix(s.Ref, "#/components/schemas/")])
+	}
+	for _, part := range s.AllOf {
+		if kind := d.kind(part); kind != "" {
+			return kind
+		}
+	}
+	return s.Properties["kind"].Const
+}
+
 func (d openAPIDocument) members(s apiSchema) (required, properties []string) {
 	if s.Ref != "" {
 		return d.members(d.Components.Schemas[strings.TrimPrefix(s.Ref, "#/components/schemas/")])
@@ -214,7 +261,7 @@ func keysOf(t *testing.T, v any) []string {
 // fill sets every exported field to something that is not its zero value.
 func fill(v reflect.Value) {
 	switch v.Interface().(type) {
-	case time.Time, result.Filter, result.Score, result.ExtenderRejections:
+	case time.Time, result.Filter, result.Score, result.ExtenderRejections, explain.Statement:
 		fillSpecial(v)
 		return
 	}
@@ -258,6 +305,8 @@ func fillSpecial(v reflect.Value) {
 		p.DurationSeconds, p.Skipped, p.Tied = []float64{1}, []string{"x"}, []string{"x"}
 		p.Nodes, p.Totals = []string{"x"}, result.NewColumn([]int64{1})
 		p.Extenders = []result.ScoreExtender{{Answered: p.Totals, Counted: p.Totals}}
+	case *explain.Statement:
+		p.Operands = explain.NoNodes{}
 	}
 }
 

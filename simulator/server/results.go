@@ -13,7 +13,7 @@ import (
 )
 
 // maxLimit is the largest page that can be asked for.
-const maxLimit = 5000
+const maxLimit = result.MaxLimit
 
 func (s *Server) listResults(c echo.Context) error {
 	b, err := s.require()

@@ -1,4 +1,4 @@
-package recorder
+package comparison
 
 import (
 	"cmp"
@@ -42,9 +42,9 @@ func claimsOf(h fwk.Handle, pod *v1.Pod) map[string]*resourceapi.ResourceClaim {
 	return out
 }
 
-// noteClaims notes what the pod's claims hold. It is called when DynamicResources
-// has written that, before the pod is bound.
-func (c *cycle) noteClaims(h fwk.Handle, pod *v1.Pod) {
+// Claims returns what the pod's claims hold, by the pod's names for them. The recorder
+// asks when the allocation has been written, before the pod is bound.
+func (InTree) Claims(h fwk.Handle, pod *v1.Pod) []result.ClaimAllocation {
 	var out []result.ClaimAllocation
 	for name, claim := range claimsOf(h, pod) {
 		allocation := result.ClaimAllocation{Name: name, Claim: claim.Name, Devices: []result.AllocatedDevice{}}
@@ -56,9 +56,7 @@ func (c *cycle) noteClaims(h fwk.Handle, pod *v1.Pod) {
 		out = append(out, allocation)
 	}
 	slices.SortFunc(out, func(a, b result.ClaimAllocation) int { return cmp.Compare(a.Name, b.Name) })
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.claims = out
+	return out
 }
 
 // deviceComparer compares what claims want with the devices of a node. There is one

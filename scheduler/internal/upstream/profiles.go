@@ -1,4 +1,4 @@
-package scheduler
+package upstream
 
 import (
 	"context"
@@ -9,7 +9,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	fwk "k8s.io/kube-scheduler/framework"
-	upstream "k8s.io/kubernetes/pkg/scheduler"
+	"k8s.io/kubernetes/pkg/scheduler"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config"
 	apicache "k8s.io/kubernetes/pkg/scheduler/backend/api_cache"
 	apidispatcher "k8s.io/kubernetes/pkg/scheduler/backend/api_dispatcher"
@@ -18,97 +18,89 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins"
 	frameworkruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
 	"k8s.io/kubernetes/pkg/scheduler/metrics"
-
-	"kube-scheduler-simulator/scheduler/extender"
-	"kube-scheduler-simulator/scheduler/recorder"
 )
 
-// recorded builds the scheduler with recorders around all plugins.
+// observed builds a scheduler with observer around its plugins, extenders, queue,
+// cache and frameworks: steps 1 to 6 of Build.
 //
-// upstream.New makes the registry of in-tree plugins itself and refuses a
-// second plugin of the same name. Wrappers under other names would show in
-// messages, metrics and queueing hints, and some places look plugins up by name.
-// So New gets, for each profile, one plugin of ours, the placeholder. When its
-// framework creates it, the handle has everything that New shares between the
-// profiles, and the placeholder builds the real framework of that profile from
-// it, with a registry of recorders under the users' names. These frameworks, and
-// a queue that is wired as New wires its own, then take their places.
-func (b *builder) recorded(ctx context.Context, rec *recorder.Recorder) (*upstream.Scheduler, error) {
+// scheduler.New makes the registry of in-tree plugins itself and refuses a second
+// plugin of the same name. Wrappers under other names would show in messages,
+// metrics and queueing hints, and Kubernetes looks some plugins up by name. So New
+// gets one plugin of ours for each profile, the placeholder. When New's framework
+// creates it, the handle has everything that New shares between the profiles. The
+// placeholder then builds the real framework of that profile, with wrapped plugins
+// under the users' names. These frameworks, and a queue that is wired as New wires
+// its own, finally take the places of New's.
+func (p *Parts) observed(ctx context.Context, observer Observer) (*scheduler.Scheduler, *internalcache.Snapshot, error) {
 	registry := plugins.NewInTreeRegistry()
-	if err := registry.Merge(b.outOfTree); err != nil {
-		return nil, err
+	if err := registry.Merge(p.OutOfTree); err != nil {
+		return nil, nil, err
 	}
 	metrics.Register()
 	metricsRecorder := metrics.NewMetricsAsyncRecorder(1000, time.Second, ctx.Done())
 	snapshot := internalcache.NewEmptySnapshot()
-	p := &profiles{
-		configuration: b.configuration,
-		registry:      rec.Wrap(registry),
-		recorder:      rec,
+	made := &profiles{
+		configuration: p.Configuration,
+		registry:      withPluginErrors(observer.Wrap(registry)),
+		observer:      observer,
 		frameworks:    map[string]framework.Framework{},
 		shared: []frameworkruntime.Option{
-			frameworkruntime.WithComponentConfigVersion(b.configuration.APIVersion),
+			frameworkruntime.WithComponentConfigVersion(p.Configuration.APIVersion),
 			frameworkruntime.WithSnapshotSharedLister(snapshot),
 			frameworkruntime.WithMutableSnapshotLister(snapshot),
-			frameworkruntime.WithParallelism(int(b.configuration.Parallelism)),
+			frameworkruntime.WithParallelism(int(p.Configuration.Parallelism)),
 			frameworkruntime.WithMetricsRecorder(metricsRecorder),
 			frameworkruntime.WithWaitingPods(frameworkruntime.NewWaitingPodsMap()),
 			frameworkruntime.WithPodsInPreBind(frameworkruntime.NewPodsInPreBindMap()),
 		},
 	}
-	sched, err := upstream.New(ctx, b.client, b.informers, b.dynamicInformers, b.events, append(b.options(),
-		upstream.WithNodeInfoSnapshot(snapshot),
-		upstream.WithProfiles(p.placeholders()...),
-		upstream.WithFrameworkOutOfTreeRegistry(frameworkruntime.Registry{placeholderName: p.build}))...)
+	sched, err := scheduler.New(ctx, p.Client, p.Informers, p.DynamicInformers, p.Events, append(p.options(),
+		scheduler.WithNodeInfoSnapshot(snapshot),
+		scheduler.WithProfiles(made.placeholders()...),
+		scheduler.WithFrameworkOutOfTreeRegistry(frameworkruntime.Registry{placeholderName: made.build}))...)
 	switch {
-	case p.failed != nil:
-		return nil, p.failed // New's error would name the placeholder
+	case made.failed != nil:
+		return nil, nil, made.failed // New's error would name the placeholder
 	case err != nil:
-		return nil, err
+		return nil, nil, err
 	}
 
-	queue, err := b.queue(ctx, p, metricsRecorder, sched.APIDispatcher)
+	queue, err := p.queue(ctx, made.frameworks, metricsRecorder, sched.APIDispatcher)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	sched.Extenders = p.extenders
-	sched.Cache = seenCache{sched.Cache, b.known}
+	queue = observer.Queue(queue)
+	sched.Extenders = made.extenders
+	sched.Cache = observer.Cache(sched.Cache)
 	sched.SchedulingQueue = queue
 	sched.NextEntity = queue.Pop
 	var apiCache fwk.APICacher
 	if sched.APIDispatcher != nil {
 		apiCache = apicache.New(queue, sched.Cache)
 	}
-	for name, f := range p.frameworks {
+	for name, f := range made.frameworks {
 		f.SetPodNominator(queue)
 		f.SetPodActivator(queue)
 		f.SetAPICacher(apiCache)
-		sched.Profiles[name] = rec.Framework(f, b.configuration.PercentageOfNodesToScore)
+		sched.Profiles[name] = observer.Framework(f, p.Configuration.PercentageOfNodesToScore)
 	}
-	if b.tieSeed != nil {
-		seedTies(sched, *b.tieSeed)
-	}
-	rec.Attach(sched, func() []fwk.NodeInfo {
-		// Listing a snapshot does not fail.
-		nodes, _ := snapshot.NodeInfos().List()
-		return nodes
-	})
-	return sched, nil
+	return sched, snapshot, nil
 }
 
-// placeholderName is the only plugin that upstream.New sees of a profile.
+// placeholderName is the only plugin that scheduler.New sees of a profile.
 const placeholderName = "RecordedProfile"
 
 // profiles builds the frameworks of all profiles.
 type profiles struct {
 	configuration *config.KubeSchedulerConfiguration
 	registry      frameworkruntime.Registry
-	recorder      *recorder.Recorder
-	// extenders stand in for those that upstream.New makes: the same ones in all
+	observer      Observer
+	// extenders stand in for those that scheduler.New makes: the same ones in all
 	// frameworks and in the scheduler.
 	extenders  []fwk.Extender
 	shared     []frameworkruntime.Option
 	frameworks map[string]framework.Framework
+	queueSort  queueSortRule
 	// failed is why the framework of a profile could not be built.
 	failed error
 }
@@ -128,7 +120,7 @@ func (p *profiles) placeholders() []config.KubeSchedulerProfile {
 // build is the placeholder's factory: it makes the framework of the profile
 // that h belongs to.
 func (p *profiles) build(ctx context.Context, _ runtime.Object, h fwk.Handle) (fwk.Plugin, error) {
-	if err := p.recordExtenders(h.Extenders()); err != nil {
+	if err := p.wrapExtenders(h.Extenders()); err != nil {
 		return nil, err
 	}
 	dispatcher, _ := h.APIDispatcher().(*apidispatcher.APIDispatcher)
@@ -153,9 +145,8 @@ func (p *profiles) build(ctx context.Context, _ runtime.Object, h fwk.Handle) (f
 			p.failed = fmt.Errorf("profile %q: %w", profile.SchedulerName, err)
 			return nil, p.failed
 		}
-		if err := p.sameQueueSort(f); err != nil {
-			p.failed = err
-			return nil, err
+		if p.failed = p.queueSort.check(f); p.failed != nil {
+			return nil, p.failed
 		}
 		p.frameworks[profile.SchedulerName] = f
 		return &placeholder{framework: f}, nil
@@ -163,28 +154,61 @@ func (p *profiles) build(ctx context.Context, _ runtime.Object, h fwk.Handle) (f
 	return nil, fmt.Errorf("no profile is named %q", h.ProfileName())
 }
 
-// recordExtenders makes the stand-ins of New's extenders, which all profiles share.
-func (p *profiles) recordExtenders(made []fwk.Extender) (err error) {
+// wrapExtenders makes the stand-ins of New's extenders, which all profiles share.
+func (p *profiles) wrapExtenders(made []fwk.Extender) (err error) {
 	if p.extenders == nil {
-		p.extenders, err = extender.Wrap(made, p.configuration.Extenders, p.recorder)
+		p.extenders, err = p.observer.Extenders(made, p.configuration.Extenders)
 	}
 	return err
 }
 
-// sameQueueSort holds the rule of upstream's profile.NewMap: one queue, one order.
-func (p *profiles) sameQueueSort(f framework.Framework) error {
-	name := f.ListPlugins().QueueSort.Enabled[0].Name
-	for other, g := range p.frameworks {
-		if first := g.ListPlugins().QueueSort.Enabled[0].Name; first != name {
-			return fmt.Errorf("different queue sort plugins for profile %q: %q, first: %q of %q", f.ProfileName(), name, first, other)
-		}
+// queueSortRule holds the rule of Kubernetes' profile.NewMap that all profiles
+// sort the queue by the same plugin: there is one queue. The zero value has seen no
+// profile.
+type queueSortRule struct{ profile, plugin string }
+
+func (r *queueSortRule) check(f framework.Framework) error {
+	plugin := f.ListPlugins().QueueSort.Enabled[0].Name
+	if r.profile == "" {
+		r.profile, r.plugin = f.ProfileName(), plugin
+	}
+	if plugin != r.plugin {
+		return fmt.Errorf("different queue sort plugins for profile %q: %q, first: %q of %q", f.ProfileName(), plugin, r.plugin, r.profile)
 	}
 	return nil
 }
 
-// placeholder stands for a profile in upstream.New. It is never asked to
-// schedule; what New reads from it are the events that the profile's plugins
-// wait for, by which it chooses the informers.
+// PluginError says that the factory of a plugin failed. It has the factory's
+// message: the framework puts the plugin's name before it.
+type PluginError struct {
+	// Profile and Plugin are the names of both.
+	Profile, Plugin string
+	// Err is the factory's.
+	Err error
+}
+
+func (e *PluginError) Error() string { return e.Err.Error() }
+
+func (e *PluginError) Unwrap() error { return e.Err }
+
+// withPluginErrors returns a registry whose factories fail with a *PluginError.
+func withPluginErrors(registry frameworkruntime.Registry) frameworkruntime.Registry {
+	out := make(frameworkruntime.Registry, len(registry))
+	for name, factory := range registry {
+		out[name] = func(ctx context.Context, args runtime.Object, h fwk.Handle) (fwk.Plugin, error) {
+			plugin, err := factory(ctx, args, h)
+			if err != nil {
+				return nil, &PluginError{Profile: h.ProfileName(), Plugin: name, Err: err}
+			}
+			return plugin, nil
+		}
+	}
+	return out
+}
+
+// placeholder stands for a profile in scheduler.New. It is never asked to
+// schedule; New reads from it the events that the profile's plugins wait for, by
+// which it chooses the informers.
 type placeholder struct{ framework framework.Framework }
 
 var (

@@ -1,0 +1,41 @@
+package explain
+
+import (
+	"fmt"
+	"strings"
+)
+
+// english renders an explanation from its headline and its remarks only.
+func (e Explanation) english() string {
+	said := []string{e.Headline.String()}
+	for _, remark := range e.Remarks {
+		said = append(said, remark.String())
+	}
+	return strings.Join(said, " ")
+}
+
+// mostNamed bounds the names that a sentence lists.
+const mostNamed = 4
+
+// names lists nodes, and counts those for which there is no room.
+func names(nodes []string) string {
+	if len(nodes) <= mostNamed {
+		return strings.Join(nodes, ", ")
+	}
+	return fmt.Sprintf("%s, %d more", strings.Join(nodes[:mostNamed-1], ", "), len(nodes)-mostNamed+1)
+}
+
+// reason joins the reasons of a plugin, which may have given none.
+func reason(reasons []string) string {
+	if len(reasons) == 0 {
+		return "it gave no reason"
+	}
+	return strings.Join(reasons, ", ")
+}
+
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}

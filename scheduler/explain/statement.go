@@ -1,0 +1,88 @@
+package explain
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+)
+
+// Kind names what a statement says.
+type Kind string
+
+// Operands are what a statement of one kind is about. The types are those that
+// Headlines and Remarks list.
+type Operands interface {
+	// Kind is the same for every value of the type.
+	Kind() Kind
+	// english renders the statement from its operands only.
+	english() string
+}
+
+// Statement is one thing that an explanation says, as data. Its JSON is an object of
+// the kind and the operands; Go and the web render it with a sentence for each kind.
+type Statement struct{ Operands Operands }
+
+// Headlines returns a zero value of each kind that the headline of an explanation can
+// be.
+func Headlines() []Operands {
+	return []Operands{
+		Best{}, Tied{}, TiedBySeed{}, Only{}, Unscored{}, Hinted{}, WasNominated{}, Waiting{},
+		CycleError{}, ExtenderError{}, NoNodes{}, RejectedInPreFilter{}, RejectedLater{}, LostPlace{}, NoNodeFits{}, NotScheduled{},
+		HeldByGroup{}, NotTried{}, GroupRejected{},
+	}
+}
+
+// Remarks returns a zero value of each kind that the remarks of an explanation can be.
+func Remarks() []Operands {
+	return []Operands{
+		SearchEnded{}, RoomMade{}, RoomNominated{}, DevicesAllocated{}, DeviceShortage{}, DevicesTogether{},
+		GroupHasEnough{}, GroupShort{}, GroupPlaced{}, GroupRoom{}, GroupVictims{}, GroupRoomImpossible{}, ExtenderFailure{},
+	}
+}
+
+var (
+	_ json.Marshaler   = Statement{}
+	_ json.Unmarshaler = (*Statement)(nil)
+	_ fmt.Stringer     = Statement{}
+)
+
+// String renders the statement in English.
+func (s Statement) String() string {
+	if s.Operands == nil {
+		return ""
+	}
+	return s.Operands.english()
+}
+
+// MarshalJSON writes the kind before the operands.
+func (s Statement) MarshalJSON() ([]byte, error) {
+	if s.Operands == nil {
+		return []byte("null"), nil
+	}
+	operands, err := json.Marshal(s.Operands)
+	if err != nil {
+		return nil, err
+	}
+	// Every kind has operands, so a comma follows.
+	return append(fmt.Appendf(nil, `{"kind":%q,`, s.Operands.Kind()), operands[1:]...), nil
+}
+
+// UnmarshalJSON reads a statement of a known kind.
+func (s *Statement) UnmarshalJSON(data []byte) error {
+	var head struct{ Kind Kind }
+	if err := json.Unmarshal(data, &head); err != nil {
+		return err
+	}
+	for _, known := range append(Headlines(), Remarks()...) {
+		if known.Kind() != head.Kind {
+			continue
+		}
+		operands := reflect.New(reflect.TypeOf(known))
+		if err := json.Unmarshal(data, operands.Interface()); err != nil {
+			return fmt.Errorf("a statement of kind %q: %w", head.Kind, err)
+		}
+		s.Operands = operands.Elem().Interface().(Operands)
+		return nil
+	}
+	return fmt.Errorf("a statement has the unknown kind %q", head.Kind)
+}

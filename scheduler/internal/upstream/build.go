@@ -1,0 +1,139 @@
+package upstream
+
+import (
+	"context"
+
+	"k8s.io/client-go/dynamic/dynamicinformer"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/events"
+	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler"
+	"k8s.io/kubernetes/pkg/scheduler/apis/config"
+	internalcache "k8s.io/kubernetes/pkg/scheduler/backend/cache"
+	internalqueue "k8s.io/kubernetes/pkg/scheduler/backend/queue"
+	"k8s.io/kubernetes/pkg/scheduler/framework"
+	frameworkruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
+)
+
+// Parts are what a scheduler is built from. All but BreakTie and OutOfTree are
+// required.
+type Parts struct {
+	Client           kubernetes.Interface
+	ClientConfig     *rest.Config
+	Informers        informers.SharedInformerFactory
+	DynamicInformers dynamicinformer.DynamicSharedInformerFactory
+	Events           func(name string) events.EventRecorderLogger
+	// Configuration belongs to the scheduler: New writes plugin arguments into it.
+	Configuration *config.KubeSchedulerConfiguration
+	OutOfTree     frameworkruntime.Registry
+	// BreakTie chooses among nodes that share the best total. nil leaves the
+	// choice to Kubernetes, which leaves it to chance.
+	BreakTie TieBreaker
+}
+
+// Observer is what plugs into a scheduler that is built to be observed. Build calls
+// each method once, Framework once per profile, in the order of the package's table
+// and before the scheduler runs. Every decorator must pass on all that it is given
+// and return what it gets.
+type Observer interface {
+	// Wrap returns a registry whose plugins have the same names and exactly the
+	// same interfaces as those of registry.
+	Wrap(registry frameworkruntime.Registry) frameworkruntime.Registry
+	// Extenders returns stand-ins for the extenders that Kubernetes made of
+	// configured.
+	Extenders(made []fwk.Extender, configured []config.Extender) ([]fwk.Extender, error)
+	Queue(internalqueue.SchedulingQueue) internalqueue.SchedulingQueue
+	Cache(internalcache.Cache) internalcache.Cache
+	// Framework decorates the framework of a profile. percentageOfNodesToScore is
+	// the configuration's general one; nil means adaptive.
+	Framework(f framework.Framework, percentageOfNodesToScore *int32) framework.Framework
+	// Attach hooks into the functions of sched. nodes lists the nodes of its
+	// snapshot; call it on the scheduling goroutine only.
+	Attach(sched *scheduler.Scheduler, nodes func() []fwk.NodeInfo)
+}
+
+// Build builds a scheduler as cmd/kube-scheduler does, and returns without having
+// read the cluster: the caller starts the informers. A plugin that cannot be made
+// under an observer is a *PluginError.
+//
+// Without an observer the scheduler is bare and gate is not used. With one, gate
+// is asked before each turn; see Gate.
+//
+// # The order of wrapping
+//
+// Build wraps the parts of the scheduler in this order, which is the only one that
+// works:
+//
+//  1. Observer.Wrap wraps the registry, because frameworks keep the plugins that
+//     the registry makes.
+//  2. Observer.Extenders makes the stand-ins when the first profile is built,
+//     because every framework gets them as part of its handle.
+//  3. The frameworks are built. The plugins keep these bare frameworks as their
+//     handles, so that dry runs of a plugin do not pass the decorators below.
+//  4. The queue is wired to the bare frameworks. Observer.Queue decorates it before
+//     the scheduler, the API cache and the frameworks get it.
+//  5. Observer.Cache decorates the cache before the API cache gets it.
+//  6. Observer.Framework decorates each framework where the scheduler calls it.
+//  7. BreakTie's decorator goes around that framework, and hooks into SchedulePod.
+//  8. Observer.Attach hooks into SchedulePod around the choice of 7, so that the
+//     observer sees the node that was chosen, and into NextEntity and
+//     FailureHandler.
+//  9. The gate hooks into NextEntity, outside of all others.
+//
+// A call therefore passes, from the outside in:
+//
+//	NextEntity       gate, observer, queue decorator, Kubernetes' queue
+//	SchedulePod      observer, tie breaker, Kubernetes
+//	FailureHandler   observer, Kubernetes
+//	framework        tie breaker, observer's decorator, Kubernetes' framework
+//	plugin           observer's wrapper, plugin
+//	extender         stand-in, Kubernetes' HTTP extender
+//	cache            observer's decorator, Kubernetes' cache
+func Build(ctx context.Context, parts Parts, observer Observer, gate *Gate) (*scheduler.Scheduler, error) {
+	if observer == nil {
+		return parts.bare(ctx)
+	}
+	sched, snapshot, err := parts.observed(ctx, observer)
+	if err != nil {
+		return nil, err
+	}
+	if parts.BreakTie != nil {
+		breakTies(sched, parts.BreakTie)
+	}
+	observer.Attach(sched, func() []fwk.NodeInfo {
+		// Listing a snapshot does not fail.
+		nodes, _ := snapshot.NodeInfos().List()
+		return nodes
+	})
+	gate.guard(sched, ctx.Done())
+	return sched, nil
+}
+
+// bare builds the scheduler as cmd/kube-scheduler does.
+func (p *Parts) bare(ctx context.Context) (*scheduler.Scheduler, error) {
+	sched, err := scheduler.New(ctx, p.Client, p.Informers, p.DynamicInformers, p.Events, append(p.options(),
+		scheduler.WithProfiles(p.Configuration.Profiles...),
+		scheduler.WithFrameworkOutOfTreeRegistry(p.OutOfTree))...)
+	if err == nil && p.BreakTie != nil {
+		breakTies(sched, p.BreakTie)
+	}
+	return sched, err
+}
+
+// options are those of cmd/kube-scheduler/app.Setup, but for the profiles and the
+// registry.
+func (p *Parts) options() []scheduler.Option {
+	c := p.Configuration
+	return []scheduler.Option{
+		scheduler.WithComponentConfigVersion(c.APIVersion),
+		scheduler.WithKubeConfig(p.ClientConfig),
+		scheduler.WithPercentageOfNodesToScore(c.PercentageOfNodesToScore),
+		scheduler.WithPodMaxBackoffSeconds(c.PodMaxBackoffSeconds),
+		scheduler.WithPodInitialBackoffSeconds(c.PodInitialBackoffSeconds),
+		scheduler.WithPodMaxInUnschedulablePodsDuration(internalqueue.DefaultPodMaxInUnschedulablePodsDuration),
+		scheduler.WithExtenders(c.Extenders...),
+		scheduler.WithParallelism(c.Parallelism),
+	}
+}

@@ -1,0 +1,86 @@
+package upstream
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/klog/v2"
+	fwk "k8s.io/kube-scheduler/framework"
+	apidispatcher "k8s.io/kubernetes/pkg/scheduler/backend/api_dispatcher"
+	internalqueue "k8s.io/kubernetes/pkg/scheduler/backend/queue"
+	"k8s.io/kubernetes/pkg/scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/metrics"
+)
+
+// pluginMetricsSamplePercent is the constant of that name in Kubernetes'
+// pkg/scheduler.
+const pluginMetricsSamplePercent = 10
+
+// queue returns a scheduling queue, wired to frameworks as scheduler.New wires its
+// own to the frameworks that it builds.
+func (p *Parts) queue(ctx context.Context, frameworks map[string]framework.Framework, m *metrics.MetricAsyncRecorder, dispatcher *apidispatcher.APIDispatcher) (internalqueue.SchedulingQueue, error) {
+	preEnqueue := map[string]map[string]fwk.PreEnqueuePlugin{}
+	hints := internalqueue.QueueingHintMapPerProfile{}
+	signers := map[string]internalqueue.PodSigner{}
+	for name, f := range frameworks {
+		preEnqueue[name] = map[string]fwk.PreEnqueuePlugin{}
+		for _, plugin := range f.PreEnqueuePlugins() {
+			preEnqueue[name][plugin.Name()] = plugin
+		}
+		var err error
+		if hints[name], err = queueingHints(ctx, f.EnqueueExtensions()); err != nil {
+			return nil, err
+		}
+		signers[name] = f.SignPod
+	}
+	options := []internalqueue.Option{
+		internalqueue.WithPodInitialBackoffDuration(time.Duration(p.Configuration.PodInitialBackoffSeconds) * time.Second),
+		internalqueue.WithPodMaxBackoffDuration(time.Duration(p.Configuration.PodMaxBackoffSeconds) * time.Second),
+		internalqueue.WithPodLister(p.Informers.Core().V1().Pods().Lister()),
+		internalqueue.WithPodMaxInUnschedulablePodsDuration(internalqueue.DefaultPodMaxInUnschedulablePodsDuration),
+		internalqueue.WithPreEnqueuePluginMap(preEnqueue),
+		internalqueue.WithQueueingHintMapPerProfile(hints),
+		internalqueue.WithPluginMetricsSamplePercent(pluginMetricsSamplePercent),
+		internalqueue.WithMetricsRecorder(m),
+		internalqueue.WithPodSigners(signers),
+	}
+	if dispatcher != nil {
+		options = append(options, internalqueue.WithAPIDispatcher(dispatcher))
+	}
+	first := frameworks[p.Configuration.Profiles[0].SchedulerName]
+	return internalqueue.NewSchedulingQueue(first.QueueSortFunc(), p.Informers, options...), nil
+}
+
+// queueingHints gathers the events for which each plugin may bring a pod back, as
+// buildQueueingHintMap in Kubernetes' pkg/scheduler does.
+func queueingHints(ctx context.Context, extensions []fwk.EnqueueExtensions) (internalqueue.QueueingHintMap, error) {
+	out := internalqueue.QueueingHintMap{}
+	var errs []error
+	for _, extension := range extensions {
+		events, err := extension.EventsToRegister(ctx)
+		errs = append(errs, err)
+		for _, event := range events {
+			hint := event.QueueingHintFn
+			if hint == nil {
+				hint = alwaysQueue
+			}
+			fn := &internalqueue.QueueingHintFunction{
+				PluginName:        extension.Name(),
+				QueueingHintFn:    hint,
+				PreQueueingHintFn: event.PreQueueingHintFn,
+			}
+			on := []fwk.ClusterEvent{event.Event}
+			if event.Event.Resource == fwk.Pod {
+				on = framework.UnrollPodEvent(event.Event)
+			}
+			for _, e := range on {
+				out[e] = append(out[e], fn)
+			}
+		}
+	}
+	return out, errors.Join(errs...)
+}
+
+func alwaysQueue(klog.Logger, *v1.Pod, any, any) (fwk.QueueingHint, error) { return fwk.Queue, nil }

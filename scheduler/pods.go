@@ -1,0 +1,67 @@
+package scheduler
+
+import (
+	"fmt"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/tools/cache"
+
+	"kube-scheduler-simulator/scheduler/annotation"
+	"kube-scheduler-simulator/scheduler/result"
+)
+
+// watchPods prepares the scheduler's pod informer, before it starts. A bare
+// scheduler keeps Kubernetes' own.
+func (s *Scheduler) watchPods(f informers.SharedInformerFactory) error {
+	informer := f.Core().V1().Pods().Informer()
+	if s.recorder == nil {
+		return nil
+	}
+	if err := informer.SetTransform(s.trim); err != nil {
+		return fmt.Errorf("trimming the scheduler's pods: %w", err)
+	}
+	s.pods, s.claims = f.Core().V1().Pods().Lister(), f.Core().V1().PersistentVolumeClaims().Lister()
+	s.bindings.bound = s.hasNode
+	_, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{UpdateFunc: s.podUpdated, DeleteFunc: s.podDeleted})
+	if err != nil {
+		return fmt.Errorf("watching the scheduler's pods: %w", err)
+	}
+	return nil
+}
+
+// trim removes from a pod what the scheduler need not see: the managed fields, as
+// Kubernetes does, and our own annotations, which must not bring a pod back into
+// the queue.
+func (s *Scheduler) trim(obj any) (any, error) {
+	if pod, ok := obj.(*v1.Pod); ok {
+		s.own.observe(pod)
+		pod.ManagedFields = nil
+		annotation.Strip(pod)
+	}
+	return obj, nil
+}
+
+func (s *Scheduler) podUpdated(_, obj any) {
+	if pod, ok := obj.(*v1.Pod); ok && pod.Spec.NodeName != "" {
+		s.bindings.seen(pod.UID)
+	}
+}
+
+func (s *Scheduler) podDeleted(obj any) {
+	if unknown, ok := obj.(cache.DeletedFinalStateUnknown); ok {
+		obj = unknown.Obj
+	}
+	if pod, ok := obj.(*v1.Pod); ok {
+		s.recorder.Forget(pod.UID)
+		s.own.forget(pod.UID)
+		s.bindings.seen(pod.UID)
+	}
+}
+
+// hasNode reports whether the informer knows the node of a pod, or that the pod no
+// longer exists.
+func (s *Scheduler) hasNode(pod result.Pod) bool {
+	latest, err := s.pods.Pods(pod.Namespace).Get(pod.Name)
+	return err != nil || latest.UID != pod.UID || latest.Spec.NodeName != ""
+}

@@ -19,6 +19,7 @@ import (
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 
+	"kube-scheduler-simulator/scheduler"
 	"kube-scheduler-simulator/scheduler/annotation"
 	"kube-scheduler-simulator/scheduler/config"
 	"kube-scheduler-simulator/scheduler/resultstore"
@@ -207,6 +208,7 @@ func (s *simulator) backend() server.Backend {
 		ClientConfig:  s.controlPlane.ClientConfig(),
 		Results:       s.store,
 		Held:          s.scheduler.PreEnqueueRejections,
+		Queues:        scheduler.Queues,
 		Configuration: configuration{s.scheduler},
 		Replay:        s.replays,
 		Transfer:      transfer{s.snapshot, s},

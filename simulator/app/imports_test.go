@@ -46,7 +46,9 @@ var arrows = map[string][]string{
 	"simulator/redact":                        nil,
 	"simulator/transfer":                      nil,
 	"simulator/mirror":                        {"simulator/redact", "simulator/transfer"},
-	"simulator/server":                        {"scheduler/result", "scheduler/explain", "scheduler/config", "simulator/replay", "simulator/transfer"},
+	"simulator/server":                        {"scheduler/result", "scheduler/explain", "scheduler/config", "simulator/replay", "simulator/transfer", "simulator/server/watch"},
+	"simulator/server/watch":                  {"scheduler/result"},
+	"simulator/server/watch/watchtest":        nil,
 	"simulator/app":                           {"scheduler", "scheduler/*", "simulator/controlplane", "simulator/virtualnode", "simulator/mirror", "simulator/redact", "simulator/replay", "simulator/server", "simulator/transfer", "web"},
 	"simulator/systemtest":                    nil,
 	"simulator/command":                       {"simulator/app", "simulator/quiet"},
@@ -69,6 +71,9 @@ var testArrows = map[string][]string{
 	// What the nodes do shows in a cluster only.
 	"simulator/virtualnode": {"simulator/controlplane"},
 	"simulator/transfer":    {"simulator/controlplane", "simulator/virtualnode", "simulator/kubectltest"},
+	// A WebSocket client that only tests have.
+	"simulator/server":       {"simulator/server/watch/watchtest"},
+	"simulator/server/watch": {"simulator/server/watch/watchtest"},
 }
 
 func TestImportsFlowOneWay(t *testing.T) {

@@ -11,23 +11,19 @@ import (
 
 	"kube-scheduler-simulator/scheduler/config"
 	"kube-scheduler-simulator/scheduler/result"
+	"kube-scheduler-simulator/simulator/server/watch"
 )
 
 // Results is what the server needs of the result store. Methods are safe for
 // concurrent use. Cycles are not changed by either side.
 type Results interface {
-	// List returns a page of summaries, newest first. It fails when
-	// q.Continue is not one that it gave out.
-	List(q result.Query) (result.Page, error)
+	// List fails when q.Continue is not one that it gave out.
+	watch.Results
 	// Attempts returns a pod's summaries, oldest first; nil when the UID is
 	// unknown.
 	Attempts(uid types.UID) ([]result.Summary, error)
 	// Get returns nil when the UID or the attempt is unknown.
 	Get(uid types.UID, attempt int) (*result.Cycle, error)
-	// Subscribe calls fn for every cycle that is put from now on, from the
-	// putting goroutine: fn does not block. After cancel has returned, fn is
-	// not called again.
-	Subscribe(fn func(*result.Cycle)) (cancel func())
 }
 
 // Configuration is the scheduler's, while it runs. Methods are safe for concurrent
@@ -63,6 +59,10 @@ type Backend struct {
 	// Held returns what keeps a pod out of the scheduler's queue, nil when nothing
 	// does. Nil: nobody knows.
 	Held func(uid types.UID) []result.PluginResult
+	// Queues returns the state of the scheduling queue, for the watch topic. It is
+	// called about once per second while a client follows it. Nil: the topic is
+	// refused.
+	Queues func() (result.Queues, error)
 	// Reset brings everything back to the start. It is refused with *Busy or
 	// *Forbidden. Nil: the cluster is not the simulator's own.
 	Reset func(ctx context.Context) (Reset, error)
@@ -91,14 +91,14 @@ func (s *Server) SetBackend(b Backend) error {
 	if err != nil {
 		return fmt.Errorf("attaching the backend: %w", err)
 	}
-	client, err := newAPIClient(b.ClientConfig)
+	client, err := watch.NewClient(b.ClientConfig)
 	if err != nil {
 		return fmt.Errorf("attaching the backend: %w", err)
 	}
 	if !s.backend.CompareAndSwap(nil, &attached{Backend: b, proxy: proxy}) {
 		return errors.New("attaching the backend: there is one already")
 	}
-	s.hub.attach(client, b.Results)
+	s.hub.Attach(watch.Backend{Client: client, Results: b.Results, Queues: b.Queues})
 	return nil
 }
 

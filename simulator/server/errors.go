@@ -1,6 +1,7 @@
 package server
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -48,7 +49,12 @@ func (e *apiError) writeTo(w http.ResponseWriter) {
 	h.Set("Cache-Control", "no-store")
 	h.Set("Content-Type", "application/json")
 	w.WriteHeader(e.Code)
-	w.Write(mustMarshal(e))
+	_ = json.NewEncoder(w).Encode(e) // the client has gone
+}
+
+// refuseUpgrade answers a request for a WebSocket that does not get one.
+func refuseUpgrade(w http.ResponseWriter, _ *http.Request, status int, reason error) {
+	refuse(status, "%v", reason).writeTo(w)
 }
 
 // handleError is echo's: every error of a handler or a middleware ends here.

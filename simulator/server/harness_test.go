@@ -7,12 +7,15 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
 	"testing/fstest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 
@@ -21,6 +24,13 @@ import (
 
 // patience bounds every wait of the tests; none waits for it to pass.
 const patience = 10 * time.Second
+
+func want[T any](t *testing.T, what string, got, wanted T) {
+	t.Helper()
+	if diff := cmp.Diff(wanted, got); diff != "" {
+		t.Fatalf("%s (-want +got):\n%s", what, diff)
+	}
+}
 
 var testAssets = fstest.MapFS{
 	"index.html":          {Data: []byte("<title>simulator</title>" + strings.Repeat("<p>pods</p>", 50))},
@@ -46,9 +56,8 @@ func serve(t *testing.T, opts Options) *harness {
 	if opts.Assets == nil {
 		opts.Assets = testAssets
 	}
-	if opts.limits == nil {
-		opts.limits = testLimits()
-	}
+	// Reading lists would disturb the fake API servers.
+	opts.keep = []schema.GroupVersionResource{}
 	opts.Version = "v1.37.1"
 	h := &harness{Server: New(opts), t: t, host: l.Addr().String(), url: "http://" + l.Addr().String()}
 	served := make(chan error, 1)
@@ -68,15 +77,8 @@ func serve(t *testing.T, opts Options) *harness {
 	return h
 }
 
-// testLimits do not make a test wait. No list is kept.
-func testLimits() *limits {
-	l := defaultLimits()
-	l.kept, l.batch, l.retry, l.retryMax = nil, 0, time.Millisecond, time.Millisecond
-	return l
-}
-
 // attach gives the server a backend of fakes and returns its configuration.
-func (h *harness) attach(api *fakeAPI, results *fakeResults) *fakeConfiguration {
+func (h *harness) attach(api *httptest.Server, results *fakeResults) *fakeConfiguration {
 	h.t.Helper()
 	if results == nil {
 		results = &fakeResults{}
@@ -258,6 +260,19 @@ func cycle(uid string, attempt int, outcome result.Outcome) *result.Cycle {
 	}}
 }
 
-var (
-	_ Results = (*fakeResults)(nil)
-)
+var _ Results = (*fakeResults)(nil)
+
+// waitFor is for conditions that announce nothing.
+func waitFor(t *testing.T, what string, condition func() bool) {
+	t.Helper()
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	timeout := time.After(patience)
+	for !condition() {
+		select {
+		case <-tick.C:
+		case <-timeout:
+			t.Fatalf("waited in vain for: %s", what)
+		}
+	}
+}

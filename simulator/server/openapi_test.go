@@ -14,6 +14,7 @@ import (
 	"kube-scheduler-simulator/scheduler/explain"
 	"kube-scheduler-simulator/scheduler/result"
 	"kube-scheduler-simulator/simulator/replay"
+	"kube-scheduler-simulator/simulator/server/watch"
 	snap "kube-scheduler-simulator/simulator/transfer"
 )
 
@@ -130,6 +131,9 @@ func TestSchemasMatchTypes(t *testing.T) {
 		"NotEvaluated":         &explain.NotEvaluated{},
 		"DeviceShortage":       &explain.DeviceShortage{},
 		"Queue":                &result.Queue{},
+		"Queues":               &result.Queues{},
+		"QueueState":           &result.QueueState{},
+		"QueueEvent":           &result.QueueEvent{},
 		"Requeue":              &result.Requeue{},
 		"Hint":                 &result.Hint{},
 		"PodGroup":             &result.PodGroup{},
@@ -174,8 +178,8 @@ func TestSchemasMatchTypes(t *testing.T) {
 		"ReplayDecision":       &replay.Decision{},
 		"ReplayRejection":      &replay.Rejection{},
 		"ReplayParted":         &replay.Parted{},
-		"ErrorFrame":           &errorFrame{},
-		"GroupVersionResource": &frameResource{},
+		"ErrorFrame":           &watch.ErrorFrame{},
+		"GroupVersionResource": &watch.Resource{},
 	} {
 		t.Run(name, func(t *testing.T) {
 			required, properties := doc.members(doc.Components.Schemas[name])
@@ -246,8 +250,12 @@ func (d openAPIDocument) members(s apiSchema) (required, properties []string) {
 
 func keysOf(t *testing.T, v any) []string {
 	t.Helper()
+	data, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
 	var members map[string]json.RawMessage
-	if err := json.Unmarshal(mustMarshal(v), &members); err != nil {
+	if err := json.Unmarshal(data, &members); err != nil {
 		t.Fatal(err)
 	}
 	var keys []string
@@ -316,4 +324,12 @@ func TestOutcomesAreDocumented(t *testing.T) {
 		names = append(names, string(o))
 	}
 	want(t, "outcomes", readOpenAPI(t).Components.Schemas["Outcome"].Enum, names)
+}
+
+func TestQueueNamesAreDocumented(t *testing.T) {
+	var names []any
+	for _, q := range result.QueueNames {
+		names = append(names, string(q))
+	}
+	want(t, "queues", readOpenAPI(t).Components.Schemas["QueueName"].Enum, names)
 }

@@ -12,14 +12,14 @@ import (
 )
 
 // asFakeAPI serves with a handler of the test's own.
-func asFakeAPI(t *testing.T, handler http.HandlerFunc) *fakeAPI {
-	f := &fakeAPI{Server: httptest.NewServer(handler)}
-	t.Cleanup(f.Close)
-	return f
+func asFakeAPI(t *testing.T, handler http.HandlerFunc) *httptest.Server {
+	s := httptest.NewServer(handler)
+	t.Cleanup(s.Close)
+	return s
 }
 
 // newDrain reads bodies.
-func newDrain(t *testing.T) *fakeAPI {
+func newDrain(t *testing.T) *httptest.Server {
 	return asFakeAPI(t, func(w http.ResponseWriter, r *http.Request) {
 		io.Copy(io.Discard, r.Body)
 	})

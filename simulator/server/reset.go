@@ -63,4 +63,4 @@ func operationError(err error) error {
 
 // ClearResults tells subscribers that the results are gone: they list again. It is
 // called after the results were emptied, while none is put.
-func (s *Server) ClearResults() { s.hub.results.clear() }
+func (s *Server) ClearResults() { s.hub.ClearResults() }

@@ -17,6 +17,7 @@ var openAPI []byte
 const (
 	apiPrefix   = "/api"
 	proxyPrefix = "/kubernetes"
+	watchPath   = apiPrefix + "/v1/watch"
 	// anyPath is where requests end up that no other route takes.
 	anyPath = "/*"
 )
@@ -55,7 +56,7 @@ func (s *Server) route(e *echo.Echo) {
 	v1.DELETE("/replay", s.replay(s.deleteReplay))
 	v1.POST("/replay/step", s.replay(s.stepReplay))
 	v1.GET("/replay/comparison", s.replay(s.getReplayComparison))
-	v1.GET("/watch", s.watch)
+	e.GET(watchPath, echo.WrapHandler(s.hub))
 
 	e.Match(proxiedMethods, proxyPrefix+"/*", s.proxy)
 

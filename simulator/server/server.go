@@ -16,8 +16,12 @@ import (
 
 	"github.com/labstack/echo/v4"
 	"github.com/prometheus/client_golang/prometheus"
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
+
+	"kube-scheduler-simulator/simulator/server/watch"
 )
 
 // Options of a Server. The zero value serves no page and no metrics, and asks
@@ -38,10 +42,11 @@ type Options struct {
 	// MaxBody bounds a request body, in bytes. Default 16 MiB.
 	MaxBody int64
 
-	// clock paces the hub. Default: the real one. Set by tests only.
-	clock clock.WithTicker
-	// hub's limits. Default: defaultLimits. Set by tests only.
-	limits *limits
+	// clock is set by tests only. Default: the real one.
+	clock clock.PassiveClock
+	// keep are the lists that the watch hub keeps. Default: nodes and pods, which
+	// every page shows: at 5,000 nodes, listing them takes seconds. Set by tests only.
+	keep []schema.GroupVersionResource
 }
 
 // Server is the simulator's HTTP server.
@@ -51,7 +56,7 @@ type Server struct {
 	http *http.Server
 	echo *echo.Echo
 	page *page
-	hub  *hub
+	hub  *watch.Hub
 
 	// backend is nil until SetBackend.
 	backend atomic.Pointer[attached]
@@ -79,12 +84,12 @@ func New(opts Options) *Server {
 	if opts.clock == nil {
 		opts.clock = clock.RealClock{}
 	}
-	if opts.limits == nil {
-		opts.limits = defaultLimits()
+	if opts.keep == nil {
+		opts.keep = []schema.GroupVersionResource{v1.SchemeGroupVersion.WithResource("nodes"), v1.SchemeGroupVersion.WithResource("pods")}
 	}
 	s := &Server{opts: opts, log: opts.Logger.WithName("server"), page: newPage(opts.Assets)}
 	s.closing, s.close = context.WithCancel(context.Background())
-	s.hub = newHub(s.log, opts.clock, *opts.limits)
+	s.hub = watch.New(watch.Options{Logger: s.log, Refuse: refuseUpgrade, Keep: opts.keep})
 	s.echo = s.newEcho()
 	s.http = &http.Server{
 		Handler:           headAsGet(s.echo),
@@ -108,7 +113,7 @@ func (s *Server) Serve(l net.Listener) error {
 		return err
 	}
 	s.access.Store(a)
-	s.hub.start()
+	s.hub.Start()
 	if err := s.http.Serve(l); !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("serving on %s: %w", l.Addr(), err)
 	}
@@ -124,7 +129,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	done := make(chan error, 1)
 	go func() { done <- s.http.Shutdown(ctx) }()
 	s.fresh.close()
-	s.hub.shutdown(ctx)
+	s.hub.Stop(ctx)
 	err := <-done
 	if err != nil {
 		s.http.Close()

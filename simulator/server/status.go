@@ -1,7 +1,6 @@
 package server
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"reflect"
@@ -135,7 +134,7 @@ func (s *Server) SetStatus(st Status) {
 		return
 	}
 	s.status = st
-	s.hub.status.put(mustMarshal(st))
+	s.hub.PutStatus(st)
 }
 
 func (s *Server) currentStatus() Status {
@@ -162,13 +161,4 @@ func (s *Server) getReadyz(c echo.Context) error {
 		message = fmt.Sprintf("%s: %s", st.Phase, st.Message)
 	}
 	return &apiError{Code: http.StatusServiceUnavailable, Message: message, retryAfter: 1}
-}
-
-// mustMarshal is for types of ours, which always marshal.
-func mustMarshal(v any) []byte {
-	data, err := json.Marshal(v)
-	if err != nil {
-		panic(fmt.Sprintf("marshalling %T: %v", v, err))
-	}
-	return data
 }

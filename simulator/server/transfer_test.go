@@ -49,7 +49,8 @@ func (w *willing) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 		out.WriteHeader(http.StatusCreated)
 		_, _ = io.Copy(out, r.Body)
 	default:
-		refuseAsKubernetes(out, http.StatusNotFound)
+		out.WriteHeader(http.StatusNotFound)
+		fmt.Fprint(out, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"NotFound","code":404}`)
 	}
 }
 

@@ -1,4 +1,4 @@
-package server
+package watch
 
 import (
 	"context"
@@ -35,7 +35,7 @@ type kindFeed struct {
 	stop, forget func()
 }
 
-func newKindFeed(h *hub, key feedKey) *kindFeed {
+func newKindFeed(h *Hub, key feedKey) *kindFeed {
 	f := &kindFeed{feed: newFeed(h.clock, h.limits), key: key, log: h.log, objects: map[string]*object{}}
 	f.list = f.sorted
 	return f
@@ -62,7 +62,7 @@ func (f *kindFeed) reflect(ctx context.Context, client rest.Interface) {
 	defer cancel()
 	source := &apiSource{client: client, key: f.key, refused: func(err *apierrors.StatusError) {
 		f.forget()
-		f.end(&apiError{Code: int(err.ErrStatus.Code), Message: err.ErrStatus.Message})
+		f.end(&refusal{Code: int(err.ErrStatus.Code), Message: err.ErrStatus.Message})
 		cancel()
 	}}
 	// A reflector tells at level 0 of each watch that ends, as they all do when the

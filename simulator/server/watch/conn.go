@@ -1,63 +1,65 @@
-package server
+package watch
 
 import (
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
 	"sync"
 	"time"
 
 	"github.com/gorilla/websocket"
-	"github.com/labstack/echo/v4"
 )
 
-const watchPath = apiPrefix + "/v1/watch"
-
-// upgrader keeps idle connections small: write buffers are shared. Frames are
+// newUpgrader keeps idle connections small: write buffers are shared. Frames are
 // not compressed, because a thousand clients would have the same objects
 // compressed a thousand times. Host and Origin have been checked before.
-var upgrader = websocket.Upgrader{
-	ReadBufferSize:  1 << 10,
-	WriteBufferSize: 16 << 10,
-	WriteBufferPool: &sync.Pool{},
-	CheckOrigin:     func(*http.Request) bool { return true },
-	Error: func(w http.ResponseWriter, r *http.Request, status int, reason error) {
-		refuse(status, "%v", reason).writeTo(w)
-	},
+func newUpgrader(refuse func(http.ResponseWriter, *http.Request, int, error)) *websocket.Upgrader {
+	return &websocket.Upgrader{
+		ReadBufferSize:  1 << 10,
+		WriteBufferSize: 16 << 10,
+		WriteBufferPool: &sync.Pool{},
+		CheckOrigin:     func(*http.Request) bool { return true },
+		Error:           refuse,
+	}
 }
 
 // sendBuffer bounds the bytes that the kernel holds for a client: by itself it takes
 // some megabytes for one that does not read, which is noticed only when it is full.
 const sendBuffer = 512 << 10
 
-func (s *Server) watch(c echo.Context) error {
-	if !websocket.IsWebSocketUpgrade(c.Request()) {
-		c.Response().Header().Set("Upgrade", "websocket")
-		return refuse(http.StatusUpgradeRequired, "%s is for WebSocket clients", watchPath)
+// ServeHTTP makes the request a WebSocket connection and returns when that has
+// ended. It does not check where the request comes from.
+func (h *Hub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if !websocket.IsWebSocketUpgrade(r) {
+		w.Header().Set("Upgrade", "websocket")
+		h.upgrader.Error(w, r, http.StatusUpgradeRequired, fmt.Errorf("%s is for WebSocket clients", r.URL.Path))
+		return
 	}
-	ws, err := upgrader.Upgrade(c.Response(), c.Request(), nil)
+	ws, err := h.upgrader.Upgrade(w, r, nil)
 	if err != nil {
 		// It has been answered.
-		return nil
+		return
 	}
 	defer ws.Close()
 	if tcp, ok := ws.NetConn().(*net.TCPConn); ok {
 		_ = tcp.SetWriteBuffer(sendBuffer) // the system's own bound remains otherwise
 	}
-	conn := newConn(s.hub, ws)
-	if why := s.hub.admit(conn); why != nil {
+	conn := newConn(h, ws)
+	if why := h.admit(conn); why != nil {
 		conn.sayClose(websocket.CloseTryAgainLater, why.Message)
-		return nil
+		return
 	}
-	defer s.hub.dismiss(conn)
+	defer h.dismiss(conn)
 	conn.serve()
-	return nil
 }
+
+var _ http.Handler = (*Hub)(nil)
 
 // conn is a WebSocket connection. One goroutine reads and subscribes, another
 // writes; nothing is queued for the client but answers to its own mistakes.
 type conn struct {
-	hub *hub
+	hub *Hub
 	ws  *websocket.Conn
 	// woken: there may be something to write.
 	woken chan struct{}
@@ -73,7 +75,7 @@ type conn struct {
 	subscriptions []*subscription
 }
 
-func newConn(h *hub, ws *websocket.Conn) *conn {
+func newConn(h *Hub, ws *websocket.Conn) *conn {
 	c := &conn{
 		hub: h, ws: ws,
 		woken: make(chan struct{}, 1), leaving: make(chan struct{}), deaf: make(chan struct{}),
@@ -145,7 +147,7 @@ func (c *conn) handle(kind int, data []byte) error {
 }
 
 // reply queues an answer to a mistake.
-func (c *conn) reply(id string, why *apiError) error {
+func (c *conn) reply(id string, why *refusal) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(c.replies) >= c.hub.limits.replies {
@@ -157,7 +159,7 @@ func (c *conn) reply(id string, why *apiError) error {
 }
 
 // subscribe replaces the subscription of the same id, if there is one.
-func (c *conn) subscribe(f clientFrame) *apiError {
+func (c *conn) subscribe(f clientFrame) *refusal {
 	c.unsubscribe(f.ID)
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -1,7 +1,8 @@
-package server
+package watch
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"regexp"
@@ -17,14 +18,14 @@ var newestResults = result.Query{Limit: maxNewest}
 
 // clientFrame is what a client sends.
 type clientFrame struct {
-	Type      string         `json:"type"`
-	ID        string         `json:"id"`
-	Topic     string         `json:"topic"`
-	Resource  *frameResource `json:"resource"`
-	Namespace string         `json:"namespace"`
+	Type      string    `json:"type"`
+	ID        string    `json:"id"`
+	Topic     string    `json:"topic"`
+	Resource  *Resource `json:"resource"`
+	Namespace string    `json:"namespace"`
 }
 
-type frameResource struct {
+type Resource struct {
 	Group    string `json:"group"`
 	Version  string `json:"version"`
 	Resource string `json:"resource"`
@@ -36,6 +37,7 @@ const (
 
 	topicResults = "results"
 	topicStatus  = "status"
+	topicQueues  = "queues"
 
 	maxID = 256
 )
@@ -46,7 +48,7 @@ var pathSegment = regexp.MustCompile(`^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$`)
 
 // parseFrame returns a frame that can be acted on. When it fails, the frame
 // still has the id, if there was one.
-func parseFrame(data []byte) (clientFrame, *apiError) {
+func parseFrame(data []byte) (clientFrame, *refusal) {
 	var f clientFrame
 	if err := json.Unmarshal(data, &f); err != nil {
 		return clientFrame{}, refuse(http.StatusBadRequest, "the frame is not understood: %v", err)
@@ -63,9 +65,9 @@ func parseFrame(data []byte) (clientFrame, *apiError) {
 	return clientFrame{}, refuse(http.StatusBadRequest, "the frame is not understood: type is %q, want %s or %s", f.Type, subscribe, unsubscribe)
 }
 
-func (f *clientFrame) checkSubscribe() *apiError {
+func (f *clientFrame) checkSubscribe() *refusal {
 	switch f.Topic {
-	case topicResults, topicStatus:
+	case topicResults, topicStatus, topicQueues:
 		return nil
 	case "":
 	default:
@@ -126,19 +128,30 @@ func (f *eventsFrame) writeTo(w *frameWriter) {
 	w.write(`]}`)
 }
 
-// errorFrame ends a subscription, or without an id refuses a frame.
-type errorFrame struct {
+// refusal says why a client does not get what it asks for.
+type refusal struct {
+	// Code is as of HTTP.
+	Code    int
+	Message string
+}
+
+func refuse(code int, format string, args ...any) *refusal {
+	return &refusal{Code: code, Message: fmt.Sprintf(format, args...)}
+}
+
+// ErrorFrame ends a subscription, or without an id refuses a frame.
+type ErrorFrame struct {
 	Type    string `json:"type"`
 	ID      string `json:"id,omitempty"`
 	Message string `json:"message"`
 	Code    int    `json:"code"`
 }
 
-func newErrorFrame(id string, why *apiError) *errorFrame {
-	return &errorFrame{Type: "error", ID: id, Message: why.Message, Code: why.Code}
+func newErrorFrame(id string, why *refusal) *ErrorFrame {
+	return &ErrorFrame{Type: "error", ID: id, Message: why.Message, Code: why.Code}
 }
 
-func (f *errorFrame) writeTo(w *frameWriter) { w.writeBytes(mustMarshal(f)) }
+func (f *ErrorFrame) writeTo(w *frameWriter) { w.writeBytes(mustMarshal(f)) }
 
 // frameWriter writes until the first error, and keeps that.
 type frameWriter struct {
@@ -166,4 +179,13 @@ func (w *frameWriter) comma(i int) *frameWriter {
 		return w
 	}
 	return w.write(",")
+}
+
+// mustMarshal is for types of ours, which always marshal.
+func mustMarshal(v any) []byte {
+	data, err := json.Marshal(v)
+	if err != nil {
+		panic(fmt.Sprintf("marshalling %T: %v", v, err))
+	}
+	return data
 }

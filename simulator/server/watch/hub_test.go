@@ -1,28 +1,22 @@
-package server
+package watch
 
 import (
 	"bytes"
 	"context"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"runtime"
+	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/gorilla/websocket"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"kube-scheduler-simulator/scheduler/result"
 )
-
-func want[T any](t *testing.T, what string, got, wanted T) {
-	t.Helper()
-	if diff := cmp.Diff(wanted, got); diff != "" {
-		t.Fatalf("%s (-want +got):\n%s", what, diff)
-	}
-}
 
 // TestWatchKind is the life of a subscription.
 func TestWatchKind(t *testing.T) {
@@ -36,27 +30,27 @@ func TestWatchKind(t *testing.T) {
 			h.attach(api, nil)
 
 			c := h.dial()
-			c.subscribe("cm")
-			want(t, "list", c.next(), "list cm first: a=1, b=1")
+			c.Subscribe("cm")
+			want(t, "list", c.Next(), "list cm first: a=1, b=1")
 			api.put("c", "1")
 			api.put("a", "2")
 			api.remove("b")
-			want(t, "events", c.events(3), []string{"ADDED c=1", "MODIFIED a=2", "DELETED b=1"})
+			want(t, "events", c.Events(3), []string{"ADDED c=1", "MODIFIED a=2", "DELETED b=1"})
 
 			other := h.dial()
-			other.subscribe("mine")
-			want(t, "list of another client", other.next(), "list mine first: a=2, c=1")
+			other.Subscribe("mine")
+			want(t, "list of another client", other.Next(), "list mine first: a=2, c=1")
 
-			c.subscribe("cm")
-			want(t, "list again", c.next(), "list cm first: a=2, c=1")
-			c.send(`{"type":"unsubscribe","id":"cm"}`)
+			c.Subscribe("cm")
+			want(t, "list again", c.Next(), "list cm first: a=2, c=1")
+			c.Send(`{"type":"unsubscribe","id":"cm"}`)
 			// Answers come in order: after this one, the subscription has ended.
-			c.send(`{}`)
-			want(t, "refusal", c.next(), "error  400: the frame is not understood: id must have 1 to 256 bytes")
+			c.Send(`{}`)
+			want(t, "refusal", c.Next(), "error  400: the frame is not understood: id must have 1 to 256 bytes")
 			api.put("d", "1")
-			want(t, "event to the other", other.events(1), []string{"ADDED d=1"})
-			c.subscribe("again")
-			want(t, "next frame", c.next(), "list again first: a=2, c=1, d=1")
+			want(t, "event to the other", other.Events(1), []string{"ADDED d=1"})
+			c.Subscribe("again")
+			want(t, "next frame", c.Next(), "list again first: a=2, c=1, d=1")
 			api.until(t, "one watch for all", func() bool { return api.watches == 1 })
 		})
 	}
@@ -67,12 +61,12 @@ func TestSubscriptionsWaitForTheBackend(t *testing.T) {
 	api.put("a", "1")
 	h := serve(t, Options{})
 	c := h.dial()
-	c.topic(topicResults)
-	c.subscribe("cm")
-	c.send(`{}`)
-	c.next()
+	c.Topic(topicResults)
+	c.Subscribe("cm")
+	c.Send(`{}`)
+	c.Next()
 	h.attach(api, &fakeResults{cycles: []*result.Cycle{cycle("u", 1, result.Scheduled)}})
-	got := map[string]bool{c.next(): true, c.next(): true}
+	got := map[string]bool{c.Next(): true, c.Next(): true}
 	want(t, "lists", got, map[string]bool{"list t first: u/1=scheduled": true, "list cm first: a=1": true})
 }
 
@@ -86,8 +80,8 @@ func TestListInChunks(t *testing.T) {
 	h := serve(t, Options{limits: limits})
 	h.attach(api, nil)
 	c := h.dial()
-	c.subscribe("cm")
-	want(t, "frames", []string{c.next(), c.next(), c.next()}, []string{
+	c.Subscribe("cm")
+	want(t, "frames", []string{c.Next(), c.Next(), c.Next()}, []string{
 		"list cm first more: a=1, b=1",
 		"list cm more: c=1, d=1",
 		"list cm: e=1",
@@ -111,18 +105,18 @@ func TestWatchIsResumed(t *testing.T) {
 			h := serve(t, Options{})
 			h.attach(api, nil)
 			c := h.dial()
-			c.subscribe("cm")
-			want(t, "list", c.next(), "list cm first: a=1, b=1")
+			c.Subscribe("cm")
+			want(t, "list", c.Next(), "list cm first: a=1, b=1")
 			api.until(t, "a watch", func() bool { return api.watches == 1 })
 
 			api.do(func() { tc.interrupt(api) })
 			api.remove("a")
 			api.put("b", "2")
 			api.put("c", "1")
-			want(t, "events", c.events(3), []string{"DELETED a=1", "MODIFIED b=2", "ADDED c=1"})
+			want(t, "events", c.Events(3), []string{"DELETED a=1", "MODIFIED b=2", "ADDED c=1"})
 			api.until(t, "a watch again", func() bool { return api.watches == 1 })
 			api.put("c", "2")
-			want(t, "event", c.events(1), []string{"MODIFIED c=2"})
+			want(t, "event", c.Events(1), []string{"MODIFIED c=2"})
 		})
 	}
 }
@@ -134,8 +128,8 @@ func TestRecreatedUnnoticed(t *testing.T) {
 	h := serve(t, Options{})
 	h.attach(api, nil)
 	c := h.dial()
-	c.subscribe("cm")
-	c.next()
+	c.Subscribe("cm")
+	c.Next()
 	api.do(func() {
 		api.epoch++
 		api.version += 2
@@ -143,7 +137,7 @@ func TestRecreatedUnnoticed(t *testing.T) {
 		api.changes = nil
 		api.objects["a"] = fakeObject{name: "a", data: "2", uid: api.version, version: api.version}
 	})
-	want(t, "events", c.events(2), []string{"DELETED a=1", "ADDED a=2"})
+	want(t, "events", c.Events(2), []string{"DELETED a=1", "ADDED a=2"})
 }
 
 func TestRefusedKinds(t *testing.T) {
@@ -151,16 +145,16 @@ func TestRefusedKinds(t *testing.T) {
 	h := serve(t, Options{})
 	h.attach(api, nil)
 	c := h.dial()
-	c.send(`{"type":"subscribe","id":"w","resource":{"group":"example.com","version":"v1","resource":"widgets"}}`)
-	want(t, "unknown kind", c.next(), "error w 404: refused with 404")
+	c.Send(`{"type":"subscribe","id":"w","resource":{"group":"example.com","version":"v1","resource":"widgets"}}`)
+	want(t, "unknown kind", c.Next(), "error w 404: refused with 404")
 
 	api.do(func() { api.refusal = http.StatusForbidden })
-	c.subscribe("cm")
-	want(t, "forbidden kind", c.next(), "error cm 403: refused with 403")
+	c.Subscribe("cm")
+	want(t, "forbidden kind", c.Next(), "error cm 403: refused with 403")
 	// The refusal is not remembered.
 	api.do(func() { api.refusal = 0 })
-	c.subscribe("cm")
-	want(t, "kind", c.next(), "list cm first: ")
+	c.Subscribe("cm")
+	want(t, "kind", c.Next(), "list cm first: ")
 }
 
 // TestKindGoes: a CRD is deleted while its objects are watched.
@@ -170,10 +164,10 @@ func TestKindGoes(t *testing.T) {
 	h := serve(t, Options{})
 	h.attach(api, nil)
 	c := h.dial()
-	c.subscribe("cm")
-	c.next()
+	c.Subscribe("cm")
+	c.Next()
 	api.do(func() { api.refusal = http.StatusNotFound; api.epoch++ })
-	want(t, "end", c.next(), "error cm 404: refused with 404")
+	want(t, "end", c.Next(), "error cm 404: refused with 404")
 }
 
 func TestAPIServerFailsForAWhile(t *testing.T) {
@@ -182,13 +176,13 @@ func TestAPIServerFailsForAWhile(t *testing.T) {
 	h := serve(t, Options{})
 	h.attach(api, nil)
 	c := h.dial()
-	c.subscribe("cm")
-	c.next()
+	c.Subscribe("cm")
+	c.Next()
 	api.do(func() { api.refusal = http.StatusServiceUnavailable; api.epoch++ })
 	api.until(t, "no watch", func() bool { return api.watches == 0 })
 	api.put("a", "2")
 	api.do(func() { api.refusal = 0 })
-	want(t, "event", c.events(1), []string{"MODIFIED a=2"})
+	want(t, "event", c.Events(1), []string{"MODIFIED a=2"})
 }
 
 func TestFeedStops(t *testing.T) {
@@ -198,19 +192,19 @@ func TestFeedStops(t *testing.T) {
 	h := serve(t, Options{limits: limits})
 	h.attach(api, nil)
 	c := h.dial()
-	c.subscribe("cm")
-	c.next()
+	c.Subscribe("cm")
+	c.Next()
 	api.until(t, "a watch", func() bool { return api.watches == 1 })
-	c.ws.Close()
+	c.WS.Close()
 	api.until(t, "no watch", func() bool { return api.watches == 0 })
 	waitFor(t, "no feed", func() bool {
-		h.hub.mu.Lock()
-		defer h.hub.mu.Unlock()
-		return len(h.hub.kinds) == 0
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		return len(h.kinds) == 0
 	})
 	again := h.dial()
-	again.subscribe("cm")
-	want(t, "list", again.next(), "list cm first: ")
+	again.Subscribe("cm")
+	want(t, "list", again.Next(), "list cm first: ")
 }
 
 // TestKeptFeeds: a list that is kept is read before anybody asks, and neither the
@@ -220,39 +214,24 @@ func TestKeptFeeds(t *testing.T) {
 	api.put("a", "1")
 	configMaps := feedKey{GroupVersionResource: schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}}
 	limits := testLimits()
-	limits.linger, limits.feeds, limits.kept = time.Millisecond, 2, []feedKey{configMaps}
-	h := serve(t, Options{limits: limits})
+	limits.linger, limits.feeds = time.Millisecond, 2
+	h := serve(t, Options{limits: limits, Keep: []schema.GroupVersionResource{configMaps.GroupVersionResource}})
 	h.attach(api, nil)
 	api.until(t, "a watch", func() bool { return api.watches == 1 })
 	for range 2 {
 		c := h.dial()
-		c.subscribe("cm")
-		want(t, "list", c.next(), "list cm first: a=1")
-		c.send(`{"type":"subscribe","id":"one","resource":{"version":"v1","resource":"configmaps"},"namespace":"default"}`)
-		want(t, "list of a namespace", c.next(), "list one first: a=1")
-		c.ws.Close()
+		c.Subscribe("cm")
+		want(t, "list", c.Next(), "list cm first: a=1")
+		c.Send(`{"type":"subscribe","id":"one","resource":{"version":"v1","resource":"configmaps"},"namespace":"default"}`)
+		want(t, "list of a namespace", c.Next(), "list one first: a=1")
+		c.WS.Close()
 		waitFor(t, "the namespace's feed ends, and no other", func() bool {
-			h.hub.mu.Lock()
-			defer h.hub.mu.Unlock()
-			return len(h.hub.kinds) == 1 && h.hub.kinds[configMaps] != nil
+			h.mu.Lock()
+			defer h.mu.Unlock()
+			return len(h.kinds) == 1 && h.kinds[configMaps] != nil
 		})
 	}
 	api.until(t, "the kept watch only", func() bool { return api.watches == 1 })
-}
-
-// waitFor is for conditions that announce nothing.
-func waitFor(t *testing.T, what string, condition func() bool) {
-	t.Helper()
-	tick := time.NewTicker(time.Millisecond)
-	defer tick.Stop()
-	timeout := time.After(patience)
-	for !condition() {
-		select {
-		case <-tick.C:
-		case <-timeout:
-			t.Fatalf("waited in vain for: %s", what)
-		}
-	}
 }
 
 func TestWatchResults(t *testing.T) {
@@ -262,38 +241,36 @@ func TestWatchResults(t *testing.T) {
 	h := serve(t, Options{})
 	h.attach(nil, results)
 	c := h.dial()
-	c.topic(topicResults)
-	want(t, "list, newest first", c.next(), "list t first: u2/1=waiting, u1/1=unschedulable")
+	c.Topic(topicResults)
+	want(t, "list, newest first", c.Next(), "list t first: u2/1=waiting, u1/1=unschedulable")
 	results.put(cycle("u1", 2, result.Scheduled))
 	results.put(cycle("u2", 1, result.Scheduled))
-	want(t, "events", c.events(2), []string{"ADDED u1/2=scheduled", "MODIFIED u2/1=scheduled"})
+	want(t, "events", c.Events(2), []string{"ADDED u1/2=scheduled", "MODIFIED u2/1=scheduled"})
 
 	results.put(cycle("w", 1, result.Waiting))
-	c.events(1)
+	c.Events(1)
 	for i := range maxNewest {
 		results.put(cycle(fmt.Sprint("n", i), 1, result.Scheduled))
 	}
 	results.put(cycle("w", 1, result.Error))
-	events := c.events(maxNewest + 1)
+	events := c.Events(maxNewest + 1)
 	want(t, "an attempt that waited long", events[maxNewest], "MODIFIED w/1=error")
 
 	other := h.dial()
-	other.topic(topicResults)
-	list := other.next()
+	other.Topic(topicResults)
+	list := other.Next()
 	want(t, "start of the list", list[:len("list t first: w/1=error, n499/1")], "list t first: w/1=error, n499/1")
 }
 
 func TestWatchStatus(t *testing.T) {
 	h := serve(t, Options{})
 	c := h.dial()
-	c.topic(topicStatus)
-	want(t, "list", c.next(), "list t first: starting ready=false")
-	running := Status{Ready: true, Phase: Running, Scheduler: SchedulerStatus{Phase: Running, Profiles: []string{"default-scheduler"}, Revision: 1}}
-	h.SetStatus(running)
-	h.SetStatus(running)
-	want(t, "event", c.events(1), []string{"MODIFIED running ready=true"})
-	h.SetStatus(Status{Phase: Stopping})
-	want(t, "event", c.events(1), []string{"MODIFIED stopping ready=false"})
+	c.Topic(topicStatus)
+	want(t, "list", c.Next(), "list t first: starting ready=false")
+	h.PutStatus(testStatus{Phase: "running", Ready: true})
+	want(t, "event", c.Events(1), []string{"MODIFIED running ready=true"})
+	h.PutStatus(testStatus{Phase: "stopping"})
+	want(t, "event", c.Events(1), []string{"MODIFIED stopping ready=false"})
 }
 
 func TestBadFrames(t *testing.T) {
@@ -308,8 +285,8 @@ func TestBadFrames(t *testing.T) {
 		{`{"type":"subscribe","id":"x","resource":{"version":"v1","resource":"pods"},"namespace":"a/b"}`, `error x 400: "a/b" is not the name of a namespace`},
 	} {
 		c := h.dial()
-		c.send(tc.frame)
-		want(t, tc.frame, c.next(), tc.want)
+		c.Send(tc.frame)
+		want(t, tc.frame, c.Next(), tc.want)
 	}
 }
 
@@ -320,50 +297,48 @@ func TestConnectionLimits(t *testing.T) {
 	h := serve(t, Options{limits: limits})
 	h.attach(api, nil)
 	c := h.dial()
-	c.topic(topicStatus)
-	c.next()
-	c.subscribe("cm")
-	c.next()
-	c.subscribe("more")
-	want(t, "a third subscription", c.next(), "error more 429: a connection has at most 2 subscriptions")
+	c.Topic(topicStatus)
+	c.Next()
+	c.Subscribe("cm")
+	c.Next()
+	c.Subscribe("more")
+	want(t, "a third subscription", c.Next(), "error more 429: a connection has at most 2 subscriptions")
 
 	other := h.dial()
-	other.send(`{"type":"subscribe","id":"x","resource":{"version":"v1","resource":"configmaps"},"namespace":"default"}`)
-	want(t, "a second feed", other.next(), "error x 429: more than 1 different lists are being watched")
-	want(t, "a third connection", h.dial().closed(), websocket.CloseTryAgainLater)
+	other.Send(`{"type":"subscribe","id":"x","resource":{"version":"v1","resource":"configmaps"},"namespace":"default"}`)
+	want(t, "a second feed", other.Next(), "error x 429: more than 1 different lists are being watched")
+	want(t, "a third connection", h.dial().Closed(), websocket.CloseTryAgainLater)
 
-	other.send(`{"id":"` + string(make([]byte, 1000)) + `"}`)
-	want(t, "a large frame", other.closed(), websocket.CloseMessageTooBig)
+	other.Send(`{"id":"` + string(make([]byte, 1000)) + `"}`)
+	want(t, "a large frame", other.Closed(), websocket.CloseMessageTooBig)
 
 	// A feed that only lingers makes room.
-	c.send(`{"type":"unsubscribe","id":"cm"}`)
-	c.send(`{"type":"subscribe","id":"x","resource":{"version":"v1","resource":"configmaps"},"namespace":"default"}`)
-	want(t, "another feed", c.next(), "list x first: ")
+	c.Send(`{"type":"unsubscribe","id":"cm"}`)
+	c.Send(`{"type":"subscribe","id":"x","resource":{"version":"v1","resource":"configmaps"},"namespace":"default"}`)
+	want(t, "another feed", c.Next(), "list x first: ")
 }
 
-// TestShutdown: clients are told, and everything ends.
-func TestShutdown(t *testing.T) {
+// TestStop: clients are told, and everything ends.
+func TestStop(t *testing.T) {
 	api := newFakeAPI(t)
 	results := &fakeResults{}
 	h := serve(t, Options{})
 	h.attach(api, results)
 	c := h.dial()
-	c.subscribe("cm")
-	c.next()
+	c.Subscribe("cm")
+	c.Next()
 	closed := make(chan int)
-	go func() { closed <- c.closed() }()
+	go func() { closed <- c.Closed() }()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	if err := h.Shutdown(ctx); err != nil {
-		t.Fatal(err)
-	}
+	h.Stop(ctx)
 	want(t, "close code", <-closed, websocket.CloseGoingAway)
 	api.until(t, "no watch", func() bool { return api.watches == 0 })
 	want(t, "subscribers", len(results.subscribers), 0)
 	waitFor(t, "no goroutine of the server", func() bool {
 		stacks := make([]byte, 1<<20)
 		stacks = stacks[:runtime.Stack(stacks, true)]
-		for _, part := range []string{"server.(*hub)", "server.(*conn)", "server.(*kindFeed)", "StreamWatcher", "cache.(*Reflector)"} {
+		for _, part := range []string{"watch.(*Hub)", "server.(*conn)", "server.(*kindFeed)", "StreamWatcher", "cache.(*Reflector)"} {
 			if bytes.Contains(stacks, []byte(part)) {
 				return false
 			}
@@ -374,15 +349,15 @@ func TestShutdown(t *testing.T) {
 
 func TestPing(t *testing.T) {
 	clock := clocktesting.NewFakeClock(time.Unix(0, 0))
-	h := serve(t, Options{clock: clock})
+	h := serve(t, Options{Clock: clock})
 	c := h.dial()
-	c.topic(topicStatus)
-	c.next()
+	c.Topic(topicStatus)
+	c.Next()
 	pinged := make(chan struct{}, 1)
-	c.ws.SetPingHandler(func(string) error { notify(pinged); return nil })
-	go c.read()
+	c.WS.SetPingHandler(func(string) error { notify(pinged); return nil })
+	go c.Read()
 	waitFor(t, "a ping", func() bool {
-		clock.Step(h.opts.limits.ping)
+		clock.Step(h.limits.ping)
 		select {
 		case <-pinged:
 			return true
@@ -390,4 +365,45 @@ func TestPing(t *testing.T) {
 			return false
 		}
 	})
+}
+
+// TestClearResults: a client that has read everything is told, too.
+func TestClearResults(t *testing.T) {
+	results := &fakeResults{}
+	results.put(cycle("u1", 1, result.Scheduled))
+	h := serve(t, Options{})
+	h.attach(nil, results)
+	c := h.dial()
+	c.Topic(topicResults)
+	want(t, "list", c.Next(), "list t first: u1/1=scheduled")
+
+	h.ClearResults()
+	want(t, "list afterwards", c.Next(), "list t first: ")
+	results.put(cycle("u2", 1, result.Scheduled))
+	want(t, "events", c.Events(1), []string{"ADDED u2/1=scheduled"})
+}
+
+// TestRequestsThatAreNotForWebSockets are refused as the server says.
+func TestRequestsThatAreNotForWebSockets(t *testing.T) {
+	for _, tc := range []struct {
+		name    string
+		headers http.Header
+		want    string
+	}{
+		{"no upgrade", nil, "426: /watch is for WebSocket clients"},
+		{"no version", http.Header{"Connection": {"Upgrade"}, "Upgrade": {"websocket"}}, "400: "},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			var got string
+			hub := New(Options{Refuse: func(_ http.ResponseWriter, _ *http.Request, status int, reason error) {
+				got = fmt.Sprintf("%d: %v", status, reason)
+			}})
+			r := httptest.NewRequest(http.MethodGet, "/watch", nil)
+			r.Header = tc.headers.Clone()
+			hub.ServeHTTP(httptest.NewRecorder(), r)
+			if !strings.HasPrefix(got, tc.want) {
+				t.Errorf("refused with %q, want %q", got, tc.want)
+			}
+		})
+	}
 }

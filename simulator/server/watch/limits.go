@@ -1,10 +1,6 @@
-package server
+package watch
 
-import (
-	"time"
-
-	v1 "k8s.io/api/core/v1"
-)
+import "time"
 
 // limits bound what the hub holds and how long it waits.
 type limits struct {
@@ -16,12 +12,11 @@ type limits struct {
 	frameItems, frameBytes int
 	// batch is the least time between two frames of events.
 	batch time.Duration
+	// poll is the time between two readings of the scheduling queue.
+	poll time.Duration
 	// linger is how long a feed outlives its last subscription, for the
 	// browser that reloads.
 	linger time.Duration
-	// kept are lists that are read from the start and never given up: at 5,000
-	// nodes reading them anew takes longer than anybody likes to wait for a page.
-	kept []feedKey
 	// feeds, connections, and subscriptions and unsent answers of each
 	// connection.
 	feeds, connections, subscriptions, replies int
@@ -44,12 +39,9 @@ func defaultLimits() *limits {
 		logEvents: 4096, logBytes: 8 << 20,
 		frameItems: 500, frameBytes: 256 << 10,
 		batch:  50 * time.Millisecond,
+		poll:   time.Second,
 		linger: 30 * time.Second,
-		kept: []feedKey{
-			{GroupVersionResource: v1.SchemeGroupVersion.WithResource("nodes")},
-			{GroupVersionResource: v1.SchemeGroupVersion.WithResource("pods")},
-		},
-		feeds: 256, connections: 4096, subscriptions: 64, replies: 64,
+		feeds:  256, connections: 4096, subscriptions: 64, replies: 64,
 		clientFrame: 64 << 10,
 		ping:        20 * time.Second,
 		write:       10 * time.Second,

@@ -1,4 +1,4 @@
-package server
+package watch
 
 import (
 	"context"
@@ -26,7 +26,7 @@ type feed struct {
 	// open: there is a list. Until then readers wait.
 	open bool
 	// ended is why there is nothing more to come; nil while there is.
-	ended *apiError
+	ended *refusal
 	// list returns the objects in their order, never nil. It is called with
 	// mu held.
 	list func() [][]byte
@@ -97,8 +97,15 @@ func (f *feed) begin() {
 	notify(f.changed)
 }
 
+// relist makes every reader list again. The caller holds mu.
+func (f *feed) relist() {
+	// One more than there are: who has read everything is behind, too.
+	f.first = f.next() + 1
+	f.log, f.logBytes, f.snapshot = nil, 0, snapshot{}
+}
+
 // end tells readers, at once, that there is nothing more to come, and why.
-func (f *feed) end(why *apiError) {
+func (f *feed) end(why *refusal) {
 	f.mu.Lock()
 	f.ended = why
 	f.mu.Unlock()
@@ -129,7 +136,7 @@ func (f *feed) isDeserted() bool {
 // current returns a list and says false when there is none yet. The list may
 // be a batch old, so that many readers who come at once share one; what has
 // changed since is in the log.
-func (f *feed) current() (snapshot, *apiError, bool) {
+func (f *feed) current() (snapshot, *refusal, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.ended != nil || !f.open {
@@ -144,7 +151,7 @@ func (f *feed) current() (snapshot, *apiError, bool) {
 
 // since returns the changes from number next on. behind says that some of
 // them have been dropped.
-func (f *feed) since(next uint64) (events []event, ended *apiError, behind bool) {
+func (f *feed) since(next uint64) (events []event, ended *refusal, behind bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if next < f.first {

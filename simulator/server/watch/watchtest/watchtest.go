@@ -1,4 +1,7 @@
-package server
+// Package watchtest is a WebSocket client for tests of the watch hub, of its own and
+// of the server's. It says what it hears in lines that tests compare. It imports
+// none of our packages.
+package watchtest
 
 import (
 	"encoding/json"
@@ -12,61 +15,80 @@ import (
 	"github.com/gorilla/websocket"
 )
 
-// wsClient speaks to the hub and writes down what it hears.
-type wsClient struct {
-	t  *testing.T
-	ws *websocket.Conn
+// Client speaks to the hub and writes down what it hears.
+type Client struct {
+	t *testing.T
+	// WS is the connection, for what the methods do not do.
+	WS *websocket.Conn
 }
 
-func (h *harness) dial() *wsClient {
-	h.t.Helper()
-	ws, _, err := websocket.DefaultDialer.Dial("ws://"+h.host+watchPath, http.Header{"Origin": {h.url}})
+// patience bounds every wait; none waits for it to pass.
+const patience = 10 * time.Second
+
+// Dial connects with the hub at path of the server at url.
+func Dial(t *testing.T, url, path string) *Client {
+	t.Helper()
+	ws, _, err := websocket.DefaultDialer.Dial("ws"+strings.TrimPrefix(url, "http")+path, http.Header{"Origin": {url}})
 	if err != nil {
-		h.t.Fatal(err)
+		t.Fatal(err)
 	}
-	h.t.Cleanup(func() { ws.Close() })
-	return &wsClient{h.t, ws}
+	t.Cleanup(func() { ws.Close() })
+	return &Client{t: t, WS: ws}
 }
 
-func (c *wsClient) send(frame string) {
+// Send sends a text frame.
+func (c *Client) Send(frame string) {
 	c.t.Helper()
-	if err := c.ws.WriteMessage(websocket.TextMessage, []byte(frame)); err != nil {
+	if err := c.WS.WriteMessage(websocket.TextMessage, []byte(frame)); err != nil {
 		c.t.Fatal(err)
 	}
 }
 
-func (c *wsClient) subscribe(id string) {
+// Subscribe subscribes to all config maps.
+func (c *Client) Subscribe(id string) {
 	c.t.Helper()
-	c.send(fmt.Sprintf(`{"type":"subscribe","id":%q,"resource":{"group":"","version":"v1","resource":"configmaps"}}`, id))
+	c.Send(fmt.Sprintf(`{"type":"subscribe","id":%q,"resource":{"group":"","version":"v1","resource":"configmaps"}}`, id))
 }
 
-func (c *wsClient) topic(topic string) {
+// Topic subscribes to a topic, as t.
+func (c *Client) Topic(topic string) {
 	c.t.Helper()
-	c.send(fmt.Sprintf(`{"type":"subscribe","id":"t","topic":%q}`, topic))
+	c.Send(fmt.Sprintf(`{"type":"subscribe","id":"t","topic":%q}`, topic))
 }
 
-func (c *wsClient) read() ([]byte, error) {
-	c.ws.SetReadDeadline(time.Now().Add(patience))
-	_, data, err := c.ws.ReadMessage()
+// Read reads a frame.
+func (c *Client) Read() ([]byte, error) {
+	c.WS.SetReadDeadline(time.Now().Add(patience))
+	_, data, err := c.WS.ReadMessage()
 	return data, err
 }
 
-// next reads a frame and returns it in a line.
-func (c *wsClient) next() string {
+// NextRaw reads a frame and returns it as it is.
+func (c *Client) NextRaw() string {
 	c.t.Helper()
-	data, err := c.read()
+	data, err := c.Read()
+	if err != nil {
+		c.t.Fatalf("reading a frame: %v", err)
+	}
+	return string(data)
+}
+
+// Next reads a frame and returns it in a line.
+func (c *Client) Next() string {
+	c.t.Helper()
+	data, err := c.Read()
 	if err != nil {
 		c.t.Fatalf("reading a frame: %v", err)
 	}
 	return describe(c.t, data)
 }
 
-// events reads frames until n events have come, however they were batched.
-func (c *wsClient) events(n int) []string {
+// Events reads frames until n events have come, however they were batched.
+func (c *Client) Events(n int) []string {
 	c.t.Helper()
 	var all []string
 	for len(all) < n {
-		line := c.next()
+		line := c.Next()
 		rest, ok := strings.CutPrefix(line, "events ")
 		if !ok {
 			c.t.Fatalf("after %d events of %d: %s", len(all), n, line)
@@ -77,11 +99,11 @@ func (c *wsClient) events(n int) []string {
 	return all
 }
 
-// closed reads to the end and returns the close code.
-func (c *wsClient) closed() int {
+// Closed reads to the end and returns the close code.
+func (c *Client) Closed() int {
 	c.t.Helper()
 	for {
-		_, err := c.read()
+		_, err := c.Read()
 		if err == nil {
 			continue
 		}
@@ -161,22 +183,4 @@ func describeObject(t *testing.T, data []byte) string {
 		t.Fatalf("want a kind, one annotation and no managed fields: %s", data)
 	}
 	return o.Metadata.Name + "=" + o.Data["v"]
-}
-
-// eventually waits for a condition; changed is closed when it is worth
-// looking again.
-func eventually(t *testing.T, what string, condition func() (bool, <-chan struct{})) {
-	t.Helper()
-	timeout := time.After(patience)
-	for {
-		ok, changed := condition()
-		if ok {
-			return
-		}
-		select {
-		case <-changed:
-		case <-timeout:
-			t.Fatalf("waited in vain for: %s", what)
-		}
-	}
 }

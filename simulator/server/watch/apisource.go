@@ -1,4 +1,4 @@
-package server
+package watch
 
 import (
 	"bufio"
@@ -21,8 +21,8 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// newAPIClient returns a client for JSON of any kind.
-func newAPIClient(config *rest.Config) (rest.Interface, error) {
+// NewClient returns a client for JSON of any kind, which Backend needs.
+func NewClient(config *rest.Config) (rest.Interface, error) {
 	scheme := runtime.NewScheme()
 	metav1.AddToGroupVersion(scheme, schema.GroupVersion{Version: "v1"})
 

@@ -1,33 +1,88 @@
-package server
+package watch
 
 import (
+	"bytes"
+	"context"
+
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 
 	"kube-scheduler-simulator/scheduler/result"
 )
 
-// statusFeed is the feed of a single object.
-type statusFeed struct {
+// objectFeed is the feed of a single object.
+type objectFeed struct {
 	feed
-	current []byte
+	object []byte
 }
 
-func newStatusFeed(c clock.WithTicker, l limits) *statusFeed {
-	f := &statusFeed{feed: newFeed(c, l)}
-	f.list = func() [][]byte { return [][]byte{f.current} }
+func newObjectFeed(c clock.WithTicker, l limits) *objectFeed {
+	f := &objectFeed{feed: newFeed(c, l)}
+	f.list = func() [][]byte { return [][]byte{f.object} }
 	return f
 }
 
-func (f *statusFeed) put(object []byte) {
+// put publishes object unless it is the current one.
+func (f *objectFeed) put(object []byte) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.current = object
+	if f.open && bytes.Equal(f.object, object) {
+		return
+	}
+	f.object = object
 	if !f.open {
 		f.begin()
 		return
 	}
 	f.append(modified, object)
+}
+
+// withdraw makes all readers wait for the next put, which they get as a list.
+func (f *objectFeed) withdraw() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.open = false
+	f.relist()
+}
+
+// queuesFeed is the feed of the scheduling queue's state, which is read only while
+// the feed has readers.
+type queuesFeed struct {
+	*objectFeed
+	// joined is told of each new reader.
+	joined chan struct{}
+}
+
+func newQueuesFeed(c clock.WithTicker, l limits) *queuesFeed {
+	return &queuesFeed{objectFeed: newObjectFeed(c, l), joined: make(chan struct{}, 1)}
+}
+
+// poll publishes what read returns: at once when the first reader joins, and then
+// at intervals until the last one has left.
+func (f *queuesFeed) poll(ctx context.Context, read func() (result.Queues, error), log klog.Logger) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-f.joined:
+		}
+		for !f.isDeserted() {
+			queues, err := read()
+			if err != nil {
+				log.Error(err, "reading the scheduling queue")
+			} else {
+				f.put(mustMarshal(queues))
+			}
+			select {
+			case <-ctx.Done():
+				return
+			case <-f.clock.After(f.limits.poll):
+			}
+		}
+		// The next reader is not shown a state from long ago.
+		f.withdraw()
+	}
 }
 
 // resultsFeed is the feed of the newest summaries.
@@ -108,9 +163,7 @@ func (f *resultsFeed) clear() {
 	f.newest, f.early = nil, nil
 	clear(f.index)
 	clear(f.waiting)
-	// One more than there are: who has read everything is behind, too.
-	f.first = f.next() + 1
-	f.log, f.logBytes, f.snapshot = nil, 0, snapshot{}
+	f.relist()
 	notify(f.changed)
 }
 

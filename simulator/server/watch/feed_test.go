@@ -1,4 +1,4 @@
-package server
+package watch
 
 import (
 	"bytes"
@@ -11,10 +11,10 @@ import (
 )
 
 // testFeed is a status feed: a list of one object.
-func testFeed(l limits) (*statusFeed, *subscription) {
+func testFeed(l limits) (*objectFeed, *subscription) {
 	clock := clocktesting.NewFakeClock(time.Unix(0, 0))
-	f := newStatusFeed(clock, l)
-	s := newSubscription("s", &conn{hub: &hub{limits: l}, woken: make(chan struct{}, 1)})
+	f := newObjectFeed(clock, l)
+	s := newSubscription("s", &conn{hub: &Hub{limits: l}, woken: make(chan struct{}, 1)})
 	s.feed = &f.feed
 	f.join(s)
 	return f, s

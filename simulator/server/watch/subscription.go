@@ -1,4 +1,4 @@
-package server
+package watch
 
 // subscription is one client's position in a feed. Only the connection's
 // writer uses its fields, with conn.mu held.

@@ -1,4 +1,4 @@
-package server
+package watch
 
 import (
 	"fmt"
@@ -26,19 +26,19 @@ func TestCrowd(t *testing.T) {
 
 	for range silent {
 		c := h.dial()
-		c.subscribe("cm")
+		c.Subscribe("cm")
 	}
 	var listed, finished sync.WaitGroup
 	var relists atomic.Int64
 	for range readers {
 		c := h.dial()
-		c.subscribe("cm")
+		c.Subscribe("cm")
 		listed.Add(1)
 		finished.Go(func() {
 			seen := sync.OnceFunc(listed.Done)
 			defer seen()
 			for {
-				data, err := c.read()
+				data, err := c.Read()
 				if err != nil {
 					t.Errorf("reading: %v", err)
 					return
@@ -75,7 +75,7 @@ func heap() uint64 {
 
 // TestClientThatSendsWithoutReading is shown the door.
 func TestClientThatSendsWithoutReading(t *testing.T) {
-	c := newConn(&hub{limits: limits{replies: 2}}, nil)
+	c := newConn(&Hub{limits: limits{replies: 2}}, nil)
 	for range 2 {
 		if err := c.handle(websocket.TextMessage, []byte("?")); err != nil {
 			t.Fatal(err)
@@ -92,11 +92,11 @@ func TestClientThatAnswersNoPing(t *testing.T) {
 	l.ping, l.write = 10*time.Millisecond, 50*time.Millisecond
 	h := serve(t, Options{limits: l})
 	c := h.dial()
-	c.topic(topicStatus)
+	c.Topic(topicStatus)
 	admitted := func() int {
-		h.hub.mu.Lock()
-		defer h.hub.mu.Unlock()
-		return len(h.hub.conns)
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		return len(h.conns)
 	}
 	for _, n := range []int{1, 0} {
 		eventually(t, fmt.Sprintf("%d clients", n), func() (bool, <-chan struct{}) {
@@ -105,7 +105,7 @@ func TestClientThatAnswersNoPing(t *testing.T) {
 			return admitted() == n, soon
 		})
 	}
-	if code := c.closed(); code != websocket.ClosePolicyViolation {
+	if code := c.Closed(); code != websocket.ClosePolicyViolation {
 		t.Errorf("close code %d", code)
 	}
 }

@@ -1,0 +1,322 @@
+package watch
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"sync"
+
+	"github.com/gorilla/websocket"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
+	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
+
+	"kube-scheduler-simulator/scheduler/result"
+)
+
+// Hub holds the feeds and the WebSocket connections that read them. There is
+// one feed for each kind and namespace that anybody reads or has lately read, and
+// for those that are kept.
+type Hub struct {
+	clock    clock.WithTicker
+	limits   limits
+	keep     []feedKey
+	log      klog.Logger
+	upgrader *websocket.Upgrader
+
+	status  *objectFeed
+	results *resultsFeed
+	queues  *queuesFeed
+	// attached is closed when backend is set.
+	attached chan struct{}
+	backend  Backend
+
+	ctx    context.Context
+	cancel context.CancelFunc
+	// running counts every goroutine and every connection of the hub.
+	running sync.WaitGroup
+
+	mu     sync.Mutex
+	closed bool
+	kinds  map[feedKey]*kindFeed
+	conns  map[*conn]struct{}
+	// unsubscribe ends the result store's calls.
+	unsubscribe func()
+}
+
+// Options of a Hub. The zero value works.
+type Options struct {
+	// Logger gets errors, and more at V(2).
+	Logger klog.Logger
+	// Refuse answers a request that does not become a WebSocket connection.
+	// Default: http.Error.
+	Refuse func(w http.ResponseWriter, r *http.Request, status int, reason error)
+	// Keep are kinds whose lists, of all namespaces, are read from the start and
+	// never given up. Default: each list is read when a client asks for it.
+	Keep []schema.GroupVersionResource
+	// Clock paces the hub. Default: the real one.
+	Clock clock.WithTicker
+
+	// limits are set by tests only. Default: defaultLimits.
+	limits *limits
+}
+
+// New returns a hub that admits connections. Their subscriptions wait for Start
+// and Attach.
+func New(opts Options) *Hub {
+	if opts.Clock == nil {
+		opts.Clock = clock.RealClock{}
+	}
+	if opts.limits == nil {
+		opts.limits = defaultLimits()
+	}
+	if opts.Refuse == nil {
+		opts.Refuse = func(w http.ResponseWriter, _ *http.Request, status int, reason error) {
+			http.Error(w, reason.Error(), status)
+		}
+	}
+	c, l := opts.Clock, *opts.limits
+	h := &Hub{
+		clock: c, limits: l, log: opts.Logger, upgrader: newUpgrader(opts.Refuse),
+		status: newObjectFeed(c, l), results: newResultsFeed(c, l), queues: newQueuesFeed(c, l),
+		attached:    make(chan struct{}),
+		kinds:       map[feedKey]*kindFeed{},
+		conns:       map[*conn]struct{}{},
+		unsubscribe: func() {},
+	}
+	for _, kind := range opts.Keep {
+		h.keep = append(h.keep, feedKey{GroupVersionResource: kind})
+	}
+	h.ctx, h.cancel = context.WithCancel(context.Background())
+	return h
+}
+
+// Start runs the feeds that always exist.
+func (h *Hub) Start() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.closed {
+		return
+	}
+	h.running.Go(func() { h.status.pump(h.ctx, nil) })
+	h.running.Go(func() { h.results.pump(h.ctx, nil) })
+	h.running.Go(func() { h.queues.pump(h.ctx, nil) })
+	h.running.Go(h.pollQueues)
+}
+
+// Backend is what the hub reads.
+type Backend struct {
+	// Client reaches the API server; NewClient makes one.
+	Client  rest.Interface
+	Results Results
+	// Queues returns the state of the scheduling queue. It is called about once per
+	// second, and only while a client follows it. Nil: it is not known, and clients
+	// that ask for it are refused.
+	Queues func() (result.Queues, error)
+}
+
+// Results is what the hub needs of the result store. Methods are safe for
+// concurrent use.
+type Results interface {
+	// List returns a page of summaries, newest first.
+	List(q result.Query) (result.Page, error)
+	// Subscribe calls fn for every cycle that is put from now on, from the
+	// putting goroutine: fn does not block. After cancel has returned, fn is
+	// not called again.
+	Subscribe(fn func(*result.Cycle)) (cancel func())
+}
+
+// Attach begins the subscriptions that waited for a backend, and the lists that are
+// kept. It is called once.
+func (h *Hub) Attach(b Backend) {
+	cancel := b.Results.Subscribe(h.results.put)
+	page, err := b.Results.List(newestResults)
+	if err != nil {
+		h.log.Error(err, "listing the newest results")
+	}
+	h.results.seed(page.Items)
+
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.unsubscribe = cancel
+	h.backend = b
+	close(h.attached)
+	if b.Queues == nil {
+		h.queues.end(refuse(http.StatusNotImplemented, "the state of the scheduling queue is not known here"))
+	}
+	if h.closed {
+		cancel()
+		return
+	}
+	for _, key := range h.keep {
+		if h.kinds[key] == nil {
+			h.startKind(key)
+		}
+	}
+}
+
+// waitForClient returns nil when ctx ends first.
+func (h *Hub) waitForClient(ctx context.Context) rest.Interface {
+	select {
+	case <-ctx.Done():
+		return nil
+	case <-h.attached:
+		return h.backend.Client
+	}
+}
+
+// pollQueues waits for a backend that knows the scheduling queue.
+func (h *Hub) pollQueues() {
+	select {
+	case <-h.ctx.Done():
+		return
+	case <-h.attached:
+	}
+	if h.backend.Queues != nil {
+		h.queues.poll(h.ctx, h.backend.Queues, h.log)
+	}
+}
+
+// join makes s a reader of what f asks for. A kind's feed is started if nobody
+// was reading it.
+func (h *Hub) join(f clientFrame, s *subscription) *refusal {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.closed {
+		return refuse(http.StatusServiceUnavailable, "the server is stopping")
+	}
+	switch f.Topic {
+	case topicStatus:
+		s.feed = &h.status.feed
+	case topicResults:
+		s.feed = &h.results.feed
+	case topicQueues:
+		s.feed = &h.queues.feed
+	default:
+		kind, ok := h.kinds[f.key()]
+		if !ok && !h.makeRoom() {
+			return refuse(http.StatusTooManyRequests, "more than %d different lists are being watched", h.limits.feeds)
+		}
+		if !ok {
+			kind = h.startKind(f.key())
+		}
+		s.feed = &kind.feed
+	}
+	s.feed.join(s)
+	if f.Topic == topicQueues {
+		notify(h.queues.joined)
+	}
+	return nil
+}
+
+// startKind is called with mu held.
+func (h *Hub) startKind(key feedKey) *kindFeed {
+	f := newKindFeed(h, key)
+	ctx, cancel := context.WithCancel(h.ctx)
+	f.stop = cancel
+	f.forget = func() {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		h.forget(f)
+	}
+	h.kinds[key] = f
+	h.running.Go(func() {
+		defer cancel()
+		f.run(ctx, h.waitForClient, func() bool { return h.retire(f) })
+	})
+	return f
+}
+
+// forget lets the next subscription start the feed anew. It is called with mu
+// held.
+func (h *Hub) forget(f *kindFeed) {
+	if h.kinds[f.key] == f {
+		delete(h.kinds, f.key)
+	}
+}
+
+// retire forgets a feed that nobody reads, and says whether it did.
+func (h *Hub) retire(f *kindFeed) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !h.isSpare(f) {
+		return false
+	}
+	h.forget(f)
+	return true
+}
+
+// isSpare reports whether nobody would miss a feed.
+func (h *Hub) isSpare(f *kindFeed) bool {
+	return f.isDeserted() && !slices.Contains(h.keep, f.key)
+}
+
+// makeRoom ends a lingering feed when there are too many, and says whether
+// another may start. It is called with mu held.
+func (h *Hub) makeRoom() bool {
+	if len(h.kinds) < h.limits.feeds {
+		return true
+	}
+	for _, f := range h.kinds {
+		if h.isSpare(f) {
+			h.forget(f)
+			f.stop()
+			return true
+		}
+	}
+	return false
+}
+
+// admit counts a connection, or says why it is not taken. An admitted one is
+// dismissed when it has ended.
+func (h *Hub) admit(c *conn) *refusal {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.closed {
+		return refuse(http.StatusServiceUnavailable, "the server is stopping")
+	}
+	if len(h.conns) >= h.limits.connections {
+		return refuse(http.StatusServiceUnavailable, "there are %d WebSocket connections, the most that this server takes", len(h.conns))
+	}
+	h.conns[c] = struct{}{}
+	h.running.Add(1)
+	return nil
+}
+
+func (h *Hub) dismiss(c *conn) {
+	h.mu.Lock()
+	delete(h.conns, c)
+	h.mu.Unlock()
+	h.running.Done()
+}
+
+// PutStatus publishes the one object of the topic status. It is marshalled at
+// once.
+func (h *Hub) PutStatus(status any) { h.status.put(mustMarshal(status)) }
+
+// ClearResults tells subscribers that the results are gone: they list again. It is
+// called after the results were emptied, while none is put.
+func (h *Hub) ClearResults() { h.results.clear() }
+
+// Stop says goodbye to every connection, and returns when the hub's
+// goroutines have ended. When ctx ends first, connections are cut.
+func (h *Hub) Stop(ctx context.Context) {
+	h.mu.Lock()
+	h.closed = true
+	h.unsubscribe()
+	for c := range h.conns {
+		c.leave()
+	}
+	h.mu.Unlock()
+	h.cancel()
+
+	defer context.AfterFunc(ctx, func() {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		for c := range h.conns {
+			c.cut()
+		}
+	})()
+	h.running.Wait()
+}

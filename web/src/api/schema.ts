@@ -395,7 +395,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * A WebSocket that carries list-then-watch of any kinds, new results and the simulator's status.
+         * A WebSocket that carries list-then-watch of any kinds, new results, the simulator's status and the scheduling queue.
          * @description Text frames, one JSON value each: the client sends ClientFrame (at most 64 KiB), the server ServerFrame. The server pings every 20 seconds and closes a connection that misses two.
          */
         get: operations["watch"];
@@ -1113,10 +1113,13 @@ export interface components {
         ExplainedCycle: components["schemas"]["Cycle"] & {
             explanation: components["schemas"]["Explanation"];
         };
-        /** @description Why the pod landed there, or nowhere: data first, of which the sentence is one rendering. */
+        /** @description Why the pod landed there, or nowhere: data first. The sentence is one rendering of the headline and the remarks. */
         Explanation: {
             /** @description In English, what happened and why. */
             sentence: string;
+            headline: components["schemas"]["Headline"];
+            /** @description In the order in which to say them. */
+            remarks?: components["schemas"]["Remark"][];
             /** @description Plugins and extenders that rejected nodes, most nodes first. */
             rejections?: components["schemas"]["Rejection"][];
             /** @description Calls to extenders that failed, in order. */
@@ -1125,6 +1128,309 @@ export interface components {
             notEvaluated?: components["schemas"]["NotEvaluated"];
             /** @description Requests for devices that nodes could not meet, most nodes first. */
             devices?: components["schemas"]["DeviceShortage"][];
+        };
+        /** @description How the cycle ended, and why: a kind and its operands, to be rendered in any language. */
+        Headline: components["schemas"]["StatementBest"] | components["schemas"]["StatementTied"] | components["schemas"]["StatementTiedBySeed"] | components["schemas"]["StatementOnly"] | components["schemas"]["StatementUnscored"] | components["schemas"]["StatementHinted"] | components["schemas"]["StatementWasNominated"] | components["schemas"]["StatementWaiting"] | components["schemas"]["StatementCycleError"] | components["schemas"]["StatementExtenderError"] | components["schemas"]["StatementNoNodes"] | components["schemas"]["StatementRejectedInPreFilter"] | components["schemas"]["StatementRejectedLater"] | components["schemas"]["StatementLostPlace"] | components["schemas"]["StatementNoNodeFits"] | components["schemas"]["StatementNotScheduled"] | components["schemas"]["StatementHeldByGroup"] | components["schemas"]["StatementNotTried"] | components["schemas"]["StatementGroupRejected"];
+        /** @description What else is worth knowing: a kind and its operands, to be rendered in any language. */
+        Remark: components["schemas"]["StatementSearchEnded"] | components["schemas"]["StatementRoomMade"] | components["schemas"]["StatementRoomNominated"] | components["schemas"]["StatementDevicesAllocated"] | components["schemas"]["StatementDeviceShortage"] | components["schemas"]["StatementDevicesTogether"] | components["schemas"]["StatementGroupHasEnough"] | components["schemas"]["StatementGroupShort"] | components["schemas"]["StatementGroupPlaced"] | components["schemas"]["StatementGroupRoom"] | components["schemas"]["StatementGroupVictims"] | components["schemas"]["StatementGroupRoomImpossible"] | components["schemas"]["StatementExtenderFailure"];
+        /** @description The node has the best total of several. */
+        StatementBest: {
+            /** @constant */
+            kind: "best";
+            pod: string;
+            node: string;
+            /** Format: int64 */
+            total: number;
+            feasible: number;
+            /**
+             * Format: int64
+             * @description How far the total is ahead of that of next.
+             */
+            margin: number;
+            next: string;
+        };
+        /** @description Other nodes have the same total, and chance decided. */
+        StatementTied: {
+            /** @constant */
+            kind: "tied";
+            pod: string;
+            node: string;
+            /** Format: int64 */
+            total: number;
+            feasible: number;
+            others: string[];
+        };
+        /** @description Other nodes have the same total, and the seed decided with which the simulator was started. */
+        StatementTiedBySeed: {
+            /** @constant */
+            kind: "tiedBySeed";
+            pod: string;
+            node: string;
+            /** Format: int64 */
+            total: number;
+            feasible: number;
+            others: string[];
+        };
+        /** @description One node was feasible, so no node was scored. */
+        StatementOnly: {
+            /** @constant */
+            kind: "only";
+            pod: string;
+            node: string;
+            evaluated: number;
+        };
+        /** @description Several nodes were feasible, but the cycle holds no scores. */
+        StatementUnscored: {
+            /** @constant */
+            kind: "unscored";
+            pod: string;
+            node: string;
+            feasible: number;
+        };
+        /** @description Opportunistic batching proposed the node. */
+        StatementHinted: {
+            /** @constant */
+            kind: "hinted";
+            pod: string;
+            node: string;
+        };
+        /** @description Preemption had made room on the node, and it was tried first. */
+        StatementWasNominated: {
+            /** @constant */
+            kind: "wasNominated";
+            pod: string;
+            node: string;
+        };
+        /** @description Permit plugins hold the pod. */
+        StatementWaiting: {
+            /** @constant */
+            kind: "waiting";
+            pod: string;
+            node: string;
+            plugins: string[];
+        };
+        /** @description The cycle ended with an error. */
+        StatementCycleError: {
+            /** @constant */
+            kind: "error";
+            pod: string;
+            message: string;
+        };
+        /** @description The cycle ended because an extender failed. */
+        StatementExtenderError: {
+            /** @constant */
+            kind: "extenderError";
+            pod: string;
+            /** @description The URL prefix. */
+            extender: string;
+            verb: components["schemas"]["ExtenderVerb"];
+            message: string;
+        };
+        /** @description The cluster has no nodes. */
+        StatementNoNodes: {
+            /** @constant */
+            kind: "noNodes";
+            pod: string;
+        };
+        /** @description Plugins rejected the pod, or all nodes together, before Filter. */
+        StatementRejectedInPreFilter: {
+            /** @constant */
+            kind: "preFilter";
+            pod: string;
+            plugins: string[];
+            /** @description The plugins', or else the scheduler's message. */
+            reasons: string[];
+        };
+        /** @description A plugin rejected the pod after a node had been chosen. */
+        StatementRejectedLater: {
+            /** @constant */
+            kind: "refusedLater";
+            pod: string;
+            node: string;
+            /** @description The extension point: Reserve, Permit, PreBind or Bind. */
+            stage: string;
+            plugin: string;
+            reasons: string[];
+        };
+        /** @description The pod lost its node and the cycle names no plugin that rejected it. */
+        StatementLostPlace: {
+            /** @constant */
+            kind: "lost";
+            pod: string;
+            node: string;
+            message: string;
+        };
+        /** @description Plugins and extenders rejected every node that was evaluated. */
+        StatementNoNodeFits: {
+            /** @constant */
+            kind: "noNode";
+            pod: string;
+            evaluated: number;
+            total: number;
+            /** @description Most nodes first. */
+            rejecters: components["schemas"]["Rejecter"][];
+        };
+        /** @description Only the scheduler's message says why. */
+        StatementNotScheduled: {
+            /** @constant */
+            kind: "unschedulable";
+            pod: string;
+            message: string;
+        };
+        /** @description The pod had a place, but too few members of its group had. */
+        StatementHeldByGroup: {
+            /** @constant */
+            kind: "heldByGroup";
+            pod: string;
+            node: string;
+            group: components["schemas"]["GroupShortfall"];
+        };
+        /** @description The group could not have enough members placed any more when it was the pod's turn. */
+        StatementNotTried: {
+            /** @constant */
+            kind: "notTried";
+            pod: string;
+            group: components["schemas"]["GroupShortfall"];
+        };
+        /** @description The group was rejected before any of its members was tried. */
+        StatementGroupRejected: {
+            /** @constant */
+            kind: "groupRejected";
+            pod: string;
+            group: string;
+            reasons: string[];
+        };
+        /** @description Nodes were not evaluated, because the search had found enough before extenders rejected those that it had found. */
+        StatementSearchEnded: {
+            /** @constant */
+            kind: "searchEnded";
+            nodes: number;
+        };
+        /** @description Preemption makes room on the node by removing pods. */
+        StatementRoomMade: {
+            /** @constant */
+            kind: "room";
+            node: string;
+            victims: number;
+        };
+        /** @description Preemption made room on the node, and the cycle does not hold the victims. */
+        StatementRoomNominated: {
+            /** @constant */
+            kind: "nominated";
+            node: string;
+        };
+        /** @description The devices that the pod's claims hold. */
+        StatementDevicesAllocated: {
+            /** @constant */
+            kind: "devicesAllocated";
+            claims: components["schemas"]["ClaimDevices"][];
+        };
+        StatementDeviceShortage: components["schemas"]["DeviceShortage"] & {
+            /** @constant */
+            kind: "deviceShortage";
+        };
+        /** @description On so many nodes every request for devices could be met alone, but not all together. */
+        StatementDevicesTogether: {
+            /** @constant */
+            kind: "devicesTogether";
+            nodes: number;
+        };
+        /** @description The group has as many members scheduled as it needs, without this pod. */
+        StatementGroupHasEnough: {
+            /** @constant */
+            kind: "groupHasEnough";
+            group: string;
+            needs: number;
+            has: number;
+        };
+        /** @description No member of the group goes ahead, because too few found a node. */
+        StatementGroupShort: {
+            /** @constant */
+            kind: "groupShort";
+            group: components["schemas"]["GroupShortfall"];
+        };
+        /** @description Enough members of the group have a place. */
+        StatementGroupPlaced: {
+            /** @constant */
+            kind: "groupPlaced";
+            group: string;
+            has: number;
+            members: number;
+            /** @description 0 for a group without a gang policy. */
+            needs: number;
+            chosen?: components["schemas"]["ChosenPlacement"];
+        };
+        /** @description A plugin preempts for the whole group, and the cycle does not hold the victims. */
+        StatementGroupRoom: {
+            /** @constant */
+            kind: "groupRoom";
+            plugin: string;
+        };
+        /** @description A plugin preempts for the whole group by removing pods. */
+        StatementGroupVictims: {
+            /** @constant */
+            kind: "groupVictims";
+            plugin: string;
+            victims: number;
+        };
+        /** @description Without so many pods of lower priority the group would not fit either. */
+        StatementGroupRoomImpossible: {
+            /** @constant */
+            kind: "groupRoomImpossible";
+            pods: number;
+        };
+        StatementExtenderFailure: components["schemas"]["ExtenderFailure"] & {
+            /** @constant */
+            kind: "extenderFailure";
+        };
+        /** @description A plugin, or an extender by its URL prefix, with the number of nodes that it rejected. */
+        Rejecter: {
+            plugin: string;
+            nodes: number;
+        };
+        /** @description How near a pod group came, and what blocked it. */
+        GroupShortfall: {
+            name: string;
+            /** @description 0 for a group without a gang policy, of which no member found a node. */
+            needs: number;
+            found: number;
+            nearest?: components["schemas"]["NearestPlacement"];
+            blockers: components["schemas"]["Blocker"][];
+        };
+        /** @description The nodes with one value of the group's topology key, the best of the placements. Absent when the group may be anywhere. */
+        NearestPlacement: {
+            topologyKey: string;
+            name: string;
+            placements: number;
+        };
+        /** @description A plugin that rejected nodes for the members that found none. */
+        Blocker: {
+            plugin: string;
+            members: number;
+            reasons: string[];
+        };
+        /** @description The nodes with one value of the group's topology key. Absent when the group may be anywhere. */
+        ChosenPlacement: {
+            topologyKey: string;
+            name: string;
+            placements: number;
+            best?: components["schemas"]["BestPlacement"];
+        };
+        /** @description The total of the chosen placement among those that fit. Absent when no other fits. */
+        BestPlacement: {
+            /** Format: int64 */
+            total: number;
+            fitting: number;
+        };
+        /** @description The devices that one claim holds, by driver in the order of the allocation. */
+        ClaimDevices: {
+            claim: string;
+            drivers: components["schemas"]["DevicesOfDriver"][];
+        };
+        /** @description Devices of one driver, by name. */
+        DevicesOfDriver: {
+            driver: string;
+            devices: string[];
         };
         /** @description A request of one of the pod's claims that nodes could not meet. */
         DeviceShortage: {
@@ -1213,10 +1519,33 @@ export interface components {
             /** @description The client's own name of the subscription. */
             id: string;
             /**
-             * @description results: the newest summaries (at most 500, newest first), then new ones. status: the Status, now and on each change.
+             * @description results: the newest summaries (at most 500, newest first), then new ones. status: the Status, now and on each change. queues: the Queues, now and on each change, at most once per second; refused with 501 where the simulator does not know its scheduling queue.
              * @enum {string}
              */
-            topic: "results" | "status";
+            topic: "results" | "status" | "queues";
+        };
+        /** @description The state of the scheduling queue: what the metrics scheduler_pending_pods and scheduler_queue_incoming_pods_total say. */
+        Queues: {
+            /** @description All parts of the scheduling queue, in the order of QueueName. */
+            queues: components["schemas"]["QueueState"][];
+        };
+        /**
+         * @description A part of the scheduling queue. incomplete holds pods whose PodGroup does not exist yet; pending holds pods that arrived while their group was being scheduled.
+         * @enum {string}
+         */
+        QueueName: "active" | "backoff" | "unschedulable" | "gated" | "incomplete" | "pending";
+        QueueState: {
+            queue: components["schemas"]["QueueName"];
+            /** @description How many pods it holds. */
+            pods: number;
+            /** @description What has moved pods into it since the program started, the most frequent first. */
+            events: components["schemas"]["QueueEvent"][];
+        };
+        QueueEvent: {
+            /** @description The scheduler's name of the event, such as PodAdd or BackoffComplete. */
+            event: string;
+            /** @description How many pods it has moved. */
+            count: number;
         };
         UnsubscribeFrame: {
             /** @constant */
@@ -1225,7 +1554,7 @@ export interface components {
         };
         /** @description What the server sends over the WebSocket. */
         ServerFrame: components["schemas"]["ListFrame"] | components["schemas"]["EventsFrame"] | components["schemas"]["ErrorFrame"];
-        /** @description A Kubernetes object without metadata.managedFields and without annotations that begin with kube-scheduler-simulator.sigs.k8s.io/ (with apiVersion and kind); a Summary for topic results; a Status for topic status. */
+        /** @description A Kubernetes object without metadata.managedFields and without annotations that begin with kube-scheduler-simulator.sigs.k8s.io/ (with apiVersion and kind); a Summary for topic results; a Status for topic status; Queues for topic queues. */
         WatchObject: {
             [key: string]: unknown;
         };

@@ -25,6 +25,12 @@ export type ScorePlugin = Schemas['ScorePlugin']
 export type ScoreResult = Schemas['Score']
 /** Why the pod landed there, or nowhere, as the server says it. */
 export type Explanation = Schemas['Explanation']
+/** How the cycle ended and why, as a kind and its operands. */
+export type Headline = Schemas['Headline']
+/** What else is worth knowing, as a kind and its operands. */
+export type Remark = Schemas['Remark']
+/** How near a pod group came, and what blocked it. */
+export type GroupShortfall = Schemas['GroupShortfall']
 export type Margin = Schemas['Margin']
 export type NotEvaluated = Schemas['NotEvaluated']
 export type Preemption = Schemas['Preemption']

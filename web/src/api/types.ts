@@ -39,6 +39,9 @@ export type Victim = Schemas['Victim']
 export type PodGroup = Schemas['PodGroup']
 export type PodRef = Schemas['PodRef']
 export type Status = Schemas['Status']
+/** The scheduling queue: how many pods each part of it holds, and what moved them there. */
+export type Queues = Schemas['Queues']
+export type QueueState = Schemas['QueueState']
 /** A part of an error, with its place in the document that was sent where that is known. */
 export type ErrorDetail = Schemas['ErrorDetail']
 /** A configuration that was applied. Its document comes only with the single one. */

@@ -1,7 +1,7 @@
 // The simulator's own routes.
 
-import { ApiError, request } from './http'
-import type { Cycle, PluginResult, Status, Summary, SummaryPage } from './types'
+import { request } from './http'
+import type { Attempts, Cycle, Status, SummaryPage } from './types'
 
 export function getStatus(signal?: AbortSignal): Promise<Status> {
   return request<Status>('/api/v1/status', { signal })
@@ -18,19 +18,9 @@ export async function listResults(
   return { ...page, items: page.items ?? [] }
 }
 
-/** The attempts of a pod, oldest first. */
-export async function getAttempts(uid: string, signal?: AbortSignal): Promise<Summary[]> {
-  return (await request<{ items: Summary[] }>(`/api/v1/results/${encodeURIComponent(uid)}`, { signal })).items ?? []
-}
-
-/** What keeps a pod out of the scheduler's queue; empty when nothing does. */
-export async function getHeld(uid: string, signal?: AbortSignal): Promise<PluginResult[]> {
-  try {
-    return (await request<{ held?: PluginResult[] }>(`/api/v1/results/${encodeURIComponent(uid)}`, { signal })).held ?? []
-  } catch (error) {
-    if (error instanceof ApiError && error.code === 404) return []
-    throw error
-  }
+/** What the server knows of a pod: its attempts, oldest first, and the plugins that hold it before the queue. */
+export function getAttempts(uid: string, signal?: AbortSignal): Promise<Attempts> {
+  return request<Attempts>(`/api/v1/results/${encodeURIComponent(uid)}`, { signal })
 }
 
 export function getCycle(uid: string, attempt: number, signal?: AbortSignal): Promise<Cycle> {

@@ -15,6 +15,8 @@ export type Summary = Schemas['Summary']
 /** Who kept a pod from its place, in a line. */
 export type Refusal = Schemas['Refusal']
 export type SummaryPage = Schemas['Page']
+/** A pod's attempts, oldest first, and the plugins that keep it out of the queue now. */
+export type Attempts = Schemas['Attempts']
 /** Everything that is known of one attempt, with its explanation. */
 export type Cycle = Schemas['ExplainedCycle']
 export type PluginResult = Schemas['PluginResult']

@@ -33,7 +33,7 @@ export function useNewest(pod: Ref<WantedPod | undefined>): { summary: ComputedR
       asked.value = false
       if (!wanted || live.value) return
       try {
-        const page = await listResults({ namespace: wanted.namespace, name: wanted.name, uid: wanted.uid ?? '', limit: 1 })
+        const page = await listResults({ namespace: wanted.namespace, name: wanted.name, uid: wanted.uid || undefined, limit: 1 })
         if (mine === turn) fetched.value = page.items.find((s) => matches(s, wanted))
       } catch {
         // The socket tells when the server is back; then the results come by themselves.

@@ -1,7 +1,7 @@
 // The decisions of a replay, each paired with the recorded one, fetched page by page.
 
 import { onScopeDispose, shallowRef, watch, type Ref, type ShallowRef } from 'vue'
-import { getComparison, type ReplayDecision } from '@/api/replay'
+import { getComparison, type ReplayDecision, type ReplayOutcome } from '@/api/replay'
 import { replay } from './replay'
 
 const pageSize = 1000
@@ -20,7 +20,7 @@ export interface ReplayDecisionsView {
 }
 
 /** Follows the comparison of the replay that is loaded, of one outcome or ('') of all. */
-export function useReplayDecisions(outcome: Ref<string>): ReplayDecisionsView {
+export function useReplayDecisions(outcome: Ref<ReplayOutcome | ''>): ReplayDecisionsView {
   const items = shallowRef<readonly ReplayDecision[]>([])
   const next = shallowRef('')
   const nodesMissing = shallowRef(0)
@@ -37,7 +37,7 @@ export function useReplayDecisions(outcome: Ref<string>): ReplayDecisionsView {
       let at = from
       const found: ReplayDecision[] = []
       for (let i = 0; i < pages && (i === 0 || at); i++) {
-        const page = await getComparison({ outcome: outcome.value, limit: pageSize, continue: at })
+        const page = await getComparison({ outcome: outcome.value || undefined, limit: pageSize, continue: at || undefined })
         if (mine !== turn) return
         found.push(...page.items)
         at = page.continue

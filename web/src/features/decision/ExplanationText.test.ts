@@ -1,6 +1,7 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { mount } from '@vue/test-utils'
 import { afterEach, describe, expect, it } from 'vitest'
-import cases from '../../../../scheduler/explain/testdata/cases.json'
 import type { Cycle, Explanation } from '@/api/types'
 import { explained, mockupCycle } from './model/testing'
 import { i18n } from '@/i18n'
@@ -14,7 +15,8 @@ afterEach(() => {
 })
 
 /** The table of cases that the Go renderer is held to as well. */
-const shared = cases as unknown as { name: string; explanation: Explanation }[]
+const cases = join(import.meta.dirname, '../../../../scheduler/explain/testdata/cases.json')
+const shared = JSON.parse(readFileSync(cases, 'utf8')) as { name: string; explanation: Explanation }[]
 
 /** The texts and numbers of a statement, at any depth. */
 function operands(value: unknown): string[] {

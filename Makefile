@@ -10,10 +10,11 @@ PACKAGES := ./scheduler/... ./simulator/... ./web
 WEB_SOURCES := $(shell find web/src web/public web/index.html web/package.json web/vite.config.ts web/tsconfig*.json -type f 2>/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help run build web test test-go fuzz test-web test-e2e bench lint generate chromium clean
+.PHONY: help run build compile test test-all check-web check-go test-go test-race test-cluster fuzz test-web \
+  test-e2e test-e2e-all test-e2e-scale bench lint lint-web lint-go staticcheck generate chromium clean
 
 help: ## list the commands
-	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 run: build ## build everything and serve on http://127.0.0.1:1212
 	$(BINARY)
@@ -21,12 +22,54 @@ run: build ## build everything and serve on http://127.0.0.1:1212
 build: web/dist/index.html ## build bin/simulator, the web application included
 	$(GO) build $(GOFLAGS_BUILD) -o $(BINARY) ./simulator/cmd/simulator
 
-test: lint test-web test-go fuzz test-e2e ## run every check there is, installing what it needs
+# Two tiers: `test` is for every change, `test-all` has what is slow or rarely fails.
+# Every check is in at least one of them.
+#
+# The web application is built and checked while Kubernetes compiles. The browser
+# tests run last and have the machine to themselves.
+test: ## check what ordinary changes break, and install what that needs
+	@$(MAKE) --no-print-directory -j 3 check-web check-go
+	@$(MAKE) --no-print-directory test-e2e
 
-# Tests of the program from the outside run the one that users get. Control planes
-# wait half of their time: three packages at a time use two processors.
-test-go: build ## Go tests, with the race detector
-	SIMULATOR_BIN=$(abspath $(BINARY)) GORACE=atexit_sleep_ms=0 $(GO) test -race -p 3 -timeout 40m $(PACKAGES)
+test-all: ## check the rest: races, kills, crowds, a soak, fuzzing, staticcheck, every browser test
+	@$(MAKE) --no-print-directory test-cluster
+	@$(MAKE) --no-print-directory test-e2e-all
+	@$(MAKE) --no-print-directory test-e2e-scale
+	@$(MAKE) --no-print-directory fuzz
+	@$(MAKE) --no-print-directory test-race
+	@$(MAKE) --no-print-directory staticcheck
+
+check-web: chromium lint-web test-web
+
+check-go: compile web/dist/index.html
+	@$(MAKE) --no-print-directory lint-go test-go
+
+# Kubernetes compiles without the web application.
+compile: web/dist/.gitkeep
+	$(GO) build ./simulator/command
+
+# The tests from the outside use the program that users get. lint-go vets, so the
+# tests do not. Control planes wait half of their time: three packages at a time
+# keep two processors busy.
+GO_TEST := SIMULATOR_BIN=$(abspath $(BINARY)) $(GO) test -vet=off -timeout 40m
+
+test-go: build ## Go tests but for the slow ones, without the race detector
+	$(GO_TEST) -short -p 3 $(PACKAGES)
+
+# The packages whose tests link the API server, and those whose tests start the
+# program. With the race detector they would take most of an hour, so that only the
+# application's tests of concurrency run with it.
+CLUSTER_PACKAGES = $(sort $(shell $(GO) list -test -f '{{.ImportPath}} {{.Deps}}' $(PACKAGES) | \
+  sed -n 's|^\([^ ]*\)\.test .* k8s.io/kubernetes/cmd/kube-apiserver/app .*|\1|p') \
+  $(shell $(GO) list ./simulator/systemtest ./simulator/docs ./simulator/examples/...))
+
+test-cluster: build ## every Go test that needs a control plane
+	$(GO_TEST) -p 2 $(CLUSTER_PACKAGES)
+
+test-race: export GORACE := atexit_sleep_ms=0
+test-race: web/dist/.gitkeep ## every other Go test, and those of concurrency, with the race detector
+	$(GO_TEST) -race -p 2 $(filter-out $(CLUSTER_PACKAGES),$(shell $(GO) list $(PACKAGES)))
+	$(GO_TEST) -race -run '^TestConcurrent' ./simulator/app
 
 # Not `go test -fuzz`: it would compile all of Kubernetes again to count coverage in
 # it. Here only our own packages are, and the rest is what is compiled already.
@@ -48,17 +91,31 @@ fuzz: ## Go's own fuzzing, FUZZTIME (10s) for each of the fuzz tests
 test-web: web/node_modules/.package-lock.json ## unit tests of the web application
 	cd web && $(NPM) test
 
-test-e2e: build chromium ## browser tests against the real binary
+test-e2e: build chromium ## browser tests of the main paths, against the real binary
 	cd web && $(NPM) run e2e
+
+test-e2e-all: build chromium ## every browser test
+	cd web && $(NPM) run e2e:all
+
+test-e2e-scale: build chromium ## browser tests with 5,000 nodes and 10,000 pods
+	cd web && $(NPM) run e2e:scale
 
 bench: build ## compare bare with recorded scheduling at 100, 1,000 and 5,000 nodes
 	$(BINARY) bench --table
 
-lint: web/node_modules/.package-lock.json web/dist/.gitkeep ## formatting, vet, types and import directions
+lint: lint-web lint-go ## formatting, vet, types and import directions
+
+lint-web: web/node_modules/.package-lock.json
+	cd web && $(NPM) run lint && $(NPM) run typecheck
+
+lint-go: web/dist/.gitkeep
 	@unformatted=$$(gofmt -l scheduler simulator web/*.go); \
 	  if [ -n "$$unformatted" ]; then echo "not formatted with gofmt:"; echo "$$unformatted"; exit 1; fi
-	$(GO) vet -race $(PACKAGES)
-	cd web && $(NPM) run lint && $(NPM) run typecheck
+	$(GO) vet $(PACKAGES)
+
+# It reads all of Kubernetes' source when its cache is cold.
+staticcheck: web/dist/.gitkeep ## a stronger linter than vet
+	$(GO) tool staticcheck $(PACKAGES)
 
 generate: web/node_modules/.package-lock.json ## write the generated code anew
 	$(GO) generate $(PACKAGES)

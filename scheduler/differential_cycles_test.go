@@ -11,7 +11,7 @@ import (
 	"kube-scheduler-simulator/scheduler/schedulertest"
 )
 
-// checkCycles compares what was recorded with what was seen from outside.
+// checkCycles compares the recorded cycles with what the observer saw from outside.
 func checkCycles(t *testing.T, seen []*schedulertest.Attempt, recorded *sink) {
 	t.Helper()
 	numbers := map[types.UID]int{}
@@ -45,7 +45,7 @@ func checkCycles(t *testing.T, seen []*schedulertest.Attempt, recorded *sink) {
 	}
 }
 
-// account is what both sides know of an attempt.
+// account holds what both sides know of an attempt.
 type account struct {
 	Pod, Profile                     string
 	UID                              types.UID

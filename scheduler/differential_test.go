@@ -33,7 +33,7 @@ import (
 	"kube-scheduler-simulator/scheduler/schedulertest"
 )
 
-// The defaults are the fewest clusters in which all that is covered happens.
+// The defaults are the fewest clusters in which every covered case happens.
 var (
 	clusters = flag.Int("clusters", 3*schedulertest.Themes, "how many random clusters the differential test runs")
 	seed     = flag.Uint64("seed", 28, "the seed of the first random cluster")
@@ -53,8 +53,8 @@ func TestMain(m *testing.M) {
 // event moved which pod between the queues, and the state of the queues after
 // each operation. Annotations are written in the recorded run only.
 //
-// What was recorded must then be what was seen, and nothing may have a name that
-// only the recorder knows.
+// The recorded cycles must then agree with what the observer saw, and nothing may
+// have a name that only the recorder knows.
 func TestRecordingChangesNothing(t *testing.T) {
 	var everything strings.Builder
 	known := pluginNames()
@@ -113,7 +113,7 @@ func drawsLots(t *testing.T, cluster *schedulertest.Cluster, bare, recorded *sch
 	return false
 }
 
-// covered has to happen in some cluster: without, the test proves less than it says.
+// covered must happen in some cluster; otherwise the test proves less than it claims.
 var covered = []string{
 	`nominates "n\d+"`,
 	`write: DELETE pods .* by kube-scheduler`,
@@ -179,7 +179,7 @@ profiles:
 	}
 }
 
-// TestRunsAreRepeatable holds what the comparison rests on: two runs of the bare
+// TestRunsAreRepeatable checks the premise of the comparison: two runs of the bare
 // scheduler are the same.
 func TestRunsAreRepeatable(t *testing.T) {
 	for n := range schedulertest.Themes {
@@ -322,7 +322,7 @@ func (s *sink) Get(uid types.UID, attempt int) (*result.Cycle, error) {
 	return nil, nil
 }
 
-// annotate runs the real annotation writer on what comes in, until it is stopped.
+// annotate runs the real annotation writer on incoming cycles until it is stopped.
 func (s *sink) annotate(ctx context.Context, client kubernetes.Interface) (stop func()) {
 	s.writer = annotation.NewWriter(client, s, annotation.DefaultBudget, clock.RealClock{})
 	ctx, cancel := context.WithCancel(ctx)

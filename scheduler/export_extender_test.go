@@ -7,8 +7,7 @@ import (
 	kubescheduler "k8s.io/kubernetes/pkg/scheduler"
 )
 
-// StartOutside is StartObserved outside of a bubble, for what a bubble does not
-// have: a network.
+// StartOutside is StartObserved outside of a bubble, for tests that need a network.
 func (s *Scheduler) StartOutside(ctx context.Context, recorders func(string) events.EventRecorderLogger, attach func(*kubescheduler.Scheduler)) error {
 	return s.start(ctx, hooks{events: recorders, built: attach})
 }

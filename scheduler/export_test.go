@@ -15,7 +15,7 @@ func (s *Scheduler) StartObserved(ctx context.Context, recorders func(string) ev
 	return s.start(ctx, hooks{
 		events: recorders,
 		built:  attach,
-		// The handlers are asked every 100 ms; the first time when all have done.
+		// WaitForHandlersSync polls every 100 ms: by the first time all have finished.
 		synced: synctest.Wait,
 	})
 }

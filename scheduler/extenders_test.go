@@ -39,9 +39,9 @@ var extendedCases = flag.Int("extended", 24, "how many random clusters with exte
 
 // TestRecordingExtendersChangesNothing schedules the same pods with the bare and
 // with the recorded scheduler and the same extenders, over real HTTP, with every
-// verb, setting and kind of failure. The extenders must be asked the same, and
-// the scheduler must come to the same totals, choices, messages and events. What
-// was recorded must be what was seen.
+// verb, setting and kind of failure. The extenders must get the same requests, and
+// the scheduler must come to the same totals, choices, messages and events. The
+// recorded cycles must agree with what the test saw.
 func TestRecordingExtendersChangesNothing(t *testing.T) {
 	// Each pod is tried once: the order of retries depends on time.
 	setGates(t, map[string]bool{"SchedulerPopFromBackoffQ": false})
@@ -73,7 +73,7 @@ func TestRecordingExtendersChangesNothing(t *testing.T) {
 	}
 }
 
-// compare runs the case with both schedulers, and returns what there was.
+// compare runs the case with both schedulers and returns the attempts that the test saw.
 func (c *extended) compare(t *testing.T) string {
 	extenders := schedulertest.NewExtenders(c.failures)
 	defer extenders.Close()
@@ -184,7 +184,7 @@ extenders:
 	return out.String()
 }
 
-// run schedules the pods one after the other and returns what was seen of each.
+// run schedules the pods one after the other and returns the first attempt of each.
 func (c *extended) run(t *testing.T, extenders *schedulertest.Extenders, cycles *sink) []*attempted {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(klog.NewContext(t.Context(), logr.Discard()), 20*time.Second)
@@ -232,7 +232,7 @@ func (c *extended) run(t *testing.T, extenders *schedulertest.Extenders, cycles 
 	return out
 }
 
-// attempted is what was seen of the first attempt to schedule a pod.
+// attempted is the first attempt to schedule a pod, as the test saw it.
 type attempted struct {
 	Pod                 string
 	Selected, Nominated string
@@ -292,7 +292,7 @@ func (a *attempted) change() int {
 	return -victims
 }
 
-// settle waits until so many pods run, and the scheduler knows which.
+// settle waits until that many pods run and the scheduler has seen all of them.
 func (w *watcher) settle(t *testing.T, ctx context.Context, client kubernetes.Interface, running int) {
 	t.Helper()
 	err := wait.PollUntilContextCancel(ctx, time.Millisecond, true, func(ctx context.Context) (bool, error) {
@@ -435,7 +435,7 @@ func (s *sink) of(t *testing.T, pod string) *result.Cycle {
 	return nil
 }
 
-// checkExtended compares what was recorded of an attempt with what was seen.
+// checkExtended compares the record of an attempt with what the test saw.
 func checkExtended(t *testing.T, seen *attempted, c *result.Cycle) {
 	t.Helper()
 	if steady(c.Message) != seen.Message || c.NominatedNode != seen.Nominated || c.SelectedNode != seen.Selected || c.Nodes.Feasible != seen.Feasible {

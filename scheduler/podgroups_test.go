@@ -25,7 +25,7 @@ import (
 )
 
 // TestPodGroupsAreTold schedules one pod group, by the plugins of Kubernetes, and
-// reads what its members' first cycles say of it.
+// reads the group in its members' first cycles.
 func TestPodGroupsAreTold(t *testing.T) {
 	setGates(t, map[string]bool{"GenericWorkload": true, "TopologyAwareWorkloadScheduling": true})
 	for _, tc := range []struct {
@@ -187,8 +187,8 @@ func (s *sink) first() []*result.Cycle {
 	return out
 }
 
-// tellGroup writes what the members' cycles have in common of their group, and how
-// many of them say what of themselves.
+// tellGroup writes the group that the members' cycles share, and counts the cycles
+// that say the same of their own pod.
 func tellGroup(cycles []*result.Cycle) string {
 	g := cycles[0].PodGroup
 	if g == nil {
@@ -220,7 +220,7 @@ func tellGroup(cycles []*result.Cycle) string {
 	return strings.Join(slices.Concat([]string{head}, placements, members), "\n")
 }
 
-// tellPreemption names victims that belong to groups: which of others it is, is open.
+// tellPreemption names only victims that belong to groups: which other pods are victims is left to chance.
 func tellPreemption(p *result.GroupPreemption) []string {
 	if p == nil {
 		return nil

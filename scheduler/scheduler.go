@@ -27,6 +27,7 @@ import (
 	kubescheduler "k8s.io/kubernetes/pkg/scheduler"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config"
 	frameworkruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
+	"k8s.io/kubernetes/pkg/scheduler/profile"
 
 	"kube-scheduler-simulator/scheduler/internal/upstream"
 	"kube-scheduler-simulator/scheduler/recorder"
@@ -93,9 +94,9 @@ func New(options Options) *Scheduler {
 // Start is Prepare and Run.
 func (s *Scheduler) Start(ctx context.Context) error { return s.start(ctx, hooks{}) }
 
-// Build makes the scheduler and its plugins from the configuration. It reads
-// nothing from the cluster, so that it serves to check a configuration: Plugins
-// then tells what would run. A configuration that cannot be built is a *BuildError.
+// Build makes the scheduler and its plugins from the configuration. It makes no
+// request to the API server, so that it serves to check a configuration: Plugins
+// then returns what would run. A configuration that cannot be built is a *BuildError.
 // After an error nothing is left running; otherwise call Stop. ctx provides the
 // logger; cancelling it changes nothing.
 func (s *Scheduler) Build(ctx context.Context) error { return s.build(ctx, hooks{}) }
@@ -152,10 +153,12 @@ func (s *Scheduler) build(ctx context.Context, h hooks) (err error) {
 	}
 	s.dynamicInformers = dynamicinformer.NewDynamicSharedInformerFactory(dynamicClient, 0)
 	if h.events == nil {
-		broadcaster := events.NewEventBroadcasterAdapter(client)
+		// Kubernetes' adapter would first ask the API server whether it serves
+		// events.k8s.io, as every supported one does.
+		broadcaster := events.NewBroadcaster(&events.EventSinkImpl{Interface: client.EventsV1()})
 		broadcaster.StartRecordingToSink(s.runCtx.Done())
 		s.stop = append(s.stop, broadcaster.Shutdown)
-		h.events = broadcaster.NewRecorder
+		h.events = profile.NewRecorderFactory(broadcaster)
 	}
 
 	parts := upstream.Parts{

@@ -31,7 +31,7 @@ const (
 
 // TestASeedDecidesTies: two runs with the same seed place all pods alike, although
 // the search evaluates only half of the nodes; another seed places them otherwise.
-// What happens without a seed is TestRecordingChangesNothing's.
+// TestRecordingChangesNothing covers scheduling without a seed.
 func TestASeedDecidesTies(t *testing.T) {
 	first, second, other := placements(t, 1), placements(t, 1), placements(t, 2)
 	if len(first.nodes) != tiePods {
@@ -135,8 +135,7 @@ func placements(t *testing.T, seed int64) (out placed) {
 	return out
 }
 
-// waitIdle waits until the scheduler has dealt with a new pod, which shows in the
-// API then.
+// waitIdle waits until the scheduler has dealt with a new pod and the API shows it.
 func waitIdle(t *testing.T, ctx context.Context, s *scheduler.Scheduler, pod *v1.Pod) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)

@@ -7,9 +7,9 @@ import (
 	"kube-scheduler-simulator/scheduler/result"
 )
 
-// facts writes what plugins attached to the cycle: {"Plugin":{"key":"value"}}
-// about the pod, {"node":{"Plugin":{"key":"value"}}} about nodes. Most cycles
-// have none, and then neither annotation. Each is written whole or not at all.
+// facts writes the facts that plugins attached to the cycle: {"Plugin":{"key":"value"}}
+// about the pod, {"node":{"Plugin":{"key":"value"}}} about nodes. A cycle without facts
+// has neither annotation. Each annotation is written whole or not at all.
 func (r *renderer) facts(c *result.Cycle) {
 	sorted := slices.Clone(c.Facts)
 	slices.SortStableFunc(sorted, func(a, b result.Fact) int { return strings.Compare(a.Node, b.Node) })

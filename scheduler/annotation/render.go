@@ -34,20 +34,18 @@ const (
 	history        = "result-history"
 	facts          = "facts-result"
 	nodeFacts      = "node-facts-result"
-	// truncated is ours: what was left out, and where the whole is.
+	// truncated is our addition: what was left out, and where the full result is.
 	truncated = "result-truncated"
 )
 
-// Render returns c's annotations by full name, together no longer than budget
-// bytes, names included. earlier are the attempts before c, oldest first; it is
-// called only as long as there is room, with an index counted from the latest,
-// and returns nil when there is none.
+// Render returns c's annotations by full name, together no longer than budget bytes,
+// names included. earlier returns an attempt before c, counted back from the latest,
+// or nil when there is none; Render calls it only while there is room.
 //
-// What does not fit is left out in this order: the facts of plugins, those about
-// nodes first; history, oldest first; the nodes
-// but for the selected one, one for each distinct rejection and those with the
-// best totals; the extenders' answers, and the other results, last the selected
-// node.
+// Results that do not fit are left out in this order: the facts of plugins, those about
+// nodes first; history, oldest first; the nodes, except for the selected one, one for
+// each distinct rejection and those with the best totals; the extenders' answers; the
+// other results, the selected node last.
 func Render(c *result.Cycle, earlier func(back int) *result.Cycle, budget int) map[string]string {
 	r := renderer{left: budget, out: map[string]string{}}
 	r.current(c)
@@ -65,7 +63,7 @@ type renderer struct {
 	cut  cut
 }
 
-// cut counts what was left out.
+// cut counts the parts that were left out.
 type cut struct {
 	Results  []string `json:"results,omitempty"`
 	Nodes    int      `json:"nodes,omitempty"`
@@ -106,8 +104,8 @@ func (r *renderer) add(name, value string) {
 	r.cut.Results = append(r.cut.Results, name)
 }
 
-// extenders writes the extenders' answers to a verb, if they were asked and if
-// there remain three quarters of what is left for the nodes.
+// extenders writes the extenders' answers to a verb, if there are any and they take no
+// more than a quarter of the remaining bytes: the rest is for the nodes.
 func (r *renderer) extenders(verb result.ExtenderVerb, calls []result.ExtenderCall) {
 	value, cut := answers(verb, calls)
 	if value == "" {
@@ -128,8 +126,8 @@ func extenderName(verb result.ExtenderVerb) string {
 	return extenderResult + string(verb) + resultSuffix
 }
 
-// nodes writes the maps that are keyed by node: all nodes when they fit, and
-// otherwise those that matter most.
+// nodes writes the maps that are keyed by node: all nodes when they fit, otherwise the
+// most important ones.
 func (r *renderer) nodes(c *result.Cycle) {
 	r.left -= 3*len(Prefix) + len(filterResult) + len(scoreResult) + len(finalScore) + len("{}{}{}")
 	rows, essential := rowsOf(c)
@@ -199,18 +197,17 @@ func (r *renderer) markCut(c *result.Cycle) {
 	r.out[Prefix+truncated] = string(mustJSON(r.cut))
 }
 
-// row is a node of a cycle, by its places in the two tables; -1 is none.
+// row is a node of a cycle, by its indexes in the two tables; -1 where it is absent.
 type row struct {
 	node              string
 	inFilter, inScore int
 }
 
-// bestScores is how many of the nodes with the best totals matter.
+// bestScores is the number of nodes with the best totals that are essential.
 const bestScores = 20
 
-// rowsOf lists the nodes of c, those first that matter most: the first essential
-// ones are the selected node, one for each distinct rejection, and those with
-// the best totals.
+// rowsOf lists the nodes of c, the most important first. The first essential ones are
+// the selected node, one for each distinct rejection, and those with the best totals.
 func rowsOf(c *result.Cycle) (rows []row, essential int) {
 	index := map[string]int{}
 	if c.Score != nil {
@@ -356,7 +353,7 @@ func timeouts(results []result.PluginResult) string {
 	return w.String()
 }
 
-// restricted renders the plugins that let Filter see some nodes only.
+// restricted renders the plugins that restrict Filter to some nodes.
 func restricted(results []result.PluginResult) string {
 	var w objectWriter
 	for _, p := range results {
@@ -379,8 +376,8 @@ func nominated(results []result.PluginResult) string {
 }
 
 // answers renders each extender's latest answer to a verb in the terms of
-// k8s.io/kube-scheduler/extender/v1, or its error; empty when none was asked. cut
-// says that an answer is not whole.
+// k8s.io/kube-scheduler/extender/v1, or its error; it is empty when no extender was
+// asked. cut reports that an answer is not whole.
 func answers(verb result.ExtenderVerb, calls []result.ExtenderCall) (value string, cut bool) {
 	var w objectWriter
 	for i, call := range calls {
@@ -430,7 +427,7 @@ func (w *objectWriter) add(name string, value []byte) {
 // String returns the whole object.
 func (w *objectWriter) String() string { return "{" + w.b.String() + "}" }
 
-// mustJSON encodes what cannot fail: strings, and maps and slices of them.
+// mustJSON encodes strings, and maps and slices of them, which cannot fail.
 func mustJSON(v any) []byte {
 	data, err := json.Marshal(v)
 	if err != nil {

@@ -28,9 +28,8 @@ type Results interface {
 	Get(uid types.UID, attempt int) (*result.Cycle, error)
 }
 
-// Writer writes cycles to the annotations of their pods. It follows and does not
-// lead: while cycles come in faster than busyAfter, it writes at most one pod
-// every busyPause, so that the scheduler has the API server to itself.
+// Writer writes cycles to the annotations of their pods. It yields to scheduling: while
+// cycles arrive faster than busyAfter, it writes at most one pod every busyPause.
 type Writer struct {
 	client  kubernetes.Interface
 	results Results
@@ -38,9 +37,8 @@ type Writer struct {
 	clock   clock.Clock
 
 	mu sync.Mutex
-	// waiting has the latest attempt of each pod that is to be written; order
-	// has their UIDs, oldest first. Attempts of one pod coalesce, so that it is
-	// bounded by the number of pods.
+	// waiting has the latest attempt of each pod that must be written; order has their
+	// UIDs, oldest first. Attempts of one pod coalesce, so the number of pods bounds it.
 	waiting map[types.UID]int
 	order   []types.UID
 	latest  time.Time
@@ -50,7 +48,7 @@ type Writer struct {
 const (
 	// busyAfter is the pause between cycles from which scheduling counts as idle.
 	busyAfter = 100 * time.Millisecond
-	// busyPause lies between writes while scheduling is busy.
+	// busyPause is the pause between writes while scheduling is busy.
 	busyPause = 100 * time.Millisecond
 	// maxTries bounds the tries to write one attempt.
 	maxTries = 5
@@ -65,7 +63,7 @@ func NewWriter(client kubernetes.Interface, results Results, budget int, c clock
 	}
 }
 
-// Reset forgets what is waiting to be written. A write that is under way goes on.
+// Reset drops the attempts that wait to be written. A running write continues.
 func (w *Writer) Reset() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -92,7 +90,7 @@ func (w *Writer) enqueue(uid types.UID, attempt int) {
 	}
 }
 
-// Run writes until ctx is done. What is waiting then is not written.
+// Run writes until ctx is done. Attempts that wait then are not written.
 func (w *Writer) Run(ctx context.Context) {
 	for {
 		uid, attempt, ok := w.next()
@@ -144,7 +142,7 @@ func (w *Writer) pause() time.Duration {
 func (w *Writer) write(ctx context.Context, uid types.UID, attempt int) {
 	c, err := w.results.Get(uid, attempt)
 	if err != nil || c == nil {
-		return // dropped meanwhile: there is nothing to say
+		return // The cycle was dropped in the meantime.
 	}
 	earlier := func(back int) *result.Cycle {
 		e, _ := w.results.Get(uid, attempt-1-back)
@@ -170,9 +168,10 @@ func (w *Writer) write(ctx context.Context, uid types.UID, attempt int) {
 	}
 }
 
-// tryToWrite writes to a pod as it is now, unless it is going or another one of that
-// name. A change of a pod that is just about to go makes the API server delete what
-// has its name then, which may be the next pod, so that the version matters.
+// tryToWrite writes to the current version of a pod, unless the pod is being deleted or
+// is another one of the same name. The patch names the version: when a pod is about to
+// be removed, a change makes the API server delete the object that then has its name,
+// which may be the next pod.
 func (w *Writer) tryToWrite(ctx context.Context, c *result.Cycle, annotations map[string]string) error {
 	pods := w.client.CoreV1().Pods(c.Pod.Namespace)
 	pod, err := pods.Get(ctx, c.Pod.Name, metav1.GetOptions{})

@@ -6,90 +6,59 @@ import (
 	"unicode"
 
 	"go.yaml.in/yaml/v3"
+
+	"kube-scheduler-simulator/scheduler/yamlsource"
 )
 
 const (
-	// MaxSize bounds a document, as it is and with its aliases written out.
+	// MaxSize bounds a document, both as written and with its aliases expanded.
 	MaxSize = 1 << 20
-	// maxDepth bounds the nesting; the configuration API needs about 15.
+	// maxDepth bounds the nesting; the configuration API needs about 15 levels.
 	maxDepth = 100
-	// maxItems bounds a list and a mapping: some of upstream's checks compare
-	// each item with all others.
+	// maxItems bounds each list and mapping, because some of upstream's checks compare each
+	// item with all others.
 	maxItems = 10_000
-	// maxProfiles bounds the profiles, and the extenders: each is much more in
-	// memory than in the document.
+	// maxProfiles bounds the profiles and the extenders, which take much more memory than
+	// space in the document.
 	maxProfiles = 500
 )
 
-// bounded refuses what would grow beyond the bounds when its aliases are
-// written out, and scalars that have no JSON.
+// bounded refuses a document that exceeds the bounds when its aliases are written
+// out, and scalars that JSON cannot hold.
 func bounded(root *yaml.Node) *Mistake {
-	_, m := measurer{}.measure(root, 1)
-	return m
+	// A document just within the bounds may have as many commas as text.
+	bounds := yamlsource.Bounds{Size: 2 * MaxSize, Depth: maxDepth, Items: maxItems}
+	switch n, excess := bounds.Check(root); excess {
+	case "":
+		return soundScalars(root)
+	case yamlsource.TooDeep:
+		return nodeMistake(n, "nested deeper than %d levels", maxDepth)
+	case yamlsource.TooManyItems:
+		return nodeMistake(n, "%d items, more than the %d that are read", yamlsource.Items(n), maxItems)
+	case yamlsource.Recursive:
+		return nodeMistake(n, "the anchor %q contains itself", n.Value)
+	default:
+		return nodeMistake(n, "%s", excess)
+	}
 }
 
-// extent is how large a node is with its aliases written out.
-type extent struct{ size, depth int }
-
-// unfinished is the size of a node whose content is being measured.
-const unfinished = -1
-
-// measurer has the extents of the nodes that have an anchor, so that none is
-// measured for every alias again.
-type measurer map[*yaml.Node]extent
-
-func (known measurer) measure(n *yaml.Node, depth int) (extent, *Mistake) {
-	if depth > maxDepth {
-		return extent{}, nodeMistake(n, "nested deeper than %d levels", maxDepth)
-	}
+// soundScalars returns what is wrong with the first scalar that is not sound.
+func soundScalars(n *yaml.Node) *Mistake {
 	if n.Kind == yaml.ScalarNode {
-		if m := sound(n); m != nil {
-			return extent{}, m
+		return sound(n)
+	}
+	for _, child := range n.Content {
+		if m := soundScalars(child); m != nil {
+			return m
 		}
 	}
-	items := len(n.Content)
-	if n.Kind == yaml.MappingNode {
-		items /= 2
-	}
-	if items > maxItems {
-		return extent{}, nodeMistake(n, "%d items, more than the %d that are read", items, maxItems)
-	}
-	children := n.Content
-	if n.Kind == yaml.AliasNode {
-		e, seen := known[n.Alias]
-		if seen && e.size == unfinished {
-			return extent{}, nodeMistake(n, "the anchor %q contains itself", n.Value)
-		}
-		if seen && depth+e.depth <= maxDepth {
-			return e, nil
-		}
-		children = []*yaml.Node{n.Alias}
-	}
-	if n.Anchor != "" {
-		known[n] = extent{size: unfinished}
-	}
-	e := extent{size: len(n.Value) + len(`"",`)}
-	for _, child := range children {
-		inner, m := known.measure(child, depth+1)
-		if m != nil {
-			return extent{}, m
-		}
-		e.size += inner.size
-		e.depth = max(e.depth, inner.depth+1)
-		if e.size > 2*MaxSize { // what is just within the bounds may have that many commas
-			return extent{}, nodeMistake(n, "too large when its aliases are written out")
-		}
-	}
-	if n.Anchor != "" {
-		known[n] = e
-	}
-	return e, nil
+	return nil
 }
 
 // sound refuses a scalar that JSON cannot hold.
 func sound(n *yaml.Node) *Mistake {
 	if n.ShortTag() == "!!float" && strings.ContainsAny(n.Value, "nN") {
-		return nodeMistake(n, "%s is no number that a configuration can hold", cut(n.Value, 40))
+		return nodeMistake(n, "%s is not a number that a configuration can hold", cut(n.Value, 40))
 	}
 	if strings.ContainsFunc(n.Value, unwritable) {
 		return nodeMistake(n, "a control character in %q", cut(n.Value, 40))
@@ -101,8 +70,8 @@ func nodeMistake(n *yaml.Node, format string, args ...any) *Mistake {
 	return &Mistake{Line: n.Line, Column: n.Column, Message: fmt.Sprintf(format, args...)}
 }
 
-// unwritable: YAML has no such character, so that a value with it could be read
-// by an escape and not be written.
+// unwritable reports characters that YAML does not allow. A value could contain one by an escape,
+// but could not be written again.
 func unwritable(r rune) bool {
 	return unicode.IsControl(r) && !strings.ContainsRune("\t\n\r\u0085", r) || r == '\ufeff' || r == '\ufffe' || r == '\uffff'
 }

@@ -1,11 +1,11 @@
-// Package config reads KubeSchedulerConfiguration documents: strict decoding,
-// Kubernetes' own defaulting and Kubernetes' own validation, every mistake at
-// its line; and it says what a configuration means: which plugins run at which
-// extension point, with which arguments, and in what two configurations differ.
+// Package config reads KubeSchedulerConfiguration documents with strict decoding and with
+// Kubernetes' own defaulting and validation, and reports every mistake with its line. It also
+// says what a configuration means: which plugins run at which extension point with which
+// arguments, and how two configurations differ.
 //
-// It knows the types of Kubernetes' plugins but never makes one, and knows
-// nothing of a running scheduler. It may import the scheduler's configuration
-// API and its plugins, and internal/upstream for what it repeats of Kubernetes.
+// It knows the types of Kubernetes' plugins but never creates one, and knows nothing of a running
+// scheduler. It may import the scheduler's configuration API, Kubernetes' plugins, and
+// scheduler/plugins/argument.
 package config
 
 import (
@@ -18,15 +18,15 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	configv1 "k8s.io/kube-scheduler/config/v1"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config"
-	"k8s.io/kubernetes/pkg/scheduler/apis/config/latest"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config/scheme"
 	"sigs.k8s.io/yaml"
 
 	"kube-scheduler-simulator/scheduler/internal/upstream"
+	"kube-scheduler-simulator/scheduler/plugins/argument"
 )
 
-// Configuration is a document with what it means. It does not change after it
-// was made; its methods may be called from any goroutine.
+// Configuration is a document and its meaning. It is immutable; its methods may be called from any
+// goroutine.
 type Configuration struct {
 	// YAML is the document as its author wrote it; it may be JSON.
 	YAML []byte
@@ -34,65 +34,47 @@ type Configuration struct {
 	// before changing it.
 	Internal *config.KubeSchedulerConfiguration
 
-	// document is nil for a configuration that nobody wrote.
+	// document is nil for the default configuration, which has no author.
 	document *document
-	// written is the document as a JSON value: what the author set, and
-	// nothing by default.
+	// written is the document as a JSON value: the fields that the author set, without
+	// defaults.
 	written map[string]any
-	// view is what the document means, standard what Kubernetes' default means.
+	// view is the meaning of the document, and standard that of Kubernetes' default.
 	view, standard *view
 }
 
 func newConfiguration(text []byte, internal *config.KubeSchedulerConfiguration, written map[string]any) (*Configuration, error) {
 	c := &Configuration{YAML: text, Internal: internal, written: written}
-	def, err := latest.Default()
+	standard, err := Default()
 	if err != nil {
-		return nil, fmt.Errorf("making the default scheduler configuration: %w", err)
-	}
-	if c.standard, err = newView(def); err != nil {
 		return nil, err
 	}
+	c.standard = standard.view
 	if c.view, err = newView(internal); err != nil {
 		return nil, err
 	}
 	return c, nil
 }
 
-// Default returns Kubernetes' default configuration, written out. It depends
-// on the feature gates.
-func Default() (*Configuration, error) {
-	internal, err := latest.Default()
-	if err != nil {
-		return nil, fmt.Errorf("making the default scheduler configuration: %w", err)
-	}
-	text, err := Encode(internal)
-	if err != nil {
-		return nil, err
-	}
-	// Nobody set anything.
-	return newConfiguration(text, internal, map[string]any{})
-}
-
-// Parse reads a document in YAML or JSON. It does not know which plugins there
-// are beside those of Kubernetes, so a plugin of any name passes. A failure is
-// an *Error with every mistake of the document.
+// Parse reads a document in YAML or JSON. It does not know which out-of-tree plugins exist, so it
+// accepts a plugin of any name. The error is an *Error with every mistake in the document.
 func Parse(document []byte) (*Configuration, error) {
 	return parse(document, nil, nil)
 }
 
-// Options are what ParseWith knows of the scheduler that is to run.
+// Options describe the scheduler that will run the configuration.
 type Options struct {
-	// OutOfTree are the names of the plugins beside those of Kubernetes.
+	// OutOfTree are the names of the plugins in addition to Kubernetes'.
 	OutOfTree []string
-	// Arguments checks the arguments of a plugin that is not of Kubernetes, which
-	// are nil for one that is enabled without. The mistakes' fields are within
-	// the arguments, their lines and columns within the text that the field holds.
-	// Without it, what is wrong shows when the plugin is made.
-	Arguments func(plugin string, args runtime.Object) []Mistake
+	// Arguments checks the arguments of an out-of-tree plugin; they are nil for a plugin
+	// that is enabled without any. The fields of the errors are within the arguments, and
+	// lines and columns within the text that the field holds. Without Arguments, mistakes
+	// show when the plugin is created.
+	Arguments func(plugin string, args runtime.Object) []*argument.Error
 }
 
-// ParseWith is Parse, and a plugin that is neither of Kubernetes nor among the
-// options is a mistake.
+// ParseWith is like Parse, but reports a plugin as a mistake if it is neither Kubernetes' nor one
+// of the options.
 func ParseWith(document []byte, options Options) (*Configuration, error) {
 	return parse(document, registered(options.OutOfTree), options.Arguments)
 }
@@ -133,8 +115,7 @@ func Encode(c *config.KubeSchedulerConfiguration) ([]byte, error) {
 		return nil, fmt.Errorf("converting the scheduler configuration: %w", err)
 	}
 	external.SetGroupVersionKind(configv1.SchemeGroupVersion.WithKind(kind))
-	// The arguments are typed objects that only the scheme's encoder knows how
-	// to nest with their kind.
+	// Only the scheme's encoder can nest the typed arguments with their kinds.
 	encoder := scheme.Codecs.EncoderForVersion(jsonSerializer(), configv1.SchemeGroupVersion)
 	data, err := runtime.Encode(encoder, external)
 	if err != nil {

@@ -39,8 +39,8 @@ func TestDefaultReadsBack(t *testing.T) {
 	}
 }
 
-// The documents are what people write: each is accepted, reads back as the same
-// after it was encoded, and says in a line what it changes.
+// These are typical documents: each is accepted, is the same after encoding and decoding, and has a
+// one-line summary of its changes.
 func TestDocuments(t *testing.T) {
 	def, err := Default()
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/apis/config/scheme"
 )
 
-// decode is Kubernetes' own decoding, with its defaults.
+// decode decodes and defaults as Kubernetes does.
 func decode(codecs serializer.CodecFactory, data []byte) (*config.KubeSchedulerConfiguration, error) {
 	obj, gvk, err := codecs.UniversalDecoder().Decode(data, nil, nil)
 	internal, ok := obj.(*config.KubeSchedulerConfiguration)
@@ -26,16 +26,16 @@ func decode(codecs serializer.CodecFactory, data []byte) (*config.KubeSchedulerC
 	return internal, nil
 }
 
-// strictly decodes d, or says what is in the way. With mistakes there may still
-// be a configuration: that of the document without them.
+// strictly decodes d or returns its mistakes. With mistakes it may still return a configuration:
+// that of the document without them. The paths lead to values of the wrong type.
 func (d *document) strictly() (*config.KubeSchedulerConfiguration, []Mistake, []path) {
 	mistakes := d.duplicates()
 	internal, err := decode(scheme.Codecs, d.json)
 	if err == nil && internal != nil {
 		return internal, mistakes, nil
 	}
-	// Kubernetes' decoder stops at the first wrong type. So once it has refused
-	// the document, a walk along the types finds everything.
+	// Kubernetes' decoder stops at the first wrong type. So if it refuses the document, a walk
+	// along the types finds all mistakes.
 	c := &checker{document: d}
 	sound, _ := c.check(reflect.TypeFor[configv1.KubeSchedulerConfiguration](), d.value, nil)
 	mistakes = append(mistakes, c.mistakes...)
@@ -56,13 +56,12 @@ func (d *document) strictly() (*config.KubeSchedulerConfiguration, []Mistake, []
 	return internal, mistakes, c.wrong
 }
 
-// foreign: the header already says why it is refused.
+// foreign reports whether the header has a mistake already.
 func (d *document) foreign() bool {
 	return d.value["kind"] != kind || d.value["apiVersion"] != apiVersion
 }
 
-// unexplained turns an error of the decoder into mistakes at the fields that it
-// names.
+// unexplained turns an error of the decoder into mistakes at the fields that it names.
 func (d *document) unexplained(err error) []Mistake {
 	errs := []error{err}
 	if strict, ok := runtime.AsStrictDecodingError(err); ok {
@@ -81,15 +80,15 @@ func (d *document) unexplained(err error) []Mistake {
 	return mistakes
 }
 
-// checker holds a JSON value against a Go type as Kubernetes' strict decoder
-// does, and goes on after a mistake.
+// checker compares a JSON value with a Go type as Kubernetes' strict decoder does, and continues
+// after a mistake.
 type checker struct {
 	document *document
 	mistakes []Mistake
 	wrong    []path // of the values that have the wrong type
 }
 
-// check returns v without what is wrong in it, and whether anything is left.
+// check returns v without its wrong parts, and whether anything is left.
 func (c *checker) check(t reflect.Type, v any, at path) (any, bool) {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -118,7 +117,7 @@ func (c *checker) check(t reflect.Type, v any, at path) (any, bool) {
 	case t.Kind() == reflect.Slice && isList:
 		sound := make([]any, 0, len(items))
 		for i, item := range items {
-			// An item stays, so that those after it keep their index.
+			// A wrong item stays, so that later items keep their index.
 			item, _ = c.check(t.Elem(), item, at.at(i))
 			sound = append(sound, item)
 		}
@@ -146,7 +145,7 @@ func (c *checker) object(t reflect.Type, fields map[string]any, at path) map[str
 			if len(c.mistakes) >= maxFound {
 				break
 			}
-			c.mistakes = append(c.mistakes, c.document.keyMistake(at.child(key), "unknown field %q%s", cut(key, 60), didYouMean(key, keys(types))))
+			c.mistakes = append(c.mistakes, c.document.keyMistake(at.child(key), "unknown field %q%s", cut(key, 60), didYouMean(key, keys(types))).because(UnknownField))
 			continue
 		}
 		if value, ok := c.check(fieldType, value, at.child(key)); ok {
@@ -159,7 +158,7 @@ func (c *checker) object(t reflect.Type, fields map[string]any, at path) map[str
 	return sound
 }
 
-// arguments checks those of a plugin whose arguments have a kind.
+// arguments checks the arguments of a plugin whose arguments have a kind.
 func (c *checker) arguments(pluginConfig map[string]any, at path) {
 	name, _ := pluginConfig["name"].(string)
 	t, ok := argumentsType(name)

@@ -8,11 +8,10 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/apis/config"
 )
 
-// Compare returns in what b differs from a, by what they mean: plugins by the
-// extension points at which they run, arguments with their defaults. The fields
-// of a profile that only b has are compared with Kubernetes' default profile.
-// Of plugins that are not Kubernetes' it knows what Effective knows without the
-// actual ones.
+// Compare returns how b differs from a in meaning: it compares plugins by the extension points at
+// which they run, and arguments with their defaults. It compares a profile that only b has with
+// Kubernetes' default profile. It treats out-of-tree plugins like Effective without the actual
+// plugins.
 func Compare(a, b *Configuration) []Difference {
 	return compare(a.view, b.view, b.standard.profiles[0])
 }
@@ -53,7 +52,7 @@ func named(profiles []*profileView, name string) *profileView {
 	return profiles[i]
 }
 
-// differences collects them in the order in which they are found.
+// differences collects differences in the order in which they are found.
 type differences struct{ found []Difference }
 
 func (d *differences) add(field string, a, b any) {
@@ -103,7 +102,7 @@ func pointsAt(name string, p *profileView) []any {
 	return out
 }
 
-// points compares where a plugin runs that runs somewhere on both sides.
+// points compares the extension points of a plugin that runs on both sides.
 func (d *differences) points(field, name string, a, b *profileView) {
 	for _, point := range runningPoints() {
 		before, after := at(name, point, a), at(name, point, b)
@@ -111,8 +110,7 @@ func (d *differences) points(field, name string, a, b *profileView) {
 	}
 }
 
-// at returns what there is to say of a plugin at an extension point; nil when
-// it does not run there.
+// at describes a plugin at an extension point; nil when it does not run there.
 func at(name string, point extensionPoint, p *profileView) any {
 	for _, plugin := range point.set(p.running).Enabled {
 		switch {
@@ -164,14 +162,14 @@ func (d *differences) value(field string, a, b any) {
 	d.add(field, a, b)
 }
 
-// items compares list items by what they are called.
+// items compares list items by their names.
 func (d *differences) items(field string, a, b map[string]any) {
 	for _, name := range merged(keys(a), keys(b)) {
 		d.value(field+"["+name+"]", a[name], b[name])
 	}
 }
 
-// byName returns the items of a list of objects that all have a name of their own.
+// byName returns the items of a list by name if all of them have distinct names.
 func byName(v any) (map[string]any, bool) {
 	list, ok := v.([]any)
 	if !ok || len(list) == 0 {
@@ -189,8 +187,7 @@ func byName(v any) (map[string]any, bool) {
 	return out, true
 }
 
-// byURL returns the extenders by their URLs, numbered from the second on when
-// several have the same.
+// byURL returns the extenders by URL. If several share a URL, all but the first are numbered.
 func byURL(extenders []any) map[string]any {
 	out := map[string]any{}
 	for _, e := range extenders {
@@ -205,7 +202,7 @@ func byURL(extenders []any) map[string]any {
 	return out
 }
 
-// merged returns what is in either of two sorted lists, sorted.
+// merged returns the sorted union of two sorted lists.
 func merged(a, b []string) []string {
 	all := slices.Concat(a, b)
 	slices.Sort(all)

@@ -6,38 +6,37 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
-	"slices"
 	"strconv"
-	"strings"
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	sigsyaml "sigs.k8s.io/yaml"
+
+	"kube-scheduler-simulator/scheduler/yamlsource"
 )
 
-// document is a text that is well-formed: one mapping, within the bounds.
+// document is a well-formed text: one mapping, within the bounds.
 type document struct {
-	root  *yaml.Node     // where things are; nil for JSON that only a JSON parser reads
-	json  []byte         // what kube-scheduler would decode
-	value map[string]any // of json
+	root  *yaml.Node     // for positions; nil for JSON that only a JSON parser can read
+	json  []byte         // the input of kube-scheduler's decoder
+	value map[string]any // json, decoded
 }
 
-// read returns the document or the mistakes that keep it from being one.
+// read returns the document, or the mistakes for which the text is not one.
 func read(text []byte) (*document, []Mistake) {
 	if len(text) > MaxSize {
 		return nil, []Mistake{{Message: fmt.Sprintf("the document has %d bytes, more than the %d that are read", len(text), MaxSize)}}
 	}
 	if !utf8.Valid(text) {
-		// YAML may be in UTF-16, but what keeps and shows the document is JSON.
+		// YAML may be UTF-16, but the document is stored and shown as JSON.
 		return nil, []Mistake{{Line: 1, Message: "the document is not encoded in UTF-8"}}
 	}
 	isJSON := json.Valid(text)
 	root, mistake := parseYAML(text)
 	located := mistake == nil
 	if !located && isJSON {
-		// YAML does not know all of JSON's escapes.
+		// YAML does not have all of JSON's escapes.
 		root, mistake = parseYAML(plain(text))
 	}
 	if mistake != nil {
@@ -57,7 +56,7 @@ func read(text []byte) (*document, []Mistake) {
 		d.root = root
 	}
 	if !isJSON {
-		// The library that kube-scheduler reads YAML with decides what a scalar means.
+		// Scalars mean what kube-scheduler's YAML library reads.
 		converted, err := sigsyaml.YAMLToJSON(text)
 		if err != nil {
 			return nil, []Mistake{syntaxMistake(text, err)}
@@ -75,7 +74,7 @@ func read(text []byte) (*document, []Mistake) {
 	return d, nil
 }
 
-// plain returns JSON with as few escapes as there can be.
+// plain returns JSON with as few escapes as possible.
 func plain(text []byte) []byte {
 	var v any
 	if err := utiljson.Unmarshal(text, &v); err != nil {
@@ -109,7 +108,7 @@ func parseYAML(text []byte) (*yaml.Node, *Mistake) {
 	}
 }
 
-// explainJSON says what is wrong with a text that looks like JSON.
+// explainJSON adds the JSON parser's error for a text that looks like JSON.
 func explainJSON(m *Mistake, text []byte) {
 	var syntax *json.SyntaxError
 	if !bytes.HasPrefix(bytes.TrimSpace(text), []byte("{")) || !errors.As(json.Unmarshal(text, new(any)), &syntax) {
@@ -125,27 +124,12 @@ func blank(n *yaml.Node) bool {
 	return len(n.Content) == 0 || n.Content[0].Kind == yaml.ScalarNode && n.Content[0].ShortTag() == "!!null"
 }
 
-// syntaxMistake finds the line in the message of a YAML library.
+// syntaxMistake places the error of a YAML library.
 func syntaxMistake(text []byte, err error) Mistake {
-	message := strings.TrimPrefix(err.Error(), "yaml: ")
-	message = strings.TrimPrefix(message, "unmarshal errors:\n  ")
-	m := Mistake{Line: 1, Message: "not YAML: " + message}
-	if found := regexp.MustCompile(`(?s)^line (\d+): (.*)$`).FindStringSubmatch(message); found != nil {
-		m.Line, _ = strconv.Atoi(found[1])
-		m.Message = "not YAML: " + found[2]
-	}
-	lines := bytes.Split(text, []byte("\n"))
-	if anchor := regexp.MustCompile(`^unknown anchor '(.*)' referenced$`).FindStringSubmatch(message); anchor != nil {
-		m.Line = 1 + max(0, slices.IndexFunc(lines, func(l []byte) bool { return bytes.Contains(l, []byte("*"+anchor[1])) }))
-	}
-	m.Line = min(m.Line, len(lines))
-	for i := m.Line - 1; i < min(m.Line+1, len(lines)); i++ {
-		indentation := lines[i][:len(lines[i])-len(bytes.TrimLeft(lines[i], " \t"))]
-		if at := bytes.IndexByte(indentation, '\t'); at >= 0 {
-			m.Line, m.Column = i+1, at+1
-			m.Message += " (a tab cannot indent YAML; use spaces)"
-			break
-		}
+	p := yamlsource.Explain(text, err)
+	m := Mistake{Line: p.Line, Column: p.Column, Message: "not YAML: " + p.Message}
+	if p.Tab {
+		m.Message += " (a tab cannot indent YAML; use spaces)"
 	}
 	return m
 }
@@ -161,7 +145,7 @@ func nodeKind(n *yaml.Node) string {
 	}
 }
 
-// duplicates returns the fields that are there twice.
+// duplicates returns the fields that occur twice.
 func (d *document) duplicates() []Mistake {
 	if d.root == nil {
 		return nil
@@ -195,8 +179,8 @@ func (d *document) duplicates() []Mistake {
 	return mistakes
 }
 
-// header checks what kind of document it is. Whether the rest can be read as a
-// configuration is the second result.
+// header checks the kind and the version. readable says whether the rest can be read as a
+// configuration.
 func (d *document) header() (mistakes []Mistake, readable bool) {
 	readable = true
 	switch got, set := d.value["kind"]; {

@@ -9,10 +9,9 @@ import (
 	"kube-scheduler-simulator/scheduler/internal/upstream"
 )
 
-// Effective is what is in force: everything that a document says and
-// everything that it leaves to Kubernetes.
+// Effective is the configuration in force: the document's settings and Kubernetes' defaults.
 type Effective struct {
-	// Revision is for the caller to set.
+	// Revision is set by the caller.
 	Revision   int                 `json:"revision"`
 	Global     []Setting           `json:"global"`
 	Profiles   []EffectiveProfile  `json:"profiles"`
@@ -21,14 +20,14 @@ type Effective struct {
 	NoEffect   []NoEffect          `json:"noEffect"`
 }
 
-// Source says whose a value is: SourceUser when the document says something
-// else than Kubernetes' default, SourceDefault also when it repeats the default.
+// Source says where a value comes from. It is SourceUser when the document differs from Kubernetes'
+// default, and SourceDefault also when the document repeats the default.
 type Source string
 
 const (
 	SourceDefault Source = "default"
 	SourceUser    Source = "user"
-	SourceNone    Source = "none" // of the arguments of a plugin that has none
+	SourceNone    Source = "none" // for the arguments of a plugin without arguments
 )
 
 // Setting is a field that is the same for all profiles.
@@ -42,12 +41,12 @@ type Setting struct {
 // EffectiveProfile is one scheduler name.
 type EffectiveProfile struct {
 	SchedulerName string `json:"schedulerName"`
-	// PercentageOfNodesToScore is nil when the global one counts.
+	// PercentageOfNodesToScore is nil when the global value applies.
 	PercentageOfNodesToScore *int32 `json:"percentageOfNodesToScore,omitempty"`
-	// ExtensionPoints are in the order in which they run. Those for pod groups
-	// are there when feature gates let them run.
+	// ExtensionPoints are in the order in which they run. Extension points for pod groups
+	// are listed if feature gates enable them.
 	ExtensionPoints []EffectivePoint `json:"extensionPoints"`
-	// Plugins are all that run at some extension point, by name.
+	// Plugins are all plugins that run at some extension point, by name.
 	Plugins []EffectivePlugin `json:"plugins"`
 }
 
@@ -56,17 +55,17 @@ type EffectivePoint struct {
 	Name string `json:"name"`
 	// Plugins are in the order in which they are called.
 	Plugins []PointPlugin `json:"plugins"`
-	// Disabled are the plugins that run here by default, and do not.
+	// Disabled are the plugins that run here by default but are disabled.
 	Disabled []string `json:"disabled"`
 }
 
 // PointPlugin is a plugin at an extension point.
 type PointPlugin struct {
 	Name string `json:"name"`
-	// Weight is there where weights count.
+	// Weight is nil where weights do not count.
 	Weight *int32 `json:"weight,omitempty"`
 	Source Source `json:"source"`
-	// ViaMultiPoint: it is here because it is enabled for all its extension points.
+	// ViaMultiPoint: it runs here because multiPoint enables it.
 	ViaMultiPoint bool `json:"viaMultiPoint"`
 }
 
@@ -90,25 +89,24 @@ type EffectiveExtender struct {
 
 // Difference is a field in which two configurations differ.
 type Difference struct {
-	// Field names list items by what they are called, such as
+	// Field identifies list items by name, such as
 	// profiles[default-scheduler].plugins.score[NodeResourcesFit].weight.
 	Field string `json:"field"`
-	// Default and Current are JSON values; nil means that it is not there.
+	// Default and Current are JSON values; nil means that there is none.
 	Default any `json:"default"`
 	Current any `json:"current"`
 }
 
-// NoEffect is a field that was accepted and changes nothing.
+// NoEffect is a field that is accepted but has no effect.
 type NoEffect struct {
 	Field   string `json:"field"`
 	Message string `json:"message"`
 }
 
-// Effective says what is in force. actual has, by scheduler name, what
-// ListPlugins of the running frameworks answers; for a profile that is not in
-// it the plugins are those that Kubernetes' rules give, which know nothing of
-// plugins that are not of Kubernetes and enabled by multiPoint. The arguments in
-// the result are shared: nobody may change them.
+// Effective returns the configuration in force. actual holds the results of ListPlugins of the
+// running frameworks by scheduler name. For a profile without an entry, the plugins follow from
+// Kubernetes' rules, which do not cover out-of-tree plugins that multiPoint enables. The
+// arguments in the result are shared and must not be changed.
 func (c *Configuration) Effective(actual map[string]*config.Plugins) Effective {
 	after, def := c.view.running(actual), c.standard.profiles[0]
 	e := Effective{
@@ -127,7 +125,7 @@ func (c *Configuration) Effective(actual map[string]*config.Plugins) Effective {
 	return e
 }
 
-// settingNames are the global fields that mean something in the simulator.
+// settingNames are the global fields that have an effect in the simulator.
 func settingNames() []string {
 	return []string{"parallelism", "percentageOfNodesToScore", "podInitialBackoffSeconds", "podMaxBackoffSeconds", "delayCacheUntilActive"}
 }

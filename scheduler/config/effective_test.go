@@ -10,7 +10,7 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/apis/config"
 )
 
-// What is in force, as a person would write it down.
+// The effective configuration in the form in which a person would write it.
 func TestEffective(t *testing.T) {
 	for _, name := range []string{"per-point", "several-profiles", "all-arguments", "extenders", "multi-point"} {
 		t.Run(name, func(t *testing.T) {
@@ -83,7 +83,7 @@ func asJSON(t *testing.T, v any) string {
 	return string(data)
 }
 
-// What runs is what the framework says, also of plugins that are not Kubernetes'.
+// The framework says which plugins run, including out-of-tree ones.
 func TestEffectiveAsks(t *testing.T) {
 	c := mustParse(t, readTestdata(t, "multi-point.yaml"))
 	e := c.Effective(map[string]*config.Plugins{"default-scheduler": {
@@ -150,8 +150,7 @@ func TestNoEffect(t *testing.T) {
 	}
 }
 
-// Who takes Kubernetes' default as a template learns what a line that is gone
-// does, and what another order does.
+// Users who start from Kubernetes' default learn what a removed line does, and what another order does.
 func TestNoEffectOfAnEditedDefault(t *testing.T) {
 	def, err := Default()
 	if err != nil {
@@ -163,7 +162,7 @@ func TestNoEffectOfAnEditedDefault(t *testing.T) {
 	text = strings.Replace(text, "    multiPoint:\n      enabled:\n", "    multiPoint:\n      enabled:\n      - name: PrioritySort\n", 1)
 	want := []NoEffect{
 		{Field: "leaderElection.leaseDuration", Message: "the simulator runs one scheduler, so there is no leader to elect"},
-		{Field: "profiles[0].plugins.multiPoint.enabled", Message: "ImageLocality is not in the list, and enabled by default all the same; to take it out, name it under disabled"},
+		{Field: "profiles[0].plugins.multiPoint.enabled", Message: "ImageLocality is not in the list, but it is enabled by default; to take it out, name it under disabled"},
 		{Field: "profiles[0].plugins.multiPoint.enabled", Message: `Kubernetes' plugins keep their default order here; to give another, disable "*" in multiPoint as well`},
 	}
 	if diff := cmp.Diff(want, mustParse(t, []byte(text)).NoEffect()); diff != "" {

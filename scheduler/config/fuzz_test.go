@@ -11,8 +11,8 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// Any document is either refused with at least one mistake inside its lines, or
-// read; and what was read is the same after it was encoded and read again.
+// Every document is either refused with at least one mistake within its lines, or read. A configuration
+// that was read is the same after encoding and decoding.
 func FuzzParse(f *testing.F) {
 	// Kubernetes logs what a document overrides.
 	klog.LogToStderr(false)

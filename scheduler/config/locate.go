@@ -6,20 +6,20 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// mistake makes one at the place of p.
+// mistake returns a mistake at the value of p.
 func (d *document) mistake(p path, format string, args ...any) Mistake {
 	line, column := d.locate(p, false)
 	return Mistake{Field: p.String(), Line: line, Column: column, Message: fmt.Sprintf(format, args...)}
 }
 
-// keyMistake makes one at the key of p.
+// keyMistake returns a mistake at the key of p.
 func (d *document) keyMistake(p path, format string, args ...any) Mistake {
 	line, column := d.locate(p, true)
 	return Mistake{Field: p.String(), Line: line, Column: column, Message: fmt.Sprintf(format, args...)}
 }
 
-// locate returns the place of p or of the nearest field around it: a scalar's
-// own, else that of its key, or of the list item that it is.
+// locate returns the position of p or of the nearest field around it: that of a scalar, and
+// otherwise that of the key or the list item.
 func (d *document) locate(p path, key bool) (line, column int) {
 	if d.root == nil {
 		return 0, 0
@@ -28,8 +28,8 @@ func (d *document) locate(p path, key bool) (line, column int) {
 	return place.Line, place.Column
 }
 
-// walk goes as far along p as the document has it, and returns the value there
-// and the node whose place says where that is.
+// walk follows p as far as the document has it. It returns the value there, and the node with its
+// position.
 func (d *document) walk(p path, key bool) (node, place *yaml.Node) {
 	node, place = d.root, d.root
 	for i, s := range p {
@@ -61,13 +61,13 @@ func target(n *yaml.Node) *yaml.Node {
 	return n
 }
 
-// lookup returns the key and the value of a field, which may be merged in.
+// lookup returns the key and the value of a field, which may come from a merge key.
 func lookup(mapping *yaml.Node, name string) (key, value *yaml.Node) {
 	var merged []*yaml.Node
 	for i := 0; i+1 < len(mapping.Content); i += 2 {
 		k, v := mapping.Content[i], mapping.Content[i+1]
 		if k.Value == name {
-			key, value = k, v // of several the last one counts
+			key, value = k, v // the last of several counts
 		}
 		if k.Value == "<<" && k.ShortTag() == "!!merge" {
 			merged = append(merged, v)
@@ -94,7 +94,7 @@ func lookup(mapping *yaml.Node, name string) (key, value *yaml.Node) {
 	return nil, nil
 }
 
-// at returns the value that the document has at p; nil when there is none.
+// at returns the document's value at p; nil when there is none.
 func (d *document) at(p path) any {
 	var v any = d.value
 	for _, s := range p {

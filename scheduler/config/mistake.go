@@ -7,16 +7,39 @@ import (
 	"strings"
 )
 
-// Mistake is one thing that is wrong with a document.
+// Mistake is one mistake in a document.
 type Mistake struct {
-	// Field is the path of what is wrong, such as
-	// profiles[0].plugins.score.enabled[1].weight; empty for the document.
+	// Field is the path of the wrong part, such as
+	// profiles[0].plugins.score.enabled[1].weight; empty for the whole document.
 	Field string `json:"field,omitempty"`
-	// Line and Column count from 1; 0 where they are not known. When the field
-	// is not in the document they are those of the nearest field around it.
+	// Line and Column count from 1; 0 means unknown. For a field that is missing in the
+	// document they are those of the nearest field around it.
 	Line    int    `json:"line,omitempty"`
 	Column  int    `json:"column,omitempty"`
 	Message string `json:"message"`
+	// Reason says which kind of mistake it is, for code that acts on it.
+	Reason Reason `json:"-"`
+}
+
+// Reason is the kind of a mistake.
+type Reason string
+
+const (
+	// OtherMistake is every mistake that no other reason names.
+	OtherMistake Reason = ""
+	// UnknownField: the configuration API has no such field.
+	UnknownField Reason = "unknownField"
+	// UnknownPlugin: there is no plugin of that name.
+	UnknownPlugin Reason = "unknownPlugin"
+	// RemovedPlugin: Kubernetes had a plugin of that name and has removed it.
+	RemovedPlugin Reason = "removedPlugin"
+	// WrongExtensionPoint: the plugin does not run at that extension point.
+	WrongExtensionPoint Reason = "wrongExtensionPoint"
+)
+
+func (m Mistake) because(r Reason) Mistake {
+	m.Reason = r
+	return m
 }
 
 func (m Mistake) String() string {
@@ -30,10 +53,10 @@ func (m Mistake) String() string {
 	return b.String() + m.Message
 }
 
-// Error says what is wrong with a document.
+// Error holds the mistakes in a document.
 type Error struct {
-	// Mistakes are in the order of the document, at least one and no more than
-	// a hundred; when there are more, the last one says how many were found.
+	// Mistakes are in the order of the document, at least one and at most a hundred. If there
+	// are more, the last one says how many.
 	Mistakes []Mistake
 }
 
@@ -48,11 +71,11 @@ func (e *Error) Error() string {
 const (
 	maxMistakes = 100
 	maxMessage  = 500
-	// maxFound is where a search for mistakes ends.
+	// maxFound is the number of mistakes after which the search ends.
 	maxFound = 1000
 )
 
-// newError puts the mistakes, at least one, in order.
+// newError sorts the mistakes, of which there is at least one.
 func newError(mistakes []Mistake) *Error {
 	for i := range mistakes {
 		mistakes[i].Message = cut(mistakes[i].Message, maxMessage)
@@ -69,7 +92,7 @@ func newError(mistakes []Mistake) *Error {
 	return &Error{Mistakes: mistakes}
 }
 
-// cut bounds a text that quotes the document.
+// cut shortens a text that quotes the document.
 func cut(s string, limit int) string {
 	if len(s) <= limit {
 		return strings.ToValidUTF8(s, "\uFFFD")

@@ -154,7 +154,7 @@ func numbered(document string) string {
 	return strings.Join(lines, "\n")
 }
 
-// Documents that would take much memory or a deep stack are refused, quickly.
+// Documents that need much memory or a deep stack are refused quickly.
 func TestBounds(t *testing.T) {
 	bomb := head + "a: &a [x,x,x,x,x,x,x,x,x,x]\n"
 	for c := 'b'; c < 'k'; c++ {

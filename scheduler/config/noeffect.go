@@ -8,9 +8,9 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
 )
 
-// NoEffect returns the fields that the document sets and that change nothing in
-// the simulator: those that are about how kube-scheduler is deployed, and those
-// that Kubernetes accepts and ignores. It stops at a hundred.
+// NoEffect returns the fields of the document that have no effect in the simulator: those about the
+// deployment of kube-scheduler, and those that Kubernetes accepts and ignores. It returns at
+// most a hundred.
 func (c *Configuration) NoEffect() []NoEffect {
 	n := &noEffect{configuration: c, written: &document{value: c.written}, found: []NoEffect{}}
 	n.section("leaderElection", "the simulator runs one scheduler, so there is no leader to elect")
@@ -31,13 +31,12 @@ type noEffect struct {
 	found         []NoEffect
 }
 
-// enabledByDefault are Kubernetes' plugins, which multiPoint has unless a
-// document disables them.
+// enabledByDefault are the plugins that multiPoint enables unless a document disables them.
 func (n *noEffect) enabledByDefault() []config.Plugin {
 	return n.configuration.standard.profiles[0].declared.Plugins.MultiPoint.Enabled
 }
 
-// maxNoEffect bounds what is reported.
+// maxNoEffect bounds the report.
 const maxNoEffect = 100
 
 func (n *noEffect) add(at path, message string) {
@@ -47,8 +46,8 @@ func (n *noEffect) add(at path, message string) {
 	n.found = append(n.found, NoEffect{Field: at.String(), Message: message})
 }
 
-// section reports the fields of an object. Of a whole one, such as Kubernetes'
-// default written out, only those that are not the default are news.
+// section reports the fields of an object. In a complete object, such as that of Kubernetes' default
+// written out, it reports only the fields that differ from the default.
 func (n *noEffect) section(name, message string) {
 	fields, _ := n.configuration.written[name].(map[string]any)
 	byDefault, _ := n.configuration.standard.global[name].(map[string]any)
@@ -111,7 +110,7 @@ func (n *noEffect) arguments(name string, args any, enabled bool, at path) {
 	}
 }
 
-// weights reports those where none counts.
+// weights reports weights where they have no effect.
 func (n *noEffect) weights(point extensionPoint, at path) {
 	items, _ := n.written.at(at).([]any)
 	for i, item := range items {
@@ -135,7 +134,7 @@ func (n *noEffect) weights(point extensionPoint, at path) {
 	}
 }
 
-// disabled reports the plugins that would not run anyway.
+// disabled reports disabled plugins that would not run anyway.
 func (n *noEffect) disabled(point extensionPoint, profile *config.KubeSchedulerProfile, at path) {
 	items, _ := n.written.at(at).([]any)
 	for i, item := range items {
@@ -161,9 +160,8 @@ func suggestion(name string, known bool) string {
 	return didYouMean(name, registered(nil))
 }
 
-// copied is about a multiPoint that looks like Kubernetes' default, written out
-// and edited: what is missing there is enabled nevertheless, and the order of
-// the rest stays.
+// copied handles a multiPoint that looks like an edited copy of Kubernetes' default: plugins that are
+// missing there are enabled nevertheless, and the order of the others does not change.
 func (n *noEffect) copied(profile *config.KubeSchedulerProfile, at path) {
 	disabled := profile.Plugins.MultiPoint.Disabled
 	if has(disabled, "*") {
@@ -185,7 +183,7 @@ func (n *noEffect) copied(profile *config.KubeSchedulerProfile, at path) {
 		case slices.Contains(written, p.Name):
 			byDefault = append(byDefault, p.Name)
 		case !has(disabled, p.Name):
-			n.add(at.child("enabled"), p.Name+" is not in the list, and enabled by default all the same; to take it out, name it under disabled")
+			n.add(at.child("enabled"), p.Name+" is not in the list, but it is enabled by default; to take it out, name it under disabled")
 		}
 	}
 	if !slices.Equal(written, byDefault) {

@@ -9,7 +9,7 @@ import (
 // path leads from the root of a document to one of its values.
 type path []step
 
-// step enters a field by its key or, when that is empty, a list.
+// step selects a field by its key or, if the key is empty, a list item by its index.
 type step struct {
 	key   string
 	index int
@@ -37,12 +37,12 @@ func (p path) String() string {
 	return b.String()
 }
 
-// within reports whether p is outer, or leads into it.
+// within reports whether p equals outer or leads into it.
 func (p path) within(outer path) bool {
 	return len(p) >= len(outer) && slices.Equal(p[:len(outer)], outer)
 }
 
-// parsePath reads the paths of upstream's messages, such as a.b[0][key].c.
+// parsePath parses a path of upstream's messages, such as a.b[0][key].c.
 func parsePath(s string) path {
 	var p path
 	for _, part := range strings.FieldsFunc(s, func(r rune) bool { return r == '.' || r == '[' || r == ']' }) {

@@ -35,22 +35,21 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/volumezone"
 )
 
-// extensionPoint is a place of the scheduling framework where plugins run.
+// extensionPoint is an extension point of the scheduling framework.
 type extensionPoint struct {
 	name string // as in the configuration API
 	set  func(*config.Plugins) *config.PluginSet
 	kind reflect.Type // the interface of its plugins
-	// weighed: the plugins of this point have weights.
+	// weighed: plugins have weights here.
 	weighed bool
-	// unordered: what the plugins of this point do does not depend on which of
-	// them is called first.
+	// unordered: the order in which plugins are called does not matter here.
 	unordered bool
-	// gate is the feature without which the point does not run, though plugins
-	// are listed there.
+	// gate is the feature gate that enables the extension point. Without it, plugins may be
+	// listed but do not run.
 	gate featuregate.Feature
 }
 
-// extensionPoints are all of them, in the order in which they run.
+// extensionPoints returns all extension points in the order in which they run.
 func extensionPoints() []extensionPoint {
 	return []extensionPoint{
 		{name: "preEnqueue", set: func(p *config.Plugins) *config.PluginSet { return &p.PreEnqueue }, kind: reflect.TypeFor[fwk.PreEnqueuePlugin]()},
@@ -73,21 +72,20 @@ func extensionPoints() []extensionPoint {
 
 const multiPoint = "multiPoint"
 
-// runningPoints are those that the feature gates let run, and multiPoint, where expand leaves the
-// plugins of which it does not know more.
+// runningPoints returns the extension points that the feature gates enable, and multiPoint, where
+// expand leaves the plugins whose extension points it does not know.
 func runningPoints() []extensionPoint {
 	return slices.DeleteFunc(allPoints(), func(p extensionPoint) bool { return !p.runs() })
 }
 
-// allPoints are the extension points and multiPoint.
+// allPoints returns the extension points and multiPoint.
 func allPoints() []extensionPoint {
 	return append(extensionPoints(), extensionPoint{name: multiPoint, weighed: true, unordered: true,
 		set: func(p *config.Plugins) *config.PluginSet { return &p.MultiPoint }})
 }
 
-// inTree are the types of Kubernetes' plugins by their names: what the
-// factories of its registry make, which can be asked for its extension points
-// without making one.
+// inTree returns the types of Kubernetes' plugins by name. They tell the extension points of a plugin
+// without creating one.
 func inTree() map[string]reflect.Type {
 	return map[string]reflect.Type{
 		names.DefaultBinder:                   reflect.TypeFor[*defaultbinder.DefaultBinder](),
@@ -132,11 +130,10 @@ func (e extensionPoint) runs() bool {
 	return e.gate == "" || utilfeature.DefaultFeatureGate.Enabled(e.gate)
 }
 
-// expand returns the plugins that run at each extension point, in the order in
-// which they are called and with the weights that count: what the framework's
-// ListPlugins will answer (framework/runtime, expandMultiPointPlugins). Of
-// plugins that are not of Kubernetes it knows only what the configuration says
-// about single extension points; those that multiPoint enables it leaves there.
+// expand returns the plugins that run at each extension point, in the order in which they are called
+// and with their effective weights, like the framework's ListPlugins (framework/runtime,
+// expandMultiPointPlugins). It knows out-of-tree plugins only by the configuration of single
+// extension points, and leaves those that multiPoint enables there.
 func expand(declared *config.Plugins) *config.Plugins {
 	types := inTree()
 	expanded := &config.Plugins{}
@@ -177,7 +174,7 @@ func expand(declared *config.Plugins) *config.Plugins {
 	return expanded
 }
 
-// weigh gives p the weight that counts at this extension point.
+// weigh gives p its effective weight at this extension point.
 func (e extensionPoint) weigh(p config.Plugin) config.Plugin {
 	switch {
 	case !e.weighed:

@@ -21,7 +21,7 @@ func TestInTreeIsTheRegistry(t *testing.T) {
 	}
 }
 
-// What expand says is what the framework makes of the same profile.
+// expand returns the same plugins as the framework for the same profile.
 func TestExpandIsTheFrameworks(t *testing.T) {
 	metrics.Register()
 	for _, name := range []string{

@@ -5,8 +5,7 @@ import (
 	"time"
 )
 
-// ErrNotRunning is answered to who wants to change the configuration of a
-// scheduler that has stopped, or not started yet.
+// ErrNotRunning is returned when the configuration is changed while no scheduler is running.
 var ErrNotRunning = errors.New("the scheduler is not running")
 
 // Origin says where a configuration came from.
@@ -21,47 +20,47 @@ const (
 	OriginUser Origin = "user"
 )
 
-// RevisionState says what became of a revision.
+// RevisionState is the state of a revision.
 type RevisionState string
 
 const (
-	// RevisionRunning is the one that schedules.
+	// RevisionRunning: the scheduler runs with this revision.
 	RevisionRunning RevisionState = "running"
-	// RevisionReplaced ran until another was applied.
+	// RevisionReplaced: the revision ran until another one was applied.
 	RevisionReplaced RevisionState = "replaced"
-	// RevisionRolledBack did not start: the one before went on.
+	// RevisionRolledBack: the scheduler did not start with this revision, and the previous one
+	// kept running.
 	RevisionRolledBack RevisionState = "rolledBack"
 )
 
 // Revision is a configuration that was applied.
 type Revision struct {
-	// Number counts the revisions from 1. Cycles name it.
+	// Number counts the revisions from 1. Cycles refer to it.
 	Number int       `json:"number"`
 	Time   time.Time `json:"time"`
 	Source Origin    `json:"source"`
-	// Summary says in a line what changed from the revision that ran before.
+	// Summary describes the changes from the previous revision in a line.
 	Summary string        `json:"summary"`
 	State   RevisionState `json:"state"`
 	// Error is why the revision was rolled back.
 	Error string `json:"error,omitempty"`
-	// PodsScheduled counts the pods that were bound under it. After the program
-	// was killed it may lack those of the last seconds.
+	// PodsScheduled counts the pods that were bound under this revision. After the program was
+	// killed, it may lack the pods of the last seconds.
 	PodsScheduled int `json:"podsScheduled"`
 	// Profiles are the scheduler names, in the order of the configuration.
 	Profiles []string `json:"profiles"`
-	// Document is as its author wrote it. Lists leave it out.
+	// Document is the document as its author wrote it. Lists leave it out.
 	Document string `json:"document,omitempty"`
 }
 
-// Applied answers an apply.
+// Applied is the result of applying or checking a document.
 type Applied struct {
-	// Revision has number 0 when nothing was applied, but only tried.
+	// Revision has number 0 after a check.
 	Revision Revision   `json:"revision"`
 	NoEffect []NoEffect `json:"noEffect"`
-	// Effective is what would be in force, with revision 0, when the document was
-	// only tried; nil after an apply.
+	// Effective is the configuration that would be in force, with revision 0, after a check;
+	// nil after an apply.
 	Effective *Effective `json:"effective,omitempty"`
-	// DurationSeconds spans everything from reading the document until the new
-	// scheduler schedules.
+	// DurationSeconds is the time from reading the document until the new scheduler schedules.
 	DurationSeconds float64 `json:"durationSeconds"`
 }

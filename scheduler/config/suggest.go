@@ -2,7 +2,7 @@ package config
 
 import "strings"
 
-// didYouMean suggests the nearest of the known names, if one is near.
+// didYouMean suggests the most similar known name, if one is similar enough.
 func didYouMean(name string, known []string) string {
 	if len(name) > 60 {
 		return ""
@@ -23,7 +23,7 @@ func didYouMean(name string, known []string) string {
 	return ", did you mean " + best + "?"
 }
 
-// editDistance counts the bytes to insert, to delete and to replace.
+// editDistance counts the bytes to insert, delete and replace.
 func editDistance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

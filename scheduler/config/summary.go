@@ -10,14 +10,14 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// maxSummary is about what fits a line, in characters.
+// maxSummary is about the length of a line, in characters.
 const maxSummary = 100
 
-// Summarize says in a line what changed: changed values first, then what came
-// and went, and how many more differences there are.
+// Summarize describes differences in a line: first changed values, then additions and removals, and
+// then the number of further differences.
 func Summarize(found []Difference) string {
 	var changed, rest []clause
-	added := map[string]bool{} // the rest of a new profile goes without saying
+	added := map[string]bool{} // new profiles, whose fields are not listed
 	for _, d := range found {
 		profile, field := splitProfile(d.Field)
 		if added[profile] {
@@ -47,10 +47,10 @@ func Summarize(found []Difference) string {
 	return line
 }
 
-// clause says one difference. Those of a group can be counted instead.
+// clause describes one difference. Clauses of a group can be replaced by their number.
 type clause struct{ text, group string }
 
-// grouped counts where more than two would say the same of other plugins.
+// grouped replaces more than two clauses of a group by their number.
 func grouped(clauses []clause) []clause {
 	members := map[string]int{}
 	for _, c := range clauses {
@@ -69,8 +69,7 @@ func grouped(clauses []clause) []clause {
 	return out
 }
 
-// splitProfile takes profiles[NAME].FIELD apart. The name is empty when the
-// field is not in a profile.
+// splitProfile splits profiles[NAME].FIELD. The name is empty if the field is not in a profile.
 func splitProfile(path string) (profile, field string) {
 	inside, ok := strings.CutPrefix(path, "profiles[")
 	if !ok {
@@ -118,7 +117,7 @@ func newClause(profile, field string, d Difference) clause {
 	return clause{text: prefix + field + " " + change(d)}
 }
 
-// wholeItem names a profile or an extender when the difference is all of it.
+// wholeItem names a profile or an extender if the difference is the whole item.
 func wholeItem(profile, field string) (string, bool) {
 	if profile != "" {
 		return "profile " + profile, field == ""
@@ -130,7 +129,7 @@ func wholeItem(profile, field string) (string, bool) {
 
 func change(d Difference) string { return short(d.Default) + " → " + short(d.Current) }
 
-// short is a value in few characters.
+// short shortens a value.
 func short(v any) string {
 	switch v := v.(type) {
 	case nil:
@@ -155,7 +154,7 @@ func scalar(v any) bool {
 	}
 }
 
-// cutText bounds a text in characters.
+// cutText shortens a text to a number of characters.
 func cutText(s string, limit int) string {
 	if utf8.RuneCountInString(s) <= limit {
 		return s

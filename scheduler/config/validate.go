@@ -16,11 +16,12 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/apis/config"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config/validation"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
+
+	"kube-scheduler-simulator/scheduler/plugins/argument"
 )
 
-// parse does the work of Parse, and of ParseWith when it knows the names of
-// all plugins.
-func parse(text []byte, plugins []string, arguments func(string, runtime.Object) []Mistake) (*Configuration, error) {
+// parse implements Parse and, if plugins holds the names of all plugins, ParseWith.
+func parse(text []byte, plugins []string, arguments func(string, runtime.Object) []*argument.Error) (*Configuration, error) {
 	text = bytes.Clone(text)
 	d, mistakes := read(text)
 	if d == nil {
@@ -50,14 +51,14 @@ func parse(text []byte, plugins []string, arguments func(string, runtime.Object)
 	return c, nil
 }
 
-// validator says what is wrong with a configuration that could be decoded.
+// validator finds the mistakes in a decoded configuration.
 type validator struct {
 	document *document
 	internal *config.KubeSchedulerConfiguration
-	plugins  []string // all names; nil when they are not known
-	// arguments checks those of plugins that are not of Kubernetes; it may be nil.
-	arguments func(plugin string, args runtime.Object) []Mistake
-	reported  []path // what has a mistake already
+	plugins  []string // all names; nil if they are not known
+	// arguments checks the arguments of out-of-tree plugins; it may be nil.
+	arguments func(plugin string, args runtime.Object) []*argument.Error
+	reported  []path // fields that have a mistake already
 	mistakes  []Mistake
 }
 
@@ -93,8 +94,12 @@ func ignoresResources(e config.Extender) bool {
 
 func (v *validator) enough() bool { return len(v.mistakes) >= maxFound }
 
-// report adds a mistake unless its field has one from an earlier check.
+// report adds a mistake unless an earlier check found one at its field.
 func (v *validator) report(at path, format string, args ...any) {
+	v.reportBecause(OtherMistake, at, format, args...)
+}
+
+func (v *validator) reportBecause(reason Reason, at path, format string, args ...any) {
 	if v.enough() {
 		return
 	}
@@ -103,10 +108,10 @@ func (v *validator) report(at path, format string, args ...any) {
 			return
 		}
 	}
-	v.mistakes = append(v.mistakes, v.document.mistake(at, format, args...))
+	v.mistakes = append(v.mistakes, v.document.mistake(at, format, args...).because(reason))
 }
 
-// add takes upstream's errors apart.
+// add adds the single mistakes of upstream's errors.
 func (v *validator) add(err error) {
 	var aggregate utilerrors.Aggregate
 	if errors.As(err, &aggregate) {
@@ -120,10 +125,25 @@ func (v *validator) add(err error) {
 		v.mistakes = append(v.mistakes, Mistake{Message: err.Error()})
 		return
 	}
-	v.report(parsePath(invalid.Field), "%s", body(invalid))
+	at := parsePath(invalid.Field)
+	v.reportBecause(upstreamReason(invalid, at), at, "%s", body(invalid))
 }
 
-// body is the message of an error, without values that have no readable form.
+// upstreamReason recognises a plugin that Kubernetes has removed. Upstream's validation
+// (validatePluginConfig and validatePluginSetForInvalidPlugins) reports it as the invalid name
+// of an item of pluginConfig or of an enabled list, and reports no other invalid string there.
+func upstreamReason(e *field.Error, at path) Reason {
+	if _, named := e.BadValue.(string); !named || e.Type != field.ErrorTypeInvalid || len(at) < 2 {
+		return OtherMistake
+	}
+	list, item := at[len(at)-2], at[len(at)-1]
+	if item.key == "" && (list.key == "enabled" || list.key == "pluginConfig") {
+		return RemovedPlugin
+	}
+	return OtherMistake
+}
+
+// body returns the message of an error, without values that are not readable.
 func body(e *field.Error) string {
 	value := reflect.ValueOf(e.BadValue)
 	for value.Kind() == reflect.Pointer && !value.IsNil() {
@@ -145,9 +165,9 @@ func body(e *field.Error) string {
 	}
 }
 
-// fitArguments makes up for upstream's registering this validation under a name
-// that no plugin has; the plugin itself would refuse to be made, one mistake at
-// a time.
+// fitArguments validates the arguments of NodeResourcesFit, because upstream registers that validation
+// under a name that no plugin has. Otherwise the plugin's factory would report one mistake at a
+// time.
 func (v *validator) fitArguments(profile *config.KubeSchedulerProfile, at path) {
 	for j, c := range profile.PluginConfig {
 		if c.Name != names.NodeResourcesFit {
@@ -163,8 +183,8 @@ func (v *validator) fitArguments(profile *config.KubeSchedulerProfile, at path) 
 	}
 }
 
-// outOfTreeArguments has the arguments of plugins that are not of Kubernetes
-// checked, and where they are enabled without any, that.
+// outOfTreeArguments checks the arguments of out-of-tree plugins, also of those that are enabled
+// without arguments.
 func (v *validator) outOfTreeArguments(profile *config.KubeSchedulerProfile, at path) {
 	if v.arguments == nil {
 		return
@@ -191,9 +211,9 @@ func (v *validator) outOfTreeArguments(profile *config.KubeSchedulerProfile, at 
 	})
 }
 
-// reportWithin adds a mistake within the text of a field. A block of lines says
-// which of them; elsewhere the place is the field's.
-func (v *validator) reportWithin(at path, m Mistake) {
+// reportWithin adds a mistake within the text of a field. In a literal block it points to
+// the line of the block, and otherwise to the field.
+func (v *validator) reportWithin(at path, m *argument.Error) {
 	before := len(v.mistakes)
 	if m.Line == 0 {
 		v.report(at, "%s", m.Message)
@@ -208,7 +228,7 @@ func (v *validator) reportWithin(at path, m Mistake) {
 	}
 }
 
-// pluginNames finds the plugins that nobody has. It reports whether all are known.
+// pluginNames finds unknown plugins. It reports whether all plugins are known.
 func (v *validator) pluginNames(profile *config.KubeSchedulerProfile, at path) bool {
 	before := len(v.mistakes)
 	if v.plugins == nil {
@@ -222,7 +242,7 @@ func (v *validator) pluginNames(profile *config.KubeSchedulerProfile, at path) b
 			v.report(at, "a plugin needs a name")
 			return
 		}
-		v.report(at, "no plugin is named %q%s", cut(name, 60), didYouMean(name, v.plugins))
+		v.reportBecause(UnknownPlugin, at, "no plugin is named %q%s", cut(name, 60), didYouMean(name, v.plugins))
 	}
 	v.written(profile, at, func(_ extensionPoint, name string, at path) { check(name, at.child("name")) })
 	for j, c := range profile.PluginConfig {
@@ -231,8 +251,7 @@ func (v *validator) pluginNames(profile *config.KubeSchedulerProfile, at path) b
 	return len(v.mistakes) == before
 }
 
-// says reports whether upstream found something about the item of a list that
-// at is a field of.
+// says reports whether upstream found a mistake in the list item that contains the field at.
 func (v *validator) says(at path) bool {
 	item := at[:len(at)-1].String()
 	return slices.ContainsFunc(v.mistakes, func(m Mistake) bool { return m.Field == item })
@@ -251,8 +270,8 @@ func (v *validator) written(profile *config.KubeSchedulerProfile, at path, visit
 	}
 }
 
-// pluginPoints finds plugins that are at an extension point twice or that have
-// nothing to do there. It reports whether there are none.
+// pluginPoints finds plugins that are listed twice at an extension point or do not run there. It
+// reports whether there are none.
 func (v *validator) pluginPoints(profile *config.KubeSchedulerProfile, at path) bool {
 	before := len(v.mistakes)
 	types := inTree()
@@ -265,7 +284,7 @@ func (v *validator) pluginPoints(profile *config.KubeSchedulerProfile, at path) 
 		}
 		first[key] = at
 		if t, known := types[name]; known && point.kind != nil && !t.Implements(point.kind) {
-			v.report(at.child("name"), "%s does not run at the extension point %s; it has %s", name, point.name, pointsOf(t))
+			v.reportBecause(WrongExtensionPoint, at.child("name"), "%s does not run at the extension point %s; it has %s", name, point.name, pointsOf(t))
 		}
 	})
 	return len(v.mistakes) == before
@@ -285,8 +304,8 @@ func pointsOf(t reflect.Type) string {
 	return b.String()
 }
 
-// requiredPlugins holds the rules about how many plugins an extension point
-// needs, where all plugins of the profile are Kubernetes'.
+// requiredPlugins checks how many plugins an extension point needs, if all plugins of the profile are
+// Kubernetes'.
 func (v *validator) requiredPlugins(profile *config.KubeSchedulerProfile, at path) {
 	types := inTree()
 	for _, p := range profile.Plugins.MultiPoint.Enabled {
@@ -299,7 +318,7 @@ func (v *validator) requiredPlugins(profile *config.KubeSchedulerProfile, at pat
 	switch n := len(running.QueueSort.Enabled); {
 	case n == 0:
 		v.report(at.child("queueSort"), "a profile needs one queue sort plugin, and none is enabled; Kubernetes' is %s", names.PrioritySort)
-	case n > 1 && len(profile.Plugins.QueueSort.Enabled) <= 1: // else upstream has said so
+	case n > 1 && len(profile.Plugins.QueueSort.Enabled) <= 1: // otherwise upstream has reported it
 		v.report(at.child("queueSort"), "a profile needs one queue sort plugin, and %d are enabled", n)
 	}
 	if len(running.Bind.Enabled) == 0 {

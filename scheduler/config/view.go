@@ -11,10 +11,10 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
 )
 
-// view is a configuration in the form in which two can be compared: as JSON
-// values, with the plugins where they run.
+// view is a configuration in a form for comparisons: JSON values, and plugins at the extension points
+// where they run.
 type view struct {
-	// global are the fields that are the same for all profiles.
+	// global are the fields outside profiles and extenders.
 	global    map[string]any
 	profiles  []*profileView
 	extenders []any
@@ -23,10 +23,10 @@ type view struct {
 type profileView struct {
 	declared  *config.KubeSchedulerProfile
 	running   *config.Plugins
-	arguments map[string]any // of the plugins that have some, without their kind
+	arguments map[string]any // by plugin, without their kind
 }
 
-// newView leaves c as it is, and shares its profiles.
+// newView does not change c, and shares its profiles.
 func newView(c *config.KubeSchedulerConfiguration) (*view, error) {
 	external := &configv1.KubeSchedulerConfiguration{}
 	global := *c
@@ -34,7 +34,7 @@ func newView(c *config.KubeSchedulerConfiguration) (*view, error) {
 	if err := scheme.Scheme.Convert(&global, external, nil); err != nil {
 		return nil, fmt.Errorf("converting the scheduler configuration: %w", err)
 	}
-	// Credentials stay in the document.
+	// Credentials must not leave the document.
 	for i := range external.Extenders {
 		external.Extenders[i] = withoutCredentials(external.Extenders[i])
 	}
@@ -61,7 +61,7 @@ func newView(c *config.KubeSchedulerConfiguration) (*view, error) {
 	return v, nil
 }
 
-// running returns v with the plugins that really run, as far as actual has them.
+// running returns v with the plugins of actual, for the profiles that actual has.
 func (v *view) running(actual map[string]*config.Plugins) *view {
 	out := *v
 	out.profiles = make([]*profileView, len(v.profiles))
@@ -81,7 +81,7 @@ func newProfileView(c *config.KubeSchedulerConfiguration, profile *config.KubeSc
 	for _, pc := range profile.PluginConfig {
 		args := pc.Args
 		if fit, ok := args.(*config.NodeResourcesFitArgs); ok && pc.Name == names.NodeResourcesFit && len(ignored) > 0 {
-			// As upstream's scheduler.New does.
+			// Like upstream's scheduler.New.
 			fit = fit.DeepCopy()
 			fit.IgnoredResources = ignored
 			args = fit
@@ -97,7 +97,7 @@ func newProfileView(c *config.KubeSchedulerConfiguration, profile *config.KubeSc
 	return p, nil
 }
 
-// names returns those of the plugins that run at some extension point, sorted.
+// names returns the sorted names of the plugins that run at some extension point.
 func (p *profileView) names() []string {
 	all := map[string]bool{}
 	for _, point := range runningPoints() {
@@ -108,7 +108,7 @@ func (p *profileView) names() []string {
 	return keys(all)
 }
 
-// ignoredResources are those that extenders take away from NodeResourcesFit.
+// ignoredResources returns the resources that extenders handle instead of NodeResourcesFit.
 func ignoredResources(c *config.KubeSchedulerConfiguration) []string {
 	var out []string
 	for _, e := range c.Extenders {
@@ -131,8 +131,8 @@ func withoutCredentials(e configv1.Extender) configv1.Extender {
 	return e
 }
 
-// argumentsValue returns the arguments of a plugin as a JSON value without their
-// kind; nil when there are none.
+// argumentsValue returns the arguments of a plugin as a JSON value without their kind; nil if there
+// are none.
 func argumentsValue(args runtime.Object) (any, error) {
 	switch args := args.(type) {
 	case nil:
@@ -161,8 +161,8 @@ func withoutKind(obj runtime.Object) (any, error) {
 	return value, err
 }
 
-// defaultArguments are those that Kubernetes gives to a plugin; nil when it
-// takes none or is not Kubernetes'.
+// defaultArguments returns Kubernetes' default arguments of a plugin; nil if it takes none or is not
+// Kubernetes'.
 func defaultArguments(plugin string) any {
 	obj, err := scheme.Scheme.New(configv1.SchemeGroupVersion.WithKind(plugin + "Args"))
 	if err != nil {
@@ -176,7 +176,7 @@ func defaultArguments(plugin string) any {
 	return value
 }
 
-// jsonValue returns what obj is in JSON, integers as int64.
+// jsonValue returns obj as a JSON value, with integers as int64.
 func jsonValue(obj any) (any, error) {
 	data, err := utiljson.Marshal(obj)
 	if err != nil {

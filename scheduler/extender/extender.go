@@ -1,9 +1,10 @@
-// Package extender records the calls to scheduler extenders. A stand-in takes
-// the place of each of upstream's HTTP extenders, passes on what it is given and
-// returns what it gets, the same slices, maps and errors, and notes both.
+// Package extender records the calls to scheduler extenders. A stand-in takes the
+// place of each of Kubernetes' HTTP extenders. It passes on its arguments and returns
+// the extender's answer, the same slices, maps and errors, and notes both.
 //
-// It may import the scheduler's configuration and extender API and
-// scheduler/result; what it notes goes to a Recorder, which it does not know.
+// It reports to a Recorder that it defines, and does not know package recorder. It
+// may import the scheduler's configuration and extender API, internal/upstream and
+// scheduler/result.
 package extender
 
 import (
@@ -19,29 +20,29 @@ import (
 	"kube-scheduler-simulator/scheduler/result"
 )
 
-// Recorder takes what the stand-ins note. Its methods are called on the
+// Recorder receives what the stand-ins note. Its methods are called on the
 // goroutines on which the scheduler calls extenders: its own for filter and
 // preempt, one per extender for prioritize, that of the binding cycle for bind.
-// place is the extender's among all of the scheduler, from 0. What they are given
-// is the scheduler's and must not be changed, nor kept except for calls.
+// place is the extender's index among those of the scheduler. The arguments belong
+// to the scheduler: do not change them, and keep none but the call.
 type Recorder interface {
 	Now() time.Time
-	// OfferedToExtender tells the nodes that are left when it is the extender's
-	// turn to filter, also of one that does not filter.
+	// OfferedToExtender receives the nodes that are left when it is the extender's
+	// turn to filter, even if it does not filter.
 	OfferedToExtender(place int, pod *v1.Pod, nodes []fwk.NodeInfo)
-	// ExtenderCalled takes a call that has returned with err.
+	// ExtenderCalled receives a call that has returned with err.
 	ExtenderCalled(place int, pod *v1.Pod, call result.ExtenderCall, err error)
-	// ExtenderSkipped tells that an extender is not interested in a pod. It is
-	// called several times for one.
+	// ExtenderSkipped is called, several times per pod, when an extender is not
+	// interested in the pod.
 	ExtenderSkipped(place int, pod *v1.Pod, call result.ExtenderCall)
-	// ExtenderScored takes the scores of an extender and its configured weight.
+	// ExtenderScored receives the scores of an extender and its configured weight.
 	ExtenderScored(place int, name string, pod *v1.Pod, answer extenderv1.HostPriorityList, weight int64)
-	// ExtenderPreempted takes the candidates for preemption that an extender was
-	// sent, and what it made of them.
+	// ExtenderPreempted receives the candidates for preemption that an extender was
+	// sent, and its answer.
 	ExtenderPreempted(name string, ignorable bool, pod *v1.Pod, sent, answer map[string]*extenderv1.Victims)
 }
 
-// Wrap returns stand-ins for the extenders that upstream made of configured.
+// Wrap returns stand-ins for the extenders that Kubernetes made of configured.
 func Wrap(extenders []fwk.Extender, configured []config.Extender, to Recorder) ([]fwk.Extender, error) {
 	configured = upstream.ExtenderOrder(configured)
 	if len(extenders) != len(configured) {
@@ -57,16 +58,15 @@ func Wrap(extenders []fwk.Extender, configured []config.Extender, to Recorder) (
 	return out, nil
 }
 
-// inner is not exported, so that the scheduler's log shows as little of the
-// stand-in as of the extender.
+// inner is not exported, so that the scheduler's log shows no more of the stand-in
+// than of the extender.
 type inner = fwk.Extender
 
-// recording stands in for one extender. What it does not override is the
-// extender's own.
+// recording stands in for one extender.
 type recording struct {
 	inner
 	place int
-	// whole: the extender is sent nodes and victims whole, not their names.
+	// whole is true when the extender is sent whole nodes and victims, not names.
 	whole bool
 	to    Recorder
 }
@@ -84,8 +84,8 @@ func (e *recording) IsInterested(pod *v1.Pod) bool {
 	return interested
 }
 
-// Filter is called one extender after the other, also for those without that
-// verb, which call nobody.
+// Filter is called for one extender after the other, even for those without that
+// verb, which make no call.
 func (e *recording) Filter(pod *v1.Pod, nodes []fwk.NodeInfo) ([]fwk.NodeInfo, extenderv1.FailedNodesMap, extenderv1.FailedNodesMap, error) {
 	e.to.OfferedToExtender(e.place, pod, nodes)
 	if !e.IsFilter() {
@@ -103,8 +103,8 @@ func (e *recording) Filter(pod *v1.Pod, nodes []fwk.NodeInfo) ([]fwk.NodeInfo, e
 	return kept, failed, unresolvable, err
 }
 
-// Prioritize is called for all extenders at once. The scheduler goes on without
-// the scores of one that fails.
+// Prioritize is called for all extenders at once. The scheduler ignores an extender
+// that fails.
 func (e *recording) Prioritize(pod *v1.Pod, nodes []fwk.NodeInfo) (*extenderv1.HostPriorityList, int64, error) {
 	if !e.IsPrioritizer() {
 		return e.inner.Prioritize(pod, nodes)
@@ -122,8 +122,8 @@ func (e *recording) Prioritize(pod *v1.Pod, nodes []fwk.NodeInfo) (*extenderv1.H
 	return answer, weight, err
 }
 
-// ProcessPreemption is called one extender after the other, with what is left of
-// the candidates.
+// ProcessPreemption is called for one extender after the other, with the remaining
+// candidates.
 func (e *recording) ProcessPreemption(pod *v1.Pod, candidates map[string]*extenderv1.Victims, nodes fwk.NodeInfoLister) (map[string]*extenderv1.Victims, error) {
 	start := e.to.Now()
 	answer, err := e.inner.ProcessPreemption(pod, candidates, nodes)
@@ -156,7 +156,7 @@ func (e *recording) Bind(binding *v1.Binding) error {
 	return err
 }
 
-// call is a call while it is written down.
+// call is a call while its record is being made.
 type call struct{ result.ExtenderCall }
 
 func (e *recording) call(verb result.ExtenderVerb, start time.Time, nodes int, err error) *call {
@@ -180,7 +180,7 @@ func (c *call) response(text string, cut bool) {
 }
 
 // reject notes the nodes that were not kept. A node in both maps counts as
-// unresolvable; one that is in a map and kept is kept, as it is by the scheduler.
+// unresolvable. A node that is in a map and kept counts as kept, as in the scheduler.
 func (c *call) reject(nodes, kept []fwk.NodeInfo, failed, unresolvable extenderv1.FailedNodesMap) {
 	left := make(map[string]bool, len(kept))
 	for _, n := range kept {

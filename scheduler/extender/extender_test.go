@@ -352,7 +352,7 @@ func stripPort(err error) string {
 	return text + rest
 }
 
-// Verbs that are not configured call nobody, and are not noted as calls.
+// Verbs that are not configured make no call, and none is recorded.
 func TestVerbsThatAreNotConfigured(t *testing.T) {
 	_, recorded, to := standIn(t, config.Extender{URLPrefix: "http://127.0.0.1:1"})
 	nodes := nodesOf("a", "b")

@@ -12,13 +12,13 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 )
 
-// What goes over the wire is known from what the scheduler's interface passes. It
-// is written in the terms of k8s.io/kube-scheduler/extender/v1, with names where
-// whole nodes and victims are sent: thousands of nodes would be megabytes. Empty
-// fields are left out.
+// This file renders requests and responses from the arguments and results of the
+// scheduler's interface, in the terms of k8s.io/kube-scheduler/extender/v1. It writes
+// names where whole nodes and victims are sent: thousands of nodes would be
+// megabytes. It leaves out empty fields.
 
-// maxBytes bounds a request and a response, each. What is longer loses entries
-// of its lists and maps, in which it stays JSON.
+// maxBytes bounds each request and each response. A longer one loses entries of its
+// lists and maps and stays valid JSON.
 const maxBytes = 16 << 10
 
 // document writes a JSON object, or a list, within maxBytes.
@@ -47,21 +47,21 @@ func (d *document) end(bracket byte) {
 	d.open--
 }
 
-// comma separates from what stands before, if something does.
+// comma writes a separator unless nothing stands before it.
 func (d *document) comma() {
 	if last := d.b.Bytes()[d.b.Len()-1]; last != '{' && last != '[' {
 		d.b.WriteByte(',')
 	}
 }
 
-// name begins a field. The few names always fit.
+// name starts a field. The few names always fit.
 func (d *document) name(name string) {
 	d.comma()
 	d.b.Write(encode(name))
 	d.b.WriteByte(':')
 }
 
-// entry writes an element of a list. It reports whether it fitted.
+// entry writes an element of a list and reports whether it fitted.
 func (d *document) entry(value []byte) bool {
 	if !d.room(len(value) + len(",")) {
 		return false
@@ -71,7 +71,7 @@ func (d *document) entry(value []byte) bool {
 	return true
 }
 
-// member writes a member of a map. It reports whether it fitted.
+// member writes a member of a map and reports whether it fitted.
 func (d *document) member(name string, value []byte) bool {
 	key := encode(name)
 	if !d.room(len(key) + len(value) + len(",:")) {
@@ -86,7 +86,7 @@ func (d *document) member(name string, value []byte) bool {
 
 func (d *document) String() string { return d.b.String() }
 
-// encode encodes what has no value that JSON lacks.
+// encode encodes a value that JSON can represent.
 func encode(v any) []byte {
 	data, err := json.Marshal(v)
 	if err != nil {
@@ -95,10 +95,10 @@ func encode(v any) []byte {
 	return data
 }
 
-// reserved is kept free for the names of a document's fields.
+// reserved is the space that stays free for the names of a document's fields.
 const reserved = 256
 
-// pod writes the pod, or only which it is when it is too long.
+// pod writes the pod, or only its identity when it is too long.
 func (d *document) pod(pod *v1.Pod) {
 	d.name("Pod")
 	value := encode(pod)
@@ -167,7 +167,7 @@ func nodesRequest(pod *v1.Pod, nodes []fwk.NodeInfo, whole bool) (string, bool) 
 }
 
 // filterResponse renders extenderv1.ExtenderFilterResult. The nodes that were
-// kept stand last: when there are too many, the failures say more.
+// kept come last: when there are too many, the failures matter more.
 func filterResponse(kept []fwk.NodeInfo, failed, unresolvable extenderv1.FailedNodesMap, whole bool) (string, bool) {
 	d := &document{}
 	d.begin('{')

@@ -1,10 +1,10 @@
 // Package pluginfact lets a plugin attach facts of its own to the scheduling cycle in
-// which it runs: what it counted, what it compared, why it decided as it did.
-// They are shown with the cycle, and written to the pod's annotations.
+// which it runs: its counts, the values that it compared, the reason for its decision.
+// Facts are shown with the cycle and written to the pod's annotations.
 //
-// Under a scheduler that is not recorded, Record and RecordNode do nothing, so
-// that a plugin may call them wherever it runs. It may import nothing but the
-// scheduling framework.
+// Under a scheduler that is not recorded, Record and RecordNode do nothing, so a
+// plugin may call them wherever it runs. The package may import the scheduling
+// framework only.
 package pluginfact
 
 import (
@@ -15,31 +15,30 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 )
 
-// What a cycle holds at most, over all plugins. A fact that finds no room is
-// dropped and counted.
+// Bounds of the facts in a cycle, over all plugins. A fact beyond them is dropped and
+// counted.
 const (
 	MaxFacts = 1024
 	MaxBytes = 64 << 10
 )
 
-// Fact is one thing that a plugin says about a cycle.
+// Fact is one statement of a plugin about a cycle.
 type Fact struct {
 	Plugin string
-	// Node is what the fact is about; empty when it is about the pod.
+	// Node is the node that the fact is about; empty when it is about the pod.
 	Node       string
 	Key, Value string
 }
 
-// Record attaches a fact about the pod to the cycle that state belongs to. A
-// later one of the same plugin and key takes the place of the earlier.
+// Record attaches a fact about the pod to the cycle that state belongs to. A later
+// fact with the same plugin and key replaces an earlier one.
 //
-// It may be called wherever a plugin has the state of the cycle, from any number
-// of goroutines. On a clone of the state it counts only while the scheduler
-// searches for nodes, which it may do on a clone to which the pods are added that
-// are nominated to a node; a node that passes is then tried without them, and what
-// the plugin says there takes the place of what it said before. Other clones are
-// for trying what would be, as in the dry runs of preemption, and what is true
-// there is not a fact of the cycle.
+// It may be called wherever a plugin has the state of the cycle, from any number of
+// goroutines. On a clone of the state it counts only during the search for nodes: the
+// scheduler first filters a node with the pods that are nominated to it, on a clone,
+// and then without them, and the second fact replaces the first. Other clones are for
+// hypotheses, such as the dry runs of preemption, and a hypothesis is not a fact of
+// the cycle.
 func Record(state fwk.CycleState, plugin, key, value string) {
 	RecordNode(state, plugin, "", key, value)
 }
@@ -77,9 +76,9 @@ type Log struct {
 
 type id struct{ plugin, node, key string }
 
-// Attach puts a new log into state. It is for the recorder, at the begin of a
-// cycle. searching says whether the scheduler searches for nodes at the moment; it
-// is called by many workers at once.
+// Attach puts a new log into state. The recorder calls it at the start of a cycle.
+// searching reports whether the scheduler is searching for nodes; many workers call it
+// at once.
 func Attach(state fwk.CycleState, searching func() bool) *Log {
 	log := &Log{searching: searching}
 	state.Write(stateKey, log)
@@ -107,8 +106,8 @@ func (l *Log) record(at id, value string) {
 
 func (i id) size() int { return len(i.plugin) + len(i.node) + len(i.key) }
 
-// Facts returns what was recorded so far, by plugin, node and key, and how many
-// facts found no room. A nil log has none.
+// Facts returns the facts so far, by plugin, node and key, and how many were dropped.
+// A nil log has none.
 func (l *Log) Facts() (facts []Fact, dropped int) {
 	if l == nil {
 		return nil, 0

@@ -57,8 +57,8 @@ func (r *Recorder) Attach(sched *scheduler.Scheduler, nodes func() []fwk.NodeInf
 	}
 }
 
-// searchable returns how many nodes there are for the search: those of the
-// placement, for a member of a pod group that is tried in one.
+// searchable returns how many nodes the search may visit. For a member of a pod group
+// that is tried in a placement, those are the placement's nodes.
 func (c *cycle) searchable() int {
 	if c.group != nil {
 		if n := c.group.nodesIn(c.placement); n > 0 {
@@ -68,8 +68,8 @@ func (c *cycle) searchable() int {
 	return len(c.nodes.names)
 }
 
-// endWithout records a cycle that ended before SchedulePod was called: because of
-// an error, or because of what is known of the pod's group without it.
+// endWithout records a cycle that ended before SchedulePod was called: because of an
+// error, or because the pod's group had failed already.
 func (r *Recorder) endWithout(profile string, podInfo *framework.QueuedPodInfo, nodes []fwk.NodeInfo, e ending) {
 	pod := podInfo.Pod
 	e.at = r.now()

@@ -13,9 +13,8 @@ import (
 	"kube-scheduler-simulator/scheduler/result"
 )
 
-// cycle is the record of an attempt while it is being made. The scheduling
-// goroutine owns it until a node is selected; then mu guards what the binding
-// cycle adds.
+// cycle is the record of a running attempt. The scheduling goroutine owns it until a
+// node is selected; from then on mu guards what the binding cycle adds.
 type cycle struct {
 	recorder *Recorder
 	profile  *profile
@@ -35,8 +34,8 @@ type cycle struct {
 	group *groupRecord
 	// placement is the state of the group's placement in which the pod is tried.
 	placement fwk.PlacementCycleState
-	// searching is true while the scheduler looks for feasible nodes: what
-	// Filter says then is the verdict, and not a dry run.
+	// searching is true while the scheduler looks for feasible nodes: Filter's answers
+	// are then verdicts and not dry runs.
 	searching   bool
 	searched    bool
 	filterStart time.Time
@@ -45,7 +44,7 @@ type cycle struct {
 	scores    *scores
 	offered   offered
 
-	// err is SchedulePod's, by which a failed try is known again.
+	// err is SchedulePod's error. It identifies the try that failed.
 	err      error
 	selected string
 	counts   result.NodeCounts
@@ -75,9 +74,9 @@ type cycle struct {
 	attempt int
 }
 
-// scores are what the framework answered, as the scheduler got it: a copy of the
-// rows, because the scheduler adds the extenders' scores to them and turns them
-// into a heap. The plugins' scores that a row points to do not change.
+// scores are the framework's answer. The rows are copied, because the scheduler adds
+// the extenders' scores to them and turns them into a heap; the plugins' scores that
+// a row points to do not change.
 type scores struct {
 	rows      []fwk.NodePluginScores
 	extenders []extenderScores
@@ -91,7 +90,7 @@ type ending struct {
 	nominatedNode string
 }
 
-// point notes that an extension point ran. When it runs again, the later stays.
+// point notes that an extension point ran. A later run replaces an earlier one.
 func (c *cycle) point(name string, took time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -123,8 +122,8 @@ func pluginResult(plugin string, s *fwk.Status, took time.Duration) result.Plugi
 	}
 }
 
-// reasons returns what a plugin said, nil for a success. An error is among its
-// status's reasons.
+// reasons returns a plugin's reasons, nil for a success. The status of an error has
+// the error among its reasons.
 func reasons(s *fwk.Status) []string {
 	if s.IsSuccess() {
 		return nil
@@ -132,13 +131,14 @@ func reasons(s *fwk.Status) []string {
 	return s.Reasons()
 }
 
-// noteScores copies what the framework answered.
+// noteScores copies the framework's answer.
 func (c *cycle) noteScores(answer []fwk.NodePluginScores) {
 	c.scores = &scores{rows: append(c.recorder.takeRows(), answer...)}
 }
 
 // build turns the record into its immutable form. It runs on the recorder's
-// goroutine and may be called twice: for a pod that waits, and for its end.
+// goroutine. For a pod that waits it runs twice: when the wait starts and when the
+// cycle has ended.
 func (r *Recorder) build(c *cycle, e ending) *result.Cycle {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -194,17 +194,17 @@ func (r *Recorder) build(c *cycle, e ending) *result.Cycle {
 	return out
 }
 
-// buildFilter keeps each distinct verdict once. Nodes that passed after the
-// search had found enough were thrown away by the scheduler; they count as not
-// evaluated, as they do for it.
+// buildFilter keeps each distinct verdict once. The scheduler discards nodes that
+// passed after its search had found enough; we report them as not evaluated, as the
+// scheduler does.
 func (c *cycle) buildFilter() *result.Filter {
 	plugins := c.profile.filterPlugins
 	letters := newStateLetters(plugins, c.skipFilter)
-	// What was thrown away can be told when nodes went on from here: to an
-	// extender, to scoring, or the only one to its selection.
+	// We can tell which nodes were discarded only when others went on: to an extender,
+	// to scoring, or, where one alone was feasible, to its selection.
 	surplus := c.selected != "" || c.offered.any
 	if i, ok := c.nodes.index[c.selected]; ok {
-		c.verdicts.of[i] = considered // also when it alone was feasible
+		c.verdicts.of[i] = considered // A node that alone was feasible is not scored.
 	}
 
 	b := result.NewFilterBuilder(plugins, c.counts.Feasible)
@@ -235,7 +235,7 @@ func (c *cycle) buildFilter() *result.Filter {
 	return f
 }
 
-// factsOf returns what plugins attached to the cycle.
+// factsOf returns the facts that plugins attached to the cycle.
 func factsOf(log *pluginfact.Log) (facts []result.Fact, dropped int) {
 	recorded, dropped := log.Facts()
 	for _, f := range recorded {
@@ -335,8 +335,8 @@ func newStateLetters(plugins []string, skipped sets.Set[string]) *stateLetters {
 	return &stateLetters{plugins: plugins, passed: string(row), rejected: map[string]string{}}
 }
 
-// rejectedBy returns the row of a node that a plugin rejected: those before it
-// passed, those behind it did not run. A status without a plugin comes from the
+// rejectedBy returns the row of a node that a plugin rejected: the plugins before it
+// passed, those after it did not run. A status without a plugin comes from the
 // framework itself, before any plugin ran.
 func (l *stateLetters) rejectedBy(s *fwk.Status) string {
 	key := s.Plugin()
@@ -385,7 +385,7 @@ func extrapolate(plugins []string, calls []int, sampled map[string]sample) []flo
 	return out
 }
 
-// endingOf translates what the scheduler told its failure handler.
+// endingOf translates the arguments of the scheduler's failure handler.
 func endingOf(status *fwk.Status, nominating *fwk.NominatingInfo) ending {
 	e := ending{outcome: result.Error, status: status}
 	if status.IsRejected() {

@@ -20,8 +20,8 @@ import (
 // scheduling goroutine.
 type offered struct {
 	any bool
-	// last is the extender that was offered nodes last, and again is true when
-	// the nodes go round a second time: the first was for the nominated node.
+	// last is the extender that was offered nodes last. again is true in the second
+	// round; the first was for the nominated node.
 	last  int
 	again bool
 	// nominated is true while the nodes are the nominated one alone.
@@ -35,8 +35,8 @@ type extenderCall struct {
 	err   error
 }
 
-// extenderScores are the scores of one extender, by node. Scores that it repeats
-// for a node add up, as they do for the scheduler.
+// extenderScores are the scores of one extender, by node. Repeated scores for a node
+// add up, as in the scheduler.
 type extenderScores struct {
 	name    string
 	place   int
@@ -47,8 +47,8 @@ type extenderScores struct {
 // Now returns the time on the recorder's clock.
 func (r *Recorder) Now() time.Time { return r.now() }
 
-// OfferedToExtender notes which nodes the plugins, and the extenders before, have
-// left. It is called on the scheduling goroutine, to which the nodes belong, for
+// OfferedToExtender notes the nodes that the plugins and the earlier extenders let
+// through. It is called on the scheduling goroutine, to which the nodes belong, for
 // every extender that is interested in pod, whether or not it filters.
 func (r *Recorder) OfferedToExtender(place int, pod *v1.Pod, nodes []fwk.NodeInfo) {
 	c := r.scheduling(pod)
@@ -120,8 +120,8 @@ func (r *Recorder) ExtenderScored(place int, name string, pod *v1.Pod, answer ex
 	c.scores.extenders = append(c.scores.extenders, scores)
 }
 
-// ExtenderPreempted notes what an extender made of the candidates for preemption
-// that it was sent. The maps are not kept.
+// ExtenderPreempted notes how an extender changed the candidates for preemption. The
+// maps are not kept.
 func (r *Recorder) ExtenderPreempted(name string, ignorable bool, pod *v1.Pod, sent, answer map[string]*extenderv1.Victims) {
 	if c := r.scheduling(pod); c != nil {
 		c.preemption.noteExtender(name, ignorable, sent, answer)
@@ -201,7 +201,7 @@ func (r *preemptionRecord) noteExtender(name string, ignorable bool, sent, answe
 	}
 }
 
-// changeVictims sets the victims to an extender's, when they are others.
+// changeVictims sets the victims to an extender's where they differ.
 func changeVictims(c *result.Candidate, extender string, victims *extenderv1.Victims) {
 	var next []result.Victim
 	for _, pod := range victims.Pods {

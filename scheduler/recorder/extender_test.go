@@ -146,7 +146,7 @@ func TestExtendersChangeCandidates(t *testing.T) {
 		r.noteExtender("http://one", false, sent, map[string]*extenderv1.Victims{"a": victims("x"), "c": victims("v")})
 		changed, removed, added := candidate("a", "x"), candidate("b", "z"), candidate("c", "v")
 		changed.ChangedBy, removed.RemovedBy, added.ChangedBy = "http://one", "http://one", "http://one"
-		// late was found when enough candidates were there: nobody saw it.
+		// late was found after enough candidates: the extender was not sent it.
 		want := []result.Candidate{changed, removed, added, candidate("late", "w")}
 		if diff := cmp.Diff(want, r.build("a").Candidates); diff != "" {
 			t.Error(diff)

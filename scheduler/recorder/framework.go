@@ -12,9 +12,9 @@ import (
 	"kube-scheduler-simulator/scheduler/result"
 )
 
-// recorded decorates a profile's framework where the scheduler calls it. The
-// plugins keep the framework itself as their handle, so that what they run on
-// their own account, such as the dry runs of preemption, does not pass here.
+// recorded decorates a profile's framework for the scheduler's calls. Plugins keep
+// the framework itself as their handle, so what they run themselves, such as the dry
+// runs of preemption, bypasses the decorator.
 type recorded struct {
 	framework.Framework
 	recorder *Recorder
@@ -46,8 +46,8 @@ func (f *recorded) RunPreFilterPlugins(ctx context.Context, state fwk.CycleState
 	return res, status, plugins
 }
 
-// GetNodeHint re-runs Filter and Score on the node of the previous pod. That is
-// no part of the search for this one.
+// GetNodeHint runs Filter and Score again on the node of the previous pod, which is
+// not part of the search for this pod.
 func (f *recorded) GetNodeHint(ctx context.Context, pod *v1.Pod, signature fwk.PodSignature, state fwk.CycleState, cycleCount int64) string {
 	c := f.recorder.scheduling(pod)
 	if c == nil {
@@ -121,8 +121,8 @@ func (f *recorded) RunScorePlugins(ctx context.Context, state fwk.CycleState, po
 	return scores, status
 }
 
-// RunReservePluginsReserve is called twice for a member of a pod group: when its
-// place is tried, and when the whole group has one. The second stays.
+// RunReservePluginsReserve is called twice for a member of a pod group: when its node
+// is tried, and when the whole group has nodes. The second call is recorded.
 func (f *recorded) RunReservePluginsReserve(ctx context.Context, state fwk.CycleState, pod *v1.Pod, node string) *fwk.Status {
 	f.recorder.choose(pod, state)
 	if c := f.recorder.scheduling(pod); c != nil {

@@ -24,8 +24,8 @@ func newPodGroupPostFilter(b *base) podGroupPostFilter {
 	return podGroupPostFilter{b, b.plugin.(fwk.PodGroupPostFilterPlugin)}
 }
 
-// PodGroupPostFilter is called on the scheduling goroutine. Whatever the plugin
-// tries is not what becomes of the members, and stays out of their records.
+// PodGroupPostFilter is called on the scheduling goroutine. The plugin's trials do not
+// decide what happens to the members, so they stay out of the members' records.
 func (p podGroupPostFilter) PodGroupPostFilter(ctx context.Context, state fwk.PodGroupCycleState, group fwk.PodGroupInfo, schedule fwk.PodGroupSchedulingFunc) (*fwk.PodGroupPostFilterResult, *fwk.Status) {
 	r := p.to.recorder
 	g := r.groupCycle(state, group)
@@ -48,8 +48,8 @@ func (p podGroupPostFilter) PodGroupPostFilter(ctx context.Context, state fwk.Po
 	return res, status
 }
 
-// dryRunHandle is DefaultPreemption's: it sees to it that what the plugin does to
-// the snapshot is noted.
+// dryRunHandle is the handle of a plugin that preempts for groups. It notes the
+// plugin's changes to the snapshot.
 type dryRunHandle struct {
 	fwk.Handle
 	run *groupDryRun
@@ -84,16 +84,16 @@ func (l *dryRunLister) RemovePod(logger klog.Logger, pod *v1.Pod, node string) e
 	return err
 }
 
-// groupDryRun follows preemption for a pod group through the snapshot. Who is taken
-// out first, may be a victim, and who is still out at the end, is one: the plugin
-// tells it to nobody, and carries it out when the cycle is over. All of it happens
-// on the scheduling goroutine.
+// groupDryRun follows preemption for a pod group by the plugin's changes to the
+// snapshot, because the plugin does not report its victims before the cycle is over. A
+// pod that the plugin removes may be a victim; one that is still removed at the end is
+// one. All calls come from the scheduling goroutine.
 type groupDryRun struct {
-	// members are put into the snapshot and taken out again, too.
+	// members are added to the snapshot and removed again, too; they are no victims.
 	members  map[types.UID]bool
 	possible []*v1.Pod
 	out      map[types.UID]bool
-	// fits: the group was scheduled while all of them were out.
+	// fits: the group was scheduled while all possible victims were out.
 	fits bool
 }
 
@@ -129,7 +129,7 @@ func (d *groupDryRun) observe(schedule fwk.PodGroupSchedulingFunc) fwk.PodGroupS
 	}
 }
 
-// end returns what was found, nil when nobody was taken out or the plugin failed.
+// end returns the result, nil when the plugin removed no pod or failed.
 func (d *groupDryRun) end(status *fwk.Status, snapshot fwk.SharedLister) *result.GroupPreemption {
 	found := *d
 	*d = groupDryRun{}

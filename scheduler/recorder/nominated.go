@@ -18,8 +18,8 @@ type nominatedPasses struct {
 	byNode map[string]*result.NominatedPass
 }
 
-// note adds a pod that counts as running on node. Each plugin with extensions is
-// told of it, so that it is noted once.
+// note adds a pod that counts as running on node. Every plugin with extensions
+// reports it; it is noted once.
 func (n *nominatedPasses) note(node string, pod *v1.Pod) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -64,7 +64,8 @@ func (g *groupRecord) is(namespace, name string) bool {
 	return g.group.Namespace == namespace && g.group.Name == name
 }
 
-// describe notes what is known of the group before its members are tried.
+// describe notes the facts about the group that are known before its members are
+// tried.
 func (g *groupRecord) describe(info fwk.PodGroupInfo) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -108,8 +109,8 @@ func (g *groupRecord) placement(state fwk.PlacementCycleState) *result.Placement
 	return &g.group.Placements[i]
 }
 
-// progress notes what PlacementFeasible was told and what it answered. It is asked
-// before the first member of a placement is tried, and after each.
+// progress notes a call of PlacementFeasible and its answer. The scheduler makes one
+// before the first member of a placement is tried, and one after each member.
 func (g *groupRecord) progress(state fwk.PlacementCycleState, progress framework.PlacementProgress, status *fwk.Status) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -124,7 +125,7 @@ func (g *groupRecord) progress(state fwk.PlacementCycleState, progress framework
 	p.Status, p.Plugin, p.Reasons = status.Code().String(), pluginOf(status), reasons(status)
 }
 
-// allNodes notes how many nodes there are, for a placement that nobody generated.
+// allNodes notes how many nodes there are, for a placement that no plugin generated.
 func (g *groupRecord) allNodes(state fwk.PlacementCycleState, n int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -133,8 +134,8 @@ func (g *groupRecord) allNodes(state fwk.PlacementCycleState, n int) {
 	}
 }
 
-// nodesIn returns how many nodes the placement has that is tried in state, 0 when
-// that is not known.
+// nodesIn returns how many nodes the placement tried in state has, 0 when that is not
+// known.
 func (g *groupRecord) nodesIn(state fwk.PlacementCycleState) int {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -178,8 +179,8 @@ func (g *groupRecord) block(state fwk.PlacementCycleState, err error) {
 	}
 }
 
-// build returns the group as a member sees it that was tried in state, or nil for
-// the cycle of a pod that is in no group. The members share what is the same.
+// build returns the group for a member that was tried in state, or nil for a pod that
+// is in no group. The members share the parts that do not differ.
 func (g *groupRecord) build(state fwk.PlacementCycleState, failed bool) *result.PodGroup {
 	if g == nil {
 		return nil
@@ -202,7 +203,7 @@ func (g *groupRecord) build(state fwk.PlacementCycleState, failed bool) *result.
 	return &out
 }
 
-// finish makes the group's part that all members share.
+// finish completes the part of the group that all members share.
 func (g *groupRecord) finish() {
 	all := g.group.Placements
 	g.group.PlacementCount = len(all)

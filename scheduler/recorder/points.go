@@ -29,8 +29,8 @@ func (b *base) Name() string { return b.plugin.Name() }
 // since returns the time since start on the recorder's clock.
 func (b *base) since(start time.Time) time.Duration { return b.recorder.now().Sub(start) }
 
-// The recorders below have each the methods of exactly one interface, without
-// Name. Their constructors assert what upstream.InterfacesOf has found.
+// Each of the recorders below has the methods of exactly one interface, without Name.
+// The constructors assert the interfaces that upstream.InterfacesOf has found.
 
 type preEnqueue struct {
 	to    *base
@@ -101,8 +101,8 @@ type preFilterExtensions struct {
 	to *base
 }
 
-// AddPod is called while the scheduler searches only for the pods that are
-// nominated to a node, before that node is filtered as if they ran there.
+// AddPod is called during the search only for the pods that are nominated to a node,
+// before that node is filtered as if they ran there.
 func (e preFilterExtensions) AddPod(ctx context.Context, state fwk.CycleState, pod *v1.Pod, added fwk.PodInfo, node fwk.NodeInfo) *fwk.Status {
 	status := e.PreFilterExtensions.AddPod(ctx, state, pod, added, node)
 	if c := e.to.recorder.scheduling(pod); c != nil && c.searching {
@@ -111,8 +111,8 @@ func (e preFilterExtensions) AddPod(ctx context.Context, state fwk.CycleState, p
 	return status
 }
 
-// filter and score have their methods through a pointer: they are called for each
-// node, and a composition that held them by value would copy them each time.
+// filter and score hold a pointer: they are called for each node, and a composition
+// that held the recorder by value would copy it each time.
 type filter struct{ *filtering }
 
 type filtering struct {
@@ -138,8 +138,8 @@ func newFilter(b *base) filter {
 	return filter{f}
 }
 
-// Filter is called by many workers at once, each for a node of its own. What it
-// answers is noted once per node, by the decorator of the framework.
+// Filter is called by many workers at once, each for a node of its own. The decorator
+// of the framework notes the answer, once per node.
 func (p *filtering) Filter(ctx context.Context, state fwk.CycleState, pod *v1.Pod, node fwk.NodeInfo) *fwk.Status {
 	sampled := p.sampler.wants(node.GetGeneration())
 	var start time.Time
@@ -216,8 +216,8 @@ func newScore(b *base) score {
 	return score{s}
 }
 
-// Score is called by many workers at once. The scores themselves are noted by
-// the decorator of the framework, as the scheduler receives them.
+// Score is called by many workers at once. The decorator of the framework notes the
+// scores themselves, as the scheduler receives them.
 func (p *scoring) Score(ctx context.Context, state fwk.CycleState, pod *v1.Pod, node fwk.NodeInfo) (int64, *fwk.Status) {
 	if !p.sampler.wants(node.GetGeneration()) {
 		return p.inner.Score(ctx, state, pod, node)
@@ -281,8 +281,8 @@ type preBind struct {
 
 func newPreBind(b *base) preBind { return preBind{b, b.plugin.(fwk.PreBindPlugin)} }
 
-// PreBindPreFlight answers as the plugin does. A plugin that has nothing to do
-// for the pod says so here and is not asked again, so that Skip is noted.
+// PreBindPreFlight answers as the plugin does. The scheduler does not ask a plugin
+// again that has nothing to do for the pod, so its Skip is noted here.
 func (p preBind) PreBindPreFlight(ctx context.Context, state fwk.CycleState, pod *v1.Pod, node string) (*fwk.PreBindPreFlightResult, *fwk.Status) {
 	start := p.to.recorder.now()
 	res, status := p.inner.PreBindPreFlight(ctx, state, pod, node)

@@ -17,15 +17,15 @@ import (
 	"kube-scheduler-simulator/scheduler/result"
 )
 
-// dryRuns observes the dry runs of DefaultPreemption. Its evaluator calls the
-// plugin through an interface in an exported field, so that what each dry run
-// answers can be noted and passed on as it is.
+// dryRuns observes the dry runs of DefaultPreemption. The evaluator calls the plugin
+// through an interface in an exported field, which lets us note the answer of each dry
+// run and pass it on unchanged.
 type dryRuns struct {
 	preemption.Interface
 	to *base
 }
 
-// observeDryRuns makes plugin's dry runs known, if it makes any.
+// observeDryRuns records the plugin's dry runs, if it makes any.
 func observeDryRuns(b *base) {
 	if p, ok := b.plugin.(*defaultpreemption.DefaultPreemption); ok && p.Evaluator != nil {
 		p.Evaluator.Interface = &dryRuns{Interface: p.Evaluator.Interface, to: b}
@@ -92,7 +92,7 @@ func (r *preemptionRecord) noteUnhelpful(node string, status *fwk.Status) {
 	})
 }
 
-// build returns what was found, or nil when nothing was dry run.
+// build returns the candidates, or nil when there was no dry run.
 func (r *preemptionRecord) build(chosen string) *result.Preemption {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -123,8 +123,8 @@ func victimOf(pod *v1.Pod) result.Victim {
 	return v
 }
 
-// victimBeside is a victim of the dry run on a node. It runs elsewhere when it goes
-// with its group.
+// victimBeside returns a victim of the dry run on a node. A victim may run on another
+// node when its whole group is removed.
 func victimBeside(node string, pod *v1.Pod) result.Victim {
 	v := victimOf(pod)
 	if v.Node == node {
@@ -137,7 +137,7 @@ func podOf(pod *v1.Pod) result.Pod {
 	return result.Pod{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID}
 }
 
-// pluginOf returns the plugin that a status names; nil is success, of nobody.
+// pluginOf returns the plugin that a status names, "" for a nil status.
 func pluginOf(s *fwk.Status) string {
 	if s == nil {
 		return ""

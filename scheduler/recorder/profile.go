@@ -11,7 +11,7 @@ import (
 	"kube-scheduler-simulator/scheduler/result"
 )
 
-// profile is what the recorder knows of one scheduling profile.
+// profile holds what the recorder knows about one scheduling profile.
 type profile struct {
 	name string
 	// Plugins in the order in which they run.
@@ -26,8 +26,8 @@ type profile struct {
 	percentageOfNodesToScore int32
 }
 
-// learn reads what the framework made of the configuration, whose general
-// percentageOfNodesToScore is given.
+// learn reads the configured plugins from the framework. percentageOfNodesToScore is
+// the one for profiles without their own.
 func (p *profile) learn(f framework.Framework, percentageOfNodesToScore *int32) {
 	plugins := f.ListPlugins()
 	for _, pl := range plugins.PreEnqueue.Enabled {
@@ -57,10 +57,10 @@ func (p *profile) ordered(results []result.PluginResult, order []string) []resul
 	return out
 }
 
-// Reading the clock twice around each Filter and Score call would cost more
-// than many of the calls, so that only some are timed: all of them in a small
-// cluster, otherwise those of the nodes whose generation is a multiple of 16.
-// Generations are counted up over all nodes, so that the sample has no bias.
+// Reading the clock twice around each Filter and Score call would cost more than many
+// of the calls, so only some are timed: all of them in a small cluster, otherwise
+// those for nodes whose generation is a multiple of 16. One counter numbers the
+// generations of all nodes, so the sample has no bias.
 const (
 	sampleAllBelow = 64
 	sampleMask     = 15
@@ -72,7 +72,7 @@ type sampler struct {
 	nanos, calls atomic.Int64
 }
 
-// sample is what a sampler gathered in one cycle.
+// sample is a sampler's total of one cycle.
 type sample struct {
 	took  time.Duration
 	calls int64
@@ -85,8 +85,8 @@ func (s *sampler) add(took time.Duration) {
 	s.calls.Add(1)
 }
 
-// beginSampling clears the samplers and counters for a cycle over n nodes. No plugin runs
-// while it is called.
+// beginSampling clears the samplers and counters for a cycle over n nodes. It is
+// called while no plugin runs.
 func (p *profile) beginSampling(n int) {
 	mask := int64(sampleMask)
 	if n < sampleAllBelow {

@@ -1,20 +1,22 @@
 // Package recorder observes the kube-scheduler without changing what it does.
 //
 // Every plugin is wrapped by a composition of small recorders, one per
-// interface, that has exactly the interfaces of the plugin: the framework asks
-// by reflection and by assertion what a plugin can do, so that a wrapper with
-// more or fewer methods would change the scheduler. The compositions are
-// generated (go generate ./scheduler/recorder). Around each profile's framework
-// stands a decorator that notes what only the framework knows: the verdict on a
-// node, the weighted scores, how long an extension point took.
+// interface, that has exactly the plugin's interfaces. The framework finds out by
+// reflection and by type assertions what a plugin can do, so a wrapper with more or
+// fewer methods would change the scheduler. The compositions are generated (go
+// generate ./scheduler/recorder). A decorator around each profile's framework notes
+// what only the framework knows: the verdict on a node, the weighted scores, and how
+// long an extension point took.
 //
-// The scheduling cycle is serialised by the scheduler, one pod at a time, so
-// that its record needs no lock: the workers of Filter and Score write to slots
-// of their own, one per node. Binding cycles run beside it and find their record
-// by the pod's UID. A finished record becomes an immutable result.Cycle on the
-// recorder's own goroutine and goes to the Sink.
+// The scheduler runs one scheduling cycle at a time, so its record needs no lock: the
+// workers of Filter and Score write to slots of their own, one per node. Binding
+// cycles run concurrently and find their record by the pod's UID. The recorder's own
+// goroutine turns a finished record into an immutable result.Cycle and hands it to
+// the Sink.
 //
-// The package may import the scheduling framework and scheduler/result.
+// The package names no plugin: what is known of particular ones comes through
+// Plugins, which package comparison implements. It may import the scheduling
+// framework, scheduler/internal/upstream, scheduler/pluginfact and scheduler/result.
 package recorder
 
 import (
@@ -38,8 +40,8 @@ type Sink interface {
 	// NextAttempt returns the number of the next attempt of a pod, from 1. It
 	// is called once per cycle, before that cycle is put.
 	NextAttempt(uid types.UID) int
-	// Put takes a cycle that nobody changes any more. A cycle whose outcome was
-	// Waiting is put again, under the same attempt, when the wait has ended.
+	// Put takes a cycle that no longer changes. A cycle whose outcome was Waiting is
+	// put again, under the same attempt, when the wait has ended.
 	Put(*result.Cycle)
 }
 
@@ -50,18 +52,18 @@ type Recorder struct {
 	plugins Plugins
 	now     func() time.Time
 
-	// current is the record of the scheduling cycle that is under way.
+	// current is the record of the running scheduling cycle.
 	current atomic.Pointer[cycle]
 	// nodes is the node table of the latest snapshot. Only the scheduling
 	// goroutine replaces it.
 	nodes *nodeTable
-	// groups are the cycles of the pod group that is under way, or of the groups
-	// of which it is made. They belong to the scheduling goroutine.
+	// groups are the running cycles of a pod group and of the groups that it consists
+	// of. They belong to the scheduling goroutine.
 	groups map[fwk.PodGroupCycleState]*groupRecord
-	// trial is true while a group is scheduled as if victims were gone.
+	// trial is true while preemption tries a group as if its victims were gone.
 	trial atomic.Bool
-	// failing counts the failures that the scheduler is dealing with: putting
-	// the pod back, writing its condition.
+	// failing counts the failures that the scheduler is still handling: it puts the
+	// pod back and writes its condition.
 	failing atomic.Int32
 	// verdicts are those of earlier cycles, for reuse.
 	verdicts sync.Pool
@@ -71,14 +73,14 @@ type Recorder struct {
 	column []int64
 
 	mu sync.Mutex
-	// inFlight holds the cycles from their begin to the end of binding, or to
-	// their failure, by the pod's UID.
+	// inFlight holds each cycle from its start until binding ends or the cycle fails,
+	// by the pod's UID.
 	inFlight map[types.UID]*tries
 	// preEnqueue holds the latest answers of the PreEnqueue plugins, by the
 	// pod's UID, until the pod is bound or deleted.
 	preEnqueue map[types.UID][]result.PluginResult
-	// requeued holds what brought a pod back since its last attempt, by the
-	// pod's UID, until its next attempt or its deletion.
+	// requeued holds the event that moved a pod back into the queue since its last
+	// attempt, by the pod's UID, until its next attempt or its deletion.
 	requeued map[types.UID]*result.Requeue
 	profiles map[string]*profile
 
@@ -88,7 +90,7 @@ type Recorder struct {
 	started  bool
 	stopped  bool
 	finished chan finished
-	// undelivered counts the finished records that are not with the sink yet.
+	// undelivered counts the finished records that the sink does not have yet.
 	undelivered atomic.Int64
 	done        chan struct{}
 }
@@ -128,7 +130,7 @@ func New(sink Sink, plugins Plugins, clock func() time.Time) *Recorder {
 	}
 }
 
-// Start begins to hand finished cycles to the sink.
+// Start starts handing finished cycles to the sink.
 func (r *Recorder) Start() {
 	r.started = true
 	go func() {
@@ -140,9 +142,9 @@ func (r *Recorder) Start() {
 	}()
 }
 
-// Stop waits until every cycle that has finished is with the sink. Binding
-// cycles that outlive the scheduler, as those of pods that wait for a permit may,
-// are not recorded any more. It does nothing when Start was not called.
+// Stop waits until the sink has every finished cycle. Binding cycles that outlive the
+// scheduler, such as those of pods that wait for a permit, are no longer recorded. Stop
+// does nothing when Start was not called.
 func (r *Recorder) Stop(ctx context.Context) error {
 	if !r.started {
 		return nil
@@ -159,8 +161,7 @@ func (r *Recorder) Stop(ctx context.Context) error {
 	}
 }
 
-// Idle reports whether no cycle is under way, neither of scheduling nor of
-// binding.
+// Idle reports whether no scheduling cycle and no binding cycle is running.
 func (r *Recorder) Idle() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -178,9 +179,9 @@ func (r *Recorder) Forget(uid types.UID) {
 	delete(r.requeued, uid)
 }
 
-// scheduling returns the record of pod's cycle, or nil when it has none: a
-// plugin may run others for a pod of its own. Members of a pod group are
-// reserved when other members have been tried since.
+// scheduling returns the record of pod's cycle, or nil when it has none: a plugin may
+// run other plugins for a pod that it made up. A member of a pod group is reserved
+// after other members have been tried, so its cycle may not be the current one.
 func (r *Recorder) scheduling(pod *v1.Pod) *cycle {
 	if r.trial.Load() {
 		return nil
@@ -209,8 +210,8 @@ type tries struct {
 	chosen *cycle
 }
 
-// choose makes the try that has state the one that counts. It is called on the
-// scheduling goroutine, when a place is reserved.
+// choose makes the try with this state the one that counts. It is called on the
+// scheduling goroutine, when a node is reserved.
 func (r *Recorder) choose(pod *v1.Pod, state fwk.CycleState) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -272,7 +273,7 @@ func (r *Recorder) begin(p *profile, state fwk.CycleState, podInfo *framework.Qu
 // end closes the record of a pod and sends it to the sink. It does nothing for
 // a pod that has none.
 func (r *Recorder) end(uid types.UID, e ending) bool {
-	r.undelivered.Add(1) // also while it is neither in flight nor sent
+	r.undelivered.Add(1) // Delivered must not miss it between inFlight and finished.
 	defer r.undelivered.Add(-1)
 	r.mu.Lock()
 	t := r.inFlight[uid]
@@ -303,7 +304,7 @@ func (t *tries) endedBy(status *fwk.Status) *cycle {
 	return t.chosen
 }
 
-// queueOf returns what the queue knows of a pod that it has just given out.
+// queueOf returns what the queue knows of a pod that it has just popped.
 func queueOf(podInfo *framework.QueuedPodInfo) *result.Queue {
 	q := &result.Queue{
 		AddedTime:          podInfo.Timestamp,
@@ -337,7 +338,7 @@ func (r *Recorder) takeRows() []fwk.NodePluginScores {
 	return nil
 }
 
-// returnRows takes one back for a later cycle.
+// returnRows keeps a table for a later cycle.
 func (r *Recorder) returnRows(rows []fwk.NodePluginScores) {
 	clear(rows)
 	r.rows.Put(&rows)
@@ -348,8 +349,8 @@ type nodeTable struct {
 	// list is the snapshot's own slice, which upstream.SameNodes recognises.
 	list  []fwk.NodeInfo
 	names []string
-	// index and byNode find a node by its name and, faster, by the snapshot's
-	// own pointer to it, which stays while the list is the same.
+	// index and byNode find a node by its name and, faster, by the snapshot's own
+	// pointer to it, which does not change while the list is the same.
 	index  map[string]int32
 	byNode map[*framework.NodeInfo]int32
 }
@@ -371,7 +372,7 @@ func newNodeTable(list []fwk.NodeInfo) *nodeTable {
 	return t
 }
 
-// find returns the index of a node. The snapshot's own is found soonest.
+// find returns the index of a node.
 func (t *nodeTable) find(n fwk.NodeInfo) (int32, bool) {
 	if own, ok := n.(*framework.NodeInfo); ok {
 		if i, ok := t.byNode[own]; ok {

@@ -23,8 +23,8 @@ func newEnqueueExtensions(b *base) enqueueExtensions {
 	return enqueueExtensions{b, b.plugin.(fwk.EnqueueExtensions)}
 }
 
-// EventsToRegister answers as the plugin does, with hints that note when they
-// bring a pod back.
+// EventsToRegister answers as the plugin does, with hints that note when they move a
+// pod back into the queue.
 func (p enqueueExtensions) EventsToRegister(ctx context.Context) ([]fwk.ClusterEventWithHint, error) {
 	events, err := p.inner.EventsToRegister(ctx)
 	out := make([]fwk.ClusterEventWithHint, len(events))
@@ -53,8 +53,8 @@ func (p enqueueExtensions) hint(event fwk.ClusterEventWithHint) fwk.QueueingHint
 	}
 }
 
-// noteRequeue keeps the first event since the pod's last attempt that may have
-// brought it back.
+// noteRequeue keeps the first event since the pod's last attempt that may have moved
+// it back into the queue.
 func (r *Recorder) noteRequeue(plugin string, pod *v1.Pod, registered fwk.ClusterEvent, oldObj, newObj any) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -77,10 +77,10 @@ func present(oldObj, newObj any) any {
 	return oldObj
 }
 
-// eventLabel names an event as the queue does. The hint is not told which event
-// it is asked about, but the objects say so: an object without an older version
-// was added, one without a newer deleted, and what changed between two is found
-// by the scheduler's own functions.
+// eventLabel names an event as the queue does. The queue does not tell a hint which
+// event it asks about, but the objects do: an object without an older version was
+// added, one without a newer version was deleted, and the scheduler's own functions
+// find the changes between two versions.
 func eventLabel(registered fwk.ClusterEvent, waiting *v1.Pod, oldObj, newObj any) string {
 	event := fwk.ClusterEvent{Resource: registered.Resource, ActionType: fwk.Update}
 	switch {

@@ -2,7 +2,7 @@ package recorder
 
 import fwk "k8s.io/kube-scheduler/framework"
 
-// verdict is what Filter came to for a node.
+// verdict is the outcome of Filter for a node.
 type verdict uint8
 
 const (
@@ -14,12 +14,12 @@ const (
 	rejected
 )
 
-// verdicts has one slot per node of the snapshot. A worker of Filter writes to
-// the slot of its node and to no other. Most nodes of most cycles pass: for them
-// there is nothing that the garbage collector would have to look at.
+// verdicts has one slot per node of the snapshot. A worker of Filter writes only to
+// the slot of its node. Most nodes of most cycles pass, and a node that passed holds
+// no pointer for the garbage collector to follow.
 type verdicts struct {
 	of []verdict
-	// rejections are there for the rejected.
+	// rejections has the status of each rejected node.
 	rejections []*fwk.Status
 }
 
@@ -42,7 +42,7 @@ func (r *Recorder) takeVerdicts(n int) *verdicts {
 	return &verdicts{of: make([]verdict, n), rejections: make([]*fwk.Status, n)}
 }
 
-// returnVerdicts takes them back for a later cycle.
+// returnVerdicts keeps verdicts for a later cycle.
 func (r *Recorder) returnVerdicts(v *verdicts) {
 	for i, of := range v.of {
 		if of == rejected {

@@ -15,9 +15,9 @@ import (
 
 //go:generate go run ./internal/compose/cmd
 
-// Wrap returns a registry in which every plugin records to r. Names stay the
-// same: the framework that is built from it cannot be told from a bare one, by
-// its configuration, its messages or its metrics.
+// Wrap returns a registry in which every plugin records to r. Names stay the same:
+// neither configuration nor messages nor metrics tell a framework that is built from
+// it from a bare one.
 func (r *Recorder) Wrap(registry frameworkruntime.Registry) frameworkruntime.Registry {
 	out := make(frameworkruntime.Registry, len(registry))
 	for name, factory := range registry {
@@ -38,7 +38,8 @@ func (r *Recorder) Wrap(registry frameworkruntime.Registry) frameworkruntime.Reg
 }
 
 // wrap returns a recorder around plugin with exactly the interfaces of plugin.
-// dryRun notes what the plugin does to the snapshot, if that is observed.
+// dryRun notes the plugin's changes to the snapshot, for plugins whose changes are
+// observed.
 func (r *Recorder) wrap(plugin fwk.Plugin, p *profile, h fwk.Handle, dryRun *groupDryRun) (fwk.Plugin, error) {
 	set := upstream.InterfacesOf(plugin)
 	b := &base{recorder: r, profile: p, handle: h, plugin: plugin, dryRun: dryRun}

@@ -82,7 +82,7 @@ func TestCompositionsAreCurrent(t *testing.T) {
 	}
 }
 
-// odd has a combination of interfaces that nobody generates.
+// odd has a combination of interfaces for which no recorder is generated.
 type odd struct {
 	fwk.QueueSortPlugin
 	fwk.BindPlugin

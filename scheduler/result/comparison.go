@@ -1,7 +1,7 @@
 package result
 
-// Comparison is what a plugin compared when it rejected a node, as it stood at
-// that moment. One of the pointers or lists is set, by what the plugin looks at.
+// Comparison holds the values that a plugin compared when it rejected a node. One of
+// the pointers or lists is set, depending on the plugin.
 type Comparison struct {
 	Node   string `json:"node"`
 	Plugin string `json:"plugin"`
@@ -16,10 +16,10 @@ type Comparison struct {
 	PodTerms []PodTermComparison `json:"podTerms,omitempty"`
 	// Spread is PodTopologySpread's.
 	Spread []SpreadComparison `json:"spread,omitempty"`
-	// Ports are NodePorts': the host ports that are taken.
+	// Ports are NodePorts': the host ports that are in use.
 	Ports []Port `json:"ports,omitempty"`
 	// Devices are DynamicResources': the requests of claims that are not allocated,
-	// and what the node has.
+	// with the node's devices for each.
 	Devices []DeviceComparison `json:"devices,omitempty"`
 }
 
@@ -59,8 +59,7 @@ type TermComparison struct {
 
 // PodTermComparison is a term of pod affinity or anti-affinity.
 type PodTermComparison struct {
-	// Rule is affinity, antiAffinity, or existingAntiAffinity: a term of a pod
-	// that runs already.
+	// Rule is affinity, antiAffinity, or existingAntiAffinity: a term of a running pod.
 	Rule        string `json:"rule"`
 	TopologyKey string `json:"topologyKey"`
 	// Domain is the node's value of TopologyKey; nil when it has no such label.

@@ -1,6 +1,7 @@
 package result
 
-// ClaimAllocation is what a ResourceClaim of the pod holds when the pod is bound.
+// ClaimAllocation lists the devices that a ResourceClaim of the pod holds when the pod
+// is bound.
 type ClaimAllocation struct {
 	// Name is the pod's name for the claim, and Claim the ResourceClaim's.
 	Name  string `json:"name"`
@@ -27,15 +28,15 @@ type DeviceComparison struct {
 	DeviceClass string `json:"deviceClass"`
 	// Count of devices that the request wants; 0 means all that match.
 	Count int64 `json:"count"`
-	// Matching devices are those for the node that the selectors of the request and
-	// of its class match, and MatchingInUse those of them that somebody else holds.
+	// Matching counts the devices for the node that the selectors of the request and of
+	// its class match, and MatchingInUse those of them that other claims hold.
 	Matching      int `json:"matching"`
 	MatchingInUse int `json:"matchingInUse"`
 	// Drivers that publish devices for the node, by name; nil when none does.
 	Drivers []DriverDevices `json:"drivers,omitempty"`
 }
 
-// Enough reports whether the node has what the request wants, were it the only one.
+// Enough reports whether the node could meet the request if it were the only one.
 func (d DeviceComparison) Enough() bool {
 	if d.Count == 0 {
 		return d.Matching > 0 && d.MatchingInUse == 0

@@ -51,8 +51,8 @@ type ExtenderCall struct {
 	// Response is empty when the call failed.
 	Request  string `json:"request,omitempty"`
 	Response string `json:"response,omitempty"`
-	// Cut: what is too long was left out of Request, Response or the reasons of
-	// Rejected. What is there is whole entries.
+	// Cut: entries of Request, Response or the reasons of Rejected were left out
+	// because they are too long. Those that remain are whole.
 	Cut bool `json:"cut,omitempty"`
 	// Rejected are the nodes that a filter call took out; nil when there are none.
 	Rejected *ExtenderRejections `json:"rejected,omitempty"`
@@ -81,14 +81,14 @@ type ExtenderRejections struct {
 
 // ExtenderReason is why an extender took a node out.
 type ExtenderReason struct {
-	// Reason is empty when the extender left the node out of its answer without
-	// a word.
+	// Reason is empty when the extender left the node out of its answer and gave no
+	// reason.
 	Reason string `json:"reason"`
 	// Unresolvable: removing pods from the node would not help.
 	Unresolvable bool `json:"unresolvable,omitempty"`
 }
 
-// Bounds of what is kept of the reasons. The nodes themselves are always kept.
+// Bounds of the reasons that are kept. The nodes themselves are always kept.
 const (
 	maxExtenderReasonBytes  = 1 << 10
 	maxExtenderReasonsBytes = 256 << 10
@@ -134,7 +134,7 @@ func (b *ExtenderRejectionsBuilder) Add(node string, reason ExtenderReason) {
 	b.rejections.ReasonOf = append(b.rejections.ReasonOf, i)
 }
 
-// Rejections returns what was gathered, nil for nothing, and whether reasons
+// Rejections returns the rejections that were added, nil for none, and whether reasons
 // were cut. The builder must not be used afterwards.
 func (b *ExtenderRejectionsBuilder) Rejections() (r *ExtenderRejections, cut bool) {
 	if len(b.rejections.Nodes) == 0 {

@@ -1,10 +1,10 @@
 package result
 
-// Fact is something that a plugin says about a cycle in its own words. A cycle
-// has them by plugin, node and key, those about the pod before those about nodes.
+// Fact is a plugin's own statement about a cycle. A cycle lists facts by plugin, node
+// and key, those about the pod before those about nodes.
 type Fact struct {
 	Plugin string `json:"plugin"`
-	// Node is what the fact is about; empty when it is about the pod.
+	// Node is the node that the fact is about; empty when it is about the pod.
 	Node  string `json:"node,omitempty"`
 	Key   string `json:"key"`
 	Value string `json:"value"`

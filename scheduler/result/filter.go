@@ -20,8 +20,8 @@ const (
 	Failed = 'E'
 )
 
-// Verdict is what the plugins together said about a node. Most nodes of a
-// cycle share a few verdicts.
+// Verdict is the answer of all plugins together about a node. Most nodes of a cycle
+// share a few verdicts.
 type Verdict struct {
 	// States has one letter per plugin of the Filter.
 	States string
@@ -45,8 +45,8 @@ type Filter struct {
 	// DurationSeconds is, per plugin, the time that its calls took together,
 	// extrapolated from a sample of the nodes.
 	DurationSeconds []float64
-	// Comparisons say what the plugins compared, for some of the nodes that
-	// each rejected: at most MaxComparisons per plugin.
+	// Comparisons hold the values that plugins compared, for some of the nodes that each
+	// rejected: at most MaxComparisons per plugin.
 	Comparisons []Comparison
 	// Nominated are the nodes that were first tried as if the pods that are
 	// nominated to them ran there already.
@@ -65,7 +65,7 @@ type NominatedPass struct {
 	Rejected bool `json:"rejected"`
 }
 
-// Verdict returns what was said about Nodes[i].
+// Verdict returns the verdict on Nodes[i].
 func (f *Filter) Verdict(i int) Verdict { return f.Verdicts[f.VerdictOf[i]] }
 
 func (f *Filter) size() int {
@@ -151,7 +151,7 @@ func (f *Filter) UnmarshalJSON(data []byte) error {
 type FilterBuilder struct {
 	filter *Filter
 	index  map[verdictKey]uint16
-	// last is the verdict that was added last: neighbours often share theirs.
+	// last is the verdict that was added last: neighbouring nodes often share one.
 	last   verdictKey
 	lastOf uint16
 }
@@ -198,7 +198,8 @@ func (b *FilterBuilder) Add(node, states, plugin string, reasons []string) {
 	b.last, b.lastOf = key, i
 }
 
-// Filter returns what was gathered. The builder must not be used afterwards.
+// Filter returns the table of the nodes that were added. The builder must not be used
+// afterwards.
 func (b *FilterBuilder) Filter() *Filter { return b.filter }
 
 func joinReasons(reasons []string) string {

@@ -29,11 +29,11 @@ type PodGroup struct {
 	// MaxPlacements of PlacementCount, those first in which enough members fit.
 	Placements     []Placement `json:"placements,omitempty"`
 	PlacementCount int         `json:"placementCount,omitempty"`
-	// Placement is the index of the one that this pod's cycle tells of. It is nil
-	// when the pod was not tried.
+	// Placement is the index of the one in which this pod's cycle ran. It is nil when the
+	// pod was not tried.
 	Placement *int `json:"placement,omitempty"`
-	// Chosen is the index of the one that was chosen. It is nil when none was, or
-	// when placements of the same total leave it open.
+	// Chosen is the index of the one that was chosen. It is nil when none was, or when
+	// placements with the same total make it unknown.
 	Chosen *int `json:"chosen,omitempty"`
 	// PostFilter are the answers of the plugins that preempt for groups.
 	PostFilter []PluginResult `json:"postFilter,omitempty"`
@@ -53,11 +53,12 @@ type Placement struct {
 	// Name is the value of the topology key, empty for all nodes.
 	Name  string `json:"name"`
 	Nodes int    `json:"nodes"`
-	// Tried members were looked for a node in it, and Assigned ones found one: the
-	// trial ends when the group cannot have enough any more.
+	// Tried counts the members for which the scheduler looked for a node in it, and
+	// Assigned those that found one. The trial ends when the group can no longer have
+	// enough.
 	Tried    int `json:"tried"`
 	Assigned int `json:"assigned"`
-	// Status is Success when enough members fit, or what stood in the way.
+	// Status is Success when enough members fit; otherwise Plugin and Reasons say why not.
 	Status  string   `json:"status,omitempty"`
 	Plugin  string   `json:"plugin,omitempty"`
 	Reasons []string `json:"reasons,omitempty"`
@@ -69,10 +70,10 @@ type Placement struct {
 	Total  *int64           `json:"total,omitempty"`
 }
 
-// Block is the part of one plugin in that members found no node.
+// Block is one plugin's part in members finding no node.
 type Block struct {
 	Plugin string `json:"plugin"`
-	// Members that found no node, and of which it rejected nodes.
+	// Members counts those that found no node and for which the plugin rejected nodes.
 	Members int `json:"members"`
 	// Reasons are distinct, by name, at most MaxBlockReasons.
 	Reasons []string `json:"reasons,omitempty"`

@@ -1,11 +1,12 @@
 package result
 
 import (
+	"cmp"
 	"slices"
 	"time"
 )
 
-// Preemption is what PostFilter's dry runs found.
+// Preemption is the result of PostFilter's dry runs.
 type Preemption struct {
 	// Candidates are nodes on which removing the victims makes room, by name.
 	// Extenders may have changed the victims and taken candidates out.
@@ -49,9 +50,9 @@ type Victim struct {
 	PodGroup string `json:"podGroup,omitempty"`
 }
 
-// GroupPreemption is the dry run for a whole pod group, over all nodes at once:
-// first every pod of lower priority is taken out, then those come back beside
-// which the group still fits.
+// GroupPreemption is the dry run for a whole pod group, over all nodes at once: it
+// removes every pod of lower priority and then puts back those beside which the group
+// still fits.
 type GroupPreemption struct {
 	// Helpful: without the pods of lower priority the group would fit. Otherwise
 	// there are no victims, and all such pods are reprieved.
@@ -59,8 +60,8 @@ type GroupPreemption struct {
 	// Victims, by priority, highest first: the first MaxGroupVictims of VictimCount.
 	Victims     []Victim `json:"victims"`
 	VictimCount int      `json:"victimCount"`
-	// Reprieved pods are those of lower priority that stay on nodes which lose
-	// others, in the same order and as many. ReprievedCount counts them on all nodes.
+	// Reprieved are the pods of lower priority that stay on nodes which lose other pods,
+	// in the same order and bounded alike. ReprievedCount counts them on all nodes.
 	Reprieved      []Victim `json:"reprieved,omitempty"`
 	ReprievedCount int      `json:"reprievedCount,omitempty"`
 }
@@ -115,7 +116,7 @@ func DecidingRule(candidates []Candidate, chosen string) PreemptionRule {
 	}
 	for _, r := range preemptionRules {
 		best := r.value(slices.MaxFunc(left, func(a, b Candidate) int {
-			return compare(r.value(a), r.value(b))
+			return cmp.Compare(r.value(a), r.value(b))
 		}))
 		left = slices.DeleteFunc(left, func(c Candidate) bool { return r.value(c) != best })
 		if len(left) == 1 {
@@ -123,16 +124,6 @@ func DecidingRule(candidates []Candidate, chosen string) PreemptionRule {
 		}
 	}
 	return FirstFound
-}
-
-func compare(a, b int64) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
 }
 
 func (c Candidate) highestPriority() int32 {

@@ -2,25 +2,26 @@ package result
 
 import "time"
 
-// Queue is what the scheduling queue knew of the pod when the cycle began.
+// Queue holds what the scheduling queue knew about the pod when the cycle started.
 type Queue struct {
 	// AddedTime is when the pod last entered the queue: it was created, or its
 	// previous attempt failed.
 	AddedTime time.Time `json:"addedTime"`
 	// InitialAttemptTime is when the pod could first be tried.
 	InitialAttemptTime *time.Time `json:"initialAttemptTime,omitempty"`
-	// Attempts is the scheduler's own count, this attempt included. It starts
-	// anew when the scheduler is restarted; Summary.Attempt does not.
+	// Attempts is the scheduler's own count, this attempt included. A restart of the
+	// scheduler resets it, unlike Summary.Attempt.
 	Attempts int `json:"attempts"`
 	// RejectedBy are the plugins that rejected the previous attempt, by name.
 	RejectedBy []string `json:"rejectedBy,omitempty"`
 	// BackoffUntil is when the pod's latest backoff ended, if it had one.
 	BackoffUntil *time.Time `json:"backoffUntil,omitempty"`
-	// RequeuedBy is the event that brought the pod back. It is nil for a first
-	// attempt, for one that an error or the queue's own timer brought back, and
-	// for one that another pod activated.
+	// RequeuedBy is the event that moved the pod back into the queue. It is nil for a
+	// first attempt, and when an error, the queue's own timer or the activation by
+	// another pod moved it.
 	RequeuedBy *Requeue `json:"requeuedBy,omitempty"`
-	// Flushed pods came back because they had waited too long, not by an event.
+	// Flushed: the queue retried the pod because it had waited too long, not because of
+	// an event.
 	Flushed bool `json:"flushed,omitempty"`
 }
 

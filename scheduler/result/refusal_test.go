@@ -44,7 +44,7 @@ func TestFindRefusal(t *testing.T) {
 			Cycle{Summary: Summary{Outcome: Unschedulable, SelectedNode: "d"}, Filter: filter(), Permit: []PluginResult{{Plugin: "Quota", Status: "Unschedulable", Reasons: []string{"used up"}}}},
 			&Refusal{ExtensionPoint: "permit", Plugin: "Quota", Reason: "used up"},
 		},
-		"who holds a pod that waits": {
+		"the plugin that holds a waiting pod": {
 			Cycle{Summary: Summary{Outcome: Waiting, SelectedNode: "d"}, Filter: filter(), Permit: []PluginResult{{Plugin: "Free", Status: "Success"}, {Plugin: "Gang", Status: "Wait"}}},
 			&Refusal{ExtensionPoint: "permit", Plugin: "Gang"},
 		},
@@ -63,7 +63,7 @@ func TestFindRefusal(t *testing.T) {
 			}},
 			&Refusal{ExtensionPoint: "bind", Plugin: extender, Reason: "connection refused"},
 		},
-		"nobody in particular": {
+		"no plugin in particular": {
 			Cycle{Summary: Summary{Outcome: Unschedulable, Message: "no nodes available"}}, nil,
 		},
 	} {

@@ -1,15 +1,15 @@
-// Package result holds the value types of one scheduling cycle: what every
-// plugin said about a pod and about every node that was evaluated, which node
-// was chosen, and what was not evaluated. It is the hinge between the
-// scheduler, the server and the browser.
+// Package result holds the value types of one scheduling cycle: every plugin's answer
+// about the pod and about each node that was evaluated, the node that was chosen, and
+// the nodes that were not evaluated. It is the hinge between the scheduler, the server
+// and the browser.
 //
-// A Cycle is immutable once it has been handed to anybody. In memory it is
+// A Cycle is immutable once it has left its producer. In memory it is
 // columnar, so that a cycle over 5,000 nodes stays small; its JSON form is the
 // public contract, in canonical order (nodes by name, plugins in the order in
 // which they ran).
 //
-// The package knows nothing of the scheduler that produced a cycle, nor of who
-// reads it. It may import k8s.io/apimachinery only.
+// The package knows neither the scheduler that produced a cycle nor the readers of it.
+// It may import k8s.io/apimachinery only.
 package result
 
 import (
@@ -66,7 +66,7 @@ type NodeCounts struct {
 	// Feasible nodes passed every Filter plugin and every extender.
 	Feasible int `json:"feasible"`
 	// Wanted is how many feasible nodes the search looks for: when it has found
-	// them, it stops. 0 when the search did not begin.
+	// them, it stops. 0 when the search did not start.
 	Wanted int `json:"wanted,omitempty"`
 }
 
@@ -77,8 +77,8 @@ type Summary struct {
 	Attempt int `json:"attempt"`
 	// Profile is the scheduler name under which the pod was tried.
 	Profile string `json:"profile"`
-	// Revision numbers the scheduler configuration that the cycle ran under, from
-	// 1. 0 means that it is not known.
+	// Revision is the number of the scheduler configuration that the cycle ran under,
+	// from 1; 0 when it is not known.
 	Revision  int       `json:"revision,omitempty"`
 	StartTime time.Time `json:"startTime"`
 	// DurationSeconds spans the scheduling cycle and the binding cycle.
@@ -87,8 +87,8 @@ type Summary struct {
 	SelectedNode    string  `json:"selectedNode,omitempty"`
 	NominatedNode   string  `json:"nominatedNode,omitempty"`
 	Message         string  `json:"message,omitempty"`
-	// Refusal is nil when the pod was scheduled, when nobody in particular kept it
-	// from that, and in records of earlier versions.
+	// Refusal is nil when the pod was scheduled, when no single plugin or extender kept
+	// it from its place, and in records of earlier versions.
 	Refusal *Refusal   `json:"refusal,omitempty"`
 	Nodes   NodeCounts `json:"nodes"`
 }
@@ -119,7 +119,7 @@ type ExtensionPoint struct {
 	DurationSeconds float64 `json:"durationSeconds"`
 }
 
-// Cycle is everything that is known of one attempt to schedule one pod.
+// Cycle holds everything that is known about one attempt to schedule one pod.
 // Extension points that did not run are nil.
 type Cycle struct {
 	Summary
@@ -151,9 +151,9 @@ type Cycle struct {
 	// it has none, or was not bound.
 	Claims []ClaimAllocation `json:"claims,omitempty"`
 
-	// Facts are what plugins attached themselves.
+	// Facts are those that plugins attached themselves.
 	Facts []Fact `json:"facts,omitempty"`
-	// FactsDropped counts the facts for which the cycle had no room.
+	// FactsDropped counts the facts beyond the bounds of a cycle.
 	FactsDropped int `json:"factsDropped,omitempty"`
 
 	// Extenders are the calls to scheduler extenders, in order. Those to prioritize

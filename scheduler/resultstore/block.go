@@ -41,7 +41,7 @@ const (
 
 var errChecksum = errors.New("checksum does not match")
 
-// key is what the store's index holds of a cycle.
+// key holds the part of a cycle that the store's index needs.
 type key struct {
 	sequence uint64
 	pod      result.Pod
@@ -49,7 +49,7 @@ type key struct {
 	outcome  result.Outcome
 }
 
-// rows are byte strings one behind the other.
+// rows are consecutive byte strings.
 type rows struct {
 	data bytes.Buffer
 	ends []int
@@ -57,7 +57,7 @@ type rows struct {
 
 func (r *rows) end() { r.ends = append(r.ends, r.data.Len()) }
 
-// undo drops what was written behind the last row.
+// undo drops the bytes after the last row.
 func (r *rows) undo() {
 	last := 0
 	if len(r.ends) > 0 {
@@ -95,8 +95,7 @@ func decodeRows(data []byte) ([][]byte, error) {
 	return out, r.err
 }
 
-// blockBuilder gathers cycles into a block. It is used again and again by one
-// goroutine.
+// blockBuilder gathers cycles into a block. One goroutine uses it repeatedly.
 type blockBuilder struct {
 	keys, summaries, rests, tables rows
 	names                          *nameTable
@@ -131,7 +130,7 @@ func (b *blockBuilder) size() int {
 }
 
 // finish returns the block and the extents of its parts, and empties the
-// builder. The bytes are good until the next finish.
+// builder. The bytes are valid until the next finish.
 func (b *blockBuilder) finish() ([]byte, [parts]extent) {
 	b.rests.data.Write(b.names.encode())
 	b.rests.end()
@@ -186,7 +185,7 @@ func unpack(data []byte) ([]byte, error) {
 		return data[1:], nil
 	case packedFlate:
 	default:
-		return nil, fmt.Errorf("packed in an unknown way, %d", data[0])
+		return nil, fmt.Errorf("unknown packing %d", data[0])
 	}
 	r := unpackers.Get().(io.ReadCloser)
 	defer unpackers.Put(r)
@@ -215,12 +214,12 @@ type extent struct {
 	length, checksum uint32
 }
 
-// block is where a block stands on disk. It does not change once it is in use.
+// block is the location of a block on disk. It does not change once it is in use.
 type block struct {
 	segment *segment
 	offset  int64
 	extents [parts]extent
-	// reported: the log says already that a part of it cannot be read.
+	// reported: it was logged already that a part of the block cannot be read.
 	reported atomic.Bool
 }
 

@@ -10,12 +10,11 @@ import (
 	"kube-scheduler-simulator/scheduler/result"
 )
 
-// A record is a cycle in three rows: its summary, its tables, and its rest.
-// The tables are what grows with the cluster (lists of nodes, verdicts,
-// scores), in a form of our own that is fast to write and needs no
-// compression. Summary and rest are CBOR by field name: a field that result
-// gains is kept without a change here, one that it loses is passed over, and a
-// test that fills every field fails when something is not read back.
+// A record is a cycle in three rows: its summary, its tables, and its rest. The tables
+// grow with the cluster (lists of nodes, verdicts, scores) and have a form of our own
+// that is fast to write and needs no compression. Summary and rest are CBOR by field
+// name: a new field of result is kept without a change here, a removed one is ignored,
+// and a test that fills every field fails when one is not read back.
 
 // These are without the methods that write the public form, which sorts.
 type (
@@ -24,7 +23,7 @@ type (
 	plainRejections result.ExtenderRejections
 )
 
-// rest is what remains of a cycle without its summary and its tables.
+// rest is a cycle without its summary and its tables.
 type rest struct {
 	Cycle  *result.Cycle
 	Filter *plainFilter `cbor:",omitempty"`
@@ -76,8 +75,8 @@ func (unwrapJSON) Transcode(dst io.Writer, src io.Reader) error {
 	return err
 }
 
-// encodeRecord adds a cycle to a block. c is not changed. The block is as it
-// was when encodeRecord fails.
+// encodeRecord adds a cycle to a block. It does not change c. When it fails, the block
+// is unchanged, too.
 func (b *blockBuilder) encodeRecord(c *result.Cycle) (err error) {
 	defer func() {
 		if err != nil {
@@ -109,7 +108,7 @@ func (b *blockBuilder) encodeRecord(c *result.Cycle) (err error) {
 	return nil
 }
 
-// takeTables writes d's tables to out and takes them out of d.
+// takeTables writes d's tables to out and removes them from d.
 func (b *blockBuilder) takeTables(out []byte, d *result.Cycle) []byte {
 	for _, list := range nodeLists(d) {
 		out = b.names.appendList(out, *list)
@@ -136,7 +135,7 @@ func (b *blockBuilder) takeTables(out []byte, d *result.Cycle) []byte {
 	return out
 }
 
-// detach copies as much of a cycle as encodeRecord takes out of it.
+// detach copies the parts of a cycle that encodeRecord removes from it.
 func detach(c *result.Cycle) *result.Cycle {
 	d := *c
 	if c.Filter != nil {
@@ -164,9 +163,9 @@ func detach(c *result.Cycle) *result.Cycle {
 	return &d
 }
 
-// nodeLists returns the lists that may name every node of the cluster, in an
-// order that depends on nothing that is in the tables. A long list that is not
-// among them is kept all the same, at the price of its length.
+// nodeLists returns the lists that may name every node of the cluster. Their order
+// depends on nothing in the tables. A long list that is not among them is kept as
+// well, but takes more bytes.
 func nodeLists(c *result.Cycle) []*[]string {
 	var lists []*[]string
 	for i := range c.PreFilter {
@@ -248,7 +247,7 @@ func decodeRecord(in record, names []string) (*result.Cycle, error) {
 	return c, nil
 }
 
-// indexes reads a number per node; every one must be good to index n things with.
+// indexes reads a number per node; each must be a valid index into n elements.
 func (r *reader) indexes(nodes, n int) []uint16 {
 	values := r.ints(nil)
 	if len(values) != nodes {

@@ -40,7 +40,7 @@ func onDisk(t testing.TB, cycles ...*result.Cycle) []*result.Cycle {
 
 var sameColumns = cmp.AllowUnexported(result.Column{})
 
-// Fails when a field of a cycle is not read back, whoever adds it.
+// Fails when a field of a cycle, also a new one, is not read back.
 func TestEveryFieldComesBack(t *testing.T) {
 	want := &result.Cycle{}
 	fill(reflect.ValueOf(want).Elem(), rand.New(rand.NewSource(1)))

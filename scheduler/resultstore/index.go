@@ -13,7 +13,7 @@ import (
 type entry struct {
 	// sequence numbers the attempts in the order in which they were first put.
 	sequence uint64
-	// pod is nil when the entry was dropped and waits for its place to be used.
+	// pod is nil once the entry was dropped; tidy removes it.
 	pod     *pod
 	attempt int
 	outcome result.Outcome
@@ -32,7 +32,8 @@ type entry struct {
 type writeState uint8
 
 const (
-	// written: what is on disk is the latest; also where nothing is written.
+	// written: the disk has the latest version. Entries of a store without a directory
+	// stay in this state, too.
 	written writeState = iota
 	// queued for the next write.
 	queued
@@ -59,7 +60,7 @@ type index struct {
 	entries []entry
 	dropped int
 	pods    map[types.UID]*pod
-	// bytes estimates what the index takes, cycles not counted.
+	// bytes estimates the memory of the index, without cycles.
 	bytes int64
 }
 
@@ -72,7 +73,7 @@ func newIndex() index { return index{pods: map[types.UID]*pod{}} }
 
 func (x *index) len() int { return len(x.entries) - x.dropped }
 
-// find returns the entry of a sequence, or nil. It is good until the index
+// find returns the entry of a sequence, or nil. The pointer is valid until the index
 // changes.
 func (x *index) find(sequence uint64) *entry {
 	i := sort.Search(len(x.entries), func(i int) bool { return x.entries[i].sequence >= sequence })
@@ -125,8 +126,8 @@ func (x *index) drop(e *entry) {
 	x.tidy()
 }
 
-// tidy removes dropped entries: at the front always, among the others when
-// they are more than what is left.
+// tidy removes dropped entries: always at the front, and elsewhere when they are more
+// than half of all.
 func (x *index) tidy() {
 	for len(x.entries) > 0 && x.entries[0].pod == nil {
 		x.entries = x.entries[1:]

@@ -14,7 +14,7 @@ import (
 // DefaultLimit is the length of a page when a query names none.
 const DefaultLimit = 100
 
-// ErrBadQuery is wrapped by the error of a query that nothing can answer.
+// ErrBadQuery is wrapped by the error of an invalid query.
 var ErrBadQuery = errors.New("bad query")
 
 // List answers a query, newest first. A summary that cannot be read from disk
@@ -43,7 +43,7 @@ func parse(q result.Query) (limit int, before uint64, err error) {
 		limit = result.MaxLimit
 	}
 	if q.Outcome != "" && !q.Outcome.Valid() {
-		return 0, 0, fmt.Errorf("%w: outcome %q is none of %v", ErrBadQuery, q.Outcome, result.Outcomes)
+		return 0, 0, fmt.Errorf("%w: outcome %q is not one of %v", ErrBadQuery, q.Outcome, result.Outcomes)
 	}
 	if q.Continue != "" {
 		if before, err = strconv.ParseUint(q.Continue, 10, 64); err != nil || before == 0 {
@@ -53,7 +53,7 @@ func parse(q result.Query) (limit int, before uint64, err error) {
 	return limit, before, nil
 }
 
-// place is where a cycle is to be had, as of a moment.
+// place is the location of a cycle at the time of a query.
 type place struct {
 	sequence uint64
 	cycle    *result.Cycle
@@ -87,7 +87,7 @@ func (e *entry) matches(q result.Query) bool {
 		(q.Outcome == "" || q.Outcome == e.outcome)
 }
 
-// summaries reads the summaries of places. Neighbours mostly share a block,
+// summaries reads the summaries of places. Neighbouring cycles mostly share a block,
 // which is read once.
 func (s *Store) summaries(places []place) []result.Summary {
 	out := make([]result.Summary, 0, len(places))
@@ -119,8 +119,8 @@ func (s *Store) summaries(places []place) []result.Summary {
 	return out
 }
 
-// unreadable logs, once per block, that a part of it cannot be read; not where
-// the file was dropped since its place was looked up.
+// unreadable logs, once per block, that a part of it cannot be read. It logs nothing
+// when the file was dropped after the lookup.
 func (s *Store) unreadable(b *block, err error) {
 	if !errors.Is(err, os.ErrClosed) && !b.reported.Swap(true) {
 		s.logger.Error(err, "Cannot read results", "file", b.segment.path, "byte", b.offset)
@@ -174,7 +174,7 @@ func (s *Store) Get(uid types.UID, attempt int) (*result.Cycle, error) {
 	}
 	c, err := s.read(p)
 	if errors.Is(err, os.ErrClosed) {
-		// It was dropped since.
+		// It was dropped after the lookup.
 		return nil, nil
 	}
 	if err != nil {

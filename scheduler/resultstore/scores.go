@@ -7,10 +7,10 @@ import (
 	"kube-scheduler-simulator/scheduler/result"
 )
 
-// scoreTable is the columns of a score as plain lists. Columns that follow
-// from others, as the scheduler's arithmetic has it, are written as a mark
-// only: normalized is mostly raw, weighted is normalized × weight, counted is
-// answered × weight, and the totals are the sum of weighted and counted.
+// scoreTable holds the columns of a score as plain lists. A column that follows from
+// others by the scheduler's arithmetic is written as a mark only: normalized is mostly
+// raw, weighted is normalized × weight, counted is answered × weight, and the totals
+// are the sum of weighted and counted.
 type scoreTable struct {
 	plugins                   []result.ScorePlugin
 	raw, normalized, weighted [][]int64
@@ -91,7 +91,7 @@ func (t *scoreTable) read(r *reader, s *result.Score) {
 	t.totals = r.ints(t.derivedTotals())
 }
 
-// to sets the columns of s, which keeps them.
+// to sets the columns of s from copies of the lists.
 func (t *scoreTable) to(s *result.Score) {
 	s.Raw, s.Normalized, s.Weighted = columns(t.raw), columns(t.normalized), columns(t.weighted)
 	for e := range s.Extenders {

@@ -15,19 +15,19 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// A segment is a file of blocks. Blocks are only ever appended, and the oldest
-// segment is deleted whole when there is no more room: space is given back at
-// once, nothing is rewritten, and what a kill leaves behind is at worst an
-// unfinished block at the end of the newest file. Everything has a checksum, so
-// that damage is found wherever it is and costs no more than its block. A B+tree
-// such as bbolt's would need several times the CPU per write for the free pages
-// between blocks of any length, never shrinks, and cannot tell a damaged page.
+// A segment is a file of blocks. Blocks are only appended, and the oldest segment is
+// deleted as a whole when there is no more room: that frees space at once, rewrites
+// nothing, and a kill leaves at worst a torn block at the end of the newest file.
+// Everything has a checksum, so damage is found wherever it is and costs no more than
+// its block. A B+tree such as bbolt's would need several times the CPU per write for
+// the free pages between blocks of any length, never shrinks, and cannot detect a
+// damaged page.
 type segment struct {
 	number uint64
 	path   string
 	file   file
 	size   int64
-	// full: no more is appended, because the end may not be a block.
+	// full: nothing more is appended, because the file may not end with a whole block.
 	full bool
 }
 
@@ -40,7 +40,7 @@ type file interface {
 	Sync() error
 }
 
-// fileSystem opens files; tests put one in that is full.
+// fileSystem opens files; tests replace it with a full one.
 type fileSystem interface {
 	create(path string) (file, error)
 	open(path string) (file, error)
@@ -58,8 +58,8 @@ func (diskFiles) open(path string) (file, error) { return os.OpenFile(path, os.O
 const (
 	segmentHeader = "kube-scheduler-simulator results 1\n"
 	segmentSuffix = ".results"
-	// setAsideMark is followed by a number in the name of a file that was set
-	// aside. maxSetAside of them are left for whoever wants to look.
+	// setAsideMark is followed by a number in the name of a file that was set aside. The
+	// newest maxSetAside of them are kept for inspection.
 	setAsideMark = ".corrupt-"
 	maxSetAside  = 4
 
@@ -87,9 +87,9 @@ func segmentPath(dir string, number uint64) string {
 	return filepath.Join(dir, fmt.Sprintf("%08d%s", number, segmentSuffix))
 }
 
-// load opens the segments of the directory and returns their blocks in the
-// order in which they were written. Files that are damaged are set aside, with
-// one line in the log each; what can be read of them is kept.
+// load opens the segments of the directory and returns their blocks in the order in
+// which they were written. It sets damaged files aside, with one line in the log each,
+// and keeps the readable part of them.
 func (s *segments) load(ctx context.Context, logger klog.Logger) ([]loadedBlock, error) {
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
 		return nil, fmt.Errorf("creating the directory of results: %w", err)
@@ -123,8 +123,8 @@ func (s *segments) load(ctx context.Context, logger klog.Logger) ([]loadedBlock,
 	return out, nil
 }
 
-// numbers lists the segments in the directory and removes what an interrupted
-// salvage left.
+// numbers lists the segments in the directory and removes the files of an interrupted
+// salvage.
 func (s *segments) numbers() ([]uint64, error) {
 	entries, err := os.ReadDir(s.dir)
 	if err != nil {
@@ -151,15 +151,15 @@ type loadedBlock struct {
 	keys []key
 }
 
-// loadSegment opens a segment and reads the keys of its blocks. damage is why
-// not every byte of the file belongs to a block.
+// loadSegment opens a segment and reads the keys of its blocks. damage is non-nil when
+// some bytes of the file belong to no readable block.
 func (s *segments) loadSegment(seg *segment) (blocks []loadedBlock, damage error) {
 	info, err := os.Lstat(seg.path)
 	if err != nil {
 		return nil, err
 	}
 	if !info.Mode().IsRegular() {
-		return nil, errors.New("it is not a file")
+		return nil, errors.New("not a regular file")
 	}
 	if seg.file, err = s.files.open(seg.path); err != nil {
 		return nil, err
@@ -167,7 +167,7 @@ func (s *segments) loadSegment(seg *segment) (blocks []loadedBlock, damage error
 	size := info.Size()
 	header := make([]byte, len(segmentHeader))
 	if _, err := seg.file.ReadAt(header, 0); err != nil || string(header) != segmentHeader {
-		return nil, errors.New("it is no file of results, or of another version")
+		return nil, errors.New("not a file of results, or one of another version")
 	}
 	at := int64(len(segmentHeader))
 	for at < size {
@@ -212,8 +212,8 @@ func (s *segments) nextBlock(seg *segment, from, size int64) int64 {
 
 const salvageSuffix = ".salvage"
 
-// salvage renames a damaged segment and writes what was read of it to a new
-// file in its place. It returns the blocks there.
+// salvage renames a damaged segment and writes its readable blocks to a new file in
+// its place. It returns those blocks.
 func (s *segments) salvage(logger klog.Logger, seg *segment, blocks []loadedBlock, damage error) []loadedBlock {
 	cycles := 0
 	for _, b := range blocks {
@@ -290,8 +290,8 @@ func (s *segments) setAsidePath(path string) string {
 	}
 }
 
-// forgetSetAside removes the oldest of the files that were set aside, but for
-// maxSetAside.
+// forgetSetAside removes all but the newest maxSetAside of the files that were set
+// aside.
 func (s *segments) forgetSetAside() {
 	paths, _ := filepath.Glob(filepath.Join(s.dir, "*"+segmentSuffix+setAsideMark+"*"))
 	age := func(path string) int64 {
@@ -308,8 +308,8 @@ func (s *segments) forgetSetAside() {
 	}
 }
 
-// append writes at the end. When it fails, nothing of data stays behind, or
-// the segment takes no more.
+// append writes at the end. When the write fails, the segment is truncated to its
+// earlier size, or else marked full.
 func (seg *segment) append(data []byte) error {
 	if _, err := seg.file.WriteAt(data, seg.size); err != nil {
 		seg.full = seg.file.Truncate(seg.size) != nil
@@ -319,9 +319,9 @@ func (seg *segment) append(data []byte) error {
 	return nil
 }
 
-// makeRoom returns the segments that must go before n more bytes are written.
-// They are not in use any more; the caller discards them once its index has no
-// cycle of theirs.
+// makeRoom returns the segments that must go before n more bytes are written. They
+// are no longer in use; the caller discards them once its index has none of their
+// cycles.
 func (s *segments) makeRoom(n int64) []*segment {
 	var out []*segment
 	for len(s.all) > 0 && s.bytes+n > s.maxBytes {
@@ -332,14 +332,14 @@ func (s *segments) makeRoom(n int64) []*segment {
 	return out
 }
 
-// takeAll returns every segment; none is in use any more.
+// takeAll returns every segment; none of them is in use afterwards.
 func (s *segments) takeAll() []*segment {
 	all := s.all
 	s.all, s.bytes = nil, 0
 	return all
 }
 
-// write appends a block and returns where it stands.
+// write appends a block and returns its location.
 func (s *segments) write(data []byte, extents [parts]extent) (*block, error) {
 	seg, err := s.current()
 	if err != nil {
@@ -387,7 +387,7 @@ func (s *segments) current() (*segment, error) {
 	return seg, nil
 }
 
-// sync makes what was written to the last segment safe from a power cut.
+// sync makes the last segment safe from a power cut.
 func (s *segments) sync() error {
 	if !s.durable || len(s.all) == 0 {
 		return nil
@@ -404,8 +404,8 @@ func syncDirectory(path string) error {
 	return d.Sync()
 }
 
-// discard closes and removes a segment's file. A read that is under way ends
-// first; a later one fails.
+// discard closes and removes a segment's file. A running read ends first; later reads
+// fail.
 func (s *segments) discard(seg *segment) {
 	s.close(seg)
 	_ = os.Remove(seg.path)

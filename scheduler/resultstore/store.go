@@ -1,9 +1,9 @@
-// Package resultstore keeps finished scheduling cycles, tells subscribers of
-// each, and answers for all that it keeps. The newest are in memory, bounded by
-// bytes. With a directory they are also written to disk, at the latest half a
-// second after they were put; what is on disk stays in memory only while it is
-// recent, and is read from there afterwards. A store that starts on the directory
-// continues from it. Disk is bounded too: the oldest cycles go first.
+// Package resultstore keeps finished scheduling cycles, notifies subscribers of each,
+// and answers queries about them. The newest are in memory, bounded by bytes. With a
+// directory, the store also writes them to disk within half a second; a cycle that is
+// on disk stays in memory only while it is recent and is read from disk afterwards. A
+// store that starts on the directory continues from it. Disk is bounded too: the
+// oldest cycles go first.
 //
 // It knows neither the producer nor the readers of cycles. It may import
 // scheduler/blockfile and scheduler/result, and no package of Kubernetes but
@@ -30,14 +30,13 @@ const (
 
 // Options of a store. The zero value keeps cycles in memory only.
 type Options struct {
-	// MemoryBytes bounds the cycles that are kept in memory, by their own
-	// estimate of their size; 0 means DefaultMaxBytes. While the disk works, a
-	// quarter is enough for those that are on disk as well. The index of all that
-	// is kept comes on top, with at most a quarter of it, or 1 MiB if that is more.
+	// MemoryBytes bounds the cycles in memory, by their own estimate of their size; 0
+	// means DefaultMaxBytes. While the disk works, the store uses a quarter of it. The
+	// index is not included: it takes at most another quarter, or 1 MiB if that is more.
 	MemoryBytes int64
 	// Dir is the directory of the store's files, created when it does not exist
-	// and used by one store at a time. Empty: nothing is written, and what does
-	// not fit into memory is gone.
+	// and used by one store at a time. Empty: nothing is written, and cycles beyond the
+	// memory's bound are dropped.
 	Dir string
 	// DiskBytes bounds the files in Dir; 0 means DefaultDiskBytes. Files that
 	// were set aside because they are damaged are not counted.
@@ -61,8 +60,8 @@ type Store struct {
 
 	mu    sync.RWMutex
 	index index
-	// sequence is the latest; it only grows, so that a page's Continue stays
-	// good while newer cycles come in.
+	// sequence is the latest; it only grows, so a page's Continue stays valid while newer
+	// cycles arrive.
 	sequence uint64
 	// bytes is the size of the cycles in memory. inMemory has their sequences,
 	// the first to go first; some may have gone already.
@@ -71,8 +70,8 @@ type Store struct {
 
 	// writer is nil in a store that keeps cycles in memory only.
 	writer *writer
-	// open is the block that a whole cycle was read from last: who reads cycles
-	// in their order reads each block once.
+	// open is the block from which a whole cycle was last read, so a reader of
+	// consecutive cycles reads each block once.
 	open atomic.Pointer[openBlock]
 
 	subscribersMu sync.RWMutex
@@ -80,9 +79,8 @@ type Store struct {
 	nextID        int
 }
 
-// New returns an empty store. With a directory, Start begins to read and write
-// there; until then the store is one in memory. A store without one needs
-// neither Start nor Stop.
+// New returns an empty store. A store with a directory keeps cycles in memory only
+// until Start. A store without one needs neither Start nor Stop.
 func New(o Options) *Store {
 	if o.MemoryBytes == 0 {
 		o.MemoryBytes = DefaultMaxBytes
@@ -108,8 +106,8 @@ const minIndexBytes = 1 << 20
 
 func (s *Store) maxIndexBytes() int64 { return max(s.maxBytes/4, minIndexBytes) }
 
-// bound is what the cycles in memory may take: all of it only while there is no
-// disk that has them, too.
+// bound returns how many bytes the cycles in memory may take: all of maxBytes only
+// while no working disk holds them as well.
 func (s *Store) bound() int64 {
 	if s.writer.works() {
 		return s.maxBytes / 4
@@ -127,11 +125,10 @@ func (s *Store) NextAttempt(uid types.UID) int {
 	return 1
 }
 
-// Put keeps a cycle and tells the subscribers. A cycle of the same pod and
-// attempt replaces the earlier one, in its place. Put does not wait for the
-// disk, unless more than a quarter of the memory waits to be written; and not
-// when the disk fails. It is called by one goroutine at a time, for the order
-// in which subscribers are told.
+// Put keeps a cycle and notifies the subscribers. A cycle of the same pod and attempt
+// replaces the earlier one and keeps its position. Put waits for the disk only while
+// more than a quarter of the memory waits to be written, and not when the disk fails.
+// One goroutine at a time may call it, so that subscribers see the cycles in order.
 func (s *Store) Put(c *result.Cycle) {
 	s.mu.Lock()
 	s.writer.waitForRoom()
@@ -171,7 +168,7 @@ func (s *Store) evict() {
 		switch {
 		case e == nil || e.cycle == nil:
 		case e.state != written && s.writer.works():
-			// It may leave once it is written; waitForRoom bounds how many wait.
+			// It may be released once it is written; waitForRoom bounds how many wait.
 			s.inMemory = append(s.inMemory, sequence)
 		case e.state != written || e.block == nil:
 			s.drop(e)
@@ -203,9 +200,9 @@ func (s *Store) Len() int {
 	return s.index.len()
 }
 
-// Health says whether cycles are kept as they should be. When the disk fails,
-// ok is false and message tells a person what happened, what is at stake and
-// when the store tries again.
+// Health reports whether cycles are kept as configured. When the disk fails, ok is
+// false and message says what happened, which cycles may be lost and when the store
+// tries again.
 func (s *Store) Health() (ok bool, message string) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -213,8 +210,8 @@ func (s *Store) Health() (ok bool, message string) {
 }
 
 // Subscribe calls fn with every cycle that is put from now on, in order, on the
-// putting goroutine: fn must not block and must not call the store. cancel waits
-// for a call that is under way.
+// goroutine of Put: fn must not block and must not call the store. cancel waits for a
+// running call.
 func (s *Store) Subscribe(fn func(*result.Cycle)) (cancel func()) {
 	s.subscribersMu.Lock()
 	defer s.subscribersMu.Unlock()

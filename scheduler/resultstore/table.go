@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// errTruncated is a record that says less than it promises.
+// errTruncated is the error of a record that is shorter than its lengths say.
 var errTruncated = errors.New("record is truncated")
 
 // nameTable numbers the strings of a block, most of them node names. Records
@@ -153,8 +153,7 @@ func appendPacked[T integer](out []byte, values []T, least T, width int) []byte 
 	return out
 }
 
-// appendDerived writes values, as a mark only when they are what the reader
-// can derive.
+// appendDerived writes values, or only a mark when the reader can derive them.
 func appendDerived(out []byte, values, derived []int64) []byte {
 	if len(values) > 0 && slices.Equal(values, derived) {
 		return append(binary.AppendUvarint(out, uint64(len(values))), formDerived)
@@ -162,8 +161,8 @@ func appendDerived(out []byte, values, derived []int64) []byte {
 	return appendInts(out, values)
 }
 
-// reader reads what the functions above wrote. After the first error it
-// returns zeroes; the caller looks at err once.
+// reader reads the output of the functions above. After the first error it returns
+// zeroes; the caller checks err once.
 type reader struct {
 	data []byte
 	err  error
@@ -236,7 +235,7 @@ func (r *reader) length() int {
 	return int(n)
 }
 
-// list reads what nameTable.appendList wrote.
+// list reads the output of nameTable.appendList.
 func (r *reader) list(names []string) []string {
 	n := r.length()
 	if n == 0 {
@@ -261,7 +260,7 @@ func (r *reader) list(names []string) []string {
 	return out
 }
 
-// ints reads what appendInts or appendDerived wrote.
+// ints reads the output of appendInts or appendDerived.
 func (r *reader) ints(derived []int64) []int64 {
 	n := r.length()
 	if n == 0 {

@@ -20,8 +20,8 @@ const (
 	flushInterval = 500 * time.Millisecond
 	// retryInterval is how often a failing disk is tried.
 	retryInterval = 30 * time.Second
-	// blockBytes is how much goes into a block before it is packed: enough to
-	// share names and to compress well, little enough to read one cycle of it.
+	// blockBytes is the size of a block before it is packed: large enough to share names
+	// and to compress well, small enough to read a single cycle from it.
 	blockBytes = 1 << 20
 )
 
@@ -34,11 +34,12 @@ type writer struct {
 
 	// Guarded by the store's mu.
 	running bool
-	// queue has the sequences to write, in the order in which they were put;
-	// some may have been dropped. backlog is the size of what is not written.
+	// queue has the sequences to write, in the order in which they were put; some may
+	// have been dropped. backlog is the size of the cycles that are not written yet.
 	queue   []uint64
 	backlog int64
-	// room is signalled when the backlog shrinks or nobody is to wait for it.
+	// room is signalled when the backlog shrinks, and when Put need not wait for it any
+	// more.
 	room *sync.Cond
 	// failure is why the last write failed; nil when it did not.
 	failure      error
@@ -52,12 +53,12 @@ type writer struct {
 	segments segments
 	builder  *blockBuilder
 
-	// wake and full hold a token at most: something is queued, and so much of
-	// it that it is not to wait.
+	// wake and full hold at most one token each: something is queued, and so much is
+	// queued that the next write must not wait.
 	wake, full chan struct{}
 	stop, done chan struct{}
 	stopOnce   sync.Once
-	// closing is what the last flush met; it is read after done.
+	// closing is the error of the last flush; it is read after done.
 	closing error
 }
 
@@ -79,10 +80,10 @@ func newWriter(s *Store, o Options) *writer {
 	}
 }
 
-// Start reads what the directory holds and begins to write there. Damaged files
-// are set aside and are no error. It fails when the directory cannot be made or
-// listed, when cycles were put before it, and when ctx ends first. It does
-// nothing for a store without a directory.
+// Start reads the directory and starts writing there. Damaged files are set aside and
+// are no error. It fails when the directory cannot be created or listed, when cycles
+// were put before it, and when ctx ends first. It does nothing for a store without a
+// directory.
 func (s *Store) Start(ctx context.Context) error {
 	if s.writer == nil {
 		return nil
@@ -94,7 +95,7 @@ func (s *Store) Start(ctx context.Context) error {
 	return nil
 }
 
-// Stop writes what is not written yet and closes the files. It fails when that
+// Stop writes the remaining cycles and closes the files. It fails when the write
 // fails, or when ctx ends first. Cycles that are on disk only cannot be read
 // afterwards.
 func (s *Store) Stop(ctx context.Context) error {
@@ -202,10 +203,10 @@ func (w *writer) waitForRoom() {
 	}
 }
 
-// works says whether what is queued will be written soon.
+// works reports whether queued cycles will be written soon.
 func (w *writer) works() bool { return w != nil && w.running && w.failure == nil }
 
-// enqueue notes that an entry gets a cycle of this size.
+// enqueue queues an entry that gets a cycle of this size.
 func (w *writer) enqueue(e *entry, size int) {
 	if w == nil || !w.running {
 		return
@@ -270,7 +271,7 @@ func (w *writer) run() {
 	}
 }
 
-// pause waits for d or for a token; false means that the writer is to stop.
+// pause waits for d or for a token. It returns false when the writer must stop.
 func (w *writer) pause(d time.Duration, token <-chan struct{}) bool {
 	timer := w.clock.NewTimer(d)
 	defer timer.Stop()
@@ -283,7 +284,7 @@ func (w *writer) pause(d time.Duration, token <-chan struct{}) bool {
 	return true
 }
 
-// close writes what is left and closes the files.
+// close writes the remaining cycles and closes the files.
 func (w *writer) close() {
 	if err := w.flush(); err != nil {
 		w.closing = fmt.Errorf("writing the last results: %w", err)
@@ -303,7 +304,7 @@ type queuedCycle struct {
 	cycle    *result.Cycle
 }
 
-// flush writes everything that is queued.
+// flush writes every queued cycle.
 func (w *writer) flush() error {
 	w.flushing.Lock()
 	defer w.flushing.Unlock()
@@ -369,8 +370,8 @@ func (w *writer) writeBlock(batch []queuedCycle) (n int, err error) {
 	return n, nil
 }
 
-// commit notes that cycles are rows of a block, in their order; or that they
-// cannot be written, when b is nil.
+// commit notes that cycles are the rows of block b, in order. A nil b means that they
+// cannot be written.
 func (w *writer) commit(cycles []queuedCycle, b *block) {
 	s := w.store
 	s.mu.Lock()
@@ -390,8 +391,8 @@ func (w *writer) commit(cycles []queuedCycle, b *block) {
 	w.room.Broadcast()
 }
 
-// forget drops the cycles that are in segments only, and then the segments. The
-// store's mu is held.
+// forget drops the cycles that exist only in segments that are gone, and then those
+// segments. The store's mu is held.
 func (w *writer) forget(gone []*segment) {
 	if len(gone) == 0 {
 		return
@@ -438,7 +439,7 @@ func (w *writer) failed(cycles []queuedCycle, err error) {
 	w.room.Broadcast()
 }
 
-// worked notes that a flush did not fail.
+// worked notes that a flush succeeded.
 func (w *writer) worked() {
 	s := w.store
 	s.mu.Lock()

@@ -29,12 +29,12 @@ import (
 
 // APIServer keeps objects and speaks the Kubernetes API over HTTP in memory: it
 // is the transport of a client, and has no network, no goroutine of its own
-// while nobody calls it, and no admission. The real clients and informers work
-// against it unchanged.
+// between calls, and no admission. The real clients and informers work against it
+// unchanged.
 //
 // It is meant for a bubble of testing/synctest, where its latencies take no
 // time and give every request and every watch event an instant of its own, so
-// that what concurrent goroutines do has one order, the same in every run.
+// that concurrent goroutines act in the same order in every run.
 type APIServer struct {
 	controllers controllers
 
@@ -46,7 +46,7 @@ type APIServer struct {
 	watches  map[*watchBody]struct{}
 	lastSent time.Time
 	writes   func(write)
-	failures map[string]int // requests that are still to fail, by method and path
+	failures map[string]int // how many more requests fail, by method and path
 }
 
 // object is the JSON form of an object.
@@ -97,9 +97,9 @@ func (s *APIServer) Config(userAgent string) *rest.Config {
 	}
 }
 
-// Annotator is the user agent of the simulator's annotation writer. What it
-// causes has no turn in the order of events, so that everything else happens at
-// the same instants with and without it.
+// Annotator is the user agent of the simulator's annotation writer. Its writes take
+// no turn in the order of events, so that everything else happens at the same
+// instants with and without it.
 const Annotator = "annotator"
 
 var _ http.RoundTripper = (*APIServer)(nil)
@@ -147,7 +147,7 @@ func latency(r *http.Request, t target) time.Duration {
 	return time.Millisecond + time.Duration(h.Sum32()%1_000_000)*time.Nanosecond
 }
 
-// target is what a path names.
+// target is the object or collection that a path names.
 type target struct {
 	group, version, resource, namespace, name, subresource string
 }
@@ -185,7 +185,7 @@ func (s *APIServer) serve(r *http.Request, t target, body []byte) (any, error) {
 	defer s.mu.Unlock()
 	if n := s.failures[r.Method+" "+t.kind()+" "+t.key()+" "+t.subresource]; n > 0 {
 		s.failures[r.Method+" "+t.kind()+" "+t.key()+" "+t.subresource]--
-		return nil, apierrors.NewForbidden(schema.GroupResource{Resource: t.resource}, t.key(), errors.New("the test wants it so"))
+		return nil, apierrors.NewForbidden(schema.GroupResource{Resource: t.resource}, t.key(), errors.New("the test makes this request fail"))
 	}
 	agent := r.UserAgent()[strings.LastIndex(r.UserAgent(), "/")+1:]
 	switch {
@@ -323,7 +323,7 @@ func merge(to, changes object) object {
 	return out
 }
 
-// replace keeps apart what the status subresource and the others may change.
+// replace changes the status only through the status subresource, and all else only without it.
 func (s *APIServer) replace(t target, found *stored, o object, agent, method string) (any, error) {
 	next := maps.Clone(found.object)
 	if t.subresource == "status" {
@@ -381,8 +381,8 @@ func (s *APIServer) bind(t target, body []byte, agent string) (any, error) {
 
 var success = object{"apiVersion": "v1", "kind": "Status", "status": "Success"}
 
-// delete removes an object at once, or begins the graceful deletion of a pod
-// that runs.
+// delete removes an object at once, or starts the graceful deletion of a running
+// pod.
 func (s *APIServer) delete(t target, body []byte, agent string) (any, error) {
 	found, err := s.find(t)
 	if err != nil {
@@ -463,10 +463,10 @@ func (s *APIServer) note(w write) {
 }
 
 const (
-	// turn is between two watch events: everything that the first causes happens
+	// turn is the time between two watch events: all effects of the first happen
 	// before the second.
 	turn = 10 * time.Microsecond
-	// delay is between a write and its watch event: the writer knows first.
+	// delay is the time between a write and its watch event: the writer knows first.
 	delay = 137 * time.Microsecond
 )
 
@@ -489,7 +489,7 @@ func (s *APIServer) publish(t target, kind string, raw []byte, agent string) {
 }
 
 // watch streams the changes of a resource after a version. It does not stream
-// what there is already, which informers then list: they keep the order of a list.
+// existing objects, so that informers list them and keep the order of the list.
 func (s *APIServer) watch(ctx context.Context, t target, version string) *http.Response {
 	s.mu.Lock()
 	defer s.mu.Unlock()

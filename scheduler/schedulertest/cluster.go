@@ -103,7 +103,7 @@ func (c *Cluster) Run(ctx context.Context, hooks Hooks) (*Simulation, error) {
 	if err := stop(ctx); err != nil {
 		return nil, fmt.Errorf("stopping: %w", err)
 	}
-	// What upstream does not wait for ends by itself.
+	// Goroutines that Kubernetes does not wait for end by themselves.
 	time.Sleep(time.Minute)
 	return sim, nil
 }

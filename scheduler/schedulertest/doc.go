@@ -5,9 +5,9 @@
 // A run takes place in a bubble of testing/synctest. Time is the bubble's, so
 // that backoffs take none, and nothing happens at the same instant as something
 // else that it could meet: requests and watch events have latencies of their
-// own, and the scheduler takes the next pod only after a pause. What is random
-// in the scheduler between equals, the choice among nodes with the best score,
-// is decided by the nodes' names. Two runs of the same scheduler are therefore
+// own, and the scheduler takes the next pod only after a pause. The scheduler's
+// random choice among nodes with the best score is decided by the nodes' names
+// instead. Two runs of the same scheduler are therefore
 // the same, line by line.
 //
 // The package is imported by tests only. It may import the Kubernetes scheduler

@@ -18,7 +18,7 @@ import (
 )
 
 // Extenders is a server on the loopback interface that is any number of scheduler
-// extenders, one for each first segment of a path. What they answer follows from
+// extenders, one for each first segment of a path. Their answers follow from
 // their names, the pod and the nodes, so that it is the same in every run, or is
 // a failure. It cannot be used in a bubble.
 type Extenders struct {
@@ -198,8 +198,8 @@ func filterAnswer(extender string, args *request) extenderv1.ExtenderFilterResul
 	return out
 }
 
-// prioritizeAnswer leaves out a node now and then, names one twice, and one that
-// nobody asked about. Other scores than 0 to 10 are no error to the scheduler.
+// prioritizeAnswer sometimes leaves out a node, names one twice, and names one that
+// was not in the request. The scheduler accepts scores outside of 0 to 10.
 func prioritizeAnswer(extender string, args *request) extenderv1.HostPriorityList {
 	out := extenderv1.HostPriorityList{{Host: "elsewhere", Score: 99}}
 	for i, node := range args.nodes() {

@@ -391,8 +391,8 @@ func (f *observed) WaitOnPermit(ctx context.Context, pod *v1.Pod) *fwk.Status {
 	return status
 }
 
-// RunPreBindPreFlights is the first that a binding cycle calls. The binding
-// cycles of a pod group begin together; here they get an instant each.
+// RunPreBindPreFlights is the first call of a binding cycle. The binding cycles of a
+// pod group start together; here each gets an instant of its own.
 func (f *observed) RunPreBindPreFlights(ctx context.Context, state fwk.CycleState, pod *v1.Pod, node string) *fwk.Status {
 	time.Sleep(100*time.Microsecond + time.Duration(rank(podKey(pod), "binding")%100_000))
 	status := f.Framework.RunPreBindPreFlights(ctx, state, pod, node)
@@ -407,7 +407,7 @@ func (f *observed) RunPreBindPlugins(ctx context.Context, state fwk.CycleState, 
 	return status
 }
 
-// RunBindPlugins lets an asynchronous call for the pod begin before the binding,
+// RunBindPlugins lets an asynchronous call for the pod start before the binding,
 // which could take its place.
 func (f *observed) RunBindPlugins(ctx context.Context, state fwk.CycleState, pod *v1.Pod, node string) *fwk.Status {
 	time.Sleep(time.Microsecond)

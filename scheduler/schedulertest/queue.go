@@ -18,7 +18,7 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 )
 
-// queue notes which event moved which pod. What moves no pod is not noted.
+// queue notes which event moved which pod, and no event that moved none.
 type queue struct {
 	internalqueue.SchedulingQueue
 	transcript *Transcript
@@ -34,12 +34,12 @@ func newQueue(t *Transcript, q internalqueue.SchedulingQueue) *queue {
 }
 
 const (
-	// pause is between a move in the queue and the pop that follows.
+	// pause is the time between a move in the queue and the next pop.
 	pause = 2 * time.Millisecond
-	// thinking is between the pop and the cycle: events may come meanwhile.
+	// thinking is the time between the pop and the cycle, in which events may come.
 	thinking = 1100 * time.Microsecond
-	// idle is how often the queue is looked at when nobody moved anything: pods
-	// leave the backoff by themselves.
+	// idle is how often the queue is checked while nothing moves: pods leave the
+	// backoff by themselves.
 	idle = 250 * time.Millisecond
 )
 

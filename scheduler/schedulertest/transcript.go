@@ -78,8 +78,8 @@ func (t *Transcript) Lines() []string {
 	return slices.Clone(t.done)
 }
 
-// Diff returns where two transcripts begin to differ, with the operation and
-// some lines around; empty when they are the same.
+// Diff returns the first difference between two transcripts, with the operation and
+// some lines around it; empty when they are the same.
 func Diff(a, b *Transcript) string {
 	const before, after = 12, 30
 	x, y := a.Lines(), b.Lines()

@@ -2,7 +2,10 @@ package supervisor_test
 
 import (
 	"context"
+	"net/http"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -11,10 +14,11 @@ import (
 	"k8s.io/component-base/metrics/legacyregistry"
 
 	"kube-scheduler-simulator/scheduler/config"
+	"kube-scheduler-simulator/scheduler/supervisor"
 )
 
-// What is only tried is told as if it ran, with plugins that are not of
-// Kubernetes, and what runs stays.
+// A check reports what would be in force, with out-of-tree plugins, and leaves the
+// running configuration alone.
 func TestCheckSaysWhatWouldBeInForce(t *testing.T) {
 	inBubble(t, 1, nil, func(t *testing.T, c *cluster) {
 		applied, err := c.live.Check(t.Context(), []byte(gated))
@@ -22,7 +26,7 @@ func TestCheckSaysWhatWouldBeInForce(t *testing.T) {
 			t.Fatal(err)
 		}
 		if applied.Effective == nil {
-			t.Fatal("it is not said what would be in force")
+			t.Fatal("the check does not report what would be in force")
 		}
 		permit := func(e *config.Effective) []string {
 			var names []string
@@ -44,7 +48,7 @@ func TestCheckSaysWhatWouldBeInForce(t *testing.T) {
 		}
 		tried := permit(applied.Effective)
 		if ran := c.apply(t, gated); ran.Effective != nil {
-			t.Error("an apply says what a check says")
+			t.Error("an apply reports what would be in force, too")
 		}
 		after, err := c.live.Effective()
 		if err != nil {
@@ -56,7 +60,46 @@ func TestCheckSaysWhatWouldBeInForce(t *testing.T) {
 	})
 }
 
-// All schedulers of the process count into the same gauges.
+// The web page checks a draft at each pause in typing: a check must not list the
+// cluster.
+func TestCheckReadsNothingFromTheCluster(t *testing.T) {
+	requests := &requestCounter{}
+	count := func(o *supervisor.Options) {
+		requests.RoundTripper = o.Client.Transport
+		o.Client.Transport = requests
+	}
+	inBubble(t, 1, count, func(t *testing.T, c *cluster) {
+		synctest.Wait()
+		before := requests.n.Load()
+		for _, document := range []string{gated, header + "parallelism: 3\n"} {
+			if _, err := c.live.Check(t.Context(), []byte(document)); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+		}
+		if n := requests.n.Load() - before; n != 0 {
+			t.Errorf("the checks made %d requests", n)
+		}
+		before = requests.n.Load()
+		c.apply(t, gated)
+		if requests.n.Load() == before {
+			t.Error("an apply makes no request: the test counts nothing")
+		}
+	})
+}
+
+// requestCounter counts requests.
+type requestCounter struct {
+	http.RoundTripper
+	n atomic.Int64
+}
+
+func (c *requestCounter) RoundTrip(r *http.Request) (*http.Response, error) {
+	c.n.Add(1)
+	return c.RoundTripper.RoundTrip(r)
+}
+
+// All schedulers of the process share the gauges.
 func TestGaugesOfTheQueueCountEachPodOnce(t *testing.T) {
 	inBubble(t, 0, nil, func(t *testing.T, c *cluster) {
 		start := pendingPods(t)
@@ -83,12 +126,13 @@ func TestGaugesOfTheQueueCountEachPodOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(map[string]float64{}, since(start, pendingPods(t))); diff != "" {
-			t.Error("after the end:", diff)
+			t.Error("after Stop:", diff)
 		}
 	})
 }
 
-// pendingPods are counted as gated or tried, which may be in any other queue.
+// pendingPods counts the pods that are gated, and as tried those in all other
+// queues.
 func pendingPods(t *testing.T) map[string]float64 {
 	t.Helper()
 	families, err := legacyregistry.DefaultGatherer.Gather()
@@ -111,7 +155,7 @@ func pendingPods(t *testing.T) map[string]float64 {
 	return out
 }
 
-// since leaves out what has not changed.
+// since returns the values that have changed.
 func since(before, now map[string]float64) map[string]float64 {
 	out := map[string]float64{}
 	for kind, n := range now {

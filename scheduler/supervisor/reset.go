@@ -8,24 +8,24 @@ import (
 	"kube-scheduler-simulator/scheduler/config"
 )
 
-// Reset ends the scheduler, calls between while nothing is scheduled and no cycle
-// is under way, and begins anew, knowing nothing, under the configuration of a
-// first start: Options.Initial or, without one, Kubernetes' default. That is a new
-// revision; those before are forgotten, but their numbers are not used again.
+// Reset ends the scheduler, calls between while no cycle is under way, and starts
+// over with an empty scheduler and the configuration of a first start:
+// Options.Initial or, without one, Kubernetes' default. That is a new revision. The
+// earlier ones are forgotten, but their numbers are not used again.
 //
-// It begins anew also when between fails, whose error is returned. Applies wait
-// meanwhile. ctx bounds the wait for one's turn and is passed to between; what has
-// begun is finished.
+// The scheduler starts over even when between fails, whose error is returned. Other
+// changes of the configuration wait meanwhile. ctx bounds the wait for this one's
+// turn; between gets its values. Once Reset has its turn it runs to the end.
 func (s *Scheduler) Reset(ctx context.Context, between func(context.Context) error) error {
-	return s.restart(ctx, between, s.beginAnew)
+	return s.restart(ctx, between, s.startOver)
 }
 
-// Restart is Reset, but for the configuration and its revisions, which stay.
+// Restart is Reset, but keeps the configuration and its revisions.
 func (s *Scheduler) Restart(ctx context.Context, between func(context.Context) error) error {
-	return s.restart(ctx, between, s.goOn)
+	return s.restart(ctx, between, s.startAgain)
 }
 
-func (s *Scheduler) restart(ctx context.Context, between, begin func(context.Context) error) error {
+func (s *Scheduler) restart(ctx context.Context, between, start func(context.Context) error) error {
 	if err := s.take(ctx); err != nil {
 		return err
 	}
@@ -43,25 +43,25 @@ func (s *Scheduler) restart(ctx context.Context, between, begin func(context.Con
 		s.end(ctx, before)
 	}
 	err := between(ctx)
-	if failed := begin(ctx); failed != nil {
+	if failed := start(ctx); failed != nil {
 		s.set(nil, nil)
 		err = errors.Join(err, fmt.Errorf("starting the scheduler again: %w", failed))
 	}
 	return err
 }
 
-// goOn is called with the turn held, when no scheduler runs.
-func (s *Scheduler) goOn(ctx context.Context) error {
+// startAgain is called with the turn held, when no scheduler runs.
+func (s *Scheduler) startAgain(ctx context.Context) error {
 	c := s.Configuration()
 	latest, has := s.revisions.running()
 	if c == nil || !has {
-		return s.beginAnew(ctx)
+		return s.startOver(ctx)
 	}
 	return s.resume(ctx, c, latest)
 }
 
-// beginAnew is called with the turn held, when no scheduler runs.
-func (s *Scheduler) beginAnew(ctx context.Context) error {
+// startOver is called with the turn held, when no scheduler runs.
+func (s *Scheduler) startOver(ctx context.Context) error {
 	c, origin, err := s.first()
 	if err != nil {
 		return err
@@ -80,7 +80,7 @@ func (s *Scheduler) beginAnew(ctx context.Context) error {
 	return nil
 }
 
-// first is the configuration of a first start.
+// first returns the configuration of a first start.
 func (s *Scheduler) first() (*config.Configuration, config.Origin, error) {
 	if s.options.Initial != nil {
 		return s.options.Initial, config.OriginFile, nil

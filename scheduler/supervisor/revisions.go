@@ -16,8 +16,8 @@ import (
 	"kube-scheduler-simulator/scheduler/result"
 )
 
-// What is kept is bounded in number and in the bytes of all documents; the oldest
-// go first, but never the one that runs, nor the newest.
+// The revisions are bounded in number and in the bytes of all documents. The oldest
+// go first, but never the running one nor the newest.
 const (
 	maxRevisions     = 1000
 	maxRevisionBytes = 64 << 20
@@ -30,15 +30,15 @@ type revisions struct {
 
 	mu    sync.Mutex
 	all   []*revision // in the order of their numbers
-	count int         // the highest number that was given out
-	// from is the number that the last reset began with; cycles of lower ones
-	// are of no interest any more.
+	count int         // the highest number so far
+	// from is the number of the last reset's revision; cycles of earlier ones are
+	// dropped.
 	from int
 }
 
 type revision struct {
 	config.Revision
-	// unsaved: its file is not up to date.
+	// unsaved is true while its file is out of date.
 	unsaved bool
 }
 
@@ -46,8 +46,8 @@ func newRevisions(dir string) *revisions { return &revisions{dir: dir} }
 
 const extension = ".json"
 
-// load reads the directory. A file that cannot be read is set aside, and is
-// among those that are returned.
+// load reads the directory. It renames files that cannot be read and returns their
+// new names.
 func (r *revisions) load() (damaged []string, err error) {
 	if r.dir == "" {
 		return nil, nil
@@ -92,8 +92,8 @@ func read(path string) (*revision, error) {
 	return one, json.Unmarshal(data, &one.Revision)
 }
 
-// replaceOlder leaves the newest running revision the only one: the program may
-// have ended between two files. The caller holds mu.
+// replaceOlder marks all running revisions but the newest as replaced: the program
+// may have ended between writing two files. The caller holds mu.
 func (r *revisions) replaceOlder() {
 	running := false
 	for _, one := range slices.Backward(r.all) {
@@ -107,7 +107,7 @@ func (r *revisions) replaceOlder() {
 	}
 }
 
-// next gives out a number.
+// next returns the number of a new revision.
 func (r *revisions) next() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -115,7 +115,7 @@ func (r *revisions) next() int {
 	return r.count
 }
 
-// add keeps a revision. One that runs replaces the one before.
+// add keeps a revision. A running one replaces the previous one.
 func (r *revisions) add(one config.Revision) error {
 	r.mu.Lock()
 	r.all = append(r.all, &revision{Revision: one, unsaved: true})
@@ -124,8 +124,8 @@ func (r *revisions) add(one config.Revision) error {
 	return errors.Join(r.save(), r.prune())
 }
 
-// restart forgets all revisions but one that has been added. Should the program
-// end before the files are gone, that one counts.
+// restart forgets all revisions before number, which has been added. If the program
+// ends before it has removed the files, the next run resumes that one.
 func (r *revisions) restart(number int) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -152,7 +152,7 @@ func (r *revisions) isForgotten(number int) bool {
 	return number < r.from
 }
 
-// rollBack notes that a revision did not start.
+// rollBack marks a revision that did not start.
 func (r *revisions) rollBack(number int, why error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -210,8 +210,8 @@ func (r *revisions) list() []config.Revision {
 	return out
 }
 
-// save writes what is not up to date, the newest first: should the program end in
-// between, the newest that runs counts.
+// save writes the files that are out of date, the newest first: if the program ends
+// in between, the next run resumes the newest running one.
 func (r *revisions) save() error {
 	if r.dir == "" {
 		return nil
@@ -285,7 +285,7 @@ type counting struct {
 
 func (s counting) Put(c *result.Cycle) {
 	if s.revisions.isForgotten(c.Revision) {
-		return // of a scheduler that did not end in time
+		return // its scheduler did not stop in time
 	}
 	if c.Outcome == result.Scheduled {
 		s.revisions.scheduled(c.Revision)

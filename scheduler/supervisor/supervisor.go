@@ -1,12 +1,12 @@
 // Package supervisor keeps one recorded scheduler running while its configuration
 // changes. Every configuration that is applied is a numbered revision.
 //
-// A new scheduler is built completely, and knows the cluster, before the old one
-// stops; the old one has ended before the new one schedules. When the new one
-// cannot be built, the old one goes on.
+// A new scheduler is built and knows the cluster before the old one stops, and the
+// old one has ended before the new one schedules. When the new one cannot be built,
+// the old one keeps running.
 //
-// It may import the packages scheduler and scheduler/config, and knows nothing
-// of HTTP.
+// It may import the packages scheduler, scheduler/config, scheduler/recorder and
+// scheduler/result, and knows nothing of HTTP.
 package supervisor
 
 import (
@@ -35,32 +35,34 @@ type Options struct {
 	Sink recorder.Sink
 	// OutOfTree are plugins beside those of Kubernetes.
 	OutOfTree frameworkruntime.Registry
-	// Parse reads a document; by default it refuses plugins that nobody has.
+	// Parse reads a document. The default refuses plugins that are neither
+	// Kubernetes' nor in OutOfTree.
 	Parse func(document []byte) (*config.Configuration, error)
-	// Initial is the configuration to start with. Without one the revision that
-	// ran last goes on, and without that Kubernetes' default. A reset goes back to
-	// Initial or, without one, to the default.
+	// Initial is the configuration to start with. Without one the latest kept
+	// revision is resumed, and without that Kubernetes' default applies. A reset goes
+	// back to Initial or, without one, to the default.
 	Initial *config.Configuration
-	// Dir keeps the revisions. Without one they are forgotten at the end.
+	// Dir keeps the revisions. Without one they end with the process.
 	Dir string
-	// Changed is called after the state or a warning has changed, from any
-	// goroutine. It may be nil.
+	// Changed is called after the state or a warning has changed, on any goroutine.
+	// It may be nil.
 	Changed func()
 	// TieSeed is scheduler.Options.TieSeed.
 	TieSeed *int64
 	// Clock is time.Now by default.
 	Clock func() time.Time
-	// Logger gets what went wrong and was dealt with. Default: discards.
+	// Logger gets errors that the supervisor handles itself. The zero value discards
+	// them.
 	Logger klog.Logger
 }
 
-// Scheduler is the scheduler of the moment. It starts and stops once. All methods
-// are safe for concurrent use; applies wait for each other.
+// Scheduler runs the current scheduler. It starts and stops once. All methods are
+// safe for concurrent use; changes of the configuration wait for each other.
 type Scheduler struct {
 	options   Options
 	revisions *revisions
 
-	// turn is held by who changes current.
+	// turn has room for one: the goroutine that fills it may replace current.
 	turn chan struct{}
 
 	mu       sync.Mutex
@@ -73,25 +75,25 @@ type Scheduler struct {
 
 // State is what the scheduler is doing.
 type State struct {
-	// Running: it schedules.
+	// Running is true while it schedules.
 	Running bool
-	// Swapping: another configuration takes over.
+	// Swapping is true while another configuration takes over.
 	Swapping bool
 	// Profiles are the scheduler names, in the order of the configuration.
 	Profiles []string
 	Revision int
-	// Warning is what works less well than it should. It may be empty.
+	// Warning names what is degraded. It may be empty.
 	Warning string
 }
 
 const (
-	// prepareTimeout bounds building a scheduler and its learning the cluster, which
-	// takes seconds for a large one, and more on a machine that does other things.
+	// prepareTimeout bounds building a scheduler and listing the cluster, which takes
+	// seconds for a large cluster, and more on a busy machine.
 	prepareTimeout = 2 * time.Minute
-	// stopTimeout bounds the end of the scheduler that is replaced.
+	// stopTimeout bounds how long the replaced scheduler may take to stop.
 	stopTimeout = 10 * time.Second
-	// catchUpTimeout bounds how long the new scheduler waits to see what the old
-	// one has bound.
+	// catchUpTimeout bounds how long the new scheduler waits to see the bindings of
+	// the old one.
 	catchUpTimeout = 5 * time.Second
 )
 
@@ -112,9 +114,9 @@ func New(options Options) *Scheduler {
 	return &Scheduler{options: options, revisions: newRevisions(options.Dir), turn: make(chan struct{}, 1)}
 }
 
-// Start reads the revisions and begins to schedule under the initial
-// configuration. An error of Options.Initial is returned; a kept revision that
-// does not work any more gives way to the default. ctx bounds the start only.
+// Start reads the revisions and starts to schedule under the initial configuration.
+// It returns an error when Options.Initial cannot be built. When a kept revision no
+// longer can, the default takes its place. ctx bounds the start only.
 func (s *Scheduler) Start(ctx context.Context) error {
 	if err := s.take(ctx); err != nil {
 		return err
@@ -125,7 +127,7 @@ func (s *Scheduler) Start(ctx context.Context) error {
 		return fmt.Errorf("reading the revisions of the scheduler configuration: %w", err)
 	}
 	for _, file := range damaged {
-		s.options.Logger.Error(nil, "a revision of the scheduler configuration cannot be read, it is set aside", "file", file)
+		s.options.Logger.Error(nil, "a revision of the scheduler configuration cannot be read and was set aside", "file", file)
 	}
 	latest, kept := s.revisions.running()
 	initial := s.options.Initial
@@ -143,7 +145,7 @@ func (s *Scheduler) Start(ctx context.Context) error {
 		if err == nil || ctx.Err() != nil {
 			return err
 		}
-		s.options.Logger.Error(err, "the kept scheduler configuration does not work any more, the default takes its place", "revision", latest.Number)
+		s.options.Logger.Error(err, "the kept scheduler configuration no longer works; the default takes its place", "revision", latest.Number)
 		s.revisions.rollBack(latest.Number, err)
 	}
 	c, err := config.Default()
@@ -154,7 +156,7 @@ func (s *Scheduler) Start(ctx context.Context) error {
 	return err
 }
 
-// resume goes on with a revision of an earlier run.
+// resume runs a revision of an earlier run again.
 func (s *Scheduler) resume(ctx context.Context, c *config.Configuration, r config.Revision) error {
 	next, err := s.prepare(ctx, c, r.Number)
 	if err != nil {
@@ -165,8 +167,8 @@ func (s *Scheduler) resume(ctx context.Context, c *config.Configuration, r confi
 	return nil
 }
 
-// Stop ends the scheduler and waits for it, no longer than ctx allows. Applies
-// that wait for their turn are refused.
+// Stop ends the scheduler and waits for it, no longer than ctx allows. Waiting
+// changes of the configuration are refused.
 func (s *Scheduler) Stop(ctx context.Context) error {
 	if err := s.take(ctx); err != nil {
 		return err
@@ -183,8 +185,8 @@ func (s *Scheduler) Stop(ctx context.Context) error {
 	return errors.Join(err, s.revisions.save())
 }
 
-// Apply makes document, YAML or JSON, the configuration. What is wrong with it is
-// a *config.Error, and then everything stays as it was.
+// Apply makes document, YAML or JSON, the configuration. If document is invalid,
+// the error is a *config.Error and nothing changes.
 func (s *Scheduler) Apply(ctx context.Context, document []byte) (config.Applied, error) {
 	return s.apply(ctx, config.OriginUser, func() (*config.Configuration, error) { return s.options.Parse(document) })
 }
@@ -194,8 +196,10 @@ func (s *Scheduler) ApplyDefault(ctx context.Context) (config.Applied, error) {
 	return s.apply(ctx, config.OriginDefault, config.Default)
 }
 
-// Check tries document: it does all that Apply does but for the change itself, and
-// says what would be in force.
+// Check tries document and returns what would be in force. It parses document and
+// builds a scheduler with its plugins, as Apply does, but reads nothing from the
+// cluster and changes nothing. It waits for a change of the configuration that is
+// under way, because factories of plugins need not be safe for concurrent use.
 func (s *Scheduler) Check(ctx context.Context, document []byte) (config.Applied, error) {
 	start := s.options.Clock()
 	c, err := s.options.Parse(document)
@@ -210,13 +214,13 @@ func (s *Scheduler) Check(ctx context.Context, document []byte) (config.Applied,
 	if before == nil {
 		return config.Applied{}, config.ErrNotRunning
 	}
-	next, err := s.prepare(ctx, c, 0)
-	if err != nil {
-		return config.Applied{}, err
+	tried := s.scheduler(c, 0)
+	if err := tried.Build(ctx); err != nil {
+		return config.Applied{}, refusal(c, err)
 	}
-	effective := c.Effective(next.Plugins())
-	if err := next.Stop(ctx); err != nil {
-		return config.Applied{}, fmt.Errorf("ending the scheduler that was tried: %w", err)
+	effective := c.Effective(tried.Plugins())
+	if err := tried.Stop(ctx); err != nil {
+		return config.Applied{}, fmt.Errorf("stopping the scheduler that was built for a check: %w", err)
 	}
 	return config.Applied{
 		Revision: config.Revision{
@@ -259,7 +263,8 @@ func (s *Scheduler) swap(ctx context.Context, c *config.Configuration, source co
 		}
 		return r, err
 	}
-	// Whoever asked may go away now: half a change would be worse.
+	// From here the change is completed even if the caller gives up: half a change
+	// would be worse.
 	s.replaceCurrent(context.WithoutCancel(ctx), next)
 	s.keep(r)
 	next.Run()
@@ -267,7 +272,7 @@ func (s *Scheduler) swap(ctx context.Context, c *config.Configuration, source co
 	return r, nil
 }
 
-// newRevision numbers c, which takes the place of before; nil when nothing runs.
+// newRevision numbers c, which replaces before; before is nil when nothing runs.
 func (s *Scheduler) newRevision(c *config.Configuration, source config.Origin, before *config.Configuration) config.Revision {
 	return config.Revision{
 		Number: s.revisions.next(), Time: s.options.Clock(), Source: source, State: config.RevisionRunning,
@@ -275,8 +280,8 @@ func (s *Scheduler) newRevision(c *config.Configuration, source config.Origin, b
 	}
 }
 
-// replaceCurrent ends the current scheduler and makes next ready to go on where
-// it stood.
+// replaceCurrent ends the current scheduler and waits until next has seen its
+// bindings.
 func (s *Scheduler) replaceCurrent(ctx context.Context, next *scheduler.Scheduler) {
 	s.mu.Lock()
 	before := s.current
@@ -298,23 +303,37 @@ func (s *Scheduler) end(ctx context.Context, before *scheduler.Scheduler) {
 	ctx, cancel := context.WithTimeout(ctx, stopTimeout)
 	defer cancel()
 	if err := before.Stop(ctx); err != nil {
-		s.options.Logger.Error(err, "ending the scheduler that was replaced")
+		s.options.Logger.Error(err, "stopping the replaced scheduler")
 	}
 }
 
+// prepare returns a scheduler for c that knows the cluster and does not run yet.
 func (s *Scheduler) prepare(ctx context.Context, c *config.Configuration, revision int) (*scheduler.Scheduler, error) {
-	next := scheduler.New(scheduler.Options{
+	next := s.scheduler(c, revision)
+	ctx, cancel := context.WithTimeout(ctx, prepareTimeout)
+	defer cancel()
+	if err := next.Prepare(ctx); err != nil {
+		return nil, refusal(c, err)
+	}
+	return next, nil
+}
+
+// scheduler returns a scheduler for c that is not built yet.
+func (s *Scheduler) scheduler(c *config.Configuration, revision int) *scheduler.Scheduler {
+	return scheduler.New(scheduler.Options{
 		Client: s.options.Client, Configuration: c.Internal, Sink: counting{s.options.Sink, s.revisions},
 		OutOfTree: s.options.OutOfTree, Revision: revision, Clock: s.options.Clock,
 		TieSeed: s.options.TieSeed,
 	})
-	ctx, cancel := context.WithTimeout(ctx, prepareTimeout)
-	defer cancel()
-	err := next.Prepare(ctx)
+}
+
+// refusal returns the error of preparing a scheduler for c. If c cannot be built, it
+// is a *config.Error.
+func refusal(c *config.Configuration, err error) error {
 	if build, ok := errors.AsType[*scheduler.BuildError](err); ok {
-		return nil, c.Refuse(build.Err)
+		return c.Refuse(build.Err)
 	}
-	return next, err
+	return err
 }
 
 func profileNames(c *config.Configuration) []string {
@@ -332,7 +351,8 @@ func (s *Scheduler) set(next *scheduler.Scheduler, c *config.Configuration) {
 	s.options.Changed()
 }
 
-// keep notes a revision. That it cannot be written is a warning: it runs.
+// keep adds a revision. If it cannot be written, it runs all the same, with a
+// warning.
 func (s *Scheduler) keep(r config.Revision) {
 	err := s.revisions.add(r)
 	s.mu.Lock()
@@ -347,8 +367,8 @@ func (s *Scheduler) keep(r config.Revision) {
 	s.options.Changed()
 }
 
-// summary says what c changes from the configuration that runs or, at the start,
-// from Kubernetes' default.
+// summary describes what c changes from the configuration that runs or, at the
+// start, from Kubernetes' default.
 func summary(before, c *config.Configuration, origin config.Origin) string {
 	if before == nil {
 		if origin == config.OriginDefault {
@@ -363,7 +383,7 @@ func summary(before, c *config.Configuration, origin config.Origin) string {
 	return config.Summarize(config.Compare(before, c))
 }
 
-// Configuration returns the one that runs; nil when none does.
+// Configuration returns the running configuration; nil when none runs.
 func (s *Scheduler) Configuration() *config.Configuration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -373,7 +393,7 @@ func (s *Scheduler) Configuration() *config.Configuration {
 	return s.config
 }
 
-// Effective says what is in force. It fails when the scheduler is not running.
+// Effective returns what is in force. It fails when the scheduler is not running.
 func (s *Scheduler) Effective() (*config.Effective, error) {
 	s.mu.Lock()
 	current, c := s.current, s.config
@@ -394,7 +414,7 @@ func (s *Scheduler) Revisions() []config.Revision { return s.revisions.list() }
 // Revision returns a revision with its document.
 func (s *Scheduler) Revision(number int) (config.Revision, bool) { return s.revisions.get(number) }
 
-// State says what the scheduler is doing.
+// State returns what the scheduler is doing.
 func (s *Scheduler) State() State {
 	latest, _ := s.revisions.running()
 	s.mu.Lock()
@@ -408,8 +428,8 @@ func (s *Scheduler) State() State {
 	}
 }
 
-// Idle waits until the scheduler of the moment knows of the changes and has
-// nothing to do; see scheduler.Scheduler.Idle.
+// Idle waits until the current scheduler has seen the changes and has nothing to do;
+// see scheduler.Scheduler.Idle.
 func (s *Scheduler) Idle(ctx context.Context, changes []scheduler.Change) error {
 	s.mu.Lock()
 	current := s.current
@@ -420,7 +440,7 @@ func (s *Scheduler) Idle(ctx context.Context, changes []scheduler.Change) error 
 	return current.Idle(ctx, changes)
 }
 
-// Save writes what has changed in the counts of pods. It is called now and then.
+// Save writes the counts of pods that have changed. Call it now and then.
 func (s *Scheduler) Save() error { return s.revisions.save() }
 
 func (s *Scheduler) take(ctx context.Context) error {

@@ -65,7 +65,7 @@ func inBubble(t *testing.T, nodes int, change func(*supervisor.Options), test fu
 			if err := c.live.Stop(context.WithoutCancel(t.Context())); err != nil {
 				t.Error(err)
 			}
-			// What upstream does not wait for ends by itself.
+			// Goroutines that Kubernetes does not wait for end by themselves.
 			time.Sleep(time.Minute)
 		}()
 		test(t, c)
@@ -143,7 +143,7 @@ type cycles struct {
 	mu   sync.Mutex
 	next map[types.UID]int
 	all  map[types.UID][]*result.Cycle
-	// put wakes who waits for a cycle.
+	// put wakes a test that waits for a cycle.
 	put chan struct{}
 }
 
@@ -334,7 +334,7 @@ func TestWhoGivesUpWaitingChangesNothing(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		if _, err := c.live.Apply(ctx, []byte(header)); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("who gave up gets %v", err)
+			t.Errorf("a caller that gives up gets %v", err)
 		}
 		// The old scheduler schedules meanwhile.
 		p := c.add(t, "p", v1.DefaultSchedulerName)

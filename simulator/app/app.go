@@ -1,6 +1,9 @@
-// Package app puts the simulator together: control plane, recorded scheduler,
-// results, annotations and web server. It is the only package that imports both
-// trees, simulator/ and scheduler/.
+// Package app puts the simulator together: control plane, recorded scheduler, results,
+// annotations, replay, mirror and web server. It starts and stops them in order, lets one
+// operation at a time act on the whole cluster, and resets it.
+//
+// It is the composition root and holds no other logic: it may import every package of
+// simulator/ and scheduler/ except the command line, and only the command line imports it.
 package app
 
 import (
@@ -25,18 +28,19 @@ import (
 	"kube-scheduler-simulator/scheduler/resultstore"
 	"kube-scheduler-simulator/scheduler/supervisor"
 	"kube-scheduler-simulator/simulator/controlplane"
+	"kube-scheduler-simulator/simulator/controlplane/external"
+	"kube-scheduler-simulator/simulator/mirror/following"
+	"kube-scheduler-simulator/simulator/replay/session"
 	"kube-scheduler-simulator/simulator/server"
 	"kube-scheduler-simulator/simulator/transfer"
+	"kube-scheduler-simulator/simulator/version"
 	"kube-scheduler-simulator/simulator/virtualnode"
 	"kube-scheduler-simulator/web"
 )
 
-// KubernetesVersion is the version of everything that is embedded.
-const KubernetesVersion = "v1.37.1"
-
-// Run runs a simulator until ctx is done or a part of it fails. When everything
-// is up it writes one line to out, which begins with "ready: ". What it returns
-// after ctx is done is what went wrong while stopping.
+// Run runs a simulator until ctx is done or a part of it fails. When everything is up it
+// writes one line to out, which begins with "ready: ". After ctx is done it returns the
+// errors of stopping.
 func Run(ctx context.Context, options Options, out io.Writer) error {
 	s, err := newSimulator(options)
 	if err != nil {
@@ -45,7 +49,7 @@ func Run(ctx context.Context, options Options, out io.Writer) error {
 	return s.run(ctx, out)
 }
 
-// newSimulator returns one that has not started; what it holds goes with run.
+// newSimulator returns a simulator that has not started. run releases what it holds.
 func newSimulator(options Options) (*simulator, error) {
 	p, err := options.prepare()
 	if err != nil {
@@ -53,7 +57,6 @@ func newSimulator(options Options) (*simulator, error) {
 	}
 	s := &simulator{options: options, prepared: p, failed: make(chan error, 1)}
 	s.operations.changed = s.publish
-	s.replays = &replays{simulator: s}
 	s.store = resultstore.New(resultstore.Options{
 		MemoryBytes: options.ResultsMemory,
 		DiskBytes:   options.ResultsDisk,
@@ -61,6 +64,8 @@ func newSimulator(options Options) (*simulator, error) {
 		Durable:     !p.temporary,
 		Logger:      options.Logger,
 	})
+	s.replays = s.newReplays()
+	s.following = s.newFollowing()
 	s.onStop(func(context.Context) error { return p.close() })
 	return s, nil
 }
@@ -84,18 +89,18 @@ func (s *simulator) run(ctx context.Context, out io.Writer) error {
 	return errors.Join(err, s.stop())
 }
 
-// controlPlane is where the cluster is.
+// controlPlane is the cluster's control plane, our own or an external one.
 type controlPlane interface {
 	// ClientConfig has the rights of an administrator.
 	ClientConfig() *rest.Config
 	// Kubeconfig is a file for other programs.
 	Kubeconfig() string
-	// Done is closed when it has ended by itself, Err says why.
+	// Done is closed when the control plane ends without being stopped; Err says why.
 	Done() <-chan struct{}
 	Err() error
 }
 
-// simulator is one that is running.
+// simulator is a simulator that runs, or is about to.
 type simulator struct {
 	options  Options
 	prepared *prepared
@@ -103,20 +108,20 @@ type simulator struct {
 
 	web          *server.Server
 	controlPlane controlPlane
-	// embedded is the control plane when it is our own, external when it is not; the
-	// other is nil.
+	// embedded is the control plane if it is our own, external if it is not. The other
+	// one is nil.
 	embedded   *controlplane.ControlPlane
-	external   *controlplane.External
+	external   *external.ControlPlane
 	nodes      *virtualnode.Nodes // nil when there are none
 	scheduler  *supervisor.Scheduler
 	operations operations
-	// annotations is nil when none are written.
+	// annotations is nil when no annotations are written.
 	annotations *annotation.Writer
-	replays     *replays
-	following   following
-	snapshot    *transfer.Snapshot
+	replays     *session.Session
+	following   *following.Following
+	transfers   *transfer.Cluster
 
-	mu      sync.Mutex // over what publish reads
+	mu      sync.Mutex // guards phase and message
 	phase   server.Phase
 	message string
 
@@ -124,7 +129,7 @@ type simulator struct {
 	undo   []func(context.Context) error
 }
 
-// onStop adds a step to stop, which runs the latest first.
+// onStop adds a step to stop, which runs the steps in reverse order.
 func (s *simulator) onStop(f func(context.Context) error) { s.undo = append(s.undo, f) }
 
 func (s *simulator) stop() error {
@@ -137,7 +142,7 @@ func (s *simulator) stop() error {
 	return errors.Join(errs...)
 }
 
-// start brings everything up, the page first. What it started is in undo.
+// start brings everything up, the web server first. Each step adds its own undo.
 func (s *simulator) start(ctx context.Context) error {
 	s.serve()
 	s.setStatus(server.Starting, "the control plane is starting")
@@ -176,7 +181,7 @@ func (s *simulator) start(ctx context.Context) error {
 	if err := s.annotate(); err != nil {
 		return err
 	}
-	s.snapshot = s.newSnapshot()
+	s.transfers = s.newTransfers()
 	s.onStop(s.operations.close)
 	if err := s.web.SetBackend(s.backend()); err != nil {
 		return fmt.Errorf("attaching the web server: %w", err)
@@ -185,7 +190,7 @@ func (s *simulator) start(ctx context.Context) error {
 		return err
 	}
 	s.setStatus(server.Running, "")
-	s.onStop(s.replays.stop)
+	s.onStop(s.replays.Stop)
 	if err := s.startReplay(); err != nil {
 		return err
 	}
@@ -193,26 +198,25 @@ func (s *simulator) start(ctx context.Context) error {
 		s.setStatus(server.Stopping, "the simulator is stopping")
 		return nil
 	})
-	// It stops before the status says so, and cannot take that back.
+	// Stopped before the step above, it cannot overwrite the status "stopping".
 	s.watchHealth()
 	s.returnMemory()
-	if err := s.startSource(); err != nil {
-		return err
-	}
-	return nil
+	s.onStop(s.following.Stop)
+	return s.following.Start()
 }
 
-// backend is what the web server fronts.
+// backend returns the web server's backend.
 func (s *simulator) backend() server.Backend {
 	b := server.Backend{
 		ClientConfig:  s.controlPlane.ClientConfig(),
 		Results:       s.store,
-		Held:          s.scheduler.PreEnqueueRejections,
-		Queues:        scheduler.Queues,
 		Configuration: configuration{s.scheduler},
 		Replay:        s.replays,
-		Transfer:      transfer{s.snapshot, s},
+		Transfer:      exclusiveTransfer{s.transfers, s},
 		FeatureGates:  featureGates(),
+
+		PreEnqueueRejections: s.scheduler.PreEnqueueRejections,
+		Queues:               scheduler.Queues,
 	}
 	if s.embedded != nil {
 		b.Reset = s.resetAll
@@ -220,14 +224,14 @@ func (s *simulator) backend() server.Backend {
 	return b
 }
 
-// startControlPlane starts one of our own, unless there is one to be used.
+// startControlPlane starts our own control plane, or connects to an external one.
 func (s *simulator) startControlPlane(ctx context.Context) error {
 	if s.options.Kubeconfig != "" {
 		return s.connect(ctx)
 	}
 	s.embedded = controlplane.New(controlplane.Options{
 		DataDir:      s.prepared.dataDir,
-		Etcd:         controlplane.Etcd(s.options.Etcd),
+		Etcd:         s.options.Etcd,
 		Durable:      !s.prepared.temporary,
 		Controllers:  s.options.Controllers,
 		VirtualNodes: !s.options.NoVirtualNodes,
@@ -242,9 +246,9 @@ func (s *simulator) startControlPlane(ctx context.Context) error {
 	return s.finishReset(ctx)
 }
 
-// runNodes begins to do for the nodes what kubelets would do.
+// runNodes starts the virtual nodes, which do the work of kubelets.
 func (s *simulator) runNodes(ctx context.Context) error {
-	if s.embedded == nil || s.options.NoVirtualNodes || s.replays.playsHere() {
+	if s.embedded == nil || s.options.NoVirtualNodes || s.replays.Exclusive() {
 		s.nodes = nil
 		return nil
 	}
@@ -267,27 +271,27 @@ func (s *simulator) stopNodes(ctx context.Context) error {
 	return s.nodes.Stop(ctx)
 }
 
-// returnMemory gives what starting has used back to the system, once: an idle
-// simulator would otherwise hold it for long.
+// returnMemory returns the memory that starting needed to the operating system, once. An
+// idle simulator would otherwise keep it for a long time.
 func (s *simulator) returnMemory() {
-	timer := time.AfterFunc(settled, debug.FreeOSMemory)
+	timer := time.AfterFunc(settleTime, debug.FreeOSMemory)
 	s.onStop(func(context.Context) error {
 		timer.Stop()
 		return nil
 	})
 }
 
-// settled is when the work that goes on behind the start is over.
-const settled = 3 * time.Second
+// settleTime is how long background work continues after the start.
+const settleTime = 3 * time.Second
 
-// serve answers requests from now on; what needs the control plane says that it
-// is starting.
+// serve starts the web server. Until the backend is set, routes that need the control plane
+// answer that it is starting.
 func (s *simulator) serve() {
 	s.web = server.New(server.Options{
 		Token:    s.prepared.token,
 		Assets:   web.FS(),
 		Logger:   s.options.Logger,
-		Version:  KubernetesVersion,
+		Version:  version.Get().Kubernetes,
 		Gatherer: legacyregistry.DefaultGatherer,
 	})
 	done := make(chan struct{})
@@ -304,14 +308,14 @@ func (s *simulator) serve() {
 	})
 }
 
-// annotate begins to write results to the pods' annotations.
+// annotate starts to write results to the pods' annotations.
 func (s *simulator) annotate() error {
 	if s.options.AnnotationBytes == 0 {
 		return nil
 	}
 	client, err := kubernetes.NewForConfig(s.controlPlane.ClientConfig())
 	if err != nil {
-		return fmt.Errorf("making the annotation writer's client: %w", err)
+		return fmt.Errorf("creating the annotation writer's client: %w", err)
 	}
 	w := annotation.NewWriter(client, s.store, s.options.AnnotationBytes, clock.RealClock{})
 	s.annotations = w
@@ -328,7 +332,7 @@ func (s *simulator) annotate() error {
 	return nil
 }
 
-// setStatus says how far the simulator has come, and publishes it.
+// setStatus changes the simulator's phase and publishes it.
 func (s *simulator) setStatus(phase server.Phase, message string) {
 	s.mu.Lock()
 	s.phase, s.message = phase, message
@@ -336,27 +340,27 @@ func (s *simulator) setStatus(phase server.Phase, message string) {
 	s.publish()
 }
 
-// operation is what is done to the whole cluster: one that nothing else may happen
-// beside or, without one, a replay that plays.
+// operation returns what currently acts on the whole cluster: an exclusive operation, else a
+// replay that is playing, else the first round of a mirror; nil when none does.
 func (s *simulator) operation() *server.Operation {
 	if o := s.operations.status(); o != nil {
 		return o
 	}
-	if o := s.replays.operation(); o != nil {
+	if o := s.replays.Operation(); o != nil {
 		return o
 	}
-	_, first := s.following.status()
+	_, first := s.following.Status()
 	return first
 }
 
-// publish tells the server what the simulator and its scheduler are doing.
+// publish sends the status of the simulator and its scheduler to the web server.
 func (s *simulator) publish() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	status := server.Status{
 		Ready: s.phase == server.Running, Phase: s.phase, Message: s.message,
 		Scheduler: server.SchedulerStatus{Phase: s.phase, Message: s.message},
-		Operation: s.operation(), Replay: s.replays.current() != nil,
+		Operation: s.operation(), Replay: s.replays.Loaded(),
 	}
 	if s.scheduler != nil {
 		state := s.scheduler.State()
@@ -380,23 +384,24 @@ func (s *simulator) publish() {
 	if ok, why := s.store.Health(); !ok {
 		status.Warnings = append(status.Warnings, why)
 	}
-	status.Sync, _ = s.following.status()
-	status.Warnings = append(status.Warnings, s.following.warnings()...)
+	status.Sync, _ = s.following.Status()
+	status.Warnings = append(status.Warnings, s.following.Warnings()...)
 	s.web.SetStatus(status)
 }
 
-// healthEvery is how soon a warning shows, and how soon it goes.
-const healthEvery = time.Second
+// healthInterval is how soon a warning appears and disappears.
+const healthInterval = time.Second
 
 // watchHealth keeps the status's warnings and the revisions' counts up to date.
 func (s *simulator) watchHealth() {
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
 	running.Go(func() {
+		save := loggingFailures(s.options.Logger, s.scheduler.Save)
 		wait.UntilWithContext(ctx, func(context.Context) {
-			s.scheduler.Save()
+			save()
 			s.publish()
-		}, healthEvery)
+		}, healthInterval)
 	})
 	s.onStop(func(context.Context) error {
 		cancel()
@@ -405,7 +410,20 @@ func (s *simulator) watchHealth() {
 	})
 }
 
-// configuration answers the server's questions for the scheduler's.
+// loggingFailures returns a function that calls save. It logs the first of consecutive failures, so
+// that a lasting one does not fill the log.
+func loggingFailures(log klog.Logger, save func() error) func() {
+	failing := false
+	return func() {
+		err := save()
+		if err != nil && !failing {
+			log.Error(err, "Saving the revisions' counts")
+		}
+		failing = err != nil
+	}
+}
+
+// configuration adapts the supervised scheduler to the server's interface.
 type configuration struct{ *supervisor.Scheduler }
 
 var _ server.Configuration = configuration{}
@@ -419,7 +437,7 @@ func (c configuration) Current() ([]byte, error) {
 	return current.YAML, nil
 }
 
-// Default returns Kubernetes' default, written out.
+// Default returns Kubernetes' default configuration, written out.
 func (c configuration) Default() ([]byte, error) {
 	standard, err := config.Default()
 	if err != nil {

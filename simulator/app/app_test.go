@@ -24,13 +24,13 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/utils/ptr"
 
 	"kube-scheduler-simulator/scheduler/annotation"
 	"kube-scheduler-simulator/scheduler/result"
+	"kube-scheduler-simulator/simulator/clustertest"
 	"kube-scheduler-simulator/simulator/quiet"
 )
 
@@ -38,8 +38,7 @@ import (
 // that a test can kill it.
 const asProgram = "SIMULATOR_TEST_PROGRAM"
 
-// programGates are the feature gates of such a simulator: they are set for a whole
-// process.
+// programGates holds the feature gates of such a simulator, because gates hold for a whole process.
 const programGates = "SIMULATOR_TEST_GATES"
 
 // shared is the simulator that most tests use. Its nodes can be used as soon as
@@ -86,13 +85,13 @@ func program() int {
 	return 0
 }
 
-// running is a simulator that answers.
+// running is a simulator that is ready.
 type running struct {
 	url        string
 	kubeconfig string
 	client     kubernetes.Interface
 	stop       func() error
-	// simulator is nil for one that runs as a program.
+	// simulator is nil when it runs as a program.
 	simulator *simulator
 }
 
@@ -166,14 +165,6 @@ func (s *running) get(t *testing.T, path string, into any) {
 	}
 }
 
-// eventually waits until condition returns true; an error ends the wait.
-func eventually(t *testing.T, what string, condition func(ctx context.Context) (bool, error)) {
-	t.Helper()
-	if err := wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, time.Minute, true, condition); err != nil {
-		t.Fatalf("%s: %v", what, err)
-	}
-}
-
 func namespace(t *testing.T, s *running) string {
 	t.Helper()
 	ns, err := s.client.CoreV1().Namespaces().Create(t.Context(), &v1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "test-"}}, metav1.CreateOptions{})
@@ -204,10 +195,10 @@ func createNode(t *testing.T, s *running, pool, cpu string, taints ...v1.Taint) 
 	return node.Name
 }
 
-// untainted waits until a new node is ready and said to be so.
+// untainted waits until a new node has no not-ready taint.
 func (s *running) untainted(t *testing.T, name string) {
 	t.Helper()
-	eventually(t, name+" is ready", func(ctx context.Context) (bool, error) {
+	clustertest.Eventually(t, name+" is ready", func(ctx context.Context) (bool, error) {
 		node, err := s.client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
 		if err != nil {
 			return false, err
@@ -228,9 +219,8 @@ func pod(name, pool, cpu string) *v1.Pod {
 	}
 }
 
-// create creates a pod and waits for a result with an outcome. The scheduler may
-// hear of the pod before it hears of the test's nodes, so that the first attempt
-// need not be the one.
+// create creates a pod and waits for a result with an outcome. It need not be the first attempt,
+// because the scheduler may see the pod before the test's nodes.
 func create(t *testing.T, s *running, ns string, p *v1.Pod, outcome result.Outcome) (*v1.Pod, *result.Cycle) {
 	t.Helper()
 	created, err := s.client.CoreV1().Pods(ns).Create(t.Context(), p, metav1.CreateOptions{})
@@ -244,7 +234,7 @@ func create(t *testing.T, s *running, ns string, p *v1.Pod, outcome result.Outco
 func await(t *testing.T, s *running, p *v1.Pod, outcome result.Outcome) *result.Cycle {
 	t.Helper()
 	var page result.Page
-	eventually(t, fmt.Sprintf("%s is %s", p.Name, outcome), func(context.Context) (bool, error) {
+	clustertest.Eventually(t, fmt.Sprintf("%s is %s", p.Name, outcome), func(context.Context) (bool, error) {
 		s.get(t, fmt.Sprintf("/api/v1/results?uid=%s&outcome=%s", p.UID, outcome), &page)
 		return len(page.Items) > 0, nil
 	})
@@ -276,7 +266,7 @@ func TestAPodIsScheduledAndItsDecisionIsThere(t *testing.T) {
 	if len(cycle.Score.Nodes) != 2 {
 		t.Errorf("%d nodes are scored: %v", len(cycle.Score.Nodes), cycle.Score.Nodes)
 	}
-	eventually(t, "annotations", func(ctx context.Context) (bool, error) {
+	clustertest.Eventually(t, "annotations", func(ctx context.Context) (bool, error) {
 		got, err := shared.client.CoreV1().Pods(ns).Get(ctx, created.Name, metav1.GetOptions{})
 		return err == nil && got.Annotations[annotation.Prefix+"selected-node"] == big, err
 	})
@@ -290,7 +280,7 @@ func TestAnUnschedulablePodSaysWhyAndIsAnnotated(t *testing.T) {
 	if !strings.Contains(cycle.Message, "Insufficient cpu") {
 		t.Errorf("the message is %q", cycle.Message)
 	}
-	eventually(t, "annotations", func(ctx context.Context) (bool, error) {
+	clustertest.Eventually(t, "annotations", func(ctx context.Context) (bool, error) {
 		got, err := shared.client.CoreV1().Pods(ns).Get(ctx, created.Name, metav1.GetOptions{})
 		return err == nil && strings.Contains(got.Annotations[annotation.Prefix+"filter-result"], "Insufficient cpu"), err
 	})
@@ -355,7 +345,7 @@ func TestARecreatedPodHasItsOwnAttempts(t *testing.T) {
 	if err := shared.client.CoreV1().Pods(ns).Delete(t.Context(), "web", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the pod is gone", func(ctx context.Context) (bool, error) {
+	clustertest.Eventually(t, "the pod is gone", func(ctx context.Context) (bool, error) {
 		_, err := shared.client.CoreV1().Pods(ns).Get(ctx, "web", metav1.GetOptions{})
 		return apierrors.IsNotFound(err), nil
 	})
@@ -464,8 +454,7 @@ func TestATemporaryClusterLeavesNothing(t *testing.T) {
 	}
 }
 
-// startProgram runs the simulator in a process of its own: $SIMULATOR_BIN, or else
-// this test binary.
+// startProgram runs the simulator in its own process: $SIMULATOR_BIN, or this test binary.
 func startProgram(t *testing.T, dataDir, gates string) (*running, *exec.Cmd) {
 	t.Helper()
 	cmd := exec.Command(os.Getenv("SIMULATOR_BIN"), "--listen=127.0.0.1:0", "--data-dir="+dataDir, "--feature-gates="+gates)

@@ -21,12 +21,11 @@ import (
 	"kube-scheduler-simulator/scheduler/result"
 )
 
-// The configurations are those of the Kubernetes documentation, or close to
-// them. Nodes come before the configuration: a scheduler that takes over knows
-// all of them.
+// The configurations come from the Kubernetes documentation or are similar. Tests create the nodes
+// before they apply the configuration, so that the new scheduler knows all of them.
 
-// node makes a node of a pool. Its memory is in proportion to its CPUs, as that
-// of the pods is, so that no resource outweighs the other.
+// node creates a node of a pool. Its memory is proportional to its CPUs, like that of the pods, so
+// that no resource outweighs the other.
 func (s *running) node(t *testing.T, pool string, cpu int, labels map[string]string, more v1.ResourceList) string {
 	t.Helper()
 	name, err := s.makeNode(t.Context(), pool, cpu, labels, more)
@@ -62,8 +61,7 @@ func (s *running) makeNode(ctx context.Context, pool string, cpu int, labels map
 	return node.Name, nil
 }
 
-// team makes nodes of one pool, each with a team and as many CPUs as are said,
-// and returns their names by team.
+// team creates nodes of one pool, one per team with the given CPUs, and returns their names by team.
 func team(t *testing.T, s *running, pool string, teamsAndCPUs ...string) map[string]string {
 	t.Helper()
 	out := map[string]string{}
@@ -74,7 +72,7 @@ func team(t *testing.T, s *running, pool string, teamsAndCPUs ...string) map[str
 	return out
 }
 
-// sized is a pod whose memory is in proportion to its CPU.
+// sized returns a pod whose memory is proportional to its CPU.
 func sized(name, pool string, milliCPU int64) *v1.Pod {
 	p := pod(name, pool, "1")
 	p.Spec.Containers[0].Resources.Requests = v1.ResourceList{
@@ -83,8 +81,8 @@ func sized(name, pool string, milliCPU int64) *v1.Pod {
 	return p
 }
 
-// spread schedules pods one after another and returns how many went to each node,
-// the most first.
+// spread schedules pods one after another and returns the number of pods per node, in descending
+// order.
 func spread(t *testing.T, ns, prefix string, n int, make func(name string) *v1.Pod) []int {
 	t.Helper()
 	nodes := map[string]int{}
@@ -101,7 +99,7 @@ func spread(t *testing.T, ns, prefix string, n int, make func(name string) *v1.P
 	return counts
 }
 
-// where returns the node of a pod, as the API server has it.
+// where returns the node of a pod according to the API server.
 func where(t *testing.T, ns, name string) string {
 	t.Helper()
 	p, err := shared.client.CoreV1().Pods(ns).Get(t.Context(), name, metav1.GetOptions{})
@@ -121,7 +119,7 @@ func weights(c *result.Cycle) map[string]int64 {
 	return out
 }
 
-// raw returns what a plugin said of each node.
+// raw returns a plugin's raw score of each node.
 func raw(c *result.Cycle, plugin string) map[string]int64 {
 	out := map[string]int64{}
 	for i, p := range c.Score.Plugins {
@@ -142,7 +140,7 @@ func TestBinPacking(t *testing.T) {
 	for _, tc := range []struct {
 		name, document string
 		pod            func(pool string) func(name string) *v1.Pod
-		want           []int // of four pods on three nodes that have room for four each
+		want           []int // four pods on three nodes, each with room for four
 	}{
 		{"default", header, quarter, []int{2, 1, 1}},
 		{"most-allocated", header + `
@@ -239,8 +237,8 @@ profiles:
 	create(t, shared, ns, blue, result.Scheduled)
 	for _, tc := range []struct {
 		profile, node string
-		weights       map[string]int64 // those to look at
-		all           bool             // there are no others
+		weights       map[string]int64 // the weights to check
+		all           bool             // there are no other weights
 	}{
 		{"default-scheduler", nodes["blue"], map[string]int64{"NodeResourcesFit": 1, "NodeAffinity": 2}, false},
 		{"emptiest-first", nodes["red"], map[string]int64{"NodeResourcesFit": 20, "NodeAffinity": 2}, false},
@@ -248,7 +246,7 @@ profiles:
 		{"no-scoring-scheduler", "", map[string]int64{}, true},
 	} {
 		t.Run(tc.profile, func(t *testing.T) {
-			// It would rather be blue, and the blue node is the fuller one.
+			// The pod prefers blue, and the blue node is the fuller one.
 			p := sized(tc.profile, "profiles", 100)
 			p.Spec.SchedulerName = tc.profile
 			p.Spec.Affinity = &v1.Affinity{NodeAffinity: &v1.NodeAffinity{PreferredDuringSchedulingIgnoredDuringExecution: []v1.PreferredSchedulingTerm{{
@@ -320,7 +318,7 @@ func TestDefaultConstraintsOfTopologySpread(t *testing.T) {
 			for zone, cpu := range map[string]int{"east": 64, "west": 4} {
 				shared.node(t, "constraints-"+tc.name, cpu, map[string]string{v1.LabelTopologyZone: zone}, nil)
 			}
-			// Default constraints are for pods that belong together.
+			// Default constraints apply to pods with a common owner or service.
 			_, err := shared.client.CoreV1().Services(ns).Create(t.Context(), &v1.Service{
 				ObjectMeta: metav1.ObjectMeta{Name: "web"},
 				Spec:       v1.ServiceSpec{Selector: map[string]string{"app": "web"}, Ports: []v1.ServicePort{{Port: 80}}},
@@ -370,7 +368,7 @@ profiles:
 		t.Errorf("the pod of low priority: %v, deleted %v, on %q", err, low.DeletionTimestamp, low.Spec.NodeName)
 	}
 
-	// With the default the same pod preempts, without anybody touching it.
+	// With the default configuration the same pod preempts, without any further change.
 	revision := shared.applied(t, http.MethodDelete, configurationPath, "").Revision
 	cycle = await(t, shared, created, result.Scheduled)
 	if cycle.SelectedNode != node || cycle.Revision != revision.Number {
@@ -401,7 +399,7 @@ profiles:
 `)
 	_, cycle := create(t, shared, ns, pod("quick", "many", "1"), result.Scheduled)
 	n := cycle.Nodes
-	// Which nodes of other tests there still are does not matter.
+	// Nodes of other tests do not matter.
 	if n.Total < nodes || n.Wanted != n.Total*40/100 || n.Feasible != n.Wanted || n.Evaluated >= n.Total {
 		t.Errorf("the search was %+v", n)
 	}
@@ -460,7 +458,7 @@ profiles:
 	if diff := cmp.Diff([]string{"NodeName", "NodeResourcesFit"}, cycle.Filter.Plugins); diff != "" {
 		t.Error("filter plugins:", diff)
 	}
-	// Nobody looks at labels and taints any more.
+	// No plugin checks labels and taints any more.
 	at := slices.Index(cycle.Filter.Nodes, cordoned)
 	if v := cycle.Filter.Verdict(at); v.Plugin != "" {
 		t.Errorf("the tainted node's verdict is %+v", v)

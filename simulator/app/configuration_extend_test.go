@@ -12,11 +12,12 @@ import (
 	"kube-scheduler-simulator/scheduler/annotation"
 	"kube-scheduler-simulator/scheduler/examples/extender/reservation"
 	"kube-scheduler-simulator/scheduler/result"
+	"kube-scheduler-simulator/simulator/clustertest"
 	"kube-scheduler-simulator/simulator/server"
 )
 
-// TestAnExtenderIsAskedAndRecorded: the example extender, over HTTP, refuses one
-// node and prefers another, and binds the pod.
+// TestAnExtenderIsAskedAndRecorded: the example extender rejects one node over HTTP, prefers
+// another, and binds the pod.
 func TestAnExtenderIsAskedAndRecorded(t *testing.T) {
 	ns := namespace(t, shared)
 	extender := httptest.NewServer((&reservation.Extender{Client: shared.client}).Handler())
@@ -43,14 +44,14 @@ func TestAnExtenderIsAskedAndRecorded(t *testing.T) {
 	if len(cycle.Score.Extenders) != 1 || cycle.Score.Extenders[0].Weight != 100 {
 		t.Errorf("the extender's scores are %+v", cycle.Score.Extenders)
 	}
-	eventually(t, "annotations", func(ctx context.Context) (bool, error) {
+	clustertest.Eventually(t, "annotations", func(ctx context.Context) (bool, error) {
 		got, err := shared.client.CoreV1().Pods(ns).Get(ctx, created.Name, metav1.GetOptions{})
 		return err == nil && strings.Contains(got.Annotations[annotation.Prefix+"extender-prioritize-result"], extender.URL), err
 	})
 }
 
-// TestExpressionsDecide: CELFilter refuses a node in the author's words, CELScore
-// chooses among the others.
+// TestExpressionsDecide: CELFilter rejects a node with the author's message, and CELScore chooses
+// among the others.
 func TestExpressionsDecide(t *testing.T) {
 	ns := namespace(t, shared)
 	slow := shared.node(t, "expressed", 4, map[string]string{"disk": "hdd"}, nil)

@@ -17,9 +17,10 @@ import (
 
 	"kube-scheduler-simulator/scheduler/config"
 	"kube-scheduler-simulator/scheduler/result"
+	"kube-scheduler-simulator/simulator/clustertest"
 )
 
-// crowd creates n objects, some at a time.
+// crowd creates n objects concurrently.
 func crowd(t *testing.T, n int, create func(ctx context.Context, i int) error) {
 	t.Helper()
 	next := make(chan int)
@@ -43,7 +44,7 @@ func crowd(t *testing.T, n int, create func(ctx context.Context, i int) error) {
 	}
 }
 
-// crowdOfNodes makes nodes of one pool for a simulator that the test has for itself.
+// crowdOfNodes creates nodes of one pool in a simulator that belongs to the test.
 func crowdOfNodes(t *testing.T, s *running, n, cpu int) {
 	t.Helper()
 	crowd(t, n, func(ctx context.Context, _ int) error {
@@ -57,8 +58,7 @@ func (s *running) createPod(ctx context.Context, p *v1.Pod) error {
 	return err
 }
 
-// bound returns the pods of the default namespace that have a node, and how many
-// there are in all.
+// bound returns the pods of the default namespace that have a node, and the number of all pods.
 func (s *running) bound(t *testing.T) ([]v1.Pod, int) {
 	t.Helper()
 	list, err := s.client.CoreV1().Pods("default").List(t.Context(), metav1.ListOptions{})
@@ -74,8 +74,8 @@ func (s *running) bound(t *testing.T) ([]v1.Pod, int) {
 	return out, len(list.Items)
 }
 
-// slowest is far above what an apply may take: the race detector slows it down,
-// and so do others on the machine. The measured value is logged.
+// slowest is far above the expected time of an apply, which the race detector and other processes
+// slow down. The test logs the measured value.
 const slowest = 15.0
 
 func TestAConfigurationIsAppliedFastInACrowd(t *testing.T) {
@@ -97,7 +97,7 @@ func TestAConfigurationIsAppliedFastInACrowd(t *testing.T) {
 		return s.createPod(ctx, sized(fmt.Sprintf("pending-%d", i), "crowd", 100))
 	})
 	var page result.Page
-	eventually(t, "pods are pending", func(context.Context) (bool, error) {
+	clustertest.Eventually(t, "pods are pending", func(context.Context) (bool, error) {
 		s.get(t, "/api/v1/results?outcome=unschedulable&limit=1", &page)
 		return len(page.Items) > 0, nil
 	})
@@ -109,7 +109,7 @@ func TestAConfigurationIsAppliedFastInACrowd(t *testing.T) {
 			t.Errorf("revision %d took %.1f s", applied.Revision.Number, applied.DurationSeconds)
 		}
 	}
-	eventually(t, "the pending pods are scheduled", func(context.Context) (bool, error) {
+	clustertest.Eventually(t, "the pending pods are scheduled", func(context.Context) (bool, error) {
 		return s.revision(t, freed.Revision.Number).PodsScheduled == pending, nil
 	})
 	if bound, all := s.bound(t); len(bound) != all || all != placed+pending {
@@ -120,19 +120,18 @@ func TestAConfigurationIsAppliedFastInACrowd(t *testing.T) {
 	}
 }
 
-// TestAHundredAppliesLoseNothing applies configurations in a row while pods are
-// created. The pods fill the nodes almost: a scheduler that takes over with a
-// stale view would place too many on one.
+// TestAHundredAppliesLoseNothing applies configurations in a row while pods are created. The pods
+// nearly fill the nodes, so that a new scheduler with a stale view would overcommit one.
 func TestAHundredAppliesLoseNothing(t *testing.T) {
 	options := DefaultOptions()
-	options.AnnotationBytes = 0 // they come later, and would be seen in the heap
+	options.AnnotationBytes = 0 // late annotations would show in the heap
 	s := launch(t, options)
 	const nodes, cpu, applies, podsPerApply = 300 / smaller, 7, 100 / smaller, 20
 	crowdOfNodes(t, s, nodes, cpu)
-	s.applied(t, http.MethodPut, configurationPath, header) // from here on everything is there once
+	s.applied(t, http.MethodPut, configurationPath, header) // so that everything is initialized
 	before := settledGoroutines(t)
 
-	// Pods are created all the time, and not all of them at the beginning.
+	// Pods are created throughout the test, not all at the start.
 	ahead := make(chan struct{}, 2*podsPerApply)
 	var creating sync.WaitGroup
 	creating.Go(func() {
@@ -157,7 +156,7 @@ func TestAHundredAppliesLoseNothing(t *testing.T) {
 	creating.Wait()
 	t.Logf("%d applies took %.1f s, the slowest %.3f s", applies, time.Since(begin).Seconds(), took)
 	const pods = applies * podsPerApply
-	eventually(t, "all pods are scheduled", func(context.Context) (bool, error) { return s.podsScheduled(t) >= pods, nil })
+	clustertest.Eventually(t, "all pods are scheduled", func(context.Context) (bool, error) { return s.podsScheduled(t) >= pods, nil })
 	if bound, all := s.bound(t); len(bound) != pods || all != pods {
 		t.Errorf("%d of %d pods are bound, want %d", len(bound), all, pods)
 	}
@@ -165,7 +164,7 @@ func TestAHundredAppliesLoseNothing(t *testing.T) {
 	checkScheduledOnce(t, s, pods)
 	checkGoroutines(t, before)
 
-	// Now that nothing else changes, so must the heap not.
+	// Nothing else changes now, so the heap must not grow either.
 	heap := liveHeap()
 	for range applies / 5 {
 		s.applied(t, http.MethodPut, configurationPath, header)
@@ -178,7 +177,7 @@ func TestAHundredAppliesLoseNothing(t *testing.T) {
 	}
 }
 
-// podsScheduled is what the revisions count together.
+// podsScheduled is the sum over all revisions.
 func (s *running) podsScheduled(t *testing.T) int {
 	t.Helper()
 	n := 0
@@ -203,12 +202,12 @@ func checkCapacity(t *testing.T, s *running, nodes, cpu int) {
 	t.Logf("%d of %d nodes are in use", len(used), nodes)
 }
 
-// checkScheduledOnce wants one scheduled result for every pod, and the revisions to
-// count as many.
+// checkScheduledOnce checks that every pod has one scheduled result, and that the revisions count
+// as many pods.
 func checkScheduledOnce(t *testing.T, s *running, pods int) {
 	t.Helper()
 	results, times := 0, map[string]int{}
-	eventually(t, "the results are there", func(context.Context) (bool, error) {
+	clustertest.Eventually(t, "the results are there", func(context.Context) (bool, error) {
 		results, times = 0, map[string]int{}
 		for next := ""; ; {
 			var page result.Page
@@ -242,7 +241,7 @@ func checkScheduledOnce(t *testing.T, s *running, pods int) {
 	}
 }
 
-// goroutines counts those of schedulers, and all.
+// goroutines counts the goroutines of schedulers, and all goroutines.
 type goroutines struct{ schedulers, all int }
 
 func countGoroutines(t *testing.T) goroutines {
@@ -252,7 +251,7 @@ func countGoroutines(t *testing.T) goroutines {
 		t.Fatal(err)
 	}
 	var out goroutines
-	// A stack with how many goroutines have it, after a line for all.
+	// After a first line, each paragraph is a stack with its number of goroutines.
 	_, rest, _ := strings.Cut(stacks.String(), "\n")
 	for stack := range strings.SplitSeq(rest, "\n\n") {
 		var n int
@@ -267,11 +266,11 @@ func countGoroutines(t *testing.T) goroutines {
 	return out
 }
 
-// settledGoroutines counts once nothing has changed for a while.
+// settledGoroutines counts when nothing has changed for a while.
 func settledGoroutines(t *testing.T) goroutines {
 	t.Helper()
 	last, since := goroutines{}, time.Now()
-	eventually(t, "the goroutines settle", func(context.Context) (bool, error) {
+	clustertest.Eventually(t, "the goroutines settle", func(context.Context) (bool, error) {
 		if now := countGoroutines(t); now.schedulers != last.schedulers {
 			last, since = now, time.Now()
 		}
@@ -280,23 +279,23 @@ func settledGoroutines(t *testing.T) goroutines {
 	return last
 }
 
-// checkGoroutines waits until no scheduler but those of before is left. Beside
-// them there are connections, which come and go.
+// checkGoroutines waits until only the earlier schedulers' goroutines are left. The other goroutines
+// include connections, whose number varies.
 func checkGoroutines(t *testing.T, before goroutines) {
 	t.Helper()
 	const connections = 40
 	var now goroutines
 	defer func() { t.Logf("goroutines: %+v before, %+v now", before, now) }()
-	eventually(t, "the goroutines of the schedulers that were replaced have ended", func(context.Context) (bool, error) {
+	clustertest.Eventually(t, "the goroutines of the schedulers that were replaced have ended", func(context.Context) (bool, error) {
 		now = countGoroutines(t)
 		return now.schedulers <= before.schedulers && now.all <= before.all+connections, nil
 	})
 }
 
-// liveHeap returns the bytes that are in use.
+// liveHeap returns the bytes in use.
 func liveHeap() uint64 {
 	runtime.GC()
-	runtime.GC() // what finalizers have let go
+	runtime.GC() // a second time, for objects that finalizers released
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return m.HeapAlloc

@@ -52,7 +52,7 @@ func (s *running) send(t *testing.T, method, path, body string) (int, []byte) {
 	return resp.StatusCode, answer
 }
 
-// applied makes a request that changes the configuration.
+// applied sends a request that changes the configuration.
 func (s *running) applied(t *testing.T, method, path, body string) config.Applied {
 	t.Helper()
 	code, answer := s.send(t, method, path, body)
@@ -66,7 +66,7 @@ func (s *running) applied(t *testing.T, method, path, body string) config.Applie
 	return applied
 }
 
-// apply makes document the configuration of s until the test ends.
+// apply applies document to s until the end of the test.
 func apply(t *testing.T, s *running, document string) config.Revision {
 	t.Helper()
 	applied := s.applied(t, http.MethodPut, configurationPath, document)
@@ -87,7 +87,7 @@ func apply(t *testing.T, s *running, document string) config.Revision {
 	return applied.Revision
 }
 
-// document returns what s runs, as its author wrote it.
+// document returns the document of s as its author wrote it.
 func (s *running) document(t *testing.T) string {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.url+configurationPath, nil)
@@ -107,7 +107,7 @@ func (s *running) document(t *testing.T) string {
 	return string(body)
 }
 
-// revisions returns those of s, newest first.
+// revisions returns the revisions of s, newest first.
 func (s *running) revisions(t *testing.T) []config.Revision {
 	t.Helper()
 	var list struct{ Items []config.Revision }
@@ -122,7 +122,7 @@ func (s *running) revision(t *testing.T, number int) config.Revision {
 	return r
 }
 
-// launch starts a simulator that ends with the test, if it has not ended before.
+// launch starts a simulator that stops at the end of the test at the latest.
 func launch(t *testing.T, options Options) *running {
 	t.Helper()
 	s, err := startInProcess(options)
@@ -164,7 +164,7 @@ func TestAMistakeLeavesTheSchedulerAsItIs(t *testing.T) {
 		{"values out of range", header + "parallelism: -3\npercentageOfNodesToScore: 101\npodInitialBackoffSeconds: 0\n", []detail{
 			{Field: "parallelism", Line: 3}, {Field: "percentageOfNodesToScore", Line: 4}, {Field: "podInitialBackoffSeconds", Line: 5},
 		}},
-		{"a plugin that nobody has", header + "profiles:\n- plugins:\n    score:\n      enabled:\n      - name: NodeResourceFit\n", []detail{
+		{"an unknown plugin", header + "profiles:\n- plugins:\n    score:\n      enabled:\n      - name: NodeResourceFit\n", []detail{
 			{Field: "profiles[0].plugins.score.enabled[0].name", Line: 7, Message: "NodeResourcesFit"},
 		}},
 		{"arguments out of range", header + "profiles:\n- pluginConfig:\n  - name: InterPodAffinity\n    args:\n      hardPodAffinityWeight: 101\n", []detail{
@@ -192,8 +192,8 @@ func TestAMistakeLeavesTheSchedulerAsItIs(t *testing.T) {
 	}
 }
 
-// detail is one mistake in an answer. In a test an empty field is none, a line
-// 0 is any, and a message is part of it.
+// detail is one mistake in an answer. In an expectation, an empty field matches no field, line 0
+// matches any line, and the message is a substring.
 type detail struct {
 	Field   string
 	Line    int
@@ -302,7 +302,7 @@ func TestRevisionsAreNumberedReadAndAppliedAgain(t *testing.T) {
 	}
 }
 
-// onlyBlue keeps pods off every node that is not labelled.
+// onlyBlue keeps pods off nodes without the label.
 const onlyBlue = header + `# kept as it is written
 profiles:
 - schedulerName: default-scheduler
@@ -346,7 +346,7 @@ func TestAConfigurationSurvivesARestart(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	// The file that is given at the start wins, and is a revision of its own.
+	// The file of the start takes precedence, and becomes a new revision.
 	options.SchedulerConfig = filepath.Join(t.TempDir(), "scheduler.yaml")
 	writeFile(t, options.SchedulerConfig, header+"percentageOfNodesToScore: 33\n")
 	s = launch(t, options)
@@ -376,7 +376,7 @@ func TestAKeptConfigurationThatDoesNotWorkGivesWay(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
 		damage func(t *testing.T, file string)
-		state  config.RevisionState // of the revision afterwards; empty when it is not there
+		state  config.RevisionState // of the revision afterwards; empty if there is none
 	}{
 		{"damaged file", func(t *testing.T, file string) { writeFile(t, file, `{"number": 2, "docu`) }, ""},
 		{"plugin that is gone", func(t *testing.T, file string) {
@@ -449,7 +449,7 @@ func writeFile(t *testing.T, name, content string) {
 	}
 }
 
-// lines keeps what is logged.
+// lines collects log lines.
 type lines struct {
 	mu  sync.Mutex
 	all strings.Builder

@@ -2,5 +2,5 @@
 
 package app
 
-// smaller is by how much a crowd is smaller than it would be.
+// smaller divides the size of crowds.
 const smaller = 1

@@ -2,6 +2,6 @@
 
 package app
 
-// smaller is by how much a crowd is smaller with the race detector, which finds the
-// same races in it and takes ten times as long.
+// smaller divides the size of crowds. The race detector takes ten times as long, and finds the same
+// races in smaller crowds.
 const smaller = 5

@@ -9,24 +9,16 @@ import (
 	"slices"
 
 	"kube-scheduler-simulator/simulator/controlplane"
+	"kube-scheduler-simulator/simulator/controlplane/external"
 )
 
-// EtcdOptions say where the API server keeps its state, when that is not here. See
-// controlplane.Etcd.
-type EtcdOptions struct {
-	Servers                   []string
-	Prefix                    string
-	CAFile, CertFile, KeyFile string
-}
-
-// checkControlPlane returns what is wrong with the options that say whose control
-// plane is used.
+// checkControlPlane validates the options that choose the control plane.
 func (o Options) checkControlPlane() error {
 	if o.Kubeconfig == "" {
 		if o.KubeContext != "" {
 			return errors.New("--context names a context of --kubeconfig, which is not given")
 		}
-		return o.Etcd.check()
+		return checkEtcd(o.Etcd)
 	}
 	if _, err := os.Stat(o.Kubeconfig); err != nil {
 		return fmt.Errorf("reading the kubeconfig: %w", err)
@@ -36,13 +28,13 @@ func (o Options) checkControlPlane() error {
 		flag  string
 		why   string
 	}{
-		{len(o.Etcd.Servers) > 0, "--etcd-servers", "the API server has its etcd"},
+		{len(o.Etcd.Servers) > 0, "--etcd-servers", "the API server has its own etcd"},
 		{!slices.Equal(o.Controllers, DefaultOptions().Controllers), "--controllers", "the cluster has its own"},
-		{o.NoVirtualNodes, "--no-virtual-nodes", "the cluster has its own nodes, and none are made here"},
+		{o.NoVirtualNodes, "--no-virtual-nodes", "the cluster has its own nodes, and no virtual ones run here"},
 		{o.Stages != "", "--stages", "the cluster has its own nodes"},
 		{o.Devices != "", "--devices", "the cluster has its own nodes"},
 		{o.Replay != nil, "a replay", "it empties the cluster, and this one is not the simulator's own"},
-		{o.Source.SyncKubeconfig != "", "--sync-kubeconfig", "it deletes what the other cluster has not, and this one is not the simulator's own"},
+		{o.Source.SyncKubeconfig != "", "--sync-kubeconfig", "it deletes objects that the other cluster does not have, and this one is not the simulator's own"},
 	} {
 		if excluded.given {
 			return fmt.Errorf("--kubeconfig and %s exclude each other: %s", excluded.flag, excluded.why)
@@ -51,7 +43,7 @@ func (o Options) checkControlPlane() error {
 	return nil
 }
 
-func (o EtcdOptions) check() error {
+func checkEtcd(o controlplane.Etcd) error {
 	if len(o.Servers) == 0 {
 		if o.Prefix != "" || o.CAFile != "" || o.CertFile != "" || o.KeyFile != "" {
 			return errors.New("--etcd-prefix, --etcd-cafile, --etcd-certfile and --etcd-keyfile belong to --etcd-servers, which is not given")
@@ -62,7 +54,7 @@ func (o EtcdOptions) check() error {
 	for _, server := range o.Servers {
 		u, err := url.Parse(server)
 		if err != nil || !slices.Contains([]string{"http", "https", "unix"}, u.Scheme) || u.Host+u.Path == "" {
-			return fmt.Errorf("--etcd-servers: %q is no address such as http://127.0.0.1:2379, https://etcd.example.com:2379 or unix:///run/etcd.sock", server)
+			return fmt.Errorf("--etcd-servers: %q is not an address such as http://127.0.0.1:2379, https://etcd.example.com:2379 or unix:///run/etcd.sock", server)
 		}
 		if u.Scheme == "https" {
 			encrypted++
@@ -70,11 +62,11 @@ func (o EtcdOptions) check() error {
 	}
 	switch {
 	case encrypted > 0 && encrypted < len(o.Servers):
-		return errors.New("--etcd-servers: either all or none are https")
+		return errors.New("--etcd-servers: use https for all or none")
 	case encrypted == 0 && (o.CAFile != "" || o.CertFile != "" || o.KeyFile != ""):
-		return errors.New("--etcd-cafile, --etcd-certfile and --etcd-keyfile are for --etcd-servers with https")
+		return errors.New("--etcd-cafile, --etcd-certfile and --etcd-keyfile need --etcd-servers with https")
 	case (o.CertFile == "") != (o.KeyFile == ""):
-		return errors.New("--etcd-certfile and --etcd-keyfile are given together")
+		return errors.New("--etcd-certfile and --etcd-keyfile must be given together")
 	}
 	for _, file := range []string{o.CAFile, o.CertFile, o.KeyFile} {
 		if file == "" {
@@ -87,9 +79,9 @@ func (o EtcdOptions) check() error {
 	return nil
 }
 
-// connect uses a control plane that is there already.
+// connect uses an existing control plane.
 func (s *simulator) connect(ctx context.Context) error {
-	s.external = controlplane.NewExternal(controlplane.ExternalOptions{
+	s.external = external.New(external.Options{
 		Kubeconfig: s.options.Kubeconfig,
 		Context:    s.options.KubeContext,
 		DataDir:    s.prepared.dataDir,
@@ -103,7 +95,7 @@ func (s *simulator) connect(ctx context.Context) error {
 	return nil
 }
 
-// tellExternal logs what has changed. The status follows within healthEvery.
+// tellExternal logs what has changed. The status follows within healthInterval.
 func (s *simulator) tellExternal() {
 	state := s.external.State()
 	for _, warning := range state.Warnings {

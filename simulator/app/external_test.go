@@ -18,11 +18,12 @@ import (
 
 	"kube-scheduler-simulator/scheduler/annotation"
 	"kube-scheduler-simulator/scheduler/result"
+	"kube-scheduler-simulator/simulator/clustertest"
 	"kube-scheduler-simulator/simulator/controlplane"
 	"kube-scheduler-simulator/simulator/server"
 )
 
-// elsewhere is a control plane that has no scheduler, behind a way that can be cut.
+// elsewhere is a control plane without a scheduler, behind a connection that can be cut.
 type elsewhere struct {
 	kubeconfig string
 	client     kubernetes.Interface
@@ -62,7 +63,7 @@ func startElsewhere(t *testing.T) *elsewhere {
 	return &elsewhere{kubeconfig: path, client: client, way: w}
 }
 
-// way passes connections on to an address until it is cut.
+// way forwards connections to an address until it is cut.
 type way struct {
 	address, to string
 
@@ -80,7 +81,7 @@ func newWay(t *testing.T, to string) *way {
 	return w
 }
 
-// mend listens, at the address of before.
+// mend listens again at the same address.
 func (w *way) mend(t *testing.T) {
 	t.Helper()
 	l, err := net.Listen("tcp", w.address)
@@ -146,11 +147,11 @@ func TestAnotherControlPlane(t *testing.T) {
 	if cycle := await(t, s, created, result.Scheduled); cycle.SelectedNode != "n" {
 		t.Errorf("scheduled on %s", cycle.SelectedNode)
 	}
-	eventually(t, "it is bound and annotated there", func(ctx context.Context) (bool, error) {
+	clustertest.Eventually(t, "it is bound and annotated there", func(ctx context.Context) (bool, error) {
 		p, err := there.client.CoreV1().Pods("default").Get(ctx, "web", metav1.GetOptions{})
 		return err == nil && p.Spec.NodeName == "n" && p.Annotations[annotation.Prefix+"selected-node"] == "n", err
 	})
-	// The page's own way there.
+	// The web application's own path to the API server.
 	var list metav1.PartialObjectMetadataList
 	s.get(t, "/kubernetes/api/v1/pods", &list)
 	if len(list.Items) != 1 {
@@ -175,13 +176,13 @@ func TestAnotherControlPlaneThatGoesAndComesBack(t *testing.T) {
 	s := startApart(t, options)
 	there.way.cut()
 	var status server.Status
-	eventually(t, "the status says so", func(context.Context) (bool, error) {
+	clustertest.Eventually(t, "the status says so", func(context.Context) (bool, error) {
 		s.get(t, "/api/v1/status", &status)
 		return !status.Ready && strings.Contains(status.Message, "does not answer"), nil
 	})
 
 	there.way.mend(t)
-	eventually(t, "the status is ready again", func(context.Context) (bool, error) {
+	clustertest.Eventually(t, "the status is ready again", func(context.Context) (bool, error) {
 		s.get(t, "/api/v1/status", &status)
 		return status.Ready && status.Message == "", nil
 	})
@@ -213,8 +214,8 @@ func TestOptionsOfTheControlPlaneThatExcludeEachOther(t *testing.T) {
 		{"context alone", func(o *Options) { o.KubeContext = "x" }, "--kubeconfig, which is not given"},
 		{"prefix alone", func(o *Options) { o.Etcd.Prefix = "x" }, "--etcd-servers, which is not given"},
 		{"no address", func(o *Options) { o.Etcd.Servers = []string{"localhost"} }, "is no address"},
-		{"certificate without TLS", func(o *Options) { o.Etcd = EtcdOptions{Servers: []string{"http://e"}, CAFile: kubeconfig} }, "with https"},
-		{"certificate without key", func(o *Options) { o.Etcd = EtcdOptions{Servers: []string{"https://e"}, CertFile: kubeconfig} }, "given together"},
+		{"certificate without TLS", func(o *Options) { o.Etcd = controlplane.Etcd{Servers: []string{"http://e"}, CAFile: kubeconfig} }, "with https"},
+		{"certificate without key", func(o *Options) { o.Etcd = controlplane.Etcd{Servers: []string{"https://e"}, CertFile: kubeconfig} }, "given together"},
 		{"mixed", func(o *Options) { o.Etcd.Servers = []string{"https://e", "http://f"} }, "all or none"},
 	}
 	for _, test := range tests {

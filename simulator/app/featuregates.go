@@ -16,9 +16,9 @@ import (
 // list as on the flags of Kubernetes' own components: "A=true,B=false". It must
 // be called before anything runs.
 //
-// DetectCacheInconsistency is off unless the list has it: every few minutes it reads
-// all there is in etcd, to see whether the API server's cache has the same. That is
-// for clusters with several API servers and an etcd elsewhere.
+// DetectCacheInconsistency is off unless the list contains it: every few minutes it compares the
+// API server's cache with all objects in etcd, which is meant for clusters with several API
+// servers and an external etcd.
 func SetFeatureGates(gates string) error {
 	if err := utilfeature.DefaultMutableFeatureGate.OverrideDefault(features.DetectCacheInconsistency, false); err != nil {
 		return fmt.Errorf("feature gates: %w", err)
@@ -42,7 +42,7 @@ func featureGates() []server.FeatureGate {
 			Default: spec.Default, Enabled: gates.Enabled(name), Locked: spec.LockToDefault,
 		}
 		if spec.PreRelease == featuregate.GA {
-			gate.Stage = "GA" // upstream writes it as nothing
+			gate.Stage = "GA" // upstream's string is empty
 		}
 		out = append(out, gate)
 	}

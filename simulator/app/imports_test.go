@@ -5,6 +5,7 @@ import (
 	"go/token"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -12,10 +13,9 @@ import (
 
 const module = "kube-scheduler-simulator/"
 
-// arrows are the imports that may go from one of our packages to another. A
-// package that is not listed may import none. Tests may also import
-// scheduler/schedulertest, simulator/kubectltest, simulator/quiet and what their
-// package may.
+// arrows are the imports that may go from one of our packages to another. A package that is
+// not listed may import none. Tests may also import testPackages and the imports of their
+// package.
 var arrows = map[string][]string{
 	"scheduler/result":                        nil,
 	"scheduler/internal/upstream":             nil,
@@ -30,7 +30,9 @@ var arrows = map[string][]string{
 	"scheduler/annotation":                    {"scheduler/result"},
 	"scheduler/explain":                       {"scheduler/result"},
 	"scheduler/schedulertest":                 {"scheduler", "scheduler/pluginfact", "scheduler/result", "scheduler/annotation"},
-	"scheduler/config":                        {"scheduler/internal/upstream"},
+	"scheduler/yamlsource":                    nil,
+	"scheduler/config":                        {"scheduler/internal/upstream", "scheduler/plugins/argument", "scheduler/yamlsource"},
+	"scheduler/config/adopt":                  {"scheduler/config"},
 	"scheduler/extender":                      {"scheduler/internal/upstream", "scheduler/result"},
 	"scheduler/examples/extender":             {"scheduler/examples/extender/reservation"},
 	"scheduler/examples/extender/reservation": nil,
@@ -40,19 +42,31 @@ var arrows = map[string][]string{
 	"scheduler/examples/zonequota":            {"scheduler/pluginfact", "scheduler/plugins/argument"},
 	"scheduler":                               {"scheduler/result", "scheduler/pluginfact", "scheduler/recorder", "scheduler/recorder/comparison", "scheduler/resultstore", "scheduler/annotation", "scheduler/config", "scheduler/extender", "scheduler/internal/upstream"},
 	"scheduler/supervisor":                    {"scheduler", "scheduler/config", "scheduler/recorder", "scheduler/result"},
-	"simulator/controlplane":                  nil,
-	"simulator/virtualnode":                   nil,
-	"simulator/replay":                        {"scheduler/blockfile", "scheduler/result"},
-	"simulator/redact":                        nil,
-	"simulator/transfer":                      nil,
-	"simulator/mirror":                        {"simulator/redact", "simulator/transfer"},
-	"simulator/server":                        {"scheduler/result", "scheduler/explain", "scheduler/config", "simulator/replay", "simulator/transfer", "simulator/server/watch"},
-	"simulator/server/watch":                  {"scheduler/result"},
+	"simulator/objects":                       {"scheduler/annotation"},
+	"simulator/kubeconfig":                    nil,
+	"simulator/controlplane":                  {"simulator/controlplane/controllers", "simulator/controlplane/internal/datadir", "simulator/objects"},
+	"simulator/controlplane/controllers":      {"simulator/objects"},
+	"simulator/controlplane/external":         {"simulator/controlplane/internal/datadir", "simulator/kubeconfig"},
+	"simulator/controlplane/internal/datadir": nil,
+	"simulator/virtualnode":                   {"simulator/objects"},
+	"simulator/replay":                        {"scheduler", "scheduler/blockfile", "scheduler/result", "simulator/objects"},
+	"simulator/replay/session":                {"simulator/replay", "simulator/server"},
+	"simulator/replay/capture":                {"simulator/kubeconfig", "simulator/mirror", "simulator/redact", "simulator/replay"},
+	"simulator/redact":                        {"simulator/objects"},
+	"simulator/transfer":                      {"simulator/objects", "simulator/transfer/manifest"},
+	"simulator/transfer/manifest":             {"simulator/objects", "scheduler/yamlsource"},
+	"simulator/mirror":                        {"simulator/kubeconfig", "simulator/objects", "simulator/redact"},
+	"simulator/mirror/following":              {"simulator/mirror", "simulator/redact", "simulator/server", "simulator/transfer", "simulator/transfer/manifest"},
+	"simulator/version":                       nil,
+	"simulator/bench":                         {"scheduler", "scheduler/annotation", "scheduler/config", "scheduler/resultstore", "simulator/controlplane"},
+	"simulator/server":                        {"scheduler/result", "scheduler/explain", "scheduler/config", "simulator/objects", "simulator/replay", "simulator/transfer", "simulator/transfer/manifest", "simulator/server/watch"},
+	"simulator/server/watch":                  {"scheduler/result", "simulator/objects"},
 	"simulator/server/watch/watchtest":        nil,
-	"simulator/app":                           {"scheduler", "scheduler/*", "simulator/controlplane", "simulator/virtualnode", "simulator/mirror", "simulator/redact", "simulator/replay", "simulator/server", "simulator/transfer", "web"},
+	"simulator/app":                           {"scheduler", "scheduler/*", "simulator/controlplane", "simulator/controlplane/*", "simulator/virtualnode", "simulator/kubeconfig", "simulator/mirror", "simulator/mirror/following", "simulator/redact", "simulator/replay", "simulator/replay/session", "simulator/server", "simulator/transfer", "simulator/transfer/manifest", "simulator/version", "web"},
 	"simulator/systemtest":                    nil,
-	"simulator/command":                       {"simulator/app", "simulator/quiet"},
+	"simulator/command":                       {"simulator/app", "simulator/bench", "simulator/mirror", "simulator/mirror/following", "simulator/quiet", "simulator/replay", "simulator/replay/capture", "simulator/replay/session", "simulator/version"},
 	"simulator/kubectltest":                   nil,
+	"simulator/clustertest":                   nil,
 	"simulator/quiet":                         nil,
 	"simulator/docs":                          nil,
 	"simulator/examples/plugin":               {"simulator/command", "scheduler/examples/zonequota"},
@@ -60,17 +74,22 @@ var arrows = map[string][]string{
 	"web":                                     nil,
 }
 
-// testArrows are more that tests may have.
+// testPackages are imported by tests only.
+var testPackages = []string{"scheduler/schedulertest", "simulator/clustertest", "simulator/kubectltest", "simulator/quiet"}
+
+// testArrows are further imports of tests.
 var testArrows = map[string][]string{
-	"simulator/docs":     {"simulator/command"},
-	"scheduler":          {"scheduler/examples/extender/reservation", "scheduler/explain"},
-	"scheduler/recorder": {"scheduler/recorder/internal/compose"},
-	"scheduler/plugins":  {"scheduler/examples/zonequota", "scheduler", "scheduler/pluginfact", "scheduler/annotation", "scheduler/config", "scheduler/recorder", "scheduler/result"},
-	"simulator/redact":   {"scheduler/config"},
-	"simulator/mirror":   {"simulator/controlplane", "simulator/virtualnode"},
-	// What the nodes do shows in a cluster only.
-	"simulator/virtualnode": {"simulator/controlplane"},
-	"simulator/transfer":    {"simulator/controlplane", "simulator/virtualnode", "simulator/kubectltest"},
+	"simulator/app":                   {"simulator/replay/capture"},
+	"simulator/docs":                  {"simulator/command"},
+	"simulator/command":               {"scheduler/examples/zonequota"},
+	"scheduler":                       {"scheduler/examples/extender/reservation", "scheduler/explain"},
+	"scheduler/recorder":              {"scheduler/recorder/comparison", "scheduler/recorder/internal/compose"},
+	"scheduler/plugins":               {"scheduler/examples/zonequota", "scheduler", "scheduler/pluginfact", "scheduler/annotation", "scheduler/config", "scheduler/recorder", "scheduler/result"},
+	"simulator/redact":                {"scheduler/config"},
+	"simulator/controlplane/external": {"simulator/controlplane"},
+	"simulator/mirror":                {"simulator/controlplane", "simulator/virtualnode"},
+	"simulator/virtualnode":           {"simulator/controlplane"},
+	"simulator/transfer":              {"simulator/controlplane", "simulator/virtualnode", "simulator/kubectltest"},
 	// A WebSocket client that only tests have.
 	"simulator/server":       {"simulator/server/watch/watchtest"},
 	"simulator/server/watch": {"simulator/server/watch/watchtest"},
@@ -101,7 +120,7 @@ func TestImportsFlowOneWay(t *testing.T) {
 		}
 		seen[from] = true
 		if strings.HasSuffix(path, "_test.go") {
-			allowed = append(append([]string{from, "scheduler/schedulertest", "simulator/kubectltest", "simulator/quiet"}, allowed...), testArrows[from]...)
+			allowed = slices.Concat([]string{from}, testPackages, allowed, testArrows[from])
 		}
 		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)
 		if err != nil {

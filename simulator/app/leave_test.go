@@ -16,11 +16,10 @@ import (
 	"kube-scheduler-simulator/scheduler/result"
 )
 
-// TestStopLeavesNothing: two simulators in one process schedule, change their
-// configuration and are watched; when both have stopped, so have all goroutines that
-// either of them, or any part of it, has started.
+// TestStopLeavesNothing: two simulators in one process schedule, change their configuration and are
+// watched. When both have stopped, all goroutines that they started have ended.
 func TestStopLeavesNothing(t *testing.T) {
-	// Goroutines inherit the label from the one that starts them.
+	// A goroutine inherits the label of the goroutine that starts it.
 	const label = "app-test"
 	pprof.Do(t.Context(), pprof.Labels(label, t.Name()), func(context.Context) {
 		var both []*running
@@ -50,7 +49,7 @@ func TestStopLeavesNothing(t *testing.T) {
 	}
 }
 
-// use makes every part of a simulator do something. Its nodes stay: they go with it.
+// use exercises every part of a simulator. It does not delete its nodes.
 func use(t *testing.T, s *running, pool string) {
 	t.Helper()
 	if _, err := s.makeNode(t.Context(), pool, 4, nil, nil); err != nil {
@@ -80,7 +79,7 @@ func use(t *testing.T, s *running, pool string) {
 	if _, _, err := ws.ReadMessage(); err != nil {
 		t.Fatal(err)
 	}
-	// A watch by the proxy that nobody reads to its end.
+	// A watch through the proxy whose client does not read it to the end.
 	watch, err := http.Get(s.url + "/kubernetes/api/v1/pods?watch=true")
 	if err != nil {
 		t.Fatal(err)
@@ -88,8 +87,8 @@ func use(t *testing.T, s *running, pool string) {
 	t.Cleanup(func() { watch.Body.Close() })
 }
 
-// goroutinesWith returns the stacks of the goroutines that have the label, but for
-// those of connections of the test's own clients.
+// goroutinesWith returns the stacks of the goroutines with the label, except for connections of the
+// test's own clients.
 func goroutinesWith(t *testing.T, label string) string {
 	t.Helper()
 	var profile bytes.Buffer

@@ -47,8 +47,8 @@ train 2/3 3 2 …s`, "deployment")
 	decisionsAboutDevices(t, k)
 }
 
-// decisionsAboutDevices looks at what the results say of devices: which a pod got,
-// and why another got none.
+// decisionsAboutDevices checks the results about devices: which devices a pod got, and why another
+// pod got none.
 func decisionsAboutDevices(t *testing.T, k *kubectl) {
 	t.Helper()
 	out, err := k.Run("get", "pods", "-o", `jsonpath={range .items[*]}{.metadata.name}={.spec.nodeName} {end}`)
@@ -90,7 +90,7 @@ func deviceComparison(c *result.Cycle, node string) *result.DeviceComparison {
 	return nil
 }
 
-// fileOfDevices is for nodes of one kind, of whatever pool.
+// fileOfDevices defines devices for nodes of one kind in any pool.
 const fileOfDevices = `
 - nodeSelector: {accelerator: large}
   devices:
@@ -100,8 +100,8 @@ const fileOfDevices = `
   - {driver: gpu.example.com, name: small, attributes: {model: small, memoryGiB: 16}, capacity: {memory: 16Gi}}
 `
 
-// devicesOfTheFile are published for nodes as their labels come, and claimed by
-// templates. What the results say of them tells too few from too small.
+// devicesOfTheFile: devices are published for nodes by label and claimed by templates. The results
+// distinguish too few devices from devices that are too small.
 func devicesOfTheFile(t *testing.T, k *kubectl) {
 	k.nodes(t, "a-1", "a-2", "a-3")
 	k.do(t, "label", "node", k.namespace+"-a-1", "accelerator=small")
@@ -163,7 +163,7 @@ one 1/1 Running 0 …s`, "pods")
 		t.Errorf("%s\n%s", two.Sentence, diff)
 	}
 
-	// A claim that is free again brings the pod that waits for it.
+	// When a claim is free again, the waiting pod is scheduled.
 	k.do(t, "delete", "pod", "one", "--grace-period=0", "--force")
 	k.prints(t, "Running", "{.status.phase}", "pod", "two")
 	k.do(t, "delete", "pod", "two", "--grace-period=0", "--force", "--wait=false")

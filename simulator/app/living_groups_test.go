@@ -13,10 +13,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kube-scheduler-simulator/scheduler/result"
+	"kube-scheduler-simulator/simulator/clustertest"
 )
 
-// TestPodGroupsInALivingCluster has feature gates, which hold for a whole process:
-// the simulator is one of its own.
+// TestPodGroupsInALivingCluster needs feature gates, which hold for a whole process. So the simulator
+// runs as a program.
 func TestPodGroupsInALivingCluster(t *testing.T) {
 	s, cmd := startProgram(t, t.TempDir(), "GenericWorkload=true,TopologyAwareWorkloadScheduling=true")
 	t.Cleanup(func() {
@@ -31,7 +32,7 @@ func TestPodGroupsInALivingCluster(t *testing.T) {
 	t.Run("a gang waits for its members", func(t *testing.T) { heldGang(t, newKubectl(t, s)) })
 }
 
-// members are pods of a group, of a core each.
+// members are pods of a group that request one core each.
 func members(group string, count int) string {
 	var out strings.Builder
 	for i := range count {
@@ -103,8 +104,8 @@ spec:
 	}
 }
 
-// groupPreemption makes room for a gang as a whole: as many pods go as its members
-// need, and what the members' results say of it is what happens.
+// groupPreemption makes room for a whole gang: the victims are as many pods as the members need, and
+// the members' results name exactly those victims.
 func groupPreemption(t *testing.T, k *kubectl) {
 	k.nodes(t, "a-1") // for four pods of a core
 	k.apply(t, `
@@ -150,8 +151,7 @@ spec:
 	k.prints(t, found.Reprieved[0].Pod.Name, "{.items[*].metadata.name}", "pods", "--field-selector=spec.nodeName!=", "-l", "app=low")
 }
 
-// heldGang is one of which too few members exist. Kubernetes says so nowhere, and
-// the results do.
+// heldGang is a gang with too few members. Kubernetes reports that nowhere, but the results do.
 func heldGang(t *testing.T, k *kubectl) {
 	k.nodes(t, "a-1")
 	both := members("pair", 2)
@@ -171,7 +171,7 @@ spec: {schedulingPolicy: {gang: {minCount: 2}}}
 		Held  []result.PluginResult
 	}
 	var got attempts
-	eventually(t, "the results say what holds the pod", func(context.Context) (bool, error) {
+	clustertest.Eventually(t, "the results say what holds the pod", func(context.Context) (bool, error) {
 		resp, err := http.Get(k.simulator.url + "/api/v1/results/" + string(pod.UID))
 		if err != nil {
 			return false, err

@@ -39,8 +39,8 @@ func (k *kubectl) apply(t *testing.T, manifests string) {
 	k.Apply(t, strings.ReplaceAll(manifests, "%s", k.namespace))
 }
 
-// volatile is what differs from run to run in what kubectl prints: names that are
-// made up, addresses, and times.
+// volatile are the parts of kubectl's output that differ between runs: generated names, addresses and
+// times.
 var volatile = []struct {
 	pattern *regexp.Regexp
 	as      string
@@ -52,11 +52,10 @@ var volatile = []struct {
 	{regexp.MustCompile(` *\n`), "\n"},
 }
 
-// livingTimeout is long enough for what takes its time in Kubernetes, on a busy
-// machine too.
+// livingTimeout is long enough for Kubernetes' slow processes, even on a busy machine.
 const livingTimeout = time.Minute
 
-// shows waits until kubectl get prints want, but for what is volatile.
+// shows waits until kubectl get prints want, ignoring volatile parts.
 func (k *kubectl) shows(t *testing.T, want string, args ...string) {
 	t.Helper()
 	want = strings.TrimSpace(strings.ReplaceAll(want, "%s", k.namespace))

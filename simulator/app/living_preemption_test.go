@@ -9,8 +9,8 @@ import (
 	"kube-scheduler-simulator/scheduler/result"
 )
 
-// preemption makes room for a pod of a class that preempts, and none for one whose
-// class never does. The victim takes its grace period.
+// preemption makes room for a pod whose class preempts, but not for a pod whose class never does. The
+// victim gets its grace period.
 func preemption(t *testing.T, k *kubectl) {
 	const pod = `
 apiVersion: v1
@@ -65,7 +65,7 @@ value: 100
 	if diff := cmp.Diff(want, high.Preemption); diff != "" || high.NominatedNode != node {
 		t.Errorf("nominated %q\n%s", high.NominatedNode, diff)
 	}
-	// The victim stops as it would in a cluster, and the pod goes where it was.
+	// The victim stops as in a real cluster, and the pod takes its place.
 	k.prints(t, "PreemptionByScheduler Running", `{.status.conditions[?(@.type=="DisruptionTarget")].reason} {.status.phase}`, "pod", "low")
 	k.prints(t, node, "{.status.nominatedNodeName}", "pod", "high")
 	k.shows(t, `

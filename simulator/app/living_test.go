@@ -9,9 +9,8 @@ import (
 	"time"
 )
 
-// TestALivingCluster applies what people have, by kubectl's own library, and holds
-// what kubectl shows of it. Controllers make the pods, the scheduler places them,
-// and virtual nodes run them.
+// TestALivingCluster applies typical manifests with kubectl's own library, and checks kubectl's
+// output. Controllers create the pods, the scheduler places them, and virtual nodes run them.
 func TestALivingCluster(t *testing.T) {
 	options := DefaultOptions()
 	options.Devices = filepath.Join(t.TempDir(), "devices.yaml")
@@ -27,12 +26,13 @@ func TestALivingCluster(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	var replaced func(*testing.T, *kubectl)
+	// Kubernetes takes about a minute to collect a deleted node's pods, so the node goes
+	// first and its case is the last.
+	replaced := nodeDeletion(t, newKubectl(t, s))
 	for _, tc := range []struct {
 		name string
 		test func(*testing.T, *kubectl)
 	}{
-		{"a node is deleted", func(t *testing.T, k *kubectl) { replaced = nodeDeletion(t, k) }},
 		{"a Deployment spreads over zones", spreadDeployment},
 		{"a StatefulSet has claims", statefulSet},
 		{"a DaemonSet runs on every node", daemonSet},
@@ -50,12 +50,7 @@ func TestALivingCluster(t *testing.T) {
 		{"volumes are in zones", zonesOfVolumes},
 		{"storage has a capacity", storageCapacity},
 		{"a pod preempts", preemption},
-		{"the deleted node's pods are replaced", func(t *testing.T, k *kubectl) {
-			if replaced == nil {
-				t.Skip("no node was deleted")
-			}
-			replaced(t, k)
-		}},
+		{"the deleted node's pods are replaced", replaced},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			began := time.Now()
@@ -65,8 +60,8 @@ func TestALivingCluster(t *testing.T) {
 	}
 }
 
-// nodes makes nodes whose author said little: a name, a zone and how large they
-// are. The test's pods choose them by the label pool.
+// nodes creates nodes from minimal manifests: a name, a zone and a size. The test's pods select them by
+// the label pool.
 func (k *kubectl) nodes(t *testing.T, names ...string) {
 	t.Helper()
 	var manifests []string
@@ -306,14 +301,14 @@ NAME STATUS ROLES AGE VERSION
 %s-b-1 Ready <none> …s virtual`, "nodes", "-l", "pool="+k.namespace)
 	other := k.namespace + "-b-1"
 	k.prints(t, "Running Running Running", "{.items[*].status.phase}", "pods", "--field-selector=spec.nodeName="+other)
-	// Nobody on the node can end what ran there, until it is back.
+	// No kubelet can end the node's pods until the node is back.
 	k.do(t, "annotate", "node", failed, "kube-scheduler-simulator.sigs.k8s.io/failure-")
 	k.prints(t, strings.Join([]string{other, other, other}, " "), "{.items[*].spec.nodeName}", "pods")
 	k.prints(t, " True", `{.spec.taints} {.status.conditions[?(@.type=="Ready")].status}`, "node", failed)
 }
 
-// nodeDeletion deletes a node. Kubernetes takes about a minute to collect its pods:
-// what it returns holds what is there then.
+// nodeDeletion deletes a node with running pods, and returns the check that they were
+// replaced.
 func nodeDeletion(t *testing.T, k *kubectl) func(*testing.T, *kubectl) {
 	k.nodes(t, "a-1")
 	k.apply(t, webOfThree)

@@ -21,7 +21,7 @@ func (k *kubectl) cycle(t *testing.T, pod string, outcome result.Outcome) *resul
 	return await(t, k.simulator, p, outcome)
 }
 
-// rejected checks who rejected a node, and why.
+// rejected checks which plugin rejected a node, and why.
 func (k *kubectl) rejected(t *testing.T, c *result.Cycle, node, want string) {
 	t.Helper()
 	got := "nobody"
@@ -43,7 +43,7 @@ func (k *kubectl) selected(t *testing.T, c *result.Cycle, node string) {
 	}
 }
 
-// podWithClaim is the manifest of a pod of the pool that uses a claim of its name.
+// podWithClaim is the manifest of a pod in the pool that uses a claim of the same name.
 func podWithClaim(name, class, size string, lines ...string) string {
 	return fmt.Sprintf(`
 apiVersion: v1
@@ -133,7 +133,7 @@ spec:
 `)
 	k.rejected(t, k.cycle(t, "again", result.Unschedulable), "a-1", "VolumeBinding: node(s) didn't match PersistentVolume's node affinity")
 
-	// A volume that only its labels bind to a zone is VolumeZone's business.
+	// VolumeZone handles volumes that are bound to a zone only by labels.
 	labelled := strings.NewReplacer("NAME", "labelled", "LABELS", `labels: {topology.kubernetes.io/zone: b}`, "AFFINITY", "").Replace(volume)
 	claim, pod, _ := strings.Cut(podWithClaim("labelled", "local", "1Gi"), "---")
 	k.apply(t, strings.Replace(labelled, `capacity:`, "claimRef: {namespace: \"%s\", name: labelled}\n  capacity:", 1)+claim)

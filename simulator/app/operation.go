@@ -4,13 +4,14 @@ import (
 	"context"
 	"sync"
 
+	"kube-scheduler-simulator/simulator/mirror/following"
 	"kube-scheduler-simulator/simulator/server"
 )
 
-// operations lets one thing at a time be done to the whole cluster, such as an
-// import or a reset. Its methods are safe for concurrent use.
+// operations lets one operation at a time act on the whole cluster, such as an import or a
+// reset. Its methods are safe for concurrent use.
 type operations struct {
-	// changed is called when the status is to be published.
+	// changed is called when the status must be published.
 	changed func()
 
 	mu      sync.Mutex
@@ -18,7 +19,7 @@ type operations struct {
 	closed  bool
 }
 
-// operation is one that is under way.
+// operation is an operation that is under way.
 type operation struct {
 	all    *operations
 	cancel context.CancelFunc
@@ -26,8 +27,8 @@ type operation struct {
 	shown  server.Operation
 }
 
-// begin starts an operation, which the caller ends, or returns a *server.Busy. The
-// context that it returns ends when the simulator stops, whatever ctx does.
+// begin starts an operation, which the caller must end, or returns a *server.Busy. The
+// context that it returns also ends when the simulator stops.
 func (o *operations) begin(ctx context.Context, kind server.OperationKind, message string) (context.Context, *operation, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -43,15 +44,18 @@ func (o *operations) begin(ctx context.Context, kind server.OperationKind, messa
 	return ctx, o.current, nil
 }
 
-// show says how far the operation has come; total is 0 when it cannot be counted.
-func (o *operation) show(message string, done, total int) {
+var _ following.Operation = (*operation)(nil)
+
+// Show reports progress; total is 0 when it is not known.
+func (o *operation) Show(message string, done, total int) {
 	o.all.mu.Lock()
 	o.shown.Message, o.shown.Done, o.shown.Total = message, done, total
 	o.all.mu.Unlock()
 	o.all.changed()
 }
 
-func (o *operation) end() {
+// End ends the operation.
+func (o *operation) End() {
 	o.cancel()
 	o.all.mu.Lock()
 	o.all.current = nil
@@ -60,7 +64,7 @@ func (o *operation) end() {
 	close(o.ended)
 }
 
-// status returns what is under way; nil when nothing is.
+// status returns the operation that is under way; nil when none is.
 func (o *operations) status() *server.Operation {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -71,8 +75,8 @@ func (o *operations) status() *server.Operation {
 	return &shown
 }
 
-// close refuses what would begin, cancels what is under way and waits for it, no
-// longer than ctx allows.
+// close refuses new operations, cancels the one that is under way and waits for it until ctx
+// ends.
 func (o *operations) close(ctx context.Context) error {
 	o.mu.Lock()
 	o.closed = true

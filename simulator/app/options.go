@@ -18,12 +18,15 @@ import (
 	"kube-scheduler-simulator/scheduler/annotation"
 	"kube-scheduler-simulator/scheduler/config"
 	"kube-scheduler-simulator/scheduler/plugins"
+	"kube-scheduler-simulator/scheduler/plugins/argument"
 	"kube-scheduler-simulator/scheduler/resultstore"
 	"kube-scheduler-simulator/simulator/controlplane"
+	"kube-scheduler-simulator/simulator/controlplane/controllers"
 	"kube-scheduler-simulator/simulator/mirror"
-	"kube-scheduler-simulator/simulator/replay"
+	"kube-scheduler-simulator/simulator/mirror/following"
+	"kube-scheduler-simulator/simulator/replay/session"
 	"kube-scheduler-simulator/simulator/server"
-	"kube-scheduler-simulator/simulator/transfer"
+	"kube-scheduler-simulator/simulator/transfer/manifest"
 	"kube-scheduler-simulator/simulator/virtualnode"
 )
 
@@ -33,59 +36,59 @@ const DefaultListen = "127.0.0.1:1212"
 // Options say what to run. The zero value of a field means its default.
 type Options struct {
 	// Listen is the web server's address; DefaultListen by default. An address
-	// off loopback requires TokenFile.
+	// that is not loopback requires TokenFile.
 	Listen string
 	// DataDir keeps the cluster; a restart continues from it. By default the
 	// cluster lives in a temporary directory that is removed at the end.
 	DataDir string
-	// Kubeconfig is a file with a cluster that is there already, in whose place none
-	// is started; KubeContext one of its contexts, the current one by default.
+	// Kubeconfig is a file that reaches an existing cluster, which is used instead of
+	// starting one. KubeContext is one of its contexts, the current one by default.
 	Kubeconfig, KubeContext string
-	// Etcd is one that is there already; our own, in DataDir, by default.
-	Etcd EtcdOptions
+	// Etcd is an existing etcd; our own, in DataDir, by default.
+	Etcd controlplane.Etcd
 	// SchedulerConfig is a file with a KubeSchedulerConfiguration; Kubernetes'
 	// default by default.
 	SchedulerConfig string
-	// AnnotationBytes bounds what is written to a pod's annotations; 0 writes
-	// none. There is no default here: see annotation.DefaultBudget.
+	// AnnotationBytes bounds the results in a pod's annotations; 0 writes no
+	// annotations. There is no default here: see annotation.DefaultBudget.
 	AnnotationBytes int
-	// ResultsMemory and ResultsDisk bound the results, in bytes. What memory has
-	// no room for is read from disk.
+	// ResultsMemory and ResultsDisk bound the results, in bytes. Results that do not
+	// fit in memory are read from disk.
 	ResultsMemory, ResultsDisk int64
-	// Controllers are those of Kubernetes that run, in the syntax of
+	// Controllers are the Kubernetes controllers that run, in the syntax of
 	// kube-controller-manager's flag; DefaultOptions has the usual ones.
 	Controllers []string
-	// NoVirtualNodes leaves out what stands in for kubelets: nodes turning Ready,
-	// pods running and ending.
+	// NoVirtualNodes leaves out the stand-in for kubelets, which makes nodes Ready and
+	// pods run and end.
 	NoVirtualNodes bool
-	// Stages is a file of kwok Stages, which say what nodes and pods do; our own
+	// Stages is a file of kwok Stages, which define how nodes and pods behave; our own
 	// by default.
 	Stages string
 	// Devices is a file with the devices that nodes publish, for dynamic resource
 	// allocation; none by default.
 	Devices string
 	// TieSeed decides among nodes that share the best total; see
-	// scheduler.Options. nil leaves it to chance, as Kubernetes does.
+	// scheduler.Options. nil means at random, as in Kubernetes.
 	TieSeed *int64
 	// Import is a file, directory or archive that is imported at the start; none by
-	// default. Reschedule has its pods scheduled anew.
+	// default. Reschedule schedules its pods again.
 	Import     string
 	Reschedule bool
-	// Source is another cluster, whose objects come here; none by default.
-	// Reschedule concerns its pods, too.
-	Source SourceOptions
+	// Source is another cluster, which is copied into this one; none by default.
+	// Reschedule applies to its pods, too.
+	Source following.Options
 	// Replay plays a recording after the start; none by default.
-	Replay *ReplayOptions
-	// Plugins are those beside Kubernetes'. A configuration enables them by name.
+	Replay *session.Playback
+	// Plugins are plugins in addition to Kubernetes'. A configuration enables them by name.
 	Plugins frameworkruntime.Registry
 	// TokenFile holds the token that every request must carry.
 	TokenFile string
-	// Logger gets what the simulator itself finds wrong. Kubernetes' components
+	// Logger receives the simulator's own problems. Kubernetes' components
 	// log to klog. Default: discards.
 	Logger klog.Logger
 }
 
-// DefaultOptions returns the options of a simulator that is started without flags.
+// DefaultOptions returns the options of a simulator that starts without flags.
 func DefaultOptions() Options {
 	return Options{
 		Listen:          DefaultListen,
@@ -96,22 +99,20 @@ func DefaultOptions() Options {
 	}
 }
 
-// prepared is what Options turn into before anything is started: all that can
-// be wrong with them is found here.
+// prepared holds what Options refer to, checked and opened before anything starts.
 type prepared struct {
 	listener      net.Listener
 	token         string
 	dataDir       string
 	temporary     bool
 	registry      frameworkruntime.Registry
-	configuration *config.Configuration // of the file, or nil
-	stages        *virtualnode.Stages   // of the file, or nil
+	configuration *config.Configuration // from the file, or nil
+	stages        *virtualnode.Stages   // from the file, or nil
 	devices       []virtualnode.NodeDevices
-	// recordingFile is nil when there is none, or when it is a player's.
-	recordingFile *os.File
-	recording     *replay.Recording
+	// recording is nil when there is none, and after the player has taken it.
+	recording *session.File
 	// imported is closed by the import.
-	imported transfer.Source
+	imported manifest.Source
 	source   *mirror.Source // or nil
 }
 
@@ -134,7 +135,7 @@ func (o Options) prepare() (p *prepared, err error) {
 	if err = o.checkControlPlane(); err != nil {
 		return p, err
 	}
-	if err = controlplane.CheckControllers(o.Controllers); err != nil {
+	if err = controllers.Check(o.Controllers); err != nil {
 		return p, err
 	}
 	if o.Stages != "" {
@@ -147,22 +148,24 @@ func (o Options) prepare() (p *prepared, err error) {
 			return p, err
 		}
 	}
-	if err = p.openRecording(o.Replay); err != nil {
-		return p, err
+	if o.Replay != nil {
+		if p.recording, err = session.Open(o.Replay.File); err != nil {
+			return p, err
+		}
 	}
 	if o.Import != "" {
-		if p.imported, err = transfer.OpenSource(o.Import); err != nil {
+		if p.imported, err = manifest.OpenSource(o.Import); err != nil {
 			return p, err
 		}
 	}
 	if p.dataDir, p.temporary, err = makeDataDir(o.DataDir); err != nil {
 		return p, err
 	}
-	if err = p.openSource(o.Source); err != nil {
+	if p.source, err = following.Open(o.Source, p.keptDir()); err != nil {
 		return p, err
 	}
 	if o.AnnotationBytes < 0 || o.ResultsMemory <= 0 || o.ResultsDisk <= 0 {
-		return p, errors.New("a bound in bytes is negative, or 0 where something must be kept")
+		return p, errors.New("a limit in bytes is negative, or 0 where it must be positive")
 	}
 	if err := server.CheckListen(o.Listen, p.token); err != nil {
 		return p, err
@@ -173,7 +176,15 @@ func (o Options) prepare() (p *prepared, err error) {
 	return p, nil
 }
 
-// close undoes prepare. The listener may have been closed by the server.
+// keptDir is the data directory, or empty for one that is removed at the end.
+func (p *prepared) keptDir() string {
+	if p.temporary {
+		return ""
+	}
+	return p.dataDir
+}
+
+// close undoes prepare. The server may have closed the listener already.
 func (p *prepared) close() error {
 	var err error
 	if p.listener != nil {
@@ -181,10 +192,7 @@ func (p *prepared) close() error {
 			err = e
 		}
 	}
-	if p.recordingFile != nil {
-		err = errors.Join(err, p.recordingFile.Close())
-	}
-	err = errors.Join(err, p.imported.Close())
+	err = errors.Join(err, p.recording.Close(), p.imported.Close())
 	if p.temporary {
 		err = errors.Join(err, os.RemoveAll(p.dataDir))
 	}
@@ -206,7 +214,7 @@ func readToken(file string) (string, error) {
 	return token, nil
 }
 
-// registry has all plugins that are not of Kubernetes.
+// registry returns the out-of-tree plugins: the simulator's and the user's.
 func (o Options) registry() (frameworkruntime.Registry, error) {
 	registry := plugins.Registry()
 	if err := registry.Merge(o.Plugins); err != nil {
@@ -231,17 +239,13 @@ func readConfiguration(file string, registry frameworkruntime.Registry) (*config
 	return c, nil
 }
 
-// parseConfiguration reads a document in which the plugins of registry may be
-// enabled beside those of Kubernetes.
+// parseConfiguration reads a document that may enable the plugins of registry in addition to
+// Kubernetes'.
 func parseConfiguration(document []byte, registry frameworkruntime.Registry) (*config.Configuration, error) {
 	return config.ParseWith(document, config.Options{
 		OutOfTree: slices.Sorted(maps.Keys(registry)),
-		Arguments: func(plugin string, args runtime.Object) []config.Mistake {
-			var out []config.Mistake
-			for _, e := range plugins.Validate(context.Background(), plugin, args) {
-				out = append(out, config.Mistake{Field: e.Field, Line: e.Line, Column: e.Column, Message: e.Message})
-			}
-			return out
+		Arguments: func(plugin string, args runtime.Object) []*argument.Error {
+			return plugins.Validate(context.Background(), plugin, args)
 		},
 	})
 }
@@ -251,7 +255,7 @@ func makeDataDir(dir string) (path string, temporary bool, err error) {
 	if dir == "" {
 		path, err = os.MkdirTemp("", "kube-scheduler-simulator-")
 		if err != nil {
-			return "", false, fmt.Errorf("making a temporary data directory: %w", err)
+			return "", false, fmt.Errorf("creating a temporary data directory: %w", err)
 		}
 		return path, true, nil
 	}
@@ -259,7 +263,7 @@ func makeDataDir(dir string) (path string, temporary bool, err error) {
 		return "", false, fmt.Errorf("data directory: %w", err)
 	}
 	if err := os.MkdirAll(path, 0o700); err != nil {
-		return "", false, fmt.Errorf("making the data directory: %w", err)
+		return "", false, fmt.Errorf("creating the data directory: %w", err)
 	}
 	probe, err := os.CreateTemp(path, ".writable-")
 	if err != nil {

@@ -12,11 +12,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"kube-scheduler-simulator/simulator/clustertest"
 	"kube-scheduler-simulator/simulator/replay"
 	"kube-scheduler-simulator/simulator/server"
 )
 
-// seekInto loads a recording into a simulator and goes to and fro in it.
+// seekInto loads a recording into a simulator and seeks back and forth in it.
 func seekInto(t *testing.T, s *running, path string) {
 	t.Helper()
 	changes, err := recordedChanges(path)
@@ -31,7 +32,7 @@ func seekInto(t *testing.T, s *running, path string) {
 		if _, err := s.simulator.replays.Do(replay.Control{Position: &position}); err != nil {
 			t.Fatal(err)
 		}
-		eventually(t, "it is there", func(context.Context) (bool, error) {
+		clustertest.Eventually(t, "it is there", func(context.Context) (bool, error) {
 			status, _ := s.simulator.replays.Status()
 			return status.State == replay.Paused, nil
 		})
@@ -40,7 +41,7 @@ func seekInto(t *testing.T, s *running, path string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// One that had come and was not bound may be so now.
+		// A pod that was pending at that time may be bound now.
 		got, want := map[string]string{}, boundIn(changes, position)
 		for _, p := range list.Items {
 			if want[p.Name] != "" {
@@ -82,20 +83,19 @@ func boundIn(changes []replay.Change, at time.Time) map[string]string {
 	return nodes
 }
 
-// refuseWhileBusy sends a recording while something else is being done to the
-// cluster.
+// refuseWhileBusy sends a recording while another operation acts on the cluster.
 func refuseWhileBusy(t *testing.T, s *running, path string) {
 	t.Helper()
 	_, other, err := s.simulator.operations.begin(t.Context(), server.OperationImport, "an import")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer other.end()
+	defer other.End()
 	var busy *server.Busy
 	if err := s.load(t, path); !errors.As(err, &busy) {
 		t.Errorf("the error is %v", err)
 	}
-	if s.simulator.replays.playsHere() {
+	if s.simulator.replays.Exclusive() {
 		t.Error("the recording has the cluster to itself")
 	}
 }

@@ -17,14 +17,16 @@ import (
 	"k8s.io/utils/ptr"
 
 	"kube-scheduler-simulator/scheduler"
+	"kube-scheduler-simulator/simulator/clustertest"
+	"kube-scheduler-simulator/simulator/replay/session"
 )
 
-// startReplaySource starts a simulator with half of the nodes, and with a pod that
-// has a volume and one that has a device.
+// startReplaySource starts a simulator with half of the nodes, a pod with a volume and a pod with a
+// device.
 func startReplaySource(t *testing.T) *running {
 	t.Helper()
 	options := DefaultOptions()
-	options.NoVirtualNodes, options.Controllers, options.TieSeed = true, ReplayControllers(), ptr.To(int64(1))
+	options.NoVirtualNodes, options.Controllers, options.TieSeed = true, session.Controllers(), ptr.To(int64(1))
 	source, err := startInProcess(options)
 	if err != nil {
 		t.Fatal(err)
@@ -36,8 +38,8 @@ func startReplaySource(t *testing.T) *running {
 	return source
 }
 
-// settle waits until the scheduler knows what was written and has nothing to do, so
-// that it decides each time in a state that a recording has.
+// settle waits until the scheduler has seen the changes and has nothing to do, so that it decides only
+// in states that the recording contains.
 func (s *running) settle(t *testing.T, changes ...scheduler.Change) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -80,7 +82,7 @@ func (s *running) run(t *testing.T, p *v1.Pod) *v1.Pod {
 		t.Fatal(err)
 	}
 	s.settle(t, changeTo(created))
-	eventually(t, p.Name+" is bound", func(ctx context.Context) (bool, error) {
+	clustertest.Eventually(t, p.Name+" is bound", func(ctx context.Context) (bool, error) {
 		created, err = pods.Get(ctx, p.Name, metav1.GetOptions{})
 		return err == nil && created.Spec.NodeName != "", err
 	})
@@ -88,8 +90,8 @@ func (s *running) run(t *testing.T, p *v1.Pod) *v1.Pod {
 	return created
 }
 
-// liveThrough creates pods one after the other; every fifth finishes and every
-// seventh goes, some pods later.
+// liveThrough creates pods one after the other. Some pods later, every fifth finishes and every seventh
+// is deleted.
 func (s *running) liveThrough(t *testing.T) {
 	t.Helper()
 	pods := s.client.CoreV1().Pods("default")
@@ -107,7 +109,7 @@ func (s *running) liveThrough(t *testing.T) {
 		})
 		p.Labels = map[string]string{"app": fmt.Sprint("a", i%7)}
 		all = append(all, s.run(t, p))
-		if i >= 20 && i%5 == 0 { // the scheduler sees no finished pods
+		if i >= 20 && i%5 == 0 { // the scheduler does not watch finished pods
 			done := all[i-20]
 			_, err := pods.Patch(t.Context(), done.Name, types.MergePatchType, []byte(`{"status":{"phase":"Succeeded"}}`), metav1.PatchOptions{}, "status")
 			gone(done, err)
@@ -139,8 +141,7 @@ func withDevice(name string) *v1.Pod {
 	return p
 }
 
-// createScarce creates two disks and two devices, each on a node of its own, and
-// two claims for the disks.
+// createScarce creates two disks and two devices, each on its own node, and two claims for the disks.
 func (s *running) createScarce(t *testing.T) {
 	t.Helper()
 	ctx, create := t.Context(), metav1.CreateOptions{}

@@ -16,20 +16,23 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"kube-scheduler-simulator/simulator/clustertest"
 	"kube-scheduler-simulator/simulator/replay"
+	"kube-scheduler-simulator/simulator/replay/capture"
+	"kube-scheduler-simulator/simulator/replay/session"
 )
 
 const (
 	replayNodes = 60
 	replayPods  = 120 / min(smaller, 2)
-	// comparedPods are these, one with a volume and one with a device.
+	// comparedPods adds a pod with a volume and a pod with a device.
 	comparedPods = replayPods + 2
-	// alike is how many decisions must come out alike.
+	// alike is how many decisions must be the same.
 	alike = comparedPods * 98 / 100
 )
 
-// TestARecordingIsReplayed records a simulator in which pods come, finish and go,
-// and plays that into others.
+// TestARecordingIsReplayed records a simulator in which pods are created, finish and are deleted, and
+// plays the recording into others.
 func TestARecordingIsReplayed(t *testing.T) {
 	dir := t.TempDir()
 	recording, redacted := filepath.Join(dir, "afternoon.rec"), filepath.Join(dir, "redacted.rec")
@@ -46,11 +49,11 @@ func TestARecordingIsReplayed(t *testing.T) {
 	t.Run("a recording that is refused has no say in the cluster", func(t *testing.T) { refuseWhileBusy(t, source, recording) })
 	t.Run("the same configuration and seed decide the same", func(t *testing.T) {
 		t.Parallel()
-		got := replayed(t, recording, 1, ReplayOptions{})
+		got := replayed(t, recording, 1, session.Playback{})
 		if c := got.Comparison.Counts; c.Compared != comparedPods || c.Matching < alike {
 			t.Errorf("%+v: %s", c, differences(got))
 		}
-		// Of two disks and two devices, one each was taken before.
+		// One of two disks and one of two devices were in use already.
 		for _, d := range got.Comparison.Items {
 			if (d.Pod.Name == "db" || d.Pod.Name == "gpu-1") && d.Outcome != replay.Matching {
 				t.Errorf("%s: %s", d.Pod.Name, d.Why)
@@ -62,7 +65,7 @@ func TestARecordingIsReplayed(t *testing.T) {
 	})
 	t.Run("another seed decides otherwise, and the same each time", func(t *testing.T) {
 		t.Parallel()
-		first, second := replayed(t, recording, 2, ReplayOptions{}), replayed(t, recording, 2, ReplayOptions{})
+		first, second := replayed(t, recording, 2, session.Playback{}), replayed(t, recording, 2, session.Playback{})
 		if diff := cmp.Diff(simulatedNodes(first), simulatedNodes(second)); diff != "" {
 			t.Errorf("the second run (+) is not the first (-):\n%s", diff)
 		}
@@ -70,19 +73,18 @@ func TestARecordingIsReplayed(t *testing.T) {
 			t.Errorf("%+v", c)
 		}
 	})
-	// Each decision is asked for in the recorded state, so that another seed is all
-	// that is different.
+	// Each decision is asked for in the recorded state, so that only the seed differs.
 	t.Run("following the redacted recording only ties differ", func(t *testing.T) {
 		t.Parallel()
-		got := replayed(t, redacted, 2, ReplayOptions{FollowRecording: true})
+		got := replayed(t, redacted, 2, session.Playback{FollowRecording: true})
 		if c := got.Comparison.Counts; c.Compared != comparedPods || c.Pending > 0 || c.Matching+c.Tied < alike {
 			t.Errorf("%+v, %+v: %s", c, got.Replay, differences(got))
 		}
 	})
 	t.Run("another configuration's differences are explained, and can be a failure", func(t *testing.T) {
 		t.Parallel()
-		got, err := tryReplay(t, recording, 1, mostAllocated, ReplayOptions{FollowRecording: true, FailOnDifference: true})
-		if !errors.Is(err, ErrDifferent) {
+		got, err := tryReplay(t, recording, 1, mostAllocated, session.Playback{FollowRecording: true, FailOnDifference: true})
+		if !errors.Is(err, session.ErrDifferent) {
 			t.Errorf("the error is %v", err)
 		}
 		if c := got.Comparison.Counts; c.Different < replayPods/2 {
@@ -129,18 +131,17 @@ func written(t *testing.T, content string) string {
 	return path
 }
 
-func replayOptions(recording string, seed int64, o ReplayOptions) Options {
+func replayOptions(recording string, seed int64, o session.Playback) Options {
 	options := DefaultOptions()
-	options.Listen, options.NoVirtualNodes, options.Controllers = "127.0.0.1:0", true, ReplayControllers()
+	options.Listen, options.NoVirtualNodes, options.Controllers = "127.0.0.1:0", true, session.Controllers()
 	options.TieSeed = &seed
 	o.File, o.WaitForScheduler = recording, true
 	options.Replay = &o
 	return options
 }
 
-// replayed plays a recording to its end and returns the report: with $SIMULATOR_BIN,
-// or else in this process.
-func replayed(t *testing.T, recording string, seed int64, o ReplayOptions) (report replay.Report) {
+// replayed plays a recording to its end, with $SIMULATOR_BIN or in this process, and returns the report.
+func replayed(t *testing.T, recording string, seed int64, o session.Playback) (report replay.Report) {
 	t.Helper()
 	program := os.Getenv("SIMULATOR_BIN")
 	if program == "" {
@@ -171,8 +172,8 @@ func readReport(t *testing.T, path string) (report replay.Report) {
 	return report
 }
 
-// tryReplay plays a recording in this process, where differences may be a failure.
-func tryReplay(t *testing.T, recording string, seed int64, configuration string, o ReplayOptions) (replay.Report, error) {
+// tryReplay plays a recording in this process and returns its error.
+func tryReplay(t *testing.T, recording string, seed int64, configuration string, o session.Playback) (replay.Report, error) {
 	t.Helper()
 	o.Exit, o.Report = true, filepath.Join(t.TempDir(), "report.json")
 	options := replayOptions(recording, seed, o)
@@ -180,7 +181,7 @@ func tryReplay(t *testing.T, recording string, seed int64, configuration string,
 		options.SchedulerConfig = written(t, configuration)
 	}
 	failure := Run(t.Context(), options, io.Discard)
-	if failure != nil && !errors.Is(failure, ErrDifferent) {
+	if failure != nil && !errors.Is(failure, session.ErrDifferent) {
 		t.Fatal(failure)
 	}
 	return readReport(t, o.Report), failure
@@ -204,8 +205,8 @@ func differences(r replay.Report) string {
 	return strings.Join(lines, "\n")
 }
 
-// recordAfternoon records a simulator while nodes and pods come, pods finish, and
-// pods are deleted; once with names and once without.
+// recordAfternoon records a simulator while nodes and pods are created, and pods finish and are deleted,
+// once with names and once redacted.
 func recordAfternoon(t *testing.T, source *running, path, redacted string) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -216,7 +217,7 @@ func recordAfternoon(t *testing.T, source *running, path, redacted string) {
 		m := &messages{begun: make(chan struct{})}
 		said[output] = m
 		go func() {
-			recorded <- Record(ctx, RecordOptions{Kubeconfig: source.kubeconfig, Output: output, Redact: output == redacted}, m)
+			recorded <- capture.Run(ctx, capture.Options{Kubeconfig: source.kubeconfig, Output: output, Redact: output == redacted}, m)
 		}()
 		select {
 		case <-m.begun:
@@ -244,7 +245,7 @@ func recordAfternoon(t *testing.T, source *running, path, redacted string) {
 	}
 }
 
-// messages are what a recorder says; begun is closed when the first lists are over.
+// messages collects a recorder's messages; begun is closed when the initial lists are complete.
 type messages struct {
 	mu    sync.Mutex
 	text  strings.Builder
@@ -266,14 +267,18 @@ func (m *messages) String() string {
 	return m.text.String()
 }
 
-// recordedChanges reads what a file has by now.
+// recordedChanges reads the changes that a file has so far.
 func recordedChanges(path string) (changes []replay.Change, err error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer file.Close()
-	recording, err := open(file)
+	info, err := file.Stat()
+	if err != nil {
+		return nil, err
+	}
+	recording, err := replay.Open(file, info.Size())
 	if err != nil {
 		return nil, err
 	}
@@ -289,8 +294,7 @@ func recordedChanges(path string) (changes []replay.Change, err error) {
 	}
 }
 
-// recordedNode is where a pod is by a change; empty when it is nowhere, and for what
-// is no pod.
+// recordedNode is a pod's node after a change; empty when it has none, and for other kinds.
 func recordedNode(c replay.Change) string {
 	if c.Kind.Kind != "Pod" {
 		return ""
@@ -299,10 +303,10 @@ func recordedNode(c replay.Change) string {
 	return node
 }
 
-// waitUntilRecorded waits until the file has where so many pods were bound.
+// waitUntilRecorded waits until the file holds that many bindings.
 func waitUntilRecorded(t *testing.T, path string, pods int) {
 	t.Helper()
-	eventually(t, path+" has all pods", func(context.Context) (bool, error) {
+	clustertest.Eventually(t, path+" has all pods", func(context.Context) (bool, error) {
 		changes, err := recordedChanges(path)
 		bound := map[string]bool{}
 		for _, c := range changes {

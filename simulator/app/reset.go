@@ -13,27 +13,27 @@ import (
 
 var errStopping = errors.New("the simulator is stopping")
 
-// resetMark is a file in the data directory while a reset is under way: a program
-// that is killed then finishes it at its next start.
+// resetMark is a file in the data directory while a reset is under way. If the program is
+// killed during the reset, the next start finishes it.
 const resetMark = "reset-under-way"
 
-// resetAll is reset as an operation of its own.
+// resetAll resets everything as an operation of its own.
 func (s *simulator) resetAll(ctx context.Context) (server.Reset, error) {
-	if s.replays.operation() != nil {
+	if s.replays.Operation() != nil {
 		return server.Reset{}, &server.Busy{With: server.OperationReplay}
 	}
-	ctx, o, err := s.operations.begin(ctx, server.OperationReset, "everything goes back to the start")
+	ctx, o, err := s.operations.begin(ctx, server.OperationReset, "everything returns to its initial state")
 	if err != nil {
 		return server.Reset{}, err
 	}
-	defer o.end()
-	if err := s.replays.stop(ctx); err != nil {
+	defer o.End()
+	if err := s.replays.Stop(ctx); err != nil {
 		return server.Reset{}, err
 	}
 	return s.reset(ctx, everything)
 }
 
-// resetExtent says how much a reset concerns.
+// resetExtent says what a reset covers.
 type resetExtent string
 
 const (
@@ -43,13 +43,13 @@ const (
 	cluster resetExtent = "cluster"
 )
 
-// reset brings objects and results back to the start and, if all is to go, the
-// scheduler configuration. It is called within an operation, one at a time. What it
-// refuses is a *server.Forbidden, and then nothing has changed.
+// reset restores the initial objects and removes all results. With everything it also
+// restores the initial scheduler configuration. It is called within an operation, so one at a
+// time. A refusal is a *server.Forbidden, and then nothing has changed.
 //
-// Whoever acts on objects ends first and begins anew afterwards, knowing nothing,
-// and nobody else can write in between: so nothing comes back of what has gone. The
-// API server and its watches go on.
+// Components that act on objects stop before the reset and start again after it without any
+// state, and no client can write in between. So nothing recreates a deleted object. The API
+// server and its watches keep running.
 func (s *simulator) reset(ctx context.Context, extent resetExtent) (server.Reset, error) {
 	start := time.Now()
 	if s.embedded == nil {
@@ -58,7 +58,7 @@ func (s *simulator) reset(ctx context.Context, extent resetExtent) (server.Reset
 	if err := s.embedded.CanReset(); err != nil {
 		return server.Reset{}, &server.Forbidden{Message: err.Error()}
 	}
-	if err := s.embedded.UseControllers(s.replays.controllers()); err != nil {
+	if err := s.embedded.UseControllers(s.controllers()); err != nil {
 		return server.Reset{}, fmt.Errorf("resetting: %w", err)
 	}
 	release, err := s.embedded.Hold(ctx)
@@ -69,9 +69,9 @@ func (s *simulator) reset(ctx context.Context, extent resetExtent) (server.Reset
 	if err := s.markReset(extent); err != nil {
 		return server.Reset{}, fmt.Errorf("resetting: %w", err)
 	}
-	// From here on it is finished, whoever goes away.
+	// From here on the reset completes even if the client disconnects.
 	ctx = context.WithoutCancel(ctx)
-	err = errors.Join(s.stopSync(ctx), s.stopNodes(ctx))
+	err = errors.Join(s.following.StopSync(ctx), s.stopNodes(ctx))
 	deleted := 0
 	restart := s.scheduler.Reset
 	if extent == cluster {
@@ -85,14 +85,14 @@ func (s *simulator) reset(ctx context.Context, extent resetExtent) (server.Reset
 	if err == nil {
 		err = os.Remove(s.resetMark())
 	}
-	err = errors.Join(err, s.startSync())
+	err = errors.Join(err, s.following.StartSync())
 	if err != nil {
 		return server.Reset{}, fmt.Errorf("resetting: %w", err)
 	}
 	return server.Reset{Deleted: deleted, DurationSeconds: time.Since(start).Seconds()}, nil
 }
 
-// empty is called while nothing is scheduled.
+// empty resets the control plane and the results. It is called while the scheduler is stopped.
 func (s *simulator) empty(ctx context.Context) (deleted int, err error) {
 	done, err := s.embedded.Reset(ctx)
 	if err != nil {
@@ -112,8 +112,8 @@ func (s *simulator) markReset(extent resetExtent) error {
 	return os.WriteFile(s.resetMark(), []byte(extent), 0o600)
 }
 
-// finishReset does what is left of a reset during which the program ended. It is
-// called before anything reads the data directory but the control plane.
+// finishReset completes a reset during which the program was killed. It is called when only
+// the control plane has read the data directory.
 func (s *simulator) finishReset(ctx context.Context) error {
 	extent, err := os.ReadFile(s.resetMark())
 	if errors.Is(err, os.ErrNotExist) {

@@ -21,10 +21,11 @@ import (
 
 	"kube-scheduler-simulator/scheduler/config"
 	"kube-scheduler-simulator/scheduler/result"
+	"kube-scheduler-simulator/simulator/clustertest"
 	"kube-scheduler-simulator/simulator/server"
 )
 
-// startApart starts a simulator of this test's own.
+// startApart starts a simulator that belongs to the test.
 func startApart(t *testing.T, options Options) *running {
 	t.Helper()
 	s, err := startInProcess(options)
@@ -68,7 +69,7 @@ func (s *running) reset(t *testing.T) server.Reset {
 	return done
 }
 
-// roomyNode is one with which every pod of these tests fits.
+// roomyNode is a node with room for every pod of these tests.
 func roomyNode(name string) *v1.Node {
 	has := v1.ResourceList{v1.ResourceCPU: resource.MustParse("1000"), v1.ResourceMemory: resource.MustParse("1000Gi"), v1.ResourcePods: resource.MustParse("10000")}
 	return &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"pool": "reset"}}, Status: v1.NodeStatus{Capacity: has, Allocatable: has}}
@@ -119,7 +120,7 @@ func TestResetBringsEverythingBack(t *testing.T) {
 		t.Errorf("the mark is left: %v", err)
 	}
 
-	// A pod of the same name is another one, and its first attempt is the first.
+	// A new pod of the same name has its own attempts.
 	s.addNode(t, "m")
 	again, cycle := create(t, s, "default", pod("web", "reset", "1"), result.Scheduled)
 	if again.UID == created.UID || cycle.SelectedNode != "m" || cycle.Revision != 3 {
@@ -127,7 +128,7 @@ func TestResetBringsEverythingBack(t *testing.T) {
 	}
 }
 
-// Pods are being created and bound, and controllers make more.
+// The reset happens while clients and controllers create pods, and the scheduler binds them.
 func TestResetDuringHeavyScheduling(t *testing.T) {
 	s := startApart(t, DefaultOptions())
 	for i := range 20 {
@@ -143,7 +144,7 @@ func TestResetDuringHeavyScheduling(t *testing.T) {
 	var creating sync.WaitGroup
 	for w := range 4 {
 		creating.Go(func() {
-			// The reset refuses it with a conflict, and then it ends.
+			// The reset refuses the write with a conflict, and the loop ends.
 			for i := 0; ; i++ {
 				if _, err := s.client.CoreV1().Pods("default").Create(ctx, pod(fmt.Sprintf("p%d-%d", w, i), "reset", "100m"), metav1.CreateOptions{}); err != nil {
 					return
@@ -151,7 +152,7 @@ func TestResetDuringHeavyScheduling(t *testing.T) {
 			}
 		})
 	}
-	eventually(t, "pods are scheduled", func(context.Context) (bool, error) {
+	clustertest.Eventually(t, "pods are scheduled", func(context.Context) (bool, error) {
 		var page result.Page
 		s.get(t, "/api/v1/results?limit=200&outcome=scheduled", &page)
 		return len(page.Items) >= 100, nil
@@ -160,7 +161,7 @@ func TestResetDuringHeavyScheduling(t *testing.T) {
 	s.reset(t)
 	cancel()
 	creating.Wait()
-	s.reset(t) // of what came between the refusal and the end
+	s.reset(t) // deletes the objects that were created between the refusal and the end
 
 	s.addNode(t, "after")
 	next, cycle := create(t, s, "default", pod("next", "reset", "1"), result.Scheduled)
@@ -219,8 +220,7 @@ func TestOneResetAtATime(t *testing.T) {
 	}
 }
 
-// The program was killed while a reset was under way: the mark is there, and
-// everything else, too.
+// The program was killed during a reset: the mark exists, and so do all objects.
 func TestAResetThatWasCutIsFinishedAtTheNextStart(t *testing.T) {
 	options := DefaultOptions()
 	options.DataDir = t.TempDir()

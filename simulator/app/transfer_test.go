@@ -15,11 +15,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kube-scheduler-simulator/scheduler/result"
+	"kube-scheduler-simulator/simulator/clustertest"
 	"kube-scheduler-simulator/simulator/transfer"
 )
 
-// TestAnExportHoldsResultsOrNoNames: with results, those of its pods are in it, and
-// redacted nothing that people have named.
+// TestAnExportHoldsResultsOrNoNames: an export with results holds those of its pods, and a redacted one
+// holds no name that people have chosen.
 func TestAnExportHoldsResultsOrNoNames(t *testing.T) {
 	ns := namespace(t, shared)
 	node := createNode(t, shared, "confidential", "4")
@@ -43,15 +44,15 @@ func TestAnExportHoldsResultsOrNoNames(t *testing.T) {
 	}
 }
 
-// TestImportedPodsStayOrAreScheduledAnew, from two files of a form.
-func TestImportedPodsStayOrAreScheduledAnew(t *testing.T) {
+// TestImportedPodsStayOrAreRescheduled imports two files of a form.
+func TestImportedPodsStayOrAreRescheduled(t *testing.T) {
 	full, roomy := createNode(t, shared, "imported", "1"), createNode(t, shared, "imported", "8")
 	ns := namespace(t, shared)
 	for _, test := range []struct{ query, name, node string }{
 		{"", "stays", full},
 		{"?reschedule=true", "moves", roomy},
 	} {
-		// No scheduler would put it on the node that it comes from.
+		// No scheduler would choose the node that it was exported with.
 		was := pod(test.name, "imported", "2")
 		was.APIVersion, was.Kind = "v1", "Pod"
 		was.Namespace, was.Spec.NodeName, was.Status.Phase = ns, full, v1.PodRunning
@@ -64,7 +65,7 @@ func TestImportedPodsStayOrAreScheduledAnew(t *testing.T) {
 		if report.Created != 2 || report.FailedTotal != 0 {
 			t.Errorf("it reports %+v", report)
 		}
-		eventually(t, test.name+" is on "+test.node, func(ctx context.Context) (bool, error) {
+		clustertest.Eventually(t, test.name+" is on "+test.node, func(ctx context.Context) (bool, error) {
 			is, err := shared.client.CoreV1().Pods(ns).Get(ctx, test.name, metav1.GetOptions{})
 			return err == nil && is.Spec.NodeName == test.node, err
 		})

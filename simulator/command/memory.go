@@ -8,16 +8,16 @@ import (
 	"time"
 )
 
-// Much of what a large cluster takes is caches. Collecting garbage only when
-// the heap has doubled, as Go does by default, is fast and right for a small
-// heap, but would have a large one take twice its size.
+// Most of the memory of a large cluster is caches. By default Go collects garbage when the
+// heap has doubled. That is fast and right for a small heap, but makes a large one take twice
+// its size.
 const (
-	// smallHeap is what may be taken without collecting more often than Go does.
+	// smallHeap is the heap size up to which Go's default applies.
 	smallHeap = 768 << 20
-	// growth is by how much a large heap grows between two collections, in percent.
+	// growth is how much a large heap may grow between two collections, in percent.
 	growth = 50
-	// restGrowth is growth for a program at rest, which has not collected for
-	// restAfter: every collection goes through all that is live, for little. Go
+	// restGrowth replaces growth for a program at rest, which has not collected for
+	// restAfter: each collection scans everything that is live and frees little. Go
 	// collects every two minutes in any case.
 	restGrowth = 100
 	restAfter  = 30 * time.Second
@@ -25,12 +25,11 @@ const (
 	balanceEvery = 2 * time.Second
 )
 
-// balanceMemory lets a large heap grow by half of what is live, no more, until
-// ctx is done. GOGC and GOMEMLIMIT in the environment take precedence.
+// balanceMemory lets a large heap grow by at most half of its live size until ctx is done.
+// GOGC and GOMEMLIMIT in the environment take precedence.
 //
-// A memory limit would do so too, but counts the holes that freed objects have left
-// among others: after a large import, a program at rest would collect several times
-// as often, for nothing.
+// A memory limit would do the same, but it counts the gaps between live objects, too: after a
+// large import, a program at rest would collect several times as often for no benefit.
 func balanceMemory(ctx context.Context) {
 	if os.Getenv("GOGC") != "" || os.Getenv("GOMEMLIMIT") != "" {
 		return
@@ -45,7 +44,7 @@ func balanceMemory(ctx context.Context) {
 		if n := samples[1].Value.Uint64(); n != cycles {
 			cycles, collected = n, time.Now()
 		}
-		// Setting it stops the program for a moment.
+		// SetGCPercent stops the world, so call it only when the value changes.
 		if wanted := growthOf(samples[0].Value.Uint64(), time.Since(collected)); wanted != current {
 			debug.SetGCPercent(wanted)
 			current = wanted
@@ -58,9 +57,8 @@ func balanceMemory(ctx context.Context) {
 	}
 }
 
-// growthOf returns by how many percent the heap may grow, in steps of tens: at most
-// restGrowth, which is Go's own, and at least growth where smallHeap is exceeded. rest
-// is how long ago the last collection was.
+// growthOf returns by how many percent the heap may grow, in steps of ten: at most restGrowth,
+// which is Go's default, and at least growth. rest is the time since the last collection.
 func growthOf(live uint64, rest time.Duration) int {
 	if rest >= restAfter || live == 0 {
 		return restGrowth

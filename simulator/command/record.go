@@ -5,20 +5,20 @@ import (
 	"errors"
 	"os"
 
-	"kube-scheduler-simulator/simulator/app"
+	"kube-scheduler-simulator/simulator/replay/capture"
 )
 
 func record(ctx context.Context, args []string) error {
-	options := app.RecordOptions{QPS: app.DefaultRecordQPS}
+	options := capture.Options{QPS: capture.DefaultQPS}
 	flags := newFlags("simulator record --kubeconfig FILE --output FILE [flags]",
-		"Records what happens in a cluster, until it is interrupted. The cluster is only read, and never its secrets.")
-	flags.StringVar(&options.Kubeconfig, "kubeconfig", "", "`file` that reaches the cluster")
+		"Records the changes in a cluster until it is interrupted. It only reads from the cluster, and never its secrets.")
+	flags.StringVar(&options.Kubeconfig, "kubeconfig", "", "kubeconfig `file` of the cluster")
 	flags.StringVar(&options.Context, "context", "", "`context` of the kubeconfig (default: its current one)")
-	flags.StringVar(&options.Output, "output", "", "`file` for the recording; one that exists is not written over")
-	flags.StringSliceVar(&options.Namespaces, "namespaces", nil, "only these `namespaces` (default: all); a placement is then compared without the pods of the others")
-	flags.StringVar(&options.Selector, "selector", "", "only pods with these `labels`")
-	flags.BoolVar(&options.Redact, "redact", false, "replace the names that people have given by others, each by the same one throughout")
-	flags.Float32Var(&options.QPS, "qps", options.QPS, "`number` of requests per second at most")
+	flags.StringVar(&options.Output, "output", "", "`file` for the recording; an existing file is not overwritten")
+	flags.StringSliceVar(&options.Namespaces, "namespaces", nil, "record only these `namespaces` (default: all); placements are then compared without the pods of the others")
+	flags.StringVar(&options.Selector, "selector", "", "record only pods with these `labels`")
+	flags.BoolVar(&options.Redact, "redact", false, "replace the names that people have chosen, each one consistently")
+	flags.Float32Var(&options.QPS, "qps", options.QPS, "maximum `number` of requests per second")
 	if done, err := flags.parse(args); done || err != nil {
 		return err
 	}
@@ -28,5 +28,5 @@ func record(ctx context.Context, args []string) error {
 	case options.Output == "":
 		return errors.New("record needs --output (see --help)")
 	}
-	return app.Record(ctx, options, os.Stderr)
+	return capture.Run(ctx, options, os.Stderr)
 }

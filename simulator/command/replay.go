@@ -7,6 +7,8 @@ import (
 	"strconv"
 
 	"kube-scheduler-simulator/simulator/app"
+	"kube-scheduler-simulator/simulator/replay"
+	"kube-scheduler-simulator/simulator/replay/session"
 )
 
 func replayFile(ctx context.Context, args []string, with []Option) error {
@@ -14,19 +16,19 @@ func replayFile(ctx context.Context, args []string, with []Option) error {
 	for _, o := range with {
 		o(&options)
 	}
-	// What kubelets and the source's controllers did is in the recording.
-	options.NoVirtualNodes, options.Controllers = true, app.ReplayControllers()
-	replay := &app.ReplayOptions{}
-	options.Replay = replay
+	// The recording holds what the source's kubelets and controllers did.
+	options.NoVirtualNodes, options.Controllers = true, session.Controllers()
+	playback := &session.Playback{}
+	options.Replay = playback
 	flags := newFlags("simulator replay FILE [flags]",
 		"Plays a recording into a simulator, and compares the placements with those in the recording.")
 	gates := flags.serve(&options)
 	speed := flags.String("speed", "max", "`speed`: max, realtime, or how many times faster than real time")
-	flags.BoolVar(&replay.WaitForScheduler, "wait-for-scheduler", true, "let the scheduler become idle after each change; with --tie-seed another run decides the same")
-	flags.BoolVar(&replay.FollowRecording, "follow-recording", false, "ask for each decision in the state that the recording has: afterwards the pod is put to the node that it has there")
-	flags.StringVar(&replay.Report, "report", "", "`file` for the comparison when the recording has ended: JSON when its name ends in .json, otherwise text")
-	flags.BoolVar(&replay.Exit, "exit", false, "end when the recording has ended and the report is written")
-	flags.BoolVar(&replay.FailOnDifference, "fail-on-difference", false, "with --exit, exit with code 1 when a placement does not match")
+	flags.BoolVar(&playback.WaitForScheduler, "wait-for-scheduler", true, "let the scheduler become idle after each change; with --tie-seed another run decides the same")
+	flags.BoolVar(&playback.FollowRecording, "follow-recording", false, "ask for each decision in the state that the recording has: afterwards the pod is moved to its recorded node")
+	flags.StringVar(&playback.Report, "report", "", "`file` for the comparison at the end of the recording: JSON when its name ends in .json, otherwise text")
+	flags.BoolVar(&playback.Exit, "exit", false, "exit when the recording has ended and the report is written")
+	flags.BoolVar(&playback.FailOnDifference, "fail-on-difference", false, "with --exit, exit with code 1 when a placement differs")
 	rest, done, err := flags.parseWith(args)
 	if done || err != nil {
 		return err
@@ -34,17 +36,17 @@ func replayFile(ctx context.Context, args []string, with []Option) error {
 	if len(rest) != 1 {
 		return errors.New("replay takes one recording (see --help)")
 	}
-	replay.File = rest[0]
-	if replay.FailOnDifference && !replay.Exit {
+	playback.File = rest[0]
+	if playback.FailOnDifference && !playback.Exit {
 		return errors.New("--fail-on-difference needs --exit (see --help)")
 	}
-	if replay.Speed, err = parseSpeed(*speed); err != nil {
+	if playback.Speed, err = parseSpeed(*speed); err != nil {
 		return err
 	}
 	return start(ctx, options, flags, *gates)
 }
 
-// parseSpeed returns 0 for as fast as it goes.
+// parseSpeed returns 0 for as fast as possible.
 func parseSpeed(s string) (float64, error) {
 	switch s {
 	case "max":
@@ -53,8 +55,8 @@ func parseSpeed(s string) (float64, error) {
 		return 1, nil
 	}
 	speed, err := strconv.ParseFloat(s, 64)
-	if err != nil || !(speed > 0 && speed <= app.MaxReplaySpeed) {
-		return 0, fmt.Errorf("--speed is max, realtime, or a number up to %d, not %q", app.MaxReplaySpeed, s)
+	if err != nil || !(speed > 0 && speed <= replay.MaxSpeed) {
+		return 0, fmt.Errorf("--speed must be max, realtime or a number up to %d, not %q", replay.MaxSpeed, s)
 	}
 	return speed, nil
 }

@@ -18,11 +18,13 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 	schedulingv1 "k8s.io/kubernetes/pkg/apis/scheduling/v1"
+
+	"kube-scheduler-simulator/simulator/clustertest"
 )
 
 func TestKubeconfigGivesAnAdministrator(t *testing.T) {
 	controlPlane := sharedControlPlane(t)
-	client := clientFor(t, kubeconfigOf(t, controlPlane))
+	client := clustertest.Client(t, kubeconfigOf(t, controlPlane))
 
 	if _, err := client.CoreV1().Nodes().List(t.Context(), metav1.ListOptions{}); err != nil {
 		t.Error(err)
@@ -45,22 +47,21 @@ func TestKubeconfigGivesAnAdministrator(t *testing.T) {
 
 func TestStrangersAreRefused(t *testing.T) {
 	anonymous := rest.AnonymousClientConfig(kubeconfigOf(t, sharedControlPlane(t)))
-	_, err := clientFor(t, anonymous).CoreV1().Nodes().List(t.Context(), metav1.ListOptions{})
+	_, err := clustertest.Client(t, anonymous).CoreV1().Nodes().List(t.Context(), metav1.ListOptions{})
 	if !apierrors.IsForbidden(err) {
 		t.Errorf("without credentials: %v, want forbidden", err)
 	}
 
 	withToken := rest.CopyConfig(anonymous)
 	withToken.BearerToken = "wrong"
-	_, err = clientFor(t, withToken).CoreV1().Nodes().List(t.Context(), metav1.ListOptions{})
+	_, err = clustertest.Client(t, withToken).CoreV1().Nodes().List(t.Context(), metav1.ListOptions{})
 	if !apierrors.IsUnauthorized(err) {
 		t.Errorf("with a wrong token: %v, want unauthorized", err)
 	}
 }
 
-// servedGroupVersions are all that Kubernetes 1.37 has, but alpha ones and
-// scheduling.k8s.io/v1beta1, which is empty without the GenericWorkload feature
-// gate.
+// servedGroupVersions are all group versions of Kubernetes except alpha ones and
+// scheduling.k8s.io/v1beta1, which is empty without the GenericWorkload feature gate.
 var servedGroupVersions = []string{
 	"admissionregistration.k8s.io/v1",
 	"admissionregistration.k8s.io/v1beta1",
@@ -94,7 +95,7 @@ var servedGroupVersions = []string{
 }
 
 func TestEveryGAAndBetaAPIIsServed(t *testing.T) {
-	client := clientFor(t, kubeconfigOf(t, sharedControlPlane(t)))
+	client := clustertest.Client(t, kubeconfigOf(t, sharedControlPlane(t)))
 	groups, err := client.Discovery().ServerGroups()
 	if err != nil {
 		t.Fatal(err)
@@ -115,7 +116,7 @@ func TestEveryGAAndBetaAPIIsServed(t *testing.T) {
 }
 
 func TestSystemObjectsExistAfterStart(t *testing.T) {
-	client := clientFor(t, start(t, Options{DataDir: t.TempDir()}).ClientConfig())
+	client := clustertest.Client(t, clustertest.Start(t, New(Options{DataDir: t.TempDir()})).ClientConfig())
 	for _, name := range systemNamespaces {
 		if _, err := client.CoreV1().Namespaces().Get(t.Context(), name, metav1.GetOptions{}); err != nil {
 			t.Error(err)
@@ -139,7 +140,7 @@ func TestSystemObjectsExistAfterStart(t *testing.T) {
 }
 
 func TestNodeFromYAMLIsNotTainted(t *testing.T) {
-	client := clientFor(t, sharedControlPlane(t).ClientConfig())
+	client := clustertest.Client(t, sharedControlPlane(t).ClientConfig())
 	created, err := client.CoreV1().Nodes().Create(t.Context(), node("untainted", nil), metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -153,7 +154,7 @@ func TestNodeFromYAMLIsNotTainted(t *testing.T) {
 }
 
 func TestPodAdmission(t *testing.T) {
-	client := clientFor(t, sharedControlPlane(t).ClientConfig())
+	client := clustertest.Client(t, sharedControlPlane(t).ClientConfig())
 	class := &schedulingapiv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "usual"}, Value: 7}
 	if _, err := client.SchedulingV1().PriorityClasses().Create(t.Context(), class, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
@@ -210,7 +211,7 @@ func TestCustomResource(t *testing.T) {
 		"metadata":   map[string]any{"name": "one"},
 		"spec":       map[string]any{"size": "large"},
 	}}
-	eventually(t, "the new kind is served", func(ctx context.Context) (bool, error) {
+	clustertest.Eventually(t, "the new kind is served", func(ctx context.Context) (bool, error) {
 		_, err := widgets.Create(ctx, widget, metav1.CreateOptions{})
 		if apierrors.IsNotFound(err) {
 			return false, nil
@@ -249,7 +250,7 @@ func node(name string, labels map[string]string) *corev1.Node {
 	}
 }
 
-// pod is on the node of that name, or on none if it is empty.
+// pod returns a pod on the named node, or on none if the name is empty.
 func pod(name, nodeName string) *corev1.Pod {
 	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: name},

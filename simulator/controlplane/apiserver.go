@@ -29,28 +29,27 @@ import (
 )
 
 const (
-	// readyInterval is the pause between questions whether the API server is ready.
+	// readyInterval is the pause between checks whether the API server is ready.
 	readyInterval = 10 * time.Millisecond
-	// roleHook is not waited for at the start: it sleeps a second before it
-	// writes the default RBAC roles. The administrator's group, which the
-	// kubeconfig and the clients in this process have, is allowed everything
-	// without them.
+	// roleHook is not waited for at the start: it sleeps for a second before it writes the
+	// default RBAC roles. The administrators' group, which the kubeconfig and the clients in
+	// this process belong to, may do everything without them.
 	roleHook = "poststarthook/" + rbacrest.PostStartHookName
-	// closeInterval is the pause between attempts to close this process' idle
-	// connections to an API server that stops.
+	// closeInterval is the pause between attempts to close this process's idle connections
+	// to an API server that is stopping.
 	closeInterval = 5 * time.Millisecond
 	// watchTimeout is how long watches may take to end when the API server stops.
 	watchTimeout = time.Second
-	// connectionTimeout is how long connections may take to end after that. Go's
-	// HTTP/2 server gives a client that does not close its own one second.
+	// connectionTimeout is how long connections may take to end after that. Go's HTTP/2
+	// server gives clients one second to close their connections.
 	connectionTimeout = 1500 * time.Millisecond
-	// Clients in this process are trusted not to overload it.
+	// Clients in this process are trusted not to overload the API server.
 	clientQPS   = 10_000
 	clientBurst = 20_000
-	// serviceIPs is what kubeadm gives a cluster, of the size that the API
-	// server can use.
+	// serviceIPs starts like kubeadm's default range; larger ranges are not supported by the
+	// API server.
 	serviceIPs = "10.96.0.0/16"
-	// ownServiceIP is the first of them: the API server's own.
+	// ownServiceIP is the first address: the API server's own.
 	ownServiceIP = "10.96.0.1"
 )
 
@@ -64,19 +63,19 @@ type apiServer struct {
 	err      error // why it ended; valid once ended is closed
 }
 
-// serverOptions are what differs from one API server here to another.
+// serverOptions are the options in which the API servers of this package differ.
 type serverOptions struct {
 	certs certificates
 	etcd  Etcd
-	// taintNewNodes taints every new node not-ready, unless it comes as Ready,
-	// which the node lifecycle controller undoes when it is Ready.
+	// taintNewNodes taints every new node not-ready, unless it is created as Ready. The node
+	// lifecycle controller removes the taint when the node is Ready.
 	taintNewNodes bool
 	// guard sees every request first.
 	guard func(http.Handler) http.Handler
 }
 
-// startAPIServer returns when the API server listens; waitReady says when it
-// serves. fail is called when it ends before stop.
+// startAPIServer returns when the API server listens; waitReady waits until it serves. fail is
+// called when it ends before stop.
 func startAPIServer(ctx context.Context, opts serverOptions, fail func(error)) (_ *apiServer, err error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -122,10 +121,10 @@ func newServerChain(ctx context.Context, opts *options.ServerRunOptions, guard f
 	if err != nil {
 		return nil, fmt.Errorf("build configuration: %w", err)
 	}
-	// This hook tries once before the server serves and then waits a second.
-	// bootstrap does the same without the wait.
+	// This hook makes one attempt before the server serves, and then waits a second. bootstrap
+	// does the same work without the wait.
 	config.KubeAPIs.ControlPlane.Generic.DisabledPostStartHooks.Insert(schedulingrest.PostStartHookName)
-	// All requests come in at the aggregator.
+	// The aggregator receives all requests.
 	front := config.Aggregator.GenericConfig
 	build := front.BuildHandlerChainFunc
 	front.BuildHandlerChainFunc = func(handler http.Handler, c *genericapiserver.Config) http.Handler {
@@ -143,8 +142,8 @@ func newServerChain(ctx context.Context, opts *options.ServerRunOptions, guard f
 	return server, nil
 }
 
-// serverRunOptions are those of a kube-apiserver in a usual cluster, less what
-// needs nodes, other machines, or controllers that do not run here.
+// serverRunOptions are the options of a kube-apiserver in an ordinary cluster, without features
+// that need nodes, other machines, or controllers that do not run here.
 func serverRunOptions(listener net.Listener, opts serverOptions) *options.ServerRunOptions {
 	certs := opts.certs
 	address := listener.Addr().(*net.TCPAddr)
@@ -155,8 +154,8 @@ func serverRunOptions(listener net.Listener, opts serverOptions) *options.Server
 	o.SecureServing.BindPort = address.Port
 	o.SecureServing.ServerCert.CertKey.CertFile = certs.servingCertFile
 	o.SecureServing.ServerCert.CertKey.KeyFile = certs.servingKeyFile
-	// Unset, these two are found by asking the system for its default route
-	// and its name.
+	// Without these two, the API server would ask the system for its default route and its
+	// name.
 	o.GenericServerRunOptions.AdvertiseAddress = address.IP
 	o.GenericServerRunOptions.ExternalHost = address.IP.String()
 	o.GenericServerRunOptions.ShutdownWatchTerminationGracePeriod = watchTimeout
@@ -168,8 +167,8 @@ func serverRunOptions(listener net.Listener, opts serverOptions) *options.Server
 	o.Etcd.StorageConfig.Transport.TrustedCAFile = opts.etcd.CAFile
 	o.Etcd.StorageConfig.Transport.CertFile = opts.etcd.CertFile
 	o.Etcd.StorageConfig.Transport.KeyFile = opts.etcd.KeyFile
-	// Nobody reads the metric, and a count that meets a stop tries again for
-	// seconds on a closed connection, with a line on stderr for each time.
+	// The metric is not used, and a count during a stop retries for seconds on a closed
+	// connection, with a line on stderr for each attempt.
 	o.Etcd.StorageConfig.CountMetricPollPeriod = 0
 
 	o.Authentication.ClientCert.ClientCA = certs.caFile
@@ -180,8 +179,8 @@ func serverRunOptions(listener net.Listener, opts serverOptions) *options.Server
 	o.Authorization.Modes = []string{modes.ModeRBAC}
 
 	o.AllowPrivileged = true
-	// Metrics options change the process' one registry, and log an error when
-	// they have nothing to change.
+	// Metrics options change the process-wide registry, and log an error when there is nothing
+	// to change.
 	o.Metrics = nil
 	o.Features.EnableProfiling = false
 	enableAPIs(o)
@@ -189,34 +188,33 @@ func serverRunOptions(listener net.Listener, opts serverOptions) *options.Server
 	return o
 }
 
-// enableAPIs turns on every GA and beta API, which is more than a real
-// cluster has by default: people bring manifests of all sorts.
+// enableAPIs turns on every GA and beta API, which is more than a real cluster serves by default,
+// so that all sorts of manifests can be applied.
 func enableAPIs(o *options.ServerRunOptions) {
 	o.APIEnablement.RuntimeConfig["api/ga"] = "true"
 	o.APIEnablement.RuntimeConfig["api/beta"] = "true"
 	if !utilfeature.DefaultFeatureGate.Enabled(features.GenericWorkload) {
-		// All of this group version's kinds depend on the gate: the API
-		// server would warn of each at every start and leave it out.
+		// All kinds of this group version depend on the gate. Without the gate, the API server
+		// would warn about each kind at every start and leave it out.
 		o.APIEnablement.RuntimeConfig["scheduling.k8s.io/v1beta1"] = "false"
 	}
 }
 
-// disableAdmission turns off those plugins of the default set that wait for
-// something that is not here. All others stay, Priority and
-// DefaultTolerationSeconds among them. StorageObjectInUseProtection stays because
-// the controllers that remove its finalizers run.
+// disableAdmission turns off those default plugins that depend on components that do not run
+// here. All others stay, including Priority and DefaultTolerationSeconds.
+// StorageObjectInUseProtection stays because the controllers that remove its finalizers run.
 func disableAdmission(o *options.ServerRunOptions, taintNewNodes bool) {
 	o.Admission.GenericAdmission.DisablePlugins = []string{
-		// Demands of every pod a service account that a controller would have
-		// made, and mounts its token.
+		// Requires a service account for every pod, which a controller would have created,
+		// and mounts its token.
 		serviceaccount.PluginName,
 	}
 	if !taintNewNodes {
-		// Nothing turns nodes Ready, so no pod would fit on a node that somebody
-		// creates from YAML.
+		// No component makes nodes Ready, so no pod would fit on a node that a user creates
+		// from YAML.
 		o.Admission.GenericAdmission.DisablePlugins = append(o.Admission.GenericAdmission.DisablePlugins, nodetaint.PluginName)
 	}
-	// Before the decorator that measures.
+	// First in the list, so that the metrics decorator wraps ours.
 	o.Admission.GenericAdmission.Decorators = slices.Insert(o.Admission.GenericAdmission.Decorators, 0,
 		admission.Decorator(admission.DecoratorFunc(decorateNodeTaint)))
 }
@@ -225,7 +223,7 @@ func (a *apiServer) url() string {
 	return "https://" + a.listener.Addr().String()
 }
 
-// clientConfig is the loopback configuration that the API server made for itself.
+// clientConfig returns the API server's own loopback configuration.
 func (a *apiServer) clientConfig() *rest.Config {
 	config := rest.CopyConfig(a.server.GenericAPIServer.LoopbackClientConfig)
 	config.QPS = clientQPS
@@ -233,19 +231,18 @@ func (a *apiServer) clientConfig() *rest.Config {
 	return config
 }
 
-// waitReady returns nil when the API server is ready but for the role hook.
+// waitReady returns nil when the API server is ready, apart from the role hook.
 func (a *apiServer) waitReady(ctx context.Context) error {
 	return a.pollReadyz(ctx, roleHook)
 }
 
-// waitStarted returns nil when every hook that runs after the start is done,
-// whether or not etcd still answers.
+// waitStarted returns nil when every post-start hook is done, whether or not etcd still answers.
 func (a *apiServer) waitStarted(ctx context.Context) error {
 	return a.pollReadyz(ctx, "etcd", "etcd-readiness")
 }
 
-// pollReadyz asks /readyz, less the excluded checks, until it says yes, the API
-// server ends or ctx does.
+// pollReadyz polls /readyz without the excluded checks until it succeeds, the API server ends, or
+// ctx does.
 func (a *apiServer) pollReadyz(ctx context.Context, exclude ...string) error {
 	client, err := kubernetes.NewForConfig(a.clientConfig())
 	if err != nil {
@@ -272,9 +269,8 @@ func (a *apiServer) pollReadyz(ctx context.Context, exclude ...string) error {
 	}
 }
 
-// stop first lets the hooks that run after the start finish, which is a matter
-// of a second after the start: one that fails, as it does without a server, ends
-// the process.
+// stop first waits for the post-start hooks, which takes about a second after the start: a hook
+// that fails, as it would without a server, exits the process.
 func (a *apiServer) stop(ctx context.Context) error {
 	if err := a.waitStarted(ctx); err != nil && !a.hasEnded() {
 		return fmt.Errorf("stop kube-apiserver: wait until it has started: %w", err)
@@ -289,9 +285,9 @@ func (a *apiServer) stop(ctx context.Context) error {
 	return nil
 }
 
-// waitEnded waits for the API server, which waits for its connections. All
-// clients with a copy of clientConfig share one, which client-go would keep open
-// for a while after the last of them has gone.
+// waitEnded waits for the API server, which waits for its connections. All clients with a copy of
+// clientConfig share one connection. client-go would keep it open for a while after the last
+// client has gone.
 func (a *apiServer) waitEnded(ctx context.Context) error {
 	transport, err := rest.TransportFor(a.clientConfig())
 	if err != nil {

@@ -12,9 +12,8 @@ import (
 	schedulingv1 "k8s.io/kubernetes/pkg/apis/scheduling/v1"
 )
 
-// systemNamespaces are those that kube-apiserver keeps in existence. It creates
-// them some time after it is ready; whoever uses the control plane may count on
-// them at once.
+// systemNamespaces are the namespaces that kube-apiserver maintains. It creates them some time
+// after it is ready, but users of the control plane may rely on them at once.
 var systemNamespaces = []string{
 	metav1.NamespaceDefault,
 	metav1.NamespaceSystem,
@@ -22,8 +21,8 @@ var systemNamespaces = []string{
 	corev1.NamespaceNodeLease,
 }
 
-// bootstrap makes what every cluster has from its first moment. What exists
-// already is left as it is.
+// bootstrap creates the objects that every cluster has from the start. It leaves existing
+// objects alone.
 func bootstrap(ctx context.Context, config *rest.Config) error {
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {

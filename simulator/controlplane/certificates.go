@@ -27,16 +27,14 @@ const (
 	backdate = time.Hour
 )
 
-// certificates are the files that the API server reads, and what a kubeconfig
-// needs.
+// certificates are the files that the API server reads, and the contents of a kubeconfig.
 type certificates struct {
 	caFile, servingCertFile, servingKeyFile, serviceAccountKeyFile string
 	caPEM, adminCertPEM, adminKeyPEM                               []byte
 }
 
-// ensureCertificates makes what dir lacks or holds no longer valid, and keeps
-// the rest, so that an old kubeconfig's authority and service account tokens
-// outlive a restart.
+// ensureCertificates creates the files that dir lacks, replaces expiring ones and keeps the
+// rest, so that the authority and service account tokens survive a restart.
 func ensureCertificates(dir string, now time.Time) (certificates, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return certificates{}, err
@@ -94,8 +92,8 @@ type pair struct {
 	key               *ecdsa.PrivateKey
 }
 
-// ensurePair returns the pair in dir of that name if it is usable, and
-// otherwise makes one from the template, signed by issuer; nil means by itself.
+// ensurePair returns the pair of that name in dir if it is usable. Otherwise it creates one from
+// the template, signed by issuer or, if that is nil, by itself.
 func ensurePair(dir, name string, now time.Time, issuer *pair, template *x509.Certificate) (*pair, error) {
 	p := &pair{
 		certFile: filepath.Join(dir, name+".crt"),
@@ -172,7 +170,7 @@ func (p *pair) create(now time.Time, issuer *pair, template *x509.Certificate) (
 	return writeFile(p.certFile, p.certPEM)
 }
 
-// ensureKey makes a private key at path unless there is one.
+// ensureKey creates a private key at path unless one exists.
 func ensureKey(path string) error {
 	_, err := keyutil.PrivateKeyFromFile(path)
 	if err == nil {
@@ -189,8 +187,8 @@ func ensureKey(path string) error {
 	return writeFile(path, pem)
 }
 
-// writeFile replaces the file at path, for the owner's eyes only. A reader sees
-// the old or the new content, also after a crash.
+// writeFile replaces the file at path; only the owner may read it. A reader sees the old or the
+// new content, even after a crash.
 func writeFile(path string, content []byte) error {
 	file, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-")
 	if err != nil {

@@ -1,62 +1,58 @@
-// Package controlplane runs a Kubernetes control plane inside this process:
-// etcd, kube-apiserver and controllers, most of them with the code of
-// kube-controller-manager.
+// Package controlplane runs a Kubernetes control plane inside this process: etcd,
+// kube-apiserver and the controllers of package controllers. It also remembers the initial
+// state of a cluster and resets the cluster to it. Package external is the alternative: a
+// control plane that runs elsewhere.
 //
-// It is not a cluster: no kubelet and no scheduler. Two control planes can live
-// in one process; what they share is what Kubernetes itself keeps per process
-// (feature gates, klog, the metrics registry), and setting those is the caller's,
-// before New. So is keeping klog quiet: kube-apiserver logs errors at every start
-// that are none. Nothing here writes to stdout.
+// It is not a cluster: it has no kubelet and no scheduler. Two control planes can live in one
+// process. They share Kubernetes' process-wide state (feature gates, klog, the metrics
+// registry), which the caller sets before New. The caller also silences klog, because
+// kube-apiserver logs harmless errors at every start. Nothing here writes to stdout.
 //
-// The package may import Kubernetes and etcd. It never imports scheduler/.
+// The package may import Kubernetes, etcd and its own subpackages. It never imports scheduler/.
 package controlplane
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
-	"go.etcd.io/etcd/client/pkg/v3/fileutil"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/rest"
-	"k8s.io/kubernetes/cmd/kube-controller-manager/names"
+
+	"kube-scheduler-simulator/simulator/controlplane/controllers"
+	"kube-scheduler-simulator/simulator/controlplane/internal/datadir"
 )
 
 // unwindTimeout bounds the undoing of a start that failed.
 const unwindTimeout = 5 * time.Second
 
-// Options say where a control plane keeps its state. Feature gates are not
-// among them: they belong to the process, so the caller sets them (on
-// k8s.io/apiserver/pkg/util/feature) before New.
+// Options configure a control plane. Feature gates are not among them: they belong to the
+// process, so the caller sets them (in k8s.io/apiserver/pkg/util/feature) before New.
 type Options struct {
-	// DataDir holds etcd's data, if it is our own, the certificates and the kubeconfig. It must
-	// exist and be writable; one control plane uses it at a time. A control
-	// plane that starts on the directory of an earlier one continues from it.
+	// DataDir holds the certificates, the kubeconfig and the data of our own etcd. It must
+	// exist and be writable, and one control plane uses it at a time. A control plane that
+	// starts on the directory of an earlier one continues from it.
 	DataDir string
-	// Etcd is an etcd that runs elsewhere. Default: one of our own, in DataDir.
+	// Etcd is an etcd that runs elsewhere. Default: our own, in DataDir.
 	Etcd Etcd
 	// Durable syncs etcd to disk before a write is acknowledged. Default: off,
 	// for directories that are thrown away.
 	Durable bool
-	// Controllers are those that run, in the syntax of
-	// kube-controller-manager's flag: a name, its older name, "-" before one that
-	// does not run, and "*" for all of the usual ones. AllControllers has the
-	// names. Default: only those without which claims would not bind and
-	// deletions not finish.
+	// Controllers are the controllers that run; see controllers.Choose for the syntax and
+	// the default.
 	Controllers []string
-	// VirtualNodes says that somebody else does what kubelets do. Then a new node
-	// is tainted not-ready until it is Ready, unless it comes as Ready, if the node lifecycle controller
-	// runs, and a pod on a node that is being deleted stays until its node lets it
-	// go. Default: new nodes can be used as they are, and deleted pods go at once.
+	// VirtualNodes says that another component does the work of kubelets. Then, if the node
+	// lifecycle controller runs, a new node is tainted not-ready until it is Ready, unless it
+	// is created as Ready; and a pod that is being deleted stays until its node confirms.
+	// Default: new nodes are usable as they are, and deleted pods disappear at once.
 	VirtualNodes bool
-	// DefaultStorageClass has a cluster begin with a StorageClass for claims that
-	// name none, as local clusters do. Default: it begins without.
+	// DefaultStorageClass creates a StorageClass for claims that name none in a new cluster,
+	// as local clusters do. Default: there is none.
 	DefaultStorageClass bool
 }
 
@@ -68,12 +64,12 @@ type ControlPlane struct {
 	mu      sync.Mutex // held during Start, Stop and Reset
 	started bool
 	stopped bool
-	// undo holds what Stop has to do, in the order in which it was set up.
+	// undo holds the steps of Stop, in the order of the start.
 	undo []func(context.Context) error
 
 	gate        gate
 	startState  *startState
-	controllers *controllers
+	controllers *controllers.Controllers
 
 	configMu  sync.Mutex
 	config    *rest.Config
@@ -110,11 +106,11 @@ func (c *ControlPlane) Start(ctx context.Context) (err error) {
 		err = errors.Join(err, c.stop(undoCtx))
 	}()
 
-	chosen, err := chooseControllers(c.opts.Controllers)
+	chosen, err := controllers.Choose(c.opts.Controllers)
 	if err != nil {
 		return err
 	}
-	lock, err := lockDataDir(c.opts.DataDir)
+	lock, err := datadir.Lock(c.opts.DataDir)
 	if err != nil {
 		return err
 	}
@@ -129,19 +125,19 @@ func (c *ControlPlane) Start(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	api, err := c.startServer(ctx, certs, etcd, taintNewNodes(chosen, c.opts))
+	api, err := c.startServer(ctx, certs, etcd, c.opts.VirtualNodes && chosen.TaintsNodes())
 	if err != nil {
 		return err
 	}
 	if err := writeKubeconfig(c.Kubeconfig(), api.url(), certs); err != nil {
 		return err
 	}
-	c.onStop(func(ctx context.Context) error { return c.controllers.stop(ctx) })
+	c.onStop(func(ctx context.Context) error { return c.controllers.Stop(ctx) })
 	return c.startControllers()
 }
 
-// openEtcd starts an etcd, unless there is one, and finds out how far the start
-// state is known.
+// openEtcd starts etcd, or connects to an existing one, and reads how much of the start state
+// is known.
 func (c *ControlPlane) openEtcd(ctx context.Context) (Etcd, error) {
 	if len(c.opts.Etcd.Servers) > 0 {
 		registry, err := newRegistry(c.opts.Etcd)
@@ -168,8 +164,8 @@ func (c *ControlPlane) useRegistry(ctx context.Context, r *registry) (err error)
 	return err
 }
 
-// startServer returns when the API server is ready and the start state is known
-// but for its roles.
+// startServer returns when the API server is ready and the start state is known, except for
+// the default roles.
 func (c *ControlPlane) startServer(ctx context.Context, certs certificates, etcd Etcd, taint bool) (*apiServer, error) {
 	api, err := startAPIServer(ctx, serverOptions{certs: certs, etcd: etcd, taintNewNodes: taint, guard: c.gate.guard}, c.fail)
 	if err != nil {
@@ -196,7 +192,7 @@ func (c *ControlPlane) startServer(ctx context.Context, certs certificates, etcd
 	return api, nil
 }
 
-// completeStartState adds to the start state what the API server makes late.
+// completeStartState adds the objects that the API server creates late to the start state.
 func (c *ControlPlane) completeStartState(api *apiServer) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
@@ -212,31 +208,24 @@ func (c *ControlPlane) completeStartState(api *apiServer) {
 	})
 }
 
-// taintNewNodes: without the controller that takes the taint away again, new
-// nodes are not tainted.
-func taintNewNodes(chosen map[string]bool, opts Options) bool {
-	return opts.VirtualNodes && chosen[names.NodeLifecycleController]
-}
-
-// startControllers starts them, anew after a reset.
+// startControllers starts the controllers; a reset calls it again.
 func (c *ControlPlane) startControllers() error {
-	chosen, err := chooseControllers(c.opts.Controllers)
+	chosen, err := controllers.Choose(c.opts.Controllers)
 	if err != nil {
 		return err
 	}
-	c.controllers = &controllers{config: c.ClientConfig(), chosen: chosen, virtualNodes: c.opts.VirtualNodes}
-	if err := c.controllers.start(); err != nil {
+	c.controllers = controllers.New(c.ClientConfig(), chosen, c.opts.VirtualNodes)
+	if err := c.controllers.Start(); err != nil {
 		return fmt.Errorf("start controllers: %w", err)
 	}
-	c.setInformers(c.controllers.informers.typed)
+	c.setInformers(c.controllers.Informers())
 	return nil
 }
 
-// Stop stops the controllers, the API server and etcd, in this order, and
-// removes what is not worth keeping. It returns when everything has ended or
-// ctx has, then with an error that says what is still running. Clients should
-// have gone before: what watches is cut off after a moment. Only the first call
-// does something. A Stop during Start waits for the Start.
+// Stop stops the controllers, the API server and etcd, in this order, and removes temporary
+// files. It returns when everything has ended, or when ctx ends, with an error that says what
+// is still running. Clients should have disconnected before: watches are cut off after a
+// moment. Only the first call has an effect. A Stop during Start waits for the Start.
 func (c *ControlPlane) Stop(ctx context.Context) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -261,11 +250,10 @@ func (c *ControlPlane) onStop(f func(context.Context) error) {
 	c.undo = append(c.undo, f)
 }
 
-// ClientConfig returns a configuration for clients in this process: over
-// loopback, with the rights of system:masters, without client-side throttling
-// worth mentioning, and in protobuf, which serves built-in kinds only. For
-// custom resources use a dynamic client, or set ContentType to JSON. Each call
-// returns a copy. It is nil until Start has brought up the API server.
+// ClientConfig returns a configuration for clients in this process: over loopback, with the
+// rights of system:masters, with hardly any client-side throttling, and in protobuf, which
+// works for built-in kinds only. For custom resources use a dynamic client, or set ContentType
+// to JSON. Each call returns a copy. It is nil until Start has started the API server.
 func (c *ControlPlane) ClientConfig() *rest.Config {
 	c.configMu.Lock()
 	defer c.configMu.Unlock()
@@ -281,11 +269,10 @@ func (c *ControlPlane) setConfig(config *rest.Config) {
 	c.config = config
 }
 
-// Informers returns the informers that the controllers share, for others in this
-// process that watch pods or nodes: one copy serves all. Managed fields and the
-// annotations with scheduling results are left out. Objects belong to the cache:
-// whoever changes one copies it. They end in Stop, and in Reset. It is nil until Start has
-// returned.
+// Informers returns the informers that the controllers share, so that other components that
+// watch pods or nodes need no copy of their own. Managed fields and the annotations with
+// scheduling results are left out. Objects belong to the cache: copy one before changing it.
+// The informers end in Stop and in Reset. It is nil until Start has returned.
 func (c *ControlPlane) Informers() informers.SharedInformerFactory {
 	c.configMu.Lock()
 	defer c.configMu.Unlock()
@@ -298,9 +285,8 @@ func (c *ControlPlane) setInformers(shared informers.SharedInformerFactory) {
 	c.informers = shared
 }
 
-// Kubeconfig returns the path of the file that gives other processes the
-// rights of an administrator. It is written during Start, and again by every
-// later start on the same directory: the port differs each time.
+// Kubeconfig returns the path of the file that gives other processes the rights of an
+// administrator. Each Start on the directory rewrites it, because the port differs each time.
 func (c *ControlPlane) Kubeconfig() string {
 	return c.path("kubeconfig")
 }
@@ -318,8 +304,8 @@ func (c *ControlPlane) Err() error {
 	return c.err
 }
 
-// fail notes that a part ended by itself. Only the first failure counts, and
-// none while stopping.
+// fail records that a part ended unexpectedly. Only the first failure counts, and none while
+// stopping.
 func (c *ControlPlane) fail(err error) {
 	c.failMu.Lock()
 	defer c.failMu.Unlock()
@@ -334,21 +320,7 @@ func (c *ControlPlane) path(name string) string {
 	return filepath.Join(c.opts.DataDir, name)
 }
 
-// lockDataDir keeps two control planes off one directory. etcd has a lock of
-// its own, but waits for it without end.
-func lockDataDir(dir string) (*fileutil.LockedFile, error) {
-	lock, err := fileutil.TryLockFile(filepath.Join(dir, "lock"), os.O_RDWR|os.O_CREATE, 0o600)
-	if errors.Is(err, fileutil.ErrLocked) {
-		return nil, fmt.Errorf("data directory %s is in use by another control plane", dir)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("lock data directory: %w", err)
-	}
-	return lock, nil
-}
-
-// waitUntil returns nil when done is closed and an error that names what when
-// ctx ends first.
+// waitUntil returns nil when done is closed, and an error that names what if ctx ends first.
 func waitUntil(ctx context.Context, done <-chan struct{}, what string) error {
 	select {
 	case <-done:

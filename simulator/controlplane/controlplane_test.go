@@ -6,21 +6,12 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
-	"time"
 
-	"k8s.io/apimachinery/pkg/util/wait"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"kube-scheduler-simulator/simulator/clustertest"
 	"kube-scheduler-simulator/simulator/quiet"
-)
-
-const (
-	pollInterval = 10 * time.Millisecond
-	// testTimeout bounds each wait. It is generous: a test that passes does not
-	// get near it, also on a busy machine.
-	testTimeout = 60 * time.Second
 )
 
 // shared is the control plane of all tests that do not start and stop their own.
@@ -43,7 +34,7 @@ func TestMain(m *testing.M) {
 	}
 	shared.controlPlane = New(Options{DataDir: dir})
 	code := m.Run()
-	ctx, cancel := context.WithTimeout(context.Background(), testTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), clustertest.Timeout)
 	defer cancel()
 	if err := shared.controlPlane.Stop(ctx); err != nil {
 		panic(err)
@@ -57,7 +48,7 @@ func TestMain(m *testing.M) {
 func sharedControlPlane(t *testing.T) *ControlPlane {
 	t.Helper()
 	shared.once.Do(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), testTimeout)
+		ctx, cancel := context.WithTimeout(context.Background(), clustertest.Timeout)
 		defer cancel()
 		shared.err = shared.controlPlane.Start(ctx)
 	})
@@ -65,42 +56,6 @@ func sharedControlPlane(t *testing.T) *ControlPlane {
 		t.Fatal(shared.err)
 	}
 	return shared.controlPlane
-}
-
-// start starts a control plane on dir that the test's end stops, if the test
-// has not.
-func start(t testing.TB, opts Options) *ControlPlane {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), testTimeout)
-	defer cancel()
-	controlPlane := New(opts)
-	if err := controlPlane.Start(ctx); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { stop(t, controlPlane) })
-	return controlPlane
-}
-
-func stop(t testing.TB, controlPlane *ControlPlane) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), testTimeout)
-	defer cancel()
-	if err := controlPlane.Stop(ctx); err != nil {
-		t.Error(err)
-	}
-}
-
-func newClient(config *rest.Config) (kubernetes.Interface, error) {
-	return kubernetes.NewForConfig(config)
-}
-
-func clientFor(t testing.TB, config *rest.Config) kubernetes.Interface {
-	t.Helper()
-	client, err := newClient(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return client
 }
 
 // kubeconfigOf reads the kubeconfig as another process would.
@@ -111,15 +66,6 @@ func kubeconfigOf(t testing.TB, controlPlane *ControlPlane) *rest.Config {
 		t.Fatal(err)
 	}
 	return config
-}
-
-// eventually waits until condition returns true; what says what for.
-func eventually(t testing.TB, what string, condition func(context.Context) (bool, error)) {
-	t.Helper()
-	err := wait.PollUntilContextTimeout(t.Context(), pollInterval, testTimeout, true, condition)
-	if err != nil {
-		t.Fatalf("wait until %s: %v", what, err)
-	}
 }
 
 // BenchmarkStart measures New to ready, without the stop. Run it with
@@ -133,9 +79,9 @@ func BenchmarkStart(b *testing.B) {
 		}
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
-				controlPlane := start(b, Options{DataDir: b.TempDir(), Durable: durable})
+				controlPlane := clustertest.Start(b, New(Options{DataDir: b.TempDir(), Durable: durable}))
 				b.StopTimer()
-				stop(b, controlPlane)
+				clustertest.Stop(b, controlPlane)
 				b.StartTimer()
 			}
 		})

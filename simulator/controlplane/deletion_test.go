@@ -9,12 +9,14 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
+
+	"kube-scheduler-simulator/simulator/clustertest"
 )
 
 func TestPodOnANodeIsDeleted(t *testing.T) {
-	client := clientFor(t, sharedControlPlane(t).ClientConfig())
+	client := clustertest.Client(t, sharedControlPlane(t).ClientConfig())
 	bound := pod("on-a-node", "some-node")
-	// Far beyond what this test waits: the grace period does not matter.
+	// Much longer than this test waits, so that only an immediate deletion passes.
 	gracePeriod := int64((24 * time.Hour).Seconds())
 	bound.Spec.TerminationGracePeriodSeconds = &gracePeriod
 	if _, err := client.CoreV1().Pods("default").Create(t.Context(), bound, metav1.CreateOptions{}); err != nil {
@@ -25,34 +27,14 @@ func TestPodOnANodeIsDeleted(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	eventually(t, "the pod is gone", gone(func(ctx context.Context) error {
+	clustertest.Eventually(t, "the pod is gone", gone(func(ctx context.Context) error {
 		_, err := client.CoreV1().Pods("default").Get(ctx, bound.Name, metav1.GetOptions{})
 		return err
 	}))
 }
 
-// A deletion takes two writes: what was killed between them is finished later.
-func TestWhatAwaitsItsKubelet(t *testing.T) {
-	now, none, some := metav1.Now(), int64(0), int64(30)
-	for _, test := range []struct {
-		name string
-		pod  corev1.Pod
-		want bool
-	}{
-		{"not deleted", corev1.Pod{Spec: corev1.PodSpec{NodeName: "n"}}, false},
-		{"without a node", corev1.Pod{ObjectMeta: metav1.ObjectMeta{DeletionTimestamp: &now, DeletionGracePeriodSeconds: &some}}, false},
-		{"in its grace period", corev1.Pod{ObjectMeta: metav1.ObjectMeta{DeletionTimestamp: &now, DeletionGracePeriodSeconds: &some}, Spec: corev1.PodSpec{NodeName: "n"}}, true},
-		{"held by a finalizer", corev1.Pod{ObjectMeta: metav1.ObjectMeta{DeletionTimestamp: &now, DeletionGracePeriodSeconds: &none, Finalizers: []string{"f"}}, Spec: corev1.PodSpec{NodeName: "n"}}, false},
-		{"cut off", corev1.Pod{ObjectMeta: metav1.ObjectMeta{DeletionTimestamp: &now, DeletionGracePeriodSeconds: &none}, Spec: corev1.PodSpec{NodeName: "n"}}, true},
-	} {
-		if got := awaitsKubelet(&test.pod); got != test.want {
-			t.Errorf("%s: %t", test.name, got)
-		}
-	}
-}
-
 func TestPodWithFinalizerIsKept(t *testing.T) {
-	client := clientFor(t, sharedControlPlane(t).ClientConfig())
+	client := clustertest.Client(t, sharedControlPlane(t).ClientConfig())
 	pods := client.CoreV1().Pods("default")
 	held := pod("held", "some-node")
 	held.Finalizers = []string{"example.com/hold"}
@@ -62,7 +44,7 @@ func TestPodWithFinalizerIsKept(t *testing.T) {
 	if err := pods.Delete(t.Context(), held.Name, metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "only the finalizer holds the pod", func(ctx context.Context) (bool, error) {
+	clustertest.Eventually(t, "only the finalizer holds the pod", func(ctx context.Context) (bool, error) {
 		found, err := pods.Get(ctx, held.Name, metav1.GetOptions{})
 		return err == nil && *found.DeletionGracePeriodSeconds == 0, err
 	})
@@ -71,14 +53,14 @@ func TestPodWithFinalizerIsKept(t *testing.T) {
 	if _, err := pods.Patch(t.Context(), held.Name, "application/merge-patch+json", patch, metav1.PatchOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the pod is gone", gone(func(ctx context.Context) error {
+	clustertest.Eventually(t, "the pod is gone", gone(func(ctx context.Context) error {
 		_, err := pods.Get(ctx, held.Name, metav1.GetOptions{})
 		return err
 	}))
 }
 
 func TestNamespaceIsDeleted(t *testing.T) {
-	client := clientFor(t, sharedControlPlane(t).ClientConfig())
+	client := clustertest.Client(t, sharedControlPlane(t).ClientConfig())
 	name := newNamespace(t, client)
 	if _, err := client.CoreV1().Pods(name).Create(t.Context(), pod("bound", "some-node"), metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
@@ -94,7 +76,7 @@ func TestNamespaceIsDeleted(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	eventually(t, "the namespace is gone", gone(func(ctx context.Context) error {
+	clustertest.Eventually(t, "the namespace is gone", gone(func(ctx context.Context) error {
 		_, err := client.CoreV1().Namespaces().Get(ctx, name, metav1.GetOptions{})
 		return err
 	}))
@@ -111,7 +93,7 @@ func newNamespace(t *testing.T, client kubernetes.Interface) string {
 	return created.Name
 }
 
-// gone turns a Get into a condition: that it does not find the object.
+// gone returns the condition that get does not find the object.
 func gone(get func(context.Context) error) func(context.Context) (bool, error) {
 	return func(ctx context.Context) (bool, error) {
 		err := get(ctx)

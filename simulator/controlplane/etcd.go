@@ -17,25 +17,24 @@ import (
 )
 
 const (
-	// maxSocketPath is what the smallest sockaddr_un in use takes, less the
+	// maxSocketPath is the length of the smallest sockaddr_un in use, without the
 	// terminating zero.
 	maxSocketPath = 103
 	etcdSocket    = "etcd.sock"
-	// socketNote is a file beside etcd's data with the directory of the socket: a
-	// program that is killed leaves it behind.
+	// socketNote is a file beside etcd's data that names the directory of the socket, because
+	// a program that is killed leaves the directory behind.
 	socketNote = "etcd-socket"
-	// socketDirPattern is that of its name.
+	// socketDirPattern is the pattern of that directory's name.
 	socketDirPattern = "simulator-etcd-*"
-	// etcdQuota is the largest that etcd suggests. A simulated cluster that
-	// fills it has objects of several gigabytes.
+	// etcdQuota is the largest quota that etcd recommends: several gigabytes of objects.
 	etcdQuota = 8 << 30
-	// etcdCatchUpEntries are kept in memory for followers that lag. There are
-	// none, and an entry holds a whole object: etcd's default of 5,000 would
-	// keep hundreds of megabytes of pods.
+	// etcdCatchUpEntries is how many entries etcd keeps in memory for slow followers. There are
+	// none here, and an entry holds a whole object: etcd's default of 5,000 would keep
+	// hundreds of megabytes of pods.
 	etcdCatchUpEntries = 100
-	// A single member elects itself, so the only thing that these delay is
-	// the start, by one to five ticks. Each tick wakes the program for good; etcd
-	// wants an election to take five. Milliseconds.
+	// In milliseconds. A single member elects itself, so these only delay the start, by one to
+	// five ticks. Each tick wakes the program, as long as it runs; etcd requires an election
+	// timeout of at least five ticks.
 	etcdTick     = 40
 	etcdElection = 5 * etcdTick
 )
@@ -48,8 +47,8 @@ type etcdServer struct {
 	watcher   sync.WaitGroup
 }
 
-// startEtcd returns when etcd takes requests. fail is called when it ends or
-// gives up before stop; it may be called from any goroutine.
+// startEtcd returns when etcd accepts requests. fail is called, from any goroutine, when etcd ends
+// or gives up before stop.
 func startEtcd(ctx context.Context, dataDir string, durable bool, fail func(error)) (_ *etcdServer, err error) {
 	note := filepath.Join(filepath.Dir(dataDir), socketNote)
 	if err := removeSocketLeft(note); err != nil {
@@ -70,7 +69,7 @@ func startEtcd(ctx context.Context, dataDir string, durable bool, fail func(erro
 	}()
 
 	if err := writeFile(note, []byte(socketDir)); err != nil {
-		return nil, fmt.Errorf("note where etcd's socket is: %w", err)
+		return nil, fmt.Errorf("write down where etcd's socket is: %w", err)
 	}
 	broken := &etcdBroken{fail: fail}
 	config, err := etcdConfig(e.endpoint, dataDir, durable, broken)
@@ -96,8 +95,8 @@ func etcdConfig(endpoint, dataDir string, durable bool, broken *etcdBroken) (*em
 	if err != nil {
 		return nil, fmt.Errorf("parse etcd endpoint: %w", err)
 	}
-	// Nobody dials the peer address. It is part of the member's identity, so
-	// it must be the same at every start.
+	// The peer address is never dialled. It is part of the member's identity, so it must be
+	// the same at every start.
 	peer := url.URL{Scheme: "http", Host: "localhost:2380"}
 
 	config := embed.NewConfig()
@@ -114,14 +113,14 @@ func etcdConfig(endpoint, dataDir string, durable bool, broken *etcdBroken) (*em
 	config.ElectionMs = etcdElection
 	config.QuotaBackendBytes = etcdQuota
 	config.SnapshotCatchUpEntries = etcdCatchUpEntries
-	// The API server compacts every five minutes: etcd itself need not.
+	// The API server compacts every five minutes, so etcd need not.
 	config.AutoCompactionRetention = "0"
 	config.ZapLoggerBuilder = embed.NewZapLoggerBuilder(etcdLogger(broken))
 	return config, nil
 }
 
-// runEmbedded turns the ways in which etcd gives up on data that it cannot read
-// into an error: it logs that as fatal, to end the process, or panics.
+// runEmbedded starts etcd and returns an error when it cannot read its data. In that case etcd
+// itself logs a fatal message, to exit the process, or panics.
 func runEmbedded(config *embed.Config, broken *etcdBroken) (*embed.Etcd, error) {
 	var server *embed.Etcd
 	var err error
@@ -145,8 +144,7 @@ func runEmbedded(config *embed.Config, broken *etcdBroken) (*embed.Etcd, error) 
 	return server, nil
 }
 
-// watch reports an etcd that ends. It returns at the latest when stop has
-// closed the server.
+// watch reports when etcd ends. It returns at the latest when stop has closed the server.
 func (e *etcdServer) watch(fail func(error)) {
 	select {
 	case err, ok := <-e.server.Err():
@@ -172,12 +170,12 @@ func (e *etcdServer) stop(ctx context.Context) error {
 	return errors.Join(err, os.RemoveAll(e.socketDir))
 }
 
-// makeSocketDir makes a directory whose path leaves room for a socket: the
-// data directory's may be too long for one, and so may TMPDIR.
+// makeSocketDir creates a directory whose path is short enough for a socket. The path of the data
+// directory may be too long, and so may TMPDIR.
 func makeSocketDir() (string, error) {
 	dir, err := os.MkdirTemp("", socketDirPattern)
 	if err != nil {
-		return "", fmt.Errorf("make a directory for etcd's socket: %w", err)
+		return "", fmt.Errorf("create a directory for etcd's socket: %w", err)
 	}
 	if len(filepath.Join(dir, etcdSocket)) <= maxSocketPath {
 		return dir, nil
@@ -186,13 +184,13 @@ func makeSocketDir() (string, error) {
 		return "", fmt.Errorf("remove a directory whose path is too long for a socket: %w", err)
 	}
 	if dir, err = os.MkdirTemp("/tmp", socketDirPattern); err != nil {
-		return "", fmt.Errorf("make a directory for etcd's socket: %w", err)
+		return "", fmt.Errorf("create a directory for etcd's socket: %w", err)
 	}
 	return dir, nil
 }
 
-// removeSocketLeft removes the directory that note names, if it is one of ours and
-// nobody listens there: the data directory may be a copy of one that is in use.
+// removeSocketLeft removes the directory that note names if it is one of ours and no server
+// listens there: the data directory may be a copy of one that is in use.
 func removeSocketLeft(note string) error {
 	dir, err := os.ReadFile(note)
 	if errors.Is(err, os.ErrNotExist) {
@@ -208,22 +206,20 @@ func removeSocketLeft(note string) error {
 	if conn, err := net.Dial("unix", path); err == nil {
 		return conn.Close()
 	}
-	// What cannot be removed harms nobody.
+	// A leftover that cannot be removed does no harm.
 	_ = os.Remove(path)
 	_ = os.Remove(string(dir))
 	return nil
 }
 
-// etcdLogger writes nothing: what etcd calls an error short of giving up is
-// either met at every start and stop, or comes back to the API server, and to
-// whoever asked it, as the error of a request.
+// etcdLogger writes nothing. Unless etcd gives up, its errors either occur at every start and
+// stop, or reach the API server and its clients as errors of requests.
 func etcdLogger(broken *etcdBroken) *zap.Logger {
 	return zap.New(zapcore.NewNopCore(), zap.WithFatalHook(broken), zap.WithPanicHook(broken))
 }
 
-// etcdBroken is called in place of os.Exit and panic when etcd finds that it
-// cannot go on. It ends the goroutine that found it, as the caller relies on not
-// being returned to.
+// etcdBroken replaces os.Exit and panic when etcd cannot continue. It ends the calling goroutine,
+// because the caller relies on the call not returning.
 type etcdBroken struct {
 	fail func(error)
 

@@ -9,21 +9,20 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// etcdClientLogger is kube-apiserver's for its etcd clients. It writes to stderr and
-// cannot be set: its level, which is to come from the environment, is always info.
-// It warns of each write whose client has gone away, of which replacing a scheduler
-// makes some.
+// etcdClientLogger is kube-apiserver's logger for its etcd clients. It writes to stderr and is
+// not configurable: its level should come from the environment but is always info. It warns of
+// each write whose client has gone away, which happens when a scheduler is replaced.
 //
 //go:linkname etcdClientLogger k8s.io/apiserver/pkg/storage/storagebackend/factory.etcd3ClientLogger
 var etcdClientLogger *zap.Logger
 
-// What etcd clients say goes where everything else of Kubernetes' goes.
+// init sends the log of etcd clients to klog, like the logs of Kubernetes' other components.
 func init() {
 	encoder := zapcore.NewConsoleEncoder(zapcore.EncoderConfig{MessageKey: "message", NameKey: "logger"})
 	etcdClientLogger = zap.New(zapcore.NewCore(encoder, toKlog{}, zapcore.WarnLevel)).Named("etcd-client")
 }
 
-// toKlog writes lines as warnings.
+// toKlog logs each line as a warning.
 type toKlog struct{}
 
 var _ zapcore.WriteSyncer = toKlog{}

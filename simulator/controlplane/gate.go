@@ -11,24 +11,23 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// gatePatience is how long writes that are under way may take to end when the gate
-// closes. After it they are cancelled: a webhook may have them wait for long.
+// gatePatience is how long the writes in flight may take when the gate closes. Then they are
+// cancelled, because a webhook may delay them for long.
 const gatePatience = 500 * time.Millisecond
 
-// gate stands before the API server and refuses writes while it is held. The zero
+// gate is a filter in front of the API server that refuses writes while it is held. The zero
 // value is open.
 type gate struct {
 	mu      sync.Mutex
 	holders int
-	// writing has what cancels each write that is under way.
+	// writing holds the cancel function of each write in flight.
 	writing map[*http.Request]context.CancelFunc
-	// idle is closed when no write is under way; nil when nobody waits for that.
+	// idle is closed when no write is in flight; nil when no holder waits for that.
 	idle chan struct{}
 }
 
-// hold refuses writes until release is called, which may be called again to no
-// effect, and waits until those that are under way have ended. When ctx ends
-// first, the gate is not held.
+// hold refuses writes until release is called, and waits until the writes in flight have ended.
+// Further calls of release have no effect. If ctx ends first, the gate is not held.
 func (g *gate) hold(ctx context.Context) (release func(), err error) {
 	g.mu.Lock()
 	g.holders++
@@ -42,7 +41,7 @@ func (g *gate) hold(ctx context.Context) (release func(), err error) {
 		return release, nil
 	case <-ctx.Done():
 		release()
-		return nil, fmt.Errorf("wait for the requests that are under way: %w", context.Cause(ctx))
+		return nil, fmt.Errorf("wait for the requests in flight: %w", context.Cause(ctx))
 	}
 }
 
@@ -73,7 +72,7 @@ func (g *gate) whenIdle() <-chan struct{} {
 	return g.idle
 }
 
-// enter returns the request to go on with, nil when it is refused.
+// enter returns the request to pass on, or nil when it is refused.
 func (g *gate) enter(r *http.Request) *http.Request {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -100,9 +99,8 @@ func (g *gate) leave(entered *http.Request) {
 	}
 }
 
-// guard passes requests to next. A write that is refused is answered with a
-// conflict: clients then look at what there is before they try again, where after
-// most other errors they would send the same once more.
+// guard passes requests to next. It refuses a write with a conflict, because clients read the
+// object again after a conflict, whereas after most other errors they repeat the same request.
 func (g *gate) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !isWrite(r) {
@@ -131,7 +129,7 @@ func refuseWrite(w http.ResponseWriter) {
 	status := metav1.Status{
 		TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"},
 		Status:   metav1.StatusFailure,
-		Message:  "the cluster is being reset; try again when that is over",
+		Message:  "the cluster is being reset; try again when the reset is done",
 		Reason:   metav1.StatusReasonConflict,
 		Code:     http.StatusConflict,
 	}

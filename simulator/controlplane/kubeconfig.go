@@ -7,8 +7,8 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// writeKubeconfig writes what kubectl needs, with the certificates embedded, so
-// that the file works wherever it is copied on this machine.
+// writeKubeconfig writes a kubeconfig with embedded certificates, so that a copy of the file
+// works anywhere on this machine.
 func writeKubeconfig(path, server string, certs certificates) error {
 	const name = "simulator"
 	config := clientcmdapi.NewConfig()

@@ -18,20 +18,24 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/kubernetes"
+
+	"kube-scheduler-simulator/simulator/clustertest"
+	"kube-scheduler-simulator/simulator/controlplane/internal/datadir"
 )
 
 func TestStartOnDataOfEarlierOne(t *testing.T) {
 	dir := t.TempDir()
-	first := start(t, Options{DataDir: dir, Durable: true})
-	created, err := clientFor(t, first.ClientConfig()).CoreV1().ConfigMaps("default").Create(t.Context(), configMap("kept"), metav1.CreateOptions{})
+	first := clustertest.Start(t, New(Options{DataDir: dir, Durable: true}))
+	created, err := clustertest.Client(t, first.ClientConfig()).CoreV1().ConfigMaps("default").Create(t.Context(), configMap("kept"), metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	firstKubeconfig := kubeconfigOf(t, first)
-	stop(t, first)
+	clustertest.Stop(t, first)
 
-	second := start(t, Options{DataDir: dir, Durable: true})
-	found, err := clientFor(t, kubeconfigOf(t, second)).CoreV1().ConfigMaps("default").Get(t.Context(), "kept", metav1.GetOptions{})
+	second := clustertest.Start(t, New(Options{DataDir: dir, Durable: true}))
+	found, err := clustertest.Client(t, kubeconfigOf(t, second)).CoreV1().ConfigMaps("default").Get(t.Context(), "kept", metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,9 +47,8 @@ func TestStartOnDataOfEarlierOne(t *testing.T) {
 	}
 }
 
-// crashDir makes the test binary a process that runs a durable control plane on
-// that directory, creates objects without end and prints the name of each when
-// the API server has acknowledged it.
+// crashDir makes the test binary run a durable control plane on that directory, create objects
+// without end, and print the name of each object that the API server has acknowledged.
 const crashDir = "CONTROLPLANE_TEST_CRASH_DIR"
 
 func runUntilKilled(dir string) error {
@@ -54,7 +57,7 @@ func runUntilKilled(dir string) error {
 	if err := controlPlane.Start(ctx); err != nil {
 		return err
 	}
-	client, err := newClient(controlPlane.ClientConfig())
+	client, err := kubernetes.NewForConfig(controlPlane.ClientConfig())
 	if err != nil {
 		return err
 	}
@@ -71,7 +74,7 @@ func TestStartAfterKill(t *testing.T) {
 	const enough = 50
 	dir := t.TempDir()
 	command := exec.CommandContext(t.Context(), os.Args[0])
-	// What a killed process leaves in the temporary directory goes with the test.
+	// The leftovers of the killed process are deleted with the test.
 	command.Env = append(os.Environ(), crashDir+"="+dir, "TMPDIR="+t.TempDir())
 	command.Stderr = os.Stderr
 	stdout, err := command.StdoutPipe()
@@ -97,7 +100,7 @@ func TestStartAfterKill(t *testing.T) {
 		t.Fatalf("the other process ended by itself after acknowledging %d objects", len(acknowledged))
 	}
 
-	list, err := clientFor(t, start(t, Options{DataDir: dir, Durable: true}).ClientConfig()).
+	list, err := clustertest.Client(t, clustertest.Start(t, New(Options{DataDir: dir, Durable: true})).ClientConfig()).
 		CoreV1().ConfigMaps("default").List(t.Context(), metav1.ListOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -117,16 +120,16 @@ func TestTwoControlPlanes(t *testing.T) {
 	names := []string{"one", "two"}
 	var clients []*ControlPlane
 	for range names {
-		clients = append(clients, start(t, Options{DataDir: t.TempDir(), Controllers: []string{"*"}}))
+		clients = append(clients, clustertest.Start(t, New(Options{DataDir: t.TempDir(), Controllers: []string{"*"}})))
 	}
 	for i, name := range names {
-		_, err := clientFor(t, clients[i].ClientConfig()).CoreV1().Nodes().Create(t.Context(), node(name, nil), metav1.CreateOptions{})
+		_, err := clustertest.Client(t, clients[i].ClientConfig()).CoreV1().Nodes().Create(t.Context(), node(name, nil), metav1.CreateOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
 	for i, name := range names {
-		list, err := clientFor(t, clients[i].ClientConfig()).CoreV1().Nodes().List(t.Context(), metav1.ListOptions{})
+		list, err := clustertest.Client(t, clients[i].ClientConfig()).CoreV1().Nodes().List(t.Context(), metav1.ListOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -134,8 +137,8 @@ func TestTwoControlPlanes(t *testing.T) {
 			t.Errorf("control plane %s has nodes %v", name, list.Items)
 		}
 	}
-	stop(t, clients[0])
-	if _, err := clientFor(t, clients[1].ClientConfig()).CoreV1().Nodes().Get(t.Context(), "two", metav1.GetOptions{}); err != nil {
+	clustertest.Stop(t, clients[0])
+	if _, err := clustertest.Client(t, clients[1].ClientConfig()).CoreV1().Nodes().Get(t.Context(), "two", metav1.GetOptions{}); err != nil {
 		t.Errorf("after the other control plane has stopped: %v", err)
 	}
 	if err := clients[1].Err(); err != nil {
@@ -147,7 +150,7 @@ func TestTwoControlPlanes(t *testing.T) {
 const endTimeout = 10 * time.Second
 
 func TestStopLeavesNothing(t *testing.T) {
-	sharedControlPlane(t) // starts what Kubernetes starts once per process
+	sharedControlPlane(t) // starts Kubernetes' process-wide goroutines
 	for name, opts := range map[string]Options{
 		"bare":    {},
 		"cluster": {Controllers: []string{"*"}, VirtualNodes: true},
@@ -160,15 +163,15 @@ func leavesNothing(t *testing.T, opts Options) {
 	temporary := t.TempDir()
 	t.Setenv("TMPDIR", temporary)
 	opts.DataDir = t.TempDir()
-	// Goroutines inherit the label from the one that starts them.
+	// A goroutine inherits the label of the goroutine that starts it.
 	const label = "controlplane-test"
 	labels := pprof.Labels(label, t.Name())
 	pprof.Do(t.Context(), labels, func(context.Context) {
-		controlPlane := start(t, opts)
+		controlPlane := clustertest.Start(t, New(opts))
 		if len(dirNames(t, filepath.Join(temporary, "*"))) == 0 {
 			t.Error("the socket is not where this test looks for it")
 		}
-		stop(t, controlPlane)
+		clustertest.Stop(t, controlPlane)
 		if err := controlPlane.Err(); err != nil {
 			t.Error(err)
 		}
@@ -177,7 +180,7 @@ func leavesNothing(t *testing.T, opts Options) {
 		t.Errorf("left in the temporary directory: %v", left)
 	}
 	var left string
-	err := wait.PollUntilContextTimeout(t.Context(), pollInterval, endTimeout, true, func(context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(t.Context(), 10*time.Millisecond, endTimeout, true, func(context.Context) (bool, error) {
 		left = labelledGoroutines(t, label)
 		return left == "", nil
 	})
@@ -203,8 +206,8 @@ func labelledGoroutines(t *testing.T, label string) string {
 
 func TestStopTwiceAndStartAgain(t *testing.T) {
 	neverStarted := New(Options{DataDir: t.TempDir()})
-	stop(t, neverStarted)
-	stop(t, neverStarted)
+	clustertest.Stop(t, neverStarted)
+	clustertest.Stop(t, neverStarted)
 	if err := neverStarted.Start(t.Context()); err == nil {
 		t.Error("a stopped control plane has started")
 	}
@@ -217,7 +220,7 @@ func TestStartFails(t *testing.T) {
 	hurried, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
 	inUse := t.TempDir()
-	lock, err := lockDataDir(inUse)
+	lock, err := datadir.Lock(inUse)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -254,7 +257,7 @@ func TestStartFails(t *testing.T) {
 			if left := dirNames(t, filepath.Join(os.Getenv("TMPDIR"), "*")); len(left) > 0 {
 				t.Errorf("left in the temporary directory: %v", left)
 			}
-			stop(t, controlPlane)
+			clustertest.Stop(t, controlPlane)
 		})
 	}
 }
@@ -303,7 +306,7 @@ func TestOnlyTheFirstFailureCounts(t *testing.T) {
 	}
 
 	stopped := New(Options{})
-	stop(t, stopped)
+	clustertest.Stop(t, stopped)
 	stopped.fail(first)
 	if err := stopped.Err(); err != nil {
 		t.Errorf("Err() of a stopped one = %v", err)

@@ -8,10 +8,9 @@ import (
 	"k8s.io/kubernetes/plugin/pkg/admission/nodetaint"
 )
 
-// taintUnready has Kubernetes' plugin taint those new nodes only that do not come
-// as Ready. A kubelet's never does. One that somebody imports may, and the node
-// lifecycle controller would take the taint off again at once: two requests for
-// each of thousands of nodes.
+// taintUnready makes Kubernetes' plugin taint only those new nodes that are not created as Ready.
+// A kubelet never creates a Ready node, but an imported node may be Ready. The node lifecycle
+// controller would remove its taint at once, with two requests for each of thousands of nodes.
 type taintUnready struct {
 	admission.MutationInterface
 }

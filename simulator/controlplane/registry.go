@@ -20,14 +20,14 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// Etcd is where an API server keeps its state, and how it is reached.
+// Etcd says where an API server keeps its state, and how to reach it.
 type Etcd struct {
 	// Servers are endpoints: http://, https:// or unix://.
 	Servers []string
-	// Prefix of all keys. Default: /registry.
+	// Prefix is the prefix of all keys. Default: DefaultEtcdPrefix.
 	Prefix string
 	// CAFile, CertFile and KeyFile are for https. Default: the system's
-	// authorities, and no certificate.
+	// authorities, and no client certificate.
 	CAFile, CertFile, KeyFile string
 }
 
@@ -41,7 +41,7 @@ func (e Etcd) prefix() string {
 	return "/" + strings.Trim(e.Prefix, "/")
 }
 
-// tls is nil where nothing is encrypted.
+// tls returns nil when no server uses https.
 func (e Etcd) tls() (*tls.Config, error) {
 	if !slices.ContainsFunc(e.Servers, func(s string) bool { return strings.HasPrefix(s, "https://") }) {
 		return nil, nil
@@ -55,18 +55,17 @@ func (e Etcd) tls() (*tls.Config, error) {
 }
 
 const (
-	// etcdDialTimeout bounds the first connection, and so how soon it is known
-	// that there is no etcd.
+	// etcdDialTimeout bounds the first connection, so that a missing etcd is detected soon.
 	etcdDialTimeout = 3 * time.Second
-	// etcdMessageBytes bounds an answer. The keys of a large cluster are some
+	// etcdMessageBytes bounds a response. The keys of a large cluster take a few
 	// megabytes.
 	etcdMessageBytes = 1 << 30
-	// startStateDir is where, below the prefix, the copies of the start state
-	// are. The API server does not look there.
+	// startStateDir holds the copies of the start state, below the prefix. The API server
+	// does not read it.
 	startStateDir = "kube-scheduler-simulator/start-state/"
 )
 
-// registry is what the API server keeps in etcd: the keys below a prefix.
+// registry gives access to the API server's keys in etcd, below a prefix.
 type registry struct {
 	client *clientv3.Client
 	// prefix ends with a slash.
@@ -76,14 +75,14 @@ type registry struct {
 	tls      *tls.Config
 }
 
-// failures remembers why there was no connection to etcd, of which its client only
-// says, when the time of a request is over, that it took too long.
+// failures remembers why etcd could not be reached. Its client reports only that a request timed
+// out.
 type failures struct {
 	mu   sync.Mutex
 	last string
 }
 
-// ofConnection is what grpc has before why there was no connection.
+// ofConnection precedes the cause in grpc's message about a failed connection.
 const ofConnection = "latest balancer error: "
 
 // note is a grpc.UnaryClientInterceptor.
@@ -97,7 +96,7 @@ func (f *failures) note(ctx context.Context, method string, request, reply any, 
 	return err
 }
 
-// explain returns err, or what is behind it if it is that a request took too long.
+// explain returns the cause of a timeout if it is known, and otherwise err.
 func (r *registry) explain(err error) error {
 	if !errors.Is(err, context.DeadlineExceeded) {
 		return err
@@ -114,16 +113,16 @@ func (r *registry) explain(err error) error {
 }
 
 const (
-	// refusalTimeout bounds how long one server has for saying what it has against
-	// a certificate.
+	// refusalTimeout bounds how long one server may take to reject a certificate.
 	refusalTimeout = time.Second
-	// ofTLS is what crypto/tls has before what is wrong with a certificate.
+	// ofTLS precedes the cause in crypto/tls's errors about certificates.
 	ofTLS = "tls: "
 )
 
-// refusal is what is wrong with the first server's certificate or, in its eyes, with
-// ours; nil if nothing is. A server answers to ours when the client's part is over,
-// and a client that goes on writing, as etcd's does, may never read that.
+// refusal returns why we reject the first server's certificate, or why that server rejects ours;
+// nil when the certificates are accepted. A server rejects ours only after the client has
+// finished its part of the handshake, and a client that keeps writing, like etcd's, may never
+// read the rejection.
 func refusal(servers []string, config *tls.Config) error {
 	for _, server := range servers {
 		address, encrypted := strings.CutPrefix(server, "https://")
@@ -145,12 +144,12 @@ func refusal(servers []string, config *tls.Config) error {
 	return nil
 }
 
-// registryOf is that of an etcd in this process, without the way over a socket.
+// registryOf returns the registry in an etcd in this process, which needs no socket.
 func registryOf(server *embed.Etcd, prefix string) *registry {
 	return &registry{client: v3client.New(server.Server), prefix: prefix + "/"}
 }
 
-// newRegistry dials.
+// newRegistry connects to an etcd elsewhere.
 func newRegistry(e Etcd) (*registry, error) {
 	config, err := e.tls()
 	if err != nil {
@@ -166,36 +165,36 @@ func newRegistry(e Etcd) (*registry, error) {
 		Logger:             zap.NewNop(),
 	})
 	if err != nil {
-		return nil, fmt.Errorf("make a client of etcd: %w", err)
+		return nil, fmt.Errorf("create a client of etcd: %w", err)
 	}
 	return r, nil
 }
 
 func (r *registry) close() error {
-	// The client of an etcd in this process says that it was cancelled.
+	// The client of an etcd in this process always returns Canceled.
 	if err := r.client.Close(); err != nil && !errors.Is(err, context.Canceled) {
 		return fmt.Errorf("close the client of etcd: %w", err)
 	}
 	return nil
 }
 
-// copyOf is where the start state has a key's value.
+// copyOf returns the key of a key's copy in the start state.
 func (r *registry) copyOf(key string) string {
 	return r.prefix + startStateDir + strings.TrimPrefix(key, r.prefix)
 }
 
-// state is the key that says how far the start state is known.
+// stateKey is the key that says how much of the start state is known.
 func (r *registry) stateKey() string { return r.prefix + strings.TrimSuffix(startStateDir, "/") }
 
-// entry is a key, its value unless only keys were asked for, and the revisions at
-// which it was created and last changed.
+// entry is a key, its value unless only keys were requested, and the revisions at which it was
+// created and last changed.
 type entry struct {
 	key, value        string
 	created, modified int64
 }
 
-// list returns what is below the prefix, sorted by key, but for the start state,
-// and the revision that it is of.
+// list returns the entries below the prefix, sorted by key, without the start state, and the
+// revision of the list.
 func (r *registry) list(ctx context.Context, options ...clientv3.OpOption) ([]entry, int64, error) {
 	answer, err := r.client.Get(ctx, r.prefix, append(options, clientv3.WithPrefix())...)
 	if err != nil {
@@ -210,8 +209,7 @@ func (r *registry) list(ctx context.Context, options ...clientv3.OpOption) ([]en
 	return entries, answer.Header.Revision, nil
 }
 
-// kind is the first part of a key below the prefix. Keys of one kind of object
-// have it in common.
+// kind returns the first part of a key below the prefix, which all objects of a kind share.
 func (r *registry) kind(key string) string {
 	kind, _, _ := strings.Cut(strings.TrimPrefix(key, r.prefix), "/")
 	return kind

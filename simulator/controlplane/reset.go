@@ -6,22 +6,22 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"sync"
 	"sync/atomic"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
+	"golang.org/x/sync/errgroup"
 )
 
-// Reset is what a reset has done.
+// Reset reports what a reset did.
 type Reset struct {
 	// Deleted is the number of objects that were deleted, events among them.
 	Deleted int
 }
 
-// Hold refuses every write to the API with a conflict until release is called,
-// and returns when those that were under way have ended. Reads and watches go on.
-// It may be held more than once. In the first second after the start it waits until
-// the API server has made its default roles, which ends the process when it cannot.
+// Hold refuses every write to the API with a conflict until release is called, and returns when
+// the writes that were under way have ended. Reads and watches continue. Holds may overlap. In
+// the first second after the start, Hold waits until the API server has created its default
+// roles: an API server that cannot create them exits the process.
 func (c *ControlPlane) Hold(ctx context.Context) (release func(), err error) {
 	if err := c.startState.wait(ctx); err != nil {
 		return nil, err
@@ -29,7 +29,7 @@ func (c *ControlPlane) Hold(ctx context.Context) (release func(), err error) {
 	return c.gate.hold(ctx)
 }
 
-// CanReset returns ErrNoStartState where Reset would.
+// CanReset returns ErrNoStartState when Reset would.
 func (c *ControlPlane) CanReset() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -39,23 +39,22 @@ func (c *ControlPlane) CanReset() error {
 	return nil
 }
 
-// Reset makes everything in the API as it was when the data directory was new:
-// what was created since is gone, whatever its finalizers say, and what the API
-// server made by itself and somebody changed or deleted is there again. Watches
-// are told of each object; they go on, with ever newer resource versions.
+// Reset restores the state that the API had when the data directory was new: objects that were
+// created since are deleted, whatever their finalizers, and built-in objects that were modified
+// or deleted are restored. Watches see each change and continue with newer resource versions.
 //
-// The controllers end before and begin anew after it, so that none of them
-// brings back what has gone: Informers returns others than before, and who uses
-// the earlier ones must have ended. So must who else writes from this process, or
-// its last writes may come after the reset; Hold keeps all out for longer.
+// Reset stops the controllers first and restarts them afterwards, so that none of them recreates
+// a deleted object. Informers then returns new informers; the users of the earlier ones must
+// have stopped. Other writers in this process must have stopped, too, or their last writes may
+// follow the reset; Hold keeps them out for longer.
 //
-// It is ErrNoStartState when that state is not known. After any other error the
-// cluster may be in between, and the control plane runs on. A Stop waits.
+// It returns ErrNoStartState when that state is not known. After any other error the cluster may
+// be partly reset, and the control plane keeps running. Stop waits for a Reset.
 func (c *ControlPlane) Reset(ctx context.Context) (_ Reset, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.started || c.stopped {
-		return Reset{}, errors.New("reset: the control plane does not run")
+		return Reset{}, errors.New("reset: the control plane is not running")
 	}
 	if c.startState.state == "" {
 		return Reset{}, ErrNoStartState
@@ -67,7 +66,7 @@ func (c *ControlPlane) Reset(ctx context.Context) (_ Reset, err error) {
 	defer release()
 
 	deleted := 0
-	err = c.controllers.stop(ctx)
+	err = c.controllers.Stop(ctx)
 	if err == nil {
 		deleted, err = c.startState.restore(ctx)
 	}
@@ -88,14 +87,14 @@ func (s *startState) wait(ctx context.Context) error {
 }
 
 const (
-	// restoreRounds bounds how often what came meanwhile is deleted, too.
+	// restoreRounds bounds how often objects that appeared meanwhile are deleted.
 	restoreRounds = 5
-	// restoreWorkers is how many transactions are under way at a time: etcd
-	// writes them to disk together.
+	// restoreWorkers is how many transactions are under way at a time: etcd writes them to
+	// disk together.
 	restoreWorkers = 512
 )
 
-// restore brings the start state back, and returns how many keys were deleted.
+// restore restores the start state and returns how many keys were deleted.
 func (s *startState) restore(ctx context.Context) (deleted int, err error) {
 	want, err := s.read(ctx)
 	if err != nil {
@@ -116,11 +115,10 @@ func (s *startState) restore(ctx context.Context) (deleted int, err error) {
 			return deleted, err
 		}
 	}
-	return deleted, errors.New("somebody else keeps writing to etcd: is there another API server on it?")
+	return deleted, errors.New("another client keeps writing to etcd: is another API server using it?")
 }
 
-// compare returns the keys that are too many, and what is not there or may have
-// changed.
+// compare returns the surplus keys, and the entries that are missing or may have changed.
 func (s *startState) compare(want map[string]entry, present []entry) (surplus []string, differing []entry) {
 	unseen := maps.Clone(want)
 	for _, e := range present {
@@ -136,9 +134,9 @@ func (s *startState) compare(want map[string]entry, present []entry) (surplus []
 	return surplus, slices.AppendSeq(differing, maps.Values(unseen))
 }
 
-// delete deletes keys, no two of one kind at the same revision: the API server
-// takes it for granted that a resource version is that of one object, and a watch
-// that it cuts and that goes on from there would miss the others.
+// delete deletes keys, but never two of one kind at the same revision: the API server assumes
+// that a resource version belongs to one object, and a watch that it interrupts and that
+// continues from there would miss the other deletions.
 func (s *startState) delete(ctx context.Context, keys []string) (int, error) {
 	var rows [][]clientv3.Op
 	of := map[string]int{}
@@ -155,10 +153,10 @@ func (s *startState) delete(ctx context.Context, keys []string) (int, error) {
 		rows[row] = append(rows[row], clientv3.OpDelete(key))
 	}
 	var deleted atomic.Int64
-	err := atOnce(ctx, rows, func(ctx context.Context, row []clientv3.Op) error {
+	err := concurrently(ctx, rows, func(ctx context.Context, row []clientv3.Op) error {
 		answer, err := s.registry.client.Txn(ctx).Then(row...).Commit()
 		if err != nil {
-			return fmt.Errorf("delete what was not there at the start: %w", err)
+			return fmt.Errorf("delete objects that the start state does not have: %w", err)
 		}
 		for _, r := range answer.Responses {
 			deleted.Add(r.GetResponseDeleteRange().Deleted)
@@ -168,38 +166,31 @@ func (s *startState) delete(ctx context.Context, keys []string) (int, error) {
 	return int(deleted.Load()), err
 }
 
-// putBack writes what does differ.
+// putBack writes the entries that differ.
 func (s *startState) putBack(ctx context.Context, entries []entry) error {
-	return atOnce(ctx, entries, func(ctx context.Context, e entry) error {
+	return concurrently(ctx, entries, func(ctx context.Context, e entry) error {
 		same := clientv3.Compare(clientv3.Value(e.key), "=", e.value)
 		_, err := s.registry.client.Txn(ctx).If(same).Else(clientv3.OpPut(e.key, e.value)).Commit()
 		if err != nil {
-			return fmt.Errorf("put back what was there at the start: %w", err)
+			return fmt.Errorf("restore objects of the start state: %w", err)
 		}
 		return nil
 	})
 }
 
-// atOnce calls do for all, some at a time, and returns its first error, after
-// which it is not called any more.
-func atOnce[T any](ctx context.Context, all []T, do func(context.Context, T) error) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	var next atomic.Int64
-	var workers sync.WaitGroup
-	for range min(restoreWorkers, len(all)) {
-		workers.Go(func() {
-			for ctx.Err() == nil {
-				i := int(next.Add(1)) - 1
-				if i >= len(all) {
-					return
-				}
-				if err := do(ctx, all[i]); err != nil {
-					cancel(err)
-				}
-			}
-		})
+// concurrently calls do for all items, restoreWorkers at a time, and returns the first error,
+// after which it makes no further calls.
+func concurrently[T any](parent context.Context, items []T, do func(context.Context, T) error) error {
+	group, ctx := errgroup.WithContext(parent)
+	group.SetLimit(restoreWorkers)
+	for _, item := range items {
+		if ctx.Err() != nil {
+			break
+		}
+		group.Go(func() error { return do(ctx, item) })
 	}
-	workers.Wait()
-	return context.Cause(ctx)
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	return context.Cause(parent)
 }

@@ -24,10 +24,12 @@ import (
 	watchtools "k8s.io/client-go/tools/watch"
 	"k8s.io/kubernetes/pkg/volume/util"
 	"k8s.io/utils/ptr"
+
+	"kube-scheduler-simulator/simulator/clustertest"
 )
 
-// values are what etcd has, but for what an API server says of itself, and for
-// what it makes late or changes by itself.
+// values returns the contents of etcd, without the API server's own leases and the objects that it
+// creates late or changes by itself.
 func values(t *testing.T, c *ControlPlane) map[string]string {
 	t.Helper()
 	present, _, err := c.startState.registry.list(t.Context())
@@ -53,11 +55,10 @@ func reset(t *testing.T, c *ControlPlane) Reset {
 	return done
 }
 
-// complete starts a control plane and waits until the API server has made all that
-// it makes by itself.
+// complete starts a control plane and waits until the API server has created all of its own objects.
 func complete(t *testing.T, opts Options) *ControlPlane {
 	t.Helper()
-	c := start(t, opts)
+	c := clustertest.Start(t, New(opts))
 	if err := c.startState.wait(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +92,7 @@ func must[T any](t *testing.T) func(T, error) T {
 func TestResetBringsTheStartStateBack(t *testing.T) {
 	c := complete(t, Options{DataDir: t.TempDir(), Controllers: []string{"*"}, VirtualNodes: true})
 	before := values(t, c)
-	client := clientFor(t, c.ClientConfig())
+	client := clustertest.Client(t, c.ClientConfig())
 	ctx := t.Context()
 
 	must[*corev1.Namespace](t)(client.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "extra"}}, metav1.CreateOptions{}))
@@ -118,7 +119,7 @@ func TestResetBringsTheStartStateBack(t *testing.T) {
 	if diff := cmp.Diff(before, values(t, c)); diff != "" {
 		t.Errorf("values (-at the start +after the reset):\n%s", diff)
 	}
-	// What was allocated is free.
+	// The allocated port is free again.
 	must[*corev1.Service](t)(client.CoreV1().Services("default").Create(ctx, nodePortService(), metav1.CreateOptions{}))
 	if again := reset(t, c); again.Deleted == 0 {
 		t.Error("a second reset deleted nothing")
@@ -135,12 +136,12 @@ func nodePortService() *corev1.Service {
 	}
 }
 
-// Nothing is missed and nothing comes twice, also by a client that the API server
-// cuts because it reads too slowly, and that goes on from the last resource version.
+// Watches miss no change and see none twice. That includes a client that the API server disconnects
+// because it reads too slowly, and that continues from the last resource version.
 func TestWatchesGoOnThroughAReset(t *testing.T) {
 	const pods = 300
 	c := complete(t, Options{DataDir: t.TempDir()})
-	client := clientFor(t, c.ClientConfig())
+	client := clustertest.Client(t, c.ClientConfig())
 	for i := range pods {
 		must[*corev1.Pod](t)(client.CoreV1().Pods("default").Create(t.Context(), pod(fmt.Sprintf("p%03d", i), ""), metav1.CreateOptions{}))
 	}
@@ -180,10 +181,10 @@ func TestWatchesGoOnThroughAReset(t *testing.T) {
 	}
 }
 
-// Controllers in full swing, and clients that do not stop.
+// The reset happens while controllers and clients keep writing.
 func TestNothingComesBackAfterAReset(t *testing.T) {
 	c := complete(t, Options{DataDir: t.TempDir(), Controllers: []string{"*"}, VirtualNodes: true})
-	client := clientFor(t, c.ClientConfig())
+	client := clustertest.Client(t, c.ClientConfig())
 	for i := range 10 {
 		must[*appsv1.Deployment](t)(client.AppsV1().Deployments("default").Create(t.Context(), deployment(fmt.Sprintf("d%d", i), 50), metav1.CreateOptions{}))
 	}
@@ -193,7 +194,7 @@ func TestNothingComesBackAfterAReset(t *testing.T) {
 	for w := range 4 {
 		writers.Go(func() { createUntilRefused(writing, client, w) })
 	}
-	eventually(t, "the controllers create pods", func(ctx context.Context) (bool, error) {
+	clustertest.Eventually(t, "the controllers create pods", func(ctx context.Context) (bool, error) {
 		l, err := client.CoreV1().Pods("default").List(ctx, metav1.ListOptions{})
 		return err == nil && len(l.Items) > 100, err
 	})
@@ -206,10 +207,10 @@ func TestNothingComesBackAfterAReset(t *testing.T) {
 	writers.Wait()
 	release()
 
-	// The controllers work, and know of nothing else.
+	// The controllers work, and know no earlier objects.
 	must[*appsv1.Deployment](t)(client.AppsV1().Deployments("default").Create(t.Context(), deployment("next", 2), metav1.CreateOptions{}))
 	var names []string
-	eventually(t, "the next deployment has its pods", func(ctx context.Context) (bool, error) {
+	clustertest.Eventually(t, "the next deployment has its pods", func(ctx context.Context) (bool, error) {
 		l, err := client.CoreV1().Pods("").List(ctx, metav1.ListOptions{})
 		if err != nil {
 			return false, err
@@ -244,7 +245,7 @@ func TestAKindOfOnesOwnGoesAndMayComeAgain(t *testing.T) {
 	for range 2 {
 		createWidget(t, client)
 		reset(t, c)
-		eventually(t, "the kind is not served", func(ctx context.Context) (bool, error) {
+		clustertest.Eventually(t, "the kind is not served", func(ctx context.Context) (bool, error) {
 			_, err := client.Resource(widgetResource).List(ctx, metav1.ListOptions{})
 			return apierrors.IsNotFound(err), nil
 		})
@@ -260,7 +261,7 @@ func createWidget(t *testing.T, client dynamic.Interface) {
 		t.Fatal(err)
 	}
 	widget := &unstructured.Unstructured{Object: map[string]any{"apiVersion": testGroup + "/v1", "kind": "Widget", "metadata": map[string]any{"name": "one"}}}
-	eventually(t, "the kind is served", func(ctx context.Context) (bool, error) {
+	clustertest.Eventually(t, "the kind is served", func(ctx context.Context) (bool, error) {
 		_, err := client.Resource(widgetResource).Namespace("default").Create(ctx, widget, metav1.CreateOptions{})
 		if apierrors.IsNotFound(err) || apierrors.IsMethodNotSupported(err) {
 			return false, nil
@@ -269,8 +270,8 @@ func createWidget(t *testing.T, client dynamic.Interface) {
 	})
 }
 
-// TestTheStartStateIsKnownAfterARestart: what was made is gone after a reset, and
-// what was deleted, as the default StorageClass, stays away until then.
+// TestTheStartStateIsKnownAfterARestart: a reset deletes new objects, and restores deleted ones such as
+// the default StorageClass.
 func TestTheStartStateIsKnownAfterARestart(t *testing.T) {
 	opts := Options{DataDir: t.TempDir(), Durable: true, DefaultStorageClass: true}
 	first := complete(t, opts)
@@ -278,13 +279,13 @@ func TestTheStartStateIsKnownAfterARestart(t *testing.T) {
 	if !hasDefaultClass(t, first) {
 		t.Error("a new cluster has no default class")
 	}
-	for range 2 { // the second time there is nothing to do
+	for range 2 { // the second reset has nothing to do
 		if err := first.DropDefaultStorageClass(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}
-	must[*corev1.ConfigMap](t)(clientFor(t, first.ClientConfig()).CoreV1().ConfigMaps("default").Create(t.Context(), configMap("extra"), metav1.CreateOptions{}))
-	stop(t, first)
+	must[*corev1.ConfigMap](t)(clustertest.Client(t, first.ClientConfig()).CoreV1().ConfigMaps("default").Create(t.Context(), configMap("extra"), metav1.CreateOptions{}))
+	clustertest.Stop(t, first)
 
 	second := complete(t, opts)
 	if hasDefaultClass(t, second) {
@@ -300,7 +301,7 @@ func TestTheStartStateIsKnownAfterARestart(t *testing.T) {
 
 func hasDefaultClass(t *testing.T, c *ControlPlane) bool {
 	t.Helper()
-	class, err := clientFor(t, c.ClientConfig()).StorageV1().StorageClasses().Get(t.Context(), "standard", metav1.GetOptions{})
+	class, err := clustertest.Client(t, c.ClientConfig()).StorageV1().StorageClasses().Get(t.Context(), "standard", metav1.GetOptions{})
 	if err != nil && !apierrors.IsNotFound(err) {
 		t.Fatal(err)
 	}
@@ -313,7 +314,7 @@ func TestDataOfOthersAreNotReset(t *testing.T) {
 	if _, err := first.startState.registry.client.Delete(t.Context(), first.startState.registry.stateKey()); err != nil {
 		t.Fatal(err)
 	}
-	stop(t, first)
+	clustertest.Stop(t, first)
 
 	second := complete(t, Options{DataDir: dir})
 	if _, err := second.Reset(t.Context()); !errors.Is(err, ErrNoStartState) {

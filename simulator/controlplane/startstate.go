@@ -13,28 +13,28 @@ import (
 	"k8s.io/kubernetes/pkg/api/legacyscheme"
 )
 
-// ErrNoStartState is why a control plane cannot be reset whose data were made
-// by somebody else, or by a version that did not remember how they began.
-var ErrNoStartState = errors.New("how this cluster began is not known, as its data were not made by this version of the simulator; start on an empty data directory or etcd prefix to be able to reset")
+// ErrNoStartState means that the control plane cannot be reset, because its data come from
+// another program or from a version that did not record the start state.
+var ErrNoStartState = errors.New("the initial state of this cluster is not known, because its data were not created by this version of the simulator; start on an empty data directory or etcd prefix to be able to reset")
 
-// A start state is what the API server makes by itself in an empty etcd, and what
-// bootstrap adds. Copies of its keys are kept in etcd, below the same prefix, so
-// that they are never apart from the data that they belong to.
+// The start state consists of the objects that the API server creates by itself in an empty
+// etcd, and those that bootstrap adds. Copies of their keys are kept in etcd, below the same
+// prefix, so that they always stay with the data that they belong to.
 const (
-	// stateBegun: the start state is being made, nobody else has written yet.
+	// stateBegun: the start state is being created, and no other client has written yet.
 	stateBegun = "begun"
-	// stateKnown: the copies are complete, but for what the role hook adds.
+	// stateKnown: the copies are complete, except for the objects of the role hook.
 	stateKnown = "known"
 )
 
-// startState remembers how a cluster began.
+// startState records the initial objects of a cluster.
 type startState struct {
 	registry *registry
-	// state is one of the above; empty when the start state is not known.
+	// state is one of the constants above; empty when the start state is not known.
 	state string
 	// since is the revision before the API server started.
 	since int64
-	// complete is closed when there is nothing more to come, then err is valid.
+	// complete is closed when the start state is complete; then err is valid.
 	complete chan struct{}
 	err      error
 }
@@ -66,9 +66,9 @@ func beginStartState(ctx context.Context, r *registry) (*startState, error) {
 	return s, err
 }
 
-// remember is called when the API server is ready and nobody else has had access:
-// what it has made since the beginning belongs to the start state. An API server
-// that is newer than the data makes some more at its first start.
+// remember is called when the API server is ready and no other client has had access yet: all
+// objects that it has created so far belong to the start state. An API server that is newer
+// than the data creates further objects at its first start.
 func (s *startState) remember(ctx context.Context) error {
 	if s.state == "" {
 		return nil
@@ -84,8 +84,8 @@ func (s *startState) remember(ctx context.Context) error {
 	return nil
 }
 
-// rememberLate is called when the hook has ended that makes the default roles.
-// Others may have written by then.
+// rememberLate is called when the hook that creates the default roles has ended. Other clients
+// may have written by then.
 func (s *startState) rememberLate(ctx context.Context) {
 	defer close(s.complete)
 	if s.state == "" {
@@ -97,10 +97,10 @@ func (s *startState) rememberLate(ctx context.Context) {
 	}
 }
 
-// roleKinds are what the role hook makes.
+// roleKinds are the kinds that the role hook creates.
 var roleKinds = []string{"clusterroles", "clusterrolebindings", "roles", "rolebindings"}
 
-// roleLabel is on everything that the role hook makes.
+// roleLabel is on every object that the role hook creates.
 const roleLabel = "kubernetes.io/bootstrapping"
 
 func (s *startState) isDefaultRole(e entry) bool {
@@ -115,11 +115,11 @@ func (s *startState) isDefaultRole(e entry) bool {
 	return err == nil && accessor.GetLabels()[roleLabel] != ""
 }
 
-// copyOps bounds a transaction; etcd itself by default allows little more.
+// copyOps bounds a transaction, slightly below etcd's own default.
 const copyOps = 100
 
-// copy adds the keys for which wanted is true to the start state. What is there
-// already stays as it is.
+// copy adds the keys for which wanted returns true to the start state. Existing copies do not
+// change.
 func (s *startState) copy(ctx context.Context, wanted func(entry) bool) error {
 	r := s.registry
 	present, _, err := r.list(ctx)
@@ -164,8 +164,8 @@ func (s *startState) read(ctx context.Context) (map[string]entry, error) {
 	return entries, nil
 }
 
-// isIdentity reports whether an API server says with a key that it is there, and
-// renews it all the time.
+// isIdentity reports whether a key is a lease by which an API server announces itself, and which
+// it renews all the time.
 func (r *registry) isIdentity(key string) bool {
 	switch r.kind(key) {
 	case "masterleases", "peerserverleases":
@@ -174,8 +174,8 @@ func (r *registry) isIdentity(key string) bool {
 	return strings.HasPrefix(key, r.prefix+"leases/kube-system/apiserver-")
 }
 
-// isOwnService reports whether a key belongs to the service of the API server
-// itself, which it makes some time after it is ready and keeps in existence.
+// isOwnService reports whether a key belongs to the API server's own service, which it creates
+// some time after it is ready and recreates if it is deleted.
 func (r *registry) isOwnService(key string) bool {
 	switch strings.TrimPrefix(key, r.prefix) {
 	case "services/specs/default/kubernetes", "services/endpoints/default/kubernetes",

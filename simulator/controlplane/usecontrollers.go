@@ -1,10 +1,11 @@
 package controlplane
 
-// UseControllers changes Options.Controllers and Options.VirtualNodes from the next
-// Reset on, when the controllers begin anew. Whether new nodes are tainted stays as
-// it was at the start.
+import "kube-scheduler-simulator/simulator/controlplane/controllers"
+
+// UseControllers changes Options.Controllers and Options.VirtualNodes from the next Reset on,
+// which restarts the controllers. Whether new nodes are tainted does not change.
 func (c *ControlPlane) UseControllers(list []string, virtualNodes bool) error {
-	if err := CheckControllers(list); err != nil {
+	if err := controllers.Check(list); err != nil {
 		return err
 	}
 	c.mu.Lock()

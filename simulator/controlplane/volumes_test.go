@@ -13,12 +13,14 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/client-go/kubernetes"
 	storagehelpers "k8s.io/component-helpers/storage/volume"
+
+	"kube-scheduler-simulator/simulator/clustertest"
 )
 
 const zoneLabel = "topology.kubernetes.io/zone"
 
 func TestClaimThatWaitsForItsFirstConsumer(t *testing.T) {
-	client := clientFor(t, sharedControlPlane(t).ClientConfig())
+	client := clustertest.Client(t, sharedControlPlane(t).ClientConfig())
 	namespace := newNamespace(t, client)
 	class := createClass(t, client, "csi.example.com", storagev1.VolumeBindingWaitForFirstConsumer, zones("a", "b"))
 	createNode(t, client, node("consumer-node", map[string]string{zoneLabel: "b"}))
@@ -26,11 +28,11 @@ func TestClaimThatWaitsForItsFirstConsumer(t *testing.T) {
 	if _, err := claims.Create(t.Context(), claim("data", class), metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the claim waits for a consumer", func(ctx context.Context) (bool, error) {
+	clustertest.Eventually(t, "the claim waits for a consumer", func(ctx context.Context) (bool, error) {
 		return hasEvent(ctx, client, namespace, "data", "WaitForFirstConsumer")
 	})
 
-	// This is what the scheduler's VolumeBinding plugin does in PreBind.
+	// The scheduler's VolumeBinding plugin does this in PreBind.
 	patch := []byte(`{"metadata":{"annotations":{"` + storagehelpers.AnnSelectedNode + `":"consumer-node"}}}`)
 	if _, err := claims.Patch(t.Context(), "data", "application/merge-patch+json", patch, metav1.PatchOptions{}); err != nil {
 		t.Fatal(err)
@@ -57,7 +59,7 @@ func TestClaimThatWaitsForItsFirstConsumer(t *testing.T) {
 }
 
 func TestVolumeIsDeletedWithItsClaim(t *testing.T) {
-	client := clientFor(t, sharedControlPlane(t).ClientConfig())
+	client := clustertest.Client(t, sharedControlPlane(t).ClientConfig())
 	namespace := newNamespace(t, client)
 	class := createClass(t, client, "example.com/noop", storagev1.VolumeBindingImmediate, nil)
 	claims := client.CoreV1().PersistentVolumeClaims(namespace)
@@ -68,7 +70,7 @@ func TestVolumeIsDeletedWithItsClaim(t *testing.T) {
 	if volume.Spec.NodeAffinity != nil {
 		t.Errorf("node affinity %v without allowed topologies", volume.Spec.NodeAffinity)
 	}
-	// As an external provisioner of another cluster would have left it.
+	// Like the volume of an external provisioner in another cluster.
 	patch := []byte(`{"metadata":{"finalizers":["` + storagehelpers.PVDeletionProtectionFinalizer + `","kubernetes.io/pv-protection"]}}`)
 	if _, err := client.CoreV1().PersistentVolumes().Patch(t.Context(), volume.Name, "application/merge-patch+json", patch, metav1.PatchOptions{}); err != nil {
 		t.Fatal(err)
@@ -78,14 +80,14 @@ func TestVolumeIsDeletedWithItsClaim(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	eventually(t, "the volume is gone", gone(func(ctx context.Context) error {
+	clustertest.Eventually(t, "the volume is gone", gone(func(ctx context.Context) error {
 		_, err := client.CoreV1().PersistentVolumes().Get(ctx, volume.Name, metav1.GetOptions{})
 		return err
 	}))
 }
 
 func TestClaimInUseIsKept(t *testing.T) {
-	client := clientFor(t, sharedControlPlane(t).ClientConfig())
+	client := clustertest.Client(t, sharedControlPlane(t).ClientConfig())
 	namespace := newNamespace(t, client)
 	class := createClass(t, client, "example.com/noop", storagev1.VolumeBindingImmediate, nil)
 	claims := client.CoreV1().PersistentVolumeClaims(namespace)
@@ -110,14 +112,14 @@ func TestClaimInUseIsKept(t *testing.T) {
 	if err := client.CoreV1().Pods(namespace).Delete(t.Context(), user.Name, metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the claim is gone", gone(func(ctx context.Context) error {
+	clustertest.Eventually(t, "the claim is gone", gone(func(ctx context.Context) error {
 		_, err := claims.Get(ctx, "data", metav1.GetOptions{})
 		return err
 	}))
 }
 
 func TestVolumeGrowsWithItsClaim(t *testing.T) {
-	client := clientFor(t, sharedControlPlane(t).ClientConfig())
+	client := clustertest.Client(t, sharedControlPlane(t).ClientConfig())
 	namespace := newNamespace(t, client)
 	class := createClass(t, client, "csi.example.com", storagev1.VolumeBindingImmediate, nil)
 	patch := []byte(`{"allowVolumeExpansion":true}`)
@@ -130,15 +132,15 @@ func TestVolumeGrowsWithItsClaim(t *testing.T) {
 	}
 	volume := boundVolume(t, client, namespace, "data")
 	patch = []byte(`{"spec":{"resources":{"requests":{"storage":"5Gi"}}}}`)
-	// Admission goes by a cache of storage classes, which may not have the change.
-	eventually(t, "the claim may ask for more", func(ctx context.Context) (bool, error) {
+	// Admission uses a cache of storage classes, which may not have the change yet.
+	clustertest.Eventually(t, "the claim may ask for more", func(ctx context.Context) (bool, error) {
 		_, err := claims.Patch(ctx, "data", "application/merge-patch+json", patch, metav1.PatchOptions{})
 		if apierrors.IsForbidden(err) {
 			return false, nil
 		}
 		return err == nil, err
 	})
-	eventually(t, "claim and volume have grown", func(ctx context.Context) (bool, error) {
+	clustertest.Eventually(t, "claim and volume have grown", func(ctx context.Context) (bool, error) {
 		got, err := claims.Get(ctx, "data", metav1.GetOptions{})
 		if err != nil || got.Status.Capacity.Storage().String() != "5Gi" {
 			return false, err
@@ -149,14 +151,14 @@ func TestVolumeGrowsWithItsClaim(t *testing.T) {
 }
 
 func TestStaticBinding(t *testing.T) {
-	client := clientFor(t, sharedControlPlane(t).ClientConfig())
+	client := clustertest.Client(t, sharedControlPlane(t).ClientConfig())
 	namespace := newNamespace(t, client)
 	class := createClass(t, client, "kubernetes.io/no-provisioner", storagev1.VolumeBindingImmediate, nil)
 	claims := client.CoreV1().PersistentVolumeClaims(namespace)
 	if _, err := claims.Create(t.Context(), claim("data", class), metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "nothing provisions for the claim", func(ctx context.Context) (bool, error) {
+	clustertest.Eventually(t, "nothing provisions for the claim", func(ctx context.Context) (bool, error) {
 		return hasEvent(ctx, client, namespace, "data", "ProvisioningFailed")
 	})
 
@@ -175,47 +177,6 @@ func TestStaticBinding(t *testing.T) {
 
 	if bound := boundVolume(t, client, namespace, "data"); bound.Name != volume.Name {
 		t.Errorf("bound to %s", bound.Name)
-	}
-}
-
-func TestNodeAffinity(t *testing.T) {
-	both := corev1.TopologySelectorTerm{MatchLabelExpressions: []corev1.TopologySelectorLabelRequirement{
-		{Key: zoneLabel, Values: []string{"a", "b"}},
-		{Key: "rack", Values: []string{"1", "2"}},
-	}}
-	tests := []struct {
-		name       string
-		topologies []corev1.TopologySelectorTerm
-		node       *corev1.Node
-		want       []map[string][]string
-	}{
-		{"anywhere", nil, node("n", nil), nil},
-		{"an empty term", []corev1.TopologySelectorTerm{{}}, nil, nil},
-		{"without a node, all that is allowed", zones("a", "b"), nil, []map[string][]string{{zoneLabel: {"a", "b"}}}},
-		{"the node's part", zones("a", "b"), node("n", map[string]string{zoneLabel: "b"}), []map[string][]string{{zoneLabel: {"b"}}}},
-		{
-			"the first term that includes the node",
-			append(zones("a"), both),
-			node("n", map[string]string{zoneLabel: "b", "rack": "1"}),
-			[]map[string][]string{{zoneLabel: {"b"}, "rack": {"1"}}},
-		},
-	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			var got []map[string][]string
-			if affinity := nodeAffinity(test.topologies, test.node); affinity != nil {
-				for _, term := range affinity.Required.NodeSelectorTerms {
-					values := map[string][]string{}
-					for _, expression := range term.MatchExpressions {
-						values[expression.Key] = expression.Values
-					}
-					got = append(got, values)
-				}
-			}
-			if diff := cmp.Diff(test.want, got); diff != "" {
-				t.Errorf("terms (-want +got):\n%s", diff)
-			}
-		})
 	}
 }
 
@@ -261,7 +222,7 @@ func claim(name, class string) *corev1.PersistentVolumeClaim {
 func boundVolume(t *testing.T, client kubernetes.Interface, namespace, name string) *corev1.PersistentVolume {
 	t.Helper()
 	var volumeName string
-	eventually(t, "the claim is bound", func(ctx context.Context) (bool, error) {
+	clustertest.Eventually(t, "the claim is bound", func(ctx context.Context) (bool, error) {
 		found, err := client.CoreV1().PersistentVolumeClaims(namespace).Get(ctx, name, metav1.GetOptions{})
 		if err != nil {
 			return false, err

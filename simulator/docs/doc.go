@@ -1,7 +1,16 @@
-// Package docs holds a page for each way of use. Its test does what a reader would
-// do: it saves the files that a page shows, types the commands in order, and
-// compares what they print with what the page says. Write `file=NAME` behind a
-// block's language to have it saved, `server` behind sh for a command that goes on
-// running until the page ends or another server block takes its place, and a text
-// block below a command for its output, with … for what differs.
+// Package docs holds the guides, the reference and the decision records. It has no
+// code but tests.
+//
+// The tests do what a reader would do on every page: they save the files that the
+// page shows, type the commands in order, and compare the output with the page.
+// These words after the language of a fenced block direct them:
+//
+//   - file=NAME saves the block as a file.
+//   - sh server starts a command that keeps running until the page ends or another
+//     server block replaces it. sh server=NAME starts one more beside it.
+//   - sh elsewhere is not typed, because it needs something that the test does not
+//     have, such as a cluster in the cloud.
+//   - text is the expected output of the commands above, with … for what varies.
+//
+// Other tests hold the links between pages, and the flags page against the program.
 package docs

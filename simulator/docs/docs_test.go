@@ -6,6 +6,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -15,9 +16,8 @@ import (
 	"kube-scheduler-simulator/simulator/command"
 )
 
-// TestMain makes this test binary the programs that the pages call, by the name
-// that it is called with. SIMULATOR_BIN is a simulator that takes the place of this
-// one.
+// TestMain lets this test binary stand in for the programs that the pages call; the
+// name of the executable decides which. SIMULATOR_BIN names a simulator to use instead.
 func TestMain(m *testing.M) {
 	switch filepath.Base(os.Args[0]) {
 	case "simulator":
@@ -29,11 +29,11 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestPages does what each page says.
+// TestPages types the commands of each page.
 func TestPages(t *testing.T) {
-	pages, err := filepath.Glob("*.md")
-	if err != nil || len(pages) == 0 {
-		t.Fatalf("no pages: %v", err)
+	pages := markdown(t, ".")
+	if len(pages) == 0 {
+		t.Fatal("there are no pages")
 	}
 	for _, path := range pages {
 		t.Run(strings.TrimSuffix(path, ".md"), func(t *testing.T) {
@@ -47,18 +47,22 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// follow does what a page says, in a directory of its own.
+// follow types the commands of a page, in a directory of its own.
 func follow(t *testing.T, path, page string) {
-	dir, ports := workplace(t)
-	all, err := blocks(ports.Replace(page))
+	all, err := blocks(page)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("%s: %v", path, err)
 	}
+	if !slices.ContainsFunc(all, block.isTyped) {
+		return
+	}
+	dir, ports := workplace(t)
 	env := append(os.Environ(), "PATH="+filepath.Join(dir, "path")+":"+os.Getenv("PATH"), "KUBECACHEDIR="+filepath.Join(dir, "cache"), "KUBECONFIG=")
 	terminal := newShell(t, dir, env)
 	servers := map[string]*server{}
 	var printed string
 	for _, b := range all {
+		b.text = ports.Replace(b.text)
 		switch name, isServer := strings.CutPrefix(b.word, "server"); {
 		case b.file() != "":
 			file := filepath.Join(dir, b.file())
@@ -69,11 +73,11 @@ func follow(t *testing.T, path, page string) {
 				t.Fatal(err)
 			}
 		case b.language == "sh" && isServer:
-			if before := servers[name]; before != nil {
-				before.stop()
+			if previous := servers[name]; previous != nil {
+				previous.stop()
 			}
 			servers[name] = startServer(t, dir, env, b.text)
-		case b.language == "sh":
+		case b.isTyped():
 			printed, err = terminal.run(b.text)
 			if err != nil {
 				t.Fatalf("%s:%d: %v:\n%s\nprinted:\n%s", path, b.line, err, b.text, printed)
@@ -86,8 +90,8 @@ func follow(t *testing.T, path, page string) {
 	}
 }
 
-// workplace is a directory that looks like the repository after `make build`, with
-// kubectl in path, and what the ports of the pages become.
+// workplace returns a directory that looks like the repository after `make build`,
+// with kubectl in path. ports replaces the pages' ports by free ones.
 func workplace(t *testing.T) (dir string, ports *strings.Replacer) {
 	t.Helper()
 	dir = t.TempDir()
@@ -112,10 +116,10 @@ func workplace(t *testing.T) (dir string, ports *strings.Replacer) {
 	first := freePort(t)
 	link(t, program, filepath.Join(dir, "programs", "simulator"))
 	link(t, this, filepath.Join(dir, "path", "kubectl"))
-	// The address that the simulator has when none is given.
+	// A simulator without --listen serves at the address that replaces the default one.
 	script := fmt.Sprintf(`#!/bin/sh
 case "$*" in
-  *--listen*|bench*|record*) exec programs/simulator "$@" ;;
+  *--listen*|*--help*|bench*|record*) exec programs/simulator "$@" ;;
   *) exec programs/simulator "$@" --listen 127.0.0.1:%s ;;
 esac
 `, first)

@@ -8,13 +8,18 @@ import (
 
 // block is a fenced block of a page.
 type block struct {
-	line     int    // of its first line in the page, from 1
-	language string // the first word behind the fence
-	word     string // the second one
+	line     int    // number of its first line in the page, from 1
+	language string // first word after the fence
+	word     string // second word
 	text     string
 }
 
-// blocks returns the fenced blocks of a page, in order.
+// elsewhere marks a block of commands that need something that the test does not
+// have, such as another cluster.
+const elsewhere = "elsewhere"
+
+// blocks returns the fenced blocks of a page, in order. A block of commands whose
+// second word has no meaning is an error: the test would leave it out unnoticed.
 func blocks(page string) ([]block, error) {
 	var out []block
 	var open *block
@@ -24,6 +29,9 @@ func blocks(page string) ([]block, error) {
 		case open == nil && found:
 			language, word, _ := strings.Cut(strings.TrimSpace(fence), " ")
 			open = &block{line: i + 2, language: language, word: word}
+			if language == "sh" && !open.isTyped() && word != elsewhere {
+				return nil, fmt.Errorf("line %d: %q has no meaning behind sh", i+1, word)
+			}
 		case open != nil && found:
 			out = append(out, *open)
 			open = nil
@@ -32,12 +40,17 @@ func blocks(page string) ([]block, error) {
 		}
 	}
 	if open != nil {
-		return nil, fmt.Errorf("the block at line %d has no end", open.line)
+		return nil, fmt.Errorf("line %d: the block has no end", open.line)
 	}
 	return out, nil
 }
 
-// file is the name under which the block is saved, or nothing.
+// isTyped reports whether the test types the commands of the block.
+func (b block) isTyped() bool {
+	return b.language == "sh" && (b.word == "" || b.word == "server" || strings.HasPrefix(b.word, "server="))
+}
+
+// file returns the name under which the test saves the block; empty if it does not.
 func (b block) file() string {
 	name, found := strings.CutPrefix(b.word, "file=")
 	if !found {
@@ -46,8 +59,8 @@ func (b block) file() string {
 	return name
 }
 
-// shows reports whether output is what the page says: the same lines, where …
-// stands for anything in a line, and for any lines where it is alone in one.
+// shows reports whether output matches what the page says, line by line. In the page
+// … stands for any text within a line; alone on a line it stands for any lines.
 func shows(output, says string) bool {
 	var pattern strings.Builder
 	for _, line := range strings.Split(strings.TrimSpace(says), "\n") {

@@ -15,7 +15,7 @@ import (
 // commandTimeout bounds a block of commands, the build of a program included.
 const commandTimeout = 5 * time.Minute
 
-// shell is one bash that reads a page's commands, as a reader's terminal does.
+// shell is one bash that runs the commands of a page, as a reader's terminal does.
 type shell struct {
 	process *exec.Cmd
 	stdin   io.WriteCloser
@@ -23,7 +23,7 @@ type shell struct {
 	stderr  *os.File
 }
 
-// over follows the output of a block, with the exit code of its last command.
+// over is what the shell prints after the output of a block.
 const over = "-- the block is over --"
 
 func newShell(t *testing.T, dir string, env []string) *shell {
@@ -60,8 +60,8 @@ func newShell(t *testing.T, dir string, env []string) *shell {
 	return s
 }
 
-// run types the commands and returns what they print to stdout. The shell ends at
-// the first one that fails; the error has what all have written to stderr.
+// run types the commands and returns what they print to stdout. The shell exits at
+// the first command that fails; the error holds everything written to stderr.
 func (s *shell) run(commands string) (string, error) {
 	if _, err := fmt.Fprintf(s.stdin, "%s\necho '%s'\n", commands, over); err != nil {
 		return "", fmt.Errorf("typing: %w", err)
@@ -77,7 +77,7 @@ func (s *shell) run(commands string) (string, error) {
 				said, _ := os.ReadFile(s.stderr.Name())
 				return output.String(), fmt.Errorf("a command failed: %s", said)
 			case strings.HasSuffix(line, over):
-				// What was printed last may have had no line end.
+				// The last output may not end with a newline.
 				return output.String() + strings.TrimSuffix(line, over), nil
 			}
 			output.WriteString(line + "\n")
@@ -87,7 +87,7 @@ func (s *shell) run(commands string) (string, error) {
 	}
 }
 
-// server is a command that goes on until it is stopped.
+// server is a command that keeps running until it is stopped.
 type server struct {
 	process *exec.Cmd
 	ended   chan struct{}
@@ -133,7 +133,7 @@ func startServer(t *testing.T, dir string, env []string, command string) *server
 	return s
 }
 
-// stop does what Ctrl-C does.
+// stop does what Ctrl-C does, and waits for the process.
 func (s *server) stop() {
 	s.process.Process.Signal(syscall.SIGINT)
 	<-s.ended

@@ -14,27 +14,29 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/utils/ptr"
+
+	"kube-scheduler-simulator/simulator/objects"
 )
 
-// applied is an object of the source as it was carried over last.
+// applied is an object of the source as it was last carried over.
 type applied struct {
 	from *prepared
-	// uid is the object's here.
+	// uid is the object's UID here.
 	uid types.UID
-	// found is the object as an earlier run of the simulator has left it. Then
-	// nothing but from.uid is known of the source's.
+	// found is the object as an earlier run of the simulator left it. Then nothing
+	// but from.uid is known of the object in the source.
 	found *unstructured.Unstructured
-	// yielded: somebody here has made one of the same name first.
+	// yielded: an object of the same name was made here first.
 	yielded bool
-	// gone: it was deleted here, by somebody or by a controller. That stays.
+	// gone: a user or a controller has deleted it here. It stays deleted.
 	gone bool
 }
 
-// errNotYet is of an object that waits for another one.
-var errNotYet = errors.New("what it belongs to is not there yet")
+// errNotYet: the object waits for another one.
+var errNotYet = errors.New("its owner does not exist yet")
 
-// apply makes one object what it is in the source, and reports whether that was a
-// change. There is one call at a time for an object.
+// apply makes one object equal to its state in the source, and reports whether it
+// changed anything. At most one call runs per object.
 func (s *Sync) apply(ctx context.Context, k *following, it item) (changed bool, err error) {
 	wanted := k.find(it.key)
 	k.mu.Lock()
@@ -77,7 +79,7 @@ func (k *following) of(p *prepared) dynamic.ResourceInterface {
 	return k.here
 }
 
-// remember finds what came from a source before.
+// remember finds the objects that came from a source before.
 func (k *following) remember(ctx context.Context) error {
 	list, err := k.here.List(ctx, metav1.ListOptions{})
 	if apierrors.IsNotFound(err) {
@@ -88,7 +90,7 @@ func (k *following) remember(ctx context.Context) error {
 	}
 	for i := range list.Items {
 		o := &list.Items[i]
-		uid, ours := o.GetAnnotations()[AnnotationSource]
+		uid, ours := o.GetAnnotations()[objects.AnnotationSource]
 		if !ours {
 			continue
 		}
@@ -98,8 +100,8 @@ func (k *following) remember(ctx context.Context) error {
 	return nil
 }
 
-// wait reports whether an object is pending and may not be for long. It comes back
-// to the queue.
+// wait reports whether a pending object should wait a little longer, in case it is
+// completed. It puts the object back into the queue.
 func (s *Sync) wait(k *following, it item, p *prepared) bool {
 	if !p.pending {
 		return false
@@ -136,9 +138,9 @@ func (s *Sync) add(ctx context.Context, k *following, it item, p *prepared) (boo
 	}
 	a := &applied{from: p, uid: made.GetUID()}
 	k.set(it.key, a)
-	if p.status != nil && k.GroupKind() != nodeKind {
+	if p.status != nil && k.GroupKind() != objects.Node {
 		if err := s.patch(ctx, k, p, map[string]any{"status": p.status}, "status"); err != nil && !apierrors.IsNotFound(err) {
-			// The object is here without its status: the next attempt brings that.
+			// The object lacks its status: the next attempt writes it.
 			unfinished := *p
 			unfinished.status = map[string]any{}
 			k.set(it.key, &applied{from: &unfinished, uid: a.uid})
@@ -148,9 +150,7 @@ func (s *Sync) add(ctx context.Context, k *following, it item, p *prepared) (boo
 	return true, s.end(ctx, k, p, a)
 }
 
-var nodeKind = schema.GroupKind{Kind: "Node"}
-
-// complete returns what is created of p.
+// complete returns the object that is created for p.
 func (s *Sync) complete(p *prepared) (map[string]any, error) {
 	object := without(p.object)
 	if p.node != "" {
@@ -158,13 +158,13 @@ func (s *Sync) complete(p *prepared) (map[string]any, error) {
 		spec["nodeName"] = p.node
 		object["spec"] = spec
 	}
-	if p.kind.GroupKind() == nodeKind {
+	if p.kind.GroupKind() == objects.Node {
 		object["status"] = p.status
 	}
 	if p.owner == "" {
 		return object, nil
 	}
-	pods := s.following(podKind)
+	pods := s.following(objects.Pod)
 	if pods == nil || pods.find(p.owner) == nil {
 		return object, nil // it is not selected, or has gone
 	}
@@ -192,14 +192,14 @@ func (s *Sync) following(gk schema.GroupKind) *following {
 	return nil
 }
 
-// adopt decides on an object that is here already: one that came from the source
-// goes on, any other stays as it is.
+// adopt handles an object that exists here: one that came from the source is
+// updated, any other stays unchanged.
 func (s *Sync) adopt(ctx context.Context, k *following, it item, p *prepared) (bool, error) {
 	found, err := k.of(p).Get(ctx, p.name, metav1.GetOptions{})
 	if err != nil {
 		return false, fmt.Errorf("look at %s %s, which exists: %w", k.Kind, p.key(), err)
 	}
-	uid, ours := found.GetAnnotations()[AnnotationSource]
+	uid, ours := found.GetAnnotations()[objects.AnnotationSource]
 	switch {
 	case !ours:
 		k.set(it.key, &applied{from: p, yielded: true})
@@ -214,8 +214,8 @@ func (s *Sync) adopt(ctx context.Context, k *following, it item, p *prepared) (b
 	return s.change(ctx, k, it, have, p)
 }
 
-// change carries over what differs in the source from what was carried over last.
-// What was changed here stays.
+// change carries over what has changed in the source since the last time. Changes
+// that were made here stay.
 func (s *Sync) change(ctx context.Context, k *following, it item, have *applied, p *prepared) (bool, error) {
 	if have.yielded || have.gone {
 		k.set(it.key, &applied{from: p, uid: have.uid, yielded: have.yielded, gone: have.gone})
@@ -238,7 +238,7 @@ func (s *Sync) change(ctx context.Context, k *following, it item, have *applied,
 		k.set(it.key, next)
 		return false, nil
 	case errors.Is(err, errElsewhere):
-		// The source has decided otherwise than was decided here.
+		// The source has bound the pod to another node than the scheduler here.
 		if err := s.remove(ctx, k, it.key, have); err != nil {
 			return false, err
 		}
@@ -253,7 +253,7 @@ func (s *Sync) change(ctx context.Context, k *following, it item, have *applied,
 	return changed, nil
 }
 
-// node is where the object is known to be.
+// node returns the node that the object is known to be on.
 func (a *applied) node() string {
 	if a.found != nil {
 		node, _ := field(a.found.Object, "spec")["nodeName"].(string)
@@ -262,21 +262,22 @@ func (a *applied) node() string {
 	return a.from.node
 }
 
-// differences are merge patches of the object and of its status, nil where nothing
-// differs.
+// differences returns merge patches of the object and of its status, nil where
+// nothing differs.
 func (s *Sync) differences(have *applied, p *prepared) (object, status map[string]any) {
 	if have.found == nil {
-		return difference(have.from.object, p.object), difference(have.from.status, p.status)
+		return notEmpty(objects.MergePatch(have.from.object, p.object)), notEmpty(objects.MergePatch(have.from.status, p.status))
 	}
-	// The API server has added to what is found, so only what is missing counts.
-	// Labels are the source's alone, and some fields say something by their absence.
-	object = additions(have.found.Object, p.object)
-	if gone := difference(field(have.found.Object, "metadata", "labels"), field(p.object, "metadata", "labels")); gone != nil {
+	// The API server has added fields to the object found, so only missing ones
+	// count. But labels are the source's alone, and some fields have a meaning when
+	// they are absent.
+	object = objects.Additions(have.found.Object, p.object)
+	if gone := objects.MergePatch(field(have.found.Object, "metadata", "labels"), field(p.object, "metadata", "labels")); len(gone) > 0 {
 		metadata := without(field(object, "metadata"))
 		metadata["labels"] = gone
 		object["metadata"] = metadata
 	}
-	if p.kind.GroupKind() == nodeKind {
+	if p.kind.GroupKind() == objects.Node {
 		spec := without(field(object, "spec"))
 		for _, name := range []string{"taints", "unschedulable"} {
 			_, had := field(have.found.Object, "spec")[name]
@@ -288,7 +289,7 @@ func (s *Sync) differences(have *applied, p *prepared) (object, status map[strin
 			object["spec"] = spec
 		}
 	}
-	status = additions(field(have.found.Object, "status"), p.status)
+	status = objects.Additions(field(have.found.Object, "status"), p.status)
 	return notEmpty(object), notEmpty(status)
 }
 
@@ -299,7 +300,7 @@ func notEmpty(patch map[string]any) map[string]any {
 	return patch
 }
 
-// changeObject tolerates what cannot be changed any more, once an object is there.
+// changeObject ignores changes of fields that are immutable here.
 func (s *Sync) changeObject(ctx context.Context, k *following, p *prepared, patch map[string]any) error {
 	if patch == nil {
 		return nil
@@ -308,13 +309,13 @@ func (s *Sync) changeObject(ctx context.Context, k *following, p *prepared, patc
 	if !apierrors.IsInvalid(err) {
 		return err
 	}
-	if containers, resized := field(patch, "spec")["containers"]; resized && k.GroupKind() == podKind {
+	if containers, resized := field(patch, "spec")["containers"]; resized && k.GroupKind() == objects.Pod {
 		resize := map[string]any{"spec": map[string]any{"containers": containers}}
 		if err := s.patch(ctx, k, p, resize, "resize"); err != nil && !apierrors.IsInvalid(err) {
 			return err
 		}
 	}
-	s.opts.Logger.Info("A part of an object cannot be changed here as it was in the source", "kind", k.Kind, "name", p.key(), "err", err)
+	s.opts.Logger.Info("A change in the source cannot be carried over, because the field is immutable here", "kind", k.Kind, "name", p.key(), "err", err)
 	if metadata := field(patch, "metadata"); len(metadata) > 0 {
 		return s.patch(ctx, k, p, map[string]any{"metadata": metadata})
 	}
@@ -332,10 +333,10 @@ func (s *Sync) patch(ctx context.Context, k *following, p *prepared, patch map[s
 	return nil
 }
 
-// errElsewhere: a pod is on another node here.
+// errElsewhere: the pod is bound to another node here.
 var errElsewhere = errors.New("the pod is on another node")
 
-// bind binds a pod as it was bound in the source.
+// bind binds a pod to its node in the source.
 func (s *Sync) bind(ctx context.Context, k *following, have *applied, p *prepared) error {
 	binding := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "v1", "kind": "Binding",
@@ -359,7 +360,7 @@ func (s *Sync) bind(ctx context.Context, k *following, have *applied, p *prepare
 	return errElsewhere
 }
 
-// end deletes a pod that is being deleted in the source, and gives it as long.
+// end deletes a pod that is being deleted in the source, with the same grace period.
 func (s *Sync) end(ctx context.Context, k *following, p *prepared, a *applied) error {
 	if p.deleting == nil {
 		return nil
@@ -383,10 +384,10 @@ func (s *Sync) remove(ctx context.Context, k *following, key string, have *appli
 	return nil
 }
 
-// delete is of that very object: another one of the name stays.
+// delete deletes the object with that UID; another one of the same name stays.
 func (s *Sync) delete(ctx context.Context, k *following, p *prepared, uid types.UID, grace int64) error {
 	options := metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}}
-	if k.GroupKind() == podKind {
+	if k.GroupKind() == objects.Pod {
 		options.GracePeriodSeconds = ptr.To(grace)
 	}
 	err := k.of(p).Delete(ctx, p.name, options)
@@ -396,10 +397,10 @@ func (s *Sync) delete(ctx context.Context, k *following, p *prepared, uid types.
 	return nil
 }
 
-// inhabited reports whether something is in a namespace that did not come from the
-// source. Then the namespace stays.
+// inhabited reports whether a namespace holds anything that did not come from the
+// source. Then it is not deleted.
 func (s *Sync) inhabited(ctx context.Context, k *following, have *applied) (bool, error) {
-	if k.GroupKind() != namespaceKind {
+	if k.GroupKind() != objects.Namespace {
 		return false, nil
 	}
 	for _, inner := range s.kinds {
@@ -411,7 +412,7 @@ func (s *Sync) inhabited(ctx context.Context, k *following, have *applied) (bool
 			return false, fmt.Errorf("look into namespace %s: %w", have.from.name, err)
 		}
 		for i := range list.Items {
-			if _, came := list.Items[i].GetAnnotations()[AnnotationSource]; !came {
+			if _, came := list.Items[i].GetAnnotations()[objects.AnnotationSource]; !came {
 				return true, nil
 			}
 		}

@@ -1,23 +1,22 @@
-// Package mirror brings another cluster into the simulated one: once, or
+// Package mirror copies another cluster into the simulated one: once, or
 // continuously and one way.
 //
-// It only reads from the source. That is so by construction: every request passes
-// one place (see readOnly), which lets through nothing but get, list and watch,
-// and nothing that has to do with secrets. It asks at a limited rate, in pages, and
-// watches instead of asking again.
+// It only reads from the source. That holds by construction: every request passes
+// through one place (see readOnly), which lets through nothing but get, list and
+// watch, and no secrets. It reads in pages at a limited rate, and watches instead of
+// listing again.
 //
-// What comes is what scheduling depends on: nodes, pods, volumes, claims, classes,
-// budgets, devices. Custom resources and service accounts do not come. In a
-// continuous mirror the owners of pods do not come either: the source's controllers
-// have made the pods already, and those here would make more. Pods therefore come
-// without owners, and a budget that counts in percent comes with the number of pods
-// that this means there.
+// It copies the objects that scheduling depends on: nodes, pods, volumes, claims,
+// classes, budgets, devices. simulator/objects says which kinds these are. It does
+// not copy custom resources and service accounts. A continuous mirror does not copy
+// the owners of pods either: the source's controllers have already made the pods,
+// and ours would make more. Pods therefore come without owners, and a budget in
+// percent comes with the number of pods that it amounts to in the source.
 //
-// What somebody makes here stays, also if the source has something of the same
-// name, and what the simulated cluster changes by itself is not fought over: only
-// changes in the source are carried over, and of those only what differs.
+// Objects that users create here stay, even if the source has objects of the same
+// names. The mirror does not undo changes that the simulated cluster makes: it
+// carries over changes in the source only, and of those only the fields that differ.
 //
-// The package may import Kubernetes, and of the simulator simulator/redact and
-// simulator/transfer, whose table says which kinds there are and in which order
-// they go in.
+// The package may import Kubernetes, simulator/objects, simulator/redact and
+// simulator/kubeconfig.
 package mirror

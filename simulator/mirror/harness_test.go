@@ -162,7 +162,7 @@ func stop(t testing.TB, f func(context.Context) error) {
 type front struct {
 	handler http.Handler
 	address string
-	// forbid is a path that the source lets nobody read.
+	// forbid is a path that the source forbids to read.
 	forbid string
 
 	mu       sync.Mutex

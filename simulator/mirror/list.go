@@ -11,22 +11,15 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/pager"
 
-	"kube-scheduler-simulator/simulator/transfer"
+	"kube-scheduler-simulator/simulator/objects"
 )
 
-var (
-	podKind       = schema.GroupKind{Kind: "Pod"}
-	namespaceKind = schema.GroupKind{Kind: "Namespace"}
-)
-
-// stream is what is listed and watched together: a kind, or a kind in one
-// namespace.
+// stream is listed and watched as one: a kind, or a kind in one namespace.
 type stream struct {
 	kind
 	resource dynamic.ResourceInterface
@@ -35,13 +28,13 @@ type stream struct {
 	selection metav1.ListOptions
 }
 
-// streams are those that a selection makes of a kind.
+// streams returns the streams of a kind under the selection.
 func (s *Source) streams(client dynamic.Interface, k kind) []stream {
 	whole := stream{kind: k, resource: client.Resource(k.resource)}
-	if k.GroupKind() == podKind {
+	if k.GroupKind() == objects.Pod {
 		whole.selection.LabelSelector = s.options.Selection.Pods
 	}
-	if len(s.options.Selection.Namespaces) == 0 || !k.namespaced && k.GroupKind() != namespaceKind {
+	if len(s.options.Selection.Namespaces) == 0 || !k.namespaced && k.GroupKind() != objects.Namespace {
 		return []stream{whole}
 	}
 	var out []stream
@@ -72,8 +65,8 @@ func (s stream) list(ctx context.Context, options metav1.ListOptions) (*unstruct
 	if options.Limit == 0 {
 		options.Limit = pageSize
 	}
-	// What the cache of the source has may be older than what was read before. The
-	// pages after the first carry their version themselves.
+	// The source's cache may be older than an earlier list. Pages after the first
+	// carry their version themselves.
 	options.ResourceVersion, options.ResourceVersionMatch = "", ""
 	return s.resource.List(ctx, options)
 }
@@ -84,19 +77,19 @@ func (s stream) watch(ctx context.Context, options metav1.ListOptions) (watch.In
 	return s.resource.Watch(ctx, options)
 }
 
-// Read lists everything there is, once, and calls each with every object, which it
-// may keep and change. here reaches the simulated cluster, whose versions count. It
-// returns what could not be read, for people; an error means that reading ended
-// early, and another attempt may succeed.
+// Read lists the source once and calls each with every object, which each may keep
+// and change. here reaches the simulated cluster, whose API versions are used. It
+// returns messages for users about kinds that could not be read; an error means that
+// reading ended early, and another attempt may succeed.
 //
-// What depends is listed before what it depends on: a pod that comes about in
-// between is left out, instead of coming without its node.
+// It lists dependents before their dependencies: a pod that is created in between is
+// left out, instead of arriving without its node.
 func (s *Source) Read(ctx context.Context, here *rest.Config, each func(*unstructured.Unstructured) error) (problems []string, err error) {
 	served, err := discover(ctx, here)
 	if err != nil {
 		return nil, fmt.Errorf("asking for the APIs of the simulated cluster: %w", err)
 	}
-	source, err := s.connect(ctx, served, func(gk schema.GroupKind) bool { return transfer.Refused(gk) == "" })
+	source, err := s.connect(ctx, served, objects.Kinds(objects.Copied))
 	if err != nil {
 		return nil, err
 	}
@@ -126,7 +119,7 @@ func (k kind) missing() string {
 	return fmt.Sprintf("%s is left out: the source serves it as %s, which is not served here", k, k.GroupVersion())
 }
 
-// leftOut says why a stream is.
+// leftOut is the message about a stream that cannot be read.
 func (s stream) leftOut(err error) string {
 	if apierrors.IsForbidden(err) {
 		return fmt.Sprintf("%s is left out: the kubeconfig does not allow to list it", s.name())
@@ -144,12 +137,12 @@ func (s stream) readAll(ctx context.Context, each func(*unstructured.Unstructure
 		if !ok {
 			return fmt.Errorf("the source lists a %T", o)
 		}
-		if isSecretive(u) || everyClusterHas(s.GroupKind(), u.GetNamespace(), u.GetName()) {
+		if isSecretive(u) || objects.IsBuiltIn(s.GroupKind(), u.GetNamespace(), u.GetName()) {
 			return nil
 		}
 		return each(u)
 	})
 }
 
-// isSecretive is a second fence: whatever a source calls a secret stays there.
+// isSecretive is a second fence: anything that a source calls a secret stays there.
 func isSecretive(u *unstructured.Unstructured) bool { return strings.EqualFold(u.GetKind(), "Secret") }

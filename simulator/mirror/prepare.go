@@ -2,36 +2,30 @@ package mirror
 
 import (
 	"maps"
-	"slices"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"kube-scheduler-simulator/simulator/objects"
 )
 
-const (
-	prefix = "kube-scheduler-simulator.sigs.k8s.io/"
-	// AnnotationSource marks what came from a source, with its UID there. Deletions
-	// only touch what has it.
-	AnnotationSource = prefix + "source-uid"
-)
-
-// prepared is an object of the source as it is to be here. It is not changed.
+// prepared is an object of the source as it is to be here. It is immutable.
 type prepared struct {
 	kind kind
-	// namespace and name are those here.
+	// namespace and name are those here, which differ from those in the source if
+	// objects are redacted.
 	namespace, name string
 	uid             string
 	// object has no status, and no node.
 	object map[string]any
 	status map[string]any
-	// node is where a pod is bound in the source, owner the pod that a claim
-	// belongs to, as namespace/name.
+	// node is the node that a pod is bound to in the source, owner the pod that a
+	// claim belongs to, as namespace/name.
 	node, owner string
-	// pending is a pod that its scheduler has not said anything about, or a claim
-	// without a volume: it may not be so for long.
+	// pending: no scheduler has reported on the pod yet, or the claim has no volume.
+	// It may not stay so for long.
 	pending bool
-	// deleting is how long a pod may take to end, when it is being deleted.
+	// deleting is the grace period of a pod that is being deleted.
 	deleting *int64
 }
 
@@ -42,9 +36,9 @@ func (p *prepared) key() string {
 	return p.namespace + "/" + p.name
 }
 
-// prepare makes of an object of the source what it is to be here. It may keep
-// parts of u. With reschedule, pods come unbound unless they have ended or belong
-// to their node. It returns nil for what does not come.
+// prepare returns what an object of the source is to be here. It may keep parts of
+// u. With reschedule, pods are unbound unless they have finished or are static. It
+// returns nil for an object that is not copied.
 func prepare(k kind, u *unstructured.Unstructured, reschedule bool) *prepared {
 	p := &prepared{kind: k, namespace: u.GetNamespace(), name: u.GetName(), uid: string(u.GetUID())}
 	p.object = map[string]any{"apiVersion": k.GroupVersion().String(), "kind": k.Kind, "metadata": p.metadata(u)}
@@ -62,35 +56,13 @@ func prepare(k kind, u *unstructured.Unstructured, reschedule bool) *prepared {
 	return p
 }
 
-// everyClusterHas reports whether Kubernetes makes the object in every cluster.
-func everyClusterHas(gk schema.GroupKind, namespace, name string) bool {
-	switch gk {
-	case namespaceKind:
-		return slices.Contains([]string{"default", "kube-system", "kube-public", "kube-node-lease"}, name)
-	case schema.GroupKind{Group: "scheduling.k8s.io", Kind: "PriorityClass"}:
-		return strings.HasPrefix(name, "system-")
-	case schema.GroupKind{Kind: "Service"}:
-		return namespace == "default" && name == "kubernetes"
-	}
-	return false
-}
-
-// dropped are annotations that only mean something where they were written.
-var dropped = []string{
-	"kubectl.kubernetes.io/last-applied-configuration",
-	"pv.kubernetes.io/bind-completed", "pv.kubernetes.io/bound-by-controller",
-	"kubernetes.io/config.mirror", "kubernetes.io/config.source", "kubernetes.io/config.hash", "kubernetes.io/config.seen",
-	"control-plane.alpha.kubernetes.io/leader", "node.alpha.kubernetes.io/ttl", "csi.volume.kubernetes.io/nodeid",
-	"volumes.kubernetes.io/controller-managed-attach-detach",
-}
-
 func (p *prepared) metadata(u *unstructured.Unstructured) map[string]any {
 	annotations := u.GetAnnotations()
 	if annotations == nil {
 		annotations = map[string]string{}
 	}
-	maps.DeleteFunc(annotations, func(key, _ string) bool { return slices.Contains(dropped, key) })
-	annotations[AnnotationSource] = p.uid
+	maps.DeleteFunc(annotations, func(key, _ string) bool { return objects.Strips(objects.Followed, key) })
+	annotations[objects.AnnotationSource] = p.uid
 	out := map[string]any{"name": p.name, "annotations": stringMap(annotations)}
 	if p.namespace != "" {
 		out["namespace"] = p.namespace
@@ -109,22 +81,22 @@ func stringMap(from map[string]string) map[string]any {
 	return out
 }
 
-// shapes are of the kinds that need more than their metadata be seen to. They
-// report whether the object comes at all.
+// shapes prepare more than the metadata of some kinds. They report whether the
+// object is copied at all.
 var shapes = map[schema.GroupKind]func(p *prepared, u *unstructured.Unstructured, reschedule bool) bool{
-	podKind:                         shapePod,
-	{Kind: "Node"}:                  shapeNode,
-	namespaceKind:                   shapeNamespace,
-	{Kind: "Service"}:               shapeService,
-	{Kind: "PersistentVolume"}:      shapeVolume,
-	{Kind: "PersistentVolumeClaim"}: shapeClaim,
-	{Group: "policy", Kind: "PodDisruptionBudget"}:            shapeBudget,
-	{Group: "resource.k8s.io", Kind: "ResourceClaim"}:         shapeResourceClaim,
-	{Group: "resource.k8s.io", Kind: "ResourceClaimTemplate"}: func(_ *prepared, _ *unstructured.Unstructured, reschedule bool) bool { return reschedule },
+	objects.Pod:                   shapePod,
+	objects.Node:                  shapeNode,
+	objects.Namespace:             shapeNamespace,
+	{Kind: "Service"}:             shapeService,
+	objects.PersistentVolume:      shapeVolume,
+	objects.PersistentVolumeClaim: shapeClaim,
+	{Group: "policy", Kind: "PodDisruptionBudget"}: shapeBudget,
+	objects.ResourceClaim:                          shapeResourceClaim,
+	objects.ResourceClaimTemplate:                  func(_ *prepared, _ *unstructured.Unstructured, reschedule bool) bool { return reschedule },
 }
 
-// field returns a part of an object that is an object; an empty one when there is
-// none.
+// field returns a part of an object that is an object itself; an empty one if there
+// is none.
 func field(o map[string]any, path ...string) map[string]any {
 	for _, name := range path {
 		next, ok := o[name].(map[string]any)
@@ -156,7 +128,7 @@ func without(o map[string]any, names ...string) map[string]any {
 	return out
 }
 
-// shapeNode leaves out what changes without mattering, heartbeats above all.
+// shapeNode removes fields that change without consequence, such as heartbeats.
 func shapeNode(p *prepared, u *unstructured.Unstructured, _ bool) bool {
 	spec := only(field(u.Object, "spec"), "taints", "unschedulable", "providerID")
 	if len(spec) > 0 {
@@ -173,7 +145,7 @@ func shapeNode(p *prepared, u *unstructured.Unstructured, _ bool) bool {
 	return true
 }
 
-// conditions returns a copy of those of a status, less the named fields.
+// conditions returns a copy of the conditions of a status without the named fields.
 func conditions(status map[string]any, less ...string) []any {
 	from, _ := status["conditions"].([]any)
 	out := []any{}
@@ -190,8 +162,8 @@ func shapeNamespace(p *prepared, _ *unstructured.Unstructured, _ bool) bool {
 	return true
 }
 
-// shapeService keeps what pods are spread by. Addresses and ports are of the
-// source's network.
+// shapeService keeps the fields by which pods are spread. Addresses and ports belong
+// to the source's network.
 func shapeService(p *prepared, u *unstructured.Unstructured, _ bool) bool {
 	from := field(u.Object, "spec")
 	spec := only(from, "selector", "externalName")
@@ -214,8 +186,8 @@ func shapeService(p *prepared, u *unstructured.Unstructured, _ bool) bool {
 	return true
 }
 
-// shapeVolume lets the controllers here bind volume and claim anew, by their
-// names: UIDs differ.
+// shapeVolume refers to the claim by name only, as UIDs differ; the controllers here
+// bind the two again.
 func shapeVolume(p *prepared, u *unstructured.Unstructured, _ bool) bool {
 	spec := maps.Clone(field(u.Object, "spec"))
 	if claim, ok := spec["claimRef"].(map[string]any); ok {
@@ -232,8 +204,9 @@ func shapeClaim(p *prepared, u *unstructured.Unstructured, _ bool) bool {
 	return true
 }
 
-// shapeBudget makes a budget count pods, as the source has worked it out: to count
-// in percent, controllers ask the owners of pods, and those do not come.
+// shapeBudget makes a budget count pods, with the number that the source has worked
+// out. To evaluate percentages, controllers ask the owners of pods, which are not
+// copied.
 func shapeBudget(p *prepared, u *unstructured.Unstructured, _ bool) bool {
 	desired, known := field(u.Object, "status")["desiredHealthy"]
 	if !known {
@@ -245,8 +218,8 @@ func shapeBudget(p *prepared, u *unstructured.Unstructured, _ bool) bool {
 	return true
 }
 
-// shapeResourceClaim keeps which devices were allocated. For pods that are
-// scheduled anew, claims that were made for them are made anew as well.
+// shapeResourceClaim keeps which devices are allocated. With reschedule, the
+// controller makes claims that belong to pods again.
 func shapeResourceClaim(p *prepared, u *unstructured.Unstructured, reschedule bool) bool {
 	for _, owner := range u.GetOwnerReferences() {
 		if owner.Kind == "Pod" && owner.APIVersion == "v1" {
@@ -257,7 +230,7 @@ func shapeResourceClaim(p *prepared, u *unstructured.Unstructured, reschedule bo
 		return p.owner == ""
 	}
 	if allocation, ok := field(u.Object, "status")["allocation"]; ok {
-		// For whom is found out here.
+		// The controllers here find out for whom it is reserved.
 		p.status = map[string]any{"allocation": allocation}
 	}
 	return true

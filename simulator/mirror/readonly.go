@@ -9,16 +9,16 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// refusedError is a request that is not made. It is a mistake in this package.
+// refusedError is a request that was not sent. It is a bug in this package.
 type refusedError struct{ method, path, why string }
 
 func (e *refusedError) Error() string {
 	return fmt.Sprintf("refused to send %s %s to the source: %s", e.method, e.path, e.why)
 }
 
-// readOnly is the one way to the source. It lets through reading what may be read:
-// no verb but get, list and watch, no secrets, and no subresources, as some of
-// those act on a GET.
+// readOnly is the only way to the source. It lets through requests that only read:
+// get, list and watch, no secrets, and no subresources, as some of those act on a
+// GET.
 type readOnly struct {
 	next http.RoundTripper
 	info *request.RequestInfoFactory
@@ -26,7 +26,8 @@ type readOnly struct {
 
 var _ http.RoundTripper = (*readOnly)(nil)
 
-// OnlyReading returns a copy of config whose clients can only read, and no secrets.
+// OnlyReading returns a copy of config whose clients can only read, and cannot read
+// secrets.
 func OnlyReading(config *rest.Config) *rest.Config {
 	config = rest.CopyConfig(config)
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
@@ -39,9 +40,9 @@ func OnlyReading(config *rest.Config) *rest.Config {
 
 var (
 	readingVerbs = sets.New("get", "list", "watch")
-	// withheld has no object that is read from the source, of any API group.
+	// withheld are resources that are never read from the source, of any API group.
 	withheld = sets.New("secrets")
-	// known are paths that are not of objects: which APIs there are.
+	// known are the paths that tell which APIs a cluster serves.
 	known = sets.New("/api", "/apis", "/version", "/version/")
 )
 
@@ -61,7 +62,7 @@ func (r *readOnly) refuses(q *http.Request) string {
 		return "the source is only read"
 	}
 	if q.Header.Get("Upgrade") != "" {
-		return "a connection that is taken over is not reading"
+		return "upgraded connections are not read-only"
 	}
 	info, err := r.info.NewRequestInfo(q)
 	switch {
@@ -71,7 +72,7 @@ func (r *readOnly) refuses(q *http.Request) string {
 		if known.Has(info.Path) || isGroupVersion(info.Path) {
 			return ""
 		}
-		return "it is none of the paths that say which APIs there are"
+		return "the path is neither an object nor discovery"
 	case withheld.Has(info.Resource):
 		return "secrets are never read"
 	case info.Subresource != "":

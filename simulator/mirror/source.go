@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"net/url"
 	"regexp"
 	"slices"
@@ -19,33 +18,32 @@ import (
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
-	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
+	"kube-scheduler-simulator/simulator/kubeconfig"
+	"kube-scheduler-simulator/simulator/objects"
 	"kube-scheduler-simulator/simulator/redact"
-	"kube-scheduler-simulator/simulator/transfer"
 )
 
 const (
-	// DefaultQPS is how many requests the source gets per second at most, after a
-	// burst of twice as many.
+	// DefaultQPS bounds the requests per second to the source, after a burst of
+	// twice as many.
 	DefaultQPS = 20
-	// pageSize is how many objects are asked for at once.
+	// pageSize is how many objects a request lists.
 	pageSize = 500
-	// reachTimeout is how long the source may take to say which APIs it has.
+	// reachTimeout bounds the discovery of the source's APIs.
 	reachTimeout = 10 * time.Second
-	// reloadEvery is how soon another address in the kubeconfig is noticed.
+	// reloadEvery is how often the kubeconfig is read for another address.
 	reloadEvery = 2 * time.Second
 	userAgent   = "kube-scheduler-simulator-mirror"
 )
 
-// Selection says what of a source is read. The zero value is all that matters to
-// scheduling.
+// Selection says which objects of a source are read. The zero value selects all that
+// matter to scheduling.
 type Selection struct {
-	// Namespaces are those whose objects come; all by default. Nodes, volumes and
-	// what else has no namespace always come.
+	// Namespaces are those whose objects are read; all by default. Nodes, volumes
+	// and other objects without a namespace are always read.
 	Namespaces []string
-	// Pods is a label selector for pods; all by default. It selects nothing else.
+	// Pods is a label selector for pods; all by default. It applies to nothing else.
 	Pods string
 }
 
@@ -68,8 +66,8 @@ type SourceOptions struct {
 	Selection           Selection
 	// QPS is DefaultQPS by default.
 	QPS float32
-	// Redactor makes objects fit to be shown, as the first thing that happens to
-	// them. Nil: they come as they are.
+	// Redactor redacts each object before anything else sees it. Nil: objects are
+	// not redacted.
 	Redactor *redact.Redactor
 }
 
@@ -82,8 +80,8 @@ type Source struct {
 	config *rest.Config
 }
 
-// NewSource reads the kubeconfig, and says what is wrong with the options. It does
-// not speak to the cluster.
+// NewSource reads the kubeconfig and checks the options. It does not contact the
+// cluster.
 func NewSource(o SourceOptions) (*Source, error) {
 	if err := o.Selection.check(); err != nil {
 		return nil, err
@@ -94,15 +92,15 @@ func NewSource(o SourceOptions) (*Source, error) {
 	case o.QPS == 0:
 		o.QPS = DefaultQPS
 	}
-	config, context, err := LoadKubeconfig(o.Kubeconfig, o.Context)
+	config, context, err := kubeconfig.Load(o.Kubeconfig, o.Context)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("reading the source's kubeconfig: %s: %w", o.Kubeconfig, err)
 	}
 	return &Source{options: o, context: context, config: config}, nil
 }
 
-// Name is what people call the source: its context. That of a redacted one is not
-// told.
+// Name is the context of the kubeconfig, which the name of a redacted source does
+// not reveal.
 func (s *Source) Name() string {
 	if s.options.Redactor != nil {
 		return "a redacted cluster"
@@ -110,7 +108,7 @@ func (s *Source) Name() string {
 	return s.context
 }
 
-// clientConfig reads, and no more than it may.
+// clientConfig returns a configuration that can only read.
 func (s *Source) clientConfig() *rest.Config {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -121,11 +119,11 @@ func (s *Source) clientConfig() *rest.Config {
 	return config
 }
 
-// reload reads the kubeconfig again, and reports whether the way to the source is
-// another one: its address, or credentials. The context stays that of the start,
-// whichever is current. A file that cannot be read changes nothing.
+// reload reads the kubeconfig again, and reports whether the source's address or
+// credentials have changed. It keeps the context that was chosen at the start. A
+// file that cannot be read changes nothing.
 func (s *Source) reload() bool {
-	config, _, err := LoadKubeconfig(s.options.Kubeconfig, s.context)
+	config, _, err := kubeconfig.Load(s.options.Kubeconfig, s.context)
 	if err != nil {
 		return false
 	}
@@ -138,7 +136,7 @@ func (s *Source) reload() bool {
 	return true
 }
 
-// way is what of a configuration a cluster is reached by.
+// way returns everything in a configuration by which a cluster is reached.
 func way(c *rest.Config) string {
 	helper := ""
 	if c.ExecProvider != nil {
@@ -150,7 +148,8 @@ func way(c *rest.Config) string {
 	})
 }
 
-// awaitOther returns when the way to the source is another one, or ctx has ended.
+// awaitOther returns when the address or credentials of the source have changed, or
+// ctx has ended.
 func (s *Source) awaitOther(ctx context.Context) {
 	for pause(ctx, reloadEvery) == nil {
 		if s.reload() {
@@ -159,7 +158,7 @@ func (s *Source) awaitOther(ctx context.Context) {
 	}
 }
 
-// plain is an error without the address of the request, which is long.
+// plain returns an error without the URL of the request, which is long.
 func plain(err error) error {
 	if request, ok := errors.AsType[*url.Error](err); ok {
 		return request.Err
@@ -167,45 +166,11 @@ func plain(err error) error {
 	return err
 }
 
-// LoadKubeconfig returns what reaches a source, and the name of the context: the
-// current one, unless another is named. Errors say which there are.
-func LoadKubeconfig(file, context string) (*rest.Config, string, error) {
-	loaded, err := clientcmd.LoadFromFile(file)
-	if err != nil {
-		return nil, "", fmt.Errorf("reading the source's kubeconfig: %w", err)
-	}
-	if context == "" {
-		context = loaded.CurrentContext
-	}
-	switch _, has := loaded.Contexts[context]; {
-	case context == "":
-		return nil, "", fmt.Errorf("reading the source's kubeconfig: %s has no current context; say which to use of %s", file, contexts(loaded))
-	case !has:
-		return nil, "", fmt.Errorf("reading the source's kubeconfig: %s has no context %q; it has %s", file, context, contexts(loaded))
-	}
-	if err := clientcmd.ResolveLocalPaths(loaded); err != nil {
-		return nil, "", fmt.Errorf("reading the source's kubeconfig: %w", err)
-	}
-	config, err := clientcmd.NewNonInteractiveClientConfig(*loaded, context, &clientcmd.ConfigOverrides{}, nil).ClientConfig()
-	if err != nil {
-		return nil, "", fmt.Errorf("reading the source's kubeconfig %s: %w", file, err)
-	}
-	return config, context, nil
-}
-
-func contexts(c *clientcmdapi.Config) string {
-	names := slices.Sorted(maps.Keys(c.Contexts))
-	if len(names) == 0 {
-		return "none"
-	}
-	return strings.Join(names, ", ")
-}
-
 var groupVersion = regexp.MustCompile(`^/(api/v1|apis/[^/]+(/[^/]+)?)/?$`)
 
 func isGroupVersion(path string) bool { return groupVersion.MatchString(path) }
 
-// kind is one that the source serves.
+// kind is a kind that a cluster serves.
 type kind struct {
 	schema.GroupVersionKind
 	resource   schema.GroupVersionResource
@@ -214,26 +179,18 @@ type kind struct {
 
 func (k kind) String() string { return k.GroupKind().String() }
 
-// leftOut are kinds that matter to some cluster, but not to what is read here.
-var leftOut = map[schema.GroupKind]bool{
-	// Their objects do not come, so they would be empty.
-	{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}: true,
-	// No pod here needs one.
-	{Kind: "ServiceAccount"}: true,
-}
-
-// connection is what is known of the source once it has answered.
+// connection is what the source has answered.
 type connection struct {
 	client dynamic.Interface
 	kinds  []kind // by rank
-	// missed are kinds that are wanted and that the source has, but not in a
-	// version that is served here.
+	// missed are wanted kinds that the source serves in versions that are not served
+	// here only.
 	missed []kind
 }
 
-// connect asks the source which of the wanted kinds it serves. here has the
-// versions of each kind that the simulated cluster serves.
-func (s *Source) connect(ctx context.Context, here map[schema.GroupKind][]kind, wanted func(schema.GroupKind) bool) (*connection, error) {
+// connect asks the source which of the wanted kinds it serves. here has the versions
+// of each kind that the simulated cluster serves.
+func (s *Source) connect(ctx context.Context, here map[schema.GroupKind][]kind, wanted []objects.Kind) (*connection, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, reachTimeout, fmt.Errorf("it does not answer within %s", reachTimeout))
 	defer cancel()
 	s.reload()
@@ -241,7 +198,7 @@ func (s *Source) connect(ctx context.Context, here map[schema.GroupKind][]kind, 
 	there, err := discover(ctx, config)
 	switch {
 	case apierrors.IsUnauthorized(err) || apierrors.IsForbidden(err):
-		return nil, fmt.Errorf("the source at %s does not let us in: %w", config.Host, plain(err))
+		return nil, fmt.Errorf("the source at %s refuses access: %w", config.Host, plain(err))
 	case err != nil && ctx.Err() != nil:
 		return nil, fmt.Errorf("the source at %s cannot be reached: %w", config.Host, context.Cause(ctx))
 	case err != nil:
@@ -252,8 +209,9 @@ func (s *Source) connect(ctx context.Context, here map[schema.GroupKind][]kind, 
 		return nil, fmt.Errorf("making a client for the source: %w", err)
 	}
 	c := &connection{client: client}
-	for _, gk := range transfer.Kinds() {
-		if leftOut[gk] || !wanted(gk) || len(there[gk]) == 0 || (s.options.Redactor != nil && !redact.Covers(gk)) {
+	for _, k := range wanted {
+		gk := k.GroupKind()
+		if len(there[gk]) == 0 || (s.options.Redactor != nil && !redact.Covers(gk)) {
 			continue
 		}
 		if k, ok := common(here[gk], there[gk]); ok {
@@ -278,8 +236,8 @@ func common(here, there []kind) (kind, bool) {
 	return kind{}, false
 }
 
-// discover returns the kinds that a cluster has and that can be listed and
-// watched, each in all of its versions, the preferred one first.
+// discover returns the kinds of a cluster that can be listed and watched, each in
+// all its versions, the preferred one first.
 func discover(ctx context.Context, config *rest.Config) (map[schema.GroupKind][]kind, error) {
 	client, err := discovery.NewDiscoveryClientForConfig(config)
 	if err != nil {
@@ -289,8 +247,7 @@ func discover(ctx context.Context, config *rest.Config) (map[schema.GroupKind][]
 	if err != nil && len(lists) == 0 {
 		return nil, err
 	}
-	// Groups whose server does not answer are missing, which is no reason to do
-	// without the others.
+	// Groups whose API server does not answer are missing; the others are usable.
 	found := map[schema.GroupKind][]kind{}
 	for _, list := range lists {
 		gv, err := schema.ParseGroupVersion(list.GroupVersion)

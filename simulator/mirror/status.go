@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// Status returns what the mirror is doing. It may be called from any goroutine.
+// Status returns the state of the mirror. It may be called from any goroutine.
 func (s *Sync) Status() Status {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -31,7 +31,7 @@ func (s *Sync) Status() Status {
 	return out
 }
 
-// judge finds out the state anew.
+// judge updates the state.
 func (s *Sync) judge() {
 	s.mu.Lock()
 	before := s.state
@@ -47,12 +47,12 @@ func (s *Sync) judge() {
 	after := s.state
 	s.mu.Unlock()
 	if before != after {
-		s.opts.Logger.Info("The source is followed", "source", s.opts.Source.Name(), "state", after)
+		s.opts.Logger.Info("State of the connection with the source", "source", s.opts.Source.Name(), "state", after)
 		s.opts.Changed()
 	}
 }
 
-// silent are the reasons why nothing is heard, by stream.
+// silent returns why streams receive nothing, by stream.
 func (s *Sync) silent() map[string]string {
 	down := map[string]string{}
 	for _, k := range s.kinds {
@@ -65,11 +65,11 @@ func (s *Sync) silent() map[string]string {
 	return down
 }
 
-// remarks are what people should know of a mirror that runs.
+// remarks are what users should know of a running mirror.
 func (s *Sync) remarks() string {
 	if down := s.silent(); len(down) > 0 {
 		first := slices.Min(slices.Collect(maps.Keys(down)))
-		return fmt.Sprintf("the source does not answer; what has changed comes when it does: %s: %s", first, down[first])
+		return fmt.Sprintf("the source does not answer; its changes will be carried over when it does: %s: %s", first, down[first])
 	}
 	var refused []string
 	for _, k := range s.kinds {
@@ -119,7 +119,7 @@ func (s *Sync) yielded() int {
 	return n
 }
 
-// count is of the objects that are here.
+// count returns the number of copied objects.
 func (k *following) count() int {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -132,7 +132,7 @@ func (k *following) count() int {
 	return n
 }
 
-// say is for the first round.
+// say sets the message during the first round.
 func (s *Sync) say(message string) {
 	s.mu.Lock()
 	s.message = message

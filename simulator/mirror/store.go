@@ -13,23 +13,23 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// follower has what a stream holds in the source, prepared, and knows how the
-// connection is. A reflector fills it.
+// follower holds the prepared objects of a stream, and the state of its connection.
+// A reflector fills it.
 type follower struct {
 	stream  stream
 	prepare func(kind, *unstructured.Unstructured) *prepared
 	// changed is called with the key of each object that may have changed.
 	changed func(key string)
-	// heard is called when the connection has come or gone.
+	// heard is called when the connection is lost or comes back.
 	heard func()
 
 	mu      sync.Mutex
 	objects map[string]*prepared
-	// listed: objects is what the source has, or had.
+	// listed: the first list has arrived.
 	listed bool
-	// refused says why there is nothing to follow; the source may change its mind.
+	// refused says why the source refuses the stream, which may change.
 	refused string
-	// down says why nothing is heard of the source; empty when something is.
+	// down says why the source cannot be heard; empty when it can.
 	down string
 }
 
@@ -38,7 +38,7 @@ var (
 	_ cache.ListerWatcherWithContext = (*follower)(nil)
 )
 
-// condition is how a follower is.
+// condition is a copy of the state of a follower.
 type condition struct {
 	listed        bool
 	refused, down string
@@ -77,7 +77,7 @@ func (f *follower) run(ctx context.Context) {
 	r.RunWithContext(ctx)
 }
 
-// Add is for the reflector, as are the other methods of a store.
+// Add is called by the reflector, as are the other methods of a store.
 func (f *follower) Add(obj any) error { return f.put(obj) }
 
 // Update is Add.
@@ -88,7 +88,7 @@ func (f *follower) put(obj any) error {
 	if !ok {
 		return fmt.Errorf("the source sends a %T", obj)
 	}
-	// A redacted object has another name, so what it was is not asked for.
+	// A redacted object has another name, so only the prepared object knows its key.
 	p := f.prepare(f.stream.kind, u)
 	if p == nil {
 		return nil
@@ -120,7 +120,7 @@ func (f *follower) Delete(obj any) error {
 	return nil
 }
 
-// Replace takes a new list in place of all that was known.
+// Replace replaces all known objects by a new list.
 func (f *follower) Replace(list []any, _ string) error {
 	next := make(map[string]*prepared, len(list))
 	for _, obj := range list {
@@ -148,10 +148,10 @@ func (f *follower) Replace(list []any, _ string) error {
 	return nil
 }
 
-// Resync does nothing: nothing is done again without a change.
+// Resync does nothing: without a change there is nothing to do.
 func (f *follower) Resync() error { return nil }
 
-// ListWithContext asks for a page.
+// ListWithContext lists a page.
 func (f *follower) ListWithContext(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
 	list, err := f.stream.list(ctx, options)
 	f.note(ctx, err)
@@ -161,14 +161,14 @@ func (f *follower) ListWithContext(ctx context.Context, options metav1.ListOptio
 	return list, nil
 }
 
-// WatchWithContext asks for what changes from now on.
+// WatchWithContext watches from the given version on.
 func (f *follower) WatchWithContext(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
 	w, err := f.stream.watch(ctx, options)
 	f.note(ctx, err)
 	return w, err
 }
 
-// List and Watch are for older callers than the reflector.
+// List and Watch are for callers older than the reflector.
 func (f *follower) List(options metav1.ListOptions) (runtime.Object, error) {
 	return f.ListWithContext(context.Background(), options)
 }
@@ -178,11 +178,11 @@ func (f *follower) Watch(options metav1.ListOptions) (watch.Interface, error) {
 	return f.WatchWithContext(context.Background(), options)
 }
 
-// IsWatchListSemanticsUnSupported makes the reflector ask for pages instead of one
+// IsWatchListSemanticsUnSupported makes the reflector list pages instead of one
 // stream with everything.
 func (f *follower) IsWatchListSemanticsUnSupported() bool { return true }
 
-// note keeps how the latest request went.
+// note records the outcome of the latest request.
 func (f *follower) note(ctx context.Context, err error) {
 	if ctx.Err() != nil {
 		return
@@ -193,7 +193,7 @@ func (f *follower) note(ctx context.Context, err error) {
 	case err == nil:
 		f.down, f.refused = "", ""
 	case apierrors.IsResourceExpired(err) || apierrors.IsGone(err):
-		// It answers, and is asked for everything next.
+		// The source answers, and the reflector lists again next.
 	case apierrors.IsForbidden(err) || apierrors.IsNotFound(err) || apierrors.IsMethodNotSupported(err):
 		f.refused = err.Error()
 		f.down = ""

@@ -9,59 +9,59 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/errgroup"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/klog/v2"
 
-	"kube-scheduler-simulator/simulator/transfer"
+	"kube-scheduler-simulator/simulator/objects"
 )
 
 const (
-	// workers is few: scheduling needs the API server, too.
+	// workers is small: scheduling needs the API server too.
 	workers = 8
-	// holdTime is how long a pod that no scheduler of the source has looked at, or
-	// a claim without a volume, is waited for.
+	// holdTime is how long to wait for a pod that no scheduler of the source has
+	// looked at yet, or a claim without a volume, to be completed.
 	holdTime = 5 * time.Second
-	// firstRetry and lastRetry are between attempts to bring one object in.
+	// firstRetry and lastRetry bound the delay between attempts to apply one object.
 	firstRetry, lastRetry = 50 * time.Millisecond, 30 * time.Second
-	// lookAgain is between looks whether the first lists are there.
+	// lookAgain is the interval at which the first round looks for the first lists.
 	lookAgain = 20 * time.Millisecond
 )
 
-// reconnect is how a source that does not answer is asked again. Each kind asks
-// for itself.
+// reconnect is the backoff towards a source that does not answer. Each kind backs
+// off by itself.
 func reconnect() wait.Backoff {
 	return wait.Backoff{Duration: 500 * time.Millisecond, Factor: 2, Jitter: 0.5, Steps: 10, Cap: 5 * time.Second}
 }
 
-// State is how a mirror gets on with its source.
+// State is the state of the connection with the source.
 type State string
 
 const (
-	// Connecting: the first lists have not come, or are being applied.
+	// Connecting: the first lists have not arrived, or are being applied.
 	Connecting State = "connecting"
-	// Live: changes come as they happen.
+	// Live: changes are carried over as they happen.
 	Live State = "live"
-	// Stale: the source, or a part of it, does not answer. Everything stays as it
-	// is, and what has changed meanwhile comes when it is back.
+	// Stale: the source, or a part of it, does not answer. Everything here stays as
+	// it is; changes are carried over when the source is back.
 	Stale State = "stale"
 )
 
-// Status is what a mirror is doing.
+// Status is the state of a mirror.
 type Status struct {
 	Source  string
 	State   State
 	Message string
-	// LastChange is when something was carried over; zero when nothing was.
+	// LastChange is when something was last carried over; zero if nothing was.
 	LastChange time.Time
-	// Objects are those here that came from the source.
+	// Objects is how many objects here came from the source.
 	Objects int
-	// Done of Total objects have been looked at; Total is 0 while it is not known,
-	// and both are when the first round is over.
+	// Done of Total objects have been processed. Total is 0 while it is unknown;
+	// both are 0 when the first round is over.
 	Done, Total int
 	// First: the first round is under way.
 	First bool
@@ -72,13 +72,13 @@ type SyncOptions struct {
 	Source *Source
 	// Config reaches the simulated cluster with the rights of an administrator.
 	Config *rest.Config
-	// Reschedule lets pods come without their nodes, so that they are scheduled
-	// here. Later changes never touch where they are.
+	// Reschedule removes the nodes from pods, so that they are scheduled here. Later
+	// changes never move them.
 	Reschedule bool
-	// Changed is called when the state is another one, from any goroutine. It may
-	// be nil.
+	// Changed is called when the state has changed, from any goroutine. It may be
+	// nil.
 	Changed func()
-	// Logger gets what could not be carried over. Default: discards.
+	// Logger gets errors of single objects. Default: discards them.
 	Logger klog.Logger
 
 	// hold is set by tests only.
@@ -93,15 +93,15 @@ type Sync struct {
 	done   sync.WaitGroup
 
 	mu sync.Mutex
-	// queue and kinds are others when the way to the source is; nobody else runs
-	// then but Status.
+	// queue and kinds are replaced on reconnect; only Status may run concurrently
+	// with that.
 	queue      workqueue.TypedRateLimitingInterface[item]
 	kinds      []*following
 	state      State
-	message    string // of Connecting
+	message    string // while Connecting
 	lastChange time.Time
 	first      bool
-	finished   int // of the first round
+	finished   int // objects of the first round
 	trouble    map[item]string
 	missed     []string
 }
@@ -112,10 +112,9 @@ type item struct {
 	key  string
 }
 
-// following is a kind, with what is known of it there and here.
+// following is a kind with its objects there and here.
 type following struct {
 	kind
-	rank      int
 	followers []*follower
 	here      dynamic.NamespaceableResourceInterface
 
@@ -138,7 +137,7 @@ func NewSync(o SyncOptions) *Sync {
 	}
 }
 
-// Start returns at once; the rest happens behind it, until Stop.
+// Start returns at once. The mirror runs in the background until Stop.
 func (s *Sync) Start() error {
 	config := rest.CopyConfig(s.opts.Config)
 	config.UserAgent = userAgent
@@ -146,14 +145,14 @@ func (s *Sync) Start() error {
 	if s.here, err = dynamic.NewForConfig(config); err != nil {
 		return fmt.Errorf("making a client for the simulated cluster: %w", err)
 	}
-	// Without our logger: reflectors report every attempt to reach a source.
+	// Without our logger: reflectors log every attempt to reach a source.
 	ctx, cancel := context.WithCancel(context.Background())
 	s.cancel = cancel
 	s.done.Go(func() { s.run(ctx) })
 	return nil
 }
 
-// Stop returns when nothing is read or written any more. What came stays.
+// Stop returns when nothing is read or written any more. Copied objects stay.
 func (s *Sync) Stop(ctx context.Context) error {
 	if s.cancel == nil {
 		return nil
@@ -172,8 +171,8 @@ func (s *Sync) Stop(ctx context.Context) error {
 	}
 }
 
-// run follows the source until ctx ends, and begins anew when the way to it is
-// another one: what is known of the objects here stays.
+// run follows the source until ctx ends. It reconnects when the address or
+// credentials change, and keeps what it knows of the objects here.
 func (s *Sync) run(ctx context.Context) {
 	for ctx.Err() == nil {
 		s.followUntilOther(ctx)
@@ -222,7 +221,7 @@ func (s *Sync) connect(ctx context.Context) (source *connection, err error) {
 	for {
 		here, err := discover(ctx, s.opts.Config)
 		if err == nil {
-			source, err = s.opts.Source.connect(ctx, here, s.follows)
+			source, err = s.opts.Source.connect(ctx, here, s.wanted())
 		}
 		if err == nil {
 			return source, nil
@@ -249,30 +248,21 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// notFollowed are kinds that only an import takes: the source's controllers have
-// done already what theirs would do here, and limits would refuse what there is.
-var notFollowed = map[schema.GroupKind]bool{
-	{Group: "apps", Kind: "ControllerRevision"}: true, {Group: "apps", Kind: "DaemonSet"}: true,
-	{Group: "apps", Kind: "Deployment"}: true, {Group: "apps", Kind: "ReplicaSet"}: true, {Group: "apps", Kind: "StatefulSet"}: true,
-	{Group: "autoscaling", Kind: "HorizontalPodAutoscaler"}: true,
-	{Group: "batch", Kind: "CronJob"}:                       true, {Group: "batch", Kind: "Job"}: true,
-	{Kind: "LimitRange"}: true, {Kind: "ReplicationController"}: true, {Kind: "ResourceQuota"}: true,
+// wanted returns the kinds to follow. Templates of resource claims matter only to
+// pods that are scheduled here: for all others the source has made the claims.
+func (s *Sync) wanted() []objects.Kind {
+	return slices.DeleteFunc(objects.Kinds(objects.Followed), func(k objects.Kind) bool {
+		return k.GroupKind() == objects.ResourceClaimTemplate && !s.opts.Reschedule
+	})
 }
 
-func (s *Sync) follows(gk schema.GroupKind) bool {
-	if gk == (schema.GroupKind{Group: "resource.k8s.io", Kind: "ResourceClaimTemplate"}) && !s.opts.Reschedule {
-		return false
-	}
-	return transfer.Refused(gk) == "" && !notFollowed[gk]
-}
-
-// prepareKinds finds out what came from a source before. An error means that the
-// mirror stops.
+// prepareKinds finds the objects that came from a source before. An error means that
+// the mirror stops.
 func (s *Sync) prepareKinds(ctx context.Context, source *connection, queue workqueue.TypedRateLimitingInterface[item]) error {
 	var kinds []*following
 	for _, k := range source.kinds {
 		following := &following{
-			kind: k, rank: transfer.Rank(k.GroupKind()), here: s.here.Resource(k.resource),
+			kind: k, here: s.here.Resource(k.resource),
 			applied: map[string]*applied{}, since: map[string]time.Time{},
 		}
 		for _, stream := range s.opts.Source.streams(source.client, k) {
@@ -297,7 +287,7 @@ func (s *Sync) prepareKinds(ctx context.Context, source *connection, queue workq
 	return nil
 }
 
-// remember tries until it is known what came from a source before.
+// remember tries until the objects are known that came from a source before.
 func (s *Sync) remember(ctx context.Context, k *following) error {
 	backoff := reconnect()
 	for {
@@ -305,7 +295,7 @@ func (s *Sync) remember(ctx context.Context, k *following) error {
 		if err == nil {
 			return nil
 		}
-		s.opts.Logger.Error(err, "Looking for what came from a source before")
+		s.opts.Logger.Error(err, "Listing the objects that came from a source before")
 		if err := pause(ctx, backoff.Step()); err != nil {
 			return err
 		}
@@ -313,19 +303,19 @@ func (s *Sync) remember(ctx context.Context, k *following) error {
 }
 
 func (s *Sync) prepare(k kind, u *unstructured.Unstructured) *prepared {
-	if isSecretive(u) || everyClusterHas(k.GroupKind(), u.GetNamespace(), u.GetName()) {
+	if isSecretive(u) || objects.IsBuiltIn(k.GroupKind(), u.GetNamespace(), u.GetName()) {
 		return nil
 	}
 	if s.opts.Source.options.Redactor != nil {
-		// The reflector looks at u afterwards.
+		// The reflector uses u afterwards.
 		u = &unstructured.Unstructured{Object: u.Object}
 		s.opts.Source.options.Redactor.Object(u)
 	}
 	return prepare(k, u, s.opts.Reschedule)
 }
 
-// firstRound brings in everything by rank, and takes away what the source no
-// longer has. It reports whether it came to its end.
+// firstRound applies everything by rank, and deletes objects that the source no
+// longer has. It reports whether it finished.
 func (s *Sync) firstRound(ctx context.Context) bool {
 	for i, k := range s.kinds {
 		s.say(fmt.Sprintf("reading %s", k.kind))
@@ -357,28 +347,24 @@ func (s *Sync) waitListed(ctx context.Context, k *following) bool {
 	return true
 }
 
-// each applies the objects of a kind, some at a time. What fails is in the queue.
+// each applies the objects of a kind in parallel. Objects that fail are in the
+// queue.
 func (s *Sync) each(ctx context.Context, index int, keys []string) {
-	var running sync.WaitGroup
-	next := make(chan string)
-	for range workers {
-		running.Go(func() {
-			for key := range next {
-				s.do(ctx, item{index, key})
-				s.mu.Lock()
-				s.finished++
-				s.mu.Unlock()
-			}
-		})
-	}
+	var group errgroup.Group
+	group.SetLimit(workers)
 	for _, key := range keys {
 		if ctx.Err() != nil {
 			break
 		}
-		next <- key
+		group.Go(func() error {
+			s.do(ctx, item{index, key})
+			s.mu.Lock()
+			s.finished++
+			s.mu.Unlock()
+			return nil
+		})
 	}
-	close(next)
-	running.Wait()
+	_ = group.Wait() // do puts what fails into the queue
 }
 
 func (s *Sync) next(ctx context.Context) bool {
@@ -391,7 +377,7 @@ func (s *Sync) next(ctx context.Context) bool {
 	return ctx.Err() == nil
 }
 
-// do applies an object, and tries again later when that fails.
+// do applies an object, and retries later if that fails.
 func (s *Sync) do(ctx context.Context, it item) {
 	k := s.kinds[it.kind]
 	changed, err := s.apply(ctx, k, it)
@@ -419,7 +405,7 @@ func (s *Sync) do(ctx context.Context, it item) {
 	s.queue.AddRateLimited(it)
 }
 
-// maxTrouble bounds what is known of objects that could not be carried over.
+// maxTrouble bounds the errors that are kept.
 const maxTrouble = 1000
 
 func (k *following) listedOrRefused() bool {
@@ -431,7 +417,7 @@ func (k *following) listedOrRefused() bool {
 	return true
 }
 
-// complete reports whether all there is in the source is known.
+// complete reports whether the lists of all streams have arrived.
 func (k *following) complete() bool {
 	for _, f := range k.followers {
 		if !f.condition().listed {
@@ -459,7 +445,7 @@ func (k *following) wanted() []string {
 	return keys
 }
 
-// abandoned are the objects that came from the source and are not in it.
+// abandoned returns the objects that came from the source and are no longer in it.
 func (k *following) abandoned() []string {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -473,5 +459,5 @@ func (k *following) abandoned() []string {
 	return keys
 }
 
-// jitter keeps many that wait for the same from coming at once.
+// jitter spreads the retries of objects that wait for the same one.
 func jitter(d time.Duration) time.Duration { return d + rand.N(d/4+1) }

@@ -34,7 +34,7 @@ func TestAClusterIsFollowed(t *testing.T) {
 	source, here := twoClusters(t)
 	furnish(t, source)
 	front := newFront(t, source)
-	// Somebody has made something here already.
+	// A user has made something here before.
 	here.createNode(t, node("own").Obj())
 	here.createNode(t, node("n3").Label("made", "here").Obj())
 	s := follow(t, front.source(t, SourceOptions{}), here, SyncOptions{hold: 300 * time.Millisecond})

@@ -1,6 +1,7 @@
-// Package quiet silences what Kubernetes' components log: much of what they log as
-// errors is everyday business of starting, stopping and retrying. It imports klog
-// only.
+// Package quiet silences the logs of Kubernetes' components. Many of the errors that they log
+// are part of normal starts, stops and retries.
+//
+// It does not touch the simulator's own log. It may import klog only.
 package quiet
 
 import (
@@ -11,8 +12,8 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// Klog discards what is logged by klog, in the whole process, but for what ends it.
-// It is called before anything logs.
+// Klog discards klog's messages in the whole process, except fatal ones. Call it before
+// anything logs.
 func Klog() error {
 	flags := flag.NewFlagSet("klog", flag.ContinueOnError)
 	klog.InitFlags(flags)

@@ -2,10 +2,10 @@ package redact
 
 import "strings"
 
-// configuration is a KubeSchedulerConfiguration: its scheduler names and the
-// arguments that name labels and resources. Plugins that are not of Kubernetes
-// keep their names and lose their arguments; extenders are left out, as nobody
-// else reaches them.
+// configuration is for a KubeSchedulerConfiguration: its scheduler names and the
+// arguments that name labels and resources. Plugins that are not Kubernetes' own
+// keep their names and lose their arguments. Extenders are dropped, because they
+// cannot be reached from elsewhere.
 var configuration = kind{name: words("object"), fields: fields{
 	"parallelism": number, "percentageOfNodesToScore": number, "podInitialBackoffSeconds": number, "podMaxBackoffSeconds": number,
 	"profiles": each(object(fields{
@@ -27,7 +27,7 @@ var plugins = func() rule {
 	return object(all)
 }()
 
-// pluginName stays: without it the configuration means nothing.
+// pluginName keeps the name: without it the configuration means nothing.
 func pluginName(_ *Redactor, v any) any {
 	if s, ok := v.(string); ok {
 		return s
@@ -37,7 +37,7 @@ func pluginName(_ *Redactor, v any) any {
 
 var weights = each(object(fields{"name": text(resourceName), "weight": number}))
 
-// arguments are those of Kubernetes' plugins that have any, by plugin.
+// arguments are the rules for the arguments of Kubernetes' plugins, by plugin.
 var arguments = map[string]fields{
 	"DefaultPreemption":               {"minCandidateNodesPercentage": number, "minCandidateNodesAbsolute": number},
 	"DynamicResources":                {"filterTimeout": text((*Redactor).duration)},
@@ -74,7 +74,7 @@ func pluginConfig(r *Redactor, v any) any {
 		if args == nil {
 			continue
 		}
-		// Their kinds follow from the plugin's name.
+		// The plugin's name implies their kind.
 		out = append(out, map[string]any{"name": name, "args": args})
 	}
 	return out

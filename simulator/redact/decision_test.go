@@ -195,7 +195,7 @@ func redactAll(r *redact.Redactor, objects []*unstructured.Unstructured) []*unst
 	return out
 }
 
-// typed also repairs references by UID, which the server gives anew.
+// typed also repairs references by UID, because the server assigns new UIDs.
 func typed(t *testing.T, o *unstructured.Unstructured) runtime.Object {
 	t.Helper()
 	o = o.DeepCopy()

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// deviceNames are those of devices, pools, requests and counters.
+// deviceNames is for devices, pools, requests and counters.
 var deviceNames = text((*Redactor).device)
 
 // device keeps the slash between a request and its alternative.
@@ -16,7 +16,7 @@ func (r *Redactor) device(name string) string {
 	return r.word("device", name)
 }
 
-// qualified is a device's attribute or capacity: an identifier, which may have a
+// qualified is for a device's attribute or capacity: an identifier that may have a
 // domain before it.
 func (r *Redactor) qualified(name string) string {
 	domain, id, ok := strings.Cut(name, "/")
@@ -36,7 +36,7 @@ func (r *Redactor) labelKeyOrIdentifier(domain, id string) string {
 	return domain + "/" + r.identifier(id)
 }
 
-// identifier is one in CEL.
+// identifier is for an identifier in CEL.
 func (r *Redactor) identifier(id string) string {
 	if celWords[id] {
 		return id
@@ -50,8 +50,8 @@ var (
 	domainLike  = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)+$`)
 )
 
-// literal is a string in a device's attributes or in an expression on them, where
-// nothing says what sort of word it is.
+// literal is for a string in a device's attributes, or in an expression on them,
+// which may be any sort of word.
 func (r *Redactor) literal(s string) string {
 	switch {
 	case versionLike.MatchString(s), amountLike.MatchString(s) && len(s) < 12:

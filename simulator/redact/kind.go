@@ -2,7 +2,7 @@ package redact
 
 import "k8s.io/apimachinery/pkg/runtime/schema"
 
-// kind says what may be shown of its objects, besides metadata.
+// kind has the rules for its objects, besides metadata.
 type kind struct {
 	name   rule
 	fields fields
@@ -12,8 +12,9 @@ func groupKind(group, kind string) schema.GroupKind {
 	return schema.GroupKind{Group: group, Kind: kind}
 }
 
-// kinds are those that are covered. It is filled once, as rules for metadata look
-// up the kinds of owners in it.
+// kinds are the kinds that have rules. The variable is filled at init, because rules
+// for metadata look up the kinds of owners in it. A test compares it with the table
+// in simulator/objects.
 var kinds map[schema.GroupKind]kind
 
 func init() {
@@ -51,7 +52,7 @@ var nodeStatus = object(fields{
 	"declaredFeatures": each(oneOf(nodeFeatures...)),
 })
 
-// nodeFeatures are those that a node may declare and the scheduler asks for.
+// nodeFeatures are the features that a node may declare and the scheduler asks for.
 var nodeFeatures = []string{
 	"DRANodeAllocatableResources", "DRAOptionalNodeOperations", "InPlacePodLevelResourcesVerticalScaling",
 	"InPlacePodVerticalScalingInitContainers", "InPlacePodVerticalScalingMemoryBackedVolumes", "RestartAllContainersOnContainerExits",
@@ -75,7 +76,7 @@ var coreKinds = map[string]kind{
 			"currentVolumeAttributesClassName": classes,
 		}),
 	}},
-	// Pods that one service selects are spread by default.
+	// By default, pods of one service are spread.
 	"Service": {name: services, fields: fields{"spec": object(fields{
 		"selector": labels, "type": oneOf("ClusterIP", "NodePort", "LoadBalancer"), "clusterIP": oneOf("None"),
 		"ports": each(object(fields{"name": words("port"), "port": number, "protocol": oneOf("TCP", "UDP", "SCTP")})),

@@ -4,10 +4,12 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"kube-scheduler-simulator/simulator/objects"
 )
 
 // Rules for names of one sort. Workloads and their pods are one sort, because the
-// pods of a StatefulSet must be called as it is.
+// pods of a StatefulSet bear its name.
 var (
 	nodeName  = words("node")
 	namespace = text((*Redactor).namespaceName)
@@ -24,12 +26,11 @@ var (
 	labelKeys = text((*Redactor).labelKey)
 )
 
-// priorityClass keeps those that every cluster has.
+// priorityClass keeps the classes that every cluster has.
 var priorityClass = words("priority", "system-node-critical", "system-cluster-critical")
 
 func (r *Redactor) namespaceName(name string) string {
-	switch name {
-	case "default", "kube-system", "kube-public", "kube-node-lease":
+	if objects.IsSystemNamespace(name) {
 		return name
 	}
 	return r.word("namespace", name)
@@ -46,17 +47,18 @@ func (r *Redactor) app(name string) string {
 	return r.word("app", name[:at[0]]) + name[at[0]:]
 }
 
-// ownDomains are Kubernetes' own, in which the keys of labels and taints stay.
+// ownDomains are Kubernetes' own domains. Known keys of labels and taints in them
+// are kept.
 var ownDomains = []string{
 	"kubernetes.io", "k8s.io", "app.kubernetes.io", "apps.kubernetes.io", "batch.kubernetes.io", "beta.kubernetes.io",
 	"controller.kubernetes.io", "failure-domain.beta.kubernetes.io", "node.cloudprovider.kubernetes.io", "node.kubernetes.io",
 	"resource.kubernetes.io", "scheduling.k8s.io", "statefulset.kubernetes.io", "storage.kubernetes.io", "topology.kubernetes.io",
 }
 
-// ownKeys are keys of Kubernetes without a domain.
+// ownKeys are Kubernetes' keys without a domain.
 var ownKeys = []string{"pod-template-hash", "controller-revision-hash", "pod-template-generation", "controller-uid", "job-name"}
 
-// knownNames are the keys in ownDomains, less their domains.
+// knownNames are the known keys in ownDomains, without the domain.
 var knownNames = []string{
 	"hostname", "os", "arch", "metadata.name", "instance-type", "zone", "region", "windows-build",
 	"name", "instance", "version", "component", "part-of", "managed-by", "pod-index", "pod-name",
@@ -81,7 +83,7 @@ func (r *Redactor) labelKey(key string) string {
 	case slices.Contains(ownDomains, domain) && slices.Contains(knownNames, name):
 		return key
 	}
-	// The domain alone would tell who has made it.
+	// The domain alone would reveal its owner.
 	return "example.com/" + r.word("key", key)
 }
 
@@ -116,7 +118,7 @@ func (r *Redactor) value(value string) string {
 	return r.word("v", value)
 }
 
-// labels are a map of labels, also one that selects.
+// labels is for a map of labels, or one that selects by labels.
 func labels(r *Redactor, v any) any {
 	from, ok := v.(map[string]any)
 	if !ok {
@@ -131,7 +133,8 @@ func labels(r *Redactor, v any) any {
 	return out
 }
 
-// requirement is one of a selector; those on fields are on a node's name.
+// requirement is for a requirement of a selector; requirements on fields are on the
+// name of a node.
 func requirement(value func(r *Redactor, key, value string) string, key func(r *Redactor, key string) string) rule {
 	return func(r *Redactor, v any) any {
 		from, ok := v.(map[string]any)
@@ -169,7 +172,7 @@ var (
 	selector     = object(fields{"matchLabels": labels, "matchExpressions": each(onLabels)})
 	nodeTerm     = object(fields{"matchExpressions": each(onLabels), "matchFields": each(onFields)})
 	nodeSelector = object(fields{"nodeSelectorTerms": each(nodeTerm)})
-	// topologyTerm is that of a StorageClass.
+	// topologyTerm is for a StorageClass.
 	topologyTerm = object(fields{"matchLabelExpressions": each(func(r *Redactor, v any) any {
 		from, ok := v.(map[string]any)
 		if !ok {

@@ -1,26 +1,31 @@
 package redact
 
-import "strings"
+import (
+	"strings"
 
-// annotations are those that the scheduler, controllers or virtual nodes read.
+	"kube-scheduler-simulator/simulator/objects"
+)
+
+// annotations are the annotations that the scheduler, controllers or virtual nodes
+// read.
 var annotations = fields{
-	"deployment.kubernetes.io/revision":                      text((*Redactor).number),
-	"batch.kubernetes.io/job-completion-index":               text((*Redactor).number),
-	"controller.kubernetes.io/pod-deletion-cost":             text((*Redactor).number),
-	"pv.kubernetes.io/bind-completed":                        oneOf("yes"),
-	"pv.kubernetes.io/bound-by-controller":                   oneOf("yes"),
-	"pv.kubernetes.io/provisioned-by":                        drivers,
-	"volume.kubernetes.io/selected-node":                     nodeName,
-	"volume.kubernetes.io/storage-provisioner":               drivers,
-	"volume.beta.kubernetes.io/storage-provisioner":          drivers,
-	"volume.beta.kubernetes.io/storage-class":                classes,
-	"storageclass.kubernetes.io/is-default-class":            oneOf("true", "false"),
-	"storageclass.beta.kubernetes.io/is-default-class":       oneOf("true", "false"),
-	"storage.alpha.kubernetes.io/migrated-plugins":           text((*Redactor).migrated),
-	"resource.kubernetes.io/pod-claim-name":                  words("claim"),
-	"kube-scheduler-simulator.sigs.k8s.io/failure":           oneOf("not-ready", "unreachable"),
-	"kube-scheduler-simulator.sigs.k8s.io/run-duration":      text((*Redactor).duration),
-	"kube-scheduler-simulator.sigs.k8s.io/shutdown-duration": text((*Redactor).duration),
+	"deployment.kubernetes.io/revision":                text((*Redactor).number),
+	"batch.kubernetes.io/job-completion-index":         text((*Redactor).number),
+	"controller.kubernetes.io/pod-deletion-cost":       text((*Redactor).number),
+	objects.BindCompleted:                              oneOf("yes"),
+	objects.BoundByController:                          oneOf("yes"),
+	objects.VolumeProvisionedBy:                        drivers,
+	objects.VolumeSelectedNode:                         nodeName,
+	objects.StorageProvisioner:                         drivers,
+	objects.StorageProvisionerOlder:                    drivers,
+	"volume.beta.kubernetes.io/storage-class":          classes,
+	"storageclass.kubernetes.io/is-default-class":      oneOf("true", "false"),
+	"storageclass.beta.kubernetes.io/is-default-class": oneOf("true", "false"),
+	"storage.alpha.kubernetes.io/migrated-plugins":     text((*Redactor).migrated),
+	"resource.kubernetes.io/pod-claim-name":            words("claim"),
+	objects.AnnotationFailure:                          oneOf(objects.FailureNotReady, objects.FailureUnreachable),
+	objects.AnnotationRunDuration:                      text((*Redactor).duration),
+	objects.AnnotationShutdownDuration:                 text((*Redactor).duration),
 }
 
 // metadataRule is for objects whose names are of one sort.
@@ -35,7 +40,8 @@ func metadataRule(name rule) rule {
 
 var templateMetadata = object(fields{"labels": labels, "annotations": notEmpty(object(annotations))})
 
-// owner shows references to what Kubernetes has, with the names that those have.
+// owner shows references to objects of kinds that have rules, with the redacted
+// names of those.
 func owner(r *Redactor, v any) any {
 	from, ok := v.(map[string]any)
 	if !ok {
@@ -71,7 +77,7 @@ func (r *Redactor) duration(s string) string {
 	return ""
 }
 
-// migrated are names of volume plugins, with commas between.
+// migrated shows a list of known volume plugins.
 func (r *Redactor) migrated(s string) string {
 	if knownPlugins.MatchString(s) {
 		return s

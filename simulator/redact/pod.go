@@ -15,8 +15,8 @@ var container = object(fields{
 	})),
 })
 
-// podVolume is one that the scheduler looks at; a configuration or a directory
-// is left out.
+// podVolume is for volumes that the scheduler looks at; others, such as ConfigMaps,
+// are dropped.
 func podVolume(r *Redactor, v any) any {
 	redacted, _ := object(fields{
 		"name":                  words("claim"),
@@ -30,7 +30,7 @@ func podVolume(r *Redactor, v any) any {
 	return redacted
 }
 
-// disks are those of which two pods cannot share one.
+// disks are volumes that two pods cannot share.
 var disks = fields{
 	"gcePersistentDisk":    object(fields{"pdName": volume, "readOnly": boolean}),
 	"awsElasticBlockStore": object(fields{"volumeID": volume, "readOnly": boolean}),
@@ -59,7 +59,7 @@ var spread = object(fields{
 	"nodeAffinityPolicy": oneOf("Honor", "Ignore"), "nodeTaintsPolicy": oneOf("Honor", "Ignore"),
 })
 
-// podClaims are of pods and pod groups.
+// podClaims are for pods and pod groups.
 var podClaims = each(object(fields{
 	"name": words("claim"), "resourceClaimName": claimName, "resourceClaimTemplateName": claimName,
 }))
@@ -90,8 +90,8 @@ var podSpec = object(fields{
 	"activeDeadlineSeconds": number, "terminationGracePeriodSeconds": number,
 })
 
-// condition of a pod; the types that people make for readiness gates are left
-// out with the gates.
+// condition is for a condition of a pod. Types that people make up for readiness
+// gates are dropped like the gates.
 var condition = object(fields{
 	"type":               oneOf("PodScheduled", "Ready", "Initialized", "ContainersReady", "PodReadyToStartContainers", "DisruptionTarget", "PodResizePending", "PodResizeInProgress"),
 	"status":             oneOf("True", "False", "Unknown"),
@@ -99,7 +99,7 @@ var condition = object(fields{
 	"lastTransitionTime": instant, "lastProbeTime": instant, "observedGeneration": number,
 })
 
-// conditions leaves out those without a type.
+// conditions drops conditions without a type.
 func conditions(condition rule) rule {
 	return func(r *Redactor, v any) any {
 		all, _ := each(condition)(r, v).([]any)

@@ -1,22 +1,22 @@
-// Package redact makes objects of a cluster fit to be shown to others: names,
-// labels, images and whatever else people have thought up are replaced, and what
-// scheduling does not look at is left out. The same word has the same replacement
-// wherever it occurs, so a redacted cluster is scheduled as the original is.
+// Package redact makes objects of a cluster fit to be shown to others: it replaces
+// names, labels, images and everything else that people have made up, and drops
+// fields that scheduling does not look at. A word has the same replacement wherever
+// it occurs, so a redacted cluster is scheduled like the original.
 //
-// What stays is listed, not what goes: a field that no rule names is dropped, and
-// so are values of an enumeration that Kubernetes does not know. Kept are amounts,
-// ports, times, priorities, booleans, integers of fewer than twelve digits (node
-// affinity compares them), what Kubernetes itself has named (system namespaces,
-// keys of labels and taints in its domains, classes that begin with system-), and
-// the resources and drivers of widespread products.
+// The rules list what stays, not what goes: a field without a rule is dropped, and
+// so are values of an enumeration that Kubernetes does not know. Amounts, ports,
+// times, priorities, booleans and integers of fewer than twelve digits stay (node
+// affinity compares them), and so do names that Kubernetes itself has given (system
+// namespaces, keys of labels and taints in its domains, classes that begin with
+// system-), and the resources and drivers of widespread products.
 //
-// Three things are not the same afterwards. The order of names, by which some
-// ties are broken, is another one. Device selectors that look inside a string
-// (startsWith, matches) no longer find what they did. StatefulSets come without
-// claim templates, and objects of kinds that are not covered without all but
-// their metadata.
+// Three things differ afterwards. Names sort in another order, by which some ties
+// are broken. Device selectors that look inside a string (startsWith, matches) no
+// longer match. StatefulSets lose their claim templates, and objects of kinds
+// without rules lose everything but their metadata.
 //
-// The package is pure. It imports nothing of the simulator.
+// The package does no I/O. It may import simulator/objects, which names the
+// annotations, and Kubernetes' API machinery.
 package redact
 
 import (
@@ -32,18 +32,19 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Redactor replaces words. It has no state but its salt, and may be used by many
-// goroutines at once.
+// Redactor replaces words. Its only state is its salt, and many goroutines may use
+// it at once.
 type Redactor struct {
 	salt []byte
 }
 
-// saltBytes is as long as the hash: no dictionary reverses it.
+// saltBytes is the length of the hash, so that no dictionary reverses it.
 const saltBytes = sha256.Size
 
-// New returns a redactor. Those with the same salt replace alike, so that two
-// files can be compared; whoever knows the salt can find out whether a guessed
-// name is in a file. Without a salt it draws a random one, which nobody knows.
+// New returns a redactor. Redactors with the same salt make the same replacements,
+// so that two files can be compared; but anyone who knows the salt can test whether
+// a guessed name is in a file. Without a salt New draws a random one and keeps it
+// secret.
 func New(salt []byte) *Redactor {
 	if len(salt) == 0 {
 		salt = NewSalt()
@@ -58,8 +59,8 @@ func NewSalt() []byte {
 	return salt
 }
 
-// Object redacts u in place. Of a kind that is not covered it leaves the kind and
-// the metadata.
+// Object redacts u in place. Of a kind without rules it leaves the kind and the
+// metadata.
 func (r *Redactor) Object(u *unstructured.Unstructured) {
 	gvk := u.GroupVersionKind()
 	known, covered := kinds[gvk.GroupKind()]
@@ -78,22 +79,22 @@ func (r *Redactor) Object(u *unstructured.Unstructured) {
 	u.Object = out
 }
 
-// Covers reports whether Object leaves more of such a kind than metadata. What
-// it does not cover is better left out: its kind may be telling.
+// Covers reports whether Object leaves more than metadata of a kind. Objects of
+// other kinds are better left out: the kind itself may give something away.
 func Covers(kind schema.GroupKind) bool {
 	_, covered := kinds[kind]
 	return covered
 }
 
-// digest is different for every word, and tells nothing of it.
+// digest differs for every word and reveals nothing about it.
 func (r *Redactor) digest(word string) []byte {
 	h := hmac.New(sha256.New, r.salt)
 	h.Write([]byte(word))
 	return h.Sum(nil)
 }
 
-// wordBytes are 50 bits in ten characters: two of a hundred thousand words are
-// alike once in two hundred thousand files.
+// wordLength characters hold 50 bits: among a hundred thousand words two are equal
+// once in two hundred thousand files.
 const wordLength = 10
 
 var lower = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
@@ -107,13 +108,14 @@ func (r *Redactor) bare(word string) string {
 	return lower.EncodeToString(r.digest(word))[:wordLength]
 }
 
-// uid has the form of a UID.
+// uid returns a replacement that has the form of a UID.
 func (r *Redactor) uid(uid string) string {
 	d := hex.EncodeToString(r.digest(uid))
 	return fmt.Sprintf("%s-%s-%s-%s-%s", d[:8], d[8:12], d[12:16], d[16:20], d[20:32])
 }
 
-// address is one of 10.0.0.0/8 for each, less those that name no machine.
+// address returns one of 10.0.0.0/8 for each address, except those that name no
+// machine.
 func (r *Redactor) address(address string) string {
 	switch address {
 	case "", "0.0.0.0", "::", "127.0.0.1", "::1":
@@ -123,8 +125,8 @@ func (r *Redactor) address(address string) string {
 	return fmt.Sprintf("10.%d.%d.%d", d[0], d[1], 1+d[2]%254)
 }
 
-// image keeps what the scheduler looks at in an image's name: whether it has a
-// tag, a digest, or neither, and which of them are equal.
+// image keeps the properties of an image name that the scheduler looks at: whether
+// it has a tag, a digest, or neither, and which names are equal.
 func (r *Redactor) image(image string) string {
 	if image == "" {
 		return ""

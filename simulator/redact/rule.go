@@ -9,11 +9,11 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// rule returns what may be shown of a value, nil when nothing may. It does not
-// change the value.
+// rule returns the part of a value that may be shown, nil if there is none. It does
+// not change the value.
 type rule func(r *Redactor, v any) any
 
-// apply is for values that may be missing.
+// apply applies the rule to a value that may be missing.
 func (f rule) apply(r *Redactor, v any) any {
 	if v == nil {
 		return nil
@@ -21,10 +21,10 @@ func (f rule) apply(r *Redactor, v any) any {
 	return f(r, v)
 }
 
-// fields are those of an object that may be shown.
+// fields are the rules for the fields of an object.
 type fields map[string]rule
 
-// object shows the fields that it lists.
+// object shows the listed fields.
 func object(f fields) rule {
 	return func(r *Redactor, v any) any {
 		from, ok := v.(map[string]any)
@@ -56,7 +56,7 @@ func (f fields) with(more fields) fields {
 	return out
 }
 
-// each shows a list. What may not be shown of it is left out.
+// each applies a rule to the items of a list, and drops items that may not be shown.
 func each(item rule) rule {
 	return func(r *Redactor, v any) any {
 		from, ok := v.([]any)
@@ -73,7 +73,7 @@ func each(item rule) rule {
 	}
 }
 
-// notEmpty drops an object of which nothing is left.
+// notEmpty drops an object that has nothing left.
 func notEmpty(f rule) rule {
 	return func(r *Redactor, v any) any {
 		if out, ok := f(r, v).(map[string]any); ok && len(out) > 0 {
@@ -83,7 +83,8 @@ func notEmpty(f rule) rule {
 	}
 }
 
-// text makes a rule of what replaces a string; an empty replacement drops it.
+// text makes a rule from a replacement of strings; an empty replacement drops the
+// string.
 func text(replace func(r *Redactor, s string) string) rule {
 	return func(r *Redactor, v any) any {
 		s, ok := v.(string)
@@ -110,7 +111,7 @@ func words(prefix string, kept ...string) rule {
 	})
 }
 
-// oneOf shows a value of an enumeration.
+// oneOf shows the values of an enumeration.
 func oneOf(values ...string) rule {
 	return text(func(_ *Redactor, s string) string {
 		if slices.Contains(values, s) {
@@ -137,7 +138,7 @@ func boolean(_ *Redactor, v any) any {
 
 var percentage = regexp.MustCompile(`^[0-9]{1,3}%$`)
 
-// numberOrPercentage is what budgets and rollouts have.
+// numberOrPercentage is for budgets and rollouts.
 func numberOrPercentage(r *Redactor, v any) any {
 	if s, ok := v.(string); ok && percentage.MatchString(s) {
 		return s
@@ -165,7 +166,7 @@ func instant(_ *Redactor, v any) any {
 	return nil
 }
 
-// nothing stands for an object whose presence is all that it says.
+// nothing is for an object that says something only by its presence.
 func nothing(_ *Redactor, v any) any {
 	if _, ok := v.(map[string]any); ok {
 		return map[string]any{}
@@ -173,7 +174,7 @@ func nothing(_ *Redactor, v any) any {
 	return nil
 }
 
-// amounts are a ResourceList, or amounts by another sort of name.
+// amounts are for a ResourceList, or for amounts by another sort of name.
 func amounts(name func(*Redactor, string) string) rule { return byName(name, amount) }
 
 // byName shows an object whose keys are names.
@@ -193,13 +194,13 @@ func byName(name func(*Redactor, string) string, value rule) rule {
 	}
 }
 
-// widespread are the domains of resources that are products, not secrets.
+// widespread are the domains of resources that are products, and no secret.
 var widespread = []string{
 	"nvidia.com", "amd.com", "gpu.intel.com", "fpga.intel.com", "habana.ai", "google.com", "cloud-tpus.google.com",
 	"aws.amazon.com", "vpc.amazonaws.com", "smarter-devices", "devices.kubevirt.io",
 }
 
-// resourceName keeps the names of resources that everybody knows.
+// resourceName keeps the names of well-known resources.
 func resourceName(r *Redactor, name string) string {
 	bare := strings.TrimPrefix(name, "requests.")
 	prefix := name[:len(name)-len(bare)]
@@ -218,8 +219,8 @@ func resourceName(r *Redactor, name string) string {
 	return prefix + "example.com/" + r.word("resource", bare)
 }
 
-// knownProduct is what follows the domain of a widespread resource. Names that
-// people make up themselves, as for parts of a device that is shared, go.
+// knownProduct matches names in the domain of a widespread resource. Names that
+// people make up themselves, as for parts of a shared device, are replaced.
 var knownProduct = regexp.MustCompile(`^(gpu|gpu\.shared|mig-[0-9]g\.[0-9]+gb|tpu|neuron|neuroncore|neurondevice|gaudi|i915|xe|pod-eni|efa|kvm)$`)
 
 func knownResource(name string) bool {

@@ -8,12 +8,12 @@ import (
 
 var (
 	knownDuration = regexp.MustCompile(`^([0-9]{1,9}(\.[0-9]{1,9})?(ns|us|ms|s|m|h))+$`)
-	// knownPlugins are the names of volume plugins that were built in.
+	// knownPlugins match the names of volume plugins that were built in.
 	knownPlugins = regexp.MustCompile(`^(kubernetes\.io/(aws-ebs|azure-disk|azure-file|cinder|gce-pd|portworx-volume|rbd|vsphere-volume),?)+$`)
 	drivers      = text((*Redactor).driver)
 )
 
-// knownDrivers are those that Kubernetes itself translates built-in volumes to.
+// knownDrivers are the drivers to which Kubernetes translates built-in volumes.
 var knownDrivers = []string{
 	"ebs.csi.aws.com", "pd.csi.storage.gke.io", "disk.csi.azure.com", "file.csi.azure.com",
 	"cinder.csi.openstack.org", "csi.vsphere.vmware.com", "pxd.portworx.com", "kubernetes.io/no-provisioner",
@@ -40,13 +40,13 @@ var claimSpec = object(fields{
 	"volumeName": volume, "storageClassName": classes, "volumeAttributesClassName": classes,
 })
 
-// reference is an ObjectReference to a claim.
+// reference is for an ObjectReference to a claim.
 var reference = object(fields{
 	"apiVersion": oneOf("v1"), "kind": oneOf("PersistentVolumeClaim"), "namespace": namespace, "name": claimName, "uid": uids,
 })
 
-// knownSources are the sources of volumes that matter: the drivers have limits of
-// how many a node takes. Of the others there remains that there is one.
+// knownSources are the volume sources that matter, because nodes limit how many
+// volumes of a driver they take. Any other becomes a hostPath.
 var knownSources = fields{
 	"csi":       object(fields{"driver": drivers, "volumeHandle": volume, "readOnly": boolean}),
 	"local":     object(fields{"path": path}),

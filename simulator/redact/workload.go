@@ -6,14 +6,14 @@ var replicas = object(fields{
 	"replicas": number, "readyReplicas": number, "availableReplicas": number, "observedGeneration": number, "updatedReplicas": number,
 })
 
-// updates is how a workload changes its pods.
+// updates is how a workload replaces its pods.
 var updates = object(fields{
 	"type":          oneOf("RollingUpdate", "Recreate", "OnDelete"),
 	"rollingUpdate": object(fields{"maxUnavailable": numberOrPercentage, "maxSurge": numberOrPercentage, "partition": number}),
 })
 
-// onDelete keeps the pods of StatefulSets and DaemonSets that there are: their
-// revisions are left out, and without them they would all be taken for outdated.
+// onDelete keeps the existing pods of StatefulSets and DaemonSets: without their
+// revisions, which are dropped, controllers would take all of them for outdated.
 func onDelete(*Redactor, any) any { return map[string]any{"type": "OnDelete"} }
 
 var workload = fields{
@@ -57,7 +57,7 @@ var batchKinds = map[string]kind{
 	})}},
 }
 
-// schedule is a cron expression of numbers, or nothing that can be kept.
+// schedule keeps a cron expression of numbers, and replaces any other.
 var schedule = text(func(_ *Redactor, s string) string {
 	for _, c := range s {
 		switch {
@@ -69,7 +69,7 @@ var schedule = text(func(_ *Redactor, s string) string {
 	return s
 })
 
-// policy is that of a pod group, or of groups of them.
+// policy is for a pod group, or a group of pod groups.
 var policy = object(fields{"basic": nothing, "gang": object(fields{"minCount": number, "minGroupCount": number})})
 
 var group = fields{
@@ -80,7 +80,7 @@ var group = fields{
 	"priorityClassName":     priorityClass, "priority": number, "preemptionPolicy": preemptionPolicy,
 }
 
-// disruption was a word before it was an object.
+// disruption was a string before it was an object.
 func disruption(r *Redactor, v any) any {
 	if s, ok := v.(string); ok {
 		return oneOf("Pod", "PodGroup", "Single", "All")(r, s)
@@ -107,7 +107,7 @@ var schedulingKinds = map[string]kind{
 	}},
 	"Workload": {name: appName, fields: fields{"spec": object(fields{
 		"podGroupTemplates": groupTemplates,
-		// Kubernetes allows them to be nested; more than one level is left out.
+		// Kubernetes lets them nest; levels below the first are dropped.
 		"compositePodGroupTemplates": each(object(group.with(fields{"name": appName, "podGroupTemplates": groupTemplates}))),
 	})}},
 }

@@ -16,7 +16,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// apiCluster is a Cluster behind an API server.
+// apiCluster implements Cluster on an API server.
 type apiCluster struct {
 	client dynamic.Interface
 	idle   func(ctx context.Context, written []Written) error
@@ -24,14 +24,13 @@ type apiCluster struct {
 
 var _ Cluster = (*apiCluster)(nil)
 
-// NewCluster returns the cluster that config reaches. idle waits for its
-// scheduler, as Cluster.Idle does.
+// NewCluster returns the cluster that config reaches. idle implements Cluster.Idle.
 func NewCluster(config *rest.Config, idle func(ctx context.Context, written []Written) error) (Cluster, error) {
 	config = rest.CopyConfig(config)
 	config.ContentType, config.AcceptContentTypes = runtime.ContentTypeJSON, runtime.ContentTypeJSON
 	client, err := dynamic.NewForConfig(config)
 	if err != nil {
-		return nil, fmt.Errorf("making the replay's client: %w", err)
+		return nil, fmt.Errorf("creating the replay's client: %w", err)
 	}
 	return &apiCluster{client, idle}, nil
 }
@@ -47,7 +46,7 @@ func (c *apiCluster) Create(ctx context.Context, kind Kind, object *unstructured
 	resource := c.resource(kind, object.GetNamespace())
 	created, err := resource.Create(ctx, object, metav1.CreateOptions{})
 	if missesNamespace(err, kind, object) {
-		// A recording of some namespaces need not have them.
+		// A recording of selected namespaces may lack the Namespace objects.
 		namespace := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": object.GetNamespace()}}}
 		if _, err := c.client.Resource(namespaceKind.GVR()).Create(ctx, namespace, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
 			return Written{}, fmt.Errorf("creating the namespace: %w", err)
@@ -61,12 +60,12 @@ func (c *apiCluster) Create(ctx context.Context, kind Kind, object *unstructured
 		return Written{}, fmt.Errorf("creating it: %w", err)
 	}
 	if kind == nodeKind && !sameTaints(object, created) {
-		// Admission has tainted it not-ready, for a kubelet that does not come.
+		// Admission has tainted the node not-ready, but no kubelet will remove the taint.
 		if created, err = retaint(ctx, resource, object); err != nil {
-			return Written{}, fmt.Errorf("taking an added taint off it: %w", err)
+			return Written{}, fmt.Errorf("removing an added taint: %w", err)
 		}
 	}
-	return Written{Kind: kind, UID: created.GetUID(), ResourceVersion: created.GetResourceVersion(), Certain: kind == nodeKind}, nil
+	return Written{UID: created.GetUID(), ResourceVersion: created.GetResourceVersion(), Certain: kind == nodeKind}, nil
 }
 
 func taints(node *unstructured.Unstructured) []any {
@@ -102,7 +101,7 @@ func (c *apiCluster) Patch(ctx context.Context, kind Kind, namespace, name, subr
 	case err != nil:
 		return Written{}, fmt.Errorf("changing it: %w", err)
 	}
-	return Written{Kind: kind, UID: patched.GetUID(), ResourceVersion: patched.GetResourceVersion(), Certain: kind == podKind || kind == nodeKind}, nil
+	return Written{UID: patched.GetUID(), ResourceVersion: patched.GetResourceVersion(), Certain: kind == podKind || kind == nodeKind}, nil
 }
 
 func (c *apiCluster) Delete(ctx context.Context, kind Kind, namespace, name string) (Written, error) {
@@ -123,7 +122,7 @@ func (c *apiCluster) Delete(ctx context.Context, kind Kind, namespace, name stri
 	case err != nil:
 		return Written{}, fmt.Errorf("deleting it: %w", err)
 	}
-	return Written{Kind: kind, UID: uid, Deleted: true, Certain: kind == podKind || kind == nodeKind}, nil
+	return Written{UID: uid, Deleted: true, Certain: kind == podKind || kind == nodeKind}, nil
 }
 
 func (c *apiCluster) Idle(ctx context.Context, written []Written) error { return c.idle(ctx, written) }

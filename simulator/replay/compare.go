@@ -19,61 +19,61 @@ const (
 	Different Outcome = "different"
 	// Pending: the recording has a node and the simulated scheduler has none yet.
 	Pending Outcome = "pending"
-	// NotCompared: there was no decision to compare, which Why explains.
+	// NotCompared: there is no decision to compare, as Why explains.
 	NotCompared Outcome = "notCompared"
 )
 
 // Outcomes lists them.
 var Outcomes = []Outcome{Matching, Different, Pending, NotCompared}
 
-// Counts sums decisions up. Compared is the sum of the other three.
+// Counts counts decisions. Compared is the sum of matching, different and pending ones.
 type Counts struct {
 	Compared  int `json:"compared"`
 	Matching  int `json:"matching"`
 	Different int `json:"different"`
 	Pending   int `json:"pending"`
-	// Tied counts those of Different in which both nodes had the best total, so
-	// that chance decided.
+	// Tied counts the different decisions in which both nodes had the best total, so that
+	// chance decided.
 	Tied int `json:"tied"`
 }
 
-// Decision is where a pod went, in the recording and in the simulator. Its JSON
-// form is public.
+// Decision is the placement of a pod in the recording and in the simulator. Its JSON form is
+// public.
 type Decision struct {
-	// Pod's UID is that of the simulated pod, by which its results are found.
+	// Pod has the UID of the simulated pod, by which its results are found.
 	Pod result.Pod `json:"pod"`
 	// Time is when the pod was bound in the recording.
 	Time    time.Time `json:"time"`
 	Outcome Outcome   `json:"outcome"`
-	// RecordedNode is empty when the recording has none.
+	// RecordedNode is empty when the pod has no node in the recording.
 	RecordedNode string `json:"recordedNode"`
 	// SimulatedNode is empty when the simulated scheduler found none.
 	SimulatedNode string `json:"simulatedNode"`
-	// Why is one sentence, made of the rest.
+	// Why explains the other fields in a sentence.
 	Why string `json:"why"`
-	// Attempt is the simulated one that Why speaks of; 0 when there is none.
+	// Attempt is the simulated attempt that Why is about; 0 when there is none.
 	Attempt int `json:"attempt,omitempty"`
 	Finding
 }
 
-// Finding is what the simulated cycle says about the recorded node.
+// Finding is the simulated cycle's verdict on the recorded node.
 type Finding struct {
-	// RecordedNodeEvaluated: it met at least one Filter plugin.
+	// RecordedNodeEvaluated: at least one Filter plugin ran for it.
 	RecordedNodeEvaluated bool `json:"recordedNodeEvaluated"`
 	// RecordedNodeMissing: the simulated cluster did not have it.
 	RecordedNodeMissing bool `json:"recordedNodeMissing,omitempty"`
-	// RecordedNodeRejectedBy is nil when nothing rejected it.
+	// RecordedNodeRejectedBy is nil when no plugin rejected it.
 	RecordedNodeRejectedBy *Rejection `json:"recordedNodeRejectedBy,omitempty"`
 	// The totals are nil when the nodes were not scored.
 	RecordedNodeTotal *int64 `json:"recordedNodeTotal,omitempty"`
 	SelectedNodeTotal *int64 `json:"selectedNodeTotal,omitempty"`
-	// Tie: both have the best total, so that either was as good.
+	// Tie: both nodes have the best total.
 	Tie bool `json:"tie,omitempty"`
-	// Most is the plugin or extender whose score parted them most; nil for a tie.
+	// Most is the plugin or extender whose scores differ most; nil for a tie.
 	Most *Parted `json:"mostDifferent,omitempty"`
 }
 
-// Rejection is who rejected a node, or the pod on all nodes, and why.
+// Rejection names the plugin that rejected a node, or the pod on all nodes, and its reasons.
 type Rejection struct {
 	Plugin  string   `json:"plugin"`
 	Reasons []string `json:"reasons"`
@@ -86,43 +86,40 @@ type Parted struct {
 	Selected int64  `json:"selected"`
 }
 
-// Comparison is a page of decisions, in the order in which the pods came.
+// Comparison is a page of decisions, in the order in which the pods were created.
 type Comparison struct {
 	Counts
-	// NodesMissing counts those whose recorded node the simulated cluster did not
-	// have.
+	// NodesMissing counts the decisions whose recorded node did not exist in the simulated
+	// cluster.
 	NodesMissing int        `json:"nodesMissing"`
 	Items        []Decision `json:"items"`
-	// Continue asks for the next page; empty on the last.
+	// Continue requests the next page; empty on the last one.
 	Continue string `json:"continue"`
 }
 
-// ComparisonQuery selects decisions. Zero fields do not restrict.
+// ComparisonQuery selects decisions. Zero fields select all.
 type ComparisonQuery struct {
 	Outcome Outcome
 	// Limit bounds a page; 0 means DefaultLimit.
 	Limit int
-	// Continue is the page's before.
+	// Continue is the value of the previous page.
 	Continue string
 }
 
-// DefaultLimit is the length of a page when a query names none.
+// DefaultLimit is the default length of a page.
 const DefaultLimit = 100
 
-// entry is a pod while it is compared.
+// entry is the comparison of a pod.
 type entry struct {
-	pod types.UID
-	// came is when, in the recording.
-	came time.Time
 	Decision
 	leftOut     bool
 	nodeMissing bool
-	// tied are the nodes that shared the best total.
+	// tied are the nodes that share the best total.
 	tied    []string
 	message string
 }
 
-// outcome says how it compares by now.
+// outcome compares the nodes that are known so far.
 func (e *entry) outcome() Outcome {
 	switch {
 	case e.leftOut || e.RecordedNode == "":
@@ -135,7 +132,7 @@ func (e *entry) outcome() Outcome {
 	return Different
 }
 
-// comparison gathers decisions. Its user has a lock.
+// comparison collects decisions. Its user locks it.
 type comparison struct {
 	entries []*entry
 	byUID   map[types.UID]*entry
@@ -143,9 +140,9 @@ type comparison struct {
 
 func newComparison() *comparison { return &comparison{byUID: map[types.UID]*entry{}} }
 
-// add begins to compare a pod.
+// add adds a pod to the comparison.
 func (c *comparison) add(change Change, uid types.UID) *entry {
-	e := &entry{pod: uid, came: change.Time}
+	e := &entry{}
 	e.Pod = result.Pod{Namespace: change.Namespace, Name: change.Name, UID: uid}
 	e.Time = change.Time
 	c.entries = append(c.entries, e)
@@ -155,7 +152,7 @@ func (c *comparison) add(change Change, uid types.UID) *entry {
 	return e
 }
 
-// leftOut notes a pod that is not compared, and why.
+// leftOut records a pod that is not compared, and why.
 func (c *comparison) leftOut(change Change, uid types.UID, node, why string) {
 	e := c.add(change, uid)
 	e.leftOut, e.RecordedNode, e.Why = true, node, why
@@ -167,7 +164,7 @@ func (c *comparison) expect(uid types.UID, node string, at time.Time, present bo
 	}
 }
 
-// note takes an attempt. After the pod is bound there is none.
+// note records an attempt. Attempts after the binding are ignored.
 func (c *comparison) note(cycle *result.Cycle) {
 	e := c.byUID[cycle.Pod.UID]
 	if e == nil || e.leftOut || e.SimulatedNode != "" {
@@ -202,7 +199,7 @@ func (c *comparison) counts() Counts {
 	return n
 }
 
-// selected are the entries of a page, as they are now.
+// selected returns copies of the entries of a page.
 func (c *comparison) selected(q ComparisonQuery) (page []entry, next string, err error) {
 	from := 0
 	if q.Continue != "" {
@@ -238,14 +235,14 @@ func (c *comparison) nodesMissing() int {
 	return n
 }
 
-// decision finishes an entry with what its cycle says.
+// decision completes an entry with the findings of its cycle.
 func (e *entry) decision(results Results) (Decision, error) {
 	d := e.Decision
 	switch {
 	case d.Outcome == NotCompared && e.leftOut:
 		return d, nil
 	case d.Outcome == Matching:
-		// Its cycle has nothing to explain, and there are many such.
+		// There are many of these, and their cycles explain nothing.
 		d.RecordedNodeEvaluated = true
 		d.Why = sentence(d, nil, "")
 		return d, nil
@@ -266,7 +263,7 @@ func (e *entry) decision(results Results) (Decision, error) {
 	return d, nil
 }
 
-// find reads out of a cycle what it says about a node. It is pure.
+// find returns a cycle's verdict on a node. It is pure.
 func find(c *result.Cycle, node string) Finding {
 	var f Finding
 	if c.Filter != nil {
@@ -298,7 +295,7 @@ func find(c *result.Cycle, node string) Finding {
 	return f
 }
 
-// rejectedElsewhere looks for who rejected the node, or the pod, outside Filter.
+// rejectedElsewhere looks for a rejection of the node, or of the pod, outside Filter.
 func rejectedElsewhere(c *result.Cycle, node string, evaluated bool) *Rejection {
 	for i := range c.Extenders {
 		r := c.Extenders[i].Rejected
@@ -323,8 +320,8 @@ func rejectedElsewhere(c *result.Cycle, node string, evaluated bool) *Rejection 
 	return nil
 }
 
-// mostDifferent returns who parted two nodes most in favour of the one with the
-// better total.
+// mostDifferent returns the plugin or extender whose scores differ most in favour of the node with
+// the better total.
 func mostDifferent(s *result.Score, recorded, selected int) *Parted {
 	var most *Parted
 	sign := int64(1)

@@ -9,8 +9,8 @@ import (
 	"kube-scheduler-simulator/scheduler/result"
 )
 
-// cycle is one over four nodes: best was chosen, same was as good, less was
-// feasible, full was rejected. others were not evaluated.
+// cycle covers four nodes: best was chosen, same had the same total, less was feasible, and full was
+// rejected. others were not evaluated.
 func cycle() *result.Cycle {
 	b := result.NewFilterBuilder([]string{"NodeName", "NodeResourcesFit"}, 4)
 	for _, node := range []string{"best", "same", "less"} {

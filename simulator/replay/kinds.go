@@ -1,12 +1,18 @@
 package replay
 
-import "k8s.io/apimachinery/pkg/runtime/schema"
+import (
+	"slices"
 
-// Kind is one that recordings hold.
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"kube-scheduler-simulator/simulator/objects"
+)
+
+// Kind is a kind of object that recordings hold.
 type Kind struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
-	// Resource is the plural by which the API knows it.
+	// Resource is the plural name in the API.
 	Resource   string `json:"resource"`
 	Namespaced bool   `json:"namespaced"`
 }
@@ -21,34 +27,29 @@ func (k Kind) GVR() schema.GroupVersionResource {
 	return k.GVK().GroupVersion().WithResource(k.Resource)
 }
 
-// RecordedKinds are what schedulers look at, in the order in which objects of
-// them are created. Secrets and ConfigMaps are not among them, and never read.
-// ReplicaSets and their like are there because default topology spreading takes
-// its selector from them; a recording holds that selector only. Templates of
-// resource claims come before the pods that name them, and pods last.
+// RecordedKinds are the kinds that schedulers look at, in the order in which the
+// player creates their objects. Secrets and ConfigMaps are not among them, and are
+// never read. ReplicaSets and their like are, because default topology spreading
+// takes its selector from them; a recording holds that selector only.
 func RecordedKinds() []Kind {
-	return []Kind{
-		namespaceKind,
-		{"scheduling.k8s.io/v1", "PriorityClass", "priorityclasses", false},
-		{"storage.k8s.io/v1", "StorageClass", "storageclasses", false},
-		{"storage.k8s.io/v1", "CSIDriver", "csidrivers", false},
-		{"node.k8s.io/v1", "RuntimeClass", "runtimeclasses", false},
-		{"resource.k8s.io/v1", "DeviceClass", "deviceclasses", false},
-		{"v1", "Service", "services", true},
-		{"v1", "ReplicationController", "replicationcontrollers", true},
-		{"apps/v1", "ReplicaSet", "replicasets", true},
-		{"apps/v1", "StatefulSet", "statefulsets", true},
-		{"v1", "PersistentVolume", "persistentvolumes", false},
-		{"v1", "PersistentVolumeClaim", "persistentvolumeclaims", true},
-		nodeKind,
-		{"storage.k8s.io/v1", "CSINode", "csinodes", false},
-		{"storage.k8s.io/v1", "CSIStorageCapacity", "csistoragecapacities", true},
-		{"resource.k8s.io/v1", "ResourceSlice", "resourceslices", false},
-		{"resource.k8s.io/v1", "ResourceClaim", "resourceclaims", true},
-		{"resource.k8s.io/v1", "ResourceClaimTemplate", "resourceclaimtemplates", true},
-		{"policy/v1", "PodDisruptionBudget", "poddisruptionbudgets", true},
-		podKind,
+	var recorded []Kind
+	for _, k := range objects.Kinds(objects.Recorded) {
+		recorded = append(recorded, Kind{
+			APIVersion: schema.GroupVersion{Group: k.Group, Version: k.Version}.String(), Kind: k.Kind, Resource: k.Resource, Namespaced: k.Namespaced,
+		})
 	}
+	// No controller adopts the pods of a replay, so pods come after everything else,
+	// workloads and templates of resource claims included.
+	slices.SortStableFunc(recorded, func(a, b Kind) int {
+		switch {
+		case a == podKind && b != podKind:
+			return 1
+		case b == podKind && a != podKind:
+			return -1
+		}
+		return 0
+	})
+	return recorded
 }
 
 var (

@@ -13,28 +13,30 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/json"
+
+	"kube-scheduler-simulator/simulator/objects"
 )
 
 const (
-	// idleTimeout bounds how long a change waits for the scheduler: a pod may wait
-	// for a volume or a permit for longer than a person would.
+	// idleTimeout bounds how long a change waits for the scheduler: a pod may wait for a volume
+	// or a permit for longer than a user would.
 	idleTimeout = 15 * time.Second
-	// gapWindow is how long after a gap the source's lists come: a pod that turns
-	// up with a node in them was created and bound while the source was away.
+	// gapWindow is the time after a gap in which the recorder listed the source again. A pod
+	// that appears with a node in it was created and bound during the gap.
 	gapWindow = 5 * time.Second
 )
 
-// stagedPod is what became of a recorded pod.
+// stagedPod is the state of a recorded pod in the simulated cluster.
 type stagedPod struct {
-	// uid is the simulated pod's; empty while there is none.
+	// uid is the simulated pod's UID; empty before the pod is created.
 	uid types.UID
-	// asRecorded: it came with its node, which was no decision to compare.
+	// asRecorded: the pod was created with its recorded node, so there is nothing to compare.
 	asRecorded bool
-	// held: it is not created before the recording's scheduler has tried it.
+	// held: the pod is not created until the recorded scheduler has tried it.
 	held bool
 }
 
-// apply makes a change happen in the simulated cluster.
+// apply applies a change to the simulated cluster.
 func (p *Player) apply(ctx context.Context, c Change) error {
 	switch c.Verb {
 	case Begun:
@@ -52,8 +54,8 @@ func (p *Player) apply(ctx context.Context, c Change) error {
 	return p.applyObject(ctx, c)
 }
 
-// begin ends what was there at the beginning: the pods that wait come last, in the
-// order in which a queue would have them.
+// begin ends the initial list: it creates the pending pods, in the order in which a scheduling
+// queue would hold them.
 func (p *Player) begin(ctx context.Context, at time.Time) error {
 	if p.begun {
 		return nil
@@ -81,7 +83,7 @@ func priority(pod map[string]any) int64 {
 	return n
 }
 
-// applyObject is apply for what is no pod.
+// applyObject applies a change of an object that is not a pod.
 func (p *Player) applyObject(ctx context.Context, c Change) error {
 	before, after := p.stage.staged(c.Kind, c.Before), p.stage.staged(c.Kind, c.Object)
 	switch {
@@ -94,7 +96,7 @@ func (p *Player) applyObject(ctx context.Context, c Change) error {
 		return p.create(ctx, creation{
 			object: after, kind: c.Kind,
 			created: func(w Written, err error) error {
-				if err == nil && hasStatusOfItsOwn(c.Kind) {
+				if err == nil && hasStatusSubresource(c.Kind) {
 					w, err = p.patch(ctx, c, "status", nil, onlyStatus(after))
 				}
 				return p.wrote(ctx, c, w, err)
@@ -111,8 +113,9 @@ func (p *Player) applyObject(ctx context.Context, c Change) error {
 	return p.wrote(ctx, c, w, err)
 }
 
-// hasStatusOfItsOwn: the API server takes the status of a new object by itself only.
-func hasStatusOfItsOwn(kind Kind) bool {
+// hasStatusSubresource: the API server ignores the status on create; it must be written through
+// the status subresource.
+func hasStatusSubresource(kind Kind) bool {
 	return kind.Kind == "PodDisruptionBudget" || kind.Kind == "ResourceClaim"
 }
 
@@ -135,7 +138,7 @@ func onlyStatus(object map[string]any) map[string]any {
 
 // patch writes the difference between two versions, if there is one.
 func (p *Player) patch(ctx context.Context, c Change, subresource string, before, after map[string]any) (Written, error) {
-	patch := mergePatch(before, after)
+	patch := objects.MergePatch(before, after)
 	if len(patch) == 0 {
 		return Written{}, nil
 	}
@@ -146,8 +149,8 @@ func (p *Player) patch(ctx context.Context, c Change, subresource string, before
 	return p.opts.Cluster.Patch(ctx, c.Kind, c.Namespace, c.Name, subresource, diff)
 }
 
-// wrote waits for the scheduler after a write, when it is asked to. Before the
-// recording has begun no pod waits, so that one wait will do for all.
+// wrote waits for the scheduler after a write, if the player is asked to. In the initial list no
+// pod is pending yet, so one wait at its end is enough.
 func (p *Player) wrote(ctx context.Context, c Change, w Written, err error) error {
 	if err != nil {
 		return fmt.Errorf("%s %s at %s: %w", c.Kind.Kind, joined(c.Namespace, c.Name), c.Time.Format(time.RFC3339), err)
@@ -188,7 +191,7 @@ func joined(namespace, name string) string {
 	return namespace + "/" + name
 }
 
-// applyPod is apply for pods.
+// applyPod applies a change of a pod.
 func (p *Player) applyPod(ctx context.Context, c Change) error {
 	name := [2]string{c.Namespace, c.Name}
 	switch {
@@ -199,7 +202,7 @@ func (p *Player) applyPod(ctx context.Context, c Change) error {
 	}
 	pod := p.stage.pods[name]
 	if pod == nil || finished(c.Before) {
-		return nil // it had finished before
+		return nil // the pod had finished before
 	}
 	if err := p.changePod(ctx, c, pod); err != nil {
 		return err
@@ -213,7 +216,7 @@ func (p *Player) applyPod(ctx context.Context, c Change) error {
 		}
 		pod = p.stage.pods[name]
 	case bound && pod.uid == "" && !pod.held:
-		// Another scheduler's pod waits outside until that has decided.
+		// A pod of another scheduler is created only after that scheduler has decided.
 		return p.createBound(ctx, c, node, othersPod)
 	}
 	if bound && !pod.asRecorded {
@@ -229,7 +232,7 @@ func (p *Player) applyPod(ctx context.Context, c Change) error {
 		}
 		w, err := p.opts.Cluster.Patch(ctx, c.Kind, c.Namespace, c.Name, "status", patch)
 		if w != (Written{}) {
-			w.Certain, w.Deleted = true, true // the scheduler sees no finished pods
+			w.Certain, w.Deleted = true, true // the scheduler does not watch finished pods
 		}
 		return p.wrote(ctx, c, w, err)
 	}
@@ -239,10 +242,10 @@ func (p *Player) applyPod(ctx context.Context, c Change) error {
 const othersPod = "the pod is another scheduler's"
 
 // tried reports whether a scheduler has found no node for the pod.
-func tried(pod map[string]any) bool { return len(objects(child(pod, "status"), "conditions")) > 0 }
+func tried(pod map[string]any) bool { return len(items(child(pod, "status"), "conditions")) > 0 }
 
-// follow puts a pod to where the recording has it, after the simulated scheduler
-// has decided, when it is asked to.
+// follow moves a pod to its recorded node after the simulated scheduler has decided, if the player
+// is asked to.
 func (p *Player) follow(ctx context.Context, c Change, uid types.UID, node string) error {
 	p.mu.Lock()
 	following, simulated := p.following, p.comparison.byUID[uid].SimulatedNode
@@ -273,7 +276,7 @@ func (p *Player) deletePod(ctx context.Context, c Change, name [2]string) error 
 	return p.wrote(ctx, c, w, err)
 }
 
-// newPod takes a pod that the recording has not had before.
+// newPod applies the first change of a recorded pod.
 func (p *Player) newPod(ctx context.Context, c Change, name [2]string) error {
 	if finished(c.Object) {
 		return nil
@@ -304,15 +307,15 @@ func (p *Player) newPod(ctx context.Context, c Change, name [2]string) error {
 	return p.follow(ctx, c, p.stage.pods[name].uid, node)
 }
 
-// holds reports whether pods wait until the recording's scheduler has tried them.
+// holds reports whether pods are held until the recorded scheduler has tried them.
 func (p *Player) holds() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.following
 }
 
-// createBound creates a pod on the node that it has in the recording. why says why
-// that is not compared; empty for what was there at the beginning.
+// createBound creates a pod on its recorded node. why says why its placement is not compared; empty
+// for pods of the initial list.
 func (p *Player) createBound(ctx context.Context, c Change, node, why string) error {
 	object := p.stage.staged(c.Kind, c.Object)
 	child(object, "spec")["nodeName"] = node
@@ -334,8 +337,8 @@ func (p *Player) createBound(ctx context.Context, c Change, node, why string) er
 	})
 }
 
-// createPod creates a pod for the simulated scheduler, which knows everything that
-// came before. node is where it is bound in the recording, if that is known already.
+// createPod creates a pod for the simulated scheduler, after that has seen all earlier changes.
+// node is the recorded node if it is already known.
 func (p *Player) createPod(ctx context.Context, c Change, node string) error {
 	if len(p.written) > 0 {
 		if err := p.settle(ctx); err != nil {
@@ -355,7 +358,7 @@ func (p *Player) createPod(ctx context.Context, c Change, node string) error {
 	p.mu.Lock()
 	p.comparison.add(c, w.UID)
 	p.mu.Unlock()
-	// What was decided before the pod was added.
+	// The scheduler may have decided before the pod was added to the comparison.
 	if err := p.catchUp(w.UID); err != nil {
 		return err
 	}
@@ -384,15 +387,15 @@ func (p *Player) catchUp(uid types.UID) error {
 	return nil
 }
 
-// expect notes where the recording has a pod.
+// expect notes the recorded node of a pod.
 func (p *Player) expect(uid types.UID, node string, at time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.comparison.expect(uid, node, at, p.stage.nodes[node])
 }
 
-// changePod writes what may change in a pod: labels, annotations, gates,
-// tolerations, and by way of a resize its resources.
+// changePod writes the fields of a pod that may change: labels, annotations, gates, tolerations
+// and, through the resize subresource, resources.
 func (p *Player) changePod(ctx context.Context, c Change, pod *stagedPod) error {
 	if pod.uid == "" {
 		return nil

@@ -13,36 +13,30 @@ import (
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 
+	"kube-scheduler-simulator/scheduler"
 	"kube-scheduler-simulator/scheduler/result"
 )
 
-// Written is what the cluster answered to a write.
-type Written struct {
-	Kind            Kind
-	UID             types.UID
-	ResourceVersion string
-	Deleted         bool
-	// Certain: the scheduler hears of it without fail.
-	Certain bool
-}
+// Written is the cluster's answer to a write: the change that its scheduler is about to see. It
+// is zero when nothing was written.
+type Written = scheduler.Change
 
-// Cluster is the simulated one. Create is called from several goroutines at a
-// time, and no other method meanwhile.
+// Cluster is the simulated cluster. Create may be called concurrently; all other methods are
+// called one at a time.
 type Cluster interface {
-	// Create creates an object as a whole. One that is there already, as system
-	// namespaces are, is left as it is.
+	// Create creates a whole object. It leaves an existing one alone, such as a system
+	// namespace.
 	Create(ctx context.Context, kind Kind, object *unstructured.Unstructured) (Written, error)
-	// Patch applies a JSON merge patch to an object, or to one of its subresources.
-	// One that is not there is nothing to complain about.
+	// Patch applies a JSON merge patch to an object or one of its subresources. A missing
+	// object is not an error.
 	Patch(ctx context.Context, kind Kind, namespace, name, subresource string, patch []byte) (Written, error)
-	// Delete deletes an object at once. One that is not there is nothing to complain
-	// about.
+	// Delete deletes an object at once. A missing object is not an error.
 	Delete(ctx context.Context, kind Kind, namespace, name string) (Written, error)
-	// Idle waits until the scheduler knows what was written and has nothing to do.
+	// Idle waits until the scheduler has seen the changes and has nothing to do.
 	Idle(ctx context.Context, written []Written) error
 }
 
-// Results are those of the simulated scheduler. Methods are safe for concurrent use.
+// Results are the simulated scheduler's results. Methods are safe for concurrent use.
 type Results interface {
 	// Subscribe calls fn with every cycle from now on. fn does not block.
 	Subscribe(fn func(*result.Cycle)) (cancel func())
@@ -55,36 +49,35 @@ type Results interface {
 // PlayerOptions say what to play, and how.
 type PlayerOptions struct {
 	Recording *Recording
-	// Name is the recording's, for people.
+	// Name is what people call the recording.
 	Name    string
 	Cluster Cluster
 	Results Results
 	// Profiles are the scheduler names that the simulated scheduler answers to.
 	Profiles func() []string
-	// Reset empties the cluster and the results. nil: seeking backwards is refused,
-	// and seeking forwards plays what is in between.
+	// Reset empties the cluster and the results. Without it, seeking backwards is refused, and
+	// seeking forwards plays the changes in between.
 	Reset func(ctx context.Context) error
-	// Speed is 1 for real time, more for faster, and 0 for as fast as it goes.
+	// Speed is 1 for real time, more for faster, and 0 for as fast as possible.
 	Speed float64
 	// WaitForScheduler lets the scheduler become idle after each change, so that
 	// another run with the same seed decides the same.
 	WaitForScheduler bool
-	// FollowRecording asks the simulated scheduler for each decision in the state in
-	// which the recording's took it: a pod comes when the recording's scheduler
-	// tried it, and after the simulated decision it is put to the node that it has
-	// in the recording. Without it the simulated cluster goes its own way from the
-	// first different decision on. It implies WaitForScheduler.
+	// FollowRecording asks for each decision in the recorded state: a pod is created when the
+	// recorded scheduler tried it, and after the simulated decision it is moved to its recorded
+	// node. Without it, the simulated cluster diverges from the first different decision on.
+	// It implies WaitForScheduler.
 	FollowRecording bool
-	// Changed is called when the status has changed, from any goroutine, a few
-	// times per second at most. It may be nil.
+	// Changed is called when the status has changed, from any goroutine, at most a few times
+	// per second. It may be nil.
 	Changed func()
 	// Clock is the real one by default.
 	Clock clock.WithTicker
-	// Logger gets what went wrong and was dealt with. Default: discards.
+	// Logger receives problems that were handled. Default: discards.
 	Logger klog.Logger
 }
 
-// State says what a player does.
+// State says what a player is doing.
 type State string
 
 const (
@@ -95,7 +88,7 @@ const (
 	Failed   State = "failed"
 )
 
-// Status is what a player shows. Its JSON form is public.
+// Status describes a player. Its JSON form is public.
 type Status struct {
 	Name    string `json:"name"`
 	State   State  `json:"state"`
@@ -108,18 +101,17 @@ type Status struct {
 	Position time.Time `json:"position"`
 	Changes  int       `json:"changes"`
 	Applied  int       `json:"applied"`
-	// Speed is 1 for real time, and 0 for as fast as it goes.
+	// Speed is 1 for real time, and 0 for as fast as possible.
 	Speed            float64 `json:"speed"`
 	WaitForScheduler bool    `json:"waitForScheduler"`
-	// FollowRecording: each decision is asked for in the state that the recording
-	// has.
+	// FollowRecording: each decision is asked for in the recorded state.
 	FollowRecording bool `json:"followRecording"`
-	// Failed counts the changes that the simulated cluster did not take.
+	// Failed counts the changes that the simulated cluster refused.
 	Failed    int    `json:"failed"`
 	Decisions Counts `json:"decisions"`
 }
 
-// Control is what a person asks of a player. nil fields change nothing.
+// Control is a request to a player. nil fields change nothing.
 type Control struct {
 	// State is Playing or Paused.
 	State            *State     `json:"state,omitempty"`
@@ -129,7 +121,7 @@ type Control struct {
 	Position         *time.Time `json:"position,omitempty"`
 }
 
-// ErrControl is wrapped by the error of a Control that cannot be done.
+// ErrControl is wrapped by the error of a Control that cannot be carried out.
 var ErrControl = errors.New("this cannot be done")
 
 // Player plays a recording. It starts and stops once. Its methods are safe for
@@ -140,18 +132,18 @@ type Player struct {
 	cancel      context.CancelFunc
 	unsubscribe func()
 	running     sync.WaitGroup
-	// wake says that control has changed.
+	// wake signals that the fields of the request have changed.
 	wake chan struct{}
 
 	mu sync.Mutex
-	// What was asked for.
+	// The request.
 	playing   bool
 	speed     float64
 	waiting   bool
 	following bool
 	target    *time.Time
 	steps     []chan struct{}
-	// Where it stands.
+	// The progress.
 	seeking         bool
 	finished        bool
 	failure         error
@@ -159,21 +151,21 @@ type Player struct {
 	position        time.Time
 	applied, failed int
 	anchor          anchor
-	told            time.Time
-	// ended is closed when finished or failure have changed, and made anew.
+	notified        time.Time
+	// ended is closed, and replaced, when finished or failure changes.
 	ended      chan struct{}
 	comparison *comparison
-	// next is the time of the next change; zero while it is not known.
+	// next is the time of the next change; zero if it is not known.
 	next time.Time
 
-	// These belong to the playing goroutine.
+	// These belong to the goroutine of run.
 	reader   *Reader
 	stage    *stage
 	begun    bool
 	deferred []Change
 	written  []Written
 	gap      time.Time
-	// gathering: what is to be created waits in gathered.
+	// gathering: objects are collected in gathered instead of being created.
 	gathering bool
 	gathered  []creation
 }
@@ -183,7 +175,7 @@ type anchor struct {
 	clock, recording time.Time
 }
 
-// NewPlayer returns one that is paused at the start. Nothing is applied yet.
+// NewPlayer returns a player that is paused at the start and has applied nothing.
 func NewPlayer(o PlayerOptions) *Player {
 	if o.Clock == nil {
 		o.Clock = clock.RealClock{}
@@ -196,7 +188,7 @@ func NewPlayer(o PlayerOptions) *Player {
 	return p
 }
 
-// rewind forgets what was played. The caller holds mu, or is alone.
+// rewind goes back to the start. The caller holds mu or has the only reference.
 func (p *Player) rewind() {
 	p.reader, p.next, p.stage = p.opts.Recording.Read(), time.Time{}, newStage()
 	p.begun, p.deferred, p.written, p.gap = false, nil, nil, time.Time{}
@@ -205,7 +197,7 @@ func (p *Player) rewind() {
 	p.comparison = newComparison()
 }
 
-// Start begins to do what is asked for. ctx bounds the start only.
+// Start starts the player. ctx bounds the start only.
 func (p *Player) Start(ctx context.Context) {
 	ctx, p.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	p.unsubscribe = p.opts.Results.Subscribe(func(c *result.Cycle) {
@@ -216,7 +208,7 @@ func (p *Player) Start(ctx context.Context) {
 	p.running.Go(func() { p.run(ctx) })
 }
 
-// Stop ends playing and waits for it. What was applied stays.
+// Stop stops the player and waits for it. Applied changes stay.
 func (p *Player) Stop() {
 	if p.cancel == nil {
 		return
@@ -226,9 +218,9 @@ func (p *Player) Stop() {
 	p.unsubscribe()
 }
 
-// Do asks for a change, and returns the status after it. A seek goes on behind: the
-// cluster and the comparison begin anew, with what the recording has at the
-// position. What was decided before is not decided again.
+// Do requests a change and returns the resulting status. A seek continues in the background: the
+// cluster and the comparison start over, from the recorded state at the position. Decisions
+// before the position are not repeated.
 func (p *Player) Do(c Control) (Status, error) {
 	if err := p.check(c); err != nil {
 		return Status{}, err
@@ -249,16 +241,16 @@ func (p *Player) Do(c Control) (Status, error) {
 	if c.Position != nil {
 		p.target, p.seeking = c.Position, true
 	}
-	p.drop()
-	status := p.status() // before it is acted upon
+	p.reanchor()
+	status := p.status() // before the player acts on it
 	p.mu.Unlock()
-	p.nudge()
+	p.wakeUp()
 	p.opts.Changed()
 	return status, nil
 }
 
-// Wait waits until the recording has been played to its end. It returns why it
-// cannot be, or ctx's error.
+// Wait waits until the recording has been played to its end. It returns the failure of the player,
+// or ctx's error.
 func (p *Player) Wait(ctx context.Context) error {
 	for {
 		p.mu.Lock()
@@ -275,21 +267,21 @@ func (p *Player) Wait(ctx context.Context) error {
 	}
 }
 
-// announce wakes those who wait for the end. The caller holds mu.
+// announce wakes the callers of Wait. The caller holds mu.
 func (p *Player) announce() {
 	close(p.ended)
 	p.ended = make(chan struct{})
 }
 
-// check says what is wrong with a control, before anything of it is done.
+// check validates a control before any of it is carried out.
 func (p *Player) check(c Control) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if c.Speed != nil && !(*c.Speed >= 0 && *c.Speed <= MaxSpeed) {
-		return fmt.Errorf("%w: the speed is 0 for as fast as it goes, or a number up to %d", ErrControl, MaxSpeed)
+		return fmt.Errorf("%w: the speed must be 0 for as fast as possible, or a number up to %d", ErrControl, MaxSpeed)
 	}
 	if c.State != nil && *c.State != Playing && *c.State != Paused {
-		return fmt.Errorf("%w: the state to ask for is playing or paused, not %q", ErrControl, *c.State)
+		return fmt.Errorf("%w: the state must be playing or paused, not %q", ErrControl, *c.State)
 	}
 	start, end := p.opts.Recording.Header.Start, p.opts.Recording.End
 	switch {
@@ -305,23 +297,22 @@ func (p *Player) check(c Control) error {
 	return nil
 }
 
-// MaxSpeed is the most that can be asked for, but for as fast as it goes.
+// MaxSpeed is the highest speed that can be requested, apart from 0.
 const MaxSpeed = 1_000_000
 
-// drop ties the clock anew. The caller holds mu.
-func (p *Player) drop() {
+// reanchor ties the clock to the current position. The caller holds mu.
+func (p *Player) reanchor() {
 	p.anchor = anchor{p.opts.Clock.Now(), p.position}
 }
 
-func (p *Player) nudge() {
+func (p *Player) wakeUp() {
 	select {
 	case p.wake <- struct{}{}:
 	default:
 	}
 }
 
-// Step applies the next changes that share an instant, and waits until they are
-// applied.
+// Step applies the next changes that share an instant, and waits until they are applied.
 func (p *Player) Step(ctx context.Context) (Status, error) {
 	done := make(chan struct{})
 	p.mu.Lock()
@@ -332,7 +323,7 @@ func (p *Player) Step(ctx context.Context) (Status, error) {
 	p.steps = append(p.steps, done)
 	p.playing = false
 	p.mu.Unlock()
-	p.nudge()
+	p.wakeUp()
 	select {
 	case <-done:
 		return p.Status(), nil
@@ -341,7 +332,7 @@ func (p *Player) Step(ctx context.Context) (Status, error) {
 	}
 }
 
-// Status says where the player stands.
+// Status returns the current status.
 func (p *Player) Status() Status {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -370,7 +361,7 @@ func (p *Player) status() Status {
 	return s
 }
 
-// now is the position, which moves on between changes while it plays at a speed.
+// now returns the position, which advances between changes while the player plays at a speed.
 func (p *Player) now() time.Time {
 	if !p.playing || p.seeking || p.finished || p.speed == 0 || p.anchor.clock.IsZero() {
 		return p.position
@@ -385,7 +376,7 @@ func (p *Player) now() time.Time {
 	return at
 }
 
-// Comparison compares what was decided so far.
+// Comparison compares the decisions made so far.
 func (p *Player) Comparison(q ComparisonQuery) (Comparison, error) {
 	p.mu.Lock()
 	entries, next, err := p.comparison.selected(q)
@@ -404,10 +395,10 @@ func (p *Player) Comparison(q ComparisonQuery) (Comparison, error) {
 	return out, nil
 }
 
-// run does what is asked for until ctx is done.
+// run carries out requests until ctx is done.
 func (p *Player) run(ctx context.Context) {
 	for ctx.Err() == nil {
-		err := p.turn(ctx)
+		err := p.advance(ctx)
 		if err != nil && ctx.Err() == nil {
 			p.fail(err)
 		}
@@ -424,7 +415,7 @@ func (p *Player) fail(err error) {
 	p.opts.Changed()
 }
 
-// release lets those go on who wait for steps. The caller holds mu.
+// release wakes the callers of Step. The caller holds mu.
 func (p *Player) release() {
 	for _, done := range p.steps {
 		close(done)
@@ -432,8 +423,8 @@ func (p *Player) release() {
 	p.steps = nil
 }
 
-// turn does one thing, or waits for there to be one.
-func (p *Player) turn(ctx context.Context) error {
+// advance takes one step of the current request, or waits for a request.
+func (p *Player) advance(ctx context.Context) error {
 	p.mu.Lock()
 	target, steps, playing, speed := p.target, len(p.steps), p.playing, p.speed
 	stopped := p.failure != nil || p.finished && target == nil
@@ -461,7 +452,7 @@ func (p *Player) turn(ctx context.Context) error {
 	return p.instant(ctx)
 }
 
-// until says how long it is to a time of the recording.
+// until returns how long to wait for a time of the recording.
 func (p *Player) until(at time.Time, speed float64) time.Duration {
 	if speed == 0 {
 		return 0
@@ -473,7 +464,7 @@ func (p *Player) until(at time.Time, speed float64) time.Duration {
 	return time.Duration(min(ahead, longest+float64(p.opts.Clock.Since(p.anchor.clock)))) - p.opts.Clock.Since(p.anchor.clock)
 }
 
-// sleep waits for something to be asked for, or for timer.
+// sleep waits for a request or for timer.
 func (p *Player) sleep(ctx context.Context, timer <-chan time.Time) error {
 	select {
 	case <-ctx.Done():
@@ -507,7 +498,7 @@ func (p *Player) arrive(target time.Time) error {
 	if p.target != nil && p.target.Equal(target) {
 		p.target, p.seeking = nil, false
 		p.position = target
-		p.drop()
+		p.reanchor()
 		p.announce()
 	}
 	p.mu.Unlock()
@@ -515,12 +506,12 @@ func (p *Player) arrive(target time.Time) error {
 	return nil
 }
 
-// atEnd notes that nothing is left, when that is what err says.
+// atEnd finishes the recording if err is io.EOF.
 func (p *Player) atEnd(ctx context.Context, err error) error {
 	if !errors.Is(err, io.EOF) {
 		return err
 	}
-	if err := p.begin(ctx, p.opts.Recording.End); err != nil { // a recording that ends within its first list
+	if err := p.begin(ctx, p.opts.Recording.End); err != nil { // the recording may end within its initial list
 		return err
 	}
 	p.mu.Lock()
@@ -544,8 +535,8 @@ func (p *Player) peek() (time.Time, error) {
 	return p.next, err
 }
 
-// instant applies the next change and all that share its time. What was there at
-// the begin of the recording is one instant.
+// instant applies the next change and all others that share its time. The initial list is one
+// instant.
 func (p *Player) instant(ctx context.Context) error {
 	at, err := p.peek()
 	if err != nil {
@@ -563,7 +554,7 @@ func (p *Player) instant(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		p.took(ctx, 1, c.Time, p.apply(ctx, c))
+		p.noteApplied(ctx, 1, c.Time, p.apply(ctx, c))
 		if c.Verb == Begun {
 			break
 		}
@@ -571,29 +562,29 @@ func (p *Player) instant(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// took notes that changes are applied, or why one of them could not be.
-func (p *Player) took(ctx context.Context, changes int, at time.Time, err error) {
+// noteApplied counts applied changes, and records why one of them failed.
+func (p *Player) noteApplied(ctx context.Context, changes int, at time.Time, err error) {
 	p.mu.Lock()
 	p.applied += changes
 	p.position = at
 	if err != nil && ctx.Err() == nil {
 		p.failed++
 		p.message = err.Error()
-		p.opts.Logger.V(1).Info("a change of the recording was not taken", "err", err)
+		p.opts.Logger.V(1).Info("a change of the recording could not be applied", "err", err)
 	}
 	p.mu.Unlock()
-	p.tell()
+	p.notify()
 }
 
-// tellEvery is how often Changed is called while changes are applied.
-const tellEvery = 250 * time.Millisecond
+// notifyInterval is how often Changed is called while changes are applied.
+const notifyInterval = 250 * time.Millisecond
 
-func (p *Player) tell() {
+func (p *Player) notify() {
 	p.mu.Lock()
 	now := p.opts.Clock.Now()
-	due := now.Sub(p.told) >= tellEvery
+	due := now.Sub(p.notified) >= notifyInterval
 	if due {
-		p.told = now
+		p.notified = now
 	}
 	p.mu.Unlock()
 	if due {

@@ -19,7 +19,7 @@ import (
 	"kube-scheduler-simulator/scheduler/result"
 )
 
-// simulated is a cluster whose scheduler decides at once, by decide.
+// simulated is a cluster whose scheduler decides at once, with decide.
 type simulated struct {
 	mu     sync.Mutex
 	begin  time.Time
@@ -48,7 +48,7 @@ func (s *simulated) Create(_ context.Context, kind Kind, o *unstructured.Unstruc
 		return Written{}, fmt.Errorf("%s", why)
 	}
 	s.uids++
-	w := Written{Kind: kind, UID: types.UID(fmt.Sprint("uid-", s.uids))}
+	w := Written{UID: types.UID(fmt.Sprint("uid-", s.uids))}
 	node := text(o.Object, "spec", "nodeName")
 	s.line("create %s %s %s", kind.Kind, o.GetName(), node)
 	if kind != podKind {
@@ -75,14 +75,14 @@ func (s *simulated) Patch(_ context.Context, kind Kind, _, name, subresource str
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.line("patch %s %s %s%s", kind.Kind, name, subresource, patch)
-	return Written{Kind: kind, UID: "patched"}, nil
+	return Written{UID: "patched"}, nil
 }
 
 func (s *simulated) Delete(_ context.Context, kind Kind, _, name string) (Written, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.line("delete %s %s", kind.Kind, name)
-	return Written{Kind: kind, UID: "deleted", Deleted: true}, nil
+	return Written{UID: "deleted", Deleted: true}, nil
 }
 
 func (s *simulated) Idle(_ context.Context, written []Written) error {
@@ -115,7 +115,7 @@ func (s *simulated) Get(uid types.UID, attempt int) (*result.Cycle, error) {
 	return s.cycles[uid][attempt-1], nil
 }
 
-// take returns the lines since the last time.
+// take returns the lines since the last call.
 func (s *simulated) take() []string {
 	synctest.Wait()
 	s.mu.Lock()
@@ -134,7 +134,7 @@ func (s *simulated) without(prefix string) (lines []string) {
 	return lines
 }
 
-// afternoon is a recording: n1 is full of a pod that finishes, web and db come.
+// afternoon is a recording: a pod that finishes fills n1, and web and db are created.
 func afternoon(t *testing.T) *Recording {
 	f := newFile(t)
 	f.set(0, nodeKind, "", "n1", `{"metadata":{"name":"n1"}}`)
@@ -191,11 +191,11 @@ func wantLines(t *testing.T, got []string, want ...string) {
 	}
 }
 
-// What was decided before the recording comes as it was; pods that waited come as
-// a queue would have them, and without what was decided later. Owners are left out.
+// Earlier decisions are applied as recorded. Pending pods are created in queue order and without later
+// decisions. Owners are left out.
 func TestEveryChangeHappensButForDecisions(t *testing.T) {
 	play(t, PlayerOptions{}, onN1, func(t *testing.T, p *Player, s *simulated) {
-		wantLines(t, s.take()) // nothing, until it is asked for
+		wantLines(t, s.take()) // nothing before a request
 		do(t, p, playing())
 		wantLines(t, s.take(),
 			"0s create Node n1 ", "0s create Pod old n1", "0s create Pod high ", "0s create Pod low ",
@@ -250,8 +250,8 @@ func TestPauseStepAndAnotherSpeed(t *testing.T) {
 	})
 }
 
-// A step in waiting mode is over when the scheduler has nothing to do, and a pod
-// meets a scheduler that knows all that came before.
+// A step in waiting mode ends when the scheduler has nothing to do, and a pod is created when the
+// scheduler has seen all earlier changes.
 func TestWaitingForTheScheduler(t *testing.T) {
 	play(t, PlayerOptions{WaitForScheduler: true}, onN1, func(t *testing.T, p *Player, s *simulated) {
 		if _, err := p.Step(t.Context()); err != nil {
@@ -280,7 +280,7 @@ func TestSeekingForwardsAndBack(t *testing.T) {
 			}
 		}
 		to(25)
-		// What was bound on the way is where it was bound, and what has ended is not there.
+		// Pods that were bound before the position are on their nodes, and finished pods do not exist.
 		wantLines(t, s.take(), "0s create Node n1 ", "0s create Pod web n1", "0s create Pod high ", "0s create Pod low ")
 		if _, err := p.Step(t.Context()); err != nil {
 			t.Fatal(err)
@@ -305,8 +305,7 @@ func sorted(lines []string) []string {
 	return lines
 }
 
-// Where the cluster is not to be emptied, only going forwards is possible, change
-// by change.
+// If the cluster must not be emptied, the player can only go forwards, change by change.
 func TestSeekingWithoutAReset(t *testing.T) {
 	play(t, PlayerOptions{Speed: 1}, onN1, func(t *testing.T, p *Player, s *simulated) {
 		position := at(25)
@@ -315,12 +314,12 @@ func TestSeekingWithoutAReset(t *testing.T) {
 	})
 }
 
-// A seek that has failed leaves a cluster of which nothing is known.
+// A failed seek leaves the cluster in an unknown state.
 func TestSeekingAgainAfterAFailure(t *testing.T) {
 	resets := 0
 	o := PlayerOptions{Reset: func(context.Context) error {
 		if resets++; resets == 1 {
-			return errors.New("somebody else resets")
+			return errors.New("another reset is under way")
 		}
 		return nil
 	}}
@@ -330,7 +329,7 @@ func TestSeekingAgainAfterAFailure(t *testing.T) {
 		position := at(10)
 		do(t, p, Control{Position: &position})
 		synctest.Wait()
-		if got := p.Status(); got.State != Failed || !strings.Contains(got.Message, "somebody else resets") {
+		if got := p.Status(); got.State != Failed || !strings.Contains(got.Message, "another reset is under way") {
 			t.Errorf("%s: %s", got.State, got.Message)
 		}
 		do(t, p, Control{Position: &position})
@@ -360,7 +359,7 @@ func TestControlsThatCannotBeDoneAreRefused(t *testing.T) {
 	})
 }
 
-// decisions renders a comparison, a line each.
+// decisions renders a comparison, one line per decision.
 func decisions(t *testing.T, p *Player, q ComparisonQuery) (lines []string) {
 	t.Helper()
 	c, err := p.Comparison(q)
@@ -419,8 +418,8 @@ func TestPagesOfAComparison(t *testing.T) {
 	})
 }
 
-// Following, the simulated scheduler is asked when the recorded one decided, in the
-// state that it had; and what it decides does not carry on.
+// When following, the simulated scheduler decides when the recorded one did and in the same state, and
+// its decisions do not affect later ones.
 func TestFollowingTheRecording(t *testing.T) {
 	decide := func(pod string) string { return map[string]string{"web": "n2", "db": "n2"}[pod] }
 	play(t, PlayerOptions{FollowRecording: true}, decide, func(t *testing.T, p *Player, s *simulated) {
@@ -437,7 +436,7 @@ func TestFollowingTheRecording(t *testing.T) {
 	})
 }
 
-// What volumes were bound by a decision is not done again for another decision.
+// Volume bindings that followed from a recorded decision are not applied.
 func TestBindingsOfVolumesThatFollowFromDecisionsAreLeftOut(t *testing.T) {
 	class := Kind{"storage.k8s.io/v1", "StorageClass", "storageclasses", false}
 	claim := Kind{"v1", "PersistentVolumeClaim", "persistentvolumeclaims", true}
@@ -462,8 +461,8 @@ func TestBindingsOfVolumesThatFollowFromDecisionsAreLeftOut(t *testing.T) {
 	}
 }
 
-// What was allocated before stays taken, also by a pod's own claim; what is
-// allocated later follows from a decision.
+// Initial allocations stay, including those of a pod's own claim; later allocations follow from a
+// decision.
 func TestAllocationsFromBeforeStay(t *testing.T) {
 	claim := Kind{"resource.k8s.io/v1", "ResourceClaim", "resourceclaims", true}
 	const recorded = `{"metadata":{"name":"web-gpu","namespace":"default","annotations":{"resource.kubernetes.io/pod-claim-name":"gpu"},"ownerReferences":[{"kind":"Pod","controller":true}]},` +
@@ -481,7 +480,7 @@ func TestAllocationsFromBeforeStay(t *testing.T) {
 	}
 }
 
-// Kinds come in an order in which what is named is there before.
+// Kinds are ordered so that an object exists before others refer to it.
 func TestNodesComeBeforePods(t *testing.T) {
 	kinds := RecordedKinds()
 	if kinds[0] != namespaceKind || kinds[len(kinds)-1] != podKind || !slices.Contains(kinds, nodeKind) {

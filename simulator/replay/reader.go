@@ -14,22 +14,22 @@ import (
 	"k8s.io/apimachinery/pkg/util/json"
 )
 
-// Recording is one that is open for reading. It may be read by many goroutines.
+// Recording is a recording that is open for reading. Many goroutines may read it.
 type Recording struct {
 	Header Header
 	// End is the time of the last change.
 	End time.Time
-	// Changes is how many there are.
+	// Changes is the number of changes.
 	Changes int
-	// Truncated: the file ends within a block, as that of a recorder that was
-	// killed does, or with something that is no block. What is before it counts.
+	// Truncated: the file ends within a block, because the recorder was killed, or with data
+	// that are not a block. The blocks before are valid.
 	Truncated bool
 
 	file   io.ReaderAt
 	blocks []block
 }
 
-// block is where one is.
+// block is the position and the header of a block.
 type block struct {
 	kind           byte
 	offset         int64
@@ -39,8 +39,8 @@ type block struct {
 	checksum       uint32
 }
 
-// Open reads the header, and where the blocks are. file is read on later. What is
-// no recording is an error that wraps ErrNotRecording.
+// Open reads the header and the positions of the blocks. Readers read from file later. The error for
+// a file that is not a recording wraps ErrNotRecording.
 func Open(file io.ReaderAt, size int64) (*Recording, error) {
 	r := &Recording{file: file}
 	for offset := int64(0); offset < size; {
@@ -63,7 +63,7 @@ func Open(file io.ReaderAt, size int64) (*Recording, error) {
 	return r, nil
 }
 
-// take adds a block, the header's first.
+// take adds a block. The first one must be the header.
 func (r *Recording) take(b block) error {
 	if (b.kind == blockHeader) != (len(r.Header.Kinds) == 0) {
 		return fmt.Errorf("%w: it does not have one header, at its beginning", ErrNotRecording)
@@ -151,22 +151,22 @@ func (r *Recording) unpack(b block) ([]byte, error) {
 	return data, nil
 }
 
-// Change is one in a recording.
+// Change is a change in a recording.
 type Change struct {
 	Time time.Time
 	// Verb is never Patch: Object is whole.
 	Verb Verb
-	// Kind, Namespace and Name are of the object; zero for a mark.
+	// Kind, Namespace and Name identify the object; zero for a mark.
 	Kind            Kind
 	Namespace, Name string
-	// Object is what it is after a Set, and nil otherwise. Before is what it was
-	// before the change; nil when it was not there. Both belong to the caller.
+	// Object is the object after a Set, and nil otherwise. Before is the object before the
+	// change; nil when it did not exist. Both belong to the caller.
 	Object, Before map[string]any
-	// Text is a mark's.
+	// Text is the text of a mark.
 	Text string
 }
 
-// Reader reads a recording's changes, in their order. It is used by one goroutine.
+// Reader reads a recording's changes in order. Only one goroutine may use it.
 type Reader struct {
 	recording *Recording
 	next      int // block
@@ -176,7 +176,7 @@ type Reader struct {
 	bytes     int64
 }
 
-// Read returns a reader that is at the beginning.
+// Read returns a reader at the start.
 func (r *Recording) Read() *Reader {
 	return &Reader{recording: r, state: map[key][]byte{}}
 }
@@ -187,8 +187,7 @@ func (r *Reader) Peek() (time.Time, error) {
 	return r.time(c.at), err
 }
 
-// Next returns the next change, or io.EOF. A recording that cannot be read to its
-// end says where in it.
+// Next returns the next change, or io.EOF. Any other error names the position in the recording.
 func (r *Reader) Next() (Change, error) {
 	encoded, err := r.peek()
 	if err != nil {
@@ -198,13 +197,13 @@ func (r *Reader) Next() (Change, error) {
 	return c, r.place(err)
 }
 
-// encodedChange is a change as it is in the file.
+// encodedChange is a change in the form of the file.
 type encodedChange struct {
 	at   time.Duration
 	verb Verb
 	key  key
 	data []byte
-	// rest is what the block has behind it.
+	// rest is the remainder of the block.
 	rest []byte
 }
 
@@ -228,7 +227,7 @@ func (r *Reader) peek() (encodedChange, error) {
 
 func (r *Reader) time(at time.Duration) time.Time { return r.recording.Header.Start.Add(at) }
 
-// place says where in the recording an error is. It leaves nil as it is.
+// place adds the position in the recording to an error. It returns nil for nil.
 func (r *Reader) place(err error) error {
 	if err == nil {
 		return nil
@@ -258,7 +257,7 @@ func (r *Reader) parse() (encodedChange, error) {
 	return c, nil
 }
 
-// decode takes a change, and makes objects of it.
+// decode takes a change and decodes its objects.
 func (r *Reader) decode(e encodedChange) (c Change, err error) {
 	before, after, err := r.take(e)
 	if err != nil {
@@ -283,8 +282,8 @@ func (r *Reader) decode(e encodedChange) (c Change, err error) {
 	return c, err
 }
 
-// take takes a change, and returns the object's version before and its next one;
-// nil when it is not there, and for a mark. It does not look into what is whole.
+// take consumes a change and returns the object before and after it; nil when it does not exist, and
+// for a mark. It does not decode whole objects.
 func (r *Reader) take(e encodedChange) (before, after []byte, err error) {
 	r.data, r.at = e.rest, e.at
 	before, known := r.state[e.key]
@@ -300,7 +299,7 @@ func (r *Reader) take(e encodedChange) (before, after []byte, err error) {
 	case Patch:
 		kind := r.recording.Header.Kinds[e.key.kind].Kind
 		if !known {
-			return nil, nil, fmt.Errorf("%s %s/%s is changed before it is there", kind, e.key.namespace, e.key.name)
+			return nil, nil, fmt.Errorf("%s %s/%s is changed before it exists", kind, e.key.namespace, e.key.name)
 		}
 		if after, err = jsonpatch.MergePatch(before, e.data); err != nil {
 			return nil, nil, fmt.Errorf("patching %s %s/%s: %w", kind, e.key.namespace, e.key.name, err)
@@ -327,7 +326,7 @@ func decodeObject(data []byte) (map[string]any, error) {
 	return object, nil
 }
 
-// decoder takes values off bytes. After an error it takes nothing.
+// decoder reads values from bytes. After an error it reads nothing.
 type decoder struct {
 	data []byte
 	err  error

@@ -15,13 +15,12 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// Source is the cluster that is recorded. It is only read. Methods are called from
-// several goroutines.
+// Source is the cluster that is recorded. It is only read. Methods are called concurrently.
 type Source interface {
-	// List returns all objects of a kind, and the version from which to watch. A
-	// kind that the cluster does not have is a NotFound error.
+	// List returns all objects of a kind, and the version from which to watch. For a kind that
+	// the cluster does not have it returns a NotFound error.
 	List(ctx context.Context, kind Kind) (items []*unstructured.Unstructured, version string, err error)
-	// Watch sends what changes after version, with bookmarks.
+	// Watch sends the changes after version, and bookmarks.
 	Watch(ctx context.Context, kind Kind, version string) (watch.Interface, error)
 }
 
@@ -29,41 +28,41 @@ type Source interface {
 type RecorderOptions struct {
 	Source Source
 	Out    io.Writer
-	// Header is written but for its version, its start and its kinds. A zero Kinds
-	// means RecordedKinds.
+	// Header describes the recording. Record sets its version and start, and its kinds if they
+	// are nil, to RecordedKinds.
 	Header Header
-	// Redact changes objects in place before they are written. nil: they are
-	// written as they are.
+	// Redact changes objects in place before they are written. nil: objects are written
+	// unchanged.
 	Redact func(*unstructured.Unstructured)
 	// Clock is the real one by default.
 	Clock clock.WithTicker
-	// Note is called with what a person should know while it records. It may be nil.
+	// Note is called with messages for people during the recording. It may be nil.
 	Note func(message string)
 }
 
-// Recorded sums a recording up.
+// Recorded summarizes a recording.
 type Recorded struct {
 	Objects, Changes int
 	Bytes            int64
 	Duration         time.Duration
 	Gaps             int
-	// Missing are kinds that the source does not have or does not show.
+	// Missing are the kinds that the source does not have or does not permit to read.
 	Missing []string
 }
 
-// flushEvery is how much of a recording a recorder that is killed may lose.
-const flushEvery = 2 * time.Second
+// flushInterval is how much of a recording is lost at most when the recorder is killed.
+const flushInterval = 2 * time.Second
 
-// The pauses before a source that is away is asked again.
+// The delays between attempts to reach a source that does not answer.
 const (
-	retryFirst = time.Second
-	retryMost  = 30 * time.Second
+	firstRetry = time.Second
+	lastRetry  = 30 * time.Second
 )
 
-// Record records until ctx is done, and then ends the recording in order. It
-// fails when nodes or pods cannot be listed at the beginning, or when Out cannot be
-// written. Later the source may go away and come back: what was missed is in the
-// recording as a gap, followed by what was different then.
+// Record records until ctx is done, and then completes the recording. It fails when nodes or pods
+// cannot be listed at the start, or when Out cannot be written. Later the source may become
+// unreachable for a while: the recording then has a gap, followed by the changes that were found
+// after it.
 func Record(ctx context.Context, o RecorderOptions) (Recorded, error) {
 	if o.Clock == nil {
 		o.Clock = clock.RealClock{}
@@ -86,17 +85,17 @@ func Record(ctx context.Context, o RecorderOptions) (Recorded, error) {
 	return r.sum, err
 }
 
-// recorder is one under way.
+// recorder is a recording in progress.
 type recorder struct {
 	RecorderOptions
 
 	mu     sync.Mutex
 	writer *Writer
-	// uids tell an object from an earlier one of the same name.
+	// uids distinguish an object from an earlier one of the same name.
 	uids map[key]string
-	// away counts the kinds whose source does not answer.
+	// away counts the kinds for which the source does not answer.
 	away int
-	// marked: the recording has the gap that is being closed.
+	// marked: the recording has a mark for the gap that is ending.
 	marked bool
 	sum    Recorded
 
@@ -118,7 +117,7 @@ func (r *recorder) run(ctx context.Context) error {
 			r.sum.Missing = append(r.sum.Missing, kind.Resource)
 		}
 	}
-	// From here on the file says that it records: it was empty before.
+	// The file was empty so far; from here on it shows that the recording is under way.
 	if err := errors.Join(r.mark(Begun, ""), r.flush()); err != nil {
 		return err
 	}
@@ -129,7 +128,7 @@ func (r *recorder) run(ctx context.Context) error {
 	for kind, version := range versions {
 		watching.Go(func() { r.follow(ctx, kind, version) })
 	}
-	ticker := r.Clock.NewTicker(flushEvery)
+	ticker := r.Clock.NewTicker(flushInterval)
 	defer ticker.Stop()
 	var err error
 	for err == nil && ctx.Err() == nil {
@@ -164,8 +163,8 @@ func (r *recorder) mark(verb Verb, text string) error {
 	return r.writer.Mark(r.Clock.Now(), verb, text)
 }
 
-// list writes what is different from what the recording has of a kind. It calls
-// answered before it writes.
+// list writes the differences between the source and the recording for a kind. It calls answered
+// before it writes.
 func (r *recorder) list(ctx context.Context, kind Kind, answered func()) (version string, err error) {
 	items, version, err := r.Source.List(ctx, kind)
 	if err != nil {
@@ -176,7 +175,7 @@ func (r *recorder) list(ctx context.Context, kind Kind, answered func()) (versio
 	defer r.mu.Unlock()
 	there := map[[2]string]bool{}
 	if kind == podKind {
-		// Those that wait are tried by priority and by how long they wait.
+		// The scheduling queue orders pending pods by priority and waiting time.
 		slices.SortStableFunc(items, func(a, b *unstructured.Unstructured) int {
 			return a.GetCreationTimestamp().Compare(b.GetCreationTimestamp().Time)
 		})
@@ -200,7 +199,7 @@ func (r *recorder) list(ctx context.Context, kind Kind, answered func()) (versio
 	return version, nil
 }
 
-// set writes an object, and returns the name that it has in the recording.
+// set writes an object, and returns its name in the recording.
 func (r *recorder) set(now time.Time, kind Kind, object *unstructured.Unstructured) (name [2]string, err error) {
 	uid := string(object.GetUID())
 	name = r.shape(kind, object)
@@ -215,7 +214,7 @@ func (r *recorder) set(now time.Time, kind Kind, object *unstructured.Unstructur
 	return name, err
 }
 
-// shape makes of an object what is recorded of it, and returns its name.
+// shape reduces an object to the recorded fields, and returns its name.
 func (r *recorder) shape(kind Kind, object *unstructured.Unstructured) (name [2]string) {
 	reduce(kind, object.Object)
 	object.SetGroupVersionKind(kind.GVK())
@@ -234,21 +233,21 @@ func (r *recorder) delete(now time.Time, kind Kind, name [2]string) error {
 
 // follow watches a kind from a version on until ctx is done.
 func (r *recorder) follow(ctx context.Context, kind Kind, version string) {
-	pause, away := retryFirst, false
+	pause, away := firstRetry, false
 	for ctx.Err() == nil {
 		err := r.watch(ctx, kind, &version, func() {
 			r.back(&away)
-			pause = retryFirst
+			pause = firstRetry
 		})
 		if ctx.Err() != nil {
 			return
 		}
 		if apierrors.IsResourceExpired(err) || apierrors.IsGone(err) {
-			version = "" // it has to be listed again
+			version = "" // list again
 			continue
 		}
 		if err == nil {
-			continue // watches end now and then
+			continue // API servers end watches regularly
 		}
 		r.gone(&away, kind, err)
 		select {
@@ -256,11 +255,11 @@ func (r *recorder) follow(ctx context.Context, kind Kind, version string) {
 			return
 		case <-r.Clock.After(pause):
 		}
-		pause = min(2*pause, retryMost)
+		pause = min(2*pause, lastRetry)
 	}
 }
 
-// gone notes that the source does not answer for a kind.
+// gone records that the source does not answer for a kind.
 func (r *recorder) gone(away *bool, kind Kind, err error) {
 	if *away {
 		return
@@ -273,7 +272,7 @@ func (r *recorder) gone(away *bool, kind Kind, err error) {
 	}
 }
 
-// back notes that it answers again.
+// back records that the source answers again for a kind.
 func (r *recorder) back(away *bool) {
 	if !*away {
 		return
@@ -282,7 +281,7 @@ func (r *recorder) back(away *bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if !r.marked {
-		// The first kind that answers: what it tells has happened in the gap.
+		// This is the first kind that answers; its changes happened during the gap.
 		r.marked = true
 		r.sum.Gaps++
 		if err := r.writer.Mark(r.Clock.Now(), Gap, "the source did not answer"); err != nil {
@@ -302,8 +301,8 @@ func (r *recorder) fail(err error) {
 	}
 }
 
-// watch lists, when there is no version, and watches until the watch ends. It
-// calls answered when the source has answered.
+// watch lists the kind if there is no version, and then watches it until the watch ends. It calls
+// answered when the source has answered.
 func (r *recorder) watch(ctx context.Context, kind Kind, version *string, answered func()) error {
 	if *version == "" {
 		listed, err := r.list(ctx, kind, answered)

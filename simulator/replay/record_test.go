@@ -124,8 +124,7 @@ func wantTranscript(t *testing.T, r *Recording, want ...string) {
 	}
 }
 
-// What is recorded is what a scheduler looks at: heartbeats are not, nor what
-// containers run.
+// A recording holds the fields that a scheduler reads, but no heartbeats and no commands of containers.
 func TestChangesAreRecordedAndHeartbeatsAreNot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newProduction(t)
@@ -156,8 +155,8 @@ func TestChangesAreRecordedAndHeartbeatsAreNot(t *testing.T) {
 	})
 }
 
-// A source that goes away leaves a gap, and what was different afterwards. A pod of
-// the same name is another one.
+// A source that does not answer for a while leaves a gap, followed by the differences. A pod with the
+// same name and another UID is a new pod.
 func TestASourceMayGoAwayAndComeBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newProduction(t)

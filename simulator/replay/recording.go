@@ -13,16 +13,16 @@ import (
 //	packed length [4], length [4], checksum of all that and of the packed bytes [4],
 //	packed bytes: DEFLATE
 //
-// Times are microseconds since the begin of the recording, numbers little-endian.
-// The headers of the blocks tell how long a recording is and how much it holds
-// without unpacking it. A block is whole or it does not count: what a recorder that
-// was killed had begun to write is left out, and everything before it can be read.
+// Times are microseconds since the start of the recording, and numbers are little-endian. The block
+// headers tell the duration of a recording and the number of its changes without unpacking it.
+// Readers ignore an incomplete block, which a killed recorder leaves behind, and read everything
+// before it.
 //
-// A change is, in uvarints but where it says otherwise: microseconds since the
-// change before (in a block, the first since the block's first time), verb [1],
-// kind (an index into the header's kinds), and the length and bytes of namespace,
-// name and data. The data of Set is the object in JSON, that of Patch a JSON merge
-// patch against the object's version before, that of Gap and Note a text.
+// A change consists of these values, uvarints unless a length is given: microseconds since the
+// previous change (for the first change of a block, since the block's first time), verb [1],
+// kind (an index into the header's kinds), and the length and bytes of namespace, name and
+// data. The data of Set is the object in JSON, that of Patch a JSON merge patch against the
+// previous version, and that of Gap a text.
 const (
 	blockMagic      = "\xb5kr1"
 	blockHeaderSize = len(blockMagic) + 1 + 8 + 8 + 4 + 4 + 4 + 4
@@ -31,10 +31,10 @@ const (
 	blockChanges = 'C'
 )
 
-// formatVersion is in the header; readers refuse a later one.
+// formatVersion is in the header. Readers refuse a newer version.
 const formatVersion = 1
 
-// Bounds of what a reader takes, whatever a file says.
+// Limits of readers, whatever a file claims.
 const (
 	maxPackedBytes = 32 << 20
 	maxBlockBytes  = 32 << 20
@@ -49,21 +49,21 @@ const flushBytes = 512 << 10
 
 var checksums = crc32.MakeTable(crc32.Castagnoli)
 
-// ErrNotRecording is wrapped by the error of a file that is none.
+// ErrNotRecording is wrapped by the error for a file that is not a recording.
 var ErrNotRecording = errors.New("not a recording")
 
-// Header says what a recording is of.
+// Header describes a recording.
 type Header struct {
-	// Version is the format's.
+	// Version is the version of the format.
 	Version int `json:"version"`
 	// Start is when the recording began, on the recorder's clock.
 	Start time.Time `json:"start"`
 	// Source names the cluster: its context or address; empty when redacted.
 	Source string `json:"source,omitempty"`
-	// SourceVersion is Kubernetes'.
+	// SourceVersion is the source's Kubernetes version.
 	SourceVersion string `json:"sourceVersion,omitempty"`
 	Redacted      bool   `json:"redacted,omitempty"`
-	// Namespaces and Selector restrict what was recorded; empty when they do not.
+	// Namespaces and Selector are the restrictions of the recording, if there are any.
 	Namespaces []string `json:"namespaces,omitempty"`
 	Selector   string   `json:"selector,omitempty"`
 	Kinds      []Kind   `json:"kinds"`
@@ -79,12 +79,12 @@ const (
 	Patch Verb = 'P'
 	// Delete removes an object.
 	Delete Verb = 'D'
-	// Begun ends the list of what was there when the recording began.
+	// Begun ends the initial list: the objects that existed when the recording started.
 	Begun Verb = 'B'
-	// Gap says that the source was away until now: what changed meanwhile follows,
-	// with the time at which it was found out.
+	// Gap says that the source did not answer until now. The changes of that time follow, with
+	// the time at which they were found.
 	Gap Verb = 'G'
-	// End is the last change of a recording that was ended in order.
+	// End is the last change of a recording that was completed.
 	End Verb = 'E'
 )
 

@@ -14,12 +14,12 @@ import (
 	"k8s.io/apimachinery/pkg/util/json"
 )
 
-// tuesday is when recordings in tests begin.
+// tuesday is the start of recordings in tests.
 var tuesday = time.Date(2026, 3, 3, 14, 0, 0, 0, time.UTC)
 
 func at(seconds int) time.Time { return tuesday.Add(time.Duration(seconds) * time.Second) }
 
-// object reads JSON.
+// object decodes JSON.
 func object(t testing.TB, text string) map[string]any {
 	t.Helper()
 	var out map[string]any
@@ -106,13 +106,13 @@ func TestARecordingIsReadAsItWasWritten(t *testing.T) {
 	f.set(0, nodeKind, "", "n1", `{"spec":{"taints":[{"key":"a"}]},"status":{"allocatable":{"cpu":"4"}}}`)
 	f.mark(0, Begun)
 	f.set(1, podKind, "default", "web", `{"metadata":{"labels":{"a":"1","b":"2"}}}`)
-	f.flush() // a block ends anywhere
+	f.flush() // a block may end anywhere
 	f.set(2, podKind, "default", "web", `{"metadata":{"labels":{"a":"1"}},"spec":{"nodeName":"n1","priority":9007199254740993}}`)
 	f.set(2, podKind, "default", "web", `{"metadata":{"labels":{"a":"1"}},"spec":{"nodeName":"n1","priority":9007199254740993}}`)
 	f.set(3, nodeKind, "", "n1", `{"status":{"allocatable":{"cpu":"4"}}}`)
 	f.gone(4, podKind, "default", "web")
 	f.gone(4, podKind, "default", "never-there")
-	f.set(1, podKind, "default", "web", `{}`) // a clock that was put back
+	f.set(1, podKind, "default", "web", `{}`) // the clock went back
 	f.mark(5, End)
 
 	r := f.recording()
@@ -138,7 +138,7 @@ func TestARecordingIsReadAsItWasWritten(t *testing.T) {
 	}
 }
 
-// A recorder that is killed leaves half a block. What is before it counts.
+// A killed recorder leaves half a block. The blocks before it are valid.
 func TestATruncatedRecordingIsReadUpToItsLastWholeBlock(t *testing.T) {
 	f := newFile(t)
 	f.set(0, nodeKind, "", "n1", `{"a":1}`)
@@ -190,7 +190,7 @@ func TestDamageIsFoundAndPlaced(t *testing.T) {
 	}
 }
 
-// FuzzRecording reads whatever there is: it ends, and takes bounded memory.
+// FuzzRecording: reading any input ends and takes bounded memory.
 func FuzzRecording(f *testing.F) {
 	whole := newFile(f)
 	whole.set(0, nodeKind, "", "n1", `{"a":1,"b":{"c":[1,2]}}`)
@@ -199,8 +199,8 @@ func FuzzRecording(f *testing.F) {
 	whole.set(2, podKind, "default", "web", `{"spec":{"nodeName":"n2"}}`)
 	whole.gone(3, podKind, "default", "web")
 	whole.flush()
-	// The checksum keeps a fuzzer out of the blocks, so that it gets what is in
-	// them, and they are made around it.
+	// The checksum keeps a fuzzer out of the blocks. So it fuzzes their contents, and the test builds
+	// the blocks.
 	f.Add(whole.Buffer.Bytes(), []byte("\x00S\x00\x00\x02n1\x07{\"a\":1}\x00P\x00\x00\x02n1\x0a{\"a\":null}"))
 	f.Add(whole.Buffer.Bytes()[:100], []byte("\x00D\x00\x00\x00\x00\x01G\x00\x00\x00\x00"))
 	f.Add([]byte("\xb5kr1H"), []byte("\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01S"))

@@ -1,17 +1,16 @@
 package replay
 
 import (
-	"strings"
-
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"kube-scheduler-simulator/simulator/objects"
 )
 
-// A recording holds of an object what a scheduler looks at, and no more: what
-// containers run, their environment, their mounts and the names of secrets and
-// config maps stay where they are, and so does what kubelets write again and again
-// without anything having changed (heartbeats, the states of containers).
+// A recording holds only the fields of an object that a scheduler reads. It leaves out the commands,
+// the environment and the mounts of containers, the names of secrets and config maps, and the
+// fields that kubelets rewrite regularly (heartbeats, container states).
 
-// reduce takes out of an object what is not recorded. It changes the object.
+// reduce removes the fields that are not recorded from an object.
 func reduce(kind Kind, object map[string]any) {
 	delete(object, "apiVersion")
 	delete(object, "kind")
@@ -37,18 +36,6 @@ func reduce(kind Kind, object map[string]any) {
 	dropNull(object)
 }
 
-// annotationsDropped are not recorded. All that begin with ownAnnotations are the
-// simulator's results.
-const ownAnnotations = "kube-scheduler-simulator.sigs.k8s.io/"
-
-var annotationsDropped = []string{
-	"kubectl.kubernetes.io/last-applied-configuration",
-	"node.alpha.kubernetes.io/ttl",
-	"volumes.kubernetes.io/controller-managed-attach-detach",
-	"control-plane.alpha.kubernetes.io/leader",
-	"deployment.kubernetes.io/revision",
-}
-
 func reduceMetadata(kind Kind, metadata map[string]any) {
 	keep(metadata, "name", "namespace", "labels", "annotations", "ownerReferences", "creationTimestamp", "deletionTimestamp")
 	if kind != podKind {
@@ -56,11 +43,8 @@ func reduceMetadata(kind Kind, metadata map[string]any) {
 		delete(metadata, "deletionTimestamp")
 	}
 	annotations := child(metadata, "annotations")
-	for _, name := range annotationsDropped {
-		delete(annotations, name)
-	}
 	for name := range annotations {
-		if strings.HasPrefix(name, ownAnnotations) {
+		if objects.IsOurs(name) || objects.Strips(objects.Recorded, name) {
 			delete(annotations, name)
 		}
 	}
@@ -68,7 +52,7 @@ func reduceMetadata(kind Kind, metadata map[string]any) {
 		delete(metadata, "annotations")
 	}
 	var owners []any
-	for _, owner := range objects(metadata, "ownerReferences") {
+	for _, owner := range items(metadata, "ownerReferences") {
 		if owner["controller"] == true {
 			keep(owner, "apiVersion", "kind", "name", "uid", "controller")
 			owners = append(owners, owner)
@@ -80,7 +64,7 @@ func reduceMetadata(kind Kind, metadata map[string]any) {
 	}
 }
 
-// volumesKept are the sources of volumes that scheduling looks at.
+// volumesKept are the volume sources that scheduling reads.
 var volumesKept = []string{
 	"name", "persistentVolumeClaim", "ephemeral", "csi", "gcePersistentDisk", "awsElasticBlockStore", "azureDisk", "cinder", "iscsi", "rbd",
 }
@@ -88,12 +72,12 @@ var volumesKept = []string{
 func reducePod(pod map[string]any) {
 	spec := child(pod, "spec")
 	for _, list := range []string{"containers", "initContainers"} {
-		for _, container := range objects(spec, list) {
+		for _, container := range items(spec, list) {
 			keep(container, "name", "image", "resources", "ports", "restartPolicy", "resizePolicy")
 		}
 	}
 	var volumes []any
-	for _, volume := range objects(spec, "volumes") {
+	for _, volume := range items(spec, "volumes") {
 		keep(volume, volumesKept...)
 		if len(volume) > 1 {
 			volumes = append(volumes, volume)
@@ -113,7 +97,7 @@ func reducePod(pod map[string]any) {
 	status := child(pod, "status")
 	keep(status, "phase", "conditions", "resourceClaimStatuses")
 	var conditions []any
-	for _, condition := range objects(status, "conditions") {
+	for _, condition := range items(status, "conditions") {
 		if condition["type"] == "PodScheduled" && condition["status"] == "False" {
 			keep(condition, "type", "status", "reason", "message")
 			conditions = append(conditions, condition)
@@ -127,28 +111,27 @@ func reducePod(pod map[string]any) {
 
 func reduceNode(node map[string]any) {
 	keep(child(node, "spec"), "unschedulable", "taints")
-	for _, taint := range objects(child(node, "spec"), "taints") {
+	for _, taint := range items(child(node, "spec"), "taints") {
 		delete(taint, "timeAdded")
 	}
 	status := child(node, "status")
 	keep(status, "capacity", "allocatable", "conditions", "images", "nodeInfo", "declaredFeatures")
-	for _, condition := range objects(status, "conditions") {
+	for _, condition := range items(status, "conditions") {
 		keep(condition, "type", "status", "reason")
 	}
 	keep(child(status, "nodeInfo"), "architecture", "operatingSystem", "kubeletVersion")
 }
 
-// The functions below look into objects whatever their shape is: what is not as
-// expected is as if it were not there.
+// The functions below read objects of any shape: they treat a field of an unexpected type as missing.
 
-// child returns an object's field that is an object; nil when it is not.
+// child returns a field that is an object; nil when it is not.
 func child(object map[string]any, name string) map[string]any {
 	m, _ := object[name].(map[string]any)
 	return m
 }
 
-// objects returns the objects in a field that is a list.
-func objects(object map[string]any, name string) []map[string]any {
+// items returns the objects in a field that is a list.
+func items(object map[string]any, name string) []map[string]any {
 	list, _ := object[name].([]any)
 	out := make([]map[string]any, 0, len(list))
 	for _, item := range list {
@@ -159,13 +142,13 @@ func objects(object map[string]any, name string) []map[string]any {
 	return out
 }
 
-// text returns what is at a path and is a string; empty when it is none.
+// text returns the string at a path; empty when there is none.
 func text(object map[string]any, path ...string) string {
 	s, _, _ := unstructured.NestedString(object, path...)
 	return s
 }
 
-// keep deletes all other fields.
+// keep deletes all fields except the given ones.
 func keep(object map[string]any, fields ...string) {
 	for name := range object {
 		kept := false
@@ -178,8 +161,8 @@ func keep(object map[string]any, fields ...string) {
 	}
 }
 
-// dropNull deletes fields that are null, which mean the same as none, and which a
-// merge patch could not tell from deleted ones.
+// dropNull deletes null fields. They mean the same as missing ones, and a merge patch could not
+// distinguish them from deleted ones.
 func dropNull(v any) {
 	switch v := v.(type) {
 	case map[string]any:

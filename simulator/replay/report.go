@@ -13,7 +13,7 @@ type Report struct {
 	Comparison Comparison `json:"comparison"`
 }
 
-// Report gathers everything that was compared so far.
+// Report returns the comparison of all decisions so far.
 func (p *Player) Report() (Report, error) {
 	c, err := p.Comparison(ComparisonQuery{Limit: maxChanges})
 	if err != nil {
@@ -32,8 +32,7 @@ func (r Report) WriteJSON(w io.Writer) error {
 	return nil
 }
 
-// WriteText writes the report for people: the counts, and a line for each decision
-// that does not match.
+// WriteText writes the report for people: the counts, and a line for each decision that differs.
 func (r Report) WriteText(w io.Writer) error {
 	c, s := r.Comparison, r.Replay
 	lines := []string{

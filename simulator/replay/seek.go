@@ -7,14 +7,14 @@ import (
 	"io"
 	"time"
 
+	"golang.org/x/sync/errgroup"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/client-go/util/workqueue"
 )
 
-// seek goes to a position. Another that is asked for meanwhile takes its place.
+// seek goes to a position. A later request replaces it.
 func (p *Player) seek(ctx context.Context, target time.Time) error {
 	if p.opts.Reset == nil {
-		return p.hurry(ctx, target)
+		return p.playUntil(ctx, target)
 	}
 	if err := p.empty(ctx); err != nil {
 		return fmt.Errorf("emptying the cluster to go to another position: %w", err)
@@ -23,7 +23,7 @@ func (p *Player) seek(ctx context.Context, target time.Time) error {
 	if err != nil {
 		return err
 	}
-	if err := p.furnish(ctx, skipped, target); err != nil {
+	if err := p.fill(ctx, skipped, target); err != nil {
 		return err
 	}
 	if _, err := p.peek(); errors.Is(err, io.EOF) {
@@ -34,7 +34,7 @@ func (p *Player) seek(ctx context.Context, target time.Time) error {
 	return p.arrive(target)
 }
 
-// empty goes back to the beginning.
+// empty resets the cluster and goes back to the start.
 func (p *Player) empty(ctx context.Context) error {
 	p.mu.Lock()
 	fresh := p.applied == 0 && p.failure == nil
@@ -52,14 +52,14 @@ func (p *Player) empty(ctx context.Context) error {
 	return nil
 }
 
-// furnish makes the empty cluster what the recording has at a position, as if it
-// began there: pods are where they were bound, and those that wait come last.
-func (p *Player) furnish(ctx context.Context, s Skipped, at time.Time) error {
+// fill creates the recorded state at a position in the empty cluster, as if the recording started
+// there: bound pods are on their nodes, and pending pods come last.
+func (p *Player) fill(ctx context.Context, s Skipped, at time.Time) error {
 	p.gap = s.Gap
 	p.gathering = true
 	for i, c := range s.There {
 		err := p.apply(ctx, c)
-		p.took(ctx, 0, at, err)
+		p.noteApplied(ctx, 0, at, err)
 		if i+1 < len(s.There) && s.There[i+1].Kind == c.Kind {
 			continue
 		}
@@ -72,19 +72,19 @@ func (p *Player) furnish(ctx context.Context, s Skipped, at time.Time) error {
 	if s.Begun {
 		err = p.begin(ctx, at)
 	}
-	p.took(ctx, s.Changes, at, err)
+	p.noteApplied(ctx, s.Changes, at, err)
 	return ctx.Err()
 }
 
-// creation is an object that is to be created.
+// creation is an object to create.
 type creation struct {
 	kind   Kind
 	object map[string]any
-	// created is called with the answer.
+	// created is called with the result.
 	created func(Written, error) error
 }
 
-// create creates an object now, or with others of its kind.
+// create creates an object now, or later together with others of its kind.
 func (p *Player) create(ctx context.Context, c creation) error {
 	if p.gathering {
 		p.gathered = append(p.gathered, c)
@@ -96,9 +96,9 @@ func (p *Player) create(ctx context.Context, c creation) error {
 // createWorkers is how many objects are created at a time.
 const createWorkers = 8
 
-// createGathered creates what was gathered of a kind. Nodes come one after the
-// other: the scheduler goes through them in the order in which they came, and that
-// decides what it finds before it stops searching.
+// createGathered creates the gathered objects of a kind. Nodes are created one after the other: the
+// scheduler searches them in the order of their creation, and that decides which nodes it finds
+// before it stops searching.
 func (p *Player) createGathered(ctx context.Context, kind Kind, at time.Time) error {
 	workers := createWorkers
 	if kind == nodeKind {
@@ -111,22 +111,31 @@ func (p *Player) createGathered(ctx context.Context, kind Kind, at time.Time) er
 	gathered := p.gathered
 	p.gathered = nil
 	answers := make([]answer, len(gathered))
-	workqueue.ParallelizeUntil(ctx, workers, len(gathered), func(i int) {
-		w, err := p.opts.Cluster.Create(ctx, kind, &unstructured.Unstructured{Object: gathered[i].object})
-		answers[i] = answer{w, err}
-		p.tell()
-	})
+	var group errgroup.Group
+	group.SetLimit(workers)
+	for i, c := range gathered {
+		if ctx.Err() != nil {
+			break
+		}
+		group.Go(func() error {
+			w, err := p.opts.Cluster.Create(ctx, kind, &unstructured.Unstructured{Object: c.object})
+			answers[i] = answer{w, err} // created handles the error
+			p.notify()
+			return nil
+		})
+	}
+	_ = group.Wait()
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
 	for i, c := range gathered {
-		p.took(ctx, 0, at, c.created(answers[i].written, answers[i].err))
+		p.noteApplied(ctx, 0, at, c.created(answers[i].written, answers[i].err))
 	}
 	return nil
 }
 
-// hurry plays to a position as fast as it goes.
-func (p *Player) hurry(ctx context.Context, target time.Time) error {
+// playUntil plays to a position as fast as possible.
+func (p *Player) playUntil(ctx context.Context, target time.Time) error {
 	p.mu.Lock()
 	p.failure = nil
 	p.mu.Unlock()

@@ -9,21 +9,21 @@ import (
 	"time"
 )
 
-// Skipped is a part of a recording, at once.
+// Skipped summarizes a part of a recording that was skipped.
 type Skipped struct {
-	// There are the objects at its end, as they would be listed: a Set for each, those
-	// that others depend on first. Their time is that of the end.
+	// There are the objects at its end, as a list would return them: a Set for each, in
+	// dependency order. Their time is that of the end.
 	There []Change
-	// Changes is how many were skipped.
+	// Changes is how many changes were skipped.
 	Changes int
-	// Begun: the list of what was there when the recording began ends within.
+	// Begun: the initial list ends within this part.
 	Begun bool
-	// Gap is when the last gap in it ended; zero when there is none.
+	// Gap is when the last gap in this part ended; zero when there is none.
 	Gap time.Time
 }
 
-// Skip takes all changes up to a time, that included. It costs less than reading
-// them: nothing but what is there in the end is decoded.
+// Skip reads all changes up to and including a time. It is faster than Next, because it decodes only
+// the objects that exist at the end.
 func (r *Reader) Skip(to time.Time) (Skipped, error) {
 	var s Skipped
 	for {

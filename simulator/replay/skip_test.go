@@ -9,8 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// A reader that skips is where one that has read everything is: it has the same
-// objects, and the same changes before it.
+// After skipping, a reader is in the same state as one that has read every change: it has the same
+// objects, and the same next changes.
 func TestSkippingIsReadingAtOnce(t *testing.T) {
 	f := newFile(t)
 	f.set(0, podKind, "default", "old", `{"spec":{"nodeName":"n1"}}`)

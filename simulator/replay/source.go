@@ -12,7 +12,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// clusterSource lists and watches, and asks for nothing else.
+// clusterSource lists and watches a cluster, and makes no other requests.
 type clusterSource struct {
 	client     dynamic.Interface
 	namespaces map[string]bool
@@ -21,15 +21,14 @@ type clusterSource struct {
 
 var _ Source = (*clusterSource)(nil)
 
-// NewSource returns a source that reads a cluster with config's rights and rate
-// limits. namespaces, when there are any, restrict what is in a namespace; selector,
-// when there is one, restricts pods.
+// NewSource returns a source that reads a cluster with config's rights and rate limits. Unless it is
+// empty, namespaces restricts namespaced objects, and selector restricts pods.
 func NewSource(config *rest.Config, namespaces []string, selector string) (Source, error) {
 	config = rest.CopyConfig(config)
 	config.ContentType, config.AcceptContentTypes = runtime.ContentTypeJSON, runtime.ContentTypeJSON
 	client, err := dynamic.NewForConfig(config)
 	if err != nil {
-		return nil, fmt.Errorf("making the source's client: %w", err)
+		return nil, fmt.Errorf("creating the source's client: %w", err)
 	}
 	s := &clusterSource{client: client, selector: selector}
 	for _, namespace := range namespaces {
@@ -41,7 +40,7 @@ func NewSource(config *rest.Config, namespaces []string, selector string) (Sourc
 	return s, nil
 }
 
-// pageSize is how many objects the source is asked for at a time.
+// pageSize is how many objects are requested at a time.
 const pageSize = 500
 
 func (s *clusterSource) List(ctx context.Context, kind Kind) ([]*unstructured.Unstructured, string, error) {
@@ -57,7 +56,7 @@ func (s *clusterSource) List(ctx context.Context, kind Kind) ([]*unstructured.Un
 			items = append(items, &list.Items[i])
 		}
 		if o.Continue = list.GetContinue(); o.Continue == "" {
-			return s.mine(items, kind), list.GetResourceVersion(), nil
+			return s.selected(items, kind), list.GetResourceVersion(), nil
 		}
 	}
 }
@@ -70,7 +69,7 @@ func (s *clusterSource) options(kind Kind) metav1.ListOptions {
 	return o
 }
 
-func (s *clusterSource) mine(items []*unstructured.Unstructured, kind Kind) []*unstructured.Unstructured {
+func (s *clusterSource) selected(items []*unstructured.Unstructured, kind Kind) []*unstructured.Unstructured {
 	if s.namespaces == nil || !kind.Namespaced {
 		return items
 	}

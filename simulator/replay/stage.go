@@ -4,17 +4,19 @@ import (
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"kube-scheduler-simulator/simulator/objects"
 )
 
-// What a recording says of an object is not always what the simulated cluster is
-// to have. The functions here say what it is to have; they are pure.
+// The simulated cluster does not always get an object exactly as it was recorded. The functions
+// here compute the object that it gets; they are pure.
 
-// storageWaits is the binding mode of classes whose volumes follow the scheduler's
+// storageWaits is the binding mode of classes whose volumes are bound after the scheduler's
 // decision.
 const storageWaits = "WaitForFirstConsumer"
 
-// staged returns the object that the cluster is to have for a recorded one; nil
-// when it is to have none. The recorded one is not changed.
+// staged returns the simulated object for a recorded one; nil when there is none. It does not change
+// the recorded object.
 func (s *stage) staged(kind Kind, recorded map[string]any) map[string]any {
 	if recorded == nil {
 		return nil
@@ -38,7 +40,7 @@ func (s *stage) staged(kind Kind, recorded map[string]any) map[string]any {
 		stageOwner(kind, object)
 	case "PersistentVolumeClaim":
 		if owner["kind"] == "Pod" {
-			return nil // its controller makes it for the simulated pod
+			return nil // its controller creates it for the simulated pod
 		}
 		s.stageClaim(object)
 	case "PersistentVolume":
@@ -59,16 +61,16 @@ func (s *stage) staged(kind Kind, recorded map[string]any) map[string]any {
 	return object
 }
 
-// stageAllocation leaves of a claim's status what it takes, whichever pod it was
-// for. A claim that was made for a pod is then nobody's: the simulated pod gets one
-// of its own, which no scheduler allocates, as the pod comes with its node.
+// stageAllocation keeps the allocation of a claim's status, whichever pod it was for. A claim that
+// was generated for a pod then has no owner: the simulated pod gets its own claim, which no
+// scheduler allocates because the pod is created with its node.
 func stageAllocation(claim map[string]any) {
 	keep(child(claim, "status"), "allocation")
 	delete(child(child(claim, "metadata"), "annotations"), "resource.kubernetes.io/pod-claim-name")
 }
 
 func controllerOf(metadata map[string]any) map[string]any {
-	for _, owner := range objects(metadata, "ownerReferences") {
+	for _, owner := range items(metadata, "ownerReferences") {
 		if owner["controller"] == true {
 			return owner
 		}
@@ -76,12 +78,11 @@ func controllerOf(metadata map[string]any) map[string]any {
 	return map[string]any{}
 }
 
-// spreadOwners are the kinds of owners from which default topology spreading takes
-// its selector.
+// spreadOwners are the kinds of owners whose selectors default topology spreading uses.
 var spreadOwners = []string{"ReplicaSet", "StatefulSet", "ReplicationController"}
 
-// stagePod leaves the decision out, and what the API server fills in by itself.
-// Of the owner it leaves what default spreading looks at.
+// stagePod removes the decision and the fields that the API server sets itself. It keeps the owner
+// that default spreading reads.
 func stagePod(pod, owner map[string]any) {
 	spec := child(pod, "spec")
 	for _, field := range []string{"nodeName", "priority", "preemptionPolicy"} {
@@ -96,7 +97,7 @@ func stagePod(pod, owner map[string]any) {
 	}
 }
 
-// stageOwner makes an owner of no pods: only its selector counts.
+// stageOwner turns an owner into one without pods, because only its selector matters.
 func stageOwner(kind Kind, object map[string]any) {
 	selector := child(object, "spec")["selector"]
 	labels := child(child(object, "spec"), "selector")
@@ -117,14 +118,14 @@ func stageOwner(kind Kind, object map[string]any) {
 	object["spec"] = spec
 }
 
-// bindAnnotations are what the binder and the scheduler note on claims and volumes.
+// bindAnnotations are the annotations that the binder and the scheduler write to claims and volumes.
 var bindAnnotations = []string{
-	"pv.kubernetes.io/bind-completed", "pv.kubernetes.io/bound-by-controller", "volume.kubernetes.io/selected-node",
-	"volume.kubernetes.io/storage-provisioner", "volume.beta.kubernetes.io/storage-provisioner",
+	objects.BindCompleted, objects.BoundByController, objects.VolumeSelectedNode,
+	objects.StorageProvisioner, objects.StorageProvisionerOlder,
 }
 
-// stageClaim leaves out a binding that followed from a decision. Another binding
-// is named, and the binder completes it.
+// stageClaim removes a binding that followed from a scheduling decision. It keeps the volume name of
+// any other binding, which the binder then completes.
 func (s *stage) stageClaim(claim map[string]any) {
 	metadata := child(claim, "metadata")
 	for _, name := range bindAnnotations {
@@ -136,13 +137,13 @@ func (s *stage) stageClaim(claim map[string]any) {
 	}
 }
 
-// stageVolume reports whether the volume is to be there: not when it was made for
-// a claim that waits for the scheduler.
+// stageVolume reports whether the volume exists in the simulated cluster. A volume that was
+// provisioned for a claim that waits for the scheduler does not.
 func (s *stage) stageVolume(volume map[string]any) bool {
 	spec, metadata := child(volume, "spec"), child(volume, "metadata")
 	delete(volume, "status")
-	provisioned := child(metadata, "annotations")["pv.kubernetes.io/provisioned-by"] != nil
-	for _, name := range append(bindAnnotations, "pv.kubernetes.io/provisioned-by") {
+	provisioned := child(metadata, "annotations")[objects.VolumeProvisionedBy] != nil
+	for _, name := range append(bindAnnotations, objects.VolumeProvisionedBy) {
 		delete(child(metadata, "annotations"), name)
 	}
 	ref := child(spec, "claimRef")
@@ -161,17 +162,17 @@ func nameOf(metadata map[string]any) [2]string {
 	return [2]string{text(metadata, "namespace"), text(metadata, "name")}
 }
 
-// stage is what the player knows of the recorded cluster beyond single objects.
+// stage is the player's knowledge of the recorded cluster beyond single objects.
 type stage struct {
 	// waits are the storage classes whose volumes wait for the scheduler.
 	waits map[string]bool
-	// claims are those whose binding follows from a decision: they came unbound,
-	// and their class waits.
+	// claims are those whose binding follows from a decision: they were created unbound, and
+	// their class waits.
 	claims map[[2]string]bool
-	// allocated are the resource claims that were allocated at the beginning: what
-	// they take is taken until they go.
+	// allocated are the resource claims of the initial list that were allocated. Their devices
+	// stay allocated until the claims are deleted.
 	allocated map[[2]string]bool
-	// nodes are those that are there.
+	// nodes are the existing nodes.
 	nodes map[string]bool
 	pods  map[[2]string]*stagedPod
 }
@@ -180,8 +181,7 @@ func newStage() *stage {
 	return &stage{waits: map[string]bool{}, claims: map[[2]string]bool{}, allocated: map[[2]string]bool{}, nodes: map[string]bool{}, pods: map[[2]string]*stagedPod{}}
 }
 
-// learn notes what a change says about later ones. Before the recording has begun
-// objects are as they were then.
+// learn notes what later changes depend on. begun says that the initial list has ended.
 func (s *stage) learn(c Change, begun bool) {
 	switch c.Kind.Kind {
 	case "StorageClass":

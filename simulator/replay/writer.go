@@ -11,10 +11,12 @@ import (
 	"io"
 	"slices"
 	"time"
+
+	"kube-scheduler-simulator/simulator/objects"
 )
 
-// Writer writes a recording. It keeps the latest version of each object, against
-// which the next one is written. It is used by one goroutine at a time.
+// Writer writes a recording. It keeps the latest version of each object to compute the patch to the
+// next one. Only one goroutine at a time may use it.
 type Writer struct {
 	out    io.Writer
 	header Header
@@ -30,12 +32,12 @@ type Writer struct {
 
 	changes int
 	bytes   int64
-	// err is the first; after it nothing is written.
+	// err is the first error; after it nothing is written.
 	err error
 }
 
-// NewWriter returns a writer to out. The header goes there with the first Flush; its
-// version is filled in.
+// NewWriter returns a writer to out. It sets the header's version, and writes the header with the
+// first Flush.
 func NewWriter(out io.Writer, header Header) (*Writer, error) {
 	packer, err := flate.NewWriter(nil, flate.DefaultCompression)
 	if err != nil {
@@ -65,8 +67,8 @@ func (w *Writer) begin() {
 	w.first, w.last, w.count = first, last, count
 }
 
-// Set writes that an object is now as it is, and reports whether that is a change.
-// No field of it is null.
+// Set writes the current version of an object, and reports whether it has changed. No field of the
+// object is null.
 func (w *Writer) Set(at time.Time, kind Kind, namespace, name string, object map[string]any) (bool, error) {
 	k, err := w.key(kind, namespace, name)
 	if err != nil {
@@ -88,7 +90,7 @@ func (w *Writer) Set(at time.Time, kind Kind, namespace, name string, object map
 		if err != nil {
 			return false, err
 		}
-		patch, err := json.Marshal(mergePatch(old, object))
+		patch, err := json.Marshal(objects.MergePatch(old, object))
 		if err != nil {
 			return false, fmt.Errorf("comparing %s %s/%s with what it was: %w", kind.Kind, namespace, name, err)
 		}
@@ -100,8 +102,7 @@ func (w *Writer) Set(at time.Time, kind Kind, namespace, name string, object map
 	return true, w.err
 }
 
-// Delete writes that an object is gone. Without one that is there it writes
-// nothing.
+// Delete writes that an object was deleted. It writes nothing if the object does not exist.
 func (w *Writer) Delete(at time.Time, kind Kind, namespace, name string) error {
 	k, err := w.key(kind, namespace, name)
 	if err != nil {
@@ -115,7 +116,7 @@ func (w *Writer) Delete(at time.Time, kind Kind, namespace, name string) error {
 	return w.err
 }
 
-// Known lists the objects of a kind that are there, as namespace and name.
+// Known lists the existing objects of a kind by namespace and name.
 func (w *Writer) Known(kind Kind) [][2]string {
 	i, ok := w.kinds[kind]
 	if !ok {
@@ -137,7 +138,7 @@ func (w *Writer) Mark(at time.Time, verb Verb, text string) error {
 	return w.err
 }
 
-// Flush writes what is gathered as a block, behind the header.
+// Flush writes the buffered changes as a block, after the header.
 func (w *Writer) Flush() error {
 	w.begin()
 	if w.count > 0 && w.err == nil {
@@ -147,10 +148,10 @@ func (w *Writer) Flush() error {
 	return w.err
 }
 
-// Changes is how many were written, and Bytes how long the recording is so far.
+// Changes is how many changes were written.
 func (w *Writer) Changes() int { return w.changes }
 
-// Bytes is how long the recording is, without what is not flushed.
+// Bytes is the length of the recording, without buffered changes.
 func (w *Writer) Bytes() int64 { return w.bytes }
 
 func (w *Writer) key(kind Kind, namespace, name string) (key, error) {
@@ -164,7 +165,7 @@ func (w *Writer) key(kind Kind, namespace, name string) (key, error) {
 	return key{i, namespace, name}, nil
 }
 
-// add appends a change to the block. Time does not go back in a recording.
+// add appends a change to the block. Times never decrease in a recording.
 func (w *Writer) add(at time.Time, verb Verb, k key, data []byte) {
 	if w.err != nil {
 		return

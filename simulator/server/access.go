@@ -15,9 +15,9 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// CheckListen says whether the server may listen on addr ("host:port"): off
-// loopback only with a token, because whoever reaches the server is the
-// administrator of the simulated cluster.
+// CheckListen returns an error if the server must not listen on addr ("host:port").
+// Addresses other than loopback require a token, because every client of the server is
+// an administrator of the simulated cluster.
 func CheckListen(addr, token string) error {
 	host, _, err := net.SplitHostPort(addr)
 	if err != nil {
@@ -30,14 +30,15 @@ func CheckListen(addr, token string) error {
 	return fmt.Errorf("listening on %q: refused without a token, because it is not a loopback address", addr)
 }
 
-// access decides which requests are answered at all.
+// access decides which requests the server answers at all.
 type access struct {
-	// hosts are the values of Host that are the server's own; nil means any,
-	// which takes a token.
+	// hosts are the values of Host that are the server's own. Nil allows any, which
+	// requires a token.
 	hosts map[string]bool
-	// remote: clients may be on other machines, and behind a proxy that ends TLS.
+	// remote says that clients may be on other machines, and behind a proxy that
+	// terminates TLS.
 	remote bool
-	// token and cookie are digests; nil when no token is asked for.
+	// token and cookie are digests; nil if the server requires no token.
 	token, cookie []byte
 	cookieValue   string
 }
@@ -68,7 +69,7 @@ func newAccess(addr net.Addr, token string) (*access, error) {
 	return a, nil
 }
 
-// checkAccess comes before routing: nothing is answered without it.
+// checkAccess runs before routing, for every request.
 func (s *Server) checkAccess(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		a, r := s.access.Load(), c.Request()
@@ -86,14 +87,14 @@ func (s *Server) checkAccess(next echo.HandlerFunc) echo.HandlerFunc {
 		}
 		if !a.hasToken(r) {
 			c.Response().Header().Set("WWW-Authenticate", "Bearer")
-			return refuse(http.StatusUnauthorized, "this server asks for its token: send it as a bearer token, or open /?token=… in the browser")
+			return refuse(http.StatusUnauthorized, "this server requires a token: send it as a bearer token, or open /?token=… in the browser")
 		}
 		return next(c)
 	}
 }
 
-// checkSite refuses what another site makes a browser ask, and names that were
-// made to resolve to this address.
+// checkSite refuses requests that another site makes a browser send, and host names that
+// an attacker made resolve to this address.
 func (a *access) checkSite(r *http.Request) error {
 	if a.hosts != nil && !a.hosts[strings.ToLower(r.Host)] {
 		return refuse(http.StatusForbidden, "host %q is not this server's own", r.Host)
@@ -103,12 +104,12 @@ func (a *access) checkSite(r *http.Request) error {
 			return refuse(http.StatusForbidden, "origin %q is not this server's own", origin)
 		}
 	}
-	// A link may lead here from anywhere; a program's address may not be
-	// fetched from elsewhere. Another port of this host is another site's.
+	// Any site may link to the page, but none may fetch from the API. Another port of
+	// this host is another site.
 	switch site := r.Header.Get("Sec-Fetch-Site"); site {
 	case "cross-site", "same-site":
 		if !isPage(r.URL.Path) {
-			return refuse(http.StatusForbidden, "%s requests are not answered", site)
+			return refuse(http.StatusForbidden, "%s requests are refused", site)
 		}
 	}
 	return nil
@@ -137,8 +138,8 @@ func (a *access) isTokenVisit(r *http.Request) bool {
 	return r.Method == http.MethodGet && isPage(r.URL.Path) && r.URL.Query().Has("token")
 }
 
-// exchange gives a browser that knows the token a cookie that is derived from
-// it, and sends it on to the same address without it.
+// exchange gives a browser that knows the token a cookie derived from it, and redirects
+// the browser to the same address without the token.
 func (a *access) exchange(c echo.Context) error {
 	r := c.Request()
 	query := r.URL.Query()
@@ -158,8 +159,8 @@ func (a *access) exchange(c echo.Context) error {
 	return c.Redirect(http.StatusSeeOther, to.String())
 }
 
-// cookieName differs by port, which cookies themselves do not heed: two
-// simulators on one machine keep theirs apart.
+// cookieName contains the port, which cookies themselves ignore, so that two simulators
+// on one machine have different cookies.
 func cookieName(r *http.Request) string {
 	_, port, _ := net.SplitHostPort(r.Host)
 	return "kube-scheduler-simulator-" + port
@@ -170,7 +171,7 @@ func digest(s string) []byte {
 	return sum[:]
 }
 
-// equal compares in constant time, whatever the length.
+// equal compares in constant time, whatever the length of got.
 func equal(want []byte, got string) bool {
 	return subtle.ConstantTimeCompare(want, digest(got)) == 1
 }

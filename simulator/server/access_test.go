@@ -87,8 +87,8 @@ func TestHostAndOrigin(t *testing.T) {
 	}
 }
 
-// TestEqual: digests are compared, which have one length, in constant time; so how
-// much of a guess is right, or how long it is, does not show.
+// TestEqual: equal compares digests of one length in constant time, so its duration tells
+// nothing about how much of a guess is right or how long the token is.
 func TestEqual(t *testing.T) {
 	const token = "open-sesame"
 	for guess, want := range map[string]bool{
@@ -128,7 +128,7 @@ func TestToken(t *testing.T) {
 	want(t, "sent nowhere else", h.get("//evil.example/?token=sesame").Header.Get("Location"), "/evil.example/")
 }
 
-// TestOffLoopback: any name will do, with the token.
+// TestOffLoopback: with the token, any host name is accepted.
 func TestOffLoopback(t *testing.T) {
 	l, err := net.Listen("tcp", "0.0.0.0:0")
 	if err != nil {

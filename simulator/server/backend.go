@@ -15,62 +15,63 @@ import (
 )
 
 // Results is what the server needs of the result store. Methods are safe for
-// concurrent use. Cycles are not changed by either side.
+// concurrent use. Neither side changes a cycle.
 type Results interface {
-	// List fails when q.Continue is not one that it gave out.
+	// List fails if q.Continue does not come from an earlier page.
 	watch.Results
-	// Attempts returns a pod's summaries, oldest first; nil when the UID is
-	// unknown.
+	// Attempts returns a pod's summaries, oldest first; nil if the UID is unknown.
 	Attempts(uid types.UID) ([]result.Summary, error)
-	// Get returns nil when the UID or the attempt is unknown.
+	// Get returns nil if the UID or the attempt is unknown.
 	Get(uid types.UID, attempt int) (*result.Cycle, error)
 }
 
-// Configuration is the scheduler's, while it runs. Methods are safe for concurrent
-// use. What is wrong with a document is a *config.Error.
+// Configuration is the configuration of the running scheduler. Methods are safe for
+// concurrent use. They return a *config.Error for an invalid document.
 type Configuration interface {
-	// Current is the user's document, as written.
+	// Current returns the user's document, as written.
 	Current() ([]byte, error)
-	// Default is what Kubernetes uses when there is no document.
+	// Default returns the document that Kubernetes uses when the user gives none.
 	Default() ([]byte, error)
 	// Apply makes document, YAML or JSON, the configuration.
 	Apply(ctx context.Context, document []byte) (config.Applied, error)
-	// Check does all that Apply does but for the change itself.
+	// Check does all that Apply does except change the scheduler.
 	Check(ctx context.Context, document []byte) (config.Applied, error)
 	// ApplyDefault makes the default the configuration.
 	ApplyDefault(ctx context.Context) (config.Applied, error)
-	// Effective says what is in force.
+	// Effective returns the configuration in force, defaults included.
 	Effective() (*config.Effective, error)
-	// Revisions are what was applied, newest first, without documents.
+	// Revisions returns the applied configurations, newest first, without documents.
 	Revisions() []config.Revision
-	// Revision returns one with its document.
+	// Revision returns one revision with its document.
 	Revision(number int) (config.Revision, bool)
 }
 
-// Backend is what the server fronts. ClientConfig, Results and Configuration are
-// required.
+// Backend is what the server gives access to. ClientConfig, Results and Configuration
+// are required.
 type Backend struct {
-	// ClientConfig reaches the kube-apiserver with the rights that users of
-	// the web application and of /kubernetes/ are to have. The server copies
-	// it; its content types and rate limits do not matter.
+	// ClientConfig reaches the kube-apiserver with the rights that users of the web
+	// application and of /kubernetes/ get. The server copies it and ignores its
+	// content types and rate limits.
 	ClientConfig  *rest.Config
 	Results       Results
 	Configuration Configuration
-	// Held returns what keeps a pod out of the scheduler's queue, nil when nothing
-	// does. Nil: nobody knows.
-	Held func(uid types.UID) []result.PluginResult
-	// Queues returns the state of the scheduling queue, for the watch topic. It is
-	// called about once per second while a client follows it. Nil: the topic is
-	// refused.
+	// PreEnqueueRejections returns the answers of the PreEnqueue plugins that keep a
+	// pod out of the active queue; nil if none does. When the function is nil, the
+	// server reports none.
+	PreEnqueueRejections func(uid types.UID) []result.PluginResult
+	// Queues returns the state of the scheduling queue for the watch topic of that
+	// name. The server calls it about once per second while a client follows the
+	// topic. When it is nil, the topic is refused.
 	Queues func() (result.Queues, error)
-	// Reset brings everything back to the start. It is refused with *Busy or
-	// *Forbidden. Nil: the cluster is not the simulator's own.
+	// Reset returns everything to the state of a first start. It may refuse with
+	// *Busy or *Forbidden. When it is nil, the cluster is not the simulator's own and
+	// cannot be reset.
 	Reset func(ctx context.Context) (Reset, error)
-	// Transfer imports and exports. Nil: its routes answer that it is not done here.
+	// Transfer imports and exports. When it is nil, its routes answer 501.
 	Transfer Transfer
-	// FeatureGates are Kubernetes', in the order of their names.
+	// FeatureGates are the feature gates of Kubernetes, sorted by name.
 	FeatureGates []FeatureGate
-	// Replay plays recordings. nil: its routes answer that none is played here.
+	// Replay plays recordings. When it is nil, its routes answer 501.
 	Replay Replay
 }
 
@@ -80,9 +81,9 @@ type attached struct {
 	proxy http.Handler
 }
 
-// SetBackend attaches the control plane and the scheduler once they are up:
-// from then on their routes answer, and subscriptions that waited begin. It
-// may be called once; what it returns is an error in b.
+// SetBackend attaches the control plane and the scheduler once they are up: from then
+// on their routes answer, and subscriptions that waited get their lists. Call it once.
+// It fails if b is incomplete or invalid.
 func (s *Server) SetBackend(b Backend) error {
 	if b.ClientConfig == nil || b.Results == nil || b.Configuration == nil {
 		return errors.New("attaching the backend: client config, results and configuration are all required")
@@ -102,12 +103,10 @@ func (s *Server) SetBackend(b Backend) error {
 	return nil
 }
 
-// require returns the backend, or the error that says that there is none yet.
+// require returns the backend, or a 503 error if there is none yet.
 func (s *Server) require() (*attached, error) {
 	if b := s.backend.Load(); b != nil {
 		return b, nil
 	}
-	return nil, &apiError{Code: http.StatusServiceUnavailable, Message: startingMessage, retryAfter: 1}
+	return nil, refuse(http.StatusServiceUnavailable, "the control plane is starting").retry(1)
 }
-
-const startingMessage = "the control plane is starting"

@@ -20,11 +20,11 @@ const (
 	configurationPath = apiPrefix + "/v1/schedulerconfiguration"
 )
 
-// getConfiguration answers one of the documents, as JSON unless the client
-// prefers YAML.
+// getConfiguration answers with one of the documents, as JSON unless the client prefers
+// YAML.
 func (s *Server) getConfiguration(document func(Configuration) ([]byte, error)) echo.HandlerFunc {
-	return s.configuration(func(c echo.Context, live Configuration) error {
-		data, err := document(live)
+	return s.configuration(func(c echo.Context, configuration Configuration) error {
+		data, err := document(configuration)
 		if err != nil {
 			return err
 		}
@@ -39,9 +39,9 @@ func (s *Server) getConfiguration(document func(Configuration) ([]byte, error)) 
 	})
 }
 
-// putConfiguration applies the body, in YAML or JSON whatever its type is said
-// to be, or only tries it.
-func (s *Server) putConfiguration(c echo.Context, live Configuration) error {
+// putConfiguration applies the body, or only checks it for a dry run. The body is YAML or
+// JSON, whatever its Content-Type says.
+func (s *Server) putConfiguration(c echo.Context, configuration Configuration) error {
 	dryRun, err := boolParam(c, "dryRun")
 	if err != nil {
 		return err
@@ -50,43 +50,43 @@ func (s *Server) putConfiguration(c echo.Context, live Configuration) error {
 	if err != nil {
 		return err
 	}
-	apply := live.Apply
+	apply := configuration.Apply
 	if dryRun {
-		apply = live.Check
+		apply = configuration.Check
 	}
 	applied, err := apply(c.Request().Context(), document)
 	return answerApplied(c, applied, err)
 }
 
-func (s *Server) deleteConfiguration(c echo.Context, live Configuration) error {
-	applied, err := live.ApplyDefault(c.Request().Context())
+func (s *Server) deleteConfiguration(c echo.Context, configuration Configuration) error {
+	applied, err := configuration.ApplyDefault(c.Request().Context())
 	return answerApplied(c, applied, err)
 }
 
-func (s *Server) getEffective(c echo.Context, live Configuration) error {
-	effective, err := live.Effective()
+func (s *Server) getEffective(c echo.Context, configuration Configuration) error {
+	effective, err := configuration.Effective()
 	if err != nil {
 		return configurationError(err)
 	}
 	return c.JSON(http.StatusOK, effective)
 }
 
-// revisions is a list of them.
+// revisions is a list of revisions.
 type revisions struct {
 	// Items are newest first, without their documents.
 	Items []config.Revision `json:"items"`
 }
 
-func (s *Server) listRevisions(c echo.Context, live Configuration) error {
-	items := live.Revisions()
+func (s *Server) listRevisions(c echo.Context, configuration Configuration) error {
+	items := configuration.Revisions()
 	if items == nil {
 		items = []config.Revision{}
 	}
 	return c.JSON(http.StatusOK, revisions{Items: items})
 }
 
-func (s *Server) getRevision(c echo.Context, live Configuration) error {
-	r, err := revisionOf(c, live)
+func (s *Server) getRevision(c echo.Context, configuration Configuration) error {
+	r, err := revisionOf(c, configuration)
 	if err != nil {
 		return err
 	}
@@ -94,28 +94,28 @@ func (s *Server) getRevision(c echo.Context, live Configuration) error {
 }
 
 // applyRevision applies the document of a revision again.
-func (s *Server) applyRevision(c echo.Context, live Configuration) error {
-	r, err := revisionOf(c, live)
+func (s *Server) applyRevision(c echo.Context, configuration Configuration) error {
+	r, err := revisionOf(c, configuration)
 	if err != nil {
 		return err
 	}
-	applied, err := live.Apply(c.Request().Context(), []byte(r.Document))
+	applied, err := configuration.Apply(c.Request().Context(), []byte(r.Document))
 	return answerApplied(c, applied, err)
 }
 
-func revisionOf(c echo.Context, live Configuration) (config.Revision, error) {
+func revisionOf(c echo.Context, configuration Configuration) (config.Revision, error) {
 	number, err := strconv.Atoi(c.Param("number"))
 	if err != nil || number < 1 {
-		return config.Revision{}, refuse(http.StatusBadRequest, "%q is not the number of a revision", c.Param("number"))
+		return config.Revision{}, refuse(http.StatusBadRequest, "%q is not a revision number", c.Param("number"))
 	}
-	r, ok := live.Revision(number)
+	r, ok := configuration.Revision(number)
 	if !ok {
 		return config.Revision{}, refuse(http.StatusNotFound, "there is no revision %d", number)
 	}
 	return r, nil
 }
 
-// configuration is a handler that needs the backend's configuration.
+// configuration returns a handler that needs the backend's configuration.
 func (s *Server) configuration(h func(echo.Context, Configuration) error) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		b, err := s.require()
@@ -136,20 +136,18 @@ func answerApplied(c echo.Context, applied config.Applied, err error) error {
 	return c.JSON(http.StatusOK, applied)
 }
 
-// configurationError translates what applying answers.
+// configurationError turns an error of Configuration into an answer.
 func configurationError(err error) error {
 	if bad, ok := errors.AsType[*config.Error](err); ok {
 		answer := refuse(http.StatusUnprocessableEntity, "%v", bad)
-		for _, m := range bad.Mistakes {
-			answer.Details = append(answer.Details, errorDetail{Field: m.Field, Line: m.Line, Column: m.Column, Message: m.Message})
-		}
+		answer.Details = append(answer.Details, bad.Mistakes...)
 		return answer
 	}
 	switch {
 	case errors.Is(err, config.ErrNotRunning):
-		return &apiError{Code: http.StatusConflict, Message: err.Error()}
+		return refuse(http.StatusConflict, "%v", err)
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
-		return &apiError{Code: http.StatusServiceUnavailable, Message: err.Error(), retryAfter: 1}
+		return refuse(http.StatusServiceUnavailable, "%v", err).retry(1)
 	}
 	return err
 }
@@ -161,8 +159,8 @@ func boolParam(c echo.Context, name string) (bool, error) {
 	}
 	b, err := strconv.ParseBool(value)
 	if err != nil {
-		answer := refuse(http.StatusBadRequest, "%s is true or false, not %q", name, value)
-		answer.Details = []errorDetail{{Field: name, Message: answer.Message}}
+		answer := refuse(http.StatusBadRequest, "%s must be true or false, not %q", name, value)
+		answer.Details = []config.Mistake{{Field: name, Message: answer.Message}}
 		return false, answer
 	}
 	return b, nil

@@ -11,8 +11,8 @@ import (
 	"kube-scheduler-simulator/scheduler/config"
 )
 
-// fakeConfiguration takes every document but those that contain "bad", and
-// counts what was applied.
+// fakeConfiguration accepts every document that does not contain "bad", and counts the
+// applied ones.
 type fakeConfiguration struct {
 	err     error
 	applied []string
@@ -105,11 +105,11 @@ func TestRefusingAConfiguration(t *testing.T) {
 	fake := h.attach(nil, nil)
 	a := h.do(http.MethodPut, configurationPath, "bad")
 	want(t, "status", a.StatusCode, http.StatusUnprocessableEntity)
-	var body struct{ Details []errorDetail }
+	var body struct{ Details []config.Mistake }
 	if err := json.Unmarshal([]byte(a.body), &body); err != nil {
 		t.Fatal(err)
 	}
-	want(t, "details", body.Details, []errorDetail{
+	want(t, "details", body.Details, []config.Mistake{
 		{Field: "parallelism", Line: 4, Column: 14, Message: "must be greater than 0"}, {Message: "more"},
 	})
 	want(t, "dryRun", h.do(http.MethodPut, configurationPath+"?dryRun=perhaps", fakeDocument).StatusCode, http.StatusBadRequest)

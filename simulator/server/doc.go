@@ -1,17 +1,18 @@
-// Package server answers the simulator's HTTP API: health, status, results,
-// the scheduler configuration, a proxy to the simulated cluster's Kubernetes
-// API, a WebSocket that carries list-then-watch of any kinds, and the embedded
-// web application.
+// Package server serves the simulator over HTTP: the API (health, status, results,
+// scheduler configuration, import and export, reset, replay), a proxy to the
+// Kubernetes API of the simulated cluster, the WebSocket of package watch, and the
+// embedded web application.
 //
-// It serves before there is anything to serve (SetBackend attaches the control
-// plane and the scheduler), and it decides nothing about scheduling: results,
-// configurations and objects are passed on as their owners give them.
+// It starts before the control plane does: until SetBackend attaches the control plane
+// and the scheduler, routes that need them answer 503. It makes no scheduling
+// decisions and owns no data. It passes on results, configurations and objects as
+// their owners return them.
 //
-// It trusts nobody by default: a request is answered when its Host, its Origin
-// and, where one is set, its token are right. What a client can make it hold is
-// bounded: bodies, frames, connections, subscriptions, and what is queued for
-// a client that does not read.
+// It answers a request only if its Host, its Origin and, if one is set, its token are
+// right. It bounds request bodies, connections and the memory that a client can make
+// it use.
 //
-// The package may import client-go and scheduler/result. Echo's types stay
-// inside it.
+// The package may import client-go; scheduler/result, scheduler/explain and
+// scheduler/config; and simulator/replay, simulator/transfer and server/watch. Echo's
+// types stay inside it.
 package server

@@ -8,40 +8,38 @@ import (
 	"strconv"
 
 	"github.com/labstack/echo/v4"
+
+	"kube-scheduler-simulator/scheduler/config"
 )
 
-// apiError is an answer that is not the one that was asked for. Its JSON form
-// is the public one.
+// apiError is the answer to a request that fails. Clients get its JSON form.
 type apiError struct {
-	Code    int           `json:"-"`
-	Message string        `json:"message"`
-	Details []errorDetail `json:"details"`
-
-	// retryAfter, in seconds, is sent when it is not 0.
-	retryAfter int
-}
-
-type errorDetail struct {
-	// Field is the parameter or field that Message is about.
-	Field string `json:"field,omitempty"`
-	// Line and Column, from 1, are where in a document that was sent; 0 when
-	// that is not known.
-	Line    int    `json:"line,omitempty"`
-	Column  int    `json:"column,omitempty"`
+	// Code is the HTTP status.
+	Code    int    `json:"-"`
 	Message string `json:"message"`
+	// Details name the parameters, or the fields of a document, that are wrong.
+	// They are never nil.
+	Details []config.Mistake `json:"details"`
+
+	// retryAfter is sent, in seconds, unless it is 0.
+	retryAfter int
 }
 
 func (e *apiError) Error() string { return e.Message }
 
 func refuse(code int, format string, args ...any) *apiError {
-	return &apiError{Code: code, Message: fmt.Sprintf(format, args...)}
+	return &apiError{Code: code, Message: fmt.Sprintf(format, args...), Details: []config.Mistake{}}
 }
 
-// writeTo answers with e. It is used where there is no echo context, too.
+// retry tells clients to ask again after some seconds.
+func (e *apiError) retry(after int) *apiError {
+	e.retryAfter = after
+	return e
+}
+
+// writeTo answers with e. It needs no echo context, which the proxy and the watch hub
+// do not have.
 func (e *apiError) writeTo(w http.ResponseWriter) {
-	if e.Details == nil {
-		e.Details = []errorDetail{}
-	}
 	h := w.Header()
 	if e.retryAfter > 0 {
 		h.Set("Retry-After", strconv.Itoa(e.retryAfter))
@@ -49,15 +47,16 @@ func (e *apiError) writeTo(w http.ResponseWriter) {
 	h.Set("Cache-Control", "no-store")
 	h.Set("Content-Type", "application/json")
 	w.WriteHeader(e.Code)
-	_ = json.NewEncoder(w).Encode(e) // the client has gone
+	_ = json.NewEncoder(w).Encode(e) // it fails only if the client has gone
 }
 
-// refuseUpgrade answers a request for a WebSocket that does not get one.
+// refuseUpgrade answers a request that cannot become a WebSocket connection.
 func refuseUpgrade(w http.ResponseWriter, _ *http.Request, status int, reason error) {
 	refuse(status, "%v", reason).writeTo(w)
 }
 
-// handleError is echo's: every error of a handler or a middleware ends here.
+// handleError is the error handler of echo: it answers for every handler and middleware
+// that returns an error.
 func (s *Server) handleError(err error, c echo.Context) {
 	if c.Response().Committed {
 		s.log.V(2).Info("answer ended early", "path", c.Request().URL.Path, "err", err)
@@ -95,5 +94,5 @@ func apiErrorOf(err error, c echo.Context) *apiError {
 }
 
 func tooLarge(limit int64) *apiError {
-	return refuse(http.StatusRequestEntityTooLarge, "the request body is larger than %d MiB, the most that this server takes", limit>>20)
+	return refuse(http.StatusRequestEntityTooLarge, "the request body is larger than %d MiB, the limit of this server", limit>>20)
 }

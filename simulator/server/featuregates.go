@@ -6,7 +6,7 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// FeatureGate is one of Kubernetes' feature gates, as it is set in this process.
+// FeatureGate is a feature gate of Kubernetes, as set in this process.
 type FeatureGate struct {
 	Name string `json:"name"`
 	// Stage is ALPHA, BETA, GA or DEPRECATED.
@@ -17,9 +17,9 @@ type FeatureGate struct {
 	Locked bool `json:"locked"`
 }
 
-// featureGates is a list of them.
+// featureGates is a list of feature gates.
 type featureGates struct {
-	// Items are in the order of their names.
+	// Items are sorted by name.
 	Items []FeatureGate `json:"items"`
 }
 

@@ -6,15 +6,15 @@ import (
 	"sync"
 )
 
-// freshConns are connections on which nothing has been asked yet. Browsers
-// open some in advance, and http.Server.Shutdown waits five seconds for them.
+// freshConns tracks connections that have not carried a request yet. Browsers open some
+// in advance, and http.Server.Shutdown would wait five seconds for each.
 type freshConns struct {
 	mu     sync.Mutex
 	conns  map[net.Conn]struct{}
 	closed bool
 }
 
-// track is http.Server's ConnState.
+// track is the ConnState callback of the http.Server.
 func (f *freshConns) track(c net.Conn, state http.ConnState) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -9,8 +9,8 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// FuzzResultsQuery holds that a query is either refused by the name of a parameter, or
-// within the bounds.
+// FuzzResultsQuery: a query is either refused with the name of a parameter, or within the
+// bounds.
 func FuzzResultsQuery(f *testing.F) {
 	for _, query := range []string{
 		"", "namespace=default&name=web&uid=u&outcome=scheduled&limit=10&continue=7", "limit=0", "limit=-1", "limit=5001", "limit=9223372036854775808", "limit=1e3",

@@ -19,10 +19,11 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 
+	"kube-scheduler-simulator/scheduler/config"
 	"kube-scheduler-simulator/scheduler/result"
 )
 
-// patience bounds every wait of the tests; none waits for it to pass.
+// patience bounds every wait of the tests. It is a limit, not a delay.
 const patience = 10 * time.Second
 
 func want[T any](t *testing.T, what string, got, wanted T) {
@@ -72,12 +73,12 @@ func serve(t *testing.T, opts Options) *harness {
 			t.Errorf("Serve: %v", err)
 		}
 	})
-	// Serve has begun when it answers.
+	// Serve runs once it answers.
 	h.get("/healthz")
 	return h
 }
 
-// attach gives the server a backend of fakes and returns its configuration.
+// attach gives the server a backend of fakes and returns the fake configuration.
 func (h *harness) attach(api *httptest.Server, results *fakeResults) *fakeConfiguration {
 	h.t.Helper()
 	if results == nil {
@@ -89,11 +90,11 @@ func (h *harness) attach(api *httptest.Server, results *fakeResults) *fakeConfig
 	}
 	configuration := &fakeConfiguration{}
 	err := h.SetBackend(Backend{
-		ClientConfig:  &rest.Config{Host: host, BearerToken: "admin"},
-		Results:       results,
-		Configuration: configuration,
-		Held:          heldPod,
-		FeatureGates:  []FeatureGate{{Name: "GenericWorkload", Stage: "ALPHA", Enabled: true}},
+		ClientConfig:         &rest.Config{Host: host, BearerToken: "admin"},
+		Results:              results,
+		Configuration:        configuration,
+		PreEnqueueRejections: rejectedPod,
+		FeatureGates:         []FeatureGate{{Name: "GenericWorkload", Stage: "ALPHA", Enabled: true}},
 	})
 	if err != nil {
 		h.t.Fatal(err)
@@ -101,15 +102,15 @@ func (h *harness) attach(api *httptest.Server, results *fakeResults) *fakeConfig
 	return configuration
 }
 
-// heldPod knows of one pod that a plugin keeps out of the queue.
-func heldPod(uid types.UID) []result.PluginResult {
+// rejectedPod says that a plugin keeps the pod "held" out of the queue.
+func rejectedPod(uid types.UID) []result.PluginResult {
 	if uid != "held" {
 		return nil
 	}
 	return []result.PluginResult{{Plugin: "GangScheduling", Status: "UnschedulableAndUnresolvable", Reasons: []string{"waiting for minCount pods"}}}
 }
 
-// answer is a response that has been read.
+// answer is a response with its body.
 type answer struct {
 	*http.Response
 	body string
@@ -162,12 +163,12 @@ func (h *harness) get(path string, headers ...string) answer {
 	return h.do(http.MethodGet, path, "", headers...)
 }
 
-// message is an error's; it fails the test when the body is not an error.
+// message returns the message of an error. It fails the test if the body is not one.
 func (a answer) message(t *testing.T) string {
 	t.Helper()
 	var e struct {
 		Message *string
-		Details *[]errorDetail
+		Details *[]config.Mistake
 	}
 	if err := json.Unmarshal([]byte(a.body), &e); err != nil || e.Message == nil || e.Details == nil {
 		t.Fatalf("%s %s: not an error with message and details: %s", a.Status, a.Request.URL.Path, a.body)
@@ -262,7 +263,7 @@ func cycle(uid string, attempt int, outcome result.Outcome) *result.Cycle {
 
 var _ Results = (*fakeResults)(nil)
 
-// waitFor is for conditions that announce nothing.
+// waitFor polls a condition until it holds.
 func waitFor(t *testing.T, what string, condition func() bool) {
 	t.Helper()
 	tick := time.NewTicker(time.Millisecond)
@@ -272,7 +273,7 @@ func waitFor(t *testing.T, what string, condition func() bool) {
 		select {
 		case <-tick.C:
 		case <-timeout:
-			t.Fatalf("waited in vain for: %s", what)
+			t.Fatalf("timed out waiting for: %s", what)
 		}
 	}
 }

@@ -12,8 +12,8 @@ import (
 	"kube-scheduler-simulator/scheduler/config"
 )
 
-// contentPolicy fits a bundled application: everything is the server's own,
-// except that the YAML editor makes its style sheets as it runs.
+// contentPolicy suits a bundled application: everything comes from this server, except
+// that the YAML editor creates style sheets at run time.
 const contentPolicy = "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self' data:; " +
 	"worker-src 'self' blob:; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 
@@ -33,19 +33,19 @@ func (s *Server) setHeaders(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// recoverPanics turns a panic into 500. http.ErrAbortHandler, by which the
-// proxy cuts an answer short, passes.
+// recoverPanics turns a panic into a 500. It lets http.ErrAbortHandler pass, with which
+// handlers cut an answer short.
 func (s *Server) recoverPanics() echo.MiddlewareFunc {
 	return middleware.RecoverWithConfig(middleware.RecoverConfig{
 		StackSize: 16 << 10,
 		LogErrorFunc: func(c echo.Context, err error, stack []byte) error {
 			s.log.Error(err, "panic", "method", c.Request().Method, "path", c.Request().URL.Path, "stack", string(stack))
-			return refuse(http.StatusInternalServerError, "the server failed while answering; its log says more")
+			return refuse(http.StatusInternalServerError, "internal error; the log of the simulator has the details")
 		},
 	})
 }
 
-// limitBody bounds what a request may send, and has who is refused read why.
+// limitBody bounds request bodies, and makes sure that a client can read the refusal.
 func (s *Server) limitBody(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		r := c.Request()
@@ -69,16 +69,17 @@ func (s *Server) limitBody(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// maxAPIBody is what the API server takes.
+// maxAPIBody is the limit of the API server, in bytes.
 const maxAPIBody = 3 << 20
 
-// bodyLimit is larger for what goes to a file, and smaller for what is held in memory
-// while others are waited for.
+// bodyLimit is larger for bodies that go to a file, and smaller for those that stay in
+// memory for long.
 func (s *Server) bodyLimit(r *http.Request) int64 {
 	if below(r.URL.Path, configurationPath) {
 		return min(config.MaxSize, s.opts.MaxBody)
 	}
-	// It would refuse more by itself, and hang up on who is still sending.
+	// The API server refuses larger bodies itself, but closes the connection while
+	// the client is still sending.
 	if below(r.URL.Path, proxyPrefix) {
 		return min(maxAPIBody, s.opts.MaxBody)
 	}
@@ -91,12 +92,13 @@ func (s *Server) bodyLimit(r *http.Request) int64 {
 	return s.opts.MaxBody
 }
 
-// boundedBody is a request body that fails when it is too large.
+// boundedBody is a request body that fails once it exceeds limit.
 type boundedBody struct {
 	io.ReadCloser
 	limit, left int64
 	response    http.ResponseWriter
-	// waits: the client does not send before it is asked to, which reading does.
+	// waits says that the client sends nothing until the server reads (Expect:
+	// 100-continue).
 	waits bool
 }
 
@@ -118,32 +120,32 @@ func (b *boundedBody) Read(p []byte) (int, error) {
 }
 
 const (
-	// drainBytes and drainTimeout bound what is read of a body that is refused.
+	// drainBytes and drainTimeout bound how much of a refused body the server reads.
 	drainBytes   = 128 << 20
 	drainTimeout = 10 * time.Second
 )
 
-// refuse returns the error.
+// refuse reads the rest of the body and returns the error.
 func (b *boundedBody) refuse() error {
 	b.response.Header().Set("Connection", "close")
 	b.drain()
 	return &http.MaxBytesError{Limit: b.limit}
 }
 
-// drain reads what is still coming before an error is answered: a client that is
-// not done with sending would see its connection reset, not the answer.
+// drain reads the rest of the body before the server answers with an error. Otherwise a
+// client that is still sending would see a reset connection instead of the answer.
 func (b *boundedBody) drain() {
 	if b.waits {
 		return
 	}
-	// Where there are no deadlines, the bytes are bounded still.
+	// A connection without deadlines is still bounded by drainBytes.
 	_ = http.NewResponseController(b.response).SetReadDeadline(time.Now().Add(drainTimeout))
 	_, _ = io.CopyN(io.Discard, b.ReadCloser, drainBytes)
 }
 
-// compress is for clients on other machines; on loopback it would cost more
-// than it saves. Page files are kept compressed, and the Kubernetes API
-// compresses by itself.
+// compress compresses API answers to clients on other machines; on loopback it would
+// cost more than it saves. Page files are stored compressed, and the Kubernetes API
+// compresses its answers itself.
 func (s *Server) compress() echo.MiddlewareFunc {
 	return middleware.GzipWithConfig(middleware.GzipConfig{
 		MinLength: 1 << 10,

@@ -15,7 +15,7 @@ import (
 	"kube-scheduler-simulator/scheduler/result"
 	"kube-scheduler-simulator/simulator/replay"
 	"kube-scheduler-simulator/simulator/server/watch"
-	snap "kube-scheduler-simulator/simulator/transfer"
+	"kube-scheduler-simulator/simulator/transfer"
 )
 
 type openAPIDocument struct {
@@ -45,7 +45,8 @@ func readOpenAPI(t *testing.T) openAPIDocument {
 	return doc
 }
 
-// TestEveryRouteIsDocumented, and everything documented is a route.
+// TestEveryRouteIsDocumented: an undocumented route fails, and so does a documented path
+// that is no route.
 func TestEveryRouteIsDocumented(t *testing.T) {
 	var documented, routed []string
 	for path, operations := range readOpenAPI(t).Paths {
@@ -56,7 +57,7 @@ func TestEveryRouteIsDocumented(t *testing.T) {
 		}
 	}
 	for _, route := range New(Options{}).echo.Routes() {
-		// Every GET answers HEAD, as the document says once.
+		// The document says once that every GET answers HEAD.
 		if route.Method != http.MethodHead {
 			routed = append(routed, route.Method+" "+asTemplate(route.Path))
 		}
@@ -66,7 +67,7 @@ func TestEveryRouteIsDocumented(t *testing.T) {
 	want(t, "routes", routed, documented)
 }
 
-// asTemplate turns echo's notation into OpenAPI's.
+// asTemplate converts a path from echo's notation to OpenAPI's.
 func asTemplate(path string) string {
 	segments := strings.Split(path, "/")
 	for i, s := range segments {
@@ -80,23 +81,23 @@ func asTemplate(path string) string {
 	return strings.Join(segments, "/")
 }
 
-// TestSchemasMatchTypes: the zero value of a type has exactly the required
-// properties, and a value with everything set has every property.
+// TestSchemasMatchTypes: the JSON of a type's zero value has exactly the required
+// properties, and the JSON of a filled value has all properties.
 func TestSchemasMatchTypes(t *testing.T) {
 	doc := readOpenAPI(t)
 	for name, full := range map[string]any{
 		"Error":                &apiError{},
-		"ErrorDetail":          &errorDetail{},
+		"ErrorDetail":          &config.Mistake{},
 		"Status":               &Status{},
 		"Operation":            &Operation{},
 		"Sync":                 &Sync{},
 		"Reset":                &Reset{},
-		"ImportProgress":       &snap.Progress{},
-		"ImportItem":           &snap.Item{},
-		"ImportKind":           &snap.KindCount{},
-		"RemovedField":         &snap.RemovedField{},
-		"ImportConfiguration":  &snap.ConfigurationReport{},
-		"ImportReport":         &snap.Report{},
+		"ImportProgress":       &transfer.Progress{},
+		"ImportItem":           &transfer.Item{},
+		"ImportKind":           &transfer.KindCount{},
+		"RemovedField":         &transfer.RemovedField{},
+		"ImportConfiguration":  &transfer.ConfigurationReport{},
+		"ImportReport":         &transfer.Report{},
 		"ImportLine":           &importLine{},
 		"ImportState":          &importState{},
 		"SchedulerStatus":      &SchedulerStatus{},
@@ -266,7 +267,7 @@ func keysOf(t *testing.T, v any) []string {
 	return keys
 }
 
-// fill sets every exported field to something that is not its zero value.
+// fill sets every exported field to a value that is not its zero value.
 func fill(v reflect.Value) {
 	switch v.Interface().(type) {
 	case time.Time, result.Filter, result.Score, result.ExtenderRejections, explain.Statement:
@@ -302,7 +303,7 @@ func fill(v reflect.Value) {
 	}
 }
 
-// fillSpecial is for types that are not their fields.
+// fillSpecial fills types whose JSON does not follow their fields.
 func fillSpecial(v reflect.Value) {
 	switch p := v.Addr().Interface().(type) {
 	case *time.Time:

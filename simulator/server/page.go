@@ -16,8 +16,8 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// page serves the web application from memory. Files do not change while the
-// server runs.
+// page serves the web application from memory. Its files do not change while the server
+// runs.
 type page struct {
 	files fs.FS
 
@@ -25,12 +25,12 @@ type page struct {
 	loaded map[string]*asset
 }
 
-// asset is a file in the forms in which it is sent.
+// asset is a file, both plain and compressed.
 type asset struct {
 	contentType string
 	etag        string
 	body        []byte
-	// gzipped is nil when compressing does not make it smaller.
+	// gzipped is nil if compression does not make the file smaller.
 	gzipped []byte
 }
 
@@ -40,8 +40,8 @@ func newPage(files fs.FS) *page {
 
 const indexFile = "index.html"
 
-// getPage answers every address that is not a program's: with a file, or with
-// the page for the addresses that the application routes itself.
+// getPage answers every address outside the APIs: with a file, or with the page for the
+// addresses that the application routes itself.
 func (s *Server) getPage(c echo.Context) error {
 	r := c.Request()
 	if !isPage(r.URL.Path) || s.page.files == nil {
@@ -56,7 +56,7 @@ func (s *Server) getPage(c echo.Context) error {
 	if file == nil {
 		return echo.ErrNotFound
 	}
-	// Names under assets/ have a hash of the content in them.
+	// Names under assets/ contain a hash of the content.
 	caching := "no-cache"
 	if hashed {
 		caching = "public, max-age=31536000, immutable"
@@ -66,7 +66,7 @@ func (s *Server) getPage(c echo.Context) error {
 	return nil
 }
 
-// load returns nil when there is no such file.
+// load returns nil if there is no such file.
 func (p *page) load(name string) *asset {
 	if p.files == nil || !fs.ValidPath(name) || name == "." {
 		return nil
@@ -76,7 +76,7 @@ func (p *page) load(name string) *asset {
 	if file, ok := p.loaded[name]; ok {
 		return file
 	}
-	// Names that are not there are not remembered: anybody can make them up.
+	// Do not remember missing names: clients could make up any number of them.
 	body, err := fs.ReadFile(p.files, name)
 	if err != nil {
 		return nil
@@ -100,8 +100,8 @@ func (a *asset) serve(w http.ResponseWriter, r *http.Request) {
 	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(body))
 }
 
-// contentType knows what a web application is made of, because what the
-// machine's own tables say differs from machine to machine.
+// contentType has its own table for the files of a web application, because the tables
+// of the operating system differ from machine to machine.
 func contentType(name string) string {
 	switch path.Ext(name) {
 	case ".html":
@@ -133,7 +133,7 @@ func compressed(body []byte) []byte {
 	if err != nil {
 		return nil
 	}
-	// A bytes.Buffer takes everything.
+	// Writing to a bytes.Buffer cannot fail.
 	w.Write(body)
 	w.Close()
 	if out.Len() >= len(body) {

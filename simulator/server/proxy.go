@@ -23,17 +23,17 @@ func (s *Server) proxy(c echo.Context) error {
 		return err
 	}
 	if c.Request().Header.Get("Upgrade") != "" {
-		return refuse(http.StatusNotImplemented, "connections that change protocol (exec, attach, port-forward) are not proxied; use the kubeconfig")
+		return refuse(http.StatusNotImplemented, "the proxy does not support exec, attach and port-forward; use the kubeconfig")
 	}
 	b.proxy.ServeHTTP(c.Response(), c.Request())
 	return nil
 }
 
-// newProxy returns a handler that passes requests below proxyPrefix to the API
-// server with the credentials of config and no others. Watches end with closing.
+// newProxy returns a handler that forwards requests below proxyPrefix to the API server
+// with the credentials of config and no others. Watches end when closing does.
 func newProxy(config *rest.Config, closing context.Context) (http.Handler, error) {
 	config = rest.CopyConfig(config)
-	// What the client accepts is what it gets, compressed or not.
+	// The client itself decides about compression.
 	config.DisableCompression = true
 	transport, err := newProxyTransport(config)
 	if err != nil {
@@ -54,7 +54,7 @@ func newProxy(config *rest.Config, closing context.Context) (http.Handler, error
 		},
 		ModifyResponse: func(r *http.Response) error {
 			r.Header.Del("Set-Cookie")
-			// Set already, for every answer.
+			// setHeaders sets it for every answer.
 			r.Header.Del("X-Content-Type-Options")
 			return nil
 		},
@@ -71,13 +71,13 @@ func newProxy(config *rest.Config, closing context.Context) (http.Handler, error
 	}), nil
 }
 
-// proxyTransport sends requests that end by themselves over one connection, and the
-// others over one each.
+// proxyTransport sends requests that end by themselves over shared connections, and
+// watches over one connection each.
 type proxyTransport struct{ ending, endless http.RoundTripper }
 
-// newProxyTransport returns a transport that holds next to nothing for the clients of
-// watches. HTTP/2 would take megabytes of each that its client does not read; a
-// connection of its own makes the API server wait, and end it when it has waited long.
+// newProxyTransport returns a transport that buffers next to nothing for watches. HTTP/2
+// would buffer megabytes for each watch whose client does not read. With a connection of
+// its own, the watch makes the API server wait, which ends it after a while.
 func newProxyTransport(config *rest.Config) (*proxyTransport, error) {
 	ending, err := rest.TransportFor(config)
 	if err != nil {
@@ -102,8 +102,8 @@ func (t *proxyTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return t.ending.RoundTrip(r)
 }
 
-// dropIdentity removes every header by which a client could be somebody else,
-// and those that are meant for this server.
+// dropIdentity removes every header with which a client could claim another identity,
+// and those meant for this server.
 func dropIdentity(h http.Header) {
 	for name := range h {
 		switch {
@@ -115,7 +115,7 @@ func dropIdentity(h http.Header) {
 	}
 }
 
-// isEndless reports whether a request lasts until somebody ends it.
+// isEndless reports whether a request lasts until the client or the server ends it.
 func isEndless(r *http.Request) bool {
 	q := r.URL.Query()
 	for _, name := range []string{"watch", "follow"} {
@@ -134,7 +134,5 @@ func answerProxyError(w http.ResponseWriter, r *http.Request, err error) {
 	if errors.Is(err, context.Canceled) {
 		panic(http.ErrAbortHandler)
 	}
-	answer := refuse(http.StatusBadGateway, "the Kubernetes API server does not answer: %v", err)
-	answer.retryAfter = 1
-	answer.writeTo(w)
+	refuse(http.StatusBadGateway, "the Kubernetes API server does not answer: %v", err).retry(1).writeTo(w)
 }

@@ -11,14 +11,14 @@ import (
 	"testing"
 )
 
-// asFakeAPI serves with a handler of the test's own.
+// asFakeAPI serves handler as the API server.
 func asFakeAPI(t *testing.T, handler http.HandlerFunc) *httptest.Server {
 	s := httptest.NewServer(handler)
 	t.Cleanup(s.Close)
 	return s
 }
 
-// newDrain reads bodies.
+// newDrain returns an API server that only reads bodies.
 func newDrain(t *testing.T) *httptest.Server {
 	return asFakeAPI(t, func(w http.ResponseWriter, r *http.Request) {
 		io.Copy(io.Discard, r.Body)
@@ -65,8 +65,8 @@ func TestProxyPassesRequests(t *testing.T) {
 	})
 }
 
-// TestProxyStreamsWatches: an event arrives while the watch goes on, and the
-// watch ends with the server.
+// TestProxyStreamsWatches: events arrive while the watch continues, and the watch ends
+// with the server.
 func TestProxyStreamsWatches(t *testing.T) {
 	next := make(chan string)
 	api := asFakeAPI(t, func(w http.ResponseWriter, r *http.Request) {
@@ -100,7 +100,7 @@ func TestProxyStreamsWatches(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := lines.ReadString('\n'); err == nil {
-		t.Error("the watch goes on")
+		t.Error("the watch continues after Shutdown")
 	}
 }
 

@@ -12,17 +12,19 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"kube-scheduler-simulator/scheduler/config"
 	"kube-scheduler-simulator/simulator/replay"
 )
 
 // Replay plays one recording at a time. Methods are safe for concurrent use.
 type Replay interface {
-	// Status returns false when no recording is loaded.
+	// Status returns false if no recording is loaded.
 	Status() (replay.Status, bool)
-	// Load takes a recording, empties the simulator and is paused at the start. What
-	// is none is an error that wraps replay.ErrNotRecording, and changes nothing.
+	// Load reads a recording, empties the simulator and pauses at the start of the
+	// recording. If body is not a recording, it changes nothing and returns an error
+	// that wraps replay.ErrNotRecording.
 	Load(ctx context.Context, name string, body io.Reader) (replay.Status, error)
-	// Do, Step, Comparison and Unload fail with ErrNoRecording when none is loaded.
+	// Do, Step, Comparison and Unload fail with ErrNoRecording if none is loaded.
 	Do(replay.Control) (replay.Status, error)
 	Step(ctx context.Context) (replay.Status, error)
 	Comparison(replay.ComparisonQuery) (replay.Comparison, error)
@@ -30,7 +32,7 @@ type Replay interface {
 }
 
 var (
-	// ErrNoRecording says that there is no replay.
+	// ErrNoRecording says that no recording is loaded.
 	ErrNoRecording = errors.New("no recording is loaded")
 	// ErrReplayBusy says that another recording is being loaded.
 	ErrReplayBusy = errors.New("another recording is being loaded")
@@ -38,10 +40,10 @@ var (
 
 const replayPath = apiPrefix + "/v1/replay"
 
-// maxRecording bounds a recording that is sent.
+// maxRecording bounds an uploaded recording, in bytes.
 const maxRecording = 1 << 30
 
-// replay is a handler that needs the backend's replay.
+// replay returns a handler that needs the backend's replay.
 func (s *Server) replay(h func(echo.Context, Replay) error) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		b, err := s.require()
@@ -49,7 +51,7 @@ func (s *Server) replay(h func(echo.Context, Replay) error) echo.HandlerFunc {
 			return err
 		}
 		if b.Replay == nil {
-			return refuse(http.StatusNotImplemented, "this simulator plays no recordings")
+			return refuse(http.StatusNotImplemented, "this simulator does not play recordings")
 		}
 		return replayError(h(c, b.Replay))
 	}
@@ -86,7 +88,7 @@ func (s *Server) postReplay(c echo.Context, r Replay) error {
 	return answerReplay(c, status, err)
 }
 
-// patchReplay knows its fields: a misspelt one would do nothing, silently.
+// patchReplay refuses unknown fields: otherwise a misspelt one would silently do nothing.
 func (s *Server) patchReplay(c echo.Context, r Replay) error {
 	var control replay.Control
 	d := json.NewDecoder(c.Request().Body)
@@ -95,7 +97,7 @@ func (s *Server) patchReplay(c echo.Context, r Replay) error {
 		if large, ok := errors.AsType[*http.MaxBytesError](err); ok {
 			return large
 		}
-		return refuse(http.StatusBadRequest, "the body is an object with state, speed, waitForScheduler, followRecording or position: %s", strings.TrimPrefix(err.Error(), "json: "))
+		return refuse(http.StatusBadRequest, "the body must be an object with state, speed, waitForScheduler, followRecording or position: %s", strings.TrimPrefix(err.Error(), "json: "))
 	}
 	status, err := r.Do(control)
 	return answerReplay(c, status, err)
@@ -123,18 +125,18 @@ func (s *Server) deleteReplay(c echo.Context, r Replay) error {
 func (s *Server) getReplayComparison(c echo.Context, r Replay) error {
 	q := replay.ComparisonQuery{Outcome: replay.Outcome(c.QueryParam("outcome")), Continue: c.QueryParam("continue")}
 	if q.Outcome != "" && !slices.Contains(replay.Outcomes, q.Outcome) {
-		return badQuery(errorDetail{Field: "outcome", Message: "want one of " + strings.Join(replayOutcomes(), ", ")})
+		return badQuery(config.Mistake{Field: "outcome", Message: "want one of " + strings.Join(replayOutcomes(), ", ")})
 	}
 	if limit := c.QueryParam("limit"); limit != "" {
 		n, err := strconv.Atoi(limit)
 		if err != nil || n < 1 || n > maxLimit {
-			return badQuery(errorDetail{Field: "limit", Message: "want a number from 1 to " + strconv.Itoa(maxLimit)})
+			return badQuery(config.Mistake{Field: "limit", Message: "want a number from 1 to " + strconv.Itoa(maxLimit)})
 		}
 		q.Limit = n
 	}
 	if from := q.Continue; from != "" {
 		if n, err := strconv.Atoi(from); err != nil || n < 0 {
-			return badQuery(errorDetail{Field: "continue", Message: "it is not from an earlier page"})
+			return badQuery(config.Mistake{Field: "continue", Message: "want the continue value of an earlier page"})
 		}
 	}
 	comparison, err := r.Comparison(q)

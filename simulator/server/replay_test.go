@@ -14,7 +14,7 @@ import (
 	"kube-scheduler-simulator/simulator/replay"
 )
 
-// fakeReplay takes what begins with "recording".
+// fakeReplay accepts bodies that start with "recording".
 type fakeReplay struct {
 	loaded bool
 	name   string
@@ -95,7 +95,7 @@ func TestReplay(t *testing.T) {
 		{"DELETE", "", "", 404, "no recording"},
 		{"POST", "", "kind: Pod", 400, "not a recording"},
 		{"POST", "", "busy", 409, "another recording"},
-		{"POST", "", "operation", 409, "an import is under way"},
+		{"POST", "", "operation", 409, "an import is in progress"},
 		{"POST", "", "external", 403, "not ours"},
 		{"POST", "?name=tuesday", "recording" + strings.Repeat(" ", 100), 200, `"name":"tuesday"`}, // larger than other bodies may be
 		{"GET", "", "", 200, `"state":"paused"`},

@@ -8,39 +8,39 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// Reset is what a reset has done.
+// Reset is the outcome of a reset.
 type Reset struct {
 	// Deleted is the number of objects that were deleted.
 	Deleted         int     `json:"deleted"`
 	DurationSeconds float64 `json:"durationSeconds"`
 }
 
-// Busy is an error that says that something waits for something else to end.
+// Busy is the error of an operation that another operation excludes.
 type Busy struct {
-	// With is what is under way.
+	// With is the operation in progress.
 	With OperationKind
 }
 
 func (e *Busy) Error() string {
 	what := map[OperationKind]string{
-		OperationImport: "an import", OperationReset: "a reset", OperationReplay: "a replay", OperationSync: "the connection with another cluster",
+		OperationImport: "an import", OperationReset: "a reset", OperationReplay: "a replay", OperationSync: "the connection to another cluster",
 	}[e.With]
-	return what + " is under way; try again when it is over"
+	return what + " is in progress; try again when it has ended"
 }
 
-// Forbidden is an error that says what is not done to this cluster, and why.
+// Forbidden is the error of an operation that this cluster does not allow.
 type Forbidden struct{ Message string }
 
 func (e *Forbidden) Error() string { return e.Message }
 
-// reset empties everything. It goes on when the client leaves.
+// reset resets the simulator. It continues if the client disconnects.
 func (s *Server) reset(c echo.Context) error {
 	b, err := s.require()
 	if err != nil {
 		return err
 	}
 	if b.Reset == nil {
-		return refuse(http.StatusForbidden, "the cluster is not the simulator's own, so it is not reset")
+		return refuse(http.StatusForbidden, "the simulator does not own this cluster, so it cannot reset it")
 	}
 	done, err := b.Reset(context.WithoutCancel(c.Request().Context()))
 	if err != nil {
@@ -49,11 +49,10 @@ func (s *Server) reset(c echo.Context) error {
 	return c.JSON(http.StatusOK, done)
 }
 
-// operationError translates what keeps an operation on the whole cluster from
-// being done.
+// operationError turns an error of an operation on the whole cluster into an answer.
 func operationError(err error) error {
 	if busy, ok := errors.AsType[*Busy](err); ok {
-		return &apiError{Code: http.StatusConflict, Message: busy.Error(), retryAfter: 1}
+		return refuse(http.StatusConflict, "%v", busy).retry(1)
 	}
 	if forbidden, ok := errors.AsType[*Forbidden](err); ok {
 		return refuse(http.StatusForbidden, "%s", forbidden.Message)
@@ -61,6 +60,6 @@ func operationError(err error) error {
 	return err
 }
 
-// ClearResults tells subscribers that the results are gone: they list again. It is
-// called after the results were emptied, while none is put.
+// ClearResults makes subscribers to results list again. Call it after emptying the result
+// store, while no cycle is put.
 func (s *Server) ClearResults() { s.hub.ClearResults() }

@@ -19,11 +19,11 @@ func TestReset(t *testing.T) {
 		{"done", func(context.Context) (Reset, error) { return Reset{Deleted: 7, DurationSeconds: 0.5}, nil },
 			http.StatusOK, `{"deleted":7,"durationSeconds":0.5}` + "\n"},
 		{"another is under way", func(context.Context) (Reset, error) { return Reset{}, &Busy{With: OperationImport} },
-			http.StatusConflict, `{"message":"an import is under way; try again when it is over","details":[]}` + "\n"},
+			http.StatusConflict, `{"message":"an import is in progress; try again when it has ended","details":[]}` + "\n"},
 		{"not this one", func(context.Context) (Reset, error) { return Reset{}, &Forbidden{Message: "not this one"} },
 			http.StatusForbidden, `{"message":"not this one","details":[]}` + "\n"},
 		{"not ours", nil,
-			http.StatusForbidden, `{"message":"the cluster is not the simulator's own, so it is not reset","details":[]}` + "\n"},
+			http.StatusForbidden, `{"message":"the simulator does not own this cluster, so it cannot reset it","details":[]}` + "\n"},
 		{"failed", func(context.Context) (Reset, error) { return Reset{}, errors.New("the disk is gone") },
 			http.StatusInternalServerError, `{"message":"the disk is gone","details":[]}` + "\n"},
 	} {

@@ -8,11 +8,12 @@ import (
 	"github.com/labstack/echo/v4"
 	"k8s.io/apimachinery/pkg/types"
 
+	"kube-scheduler-simulator/scheduler/config"
 	"kube-scheduler-simulator/scheduler/explain"
 	"kube-scheduler-simulator/scheduler/result"
 )
 
-// maxLimit is the largest page that can be asked for.
+// maxLimit is the largest page that a client may ask for.
 const maxLimit = result.MaxLimit
 
 func (s *Server) listResults(c echo.Context) error {
@@ -26,7 +27,7 @@ func (s *Server) listResults(c echo.Context) error {
 	}
 	page, err := b.Results.List(q)
 	if err != nil {
-		return badQuery(errorDetail{Field: "continue", Message: err.Error()})
+		return badQuery(config.Mistake{Field: "continue", Message: err.Error()})
 	}
 	if page.Items == nil {
 		page.Items = []result.Summary{}
@@ -42,14 +43,14 @@ func parseQuery(c echo.Context) (result.Query, error) {
 		Outcome:   result.Outcome(c.QueryParam("outcome")),
 		Continue:  c.QueryParam("continue"),
 	}
-	var wrong []errorDetail
+	var wrong []config.Mistake
 	if q.Outcome != "" && !q.Outcome.Valid() {
-		wrong = append(wrong, errorDetail{Field: "outcome", Message: "want one of " + outcomes()})
+		wrong = append(wrong, config.Mistake{Field: "outcome", Message: "want one of " + outcomes()})
 	}
 	if limit := c.QueryParam("limit"); limit != "" {
 		n, err := strconv.Atoi(limit)
 		if err != nil || n < 1 || n > maxLimit {
-			wrong = append(wrong, errorDetail{Field: "limit", Message: "want a number from 1 to " + strconv.Itoa(maxLimit)})
+			wrong = append(wrong, config.Mistake{Field: "limit", Message: "want a number from 1 to " + strconv.Itoa(maxLimit)})
 		}
 		q.Limit = n
 	}
@@ -59,7 +60,7 @@ func parseQuery(c echo.Context) (result.Query, error) {
 	return q, nil
 }
 
-func badQuery(details ...errorDetail) *apiError {
+func badQuery(details ...config.Mistake) *apiError {
 	fields := make([]string, 0, len(details))
 	for _, d := range details {
 		fields = append(fields, d.Field+": "+d.Message)
@@ -77,9 +78,10 @@ func outcomes() string {
 
 type attempts struct {
 	Items []result.Summary `json:"items"`
-	// Held are the answers of the PreEnqueue plugins that keep the pod out of the
-	// queue at present. It may not have been tried at all then.
-	Held []result.PluginResult `json:"held,omitempty"`
+	// PreEnqueueRejections are the answers of the PreEnqueue plugins that keep the
+	// pod out of the active queue at present. The scheduler may not have tried it at
+	// all.
+	PreEnqueueRejections []result.PluginResult `json:"held,omitempty"`
 }
 
 func (s *Server) listAttempts(c echo.Context) error {
@@ -92,17 +94,17 @@ func (s *Server) listAttempts(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	var held []result.PluginResult
-	if b.Held != nil {
-		held = b.Held(uid)
+	var rejections []result.PluginResult
+	if b.PreEnqueueRejections != nil {
+		rejections = b.PreEnqueueRejections(uid)
 	}
 	switch {
-	case items == nil && held == nil:
-		return refuse(http.StatusNotFound, "no result is kept for pod UID %q", uid)
+	case items == nil && rejections == nil:
+		return refuse(http.StatusNotFound, "there are no results for pod UID %q", uid)
 	case items == nil:
 		items = []result.Summary{}
 	}
-	return c.JSON(http.StatusOK, attempts{items, held})
+	return c.JSON(http.StatusOK, attempts{items, rejections})
 }
 
 func (s *Server) getCycle(c echo.Context) error {
@@ -113,14 +115,14 @@ func (s *Server) getCycle(c echo.Context) error {
 	uid := c.Param("uid")
 	attempt, err := strconv.Atoi(c.Param("attempt"))
 	if err != nil || attempt < 1 {
-		return badQuery(errorDetail{Field: "attempt", Message: "want a number from 1"})
+		return badQuery(config.Mistake{Field: "attempt", Message: "want a number from 1"})
 	}
 	cycle, err := b.Results.Get(types.UID(uid), attempt)
 	if err != nil {
 		return err
 	}
 	if cycle == nil {
-		return refuse(http.StatusNotFound, "no result is kept for attempt %d of pod UID %q", attempt, uid)
+		return refuse(http.StatusNotFound, "there is no result for attempt %d of pod UID %q", attempt, uid)
 	}
 	return c.JSON(http.StatusOK, explained{Cycle: cycle, Explanation: explain.Cycle(cycle)})
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// openAPI describes every route; a test compares the two.
+// openAPI describes every route. A test fails when the two differ.
 //
 //go:embed openapi.json
 var openAPI []byte
@@ -18,7 +18,7 @@ const (
 	apiPrefix   = "/api"
 	proxyPrefix = "/kubernetes"
 	watchPath   = apiPrefix + "/v1/watch"
-	// anyPath is where requests end up that no other route takes.
+	// anyPath matches the requests that no other route takes.
 	anyPath = "/*"
 )
 
@@ -64,8 +64,7 @@ func (s *Server) route(e *echo.Echo) {
 	e.GET(anyPath, s.getPage)
 }
 
-// isPage reports whether the web application answers path, as opposed to
-// what programs ask.
+// isPage reports whether path belongs to the web application rather than to an API.
 func isPage(path string) bool {
 	switch path {
 	case "/healthz", "/readyz", "/metrics":

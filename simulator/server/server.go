@@ -24,28 +24,29 @@ import (
 	"kube-scheduler-simulator/simulator/server/watch"
 )
 
-// Options of a Server. The zero value serves no page and no metrics, and asks
-// for no token.
+// Options of a Server. With the zero value it serves no page and no metrics, and
+// requires no token.
 type Options struct {
 	// Token, when set, is required on every request: as a bearer token, or as
 	// the cookie that a browser gets by visiting /?token=….
 	Token string
-	// Assets is the web application; index.html at its root also answers the
-	// addresses that the application routes itself. Each file is read once.
+	// Assets is the web application. Its index.html also answers the addresses that
+	// the application routes itself. The server reads each file once.
 	Assets fs.FS
 	// Logger gets errors, and more at V(2).
 	Logger klog.Logger
-	// Version is Kubernetes', as in v1.37.1.
+	// Version is the version of Kubernetes, such as v1.37.1.
 	Version string
-	// Gatherer answers /metrics. Default: nothing is measured.
+	// Gatherer provides the metrics of /metrics. Default: there are none.
 	Gatherer prometheus.Gatherer
 	// MaxBody bounds a request body, in bytes. Default 16 MiB.
 	MaxBody int64
 
-	// clock is set by tests only. Default: the real one.
+	// clock dates exported files. Default: the real one. Set by tests only.
 	clock clock.PassiveClock
-	// keep are the lists that the watch hub keeps. Default: nodes and pods, which
-	// every page shows: at 5,000 nodes, listing them takes seconds. Set by tests only.
+	// keep names the kinds that the watch hub watches from the start. Default: nodes
+	// and pods, because every page needs them and listing 5,000 nodes takes seconds.
+	// Set by tests only.
 	keep []schema.GroupVersionResource
 }
 
@@ -63,7 +64,7 @@ type Server struct {
 	fresh   freshConns
 	// access is nil until Serve.
 	access atomic.Pointer[access]
-	// closing ends the requests that have no end of their own.
+	// closing ends the requests that would not end by themselves.
 	closing context.Context
 	close   context.CancelFunc
 
@@ -73,7 +74,7 @@ type Server struct {
 
 const defaultMaxBody = 16 << 20
 
-// New returns a server that is not serving yet.
+// New returns a server. Serve starts it.
 func New(opts Options) *Server {
 	if opts.MaxBody == 0 {
 		opts.MaxBody = defaultMaxBody
@@ -103,8 +104,8 @@ func New(opts Options) *Server {
 	return s
 }
 
-// Serve answers on l until Shutdown, and then returns nil; otherwise it
-// returns what went wrong. It is called once, and may be called before
+// Serve answers requests on l until Shutdown, and then returns nil; otherwise it
+// returns the error that stopped it. Call it once. It may be called before
 // SetBackend: the page, health and status answer at once.
 func (s *Server) Serve(l net.Listener) error {
 	a, err := newAccess(l.Addr(), s.opts.Token)
@@ -120,12 +121,12 @@ func (s *Server) Serve(l net.Listener) error {
 	return nil
 }
 
-// Shutdown stops accepting, tells WebSocket clients that the server goes away,
-// ends proxied watches, lets other requests finish, and returns when every
-// goroutine of the server has ended. When ctx ends first, connections are cut.
+// Shutdown stops accepting connections, sends WebSocket clients a close frame, ends
+// proxied watches, lets other requests finish, and returns when every goroutine of the
+// server has ended. If ctx ends first, it closes the connections at once.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.close()
-	// Both at once: a connection may be about to become a WebSocket.
+	// At the same time, because a connection may be about to become a WebSocket.
 	done := make(chan error, 1)
 	go func() { done <- s.http.Shutdown(ctx) }()
 	s.fresh.close()
@@ -149,8 +150,8 @@ func (s *Server) newEcho() *echo.Echo {
 	return e
 }
 
-// headAsGet answers HEAD as GET everywhere but at the Kubernetes API, which
-// does so itself. net/http leaves the body out.
+// headAsGet answers HEAD like GET; net/http drops the body. It leaves HEAD requests to
+// the Kubernetes API alone, which answers them itself.
 func headAsGet(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodHead && !strings.HasPrefix(r.URL.Path, proxyPrefix+"/") {
@@ -162,7 +163,7 @@ func headAsGet(next http.Handler) http.Handler {
 	})
 }
 
-// errorLog takes what net/http has to say.
+// errorLog passes the log of net/http on.
 type errorLog struct{ log klog.Logger }
 
 func (l *errorLog) Write(p []byte) (int, error) {

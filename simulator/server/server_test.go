@@ -69,7 +69,7 @@ func TestErrors(t *testing.T) {
 		{"POST", "/api/v1/status", 405, "POST is not allowed at /api/v1/status"},
 		{"DELETE", "/healthz", 405, "DELETE is not allowed at /healthz"},
 		{"GET", "/api/v1/watch", 426, "/api/v1/watch is for WebSocket clients"},
-		{"GET", "/api/v1/results/panic/1", 500, "the server failed while answering; its log says more"},
+		{"GET", "/api/v1/results/panic/1", 500, "internal error; the log of the simulator has the details"},
 		{"GET", "/kubernetes/api", 502, "the Kubernetes API server does not answer: dial tcp 127.0.0.1:1: connect: connection refused"},
 	} {
 		a := h.do(tc.method, tc.path, "")
@@ -94,12 +94,12 @@ func TestBodiesAreBounded(t *testing.T) {
 	large := strings.Repeat("x", 1<<20+1)
 	a := h.do(http.MethodPost, "/kubernetes/api/v1/pods", large)
 	want(t, "of known length", a.StatusCode, 413)
-	want(t, "of known length", a.message(t), "the request body is larger than 1 MiB, the most that this server takes")
+	want(t, "of known length", a.message(t), "the request body is larger than 1 MiB, the limit of this server")
 
 	r, _ := http.NewRequest(http.MethodPost, h.url+"/kubernetes/api/v1/pods", io.MultiReader(strings.NewReader(large)))
 	a = h.send(r)
 	want(t, "of unknown length", a.StatusCode, 413)
-	want(t, "of unknown length", a.message(t), "the request body is larger than 1 MiB, the most that this server takes")
+	want(t, "of unknown length", a.message(t), "the request body is larger than 1 MiB, the limit of this server")
 }
 
 func TestResults(t *testing.T) {
@@ -139,8 +139,8 @@ func TestResults(t *testing.T) {
 		{"?limit=0", 400, "limit: want a number from 1 to 5000"},
 		{"?limit=many&outcome=x", 400, "outcome: want one of scheduled, unschedulable, waiting, error; limit: want a number from 1 to 5000"},
 		{"?continue=bad", 400, `continue: "bad" is not a continue token`},
-		{"/nobody", 404, `no result is kept for pod UID "nobody"`},
-		{"/u/9", 404, `no result is kept for attempt 9 of pod UID "u"`},
+		{"/nobody", 404, `there are no results for pod UID "nobody"`},
+		{"/u/9", 404, `there is no result for attempt 9 of pod UID "u"`},
 		{"/u/0", 400, "attempt: want a number from 1"},
 		{"/u/first", 400, "attempt: want a number from 1"},
 	} {
@@ -179,7 +179,7 @@ func TestServeRefusesOffLoopbackWithoutToken(t *testing.T) {
 	}
 }
 
-// TestShutdownDoesNotWaitForFreshConnections that a browser opens in advance.
+// TestShutdownDoesNotWaitForFreshConnections: a browser opens some in advance.
 func TestShutdownDoesNotWaitForFreshConnections(t *testing.T) {
 	h := serve(t, Options{})
 	c, err := net.Dial("tcp", h.host)

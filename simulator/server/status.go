@@ -9,37 +9,37 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// Phase says how far the simulator, or its scheduler, has come.
+// Phase is a phase in the life of the simulator, or of its scheduler.
 type Phase string
 
 const (
 	Starting Phase = "starting"
 	Running  Phase = "running"
-	// Stopping is the simulator's only.
+	// Stopping applies to the simulator only.
 	Stopping Phase = "stopping"
 	Failed   Phase = "failed"
 )
 
-// Status is what the simulator is doing.
+// Status is the state of the simulator.
 type Status struct {
-	// Ready: the scheduler schedules.
+	// Ready says that the scheduler schedules pods.
 	Ready bool  `json:"ready"`
 	Phase Phase `json:"phase"`
-	// Message says what is being waited for, or what failed.
+	// Message says what the simulator waits for, or what failed.
 	Message string `json:"message"`
-	// Warnings are what works less well than it should, such as results that
-	// cannot be written to disk. None of them stops scheduling.
+	// Warnings name problems that do not stop scheduling, such as results that
+	// cannot be written to disk.
 	Warnings []string `json:"warnings"`
-	// ControlPlane says whose the cluster is: one that is not the simulator's own
-	// is never emptied.
+	// ControlPlane says whose the cluster is. The simulator never empties one that is
+	// not its own.
 	ControlPlane ControlPlane `json:"controlPlane"`
-	// Operation is what is being done to the whole cluster; nil when nothing is.
+	// Operation is the operation on the whole cluster that is in progress, or nil.
 	Operation *Operation `json:"operation,omitempty"`
-	// Sync is the cluster that is followed; nil when none is.
+	// Sync is the cluster that the simulator follows, or nil.
 	Sync *Sync `json:"sync,omitempty"`
-	// Replay: a recording is loaded, whether or not it plays.
+	// Replay says that a recording is loaded, whether it plays or not.
 	Replay bool `json:"replay,omitempty"`
-	// Version is Kubernetes'; SetStatus fills it from Options.Version.
+	// Version is the version of Kubernetes. SetStatus sets it from Options.Version.
 	Version   string          `json:"version"`
 	Scheduler SchedulerStatus `json:"scheduler"`
 }
@@ -50,7 +50,7 @@ type ControlPlane string
 const (
 	// Embedded: in this process.
 	Embedded ControlPlane = "embedded"
-	// External: elsewhere; it was there before.
+	// External: elsewhere; the simulator connected to it.
 	External ControlPlane = "external"
 )
 
@@ -64,51 +64,51 @@ const (
 	OperationSync   OperationKind = "sync"
 )
 
-// Operation is something that is done to the whole cluster.
+// Operation is an operation on the whole cluster.
 type Operation struct {
 	Kind OperationKind `json:"kind"`
-	// Message is what of it is being done.
+	// Message names the current step.
 	Message string `json:"message"`
-	// Done of Total; both are 0 when it cannot be counted.
+	// Done and Total count steps or objects; both are 0 if there is no count.
 	Done  int `json:"done"`
 	Total int `json:"total"`
 }
 
-// SyncState is how the simulator gets on with a cluster that it follows.
+// SyncState is the state of the connection to a cluster that the simulator follows.
 type SyncState string
 
 const (
 	SyncConnecting SyncState = "connecting"
 	SyncLive       SyncState = "live"
-	// SyncStale: it does not answer. What came from it stays as it is.
+	// SyncStale: the cluster does not answer. The objects copied from it stay.
 	SyncStale SyncState = "stale"
 )
 
-// Sync is a cluster that is followed: what changes there changes here.
+// Sync is a cluster that the simulator follows: it repeats every change made there.
 type Sync struct {
-	// Source is what people call it.
+	// Source is the name that users know the cluster by.
 	Source  string    `json:"source"`
 	State   SyncState `json:"state"`
 	Message string    `json:"message"`
-	// LastChange is nil while nothing has come.
+	// LastChange is when the simulator last copied a change; nil before the first.
 	LastChange *time.Time `json:"lastChange,omitempty"`
-	// Objects are those here that came from it.
+	// Objects is how many objects here were copied from it.
 	Objects int `json:"objects"`
 }
 
-// SchedulerStatus is what the scheduler is doing.
+// SchedulerStatus is the state of the scheduler.
 type SchedulerStatus struct {
 	Phase   Phase  `json:"phase"`
 	Message string `json:"message"`
 	// Profiles are scheduler names, in the order of the configuration.
 	Profiles []string `json:"profiles"`
-	// Revision counts the configurations that were applied, from 1.
+	// Revision is the number of the current configuration, from 1.
 	Revision int `json:"revision"`
 }
 
-// SetStatus publishes st: on /readyz, on /api/v1/status and to subscribers of
-// the topic. Safe for concurrent use. Empty phases mean Starting. Operation, Sync,
-// Profiles and Warnings are kept and must not be changed afterwards.
+// SetStatus publishes st on /readyz, on /api/v1/status and to subscribers of the topic
+// status. Safe for concurrent use. An empty phase means Starting. The server keeps
+// Operation, Sync, Profiles and Warnings: do not change them afterwards.
 func (s *Server) SetStatus(st Status) {
 	if st.Version == "" {
 		st.Version = s.opts.Version
@@ -160,5 +160,5 @@ func (s *Server) getReadyz(c echo.Context) error {
 	if st.Message != "" {
 		message = fmt.Sprintf("%s: %s", st.Phase, st.Message)
 	}
-	return &apiError{Code: http.StatusServiceUnavailable, Message: message, retryAfter: 1}
+	return refuse(http.StatusServiceUnavailable, "%s", message).retry(1)
 }

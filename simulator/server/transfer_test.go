@@ -20,11 +20,11 @@ import (
 
 	"k8s.io/client-go/rest"
 
-	snap "kube-scheduler-simulator/simulator/transfer"
+	"kube-scheduler-simulator/simulator/transfer"
 )
 
-// willing is an API server that has nothing but ConfigMaps and namespaces, and
-// takes every one. What it is sent waits for its turn, if turns is not nil.
+// willing is an API server that has only ConfigMaps and namespaces and accepts all of
+// them. Unless turns is nil, each create waits for a turn.
 type willing struct {
 	turns chan struct{}
 }
@@ -54,19 +54,19 @@ func (w *willing) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// fakeTransfer imports in earnest.
+// fakeTransfer runs real imports and fakes the rest.
 type fakeTransfer struct {
-	*snap.Snapshot
+	*transfer.Cluster
 	t *testing.T
-	// spool, asked and export are of the test.
+	// The test sets spool and export, and reads asked.
 	spool  func() (*os.File, error)
-	asked  snap.ExportOptions
+	asked  transfer.ExportOptions
 	export func(w io.Writer) error
 }
 
 var _ Transfer = (*fakeTransfer)(nil)
 
-func (f *fakeTransfer) Export(_ context.Context, w io.Writer, opts snap.ExportOptions) error {
+func (f *fakeTransfer) Export(_ context.Context, w io.Writer, opts transfer.ExportOptions) error {
 	f.asked = opts
 	return f.export(w)
 }
@@ -78,12 +78,12 @@ func (f *fakeTransfer) Spool() (*os.File, error) {
 	return os.CreateTemp(f.t.TempDir(), "")
 }
 
-// serveTransfer has a server import into api.
+// serveTransfer returns a server that imports into api.
 func serveTransfer(t *testing.T, api *willing) (*harness, *fakeTransfer) {
 	t.Helper()
 	cluster := httptest.NewServer(api)
 	t.Cleanup(cluster.Close)
-	f := &fakeTransfer{Snapshot: snap.New(snap.Options{Config: &rest.Config{Host: cluster.URL}}), t: t}
+	f := &fakeTransfer{Cluster: transfer.New(transfer.Options{Config: &rest.Config{Host: cluster.URL}}), t: t}
 	h := serve(t, Options{})
 	err := h.SetBackend(Backend{ClientConfig: &rest.Config{Host: cluster.URL}, Results: &fakeResults{}, Configuration: &fakeConfiguration{}, Transfer: f})
 	if err != nil {
@@ -102,15 +102,15 @@ func TestExporting(t *testing.T) {
 	}
 	for _, tc := range []struct {
 		query, accept string
-		want          snap.ExportOptions
+		want          transfer.ExportOptions
 		contentType   string
 	}{
-		{"", "", snap.ExportOptions{Format: snap.JSON}, "application/json"},
-		{"?format=yaml", "", snap.ExportOptions{Format: snap.YAML}, "application/yaml"},
-		{"", "application/yaml", snap.ExportOptions{Format: snap.YAML}, "application/yaml"},
-		{"?format=json", "application/yaml", snap.ExportOptions{Format: snap.JSON}, "application/json"},
-		{"?redact=true", "", snap.ExportOptions{Format: snap.JSON, Redact: true}, "application/json"},
-		{"?results=true&redact=false", "*/*", snap.ExportOptions{Format: snap.JSON, Results: true}, "application/json"},
+		{"", "", transfer.ExportOptions{Format: transfer.JSON}, "application/json"},
+		{"?format=yaml", "", transfer.ExportOptions{Format: transfer.YAML}, "application/yaml"},
+		{"", "application/yaml", transfer.ExportOptions{Format: transfer.YAML}, "application/yaml"},
+		{"?format=json", "application/yaml", transfer.ExportOptions{Format: transfer.JSON}, "application/json"},
+		{"?redact=true", "", transfer.ExportOptions{Format: transfer.JSON, Redact: true}, "application/json"},
+		{"?results=true&redact=false", "*/*", transfer.ExportOptions{Format: transfer.JSON, Results: true}, "application/json"},
 	} {
 		a := h.get(exportPath+tc.query, "Accept: "+tc.accept)
 		want(t, tc.query+" code", a.StatusCode, http.StatusOK)
@@ -129,8 +129,8 @@ func TestExporting(t *testing.T) {
 	}
 }
 
-// TestExportThatFails: one that has not begun is an error, and of one that has the
-// client can tell that it is not whole.
+// TestExportThatFails: before its first byte, a failed export is an error; after it, the
+// client can tell that the file is incomplete.
 func TestExportThatFails(t *testing.T) {
 	h, f := serveTransfer(t, &willing{})
 	f.export = func(io.Writer) error { return errors.New("listing pods: no") }
@@ -159,7 +159,7 @@ const aMap = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: NAME}\n"
 
 func named(name string) string { return strings.Replace(aMap, "NAME", name, 1) }
 
-// form is one with files of these names and contents, by turns.
+// form returns a form with files; its arguments are names and contents by turns.
 func form(t *testing.T, files ...string) (body, contentType string) {
 	t.Helper()
 	var out bytes.Buffer
@@ -239,8 +239,8 @@ func TestImporting(t *testing.T) {
 	want(t, "none is under way", h.do(http.MethodDelete, importPath, "").StatusCode, http.StatusNotFound)
 }
 
-// TestImportProgress: a client that asks for lines gets them while the import goes
-// on, and the report, or what ended it, as the last.
+// TestImportProgress: a client that asks for lines gets them while the import runs; the
+// last one is the report or the error.
 func TestImportProgress(t *testing.T) {
 	api := &willing{turns: make(chan struct{})}
 	h, _ := serveTransfer(t, api)
@@ -250,7 +250,7 @@ func TestImportProgress(t *testing.T) {
 
 	second := h.do(http.MethodPost, importPath, strings.Repeat("# a comment\n", 1<<20))
 	want(t, "a second one", second.StatusCode, http.StatusConflict)
-	want(t, "a second one", second.message(t), "an import is under way; try again when it is over")
+	want(t, "a second one", second.message(t), "an import is in progress; try again when it has ended")
 	api.turns <- struct{}{}
 	lines(`"report":{"mode":"merge"`)
 	if state := h.get(importPath).body; !strings.Contains(state, `"state":"finished"`) || !strings.Contains(state, `"created":1`) {
@@ -264,7 +264,7 @@ func TestImportProgress(t *testing.T) {
 	}
 }
 
-// beginImport sends text and returns the answer, which goes on while it is imported.
+// beginImport uploads text and returns the answer, which lasts as long as the import.
 func beginImport(ctx context.Context, t *testing.T, h *harness, text string) *http.Response {
 	t.Helper()
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, h.url+importPath, strings.NewReader(text))
@@ -280,8 +280,8 @@ func beginImport(ctx context.Context, t *testing.T, h *harness, text string) *ht
 	return response
 }
 
-// streamedImport sends text and returns what reads the answer until a line has
-// something in it.
+// streamedImport uploads text and returns a function that reads the answer up to a line
+// that contains a given text.
 func streamedImport(t *testing.T, h *harness, text string) (until func(part string) (line string)) {
 	t.Helper()
 	response := beginImport(t.Context(), t, h, text)
@@ -300,7 +300,7 @@ func streamedImport(t *testing.T, h *harness, text string) (until func(part stri
 	}
 }
 
-// TestCancellingAnImport: what is being written is finished, the rest is not begun.
+// TestCancellingAnImport: the import finishes the current object and writes no others.
 func TestCancellingAnImport(t *testing.T) {
 	api := &willing{turns: make(chan struct{})}
 	h, f := serveTransfer(t, api)
@@ -313,15 +313,15 @@ func TestCancellingAnImport(t *testing.T) {
 	lines(`"kind":"ConfigMap"`)
 	want(t, "cancelled", h.do(http.MethodDelete, importPath, "").StatusCode, http.StatusNoContent)
 	close(api.turns)
-	lines(`{"error":{"message":"the import was cancelled; what had gone in until then stays","details":[]}}`)
+	lines(`{"error":{"message":"the import was cancelled; objects imported before that remain","details":[]}}`)
 	var state struct {
-		State  snap.State
+		State  transfer.State
 		Report struct{ Created int }
 	}
 	if err := json.Unmarshal([]byte(h.get(importPath).body), &state); err != nil {
 		t.Fatal(err)
 	}
-	if state.State != snap.Cancelled || state.Report.Created == 0 || state.Report.Created == 100 {
+	if state.State != transfer.Cancelled || state.Report.Created == 0 || state.Report.Created == 100 {
 		t.Errorf("it is %+v", state)
 	}
 	want(t, "again", h.do(http.MethodDelete, importPath, "").StatusCode, http.StatusNotFound)
@@ -329,7 +329,7 @@ func TestCancellingAnImport(t *testing.T) {
 	<-f.Latest().Done()
 }
 
-// TestAnImportOutlivesItsClient: who sent it may leave.
+// TestAnImportOutlivesItsClient: it continues if the client disconnects.
 func TestAnImportOutlivesItsClient(t *testing.T) {
 	api := &willing{turns: make(chan struct{})}
 	h, f := serveTransfer(t, api)
@@ -339,10 +339,10 @@ func TestAnImportOutlivesItsClient(t *testing.T) {
 	response.Body.Close()
 	api.turns <- struct{}{}
 	<-f.Latest().Done()
-	want(t, "it", f.Latest().State(), snap.Finished)
+	want(t, "it", f.Latest().State(), transfer.Finished)
 }
 
-// TestAnImportThatIsTooLarge is refused by what its header says, and by what comes.
+// TestAnImportThatIsTooLarge: it is refused for its Content-Length, or for its body.
 func TestAnImportThatIsTooLarge(t *testing.T) {
 	h, f := serveTransfer(t, &willing{})
 	conn, err := net.Dial("tcp", h.host)
@@ -377,8 +377,8 @@ func TestAnImportThatIsTooLarge(t *testing.T) {
 	}
 }
 
-// TestAnImportWhenTheDiskIsFull says so, whether the file cannot be made or not be
-// written, and imports nothing.
+// TestAnImportWhenTheDiskIsFull: the answer says so, whether creating or writing the file
+// fails, and nothing is imported.
 func TestAnImportWhenTheDiskIsFull(t *testing.T) {
 	h, f := serveTransfer(t, &willing{})
 	spools := map[string]func() (*os.File, error){
@@ -399,7 +399,7 @@ func TestAnImportWhenTheDiskIsFull(t *testing.T) {
 			for contentType, body := range map[string]string{"application/yaml": large, filesType: files} {
 				a := h.do(http.MethodPost, importPath, body, "Content-Type: "+contentType)
 				want(t, contentType, a.StatusCode, http.StatusInsufficientStorage)
-				want(t, contentType, a.message(t), "the disk that holds the data directory is full: what was sent could not be kept")
+				want(t, contentType, a.message(t), "the disk of the data directory is full: the upload could not be stored")
 			}
 		})
 	}
@@ -414,6 +414,6 @@ func TestASimulatorWithoutTransferSaysSo(t *testing.T) {
 	for method, path := range map[string]string{http.MethodGet: exportPath, http.MethodPost: importPath, http.MethodDelete: importPath} {
 		a := h.do(method, path, "")
 		want(t, method+" "+path, a.StatusCode, http.StatusNotImplemented)
-		want(t, path, a.message(t), "this simulator neither imports nor exports")
+		want(t, path, a.message(t), "this simulator cannot import or export")
 	}
 }

@@ -44,7 +44,7 @@ func TestWatchQueues(t *testing.T) {
 	want(t, "list", c.NextRaw(), `{"type":"list","id":"t","first":true,"items":[{"queues":[{"queue":"backoff","pods":2,"events":[{"event":"ScheduleAttemptFailure","count":3}]}]}],"more":false}`)
 }
 
-// TestShutdownTellsWatchers: WebSocket clients are told, and the hub ends.
+// TestShutdownTellsWatchers: WebSocket clients get a close frame, and the hub ends.
 func TestShutdownTellsWatchers(t *testing.T) {
 	results := &fakeResults{}
 	h := serve(t, Options{})
@@ -68,7 +68,7 @@ func TestShutdownTellsWatchers(t *testing.T) {
 	})
 }
 
-// Also who has read everything is told that it is gone.
+// TestWatchResultsThroughAReset: even a client that has read everything lists again.
 func TestWatchResultsThroughAReset(t *testing.T) {
 	results := &fakeResults{}
 	results.put(cycle("u1", 1, result.Scheduled))

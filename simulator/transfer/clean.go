@@ -5,59 +5,25 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"kube-scheduler-simulator/simulator/objects"
 )
 
-const (
-	// prefix is that of the simulator's annotations. Those with a result in them
-	// have the word, but for one.
-	prefix         = "kube-scheduler-simulator.sigs.k8s.io/"
-	resultWord     = "result"
-	selectedNode   = prefix + "selected-node"
-	virtualDevices = prefix + "virtual-driver"
-
-	// AnnotationOwner is on exported objects that had a controller: its apiVersion,
-	// kind and name as JSON. kubectl could not apply an ownerReference, which has a
-	// UID; an import makes one of it, or leaves the object to be adopted.
-	AnnotationOwner = prefix + "owner"
-
-	importGate = prefix + "import"
-
-	// sourceMark is on objects that came from a cluster that is followed; see
-	// simulator/mirror. A copy of one did not come from it.
-	sourceMark = prefix + "source-uid"
-)
-
-// ofTheirCluster are fields of metadata that mean something in one cluster only.
-var ofTheirCluster = []string{
-	"uid", "resourceVersion", "generation", "selfLink", "managedFields", "ownerReferences",
-	"deletionTimestamp", "deletionGracePeriodSeconds", "finalizers",
-}
-
-// ofControllers are annotations in which controllers note what they have done.
-var ofControllers = []string{
-	lastApplied, AnnotationOwner, selectedNode, sourceMark,
-	"pv.kubernetes.io/bind-completed", "pv.kubernetes.io/bound-by-controller",
-	"volume.kubernetes.io/selected-node", "deprecated.daemonset.template.generation",
-}
-
-// Neutral takes out of an object, in place, what belongs to the cluster that it
-// comes from: what only means something there, what an API server sets, and what
-// controllers have noted and will note again. When it was created stays, and so
-// does the status.
+// Neutral removes from an object, in place, everything that belongs to the cluster
+// it comes from: fields that mean something only there, fields that the API server
+// sets, and annotations that controllers will write again. It keeps the creation
+// time and the status.
 func Neutral(u *unstructured.Unstructured) {
-	for _, field := range ofTheirCluster {
+	for _, field := range objects.ClusterMetadata() {
 		unstructured.RemoveNestedField(u.Object, "metadata", field)
 	}
-	removeAnnotations(u, func(name string) bool {
-		own, isOwn := strings.CutPrefix(name, prefix)
-		return isOwn && strings.Contains(own, resultWord)
-	}, ofControllers...)
+	removeAnnotations(u, func(name string) bool { return objects.IsResult(name) || objects.Strips(objects.Exported, name) })
 	if clean := cleaners[u.GroupVersionKind().GroupKind().String()]; clean != nil {
 		clean(u)
 	}
 }
 
-// cleaners know more of some kinds.
+// cleaners remove more from objects of some kinds.
 var cleaners = map[string]func(*unstructured.Unstructured){
 	"PersistentVolume":      cleanVolume,
 	"PersistentVolumeClaim": cleanClaim,
@@ -69,12 +35,9 @@ var cleaners = map[string]func(*unstructured.Unstructured){
 	"CustomResourceDefinition.apiextensions.k8s.io": cleanDefinition,
 }
 
-func removeAnnotations(u *unstructured.Unstructured, match func(string) bool, names ...string) {
+func removeAnnotations(u *unstructured.Unstructured, match func(name string) bool) {
 	annotations := u.GetAnnotations()
 	before := len(annotations)
-	for _, name := range names {
-		delete(annotations, name)
-	}
 	for name := range annotations {
 		if match(name) {
 			delete(annotations, name)
@@ -88,9 +51,9 @@ func removeAnnotations(u *unstructured.Unstructured, match func(string) bool, na
 	}
 }
 
-// cleanVolume lets the volume controller link the volume to its claim anew. A
-// released volume keeps the UID: without it, it would look as if kept for a claim
-// of the old one's name.
+// cleanVolume removes the UID of the claim, so that the volume controller binds the
+// volume to the claim of that name. A released volume keeps it: without the UID, the
+// volume would look reserved for a new claim of the same name.
 func cleanVolume(u *unstructured.Unstructured) {
 	phase, _, _ := unstructured.NestedString(u.Object, "status", "phase")
 	if phase == "Released" || phase == "Failed" {
@@ -104,11 +67,13 @@ func cleanClaim(u *unstructured.Unstructured) {
 	if name, _, _ := unstructured.NestedString(u.Object, "spec", "volumeName"); name != "" {
 		return
 	}
-	// Asked again, the provisioner answers anew.
-	removeAnnotations(u, func(string) bool { return false }, "volume.kubernetes.io/storage-provisioner", "volume.beta.kubernetes.io/storage-provisioner")
+	// The volume controller will name the provisioner again.
+	removeAnnotations(u, func(name string) bool {
+		return name == objects.StorageProvisioner || name == objects.StorageProvisionerOlder
+	})
 }
 
-// cleanPod takes out what admission sets, and refuses to be told.
+// cleanPod removes fields that admission sets and does not accept from users.
 func cleanPod(u *unstructured.Unstructured) {
 	for _, field := range []string{"priority", "preemptionPolicy", "ephemeralContainers"} {
 		unstructured.RemoveNestedField(u.Object, "spec", field)
@@ -117,7 +82,7 @@ func cleanPod(u *unstructured.Unstructured) {
 	unstructured.RemoveNestedField(u.Object, "status", "observedGeneration")
 }
 
-// cleanService takes out the addresses, which are of the other cluster's network.
+// cleanService removes the addresses, which belong to the other cluster's network.
 func cleanService(u *unstructured.Unstructured) {
 	if ip, _, _ := unstructured.NestedString(u.Object, "spec", "clusterIP"); ip != "None" {
 		unstructured.RemoveNestedField(u.Object, "spec", "clusterIP")
@@ -150,7 +115,7 @@ func cleanServiceAccount(u *unstructured.Unstructured) {
 	delete(u.Object, "secrets")
 }
 
-// cleanDefinition makes versions convert without the program that knew how.
+// cleanDefinition replaces conversion by a webhook, which does not run here.
 func cleanDefinition(u *unstructured.Unstructured) {
 	strategy, _, _ := unstructured.NestedString(u.Object, "spec", "conversion", "strategy")
 	if strategy == "Webhook" {
@@ -159,15 +124,15 @@ func cleanDefinition(u *unstructured.Unstructured) {
 	}
 }
 
-// owner is what an object says of its controller.
+// owner names the controller of an object.
 type owner struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
 	Name       string `json:"name"`
 }
 
-// ownerOf returns the controller of an object, or, where none of its owners is
-// one, the first; nil if it has none.
+// ownerOf returns the controller of an object. Without a controller it returns the
+// first owner, without owners the one that an export has noted, and otherwise nil.
 func ownerOf(u *unstructured.Unstructured) *owner {
 	references := u.GetOwnerReferences()
 	for _, r := range references {
@@ -179,19 +144,19 @@ func ownerOf(u *unstructured.Unstructured) *owner {
 		return &owner{references[0].APIVersion, references[0].Kind, references[0].Name}
 	}
 	var noted owner
-	if json.Unmarshal([]byte(u.GetAnnotations()[AnnotationOwner]), &noted) == nil && noted.Kind != "" && noted.Name != "" {
+	if json.Unmarshal([]byte(u.GetAnnotations()[objects.AnnotationOwner]), &noted) == nil && noted.Kind != "" && noted.Name != "" {
 		return &noted
 	}
 	return nil
 }
 
-// adopters are the kinds that take what has no owner and matches their selector.
+// adopters are the kinds whose controllers adopt objects that have no owner and
+// match their selector.
 var adopters = map[string]bool{
 	"ReplicaSet": true, "ReplicationController": true, "StatefulSet": true, "DaemonSet": true, "Job": true, "Deployment": true,
 }
 
-// adopts reports whether the controllers find what belongs to the owner by
-// themselves.
+// adopts reports whether the controller of the owner finds its objects by itself.
 func (o *owner) adopts() bool {
 	group := strings.SplitN(o.APIVersion, "/", 2)[0]
 	return adopters[o.Kind] && (group == "apps" || group == "batch" || o.APIVersion == "v1" || group == "extensions")
@@ -204,7 +169,7 @@ func (o *owner) reference(uid string) map[string]any {
 	}
 }
 
-// isBeingDeleted reports whether an object was on its way out when it was read.
+// isBeingDeleted reports whether an object has a deletionTimestamp.
 func isBeingDeleted(u *unstructured.Unstructured) bool {
 	_, set, _ := unstructured.NestedFieldNoCopy(u.Object, "metadata", "deletionTimestamp")
 	return set

@@ -20,11 +20,11 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// userAgent is what the API server knows the package as.
-const userAgent = "simulator-snapshot"
+// userAgent names the package in the API server's log.
+const userAgent = "simulator-transfer"
 
-// client speaks to an API server about objects of any kind, in JSON that it
-// neither needs the types of nor decodes more of than it must.
+// client reads and writes objects of any kind as JSON. It needs no types, and
+// decodes no more than it must.
 type client struct {
 	rest      *rest.RESTClient
 	discovery *discovery.DiscoveryClient
@@ -34,15 +34,15 @@ type client struct {
 	preferred map[schema.GroupKind]resource
 }
 
-// resource is what is served of a kind.
+// resource is how the API server serves a kind.
 type resource struct {
 	gvr        schema.GroupVersionResource
 	gvk        schema.GroupVersionKind
 	namespaced bool
 	// status: it has that subresource.
 	status bool
-	// listable: its objects can be listed and created, which those of questions
-	// cannot.
+	// listable: its objects can be listed and created. Those of requests, such as
+	// reviews, cannot.
 	listable bool
 }
 
@@ -65,7 +65,7 @@ func newClient(config *rest.Config) (*client, error) {
 	return c, nil
 }
 
-// discover learns what is served.
+// discover reads what the API server serves.
 func (c *client) discover() error {
 	_, lists, err := c.discovery.ServerGroupsAndResources()
 	if err != nil && !discovery.IsGroupDiscoveryFailedError(err) {
@@ -121,7 +121,7 @@ func sets(names []string) map[string]bool {
 	return set
 }
 
-// resourceFor returns what serves a kind.
+// resourceFor returns the resource of a kind and version.
 func (c *client) resourceFor(gvk schema.GroupVersionKind) (resource, error) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
@@ -134,10 +134,9 @@ func (c *client) resourceFor(gvk schema.GroupVersionKind) (resource, error) {
 	return resource{}, fmt.Errorf("the API server has no kind %s in %s; its CustomResourceDefinition may be missing, or belongs in the import, too", gvk.Kind, gvk.GroupVersion())
 }
 
-// better reports whether a kind had better be read and written by this resource than
-// by another of it. That goes by how stable a version is, as what is exported is to
-// be read by later versions of Kubernetes, too: API servers name first what earlier
-// ones know.
+// better reports whether r is the better resource for a kind. The more stable
+// version is, so that later versions of Kubernetes can read exports too: API servers
+// list first the version that earlier ones know.
 func (r resource) better(than resource) bool {
 	if r.listable != than.listable {
 		return r.listable
@@ -145,7 +144,7 @@ func (r resource) better(than resource) bool {
 	return version.CompareKubeAwareVersionStrings(r.gvk.Version, than.gvk.Version) > 0
 }
 
-// preferredFor returns what serves a kind in its most stable version.
+// preferredFor returns the resource of a kind in its most stable version.
 func (c *client) preferredFor(gk schema.GroupKind) (resource, bool) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
@@ -168,13 +167,13 @@ func (r resource) path(namespace, name string, sub ...string) []string {
 	return append(path, sub...)
 }
 
-// Writes are answered with metadata only, which is all that is looked at.
+// The API server answers writes with metadata only, which is all that we need.
 const acceptMetadata = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
 
 const (
 	fieldValidation = "fieldValidation"
-	// warnOfFields: what a version of Kubernetes does not know of another is left
-	// out, and said.
+	// warnOfFields: the API server drops fields that its version of Kubernetes does
+	// not know, and warns of them.
 	warnOfFields = metav1.FieldValidationWarn
 )
 
@@ -184,7 +183,7 @@ func (c *client) create(ctx context.Context, r resource, namespace string, body 
 		Param(fieldValidation, warnOfFields).Body(body).Do(ctx))
 }
 
-// createUID creates an object of the cluster and returns the UID that it got.
+// createUID creates a cluster-scoped object and returns its UID.
 func (c *client) createUID(ctx context.Context, r resource, body []byte) (string, error) {
 	meta, err := c.create(ctx, r, "", body)
 	if err != nil {
@@ -199,7 +198,7 @@ func (c *client) update(ctx context.Context, r resource, namespace, name string,
 		Param(fieldValidation, warnOfFields).Body(body).Do(ctx))
 }
 
-// patch merges a value into an object, or into a subresource of it.
+// patch merges a value into an object, or into one of its subresources.
 func (c *client) patch(ctx context.Context, r resource, namespace, name string, value any, sub ...string) (*metav1.PartialObjectMetadata, error) {
 	body, err := json.Marshal(value)
 	if err != nil {
@@ -237,8 +236,7 @@ func metadataOf(result rest.Result) (*metav1.PartialObjectMetadata, error) {
 }
 
 const (
-	// probes and probeTimeout bound how long an API server may not answer until
-	// it counts as gone.
+	// An API server that answers none of the probes counts as gone.
 	probes       = 3
 	probeTimeout = 5 * time.Second
 )
@@ -257,8 +255,8 @@ func (c *client) alive(ctx context.Context) error {
 	return fmt.Errorf("the API server does not answer: %w", last)
 }
 
-// isAnswer reports whether an error is what an API server said, as opposed to
-// there being none.
+// isAnswer reports whether an error is an answer of the API server, as opposed to
+// the lack of one.
 func isAnswer(err error) bool {
 	var status apierrors.APIStatus
 	return errors.As(err, &status) && status.Status().Code != 0
@@ -267,7 +265,7 @@ func isAnswer(err error) bool {
 // warned is the context key of a *warningList.
 type warned struct{}
 
-// warningList gets what an API server warns of in its answers.
+// warningList collects the warnings in the answers of an API server.
 type warningList struct {
 	mu   sync.Mutex
 	list []string
@@ -281,7 +279,7 @@ func (l *warningList) take() []string {
 	return taken
 }
 
-// warnings hands them to the list in the context of the request.
+// warnings hands each warning to the list in the context of its request.
 type warnings struct{}
 
 // miscellaneous is the code of the warnings that API servers send.

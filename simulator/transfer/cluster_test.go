@@ -21,6 +21,7 @@ import (
 	"kube-scheduler-simulator/simulator/controlplane"
 	"kube-scheduler-simulator/simulator/kubectltest"
 	"kube-scheduler-simulator/simulator/quiet"
+	"kube-scheduler-simulator/simulator/transfer/manifest"
 	"kube-scheduler-simulator/simulator/virtualnode"
 )
 
@@ -79,7 +80,7 @@ func startCluster() (_ *cluster, err error) {
 			err = errors.Join(err, c.stop())
 		}
 	}()
-	dir, err := os.MkdirTemp("", "snapshot-test-")
+	dir, err := os.MkdirTemp("", "transfer-test-")
 	if err != nil {
 		return nil, err
 	}
@@ -145,7 +146,7 @@ func eventually(t testing.TB, what string, condition func(context.Context) (bool
 // importText imports a text, and fails the test for what was not imported.
 func importText(t testing.TB, c *cluster, text string, opts ImportOptions) *Report {
 	t.Helper()
-	report, err := New(Options{Config: c.config}).Import(t.Context(), NewSource(part("input", text)), opts)
+	report, err := New(Options{Config: c.config}).Import(t.Context(), manifest.NewSource(part("input", text)), opts)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,14 +1,13 @@
-// Package transfer takes a cluster out of the API server as one file that kubectl
-// can apply, and puts clusters in: from such a file, from what kubectl get
-// prints, from manifests, directories and archives of them, and from the JSON of
-// the earlier kube-scheduler-simulator.
+// Package transfer exports a cluster as one file that kubectl can apply, and imports
+// clusters from what the package manifest reads.
 //
-// Objects go in by the ranks of one table, so that what they need is there before
-// them. Pods go in before their owners: the real controllers then adopt the pods
-// that there are instead of making others. What an API server refuses is reported
-// and stops nothing else.
+// Objects are created in the order of the ranks in simulator/objects, so that
+// everything that an object needs is there before it. Pods go in before their
+// owners: the real controllers then adopt the existing pods instead of creating
+// others. Objects that the API server refuses are reported and stop nothing else.
 //
-// The package knows an API server and nothing else of the simulator: the
+// The package works with an API server and knows nothing else of the simulator: the
 // scheduler's configuration, and emptying the cluster, are handed to it. It may
-// import Kubernetes' client libraries and API types.
+// import simulator/objects, simulator/transfer/manifest, Kubernetes' client
+// libraries and API types.
 package transfer

@@ -17,6 +17,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/yaml"
+
+	"kube-scheduler-simulator/simulator/objects"
+	"kube-scheduler-simulator/simulator/transfer/manifest"
 )
 
 // Format is how an export is written.
@@ -31,29 +34,28 @@ const (
 type ExportOptions struct {
 	// Format is JSON by default.
 	Format Format
-	// Results adds those of the pods that exist.
+	// Results adds the results of the pods that exist.
 	Results bool
-	// Redact leaves no names, and nothing that people have written.
+	// Redact removes all names, and all text that people have written.
 	Redact bool
 }
 
-// ErrNoRedaction is answered where exports cannot be redacted.
+// ErrNoRedaction is returned when exports cannot be redacted.
 var ErrNoRedaction = errors.New("exports cannot be redacted here")
 
-// Export writes the cluster as one List that kubectl can apply, with the
-// scheduler's configuration beside its items. The items are in the order of their
-// ranks. Of the status only that is there which an import uses; what an API server
-// or a controller makes by itself is not there, and neither are secrets, events
-// and what every cluster has from its first moment.
+// Export writes the cluster as one List that kubectl can apply, with the scheduler's
+// configuration beside its items, which are in the order of their ranks. It keeps
+// only the part of the status that an import uses, and leaves out secrets, events,
+// objects that an API server or a controller creates by itself, and unchanged
+// objects that every cluster has from the start.
 //
-// Objects are read a page at a time, and written as they come, but for the pods,
-// which are sorted by when they were created. An error in the middle leaves w with
-// half a document.
-func (s *Snapshot) Export(ctx context.Context, w io.Writer, opts ExportOptions) error {
-	if opts.Redact && s.opts.Redact == nil {
+// Export reads objects a page at a time and writes them as they arrive, except for
+// pods, which it sorts by creation time. After an error w has half a document.
+func (cluster *Cluster) Export(ctx context.Context, w io.Writer, opts ExportOptions) error {
+	if opts.Redact && cluster.opts.Redact == nil {
 		return ErrNoRedaction
 	}
-	c, err := newClient(s.opts.Config)
+	c, err := newClient(cluster.opts.Config)
 	if err != nil {
 		return err
 	}
@@ -61,7 +63,7 @@ func (s *Snapshot) Export(ctx context.Context, w io.Writer, opts ExportOptions) 
 		return err
 	}
 	buffered := bufio.NewWriterSize(w, 256<<10)
-	e := &exporter{s: s, opts: opts, client: c, out: writerOf(opts.Format, buffered), uids: map[string]bool{}}
+	e := &exporter{cluster: cluster, opts: opts, client: c, out: writerOf(opts.Format, buffered), uids: map[string]bool{}}
 	if err := e.run(ctx); err != nil {
 		return err
 	}
@@ -72,11 +74,11 @@ func (s *Snapshot) Export(ctx context.Context, w io.Writer, opts ExportOptions) 
 }
 
 type exporter struct {
-	s      *Snapshot
-	opts   ExportOptions
-	client *client
-	out    listWriter
-	// uids are those of the pods that are exported.
+	cluster *Cluster
+	opts    ExportOptions
+	client  *client
+	out     listWriter
+	// uids are the UIDs of the exported pods.
 	uids map[string]bool
 }
 
@@ -88,11 +90,14 @@ func (e *exporter) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	exported := Kinds()
-	// Custom resources go where Rank says.
+	var exported []schema.GroupKind
+	for _, k := range objects.Kinds(objects.Exported) {
+		exported = append(exported, k.GroupKind())
+	}
+	// Custom resources go where their rank says.
 	slices.SortFunc(custom, func(a, b schema.GroupKind) int { return strings.Compare(a.String(), b.String()) })
 	exported = append(exported, custom...)
-	slices.SortStableFunc(exported, func(a, b schema.GroupKind) int { return cmp.Compare(Rank(a), Rank(b)) })
+	slices.SortStableFunc(exported, func(a, b schema.GroupKind) int { return cmp.Compare(objects.RankOf(a), objects.RankOf(b)) })
 	isCustom := map[schema.GroupKind]bool{}
 	for _, gk := range custom {
 		isCustom[gk] = true
@@ -132,20 +137,20 @@ func (e *exporter) kind(ctx context.Context, r resource, custom bool) error {
 				return fmt.Errorf("decoding %s: %w", r.gvr.Resource, err)
 			}
 			u.SetGroupVersionKind(r.gvk)
-			// A redacted claim names its class otherwise than every cluster does.
-			if isStartState(u) && !(e.opts.Redact && u.GroupVersionKind().GroupKind() == storageClassKind) || leftOutOfExport(u) {
+			// A redacted claim names its class differently from other clusters.
+			if isStartState(u) && !(e.opts.Redact && u.GroupVersionKind().GroupKind() == objects.StorageClass) || leftOutOfExport(u) {
 				continue
 			}
 			created := u.GetCreationTimestamp().Time
 			uid := string(u.GetUID())
-			if e.opts.Redact && !e.s.opts.Redact(u) {
+			if e.opts.Redact && !e.cluster.opts.Redact(u) {
 				continue
 			}
 			data, err := item(u, custom)
 			if err != nil {
 				return err
 			}
-			if r.gvk.GroupKind() == (schema.GroupKind{Kind: "Pod"}) {
+			if r.gvk.GroupKind() == (objects.Pod) {
 				sorted = append(sorted, exportedPod{created.Unix(), u.GetNamespace() + "/" + u.GetName(), data})
 				e.uids[uid] = true
 				continue
@@ -175,7 +180,7 @@ type exportedPod struct {
 	data    []byte
 }
 
-// item encodes what an export says of an object.
+// item encodes the exported part of an object.
 func item(u *unstructured.Unstructured, custom bool) ([]byte, error) {
 	neutralForExport(u, custom)
 	data, err := json.Marshal(u.Object)
@@ -196,36 +201,36 @@ func neutralForExport(u *unstructured.Unstructured, custom bool) {
 			if annotations == nil {
 				annotations = map[string]string{}
 			}
-			annotations[AnnotationOwner] = string(noted)
+			annotations[objects.AnnotationOwner] = string(noted)
 			u.SetAnnotations(annotations)
 		}
 	}
 	delete(u.Object, "status")
 	gk := u.GroupVersionKind().GroupKind()
 	switch {
-	case gk == schema.GroupKind{Kind: "Pod"}:
+	case gk == objects.Pod:
 		delete(status, "observedGeneration")
 		delete(status, "ephemeralContainerStatuses")
-	case gk == schema.GroupKind{Kind: "PersistentVolume"}:
+	case gk == objects.PersistentVolume:
 		// An import keeps a released volume from being bound again.
 		if phase := phaseOf(status); phase != "Released" && phase != "Failed" {
 			status = nil
 		}
-	case gk == schema.GroupKind{Group: "batch", Kind: "Job"}:
+	case gk == objects.Job:
 		if end := endOf(status); end != "" {
 			status = finishedStatus(status, end)
-			// Who applies it by other means than an import sets no status.
+			// kubectl apply sets no status, so the job must not run again.
 			_ = unstructured.SetNestedField(u.Object, true, "spec", "suspend")
 		} else {
 			status = nil
 		}
-	case gk == schema.GroupKind{Group: "resource.k8s.io", Kind: "ResourceClaim"}:
+	case gk == objects.ResourceClaim:
 		forgetConsumers(status)
-	case gk == schema.GroupKind{Kind: "Node"}, custom:
+	case gk == objects.Node, custom:
 	default:
 		status = nil
 	}
-	if gk != (schema.GroupKind{Kind: "Pod"}) {
+	if gk != (objects.Pod) {
 		unstructured.RemoveNestedField(u.Object, "metadata", "creationTimestamp")
 	}
 	if len(status) > 0 {
@@ -233,8 +238,8 @@ func neutralForExport(u *unstructured.Unstructured, custom bool) {
 	}
 }
 
-// forgetConsumers takes out the UIDs of those that a claim is reserved for. They have
-// names, too.
+// forgetConsumers removes the UIDs of the pods that a claim is reserved for. Their
+// names stay.
 func forgetConsumers(status map[string]any) {
 	consumers, _ := status["reservedFor"].([]any)
 	for _, c := range consumers {
@@ -244,40 +249,34 @@ func forgetConsumers(status map[string]any) {
 	}
 }
 
-// isStartState reports whether an object is there from a cluster's first moment,
-// and nobody has changed it.
+// isStartState reports whether an object is in a cluster from the start, and
+// unchanged. So is the default StorageClass of a simulated cluster.
 func isStartState(u *unstructured.Unstructured) bool {
-	name := u.GetName()
-	switch u.GroupVersionKind().GroupKind() {
-	case schema.GroupKind{Kind: "Namespace"}:
-		switch name {
-		case "default", "kube-system", "kube-public", "kube-node-lease":
-			return len(u.GetLabels()) <= 1 && len(u.GetAnnotations()) == 0
-		}
-	case schema.GroupKind{Group: "scheduling.k8s.io", Kind: "PriorityClass"}:
-		return strings.HasPrefix(name, "system-")
-	case schema.GroupKind{Kind: "ServiceAccount"}:
-		// Controllers make one in each namespace, and their own in kube-system.
-		return name == "default" || u.GetNamespace() == "kube-system" && len(u.GetLabels()) == 0 && len(u.GetAnnotations()) == 0
-	case schema.GroupKind{Kind: "Service"}:
-		return name == "kubernetes" && u.GetNamespace() == "default"
-	case storageClassKind:
+	gk := u.GroupVersionKind().GroupKind()
+	builtIn := objects.IsBuiltIn(gk, u.GetNamespace(), u.GetName())
+	switch gk {
+	case objects.StorageClass:
 		return isOwnDefault(u)
+	case objects.Namespace:
+		return builtIn && len(u.GetLabels()) <= 1 && len(u.GetAnnotations()) == 0
+	case schema.GroupKind{Kind: "ServiceAccount"}:
+		// Controllers make their own in kube-system.
+		return builtIn || u.GetNamespace() == "kube-system" && len(u.GetLabels()) == 0 && len(u.GetAnnotations()) == 0
 	}
-	return false
+	return builtIn
 }
 
-// leftOutOfExport is what an import would leave out.
+// leftOutOfExport reports whether an import would leave the object out.
 func leftOutOfExport(u *unstructured.Unstructured) bool {
-	return isBeingDeleted(u) || u.GetLabels()[virtualDevices] != ""
+	return isBeingDeleted(u) || u.GetLabels()[objects.LabelVirtualDriver] != ""
 }
 
 // configuration writes the scheduler's.
 func (e *exporter) configuration() error {
-	if e.s.opts.Configuration == nil {
+	if e.cluster.opts.Configuration == nil {
 		return nil
 	}
-	document, err := e.s.opts.Configuration.Current()
+	document, err := e.cluster.opts.Configuration.Current()
 	if err != nil {
 		return fmt.Errorf("reading the scheduler configuration: %w", err)
 	}
@@ -291,7 +290,7 @@ func (e *exporter) configuration() error {
 		if err := utiljson.Unmarshal(document, &u.Object); err != nil {
 			return fmt.Errorf("decoding the scheduler configuration: %w", err)
 		}
-		if !e.s.opts.Redact(u) {
+		if !e.cluster.opts.Redact(u) {
 			return nil
 		}
 		if document, err = json.Marshal(u.Object); err != nil {
@@ -302,19 +301,19 @@ func (e *exporter) configuration() error {
 	if err := json.Compact(&compact, document); err != nil {
 		return fmt.Errorf("encoding the scheduler configuration: %w", err)
 	}
-	return e.out.field(configurationField, compact.Bytes())
+	return e.out.field(manifest.ConfigurationField, compact.Bytes())
 }
 
-// results writes the cycles of the pods that were exported. They name pods and
-// nodes, so a redacted export has none.
+// results writes the cycles of the exported pods. They name pods and nodes, so a
+// redacted export has none.
 func (e *exporter) results(ctx context.Context) error {
-	if !e.opts.Results || e.s.opts.Results == nil || e.opts.Redact {
+	if !e.opts.Results || e.cluster.opts.Results == nil || e.opts.Redact {
 		return nil
 	}
-	if err := e.out.beginField(resultsField); err != nil {
+	if err := e.out.beginField(manifest.ResultsField); err != nil {
 		return err
 	}
-	return e.s.opts.Results.WriteCycles(ctx, func(uid string) bool { return e.uids[uid] }, e.out.item)
+	return e.cluster.opts.Results.WriteCycles(ctx, func(uid string) bool { return e.uids[uid] }, e.out.item)
 }
 
 type page struct {

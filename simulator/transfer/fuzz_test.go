@@ -8,18 +8,20 @@ import (
 	"io"
 	"net/http"
 	"os"
-	"slices"
 	"strings"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/rest"
+
+	"kube-scheduler-simulator/simulator/objects"
+	"kube-scheduler-simulator/simulator/transfer/manifest"
 )
 
-// FuzzImport: whatever is read ends, an object that is handed over has what
-// everything after relies on, and whatever an API server would take goes in without
-// a panic. The corpus in testdata has what kubectl prints, typed lists, exports of
-// the earlier simulator, archives.
+// FuzzImport: reading ends for any input, every object that is handed over has the
+// fields that later steps rely on, and importing it never panics. The corpus in
+// testdata has the output of kubectl, typed lists, exports of the earlier simulator,
+// and archives.
 func FuzzImport(f *testing.F) {
 	for _, seed := range []string{
 		onePod, "---\n" + onePod + "---\n{\"a\":1}\n", "apiVersion: v1\nkind: List\nitems:\n- " + "kind: Pod\n", `{"kind":"List","items":[{"apiVersion":"v1","kind":"Pod","metadata":{"name":"a"}}]}`,
@@ -36,8 +38,8 @@ func FuzzImport(f *testing.F) {
 	}
 	s := New(Options{Config: &rest.Config{Host: "http://willing", Transport: newWilling()}})
 	f.Fuzz(func(t *testing.T, text []byte) {
-		var objects []*unstructured.Unstructured
-		err := Read(context.Background(), NewSource(Part{Name: "f", Content: bytes.NewReader(text), Size: int64(len(text))}), Content{Object: func(o *Object) error {
+		var read []*unstructured.Unstructured
+		err := manifest.Read(context.Background(), manifest.NewSource(manifest.Part{Name: "f", Content: bytes.NewReader(text), Size: int64(len(text))}), manifest.Content{Object: func(o *manifest.Object) error {
 			u, err := o.Unstructured()
 			if err != nil {
 				t.Errorf("%s: %v", o.JSON, err)
@@ -46,8 +48,8 @@ func FuzzImport(f *testing.F) {
 			if u.GetKind() != o.GVK.Kind || o.Name == "" {
 				t.Errorf("%s: read as %s %q", o.JSON, o.GVK, o.Name)
 			}
-			objects = append(objects, u.DeepCopy())
-			// Nothing that can be read makes cleaning panic.
+			read = append(read, u.DeepCopy())
+			// Cleaning must not panic either.
 			ownerOf(u)
 			neutralForExport(u, false)
 			return nil
@@ -55,10 +57,10 @@ func FuzzImport(f *testing.F) {
 		if err != nil {
 			t.Error(err)
 		}
-		if len(objects) == 0 {
+		if len(read) == 0 {
 			return
 		}
-		report, err := s.Apply(context.Background(), objects, ImportOptions{Reschedule: len(text)%2 == 0})
+		report, err := s.Import(context.Background(), collected(t, read...), ImportOptions{Reschedule: len(text)%2 == 0})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -70,13 +72,13 @@ func FuzzImport(f *testing.F) {
 	})
 }
 
-// willing is an API server that has nothing, and takes whatever it is sent.
+// willing is an API server that holds nothing and accepts everything.
 type willing struct {
-	// answers are those to GET, by path.
+	// answers are the answers to GET, by path.
 	answers map[string]string
 }
 
-// newWilling serves the kinds that the package knows of some groups.
+// newWilling serves the kinds of some groups.
 func newWilling() *willing {
 	w := &willing{answers: map[string]string{"/api": `{"versions":["v1"]}`}}
 	var groups []string
@@ -87,10 +89,9 @@ func newWilling() *willing {
 			groups = append(groups, fmt.Sprintf(`{"name":%q,"versions":[{"groupVersion":%q,"version":"v1"}]}`, group, gv))
 		}
 		var resources []string
-		for _, k := range kinds {
+		for _, k := range objects.Kinds(0) {
 			if k.Group == group {
-				namespaced := !slices.Contains([]string{"Namespace", "Node", "PersistentVolume", "StorageClass", "CSINode", "PriorityClass", "DeviceClass", "ResourceSlice"}, k.Kind)
-				resources = append(resources, fmt.Sprintf(`{"name":"%ss","kind":%q,"namespaced":%t,"verbs":["create","list"]}`, strings.ToLower(k.Kind), k.Kind, namespaced))
+				resources = append(resources, fmt.Sprintf(`{"name":"%ss","kind":%q,"namespaced":%t,"verbs":["create","list"]}`, strings.ToLower(k.Kind), k.Kind, k.Namespaced))
 			}
 		}
 		w.answers[path] = fmt.Sprintf(`{"groupVersion":%q,"resources":[%s]}`, gv, strings.Join(resources, ","))

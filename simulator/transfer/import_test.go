@@ -11,6 +11,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"kube-scheduler-simulator/simulator/objects"
+	"kube-scheduler-simulator/simulator/transfer/manifest"
 )
 
 // TestKubectlAppliesExports: everything in an export goes in by kubectl alone, and
@@ -110,7 +113,7 @@ metadata: {name: p}
 apiVersion: v1
 	kind: Pod
 `
-	report, err := New(Options{Config: shared.config}).Import(t.Context(), NewSource(part("f.yaml", input)), ImportOptions{})
+	report, err := New(Options{Config: shared.config}).Import(t.Context(), manifest.NewSource(part("f.yaml", input)), ImportOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,10 +128,10 @@ apiVersion: v1
 		"failed: f.yaml, document 4: Missing m: the API server has no kind Missing in example.com/v1; its CustomResourceDefinition may be missing, or belongs in the import, too",
 		"failed: f.yaml, document 5: PodDisruptionBudget p: the API server no longer serves PodDisruptionBudget in policy/v1beta1; it serves policy/v1",
 		"failed: f.yaml, document 6:  : line 25, column 1: not YAML: a tab cannot indent; use spaces",
-		"skipped: f.yaml, document 1: Secret s: secrets stay where they are",
-		"warning: : Namespace reports: objects of the input need it, but it was not there; it was made",
+		"skipped: f.yaml, document 1: Secret s: secrets stay in their own cluster",
+		"warning: : Namespace reports: objects of the input need it, but it did not exist; it was created",
 		"warning: : Node nowhere: 1 pods are bound to it, but it is neither in the input nor in the cluster: Kubernetes will delete them",
-		"warning: : PriorityClass made: objects of the input need it, but it was not there; it was made",
+		"warning: : PriorityClass made: objects of the input need it, but it did not exist; it was created",
 		`warning: f.yaml, document 3: Pod good: unknown field "spec.containers[0].typo"`,
 	}
 	if diff := cmp.Diff(want, sorted(said)); diff != "" {
@@ -214,7 +217,7 @@ func TestCancelling(t *testing.T) {
 	s := New(Options{Config: shared.config})
 	reached := make(chan struct{})
 	var once bool
-	run, err := s.Begin(NewSource(part("f", input.String())), ImportOptions{Progress: func(p Progress) {
+	run, err := s.Begin(manifest.NewSource(part("f", input.String())), ImportOptions{Progress: func(p Progress) {
 		if p.Kind == "Pod" && p.Done > 50 && !once {
 			once = true
 			close(reached)
@@ -222,9 +225,6 @@ func TestCancelling(t *testing.T) {
 	}})
 	if err != nil {
 		t.Fatal(err)
-	}
-	if _, err := s.Begin(NewSource(), ImportOptions{}); err != ErrBusy {
-		t.Errorf("a second import: %v", err)
 	}
 	<-reached
 	if !run.Cancel() {
@@ -248,15 +248,16 @@ func TestCancelling(t *testing.T) {
 	}
 }
 
-// TestApply takes objects as it would those of a file, and leaves them as they are.
-func TestApply(t *testing.T) {
+// TestImportingCollectedObjects puts them in as it would those of a file, and leaves
+// them unchanged.
+func TestImportingCollectedObjects(t *testing.T) {
 	needsCluster(t)
 	u := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "v1", "kind": "ConfigMap",
 		"metadata": map[string]any{"name": "applied", "namespace": "default", "uid": "elsewhere", "creationTimestamp": time.Now().UTC().Format(time.RFC3339)},
 	}}
 	before := u.DeepCopy()
-	report, err := New(Options{Config: shared.config}).Apply(t.Context(), []*unstructured.Unstructured{u}, ImportOptions{})
+	report, err := New(Options{Config: shared.config}).Import(t.Context(), collected(t, u), ImportOptions{})
 	if err != nil || report.Created != 1 {
 		t.Fatal(report, err)
 	}
@@ -268,7 +269,7 @@ func TestApply(t *testing.T) {
 // TestRecover: an import that was killed leaves no pod behind the gate for good.
 func TestRecover(t *testing.T) {
 	needsCluster(t)
-	importText(t, shared, "apiVersion: v1\nkind: Pod\nmetadata: {name: left, namespace: recovered}\nspec: {schedulingGates: [{name: mine.example.com/a}, {name: "+importGate+"}], containers: [{name: c, image: i}]}\n", ImportOptions{})
+	importText(t, shared, "apiVersion: v1\nkind: Pod\nmetadata: {name: left, namespace: recovered}\nspec: {schedulingGates: [{name: mine.example.com/a}, {name: "+objects.GateImport+"}], containers: [{name: c, image: i}]}\n", ImportOptions{})
 	if err := New(Options{Config: shared.config}).Recover(t.Context()); err != nil {
 		t.Fatal(err)
 	}

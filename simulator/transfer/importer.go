@@ -10,90 +10,68 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/errgroup"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"kube-scheduler-simulator/simulator/objects"
+	"kube-scheduler-simulator/simulator/transfer/manifest"
 )
 
-// importWorkers write at the same time.
+// importWorkers is how many objects are written at the same time.
 const importWorkers = 16
 
-// maxHeld bounds what an import holds in memory of the objects that it has read.
-const maxHeld = 1 << 30
-
-// Import reads src and puts what it holds into the cluster. What the API server
-// refuses is in the report, and so is what could not be read. The error is an
-// *InputError when nothing could be read, ErrNotOurs, ctx's, or that of an API
-// server that does not answer any more; then the report, if there is one, says
-// what had been done until then, and that stays.
-func (s *Snapshot) Import(ctx context.Context, src Source, opts ImportOptions) (*Report, error) {
-	opts, err := opts.check(s)
+// Import reads src and creates or updates its objects in the cluster. The report
+// lists the objects that the API server refused and the places that could not be
+// read. The error is an *InputError when nothing could be read, ErrNotOurs, ctx's,
+// or that of an API server that stopped answering. With the last two there may be a
+// report of the objects that were imported until then; they stay.
+func (cluster *Cluster) Import(ctx context.Context, src manifest.Source, opts ImportOptions) (*Report, error) {
+	opts, err := opts.check(cluster)
 	if err != nil {
 		return nil, err
 	}
-	i := s.newImporter(opts)
+	i := cluster.newImporter(opts)
 	i.meter.begin(Reading, 0)
 	if err := i.read(ctx, src); err != nil {
 		return nil, err
 	}
 	err = i.apply(ctx)
-	return i.rec.finish(s.opts.now()), err
+	return i.rec.finish(cluster.opts.now()), err
 }
 
-// Apply is Import for objects that have been read already. It does not keep or
-// change them.
-func (s *Snapshot) Apply(ctx context.Context, objects []*unstructured.Unstructured, opts ImportOptions) (*Report, error) {
-	opts, err := opts.check(s)
-	if err != nil {
-		return nil, err
-	}
-	i := s.newImporter(opts)
-	for _, u := range objects {
-		o, err := newObject(u.DeepCopy().Object, "")
-		if err != nil {
-			i.rec.unreadable(u.GetKind()+" "+u.GetName(), err.Error())
-			continue
-		}
-		o.order = len(i.objects)
-		if err := i.add(o); err != nil {
-			return nil, err
-		}
-	}
-	err = i.apply(ctx)
-	return i.rec.finish(s.opts.now()), err
-}
-
-// key names an object in a cluster, in whatever version.
+// key names an object in a cluster, whatever its version.
 type key struct {
 	schema.GroupKind
 	namespace, name string
 }
 
-func keyOf(o *Object) key { return key{o.GVK.GroupKind(), o.Namespace, o.Name} }
+func keyOf(o *manifest.Object) key { return key{o.GVK.GroupKind(), o.Namespace, o.Name} }
 
 // importer does one import.
 type importer struct {
-	s      *Snapshot
-	opts   ImportOptions
-	client *client
-	rec    *recorder
-	meter  *meter
+	cluster *Cluster
+	opts    ImportOptions
+	client  *client
+	rec     *recorder
+	meter   *meter
 
-	objects []*Object
+	objects []*manifest.Object
 	held    int
-	index   map[key]*Object
-	// configurations are those of the input, with where they were.
+	index   map[key]*manifest.Object
+	// configurations are the scheduler configurations of the input.
 	configurations []configurationIn
 
 	pods *podPlan
-	// gone is closed by the first who finds that the API server is.
+	// cancel ends the import when the API server has gone.
 	cancel context.CancelCauseFunc
 
 	mu sync.Mutex
-	// uids are those of what is in the cluster, as far as somebody asked; empty
-	// for what is not there.
+	// uids are the UIDs of objects in the cluster, as far as they were looked up;
+	// empty for an object that does not exist.
 	uids map[key]string
-	// links wait for their owners, or for the pods that they name.
+	// links are objects that wait for their owners, or for the pods that they name.
 	links []link
 	// ready: makeReady has run.
 	ready bool
@@ -106,18 +84,18 @@ type configurationIn struct {
 	document []byte
 }
 
-func (s *Snapshot) newImporter(opts ImportOptions) *importer {
+func (cluster *Cluster) newImporter(opts ImportOptions) *importer {
 	return &importer{
-		s: s, opts: opts, rec: newRecorder(opts.Mode, opts.Reschedule, s.opts.now()),
-		meter: &meter{now: s.opts.now, tell: opts.Progress},
-		index: map[key]*Object{}, uids: map[key]string{}, custom: map[schema.GroupKind]bool{},
+		cluster: cluster, opts: opts, rec: newRecorder(opts.Mode, opts.Reschedule, cluster.opts.now()),
+		meter: &meter{now: cluster.opts.now, tell: opts.Progress},
+		index: map[key]*manifest.Object{}, uids: map[key]string{}, custom: map[schema.GroupKind]bool{},
 	}
 }
 
-// read reads everything before anything is written: what pods need may come
-// after them.
-func (i *importer) read(ctx context.Context, src Source) error {
-	err := Read(ctx, src, Content{
+// read reads the whole source before anything is written, because objects that pods
+// need may come after them.
+func (i *importer) read(ctx context.Context, src manifest.Source) error {
+	err := manifest.Read(ctx, src, manifest.Content{
 		Object: i.add,
 		Configuration: func(source string, document []byte) {
 			i.configurations = append(i.configurations, configurationIn{source, document})
@@ -125,6 +103,9 @@ func (i *importer) read(ctx context.Context, src Source) error {
 		Unreadable: i.rec.unreadable,
 		Ignored:    i.rec.ignored,
 	})
+	if tooMuch, ok := errors.AsType[*manifest.LimitError](err); ok {
+		return &InputError{Message: tooMuch.Message}
+	}
 	if err != nil {
 		return err
 	}
@@ -148,8 +129,8 @@ func (i *importer) read(ctx context.Context, src Source) error {
 	return &InputError{Message: message, Items: items}
 }
 
-// add takes an object that was read, unless it never goes in.
-func (i *importer) add(o *Object) error {
+// add keeps an object that was read, unless imports refuse it.
+func (i *importer) add(o *manifest.Object) error {
 	i.rec.read(1)
 	if i.rec.report.Read%100 == 0 {
 		i.meter.step(100)
@@ -158,15 +139,15 @@ func (i *importer) add(o *Object) error {
 		i.rec.count(o, skipped, why)
 		return nil
 	}
-	if o.Namespace == "" && namespacedByDefault(o.GVK.GroupKind()) {
+	if o.Namespace == "" && objects.KindOf(o.GVK.GroupKind()).Namespaced {
 		o.Namespace = "default"
 	}
-	if i.held += len(o.JSON); i.held > maxHeld {
-		return &InputError{Message: fmt.Sprintf("the objects are larger than %d MiB together, which is the most that is imported at once", maxHeld>>20)}
+	if i.held += len(o.JSON); i.held > manifest.MaxHeld {
+		return manifest.ErrHeld
 	}
 	k := keyOf(o)
-	if before := i.index[k]; before != nil && o.Name != "" && !o.generated {
-		i.rec.count(before, skipped, "it comes again later in the input, and that one goes in")
+	if before := i.index[k]; before != nil && o.Name != "" && !o.Generated {
+		i.rec.count(before, skipped, "it occurs again later in the input, and the later one is imported")
 		before.JSON = nil
 	}
 	i.index[k] = o
@@ -174,54 +155,42 @@ func (i *importer) add(o *Object) error {
 	return nil
 }
 
-// namespacedByDefault is for what is looked up by key before an API server has
-// said which kinds are namespaced.
-func namespacedByDefault(gk schema.GroupKind) bool {
-	switch gk {
-	case schema.GroupKind{Kind: "Pod"}, schema.GroupKind{Kind: "PersistentVolumeClaim"}, schema.GroupKind{Group: "batch", Kind: "Job"}:
-		return true
-	}
-	return false
-}
-
-// leftOut says why an object never goes in; empty if it does.
-func leftOut(o *Object) string {
-	if why := Refused(o.GVK.GroupKind()); why != "" {
+// leftOut says why an object is not imported; empty if it is.
+func leftOut(o *manifest.Object) string {
+	if why := objects.KindOf(o.GVK.GroupKind()).Refused; why != "" {
 		return why
 	}
 	switch {
-	case o.deleting:
+	case o.Deleting:
 		return "it was being deleted"
-	case o.virtual:
-		return "virtual nodes publish it anew"
-	case o.GVK.Group == "" && o.GVK.Kind == "Service" && o.Name == "kubernetes" && (o.Namespace == "default" || o.Namespace == ""):
-		return "every cluster has its own"
-	case o.GVK.Group == "" && o.GVK.Kind == "ConfigMap" && o.Name == "kube-root-ca.crt":
+	case o.Virtual:
+		return "virtual nodes publish it again"
+	case (o.GVK.Kind == "Service" || o.GVK.Kind == "ConfigMap") && objects.IsBuiltIn(o.GVK.GroupKind(), cmp.Or(o.Namespace, "default"), o.Name):
 		return "every cluster has its own"
 	}
 	return ""
 }
 
-// apply puts in what has been read.
+// apply writes the objects that have been read.
 func (i *importer) apply(ctx context.Context) error {
 	ctx, i.cancel = context.WithCancelCause(ctx)
 	defer i.cancel(nil)
 	if i.opts.Mode == Replace {
 		i.meter.begin(Clearing, 0)
-		deleted, err := i.s.opts.Clear(ctx)
+		deleted, err := i.cluster.opts.Clear(ctx)
 		i.rec.report.Deleted = deleted
 		if err != nil {
 			return fmt.Errorf("emptying the cluster: %w", err)
 		}
 	}
 	var err error
-	if i.client, err = newClient(i.s.opts.Config); err != nil {
+	if i.client, err = newClient(i.cluster.opts.Config); err != nil {
 		return err
 	}
 	if err := i.client.discover(); err != nil {
 		return err
 	}
-	i.objects = slices.DeleteFunc(i.objects, func(o *Object) bool { return o.JSON == nil })
+	i.objects = slices.DeleteFunc(i.objects, func(o *manifest.Object) bool { return o.JSON == nil })
 	i.pods = i.planPods()
 	i.meter.begin(Applying, len(i.objects))
 	err = errors.Join(i.applyRanks(ctx), i.finish(ctx))
@@ -231,14 +200,14 @@ func (i *importer) apply(ctx context.Context) error {
 	return err
 }
 
-// applyRanks puts in everything, rank by rank.
+// applyRanks writes all objects, rank by rank.
 func (i *importer) applyRanks(ctx context.Context) error {
-	ranks := map[int][]*Object{}
+	ranks := map[objects.Rank][]*manifest.Object{}
 	for _, o := range i.objects {
-		rank := Rank(o.GVK.GroupKind())
+		rank := objects.RankOf(o.GVK.GroupKind())
 		ranks[rank] = append(ranks[rank], o)
 	}
-	for rank := rankDefinition; rank <= rankTemplate; rank++ {
+	for rank := objects.RankDefinition; rank <= objects.LastRank; rank++ {
 		if err := i.applyRank(ctx, rank, ranks[rank]); err != nil {
 			return err
 		}
@@ -249,75 +218,65 @@ func (i *importer) applyRanks(ctx context.Context) error {
 	return nil
 }
 
-func (i *importer) applyRank(ctx context.Context, rank int, objects []*Object) error {
+func (i *importer) applyRank(ctx context.Context, rank objects.Rank, all []*manifest.Object) error {
 	switch rank {
-	case rankDefinition:
-		i.putAll(ctx, objects)
-		return i.learnDefinitions(ctx, objects)
-	case rankNamespace:
-		i.putAll(ctx, objects)
+	case objects.RankDefinition:
+		i.putAll(ctx, all)
+		return i.learnDefinitions(ctx, all)
+	case objects.RankNamespace:
+		i.putAll(ctx, all)
 		i.makeNamespaces(ctx)
-	case rankClass:
-		i.giveWay(ctx, objects)
-		i.putAll(ctx, objects)
+	case objects.RankClass:
+		i.giveWay(ctx, all)
+		i.putAll(ctx, all)
 		i.makeClasses(ctx)
-	case rankPod:
+	case objects.RankPod:
 		i.putPods(ctx)
 		i.link(ctx)
-	case rankLimit:
+	case objects.RankLimit:
 		i.putLastPods(ctx)
-		i.putAll(ctx, objects)
+		i.putAll(ctx, all)
 		i.link(ctx)
 	default:
-		i.putAll(ctx, objects)
+		i.putAll(ctx, all)
 	}
 	return nil
 }
 
-// putAll puts objects in, those of one kind after those of another, and within a
-// kind in no order.
-func (i *importer) putAll(ctx context.Context, objects []*Object) {
-	slices.SortStableFunc(objects, func(a, b *Object) int {
+// putAll writes objects kind by kind; within a kind in no order.
+func (i *importer) putAll(ctx context.Context, all []*manifest.Object) {
+	slices.SortStableFunc(all, func(a, b *manifest.Object) int {
 		return cmp.Or(strings.Compare(a.GVK.Kind, b.GVK.Kind), strings.Compare(a.GVK.Group, b.GVK.Group))
 	})
-	i.each(ctx, importWorkers, objects, func(ctx context.Context, o *Object) { i.put(ctx, o, nil) })
+	i.each(ctx, importWorkers, all, func(ctx context.Context, o *manifest.Object) { i.put(ctx, o, nil) })
 }
 
-// each calls do for every object until ctx ends.
-func (i *importer) each(ctx context.Context, workers int, objects []*Object, do func(context.Context, *Object)) {
-	var next sync.Mutex
-	at := 0
-	take := func() *Object {
-		next.Lock()
-		defer next.Unlock()
-		if at == len(objects) || ctx.Err() != nil {
-			return nil
+// each calls do for every object until ctx ends, with that many workers.
+func (i *importer) each(ctx context.Context, workers int, all []*manifest.Object, do func(context.Context, *manifest.Object)) {
+	var group errgroup.Group
+	group.SetLimit(workers)
+	for _, o := range all {
+		if ctx.Err() != nil {
+			break
 		}
-		o := objects[at]
-		at++
 		i.meter.at(o.GVK.Kind)
-		return o
-	}
-	var running sync.WaitGroup
-	for range min(workers, len(objects)) {
-		running.Go(func() {
-			for o := take(); o != nil; o = take() {
-				do(ctx, o)
-				i.meter.step(1)
-			}
+		group.Go(func() error {
+			do(ctx, o)
+			i.meter.step(1)
+			return nil
 		})
 	}
-	running.Wait()
+	_ = group.Wait() // do reports what fails
 }
 
-// put puts one object in, and counts what became of it. change, which may be nil,
-// has the last word on what is written. It returns nil when the object is not
-// there.
-func (i *importer) put(ctx context.Context, o *Object, change func(*write)) *write {
+// put writes one object and counts the outcome. change, which may be nil, has the
+// last word on what is written. It returns nil when the object is not in the
+// cluster.
+func (i *importer) put(ctx context.Context, o *manifest.Object, change func(*write)) *write {
 	defer func() {
-		// Whatever is in the input, it must not end who imports.
+		// No input may end the program.
 		if reason := recover(); reason != nil {
-			i.rec.count(o, failed, i.s.panicked(reason).Error())
+			i.rec.count(o, failed, i.cluster.panicked(reason).Error())
 		}
 	}()
 	w, err := i.prepare(ctx, o)
@@ -328,10 +287,10 @@ func (i *importer) put(ctx context.Context, o *Object, change func(*write)) *wri
 		warned := &warningList{}
 		what, putErr := i.attempt(ctx, w, warned)
 		for _, message := range warned.take() {
-			i.rec.warn(o.item(message))
+			i.rec.warn(itemOf(o, message))
 		}
 		if status, ok := errors.AsType[*statusError](putErr); ok {
-			i.rec.warn(o.item("its status could not be written: " + status.Error()))
+			i.rec.warn(itemOf(o, "its status could not be written: "+status.Error()))
 			putErr = nil
 		}
 		if err = putErr; err == nil {
@@ -347,20 +306,20 @@ func (i *importer) put(ctx context.Context, o *Object, change func(*write)) *wri
 }
 
 const (
-	// admissionLag is how long admission may go on not knowing a class that was
-	// created a moment ago: it learns of classes by a watch.
+	// admissionLag is how long admission may not know a class that was just created:
+	// it learns of classes from a watch.
 	admissionLag  = 5 * time.Second
 	admissionPoll = 20 * time.Millisecond
 )
 
-// isAhead reports whether a pod was refused for a priority class that this import
-// has created.
+// isAhead reports whether a pod was refused because admission does not know its
+// priority class yet, although this import has created it.
 func (i *importer) isAhead(w *write, err error) bool {
-	if !apierrors.IsForbidden(err) || w.GVK.GroupKind() != (schema.GroupKind{Kind: "Pod"}) {
+	if !apierrors.IsForbidden(err) || w.GVK.GroupKind() != objects.Pod {
 		return false
 	}
 	name, _, _ := unstructured.NestedString(w.desired.Object, "spec", "priorityClassName")
-	class := key{schema.GroupKind{Group: "scheduling.k8s.io", Kind: "PriorityClass"}, "", name}
+	class := key{objects.PriorityClass, "", name}
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	return i.uids[class] != "" && strings.Contains(err.Error(), "no PriorityClass")
@@ -369,9 +328,10 @@ func (i *importer) isAhead(w *write, err error) bool {
 // writeTimeout bounds writing one object.
 const writeTimeout = time.Minute
 
-// attempt writes, once more when the API server did not answer but is there, and
-// ends the import when it is not. What has begun is finished when the import is
-// cancelled: nobody could say otherwise whether the object is there.
+// attempt writes an object. When the API server gives no answer but is alive, it
+// tries once more; when it is not alive, it cancels the import. A write that has
+// started is finished even if the import is cancelled: otherwise the report could
+// not say whether the object exists.
 func (i *importer) attempt(ctx context.Context, w *write, list *warningList) (outcome, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
 	defer cancel()

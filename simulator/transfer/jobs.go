@@ -5,23 +5,24 @@ import (
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"kube-scheduler-simulator/simulator/objects"
+	"kube-scheduler-simulator/simulator/transfer/manifest"
 )
 
-// jobTracking is on the pods of a Job that their controller has not counted yet.
+// jobTracking is the finalizer on pods that the job controller has not counted yet.
 const jobTracking = "batch.kubernetes.io/job-tracking"
 
-// setJob keeps a job that has finished from running again: it is created
-// suspended, and no longer suspended once it has its status, after which its
-// controller leaves it alone. A job that has not finished is told from its pods
-// how far it is.
+// setJob keeps a finished job from running again: the job is created suspended and
+// resumed once it has its status, after which its controller leaves it alone. An
+// unfinished job learns its progress from its pods.
 func setJob(w *write, status map[string]any) {
 	manual, _, _ := unstructured.NestedBool(w.desired.Object, "spec", "manualSelector")
 	if manual {
-		// One that is there already has been given its selector.
+		// A job that exists already has been given its selector.
 		unstructured.RemoveNestedField(w.desired.Object, "spec", "manualSelector")
 		w.create = func(u *unstructured.Unstructured) {
-			// A Job has a spec, or is refused.
+			// A Job without a spec is refused anyway.
 			_ = unstructured.SetNestedField(u.Object, true, "spec", "manualSelector")
 		}
 	}
@@ -31,8 +32,7 @@ func setJob(w *write, status map[string]any) {
 	}
 	suspended, _, _ := unstructured.NestedBool(w.desired.Object, "spec", "suspend")
 	if suspended {
-		// Our exports suspend those that have finished, for who applies them by
-		// other means.
+		// Our exports suspend finished jobs, for people who apply them with kubectl.
 		unstructured.RemoveNestedField(w.desired.Object, "spec", "suspend")
 	}
 	before := w.create
@@ -46,8 +46,7 @@ func setJob(w *write, status map[string]any) {
 	w.then = map[string]any{"spec": map[string]any{"suspend": false}}
 }
 
-// endOf returns the condition that a job's status ends with; empty if it has not
-// finished.
+// endOf returns the condition with which a job has finished; empty if it has not.
 func endOf(status map[string]any) string {
 	conditions, _ := status["conditions"].([]any)
 	for _, c := range conditions {
@@ -59,8 +58,8 @@ func endOf(status map[string]any) string {
 	return ""
 }
 
-// finishedStatus is a status that an API server takes for that of a job that has
-// finished. Clusters of some versions ago leave out what is required today.
+// finishedStatus returns a status that an API server accepts for a finished job.
+// Earlier versions of Kubernetes leave out fields that are required today.
 func finishedStatus(status map[string]any, end string) map[string]any {
 	kept := map[string]any{}
 	for _, field := range []string{"succeeded", "failed", "completedIndexes", "failedIndexes", "startTime", "completionTime"} {
@@ -104,11 +103,11 @@ func finishedStatus(status map[string]any, end string) map[string]any {
 	return kept
 }
 
-// job is what the plan of the pods knows of one that has not finished.
+// job is what the plan of the pods knows of an unfinished job.
 type job struct {
-	object *Object
-	// counted are the pods that have succeeded by its status, there those of the
-	// input.
+	object *manifest.Object
+	// counted are the pods that have succeeded according to its status; there are
+	// those of them that are in the input.
 	counted, there int64
 }
 
@@ -116,7 +115,7 @@ type job struct {
 func (i *importer) unfinishedJobs() map[key]*job {
 	jobs := map[key]*job{}
 	for _, o := range i.objects {
-		if o.GVK.GroupKind() != (schema.GroupKind{Group: "batch", Kind: "Job"}) {
+		if o.GVK.GroupKind() != objects.Job {
 			continue
 		}
 		var head struct {

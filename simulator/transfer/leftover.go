@@ -9,13 +9,14 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"kube-scheduler-simulator/simulator/objects"
 )
 
-// Recover lets the scheduler have the pods that an import has left behind its
-// gate, because the program ended in the middle of it. It is called before
-// anything is imported.
-func (s *Snapshot) Recover(ctx context.Context) error {
-	c, err := newClient(s.opts.Config)
+// Recover removes the gate from pods of an import that did not finish because the
+// program ended. It must be called before anything is imported.
+func (cluster *Cluster) Recover(ctx context.Context) error {
+	c, err := newClient(cluster.opts.Config)
 	if err != nil {
 		return err
 	}
@@ -23,26 +24,26 @@ func (s *Snapshot) Recover(ctx context.Context) error {
 	result := c.rest.Get().AbsPath(r.path("", "")...).SetHeader("Accept", runtime.ContentTypeJSON).
 		Param("fieldSelector", "spec.nodeName=,status.phase=Pending").Do(ctx)
 	if err := result.Error(); err != nil {
-		return fmt.Errorf("listing pods that wait: %w", err)
+		return fmt.Errorf("listing pending pods: %w", err)
 	}
 	data, err := result.Raw()
 	if err != nil {
-		return fmt.Errorf("listing pods that wait: %w", err)
+		return fmt.Errorf("listing pending pods: %w", err)
 	}
 	var list struct {
 		Items []gatedPod `json:"items"`
 	}
 	if err := json.Unmarshal(data, &list); err != nil {
-		return fmt.Errorf("listing pods that wait: %w", err)
+		return fmt.Errorf("listing pending pods: %w", err)
 	}
 	for _, pod := range list.Items {
-		left := slices.DeleteFunc(slices.Clone(pod.Spec.SchedulingGates), func(g gate) bool { return g.Name == importGate })
+		left := slices.DeleteFunc(slices.Clone(pod.Spec.SchedulingGates), func(g gate) bool { return g.Name == objects.GateImport })
 		if len(left) == len(pod.Spec.SchedulingGates) {
 			continue
 		}
 		patch := map[string]any{"spec": map[string]any{"schedulingGates": left}}
 		if _, err := c.patch(ctx, r, pod.Metadata.Namespace, pod.Metadata.Name, patch); err != nil && !apierrors.IsNotFound(err) {
-			return fmt.Errorf("taking the gate %s from pod %s/%s: %w", importGate, pod.Metadata.Namespace, pod.Metadata.Name, err)
+			return fmt.Errorf("removing the gate %s from pod %s/%s: %w", objects.GateImport, pod.Metadata.Namespace, pod.Metadata.Name, err)
 		}
 	}
 	return nil

@@ -8,15 +8,15 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// listWriter writes a List, item by item. Data is JSON of one line.
+// listWriter writes a List item by item. Data is JSON on one line.
 type listWriter interface {
-	// begin begins the List and its items.
+	// begin opens the List and its items.
 	begin() error
-	// item writes an item of the list that has begun last.
+	// item writes an item of the list that was opened last.
 	item(data []byte) error
-	// field ends the list before it, and writes a field of the document.
+	// field closes the open list and writes a field of the document.
 	field(name string, data []byte) error
-	// beginField is field for a list, whose items come.
+	// beginField is field for a list, whose items follow.
 	beginField(name string) error
 	// end ends the document.
 	end() error
@@ -92,7 +92,7 @@ func (j *jsonWriter) end() error {
 
 type yamlWriter struct {
 	w     io.Writer
-	name  string // of the list that has begun
+	name  string // of the open list
 	items int
 }
 
@@ -122,8 +122,8 @@ func (y *yamlWriter) item(data []byte) error {
 	return y.write(out.Bytes())
 }
 
-// indented writes JSON as YAML. Blank lines stay blank: within a scalar of several
-// lines white space would be content.
+// indented writes JSON as YAML. Blank lines stay blank: in a scalar of several lines
+// white space would be content.
 func indented(out *bytes.Buffer, data []byte, first, rest string) error {
 	text, err := yaml.JSONToYAML(data)
 	if err != nil {

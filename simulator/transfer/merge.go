@@ -7,8 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// differs reports whether a desired object asks for anything that the existing
-// one does not have. What an API server has added by default is no difference.
+// differs reports whether a desired object asks for anything that the existing one
+// lacks. Fields that an API server has set by default are no difference.
 func differs(existing, desired map[string]any) bool {
 	for field, want := range desired {
 		switch field {
@@ -27,7 +27,8 @@ func differs(existing, desired map[string]any) bool {
 	return false
 }
 
-// notedIn is what merging looks at in an object's metadata.
+// notedIn returns the labels and annotations of an object, which are all that
+// merging looks at in its metadata.
 func notedIn(object map[string]any) map[string]any {
 	metadata, _ := object["metadata"].(map[string]any)
 	noted := map[string]any{}
@@ -101,8 +102,8 @@ func sameQuantity(a, b any) bool {
 	return err == nil && x.Cmp(y) == 0
 }
 
-// overlay puts what is desired over what exists. Fields that only the existing
-// object has stay.
+// overlay writes the desired object over the existing one. Fields that only the
+// existing object has stay.
 func overlay(existing, desired map[string]any) {
 	metadata, _ := existing["metadata"].(map[string]any)
 	for field, inner := range notedIn(desired) {
@@ -143,7 +144,7 @@ func overlaid(existing, want any, field string) any {
 			return have
 		}
 		if ok && len(have) == len(want) {
-			// What was defaulted within the items stays.
+			// Defaults within the items stay.
 			for i := range want {
 				have[i] = overlaid(have[i], want[i], "")
 			}

@@ -10,10 +10,12 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"kube-scheduler-simulator/simulator/transfer/manifest"
 )
 
-// makeNamespaces makes those that objects of the input are in and that are
-// nowhere: kubectl get pods -A prints no namespaces.
+// makeNamespaces creates the namespaces that objects of the input are in but that do
+// not exist: kubectl get pods -A prints no namespaces.
 func (i *importer) makeNamespaces(ctx context.Context) {
 	needed := map[string]bool{}
 	for _, o := range i.objects {
@@ -26,13 +28,13 @@ func (i *importer) makeNamespaces(ctx context.Context) {
 	}
 }
 
-// makeClasses makes the classes that pods name and that are nowhere, of what the
-// pods show of them.
+// makeClasses creates the classes that pods name but that do not exist, from what
+// the pods show of them.
 func (i *importer) makeClasses(ctx context.Context) {
 	priorities, runtimes := map[string]map[string]any{}, map[string]map[string]any{}
 	for _, head := range i.pods.heads {
 		if name := head.Spec.PriorityClassName; name != "" && head.Spec.Priority != nil {
-			priorities[name] = map[string]any{"value": *head.Spec.Priority, "description": "made of the pods that name it"}
+			priorities[name] = map[string]any{"value": *head.Spec.Priority, "description": "made from the pods that name it"}
 			if policy := head.Spec.PreemptionPolicy; policy != "" {
 				priorities[name]["preemptionPolicy"] = policy
 			}
@@ -52,8 +54,8 @@ func (i *importer) makeClasses(ctx context.Context) {
 	}
 }
 
-// make makes an object that is neither in the input nor in the cluster, and says
-// so.
+// make creates an object that is neither in the input nor in the cluster, and
+// reports it.
 func (i *importer) make(ctx context.Context, gvk schema.GroupVersionKind, name string, fields map[string]any) {
 	k := key{gvk.GroupKind(), "", name}
 	r, err := i.client.resourceFor(gvk)
@@ -62,21 +64,21 @@ func (i *importer) make(ctx context.Context, gvk schema.GroupVersionKind, name s
 	}
 	object := map[string]any{"apiVersion": gvk.GroupVersion().String(), "kind": gvk.Kind, "metadata": map[string]any{"name": name}}
 	maps.Copy(object, fields)
-	item := Item{APIVersion: gvk.GroupVersion().String(), Kind: gvk.Kind, Name: name, Message: "objects of the input need it, but it was not there; it was made"}
+	item := Item{APIVersion: gvk.GroupVersion().String(), Kind: gvk.Kind, Name: name, Message: "objects of the input need it, but it did not exist; it was created"}
 	body, err := json.Marshal(object)
 	uid := ""
 	if err == nil {
 		uid, err = i.client.createUID(ctx, r, body)
 	}
 	if err != nil && !apierrors.IsAlreadyExists(err) {
-		item.Message = fmt.Sprintf("objects of the input need it, but it is not there and could not be made: %v", err)
+		item.Message = fmt.Sprintf("objects of the input need it, but it does not exist and could not be created: %v", err)
 	}
 	i.rec.warn(item)
 	if uid == "" {
 		i.forget(k)
 		return
 	}
-	// Pods that need it are tried until admission knows it, too; see isAhead.
+	// Pods that need it are retried until admission knows it; see isAhead.
 	i.learn(k, uid)
 }
 
@@ -86,10 +88,10 @@ const (
 	definitionPoll    = 50 * time.Millisecond
 )
 
-// learnDefinitions waits until the custom resources of the input are served, and
-// learns which kinds are custom. Those that do not come are reported when their
-// objects fail.
-func (i *importer) learnDefinitions(ctx context.Context, definitions []*Object) error {
+// learnDefinitions waits until the API server serves the custom resources of the
+// input, and learns which kinds are custom. A kind that is not served in time is
+// reported when its objects fail.
+func (i *importer) learnDefinitions(ctx context.Context, definitions []*manifest.Object) error {
 	waitCtx, cancel := context.WithTimeout(ctx, definitionTimeout)
 	defer cancel()
 	tick := time.NewTicker(definitionPoll)
@@ -118,7 +120,7 @@ func (i *importer) learnDefinitions(ctx context.Context, definitions []*Object) 
 	}
 }
 
-// definition is what is looked at in a CustomResourceDefinition.
+// definition holds the fields of a CustomResourceDefinition that we look at.
 type definition struct {
 	Metadata struct {
 		Name string `json:"name"`
@@ -135,8 +137,8 @@ type definition struct {
 	} `json:"spec"`
 }
 
-// definedBy are the kinds that will be served.
-func (i *importer) definedBy(definitions []*Object) []schema.GroupVersionKind {
+// definedBy returns the kinds that the definitions will have served.
+func (i *importer) definedBy(definitions []*manifest.Object) []schema.GroupVersionKind {
 	var kinds []schema.GroupVersionKind
 	for _, o := range definitions {
 		var d definition
@@ -165,7 +167,7 @@ func (i *importer) learnCustom(ctx context.Context) error {
 	return nil
 }
 
-// customKinds are the kinds that CustomResourceDefinitions define.
+// customKinds returns the kinds that CustomResourceDefinitions define.
 func (c *client) customKinds(ctx context.Context) ([]schema.GroupKind, error) {
 	r, err := c.resourceFor(definitionKind)
 	if err != nil {

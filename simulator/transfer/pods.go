@@ -11,9 +11,12 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"kube-scheduler-simulator/simulator/objects"
+	"kube-scheduler-simulator/simulator/transfer/manifest"
 )
 
-// podHead is what the plan looks at in a pod.
+// podHead holds the fields of a pod that the plan looks at.
 type podHead struct {
 	Metadata struct {
 		Annotations     map[string]string `json:"annotations"`
@@ -37,42 +40,41 @@ type podHead struct {
 	} `json:"status"`
 }
 
-// mirrored pods are their node's own: no scheduler has a say.
+// mirrored marks static pods, which their node runs without a scheduler.
 const mirrored = "kubernetes.io/config.mirror"
 
-// podPlan says in which order pods go in. Those that are bound, or have finished,
-// come first, together. Those that a scheduler is to place come last and one
-// after the other, in the order in which they were created in the cluster that
-// they come from, and where that is the same or not known, in that of the input:
-// so is the scheduling queue's order, among pods of the same priority.
+// podPlan is the order in which pods are created. Bound and finished pods come
+// first, in parallel. Pods that a scheduler is to place come last, one by one, in
+// the order of their creation in the source cluster, or else in the order of the
+// input. The scheduling queue then has the same order among pods of equal priority.
 //
-// When there are workloads that will adopt pods, the last ones wait behind a
-// scheduling gate until that has happened: a scheduler that spreads pods by their
-// owners would otherwise decide before they have any.
+// When workloads will adopt pods, the last pods wait behind a scheduling gate until
+// they have done so. Otherwise a scheduler that spreads pods by their owners would
+// decide before they have any.
 type podPlan struct {
-	placed, waiting []*Object
+	placed, waiting []*manifest.Object
 	gated           bool
-	heads           map[*Object]*podHead
+	heads           map[*manifest.Object]*podHead
 	jobs            map[key]*job
-	// nodes are those that pods are bound to, with how many.
+	// nodes counts the pods that are bound to each node.
 	nodes map[string]int
 
 	mu sync.Mutex
 	// held are the pods that were created behind the gate.
-	held map[*Object]*write
+	held map[*manifest.Object]*write
 }
 
 func (i *importer) planPods() *podPlan {
-	p := &podPlan{heads: map[*Object]*podHead{}, nodes: map[string]int{}, held: map[*Object]*write{}, jobs: i.unfinishedJobs()}
+	p := &podPlan{heads: map[*manifest.Object]*podHead{}, nodes: map[string]int{}, held: map[*manifest.Object]*write{}, jobs: i.unfinishedJobs()}
 	for _, o := range i.objects {
 		gk := o.GVK.GroupKind()
-		p.gated = p.gated || Rank(gk) == rankWorkload
-		if gk != (schema.GroupKind{Kind: "Pod"}) {
+		p.gated = p.gated || objects.RankOf(gk) == objects.RankWorkload
+		if gk != objects.Pod {
 			continue
 		}
 		head := &podHead{}
 		if err := json.Unmarshal(o.JSON, head); err != nil {
-			// The API server says what is wrong with it.
+			// The API server will say what is wrong with it.
 			head = &podHead{}
 		}
 		p.heads[o] = head
@@ -88,16 +90,16 @@ func (i *importer) planPods() *podPlan {
 		}
 	}
 	p.gated = p.gated && len(p.waiting) > 0
-	for _, pods := range [][]*Object{p.placed, p.waiting} {
-		slices.SortStableFunc(pods, func(a, b *Object) int {
-			return cmp.Or(a.created.Compare(b.created), cmp.Compare(a.order, b.order))
+	for _, pods := range [][]*manifest.Object{p.placed, p.waiting} {
+		slices.SortStableFunc(pods, func(a, b *manifest.Object) int {
+			return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.Order, b.Order))
 		})
 	}
 	i.warnOfJobs(p)
 	return p
 }
 
-// nodeOf returns the node that a pod is bound to when it goes in.
+// nodeOf returns the node to which an imported pod is bound.
 func (i *importer) nodeOf(head *podHead) string {
 	_, isMirror := head.Metadata.Annotations[mirrored]
 	if i.opts.Reschedule && !isFinishedPod(head.Status.Phase) && !isMirror {
@@ -106,9 +108,9 @@ func (i *importer) nodeOf(head *podHead) string {
 	return head.Spec.NodeName
 }
 
-// jobOf returns the job of the input that a pod belongs to and that has not
-// finished; nil if there is none.
-func (p *podPlan) jobOf(o *Object, head *podHead) *job {
+// jobOf returns the unfinished job of the input that a pod belongs to; nil if there
+// is none.
+func (p *podPlan) jobOf(o *manifest.Object, head *podHead) *job {
 	own := head.owner()
 	if own == nil {
 		return nil
@@ -123,36 +125,36 @@ func (h *podHead) owner() *owner {
 		}
 	}
 	var noted owner
-	if json.Unmarshal([]byte(h.Metadata.Annotations[AnnotationOwner]), &noted) == nil && noted.Kind != "" {
+	if json.Unmarshal([]byte(h.Metadata.Annotations[objects.AnnotationOwner]), &noted) == nil && noted.Kind != "" {
 		return &noted
 	}
 	return nil
 }
 
-func (p *podPlan) countForJob(o *Object, head *podHead) {
+func (p *podPlan) countForJob(o *manifest.Object, head *podHead) {
 	if j := p.jobOf(o, head); j != nil && head.Status.Phase == "Succeeded" {
 		j.there++
 	}
 }
 
-// warnOfJobs tells of jobs that will do again what they have done: a job is told
-// from its pods how far it is.
+// warnOfJobs warns of jobs that will repeat work: a job learns its progress from its
+// pods.
 func (i *importer) warnOfJobs(p *podPlan) {
 	for _, j := range p.jobs {
 		if j.counted > j.there {
-			i.rec.warn(j.object.item(fmt.Sprintf("%d of its pods had succeeded but only %d of them are in the input; the others run again", j.counted, j.there)))
+			i.rec.warn(itemOf(j.object, fmt.Sprintf("%d of its pods had succeeded but only %d of them are in the input; the others run again", j.counted, j.there)))
 		}
 	}
 }
 
-// setPod says what of a pod's status goes in.
+// setPod decides what is imported of a pod's status.
 func (i *importer) setPod(w *write, status map[string]any, own *owner) {
 	head := i.pods.heads[w.Object]
 	if head == nil {
 		return
 	}
 	if j := i.pods.jobOf(w.Object, head); j != nil {
-		// Its controller counts those that have it, and takes it away.
+		// The controller counts pods that have the finalizer, and removes it.
 		w.create = func(u *unstructured.Unstructured) { u.SetFinalizers([]string{jobTracking}) }
 	}
 	delete(status, "observedGeneration")
@@ -169,9 +171,9 @@ func (i *importer) setPod(w *write, status map[string]any, own *owner) {
 	}
 }
 
-// pendingStatus is what goes in of the status of a pod that does not run: which claims
-// were made for it, so that no others are, and which node it is nominated for. It is
-// nil when there is neither.
+// pendingStatus is the part of the status of a pod that does not run: the claims
+// that were made for it, so that no others are made, and the node that it is
+// nominated for. It is nil when the pod has neither.
 func pendingStatus(status map[string]any, nominated bool) map[string]any {
 	kept := map[string]any{}
 	if claims := status["resourceClaimStatuses"]; claims != nil {
@@ -183,20 +185,19 @@ func pendingStatus(status map[string]any, nominated bool) map[string]any {
 	if len(kept) == 0 {
 		return nil
 	}
-	// A status goes in as a whole.
+	// The status is written as a whole.
 	kept["phase"] = "Pending"
 	return kept
 }
 
-// putPods puts in the pods that are bound, and, when they wait behind the gate,
-// the others.
+// putPods creates the bound pods and, if there is a gate, the others behind it.
 func (i *importer) putPods(ctx context.Context) {
 	i.warnOfNodes(ctx)
 	i.putPlaced(ctx)
 	if !i.pods.gated {
 		return
 	}
-	i.each(ctx, importWorkers, i.pods.waiting, func(ctx context.Context, o *Object) {
+	i.each(ctx, importWorkers, i.pods.waiting, func(ctx context.Context, o *manifest.Object) {
 		isNew := false
 		w := i.put(ctx, o, func(w *write) {
 			before := w.create
@@ -205,7 +206,7 @@ func (i *importer) putPods(ctx context.Context) {
 					before(u)
 				}
 				gates, _, _ := unstructured.NestedSlice(u.Object, "spec", "schedulingGates")
-				isNew = unstructured.SetNestedSlice(u.Object, append(gates, map[string]any{"name": importGate}), "spec", "schedulingGates") == nil
+				isNew = unstructured.SetNestedSlice(u.Object, append(gates, map[string]any{"name": objects.GateImport}), "spec", "schedulingGates") == nil
 			}
 		})
 		if w != nil && isNew {
@@ -216,14 +217,14 @@ func (i *importer) putPods(ctx context.Context) {
 	})
 }
 
-// putPlaced puts in the pods that are bound, each in two writes: an API server
-// takes no pod that is created with its status.
+// putPlaced creates the bound pods, each in two writes: an API server ignores the
+// status of a pod that is created.
 func (i *importer) putPlaced(ctx context.Context) {
-	defer i.s.opts.HoldPods()()
-	i.each(ctx, importWorkers, i.pods.placed, func(ctx context.Context, o *Object) { i.put(ctx, o, nil) })
+	defer i.cluster.opts.HoldPods()()
+	i.each(ctx, importWorkers, i.pods.placed, func(ctx context.Context, o *manifest.Object) { i.put(ctx, o, nil) })
 }
 
-// putLastPods puts in, one by one, those that have not waited behind a gate.
+// putLastPods creates, one by one, the pods that have not waited behind a gate.
 func (i *importer) putLastPods(ctx context.Context) {
 	if i.pods.gated || len(i.pods.waiting) == 0 {
 		return
@@ -231,21 +232,21 @@ func (i *importer) putLastPods(ctx context.Context) {
 	i.makeReady(ctx)
 	i.meter.begin(Applying, len(i.objects))
 	i.meter.step(len(i.objects) - len(i.pods.waiting))
-	i.each(ctx, 1, i.pods.waiting, func(ctx context.Context, o *Object) { i.put(ctx, o, nil) })
+	i.each(ctx, 1, i.pods.waiting, func(ctx context.Context, o *manifest.Object) { i.put(ctx, o, nil) })
 }
 
-// release lets the scheduler have the pods that have waited behind the gate.
+// release removes the gate from the pods that wait behind it.
 func (i *importer) release(ctx context.Context, workers int) {
-	var held []*Object
+	var held []*manifest.Object
 	for _, o := range i.pods.waiting {
 		if i.pods.held[o] != nil {
 			held = append(held, o)
 		}
 	}
-	i.each(ctx, workers, held, func(ctx context.Context, o *Object) {
+	i.each(ctx, workers, held, func(ctx context.Context, o *manifest.Object) {
 		w := i.pods.held[o]
 		if err := i.client.ungate(ctx, w); err != nil && !apierrors.IsNotFound(err) {
-			i.rec.warn(o.item(fmt.Sprintf("it waits behind the scheduling gate %s, which could not be taken away: %v", importGate, err)))
+			i.rec.warn(itemOf(o, fmt.Sprintf("it waits behind the scheduling gate %s, which could not be removed: %v", objects.GateImport, err)))
 			return
 		}
 	})
@@ -258,14 +259,14 @@ func (c *client) ungate(ctx context.Context, w *write) error {
 	return err
 }
 
-// warnOfNodes tells of nodes that pods are bound to and that are nowhere.
+// warnOfNodes warns of nodes to which pods are bound but which do not exist.
 func (i *importer) warnOfNodes(ctx context.Context) {
 	r, err := i.client.resourceFor(schema.GroupVersionKind{Version: "v1", Kind: "Node"})
 	if err != nil {
 		return
 	}
 	for name, pods := range i.pods.nodes {
-		k := key{schema.GroupKind{Kind: "Node"}, "", name}
+		k := key{objects.Node, "", name}
 		if i.index[k] == nil && i.uidOf(ctx, r, k) == "" && ctx.Err() == nil {
 			i.rec.warn(Item{APIVersion: "v1", Kind: "Node", Name: name, Message: fmt.Sprintf(
 				"%d pods are bound to it, but it is neither in the input nor in the cluster: Kubernetes will delete them", pods)})

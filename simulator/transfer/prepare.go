@@ -7,10 +7,13 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"kube-scheduler-simulator/simulator/objects"
+	"kube-scheduler-simulator/simulator/transfer/manifest"
 )
 
-// prepare makes of an object what is written.
-func (i *importer) prepare(ctx context.Context, o *Object) (*write, error) {
+// prepare turns an object into what is written.
+func (i *importer) prepare(ctx context.Context, o *manifest.Object) (*write, error) {
 	r, err := i.client.resourceFor(o.GVK)
 	if err != nil {
 		return nil, err
@@ -29,16 +32,16 @@ func (i *importer) prepare(ctx context.Context, o *Object) (*write, error) {
 	if r.namespaced {
 		u.SetNamespace(o.Namespace)
 	}
-	// What cleaning looks at is in the status, too.
+	// Read before Neutral, which removes owners and looks at the status.
 	own, status := ownerOf(u), statusOf(u)
-	if gk := o.GVK.GroupKind(); gk == (schema.GroupKind{Kind: "PersistentVolume"}) {
+	if gk := o.GVK.GroupKind(); gk == objects.PersistentVolume {
 		i.claimOf(u)
 	}
 	Neutral(u)
 	unstructured.RemoveNestedField(u.Object, "metadata", "creationTimestamp")
 	delete(u.Object, "status")
 	w := &write{Object: o, resource: r, desired: u}
-	if o.GVK.GroupKind() == (schema.GroupKind{Kind: "PersistentVolumeClaim"}) {
+	if o.GVK.GroupKind() == objects.PersistentVolumeClaim {
 		w.create = keepClassless
 	}
 	i.setStatus(w, status, own)
@@ -46,32 +49,32 @@ func (i *importer) prepare(ctx context.Context, o *Object) (*write, error) {
 	return w, nil
 }
 
-// claimOf lets a volume that was released from a claim of the input's be bound to
-// it: a claim that is there is not gone.
+// claimOf lets a released volume be bound to its claim when the claim is in the
+// input.
 func (i *importer) claimOf(u *unstructured.Unstructured) {
 	name, _, _ := unstructured.NestedString(u.Object, "spec", "claimRef", "name")
 	namespace, _, _ := unstructured.NestedString(u.Object, "spec", "claimRef", "namespace")
-	claim := i.index[key{schema.GroupKind{Kind: "PersistentVolumeClaim"}, namespace, name}]
+	claim := i.index[key{objects.PersistentVolumeClaim, namespace, name}]
 	if claim != nil && phaseOf(statusOf(u)) != "Released" {
 		unstructured.RemoveNestedField(u.Object, "status", "phase")
 	}
 }
 
-// setStatus says which part of an object's status goes in, and how. That of most
-// kinds is what controllers find out by themselves.
+// setStatus decides which part of the status is written, and how. Controllers write
+// the status of most kinds themselves.
 func (i *importer) setStatus(w *write, status map[string]any, own *owner) {
 	switch gk := w.GVK.GroupKind(); {
-	case gk == schema.GroupKind{Kind: "Node"}:
-		// Nodes take their status with them when they are created.
+	case gk == objects.Node:
+		// A node is created together with its status.
 		if status != nil {
 			w.desired.Object["status"] = status
 		}
 		w.create = labelAsEver
-	case gk == schema.GroupKind{Kind: "Pod"}:
+	case gk == objects.Pod:
 		i.setPod(w, status, own)
-	case gk == schema.GroupKind{Group: "batch", Kind: "Job"}:
+	case gk == objects.Job:
 		setJob(w, status)
-	case gk == schema.GroupKind{Group: "resource.k8s.io", Kind: "ResourceClaim"}:
+	case gk == objects.ResourceClaim:
 		i.setResourceClaim(w, status)
 	case i.custom[gk] && status != nil && w.resource.status:
 		w.status = status
@@ -80,9 +83,9 @@ func (i *importer) setStatus(w *write, status map[string]any, own *owner) {
 	}
 }
 
-// setOwner sets the controller of an object. Owners that find by themselves what
-// belongs to them are left to: an ownerReference with a UID that is not theirs
-// would have the object deleted. So it would be without an owner at all.
+// setOwner sets the controller of an object. It leaves objects to owners that adopt
+// them: an ownerReference with the wrong UID would have the object deleted. So would
+// a missing owner.
 func (i *importer) setOwner(ctx context.Context, w *write, own *owner) {
 	if own == nil || own.adopts() && !i.isFinishedJob(own, w.Namespace) {
 		return
@@ -91,7 +94,7 @@ func (i *importer) setOwner(ctx context.Context, w *write, own *owner) {
 	if i.index[k] == nil {
 		k.namespace = ""
 	}
-	comesLater := i.index[k] != nil && Rank(k.GroupKind) >= Rank(w.GVK.GroupKind())
+	comesLater := i.index[k] != nil && objects.RankOf(k.GroupKind) >= objects.RankOf(w.GVK.GroupKind())
 	if comesLater {
 		i.addLink(link{object: w.Object, resource: w.resource, owner: own})
 		return
@@ -102,19 +105,19 @@ func (i *importer) setOwner(ctx context.Context, w *write, own *owner) {
 	}
 }
 
-// isFinishedJob: the job of the input has finished, so that its controller does
-// nothing more for it.
+// isFinishedJob reports whether the owner is a job of the input that has finished,
+// so that its controller adopts nothing any more.
 func (i *importer) isFinishedJob(own *owner, namespace string) bool {
 	k := own.key(namespace)
-	return k.GroupKind == schema.GroupKind{Group: "batch", Kind: "Job"} && i.index[k] != nil && i.pods.jobs[k] == nil
+	return k.GroupKind == objects.Job && i.index[k] != nil && i.pods.jobs[k] == nil
 }
 
 func (o *owner) key(namespace string) key {
 	return key{schema.FromAPIVersionAndKind(o.APIVersion, o.Kind).GroupKind(), namespace, o.Name}
 }
 
-// ownerUID returns the UID of an owner in the namespace or of the cluster, empty
-// if there is none.
+// ownerUID returns the UID of an owner in the namespace, or of a cluster-scoped one;
+// empty if there is none.
 func (i *importer) ownerUID(ctx context.Context, own *owner, namespace string) string {
 	r, ok := i.client.preferredFor(own.key("").GroupKind)
 	if !ok {
@@ -126,8 +129,7 @@ func (i *importer) ownerUID(ctx context.Context, own *owner, namespace string) s
 	return i.uidOf(ctx, r, own.key(namespace))
 }
 
-// uidOf returns the UID that an object of that name has in the cluster, empty if
-// there is none.
+// uidOf returns the UID of an object in the cluster, empty if it does not exist.
 func (i *importer) uidOf(ctx context.Context, r resource, k key) string {
 	i.mu.Lock()
 	uid, known := i.uids[k]
@@ -152,18 +154,18 @@ func (i *importer) learn(k key, uid string) {
 	i.uids[k] = uid
 }
 
-// forget has the API server be asked again.
+// forget makes the next uidOf ask the API server again.
 func (i *importer) forget(k key) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	delete(i.uids, k)
 }
 
-// link is what an object lacks until others are there.
+// link is a reference that an object lacks until others are in the cluster.
 type link struct {
-	object   *Object
+	object   *manifest.Object
 	resource resource
-	// owner is what controls it; nil if nothing does.
+	// owner is its controller; nil if it has none.
 	owner *owner
 	// claim is the status of a ResourceClaim, which names pods by their UIDs.
 	claim map[string]any
@@ -175,8 +177,8 @@ func (i *importer) addLink(l link) {
 	i.links = append(i.links, l)
 }
 
-// link links what has been put in to what has come since. What does not find its
-// owner stays, and gets another chance at the end.
+// link sets the references of objects whose owners have been created since. Without
+// its owner an object keeps waiting, and is tried again at the end.
 func (i *importer) link(ctx context.Context) {
 	i.mu.Lock()
 	links := i.links
@@ -190,7 +192,7 @@ func (i *importer) link(ctx context.Context) {
 			continue // it was refused
 		}
 		if err := i.linkOne(ctx, l); err != nil && ctx.Err() == nil {
-			i.rec.warn(l.object.item(fmt.Sprintf("it could not be linked to what it belongs to: %v", err)))
+			i.rec.warn(itemOf(l.object, fmt.Sprintf("its reference to its owner, or to its pods, could not be set: %v", err)))
 		}
 	}
 }
@@ -199,7 +201,7 @@ func (i *importer) linkOne(ctx context.Context, l link) error {
 	if l.owner != nil {
 		uid := i.ownerUID(ctx, l.owner, l.object.Namespace)
 		if uid == "" {
-			// Asked before it was there.
+			// The answer may be from before the owner was created.
 			i.forget(l.owner.key(l.object.Namespace))
 			i.addLink(l)
 			return nil
@@ -217,8 +219,8 @@ func (i *importer) linkOne(ctx context.Context, l link) error {
 	return err
 }
 
-// relinkConsumers gives a claim's pods the UIDs that they have here, and forgets
-// those that are not here.
+// relinkConsumers replaces the UIDs of the pods of a claim by those that they have
+// here, and removes pods that are not here.
 func (i *importer) relinkConsumers(ctx context.Context, l link) {
 	consumers, _ := l.claim["reservedFor"].([]any)
 	var here []any
@@ -253,19 +255,19 @@ const (
 	ofPodClaim     = "resource.kubernetes.io/pod-claim-name"
 )
 
-// setResourceClaim keeps what is allocated to the claim for when its pods are
-// there.
+// setResourceClaim keeps the allocation of the claim until its pods are in the
+// cluster.
 func (i *importer) setResourceClaim(w *write, status map[string]any) {
 	if status["allocation"] == nil || i.opts.Reschedule {
 		return
 	}
-	// Who allocates puts it there, and nobody deallocates without.
+	// The allocator sets the finalizer, and deallocates only claims that have it.
 	w.desired.SetFinalizers([]string{claimFinalizer})
 	i.addLink(link{object: w.Object, resource: w.resource, claim: status})
 }
 
-// labelAsEver gives a new node the older names of two labels, which the node
-// lifecycle controller would add to each node one by one.
+// labelAsEver adds the older names of two labels to a new node. The node lifecycle
+// controller would add them node by node.
 func labelAsEver(node *unstructured.Unstructured) {
 	labels := node.GetLabels()
 	for newer, older := range map[string]string{"kubernetes.io/os": "beta.kubernetes.io/os", "kubernetes.io/arch": "beta.kubernetes.io/arch"} {

@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// progressEvery is the least time between two reports within a phase.
+// progressEvery is the shortest time between two reports within a phase.
 const progressEvery = 100 * time.Millisecond
 
-// meter says how far an import has come. Methods are safe for concurrent use.
+// meter reports the progress of an import. Methods are safe for concurrent use.
 type meter struct {
 	now  func() time.Time
 	tell func(Progress)
@@ -18,7 +18,7 @@ type meter struct {
 	told    time.Time
 }
 
-// begin begins a phase.
+// begin starts a phase.
 func (m *meter) begin(phase Phase, total int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -26,7 +26,7 @@ func (m *meter) begin(phase Phase, total int) {
 	m.say()
 }
 
-// at says which kind comes.
+// at sets the kind that is being applied.
 func (m *meter) at(kind string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -36,7 +36,7 @@ func (m *meter) at(kind string) {
 	}
 }
 
-// step says that n more are done.
+// step adds n objects that are done.
 func (m *meter) step(n int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -7,26 +7,30 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"kube-scheduler-simulator/simulator/objects"
+	"kube-scheduler-simulator/simulator/transfer/manifest"
 )
 
-// Mode says what becomes of what is in the cluster already.
+// Mode says what an import does with the objects that are already in the cluster.
 type Mode string
 
 const (
-	// Merge leaves everything there, and updates what the input has, too.
+	// Merge keeps them, and updates those that the input has too.
 	Merge Mode = "merge"
 	// Replace empties the cluster first.
 	Replace Mode = "replace"
 )
 
-// Phase is how far an import has come.
+// Phase is a step of an import.
 type Phase string
 
 const (
 	Reading  Phase = "reading"
 	Clearing Phase = "clearing"
 	Applying Phase = "applying"
-	// Settling waits for controllers to link what belongs together.
+	// Settling: the import waits for controllers to bind volumes and to untaint
+	// nodes.
 	Settling Phase = "settling"
 )
 
@@ -36,15 +40,15 @@ type Progress struct {
 	// Done of Total objects; Total is 0 while it is not known.
 	Done  int `json:"done"`
 	Total int `json:"total"`
-	// Kind is what is being applied.
+	// Kind is the kind that is being applied.
 	Kind string `json:"kind,omitempty"`
 }
 
-// Item is something to say about an object, or about a place in the input that
-// could not be read as one.
+// Item is a remark about an object, or about a place in the input that could not be
+// read as one.
 type Item struct {
-	// Source is where the object was: the file and the document, as in
-	// "pods.yaml, document 3". Empty for an object that did not come from a file.
+	// Source is where the object was read: the file and the document, as in
+	// "pods.yaml, document 3", or the name of another cluster.
 	Source     string `json:"source,omitempty"`
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
@@ -53,7 +57,23 @@ type Item struct {
 	Message    string `json:"message"`
 }
 
-// KindCount says what became of the objects of a kind.
+func itemOf(o *manifest.Object, message string) Item {
+	return Item{
+		Source: o.Source, APIVersion: o.GVK.GroupVersion().String(), Kind: o.GVK.Kind,
+		Namespace: o.Namespace, Name: o.Name, Message: message,
+	}
+}
+
+// InputError says that a source could not be read, in whole or in part.
+type InputError struct {
+	Message string
+	// Items are the places that could not be read.
+	Items []Item
+}
+
+func (e *InputError) Error() string { return e.Message }
+
+// KindCount counts the objects of a kind by outcome.
 type KindCount struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
@@ -64,23 +84,27 @@ type KindCount struct {
 	Skipped    int    `json:"skipped"`
 }
 
-// Report says what an import has done.
+func (k KindCount) rank() objects.Rank {
+	return objects.RankOf(schema.FromAPIVersionAndKind(k.APIVersion, k.Kind).GroupKind())
+}
+
+// Report is the result of an import.
 type Report struct {
 	Mode       Mode `json:"mode"`
 	Reschedule bool `json:"reschedule"`
-	// StartTime is when it began to read.
+	// StartTime is when reading started.
 	StartTime       time.Time `json:"startTime"`
 	DurationSeconds float64   `json:"durationSeconds"`
-	// Read counts the objects in the input, those that were left out included.
+	// Read counts the objects in the input, including those that were left out.
 	Read      int `json:"read"`
 	Created   int `json:"created"`
 	Updated   int `json:"updated"`
 	Unchanged int `json:"unchanged"`
-	// Deleted counts what Replace took out of the cluster first.
+	// Deleted counts the objects that Replace deleted first.
 	Deleted int         `json:"deleted"`
 	Kinds   []KindCount `json:"kinds"`
 
-	// The lists hold at most MaxItems each; the totals count all.
+	// Each list holds at most MaxItems; the totals count all.
 	Failed        []Item `json:"failed"`
 	FailedTotal   int    `json:"failedTotal"`
 	Skipped       []Item `json:"skipped"`
@@ -92,15 +116,16 @@ type Report struct {
 	Configuration *ConfigurationReport `json:"configuration,omitempty"`
 }
 
-// ConfigurationReport says what became of the input's scheduler configuration.
+// ConfigurationReport says what the import did with the input's scheduler
+// configuration.
 type ConfigurationReport struct {
-	// Applied: it is in force, without what is in Removed.
+	// Applied: it is in force, without the fields in Removed.
 	Applied bool `json:"applied"`
 	// Revision is its number, 0 when it is not applied.
 	Revision int `json:"revision,omitempty"`
-	// Message says why it is not applied.
+	// Message says why it was not applied.
 	Message string `json:"message,omitempty"`
-	// Removed is what Kubernetes no longer has, and was left out.
+	// Removed are the fields that this version of Kubernetes no longer has.
 	Removed []RemovedField `json:"removed"`
 }
 
@@ -113,7 +138,7 @@ type RemovedField struct {
 // MaxItems bounds each list of a Report.
 const MaxItems = 1000
 
-// outcome is what became of an object.
+// outcome is what the import did with an object.
 type outcome int
 
 const (
@@ -141,9 +166,8 @@ func newRecorder(mode Mode, reschedule bool, now time.Time) *recorder {
 	}
 }
 
-// count notes what became of an object. message is for the outcomes failed and
-// skipped.
-func (r *recorder) count(o *Object, what outcome, message string) {
+// count records the outcome of an object. message is for failed and skipped.
+func (r *recorder) count(o *manifest.Object, what outcome, message string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	k := r.kinds[o.GVK]
@@ -163,21 +187,21 @@ func (r *recorder) count(o *Object, what outcome, message string) {
 		r.report.Unchanged++
 	case failed:
 		k.Failed++
-		add(&r.report.Failed, &r.report.FailedTotal, o.item(message))
+		add(&r.report.Failed, &r.report.FailedTotal, itemOf(o, message))
 	case skipped:
 		k.Skipped++
-		add(&r.report.Skipped, &r.report.SkippedTotal, o.item(message))
+		add(&r.report.Skipped, &r.report.SkippedTotal, itemOf(o, message))
 	}
 }
 
-// unreadable notes a place in the input that is not an object.
+// unreadable records a place in the input that is not an object.
 func (r *recorder) unreadable(source, message string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	add(&r.report.Failed, &r.report.FailedTotal, Item{Source: source, Message: message})
 }
 
-// ignored notes a part of the input that is none of objects.
+// ignored records a part of the input that holds no objects.
 func (r *recorder) ignored(source, message string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -203,7 +227,7 @@ func add(list *[]Item, total *int, i Item) {
 	}
 }
 
-// finish returns the report in order. The recorder is not used afterwards.
+// finish returns the report, sorted. The recorder is not used afterwards.
 func (r *recorder) finish(now time.Time) *Report {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -213,7 +237,7 @@ func (r *recorder) finish(now time.Time) *Report {
 	}
 	slices.SortFunc(r.report.Kinds, func(a, b KindCount) int {
 		return cmp.Or(
-			cmp.Compare(Rank(schema.FromAPIVersionAndKind(a.APIVersion, a.Kind).GroupKind()), Rank(schema.FromAPIVersionAndKind(b.APIVersion, b.Kind).GroupKind())),
+			cmp.Compare(a.rank(), b.rank()),
 			cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.APIVersion, b.APIVersion))
 	})
 	return &r.report

@@ -15,6 +15,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kube-scheduler-simulator/simulator/transfer/manifest"
 )
 
 // fill makes a cluster with a workload of each sort, and binds all pods.
@@ -108,7 +110,7 @@ var timestamps = regexp.MustCompile(`"?\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ"?`)
 func TestRoundTrip(t *testing.T) {
 	needsCluster(t)
 	fill(t, shared)
-	want, wantFile := placement(t, shared), objects(t, export(t, shared, ExportOptions{Format: YAML}))
+	want, wantFile := placement(t, shared), kindsIn(t, export(t, shared, ExportOptions{Format: YAML}))
 
 	for _, format := range []Format{YAML, JSON} {
 		t.Run(string(format), func(t *testing.T) {
@@ -118,7 +120,7 @@ func TestRoundTrip(t *testing.T) {
 			if diff := cmp.Diff(want, placement(t, other)); diff != "" {
 				t.Error("pods:", diff)
 			}
-			got := objects(t, export(t, other, ExportOptions{Format: YAML}))
+			got := kindsIn(t, export(t, other, ExportOptions{Format: YAML}))
 			if diff := cmp.Diff(wantFile, got); diff != "" {
 				t.Error("export:", diff)
 			}
@@ -126,11 +128,11 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// objects are those of a file, without times.
-func objects(t *testing.T, text string) map[string][]string {
+// kindsIn are the objects of a file, without times.
+func kindsIn(t *testing.T, text string) map[string][]string {
 	t.Helper()
 	found := map[string][]string{}
-	err := Read(t.Context(), NewSource(part("export", text)), Content{Object: func(o *Object) error {
+	err := manifest.Read(t.Context(), manifest.NewSource(part("export", text)), manifest.Content{Object: func(o *manifest.Object) error {
 		var indented bytes.Buffer
 		if err := json.Indent(&indented, o.JSON, "", " "); err != nil {
 			return err

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"runtime/debug"
 	"sync"
+
+	"kube-scheduler-simulator/simulator/transfer/manifest"
 )
 
 // State is that of an import.
@@ -18,8 +20,8 @@ const (
 	Cancelled State = "cancelled"
 )
 
-// Run is an import that goes on whoever waits for it. Methods are safe for
-// concurrent use.
+// Run is an import that continues whether or not anyone waits for it. Methods are
+// safe for concurrent use.
 type Run struct {
 	cancel context.CancelFunc
 	done   chan struct{}
@@ -32,84 +34,65 @@ type Run struct {
 	err      error
 }
 
-// Begin begins an import, which ends by itself or by Cancel, and closes src when
-// it has. The error is that of the options, or ErrBusy; then src is still open.
-func (s *Snapshot) Begin(src Source, opts ImportOptions) (*Run, error) {
-	opts, err := opts.check(s)
+// Begin starts an import, which ends by itself or by Cancel and then closes src. An
+// error is about the options; src is still open then. The caller starts no other
+// import before this one has ended.
+func (cluster *Cluster) Begin(src manifest.Source, opts ImportOptions) (*Run, error) {
+	opts, err := opts.check(cluster)
 	if err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	r := &Run{cancel: cancel, done: make(chan struct{}), state: Running, progress: Progress{Phase: Reading}, changed: make(chan struct{})}
-	s.mu.Lock()
-	if s.run != nil && s.run.State() == Running {
-		s.mu.Unlock()
-		cancel()
-		return nil, ErrBusy
-	}
-	s.run = r
-	s.mu.Unlock()
+	cluster.mu.Lock()
+	cluster.run = r
+	cluster.mu.Unlock()
 	tell := opts.Progress
 	opts.Progress = func(p Progress) {
 		r.set(p)
 		tell(p)
-		s.opts.Changed()
 	}
 	go func() {
 		defer close(r.done)
 		defer cancel()
-		r.end(s.importGuarded(ctx, src, opts))
+		r.end(cluster.importGuarded(ctx, src, opts))
 		if err := src.Close(); err != nil {
-			s.opts.Logger.Error(err, "closing what was imported")
+			cluster.opts.Logger.Error(err, "closing what was imported")
 		}
-		s.opts.Changed()
 	}()
 	return r, nil
 }
 
-// errPanicked is in the message of what a mistake in this program has ended.
+// errPanicked is in the message of an import, or of an object, that a bug in this
+// program ended.
 var errPanicked = errors.New("the simulator failed on it; its log says more")
 
-// panicked logs where a panic came from. It is called while that is on the stack.
-func (s *Snapshot) panicked(reason any) error {
-	s.opts.Logger.Error(fmt.Errorf("panic: %v", reason), "importing", "stack", string(debug.Stack()))
+// panicked logs where a panic came from. It must be called while the panic is on the
+// stack.
+func (cluster *Cluster) panicked(reason any) error {
+	cluster.opts.Logger.Error(fmt.Errorf("panic: %v", reason), "importing", "stack", string(debug.Stack()))
 	return fmt.Errorf("%w (%v)", errPanicked, reason)
 }
 
-// importGuarded is Import, which a panic ends early.
-func (s *Snapshot) importGuarded(ctx context.Context, src Source, opts ImportOptions) (report *Report, err error) {
+// importGuarded is Import, with panics as errors.
+func (cluster *Cluster) importGuarded(ctx context.Context, src manifest.Source, opts ImportOptions) (report *Report, err error) {
 	defer func() {
 		if reason := recover(); reason != nil {
-			err = s.panicked(reason)
+			err = cluster.panicked(reason)
 		}
 	}()
-	return s.Import(ctx, src, opts)
+	return cluster.Import(ctx, src, opts)
 }
 
-// Latest returns the import that runs, or that ran last; nil if there was none.
-func (s *Snapshot) Latest() *Run {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.run
+// Latest returns the import that runs or ran last; nil if there was none.
+func (cluster *Cluster) Latest() *Run {
+	cluster.mu.Lock()
+	defer cluster.mu.Unlock()
+	return cluster.run
 }
 
-// Stop cancels the import that runs, and returns when it has ended or ctx has.
-func (s *Snapshot) Stop(ctx context.Context) error {
-	r := s.Latest()
-	if r == nil {
-		return nil
-	}
-	r.cancel()
-	select {
-	case <-r.done:
-		return nil
-	case <-ctx.Done():
-		return errors.New("an import is still running")
-	}
-}
-
-// Cancel ends the import early. What has gone in stays. It returns false when the
-// import had ended before.
+// Cancel ends the import early. Objects that are in the cluster stay there. It
+// returns false when the import had already ended.
 func (r *Run) Cancel() bool {
 	running := r.State() == Running
 	r.cancel()
@@ -126,15 +109,16 @@ func (r *Run) State() State {
 	return r.state
 }
 
-// Progress returns how far the import is, and what is closed when it is further.
+// Progress returns how far the import is, and a channel that is closed when it has
+// proceeded.
 func (r *Run) Progress() (Progress, <-chan struct{}) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.progress, r.changed
 }
 
-// Result returns what the import has done, nil while it runs and where nothing
-// was done, and what ended it.
+// Result returns the report, and the error that ended the import. The report is nil
+// while the import runs, and when it did nothing.
 func (r *Run) Result() (*Report, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

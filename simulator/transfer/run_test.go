@@ -3,24 +3,29 @@ package transfer
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/rest"
+
+	"kube-scheduler-simulator/simulator/transfer/manifest"
 )
 
-// failing is a Configuration with a mistake in it.
+// failing is a Configuration with a bug.
 type failing struct{}
 
 func (failing) Current() ([]byte, error) { panic("no current one") }
 
 func (failing) Adopt(context.Context, []byte) (int, []RemovedField, error) { panic("nothing to adopt") }
 
-// TestAPanicEndsTheImportOnly: whoever runs it goes on, and is told.
+// TestAPanicEndsTheImportOnly: the program goes on, and the import reports the
+// panic.
 func TestAPanicEndsTheImportOnly(t *testing.T) {
 	s := New(Options{Config: &rest.Config{Host: "http://willing", Transport: newWilling()}, Configuration: failing{}})
 	const configuration = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
-	run, err := s.Begin(NewSource(part("f", onePod+"---\n"+configuration)), ImportOptions{})
+	run, err := s.Begin(manifest.NewSource(part("f", onePod+"---\n"+configuration)), ImportOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,7 +33,7 @@ func TestAPanicEndsTheImportOnly(t *testing.T) {
 	if _, err := run.Result(); run.State() != Failed || !errors.Is(err, errPanicked) || !strings.Contains(err.Error(), "nothing to adopt") {
 		t.Errorf("it is %s, with %v", run.State(), err)
 	}
-	if run, err = s.Begin(NewSource(part("f", onePod)), ImportOptions{}); err != nil {
+	if run, err = s.Begin(manifest.NewSource(part("f", onePod)), ImportOptions{}); err != nil {
 		t.Fatal("the next one:", err)
 	}
 	<-run.Done()
@@ -37,7 +42,7 @@ func TestAPanicEndsTheImportOnly(t *testing.T) {
 	}
 }
 
-// TestAPanicOverAnObject is that object's failure.
+// TestAPanicOverAnObject is a failure of that object only.
 func TestAPanicOverAnObject(t *testing.T) {
 	s := New(Options{Config: &rest.Config{Host: "http://willing", Transport: newWilling()}})
 	i := s.newImporter(ImportOptions{Progress: func(Progress) {}})
@@ -48,7 +53,7 @@ func TestAPanicOverAnObject(t *testing.T) {
 	if err := i.client.discover(); err != nil {
 		t.Fatal(err)
 	}
-	err = Read(t.Context(), NewSource(part("f", strings.ReplaceAll(onePod, "Pod", "Service"))), Content{Object: i.add})
+	err = manifest.Read(t.Context(), manifest.NewSource(part("f", strings.ReplaceAll(onePod, "Pod", "Service"))), manifest.Content{Object: i.add})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,4 +61,32 @@ func TestAPanicOverAnObject(t *testing.T) {
 	if report := i.rec.finish(s.opts.now()); report.FailedTotal != 1 || report.Failed[0].Name != "a" || !strings.Contains(report.Failed[0].Message, "its log says more (no)") {
 		t.Errorf("it reports %+v", report)
 	}
+}
+
+// collected is a source of objects.
+func collected(t testing.TB, from ...*unstructured.Unstructured) manifest.Source {
+	t.Helper()
+	var c manifest.Collector
+	for _, u := range from {
+		if err := c.Add(u); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return c.Source()
+}
+
+func part(name, content string) manifest.Part {
+	return manifest.Part{Name: name, Content: strings.NewReader(content), Size: int64(len(content))}
+}
+
+const onePod = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n"
+
+// bomb is small, and huge with its aliases written out.
+func bomb() string {
+	var b strings.Builder
+	b.WriteString("apiVersion: v1\nkind: Pod\nmetadata: {name: a}\na0: &a0 " + strings.Repeat("x", 1000) + "\n")
+	for i := range 6 {
+		fmt.Fprintf(&b, "a%d: &a%d [%s]\n", i+1, i+1, strings.TrimSuffix(strings.Repeat(fmt.Sprintf("*a%d,", i), 10), ","))
+	}
+	return b.String()
 }

@@ -8,23 +8,25 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+
+	"kube-scheduler-simulator/simulator/objects"
+	"kube-scheduler-simulator/simulator/transfer/manifest"
 )
 
 const (
 	settlePoll = 250 * time.Millisecond
-	// settlePatience is how long nothing may have changed until what is waited for
-	// counts as not coming; settleTimeout bounds the whole.
+	// settlePatience is how long there may be no progress before settling gives up;
+	// settleTimeout bounds the whole.
 	settlePatience = 5 * time.Second
 	settleTimeout  = 30 * time.Second
-	// releaseTimeout bounds letting go of pods after an import was cancelled.
+	// releaseTimeout bounds the release of pods after an import was cancelled.
 	releaseTimeout = 60 * time.Second
 )
 
-// finish does what remains when everything is in. It lets pods go that wait
-// behind the gate, whatever has happened.
+// finish does what remains after all objects are written. Whatever has happened, it
+// releases the pods that wait behind the gate.
 func (i *importer) finish(ctx context.Context) error {
 	if ctx.Err() != nil {
 		releaseCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
@@ -34,7 +36,7 @@ func (i *importer) finish(ctx context.Context) error {
 	}
 	i.makeReady(ctx)
 	i.meter.begin(Settling, len(i.pods.held))
-	// One after the other: the scheduling queue has them in this order.
+	// One by one, so that the scheduling queue has them in this order.
 	i.release(ctx, 1)
 	if ctx.Err() != nil {
 		return i.finish(ctx)
@@ -42,9 +44,9 @@ func (i *importer) finish(ctx context.Context) error {
 	return nil
 }
 
-// makeReady brings the cluster to where a scheduler can place the last pods as
-// it would have in the cluster that they come from: volumes bound, nodes without
-// the taint that they begin with, the configuration in force. It does so once.
+// makeReady brings the cluster to the state in which a scheduler would place the
+// last pods as in the source cluster: volumes bound, nodes without the taint of new
+// nodes, the configuration in force. It does so once.
 func (i *importer) makeReady(ctx context.Context) {
 	if i.ready {
 		return
@@ -52,54 +54,53 @@ func (i *importer) makeReady(ctx context.Context) {
 	i.ready = true
 	i.meter.begin(Settling, 0)
 	i.configure(ctx)
-	config := rest.CopyConfig(i.s.opts.Config)
+	config := rest.CopyConfig(i.cluster.opts.Config)
 	config.UserAgent, config.QPS, config.RateLimiter = userAgent, -1, nil
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
-		i.s.opts.Logger.Error(err, "making a client to wait for nodes and claims")
+		i.cluster.opts.Logger.Error(err, "making a client to wait for nodes and claims")
 		return
 	}
 	if len(i.pods.waiting) > 0 {
 		i.settle(ctx, func(ctx context.Context) (int, error) { return i.countTainted(ctx, client) })
 	}
-	unbound := map[string]*Object{}
+	unbound := map[string]*manifest.Object{}
 	for _, o := range i.objects {
-		if o.GVK.GroupKind() == (schema.GroupKind{Kind: "PersistentVolumeClaim"}) && i.uids[keyOf(o)] != "" {
+		if o.GVK.GroupKind() == objects.PersistentVolumeClaim && i.uids[keyOf(o)] != "" {
 			unbound[o.Namespace+"/"+o.Name] = o
 		}
 	}
 	if len(unbound) == 0 {
 		return
 	}
-	var left []*Object
+	var left []*manifest.Object
 	i.settle(ctx, func(ctx context.Context) (int, error) {
 		var err error
 		left, err = unboundClaims(ctx, client, unbound)
 		return len(left), err
 	})
 	for _, o := range left {
-		i.rec.warn(o.item("it names a volume but is not bound to it; the volume may not be there, or be another claim's"))
+		i.rec.warn(itemOf(o, "it names a volume but is not bound to it; the volume may not be there, or be another claim's"))
 	}
 }
 
-// settle waits until count says that nothing is left, or as long as that becomes
-// less.
+// settle waits until count returns 0, or as long as it decreases.
 func (i *importer) settle(ctx context.Context, count func(context.Context) (int, error)) {
 	ctx, cancel := context.WithTimeout(ctx, settleTimeout)
 	defer cancel()
 	tick := time.NewTicker(settlePoll)
 	defer tick.Stop()
-	least, since := -1, i.s.opts.now()
+	least, since := -1, i.cluster.opts.now()
 	for {
 		left, err := count(ctx)
 		switch {
 		case err == nil && left == 0:
 			return
 		case err != nil && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded):
-			i.s.opts.Logger.Error(err, "waiting for what was imported to settle")
+			i.cluster.opts.Logger.Error(err, "waiting for what was imported to settle")
 		case least < 0 || left < least:
-			least, since = left, i.s.opts.now()
-		case i.s.opts.now().Sub(since) > settlePatience:
+			least, since = left, i.cluster.opts.now()
+		case i.cluster.opts.now().Sub(since) > settlePatience:
 			return
 		}
 		select {
@@ -111,7 +112,7 @@ func (i *importer) settle(ctx context.Context, count func(context.Context) (int,
 }
 
 // countTainted returns how many nodes of the input still have the taint of new
-// nodes, although they are ready or nobody has said whether they are.
+// nodes, although they are ready or have no Ready condition yet.
 func (i *importer) countTainted(ctx context.Context, client kubernetes.Interface) (int, error) {
 	// From the API server's cache: there may be thousands.
 	nodes, err := client.CoreV1().Nodes().List(ctx, metav1.ListOptions{ResourceVersion: "0"})
@@ -120,7 +121,7 @@ func (i *importer) countTainted(ctx context.Context, client kubernetes.Interface
 	}
 	tainted := 0
 	for _, node := range nodes.Items {
-		if i.index[key{schema.GroupKind{Kind: "Node"}, "", node.Name}] != nil && isNew(&node) {
+		if i.index[key{objects.Node, "", node.Name}] != nil && isNew(&node) {
 			tainted++
 		}
 	}
@@ -141,13 +142,13 @@ func isNew(node *corev1.Node) bool {
 	return false
 }
 
-// unboundClaims returns those of the claims that name a volume and are not bound.
-func unboundClaims(ctx context.Context, client kubernetes.Interface, claims map[string]*Object) ([]*Object, error) {
+// unboundClaims returns the claims that name a volume and are not bound.
+func unboundClaims(ctx context.Context, client kubernetes.Interface, claims map[string]*manifest.Object) ([]*manifest.Object, error) {
 	list, err := client.CoreV1().PersistentVolumeClaims("").List(ctx, metav1.ListOptions{ResourceVersion: "0"})
 	if err != nil {
 		return nil, fmt.Errorf("listing claims: %w", err)
 	}
-	var left []*Object
+	var left []*manifest.Object
 	for _, claim := range list.Items {
 		o := claims[claim.Namespace+"/"+claim.Name]
 		if o != nil && claim.Spec.VolumeName != "" && claim.Status.Phase != corev1.ClaimBound {
@@ -157,7 +158,7 @@ func unboundClaims(ctx context.Context, client kubernetes.Interface, claims map[
 	return left, nil
 }
 
-// configure makes the input's scheduler configuration the scheduler's.
+// configure applies the input's scheduler configuration.
 func (i *importer) configure(ctx context.Context) {
 	if len(i.configurations) == 0 || ctx.Err() != nil {
 		return
@@ -168,11 +169,11 @@ func (i *importer) configure(ctx context.Context) {
 	last := i.configurations[len(i.configurations)-1]
 	report := &ConfigurationReport{Removed: []RemovedField{}}
 	i.rec.report.Configuration = report
-	if i.s.opts.Configuration == nil {
+	if i.cluster.opts.Configuration == nil {
 		report.Message = "there is no scheduler here to configure"
 		return
 	}
-	revision, removed, err := i.s.opts.Configuration.Adopt(ctx, last.document)
+	revision, removed, err := i.cluster.opts.Configuration.Adopt(ctx, last.document)
 	report.Removed = append(report.Removed, removed...)
 	if err != nil {
 		report.Message = err.Error()

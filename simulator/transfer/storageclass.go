@@ -8,24 +8,20 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
+
+	"kube-scheduler-simulator/simulator/objects"
+	"kube-scheduler-simulator/simulator/transfer/manifest"
 )
 
-var storageClassKind = schema.GroupKind{Group: "storage.k8s.io", Kind: "StorageClass"}
-
-// The default StorageClass that a cluster of the simulator begins with.
 const (
-	ownClass       = "standard"
-	ownProvisioner = "provisioner.simulator"
-
 	defaultAnnotation = "storageclass.kubernetes.io/is-default-class"
 	betaAnnotation    = "storageclass.beta.kubernetes.io/is-default-class"
 )
 
-// isOwnDefault reports whether a StorageClass is the simulator's, and nobody has
-// changed it.
+// isOwnDefault reports whether a StorageClass is the simulator's own default,
+// unchanged.
 func isOwnDefault(u *unstructured.Unstructured) bool {
 	expands, _, _ := unstructured.NestedBool(u.Object, "allowVolumeExpansion")
 	return isOwnClass(u) && isDefaultClass(u) && expands && len(u.GetAnnotations()) == 1 && len(u.GetLabels()) == 0
@@ -33,7 +29,7 @@ func isOwnDefault(u *unstructured.Unstructured) bool {
 
 func isOwnClass(u *unstructured.Unstructured) bool {
 	provisioner, _, _ := unstructured.NestedString(u.Object, "provisioner")
-	return u.GetName() == ownClass && provisioner == ownProvisioner
+	return u.GetName() == objects.DefaultStorageClass && provisioner == objects.DefaultProvisioner
 }
 
 func isDefaultClass(u *unstructured.Unstructured) bool {
@@ -41,40 +37,44 @@ func isDefaultClass(u *unstructured.Unstructured) bool {
 	return annotations[defaultAnnotation] == "true" || annotations[betaAnnotation] == "true"
 }
 
-// giveWay has the simulator's own default StorageClass make room for those of the
-// input: for one of its name, of which most cannot be changed, or for another
-// default. What fails here, fails again when the input's class goes in.
-func (i *importer) giveWay(ctx context.Context, objects []*Object) {
+// giveWay makes room for the classes of the input: it deletes the simulator's
+// default StorageClass when the input has one of its name, as most of a class cannot
+// be changed, and makes it no default when the input has another default. An error
+// here shows again when the input's class is created.
+func (i *importer) giveWay(ctx context.Context, classes []*manifest.Object) {
 	var same, other bool
-	for _, o := range objects {
-		u, err := o.Unstructured()
-		if o.GVK.GroupKind() != storageClassKind || err != nil || isOwnClass(u) {
+	for _, o := range classes {
+		if o.GVK.GroupKind() != objects.StorageClass {
 			continue
 		}
-		same = same || o.Name == ownClass
+		u, err := o.Unstructured()
+		if err != nil || isOwnClass(u) {
+			continue
+		}
+		same = same || o.Name == objects.DefaultStorageClass
 		other = other || isDefaultClass(u)
 	}
 	if !same && !other {
 		return
 	}
-	r, err := i.client.resourceFor(storageClassKind.WithVersion("v1"))
+	r, err := i.client.resourceFor(objects.StorageClass.WithVersion("v1"))
 	if err != nil {
 		return
 	}
-	data, err := i.client.get(ctx, r, "", ownClass)
+	data, err := i.client.get(ctx, r, "", objects.DefaultStorageClass)
 	ours := &unstructured.Unstructured{}
 	if err != nil || utiljson.Unmarshal(data, &ours.Object) != nil || !isOwnClass(ours) {
 		return
 	}
 	if same {
-		err = i.client.delete(ctx, r, ownClass, ours.GetUID())
+		err = i.client.delete(ctx, r, objects.DefaultStorageClass, ours.GetUID())
 	} else {
-		_, err = i.client.patch(ctx, r, "", ownClass, map[string]any{
+		_, err = i.client.patch(ctx, r, "", objects.DefaultStorageClass, map[string]any{
 			"metadata": map[string]any{"uid": ours.GetUID(), "annotations": map[string]any{defaultAnnotation: "false"}},
 		})
 	}
 	if err != nil && !apierrors.IsNotFound(err) {
-		i.rec.warn(Item{APIVersion: "storage.k8s.io/v1", Kind: "StorageClass", Name: ownClass, Message: "the cluster's own default class could not make room: " + err.Error()})
+		i.rec.warn(Item{APIVersion: "storage.k8s.io/v1", Kind: "StorageClass", Name: objects.DefaultStorageClass, Message: "the cluster's own default class could not make room: " + err.Error()})
 	}
 }
 
@@ -86,8 +86,8 @@ func (c *client) delete(ctx context.Context, r resource, name string, uid types.
 	return c.rest.Delete().AbsPath(r.path("", name)...).SetHeader("Content-Type", runtime.ContentTypeJSON).Body(body).Do(ctx).Error()
 }
 
-// keepClassless has a claim that is bound without a class stay so: admission would
-// give it the default one, which its volume does not have.
+// keepClassless keeps a bound claim without a class as it is: admission would give
+// it the default class, which its volume does not have.
 func keepClassless(claim *unstructured.Unstructured) {
 	volume, _, _ := unstructured.NestedString(claim.Object, "spec", "volumeName")
 	_, named, _ := unstructured.NestedFieldNoCopy(claim.Object, "spec", "storageClassName")

@@ -18,8 +18,8 @@ volumeBindingMode: WaitForFirstConsumer
 allowVolumeExpansion: true
 `
 
-// TestOwnDefaultClassGivesWay to what comes from another cluster. An export leaves
-// it out.
+// TestOwnDefaultClassGivesWay to classes of another cluster. An export leaves it
+// out.
 func TestOwnDefaultClassGivesWay(t *testing.T) {
 	needsCluster(t)
 	classes := shared.client.StorageV1().StorageClasses()
@@ -30,7 +30,7 @@ func TestOwnDefaultClassGivesWay(t *testing.T) {
 		t.Errorf("an export has it: %v", exported)
 	}
 
-	// A claim that is bound without a class does not get one.
+	// A bound claim without a class stays without one.
 	importText(t, shared, `
 {apiVersion: v1, kind: PersistentVolume, metadata: {name: classless}, spec: {capacity: {storage: 1Gi}, accessModes: [ReadWriteOnce], hostPath: {path: /x}, claimRef: {namespace: classless, name: data}}, status: {phase: Bound}}
 ---
@@ -41,7 +41,7 @@ func TestOwnDefaultClassGivesWay(t *testing.T) {
 		return err == nil && claim.Status.Phase == corev1.ClaimBound && *claim.Spec.StorageClassName == "", err
 	})
 
-	// Another default comes: two of them would leave it to their age.
+	// The input has another default: of two defaults the newer would win.
 	importText(t, shared, `{apiVersion: storage.k8s.io/v1, kind: StorageClass, metadata: {name: theirs, annotations: {storageclass.kubernetes.io/is-default-class: "true"}}, provisioner: csi.example.com}`, ImportOptions{})
 	ours, err := classes.Get(t.Context(), "standard", metav1.GetOptions{})
 	if err != nil || ours.Annotations[defaultAnnotation] != "false" {
@@ -51,7 +51,8 @@ func TestOwnDefaultClassGivesWay(t *testing.T) {
 		t.Errorf("an export has %v", exported)
 	}
 
-	// One of its name comes, whose provisioner cannot be written over it.
+	// The input has a class of its name, whose provisioner cannot be changed by an
+	// update.
 	importText(t, shared, `{apiVersion: storage.k8s.io/v1, kind: StorageClass, metadata: {name: standard}, provisioner: rancher.io/local-path, volumeBindingMode: Immediate}`, ImportOptions{})
 	theirs, err := classes.Get(t.Context(), "standard", metav1.GetOptions{})
 	if err != nil || theirs.Provisioner != "rancher.io/local-path" || len(theirs.Annotations) > 0 {
@@ -59,7 +60,7 @@ func TestOwnDefaultClassGivesWay(t *testing.T) {
 	}
 }
 
-// exportedClasses are the StorageClasses in an export.
+// exportedClasses returns the StorageClasses in an export.
 func exportedClasses(t *testing.T) map[string]bool {
 	t.Helper()
 	var list struct {

@@ -14,9 +14,11 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
+
+	"kube-scheduler-simulator/simulator/transfer/manifest"
 )
 
-// testbed reads what is in testdata/testbed.yaml, under another name.
+// testbed reads testdata/testbed.yaml, with another name in it.
 func testbed(t *testing.T, name string) string {
 	t.Helper()
 	text, err := os.ReadFile("testdata/testbed.yaml")
@@ -26,9 +28,10 @@ func testbed(t *testing.T, name string) string {
 	return strings.NewReplacer("testbed", name).Replace(string(text))
 }
 
-// TestWhatKnowsOthers by their UIDs knows them again after an import, and after an
-// export and another import: pods of custom owners, claims for devices and those
-// that were made for a pod, ephemeral volumes, bound volumes, pod groups.
+// TestWhatKnowsOthers: objects that refer to others by UID refer to the same ones
+// after an import, and after an export and another import: pods with custom owners,
+// claims for devices and those that were made for a pod, ephemeral volumes, bound
+// volumes, pod groups.
 func TestWhatKnowsOthers(t *testing.T) {
 	needsCluster(t)
 	want := []string{
@@ -50,7 +53,7 @@ func TestWhatKnowsOthers(t *testing.T) {
 	knows(t, shared, "testbed", want)
 
 	other := another(t)
-	report, err := New(Options{Config: other.config}).Apply(t.Context(), exported(t, shared, "testbed"), ImportOptions{})
+	report, err := New(Options{Config: other.config}).Import(t.Context(), collected(t, exported(t, shared, "testbed")...), ImportOptions{})
 	if err != nil || report.FailedTotal > 0 {
 		t.Fatalf("%+v, %v", report, err)
 	}
@@ -58,11 +61,12 @@ func TestWhatKnowsOthers(t *testing.T) {
 	if diff := cmp.Diff(text(t, exported(t, shared, "testbed")), text(t, exported(t, other, "testbed"))); diff != "" {
 		t.Error("export:", diff)
 	}
-	// It is not that nobody has looked at them yet.
+	// The references hold once controllers have looked at them, too.
 	knows(t, shared, "testbed", want)
 }
 
-// TestReschedulingWhatKnowsOthers lets devices go with the pods; volumes stay bound.
+// TestReschedulingWhatKnowsOthers releases devices with the pods; volumes stay
+// bound.
 func TestReschedulingWhatKnowsOthers(t *testing.T) {
 	needsCluster(t)
 	importText(t, shared, testbed(t, "again"), ImportOptions{Reschedule: true})
@@ -83,10 +87,10 @@ func TestReschedulingWhatKnowsOthers(t *testing.T) {
 	})
 }
 
-// exported are the objects of an export whose namespace or name has the word.
+// exported returns the objects of an export whose namespace or name has the word.
 func exported(t *testing.T, c *cluster, word string) (found []*unstructured.Unstructured) {
 	t.Helper()
-	err := Read(t.Context(), NewSource(part("export", export(t, c, ExportOptions{}))), Content{Object: func(o *Object) error {
+	err := manifest.Read(t.Context(), manifest.NewSource(part("export", export(t, c, ExportOptions{}))), manifest.Content{Object: func(o *manifest.Object) error {
 		if o.Namespace == word || strings.HasPrefix(o.Name, word) || strings.Contains(o.Name, word+".") {
 			u, err := o.Unstructured()
 			found = append(found, u)
@@ -104,7 +108,7 @@ func text(t *testing.T, objects []*unstructured.Unstructured) (lines []string) {
 	t.Helper()
 	for _, u := range objects {
 		if u.GetKind() == "Pod" {
-			// Virtual nodes write into it.
+			// Virtual nodes write the status.
 			unstructured.RemoveNestedField(u.Object, "status")
 		}
 		data, err := u.MarshalJSON()
@@ -116,8 +120,8 @@ func text(t *testing.T, objects []*unstructured.Unstructured) (lines []string) {
 	return sorted(lines)
 }
 
-// knows waits until the objects of a namespace, and those of the cluster that belong
-// to it, are as wanted.
+// knows waits until the objects of a namespace, and the cluster-scoped ones that
+// belong to it, are as wanted.
 func knows(t *testing.T, c *cluster, namespace string, want []string) {
 	t.Helper()
 	want = sorted(slices.Clone(want))
@@ -142,7 +146,7 @@ func knows(t *testing.T, c *cluster, namespace string, want []string) {
 	})
 }
 
-// acquaintances says who knows whom, by the UIDs that there are.
+// acquaintances lists which object refers to which, by the UIDs in the cluster.
 type acquaintances struct {
 	ctx       context.Context
 	client    dynamic.Interface
@@ -173,7 +177,7 @@ func (a *acquaintances) read() ([]string, error) {
 	return a.lines, nil
 }
 
-// of says whom an object belongs to, if that one is there.
+// of names the owner of an object, if it exists.
 func (a *acquaintances) of(o metav1.Object) string {
 	controller := metav1.GetControllerOf(o)
 	if controller == nil {

@@ -17,102 +17,90 @@ import (
 type Configuration interface {
 	// Current is the user's document, in YAML or JSON.
 	Current() ([]byte, error)
-	// Adopt makes a document of another cluster, or of another version of
-	// Kubernetes, the configuration, and says what it had to leave out of it.
-	// With an error nothing has changed.
+	// Adopt applies a document that was written for another cluster, or for another
+	// version of Kubernetes, and returns what it had to leave out. With an error
+	// nothing has changed.
 	Adopt(ctx context.Context, document []byte) (revision int, removed []RemovedField, err error)
 }
 
-// Results are those of the scheduling cycles, for exports.
+// Results are the results of scheduling cycles, for exports.
 type Results interface {
-	// WriteCycles calls write with each cycle of a pod that exists, as JSON, until
-	// write fails. What write gets is valid during the call.
+	// WriteCycles calls write with each cycle of each pod that exists, as JSON,
+	// until write fails. The argument of write is valid during the call only.
 	WriteCycles(ctx context.Context, exists func(uid string) bool, write func(cycle []byte) error) error
 }
 
-// Options are what a Snapshot works with. Only Config is required.
+// Options are what a Cluster works with. Only Config is required.
 type Options struct {
 	// Config reaches the API server with the rights of an administrator.
 	Config *rest.Config
-	// Clear empties the cluster and returns how many objects it deleted. Nil:
-	// the cluster is not ours to empty, and Replace is refused.
+	// Clear empties the cluster and returns how many objects it deleted. Nil: the
+	// cluster is not ours to empty, and Replace is refused.
 	Clear func(ctx context.Context) (deleted int, err error)
-	// Configuration is the scheduler's. Nil: exports have none, and that of an
-	// import is reported and left out.
+	// Configuration is the scheduler's. Nil: exports hold none, and imports report one
+	// and leave it out.
 	Configuration Configuration
-	// Results are for exports. Nil: exports have none.
+	// Results are for exports. Nil: exports hold none.
 	Results Results
-	// Redact changes an object in place so that it gives nothing away, and
-	// reports whether enough of it remains to be exported. Nil: exports that are
-	// to be redacted are refused.
+	// Redact changes an object in place so that it gives nothing away, and reports
+	// whether enough of it remains to be exported. Nil: redacted exports are
+	// refused.
 	Redact func(*unstructured.Unstructured) bool
-	// Dir is where what is sent is kept while it is imported. Default: the
-	// system's temporary directory.
-	Dir string
-	// HoldPods has whoever makes bound pods run leave those that do not yet as
-	// they are until release is called: they come with how far they were. Nil:
-	// nobody does, or nobody can be told.
+	// HoldPods stops virtual nodes from starting bound pods until release is called,
+	// so that imported pods keep their recorded phase. Nil: the cluster has no
+	// virtual nodes.
 	HoldPods func() (release func())
-	// Changed is called when an import has come further, from any goroutine, a
-	// few times per second at most. It may be nil.
-	Changed func()
-	// Logger gets what went wrong and was dealt with. Default: discards.
+	// Logger gets errors that were dealt with. Default: discards them.
 	Logger klog.Logger
 
 	// now is set by tests only.
 	now func() time.Time
 }
 
-// Snapshot imports into one cluster, and exports from it. Methods are safe for
-// concurrent use.
-type Snapshot struct {
+// Cluster is the one that objects are imported into and exported from. Methods are
+// safe for concurrent use.
+type Cluster struct {
 	opts Options
 
 	mu  sync.Mutex
 	run *Run // the latest
 }
 
-// ErrNotOurs is answered to who wants to empty a cluster that is not the
+// ErrNotOurs is returned when an import is to empty a cluster that is not the
 // simulator's own.
 var ErrNotOurs = errors.New("the cluster is not the simulator's own, so it is not emptied")
 
-// ErrBusy is answered while an import runs: there is one at a time.
-var ErrBusy = errors.New("an import runs already")
-
-// New returns a Snapshot. It does no I/O.
-func New(opts Options) *Snapshot {
+// New returns a Cluster. It does no I/O.
+func New(opts Options) *Cluster {
 	if opts.now == nil {
 		opts.now = time.Now
 	}
 	if opts.HoldPods == nil {
 		opts.HoldPods = func() func() { return func() {} }
 	}
-	if opts.Changed == nil {
-		opts.Changed = func() {}
-	}
 	opts.Config = rest.CopyConfig(opts.Config)
-	return &Snapshot{opts: opts}
+	return &Cluster{opts: opts}
 }
 
-// ImportOptions say how objects go in.
+// ImportOptions say how objects are imported.
 type ImportOptions struct {
 	// Mode is Merge by default.
 	Mode Mode
-	// Reschedule leaves out where pods are bound, but for those that have
-	// finished, so that they are scheduled anew.
+	// Reschedule removes the node from bound pods, except from those that have
+	// finished, so that the scheduler places them again.
 	Reschedule bool
-	// Progress is called as the import comes further, in order, from any
-	// goroutine but one at a time, and not too often. It may be nil.
+	// Progress is called as the import proceeds, in order, from any goroutine but
+	// one at a time, and a few times per second at most. It may be nil.
 	Progress func(Progress)
 }
 
-func (o ImportOptions) check(s *Snapshot) (ImportOptions, error) {
+func (o ImportOptions) check(cluster *Cluster) (ImportOptions, error) {
 	switch o.Mode {
 	case "":
 		o.Mode = Merge
 	case Merge:
 	case Replace:
-		if s.opts.Clear == nil {
+		if cluster.opts.Clear == nil {
 			return o, ErrNotOurs
 		}
 	default:

@@ -4,36 +4,41 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
+
+	"kube-scheduler-simulator/simulator/transfer/manifest"
 )
 
-// write is an object that is to go in.
+// write is an object that is to be written.
 type write struct {
-	*Object
+	*manifest.Object
 	resource resource
-	// desired is without a status.
+	// desired has no status.
 	desired *unstructured.Unstructured
-	// status goes in by its subresource; nil if there is none, or if the object
-	// takes it with it.
+	// status is written to the subresource; nil if there is none, or if the object
+	// is created together with its status.
 	status map[string]any
-	// create changes what is created, then is merged into it afterwards; neither
-	// is for an object that exists. They may be nil.
+	// create changes the object that is created; then is merged into it afterwards.
+	// Neither is used for an object that exists. Both may be nil.
 	create func(*unstructured.Unstructured)
 	then   map[string]any
 
-	// uid is the object's, once it is there.
+	// uid is the object's, once it is in the cluster.
 	uid string
 }
 
-// conflictRetries bounds how often an update that others come before is tried.
+// conflictRetries bounds how often an update is tried when others change the object
+// meanwhile.
 const conflictRetries = 10
 
-// put creates the object, or makes the one that there is like it.
+// put creates the object, or updates the existing one.
 func (c *client) put(ctx context.Context, w *write) (outcome, error) {
-	body, err := w.body()
+	object := w.created()
+	body, err := json.Marshal(object)
 	if err != nil {
 		return failed, err
 	}
@@ -41,7 +46,7 @@ func (c *client) put(ctx context.Context, w *write) (outcome, error) {
 	if err == nil {
 		w.uid = string(meta.UID)
 		w.Name = meta.Name // it may have been generated
-		return created, c.complete(ctx, w, meta.ResourceVersion)
+		return created, c.complete(ctx, w, object, meta.ResourceVersion)
 	}
 	if !apierrors.IsAlreadyExists(err) {
 		return failed, err
@@ -52,22 +57,23 @@ func (c *client) put(ctx context.Context, w *write) (outcome, error) {
 			return what, err
 		}
 	}
-	return failed, fmt.Errorf("others changed it %d times while it was being updated", conflictRetries)
+	return failed, fmt.Errorf("others changed it during each of %d attempts to update it", conflictRetries)
 }
 
-func (w *write) body() ([]byte, error) {
+// created is the object as it is created. The caller does not change it.
+func (w *write) created() map[string]any {
 	if w.create == nil {
-		return json.Marshal(w.desired.Object)
+		return w.desired.Object
 	}
 	changed := w.desired.DeepCopy()
 	w.create(changed)
-	return json.Marshal(changed.Object)
+	return changed.Object
 }
 
-// complete does what an object that has just been created still needs.
-func (c *client) complete(ctx context.Context, w *write, resourceVersion string) error {
+// complete writes what remains after an object was created.
+func (c *client) complete(ctx context.Context, w *write, object map[string]any, resourceVersion string) error {
 	if w.status != nil {
-		if err := c.setStatus(ctx, w, resourceVersion); err != nil {
+		if err := c.setStatus(ctx, w, object, resourceVersion); err != nil {
 			return &statusError{err}
 		}
 	}
@@ -79,18 +85,17 @@ func (c *client) complete(ctx context.Context, w *write, resourceVersion string)
 	return nil
 }
 
-// setStatus writes the status of an object that has just been created, over what
-// others may have written since. That is rare, and an update takes an API server
-// half of the work of a patch.
-func (c *client) setStatus(ctx context.Context, w *write, resourceVersion string) error {
-	whole := w.desired.DeepCopy()
-	if w.create != nil {
-		w.create(whole)
-	}
-	whole.SetName(w.Name)
-	whole.SetResourceVersion(resourceVersion)
-	whole.Object["status"] = w.status
-	body, err := json.Marshal(whole.Object)
+// setStatus writes the status of an object that was just created, even if others
+// have written to it since. That is rare, and an update costs an API server half as
+// much as a patch.
+func (c *client) setStatus(ctx context.Context, w *write, object map[string]any, resourceVersion string) error {
+	// Copies, because a failed attempt is repeated with the same object.
+	whole := maps.Clone(object)
+	metadata, _ := object["metadata"].(map[string]any)
+	metadata = maps.Clone(metadata)
+	metadata["name"], metadata["resourceVersion"] = w.Name, resourceVersion
+	whole["metadata"], whole["status"] = metadata, w.status
+	body, err := json.Marshal(whole)
 	if err != nil {
 		return err
 	}
@@ -101,12 +106,12 @@ func (c *client) setStatus(ctx context.Context, w *write, resourceVersion string
 	return err
 }
 
-// statusError: the object is there, and only its status is not.
+// statusError: the object was written, but its status was not.
 type statusError struct{ error }
 
 func (e *statusError) Unwrap() error { return e.error }
 
-// merge makes an object that exists like the desired one.
+// merge updates an existing object to be like the desired one.
 func (c *client) merge(ctx context.Context, w *write) (outcome, error) {
 	data, err := c.get(ctx, w.resource, w.Namespace, w.Name)
 	if err != nil {
@@ -139,7 +144,7 @@ func (c *client) merge(ctx context.Context, w *write) (outcome, error) {
 func (c *client) mergeStatus(ctx context.Context, w *write, existing *unstructured.Unstructured, what outcome) (outcome, error) {
 	status := w.status
 	if status == nil && w.GVK.Kind == "Node" {
-		// A node that is created takes its status with it.
+		// A node is created together with its status.
 		status = statusOf(w.desired)
 	}
 	if status == nil || covers(existing.Object["status"], status, "status") || !w.mergesStatus(existing) {
@@ -155,8 +160,8 @@ func (c *client) mergeStatus(ctx context.Context, w *write, existing *unstructur
 	return what, nil
 }
 
-// mergesStatus reports whether the status of the input goes over that of the
-// cluster: a pod that lives here goes its own way.
+// mergesStatus reports whether the input's status replaces the cluster's. That of a
+// pod here does so only when the pod has finished in the input.
 func (w *write) mergesStatus(existing *unstructured.Unstructured) bool {
 	if w.GVK.Kind != "Pod" || w.GVK.Group != "" {
 		return true

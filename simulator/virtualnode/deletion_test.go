@@ -8,6 +8,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kube-scheduler-simulator/simulator/clustertest"
+	"kube-scheduler-simulator/simulator/objects"
 )
 
 func TestADeletedPodStaysForItsGracePeriod(t *testing.T) {
@@ -23,8 +26,8 @@ func TestADeletedPodStaysForItsGracePeriod(t *testing.T) {
 		atMost  time.Duration
 	}{
 		{name: "whole-period", grace: long, atLeast: 2 * time.Second, atMost: 20 * time.Second},
-		{name: "stops-early", grace: quick, with: map[string]string{AnnotationShutdownDuration: "100ms"}, atMost: 20 * time.Second},
-		{name: "never-longer", grace: 1, with: map[string]string{AnnotationShutdownDuration: "1h"}, atMost: 20 * time.Second},
+		{name: "stops-early", grace: quick, with: map[string]string{objects.AnnotationShutdownDuration: "100ms"}, atMost: 20 * time.Second},
+		{name: "never-longer", grace: 1, with: map[string]string{objects.AnnotationShutdownDuration: "1h"}, atMost: 20 * time.Second},
 		{name: "nothing-said", grace: 30, atMost: 20 * time.Second},
 	}
 	for _, test := range tests {
@@ -47,8 +50,8 @@ func TestADeletedPodStaysForItsGracePeriod(t *testing.T) {
 				_, err := pods.Get(ctx, test.name, metav1.GetOptions{})
 				return err
 			}))
-			if took := time.Since(begin); took < test.atLeast || took > test.atMost {
-				t.Errorf("it took %v; want from %v to %v", took, test.atLeast, test.atMost)
+			if took := time.Since(begin); took < test.atLeast || took > clustertest.Scale(test.atMost) {
+				t.Errorf("it took %v; want from %v to %v", took, test.atLeast, clustertest.Scale(test.atMost))
 			}
 		})
 	}

@@ -22,6 +22,8 @@ import (
 	"k8s.io/kubernetes/pkg/apis/resource/validation"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/yaml"
+
+	"kube-scheduler-simulator/simulator/objects"
 )
 
 // DeviceGroup are devices that are alike, as on AnnotationDevices:
@@ -36,8 +38,8 @@ type DeviceGroup struct {
 	Driver string `json:"driver"`
 	// Count is how many there are. Default: 1.
 	Count *int `json:"count,omitempty"`
-	// Name is what their names begin with: gpu gives gpu-0, gpu-1 and so on.
-	// Default: device.
+	// Name is the prefix of their names: gpu gives gpu-0, gpu-1 and so on. Default:
+	// device.
 	Name string `json:"name,omitempty"`
 	// Attributes are the same for all: strings, whole numbers and booleans, or
 	// {version: 1.2.3}.
@@ -46,8 +48,8 @@ type DeviceGroup struct {
 	Capacity map[string]resource.Quantity `json:"capacity,omitempty"`
 }
 
-// NodeDevices are the devices of the nodes with those labels. A file of devices
-// is a list of these.
+// NodeDevices are the devices of the nodes with those labels. A file of devices is a
+// list of NodeDevices.
 type NodeDevices struct {
 	// NodeSelector are labels that a node must have. Default: every node.
 	NodeSelector map[string]string `json:"nodeSelector,omitempty"`
@@ -60,8 +62,8 @@ const (
 	maxDevices = 1024
 )
 
-// LoadDevices reads a file with a list of NodeDevices, in YAML or JSON. What the API
-// server would refuse to publish is an error.
+// LoadDevices reads a list of NodeDevices from a file, in YAML or JSON. Devices that
+// the API server would refuse are an error.
 func LoadDevices(file string) ([]NodeDevices, error) {
 	data, err := os.ReadFile(file)
 	if err != nil {
@@ -100,8 +102,8 @@ func parseNodeDevices(data []byte) ([]NodeDevices, error) {
 	return all, nil
 }
 
-// checkShape says what the file should be when it is something else altogether,
-// such as a manifest.
+// checkShape says what the file should be when it is something else, such as a
+// manifest.
 func checkShape(data []byte) error {
 	const wanted = "a list of {nodeSelector, devices}"
 	documents := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(data)))
@@ -119,25 +121,25 @@ func checkShape(data []byte) error {
 		case err != nil:
 			return err
 		case next != nil && whole != nil:
-			return fmt.Errorf("it has several documents; wanted is one, %s", wanted)
+			return fmt.Errorf("it has several documents; want one, %s", wanted)
 		case next != nil:
 			whole = next
 		}
 	}
 	switch shape := whole.(type) {
 	case nil:
-		return fmt.Errorf("it is empty; wanted is %s", wanted)
+		return fmt.Errorf("it is empty; want %s", wanted)
 	case []any:
 		return nil
 	case map[string]any:
 		if kind, _ := shape["kind"].(string); kind != "" {
-			return fmt.Errorf("it is a %s; wanted is %s", kind, wanted)
+			return fmt.Errorf("it is a %s; want %s", kind, wanted)
 		}
 	}
-	return fmt.Errorf("it is no list; wanted is %s", wanted)
+	return fmt.Errorf("it is not a list; want %s", wanted)
 }
 
-// checkSlices finds what the API server would refuse in the slices of any node.
+// checkSlices finds devices that the API server would refuse on any node.
 func checkSlices(devices map[string][]resourceapi.Device) error {
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node", UID: "uid"}}
 	for _, slice := range slicesOf(node, devices) {
@@ -164,7 +166,7 @@ func parseDevices(value string) ([]DeviceGroup, error) {
 	return groups, nil
 }
 
-// groupsOf are the node's devices: those of the file first.
+// groupsOf returns the node's devices, those of the file first.
 func groupsOf(node *corev1.Node, file []NodeDevices) ([]DeviceGroup, error) {
 	var groups []DeviceGroup
 	for _, entry := range file {
@@ -172,12 +174,11 @@ func groupsOf(node *corev1.Node, file []NodeDevices) ([]DeviceGroup, error) {
 			groups = append(groups, entry.Devices...)
 		}
 	}
-	more, err := parseDevices(node.Annotations[AnnotationDevices])
+	more, err := parseDevices(node.Annotations[objects.AnnotationDevices])
 	return append(groups, more...), err
 }
 
-// byDriver returns each driver's devices, in order. Errors begin with where they
-// are.
+// byDriver returns each driver's devices, in order. Errors start with the place.
 func byDriver(groups []DeviceGroup) (map[string][]resourceapi.Device, error) {
 	devices := map[string][]resourceapi.Device{}
 	for i, group := range groups {
@@ -263,8 +264,8 @@ func attributeOf(value any) (resourceapi.DeviceAttribute, error) {
 	return resourceapi.DeviceAttribute{}, errAttribute
 }
 
-// slicesOf are the ResourceSlices of a node: for each driver a pool of the node's
-// name. Their names are the same each time.
+// slicesOf returns the ResourceSlices of a node: for each driver a pool with the
+// node's name. The names of the slices are stable.
 func slicesOf(node *corev1.Node, devices map[string][]resourceapi.Device) []*resourceapi.ResourceSlice {
 	var made []*resourceapi.ResourceSlice
 	for driver, all := range devices {
@@ -273,7 +274,7 @@ func slicesOf(node *corev1.Node, devices map[string][]resourceapi.Device) []*res
 			made = append(made, &resourceapi.ResourceSlice{
 				ObjectMeta: metav1.ObjectMeta{
 					Name:   fmt.Sprintf("%s-%s-%d", node.Name, driver, i),
-					Labels: map[string]string{labelVirtual: "true"},
+					Labels: map[string]string{objects.LabelVirtualDriver: "true"},
 					OwnerReferences: []metav1.OwnerReference{{
 						APIVersion: "v1", Kind: "Node", Name: node.Name, UID: node.UID, Controller: ptr.To(true),
 					}},

@@ -10,12 +10,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kube-scheduler-simulator/simulator/objects"
 )
 
 func TestAPodGetsADeviceByATemplate(t *testing.T) {
 	ns := namespace(t, shared)
 	nodes := pool(t, shared, ns, 2)
-	annotate(t, shared, nodes[1], AnnotationDevices, `[{driver: gpu.example.com, count: 2, name: gpu, attributes: {model: a100}, capacity: {memory: 80Gi}}]`)
+	annotate(t, shared, nodes[1], objects.AnnotationDevices, `[{driver: gpu.example.com, count: 2, name: gpu, attributes: {model: a100}, capacity: {memory: 80Gi}}]`)
 	apply(t, shared, ns, `
 apiVersion: resource.k8s.io/v1
 kind: DeviceClass
@@ -72,7 +74,7 @@ spec:
 
 func TestWrongDevicesAreSaid(t *testing.T) {
 	node := pool(t, shared, "gadget", 1)[0]
-	annotate(t, shared, node, AnnotationDevices, `[{count: 2}]`)
+	annotate(t, shared, node, objects.AnnotationDevices, `[{count: 2}]`)
 	hasEvent(t, "default", node, "InvalidDevices")
 }
 
@@ -80,9 +82,9 @@ func TestLoadDevices(t *testing.T) {
 	tests := []struct{ name, file, want string }{
 		{"good", "- nodeSelector: {gpu: a100}\n  devices:\n  - {driver: gpu.example.com, count: 300, attributes: {index: 3, version: {version: 1.2.3}, ok: true}}\n", ""},
 		{"no driver", "- devices:\n  - {count: 1}\n", `[0].devices[0].driver: ""`},
-		{"nothing", "# later\n", "it is empty; wanted is a list of {nodeSelector, devices}"},
+		{"nothing", "# later\n", "it is empty; want a list of {nodeSelector, devices}"},
 		{"bad YAML", "- devices:\n  - {driver: a.b\n", "yaml: line"},
-		{"a manifest", "apiVersion: resource.k8s.io/v1\nkind: ResourceSlice\nspec: {driver: a.b}\n", "it is a ResourceSlice; wanted is a list of {nodeSelector, devices}"},
+		{"a manifest", "apiVersion: resource.k8s.io/v1\nkind: ResourceSlice\nspec: {driver: a.b}\n", "it is a ResourceSlice; want a list of {nodeSelector, devices}"},
 		{"several documents", "- devices: [{driver: a.b}]\n---\n- devices: [{driver: c.d}]\n", "several documents"},
 		{"a node by its name", "- nodeName: node-1\n  devices: [{driver: a.b}]\n", `unknown field "nodeName"`},
 		{"a label that no node has", "- nodeSelector: {gpu: not a label}\n  devices: [{driver: a.b}]\n", "[0].nodeSelector: "},

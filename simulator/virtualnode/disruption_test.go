@@ -11,6 +11,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"kube-scheduler-simulator/simulator/objects"
 )
 
 func TestADisruptionBudgetRefusesEviction(t *testing.T) {
@@ -78,7 +80,7 @@ func TestPodsLeaveANodeThatIsNotReady(t *testing.T) {
 	pool(t, shared, ns, 3)
 	apply(t, shared, ns, evicting)
 	failed := nodeOfARunningPod(t, ns)
-	annotate(t, shared, failed, AnnotationFailure, FailureNotReady)
+	annotate(t, shared, failed, objects.AnnotationFailure, objects.FailureNotReady)
 	hasTaint(t, failed, corev1.TaintNodeNotReady, corev1.TaintEffectNoExecute)
 	eventually(t, "two pods run elsewhere, and no others are left", func(ctx context.Context) (bool, error) {
 		found, err := podsOf(ctx, shared, ns)
@@ -90,7 +92,7 @@ func TestPodsLeaveANodeThatIsNotReady(t *testing.T) {
 		return len(found) == 2, err
 	})
 
-	annotate(t, shared, failed, AnnotationFailure, "")
+	annotate(t, shared, failed, objects.AnnotationFailure, "")
 	eventually(t, "the node is Ready again, without a taint", func(ctx context.Context) (bool, error) {
 		node, err := shared.client.CoreV1().Nodes().Get(ctx, failed, metav1.GetOptions{})
 		return err == nil && readyCondition(node).Status == corev1.ConditionTrue && len(node.Spec.Taints) == 0, err
@@ -102,7 +104,7 @@ func TestPodsOfAnUnreachableNodeStayUntilItIsBack(t *testing.T) {
 	pool(t, shared, ns, 3)
 	apply(t, shared, ns, evicting)
 	failed := nodeOfARunningPod(t, ns)
-	annotate(t, shared, failed, AnnotationFailure, FailureUnreachable)
+	annotate(t, shared, failed, objects.AnnotationFailure, objects.FailureUnreachable)
 	hasTaint(t, failed, corev1.TaintNodeUnreachable, corev1.TaintEffectNoExecute)
 	eventually(t, "the failed node's pods are not ready and being deleted, and two others run", func(ctx context.Context) (bool, error) {
 		found, err := podsOf(ctx, shared, ns)
@@ -117,7 +119,7 @@ func TestPodsOfAnUnreachableNodeStayUntilItIsBack(t *testing.T) {
 		}
 		return there > 0 && elsewhere == 2 && there+elsewhere == len(found), err
 	})
-	annotate(t, shared, failed, AnnotationFailure, "")
+	annotate(t, shared, failed, objects.AnnotationFailure, "")
 	eventually(t, "they are gone", func(ctx context.Context) (bool, error) {
 		found, err := podsOf(ctx, shared, ns)
 		return len(found) == 2, err
@@ -141,15 +143,15 @@ func TestAPodThatToleratesAFailureIsReadyAgainAfterwards(t *testing.T) {
 		})
 	}
 	ready(true)
-	annotate(t, shared, node, AnnotationFailure, FailureUnreachable)
+	annotate(t, shared, node, objects.AnnotationFailure, objects.FailureUnreachable)
 	ready(false)
-	annotate(t, shared, node, AnnotationFailure, "")
+	annotate(t, shared, node, objects.AnnotationFailure, "")
 	ready(true)
 }
 
 func TestAnUnknownFailureIsSaid(t *testing.T) {
 	node := pool(t, shared, "odd", 1)[0]
-	annotate(t, shared, node, AnnotationFailure, "on fire")
+	annotate(t, shared, node, objects.AnnotationFailure, "on fire")
 	hasEvent(t, "default", node, "InvalidFailure")
 }
 
@@ -255,14 +257,14 @@ spec:
 		t.Fatal(err)
 	}
 	for _, node := range nodes[:3] {
-		annotate(t, shared, node, AnnotationFailure, FailureUnreachable)
+		annotate(t, shared, node, objects.AnnotationFailure, objects.FailureUnreachable)
 	}
 	for _, node := range nodes[3:6] {
 		drain(t, ns, node)
 	}
 	done("200 new replicas run")
 	for _, node := range nodes[:3] {
-		annotate(t, shared, node, AnnotationFailure, "")
+		annotate(t, shared, node, objects.AnnotationFailure, "")
 	}
 	eventually(t, "no old pod is left", func(ctx context.Context) (bool, error) {
 		found, err := podsOf(ctx, shared, ns)

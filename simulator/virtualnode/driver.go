@@ -18,19 +18,18 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/record"
 	"k8s.io/client-go/util/workqueue"
+
+	"kube-scheduler-simulator/simulator/objects"
 )
 
 const (
-	// labelVirtual marks the ResourceSlices that the virtual driver publishes.
-	// It leaves all others alone.
-	labelVirtual = prefix + "virtual-driver"
 	// slicesByNode indexes ResourceSlices by their node.
 	slicesByNode  = "virtualnode.spec.nodeName"
 	driverWorkers = 2
 )
 
-// driver publishes the devices of virtual nodes, whatever drivers they name, as
-// the plugin of each on a node would. To prepare a device there is nothing to do.
+// driver publishes the devices of virtual nodes, whatever drivers they name, as the
+// DRA plugin on each node would. Preparing a device takes no action.
 type driver struct {
 	client   kubernetes.Interface
 	nodes    cache.SharedIndexInformer
@@ -53,7 +52,7 @@ func newDriver(client kubernetes.Interface, shared informers.SharedInformerFacto
 func (d *driver) watch() (func(), []cache.InformerSynced, error) {
 	err := d.slices.AddIndexers(cache.Indexers{slicesByNode: func(obj any) ([]string, error) {
 		slice, ok := obj.(*resourceapi.ResourceSlice)
-		if !ok || slice.Labels[labelVirtual] == "" || slice.Spec.NodeName == nil {
+		if !ok || slice.Labels[objects.LabelVirtualDriver] == "" || slice.Spec.NodeName == nil {
 			return nil, nil
 		}
 		return []string{*slice.Spec.NodeName}, nil
@@ -65,7 +64,7 @@ func (d *driver) watch() (func(), []cache.InformerSynced, error) {
 		AddFunc: d.addNode,
 		UpdateFunc: func(before, after any) {
 			b, a := before.(*corev1.Node), after.(*corev1.Node)
-			if b.Annotations[AnnotationDevices] != a.Annotations[AnnotationDevices] || !labels.Equals(b.Labels, a.Labels) || b.UID != a.UID {
+			if b.Annotations[objects.AnnotationDevices] != a.Annotations[objects.AnnotationDevices] || !labels.Equals(b.Labels, a.Labels) || b.UID != a.UID {
 				d.addNode(after)
 			}
 		},
@@ -74,7 +73,7 @@ func (d *driver) watch() (func(), []cache.InformerSynced, error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("watch nodes: %w", err)
 	}
-	// What somebody else changes or deletes is put right.
+	// Slices that others change or delete are restored.
 	onSlices, err := d.slices.AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc:    d.addSlice,
 		UpdateFunc: func(_, obj any) { d.addSlice(obj) },
@@ -84,7 +83,7 @@ func (d *driver) watch() (func(), []cache.InformerSynced, error) {
 		return nil, nil, fmt.Errorf("watch resource slices: %w", err)
 	}
 	unwatch := func() {
-		// Both have been added to these informers, so neither can fail.
+		// Both are registered with these informers, so neither call can fail.
 		_ = d.nodes.RemoveEventHandler(onNodes)
 		_ = d.slices.RemoveEventHandler(onSlices)
 	}
@@ -97,9 +96,9 @@ func (d *driver) addNode(obj any) {
 	}
 }
 
-// isKnown reports whether the node has devices, or has had.
+// isKnown reports whether the node has devices, or had some.
 func (d *driver) isKnown(node *corev1.Node) bool {
-	if _, has := node.Annotations[AnnotationDevices]; has {
+	if _, has := node.Annotations[objects.AnnotationDevices]; has {
 		return true
 	}
 	published, _ := d.slices.GetIndexer().IndexKeys(slicesByNode, node.Name)
@@ -108,7 +107,7 @@ func (d *driver) isKnown(node *corev1.Node) bool {
 
 func (d *driver) addSlice(obj any) {
 	slice, ok := withoutTombstone(obj).(*resourceapi.ResourceSlice)
-	if ok && slice.Labels[labelVirtual] != "" && slice.Spec.NodeName != nil {
+	if ok && slice.Labels[objects.LabelVirtualDriver] != "" && slice.Spec.NodeName != nil {
 		d.queue.Add(*slice.Spec.NodeName)
 	}
 }
@@ -141,7 +140,7 @@ func (d *driver) next(ctx context.Context) bool {
 		return true
 	}
 	if wrong := (*invalidDevices)(nil); errors.As(err, &wrong) || apierrors.IsInvalid(err) {
-		// Its author can do something about it, and when that is done it comes here.
+		// Its author can correct it, and the correction comes here.
 		d.say(name, err)
 		d.queue.Forget(name)
 		return true
@@ -154,7 +153,7 @@ func (d *driver) next(ctx context.Context) bool {
 	return true
 }
 
-// publish makes the node's ResourceSlices what its devices are.
+// publish makes the node's ResourceSlices agree with its devices.
 func (d *driver) publish(ctx context.Context, name string) error {
 	wanted, err := d.wanted(name)
 	if err != nil {
@@ -187,18 +186,18 @@ func (d *driver) publish(ctx context.Context, name string) error {
 	return nil
 }
 
-// invalidDevices is what is wrong with what a node's devices are described by.
+// invalidDevices is a mistake in the description of a node's devices.
 type invalidDevices struct{ error }
 
-// say tells the node's author what is wrong.
+// say reports a mistake in an event on the node.
 func (d *driver) say(name string, wrong error) {
 	obj, exists, err := d.nodes.GetIndexer().GetByKey(name)
 	if err != nil || !exists {
 		return
 	}
 	node := obj.(*corev1.Node)
-	where := "annotation " + AnnotationDevices
-	if _, annotated := node.Annotations[AnnotationDevices]; !annotated {
+	where := "annotation " + objects.AnnotationDevices
+	if _, annotated := node.Annotations[objects.AnnotationDevices]; !annotated {
 		where = "the file of devices"
 	} else if len(d.file) > 0 {
 		where += ", after the file of devices"
@@ -206,7 +205,7 @@ func (d *driver) say(name string, wrong error) {
 	d.recorder.Eventf(node, corev1.EventTypeWarning, "InvalidDevices", "%s: %v", where, wrong)
 }
 
-// wanted are the slices that the node should have: none if it is gone.
+// wanted returns the slices that the node should have: none if it is gone.
 func (d *driver) wanted(name string) ([]*resourceapi.ResourceSlice, error) {
 	obj, exists, err := d.nodes.GetIndexer().GetByKey(name)
 	if err != nil || !exists {
@@ -224,9 +223,9 @@ func (d *driver) wanted(name string) ([]*resourceapi.ResourceSlice, error) {
 	return slicesOf(node, devices), nil
 }
 
-// raise gives each driver's slices the generation of those that are published, or
-// the next one if any of them differs: the scheduler only goes by a pool whose
-// slices are all of one generation.
+// raise sets the generation of each driver's slices: that of the published ones, or
+// the next one if any slice differs. The scheduler uses a pool only if all its
+// slices have one generation.
 func raise(wanted []*resourceapi.ResourceSlice, current map[string]*resourceapi.ResourceSlice, generations map[string]int64) {
 	next := map[string]bool{}
 	for _, slice := range wanted {

@@ -16,23 +16,26 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/record"
 	"k8s.io/client-go/util/workqueue"
+
+	"kube-scheduler-simulator/simulator/objects"
 )
 
 const (
 	failureWorkers = 2
-	// reasonFailure marks a Ready condition that AnnotationFailure has asked for.
-	// Only such a one is taken back when the annotation goes.
+	// reasonFailure marks a Ready condition that AnnotationFailure has caused. Only
+	// such a condition is reverted when the annotation is removed.
 	reasonFailure = "FailureOnDemand"
-	// reasonNodeUnreachable marks a pod's Ready condition while its node is.
+	// reasonNodeUnreachable marks a pod's Ready condition while its node is
+	// unreachable.
 	reasonNodeUnreachable = "NodeUnreachable"
 )
 
 // failures make nodes fail as AnnotationFailure says, and recover. They are not
-// stages, so that they work with any.
+// stages, so that they work with any stages.
 //
-// A node here sends no heartbeats, so the node lifecycle controller cannot miss
-// them: what it does when it does is done here (the Ready condition of the node
-// and those of its pods). All that follows is that controller's.
+// A virtual node sends no heartbeats, so the node lifecycle controller cannot miss
+// them. What that controller would do then is done here: it sets the Ready condition
+// of the node and of its pods. The controller does everything that follows.
 type failures struct {
 	client   kubernetes.Interface
 	informer coreinformers.NodeInformer
@@ -48,9 +51,9 @@ func newFailures(client kubernetes.Interface, informer coreinformers.NodeInforme
 	}
 }
 
-// concern reports whether the node fails on demand, or has.
+// concern reports whether the node fails, or has failed, because of its annotation.
 func (f *failures) concern(node *corev1.Node) bool {
-	if _, asked := node.Annotations[AnnotationFailure]; asked {
+	if _, asked := node.Annotations[objects.AnnotationFailure]; asked {
 		return true
 	}
 	ready := readyCondition(node)
@@ -91,7 +94,7 @@ func (f *failures) next(ctx context.Context) bool {
 	return true
 }
 
-// follow makes the node's Ready condition what its annotation says.
+// follow sets the node's Ready condition as its annotation says.
 func (f *failures) follow(ctx context.Context, name string) error {
 	node, err := f.informer.Lister().Get(name)
 	if err != nil {
@@ -99,24 +102,25 @@ func (f *failures) follow(ctx context.Context, name string) error {
 	}
 	ready := readyCondition(node)
 	if ready == nil {
-		return nil // its stage comes first, and heeds the annotation
+		return nil // its stage plays first, and looks at the annotation too
 	}
-	failure, asked := node.Annotations[AnnotationFailure]
+	failure, asked := node.Annotations[objects.AnnotationFailure]
 	if asked && !knownFailure(failure) {
 		f.recorder.Eventf(node, corev1.EventTypeWarning, "InvalidFailure",
-			"annotation %s is %q; it can be %s or %s", AnnotationFailure, failure, FailureNotReady, FailureUnreachable)
+			"annotation %s is %q; it can be %s or %s", objects.AnnotationFailure, failure, objects.FailureNotReady, objects.FailureUnreachable)
 	}
 	if err := f.patchConditions(ctx, node, conditionsOf(failure)); err != nil {
 		return err
 	}
-	if failure == FailureUnreachable {
+	if failure == objects.FailureUnreachable {
 		return f.loseSightOfPods(ctx, name)
 	}
 	return nil
 }
 
-// patchConditions makes those conditions as wanted that fail, or that have failed
-// on demand. What others have said of a node without a failure stays.
+// patchConditions sets the conditions that the annotation makes fail, and resets
+// those that it made fail before. Conditions that others have set on a node without
+// a failure stay.
 func (f *failures) patchConditions(ctx context.Context, node *corev1.Node, wanted []corev1.NodeCondition) error {
 	now := metav1.NewTime(time.Now())
 	var patch []corev1.NodeCondition
@@ -146,8 +150,8 @@ func (f *failures) patchConditions(ctx context.Context, node *corev1.Node, wante
 	return nil
 }
 
-// loseSightOfPods makes the node's pods not ready. It asks the API server for
-// them, as the cache may not have the latest yet.
+// loseSightOfPods makes the node's pods not ready. It lists them from the API
+// server, because the cache may lack the latest.
 func (f *failures) loseSightOfPods(ctx context.Context, node string) error {
 	list, err := f.client.CoreV1().Pods(metav1.NamespaceAll).List(ctx, metav1.ListOptions{FieldSelector: "spec.nodeName=" + node})
 	if err != nil {
@@ -172,8 +176,8 @@ func (f *failures) loseSightOfPods(ctx context.Context, node string) error {
 	return nil
 }
 
-// loseSightOf makes this version of a pod not ready. The version keeps the next pod
-// of its name from being deleted, should this one be about to go.
+// loseSightOf makes this version of a pod not ready. Naming the version protects the
+// next pod of the same name if this one is being deleted.
 func (f *failures) loseSightOf(ctx context.Context, pod *corev1.Pod) error {
 	data, err := json.Marshal(map[string]any{
 		"metadata": map[string]any{"uid": pod.UID, "resourceVersion": pod.ResourceVersion},
@@ -190,11 +194,11 @@ func (f *failures) loseSightOf(ctx context.Context, pod *corev1.Pod) error {
 }
 
 func knownFailure(failure string) bool {
-	return failure == FailureNotReady || failure == FailureUnreachable
+	return failure == objects.FailureNotReady || failure == objects.FailureUnreachable
 }
 
-// conditionsOf are a node's conditions with that failure, or with none, less
-// their times.
+// conditionsOf returns a node's conditions under that failure, or under none,
+// without their times.
 func conditionsOf(failure string) []corev1.NodeCondition {
 	healthy := []corev1.NodeCondition{
 		{Type: corev1.NodeReady, Status: corev1.ConditionTrue, Reason: "KubeletReady", Message: "the virtual node is ready"},
@@ -202,11 +206,11 @@ func conditionsOf(failure string) []corev1.NodeCondition {
 		{Type: corev1.NodeDiskPressure, Status: corev1.ConditionFalse, Reason: "KubeletHasNoDiskPressure", Message: "the virtual node has no disk pressure"},
 		{Type: corev1.NodePIDPressure, Status: corev1.ConditionFalse, Reason: "KubeletHasSufficientPID", Message: "the virtual node has sufficient process IDs"},
 	}
-	message := fmt.Sprintf("annotation %s is %s", AnnotationFailure, failure)
+	message := fmt.Sprintf("annotation %s is %s", objects.AnnotationFailure, failure)
 	switch failure {
-	case FailureNotReady:
+	case objects.FailureNotReady:
 		healthy[0].Status, healthy[0].Reason, healthy[0].Message = corev1.ConditionFalse, reasonFailure, message
-	case FailureUnreachable:
+	case objects.FailureUnreachable:
 		for i := range healthy {
 			healthy[i].Status, healthy[i].Reason, healthy[i].Message = corev1.ConditionUnknown, reasonFailure, message
 		}

@@ -7,10 +7,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 )
 
-// Hold leaves pods that have not begun to run as they are until release is called:
-// for who writes pods together with how far they are, and would otherwise find
-// that they run already. Pods that run go on. It may be held more than once, and
-// at any time; release may be called again, to no effect.
+// Hold keeps pods that have not started from starting until release is called, for
+// callers that create pods and write their status in two steps. Running pods go on.
+// Hold may be called at any time and more than once; calling a release again has no
+// effect.
 func (n *Nodes) Hold() (release func()) {
 	return n.hold.hold(n.resume)
 }
@@ -22,8 +22,8 @@ type hold struct {
 	keys    sets.Set[string]
 }
 
-// hold calls resume with the keys of the pods that were held, when nobody holds
-// any more.
+// hold calls resume with the keys of the held pods when the last holder has released
+// them.
 func (h *hold) hold(resume func(keys []string)) (release func()) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -43,7 +43,7 @@ func (h *hold) release() []string {
 	return held.UnsortedList()
 }
 
-// holds reports whether the pod is to stay as it is for now.
+// holds reports whether the pod must not be changed for now.
 func (h *hold) holds(key string, pod *corev1.Pod) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -22,7 +22,7 @@ func TestHold(t *testing.T) {
 	h := &hold{}
 
 	if h.holds("before", pod(corev1.PodPending)) {
-		t.Error("a pod is held although nobody holds any")
+		t.Error("a pod is held although no hold is in force")
 	}
 	first, second := h.hold(resume), h.hold(resume)
 	held := []bool{

@@ -11,28 +11,27 @@ import (
 	"sigs.k8s.io/kwok/pkg/utils/gotpl"
 )
 
-// Templates of stages that were written for kwok call functions that its
-// controllers add to those of its engine. Here are all of them, so that such stages
-// work as they are. The addresses are made up, as are all here.
+// Templates of stages for kwok call functions that kwok's controllers add to those
+// of its engine. They are all here, so that such stages work unchanged. The
+// addresses are made up, as are all addresses here.
 
-// nodeTemplateFunctions are all that templates of stages for nodes can call besides
-// the engine's own.
+// nodeTemplateFunctions are the functions for nodes, besides the engine's own.
 func nodeTemplateFunctions() gotpl.FuncMap {
 	functions := nodeFunctions(time.Now)
 	maps.Copy(functions, kwokNodeFunctions())
 	return functions
 }
 
-// podTemplateFunctions are those for pods. node looks nodes up by name, and returns
-// nil for one that is not known.
+// podTemplateFunctions are the functions for pods. node looks up a node by name, and
+// returns nil if it does not exist.
 func podTemplateFunctions(node func(name string) *corev1.Node) gotpl.FuncMap {
 	functions := podFunctions(time.Now)
 	maps.Copy(functions, kwokPodFunctions(node))
 	return functions
 }
 
-// kwokNodeFunctions do not know of which node the template is: like kwok, they say
-// the same of all.
+// kwokNodeFunctions do not know the node of the template: like kwok, they return the
+// same for all nodes.
 func kwokNodeFunctions() gotpl.FuncMap {
 	return gotpl.FuncMap{
 		"NodeIP":   func() string { return addressOf("", nodeNetwork) },
@@ -41,7 +40,7 @@ func kwokNodeFunctions() gotpl.FuncMap {
 	}
 }
 
-// kwokPodFunctions look nodes up by name; see podTemplateFunctions.
+// kwokPodFunctions look up nodes by name; see podTemplateFunctions.
 func kwokPodFunctions(node func(name string) *corev1.Node) gotpl.FuncMap {
 	nodeIP := func(name string) string {
 		if n := node(name); n != nil {
@@ -71,15 +70,14 @@ func kwokPodFunctions(node func(name string) *corev1.Node) gotpl.FuncMap {
 	}
 }
 
-// checkTemplates finds templates that are not well-formed, or that call functions
-// which there are not.
+// checkTemplates finds templates that are malformed or call unknown functions.
 func checkTemplates(stage *internalversion.Stage, functions gotpl.FuncMap) error {
 	renderer := gotpl.NewRenderer(functions)
 	for i, step := range stage.Spec.Steps {
 		if step.Patch == nil {
 			continue
 		}
-		// What it makes of no object at all does not matter.
+		// Its result without an object does not matter.
 		_, err := renderer.ToText(step.Patch.Template, struct{}{})
 		if err != nil && strings.Contains(err.Error(), "build template") {
 			return fmt.Errorf("the template of steps[%d]: %s", i, withoutBuffer(err))
@@ -88,7 +86,7 @@ func checkTemplates(stage *internalversion.Stage, functions gotpl.FuncMap) error
 	return nil
 }
 
-// withoutBuffer is what a renderer says, without the empty buffer that it appends.
+// withoutBuffer returns a renderer's error without the empty buffer that it appends.
 func withoutBuffer(err error) string {
 	said, _, _ := strings.Cut(err.Error(), "\x00")
 	return strings.TrimRight(said, ": ")

@@ -17,7 +17,7 @@ import (
 	"sigs.k8s.io/kwok/pkg/utils/lifecycle"
 )
 
-// nodeWorkers is enough for a new node to be Ready in milliseconds while
+// nodeWorkers suffices for a new node to be Ready within milliseconds while
 // thousands are created.
 const nodeWorkers = 4
 
@@ -64,7 +64,7 @@ func (n *nodes) watch() (func(), []cache.InformerSynced, error) {
 		return nil, nil, fmt.Errorf("watch nodes: %w", err)
 	}
 	unwatch := func() {
-		// It has been added to this informer, so this cannot fail.
+		// The handler is registered, so this cannot fail.
 		_ = n.informer.Informer().RemoveEventHandler(handler)
 	}
 	return unwatch, []cache.InformerSynced{handler.HasSynced}, nil
@@ -95,7 +95,7 @@ func (n *nodes) remove(ctx context.Context, o object) error {
 	return n.client.CoreV1().Nodes().Delete(ctx, o.GetName(), *metav1.NewPreconditionDeleteOptions(string(o.GetUID())))
 }
 
-// readyCondition is nil while nobody has said whether the node is Ready.
+// readyCondition returns the Ready condition; nil while the node has none.
 func readyCondition(node *corev1.Node) *corev1.NodeCondition {
 	for i := range node.Status.Conditions {
 		if node.Status.Conditions[i].Type == corev1.NodeReady {
@@ -105,7 +105,7 @@ func readyCondition(node *corev1.Node) *corev1.NodeCondition {
 	return nil
 }
 
-// isUnreachable reports whether the node's kubelet is not heard of.
+// isUnreachable reports whether the node's kubelet has stopped reporting.
 func isUnreachable(node *corev1.Node) bool {
 	ready := readyCondition(node)
 	return ready != nil && ready.Status == corev1.ConditionUnknown

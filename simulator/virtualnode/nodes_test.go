@@ -8,6 +8,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kube-scheduler-simulator/simulator/objects"
 )
 
 func TestANodeTurnsReadyWithWhatItsAuthorLeftOut(t *testing.T) {
@@ -96,7 +98,7 @@ func TestANodeWhoseAuthorSaysItIsNotReadyStaysSo(t *testing.T) {
 	name := pool(t, shared, "decided", 1, func(n *corev1.Node) {
 		n.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionFalse, Reason: "Mine"}}
 	})[0]
-	failed := pool(t, shared, "failing", 1, func(n *corev1.Node) { n.Annotations[AnnotationFailure] = FailureNotReady })[0]
+	failed := pool(t, shared, "failing", 1, func(n *corev1.Node) { n.Annotations[objects.AnnotationFailure] = objects.FailureNotReady })[0]
 	for _, node := range []string{name, failed} {
 		eventually(t, node+" is tainted", func(ctx context.Context) (bool, error) {
 			got, err := shared.client.CoreV1().Nodes().Get(ctx, node, metav1.GetOptions{})

@@ -10,6 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/kwok/pkg/utils/gotpl"
+
+	"kube-scheduler-simulator/simulator/objects"
 )
 
 const (
@@ -17,9 +19,9 @@ const (
 	defaultArchitecture = "amd64"
 )
 
-// defaultResources are those of a node that says nothing of its size. Pods and
-// ephemeral storage also complete a node that says nothing of them: without the
-// first no pod would fit.
+// defaultResources are the resources of a node that does not state its size. Pods
+// and ephemeral storage also complete a node that states neither: without a number
+// of pods, no pod would fit.
 func defaultResources() corev1.ResourceList {
 	return corev1.ResourceList{
 		corev1.ResourceCPU:              resource.MustParse("8"),
@@ -29,12 +31,12 @@ func defaultResources() corev1.ResourceList {
 	}
 }
 
-// nodeFunctions are what templates of stages for nodes can call, besides kwok's.
-// A template's object has gone through JSON.
+// nodeFunctions are functions for the templates of node stages, besides kwok's. A
+// template's object has been through JSON.
 func nodeFunctions(now func() time.Time) gotpl.FuncMap {
 	return gotpl.FuncMap{
-		// NodeReady is a patch that makes a node Ready, or fail as it is asked to,
-		// and completes what its author has left out.
+		// NodeReady is a patch that makes a node Ready, or fail as its annotation
+		// asks, and completes the fields that its author left out.
 		"NodeReady": func(o any) (map[string]any, error) {
 			node, err := typed[corev1.Node](o)
 			if err != nil {
@@ -48,8 +50,8 @@ func nodeFunctions(now func() time.Time) gotpl.FuncMap {
 	}
 }
 
-// missingLabels are the labels that a kubelet gives its node, less those that are
-// there.
+// missingLabels are the labels that a kubelet gives its node and that this one
+// lacks.
 func missingLabels(node *corev1.Node) map[string]string {
 	missing := map[string]string{
 		corev1.LabelHostname:   node.Name,
@@ -82,7 +84,7 @@ type nodeStatus struct {
 	NodeInfo    corev1.NodeSystemInfo  `json:"nodeInfo"`
 }
 
-// statusOf is what a node's author has said of it, completed.
+// statusOf completes the status that a node's author has given it.
 func statusOf(node *corev1.Node, now time.Time) *nodeStatus {
 	s := &nodeStatus{NodeInfo: node.Status.NodeInfo, Addresses: node.Status.Addresses}
 	s.Capacity, s.Allocatable = sizeOf(node)
@@ -95,9 +97,9 @@ func statusOf(node *corev1.Node, now time.Time) *nodeStatus {
 			{Type: corev1.NodeHostName, Address: node.Name},
 		}
 	}
-	for _, condition := range conditionsOf(node.Annotations[AnnotationFailure]) {
+	for _, condition := range conditionsOf(node.Annotations[objects.AnnotationFailure]) {
 		if conditionOf(node, condition.Type) != nil {
-			continue // its author has spoken
+			continue // its author has set it
 		}
 		condition.LastHeartbeatTime, condition.LastTransitionTime = metav1.NewTime(now), metav1.NewTime(now)
 		s.Conditions = append(s.Conditions, condition)
@@ -105,13 +107,13 @@ func statusOf(node *corev1.Node, now time.Time) *nodeStatus {
 	return s
 }
 
-// sizeOf completes capacity by allocatable, the other way round, and both by
+// sizeOf completes capacity by allocatable, allocatable by capacity, and both by
 // defaults.
 func sizeOf(node *corev1.Node) (capacity, allocatable corev1.ResourceList) {
 	defaults := defaultResources()
 	capacity, allocatable = corev1.ResourceList{}, corev1.ResourceList{}
 	if len(node.Status.Capacity) > 0 || len(node.Status.Allocatable) > 0 {
-		// A node without CPU or memory is one that its author wants.
+		// A node without CPU or memory is what its author wants.
 		delete(defaults, corev1.ResourceCPU)
 		delete(defaults, corev1.ResourceMemory)
 	}

@@ -32,22 +32,22 @@ type object interface {
 	runtime.Object
 }
 
-// target is where a player finds and changes the objects of one kind.
+// target is how a player reads and changes the objects of one kind.
 type target interface {
-	// get returns the object as the cache has it, nil if it is gone or nothing
-	// may happen to it. Nobody changes what it returns.
+	// get returns the object from the cache, nil if it is gone or must not be
+	// changed. Callers do not change it.
 	get(key string) (object, error)
-	// latest is when the stage's delay ends at the latest; zero if nothing
-	// bounds it.
+	// latest bounds the stage's delay; zero if nothing does.
 	latest(o object) time.Time
 	patch(ctx context.Context, o object, kind types.PatchType, data []byte, subresources ...string) (object, error)
-	// remove deletes the object, with no grace period, unless it is another one
-	// by now.
+	// remove deletes the object without a grace period, unless another one has taken
+	// its place.
 	remove(ctx context.Context, o object) error
 }
 
-// player plays the stages of one kind's objects. For each object it plays the one
-// that matches, when its delay is over, and then waits for the object to change.
+// player plays the stages of one kind's objects. For each object it plays the stage
+// that matches, when the stage's delay is over, and then waits for the object to
+// change.
 type player struct {
 	name      string
 	workers   int
@@ -59,20 +59,20 @@ type player struct {
 	now       func() time.Time
 
 	mu sync.Mutex
-	// turns has what is known of an object beside the object: one for each that
-	// waits or has just been played, at most one per object in the cache.
+	// turns holds the state of objects that wait for a stage or have just been
+	// played, at most one per object in the cache.
 	turns map[string]turn
 }
 
-// turn is where an object stands.
+// turn is the state of an object.
 type turn struct {
 	uid types.UID
-	// stage is due at that time. An update that leaves the stage as it is does
-	// not put it off.
+	// stage is due at that time. An update after which the same stage matches does
+	// not postpone it.
 	stage string
 	due   time.Time
-	// played is the resource version that the stage was played for: it must
-	// change before another is.
+	// played is the resource version for which a stage was played last. It must
+	// change before another stage is played.
 	played string
 }
 
@@ -111,7 +111,7 @@ func (p *player) next(ctx context.Context) bool {
 	}
 	switch err := p.play(ctx, key); {
 	case err == nil, apierrors.IsConflict(err), apierrors.IsNotFound(err):
-		// A conflict means that there is a newer version, and its event comes here.
+		// A conflict means that there is a newer version, whose event comes here.
 		p.queue.Forget(key)
 	default:
 		if ctx.Err() == nil {
@@ -154,7 +154,7 @@ func (p *player) play(ctx context.Context, key string) error {
 	if err := p.steps(ctx, o, stage); err != nil {
 		var status apierrors.APIStatus
 		if !errors.As(err, &status) && ctx.Err() == nil {
-			// Its author can do something about it: an annotation, or the stage.
+			// Its author can correct it: an annotation, or the stage.
 			p.recorder.Eventf(o, corev1.EventTypeWarning, "StageFailed", "stage %s: %s", stage.Name(), withoutBuffer(err))
 		}
 		return fmt.Errorf("stage %s: %w", stage.Name(), err)
@@ -202,8 +202,8 @@ func (p *player) forget(key string) {
 	delete(p.turns, key)
 }
 
-// steps does what the stage says. Every write is for the version that was
-// matched, or for what an earlier step made of it.
+// steps performs the steps of the stage. Every write is for the version that was
+// matched, or for the result of an earlier step.
 func (p *player) steps(ctx context.Context, o object, stage *lifecycle.Stage) error {
 	current := o
 	_, err := stage.DoSteps(0, o.GetFinalizers(), o, p.renderer,
@@ -232,8 +232,8 @@ func (p *player) steps(ctx context.Context, o object, stage *lifecycle.Stage) er
 	return err
 }
 
-// onVersion returns the patch with the condition that the object still is what it
-// is, or nil if the patch changes nothing.
+// onVersion returns the patch with the condition that the object has not changed, or
+// nil if the patch changes nothing.
 func onVersion(data []byte, kind types.PatchType, o object) ([]byte, error) {
 	if kind == types.JSONPatchType {
 		var operations []json.RawMessage

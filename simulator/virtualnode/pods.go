@@ -19,11 +19,11 @@ import (
 	"sigs.k8s.io/kwok/pkg/utils/lifecycle"
 )
 
-// podWorkers is few: running pods is not to take from the scheduler what it
-// needs of the API server.
+// podWorkers is small: running pods must not take from the scheduler the API server
+// capacity that it needs.
 const podWorkers = 2
 
-// pods are those that are on a node.
+// pods are the pods that are bound to a node.
 type pods struct {
 	client   kubernetes.Interface
 	informer coreinformers.PodInformer
@@ -41,9 +41,9 @@ func newPods(client kubernetes.Interface, core coreinformers.Interface, stages l
 	return p
 }
 
-// placed has the keys of the pods on each node, as the informer tells of them. It
-// is no index of the informer: that one is shared and runs, and to add an index
-// then is a race with the controllers that look which there are.
+// placed has the keys of the pods on each node, as the informer reports them. It is
+// not an index of the informer: the informer is shared and already runs, and adding
+// an index to it races with controllers that read the set of indexes.
 type placed struct {
 	mu sync.Mutex
 	on map[string]sets.Set[string]
@@ -75,7 +75,7 @@ func (p *placed) list(node string) []string {
 
 func (p *pods) run(ctx context.Context) { p.player.run(ctx) }
 
-// nodeOf returns nil for a node that is not known.
+// nodeOf returns nil for a node that does not exist.
 func (p *pods) nodeOf(name string) *corev1.Node {
 	node, err := p.nodes.Lister().Get(name)
 	if err != nil {
@@ -114,7 +114,7 @@ func (p *pods) watch() (func(), []cache.InformerSynced, error) {
 		},
 	})
 	unwatch := func() {
-		// Both have been added to these informers, so neither can fail.
+		// Both are registered with these informers, so neither call can fail.
 		_ = p.informer.Informer().RemoveEventHandler(onPods)
 		if onNodes != nil {
 			_ = p.nodes.Informer().RemoveEventHandler(onNodes)
@@ -127,7 +127,7 @@ func (p *pods) watch() (func(), []cache.InformerSynced, error) {
 	return unwatch, []cache.InformerSynced{onPods.HasSynced, onNodes.HasSynced}, nil
 }
 
-// resume plays the pods of a node that is there, or there again.
+// resume plays the pods of a node that was added or is reachable again.
 func (p *pods) resume(obj any) {
 	node, ok := obj.(*corev1.Node)
 	if !ok || isUnreachable(node) {
@@ -160,7 +160,7 @@ func (p *pods) get(key string) (object, error) {
 	return pod, err
 }
 
-// latest is the end of a pod's grace period, if it has one: then a kubelet kills.
+// latest is the end of a pod's grace period, if it has one: a kubelet kills it then.
 func (p *pods) latest(o object) time.Time {
 	deletion, grace := o.GetDeletionTimestamp(), o.GetDeletionGracePeriodSeconds()
 	if deletion == nil || grace != nil && *grace == 0 {
@@ -183,7 +183,7 @@ func (p *pods) remove(ctx context.Context, o object) error {
 	return p.client.CoreV1().Pods(o.GetNamespace()).Delete(ctx, o.GetName(), *options)
 }
 
-// keyOf is cache.MetaNamespaceKeyFunc for what has metadata.
+// keyOf is cache.MetaNamespaceKeyFunc for objects with metadata.
 func keyOf(o metav1.Object) string {
 	return cache.MetaObjectToName(o).String()
 }

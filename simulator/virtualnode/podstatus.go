@@ -14,24 +14,28 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/kwok/pkg/utils/gotpl"
+
+	"kube-scheduler-simulator/simulator/objects"
 )
 
 // DefaultRunDuration is how long the pods of Jobs run.
 const DefaultRunDuration = 10 * time.Second
 
 const (
-	// killedExitCode is that of a container that a signal to terminate ended.
+	// killedExitCode is the exit code of a container that a termination signal
+	// ended.
 	killedExitCode = 143
 )
 
-// Where addresses come from, 20 bits each. Nothing answers at them.
+// The networks of made-up addresses, with 20 bits for each host. Nothing answers
+// there.
 var (
 	nodeNetwork = [2]byte{172, 16}
 	podNetwork  = [2]byte{10, 128}
 )
 
-// podFunctions are what templates of stages for pods can call, besides kwok's.
-// Each returns what a kubelet would write to the pod's status.
+// podFunctions are functions for the templates of pod stages, besides kwok's. Each
+// returns what a kubelet would write to the pod's status.
 func podFunctions(now func() time.Time) gotpl.FuncMap {
 	function := func(status func(*corev1.Pod, metav1.Time) (*podStatus, error)) func(any) (*podStatus, error) {
 		return func(o any) (*podStatus, error) {
@@ -61,8 +65,8 @@ type podStatus struct {
 	ContainerStatuses     []corev1.ContainerStatus `json:"containerStatuses,omitempty"`
 }
 
-// podRunning is a pod whose containers have started, and whose init containers
-// are done.
+// podRunning is the status of a pod whose containers have started, after its init
+// containers.
 func podRunning(pod *corev1.Pod, now metav1.Time) (*podStatus, error) {
 	address := addressOf(string(pod.UID), podNetwork)
 	s := &podStatus{
@@ -72,7 +76,7 @@ func podRunning(pod *corev1.Pod, now metav1.Time) (*podStatus, error) {
 	for _, kind := range []corev1.PodConditionType{corev1.PodReadyToStartContainers, corev1.PodInitialized, corev1.ContainersReady, corev1.PodReady} {
 		s.Conditions = append(s.Conditions, podCondition(kind, corev1.ConditionTrue, now))
 	}
-	// Nobody here would ever open a readiness gate.
+	// No controller here would ever open a readiness gate.
 	for _, gate := range pod.Spec.ReadinessGates {
 		s.Conditions = append(s.Conditions, podCondition(gate.ConditionType, corev1.ConditionTrue, now))
 	}
@@ -91,13 +95,14 @@ func podRunning(pod *corev1.Pod, now metav1.Time) (*podStatus, error) {
 	return s, nil
 }
 
-// podBack is a pod that is heard of again.
+// podBack is the status of a pod whose node is reachable again.
 func podBack(_ *corev1.Pod, now metav1.Time) (*podStatus, error) {
 	return &podStatus{Conditions: []corev1.PodCondition{podCondition(corev1.PodReady, corev1.ConditionTrue, now)}}, nil
 }
 
-// podEnded is a pod whose containers have ended by themselves: one that succeeded,
-// that failed, or whose containers start again, as its restart policy has it.
+// podEnded is the status of a pod whose containers have exited by themselves: the
+// pod has succeeded or failed, or its containers start again under its restart
+// policy.
 func podEnded(pod *corev1.Pod, now metav1.Time) (*podStatus, error) {
 	code, err := exitCode(pod)
 	if err != nil {
@@ -109,7 +114,7 @@ func podEnded(pod *corev1.Pod, now metav1.Time) (*podStatus, error) {
 	return finished(pod, code, now), nil
 }
 
-// podStopped is a pod that was told to stop.
+// podStopped is the status of a pod that was told to stop.
 func podStopped(pod *corev1.Pod, now metav1.Time) (*podStatus, error) {
 	if len(pod.Status.ContainerStatuses) == 0 {
 		return &podStatus{Phase: corev1.PodFailed}, nil // nothing has run
@@ -146,8 +151,8 @@ func restarted(pod *corev1.Pod, code int32, now metav1.Time) *podStatus {
 	return s
 }
 
-// runOf returns how often the pod's i-th container has started again, and when it
-// last started.
+// runOf returns how often the pod's i-th container was restarted, and when it last
+// started.
 func runOf(pod *corev1.Pod, i int, now metav1.Time) (int32, metav1.Time) {
 	name := pod.Spec.Containers[i].Name
 	at := slices.IndexFunc(pod.Status.ContainerStatuses, func(s corev1.ContainerStatus) bool { return s.Name == name })
@@ -185,9 +190,9 @@ func podCondition(kind corev1.PodConditionType, status corev1.ConditionStatus, n
 	return corev1.PodCondition{Type: kind, Status: status, LastTransitionTime: now}
 }
 
-// exitCode is what AnnotationExitCode says of the pod.
+// exitCode parses AnnotationExitCode of the pod.
 func exitCode(pod *corev1.Pod) (int32, error) {
-	value := strings.TrimSpace(pod.Annotations[AnnotationExitCode])
+	value := strings.TrimSpace(pod.Annotations[objects.AnnotationExitCode])
 	if value == "" {
 		return 0, nil
 	}
@@ -199,7 +204,7 @@ func exitCode(pod *corev1.Pod) (int32, error) {
 		at, number, pair := strings.Cut(part, "=")
 		code, err := parseExitCode(number)
 		if !pair || err != nil {
-			return 0, fmt.Errorf("annotation %s is %q; it can be an exit code from 0 to 255, or some by completion index, as in 1=42,3=1", AnnotationExitCode, value)
+			return 0, fmt.Errorf("annotation %s is %q; it can be an exit code from 0 to 255, or some by completion index, as in 1=42,3=1", objects.AnnotationExitCode, value)
 		}
 		if strings.TrimSpace(at) == index {
 			return code, nil
@@ -213,8 +218,9 @@ func parseExitCode(value string) (int32, error) {
 	return int32(code), err
 }
 
-// addressOf is an address in the network for what has that UID. Two may have the
-// same: nothing here goes by it, and a register of them would have to be kept.
+// addressOf returns an address in the network for the object with that UID. Two
+// objects may have the same: nothing here depends on addresses, and unique ones
+// would need a register.
 func addressOf(uid string, network [2]byte) string {
 	hash := fnv.New32a()
 	hash.Write([]byte(uid))

@@ -22,14 +22,14 @@ import (
 //go:embed stages.yaml
 var defaultStages []byte
 
-// Stages are what nodes and pods go through. The zero value stands for ours.
+// Stages are the stages of nodes and pods. The zero value stands for ours.
 type Stages struct {
-	// node and pod are nil where nothing was said of the kind.
+	// node and pod are nil for a kind without stages of its own.
 	node, pod lifecycle.Lifecycle
 }
 
-// LoadStages reads a file of kwok Stages. Every mistake in it that can be found
-// without an object is found here.
+// LoadStages reads a file of kwok Stages. It finds every mistake that can be found
+// without an object.
 func LoadStages(file string) (*Stages, error) {
 	data, err := os.ReadFile(file)
 	if err != nil {
@@ -67,7 +67,7 @@ func parseStages(data []byte) (*Stages, error) {
 	return s, err
 }
 
-// withDefaults returns s with our stages for the kinds that it says nothing of.
+// withDefaults returns s with our stages for the kinds that have none in s.
 func (s *Stages) withDefaults() (*Stages, error) {
 	ours, err := parseStages(defaultStages)
 	if err != nil {
@@ -134,7 +134,7 @@ func decodeDocument(document []byte) ([]*v1alpha1.Stage, error) {
 	return []*v1alpha1.Stage{stage}, nil
 }
 
-// checkStage returns the stage as kwok's engine takes it.
+// checkStage converts a stage for kwok's engine.
 func checkStage(stage *v1alpha1.Stage) (*internalversion.Stage, error) {
 	ref := stage.Spec.ResourceRef
 	if (ref.APIGroup != "" && ref.APIGroup != "v1") || (ref.Kind != "Node" && ref.Kind != "Pod") {
@@ -162,8 +162,9 @@ func checkStage(stage *v1alpha1.Stage) (*internalversion.Stage, error) {
 	return internal, checkTemplates(internal, functions)
 }
 
-// compile makes the stages ready. kwok compiles a stage's expressions when it is
-// first matched, which must happen in one goroutine; sample is for that.
+// compile prepares the stages. kwok compiles the expressions of a stage when it is
+// first matched, which must happen in one goroutine; compile matches them with the
+// sample.
 func compile(stages []*internalversion.Stage, sample any) (lifecycle.Lifecycle, error) {
 	if len(stages) == 0 {
 		return nil, nil

@@ -19,6 +19,8 @@ import (
 	podfast "sigs.k8s.io/kwok/kustomize/stage/pod/fast"
 	"sigs.k8s.io/kwok/pkg/utils/gotpl"
 	"sigs.k8s.io/kwok/pkg/utils/lifecycle"
+
+	"kube-scheduler-simulator/simulator/objects"
 )
 
 const goodStage = `apiVersion: kwok.x-k8s.io/v1alpha1
@@ -206,7 +208,7 @@ func TestExitCode(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.annotation+" of "+test.index, func(t *testing.T) {
 			pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{
-				AnnotationExitCode: test.annotation, "batch.kubernetes.io/job-completion-index": test.index,
+				objects.AnnotationExitCode: test.annotation, "batch.kubernetes.io/job-completion-index": test.index,
 			}}}
 			got, err := exitCode(pod)
 			if got != test.want || (err != nil) != test.wrong {

@@ -17,28 +17,27 @@ import (
 	"k8s.io/client-go/tools/record"
 )
 
-// userAgent is what the API server knows the virtual nodes as.
+// userAgent names the virtual nodes in the API server's log.
 const userAgent = "virtual-nodes"
 
 // Options say which cluster the nodes belong to and what they do.
 type Options struct {
-	// ClientConfig is used for all that is written. Required.
+	// ClientConfig is used for all writes. Required.
 	ClientConfig *rest.Config
-	// Informers are shared with others in the process; whoever made them ends
-	// them, after Stop. Pods need their annotations, all that the stages look at,
-	// but no others. Default: own ones.
+	// Informers are shared with others in the process; their owner stops them after
+	// Stop. Pods need those of their annotations that the stages look at. Default:
+	// our own informers.
 	Informers informers.SharedInformerFactory
-	// Stages are kwok Stages, in YAML documents or Lists; LoadStages makes them
-	// of a file. Those for nodes replace ours for nodes, those for pods ours for
+	// Stages are kwok Stages, in YAML documents or Lists; LoadStages reads them from
+	// a file. Stages for nodes replace our stages for nodes, those for pods ours for
 	// pods. Default: ours.
 	Stages *Stages
-	// Devices are those of the virtual driver that are not on an annotation.
-	// LoadDevices makes them of a file. Default: none.
+	// Devices are devices of the virtual driver that no annotation describes.
+	// LoadDevices reads them from a file. Default: none.
 	Devices []NodeDevices
 }
 
-// Nodes are the virtual nodes of one cluster: all there are. They start once and
-// stop once.
+// Nodes are all virtual nodes of one cluster. They start once and stop once.
 type Nodes struct {
 	opts Options
 
@@ -57,8 +56,8 @@ type Nodes struct {
 // New returns nodes that have not started. It does no I/O.
 func New(opts Options) *Nodes { return &Nodes{opts: opts} }
 
-// Start returns when the nodes that exist are known; they turn Ready and run
-// their pods behind it. ctx bounds the start only.
+// Start returns when the existing nodes are known; afterwards they turn Ready and
+// run their pods in the background. ctx bounds the start only.
 func (n *Nodes) Start(ctx context.Context) (err error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -87,8 +86,8 @@ func (n *Nodes) Start(ctx context.Context) (err error) {
 	return nil
 }
 
-// Stop returns when nothing is written any more and every goroutine has ended,
-// or with an error when ctx has. The nodes stay in the cluster as they are.
+// Stop returns when nothing is written any more and every goroutine has ended, or
+// with an error when ctx has ended. The nodes stay in the cluster unchanged.
 func (n *Nodes) Stop(ctx context.Context) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -118,7 +117,7 @@ func (n *Nodes) end() {
 	n.running.Wait()
 }
 
-// wiring is what build has made.
+// wiring is the result of build.
 type wiring struct {
 	informers informers.SharedInformerFactory
 	synced    []cache.InformerSynced
@@ -153,7 +152,8 @@ func (n *Nodes) build(ctx context.Context) (*wiring, error) {
 	nodes := newNodes(client, w.informers.Core().V1().Nodes(), stages.node, recorder)
 	devices := newDriver(client, w.informers, n.opts.Devices, recorder)
 	for _, part := range []interface {
-		// watch makes the part follow its informers; it returns what undoes that.
+		// watch registers the part with its informers; it returns a function that
+		// undoes that.
 		watch() (func(), []cache.InformerSynced, error)
 		run(ctx context.Context)
 	}{nodes, pods, devices} {
@@ -168,7 +168,7 @@ func (n *Nodes) build(ctx context.Context) (*wiring, error) {
 	return w, nil
 }
 
-// resume plays pods that were held.
+// resume plays held pods.
 func (n *Nodes) resume(keys []string) {
 	n.podsMu.Lock()
 	defer n.podsMu.Unlock()
@@ -180,7 +180,7 @@ func (n *Nodes) resume(keys []string) {
 	}
 }
 
-// recordEvents returns a recorder of events that ends with the nodes.
+// recordEvents returns an event recorder that stops with the nodes.
 func (n *Nodes) recordEvents(ctx context.Context, client kubernetes.Interface) record.EventRecorder {
 	broadcaster := record.NewBroadcaster(record.WithContext(ctx))
 	broadcaster.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: client.CoreV1().Events("")})

@@ -34,7 +34,7 @@ type Parts struct {
 }
 
 // Observer is what plugs into a scheduler that is built to be observed. Build calls
-// each method once, Framework once per profile, in the order of the package's table
+// each method once, Framework once per profile, in the order that Build documents
 // and before the scheduler runs. Every decorator must pass on all that it is given
 // and return what it gets.
 type Observer interface {

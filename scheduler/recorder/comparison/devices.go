@@ -59,8 +59,8 @@ func (InTree) Claims(h fwk.Handle, pod *v1.Pod) []result.ClaimAllocation {
 	return out
 }
 
-// deviceComparer compares what claims want with the devices of a node. There is one
-// for each profile; it may be used by many goroutines.
+// deviceComparer compares the requests of claims with the devices of a node. Each
+// profile has one; many goroutines may use it.
 type deviceComparer struct {
 	// selectors are compiled CEL expressions.
 	selectors *cel.Cache
@@ -77,7 +77,7 @@ func newDeviceComparer() *deviceComparer {
 	})}
 }
 
-// compare counts the devices of the node beside what the claims want that are not
+// compare counts the node's devices for each request of the claims that are not
 // allocated yet.
 func (c *deviceComparer) compare(h fwk.Handle, _ fwk.CycleState, pod *v1.Pod, node fwk.NodeInfo) *result.Comparison {
 	wanted := unallocated(h, pod)
@@ -108,8 +108,8 @@ type wantedDevices struct {
 	admin bool
 }
 
-// unallocated are the requests of the pod's claims that are not allocated, by claim
-// and then in their own order, in which alternatives are tried.
+// unallocated returns the requests of the pod's claims that are not allocated, by
+// claim and then in their own order, in which alternatives are tried.
 func unallocated(h fwk.Handle, pod *v1.Pod) []wantedDevices {
 	var out []wantedDevices
 	for name, claim := range claimsOf(h, pod) {
@@ -236,7 +236,8 @@ func byDriver(devices []nodeDevice) []result.DriverDevices {
 	return out
 }
 
-// isFor reports whether devices that say so can be used on a node.
+// isFor reports whether devices with this node, allNodes or selector can be used on a
+// node.
 func isFor(node *v1.Node, name *string, all *bool, selector *v1.NodeSelector) bool {
 	switch {
 	case name != nil:

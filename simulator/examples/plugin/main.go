@@ -1,5 +1,5 @@
-// Command example is the simulator with a plugin of one's own, ZoneQuota: a
-// program to copy and to begin with.
+// Command plugin is the simulator with a plugin of your own, ZoneQuota: a program to copy and
+// to start from.
 package main
 
 import (

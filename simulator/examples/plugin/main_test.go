@@ -18,7 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 )
 
-// asProgram makes this test binary run main, as a program of its own.
+// asProgram makes this test binary run main.
 const asProgram = "SIMULATOR_EXAMPLE_PROGRAM"
 
 func TestMain(m *testing.M) {
@@ -41,9 +41,9 @@ profiles:
       maxPerZone: 1
 `
 
-// TestAPluginOfOnesOwn is enabled by a configuration, gets its arguments, decides,
-// and is recorded as Kubernetes' plugins are.
-func TestAPluginOfOnesOwn(t *testing.T) {
+// TestYourOwnPlugin: a configuration enables the plugin and passes arguments to it; it decides, and is
+// recorded like Kubernetes' plugins.
+func TestYourOwnPlugin(t *testing.T) {
 	s := start(t)
 	s.do(t, http.MethodPut, "/api/v1/schedulerconfiguration", configuration, http.StatusOK)
 	for _, zone := range []string{"a", "b"} {
@@ -83,8 +83,7 @@ func TestAPluginOfOnesOwn(t *testing.T) {
 	}
 }
 
-// TestArgumentsThatThePluginRefuses leave the configuration as it was, and the
-// answer says where they are.
+// TestArgumentsThatThePluginRefuses do not change the configuration, and the answer says where they are.
 func TestArgumentsThatThePluginRefuses(t *testing.T) {
 	s := start(t)
 	answer := s.do(t, http.MethodPut, "/api/v1/schedulerconfiguration", strings.Replace(configuration, "maxPerZone: 1", "maxPerZone: 0", 1), http.StatusUnprocessableEntity)
@@ -108,7 +107,7 @@ func TestArgumentsThatThePluginRefuses(t *testing.T) {
 	}
 }
 
-// TestTheDocumentationShowsThisProgram as it is.
+// TestTheDocumentationShowsThisProgram compares the documentation with main.go.
 func TestTheDocumentationShowsThisProgram(t *testing.T) {
 	source, err := os.ReadFile("main.go")
 	if err != nil {
@@ -123,7 +122,7 @@ func TestTheDocumentationShowsThisProgram(t *testing.T) {
 	}
 }
 
-// program is the example, running.
+// program is the running example.
 type program struct{ url string }
 
 func start(t *testing.T) *program {
@@ -144,7 +143,7 @@ func start(t *testing.T) *program {
 	}
 	t.Cleanup(func() {
 		cancel()
-		_ = cmd.Wait() // that it was interrupted, too
+		_ = cmd.Wait() // an interrupted program is no failure here
 		if code := cmd.ProcessState.ExitCode(); code != 0 {
 			t.Errorf("exit code %d: %s", code, log.String())
 		}
@@ -186,7 +185,7 @@ func (s *program) get(t *testing.T, path string, into any) {
 	}
 }
 
-// outcome waits until the pod's latest attempt ended so.
+// outcome waits until the pod's latest attempt has that outcome.
 func (s *program) outcome(t *testing.T, name, want string) {
 	t.Helper()
 	var page struct{ Items []struct{ Outcome string } }

@@ -21,7 +21,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// NewClient returns a client for JSON of any kind, which Backend needs.
+// NewClient returns a client for Backend, which reads any kind as JSON.
 func NewClient(config *rest.Config) (rest.Interface, error) {
 	scheme := runtime.NewScheme()
 	metav1.AddToGroupVersion(scheme, schema.GroupVersion{Version: "v1"})
@@ -39,11 +39,11 @@ func NewClient(config *rest.Config) (rest.Interface, error) {
 	return rest.UnversionedRESTClientFor(config)
 }
 
-// apiSource lists and watches one kind, for a reflector.
+// apiSource lists and watches one kind for a reflector.
 type apiSource struct {
 	client rest.Interface
 	key    feedKey
-	// refused is told of answers after which asking again makes no sense.
+	// refused is called with errors that make a retry pointless.
 	refused func(*apierrors.StatusError)
 }
 
@@ -79,7 +79,7 @@ type objectList struct {
 
 func (l *objectList) DeepCopyObject() runtime.Object { return l }
 
-// ListWithContext is the way of servers that do not stream lists.
+// ListWithContext serves the reflector where the API server does not stream lists.
 func (a *apiSource) ListWithContext(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
 	data, err := a.request(&options).DoRaw(ctx)
 	if err != nil {
@@ -114,8 +114,8 @@ func (a *apiSource) WatchWithContext(ctx context.Context, options metav1.ListOpt
 	return watch.NewStreamWatcher(d, apierrors.NewClientErrorReporter(http.StatusInternalServerError, http.MethodGet, "ClientWatchDecoding")), nil
 }
 
-// List and Watch are what cache.ListerWatcher asks for besides; the reflector
-// prefers those that take a context.
+// List and Watch complete cache.ListerWatcher. The reflector prefers the methods that
+// take a context.
 func (a *apiSource) List(options metav1.ListOptions) (runtime.Object, error) {
 	return a.ListWithContext(context.Background(), options)
 }
@@ -124,14 +124,15 @@ func (a *apiSource) Watch(options metav1.ListOptions) (watch.Interface, error) {
 	return a.WatchWithContext(context.Background(), options)
 }
 
-// watchDecoder reads a watch, which is a JSON object per line.
+// watchDecoder reads the body of a watch: one JSON object per line.
 type watchDecoder struct {
 	body  io.ReadCloser
 	lines *bufio.Reader
 	long  []byte
 }
 
-// maxWatchLine is far more than the API server stores of one object.
+// maxWatchLine bounds an event, in bytes. It is far more than the API server stores
+// of one object.
 const maxWatchLine = 16 << 20
 
 func (d *watchDecoder) Decode() (watch.EventType, runtime.Object, error) {
@@ -173,7 +174,7 @@ func scanStatus(s *scanner) (runtime.Object, error) {
 	return status, json.Unmarshal(data, status)
 }
 
-// line returns the next line that is not empty. It is valid until the next call.
+// line returns the next line that is not empty. The line is valid until the next call.
 func (d *watchDecoder) line() ([]byte, error) {
 	d.long = d.long[:0]
 	for {

@@ -11,9 +11,9 @@ import (
 	"github.com/gorilla/websocket"
 )
 
-// newUpgrader keeps idle connections small: write buffers are shared. Frames are
-// not compressed, because a thousand clients would have the same objects
-// compressed a thousand times. Host and Origin have been checked before.
+// newUpgrader keeps idle connections small: they share write buffers. It does not
+// compress frames, because for a thousand clients it would compress the same objects
+// a thousand times. The server has checked Host and Origin before.
 func newUpgrader(refuse func(http.ResponseWriter, *http.Request, int, error)) *websocket.Upgrader {
 	return &websocket.Upgrader{
 		ReadBufferSize:  1 << 10,
@@ -24,11 +24,12 @@ func newUpgrader(refuse func(http.ResponseWriter, *http.Request, int, error)) *w
 	}
 }
 
-// sendBuffer bounds the bytes that the kernel holds for a client: by itself it takes
-// some megabytes for one that does not read, which is noticed only when it is full.
+// sendBuffer bounds, in bytes, what the kernel buffers for a client. The kernel's own
+// limit is some megabytes, and the hub notices that a client does not read only when
+// the buffer is full.
 const sendBuffer = 512 << 10
 
-// ServeHTTP makes the request a WebSocket connection and returns when that has
+// ServeHTTP upgrades the request to a WebSocket connection and returns when that has
 // ended. It does not check where the request comes from.
 func (h *Hub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !websocket.IsWebSocketUpgrade(r) {
@@ -38,12 +39,11 @@ func (h *Hub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	ws, err := h.upgrader.Upgrade(w, r, nil)
 	if err != nil {
-		// It has been answered.
-		return
+		return // the upgrader has answered
 	}
 	defer ws.Close()
 	if tcp, ok := ws.NetConn().(*net.TCPConn); ok {
-		_ = tcp.SetWriteBuffer(sendBuffer) // the system's own bound remains otherwise
+		_ = tcp.SetWriteBuffer(sendBuffer) // if this fails, the kernel's own limit holds
 	}
 	conn := newConn(h, ws)
 	if why := h.admit(conn); why != nil {
@@ -57,51 +57,51 @@ func (h *Hub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 var _ http.Handler = (*Hub)(nil)
 
 // conn is a WebSocket connection. One goroutine reads and subscribes, another
-// writes; nothing is queued for the client but answers to its own mistakes.
+// writes. The hub queues nothing for the client but replies to its own mistakes.
 type conn struct {
 	hub *Hub
 	ws  *websocket.Conn
-	// woken: there may be something to write.
+	// woken tells the writer that there may be something to write.
 	woken chan struct{}
-	// leaving is closed to end the connection politely.
+	// leaving is closed to end the connection with a close frame.
 	leaving chan struct{}
 	leave   func()
-	// deaf is closed when nothing will be read any more.
-	deaf chan struct{}
+	// readDone is closed when the reader has ended.
+	readDone chan struct{}
 
 	mu      sync.Mutex
 	replies []frame
-	// subscriptions in the order in which they get to write.
+	// subscriptions are in the order of their turns to write.
 	subscriptions []*subscription
 }
 
 func newConn(h *Hub, ws *websocket.Conn) *conn {
 	c := &conn{
 		hub: h, ws: ws,
-		woken: make(chan struct{}, 1), leaving: make(chan struct{}), deaf: make(chan struct{}),
+		woken: make(chan struct{}, 1), leaving: make(chan struct{}), readDone: make(chan struct{}),
 	}
 	c.leave = sync.OnceFunc(func() {
 		close(c.leaving)
-		// A writer that is held up by the client is not to hold up the end.
+		// A client that does not read must not delay the end.
 		ws.NetConn().SetWriteDeadline(time.Now().Add(h.limits.farewell))
 	})
 	return c
 }
 
-// cut ends the connection at once.
+// cut closes the connection at once.
 func (c *conn) cut() { c.ws.Close() }
 
-// serve returns when the connection has ended.
+// serve runs the connection and returns when it has ended.
 func (c *conn) serve() {
 	var writing sync.WaitGroup
 	writing.Go(c.write)
 	c.read()
-	close(c.deaf)
+	close(c.readDone)
 	writing.Wait()
 	c.unsubscribeAll()
 }
 
-var errTooManyReplies = errors.New("the client sends without reading")
+var errTooManyReplies = errors.New("the client sends frames but reads none")
 
 func (c *conn) read() {
 	patience := 2*c.hub.limits.ping + c.hub.limits.write
@@ -112,7 +112,7 @@ func (c *conn) read() {
 	for {
 		kind, data, err := c.ws.ReadMessage()
 		if silent, ok := errors.AsType[net.Error](err); ok && silent.Timeout() {
-			c.sayClose(websocket.ClosePolicyViolation, "the client has answered no ping for "+patience.String())
+			c.sayClose(websocket.ClosePolicyViolation, "the client has not answered a ping for "+patience.String())
 		}
 		if err != nil {
 			return
@@ -128,7 +128,7 @@ func (c *conn) read() {
 
 func (c *conn) handle(kind int, data []byte) error {
 	if kind != websocket.TextMessage {
-		return c.reply("", refuse(http.StatusBadRequest, "the frame is not understood: want text"))
+		return c.reply("", refuse(http.StatusBadRequest, "invalid frame: want a text frame"))
 	}
 	f, why := parseFrame(data)
 	switch {
@@ -146,7 +146,7 @@ func (c *conn) handle(kind int, data []byte) error {
 	return nil
 }
 
-// reply queues an answer to a mistake.
+// reply queues an error frame.
 func (c *conn) reply(id string, why *refusal) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -158,13 +158,13 @@ func (c *conn) reply(id string, why *refusal) error {
 	return nil
 }
 
-// subscribe replaces the subscription of the same id, if there is one.
+// subscribe adds a subscription and replaces one of the same id.
 func (c *conn) subscribe(f clientFrame) *refusal {
 	c.unsubscribe(f.ID)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(c.subscriptions) >= c.hub.limits.subscriptions {
-		return refuse(http.StatusTooManyRequests, "a connection has at most %d subscriptions", c.hub.limits.subscriptions)
+		return refuse(http.StatusTooManyRequests, "this connection already has %d subscriptions, the limit of this server", c.hub.limits.subscriptions)
 	}
 	s := newSubscription(f.ID, c)
 	if why := c.hub.join(f, s); why != nil {
@@ -193,23 +193,23 @@ func (c *conn) unsubscribeAll() {
 	}
 }
 
-// drop is called with mu held.
+// drop ends subscription i. The caller holds mu.
 func (c *conn) drop(i int) {
 	s := c.subscriptions[i]
 	c.subscriptions = append(c.subscriptions[:i], c.subscriptions[i+1:]...)
 	s.feed.leave(s)
 }
 
-// write writes what there is until the connection ends.
+// write sends frames until the connection ends.
 func (c *conn) write() {
-	// The reader ends with the connection.
+	// Closing the connection ends the reader.
 	defer c.cut()
 	ping := c.hub.clock.NewTicker(c.hub.limits.ping)
 	defer ping.Stop()
 	more := make(chan struct{})
 	close(more)
 	for {
-		// Between frames, everything else gets its turn.
+		// Pings and the end get their turn between frames.
 		next := c.woken
 		if f := c.take(); f != nil {
 			if c.send(f) != nil {
@@ -218,7 +218,7 @@ func (c *conn) write() {
 			next = more
 		}
 		select {
-		case <-c.deaf:
+		case <-c.readDone:
 			return
 		case <-c.leaving:
 			c.sayGoodbye()
@@ -232,7 +232,7 @@ func (c *conn) write() {
 	}
 }
 
-// take returns the next frame or nil. Subscriptions take turns.
+// take returns the next frame, or nil. Subscriptions take turns.
 func (c *conn) take() frame {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -273,11 +273,11 @@ func (c *conn) send(f frame) error {
 
 func (c *conn) deadline() time.Time { return time.Now().Add(c.hub.limits.write) }
 
-// sayGoodbye waits a moment for the client to have read it.
+// sayGoodbye sends a close frame and waits a moment for the client to answer it.
 func (c *conn) sayGoodbye() {
 	c.sayClose(websocket.CloseGoingAway, "the server is stopping")
 	select {
-	case <-c.deaf:
+	case <-c.readDone:
 	case <-c.hub.clock.After(c.hub.limits.farewell):
 	}
 }

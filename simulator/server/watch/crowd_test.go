@@ -12,8 +12,8 @@ import (
 	"github.com/gorilla/websocket"
 )
 
-// TestCrowd: many clients follow a kind while some never read. The readers see
-// the last change; the others cost next to nothing.
+// TestCrowd: many clients follow a kind, and some of them never read. Those that read
+// see the last change; the others cost next to nothing.
 func TestCrowd(t *testing.T) {
 	const readers, silent, changes = 200, 20, 500
 	api := newFakeAPI(t)
@@ -73,7 +73,7 @@ func heap() uint64 {
 	return m.HeapAlloc
 }
 
-// TestClientThatSendsWithoutReading is shown the door.
+// TestClientThatSendsWithoutReading: the hub disconnects it.
 func TestClientThatSendsWithoutReading(t *testing.T) {
 	c := newConn(&Hub{limits: limits{replies: 2}}, nil)
 	for range 2 {
@@ -86,7 +86,7 @@ func TestClientThatSendsWithoutReading(t *testing.T) {
 	}
 }
 
-// TestClientThatAnswersNoPing is told why it is let go, should it ever read again.
+// TestClientThatAnswersNoPing: the hub disconnects it with a close frame that says why.
 func TestClientThatAnswersNoPing(t *testing.T) {
 	l := testLimits()
 	l.ping, l.write = 10*time.Millisecond, 50*time.Millisecond
@@ -99,11 +99,7 @@ func TestClientThatAnswersNoPing(t *testing.T) {
 		return len(h.conns)
 	}
 	for _, n := range []int{1, 0} {
-		eventually(t, fmt.Sprintf("%d clients", n), func() (bool, <-chan struct{}) {
-			soon := make(chan struct{})
-			time.AfterFunc(time.Millisecond, func() { close(soon) })
-			return admitted() == n, soon
-		})
+		waitFor(t, fmt.Sprintf("%d clients", n), func() bool { return admitted() == n })
 	}
 	if code := c.Closed(); code != websocket.ClosePolicyViolation {
 		t.Errorf("close code %d", code)

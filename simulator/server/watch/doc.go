@@ -1,13 +1,14 @@
-// Package watch carries list-then-watch over WebSockets: of any kind of Kubernetes
-// objects, of the newest results, of the simulator's status and of the scheduling
-// queue.
+// Package watch serves list-then-watch over WebSockets, for Kubernetes objects of
+// any kind and for three topics: the newest results, the simulator's status and the
+// scheduling queue.
 //
-// A Hub reads each list from the API server once, however many clients follow it.
-// It is an http.Handler, and trusts its caller to have checked the request's Host,
-// Origin and token. What a client can make it hold is bounded: frames,
-// connections, subscriptions, and the changes that a slow client has yet to read;
-// a client that is further behind lists again.
+// A Hub lists and watches each kind at the API server once, however many clients
+// follow it. Nothing is queued per client: a client is a position in a bounded log
+// of changes, and one that falls too far behind lists again. Frames, connections and
+// subscriptions are bounded as well.
 //
-// The package may import client-go and scheduler/result. It knows nothing of the
-// server's routes.
+// The package is not a server. A Hub is an http.Handler; its caller routes requests
+// to it and has checked their Host, Origin and token.
+//
+// The package may import client-go and scheduler/result, and no HTTP framework.
 package watch

@@ -11,25 +11,24 @@ import (
 	"testing"
 )
 
-// fakeAPI lists and watches config maps and widgets as an API server does, as
-// far as a reflector can tell.
+// fakeAPI serves config maps to a reflector as an API server does.
 type fakeAPI struct {
 	*httptest.Server
 
 	mu sync.Mutex
-	// version counts changes; compacted is the last that is not remembered.
+	// version counts changes; compacted is the last one that watches no longer get.
 	version, compacted int
 	objects            map[string]fakeObject
 	changes            []fakeChange
 	// changed is closed and replaced on every change.
 	changed chan struct{}
-	// epoch ends watches when it grows.
+	// epoch, when increased, ends all watches.
 	epoch int
-	// unstreamed: lists are not streamed.
+	// unstreamed makes the server refuse to stream lists.
 	unstreamed bool
-	// refusal is the code of every answer, when it is not 0.
+	// refusal, unless it is 0, is the status of every answer.
 	refusal int
-	// watches counts those that are open; lists those that were answered.
+	// watches counts the open watches; lists counts the answered lists.
 	watches, lists int
 }
 
@@ -50,12 +49,12 @@ func newFakeAPI(t *testing.T) *fakeAPI {
 	return f
 }
 
-// String is how an API server serialises it in a watch.
+// String returns the object as an API server sends it in a watch.
 func (o fakeObject) String() string {
 	return `{"kind":"ConfigMap","apiVersion":"v1",` + o.item()[1:]
 }
 
-// item is how an API server serialises it in a list.
+// item returns the object as an API server sends it in a list.
 func (o fakeObject) item() string {
 	return fmt.Sprintf(`{"metadata":{"name":%q,"namespace":"default","uid":"u%d","resourceVersion":"%d",`+
 		`"annotations":{"kube-scheduler-simulator.sigs.k8s.io/filter-result":"{\"n\":{}}","keep":"me"},`+
@@ -105,13 +104,13 @@ func (f *fakeAPI) do(change func()) {
 	f.announce()
 }
 
-// until waits for a condition.
+// until waits for a condition, which it checks under f's lock.
 func (f *fakeAPI) until(t *testing.T, what string, condition func() bool) {
 	t.Helper()
-	eventually(t, what, func() (bool, <-chan struct{}) {
+	waitFor(t, what, func() bool {
 		f.mu.Lock()
 		defer f.mu.Unlock()
-		return condition(), f.changed
+		return condition()
 	})
 }
 

@@ -8,36 +8,35 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// feed is a set of serialised objects as it changes: a bounded log of its
-// latest changes, and on demand the list of everything.
+// feed is a changing set of serialised objects: a bounded log of the latest changes
+// and, on demand, the list of all objects.
 //
-// Nothing is queued per reader. A reader is a position in the log, and one
-// whose position has been dropped from it lists again: a slow reader costs
-// nothing, and a thousand readers share every byte.
+// Nothing is queued per reader. A reader is a position in the log. When the log has
+// dropped that position, the reader lists again. So a slow reader costs nothing, and
+// a thousand readers share every byte.
 type feed struct {
 	clock  clock.WithTicker
 	limits limits
-	// changed asks the pump to wake the readers.
+	// changed asks pump to wake the readers.
 	changed chan struct{}
-	// deserted is told when the last reader has left.
-	deserted chan struct{}
+	// abandoned tells pump that the last reader has left.
+	abandoned chan struct{}
 
 	mu sync.Mutex
-	// open: there is a list. Until then readers wait.
+	// open says that list may be called. Until then readers wait.
 	open bool
-	// ended is why there is nothing more to come; nil while there is.
+	// ended says why the feed has ended; nil while it goes on.
 	ended *refusal
-	// list returns the objects in their order, never nil. It is called with
-	// mu held.
+	// list returns the objects in order, never nil. The caller holds mu.
 	list func() [][]byte
-	// log holds the changes from number first on. Its elements are not
-	// changed once appended, so that readers keep slices of it.
+	// log holds the changes from number first on. Its elements never change, so
+	// readers may keep slices of it.
 	log      []event
 	first    uint64
 	logBytes int
-	// snapshot is what list answered lately. Readers share it.
-	snapshot snapshot
-	readers  map[reader]struct{}
+	// recent is the latest result of list, which readers share.
+	recent  listing
+	readers map[reader]struct{}
 }
 
 // event is one change.
@@ -52,25 +51,26 @@ const (
 	deleted  = "DELETED"
 )
 
-// snapshot is the list as it was at a time, before change number next.
-type snapshot struct {
+// listing is the list as it was just before change number next.
+type listing struct {
 	items [][]byte
 	next  uint64
 	taken time.Time
 }
 
-// reader is woken when there is something to read; wake does not block.
+// reader reads a feed. The feed calls wake when there is something to read; wake must
+// not block.
 type reader interface{ wake() }
 
 func newFeed(c clock.WithTicker, l limits) feed {
 	return feed{
 		clock: c, limits: l, readers: map[reader]struct{}{},
-		changed: make(chan struct{}, 1), deserted: make(chan struct{}, 1),
+		changed: make(chan struct{}, 1), abandoned: make(chan struct{}, 1),
 	}
 }
 
-// append notes a change. The caller holds mu, and has changed what list
-// answers.
+// append logs a change. The caller holds mu and has already changed the objects that
+// list returns.
 func (f *feed) append(change string, object []byte) {
 	f.log = append(f.log, event{change, object})
 	f.logBytes += len(object)
@@ -79,11 +79,11 @@ func (f *feed) append(change string, object []byte) {
 		f.log = f.log[1:]
 		f.first++
 	}
-	if len(f.readers) == 0 { // who comes begins with a list
+	if len(f.readers) == 0 { // the next reader starts with a list
 		f.first, f.log, f.logBytes = f.next(), nil, 0
 	}
-	if f.snapshot.next < f.first {
-		f.snapshot = snapshot{}
+	if f.recent.next < f.first {
+		f.recent = listing{}
 	}
 	notify(f.changed)
 }
@@ -91,20 +91,21 @@ func (f *feed) append(change string, object []byte) {
 // next is the number of the next change. The caller holds mu.
 func (f *feed) next() uint64 { return f.first + uint64(len(f.log)) }
 
-// begin lets readers list. The caller holds mu.
-func (f *feed) begin() {
+// setOpen lets readers list. The caller holds mu.
+func (f *feed) setOpen() {
 	f.open = true
 	notify(f.changed)
 }
 
 // relist makes every reader list again. The caller holds mu.
 func (f *feed) relist() {
-	// One more than there are: who has read everything is behind, too.
+	// One more than the next number, so that a reader that has read everything is
+	// behind as well.
 	f.first = f.next() + 1
-	f.log, f.logBytes, f.snapshot = nil, 0, snapshot{}
+	f.log, f.logBytes, f.recent = nil, 0, listing{}
 }
 
-// end tells readers, at once, that there is nothing more to come, and why.
+// end ends the feed and tells its readers why, at once.
 func (f *feed) end(why *refusal) {
 	f.mu.Lock()
 	f.ended = why
@@ -123,34 +124,34 @@ func (f *feed) leave(r reader) {
 	defer f.mu.Unlock()
 	delete(f.readers, r)
 	if len(f.readers) == 0 {
-		notify(f.deserted)
+		notify(f.abandoned)
 	}
 }
 
-func (f *feed) isDeserted() bool {
+func (f *feed) hasReaders() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return len(f.readers) == 0
+	return len(f.readers) > 0
 }
 
-// current returns a list and says false when there is none yet. The list may
-// be a batch old, so that many readers who come at once share one; what has
-// changed since is in the log.
-func (f *feed) current() (snapshot, *refusal, bool) {
+// current returns the list; false when there is none yet. The list may be as old as
+// limits.batch, so that many readers that arrive at once share one; later changes are
+// in the log.
+func (f *feed) current() (listing, *refusal, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.ended != nil || !f.open {
-		return snapshot{}, f.ended, f.ended != nil
+		return listing{}, f.ended, f.ended != nil
 	}
 	now := f.clock.Now()
-	if f.snapshot.items == nil || f.snapshot.next < f.next() && now.Sub(f.snapshot.taken) >= f.limits.batch {
-		f.snapshot = snapshot{items: f.list(), next: f.next(), taken: now}
+	if f.recent.items == nil || f.recent.next < f.next() && now.Sub(f.recent.taken) >= f.limits.batch {
+		f.recent = listing{items: f.list(), next: f.next(), taken: now}
 	}
-	return f.snapshot, nil, true
+	return f.recent, nil, true
 }
 
-// since returns the changes from number next on. behind says that some of
-// them have been dropped.
+// since returns the changes from number next on. behind says that the log has
+// dropped some of them.
 func (f *feed) since(next uint64) (events []event, ended *refusal, behind bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -160,16 +161,16 @@ func (f *feed) since(next uint64) (events []event, ended *refusal, behind bool) 
 	return f.log[next-f.first : len(f.log) : len(f.log)], f.ended, false
 }
 
-// pump wakes readers: at once after quiet, then at most once per batch. It
-// returns with ctx, or when nobody has been reading for the linger time and
-// retire agrees. A nil retire never agrees.
+// pump wakes readers at the first change after a pause, then at most once per
+// limits.batch. It returns when ctx ends, or when the feed has had no readers for
+// limits.linger and retire agrees. A nil retire never agrees.
 func (f *feed) pump(ctx context.Context, retire func() bool) {
 	var lingered <-chan time.Time
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-f.deserted:
+		case <-f.abandoned:
 			lingered = f.clock.After(f.limits.linger)
 			continue
 		case <-lingered:
@@ -197,7 +198,7 @@ func (f *feed) wakeReaders() {
 	}
 }
 
-// notify sets a flag that is a channel of one place.
+// notify sets a flag, which is a channel with a buffer of one.
 func notify(flag chan struct{}) {
 	select {
 	case flag <- struct{}{}:

@@ -10,7 +10,7 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 )
 
-// testFeed is a status feed: a list of one object.
+// testFeed returns a feed of one object, and a reader of it.
 func testFeed(l limits) (*objectFeed, *subscription) {
 	clock := clocktesting.NewFakeClock(time.Unix(0, 0))
 	f := newObjectFeed(clock, l)
@@ -20,7 +20,7 @@ func testFeed(l limits) (*objectFeed, *subscription) {
 	return f, s
 }
 
-// script returns the frames that s would be sent now.
+// script returns the frames that s gets now.
 func script(s *subscription) []string {
 	var frames []string
 	for {
@@ -80,8 +80,8 @@ func TestEventsInChunks(t *testing.T) {
 	})
 }
 
-// TestReadersShareAList: readers who come within a batch get the same list, and
-// what has changed since.
+// TestReadersShareAList: readers that join within one batch get the same list, followed
+// by the changes since.
 func TestReadersShareAList(t *testing.T) {
 	f, s := testFeed(*defaultLimits())
 	f.put([]byte("0"))
@@ -99,9 +99,9 @@ func TestReadersShareAList(t *testing.T) {
 	want(t, "frames", script(later), []string{`{"type":"list","id":"n","first":true,"items":[1],"more":false}`})
 }
 
-// TestNothingIsRememberedForNobody: what a feed that nobody reads has forgotten, the
-// next reader has in the list.
-func TestNothingIsRememberedForNobody(t *testing.T) {
+// TestNoLogWithoutReaders: a feed without readers logs no changes; the next reader gets
+// them in the list.
+func TestNoLogWithoutReaders(t *testing.T) {
 	f, s := testFeed(*defaultLimits())
 	f.put([]byte("0"))
 	script(s)
@@ -110,7 +110,7 @@ func TestNothingIsRememberedForNobody(t *testing.T) {
 		f.put([]byte(object))
 	}
 	if len(f.log) != 0 || f.logBytes != 0 {
-		t.Errorf("it remembers %d changes of %d bytes", len(f.log), f.logBytes)
+		t.Errorf("the log has %d changes of %d bytes", len(f.log), f.logBytes)
 	}
 	next := newSubscription("n", s.conn)
 	next.feed = s.feed
@@ -120,9 +120,9 @@ func TestNothingIsRememberedForNobody(t *testing.T) {
 	want(t, "events", script(next), []string{`{"type":"events","id":"n","events":[{"type":"MODIFIED","object":3}]}`})
 }
 
-// TestPumpGathers: the first change wakes readers at once, the next ones when
-// the batch time has passed.
-func TestPumpGathers(t *testing.T) {
+// TestPumpBatches: the first change wakes readers at once; later ones wake them after
+// the batch time.
+func TestPumpBatches(t *testing.T) {
 	f, s := testFeed(*defaultLimits())
 	clock := f.clock.(*clocktesting.FakeClock)
 	ctx, cancel := context.WithCancel(context.Background())
@@ -140,8 +140,7 @@ func TestPumpGathers(t *testing.T) {
 	<-s.conn.woken
 }
 
-// TestPumpLingers: a feed ends the linger time after its last reader, if none
-// has come meanwhile.
+// TestPumpLingers: a feed ends when it has had no readers for the linger time.
 func TestPumpLingers(t *testing.T) {
 	f, s := testFeed(*defaultLimits())
 	clock := f.clock.(*clocktesting.FakeClock)
@@ -149,7 +148,7 @@ func TestPumpLingers(t *testing.T) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		f.pump(context.Background(), func() bool { notify(asked); return f.isDeserted() })
+		f.pump(context.Background(), func() bool { notify(asked); return !f.hasReaders() })
 	}()
 	f.leave(s)
 	waitFor(t, "the linger timer", clock.HasWaiters)

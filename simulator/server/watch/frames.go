@@ -13,10 +13,10 @@ import (
 	"kube-scheduler-simulator/scheduler/result"
 )
 
-// newestResults is what a subscriber to results is given first.
+// newestResults asks for the list that a subscriber to results gets first.
 var newestResults = result.Query{Limit: maxNewest}
 
-// clientFrame is what a client sends.
+// clientFrame is a frame from a client.
 type clientFrame struct {
 	Type      string    `json:"type"`
 	ID        string    `json:"id"`
@@ -25,6 +25,7 @@ type clientFrame struct {
 	Namespace string    `json:"namespace"`
 }
 
+// Resource names the kind that a client subscribes to.
 type Resource struct {
 	Group    string `json:"group"`
 	Version  string `json:"version"`
@@ -42,19 +43,19 @@ const (
 	maxID = 256
 )
 
-// pathSegment is what a group, a version, a resource or a namespace may look
-// like; anything else could lead elsewhere in the API.
+// pathSegment matches groups, versions, resources and namespaces. Anything else, put
+// into a path, could address another part of the API.
 var pathSegment = regexp.MustCompile(`^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$`)
 
-// parseFrame returns a frame that can be acted on. When it fails, the frame
-// still has the id, if there was one.
+// parseFrame returns a valid frame. If it fails, the frame still has the id, if the
+// client sent one.
 func parseFrame(data []byte) (clientFrame, *refusal) {
 	var f clientFrame
 	if err := json.Unmarshal(data, &f); err != nil {
-		return clientFrame{}, refuse(http.StatusBadRequest, "the frame is not understood: %v", err)
+		return clientFrame{}, refuse(http.StatusBadRequest, "invalid frame: %v", err)
 	}
 	if f.ID == "" || len(f.ID) > maxID {
-		return clientFrame{}, refuse(http.StatusBadRequest, "the frame is not understood: id must have 1 to %d bytes", maxID)
+		return clientFrame{}, refuse(http.StatusBadRequest, "invalid frame: id must have 1 to %d bytes", maxID)
 	}
 	switch f.Type {
 	case unsubscribe:
@@ -62,7 +63,7 @@ func parseFrame(data []byte) (clientFrame, *refusal) {
 	case subscribe:
 		return f, f.checkSubscribe()
 	}
-	return clientFrame{}, refuse(http.StatusBadRequest, "the frame is not understood: type is %q, want %s or %s", f.Type, subscribe, unsubscribe)
+	return clientFrame{}, refuse(http.StatusBadRequest, "invalid frame: type is %q, want %s or %s", f.Type, subscribe, unsubscribe)
 }
 
 func (f *clientFrame) checkSubscribe() *refusal {
@@ -93,8 +94,8 @@ func (f *clientFrame) key() feedKey {
 	}
 }
 
-// frame writes itself to a client. Objects are written as they are, without
-// being copied together first.
+// frame writes itself to a client. It writes objects one by one, without copying them
+// into one buffer first.
 type frame interface{ writeTo(w *frameWriter) }
 
 type listFrame struct {
@@ -130,7 +131,7 @@ func (f *eventsFrame) writeTo(w *frameWriter) {
 
 // refusal says why a client does not get what it asks for.
 type refusal struct {
-	// Code is as of HTTP.
+	// Code is an HTTP status.
 	Code    int
 	Message string
 }
@@ -139,7 +140,8 @@ func refuse(code int, format string, args ...any) *refusal {
 	return &refusal{Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
-// ErrorFrame ends a subscription, or without an id refuses a frame.
+// ErrorFrame ends the subscription ID. Without an ID, it says that a frame was
+// invalid.
 type ErrorFrame struct {
 	Type    string `json:"type"`
 	ID      string `json:"id,omitempty"`
@@ -153,7 +155,7 @@ func newErrorFrame(id string, why *refusal) *ErrorFrame {
 
 func (f *ErrorFrame) writeTo(w *frameWriter) { w.writeBytes(mustMarshal(f)) }
 
-// frameWriter writes until the first error, and keeps that.
+// frameWriter writes until the first error and keeps that error.
 type frameWriter struct {
 	to  io.Writer
 	err error
@@ -173,7 +175,7 @@ func (w *frameWriter) write(s string) *frameWriter {
 	return w
 }
 
-// comma comes before every element but the first.
+// comma separates element i from the one before it.
 func (w *frameWriter) comma(i int) *frameWriter {
 	if i == 0 {
 		return w
@@ -181,7 +183,7 @@ func (w *frameWriter) comma(i int) *frameWriter {
 	return w.write(",")
 }
 
-// mustMarshal is for types of ours, which always marshal.
+// mustMarshal marshals our own types, which cannot fail.
 func mustMarshal(v any) []byte {
 	data, err := json.Marshal(v)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/gorilla/websocket"
 )
 
-// FuzzClientFrames holds that nothing that a client sends, a frame per line, ends the
-// hub or makes it hold more than its limits, and that every answer is JSON.
+// FuzzClientFrames sends each line as a frame. Whatever a client sends, the hub survives,
+// stays within its limits and answers in JSON.
 func FuzzClientFrames(f *testing.F) {
 	for _, frames := range []string{
 		"", "\n", "{", "null", "[]", `"subscribe"`, "{}", "\xff\xfe",
@@ -50,7 +50,7 @@ func FuzzClientFrames(f *testing.F) {
 		c.unsubscribeAll()
 		h.Stop(context.Background())
 		if len(h.status.readers) > 0 || len(h.results.readers) > 0 || len(h.queues.readers) > 0 {
-			t.Error("somebody reads still")
+			t.Error("a feed still has readers")
 		}
 	})
 }

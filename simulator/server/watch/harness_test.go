@@ -15,7 +15,7 @@ import (
 	"kube-scheduler-simulator/simulator/server/watch/watchtest"
 )
 
-// patience bounds every wait of the tests; none waits for it to pass.
+// patience bounds every wait of the tests. It is a limit, not a delay.
 const patience = 10 * time.Second
 
 func want[T any](t *testing.T, what string, got, wanted T) {
@@ -56,14 +56,14 @@ type testStatus struct {
 	Ready bool
 }
 
-// testLimits do not make a test wait.
+// testLimits are limits that cause no delays.
 func testLimits() *limits {
 	l := defaultLimits()
 	l.batch, l.retry, l.retryMax = 0, time.Millisecond, time.Millisecond
 	return l
 }
 
-// nowhere is where no API server answers.
+// nowhere is an address at which no API server answers.
 var nowhere = &rest.Config{Host: "127.0.0.1:1"}
 
 // attach gives the hub a backend of fakes.
@@ -88,25 +88,7 @@ func (h *harness) dial() *watchtest.Client {
 	return watchtest.Dial(h.t, h.url, "/")
 }
 
-// eventually waits for a condition; changed is closed when it is worth
-// looking again.
-func eventually(t *testing.T, what string, condition func() (bool, <-chan struct{})) {
-	t.Helper()
-	timeout := time.After(patience)
-	for {
-		ok, changed := condition()
-		if ok {
-			return
-		}
-		select {
-		case <-changed:
-		case <-timeout:
-			t.Fatalf("waited in vain for: %s", what)
-		}
-	}
-}
-
-// waitFor is for conditions that announce nothing.
+// waitFor polls a condition until it holds.
 func waitFor(t *testing.T, what string, condition func() bool) {
 	t.Helper()
 	tick := time.NewTicker(time.Millisecond)
@@ -116,7 +98,7 @@ func waitFor(t *testing.T, what string, condition func() bool) {
 		select {
 		case <-tick.C:
 		case <-timeout:
-			t.Fatalf("waited in vain for: %s", what)
+			t.Fatalf("timed out waiting for: %s", what)
 		}
 	}
 }

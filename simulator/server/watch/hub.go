@@ -15,9 +15,10 @@ import (
 	"kube-scheduler-simulator/scheduler/result"
 )
 
-// Hub holds the feeds and the WebSocket connections that read them. There is
-// one feed for each kind and namespace that anybody reads or has lately read, and
-// for those that are kept.
+// Hub holds the feeds and the WebSocket connections that read them. Each kind (or
+// kind in one namespace) has a feed while clients follow it and for a while after;
+// kinds that Options.Keep names have one from the start. Methods are safe for
+// concurrent use.
 type Hub struct {
 	clock    clock.WithTicker
 	limits   limits
@@ -28,7 +29,7 @@ type Hub struct {
 	status  *objectFeed
 	results *resultsFeed
 	queues  *queuesFeed
-	// attached is closed when backend is set.
+	// attached is closed once backend is set.
 	attached chan struct{}
 	backend  Backend
 
@@ -41,7 +42,7 @@ type Hub struct {
 	closed bool
 	kinds  map[feedKey]*kindFeed
 	conns  map[*conn]struct{}
-	// unsubscribe ends the result store's calls.
+	// unsubscribe ends the subscription to the result store.
 	unsubscribe func()
 }
 
@@ -49,11 +50,12 @@ type Hub struct {
 type Options struct {
 	// Logger gets errors, and more at V(2).
 	Logger klog.Logger
-	// Refuse answers a request that does not become a WebSocket connection.
+	// Refuse answers a request that cannot become a WebSocket connection.
 	// Default: http.Error.
 	Refuse func(w http.ResponseWriter, r *http.Request, status int, reason error)
-	// Keep are kinds whose lists, of all namespaces, are read from the start and
-	// never given up. Default: each list is read when a client asks for it.
+	// Keep names kinds that the hub watches in all namespaces from Attach to Stop,
+	// so that clients need not wait for the list. Default: the hub watches a kind
+	// only once a client asks for it.
 	Keep []schema.GroupVersionResource
 	// Clock paces the hub. Default: the real one.
 	Clock clock.WithTicker
@@ -62,8 +64,8 @@ type Options struct {
 	limits *limits
 }
 
-// New returns a hub that admits connections. Their subscriptions wait for Start
-// and Attach.
+// New returns a hub that accepts connections. Their subscriptions get nothing before
+// Start, and nothing that comes from the backend before Attach.
 func New(opts Options) *Hub {
 	if opts.Clock == nil {
 		opts.Clock = clock.RealClock{}
@@ -92,7 +94,7 @@ func New(opts Options) *Hub {
 	return h
 }
 
-// Start runs the feeds that always exist.
+// Start starts the feeds of the topics.
 func (h *Hub) Start() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -105,14 +107,14 @@ func (h *Hub) Start() {
 	h.running.Go(h.pollQueues)
 }
 
-// Backend is what the hub reads.
+// Backend is where the hub reads from.
 type Backend struct {
 	// Client reaches the API server; NewClient makes one.
 	Client  rest.Interface
 	Results Results
-	// Queues returns the state of the scheduling queue. It is called about once per
-	// second, and only while a client follows it. Nil: it is not known, and clients
-	// that ask for it are refused.
+	// Queues returns the state of the scheduling queue. The hub calls it about once
+	// per second, and only while a client follows the topic. When it is nil, the
+	// topic is refused.
 	Queues func() (result.Queues, error)
 }
 
@@ -122,13 +124,13 @@ type Results interface {
 	// List returns a page of summaries, newest first.
 	List(q result.Query) (result.Page, error)
 	// Subscribe calls fn for every cycle that is put from now on, from the
-	// putting goroutine: fn does not block. After cancel has returned, fn is
+	// goroutine that puts it; fn must not block. Once cancel has returned, fn is
 	// not called again.
 	Subscribe(fn func(*result.Cycle)) (cancel func())
 }
 
-// Attach begins the subscriptions that waited for a backend, and the lists that are
-// kept. It is called once.
+// Attach gives the hub its backend: subscriptions that waited for it get their lists,
+// and the hub starts to watch the kinds of Options.Keep. Call it once.
 func (h *Hub) Attach(b Backend) {
 	cancel := b.Results.Subscribe(h.results.put)
 	page, err := b.Results.List(newestResults)
@@ -143,7 +145,7 @@ func (h *Hub) Attach(b Backend) {
 	h.backend = b
 	close(h.attached)
 	if b.Queues == nil {
-		h.queues.end(refuse(http.StatusNotImplemented, "the state of the scheduling queue is not known here"))
+		h.queues.end(refuse(http.StatusNotImplemented, "this simulator does not report its scheduling queue"))
 	}
 	if h.closed {
 		cancel()
@@ -156,7 +158,7 @@ func (h *Hub) Attach(b Backend) {
 	}
 }
 
-// waitForClient returns nil when ctx ends first.
+// waitForClient returns the backend's client, or nil if ctx ends first.
 func (h *Hub) waitForClient(ctx context.Context) rest.Interface {
 	select {
 	case <-ctx.Done():
@@ -166,7 +168,7 @@ func (h *Hub) waitForClient(ctx context.Context) rest.Interface {
 	}
 }
 
-// pollQueues waits for a backend that knows the scheduling queue.
+// pollQueues waits for the backend and then polls its scheduling queue.
 func (h *Hub) pollQueues() {
 	select {
 	case <-h.ctx.Done():
@@ -178,8 +180,8 @@ func (h *Hub) pollQueues() {
 	}
 }
 
-// join makes s a reader of what f asks for. A kind's feed is started if nobody
-// was reading it.
+// join makes s a reader of the feed that f asks for, and starts that feed if there is
+// none yet.
 func (h *Hub) join(f clientFrame, s *subscription) *refusal {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -196,7 +198,7 @@ func (h *Hub) join(f clientFrame, s *subscription) *refusal {
 	default:
 		kind, ok := h.kinds[f.key()]
 		if !ok && !h.makeRoom() {
-			return refuse(http.StatusTooManyRequests, "more than %d different lists are being watched", h.limits.feeds)
+			return refuse(http.StatusTooManyRequests, "clients already watch %d different lists, the limit of this server", h.limits.feeds)
 		}
 		if !ok {
 			kind = h.startKind(f.key())
@@ -210,7 +212,7 @@ func (h *Hub) join(f clientFrame, s *subscription) *refusal {
 	return nil
 }
 
-// startKind is called with mu held.
+// startKind starts a feed. The caller holds mu.
 func (h *Hub) startKind(key feedKey) *kindFeed {
 	f := newKindFeed(h, key)
 	ctx, cancel := context.WithCancel(h.ctx)
@@ -228,15 +230,14 @@ func (h *Hub) startKind(key feedKey) *kindFeed {
 	return f
 }
 
-// forget lets the next subscription start the feed anew. It is called with mu
-// held.
+// forget makes the next subscription start a new feed. The caller holds mu.
 func (h *Hub) forget(f *kindFeed) {
 	if h.kinds[f.key] == f {
 		delete(h.kinds, f.key)
 	}
 }
 
-// retire forgets a feed that nobody reads, and says whether it did.
+// retire forgets f unless the hub still needs it, and reports whether it did.
 func (h *Hub) retire(f *kindFeed) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -247,13 +248,13 @@ func (h *Hub) retire(f *kindFeed) bool {
 	return true
 }
 
-// isSpare reports whether nobody would miss a feed.
+// isSpare reports whether f has no readers and is not to be kept.
 func (h *Hub) isSpare(f *kindFeed) bool {
-	return f.isDeserted() && !slices.Contains(h.keep, f.key)
+	return !f.hasReaders() && !slices.Contains(h.keep, f.key)
 }
 
-// makeRoom ends a lingering feed when there are too many, and says whether
-// another may start. It is called with mu held.
+// makeRoom stops a feed without readers if the limit is reached, and reports whether
+// another feed may start. The caller holds mu.
 func (h *Hub) makeRoom() bool {
 	if len(h.kinds) < h.limits.feeds {
 		return true
@@ -268,8 +269,8 @@ func (h *Hub) makeRoom() bool {
 	return false
 }
 
-// admit counts a connection, or says why it is not taken. An admitted one is
-// dismissed when it has ended.
+// admit registers a connection, or says why it is refused. The caller dismisses an
+// admitted connection when it has ended.
 func (h *Hub) admit(c *conn) *refusal {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -277,7 +278,7 @@ func (h *Hub) admit(c *conn) *refusal {
 		return refuse(http.StatusServiceUnavailable, "the server is stopping")
 	}
 	if len(h.conns) >= h.limits.connections {
-		return refuse(http.StatusServiceUnavailable, "there are %d WebSocket connections, the most that this server takes", len(h.conns))
+		return refuse(http.StatusServiceUnavailable, "there are %d WebSocket connections, the limit of this server", len(h.conns))
 	}
 	h.conns[c] = struct{}{}
 	h.running.Add(1)
@@ -291,16 +292,15 @@ func (h *Hub) dismiss(c *conn) {
 	h.running.Done()
 }
 
-// PutStatus publishes the one object of the topic status. It is marshalled at
-// once.
+// PutStatus publishes status, as JSON, as the one object of its topic.
 func (h *Hub) PutStatus(status any) { h.status.put(mustMarshal(status)) }
 
-// ClearResults tells subscribers that the results are gone: they list again. It is
-// called after the results were emptied, while none is put.
+// ClearResults empties the topic results: subscribers list again. Call it after
+// emptying the result store, while no cycle is put.
 func (h *Hub) ClearResults() { h.results.clear() }
 
-// Stop says goodbye to every connection, and returns when the hub's
-// goroutines have ended. When ctx ends first, connections are cut.
+// Stop sends every connection a close frame and returns when the hub's goroutines
+// have ended. If ctx ends first, Stop closes the connections at once.
 func (h *Hub) Stop(ctx context.Context) {
 	h.mu.Lock()
 	h.closed = true

@@ -18,7 +18,7 @@ import (
 	"kube-scheduler-simulator/scheduler/result"
 )
 
-// TestWatchKind is the life of a subscription.
+// TestWatchKind follows a subscription from the first list to the end.
 func TestWatchKind(t *testing.T) {
 	for _, unstreamed := range []bool{false, true} {
 		t.Run(fmt.Sprintf("unstreamed=%t", unstreamed), func(t *testing.T) {
@@ -44,9 +44,9 @@ func TestWatchKind(t *testing.T) {
 			c.Subscribe("cm")
 			want(t, "list again", c.Next(), "list cm first: a=2, c=1")
 			c.Send(`{"type":"unsubscribe","id":"cm"}`)
-			// Answers come in order: after this one, the subscription has ended.
+			// The hub handles frames in order: after this reply, the subscription has ended.
 			c.Send(`{}`)
-			want(t, "refusal", c.Next(), "error  400: the frame is not understood: id must have 1 to 256 bytes")
+			want(t, "refusal", c.Next(), "error  400: invalid frame: id must have 1 to 256 bytes")
 			api.put("d", "1")
 			want(t, "event to the other", other.Events(1), []string{"ADDED d=1"})
 			c.Subscribe("again")
@@ -88,8 +88,8 @@ func TestListInChunks(t *testing.T) {
 	})
 }
 
-// TestWatchIsResumed covers what an API server does to watches: readers see
-// changes only, never a second list.
+// TestWatchIsResumed: when the API server interrupts a watch, readers get the changes,
+// not a second list.
 func TestWatchIsResumed(t *testing.T) {
 	for _, tc := range []struct {
 		name      string
@@ -121,7 +121,8 @@ func TestWatchIsResumed(t *testing.T) {
 	}
 }
 
-// TestRecreatedUnnoticed: an object of the same name is another object.
+// TestRecreatedUnnoticed: an object that was deleted and created again while the watch
+// was interrupted is another object.
 func TestRecreatedUnnoticed(t *testing.T) {
 	api := newFakeAPI(t)
 	api.put("a", "1")
@@ -151,13 +152,13 @@ func TestRefusedKinds(t *testing.T) {
 	api.do(func() { api.refusal = http.StatusForbidden })
 	c.Subscribe("cm")
 	want(t, "forbidden kind", c.Next(), "error cm 403: refused with 403")
-	// The refusal is not remembered.
+	// The hub does not remember the refusal.
 	api.do(func() { api.refusal = 0 })
 	c.Subscribe("cm")
 	want(t, "kind", c.Next(), "list cm first: ")
 }
 
-// TestKindGoes: a CRD is deleted while its objects are watched.
+// TestKindGoes: a CRD is deleted while a client watches its objects.
 func TestKindGoes(t *testing.T) {
 	api := newFakeAPI(t)
 	api.put("a", "1")
@@ -207,8 +208,8 @@ func TestFeedStops(t *testing.T) {
 	want(t, "list", again.Next(), "list cm first: ")
 }
 
-// TestKeptFeeds: a list that is kept is read before anybody asks, and neither the
-// linger time nor a lack of room ends it.
+// TestKeptFeeds: the hub watches a kept kind before any client asks for it, and neither
+// the linger time nor the limit of feeds ends that watch.
 func TestKeptFeeds(t *testing.T) {
 	api := newFakeAPI(t)
 	api.put("a", "1")
@@ -276,9 +277,9 @@ func TestWatchStatus(t *testing.T) {
 func TestBadFrames(t *testing.T) {
 	h := serve(t, Options{})
 	for _, tc := range []struct{ frame, want string }{
-		{`nonsense`, "error  400: the frame is not understood: invalid character 'o' in literal null (expecting 'u')"},
-		{`{"type":"subscribe"}`, "error  400: the frame is not understood: id must have 1 to 256 bytes"},
-		{`{"type":"shout","id":"x"}`, `error  400: the frame is not understood: type is "shout", want subscribe or unsubscribe`},
+		{`nonsense`, "error  400: invalid frame: invalid character 'o' in literal null (expecting 'u')"},
+		{`{"type":"subscribe"}`, "error  400: invalid frame: id must have 1 to 256 bytes"},
+		{`{"type":"shout","id":"x"}`, `error  400: invalid frame: type is "shout", want subscribe or unsubscribe`},
 		{`{"type":"subscribe","id":"x"}`, "error x 400: a subscription needs a resource or a topic"},
 		{`{"type":"subscribe","id":"x","topic":"weather"}`, `error x 404: there is no topic "weather"`},
 		{`{"type":"subscribe","id":"x","resource":{"version":"v1","resource":"../secrets"}}`, `error x 404: there is no resource "../secrets" in version "v1" of group ""`},
@@ -302,23 +303,23 @@ func TestConnectionLimits(t *testing.T) {
 	c.Subscribe("cm")
 	c.Next()
 	c.Subscribe("more")
-	want(t, "a third subscription", c.Next(), "error more 429: a connection has at most 2 subscriptions")
+	want(t, "a third subscription", c.Next(), "error more 429: this connection already has 2 subscriptions, the limit of this server")
 
 	other := h.dial()
 	other.Send(`{"type":"subscribe","id":"x","resource":{"version":"v1","resource":"configmaps"},"namespace":"default"}`)
-	want(t, "a second feed", other.Next(), "error x 429: more than 1 different lists are being watched")
+	want(t, "a second feed", other.Next(), "error x 429: clients already watch 1 different lists, the limit of this server")
 	want(t, "a third connection", h.dial().Closed(), websocket.CloseTryAgainLater)
 
 	other.Send(`{"id":"` + string(make([]byte, 1000)) + `"}`)
 	want(t, "a large frame", other.Closed(), websocket.CloseMessageTooBig)
 
-	// A feed that only lingers makes room.
+	// A feed without readers makes room.
 	c.Send(`{"type":"unsubscribe","id":"cm"}`)
 	c.Send(`{"type":"subscribe","id":"x","resource":{"version":"v1","resource":"configmaps"},"namespace":"default"}`)
 	want(t, "another feed", c.Next(), "list x first: ")
 }
 
-// TestStop: clients are told, and everything ends.
+// TestStop: clients get a close frame, and every goroutine ends.
 func TestStop(t *testing.T) {
 	api := newFakeAPI(t)
 	results := &fakeResults{}
@@ -367,7 +368,7 @@ func TestPing(t *testing.T) {
 	})
 }
 
-// TestClearResults: a client that has read everything is told, too.
+// TestClearResults: even a client that has read everything lists again.
 func TestClearResults(t *testing.T) {
 	results := &fakeResults{}
 	results.put(cycle("u1", 1, result.Scheduled))
@@ -383,7 +384,7 @@ func TestClearResults(t *testing.T) {
 	want(t, "events", c.Events(1), []string{"ADDED u2/1=scheduled"})
 }
 
-// TestRequestsThatAreNotForWebSockets are refused as the server says.
+// TestRequestsThatAreNotForWebSockets: Options.Refuse answers them.
 func TestRequestsThatAreNotForWebSockets(t *testing.T) {
 	for _, tc := range []struct {
 		name    string

@@ -14,23 +14,23 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// feedKey names a list. An empty namespace means all of them.
+// feedKey names a list. An empty namespace means all namespaces.
 type feedKey struct {
 	schema.GroupVersionResource
 	namespace string
 }
 
-// kindFeed is the feed of the objects of one kind, kept by a reflector whose
-// store it is.
+// kindFeed is the feed of the objects of one kind. It is the store of a reflector,
+// which fills it.
 type kindFeed struct {
 	feed
 	key feedKey
 	log klog.Logger
 
-	// objects by key; guarded by feed.mu.
+	// objects are by their key. feed.mu guards them.
 	objects map[string]*object
 
-	// Set by the hub: stop ends run, forget makes the next subscription ask
+	// The hub sets both: stop ends run, and forget makes the next subscription ask
 	// the API server again.
 	stop, forget func()
 }
@@ -41,8 +41,8 @@ func newKindFeed(h *Hub, key feedKey) *kindFeed {
 	return f
 }
 
-// run reflects the kind until ctx ends, the API server refuses the kind, or
-// nobody has been reading and retire agrees.
+// run reflects the kind until ctx ends, the API server refuses the kind, or the feed
+// has no readers and retire agrees.
 func (f *kindFeed) run(ctx context.Context, client func(context.Context) rest.Interface, retire func() bool) {
 	ctx, cancel := context.WithCancel(klog.NewContext(ctx, f.log))
 	defer cancel()
@@ -65,8 +65,8 @@ func (f *kindFeed) reflect(ctx context.Context, client rest.Interface) {
 		f.end(&refusal{Code: int(err.ErrStatus.Code), Message: err.ErrStatus.Message})
 		cancel()
 	}}
-	// A reflector tells at level 0 of each watch that ends, as they all do when the
-	// API server stops.
+	// A reflector logs the end of each watch at level 0, and all of them end when
+	// the API server stops.
 	quiet := f.log.V(2)
 	ctx = klog.NewContext(ctx, quiet)
 	cache.NewReflectorWithOptions(source, nil, f, cache.ReflectorOptions{
@@ -79,7 +79,7 @@ func (f *kindFeed) reflect(ctx context.Context, client rest.Interface) {
 	}).RunWithContext(ctx)
 }
 
-// sorted is feed.list.
+// sorted implements feed.list.
 func (f *kindFeed) sorted() [][]byte {
 	items := make([][]byte, 0, len(f.objects))
 	for _, key := range sortedKeys(f.objects) {
@@ -88,7 +88,7 @@ func (f *kindFeed) sorted() [][]byte {
 	return items
 }
 
-// Add and the following methods are the reflector's.
+// Add and the methods that follow implement cache.ReflectorStore.
 func (f *kindFeed) Add(item any) error { return f.Update(item) }
 
 func (f *kindFeed) Update(item any) error {
@@ -99,7 +99,7 @@ func (f *kindFeed) Update(item any) error {
 	return nil
 }
 
-// upsert is called with mu held.
+// upsert adds or updates an object. The caller holds mu.
 func (f *kindFeed) upsert(o *object) {
 	old, ok := f.objects[o.key()]
 	f.objects[o.key()] = o
@@ -125,8 +125,8 @@ func (f *kindFeed) Delete(item any) error {
 	return nil
 }
 
-// Replace is told the whole list. After the first one, readers get the
-// differences, so that a watch that was interrupted goes unnoticed.
+// Replace takes the whole list. After the first list, readers get only the
+// differences, so they do not notice that the watch was interrupted.
 func (f *kindFeed) Replace(items []any, _ string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -135,7 +135,7 @@ func (f *kindFeed) Replace(items []any, _ string) error {
 			o := item.(*object)
 			f.objects[o.key()] = o
 		}
-		f.begin()
+		f.setOpen()
 		return nil
 	}
 	present := make(map[string]*object, len(items))

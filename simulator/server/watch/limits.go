@@ -2,35 +2,35 @@ package watch
 
 import "time"
 
-// limits bound what the hub holds and how long it waits.
+// limits bound what the hub stores and how long it waits.
 type limits struct {
-	// logEvents and logBytes bound the log of a feed. A subscription that is
+	// logEvents and logBytes bound the log of a feed. A subscription that falls
 	// further behind lists again.
 	logEvents, logBytes int
-	// frameItems and frameBytes bound a frame to a client; a single object
-	// may be larger.
+	// frameItems and frameBytes bound a frame to a client. One object may be
+	// larger than frameBytes.
 	frameItems, frameBytes int
-	// batch is the least time between two frames of events.
+	// batch is the shortest time between two frames of events.
 	batch time.Duration
 	// poll is the time between two readings of the scheduling queue.
 	poll time.Duration
-	// linger is how long a feed outlives its last subscription, for the
-	// browser that reloads.
+	// linger is how long a feed outlives its last subscription: a browser that
+	// reloads the page finds it again.
 	linger time.Duration
-	// feeds, connections, and subscriptions and unsent answers of each
-	// connection.
+	// feeds and connections are of the hub; subscriptions and replies (error
+	// frames not sent yet) are of each connection.
 	feeds, connections, subscriptions, replies int
 	// clientFrame bounds a frame from a client, in bytes.
 	clientFrame int64
-	// ping is the time between two pings. A connection ends when it has
-	// missed two.
+	// ping is the time between two pings. The server closes a connection that
+	// misses two.
 	ping time.Duration
-	// write is how long a frame may take to be taken by the client's side.
+	// write is how long writing a frame may take.
 	write time.Duration
-	// farewell is how long a client has to answer a close frame.
+	// farewell is how long a client may take to answer a close frame.
 	farewell time.Duration
-	// retry and retryMax bound the wait before a failed list or watch is
-	// tried again.
+	// retry and retryMax bound the wait before the hub repeats a failed list or
+	// watch.
 	retry, retryMax time.Duration
 }
 

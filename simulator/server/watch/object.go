@@ -8,21 +8,20 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"kube-scheduler-simulator/simulator/objects"
 )
 
-// ownAnnotations begin with this. They may hold 64 kB on each pod, and the
-// same is to be had of the results.
-const ownAnnotations = "kube-scheduler-simulator.sigs.k8s.io/"
-
-// object is a Kubernetes object as readers get it: JSON, without managed
-// fields and our annotations. It is immutable.
+// object is a Kubernetes object as readers get it: JSON without managed fields and
+// without our annotations, which may hold 64 kB on each pod and are a copy of what
+// the results API has. It is immutable.
 //
-// It is never decoded. The API server's JSON is scanned once and what is not
-// wanted is left out, because under load hundreds of pods with annotations
-// pass here per second, on the cores that the scheduler runs on.
+// The hub never decodes it. It scans the API server's JSON once and leaves the
+// unwanted members out, because under load it handles hundreds of annotated pods per
+// second on the cores that the scheduler needs.
 type object struct {
 	namespace, name, uid, resourceVersion string
-	// listed: a watch has come to the end of the objects that there were.
+	// listed marks the bookmark that ends the initial objects of a watch.
 	listed bool
 	json   []byte
 }
@@ -30,10 +29,10 @@ type object struct {
 // key orders objects by namespace, then name.
 func (o *object) key() string { return o.namespace + "/" + o.name }
 
-// version differs between any two states of any two objects of one key.
+// version differs between all states of all objects that share a key.
 func (o *object) version() string { return o.uid + "/" + o.resourceVersion }
 
-// GetObjectMeta lets the reflector see what it needs.
+// GetObjectMeta returns the metadata that a reflector needs.
 func (o *object) GetObjectMeta() metav1.Object {
 	m := &metav1.ObjectMeta{Namespace: o.namespace, Name: o.name, ResourceVersion: o.resourceVersion}
 	if o.listed {
@@ -53,8 +52,8 @@ var (
 
 var errNotAnObject = errors.New("not a JSON object with metadata")
 
-// parseObject reads what the API server sent. Items of a list have no kind of
-// their own: they get the given one. data is not kept.
+// parseObject reads an object from the API server. The items of a list lack a kind and
+// get the given one. parseObject does not keep data.
 func parseObject(data []byte, kind metav1.TypeMeta) (*object, error) {
 	s := scanner{data: data}
 	o, err := scanObject(&s, kind)
@@ -64,7 +63,7 @@ func parseObject(data []byte, kind metav1.TypeMeta) (*object, error) {
 	return o, err
 }
 
-// scanObject reads the object that begins at s.
+// scanObject reads the object at s.
 func scanObject(s *scanner, kind metav1.TypeMeta) (*object, error) {
 	p := objectScanner{scanner: s}
 	if err := p.object(); err != nil {
@@ -73,17 +72,18 @@ func scanObject(s *scanner, kind metav1.TypeMeta) (*object, error) {
 	if !p.hasMetadata {
 		return nil, errNotAnObject
 	}
-	o := p.o // alone: a pointer into p would keep what was read, and where it was copied to
+	o := p.o // copied: a pointer into p would keep its buffers alive
 	if p.hasKind || kind.Kind == "" {
 		o.json = bytes.Clone(p.out)
 		return &o, nil
 	}
-	// It has metadata, so something follows.
+	// It has metadata, so p.out is not empty and the comma is right.
 	o.json = fmt.Appendf(nil, `{"kind":%q,"apiVersion":%q,%s`, kind.Kind, kind.APIVersion, p.out[1:])
 	return &o, nil
 }
 
-// objectScanner copies an object to out as it goes, except what is left out.
+// objectScanner copies an object to out while scanning it, except for the members
+// that readers do not get.
 type objectScanner struct {
 	*scanner
 	o                    object
@@ -97,7 +97,7 @@ func (p *objectScanner) object() error {
 		switch string(name) {
 		case `"metadata"`:
 			p.hasMetadata = true
-			p.begin(name)
+			p.startMember(name)
 			return p.metadata()
 		case `"kind"`:
 			p.hasKind = true
@@ -135,18 +135,18 @@ func (p *objectScanner) metadata() error {
 	return err
 }
 
-// annotations leaves the member out when none of it is kept.
+// annotations leaves out our annotations, and the whole member when none remains.
 func (p *objectScanner) annotations(name []byte) error {
 	if p.take('n') { // null
 		_, err := p.value()
 		return err
 	}
 	before := len(p.out)
-	p.begin(name)
+	p.startMember(name)
 	p.out = append(p.out, '{')
 	empty := len(p.out)
 	err := p.members(func(name []byte) error {
-		if bytes.HasPrefix(name[1:], []byte(ownAnnotations)) {
+		if bytes.HasPrefix(name[1:], []byte(objects.Prefix)) {
 			_, err := p.value()
 			return err
 		}
@@ -169,25 +169,25 @@ func (p *objectScanner) annotations(name []byte) error {
 // keep copies a member.
 func (p *objectScanner) keep(name []byte) error {
 	v, err := p.value()
-	p.begin(name)
+	p.startMember(name)
 	p.out = append(p.out, v...)
 	return err
 }
 
-// note copies a member and its text.
+// note copies a member and stores its text.
 func (p *objectScanner) note(name []byte, to *string) error {
 	start := p.i
 	text, err := p.text()
 	*to = text
 	if err == nil {
-		p.begin(name)
+		p.startMember(name)
 		p.out = append(p.out, p.data[start:p.i]...)
 	}
 	return err
 }
 
-// begin copies the name of a member whose value follows.
-func (p *objectScanner) begin(name []byte) {
+// startMember copies the name of a member; the caller copies the value.
+func (p *objectScanner) startMember(name []byte) {
 	if p.out[len(p.out)-1] != '{' {
 		p.out = append(p.out, ',')
 	}

@@ -10,6 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/google/go-cmp/cmp"
+
+	"kube-scheduler-simulator/simulator/objects"
 )
 
 func TestParseObject(t *testing.T) {
@@ -33,8 +35,8 @@ func TestParseObjectRefuses(t *testing.T) {
 	}
 }
 
-// FuzzParseObject compares with decoding, removing and encoding, for all that
-// is an object with metadata; whatever else it is given, it does not panic.
+// FuzzParseObject compares parseObject with decoding, deleting members and encoding, for
+// every object with metadata. Other input must not cause a panic.
 func FuzzParseObject(f *testing.F) {
 	f.Add([]byte(fakeObject{name: "a"}.String()))
 	f.Add([]byte(`{"metadata":{"annotations":{"a":"b\\"},"managedFields":null},"x":[[],{"\"":"\u0000"}]}`))
@@ -54,7 +56,7 @@ func FuzzParseObject(f *testing.F) {
 			t.Fatalf("%v: %s", err, data)
 		}
 		for name := range annotations {
-			if strings.HasPrefix(name, ownAnnotations) {
+			if strings.HasPrefix(name, objects.Prefix) {
 				delete(annotations, name)
 			}
 		}
@@ -75,11 +77,11 @@ func FuzzParseObject(f *testing.F) {
 	})
 }
 
-// hasTwins: names that are escaped, which the API server does not do to those
-// that matter, and names that occur twice are out of scope.
+// hasTwins reports whether data is out of scope: names that occur twice, or escaped
+// names, which the API server does not send.
 func hasTwins(data []byte) bool {
 	s := string(data)
-	for _, name := range []string{"metadata", "managedFields", "annotations", ownAnnotations} {
+	for _, name := range []string{"metadata", "managedFields", "annotations", objects.Prefix} {
 		if strings.Count(s, name) > 1 {
 			return true
 		}
@@ -93,7 +95,7 @@ func BenchmarkParseObject(b *testing.B) {
 			pod := map[string]any{
 				"metadata": map[string]any{
 					"name": "p", "resourceVersion": "1",
-					"annotations": map[string]string{ownAnnotations + "filter-result": strings.Repeat(`{"node":"x"}`, size/12)},
+					"annotations": map[string]string{objects.Prefix + "filter-result": strings.Repeat(`{"node":"x"}`, size/12)},
 				},
 				"spec": strings.Repeat("spec ", 600),
 			}
@@ -108,8 +110,9 @@ func BenchmarkParseObject(b *testing.B) {
 	}
 }
 
-// Thousands of objects are kept, of which most is left out.
-func TestAnObjectKeepsNothingOfWhatWasRead(t *testing.T) {
+// TestObjectsDoNotKeepTheirSource: the hub holds thousands of objects, so an object must
+// not keep the larger buffer alive from which it was read.
+func TestObjectsDoNotKeepTheirSource(t *testing.T) {
 	const objects = 2000
 	kept := make([]*object, 0, objects)
 	before := liveHeap()

@@ -50,8 +50,8 @@ func queuesEvent(id string, active int) string {
 	return fmt.Sprintf(`{"type":"events","id":%q,"events":[{"type":"MODIFIED","object":{"queues":[{"queue":"active","pods":%d,"events":[]}]}}]}`, id, active)
 }
 
-// TestQueuesAreReadWhileFollowed: readers share one reading per interval, get an
-// event when it differs from the last one, and without a reader nothing is read.
+// TestQueuesAreReadWhileFollowed: the feed reads the queue once per interval for all its
+// readers, publishes only changes, and without readers neither reads nor keeps a timer.
 func TestQueuesAreReadWhileFollowed(t *testing.T) {
 	clock := clocktesting.NewFakeClock(time.Unix(0, 0))
 	l := *testLimits()
@@ -120,7 +120,7 @@ func TestQueuesAreReadWhileFollowed(t *testing.T) {
 	want(t, "list of a late reader", script(late), []string{queuesList("late", 4)})
 }
 
-// TestWithdrawnObject: a reader that saw the old state gets the next one as a list.
+// TestWithdrawnObject: a reader of the old object gets the next one as a list.
 func TestWithdrawnObject(t *testing.T) {
 	f, s := testFeed(*testLimits())
 	f.put([]byte("0"))
@@ -153,7 +153,7 @@ func TestUnknownQueues(t *testing.T) {
 	c := h.dial()
 	c.Topic(topicQueues)
 	h.attach(nil, nil)
-	refusal := fmt.Sprintf("error t %d: the state of the scheduling queue is not known here", http.StatusNotImplemented)
+	refusal := fmt.Sprintf("error t %d: this simulator does not report its scheduling queue", http.StatusNotImplemented)
 	want(t, "a client that waited", c.Next(), refusal)
 	c.Topic(topicQueues)
 	want(t, "a client that comes later", c.Next(), refusal)

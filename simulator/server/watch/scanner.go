@@ -2,18 +2,18 @@ package watch
 
 import "errors"
 
-// scanner finds the members of a JSON object without decoding them. It takes
-// the API server's word that the JSON is valid, and fails rather than read
-// past the end where it is not.
+// scanner finds the members of a JSON object without decoding them. It trusts the API
+// server to send valid JSON. Given anything else, it may not notice, but it never reads
+// past the end.
 type scanner struct {
 	data []byte
 	i    int
 }
 
-var errJSON = errors.New("JSON is cut short or not valid")
+var errJSON = errors.New("the JSON is truncated or invalid")
 
-// members calls f for each member of the object that begins here, with the
-// name in its quotes. f goes past the value, by value or by members.
+// members reads an object and calls f with the name of each member, in quotes. f must
+// read the value, with value or members.
 func (s *scanner) members(f func(name []byte) error) error {
 	if !s.take('{') {
 		return errJSON
@@ -52,7 +52,7 @@ func (s *scanner) name() ([]byte, error) {
 	return name, nil
 }
 
-// value goes past the value that begins here and returns it.
+// value reads a value and returns it.
 func (s *scanner) value() ([]byte, error) {
 	start := s.i
 	if !s.skipValue() {
@@ -61,9 +61,9 @@ func (s *scanner) value() ([]byte, error) {
 	return s.data[start:s.i], nil
 }
 
-// text goes past a value and returns what is between its quotes, if it is a
-// string. It does not unescape: names and versions have nothing to unescape,
-// and if they had, they would be told apart as well.
+// text reads a value and returns the content of its quotes if it is a string. It does
+// not unescape: names and versions contain no escapes, and different ones would stay
+// different if they did.
 func (s *scanner) text() (string, error) {
 	v, err := s.value()
 	if err != nil || len(v) < 2 || v[0] != '"' {
@@ -72,8 +72,7 @@ func (s *scanner) text() (string, error) {
 	return string(v[1 : len(v)-1]), nil
 }
 
-// skipValue goes to the end of the value that begins here, at any depth
-// without recursion.
+// skipValue goes to the end of a value. It does not recurse, so depth costs no stack.
 func (s *scanner) skipValue() bool {
 	start, depth := s.i, 0
 	for s.i < len(s.data) {
@@ -107,7 +106,7 @@ func (s *scanner) skipValue() bool {
 	return depth == 0 && s.i > start
 }
 
-// skipString goes past the string whose opening quote is here.
+// skipString goes past a string. The scanner is at its opening quote.
 func (s *scanner) skipString() bool {
 	for s.i++; s.i < len(s.data); s.i++ {
 		switch s.data[s.i] {
@@ -121,7 +120,7 @@ func (s *scanner) skipString() bool {
 	return false
 }
 
-// take goes past space and c, or says that something else is there.
+// take goes past space and c, and reports whether c was there.
 func (s *scanner) take(c byte) bool {
 	s.space()
 	if s.i >= len(s.data) || s.data[s.i] != c {

@@ -1,16 +1,16 @@
 package watch
 
-// subscription is one client's position in a feed. Only the connection's
-// writer uses its fields, with conn.mu held.
+// subscription is one client's position in a feed. Only the connection's writer uses
+// its fields, and holds conn.mu while it does.
 type subscription struct {
 	id   string
 	conn *conn
 	feed *feed
 
 	idJSON []byte
-	// rest is what of a list is still to be sent.
+	// rest is the part of a list that is not sent yet.
 	rest [][]byte
-	// state says what comes next.
+	// state says what to send next.
 	state subscriptionState
 	// next is the number of the next change.
 	next uint64
@@ -19,11 +19,11 @@ type subscription struct {
 type subscriptionState int
 
 const (
-	// unlisted: a list, as soon as there is one.
+	// unlisted: a list, as soon as the feed has one.
 	unlisted subscriptionState = iota
-	// listing: rest, of which nothing has been sent.
-	listing
-	// continuing: the rest of rest.
+	// starting: the first frame of rest.
+	starting
+	// continuing: another frame of rest.
 	continuing
 	// following: changes.
 	following
@@ -33,11 +33,11 @@ func newSubscription(id string, c *conn) *subscription {
 	return &subscription{id: id, idJSON: mustMarshal(id), conn: c}
 }
 
-// wake is called by the feed.
+// wake implements reader.
 func (s *subscription) wake() { notify(s.conn.woken) }
 
-// take returns the next frame, or nil when there is none yet. The subscription
-// has ended when over.
+// take returns the next frame, or nil when there is none yet. over says that the
+// subscription has ended.
 func (s *subscription) take() (f frame, over bool) {
 	l := s.conn.hub.limits
 	if s.state == following {
@@ -63,10 +63,10 @@ func (s *subscription) take() (f frame, over bool) {
 		case !ok:
 			return nil, false
 		}
-		s.rest, s.next, s.state = list.items, list.next, listing
+		s.rest, s.next, s.state = list.items, list.next, starting
 	}
 	n := fit(len(s.rest), l, func(i int) int { return len(s.rest[i]) })
-	part := &listFrame{id: s.idJSON, items: s.rest[:n], first: s.state == listing, more: n < len(s.rest)}
+	part := &listFrame{id: s.idJSON, items: s.rest[:n], first: s.state == starting, more: n < len(s.rest)}
 	s.rest, s.state = s.rest[n:], continuing
 	if !part.more {
 		s.rest, s.state = nil, following
@@ -74,7 +74,7 @@ func (s *subscription) take() (f frame, over bool) {
 	return part, false
 }
 
-// fit is how many of n objects make a frame: at least one.
+// fit returns how many of n objects fit into a frame, at least one.
 func fit(n int, l limits, size func(int) int) int {
 	bytes := 0
 	for i := range min(n, l.frameItems) {

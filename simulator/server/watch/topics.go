@@ -32,13 +32,14 @@ func (f *objectFeed) put(object []byte) {
 	}
 	f.object = object
 	if !f.open {
-		f.begin()
+		f.setOpen()
 		return
 	}
 	f.append(modified, object)
 }
 
-// withdraw makes all readers wait for the next put, which they get as a list.
+// withdraw removes the object: all readers wait for the next put, which they get as a
+// list.
 func (f *objectFeed) withdraw() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -46,11 +47,11 @@ func (f *objectFeed) withdraw() {
 	f.relist()
 }
 
-// queuesFeed is the feed of the scheduling queue's state, which is read only while
-// the feed has readers.
+// queuesFeed is the feed of the scheduling queue's state. It reads that state only
+// while it has readers.
 type queuesFeed struct {
 	*objectFeed
-	// joined is told of each new reader.
+	// joined tells poll that a reader has joined.
 	joined chan struct{}
 }
 
@@ -58,8 +59,8 @@ func newQueuesFeed(c clock.WithTicker, l limits) *queuesFeed {
 	return &queuesFeed{objectFeed: newObjectFeed(c, l), joined: make(chan struct{}, 1)}
 }
 
-// poll publishes what read returns: at once when the first reader joins, and then
-// at intervals until the last one has left.
+// poll publishes what read returns: at once when the first reader joins, then every
+// limits.poll until the last one has left. It returns when ctx ends.
 func (f *queuesFeed) poll(ctx context.Context, read func() (result.Queues, error), log klog.Logger) {
 	for {
 		select {
@@ -67,7 +68,7 @@ func (f *queuesFeed) poll(ctx context.Context, read func() (result.Queues, error
 			return
 		case <-f.joined:
 		}
-		for !f.isDeserted() {
+		for f.hasReaders() {
 			queues, err := read()
 			if err != nil {
 				log.Error(err, "reading the scheduling queue")
@@ -80,7 +81,7 @@ func (f *queuesFeed) poll(ctx context.Context, read func() (result.Queues, error
 			case <-f.clock.After(f.limits.poll):
 			}
 		}
-		// The next reader is not shown a state from long ago.
+		// The next reader must not get this state, which may be old by then.
 		f.withdraw()
 	}
 }
@@ -88,14 +89,14 @@ func (f *queuesFeed) poll(ctx context.Context, read func() (result.Queues, error
 // resultsFeed is the feed of the newest summaries.
 type resultsFeed struct {
 	feed
-	// newest is in order of arrival, at most maxNewest.
+	// newest holds at most maxNewest summaries in order of arrival.
 	newest []*summary
 	index  map[attemptKey]*summary
-	// waiting are attempts that will be published again, though they may have
-	// left newest. When there are more than maxWaiting, some are published as
-	// added twice.
+	// waiting holds attempts that the store will publish again, even after they
+	// have left newest. Beyond maxWaiting attempts, some are published as added
+	// twice.
 	waiting map[attemptKey]struct{}
-	// early holds what was put before the feed was opened.
+	// early holds the cycles that were put before the feed was open.
 	early []result.Summary
 }
 
@@ -126,7 +127,8 @@ func newResultsFeed(c clock.WithTicker, l limits) *resultsFeed {
 	return f
 }
 
-// put is called by the result store, from the goroutine that puts a cycle.
+// put publishes a cycle. The result store calls it from the goroutine that puts the
+// cycle.
 func (f *resultsFeed) put(cycle *result.Cycle) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -137,26 +139,27 @@ func (f *resultsFeed) put(cycle *result.Cycle) {
 	f.upsert(cycle.Summary)
 }
 
-// seed opens the feed with what the store held, newest first. What was put
-// meanwhile is newer.
-func (f *resultsFeed) seed(held []result.Summary) {
+// seed opens the feed with the summaries that the store has, newest first. Cycles that
+// were put meanwhile are newer.
+func (f *resultsFeed) seed(stored []result.Summary) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.open = true
-	for i := len(held) - 1; i >= 0; i-- {
-		f.upsert(held[i])
+	for i := len(stored) - 1; i >= 0; i-- {
+		f.upsert(stored[i])
 	}
 	for _, s := range f.early {
 		f.upsert(s)
 	}
 	f.early = nil
-	// Nobody has seen anything yet: what there is, is the list.
+	// No reader has seen anything yet, so all of this is the list and none of it a
+	// change.
 	f.first += uint64(len(f.log))
-	f.log, f.logBytes, f.snapshot = nil, 0, snapshot{}
-	f.begin()
+	f.log, f.logBytes, f.recent = nil, 0, listing{}
+	f.setOpen()
 }
 
-// clear empties the feed, and lets all readers list again.
+// clear empties the feed and makes all readers list again.
 func (f *resultsFeed) clear() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -167,7 +170,7 @@ func (f *resultsFeed) clear() {
 	notify(f.changed)
 }
 
-// upsert is called with mu held.
+// upsert adds or updates a summary. The caller holds mu.
 func (f *resultsFeed) upsert(s result.Summary) {
 	key, object := attemptKey{s.Pod.UID, s.Attempt}, mustMarshal(s)
 	_, known := f.waiting[key]

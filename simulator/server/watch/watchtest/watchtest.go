@@ -1,6 +1,6 @@
-// Package watchtest is a WebSocket client for tests of the watch hub, of its own and
-// of the server's. It says what it hears in lines that tests compare. It imports
-// none of our packages.
+// Package watchtest is a WebSocket client for tests of package watch and of the server.
+// It turns frames into lines that a test can compare. It is not for production code and
+// imports none of our packages.
 package watchtest
 
 import (
@@ -15,17 +15,17 @@ import (
 	"github.com/gorilla/websocket"
 )
 
-// Client speaks to the hub and writes down what it hears.
+// Client is a client of the hub. Its methods fail the test on errors.
 type Client struct {
 	t *testing.T
-	// WS is the connection, for what the methods do not do.
+	// WS is the connection.
 	WS *websocket.Conn
 }
 
-// patience bounds every wait; none waits for it to pass.
+// patience bounds every wait. It is a limit, not a delay.
 const patience = 10 * time.Second
 
-// Dial connects with the hub at path of the server at url.
+// Dial connects to the hub at path on the server at url.
 func Dial(t *testing.T, url, path string) *Client {
 	t.Helper()
 	ws, _, err := websocket.DefaultDialer.Dial("ws"+strings.TrimPrefix(url, "http")+path, http.Header{"Origin": {url}})
@@ -44,26 +44,26 @@ func (c *Client) Send(frame string) {
 	}
 }
 
-// Subscribe subscribes to all config maps.
+// Subscribe subscribes to config maps in all namespaces.
 func (c *Client) Subscribe(id string) {
 	c.t.Helper()
 	c.Send(fmt.Sprintf(`{"type":"subscribe","id":%q,"resource":{"group":"","version":"v1","resource":"configmaps"}}`, id))
 }
 
-// Topic subscribes to a topic, as t.
+// Topic subscribes to a topic with the id t.
 func (c *Client) Topic(topic string) {
 	c.t.Helper()
 	c.Send(fmt.Sprintf(`{"type":"subscribe","id":"t","topic":%q}`, topic))
 }
 
-// Read reads a frame.
+// Read reads a frame. Unlike the other methods, it returns errors.
 func (c *Client) Read() ([]byte, error) {
 	c.WS.SetReadDeadline(time.Now().Add(patience))
 	_, data, err := c.WS.ReadMessage()
 	return data, err
 }
 
-// NextRaw reads a frame and returns it as it is.
+// NextRaw reads a frame and returns it unchanged.
 func (c *Client) NextRaw() string {
 	c.t.Helper()
 	data, err := c.Read()
@@ -73,7 +73,7 @@ func (c *Client) NextRaw() string {
 	return string(data)
 }
 
-// Next reads a frame and returns it in a line.
+// Next reads a frame and returns it as a line.
 func (c *Client) Next() string {
 	c.t.Helper()
 	data, err := c.Read()
@@ -83,7 +83,7 @@ func (c *Client) Next() string {
 	return describe(c.t, data)
 }
 
-// Events reads frames until n events have come, however they were batched.
+// Events reads frames until it has n events, however the hub batched them.
 func (c *Client) Events(n int) []string {
 	c.t.Helper()
 	var all []string
@@ -99,7 +99,7 @@ func (c *Client) Events(n int) []string {
 	return all
 }
 
-// Closed reads to the end and returns the close code.
+// Closed reads until the connection ends and returns the close code.
 func (c *Client) Closed() int {
 	c.t.Helper()
 	for {

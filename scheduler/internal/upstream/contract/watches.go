@@ -1,0 +1,109 @@
+package contract
+
+// Our files that depend on Kubernetes' code.
+const (
+	buildFile    = "scheduler/internal/upstream/build.go"
+	profilesFile = "scheduler/internal/upstream/profiles.go"
+	queueFile    = "scheduler/internal/upstream/queue.go"
+	gateFile     = "scheduler/internal/upstream/gate.go"
+	tiesFile     = "scheduler/internal/upstream/ties.go"
+	formulasFile = "scheduler/internal/upstream/formulas.go"
+	spreadFile   = "scheduler/internal/upstream/spread.go"
+)
+
+const (
+	appPackage        = "k8s.io/kubernetes/cmd/kube-scheduler/app"
+	queuePackage      = schedulerPackage + "/backend/queue"
+	cachePackage      = schedulerPackage + "/backend/cache"
+	preemptionPackage = frameworkPackage + "/preemption"
+	pluginsPackage    = frameworkPackage + "/plugins/"
+)
+
+// Watches returns what our code depends on, except for the interfaces that it
+// embeds, which Embedded finds.
+func Watches() []Watch {
+	code := func(pkg, name, why string, ours ...string) Watch {
+		return Watch{Kind: Code, Package: pkg, Name: name, Ours: ours, Why: why}
+	}
+	return []Watch{
+		// How the scheduler is built.
+		{Kind: Calls, Package: appPackage, Name: "Setup", Of: schedulerPackage, Ours: []string{buildFile}, Why: "Parts.options passes the same options"},
+		code(appPackage, "Setup", "Build builds the scheduler as it does", buildFile),
+		{Kind: Options, Package: schedulerPackage, Name: "Option", Ours: []string{buildFile, profilesFile}, Why: "Build passes them"},
+		{Kind: Fields, Package: schedulerPackage, Name: "schedulerOptions", Ours: []string{buildFile, profilesFile}, Why: "Build passes them"},
+		{Kind: Fields, Package: schedulerPackage, Name: "Scheduler", Ours: []string{profilesFile}, Why: "Parts.observed replaces what New set"},
+		{Kind: Options, Package: runtimePackage, Name: "Option", Ours: []string{profilesFile}, Why: "profiles.build passes all that New passes"},
+		{Kind: Fields, Package: runtimePackage, Name: "frameworkOptions", Ours: []string{profilesFile}, Why: "profiles.build passes all that New passes"},
+		{Kind: Options, Package: queuePackage, Name: "Option", Ours: []string{queueFile}, Why: "Parts.queue passes all that New passes"},
+		{Kind: Fields, Package: queuePackage, Name: "priorityQueueOptions", Ours: []string{queueFile}, Why: "Parts.queue passes all that New passes"},
+		code(schedulerPackage, "New", "Parts.observed and Parts.queue repeat its wiring", profilesFile, queueFile),
+		code(schedulerPackage, "buildQueueingHintMap", "queueingHints repeats it", queueFile),
+		code(schedulerPackage, "defaultQueueingHintFn", "alwaysQueue repeats it", queueFile),
+		code(schedulerPackage, "pluginMetricsSamplePercent", "the queue is built with the same", queueFile),
+		code(schedulerPackage, "unionedGVKs", "the placeholder's events choose the informers", profilesFile),
+		code(schedulerPackage+"/profile", "NewMap", "queueSortRule repeats its rule", profilesFile),
+		code(schedulerPackage+"/profile", "cfgValidator.validate", "queueSortRule repeats its rule", profilesFile),
+		code(runtimePackage, "NewFramework", "PluginError relies on its wrapping the factory's error", profilesFile),
+		code(runtimePackage, "frameworkImpl.expandMultiPointPlugins", "the meaning of multiPoint is repeated", "scheduler/config"),
+
+		// The functions that we hook into, and what we rely on when they are called.
+		code(schedulerPackage, "Scheduler.Run", "Stop relies on the order in which it ends", "scheduler/scheduler.go"),
+		code(schedulerPackage, "Scheduler.ScheduleOne", "it calls NextEntity once a turn and skips nil", gateFile, "scheduler/recorder/attach.go"),
+		code(schedulerPackage, "Scheduler.scheduleOnePod", "cycles start and end in it", "scheduler/recorder/attach.go"),
+		code(schedulerPackage, "Scheduler.schedulePod", "the rows of RunScorePlugins are complete when it returns", tiesFile, "scheduler/recorder/attach.go"),
+		code(schedulerPackage, "Scheduler.handleSchedulingFailure", "it ends a cycle", "scheduler/recorder/attach.go"),
+		code(schedulerPackage, "Scheduler.bindingCycle", "RunPostBindPlugins is its last call", "scheduler/recorder/framework.go"),
+		code(schedulerPackage, "Scheduler.findNodesThatFitPod", "verdicts count from PreFilter's success to scoring", "scheduler/recorder/framework.go"),
+		code(schedulerPackage, "Scheduler.evaluateNominatedNode", "the nominated node is filtered before the others", "scheduler/recorder/extender.go"),
+		code(schedulerPackage, "Scheduler.findNodesThatPassFilters", "surplus nodes are thrown away", "scheduler/recorder/cycle.go"),
+		code(schedulerPackage, "Scheduler.podGroupCycle", "it calls SchedulePod for each member", "scheduler/recorder/podgroup.go"),
+		code(runtimePackage, "frameworkImpl.RunFilterPluginsWithNominatedPods", "Filter runs twice where pods are nominated", "scheduler/recorder/points.go", "scheduler/recorder/nominated.go"),
+		code(runtimePackage, "frameworkImpl.GetNodeHint", "the hint's run of Filter and Score does not count", "scheduler/recorder/framework.go", tiesFile),
+		code(schedulerPackage, "addAllEventHandlers", "which changes the scheduler is certain to see", "scheduler/seen.go"),
+		code(schedulerPackage, "Scheduler.addPod", "a call of the queue or the cache is the handler's last step", "scheduler/observer.go"),
+		code(schedulerPackage, "Scheduler.updatePod", "a call of the queue or the cache is the handler's last step", "scheduler/observer.go"),
+		code(schedulerPackage, "Scheduler.deletePod", "a call of the queue or the cache is the handler's last step", "scheduler/observer.go"),
+		code(schedulerPackage, "Scheduler.updateNodeInCache", "a call of the queue or the cache is the handler's last step", "scheduler/observer.go"),
+		code(schedulerPackage, "newPodInformer", "our transform replaces its own", "scheduler/pods.go"),
+
+		// Formulas.
+		code(schedulerPackage, "Scheduler.numFeasibleNodesToFind", "NodesToFind repeats it", formulasFile),
+		code(schedulerPackage, "minFeasibleNodesToFind", "NodesToFind repeats it", formulasFile),
+		code(schedulerPackage, "minFeasibleNodesPercentageToFind", "NodesToFind repeats it", formulasFile),
+		code(schedulerPackage, "prioritizeNodes", "ExtenderScale, and how extenders' scores add up", formulasFile, tiesFile, "scheduler/recorder/extender.go"),
+		code(schedulerPackage, "findNodesThatPassExtenders", "the order and the failures of extenders", "scheduler/extender/extender.go", "scheduler/recorder/extender.go"),
+		code(schedulerPackage, "buildExtenders", "ExtenderOrder repeats the order; ignored resources are repeated", formulasFile, "scheduler/config"),
+		code(schedulerPackage, "NewHTTPExtender", "ExtenderTimeout repeats the default", formulasFile),
+		code(schedulerPackage, "Scheduler.extendersBinding", "the first extender that binds is called", "scheduler/extender/extender.go"),
+		code(preemptionPackage, "Evaluator.callExtenders", "VictimlessNode and the candidates that extenders leave", formulasFile, "scheduler/recorder/extender.go"),
+		code(preemptionPackage, "pickOneNodeForPreemption", "the rules by which a candidate is chosen", "scheduler/result/preemption.go"),
+		code(pluginsPackage+"defaultpreemption", "DefaultPreemption.OrderedScoreFuncs", "the rules by which a candidate is chosen", "scheduler/result/preemption.go"),
+		code(pluginsPackage+"defaultpreemption", "DefaultPreemption.SelectVictimsOnNode", "what a dry run answers", "scheduler/recorder/preemption.go"),
+		code(pluginsPackage+"defaultpreemption", "DefaultPreemption.PodGroupPostFilter", "victims of a group are followed through the snapshot", "scheduler/recorder/grouppreemption.go"),
+		code(cachePackage, "cacheImpl.UpdateSnapshot", "SameNodes: it keeps the slice unless nodes come or go", formulasFile),
+		code(cachePackage, "cacheImpl.updateNodeInfoSnapshotList", "SameNodes: it makes a new slice", formulasFile),
+		code(cachePackage, "Snapshot.List", "SameNodes: it returns the slice itself", formulasFile),
+
+		// What plugins compare.
+		code(pluginsPackage+"podtopologyspread", "preFilterState", "it is read through reflection", spreadFile),
+		code(pluginsPackage+"podtopologyspread", "topologySpreadConstraint", "it is read through reflection", spreadFile),
+		code(pluginsPackage+"podtopologyspread", "preFilterStateKey", "it is read through reflection", spreadFile),
+		code(pluginsPackage+"podtopologyspread", "PodTopologySpread.Filter", "the comparison repeats it", "scheduler/recorder"),
+		code(pluginsPackage+"interpodaffinity", "InterPodAffinity.Filter", "the comparison repeats it", "scheduler/recorder"),
+		code(pluginsPackage+"nodeports", "NodePorts.Filter", "the comparison repeats it", "scheduler/recorder"),
+		code(pluginsPackage+"nodeaffinity", "NodeAffinity.Filter", "the comparison repeats it", "scheduler/recorder"),
+		code(pluginsPackage+"tainttoleration", "TaintToleration.Filter", "the comparison repeats it", "scheduler/recorder"),
+		code(pluginsPackage+"noderesources", "Fit.Filter", "the comparison repeats it", "scheduler/recorder"),
+		code(pluginsPackage+"volumezone", "VolumeZone.Filter", "the comparison repeats it", "scheduler/recorder"),
+		code(pluginsPackage+"dynamicresources", "DynamicResources.Filter", "the comparison repeats it", "scheduler/recorder"),
+
+		// Texts of errors. Each is a place where only the text tells one case from
+		// another.
+		{Kind: Text, Package: "k8s.io/kubernetes/plugin/pkg/admission/priority", Name: "Plugin.resolvePriorityClass", Of: "no PriorityClass", Ours: []string{"simulator/transfer"}, Why: "an import tries again while admission does not know the class yet"},
+		{Kind: Text, Package: "google.golang.org/grpc", Name: "pickerWrapper.pick", Of: "latest balancer error: ", Ours: []string{"simulator/controlplane"}, Why: "the reason why etcd cannot be reached follows it"},
+		{Kind: Text, Package: "encoding/json", Name: "scanner.pushParseState", Of: "exceeded max depth", Ours: []string{"simulator/transfer"}, Why: "JSON that is nested too deeply"},
+		{Kind: Text, Package: "sigs.k8s.io/json/internal/golang/encoding/json", Name: "scanner.pushParseState", Of: "exceeded max depth", Ours: []string{"simulator/transfer"}, Why: "JSON that is nested too deeply"},
+		code("k8s.io/apiserver/pkg/admission/plugin/namespace/lifecycle", "Lifecycle.Admit", "its error names namespaces when an object's namespace does not exist", "simulator/replay"),
+		{Kind: Text, Package: "sigs.k8s.io/kwok/pkg/utils/gotpl", Name: "renderer.render", Of: "build template", Ours: []string{"simulator/virtualnode"}, Why: "a stage whose template cannot be parsed"},
+	}
+}

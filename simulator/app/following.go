@@ -1,0 +1,33 @@
+package app
+
+import (
+	"context"
+
+	"kube-scheduler-simulator/simulator/mirror/following"
+	"kube-scheduler-simulator/simulator/server"
+)
+
+// newFollowing returns the following of another cluster, which has not started.
+func (s *simulator) newFollowing() *following.Following {
+	return following.New(s.options.Source, s.prepared.source, following.Hooks{
+		ClientConfig:     s.clientConfig,
+		Reschedule:       s.options.Reschedule,
+		DropDefaultClass: s.dropDefaultClass,
+		Begin: func(ctx context.Context, message string) (context.Context, following.Operation, error) {
+			return s.operations.begin(ctx, server.OperationImport, message)
+		},
+		Import:  s.importFromSource,
+		Changed: s.publish,
+		Logger:  s.options.Logger,
+	})
+}
+
+// dropDefaultClass deletes our default StorageClass before objects of another cluster come.
+func (s *simulator) dropDefaultClass() error {
+	if s.embedded == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), stopTimeout)
+	defer cancel()
+	return s.embedded.DropDefaultStorageClass(ctx)
+}

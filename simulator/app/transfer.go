@@ -1,0 +1,280 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	"kube-scheduler-simulator/scheduler/config"
+	"kube-scheduler-simulator/scheduler/config/adopt"
+	"kube-scheduler-simulator/scheduler/result"
+	"kube-scheduler-simulator/scheduler/resultstore"
+	"kube-scheduler-simulator/simulator/redact"
+	"kube-scheduler-simulator/simulator/server"
+	"kube-scheduler-simulator/simulator/transfer"
+	"kube-scheduler-simulator/simulator/transfer/manifest"
+)
+
+// newTransfers returns the importer and exporter of the cluster.
+func (s *simulator) newTransfers() *transfer.Cluster {
+	options := transfer.Options{
+		Config: s.controlPlane.ClientConfig(),
+		Configuration: adoptingConfiguration{configuration{s.scheduler}, func(document []byte) (*config.Configuration, error) {
+			return parseConfiguration(document, s.prepared.registry)
+		}},
+		Results: cycles{s.store},
+		Redact:  redacted(redact.New(nil)),
+		Logger:  s.options.Logger,
+		HoldPods: func() func() {
+			if s.nodes == nil {
+				return func() {}
+			}
+			return s.nodes.Hold()
+		},
+	}
+	if s.embedded != nil {
+		options.Clear = func(ctx context.Context) (int, error) {
+			done, err := s.reset(ctx, cluster)
+			return done.Deleted, err
+		}
+	}
+	return transfer.New(options)
+}
+
+// redacted returns a filter that redacts objects, and drops those of kinds that it cannot
+// redact.
+func redacted(r *redact.Redactor) func(*unstructured.Unstructured) bool {
+	return func(u *unstructured.Unstructured) bool {
+		if !redact.Covers(u.GroupVersionKind().GroupKind()) {
+			return false
+		}
+		r.Object(u)
+		return true
+	}
+}
+
+// exclusiveTransfer lets the server import and export. An import is refused while another
+// operation is under way.
+type exclusiveTransfer struct {
+	*transfer.Cluster
+	simulator *simulator
+}
+
+var _ server.Transfer = exclusiveTransfer{}
+
+// Begin starts an import, unless another operation is under way.
+func (t exclusiveTransfer) Begin(src manifest.Source, opts transfer.ImportOptions) (*transfer.Run, error) {
+	if t.simulator.replays.Operation() != nil {
+		return nil, &server.Busy{With: server.OperationReplay}
+	}
+	ctx, o, err := t.simulator.operations.begin(context.Background(), server.OperationImport, string(transfer.Reading))
+	if err != nil {
+		return nil, err
+	}
+	tell := opts.Progress
+	opts.Progress = func(p transfer.Progress) {
+		message := string(p.Phase)
+		if p.Kind != "" {
+			message += " " + p.Kind
+		}
+		o.Show(message, p.Done, p.Total)
+		if tell != nil {
+			tell(p)
+		}
+	}
+	run, err := t.Cluster.Begin(src, opts)
+	if err != nil {
+		o.End()
+		if errors.Is(err, transfer.ErrNotOurs) {
+			return nil, &server.Forbidden{Message: err.Error()}
+		}
+		return nil, err
+	}
+	stop := context.AfterFunc(ctx, func() { run.Cancel() })
+	go func() {
+		<-run.Done()
+		stop()
+		o.End()
+	}()
+	return run, nil
+}
+
+// Spool returns a file for an upload.
+func (t exclusiveTransfer) Spool() (*os.File, error) {
+	f, err := t.simulator.prepared.spool("import")
+	if err != nil {
+		return nil, fmt.Errorf("creating a file for the import: %w", err)
+	}
+	return f, nil
+}
+
+// spool returns a file for data that are too large for memory. The file is unlinked already,
+// so that it disappears even if the program is killed.
+func (p *prepared) spool(what string) (*os.File, error) {
+	f, err := os.CreateTemp(p.dataDir, what+"-")
+	if err != nil {
+		return nil, err
+	}
+	if err := os.Remove(f.Name()); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+// awaitImport returns the report of an import. It cancels the import when ctx ends first.
+func awaitImport(ctx context.Context, run *transfer.Run) (*transfer.Report, error) {
+	select {
+	case <-run.Done():
+	case <-ctx.Done():
+		run.Cancel()
+		<-run.Done()
+	}
+	return run.Result()
+}
+
+// importAtStart imports the file or directory that the options name. It logs objects that
+// fail, which the web application shows, too. A source that cannot be read is an error.
+func (s *simulator) importAtStart(ctx context.Context) error {
+	if s.embedded != nil {
+		if err := s.transfers.Recover(ctx); err != nil {
+			return fmt.Errorf("finishing an earlier import: %w", err)
+		}
+	}
+	if s.options.Import == "" {
+		return nil
+	}
+	s.setStatus(server.Starting, "importing "+s.options.Import)
+	run, err := exclusiveTransfer{s.transfers, s}.Begin(s.prepared.imported, transfer.ImportOptions{Mode: transfer.Merge, Reschedule: s.options.Reschedule})
+	if err != nil {
+		return fmt.Errorf("importing %s: %w", s.options.Import, err)
+	}
+	s.prepared.imported = manifest.Source{} // the import closes it
+	report, err := awaitImport(ctx, run)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err != nil {
+		return fmt.Errorf("importing %s: %w", s.options.Import, err)
+	}
+	s.logReport(report)
+	return nil
+}
+
+// importFromSource imports the objects of another cluster.
+func (s *simulator) importFromSource(ctx context.Context, src manifest.Source) (*transfer.Report, error) {
+	run, err := exclusiveTransfer{s.transfers, s}.Begin(src, transfer.ImportOptions{Mode: transfer.Merge, Reschedule: s.options.Reschedule})
+	if err != nil {
+		return nil, errors.Join(err, src.Close())
+	}
+	report, err := awaitImport(ctx, run)
+	if err != nil {
+		return nil, err
+	}
+	s.logReport(report)
+	return report, nil
+}
+
+// maxLogged bounds the lines of an import's report in the log.
+const maxLogged = 20
+
+func (s *simulator) logReport(report *transfer.Report) {
+	log := s.options.Logger.WithName("import")
+	for n, f := range report.Failed {
+		if n == maxLogged {
+			log.Error(nil, "and more failed; GET /api/v1/import lists them", "failed", report.FailedTotal)
+			break
+		}
+		log.Error(nil, "failed: "+f.Message, "source", f.Source, "kind", f.Kind, "namespace", f.Namespace, "name", f.Name)
+	}
+	if c := report.Configuration; c != nil && !c.Applied {
+		log.Error(nil, "the scheduler configuration was not applied: "+c.Message)
+	}
+}
+
+// adoptingConfiguration applies imported configurations, after adopting those of other
+// versions.
+type adoptingConfiguration struct {
+	configuration
+	// parse reads a document as the scheduler would.
+	parse func(document []byte) (*config.Configuration, error)
+}
+
+var _ transfer.Configuration = adoptingConfiguration{}
+
+// Adopt applies the document, without the parts that this scheduler does not know.
+func (a adoptingConfiguration) Adopt(ctx context.Context, document []byte) (int, []transfer.RemovedField, error) {
+	data, left, err := adopt.Document(document, a.parse)
+	var removed []transfer.RemovedField
+	for _, r := range left {
+		removed = append(removed, transfer.RemovedField(r))
+	}
+	if err != nil {
+		return 0, removed, err
+	}
+	applied, err := a.Apply(ctx, data)
+	if err != nil {
+		return 0, removed, err
+	}
+	return applied.Revision.Number, removed, nil
+}
+
+// cycles reads the results for exports.
+type cycles struct{ store *resultstore.Store }
+
+var _ transfer.Results = cycles{}
+
+// WriteCycles writes the results of the pods that exist, oldest first for each pod.
+func (c cycles) WriteCycles(ctx context.Context, exists func(uid string) bool, write func([]byte) error) error {
+	seen := map[types.UID]bool{}
+	for q := (result.Query{Limit: 1000}); ; {
+		page, err := c.store.List(q)
+		if err != nil {
+			return fmt.Errorf("listing results: %w", err)
+		}
+		for _, summary := range page.Items {
+			uid := summary.Pod.UID
+			if seen[uid] || !exists(string(uid)) {
+				continue
+			}
+			seen[uid] = true
+			if err := c.writePod(ctx, uid, write); err != nil {
+				return err
+			}
+		}
+		if q.Continue = page.Continue; q.Continue == "" {
+			return nil
+		}
+	}
+}
+
+func (c cycles) writePod(ctx context.Context, uid types.UID, write func([]byte) error) error {
+	attempts, err := c.store.Attempts(uid)
+	if err != nil {
+		return fmt.Errorf("reading results: %w", err)
+	}
+	for _, a := range attempts {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		cycle, err := c.store.Get(uid, a.Attempt)
+		if err != nil {
+			return fmt.Errorf("reading results: %w", err)
+		}
+		if cycle == nil {
+			continue // dropped from the store meanwhile
+		}
+		data, err := json.Marshal(cycle)
+		if err != nil {
+			return fmt.Errorf("encoding a result: %w", err)
+		}
+		if err := write(data); err != nil {
+			return err
+		}
+	}
+	return nil
+}

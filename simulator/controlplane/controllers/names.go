@@ -1,0 +1,125 @@
+package controllers
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/kubernetes/cmd/kube-controller-manager/app"
+	"k8s.io/kubernetes/cmd/kube-controller-manager/names"
+)
+
+// externalProvisioner is the only controller here that kube-controller-manager does not have.
+// It stands in for the provisioners of storage vendors.
+const externalProvisioner = "external-provisioner"
+
+// bareControllers are the controllers that scheduling cannot do without: they bind claims and
+// finish deletions.
+var bareControllers = []string{
+	externalProvisioner,
+	names.NamespaceController,
+	names.PersistentVolumeBinderController,
+	names.PersistentVolumeClaimProtectionController,
+	names.PersistentVolumeProtectionController,
+	names.PodGroupProtectionController,
+}
+
+// usualControllers are the further controllers that "*" stands for.
+var usualControllers = []string{
+	names.CronJobController,
+	names.DaemonSetController,
+	names.DeploymentController,
+	names.DeviceTaintEvictionController,
+	names.DisruptionController,
+	names.EphemeralVolumeController,
+	names.GarbageCollectorController,
+	names.JobController,
+	names.NodeLifecycleController,
+	names.PodGarbageCollectorController,
+	names.ReplicaSetController,
+	names.ReplicationControllerController,
+	names.ResourceClaimController,
+	names.ResourcePoolStatusRequestController,
+	names.ResourceQuotaController,
+	names.StatefulSetController,
+	names.TaintEvictionController,
+	names.TTLAfterFinishedController,
+	names.VolumeAttributesClassProtectionController,
+}
+
+// unusualControllers run only when they are named, because scheduling does not need them.
+var unusualControllers = []string{
+	names.ClusterRoleAggregationController,
+	names.EndpointsController,
+	names.EndpointSliceController,
+	names.EndpointSliceMirroringController,
+	names.ServiceAccountController,
+	names.TTLController,
+	names.ValidatingAdmissionPolicyStatusController,
+}
+
+// All returns the names that a list for Choose may contain, sorted, without "*" and without
+// the older names by which kube-controller-manager knows some of them.
+func All() []string {
+	all := slices.Concat(bareControllers, usualControllers, unusualControllers)
+	slices.Sort(all)
+	return all
+}
+
+// Check validates a list for Choose.
+func Check(list []string) error {
+	_, err := Choose(list)
+	return err
+}
+
+// Chosen says by name which controllers run.
+type Chosen map[string]bool
+
+// TaintsNodes reports whether new nodes must be tainted not-ready: the chosen controllers
+// remove the taint when the node is Ready.
+func (c Chosen) TaintsNodes() bool { return c[names.NodeLifecycleController] }
+
+// Choose reads a list in the syntax of kube-controller-manager's flag: a name, an older name,
+// "-" before a controller that does not run, and "*" for all usual ones. The first entry for a
+// controller counts. An empty list stands for the controllers that scheduling cannot do
+// without.
+func Choose(list []string) (Chosen, error) {
+	if len(list) == 0 {
+		list = bareControllers
+	}
+	aliases := app.ControllerAliases()
+	all := All()
+	chosen := Chosen{}
+	star := false
+	for _, word := range list {
+		if word == "*" {
+			star = true
+			continue
+		}
+		name, off := strings.CutPrefix(word, "-")
+		if canonical, known := aliases[name]; known {
+			name = canonical
+		}
+		if !slices.Contains(all, name) {
+			return nil, unknownController(name, all)
+		}
+		if _, said := chosen[name]; !said {
+			chosen[name] = !off
+		}
+	}
+	if star {
+		for _, name := range slices.Concat(bareControllers, usualControllers) {
+			if _, said := chosen[name]; !said {
+				chosen[name] = true
+			}
+		}
+	}
+	return chosen, nil
+}
+
+func unknownController(name string, all []string) error {
+	if slices.Contains(app.KnownControllers(), name) {
+		return fmt.Errorf("controllers: %s does not run in the simulator; those that do are %s", name, strings.Join(all, ", "))
+	}
+	return fmt.Errorf("controllers: there is no %q; there are %s", name, strings.Join(all, ", "))
+}

@@ -1,0 +1,129 @@
+package docs
+
+import (
+	"bytes"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const flagsPage = "reference/flags.md"
+
+// everyCommand is the section of the flags page for the flags that all commands have.
+const everyCommand = "Every command"
+
+// TestFlagsPage holds that the flags page lists every command of the program, every
+// flag of each, and no other flags.
+func TestFlagsPage(t *testing.T) {
+	page := readPage(t, flagsPage)
+	listed := flagsByCommand(page)
+	common := listed[everyCommand]
+	delete(listed, everyCommand)
+
+	program := filepath.Join(t.TempDir(), "simulator")
+	this, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	link(t, this, program)
+	served := flagsOf(t, program)
+	commands := commandsOf(t, program)
+	if len(commands) < 4 {
+		t.Fatalf("the program names only the commands %q", commands)
+	}
+	for _, command := range commands {
+		if !strings.Contains(page, "| `"+command) {
+			t.Errorf("%s does not list the command %q", flagsPage, command)
+		}
+		want := flagsOf(t, program, strings.Fields(command)[1:]...)
+		if command == "simulator replay" {
+			// It takes the flags of a simulator that serves, and the page says so.
+			for flag := range served {
+				if !want[flag] {
+					t.Errorf("%s does not take %s", command, flag)
+				}
+				delete(want, flag)
+			}
+			maps.Copy(want, common)
+		}
+		got := maps.Clone(common)
+		maps.Copy(got, listed[command])
+		if diff := cmp.Diff(slices.Sorted(maps.Keys(want)), slices.Sorted(maps.Keys(got))); diff != "" {
+			t.Errorf("flags of %s (-program +%s):\n%s", command, flagsPage, diff)
+		}
+		delete(listed, command)
+	}
+	for section, flags := range listed {
+		if len(flags) > 0 {
+			t.Errorf("%s has flags of %q, which is no command of the program", flagsPage, section)
+		}
+	}
+}
+
+var (
+	// usageLine matches a line of the usage that --help prints, and captures the command.
+	usageLine = regexp.MustCompile(`(?m)^(?:Usage:| {6}) (simulator(?: [a-z]+)?)\b`)
+	// helpLine matches a line of --help that describes a flag, and captures its name.
+	helpLine = regexp.MustCompile(`(?m)^ +(?:-\w, )?(--[a-z-]+)`)
+	// listedFlag matches a flag in the first cell of a row.
+	listedFlag = regexp.MustCompile("`(--[a-z-]+)[^`]*`")
+)
+
+func help(t *testing.T, program string, command ...string) string {
+	t.Helper()
+	var out bytes.Buffer
+	run := exec.CommandContext(t.Context(), program, append(command, "--help")...)
+	run.Stdout, run.Stderr = &out, &out
+	if err := run.Run(); err != nil {
+		t.Fatalf("%s %q --help: %v\n%s", program, command, err, out.String())
+	}
+	return out.String()
+}
+
+// commandsOf returns the commands that the program's --help names.
+func commandsOf(t *testing.T, program string) []string {
+	t.Helper()
+	var commands []string
+	for _, match := range usageLine.FindAllStringSubmatch(help(t, program), -1) {
+		commands = append(commands, match[1])
+	}
+	return commands
+}
+
+// flagsOf returns the flags that the --help of a command names.
+func flagsOf(t *testing.T, program string, command ...string) map[string]bool {
+	t.Helper()
+	flags := map[string]bool{}
+	for _, match := range helpLine.FindAllStringSubmatch(help(t, program, command...), -1) {
+		flags[match[1]] = true
+	}
+	return flags
+}
+
+// flagsByCommand returns the flags in the tables of the flags page, by the heading of
+// their section.
+func flagsByCommand(page string) map[string]map[string]bool {
+	out := map[string]map[string]bool{}
+	section := ""
+	for _, line := range prose(page) {
+		if name, found := strings.CutPrefix(line, "## "); found {
+			section = name
+			out[section] = map[string]bool{}
+		}
+		cells := strings.Split(line, "|")
+		if len(cells) < 3 || section == "" {
+			continue
+		}
+		for _, match := range listedFlag.FindAllStringSubmatch(cells[1], -1) {
+			out[section][match[1]] = true
+		}
+	}
+	return out
+}

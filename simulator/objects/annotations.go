@@ -1,0 +1,80 @@
+package objects
+
+import (
+	"strings"
+
+	"kube-scheduler-simulator/scheduler/annotation"
+)
+
+// Prefix begins the name of every annotation of the simulator. The scheduler
+// writes its results under the same prefix, so its package owns the text.
+const Prefix = annotation.Prefix
+
+// Annotations that people set, and the web application sets for them.
+const (
+	// AnnotationFailure makes a virtual node fail until the annotation is
+	// removed. Its value is FailureNotReady or FailureUnreachable.
+	AnnotationFailure = Prefix + "failure"
+	// AnnotationDevices lists the devices of a virtual node, in YAML or JSON; see
+	// virtualnode.DeviceGroup. The virtual driver publishes them in
+	// ResourceSlices.
+	AnnotationDevices = Prefix + "devices"
+	// AnnotationRunDuration is how long a pod's containers run, such as 30s.
+	// Without it, the containers of a Job's pods run for
+	// virtualnode.DefaultRunDuration, and all others never end. Pods with the
+	// restart policy Always ignore it.
+	AnnotationRunDuration = Prefix + "run-duration"
+	// AnnotationExitCode is the exit code of a pod's containers. Default: 0. For
+	// an indexed Job it may map completion indexes to exit codes, as in
+	// "1=42,3=1"; the other indexes exit with 0.
+	AnnotationExitCode = Prefix + "exit-code"
+	// AnnotationShutdownDuration is how long a pod's containers take to stop
+	// after the pod is deleted, such as 5s. The grace period bounds it. Without
+	// it, containers stop at once when the grace period is Kubernetes' default of
+	// 30 seconds, as most programs stop within a second, and use up any other
+	// grace period.
+	AnnotationShutdownDuration = Prefix + "shutdown-duration"
+)
+
+// The values of AnnotationFailure.
+const (
+	// FailureNotReady is a node whose kubelet reports that it is not ready. The
+	// kubelet still runs and stops pods. Kubernetes taints the node not-ready.
+	FailureNotReady = "not-ready"
+	// FailureUnreachable is a node that has stopped reporting. Its pods turn not
+	// ready and then stay unchanged, even when they are deleted, until the node
+	// is back or is deleted. Kubernetes taints the node unreachable.
+	FailureUnreachable = "unreachable"
+)
+
+// Annotations, labels and gates that the simulator sets.
+const (
+	// AnnotationOwner is set on exported objects that had a controller: the
+	// controller's apiVersion, kind and name as JSON. kubectl cannot apply an
+	// ownerReference, because it holds a UID. An import turns the annotation back
+	// into a reference, or leaves the object for its controller to adopt.
+	AnnotationOwner = Prefix + "owner"
+	// AnnotationSource is set on objects that were copied from a cluster that the
+	// simulator follows: the object's UID in that cluster. The mirror deletes only
+	// objects that have it.
+	AnnotationSource = Prefix + "source-uid"
+	// AnnotationSelectedNode is the one annotation of a scheduling result whose
+	// name does not contain the word "result".
+	AnnotationSelectedNode = Prefix + "selected-node"
+	// LabelVirtualDriver marks the ResourceSlices that the virtual driver
+	// publishes. The driver changes no others, and transfers leave them out.
+	LabelVirtualDriver = Prefix + "virtual-driver"
+	// GateImport is the scheduling gate that holds back imported pods until the
+	// rest of the import is in the cluster.
+	GateImport = Prefix + "import"
+)
+
+// IsOurs reports whether an annotation is one of the simulator's.
+func IsOurs(name string) bool { return strings.HasPrefix(name, Prefix) }
+
+// IsResult reports whether an annotation holds a scheduling result. Each of them
+// can be large, and a copy of it is in the result store.
+func IsResult(name string) bool {
+	own, isOurs := strings.CutPrefix(name, Prefix)
+	return isOurs && (name == AnnotationSelectedNode || strings.Contains(own, "result"))
+}

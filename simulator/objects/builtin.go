@@ -1,0 +1,55 @@
+package objects
+
+import (
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// Kinds that more than one package treats specially.
+var (
+	Pod                   = schema.GroupKind{Kind: "Pod"}
+	Node                  = schema.GroupKind{Kind: "Node"}
+	Namespace             = schema.GroupKind{Kind: "Namespace"}
+	PersistentVolume      = schema.GroupKind{Kind: "PersistentVolume"}
+	PersistentVolumeClaim = schema.GroupKind{Kind: "PersistentVolumeClaim"}
+	Job                   = schema.GroupKind{Group: "batch", Kind: "Job"}
+	PriorityClass         = schema.GroupKind{Group: "scheduling.k8s.io", Kind: "PriorityClass"}
+	ResourceClaim         = schema.GroupKind{Group: "resource.k8s.io", Kind: "ResourceClaim"}
+	ResourceClaimTemplate = schema.GroupKind{Group: "resource.k8s.io", Kind: "ResourceClaimTemplate"}
+	StorageClass          = schema.GroupKind{Group: "storage.k8s.io", Kind: "StorageClass"}
+)
+
+// The default StorageClass of a new simulated cluster. Several local clusters
+// give their default class the same name, so that manifests made for those work
+// here.
+const (
+	DefaultStorageClass = "standard"
+	// DefaultProvisioner makes the volumes of the default class, and those of
+	// classes whose provisioner's name no CSI driver may have.
+	DefaultProvisioner = "provisioner.simulator"
+)
+
+var systemNamespaces = []string{"default", "kube-system", "kube-public", "kube-node-lease"}
+
+// IsSystemNamespace reports whether Kubernetes creates a namespace of that name.
+func IsSystemNamespace(name string) bool { return slices.Contains(systemNamespaces, name) }
+
+// IsBuiltIn reports whether every cluster has the object, because Kubernetes
+// creates it.
+func IsBuiltIn(gk schema.GroupKind, namespace, name string) bool {
+	switch gk {
+	case Namespace:
+		return IsSystemNamespace(name)
+	case PriorityClass:
+		return strings.HasPrefix(name, "system-")
+	case schema.GroupKind{Kind: "Service"}:
+		return namespace == "default" && name == "kubernetes"
+	case schema.GroupKind{Kind: "ServiceAccount"}:
+		return name == "default"
+	case schema.GroupKind{Kind: "ConfigMap"}:
+		return name == "kube-root-ca.crt"
+	}
+	return false
+}

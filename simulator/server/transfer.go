@@ -1,0 +1,330 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"os"
+	"syscall"
+
+	"github.com/labstack/echo/v4"
+	"github.com/munnerz/goautoneg"
+
+	"kube-scheduler-simulator/scheduler/config"
+	"kube-scheduler-simulator/simulator/transfer"
+	"kube-scheduler-simulator/simulator/transfer/manifest"
+)
+
+// Transfer imports and exports the cluster. Methods are safe for concurrent use.
+type Transfer interface {
+	// Export writes the cluster to w.
+	Export(ctx context.Context, w io.Writer, opts transfer.ExportOptions) error
+	// Spool returns an empty file for an upload. Closing the file removes it.
+	Spool() (*os.File, error)
+	// Begin starts an import, which closes src when it ends. If Begin fails, with
+	// *Busy or *Forbidden for example, src is still open.
+	Begin(src manifest.Source, opts transfer.ImportOptions) (*transfer.Run, error)
+	// Latest returns the current or last import; nil if there was none.
+	Latest() *transfer.Run
+}
+
+const (
+	importPath = apiPrefix + "/v1/import"
+	// maxImport bounds an upload, in bytes.
+	maxImport  = 512 << 20
+	mimeNDJSON = "application/x-ndjson"
+)
+
+// transfer returns a handler that needs the backend's imports and exports.
+func (s *Server) transfer(h func(echo.Context, Transfer) error) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		b, err := s.require()
+		if err != nil {
+			return err
+		}
+		if b.Transfer == nil {
+			return refuse(http.StatusNotImplemented, "this simulator cannot import or export")
+		}
+		return h(c, b.Transfer)
+	}
+}
+
+// getExport writes one file that kubectl can apply.
+func (s *Server) getExport(c echo.Context, t Transfer) error {
+	opts, err := exportOptions(c)
+	if err != nil {
+		return err
+	}
+	mimeType := map[transfer.Format]string{transfer.JSON: echo.MIMEApplicationJSON, transfer.YAML: mimeYAML}[opts.Format]
+	h := c.Response().Header()
+	h.Set("Vary", "Accept")
+	h.Set("Content-Type", mimeType)
+	h.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{
+		"filename": fmt.Sprintf("cluster-%s.%s", s.opts.clock.Now().UTC().Format("20060102-150405"), opts.Format),
+	}))
+	err = t.Export(c.Request().Context(), c.Response(), opts)
+	if err == nil || !c.Response().Committed {
+		if err != nil {
+			h.Del("Content-Disposition")
+		}
+		return err
+	}
+	// The answer has started, so only a broken connection can tell the client that
+	// it is incomplete.
+	s.log.Error(err, "exporting")
+	panic(http.ErrAbortHandler)
+}
+
+func exportOptions(c echo.Context) (opts transfer.ExportOptions, err error) {
+	opts.Format = transfer.JSON
+	if goautoneg.Negotiate(c.Request().Header.Get("Accept"), []string{echo.MIMEApplicationJSON, mimeYAML}) == mimeYAML {
+		opts.Format = transfer.YAML
+	}
+	switch format := c.QueryParam("format"); format {
+	case "":
+	case "json", "yaml":
+		opts.Format = transfer.Format(format)
+	default:
+		return opts, badQuery(config.Mistake{Field: "format", Message: fmt.Sprintf("want json or yaml, not %q", format)})
+	}
+	if opts.Results, err = boolParam(c, "results"); err != nil {
+		return opts, err
+	}
+	opts.Redact, err = boolParam(c, "redact")
+	return opts, err
+}
+
+// postImport stores the upload and imports it. The import continues if the client
+// disconnects.
+func (s *Server) postImport(c echo.Context, t Transfer) error {
+	opts, err := importOptions(c)
+	if err != nil {
+		return err
+	}
+	if latest := t.Latest(); latest != nil && latest.State() == transfer.Running {
+		return operationError(&Busy{With: OperationImport})
+	}
+	src, err := receive(c.Request(), t)
+	if err != nil {
+		return receiveError(err)
+	}
+	run, err := t.Begin(src, opts)
+	if err != nil {
+		_ = src.Close() // its files were not read
+		return importError(err)
+	}
+	if goautoneg.Negotiate(c.Request().Header.Get("Accept"), []string{echo.MIMEApplicationJSON, mimeNDJSON}) == mimeNDJSON {
+		return s.streamImport(c, run)
+	}
+	select {
+	case <-run.Done():
+	case <-c.Request().Context().Done():
+		return c.Request().Context().Err()
+	}
+	report, err := run.Result()
+	if err != nil {
+		return importError(err)
+	}
+	return c.JSON(http.StatusOK, report)
+}
+
+func importOptions(c echo.Context) (transfer.ImportOptions, error) {
+	opts := transfer.ImportOptions{Mode: transfer.Mode(c.QueryParam("mode"))}
+	switch opts.Mode {
+	case "":
+		opts.Mode = transfer.Merge
+	case transfer.Merge, transfer.Replace:
+	default:
+		return opts, badQuery(config.Mistake{Field: "mode", Message: fmt.Sprintf("want %s or %s, not %q", transfer.Merge, transfer.Replace, opts.Mode)})
+	}
+	var err error
+	opts.Reschedule, err = boolParam(c, "reschedule")
+	return opts, err
+}
+
+// importLine is a line of a streamed import.
+type importLine struct {
+	Progress *transfer.Progress `json:"progress,omitempty"`
+	Report   *transfer.Report   `json:"report,omitempty"`
+	Error    *apiError          `json:"error,omitempty"`
+}
+
+// streamImport writes the progress of the import, and finally its report or error.
+func (s *Server) streamImport(c echo.Context, run *transfer.Run) error {
+	c.Response().Header().Set("Content-Type", mimeNDJSON)
+	c.Response().WriteHeader(http.StatusOK)
+	lines := json.NewEncoder(c.Response())
+	write := func(l importLine) error {
+		if err := lines.Encode(l); err != nil {
+			return err
+		}
+		c.Response().Flush()
+		return nil
+	}
+	for {
+		progress, changed := run.Progress()
+		if err := write(importLine{Progress: &progress}); err != nil {
+			return err
+		}
+		select {
+		case <-run.Done():
+			report, err := run.Result()
+			if err == nil {
+				return write(importLine{Report: report})
+			}
+			return write(importLine{Error: apiErrorOf(importError(err), c)})
+		case <-changed:
+		case <-c.Request().Context().Done():
+			return c.Request().Context().Err()
+		}
+	}
+}
+
+// importState is the state of the latest import.
+type importState struct {
+	// State is "none" if there was no import since the start.
+	State    transfer.State    `json:"state"`
+	Progress transfer.Progress `json:"progress"`
+	// Report is set once the import has ended, even early.
+	Report *transfer.Report `json:"report,omitempty"`
+	Error  *apiError        `json:"error,omitempty"`
+}
+
+const noImport transfer.State = "none"
+
+func (s *Server) getImport(c echo.Context, t Transfer) error {
+	run := t.Latest()
+	if run == nil {
+		return c.JSON(http.StatusOK, importState{State: noImport, Progress: transfer.Progress{Phase: transfer.Reading}})
+	}
+	state := importState{State: run.State()}
+	state.Progress, _ = run.Progress()
+	report, err := run.Result()
+	state.Report = report
+	if err != nil {
+		state.Error = apiErrorOf(importError(err), c)
+	}
+	return c.JSON(http.StatusOK, state)
+}
+
+func (s *Server) deleteImport(c echo.Context, t Transfer) error {
+	run := t.Latest()
+	if run == nil || !run.Cancel() {
+		return refuse(http.StatusNotFound, "no import is in progress")
+	}
+	return c.NoContent(http.StatusNoContent)
+}
+
+// importError turns the error of an import into an answer.
+func importError(err error) error {
+	if unreadable, ok := errors.AsType[*transfer.InputError](err); ok {
+		answer := refuse(http.StatusBadRequest, "%s", unreadable.Message)
+		for _, i := range unreadable.Items {
+			answer.Details = append(answer.Details, config.Mistake{Field: i.Source, Message: i.Message})
+		}
+		return answer
+	}
+	switch {
+	case errors.Is(err, transfer.ErrNotOurs):
+		return refuse(http.StatusForbidden, "%v", err)
+	case errors.Is(err, context.Canceled):
+		return refuse(http.StatusConflict, "the import was cancelled; objects imported before that remain")
+	}
+	return operationError(err)
+}
+
+// receive stores the body, or the files of a form, in spool files.
+func receive(r *http.Request, t Transfer) (_ manifest.Source, err error) {
+	var files spooled
+	defer func() {
+		if err != nil {
+			_ = files.Close() // they were not read
+		}
+	}()
+	mediaType, params, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if mediaType != "multipart/form-data" {
+		if err := files.add(t, "", r.Body); err != nil {
+			return manifest.Source{}, err
+		}
+		return files.source(), nil
+	}
+	if params["boundary"] == "" {
+		return manifest.Source{}, refuse(http.StatusBadRequest, "the Content-Type of the form has no boundary")
+	}
+	form, err := r.MultipartReader()
+	if err != nil {
+		return manifest.Source{}, err
+	}
+	for {
+		part, err := form.NextPart()
+		if errors.Is(err, io.EOF) {
+			return files.source(), nil
+		}
+		if err != nil {
+			return manifest.Source{}, formError(err)
+		}
+		if part.FileName() == "" {
+			continue
+		}
+		if len(files.files) == maxFormFiles {
+			return manifest.Source{}, refuse(http.StatusBadRequest, "the form has more than %d files; send them as an archive", maxFormFiles)
+		}
+		if err := files.add(t, part.FileName(), part); err != nil {
+			return manifest.Source{}, err
+		}
+	}
+}
+
+// maxFormFiles bounds the number of files open at once.
+const maxFormFiles = 1000
+
+func formError(err error) error {
+	if _, large := errors.AsType[*http.MaxBytesError](err); large {
+		return err
+	}
+	return refuse(http.StatusBadRequest, "the form cannot be read: %v", err)
+}
+
+// spooled are the files of an upload.
+type spooled struct {
+	files []*os.File
+	parts []manifest.Part
+}
+
+func (f *spooled) add(t Transfer, name string, content io.Reader) error {
+	file, err := t.Spool()
+	if err != nil {
+		return err
+	}
+	f.files = append(f.files, file)
+	size, err := io.Copy(file, content)
+	if err != nil {
+		return fmt.Errorf("storing the upload: %w", err)
+	}
+	f.parts = append(f.parts, manifest.Part{Name: name, Content: file, Size: size})
+	return nil
+}
+
+func (f *spooled) source() manifest.Source {
+	return manifest.NewClosingSource(f.Close, f.parts...)
+}
+
+// Close closes the files.
+func (f *spooled) Close() error {
+	var errs []error
+	for _, file := range f.files {
+		errs = append(errs, file.Close())
+	}
+	return errors.Join(errs...)
+}
+
+func receiveError(err error) error {
+	if errors.Is(err, syscall.ENOSPC) {
+		return refuse(http.StatusInsufficientStorage, "the disk of the data directory is full: the upload could not be stored")
+	}
+	return err
+}

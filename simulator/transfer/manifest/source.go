@@ -1,0 +1,138 @@
+package manifest
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Part is one file of a Source.
+type Part struct {
+	// Name is for messages. It may be empty if there is one part only.
+	Name    string
+	Content io.ReaderAt
+	Size    int64
+}
+
+// Source is what Read reads: files, each of which may be an archive, or collected
+// objects. The content of a file decides its format.
+type Source struct {
+	parts     []Part
+	collected []collected
+	close     func() error
+}
+
+// NewSource returns a source of parts, which are read in this order. It does not
+// close them.
+func NewSource(parts ...Part) Source { return Source{parts: parts} }
+
+// NewClosingSource is NewSource with a function that closes the parts.
+func NewClosingSource(close func() error, parts ...Part) Source {
+	return Source{parts: parts, close: close}
+}
+
+// OpenSource opens a file, an archive or a directory. Of a directory it takes the
+// files that end in .yaml, .yml or .json, at any depth, in the order of their paths,
+// without hidden ones.
+func OpenSource(path string) (Source, error) {
+	at, err := os.Stat(path)
+	if err != nil {
+		return Source{}, fmt.Errorf("opening the import: %w", err)
+	}
+	paths := []string{path}
+	base := filepath.Dir(path)
+	if at.IsDir() {
+		base = path
+		if paths, err = manifestsIn(path); err != nil {
+			return Source{}, fmt.Errorf("opening the import: %w", err)
+		}
+		if len(paths) == 0 {
+			return Source{}, fmt.Errorf("the directory %s has no files that end in .yaml, .yml or .json", path)
+		}
+	}
+	var opened []*os.File
+	s := Source{close: func() error {
+		var errs []error
+		for _, f := range opened {
+			errs = append(errs, f.Close())
+		}
+		return errors.Join(errs...)
+	}}
+	for _, p := range paths {
+		part, f, err := openPart(base, p)
+		if err != nil {
+			return Source{}, errors.Join(fmt.Errorf("opening the import: %w", err), s.Close())
+		}
+		opened = append(opened, f)
+		s.parts = append(s.parts, part)
+	}
+	return s, nil
+}
+
+// maxFiles bounds the files of a directory, which are all open at once.
+const maxFiles = 4096
+
+func manifestsIn(dir string) ([]string, error) {
+	var paths []string
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if path != dir && strings.HasPrefix(d.Name(), ".") {
+			if d.IsDir() {
+				return filepath.SkipDir
+			}
+			return nil
+		}
+		if !d.IsDir() && isManifestName(path) {
+			paths = append(paths, path)
+		}
+		if len(paths) > maxFiles {
+			return fmt.Errorf("%s has more than %d files", dir, maxFiles)
+		}
+		return nil
+	})
+	slices.Sort(paths)
+	return paths, err
+}
+
+func openPart(base, path string) (Part, *os.File, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return Part{}, nil, err
+	}
+	at, err := f.Stat()
+	if err == nil && !at.Mode().IsRegular() {
+		err = fmt.Errorf("%s is not a regular file", path)
+	}
+	if err != nil {
+		return Part{}, nil, errors.Join(err, f.Close())
+	}
+	name, err := filepath.Rel(base, path)
+	if err != nil {
+		name = path
+	}
+	return Part{Name: filepath.ToSlash(name), Content: f, Size: at.Size()}, f, nil
+}
+
+// Close closes the files.
+func (s Source) Close() error {
+	if s.close == nil {
+		return nil
+	}
+	return s.close()
+}
+
+// isManifestName reports whether a file is a manifest by its name.
+func isManifestName(name string) bool {
+	switch strings.ToLower(filepath.Ext(name)) {
+	case ".yaml", ".yml", ".json":
+		return true
+	}
+	return false
+}

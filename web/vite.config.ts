@@ -17,6 +17,6 @@ export default defineConfig({
   resolve: { alias: { '@': fileURLToPath(new URL('./src', import.meta.url)) } },
   // dist/.gitkeep is committed, so that the Go package compiles without a build.
   build: { target: 'es2022', outDir: 'dist', emptyOutDir: true, sourcemap: false, chunkSizeWarningLimit: 700 },
-  server: { proxy: { '/api': proxied, '/kubernetes': proxied, '/metrics': proxied } },
+  server: { proxy: { '/api': proxied, '/kubernetes': proxied } },
   test: { environment: 'happy-dom', include: ['src/**/*.test.ts', 'lint/**/*.test.ts'], exclude: configDefaults.exclude },
 })

@@ -1,6 +1,6 @@
 // Evicting pods: unlike deleting them it respects PodDisruptionBudgets.
 
-import { ApiError, request } from './http'
+import { ApiError, ignored, request } from './http'
 import { patchObject, pathOf } from './kubernetes'
 import type { KindInfo, KubeObject, Pod } from './types'
 
@@ -15,7 +15,7 @@ export async function evictPod(pod: Pod): Promise<Eviction> {
   const { namespace = 'default', name, uid } = pod.metadata
   const body = { apiVersion: 'policy/v1', kind: 'Eviction', metadata: { namespace, name }, ...(uid ? { deleteOptions: { preconditions: { uid } } } : {}) }
   try {
-    await request(`${pathOf(pods, namespace, name)}/eviction`, { method: 'POST', body })
+    await request(`${pathOf(pods, namespace, name)}/eviction`, ignored, { method: 'POST', body })
     return { kind: 'evicted' }
   } catch (error) {
     if (!(error instanceof ApiError)) throw error

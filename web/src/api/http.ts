@@ -1,5 +1,5 @@
-// Requests to the server: one function, one error type. Nothing here knows of
-// the framework or of the pages.
+// Requests and their errors. client.ts makes those to the simulator's own routes; what is
+// here is for the routes that its OpenAPI document leaves open.
 
 import type { ErrorDetail, StatusCause } from './types'
 
@@ -37,19 +37,8 @@ interface Options {
   signal?: AbortSignal | undefined
 }
 
-/** Fetches path and returns its JSON. Throws ApiError, and AbortError as it is. */
-export async function request<T>(path: string, options: Options = {}): Promise<T> {
-  const response = await send(path, options)
-  return (await response.json()) as T
-}
-
-/** Fetches path and returns its text. Throws as request does. */
-export async function requestText(path: string, options: Options = {}): Promise<string> {
-  const response = await send(path, options)
-  return response.text()
-}
-
-async function send(path: string, { method = 'GET', body, type, accept = 'application/json', signal }: Options): Promise<Response> {
+/** Fetches path and returns its JSON as read parses it. Throws ApiError, and AbortError as it is. */
+export async function request<T>(path: string, read: (body: unknown) => T, { method = 'GET', body, type, accept = 'application/json', signal }: Options = {}): Promise<T> {
   const headers: Record<string, string> = { Accept: accept }
   const init: RequestInit = { method, headers }
   if (signal) init.signal = signal
@@ -61,11 +50,19 @@ async function send(path: string, { method = 'GET', body, type, accept = 'applic
   try {
     response = await fetch(path, init)
   } catch (error) {
-    if (error instanceof DOMException && error.name === 'AbortError') throw error
-    throw new ApiError(error instanceof Error ? error.message : String(error), 0)
+    throw noAnswer(error)
   }
   if (!response.ok) throw parseError(response.status, await response.text().catch(() => ''))
-  return response
+  return read(await response.json())
+}
+
+/** For answers of which only the success counts. */
+export const ignored = (): void => undefined
+
+/** The error for a request that got no answer; of one that was aborted, its own. */
+export function noAnswer(error: unknown): Error {
+  if (error instanceof DOMException && error.name === 'AbortError') return error
+  return new ApiError(error instanceof Error ? error.message : String(error), 0)
 }
 
 /** Reads an error answer: ours ({message, details}) or a Kubernetes Status. */
@@ -113,6 +110,6 @@ function readCause(value: Record<string, unknown>): StatusCause {
   return cause
 }
 
-function isRecord(value: unknown): value is Record<string, unknown> {
+export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -1,10 +1,28 @@
 // The Kubernetes API of the simulated cluster, behind /kubernetes.
 
-import { ApiError, request } from './http'
+import { ApiError, ignored, isRecord, request } from './http'
 import type { KindInfo, KubeObject } from './types'
 
 /** Under this name the API server notes which fields were written here. */
 export const fieldManager = 'simulator-web'
+
+/** The API server's answer as one object of any kind. */
+function readObject(body: unknown): KubeObject {
+  if (!isRecord(body) || !isRecord(body.metadata) || typeof body.metadata.name !== 'string') throw new ApiError('the API server answered with something that is not an object', 502)
+  return body as KubeObject
+}
+
+/** The objects of a list; an item that is none is left out. */
+function readItems<T extends KubeObject>(body: unknown): T[] {
+  const { items } = readFields<{ items: unknown[] }>(body)
+  return (items ?? []).filter((item): item is T => isRecord(item) && isRecord(item.metadata))
+}
+
+/** The API server's answer as something of which every field may be absent. */
+function readFields<T extends object>(body: unknown): Partial<T> {
+  if (!isRecord(body)) throw new ApiError('the API server answered with something that is not an object', 502)
+  return body as Partial<T>
+}
 
 /** The path of a kind's collection, or of one object in it. */
 export function pathOf(kind: KindInfo, namespace?: string, name?: string): string {
@@ -14,25 +32,25 @@ export function pathOf(kind: KindInfo, namespace?: string, name?: string): strin
 }
 
 export function getObject(kind: KindInfo, namespace: string | undefined, name: string, signal?: AbortSignal): Promise<KubeObject> {
-  return request<KubeObject>(pathOf(kind, namespace, name), { signal })
+  return request(pathOf(kind, namespace, name), readObject, { signal })
 }
 
 /** Creates object. With dryRun the server does everything but keep it. Unknown fields are errors. */
 export function createObject(kind: KindInfo, namespace: string | undefined, object: KubeObject, dryRun: boolean): Promise<KubeObject> {
   const query = `?fieldManager=${fieldManager}&fieldValidation=Strict${dryRun ? '&dryRun=All' : ''}`
-  return request<KubeObject>(pathOf(kind, namespace) + query, { method: 'POST', body: object })
+  return request(pathOf(kind, namespace) + query, readObject, { method: 'POST', body: object })
 }
 
 /** Replaces an object; its resourceVersion decides about conflicts. */
 export function replaceObject(kind: KindInfo, object: KubeObject, dryRun = false): Promise<KubeObject> {
   const { namespace, name } = object.metadata
-  return request<KubeObject>(`${pathOf(kind, namespace, name)}?fieldManager=${fieldManager}&fieldValidation=Strict${dryRun ? '&dryRun=All' : ''}`, { method: 'PUT', body: object })
+  return request(`${pathOf(kind, namespace, name)}?fieldManager=${fieldManager}&fieldValidation=Strict${dryRun ? '&dryRun=All' : ''}`, readObject, { method: 'PUT', body: object })
 }
 
 /** Replaces an object's status, for kinds that have it apart. */
 export function replaceStatus(kind: KindInfo, object: KubeObject): Promise<KubeObject> {
   const { namespace, name } = object.metadata
-  return request<KubeObject>(`${pathOf(kind, namespace, name)}/status?fieldManager=${fieldManager}&fieldValidation=Strict`, { method: 'PUT', body: object })
+  return request(`${pathOf(kind, namespace, name)}/status?fieldManager=${fieldManager}&fieldValidation=Strict`, readObject, { method: 'PUT', body: object })
 }
 
 /**
@@ -53,7 +71,7 @@ async function applyTo(path: string, object: KubeObject, { dryRun = false, force
   const send = (by: boolean) => {
     const query = new URLSearchParams({ fieldManager, fieldValidation: 'Strict', force: String(by), ...(dryRun ? { dryRun: 'All' } : {}) })
     // JSON is YAML, too.
-    return request<KubeObject>(`${path}?${query}`, { method: 'PATCH', type: 'application/apply-patch+yaml', body: JSON.stringify(object) })
+    return request(`${path}?${query}`, readObject, { method: 'PATCH', type: 'application/apply-patch+yaml', body: JSON.stringify(object) })
   }
   try {
     return await send(force)
@@ -69,11 +87,7 @@ function onlyOurs({ reason, causes }: ApiError): boolean {
 
 /** Changes some fields of an object: a JSON merge patch. */
 export function patchObject(kind: KindInfo, namespace: string | undefined, name: string, patch: object): Promise<KubeObject> {
-  return request<KubeObject>(pathOf(kind, namespace, name), { method: 'PATCH', type: 'application/merge-patch+json', body: JSON.stringify(patch) })
-}
-
-interface EventList {
-  items: KubeEvent[]
+  return request(pathOf(kind, namespace, name), readObject, { method: 'PATCH', type: 'application/merge-patch+json', body: JSON.stringify(patch) })
 }
 
 /** A core Event, as far as it is read here. */
@@ -94,16 +108,15 @@ export interface KubeEvent extends KubeObject {
 export async function eventsOf(kind: KindInfo, namespace: string | undefined, name: string, uid: string | undefined, signal?: AbortSignal): Promise<KubeEvent[]> {
   const selector = [`involvedObject.kind=${kind.kind}`, `involvedObject.name=${name}`, ...(uid ? [`involvedObject.uid=${uid}`] : [])]
   const of = (fields: string[]) =>
-    request<EventList>(`/kubernetes/api/v1/namespaces/${encodeURIComponent(namespace ?? 'default')}/events?fieldSelector=${encodeURIComponent(fields.join(','))}`, { signal })
-  const list = await of(selector)
+    request(`/kubernetes/api/v1/namespaces/${encodeURIComponent(namespace ?? 'default')}/events?fieldSelector=${encodeURIComponent(fields.join(','))}`, readItems<KubeEvent>, { signal })
+  const events = await of(selector)
   // Events about nodes carry the node's name as uid when the kubelet wrote them.
-  if (!list.items.length && uid) return (await of(selector.slice(0, 2))).items
-  return list.items
+  return !events.length && uid ? of(selector.slice(0, 2)) : events
 }
 
 /** How many objects of a kind there are, without fetching them; undefined when the server does not say. */
 export async function countObjects(kind: KindInfo, signal?: AbortSignal): Promise<number | undefined> {
-  const page = await request<{ metadata?: { remainingItemCount?: number; continue?: string }; rows?: unknown[] }>(`${pathOf(kind)}?limit=1&includeObject=None`, {
+  const page = await request(`${pathOf(kind)}?limit=1&includeObject=None`, readFields<{ metadata: { remainingItemCount?: number; continue?: string }; rows: unknown[] }>, {
     accept: 'application/json;as=Table;v=v1;g=meta.k8s.io',
     signal,
   })
@@ -114,29 +127,29 @@ export async function countObjects(kind: KindInfo, signal?: AbortSignal): Promis
 
 /** Names of the objects of a kind, sorted by the server. */
 export async function namesOf(kind: KindInfo): Promise<string[]> {
-  const table = await request<{ rows?: { cells?: unknown[] }[] }>(`${pathOf(kind)}?limit=500&includeObject=None`, { accept: 'application/json;as=Table;v=v1;g=meta.k8s.io' })
+  const table = await request(`${pathOf(kind)}?limit=500&includeObject=None`, readFields<{ rows: { cells?: unknown[] }[] }>, { accept: 'application/json;as=Table;v=v1;g=meta.k8s.io' })
   return (table.rows ?? []).map((row) => String(row.cells?.[0] ?? ''))
 }
 
 /** Where each group-version's OpenAPI v3 document is; keys such as api/v1 and apis/apps/v1. */
 export async function openapiPaths(): Promise<Record<string, string>> {
-  const index = await request<{ paths?: Record<string, { serverRelativeURL?: string }> }>('/kubernetes/openapi/v3')
+  const index = await request('/kubernetes/openapi/v3', readFields<{ paths: Record<string, { serverRelativeURL?: string }> }>)
   return Object.fromEntries(Object.entries(index.paths ?? {}).flatMap(([path, at]) => (at.serverRelativeURL ? [[path, `/kubernetes${at.serverRelativeURL}`]] : [])))
 }
 
 /** A document of openapiPaths. Its address holds a hash of it, so browsers keep it. */
-export function openapiDocument<T>(path: string): Promise<T> {
-  return request<T>(path)
+export function openapiDocument<T extends object>(path: string): Promise<Partial<T>> {
+  return request(path, readFields<T>)
 }
 
 /**
  * Deletes an object. No kubelet runs here that could end a pod's containers and
  * confirm it, so a pod is deleted without a grace period.
  */
-export function deleteObject(kind: KindInfo, namespace: string | undefined, name: string): Promise<unknown> {
+export function deleteObject(kind: KindInfo, namespace: string | undefined, name: string): Promise<void> {
   const options: Record<string, unknown> = { propagationPolicy: 'Background' }
   if (!kind.group && kind.resource === 'pods') options.gracePeriodSeconds = 0
-  return request(pathOf(kind, namespace, name), { method: 'DELETE', body: options })
+  return request(pathOf(kind, namespace, name), ignored, { method: 'DELETE', body: options })
 }
 
 interface DiscoveryList {
@@ -163,8 +176,8 @@ const aggregated = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDisco
  */
 export async function discover(signal?: AbortSignal): Promise<KindInfo[]> {
   const [core, groups] = await Promise.all([
-    request<DiscoveryList>('/kubernetes/api', { accept: aggregated, signal }),
-    request<DiscoveryList>('/kubernetes/apis', { accept: aggregated, signal }),
+    request('/kubernetes/api', readFields<DiscoveryList>, { accept: aggregated, signal }),
+    request('/kubernetes/apis', readFields<DiscoveryList>, { accept: aggregated, signal }),
   ])
   const kinds: KindInfo[] = []
   for (const group of [...(core.items ?? []), ...(groups.items ?? [])]) {

@@ -1,7 +1,7 @@
 // The replay of a recording: loading it, its transport, its comparison with what was recorded.
 
-import { request, requestText } from './http'
-import type { components } from './schema'
+import { bodyOf, client } from './client'
+import type { components, operations } from './schema'
 import { upload } from './upload'
 
 type Schemas = components['schemas']
@@ -15,7 +15,7 @@ export type Comparison = Schemas['ReplayComparison']
 const path = '/api/v1/replay'
 
 export function getReplay(signal?: AbortSignal): Promise<Replay> {
-  return request<Replay>(path, { signal })
+  return bodyOf(client.GET(path, { signal }))
 }
 
 /** Empties the simulator and loads a recording, paused at its start. */
@@ -24,20 +24,19 @@ export async function loadRecording(name: string, body: Blob, on: { sent: (done:
 }
 
 export function changeReplay(change: ReplayChange): Promise<Replay> {
-  return request<Replay>(path, { method: 'PATCH', body: change })
+  return bodyOf(client.PATCH(path, { body: change }))
 }
 
 /** Applies the next changes that share an instant. */
 export function stepReplay(): Promise<Replay> {
-  return request<Replay>(`${path}/step`, { method: 'POST' })
+  return bodyOf(client.POST(`${path}/step`))
 }
 
-export function unloadReplay(): Promise<string> {
-  return requestText(path, { method: 'DELETE' })
+export async function unloadReplay(): Promise<void> {
+  await client.DELETE(path)
 }
 
-export function getComparison(query: { outcome?: string; limit?: number; continue?: string }, signal?: AbortSignal): Promise<Comparison> {
-  const params = new URLSearchParams()
-  for (const [key, value] of Object.entries(query)) if (value) params.set(key, String(value))
-  return request<Comparison>(`${path}/comparison?${params}`, { signal })
+/** Fields that are absent do not restrict. */
+export function getComparison(query: operations['getReplayComparison']['parameters']['query'], signal?: AbortSignal): Promise<Comparison> {
+  return bodyOf(client.GET(`${path}/comparison`, { params: { query }, signal }))
 }

@@ -28,7 +28,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** A file of the web application, or its page for the addresses that the application routes itself. */
+        /** A file of the web application, or its page at the addresses that the application routes itself. */
         get: operations["getAsset"];
         put?: never;
         post?: never;
@@ -45,7 +45,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Answers as long as the process serves. */
+        /** Health check: answers while the process serves requests. */
         get: operations["getHealthz"];
         put?: never;
         post?: never;
@@ -62,7 +62,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** 200 only when the scheduler schedules. */
+        /** Readiness check: 200 only while the scheduler schedules pods. */
         get: operations["getReadyz"];
         put?: never;
         post?: never;
@@ -113,7 +113,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What the simulator is doing. Answers from the first moment, before the control plane is up. */
+        /** The state of the simulator. Answers even before the control plane is up. */
         get: operations["getStatus"];
         put?: never;
         post?: never;
@@ -130,13 +130,13 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The user's current KubeSchedulerConfiguration, as it was written; JSON unless YAML is asked for. */
+        /** The user's current KubeSchedulerConfiguration, as written. JSON unless the Accept header asks for YAML. */
         get: operations["getSchedulerConfiguration"];
         /** Apply a KubeSchedulerConfiguration, in JSON or YAML. */
         put: operations["putSchedulerConfiguration"];
         /** The same as PUT. */
         post: operations["postSchedulerConfiguration"];
-        /** Go back to Kubernetes' default. */
+        /** Return to the default configuration of Kubernetes. */
         delete: operations["deleteSchedulerConfiguration"];
         options?: never;
         head?: never;
@@ -150,7 +150,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The KubeSchedulerConfiguration that Kubernetes uses by default; JSON unless YAML is asked for. */
+        /** The default KubeSchedulerConfiguration of Kubernetes. JSON unless the Accept header asks for YAML. */
         get: operations["getDefaultSchedulerConfiguration"];
         put?: never;
         post?: never;
@@ -167,7 +167,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What is in force: everything that the document says and all that it leaves to Kubernetes. */
+        /** The configuration in force: all settings of the document and all defaults. */
         get: operations["getEffectiveSchedulerConfiguration"];
         put?: never;
         post?: never;
@@ -184,7 +184,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The configurations that were applied, newest first, without their documents. */
+        /** The applied configurations, newest first, without their documents. */
         get: operations["listRevisions"];
         put?: never;
         post?: never;
@@ -219,7 +219,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Kubernetes' feature gates as they are set, by name. */
+        /** The feature gates of Kubernetes and their settings, sorted by name. */
         get: operations["listFeatureGates"];
         put?: never;
         post?: never;
@@ -270,7 +270,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Everything that is known of one attempt to schedule one pod. */
+        /** Everything that was recorded about one attempt to schedule one pod. */
         get: operations["getCycle"];
         put?: never;
         post?: never;
@@ -288,7 +288,7 @@ export interface paths {
             cookie?: never;
         };
         get?: never;
-        /** Bring everything back to the start: objects, the scheduler configuration, results. What watches goes on watching, and is told of each object that goes. */
+        /** Return to the state of a first start: objects, scheduler configuration and results. Watches continue and report each deleted object. */
         put: operations["reset"];
         post?: never;
         delete?: never;
@@ -304,7 +304,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The cluster as one file that kubectl can apply and an import takes: a v1 List of all kinds that matter to scheduling, in the order in which they can be applied, with the scheduler's configuration beside its items. An answer that is cut off is not whole. */
+        /** Export the cluster as one file for kubectl apply or for an import: a v1 List of all kinds that matter to scheduling, in dependency order, with the scheduler configuration as a further field of the list. If the connection breaks during the answer, the file is incomplete. */
         get: operations["export"];
         put?: never;
         post?: never;
@@ -321,12 +321,12 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What the import that runs, or the last one, is doing or has done. */
+        /** The state of the current or last import. */
         get: operations["getImport"];
         put?: never;
-        /** Put objects into the cluster: an export, what kubectl get prints, manifests in YAML or JSON, archives of them (tar, tar.gz, gz, zip), or the JSON of the earlier simulator; what it is is found by its content. It goes on when the client leaves; with Accept: application/x-ndjson the answer is a line per step, and last the report or the error. */
+        /** Import objects into the cluster: an export, the output of kubectl get, manifests in YAML or JSON, archives of these (tar, tar.gz, gz, zip), or the JSON of the earlier simulator. The server detects the format from the content. The import continues if the client disconnects. With Accept: application/x-ndjson the answer has one line per step; the last line is the report or the error. */
         post: operations["import"];
-        /** End the import early. What has gone in stays. */
+        /** Cancel the import. Objects already imported remain. */
         delete: operations["cancelImport"];
         options?: never;
         head?: never;
@@ -340,16 +340,16 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The recording that is loaded, and where it stands. */
+        /** The loaded recording and its position. */
         get: operations["getReplay"];
         put?: never;
-        /** Empty the cluster and load a recording, paused at its start. Nobody else acts on the cluster while it is loaded: virtual nodes and the workload controllers stop until the reset after it was unloaded. The scheduler configuration stays. */
+        /** Empty the cluster and load a recording, paused at its start. While it is loaded, the scheduler is the only other component that changes the cluster: virtual nodes and workload controllers stop, and start again with the reset after it was unloaded. The scheduler configuration stays. */
         post: operations["loadReplay"];
-        /** Forget the recording. What it has brought about stays. */
+        /** Unload the recording. The objects that it created remain. */
         delete: operations["unloadReplay"];
         options?: never;
         head?: never;
-        /** Play, pause, change the speed, or go to a position; what the body does not name stays. Going to a position goes on behind, as the state seeking: the cluster is emptied and gets at once what the recording has there, pods on the nodes where they were bound. What was decided on the way is not decided again, and the comparison begins anew. */
+        /** Play, pause, change the speed, or go to a position. Settings that the body does not name stay. Going to a position continues in the background, in the state seeking: the server empties the cluster and creates the recorded objects of that position, with pods bound as in the recording. The scheduler does not repeat the decisions on the way, and the comparison starts over. */
         patch: operations["controlReplay"];
         trace?: never;
     };
@@ -362,7 +362,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Apply the next changes that share an instant, and wait until they are applied. All that was there at the beginning of the recording is one instant. Playing pauses. */
+        /** Apply the next changes that share a timestamp, and wait until they are applied. The initial state of the recording counts as one timestamp. A playing recording pauses. */
         post: operations["stepReplay"];
         delete?: never;
         options?: never;
@@ -377,7 +377,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The placements of the simulated scheduler, compared with those in the recording, in the order in which the pods came. */
+        /** The placements of the simulated scheduler compared with those in the recording, in the order in which the pods arrived. */
         get: operations["getReplayComparison"];
         put?: never;
         post?: never;
@@ -395,8 +395,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * A WebSocket that carries list-then-watch of any kinds, new results and the simulator's status.
-         * @description Text frames, one JSON value each: the client sends ClientFrame (at most 64 KiB), the server ServerFrame. The server pings every 20 seconds and closes a connection that misses two.
+         * A WebSocket that carries list-then-watch of any kinds, new results, the simulator's status and the scheduling queue.
+         * @description Each text frame is one JSON value: the client sends ClientFrame (at most 64 KiB), the server sends ServerFrame. The server pings every 20 seconds and closes a connection that misses two pings.
          */
         get: operations["watch"];
         put?: never;
@@ -412,12 +412,12 @@ export interface paths {
             query?: never;
             header?: never;
             path: {
-                /** @description The rest of the path, slashes included. */
+                /** @description The rest of the path, including slashes. */
                 path: components["parameters"]["Path"];
             };
             cookie?: never;
         };
-        /** The Kubernetes API of the simulated cluster, below /kubernetes; watches included. */
+        /** The Kubernetes API of the simulated cluster, below /kubernetes, watches included. */
         get: operations["getKubernetes"];
         put: operations["putKubernetes"];
         post: operations["postKubernetes"];
@@ -439,65 +439,65 @@ export interface components {
             /** @description The parameter or field that the message is about. */
             field?: string;
             message: string;
-            /** @description Where in the document that was sent, when it is known. */
+            /** @description The place in the document that the client sent, if known. */
             line?: number;
             column?: number;
         };
-        /** @description What the simulator is doing. */
+        /** @description The state of the simulator. */
         Status: {
-            /** @description The scheduler schedules. */
+            /** @description True while the scheduler schedules pods. */
             ready: boolean;
             /** @enum {string} */
             phase: "starting" | "running" | "stopping" | "failed";
-            /** @description What is being waited for, or what failed; empty while running. */
+            /** @description What the simulator waits for, or what failed. Empty while it runs. */
             message: string;
-            /** @description What works less well than it should, such as results that cannot be written to disk. None of them stops scheduling. */
+            /** @description Problems that do not stop scheduling, such as results that cannot be written to disk. */
             warnings: string[];
             /**
-             * @description external: the API server was there before; its cluster is never emptied.
+             * @description external: the simulator connected to an existing API server and never empties its cluster.
              * @enum {string}
              */
             controlPlane: "embedded" | "external";
             operation?: components["schemas"]["Operation"];
             sync?: components["schemas"]["Sync"];
-            /** @description A recording is loaded, whether or not it plays. */
+            /** @description True while a recording is loaded, whether it plays or not. */
             replay?: boolean;
             /** @description The version of Kubernetes. */
             version: string;
             scheduler: components["schemas"]["SchedulerStatus"];
         };
-        /** @description Something that is being done to the whole cluster. */
+        /** @description An operation on the whole cluster that is in progress. */
         Operation: {
             /** @enum {string} */
             kind: "import" | "reset" | "replay" | "sync";
-            /** @description What of it is being done. */
+            /** @description The current step. */
             message: string;
             done: number;
-            /** @description 0 when it cannot be counted. */
+            /** @description 0 if there is no count. */
             total: number;
         };
-        /** @description A cluster that is followed: what changes there changes here. */
+        /** @description A cluster that the simulator follows: it repeats every change made there. */
         Sync: {
-            /** @description What people call it: the context of the kubeconfig. */
+            /** @description The name of the cluster: the context of the kubeconfig. */
             source: string;
             /**
-             * @description stale: it does not answer; what came from it stays as it is.
+             * @description stale: the cluster does not answer. The objects copied from it stay.
              * @enum {string}
              */
             state: "connecting" | "live" | "stale";
-            /** @description What is being done, or what works less well than it should; else empty. */
+            /** @description The current step or problem; otherwise empty. */
             message: string;
             /**
              * Format: date-time
-             * @description When something was carried over last.
+             * @description When the simulator last copied a change.
              */
             lastChange?: string;
-            /** @description Objects here that came from it. */
+            /** @description The number of objects copied from it. */
             objects: number;
         };
-        /** @description What a reset has done. */
+        /** @description The outcome of a reset. */
         Reset: {
-            /** @description Objects that were deleted, events among them. */
+            /** @description The number of deleted objects, events included. */
             deleted: number;
             durationSeconds: number;
         };
@@ -511,16 +511,16 @@ export interface components {
         ImportProgress: {
             /** @enum {string} */
             phase: "reading" | "clearing" | "applying" | "settling";
-            /** @description Objects, of total. */
+            /** @description The number of objects processed, out of total. */
             done: number;
-            /** @description 0 while it is not known. */
+            /** @description 0 while unknown. */
             total: number;
-            /** @description What is being applied. */
+            /** @description The kind that is being applied. */
             kind?: string;
         };
-        /** @description Something to say about an object, or about a place in the input that is none; then kind and name are empty. */
+        /** @description A remark about an object, or about a place in the input that is not an object; then kind and name are empty. */
         ImportItem: {
-            /** @description The file and the document. */
+            /** @description The file and the document within it. */
             source?: string;
             apiVersion: string;
             kind: string;
@@ -544,9 +544,9 @@ export interface components {
         ImportConfiguration: {
             applied: boolean;
             revision?: number;
-            /** @description Why it is not applied. */
+            /** @description Why the configuration was not applied. */
             message?: string;
-            /** @description What Kubernetes no longer has, and was left out. */
+            /** @description Fields that Kubernetes no longer has. The import left them out. */
             removed: components["schemas"]["RemovedField"][];
         };
         ImportReport: {
@@ -556,15 +556,15 @@ export interface components {
             /** Format: date-time */
             startTime: string;
             durationSeconds: number;
-            /** @description Objects in the input. */
+            /** @description The number of objects in the input. */
             read: number;
             created: number;
             updated: number;
             unchanged: number;
-            /** @description What replace took out of the cluster first. */
+            /** @description The number of objects that replace deleted first. */
             deleted: number;
             kinds: components["schemas"]["ImportKind"][];
-            /** @description At most 1,000, as in the other lists. */
+            /** @description At most 1,000 items, like the other lists. */
             failed: components["schemas"]["ImportItem"][];
             failedTotal: number;
             skipped: components["schemas"]["ImportItem"][];
@@ -573,7 +573,7 @@ export interface components {
             warningsTotal: number;
             configuration?: components["schemas"]["ImportConfiguration"];
         };
-        /** @description One of them; a report or an error is the last. */
+        /** @description Exactly one of the members is present. The last line has a report or an error. */
         ImportLine: {
             progress?: components["schemas"]["ImportProgress"];
             report?: components["schemas"]["ImportReport"];
@@ -590,12 +590,12 @@ export interface components {
             /** @enum {string} */
             phase: "starting" | "running" | "failed";
             message: string;
-            /** @description Scheduler names, in the order of the configuration. */
+            /** @description The scheduler names, in the order of the configuration. */
             profiles: string[];
-            /** @description Counts the configurations that were applied, from 1; 0 before the first. */
+            /** @description The number of the current configuration, from 1; 0 before the first. */
             revision: number;
         };
-        /** @description kubescheduler.config.k8s.io KubeSchedulerConfiguration. */
+        /** @description A KubeSchedulerConfiguration of kubescheduler.config.k8s.io. */
         KubeSchedulerConfiguration: {
             apiVersion: string;
             /** @constant */
@@ -604,39 +604,39 @@ export interface components {
             [key: string]: unknown;
         };
         /**
-         * @description How a cycle ended. waiting: a node was selected and a Permit plugin holds the pod; the same attempt is published again when the wait has ended.
+         * @description How a cycle ended. waiting: the scheduler selected a node and a Permit plugin holds the pod; when the wait ends, the same attempt is published again.
          * @enum {string}
          */
         Outcome: "scheduled" | "unschedulable" | "waiting" | "error";
-        /** @description Identifies a pod. A recreated pod of the same name has another UID, and its attempts are its own. */
+        /** @description Identifies a pod. A recreated pod of the same name has a new UID and its own attempts. */
         PodRef: {
             namespace: string;
             name: string;
             uid: string;
         };
-        /** @description How far the search went. total - evaluated nodes were not evaluated, which is not the same as rejected. */
+        /** @description How far the search went. The other total - evaluated nodes were not evaluated, which differs from rejected. */
         NodeCounts: {
             /** @description Nodes in the scheduler's snapshot. */
             total: number;
-            /** @description Nodes that met at least one Filter plugin; 0 when the pod was rejected before Filter ran. */
+            /** @description Nodes for which at least one Filter plugin ran; 0 if the pod was rejected before Filter. */
             evaluated: number;
             /** @description Nodes that passed every Filter plugin and every extender. */
             feasible: number;
-            /** @description How many feasible nodes the search looks for: when it has found them, it stops. Absent when the search did not begin. */
+            /** @description The number of feasible nodes at which the search stops. Absent if there was no search. */
             wanted?: number;
         };
-        /** @description A cycle in a line. */
+        /** @description The summary of a cycle. */
         Summary: {
             pod: components["schemas"]["PodRef"];
-            /** @description Counts the cycles of this pod's UID, from 1. */
+            /** @description The number of the attempt for this pod UID, from 1. */
             attempt: number;
-            /** @description The scheduler name under which the pod was tried. */
+            /** @description The scheduler name of the profile that tried the pod. */
             profile: string;
-            /** @description Numbers the scheduler configuration that the cycle ran under. Absent when it is not known. */
+            /** @description The number of the scheduler configuration that the cycle ran under. Absent if unknown. */
             revision?: number;
             /** Format: date-time */
             startTime: string;
-            /** @description Spans the scheduling cycle and the binding cycle. */
+            /** @description The duration of the scheduling cycle and the binding cycle together. */
             durationSeconds: number;
             outcome: components["schemas"]["Outcome"];
             selectedNode?: string;
@@ -645,50 +645,50 @@ export interface components {
             refusal?: components["schemas"]["Refusal"];
             nodes: components["schemas"]["NodeCounts"];
         };
-        /** @description Who kept a pod from its place, in a line: the reason that most nodes were rejected for, or the answer that ended the cycle or holds the pod. Absent when the pod was scheduled, and when nobody in particular kept it from that. */
+        /** @description The main reason why a pod was not scheduled: the reason given for most rejected nodes, or the answer that ended the cycle or holds the pod. Absent if the pod was scheduled, or if no plugin or extender is to blame. */
         Refusal: {
             /** @description As the configuration names it, such as filter. */
             extensionPoint: string;
             /** @description A plugin, or an extender by its URL prefix. */
             plugin: string;
             reason?: string;
-            /** @description Nodes that were rejected for this reason; absent when no node was. */
+            /** @description The number of nodes rejected for this reason; absent if there are none. */
             nodes?: number;
-            /** @description Further reasons for which nodes were rejected. */
+            /** @description The number of further reasons for which nodes were rejected. */
             others?: number;
         };
         Page: {
             /** @description Newest first. */
             items: components["schemas"]["Summary"][];
-            /** @description Asks for the next page; empty on the last. */
+            /** @description Pass it as continue to get the next page; empty on the last page. */
             continue: string;
         };
         Attempts: {
-            /** @description Oldest first. Empty: the pod has not been tried, as it is held. */
+            /** @description Oldest first. Empty if the scheduler has not tried the pod because a PreEnqueue plugin holds it. */
             items: components["schemas"]["Summary"][];
-            /** @description Answers of the PreEnqueue plugins that keep the pod out of the queue at present. Absent: none does. */
+            /** @description The answers of the PreEnqueue plugins that keep the pod out of the active queue at present. Absent if none does. */
             held?: components["schemas"]["PluginResult"][];
         };
-        /** @description An extension point that ran, with the time that all of its plugins took together. */
+        /** @description An extension point that ran, with the total time of its plugins. */
         ExtensionPoint: {
             name: string;
             durationSeconds: number;
         };
-        /** @description One plugin's answer at an extension point that is asked once per pod. */
+        /** @description One plugin's answer at an extension point that runs once per pod. */
         PluginResult: {
             plugin: string;
             /**
-             * @description The scheduling framework's own name of the code.
+             * @description The status code, by its name in the scheduling framework.
              * @enum {string}
              */
             status: "Success" | "Error" | "Unschedulable" | "UnschedulableAndUnresolvable" | "Wait" | "Skip" | "Pending";
             reasons?: string[];
             durationSeconds: number;
-            /** @description PreFilter's: the only nodes that the plugin lets Filter see. Absent: it does not restrict them. */
+            /** @description PreFilter only: the nodes to which the plugin restricts Filter. Absent if it does not restrict them. */
             nodes?: string[];
-            /** @description PostFilter's: the node that preemption made room on. */
+            /** @description PostFilter only: the node on which preemption made room. */
             nominatedNode?: string;
-            /** @description Permit's: how long the pod may wait. */
+            /** @description Permit only: how long the pod may wait. */
             timeoutSeconds?: number;
         };
         /** @description Why a plugin rejected a node. Nodes that an extender refused are in the cycle's extenders. */
@@ -711,7 +711,7 @@ export interface components {
             durationSeconds?: number[];
             /** @description What the plugins compared, for some of the nodes that each rejected. */
             comparisons?: components["schemas"]["Comparison"][];
-            /** @description Nodes that were first tried as if the pods that are nominated to them ran there already. */
+            /** @description Nodes that Filter first tried as if the pods nominated to them already ran there. */
             nominated?: components["schemas"]["NominatedPass"][];
         };
         ScoreExtender: {
@@ -724,7 +724,7 @@ export interface components {
         ExtenderVerb: "filter" | "prioritize" | "preempt" | "bind";
         ExtenderRejection: {
             node: string;
-            /** @description Empty when the extender left the node out of its answer without a word. */
+            /** @description Empty if the extender omitted the node from its answer without a reason. */
             reason: string;
             /** @description Removing pods from the node would not help. */
             unresolvable?: boolean;
@@ -755,9 +755,9 @@ export interface components {
             request?: string;
             /** @description JSON in the terms of k8s.io/kube-scheduler/extender/v1. Absent when the call failed. */
             response?: string;
-            /** @description Request, response or the reasons of rejected were too long to be kept whole. What is there is whole entries. */
+            /** @description The request, the response or the reasons of rejected nodes were too long to store in full. The stored entries are complete. */
             cut?: boolean;
-            /** @description Nodes that a filter call took out, by name; all of them, whatever their number. */
+            /** @description All nodes that a filter call rejected, sorted by name. */
             rejected?: components["schemas"]["ExtenderRejection"][];
         };
         ScorePlugin: {
@@ -769,7 +769,7 @@ export interface components {
         Score: {
             /** @description In the order in which they ran. */
             plugins: components["schemas"]["ScorePlugin"][];
-            /** @description Plugins that had said in PreScore that they have nothing to do. Their score is absent, not 0. */
+            /** @description Plugins that skipped scoring in PreScore. Their scores are absent, not 0. */
             skipped?: string[];
             /** @description By name. */
             nodes: string[];
@@ -783,14 +783,14 @@ export interface components {
             answered?: (number | null)[][];
             /** @description answered × the extender's weight; 0 where there was no score. */
             counted?: number[][];
-            /** @description Per node: what the scheduler compared. */
+            /** @description The total of each node, which the scheduler compared. */
             totals: number[];
             /** @description Nodes that share the best total, by name; absent when one is alone at the top. */
             tied?: string[];
             /** @description Per plugin, the time that its calls took together, extrapolated from a sample of the nodes. */
             durationSeconds?: number[];
         };
-        /** @description What the scheduling queue knew of the pod when the cycle began. */
+        /** @description The scheduling queue's record of the pod when the cycle started. */
         Queue: {
             /**
              * Format: date-time
@@ -799,10 +799,10 @@ export interface components {
             addedTime: string;
             /**
              * Format: date-time
-             * @description When the pod could first be tried.
+             * @description When the pod was first ready to be tried.
              */
             initialAttemptTime?: string;
-            /** @description The scheduler's own count, this attempt included. It starts anew when the scheduler is restarted; attempt does not. */
+            /** @description The scheduler's own count, this attempt included. A restart of the scheduler resets it; it does not reset attempt. */
             attempts: number;
             /** @description Plugins that rejected the previous attempt, by name. */
             rejectedBy?: string[];
@@ -812,10 +812,10 @@ export interface components {
              */
             backoffUntil?: string;
             requeuedBy?: components["schemas"]["Requeue"];
-            /** @description The pod came back because it had waited too long, not by an event. */
+            /** @description The pod returned to the queue after the maximum waiting time, not because of an event. */
             flushed?: boolean;
         };
-        /** @description The event that brought the pod back, together with the queueing hint that answered it. */
+        /** @description The event that returned the pod to the queue, and the queueing hint that responded to it. */
         Requeue: {
             /** Format: date-time */
             time: string;
@@ -825,7 +825,7 @@ export interface components {
             kind?: string;
             namespace?: string;
             name?: string;
-            /** @description Whose queueing hint said Queue. */
+            /** @description The plugin whose queueing hint returned Queue. */
             plugin: string;
         };
         /** @description Opportunistic batching: the scheduler first tries the node that came next in the order of the previous pod of the same signature. */
@@ -859,7 +859,7 @@ export interface components {
             count: number;
             /** @description Devices for the node that the selectors of the request and of its class match. */
             matching: number;
-            /** @description Those of them that somebody else holds. */
+            /** @description Those of them that are already allocated to other claims. */
             matchingInUse: number;
             /** @description Drivers that publish devices for the node. Absent: none does. */
             drivers?: components["schemas"]["DriverDevices"][];
@@ -887,7 +887,7 @@ export interface components {
             /** @description Members that had a node before this cycle; they count towards minCount. */
             alreadyScheduled?: number;
             outcome: components["schemas"]["Outcome"];
-            /** @description Sets of nodes that were tried, in order: at most 100 of placementCount, those first in which enough members fit. */
+            /** @description Sets of nodes that were tried: at most 100 of placementCount, starting with those in which enough members fit. */
             placements?: components["schemas"]["Placement"][];
             placementCount?: number;
             /** @description Index of the placement that this pod's cycle tells of. Absent: the pod was not tried. */
@@ -903,11 +903,11 @@ export interface components {
             /** @description The value of the topology key; empty for all nodes. */
             name: string;
             nodes: number;
-            /** @description Members that were looked for a node in it: the trial ends when the group cannot have enough any more. */
+            /** @description Members for which the trial searched a node. The trial ends once the group cannot reach minCount. */
             tried: number;
             /** @description Members that found a node in it. */
             assigned: number;
-            /** @description Success when enough members fit, or what stood in the way. */
+            /** @description Success if enough members fit; otherwise the reason. */
             status?: string;
             plugin?: string;
             reasons?: string[];
@@ -919,15 +919,15 @@ export interface components {
             };
             total?: number;
         };
-        /** @description The part of one plugin in that members of a pod group found no node. */
+        /** @description How one plugin contributed to pod group members finding no node. */
         Block: {
             plugin: string;
-            /** @description Members that found no node, and of which it rejected nodes. */
+            /** @description Members that found no node and for which the plugin rejected nodes. */
             members: number;
             /** @description Distinct, by name, at most 8. */
             reasons?: string[];
         };
-        /** @description What PostFilter's dry runs found. */
+        /** @description The outcome of PostFilter's dry runs. */
         Preemption: {
             /** @description Nodes on which removing the victims makes room, by name. */
             candidates: components["schemas"]["Candidate"][];
@@ -954,7 +954,7 @@ export interface components {
          * @enum {string}
          */
         PreemptionRule: "fewestPDBViolations" | "lowestHighestPriority" | "lowestSumOfPriorities" | "fewestVictims" | "latestEarliestStartTime" | "firstFound";
-        /** @description A node with the pods that would have to go. */
+        /** @description A node with the pods that would have to be evicted. */
         Candidate: {
             node: string;
             /** @description The most important first. */
@@ -986,14 +986,14 @@ export interface components {
             reasons: string[];
             nodes: string[];
         };
-        /** @description The pass of Filter over a node as if its nominated pods ran there already. */
+        /** @description A run of Filter for a node as if its nominated pods already ran there. */
         NominatedPass: {
             node: string;
             pods: components["schemas"]["PodRef"][];
-            /** @description The node was rejected in this pass; without the nominated pods it was not tried. */
+            /** @description The node was rejected in this run, so Filter did not try it without the nominated pods. */
             rejected: boolean;
         };
-        /** @description Something that a plugin says about a cycle in its own words. */
+        /** @description A fact that a plugin attached to a cycle. */
         Fact: {
             plugin: string;
             /** @description What the fact is about. Absent when it is about the pod. */
@@ -1113,10 +1113,13 @@ export interface components {
         ExplainedCycle: components["schemas"]["Cycle"] & {
             explanation: components["schemas"]["Explanation"];
         };
-        /** @description Why the pod landed there, or nowhere: data first, of which the sentence is one rendering. */
+        /** @description Why the pod landed there, or nowhere: data first. The sentence is one rendering of the headline and the remarks. */
         Explanation: {
             /** @description In English, what happened and why. */
             sentence: string;
+            headline: components["schemas"]["Headline"];
+            /** @description In the order in which to say them. */
+            remarks?: components["schemas"]["Remark"][];
             /** @description Plugins and extenders that rejected nodes, most nodes first. */
             rejections?: components["schemas"]["Rejection"][];
             /** @description Calls to extenders that failed, in order. */
@@ -1125,6 +1128,309 @@ export interface components {
             notEvaluated?: components["schemas"]["NotEvaluated"];
             /** @description Requests for devices that nodes could not meet, most nodes first. */
             devices?: components["schemas"]["DeviceShortage"][];
+        };
+        /** @description How the cycle ended, and why: a kind and its operands, to be rendered in any language. */
+        Headline: components["schemas"]["StatementBest"] | components["schemas"]["StatementTied"] | components["schemas"]["StatementTiedBySeed"] | components["schemas"]["StatementOnly"] | components["schemas"]["StatementUnscored"] | components["schemas"]["StatementHinted"] | components["schemas"]["StatementWasNominated"] | components["schemas"]["StatementWaiting"] | components["schemas"]["StatementCycleError"] | components["schemas"]["StatementExtenderError"] | components["schemas"]["StatementNoNodes"] | components["schemas"]["StatementRejectedInPreFilter"] | components["schemas"]["StatementRejectedLater"] | components["schemas"]["StatementLostPlace"] | components["schemas"]["StatementNoNodeFits"] | components["schemas"]["StatementNotScheduled"] | components["schemas"]["StatementHeldByGroup"] | components["schemas"]["StatementNotTried"] | components["schemas"]["StatementGroupRejected"];
+        /** @description What else is worth knowing: a kind and its operands, to be rendered in any language. */
+        Remark: components["schemas"]["StatementSearchEnded"] | components["schemas"]["StatementRoomMade"] | components["schemas"]["StatementRoomNominated"] | components["schemas"]["StatementDevicesAllocated"] | components["schemas"]["StatementDeviceShortage"] | components["schemas"]["StatementDevicesTogether"] | components["schemas"]["StatementGroupHasEnough"] | components["schemas"]["StatementGroupShort"] | components["schemas"]["StatementGroupPlaced"] | components["schemas"]["StatementGroupRoom"] | components["schemas"]["StatementGroupVictims"] | components["schemas"]["StatementGroupRoomImpossible"] | components["schemas"]["StatementExtenderFailure"];
+        /** @description The node has the best total of several. */
+        StatementBest: {
+            /** @constant */
+            kind: "best";
+            pod: string;
+            node: string;
+            /** Format: int64 */
+            total: number;
+            feasible: number;
+            /**
+             * Format: int64
+             * @description How far the total is ahead of that of next.
+             */
+            margin: number;
+            next: string;
+        };
+        /** @description Other nodes have the same total, and chance decided. */
+        StatementTied: {
+            /** @constant */
+            kind: "tied";
+            pod: string;
+            node: string;
+            /** Format: int64 */
+            total: number;
+            feasible: number;
+            others: string[];
+        };
+        /** @description Other nodes have the same total, and the seed decided with which the simulator was started. */
+        StatementTiedBySeed: {
+            /** @constant */
+            kind: "tiedBySeed";
+            pod: string;
+            node: string;
+            /** Format: int64 */
+            total: number;
+            feasible: number;
+            others: string[];
+        };
+        /** @description One node was feasible, so no node was scored. */
+        StatementOnly: {
+            /** @constant */
+            kind: "only";
+            pod: string;
+            node: string;
+            evaluated: number;
+        };
+        /** @description Several nodes were feasible, but the cycle holds no scores. */
+        StatementUnscored: {
+            /** @constant */
+            kind: "unscored";
+            pod: string;
+            node: string;
+            feasible: number;
+        };
+        /** @description Opportunistic batching proposed the node. */
+        StatementHinted: {
+            /** @constant */
+            kind: "hinted";
+            pod: string;
+            node: string;
+        };
+        /** @description Preemption had made room on the node, and it was tried first. */
+        StatementWasNominated: {
+            /** @constant */
+            kind: "wasNominated";
+            pod: string;
+            node: string;
+        };
+        /** @description Permit plugins hold the pod. */
+        StatementWaiting: {
+            /** @constant */
+            kind: "waiting";
+            pod: string;
+            node: string;
+            plugins: string[];
+        };
+        /** @description The cycle ended with an error. */
+        StatementCycleError: {
+            /** @constant */
+            kind: "error";
+            pod: string;
+            message: string;
+        };
+        /** @description The cycle ended because an extender failed. */
+        StatementExtenderError: {
+            /** @constant */
+            kind: "extenderError";
+            pod: string;
+            /** @description The URL prefix. */
+            extender: string;
+            verb: components["schemas"]["ExtenderVerb"];
+            message: string;
+        };
+        /** @description The cluster has no nodes. */
+        StatementNoNodes: {
+            /** @constant */
+            kind: "noNodes";
+            pod: string;
+        };
+        /** @description Plugins rejected the pod, or all nodes together, before Filter. */
+        StatementRejectedInPreFilter: {
+            /** @constant */
+            kind: "preFilter";
+            pod: string;
+            plugins: string[];
+            /** @description The plugins', or else the scheduler's message. */
+            reasons: string[];
+        };
+        /** @description A plugin rejected the pod after a node had been chosen. */
+        StatementRejectedLater: {
+            /** @constant */
+            kind: "refusedLater";
+            pod: string;
+            node: string;
+            /** @description The extension point: Reserve, Permit, PreBind or Bind. */
+            stage: string;
+            plugin: string;
+            reasons: string[];
+        };
+        /** @description The pod lost its node and the cycle names no plugin that rejected it. */
+        StatementLostPlace: {
+            /** @constant */
+            kind: "lost";
+            pod: string;
+            node: string;
+            message: string;
+        };
+        /** @description Plugins and extenders rejected every node that was evaluated. */
+        StatementNoNodeFits: {
+            /** @constant */
+            kind: "noNode";
+            pod: string;
+            evaluated: number;
+            total: number;
+            /** @description Most nodes first. */
+            rejecters: components["schemas"]["Rejecter"][];
+        };
+        /** @description Only the scheduler's message says why. */
+        StatementNotScheduled: {
+            /** @constant */
+            kind: "unschedulable";
+            pod: string;
+            message: string;
+        };
+        /** @description The pod had a place, but too few members of its group had. */
+        StatementHeldByGroup: {
+            /** @constant */
+            kind: "heldByGroup";
+            pod: string;
+            node: string;
+            group: components["schemas"]["GroupShortfall"];
+        };
+        /** @description The group could not have enough members placed any more when it was the pod's turn. */
+        StatementNotTried: {
+            /** @constant */
+            kind: "notTried";
+            pod: string;
+            group: components["schemas"]["GroupShortfall"];
+        };
+        /** @description The group was rejected before any of its members was tried. */
+        StatementGroupRejected: {
+            /** @constant */
+            kind: "groupRejected";
+            pod: string;
+            group: string;
+            reasons: string[];
+        };
+        /** @description Nodes were not evaluated, because the search had found enough before extenders rejected those that it had found. */
+        StatementSearchEnded: {
+            /** @constant */
+            kind: "searchEnded";
+            nodes: number;
+        };
+        /** @description Preemption makes room on the node by removing pods. */
+        StatementRoomMade: {
+            /** @constant */
+            kind: "room";
+            node: string;
+            victims: number;
+        };
+        /** @description Preemption made room on the node, and the cycle does not hold the victims. */
+        StatementRoomNominated: {
+            /** @constant */
+            kind: "nominated";
+            node: string;
+        };
+        /** @description The devices that the pod's claims hold. */
+        StatementDevicesAllocated: {
+            /** @constant */
+            kind: "devicesAllocated";
+            claims: components["schemas"]["ClaimDevices"][];
+        };
+        StatementDeviceShortage: components["schemas"]["DeviceShortage"] & {
+            /** @constant */
+            kind: "deviceShortage";
+        };
+        /** @description On so many nodes every request for devices could be met alone, but not all together. */
+        StatementDevicesTogether: {
+            /** @constant */
+            kind: "devicesTogether";
+            nodes: number;
+        };
+        /** @description The group has as many members scheduled as it needs, without this pod. */
+        StatementGroupHasEnough: {
+            /** @constant */
+            kind: "groupHasEnough";
+            group: string;
+            needs: number;
+            has: number;
+        };
+        /** @description No member of the group goes ahead, because too few found a node. */
+        StatementGroupShort: {
+            /** @constant */
+            kind: "groupShort";
+            group: components["schemas"]["GroupShortfall"];
+        };
+        /** @description Enough members of the group have a place. */
+        StatementGroupPlaced: {
+            /** @constant */
+            kind: "groupPlaced";
+            group: string;
+            has: number;
+            members: number;
+            /** @description 0 for a group without a gang policy. */
+            needs: number;
+            chosen?: components["schemas"]["ChosenPlacement"];
+        };
+        /** @description A plugin preempts for the whole group, and the cycle does not hold the victims. */
+        StatementGroupRoom: {
+            /** @constant */
+            kind: "groupRoom";
+            plugin: string;
+        };
+        /** @description A plugin preempts for the whole group by removing pods. */
+        StatementGroupVictims: {
+            /** @constant */
+            kind: "groupVictims";
+            plugin: string;
+            victims: number;
+        };
+        /** @description Without so many pods of lower priority the group would not fit either. */
+        StatementGroupRoomImpossible: {
+            /** @constant */
+            kind: "groupRoomImpossible";
+            pods: number;
+        };
+        StatementExtenderFailure: components["schemas"]["ExtenderFailure"] & {
+            /** @constant */
+            kind: "extenderFailure";
+        };
+        /** @description A plugin, or an extender by its URL prefix, with the number of nodes that it rejected. */
+        Rejecter: {
+            plugin: string;
+            nodes: number;
+        };
+        /** @description How near a pod group came, and what blocked it. */
+        GroupShortfall: {
+            name: string;
+            /** @description 0 for a group without a gang policy, of which no member found a node. */
+            needs: number;
+            found: number;
+            nearest?: components["schemas"]["NearestPlacement"];
+            blockers: components["schemas"]["Blocker"][];
+        };
+        /** @description The nodes with one value of the group's topology key, the best of the placements. Absent when the group may be anywhere. */
+        NearestPlacement: {
+            topologyKey: string;
+            name: string;
+            placements: number;
+        };
+        /** @description A plugin that rejected nodes for the members that found none. */
+        Blocker: {
+            plugin: string;
+            members: number;
+            reasons: string[];
+        };
+        /** @description The nodes with one value of the group's topology key. Absent when the group may be anywhere. */
+        ChosenPlacement: {
+            topologyKey: string;
+            name: string;
+            placements: number;
+            best?: components["schemas"]["BestPlacement"];
+        };
+        /** @description The total of the chosen placement among those that fit. Absent when no other fits. */
+        BestPlacement: {
+            /** Format: int64 */
+            total: number;
+            fitting: number;
+        };
+        /** @description The devices that one claim holds, by driver in the order of the allocation. */
+        ClaimDevices: {
+            claim: string;
+            drivers: components["schemas"]["DevicesOfDriver"][];
+        };
+        /** @description Devices of one driver, by name. */
+        DevicesOfDriver: {
+            driver: string;
+            devices: string[];
         };
         /** @description A request of one of the pod's claims that nodes could not meet. */
         DeviceShortage: {
@@ -1201,7 +1507,7 @@ export interface components {
         SubscribeResourceFrame: {
             /** @constant */
             type: "subscribe";
-            /** @description The client's own name of the subscription. */
+            /** @description The client's name for the subscription. */
             id: string;
             resource: components["schemas"]["GroupVersionResource"];
             /** @description Empty or absent: all namespaces. */
@@ -1210,13 +1516,36 @@ export interface components {
         SubscribeTopicFrame: {
             /** @constant */
             type: "subscribe";
-            /** @description The client's own name of the subscription. */
+            /** @description The client's name for the subscription. */
             id: string;
             /**
-             * @description results: the newest summaries (at most 500, newest first), then new ones. status: the Status, now and on each change.
+             * @description results: the newest summaries (at most 500, newest first), then new ones. status: the Status, now and on each change. queues: the Queues, now and on each change, at most once per second; refused with 501 where the simulator does not know its scheduling queue.
              * @enum {string}
              */
-            topic: "results" | "status";
+            topic: "results" | "status" | "queues";
+        };
+        /** @description The state of the scheduling queue: what the metrics scheduler_pending_pods and scheduler_queue_incoming_pods_total say. */
+        Queues: {
+            /** @description All parts of the scheduling queue, in the order of QueueName. */
+            queues: components["schemas"]["QueueState"][];
+        };
+        /**
+         * @description A part of the scheduling queue. incomplete holds pods whose PodGroup does not exist yet; pending holds pods that arrived while their group was being scheduled.
+         * @enum {string}
+         */
+        QueueName: "active" | "backoff" | "unschedulable" | "gated" | "incomplete" | "pending";
+        QueueState: {
+            queue: components["schemas"]["QueueName"];
+            /** @description How many pods it holds. */
+            pods: number;
+            /** @description What has moved pods into it since the program started, the most frequent first. */
+            events: components["schemas"]["QueueEvent"][];
+        };
+        QueueEvent: {
+            /** @description The scheduler's name of the event, such as PodAdd or BackoffComplete. */
+            event: string;
+            /** @description How many pods it has moved. */
+            count: number;
         };
         UnsubscribeFrame: {
             /** @constant */
@@ -1225,7 +1554,7 @@ export interface components {
         };
         /** @description What the server sends over the WebSocket. */
         ServerFrame: components["schemas"]["ListFrame"] | components["schemas"]["EventsFrame"] | components["schemas"]["ErrorFrame"];
-        /** @description A Kubernetes object without metadata.managedFields and without annotations that begin with kube-scheduler-simulator.sigs.k8s.io/ (with apiVersion and kind); a Summary for topic results; a Status for topic status. */
+        /** @description A Kubernetes object without metadata.managedFields and without annotations that begin with kube-scheduler-simulator.sigs.k8s.io/ (with apiVersion and kind); a Summary for topic results; a Status for topic status; Queues for topic queues. */
         WatchObject: {
             [key: string]: unknown;
         };
@@ -1234,7 +1563,7 @@ export interface components {
             /** @constant */
             type: "list";
             id: string;
-            /** @description True in the first frame of a list, which replaces everything that the client has for that id; absent in the others. */
+            /** @description True in the first frame of a list, which replaces everything that the client has for that id. Absent in the others. */
             first?: boolean;
             /** @description At most about 500. */
             items: components["schemas"]["WatchObject"][];
@@ -1253,36 +1582,36 @@ export interface components {
             id: string;
             events: components["schemas"]["WatchEvent"][];
         };
-        /** @description With id: that subscription has ended. Without: the frame was not understood. */
+        /** @description With an id: that subscription has ended. Without: a frame was invalid. */
         ErrorFrame: {
             /** @constant */
             type: "error";
             id?: string;
             message: string;
-            /** @description As an HTTP status. */
+            /** @description An HTTP status code. */
             code: number;
         };
         /** @description A scheduler configuration that was applied. */
         Revision: {
-            /** @description Counts the revisions from 1; 0 when the document was only tried. */
+            /** @description The number of the revision, from 1; 0 for a dry run. */
             number: number;
             /** Format: date-time */
             time: string;
             /** @enum {string} */
             source: "default" | "file" | "user";
-            /** @description What changed from the revision before, in a line. */
+            /** @description One line about the changes since the previous revision. */
             summary: string;
             /**
-             * @description Empty when the document was only tried.
+             * @description Empty for a dry run.
              * @enum {string}
              */
             state: "running" | "replaced" | "rolledBack" | "";
             /** @description Why it was rolled back. */
             error?: string;
-            /** @description Pods that were bound under it. */
+            /** @description The number of pods bound while it was in force. */
             podsScheduled: number;
             profiles: string[];
-            /** @description As its author wrote it. Lists leave it out. */
+            /** @description The document as the user wrote it. Lists omit it. */
             document?: string;
         };
         /** @description Revisions, newest first. */
@@ -1293,11 +1622,11 @@ export interface components {
         Applied: {
             revision: components["schemas"]["Revision"];
             noEffect: components["schemas"]["NoEffect"][];
-            /** @description What would be in force, with revision 0. Only when the document was only tried. */
+            /** @description Dry runs only: the configuration that would be in force, with revision 0. */
             effective?: components["schemas"]["Effective"];
             durationSeconds: number;
         };
-        /** @description A field that the user set and that means nothing in the simulator. */
+        /** @description A field that the user set and that has no effect in the simulator. */
         NoEffect: {
             field: string;
             message: string;
@@ -1318,7 +1647,7 @@ export interface components {
             source: "default" | "user";
             viaMultiPoint: boolean;
         };
-        /** @description An extension point of a profile, with its plugins in the order in which they are called. */
+        /** @description An extension point of a profile, with its plugins in calling order. */
         EffectivePoint: {
             name: string;
             plugins: components["schemas"]["PointPlugin"][];
@@ -1333,7 +1662,7 @@ export interface components {
             /** @enum {string} */
             argumentsSource: "default" | "user" | "none";
         };
-        /** @description A profile as it is in force. */
+        /** @description A profile in force. */
         EffectiveProfile: {
             schedulerName: string;
             percentageOfNodesToScore?: number;
@@ -1350,19 +1679,19 @@ export interface components {
             managedResources: string[];
             timeoutSeconds: number;
         };
-        /** @description A field whose value differs; null means that it is not there. */
+        /** @description A field whose value differs; null if the field is absent. */
         Difference: {
             field: string;
             default: unknown;
             current: unknown;
         };
-        /** @description The scheduler configuration that is in force. */
+        /** @description The scheduler configuration in force. */
         Effective: {
             revision: number;
             global: components["schemas"]["Setting"][];
             profiles: components["schemas"]["EffectiveProfile"][];
             extenders: components["schemas"]["EffectiveExtender"][];
-            /** @description From Kubernetes' default. */
+            /** @description The differences from the default of Kubernetes. */
             difference: components["schemas"]["Difference"][];
             noEffect: components["schemas"]["NoEffect"][];
         };
@@ -1379,12 +1708,12 @@ export interface components {
         FeatureGates: {
             items: components["schemas"]["FeatureGate"][];
         };
-        /** @description A recording that is loaded, and where it stands. */
+        /** @description A loaded recording and its position. */
         Replay: {
             name: string;
             /** @enum {string} */
             state: "playing" | "paused" | "seeking" | "finished" | "failed";
-            /** @description What a person should know: the last change that was not taken, or why it failed. */
+            /** @description The last change that the cluster did not accept, or why the replay failed. */
             message?: string;
             /** @description The cluster that was recorded. */
             source?: string;
@@ -1397,25 +1726,25 @@ export interface components {
              * @description A time in the recording.
              */
             position: string;
-            /** @description How many the recording has. */
+            /** @description The number of changes in the recording. */
             changes: number;
-            /** @description How many of them have happened. */
+            /** @description The number of changes applied so far. */
             applied: number;
-            /** @description 1 is real time, 0 as fast as it goes. */
+            /** @description 1 is real time; 0 is as fast as possible. */
             speed: number;
-            /** @description The scheduler becomes idle after each change. */
+            /** @description Wait after each change until the scheduler is idle. */
             waitForScheduler: boolean;
-            /** @description Each decision is asked for in the state that the recording has: afterwards the pod is put to the node that it has there. Without it the cluster goes its own way from the first different decision on. */
+            /** @description Make each decision in the recorded state: after the decision, the pod is bound to its recorded node. Otherwise the cluster diverges from the recording with the first different decision. */
             followRecording: boolean;
-            /** @description How many changes the cluster did not take. */
+            /** @description The number of changes that the cluster did not accept. */
             failed: number;
             decisions: components["schemas"]["ReplayCounts"];
         };
-        /** @description What to change; what is not there stays. */
+        /** @description The settings to change. Absent ones stay. */
         ReplayControl: {
             /** @enum {string} */
             state?: "playing" | "paused";
-            /** @description 1 is real time, 0 as fast as it goes. */
+            /** @description 1 is real time; 0 is as fast as possible. */
             speed?: number;
             waitForScheduler?: boolean;
             followRecording?: boolean;
@@ -1432,7 +1761,7 @@ export interface components {
             matching: number;
             different: number;
             pending: number;
-            /** @description Those of different in which the recorded node had the best total, too. */
+            /** @description The different decisions in which the recorded node also had the best total. */
             tied: number;
         };
         /**
@@ -1447,47 +1776,47 @@ export interface components {
             different: number;
             pending: number;
             tied: number;
-            /** @description Those whose recorded node the simulated cluster did not have. */
+            /** @description Decisions whose recorded node does not exist in the simulated cluster. */
             nodesMissing: number;
             items: components["schemas"]["ReplayDecision"][];
-            /** @description Asks for the next page; empty on the last. */
+            /** @description Pass it as continue to get the next page; empty on the last page. */
             continue: string;
         };
-        /** @description Where a pod went, in the recording and here. */
+        /** @description Where a pod was placed, in the recording and in the simulation. */
         ReplayDecision: {
-            /** @description The simulated pod, whose results tell more. */
+            /** @description The simulated pod. Its results have the details. */
             pod: components["schemas"]["PodRef"];
             /**
              * Format: date-time
-             * @description When it was bound in the recording; of a pod that was not, when it came.
+             * @description When the pod was bound in the recording; if it was not, when it was created.
              */
             time: string;
             outcome: components["schemas"]["ReplayOutcome"];
             /** @description Empty when the recording has none. */
             recordedNode: string;
-            /** @description Empty when none was found. */
+            /** @description Empty if the scheduler found none. */
             simulatedNode: string;
-            /** @description One sentence, made of the rest. */
+            /** @description One sentence, derived from the other members. */
             why: string;
-            /** @description The simulated attempt that it speaks of. */
+            /** @description The simulated attempt that was compared. */
             attempt?: number;
-            /** @description It met at least one Filter plugin. */
+            /** @description At least one Filter plugin ran for it. */
             recordedNodeEvaluated: boolean;
-            /** @description The simulated cluster did not have it. */
+            /** @description The simulated cluster has no such node. */
             recordedNodeMissing?: boolean;
             recordedNodeRejectedBy?: components["schemas"]["ReplayRejection"];
             recordedNodeTotal?: number;
             selectedNodeTotal?: number;
-            /** @description Both have the best total. */
+            /** @description Both nodes have the best total. */
             tie?: boolean;
             mostDifferent?: components["schemas"]["ReplayParted"];
         };
-        /** @description Who rejected a node, or the pod on all nodes. */
+        /** @description The plugin that rejected a node, or the pod on all nodes. */
         ReplayRejection: {
             plugin: string;
             reasons: string[];
         };
-        /** @description The weighted scores of the plugin that parted two nodes most. */
+        /** @description The weighted scores of the plugin in which two nodes differ most. */
         ReplayParted: {
             plugin: string;
             recorded: number;
@@ -1504,7 +1833,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description The control plane is not up yet; Retry-After says when to ask again. */
+        /** @description The control plane is not up yet. Retry-After says when to ask again. */
         Starting: {
             headers: {
                 [name: string]: unknown;
@@ -1513,7 +1842,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description The request body is larger than the server takes. */
+        /** @description The request body exceeds the limit of the server. */
         TooLarge: {
             headers: {
                 [name: string]: unknown;
@@ -1524,7 +1853,7 @@ export interface components {
         };
     };
     parameters: {
-        /** @description The rest of the path, slashes included. */
+        /** @description The rest of the path, including slashes. */
         Path: string;
         /** @description The pod's UID. */
         UID: string;
@@ -1538,7 +1867,7 @@ export interface operations {
     getPage: {
         parameters: {
             query?: {
-                /** @description Where the server asks for a token: it is exchanged for a cookie, and the browser is sent on to the address without it. */
+                /** @description The server's token, if it requires one. The server sets a cookie and redirects to the same address without the token. */
                 token?: string;
             };
             header?: never;
@@ -1556,7 +1885,7 @@ export interface operations {
                     "text/html": unknown;
                 };
             };
-            /** @description The token was right; the cookie is set. */
+            /** @description The token was right. The answer sets the cookie. */
             303: {
                 headers: {
                     [name: string]: unknown;
@@ -1571,7 +1900,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The rest of the path, slashes included. */
+                /** @description The rest of the path, including slashes. */
                 path: components["parameters"]["Path"];
             };
             cookie?: never;
@@ -1627,7 +1956,7 @@ export interface operations {
                     "text/plain": string;
                 };
             };
-            /** @description Not ready; the message says in which phase the simulator is. */
+            /** @description Not ready. The message names the phase of the simulator. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -1648,7 +1977,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The exposition format that the Accept header asks for. */
+            /** @description Metrics in the exposition format that the Accept header asks for. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -1728,7 +2057,7 @@ export interface operations {
     putSchedulerConfiguration: {
         parameters: {
             query?: {
-                /** @description Decode, validate and build the scheduler, and change nothing. */
+                /** @description Dry run: decode and validate the document and build the scheduler, but change nothing. */
                 dryRun?: boolean;
             };
             header?: never;
@@ -1742,7 +2071,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description It is applied: the new scheduler schedules. */
+            /** @description The configuration is applied and the new scheduler schedules pods. For a dry run: it could be applied. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -1751,7 +2080,7 @@ export interface operations {
                     "application/json": components["schemas"]["Applied"];
                 };
             };
-            /** @description What is wrong with the document, each mistake with its field and where it is known its line. The configuration is as it was. */
+            /** @description The document is invalid. The details name the field of each mistake and, where known, the line. The current configuration stays. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -1767,7 +2096,7 @@ export interface operations {
     postSchedulerConfiguration: {
         parameters: {
             query?: {
-                /** @description Decode, validate and build the scheduler, and change nothing. */
+                /** @description Dry run: decode and validate the document and build the scheduler, but change nothing. */
                 dryRun?: boolean;
             };
             header?: never;
@@ -1781,7 +2110,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description It is applied: the new scheduler schedules. */
+            /** @description The configuration is applied and the new scheduler schedules pods. For a dry run: it could be applied. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -1790,7 +2119,7 @@ export interface operations {
                     "application/json": components["schemas"]["Applied"];
                 };
             };
-            /** @description What is wrong with the document, each mistake with its field and where it is known its line. The configuration is as it was. */
+            /** @description The document is invalid. The details name the field of each mistake and, where known, the line. The current configuration stays. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -1927,7 +2256,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It is applied. */
+            /** @description The revision is applied. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -1936,7 +2265,7 @@ export interface operations {
                     "application/json": components["schemas"]["Applied"];
                 };
             };
-            /** @description What is wrong with the document, each mistake with its field and where it is known its line. The configuration is as it was. */
+            /** @description The document is invalid. The details name the field of each mistake and, where known, the line. The current configuration stays. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -1982,9 +2311,9 @@ export interface operations {
                 uid?: string;
                 /** @description How the cycle ended. */
                 outcome?: components["schemas"]["Outcome"];
-                /** @description The most summaries in a page. */
+                /** @description The maximum number of summaries per page. */
                 limit?: number;
-                /** @description The previous page's continue. */
+                /** @description The continue value of the previous page. */
                 continue?: string;
             };
             header?: never;
@@ -2002,7 +2331,7 @@ export interface operations {
                     "application/json": components["schemas"]["Page"];
                 };
             };
-            /** @description A parameter is not valid; the details name each. */
+            /** @description A parameter is invalid. The details name each invalid parameter. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -2027,7 +2356,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The attempts that are still kept. */
+            /** @description The attempts that the result store still has. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -2036,7 +2365,7 @@ export interface operations {
                     "application/json": components["schemas"]["Attempts"];
                 };
             };
-            /** @description No result is kept for this UID, and nothing holds such a pod. */
+            /** @description There are no results for this UID, and no PreEnqueue plugin holds such a pod. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -2056,7 +2385,7 @@ export interface operations {
             path: {
                 /** @description The pod's UID. */
                 uid: components["parameters"]["UID"];
-                /** @description The attempt, from 1. */
+                /** @description The number of the attempt, from 1. */
                 attempt: number;
             };
             cookie?: never;
@@ -2072,7 +2401,7 @@ export interface operations {
                     "application/json": components["schemas"]["ExplainedCycle"];
                 };
             };
-            /** @description The attempt is not a number from 1. */
+            /** @description The attempt is not a positive number. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -2081,7 +2410,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description No result is kept for this UID and attempt. */
+            /** @description There is no result for this UID and attempt. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -2103,7 +2432,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Everything is as it was at a first start. */
+            /** @description The reset is complete. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -2112,7 +2441,7 @@ export interface operations {
                     "application/json": components["schemas"]["Reset"];
                 };
             };
-            /** @description The cluster is not the simulator's own, or it is not known how it began. */
+            /** @description The simulator does not own the cluster, or does not know its initial state. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -2121,7 +2450,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description An import, a replay or another reset is under way. */
+            /** @description An import, a replay or another reset is in progress. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -2137,11 +2466,11 @@ export interface operations {
     export: {
         parameters: {
             query?: {
-                /** @description Takes the place of the Accept header. */
+                /** @description Overrides the Accept header. */
                 format?: "json" | "yaml";
-                /** @description Adds the scheduling cycles of the pods that exist. */
+                /** @description Include the scheduling cycles of the existing pods. */
                 results?: boolean;
-                /** @description Replaces whatever people have named, the same each time while the simulator runs, and leaves out results and what cannot be redacted. */
+                /** @description Replace all names that users chose, consistently while the simulator runs, and leave out results and everything that cannot be redacted. */
                 redact?: boolean;
             };
             header?: never;
@@ -2173,7 +2502,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Its state. */
+            /** @description The state of the import. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -2189,9 +2518,9 @@ export interface operations {
     import: {
         parameters: {
             query?: {
-                /** @description merge leaves what is there, replace empties the cluster first. */
+                /** @description merge keeps existing objects; replace empties the cluster first. */
                 mode?: "merge" | "replace";
-                /** @description Pods that have not finished are scheduled anew. */
+                /** @description Schedule again all pods that have not finished. */
                 reschedule?: boolean;
             };
             header?: never;
@@ -2207,7 +2536,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The import is over; the report says what went in and what did not. */
+            /** @description The import has ended. The report says which objects were imported and which were not. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -2217,7 +2546,7 @@ export interface operations {
                     "application/x-ndjson": components["schemas"]["ImportLine"];
                 };
             };
-            /** @description Nothing could be read out of it; the details say why. */
+            /** @description The input is unreadable. The details say why. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -2226,7 +2555,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The cluster is not the simulator's own, so it is not emptied. */
+            /** @description The simulator does not own the cluster, so it does not empty it. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -2235,7 +2564,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Another operation is under way, or the import was cancelled. */
+            /** @description Another operation is in progress, or the import was cancelled. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -2267,14 +2596,14 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It ends. */
+            /** @description The import is being cancelled. */
             204: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description No import is under way. */
+            /** @description No import is in progress. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -2296,7 +2625,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Where it stands. */
+            /** @description The state of the replay. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -2321,21 +2650,21 @@ export interface operations {
     loadReplay: {
         parameters: {
             query?: {
-                /** @description What to call it; the file's name. */
+                /** @description The name of the recording, such as its file name. */
                 name?: string;
             };
             header?: never;
             path?: never;
             cookie?: never;
         };
-        /** @description A file that `simulator record` has written; at most 1 GiB. */
+        /** @description A file written by `simulator record`, at most 1 GiB. */
         requestBody: {
             content: {
                 "application/octet-stream": unknown;
             };
         };
         responses: {
-            /** @description It is loaded. */
+            /** @description The recording is loaded. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -2344,7 +2673,7 @@ export interface operations {
                     "application/json": components["schemas"]["Replay"];
                 };
             };
-            /** @description It is not a recording; nothing has changed. */
+            /** @description The body is not a recording. Nothing has changed. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -2353,7 +2682,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The cluster is not the simulator's own. */
+            /** @description The simulator does not own the cluster. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -2362,7 +2691,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Something else is being done to the whole cluster, or another recording is being loaded. */
+            /** @description Another operation on the whole cluster is in progress, or another recording is being loaded. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -2385,7 +2714,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description No recording is loaded any more. */
+            /** @description The recording is unloaded. */
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -2418,7 +2747,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description It is asked for. */
+            /** @description The server accepted the request. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -2427,7 +2756,7 @@ export interface operations {
                     "application/json": components["schemas"]["Replay"];
                 };
             };
-            /** @description It cannot be done, and nothing of it is; the message says why. */
+            /** @description The request is invalid and nothing has changed. The message says why. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -2458,7 +2787,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description They are applied; at the end of the recording nothing is. */
+            /** @description The changes are applied. At the end of the recording there are none. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -2484,9 +2813,9 @@ export interface operations {
         parameters: {
             query?: {
                 outcome?: components["schemas"]["ReplayOutcome"];
-                /** @description The most decisions in a page; 100 by default. */
+                /** @description The maximum number of decisions per page; 100 by default. */
                 limit?: number;
-                /** @description The previous page's continue. */
+                /** @description The continue value of the previous page. */
                 continue?: string;
             };
             header?: never;
@@ -2495,7 +2824,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description A page. */
+            /** @description A page of the comparison. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -2504,7 +2833,7 @@ export interface operations {
                     "application/json": components["schemas"]["ReplayComparison"];
                 };
             };
-            /** @description A parameter is not valid; the details name each. */
+            /** @description A parameter is invalid. The details name each invalid parameter. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -2559,14 +2888,14 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The rest of the path, slashes included. */
+                /** @description The rest of the path, including slashes. */
                 path: components["parameters"]["Path"];
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description As the Kubernetes API answers. */
+            /** @description The answer of the Kubernetes API. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -2588,7 +2917,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The rest of the path, slashes included. */
+                /** @description The rest of the path, including slashes. */
                 path: components["parameters"]["Path"];
             };
             cookie?: never;
@@ -2597,7 +2926,7 @@ export interface operations {
         responses: {
             413: components["responses"]["TooLarge"];
             503: components["responses"]["Starting"];
-            /** @description As the Kubernetes API answers. */
+            /** @description The answer of the Kubernetes API. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -2611,7 +2940,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The rest of the path, slashes included. */
+                /** @description The rest of the path, including slashes. */
                 path: components["parameters"]["Path"];
             };
             cookie?: never;
@@ -2620,7 +2949,7 @@ export interface operations {
         responses: {
             413: components["responses"]["TooLarge"];
             503: components["responses"]["Starting"];
-            /** @description As the Kubernetes API answers. */
+            /** @description The answer of the Kubernetes API. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -2634,7 +2963,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The rest of the path, slashes included. */
+                /** @description The rest of the path, including slashes. */
                 path: components["parameters"]["Path"];
             };
             cookie?: never;
@@ -2643,7 +2972,7 @@ export interface operations {
         responses: {
             413: components["responses"]["TooLarge"];
             503: components["responses"]["Starting"];
-            /** @description As the Kubernetes API answers. */
+            /** @description The answer of the Kubernetes API. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -2657,14 +2986,14 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The rest of the path, slashes included. */
+                /** @description The rest of the path, including slashes. */
                 path: components["parameters"]["Path"];
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description As the Kubernetes API answers. */
+            /** @description The answer of the Kubernetes API. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -2678,7 +3007,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The rest of the path, slashes included. */
+                /** @description The rest of the path, including slashes. */
                 path: components["parameters"]["Path"];
             };
             cookie?: never;
@@ -2687,7 +3016,7 @@ export interface operations {
         responses: {
             413: components["responses"]["TooLarge"];
             503: components["responses"]["Starting"];
-            /** @description As the Kubernetes API answers. */
+            /** @description The answer of the Kubernetes API. */
             default: {
                 headers: {
                     [name: string]: unknown;

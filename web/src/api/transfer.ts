@@ -1,12 +1,13 @@
 // Export, import and reset of the simulated cluster.
 
-import { request, requestText } from './http'
+import { bodyOf, client } from './client'
+import type { paths } from './schema'
 import type { ImportMode, ImportState, Reset } from './types'
 import { upload } from './upload'
 
 export type Transfer = 'export' | 'import' | 'reset' | 'replay'
 
-const routes: Record<Transfer, readonly [path: string, method: string]> = {
+const routes: Record<Transfer, readonly [path: keyof paths, method: string]> = {
   export: ['/api/v1/export', 'get'],
   import: ['/api/v1/import', 'post'],
   reset: ['/api/v1/reset', 'put'],
@@ -15,7 +16,7 @@ const routes: Record<Transfer, readonly [path: string, method: string]> = {
 
 /** Which of them the server's own OpenAPI document lists. */
 export async function servedTransfers(signal?: AbortSignal): Promise<ReadonlySet<Transfer>> {
-  const document = await request<{ paths?: Record<string, Record<string, unknown>> }>('/api/v1/openapi.json', { signal })
+  const document: { paths?: Record<string, Record<string, unknown>> } = await bodyOf(client.GET('/api/v1/openapi.json', { signal }))
   const served = (Object.keys(routes) as Transfer[]).filter((name) => {
     const [path, method] = routes[name]
     return document.paths?.[path]?.[method] !== undefined
@@ -25,7 +26,7 @@ export async function servedTransfers(signal?: AbortSignal): Promise<ReadonlySet
 
 export interface ImportOptions {
   mode: ImportMode
-  /** Pods lose their nodes and are scheduled anew. */
+  /** Pods lose their nodes and are scheduled again. */
   reschedule: boolean
 }
 
@@ -43,13 +44,13 @@ export function sendImport(body: Blob | FormData, options: ImportOptions, on: { 
 
 /** The import that runs, or the last one. */
 export function getImport(signal?: AbortSignal): Promise<ImportState> {
-  return request<ImportState>('/api/v1/import', { signal })
+  return bodyOf(client.GET('/api/v1/import', { signal }))
 }
 
-export function cancelImport(): Promise<string> {
-  return requestText('/api/v1/import', { method: 'DELETE' })
+export async function cancelImport(): Promise<void> {
+  await client.DELETE('/api/v1/import')
 }
 
 export function resetCluster(): Promise<Reset> {
-  return request<Reset>('/api/v1/reset', { method: 'PUT' })
+  return bodyOf(client.PUT('/api/v1/reset'))
 }

@@ -15,6 +15,8 @@ export type Summary = Schemas['Summary']
 /** Who kept a pod from its place, in a line. */
 export type Refusal = Schemas['Refusal']
 export type SummaryPage = Schemas['Page']
+/** A pod's attempts, oldest first, and the plugins that keep it out of the queue now. */
+export type Attempts = Schemas['Attempts']
 /** Everything that is known of one attempt, with its explanation. */
 export type Cycle = Schemas['ExplainedCycle']
 export type PluginResult = Schemas['PluginResult']
@@ -25,6 +27,12 @@ export type ScorePlugin = Schemas['ScorePlugin']
 export type ScoreResult = Schemas['Score']
 /** Why the pod landed there, or nowhere, as the server says it. */
 export type Explanation = Schemas['Explanation']
+/** How the cycle ended and why, as a kind and its operands. */
+export type Headline = Schemas['Headline']
+/** What else is worth knowing, as a kind and its operands. */
+export type Remark = Schemas['Remark']
+/** How near a pod group came, and what blocked it. */
+export type GroupShortfall = Schemas['GroupShortfall']
 export type Margin = Schemas['Margin']
 export type NotEvaluated = Schemas['NotEvaluated']
 export type Preemption = Schemas['Preemption']
@@ -33,6 +41,9 @@ export type Victim = Schemas['Victim']
 export type PodGroup = Schemas['PodGroup']
 export type PodRef = Schemas['PodRef']
 export type Status = Schemas['Status']
+/** The scheduling queue: how many pods each part of it holds, and what moved them there. */
+export type Queues = Schemas['Queues']
+export type QueueState = Schemas['QueueState']
 /** A part of an error, with its place in the document that was sent where that is known. */
 export type ErrorDetail = Schemas['ErrorDetail']
 /** A configuration that was applied. Its document comes only with the single one. */

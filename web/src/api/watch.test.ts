@@ -137,14 +137,15 @@ describe('WatchClient', () => {
 
   it('asks again for a subscription that the server could not serve yet, not for one that cannot be', () => {
     const errors: (number | undefined)[] = []
-    for (const id of ['starting', 'gone']) client.subscribe(id, pods, { frame: () => {}, error: (e) => errors.push(e.code) })
+    for (const id of ['starting', 'gone', 'unknown']) client.subscribe(id, pods, { frame: () => {}, error: (e) => errors.push(e.code) })
     client.start()
     last().open()
     last().receive({ type: 'error', id: 'starting', message: 'the control plane is starting', code: 503 })
     last().receive({ type: 'error', id: 'gone', message: 'not found', code: 404 })
+    last().receive({ type: 'error', id: 'unknown', message: 'the simulator does not know its scheduling queue', code: 501 })
     vi.advanceTimersByTime(5000)
-    expect(errors).toEqual([503, 404])
-    expect(asked(last())).toEqual(['subscribe starting', 'subscribe gone', 'subscribe starting'])
+    expect(errors).toEqual([503, 404, 501])
+    expect(asked(last())).toEqual(['subscribe starting', 'subscribe gone', 'subscribe unknown', 'subscribe starting'])
   })
 
   it('gives up an attempt that does not open', () => {

@@ -1,10 +1,14 @@
 // The watch client: one WebSocket carries every subscription. It reconnects by
 // itself, subscribes again, and says truthfully in which state it is.
 
+import type { components } from './schema'
+
+type Schemas = components['schemas']
+
 /** What a subscription asks for: a kind of the cluster, or a topic of the simulator. */
 export type Target =
   | { resource: { group: string; version: string; resource: string }; namespace?: string }
-  | { topic: 'results' | 'status' }
+  | { topic: Schemas['SubscribeTopicFrame']['topic'] }
 
 export interface ListFrame<T = unknown> {
   type: 'list'
@@ -273,9 +277,10 @@ export class WatchClient {
       return
     }
     subscription.handlers.error?.(frame)
-    // A kind that does not exist (any more) or a bad request stays so until the next connection.
+    // A kind that does not exist (any more), a bad request, and a topic that the server does
+    // not know (501) stay so until the next connection.
     const code = frame.code ?? 500
-    if (code >= 400 && code < 500 && code !== 408 && code !== 410 && code !== 429) return
+    if (code === 501 || (code >= 400 && code < 500 && code !== 408 && code !== 410 && code !== 429)) return
     subscription.retry = setTimeout(() => this.ask(id, subscription), this.backoff(Math.min(subscription.failures++, 4)))
   }
 

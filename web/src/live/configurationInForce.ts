@@ -1,31 +1,19 @@
 // The scheduler's configuration in force: the effective document, its revisions and its
 // feature gates, read again whenever another revision runs.
 
-import { shallowRef, watch, type ShallowRef } from 'vue'
+import { watch, type ShallowRef } from 'vue'
 import * as api from '@/api/configuration'
 import type { Effective, FeatureGate, Revision } from '@/api/types'
+import { useAnswer } from './answer'
 import { connection, status } from './status'
 
 /** Something read from the server again whenever another revision runs. */
-export function perRevision<T>(read: () => Promise<T>): { value: ShallowRef<T | undefined>; error: ShallowRef<unknown>; reload: () => Promise<void>; stop: () => void } {
-  const value = shallowRef<T>()
-  const error = shallowRef<unknown>()
-  let turn = 0
-  async function reload() {
-    const mine = ++turn
-    try {
-      const found = await read()
-      if (mine !== turn) return
-      value.value = found
-      error.value = undefined
-    } catch (reason) {
-      if (mine === turn) error.value = reason
-    }
-  }
+export function perRevision<T>(read: (signal: AbortSignal) => Promise<T>): { value: ShallowRef<T | undefined>; error: ShallowRef<unknown>; reload: () => Promise<boolean>; stop: () => void } {
+  const { value, error, ask: reload } = useAnswer(read)
   const stop = watch([() => status.value?.scheduler.revision, () => status.value?.scheduler.phase, () => connection.value.kind === 'live'], () => void reload(), { immediate: true })
   return { value, error, reload, stop }
 }
 
-export const readEffective = () => perRevision<Effective>(() => api.getEffective())
-export const readRevisions = () => perRevision<Revision[]>(() => api.listRevisions())
-export const readFeatureGates = () => perRevision<FeatureGate[]>(() => api.listFeatureGates())
+export const readEffective = () => perRevision<Effective>(api.getEffective)
+export const readRevisions = () => perRevision<Revision[]>(api.listRevisions)
+export const readFeatureGates = () => perRevision<FeatureGate[]>(api.listFeatureGates)

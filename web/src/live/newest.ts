@@ -4,6 +4,7 @@
 import { computed, shallowRef, watch, type ComputedRef, type Ref } from 'vue'
 import { listResults } from '@/api/simulator'
 import type { Summary } from '@/api/types'
+import { useAnswer } from './answer'
 import { results } from './watched'
 
 /** A pod by name; with a uid only that very pod counts. */
@@ -15,31 +16,24 @@ export interface WantedPod {
 
 /** `missing` is true once it is certain that there is no attempt. */
 export function useNewest(pod: Ref<WantedPod | undefined>): { summary: ComputedRef<Summary | undefined>; missing: ComputedRef<boolean> } {
-  const fetched = shallowRef<Summary>()
-  const asked = shallowRef(false)
   const matches = (s: Summary, wanted: WantedPod) =>
     s.pod.name === wanted.name && s.pod.namespace === wanted.namespace && (!wanted.uid || s.pod.uid === wanted.uid)
   const live = computed(() => {
     const wanted = pod.value
     return wanted && results.value.items.find((s) => matches(s, wanted))
   })
-  let turn = 0
+  const { value: fetched, ask, clear } = useAnswer(async (signal, wanted: WantedPod) => {
+    const page = await listResults({ namespace: wanted.namespace, name: wanted.name, uid: wanted.uid || undefined, limit: 1 }, signal)
+    return page.items.find((s) => matches(s, wanted))
+  })
+  const asked = shallowRef(false)
   watch(
     () => (pod.value ? `${pod.value.namespace}/${pod.value.name}/${pod.value.uid ?? ''}` : ''),
     async () => {
-      const mine = ++turn
-      const wanted = pod.value
-      fetched.value = undefined
+      clear()
       asked.value = false
-      if (!wanted || live.value) return
-      try {
-        const page = await listResults({ namespace: wanted.namespace, name: wanted.name, uid: wanted.uid ?? '', limit: 1 })
-        if (mine === turn) fetched.value = page.items.find((s) => matches(s, wanted))
-      } catch {
-        // The socket tells when the server is back; then the results come by themselves.
-      } finally {
-        if (mine === turn) asked.value = true
-      }
+      // Without an answer: the socket tells when the server is back; then the results come by themselves.
+      if (pod.value && !live.value && (await ask(pod.value))) asked.value = true
     },
     { immediate: true },
   )

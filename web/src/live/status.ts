@@ -1,5 +1,6 @@
 // The connection and the simulator's phase, as the header shows them.
 
+import { useIntervalFn } from '@vueuse/core'
 import { computed, shallowRef, watch as vueWatch } from 'vue'
 import { getStatus } from '@/api/simulator'
 import type { ConnectionState } from '@/api/watch'
@@ -36,7 +37,7 @@ export const pendingSamples = new Samples()
  */
 export function startLive(): void {
   watch.start()
-  setInterval(() => {
+  useIntervalFn(() => {
     now.value = Date.now()
     if (everReady.value && connection.value.kind === 'live') pendingSamples.set(Math.floor(now.value / 1000), model.pendingCount)
   }, 1000)
@@ -54,8 +55,7 @@ export function startLive(): void {
       asking = false
     }
   }
-  void poll()
-  setInterval(() => void poll(), 1000)
+  useIntervalFn(() => void poll(), 1000, { immediateCallback: true })
 }
 
 export function retryNow(): void {

@@ -12,3 +12,9 @@ it('has a lane behind the queue for pods that wait at Permit, and who holds them
   expect(wrapper.findAll('li').map((li) => li.text().replace(/\s+/g, ' '))).toEqual(['activeQnext in line2UnscheduledPodAdd 9', 'gatedPreEnqueue1', 'waitingPermit3example.com/gang 3'])
   expect(wrapper.get('h2').text()).toContain('6')
 })
+
+it('shows where members of pod groups are kept, when some are', () => {
+  const queues = (['active', 'backoff', 'unschedulable', 'gated', 'incomplete', 'pending'] as const).map((queue) => ({ queue, pods: queue === 'incomplete' ? 2 : 0, events: [] }))
+  const wrapper = mount(QueueLanes, { props: { queues, waiting: { pods: 0, by: [] } }, global: { plugins: [i18n] } })
+  expect(wrapper.findAll('li').map((li) => li.attributes('data-lane'))).toEqual(['active', 'backoff', 'unschedulable', 'gated', 'incomplete', 'waiting'])
+})

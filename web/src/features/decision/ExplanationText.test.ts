@@ -1,53 +1,82 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { mount } from '@vue/test-utils'
 import { afterEach, describe, expect, it } from 'vitest'
-import type { Cycle } from '@/api/types'
+import type { Cycle, Explanation } from '@/api/types'
 import { explained, mockupCycle } from './model/testing'
 import { i18n } from '@/i18n'
 import ExplanationText from './ExplanationText.vue'
 
 const text = (cycle: Cycle, short = false) => mount(ExplanationText, { props: { cycle, short }, global: { plugins: [i18n] } }).text()
+const textOf = (explanation: Explanation) => text(mockupCycle({ explanation }))
 
 afterEach(() => {
   i18n.global.locale.value = 'en'
 })
 
+/** The table of cases that the Go renderer is held to as well. */
+const cases = join(import.meta.dirname, '../../../../scheduler/explain/testdata/cases.json')
+const shared = JSON.parse(readFileSync(cases, 'utf8')) as { name: string; explanation: Explanation }[]
+
+/** The texts and numbers of a statement, at any depth. */
+function operands(value: unknown): string[] {
+  if (typeof value === 'string' || typeof value === 'number') return [String(value)]
+  if (typeof value !== 'object' || value === null) return []
+  return Object.entries(value).flatMap(([name, of]) => (name === 'kind' ? [] : operands(of)))
+}
+
 describe('ExplanationText', () => {
-  it('says what the server’s sentence says', () => {
-    const cycle = mockupCycle()
-    expect(text(cycle)).toBe(cycle.explanation.sentence)
+  it.each(shared)('says in English what the server says: $name', ({ explanation }) => {
+    expect(textOf(explanation)).toBe(explanation.sentence)
   })
+
+  it.each(shared)('says the same facts in Japanese: $name', ({ explanation }) => {
+    i18n.global.locale.value = 'ja'
+    const said = textOf(explanation)
+    expect(said).toMatch(/[ぁ-ん]/)
+    const facts = [explanation.headline, ...(explanation.remarks ?? [])].flatMap(operands).filter((fact) => explanation.sentence.includes(fact))
+    expect(facts.filter((fact) => !said.includes(fact))).toEqual([])
+  })
+
   it('says it in Japanese with the same facts', () => {
     i18n.global.locale.value = 'ja'
     const said = text(mockupCycle())
     for (const fact of ['web-7f9c-x2k4', 'node-b2', '823', '6', '41', 'node-a3']) expect(said).toContain(fact)
     expect(said).not.toMatch(/runs on|ahead/)
   })
+
+  it('sets the pod, its node and the plugins off from the other words', () => {
+    const bold = (cycle: Cycle) => mount(ExplanationText, { props: { cycle }, global: { plugins: [i18n] } }).findAll('b').map((b) => `${b.text()}${b.classes('ch') ? ' (node)' : ''}`)
+    expect(bold(mockupCycle())).toEqual(['web-7f9c-x2k4', 'node-b2 (node)', '823', '41', 'node-a3'])
+    const headline = { kind: 'noNode', pod: 'p', evaluated: 2, total: 2, rejecters: [{ plugin: 'A', nodes: 2 }] } as const
+    expect(bold(mockupCycle({ explanation: explained({ headline: { ...headline, rejecters: [...headline.rejecters] } }) }))).toEqual(['p', '2 by A'])
+  })
+
   it('counts the rejections beside a pod on the map', () => {
     expect(text(mockupCycle(), true)).toBe('Best total 823 of 6 feasible. Rejected: 3 TaintToleration, 2 NodeResourcesFit, 1 NodeAffinity. Margin 41 over node-a3.')
   })
+
   it('names those with the same total', () => {
-    const margin = { over: 'node-a3', total: 0, tied: ['node-a3', 'node-c3'], parts: [] }
-    expect(text(mockupCycle({ explanation: explained({ margin }) }))).toContain('by chance before node-a3, node-c3 with the same total')
-    const facts = [{ plugin: 'TieSeed', key: 'tie broken by seed', value: '' }]
-    expect(text(mockupCycle({ explanation: explained({ margin }), facts }))).toContain('by the seed before node-a3, node-c3 with the same total')
-    expect(text(mockupCycle({ explanation: explained({ margin }), facts }), true)).toContain('By the seed before node-a3, node-c3 with the same total.')
+    const tie = { pod: 'web-7f9c-x2k4', node: 'node-b2', total: 823, feasible: 6, others: ['node-a3', 'node-c3'] }
+    const byChance = mockupCycle({ explanation: explained({ headline: { kind: 'tied', ...tie } }) })
+    expect(text(byChance)).toContain('by chance before node-a3, node-c3 with the same total')
+    expect(text(byChance, true)).toContain('By chance before node-a3, node-c3 with the same total.')
+    const bySeed = mockupCycle({ explanation: explained({ headline: { kind: 'tiedBySeed', ...tie } }) })
+    expect(text(bySeed)).toContain('by the seed before node-a3, node-c3 with the same total')
+    expect(text(bySeed, true)).toContain('By the seed before node-a3, node-c3 with the same total.')
   })
+
   it('names the requests for devices that nodes cannot meet', () => {
-    const devices = [{ claim: 'gpu', request: 'card', deviceClass: 'large', count: 2, nodes: 3, compared: 4, noMatch: 2, inUse: 1 }]
-    expect(text(mockupCycle({ explanation: explained({ devices }) }))).toContain(
-      'Request card of claim gpu wants 2 devices of class large: of 4 nodes looked into, too few match on 2, others hold them on 1.',
+    const shortage = { kind: 'deviceShortage', claim: 'gpu', request: 'card', deviceClass: 'large', count: 2, nodes: 3, compared: 4, noMatch: 2, inUse: 1 } as const
+    expect(textOf(explained({ remarks: [shortage] }))).toContain(
+      'Request card of claim gpu wants 2 devices of class large: 3 of 4 nodes looked into cannot give that (too few match on 2, others hold them on 1).',
     )
   })
-  it('adds what preemption does about it', () => {
-    const victim = { pod: { namespace: 'batch', name: 'etl-1', uid: 'v' }, priority: 100 }
-    const { score, selectedNode, ...rest } = mockupCycle()
-    expect([score?.nodes.length, selectedNode]).toEqual([6, 'node-b2'])
-    const cycle: Cycle = {
-      ...rest,
-      outcome: 'unschedulable',
-      explanation: explained({ rejections: [{ plugin: 'NodeResourcesFit', nodes: 12, reasons: [] }] }),
-      preemption: { candidates: [{ node: 'node-b1', victims: [victim], pdbViolations: 0 }], chosen: 'node-b1' },
-    }
-    expect(text(cycle)).toBe('web-7f9c-x2k4 fits no node: 12 of 12 evaluated, all rejected by NodeResourcesFit (12). Preemption makes room on node-b1 by removing 1 pod.')
+
+  it('adds what preemption does about it, beside the map as well', () => {
+    const headline: Explanation['headline'] = { kind: 'noNode', pod: 'web', evaluated: 12, total: 12, rejecters: [{ plugin: 'NodeResourcesFit', nodes: 12 }] }
+    const cycle = mockupCycle({ explanation: explained({ headline, remarks: [{ kind: 'room', node: 'node-b1', victims: 1 }] }) })
+    const said = 'web fits no node: 12 nodes rejected, 12 by NodeResourcesFit. Preemption makes room on node-b1 by removing 1 pod.'
+    expect([text(cycle), text(cycle, true)]).toEqual([said, said])
   })
 })

@@ -6,13 +6,14 @@ import { cluster } from './cluster'
 import { common } from './common'
 import { decision } from './decision'
 import { editor } from './editor'
+import { explanation } from './explanation'
 import { nodes } from './nodes'
 import { resources } from './resources'
 import { scheduler } from './scheduler'
 import { shell } from './shell'
 import { transfer } from './transfer'
 
-export const en = { ...common, ...shell, ...cluster, ...activity, ...resources, ...editor, ...decision, ...scheduler, ...transfer, ...nodes }
+export const en = { ...common, ...shell, ...cluster, ...activity, ...resources, ...editor, ...decision, ...explanation, ...scheduler, ...transfer, ...nodes }
 
 /** What every language has to say. */
 export type Messages = typeof en

@@ -6,10 +6,11 @@ import { cluster } from './cluster'
 import { common } from './common'
 import { decision } from './decision'
 import { editor } from './editor'
+import { explanation } from './explanation'
 import { nodes } from './nodes'
 import { resources } from './resources'
 import { scheduler } from './scheduler'
 import { shell } from './shell'
 import { transfer } from './transfer'
 
-export const ja: Messages = { ...common, ...shell, ...cluster, ...activity, ...resources, ...editor, ...decision, ...scheduler, ...transfer, ...nodes }
+export const ja: Messages = { ...common, ...shell, ...cluster, ...activity, ...resources, ...editor, ...decision, ...explanation, ...scheduler, ...transfer, ...nodes }

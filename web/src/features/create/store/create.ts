@@ -1,6 +1,7 @@
 // The create dialog: open or not, and the draft that outlives closing it and reloading
 // the page.
 
+import { promiseTimeout } from '@vueuse/core'
 import { ref, watch } from 'vue'
 import { applyObject, createObject, getObject } from '@/api/kubernetes'
 import type { KindInfo } from '@/api/types'
@@ -74,7 +75,7 @@ export const creator: Creator = {
   create: createObject,
   get: (kind, namespace, name) => getObject(kind, namespace, name),
   apply: applyObject,
-  pause: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
+  pause: promiseTimeout,
 }
 
 /** Names for templates that are not taken now. */

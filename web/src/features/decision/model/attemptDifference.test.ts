@@ -17,6 +17,7 @@ function earlier(): Cycle {
     reasons: [...filter.reasons, ...[...full].map((node) => ({ node, plugin: 'NodeResourcesFit', reasons: ['Insufficient cpu'] }))],
   }
   cycle.nodes = { total: 12, evaluated: 12, feasible: 0 }
+  cycle.explanation = { ...cycle.explanation, rejections: cycle.explanation.rejections?.map((by) => (by.plugin === 'NodeResourcesFit' ? { ...by, nodes: 8 } : by)) }
   return cycle
 }
 

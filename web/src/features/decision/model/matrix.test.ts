@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Cycle, ExtenderCall } from '@/api/types'
-import { filterMatrix, formatRowFilter, parseRowFilter, refusalAt, rejecters, selectRows, stateAt, type FilterMatrix, type RowQuery } from './matrix'
-import { mockupCycle } from './testing'
+import { filterMatrix, formatRowFilter, parseRowFilter, refusalAt, selectRows, stateAt, type FilterMatrix, type RowQuery } from './matrix'
+import { explained, mockupCycle } from './testing'
 
 function matrixOf(change: Partial<Cycle> = {}): FilterMatrix {
   const matrix = filterMatrix(mockupCycle(change))
@@ -12,7 +12,7 @@ const names = (matrix: FilterMatrix, query: Partial<RowQuery>) =>
   [...selectRows(matrix, { show: { kind: 'all' }, text: '', sort: 'node', ...query })].map((row) => matrix.nodes[row])
 
 describe('filterMatrix', () => {
-  it('counts per plugin', () => {
+  it('has the counts of the explanation per plugin', () => {
     const matrix = matrixOf()
     expect(Object.fromEntries(matrix.plugins.map((p, i) => [p, matrix.asked[i] ? matrix.rejections[i] : matrix.skipped[i] ? 'skipped' : 'not run']))).toEqual({
       NodeName: 0,
@@ -24,11 +24,6 @@ describe('filterMatrix', () => {
       PodTopologySpread: 0,
     })
     expect(matrix.feasible).toBe(6)
-    expect(rejecters(matrix)).toEqual([
-      { plugin: 'TaintToleration', nodes: 3 },
-      { plugin: 'NodeResourcesFit', nodes: 2 },
-      { plugin: 'NodeAffinity', nodes: 1 },
-    ])
   })
 
   it('knows a plugin that was never reached as neither asked nor skipped', () => {
@@ -50,6 +45,7 @@ describe('filterMatrix', () => {
     const m = matrixOf({
       filter: { plugins: ['A'], nodes: ['n1', 'n2', 'n3'], states: ['P', 'P', 'R'], reasons: [{ node: 'n3', plugin: 'A', reasons: ['no'] }] },
       extenders: [call('http://one', { rejected: [{ node: 'n2', reason: 'full' }] }), call('http://two', { status: 'Error', ignored: true }), call('http://two', { verb: 'prioritize' })],
+      explanation: explained({ rejections: ['A', 'http://one'].map((plugin) => ({ plugin, nodes: 1, reasons: [] })) }),
     })
     expect(m.plugins).toEqual(['A', 'http://one', 'http://two'])
     expect([m.states, m.extenders, m.feasible]).toEqual([['PPE', 'PRN', 'RNN'], 2, 1])

@@ -30,7 +30,7 @@ export interface FilterMatrix {
   /** 1 where every plugin and extender let the node through. */
   feasibleAt: Uint8Array
   feasible: number
-  /** Per plugin: how many nodes it rejected. */
+  /** Per plugin: how many nodes it rejected, as the server's explanation counts them. */
   rejections: number[]
   /** Per plugin: it was asked about at least one node. */
   asked: boolean[]
@@ -56,6 +56,7 @@ export function filterMatrix(cycle: Cycle): FilterMatrix | undefined {
   const { names, letters } = extenderColumns(cycle, rowOf, refusals, refusalOf)
   const plugins = [...filter.plugins, ...names]
   const states = names.length ? byPlugins.map((own, row) => own + (letters[row] ?? '')) : byPlugins
+  const rejections = new Map(cycle.explanation.rejections?.map((by) => [by.plugin, by.nodes]))
   const matrix: FilterMatrix = {
     plugins,
     extenders: names.length,
@@ -65,7 +66,7 @@ export function filterMatrix(cycle: Cycle): FilterMatrix | undefined {
     refusalOf,
     feasibleAt: new Uint8Array(nodes.length),
     feasible: 0,
-    rejections: plugins.map(() => 0),
+    rejections: plugins.map((plugin) => rejections.get(plugin) ?? 0),
     asked: plugins.map(() => false),
     skipped: plugins.map(() => false),
     hasErrors: false,
@@ -108,8 +109,7 @@ function filterAnswers(cycle: Cycle): Map<string, { rejected: Map<string, string
 }
 
 function count(matrix: FilterMatrix): void {
-  const { plugins, states, refusals, refusalOf, feasibleAt, rejections, asked, skipped } = matrix
-  const columnOf = new Map(plugins.map((plugin, p) => [plugin, p]))
+  const { plugins, states, refusals, refusalOf, feasibleAt, asked, skipped } = matrix
   states.forEach((letters, row) => {
     let notRun = false
     for (let p = 0; p < plugins.length; p++) {
@@ -120,8 +120,6 @@ function count(matrix: FilterMatrix): void {
       else if (state === 69) asked[p] = matrix.hasErrors = true
     }
     const refusal = refusals[refusalOf[row] ?? -1]
-    const column = refusal && columnOf.get(refusal.plugin)
-    if (column !== undefined) rejections[column] = (rejections[column] ?? 0) + 1
     // Not run without a rejection before it: the framework itself refused the node.
     if (!refusal && !notRun) {
       feasibleAt[row] = 1
@@ -139,16 +137,6 @@ export function stateAt(matrix: FilterMatrix, row: number, column: number): Cell
 
 export function refusalAt(matrix: FilterMatrix, row: number): Refusal | undefined {
   return matrix.refusals[matrix.refusalOf[row] ?? -1]
-}
-
-/** Those who rejected nodes, most nodes first; an extender that is no column included. */
-export function rejecters(matrix: FilterMatrix): { plugin: string; nodes: number }[] {
-  const counts = new Map<string, number>()
-  for (const at of matrix.refusalOf) {
-    const plugin = matrix.refusals[at]?.plugin
-    if (plugin !== undefined) counts.set(plugin, (counts.get(plugin) ?? 0) + 1)
-  }
-  return [...counts].map(([plugin, nodes]) => ({ plugin, nodes })).sort((a, b) => b.nodes - a.nodes || (a.plugin < b.plugin ? -1 : 1))
 }
 
 /** Which rows are shown: all, the feasible ones, or those that one plugin rejected. */

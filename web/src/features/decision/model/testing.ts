@@ -83,6 +83,7 @@ export function mockupCycle(change: Partial<Cycle> = {}): Cycle {
     },
     explanation: {
       sentence: 'web-7f9c-x2k4 runs on node-b2: best total 823 of 6 feasible, 41 ahead of node-a3.',
+      headline: { kind: 'best', pod: 'web-7f9c-x2k4', node: 'node-b2', total: 823, feasible: 6, margin: 41, next: 'node-a3' },
       rejections: [
         { plugin: 'TaintToleration', nodes: 3, reasons: [{ reason: 'node(s) had untolerated taint(s)', nodes: 3 }] },
         {
@@ -111,5 +112,5 @@ export function mockupCycle(change: Partial<Cycle> = {}): Cycle {
 
 /** What the server explains of a cycle in which nothing was compared. */
 export function explained(change: Partial<Cycle['explanation']> = {}): Cycle['explanation'] {
-  return { sentence: '', ...change }
+  return { sentence: '', headline: { kind: 'unscored', pod: 'web-7f9c-x2k4', node: 'node-b2', feasible: 6 }, ...change }
 }

@@ -3,6 +3,7 @@
 import { shallowRef, watch, type Ref } from 'vue'
 import { getCycle } from '@/api/simulator'
 import type { Cycle, Summary } from '@/api/types'
+import { useAnswer, useTurns } from '@/live/answer'
 
 const kept = new Map<string, Promise<Cycle>>()
 const keepAtMost = 16
@@ -25,33 +26,14 @@ export function cycleOf(summary: Summary): Promise<Cycle> {
 
 /** Follows which cycle is wanted; keeps showing the last one until the next has come. */
 export function useCycle(wanted: Ref<Summary | undefined>): { cycle: Ref<Cycle | undefined>; error: Ref<unknown>; loading: Ref<boolean> } {
-  const cycle = shallowRef<Cycle>()
-  const error = shallowRef<unknown>()
-  const loading = shallowRef(false)
-  let turn = 0
+  const { value: cycle, error, loading, ask, clear } = useAnswer((_signal, summary: Summary) => cycleOf(summary), { dropOnError: true })
   watch(
     wanted,
-    async (summary) => {
-      const mine = ++turn
+    (summary) => {
+      if (!summary) return clear()
       error.value = undefined
-      if (!summary) {
-        cycle.value = undefined
-        loading.value = false
-        return
-      }
       if (cycle.value && cycle.value.pod.uid !== summary.pod.uid) cycle.value = undefined
-      loading.value = true
-      try {
-        const found = await cycleOf(summary)
-        if (mine === turn) cycle.value = found
-      } catch (reason) {
-        if (mine === turn) {
-          cycle.value = undefined
-          error.value = reason
-        }
-      } finally {
-        if (mine === turn) loading.value = false
-      }
+      void ask(summary)
     },
     { immediate: true },
   )
@@ -64,26 +46,22 @@ export function useCycle(wanted: Ref<Summary | undefined>): { cycle: Ref<Cycle |
  */
 export function useCycles(wanted: Ref<readonly Summary[]>, most = 10): Ref<ReadonlyMap<number, Cycle>> {
   const found = shallowRef<ReadonlyMap<number, Cycle>>(new Map())
-  let turn = 0
+  const turns = useTurns()
   let uid = ''
   watch(
     wanted,
     async (attempts) => {
-      const mine = ++turn
+      const signal = turns.next()
       if (attempts[0]?.pod.uid !== uid) {
         uid = attempts[0]?.pod.uid ?? ''
         found.value = new Map()
       }
       for (const summary of attempts.slice(-most).reverse()) {
         if (found.value.has(summary.attempt)) continue
-        try {
-          const cycle = await cycleOf(summary)
-          if (mine !== turn) return
-          found.value = new Map(found.value).set(summary.attempt, cycle)
-        } catch {
-          // The line of events does without it; the attempt itself says what is wrong when it is opened.
-        }
-        if (mine !== turn) return
+        // The line of events does without one that cannot be had; the attempt itself says why when it is opened.
+        const cycle = await cycleOf(summary).catch(() => undefined)
+        if (signal.aborted) return
+        if (cycle) found.value = new Map(found.value).set(summary.attempt, cycle)
       }
     },
     { immediate: true },

@@ -1,10 +1,12 @@
 // The replay that is loaded, if one is: what the server says of it, its transport, and the
 // loading of a recording.
 
+import { useTimeoutFn } from '@vueuse/core'
 import { shallowRef, watch } from 'vue'
 import { ApiError } from '@/api/http'
 import * as api from '@/api/replay'
 import type { Replay, ReplayChange } from '@/api/replay'
+import { useTurns } from '@/live/answer'
 import { recordingLoaded as loaded } from '@/live/operation'
 import { connection } from '@/live/status'
 
@@ -16,8 +18,15 @@ export const recordingLoad = shallowRef<{ sent: number; total: number }>()
 
 const quick = 500
 const slow = 4000
-let timer: ReturnType<typeof setTimeout> | undefined
-let turn = 0
+const isBusy = () => replay.value?.state === 'playing' || replay.value?.state === 'seeking'
+const again = useTimeoutFn(() => void askReplay(), () => (isBusy() ? quick : slow), { immediate: false })
+const turns = useTurns()
+
+/** Starts a turn; what earlier ones find is dropped, and nothing is asked meanwhile. */
+function start(): AbortSignal {
+  again.stop()
+  return turns.next()
+}
 
 function take(found: Replay | undefined): void {
   replay.value = found
@@ -26,14 +35,13 @@ function take(found: Replay | undefined): void {
 
 /** Asks for the replay now, and again for as long as one is loaded. */
 export async function askReplay(): Promise<void> {
-  const mine = ++turn
-  clearTimeout(timer)
+  const signal = start()
   try {
-    const found = await api.getReplay()
-    if (mine !== turn) return
+    const found = await api.getReplay(signal)
+    if (signal.aborted) return
     take(found)
   } catch (error) {
-    if (mine !== turn) return
+    if (signal.aborted) return
     // None is loaded, or the server has no replay.
     if (error instanceof ApiError && (error.code === 404 || error.code === 501)) return take(undefined)
     replayError.value = error
@@ -41,36 +49,30 @@ export async function askReplay(): Promise<void> {
   askLater()
 }
 function askLater(): void {
-  clearTimeout(timer)
-  if (!replay.value) return
-  const busy = replay.value.state === 'playing' || replay.value.state === 'seeking'
-  timer = setTimeout(() => void askReplay(), busy ? quick : slow)
+  if (replay.value) again.start()
 }
 
 async function change(request: () => Promise<Replay>): Promise<void> {
-  const mine = ++turn
-  clearTimeout(timer)
+  const signal = start()
   try {
     const found = await request()
-    if (mine === turn) take(found)
+    if (!signal.aborted) take(found)
   } finally {
-    if (mine === turn) askLater()
+    if (!signal.aborted) askLater()
   }
 }
 export const changeReplay = (wanted: ReplayChange) => change(() => api.changeReplay(wanted))
 export const stepReplay = () => change(() => api.stepReplay())
 
 export async function unloadReplay(): Promise<void> {
-  turn++
-  clearTimeout(timer)
+  start()
   await api.unloadReplay()
   take(undefined)
 }
 
 /** Sends a recording; resolves when it is loaded and paused at its start. */
 export async function loadReplay(file: File): Promise<void> {
-  turn++
-  clearTimeout(timer)
+  start()
   recordingLoad.value = { sent: 0, total: file.size }
   try {
     take(await api.loadRecording(file.name, file, { sent: (sent, total) => (recordingLoad.value = { sent, total }), signal: new AbortController().signal }))
@@ -86,8 +88,7 @@ watch(
   ([is, live], before) => {
     if (is && live) void askReplay()
     else if (!is && before[0]) {
-      turn++
-      clearTimeout(timer)
+      start()
       take(undefined)
     }
   },

@@ -1,7 +1,9 @@
 // The decisions of a replay, each paired with the recorded one, fetched page by page.
 
-import { onScopeDispose, shallowRef, watch, type Ref, type ShallowRef } from 'vue'
-import { getComparison, type ReplayDecision } from '@/api/replay'
+import { useTimeoutFn } from '@vueuse/core'
+import { computed, watch, type ComputedRef, type Ref, type ShallowRef } from 'vue'
+import { getComparison, type ReplayDecision, type ReplayOutcome } from '@/api/replay'
+import { useAnswer } from '@/live/answer'
 import { replay } from './replay'
 
 const pageSize = 1000
@@ -9,55 +11,48 @@ const pageSize = 1000
 const renewAfter = 1500
 
 export interface ReplayDecisionsView {
-  items: ShallowRef<readonly ReplayDecision[]>
-  /** Where the next page begins; '' when there is none. */
-  next: ShallowRef<string>
-  nodesMissing: ShallowRef<number>
+  items: ComputedRef<readonly ReplayDecision[]>
+  /** Where the next page starts; '' when there is none. */
+  next: ComputedRef<string>
+  nodesMissing: ComputedRef<number>
   loading: ShallowRef<boolean>
   error: ShallowRef<unknown>
-  more: () => Promise<void>
-  renew: () => Promise<void>
+  more: () => Promise<boolean>
+  renew: () => Promise<boolean>
+}
+
+interface Pages {
+  items: readonly ReplayDecision[]
+  next: string
+  nodesMissing: number
 }
 
 /** Follows the comparison of the replay that is loaded, of one outcome or ('') of all. */
-export function useReplayDecisions(outcome: Ref<string>): ReplayDecisionsView {
-  const items = shallowRef<readonly ReplayDecision[]>([])
-  const next = shallowRef('')
-  const nodesMissing = shallowRef(0)
-  const loading = shallowRef(false)
-  const error = shallowRef<unknown>()
-  let turn = 0
-  let timer: ReturnType<typeof setTimeout> | undefined
+export function useReplayDecisions(outcome: Ref<ReplayOutcome | ''>): ReplayDecisionsView {
+  const { value, error, loading, ask: load, clear } = useAnswer(loadPages)
+  const items = computed(() => value.value?.items ?? [])
+  const next = computed(() => value.value?.next ?? '')
+  const nodesMissing = computed(() => value.value?.nodesMissing ?? 0)
 
-  /** Pages from a place on, so many; from the start they take the place of what is there. */
-  async function load(from: string, pages: number): Promise<void> {
-    const mine = ++turn
-    loading.value = true
-    try {
-      let at = from
-      const found: ReplayDecision[] = []
-      for (let i = 0; i < pages && (i === 0 || at); i++) {
-        const page = await getComparison({ outcome: outcome.value, limit: pageSize, continue: at })
-        if (mine !== turn) return
-        found.push(...page.items)
-        at = page.continue
-        nodesMissing.value = page.nodesMissing
-      }
-      items.value = from ? [...items.value, ...found] : found
-      next.value = at
-      error.value = undefined
-    } catch (reason) {
-      if (mine === turn) error.value = reason
-    } finally {
-      if (mine === turn) loading.value = false
+  /** Pages from a place on, so many; from the start they replace those that are there. */
+  async function loadPages(signal: AbortSignal, from: string, pages: number): Promise<Pages> {
+    const found: ReplayDecision[] = from ? [...items.value] : []
+    let at = from
+    let missing = 0
+    for (let i = 0; i < pages && (i === 0 || at); i++) {
+      const page = await getComparison({ outcome: outcome.value || undefined, limit: pageSize, continue: at || undefined }, signal)
+      found.push(...page.items)
+      at = page.continue
+      missing = page.nodesMissing
     }
+    return { items: found, next: at, nodesMissing: missing }
   }
   const renew = () => load('', Math.max(1, Math.ceil(items.value.length / pageSize)))
+  const soon = useTimeoutFn(() => void renew(), renewAfter, { immediate: false })
   watch(
     outcome,
     () => {
-      items.value = []
-      next.value = ''
+      clear()
       if (replay.value) void renew()
     },
     { immediate: true },
@@ -68,20 +63,10 @@ export function useReplayDecisions(outcome: Ref<string>): ReplayDecisionsView {
       return now && `${now.name} ${now.start} ${now.decisions.compared} ${now.decisions.matching} ${now.decisions.different} ${now.decisions.pending}`
     },
     (now, before) => {
-      if (!now) {
-        items.value = []
-        return
-      }
-      if (!before) return void renew()
-      timer ??= setTimeout(() => {
-        timer = undefined
-        void renew()
-      }, renewAfter)
+      if (!now) clear()
+      else if (!before) void renew()
+      else if (!soon.isPending.value) soon.start()
     },
   )
-  onScopeDispose(() => {
-    turn++
-    clearTimeout(timer)
-  })
-  return { items, next, nodesMissing, loading, error, more: () => (next.value && !loading.value ? load(next.value, 1) : Promise.resolve()), renew }
+  return { items, next, nodesMissing, loading, error, more: () => (next.value && !loading.value ? load(next.value, 1) : Promise.resolve(false)), renew }
 }

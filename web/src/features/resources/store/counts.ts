@@ -1,39 +1,35 @@
-// How many objects of each kind there are, asked for now and again while somebody looks.
+// How many objects of each kind there are, asked for again and again while a component shows them.
 
-import { onScopeDispose, shallowRef, type Ref, type ShallowRef, watch } from 'vue'
+import { useIntervalFn } from '@vueuse/core'
+import { shallowRef, type Ref, type ShallowRef, watch } from 'vue'
 import { countObjects } from '@/api/kubernetes'
 import type { KindInfo } from '@/api/types'
 import { pool } from '@/api/pool'
 import { kindSlug } from '@/kubernetes/kinds'
+import { useTurns } from '@/live/answer'
 
 const every = 20_000
 
 /** Counts by kind slug. A kind whose count could not be had is not in it. */
 export function useCounts(kinds: Ref<readonly KindInfo[]>): ShallowRef<ReadonlyMap<string, number>> {
   const counts = shallowRef<ReadonlyMap<string, number>>(new Map())
-  let abort: AbortController | undefined
+  const turns = useTurns()
   async function ask() {
     if (document.hidden) return
-    abort?.abort()
-    const mine = new AbortController()
-    abort = mine
+    const signal = turns.next()
     const next = new Map(counts.value)
     await pool(kinds.value, 3, async (kind) => {
-      if (mine.signal.aborted) return
+      if (signal.aborted) return
       try {
-        const count = await countObjects(kind, mine.signal)
+        const count = await countObjects(kind, signal)
         if (count !== undefined) next.set(kindSlug(kind), count)
       } catch {
-        // Decoration: what is wrong is told where the kind's list is shown.
+        // Counts are decoration; the page of the kind's list says what is wrong.
       }
     })
-    if (!mine.signal.aborted) counts.value = next
+    if (!signal.aborted) counts.value = next
   }
   watch(kinds, () => void ask(), { immediate: true })
-  const timer = setInterval(() => void ask(), every)
-  onScopeDispose(() => {
-    clearInterval(timer)
-    abort?.abort()
-  })
+  useIntervalFn(() => void ask(), every)
   return counts
 }

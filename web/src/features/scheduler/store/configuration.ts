@@ -1,11 +1,13 @@
 // The scheduler's configuration as the Scheduler place works with it: what runs, the
-// draft that somebody writes, what a dry run says of it, and the applies.
+// draft, what a dry run says of it, and the applies.
 
+import { useTimeoutFn } from '@vueuse/core'
 import { computed, shallowRef, watch, type Ref, type ShallowRef } from 'vue'
 import * as api from '@/api/configuration'
 import { ApiError } from '@/api/http'
 import type { Applied, ErrorDetail } from '@/api/types'
 import { follow, isDirty, isOvertaken, restore, type Draft, type Running } from '../model/draft'
+import { useTurns } from '@/live/answer'
 import { connection, status } from '@/live/status'
 
 /** What a dry run says of the draft. unknown: the server did not answer. */
@@ -54,20 +56,20 @@ export function discard(): void {
 
 /** Follows what runs for as long as stop has not been called. */
 export function followRunning(): () => void {
-  let turn = 0
+  const turns = useTurns()
   return watch(
     [() => status.value?.scheduler.revision, () => status.value?.scheduler.phase, () => connection.value.kind === 'live'],
     async ([revision]) => {
-      const mine = ++turn
+      const signal = turns.next()
       if (revision === undefined) return
       try {
-        const text = await api.getConfiguration('current')
-        if (mine !== turn) return
+        const text = await api.getConfiguration('current', signal)
+        if (signal.aborted) return
         runningError.value = undefined
         running.value = { revision, text }
         draft.value = follow(draft.value, running.value)
       } catch (error) {
-        if (mine === turn) runningError.value = error
+        if (!signal.aborted) runningError.value = error
       }
     },
     { immediate: true },
@@ -77,29 +79,32 @@ export function followRunning(): () => void {
 /** Tries the draft with the server a moment after its last change, until stop is called. */
 export function useCheck(): { check: Ref<Check>; now: () => Promise<Check>; stop: () => void } {
   const check = shallowRef<Check>({ kind: 'idle' })
-  let timer: ReturnType<typeof setTimeout> | undefined
-  let asked: AbortController | undefined
+  const turns = useTurns()
+  const soon = useTimeoutFn(() => void now(), wait, { immediate: false })
+  const again = useTimeoutFn(() => void now(), askAgainAfter, { immediate: false })
+  function drop() {
+    soon.stop()
+    again.stop()
+    turns.end()
+  }
   async function now(): Promise<Check> {
-    clearTimeout(timer)
-    asked?.abort()
-    const own = (asked = new AbortController())
+    drop()
+    const signal = turns.next()
     const text = draft.value?.text ?? ''
     // Asked again in silence, it still says why it was not told before.
     if (check.value.kind !== 'unknown') check.value = { kind: 'checking' }
-    const found = await tryText(text, own.signal)
-    if (own === asked && !own.signal.aborted) {
-      check.value = found
-      if (found.kind === 'unknown' && connection.value.kind === 'live') timer = setTimeout(() => void now(), askAgainAfter)
-    }
+    const found = await tryText(text, signal)
+    if (signal.aborted) return found
+    check.value = found
+    if (found.kind === 'unknown' && connection.value.kind === 'live') again.start()
     return found
   }
   const stop = watch(
     [() => draft.value?.text, dirty, () => connection.value.kind === 'live'],
     ([, isChanged]) => {
-      clearTimeout(timer)
-      asked?.abort()
+      drop()
       check.value = isChanged ? { kind: 'checking' } : { kind: 'idle' }
-      if (isChanged) timer = setTimeout(() => void now(), wait)
+      if (isChanged) soon.start()
     },
     { immediate: true },
   )
@@ -107,8 +112,7 @@ export function useCheck(): { check: Ref<Check>; now: () => Promise<Check>; stop
     check,
     now,
     stop() {
-      clearTimeout(timer)
-      asked?.abort()
+      drop()
       stop()
     },
   }

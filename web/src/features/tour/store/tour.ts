@@ -1,20 +1,16 @@
 // The first-run tour: three steps, taken by doing them. Remembered in this browser.
 
+import { useStorage } from '@vueuse/core'
 import { ref } from 'vue'
 
 export type TourStep = 'sample' | 'pod' | 'decision'
 export const tourSteps: readonly TourStep[] = ['sample', 'pod', 'decision']
 
-function remembered(): boolean {
-  try {
-    return localStorage.getItem('tour') === 'done'
-  } catch {
-    return false
-  }
-}
+/** Without storage the tour comes back with the page. */
+const remembered = useStorage<'' | 'done'>('tour', '', undefined, { writeDefaults: false, listenToStorageChanges: false, onError: () => {} })
 
 /** The step that waits to be taken; undefined when there is no tour. */
-export const tourStep = ref<TourStep | undefined>(remembered() ? undefined : 'sample')
+export const tourStep = ref<TourStep | undefined>(remembered.value === 'done' ? undefined : 'sample')
 
 /** The tour goes on when its step has just been done. */
 export function advanceTour(done: TourStep): void {
@@ -26,11 +22,7 @@ export function advanceTour(done: TourStep): void {
 
 export function endTour(): void {
   tourStep.value = undefined
-  try {
-    localStorage.setItem('tour', 'done')
-  } catch {
-    // Storage can be switched off; the tour then comes back with the page.
-  }
+  remembered.value = 'done'
 }
 
 /** From the first step, or from the second when there are nodes already. */

@@ -1,9 +1,11 @@
 // What somebody has chosen to import: files, a folder's, an archive, a pasted text; and a
 // look into it, as far as that is cheap.
 
+import { useTimeoutFn } from '@vueuse/core'
 import { computed, shallowRef, watch, type ComputedRef, type Ref, type ShallowRef } from 'vue'
 import { parse } from 'yaml'
 import { parseText } from '@/features/yaml/model/documents'
+import { useTurns } from '@/live/answer'
 import { addPreviews, natureOf, previewOfText, previewOfJson, type FileNature, type Preview } from '../model/preview'
 import type { ImportFile } from './transfer'
 
@@ -33,13 +35,21 @@ export function useImportChoice(): ImportChoice {
   const look = shallowRef<Look>({ kind: 'nothing' })
   const size = computed(() => files.value.reduce((sum, { file }) => sum + file.size, 0) + text.value.length)
 
-  let turn = 0
-  let soon: ReturnType<typeof setTimeout> | undefined
+  const turns = useTurns()
+  const soon = useTimeoutFn(
+    async () => {
+      const signal = turns.next()
+      const found = await lookInto(files.value, text.value)
+      if (!signal.aborted) look.value = found
+    },
+    150,
+    { immediate: false },
+  )
   watch([files, text], () => {
-    const mine = ++turn
-    clearTimeout(soon)
+    turns.end()
+    soon.stop()
     look.value = { kind: files.value.length || text.value.trim() ? 'looking' : 'nothing' }
-    if (look.value.kind === 'looking') soon = setTimeout(() => void lookInto(files.value, text.value).then((found) => mine === turn && (look.value = found)), 150)
+    if (look.value.kind === 'looking') soon.start()
   })
 
   return {

@@ -1,6 +1,7 @@
 // Export, import and reset: which dialog is open, and the import that is under way. It
 // outlives its dialog; the server's outlives the page.
 
+import { promiseTimeout } from '@vueuse/core'
 import { computed, ref, shallowRef, watch } from 'vue'
 import { ApiError } from '@/api/http'
 import * as api from '@/api/transfer'
@@ -114,7 +115,7 @@ async function follow(): Promise<void> {
       misses++
       if (error instanceof ApiError && !error.unavailable) return void (importRun.value = { kind: 'failed', error: { message: error.message, details: error.details }, report: undefined })
     }
-    await new Promise((resolve) => setTimeout(resolve, askEvery))
+    await promiseTimeout(askEvery)
   }
   importRun.value = { kind: 'idle' }
 }

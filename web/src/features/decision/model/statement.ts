@@ -1,0 +1,152 @@
+// The phrase for each statement of an explanation: which message says it, and what fills
+// the message's gaps. The server decides what is true; this only chooses words.
+
+import type { GroupShortfall, Headline, Remark } from '@/api/types'
+
+/** A message and what fills its gaps; the message's plural form goes by `count`. */
+export interface Phrase {
+  key: string
+  values: Record<string, string>
+  count?: number
+}
+
+/** The words of the reader's language. */
+export interface Words {
+  t: (key: string, values: Record<string, unknown>, count?: number) => string
+  /** Names in a row, cut short where there are many. */
+  names: (names: readonly string[]) => string
+}
+
+/** The most devices of one driver that are named; more are counted. */
+const mostDevices = 4
+
+/** What the statement says. Every kind of the schema has a case: a new one does not compile without. */
+export function phraseOf(statement: Headline | Remark, words: Words): Phrase {
+  const { t, names } = words
+  const reasons = (all: readonly string[]) => all.join(', ') || t('explain.noReason', {})
+  const s = statement
+  switch (s.kind) {
+    case 'best':
+      return { key: 'explain.best', values: texts(s) }
+    case 'tied':
+      return { key: 'explain.tied', values: { ...texts(s), others: names(s.others) } }
+    case 'tiedBySeed':
+      return { key: 'explain.tiedBySeed', values: { ...texts(s), others: names(s.others) } }
+    case 'only':
+      return { key: 'explain.only', values: texts(s) }
+    case 'unscored':
+      return { key: 'explain.unscored', values: texts(s) }
+    case 'hinted':
+      return { key: 'explain.hinted', values: texts(s) }
+    case 'wasNominated':
+      return { key: 'explain.wasNominated', values: texts(s) }
+    case 'waiting':
+      return { key: 'explain.waiting', values: { ...texts(s), plugins: s.plugins.join(', ') } }
+    case 'error':
+      return { key: 'explain.error', values: texts(s) }
+    case 'extenderError':
+      return { key: 'explain.extenderError', values: texts(s) }
+    case 'noNodes':
+      return { key: 'explain.noNodes', values: texts(s) }
+    case 'preFilter':
+      return { key: 'explain.preFilter', values: { ...texts(s), plugins: s.plugins.join(', '), reasons: reasons(s.reasons) } }
+    case 'refusedLater':
+      return { key: 'explain.refusedLater', values: { ...texts(s), reasons: reasons(s.reasons) } }
+    case 'lost':
+      return { key: 'explain.lost', values: texts(s) }
+    case 'noNode':
+      return { key: 'explain.noNode', values: { ...texts(s), rejecters: s.rejecters.map((by) => t('explain.rejecter', { ...by })).join(', ') }, count: s.evaluated }
+    case 'unschedulable':
+      return { key: 'explain.unschedulable', values: texts(s) }
+    case 'heldByGroup':
+      return { key: 'explain.heldByGroup', values: { ...texts(s), shortfall: shortfallOf(s.group, words) } }
+    case 'notTried':
+      return { key: 'explain.notTried', values: { ...texts(s), shortfall: shortfallOf(s.group, words) } }
+    case 'groupRejected':
+      return { key: 'explain.groupRejected', values: { ...texts(s), reasons: s.reasons.join(', ') } }
+    case 'searchEnded':
+      return { key: 'explain.searchEnded', values: texts(s), count: s.nodes }
+    case 'room':
+      return { key: 'explain.room', values: texts(s), count: s.victims }
+    case 'nominated':
+      return { key: 'explain.nominated', values: texts(s) }
+    case 'devicesAllocated':
+      return { key: 'explain.devicesAllocated', values: { claims: claimsOf(s, words) } }
+    case 'deviceShortage':
+      return { key: 'explain.deviceShortage', values: { ...texts(s), ...shortageOf(s, words) }, count: s.compared }
+    case 'devicesTogether':
+      return { key: 'explain.devicesTogether', values: texts(s), count: s.nodes }
+    case 'groupHasEnough':
+      return { key: 'explain.groupHasEnough', values: texts(s) }
+    case 'groupShort':
+      return { key: 'explain.groupShort', values: { shortfall: shortfallOf(s.group, words) } }
+    case 'groupPlaced':
+      return placedOf(s, words)
+    case 'groupRoom':
+      return { key: 'explain.groupRoom', values: texts(s) }
+    case 'groupVictims':
+      return { key: 'explain.groupVictims', values: texts(s), count: s.victims }
+    case 'groupRoomImpossible':
+      return { key: 'explain.groupRoomImpossible', values: texts(s), count: s.pods }
+    case 'extenderFailure':
+      return { key: s.ignored ? 'explain.extenderIgnored' : 'explain.extenderFailure', values: texts(s) }
+    default:
+      return unknownKind(s)
+  }
+}
+
+/** Only a server of another version sends a kind that the schema does not have. */
+function unknownKind(statement: never): Phrase {
+  return { key: 'explain.unknown', values: { kind: String((statement as { kind: unknown }).kind) } }
+}
+
+/** A phrase as text. */
+export function say({ key, values, count }: Phrase, { t }: Words): string {
+  return count === undefined ? t(key, values) : t(key, values, count)
+}
+
+/** The operands that are texts and numbers; lists and objects have phrases of their own. */
+function texts(statement: object): Record<string, string> {
+  const out: Record<string, string> = {}
+  for (const [name, value] of Object.entries(statement)) if (name !== 'kind' && (typeof value === 'string' || typeof value === 'number')) out[name] = String(value)
+  return out
+}
+
+type Statement<Kind extends Remark['kind']> = Extract<Remark, { kind: Kind }>
+
+function shortfallOf(group: GroupShortfall, { t }: Words): string {
+  const { nearest, blockers } = group
+  let shortfall = t(group.needs ? 'explain.shortfallGang' : 'explain.shortfallNoGang', { group: group.name, needs: group.needs, found: group.found })
+  if (nearest) shortfall = t('explain.shortfallNearest', { ...nearest, shortfall }, nearest.placements)
+  if (!blockers.length) return t('explain.shortfallAlone', { shortfall })
+  const said = blockers.map(({ plugin, members, reasons }) => {
+    const blocker = t('explain.blocker', { plugin, members }, members)
+    return reasons.length ? t('explain.blockerReasons', { blocker, reasons: reasons.join(', ') }) : blocker
+  })
+  return t('explain.shortfallBlocked', { shortfall, blockers: said.join(', ') })
+}
+
+function placedOf({ chosen, ...s }: Statement<'groupPlaced'>, { t }: Words): Phrase {
+  let placed = t('explain.groupPlaced', texts(s), s.members)
+  if (s.needs) placed = t('explain.groupPlacedNeeds', { placed, needs: s.needs })
+  if (!chosen) return { key: 'explain.groupPlacedAnywhere', values: { placed } }
+  const values = { placed, ...texts(chosen) }
+  if (chosen.best) return { key: 'explain.groupPlacedBest', values: { ...values, ...texts(chosen.best) } }
+  return { key: 'explain.groupPlacedOnly', values, count: chosen.placements }
+}
+
+function claimsOf({ claims }: Statement<'devicesAllocated'>, { t }: Words): string {
+  const said = claims.map(({ claim, drivers }) => {
+    const held = drivers.map(({ driver, devices }) => {
+      const which = devices.length > mostDevices ? t('explain.devices', { n: devices.length }, devices.length) : devices.join(', ')
+      return t('explain.devicesOf', { devices: which, driver })
+    })
+    return t('explain.claimHolds', { claim, devices: held.reduce((devices, next) => t('explain.nextDriver', { devices, next })) })
+  })
+  return said.reduce((claims, next) => t('explain.nextClaim', { claims, next }))
+}
+
+function shortageOf({ count, noMatch, inUse }: Statement<'deviceShortage'>, { t }: Words): { wanted: string; why: string } {
+  const why = [noMatch ? t('explain.devicesNoMatch', { n: noMatch }) : '', inUse ? t('explain.devicesInUse', { n: inUse }) : '']
+  return { wanted: count ? t('explain.devices', { n: count }, count) : t('explain.devicesAll', {}), why: why.filter(Boolean).join(', ') }
+}

@@ -69,7 +69,7 @@ func tie() *result.Cycle {
 
 func TestTie(t *testing.T) {
 	e := Cycle(tie())
-	if want := "web runs on node-b2: best total 823 of 6 feasible, by chance before node-a2 with the same total."; e.Sentence != want {
+	if want := "web runs on node-b2: best total 823 of 6 feasible, tied with node-a2 and picked at random."; e.Sentence != want {
 		t.Errorf("sentence = %q", e.Sentence)
 	}
 }

@@ -156,11 +156,11 @@ func (s Best) english() string {
 }
 
 func (s Tied) english() string {
-	return fmt.Sprintf("%s runs on %s: best total %d of %d feasible, by chance before %s with the same total.", s.Pod, s.Node, s.Total, s.Feasible, names(s.Others))
+	return fmt.Sprintf("%s runs on %s: best total %d of %d feasible, tied with %s and picked at random.", s.Pod, s.Node, s.Total, s.Feasible, names(s.Others))
 }
 
 func (s TiedBySeed) english() string {
-	return fmt.Sprintf("%s runs on %s: best total %d of %d feasible, by the seed before %s with the same total.", s.Pod, s.Node, s.Total, s.Feasible, names(s.Others))
+	return fmt.Sprintf("%s runs on %s: best total %d of %d feasible, tied with %s and picked by the seed.", s.Pod, s.Node, s.Total, s.Feasible, names(s.Others))
 }
 
 func (s Only) english() string {

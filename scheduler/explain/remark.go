@@ -28,7 +28,11 @@ func (RoomMade) Kind() Kind      { return "room" }
 func (RoomNominated) Kind() Kind { return "nominated" }
 
 func (s SearchEnded) english() string {
-	return fmt.Sprintf("%s were not evaluated: enough nodes had been found before extenders rejected them.", plural(s.Nodes, "node"))
+	verb := "were"
+	if s.Nodes == 1 {
+		verb = "was"
+	}
+	return fmt.Sprintf("%s %s not evaluated: enough nodes had been found before extenders rejected them.", plural(s.Nodes, "node"), verb)
 }
 
 func (s RoomMade) english() string {

@@ -59,11 +59,11 @@ describe('ExplanationText', () => {
   it('names those with the same total', () => {
     const tie = { pod: 'web-7f9c-x2k4', node: 'node-b2', total: 823, feasible: 6, others: ['node-a3', 'node-c3'] }
     const byChance = mockupCycle({ explanation: explained({ headline: { kind: 'tied', ...tie } }) })
-    expect(text(byChance)).toContain('by chance before node-a3, node-c3 with the same total')
-    expect(text(byChance, true)).toContain('By chance before node-a3, node-c3 with the same total.')
+    expect(text(byChance)).toContain('tied with node-a3, node-c3 and picked at random')
+    expect(text(byChance, true)).toContain('Tied with node-a3, node-c3 and picked at random.')
     const bySeed = mockupCycle({ explanation: explained({ headline: { kind: 'tiedBySeed', ...tie } }) })
-    expect(text(bySeed)).toContain('by the seed before node-a3, node-c3 with the same total')
-    expect(text(bySeed, true)).toContain('By the seed before node-a3, node-c3 with the same total.')
+    expect(text(bySeed)).toContain('tied with node-a3, node-c3 and picked by the seed')
+    expect(text(bySeed, true)).toContain('Tied with node-a3, node-c3 and picked by the seed.')
   })
 
   it('names the requests for devices that nodes cannot meet', () => {

@@ -4,8 +4,8 @@
 export const explanation = {
   explain: {
     best: '{pod} runs on {node}: best total {total} of {feasible} feasible, {margin} ahead of {next}.',
-    tied: '{pod} runs on {node}: best total {total} of {feasible} feasible, by chance before {others} with the same total.',
-    tiedBySeed: '{pod} runs on {node}: best total {total} of {feasible} feasible, by the seed before {others} with the same total.',
+    tied: '{pod} runs on {node}: best total {total} of {feasible} feasible, tied with {others} and picked at random.',
+    tiedBySeed: '{pod} runs on {node}: best total {total} of {feasible} feasible, tied with {others} and picked by the seed.',
     only: '{pod} runs on {node}: the only feasible node of {evaluated} evaluated.',
     unscored: '{pod} runs on {node}: one of {feasible} feasible nodes, which were not scored.',
     hinted: '{pod} runs on {node}: opportunistic batching proposed the node, and it fits.',
@@ -21,7 +21,7 @@ export const explanation = {
     rejecter: '{nodes} by {plugin}',
     noReason: 'it gave no reason',
     unschedulable: '{pod} was not scheduled: {message}',
-    searchEnded: '{nodes} node were not evaluated: enough nodes had been found before extenders rejected them. | {nodes} nodes were not evaluated: enough nodes had been found before extenders rejected them.',
+    searchEnded: '{nodes} node was not evaluated: enough nodes had been found before extenders rejected them. | {nodes} nodes were not evaluated: enough nodes had been found before extenders rejected them.',
     room: 'Preemption makes room on {node} by removing {victims} pod. | Preemption makes room on {node} by removing {victims} pods.',
     nominated: 'Preemption makes room on {node}.',
     extenderFailure: 'The extender {extender} failed at {verb}: {message}',
@@ -64,7 +64,7 @@ export const explanation = {
     said: 'Best total {total} of {feasible} feasible.',
     saidRejected: 'Rejected:',
     saidMargin: 'Margin {margin} over {next}.',
-    saidTied: 'By chance before {others} with the same total.',
-    saidTiedBySeed: 'By the seed before {others} with the same total.',
+    saidTied: 'Tied with {others} and picked at random.',
+    saidTiedBySeed: 'Tied with {others} and picked by the seed.',
   },
 }

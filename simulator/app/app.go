@@ -7,6 +7,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -132,8 +133,11 @@ type simulator struct {
 // onStop adds a step to stop, which runs the steps in reverse order.
 func (s *simulator) onStop(f func(context.Context) error) { s.undo = append(s.undo, f) }
 
+// stopTimeout bounds an orderly stop, so that the program ends within 5 s of a signal.
+const stopTimeout = 4500 * time.Millisecond
+
 func (s *simulator) stop() error {
-	ctx, cancel := context.WithTimeout(context.Background(), stopTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), cmp.Or(s.options.stopTimeout, stopTimeout))
 	defer cancel()
 	var errs []error
 	for i := len(s.undo) - 1; i >= 0; i-- {

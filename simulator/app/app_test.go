@@ -73,7 +73,7 @@ func program() int {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	options := DefaultOptions()
-	options.Listen, options.DataDir = "127.0.0.1:0", os.Getenv(asProgram)
+	options.Listen, options.DataDir, options.stopTimeout = "127.0.0.1:0", os.Getenv(asProgram), clustertest.Timeout
 	if err := SetFeatureGates(os.Getenv(programGates)); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
@@ -96,7 +96,7 @@ type running struct {
 }
 
 func startInProcess(options Options) (*running, error) {
-	options.Listen = "127.0.0.1:0"
+	options.Listen, options.stopTimeout = "127.0.0.1:0", clustertest.Timeout
 	simulator, err := newSimulator(options)
 	if err != nil {
 		return nil, err

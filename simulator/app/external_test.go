@@ -159,7 +159,7 @@ func TestAnotherControlPlane(t *testing.T) {
 	}
 
 	code, answer := s.put(t, "/api/v1/reset", "")
-	if code != http.StatusForbidden || !strings.Contains(string(answer), "not the simulator's own") {
+	if code != http.StatusForbidden || !strings.Contains(string(answer), "does not own this cluster") {
 		t.Errorf("reset: %d %s", code, answer)
 	}
 	var status server.Status

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/klog/v2"
@@ -86,6 +87,10 @@ type Options struct {
 	// Logger receives the simulator's own problems. Kubernetes' components
 	// log to klog. Default: discards.
 	Logger klog.Logger
+
+	// stopTimeout is set by tests only, which run beside others on a busy machine.
+	// Default: the constant of that name.
+	stopTimeout time.Duration
 }
 
 // DefaultOptions returns the options of a simulator that starts without flags.

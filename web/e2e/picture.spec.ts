@@ -58,7 +58,7 @@ const asked = {
   topologySpreadConstraints: [{ ...selects('web'), maxSkew: 1, topologyKey: zone, whenUnsatisfiable: 'ScheduleAnyway' }],
 }
 
-test('the picture of a decision', async ({ page, simulator }) => {
+test('a picture of a decision', async ({ page, simulator }) => {
   const create = (body: object) => simulator.kube('POST', '/api/v1/namespaces/shop/pods', body)
   await simulator.kube('POST', '/api/v1/namespaces', { metadata: { name: 'shop' } })
   let count = 0

@@ -93,8 +93,8 @@ describe('CreateDialog', () => {
       if (!dryRun && object.metadata.name === 'p1') throw refusal()
     })
     await submit(two)
-    expect(wrapper.get('[role="alert"]').text()).toBe('1 of 2 created, 1 refused.')
-    expect(documents().map((d) => d.replace(' namespace default', ''))).toEqual([expect.stringMatching(/^Node ?n1 ?created$/), expect.stringMatching(/^Pod ?p1.*refused$/)])
+    expect(wrapper.get('[role="alert"]').text()).toBe('1 of 2 created, 1 rejected.')
+    expect(documents().map((d) => d.replace(' namespace default', ''))).toEqual([expect.stringMatching(/^Node ?n1 ?created$/), expect.stringMatching(/^Pod ?p1.*rejected$/)])
     expect(wrapper.emitted('close')).toBeUndefined()
 
     sent = []
@@ -152,7 +152,7 @@ describe('CreateDialog', () => {
     await wrapper.findAll('button').find((b) => b.text() === 'Create the other 1')?.trigger('click')
     await flushPromises()
     expect(sent.filter((s) => s.startsWith('create'))).toEqual(['create Node n1'])
-    expect(wrapper.get('[role="alert"]').text()).toBe('1 of 2 created, 1 refused.')
+    expect(wrapper.get('[role="alert"]').text()).toBe('1 of 2 created, 1 rejected.')
   })
 
   it('shows a parse error at its line without asking the server', async () => {

@@ -30,5 +30,5 @@ it('shows candidates with their victims, the chosen one first, the rule in words
   expect(wrapper.get('thead th.dec').text()).toContain('PDB violations')
   expect(wrapper.findAll('td.lost').map((td) => td.text())).toEqual(['2'])
   expect(wrapper.get('.rule').text()).toBe('node-b1 is chosen: its victims violate the fewest PodDisruptionBudgets.')
-  expect(wrapper.get('.un').text()).toBe('2 nodes not helped by removing pods: TaintToleration node(s) had untolerated taint(s)')
+  expect(wrapper.get('.un').text()).toBe('2 nodes removing pods does not help: TaintToleration node(s) had untolerated taint(s)')
 })

@@ -70,7 +70,7 @@ describe('ObjectDetail', () => {
     await wrapper.setProps({ kind: kind() })
     await flushPromises()
     expect(text()).toContain('a: mine')
-    expect(wrapper.text()).toContain('This object has changed since it was opened here.')
+    expect(wrapper.text()).toContain('This object has changed since you opened it.')
   })
   it('merges a change that came between, and saves it as the newest version', async () => {
     await show()
@@ -81,7 +81,7 @@ describe('ObjectDetail', () => {
     replace.mockRejectedValueOnce(new ApiError('conflict', 409, [], [], 'Conflict'))
     await button('Save')?.trigger('click')
     await flushPromises()
-    expect(wrapper.text()).toContain('Somebody else has changed this object')
+    expect(wrapper.text()).toContain('Another client has changed this object')
     await button('Merge both changes')?.trigger('click')
     replace.mockImplementation((_, body) => Promise.resolve(body))
     await button('Save')?.trigger('click')

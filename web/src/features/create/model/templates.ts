@@ -269,7 +269,7 @@ spec:
             properties:
               weight:
                 type: integer
-                description: The share of this queue.
+                description: The weight of this queue.
 ---
 apiVersion: example.com/v1
 kind: Queue
@@ -289,7 +289,7 @@ metadata:
 value: 100000
 globalDefault: false
 preemptionPolicy: PreemptLowerPriority
-description: Goes before pods of lower priority.
+description: Pods of this class are scheduled before pods of lower priority.
 `,
   },
   {

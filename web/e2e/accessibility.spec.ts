@@ -31,7 +31,7 @@ async function dryRun(page: Page): Promise<void> {
 test.use({ trace: 'off' })
 
 for (const theme of ['light', 'dark']) {
-  test(`no violation in the ${theme} theme`, async ({ page, simulator }) => {
+  test(`no violation in the ${theme} theme`, { tag: '@main' }, async ({ page, simulator }) => {
     test.setTimeout(150_000)
     if (theme === 'light') {
       for (const [i, zone] of ['a', 'b', 'c'].entries()) await simulator.kube('POST', '/api/v1/nodes', node(`node-${zone}`, { taint: i === 2, labels: { 'topology.kubernetes.io/zone': `zone-${zone}` } }))

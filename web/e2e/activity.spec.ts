@@ -10,7 +10,7 @@ test('an empty feed teaches the next step', async ({ page, simulator }) => {
   await expect(page.getByRole('button', { name: 'Create pod' })).toBeVisible()
 })
 
-test('cycles appear as they end, and the URL keeps the filters', async ({ page, simulator }) => {
+test('cycles appear as they end, and the URL keeps the filters', { tag: '@main' }, async ({ page, simulator }) => {
   await page.goto(`${simulator.url}/activity`)
   for (const name of ['n1', 'n2']) await simulator.kube('POST', '/api/v1/nodes', node(name))
   await simulator.kube('POST', '/api/v1/namespaces', { metadata: { name: 'other' } })
@@ -39,7 +39,7 @@ test('cycles appear as they end, and the URL keeps the filters', async ({ page, 
   await expect(page).toHaveURL(/\/decisions\/other\/d/)
 })
 
-test('a paused feed counts new cycles and shows them when resumed', async ({ page, simulator }) => {
+test('a paused feed counts new cycles and shows them when resumed', { tag: '@main' }, async ({ page, simulator }) => {
   await page.goto(`${simulator.url}/activity`)
   const rows = page.getByTestId('feed').locator('[data-outcome]')
   await expect(rows).toHaveCount(5)

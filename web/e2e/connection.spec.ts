@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, node, pod, Simulator, test } from './simulator'
 
-test('the page survives a restart of the server and shows new objects', async ({ page }) => {
+test('the page survives a restart of the server and shows new objects', { tag: '@main' }, async ({ page }) => {
   const dir = await mkdtemp(join(tmpdir(), 'simulator-e2e-'))
   const first = await Simulator.start(['--data-dir', dir])
   let second: Simulator | undefined

@@ -12,7 +12,7 @@ test('an empty cluster teaches the first step', async ({ page, simulator }) => {
   await expect(page.getByTestId('connection')).toContainText('live')
 })
 
-test('of two nodes, the taint rejects one and the only feasible node is not scored', async ({ page, simulator }) => {
+test('of two nodes, the taint rejects one and the only feasible node is not scored', { tag: '@main' }, async ({ page, simulator }) => {
   await page.goto(simulator.url)
   await createYaml(page, `${nodeYaml('tainted', true)}---\n${nodeYaml('plain-1')}---\n${podYaml('first')}`)
 
@@ -33,7 +33,7 @@ test('of two nodes, the taint rejects one and the only feasible node is not scor
   await expect(page.getByTestId('no-score')).toContainText('Only one node was feasible, so the scheduler did not score.')
 })
 
-test('with two feasible nodes, the scores add up, best first, and the chosen node is marked', async ({ page, simulator }) => {
+test('with two feasible nodes, the scores add up, best first, and the chosen node is marked', { tag: '@main' }, async ({ page, simulator }) => {
   await page.goto(simulator.url)
   await createYaml(page, nodeYaml('plain-2'))
   await simulator.ready('plain-1', 'plain-2')
@@ -68,7 +68,7 @@ test('with two feasible nodes, the scores add up, best first, and the chosen nod
   await expect(page.getByTestId('decision-side')).toContainText('let tainted through in Filter')
 })
 
-test('a pod that fits no node says so, and a new attempt appears without a reload', async ({ page, simulator }) => {
+test('a pod that fits no node says so, and a new attempt appears without a reload', { tag: '@main' }, async ({ page, simulator }) => {
   const { pod } = await import('./simulator')
   await simulator.kube('POST', '/api/v1/namespaces/default/pods', pod('big', '64'))
   await page.goto(`${simulator.url}/?pod=default/big`)
@@ -113,7 +113,7 @@ test('a click copies the name of the pod', async ({ page, context, simulator }) 
   expect(await page.evaluate(() => navigator.clipboard.readText())).toBe('second')
 })
 
-test('the list of decisions filters by outcome and text', async ({ page, simulator }) => {
+test('the list of decisions filters by outcome and text', { tag: '@main' }, async ({ page, simulator }) => {
   await page.goto(`${simulator.url}/decisions`)
   const rows = page.locator('[role="row"][data-key]')
   await expect(rows.first()).toBeVisible()

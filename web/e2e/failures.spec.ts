@@ -5,7 +5,7 @@ import { expect, node, pod, test } from './simulator'
 
 test.describe.configure({ mode: 'serial' })
 
-test('making a node unreachable explains the consequences, and the node recovers', async ({ page, simulator }) => {
+test('making a node unreachable explains the consequences, and the node recovers', { tag: '@main' }, async ({ page, simulator }) => {
   for (const name of ['n1', 'n2']) await simulator.kube('POST', '/api/v1/nodes', node(name))
   await simulator.ready('n1', 'n2')
   await simulator.kube('POST', '/api/v1/namespaces/default/pods', { ...pod('web'), spec: { ...pod('web').spec, nodeName: 'n1' } })

@@ -1,4 +1,4 @@
-// The README's picture: PICTURE=docs/decision.png npm run e2e -- picture
+// The README's picture: PICTURE=docs/decision.png npx playwright test --project=special
 
 import { expect, node, test } from './simulator'
 

@@ -14,7 +14,7 @@ const dir = mkdtempSync(join(tmpdir(), 'replay-'))
 const recording = join(dir, 'cluster.rec')
 test.afterAll(() => rmSync(dir, { recursive: true, force: true }))
 
-test('the record command writes a recording', async () => {
+test('the record command writes a recording', { tag: '@main' }, async () => {
   test.setTimeout(120_000)
   const source = await Simulator.start(['--data-dir', join(dir, 'source')])
   try {
@@ -36,7 +36,7 @@ test('the record command writes a recording', async () => {
   }
 })
 
-test('without a recording, the page says how to make one and accepts it', async ({ page, simulator }) => {
+test('without a recording, the page says how to make one and accepts it', { tag: '@main' }, async ({ page, simulator }) => {
   test.setTimeout(90_000)
   await simulator.kube('POST', '/api/v1/nodes', node('was-here'))
   await page.goto(`${simulator.url}/replay`)
@@ -58,7 +58,7 @@ test('without a recording, the page says how to make one and accepts it', async 
   await expect(bar).toHaveAttribute('data-state', 'paused', { timeout: 60_000 })
 })
 
-test('a replay plays to its end and compares every decision', async ({ page, simulator }) => {
+test('a replay plays to its end and compares every decision', { tag: '@main' }, async ({ page, simulator }) => {
   test.setTimeout(120_000)
   await page.goto(`${simulator.url}/replay`)
   const bar = page.getByTestId('replay-bar')

@@ -14,7 +14,7 @@ test('invalid YAML is reported at its line, and nothing is created', async ({ pa
   await expect(report).toContainText('line 4')
 })
 
-test('an invalid object shows the API server’s message at its field, and nothing else is created', async ({ page, simulator }) => {
+test('an invalid object shows the API server’s message at its field, and nothing else is created', { tag: '@main' }, async ({ page, simulator }) => {
   await page.goto(simulator.url)
   await writeYaml(page, `${nodeYaml('never')}---\n${podYaml('bad').replace('image:', 'imagee:')}`)
   await page.getByTestId('create-submit').click()
@@ -45,7 +45,7 @@ test('one batch creates a namespace and an object in it', async ({ page, simulat
   await expect(page.locator('[data-key="fresh/inside"]')).toContainText('Pending')
 })
 
-test('an object can be edited, and a conflict is reported and resolved', async ({ page, simulator }) => {
+test('an object can be edited, and a conflict is reported and resolved', { tag: '@main' }, async ({ page, simulator }) => {
   await simulator.kube('POST', '/api/v1/nodes', node('edit-me', { labels: { colour: 'red' } }))
   await page.goto(`${simulator.url}/resources/nodes?select=edit-me`)
   const detail = page.getByTestId('object-detail')
@@ -69,7 +69,7 @@ test('an object can be edited, and a conflict is reported and resolved', async (
   expect((await read()).labels.colour).toBe('green')
 })
 
-test('one object or several can be deleted', async ({ page, simulator }) => {
+test('one object or several can be deleted', { tag: '@main' }, async ({ page, simulator }) => {
   for (const name of ['d1', 'd2', 'd3']) await simulator.kube('POST', '/api/v1/namespaces/default/pods', pod(name, '64'))
   await page.goto(`${simulator.url}/resources/pods?q=default`)
   await page.locator('[data-key="default/d1"]').click()

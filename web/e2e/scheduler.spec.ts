@@ -20,7 +20,7 @@ async function applyElsewhere(simulator: Simulator, document: string) {
   expect(response.status).toBe(200)
 }
 
-test('applying a preset shows its difference first, and the scheduler then uses it', async ({ page, simulator }) => {
+test('applying a preset shows its difference first, and the scheduler then uses it', { tag: '@main' }, async ({ page, simulator }) => {
   for (const name of ['full', 'empty']) await simulator.kube('POST', '/api/v1/nodes', node(name))
   await simulator.kube('POST', '/api/v1/namespaces/default/pods', { ...pod('there', '4'), spec: { ...pod('there', '4').spec, nodeName: 'full' } })
   await open(page, simulator)
@@ -52,7 +52,7 @@ test('applying a preset shows its difference first, and the scheduler then uses 
   await expect(page.getByRole('dialog', { name: 'Revision 2' })).toContainText('running')
 })
 
-test('mistakes are shown at their lines, and the text is never lost', async ({ page, simulator }) => {
+test('mistakes are shown at their lines, and the text is never lost', { tag: '@main' }, async ({ page, simulator }) => {
   await open(page, simulator)
   await replaceText(page, editorOf(page), `${head}parallelsm: 3\nprofiles:\n- plugins:\n    score:\n      enabled:\n      - name: NodeResourcesFt\n`)
   await expect(page.getByTestId('verdict')).toContainText('2 mistakes. Revision 2 keeps running.')
@@ -84,7 +84,7 @@ test('completion knows the fields, the plugins and their arguments', async ({ pa
   await expect(page.getByTestId('verdict')).toContainText('This configuration is running')
 })
 
-test('a configuration that another client applies is shown with its difference, and the draft stays', async ({ page, simulator }) => {
+test('a configuration that another client applies is shown with its difference, and the draft stays', { tag: '@main' }, async ({ page, simulator }) => {
   await open(page, simulator)
   await replaceText(page, editorOf(page), `${head}parallelism: 7\n`)
   await expect(page.getByTestId('verdict')).toContainText('Valid.')

@@ -4,7 +4,7 @@ import { expect, node, pod, test } from './simulator'
 
 test.describe.configure({ mode: 'serial' })
 
-test('the palette finds actions and objects, by keyboard alone', async ({ page, simulator }) => {
+test('the palette finds actions and objects, by keyboard alone', { tag: '@main' }, async ({ page, simulator }) => {
   await simulator.kube('POST', '/api/v1/nodes', node('node-x'))
   await simulator.kube('POST', '/api/v1/namespaces/default/pods', pod('needle'))
   await page.goto(simulator.url)
@@ -34,7 +34,7 @@ test('the palette finds actions and objects, by keyboard alone', async ({ page, 
   await expect(palette).toBeHidden()
 })
 
-test('every page has a shortcut, and ? lists them', async ({ page, simulator }) => {
+test('every page has a shortcut, and ? lists them', { tag: '@main' }, async ({ page, simulator }) => {
   await page.goto(simulator.url)
   await expect(page.locator('[data-node="node-x"]')).toBeVisible()
   for (const [key, path] of [['r', /\/resources/], ['d', /\/decisions$/], ['s', /\/scheduler/], ['a', /\/activity/], ['c', /\/$/]] as const) {

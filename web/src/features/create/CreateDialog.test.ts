@@ -8,8 +8,8 @@ import { notices } from '@/ui/notices'
 import CreateDialog from './CreateDialog.vue'
 
 /* eslint-disable vue/one-component-per-file */
-// The editor is CodeMirror's own matter; what it holds is the draft. Of a difference it is
-// shown what was asked for, ! marking what is to be thought about.
+// CodeMirror is not under test; the stub holds the draft. The stub of the difference shows
+// its arguments and marks warnings with !.
 vi.mock('@/features/yaml/LazyYaml', async () => {
   const { defineComponent, h } = await import('vue')
   return {

@@ -8,7 +8,7 @@ import ObjectDetail from './ObjectDetail.vue'
 
 vi.mock('@/api/kubernetes', async (original) => ({ ...(await original<typeof kubernetes>()), getObject: vi.fn(), replaceObject: vi.fn() }))
 /* eslint-disable vue/one-component-per-file */
-// The editor is CodeMirror's own matter; what it holds is a text.
+// CodeMirror is not under test; the stub holds a text.
 vi.mock('@/features/yaml/LazyYaml', async () => {
   const { defineComponent, h } = await import('vue')
   return {

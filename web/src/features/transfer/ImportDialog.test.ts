@@ -34,7 +34,7 @@ const report: ImportReport = {
 }
 const line = (value: object) => `${JSON.stringify(value)}\n`
 
-/** The server's side of one import: what it sends, and when it ends. */
+/** The server's side of one import: what it sends and when it ends. */
 function serve() {
   let received: (part: string) => void = () => {}
   let sent: (done: number, total: number) => void = () => {}

@@ -17,7 +17,7 @@ const idle = 'Accepted, but has no effect in the simulator.'
 
 // ── plugins ─────────────────────────────────────────────────────────────
 
-/** The extension points of the configuration, in the order in which they run, and multiPoint. */
+/** The extension points of the configuration in execution order, and multiPoint. */
 export const pointFields: Record<string, string> = {
   multiPoint: 'Enables or disables a plugin at every extension point that it implements. A setting at a single extension point takes precedence.',
   preEnqueue: 'Runs before a pod enters activeQ.',

@@ -8,8 +8,8 @@ import { notices } from '@/ui/notices'
 import CreateDialog from './CreateDialog.vue'
 
 /* eslint-disable vue/one-component-per-file */
-// CodeMirror is not under test; the stub holds the draft. The stub of the difference shows
-// its arguments and marks warnings with !.
+// CodeMirror is not under test, and the store holds the text. The stub of the difference
+// shows its texts and notes, and marks warnings with !.
 vi.mock('@/features/yaml/LazyYaml', async () => {
   const { defineComponent, h } = await import('vue')
   return {

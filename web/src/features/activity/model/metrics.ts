@@ -1,4 +1,4 @@
-// Reads the state of the scheduling queue from the Prometheus text format.
+// Numbers out of the Prometheus text format: the scheduler's queues.
 
 /** One line of a metric: its labels and its value. */
 export interface Sample {
@@ -6,7 +6,7 @@ export interface Sample {
   value: number
 }
 
-/** The samples of one metric, in text order. */
+/** The samples of one metric, in the order of the text. */
 export function samplesOf(text: string, metric: string): Sample[] {
   const out: Sample[] = []
   for (const line of text.split('\n')) {
@@ -21,18 +21,18 @@ export function samplesOf(text: string, metric: string): Sample[] {
 }
 
 const queues = ['active', 'backoff', 'unschedulable', 'gated'] as const
-/** Queues for members of pod groups; shown only when they hold pods. */
+/** Where members of pod groups are kept besides; told only when some are there. */
 const groupQueues = ['incomplete', 'pending'] as const
 export type Queue = (typeof queues)[number] | (typeof groupQueues)[number]
 
 export interface QueueState {
   queue: Queue
   pods: number
-  /** Events that moved pods into the queue since the scheduler started, most first. */
+  /** What moved pods into it since the scheduler started, most first. */
   events: { event: string; count: number }[]
 }
 
-/** The scheduling queue according to the scheduler's metrics; undefined when they lack it. */
+/** The scheduling queue as the scheduler's own metrics tell it; undefined when they do not. */
 export function readQueues(text: string): QueueState[] | undefined {
   const pending = samplesOf(text, 'scheduler_pending_pods')
   if (!pending.length) return undefined

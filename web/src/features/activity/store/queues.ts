@@ -1,4 +1,4 @@
-// The scheduler's queues, read from its metrics while a page shows them.
+// The scheduler's queues, read from its metrics while somebody looks.
 
 import { onBeforeUnmount, shallowRef, type Ref } from 'vue'
 import { requestText } from '@/api/http'
@@ -6,7 +6,7 @@ import { readQueues, type QueueState } from '../model/metrics'
 
 const every = 2000
 
-/** `queues` is undefined before the first answer and when the server does not report queues; `asked` distinguishes the two. */
+/** `queues` is undefined until the first answer, and when the server does not tell; `asked` tells the two apart. */
 export function useQueues(): { queues: Ref<readonly QueueState[] | undefined>; asked: Ref<boolean> } {
   const queues = shallowRef<readonly QueueState[]>()
   const asked = shallowRef(false)
@@ -17,7 +17,7 @@ export function useQueues(): { queues: Ref<readonly QueueState[] | undefined>; a
     try {
       queues.value = readQueues(await requestText('/metrics', { accept: 'text/plain' }))
     } catch {
-      // The header reports a lost server; the last reading stays.
+      // The header says that the server is gone; the last reading stays.
     }
     asked.value = true
     if (!stopped) timer = setTimeout(() => void read(), document.hidden ? 5 * every : every)

@@ -1,4 +1,4 @@
-// The number of objects of each kind, refreshed while a page shows it.
+// How many objects of each kind there are, asked for now and again while somebody looks.
 
 import { onScopeDispose, shallowRef, type Ref, type ShallowRef, watch } from 'vue'
 import { countObjects } from '@/api/kubernetes'
@@ -8,7 +8,7 @@ import { kindSlug } from '@/kubernetes/kinds'
 
 const every = 20_000
 
-/** Counts by kind slug. It lacks kinds whose count failed. */
+/** Counts by kind slug. A kind whose count could not be had is not in it. */
 export function useCounts(kinds: Ref<readonly KindInfo[]>): ShallowRef<ReadonlyMap<string, number>> {
   const counts = shallowRef<ReadonlyMap<string, number>>(new Map())
   let abort: AbortController | undefined
@@ -24,7 +24,7 @@ export function useCounts(kinds: Ref<readonly KindInfo[]>): ShallowRef<ReadonlyM
         const count = await countObjects(kind, mine.signal)
         if (count !== undefined) next.set(kindSlug(kind), count)
       } catch {
-        // The counts are optional: the list of a kind reports its errors.
+        // Decoration: what is wrong is told where the kind's list is shown.
       }
     })
     if (!mine.signal.aborted) counts.value = next

@@ -1,4 +1,4 @@
-// Starred kinds, stored in this browser.
+// Starred kinds, kept in this browser.
 
 import { computed, shallowRef } from 'vue'
 import { parseStarred, starredSlugs, toggleStar } from '../model/favourites'
@@ -21,6 +21,6 @@ export function toggleFavourite(slug: string): void {
   try {
     localStorage.setItem(storageKey, JSON.stringify(starred.value))
   } catch {
-    // Storage may be disabled; the stars then last as long as the page.
+    // Storage can be switched off; the stars then last as long as the page.
   }
 }

@@ -1,4 +1,4 @@
-// The first-run tour: the user advances it by doing its three steps. Its state is stored in this browser.
+// The first-run tour: three steps, taken by doing them. Remembered in this browser.
 
 import { ref } from 'vue'
 
@@ -13,10 +13,10 @@ function remembered(): boolean {
   }
 }
 
-/** The next step; undefined when the tour is not running. */
+/** The step that waits to be taken; undefined when there is no tour. */
 export const tourStep = ref<TourStep | undefined>(remembered() ? undefined : 'sample')
 
-/** Advances the tour if `done` is its next step. */
+/** The tour goes on when its step has just been done. */
 export function advanceTour(done: TourStep): void {
   if (tourStep.value !== done) return
   const next = tourSteps[tourSteps.indexOf(done) + 1]
@@ -29,11 +29,11 @@ export function endTour(): void {
   try {
     localStorage.setItem('tour', 'done')
   } catch {
-    // Storage may be disabled; the tour then restarts with the page.
+    // Storage can be switched off; the tour then comes back with the page.
   }
 }
 
-/** Starts with the first step, or with the second when there are nodes already. */
+/** From the first step, or from the second when there are nodes already. */
 export function startTour(hasNodes: boolean): void {
   tourStep.value = hasNodes ? 'pod' : 'sample'
 }

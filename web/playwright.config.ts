@@ -1,12 +1,17 @@
 import { defineConfig } from '@playwright/test'
 
-// What is measured has the machine for itself, after all else.
+// Tests that measure time or size. They run one at a time, after all others.
 const measured = ['ready', 'latency', 'stream', 'matrix', 'robustness', 'weight'].map((name) => `${name}.spec.ts`)
-// Not tests of every run: one makes the README's picture, one takes minutes to fill a simulator.
+// Files that run only on request: one draws the README's picture, one fills a simulator for minutes.
 const special = ['picture.spec.ts', 'scale.spec.ts']
-const asked = (file: string) => !!process.env[file === 'picture.spec.ts' ? 'PICTURE' : 'SCALE']
+const requested = (file: string) => !!process.env[file === 'picture.spec.ts' ? 'PICTURE' : 'SCALE']
 
-// The tests drive the real binary (e2e/simulator.ts starts it) in one Chromium.
+// The tests drive the real binary, which e2e/simulator.ts starts, in one Chromium.
+//
+// `npm run e2e` runs the project main: the tests tagged @main, which cover each main path of a
+// user once and take about 90 seconds. `npm run e2e:all` runs all tests but the special ones.
+// Tests in a serial file share a simulator: tag a test only if the earlier tests that it
+// builds on are tagged, too.
 export default defineConfig({
   testDir: 'e2e',
   outputDir: 'test-results',
@@ -15,16 +20,17 @@ export default defineConfig({
   workers: 2,
   fullyParallel: false,
   projects: [
+    { name: 'main', grep: /@main/, testIgnore: [...measured, ...special] },
     { name: 'pages', testIgnore: [...measured, ...special] },
     { name: 'measured', testMatch: measured, workers: 1, dependencies: ['pages'] },
-    { name: 'special', testMatch: special.filter(asked), workers: 1 },
+    { name: 'special', testMatch: special.filter(requested), workers: 1 },
   ],
   forbidOnly: !!process.env.CI,
   reporter: [['list']],
   use: {
     viewport: { width: 1440, height: 900 },
     locale: 'en-US',
-    // A failure tells what was on the page; TRACE=1 keeps its trace too, which costs every test some of its time.
+    // A failure reports the page's content. TRACE=1 also keeps its trace, which slows down every test.
     trace: process.env.TRACE ? { mode: 'retain-on-failure', screenshots: false } : 'off',
     launchOptions: {
       executablePath: process.env.CHROMIUM_PATH ?? '/usr/bin/chromium',
@@ -35,7 +41,7 @@ export default defineConfig({
         '--disable-background-networking',
         '--disable-component-update',
         '--disable-sync',
-        // Chromium refuses to sandbox as root, which is what a container often is.
+        // Chromium refuses to use its sandbox as root, and containers often run as root.
         ...(process.getuid?.() === 0 ? ['--no-sandbox'] : []),
       ],
     },

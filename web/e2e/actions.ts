@@ -1,4 +1,4 @@
-// What a person does in several tests.
+// User actions that several tests share.
 
 import { expect, type Page } from '@playwright/test'
 
@@ -6,12 +6,12 @@ import { expect, type Page } from '@playwright/test'
 export async function writeYaml(page: Page, yaml: string): Promise<void> {
   await page.getByRole('button', { name: 'Create', exact: true }).first().click()
   const dialog = page.getByRole('dialog', { name: 'Create' })
-  const editor = dialog.getByRole('textbox', { name: 'YAML of what is created' })
+  const editor = dialog.getByRole('textbox', { name: 'Objects to create, as YAML' })
   await expect(editor).toBeVisible()
   await replaceText(page, editor, yaml)
 }
 
-/** Puts text in place of what an editor holds, as pasting would. */
+/** Replaces the text of an editor by pasting. */
 export async function replaceText(page: Page, editor: ReturnType<Page['getByRole']>, text: string): Promise<void> {
   await editor.click()
   await page.keyboard.press('ControlOrMeta+a')
@@ -22,7 +22,7 @@ export async function replaceText(page: Page, editor: ReturnType<Page['getByRole
   }, text)
 }
 
-/** Creates from YAML and waits until the dialog has gone, which it does when all was created. */
+/** Creates from YAML and waits for the dialog to close, which it does once every object is created. */
 export async function createYaml(page: Page, yaml: string): Promise<void> {
   await writeYaml(page, yaml)
   await page.getByTestId('create-submit').click()

@@ -1,4 +1,4 @@
-// The feed of cycles, its filters and its pause; rates, queues, events.
+// The feed of cycles with its filters and pause; rates, queues and events.
 
 import { expect, node, pod, test } from './simulator'
 
@@ -10,7 +10,7 @@ test('an empty feed teaches the next step', async ({ page, simulator }) => {
   await expect(page.getByRole('button', { name: 'Create pod' })).toBeVisible()
 })
 
-test('cycles appear as they end, and are filtered in the address', async ({ page, simulator }) => {
+test('cycles appear as they end, and the URL keeps the filters', { tag: '@main' }, async ({ page, simulator }) => {
   await page.goto(`${simulator.url}/activity`)
   for (const name of ['n1', 'n2']) await simulator.kube('POST', '/api/v1/nodes', node(name))
   await simulator.kube('POST', '/api/v1/namespaces', { metadata: { name: 'other' } })
@@ -22,11 +22,11 @@ test('cycles appear as they end, and are filtered in the address', async ({ page
   await expect(page.locator('[data-outcome="unschedulable"]')).toContainText('NodeResourcesFit Insufficient cpu on 2')
   await page.getByRole('button', { name: 'unschedulable 1' }).click()
   await expect(rows).toHaveCount(1)
-  await page.getByPlaceholder('Filter by pod, node, plugin, message').fill('taint')
+  await page.getByPlaceholder('Filter by pod, node, plugin or message').fill('taint')
   await expect(rows).toHaveCount(0)
-  await page.getByPlaceholder('Filter by pod, node, plugin, message').fill('resourcesfit')
+  await page.getByPlaceholder('Filter by pod, node, plugin or message').fill('resourcesfit')
   await expect(rows).toHaveCount(1)
-  await page.getByPlaceholder('Filter by pod, node, plugin, message').fill('')
+  await page.getByPlaceholder('Filter by pod, node, plugin or message').fill('')
   await page.getByRole('button', { name: /^All/ }).click()
   await page.getByRole('combobox', { name: 'Namespace' }).selectOption('other')
   await expect(rows).toHaveCount(1)
@@ -39,7 +39,7 @@ test('cycles appear as they end, and are filtered in the address', async ({ page
   await expect(page).toHaveURL(/\/decisions\/other\/d/)
 })
 
-test('the feed is held, counts what comes, and goes on', async ({ page, simulator }) => {
+test('a paused feed counts new cycles and shows them when resumed', { tag: '@main' }, async ({ page, simulator }) => {
   await page.goto(`${simulator.url}/activity`)
   const rows = page.getByTestId('feed').locator('[data-outcome]')
   await expect(rows).toHaveCount(5)
@@ -53,7 +53,7 @@ test('the feed is held, counts what comes, and goes on', async ({ page, simulato
   await expect(rows.first()).toContainText('later')
 })
 
-test('rates, queues and events are told', async ({ page, simulator }) => {
+test('rates, queues and events are shown', async ({ page, simulator }) => {
   await page.goto(`${simulator.url}/activity`)
   await expect(page.getByTestId('queues').getByRole('listitem').filter({ hasText: 'unschedulable' })).toContainText('1')
   await expect(page.getByTestId('queues').locator('[data-lane="waiting"]')).toContainText('Permit')

@@ -1,18 +1,18 @@
-// What axe objects to, as lines that name the rule and the elements.
+// Violations that axe reports, as lines that name the rule and the elements.
 
 import { AxeBuilder } from '@axe-core/playwright'
 import type { Page } from '@playwright/test'
 
 export interface Look {
-  /** Only what is in here; the whole page by default. */
+  /** Selector of the part to check; the whole page by default. */
   within?: string
-  /** Only these rules; all by default. */
+  /** Rules to check; all by default. */
   rules?: string[]
 }
 
-/** Rules that are violated. A dialog is looked at alone: what is behind it cannot be reached. */
+/** The rules that are violated. Check an open dialog by itself, because the page behind it is inert. */
 export async function objections(page: Page, { within, rules }: Look = {}): Promise<string[]> {
-  // Its legacy mode spares a second page for each look: there are no frames to put together.
+  // Legacy mode avoids opening a second page for each check; there are no frames to merge.
   const axe = new AxeBuilder({ page }).setLegacyMode().options({ resultTypes: ['violations'], ...(rules ? { runOnly: rules } : {}) })
   if (within) axe.include(within)
   const { violations } = await axe.analyze()

@@ -1,10 +1,10 @@
-// The map: the sample cluster, its decision, its arrangement in the address, its tiles.
+// The map: the sample cluster, a decision on it, its layout in the URL, and its tiles.
 
 import { expect, node, pod, test } from './simulator'
 
 test.describe.configure({ mode: 'serial' })
 
-test('a first visit is shown around in three steps', async ({ page, simulator }) => {
+test('the tour guides a first visit in three steps', async ({ page, simulator }) => {
   await page.goto(simulator.url)
   const tour = page.getByTestId('tour')
   await expect(tour).toContainText('Step 1 of 3')
@@ -21,15 +21,15 @@ test('a first visit is shown around in three steps', async ({ page, simulator })
   await expect(tour).toBeHidden()
 })
 
-test('pending pods say why in a line, in the order asked for', async ({ page, simulator }) => {
+test('each pending pod shows its reason, and the list can be sorted', async ({ page, simulator }) => {
   await page.goto(simulator.url)
   await expect(page.locator('[data-pod="sample/search-1"]')).toContainText('Insufficient cpu, on 9 of 12')
-  await expect(page.locator('[data-pod="sample/report-1"]')).toContainText('waits for example.com/quota')
-  await page.getByRole('combobox', { name: 'Order of pending pods' }).selectOption('newest')
+  await expect(page.locator('[data-pod="sample/report-1"]')).toContainText('waiting for example.com/quota')
+  await page.getByRole('combobox', { name: 'Sort pending pods' }).selectOption('newest')
   await expect(page).toHaveURL(/pending=newest/)
 })
 
-test('choosing a pod turns the map into its decision', async ({ page, simulator }) => {
+test('choosing a pod shows its decision on the map', async ({ page, simulator }) => {
   await page.goto(simulator.url)
   await page.locator('[data-node] .pod', { hasText: 'web-2' }).click()
   await expect(page).toHaveURL(/pod=sample\/web-2|pod=sample%2Fweb-2/)
@@ -41,7 +41,7 @@ test('choosing a pod turns the map into its decision', async ({ page, simulator 
   await expect(page).not.toHaveURL(/pod=/)
 })
 
-test('filter, order, grouping and form are in the address', async ({ page, simulator }) => {
+test('the URL keeps filter, order, grouping and view', async ({ page, simulator }) => {
   await page.goto(simulator.url)
   await page.getByPlaceholder('Filter nodes by name').fill('pool=gpu')
   await expect(page.locator('[data-node]')).toHaveCount(2)
@@ -55,7 +55,7 @@ test('filter, order, grouping and form are in the address', async ({ page, simul
   await expect(page.getByRole('combobox', { name: 'Sort' })).toHaveValue('cpu')
 })
 
-test('tiles are reached, read and opened by keyboard, and filtered by verdict', async ({ page, simulator }) => {
+test('tiles can be reached, read and opened by keyboard, and filtered by verdict', async ({ page, simulator }) => {
   await page.goto(`${simulator.url}/?view=tiles&pod=sample/web-2`)
   const tiles = page.getByTestId('tiles')
   await expect(tiles).toHaveAttribute('data-count', '12')
@@ -78,7 +78,7 @@ test('tiles are reached, read and opened by keyboard, and filtered by verdict', 
   await expect(page).toHaveURL(/\/resources\/nodes\?select=node-/)
 })
 
-test('a decision is shown as of its moment, or as of now', async ({ page, simulator }) => {
+test('the map shows the cluster at the time of a decision, or now', async ({ page, simulator }) => {
   await simulator.kube('POST', '/api/v1/nodes', node('moment', { labels: { only: 'moment' } }))
   await simulator.ready('moment')
   const here = (name: string) => ({ ...pod(name, '2'), spec: { ...pod(name, '2').spec, nodeSelector: { only: 'moment' } } })
@@ -89,7 +89,7 @@ test('a decision is shown as of its moment, or as of now', async ({ page, simula
   }
   await page.goto(`${simulator.url}/?pod=default/decided&q=moment`)
   const card = page.locator('[data-node="moment"]')
-  // Of the three pods the scheduler had seen one, and the decided one asks for its part.
+  // Of the three pods, the scheduler's snapshot held one; the bar adds the request of the decided pod.
   await expect(card.locator('.pod')).toHaveText(['decided', 'earlier'])
   await expect(card).toContainText('2 / 8')
   await page.getByTestId('decision-bar').getByRole('button', { name: 'Now', exact: true }).click()

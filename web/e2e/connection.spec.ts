@@ -1,9 +1,11 @@
+// The connection to the server across a restart.
+
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, node, pod, Simulator, test } from './simulator'
 
-test('the page survives a restart of the server and shows what is new', async ({ page }) => {
+test('the page survives a restart of the server and shows new objects', { tag: '@main' }, async ({ page }) => {
   const dir = await mkdtemp(join(tmpdir(), 'simulator-e2e-'))
   const first = await Simulator.start(['--data-dir', dir])
   let second: Simulator | undefined
@@ -16,7 +18,7 @@ test('the page survives a restart of the server and shows what is new', async ({
 
     await first.stop()
     await expect(connection).toContainText('reconnecting')
-    // What was there is still shown, and it is said that it is old.
+    // The page keeps the old state and says that it is old.
     await expect(page.locator('[data-node="before"]')).toBeVisible()
     await expect(page.getByText('The connection to the simulator was lost')).toBeVisible()
 

@@ -1,3 +1,5 @@
+// From YAML to a decision: rejected nodes, scores, retries, gates, and the list of decisions.
+
 import { createYaml, nodeYaml, podYaml } from './actions'
 import { expect, test } from './simulator'
 
@@ -10,7 +12,7 @@ test('an empty cluster teaches the first step', async ({ page, simulator }) => {
   await expect(page.getByTestId('connection')).toContainText('live')
 })
 
-test('a tainted node, a node and a pod: rejected by the taint, not scored with one feasible node', async ({ page, simulator }) => {
+test('of two nodes, the taint rejects one and the only feasible node is not scored', { tag: '@main' }, async ({ page, simulator }) => {
   await page.goto(simulator.url)
   await createYaml(page, `${nodeYaml('tainted', true)}---\n${nodeYaml('plain-1')}---\n${podYaml('first')}`)
 
@@ -31,7 +33,7 @@ test('a tainted node, a node and a pod: rejected by the taint, not scored with o
   await expect(page.getByTestId('no-score')).toContainText('Only one node was feasible, so the scheduler did not score.')
 })
 
-test('with three nodes the scores add up, best first, the chosen node marked', async ({ page, simulator }) => {
+test('with two feasible nodes, the scores add up, best first, and the chosen node is marked', { tag: '@main' }, async ({ page, simulator }) => {
   await page.goto(simulator.url)
   await createYaml(page, nodeYaml('plain-2'))
   await simulator.ready('plain-1', 'plain-2')
@@ -42,7 +44,7 @@ test('with three nodes the scores add up, best first, the chosen node marked', a
   const rows = table.locator('[data-node]')
   await expect(rows).toHaveCount(2)
   await expect(rows.first()).toContainText('chosen')
-  // plain-1 has a pod already, so it is the emptier one that is chosen.
+  // plain-1 already has a pod, so the scheduler chooses the emptier plain-2.
   await expect(rows.first()).toHaveAttribute('data-node', 'plain-2')
   const numbers = await rows.evaluateAll((elements) =>
     elements.map((row) => ({
@@ -57,7 +59,7 @@ test('with three nodes the scores add up, best first, the chosen node marked', a
   expect(numbers[0]?.total).toBeGreaterThan(numbers[1]?.total ?? Infinity)
   await expect(table.locator('[data-node="plain-2"] [data-plugin="NodeResourcesFit"]')).toContainText('→')
 
-  // A cell explains itself, by mouse and by keyboard, and the address keeps it.
+  // A cell shows its explanation by mouse and by keyboard, and the URL keeps the selection.
   await page.getByTestId('filter-matrix').locator('[data-node="tainted"] [data-plugin="TaintToleration"]').click()
   await expect(page.getByTestId('decision-side')).toContainText('rejected tainted in Filter')
   await expect(page).toHaveURL(/node=tainted&plugin=TaintToleration/)
@@ -66,7 +68,7 @@ test('with three nodes the scores add up, best first, the chosen node marked', a
   await expect(page.getByTestId('decision-side')).toContainText('let tainted through in Filter')
 })
 
-test('a pod that fits nowhere says so, and a new attempt appears by itself', async ({ page, simulator }) => {
+test('a pod that fits no node says so, and a new attempt appears without a reload', { tag: '@main' }, async ({ page, simulator }) => {
   const { pod } = await import('./simulator')
   await simulator.kube('POST', '/api/v1/namespaces/default/pods', pod('big', '64'))
   await page.goto(`${simulator.url}/?pod=default/big`)
@@ -79,11 +81,11 @@ test('a pod that fits nowhere says so, and a new attempt appears by itself', asy
   const { node } = await import('./simulator')
   await simulator.kube('POST', '/api/v1/nodes', node('huge', { cpu: '128' }))
   await expect(page.getByTestId('explanation')).toContainText('big runs on huge', { timeout: 20_000 })
-  // A node that is not ready yet costs an attempt of its own: two at least.
+  // Another attempt may fail while the node is not ready yet, so there are at least two.
   await expect(page.getByRole('navigation', { name: 'Attempts' })).toContainText(/Attempt ([2-9]) of \1/)
 })
 
-test('a pod that a gate holds says what lifts it, and is tried when that is gone', async ({ page, simulator }) => {
+test('a gated pod says how to release it, and is scheduled once its gates are removed', async ({ page, simulator }) => {
   const { pod } = await import('./simulator')
   const held = pod('held')
   await simulator.kube('POST', '/api/v1/namespaces/default/pods', { ...held, spec: { ...held.spec, schedulingGates: [{ name: 'example.com/quota' }, { name: 'example.com/review' }] } })
@@ -91,38 +93,38 @@ test('a pod that a gate holds says what lifts it, and is tried when that is gone
   const view = page.getByTestId('held')
   await expect(view).toContainText('held has not been tried: SchedulingGates holds it in PreEnqueue.')
   await expect(view).toContainText('kubectl --namespace default patch pod held')
-  await view.getByRole('button', { name: 'Remove the gate example.com/quota' }).click()
-  await expect(view.getByRole('button', { name: /^Remove the gate/ })).toHaveCount(1)
-  await view.getByRole('button', { name: 'Remove the gate example.com/review' }).click()
+  await view.getByRole('button', { name: 'Remove gate example.com/quota' }).click()
+  await expect(view.getByRole('button', { name: /^Remove gate/ })).toHaveCount(1)
+  await view.getByRole('button', { name: 'Remove gate example.com/review' }).click()
   await expect(page.getByTestId('explanation')).toContainText('held runs on')
 
-  // The way it went: past PreEnqueue, through the queue.
+  // The strip starts with PreEnqueue and the queue.
   const steps = page.getByRole('region', { name: 'Extension points' }).getByRole('button')
   await expect(steps.nth(0)).toContainText('PreEnqueue')
   await expect(steps.nth(1)).toContainText(/^Queue.*PrioritySort/)
   await steps.nth(1).click()
-  await expect(page.getByTestId('stage-detail')).toContainText('The QueueSort plugin decides who is next')
+  await expect(page.getByTestId('stage-detail')).toContainText('The QueueSort plugin decides which pod is next')
 })
 
-test('the name of the pod is copied by a click', async ({ page, context, simulator }) => {
+test('a click copies the name of the pod', async ({ page, context, simulator }) => {
   await context.grantPermissions(['clipboard-read', 'clipboard-write'])
   await page.goto(`${simulator.url}/decisions/default/second`)
-  await page.getByRole('button', { name: 'Copy the pod’s name' }).click()
+  await page.getByRole('button', { name: 'Copy pod name' }).click()
   expect(await page.evaluate(() => navigator.clipboard.readText())).toBe('second')
 })
 
-test('the list of decisions filters by outcome and text', async ({ page, simulator }) => {
+test('the list of decisions filters by outcome and text', { tag: '@main' }, async ({ page, simulator }) => {
   await page.goto(`${simulator.url}/decisions`)
   const rows = page.locator('[role="row"][data-key]')
   await expect(rows.first()).toBeVisible()
   const all = await rows.count()
   await page.getByRole('button', { name: /^unschedulable/ }).click()
   await expect(rows.filter({ hasText: 'big' }).first()).toBeVisible()
-  await expect.poll(() => rows.count()).toBeLessThan(all) // without those that were scheduled
+  await expect.poll(() => rows.count()).toBeLessThan(all) // without the scheduled ones
   await expect(page).toHaveURL(/outcome=unschedulable/)
   await page.getByRole('button', { name: /^All/ }).click()
   await page.getByPlaceholder('Filter by pod').fill('second')
-  // Several, if the first attempts were before a node was ready.
+  // There are several if the first attempts ran before a node was ready.
   await expect(rows.filter({ hasNotText: 'second' })).toHaveCount(0)
   await rows.first().click()
   await expect(page).toHaveURL(/\/decisions\/default\/second/)

@@ -1,4 +1,4 @@
-// The object editor: what it knows, dry runs, what is there already, copies, files.
+// The object editor: completion, dry runs, existing objects, copies and files.
 
 import { nodeYaml, podYaml, writeYaml } from './actions'
 import { expect, node, pod, test, type Simulator } from './simulator'
@@ -7,7 +7,7 @@ import type { Page } from '@playwright/test'
 test.describe.configure({ mode: 'serial' })
 
 const dialog = (page: Page) => page.getByRole('dialog', { name: 'Create' })
-const text = (page: Page) => dialog(page).getByRole('textbox', { name: 'YAML of what is created' })
+const text = (page: Page) => dialog(page).getByRole('textbox', { name: 'Objects to create, as YAML' })
 const submit = (page: Page) => page.getByTestId('create-submit').click()
 const created = (page: Page) => expect(dialog(page)).toBeHidden()
 const labels = async (simulator: Simulator, path: string) => (await simulator.kube<{ metadata: { labels?: Record<string, string> } }>('GET', path)).metadata.labels
@@ -46,9 +46,9 @@ test('the editor completes fields and values and documents them', async ({ page,
   const options = page.getByRole('listbox').getByRole('option')
   await expect(options.first()).toContainText('whenUnsatisfiable')
   await expect(page.locator('.cm-completionInfo')).toContainText('WhenUnsatisfiable indicates how to deal with a pod')
-  // Not by Enter, which ends the line while the list has only just appeared.
+  // Not Enter: it inserts a line break if the list has only just appeared.
   await options.first().click()
-  // The values of the field are offered at once.
+  // The editor offers the field's values immediately.
   await options.getByText('DoNotSchedule').click()
   await expect(text(page)).toContainText('whenUnsatisfiable: DoNotSchedule')
   await text(page).getByText('maxSkew').hover()
@@ -56,7 +56,7 @@ test('the editor completes fields and values and documents them', async ({ page,
   await page.keyboard.press('Escape')
 })
 
-test('an unknown field is shown below its line, with what was meant', async ({ page, simulator }) => {
+test('an unknown field is reported below its line, with the likely name', async ({ page, simulator }) => {
   await page.goto(simulator.url)
   await writeYaml(page, podYaml('slip').replace('image:', 'imagee:'))
   await submit(page)
@@ -68,7 +68,7 @@ test('an unknown field is shown below its line, with what was meant', async ({ p
   await simulator.kube('GET', '/api/v1/namespaces/default/pods/slip')
 })
 
-test('what is written is filled in as a form, and the text follows', async ({ page, simulator }) => {
+test('the form shows the values of the text, and edits in it change the text', async ({ page, simulator }) => {
   await page.goto(simulator.url)
   await writeYaml(page, `# kept\n${podYaml('form')}`)
   await dialog(page).getByRole('button', { name: 'Form' }).click()
@@ -84,7 +84,7 @@ test('what is written is filled in as a form, and the text follows', async ({ pa
   await simulator.kube('GET', '/api/v1/namespaces/default/pods/filled-in')
 })
 
-test('a dry run shows what the server would make of it, and keeps nothing', async ({ page, simulator }) => {
+test('a dry run shows what the server would store, and stores nothing', async ({ page, simulator }) => {
   await page.goto(simulator.url)
   await writeYaml(page, podYaml('dry'))
   await dialog(page).getByRole('button', { name: 'Dry run' }).click()
@@ -100,7 +100,7 @@ test('a dry run shows what the server would make of it, and keeps nothing', asyn
   await simulator.kube('GET', '/api/v1/namespaces/default/pods/dry')
 })
 
-test('what is there already is changed after its difference was shown, and is not taken from others unasked', async ({ page, simulator }) => {
+test('an existing object changes only after its difference is shown, and fields of other managers only on request', async ({ page, simulator }) => {
   await applyAs(simulator, 'kubectl', '/api/v1/nodes/shared', { ...node('shared'), metadata: { name: 'shared', labels: { team: 'red' } } })
   await page.goto(simulator.url)
   await writeYaml(page, 'apiVersion: v1\nkind: Node\nmetadata:\n  name: shared\n  labels:\n    mine: "yes"\n')
@@ -118,19 +118,19 @@ test('what is there already is changed after its difference was shown, and is no
   await expect(report).toContainText('conflict with "kubectl"')
   await expect(report).toContainText('line 6')
   expect(await labels(simulator, '/api/v1/nodes/shared')).toMatchObject({ team: 'red' })
-  // Before anything is taken over it is seen what that does, and from whom.
+  // The difference shows what a takeover changes, and who manages each field.
   await expect(report).toContainText('Some of these fields are managed by kubectl.')
   await report.getByRole('button', { name: 'Difference' }).click()
   await expect(page.getByTestId('yaml-diff').locator('.cm-changedLine[data-warn]', { hasText: 'team: red' })).toHaveAttribute('data-note', 'kubectl')
   await expect(page.getByTestId('yaml-diff').locator('.cm-changedLine', { hasText: 'team: blue' })).toHaveAttribute('data-note', 'you')
-  await dialog(page).getByRole('button', { name: 'Take the fields over' }).click()
+  await dialog(page).getByRole('button', { name: 'Take over fields' }).click()
   await expect(page.getByTestId('yaml-diff')).toContainText('blue')
   await submit(page)
   await created(page)
   expect(await labels(simulator, '/api/v1/nodes/shared')).toMatchObject({ team: 'blue' })
 })
 
-test('copies get names of their own', async ({ page, simulator }) => {
+test('each copy gets its own name', async ({ page, simulator }) => {
   await page.goto(simulator.url)
   await writeYaml(page, nodeYaml('copy-{n}'))
   const copies = dialog(page).getByRole('textbox', { name: 'Copies' })
@@ -143,7 +143,7 @@ test('copies get names of their own', async ({ page, simulator }) => {
   await simulator.kube('GET', '/api/v1/nodes/copy-3')
 })
 
-test('an object is cloned without its past', async ({ page, simulator }) => {
+test('a clone leaves out the fields that the server set', async ({ page, simulator }) => {
   await simulator.kube('POST', '/api/v1/namespaces/default/pods', pod('first-1'))
   await page.goto(`${simulator.url}/resources/pods?select=default/first-1`)
   await page.getByTestId('object-detail').getByRole('button', { name: 'Clone' }).click()
@@ -155,7 +155,7 @@ test('an object is cloned without its past', async ({ page, simulator }) => {
   await expect(page.locator('[data-key="default/first-2"]')).toBeVisible()
 })
 
-test('dropped files go into the editor; a large one is read beside it, and refused documents are listed', async ({ page, simulator }) => {
+test('small dropped files open in the editor; a large one is listed beside it, with its rejected documents', async ({ page, simulator }) => {
   await page.goto(simulator.url)
   await page.getByRole('button', { name: 'Create', exact: true }).first().click()
   await expect(text(page)).toBeVisible()
@@ -167,8 +167,8 @@ test('dropped files go into the editor; a large one is read beside it, and refus
   await expect(page.getByTestId('create-files')).toContainText('400 objects')
   await submit(page)
   const report = page.getByTestId('create-report')
-  await expect(report).toContainText('401 of 402 created, 1 refused', { timeout: 30_000 })
+  await expect(report).toContainText('401 of 402 created, 1 rejected', { timeout: 30_000 })
   await expect(report).toContainText('large.yaml line')
   await expect(report).toContainText('metadata.name')
-  await expect(page.getByRole('button', { name: 'Try 1 again' })).toBeVisible()
+  await expect(page.getByRole('button', { name: 'Retry 1' })).toBeVisible()
 })

@@ -1,38 +1,38 @@
-// What is done to nodes: failures on demand, cordon, drain, deletion.
+// Actions on nodes: failures on demand, cordon, drain and deletion.
 
 import { objections } from './axe'
 import { expect, node, pod, test } from './simulator'
 
 test.describe.configure({ mode: 'serial' })
 
-test('a node is made unreachable, says what follows, and recovers', async ({ page, simulator }) => {
+test('making a node unreachable explains the consequences, and the node recovers', { tag: '@main' }, async ({ page, simulator }) => {
   for (const name of ['n1', 'n2']) await simulator.kube('POST', '/api/v1/nodes', node(name))
   await simulator.ready('n1', 'n2')
   await simulator.kube('POST', '/api/v1/namespaces/default/pods', { ...pod('web'), spec: { ...pod('web').spec, nodeName: 'n1' } })
   await page.goto(simulator.url)
   const card = page.locator('[data-node="n1"]')
   await expect(card).toContainText('web')
-  await card.getByRole('button', { name: 'Actions of n1' }).click()
+  await card.getByRole('button', { name: 'Actions for n1' }).click()
   const menu = page.getByTestId('node-menu')
   await expect(menu.getByRole('menuitem').first()).toBeFocused()
   expect(await objections(page, { within: '[data-testid="node-menu"]' })).toEqual([])
   await menu.getByRole('menuitem', { name: 'Make unreachable' }).click()
   const dialog = page.getByRole('dialog', { name: 'Make n1 unreachable?' })
-  await expect(dialog).toContainText('1 pod is evicted after 5m, unless it recovers before.')
+  await expect(dialog).toContainText('1 pod is evicted after 5m, unless the node recovers first.')
   expect(await objections(page, { within: 'dialog[open]' })).toEqual([])
   await dialog.getByTestId('node-action-confirm').click()
-  await expect(card).toContainText('fails: unreachable')
+  await expect(card).toContainText('failing: unreachable')
 
   await card.click({ button: 'right' })
   await expect(menu.getByRole('menuitem', { name: 'Make unreachable' })).toHaveCount(0)
-  await menu.getByRole('menuitem', { name: 'Let it recover' }).click()
-  await expect(card).not.toContainText('fails')
+  await menu.getByRole('menuitem', { name: 'Recover' }).click()
+  await expect(card).not.toContainText('failing')
 })
 
-test('a node is cordoned by keyboard in the table of nodes', async ({ page, simulator }) => {
+test('the keyboard cordons a node in the table of nodes', async ({ page, simulator }) => {
   await page.goto(`${simulator.url}/resources/nodes`)
   const row = page.locator('[data-key="n2"]')
-  await row.getByRole('button', { name: 'Actions of n2' }).click()
+  await row.getByRole('button', { name: 'Actions for n2' }).click()
   await expect(page.getByTestId('node-menu').getByRole('menuitem').first()).toBeFocused()
   await page.keyboard.press('ArrowDown')
   await page.keyboard.press('End')
@@ -43,7 +43,7 @@ test('a node is cordoned by keyboard in the table of nodes', async ({ page, simu
   await expect(row).toContainText('SchedulingDisabled')
 })
 
-test('a drain evicts what budgets allow, waits for the others, and can be stopped', async ({ page, simulator }) => {
+test('a drain evicts pods as budgets allow, retries the others, and can be stopped', async ({ page, simulator }) => {
   const labelled = (name: string) => ({ ...pod(name), metadata: { name, namespace: 'default', labels: { app: 'guarded' } }, spec: { ...pod(name).spec, nodeName: 'n1' } })
   await simulator.kube('POST', '/api/v1/namespaces/default/pods', labelled('guarded'))
   await simulator.kube('POST', '/apis/policy/v1/namespaces/default/poddisruptionbudgets', { metadata: { name: 'guard' }, spec: { minAvailable: 1, selector: { matchLabels: { app: 'guarded' } } } })
@@ -66,7 +66,7 @@ test('a drain evicts what budgets allow, waits for the others, and can be stoppe
   await expect(page.locator('[data-key="n1"]')).toContainText('SchedulingDisabled')
 })
 
-test('several nodes are deleted at once, in Japanese', async ({ page, simulator }) => {
+test('several nodes can be deleted at once, in Japanese', async ({ page, simulator }) => {
   await page.addInitScript(() => localStorage.setItem('language', 'ja'))
   await page.goto(`${simulator.url}/resources/nodes`)
   await page.locator('[data-key="n1"]').getByRole('checkbox').check()

@@ -1,8 +1,8 @@
-// A server that hangs keeps its sockets open: the page says that nothing comes.
+// A server that hangs keeps its sockets open; the page says that it is not responding.
 
 import { expect, node, Simulator, test } from './simulator'
 
-test('a server that does not answer is told from one that is quiet', async ({ page }) => {
+test('the page distinguishes a hanging server from a quiet one', async ({ page }) => {
   const simulator = await Simulator.start()
   try {
     await simulator.kube('POST', '/api/v1/nodes', node('before'))
@@ -12,14 +12,14 @@ test('a server that does not answer is told from one that is quiet', async ({ pa
     await expect(page.locator('[data-node="before"]')).toBeVisible()
     await expect(connection).toContainText('live')
     simulator.signal('SIGSTOP')
-    // The page asks after ten quiet seconds, and gives the server four to answer.
+    // The page pings after ten quiet seconds and waits four seconds for the answer.
     await page.clock.fastForward(11_000)
     await page.clock.fastForward(5_000)
-    await expect(connection).toContainText('no answer')
-    await expect(page.getByText('The simulator does not answer')).toBeVisible()
+    await expect(connection).toContainText('not responding')
+    await expect(page.getByText('The simulator is not responding')).toBeVisible()
     simulator.signal('SIGCONT')
     await expect(connection).toContainText('live', { timeout: 15_000 })
-    await expect(page.getByText('The simulator does not answer')).toBeHidden()
+    await expect(page.getByText('The simulator is not responding')).toBeHidden()
   } finally {
     simulator.signal('SIGCONT')
     await simulator.stop()

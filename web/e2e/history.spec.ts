@@ -1,8 +1,10 @@
+// Preemption and its aftermath, durations, node readiness, and warnings of the server.
+
 import { createUrgent, expect, node, pod, Simulator, test } from './simulator'
 
 test.describe.configure({ mode: 'serial' })
 
-test('preemption: candidates, victims and the rule, then the requeue by the victim’s end', async ({ page, simulator }) => {
+test('preemption shows its candidates, victims and deciding rule, and which event requeued the pod', async ({ page, simulator }) => {
   for (const name of ['small-1', 'small-2']) await simulator.kube('POST', '/api/v1/nodes', node(name, { cpu: '4' }))
   await simulator.kube('POST', '/api/v1/nodes', node('tainted', { taint: true }))
   await simulator.ready('small-1', 'small-2', 'tainted')
@@ -14,7 +16,7 @@ test('preemption: candidates, victims and the rule, then the requeue by the vict
 
   await page.goto(`${simulator.url}/decisions/default/high`)
   await expect(page.getByTestId('explanation')).toContainText('high runs on small-2: it was nominated there')
-  await expect(page.getByTestId('not-evaluated')).toContainText('2 not evaluated: the nominated node was tried first')
+  await expect(page.getByTestId('not-evaluated')).toContainText('2 not evaluated: the scheduler tried the nominated node first')
   const queue = page.getByTestId('queue-facts')
   await expect(queue).toContainText('AssignedPodDelete of default/low-3')
   await expect(queue).toContainText('hint of NodeResourcesFit')
@@ -26,23 +28,23 @@ test('preemption: candidates, victims and the rule, then the requeue by the vict
   await expect(preemption.locator('[data-node="small-1"]')).toContainText('low-1')
   await expect(preemption).toContainText('the sum of its victims’ priorities is the smallest')
 
-  // The dry run of one candidate stands beside, and below is what came of it.
+  // The side panel shows the dry run of one candidate; the aftermath is below.
   await preemption.getByRole('button', { name: 'small-1' }).click()
   await expect(page).toHaveURL(/node=small-1/)
-  await expect(page.getByTestId('candidate-detail')).toContainText('Without its 2 pods of lower priority, Filter lets high through.')
+  await expect(page.getByTestId('candidate-detail')).toContainText('With its 2 lower-priority pods removed, high passes Filter.')
   const after = page.getByTestId('aftermath')
   await expect(after).toContainText('AssignedPodDelete default/low-3')
   await after.getByRole('button', { name: 'Attempt 2' }).click()
   await expect(page.getByTestId('explanation')).toContainText('high runs on small-2')
 })
 
-test('every extension point that ran has its duration', async ({ page, simulator }) => {
+test('every extension point that ran shows its duration', async ({ page, simulator }) => {
   await page.goto(`${simulator.url}/decisions/default/high`)
   const steps = page.getByRole('region', { name: 'Extension points' }).getByRole('button')
   for (const name of ['PreFilter', 'Filter', 'Bind']) await expect(steps.filter({ hasText: new RegExp(`^${name}`) }).first()).toContainText(/\d (µs|ms)/)
 })
 
-test('a node is ready once its virtual kubelet says so, and a cordoned one is called cordoned', async ({ page, simulator }) => {
+test('a node becomes ready when its virtual kubelet reports so, and a cordoned node is marked as cordoned', async ({ page, simulator }) => {
   const silent = node('silent')
   await simulator.kube('POST', '/api/v1/nodes', { ...silent, status: { ...silent.status, conditions: [] } })
   const shut = node('shut')
@@ -55,7 +57,7 @@ test('a node is ready once its virtual kubelet says so, and a cordoned one is ca
   await expect(page.locator('[data-key="shut"]')).toContainText('Ready,SchedulingDisabled')
 })
 
-test('without virtual nodes a node that says nothing is not called unready', async ({ page }) => {
+test('without virtual kubelets, a node that reports no status is unknown, not unready', async ({ page }) => {
   const simulator = await Simulator.start(['--no-virtual-nodes'])
   try {
     const silent = node('silent')
@@ -70,7 +72,7 @@ test('without virtual nodes a node that says nothing is not called unready', asy
   }
 })
 
-test('what works less well than it should is said on every page, and no longer than it is so', async ({ page, simulator }) => {
+test('every page shows the warnings of the server for as long as they apply', async ({ page, simulator }) => {
   let warnings = ['results cannot be written to disk']
   await page.routeWebSocket(/\/api\/v1\/watch/, (socket) => {
     const server = socket.connectToServer()

@@ -1,11 +1,11 @@
-// How long a person waits: from the click on Create to the pod shown on its node.
+// How long a user waits: from the click on Create until the map shows the pod on its node.
 
 import { nodeYaml, podYaml, writeYaml } from './actions'
 import { expect, node, test } from './simulator'
 
 const limit = 2000
 
-test(`a created pod is shown on its node within ${limit} ms, with 10 nodes`, async ({ page, simulator }) => {
+test(`the map shows a created pod on its node within ${limit} ms, with 10 nodes`, async ({ page, simulator }) => {
   for (let i = 1; i <= 9; i++) await simulator.kube('POST', '/api/v1/nodes', node(`node-${i}`))
   await page.goto(simulator.url)
   await writeYaml(page, nodeYaml('node-10'))
@@ -16,7 +16,7 @@ test(`a created pod is shown on its node within ${limit} ms, with 10 nodes`, asy
   for (let i = 1; i <= 5; i++) {
     const name = `measured-${i}`
     await writeYaml(page, podYaml(name))
-    // Measured in the page: what a test runner polls for comes later than what is shown.
+    // Measured in the page: a test runner that polls notices the pod later than a user.
     const shown = page.evaluate(
       ([pod, most]) =>
         new Promise<number>((done, fail) => {

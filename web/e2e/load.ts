@@ -1,4 +1,4 @@
-// Fills a simulator with thousands of nodes and pods, many requests at a time.
+// Fills a simulator with thousands of nodes and pods, with many concurrent requests.
 
 import { node, pod, type Simulator } from './simulator'
 
@@ -16,7 +16,7 @@ async function inParallel(count: number, at: number, run: (i: number) => Promise
 
 export const nodeName = (i: number) => `${'abc'[i % 3]}-${pools[Math.floor(i / 3) % pools.length]}-${String(i).padStart(4, '0')}`
 
-/** Nodes in three zones and four pools, and pods that were created on them. */
+/** Creates nodes in three zones and four pools, and pods that are already assigned to them. */
 export async function load(simulator: Simulator, { nodes, pods }: { nodes: number; pods: number }): Promise<void> {
   await inParallel(nodes, 24, (i) => {
     const name = nodeName(i)
@@ -31,7 +31,7 @@ export async function load(simulator: Simulator, { nodes, pods }: { nodes: numbe
   })
 }
 
-/** Labels of nodes change, `perSecond` times a second, until the returned function is called; it answers how many there were. */
+/** Changes labels of nodes, `perSecond` times a second, until the returned function is called; that resolves to the number of changes. */
 export function churn(simulator: Simulator, { nodes, perSecond }: { nodes: number; perSecond: number }): () => Promise<number> {
   let going = true
   let done = 0

@@ -1,4 +1,4 @@
-// Pictures of every place in both themes, kept beside the test results for looking at.
+// Screenshots of every page in both themes, kept with the test results for review.
 
 import { createUrgent, expect, node, pod, test, type Simulator } from './simulator'
 
@@ -12,12 +12,12 @@ async function fill(simulator: Simulator) {
   for (let i = 1; i <= 12; i++) await simulator.kube('POST', '/api/v1/namespaces/default/pods', pod(`web-${i}`, i % 3 ? '500m' : '2'))
   await simulator.kube('POST', '/api/v1/namespaces/default/pods', pod('too-big', '64'))
   await createUrgent(simulator, 'urgent', '8')
-  // Nothing is known about its readiness, and it is cordoned.
+  // This node reports no readiness, and it is cordoned.
   const quiet = node('node-d1')
   await simulator.kube('POST', '/api/v1/nodes', { ...quiet, spec: { unschedulable: true }, status: { ...quiet.status, conditions: [] } })
 }
 
-/** Where each is, and what is there once it has been drawn. */
+/** The path of each page, and an element that is visible once the page is drawn. */
 const places: Record<string, readonly [path: string, shown: string]> = {
   cluster: ['/', '[data-node="node-a1"]'],
   'cluster-decision': ['/?pod=default/web-12', '[data-testid="decision-bar"]'],
@@ -34,7 +34,7 @@ const places: Record<string, readonly [path: string, shown: string]> = {
   events: ['/activity?feed=events', '[role="row"]'],
 }
 
-// The pictures are the record.
+// The screenshots are the record.
 test.use({ trace: 'off' })
 
 test('pictures', async ({ browser, simulator }, info) => {
@@ -76,7 +76,7 @@ test('pictures', async ({ browser, simulator }, info) => {
   }
 })
 
-test('what a card says stays within it, however narrow', async ({ page, simulator }) => {
+test('text stays within its card, however narrow', async ({ page, simulator }) => {
   await page.setViewportSize({ width: 1280, height: 800 })
   for (const view of ['/', '/?pod=default/web-12']) {
     await page.goto(simulator.url + view)
@@ -88,7 +88,7 @@ test('what a card says stays within it, however narrow', async ({ page, simulato
   }
 })
 
-test('theme and language are kept', async ({ page, simulator }) => {
+test('the language survives a reload', async ({ page, simulator }) => {
   await page.goto(simulator.url)
   await page.getByRole('button', { name: '日本語' }).click()
   await expect(page.getByRole('link', { name: 'リソース' })).toBeVisible()

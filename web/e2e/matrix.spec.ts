@@ -1,4 +1,4 @@
-// The tables of a decision at the size they are made for: 5,000 nodes × 20 plugins.
+// The tables of a decision at their design size: 5,000 nodes × 20 plugins.
 
 import type { Locator, Page } from '@playwright/test'
 import { expect, test } from './simulator'
@@ -6,7 +6,7 @@ import { expect, test } from './simulator'
 const nodes = Array.from({ length: 5000 }, (_, i) => `node-${i}`).sort()
 const plugins = Array.from({ length: 20 }, (_, p) => (p === 7 ? 'NodeResourcesFit' : `Plugin${p}`))
 
-/** A third of the nodes is feasible and scored by twenty plugins; the others stop at a plugin each. */
+/** A third of the nodes are feasible and scored by twenty plugins; each of the others is rejected by one plugin. */
 function largeCycle() {
   const fits = (i: number) => i % 3 === 0
   const feasible = nodes.filter((_, i) => fits(i))
@@ -41,15 +41,15 @@ async function serve(page: Page) {
   await page.route('**/api/v1/results/large-uid/1', (route) => route.fulfill({ json: cycle }))
 }
 
-// A trace takes a picture of each frame, which is what is measured here.
+// A trace takes a screenshot of each frame, which would distort the measurement.
 test.use({ trace: 'off' })
 
-test('a Filter matrix of 5,000 × 20 is shown within half a second of its data, and answers at once', async ({ page, simulator }) => {
+test('a Filter matrix of 5,000 × 20 appears within half a second of its data and responds at once', async ({ page, simulator }) => {
   await serve(page)
   await page.addInitScript(() => {
     const started = (window as unknown as { __matrix: { shown?: number } }).__matrix = {} as { shown?: number }
     new MutationObserver(() => {
-      // Drawn, not only there: after the frame in which the first cell has come.
+      // Drawn, not only in the document: after the frame in which the first cell appeared.
       if (started.shown === undefined && document.querySelector('[data-testid="filter-matrix"] [data-state]')) {
         started.shown = 0
         requestAnimationFrame(() => setTimeout(() => (started.shown = performance.now())))
@@ -66,10 +66,10 @@ test('a Filter matrix of 5,000 × 20 is shown within half a second of its data, 
   console.log(`matrix shown ${Math.round(waited)} ms after its data`)
   expect(waited).toBeGreaterThan(0)
   expect(waited).toBeLessThan(500)
-  // What is far away is not in the page.
+  // Rows far from the viewport are not in the document.
   expect(await matrix.locator('[data-node]').count()).toBeLessThan(80)
 
-  // Only nodes rejected by NodeResourcesFit, from a plugin's own count; the address keeps it.
+  // Show only nodes that NodeResourcesFit rejected; the URL keeps the choice.
   await matrix.getByLabel('Show nodes').selectOption('by:NodeResourcesFit')
   await expect(matrix).toHaveAttribute('data-rows', String(nodes.filter((_, i) => i % 3 && i % 20 === 7).length))
   await expect(page).toHaveURL(/show=by:NodeResourcesFit/)
@@ -88,7 +88,7 @@ test('a Filter matrix of 5,000 × 20 is shown within half a second of its data, 
   await expect(page).toHaveURL(/by=NodeResourcesFit/)
 })
 
-/** The quietest of three: what a page can do is what is measured, not who else was at the processor. */
+/** The best of three runs: other processes may slow down a run, and the test measures what the page can do. */
 async function quietest(box: Locator, step: number): Promise<{ median: number; late: number }> {
   let best = await frames(box, step)
   for (let i = 1; i < 3 && best.median > medianFrame; i++) {
@@ -99,13 +99,13 @@ async function quietest(box: Locator, step: number): Promise<{ median: number; l
   return best
 }
 
-/** How long the frames take while a box is scrolled by so many px in each (ms, sorted). */
+/** Frame times in ms while `box` scrolls by `step` px in each frame. */
 async function frames(box: Locator, step: number): Promise<{ median: number; late: number }> {
   await box.scrollIntoViewIfNeeded()
   const gaps = await box.evaluate(async (element, by) => {
     const frame = () => new Promise<number>(requestAnimationFrame)
     const found: number[] = []
-    // Rows are made in the first frames; what is measured is the going on.
+    // The first frames create the rows; the test measures the frames after them.
     for (let i = 0; i < 10; i++) {
       element.scrollTop += by
       await frame()
@@ -122,7 +122,7 @@ async function frames(box: Locator, step: number): Promise<{ median: number; lat
   return { median: gaps[Math.floor(gaps.length / 2)] ?? Infinity, late: gaps[Math.floor(gaps.length * 0.95)] ?? Infinity }
 }
 
-/** A frame of fifty per second (ms). The median, because another process may take the processor for single frames. */
+/** One frame at 50 frames per second, in ms. Tests compare the median, because another process may delay single frames. */
 const medianFrame = 20
 
 test('the tables of 5,000 × 20 scroll with a median frame of at most 20 ms', async ({ page, simulator }) => {
@@ -144,7 +144,7 @@ test('a list of 10,000 objects scrolls with a median frame of at most 20 ms', as
   }))
   const columnDefinitions = ['Name', 'Data', 'Age'].map((name) => ({ name, type: name === 'Data' ? 'integer' : 'string', description: '', priority: 0 }))
   await page.route('**/kubernetes/api/v1/configmaps?*', (route) =>
-    // A watch without news stays open.
+    // A watch without events stays open.
     route.request().url().includes('watch=1') ? undefined : route.fulfill({ json: { kind: 'Table', apiVersion: 'meta.k8s.io/v1', metadata: { resourceVersion: '1' }, columnDefinitions, rows } }),
   )
   await page.goto(`${simulator.url}/resources/configmaps`)

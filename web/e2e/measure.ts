@@ -1,4 +1,4 @@
-// Measures in the page what a person would feel: long tasks, frames, heap.
+// Measures in the page what a user would notice: long tasks, frame rate and heap.
 
 import type { CDPSession, Page } from '@playwright/test'
 
@@ -8,7 +8,7 @@ declare global {
   }
 }
 
-/** Before the page is opened: notes long tasks, and when the map has as many tiles as it should. */
+/** Call before opening the page: records long tasks, and when the map shows the expected number of tiles. */
 export async function watchPage(page: Page, tiles: number): Promise<void> {
   await page.addInitScript((count) => {
     window.measured = { longTasks: [], shownAt: undefined }
@@ -27,14 +27,14 @@ export async function firstPaint(page: Page): Promise<number> {
   return page.evaluate(() => Math.round(performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? Infinity))
 }
 
-/** Long tasks that begin while `during` runs. */
+/** Durations of the long tasks that start while `during` runs, in ms. */
 export async function longTasks(page: Page, during: () => Promise<unknown>): Promise<number[]> {
   const from = await page.evaluate(() => performance.now())
   await during()
   return page.evaluate((start) => window.measured.longTasks.filter((task) => task.start >= start).map((task) => task.ms), from)
 }
 
-/** Bytes of the JavaScript heap after garbage has been collected. */
+/** Size of the JavaScript heap after a garbage collection, in bytes. */
 export async function heap(session: CDPSession): Promise<number> {
   await session.send('HeapProfiler.collectGarbage')
   return (await session.send('Runtime.getHeapUsage')).usedSize
@@ -45,7 +45,7 @@ interface TraceEvent {
   ts: number
 }
 
-/** Frames per second that Chromium's trace says were drawn while `during` ran. */
+/** Frames per second that Chromium drew while `during` ran, according to its trace. */
 export async function framesDrawn(session: CDPSession, during: () => Promise<unknown>): Promise<number> {
   const events: TraceEvent[] = []
   session.on('Tracing.dataCollected', ({ value }) => events.push(...(value as unknown as TraceEvent[])))
@@ -60,8 +60,8 @@ export async function framesDrawn(session: CDPSession, during: () => Promise<unk
 }
 
 /**
- * Scrolls down and up over the middle of an element, as a hand on a wheel does; no
- * farther than it can, for at its end nothing moves and no frames are drawn.
+ * Scrolls down and up over the middle of an element, as a mouse wheel does. It stops at
+ * the element's end, because beyond it nothing moves and Chromium draws no frames.
  */
 export async function scroll(page: Page, session: CDPSession, selector: string): Promise<void> {
   const box = await page.locator(selector).boundingBox()

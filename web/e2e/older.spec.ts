@@ -1,5 +1,5 @@
-// More decisions than the socket brings: the older ones are asked for, page by page. The
-// answers are made up, for two thousand real ones take minutes.
+// More decisions than the socket sends: the page requests older ones, page by page. The
+// responses are synthetic, because two thousand real decisions take minutes.
 
 import { expect, test } from './simulator'
 
@@ -16,10 +16,10 @@ const summary = (n: number) => ({
   selectedNode: 'node-1',
   nodes: { total: 1, evaluated: 1, feasible: 1 },
 })
-/** Newest first, from the n-th newest on. */
+/** Newest first, starting at the n-th newest. */
 const page = (from: number, count: number) => Array.from({ length: Math.min(count, all - from) }, (_, i) => summary(all - from - i))
 
-test('decisions older than the live ones are loaded on demand, each once', async ({ page: tab, simulator }) => {
+test('older decisions load on demand, each once', async ({ page: tab, simulator }) => {
   await tab.routeWebSocket('**/api/v1/watch', (socket) => {
     const server = socket.connectToServer()
     server.onMessage((message) => {
@@ -42,7 +42,7 @@ test('decisions older than the live ones are loaded on demand, each once', async
   await expect(rows).toHaveAttribute('aria-rowcount', String(live + 1001))
   await older.click()
   await expect(rows).toHaveAttribute('aria-rowcount', String(all + 1))
-  // There is nothing older.
+  // No older decisions are left.
   await expect(older).toBeHidden()
   await tab.getByPlaceholder('Filter by pod').fill('pod-1234')
   await expect(rows.getByRole('row', { name: /pod-1234/ })).toHaveCount(1)

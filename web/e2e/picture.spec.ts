@@ -1,4 +1,4 @@
-// The README's picture: PICTURE=docs/decision.png npm run e2e -- picture
+// The README's picture: PICTURE=docs/decision.png npx playwright test --project=special
 
 import { expect, node, test } from './simulator'
 
@@ -58,7 +58,7 @@ const asked = {
   topologySpreadConstraints: [{ ...selects('web'), maxSkew: 1, topologyKey: zone, whenUnsatisfiable: 'ScheduleAnyway' }],
 }
 
-test('the picture of a decision', async ({ page, simulator }) => {
+test('a picture of a decision', async ({ page, simulator }) => {
   const create = (body: object) => simulator.kube('POST', '/api/v1/namespaces/shop/pods', body)
   await simulator.kube('POST', '/api/v1/namespaces', { metadata: { name: 'shop' } })
   let count = 0

@@ -1,4 +1,4 @@
-// The program is ready in about the time of one breath, and stops as soon.
+// The program starts and stops within about two seconds.
 
 import { Simulator, expect, test } from './simulator'
 
@@ -6,8 +6,8 @@ const tries = 6
 const readyWithin = 2_500
 const stopWithin = 2_000
 
-/** What others do on the machine may hold up one start, and not every one. */
-test('ready within 2.5 seconds, with all controllers and virtual nodes, and stopped within 2', async () => {
+/** Other processes may delay one start, but not all of them. */
+test('the simulator is ready within 2.5 seconds, with all controllers and virtual nodes, and stops within 2', async () => {
   test.setTimeout(120_000)
   const starts: number[] = []
   const stops: number[] = []

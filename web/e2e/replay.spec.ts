@@ -1,4 +1,4 @@
-// A recording of one simulator is replayed in another, and its decisions are compared.
+// One simulator replays a recording of another and compares the decisions.
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -14,7 +14,7 @@ const dir = mkdtempSync(join(tmpdir(), 'replay-'))
 const recording = join(dir, 'cluster.rec')
 test.afterAll(() => rmSync(dir, { recursive: true, force: true }))
 
-test('something is recorded', async () => {
+test('the record command writes a recording', { tag: '@main' }, async () => {
   test.setTimeout(120_000)
   const source = await Simulator.start(['--data-dir', join(dir, 'source')])
   try {
@@ -36,14 +36,14 @@ test('something is recorded', async () => {
   }
 })
 
-test('without a recording the page says how to get one, and takes it', async ({ page, simulator }) => {
+test('without a recording, the page says how to make one and accepts it', { tag: '@main' }, async ({ page, simulator }) => {
   test.setTimeout(90_000)
   await simulator.kube('POST', '/api/v1/nodes', node('was-here'))
   await page.goto(`${simulator.url}/replay`)
   await expect(page.getByText('simulator record')).toBeVisible()
   await expect(page.getByTestId('replay-bar')).toHaveCount(0)
 
-  // Dropped anywhere, it is recognised by its content.
+  // The page recognises a dropped recording by its content.
   const bytes = [...readFileSync(recording)]
   const dropped = await page.evaluateHandle((content) => {
     const data = new DataTransfer()
@@ -58,14 +58,14 @@ test('without a recording the page says how to get one, and takes it', async ({ 
   await expect(bar).toHaveAttribute('data-state', 'paused', { timeout: 60_000 })
 })
 
-test('it plays to its end, and every decision is compared', async ({ page, simulator }) => {
+test('a replay plays to its end and compares every decision', { tag: '@main' }, async ({ page, simulator }) => {
   test.setTimeout(120_000)
   await page.goto(`${simulator.url}/replay`)
   const bar = page.getByTestId('replay-bar')
   await expect(bar).toHaveAttribute('data-state', 'paused')
   await bar.getByRole('button', { name: 'Next change' }).click()
   await expect(bar).toContainText(/[1-9]\d* of \d+ changes/)
-  // Following the recording implies the wait, so that is not for choosing meanwhile.
+  // Following the recording implies waiting, so the wait cannot be changed meanwhile.
   const follow = page.getByRole('checkbox', { name: 'Follow the recording' })
   const wait = bar.getByRole('checkbox', { name: 'Wait for the scheduler' })
   await follow.click()
@@ -73,10 +73,10 @@ test('it plays to its end, and every decision is compared', async ({ page, simul
   await expect(wait).toBeChecked()
   await follow.click()
   await expect(wait).toBeEnabled()
-  await bar.getByLabel('Speed').selectOption({ label: 'As fast as it can' })
+  await bar.getByLabel('Speed').selectOption({ label: 'As fast as possible' })
   await bar.getByRole('button', { name: 'Play' }).click()
   await expect(bar).toHaveAttribute('data-state', 'finished', { timeout: 60_000 })
-  await expect(page.getByText(/of 6 decisions as recorded/)).toBeVisible()
+  await expect(page.getByText(/of 6 decisions match the recording/)).toBeVisible()
   await page.getByRole('button', { name: 'All', exact: true }).click()
   const table = page.getByRole('grid', { name: 'Decisions compared' })
   await expect(table.locator('[data-key]')).toHaveCount(6)
@@ -85,11 +85,11 @@ test('it plays to its end, and every decision is compared', async ({ page, simul
   await page.getByTestId('compared').getByRole('button', { name: 'Decision' }).click()
   await expect(page).toHaveURL(/\/decisions\/default\/web-\d/)
   await expect(page.getByTestId('filter-matrix')).toBeVisible()
-  // Every place has the transport.
+  // Every page shows the transport.
   await expect(bar).toBeVisible()
 })
 
-test('it is moved to another place by keyboard, and unloaded', async ({ page, simulator }) => {
+test('the keyboard seeks in the recording, and the recording can be unloaded', async ({ page, simulator }) => {
   test.setTimeout(120_000)
   await page.addInitScript(() => localStorage.setItem('language', 'ja'))
   await page.goto(simulator.url)

@@ -1,9 +1,11 @@
+// Objects: create from YAML, edit, resolve a conflict, delete.
+
 import { nodeYaml, podYaml, replaceText, writeYaml } from './actions'
 import { expect, node, pod, test } from './simulator'
 
 test.describe.configure({ mode: 'serial' })
 
-test('invalid YAML is shown at its line and nothing is created', async ({ page, simulator }) => {
+test('invalid YAML is reported at its line, and nothing is created', async ({ page, simulator }) => {
   await page.goto(simulator.url)
   await writeYaml(page, 'apiVersion: v1\nkind: Node\nmetadata:\n\tname: x\n')
   await page.getByTestId('create-submit').click()
@@ -12,7 +14,7 @@ test('invalid YAML is shown at its line and nothing is created', async ({ page, 
   await expect(report).toContainText('line 4')
 })
 
-test('an invalid object gets the API server’s message at the field, and its neighbours are not created', async ({ page, simulator }) => {
+test('an invalid object shows the API server’s message at its field, and nothing else is created', { tag: '@main' }, async ({ page, simulator }) => {
   await page.goto(simulator.url)
   await writeYaml(page, `${nodeYaml('never')}---\n${podYaml('bad').replace('image:', 'imagee:')}`)
   await page.getByTestId('create-submit').click()
@@ -24,17 +26,17 @@ test('an invalid object gets the API server’s message at the field, and its ne
   const { items } = await simulator.kube<{ items: unknown[] }>('GET', '/api/v1/nodes')
   expect(items).toEqual([])
 
-  // Mended in place, it goes through; the draft was not lost.
+  // The dialog kept the draft, and a corrected document gets further.
   await page.keyboard.press('Escape')
   await page.getByRole('button', { name: 'Create', exact: true }).first().click()
-  const editor = page.getByRole('textbox', { name: 'YAML of what is created' })
+  const editor = page.getByRole('textbox', { name: 'Objects to create, as YAML' })
   await expect(editor).toContainText('imagee')
   await replaceText(page, editor, `${podYaml('bad')}---\n${podYaml('Not A Name')}`)
   await page.getByTestId('create-submit').click()
   await expect(report).toContainText('metadata.name')
 })
 
-test('a namespace and what lives in it go in one batch', async ({ page, simulator }) => {
+test('one batch creates a namespace and an object in it', async ({ page, simulator }) => {
   await page.goto(simulator.url)
   await writeYaml(page, `${podYaml('inside').replace('name: inside', 'name: inside\n  namespace: fresh')}---\napiVersion: v1\nkind: Namespace\nmetadata:\n  name: fresh\n`)
   await page.getByTestId('create-submit').click()
@@ -43,7 +45,7 @@ test('a namespace and what lives in it go in one batch', async ({ page, simulato
   await expect(page.locator('[data-key="fresh/inside"]')).toContainText('Pending')
 })
 
-test('an object is edited, and a conflict is told and resolved', async ({ page, simulator }) => {
+test('an object can be edited, and a conflict is reported and resolved', { tag: '@main' }, async ({ page, simulator }) => {
   await simulator.kube('POST', '/api/v1/nodes', node('edit-me', { labels: { colour: 'red' } }))
   await page.goto(`${simulator.url}/resources/nodes?select=edit-me`)
   const detail = page.getByTestId('object-detail')
@@ -61,13 +63,13 @@ test('an object is edited, and a conflict is told and resolved', async ({ page, 
   await replaceText(page, editor, text((await read()).resourceVersion, 'green'))
   await simulator.kube('PUT', '/api/v1/nodes/edit-me', { ...node('edit-me', { labels: { colour: 'other' } }) })
   await detail.getByRole('button', { name: 'Save' }).click()
-  await expect(detail).toContainText('Somebody else has changed this object')
-  await detail.getByRole('button', { name: 'Save mine over it' }).click()
+  await expect(detail).toContainText('Another client has changed this object')
+  await detail.getByRole('button', { name: 'Overwrite with mine' }).click()
   await expect(detail.getByRole('button', { name: 'Edit' })).toBeVisible()
   expect((await read()).labels.colour).toBe('green')
 })
 
-test('objects are deleted, one and several', async ({ page, simulator }) => {
+test('one object or several can be deleted', { tag: '@main' }, async ({ page, simulator }) => {
   for (const name of ['d1', 'd2', 'd3']) await simulator.kube('POST', '/api/v1/namespaces/default/pods', pod(name, '64'))
   await page.goto(`${simulator.url}/resources/pods?q=default`)
   await page.locator('[data-key="default/d1"]').click()
@@ -83,7 +85,7 @@ test('objects are deleted, one and several', async ({ page, simulator }) => {
   await expect(page.locator('[data-key^="default/d"]')).toHaveCount(0)
 })
 
-test('every kind that is served can be listed', async ({ page, simulator }) => {
+test('every served kind can be listed', async ({ page, simulator }) => {
   await page.goto(`${simulator.url}/resources/namespaces`)
   await expect(page.locator('[data-key="default"]')).toBeVisible()
   await page.getByRole('link', { name: 'StorageClasses' }).click()

@@ -1,5 +1,5 @@
-// What a person may meet while writing: the server restarts, the socket drops, the disk
-// is full, a file of ten megabytes. They are told, nothing is lost, no reload is needed.
+// Trouble while a user is editing: the server restarts, the socket drops, the disk is
+// full, a file has ten megabytes. The page reports it, loses no text and needs no reload.
 
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -8,17 +8,17 @@ import type { Page } from '@playwright/test'
 import { podYaml, replaceText, writeYaml } from './actions'
 import { expect, node, Simulator, test } from './simulator'
 
-// A trace takes a snapshot of the page with each key, which is a long task itself.
+// A trace takes a snapshot of the page with each key press, which is a long task itself.
 test.use({ trace: 'off' })
 
 const dialog = (page: Page) => page.getByRole('dialog', { name: 'Create' })
 const submit = (page: Page) => page.getByTestId('create-submit').click()
 
-/** A page that was loaded again has forgotten this. */
+/** Marks the page; a reload removes the mark. */
 const mark = (page: Page) => page.evaluate(() => void ((window as unknown as { stayed: boolean }).stayed = true))
 const stayed = (page: Page) => page.evaluate(() => (window as unknown as { stayed?: boolean }).stayed === true)
 
-test('the server restarts while an object and a new one are being written', async ({ page }) => {
+test('edits of an existing and of a new object survive a restart of the server', async ({ page }) => {
   test.setTimeout(120_000)
   const dir = await mkdtemp(join(tmpdir(), 'simulator-e2e-'))
   const first = await Simulator.start(['--data-dir', dir])
@@ -37,7 +37,7 @@ test('the server restarts while an object and a new one are being written', asyn
     await first.stop()
     await expect(page.getByTestId('connection')).toContainText('reconnecting')
     await submit(page)
-    // Said where the person looks, and what was written is still there.
+    // The dialog reports the failure and keeps the text.
     await expect(dialog(page).getByRole('alert').first()).toBeVisible()
     await expect(dialog(page)).toContainText('survivor')
 
@@ -59,7 +59,7 @@ test('the server restarts while an object and a new one are being written', asyn
   }
 })
 
-test('the server restarts while a configuration is being written', async ({ page }) => {
+test('the draft of a configuration survives a restart of the server', async ({ page }) => {
   test.setTimeout(120_000)
   const dir = await mkdtemp(join(tmpdir(), 'simulator-e2e-'))
   const first = await Simulator.start(['--data-dir', dir])
@@ -85,7 +85,7 @@ test('the server restarts while a configuration is being written', async ({ page
   }
 })
 
-test('the socket drops and comes back, and what has changed meanwhile is there', async ({ page, simulator }) => {
+test('after the socket drops and reconnects, the page shows the changes in between', async ({ page, simulator }) => {
   const sockets: { close(): Promise<void> }[] = []
   await page.routeWebSocket('**/api/v1/watch', (socket) => {
     sockets.push(socket)
@@ -102,7 +102,7 @@ test('the socket drops and comes back, and what has changed meanwhile is there',
   await expect(dialog(page)).toContainText('kept')
 })
 
-test('a full disk is named, and the same text goes through when there is room again', async ({ page, simulator }) => {
+test('a full disk is reported, and the same text is accepted once there is space', async ({ page, simulator }) => {
   let full = true
   const message = 'etcdserver: mvcc: database space exceeded'
   await page.route('**/kubernetes/api/v1/namespaces/default/pods?*', async (route) => {
@@ -130,7 +130,7 @@ test('a full disk is named, and the same text goes through when there is room ag
   await expect(page.locator('.cm-content')).toContainText('percentageOfNodesToScore: 100')
 })
 
-test('ten megabytes of YAML are read beside the page, which goes on answering', async ({ page, simulator }) => {
+test('the page stays responsive while it reads ten megabytes of YAML', async ({ page, simulator }) => {
   test.setTimeout(120_000)
   await page.addInitScript(() => {
     const tasks: number[] = ((window as unknown as { tasks: number[] }).tasks = [])
@@ -152,7 +152,7 @@ test('ten megabytes of YAML are read beside the page, which goes on answering', 
   const tasks = await page.evaluate(() => (window as unknown as { tasks: number[] }).tasks.map(Math.round))
   console.log(`10 MB dropped, long tasks: ${tasks.join(', ') || 'none'}`)
   expect(Math.max(0, ...tasks)).toBeLessThan(1000)
-  // What was written before is still there, and the file can be taken back.
+  // The earlier text is still there, and the file can be removed.
   await expect(dialog(page)).toContainText('beside')
   await page.getByTestId('create-files').getByRole('button').first().click()
   await submit(page)
@@ -160,10 +160,10 @@ test('ten megabytes of YAML are read beside the page, which goes on answering', 
   expect(await stayed(page)).toBe(true)
 })
 
-test('a text that nobody has submitted outlives a reload', async ({ page, simulator }) => {
+test('unsubmitted text survives a reload', async ({ page, simulator }) => {
   await page.goto(simulator.url)
   await page.getByRole('button', { name: 'Create', exact: true }).first().click()
-  const editor = dialog(page).getByRole('textbox', { name: 'YAML of what is created' })
+  const editor = dialog(page).getByRole('textbox', { name: 'Objects to create, as YAML' })
   await replaceText(page, editor, podYaml('reloaded'))
   await expect(async () => expect(await page.evaluate(() => sessionStorage.getItem('draft'))).toContain('reloaded')).toPass()
   await page.reload()

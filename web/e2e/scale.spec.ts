@@ -1,6 +1,6 @@
-// The map with 5,000 nodes and 10,000 pods: opened, streamed to, scrolled. Takes
-// minutes, so it has a command of its own: npm run e2e:scale. With SIMULATOR_URL it
-// measures a simulator that runs and has been filled already.
+// The map with 5,000 nodes and 10,000 pods: opening, a stream of changes, scrolling. It
+// takes minutes, so it has its own command: npm run e2e:scale. With SIMULATOR_URL it
+// measures a running simulator that is already filled.
 
 import { expect, test } from '@playwright/test'
 import { churn, load } from './load'
@@ -9,7 +9,7 @@ import { Simulator } from './simulator'
 
 const size = { nodes: 5000, pods: 10_000 }
 
-// Recording a trace costs what is measured.
+// Recording a trace would distort the measurement.
 test.use({ trace: 'off' })
 test.describe.configure({ mode: 'serial' })
 let simulator: Simulator
@@ -22,7 +22,7 @@ test.beforeAll(async () => {
 })
 test.afterAll(() => simulator.stop())
 
-test('opens, takes a stream and scrolls', async ({ page }) => {
+test('the map opens, takes a stream of changes and scrolls', async ({ page }) => {
   test.setTimeout(180_000)
   const session = await page.context().newCDPSession(page)
   await watchPage(page, size.nodes)

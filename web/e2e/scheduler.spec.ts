@@ -1,3 +1,5 @@
+// The scheduler's configuration: presets, mistakes, completion, revisions, feature gates.
+
 import type { Page } from '@playwright/test'
 import { replaceText } from './actions'
 import { expect, node, pod, test, type Simulator } from './simulator'
@@ -9,16 +11,16 @@ const editorOf = (page: Page) => page.getByRole('textbox', { name: 'KubeSchedule
 
 async function open(page: Page, simulator: Simulator, query = '') {
   await page.goto(`${simulator.url}/scheduler${query}`)
-  await expect(page.getByTestId('verdict')).toContainText('This is what runs')
+  await expect(page.getByTestId('verdict')).toContainText('This configuration is running')
   await expect(editorOf(page)).toContainText('KubeSchedulerConfiguration')
 }
-/** Applies as somebody else would, without the page. */
+/** Applies a configuration as another client would, without the page. */
 async function applyElsewhere(simulator: Simulator, document: string) {
   const response = await fetch(`${simulator.url}/api/v1/schedulerconfiguration`, { method: 'PUT', headers: { 'Content-Type': 'application/yaml' }, body: document })
   expect(response.status).toBe(200)
 }
 
-test('a preset is applied with its difference first, and the scheduler decides by it', async ({ page, simulator }) => {
+test('applying a preset shows its difference first, and the scheduler then uses it', { tag: '@main' }, async ({ page, simulator }) => {
   for (const name of ['full', 'empty']) await simulator.kube('POST', '/api/v1/nodes', node(name))
   await simulator.kube('POST', '/api/v1/namespaces/default/pods', { ...pod('there', '4'), spec: { ...pod('there', '4').spec, nodeName: 'full' } })
   await open(page, simulator)
@@ -50,7 +52,7 @@ test('a preset is applied with its difference first, and the scheduler decides b
   await expect(page.getByRole('dialog', { name: 'Revision 2' })).toContainText('running')
 })
 
-test('mistakes stand at their lines, and nothing of the text is lost', async ({ page, simulator }) => {
+test('mistakes are shown at their lines, and the text is never lost', { tag: '@main' }, async ({ page, simulator }) => {
   await open(page, simulator)
   await replaceText(page, editorOf(page), `${head}parallelsm: 3\nprofiles:\n- plugins:\n    score:\n      enabled:\n      - name: NodeResourcesFt\n`)
   await expect(page.getByTestId('verdict')).toContainText('2 mistakes. Revision 2 keeps running.')
@@ -60,13 +62,13 @@ test('mistakes stand at their lines, and nothing of the text is lost', async ({ 
   await expect(page.getByTestId('verdict')).toContainText('1 mistake')
   await expect(editorOf(page)).toContainText('parallelism: 3')
 
-  // Leaving asks, and staying keeps the text.
+  // Leaving asks for confirmation, and cancelling keeps the text.
   await page.getByRole('link', { name: 'Cluster' }).first().click()
   const leave = page.getByRole('dialog', { name: 'Leave with an unapplied draft?' })
   await leave.getByRole('button', { name: 'Cancel' }).click()
   await expect(editorOf(page)).toContainText('NodeResourcesFt')
   await page.getByRole('link', { name: 'Cluster' }).first().click()
-  await leave.getByRole('button', { name: 'Leave and drop it' }).click()
+  await leave.getByRole('button', { name: 'Leave and discard' }).click()
   await expect(page).toHaveURL(`${simulator.url}/`)
 })
 
@@ -79,22 +81,22 @@ test('completion knows the fields, the plugins and their arguments', async ({ pa
   await list.getByRole('option', { name: 'MostAllocated' }).click()
   await expect(editorOf(page)).toContainText('type: MostAllocated')
   await page.getByRole('button', { name: 'Discard' }).click()
-  await expect(page.getByTestId('verdict')).toContainText('This is what runs')
+  await expect(page.getByTestId('verdict')).toContainText('This configuration is running')
 })
 
-test('another person’s apply while editing is shown, with the difference, and the text stays', async ({ page, simulator }) => {
+test('a configuration that another client applies is shown with its difference, and the draft stays', { tag: '@main' }, async ({ page, simulator }) => {
   await open(page, simulator)
   await replaceText(page, editorOf(page), `${head}parallelism: 7\n`)
   await expect(page.getByTestId('verdict')).toContainText('Valid.')
   await applyElsewhere(simulator, `${head}percentageOfNodesToScore: 50\n`)
   const notice = page.getByTestId('overtaken')
-  await expect(notice).toContainText('Revision 3 is running now')
+  await expect(notice).toContainText('Revision 3 is now running')
   await expect(editorOf(page)).toContainText('parallelism: 7')
   await notice.getByRole('button', { name: 'Show the difference' }).click()
   await expect(page.getByRole('tabpanel')).toContainText('percentageOfNodesToScore: 50')
-  await notice.getByRole('button', { name: 'Go on with mine' }).click()
+  await notice.getByRole('button', { name: 'Keep my draft' }).click()
   await expect(notice).toBeHidden()
-  // A reload asks; the browser then finds the draft again.
+  // A reload asks for confirmation; afterwards the browser restores the draft.
   page.on('dialog', (dialog) => void dialog.accept())
   await page.reload()
   await page.getByRole('tab', { name: 'Editor' }).click()
@@ -104,7 +106,7 @@ test('another person’s apply while editing is shown, with the difference, and 
   await expect(page.getByRole('heading', { name: 'Revision 4 is running' })).toBeVisible()
 })
 
-test('a revision is read, compared, applied again; and there is a way back to the default', async ({ page, simulator }) => {
+test('a revision can be read, compared and applied again, and the default can be restored', async ({ page, simulator }) => {
   await open(page, simulator)
   await page.getByTestId('revisions').locator('[data-revision="2"]').click()
   const dialog = page.getByRole('dialog', { name: 'Revision 2' })
@@ -115,13 +117,13 @@ test('a revision is read, compared, applied again; and there is a way back to th
   await expect(page.getByRole('heading', { name: 'Revision 5 is running' })).toBeVisible()
   await expect(page.getByTestId('revisions').locator('[data-revision="5"]')).toContainText('running')
 
-  await page.getByRole('button', { name: 'Back to default' }).first().click()
-  await page.getByRole('dialog').getByRole('button', { name: 'Back to default' }).click()
+  await page.getByRole('button', { name: 'Restore default' }).first().click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Restore default' }).click()
   await expect(page.getByRole('heading', { name: 'Revision 6 is running' })).toBeVisible()
   await expect(page.getByTestId('effective-plugins')).toContainText('Changed 0')
 })
 
-test('every preset that is offered can be applied as it stands', async ({ page, simulator }) => {
+test('every preset is valid as it is', async ({ page, simulator }) => {
   await open(page, simulator)
   const names = await page.getByTestId('presets').locator('[data-preset]').evaluateAll((all) => all.map((e) => (e as HTMLElement).dataset.preset))
   expect(names.length).toBeGreaterThanOrEqual(6)
@@ -134,12 +136,12 @@ test('every preset that is offered can be applied as it stands', async ({ page, 
 test('feature gates and the queue are shown', async ({ page, simulator }) => {
   await open(page, simulator)
   await expect(page.getByTestId('feature-gates')).toContainText('GenericWorkload')
-  await page.getByPlaceholder('Find a gate').fill('watchlist')
+  await page.getByPlaceholder('Find a feature gate').fill('watchlist')
   await expect(page.getByTestId('feature-gates').locator('li').first()).toContainText('WatchList')
   await expect(page.getByTestId('queue-lengths')).toContainText('activeQ')
 })
 
-test('a plugin that a link asks for is pointed out, and what runs is told from the draft', async ({ page, simulator }) => {
+test('a link to a plugin highlights it, and the running plugins are distinguished from the draft', async ({ page, simulator }) => {
   await page.goto(`${simulator.url}/scheduler?plugin=ImageLocality`)
   const row = page.getByTestId('effective-plugins').locator('[data-plugin="ImageLocality"]')
   await expect(row).toHaveAttribute('aria-current', 'true')
@@ -147,26 +149,26 @@ test('a plugin that a link asks for is pointed out, and what runs is told from t
   await expect(page.getByTestId('effective-of')).toHaveCount(0)
   await page.locator('[data-preset="noPreemption"]').click()
   const note = page.getByTestId('effective-note')
-  await expect(note).toContainText('1 plugin is not as it runs now')
+  await expect(note).toContainText('1 plugin differs from running')
   const preemption = page.getByTestId('effective-plugins').locator('[data-plugin="DefaultPreemption"]')
   await expect(preemption).toContainText('off')
-  await expect(preemption).toContainText('runs now: enabled')
-  await page.getByTestId('effective-of').getByRole('button', { name: 'as running' }).click()
+  await expect(preemption).toContainText('running: enabled')
+  await page.getByTestId('effective-of').getByRole('button', { name: 'running', exact: true }).click()
   await expect(page).toHaveURL(/effective=running/)
-  await expect(note).toContainText('This is what runs now')
+  await expect(note).toContainText('These plugins are running now')
   await expect(preemption).not.toContainText('off')
 })
 
-test('a draft is kept as a preset of one’s own, found again and deleted', async ({ page, simulator }) => {
+test('a draft can be saved as a preset, loaded again and deleted', async ({ page, simulator }) => {
   await open(page, simulator)
   await replaceText(page, editorOf(page), `# Two at a time.\n${head}parallelism: 2\n`)
   await expect(page.getByTestId('difference-count')).toBeVisible()
   const presets = page.getByTestId('presets')
   await page.getByTestId('save-preset').click()
-  await page.getByLabel('Name of the preset').fill('  Slow  lane ')
+  await page.getByLabel('Preset name').fill('  Slow  lane ')
   await page.keyboard.press('Enter')
   await expect(presets.locator('[data-own-preset="Slow lane"]')).toContainText('Two at a time.')
-  await expect(page.getByText('from the preset Slow lane')).toBeVisible()
+  await expect(page.getByText('from preset Slow lane')).toBeVisible()
   await page.getByRole('button', { name: 'Discard' }).click()
   await expect(editorOf(page)).not.toContainText('parallelism: 2')
 
@@ -174,13 +176,13 @@ test('a draft is kept as a preset of one’s own, found again and deleted', asyn
   await presets.locator('[data-own-preset="Slow lane"]').click()
   await expect(editorOf(page)).toContainText('parallelism: 2')
   await expect(page.getByTestId('verdict')).toContainText('Valid.')
-  await presets.getByRole('button', { name: 'Delete the preset Slow lane' }).click()
+  await presets.getByRole('button', { name: 'Delete preset Slow lane' }).click()
   await page.getByRole('dialog').getByRole('button', { name: 'Delete', exact: true }).click()
   await expect(presets.locator('[data-own-preset]')).toHaveCount(0)
   await page.getByRole('button', { name: 'Discard' }).click()
 })
 
-test('the default that is written out shows what it is made of, and opens on a click', async ({ page, simulator }) => {
+test('the complete default is folded to its essentials and unfolds on a click', async ({ page, simulator }) => {
   await page.goto(`${simulator.url}/scheduler?view=default`)
   const text = page.locator('.cm-content')
   await expect(text).toContainText('pluginConfig:')

@@ -1,10 +1,10 @@
-// What is there in every place: palette, keys, themes, languages, the menu of transfers.
+// Parts of every page: palette, shortcuts, themes, languages, the import and export menu.
 
 import { expect, node, pod, test } from './simulator'
 
 test.describe.configure({ mode: 'serial' })
 
-test('the palette finds actions and objects, by keyboard alone', async ({ page, simulator }) => {
+test('the palette finds actions and objects, by keyboard alone', { tag: '@main' }, async ({ page, simulator }) => {
   await simulator.kube('POST', '/api/v1/nodes', node('node-x'))
   await simulator.kube('POST', '/api/v1/namespaces/default/pods', pod('needle'))
   await page.goto(simulator.url)
@@ -34,7 +34,7 @@ test('the palette finds actions and objects, by keyboard alone', async ({ page, 
   await expect(palette).toBeHidden()
 })
 
-test('every place has a key, and ? lists them', async ({ page, simulator }) => {
+test('every page has a shortcut, and ? lists them', { tag: '@main' }, async ({ page, simulator }) => {
   await page.goto(simulator.url)
   await expect(page.locator('[data-node="node-x"]')).toBeVisible()
   for (const [key, path] of [['r', /\/resources/], ['d', /\/decisions$/], ['s', /\/scheduler/], ['a', /\/activity/], ['c', /\/$/]] as const) {
@@ -47,7 +47,7 @@ test('every place has a key, and ? lists them', async ({ page, simulator }) => {
   await page.keyboard.press('Escape')
   await expect(page.getByRole('dialog')).toBeHidden()
 
-  // Whoever came by keyboard is where they were.
+  // Closing the dialog returns the focus to the button that opened it.
   const help = page.getByRole('button', { name: 'Keyboard shortcuts' })
   await help.focus()
   await page.keyboard.press('Enter')
@@ -56,14 +56,14 @@ test('every place has a key, and ? lists them', async ({ page, simulator }) => {
   await expect(help).toBeFocused()
 })
 
-test('import, export and reset are offered as far as the server has them', async ({ page, simulator }) => {
+test('the menu offers import, export and reset if the server supports them', async ({ page, simulator }) => {
   await page.goto(simulator.url)
   const { paths } = (await (await fetch(`${simulator.url}/api/v1/openapi.json`)).json()) as { paths: Record<string, object> }
   await page.getByRole('button', { name: 'Import / export' }).click()
   for (const [name, path] of [['Export the cluster', '/api/v1/export'], ['Import a cluster', '/api/v1/import'], ['Reset', '/api/v1/reset']] as const) {
     const entry = page.getByRole('menuitem', { name })
     if (paths[path]) await expect(entry).not.toHaveAttribute('aria-disabled')
-    else await expect(entry).toContainText('This server does not offer it.')
+    else await expect(entry).toContainText('This server does not support it.')
   }
   await page.keyboard.press('Escape')
   await expect(page.getByRole('menu')).toBeHidden()
@@ -71,9 +71,9 @@ test('import, export and reset are offered as far as the server has them', async
 
 for (const [language, words] of Object.entries({
   en: ['Cluster', 'Resources', 'Decisions', 'Scheduler', 'Activity'],
-  ja: ['クラスター', 'リソース', '決定', 'スケジューラ', '活動'],
+  ja: ['クラスター', 'リソース', '決定', 'スケジューラー', 'アクティビティ'],
 })) {
-  test(`every place opens in ${language}`, async ({ page, simulator }) => {
+  test(`every page opens in ${language}`, async ({ page, simulator }) => {
     await page.addInitScript((value) => localStorage.setItem('language', value), language)
     const errors: string[] = []
     page.on('pageerror', (error) => errors.push(error.message))

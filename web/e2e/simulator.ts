@@ -9,9 +9,9 @@ const binary = resolve(process.env.SIMULATOR_BIN ?? '../bin/simulator')
 
 export class Simulator {
   private constructor(
-    /** undefined when it was started by somebody else. */
+    /** undefined for a simulator that this process did not start. */
     private readonly child: ChildProcess | undefined,
-    /** http://127.0.0.1:PORT, without a slash at its end. */
+    /** http://127.0.0.1:PORT, without a trailing slash. */
     readonly url: string,
   ) {}
 
@@ -36,7 +36,7 @@ export class Simulator {
     return new Simulator(child, url)
   }
 
-  /** One that runs already and goes on running. */
+  /** Uses a running simulator; stop() leaves it running. */
   static attach(url: string): Simulator {
     return new Simulator(undefined, url.replace(/\/$/, ''))
   }
@@ -45,7 +45,7 @@ export class Simulator {
     return new URL(this.url).port
   }
 
-  /** Such as SIGSTOP, to see what a page makes of a server that hangs. */
+  /** Sends a signal, such as SIGSTOP to simulate a server that hangs. */
   signal(name: NodeJS.Signals): void {
     this.child?.kill(name)
   }
@@ -57,7 +57,7 @@ export class Simulator {
     await ended
   }
 
-  /** A request to the Kubernetes API, as another client would make it. */
+  /** Sends a request to the Kubernetes API, as another client would. */
   async kube<T = unknown>(method: string, path: string, body?: unknown): Promise<T> {
     const response = await fetch(`${this.url}/kubernetes${path}`, {
       method,
@@ -68,7 +68,7 @@ export class Simulator {
     return (await response.json()) as T
   }
 
-  /** Resolves when pods can be placed on these nodes; until their virtual kubelets have spoken they are tainted. */
+  /** Resolves when pods can be scheduled to these nodes: nodes stay tainted until their virtual kubelets report Ready. */
   async ready(...nodes: string[]): Promise<void> {
     for (const name of nodes) {
       await expect(async () => {
@@ -80,7 +80,7 @@ export class Simulator {
   }
 }
 
-/** One simulator at a time: that of the file whose tests run. */
+/** Runs one simulator at a time: the one for the current test file. */
 class PerFile {
   private file = ''
   private running: Simulator | undefined
@@ -98,7 +98,7 @@ class PerFile {
   }
 }
 
-/** Tests of one file share a simulator, which starts empty. */
+/** The tests of a file share one simulator, which starts empty. */
 export const test = base.extend<{ simulator: Simulator }, { perFile: PerFile }>({
   perFile: [
     // eslint-disable-next-line no-empty-pattern
@@ -135,7 +135,7 @@ export function pod(name: string, cpu = '500m') {
   }
 }
 
-/** Creates a pod of a priority class, which the API server's admission learns of a moment after it was created. */
+/** Creates a priority class and a pod with it. It retries, because admission sees a new class only after a moment. */
 export async function createUrgent(simulator: Simulator, name: string, cpu: string): Promise<void> {
   await simulator.kube('POST', '/apis/scheduling.k8s.io/v1/priorityclasses', { metadata: { name: 'high' }, value: 1000 })
   const urgent = pod(name, cpu)

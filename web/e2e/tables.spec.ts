@@ -1,4 +1,4 @@
-// The tables of the Resources place: discovery, columns, filters, what survives.
+// The tables of the Resources page: discovery, columns, filters, selection and merges.
 
 import { expect, node, pod, test } from './simulator'
 
@@ -24,7 +24,7 @@ const definition = {
   },
 }
 
-test('a kind that is defined while one looks appears, with its own columns', async ({ page, simulator }) => {
+test('a new custom kind appears in an open page, with its own columns', async ({ page, simulator }) => {
   await page.goto(`${simulator.url}/resources/namespaces`)
   await expect(page.locator('[data-key="default"]')).toContainText('Active')
   await simulator.kube('POST', '/apis/apiextensions.k8s.io/v1/customresourcedefinitions', definition)
@@ -35,7 +35,7 @@ test('a kind that is defined while one looks appears, with its own columns', asy
   await expect(page.locator('[data-key="default/research"]')).toContainText('7')
 })
 
-test('labels are selected by the API server, and the view is in the address', async ({ page, simulator }) => {
+test('the API server applies the label selector, and the URL keeps the view', async ({ page, simulator }) => {
   for (const [name, app] of [['a-1', 'web'], ['a-2', 'web'], ['b-1', 'db']] as const) {
     const made = pod(name, '64')
     await simulator.kube('POST', '/api/v1/namespaces/default/pods', { ...made, metadata: { ...made.metadata, labels: { app } } })
@@ -52,17 +52,17 @@ test('labels are selected by the API server, and the view is in the address', as
   await expect(page.locator('[data-key]')).toHaveCount(2)
   await expect(page.locator('[data-key]').first()).toContainText('a-2')
 
-  // What is selected no more leaves the table by itself.
+  // An object that no longer matches leaves the table.
   await simulator.kube('PUT', '/api/v1/namespaces/default/pods/a-2', {
     ...(await simulator.kube<object>('GET', '/api/v1/namespaces/default/pods/a-2')),
     metadata: { name: 'a-2', namespace: 'default', labels: { app: 'other' } },
   })
   await expect(page.locator('[data-key]')).toHaveCount(1)
   await page.getByPlaceholder('Label selector').fill('app in (')
-  await expect(page.getByRole('alert')).toContainText('does not understand this label selector')
+  await expect(page.getByRole('alert')).toContainText('rejected this label selector')
 })
 
-test('rows are selected and deleted by keyboard', async ({ page, simulator }) => {
+test('the keyboard selects and deletes rows', async ({ page, simulator }) => {
   await page.goto(`${simulator.url}/resources/pods`)
   await expect(page.locator('[data-key]')).toHaveCount(3)
   await page.getByRole('grid').focus()
@@ -76,20 +76,20 @@ test('rows are selected and deleted by keyboard', async ({ page, simulator }) =>
   await expect(page.locator('[data-key]')).toHaveCount(1)
 })
 
-test('several objects are cloned into one text', async ({ page, simulator }) => {
+test('several objects can be cloned at once', async ({ page, simulator }) => {
   for (const name of ['c-1', 'c-2']) await simulator.kube('POST', '/api/v1/namespaces/default/pods', pod(name, '64'))
   await page.goto(`${simulator.url}/resources/pods?q=c-`)
   await page.getByRole('checkbox', { name: 'Select c-1' }).check()
   await page.getByRole('checkbox', { name: 'Select c-2' }).check()
   await page.getByRole('button', { name: 'Clone' }).click()
-  const text = page.getByRole('textbox', { name: 'YAML of what is created' })
+  const text = page.getByRole('textbox', { name: 'Objects to create, as YAML' })
   await expect(text).toContainText('name: c-3')
   await expect(text).toContainText('name: c-4')
   await page.getByTestId('create-submit').click()
   await expect(page.locator('[data-key="default/c-4"]')).toBeVisible()
 })
 
-test('a node is cordoned, and its events are shown', async ({ page, simulator }) => {
+test('a node can be cordoned, and an object shows its events', async ({ page, simulator }) => {
   await simulator.kube('POST', '/api/v1/nodes', node('n1'))
   await page.goto(`${simulator.url}/resources/nodes?select=n1`)
   const detail = page.getByTestId('object-detail')
@@ -101,7 +101,7 @@ test('a node is cordoned, and its events are shown', async ({ page, simulator })
   await expect(detail).toContainText('FailedScheduling')
 })
 
-test('two changes to one object are merged, and an object that is gone is made again', async ({ page, simulator }) => {
+test('concurrent changes to an object are merged, and a deleted object can be created again', async ({ page, simulator }) => {
   const change = (labels: object) => fetch(`${simulator.url}/kubernetes/api/v1/nodes/n1`, { method: 'PATCH', headers: { 'Content-Type': 'application/merge-patch+json' }, body: JSON.stringify({ metadata: { labels } }) })
   const label = async () => (await simulator.kube<{ metadata: { labels: object } }>('GET', '/api/v1/nodes/n1')).metadata.labels
   await page.goto(`${simulator.url}/resources/nodes?select=n1`)
@@ -129,15 +129,15 @@ test('two changes to one object are merged, and an object that is gone is made a
   expect(await label()).toMatchObject({ mine: 'here-still' })
 })
 
-test('kinds are starred, and stay so', async ({ page, simulator }) => {
+test('favourite kinds survive a reload', async ({ page, simulator }) => {
   await page.goto(`${simulator.url}/resources/pods`)
   const kinds = page.getByRole('navigation', { name: 'Kinds' })
-  const star = kinds.getByRole('button', { name: 'ConfigMaps are a favourite' })
+  const star = kinds.getByRole('button', { name: 'Favourite ConfigMaps' })
   await expect(star).toHaveAttribute('aria-pressed', 'false')
   await star.click()
   await expect(star).toHaveAttribute('aria-pressed', 'true')
-  await kinds.getByRole('button', { name: 'Jobs are a favourite', exact: true }).click()
+  await kinds.getByRole('button', { name: 'Favourite Jobs', exact: true }).click()
   await page.reload()
   await expect(star).toHaveAttribute('aria-pressed', 'true')
-  await expect(kinds.getByRole('button', { name: 'Jobs are a favourite', exact: true })).toHaveAttribute('aria-pressed', 'false')
+  await expect(kinds.getByRole('button', { name: 'Favourite Jobs', exact: true })).toHaveAttribute('aria-pressed', 'false')
 })

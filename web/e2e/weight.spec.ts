@@ -1,4 +1,4 @@
-// What a browser has to load before the map is there.
+// How much a browser loads before it shows the map.
 
 import { gzipSync } from 'node:zlib'
 import { expect, test } from './simulator'
@@ -6,7 +6,7 @@ import { expect, test } from './simulator'
 const kilobyte = 1000
 const limit = 250
 
-test(`the map takes at most ${limit} kB of JavaScript, compressed, and no editor`, async ({ page, simulator }) => {
+test(`the map loads at most ${limit} kB of compressed JavaScript, and no editor`, async ({ page, simulator }) => {
   const scripts: Promise<{ name: string; bytes: number }>[] = []
   page.on('response', (response) => {
     const { pathname } = new URL(response.url())

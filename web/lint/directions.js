@@ -1,8 +1,8 @@
-// The directions of imports in src: which layer may use which, and which feature may use
-// which other feature. eslint.config.js applies the rule to every file below src.
+// The allowed directions of imports in src: which layer may import which, and which feature
+// may import which other feature. eslint.config.js applies the rule to every file in src.
 //
-// To let a feature use another one, add it to the table. When that closes a cycle, the two
-// share something that belongs in a layer below them.
+// To let a feature import another one, add it to the table. If that closes a cycle, move
+// the code that both share to a layer below them.
 
 import { posix } from 'node:path'
 
@@ -10,12 +10,12 @@ import { posix } from 'node:path'
 export const layers = {
   /** HTTP and WebSocket clients and the types that they speak. */
   api: [],
-  /** What Kubernetes objects mean: kinds, quantities, pods, nodes and what they request. */
+  /** The meaning of Kubernetes objects: kinds, quantities, pods, nodes and their requests. */
   kubernetes: ['api/types'],
-  /** Lists that are watched, and what the connection and the status say. */
+  /** Watched lists, and the state of the connection and of the simulator. */
   live: ['api', 'kubernetes'],
   i18n: [],
-  /** Parts that know nothing of scheduling. */
+  /** Components that know nothing about scheduling. */
   ui: ['api/http', 'i18n'],
   features: ['api', 'kubernetes', 'live', 'i18n', 'ui'],
 }
@@ -36,11 +36,11 @@ export const features = {
   yaml: [],
 }
 
-/** Packages that api, kubernetes and the features' models do without. */
+/** Packages that api, kubernetes and the features' models must not import. */
 const frameworks = ['vue', 'vue-router', 'vue-i18n', 'reka-ui', '@vue/', '@vueuse/', '@tanstack/', '@codemirror/', '@lezer/']
 const withoutFramework = (/** @type {Place} */ from) => from.layer === 'api' || from.layer === 'kubernetes' || from.part === 'model'
 
-/** Folders and modules that a model may use besides models. */
+/** Folders and modules that a model may import besides other models. */
 const belowModels = ['api', 'kubernetes']
 
 /**
@@ -57,7 +57,7 @@ const belowModels = ['api', 'kubernetes']
  */
 function placeOf(path) {
   const [layer = '', feature = '', part = '', ...rest] = path.split('/')
-  // What stands beside the layers: App, main, router. A layer itself is its index.
+  // Modules beside the layers: App, main, router. A layer's own path is its index.
   if (!feature && !Object.hasOwn(layers, layer)) return { path, layer: '', feature: '', part: '' }
   if (layer !== 'features') return { path, layer, feature: '', part: '' }
   return { path, layer, feature, part: rest.length ? part : '' }
@@ -91,7 +91,7 @@ export function refusal(from, specifier) {
 }
 
 /**
- * A way around a table that ends where it starts; undefined when there is none.
+ * A cycle in a table; undefined when there is none.
  *
  * @param {Record<string, readonly string[]>} table
  * @returns {string[] | undefined}

@@ -1,5 +1,5 @@
-// Theme and language before the first paint; src/ui/theme.ts and src/i18n/language.ts take over.
-// A file of its own, so that a content security policy need not allow inline scripts.
+// Sets theme and language before the first paint; src/ui/theme.ts and src/i18n/language.ts take over.
+// It is a separate file so that a content security policy need not allow inline scripts.
 ;(function () {
   var root = document.documentElement
   var read = function (key) {

@@ -2,7 +2,7 @@ import { createRouter, createWebHistory, type RouteRecordRaw } from 'vue-router'
 import { withDeferredMessages } from './i18n/deferred'
 import ClusterPage from './features/cluster/ClusterPage.vue'
 
-/** The design system's own page; a release does not hold it. */
+/** The page of the design system; a release does not contain it. */
 const development: RouteRecordRaw[] = import.meta.env.DEV ? [{ path: '/_parts', name: 'parts', component: () => import('./features/shell/PartsPage.vue'), meta: { place: '' } }] : []
 
 export const router = createRouter({

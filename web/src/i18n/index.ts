@@ -1,4 +1,4 @@
-// All words of the application, in both languages.
+// All messages of the application, in both languages.
 
 import { watchEffect } from 'vue'
 import { createI18n } from 'vue-i18n'
@@ -10,7 +10,7 @@ export const i18n = createI18n({
   legacy: false,
   locale: language.value,
   fallbackLocale: 'en',
-  // kubectl writes <none>; that is text.
+  // kubectl writes <none>, which is text, not HTML.
   warnHtmlMessage: false,
   messages: { en, ja },
 })

@@ -1,4 +1,4 @@
-// Every string goes through the messages, and both languages have them all.
+// All texts are in the messages, and both languages have all of them.
 
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -10,7 +10,7 @@ import { deferred as deferredEnglish } from './en/deferred'
 import { ja as firstJapanese } from './ja'
 import { deferred as deferredJapanese } from './ja/deferred'
 
-/** Widened: the type of each single message would be more than the compiler takes. */
+/** Widened, because the precise type of each message exceeds the compiler's limits. */
 const en: Tree = { ...first, ...deferredEnglish }
 const ja: Tree = { ...firstJapanese, ...deferredJapanese }
 type Tree = { [key: string]: string | Tree }
@@ -37,7 +37,7 @@ describe('messages', () => {
   it('use the same placeholders', () => {
     const different = [...english].filter(([key, text]) => {
       const other = placeholders(japanese.get(key) ?? '')
-      // A plural form may leave the number to the words.
+      // A plural form may omit the number.
       const own = placeholders(text)
       return text.includes('|') ? other.some((p) => !own.includes(p)) : JSON.stringify(own) !== JSON.stringify(other)
     })
@@ -61,7 +61,7 @@ describe('messages', () => {
     const missing: string[] = []
     for (const [file, text] of sources) {
       for (const [, key] of text.matchAll(/\bt\(\s*'([\w.]+)'/g)) if (key && !english.has(key)) missing.push(`${file}: ${key}`)
-      // t(`decision.${x}`): there is something below the prefix.
+      // t(`decision.${x}`): at least one key starts with the prefix.
       for (const [, prefix] of text.matchAll(/\bt\(\s*`([\w.]+\.)\$\{/g)) if (![...english.keys()].some((k) => k.startsWith(prefix ?? ''))) missing.push(`${file}: ${prefix}*`)
     }
     expect(missing).toEqual([])
@@ -74,7 +74,7 @@ describe('messages', () => {
   })
 })
 
-// Kubernetes' own words and signs that are the same in every language.
+// Terms of Kubernetes and signs that are the same in every language.
 const neutral = /^(?:[^\p{L}]*|PreFilter|Filter|Score|CPU|EN|Esc|kube-scheduler)$/u
 
 interface TemplateNode {
@@ -86,7 +86,7 @@ interface TemplateNode {
   loc: { start: { line: number } }
 }
 function literals(node: TemplateNode, found: string[]): void {
-  // 2 is TEXT; 6 is a plain ATTRIBUTE. Bound ones are code.
+  // 2 is TEXT; 6 is a plain ATTRIBUTE. Bound attributes are code.
   if (node.type === 2 && typeof node.content === 'string' && !neutral.test(node.content.trim())) found.push(node.content.trim())
   for (const prop of node.props ?? []) {
     if (prop.type === 6 && ['title', 'placeholder', 'aria-label', 'alt', 'label'].includes(prop.name) && prop.value && !neutral.test(prop.value.content)) found.push(`${prop.name}=${prop.value.content}`)

@@ -1,5 +1,5 @@
-// The cluster as the map shows it: nodes with what is requested of them, pods by
-// node, pending pods, owners.
+// The cluster as the map shows it: nodes with their requested resources, pods by node,
+// pending pods, owners.
 
 import type { Node, Pod, Taint } from '@/api/types'
 import { parseQuantity, unitOf, type Unit } from './quantity'
@@ -7,7 +7,7 @@ import { isFinished, isPending, ownerOf, podRequests, type Owner } from './pods'
 import { objectKey } from './object'
 import { LabelValues } from './labels'
 
-/** An extended resource without its domain, as there is room for: GPU for nvidia.com/gpu. */
+/** An extended resource without its domain, to save space: GPU for nvidia.com/gpu. */
 export function shortName(resource: string): string {
   const name = resource.slice(resource.indexOf('/') + 1)
   return name === 'gpu' ? 'GPU' : name
@@ -28,45 +28,45 @@ export interface NodeView {
   node: Node
   zone: string
   taints: Taint[]
-  /** It has a Ready condition that is not True. Without one nothing is known, and the scheduler does not ask. */
+  /** It has a Ready condition that is not True. Without a condition its state is unknown, and the scheduler ignores it. */
   notReady: boolean
   /** Cordoned. */
   unschedulable: boolean
   cpu: Meter
   memory: Meter
   pods: Meter
-  /** Everything else that is allocatable, by name. */
+  /** All other allocatable resources, by name. */
   extended: Meter[]
-  /** The pods on it, by key order. */
+  /** Its pods, in key order. */
   podList: Pod[]
 }
 
 export interface OwnerView extends Owner {
   count: number
-  /** Which of the category colours 1 to 9; 0 is for bare pods and for owners beyond the ninth. */
+  /** The category colour, 1 to 9; 0 for bare pods and for owners after the ninth. */
   colour: number
 }
 
 export interface ClusterView {
-  /** By name, node-2 before node-10. The same array until a node or a pod on one changes. */
+  /** By name, node-2 before node-10. The same array until a node or one of its pods changes. */
   nodes: readonly NodeView[]
   byName: ReadonlyMap<string, NodeView>
   /** Pods that need a node, longest waiting first. */
   pending: readonly Pod[]
   /** Most pods first. */
   owners: readonly OwnerView[]
-  /** Stays the same function until an owner's colour changes. */
+  /** The same function until an owner's colour changes. */
   colourOf: (pod: Pod) => number
   podCount: number
   totals: { cpu: Meter; memory: Meter; extended: Meter[] }
-  /** How many values each label has on the nodes. The same Map for as long as that stays so. */
+  /** How many values each label has on the nodes. The same Map until that changes. */
   labels: ReadonlyMap<string, number>
 }
 
 /**
- * Follows two Maps of objects by their changes, so that one pod among ten thousand
- * costs what one pod costs. Views are never altered: a node's view is the same object
- * until the node or a pod on it changes.
+ * Follows two Maps of objects by their changes, so that the cost of a change does not
+ * depend on the number of pods. Views are immutable: a node's view is the same object
+ * until the node or one of its pods changes.
  */
 export class ClusterModel {
   private readonly nodes = new Map<string, Node>()
@@ -77,7 +77,7 @@ export class ClusterModel {
   private readonly views = new Map<string, NodeView>()
   private readonly dirty = new Set<string>()
   private readonly labels = new LabelValues()
-  /** undefined when a node has come or gone. */
+  /** undefined when nodes were added or removed. */
   private order: string[] | undefined = []
   private places = new Map<string, number>()
   private ordered: readonly NodeView[] = []
@@ -87,7 +87,7 @@ export class ClusterModel {
   private colours = ''
   private colourOf: (pod: Pod) => number = () => 0
 
-  /** The node of that name is now this one, or gone. */
+  /** The node with this name has changed, or is gone. */
   setNode(name: string, node: Node | undefined): void {
     const old = this.nodes.get(name)
     if (old === node) return
@@ -98,7 +98,7 @@ export class ClusterModel {
     this.dirty.add(name)
   }
 
-  /** The pod of that key is now this one, or gone. */
+  /** The pod with this key has changed, or is gone. */
   setPod(key: string, pod: Pod | undefined): void {
     const old = this.pods.get(key)
     if (old === pod) return
@@ -119,7 +119,7 @@ export class ClusterModel {
     return this.pending.size
   }
 
-  /** The state as of now. Costs what has changed since the last call, and a sum over the nodes. */
+  /** The current state. The cost is that of the changes since the last call, plus a sum over the nodes. */
   view(): ClusterView {
     this.renewNodes()
     this.waiting ??= [...this.pending.values()].sort(byAge)
@@ -163,7 +163,7 @@ export class ClusterModel {
     const name = pod.spec?.nodeName
     if (name) {
       this.dirty.add(name)
-      // Read as it comes: ten thousand at once, when the page asks for a view, would hold it up.
+      // Processed on arrival: ten thousand at once, when the page needs a view, would block it.
       if (sign > 0) podRequests(pod)
       const on = this.podsOn.get(name) ?? new Map<string, Pod>()
       if (sign > 0) this.podsOn.set(name, on.set(key, pod))
@@ -197,7 +197,7 @@ export class ClusterModel {
   }
 }
 
-/** Colours the nine largest. A colour follows the owner's name, not its rank, so that it stays while counts change. */
+/** Assigns colours to the nine largest owners. A colour depends on the owner's name, not its rank, so it stays while counts change. */
 function giveColours(ranked: OwnerView[]): Map<string, number> {
   const colours = new Map<string, number>()
   const taken = new Set<number>()
@@ -218,7 +218,7 @@ const byAge = (a: Pod, b: Pod) => {
   return objectKey(a) < objectKey(b) ? -1 : 1
 }
 
-/** The view of two whole Maps. */
+/** The view of two complete Maps. */
 export function buildCluster(nodes: ReadonlyMap<string, Node>, pods: ReadonlyMap<string, Pod>): ClusterView {
   const model = new ClusterModel()
   for (const [name, node] of nodes) model.setNode(name, node)
@@ -232,10 +232,10 @@ export function readiness(node: Node): 'Ready' | 'NotReady' | undefined {
   return ready && (ready.status === 'True' ? 'Ready' : 'NotReady')
 }
 
-/** Resources that have a place of their own, or none. */
+/** Resources with their own place in the view, or with none. */
 const plain = new Set(['cpu', 'memory', 'pods', 'ephemeral-storage'])
 
-/** The view of a node that has these pods. */
+/** The view of a node with these pods. */
 export function viewNode(node: Node, podList: Pod[]): NodeView {
   const allocatable = node.status?.allocatable ?? node.status?.capacity ?? {}
   const requested = new Map<string, number>()
@@ -290,7 +290,7 @@ export function sumNodes(nodes: readonly NodeView[]): ClusterView['totals'] {
   return { cpu, memory, extended: [...extended.values()] }
 }
 
-/** Requested ÷ allocatable; 0 where there is nothing to allocate. */
+/** Requested ÷ allocatable; 0 if nothing is allocatable. */
 export function share(meter: Meter): number {
   return meter.allocatable > 0 ? meter.requested / meter.allocatable : 0
 }
@@ -302,7 +302,7 @@ export function compareNames(a: string, b: string): number {
   return collator.compare(a, b)
 }
 
-/** In the order of compareNames for the names of Kubernetes objects, of which a collator sorts thousands too slowly. */
+/** Sorts names of Kubernetes objects like compareNames; a collator is too slow for thousands of them. */
 export function sortNames(names: string[]): string[] {
   const keyed = names.map((name) => ({ name, key: name.replace(/\d+/g, (digits) => digits.padStart(12, '0')) }))
   keyed.sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : a.name < b.name ? -1 : 1))

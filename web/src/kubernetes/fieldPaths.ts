@@ -11,7 +11,7 @@ export function parsePath(path: string): (string | number)[] {
   return out
 }
 
-/** Field paths that the API server's message names, when it does not list causes. */
+/** Field paths in the API server's message, for errors without causes. */
 export function pathsInMessage(message: string): string[] {
   const paths = [...message.matchAll(/(?:unknown|duplicate) field "([^"]+)"/g)].map((m) => m[1] ?? '')
   if (paths.length) return paths

@@ -1,4 +1,4 @@
-// Finding a kind among those that the API server serves.
+// Finds kinds among those that the API server serves.
 
 import type { KindInfo } from '@/api/types'
 
@@ -12,24 +12,24 @@ export function apiVersionOf(kind: KindInfo): string {
   return kind.group ? `${kind.group}/${kind.version}` : kind.version
 }
 
-/** The kind as an address part: "pods", "deployments.apps". */
+/** The kind as part of a URL: "pods", "deployments.apps". */
 export function kindSlug(kind: KindInfo): string {
   return kind.group ? `${kind.resource}.${kind.group}` : kind.resource
 }
 
-/** Exact in apiVersion and kind; undefined when it is not served. */
+/** Matches apiVersion and kind exactly; undefined when it is not served. */
 export function resolveKind(kinds: readonly KindInfo[], apiVersion: string, kind: string): KindInfo | undefined {
   return kinds.find((k) => k.kind === kind && apiVersionOf(k) === apiVersion)
 }
 
-/** What a person can look at and change: one entry a resource, in its first version. */
+/** The kinds that a user can view and change: one entry per resource, in its first version. */
 export function browsableKinds(kinds: readonly KindInfo[]): KindInfo[] {
   const seen = new Set<string>()
   const out: KindInfo[] = []
   for (const kind of kinds) {
     const slug = kindSlug(kind)
     if (seen.has(slug) || !kind.verbs.includes('list') || !kind.verbs.includes('watch')) continue
-    // Events are served twice; the core copy is the same objects.
+    // Events are served twice; the core API returns the same objects.
     if (slug === 'events' && kinds.some((k) => k.group === 'events.k8s.io')) continue
     seen.add(slug)
     out.push(kind)
@@ -37,7 +37,7 @@ export function browsableKinds(kinds: readonly KindInfo[]): KindInfo[] {
   return out.sort((a, b) => a.kind.localeCompare(b.kind) || a.group.localeCompare(b.group))
 }
 
-/** The kinds that a scheduler engineer opens first, in that order. */
+/** The kinds that scheduler engineers open first, in that order. */
 export const favourites: readonly string[] = [
   'nodes',
   'pods',
@@ -52,7 +52,7 @@ export const favourites: readonly string[] = [
   'resourceclaims.resource.k8s.io',
 ]
 
-/** Nodes → Nodes, PriorityClass → PriorityClasses: the kind's plural as a heading. */
+/** Node → Nodes, PriorityClass → PriorityClasses: the kind's plural as a heading. */
 export function pluralOf(kind: KindInfo): string {
   if (/(s|x|ch|sh)$/.test(kind.kind)) return kind.resource.endsWith(kind.kind.toLowerCase()) ? kind.kind : `${kind.kind}es`
   if (/[^aeiou]y$/.test(kind.kind)) return `${kind.kind.slice(0, -1)}ies`

@@ -1,22 +1,22 @@
-// Which labels the nodes carry, and with how many different values: what the map can
-// be grouped by.
+// The labels of the nodes and their numbers of different values, which determine how the
+// map can be grouped.
 
 type Labels = Readonly<Record<string, string>> | undefined
 
-/** Counts values by difference, so that one node among thousands costs what one node costs. */
+/** Counts values incrementally, so that the cost of a change does not depend on the number of nodes. */
 export class LabelValues {
   private readonly nodesWith = new Map<string, Map<string, number>>()
   private counted: ReadonlyMap<string, number> = new Map()
   private readonly touched = new Set<string>()
 
-  /** A node's labels were `before` and are `after`; undefined when there is no such node. */
+  /** A node's labels changed from `before` to `after`; undefined when the node does not exist. */
   change(before: Labels, after: Labels): void {
     if (before === after) return
     for (const key in before) if (before[key] !== after?.[key]) this.count(key, before[key] ?? '', -1)
     for (const key in after) if (after[key] !== before?.[key]) this.count(key, after[key] ?? '', 1)
   }
 
-  /** How many values each label has. The same Map for as long as that stays so. */
+  /** How many values each label has. The same Map until that changes. */
   distinct(): ReadonlyMap<string, number> {
     const differs = [...this.touched].some((key) => this.counted.get(key) !== this.nodesWith.get(key)?.size)
     if (differs) this.counted = new Map([...this.nodesWith].map(([key, values]) => [key, values.size]))

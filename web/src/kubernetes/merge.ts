@@ -1,17 +1,17 @@
-// Two changes to one object, put together: what was read, what I made of it, and what
-// others made of it meanwhile.
+// Merges two changes to one object: the original, my version, and the version that other
+// clients made of it.
 
 import type { KubeObject } from '@/api/types'
 
 export interface Merged {
   object: KubeObject
-  /** Fields that both have changed, each to something else; there mine is taken. */
+  /** Fields that both changed to different values; the merge takes mine. */
   conflicts: string[]
 }
 
 type Json = unknown
 
-/** Mine onto theirs. What only the server writes comes from theirs. */
+/** Applies my changes to their version. Server-set fields come from theirs. */
 export function mergeChanges(base: KubeObject, mine: KubeObject, theirs: KubeObject): Merged {
   const conflicts: string[] = []
   const object = merge(base, mine, theirs, '', conflicts) as KubeObject
@@ -43,7 +43,7 @@ function mergeMaps(base: Record<string, Json>, mine: Record<string, Json>, their
   return out
 }
 
-/** Lists whose items have names of their own (containers, volumes) are merged item by item. */
+/** Lists whose items have names (containers, volumes) are merged item by item. */
 function mergeLists(base: Map<string, Json>, mine: Map<string, Json>, theirs: Map<string, Json>, path: string, conflicts: string[]): Json {
   const out: Json[] = []
   for (const name of new Set([...theirs.keys(), ...mine.keys()])) {
@@ -71,7 +71,7 @@ function isMap(value: Json): value is Record<string, Json> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** Equal as JSON, whatever the order of keys. */
+/** Equal as JSON, regardless of key order. */
 export function same(a: Json, b: Json): boolean {
   if (a === b) return true
   if (Array.isArray(a) || Array.isArray(b)) return Array.isArray(a) && Array.isArray(b) && a.length === b.length && a.every((item, i) => same(item, b[i]))

@@ -1,17 +1,17 @@
-// How an object is named and told from an earlier version of itself.
+// Keys of objects, and how to compare an object with an earlier version of itself.
 
-/** namespace/name, or the name alone for what has no namespace. */
+/** namespace/name, or only the name for objects without a namespace. */
 export function objectKey(object: { metadata: { namespace?: string; name: string } }): string {
   const { namespace, name } = object.metadata
   return namespace ? `${namespace}/${name}` : name
 }
 
-/** The same version of the same object. Versions are compared for equality only: they are opaque. */
+/** Whether both are the same version of the same object. Versions are opaque and compared only for equality. */
 export function sameVersion(a: { metadata: { uid?: string; resourceVersion?: string } }, b: { metadata: { uid?: string; resourceVersion?: string } }): boolean {
   return a.metadata.resourceVersion !== undefined && a.metadata.resourceVersion === b.metadata.resourceVersion && a.metadata.uid === b.metadata.uid
 }
 
-/** Splits what objectKey made of a namespaced object. */
+/** Splits the objectKey of a namespaced object. */
 export function splitKey(key: string): { namespace: string; name: string } | undefined {
   const at = key.indexOf('/')
   return at > 0 && at < key.length - 1 ? { namespace: key.slice(0, at), name: key.slice(at + 1) } : undefined

@@ -1,4 +1,4 @@
-// What a pod asks for, whose it is, and why it is not on a node yet.
+// What a pod requests, which owner it has, and why it has no node yet.
 
 import type { Condition, Container, Pod } from '@/api/types'
 import { parseQuantity } from './quantity'
@@ -9,9 +9,9 @@ export type Amounts = ReadonlyMap<string, number>
 const requestsOf = new WeakMap<Pod, Amounts>()
 
 /**
- * What the scheduler counts for a pod: the sum of its containers and sidecars, or
- * what one init container needs at its moment if that is more, plus overhead;
- * pod-level requests win where they are set. Kept per object, which never changes.
+ * The scheduler's count for a pod: the sum of its containers and sidecars, or the requests
+ * of one init container if they are larger, plus overhead; pod-level requests take
+ * precedence. Cached per object, because objects never change.
  */
 export function podRequests(pod: Pod): Amounts {
   let requests = requestsOf.get(pod)
@@ -59,26 +59,26 @@ function set(sum: Map<string, number>, name: string, text: string): void {
   if (!Number.isNaN(value)) sum.set(name, value)
 }
 
-/** It has ended, so it holds nothing on its node any more. */
+/** It has ended, so it no longer uses resources of its node. */
 export function isFinished(pod: Pod): boolean {
   return pod.status?.phase === 'Succeeded' || pod.status?.phase === 'Failed'
 }
 
-/** It still needs a node. */
+/** It needs a node. */
 export function isPending(pod: Pod): boolean {
   return !pod.spec?.nodeName && !isFinished(pod)
 }
 
 export type PendingSort = 'oldest' | 'newest' | 'priority'
 
-/** Pending pods come longest waiting first; equals in priority keep that order. */
+/** Pending pods must be sorted longest waiting first; pods with equal priority keep that order. */
 export function sortPending(oldestFirst: readonly Pod[], by: PendingSort): readonly Pod[] {
   if (by === 'oldest') return oldestFirst
   if (by === 'newest') return [...oldestFirst].reverse()
   return [...oldestFirst].sort((a, b) => (b.spec?.priority ?? 0) - (a.spec?.priority ?? 0))
 }
 
-/** What kubectl shows as STATUS, as far as it follows from what we read. */
+/** The STATUS that kubectl shows, as far as the fields that we read determine it. */
 export function podStatus(pod: Pod): string {
   if (pod.metadata.deletionTimestamp) return 'Terminating'
   if (pod.status?.reason) return pod.status.reason
@@ -91,7 +91,7 @@ function scheduledCondition(pod: Pod): Condition | undefined {
   return pod.status?.conditions?.find((c) => c.type === 'PodScheduled')
 }
 
-/** One reason of the scheduler's message, and how many nodes gave it. */
+/** One reason in the scheduler's message, and the number of nodes with it. */
 export interface CountedReason {
   count: number
   text: string
@@ -99,15 +99,15 @@ export interface CountedReason {
 
 /** Why a pod has no node. */
 export type PendingReason =
-  /** The scheduler tried: its reasons, most frequent first, or its message when it could not be taken apart. */
+  /** The scheduler tried: its reasons, most frequent first, or its message if it could not be parsed. */
   | { kind: 'unschedulable'; nodes?: number; reasons: CountedReason[]; message: string }
-  /** Gates hold it back from the queue. */
+  /** Scheduling gates hold it. */
   | { kind: 'gated'; gates: string[] }
-  /** No profile answers to its scheduler name. */
+  /** No profile has its scheduler name. */
   | { kind: 'noProfile'; scheduler: string }
-  /** Preemption has made room on a node, and the victims are leaving. */
+  /** Preemption made room on a node, and the victims are terminating. */
   | { kind: 'nominated'; node: string }
-  /** Nobody has tried it yet. */
+  /** The scheduler has not tried it yet. */
   | { kind: 'untried' }
 
 export function pendingReason(pod: Pod, profiles?: readonly string[]): PendingReason {
@@ -122,9 +122,9 @@ export function pendingReason(pod: Pod, profiles?: readonly string[]): PendingRe
 }
 
 /**
- * Takes kube-scheduler's FitError message apart: "0/3 nodes are available: 1
- * Insufficient cpu, 2 node(s) had untolerated taint(s). preemption: …". Other
- * messages come back whole, without reasons.
+ * Parses kube-scheduler's FitError message: "0/3 nodes are available: 1 Insufficient cpu,
+ * 2 node(s) had untolerated taint(s). preemption: …". Other messages are returned
+ * unchanged, without reasons.
  */
 export function parseFitError(message: string): { nodes?: number; reasons: CountedReason[]; message: string } {
   const head = /^0\/(\d+) nodes are available: /.exec(message)
@@ -139,7 +139,7 @@ export function parseFitError(message: string): { nodes?: number; reasons: Count
   return { nodes: Number(head[1]), reasons, message }
 }
 
-/** Whose pod it is, for colours and counting. */
+/** The owner of a pod, for colours and counts. */
 export interface Owner {
   key: string
   name: string
@@ -147,7 +147,7 @@ export interface Owner {
   namespace: string
 }
 
-/** The controller, a ReplicaSet standing for its Deployment; undefined for a bare pod. */
+/** The controller, with a ReplicaSet's Deployment in its place; undefined for a bare pod. */
 export function ownerOf(pod: Pod): Owner | undefined {
   const namespace = pod.metadata.namespace ?? ''
   const references = pod.metadata.ownerReferences ?? []

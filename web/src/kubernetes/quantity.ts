@@ -3,11 +3,11 @@
 const binary: Record<string, number> = { Ki: 2 ** 10, Mi: 2 ** 20, Gi: 2 ** 30, Ti: 2 ** 40, Pi: 2 ** 50, Ei: 2 ** 60 }
 const decimal: Record<string, number> = { n: 1e-9, u: 1e-6, m: 1e-3, '': 1, k: 1e3, M: 1e6, G: 1e9, T: 1e12, P: 1e15, E: 1e18 }
 
-/** Thousands of objects say the same few amounts. */
+/** A cache, because thousands of objects use the same few quantities. */
 const known = new Map<string, number>()
 const keptAtMost = 5000
 
-/** The value in base units (cores, bytes, pieces); NaN when it is no quantity. */
+/** The value in base units (cores, bytes, pieces); NaN when it is not a quantity. */
 export function parseQuantity(text: string | number | undefined): number {
   if (text === undefined) return NaN
   if (typeof text === 'number') return text
@@ -28,7 +28,7 @@ function readQuantity(text: string): number {
   return value * (binary[suffix] ?? decimal[suffix] ?? NaN)
 }
 
-/** Kinds of amounts, which are written differently. */
+/** Types of amounts, which are formatted differently. */
 export type Unit = 'cpu' | 'bytes' | 'count'
 
 export function unitOf(resource: string): Unit {
@@ -39,14 +39,14 @@ export function unitOf(resource: string): Unit {
 
 const byteUnits = ['B', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi']
 
-/** The unit in which both numbers of "used / allocatable" are written. */
+/** The common unit of both numbers in "used / allocatable". */
 export function byteScale(bytes: number): { divisor: number; unit: string } {
   let i = 0
   while (i < byteUnits.length - 1 && Math.abs(bytes) >= 1024 ** (i + 1)) i++
   return { divisor: 1024 ** i, unit: byteUnits[i] ?? 'B' }
 }
 
-/** At most `digits` after the point, without trailing zeros. */
+/** At most `digits` decimals, without trailing zeros. */
 export function trim(value: number, digits: number): string {
   const text = value.toFixed(digits)
   return text.includes('.') ? text.replace(/\.?0+$/, '') : text

@@ -15,7 +15,7 @@ export function formatAge(seconds: number): string {
   return d < 730 ? `${d}d` : `${Math.floor(d / 365)}y`
 }
 
-/** The age of something made at `since` (RFC 3339), seen at `now` (ms). */
+/** The age at `now` (ms) of something created at `since` (RFC 3339). */
 export function ageOf(since: string | undefined, now: number): string {
   const at = since ? Date.parse(since) : NaN
   return Number.isNaN(at) ? '?' : formatAge((now - at) / 1000)
@@ -41,7 +41,7 @@ export function formatClock(at: string, millis = true): string {
   return millis ? `${clock}.${String(date.getMilliseconds()).padStart(3, '0')}` : clock
 }
 
-/** Seconds from one time (RFC 3339) to another, with the fractions that Date cuts off; 0 when it is not later. */
+/** Seconds from one time (RFC 3339) to another, with the fractions that Date drops; 0 when it is not later. */
 export function secondsBetween(from: string, to: string): number {
   const whole = (at: string) => Math.floor(Date.parse(at) / 1000)
   const fraction = (at: string) => Number(/\.\d+/.exec(at)?.[0] ?? 0)

@@ -5,7 +5,7 @@ import type { ClusterView } from '@/kubernetes/cluster'
 import { model, nodes, pods } from './watched'
 
 export const cluster = computed((): ClusterView => {
-  // The model has taken in what these two publish.
+  // The model is up to date with what these two publish.
   void [nodes.value, pods.value]
   return model.view()
 })

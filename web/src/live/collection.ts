@@ -3,9 +3,9 @@
 import type { Frame } from '@/api/watch'
 
 /**
- * The objects of one subscription by key. Frames are applied in place; a list
- * that comes in several frames after the first complete one is gathered aside and
- * swapped in whole, so that a reconnect does not empty the screen.
+ * The objects of one subscription by key. Frames are applied in place; a list of several
+ * frames after the first complete one is collected separately and swapped in as a whole,
+ * so that a reconnect does not empty the screen.
  */
 export class Collection<T> {
   items = new Map<string, T>()
@@ -14,13 +14,13 @@ export class Collection<T> {
   private staging: Map<string, T> | undefined
   private changed = new Set<string>()
 
-  /** `same` says whether a listed item is what is known already; then the known object stays. */
+  /** `same` compares a listed item with the known one; if they are the same, the known object stays. */
   constructor(
     private readonly keyOf: (item: T) => string,
     private readonly same: (a: T, b: T) => boolean = () => false,
   ) {}
 
-  /** The keys of what has been set or deleted since the last call. */
+  /** The keys that were set or deleted since the last call. */
   takeChanged(): ReadonlySet<string> {
     const changed = this.changed
     this.changed = new Set()
@@ -66,9 +66,9 @@ export class Collection<T> {
 }
 
 /**
- * Cycle summaries, newest first, at most `limit` of them: the oldest go. A list
- * arrives newest first; an added summary is newer than everything before it; a
- * changed one keeps its place.
+ * Cycle summaries, newest first, at most `limit` of them: the oldest are dropped. A list
+ * arrives newest first; an added summary is newer than all before it; a changed one keeps
+ * its position.
  */
 export class Recent<T> {
   synced = false
@@ -107,7 +107,7 @@ export class Recent<T> {
         this.items.push(object)
       }
     }
-    // Cut with slack, so that a steady stream does not rebuild the index each time.
+    // Drops several at once, so that a steady stream does not rebuild the index each time.
     if (this.items.length > this.limit * 1.25) this.replace(this.items.slice(-this.limit))
   }
 

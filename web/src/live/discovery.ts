@@ -1,4 +1,4 @@
-// The kinds that the API server serves, asked for once and again when told to.
+// The kinds that the API server serves, loaded once and again on request.
 
 import { shallowRef } from 'vue'
 import { discover } from '@/api/kubernetes'
@@ -9,7 +9,7 @@ export const kindsError = shallowRef<unknown>()
 
 let pending: Promise<readonly KindInfo[]> | undefined
 
-/** Resolves with every served kind; `fresh` asks the server even if the answer is known. */
+/** Resolves with every served kind; `fresh` bypasses the cache. */
 export function loadKinds(fresh = false): Promise<readonly KindInfo[]> {
   if (!fresh && kinds.value.length) return Promise.resolve(kinds.value)
   pending ??= discover()

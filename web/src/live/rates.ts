@@ -1,5 +1,5 @@
-// How many cycles ended in each second, and how something was over time: what the
-// charts of Activity draw. Fed from the stream of results, second by second.
+// The number of cycles that ended in each second, and values over time, for the charts of
+// Activity. The stream of results feeds it second by second.
 
 import type { Frame } from '@/api/watch'
 import type { Outcome, Summary } from '@/api/types'
@@ -11,11 +11,11 @@ const keptKeys = 20_000
 export class Rates {
   private readonly cycles = new Map<number, number>()
   private readonly bound = new Map<number, number>()
-  /** What has been counted, so that a list after a reconnect counts nothing twice; the oldest go. */
+  /** Counted attempts, so that a list after a reconnect counts nothing twice; the oldest are dropped. */
   private readonly known = new Map<string, Outcome>()
   private since: number | undefined
 
-  /** The first second (Unix) from which everything is counted; undefined before the first list. */
+  /** The first second (Unix) with complete counts; undefined before the first list. */
   get from(): number | undefined {
     return this.since
   }
@@ -26,7 +26,7 @@ export class Rates {
     if (frame.type === 'list' && !frame.more && this.since === undefined) this.since = this.begin()
   }
 
-  /** Per second, the newest last: `seconds` of them, up to and without `end` (Unix). */
+  /** Per second, newest last: `seconds` of them, up to but excluding `end` (Unix). */
   series(end: number, seconds: number): { cycles: number[]; bound: number[] } {
     const at = Array.from({ length: seconds }, (_, i) => end - seconds + i)
     return { cycles: at.map((s) => this.cycles.get(s) ?? 0), bound: at.map((s) => this.bound.get(s) ?? 0) }
@@ -38,7 +38,7 @@ export class Rates {
     if (before === summary.outcome) return
     const second = endOf(summary)
     if (before === undefined) bump(this.cycles, second)
-    // A waiting attempt comes again when it is bound.
+    // A waiting attempt is sent again when it is bound.
     if (summary.outcome === 'scheduled') bump(this.bound, second)
     this.known.set(key, summary.outcome)
     if (this.known.size > keptKeys) for (const old of this.known.keys()) if (this.known.delete(old) && this.known.size <= keptKeys) break
@@ -49,7 +49,7 @@ export class Rates {
     for (const counts of [this.cycles, this.bound]) for (const second of counts.keys()) if (second < newest - kept) counts.delete(second)
   }
 
-  /** A list holds the newest results only, so its oldest second may be half of one. */
+  /** A list holds only the newest results, so its oldest second may be incomplete. */
   private begin(): number {
     const seconds = [...this.cycles.keys()]
     return seconds.length && this.known.size >= 500 ? Math.min(...seconds) + 1 : 0
@@ -63,7 +63,7 @@ export function endOf(summary: Summary): number {
   return Math.floor(Date.parse(summary.startTime) / 1000 + summary.durationSeconds)
 }
 
-/** A value per second, as it was seen; a second in which nobody looked has the value before it. */
+/** A value per second; a second without an observation keeps the value before it. */
 export class Samples {
   private readonly values = new Map<number, number>()
   private first: number | undefined
@@ -74,7 +74,7 @@ export class Samples {
     if (this.values.size > kept) for (const old of this.values.keys()) if (this.values.delete(old) && this.values.size <= kept) break
   }
 
-  /** As Rates.series; undefined where nobody had begun to look. */
+  /** Like Rates.series; undefined before the first observation. */
   series(end: number, seconds: number): (number | undefined)[] {
     const out: (number | undefined)[] = []
     let last: number | undefined
@@ -96,7 +96,7 @@ export function factsOf(values: readonly (number | undefined)[]): SeriesFacts {
   return { mean: seen.length ? seen.reduce((a, b) => a + b, 0) / seen.length : 0, peak: seen.length ? Math.max(...seen) : 0 }
 }
 
-/** Means of `count` neighbours each, which a line can show in as many points. */
+/** Averages every `count` neighbours into one value, so that a line needs fewer points. */
 export function condense(values: readonly (number | undefined)[], count: number): (number | undefined)[] {
   const out: (number | undefined)[] = []
   for (let i = 0; i < values.length; i += count) {

@@ -1,10 +1,10 @@
-// Which of export, import, reset and replay the server has.
+// Which of export, import, reset and replay the server supports.
 
 import { shallowRef } from 'vue'
 import * as api from '@/api/transfer'
 import type { Transfer } from '@/api/transfer'
 
-/** undefined until the server has said; asked for when somebody looks. */
+/** undefined until the server has answered; requested on first use. */
 export const transfers = shallowRef<ReadonlySet<Transfer>>()
 let asking: Promise<void> | undefined
 

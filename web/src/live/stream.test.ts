@@ -1,5 +1,5 @@
-// What the domain makes of a watch stream that a simulator really sent: two nodes and
-// a pod listed, changes followed, the connection lost and listed again.
+// The domain model on a recorded watch stream of a simulator: two nodes and a pod are
+// listed, changes arrive, the connection is lost and the objects are listed again.
 
 import { describe, expect, it } from 'vitest'
 import type { Frame } from '@/api/watch'
@@ -13,7 +13,7 @@ import recorded from './testdata/watch.json'
 
 const frames = recorded as unknown as Frame[]
 
-/** Plays the first `count` frames, asking the model for a view after each, as a page does. */
+/** Plays the first `count` frames and asks the model for a view after each, as a page does. */
 function play(count = frames.length) {
   const nodes = new Collection<Node>(objectKey, sameVersion)
   const pods = new Collection<Pod>(objectKey, sameVersion)

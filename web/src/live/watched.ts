@@ -27,13 +27,13 @@ interface Applies<T> {
 
 const flushes = new Set<() => void>()
 let scheduled = false
-/** Publishing waits until then (ms of performance.now()). */
+/** Publishing waits until this time (ms of performance.now()). */
 let restUntil = 0
 
 /**
- * Runs flush before the next frame is drawn, once however often it is asked for. What
- * a page makes of it takes time, so that long publishings are followed by a rest of
- * three times their length: a stream of changes leaves the page to the reader.
+ * Runs flush before the next frame is drawn, once per frame at most. Rendering takes
+ * time, so a long publishing is followed by a pause of three times its length: a stream
+ * of changes cannot starve user input.
  */
 function publishSoon(flush: () => void): void {
   flushes.add(flush)
@@ -51,7 +51,7 @@ function publishSoon(flush: () => void): void {
     })
   }
   const rest = restUntil - performance.now()
-  // A hidden page draws no frames; it still has to be right when a test or a screen reader looks.
+  // A hidden page draws no frames, but must be correct for tests and screen readers.
   if (document.hidden) setTimeout(run, 100)
   else if (rest > 8) setTimeout(() => requestAnimationFrame(run), rest - 8)
   else requestAnimationFrame(run)
@@ -64,7 +64,7 @@ function follow<T>(id: string, target: Target, state: Applies<T>, publish: (erro
     frame(frame) {
       error = undefined
       state.apply(frame)
-      // A part of a list is nothing to look at yet.
+      // An incomplete list is not published.
       if (frame.type !== 'list' || !frame.more) publishSoon(flush)
     },
     error(frame) {
@@ -80,7 +80,7 @@ function followKind<T extends KubeObject>(id: string, kind: KindInfo, changed?: 
   const collection = new Collection<T>(objectKey, sameVersion)
   const published = shallowRef<Published<T>>({ items: collection.items, synced: false, error: undefined })
   const { group, version, resource } = kind
-  // What follows from an object is worked out as it comes, not for all of them at once when they are shown.
+  // Derived state is updated on arrival, not for all objects at once when a page needs it.
   const state: Applies<T> = {
     apply(frame) {
       collection.apply(frame)
@@ -93,9 +93,9 @@ function followKind<T extends KubeObject>(id: string, kind: KindInfo, changed?: 
   return { published, stop }
 }
 
-/** Follows nodes and pods; ask it for a view when one of the two has been published. */
+/** Follows nodes and pods; get a view after either is published. */
 export const model = new ClusterModel()
-/** Kept for as long as the page is open: every place needs them. */
+/** Kept while the page is open, because every page needs them. */
 const nodesLive = followKind<Node>('nodes', nodeKind, (name, node) => model.setNode(name, node))
 const podsLive = followKind<Pod>('pods', podKind, (key, pod) => model.setPod(key, pod))
 export const nodes = nodesLive.published
@@ -105,7 +105,7 @@ export const pods = podsLive.published
 export const results = shallowRef<{ items: readonly Summary[]; synced: boolean }>({ items: [], synced: false })
 export const resultsLimit = 2000
 const recent = new Recent<Summary>((s) => `${s.pod.uid}/${s.attempt}`, resultsLimit)
-/** Counted for as long as the page is open, so that Activity has a past to show. */
+/** Counted while the page is open, so that Activity can show the past. */
 export const rates = new Rates()
 const recentAndRates = {
   apply(frame: Frame<Summary>) {
@@ -117,7 +117,7 @@ follow<Summary>('results', { topic: 'results' }, recentAndRates, () => {
   results.value = { items: recent.list(), synced: recent.synced }
 })
 
-/** The simulator's state as the socket tells it; status.ts completes it while there is no socket. */
+/** The simulator's state according to the socket; status.ts completes it while there is no socket. */
 export const watchedStatus = shallowRef<Status>()
 follow<Status>(
   'status',
@@ -133,7 +133,7 @@ follow<Status>(
 
 const shared = new Map<string, { live: ReturnType<typeof followKind<KubeObject>>; users: number }>()
 
-/** Follows a kind while somebody uses it. Call stop when done. */
+/** Follows a kind while a component uses it. Call stop when done. */
 export function useKind(kind: KindInfo): { published: ShallowRef<Published<KubeObject>>; stop: () => void } {
   if (!kind.group && kind.resource === 'nodes') return { published: nodes as ShallowRef<Published<KubeObject>>, stop: () => {} }
   if (!kind.group && kind.resource === 'pods') return { published: pods as ShallowRef<Published<KubeObject>>, stop: () => {} }

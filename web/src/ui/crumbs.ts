@@ -1,4 +1,4 @@
-// What the header says about the place: set by the page that is shown.
+// The title and breadcrumbs in the header, set by the current page.
 
 import { onBeforeUnmount, ref, watchEffect, type Ref } from 'vue'
 import type { RouteLocationRaw } from 'vue-router'
@@ -6,15 +6,15 @@ import type { RouteLocationRaw } from 'vue-router'
 export interface Crumb {
   text: string
   to?: RouteLocationRaw
-  /** A number or remark beside the title, not a step of the way. */
+  /** A number or note beside the title, not a breadcrumb. */
   kind?: 'note'
-  /** What a button beside it copies, and how that is called. */
+  /** The text that a button beside it copies, and the button's label. */
   copy?: { text: string; label: string }
 }
 
 export const crumbs: Ref<Crumb[]> = ref([])
 
-/** Shows what make returns in the header for as long as the calling component lives. */
+/** Shows the result of `make` in the header while the calling component lives. */
 export function useCrumbs(make: () => Crumb[], title: string): void {
   const stop = watchEffect(() => {
     crumbs.value = make()

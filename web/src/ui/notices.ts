@@ -1,4 +1,4 @@
-// Short messages about what was just done, shown at the corner and gone by themselves.
+// Short messages about completed actions, shown in the corner; they disappear after a while.
 
 import { ref } from 'vue'
 

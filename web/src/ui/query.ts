@@ -1,9 +1,9 @@
-// Parts of the address as writable refs: a view is a link.
+// Query parameters as writable refs: a view is a link.
 
 import { computed, type WritableComputedRef } from 'vue'
 import { useRoute, useRouter } from 'vue-router'
 
-/** The query parameter `name`; '' when it is absent. Setting it replaces the current entry of the history. */
+/** The query parameter `name`; '' when it is absent. Setting it replaces the current history entry. */
 export function useQuery<T extends string = string>(name: string, otherwise: T = '' as T, allowed?: readonly T[]): WritableComputedRef<T> {
   const route = useRoute()
   const router = useRouter()

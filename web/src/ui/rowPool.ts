@@ -1,15 +1,15 @@
-// Thousands of rows of one height in a box that scrolls, drawn by as many row elements
-// as the box has room for: a row that leaves at one end comes back at the other with
-// new words. Making elements for each row anew costs several frames per turn of a wheel.
+// Thousands of rows of equal height in a scrolling box, rendered with only as many elements
+// as the box shows: a row that leaves at one end is reused at the other. Creating an element
+// for each row costs several frames per turn of the wheel.
 
 import { computed, toValue, type ComputedRef, type MaybeRefOrGetter, type Ref } from 'vue'
 import { useVirtualizer } from '@tanstack/vue-virtual'
 
 export interface PlacedRow {
   index: number
-  /** Distance from the top of the first row, in px. */
+  /** The distance from the top of the first row, in px. */
   top: number
-  /** The row element: the index modulo the number of elements. */
+  /** The row's element: the index modulo the number of elements. */
   key: number
 }
 
@@ -18,7 +18,7 @@ export interface RowPoolOptions {
   count: MaybeRefOrGetter<number>
   /** In px. */
   rowHeight: MaybeRefOrGetter<number>
-  /** What the box is taken to be high before it has been measured, in px. */
+  /** The assumed height of the box before it is measured, in px. */
   initialHeight?: number
 }
 
@@ -51,8 +51,8 @@ export function useRowPool({ scroller, count, rowHeight, initialHeight = 0 }: Ro
 }
 
 /**
- * While it scrolls, rows are listed by element, so that none moves in the document; at
- * rest in reading order, which is how a screen reader goes through them.
+ * While scrolling, rows are listed by element, so that none moves in the document; at rest
+ * they are in reading order, for screen readers.
  */
 export function recycled(items: readonly { index: number; start: number }[], elements: number, scrolling: boolean): PlacedRow[] {
   const size = Math.max(elements, items.length, 1)

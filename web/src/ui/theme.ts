@@ -1,4 +1,4 @@
-// Light or dark: kept in this browser, applied to the document.
+// The light or dark theme: stored in this browser and set on the document.
 
 import { useStorage } from '@vueuse/core'
 import { ref, watchEffect } from 'vue'
@@ -8,13 +8,13 @@ export const themes: readonly Theme[] = ['light', 'dark', 'system']
 
 const read = (text: string) => themes.find((t) => t === text) ?? 'system'
 
-/** Without storage the choice lasts as long as the page. */
+/** Without storage, the choice lasts as long as the page. */
 export const theme = useStorage<Theme>('theme', 'system', undefined, { serializer: { read, write: String }, listenToStorageChanges: false, onError: () => {} })
 
-/** The theme that is drawn: what `system` comes to now. */
+/** The theme in use: for `system`, the one of the operating system. */
 export const drawnTheme = ref<'light' | 'dark'>('light')
 
-/** Keeps <html> in step. public/theme.js does the same before the first paint. */
+/** Updates <html>. public/theme.js does the same before the first paint. */
 export function applyTheme(): void {
   const dark = window.matchMedia('(prefers-color-scheme: dark)')
   const apply = () => {

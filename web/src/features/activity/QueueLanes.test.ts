@@ -9,7 +9,7 @@ it('has a lane behind the queue for pods that wait at Permit, and who holds them
     { queue: 'gated' as const, pods: 1, events: [] },
   ]
   const wrapper = mount(QueueLanes, { props: { queues, waiting: { pods: 3, by: [{ plugin: 'example.com/gang', pods: 3 }] } }, global: { plugins: [i18n] } })
-  expect(wrapper.findAll('li').map((li) => li.text().replace(/\s+/g, ' '))).toEqual(['activeQnext in line2UnscheduledPodAdd 9', 'gatedPreEnqueue1', 'waitingPermit3example.com/gang 3'])
+  expect(wrapper.findAll('li').map((li) => li.text().replace(/\s+/g, ' '))).toEqual(['activeQready to schedule2UnscheduledPodAdd 9', 'gatedPreEnqueue1', 'waitingPermit3example.com/gang 3'])
   expect(wrapper.get('h2').text()).toContain('6')
 })
 

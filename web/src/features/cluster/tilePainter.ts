@@ -1,4 +1,4 @@
-// Draws tiles on a canvas. Each face is drawn once as a sprite and copied from then on.
+// Draws tiles on a canvas. Each face is drawn once as a sprite and then copied.
 
 import { levels, type TileFace } from './model/tileFaces'
 import type { TileLayout } from './model/tiles'
@@ -6,27 +6,27 @@ import type { TileLayout } from './model/tiles'
 const tokens = ['bg', 'surface', 'inset', 'line', 'line-2', 'fill', 'pass', 'rej', 'rej-bg', 'warn'] as const
 export type TileColours = Record<(typeof tokens)[number], string>
 
-/** The tokens' colours as they are now; read again when the theme changes. */
+/** The current colours of the design tokens; read again when the theme changes. */
 export function readColours(): TileColours {
   const style = getComputedStyle(document.documentElement)
   return Object.fromEntries(tokens.map((name) => [name, style.getPropertyValue(`--${name}`).trim() || '#888888'])) as TileColours
 }
 
-/** Between two colours, #rrggbb or #rgb (a build shortens what can be); 0 is the first. */
+/** Mixes two colours, #rrggbb or #rgb (a build may shorten them); 0 is the first. */
 export function blend(from: string, to: string, part: number): string {
   const channel = (colour: string, i: number) => parseInt(colour.length < 7 ? colour.charAt(1 + i).repeat(2) : colour.slice(1 + 2 * i, 3 + 2 * i), 16)
   const mixed = [0, 1, 2].map((i) => Math.round(channel(from, i) + (channel(to, i) - channel(from, i)) * part))
   return `#${mixed.map((value) => value.toString(16).padStart(2, '0')).join('')}`
 }
 
-/** What of the layout is on screen, in its own px. */
+/** The visible part of the layout, in layout px. */
 export interface Window {
   top: number
   width: number
   height: number
 }
 
-/** What a canvas shows. */
+/** The contents of a canvas. */
 interface Painted {
   layout: TileLayout
   faces: readonly TileFace[]
@@ -48,9 +48,9 @@ export class TilePainter {
   }
 
   /**
-   * Draws the tiles of the window. `dim` says which stand back. Always called with the
-   * same canvas; when only faces differ from the last time, only theirs are drawn, unless
-   * `anew` says that the canvas has lost what was on it.
+   * Draws the visible tiles and dims those in `dim`. Always call it with the same canvas:
+   * if only faces changed since the last call, it draws only those tiles, unless `anew`
+   * says that the canvas lost its contents.
    */
   paint(context: CanvasRenderingContext2D, layout: TileLayout, faces: readonly TileFace[], window: Window, dim: (index: number) => boolean, anew = false): void {
     const last = this.painted
@@ -71,7 +71,7 @@ export class TilePainter {
     context.globalAlpha = 1
   }
 
-  /** One tile, for the legend too. */
+  /** One tile; the legend uses it, too. */
   sprite(face: TileFace): HTMLCanvasElement {
     const key = keyOf(face)
     let sprite = this.sprites.get(key)
@@ -107,7 +107,7 @@ function keyOf(face: TileFace): string {
   }
 }
 
-/** In a square of 10 × 10. */
+/** In a 10 × 10 square. */
 function draw(c: CanvasRenderingContext2D, face: TileFace, colours: TileColours): void {
   switch (face.kind) {
     case 'load':
@@ -170,7 +170,7 @@ function polygon(c: CanvasRenderingContext2D, ...points: readonly (readonly [num
 }
 const drawFrame = (c: CanvasRenderingContext2D) => c.strokeRect(0.8, 0.8, 8.4, 8.4)
 
-/** The rejecting plugins' signs, most frequent first: told apart without colour. More plugins than these share the frame. */
+/** Signs for the rejecting plugins, most frequent first, which need no colour. Further plugins share the frame. */
 const signs: readonly ((c: CanvasRenderingContext2D) => void)[] = [
   (c) => c.fillRect(0, 5, 10, 5),
   (c) => polygon(c, [0, 0], [10, 10], [0, 10]),

@@ -8,8 +8,8 @@ import { notices } from '@/ui/notices'
 import CreateDialog from './CreateDialog.vue'
 
 /* eslint-disable vue/one-component-per-file */
-// The editor is CodeMirror's own matter; what it holds is the draft. Of a difference it is
-// shown what was asked for, ! marking what is to be thought about.
+// CodeMirror is not under test, and the store holds the text. The stub of the difference
+// shows its texts and notes, and marks warnings with !.
 vi.mock('@/features/yaml/LazyYaml', async () => {
   const { defineComponent, h } = await import('vue')
   return {
@@ -93,8 +93,8 @@ describe('CreateDialog', () => {
       if (!dryRun && object.metadata.name === 'p1') throw refusal()
     })
     await submit(two)
-    expect(wrapper.get('[role="alert"]').text()).toBe('1 of 2 created, 1 refused.')
-    expect(documents().map((d) => d.replace(' namespace default', ''))).toEqual([expect.stringMatching(/^Node ?n1 ?created$/), expect.stringMatching(/^Pod ?p1.*refused$/)])
+    expect(wrapper.get('[role="alert"]').text()).toBe('1 of 2 created, 1 rejected.')
+    expect(documents().map((d) => d.replace(' namespace default', ''))).toEqual([expect.stringMatching(/^Node ?n1 ?created$/), expect.stringMatching(/^Pod ?p1.*rejected$/)])
     expect(wrapper.emitted('close')).toBeUndefined()
 
     sent = []
@@ -152,7 +152,7 @@ describe('CreateDialog', () => {
     await wrapper.findAll('button').find((b) => b.text() === 'Create the other 1')?.trigger('click')
     await flushPromises()
     expect(sent.filter((s) => s.startsWith('create'))).toEqual(['create Node n1'])
-    expect(wrapper.get('[role="alert"]').text()).toBe('1 of 2 created, 1 refused.')
+    expect(wrapper.get('[role="alert"]').text()).toBe('1 of 2 created, 1 rejected.')
   })
 
   it('shows a parse error at its line without asking the server', async () => {

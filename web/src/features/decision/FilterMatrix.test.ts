@@ -7,7 +7,7 @@ import { explained, mockupCycle } from './model/testing'
 import { i18n } from '@/i18n'
 import FilterMatrix from './FilterMatrix.vue'
 
-/** Mounted as the page does it: the cell that is asked for becomes the current one. */
+/** Mounts the matrix as the page does: the requested cell becomes the current one. */
 function mounted(cycle: Cycle = mockupCycle(), show = '') {
   const matrix = filterMatrix(cycle)
   if (!matrix) throw new Error('no matrix')
@@ -84,9 +84,9 @@ describe('FilterMatrix', () => {
   })
 
   it.each([
-    [{ nodes: 4988, why: 'enoughFeasibleNodes' as const, wanted: 6 }, '4988 not evaluated: the search had found the 6 feasible nodes that it looks for.'],
-    [{ nodes: 11, why: 'preFilter' as const, plugins: ['NodeAffinity'] }, '11 not evaluated: NodeAffinity left them out in PreFilter.'],
-    [{ nodes: 11, why: 'nominatedNode' as const }, '11 not evaluated: the nominated node was tried first, and it fits.'],
+    [{ nodes: 4988, why: 'enoughFeasibleNodes' as const, wanted: 6 }, '4988 not evaluated: the scheduler had already found the 6 feasible nodes that it looks for.'],
+    [{ nodes: 11, why: 'preFilter' as const, plugins: ['NodeAffinity'] }, '11 not evaluated: NodeAffinity excluded them in PreFilter.'],
+    [{ nodes: 11, why: 'nominatedNode' as const }, '11 not evaluated: the scheduler tried the nominated node first, and it fits.'],
   ])('says why nodes were not evaluated: %o', (notEvaluated, text) => {
     const wrapper = mounted(mockupCycle({ explanation: explained({ notEvaluated }) }))
     expect(wrapper.get('[data-testid="not-evaluated"]').text()).toBe(text)

@@ -30,14 +30,14 @@ const rowsOf = (wrapper: ReturnType<typeof shown>) => wrapper.findAll('tbody tr'
 it('says who is in the group, how many must find a place, and what became of it', () => {
   const wrapper = shown(group)
   expect(wrapper.get('h2').text()).toMatch(/ml\/training.*unschedulable.*at least 4/s)
-  expect(wrapper.text()).toContain('120 members tried together, 1 had a node before, all on nodes with the same rack')
+  expect(wrapper.text()).toContain('120 members tried together, 1 already placed, all on nodes with the same rack')
   expect(wrapper.text()).toContain('Workload nightly, template workers')
   expect(wrapper.findAll('.m').map((m) => [m.text(), m.attributes('aria-current')])).toEqual([
     ['trainer-1', undefined],
     ['trainer-2', 'true'],
     ['trainer-3', undefined],
   ])
-  expect(wrapper.text()).toContain('and 117 more, which the record does not list')
+  expect(wrapper.text()).toContain('and 117 more that the record does not list')
 })
 
 it('shows each placement with what was tried, what blocked it and its scores', () => {
@@ -46,7 +46,7 @@ it('shows each placement with what was tried, what blocked it and its scores', (
     ['rack-1 chosen', '8', '4', '4', 'Success', '70', '70'],
     ['rack-2 this attempt', '8', '2', '1', 'Unschedulable NodeResourcesFit rejected nodes for 2 members: Insufficient cpu', 'not scored', 'not scored'],
   ])
-  expect(wrapper.text()).toContain('103 more placements were tried')
+  expect(wrapper.text()).toContain('The scheduler tried 103 more placements')
 })
 
 it('needs no placements to be there', () => {
@@ -56,6 +56,6 @@ it('needs no placements to be there', () => {
 it('names the pods that go to make room for the group', () => {
   const victim = { pod: { namespace: 'ml', name: 'low-1', uid: 'v1' }, priority: 5, node: 'n1' }
   const at = (preemption: PodGroup['preemption']) => shown({ ...group, preemption }).get('[data-testid="group-preemption"]').text().replace(/\s+/g, ' ')
-  expect(at({ helpful: true, victims: [victim], victimCount: 3, reprievedCount: 2 })).toBe('To make room for the group, 3 pods go: low-1 n12 more2 pods of lower priority stay.')
-  expect(at({ helpful: false, victims: [], victimCount: 0, reprievedCount: 4 })).toBe('The group would not fit without the 4 pods of lower priority either.')
+  expect(at({ helpful: true, victims: [victim], victimCount: 3, reprievedCount: 2 })).toBe('To make room for the group, preemption removes 3 pods: low-1 n12 more2 lower-priority pods are reprieved.')
+  expect(at({ helpful: false, victims: [], victimCount: 0, reprievedCount: 4 })).toBe('The group would not fit even without the 4 lower-priority pods.')
 })

@@ -17,7 +17,7 @@ it('names who holds the pod and takes one gate away, leaving the others', async 
   const held = pod('p', { schedulingGates: [{ name: 'a' }, { name: 'b' }] })
   const wrapper = mount(PreEnqueueHold, { props: { pod: held, holders: holdersOf(held, []) }, global: { plugins: [i18n], stubs } })
   expect(wrapper.get('.s1').text()).toBe('p has not been tried: SchedulingGates holds it in PreEnqueue.')
-  await wrapper.get('[aria-label="Remove the gate a"]').trigger('click')
+  await wrapper.get('[aria-label="Remove gate a"]').trigger('click')
   await vi.waitFor(() => expect(sent).toHaveLength(1))
   expect(sent[0]?.[0]).toContain('/namespaces/default/pods/p')
   expect(sent[0]?.[1]).toEqual({ spec: { schedulingGates: [{ name: 'b' }] } })
@@ -28,5 +28,5 @@ it('says of another plugin what it waits for', () => {
   const answers = [{ plugin: 'GangScheduling', status: 'UnschedulableAndUnresolvable' as const, reasons: ['waiting for minCount pods'], durationSeconds: 0 }]
   const wrapper = mount(PreEnqueueHold, { props: { pod: member, holders: holdersOf(member, answers) }, global: { plugins: [i18n], stubs } })
   expect(wrapper.get('.quote').text()).toBe('waiting for minCount pods')
-  expect(wrapper.get('.by').text()).toContain('The pod group ring exists')
+  expect(wrapper.get('.by').text()).toContain('The pod group ring must exist')
 })

@@ -26,9 +26,9 @@ it('shows candidates with their victims, the chosen one first, the rule in words
     ['node-b1chosen', 'etl-1 100', 'cache-3 5000web-1 1000', '0', '100', '100', '1', 'none'],
     ['node-a3', 'api-1 1000', 'none', '2', '1000', '1000', '1', 'none'],
   ])
-  // The rule that decided is marked in its column, and what it had against the others.
+  // The column of the deciding rule marks its values.
   expect(wrapper.get('thead th.dec').text()).toContain('PDB violations')
   expect(wrapper.findAll('td.lost').map((td) => td.text())).toEqual(['2'])
   expect(wrapper.get('.rule').text()).toBe('node-b1 is chosen: its victims violate the fewest PodDisruptionBudgets.')
-  expect(wrapper.get('.un').text()).toBe('2 nodes not helped by removing pods: TaintToleration node(s) had untolerated taint(s)')
+  expect(wrapper.get('.un').text()).toBe('2 nodes removing pods does not help: TaintToleration node(s) had untolerated taint(s)')
 })

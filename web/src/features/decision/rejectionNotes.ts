@@ -1,4 +1,4 @@
-// What a rejection leaves out, in words: which taint, how much is short.
+// Words for what a rejection leaves out: which taint, how much is missing.
 
 import { useI18n } from 'vue-i18n'
 import type { Note } from './model/pluginComparison'

@@ -47,7 +47,7 @@ describe('ReplayBar', () => {
     const text = wrapper.text()
     expect(text).toContain('5:00')
     expect(text).toContain('10:00')
-    expect(text).toContain('600 of 1,200 changes, 2 refused')
+    expect(text).toContain('600 of 1,200 changes, 2 rejected')
     expect(text).toContain('27 matching')
     expect(wrapper.get('input[type="range"]').attributes('aria-valuetext')).toMatch(/^5:00 of 10:00, recorded at/)
   })

@@ -8,7 +8,7 @@ import ObjectDetail from './ObjectDetail.vue'
 
 vi.mock('@/api/kubernetes', async (original) => ({ ...(await original<typeof kubernetes>()), getObject: vi.fn(), replaceObject: vi.fn() }))
 /* eslint-disable vue/one-component-per-file */
-// The editor is CodeMirror's own matter; what it holds is a text.
+// CodeMirror is not under test; the stub holds a text.
 vi.mock('@/features/yaml/LazyYaml', async () => {
   const { defineComponent, h } = await import('vue')
   return {
@@ -70,7 +70,7 @@ describe('ObjectDetail', () => {
     await wrapper.setProps({ kind: kind() })
     await flushPromises()
     expect(text()).toContain('a: mine')
-    expect(wrapper.text()).toContain('This object has changed since it was opened here.')
+    expect(wrapper.text()).toContain('This object has changed since you opened it.')
   })
   it('merges a change that came between, and saves it as the newest version', async () => {
     await show()
@@ -81,7 +81,7 @@ describe('ObjectDetail', () => {
     replace.mockRejectedValueOnce(new ApiError('conflict', 409, [], [], 'Conflict'))
     await button('Save')?.trigger('click')
     await flushPromises()
-    expect(wrapper.text()).toContain('Somebody else has changed this object')
+    expect(wrapper.text()).toContain('Another client has changed this object')
     await button('Merge both changes')?.trigger('click')
     replace.mockImplementation((_, body) => Promise.resolve(body))
     await button('Save')?.trigger('click')

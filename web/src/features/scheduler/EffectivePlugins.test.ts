@@ -31,17 +31,17 @@ it('shows what runs as long as nobody drafts', () => {
 
 it('shows the draft beside what runs, and says where they differ', async () => {
   const wrapper = show({ draft: { effective: effective(0, 5), state: 'valid' } })
-  expect(fit(wrapper)).toBe('5 (runs now: 1)')
-  expect(wrapper.get('[data-testid="effective-note"]').text()).toBe('1 plugin is not as it runs now.')
+  expect(fit(wrapper)).toBe('5 (running: 1)')
+  expect(wrapper.get('[data-testid="effective-note"]').text()).toBe('1 plugin differs from running.')
   await wrapper.setProps({ shown: 'running' })
   expect(fit(wrapper)).toBe('1')
-  expect(wrapper.get('[data-testid="effective-note"]').text()).toContain('This is what runs now')
+  expect(wrapper.get('[data-testid="effective-note"]').text()).toContain('These plugins are running now')
 })
 
 it('keeps the last draft without mistakes, and until there is one what runs', async () => {
   const wrapper = show({ draft: { effective: effective(0, 5), state: 'invalid' } })
-  expect(wrapper.get('h2').text()).toContain('last draft without mistakes')
+  expect(wrapper.get('h2').text()).toContain('last valid draft')
   await wrapper.setProps({ draft: { effective: undefined, state: 'invalid' } })
   expect(fit(wrapper)).toBe('1')
-  expect(wrapper.get('[data-testid="effective-note"]').text()).toBe('The draft has mistakes; this is what runs.')
+  expect(wrapper.get('[data-testid="effective-note"]').text()).toBe('The draft has mistakes. These plugins are running now.')
 })

@@ -5,7 +5,7 @@ import WarningStrip from './WarningStrip.vue'
 
 it('shows every warning for as long as it is true, with nothing to dismiss it', async () => {
   const wrapper = mount(WarningStrip, { props: { warnings: [] as string[] }, global: { plugins: [i18n] } })
-  // The live region stands before its first warning; otherwise that one is not read out.
+  // The live region must exist before the first warning, or screen readers do not announce it.
   expect(wrapper.get('[role="status"]').text()).toBe('')
   await wrapper.setProps({ warnings: ['results cannot be written to disk', 'another'] })
   expect(wrapper.findAll('[role="status"] li').map((li) => li.text())).toEqual(['results cannot be written to disk', 'another'])

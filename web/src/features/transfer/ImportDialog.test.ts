@@ -34,7 +34,7 @@ const report: ImportReport = {
 }
 const line = (value: object) => `${JSON.stringify(value)}\n`
 
-/** The server's side of one import: what it sends, and when it ends. */
+/** The server's side of one import: what it sends and when it ends. */
 function serve() {
   let received: (part: string) => void = () => {}
   let sent: (done: number, total: number) => void = () => {}
@@ -52,7 +52,7 @@ function serve() {
 async function show(text = 'apiVersion: v1\nkind: Node\nmetadata: {name: n1}\n') {
   openImport([{ file: new File([text], 'a.yaml'), path: 'a.yaml' }])
   wrapper = mount(ImportDialog, { global: { plugins: [i18n] } })
-  await vi.waitFor(() => expect(wrapper.get('[data-testid="import-look"]').text()).toContain('In it'))
+  await vi.waitFor(() => expect(wrapper.get('[data-testid="import-look"]').text()).toContain('Contents'))
 }
 const start = () => wrapper.get('[data-testid="import-start"]').trigger('click')
 
@@ -97,8 +97,8 @@ describe('ImportDialog', () => {
     server.say({ report })
     await server.end()
     const summary = wrapper.get('[data-testid="import-summary"]').text()
-    expect(summary).toContain('Imported 2 objects in 1.50 s; 1 refused')
-    expect(summary).toContain('It runs as revision 2.')
+    expect(summary).toContain('Imported 2 objects in 1.50 s; 1 rejected')
+    expect(summary).toContain('Running as revision 2.')
     expect(summary).toContain('leaderElection')
     expect(wrapper.emitted('close')).toBeUndefined()
   })
@@ -153,7 +153,7 @@ describe('ImportDialog', () => {
     await wrapper.get('[data-testid="import-stop"]').trigger('click')
     await flushPromises()
     expect(api.cancelImport).toHaveBeenCalledOnce()
-    expect(wrapper.text()).toContain('What had been created stays.')
+    expect(wrapper.text()).toContain('Objects that were already created stay.')
   })
 
   it('goes on when it is closed', async () => {

@@ -30,7 +30,7 @@ describe('YamlForm', () => {
 
   it('says so while the text cannot be read', async () => {
     const wrapper = await show('spec: [\n')
-    expect(wrapper.get('[role="status"]').text()).toContain('cannot be read')
+    expect(wrapper.get('[role="status"]').text()).toContain('is not valid YAML')
     expect(wrapper.findAll('input')).toEqual([])
   })
 })

@@ -1,4 +1,4 @@
-// Who wrote each line of an object, in the reader's words, for a difference.
+// Notes for a difference that name the author of each line of an object.
 
 import { useI18n } from 'vue-i18n'
 import { fieldManager } from '@/api/kubernetes'
@@ -7,9 +7,9 @@ import { authorsByLine, type Author } from './model/managers'
 import type { LineNotes } from './diffNotes'
 
 export interface NotesOf {
-  /** What was written here; what else the server keeps under our name is a default. */
+  /** The object as the user wrote it; anything else under our field manager is a default. */
   written?: KubeObject | undefined
-  /** These lines would go or change: what only others manage would be taken from them. */
+  /** Lines that a takeover would remove or change: warns about those that only other managers own. */
   losing?: boolean
 }
 

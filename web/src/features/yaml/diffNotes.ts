@@ -1,5 +1,5 @@
-// Words at the right of the lines of a difference, such as who wrote them. Only lines that
-// differ show theirs.
+// Notes at the right of the lines of a difference, such as their author. Only changed
+// lines show theirs.
 
 import { getChunks, getOriginalDoc } from '@codemirror/merge'
 import { RangeSetBuilder, type Extension } from '@codemirror/state'
@@ -7,10 +7,10 @@ import { Decoration, EditorView, ViewPlugin, type DecorationSet, type ViewUpdate
 
 export interface LineNote {
   text: string
-  /** Something to think about: it is said in the colour of warnings. */
+  /** A warning: the note gets the colour of warnings. */
   warn?: boolean
 }
-/** By line, from 1. */
+/** By line number, from 1. */
 export type LineNotes = ReadonlyMap<number, LineNote>
 
 const attributes = (note: LineNote) => ({ 'data-note': note.text, ...(note.warn ? { 'data-warn': '' } : {}) })
@@ -26,7 +26,7 @@ export function lineNotes(notes: LineNotes): Extension {
   })
 }
 
-/** Notes on the lines of the original that a unified difference shows as deleted; those are not lines of its document. */
+/** Notes on deleted lines of the original in a unified difference, which are not lines of its document. */
 export function deletedNotes(notes: LineNotes): Extension {
   return ViewPlugin.fromClass(
     class {

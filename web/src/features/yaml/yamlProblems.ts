@@ -1,5 +1,5 @@
-// Problems in the editor: an underline, a mark in the gutter and a box below the line,
-// with a button where the slip can be mended.
+// Problems in the editor: an underline, a mark in the gutter, and a box below the line
+// with a button if the mistake can be fixed.
 
 import { setDiagnostics, type Diagnostic } from '@codemirror/lint'
 import { StateEffect, StateField, type EditorState, type Extension, type Range, type TransactionSpec } from '@codemirror/state'
@@ -12,17 +12,17 @@ export interface Fix {
   text: string
 }
 
-/** A problem with its place in the text and, where one is known, its mending. */
+/** A problem with its position in the text and, if known, its fix. */
 interface Placed {
   from: number
   to: number
-  /** End of its line: the box comes below. */
+  /** The end of its line, below which the box appears. */
   below: number
   problem: Problem
   fix: Fix | undefined
 }
 
-/** More boxes than this hide the text that they are about; the rest is underlined only. */
+/** More boxes than this would hide the text; further problems are only underlined. */
 const maxBoxes = 30
 const show = StateEffect.define<DecorationSet>({ map: (set, change) => set.map(change) })
 
@@ -38,7 +38,7 @@ class ProblemBox extends WidgetType {
     return other.problem.message === this.problem.message && other.fix?.text === this.fix?.text && other.fix?.from === this.fix?.from
   }
   override toDOM(view: EditorView): HTMLElement {
-    // Space around the box belongs to its frame: line numbers lose their lines to a margin.
+    // Padding instead of a margin around the box: a margin misaligns the line numbers.
     const frame = document.createElement('div')
     frame.className = 'cm-problem-frame'
     const box = document.createElement('div')
@@ -78,7 +78,7 @@ const boxes = StateField.define<DecorationSet>({
 
 export const problemBoxes: Extension = boxes
 
-/** The transaction that shows problems. words names a button that puts in its argument. */
+/** The transaction that shows problems. `words` labels the button that inserts its argument. */
 export function showProblems(state: EditorState, problems: readonly Problem[], fixes: ReadonlyMap<Problem, Fix>, words: (key: string) => string): TransactionSpec {
   const placed = problems.map((problem): Placed => {
     const line = state.doc.line(Math.max(1, Math.min(state.doc.lines, problem.line)))

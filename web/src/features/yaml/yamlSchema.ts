@@ -1,4 +1,4 @@
-// Completion and hover documentation for CodeMirror, out of what model/completion knows.
+// Completion and hover documentation for CodeMirror, based on model/completion.
 
 import { autocompletion, startCompletion, type Completion, type CompletionContext, type CompletionResult } from '@codemirror/autocomplete'
 import type { EditorState, Extension, Text } from '@codemirror/state'
@@ -7,7 +7,7 @@ import { documentationAt, proposalsAt, reflowed, type Proposal } from './model/c
 import type { SchemaSource } from './model/schema'
 import type { Lines } from './model/yamlSpot'
 
-/** The words that are ours, in the reader's language. */
+/** Our own words, translated. */
 export interface SchemaWords {
   required: string
 }
@@ -43,12 +43,12 @@ async function complete(source: SchemaSource, words: () => SchemaWords, context:
   return proposed(found.items, found.column, line.from + found.from, found.word, words)
 }
 
-/** What a word that begins at from may become. */
+/** Completions of the word that starts at `from`. */
 function proposed(items: readonly Proposal[], column: number, from: number, written: string, words: () => SchemaWords): CompletionResult {
   const word = written.toLowerCase()
   const at = (item: Proposal) => item.label.toLowerCase().indexOf(word)
   const fitting = items.filter((item) => at(item) >= 0)
-  // What begins with the word first; otherwise the order of the proposals.
+  // Proposals that start with the word come first; otherwise their order stays.
   fitting.sort((a, b) => Number(at(a) > 0) - Number(at(b) > 0))
   return {
     from,
@@ -58,7 +58,7 @@ function proposed(items: readonly Proposal[], column: number, from: number, writ
       const start = label.toLowerCase().indexOf(word)
       return word && start >= 0 ? [start, start + word.length] : []
     },
-    // At once: while it is asked for anew, Enter would end the line.
+    // Without a delay: while CodeMirror queries again, Enter would insert a line break.
     update: (_, begin, end, { state }) => {
       const longer = state.sliceDoc(begin, end)
       return /^[\w./-]+$/.test(longer) ? proposed(items, column, begin, longer, words) : null
@@ -75,14 +75,14 @@ function option(item: Proposal, column: number, words: () => SchemaWords): Compl
   }
 }
 
-/** Writes a key with what has to follow it: `: `, or a line below, indented. */
+/** Inserts a key and what follows it: `: `, or an indented line below. */
 function insert(view: EditorView, item: Proposal, column: number, from: number, to: number): void {
   const rest = restOfLine(view.state, to)
   const indent = ' '.repeat(column)
   const after = item.shape === undefined || /^\s*:/.test(rest) ? '' : item.shape === 'scalar' ? ': ' : item.shape === 'list' ? `:\n${indent}- ` : `:\n${indent}  `
   const text = item.label + after
   view.dispatch({ changes: { from, to, insert: text }, selection: { anchor: from + text.length }, userEvent: 'input.complete', scrollIntoView: true })
-  // What can follow is asked for at once: values of an enum, keys of the new mapping.
+  // Asks for completions again: values of an enum, keys of the new mapping.
   if (after) queueMicrotask(() => startCompletion(view))
 }
 

@@ -62,7 +62,7 @@ const theme = EditorView.theme({
   '&.cm-merge-b .cm-changedLine, &.cm-merge-b .cm-inlineChangedLine, .cm-insertedLine': { backgroundColor: 'color-mix(in srgb, var(--pass-bg) 75%, transparent)' },
   '&.cm-merge-a .cm-changedText, .cm-deletedChunk .cm-deletedText': { background: 'none', boxShadow: 'inset 0 -2px 0 color-mix(in srgb, var(--rej) 40%, transparent)' },
   '&.cm-merge-b .cm-changedText': { background: 'none', boxShadow: 'inset 0 -2px 0 color-mix(in srgb, var(--pass) 40%, transparent)' },
-  // Where a whole line is new or gone there is nothing in it to point at.
+  // A line that is completely new or deleted needs no mark inside it.
   '.cm-changedLine > :is(ins, del) > .cm-changedText:only-child, .cm-deletedLine > del > .cm-deletedText:only-child': { boxShadow: 'none !important' },
   '.cm-deletedChunk': { paddingLeft: '6px', color: 'var(--text)' },
   '&.cm-merge-a .cm-changedLineGutter, .cm-deletedLineGutter': { backgroundColor: 'var(--rej)' },
@@ -73,7 +73,7 @@ const theme = EditorView.theme({
   '.cm-collapsedLines:before, .cm-collapsedLines:after': { content: '"⋯"', color: 'var(--text-3)' },
 })
 
-/** The words of CodeMirror's own panels, by what it calls them. */
+/** The texts of CodeMirror's own panels, by its phrases. */
 export function phrases(t: (key: string) => string): Extension {
   const words: Record<string, string> = {
     'Find': 'find', 'Replace': 'replaceWith', 'next': 'next', 'previous': 'previous', 'all': 'all', 'match case': 'matchCase', 'regexp': 'regexp', 'by word': 'byWord',
@@ -84,5 +84,5 @@ export function phrases(t: (key: string) => string): Extension {
   return EditorState.phrases.of(Object.fromEntries(Object.entries(words).map(([own, key]) => [own, t(`editor.panel.${key}`)])))
 }
 
-/** YAML, its colours, and the tokens of the design. */
+/** YAML, its colours, and the design tokens. */
 export const yamlLook: Extension = [yaml(), syntaxHighlighting(highlight), theme]

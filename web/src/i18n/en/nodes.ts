@@ -2,8 +2,8 @@
 
 export const nodes = {
   nodes: {
-    actions: 'Actions of {name}',
+    actions: 'Actions for {name}',
     menu: 'Node actions',
-    tags: { notReady: 'fails: not ready', unreachable: 'fails: unreachable' },
+    tags: { notReady: 'failing: not ready', unreachable: 'failing: unreachable' },
   },
 }

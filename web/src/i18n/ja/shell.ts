@@ -4,7 +4,7 @@ import type { shell as english } from '@/i18n/en/shell'
 
 export const shell: typeof english = {
   app: { name: 'スケジューラーシミュレーター', skip: '本文へ移動' },
-  nav: { label: '画面', cluster: 'クラスター', resources: 'リソース', decisions: '決定', scheduler: 'スケジューラ', activity: '活動' },
+  nav: { label: '画面', cluster: 'クラスター', resources: 'リソース', decisions: '決定', scheduler: 'スケジューラー', activity: 'アクティビティ' },
   header: {
     create: '作成',
     createHint: 'YAML からオブジェクトを作成 (c)',
@@ -32,9 +32,9 @@ export const shell: typeof english = {
     starting: 'シミュレーター起動中',
     stopping: 'シミュレーター停止中',
     failed: 'シミュレーターの起動に失敗',
-    schedulerStarting: 'スケジューラ起動中',
-    schedulerRunning: 'スケジューラ稼働中',
-    schedulerFailed: 'スケジューラの起動に失敗',
+    schedulerStarting: 'スケジューラー起動中',
+    schedulerRunning: 'スケジューラー稼働中',
+    schedulerFailed: 'スケジューラーの起動に失敗',
     revision: 'rev {n}',
     profiles: 'プロファイル: {names}',
     warnings: '警告',
@@ -65,7 +65,7 @@ export const shell: typeof english = {
   },
   keys: {
     title: 'キーボードショートカット',
-    area: { everywhere: '全画面共通', map: 'マップ（タイル）', tables: '表', decision: '決定', editor: 'エディター', activity: '活動' },
+    area: { everywhere: '全画面共通', map: 'マップ（タイル）', tables: '表', decision: '決定', editor: 'エディター', activity: 'アクティビティ' },
     does: {
       palette: 'オブジェクトと操作を検索',
       help: 'この一覧',
@@ -74,8 +74,8 @@ export const shell: typeof english = {
       cluster: 'クラスターへ',
       resources: 'リソースへ',
       decisions: '決定へ',
-      scheduler: 'スケジューラへ',
-      activity: '活動へ',
+      scheduler: 'スケジューラーへ',
+      activity: 'アクティビティへ',
       back: '閉じる、決定の表示をやめる',
       moveTile: 'ノード間を移動',
       openNode: 'ノードを開く',
@@ -103,7 +103,7 @@ export const shell: typeof english = {
     step: 'ステップ {n} / {total}',
     end: 'ツアーを終える',
     sample: { title: 'まずクラスターを用意', body: 'ワンクリックで 3 ゾーン 12 ノードと数種類の Pod を作成します。本物の kube-scheduler が配置していく様子を見られます。' },
-    pod: { title: 'Pod を選ぶ', body: 'ここ、保留中の一覧、またはノード上の Pod を選びます。マップがその決定に変わり、どのプラグインがノードを拒否したか、割り当て可能なノードの点数がいくつかが分かります。' },
+    pod: { title: 'Pod を選ぶ', body: 'ここ、割り当て待ちの一覧、またはノード上の Pod を選びます。マップがその決定に変わり、どのプラグインがノードを拒否したか、割り当て可能なノードの点数がいくつかが分かります。' },
     decision: { title: '決定の中身を見る', body: 'すべての拡張点、ノードごとの各プラグインの判定、合計の内訳を確認できます。' },
   },
 }

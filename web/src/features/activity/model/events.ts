@@ -1,11 +1,11 @@
-// Events of the cluster as a list, newest first.
+// The cluster's Events as a list, newest first.
 
 import type { KubeObject } from '@/api/types'
 import { objectKey } from '@/kubernetes/object'
 
 export interface EventRow {
   key: string
-  /** RFC 3339; empty when the event does not say. */
+  /** RFC 3339; empty when the event has no time. */
   at: string
   type: string
   reason: string
@@ -20,7 +20,7 @@ type Raw = Record<string, unknown>
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')
 const recordOf = (value: unknown): Raw => (typeof value === 'object' && value !== null ? (value as Raw) : {})
 
-/** Both ways in which an event says when it was, and how often: series of the new API, counts of the old one. */
+/** Reads time and count of an event from either API: the series of events.k8s.io or the count of the core API. */
 function rowOf(event: KubeObject): EventRow {
   const about = recordOf(event.involvedObject ?? event.regarding)
   const series = recordOf(event.series)

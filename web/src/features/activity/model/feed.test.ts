@@ -24,7 +24,7 @@ describe('the feed', () => {
   })
   it('gives the most frequent reason', () => {
     const [, late] = items
-    // A record of an earlier version has the scheduler's message only.
+    // A record of an earlier version has only the scheduler's message.
     expect(late && firstReason(late)).toEqual({ lead: '', text: 'Insufficient cpu', note: '', nodes: 2, more: 1 })
     const refusal = { extensionPoint: 'filter', plugin: 'NodeResourcesFit', reason: 'Insufficient cpu', nodes: 2, others: 1 }
     expect(late && firstReason({ ...late, refusal })).toEqual({ lead: 'NodeResourcesFit', text: 'Insufficient cpu', note: '', nodes: 2, more: 1 })

@@ -1,12 +1,12 @@
-// The feed of scheduling cycles: filtered, and with a line where a new configuration
-// came into force.
+// The feed of scheduling cycles: filtered, with a line where a new configuration took
+// effect.
 
 import type { Summary } from '@/api/types'
 import { feedOutcome, type FeedOutcome } from '@/features/decision/model/firstReason'
 
 export interface FeedFilter {
   outcome: FeedOutcome | 'all'
-  /** Empty: every one. */
+  /** An empty field matches everything. */
   profile: string
   namespace: string
   text: string
@@ -30,22 +30,22 @@ export function countOutcomes(items: readonly Summary[]): Record<FeedOutcome, nu
   return counts
 }
 
-/** The distinct values of a field, in the order of the alphabet. */
+/** The distinct values of a field, sorted. */
 export function valuesOf(items: readonly Summary[], field: (s: Summary) => string): string[] {
   return [...new Set(items.map(field))].sort()
 }
 
-/** The configuration under which a cycle ran; 0 when it is not known. */
+/** The configuration revision that a cycle ran with; 0 when unknown. */
 export function revisionOf(summary: Summary): number {
   return summary.revision ?? 0
 }
 
 export type FeedRow =
   | { kind: 'cycle'; key: string; summary: Summary }
-  /** Cycles above ran under `now`, those below under `before`. */
+  /** Cycles above the line ran with `now`, those below with `before`. */
   | { kind: 'revision'; key: string; now: number; before: number }
 
-/** items come newest first. */
+/** items must be sorted newest first. */
 export function feedRows(items: readonly Summary[]): FeedRow[] {
   const rows: FeedRow[] = []
   let above = 0
@@ -58,7 +58,7 @@ export function feedRows(items: readonly Summary[]): FeedRow[] {
   return rows
 }
 
-/** Pods that wait at Permit, and how many each plugin holds, most first. */
+/** Pods that wait in Permit, and how many each plugin holds, most first. */
 export function waitingAtPermit(items: readonly Summary[]): { pods: number; by: { plugin: string; pods: number }[] } {
   const by = new Map<string, number>()
   let pods = 0

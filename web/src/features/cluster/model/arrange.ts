@@ -1,4 +1,4 @@
-// Which nodes the map shows, in which order, in which groups.
+// Which nodes the map shows, in which order and in which groups.
 
 import type { Node } from '@/api/types'
 import { compareNames, share, zoneLabel, type NodeView } from '@/kubernetes/cluster'
@@ -12,19 +12,19 @@ export interface NodePart {
 }
 
 export interface NodeGroup {
-  /** The label's value; empty when nodes are not grouped or do not carry the label. */
+  /** The label's value; empty when nodes are not grouped or lack the label. */
   name: string
   nodes: NodeView[]
-  /** The group divided by the second label; one nameless part when there is none. */
+  /** The group, divided by the second label; one unnamed part when there is none. */
   parts: NodePart[]
 }
 
-/** By which labels nodes are grouped: none, one, or a second within the first. */
+/** The labels that group nodes: none, one, or a second within the first. */
 export type Grouping = readonly [] | readonly [string] | readonly [string, string]
 
 const by = '*'
 
-/** "zone*pool", as the address writes it. */
+/** "zone*pool", as in the URL. */
 export function formatGrouping(grouping: Grouping): string {
   return grouping.length ? grouping.join(by) : 'none'
 }
@@ -35,13 +35,13 @@ export function parseGrouping(text: string): Grouping {
   return second && second !== first ? [first, second] : [first]
 }
 
-/** Filters by text (name, label, taint), sorts, and groups. nodes come in the order of their names. */
+/** Filters by text (name, label, taint), sorts and groups. nodes must be sorted by name. */
 export function arrangeNodes(nodes: readonly NodeView[], options: { text: string; sort: NodeSort; grouping: Grouping }): NodeGroup[] {
   const words = options.text.toLowerCase().split(/\s+/).filter(Boolean)
   const shown = words.length ? nodes.filter((node) => words.every((word) => nodeText(node).includes(word))) : [...nodes]
   if (options.sort !== 'name') {
     const key = options.sort
-    // Stable, so equals stay in the order of their names.
+    // The sort is stable, so equal nodes stay in name order.
     shown.sort((a, b) => share(b[key]) - share(a[key]))
   }
   const [first, second] = options.grouping
@@ -75,18 +75,18 @@ function nodeText(view: NodeView): string {
 
 const mostValues = 40
 
-/** Label keys worth grouping by: more than one value, but few; zone first. `labels` says how many values each has on so many nodes. */
+/** Label keys worth grouping by: more than one value, but few; zone first. `labels` holds the number of values of each key. */
 export function groupingLabels(labels: ReadonlyMap<string, number>, nodes: number): string[] {
   const few = [...labels].filter(([key, values]) => key === zoneLabel || (values > 1 && values <= mostValues && values < nodes)).map(([key]) => key)
   return few.sort((a, b) => Number(b === zoneLabel) - Number(a === zoneLabel) || Number(isPool(b)) - Number(isPool(a)) || (a < b ? -1 : 1))
 }
 
-/** Labels by which cloud providers and people tell node pools apart. */
+/** Labels that cloud providers and users put on node pools. */
 export function isPool(label: string): boolean {
   return /(^|[/.-])(node-?)?(pool|group)(-name)?$/i.test(label)
 }
 
-/** How the map is grouped when nobody has chosen: by zone, and many nodes by pool within it. */
+/** The default grouping: by zone, and with many nodes also by pool within the zone. */
 export function defaultGrouping(labels: readonly string[], nodes: number): Grouping {
   const zone = labels.includes(zoneLabel) ? zoneLabel : undefined
   const pool = labels.find(isPool)

@@ -1,16 +1,16 @@
-// The nodes at the time of a decision, reconstructed from the present ones: pods that were
-// placed later are left out, and amounts that a plugin compared come from the scheduler's
-// snapshot. Objects that have been deleted since then stay missing.
+// The nodes at the time of a decision, reconstructed from the current ones: pods that were
+// placed later are removed, and amounts that a plugin compared come from the scheduler's
+// snapshot. Objects that were deleted since then stay missing.
 
 import type { Cycle, Pod, Summary } from '@/api/types'
 import { viewNode, type Meter, type NodeView } from '@/kubernetes/cluster'
 
-/** When each pod was given its node, by uid, in ms: what the results tell exactly. */
+/** When each pod got its node, by uid, in ms; the results record it exactly. */
 export function placementTimes(summaries: readonly Summary[]): ReadonlyMap<string, number> {
   return new Map(summaries.flatMap((s) => (s.outcome === 'scheduled' ? [[s.pod.uid, Date.parse(s.startTime)] as const] : [])))
 }
 
-/** The nodes as the scheduler's snapshot had them. The decided pod stays in the list of its node, and is not counted. */
+/** The nodes as in the scheduler's snapshot. The decided pod stays in the list of its node, but its requests do not count. */
 export function nodesAtDecision(nodes: readonly NodeView[], cycle: Cycle, placed: ReadonlyMap<string, number>): readonly NodeView[] {
   const moment = Date.parse(cycle.startTime)
   const compared = inUse(cycle)
@@ -27,7 +27,7 @@ export function nodesAtDecision(nodes: readonly NodeView[], cycle: Cycle, placed
 function cameLater(pod: Pod, moment: number, placed: ReadonlyMap<string, number>): boolean {
   const exact = placed.get(pod.metadata.uid ?? '')
   if (exact !== undefined) return exact > moment
-  // Conditions and creation times are whole seconds: within the same one nothing is known.
+  // Conditions and creation times have whole seconds: within one second the order is unknown.
   const condition = pod.status?.conditions?.find((c) => c.type === 'PodScheduled' && c.status === 'True')
   const time = Date.parse(condition?.lastTransitionTime ?? pod.metadata.creationTimestamp ?? '')
   return time > moment

@@ -1,5 +1,5 @@
 // The sample cluster of the first run: twelve nodes in three zones, workloads that
-// fit, and pods that do not, each for a reason of its own.
+// fit, and pods that do not fit, each for a different reason.
 
 import type { KubeObject } from '@/api/types'
 import { zoneLabel } from '@/kubernetes/cluster'
@@ -50,7 +50,7 @@ const amd64 = {
 }
 const acrossZones = (app: string) => [{ labelSelector: selects(app), maxSkew: 1, topologyKey: zoneLabel, whenUnsatisfiable: 'ScheduleAnyway' }]
 
-/** `count` pods of one app. Bare ones: they come up without a controller. */
+/** `count` pods of one app, without a controller. */
 function pods(app: string, count: number, spec: object): KubeObject[] {
   return Array.from({ length: count }, (_, i) => pod(`${app}-${i + 1}`, app, spec))
 }
@@ -59,7 +59,7 @@ function pod(name: string, app: string, spec: object): KubeObject {
   return { apiVersion: 'v1', kind: 'Pod', metadata: { name, namespace: sampleNamespace, labels: { app } }, spec }
 }
 
-/** In the order in which they are created. */
+/** In creation order. */
 export function sampleObjects(): KubeObject[] {
   return [
     { apiVersion: 'v1', kind: 'Namespace', metadata: { name: sampleNamespace } },

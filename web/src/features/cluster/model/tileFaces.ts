@@ -1,5 +1,5 @@
-// What a tile of the map shows about its node: how full it is, or its verdict in the
-// decision that is shown. tilePainter chooses the colours and strokes.
+// What a tile of the map shows about its node: its load, or its verdict in the shown
+// decision. tilePainter chooses colours and strokes.
 
 import { share, type NodeView } from '@/kubernetes/cluster'
 import type { NodeVerdict } from '@/features/decision/model/cycle'
@@ -8,39 +8,39 @@ import type { NodeVerdict } from '@/features/decision/model/cycle'
 export const levels = 5
 
 export type TileFace =
-  /** No decision is shown: level 0 is empty, 6 is more than there is. */
+  /** No decision is shown: level 0 is empty, 6 is over capacity. */
   | { kind: 'load'; level: number; flagged: boolean }
   | { kind: 'total'; level: number; chosen: boolean }
   | { kind: 'feasible'; chosen: boolean }
-  /** `sign`: which of the rejecting plugins' signs. */
+  /** `sign`: the index of the rejecting plugin's sign. */
   | { kind: 'rejected'; sign: number }
   | { kind: 'notEvaluated' }
   | { kind: 'absent' }
 
 export type LoadOf = 'cpu' | 'memory' | 'pods'
 
-// Equal faces are the same object, so that what has to be painted again is found by comparing.
+// Equal faces are the same object, so a comparison finds the tiles to repaint.
 const faceOfLevel = (level: number) => [false, true].map((flagged): TileFace => ({ kind: 'load', level, flagged }))
 const loadFaces = Array.from({ length: levels + 2 }, (_, level) => faceOfLevel(level))
 const absent: TileFace = { kind: 'absent' }
 
-/** How full a node is, and whether something about it keeps pods away. */
+/** How full a node is, and whether it has a problem that keeps pods away. */
 export function loadFace(view: NodeView, of: LoadOf): TileFace {
   const part = share(view[of])
   const level = part > 1.0001 ? levels + 1 : part <= 0 ? 0 : Math.min(levels, Math.floor(part * levels) + 1)
   return loadFaces[level]?.[view.notReady || view.unschedulable ? 1 : 0] ?? absent
 }
 
-/** What the map's legend counts, and how the map's tiles are told apart. */
+/** Counts for the map's legend, and how the tiles are told apart. */
 export interface Tally {
   feasible: number
   rejected: number
   notEvaluated: number
   absent: number
   chosen: string | undefined
-  /** Plugins that rejected nodes, most first; a plugin's place is its sign. */
+  /** Plugins that rejected nodes, most first; the index of a plugin is its sign. */
   plugins: { plugin: string; nodes: number }[]
-  /** Totals of the scored nodes that are on the map, ascending. */
+  /** Totals of the scored nodes on the map, ascending. */
   totals: number[]
 }
 
@@ -69,7 +69,7 @@ export function tally(nodes: readonly NodeView[], verdictOf: (node: string) => N
   return out
 }
 
-/** Faces of one decision; a tally gives signs and the range of totals. */
+/** The faces of one decision; the tally provides signs and the range of totals. */
 export function verdictFaces(counted: Tally): (verdict: NodeVerdict) => TileFace {
   const signs = new Map(counted.plugins.map(({ plugin }, i) => [plugin, i]))
   const low = counted.totals[0] ?? 0
@@ -88,7 +88,7 @@ export function verdictFaces(counted: Tally): (verdict: NodeVerdict) => TileFace
   }
 }
 
-/** Which nodes of a decision are looked at. */
+/** Which nodes of a decision are shown. */
 export type VerdictFilter = { kind: 'all' } | { kind: 'feasible' } | { kind: 'rejected' } | { kind: 'notEvaluated' } | { kind: 'by'; plugin: string }
 
 export function parseVerdictFilter(text: string): VerdictFilter {
@@ -112,14 +112,14 @@ export function matchesVerdict(filter: VerdictFilter, verdict: NodeVerdict): boo
 }
 
 export interface Histogram {
-  /** Where the first bar begins, and how wide each is. */
+  /** Where the first bar starts, and how wide each bar is. */
   from: number
   step: number
   counts: number[]
   median: number
 }
 
-/** Ascending values in at most `most` bars of a round width; undefined when there are none. */
+/** Groups ascending values into at most `most` bars of a round width; undefined without values. */
 export function histogram(ascending: readonly number[], most = 18): Histogram | undefined {
   const low = ascending[0]
   const high = ascending.at(-1)

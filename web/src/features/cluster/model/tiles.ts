@@ -1,9 +1,9 @@
-// The map as tiles: where each node's tile lies, which one is under a point, which
-// one comes next in a direction. Columns fill from the top, blocks stand side by side.
+// The map as tiles: the position of each node's tile, the tile at a point, and the next
+// tile in a direction. Columns fill from the top; blocks stand side by side.
 
 import type { NodeGroup } from './arrange'
 
-/** A group of nodes without the nodes: what its tiles' places depend on. */
+/** A group without its nodes: everything that tile positions depend on. */
 export interface GroupShape {
   name: string
   count: number
@@ -31,11 +31,11 @@ export interface TileRow {
 }
 
 export interface TileLayout {
-  /** From one tile to the next, the gap included. */
+  /** The distance from one tile to the next, including the gap. */
   pitch: number
   height: number
   rows: TileRow[]
-  /** Of each tile, in the order of the groups' nodes. */
+  /** One entry for each tile, in the order of the groups' nodes. */
   x: Float32Array
   y: Float32Array
 }
@@ -51,7 +51,7 @@ export function shapeOf(groups: readonly NodeGroup[]): GroupShape[] {
   return groups.map(({ name, nodes, parts }) => ({ name, count: nodes.length, parts: parts.map((part) => ({ name: part.name, count: part.nodes.length })) }))
 }
 
-/** Lays tiles out in width px; as large as lets them all be seen in height px, else as small as can still be read. */
+/** Lays out tiles in width px: as large as possible if all fit into height px, otherwise at the smallest readable size. */
 export function layoutTiles(groups: readonly GroupShape[], { width, height }: { width: number; height: number }): TileLayout {
   const usable = Math.max(width, smallest * 4)
   let pitch = largest
@@ -90,7 +90,7 @@ function placeTiles(layout: TileLayout): void {
   }
 }
 
-/** Returns the lower end of what it has placed. */
+/** Returns the bottom of the placed groups. */
 function placeRow(pitch: number, row: TileRow, group: GroupShape, { width, top, first }: { width: number; top: number; first: number }): number {
   const labelled = group.parts.length > 1 || !!group.parts[0]?.name
   const rows = rowsToFit(group, width, pitch)
@@ -114,7 +114,7 @@ function placeRow(pitch: number, row: TileRow, group: GroupShape, { width, top, 
   return bottom
 }
 
-/** The fewest tiles above each other that let the group's blocks stand side by side; at most 24, then they wrap. */
+/** The smallest number of tiles per column with which the group's blocks fit side by side; at most 24, then they wrap. */
 function rowsToFit(group: GroupShape, width: number, pitch: number): number {
   const widthAt = (rows: number) => group.parts.reduce((sum, part) => sum + blockWidth(part, rows, pitch, width) + between, -between)
   for (let rows = 1; rows < 24; rows++) if (widthAt(rows) <= width) return rows
@@ -122,12 +122,12 @@ function rowsToFit(group: GroupShape, width: number, pitch: number): number {
 }
 
 function blockWidth(part: { name: string; count: number }, rows: number, pitch: number, width: number): number {
-  // Roughly what the label takes; a page that is narrower cuts it.
+  // An estimate of the label's width; a narrower page cuts the label.
   const label = part.name ? Math.min(width, (part.name.length + String(part.count).length + 1) * 6.4) : 0
   return Math.max(Math.min(width, Math.ceil(part.count / rows) * pitch), label)
 }
 
-/** The tile at a point of the layout; -1 when there is none. */
+/** The index of the tile at a point of the layout; -1 when there is none. */
 export function tileAt(layout: TileLayout, x: number, y: number): number {
   const { pitch } = layout
   for (const { blocks } of layout.rows) {
@@ -145,7 +145,7 @@ export function tileAt(layout: TileLayout, x: number, y: number): number {
 export type Direction = 'left' | 'right' | 'up' | 'down'
 const directions: Record<Direction, readonly [dx: number, dy: number]> = { left: [-1, 0], right: [1, 0], up: [0, -1], down: [0, 1] }
 
-/** The nearest tile in a direction, across blocks; the same one at the edge. */
+/** The index of the nearest tile in a direction, across blocks; the same tile at the edge. */
 export function nextTile(layout: TileLayout, from: number, direction: Direction): number {
   const [dx, dy] = directions[direction]
   const [x, y] = [layout.x[from] ?? 0, layout.y[from] ?? 0]
@@ -155,7 +155,7 @@ export function nextTile(layout: TileLayout, from: number, direction: Direction)
     const [across, down] = [(layout.x[i] ?? 0) - x, (layout.y[i] ?? 0) - y]
     const along = across * dx + down * dy
     if (along <= 0) continue
-    // Straight on before aside.
+    // Prefer tiles straight ahead over tiles to the side.
     const distance = along + 4 * Math.abs(across * dy) + 4 * Math.abs(down * dx)
     if (distance < least) {
       least = distance

@@ -1,4 +1,4 @@
-// The sample cluster in one click.
+// Creates the sample cluster.
 
 import { ApiError } from '@/api/http'
 import { createObject } from '@/api/kubernetes'
@@ -6,7 +6,7 @@ import { resolveKind } from '@/kubernetes/kinds'
 import { sampleObjects } from '../model/sample'
 import { loadKinds } from '@/live/discovery'
 
-/** Creates what is missing of it and returns how many objects that was. Throws what stopped it. */
+/** Creates the missing objects and returns their number. Throws the first error. */
 export async function createSample(): Promise<number> {
   const kinds = await loadKinds()
   let created = 0
@@ -17,7 +17,7 @@ export async function createSample(): Promise<number> {
       await createObject(kind, object.metadata.namespace, object, false)
       created++
     } catch (error) {
-      // It is there from before: the sample may be asked for again.
+      // The object already exists: the user may create the sample again.
       if (!(error instanceof ApiError && error.reason === 'AlreadyExists')) throw error
     }
   }

@@ -9,7 +9,7 @@ const served = [kind('Pod', 'pods', true), kind('Namespace', 'namespaces', false
 class FakeCluster implements Creator {
   log: string[] = []
   extra: KindInfo[] = []
-  /** What is there already. */
+  /** Existing objects. */
   there = new Map<string, KubeObject>()
   constructor(private refuse: (object: KubeObject, dryRun: boolean) => Refusal | undefined = () => undefined) {}
   async kinds() {
@@ -41,7 +41,7 @@ class FakeCluster implements Creator {
 }
 const podText = (name: string, namespace = '') => `apiVersion: v1\nkind: Pod\nmetadata:\n  name: ${name}\n${namespace ? `  namespace: ${namespace}\n` : ''}spec: {}\n`
 const states = (items: Item[]) => items.map((i) => `${i.entry.name} ${i.state.kind}`)
-/** Tries all, then creates all unless one was refused. */
+/** Dry-runs all items, then creates them unless one was rejected. */
 async function create(entries: readonly Entry[], cluster: Creator): Promise<Item[]> {
   const items = itemsOf(entries)
   await check(items, cluster)

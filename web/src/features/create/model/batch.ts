@@ -1,6 +1,6 @@
-// Creating and changing several objects at once: what the server would do is asked
-// first, then it is done, in an order in which each finds what it needs. Who talks to
-// the server is given, so this can be tested without one.
+// Creates and changes several objects at once: first it asks the server with dry runs,
+// then it writes, in dependency order. The caller provides the client, so that tests run
+// without a server.
 
 import { pool } from '@/api/pool'
 import type { KindInfo, KubeObject, StatusCause } from '@/api/types'
@@ -10,39 +10,39 @@ import { resolveKind } from '@/kubernetes/kinds'
 import { same } from '@/kubernetes/merge'
 import { parsePath, pathsInMessage } from '@/kubernetes/fieldPaths'
 
-/** What a failed request says; ApiError is one. */
+/** What a failed request reports; ApiError implements it. */
 export interface Refusal {
   message: string
   code: number
   causes: StatusCause[]
-  /** The API server's word, such as AlreadyExists. */
+  /** The API server's reason, such as AlreadyExists. */
   reason?: string
 }
 
 export interface Creator {
-  /** Every kind that is served. `fresh` asks again. */
+  /** Every served kind. `fresh` bypasses the cache. */
   kinds(fresh: boolean): Promise<readonly KindInfo[]>
   create(kind: KindInfo, namespace: string | undefined, object: KubeObject, dryRun: boolean): Promise<KubeObject>
   get(kind: KindInfo, namespace: string | undefined, name: string): Promise<KubeObject>
-  /** Server-side apply. Without force, fields that others manage are a refusal of reason Conflict. */
+  /** Server-side apply. Without force, fields of other managers cause a refusal with the reason Conflict. */
   apply(kind: KindInfo, namespace: string | undefined, object: KubeObject, options: { dryRun: boolean; force: boolean }): Promise<KubeObject>
-  /** Waits this many milliseconds. */
+  /** Waits for this many milliseconds. */
   pause(ms: number): Promise<void>
 }
 
 export type EntryState =
   | { kind: 'pending' }
-  /** The server would take it; `after` is what it would keep. */
+  /** The server would accept it; `after` is the object that it would store. */
   | { kind: 'checked'; after: KubeObject }
-  /** It could not be tried, or was not: it needs something that this batch creates first, or there are very many. */
+  /** Not checked: it depends on an object that this batch creates first, or there are too many items. */
   | { kind: 'unchecked' }
-  /** It is there already, and would be changed. */
+  /** It exists and would change. */
   | { kind: 'differs'; before: KubeObject; after: KubeObject }
-  /** It is there already, just so. */
+  /** It exists and would not change. */
   | { kind: 'same' }
   | { kind: 'created'; name: string; namespace: string | undefined }
   | { kind: 'changed'; name: string; namespace: string | undefined }
-  /** With `before` and `after` it is there already, and others manage what would be changed: what taking that over would do. */
+  /** With `before` and `after`, it exists and other managers own the fields: the difference that a takeover would make. */
   | { kind: 'failed'; refusal: Refusal; before?: KubeObject; after?: KubeObject }
   | { kind: 'notAttempted' }
 
@@ -54,26 +54,26 @@ export interface Item {
 }
 
 export interface Steps {
-  /** Called after each step with all items. */
+  /** Called with all items after each step. */
   progress?: (items: readonly Item[]) => void
-  /** Takes over fields that others manage. */
+  /** Takes over fields of other managers. */
   force?: boolean
-  /** Nothing new is begun once it is aborted; the rest is not attempted. */
+  /** After an abort, no new request starts; the remaining items are not attempted. */
   signal?: AbortSignal
-  /** Requests at a time. */
+  /** The number of concurrent requests. */
   width?: number
 }
 
 const defaultWidth = 6
 
-/** Items for entries, in the order in which they are created. */
+/** Items for entries, in creation order. */
 export function itemsOf(entries: readonly Entry[]): Item[] {
   return [...entries]
     .sort((a, b) => rankOf(a) - rankOf(b) || a.index - b.index)
     .map((entry) => ({ entry, info: undefined, namespace: undefined, state: { kind: 'pending' } }))
 }
 
-/** What others need goes first, pods last. */
+/** Dependencies come first, pods last. */
 const ranks: readonly (readonly string[])[] = [
   ['CustomResourceDefinition', 'Namespace'],
   ['PriorityClass', 'StorageClass', 'DeviceClass', 'RuntimeClass', 'CSIDriver', 'VolumeAttributesClass', 'ServiceAccount', 'ClusterRole', 'Role'],
@@ -90,8 +90,8 @@ function rankOf({ kind }: Entry): number {
 }
 
 /**
- * Asks the server by dry runs what it would do with each pending item. What depends on
- * another item of the batch (a namespace, a kind, a class) cannot be tried.
+ * Asks the server with dry runs what it would do with each pending item. An item that
+ * depends on another item of the batch (a namespace, a kind, a class) cannot be checked.
  */
 export async function check(items: Item[], creator: Creator, { progress = () => {}, force = false, signal, width = defaultWidth }: Steps = {}): Promise<void> {
   const made = promises(items.map((i) => i.entry))
@@ -134,13 +134,13 @@ async function tryOut(item: Item, info: KindInfo, creator: Creator, force: boole
   } catch (error) {
     const refusal = asRefusal(error)
     if (!before || !managedByOthers(refusal).length) return { kind: 'failed', refusal }
-    // Whether to take the fields over is easier to say when it is seen what that does.
+    // The user can decide about a takeover after seeing its effect.
     const after = await applied(true).catch(() => undefined)
     return { kind: 'failed', refusal, ...(after ? { before, after } : {}) }
   }
 }
 
-/** The object without what changes with every write. */
+/** The object without the fields that change with every write. */
 function comparable(object: KubeObject): unknown {
   const metadata = { ...object.metadata } as Record<string, unknown>
   for (const field of ['managedFields', 'resourceVersion', 'generation']) Reflect.deleteProperty(metadata, field)
@@ -148,8 +148,8 @@ function comparable(object: KubeObject): unknown {
 }
 
 /**
- * Creates what is not there and changes what differs, several at a time, one rank
- * after the other. A refusal does not stop the others.
+ * Creates missing objects and changes those that differ, several at a time, one rank
+ * after the other. A refusal does not stop the other items.
  */
 export async function perform(items: Item[], creator: Creator, { progress = () => {}, force = false, signal, width = defaultWidth }: Steps = {}): Promise<void> {
   const made = promises(items.map((i) => i.entry))
@@ -185,7 +185,7 @@ async function write(item: Item, creator: Creator, made: Made, force: boolean): 
   }
 }
 
-/** A kind that the batch itself defines is served a moment after its definition was created; a class is known a moment after, too. */
+/** The server serves a kind that the batch defines only a moment after its definition; the same holds for a class. */
 async function create(item: Item, object: KubeObject, creator: Creator, made: Made): Promise<KubeObject> {
   const defined = made.kinds.has(groupKind(item.entry))
   for (let attempt = 0; ; attempt++) {
@@ -207,7 +207,7 @@ async function create(item: Item, object: KubeObject, creator: Creator, made: Ma
   }
 }
 
-/** The places in the text that refusals are about, in its order. */
+/** The positions of refusals, in text order. */
 export function problemsOf(items: readonly Item[]): Problem[] {
   const problems = items.flatMap((item) => {
     if (item.state.kind !== 'failed') return []
@@ -251,7 +251,7 @@ function dependsOn(item: Item, made: Made): boolean {
   return usesClass(item, made)
 }
 
-/** The lines of an entry that a refusal is about, with the server's own words. */
+/** The lines of an entry that a refusal refers to, with the server's message. */
 export function locate(entry: Entry, refusal: Refusal): Problem[] {
   const fields = refusal.causes.filter((c) => c.field)
   if (fields.length) {
@@ -268,7 +268,7 @@ export function locate(entry: Entry, refusal: Refusal): Problem[] {
   return paths.map((path) => ({ line: entry.lineOf(path), message: refusal.message }))
 }
 
-/** The fields that others manage, when a refusal is about that. */
+/** The fields of other managers, if a refusal names them. */
 export function managedByOthers(refusal: Refusal): { field: string; message: string; path: (string | number)[] }[] {
   return refusal.causes
     .filter((c) => c.reason === 'FieldManagerConflict')

@@ -1,24 +1,24 @@
-// Making new objects out of ones that there are: clones and numbered copies.
+// Makes new objects from existing ones: clones and numbered copies.
 
 import type { KubeObject } from '@/api/types'
 import type { Entry } from '@/features/yaml/model/documents'
 
-/** Fields of metadata that the server fills in; an object that has them cannot be created. */
+/** Metadata fields that the server sets; an object with them cannot be created. */
 const serverMetadata = ['uid', 'resourceVersion', 'creationTimestamp', 'generation', 'managedFields', 'selfLink', 'deletionTimestamp', 'deletionGracePeriodSeconds'] as const
 
-/** The object without what only the server sets, so that it can be created or applied. */
+/** The object without server-set fields, so that it can be created or applied. */
 export function forCreation(object: KubeObject): KubeObject {
   const metadata = { ...object.metadata } as Record<string, unknown>
   for (const field of serverMetadata) Reflect.deleteProperty(metadata, field)
   return { ...object, metadata: metadata as unknown as KubeObject['metadata'] }
 }
 
-/** Annotations that say what happened to the original. */
+/** Annotations about the history of the original. */
 const ownAnnotations = /^(kube-scheduler-simulator\.sigs\.k8s\.io\/|kubectl\.kubernetes\.io\/last-applied-configuration$|deployment\.kubernetes\.io\/revision$|pv\.kubernetes\.io\/|kwok\.x-k8s\.io\/)/
 
 /**
- * A new object like this one: what ties it to the cluster's past (identity, owner, node,
- * status, injected volumes) is left out. A node keeps its capacity, which is what it is.
+ * A new object like this one, without the ties to its past: identity, owner, node, status
+ * and injected volumes. A node keeps its capacity, which defines it.
  */
 export function cloneOf(object: KubeObject, name: string): KubeObject {
   const made = structuredClone(forCreation(object))
@@ -59,7 +59,7 @@ interface Named {
   name?: string
 }
 
-/** Admission put these in; it does so again. */
+/** Admission added these and will add them again. */
 function cleanPod(spec: Record<string, unknown>): void {
   for (const field of ['nodeName', 'priority', 'preemptionPolicy', 'enableServiceLinks', 'serviceAccount']) Reflect.deleteProperty(spec, field)
   if (spec.serviceAccountName === 'default') delete spec.serviceAccountName
@@ -77,7 +77,7 @@ function cleanPod(spec: Record<string, unknown>): void {
   }
 }
 
-/** A job's selector and labels are made from its uid. */
+/** A job's selector and labels derive from its uid. */
 function cleanJob(job: KubeObject, spec: Record<string, unknown>): void {
   if (spec.manualSelector) return
   delete spec.selector
@@ -87,13 +87,13 @@ function cleanJob(job: KubeObject, spec: Record<string, unknown>): void {
   }
 }
 
-/** Puts name in place of every label or selector value that is the old name, such as kubernetes.io/hostname. */
+/** Replaces every label or selector value that equals the old name, such as kubernetes.io/hostname. */
 function renameIn(object: KubeObject, old: string, name: string): void {
   const labels = object.metadata.labels
   for (const [key, value] of Object.entries(labels ?? {})) if (labels && value === old) labels[key] = name
 }
 
-/** A name like this one that is not taken: its number goes up, or one is put behind it. */
+/** A free name like this one: increments its number, or appends one. */
 export function nextName(name: string, taken: (name: string) => boolean): string {
   const { stem, number } = numbered(name)
   for (let n = number ?? 1; ; n++) {
@@ -107,22 +107,22 @@ function numbered(name: string): { stem: string; number: number | undefined } {
   return match ? { stem: match[1] ?? '', number: Number(match[2]) } : { stem: `${name}-`, number: undefined }
 }
 
-/** Where the number of a copy goes. */
+/** The placeholder for the number of a copy. */
 export const copyMark = '{n}'
 
 export interface Copies {
-  /** What is created: the copies in place of what is copied. */
+  /** The entries to create, with copies in place of the copied documents. */
   entries: Entry[]
-  /** Names of the first and last copy of the first document that is copied; undefined when nothing is. */
+  /** Names of the first and the last copy of the first copied document; undefined when none is copied. */
   names: { first: string; last: string } | undefined
-  /** Several documents, none of which says where its number goes. */
+  /** There are several documents, and none contains the placeholder. */
   unclear: boolean
 }
 
 /**
- * Copies documents. Those with {n} in them get the number in its place; a single
- * document without it gets numbered names, going on from a number that its name ends
- * with. Names that are taken are passed over.
+ * Copies documents. Documents with {n} get the number in its place. A single document
+ * without it gets numbered names, which continue a number at the end of its name. Names
+ * that are in use are skipped.
  */
 export function copiesOf(entries: readonly Entry[], count: number, taken: (entry: Entry, name: string) => boolean = () => false): Copies {
   const marked = entries.filter((e) => JSON.stringify(e.object).includes(copyMark))
@@ -157,7 +157,7 @@ function copyEntry(entry: Entry, count: number, taken: (entry: Entry, name: stri
   return out
 }
 
-/** A copy of value in which every string went through change; keys of maps too. */
+/** A copy of value with `change` applied to every string, including map keys. */
 function mapStrings(value: unknown, change: (text: string) => string): unknown {
   if (typeof value === 'string') return change(value)
   if (Array.isArray(value)) return value.map((item) => mapStrings(item, change))

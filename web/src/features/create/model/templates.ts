@@ -1,6 +1,6 @@
-// Manifests to start from. Names are free ones of the cluster at hand.
+// Manifests to start from. They use names that are free in the cluster.
 
-/** Finds a name that is not taken: prefix-1, prefix-2, … */
+/** Finds a free name: prefix-1, prefix-2, … */
 export type FreeName = (resource: 'nodes' | 'pods', prefix: string) => string
 
 export interface Template {
@@ -106,7 +106,7 @@ const spread = `  topologySpreadConstraints:
         app: web
 `
 
-/** A controller of pods: head, then the pod template. */
+/** A manifest of a workload controller: head, then the pod template. */
 function workload(kind: string, group: string, name: string, spec: string, pod = ''): string {
   return `apiVersion: ${group}
 kind: ${kind}
@@ -269,7 +269,7 @@ spec:
             properties:
               weight:
                 type: integer
-                description: The share of this queue.
+                description: The weight of this queue.
 ---
 apiVersion: example.com/v1
 kind: Queue
@@ -289,7 +289,7 @@ metadata:
 value: 100000
 globalDefault: false
 preemptionPolicy: PreemptLowerPriority
-description: Goes before pods of lower priority.
+description: Pods of this class are scheduled before pods of lower priority.
 `,
   },
   {
@@ -302,7 +302,7 @@ metadata:
   },
 ]
 
-/** The template that shows a resource best. Kinds without one start from what their schema requires. */
+/** The most typical template of a resource. Kinds without one start from the required fields of their schema. */
 export const templateOfResource: Readonly<Record<string, TemplateId>> = {
   'nodes': 'node',
   'pods': 'pod',
@@ -321,7 +321,7 @@ export const templateOfResource: Readonly<Record<string, TemplateId>> = {
   'customresourcedefinitions.apiextensions.k8s.io': 'customKind',
 }
 
-/** A FreeName over the names that are taken, keyed as objectKey keys them. */
+/** A FreeName for a set of names in use, keyed like objectKey. */
 export function freeNames(taken: { nodes: ReadonlySet<string>; pods: ReadonlySet<string> }): FreeName {
   return (resource, prefix) => {
     for (let i = 1; ; i++) {

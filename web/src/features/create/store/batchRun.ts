@@ -1,13 +1,13 @@
-// One run of creating and changing objects, as the create dialog shows it.
+// One run that creates and changes objects, as the create dialog shows it.
 
 import { computed, shallowRef, type ComputedRef, type ShallowRef } from 'vue'
 import { asRefusal, check, itemsOf, perform, problemsOf, type Creator, type EntryState, type Item } from '../model/batch'
 import type { Entry, Problem } from '@/features/yaml/model/documents'
 
 /**
- * idle: nothing was asked yet. refused: the dry run refused something, nothing was
- * written. review: the dry run went well and waits for a word. done: written, as far as
- * it went.
+ * idle: nothing was requested yet. refused: the dry run found a refusal, and nothing was
+ * written. review: the dry run passed and waits for confirmation. done: written, as far
+ * as possible.
  */
 export type Phase = 'idle' | 'checking' | 'refused' | 'review' | 'writing' | 'done'
 
@@ -18,22 +18,22 @@ export interface BatchRun {
   items: ShallowRef<readonly Item[]>
   counts: ComputedRef<Counts>
   problems: ShallowRef<readonly Problem[]>
-  /** The run itself failed: no kinds, no server. */
+  /** The run as a whole failed: no kinds, no server. */
   failure: ShallowRef<unknown>
-  /** Tries entries and writes them when nothing speaks against it; with `dry` it stops before writing. */
+  /** Dry-runs the entries and writes them if the server accepts all; with `dry` it stops before writing. */
   start(entries: readonly Entry[], options?: { dry?: boolean; force?: boolean }): Promise<void>
-  /** Writes what the dry run accepted, refused ones left out. */
+  /** Writes the accepted entries and leaves out the rejected ones. */
   proceed(): Promise<void>
-  /** Tries again what failed or was not attempted. */
+  /** Retries entries that failed or were not attempted. */
   retry(options?: { force?: boolean }): Promise<void>
-  /** Begins nothing new. */
+  /** Starts no further request. */
   stop(): void
   reset(): void
 }
 
-/** More than this are written without being tried first: that would double the time. */
+/** More entries than this are written without a dry run, which would double the time. */
 export const tryLimit = 200
-/** How often what is under way is shown, in ms. */
+/** How often a run in progress is published, in ms. */
 const showEvery = 100
 
 export function useBatch(creator: Creator): BatchRun {
@@ -73,7 +73,7 @@ export function useBatch(creator: Creator): BatchRun {
   async function tryAll(dry: boolean) {
     phase.value = 'checking'
     const wanted = open()
-    // The second copy of a document fares as the first.
+    // The second copy of a document has the same result as the first.
     for (const item of wanted) item.state = { kind: item.entry.copy ? 'unchecked' : 'pending' }
     show()
     await check(wanted, creator, { progress, force, signal: abort.signal, width: width() })
@@ -134,7 +134,7 @@ export function useBatch(creator: Creator): BatchRun {
   }
 }
 
-/** What to say besides the server's words, when those do not say what to do. */
+/** A hint for errors whose message does not say what to do. */
 export function hintOf(error: unknown): 'diskFull' | 'unavailable' | undefined {
   const { message, code } = asRefusal(error)
   if (/no space left|database space exceeded|disk quota/i.test(message)) return 'diskFull'

@@ -1,5 +1,5 @@
-// The create dialog: open or not, and the draft that outlives closing it and reloading
-// the page.
+// The create dialog: whether it is open, and its draft, which survives closing the dialog
+// and reloading the page.
 
 import { promiseTimeout } from '@vueuse/core'
 import { ref, watch } from 'vue'
@@ -26,7 +26,7 @@ function kept(): string {
 
 export const createOpen = ref(false)
 export const draft = ref(kept())
-/** The template that the draft is an unchanged copy of, if any. */
+/** The template whose text the draft still equals, if any. */
 export const draftTemplate = ref<TemplateId>()
 /** How many copies are made. */
 export const copies = ref(1)
@@ -36,20 +36,20 @@ watch(draft, () => {
   clearTimeout(timer)
   timer = setTimeout(() => {
     try {
-      // A template is there anyway; what is very long would not fit.
+      // A template is always available, and very long text would not fit.
       if (draft.value && !draftTemplate.value && draft.value.length < longestKept) sessionStorage.setItem(key, draft.value)
       else sessionStorage.removeItem(key)
     } catch {
-      // Storage can be switched off or full; the draft then lasts as long as the page.
+      // Storage may be disabled or full; the draft then lasts as long as the page.
     }
   }, 400)
 })
 
-/** What the dialog is to start from, unless a draft was changed by hand: then it asks. */
+/** What the dialog should start from. If the user has changed the draft, the dialog asks first. */
 export type Wanted = { template: TemplateId } | { text: string }
 export const wanted = ref<Wanted>()
 
-/** Opens the dialog; with a template it starts from that one. */
+/** Opens the dialog, optionally with a template. */
 export function openCreate(template?: TemplateId): void {
   wanted.value = template && { template }
   createOpen.value = true
@@ -61,7 +61,7 @@ export function openCreateText(text: string): void {
   createOpen.value = true
 }
 
-/** Opens the dialog with a beginning for a kind: its template, or what its schema requires. */
+/** Opens the dialog with a start for a kind: its template, or the required fields of its schema. */
 export async function openCreateKind(kind: KindInfo): Promise<void> {
   const template = templateOfResource[kindSlug(kind)]
   if (template) return openCreate(template)
@@ -69,7 +69,7 @@ export async function openCreateKind(kind: KindInfo): Promise<void> {
   openCreateText(skeleton(head, kind.namespaced, await kindSchema(head)))
 }
 
-/** Talks to the API server for model/batch. */
+/** The client of the API server for model/batch. */
 export const creator: Creator = {
   kinds: (fresh) => loadKinds(fresh),
   create: createObject,
@@ -78,7 +78,7 @@ export const creator: Creator = {
   pause: promiseTimeout,
 }
 
-/** Names for templates that are not taken now. */
+/** Names for templates that are currently free. */
 export function currentFreeNames() {
   return freeNames({ nodes: new Set(nodes.value.items.keys()), pods: new Set(pods.value.items.keys()) })
 }

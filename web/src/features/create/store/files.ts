@@ -1,5 +1,5 @@
-// Files that were dropped on the create dialog and are too large for the editor. They
-// outlive closing it, as the draft does.
+// Files dropped on the create dialog that are too large for the editor. Like the draft,
+// they survive closing the dialog.
 
 import { shallowRef } from 'vue'
 import type { Entry, Problem } from '@/features/yaml/model/documents'
@@ -14,20 +14,20 @@ export interface DroppedFile {
   progress: number
   entries: readonly Entry[]
   problems: readonly Problem[]
-  /** Why it could not be read. */
+  /** The error if the file could not be read. */
   message: string
 }
 
-/** Up to this size (bytes) a file goes into the editor. */
+/** Files up to this size (bytes) open in the editor. */
 export const editorLimit = 512 * 1024
-/** Larger files are refused: they would not fit into a page's memory with all that is made of them. */
+/** Larger files are rejected: the page would run out of memory. */
 export const fileLimit = 256 * 2 ** 20
 
 export const droppedFiles = shallowRef<readonly DroppedFile[]>([])
 const workers = new Map<number, Worker>()
 let next = 1
 
-/** Reads a file in a worker; droppedFiles tells how far it is. */
+/** Reads a file in a worker; droppedFiles shows the progress. */
 export function addFile(file: File): void {
   const id = next++
   const entries: Entry[] = []
@@ -51,7 +51,7 @@ export function addFile(file: File): void {
   worker.postMessage(file)
 }
 
-/** Forgets a file; stops reading it. */
+/** Removes a file and stops reading it. */
 export function removeFile(id: number): void {
   end(id)
   droppedFiles.value = droppedFiles.value.filter((f) => f.id !== id)

@@ -1,4 +1,4 @@
-// Reads a large file away from the page: YAML of ten megabytes takes seconds.
+// Parses a large file outside the page's thread: ten megabytes of YAML take seconds.
 
 import { parseInSteps, type Entry, type Problem } from '@/features/yaml/model/documents'
 
@@ -27,7 +27,7 @@ self.onmessage = async ({ data: file }: MessageEvent<File>) => {
       step = steps.next()
     }
     const { entries, problems } = step.value
-    // In parts, so that the page takes them without a stutter.
+    // Sent in parts, so that the page stays responsive.
     for (let i = 0; i < entries.length; i += 1000) {
       const part = entries.slice(i, i + 1000).map(({ index, line, object, apiVersion, kind, name, namespace }) => ({ index, line, object, apiVersion, kind, name, namespace }))
       tell({ type: 'progress', done: text.length, total: text.length, entries: part })

@@ -3,7 +3,7 @@ import type { Cycle } from '@/api/types'
 import { differenceOf, isSame } from './attemptDifference'
 import { mockupCycle } from './testing'
 
-/** The attempt before: everything as in the mockup's, but node-b2 had no room. */
+/** The attempt before: like the one of the mockups, but node-b2 had no room. */
 function earlier(): Cycle {
   const cycle = mockupCycle({ attempt: 2, outcome: 'unschedulable', revision: 3 })
   delete cycle.selectedNode
@@ -39,7 +39,7 @@ describe('differenceOf', () => {
     expect(difference.rejections).toEqual([{ plugin: 'NodeResourcesFit', from: 8, to: 2 }])
     expect(difference.nodes.map((c) => c.node)).toEqual(['node-a2', 'node-a3', 'node-b1', 'node-b2', 'node-b3', 'node-c3'])
     expect(difference.nodes[0]).toEqual({ node: 'node-a2', from: { kind: 'rejected', plugin: 'NodeResourcesFit', reason: 'Insufficient cpu' }, to: { kind: 'feasible' } })
-    // Nothing was scored before, so no total can have changed.
+    // The earlier attempt has no scores, so no total can have changed.
     expect(difference.totals).toEqual([])
   })
 

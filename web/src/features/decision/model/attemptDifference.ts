@@ -1,5 +1,5 @@
-// The differences between two attempts of a pod, as data for a table. Values that both
-// attempts share are left out.
+// The differences between two attempts of a pod, as data for a table. It leaves out
+// values that both attempts share.
 
 import type { Cycle, PluginResult } from '@/api/types'
 import { compareNames } from '@/kubernetes/cluster'
@@ -12,7 +12,7 @@ export interface Change<T> {
   to: T
 }
 
-/** How Filter saw a node in one attempt; absent: the node was not in the snapshot or not evaluated. */
+/** Filter's result for a node in one attempt; absent: not in the snapshot, or not evaluated. */
 export type NodeState = { kind: 'absent' } | { kind: 'feasible' } | { kind: 'rejected'; plugin: string; reason: string }
 
 export interface NodeChange extends Change<NodeState> {
@@ -21,30 +21,30 @@ export interface NodeChange extends Change<NodeState> {
 
 export interface TotalChange extends Change<number> {
   node: string
-  /** By plugin, the largest first; they add up to the change of the total. */
+  /** By plugin, largest first; they add up to the change of the total. */
   parts: { plugin: string; difference: number }[]
 }
 
 export interface AnswerChange extends Change<PluginResult['status'] | undefined> {
   stage: StageName
   plugin: string
-  /** Of the later attempt, or of the earlier one when the later has no answer. */
+  /** Reasons of the later attempt, or of the earlier one if the later has no result. */
   reasons: string[]
 }
 
 export interface CycleDifference {
-  /** What a person would say first: outcome, node, configuration, numbers of nodes. Only what changed. */
+  /** The most important facts that changed: outcome, node, configuration, numbers of nodes. */
   facts: ({ fact: 'outcome' | 'node' | 'profile' } & Change<string>)[]
   numbers: ({ fact: 'revision' | 'total' | 'evaluated' | 'feasible' } & Change<number>)[]
-  /** Plugins that rejected another number of nodes; the largest change first. */
+  /** Plugins that rejected a different number of nodes; largest change first. */
   rejections: ({ plugin: string } & Change<number>)[]
-  /** Nodes that Filter saw otherwise: those that became feasible first, then those that ceased to be. */
+  /** Nodes with a different result in Filter: first those that became feasible, then those that are no longer feasible. */
   nodes: NodeChange[]
-  /** Nodes that were scored in both, with another total; by the later total. */
+  /** Nodes that both attempts scored with different totals; by the later total. */
   totals: TotalChange[]
-  /** Columns of Score with another weight; 0: not there. */
+  /** Columns of Score with a different weight; 0: absent. */
   weights: ({ plugin: string } & Change<number>)[]
-  /** Plugins whose status changed at an extension point that is asked once per pod. */
+  /** Plugins whose status changed at an extension point that runs once per pod. */
   answers: AnswerChange[]
 }
 
@@ -71,7 +71,7 @@ export function differenceOf(from: Cycle, to: Cycle): CycleDifference {
   }
 }
 
-/** Nothing at all is different. */
+/** True when nothing differs. */
 export function isSame(difference: CycleDifference): boolean {
   return Object.values(difference).every((list: unknown[]) => list.length === 0)
 }
@@ -109,7 +109,7 @@ function changedNodes(from: FilterMatrix | undefined, to: FilterMatrix | undefin
     const change = { node, from: stateOf(from, before.get(node)), to: stateOf(to, after.get(node)) }
     if (!sameState(change.from, change.to)) out.push(change)
   }
-  // Became feasible, ceased to be feasible, everything else.
+  // Became feasible, no longer feasible, everything else.
   const order = (c: NodeChange) => (c.to.kind === 'feasible' ? 0 : c.from.kind === 'feasible' ? 1 : 2)
   return out.sort((a, b) => order(a) - order(b) || compareNames(a.node, b.node))
 }
@@ -149,7 +149,7 @@ function changedAnswers(from: Cycle, to: Cycle): AnswerChange[] {
   const before = pipeline(from)
   return pipeline(to).flatMap((stage, i): AnswerChange[] => {
     const old = before[i]?.results ?? []
-    // Where only one of the two came to the extension point, that it went well there is no news.
+    // If only one attempt reached the extension point, a success there is not a difference.
     const inBoth = stage.ran && before[i]?.ran
     const isNews = (change: AnswerChange) => inBoth || ![change.from, change.to].some((status) => status === 'Success' || status === 'Skip')
     const plugins = [...new Set([...old, ...stage.results].map((r) => r.plugin))]

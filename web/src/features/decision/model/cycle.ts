@@ -1,6 +1,6 @@
-// A cycle taken apart for looking at: each node's verdict, the pipeline of extension
-// points. Numbers and states only; words are the pages' business. The matrix of Filter
-// and the table of Score are in rooms of their own.
+// A cycle prepared for display: each node's verdict, and the pipeline of extension
+// points. It contains only numbers and states; the pages add words. The Filter matrix
+// and the Score table are in matrix.ts and scores.ts.
 
 import type { Cycle, ExtenderCall, NotEvaluated, PluginResult } from '@/api/types'
 import { comparisons, noteOf, type Note } from './pluginComparison'
@@ -8,19 +8,19 @@ import { filterMatrix, refusalAt } from './matrix'
 import { secondsBetween } from '@/kubernetes/time'
 import { scoreTable, toBest } from './scores'
 
-/** What one cycle says about one node. */
+/** The verdict of one cycle on one node. */
 export type NodeVerdict =
-  /** `note`: what the plugin's own words leave out. */
+  /** `note`: what the plugin's message leaves out. */
   | { kind: 'rejected'; plugin: string; reason: string; note?: Note }
   | { kind: 'scored'; rank: number; tied: boolean; total: number; toBest: number; share: number; chosen: boolean }
-  /** Feasible, but nothing was scored. */
+  /** Feasible, but the scheduler did not score. */
   | { kind: 'feasible'; chosen: boolean }
-  /** In the snapshot, but the search did not come to it. */
+  /** In the snapshot, but the search did not reach it. */
   | { kind: 'notEvaluated'; why: NotEvaluated['why'] }
   /** Not in the snapshot: the node is newer than the decision. */
   | { kind: 'absent' }
 
-/** Verdicts by node. Nodes that are missing were not in the cycle's evaluation. */
+/** Verdicts by node. Missing nodes were not evaluated in the cycle. */
 export function verdicts(cycle: Cycle): (node: string) => NodeVerdict {
   const matrix = filterMatrix(cycle)
   const table = scoreTable(cycle)
@@ -56,7 +56,7 @@ export function verdicts(cycle: Cycle): (node: string) => NodeVerdict {
 
 // ── pipeline ────────────────────────────────────────────────────────────
 
-/** The extension points in the order in which they run, with the queue in which the pod waits between the first two. */
+/** The extension points in execution order, with the scheduling queue after the first. */
 export const stageNames = [
   'PreEnqueue',
   'Queue',
@@ -79,18 +79,18 @@ export interface Stage {
   name: StageName
   group: StageGroup
   ran: boolean
-  /** Plugins that answered; skips counted apart. For Filter and Score: the columns. */
+  /** Plugins that returned a result; skips are counted separately. For Filter and Score: the columns. */
   plugins: number
   skipped: number
-  /** Answers that were neither success, skip nor wait. */
+  /** Results other than success, skip and wait. */
   failed: number
   waiting: number
   durationSeconds: number | undefined
-  /** Queue: how long the pod waited in it. Filter: nodes in and out. Score: nodes that were scored. */
+  /** Queue: the time the pod waited. Filter: nodes in and out. Score: scored nodes. */
   nodesIn?: number
   nodesOut?: number
   results: PluginResult[]
-  /** Requests to extenders that belong to this extension point. */
+  /** Requests to extenders at this extension point. */
   calls: ExtenderCall[]
 }
 
@@ -111,10 +111,10 @@ const groups: Record<StageName, StageGroup> = {
 
 const verbOf: Partial<Record<StageName, ExtenderCall['verb']>> = { Filter: 'filter', PostFilter: 'preempt', Score: 'prioritize', Bind: 'bind' }
 
-/** The API writes extension points as the configuration's fields: preFilter, filter. */
+/** The API writes extension points like the fields of the configuration: preFilter, filter. */
 const fieldOf = (name: StageName) => name.charAt(0).toLowerCase() + name.slice(1)
 
-/** The other way: filter → Filter. */
+/** The reverse: filter → Filter. */
 export const stageName = (field: string) => field.charAt(0).toUpperCase() + field.slice(1)
 
 export function pipeline(cycle: Cycle): Stage[] {
@@ -179,13 +179,13 @@ function resultsOf(cycle: Cycle, name: StageName): PluginResult[] {
   }
 }
 
-/** Breaks a name where a line may break: NodeResourcesFit → Node, Resources, Fit; an extender's URL at its dots and slashes. */
+/** Splits a name where a line may break: NodeResourcesFit → Node, Resources, Fit; an extender's URL at dots and slashes. */
 export function nameParts(name: string): string[] {
   const plain = plainName(name)
   return plain === name ? name.split(/(?<=[a-z0-9])(?=[A-Z])/) : plain.split(/(?<=[/:.])/)
 }
 
-/** An extender's URL without what all of them begin with; a plugin's name as it is. */
+/** An extender's URL without the prefix that all of them share; a plugin's name unchanged. */
 export function plainName(name: string): string {
   return name.replace(/^https?:\/\//, '')
 }

@@ -1,10 +1,10 @@
-// Why a cycle placed nothing, in a line, and how it ended.
+// The reason why a cycle placed no pod, in one line, and the outcome of the cycle.
 
 import type { Outcome, Summary } from '@/api/types'
 import { stageName } from './cycle'
 import { parseFitError } from '@/kubernetes/pods'
 
-/** How a cycle ended, for the feed: an unschedulable pod for which preemption made room is told apart. */
+/** The outcome of a cycle for the feed, which distinguishes unschedulable pods with a preemption. */
 export type FeedOutcome = Outcome | 'preempted'
 export const feedOutcomes: readonly FeedOutcome[] = ['scheduled', 'unschedulable', 'preempted', 'waiting', 'error']
 
@@ -12,20 +12,20 @@ export function feedOutcome(summary: Summary): FeedOutcome {
   return summary.outcome === 'unschedulable' && summary.nominatedNode ? 'preempted' : summary.outcome
 }
 
-/** Why a cycle placed nothing, in a line. */
+/** The reason why a cycle placed no pod, in one line. */
 export interface Reason {
-  /** A plugin that rejected the pod or its nodes, or the extension point where the cycle ended or waits; '' when it is not known. */
+  /** The plugin that rejected the pod or its nodes, or the extension point where the cycle ended or waits; '' when unknown. */
   lead: string
   text: string
-  /** What is said beside it. */
+  /** The text of the reason. */
   note: string
-  /** On how many nodes; undefined when no node was rejected for it. */
+  /** The number of nodes; undefined when the reason rejected no node. */
   nodes: number | undefined
-  /** How many more reasons there are. */
+  /** The number of further reasons. */
   more: number
 }
 
-/** The most frequent reason by its plugin, or who holds the pod; older records have only the scheduler's message. */
+/** The most frequent reason with its plugin, or the plugin that holds the pod; older records have only the scheduler's message. */
 export function firstReason(summary: Summary): Reason {
   const { refusal, message = '' } = summary
   if (!refusal) {

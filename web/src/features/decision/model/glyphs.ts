@@ -1,9 +1,9 @@
-// The glyphs of a Filter row as paths: one per state and row, where an element per cell
-// would be thousands to draw on each frame of scrolling.
+// The glyphs of a Filter row as paths: one per state and row, because an element per cell
+// would mean drawing thousands of elements on each frame of scrolling.
 
 import type { CellState } from './matrix'
 
-/** Around the cell's middle, in pixels; drawn as lines with round ends. */
+/** Relative to the centre of the cell, in pixels; drawn as lines with round ends. */
 const strokes: Record<CellState, string> = {
   P: 'm-4 .3 2.9 3 5.2-6.4',
   R: 'm-3.4-3.4 6.8 6.8m0-6.8-6.8 6.8',
@@ -14,7 +14,7 @@ const strokes: Record<CellState, string> = {
 
 const made = new Map<string, [CellState, string][]>()
 
-/** The paths of the states that are in letters, for cells of a width and height. Nodes share most of them. */
+/** The paths of the states in `letters`, for cells of a given width and height. Nodes share most of them. */
 export function glyphPaths(letters: string, width: number, height: number): [CellState, string][] {
   const key = `${width} ${height} ${letters}`
   const known = made.get(key)

@@ -109,7 +109,7 @@ describe('selectRows', () => {
     const rows = selectRows(large, { show: { kind: 'rejectedBy', plugin: 'P7' }, text: '', sort: 'result' })
     expect(rows).toBeInstanceOf(Int32Array)
     expect([rows.length, large.nodes[rows[0] ?? -1]]).toEqual([250, 'node-7'])
-    // The strings are the record's own.
+    // The strings are those of the record.
     expect(large.states).toHaveLength(5000)
   })
 })

@@ -1,11 +1,11 @@
-// The values that a plugin compared when it rejected a node, formatted for reading.
+// The values that a plugin compared when it rejected a node, formatted for display.
 
 import type { Cycle, FilterResult } from '@/api/types'
 import { formatAmount, unitOf } from '@/kubernetes/quantity'
 
 export type Comparison = NonNullable<FilterResult['comparisons']>[number]
 
-/** Comparisons by node and plugin; some nodes of a plugin have none. */
+/** Comparisons by node and plugin; not every rejected node has one. */
 export function comparisons(cycle: Cycle): (node: string, plugin: string) => Comparison | undefined {
   const byKey = new Map((cycle.filter?.comparisons ?? []).map((c) => [`${c.node} ${c.plugin}`, c]))
   return (node, plugin) => byKey.get(`${node} ${plugin}`)
@@ -20,7 +20,7 @@ export interface ResourceLine {
   short: boolean
 }
 
-/** CPU comes in thousandths of a core, everything else in its own unit. */
+/** CPU is in thousandths of a core, everything else in its own unit. */
 export function resourceLines(comparison: Comparison): ResourceLine[] {
   return (comparison.resources ?? []).map((r) => {
     const scale = r.name === 'cpu' ? 1000 : 1
@@ -43,12 +43,12 @@ export function taintText(taint: { key: string; value?: string; effect?: string 
 
 type Term = NonNullable<Comparison['terms']>[number]
 
-/** The requirement as it is written: key In [a, b]. */
+/** The requirement as written: key In [a, b]. */
 export function termText(term: Pick<Term, 'key' | 'operator' | 'values'>): string {
   return `${term.key} ${term.operator}${term.values?.length ? ` [${term.values.join(', ')}]` : ''}`
 }
 
-/** What to add to a rejection in a word or two. */
+/** A short note for a rejection. */
 export type Note =
   | { kind: 'short'; resource: string; amount: string }
   | { kind: 'taint'; text: string }

@@ -1,19 +1,19 @@
-// Which PreEnqueue plugins keep a pod out of the scheduler's queue before its first
-// attempt, and what has to happen before they let it in.
+// Which PreEnqueue plugins keep a pod out of the scheduling queue before its first
+// attempt, and what must happen before they admit it.
 
 import type { Pod, PluginResult } from '@/api/types'
 
-/** What has to happen, as far as it is known of Kubernetes' own plugins. */
+/** What must happen, as far as known for the plugins of Kubernetes. */
 export type Lift =
-  /** These gates are removed. */
+  /** These gates must be removed. */
   | { kind: 'gates'; gates: string[] }
-  /** The pod's group exists and has as many pods as it needs. */
+  /** The pod's group must exist with its minimum number of pods. */
   | { kind: 'group'; group: string }
-  /** These resource claims exist. */
+  /** These resource claims must exist. */
   | { kind: 'claims'; claims: string[] }
-  /** The pods that preemption removes are gone. */
+  /** The victims of its preemption must be gone. */
   | { kind: 'victims' }
-  /** An event that the plugin asked to be woken by. */
+  /** An event that the plugin registered for must occur. */
   | { kind: 'event' }
 
 export interface Holder {
@@ -22,7 +22,7 @@ export interface Holder {
   lift: Lift
 }
 
-/** answers are what PreEnqueue plugins said. Gates stand in the pod itself, so they are known without an answer. */
+/** `answers` are the results of the PreEnqueue plugins. Gates are in the pod, so they are known without them. */
 export function holdersOf(pod: Pod, answers: readonly PluginResult[]): Holder[] {
   const gates = (pod.spec?.schedulingGates ?? []).map((g) => g.name)
   const known: readonly { plugin: string; reasons?: string[] }[] = gates.length && !answers.some((a) => a.plugin === gatesPlugin) ? [{ plugin: gatesPlugin }, ...answers] : answers

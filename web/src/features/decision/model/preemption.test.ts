@@ -24,7 +24,7 @@ describe('preemptionTable', () => {
   it('follows the rules up to the one that decided, and compares nothing after it', () => {
     const one = (node: string, ...victims: Victim[]) => ({ node, victims, pdbViolations: 0 })
     const found = table({ candidates: [one('a', victim('x', 1000)), one('b', victim('y', 100), victim('z', 50)), one('c', victim('w', 100))], chosen: 'c', rule: 'lowestSumOfPriorities' })
-    // b's plain sum is 150; what counts against it is that two victims are more than one.
+    // b's plain sum is 150, but the scheduler adds 2³¹ for each of its two victims.
     expect(found?.rows.map((r) => `${r.node} ${r.outBy ?? '-'} ${r.values.lowestSumOfPriorities}`)).toEqual(['c - 100', 'b lowestSumOfPriorities 150', 'a lowestHighestPriority 1000'])
     expect(found?.decided).toBe('lowestSumOfPriorities')
   })

@@ -1,9 +1,9 @@
-// The preemption's dry runs as a table: candidates, and per rule what each candidate
-// brought to it, up to the rule that decided.
+// Preemption's dry runs as a table: candidates, and for each rule the value of each
+// candidate, up to the deciding rule.
 
 import type { Cycle, Preemption, PreemptionRule, Summary, Victim } from '@/api/types'
 
-/** The rules with a number to show, in the order in which the scheduler applies them. */
+/** The rules with a numeric value, in the order in which the scheduler applies them. */
 export const comparedRules = ['fewestPDBViolations', 'lowestHighestPriority', 'lowestSumOfPriorities', 'fewestVictims', 'latestEarliestStartTime'] as const satisfies readonly PreemptionRule[]
 export type ComparedRule = (typeof comparedRules)[number]
 
@@ -12,24 +12,24 @@ export interface PreemptionRow {
   chosen: boolean
   victims: Victim[]
   reprieved: Victim[]
-  /** By rule; latestEarliestStartTime is the earliest start among the most important victims, '' when none is known. */
+  /** By rule; latestEarliestStartTime is the earliest start among the highest-priority victims, '' when unknown. */
   values: Record<ComparedRule, number | string>
-  /** The rule at which the candidate fell behind; undefined: it was among the last. */
+  /** The rule that eliminated the candidate; undefined: it was among the last. */
   outBy: ComparedRule | undefined
-  /** The extender that took the node out of the choice: no rule was applied to it. */
+  /** The extender that removed the node, so that no rule was applied to it. */
   removedBy: string
-  /** The extender whose victims these are, in place of the dry run's. */
+  /** The extender that chose these victims instead of the dry run. */
   changedBy: string
 }
 
 export interface PreemptionTable {
-  /** The chosen one first, then those that lasted longest, then by name. */
+  /** The chosen candidate first, then those that lasted longest, then by name. */
   rows: PreemptionRow[]
   /** How preemption ended, for the sentence above the table. */
   verdict: { kind: 'rule'; rule: PreemptionRule } | { kind: 'onlyOne' } | { kind: 'none' } | { kind: 'notChosen' }
-  /** The rule that decided, where it is one of those that compare. */
+  /** The deciding rule, if it is one of those that compare. */
   decided: ComparedRule | undefined
-  /** Dry run in vain, by reason, most nodes first. */
+  /** Nodes whose dry run did not help, by reason, most nodes first. */
   unhelpful: { plugin: string; reason: string; nodes: string[] }[]
 }
 
@@ -67,23 +67,23 @@ export function preemptionTable(cycle: Cycle): PreemptionTable | undefined {
   }
 }
 
-/** The earliest start among the victims of the highest priority. */
+/** The earliest start among the victims with the highest priority. */
 function earliestStart(victims: readonly Victim[]): string {
   const highest = Math.max(...victims.map((v) => v.priority))
   const starts = victims.filter((v) => v.priority === highest && v.startTime).map((v) => v.startTime ?? '')
   return starts.sort()[0] ?? ''
 }
 
-/** Fewer is better, except that the latest start is. */
+/** Lower is better, except for the start time, where latest is best. */
 function cost(row: PreemptionRow, rule: ComparedRule): number {
   const value = row.values[rule]
-  // The scheduler adds 2³¹ per victim, so that more victims never make a smaller sum.
+  // The scheduler adds 2³¹ per victim, so that more victims never give a smaller sum.
   if (rule === 'lowestSumOfPriorities') return Number(value) + row.victims.length * 2 ** 31
   if (rule === 'latestEarliestStartTime') return -Date.parse(String(value))
   return Number(value)
 }
 
-/** Follows the rules up to the one that decided; the chosen candidate is the measure. */
+/** Applies the rules up to the deciding one, comparing with the chosen candidate. */
 function markLosers(rows: PreemptionRow[], rule: PreemptionRule | undefined): void {
   const chosen = rows.find((row) => row.chosen)
   if (!chosen) return
@@ -105,7 +105,7 @@ function byReason(preemption: Preemption): PreemptionTable['unhelpful'] {
   return [...found.values()].sort((a, b) => b.nodes.length - a.nodes.length || a.plugin.localeCompare(b.plugin))
 }
 
-/** What the choice between candidates came to: the deciding rule's value of the chosen one, and the next best. */
+/** The result of the choice: the deciding rule, the value of the chosen candidate, and the next best. */
 export function decidingValues(table: PreemptionTable): { rule: ComparedRule; value: number | string; next: number | string } | undefined {
   const { decided, rows } = table
   const chosen = rows.find((row) => row.chosen)
@@ -114,24 +114,24 @@ export function decidingValues(table: PreemptionTable): { rule: ComparedRule; va
   return next && { rule: decided, value: chosen.values[decided], next: next.values[decided] }
 }
 
-/** The pods of lower priority on a candidate, in the order in which the dry run puts them back: by priority, then by who started first. */
+/** The lower-priority pods on a candidate, in the order in which the dry run adds them back: by priority, then by start time. */
 export function putBack(row: PreemptionRow): { pod: Victim; stays: boolean }[] {
   const all = [...row.victims.map((pod) => ({ pod, stays: false })), ...row.reprieved.map((pod) => ({ pod, stays: true }))]
   const start = (v: Victim) => (v.startTime ? Date.parse(v.startTime) : Infinity)
   return all.sort((a, b) => b.pod.priority - a.pod.priority || start(a.pod) - start(b.pod))
 }
 
-/** What came after an attempt that preempted, as far as it is known. */
+/** What happened after an attempt that preempted, as far as known. */
 export interface Aftermath {
   node: string
   nominated: string
   victims: string[]
-  /** The event that brought the pod back. */
+  /** The event that requeued the pod. */
   back: { event: string; object: string; plugin: string; time: string } | undefined
   ended: { attempt: number; node: string; time: string; afterSeconds: number; onNominated: boolean } | undefined
 }
 
-/** undefined when no room was made. `next` is the attempt after it. */
+/** undefined when preemption made no room. `next` is the next attempt. */
 export function aftermath(cycle: Cycle, next: Summary | undefined, nextCycle: Cycle | undefined): Aftermath | undefined {
   const node = cycle.nominatedNode
   if (cycle.outcome !== 'unschedulable' || !node) return undefined

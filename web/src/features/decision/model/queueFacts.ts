@@ -1,4 +1,4 @@
-// What came before a cycle, taken apart for looking at: the queue's part.
+// The queue's part in a cycle: what happened before the attempt.
 
 import type { Cycle } from '@/api/types'
 import { secondsBetween } from '@/kubernetes/time'
@@ -10,7 +10,7 @@ export interface QueueFacts {
   rejectedBy: string[]
   backoff: { until: string; early: boolean } | undefined
   back: { kind: 'event'; event: string; object: string; plugin: string; time: string } | { kind: 'flushed' } | undefined
-  /** The scheduler's own count, where it is not the attempt's number: it was restarted since. */
+  /** The scheduler's own count, if it differs from the attempt's number because the scheduler restarted. */
   ownCount: number | undefined
 }
 
@@ -22,7 +22,7 @@ export function queueFacts(cycle: Cycle): QueueFacts | undefined {
     entered: queue.addedTime,
     waitedSeconds: secondsBetween(queue.addedTime, cycle.startTime),
     rejectedBy: queue.rejectedBy ?? [],
-    // The scheduler may try a pod before its backoff has ended, when nothing else is to be tried.
+    // The scheduler may try a pod before its backoff ends if the queue is otherwise empty.
     backoff: queue.backoffUntil ? { until: queue.backoffUntil, early: secondsBetween(cycle.startTime, queue.backoffUntil) > 0 } : undefined,
     back: by
       ? { kind: 'event', event: by.event, object: [by.namespace, by.name].filter(Boolean).join('/'), plugin: by.plugin, time: by.time }

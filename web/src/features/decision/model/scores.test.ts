@@ -72,7 +72,7 @@ describe('selectScores', () => {
   })
   it('sorts by one plugin’s part, the highest first, equals by rank', () => {
     expect(select('InterPodAffinity')).toEqual(['node-a3', 'node-a2', 'node-b3', 'node-b2', 'node-b1', 'node-c3'])
-    // By raw values node-b1 leads, which normalizing turns round.
+    // By raw values node-b1 leads; normalization reverses the order.
     expect(select('PodTopologySpread', '', 'raw')[0]).toBe('node-b1')
   })
   it('sorts by name and filters by words', () => {

@@ -1,5 +1,5 @@
-// The Score table as the record has it: a row of numbers per node, of the plugins and
-// of the extenders. Rows are numbers into it; ranking, sorting and filtering copy no cell.
+// The Score table of a record: for each node, a row of numbers for plugins and
+// extenders. A row is an index, so ranking, sorting and filtering copy no cells.
 
 import type { Cycle } from '@/api/types'
 import { compareNames } from '@/kubernetes/cluster'
@@ -7,14 +7,14 @@ import { compareNames } from '@/kubernetes/cluster'
 export interface ScoreColumn {
   name: string
   weight: number
-  /** An extender: its score counts as it answered, times the weight, without being normalized. */
+  /** An extender: its score is multiplied by its weight without being normalized. */
   extender: boolean
 }
 
 export interface ScoreCell {
-  /** undefined: the extender's answer had no score for the node, which is not 0. */
+  /** undefined: the extender's response had no score for the node, which is not 0. */
   raw: number | undefined
-  /** As raw for an extender. */
+  /** Like raw for an extender. */
   normalized: number | undefined
   weighted: number
 }
@@ -25,13 +25,13 @@ export type ScoreValues = (typeof scoreValues)[number]
 export interface ScoreTable {
   /** Plugins, then extenders. */
   columns: ScoreColumn[]
-  /** Plugins that said in PreScore that they have nothing to do: no score, which is not 0. */
+  /** Plugins that returned Skip in PreScore: they have no score, which is not 0. */
   skipped: string[]
   nodes: string[]
   raw: number[][]
   normalized: number[][]
   weighted: number[][]
-  /** What extenders answered and what it counted; empty without extenders. */
+  /** Extenders' responses and their weighted scores; empty without extenders. */
   answered: (number | null)[][]
   counted: number[][]
   totals: number[]
@@ -39,12 +39,12 @@ export interface ScoreTable {
   ranks: Int32Array
   /** 1 where another node has the same total. */
   tied: Uint8Array
-  /** Best first; among equals the chosen one first, then by name. */
+  /** Best first; among equals the chosen node first, then by name. */
   ranked: Int32Array
   /** The row of the chosen node, -1 when it was not scored. */
   chosen: number
   best: number
-  /** Per column: the highest weighted score, and whether all nodes have it. */
+  /** For each column: the highest weighted score, and whether all nodes have it. */
   spans: { best: number; uniform: boolean }[]
 }
 
@@ -113,21 +113,21 @@ export function cellAt(table: ScoreTable, row: number, column: number): ScoreCel
   }
 }
 
-/** 0 for the best, else negative. */
+/** 0 for the best node, otherwise negative. */
 export function toBest(table: ScoreTable, row: number): number {
   return (table.totals[row] ?? 0) - table.best
 }
 
 export interface ScoreQuery {
-  /** Every word has to be in the node's name. */
+  /** Every word must occur in the node's name. */
   text: string
-  /** total, node or a column's name; with a minus lowest (or last) first. Scores sort highest first. */
+  /** total, node or a column's name; a minus puts the lowest (or last) first. Scores sort highest first. */
   sort: string
-  /** Which of a column's numbers sorts it. */
+  /** Which of a column's numbers to sort by. */
   values: ScoreValues
 }
 
-/** The rows that query asks for, in its order. An unknown sort is by rank. */
+/** The rows that match query, in its order. An unknown sort falls back to rank. */
 export function selectScores(table: ScoreTable, { text, sort, values }: ScoreQuery): Int32Array {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean)
   const rows = words.length
@@ -144,7 +144,7 @@ export function selectScores(table: ScoreTable, { text, sort, values }: ScoreQue
     const number = (row: number) => numberAt(table, row, column, values === 'all' ? 'weighted' : values) ?? -Infinity
     const keys = new Float64Array(table.nodes.length)
     for (const row of rows) keys[row] = number(row)
-    // Stable: equals stay in the order of their rank.
+    // The sort is stable, so equal rows stay in rank order.
     rows.sort((a, b) => (keys[b] ?? 0) - (keys[a] ?? 0) || 0)
   }
   return descending ? rows.reverse() : rows

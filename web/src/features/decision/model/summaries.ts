@@ -14,7 +14,7 @@ export function filterSummaries(items: readonly Summary[], by: { outcome: Outcom
   })
 }
 
-/** The live ones, newest first, and older ones below them; what is in both stands once, as the live ones have it. */
+/** Live decisions, newest first, then older ones; duplicates appear once, as in the live list. */
 export function withOlder(live: readonly Summary[], older: readonly Summary[]): readonly Summary[] {
   if (!older.length) return live
   const keyOf = (s: Summary) => `${s.pod.uid}/${s.attempt}`
@@ -33,7 +33,7 @@ const orders: Record<string, (a: Summary, b: Summary) => number> = {
   profile: (a, b) => compareNames(a.profile, b.profile),
 }
 
-/** items come newest first, which is "-time"; equals keep that order. */
+/** items must be sorted newest first, which is "-time"; equal items keep that order. */
 export function sortSummaries(items: Summary[], sort: string): Summary[] {
   if (sort === 'time') return [...items].reverse()
   const order = orders[sort.replace(/^-/, '')]

@@ -1,4 +1,4 @@
-// A pod's way through the queue and its attempts, as one line of events.
+// A pod's way through the queue and its attempts, as one list of events.
 
 import type { Cycle, Summary } from '@/api/types'
 import { queueFacts } from './queueFacts'
@@ -8,11 +8,11 @@ export type TimelineEvent =
   | { kind: 'created'; time: string }
   | { kind: 'requeued'; time: string; event: string; object: string; plugin: string }
   | { kind: 'flushed'; time: string }
-  /** The backoff ended, and the attempt began after that. */
+  /** The backoff ended, and the attempt started after it. */
   | { kind: 'backoff'; time: string }
   | { kind: 'attempt'; time: string; summary: Summary }
 
-/** Oldest first. cycles are those of the attempts that are at hand; the others stand without what came before them. */
+/** Oldest first. `cycles` are the loaded attempts; the others appear without their queue events. */
 export function timeline(attempts: readonly Summary[], cycles: ReadonlyMap<number, Cycle>): TimelineEvent[] {
   const out: TimelineEvent[] = []
   for (const summary of attempts) {

@@ -20,7 +20,7 @@ describe('the plan of a drain', () => {
   })
 })
 
-/** Writes down what is done; `answers` are an eviction's answers by pod, one after the other. */
+/** Records all calls; `answers` are the results of evictions by pod, in order. */
 function drainer(answers: Record<string, ('evicted' | 'refused' | 'gone' | Error)[]> = {}) {
   const said: string[] = []
   const fake: Drainer = {

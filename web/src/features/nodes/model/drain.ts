@@ -1,5 +1,5 @@
-// Draining nodes as kubectl does: cordon, then evict pod by pod; a disruption budget makes
-// it wait and try again.
+// Drains nodes as kubectl does: cordons them, then evicts pod by pod and retries
+// evictions that a disruption budget blocks.
 
 import type { Pod } from '@/api/types'
 import { pool } from '@/api/pool'
@@ -7,9 +7,9 @@ import { objectKey } from '@/kubernetes/object'
 
 export interface DrainPlan {
   evict: readonly Pod[]
-  /** Pods of DaemonSets: their controller would put them back at once. */
+  /** Pods of DaemonSets, which stay: their controller would recreate them immediately. */
   daemons: readonly Pod[]
-  /** Among those to be evicted: nothing makes them anew. */
+  /** Pods among those to evict that nothing recreates. */
   unmanaged: number
 }
 
@@ -17,7 +17,7 @@ const mirrored = 'kubernetes.io/config.mirror'
 const controllerOf = (pod: Pod) => pod.metadata.ownerReferences?.find((o) => o.controller)
 const hasEnded = (pod: Pod) => pod.status?.phase === 'Succeeded' || pod.status?.phase === 'Failed'
 
-/** What a drain does with the pods of the nodes. Those that are being deleted already go by themselves. */
+/** What a drain does with the pods of the nodes. It leaves out pods that are already terminating. */
 export function planDrain(pods: Iterable<Pod>): DrainPlan {
   const evict: Pod[] = []
   const daemons: Pod[] = []
@@ -35,7 +35,7 @@ export function planDrain(pods: Iterable<Pod>): DrainPlan {
   return { evict, daemons, unmanaged }
 }
 
-/** blocked: a budget refused it, it is tried again. */
+/** blocked: a budget refused the eviction, which will be retried. */
 export type PodDrain = { kind: 'waiting' | 'evicted' } | { kind: 'blocked' | 'failed'; message: string }
 
 export interface DrainItem {
@@ -44,14 +44,14 @@ export interface DrainItem {
   state: PodDrain
 }
 
-/** What draining needs of the outside. */
+/** What a drain needs from its caller. */
 export interface Drainer {
   cordon(node: string): Promise<unknown>
   evict(pod: Pod): Promise<{ kind: 'evicted' | 'gone' } | { kind: 'refused'; message: string }>
   pause(ms: number, signal: AbortSignal): Promise<void>
 }
 
-/** As long as kubectl waits after a budget's refusal (ms). */
+/** The delay before retrying a blocked eviction, as in kubectl (ms). */
 export const retryAfter = 5000
 const width = 6
 
@@ -60,9 +60,9 @@ export function drainItems(plan: DrainPlan): DrainItem[] {
 }
 
 /**
- * Cordons the nodes and evicts the pods of items, whose states it changes; progress is
- * called after each. It ends when nothing is left to try, or when signal says so. Throws
- * what cordon throws: then nothing was evicted.
+ * Cordons the nodes and evicts the pods of items, whose states it updates, calling
+ * progress after each step. It ends when nothing is left to try or signal aborts. If
+ * cordon throws, it throws the error and evicts nothing.
  */
 export async function drain(nodes: readonly string[], items: readonly DrainItem[], drainer: Drainer, { progress, signal }: { progress: () => void; signal: AbortSignal }): Promise<void> {
   for (const node of nodes) await drainer.cordon(node)

@@ -1,15 +1,15 @@
-// Nodes that fail on demand: how one is told, and what becomes of the pods on it.
+// Nodes that fail on demand: how to detect one, and what happens to its pods.
 
 import type { Node, Pod, Toleration } from '@/api/types'
 
-/** Steers the virtual kubelet of a node. */
+/** Controls the virtual kubelet of a node. */
 export const failureAnnotation = 'kube-scheduler-simulator.sigs.k8s.io/failure'
 export type NodeFailure = 'not-ready' | 'unreachable'
 
-/** The reason that the simulator gives for a Ready condition of its own making. */
+/** The reason of Ready conditions that the simulator sets. */
 const onDemand = 'FailureOnDemand'
 
-/** How a node fails on demand. The condition says it: readers of the watch do not get our annotations. */
+/** How a node fails on demand, according to its condition; watch clients do not get our annotations. */
 export function failureOf(node: Node | undefined): NodeFailure | undefined {
   const ready = node?.status?.conditions?.find((c) => c.type === 'Ready')
   if (ready?.reason !== onDemand) return undefined
@@ -20,15 +20,15 @@ export function taintOf(failure: NodeFailure): string {
   return `node.kubernetes.io/${failure}`
 }
 
-/** What becomes of pods once their node has the taint. */
+/** What happens to the pods of a node after it gets the taint. */
 export interface Aftermath {
-  /** Evicted so many seconds after the taint, soonest first. */
+  /** Evicted this many seconds after the taint, soonest first. */
   evicted: readonly { seconds: number; pods: number }[]
-  /** They tolerate it for as long as it takes. */
+  /** Pods that tolerate the taint forever. */
   staying: number
 }
 
-/** Pods that have ended are not counted: nothing happens to them. */
+/** Ignores pods that have ended: nothing happens to them. */
 export function aftermath(pods: Iterable<Pod>, failure: NodeFailure): Aftermath {
   const after = new Map<number, number>()
   let staying = 0
@@ -42,8 +42,8 @@ export function aftermath(pods: Iterable<Pod>, failure: NodeFailure): Aftermath 
 }
 
 /**
- * For how many seconds a NoExecute taint without a value is tolerated: the shortest of
- * what matches it, 0 when nothing does, Infinity when none of it has an end.
+ * How many seconds a pod tolerates a NoExecute taint without a value: the shortest of
+ * the matching tolerations, 0 without one, Infinity if none of them ends.
  */
 function toleratedFor(tolerations: readonly Toleration[], key: string): number {
   const matching = tolerations.filter((t) => (!t.effect || t.effect === 'NoExecute') && (t.operator === 'Exists' ? !t.key || t.key === key : t.key === key && !t.value))

@@ -1,4 +1,4 @@
-// What is done with nodes, several at a time, and drains that run.
+// Actions on one or several nodes, and running drains.
 
 import { shallowRef } from 'vue'
 import { annotateNode, cordonNode, evictPod } from '@/api/eviction'
@@ -17,7 +17,7 @@ export function nodeOf(name: string): Node | undefined {
   return nodes.value.items.get(name)
 }
 
-/** Which actions make sense for at least one of the nodes. */
+/** The actions that make sense for at least one of the nodes. */
 export function actionsFor(names: readonly string[]): NodeActionId[] {
   const found = names.flatMap((name) => nodeOf(name) ?? [])
   const some = (is: (node: Node) => boolean) => found.some(is)
@@ -43,7 +43,7 @@ export interface Outcome {
   failed: { name: string; message: string }[]
 }
 
-/** Does it to each of the nodes, a few at a time. */
+/** Runs an action for each of the nodes, a few at a time. */
 async function each(names: readonly string[], action: (name: string) => Promise<unknown>): Promise<Outcome> {
   const outcome: Outcome = { done: [], failed: [] }
   await pool(names, 6, async (name) => {
@@ -59,7 +59,7 @@ async function each(names: readonly string[], action: (name: string) => Promise<
 
 const failures: Partial<Record<NodeActionId, NodeFailure>> = { notReady: 'not-ready', unreachable: 'unreachable' }
 
-/** Everything but a drain, which takes its time. */
+/** Every action except drain, which runs longer. */
 export function act(id: Exclude<NodeActionId, 'drain'>, names: readonly string[]): Promise<Outcome> {
   if (id === 'cordon' || id === 'uncordon') return each(names, (name) => cordonNode(name, id === 'cordon'))
   if (id === 'delete') return each(names, (name) => deleteObject(nodeKind, undefined, name))
@@ -70,14 +70,14 @@ export function act(id: Exclude<NodeActionId, 'drain'>, names: readonly string[]
 export interface DrainRun {
   names: readonly string[]
   items: readonly DrainItem[]
-  /** A new value whenever something has changed. */
+  /** A new value after each change. */
   tick: number
   state: 'running' | 'done' | 'stopped' | 'failed'
   message: string
   stop: () => void
 }
 
-/** The drain that runs, or has run last. It outlives its dialog. */
+/** The drain that is running or ran last. It survives its dialog. */
 export const drainRun = shallowRef<DrainRun>()
 
 const drainer: Drainer = {
@@ -90,7 +90,7 @@ const drainer: Drainer = {
     }),
 }
 
-/** Drains the nodes; resolves when nothing is left to try or it was stopped. */
+/** Drains the nodes; resolves when nothing is left to try or the drain was stopped. */
 export async function startDrain(names: readonly string[]): Promise<DrainRun | undefined> {
   if (drainRun.value?.state === 'running') return drainRun.value
   const abort = new AbortController()

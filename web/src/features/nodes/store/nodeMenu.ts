@@ -1,16 +1,16 @@
-// The menu of nodes that is open, and the action that waits for a word. By itself: the map
-// needs no more of it.
+// The open node menu, and the action that waits for confirmation. A separate module,
+// because the map needs nothing else of the actions.
 
 import { shallowRef } from 'vue'
 
-/** These ask first, and say what follows. */
+/** Actions that ask for confirmation and explain their consequences. */
 export type AskedAction = 'notReady' | 'unreachable' | 'drain' | 'delete'
 
-/** Where the menu is open, and for which nodes. */
+/** The position of the open menu, and its nodes. */
 export const nodeMenu = shallowRef<{ names: readonly string[]; x: number; y: number; from: HTMLElement | undefined }>()
 export const nodeAction = shallowRef<{ id: AskedAction; names: readonly string[] }>()
 
-/** Opens the menu below a button, or where a right button was pressed. */
+/** Opens the menu below a button, or at the position of a right click. */
 export function openNodeMenu(names: readonly string[], event: Event): void {
   event.preventDefault()
   event.stopPropagation()

@@ -8,7 +8,7 @@ export function decisionKey(d: ReplayDecision): string {
   return `${d.pod.uid || `${d.pod.namespace}/${d.pod.name}`} ${d.time}`
 }
 
-/** Decisions that hold every word of text in pod, nodes or reason. */
+/** Decisions that contain every word of text in pod, nodes or reason. */
 export function filterDecisions(decisions: readonly ReplayDecision[], text: string): readonly ReplayDecision[] {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean)
   if (!words.length) return decisions
@@ -26,7 +26,7 @@ const columns: Record<string, (d: ReplayDecision) => string> = {
   why: (d) => d.why,
 }
 
-/** By a column, `-` in front for the other way. */
+/** Sorts by a column; a leading `-` reverses the order. */
 export function sortDecisions(decisions: readonly ReplayDecision[], sort: string): readonly ReplayDecision[] {
   const key = columns[sort.replace(/^-/, '')]
   if (!key) return decisions
@@ -34,7 +34,7 @@ export function sortDecisions(decisions: readonly ReplayDecision[], sort: string
   return [...decisions].sort((a, b) => way * key(a).localeCompare(key(b), undefined, { numeric: true }))
 }
 
-/** Of a hundred that were compared, how many match; undefined before the first. */
+/** The percentage of compared decisions that match; undefined before the first. */
 export function matchShare({ compared, matching }: { compared: number; matching: number }): number | undefined {
   return compared > 0 ? matching / compared : undefined
 }

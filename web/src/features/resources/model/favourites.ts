@@ -1,5 +1,5 @@
-// Which kinds a person has starred: the ones that come with the application, changed by
-// what was starred and unstarred since.
+// The kinds that the user has starred: the defaults, changed by what the user starred
+// and unstarred.
 
 import { favourites as given } from '@/kubernetes/kinds'
 
@@ -9,7 +9,7 @@ export interface Starred {
   removed: readonly string[]
 }
 
-/** Reads what was kept; whatever cannot be read counts as nothing. */
+/** Parses the stored value; anything unreadable is ignored. */
 export function parseStarred(text: string | null): Starred {
   try {
     const value = JSON.parse(text ?? '{}') as Partial<Record<keyof Starred, unknown>> | null
@@ -20,12 +20,12 @@ export function parseStarred(text: string | null): Starred {
 }
 const strings = (value: unknown): string[] => (Array.isArray(value) ? value.filter((v): v is string => typeof v === 'string') : [])
 
-/** The given ones first, in their order, then those that were added, in the order of adding. */
+/** The defaults first, in their order, then added kinds in the order of adding. */
 export function starredSlugs({ added, removed }: Starred): string[] {
   return [...given.filter((slug) => !removed.includes(slug)), ...added.filter((slug) => !given.includes(slug))]
 }
 
-/** Differences are kept, not the list: a kind that a later version adds to the given ones is there, too. */
+/** Stores differences instead of the list, so that defaults of a later version appear, too. */
 export function toggleStar({ added, removed }: Starred, slug: string): Starred {
   if (given.includes(slug)) return { added, removed: removed.includes(slug) ? removed.filter((s) => s !== slug) : [...removed, slug] }
   return { added: added.includes(slug) ? added.filter((s) => s !== slug) : [...added, slug], removed }

@@ -1,4 +1,4 @@
-// Words of a STATUS column, in three tones. Unknown words have none.
+// Words of a STATUS column in three tones. Unknown words have none.
 
 export type Tone = 'pass' | 'warn' | 'rej'
 
@@ -6,7 +6,7 @@ const good = new Set(['Ready', 'Running', 'Succeeded', 'Completed', 'Complete', 
 const waiting = new Set(['Pending', 'SchedulingGated', 'ContainerCreating', 'PodInitializing', 'Terminating', 'Released', 'Suspended', 'Unknown', 'NominatedNode', 'SchedulingDisabled', 'NotTriggerScaleUp'])
 const bad = new Set(['Failed', 'Error', 'NotReady', 'CrashLoopBackOff', 'Evicted', 'OOMKilled', 'Lost', 'ImagePullBackOff', 'ErrImagePull', 'NodeLost'])
 
-/** The tone of what stands in a STATUS cell; of several words ("Ready,SchedulingDisabled") the worst. */
+/** The tone of a STATUS cell; of several words ("Ready,SchedulingDisabled") the worst. */
 export function toneOf(status: string): Tone | undefined {
   const words = status.split(',')
   if (words.some((w) => bad.has(w) || /BackOff|^Err/.test(w))) return 'rej'

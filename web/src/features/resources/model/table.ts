@@ -1,5 +1,5 @@
-// Tables as the API server makes them for kubectl: columns and cells of any kind. Reading
-// them, keeping them by key, sorting and filtering.
+// Tables as the API server renders them for kubectl, with columns and cells of any kind:
+// reading them, storing rows by key, sorting and filtering.
 
 import { parseQuantity } from '@/kubernetes/quantity'
 import { ageOf } from '@/kubernetes/time'
@@ -9,16 +9,16 @@ export interface TableColumn {
   name: string
   type: string
   description: string
-  /** 0 is always shown; kubectl shows the others with -o wide. */
+  /** 0 is always shown; kubectl shows higher priorities only with -o wide. */
   priority: number
-  /** The index among the cells of a row. */
+  /** The column's index in a row's cells. */
   index: number
 }
 
 export type Cell = string | number | boolean | null
 
 export interface TableRow {
-  /** namespace/name, or the name alone. */
+  /** namespace/name, or only the name. */
   key: string
   name: string
   namespace: string | undefined
@@ -28,7 +28,7 @@ export interface TableRow {
   cells: readonly Cell[]
 }
 
-/** What the API server sends; only what is read here. */
+/** The API server's Table, with only the fields that we read. */
 export interface RawTable {
   metadata?: { resourceVersion?: string; continue?: string; remainingItemCount?: number }
   columnDefinitions?: { name: string; type?: string; description?: string; priority?: number }[] | null
@@ -44,7 +44,7 @@ export function readColumns(table: RawTable): TableColumn[] | undefined {
   return table.columnDefinitions.map((c, index) => ({ name: c.name, type: c.type ?? 'string', description: c.description ?? '', priority: c.priority ?? 0, index }))
 }
 
-/** Rows without an object take the name from their first cell and the given namespace. */
+/** Rows without an object take the name from their first cell, and the given namespace. */
 export function readRow(row: RawRow, namespace: string | undefined): TableRow | undefined {
   const metadata = row.object?.metadata
   const name = metadata?.name ?? (typeof row.cells[0] === 'string' ? row.cells[0] : '')
@@ -61,9 +61,9 @@ export function readRow(row: RawRow, namespace: string | undefined): TableRow | 
   }
 }
 
-/** The columns that are shown. With a namespace column of ours, as `kubectl get -A` has it. */
+/** The visible columns. Adds a namespace column, as `kubectl get -A` does. */
 export interface ShownColumn {
-  /** In addresses: the name in lower case, words joined by "-". */
+  /** For URLs: the name in lower case, words joined by "-". */
   id: string
   title: string
   description: string
@@ -86,7 +86,7 @@ function columnId(name: string): string {
   return name.toLowerCase().replace(/[^a-z0-9]+/g, '-').replace(/^-|-$/g, '')
 }
 
-/** Ages are counted from the object's creation, so that they go on without the server. */
+/** Ages are computed from the object's creation time, so that they advance without the server. */
 export function cellText(row: TableRow, column: ShownColumn, now: number): string {
   if (column.index === namespaceIndex) return row.namespace ?? ''
   if (column.id === 'age' && row.created) return ageOf(row.created, now)
@@ -98,7 +98,7 @@ type Order = number | string
 
 const durationUnits: Record<string, number> = { y: 365 * 86_400, d: 86_400, h: 3600, m: 60, s: 1 }
 
-/** What a cell sorts by: amounts, durations and fractions as numbers, the rest as words. */
+/** The sort key of a cell: amounts, durations and fractions as numbers, everything else as text. */
 function orderOf(row: TableRow, column: ShownColumn): Order {
   if (column.index === namespaceIndex) return row.namespace ?? ''
   if (column.id === 'age' && row.created) return -(Date.parse(row.created) || 0)
@@ -116,15 +116,15 @@ function orderOf(row: TableRow, column: ShownColumn): Order {
   return Number.isNaN(amount) ? cell : amount
 }
 
-/** Numbers in names count as numbers: node-2 before node-10. A collator would take ten times as long. */
+/** Compares numbers in names as numbers: node-2 before node-10. A collator would take ten times as long. */
 export function nameOrder(name: string): string {
   return name.replace(/\d+/g, (digits) => digits.padStart(10, '0'))
 }
 
 /**
- * Sorts rows by a column's id, "-id" for descending; ties and unknown columns go by
- * namespace and name. Keys are remembered per row, because rows are immutable and
- * thousands are sorted again for each that changes.
+ * Sorts rows by a column's id, "-id" for descending; ties and unknown columns sort by
+ * namespace and name. Sort keys are cached per row, because rows are immutable and each
+ * change sorts thousands of them again.
  */
 export class RowSorter {
   private column = ''
@@ -158,7 +158,7 @@ export class RowSorter {
     return order
   }
 
-  /** By name first when the name is what is sorted by, else by namespace first. */
+  /** By name first if the table is sorted by name, otherwise by namespace first. */
   private nameOf(row: TableRow, nameFirst: boolean): string {
     let both = this.names.get(row)
     if (both === undefined) {
@@ -177,7 +177,7 @@ function compare(a: Order, b: Order): number {
   return a < b ? -1 : a > b ? 1 : 0
 }
 
-/** Rows in which every word is found: in key, cells or labels (key=value). */
+/** Rows that contain every word in their key, cells or labels (key=value). */
 export class RowFilter {
   private texts = new WeakMap<TableRow, string>()
 
@@ -197,14 +197,14 @@ export class RowFilter {
   }
 }
 
-/** Widths for a grid: as wide as what the first rows hold and some more, within reason, so that a row stays together; what is longer than that takes what is left. */
+/** Column widths for a grid, based on the first rows and limited, so that a row stays together; longer cells share the remaining width. */
 export function columnWidths(columns: readonly ShownColumn[], rows: readonly TableRow[], now: number): { widths: string[]; pixels: number[] } {
   const sample = rows.slice(0, 120)
   const pixels: number[] = []
   const widths = columns.map((column, i) => {
     let longest = 0
     for (const row of sample) longest = Math.max(longest, cellText(row, column, now).length)
-    // At 12 px a letter takes about 6.7 px; heads are set smaller, with room for the arrow.
+    // At 12 px a letter takes about 6.7 px; headings are smaller, with room for the arrow.
     const wanted = Math.max(longest * 6.7 + (i === 0 || column.id === 'status' ? 20 : 4), column.title.length * 6.2 + 16)
     const most = i === 0 ? 320 : 260
     const width = Math.round(Math.min(most, Math.max(i === 0 ? 120 : 40, wanted)))

@@ -1,14 +1,14 @@
-// What can be done with an object besides editing, cloning and deleting it. The detail
-// panel and the selection bar show what applies; further actions are added to the list.
+// Actions on an object other than edit, clone and delete. The detail panel and the
+// selection bar show those that apply. To add an action, add it to the list.
 
 import { patchObject } from '@/api/kubernetes'
 import type { KindInfo, KubeObject, Node } from '@/api/types'
 
 export interface ObjectAction {
-  /** Its name under resources.actions. in the messages. */
+  /** Its key below resources.actions. in the messages. */
   id: 'cordon' | 'uncordon'
   icon: string
-  /** Whether it makes sense; object is undefined where only the kind is known (a selection). */
+  /** Whether the action applies; object is undefined if only the kind is known (a selection). */
   applies(kind: KindInfo, object: KubeObject | undefined): boolean
   run(kind: KindInfo, namespace: string | undefined, name: string): Promise<unknown>
 }

@@ -1,5 +1,5 @@
-// A live table of a kind for a page: published at most once a frame, and a few times a
-// second when it is large.
+// A live table of a kind for a page: published at most once per frame, and for large
+// tables a few times per second.
 
 import { onScopeDispose, shallowRef, watch, type Ref, type ShallowRef } from 'vue'
 import type { ApiError } from '@/api/http'
@@ -10,7 +10,7 @@ import { namespaceKind } from '@/kubernetes/kinds'
 import { readColumns, readRow, type RawTable, type TableColumn, type TableRow } from '../model/table'
 import { pods } from '@/live/watched'
 
-/** What is wanted: a kind, a namespace ('' for all), a label selector. */
+/** The requested table: a kind, a namespace ('' for all), a label selector. */
 export interface TableWish {
   kind: KindInfo
   namespace: string
@@ -28,7 +28,7 @@ export interface LiveTable {
 
 const nothing: LiveTable = { columns: [], rows: new Map(), synced: false, error: undefined }
 
-/** More namespaces than this are listed in one, with metadata. */
+/** With more namespaces than this, one request lists all of them, with metadata. */
 const manyNamespaces = 40
 const largeTable = 2000
 
@@ -37,13 +37,13 @@ async function namespaces(): Promise<readonly string[] | undefined> {
   return found.length > manyNamespaces ? undefined : found
 }
 
-/** What a row without metadata lacks, the live pods have. */
+/** Rows without metadata get it from the live pods. */
 function completed(row: TableRow): TableRow {
   const metadata = pods.value.items.get(row.key)?.metadata
   return metadata ? { ...row, uid: metadata.uid, created: metadata.creationTimestamp, labels: metadata.labels ?? {} } : row
 }
 
-/** Follows what wish says, for as long as the calling scope lives and the page is visible. */
+/** Follows `wish` while the calling scope lives and the page is visible. */
 export function useTable(wish: Ref<TableWish | undefined>): { table: ShallowRef<LiveTable>; retry: () => void } {
   const table = shallowRef<LiveTable>(nothing)
   let feed: TableFeed<RawTable> | undefined
@@ -85,7 +85,7 @@ export function useTable(wish: Ref<TableWish | undefined>): { table: ShallowRef<
             const row = readRow(raw, namespace)
             if (row) staging.set(row.key, row.uid ? row : completed(row))
           }
-          // A list that takes several pages replaces the one before it in whole.
+          // A list of several pages replaces the previous list once it is complete.
           if (last || !synced) rows = staging
           synced ||= last
           publish()

@@ -1,6 +1,6 @@
 // The schema of KubeSchedulerConfiguration (kubescheduler.config.k8s.io/v1), which no
-// server serves: fields, and the arguments of the plugins that have any. What each field
-// does is said in our own words.
+// server publishes: its fields, and the arguments of the plugins that take any. The
+// descriptions are our own.
 
 import type { Head, Schema, SchemaRoot, SchemaSource } from '@/features/yaml/model/schema'
 
@@ -13,144 +13,144 @@ const choice = (description: string, values: string[], fallback = values[0]): Sc
 const object = (description: string, properties: Record<string, Schema>, required: string[] = []): Schema => ({ type: 'object', description, properties, required })
 const list = (description: string, items: Schema): Schema => ({ type: 'array', description, items })
 
-const idle = 'Accepted, and without effect in the simulator.'
+const idle = 'Accepted, but has no effect in the simulator.'
 
 // ── plugins ─────────────────────────────────────────────────────────────
 
-/** The extension points of the configuration, in the order in which they run, and multiPoint. */
+/** The extension points of the configuration in execution order, and multiPoint. */
 export const pointFields: Record<string, string> = {
-  multiPoint: 'Enables or disables a plugin at every extension point that it implements. What stands at a single extension point wins.',
-  preEnqueue: 'Before a pod enters the active queue.',
-  queueSort: 'The order of the active queue. One plugin, the same in all profiles.',
-  preFilter: 'Once per pod, before any node is looked at.',
-  filter: 'Whether the pod can run on a node.',
-  postFilter: 'When no node is feasible: preemption.',
-  preScore: 'Once per pod, before the feasible nodes are scored.',
-  score: 'How good a feasible node is, 0 to 100, times the plugin’s weight.',
-  reserve: 'When a node has been chosen: keeps resources for the pod.',
-  permit: 'Before binding: lets the pod go, holds it, or rejects it.',
-  preBind: 'What has to be done before binding.',
-  bind: 'Binds the pod. The first plugin that handles it ends the list.',
-  postBind: 'After the pod is bound.',
-  placementGenerate: 'Pod groups: proposes sets of nodes to place a group on.',
-  placementScore: 'Pod groups: how good a placement is.',
-  podGroupPostFilter: 'Pod groups: when a group found no place.',
+  multiPoint: 'Enables or disables a plugin at every extension point that it implements. A setting at a single extension point takes precedence.',
+  preEnqueue: 'Runs before a pod enters activeQ.',
+  queueSort: 'Orders activeQ. Exactly one plugin, the same in all profiles.',
+  preFilter: 'Runs once per attempt, before any node is checked.',
+  filter: 'Checks whether the pod can run on a node.',
+  postFilter: 'Runs when no node is feasible, for example preemption.',
+  preScore: 'Runs once per attempt, before the feasible nodes are scored.',
+  score: 'Scores each feasible node from 0 to 100. The score is multiplied by the plugin’s weight.',
+  reserve: 'Reserves resources for the pod on the chosen node.',
+  permit: 'Runs before binding: approves, delays or rejects the pod.',
+  preBind: 'Does the work that must precede binding.',
+  bind: 'Binds the pod. Plugins after the first one that handles it do not run.',
+  postBind: 'Runs after the pod is bound.',
+  placementGenerate: 'Pod groups: proposes sets of nodes for a group.',
+  placementScore: 'Pod groups: scores a placement.',
+  podGroupPostFilter: 'Pod groups: runs when no placement fits the group.',
 }
 
-const enabledPlugin = object('A plugin by name.', { name: string('The plugin.'), weight: integer('What its score is multiplied by; only for score. 0 means the plugin’s own default.') }, ['name'])
+const enabledPlugin = object('A plugin by name.', { name: string('The plugin.'), weight: integer('Multiplies the plugin’s score; used for score only. 0 means the plugin’s default.') }, ['name'])
 const disabledPlugin = object('A plugin by name, or "*" for all of them.', { name: string('The plugin, or "*".') }, ['name'])
 const pluginSet = (description: string): Schema =>
   object(description, {
-    enabled: list('Plugins to call in addition to the default ones, or the default ones with another weight.', enabledPlugin),
-    disabled: list('Default plugins not to call.', disabledPlugin),
+    enabled: list('Plugins to run in addition to the defaults, or default plugins with a different weight.', enabledPlugin),
+    disabled: list('Default plugins to disable.', disabledPlugin),
   })
 
-const resource = object('A resource and its weight.', { name: string('The resource, such as cpu, memory or nvidia.com/gpu.'), weight: integer('How much it counts, from 1.', 1) }, ['name'])
+const resource = object('A resource and its weight.', { name: string('The resource, such as cpu, memory or nvidia.com/gpu.'), weight: integer('The weight of the resource, 1 or more.', 1) }, ['name'])
 const shape = (what: string) =>
   list(
-    `Points of a function from utilization to score, utilization rising; straight lines between them. ${what}`,
-    object('A point.', { utilization: integer('Percent that is used, 0 to 100.'), score: integer('The score at that point, 0 to 10.') }, ['utilization', 'score']),
+    `Points of a function from utilization to score, in order of utilization, with linear interpolation between them. ${what}`,
+    object('A point.', { utilization: integer('The utilization in percent, 0 to 100.'), score: integer('The score at that point, 0 to 10.') }, ['utilization', 'score']),
   )
 const typed = (kind: string, description: string, properties: Record<string, Schema>, required: string[] = []): Schema =>
-  object(description, { apiVersion: choice('May be left out.', [configurationHead.apiVersion]), kind: choice('May be left out.', [kind]), ...properties }, required)
+  object(description, { apiVersion: choice('Optional.', [configurationHead.apiVersion]), kind: choice('Optional.', [kind]), ...properties }, required)
 
-const requirement = object('A requirement on a label.', { key: string('The label.'), operator: choice('How it is compared.', ['In', 'NotIn', 'Exists', 'DoesNotExist', 'Gt', 'Lt']), values: list('For In, NotIn, Gt and Lt.', { type: 'string' }) }, ['key', 'operator'])
-const term = object('All of its requirements have to hold.', { matchExpressions: list('On labels of the node.', requirement), matchFields: list('On fields of the node.', requirement) })
+const requirement = object('A requirement on a label.', { key: string('The label.'), operator: choice('How the label is compared.', ['In', 'NotIn', 'Exists', 'DoesNotExist', 'Gt', 'Lt']), values: list('For In, NotIn, Gt and Lt.', { type: 'string' }) }, ['key', 'operator'])
+const term = object('All requirements must match.', { matchExpressions: list('On labels of the node.', requirement), matchFields: list('On fields of the node.', requirement) })
 
-/** The arguments of a plugin, by its name. Plugins that are not here take none, as far as is known. */
+/** The arguments of a plugin, by its name. Other plugins take none, as far as we know. */
 export const argumentSchemas: Record<string, Schema> = {
-  DefaultPreemption: typed('DefaultPreemptionArgs', 'How many nodes preemption tries.', {
-    minCandidateNodesPercentage: integer('Percent of the nodes to dry run at least.', 10),
-    minCandidateNodesAbsolute: integer('How many nodes to dry run at least.', 100),
+  DefaultPreemption: typed('DefaultPreemptionArgs', 'How many nodes preemption considers.', {
+    minCandidateNodesPercentage: integer('The minimum percentage of nodes to dry run.', 10),
+    minCandidateNodesAbsolute: integer('The minimum number of nodes to dry run.', 100),
   }),
   DynamicResources: typed('DynamicResourcesArgs', 'Time limits of device allocation.', {
-    filterTimeout: string('How long finding devices for one node may take, such as 10s. 0s: no limit.'),
-    bindingTimeout: string('How long to wait for devices to be ready for binding, such as 10m.'),
+    filterTimeout: string('How long finding devices for one node may take, such as 10s. 0s means no limit.'),
+    bindingTimeout: string('How long to wait until devices are ready for binding, such as 10m.'),
   }),
-  InterPodAffinity: typed('InterPodAffinityArgs', 'How affinity between pods counts.', {
-    hardPodAffinityWeight: integer('What a required affinity of a running pod towards the new one adds to the score, 0 to 100.', 1),
-    ignorePreferredTermsOfExistingPods: boolean('Do not count the preferred affinity of running pods: faster where there are many.'),
+  InterPodAffinity: typed('InterPodAffinityArgs', 'How affinity between pods is scored.', {
+    hardPodAffinityWeight: integer('What each required affinity of an existing pod for the new pod adds to the score, 0 to 100.', 1),
+    ignorePreferredTermsOfExistingPods: boolean('Ignore the preferred affinity of existing pods. This is faster with many pods.'),
   }),
   NodeAffinity: typed('NodeAffinityArgs', 'Node affinity for every pod of the profile.', {
-    addedAffinity: object('Holds besides the pod’s own node affinity.', {
-      requiredDuringSchedulingIgnoredDuringExecution: object('Nodes that may be used.', { nodeSelectorTerms: list('One of them has to hold.', term) }, ['nodeSelectorTerms']),
+    addedAffinity: object('Applies in addition to the pod’s own node affinity.', {
+      requiredDuringSchedulingIgnoredDuringExecution: object('Nodes that the pods may use.', { nodeSelectorTerms: list('At least one term must match.', term) }, ['nodeSelectorTerms']),
       preferredDuringSchedulingIgnoredDuringExecution: list('Nodes to prefer.', object('A preference.', { weight: integer('1 to 100.'), preference: term }, ['weight', 'preference'])),
     }),
   }),
-  NodeResourcesBalancedAllocation: typed('NodeResourcesBalancedAllocationArgs', 'Which resources a node should use evenly.', { resources: list('cpu and memory by default; each weight is 1.', resource) }),
-  NodeResourcesFit: typed('NodeResourcesFitArgs', 'What must fit, and whether full or empty nodes are better.', {
-    ignoredResources: list('Extended resources that need not fit, such as ones that an extender looks after.', { type: 'string' }),
-    ignoredResourceGroups: list('The same for all resources of a group: example.com stands for example.com/*.', { type: 'string' }),
-    scoringStrategy: object('How a node’s use turns into a score.', {
-      type: choice('LeastAllocated prefers empty nodes, MostAllocated full ones; RequestedToCapacityRatio draws its own line.', ['LeastAllocated', 'MostAllocated', 'RequestedToCapacityRatio']),
-      resources: list('What counts, and how much. cpu and memory by default.', resource),
-      requestedToCapacityRatio: object('For the type of that name.', { shape: shape('') }),
+  NodeResourcesBalancedAllocation: typed('NodeResourcesBalancedAllocationArgs', 'Resources whose use should be balanced on a node.', { resources: list('cpu and memory by default; each weight is 1.', resource) }),
+  NodeResourcesFit: typed('NodeResourcesFitArgs', 'Which resources must fit, and whether full or empty nodes score higher.', {
+    ignoredResources: list('Extended resources that need not fit, such as those that an extender manages.', { type: 'string' }),
+    ignoredResourceGroups: list('Like ignoredResources, for all resources of a group: example.com means example.com/*.', { type: 'string' }),
+    scoringStrategy: object('How the use of a node becomes a score.', {
+      type: choice('LeastAllocated prefers empty nodes, MostAllocated prefers full nodes, RequestedToCapacityRatio uses its own function.', ['LeastAllocated', 'MostAllocated', 'RequestedToCapacityRatio']),
+      resources: list('The resources and their weights. cpu and memory by default.', resource),
+      requestedToCapacityRatio: object('Used with the type RequestedToCapacityRatio.', { shape: shape('') }),
     }),
   }),
-  PodTopologySpread: typed('PodTopologySpreadArgs', 'Spreading for pods that do not ask for it themselves.', {
-    defaultingType: choice('System: Kubernetes’ own constraints (zones and nodes). List: those in defaultConstraints.', ['System', 'List']),
+  PodTopologySpread: typed('PodTopologySpreadArgs', 'Default constraints for pods without their own.', {
+    defaultingType: choice('System: the built-in constraints (zones and nodes). List: those in defaultConstraints.', ['System', 'List']),
     defaultConstraints: list(
-      'For pods without constraints of their own that belong to a Service, ReplicaSet, StatefulSet or ReplicationController. Needs defaultingType List.',
-      object('A constraint.', { maxSkew: integer('By how many pods two domains may differ.', 1), topologyKey: string('The label that tells domains apart, such as topology.kubernetes.io/zone.'), whenUnsatisfiable: choice('DoNotSchedule rejects nodes, ScheduleAnyway only scores them lower.', ['DoNotSchedule', 'ScheduleAnyway']) }, ['maxSkew', 'topologyKey', 'whenUnsatisfiable']),
+      'For pods without their own constraints that belong to a Service, ReplicaSet, StatefulSet or ReplicationController. Requires defaultingType List.',
+      object('A constraint.', { maxSkew: integer('The largest allowed difference in pods between two domains.', 1), topologyKey: string('The label that identifies the domains, such as topology.kubernetes.io/zone.'), whenUnsatisfiable: choice('DoNotSchedule rejects nodes, ScheduleAnyway only lowers their score.', ['DoNotSchedule', 'ScheduleAnyway']) }, ['maxSkew', 'topologyKey', 'whenUnsatisfiable']),
     ),
   }),
   VolumeBinding: typed('VolumeBindingArgs', 'Volumes that are bound while scheduling.', {
-    bindTimeoutSeconds: integer('How long binding a volume may take.', 600),
-    shape: shape('By how much of the requested storage the volumes leave unused. Used when the storage capacity scoring gate is on.'),
+    bindTimeoutSeconds: integer('How long binding a volume may take, in seconds.', 600),
+    shape: shape('Utilization is the requested share of the storage capacity. Used when the feature gate StorageCapacityScoring is on.'),
   }),
   CELFilter: object('An expression that decides whether a node is feasible. Part of the simulator.', {
-    expression: string('CEL over pod, node, podsOnNode, podRequest, nodeRequested and nodeAllocatable; true lets the node through.'),
-    messageExpression: string('CEL that says why a node was rejected.'),
+    expression: string('CEL over pod, node, podsOnNode, podRequest, nodeRequested and nodeAllocatable; true means that the node passes.'),
+    messageExpression: string('CEL that returns the reason for a rejection.'),
   }, ['expression']),
   CELScore: object('An expression that scores a node. Part of the simulator.', {
-    expression: string('CEL over pod, node, podsOnNode, podRequest, nodeRequested and nodeAllocatable, as a number.'),
-    normalize: boolean('Stretch the answers of all nodes over 0 to 100. Without it they have to be in that range themselves.'),
+    expression: string('CEL over pod, node, podsOnNode, podRequest, nodeRequested and nodeAllocatable; returns a number.'),
+    normalize: boolean('Scale the results of all nodes to 0 to 100. Without it, the expression must return values in that range.'),
   }, ['expression']),
-  ZoneQuota: object('At most so many pods of one application in a zone. Part of the simulator, as an example.', {
-    maxPerZone: integer('How many pods a zone may have.'),
-    label: { ...string('The label that tells applications apart.'), default: 'app' },
+  ZoneQuota: object('Limits the pods of an application in each zone. Part of the simulator, as an example.', {
+    maxPerZone: integer('The maximum number of pods in a zone.'),
+    label: { ...string('The label that identifies the application.'), default: 'app' },
   }, ['maxPerZone']),
 }
 
 // ── the document ────────────────────────────────────────────────────────
 
-const profile = object('A scheduler of its own name: pods choose it by spec.schedulerName.', {
-  schedulerName: { ...string('The name that pods ask for.'), default: 'default-scheduler' },
-  percentageOfNodesToScore: integer('As for the whole scheduler, for this profile.'),
-  plugins: object('Which plugins are called where. What is not said stays as Kubernetes has it.', Object.fromEntries(Object.entries(pointFields).map(([name, about]) => [name, pluginSet(about)]))),
+const profile = object('A profile with its own name. Pods choose it with spec.schedulerName.', {
+  schedulerName: { ...string('The name that pods use in spec.schedulerName.'), default: 'default-scheduler' },
+  percentageOfNodesToScore: integer('Overrides percentageOfNodesToScore of the configuration for this profile.'),
+  plugins: object('Which plugins run at which extension point. Everything else keeps its default.', Object.fromEntries(Object.entries(pointFields).map(([name, about]) => [name, pluginSet(about)]))),
   pluginConfig: list(
     'Arguments of plugins.',
     object('A plugin’s arguments.', { name: string('The plugin.'), args: { description: 'The plugin’s arguments.', type: 'object', choose: (beside) => argumentSchemas[beside.get('name') ?? ''] } }, ['name']),
   ),
 })
 
-const extender = object('A web service that the scheduler asks besides its plugins.', {
-  urlPrefix: string('Where it is; the verbs are appended.'),
-  filterVerb: string('Asked which nodes are feasible. Empty: not asked.'),
-  prioritizeVerb: string('Asked to score nodes from 0 to 10. Empty: not asked.'),
-  preemptVerb: string('Asked about preemption’s victims. Empty: not asked.'),
-  bindVerb: string('Binds the pod in place of the scheduler. One extender at most.'),
-  weight: integer('What its scores are multiplied by (and then by 10).'),
-  enableHTTPS: boolean('Talk to it over TLS.'),
-  tlsConfig: object('For TLS.', { insecure: boolean('Do not check its certificate.'), serverName: string('The name in its certificate.'), certFile: string('Client certificate.'), keyFile: string('Client key.'), caFile: string('Certificate authority.') }),
+const extender = object('A web service that the scheduler calls in addition to its plugins.', {
+  urlPrefix: string('The base URL, to which the verbs are appended.'),
+  filterVerb: string('The path for filtering nodes. Empty: not called.'),
+  prioritizeVerb: string('The path for scoring nodes from 0 to 10. Empty: not called.'),
+  preemptVerb: string('The path for changing preemption victims. Empty: not called.'),
+  bindVerb: string('The path for binding the pod instead of the scheduler. At most one extender may bind.'),
+  weight: integer('Multiplies the extender’s scores, which are then multiplied by 10.'),
+  enableHTTPS: boolean('Use TLS.'),
+  tlsConfig: object('TLS settings.', { insecure: boolean('Do not verify the server’s certificate.'), serverName: string('The server name in its certificate.'), certFile: string('Client certificate.'), keyFile: string('Client key.'), caFile: string('Certificate authority.') }),
   httpTimeout: { ...string('How long a request may take.'), default: '5s' },
-  nodeCacheCapable: boolean('It knows the nodes itself: send their names only.'),
-  managedResources: list('Ask it only about pods that request one of these.', object('A resource.', { name: string('The extended resource.'), ignoredByScheduler: boolean('NodeResourcesFit does not look at it.') }, ['name'])),
-  ignorable: boolean('Go on without its answer when it fails.'),
+  nodeCacheCapable: boolean('The extender caches nodes: send only their names.'),
+  managedResources: list('Call the extender only for pods that request one of these resources.', object('A resource.', { name: string('The extended resource.'), ignoredByScheduler: boolean('NodeResourcesFit ignores this resource.') }, ['name'])),
+  ignorable: boolean('Continue without this extender when it fails.'),
 }, ['urlPrefix'])
 
 export const configurationSchema: Schema = object(
-  'What kube-scheduler runs by. What is not said is as Kubernetes has it.',
+  'The configuration of kube-scheduler. Fields that are not set keep their default.',
   {
     apiVersion: choice('The version of this document.', [configurationHead.apiVersion]),
     kind: choice('The kind of this document.', [configurationHead.kind]),
-    parallelism: integer('How many nodes are looked at at the same time.', 16),
-    percentageOfNodesToScore: integer('When so many percent of the nodes are feasible the search stops. 0: between 5 and 50 by the size of the cluster; below 100 nodes always all. 100: never stops early.', 0),
-    podInitialBackoffSeconds: integer('How long a pod waits after its first failed attempt; it doubles from then on.', 1),
-    podMaxBackoffSeconds: integer('The longest wait between attempts.', 10),
+    parallelism: integer('How many nodes the scheduler checks in parallel.', 16),
+    percentageOfNodesToScore: integer('The scheduler stops its search when this percentage of nodes is feasible. 0: between 5 and 50, depending on the cluster size. 100: never stops early. Clusters below 100 nodes are always searched completely.', 0),
+    podInitialBackoffSeconds: integer('The backoff after a pod’s first failed attempt, in seconds. It doubles with each further attempt.', 1),
+    podMaxBackoffSeconds: integer('The longest backoff between attempts, in seconds.', 10),
     delayCacheUntilActive: boolean(idle),
-    profiles: list('One scheduler for each entry, all in one queue. Without it there is default-scheduler.', profile),
-    extenders: list('Web services to ask besides the plugins.', extender),
+    profiles: list('The profiles, which share one queue. Without any there is default-scheduler.', profile),
+    extenders: list('Web services that the scheduler calls in addition to its plugins.', extender),
     leaderElection: object(idle, { leaderElect: boolean(idle, true) }),
     clientConnection: object(idle, { kubeconfig: string(idle), qps: integer(idle), burst: integer(idle) }),
     enableProfiling: boolean(idle, true),
@@ -161,7 +161,7 @@ export const configurationSchema: Schema = object(
 
 const root: SchemaRoot = { schema: configurationSchema, resolve: () => undefined }
 
-/** Knows the one kind, and plugin names as `plugins` tells them at that moment. */
+/** Serves the schema of this one kind, and the plugin names that `plugins` returns at the time. */
 export function configurationSource(plugins: () => readonly string[]): SchemaSource {
   return {
     root: async ({ kind }) => (kind === '' || kind === configurationHead.kind ? root : undefined),

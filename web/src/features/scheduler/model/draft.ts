@@ -1,5 +1,5 @@
-// The text that somebody is writing in place of the running configuration, and what
-// becomes of it when the running one moves on meanwhile. Nothing here loses text.
+// The draft of a configuration, and how it reacts when another client applies a
+// configuration. No operation here loses text.
 
 export interface Running {
   revision: number
@@ -8,9 +8,9 @@ export interface Running {
 
 export interface Draft {
   text: string
-  /** What was running when the text was last the same, or was last compared. */
+  /** The running text when the draft last equalled it, or was last compared with it. */
   base: Running
-  /** A preset's name, or the number of a revision that it began as; '' when it began as the running one. */
+  /** The name of the preset or the number of the revision that the draft started from; '' for the running one. */
   origin: string
 }
 
@@ -18,28 +18,28 @@ export function isDirty(draft: Draft): boolean {
   return draft.text !== draft.base.text
 }
 
-/** A clean draft goes with the running configuration; one with changes stays as it is. */
+/** An unchanged draft follows the running configuration; a changed one stays as it is. */
 export function follow(draft: Draft | undefined, running: Running): Draft {
   if (!draft || !isDirty(draft) || draft.text === running.text) return { text: running.text, base: running, origin: '' }
   return draft
 }
 
-/** Somebody else has applied something since the draft was begun. */
+/** Another client has applied a configuration since the draft was started. */
 export function isOvertaken(draft: Draft, running: Running): boolean {
   return isDirty(draft) && (draft.base.revision !== running.revision || draft.base.text !== running.text)
 }
 
-/** Keeps the text and takes what runs now for its base: the person has seen it. */
+/** Keeps the text and makes the running configuration its base: the user has seen it. */
 export function rebase(draft: Draft, running: Running): Draft {
   return { ...draft, base: running }
 }
 
-/** A draft that begins as another document. */
+/** A draft that starts from another document. */
 export function begin(text: string, origin: string, running: Running): Draft {
   return { text, base: running, origin: text === running.text ? '' : origin }
 }
 
-/** Reads what JSON.stringify made of a draft; undefined when it is none. */
+/** Parses a draft from JSON; undefined when it is invalid. */
 export function restore(stored: string | null): Draft | undefined {
   if (!stored) return undefined
   try {

@@ -30,7 +30,7 @@ it('says beside a draft what runs now, where that is something else', () => {
     'NodeResourcesFit: on, on7 was on5 args',
     'Mine: none, on1 was none',
     'ImageLocality: none, off',
-    // The draft does without it altogether.
+    // The draft has no such plugin at all.
     'NodeName: none was on, none',
   ])
   expect(differing).toBe(3)

@@ -1,16 +1,16 @@
-// The effective configuration as a table: plugins × extension points, with what is
-// changed from Kubernetes' default.
+// The effective configuration as a table: plugins × extension points, with differences
+// from Kubernetes' default.
 
 import type { Effective, EffectiveProfile } from '@/api/types'
 
 export interface EffectiveCell {
-  /** off: the default has it there, this configuration does not. */
+  /** off: enabled in the default, but not in this configuration. */
   state: 'on' | 'off' | 'none'
   weight: number | undefined
   changed: boolean
-  /** From 1: in which order it is called there. */
+  /** Its position in the execution order, from 1. */
   order: number
-  /** What it is in the configuration that it is compared with, where that is something else. */
+  /** Its state in the compared configuration, if that differs. */
   was: Pick<EffectiveCell, 'state' | 'weight'> | undefined
 }
 
@@ -19,30 +19,30 @@ export interface EffectiveRow {
   cells: EffectiveCell[]
   arguments: Record<string, unknown> | undefined
   argumentsChanged: boolean
-  /** They are not those of the configuration that it is compared with. */
+  /** The arguments differ from those of the compared configuration. */
   argumentsDiffer: boolean
-  /** Something about it is not as the default has it. */
+  /** Something differs from the default. */
   changed: boolean
 }
 
 export interface EffectiveMatrix {
-  /** Extension points at which some plugin is or was, in their order. */
+  /** Extension points with at least one plugin now or by default, in execution order. */
   points: string[]
-  /** In the order in which plugins are first called, those that are off last. */
+  /** In the order in which plugins first run; disabled ones last. */
   rows: EffectiveRow[]
-  /** Rows that are not as the default has them. */
+  /** The number of rows that differ from the default. */
   changed: number
-  /** Rows that are not as the configuration has them that it is compared with. */
+  /** The number of rows that differ from the compared configuration. */
   differing: number
 }
 
-/** `other` is the same profile of the configuration that it is compared with: what runs, for a draft. */
+/** `other` is the same profile in the compared configuration: for a draft, the running one. */
 export function effectiveMatrix(profile: EffectiveProfile, other?: EffectiveProfile): EffectiveMatrix {
   const matrix = matrixOf(profile)
   if (!other) return matrix
   const before = matrixOf(other)
   const rowsBefore = new Map(before.rows.map((row) => [row.plugin, row]))
-  // A plugin that the draft does without altogether still stands there, as none.
+  // A plugin that is missing from the draft still has a row, as none.
   const gone = before.rows.filter((row) => !matrix.rows.some((r) => r.plugin === row.plugin))
   const absent = (plugin: string): EffectiveRow => ({ plugin, cells: matrix.points.map(() => none), arguments: undefined, argumentsChanged: false, argumentsDiffer: false, changed: false })
   const rows = [...matrix.rows, ...gone.map((row) => absent(row.plugin))].map((row): EffectiveRow => {
@@ -58,7 +58,7 @@ export function effectiveMatrix(profile: EffectiveProfile, other?: EffectiveProf
 
 const none: EffectiveCell = { state: 'none', weight: undefined, changed: false, order: 0, was: undefined }
 
-/** The row is not as in the configuration that it is compared with. */
+/** Whether the row differs from the compared configuration. */
 export const differs = (row: EffectiveRow) => row.argumentsDiffer || row.cells.some((cell) => cell.was)
 
 function matrixOf(profile: EffectiveProfile): EffectiveMatrix {
@@ -80,7 +80,7 @@ function matrixOf(profile: EffectiveProfile): EffectiveMatrix {
   return { points: points.map((p) => p.name), rows, changed: rows.filter((r) => r.changed).length, differing: 0 }
 }
 
-/** Every plugin that some profile calls or has switched off. */
+/** Every plugin that a profile enables or disables. */
 export function pluginNames(effective: Effective | undefined): string[] {
   return [...new Set(effective?.profiles.flatMap((p) => p.extensionPoints.flatMap((e) => [...e.plugins.map((x) => x.name), ...e.disabled])))].sort()
 }

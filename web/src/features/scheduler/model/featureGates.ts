@@ -1,11 +1,10 @@
-// Which of Kubernetes' feature gates to show: there are hundreds, and few of them touch
-// scheduling.
+// Which of Kubernetes' feature gates to show: of hundreds, only few affect scheduling.
 
 import type { FeatureGate } from '@/api/types'
 
 const touchesScheduling = /Schedul|Workload|Gang|Preempt|Batching|DynamicResource|^DRA|TopologySpread|NodeDeclared|StorageCapacity|Nominated|PodLevelResources|InPlacePod|Toleration|NodeAffinity|PodGroup|Placement/
 
-/** Changed ones first; without text those that touch scheduling, with it all that have every word in their name. */
+/** Changed gates first. Without text, those that affect scheduling; with text, all whose name contains every word. */
 export function gatesToShow(gates: readonly FeatureGate[], text: string): FeatureGate[] {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean)
   const isChanged = (gate: FeatureGate) => gate.enabled !== gate.default

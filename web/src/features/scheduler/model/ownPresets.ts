@@ -1,5 +1,4 @@
-// Configurations that somebody has kept under names of their own, beside the presets
-// that everybody has.
+// Configurations that the user saved under a name, in addition to the built-in presets.
 
 export interface OwnPreset {
   name: string
@@ -7,17 +6,17 @@ export interface OwnPreset {
 }
 
 const nameAtMost = 60
-/** In all, so that what a browser keeps for the page does not run out. */
+/** The limit for all presets together, so that the page's storage does not run out. */
 const charactersAtMost = 1_000_000
 
-/** What a draft's origin is called when it began as one of them; no name of a preset or revision begins so. */
+/** The origin prefix of a draft that started from one of them; no preset or revision name starts with it. */
 export const ownOrigin = (name: string) => `own:${name}`
 export const nameOfOwn = (origin: string) => (origin.startsWith('own:') ? origin.slice(4) : undefined)
 
-/** A name as it is kept. */
+/** Normalizes a name for storage. */
 export const tidyName = (name: string) => name.trim().replace(/\s+/g, ' ').slice(0, nameAtMost)
 
-/** With one more, in the order of their names; one of the same name gives way. undefined when they would be too much. */
+/** Adds a preset, sorted by name, replacing one with the same name. undefined when the limit is exceeded. */
 export function withPreset(presets: readonly OwnPreset[], added: OwnPreset): OwnPreset[] | undefined {
   const next = [...withoutPreset(presets, added.name), added].sort((a, b) => a.name.localeCompare(b.name, undefined, { numeric: true }))
   return next.reduce((sum, p) => sum + p.name.length + p.text.length, 0) > charactersAtMost ? undefined : next
@@ -27,7 +26,7 @@ export function withoutPreset(presets: readonly OwnPreset[], name: string): OwnP
   return presets.filter((p) => p.name !== name)
 }
 
-/** What it is about: the words of its first comment; '' when it begins without one. */
+/** Its description: the text of its first comment; '' when it does not start with one. */
 export function aboutOf(text: string): string {
   const words: string[] = []
   for (const line of text.split('\n')) {
@@ -38,7 +37,7 @@ export function aboutOf(text: string): string {
   return words.join(' ').trim()
 }
 
-/** Reads what JSON.stringify made of them; what is none is left out. */
+/** Parses stored presets from JSON and drops invalid ones. */
 export function readPresets(stored: string | null): OwnPreset[] {
   if (!stored) return []
   try {

@@ -6,7 +6,7 @@ import { proposalsAt } from '@/features/yaml/model/completion'
 import { itemStep, shapeOf, type Schema } from '@/features/yaml/model/schema'
 import type { Lines } from '@/features/yaml/model/yamlSpot'
 
-/** Everything in value that schema does not know, by its path; beside is what stands around a value. */
+/** The paths of everything in value that schema does not know; `beside` holds the neighbouring scalars. */
 function unknown(value: unknown, schema: Schema | undefined, path: string, beside = new Map<string, string>()): string[] {
   const known = schema?.choose ? schema.choose(beside) : schema
   if (!known) return [path]
@@ -40,7 +40,7 @@ describe('the schema', () => {
   })
 
   const source = configurationSource(() => ['NodeResourcesFit', 'ImageLocality'])
-  /** What is proposed where the | stands. */
+  /** The proposals at the | in text. */
   async function proposed(text: string): Promise<string[]> {
     const rows = text.split('\n')
     const line = rows.findIndex((row) => row.includes('|')) + 1
@@ -58,7 +58,7 @@ describe('the schema', () => {
   it('proposes plugins where their names stand', async () => {
     expect(await proposed(`${head}profiles:\n- plugins:\n    score:\n      enabled:\n      - name: |\n`)).toContain('ImageLocality')
     expect(await proposed(`${head}profiles:\n- plugins:\n    score:\n      disabled:\n      - name: |\n`)).toContain('"*"')
-    // One that takes no arguments is not proposed for them.
+    // A plugin without arguments is not proposed.
     expect(await proposed(`${head}profiles:\n- pluginConfig:\n  - name: |\n`)).not.toContain('ImageLocality')
   })
 })

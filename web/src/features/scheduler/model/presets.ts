@@ -1,5 +1,5 @@
-// Configurations to start from. Each is a whole document that says in its comments what
-// it does; nothing in it is only there because the default has it.
+// Configurations to start from. Each is a complete document whose comments say what it
+// does. It sets only fields that differ from the default.
 
 export const presetNames = ['default', 'binPacking', 'spreading', 'noPreemption', 'twoProfiles', 'everyNode', 'celScore'] as const
 export type PresetName = (typeof presetNames)[number]
@@ -7,10 +7,10 @@ export type PresetName = (typeof presetNames)[number]
 const head = 'apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n'
 
 export const presets: Record<PresetName, string> = {
-  default: `# What kube-scheduler runs when nobody asks for anything else.
+  default: `# What kube-scheduler runs by default.
 ${head}`,
 
-  binPacking: `# Fill nodes before opening new ones: fuller nodes score higher.
+  binPacking: `# Fills nodes before it uses empty ones: fuller nodes score higher.
 ${head}profiles:
 - schedulerName: default-scheduler
   plugins:
@@ -19,7 +19,7 @@ ${head}profiles:
       - name: NodeResourcesFit
         weight: 5
     score:
-      # Both pull towards emptier or evenly used nodes.
+      # Both prefer emptier or evenly used nodes.
       disabled:
       - name: NodeResourcesBalancedAllocation
       - name: PodTopologySpread
@@ -35,8 +35,8 @@ ${head}profiles:
           weight: 1
 `,
 
-  spreading: `# Spread the pods of a workload over zones first, then over nodes.
-# Holds for pods of a Service, ReplicaSet or StatefulSet that say nothing themselves.
+  spreading: `# Spreads the pods of a workload across zones first, then across nodes. Applies to pods
+# of a Service, ReplicaSet or StatefulSet without topologySpreadConstraints.
 ${head}profiles:
 - schedulerName: default-scheduler
   plugins:
@@ -57,7 +57,7 @@ ${head}profiles:
         whenUnsatisfiable: ScheduleAnyway
 `,
 
-  noPreemption: `# A pod that fits nowhere waits: no pod is removed to make room for it.
+  noPreemption: `# A pod that fits no node waits: the scheduler does not preempt pods to make room.
 ${head}profiles:
 - schedulerName: default-scheduler
   plugins:
@@ -66,8 +66,8 @@ ${head}profiles:
       - name: DefaultPreemption
 `,
 
-  twoProfiles: `# Two schedulers in one: services spread, batch jobs fill nodes.
-# A pod chooses by spec.schedulerName; both share one queue and one view of the nodes.
+  twoProfiles: `# Two profiles in one scheduler: default-scheduler spreads pods, batch-scheduler fills
+# nodes. A pod chooses one with spec.schedulerName. Both share one queue and one cache.
 ${head}profiles:
 - schedulerName: default-scheduler
 - schedulerName: batch-scheduler
@@ -88,13 +88,13 @@ ${head}profiles:
           weight: 1
 `,
 
-  everyNode: `# Look at every node, however many there are. By default the search stops when
-# enough feasible nodes are found, and nodes beyond that are not evaluated.
+  everyNode: `# Evaluates every node in clusters of any size. By default the scheduler stops when it
+# has found enough feasible nodes, and does not evaluate the others.
 ${head}percentageOfNodesToScore: 100
 `,
 
-  celScore: `# Score by a formula of your own, written in CEL: here, prefer nodes on which
-# few pods run. Try others: it is evaluated for the pod and each feasible node.
+  celScore: `# Scores nodes with your own CEL expression. This one prefers nodes with few pods. The
+# scheduler evaluates the expression for the pod and each feasible node.
 ${head}profiles:
 - schedulerName: default-scheduler
   plugins:

@@ -1,4 +1,4 @@
-// The presets of one's own, kept in this browser and the same in all of its windows.
+// The user's presets, stored in this browser and shared by all of its windows.
 
 import { shallowRef, type ShallowRef } from 'vue'
 import { readPresets, withoutPreset, withPreset, type OwnPreset } from '../model/ownPresets'
@@ -18,7 +18,7 @@ window.addEventListener('storage', (event) => {
   if (event.key === storageKey || event.key === null) ownPresets.value = read()
 })
 
-/** False when the browser cannot keep it: then nothing has changed. */
+/** False when the browser cannot store it; nothing changes then. */
 export function keepPreset(preset: OwnPreset): boolean {
   const next = withPreset(read(), preset)
   return !!next && store(next)

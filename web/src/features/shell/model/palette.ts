@@ -1,4 +1,4 @@
-// What the command palette finds: a few of each group, best match first.
+// What the command palette finds: a few entries of each group, best match first.
 
 export type PaletteGroup = 'actions' | 'places' | 'plugins' | 'pods' | 'nodes' | 'kinds'
 
@@ -7,26 +7,26 @@ export interface PaletteEntry {
   group: PaletteGroup
   icon: string
   title: string
-  /** Beside the title; searched too. */
+  /** Shown beside the title and searched, too. */
   detail?: string | undefined
-  /** At the end of the line; not searched. */
+  /** Shown at the end of the line, not searched. */
   note?: string | undefined
   run: () => void
 }
 
-/** A source is asked for entries in its own order; making one costs, so only those that match are made. */
+/** Sources return entries in their own order. Creating an entry is expensive, so only matches are created. */
 export interface PaletteSource<T = unknown> {
   group: PaletteGroup
   items: Iterable<T>
   text(item: T): string
   entry(item: T): PaletteEntry
-  /** How many are shown at most. */
+  /** The maximum number of entries shown. */
   most: number
-  /** Shown without a query. */
+  /** Shown for an empty query. */
   always?: boolean
 }
 
-/** "> taint": a sign at the front asks for one kind of thing. */
+/** "> taint": a leading sign restricts the search to one group. */
 const signs: Record<string, readonly PaletteGroup[]> = { '>': ['actions', 'places'], '@': ['pods'], '#': ['nodes'] }
 
 export function parseQuery(text: string): { words: string[]; groups: readonly PaletteGroup[] | undefined } {
@@ -35,7 +35,7 @@ export function parseQuery(text: string): { words: string[]; groups: readonly Pa
   return { words: rest.toLowerCase().split(/\s+/).filter(Boolean), groups }
 }
 
-/** Lower is better; undefined when a word is missing. A word at the front or after a separator counts for more. */
+/** Lower is better; undefined when a word is missing. A match at the start or after a separator ranks higher. */
 export function rank(text: string, words: readonly string[]): number | undefined {
   const lower = text.toLowerCase()
   let sum = words.length ? lower.length / 100 : 0
@@ -59,7 +59,7 @@ export function search(sources: readonly PaletteSource<never>[], text: string): 
       const worst = best.at(-1)
       if (best.length >= source.most && worst && worst.rank <= found) continue
       best.push({ item, rank: found })
-      // Stable, so that equals stay in the source's order.
+      // The sort is stable, so equal entries stay in the source's order.
       best.sort((a, b) => a.rank - b.rank)
       best.length = Math.min(best.length, source.most)
     }
@@ -67,7 +67,7 @@ export function search(sources: readonly PaletteSource<never>[], text: string): 
   })
 }
 
-/** The text cut at the words that were searched for. */
+/** The text split at the matched words. */
 export function marked(text: string, query: string): { text: string; hit: boolean }[] {
   const { words } = parseQuery(query)
   if (!words.length) return [{ text, hit: false }]

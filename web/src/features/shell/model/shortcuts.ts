@@ -1,6 +1,6 @@
-// The keyboard shortcuts, as the help overlay lists them and the shell reads them.
+// The keyboard shortcuts, for the help dialog and for the shell's key handler.
 
-/** Places that have an address of their own, in the order of the navigation. */
+/** Pages with their own URL, in the order of the navigation. */
 export const places = ['cluster', 'resources', 'decisions', 'scheduler', 'activity'] as const
 export type Place = (typeof places)[number]
 
@@ -8,15 +8,15 @@ export type Place = (typeof places)[number]
 export const placeKeys: Record<string, Place> = { c: 'cluster', r: 'resources', d: 'decisions', s: 'scheduler', a: 'activity' }
 
 export interface Shortcut {
-  /** What is pressed: several keys one after another. `Mod` is Ctrl, on a Mac ⌘. */
+  /** The keys to press, one after another. `Mod` is Ctrl, on a Mac ⌘. */
   keys: readonly string[]
-  /** Which text of messages.keys says what it does. */
+  /** The key below messages.keys.does. of its description. */
   does: string
 }
 
 export type ShortcutArea = 'everywhere' | 'map' | 'tables' | 'decision' | 'editor' | 'activity'
 
-/** A place adds its own keys to its area. */
+/** A page adds its own keys to its area. */
 export const shortcuts: Record<ShortcutArea, readonly Shortcut[]> = {
   everywhere: [
     { keys: ['Mod', 'K'], does: 'palette' },
@@ -52,7 +52,7 @@ export const shortcuts: Record<ShortcutArea, readonly Shortcut[]> = {
   activity: [{ keys: ['P'], does: 'pause' }],
 }
 
-/** What the shell does on a key that nothing else has used. */
+/** What the shell does with a key that nothing else handled. */
 export type ShellAction = { kind: 'palette' } | { kind: 'help' } | { kind: 'create' } | { kind: 'go'; place: Place }
 
 export interface KeyPress {
@@ -64,7 +64,7 @@ export interface KeyPress {
 
 const patience = 1200
 
-/** Reads keys one after another; `typing` is true while text is being written, when only chords count. */
+/** Reads keys one after another; while `typing` is true, only chords count. */
 export class ShortcutReader {
   /** When g was pressed (ms). */
   private prefixAt = -Infinity

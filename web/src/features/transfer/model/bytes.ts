@@ -1,4 +1,4 @@
-// Sizes of files as people read them.
+// File sizes for display.
 
 const units = ['bytes', 'KiB', 'MiB', 'GiB'] as const
 

@@ -1,13 +1,13 @@
-// Files and folders out of a drop. The browser forgets a drop when its event is over, so
-// that the entries are taken at once and read afterwards.
+// Files and folders of a drop. The browser clears a drop when its event ends, so the
+// entries are taken immediately and read afterwards.
 
 export interface DroppedFile {
   file: File
-  /** With the folders that it is in. */
+  /** Its path including the folders. */
   path: string
 }
 
-/** The files of a drop, those of folders included, at most `most` of them. Call it while the event is handled. */
+/** The files of a drop including those in folders, at most `most`. Call it while handling the event. */
 export function filesOf(transfer: DataTransfer, most = 5000): Promise<DroppedFile[]> {
   const entries = [...transfer.items].flatMap((item) => {
     const entry = item.kind === 'file' ? (item.webkitGetAsEntry?.() ?? undefined) : undefined
@@ -34,7 +34,7 @@ function fileOf(entry: FileSystemFileEntry): Promise<File> {
 async function listFolder(folder: FileSystemDirectoryEntry): Promise<FileSystemEntry[]> {
   const reader = folder.createReader()
   const found: FileSystemEntry[] = []
-  // A reader gives a hundred at a time, and nothing at the end.
+  // A reader returns a hundred entries at a time, and none at the end.
   for (;;) {
     const part = await new Promise<FileSystemEntry[]>((resolve, reject) => reader.readEntries(resolve, reject))
     if (!part.length) return found
@@ -42,7 +42,7 @@ async function listFolder(folder: FileSystemDirectoryEntry): Promise<FileSystemE
   }
 }
 
-/** Whether a drag brings files, rather than text or a link. */
+/** Whether a drag contains files rather than text or a link. */
 export function bringsFiles(transfer: DataTransfer | null): boolean {
   return !!transfer && [...transfer.types].includes('Files')
 }

@@ -1,4 +1,4 @@
-// The export as an address, and as what somebody would type for it.
+// The URL of an export, and the equivalent command.
 
 export interface ExportChoice {
   format: 'yaml' | 'json'
@@ -6,7 +6,7 @@ export interface ExportChoice {
   redact: boolean
 }
 
-/** The path and query that answer with the file. */
+/** The path and query of the file. */
 export function exportPath({ format, results, redact }: ExportChoice): string {
   const query = new URLSearchParams()
   if (format === 'yaml') query.set('format', 'yaml')
@@ -20,7 +20,7 @@ export function exportName({ format }: ExportChoice): string {
   return `cluster.${format}`
 }
 
-/** The same with curl. Off loopback the server asks for its token. */
+/** The same with curl. Off loopback, the server requires its token. */
 export function curlCommand(choice: ExportChoice, origin: string): string {
   const { hostname } = new URL(origin)
   const local = hostname === 'localhost' || hostname === '[::1]' || /^127\./.test(hostname)

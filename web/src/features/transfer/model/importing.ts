@@ -1,27 +1,27 @@
-// An import as the server tells of it: how far it is, and what came of it.
+// An import as the server reports it: its progress and its result.
 
 import type { ImportItem, ImportReport } from '@/api/types'
 
 export const concerns = ['failed', 'skipped', 'warnings'] as const
-/** What a line of the summary is about: refused, left out, or imported with a remark. */
+/** The topic of an item in the summary: rejected, skipped, or imported with a warning. */
 export type Concern = (typeof concerns)[number]
 
-/** How many there were; the report's lists hold at most 1,000 each. */
+/** The number of items; the report's lists hold at most 1,000 each. */
 export function totalOf(report: ImportReport, concern: Concern): number {
   return report[`${concern}Total`]
 }
 
-/** How far it is within its phase, from 0 to 1; undefined while that is not known. */
+/** The progress within the current phase, from 0 to 1; undefined while unknown. */
 export function shareDone({ done, total }: { done: number; total: number }): number | undefined {
   return total > 0 ? Math.min(1, done / total) : undefined
 }
 
-/** namespace/name, or what there is of it. */
+/** namespace/name, or the part of it that exists. */
 export function itemName(item: ImportItem): string {
   return item.namespace ? `${item.namespace}/${item.name}` : item.name
 }
 
-/** Items that hold every word of text, in whatever is said of them. */
+/** Items that contain every word of text in any of their fields. */
 export function filterItems(items: readonly ImportItem[], text: string): readonly ImportItem[] {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean)
   if (!words.length) return items
@@ -31,7 +31,7 @@ export function filterItems(items: readonly ImportItem[], text: string): readonl
   })
 }
 
-/** Sorted by a column, `-` in front for the other way; equals stay in the order of the import. */
+/** Sorted by a column; a leading `-` reverses the order, and equal items keep the order of the import. */
 export function sortItems(items: readonly ImportItem[], sort: string): readonly ImportItem[] {
   const by = sort.replace(/^-/, '')
   const keys: Record<string, (item: ImportItem) => string> = { kind: (i) => i.kind, name: itemName, message: (i) => i.message, source: (i) => i.source ?? '' }
@@ -41,7 +41,7 @@ export function sortItems(items: readonly ImportItem[], sort: string): readonly 
   return [...items].sort((a, b) => way * key(a).localeCompare(key(b), undefined, { numeric: true }))
 }
 
-/** Items as lines that a table program takes: fields by tabs. */
+/** Items as lines for a spreadsheet: fields separated by tabs. */
 export function itemsAsText(items: readonly ImportItem[]): string {
   const clean = (field: string) => field.replace(/[\t\r\n]+/g, ' ')
   return items.map((i) => [i.apiVersion, i.kind, itemName(i), i.message, i.source ?? ''].map(clean).join('\t')).join('\n')

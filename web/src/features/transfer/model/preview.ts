@@ -1,15 +1,15 @@
-// What is in a file that may be imported, as far as that is cheaply known: a look before
-// it is sent. The server decides by the content; nothing here refuses anything.
+// A preview of a file to import, as far as it is cheap, before the file is sent. The
+// server decides by the content; the preview rejects nothing.
 
 import type { KubeObject } from '@/api/types'
 import type { ParsedText } from '@/features/yaml/model/documents'
 
 export type FileNature = 'text' | 'archive' | 'recording' | 'other'
 
-/** Of a file's first bytes: what it is taken for. */
+/** The type of a file according to its first bytes. */
 export function natureOf(head: Uint8Array): FileNature {
   const starts = (...bytes: number[]) => bytes.every((byte, i) => head[i] === byte)
-  // A recording begins with its own sign.
+  // A recording starts with its own signature.
   if (starts(0xb5, 0x6b, 0x72, 0x31)) return 'recording'
   if (starts(0x1f, 0x8b) || starts(0x50, 0x4b, 3, 4) || starts(0x50, 0x4b, 5, 6)) return 'archive'
   const text = new TextDecoder('utf-8', { fatal: false }).decode(head)
@@ -24,17 +24,17 @@ export interface KindTally {
 
 export interface Preview {
   kinds: readonly KindTally[]
-  /** It brings a KubeSchedulerConfiguration. */
+  /** It contains a KubeSchedulerConfiguration. */
   configuration: boolean
-  /** Documents that could not be read here. */
+  /** The number of documents that could not be parsed here. */
   problems: number
-  /** How many recorded decisions it brings, which an import leaves out. */
+  /** The number of recorded decisions in it, which an import skips. */
   results: number
 }
 
 export const emptyPreview: Preview = { kinds: [], configuration: false, problems: 0, results: 0 }
 
-/** Kinds and counts of objects that were read, most first. */
+/** Kinds and counts of the objects, most first. */
 export function previewOf(objects: readonly Pick<KubeObject, 'kind'>[], problems: number): Preview {
   const counts = new Map<string, number>()
   let configuration = false
@@ -45,13 +45,13 @@ export function previewOf(objects: readonly Pick<KubeObject, 'kind'>[], problems
   return { kinds: tally(counts), configuration, problems, results: 0 }
 }
 
-/** Of a text that was read. The configuration of a scheduler is the one document that has no name. */
+/** The contents of a parsed text. A KubeSchedulerConfiguration is the only document without a name. */
 export function previewOfText({ entries, problems }: ParsedText): Preview {
   const nameless = problems.flatMap(({ says }) => (says?.key === 'nameMissing' && says.kind === 'KubeSchedulerConfiguration' ? [says] : []))
   return previewOf([...entries.map((entry) => entry.object), ...nameless], problems.length - nameless.length)
 }
 
-/** The lists of an export of the existing simulator, by their names. */
+/** The lists in an export of the existing simulator, by name. */
 const exported: Readonly<Record<string, string>> = {
   pods: 'Pod',
   nodes: 'Node',
@@ -62,7 +62,7 @@ const exported: Readonly<Record<string, string>> = {
   namespaces: 'Namespace',
 }
 
-/** What a value that was read from JSON holds: an object, a List, an export; undefined when it is none of them. */
+/** The contents of a JSON value: an object, a List or an export; undefined when it is none of them. */
 export function previewOfJson(value: unknown): Preview | undefined {
   if (!isRecord(value)) return undefined
   const configuration = isRecord(value.schedulerConfiguration) || isRecord(value.schedulerConfig)
@@ -82,7 +82,7 @@ export function previewOfJson(value: unknown): Preview | undefined {
   return counts.size || configuration ? { kinds: tally(counts), configuration, problems: 0, results } : undefined
 }
 
-/** Several files together. */
+/** The combined contents of several files. */
 export function addPreviews(previews: readonly Preview[]): Preview {
   const counts = new Map<string, number>()
   for (const { kinds } of previews) for (const { kind, count } of kinds) counts.set(kind, (counts.get(kind) ?? 0) + count)

@@ -1,5 +1,5 @@
-// What somebody has chosen to import: files, a folder's, an archive, a pasted text; and a
-// look into it, as far as that is cheap.
+// The input that the user chose to import (files, a folder, an archive, pasted text), and
+// a preview of it, as far as it is cheap.
 
 import { useTimeoutFn } from '@vueuse/core'
 import { computed, shallowRef, watch, type ComputedRef, type Ref, type ShallowRef } from 'vue'
@@ -9,12 +9,12 @@ import { useTurns } from '@/live/answer'
 import { addPreviews, natureOf, previewOfText, previewOfJson, type FileNature, type Preview } from '../model/preview'
 import type { ImportFile } from './transfer'
 
-/** Up to this size (bytes, all files together) the texts are looked into here. */
+/** Up to this size (bytes, all files together), the browser previews the texts. */
 export const lookLimit = 768 * 1024
 const jsonLimit = 8 * 2 ** 20
 const headLength = 512
 
-/** nothing: nothing chosen. opaque: only the server can tell what is in it. */
+/** nothing: nothing chosen. opaque: only the server can read it. */
 export type Look = { kind: 'nothing' | 'looking' | 'archive' | 'large' } | { kind: 'recording'; file: ImportFile } | { kind: 'seen'; preview: Preview } | { kind: 'unreadable'; name: string; message: string }
 
 export interface ImportChoice {
@@ -25,7 +25,7 @@ export interface ImportChoice {
   add: (files: readonly ImportFile[]) => void
   remove: (path: string) => void
   clear: () => void
-  /** What is sent; undefined while nothing is chosen. */
+  /** The input to send; undefined while nothing is chosen. */
   body: () => Blob | FormData | undefined
 }
 
@@ -111,18 +111,18 @@ function lookIntoText(text: string, all: number): Preview | undefined {
       const found = previewOfJson(JSON.parse(text))
       if (found) return found
     } catch {
-      // Several documents, or YAML in braces: read as YAML below.
+      // Several documents, or YAML in braces: parsed as YAML below.
     }
   }
   if (all > lookLimit) return undefined
   const parsed = parseText(text)
   const found = previewOfText(parsed)
-  // An export is a List with more than its items.
+  // An export is a List with further fields.
   if (parsed.entries.length || found.configuration) return { ...found, configuration: found.configuration || /^schedulerConfiguration:/m.test(text) }
   return yamlPreview(text) ?? found
 }
 
-/** Of one YAML document that is not an object of Kubernetes, such as an export of the existing simulator. */
+/** The contents of a single YAML document that is not a Kubernetes object, such as an export of the existing simulator. */
 function yamlPreview(text: string): Preview | undefined {
   try {
     return previewOfJson(parse(text))

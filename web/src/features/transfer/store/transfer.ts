@@ -1,5 +1,5 @@
-// Export, import and reset: which dialog is open, and the import that is under way. It
-// outlives its dialog; the server's outlives the page.
+// Export, import and reset: the open dialog and the running import. The import survives
+// its dialog, and on the server it survives the page.
 
 import { promiseTimeout } from '@vueuse/core'
 import { computed, ref, shallowRef, watch } from 'vue'
@@ -13,10 +13,10 @@ import { operation } from '@/live/operation'
 // ── dialogs ─────────────────────────────────────────────────────────────
 export type TransferDialog = 'import' | 'export' | 'reset'
 export const transferDialog = ref<TransferDialog>()
-/** What was dropped on the window, for the dialog to take. */
+/** Files dropped on the window, for the dialog to take over. */
 export const offered = shallowRef<readonly ImportFile[]>([])
 
-/** A file, with its path in the folder that it came with. */
+/** A file, with its path if it came in a folder. */
 export interface ImportFile {
   file: File
   path: string
@@ -48,7 +48,7 @@ export const importing = computed(() => importRun.value.kind === 'uploading' || 
 let abort: AbortController | undefined
 const askEvery = 700
 
-/** Sends what is to be imported and follows it until it is over. */
+/** Sends the input and follows the import until it ends. */
 export async function startImport(body: Blob | FormData, options: ImportOptions): Promise<void> {
   if (importing.value) return
   abort = new AbortController()
@@ -67,7 +67,7 @@ export async function startImport(body: Blob | FormData, options: ImportOptions)
       received: (part) => take(lines.read(part)),
     })
     take(lines.end())
-    // The stream has ended without a report: what there is of one is asked for.
+    // The stream ended without a report: ask for the report so far.
     if (!hasReport()) await followImport()
   } catch (error) {
     await failed(error)
@@ -77,7 +77,7 @@ export async function startImport(body: Blob | FormData, options: ImportOptions)
 const hasReport = () => importRun.value.kind === 'finished'
 function takeLine({ progress, report }: ImportLine): void {
   if (progress) importRun.value = { kind: 'running', progress }
-  // An error is told with what had been done when the stream has ended.
+  // At the end of the stream, report the error together with what was imported.
   else if (report) importRun.value = { kind: 'finished', report }
 }
 
@@ -86,7 +86,7 @@ async function failed(error: unknown): Promise<void> {
     importRun.value = { kind: 'cancelled', report: undefined }
     return
   }
-  // What was sent goes on without us: ask how far it is.
+  // The server continues without us: ask for its progress.
   const lost = !(error instanceof ApiError) || error.code === 0
   if (lost && importRun.value.kind === 'running') return followImport()
   const details = error instanceof ApiError ? error.details : []
@@ -94,7 +94,7 @@ async function failed(error: unknown): Promise<void> {
 }
 
 let following: Promise<void> | undefined
-/** Asks the server for the import that it runs until that is over. */
+/** Polls the server for the running import until it ends. */
 export function followImport(): Promise<void> {
   following ??= follow().finally(() => {
     following = undefined
@@ -120,7 +120,7 @@ async function follow(): Promise<void> {
   importRun.value = { kind: 'idle' }
 }
 
-/** What the server has of an import that this page has not followed: one that runs is followed, the last one is shown on demand. */
+/** Loads an import that this page has not followed: it follows a running one, and shows the last one on request. */
 export async function lookForImport(): Promise<void> {
   if (importing.value) return
   const now = await api.getImport()
@@ -139,7 +139,7 @@ export async function cancelImport(): Promise<void> {
     await api.cancelImport()
     await followImport()
   } catch (error) {
-    // It was over before it could be cancelled.
+    // The import ended before it could be cancelled.
     if (!(error instanceof ApiError) || error.code !== 404) throw error
     await followImport()
   }
@@ -149,7 +149,7 @@ export function forgetImport(): void {
   if (!importing.value) importRun.value = { kind: 'idle' }
 }
 
-// Begun before this page was, or by somebody else: follow it from here.
+// Started before this page was loaded, or by another client: follow it from here.
 watch(
   () => operation.value?.kind === 'import',
   (runs) => runs && !importing.value && void followImport(),

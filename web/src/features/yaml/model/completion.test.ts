@@ -57,7 +57,7 @@ const source: SchemaSource = {
   values: async (_, path) => (path.join('.') === 'spec.nodeName' ? ['node-1', 'node-2'] : []),
 }
 
-/** Lines of a text with | at the cursor. */
+/** The lines of a text, with | at the cursor. */
 function at(text: string): { lines: Lines; line: number; column: number } {
   const offset = text.indexOf('|')
   const before = text.slice(0, offset).split('\n')

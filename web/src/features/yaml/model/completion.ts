@@ -1,5 +1,5 @@
-// What can be written at a place in YAML text, and what is known of a field: schema and
-// place put together.
+// Proposals for a position in YAML text, and documentation of fields: combines a schema
+// with a position.
 
 import { itemStep, settle, shapeOf, typeOf, valuesOf, walk, type Schema, type SchemaRoot, type SchemaSource, type Shape } from './schema'
 import { spotAt, type Lines, type Spot } from './yamlSpot'
@@ -7,12 +7,12 @@ import { spotAt, type Lines, type Spot } from './yamlSpot'
 export interface Proposal {
   /** The key or value. */
   label: string
-  /** A word about its type; '' for a value. */
+  /** Its type in short; '' for a value. */
   type: string
   required: boolean
-  /** What the schema says of it; '' when it says nothing. */
+  /** Its description in the schema; '' without one. */
   documentation: string
-  /** For a key: how what follows it is written. undefined: it is a value. */
+  /** For a key: how its value is written. undefined: it is a value. */
   shape: Shape | undefined
 }
 
@@ -21,18 +21,18 @@ export interface Proposals {
   from: number
   to: number
   word: string
-  /** The column at which keys of this mapping stand. */
+  /** The column of the keys of this mapping. */
   column: number
   items: Proposal[]
 }
 
-/** What a field is, for reading. */
+/** Documentation of a field. */
 export interface FieldDocumentation {
   name: string
   type: string
   required: boolean
   documentation: string
-  /** Values that it can have, when they are few. */
+  /** Its possible values, if they are few. */
   values: string[]
   from: number
   to: number
@@ -40,7 +40,7 @@ export interface FieldDocumentation {
 
 const value = (label: string): Proposal => ({ label, type: '', required: false, documentation: '', shape: undefined })
 
-/** Proposals at a column (from 0) of a line (from 1); undefined when nothing is known. */
+/** Proposals at a column (from 0) of a line (from 1); undefined when nothing is known there. */
 export async function proposalsAt(source: SchemaSource, lines: Lines, line: number, column: number): Promise<Proposals | undefined> {
   const spot = spotAt(lines, line, column)
   if (!spot) return undefined
@@ -60,7 +60,7 @@ export async function proposalsAt(source: SchemaSource, lines: Lines, line: numb
   return undefined
 }
 
-/** apiVersion and kind, which decide about everything else. */
+/** apiVersion and kind, which determine everything else. */
 async function headProposals(source: SchemaSource, spot: Spot): Promise<Proposal[] | undefined> {
   if (spot.at !== 'value' || spot.steps.length !== 1) return undefined
   const key = spot.steps[0]?.key
@@ -92,12 +92,12 @@ function keys(schema: Schema, root: SchemaRoot, spot: Spot): Proposal[] {
   return items.sort((a, b) => Number(b.required) - Number(a.required) || a.label.localeCompare(b.label))
 }
 
-/** A path without its items: spec.containers.image. */
+/** A path without its list steps: spec.containers.image. */
 function pathOf(spot: Spot): string[] {
   return spot.steps.map((s) => s.key).filter((k) => k !== itemStep)
 }
 
-/** Documentation of the key at a place; undefined when there is none. */
+/** Documentation of the key at a position; undefined when there is none. */
 export async function documentationAt(source: SchemaSource, lines: Lines, line: number, column: number): Promise<FieldDocumentation | undefined> {
   const spot = spotAt(lines, line, column, true)
   if (!spot || spot.at !== 'key' || !spot.word || column < spot.from || column > spot.to) return undefined
@@ -119,8 +119,8 @@ export async function documentationAt(source: SchemaSource, lines: Lines, line: 
 }
 
 /**
- * A schema's description as paragraphs and points: its lines end where its source's did,
- * and its points run on in one line.
+ * A schema's description as paragraphs and list items: it wraps lines as in its source,
+ * and its list items may run on in one line.
  */
 export function reflowed(text: string): string {
   return text
@@ -130,7 +130,7 @@ export function reflowed(text: string): string {
     .trim()
 }
 
-/** The key that was probably meant where an unknown one stands; undefined when none is near. */
+/** The key that an unknown key was probably meant to be; undefined when none is close. */
 export async function meantAt(source: SchemaSource, lines: Lines, line: number): Promise<{ from: number; to: number; key: string } | undefined> {
   const text = lines.line(line)
   const column = text.length - text.replace(/^[\s-]*/, '').length
@@ -143,7 +143,7 @@ export async function meantAt(source: SchemaSource, lines: Lines, line: number):
   return key === undefined ? undefined : { from: spot.from, to: spot.to, key }
 }
 
-/** The candidate that differs from word in the fewest letters, if that is few enough to be a slip. */
+/** The candidate with the smallest edit distance from word, if that is small enough for a typo. */
 export function nearest(word: string, candidates: readonly string[]): string | undefined {
   const most = word.length < 5 ? 1 : word.length < 9 ? 2 : 3
   let best: string | undefined
@@ -158,7 +158,7 @@ export function nearest(word: string, candidates: readonly string[]): string | u
   return best
 }
 
-/** Letters to insert, drop, change or swap with their neighbour; `limit` when it is that or more. */
+/** The number of letters to insert, delete, replace or swap; `limit` when it is that or more. */
 function distance(a: string, b: string, limit: number): number {
   if (Math.abs(a.length - b.length) >= limit) return limit
   let before: number[] = []

@@ -1,28 +1,28 @@
-// YAML text with several documents: into objects with positions, and back.
+// YAML text with several documents: parsing it into objects with positions, and writing it.
 
 import { isMap, isScalar, isSeq, LineCounter, parseAllDocuments, stringify, type Document, type Node as YamlNode, type Pair, type YAMLMap } from 'yaml'
 import type { KubeObject } from '@/api/types'
 import { parsePath } from '@/kubernetes/fieldPaths'
 
-/** Something to say about a place in the text. Lines and columns count from 1. */
+/** A problem at a position in the text. Lines and columns count from 1. */
 export interface Problem {
   line: number
   column?: number
-  /** The words of whoever found it: the YAML parser or the API server. */
+  /** The message of the YAML parser or the API server. */
   message: string
-  /** An error unless said otherwise. */
+  /** An error by default. */
   severity?: 'error' | 'warning'
-  /** The file that line counts in, when that is not the text in the editor. */
+  /** The file that `line` refers to, if it is not the text in the editor. */
   file?: string
-  /** Set when we found it ourselves: which of our own sentences says it. */
+  /** Set for problems that we found ourselves: the message to translate. */
   says?: { key: 'notObject' } | { key: 'nameMissing'; kind: string } | { key: 'missing'; field: string }
 }
 
 /** One object of the text: a document, or an item of a List. */
 export interface Entry {
-  /** From 0, in the order of the text. */
+  /** Its index in the text, from 0. */
   index: number
-  /** Line of its first content. */
+  /** The line of its first content. */
   line: number
   object: KubeObject
   apiVersion: string
@@ -30,11 +30,11 @@ export interface Entry {
   /** metadata.name, or metadata.generateName followed by *. */
   name: string
   namespace: string | undefined
-  /** The file that it comes from, when that is not the text in the editor. */
+  /** The file that it comes from, if it is not the text in the editor. */
   file?: string
   /** Set on the second and later copies of a document. */
   copy?: number
-  /** The line of a field path such as spec.containers[0].image, or of the deepest part of it that is there. */
+  /** The line of a field path such as spec.containers[0].image, or of its deepest existing part. */
   lineOf(path: string): number
 }
 
@@ -43,16 +43,16 @@ export interface ParsedText {
   problems: Problem[]
 }
 
-/** A stretch of the text that is one document (or nothing). */
+/** A part of the text that holds one document (or nothing). */
 interface Slice {
   text: string
-  /** Line of the text (from 1) on which it begins. */
+  /** The line (from 1) on which it starts. */
   line: number
-  /** Offset of its end. */
+  /** The offset of its end. */
   end: number
 }
 
-/** Takes the text apart at its `---` lines, which end a document wherever they stand. */
+/** Splits the text at its `---` lines, which always end a document. */
 function* slices(text: string): Generator<Slice> {
   let start = 0
   let line = 1
@@ -72,17 +72,17 @@ function* slices(text: string): Generator<Slice> {
   yield { text: text.slice(start), line: slice, end: text.length }
 }
 
-/** %YAML and %TAG stand before the --- of the document that they are about. */
+/** %YAML and %TAG come before the --- of their document. */
 function isDirectives(text: string): boolean {
   return text.length < 2000 && /^%/m.test(text)
 }
 
-/** Parses the text. With problems, entries holds what could still be read. */
+/** Parses the text. With problems, entries holds everything that could be parsed. */
 export function parseText(text: string): ParsedText {
   return new DocumentReader().parse(text)
 }
 
-/** Parses a text again and again while it is edited: documents that stay as they were are not read anew. */
+/** Parses a text repeatedly while it is edited; unchanged documents are not parsed again. */
 export class DocumentReader {
   private known = new Map<string, ParsedText>()
 
@@ -100,8 +100,8 @@ export class DocumentReader {
 }
 
 /**
- * Parses a large text bit by bit: yields how many characters are done, so that the
- * caller can tell, pause or give up. The result is complete when it returns.
+ * Parses a large text in parts: yields the number of parsed characters, so that the
+ * caller can show progress, pause or cancel. The result is complete when it returns.
  */
 export function* parseInSteps(text: string): Generator<number, ParsedText> {
   const out: ParsedText = { entries: [], problems: [] }
@@ -114,7 +114,7 @@ export function* parseInSteps(text: string): Generator<number, ParsedText> {
   return out
 }
 
-/** JSON is YAML, but a machine's JSON of many megabytes is read faster as what it is. Its lines are not known. */
+/** JSON is YAML, but JSON.parse reads large files of JSON faster. Its lines are unknown. */
 function parseJson(text: string): ParsedText | undefined {
   if (!/^\s*\{/.test(text)) return undefined
   let value: unknown
@@ -142,7 +142,7 @@ function parseSlice(text: string): ParsedText {
   const problems: Problem[] = []
   if (!Array.isArray(documents)) return { entries, problems }
   for (const document of documents) {
-    // What comes after a slip is read wrongly: further errors would be about text that is right.
+    // After a syntax error the parser misreads the rest, so later errors would be false.
     const [error] = document.errors
     if (error) {
       const { line, col } = counter.linePos(error.pos[0])
@@ -213,7 +213,7 @@ function lineOfPath(document: Document.Parsed, counter: LineCounter, path: (stri
       continue
     }
     if (!isMap(node)) break
-    // A key may itself hold dots: labels.example.com/x. Take the longest run that is a key.
+    // A key may contain dots: labels.example.com/x. Take the longest part that is a key.
     let found = false
     for (let end = path.length; end > i && !found; end--) {
       const key = path.slice(i, end).join('.')
@@ -234,7 +234,7 @@ function lineAt(counter: LineCounter, node: unknown): number {
   return range ? counter.linePos(range[0]).line : 1
 }
 
-/** An object as YAML, in the order that people expect, without what only servers read. */
+/** An object as YAML, in the usual order and without server-only fields. */
 export function toYaml(object: KubeObject): string {
   const { apiVersion, kind, metadata, ...rest } = object
   const shown = { ...metadata } as Record<string, unknown>

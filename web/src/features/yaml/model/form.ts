@@ -1,14 +1,14 @@
-// A YAML text as fields to fill in: its single values with their places, so that one can be
-// written anew while all else, comments too, stays as it is.
+// A YAML text as fields of a form: its scalar values with their positions, so that one
+// can be replaced while everything else, including comments, stays the same.
 
 import { isMap, isScalar, isSeq, parseAllDocuments, stringify, type Scalar } from 'yaml'
 
 export interface FormField {
   path: readonly (string | number)[]
-  /** The path as it is read: spec.containers[0].image. */
+  /** The path for display: spec.containers[0].image. */
   label: string
   value: string | number | boolean | null
-  /** Where the value stands in the text. */
+  /** The position of the value in the text. */
   from: number
   to: number
 }
@@ -20,7 +20,7 @@ export interface FormDocument {
   fields: FormField[]
 }
 
-/** The documents of a text; undefined when it cannot be read. Values of several lines are left to the text. */
+/** The documents of a text; undefined when it cannot be parsed. It leaves out multi-line values. */
 export function formOf(text: string): FormDocument[] | undefined {
   const documents = parseAllDocuments(text, { prettyErrors: false })
   if (!Array.isArray(documents) || documents.some((d) => d.errors.length)) return undefined
@@ -49,7 +49,7 @@ function fieldOf(node: Scalar, path: readonly (string | number)[], text: string)
   const { value, range } = node
   if (!range || !(value === null || ['string', 'number', 'boolean'].includes(typeof value))) return undefined
   const [from, to] = range
-  // An anchor or a tag belongs to the value, and a block of lines is no single value.
+  // An anchor or a tag belongs to the value, and a block scalar is not a single value.
   if (node.anchor || node.tag || text.slice(from, to).includes('\n')) return undefined
   return { path, label: labelOf(path), value: value as FormField['value'], from, to }
 }
@@ -59,14 +59,14 @@ function labelOf(path: readonly (string | number)[]): string {
 }
 
 /**
- * The text with another value of a field, which is of this text. What is typed is taken for
- * what the field held before or may hold by its schema: a word stays a word where it looks
- * like a number.
+ * Returns the text with a new value for a field of this text. The input gets the type that
+ * the field had or that its schema allows: a string stays a string even if it looks like a
+ * number.
  */
 export function withValue(text: string, field: FormField, typed: string, type: 'string' | 'number' | 'boolean'): string {
   const value = type === 'number' && /^-?\d+(\.\d+)?$/.test(typed) ? Number(typed) : type === 'boolean' ? typed === 'true' : typed
   const before = text.slice(0, field.from)
-  // A value that was left out stands right behind its colon.
+  // A missing value goes right after its colon.
   const space = field.from === field.to && /[:-]$/.test(before) ? ' ' : ''
   return before + space + stringify(value, { lineWidth: 0 }).trimEnd() + text.slice(field.to)
 }

@@ -5,7 +5,7 @@ import { authorsByLine, fieldsByLine, managersOf } from './managers'
 
 const account = (manager: string, fieldsV1: object) => ({ manager, operation: 'Apply', fieldsType: 'FieldsV1', fieldsV1 })
 
-/** kubectl applied it; a controller keeps the count; the web added a label and a port. */
+/** kubectl applied it, a controller manages the count, and the web added a label and a port. */
 const deployment = {
   apiVersion: 'apps/v1',
   kind: 'Deployment',

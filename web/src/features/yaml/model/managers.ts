@@ -1,5 +1,5 @@
-// Who wrote which field of an object, as the API server keeps account of it in
-// metadata.managedFields, and for each line of its YAML.
+// The author of each field of an object, according to metadata.managedFields, and of each
+// line of its YAML.
 
 import { isMap, isScalar, isSeq, LineCounter, parseDocument } from 'yaml'
 import type { KubeObject } from '@/api/types'
@@ -12,14 +12,14 @@ interface Account {
   fieldsV1?: Fields
 }
 
-/** Who manages the field at path, by name, each once; empty when nobody does: admission set it, or the server itself. */
+/** The managers of the field at path, each once; empty when it has none: admission or the server set it. */
 export function managersOf(object: KubeObject, path: Path): string[] {
   const accounts = (object.metadata as { managedFields?: Account[] }).managedFields ?? []
   const names = accounts.filter((a) => a.manager && a.fieldsV1 && owns(a.fieldsV1, object, path)).map((a) => a.manager ?? '')
   return [...new Set(names)]
 }
 
-/** Lists are accounted for by their items' keys, values or places, or as a whole; what is accounted for as a whole has no parts. */
+/** managedFields identifies list items by keys, values or positions, or a list as a whole; a whole list has no parts. */
 function owns(fields: Fields, object: unknown, path: Path): boolean {
   let at = fields
   let value = object
@@ -44,15 +44,15 @@ function itemKey(fields: Fields, item: unknown, index: number): string | undefin
 }
 
 /**
- * Who is behind a field. `default`: the server filled in what was not written, and keeps
- * it under the writer's name. `server` and `admission` are kept under nobody's.
+ * The author of a field. `default`: the server set a missing field and recorded it under
+ * the writer's name. `server` and `admission` have no manager.
  */
 export type Author = { kind: 'you' | 'default' | 'admission' | 'server' } | { kind: 'others'; names: readonly string[]; you: boolean }
 
 export interface Accounting {
-  /** The name under which our own fields are kept. */
+  /** The name of our own field manager. */
   ours: string
-  /** What was written; what it does not hold and is kept under our name is a default. */
+  /** The object as written; other fields under our name are defaults. */
   written?: KubeObject | undefined
 }
 
@@ -63,7 +63,7 @@ export function authorOf(object: KubeObject, path: Path, { ours, written }: Acco
   if (names.length) return { kind: 'others', names, you }
   const wrote = written && holds(written, path)
   if (you) return { kind: written && !wrote ? 'default' : 'you' }
-  // The server keeps no account of names, kinds and the like; whoever wrote them did.
+  // managedFields omits name, kind and the like; their author is the writer of the object.
   if (wrote) return { kind: 'you' }
   return { kind: path[0] === 'spec' ? 'admission' : 'server' }
 }
@@ -77,14 +77,14 @@ function holds(object: unknown, path: Path): boolean {
   return true
 }
 
-/** The field that each line of a YAML document is about; lines that only open a map or a list are about none. */
+/** The field path of each line of a YAML document; a line that only opens a map or a list has none. */
 export function fieldsByLine(text: string): Map<number, Path> {
   const counter = new LineCounter()
   const lines = new Map<number, Path>()
   const note = (node: unknown, path: Path, first?: number) => {
     const range = (node as { range?: [number, number, number] | null } | null)?.range
     const from = first ?? (range ? counter.linePos(range[0]).line : 0)
-    // A block of text ends where the next line begins.
+    // A multi-line value ends where the next field starts.
     const to = range ? counter.linePos(Math.max(range[0], range[1] - 1)).line : from
     for (let line = from; line && line <= to; line++) lines.set(line, path)
   }
@@ -101,7 +101,7 @@ export function fieldsByLine(text: string): Map<number, Path> {
   return lines
 }
 
-/** Who is behind each line of an object's YAML. */
+/** The authors of each line of an object's YAML. */
 export function authorsByLine(object: KubeObject, text: string, accounting: Accounting): Map<number, Author> {
   return new Map([...fieldsByLine(text)].map(([line, path]) => [line, authorOf(object, path, accounting)]))
 }

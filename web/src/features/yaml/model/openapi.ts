@@ -1,4 +1,4 @@
-// The API server's OpenAPI v3 documents as schemas of objects.
+// Reads the API server's OpenAPI v3 documents as schemas of objects.
 
 import type { Head, Schema, SchemaRoot } from './schema'
 

@@ -1,7 +1,7 @@
-// Schemas of documents: a tree as JSON Schema and OpenAPI write it, and walking down it
-// along a path. What completion and hover documentation know comes from here.
+// Schemas of documents: a tree like that of JSON Schema and OpenAPI, and the walk along a
+// path in it. Completion and hover documentation are based on it.
 
-/** One node of a schema. Only what is read here; more may be in it. */
+/** One node of a schema, with only the fields that we read. */
 export interface Schema {
   type?: string
   format?: string
@@ -20,32 +20,32 @@ export interface Schema {
   'x-kubernetes-preserve-unknown-fields'?: boolean
   'x-kubernetes-group-version-kind'?: { group: string; version: string; kind: string }[]
   /**
-   * Ours: the schema of this field depends on the scalars that stand beside it in the
-   * same mapping (the arguments of a plugin on its name). undefined: nothing is known.
+   * Our extension: the schema of this field depends on scalars beside it in the same
+   * mapping (a plugin's arguments on its name). undefined: unknown.
    */
   choose?(beside: ReadonlyMap<string, string>): Schema | undefined
 }
 
-/** A schema and what its references point into. */
+/** A schema and the resolver of its references. */
 export interface SchemaRoot {
   schema: Schema
-  /** Follows a $ref; undefined when it points nowhere. */
+  /** Follows a $ref; undefined when its target does not exist. */
   resolve(ref: string): Schema | undefined
 }
 
-/** What a document says of itself. */
+/** The type of a document. */
 export interface Head {
   apiVersion: string
   kind: string
 }
 
-/** Where the editor gets its knowledge. Answers may come late; they may not throw. */
+/** Provides schemas to the editor. It may answer late, but must not throw. */
 export interface SchemaSource {
   /** The schema of a document; undefined when none is known. */
   root(head: Head): Promise<SchemaRoot | undefined>
-  /** What can stand as apiVersion and kind, for the first lines of a document. */
+  /** Known values of apiVersion and kind, for the first lines of a document. */
   heads(): Promise<readonly Head[]>
-  /** Names that make sense as a field's value (a node, a class), besides what its schema says. */
+  /** Names that make sense as a field's value (a node, a class), in addition to those in its schema. */
   values?(head: Head, path: readonly string[]): Promise<readonly string[]>
 }
 
@@ -54,13 +54,13 @@ export const itemStep = '[]'
 
 export interface Step {
   key: string
-  /** Scalars that stand beside key. */
+  /** Scalars beside key. */
   beside(): ReadonlyMap<string, string>
 }
 
 const maxDepth = 12
 
-/** Follows references and the wrappings that OpenAPI puts around them; the description nearest to the field wins. */
+/** Follows references and the wrappers that OpenAPI puts around them; the description closest to the field wins. */
 export function settle(schema: Schema | undefined, resolve: SchemaRoot['resolve'], depth = 0): Schema | undefined {
   if (!schema || depth > maxDepth) return schema
   if (schema.$ref) {
@@ -77,7 +77,7 @@ export function settle(schema: Schema | undefined, resolve: SchemaRoot['resolve'
   return schema
 }
 
-/** The schema at the end of steps; undefined where it leads into the unknown. */
+/** The schema at the end of steps; undefined when a step is unknown. */
 export function walk(root: SchemaRoot, steps: readonly Step[]): Schema | undefined {
   let at = settle(root.schema, root.resolve)
   for (const step of steps) {
@@ -94,7 +94,7 @@ function stepInto(schema: Schema, { key, beside }: Step): Schema | undefined {
   return found?.choose ? found.choose(beside()) : found
 }
 
-/** A type in a word or two: string, []string, map[string]string, Quantity, object. */
+/** A type in short: string, []string, map[string]string, Quantity, object. */
 export function typeOf(schema: Schema, resolve: SchemaRoot['resolve'], depth = 0): string {
   const reference = schema.$ref ?? schema.allOf?.find((part) => part.$ref)?.$ref
   const s = settle(schema, resolve) ?? schema
@@ -110,14 +110,14 @@ export function typeOf(schema: Schema, resolve: SchemaRoot['resolve'], depth = 0
 
 export type Shape = 'scalar' | 'map' | 'list'
 
-/** What kind of value is written there. */
+/** The kind of value that is written there. */
 export function shapeOf(schema: Schema): Shape {
   if (schema.type === 'array' || schema.items) return 'list'
   if (schema.properties || typeof schema.additionalProperties === 'object' || schema.type === 'object' || schema['x-kubernetes-preserve-unknown-fields']) return 'map'
   return 'scalar'
 }
 
-/** Values that the schema itself allows or proposes, as YAML writes them. */
+/** Values that the schema allows or proposes, as YAML. */
 export function valuesOf(schema: Schema): string[] {
   const values = (schema.enum ?? []).filter((v) => v !== '' && v !== null).map(plain)
   if (schema.type === 'boolean' && !values.length) return ['true', 'false']
@@ -126,15 +126,15 @@ export function valuesOf(schema: Schema): string[] {
   return values
 }
 
-/** A value of an enum as YAML reads it back: strings that look like something else are quoted. */
+/** A value of an enum as YAML: quoted if a plain string would be parsed as something else. */
 function plain(value: unknown): string {
   if (typeof value !== 'string') return String(value)
   return /^(true|false|null|yes|no|on|off|~|-?[\d.]+)$/i.test(value) || value === '' ? JSON.stringify(value) : value
 }
 
 /**
- * The beginning of an object of a kind: what has to be there, with nothing filled in
- * that the schema does not give.
+ * A start for an object of a kind: its required fields, with only the values that the
+ * schema provides.
  */
 export function skeleton(head: Head, namespaced: boolean, root: SchemaRoot | undefined): string {
   const lines = [`apiVersion: ${head.apiVersion}`, `kind: ${head.kind}`, 'metadata:', `  name: my-${head.kind.toLowerCase()}`]

@@ -1,4 +1,4 @@
-// Which lines of a YAML text belong to a key: what an editor folds.
+// Which lines of a YAML text belong to a key, for folding.
 
 export interface Block {
   /** Line of the key, from 0. */
@@ -7,7 +7,7 @@ export interface Block {
   last: number
 }
 
-/** The blocks of these keys that have at least `least` lines below the key; none within another. */
+/** The blocks of these keys with at least `least` lines below the key; nested blocks are left out. */
 export function blocksOf(lines: readonly string[], keys: readonly string[], least: number): Block[] {
   const wanted = new Set(keys)
   const found: Block[] = []
@@ -22,7 +22,7 @@ export function blocksOf(lines: readonly string[], keys: readonly string[], leas
   return found
 }
 
-/** A list may stand as far left as its key does. */
+/** A list may have the same indentation as its key. */
 function endOf(lines: readonly string[], head: number, column: number): number {
   let last = head
   for (let n = head + 1; n < lines.length; n++) {

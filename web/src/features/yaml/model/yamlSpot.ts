@@ -1,9 +1,9 @@
-// Where a place in YAML text is: the path of keys above it. Read from the lines and
-// their indentation, because what is being typed does not parse yet.
+// The position in YAML text as a path of keys. It reads lines and their indentation,
+// because text does not parse while the user types it.
 
 import { itemStep, type Head, type Step } from './schema'
 
-/** The lines of a text, numbered from 1; what an editor can give without copying. */
+/** The lines of a text, numbered from 1, which an editor can provide without copying. */
 export interface Lines {
   count: number
   line(n: number): string
@@ -11,17 +11,17 @@ export interface Lines {
 
 export interface Spot {
   head: Head
-  /** From the document's root to the mapping in which the spot is; with the key itself when the spot is its value. */
+  /** From the document's root to the mapping at the position; includes the key if the position is its value. */
   steps: Step[]
-  /** A key is being written (or an item that is no mapping); or the value after `key:`. */
+  /** The user is writing a key (or a scalar item), or the value after `key:`. */
   at: 'key' | 'value'
-  /** The text of the key or value, and the columns (from 0) where it begins and ends. */
+  /** The text of the key or value, and the columns (from 0) of its start and end. */
   word: string
   from: number
   to: number
-  /** Keys that the mapping has already, with their scalars. */
+  /** Keys of the mapping, with their scalars. */
   beside(): ReadonlyMap<string, string>
-  /** The column at which keys of this mapping stand. */
+  /** The column of the keys of this mapping. */
   column: number
 }
 
@@ -29,13 +29,13 @@ interface Parsed {
   indent: number
   /** Columns of the dashes. */
   dashes: number[]
-  /** Column where the content begins; that of the key, if there is one. */
+  /** The column of the content; of the key, if there is one. */
   column: number
   key: string | undefined
-  /** The column of the value, and its text without comment. */
+  /** The column of the value, and its text without comments. */
   valueAt: number
   value: string
-  /** Nothing but space or a comment. */
+  /** Only spaces or a comment. */
   blank: boolean
 }
 
@@ -66,14 +66,14 @@ function unquote(key: string): string {
 }
 
 const isBoundary = (text: string) => /^(---|\.\.\.)(\s|$)/.test(text)
-/** The value is a mapping or list below, not something on the line. */
+/** The value is a mapping or list below, not a scalar on the line. */
 const opens = (value: string) => value === '' || /^[&!]\S*$/.test(value)
 const opensBlock = (value: string) => /^[|>][+-]?\d?[+-]?$/.test(value)
 
 /**
- * Says where a column of a line is. With `whole` the word is the key or value under the
- * column in full (for hovering); without, what stands before the column (for completing).
- * undefined: in a comment, a block of text, flow style, or where indentation makes no sense.
+ * Finds the position of a column of a line. With `whole`, the word is the complete key or
+ * value under the column (for hovering); without, the part before it (for completion).
+ * undefined: in a comment, a block scalar, flow style, or where the indentation is invalid.
  */
 export function spotAt(lines: Lines, number: number, column: number, whole = false): Spot | undefined {
   const full = lines.line(number)
@@ -83,7 +83,7 @@ export function spotAt(lines: Lines, number: number, column: number, whole = fal
   if (/^\s*#|\s#/.test(text.slice(0, column)) || /\t/.test(full.slice(0, current.indent))) return undefined
   const first = firstLine(lines, number)
   const at: 'key' | 'value' = current.key !== undefined && column >= current.valueAt && (whole || column > current.column + current.key.length) ? 'value' : 'key'
-  // Right after `key:`, where no space is yet, nothing can begin.
+  // Directly after `key:`, without a space, no value can start.
   if (at === 'key' && !whole && current.key !== undefined) return undefined
   const value = at === 'value' ? text.slice(current.valueAt) : ''
   if (at === 'value' && /^[[{|>&*!]/.test(value)) return undefined
@@ -118,10 +118,10 @@ function headOf(lines: Lines, first: number): Head {
   return { apiVersion: top.get('apiVersion') ?? '', kind: top.get('kind') ?? '' }
 }
 
-/** The steps from the document's root to the mapping whose keys stand at `column`. */
+/** The steps from the document's root to the mapping whose keys are at `column`. */
 function climb(lines: Lines, first: number, number: number, column: number, dashes: readonly number[]): Step[] | undefined {
   const steps: Step[] = []
-  // What is looked for: the owner of a mapping at `column`, or of a list whose dashes stand there.
+  // Looks for the owner of a mapping at `column`, or of a list whose dashes are there.
   let looking = 'mapping' as 'mapping' | 'list'
   let wanted = column
   const enter = (marks: readonly number[]) => {
@@ -139,7 +139,7 @@ function climb(lines: Lines, first: number, number: number, column: number, dash
     const line = read(text)
     if (line.blank) continue
     if (looking === 'list') {
-      // A list may stand at the very column of the key that it belongs to.
+      // A list may be at the same column as its key.
       if (line.key === undefined || line.column > wanted) {
         const outer = line.dashes.filter((d) => d < wanted)
         if (line.key === undefined && outer.length) enter(outer)
@@ -154,7 +154,7 @@ function climb(lines: Lines, first: number, number: number, column: number, dash
       if (line.column >= wanted || line.key === undefined) {
         const outer = line.dashes.filter((d) => d < wanted)
         if (outer.length && (line.key === undefined || line.column > wanted)) {
-          // "- " alone, or an item whose first key stands deeper than this one.
+          // "- " alone, or an item whose first key is deeper than this one.
           if (line.key !== undefined) return undefined
           enter(outer)
         }
@@ -176,7 +176,7 @@ function climb(lines: Lines, first: number, number: number, column: number, dash
   return steps
 }
 
-/** A line that neither is a key nor an item belongs to a text that goes on over lines. */
+/** A line that is neither a key nor an item belongs to a multi-line scalar. */
 function isText(lines: Lines, first: number, n: number): boolean {
   for (let above = n - 1; above >= first; above--) {
     const line = read(lines.line(above))
@@ -197,7 +197,7 @@ function fields(lines: Lines, first: number, number: number, column: number, sta
       if (line.blank) continue
       if (line.column < column || line.dashes.some((d) => d < column && line.column > column)) break
       add(line)
-      // The item's own dash: before it is another mapping.
+      // The item's own dash: another mapping starts before it.
       if (line.dashes.length && line.column === column) break
     }
   }

@@ -1,5 +1,5 @@
-// What the editor knows of the cluster's kinds: the API server's OpenAPI documents, each
-// fetched when it is first needed, and names of objects where a field wants one.
+// Schemas of the cluster's kinds for the editor: the API server's OpenAPI documents, each
+// loaded on first use, and names of objects for fields that take one.
 
 import { namesOf, openapiDocument, openapiPaths } from '@/api/kubernetes'
 import { apiVersionOf } from '@/kubernetes/kinds'
@@ -14,7 +14,7 @@ let indexOf: unknown
 const documents = new Map<string, Promise<OpenapiDocument>>()
 
 function paths(): Promise<Record<string, string>> {
-  // A new list of kinds means new documents.
+  // A new list of kinds invalidates the documents.
   if (!index || indexOf !== kinds.value) {
     indexOf = kinds.value
     index = openapiPaths().catch((error: unknown) => {
@@ -25,7 +25,7 @@ function paths(): Promise<Record<string, string>> {
   return index
 }
 
-/** The schema of a kind that the API server serves; undefined when it has none or cannot be asked. */
+/** The schema of a served kind; undefined when it has none or the request failed. */
 export async function kindSchema(head: Head): Promise<SchemaRoot | undefined> {
   try {
     if (!head.apiVersion || !head.kind) return undefined
@@ -39,12 +39,12 @@ export async function kindSchema(head: Head): Promise<SchemaRoot | undefined> {
     }
     return rootOf(await document, head)
   } catch {
-    // Without a schema the editor is still an editor.
+    // The editor also works without a schema.
     return undefined
   }
 }
 
-/** Kinds whose names a field takes, by the field's name. */
+/** Kinds whose object names a field takes, by the field's name. */
 const namedBy: Record<string, string> = {
   priorityClassName: 'priorityclasses',
   namespace: 'namespaces',
@@ -79,7 +79,7 @@ function nodeLabelKeys(): string[] {
   return [...keys].sort()
 }
 
-/** For editors of the cluster's objects. */
+/** For editors of cluster objects. */
 export const clusterSchema: SchemaSource = {
   root: kindSchema,
   async heads() {

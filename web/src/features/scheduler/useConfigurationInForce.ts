@@ -8,7 +8,7 @@ import { followRunning, running } from './store/configuration'
 interface Followed<T> {
   value: ShallowRef<T | undefined>
   error: ShallowRef<unknown>
-  reload: () => Promise<void>
+  reload: () => Promise<unknown>
 }
 
 export interface ConfigurationInForce {

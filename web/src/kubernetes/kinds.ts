@@ -58,3 +58,8 @@ export function pluralOf(kind: KindInfo): string {
   if (/[^aeiou]y$/.test(kind.kind)) return `${kind.kind.slice(0, -1)}ies`
   return `${kind.kind}s`
 }
+
+/** Whether a kind is the given resource, in whatever version. */
+export function isResource(kind: KindInfo | undefined, resource: KindInfo): boolean {
+  return kind?.resource === resource.resource && kind.group === resource.group
+}

@@ -13,3 +13,24 @@ export function toneOf(status: string): Tone | undefined {
   if (words.some((w) => waiting.has(w) || w.startsWith('Init:'))) return 'warn'
   return words.some((w) => good.has(w)) ? 'pass' : undefined
 }
+
+/** The glyph of a status and the class of its colour. */
+export interface StatusLook {
+  icon: string
+  tone: Tone
+}
+
+const icons = { pass: 'check', warn: 'clock', rej: 'x' } as const
+
+/** What stands beside a status; `placed` says that the scheduler has nothing left to do for a pending pod. */
+export function lookOfStatus(status: string, placed = false): StatusLook | undefined {
+  if (status === 'Pending' && placed) return { icon: 'pin', tone: 'pass' }
+  const tone = toneOf(status)
+  if (!tone) return undefined
+  return { icon: status.includes('SchedulingDisabled') || status === 'SchedulingGated' ? 'gate' : icons[tone], tone }
+}
+
+/** Whether a cell says that there is nothing, in kubectl's words. */
+export function isEmptyCell(cell: string): boolean {
+  return cell === '' || cell === '<none>' || cell === '<unset>' || cell === '<unknown>'
+}

@@ -51,3 +51,13 @@ export function restore(stored: string | null): Draft | undefined {
     return undefined
   }
 }
+
+/** Parts that few people come for; the editor folds them in a long text. */
+export const detailKeys: readonly string[] = ['clientConnection', 'leaderElection', 'pluginConfig', 'enabled']
+const longText = 100
+const nothing: readonly string[] = []
+
+/** The keys that the editor folds: those of the default written out, which is two hundred lines. */
+export function foldedKeys(draft: Draft | undefined): readonly string[] {
+  return draft && !draft.origin && draft.text.split('\n').length > longText ? detailKeys : nothing
+}

@@ -1,0 +1,55 @@
+// Files that are dropped on the dialog or chosen: small ones go into the draft, large ones beside it.
+
+import { ref, type Ref } from 'vue'
+import { useI18n } from 'vue-i18n'
+import { notify } from '@/ui/notices'
+import { draft, draftTemplate } from './store/create'
+import { addFile, editorLimit, fileLimit } from './store/files'
+
+export interface FileDrop {
+  /** Files are held over the dialog. */
+  over: Ref<boolean>
+  take(files: readonly File[]): Promise<void>
+  onDrop(event: DragEvent): void
+  /** For a file input; it can choose the same file again afterwards. */
+  onPick(event: Event): void
+}
+
+export function useFileDrop(): FileDrop {
+  const { t } = useI18n()
+  const over = ref(false)
+
+  async function take(files: readonly File[]) {
+    const texts: string[] = []
+    // A template that nobody has touched makes room.
+    if (files.length && draftTemplate.value) draft.value = ''
+    for (const file of files) {
+      if (file.size > fileLimit) notify('failed', t('create.tooBig', { name: file.name, size: (file.size / 2 ** 20).toFixed(0), max: fileLimit / 2 ** 20 }))
+      else if (file.size > editorLimit) addFile(file)
+      else {
+        try {
+          texts.push((await file.text()).trimEnd())
+        } catch (error) {
+          notify('failed', t('create.fileUnread', { message: error instanceof Error ? error.message : String(error) }))
+        }
+      }
+    }
+    if (!texts.length) return
+    draft.value = [...(draft.value.trim() ? [draft.value.trimEnd()] : []), ...texts].join('\n---\n') + '\n'
+    notify('done', t('create.dropped', texts.length))
+  }
+
+  return {
+    over,
+    take,
+    onDrop(event) {
+      over.value = false
+      void take([...(event.dataTransfer?.files ?? [])])
+    },
+    onPick(event) {
+      const input = event.target as HTMLInputElement
+      void take([...(input.files ?? [])])
+      input.value = ''
+    },
+  }
+}

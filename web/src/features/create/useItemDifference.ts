@@ -1,0 +1,39 @@
+// What the server would make of one object of a batch, beside what is there or what was written.
+
+import { computed, type ComputedRef, type Ref } from 'vue'
+import { useI18n } from 'vue-i18n'
+import { useAuthorNotes } from '@/features/yaml/authorNotes'
+import type { LineNotes } from '@/features/yaml/diffNotes'
+import { toYaml } from '@/features/yaml/model/documents'
+import type { Item } from './model/batch'
+import { forCreation } from './model/clone'
+
+export interface ItemDifference {
+  before: string
+  after: string
+  beforeLabel: string
+  afterLabel: string
+  beforeNotes: LineNotes
+  afterNotes: LineNotes
+}
+
+/** undefined when there is no item, or nothing to compare. */
+export function useItemDifference(item: Ref<Item | undefined>): ComputedRef<ItemDifference | undefined> {
+  const { t } = useI18n()
+  const notesOf = useAuthorNotes()
+
+  return computed(() => {
+    if (!item.value) return undefined
+    const { state, entry } = item.value
+    const head = { apiVersion: entry.apiVersion, kind: entry.kind }
+    const written = entry.object
+    if (state.kind === 'checked') {
+      const [before, after] = [toYaml(written), toYaml(forCreation({ ...state.after, ...head }))]
+      return { before, after, beforeLabel: t('create.written'), afterLabel: t('create.kept'), beforeNotes: new Map(), afterNotes: notesOf(state.after, after, { written }) }
+    }
+    if (!(state.kind === 'differs' || state.kind === 'failed') || !state.before || !state.after) return undefined
+    const [old, next] = [{ ...state.before, ...head }, { ...state.after, ...head }]
+    const [before, after] = [toYaml(old), toYaml(next)]
+    return { before, after, beforeLabel: t('create.now'), afterLabel: t('create.then'), beforeNotes: notesOf(old, before, { losing: true }), afterNotes: notesOf(next, after, { written }) }
+  })
+}

@@ -1,0 +1,100 @@
+// One cell of the tables in detail: a node × a plugin, in filtering and in scoring.
+
+import type { Cycle, Fact, PluginResult } from '@/api/types'
+import { refusalAt, stateAt, type CellState, type FilterMatrix } from './matrix'
+import { comparisons, resourceLines, type Comparison, type ResourceLine } from './pluginComparison'
+import { cellAt, type ScoreCell, type ScoreColumn, type ScoreTable } from './scores'
+
+export interface FilterCell {
+  state: CellState
+  /** The plugin that rejected the node, be it this or an earlier one. */
+  rejectedBy: string | undefined
+  /** Why this plugin rejected the node. */
+  reasons: readonly string[]
+  /** Whether removing pods would help, where preemption looked at the node that this plugin rejected. */
+  removal: { status: string; help: 'helps' | 'notEnough' | 'noHelp' } | undefined
+  /** The node was filtered a second time, with the pods that are nominated to it, and that pass rejected it or passed it, too. */
+  nominatedPass: 'rejected' | 'passed' | undefined
+  /** From 1: in which order the plugin runs, of how many. */
+  order: number
+  of: number
+  /** How many plugins did not run because this one rejected the node. */
+  notRunAfter: number
+  /** Over all nodes; undefined where the plugin did not run for this one. */
+  durationSeconds: number | undefined
+  preFilter: PluginResult | undefined
+}
+
+/** undefined when the node or the plugin is not in the matrix. */
+export function filterCellOf(cycle: Cycle, matrix: FilterMatrix | undefined, node: string, plugin: string): FilterCell | undefined {
+  const column = matrix?.plugins.indexOf(plugin) ?? -1
+  const row = matrix?.nodes.indexOf(node) ?? -1
+  if (!matrix || column < 0 || row < 0) return undefined
+  const state = stateAt(matrix, row, column)
+  const refusal = refusalAt(matrix, row)
+  const own = refusal?.plugin === plugin
+  return {
+    state,
+    rejectedBy: refusal?.plugin,
+    reasons: own ? refusal.reasons : [],
+    removal: state === 'R' ? removalOf(cycle, node) : undefined,
+    nominatedPass: nominatedPassOf(cycle, node),
+    order: column + 1,
+    of: matrix.plugins.length,
+    notRunAfter: own ? [...(matrix.states[row] ?? '').slice(column + 1)].filter((s) => s === 'N').length : 0,
+    durationSeconds: state === 'S' || state === 'N' ? undefined : cycle.filter?.durationSeconds?.[column],
+    preFilter: (cycle.preFilter ?? []).find((r) => r.plugin === plugin),
+  }
+}
+
+/** A record has the code of a rejection only where preemption looked at the node. */
+function removalOf({ preemption }: Cycle, node: string): FilterCell['removal'] {
+  if (preemption?.candidates.some((c) => c.node === node)) return { status: 'Unschedulable', help: 'helps' }
+  const status = preemption?.unhelpful?.find((u) => u.nodes.includes(node))?.status
+  return status ? { status, help: status === 'Unschedulable' ? 'notEnough' : 'noHelp' } : undefined
+}
+
+function nominatedPassOf(cycle: Cycle, node: string): FilterCell['nominatedPass'] {
+  const pass = cycle.filter?.nominated?.find((n) => n.node === node)
+  return pass && (pass.rejected ? 'rejected' : 'passed')
+}
+
+export interface ScoreCellDetail extends ScoreCell {
+  column: ScoreColumn
+  /** The node's total. */
+  total: number
+  /** The best of the column. */
+  best: number
+  durationSeconds: number | undefined
+}
+
+export function scoreCellOf(cycle: Cycle, table: ScoreTable | undefined, node: string, plugin: string): ScoreCellDetail | undefined {
+  const at = table?.columns.findIndex((c) => c.name === plugin) ?? -1
+  const row = table?.nodes.indexOf(node) ?? -1
+  const column = table?.columns[at]
+  const span = table?.spans[at]
+  if (!table || row < 0 || !column || !span) return undefined
+  return { ...cellAt(table, row, at), column, total: table.totals[row] ?? 0, best: span.best, durationSeconds: cycle.score?.durationSeconds?.[at] }
+}
+
+/** What a plugin attached to the cycle, or to this node. */
+export function factsAt(cycle: Cycle, node: string, plugin: string): Fact[] {
+  return (cycle.facts ?? []).filter((f) => f.plugin === plugin && (!f.node || f.node === node))
+}
+
+export interface Compared {
+  resources: ResourceLine[]
+  taint: Comparison['taint']
+  terms: NonNullable<Comparison['terms']>
+}
+
+/** What a plugin compared about a node; without a plugin the one that rejected it. */
+export function comparedAt(cycle: Cycle, matrix: FilterMatrix | undefined, node: string, plugin: string): Compared | undefined {
+  const row = matrix?.nodes.indexOf(node) ?? -1
+  const by = plugin || (matrix && row >= 0 ? refusalAt(matrix, row)?.plugin : undefined)
+  const comparison = node && by ? comparisons(cycle)(node, by) : undefined
+  if (!comparison) return undefined
+  const resources = resourceLines(comparison)
+  const { taint, terms = [] } = comparison
+  return resources.length || taint || terms.length ? { resources, taint, terms } : undefined
+}

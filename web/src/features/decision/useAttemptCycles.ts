@@ -1,0 +1,33 @@
+// The cycles beside the shown one: the one that it is compared with, and those that the queue's part is told from.
+
+import { computed, type ComputedRef, type Ref } from 'vue'
+import type { Cycle, Summary } from '@/api/types'
+import { differenceOf, type CycleDifference } from './model/attemptDifference'
+import { useCycle, useCycles } from './store/cycles'
+import type { Attempts } from './useAttempts'
+
+export interface AttemptCycles {
+  /** undefined while there is nothing to compare. */
+  difference: ComputedRef<{ from: number; to: number; between: CycleDifference } | undefined>
+  differenceError: Ref<unknown>
+  /** By attempt; those that have been fetched. */
+  cycles: Ref<ReadonlyMap<number, Cycle>>
+  nextAttempt: ComputedRef<Summary | undefined>
+}
+
+/** With more evaluated nodes than this, whole records are not fetched only for the queue's part in them. */
+const nodesAtMost = 1000
+
+export function useAttemptCycles(cycle: Ref<Cycle | undefined>, { attempts, current, comparedWith }: Pick<Attempts, 'attempts' | 'current' | 'comparedWith'>): AttemptCycles {
+  const { cycle: other, error } = useCycle(comparedWith)
+  const light = computed(() => ((cycle.value?.nodes.evaluated ?? 0) <= nodesAtMost ? attempts.value : attempts.value.filter((a) => a.attempt === current.value?.attempt)))
+  return {
+    difference: computed(() => {
+      if (!cycle.value || !other.value || !comparedWith.value) return undefined
+      return { from: other.value.attempt, to: cycle.value.attempt, between: differenceOf(other.value, cycle.value) }
+    }),
+    differenceError: error,
+    cycles: useCycles(light),
+    nextAttempt: computed(() => attempts.value.find((a) => a.attempt > (cycle.value?.attempt ?? Infinity))),
+  }
+}

@@ -1,0 +1,60 @@
+// The tables of a cycle, and in words why one of them is absent.
+
+import { computed, onScopeDispose, type ComputedRef, type Ref } from 'vue'
+import { useI18n } from 'vue-i18n'
+import type { Cycle } from '@/api/types'
+import { readEffective } from '@/live/configurationInForce'
+import { filterMatrix, type FilterMatrix } from './model/matrix'
+import { decidingValues, preemptionTable, type PreemptionTable } from './model/preemption'
+import { scoreTable, type ScoreTable } from './model/scores'
+
+export interface DecisionTables {
+  matrix: ComputedRef<FilterMatrix | undefined>
+  table: ComputedRef<ScoreTable | undefined>
+  preemption: ComputedRef<PreemptionTable | undefined>
+  deciding: ComputedRef<ReturnType<typeof decidingValues>>
+  /** Total scores by node. */
+  totals: ComputedRef<ReadonlyMap<string, number>>
+  /** The plugin that ordered the queue, where that is known. */
+  queueSort: ComputedRef<string | undefined>
+  filterAbsent: ComputedRef<string>
+  scoreAbsent: ComputedRef<string>
+}
+
+export function useDecisionTables(cycle: Ref<Cycle | undefined>): DecisionTables {
+  const { t } = useI18n()
+  const matrix = computed(() => cycle.value && filterMatrix(cycle.value))
+  const table = computed(() => cycle.value && scoreTable(cycle.value))
+  const preemption = computed(() => cycle.value && preemptionTable(cycle.value))
+
+  // A record does not name the plugin that orders the queue; the configuration that it ran under does, while that runs.
+  const { value: effective, stop } = readEffective()
+  onScopeDispose(stop)
+  const queueSort = computed(() => {
+    const c = cycle.value
+    if (!c || c.revision !== effective.value?.revision) return undefined
+    const profile = effective.value?.profiles.find((p) => p.schedulerName === c.profile)
+    return profile?.extensionPoints.find((point) => point.name === 'queueSort')?.plugins[0]?.name
+  })
+
+  return {
+    matrix,
+    table,
+    preemption,
+    deciding: computed(() => preemption.value && decidingValues(preemption.value)),
+    totals: computed(() => new Map(table.value?.nodes.map((n, row) => [n, table.value?.totals[row] ?? 0]) ?? [])),
+    queueSort,
+    filterAbsent: computed(() => {
+      const c = cycle.value
+      if (c?.outcome === 'error') return t('decision.filterNotRunError')
+      return c?.nodes.total === 0 ? t('decision.filterNoNodes') : t('decision.filterNotRun')
+    }),
+    scoreAbsent: computed(() => {
+      const c = cycle.value
+      if (!c || table.value) return ''
+      if (c.hint?.used) return t('decision.scoreHint1')
+      if (c.nodes.feasible === 1) return t('decision.scoreOne')
+      return c.nodes.feasible === 0 ? t('decision.scoreNone') : t('decision.scoreMissing')
+    }),
+  }
+}

@@ -1,0 +1,44 @@
+import { flushPromises } from '@vue/test-utils'
+import { expect, it, vi } from 'vitest'
+import { withSetup, type Running } from '@/ui/testing'
+import { useSelectedCell, type SelectedCell } from './useSelectedCell'
+
+let page: Running<SelectedCell>
+async function select(at: string) {
+  page = await withSetup(useSelectedCell, { at })
+  return page.value
+}
+
+it('is one thing at a time, and leaves the rest of the address alone', async () => {
+  const { node, plugin, stage, pick } = await select('/?show=rejected&stage=Filter')
+  pick({ node: 'n1', plugin: 'p' })
+  await flushPromises()
+  expect([node.value, plugin.value, stage.value]).toEqual(['n1', 'p', ''])
+  expect(page.router.currentRoute.value.query).toMatchObject({ show: 'rejected' })
+})
+
+it('is a candidate where only a node is selected, and is left when it is selected again', async () => {
+  const { candidate, pickCandidate, pick } = await select('/?node=n1')
+  expect(candidate.value).toBe('n1')
+  pickCandidate('n1')
+  await flushPromises()
+  expect(candidate.value).toBe('')
+  pick({ node: 'n1', plugin: 'p' })
+  await flushPromises()
+  expect(candidate.value).toBe('')
+})
+
+it('brings the table of an extension point into view, and leaves the point when it is chosen again', async () => {
+  const { stage, pickStage } = await select('/')
+  const section = document.body.appendChild(document.createElement('section'))
+  section.id = 'score'
+  section.scrollIntoView = vi.fn()
+  pickStage('Score')
+  await flushPromises()
+  expect(stage.value).toBe('Score')
+  pickStage('Score')
+  await flushPromises()
+  expect(stage.value).toBe('')
+  expect(section.scrollIntoView).toHaveBeenCalledOnce()
+  section.remove()
+})

@@ -1,0 +1,23 @@
+import { expect, it } from 'vitest'
+import { isEmptyCell, lookOfStatus } from './statusTone'
+
+it('marks a pending pod that has a node as placed', () => {
+  expect(lookOfStatus('Pending')).toEqual({ icon: 'clock', tone: 'warn' })
+  expect(lookOfStatus('Pending', true)).toEqual({ icon: 'pin', tone: 'pass' })
+  expect(lookOfStatus('Running', true)).toEqual({ icon: 'check', tone: 'pass' })
+})
+
+it('shows a gate where scheduling is switched off, in the worst tone of the words', () => {
+  expect(lookOfStatus('Ready,SchedulingDisabled')).toEqual({ icon: 'gate', tone: 'warn' })
+  expect(lookOfStatus('NotReady,SchedulingDisabled')).toEqual({ icon: 'gate', tone: 'rej' })
+  expect(lookOfStatus('SchedulingGated')).toEqual({ icon: 'gate', tone: 'warn' })
+})
+
+it('has no look for words that it does not know', () => {
+  expect(lookOfStatus('Sideways')).toBeUndefined()
+})
+
+it('tells an empty cell from a zero', () => {
+  expect(['', '<none>', '<unset>', '<unknown>'].every(isEmptyCell)).toBe(true)
+  expect(isEmptyCell('0')).toBe(false)
+})

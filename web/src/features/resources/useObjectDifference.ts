@@ -1,0 +1,36 @@
+// What the tab of changes compares: the text with what its object is now, with what somebody
+// else made of the object, or with what a dry run returned.
+
+import { computed, type ComputedRef } from 'vue'
+import { useI18n } from 'vue-i18n'
+import { useAuthorNotes } from '@/features/yaml/authorNotes'
+import type { LineNotes } from '@/features/yaml/diffNotes'
+import { parseText, toYaml } from '@/features/yaml/model/documents'
+import { unversionedYaml } from './model/objectText'
+import type { ObjectEditing } from './useObjectEditing'
+
+export interface ObjectDifference {
+  before: string
+  after: string
+  beforeLabel: string
+  afterLabel: string
+  beforeNotes?: LineNotes | undefined
+  afterNotes?: LineNotes | undefined
+}
+
+export function useObjectDifference({ object, newest, outdated, conflict, original, text, mine, tried }: Pick<ObjectEditing, 'object' | 'newest' | 'outdated' | 'conflict' | 'original' | 'text' | 'mine' | 'tried'>): ComputedRef<ObjectDifference> {
+  const { t } = useI18n()
+  const notesOf = useAuthorNotes()
+
+  return computed((): ObjectDifference => {
+    if ((conflict.value || outdated.value) && newest.value && !tried.value) {
+      const before = unversionedYaml(newest.value)
+      return { before, after: mine.value ? unversionedYaml(mine.value) : text.value, beforeLabel: t('resources.theirs'), afterLabel: t('resources.mine'), beforeNotes: notesOf(newest.value, before) }
+    }
+    const before = { before: original.value, beforeLabel: t('create.now'), beforeNotes: object.value && notesOf(object.value, original.value, { losing: true }) }
+    if (!tried.value) return { ...before, after: text.value, afterLabel: t('resources.mine') }
+    const after = toYaml(tried.value)
+    const written = parseText(text.value).entries[0]?.object
+    return { ...before, after, afterLabel: t('create.then'), afterNotes: notesOf(tried.value, after, { written }) }
+  })
+}

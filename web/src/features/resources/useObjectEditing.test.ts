@@ -1,0 +1,239 @@
+import { flushPromises } from '@vue/test-utils'
+import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import { nextTick, reactive } from 'vue'
+import { ApiError } from '@/api/http'
+import * as kubernetes from '@/api/kubernetes'
+import type { KindInfo, KubeObject } from '@/api/types'
+import { notices } from '@/ui/notices'
+import { withSetup, type Running } from '@/ui/testing'
+import { useObjectDifference, type ObjectDifference } from './useObjectDifference'
+import { useObjectEditing, type ObjectEditing } from './useObjectEditing'
+import type { ShownObject } from './useObjectVersions'
+
+vi.mock('@/api/kubernetes', async (original) => ({ ...(await original<typeof kubernetes>()), getObject: vi.fn(), replaceObject: vi.fn(), replaceStatus: vi.fn(), createObject: vi.fn() }))
+const get = vi.mocked(kubernetes.getObject)
+const replace = vi.mocked(kubernetes.replaceObject)
+const replaceStatus = vi.mocked(kubernetes.replaceStatus)
+const create = vi.mocked(kubernetes.createObject)
+
+const kind = (more: Partial<KindInfo> = {}): KindInfo => ({ group: '', version: 'v1', kind: 'ConfigMap', resource: 'configmaps', namespaced: true, verbs: [], ...more })
+const object = (resourceVersion: string, data: Record<string, string>, uid = 'u'): KubeObject => ({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'm', namespace: 'default', uid, resourceVersion }, data })
+const conflict = () => new ApiError('the object has been modified', 409, [], [], 'Conflict')
+
+let of: ShownObject
+let page: Running<{ editing: ObjectEditing; difference: { value: ObjectDifference } }>
+let editing: ObjectEditing
+const goTo = vi.fn()
+async function show(more: Partial<ShownObject> = {}) {
+  of = reactive({ kind: kind(), namespace: 'default', name: 'm', live: 0, ...more }) as ShownObject
+  page = await withSetup(() => {
+    const made = useObjectEditing(of, goTo)
+    return { editing: made, difference: useObjectDifference(made) }
+  })
+  editing = page.value.editing
+  await flushPromises()
+}
+/** Edits the text as a person does, one change after Edit. */
+async function write(from: string, to: string) {
+  if (!editing.editing.value) editing.edit()
+  editing.text.value = editing.text.value.replace(from, to)
+  await nextTick()
+}
+/** The list reports a change of the object. */
+async function changes(answer: KubeObject | Error) {
+  if (answer instanceof Error) get.mockRejectedValue(answer)
+  else get.mockResolvedValue(answer)
+  of.live = Number(of.live) + 1
+  await nextTick()
+  await vi.advanceTimersByTimeAsync(200)
+}
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'requestAnimationFrame'] })
+  get.mockResolvedValue(object('1', { a: '1', b: '1' }))
+  replace.mockImplementation((_, body) => Promise.resolve(structuredClone(body)))
+})
+afterEach(() => {
+  page.unmount()
+  vi.useRealTimers()
+  vi.resetAllMocks()
+})
+
+it('shows each version while nobody edits', async () => {
+  await show()
+  await changes(object('2', { a: '2', b: '1' }))
+  expect(editing.text.value).toContain('a: "2"')
+  expect(editing.outdated.value).toBe(false)
+})
+
+it('asks once for a burst of changes, and regularly for an object that its list does not show', async () => {
+  await show()
+  get.mockClear()
+  for (let i = 1; i < 5; i++) {
+    of.live = i
+    await nextTick()
+  }
+  await vi.advanceTimersByTimeAsync(200)
+  expect(get).toHaveBeenCalledTimes(1)
+  await vi.advanceTimersByTimeAsync(20_000)
+  expect(get).toHaveBeenCalledTimes(1)
+  of.live = undefined
+  await vi.advanceTimersByTimeAsync(11_000)
+  expect(get.mock.calls.length).toBeGreaterThanOrEqual(3)
+})
+
+it('keeps the newer version beside a text that is edited, and goes to it when the edit is discarded', async () => {
+  await show()
+  await write('a: "1"', 'a: mine')
+  await changes(object('2', { a: '1', b: 'theirs' }))
+  expect(editing.text.value).toContain('a: mine')
+  expect(editing.outdated.value).toBe(true)
+  expect(page.value.difference.value).toMatchObject({ before: expect.stringContaining('b: theirs'), after: expect.stringContaining('a: mine') })
+  editing.discard()
+  expect(editing.text.value).toContain('b: theirs')
+  expect([editing.editing.value, editing.outdated.value]).toEqual([false, false])
+})
+
+it('discards to the same version when there is no newer one', async () => {
+  await show()
+  await write('a: "1"', 'a: mine')
+  expect(editing.dirty.value).toBe(true)
+  editing.discard()
+  expect(editing.text.value).toBe(editing.original.value)
+  expect(editing.dirty.value).toBe(false)
+})
+
+it('saves the text, and then shows what the server stored', async () => {
+  await show()
+  await write('a: "1"', 'a: mine')
+  replace.mockResolvedValue(object('2', { a: 'mine', b: '1', added: 'by-admission' }))
+  await editing.save()
+  expect(replace.mock.calls[0]?.[1]).toEqual(object('1', { a: 'mine', b: '1' }))
+  expect(editing.editing.value).toBe(false)
+  expect(editing.text.value).toContain('by-admission')
+  expect(notices.value.at(-1)).toMatchObject({ kind: 'done', text: expect.stringContaining('ConfigMap') })
+})
+
+it('writes a changed status by its own request, on the version that the first one made', async () => {
+  get.mockResolvedValue({ ...object('1', {}), status: { n: 1 } })
+  await show({ kind: kind({ subresources: ['status'] }) })
+  await write('n: 1', 'n: 2')
+  replace.mockImplementation((_, body) => Promise.resolve({ ...body, metadata: { ...body.metadata, resourceVersion: '2' } }))
+  replaceStatus.mockImplementation((_, body) => Promise.resolve(body))
+  await editing.save()
+  expect(replaceStatus.mock.calls[0]?.[1]).toMatchObject({ status: { n: 2 }, metadata: { resourceVersion: '2' } })
+})
+
+it('shows both sides of a conflict and merges them', async () => {
+  await show()
+  await write('a: "1"', 'a: mine')
+  get.mockResolvedValue(object('2', { a: 'theirs', b: 'theirs' }))
+  replace.mockRejectedValueOnce(conflict())
+  await editing.save()
+  await nextTick()
+  expect([editing.conflict.value, editing.saving.value, editing.tab.value]).toEqual([true, false, 'changes'])
+  expect(editing.merged.value?.conflicts).toEqual(['data.a'])
+  editing.merge()
+  expect([editing.conflict.value, editing.editing.value]).toEqual([false, true])
+  await editing.save()
+  expect(replace.mock.calls.at(-1)?.[1]).toEqual(object('2', { a: 'mine', b: 'theirs' }))
+})
+
+it('overwrites a conflict with the version that the server has at that moment', async () => {
+  await show()
+  await write('a: "1"', 'a: mine')
+  get.mockResolvedValue(object('7', { a: 'theirs', b: 'theirs' }))
+  replace.mockRejectedValueOnce(conflict())
+  await editing.save()
+  await editing.save(true)
+  expect(replace.mock.calls.at(-1)?.[1]).toEqual(object('7', { a: 'mine', b: '1' }))
+  expect(editing.conflict.value).toBe(false)
+})
+
+it('reloads to the version that caused the conflict', async () => {
+  await show()
+  await write('a: "1"', 'a: mine')
+  get.mockResolvedValue(object('2', { a: 'theirs', b: '1' }))
+  replace.mockRejectedValueOnce(conflict())
+  await editing.save()
+  editing.reload()
+  expect(editing.text.value).toContain('a: theirs')
+  expect([editing.conflict.value, editing.tab.value]).toEqual([false, 'yaml'])
+})
+
+it('takes a refused field to its line', async () => {
+  await show()
+  await write('a: "1"', 'a: mine')
+  replace.mockRejectedValueOnce(new ApiError('invalid', 422, [], [{ field: 'data.a', message: 'Invalid value' }], 'Invalid'))
+  await editing.save()
+  await vi.advanceTimersByTimeAsync(50)
+  const line = editing.text.value.split('\n').findIndex((l) => l.includes('a: mine')) + 1
+  expect(editing.problems.value).toEqual([{ line, message: 'data.a: Invalid value' }])
+  expect(goTo).toHaveBeenLastCalledWith(line, undefined)
+  expect(editing.editing.value).toBe(true)
+})
+
+it('compares with what a dry run returned until the text changes', async () => {
+  await show()
+  await write('a: "1"', 'a: mine')
+  replace.mockResolvedValue(object('1', { a: 'mine', b: '1', added: 'by-admission' }))
+  await editing.dryRun()
+  expect(replace.mock.calls[0]?.[2]).toBe(true)
+  expect([editing.tab.value, editing.editing.value, editing.dirty.value]).toEqual(['changes', true, true])
+  expect(page.value.difference.value.after).toContain('by-admission')
+  await write('b: "1"', 'b: "2"')
+  expect(editing.tried.value).toBeUndefined()
+  expect(page.value.difference.value.after).not.toContain('by-admission')
+})
+
+it('sends nothing while the text is not this one object', async () => {
+  await show()
+  await write('name: m', 'name: other')
+  await editing.save()
+  expect(editing.problems.value[0]?.line).toBe(1)
+  await write('name: other', 'name: m')
+  editing.text.value += '---\napiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: m\n'
+  await nextTick()
+  await editing.dryRun()
+  expect(editing.problems.value).toHaveLength(1)
+  await write('data:', 'data: [')
+  await editing.save()
+  expect(editing.problems.value.length).toBeGreaterThan(0)
+  expect(replace).not.toHaveBeenCalled()
+})
+
+it('creates a deleted object from the text that was being edited', async () => {
+  await show()
+  await write('a: "1"', 'a: mine')
+  await changes(new ApiError('not found', 404))
+  expect([editing.gone.value, editing.error.value]).toEqual([true, undefined])
+  await editing.save()
+  expect(replace).not.toHaveBeenCalled()
+  create.mockResolvedValue(object('9', { a: 'mine', b: '1' }, 'u2'))
+  await editing.createAgain()
+  expect(create.mock.calls[0]?.[2].metadata).toEqual({ name: 'm', namespace: 'default' })
+  expect([editing.gone.value, editing.editing.value, editing.object.value?.metadata.uid]).toEqual([false, false, 'u2'])
+})
+
+it('treats another object of the same name as the end of the edited one', async () => {
+  await show()
+  await write('a: "1"', 'a: mine')
+  await changes(object('5', { a: 'x' }, 'u2'))
+  expect(editing.gone.value).toBe(true)
+  expect(editing.merged.value).toBeUndefined()
+})
+
+it('starts again with another object, and ignores a late answer about the one before', async () => {
+  await show()
+  await write('a: "1"', 'a: mine')
+  const answers: ((found: KubeObject) => void)[] = []
+  get.mockImplementation(() => new Promise((answer) => answers.push(answer)))
+  void editing.look()
+  of.name = 'n'
+  await nextTick()
+  expect([editing.editing.value, editing.object.value]).toEqual([false, undefined])
+  answers[1]?.({ ...object('3', { other: 'x' }), metadata: { name: 'n', namespace: 'default' } })
+  answers[0]?.(object('2', { late: 'x' }))
+  await flushPromises()
+  expect(editing.text.value).toContain('other: x')
+})

@@ -1,0 +1,65 @@
+// Which objects of a kind a person wants to see, kept in the address.
+
+import { computed, onScopeDispose, type ComputedRef, type Ref, type WritableComputedRef } from 'vue'
+import { useI18n } from 'vue-i18n'
+import { useRoute, useRouter } from 'vue-router'
+import type { KindInfo } from '@/api/types'
+import { sortNames } from '@/kubernetes/cluster'
+import { isResource, namespaceKind, podKind } from '@/kubernetes/kinds'
+import { useKind } from '@/live/watched'
+import { useQuery } from '@/ui/query'
+
+export interface ResourceFilters {
+  text: WritableComputedRef<string>
+  /** A label selector. */
+  labels: WritableComputedRef<string>
+  /** '' is all of them. */
+  namespace: WritableComputedRef<string>
+  namespaceOptions: ComputedRef<{ value: string; label: string }[]>
+  /** A column's id, "-id" for descending. */
+  sort: WritableComputedRef<string>
+  /** Whether the columns that kubectl shows with -o wide are shown. */
+  wide: WritableComputedRef<boolean>
+  /** The address says so: then they are all shown, however little room there is. */
+  wideChosen: ComputedRef<boolean>
+  /** Some objects of the kind may be left out. */
+  narrowed: ComputedRef<boolean>
+  clear(): void
+}
+
+export function useResourceFilters(kind: Ref<KindInfo | undefined>): ResourceFilters {
+  const { t } = useI18n()
+  const route = useRoute()
+  const router = useRouter()
+  const text = useQuery('q')
+  const labels = useQuery('labels')
+  const namespace = useQuery('ns')
+  const sort = useQuery<string>('sort', 'name')
+  const wideChoice = useQuery<'' | 'on' | 'off'>('wide', '', ['on', 'off'])
+
+  const namespaces = useKind(namespaceKind)
+  onScopeDispose(namespaces.stop)
+  const namespaceOptions = computed(() => {
+    const names = sortNames([...namespaces.published.value.items.keys()])
+    if (namespace.value && !names.includes(namespace.value)) names.push(namespace.value)
+    return [{ value: '', label: t('resources.allNamespaces') }, ...names.map((name) => ({ value: name, label: name }))]
+  })
+
+  return {
+    text,
+    labels,
+    namespace,
+    namespaceOptions,
+    sort,
+    wide: computed({
+      // Where a pod runs is what this application is about; kubectl shows it only when asked.
+      get: () => (wideChoice.value ? wideChoice.value === 'on' : isResource(kind.value, podKind)),
+      set: (on) => (wideChoice.value = on ? 'on' : 'off'),
+    }),
+    wideChosen: computed(() => !!wideChoice.value),
+    narrowed: computed(() => !!(text.value || labels.value || (kind.value?.namespaced && namespace.value))),
+    clear() {
+      void router.replace({ params: route.params, query: { ...route.query, q: undefined, labels: undefined, ns: undefined } })
+    },
+  }
+}

@@ -1,0 +1,94 @@
+// Putting a configuration in force: the draft, an earlier revision, or Kubernetes' default.
+
+import { ref, shallowRef, type Ref, type ShallowRef } from 'vue'
+import { useI18n } from 'vue-i18n'
+import { applyConfiguration, applyRevision, resetConfiguration } from '@/api/configuration'
+import type { Applied } from '@/api/types'
+import { formatDuration } from '@/kubernetes/time'
+import { notify } from '@/ui/notices'
+import { firstPlace } from './model/mistakes'
+import { dirty, draft, nowRuns, refusal } from './store/configuration'
+import type { ConfigurationCheck } from './useConfigurationCheck'
+
+export interface Apply {
+  /** What the draft changes is shown, and waits for consent. */
+  confirming: Ref<boolean>
+  /** Going back to the default waits for consent. */
+  resetting: Ref<boolean>
+  busy: Ref<boolean>
+  /** Why the last apply failed, where no mistake of the draft says so. */
+  failed: ShallowRef<unknown>
+  /** Shows what applying the draft changes, or the draft's first mistake. */
+  askToApply(): Promise<void>
+  apply(): Promise<void>
+  /** Applies a revision again; false when that failed. */
+  again(revision: number): Promise<boolean>
+  reset(): Promise<void>
+}
+
+export interface ApplySteps {
+  showEditor(): void
+  goTo(line: number, column?: number): void
+  /** Called after each apply, whether it succeeded or not. */
+  finished(): void
+}
+
+export function useApply({ check, checkNow, refused }: Pick<ConfigurationCheck, 'check' | 'checkNow' | 'refused'>, { showEditor, goTo, finished }: ApplySteps): Apply {
+  const { t } = useI18n()
+  const confirming = ref(false)
+  const resetting = ref(false)
+  const busy = ref(false)
+  const failed = shallowRef<unknown>()
+
+  async function run(request: () => Promise<Applied>): Promise<Applied | undefined> {
+    busy.value = true
+    failed.value = undefined
+    try {
+      const applied = await request()
+      notify('done', t('scheduler.applied', { n: applied.revision.number, time: formatDuration(applied.durationSeconds) }))
+      return applied
+    } catch (error) {
+      failed.value = error
+      return undefined
+    } finally {
+      busy.value = false
+      finished()
+    }
+  }
+
+  return {
+    confirming,
+    resetting,
+    busy,
+    failed,
+    async askToApply() {
+      if (!dirty.value || busy.value) return
+      failed.value = undefined
+      const found = check.value.kind === 'valid' ? check.value : await checkNow()
+      if (found.kind !== 'invalid') {
+        confirming.value = true
+        return
+      }
+      showEditor()
+      const first = firstPlace(found.problems)
+      if (first) goTo(first.line, first.column)
+    },
+    async apply() {
+      const document = draft.value?.text ?? ''
+      const done = await run(() => applyConfiguration(document))
+      confirming.value = false
+      if (done) return nowRuns(done.revision.number, document)
+      const why = refusal(failed.value)
+      if (why.kind !== 'invalid') return
+      refused.value = { message: why.message, problems: why.problems }
+      if (why.problems.length) failed.value = undefined
+      const first = firstPlace(why.problems)
+      if (first) goTo(first.line, first.column)
+    },
+    again: async (revision) => !!(await run(() => applyRevision(revision))),
+    async reset() {
+      await run(resetConfiguration)
+      resetting.value = false
+    },
+  }
+}

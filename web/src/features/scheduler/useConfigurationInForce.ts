@@ -1,0 +1,42 @@
+// What the Scheduler place follows while it is open: the running document, its effect, and the revisions.
+
+import { computed, onScopeDispose, type ComputedRef, type ShallowRef } from 'vue'
+import type { Effective, Revision } from '@/api/types'
+import { readEffective, readRevisions } from '@/live/configurationInForce'
+import { followRunning, running } from './store/configuration'
+
+interface Followed<T> {
+  value: ShallowRef<T | undefined>
+  error: ShallowRef<unknown>
+  reload: () => Promise<unknown>
+}
+
+export interface ConfigurationInForce {
+  effective: Followed<Effective>
+  /** Newest first. */
+  revisions: Followed<Revision[]>
+  /** The number that the next apply gets. */
+  next: ComputedRef<number>
+  /** Asks again, after an apply. */
+  reload(): void
+}
+
+export function useConfigurationInForce(): ConfigurationInForce {
+  const effective = readEffective()
+  const revisions = readRevisions()
+  const stopFollowing = followRunning()
+  onScopeDispose(() => {
+    stopFollowing()
+    effective.stop()
+    revisions.stop()
+  })
+  return {
+    effective,
+    revisions,
+    next: computed(() => Math.max(running.value?.revision ?? 0, revisions.value.value?.[0]?.number ?? 0) + 1),
+    reload() {
+      void revisions.reload()
+      void effective.reload()
+    },
+  }
+}

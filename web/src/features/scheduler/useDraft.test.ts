@@ -1,0 +1,314 @@
+import { flushPromises } from '@vue/test-utils'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { nextTick, ref } from 'vue'
+import * as api from '@/api/configuration'
+import { ApiError } from '@/api/http'
+import type { Applied, Effective, ErrorDetail, Revision, Status } from '@/api/types'
+import { connection, status } from '@/live/status'
+import { notices } from '@/ui/notices'
+import { withSetup, type Running } from '@/ui/testing'
+import { begin } from './model/draft'
+import { presets } from './model/presets'
+import { dirty, discard, draft, overtaken, running, write } from './store/configuration'
+import { ownPresets } from './store/ownPresets'
+import { useApply, type Apply } from './useApply'
+import { useConfigurationCheck, type ConfigurationCheck } from './useConfigurationCheck'
+import { useConfigurationInForce, type ConfigurationInForce } from './useConfigurationInForce'
+import { useDefaultDocument } from './useDefaultDocument'
+import { useDraftDifference, type DraftDifference } from './useDraftDifference'
+import { useDraftStart, type DraftStart } from './useDraftStart'
+import { useOwnPresets, type OwnPresets } from './useOwnPresets'
+
+vi.mock('@/api/configuration')
+const server = vi.mocked(api)
+
+const revision = (number: number, more: Partial<Revision> = {}): Revision => ({ number, time: '2026-01-01T00:00:00Z', source: 'user', summary: '', state: 'running', podsScheduled: 0, profiles: ['default-scheduler'], ...more })
+const applied = (number: number, more: Partial<Applied> = {}): Applied => ({ revision: revision(number), noEffect: [], durationSeconds: 0.2, ...more })
+const invalid = (...problems: ErrorDetail[]) => new ApiError('the configuration is invalid', 422, [], [], '', problems)
+const effective: Effective = { apiVersion: 'v1', settings: [], profiles: [], extenders: [] } as unknown as Effective
+
+interface Page {
+  inForce: ConfigurationInForce
+  check: ConfigurationCheck
+  apply: Apply
+  start: DraftStart
+  own: OwnPresets
+  difference: DraftDifference
+}
+let page: Running<Page>
+const showEditor = vi.fn()
+const goTo = vi.fn()
+const started = vi.fn()
+/** The page with revision 1 running. */
+async function open() {
+  page = await withSetup(() => {
+    const inForce = useConfigurationInForce()
+    const check = useConfigurationCheck()
+    const start = useDraftStart(started)
+    return { inForce, check, start, apply: useApply(check, { showEditor, goTo, finished: inForce.reload }), own: useOwnPresets(start.savedAs), difference: useDraftDifference(inForce.revisions.value) }
+  })
+  await flushPromises()
+}
+/** The status says that another revision runs, with this text. */
+async function runs(number: number, text: string) {
+  server.getConfiguration.mockResolvedValue(text)
+  status.value = { scheduler: { revision: number, phase: 'running', profiles: [] } } as unknown as Status
+  await flushPromises()
+}
+/** Writes, and waits for the dry run. */
+async function writes(text: string) {
+  write(text)
+  await nextTick()
+  await vi.advanceTimersByTimeAsync(600)
+}
+
+beforeEach(async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  server.getEffective.mockResolvedValue(effective)
+  server.listRevisions.mockResolvedValue([revision(1, { source: 'default' })])
+  server.tryConfiguration.mockResolvedValue(applied(0))
+  connection.value = { kind: 'live' }
+  await runs(1, 'running: 1\n')
+  await open()
+})
+afterEach(() => {
+  page.unmount()
+  discard()
+  running.value = undefined
+  draft.value = undefined
+  status.value = undefined
+  notices.value = []
+  vi.useRealTimers()
+  vi.resetAllMocks()
+})
+
+describe('a draft', () => {
+  it('goes with what runs until somebody writes, and survives another apply from then on', async () => {
+    await runs(2, 'running: 2\n')
+    expect([draft.value?.text, dirty.value]).toEqual(['running: 2\n', false])
+    write('mine: 1\n')
+    await runs(3, 'running: 3\n')
+    expect([draft.value?.text, overtaken.value, running.value?.revision]).toEqual(['mine: 1\n', true, 3])
+    expect(page.value.inForce.next.value).toBe(4)
+    discard()
+    expect([draft.value?.text, overtaken.value]).toEqual(['running: 3\n', false])
+  })
+
+  it('is compared with what runs, or with the short default where it started as a preset', async () => {
+    write('mine: 1\n')
+    expect(page.value.difference.compared.value?.text).toBe('running: 1\n')
+    expect(page.value.difference.difference.value).toEqual({ added: 1, removed: 1 })
+    discard()
+    page.value.start.choosePreset('binPacking')
+    expect(page.value.difference.compared.value).toEqual({ revision: 1, text: presets.default })
+  })
+})
+
+describe('the dry run', () => {
+  it('follows the text and says what would be in force', async () => {
+    const { check, verdict, effect } = page.value.check
+    expect([check.value.kind, verdict.value.icon, effect.value]).toEqual(['idle', 'check', undefined])
+    server.tryConfiguration.mockResolvedValue(applied(0, { effective }))
+    write('mine: 1\n')
+    await nextTick()
+    expect([check.value.kind, effect.value?.state]).toEqual(['checking', 'checking'])
+    await vi.advanceTimersByTimeAsync(600)
+    expect([check.value.kind, effect.value]).toEqual(['valid', { effective, state: 'valid' }])
+  })
+
+  it('shows mistakes at their lines, those without a line apart, and keeps the last effect', async () => {
+    const { problems, elsewhere, verdict, effect } = page.value.check
+    server.tryConfiguration.mockResolvedValueOnce(applied(0, { effective }))
+    await writes('mine: 1\n')
+    server.tryConfiguration.mockRejectedValueOnce(invalid({ message: 'is unknown', field: 'mine', line: 1 }, { message: 'profiles are missing' }))
+    await writes('mine: 2\n')
+    expect(problems.value).toEqual([{ line: 1, message: 'mine: is unknown' }])
+    expect(elsewhere.value).toEqual([{ message: 'profiles are missing' }])
+    expect(verdict.value.tone).toBe('rej')
+    expect(effect.value).toEqual({ effective, state: 'invalid' })
+  })
+
+  it('tells a server that does not answer from a mistake, and asks again by itself', async () => {
+    server.tryConfiguration.mockRejectedValueOnce(new ApiError('starting', 503))
+    await writes('mine: 1\n')
+    expect([page.value.check.check.value.kind, page.value.check.verdict.value.tone]).toEqual(['unknown', 'warn'])
+    await vi.advanceTimersByTimeAsync(2500)
+    expect(page.value.check.check.value.kind).toBe('valid')
+  })
+})
+
+describe('applying', () => {
+  it('asks for consent, then puts the draft in force', async () => {
+    const { apply } = page.value
+    await apply.askToApply()
+    expect(apply.confirming.value).toBe(false)
+    await writes('mine: 1\n')
+    await apply.askToApply()
+    expect(apply.confirming.value).toBe(true)
+    server.applyConfiguration.mockResolvedValue(applied(2))
+    await apply.apply()
+    expect(server.applyConfiguration).toHaveBeenCalledExactlyOnceWith('mine: 1\n')
+    expect([apply.confirming.value, apply.busy.value, dirty.value]).toEqual([false, false, false])
+    expect(running.value).toEqual({ revision: 2, text: 'mine: 1\n' })
+    expect(notices.value.at(-1)?.kind).toBe('done')
+  })
+
+  it('does not wait for the dry run of the last keystroke', async () => {
+    write('mine: 1\n')
+    await page.value.apply.askToApply()
+    expect(page.value.apply.confirming.value).toBe(true)
+    expect(server.tryConfiguration).toHaveBeenLastCalledWith('mine: 1\n', expect.anything())
+  })
+
+  it('goes to the first mistake instead of asking', async () => {
+    server.tryConfiguration.mockRejectedValue(invalid({ message: 'nowhere' }, { message: 'bad', line: 4, column: 2 }))
+    await writes('mine: 1\n')
+    await page.value.apply.askToApply()
+    expect(page.value.apply.confirming.value).toBe(false)
+    expect(showEditor).toHaveBeenCalledOnce()
+    expect(goTo).toHaveBeenCalledExactlyOnceWith(4, 2)
+  })
+
+  it('shows what only the apply refused, until the text changes', async () => {
+    const { apply, check } = page.value
+    await writes('mine: 1\n')
+    server.applyConfiguration.mockRejectedValue(invalid({ message: 'no such plugin', line: 3 }))
+    await apply.apply()
+    expect([check.problems.value, check.verdict.value.icon]).toEqual([[{ line: 3, message: 'no such plugin' }], 'x'])
+    expect(apply.failed.value).toBeUndefined()
+    expect(goTo).toHaveBeenCalledWith(3, undefined)
+    expect(draft.value?.text).toBe('mine: 1\n')
+    await writes('mine: 2\n')
+    expect([check.problems.value, check.verdict.value.icon]).toEqual([[], 'check'])
+  })
+
+  it('keeps the draft and the reason when the server did not answer', async () => {
+    const gone = new ApiError('fetch failed', 0)
+    await writes('mine: 1\n')
+    server.applyConfiguration.mockRejectedValue(gone)
+    await page.value.apply.apply()
+    expect([page.value.apply.failed.value, page.value.check.refused.value, dirty.value]).toEqual([gone, undefined, true])
+  })
+
+  it('applies a revision again, and says whether that worked', async () => {
+    const { apply } = page.value
+    server.applyRevision.mockResolvedValueOnce(applied(3))
+    expect(await apply.again(1)).toBe(true)
+    const refused = new ApiError('busy', 409)
+    server.applyRevision.mockRejectedValueOnce(refused)
+    expect(await apply.again(1)).toBe(false)
+    expect(apply.failed.value).toBe(refused)
+    server.listRevisions.mockClear()
+    apply.resetting.value = true
+    server.resetConfiguration.mockResolvedValueOnce(applied(4))
+    await apply.reset()
+    expect([apply.resetting.value, apply.failed.value]).toEqual([false, undefined])
+    expect(server.listRevisions).toHaveBeenCalled()
+  })
+})
+
+describe('starting with another document', () => {
+  it('replaces a draft that nobody has changed', () => {
+    const { start } = page.value
+    start.choosePreset('binPacking')
+    expect([draft.value?.text, start.preset.value]).toEqual([presets.binPacking, 'binPacking'])
+    start.choosePreset('default')
+    expect([start.replacing.value, start.preset.value]).toEqual([undefined, 'default'])
+    expect(started).toHaveBeenCalledTimes(2)
+  })
+
+  it('asks before changes are lost', () => {
+    const { start } = page.value
+    start.choosePreset('binPacking')
+    write(`${presets.binPacking}# mine\n`)
+    start.startFrom('revision: 7\n', '7')
+    expect(start.replacing.value).toEqual({ text: 'revision: 7\n', origin: '7' })
+    expect(draft.value?.text).toContain('# mine')
+    if (start.replacing.value) start.replace(start.replacing.value)
+    expect([draft.value?.text, draft.value?.origin, start.replacing.value]).toEqual(['revision: 7\n', '7', undefined])
+    expect(start.about.value).toContain('7')
+  })
+
+  it('asks about a draft that an earlier visit left', () => {
+    if (running.value) draft.value = begin('from: before\n', '', running.value)
+    page.value.start.choosePreset('binPacking')
+    expect(page.value.start.replacing.value?.origin).toBe('binPacking')
+  })
+
+  it('offers the formula only where the server accepts it', async () => {
+    page.unmount()
+    server.tryConfiguration.mockImplementation((text) => (text === presets.celScore ? Promise.reject(invalid()) : Promise.resolve(applied(0))))
+    await open()
+    expect(page.value.start.offered.value).not.toContain('celScore')
+    page.unmount()
+    server.tryConfiguration.mockResolvedValue(applied(0))
+    await open()
+    expect(page.value.start.offered.value).toContain('celScore')
+  })
+})
+
+describe('presets of one\'s own', () => {
+  beforeEach(() => {
+    localStorage.clear()
+    ownPresets.value = []
+  })
+
+  it('keep the draft under a name, which may then be replaced without a question', () => {
+    const { own, start } = page.value
+    write('mine: 1\n')
+    start.choosePreset('binPacking')
+    expect(start.replacing.value).toBeDefined()
+    start.replacing.value = undefined
+    own.askToSave()
+    own.save('weekend')
+    expect([own.saving.value, own.notKept.value, start.ownPreset.value]).toEqual([false, false, 'weekend'])
+    expect(ownPresets.value).toEqual([{ name: 'weekend', text: 'mine: 1\n' }])
+    start.choosePreset('binPacking')
+    expect([start.replacing.value, start.preset.value]).toEqual([undefined, 'binPacking'])
+    start.chooseOwn({ name: 'weekend', text: 'mine: 1\n' })
+    expect(start.ownPreset.value).toBe('weekend')
+  })
+
+  it('say when the browser cannot keep one, and forget that when the dialog opens again', () => {
+    const { own } = page.value
+    write('x'.repeat(1_100_000))
+    own.askToSave()
+    own.save('huge')
+    expect([own.saving.value, own.notKept.value, ownPresets.value]).toEqual([true, true, []])
+    own.askToSave()
+    expect(own.notKept.value).toBe(false)
+  })
+
+  it('are dropped by name', () => {
+    const { own } = page.value
+    own.save('a')
+    own.save('b')
+    own.dropping.value = 'a'
+    own.drop()
+    expect([own.dropping.value, ownPresets.value.map((p) => p.name)]).toEqual(['', ['b']])
+  })
+})
+
+describe('the default document', () => {
+  it('is fetched when it is first shown, again after a failure, and then kept', async () => {
+    const shown = ref(false)
+    const asked = () => server.getConfiguration.mock.calls.filter(([which]) => which === 'default').length
+    const { value, unmount } = await withSetup(() => useDefaultDocument(shown))
+    await flushPromises()
+    expect(asked()).toBe(0)
+    server.getConfiguration.mockRejectedValueOnce(new Error('gone'))
+    shown.value = true
+    await flushPromises()
+    expect(value.error.value).toEqual(new Error('gone'))
+    server.getConfiguration.mockResolvedValue('default: 1\n')
+    connection.value = { kind: 'connecting' }
+    await flushPromises()
+    expect([value.document.value, value.error.value]).toEqual(['default: 1\n', undefined])
+    shown.value = false
+    await nextTick()
+    shown.value = true
+    await flushPromises()
+    expect(asked()).toBe(2)
+    unmount()
+  })
+})

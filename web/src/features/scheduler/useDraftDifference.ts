@@ -1,0 +1,26 @@
+// What the draft is compared with, and by how much it differs.
+
+import { computed, type ComputedRef, type Ref } from 'vue'
+import type { Revision } from '@/api/types'
+import type { Running } from './model/draft'
+import { lineDifference, type LineDifference } from '@/features/yaml/lineDifference'
+import { presets } from './model/presets'
+import { dirty, draft, running } from './store/configuration'
+
+export interface DraftDifference {
+  compared: ComputedRef<Running | undefined>
+  difference: ComputedRef<LineDifference | undefined>
+}
+
+/**
+ * The draft is compared with what runs. Where that is the default written out, and the draft
+ * started as another document, the default in two lines stands for it.
+ */
+export function useDraftDifference(revisions: Ref<readonly Revision[] | undefined>): DraftDifference {
+  const compared = computed(() => {
+    const now = running.value
+    const isDefault = revisions.value?.find((r) => r.number === now?.revision)?.source === 'default'
+    return now && isDefault && draft.value?.origin ? { ...now, text: presets.default } : now
+  })
+  return { compared, difference: computed(() => (dirty.value && compared.value && draft.value ? lineDifference(compared.value.text, draft.value.text) : undefined)) }
+}

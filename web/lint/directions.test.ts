@@ -65,7 +65,8 @@ describe('an import', () => {
   })
 })
 
-describe('ESLint', () => {
+// Loading ESLint with TypeScript takes seconds on a busy machine.
+describe('ESLint', { timeout: 60_000 }, () => {
   it('reports every way of importing', async () => {
     const eslint = new ESLint({ cwd: web })
     const wrong = '@/features/shell/HelpDialog.vue'

@@ -75,7 +75,7 @@ test('a pod that fits no node says so, and a new attempt appears without a reloa
   await expect(page.getByTestId('decision-bar')).toContainText('fits no node')
   await expect(page.locator('[data-pod="default/big"]')).toContainText('Insufficient cpu')
   await page.goto(`${simulator.url}/decisions/default/big`)
-  await expect(page.getByTestId('explanation')).toContainText('NodeResourcesFit (2)')
+  await expect(page.getByTestId('explanation')).toContainText('2 by NodeResourcesFit')
   await expect(page.getByTestId('no-score')).toContainText('No node was feasible')
 
   const { node } = await import('./simulator')

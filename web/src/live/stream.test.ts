@@ -42,7 +42,7 @@ describe('a recorded stream', () => {
     expect(last?.pending.map((p) => p.metadata.name)).toEqual(['big'])
     expect(last?.pending[0] && pendingReason(last.pending[0])).toMatchObject({ kind: 'unschedulable', nodes: 3 })
   })
-  it('makes the same view after each frame as if everything were computed anew', () => {
+  it('computes the same view after each frame as a complete computation', () => {
     for (let count = 1; count <= frames.length; count++) {
       const { nodes, pods, last } = play(count)
       const whole = buildCluster(nodes.items, pods.items)

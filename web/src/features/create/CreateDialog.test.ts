@@ -122,7 +122,7 @@ describe('CreateDialog', () => {
     expect(wrapper.emitted('close')).toHaveLength(1)
   })
 
-  it('says who manages what would be changed, and shows what taking it over would do', async () => {
+  it('names the managers of the fields and shows the effect of a takeover', async () => {
     answer(() => {
       throw new ApiError('already exists', 409, [], [], 'AlreadyExists')
     })

@@ -27,7 +27,7 @@ const group: PodGroup = {
 const shown = (of: PodGroup) => mount(PodGroupView, { props: { group: of, pod: member(2) }, global: { plugins: [i18n], stubs: { RouterLink: RouterLinkStub } } })
 const rowsOf = (wrapper: ReturnType<typeof shown>) => wrapper.findAll('tbody tr').map((tr) => tr.findAll('th, td').map((cell) => cell.text().replace(/\s+/g, ' ')))
 
-it('says who is in the group, how many must find a place, and what became of it', () => {
+it('shows the members of the group, its minimum and its outcome', () => {
   const wrapper = shown(group)
   expect(wrapper.get('h2').text()).toMatch(/ml\/training.*unschedulable.*at least 4/s)
   expect(wrapper.text()).toContain('120 members tried together, 1 already placed, all on nodes with the same rack')
@@ -49,11 +49,11 @@ it('shows each placement with what was tried, what blocked it and its scores', (
   expect(wrapper.text()).toContain('The scheduler tried 103 more placements')
 })
 
-it('needs no placements to be there', () => {
+it('works without placements', () => {
   expect(shown({ ...group, placements: [], placementCount: 0, members: [] }).find('table').exists()).toBe(false)
 })
 
-it('names the pods that go to make room for the group', () => {
+it('lists the pods that preemption removes for the group', () => {
   const victim = { pod: { namespace: 'ml', name: 'low-1', uid: 'v1' }, priority: 5, node: 'n1' }
   const at = (preemption: PodGroup['preemption']) => shown({ ...group, preemption }).get('[data-testid="group-preemption"]').text().replace(/\s+/g, ' ')
   expect(at({ helpful: true, victims: [victim], victimCount: 3, reprievedCount: 2 })).toBe('To make room for the group, preemption removes 3 pods: low-1 n12 more2 lower-priority pods are reprieved.')

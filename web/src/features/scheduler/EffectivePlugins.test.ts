@@ -22,14 +22,14 @@ const show = (props: Partial<InstanceType<typeof EffectivePlugins>['$props']>) =
   mount(EffectivePlugins, { props: { running: effective(4, 1), draft: undefined, shown: 'draft', profile: '', only: 'all', open: '', plugin: '', ...props }, global: { plugins: [i18n] } })
 const fit = (wrapper: ReturnType<typeof show>) => wrapper.get('[data-plugin="NodeResourcesFit"] .c').text().replace(/\s+/g, ' ')
 
-it('shows what runs as long as nobody drafts', () => {
+it('shows the running configuration while there is no draft', () => {
   const wrapper = show({})
   expect(fit(wrapper)).toBe('1')
   expect(wrapper.get('h2').text()).toContain('revision 4, running')
   expect(wrapper.find('[data-testid="effective-of"]').exists()).toBe(false)
 })
 
-it('shows the draft beside what runs, and says where they differ', async () => {
+it('shows the draft and its differences from the running configuration', async () => {
   const wrapper = show({ draft: { effective: effective(0, 5), state: 'valid' } })
   expect(fit(wrapper)).toBe('5 (running: 1)')
   expect(wrapper.get('[data-testid="effective-note"]').text()).toBe('1 plugin differs from running.')
@@ -38,7 +38,7 @@ it('shows the draft beside what runs, and says where they differ', async () => {
   expect(wrapper.get('[data-testid="effective-note"]').text()).toContain('These plugins are running now')
 })
 
-it('keeps the last draft without mistakes, and until there is one what runs', async () => {
+it('keeps the last valid draft, or the running configuration before the first', async () => {
   const wrapper = show({ draft: { effective: effective(0, 5), state: 'invalid' } })
   expect(wrapper.get('h2').text()).toContain('last valid draft')
   await wrapper.setProps({ draft: { effective: undefined, state: 'invalid' } })

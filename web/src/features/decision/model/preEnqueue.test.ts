@@ -18,7 +18,7 @@ describe('holdersOf', () => {
     expect(of('DefaultPreemption')).toEqual([{ kind: 'victims' }])
     expect(of('MyPlugin')).toEqual([{ kind: 'event' }])
   })
-  it('is empty for a pod that nobody holds', () => {
+  it('is empty for a pod that no plugin holds', () => {
     expect(holdersOf(pod('p'), [])).toEqual([])
   })
 })

@@ -48,7 +48,7 @@ describe('preemptionTable', () => {
     const only = table({ candidates: [one('a', victim('x', 9))], chosen: 'a' })
     expect(only && decidingValues(only)).toBeUndefined()
   })
-  it('puts pods back by priority, then by who started first', () => {
+  it('adds pods back by priority, then by start time', () => {
     const started = (name: string, priority: number, startTime: string): Victim => ({ ...victim(name, priority), startTime })
     const found = table({
       candidates: [{ node: 'a', pdbViolations: 0, victims: [started('late', 100, '2026-01-01T11:00:00Z')], reprieved: [started('early', 100, '2026-01-01T10:00:00Z'), victim('dear', 5000)] }],

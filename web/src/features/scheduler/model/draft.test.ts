@@ -18,7 +18,7 @@ describe('a draft', () => {
   it('is clean again when what was applied is what it says', () => {
     expect(isDirty(follow(edited, { revision: 3, text: 'mine' }))).toBe(false)
   })
-  it('notices a server that began anew with the same number', () => {
+  it('notices a restarted server with the same revision number', () => {
     expect(isOvertaken(edited, { revision: 1, text: 'other' })).toBe(true)
   })
   it('survives being stored', () => {

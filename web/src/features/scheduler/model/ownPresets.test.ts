@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { aboutOf, nameOfOwn, ownOrigin, readPresets, tidyName, withoutPreset, withPreset } from './ownPresets'
 
-describe('presets of one’s own', () => {
+describe('the user’s presets', () => {
   const mine = [{ name: 'B', text: 'b' }]
   it('are kept by name, and the same name takes the place', () => {
     expect(withPreset(mine, { name: 'A', text: 'a' })).toEqual([{ name: 'A', text: 'a' }, { name: 'B', text: 'b' }])

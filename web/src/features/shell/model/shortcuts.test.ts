@@ -23,7 +23,7 @@ it('takes g for nothing when the next key is late or another', () => {
   expect(read('a', 6200)).toBeUndefined()
 })
 
-it('leaves the keys to whoever writes text, except chords', () => {
+it('ignores keys while the user types text, except chords', () => {
   const reader = new ShortcutReader()
   expect(reader.read(press('c'), { typing: true, now: 0 })).toBeUndefined()
   expect(reader.read(press('K', true), { typing: true, now: 0 })).toEqual({ kind: 'palette' })

@@ -58,7 +58,7 @@ describe('large texts', () => {
     const { value } = parseInSteps(JSON.stringify(list)).next()
     expect(value).toMatchObject({ entries: [{ name: 'a', line: 1 }], problems: [] })
   })
-  it('are not read anew where they stay the same', () => {
+  it('are not parsed again if they stay the same', () => {
     const reader = new DocumentReader()
     const first = reader.parse(`${podText('a')}---\n${podText('b')}`)
     const second = reader.parse(`${podText('longer')}# more\n---\n${podText('b')}`)

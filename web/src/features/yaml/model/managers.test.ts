@@ -49,7 +49,7 @@ describe('managersOf', () => {
     const node = { metadata: { name: 'n', managedFields: [account('kubectl', { 'f:spec': { 'f:taints': {} } })] }, spec: { taints: [{ key: 'a' }] } } as unknown as KubeObject
     expect(managersOf(node, ['spec', 'taints', 0, 'key'])).toEqual(['kubectl'])
   })
-  it('says that nobody manages what the server or admission set', () => {
+  it('names no manager for fields that the server or admission set', () => {
     expect(of('metadata', 'name')).toEqual([])
     expect(of('spec', 'template', 'spec', 'tolerations', 0, 'key')).toEqual([])
     expect(managersOf({ metadata: { name: 'bare' } } as KubeObject, ['spec'])).toEqual([])
@@ -70,7 +70,7 @@ describe('authorsByLine', () => {
     return [...authorsByLine(object, text, { ours: 'simulator-web', written })].map(([line, author]) => `${lines[line - 1]?.trim()} ← ${author.kind === 'others' ? [...author.names, ...(author.you ? ['you'] : [])].join(', ') : author.kind}`)
   }
 
-  it('tells apart who wrote, what was filled in, and what admission added', () => {
+  it('distinguishes written fields, defaults and fields that admission added', () => {
     const kept = {
       apiVersion: 'v1',
       kind: 'Pod',

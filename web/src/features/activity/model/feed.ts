@@ -69,3 +69,11 @@ export function waitingAtPermit(items: readonly Summary[]): { pods: number; by: 
   }
   return { pods, by: [...by].map(([plugin, n]) => ({ plugin, pods: n })).sort((a, b) => b.pods - a.pods || (a.plugin < b.plugin ? -1 : 1)) }
 }
+
+/** How many of items came after those that are held; items and held come newest first. */
+export function freshCount(held: readonly Summary[], items: readonly Summary[]): number {
+  const top = held[0]
+  if (!top) return items.length
+  const at = items.findIndex((s) => s.pod.uid === top.pod.uid && s.attempt === top.attempt)
+  return at < 0 ? items.length : at
+}

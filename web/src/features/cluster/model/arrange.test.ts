@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { arrangeNodes, formatGrouping, groupingLabels, parseGrouping } from './arrange'
+import { arrangeNodes, countNodes, formatGrouping, groupingLabels, groupingsOf, keepNodes, parseGrouping } from './arrange'
 import { buildCluster, zoneLabel } from '@/kubernetes/cluster'
 import { node, pod, requests } from '@/kubernetes/testing'
 
@@ -19,4 +19,17 @@ describe('grouping', () => {
   it('is written in the address and read from it', () => {
     for (const grouping of [[], ['pool'], [zoneLabel, 'pool']] as const) expect(parseGrouping(formatGrouping(grouping))).toEqual(grouping)
   })
+  it('offers each label, and the zone divided by the others, pools first', () => {
+    expect(groupingsOf([zoneLabel, 'arch', 'pool']).map((g) => formatGrouping(g))).toEqual([zoneLabel, 'arch', 'pool', `${zoneLabel}*pool`, `${zoneLabel}*arch`])
+    expect(groupingsOf(['arch'])).toEqual([['arch']])
+  })
+})
+
+it('leaves out nodes, and groups and parts that have none left', () => {
+  const nodes = [node('n1', { zone: 'a', pool: 'x' }), node('n2', { zone: 'a', pool: 'y' }), node('n3', { zone: 'b', pool: 'x' })]
+  const view = buildCluster(new Map(nodes.map((n) => [n.metadata.name, n])), new Map())
+  const groups = arrangeNodes(view.nodes, { text: '', sort: 'name', grouping: ['zone', 'pool'] })
+  const kept = keepNodes(groups, (n) => n.name === 'n2')
+  expect(kept.map((g) => [g.name, g.parts.map((p) => p.name), g.nodes.map((n) => n.name)])).toEqual([['a', ['y'], ['n2']]])
+  expect([countNodes(groups), countNodes(kept)]).toEqual([3, 1])
 })

@@ -93,3 +93,24 @@ export function defaultGrouping(labels: readonly string[], nodes: number): Group
   if (!zone) return pool && nodes > 40 ? [pool] : []
   return pool && nodes > 150 ? [zone, pool] : [zone]
 }
+
+/** The groupings to choose from: each label, and the zone divided by each other one, pools first. */
+export function groupingsOf(labels: readonly string[]): Grouping[] {
+  const divided = labels.includes(zoneLabel) ? labels.filter((label) => label !== zoneLabel) : []
+  return [...labels.map((label) => [label] as const), ...divided.sort((a, b) => Number(isPool(b)) - Number(isPool(a))).map((label) => [zoneLabel, label] as const)]
+}
+
+/** The groups with only those nodes that keep says; empty groups and parts are left out. */
+export function keepNodes(groups: readonly NodeGroup[], keep: (node: NodeView) => boolean): NodeGroup[] {
+  return groups.flatMap((group) => {
+    const parts = group.parts.flatMap((part) => {
+      const nodes = part.nodes.filter(keep)
+      return nodes.length ? [{ ...part, nodes }] : []
+    })
+    return parts.length ? [{ ...group, parts, nodes: parts.flatMap((part) => part.nodes) }] : []
+  })
+}
+
+export function countNodes(groups: readonly NodeGroup[]): number {
+  return groups.reduce((sum, group) => sum + group.nodes.length, 0)
+}

@@ -38,3 +38,33 @@ export function sortDecisions(decisions: readonly ReplayDecision[], sort: string
 export function matchShare({ compared, matching }: { compared: number; matching: number }): number | undefined {
   return compared > 0 ? matching / compared : undefined
 }
+
+/** A share as a percentage with one decimal. Only all of them are 100 %: 99.96 % is 99.9 %. */
+export function formatShare(share: number): string {
+  return `${(Math.floor(share * 1000) / 10).toFixed(share === 1 || share === 0 ? 0 : 1)} %`
+}
+
+/** What is known of a difference besides its reason. */
+export type DecisionDetail =
+  /** A plugin rejects the recorded node. */
+  | { kind: 'rejectedBy'; plugin: string; node: string; reasons: readonly string[] }
+  /** The totals of both nodes. */
+  | { kind: 'totals'; selected: number; simulated: string; recorded: number; node: string }
+  /** The recorded node was not evaluated. */
+  | { kind: 'notEvaluated'; node: string }
+
+/** The details of a decision that its reason does not name already. */
+export function detailsOf(d: ReplayDecision): DecisionDetail[] {
+  const node = d.recordedNode
+  const by = d.recordedNodeRejectedBy
+  const [selected, recorded] = [d.selectedNodeTotal, d.recordedNodeTotal]
+  const out: DecisionDetail[] = []
+  if (by) out.push({ kind: 'rejectedBy', plugin: by.plugin, node, reasons: by.reasons })
+  if (recorded !== undefined && selected !== undefined && !(names(d.why, recorded) && names(d.why, selected))) out.push({ kind: 'totals', selected, simulated: d.simulatedNode, recorded, node })
+  if (d.outcome === 'different' && !d.recordedNodeEvaluated && !by) out.push({ kind: 'notEvaluated', node })
+  return out
+}
+
+function names(text: string, number: number): boolean {
+  return new RegExp(`\\b${number}\\b`).test(text)
+}

@@ -1,0 +1,127 @@
+// How the map arranges nodes: filtered, sorted, grouped, as cards, tiles or a table. Kept in the address.
+
+import { computed, type ComputedRef, type WritableComputedRef } from 'vue'
+import { useI18n } from 'vue-i18n'
+import { useRoute, useRouter } from 'vue-router'
+import { zoneLabel } from '@/kubernetes/cluster'
+import { cluster } from '@/live/cluster'
+import { useQuery } from '@/ui/query'
+import { arrangeNodes, countNodes, defaultGrouping, formatGrouping, groupingLabels, groupingsOf, keepNodes, parseGrouping, type Grouping, type NodeGroup, type NodeSort } from './model/arrange'
+import { matchesVerdict, type LoadOf } from './model/tileFaces'
+import type { ShownDecision } from './useShownDecision'
+
+type View = 'cards' | 'tiles' | 'table'
+interface Option<T> {
+  value: T
+  label: string
+}
+
+export interface NodeArrangement {
+  text: WritableComputedRef<string>
+  sort: WritableComputedRef<NodeSort>
+  sortOptions: ComputedRef<Option<NodeSort>[]>
+  group: WritableComputedRef<string>
+  groupOptions: ComputedRef<Option<string>[]>
+  /** What tiles are shaded by while no decision is shown. */
+  load: WritableComputedRef<LoadOf>
+  loadOptions: ComputedRef<Option<LoadOf>[]>
+  view: WritableComputedRef<View>
+  viewOptions: ComputedRef<(Option<View> & { icon: string; disabled?: boolean; title?: string })[]>
+  /** The nodes that the text finds. */
+  found: ComputedRef<NodeGroup[]>
+  /** Without those that the verdict filter takes out. Tiles keep their places and dim them instead. */
+  left: ComputedRef<NodeGroup[]>
+  shownCount: ComputedRef<number>
+  groupName(group: NodeGroup): string
+  partName(name: string): string
+  /** Shows a group, or a part of it, by itself; as cards if it has few enough nodes. */
+  zoom(group: NodeGroup, part: string | undefined): void
+  clearFilters(): void
+}
+
+/** More nodes than this are tiles unless a person chose otherwise. */
+const tilesAbove = 150
+/** More cards than this would make the page slow. */
+const cardsUpTo = 300
+
+export function useNodeArrangement({ nodes, verdictOf, filter }: Pick<ShownDecision, 'nodes' | 'verdictOf' | 'filter'>): NodeArrangement {
+  const { t } = useI18n()
+  const route = useRoute()
+  const router = useRouter()
+  const text = useQuery('q')
+  const sort = useQuery<NodeSort>('sort', 'name', ['name', 'cpu', 'memory', 'pods'])
+  const groupQuery = useQuery<string>('group', 'auto')
+  const viewQuery = useQuery<'auto' | View>('view', 'auto', ['auto', 'cards', 'tiles', 'table'])
+  const load = useQuery<LoadOf>('shade', 'cpu', ['cpu', 'memory', 'pods'])
+
+  // Each stays the same while a stream of changes leaves it alone, and so does what is computed from it.
+  const nodeCount = computed(() => cluster.value.nodes.length)
+  const labelValues = computed(() => cluster.value.labels)
+  const labels = computed(() => groupingLabels(labelValues.value, nodeCount.value))
+  const grouping = computed((): Grouping => (groupQuery.value === 'auto' ? defaultGrouping(labels.value, nodeCount.value) : parseGrouping(groupQuery.value)))
+  const group = computed({ get: () => formatGrouping(grouping.value), set: (value: string) => (groupQuery.value = value) })
+  const labelName = (label: string) => (label === zoneLabel ? t('cluster.zone') : label)
+  const groupingName = ([first = '', second]: Grouping) => (second ? t('cluster.groupBoth', { a: labelName(first), b: labelName(second) }) : labelName(first))
+  const groupOptions = computed(() => {
+    const all = groupingsOf(labels.value)
+    // One that an address names may have lost its label since.
+    if (grouping.value.length && !all.some((g) => formatGrouping(g) === group.value)) all.push(grouping.value)
+    return [{ value: 'none', label: t('cluster.groupNone') }, ...all.map((g) => ({ value: formatGrouping(g), label: groupingName(g) }))]
+  })
+
+  const found = computed(() => arrangeNodes(nodes.value, { text: text.value, sort: sort.value, grouping: grouping.value }))
+  const left = computed(() => {
+    const [keep, by] = [filter.value, verdictOf.value]
+    return by && keep.kind !== 'all' ? keepNodes(found.value, (n) => matchesVerdict(keep, by(n.name))) : found.value
+  })
+  const foundCount = computed(() => countNodes(found.value))
+  const tooMany = computed(() => countNodes(left.value) > cardsUpTo)
+  const view = computed<View>({
+    get: () => {
+      if (viewQuery.value === 'auto') return foundCount.value > tilesAbove ? 'tiles' : 'cards'
+      return viewQuery.value === 'cards' && tooMany.value ? 'tiles' : viewQuery.value
+    },
+    set: (value) => (viewQuery.value = value),
+  })
+
+  return {
+    text,
+    sort,
+    sortOptions: computed(() => [
+      { value: 'name', label: t('cluster.sortName') },
+      { value: 'cpu', label: t('cluster.sortCpu') },
+      { value: 'memory', label: t('cluster.sortMemory') },
+      { value: 'pods', label: t('cluster.sortPods') },
+    ]),
+    group,
+    groupOptions,
+    load,
+    loadOptions: computed(() => [
+      { value: 'cpu', label: t('cluster.cpu') },
+      { value: 'memory', label: t('cluster.memory') },
+      { value: 'pods', label: t('cluster.pods') },
+    ]),
+    view,
+    viewOptions: computed(() => [
+      { value: 'cards', label: t('cluster.viewCards'), icon: 'cluster', disabled: tooMany.value, title: tooMany.value ? t('cluster.cardsTooMany', { n: cardsUpTo }) : '' },
+      { value: 'tiles', label: t('cluster.viewTiles'), icon: 'tiles' },
+      { value: 'table', label: t('cluster.viewTable'), icon: 'menu' },
+    ]),
+    found,
+    left,
+    shownCount: computed(() => (view.value === 'tiles' ? foundCount.value : countNodes(left.value))),
+    groupName: (g) => g.name || t('cluster.noZone', { label: labelName(grouping.value[0] ?? '') }),
+    partName: (name) => name || t('cluster.noZone', { label: labelName(grouping.value[1] ?? '') }),
+    zoom(g, part) {
+      const words = [text.value]
+      const [first, second] = grouping.value
+      if (first && g.name) words.push(`${first}=${g.name}`)
+      if (second && part) words.push(`${second}=${part}`)
+      const size = part === undefined ? g.nodes.length : (g.parts.find((p) => p.name === part)?.nodes.length ?? 0)
+      void router.push({ query: { ...route.query, q: words.filter(Boolean).join(' '), view: size <= tilesAbove ? 'cards' : undefined } })
+    },
+    clearFilters() {
+      void router.replace({ query: { ...route.query, q: undefined, show: undefined } })
+    },
+  }
+}

@@ -1,0 +1,102 @@
+// The decision that the map shows: the pod in the address, its newest cycle, and what that says of each node.
+
+import { computed, type ComputedRef, type Ref, type WritableComputedRef } from 'vue'
+import { useRoute, useRouter } from 'vue-router'
+import type { Cycle, Pod } from '@/api/types'
+import { verdicts, type NodeVerdict } from '@/features/decision/model/cycle'
+import { useCycle } from '@/features/decision/store/cycles'
+import { advanceTour } from '@/features/tour/store/tour'
+import { sumNodes, type ClusterView, type NodeView } from '@/kubernetes/cluster'
+import { splitKey } from '@/kubernetes/object'
+import { podRequests, type Amounts } from '@/kubernetes/pods'
+import { formatAmount, unitOf } from '@/kubernetes/quantity'
+import { cluster } from '@/live/cluster'
+import { useNewest } from '@/live/newest'
+import { pods, results } from '@/live/watched'
+import { useQuery } from '@/ui/query'
+import { useEscape } from '@/ui/useEscape'
+import { nodesAtDecision, placementTimes } from './model/nodesAtDecision'
+import { parseVerdictFilter, tally as tallyOf, type Tally, type VerdictFilter } from './model/tileFaces'
+
+export interface ShownDecision {
+  /** namespace/name of the pod; '' when no decision is shown. */
+  selected: ComputedRef<string>
+  pod: ComputedRef<Pod | undefined>
+  cycle: Ref<Cycle | undefined>
+  error: Ref<unknown>
+  /** It is certain that there is no attempt. */
+  missing: ComputedRef<boolean>
+  verdictOf: ComputedRef<((node: string) => NodeVerdict) | undefined>
+  tally: ComputedRef<Tally | undefined>
+  /** What the pod asks for, and the same in words. */
+  ask: ComputedRef<Amounts | undefined>
+  askText: ComputedRef<string>
+  /** Whether the nodes are shown as they were at the decision, or as they are now. */
+  moment: WritableComputedRef<'decision' | 'now'>
+  /** The nodes of that moment, and what they hold together. */
+  nodes: ComputedRef<readonly NodeView[]>
+  totals: ComputedRef<ClusterView['totals']>
+  /** Which nodes are looked at, as the address has it. */
+  show: WritableComputedRef<string>
+  filter: ComputedRef<VerdictFilter>
+  /** Shows the decision of a pod; of the same one, or none, leaves it. */
+  select(key: string | undefined): void
+  /** Looks at the nodes that one of the rejecting plugins rejected, by its place in the tally; the same again at all. */
+  isolate(at: number): void
+}
+
+/** Escape leaves the decision. */
+export function useShownDecision(): ShownDecision {
+  const route = useRoute()
+  const router = useRouter()
+  const show = useQuery('show')
+  const moment = useQuery<'decision' | 'now'>('at', 'decision', ['decision', 'now'])
+  const selected = computed(() => (typeof route.query.pod === 'string' ? route.query.pod : ''))
+  const name = computed(() => splitKey(selected.value))
+  const pod = computed(() => pods.value.items.get(selected.value))
+  const uid = computed(() => pod.value?.metadata.uid)
+  const { summary, missing } = useNewest(computed(() => name.value && { ...name.value, uid: uid.value }))
+  const { cycle, error } = useCycle(summary)
+  const verdictOf = computed(() => (cycle.value && selected.value ? verdicts(cycle.value) : undefined))
+
+  // It stays the same while a stream of changes leaves it alone, and so does what is computed from it.
+  const present = computed(() => cluster.value.nodes)
+  const nodes = computed(() => (cycle.value && verdictOf.value && moment.value === 'decision' ? nodesAtDecision(present.value, cycle.value, placementTimes(results.value.items)) : present.value))
+  const tally = computed(() => (verdictOf.value ? tallyOf(present.value, verdictOf.value) : undefined))
+  const ask = computed(() => (verdictOf.value && pod.value ? podRequests(pod.value) : undefined))
+
+  function select(key: string | undefined) {
+    const wanted = key && key !== selected.value ? key : undefined
+    void router.push({ query: { ...route.query, show: undefined, at: undefined, pod: wanted } })
+    if (wanted) advanceTour('pod')
+  }
+  useEscape(() => selected.value && select(undefined))
+
+  return {
+    selected,
+    pod,
+    cycle,
+    error,
+    missing,
+    verdictOf,
+    tally,
+    ask,
+    askText: computed(() => [...(ask.value ?? [])].map(([resource, value]) => amountText(resource, value)).join(', ')),
+    moment,
+    nodes,
+    totals: computed(() => (nodes.value === present.value ? cluster.value.totals : sumNodes(nodes.value))),
+    show,
+    filter: computed(() => parseVerdictFilter(verdictOf.value ? show.value : '')),
+    select,
+    isolate(at) {
+      const plugin = tally.value?.plugins[at]?.plugin
+      const wanted = plugin ? `by:${plugin}` : ''
+      show.value = wanted === show.value ? '' : wanted
+    },
+  }
+}
+
+function amountText(resource: string, value: number): string {
+  if (resource === 'cpu') return `${formatAmount(value, 'cpu')} CPU`
+  return `${formatAmount(value, unitOf(resource))}${resource === 'memory' ? '' : ` ${resource}`}`
+}

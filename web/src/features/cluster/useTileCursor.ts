@@ -1,0 +1,133 @@
+// Which tile of the map is looked at: by pointer, finger or keys. The card about it stands beside it.
+
+import { computed, ref, shallowRef, type ComputedRef, type Ref, type ShallowRef } from 'vue'
+import type { NodeVerdict } from '@/features/decision/model/cycle'
+import { openNodeMenu } from '@/features/nodes/store/nodeMenu'
+import type { NodeView } from '@/kubernetes/cluster'
+import { bestFirst, placeCard, scrollTo, tileForKey } from './model/tileCursor'
+import { tileAt, type TileLayout } from './model/tiles'
+
+export interface TileStage {
+  frame: Ref<HTMLElement | undefined>
+  scroller: Ref<HTMLElement | undefined>
+  list: Ref<HTMLElement | undefined>
+  /** From the frame's edge to the first tile, in px. */
+  margin: number
+  layout: Ref<TileLayout>
+  /** In the order of the tiles. */
+  nodes: Ref<readonly NodeView[]>
+  /** The tile of the node that was chosen; -1 when none was. */
+  chosen: Ref<number>
+  verdictOf: () => ((node: string) => NodeVerdict) | undefined
+  /** In px; the card is higher where it lists scores. */
+  cardHeight: () => number
+}
+
+export interface TileWishes {
+  /** A person wants to see this node. */
+  open(name: string): void
+  /** A digit key asks for the rejecting plugin at this place; false when there is none to ask for. */
+  isolate(at: number): boolean
+}
+
+export interface TileCursor {
+  /** The node by name, so that it stays while nodes come and go. */
+  activeName: Ref<string | undefined>
+  /** Its tile; -1 when there is none. */
+  active: ComputedRef<number>
+  activeView: ComputedRef<NodeView | undefined>
+  /** Where the card about it stands, in the frame. */
+  cardAt: ShallowRef<{ left: number; top: number } | undefined>
+  onPointer(event: PointerEvent): void
+  onLeave(): void
+  onClick(event: MouseEvent): void
+  /** The right button asks about the tile below it, the menu key about the active one. */
+  onMenu(event: MouseEvent): void
+  onKey(event: KeyboardEvent): void
+  onFocus(): void
+  onBlur(): void
+  /** Keeps the card beside its tile. */
+  onScroll(): void
+}
+
+const cardWidth = 284
+
+export function useTileCursor({ frame, scroller, list, margin, layout, nodes, chosen, verdictOf, cardHeight }: TileStage, { open, isolate }: TileWishes): TileCursor {
+  const activeName = ref<string>()
+  const focused = ref(false)
+  const cardAt = shallowRef<{ left: number; top: number }>()
+  const active = computed(() => (activeName.value === undefined ? -1 : nodes.value.findIndex((view) => view.name === activeName.value)))
+  const activeView = computed(() => nodes.value[active.value])
+  const best = computed(() => bestFirst(nodes.value, verdictOf()))
+  const start = () => Math.max(0, chosen.value)
+
+  function look(index: number) {
+    const view = nodes.value[index]
+    activeName.value = view?.name
+    cardAt.value = view && placeOf(index)
+  }
+  function placeOf(index: number) {
+    const { x, y, pitch } = layout.value
+    const tile = { x: (x[index] ?? 0) + margin, y: (y[index] ?? 0) - (scroller.value?.scrollTop ?? 0), pitch }
+    return placeCard(tile, { width: cardWidth, height: cardHeight() }, { width: frame.value?.clientWidth ?? 0, height: frame.value?.clientHeight ?? 0 })
+  }
+  function move(index: number) {
+    const box = scroller.value
+    const top = box && scrollTo({ y: layout.value.y[index] ?? 0, pitch: layout.value.pitch }, { top: box.scrollTop, height: box.clientHeight })
+    if (box && top !== undefined) box.scrollTop = top
+    look(index)
+  }
+  function pointAt(event: MouseEvent): number {
+    const box = list.value?.getBoundingClientRect()
+    return box ? tileAt(layout.value, event.clientX - box.left, event.clientY - box.top) : -1
+  }
+
+  return {
+    activeName,
+    active,
+    activeView,
+    cardAt,
+    onPointer(event) {
+      if (event.pointerType === 'touch') return
+      const index = pointAt(event)
+      if (index !== active.value) look(index)
+    },
+    onLeave() {
+      if (!focused.value) look(-1)
+    },
+    onClick(event) {
+      const index = pointAt(event)
+      const view = nodes.value[index]
+      if (!view) return
+      // A finger has no pointer to hover with: the first touch shows the card, the second opens.
+      const touch = event instanceof PointerEvent && event.pointerType === 'touch'
+      if (touch && activeName.value !== view.name) look(index)
+      else open(view.name)
+    },
+    onMenu(event) {
+      const view = event.button === 2 ? nodes.value[pointAt(event)] : activeView.value
+      if (view) openNodeMenu([view.name], event)
+    },
+    onKey(event) {
+      if (event.ctrlKey || event.metaKey || event.altKey) return
+      const to = tileForKey(event.key, { layout: layout.value, count: nodes.value.length, active: active.value, start: start(), best: best.value })
+      if (to !== undefined) move(to)
+      else if (event.key === 'Enter' && activeView.value) open(activeView.value.name)
+      else if (event.key === 'Escape' && activeName.value !== undefined) look(-1)
+      else if (!/^[0-9]$/.test(event.key) || !isolate(Number(event.key) - 1)) return
+      event.preventDefault()
+      event.stopPropagation()
+    },
+    onFocus() {
+      focused.value = true
+      if (activeName.value === undefined && list.value?.matches(':focus-visible')) look(start())
+    },
+    onBlur() {
+      focused.value = false
+      look(-1)
+    },
+    onScroll() {
+      if (active.value >= 0) cardAt.value = placeOf(active.value)
+    },
+  }
+}

@@ -1,0 +1,24 @@
+// A tile in words, for screen readers.
+
+import { useI18n } from 'vue-i18n'
+import type { NodeVerdict } from '@/features/decision/model/cycle'
+import { share, type NodeView } from '@/kubernetes/cluster'
+
+export function useTileWords(): (view: NodeView, verdict: NodeVerdict | undefined) => string {
+  const { t } = useI18n()
+  function verdictWords(verdict: NodeVerdict): string {
+    switch (verdict.kind) {
+      case 'scored':
+        return `${verdict.chosen ? `${t('deci.chosen')}, ` : ''}${t('decision.rank')} ${verdict.rank}, ${t('decision.total')} ${verdict.total}`
+      case 'rejected':
+        return `${t('cell.R')}: ${verdict.plugin}, ${verdict.reason}`
+      case 'feasible':
+        return t('deci.feasible')
+      default:
+        return t(verdict.kind === 'absent' ? 'deci.notInSnapshot' : 'deci.notEvaluated')
+    }
+  }
+  return (view, verdict) => [view.name, verdict ? verdictWords(verdict) : t('cluster.tileLoad', { cpu: percent(view.cpu), memory: percent(view.memory), pods: view.pods.requested })].join(', ')
+}
+
+const percent = (meter: NodeView['cpu']) => Math.round(share(meter) * 100)

@@ -1,0 +1,141 @@
+import { flushPromises } from '@vue/test-utils'
+import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import { shallowRef } from 'vue'
+import type { Replay, ReplayDecision } from '@/api/replay'
+import { loadDeferredMessages } from '@/i18n/deferred'
+import { node } from '@/kubernetes/testing'
+import { transfers } from '@/live/servedTransfers'
+import { model, nodes } from '@/live/watched'
+import { notices } from '@/ui/notices'
+import { withSetup, type Running } from '@/ui/testing'
+import { decisionKey } from './model/replayDecisions'
+import * as store from './store/replay'
+import * as decisions from './store/replayDecisions'
+import { useComparisonTable, type ComparisonTable } from './useComparisonTable'
+import { useRecordingLoad, type RecordingLoad } from './useRecordingLoad'
+
+vi.mock('./store/replay', async () => {
+  const { shallowRef } = await import('vue')
+  return { replay: shallowRef(), loadReplay: vi.fn() }
+})
+vi.mock('./store/replayDecisions', () => ({ useReplayDecisions: vi.fn() }))
+
+const decision = (name: string, more: Partial<ReplayDecision> = {}): ReplayDecision => ({
+  pod: { namespace: 'default', name, uid: `uid-${name}` },
+  time: `2026-01-01T00:00:0${name.length}Z`,
+  outcome: 'different',
+  recordedNode: 'n1',
+  simulatedNode: 'n2',
+  recordedNodeEvaluated: true,
+  why: 'n2 scores 30, n1 20',
+  ...more,
+}) as ReplayDecision
+
+beforeAll(loadDeferredMessages)
+
+describe('the comparison', () => {
+  const items = shallowRef<readonly ReplayDecision[]>([])
+  let wanted: { value: string }
+  let page: Running<ComparisonTable>
+  const open = async (at = '/replay') => {
+    page = await withSetup(useComparisonTable, { at })
+  }
+  beforeEach(() => {
+    items.value = [decision('ccc'), decision('a', { simulatedNode: 'n9' }), decision('bb')]
+    vi.mocked(decisions.useReplayDecisions).mockImplementation((outcome) => {
+      wanted = outcome
+      return { items, next: shallowRef(''), nodesMissing: shallowRef(0), loading: shallowRef(false), error: shallowRef(), more: vi.fn(), renew: vi.fn() }
+    })
+  })
+  afterEach(() => page.unmount())
+
+  it('fetches one outcome, or all, and has a column for it only where they differ', async () => {
+    await open()
+    expect([wanted.value, page.value.columns.value.map((c) => c.id)]).toEqual(['different', ['time', 'pod', 'recorded', 'simulated', 'why']])
+    page.value.shown.value = 'all'
+    await flushPromises()
+    expect([wanted.value, page.value.columns.value.map((c) => c.id).includes('outcome')]).toEqual(['', true])
+  })
+
+  it('filters and sorts by what the address says', async () => {
+    await open('/replay?q=n9&sort=-pod')
+    expect(page.value.rows.value.map((d) => d.pod.name)).toEqual(['a'])
+    page.value.text.value = ''
+    await flushPromises()
+    expect(page.value.rows.value.map((d) => d.pod.name)).toEqual(['ccc', 'bb', 'a'])
+  })
+
+  it('opens one decision, and closes it when it is chosen again', async () => {
+    await open()
+    const one = decision('bb', { recordedNodeEvaluated: false })
+    items.value = [one]
+    page.value.toggle(one)
+    await flushPromises()
+    expect([page.value.select.value, page.value.opened.value, page.value.details.value]).toEqual([decisionKey(one), one, [expect.stringContaining('n1')]])
+    page.value.toggle(one)
+    await flushPromises()
+    expect([page.value.select.value, page.value.details.value]).toEqual(['', []])
+  })
+
+  it('counts what the replay has compared, and nothing without one', async () => {
+    await open()
+    expect([page.value.counts.value.compared, page.value.percent.value]).toEqual([0, '0 %'])
+    store.replay.value = { decisions: { compared: 3, matching: 2, different: 1, pending: 0, tied: 0 } } as Replay
+    expect(page.value.percent.value).toBe('66.6 %')
+    store.replay.value = undefined
+  })
+})
+
+describe('loading a recording', () => {
+  const load = vi.mocked(store.loadReplay)
+  const file = new File(['x'], 'cluster.rec')
+  let page: Running<RecordingLoad>
+  const pick = (files: File[]) => {
+    const input = { files, value: 'C:\\fakepath\\cluster.rec' }
+    page.value.onPick({ target: input } as unknown as Event)
+    return input.value
+  }
+  beforeEach(async () => {
+    load.mockResolvedValue()
+    page = await withSetup(useRecordingLoad)
+  })
+  afterEach(() => {
+    page.unmount()
+    transfers.value = undefined
+    notices.value = []
+    vi.clearAllMocks()
+  })
+
+  it('replaces an empty cluster without a question', () => {
+    expect(pick([file])).toBe('')
+    expect(load).toHaveBeenCalledExactlyOnceWith(file)
+    pick([])
+    expect(load).toHaveBeenCalledOnce()
+  })
+
+  it('asks before it replaces what the cluster holds', async () => {
+    model.setNode('n', node('n'))
+    nodes.value = { ...nodes.value }
+    await flushPromises()
+    pick([file])
+    expect([page.value.asking.value?.name, load.mock.calls.length]).toEqual(['cluster.rec', 0])
+    await page.value.load(file)
+    expect([page.value.asking.value, load.mock.calls.length]).toEqual([undefined, 1])
+    model.setNode('n', undefined)
+    nodes.value = { ...nodes.value }
+  })
+
+  it('says why a recording could not be loaded', async () => {
+    load.mockRejectedValueOnce(new Error('not a recording'))
+    await page.value.load(file)
+    expect(notices.value).toMatchObject([{ kind: 'failed', text: 'not a recording' }])
+  })
+
+  it('is impossible only where the server is known not to serve it', () => {
+    expect(page.value.impossible.value).toBe('')
+    transfers.value = new Set(['import']) as unknown as typeof transfers.value
+    expect(page.value.impossible.value).not.toBe('')
+    transfers.value = new Set(['replay']) as unknown as typeof transfers.value
+    expect(page.value.impossible.value).toBe('')
+  })
+})

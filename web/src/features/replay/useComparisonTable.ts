@@ -1,0 +1,90 @@
+// The decisions of the replay beside the recorded ones: filtered, sorted, one of them open. Kept in the address.
+
+import { computed, type ComputedRef, type WritableComputedRef } from 'vue'
+import { useI18n } from 'vue-i18n'
+import type { Replay, ReplayDecision } from '@/api/replay'
+import { formatCount } from '@/i18n/numbers'
+import type { TableColumn } from '@/ui/DataTable.vue'
+import { useQuery } from '@/ui/query'
+import { decisionKey, detailsOf, filterDecisions, formatShare, matchShare, sortDecisions, type DecisionDetail } from './model/replayDecisions'
+import { replay } from './store/replay'
+import { useReplayDecisions, type ReplayDecisionsView } from './store/replayDecisions'
+
+type Shown = 'different' | 'matching' | 'pending' | 'all'
+
+export interface ComparisonTable {
+  text: WritableComputedRef<string>
+  shown: WritableComputedRef<Shown>
+  options: ComputedRef<{ value: Shown; label: string }[]>
+  sort: WritableComputedRef<string>
+  columns: ComputedRef<TableColumn[]>
+  rows: ComputedRef<readonly ReplayDecision[]>
+  /** The key of the open one; '' when none is. */
+  select: WritableComputedRef<string>
+  opened: ComputedRef<ReplayDecision | undefined>
+  toggle(decision: ReplayDecision): void
+  /** What is known of the open one besides its reason, in words. */
+  details: ComputedRef<string[]>
+  /** How many there are of each outcome. */
+  counts: ComputedRef<Replay['decisions']>
+  /** How many of those that were compared match. */
+  percent: ComputedRef<string>
+  /** What is fetched page by page. */
+  view: ReplayDecisionsView
+}
+
+const nothing: Replay['decisions'] = { compared: 0, matching: 0, different: 0, pending: 0, tied: 0 }
+
+export function useComparisonTable(): ComparisonTable {
+  const { t } = useI18n()
+  const text = useQuery('q')
+  const shown = useQuery<Shown>('outcome', 'different', ['different', 'matching', 'pending', 'all'])
+  const sort = useQuery<string>('sort', 'time')
+  const select = useQuery('select')
+  const view = useReplayDecisions(computed(() => (shown.value === 'all' ? '' : shown.value)))
+  const rows = computed(() => sortDecisions(filterDecisions(view.items.value, text.value), sort.value))
+  const opened = computed(() => rows.value.find((d) => decisionKey(d) === select.value))
+  const counts = computed(() => replay.value?.decisions ?? nothing)
+
+  function wordsOf(detail: DecisionDetail): string {
+    switch (detail.kind) {
+      case 'rejectedBy':
+        return t('replay.rejectedBy', { ...detail, reasons: detail.reasons.join(', ') })
+      case 'totals':
+        return t('replay.totals', { ...detail })
+      default:
+        return t('replay.notEvaluated', { ...detail })
+    }
+  }
+  return {
+    text,
+    shown,
+    options: computed(() => [
+      ...(['different', 'matching', 'pending'] as const).map((value) => ({ value, label: t(`replay.outcome.${value}`, { n: formatCount(counts.value[value]) }) })),
+      { value: 'all' as const, label: t('replay.outcome.all') },
+    ]),
+    sort,
+    columns: computed(() => [
+      { id: 'time', label: t('replay.colTime'), width: '92px' },
+      { id: 'pod', label: t('replay.colPod'), width: 'minmax(130px, 1.2fr)' },
+      ...(shown.value === 'all' ? [{ id: 'outcome', label: t('replay.colOutcome'), width: '116px', sortable: false }] : []),
+      { id: 'recorded', label: t('replay.colRecorded'), width: 'minmax(86px, .8fr)' },
+      { id: 'simulated', label: t('replay.colSimulated'), width: 'minmax(86px, .8fr)' },
+      { id: 'why', label: t('replay.colWhy'), width: 'minmax(180px, 2.4fr)', optional: true },
+    ]),
+    rows,
+    select,
+    opened,
+    toggle(decision) {
+      const key = decisionKey(decision)
+      select.value = select.value === key ? '' : key
+    },
+    details: computed(() => {
+      const one = opened.value
+      return one ? detailsOf(one).map(wordsOf).filter((line) => line !== one.why) : []
+    }),
+    counts,
+    percent: computed(() => formatShare(matchShare(counts.value) ?? 0)),
+    view,
+  }
+}

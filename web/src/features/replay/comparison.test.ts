@@ -1,6 +1,6 @@
 import { flushPromises } from '@vue/test-utils'
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
-import { shallowRef } from 'vue'
+import { computed, shallowRef } from 'vue'
 import type { Replay, ReplayDecision } from '@/api/replay'
 import { loadDeferredMessages } from '@/i18n/deferred'
 import { node } from '@/kubernetes/testing'
@@ -44,7 +44,7 @@ describe('the comparison', () => {
     items.value = [decision('ccc'), decision('a', { simulatedNode: 'n9' }), decision('bb')]
     vi.mocked(decisions.useReplayDecisions).mockImplementation((outcome) => {
       wanted = outcome
-      return { items, next: shallowRef(''), nodesMissing: shallowRef(0), loading: shallowRef(false), error: shallowRef(), more: vi.fn(), renew: vi.fn() }
+      return { items: computed(() => items.value), next: computed(() => ''), nodesMissing: computed(() => 0), loading: shallowRef(false), error: shallowRef(), more: vi.fn(), renew: vi.fn() }
     })
   })
   afterEach(() => page.unmount())

@@ -46,13 +46,13 @@ test('the URL keeps filter, order, grouping and view', async ({ page, simulator 
   await page.getByPlaceholder('Filter nodes by name').fill('pool=gpu')
   await expect(page.locator('[data-node]')).toHaveCount(2)
   await page.getByRole('combobox', { name: 'Group' }).selectOption('pool')
-  await page.getByRole('combobox', { name: 'Sort' }).selectOption('cpu')
+  await page.getByRole('combobox', { name: 'Sort', exact: true }).selectOption('cpu')
   await page.getByRole('button', { name: 'Table' }).click()
   await expect(page).toHaveURL(/q=pool/)
   await page.reload()
   await expect(page.getByRole('table', { name: 'Nodes' }).locator('[data-node]')).toHaveCount(2)
   await expect(page.getByRole('combobox', { name: 'Group' })).toHaveValue('pool')
-  await expect(page.getByRole('combobox', { name: 'Sort' })).toHaveValue('cpu')
+  await expect(page.getByRole('combobox', { name: 'Sort', exact: true })).toHaveValue('cpu')
 })
 
 test('tiles can be reached, read and opened by keyboard, and filtered by verdict', async ({ page, simulator }) => {

@@ -28,6 +28,20 @@ describe('YamlForm', () => {
     expect(wrapper.emitted('update:modelValue')?.at(-1)?.[0]).toContain('  paused: true\n')
   })
 
+  it('keeps the text in an input when the schema arrives late', async () => {
+    let answer = () => {}
+    const late: SchemaSource = { ...schema, root: (document) => new Promise((resolve) => (answer = () => void schema.root(document).then(resolve))) }
+    const wrapper = mount(YamlForm, { props: { schema: late, modelValue: 'apiVersion: a/v1\nkind: Set\nspec: {replicas: 2}\n' }, global: { plugins: [i18n] } })
+    const input = wrapper.findAll('input')[2]
+    await input?.setValue('5')
+    answer()
+    await flushPromises()
+    expect(wrapper.findAll('label')[2]?.attributes('title')).toBe('How many.')
+    expect(input?.element.value).toBe('5')
+    await input?.trigger('change')
+    expect(wrapper.emitted('update:modelValue')?.at(-1)?.[0]).toContain('replicas: 5')
+  })
+
   it('says so while the text cannot be read', async () => {
     const wrapper = await show('spec: [\n')
     expect(wrapper.get('[role="status"]').text()).toContain('is not valid YAML')

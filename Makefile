@@ -22,12 +22,12 @@ run: build ## build everything and serve on http://127.0.0.1:1212
 build: web/dist/index.html ## build bin/simulator, the web application included
 	$(GO) build $(GOFLAGS_BUILD) -o $(BINARY) ./simulator/cmd/simulator
 
-# Two tiers: `test` is for every change, `test-all` has what is slow or rarely fails.
+# Two tiers: `test` is for every change, `test-all` adds the slow checks and those that rarely fail.
 # Every check is in at least one of them.
 #
-# The web application is built and checked while Kubernetes compiles. The browser
+# make builds and checks the web application while Kubernetes compiles. The browser
 # tests run last and have the machine to themselves.
-test: ## check what ordinary changes break, and install what that needs
+test: ## check everything that ordinary changes break, and install what the checks need
 	@$(MAKE) --no-print-directory -j 3 check-web check-go
 	@$(MAKE) --no-print-directory test-e2e
 
@@ -44,20 +44,20 @@ check-web: chromium lint-web test-web
 check-go: compile web/dist/index.html
 	@$(MAKE) --no-print-directory lint-go test-go
 
-# Kubernetes compiles without the web application.
+# Compiling Kubernetes does not need the web application.
 compile: web/dist/.gitkeep
 	$(GO) build ./simulator/command
 
-# The tests from the outside use the program that users get. lint-go vets, so the
-# tests do not. Control planes wait half of their time: three packages at a time
+# The tests from the outside use the program that users run. lint-go vets, so the
+# tests do not. Control planes wait half of the time, so three packages at a time
 # keep two processors busy.
 GO_TEST := SIMULATOR_BIN=$(abspath $(BINARY)) $(GO) test -vet=off -timeout 40m
 
-test-go: build ## Go tests but for the slow ones, without the race detector
+test-go: build ## Go tests except the slow ones, without the race detector
 	$(GO_TEST) -short -p 3 $(PACKAGES)
 
 # The packages whose tests link the API server, and those whose tests start the
-# program. With the race detector they would take most of an hour, so that only the
+# program. With the race detector they would take most of an hour, so only the
 # application's tests of concurrency run with it.
 CLUSTER_PACKAGES = $(sort $(shell $(GO) list -test -f '{{.ImportPath}} {{.Deps}}' $(PACKAGES) | \
   sed -n 's|^\([^ ]*\)\.test .* k8s.io/kubernetes/cmd/kube-apiserver/app .*|\1|p') \
@@ -67,14 +67,14 @@ test-cluster: build ## every Go test that needs a control plane
 	$(GO_TEST) -p 2 $(CLUSTER_PACKAGES)
 
 test-race: export GORACE := atexit_sleep_ms=0
-test-race: web/dist/.gitkeep ## every other Go test, and those of concurrency, with the race detector
+test-race: web/dist/.gitkeep ## every other Go test, and the tests of concurrency, with the race detector
 	$(GO_TEST) -race -p 2 $(filter-out $(CLUSTER_PACKAGES),$(shell $(GO) list $(PACKAGES)))
 	$(GO_TEST) -race -run '^TestConcurrent' ./simulator/app
 
-# Not `go test -fuzz`: it would compile all of Kubernetes again to count coverage in
-# it. Here only our own packages are, and the rest is what is compiled already.
-# Go's fuzzing says "context deadline exceeded" when its time is over in the middle
-# of an input: that is no failure, an input that failed is written down.
+# Not `go test -fuzz`: it would recompile all of Kubernetes to count coverage in it.
+# This recompiles only our own packages.
+# Go's fuzzing reports "context deadline exceeded" if its time ends in the middle of
+# an input. That is not a failure: it writes every failing input to a file.
 FUZZTIME ?= 10s
 FUZZTESTS := $(shell grep -rE --include='*_test.go' '^func Fuzz' scheduler simulator | sed -E 's|/[^/]*:func (Fuzz[A-Za-z0-9_]*).*|:\1|')
 fuzz: ## Go's own fuzzing, FUZZTIME (10s) for each of the fuzz tests
@@ -113,15 +113,15 @@ lint-go: web/dist/.gitkeep
 	  if [ -n "$$unformatted" ]; then echo "not formatted with gofmt:"; echo "$$unformatted"; exit 1; fi
 	$(GO) vet $(PACKAGES)
 
-# It reads all of Kubernetes' source when its cache is cold.
+# With a cold cache it reads all of Kubernetes' source.
 staticcheck: web/dist/.gitkeep ## a stronger linter than vet
 	$(GO) tool staticcheck $(PACKAGES)
 
-generate: web/node_modules/.package-lock.json ## write the generated code anew
+generate: web/node_modules/.package-lock.json ## regenerate the generated code
 	$(GO) generate $(PACKAGES)
 	cd web && $(NPM) run generate
 
-clean: ## remove what was built
+clean: ## remove everything that was built
 	rm -rf bin web/node_modules
 	find web/dist -mindepth 1 ! -name .gitkeep -delete
 
@@ -133,8 +133,8 @@ web/dist/index.html: web/node_modules/.package-lock.json $(WEB_SOURCES)
 	cd web && $(NPM) run build
 	@touch $@
 
-# The browser tests drive a Chromium that is installed: $$CHROMIUM_PATH, or
-# Debian's package, which is installed here when it may be.
+# The browser tests drive an installed Chromium: $$CHROMIUM_PATH, or Debian's
+# package, which this rule installs if it has the permissions.
 chromium:
 	@test -x "$${CHROMIUM_PATH:-/usr/bin/chromium}" || \
 	  { apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium fonts-noto-cjk >/dev/null; } || \

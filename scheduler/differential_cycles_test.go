@@ -40,12 +40,12 @@ func checkCycles(t *testing.T, seen []*schedulertest.Attempt, recorded *sink) {
 			t.Fatalf("recorded, but not seen: %+v", got[i])
 		}
 		if diff := cmp.Diff(want[i], got[i]); diff != "" {
-			t.Errorf("attempt %d of %s: recorded (+) is not what was seen (-):\n%s", want[i].Attempt, want[i].UID, diff)
+			t.Errorf("attempt %d of %s: recorded (+) differs from what was seen (-):\n%s", want[i].Attempt, want[i].UID, diff)
 		}
 	}
 }
 
-// account holds what both sides know of an attempt.
+// account holds the part of an attempt that both sides know.
 type account struct {
 	Pod, Profile                     string
 	UID                              types.UID
@@ -80,7 +80,7 @@ func expected(a *schedulertest.Attempt, number int) account {
 	default:
 		out.Outcome = result.Error
 	}
-	// The scheduler throws away nodes that pass when it has found enough.
+	// Once the scheduler has found enough nodes, it drops further nodes that pass.
 	considered := map[string]bool{a.Selected: true}
 	for _, s := range a.Scores {
 		considered[s.Name] = true

@@ -12,13 +12,12 @@ import (
 	"kube-scheduler-simulator/scheduler/schedulertest"
 )
 
-// ours are names that only the inside of the recorder knows, and forms in which
-// Go would show its types.
+// ours matches names that are internal to the recorder, and the ways in which Go
+// prints its types.
 var ours = regexp.MustCompile(`(?i)RecordedProfile|placeholder|recorder|wrapp|decorat|\*?struct ?\{|\*[a-z]+\.[A-Z]|0x[0-9a-f]{6}`)
 
-// checkNames looks for names of ours in everything that a recorded scheduler lets
-// others see: messages, events, conditions, what it writes, its results and
-// annotations.
+// checkNames looks for our internal names in everything that a recorded scheduler
+// exposes: messages, events, conditions, its writes, its results and annotations.
 func checkNames(t *testing.T, known map[string]bool, sim *schedulertest.Simulation, cycles *sink) {
 	t.Helper()
 	for _, line := range sim.Transcript.Lines() {
@@ -46,7 +45,8 @@ func checkNames(t *testing.T, known map[string]bool, sim *schedulertest.Simulati
 	}
 }
 
-// checkMetrics looks for names of ours in the metrics of all schedulers so far.
+// checkMetrics looks for our internal names in the metrics of all schedulers so
+// far.
 func checkMetrics(t *testing.T, known map[string]bool) {
 	t.Helper()
 	families, err := legacyregistry.DefaultGatherer.Gather()

@@ -17,7 +17,8 @@ import (
 )
 
 // TestRoundsLeakNothing starts and stops the recorded scheduler a hundred times.
-// Each round is a bubble, which fails when a goroutine of it is left.
+// Each round runs in a synctest bubble, which fails if one of its goroutines is
+// left behind.
 func TestRoundsLeakNothing(t *testing.T) {
 	const rounds, warmUp = 100, 20
 	cluster := schedulertest.Generate(0)
@@ -28,7 +29,7 @@ func TestRoundsLeakNothing(t *testing.T) {
 	var heap uint64
 	var goroutines int
 	for n := range rounds {
-		if n == warmUp { // what a process starts once has been started
+		if n == warmUp { // by now the process has started everything that it starts once
 			heap = heapInUse()
 			goroutines = runtime.NumGoroutine()
 		}
@@ -55,8 +56,8 @@ func TestRoundsLeakNothing(t *testing.T) {
 			t.FailNow()
 		}
 	}
-	// The runtime's own goroutines come and go: those that run cleanups are
-	// counted while they do.
+	// The runtime's own goroutines come and go: those that run cleanups are counted
+	// while they run.
 	err = wait.PollUntilContextTimeout(t.Context(), time.Millisecond, 10*time.Second, true, func(context.Context) (bool, error) {
 		return runtime.NumGoroutine() <= goroutines, nil
 	})
@@ -64,8 +65,9 @@ func TestRoundsLeakNothing(t *testing.T) {
 		stacks := make([]byte, 1<<20)
 		t.Errorf("%d goroutines, %d before:\n%s", runtime.NumGoroutine(), goroutines, stacks[:runtime.Stack(stacks, true)])
 	}
-	// The metrics grow by the label, the signal package keeps each scheduler's
-	// channel: upstream's debugger never takes it back.
+	// The metrics gain a label value per scheduler, and the signal package keeps
+	// each scheduler's channel, because upstream's debugger never stops its
+	// notifications.
 	const allowed = 16 << 10
 	if grown := int64(heapInUse()-heap) / (rounds - warmUp); grown > allowed {
 		t.Errorf("a round leaves %d bytes", grown)
@@ -82,8 +84,8 @@ func heapInUse() uint64 {
 	return m.HeapAlloc
 }
 
-// TestStopAtAnyTime stops the recorded scheduler in the midst of its work: while
-// pods are queued, tried, wait for a volume or a permit, and are being bound.
+// TestStopAtAnyTime stops the recorded scheduler while it works: while pods are
+// queued, being scheduled, waiting for a volume or a permit, and being bound.
 func TestStopAtAnyTime(t *testing.T) {
 	for _, seed := range []uint64{3, 12} { // volumes, permits
 		cluster := schedulertest.Generate(seed)
@@ -108,7 +110,8 @@ func TestStopAtAnyTime(t *testing.T) {
 				if err := s.Stop(context.WithoutCancel(ctx)); err != nil {
 					t.Fatal(err)
 				}
-				// Upstream does not wait for its binding cycles. They end by themselves.
+				// Upstream does not wait for its binding cycles. They end on their
+				// own.
 				time.Sleep(time.Minute)
 			})
 		}

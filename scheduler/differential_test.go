@@ -33,7 +33,7 @@ import (
 	"kube-scheduler-simulator/scheduler/schedulertest"
 )
 
-// The defaults are the fewest clusters in which every covered case happens.
+// The defaults are the smallest run in which every covered case happens.
 var (
 	clusters = flag.Int("clusters", 3*schedulertest.Themes, "how many random clusters the differential test runs")
 	seed     = flag.Uint64("seed", 28, "the seed of the first random cluster")
@@ -76,7 +76,7 @@ func TestRecordingChangesNothing(t *testing.T) {
 				lots++
 				t.Logf("the bare scheduler alone differs as much:\n%s", diff)
 			default:
-				t.Fatalf("the recorded scheduler (+) is not the bare one (-):\n%s", diff)
+				t.Fatalf("the recorded scheduler (+) differs from the bare one (-):\n%s", diff)
 			}
 			checkCycles(t, recorded.Observer.Attempts(), cycles)
 			checkNames(t, known, recorded, cycles)
@@ -87,21 +87,22 @@ func TestRecordingChangesNothing(t *testing.T) {
 	}
 	checkMetrics(t, known)
 	if lots > 1+*clusters/20 {
-		t.Errorf("in %d clusters the bare scheduler is not repeatable: too many to compare", lots)
+		t.Errorf("the bare scheduler is not repeatable in %d clusters, too many to compare", lots)
 	}
 	if *clusters < 3*schedulertest.Themes {
 		return
 	}
 	for _, want := range covered {
 		if !regexp.MustCompile(want).MatchString(everything.String()) {
-			t.Errorf("in no cluster there was %q", want)
+			t.Errorf("no cluster had %q", want)
 		}
 	}
 }
 
-// drawsLots reports whether the bare scheduler, run again, differs from itself no
-// later than the recorded one does. In few clusters it makes a choice by the order
-// of a Go map, as between the victims for a pod group.
+// drawsLots reports whether a second run of the bare scheduler differs from the
+// first no later than the recorded run does. In a few clusters the scheduler's
+// choice depends on the order of a Go map, for example between the victims for a
+// pod group.
 func drawsLots(t *testing.T, cluster *schedulertest.Cluster, bare, recorded *schedulertest.Simulation) bool {
 	at := schedulertest.FirstDifference(bare.Transcript, recorded.Transcript)
 	for range 8 {
@@ -113,7 +114,8 @@ func drawsLots(t *testing.T, cluster *schedulertest.Cluster, bare, recorded *sch
 	return false
 }
 
-// covered must happen in some cluster; otherwise the test proves less than it claims.
+// covered lists the cases that must happen in some cluster; otherwise the test
+// proves less than it claims.
 var covered = []string{
 	`nominates "n\d+"`,
 	`write: DELETE pods .* by kube-scheduler`,
@@ -140,9 +142,9 @@ var covered = []string{
 	`unschedulable→backoff`, `unschedulable→active`,
 }
 
-// TestOthersUpdatesStillCount holds that only our own annotations are kept from
-// the queue. An update in which only the managed fields changed, as server-side
-// apply makes it, brings back what a plugin without queueing hints rejected.
+// TestOthersUpdatesStillCount checks that the queue misses only the updates of our
+// own annotations. An update that changes only the managed fields, as server-side
+// apply sends it, requeues pods that a plugin without queueing hints rejected.
 func TestOthersUpdatesStillCount(t *testing.T) {
 	pod := st.MakePod().Name("choosy").Namespace(schedulertest.Namespace).SchedulerName(v1.DefaultSchedulerName).
 		Label("app", "b").Req(map[v1.ResourceName]string{v1.ResourceCPU: "1"}).Obj()
@@ -175,7 +177,7 @@ profiles:
 	bare := runBare(t, cluster)
 	recorded, _ := runRecorded(t, cluster, 1)
 	if diff := schedulertest.Diff(bare.Transcript, recorded.Transcript); diff != "" {
-		t.Fatalf("the recorded scheduler (+) is not the bare one (-):\n%s", diff)
+		t.Fatalf("the recorded scheduler (+) differs from the bare one (-):\n%s", diff)
 	}
 }
 
@@ -187,7 +189,7 @@ func TestRunsAreRepeatable(t *testing.T) {
 		t.Run(cluster.Name, func(t *testing.T) {
 			setGates(t, cluster.Gates)
 			if diff := schedulertest.Diff(runBare(t, cluster).Transcript, runBare(t, cluster).Transcript); diff != "" {
-				t.Fatalf("the second run (+) is not the first (-):\n%s", diff)
+				t.Fatalf("the second run (+) differs from the first (-):\n%s", diff)
 			}
 		})
 	}
@@ -209,8 +211,8 @@ func runBare(t *testing.T, cluster *schedulertest.Cluster) *schedulertest.Simula
 }
 
 // runRecorded runs a cluster through the recorded scheduler, with an annotation
-// writer that follows the results, and with further writes of annotations to
-// pods in whatever state they are.
+// writer that follows the results, and with further writes of annotations to pods
+// in any state.
 func runRecorded(t *testing.T, cluster *schedulertest.Cluster, seed uint64) (*schedulertest.Simulation, *sink) {
 	cycles := &sink{}
 	random := rand.New(rand.NewPCG(seed, 73))
@@ -246,8 +248,8 @@ func run(t *testing.T, cluster *schedulertest.Cluster, hooks schedulertest.Hooks
 	return sim
 }
 
-// start returns what starts a scheduler that reports to cycles, or the bare one
-// without.
+// start returns a function that starts a scheduler that reports to cycles, or the
+// bare scheduler if cycles is nil.
 func start(t *testing.T, cluster *schedulertest.Cluster, cycles *sink) func(context.Context, *schedulertest.Simulation) (func(context.Context) error, error) {
 	c, err := config.Parse([]byte(cluster.Configuration))
 	if err != nil {
@@ -273,7 +275,7 @@ func start(t *testing.T, cluster *schedulertest.Cluster, cycles *sink) func(cont
 	}
 }
 
-// sink keeps everything.
+// sink keeps every cycle.
 type sink struct {
 	mu       sync.Mutex
 	attempts map[types.UID][]*result.Cycle

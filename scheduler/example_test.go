@@ -61,7 +61,7 @@ func Example() {
 		if node, err = client.CoreV1().Nodes().Create(ctx, node, metav1.CreateOptions{}); err != nil {
 			log.Fatal(err)
 		}
-		// Both nodes are known before there is a pod.
+		// The scheduler knows both nodes before the pod is created.
 		if err := s.Idle(ctx, []scheduler.Change{{UID: node.UID, ResourceVersion: node.ResourceVersion, Certain: true}}); err != nil {
 			log.Fatal(err)
 		}

@@ -15,7 +15,8 @@ func (s *Scheduler) StartObserved(ctx context.Context, recorders func(string) ev
 	return s.start(ctx, hooks{
 		events: recorders,
 		built:  attach,
-		// WaitForHandlersSync polls every 100 ms: by the first time all have finished.
+		// WaitForHandlersSync would poll every 100 ms; synctest.Wait returns once
+		// all handlers have finished.
 		synced: synctest.Wait,
 	})
 }

@@ -23,7 +23,7 @@ import (
 )
 
 // TestExampleExtender schedules a pod with the example extender, which filters,
-// prioritizes and binds it, in both ways of being sent nodes.
+// prioritizes and binds it, for both ways of sending nodes.
 func TestExampleExtender(t *testing.T) {
 	for _, names := range []bool{false, true} {
 		t.Run(fmt.Sprint("nodeCacheCapable ", names), func(t *testing.T) {

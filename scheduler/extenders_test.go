@@ -40,7 +40,7 @@ var extendedCases = flag.Int("extended", 24, "how many random clusters with exte
 // TestRecordingExtendersChangesNothing schedules the same pods with the bare and
 // with the recorded scheduler and the same extenders, over real HTTP, with every
 // verb, setting and kind of failure. The extenders must get the same requests, and
-// the scheduler must come to the same totals, choices, messages and events. The
+// the scheduler must reach the same totals, choices, messages and events. The
 // recorded cycles must agree with what the test saw.
 func TestRecordingExtendersChangesNothing(t *testing.T) {
 	// Each pod is tried once: the order of retries depends on time.
@@ -68,7 +68,7 @@ func TestRecordingExtendersChangesNothing(t *testing.T) {
 		"whole true", "whole false", "Nominated:n",
 	} {
 		if !strings.Contains(everything.String(), want) {
-			t.Errorf("in no case there was %q", want)
+			t.Errorf("no case had %q", want)
 		}
 	}
 }
@@ -81,7 +81,7 @@ func (c *extended) compare(t *testing.T) string {
 	cycles := &sink{}
 	recorded := c.run(t, extenders, cycles)
 	if diff := cmp.Diff(bare, recorded); diff != "" {
-		t.Fatalf("the recorded scheduler (+) is not the bare one (-) with\n%s\n%s", c.configuration(extenders), diff)
+		t.Fatalf("the recorded scheduler (+) differs from the bare one (-) with\n%s\n%s", c.configuration(extenders), diff)
 	}
 	var said strings.Builder
 	for _, a := range recorded {
@@ -124,7 +124,7 @@ func extendedCase(seed uint64) *extended {
 		}
 		c.pods = append(c.pods, pod.Req(requests).Obj())
 	}
-	// The last has to preempt, if there is something to preempt.
+	// The last pod has to preempt, if there are pods to preempt.
 	last := st.MakePod().Name("p9").Namespace(schedulertest.Namespace).SchedulerName(v1.DefaultSchedulerName).Priority(1000)
 	c.pods = append(c.pods, last.Req(map[v1.ResourceName]string{v1.ResourceCPU: "6"}).Obj())
 	for i := range c.nodes {
@@ -134,8 +134,8 @@ func extendedCase(seed uint64) *extended {
 	return c
 }
 
-// addExtender adds the i-th at random. The first has all verbs but bind, which
-// only one extender may have.
+// addExtender adds the i-th extender with random settings. The first has all verbs
+// but bind, which only one extender may have.
 func (c *extended) addExtender(r *rand.Rand, seed, i int) {
 	name := fmt.Sprintf("e%d", i)
 	verbs := map[result.ExtenderVerb]bool{}
@@ -167,7 +167,7 @@ func (c *extended) addExtender(r *rand.Rand, seed, i int) {
 
 func (c *extended) configuration(extenders *schedulertest.Extenders) string {
 	out := strings.Builder{}
-	// One worker gives the nodes one order, in which extenders are sent them.
+	// With one worker, the order of the nodes that extenders receive is fixed.
 	out.WriteString(`apiVersion: kubescheduler.config.k8s.io/v1
 kind: KubeSchedulerConfiguration
 parallelism: 1
@@ -246,13 +246,13 @@ type attempted struct {
 	Requests []string
 }
 
-// watcher stands around a scheduler.
+// watcher observes a scheduler from outside.
 type watcher struct {
 	mu       sync.Mutex
 	attempts map[string]*attempted
 	ended    chan string
 	cache    internalcache.Cache
-	// scores are those of the cycle under way. They belong to the scheduling
+	// scores are those of the current cycle. They belong to the scheduling
 	// goroutine.
 	scores []fwk.NodePluginScores
 }
@@ -280,7 +280,7 @@ func (w *watcher) wait(t *testing.T, ctx context.Context, pod string) {
 	}
 }
 
-// change returns how many more pods run after the attempt.
+// change returns by how much the attempt changes the number of running pods.
 func (a *attempted) change() int {
 	victims := 0
 	if _, after, found := strings.Cut(a.Message, ", preempting "); found {
@@ -292,7 +292,7 @@ func (a *attempted) change() int {
 	return -victims
 }
 
-// settle waits until that many pods run and the scheduler has seen all of them.
+// settle waits until running pods run and the scheduler has seen all of them.
 func (w *watcher) settle(t *testing.T, ctx context.Context, client kubernetes.Interface, running int) {
 	t.Helper()
 	err := wait.PollUntilContextCancel(ctx, time.Millisecond, true, func(ctx context.Context) (bool, error) {
@@ -330,7 +330,8 @@ func (w *watcher) attach(sched *kubescheduler.Scheduler) {
 		a := w.attempt(info.Pod.Name)
 		a.Selected, a.Feasible = res.SuggestedHost, res.FeasibleNodes
 		if w.scores != nil {
-			// The scheduler has added the extenders' scores, and made a heap of it.
+			// The scheduler has added the extenders' scores and turned the slice
+			// into a heap.
 			a.Totals = map[string]int64{}
 			for _, s := range w.scores {
 				a.Totals[s.Name] = s.TotalScore
@@ -353,8 +354,8 @@ func (w *watcher) attach(sched *kubescheduler.Scheduler) {
 	}
 }
 
-// steady leaves out our end of a connection, and orders the errors of dry runs,
-// which come in the order in which they end.
+// steady removes our end of a connection, and sorts the errors of dry runs, which
+// appear in the order in which the dry runs end.
 func steady(message string) string {
 	if before, after, found := strings.Cut(message, "->"); found {
 		message = before[:strings.LastIndex(before, ":")] + after
@@ -373,8 +374,8 @@ type eventLog struct{ to *watcher }
 
 func (l eventLog) WithLogger(klog.Logger) events.EventRecorderLogger { return l }
 
-// Eventf leaves out the victims' events: they come when the preemptor's attempt
-// may be over.
+// Eventf leaves out the victims' events: they may come after the preemptor's
+// attempt.
 func (l eventLog) Eventf(regarding, _ runtime.Object, kind, reason, _, format string, args ...any) {
 	pod, ok := regarding.(*v1.Pod)
 	if !ok || reason == "Preempted" {
@@ -390,16 +391,16 @@ type watched struct {
 	to *watcher
 }
 
-// RunScorePlugins keeps the slice to which the scheduler adds what extenders
-// answer.
+// RunScorePlugins keeps the slice to which the scheduler adds the extenders'
+// scores.
 func (f *watched) RunScorePlugins(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodes []fwk.NodeInfo) ([]fwk.NodePluginScores, *fwk.Status) {
 	scores, status := f.Framework.RunScorePlugins(ctx, state, pod, nodes)
 	f.to.scores = scores
 	return scores, status
 }
 
-// ranker gives no two nodes the same score: among equals the scheduler chooses at
-// random.
+// ranker gives every node a different score: the scheduler chooses at random among
+// equal ones.
 type ranker struct{}
 
 var _ fwk.ScorePlugin = ranker{}
@@ -473,7 +474,7 @@ func checkExtended(t *testing.T, seen *attempted, c *result.Cycle) {
 	for _, r := range seen.Requests {
 		asked = append(asked, r[:strings.Index(r, " ")])
 	}
-	// Those to prioritize are made at the same time.
+	// The prioritize calls run concurrently.
 	slices.Sort(asked)
 	slices.Sort(calls)
 	if diff := cmp.Diff(asked, calls); diff != "" {
@@ -493,8 +494,8 @@ func sumOf(s *result.Score, node int) int64 {
 	return sum
 }
 
-// checkOffered: the nodes that all plugins passed are those that extenders
-// refused, and those that are feasible.
+// checkOffered checks that the nodes that passed all plugins are those that
+// extenders rejected plus the feasible ones.
 func checkOffered(t *testing.T, seen *attempted, c *result.Cycle) {
 	t.Helper()
 	if c.Filter == nil || c.Outcome == result.Error {

@@ -18,11 +18,12 @@ import (
 const (
 	idlePoll = 500 * time.Microsecond
 	// uncertainFor is how long Idle waits for the scheduler to see a change that it
-	// may not be watching: many times what the API server takes to send an event.
+	// may not be watching: many times as long as the API server takes to send an
+	// event.
 	uncertainFor = 30 * time.Millisecond
-	// quietFor is how long the scheduler must have had nothing to do: an event that
-	// follows from a binding may be on its way. While a nominated pod waits,
-	// deletions of its victims are, which take longer.
+	// quietFor is how long the scheduler must have had nothing to do: an event
+	// caused by a binding may be in transit. While a nominated pod waits, the
+	// deletions of its victims may be, and they take longer.
 	quietFor           = time.Millisecond
 	quietForPreemption = 30 * time.Millisecond
 	// claimsFor is how long after its creation a pod may wait for a controller to
@@ -30,12 +31,12 @@ const (
 	claimsFor = 5 * time.Second
 )
 
-// Idle waits until s has seen the changes and has nothing to do: no pod is ready
-// to be tried, none is being tried or bound, and the sink has all results. Pods that
-// cannot be scheduled, are gated, or back off because of an error may remain. Idle
-// waits for a pod whose claims a controller is about to create. It returns ctx's
-// error, with what it was waiting for. Only a scheduler with a Sink can be asked.
-// Idle may be called from any goroutine while s runs.
+// Idle waits until s has seen the changes and has nothing to do: no pod is ready to
+// be scheduled, none is being scheduled or bound, and the sink has all results. Pods
+// that are unschedulable, gated, or in backoff after an error may remain. Idle waits
+// for a pod whose claims a controller is about to create. It returns ctx's error and
+// says what it was waiting for. It requires a scheduler with a Sink. Idle may be
+// called from any goroutine while s runs.
 func (s *Scheduler) Idle(ctx context.Context, changes []Change) error {
 	start := time.Now()
 	waiting, quiet := "", time.Time{}
@@ -64,12 +65,12 @@ func (s *Scheduler) Idle(ctx context.Context, changes []Change) error {
 	return nil
 }
 
-// busy returns what s is doing or, when it is doing nothing, for how long that must
-// last.
+// busy returns what s is doing. If s is doing nothing, busy returns how long s must
+// stay idle.
 func (s *Scheduler) busy() (doing string, atLeast time.Duration) {
 	queue := s.sched.SchedulingQueue
 	if n := len(queue.PodsInActiveQ()); n > 0 {
-		return fmt.Sprintf("%d pods are ready to be tried", n), 0
+		return fmt.Sprintf("%d pods are ready to be scheduled", n), 0
 	}
 	for _, pod := range queue.PodsInBackoffQ() {
 		if info, ok := queue.GetPod(pod.Name, pod.Namespace, pod.Spec.SchedulingGroup); ok && info.ConsecutiveErrorsCount == 0 {
@@ -78,7 +79,7 @@ func (s *Scheduler) busy() (doing string, atLeast time.Duration) {
 	}
 	// A popped pod is in flight before it leaves the queue.
 	if n := len(queue.InFlightPods()); n > 0 {
-		return fmt.Sprintf("%d pods are being tried or bound", n), 0
+		return fmt.Sprintf("%d pods are being scheduled or bound", n), 0
 	}
 	if !s.recorder.Idle() || !s.recorder.Delivered() {
 		return "results are on their way", 0
@@ -106,7 +107,7 @@ func (s *Scheduler) gatedBy(plugin string, pod *v1.Pod) bool {
 	return slices.ContainsFunc(s.PreEnqueueRejections(pod.UID), func(r result.PluginResult) bool { return r.Plugin == plugin })
 }
 
-// awaitsClaim reports whether the pod cannot be tried before a controller has
+// awaitsClaim reports whether the pod cannot be scheduled before a controller has
 // created a claim for it.
 func (s *Scheduler) awaitsClaim(pod *v1.Pod) bool {
 	generated := func(c v1.PodResourceClaim) bool { return c.ResourceClaimTemplateName != nil }

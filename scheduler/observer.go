@@ -15,8 +15,8 @@ import (
 	"kube-scheduler-simulator/scheduler/recorder"
 )
 
-// observer plugs into the scheduler the recorder, which wraps plugins and
-// frameworks, and what Idle and the annotations need of the queue and the cache.
+// observer plugs the recorder into the scheduler, and decorates the queue and the
+// cache for Idle and for the annotations.
 type observer struct {
 	*recorder.Recorder
 	own  *ownUpdates
@@ -30,18 +30,18 @@ func (o *observer) Extenders(made []fwk.Extender, configured []config.Extender) 
 	return extender.Wrap(made, configured, o.Recorder)
 }
 
-// Queue returns a queue that our own annotations do not move.
+// Queue returns a queue that ignores updates of our own annotations.
 func (o *observer) Queue(q internalqueue.SchedulingQueue) internalqueue.SchedulingQueue {
 	return observedQueue{q, o.own, o.seen}
 }
 
-// Cache returns a cache that notes what the scheduler has seen.
+// Cache returns a cache that notes which objects the scheduler has seen.
 func (o *observer) Cache(c internalcache.Cache) internalcache.Cache {
 	return observedCache{c, o.seen}
 }
 
-// observedCache notes which nodes and bound pods the scheduler has seen, also
-// when that moves no waiting pod.
+// observedCache notes which nodes and bound pods the scheduler has seen, including
+// those that move no waiting pod.
 type observedCache struct {
 	internalcache.Cache
 	seen *seenObjects
@@ -58,9 +58,9 @@ func (c observedCache) UpdatePod(logger klog.Logger, oldPod, newPod *v1.Pod) err
 	return err
 }
 
-// observedQueue hides the updates of a pod in which only our annotations changed.
-// It also notes which objects the scheduler has seen: calling the queue is the last
-// step of each of its event handlers.
+// observedQueue hides pod updates in which only our annotations changed. It also
+// notes which objects the scheduler has seen: calling the queue is the last step of
+// each of its event handlers.
 type observedQueue struct {
 	internalqueue.SchedulingQueue
 	own  *ownUpdates
@@ -91,7 +91,7 @@ func (q observedQueue) MoveAllToActiveOrBackoffQueue(logger klog.Logger, event f
 	if !q.own.only(oldPod, newPod) {
 		q.SchedulingQueue.MoveAllToActiveOrBackoffQueue(logger, event, oldObj, newObj, check)
 	}
-	if newObj != nil || oldPod == nil || oldPod.Spec.NodeName != "" { // otherwise a nomination has ended
+	if newObj != nil || oldPod == nil || oldPod.Spec.NodeName != "" { // otherwise the call only ends a nomination
 		q.seen.note(oldObj, newObj)
 	}
 }

@@ -16,9 +16,9 @@ import (
 
 // ownUpdates recognises updates of pods in which only our annotations changed. The
 // scheduler never sees those annotations, but such an update would still be a
-// general Pod/Update event, on which plugins without queueing hints bring pods back.
-// Updates by other clients count, even when they change nothing that the scheduler
-// sees.
+// general Pod/Update event, which requeues pods that plugins without queueing hints
+// rejected. Updates by other clients count, even when they change nothing that the
+// scheduler sees.
 type ownUpdates struct {
 	seed maphash.Seed
 
@@ -27,7 +27,7 @@ type ownUpdates struct {
 }
 
 type annotatedPod struct {
-	// digest is of our annotations in the latest version.
+	// digest is the digest of our annotations in the latest version.
 	digest uint64
 	// versions are those in which our annotations changed. The latest few are
 	// enough, because the informer soon delivers them.
@@ -41,7 +41,7 @@ func newOwnUpdates() *ownUpdates {
 }
 
 // observe notes a version of a pod, before our annotations are removed from it. The
-// versions of a pod come in order.
+// versions of a pod arrive in order.
 func (o *ownUpdates) observe(pod *v1.Pod) {
 	digest := o.digest(pod)
 	o.mu.Lock()

@@ -24,9 +24,9 @@ import (
 	"kube-scheduler-simulator/scheduler/schedulertest"
 )
 
-// TestPodGroupsAreTold schedules one pod group, by the plugins of Kubernetes, and
+// TestPodGroupsAreRecorded schedules one pod group with Kubernetes' plugins, and
 // reads the group in its members' first cycles.
-func TestPodGroupsAreTold(t *testing.T) {
+func TestPodGroupsAreRecorded(t *testing.T) {
 	setGates(t, map[string]bool{"GenericWorkload": true, "TopologyAwareWorkloadScheduling": true})
 	for _, tc := range []struct {
 		name    string
@@ -187,8 +187,8 @@ func (s *sink) first() []*result.Cycle {
 	return out
 }
 
-// tellGroup writes the group that the members' cycles share, and counts the cycles
-// that say the same of their own pod.
+// tellGroup prints the group that the members' cycles share, and counts the cycles
+// that are alike.
 func tellGroup(cycles []*result.Cycle) string {
 	g := cycles[0].PodGroup
 	if g == nil {
@@ -202,7 +202,7 @@ func tellGroup(cycles []*result.Cycle) string {
 	for i, p := range g.Placements {
 		placements = append(placements, tellPlacement(&p, g.Chosen != nil && *g.Chosen == i))
 	}
-	slices.Sort(placements) // the generator has no order
+	slices.Sort(placements) // the generator's order is random
 	for _, p := range g.PostFilter {
 		if p.Plugin == "DefaultPreemption" {
 			placements = append(placements, p.Plugin+" "+p.Status)
@@ -220,7 +220,8 @@ func tellGroup(cycles []*result.Cycle) string {
 	return strings.Join(slices.Concat([]string{head}, placements, members), "\n")
 }
 
-// tellPreemption names only victims that belong to groups: which other pods are victims is left to chance.
+// tellPreemption names only victims that belong to groups: the choice of other
+// victims is random.
 func tellPreemption(p *result.GroupPreemption) []string {
 	if p == nil {
 		return nil
@@ -259,8 +260,8 @@ func tellPlacement(p *result.Placement, chosen bool) string {
 	return line
 }
 
-// tellMember leaves out what differs between alike members: their names, and which
-// node of the placement they got.
+// tellMember leaves out the differences between equivalent members: their names and
+// their nodes within the placement.
 func tellMember(c *result.Cycle) string {
 	where := "no placement"
 	if c.PodGroup.Placement != nil {

@@ -11,8 +11,8 @@ import (
 	"kube-scheduler-simulator/scheduler/result"
 )
 
-// watchPods prepares the scheduler's pod informer, before it starts. A bare
-// scheduler keeps Kubernetes' own.
+// watchPods prepares the scheduler's pod informer before it starts. A bare
+// scheduler keeps Kubernetes' transform.
 func (s *Scheduler) watchPods(f informers.SharedInformerFactory) error {
 	informer := f.Core().V1().Pods().Informer()
 	if s.recorder == nil {
@@ -30,9 +30,9 @@ func (s *Scheduler) watchPods(f informers.SharedInformerFactory) error {
 	return nil
 }
 
-// trim removes from a pod what the scheduler need not see: the managed fields, as
-// Kubernetes does, and our own annotations, which must not bring a pod back into
-// the queue.
+// trim removes the parts of a pod that the scheduler need not see: the managed
+// fields, as Kubernetes does, and our own annotations, which must not requeue a
+// pod.
 func (s *Scheduler) trim(obj any) (any, error) {
 	if pod, ok := obj.(*v1.Pod); ok {
 		s.own.observe(pod)
@@ -59,8 +59,8 @@ func (s *Scheduler) podDeleted(obj any) {
 	}
 }
 
-// hasNode reports whether the informer knows the node of a pod, or that the pod no
-// longer exists.
+// hasNode reports whether the informer has seen the pod bound to a node, or
+// deleted.
 func (s *Scheduler) hasNode(pod result.Pod) bool {
 	latest, err := s.pods.Pods(pod.Namespace).Get(pod.Name)
 	return err != nil || latest.UID != pod.UID || latest.Spec.NodeName != ""

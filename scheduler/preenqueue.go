@@ -7,8 +7,8 @@ import (
 )
 
 // PreEnqueueRejections returns the answers of the PreEnqueue plugins that keep a
-// pod out of the queue. It returns nil when no plugin does, or when nothing is
-// recorded.
+// pod out of the queue. It returns nil when no plugin does, or when the scheduler
+// is not recorded.
 func (s *Scheduler) PreEnqueueRejections(uid types.UID) []result.PluginResult {
 	if s.recorder == nil {
 		return nil

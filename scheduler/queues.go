@@ -46,7 +46,7 @@ func Queues() (result.Queues, error) {
 	return out, nil
 }
 
-// queueEvents returns what has moved pods into each queue.
+// queueEvents returns the events that moved pods into each queue.
 func queueEvents() (map[result.QueueName][]result.QueueEvent, error) {
 	counters := make(chan prometheus.Metric)
 	go func() {
@@ -58,7 +58,7 @@ func queueEvents() (map[result.QueueName][]result.QueueEvent, error) {
 	for counter := range counters {
 		var m dto.Metric
 		if err := counter.Write(&m); err != nil {
-			failed = fmt.Errorf("reading what moved pods into the queues: %w", err)
+			failed = fmt.Errorf("reading the events that moved pods into the queues: %w", err)
 			continue // Collect blocks until everything is received
 		}
 		var queue result.QueueName

@@ -12,8 +12,8 @@ import (
 	"kube-scheduler-simulator/scheduler/result"
 )
 
-// TestQueuesSayWhatMetricsSay: /metrics and Queues agree.
-func TestQueuesSayWhatMetricsSay(t *testing.T) {
+// TestQueuesAgreeWithMetrics compares Queues with /metrics.
+func TestQueuesAgreeWithMetrics(t *testing.T) {
 	metrics.Register()
 	length := metrics.IncompletePodGroupPods()
 	length.Add(3)

@@ -2,8 +2,8 @@
 // plugin recorded. It is usable as a library and knows nothing of the simulator
 // around it.
 //
-// It decides nothing itself. How it plugs into Kubernetes' scheduler is in
-// internal/upstream, what it records in recorder. It may import the Kubernetes
+// It makes no scheduling decisions. Package internal/upstream plugs it into
+// Kubernetes' scheduler, and package recorder records. It may import the Kubernetes
 // scheduler and the packages below this one.
 package scheduler
 
@@ -38,27 +38,28 @@ import (
 type Options struct {
 	// Client reaches the API server. It is required.
 	Client *rest.Config
-	// Configuration is defaulted and validated; see package config. It is
-	// required, and copied.
+	// Configuration must be defaulted and validated; see package config. It is
+	// required; New copies it.
 	Configuration *config.KubeSchedulerConfiguration
 	// Sink receives the finished cycles. Without one the scheduler runs bare,
 	// as Kubernetes builds it, for comparison.
 	Sink recorder.Sink
 	// Revision numbers the configuration; the cycles of this scheduler carry it.
 	Revision int
-	// OutOfTree are plugins beside those of Kubernetes.
+	// OutOfTree are plugins in addition to those of Kubernetes.
 	OutOfTree frameworkruntime.Registry
-	// Clock is the recorder's; time.Now by default.
+	// Clock is the recorder's clock; time.Now by default.
 	Clock func() time.Time
 	// TieSeed decides among nodes that share the best total, and makes one worker
-	// search the nodes in their order. A second run with the same seed, operations
-	// and order then decides the same, but for what the comment of seededTies
-	// lists. nil leaves ties to chance, as Kubernetes does.
+	// search the nodes in their order. A second run with the same seed and the same
+	// operations in the same order then makes the same decisions, except for the
+	// cases that the comment of seededTies lists. nil leaves ties to chance, as
+	// Kubernetes does.
 	TieSeed *int64
 }
 
 // Scheduler is one kube-scheduler. It starts and stops once. Call its methods from
-// one goroutine, except for those that say otherwise.
+// one goroutine, unless their comments say otherwise.
 type Scheduler struct {
 	options  Options
 	recorder *recorder.Recorder // nil when bare
@@ -94,21 +95,21 @@ func New(options Options) *Scheduler {
 // Start is Prepare and Run.
 func (s *Scheduler) Start(ctx context.Context) error { return s.start(ctx, hooks{}) }
 
-// Build makes the scheduler and its plugins from the configuration. It makes no
-// request to the API server, so that it serves to check a configuration: Plugins
-// then returns what would run. A configuration that cannot be built is a *BuildError.
-// After an error nothing is left running; otherwise call Stop. ctx provides the
-// logger; cancelling it changes nothing.
+// Build creates the scheduler and its plugins from the configuration. It makes no
+// request to the API server, so it can check a configuration: Plugins then returns
+// the plugins that would run. The error is a *BuildError if the configuration cannot
+// be built. After an error nothing is left running; otherwise call Stop. ctx provides
+// the logger; cancelling it has no effect.
 func (s *Scheduler) Build(ctx context.Context) error { return s.build(ctx, hooks{}) }
 
-// Prepare is Build, and then waits until the scheduler knows the cluster. It does
-// not schedule yet, so that another scheduler may still do so. ctx bounds Prepare
-// only. After an error nothing is left running.
+// Prepare calls Build and then waits until the scheduler knows the cluster. The
+// scheduler does not schedule yet, so another one may still do so. ctx bounds only
+// Prepare. After an error nothing is left running.
 func (s *Scheduler) Prepare(ctx context.Context) error { return s.prepare(ctx, hooks{}) }
 
 // hooks let a test look at a scheduler while it starts.
 type hooks struct {
-	// events takes the place of the recorders that write to the API server.
+	// events replaces the recorders that write to the API server.
 	events func(name string) events.EventRecorderLogger
 	// built gets the scheduler before the informers start.
 	built func(*kubescheduler.Scheduler)
@@ -154,7 +155,7 @@ func (s *Scheduler) build(ctx context.Context, h hooks) (err error) {
 	s.dynamicInformers = dynamicinformer.NewDynamicSharedInformerFactory(dynamicClient, 0)
 	if h.events == nil {
 		// Kubernetes' adapter would first ask the API server whether it serves
-		// events.k8s.io, as every supported one does.
+		// events.k8s.io; every supported version does.
 		broadcaster := events.NewBroadcaster(&events.EventSinkImpl{Interface: client.EventsV1()})
 		broadcaster.StartRecordingToSink(s.runCtx.Done())
 		s.stop = append(s.stop, broadcaster.Shutdown)
@@ -178,8 +179,8 @@ func (s *Scheduler) build(ctx context.Context, h hooks) (err error) {
 	return nil
 }
 
-// assemble returns the error of a plugin that panics: plugins that are not
-// Kubernetes' may not be ready for every argument.
+// assemble turns a panic of a plugin into an error: an out-of-tree plugin may not
+// handle every argument.
 func (s *Scheduler) assemble(parts upstream.Parts) (sched *kubescheduler.Scheduler, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -189,7 +190,8 @@ func (s *Scheduler) assemble(parts upstream.Parts) (sched *kubescheduler.Schedul
 	if s.recorder == nil {
 		return upstream.Build(s.runCtx, parts, nil, nil)
 	}
-	// Stop stops the recorder, also when the scheduler could not be built.
+	// Start the recorder even if the scheduler could not be built, because Stop
+	// stops it.
 	s.recorder.Start()
 	return upstream.Build(s.runCtx, parts, &observer{s.recorder, s.own, s.seen}, &s.gate)
 }
@@ -219,18 +221,17 @@ func (s *Scheduler) Run() {
 	})
 }
 
-// rejectWaiting ends the binding cycles of pods that wait for a permit. They ignore
-// the end of the scheduler.
+// rejectWaiting ends the binding cycles of pods that wait for a permit. They do not
+// notice that the scheduler ends.
 func rejectWaiting(sched *kubescheduler.Scheduler) {
 	for _, f := range sched.Profiles {
 		f.IterateOverWaitingPods(func(p fwk.WaitingPod) { p.Reject("", "the scheduler stops") })
 	}
 }
 
-// Plugins returns the plugins of each profile as its framework has them, by
-// scheduler name: every extension point with its plugins in the order in which
-// they are called, with their weights. It may be called from any goroutine once
-// Build or Prepare has succeeded.
+// Plugins returns the plugins of each profile's framework by scheduler name: every
+// extension point with its plugins in the order of their calls, with their weights.
+// It may be called from any goroutine once Build or Prepare has succeeded.
 func (s *Scheduler) Plugins() map[string]*config.Plugins {
 	out := make(map[string]*config.Plugins, len(s.sched.Profiles))
 	for name, f := range s.sched.Profiles {
@@ -239,21 +240,21 @@ func (s *Scheduler) Plugins() map[string]*config.Plugins {
 	return out
 }
 
-// BuildError says that a scheduler cannot be built as it is configured.
+// BuildError says that a scheduler cannot be built with its configuration.
 type BuildError struct{ Err error }
 
 func (e *BuildError) Error() string { return "building the scheduler: " + e.Err.Error() }
 
 func (e *BuildError) Unwrap() error { return e.Err }
 
-// drainTimeout is how long Stop lets unfinished cycles go on. Those that take
-// longer, such as one with a claim that waits for its volume, are cancelled and
-// rolled back.
+// drainTimeout is how long Stop lets unfinished cycles run. It cancels those that
+// take longer, for example because a claim waits for its volume, and they roll
+// back.
 const drainTimeout = time.Second
 
-// Stop lets unfinished cycles go on for up to a second, ends the scheduler in the
-// reverse order of its start and waits for it, no longer than ctx allows. It does
-// nothing when the scheduler was not built.
+// Stop lets unfinished cycles run for up to a second, then stops the scheduler in
+// the reverse order of its start and waits for it, at most as long as ctx allows.
+// It does nothing if the scheduler was not built.
 func (s *Scheduler) Stop(ctx context.Context) error {
 	if s.cancel == nil {
 		return nil
@@ -275,7 +276,7 @@ func (s *Scheduler) Stop(ctx context.Context) error {
 	}
 }
 
-// drain lets no further cycle begin and waits until none is under way.
+// drain prevents further cycles and waits for the running ones.
 func (s *Scheduler) drain(ctx context.Context) error {
 	s.gate.Close()
 	return wait.PollUntilContextCancel(ctx, time.Millisecond, true, func(context.Context) (bool, error) {
@@ -287,7 +288,7 @@ func (s *Scheduler) drain(ctx context.Context) error {
 	})
 }
 
-// end waits for everything that Stop has cancelled.
+// end waits for everything that Stop cancelled.
 func (s *Scheduler) end(ctx context.Context) (err error) {
 	s.running.Wait()
 	switch {
@@ -308,8 +309,8 @@ func (s *Scheduler) end(ctx context.Context) (err error) {
 	return err
 }
 
-// emptyQueue removes leftover pods so that the process-wide queue gauges do not
-// count them twice after a handover. Call it when nothing adds to the queue any more.
+// emptyQueue removes leftover pods so that the process-wide queue gauges do not count
+// them twice after a handover. Call it when no more pods are added to the queue.
 func (s *Scheduler) emptyQueue(logger klog.Logger) {
 	queue := s.sched.SchedulingQueue
 	pods, _ := queue.PendingPods()

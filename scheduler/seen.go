@@ -9,27 +9,27 @@ import (
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 )
 
-// Change is a write or a deletion of an object in the API, of which the scheduler
-// will learn through a watch.
+// Change is a write or a deletion of an API object that the scheduler sees through
+// a watch.
 type Change struct {
 	UID types.UID
-	// ResourceVersion is that of the write; empty for a deletion.
+	// ResourceVersion is the version that was written; empty for a deletion.
 	ResourceVersion string
 	Deleted         bool
-	// Certain means that the scheduler watches such objects in any case. It watches
-	// nodes, bound pods and the pods of its own profiles. It watches other kinds
-	// only when a plugin asks for their events.
+	// Certain means that the scheduler always watches such objects: nodes, bound
+	// pods and the pods of its own profiles. It watches other kinds only if a
+	// plugin asks for their events.
 	Certain bool
 }
 
 // seenObjects are the objects whose latest events the scheduler's event handlers
-// have dealt with. Its methods are safe for concurrent use.
+// have processed. Its methods are safe for concurrent use.
 type seenObjects struct {
 	mu sync.Mutex
-	// versions are the latest ones, by UID, of the objects that exist.
+	// versions are the latest resource versions of the existing objects, by UID.
 	versions map[types.UID]string
 	bound    map[types.UID]bool
-	// unseenBindings are those that the scheduler has made and not yet seen.
+	// unseenBindings are the bindings that the scheduler made but has not seen yet.
 	unseenBindings map[types.UID]bool
 }
 
@@ -64,8 +64,8 @@ func (o *seenObjects) note(oldObj, newObj any) {
 	}
 }
 
-// leftQueue takes a pod that was removed from the queue: it was deleted, unless it
-// is known to be bound.
+// leftQueue notes a pod that was removed from the queue: the pod was deleted,
+// unless it is known to be bound.
 func (o *seenObjects) leftQueue(pod *v1.Pod) {
 	o.mu.Lock()
 	bound := o.bound[pod.UID]
@@ -75,7 +75,7 @@ func (o *seenObjects) leftQueue(pod *v1.Pod) {
 	}
 }
 
-// expectBinding notes a binding that the scheduler has made.
+// expectBinding notes a binding that the scheduler made.
 func (o *seenObjects) expectBinding(uid types.UID) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -84,7 +84,8 @@ func (o *seenObjects) expectBinding(uid types.UID) {
 	}
 }
 
-// expectedBindings returns how many bindings the scheduler has made and not seen.
+// expectedBindings returns how many bindings the scheduler made but has not seen
+// yet.
 func (o *seenObjects) expectedBindings() int {
 	o.mu.Lock()
 	defer o.mu.Unlock()

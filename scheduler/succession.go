@@ -20,11 +20,11 @@ import (
 )
 
 // CatchUp waits until s has seen every binding that predecessor made or had seen.
-// Call it when predecessor has stopped and s is prepared but does not run. Without
-// it s could place pods in room that is already taken.
+// Call it when predecessor has stopped and s is prepared but does not run.
+// Otherwise s could place pods on resources that are already taken.
 func (s *Scheduler) CatchUp(ctx context.Context, predecessor *Scheduler) error {
 	if predecessor.pods == nil {
-		return nil // it never saw any
+		return nil // predecessor is bare or was never built: it tracks no bindings
 	}
 	client, err := kubernetes.NewForConfig(s.options.Client)
 	if err != nil {
@@ -52,7 +52,7 @@ func (s *Scheduler) CatchUp(ctx context.Context, predecessor *Scheduler) error {
 	return nil
 }
 
-// bound returns the pods that s has bound or seen bound.
+// bound returns the pods that s bound or has seen bound.
 func (s *Scheduler) bound() (map[types.UID]result.Pod, error) {
 	out := s.bindings.unseen()
 	pods, err := s.pods.List(labels.Everything())
@@ -67,8 +67,8 @@ func (s *Scheduler) bound() (map[types.UID]result.Pod, error) {
 	return out, nil
 }
 
-// hasSeenNode reports whether s has seen the node of a bound pod, or the pod no
-// longer exists. It asks the API server only about a pod that s has not seen at all.
+// hasSeenNode reports whether s has seen the binding of a pod, or the pod no longer
+// exists. It asks the API server only about a pod that s has not seen at all.
 func (s *Scheduler) hasSeenNode(ctx context.Context, client kubernetes.Interface, pod result.Pod) (bool, error) {
 	latest, err := s.pods.Pods(pod.Namespace).Get(pod.Name)
 	switch {
@@ -88,7 +88,7 @@ func (s *Scheduler) hasSeenNode(ctx context.Context, client kubernetes.Interface
 }
 
 // hasPlaced reports whether the scheduler itself has seen a bound pod: its cache and
-// its queue learn of it later than the informer's store.
+// its queue receive it later than the informer's store.
 func (s *Scheduler) hasPlaced(pod *v1.Pod) bool {
 	if _, err := s.sched.Cache.GetPod(pod); err != nil {
 		return false
@@ -101,8 +101,8 @@ func identity(pod *v1.Pod) result.Pod {
 	return result.Pod{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID}
 }
 
-// bindings are those that a scheduler has made and that its informer has not yet
-// seen. Its methods are safe for concurrent use.
+// bindings are the bindings that a scheduler made but that its informer has not
+// seen yet. Its methods are safe for concurrent use.
 type bindings struct {
 	// bound reports whether the informer knows that the pod is bound, or that it
 	// no longer exists.

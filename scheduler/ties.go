@@ -18,25 +18,26 @@ import (
 const tieSeedKey = "tie broken by seed"
 
 // seededTies breaks ties by a seed, the pod's name and the nodes' names, where
-// Kubernetes leaves the choice to chance. A second run would also differ for these
-// reasons, which package upstream and seededParallelism settle:
+// Kubernetes chooses at random. There are further causes of differences between two
+// runs, which package upstream and seededParallelism remove:
 //
 //   - In a cluster of 100 nodes or more the search may stop early, and which nodes
-//     it has found by then depends on how its workers overlap. One worker goes
-//     through the nodes in their order, so that the nodes that are evaluated depend
-//     only on what was scheduled before.
+//     it has found by then depends on how its workers overlap. With one worker,
+//     which visits the nodes in their order, the evaluated nodes depend only on
+//     earlier decisions.
 //   - Opportunistic batching reuses the scores of the previous pod for half a
 //     second. It is off under a seed.
 //
-// Two things stay to chance. Preemption starts at a random node when there are more
-// candidates than it tries (by default more than 100 nodes and 10 %), and takes any
-// of those that its criteria hold equal. So does the placement of a pod group.
+// Two choices stay random. If there are more candidates than preemption tries (by
+// default more than 100 nodes and 10 %), it starts at a random node, and it takes
+// any of the candidates that are equal by its criteria. The scheduler also takes
+// any of the equal placements of a pod group.
 type seededTies int64
 
 // seededParallelism is the number of workers under a seed.
 const seededParallelism = 1
 
-// choose returns the node that the seed prefers. It is an upstream.TieBreaker.
+// choose returns the node that the seed prefers. It implements upstream.TieBreaker.
 func (seed seededTies) choose(state fwk.CycleState, pod *v1.Pod, tied []string) string {
 	chosen := slices.MaxFunc(tied, func(a, b string) int { return seed.compare(pod, a, b) })
 	pluginfact.Record(state, result.TieSeed, tieSeedKey, fmt.Sprintf("%s among %d nodes with the same total, by seed %d", chosen, len(tied), seed))
@@ -48,7 +49,7 @@ func (seed seededTies) compare(pod *v1.Pod, a, b string) int {
 	return cmp.Or(cmp.Compare(seed.hash(pod, a), seed.hash(pod, b)), cmp.Compare(a, b))
 }
 
-// hash leaves the pod's UID out: it differs in each run.
+// hash leaves out the pod's UID, which differs in each run.
 func (seed seededTies) hash(pod *v1.Pod, node string) uint64 {
 	h := fnv.New64a()
 	_, _ = h.Write(binary.LittleEndian.AppendUint64(nil, uint64(seed)))
@@ -59,7 +60,7 @@ func (seed seededTies) hash(pod *v1.Pod, node string) uint64 {
 	return mix(h.Sum64())
 }
 
-// mix spreads the last bytes, in which names mostly differ, over all bits: the
+// mix spreads the last bytes, in which most names differ, over all bits. It is the
 // finalizer of SplitMix64.
 func mix(x uint64) uint64 {
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9

@@ -23,22 +23,23 @@ import (
 	"kube-scheduler-simulator/scheduler/schedulertest"
 )
 
-// A cluster in which the search stops early and most nodes are as good as others.
+// A cluster in which the search stops early and most nodes are equally good.
 const (
 	tieNodes = 200
 	tiePods  = 300
 )
 
-// TestASeedDecidesTies: two runs with the same seed place all pods alike, although
-// the search evaluates only half of the nodes; another seed places them otherwise.
-// TestRecordingChangesNothing covers scheduling without a seed.
+// TestASeedDecidesTies checks that two runs with the same seed place all pods
+// alike, although the search evaluates only half of the nodes, and that another
+// seed places them differently. TestRecordingChangesNothing covers scheduling
+// without a seed.
 func TestASeedDecidesTies(t *testing.T) {
 	first, second, other := placements(t, 1), placements(t, 1), placements(t, 2)
 	if len(first.nodes) != tiePods {
 		t.Fatalf("%d of %d pods are placed", len(first.nodes), tiePods)
 	}
 	if diff := cmp.Diff(first.nodes, second.nodes); diff != "" {
-		t.Errorf("the second run (+) is not the first (-):\n%s", diff)
+		t.Errorf("the second run (+) differs from the first (-):\n%s", diff)
 	}
 	if cmp.Equal(first.nodes, other.nodes) {
 		t.Error("another seed places all pods alike")
@@ -48,7 +49,7 @@ func TestASeedDecidesTies(t *testing.T) {
 		used[node] = true
 	}
 	if len(used) < tieNodes/2 {
-		t.Errorf("only %d nodes are used: the seed prefers some", len(used))
+		t.Errorf("only %d nodes are used: the seed favours some", len(used))
 	}
 	if first.tied < tiePods/2 || first.partly < tiePods/2 {
 		t.Errorf("%d cycles were ties and %d evaluated a part: the test proves less than it says", first.tied, first.partly)
@@ -60,7 +61,8 @@ func TestASeedDecidesTies(t *testing.T) {
 	}
 }
 
-// checkTie: the chosen node has the best total, and a fact says when a seed decided.
+// checkTie checks that the chosen node has the best total, and that a fact says if
+// a seed decided.
 func checkTie(c *result.Cycle) error {
 	var said string
 	for _, f := range c.Facts {
@@ -84,7 +86,7 @@ type placed struct {
 	tied, partly int
 }
 
-// placements schedules pods one after the other and returns where they went.
+// placements schedules pods one after the other and returns their nodes.
 func placements(t *testing.T, seed int64) (out placed) {
 	c, err := config.Default()
 	if err != nil {
@@ -130,12 +132,13 @@ func placements(t *testing.T, seed int64) (out placed) {
 		if err := s.Stop(ctx); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(time.Minute) // what upstream does not wait for ends by itself
+		time.Sleep(time.Minute) // upstream does not wait for some goroutines; they end on their own
 	})
 	return out
 }
 
-// waitIdle waits until the scheduler has dealt with a new pod and the API shows it.
+// waitIdle waits until the scheduler has processed a new pod and the API shows the
+// result.
 func waitIdle(t *testing.T, ctx context.Context, s *scheduler.Scheduler, pod *v1.Pod) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)

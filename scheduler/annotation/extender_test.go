@@ -41,8 +41,8 @@ func TestExtendersAnswersByURL(t *testing.T) {
 	}
 }
 
-// Extenders' answers leave room for what is more important, and are marked when
-// they are not there, or not whole.
+// Extenders' answers leave room for more important results. Answers that are cut or
+// left out are marked.
 func TestExtendersAnswersKeepToTheBudget(t *testing.T) {
 	for _, tc := range []struct {
 		bytes, budget int
@@ -69,7 +69,8 @@ func TestExtendersAnswersKeepToTheBudget(t *testing.T) {
 	}
 }
 
-// An attempt without extenders takes away what one with them wrote.
+// An attempt without extenders removes the annotations that an earlier attempt with
+// extenders wrote.
 func TestExtendersAnswersDoNotOutliveTheirAttempt(t *testing.T) {
 	patch, err := patchOf(pod(), Render(scheduled(3), none, DefaultBudget))
 	if err != nil {

@@ -31,7 +31,7 @@ func TestFactsAreRenderedByPluginAndByNode(t *testing.T) {
 	}
 }
 
-func TestWithoutFactsThereAreNoAnnotationsOfThem(t *testing.T) {
+func TestACycleWithoutFactsHasNoFactAnnotations(t *testing.T) {
 	for name := range Render(scheduled(3), none, DefaultBudget) {
 		if strings.Contains(name, "facts") {
 			t.Errorf("there is %s", name)

@@ -13,7 +13,7 @@ import (
 	"kube-scheduler-simulator/scheduler/result"
 )
 
-// The names behind Prefix.
+// The names of the annotations, without Prefix.
 const (
 	preFilterStatus = "prefilter-result-status"
 	preFilterResult = "prefilter-result"
@@ -34,13 +34,14 @@ const (
 	history        = "result-history"
 	facts          = "facts-result"
 	nodeFacts      = "node-facts-result"
-	// truncated is our addition: what was left out, and where the full result is.
+	// truncated is our addition. It says what was left out and where to find the
+	// full result.
 	truncated = "result-truncated"
 )
 
-// Render returns c's annotations by full name, together no longer than budget bytes,
-// names included. earlier returns an attempt before c, counted back from the latest,
-// or nil when there is none; Render calls it only while there is room.
+// Render returns c's annotations by full name. Names and values together take at
+// most budget bytes. earlier returns an attempt before c, counted back from the
+// latest, or nil when there is none; Render calls it only while there is room.
 //
 // Results that do not fit are left out in this order: the facts of plugins, those about
 // nodes first; history, oldest first; the nodes, except for the selected one, one for
@@ -73,7 +74,7 @@ type cut struct {
 
 func (c cut) any() bool { return len(c.Results) > 0 || c.Nodes > 0 || c.Attempts > 0 }
 
-// markReserve is kept free for the mark itself.
+// markReserve is the number of bytes that stay free for the mark itself.
 const markReserve = 512
 
 func (r *renderer) current(c *result.Cycle) {
@@ -94,7 +95,7 @@ func (r *renderer) current(c *result.Cycle) {
 	r.add(preFilterResult, restricted(c.PreFilter))
 }
 
-// add takes an annotation if it fits.
+// add adds an annotation if it fits.
 func (r *renderer) add(name, value string) {
 	if size := len(Prefix) + len(name) + len(value); size <= r.left {
 		r.left -= size
@@ -145,8 +146,8 @@ func (r *renderer) nodes(c *result.Cycle) {
 // tables are the maps that are keyed by node.
 type tables struct{ filter, score, final objectWriter }
 
-// renderRows renders as many rows as fit into left bytes. It returns how many
-// bytes and rows that are.
+// renderRows renders as many rows as fit into left bytes. It returns the number of
+// bytes used and of rows rendered.
 func renderRows(c *result.Cycle, rows []row, left int) (t *tables, used, fit int) {
 	t = &tables{}
 	for i, row := range rows {
@@ -377,7 +378,7 @@ func nominated(results []result.PluginResult) string {
 
 // answers renders each extender's latest answer to a verb in the terms of
 // k8s.io/kube-scheduler/extender/v1, or its error; it is empty when no extender was
-// asked. cut reports that an answer is not whole.
+// asked. cut reports whether any answer is incomplete.
 func answers(verb result.ExtenderVerb, calls []result.ExtenderCall) (value string, cut bool) {
 	var w objectWriter
 	for i, call := range calls {

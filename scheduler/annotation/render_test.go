@@ -50,7 +50,7 @@ func scheduled(n int) *result.Cycle {
 	}
 }
 
-// constant returns n times the value.
+// constant returns a column that repeats value n times.
 func constant(n int, value int64) result.Column {
 	values := make([]int64, n)
 	for i := range values {
@@ -132,7 +132,7 @@ func TestRenderCutsWhatMattersLeast(t *testing.T) {
 		}
 	}
 	if filter["node-4000"] != nil {
-		t.Error("a node with a poor total took the place of others")
+		t.Error("a node with a poor total displaced better ones")
 	}
 	var mark struct {
 		Nodes int

@@ -17,12 +17,12 @@ import (
 	"kube-scheduler-simulator/scheduler/result"
 )
 
-// DefaultBudget is the bytes that a pod's annotations may take by default. All
-// annotations of a pod together may hold 256 KiB, and every byte of them is
+// DefaultBudget is the default size limit of a pod's annotations, in bytes.
+// Kubernetes limits all annotations of a pod together to 256 KiB, and every byte is
 // stored, watched and sent many times.
 const DefaultBudget = 64 << 10
 
-// Results is where a Writer reads what it renders.
+// Results provides the cycles that a Writer renders.
 type Results interface {
 	// Get returns an attempt, or nil when it is no longer kept.
 	Get(uid types.UID, attempt int) (*result.Cycle, error)
@@ -37,8 +37,9 @@ type Writer struct {
 	clock   clock.Clock
 
 	mu sync.Mutex
-	// waiting has the latest attempt of each pod that must be written; order has their
-	// UIDs, oldest first. Attempts of one pod coalesce, so the number of pods bounds it.
+	// waiting holds the latest attempt of each pod that must be written; order holds
+	// their UIDs, oldest first. Attempts of one pod coalesce, so the number of pods
+	// bounds it.
 	waiting map[types.UID]int
 	order   []types.UID
 	latest  time.Time
@@ -46,11 +47,11 @@ type Writer struct {
 }
 
 const (
-	// busyAfter is the pause between cycles from which scheduling counts as idle.
+	// busyAfter is the shortest gap between cycles that counts as idle scheduling.
 	busyAfter = 100 * time.Millisecond
 	// busyPause is the pause between writes while scheduling is busy.
 	busyPause = 100 * time.Millisecond
-	// maxTries bounds the tries to write one attempt.
+	// maxTries bounds how often the writer tries to write one attempt.
 	maxTries = 5
 )
 
@@ -63,7 +64,7 @@ func NewWriter(client kubernetes.Interface, results Results, budget int, c clock
 	}
 }
 
-// Reset drops the attempts that wait to be written. A running write continues.
+// Reset drops the attempts that are not written yet. A write in progress continues.
 func (w *Writer) Reset() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -71,7 +72,7 @@ func (w *Writer) Reset() {
 	w.order = nil
 }
 
-// Note asks for c to be written. It does not block.
+// Note queues c to be written. It does not block.
 func (w *Writer) Note(c *result.Cycle) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -90,7 +91,7 @@ func (w *Writer) enqueue(uid types.UID, attempt int) {
 	}
 }
 
-// Run writes until ctx is done. Attempts that wait then are not written.
+// Run writes until ctx is done and drops the attempts that are still waiting then.
 func (w *Writer) Run(ctx context.Context) {
 	for {
 		uid, attempt, ok := w.next()
@@ -157,7 +158,7 @@ func (w *Writer) write(ctx context.Context, uid types.UID, attempt int) {
 		case apierrors.IsNotFound(err):
 			return // deleted
 		case try == maxTries || apierrors.IsInvalid(err):
-			klog.FromContext(ctx).Error(err, "Writing the annotations of a pod", "pod", klog.KRef(c.Pod.Namespace, c.Pod.Name))
+			klog.FromContext(ctx).Error(err, "Cannot write the annotations of a pod", "pod", klog.KRef(c.Pod.Namespace, c.Pod.Name))
 			return
 		}
 		select {
@@ -169,8 +170,8 @@ func (w *Writer) write(ctx context.Context, uid types.UID, attempt int) {
 }
 
 // tryToWrite writes to the current version of a pod, unless the pod is being deleted or
-// is another one of the same name. The patch names the version: when a pod is about to
-// be removed, a change makes the API server delete the object that then has its name,
+// another pod has taken its name. The patch names the version: patching a pod that is
+// about to be removed makes the API server delete the object that has the name by then,
 // which may be the next pod.
 func (w *Writer) tryToWrite(ctx context.Context, c *result.Cycle, annotations map[string]string) error {
 	pods := w.client.CoreV1().Pods(c.Pod.Namespace)

@@ -20,7 +20,7 @@ import (
 	"kube-scheduler-simulator/scheduler/result"
 )
 
-// attempts are results by attempt, of one pod.
+// attempts holds the cycles of one pod by attempt.
 type attempts map[int]*result.Cycle
 
 func (a attempts) Get(_ types.UID, attempt int) (*result.Cycle, error) { return a[attempt], nil }
@@ -50,7 +50,7 @@ func start(t *testing.T, client *fake.Clientset, results Results) (*Writer, *tes
 	return w, clock, patches
 }
 
-// until waits for a condition that another goroutine brings about.
+// until waits for a condition that another goroutine fulfils.
 func until(t *testing.T, what string, condition func() bool) {
 	t.Helper()
 	deadline := time.After(10 * time.Second)
@@ -98,7 +98,7 @@ func TestWriterCoalescesTheAttemptsOfAPod(t *testing.T) {
 	}
 }
 
-func TestWriterForgetsAtAReset(t *testing.T) {
+func TestResetDropsWaitingAttempts(t *testing.T) {
 	c := scheduled(3)
 	w := NewWriter(fake.NewClientset(pod()), attempts{2: c}, DefaultBudget, testclock.NewFakeClock(time.Unix(0, 0)))
 	w.Note(c)
@@ -108,7 +108,7 @@ func TestWriterForgetsAtAReset(t *testing.T) {
 	}
 	w.Note(c)
 	if _, _, ok := w.next(); !ok {
-		t.Error("what comes after the reset is not to be written")
+		t.Error("an attempt after the reset is not to be written")
 	}
 }
 
@@ -145,12 +145,13 @@ func TestWriterTriesAgainAfterAnError(t *testing.T) {
 	<-patches
 }
 
-// A change of a pod that is about to go can delete the next one of its name.
-func TestWriterLeavesPodsThatGoAndOthersAlone(t *testing.T) {
+// Patching a pod that is about to be removed can delete the next pod of the same
+// name.
+func TestWriterSkipsDeletedAndReplacedPods(t *testing.T) {
 	going, other := pod(), pod()
 	going.DeletionTimestamp = &metav1.Time{Time: time.Unix(0, 0)}
 	other.UID = "another"
-	for name, there := range map[string]*v1.Pod{"going": going, "another of the name": other} {
+	for name, there := range map[string]*v1.Pod{"being deleted": going, "another pod of the same name": other} {
 		t.Run(name, func(t *testing.T) {
 			client := fake.NewClientset(there)
 			w, clock, patches := start(t, client, attempts{2: scheduled(3)})
@@ -158,7 +159,7 @@ func TestWriterLeavesPodsThatGoAndOthersAlone(t *testing.T) {
 			until(t, "the writer waits", clock.HasWaiters)
 			clock.Step(busyPause)
 			until(t, "the writer has looked", func() bool { return len(client.Actions()) > 0 })
-			w.Note(scheduled(3)) // the next is not begun before the first is done
+			w.Note(scheduled(3)) // the writer starts it only after the first is done
 			until(t, "the writer waits again", clock.HasWaiters)
 			if len(patches) > 0 {
 				t.Errorf("the pod was written: %s", (<-patches).GetPatch())

@@ -1,6 +1,6 @@
-// Package blockfile frames the blocks of files that are only appended to, so that a
-// reader finds damage and a torn tail: the bytes of a write that did not finish. A
-// block is
+// Package blockfile frames the blocks of append-only files, so that a reader
+// detects damage and a torn tail, which is what an unfinished write leaves behind.
+// A block is
 //
 //	magic, fields [fixed size], checksum [4] of all that and of the bytes it covers
 //

@@ -32,12 +32,12 @@ func TestABlockReadsBack(t *testing.T) {
 	}
 }
 
-func TestEveryDamagedByteShows(t *testing.T) {
+func TestEveryDamagedByteIsDetected(t *testing.T) {
 	for i := range sealed("contents") {
 		damaged := sealed("contents")
 		damaged[i] ^= 1
 		if format.Intact(damaged[:format.HeaderSize()], damaged[format.HeaderSize():]) {
-			t.Errorf("byte %d is damaged, and the block is intact", i)
+			t.Errorf("byte %d is damaged, but the block counts as intact", i)
 		}
 	}
 }
@@ -54,7 +54,7 @@ func TestATornHeaderIsNoBlock(t *testing.T) {
 	}
 }
 
-// Files that exist must stay readable.
+// Existing files must stay readable.
 func TestTheLayoutStays(t *testing.T) {
 	const want = "\xb5tstab" + "\x29\x5f\xcc\xaf" + "contents"
 	if got := string(sealed("contents")); got != want {

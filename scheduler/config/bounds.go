@@ -34,7 +34,7 @@ func bounded(root *yaml.Node) *Mistake {
 	case yamlsource.TooDeep:
 		return nodeMistake(n, "nested deeper than %d levels", maxDepth)
 	case yamlsource.TooManyItems:
-		return nodeMistake(n, "%d items, more than the %d that are read", yamlsource.Items(n), maxItems)
+		return nodeMistake(n, "%d items, more than the limit of %d", yamlsource.Items(n), maxItems)
 	case yamlsource.Recursive:
 		return nodeMistake(n, "the anchor %q contains itself", n.Value)
 	default:
@@ -42,7 +42,7 @@ func bounded(root *yaml.Node) *Mistake {
 	}
 }
 
-// soundScalars returns what is wrong with the first scalar that is not sound.
+// soundScalars returns the mistake in the first scalar that sound refuses, or nil.
 func soundScalars(n *yaml.Node) *Mistake {
 	if n.Kind == yaml.ScalarNode {
 		return sound(n)
@@ -55,7 +55,7 @@ func soundScalars(n *yaml.Node) *Mistake {
 	return nil
 }
 
-// sound refuses a scalar that JSON cannot hold.
+// sound refuses a scalar that JSON cannot hold or YAML cannot write.
 func sound(n *yaml.Node) *Mistake {
 	if n.ShortTag() == "!!float" && strings.ContainsAny(n.Value, "nN") {
 		return nodeMistake(n, "%s is not a number that a configuration can hold", cut(n.Value, 40))
@@ -70,8 +70,8 @@ func nodeMistake(n *yaml.Node, format string, args ...any) *Mistake {
 	return &Mistake{Line: n.Line, Column: n.Column, Message: fmt.Sprintf(format, args...)}
 }
 
-// unwritable reports characters that YAML does not allow. A value could contain one by an escape,
-// but could not be written again.
+// unwritable reports characters that YAML does not allow. A value can contain one through an
+// escape, but could not be written back.
 func unwritable(r rune) bool {
 	return unicode.IsControl(r) && !strings.ContainsRune("\t\n\r\u0085", r) || r == '\ufeff' || r == '\ufffe' || r == '\uffff'
 }

@@ -4,8 +4,8 @@
 // arguments, and how two configurations differ.
 //
 // It knows the types of Kubernetes' plugins but never creates one, and knows nothing of a running
-// scheduler. It may import the scheduler's configuration API, Kubernetes' plugins, and
-// scheduler/plugins/argument.
+// scheduler. It may import the scheduler's configuration API, Kubernetes' plugins,
+// scheduler/internal/upstream, scheduler/plugins/argument and scheduler/yamlsource.
 package config
 
 import (

@@ -16,18 +16,18 @@ func TestCompare(t *testing.T) {
 		summary             string
 	}{
 		{"comments and order of fields", head + "# one\nparallelism: 3\npodMaxBackoffSeconds: 20\n", head + "podMaxBackoffSeconds: 20\nparallelism: 3\n", []Difference{}, "no change"},
-		{"what is the default anyway", head, profiles[:len(profiles)-2] + "default-scheduler\n  plugins: {filter: {}}\n", []Difference{}, "no change"},
+		{"an explicit default", head, profiles[:len(profiles)-2] + "default-scheduler\n  plugins: {filter: {}}\n", []Difference{}, "no change"},
 		{"a setting", head + "parallelism: 3\n", head, []Difference{{"parallelism", int64(3), int64(16)}}, "parallelism 3 → 16"},
-		{"what the simulator does not heed", head, head + "leaderElection: {leaderElect: false}\n", []Difference{{"leaderElection.leaderElect", true, false}}, "leaderElection.leaderElect true → false"},
+		{"a field that the simulator ignores", head, head + "leaderElection: {leaderElect: false}\n", []Difference{{"leaderElection.leaderElect", true, false}}, "leaderElection.leaderElect true → false"},
 		{"a weight by multiPoint and by score", profiles + "  plugins: {multiPoint: {enabled: [{name: NodeAffinity, weight: 7}]}}\n", profiles + "  plugins: {score: {enabled: [{name: NodeAffinity, weight: 7}]}}\n", []Difference{}, "no change"},
 		{"a weight", profiles, profiles + "  plugins: {score: {enabled: [{name: NodeAffinity, weight: 7}]}}\n",
 			[]Difference{{"profiles[a].plugins.score[NodeAffinity].weight", int64(2), int64(7)}}, "a: NodeAffinity: score weight 2 → 7"},
-		{"a plugin that is gone", profiles, profiles + "  plugins: {multiPoint: {disabled: [{name: NodePorts}]}}\n",
+		{"a disabled plugin", profiles, profiles + "  plugins: {multiPoint: {disabled: [{name: NodePorts}]}}\n",
 			[]Difference{{"profiles[a].plugins[NodePorts]", []any{"preFilter", "filter"}, nil}}, "a: NodePorts disabled"},
-		{"a plugin that is back", profiles + "  plugins: {filter: {disabled: [{name: NodePorts}]}}\n", profiles,
+		{"a plugin that is enabled again", profiles + "  plugins: {filter: {disabled: [{name: NodePorts}]}}\n", profiles,
 			[]Difference{{"profiles[a].plugins.filter[NodePorts]", nil, "enabled"}}, "a: NodePorts enabled at filter"},
 		{"another order", profiles, profiles + "  plugins: {bind: {}, postFilter: {enabled: [{name: DefaultPreemption}]}}\n",
-			[]Difference{{"profiles[a].plugins.postFilter.order", []any{"DynamicResources", "DefaultPreemption"}, []any{"DefaultPreemption", "DynamicResources"}}}, "a: other order at postFilter"},
+			[]Difference{{"profiles[a].plugins.postFilter.order", []any{"DynamicResources", "DefaultPreemption"}, []any{"DefaultPreemption", "DynamicResources"}}}, "a: different order at postFilter"},
 		{"the profiles", profiles + "- schedulerName: b\n", profiles + "- schedulerName: c\n", []Difference{
 			{"profiles[c]", nil, map[string]any{"schedulerName": "c"}}, {"profiles[b]", map[string]any{"schedulerName": "b"}, nil},
 		}, "+profile c; -profile b"},

@@ -23,10 +23,10 @@ type document struct {
 	value map[string]any // json, decoded
 }
 
-// read returns the document, or the mistakes for which the text is not one.
+// read returns the document, or the mistakes that prevent the text from being one.
 func read(text []byte) (*document, []Mistake) {
 	if len(text) > MaxSize {
-		return nil, []Mistake{{Message: fmt.Sprintf("the document has %d bytes, more than the %d that are read", len(text), MaxSize)}}
+		return nil, []Mistake{{Message: fmt.Sprintf("the document has %d bytes, more than the limit of %d", len(text), MaxSize)}}
 	}
 	if !utf8.Valid(text) {
 		// YAML may be UTF-16, but the document is stored and shown as JSON.
@@ -68,7 +68,7 @@ func read(text []byte) (*document, []Mistake) {
 	}
 	for _, name := range []string{"profiles", "extenders"} {
 		if items, _ := d.value[name].([]any); len(items) > maxProfiles {
-			return nil, []Mistake{d.keyMistake(path{{key: name}}, "%d items, more than the %d that are read", len(items), maxProfiles)}
+			return nil, []Mistake{d.keyMistake(path{{key: name}}, "%d items, more than the limit of %d", len(items), maxProfiles)}
 		}
 	}
 	return d, nil

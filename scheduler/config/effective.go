@@ -92,7 +92,7 @@ type Difference struct {
 	// Field identifies list items by name, such as
 	// profiles[default-scheduler].plugins.score[NodeResourcesFit].weight.
 	Field string `json:"field"`
-	// Default and Current are JSON values; nil means that there is none.
+	// Default and Current are JSON values; nil means no value.
 	Default any `json:"default"`
 	Current any `json:"current"`
 }

@@ -10,7 +10,7 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/apis/config"
 )
 
-// The effective configuration in the form in which a person would write it.
+// The effective configuration is printed the way a person would write it.
 func TestEffective(t *testing.T) {
 	for _, name := range []string{"per-point", "several-profiles", "all-arguments", "extenders", "multi-point"} {
 		t.Run(name, func(t *testing.T) {
@@ -84,7 +84,7 @@ func asJSON(t *testing.T, v any) string {
 }
 
 // The framework says which plugins run, including out-of-tree ones.
-func TestEffectiveAsks(t *testing.T) {
+func TestEffectiveListsThePluginsOfTheFramework(t *testing.T) {
 	c := mustParse(t, readTestdata(t, "multi-point.yaml"))
 	e := c.Effective(map[string]*config.Plugins{"default-scheduler": {
 		Permit: config.PluginSet{Enabled: []config.Plugin{{Name: "Coscheduling"}}},
@@ -150,7 +150,8 @@ func TestNoEffect(t *testing.T) {
 	}
 }
 
-// Users who start from Kubernetes' default learn what a removed line does, and what another order does.
+// Users who edit a copy of Kubernetes' default learn that removing or reordering
+// lines has no effect.
 func TestNoEffectOfAnEditedDefault(t *testing.T) {
 	def, err := Default()
 	if err != nil {
@@ -163,7 +164,7 @@ func TestNoEffectOfAnEditedDefault(t *testing.T) {
 	want := []NoEffect{
 		{Field: "leaderElection.leaseDuration", Message: "the simulator runs one scheduler, so there is no leader to elect"},
 		{Field: "profiles[0].plugins.multiPoint.enabled", Message: "ImageLocality is not in the list, but it is enabled by default; to take it out, name it under disabled"},
-		{Field: "profiles[0].plugins.multiPoint.enabled", Message: `Kubernetes' plugins keep their default order here; to give another, disable "*" in multiPoint as well`},
+		{Field: "profiles[0].plugins.multiPoint.enabled", Message: `Kubernetes' plugins keep their default order here; to change the order, disable "*" in multiPoint as well`},
 	}
 	if diff := cmp.Diff(want, mustParse(t, []byte(text)).NoEffect()); diff != "" {
 		t.Error(diff)

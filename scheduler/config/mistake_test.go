@@ -98,10 +98,10 @@ func TestMistakes(t *testing.T) {
   httpTimeout: 5
   tlsConfig: {certData: "%"}
 `},
-		{"an extender that takes resources away from nobody", head + "profiles:\n- plugins:\n    multiPoint:\n      disabled:\n      - name: NodeResourcesFit\nextenders:\n- urlPrefix: http://one\n  managedResources:\n  - {name: example.com/gpu, ignoredByScheduler: true}\n"},
+		{"an ignored resource without NodeResourcesFit", head + "profiles:\n- plugins:\n    multiPoint:\n      disabled:\n      - name: NodeResourcesFit\nextenders:\n- urlPrefix: http://one\n  managedResources:\n  - {name: example.com/gpu, ignoredByScheduler: true}\n"},
 		{"JSON", "{\n  \"apiVersion\": \"kubescheduler.config.k8s.io/v1\",\n  \"kind\": \"KubeSchedulerConfiguration\",\n  \"parallelism\": -1,\n  \"foo\": {}, \"foo\": {}\n}\n"},
 		{"in an alias", head + "profiles:\n- schedulerName: a\n  plugins: &p\n    score: {enabled: [{name: Nobody}]}\n- schedulerName: b\n  plugins: *p\n"},
-		{"in what is merged", head + "profiles:\n- &a\n  schedulerName: a\n  percentageOfNodesToScore: 101\n- <<: *a\n  schedulerName: b\n"},
+		{"in a merged mapping", head + "profiles:\n- &a\n  schedulerName: a\n  percentageOfNodesToScore: 101\n- <<: *a\n  schedulerName: b\n"},
 		{"control characters", head + "extenders:\n- urlPrefix: \"\\x7f\"\n"},
 		{"a control character in JSON", `{"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "\u0001\/"}`},
 		{"JSON that is not YAML", `{"apiVersion": "kubescheduler.config.k8s.io\/v1", "kind": "\ud83d\ude00"}`},

@@ -187,6 +187,6 @@ func (n *noEffect) copied(profile *config.KubeSchedulerProfile, at path) {
 		}
 	}
 	if !slices.Equal(written, byDefault) {
-		n.add(at.child("enabled"), "Kubernetes' plugins keep their default order here; to give another, disable \"*\" in multiPoint as well")
+		n.add(at.child("enabled"), "Kubernetes' plugins keep their default order here; to change the order, disable \"*\" in multiPoint as well")
 	}
 }

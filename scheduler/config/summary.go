@@ -101,7 +101,7 @@ func newClause(profile, field string, d Difference) clause {
 		return clause{text: prefix + m[1] + ": " + m[2] + " " + change(d)}
 	}
 	if m := regexp.MustCompile(`^plugins\.(\w+)\.order$`).FindStringSubmatch(field); m != nil {
-		return clause{text: prefix + "other order at " + m[1]}
+		return clause{text: prefix + "different order at " + m[1]}
 	}
 	if m := regexp.MustCompile(`^plugins(?:\.(\w+))?\[([^\]]*)\](?:\.(\w+))?$`).FindStringSubmatch(field); m != nil {
 		point, name, inner := m[1], m[2], m[3]

@@ -23,7 +23,7 @@ type sharedCase struct {
 
 const sharedCases = "testdata/cases.json"
 
-// cycles are those from which the shared cases come.
+// cycles returns the cycles from which the shared cases are generated.
 func cycles() []spoken {
 	manyTied := twelve()
 	manyTied.Score.Totals = result.NewColumn([]int64{823, 823, 823, 823, 823, 823})
@@ -47,8 +47,8 @@ func cycles() []spoken {
 	return append(out, sentencesAboutPodGroups()...)
 }
 
-// The data in the shared cases comes out of cycles. Run with -update after a change
-// that is meant, and review the difference.
+// The data in the shared cases is generated from cycles. After an intended change,
+// run with -update and review the difference.
 func TestSharedCasesComeOutOfCycles(t *testing.T) {
 	var cases []sharedCase
 	for _, c := range cycles() {
@@ -75,8 +75,8 @@ func TestSharedCasesComeOutOfCycles(t *testing.T) {
 	}
 }
 
-// The sentence is rendered from the data as the API sends it, and there is a case of
-// each kind.
+// Sentences are rendered from the data that the API sends, and every kind has a
+// case.
 func TestSharedCasesRenderFromTheData(t *testing.T) {
 	document, err := os.ReadFile(sharedCases)
 	if err != nil {

@@ -15,18 +15,18 @@ type DeviceShortage struct {
 	DeviceClass string `json:"deviceClass"`
 	// Count of devices that the request wants; 0 means all that match.
 	Count int64 `json:"count"`
-	// Nodes could not meet it, of the Compared ones: not every node that
-	// DynamicResources rejected is looked into.
+	// Nodes is how many of the Compared nodes could not meet it. Not every node
+	// that DynamicResources rejected is compared.
 	Nodes    int `json:"nodes"`
 	Compared int `json:"compared"`
-	// Of the Nodes, on NoMatch too few devices match, and on InUse enough do, but
-	// others hold them.
+	// On NoMatch of the Nodes too few devices match. On InUse of them enough match,
+	// but other claims hold them.
 	NoMatch int `json:"noMatch"`
 	InUse   int `json:"inUse"`
 }
 
-// deviceShortages returns what the nodes that were looked into lack, and on how many
-// of them every request could be met alone, though not together.
+// deviceShortages returns the requests that the compared nodes could not meet, and
+// the number of nodes that could meet each request alone but not all together.
 func deviceShortages(c *result.Cycle) (short []DeviceShortage, together int) {
 	if c.Filter == nil {
 		return nil, 0
@@ -78,7 +78,7 @@ func countShortage(short []DeviceShortage, d result.DeviceComparison) []DeviceSh
 	return short
 }
 
-// DevicesTogether: on Nodes, every request for devices could be met alone, but not
+// DevicesTogether: Nodes nodes could meet each request for devices alone, but not
 // all together.
 type DevicesTogether struct {
 	Nodes int `json:"nodes"`
@@ -143,7 +143,7 @@ func (s DevicesAllocated) english() string {
 }
 
 // deviceRemarks says which devices the pod got, or which of its requests for devices
-// nodes could not meet.
+// the nodes could not meet.
 func deviceRemarks(c *result.Cycle, short []DeviceShortage, together int) []Operands {
 	var out []Operands
 	switch c.Outcome {

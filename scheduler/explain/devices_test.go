@@ -8,12 +8,13 @@ import (
 	"kube-scheduler-simulator/scheduler/result"
 )
 
-// wants is what a node was found to have for a request for count devices.
+// wants returns the comparison of a node with a request for count devices.
 func wants(request string, count int64, matching, inUse int) result.DeviceComparison {
 	return result.DeviceComparison{Claim: "gpu", Request: request, DeviceClass: "large", Count: count, Matching: matching, MatchingInUse: inUse}
 }
 
-// rejectedForDevices is the cycle of a pod for whose claims nodes have too little.
+// rejectedForDevices returns the cycle of a pod whose claims the nodes cannot
+// satisfy.
 func rejectedForDevices(nodes ...[]result.DeviceComparison) *result.Cycle {
 	b := result.NewFilterBuilder([]string{"DynamicResources"}, len(nodes))
 	c := &result.Cycle{Summary: result.Summary{
@@ -70,7 +71,7 @@ func TestDevicesThatAreShort(t *testing.T) {
 	}
 }
 
-// holdingDevices is the cycle of a pod whose claims were allocated.
+// holdingDevices returns the cycle of a pod whose claims were allocated.
 func holdingDevices() *result.Cycle {
 	device := func(driver, name string) result.AllocatedDevice {
 		return result.AllocatedDevice{Request: "r", Driver: driver, Pool: "n", Device: name}

@@ -7,7 +7,7 @@ import (
 	"kube-scheduler-simulator/scheduler/result"
 )
 
-// An explanation is data. The sentence is one rendering of it; a program looks at the
+// An explanation is data. The sentence is one rendering of it; a program reads the
 // operands of the headline.
 func ExampleCycle() {
 	b := result.NewFilterBuilder([]string{"TaintToleration", "NodeResourcesFit"}, 2)

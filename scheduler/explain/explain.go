@@ -1,7 +1,8 @@
 // Package explain turns a scheduling cycle into the statements and the arithmetic
-// that answer "why there, or nowhere?". A statement is data: a kind and its
-// operands. The English sentence is rendered from the statements alone, and so is
-// the web's in each language; testdata/cases.json holds both to the same English.
+// that say why the pod landed on its node, or on none. A statement is data: a kind
+// and its operands. The English sentence is rendered from the statements alone, and
+// so are the web's sentences in each language; testdata/cases.json keeps the
+// English of both the same.
 //
 // Everything that an explanation says follows from the cycle; the package adds no
 // knowledge of its own. It is pure: it may import scheduler/result only.
@@ -13,21 +14,22 @@ import (
 	"kube-scheduler-simulator/scheduler/result"
 )
 
-// Explanation is a cycle's answer, as data first: Sentence only renders Headline and
+// Explanation explains a cycle. It is data first: Sentence only renders Headline and
 // Remarks.
 type Explanation struct {
 	// Sentence says in English what happened and why.
 	Sentence string `json:"sentence"`
-	// Headline says how the cycle ended, and why. It is one of Headlines.
+	// Headline says how the cycle ended, and why. Its kind is one of those that the
+	// function Headlines lists.
 	Headline Statement `json:"headline"`
-	// Remarks say what else is worth knowing, in the order in which to say it. They
-	// are of the kinds of Remarks.
+	// Remarks add further statements, in the order in which to say them. Each is of
+	// one of the kinds that the function Remarks lists.
 	Remarks []Statement `json:"remarks,omitempty"`
 	// Rejections count the nodes that each plugin and extender rejected, most first.
 	Rejections []result.Rejection `json:"rejections,omitempty"`
 	// ExtenderFailures are the calls to extenders that failed, in order.
 	ExtenderFailures []ExtenderFailure `json:"extenderFailures,omitempty"`
-	// Margin is what put the selected node before the next one. It is nil when
+	// Margin is the lead of the selected node over the next one. It is nil when
 	// fewer than two nodes were scored.
 	Margin *Margin `json:"margin,omitempty"`
 	// NotEvaluated is nil when every node was evaluated.
@@ -41,9 +43,11 @@ type Explanation struct {
 type Margin struct {
 	Over  string `json:"over"`
 	Total int64  `json:"total"`
-	// Tied nodes have the selected node's total: chance decided between them, or a seed.
+	// Tied nodes have the selected node's total: chance or a seed decided between
+	// them.
 	Tied []string `json:"tied,omitempty"`
-	// Parts add up to Total; plugins and extenders in which both nodes are alike have none.
+	// Parts add up to Total; plugins and extenders that score both nodes the same
+	// have none.
 	Parts []Part `json:"parts"`
 }
 
@@ -57,8 +61,8 @@ type Part struct {
 const (
 	// EnoughFound: the search stops when it has found the nodes it looks for.
 	EnoughFound = "enoughFeasibleNodes"
-	// PreFiltered: a PreFilter plugin rejected the pod, or let Filter see some
-	// nodes only.
+	// PreFiltered: a PreFilter plugin rejected the pod, or restricted Filter to
+	// some nodes.
 	PreFiltered = "preFilter"
 	// HintUsed: the node that opportunistic batching proposed was taken.
 	HintUsed = "hint"
@@ -70,7 +74,7 @@ const (
 	Failed = "error"
 )
 
-// NotEvaluated counts the nodes about which nothing is known.
+// NotEvaluated counts the nodes that the cycle did not evaluate.
 type NotEvaluated struct {
 	Nodes int    `json:"nodes"`
 	Why   string `json:"why"`

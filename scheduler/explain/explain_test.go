@@ -8,7 +8,7 @@ import (
 	"kube-scheduler-simulator/scheduler/result"
 )
 
-// twelve is the cycle of the design's own example: 12 nodes, 6 feasible.
+// twelve is a cycle with 12 nodes, 6 of them feasible.
 func twelve() *result.Cycle {
 	b := result.NewFilterBuilder([]string{"TaintToleration", "NodeAffinity", "NodeResourcesFit"}, 12)
 	for _, n := range []string{"node-a4", "node-b4", "node-c4"} {
@@ -59,7 +59,7 @@ func TestScheduled(t *testing.T) {
 	}
 }
 
-// tie is the cycle of the example with two best nodes.
+// tie is the cycle of twelve with two best nodes.
 func tie() *result.Cycle {
 	c := twelve()
 	c.Score.Totals = result.NewColumn([]int64{823, 782, 616, 823, 681, 578})

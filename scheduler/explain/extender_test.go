@@ -16,7 +16,7 @@ func rejecting(reasons []result.ExtenderReason, nodes map[string]uint16) *result
 	return r
 }
 
-// withExtenders is the cycle of the example with extenders that filter and score.
+// withExtenders is the cycle of twelve with extenders that filter and score.
 func withExtenders() *result.Cycle {
 	c := twelve()
 	c.Extenders = []result.ExtenderCall{
@@ -31,8 +31,8 @@ func withExtenders() *result.Cycle {
 	return c
 }
 
-// What extenders counted is part of the margin, and the nodes that they refused
-// of the rejections.
+// The extenders' scores are part of the margin, and the nodes that they rejected
+// are part of the rejections.
 func TestExtendersAreParts(t *testing.T) {
 	got := Cycle(withExtenders())
 	want := "web runs on node-b2: best total 953 of 6 feasible, 71 ahead of node-a3. The extender http://y failed at prioritize and was ignored: EOF"

@@ -14,7 +14,7 @@ type Best struct {
 	Node     string `json:"node"`
 	Total    int64  `json:"total"`
 	Feasible int    `json:"feasible"`
-	// Margin is how far the total is ahead of that of Next.
+	// Margin is the total minus that of Next.
 	Margin int64  `json:"margin"`
 	Next   string `json:"next"`
 }
@@ -93,7 +93,8 @@ type NoNodes struct {
 type RejectedInPreFilter struct {
 	Pod     string   `json:"pod"`
 	Plugins []string `json:"plugins"`
-	// Reasons are the plugins', or else the scheduler's message.
+	// Reasons are those of the plugins or, if they gave none, the scheduler's
+	// message.
 	Reasons []string `json:"reasons"`
 }
 

@@ -7,7 +7,7 @@ import (
 	"kube-scheduler-simulator/scheduler/result"
 )
 
-// placement returns the placement that c tells of, or nil.
+// placement returns the placement that c is about, or nil.
 func placement(c *result.Cycle) *result.Placement {
 	if g := c.PodGroup; g != nil && g.Placement != nil && *g.Placement < len(g.Placements) {
 		return &g.Placements[*g.Placement]
@@ -24,15 +24,15 @@ func outsidePlacement(c *result.Cycle) int {
 	return 0
 }
 
-// HeldByGroup: the pod had a place, but its group had too few.
+// HeldByGroup: the pod had a place, but too few members of its group had one.
 type HeldByGroup struct {
 	Pod   string         `json:"pod"`
 	Node  string         `json:"node"`
 	Group GroupShortfall `json:"group"`
 }
 
-// NotTried: the group could not have enough members placed any more when it was the
-// pod's turn.
+// NotTried: when it was the pod's turn, too few members were left to satisfy the
+// group.
 type NotTried struct {
 	Pod   string         `json:"pod"`
 	Group GroupShortfall `json:"group"`
@@ -53,19 +53,20 @@ type GroupHasEnough struct {
 	Has   int    `json:"has"`
 }
 
-// GroupShort: no member of the group goes ahead, because too few found a node.
+// GroupShort: no member of the group is scheduled, because too few found a node.
 type GroupShort struct {
 	Group GroupShortfall `json:"group"`
 }
 
-// GroupShortfall says how near a group came, and what blocked it.
+// GroupShortfall says how close a group came to fitting, and which plugins blocked
+// it.
 type GroupShortfall struct {
 	Name string `json:"name"`
 	// Needs is 0 for a group without a gang policy, of which no member found a node.
 	Needs int `json:"needs"`
 	Found int `json:"found"`
-	// Nearest is the placement that came nearest; absent when the group may be
-	// anywhere.
+	// Nearest is the placement that came closest; absent when the group has no
+	// topology constraint.
 	Nearest *NearestPlacement `json:"nearest,omitempty"`
 	// Blockers are the plugins that rejected nodes for the members that found none.
 	Blockers []Blocker `json:"blockers"`
@@ -93,7 +94,8 @@ type GroupPlaced struct {
 	Members int    `json:"members"`
 	// Needs is 0 for a group without a gang policy.
 	Needs int `json:"needs"`
-	// Chosen is the placement that was chosen; absent when the group may be anywhere.
+	// Chosen is the placement that was chosen; absent when the group has no
+	// topology constraint.
 	Chosen *ChosenPlacement `json:"chosen,omitempty"`
 }
 
@@ -106,7 +108,8 @@ type ChosenPlacement struct {
 	Best *BestPlacement `json:"best,omitempty"`
 }
 
-// BestPlacement is the total of the placement that was chosen among those that fit.
+// BestPlacement is the total of the chosen placement, compared with the others that
+// fit.
 type BestPlacement struct {
 	Total   int64 `json:"total"`
 	Fitting int   `json:"fitting"`
@@ -124,7 +127,8 @@ type GroupVictims struct {
 	Victims int    `json:"victims"`
 }
 
-// GroupRoomImpossible: without Pods of lower priority the group would not fit either.
+// GroupRoomImpossible: the group would not fit even without the Pods pods of lower
+// priority.
 type GroupRoomImpossible struct {
 	Pods int `json:"pods"`
 }
@@ -211,7 +215,7 @@ func heldByGroup(c *result.Cycle) bool {
 	return g != nil && c.Outcome == result.Unschedulable && g.Outcome != result.Scheduled && (c.SelectedNode != "" || g.Placement == nil)
 }
 
-// byGroup is the headline of a pod that its group held back, or nil.
+// byGroup returns the headline of a pod that its group held back, or nil.
 func byGroup(c *result.Cycle) Operands {
 	if !heldByGroup(c) {
 		return nil
@@ -234,7 +238,8 @@ func byGroup(c *result.Cycle) Operands {
 	return GroupRejected{Pod: c.Pod.Name, Group: g.Name, Reasons: reasons}
 }
 
-// groupRemarks says what became of the group of a pod whose headline is its own.
+// groupRemarks says what happened to the group of a pod whose headline does not
+// mention it.
 func groupRemarks(c *result.Cycle) []Operands {
 	g := c.PodGroup
 	switch {
@@ -269,7 +274,8 @@ func bestPlacement(g *result.PodGroup, p *result.Placement) *BestPlacement {
 	return &BestPlacement{Total: *p.Total, Fitting: fitting}
 }
 
-// shortfall is of a group that was tried on at least one placement.
+// shortfall returns the shortfall of a group that was tried on at least one
+// placement.
 func shortfall(g *result.PodGroup) GroupShortfall {
 	near := &g.Placements[0]
 	for i := range g.Placements {
@@ -287,7 +293,7 @@ func shortfall(g *result.PodGroup) GroupShortfall {
 	return s
 }
 
-// groupPreemption says what the plugins that preempt for groups have found.
+// groupPreemption says what the plugins that preempt for groups found.
 func groupPreemption(g *result.PodGroup) []Operands {
 	found := g.Preemption
 	for _, p := range g.PostFilter {

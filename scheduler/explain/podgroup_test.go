@@ -124,7 +124,7 @@ func sentencesAboutPodGroups() []spoken {
 	return out
 }
 
-// A pod's sentence says what became of its group, too.
+// A pod's sentence also says what happened to its group.
 func TestPodGroups(t *testing.T) {
 	for _, tc := range sentencesAboutPodGroups() {
 		t.Run(tc.name, func(t *testing.T) {

@@ -6,8 +6,8 @@ import (
 	"kube-scheduler-simulator/scheduler/result"
 )
 
-// SearchEnded: Nodes were not evaluated, because the search had found enough before
-// extenders rejected those that it had found.
+// SearchEnded: Nodes were not evaluated, because the search stopped when it had
+// found enough nodes, and extenders then rejected those.
 type SearchEnded struct {
 	Nodes int `json:"nodes"`
 }
@@ -43,7 +43,7 @@ func (s RoomNominated) english() string {
 	return fmt.Sprintf("Preemption makes room on %s.", s.Node)
 }
 
-// remarks says what else is worth knowing beside the headline.
+// remarks returns the statements that supplement the headline.
 func remarks(c *result.Cycle, e Explanation, devicesTogether int) []Statement {
 	var out []Statement
 	add := func(all ...Operands) {

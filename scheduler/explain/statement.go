@@ -9,7 +9,7 @@ import (
 // Kind names what a statement says.
 type Kind string
 
-// Operands are what a statement of one kind is about. The types are those that
+// Operands are the data of a statement of one kind. The types are those that
 // Headlines and Remarks list.
 type Operands interface {
 	// Kind is the same for every value of the type.

@@ -85,15 +85,15 @@ func TestTLS(t *testing.T) {
 			_, _, _, want := bare.Filter(podOf("p"), nodesOf("a"))
 			_, _, _, err := recorded.Filter(podOf("p"), nodesOf("a"))
 			if stripChance(want) != stripChance(err) {
-				t.Errorf("the error is not the bare extender's: %v, not %v", err, want)
+				t.Errorf("the error differs from the bare extender's: got %v, want %v", err, want)
 			}
 			checkFailure(t, to, err, tc.fails)
 		})
 	}
 }
 
-// stripChance leaves out what net/http says of where a connection was when it was
-// refused: the refusal may come while the request is written, or after.
+// stripChance removes the part of a net/http error that says at which step the
+// connection was refused: that may be while the request is written, or after.
 func stripChance(err error) string {
 	return strings.ReplaceAll(stripPort(err), "readLoopPeekFailLocked: ", "")
 }
@@ -113,12 +113,13 @@ func TestTimeout(t *testing.T) {
 	_, _, _, want := bare.Filter(podOf("p"), nodesOf("a"))
 	_, _, _, err := recorded.Filter(podOf("p"), nodesOf("a"))
 	if stripPort(want) != stripPort(err) {
-		t.Errorf("the error is not the bare extender's: %v, not %v", err, want)
+		t.Errorf("the error differs from the bare extender's: got %v, want %v", err, want)
 	}
 	checkFailure(t, to, err, "context deadline exceeded (Client.Timeout exceeded while awaiting headers)")
 }
 
-// checkFailure holds what is noted against the error, which has to contain part.
+// checkFailure compares the recorded failure with the error, which must contain
+// part.
 func checkFailure(t *testing.T, to *notes, err error, part string) {
 	t.Helper()
 	call := only(t, to)

@@ -1,6 +1,6 @@
-// Package extender records the calls to scheduler extenders. A stand-in takes the
-// place of each of Kubernetes' HTTP extenders. It passes on its arguments and returns
-// the extender's answer, the same slices, maps and errors, and notes both.
+// Package extender records the calls to scheduler extenders. A stand-in replaces each
+// of Kubernetes' HTTP extenders. It passes its arguments on, returns the extender's
+// answer, with the same slices, maps and errors, and records both.
 //
 // It reports to a Recorder that it defines, and does not know package recorder. It
 // may import the scheduler's configuration and extender API, internal/upstream and
@@ -20,20 +20,21 @@ import (
 	"kube-scheduler-simulator/scheduler/result"
 )
 
-// Recorder receives what the stand-ins note. Its methods are called on the
-// goroutines on which the scheduler calls extenders: its own for filter and
-// preempt, one per extender for prioritize, that of the binding cycle for bind.
-// place is the extender's index among those of the scheduler. The arguments belong
-// to the scheduler: do not change them, and keep none but the call.
+// Recorder receives the calls that the stand-ins record. Its methods are called on
+// the goroutines on which the scheduler calls extenders: the scheduling goroutine
+// for filter and preempt, one goroutine per extender for prioritize, and the
+// goroutine of the binding cycle for bind. place is the extender's index in the
+// scheduler's list. The arguments belong to the scheduler: implementations must not
+// change them, and may keep only the call.
 type Recorder interface {
 	Now() time.Time
-	// OfferedToExtender receives the nodes that are left when it is the extender's
-	// turn to filter, even if it does not filter.
+	// OfferedToExtender receives the nodes that remain when it is the extender's
+	// turn to filter, even if it has no filter verb.
 	OfferedToExtender(place int, pod *v1.Pod, nodes []fwk.NodeInfo)
 	// ExtenderCalled receives a call that has returned with err.
 	ExtenderCalled(place int, pod *v1.Pod, call result.ExtenderCall, err error)
-	// ExtenderSkipped is called, several times per pod, when an extender is not
-	// interested in the pod.
+	// ExtenderSkipped is called when an extender is not interested in the pod,
+	// possibly several times per pod.
 	ExtenderSkipped(place int, pod *v1.Pod, call result.ExtenderCall)
 	// ExtenderScored receives the scores of an extender and its configured weight.
 	ExtenderScored(place int, name string, pod *v1.Pod, answer extenderv1.HostPriorityList, weight int64)
@@ -42,7 +43,7 @@ type Recorder interface {
 	ExtenderPreempted(name string, ignorable bool, pod *v1.Pod, sent, answer map[string]*extenderv1.Victims)
 }
 
-// Wrap returns stand-ins for the extenders that Kubernetes made of configured.
+// Wrap returns stand-ins for the extenders that Kubernetes created from configured.
 func Wrap(extenders []fwk.Extender, configured []config.Extender, to Recorder) ([]fwk.Extender, error) {
 	configured = upstream.ExtenderOrder(configured)
 	if len(extenders) != len(configured) {
@@ -75,7 +76,7 @@ var _ fwk.Extender = (*recording)(nil)
 
 const notInterested = "the pod requests none of the resources that the extender manages"
 
-// IsInterested is asked before each call.
+// IsInterested is called before each other call.
 func (e *recording) IsInterested(pod *v1.Pod) bool {
 	interested := e.inner.IsInterested(pod)
 	if !interested {
@@ -156,7 +157,7 @@ func (e *recording) Bind(binding *v1.Binding) error {
 	return err
 }
 
-// call is a call while its record is being made.
+// call is a call whose record is not complete yet.
 type call struct{ result.ExtenderCall }
 
 func (e *recording) call(verb result.ExtenderVerb, start time.Time, nodes int, err error) *call {
@@ -179,8 +180,9 @@ func (c *call) response(text string, cut bool) {
 	c.Response, c.Cut = text, c.Cut || cut
 }
 
-// reject notes the nodes that were not kept. A node in both maps counts as
-// unresolvable. A node that is in a map and kept counts as kept, as in the scheduler.
+// reject records the nodes that the extender did not keep. A node in both maps counts
+// as unresolvable. A node that is in a map and also kept counts as kept, as in the
+// scheduler.
 func (c *call) reject(nodes, kept []fwk.NodeInfo, failed, unresolvable extenderv1.FailedNodesMap) {
 	left := make(map[string]bool, len(kept))
 	for _, n := range kept {

@@ -24,8 +24,8 @@ import (
 	"kube-scheduler-simulator/scheduler/result"
 )
 
-// notes is a Recorder that keeps what it is told. Its clock moves on by a second
-// each time that it is read.
+// notes is a Recorder that keeps what it receives. Its clock advances by a second
+// at each reading.
 type notes struct {
 	now     time.Time
 	offered []string
@@ -139,10 +139,10 @@ func TestFilterIsRecorded(t *testing.T) {
 
 	wantKept, wantFailed, wantUnresolvable, wantErr := bare.Filter(pod, nodes)
 	if diff := cmp.Diff([]any{namesOf(wantKept), wantFailed, wantUnresolvable, wantErr}, []any{namesOf(kept), failed, unresolvable, err}); diff != "" {
-		t.Errorf("the answer is not the extender's: %s", diff)
+		t.Errorf("the answer differs from the extender's: %s", diff)
 	}
 	if kept[0] != nodes[1] {
-		t.Error("the scheduler's node has become another")
+		t.Error("the scheduler's node was replaced")
 	}
 	got := only(t, to)
 	want := result.ExtenderCall{
@@ -163,7 +163,8 @@ func TestFilterIsRecorded(t *testing.T) {
 	}
 }
 
-// An extender that caches no nodes is sent them whole; what is kept are names.
+// The scheduler sends whole nodes to an extender that caches none; the record keeps
+// only names.
 func TestWholeNodesAreKeptByName(t *testing.T) {
 	answer := extenderv1.ExtenderFilterResult{Nodes: &v1.NodeList{Items: []v1.Node{*nodesOf("b")[0].Node()}}}
 	_, recorded, to := standIn(t, config.Extender{URLPrefix: answering(t, 200, answer), FilterVerb: "filter"})
@@ -200,7 +201,7 @@ func TestPrioritizeIsRecorded(t *testing.T) {
 	}
 }
 
-// lister knows nodes with their pods. Get is all that is asked of it.
+// lister holds nodes with their pods. Only Get is called.
 type lister struct {
 	fwk.NodeInfoLister
 	nodes map[string]fwk.NodeInfo
@@ -240,7 +241,7 @@ func TestPreemptIsRecorded(t *testing.T) {
 				t.Errorf("response %s", call.Response)
 			}
 			if !reflect.DeepEqual(to.answer, got) || !reflect.DeepEqual(to.sent, candidates) {
-				t.Error("the victims are not noted as they were sent and answered")
+				t.Error("the recorded victims differ from those sent and answered")
 			}
 		})
 	}
@@ -291,8 +292,8 @@ func TestBindIsRecorded(t *testing.T) {
 	}
 }
 
-// TestFailuresAreThoseOfProduction compares what a failing extender gives the
-// scheduler, and what is noted, with upstream's own.
+// TestFailuresAreThoseOfProduction compares the failure that the scheduler sees,
+// and the record of it, with the failure of upstream's extender.
 func TestFailuresAreThoseOfProduction(t *testing.T) {
 	gone := httptest.NewServer(nil)
 	gone.Close()
@@ -329,7 +330,8 @@ func TestFailuresAreThoseOfProduction(t *testing.T) {
 				if call.Status != "Error" || call.Reasons[0] != got[i].Error() || call.Response != "" || !errors.Is(to.errs[i], got[i]) {
 					t.Errorf("%s %s failed: %+v", name, call.Verb, call)
 				}
-				// Whether filter was ignored shows in what the scheduler does next.
+				// Whether a filter failure was ignored shows only in the
+				// scheduler's next step.
 				ignored := call.Verb == result.ExtenderPrioritize || ignorable && call.Verb != result.ExtenderFilter
 				if call.Ignored != ignored {
 					t.Errorf("%s %s, ignorable %t: ignored %t", name, call.Verb, ignorable, call.Ignored)
@@ -339,7 +341,7 @@ func TestFailuresAreThoseOfProduction(t *testing.T) {
 	}
 }
 
-// stripPort leaves out the port of our end of a connection.
+// stripPort removes the port of our end of a connection.
 func stripPort(err error) string {
 	if err == nil {
 		return ""
@@ -352,7 +354,7 @@ func stripPort(err error) string {
 	return text + rest
 }
 
-// Verbs that are not configured make no call, and none is recorded.
+// Verbs that are not configured cause no call, and no call is recorded.
 func TestVerbsThatAreNotConfigured(t *testing.T) {
 	_, recorded, to := standIn(t, config.Extender{URLPrefix: "http://127.0.0.1:1"})
 	nodes := nodesOf("a", "b")
@@ -360,13 +362,13 @@ func TestVerbsThatAreNotConfigured(t *testing.T) {
 		t.Error("Filter does not return the scheduler's own nodes")
 	}
 	if scores, weight, err := recorded.Prioritize(podOf("p"), nodes); err != nil || weight != 0 || len(*scores) != 2 {
-		t.Error("Prioritize does not answer as upstream's does")
+		t.Error("Prioritize does not answer as upstream does")
 	}
 	if len(to.calls) != 0 || to.scores != nil {
 		t.Errorf("noted %+v", to.calls)
 	}
 	if len(to.offered) != 1 {
-		t.Error("the nodes that the plugins left are not noted")
+		t.Error("the nodes that the plugins left are not recorded")
 	}
 }
 
@@ -410,16 +412,16 @@ func TestWrapKeepsTheSchedulersOrder(t *testing.T) {
 		t.Error(diff)
 	}
 	if _, err := Wrap(made[1:], configured, &notes{}); err == nil {
-		t.Error("extenders that are not those of the configuration are taken")
+		t.Error("Wrap accepts extenders that are not in the configuration")
 	}
 	made[0], made[1] = made[1], made[0]
 	if _, err := Wrap(made, configured, &notes{}); err == nil {
-		t.Error("extenders in another order than the scheduler's are taken")
+		t.Error("Wrap accepts extenders in an order that is not the scheduler's")
 	}
 }
 
-// The scheduler asserts nothing of extenders beyond the interface; a stand-in has
-// exactly its methods.
+// The scheduler asserts no interface of extenders beyond fwk.Extender; a stand-in
+// has exactly the methods of that interface.
 func TestStandInHasTheMethodsOfAnExtender(t *testing.T) {
 	methods := func(typ reflect.Type) (out []string) {
 		for i := range typ.NumMethod() {

@@ -14,23 +14,23 @@ import (
 
 // This file renders requests and responses from the arguments and results of the
 // scheduler's interface, in the terms of k8s.io/kube-scheduler/extender/v1. It writes
-// names where whole nodes and victims are sent: thousands of nodes would be
+// names where whole nodes and victims are sent, because thousands of nodes would take
 // megabytes. It leaves out empty fields.
 
 // maxBytes bounds each request and each response. A longer one loses entries of its
-// lists and maps and stays valid JSON.
+// lists and maps but stays valid JSON.
 const maxBytes = 16 << 10
 
 // document writes a JSON object, or a list, within maxBytes.
 type document struct {
 	b   bytes.Buffer
 	cut bool
-	// open are the brackets that are still to be closed.
+	// open is the number of brackets that are still open.
 	open int
 }
 
-// room reports whether n bytes fit beside the closing brackets, and notes it when
-// not.
+// room reports whether n bytes fit beside the closing brackets, and marks the
+// document as cut if they do not.
 func (d *document) room(n int) bool {
 	fits := d.b.Len()+n+d.open <= maxBytes
 	d.cut = d.cut || !fits
@@ -47,7 +47,7 @@ func (d *document) end(bracket byte) {
 	d.open--
 }
 
-// comma writes a separator unless nothing stands before it.
+// comma writes a separator except before a first element.
 func (d *document) comma() {
 	if last := d.b.Bytes()[d.b.Len()-1]; last != '{' && last != '[' {
 		d.b.WriteByte(',')
@@ -95,7 +95,8 @@ func encode(v any) []byte {
 	return data
 }
 
-// reserved is the space that stays free for the names of a document's fields.
+// reserved is the number of bytes that stay free for the names of a document's
+// fields.
 const reserved = 256
 
 // pod writes the pod, or only its identity when it is too long.
@@ -108,7 +109,7 @@ func (d *document) pod(pod *v1.Pod) {
 	d.b.Write(value)
 }
 
-// podName has the form of a pod of which only the identity is written.
+// podName has the form of a pod but holds only its identity.
 type podName struct {
 	Metadata metav1.ObjectMeta `json:"metadata"`
 }
@@ -166,8 +167,8 @@ func nodesRequest(pod *v1.Pod, nodes []fwk.NodeInfo, whole bool) (string, bool) 
 	return d.String(), d.cut
 }
 
-// filterResponse renders extenderv1.ExtenderFilterResult. The nodes that were
-// kept come last: when there are too many, the failures matter more.
+// filterResponse renders extenderv1.ExtenderFilterResult. The nodes that were kept
+// come last: if not everything fits, the failures matter more.
 func filterResponse(kept []fwk.NodeInfo, failed, unresolvable extenderv1.FailedNodesMap, whole bool) (string, bool) {
 	d := &document{}
 	d.begin('{')

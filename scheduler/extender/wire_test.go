@@ -10,7 +10,7 @@ import (
 	extenderv1 "k8s.io/kube-scheduler/extender/v1"
 )
 
-// Whatever its size, what is kept of a request or an answer is bounded, and JSON.
+// The record of a request or an answer of any size is bounded and valid JSON.
 func TestDocumentsAreBoundedAndJSON(t *testing.T) {
 	for _, n := range []int{0, 1, 100, 600, 5000} {
 		for _, long := range []int{1, 300, maxBytes / 2, 2 * maxBytes} {

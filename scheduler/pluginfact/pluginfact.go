@@ -1,10 +1,10 @@
-// Package pluginfact lets a plugin attach facts of its own to the scheduling cycle in
+// Package pluginfact lets a plugin attach its own facts to the scheduling cycle in
 // which it runs: its counts, the values that it compared, the reason for its decision.
 // Facts are shown with the cycle and written to the pod's annotations.
 //
 // Under a scheduler that is not recorded, Record and RecordNode do nothing, so a
-// plugin may call them wherever it runs. The package may import the scheduling
-// framework only.
+// plugin may call them wherever it runs. The package may import only the scheduling
+// framework.
 package pluginfact
 
 import (
@@ -106,8 +106,8 @@ func (l *Log) record(at id, value string) {
 
 func (i id) size() int { return len(i.plugin) + len(i.node) + len(i.key) }
 
-// Facts returns the facts so far, by plugin, node and key, and how many were dropped.
-// A nil log has none.
+// Facts returns the facts so far, sorted by plugin, node and key, and how many were
+// dropped. A nil log has none.
 func (l *Log) Facts() (facts []Fact, dropped int) {
 	if l == nil {
 		return nil, 0

@@ -12,7 +12,7 @@ import (
 
 func always() bool { return true }
 
-func TestFactsComeInOrderAndTheLatestStays(t *testing.T) {
+func TestFactsAreSortedAndTheLatestStays(t *testing.T) {
 	state := framework.NewCycleState()
 	log := Attach(state, always)
 	RecordNode(state, "B", "n2", "k", "1")

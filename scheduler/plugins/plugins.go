@@ -1,10 +1,10 @@
-// Package plugins lists the scheduler plugins that ship with the simulator
-// beside those of Kubernetes. None is enabled before a configuration says so.
+// Package plugins lists the scheduler plugins that the simulator ships in addition
+// to those of Kubernetes. A plugin runs only if a configuration enables it.
 //
-// Package zonequota below is an example of a plugin of one's own, which a program
-// of one's own registers; see simulator/examples/plugin.
+// scheduler/examples/zonequota is an example of an out-of-tree plugin that users
+// register in their own program; see simulator/examples/plugin.
 //
-// It may import the plugins below it and the type of the registry.
+// It may import the packages below it and the type of the framework's registry.
 package plugins
 
 import (
@@ -17,7 +17,7 @@ import (
 	"kube-scheduler-simulator/scheduler/plugins/cel"
 )
 
-// Registry returns the plugins' factories by name, in a map of the caller's own.
+// Registry returns the plugins' factories by name, in a new map.
 func Registry() frameworkruntime.Registry {
 	return frameworkruntime.Registry{
 		cel.FilterName: cel.NewFilter,
@@ -25,9 +25,9 @@ func Registry() frameworkruntime.Registry {
 	}
 }
 
-// Validate returns every mistake in the arguments of the plugin of that name, as
-// they are in a configuration. The factories of this package need nothing of a
-// scheduler to check them; a plugin that is not of this package has none.
+// Validate returns every mistake in the arguments that a configuration has for the
+// named plugin. The factories of this package need no scheduler to check them. For
+// other plugins Validate returns none.
 func Validate(ctx context.Context, name string, args runtime.Object) []*argument.Error {
 	factory, ours := Registry()[name]
 	if !ours {

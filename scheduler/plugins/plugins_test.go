@@ -57,8 +57,8 @@ func (c *cycles) Put(cycle *result.Cycle) {
 	c.attempts[cycle.Pod.Name] = append(c.attempts[cycle.Pod.Name], cycle)
 }
 
-// schedule runs the scheduler, in a bubble, on a cluster until it has had the
-// time to try every pod. A nil sink runs it bare.
+// schedule runs the scheduler in a bubble, long enough to try every pod. With a nil
+// sink it runs the bare scheduler.
 func schedule(t *testing.T, configuration string, sink recorder.Sink, objects ...runtime.Object) {
 	t.Helper()
 	registry := plugins.Registry()
@@ -86,7 +86,7 @@ func schedule(t *testing.T, configuration string, sink recorder.Sink, objects ..
 		if err := s.Stop(ctx); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(time.Minute) // what upstream does not wait for ends by itself
+		time.Sleep(time.Minute) // upstream does not wait for some goroutines; they end on their own
 	})
 }
 
@@ -204,7 +204,7 @@ profiles:
 	}
 }
 
-// counter lets every node through and says how many pods it has seen there.
+// counter passes every node and records how many pods it saw there.
 type counter struct{}
 
 func (counter) Name() string { return "Counter" }
@@ -249,6 +249,6 @@ func TestValidateFindsMistakesWithoutAScheduler(t *testing.T) {
 		t.Error(diff)
 	}
 	if mistakes := plugins.Validate(context.Background(), "NodeResourcesFit", nil); mistakes != nil {
-		t.Errorf("of a plugin that is not ours: %v", mistakes)
+		t.Errorf("mistakes of a plugin that is not ours: %v", mistakes)
 	}
 }

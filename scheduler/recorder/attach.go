@@ -12,9 +12,9 @@ import (
 	"kube-scheduler-simulator/scheduler/internal/upstream"
 )
 
-// Attach makes sched report the start and the end of every cycle. It must be
-// called before sched runs. nodes lists the nodes of sched's snapshot; it is
-// called on the scheduling goroutine, when the snapshot does not change.
+// Attach makes sched report the start and the end of every cycle. It must be called
+// before sched runs. nodes lists the nodes of sched's snapshot; it is called on the
+// scheduling goroutine, while the snapshot does not change.
 func (r *Recorder) Attach(sched *scheduler.Scheduler, nodes func() []fwk.NodeInfo) {
 	schedulePod := sched.SchedulePod
 	sched.SchedulePod = func(ctx context.Context, f framework.Framework, state fwk.CycleState, podInfo *framework.QueuedPodInfo) (scheduler.ScheduleResult, error) {

@@ -14,7 +14,8 @@ import (
 )
 
 // cycle is the record of a running attempt. The scheduling goroutine owns it until a
-// node is selected; from then on mu guards what the binding cycle adds.
+// node is selected; from then on mu guards the fields that the binding cycle adds
+// to.
 type cycle struct {
 	recorder *Recorder
 	profile  *profile
@@ -26,16 +27,17 @@ type cycle struct {
 	nodes      *nodeTable
 	verdicts   *verdicts
 	skipFilter sets.Set[string]
-	// state is the cycle's own: a Filter call with another is on a clone, with
-	// nominated pods added.
+	// state is the state of the cycle. A Filter call with another state uses a
+	// clone, with nominated pods added.
 	state fwk.CycleState
 	queue *result.Queue
 	hint  *result.Hint
 	group *groupRecord
-	// placement is the state of the group's placement in which the pod is tried.
+	// placement is the state of the group's placement in which the scheduler tries
+	// the pod.
 	placement fwk.PlacementCycleState
-	// searching is true while the scheduler looks for feasible nodes: Filter's answers
-	// are then verdicts and not dry runs.
+	// searching is true while the scheduler looks for feasible nodes: only then are
+	// Filter's answers verdicts, not dry runs.
 	searching   bool
 	searched    bool
 	filterStart time.Time
@@ -44,7 +46,7 @@ type cycle struct {
 	scores    *scores
 	offered   offered
 
-	// err is SchedulePod's error. It identifies the try that failed.
+	// err is SchedulePod's error. It identifies the failed try.
 	err      error
 	selected string
 	counts   result.NodeCounts
@@ -74,9 +76,9 @@ type cycle struct {
 	attempt int
 }
 
-// scores are the framework's answer. The rows are copied, because the scheduler adds
-// the extenders' scores to them and turns them into a heap; the plugins' scores that
-// a row points to do not change.
+// scores holds the framework's answer. The rows are copied, because the scheduler
+// adds the extenders' scores to them and turns them into a heap; the plugins' scores
+// that a row points to do not change.
 type scores struct {
 	rows      []fwk.NodePluginScores
 	extenders []extenderScores
@@ -105,7 +107,7 @@ func (c *cycle) note(list *[]result.PluginResult, p result.PluginResult) {
 	*list = append(*list, p)
 }
 
-// noteClaims keeps what the pod's claims hold.
+// noteClaims keeps the devices that the pod's claims hold.
 func (c *cycle) noteClaims(claims []result.ClaimAllocation) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -122,8 +124,8 @@ func pluginResult(plugin string, s *fwk.Status, took time.Duration) result.Plugi
 	}
 }
 
-// reasons returns a plugin's reasons, nil for a success. The status of an error has
-// the error among its reasons.
+// reasons returns a plugin's reasons, nil for a success. The reasons of an error
+// status include the error.
 func reasons(s *fwk.Status) []string {
 	if s.IsSuccess() {
 		return nil
@@ -200,11 +202,11 @@ func (r *Recorder) build(c *cycle, e ending) *result.Cycle {
 func (c *cycle) buildFilter() *result.Filter {
 	plugins := c.profile.filterPlugins
 	letters := newStateLetters(plugins, c.skipFilter)
-	// We can tell which nodes were discarded only when others went on: to an extender,
-	// to scoring, or, where one alone was feasible, to its selection.
+	// We can tell which nodes were discarded only if others went on: to an extender,
+	// to scoring, or, if only one was feasible, to selection.
 	surplus := c.selected != "" || c.offered.any
 	if i, ok := c.nodes.index[c.selected]; ok {
-		c.verdicts.of[i] = considered // A node that alone was feasible is not scored.
+		c.verdicts.of[i] = considered // A single feasible node is not scored.
 	}
 
 	b := result.NewFilterBuilder(plugins, c.counts.Feasible)
@@ -227,7 +229,7 @@ func (c *cycle) buildFilter() *result.Filter {
 		return nil
 	}
 	if len(f.Nodes) == len(c.nodes.names) {
-		f.Nodes = c.nodes.names // the same names in the same order, held once
+		f.Nodes = c.nodes.names // the same names in the same order, so share the slice
 	}
 	f.DurationSeconds = extrapolate(plugins, calls, c.sampledFilter)
 	f.Comparisons = c.comparisons.sorted()
@@ -282,7 +284,7 @@ func (c *cycle) buildScore() *result.Score {
 		weighted := result.NewColumn(column)
 		out.Weighted = append(out.Weighted, weighted)
 		if weight == 1 {
-			out.Normalized = append(out.Normalized, weighted) // the same, held once
+			out.Normalized = append(out.Normalized, weighted) // the same values, so share the column
 			continue
 		}
 		for i := range column {

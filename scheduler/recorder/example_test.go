@@ -17,7 +17,7 @@ import (
 	"kube-scheduler-simulator/scheduler/result"
 )
 
-// approval is a PreEnqueue plugin that holds every pod without an approval.
+// approval is a PreEnqueue plugin that holds back pods without an approval.
 type approval struct{}
 
 func (approval) Name() string { return "Approval" }
@@ -29,7 +29,7 @@ func (approval) PreEnqueue(_ context.Context, pod *v1.Pod) *fwk.Status {
 	return fwk.NewStatus(fwk.UnschedulableAndUnresolvable, "the pod is not approved")
 }
 
-// printer is a sink that prints the cycles that a recorded scheduler hands to it.
+// printer is a sink that prints the cycles of a recorded scheduler.
 type printer struct{}
 
 func (printer) NextAttempt(types.UID) int { return 1 }
@@ -41,8 +41,9 @@ type profile struct{ fwk.Handle }
 
 func (profile) ProfileName() string { return "default-scheduler" }
 
-// A registry that went through Wrap makes plugins that record their answers. They
-// keep their names and have exactly the interfaces of the plugins that they wrap.
+// The factories of a wrapped registry create plugins that record their answers.
+// They keep their names and have exactly the interfaces of the plugins that they
+// wrap.
 func ExampleRecorder_Wrap() {
 	r := recorder.New(printer{}, comparison.InTree{}, nil)
 	registry := r.Wrap(frameworkruntime.Registry{

@@ -13,22 +13,22 @@ import (
 	"kube-scheduler-simulator/scheduler/result"
 )
 
-// The methods below are for the stand-ins of extenders, which the scheduler
-// calls. An extender is known by its place among the scheduler's, from 0.
+// The stand-ins of extenders, which the scheduler calls, call the methods below. An
+// extender is identified by its index in the scheduler's list, from 0.
 
-// offered says how the feasible nodes went to the extenders. It belongs to the
+// offered tracks which feasible nodes the extenders were offered. It belongs to the
 // scheduling goroutine.
 type offered struct {
 	any bool
-	// last is the extender that was offered nodes last. again is true in the second
-	// round; the first was for the nominated node.
+	// last is the last extender that was offered nodes. again is true in the second
+	// round, after a first one for the nominated node.
 	last  int
 	again bool
-	// nominated is true while the nodes are the nominated one alone.
+	// nominated is true while the nominated node alone is offered.
 	nominated bool
 }
 
-// extenderCall is a call with what is needed to complete its record.
+// extenderCall is a call with the data that completes its record.
 type extenderCall struct {
 	result.ExtenderCall
 	place int
@@ -47,8 +47,8 @@ type extenderScores struct {
 // Now returns the time on the recorder's clock.
 func (r *Recorder) Now() time.Time { return r.now() }
 
-// OfferedToExtender notes the nodes that the plugins and the earlier extenders let
-// through. It is called on the scheduling goroutine, to which the nodes belong, for
+// OfferedToExtender notes the nodes that passed the plugins and the earlier
+// extenders. It is called on the scheduling goroutine, which owns the nodes, for
 // every extender that is interested in pod, whether or not it filters.
 func (r *Recorder) OfferedToExtender(place int, pod *v1.Pod, nodes []fwk.NodeInfo) {
 	c := r.scheduling(pod)
@@ -62,8 +62,8 @@ func (r *Recorder) OfferedToExtender(place int, pod *v1.Pod, nodes []fwk.NodeInf
 	o.nominated = !o.again && len(nodes) == 1 && nodes[0].Node().Name == pod.Status.NominatedNodeName
 }
 
-// ExtenderCalled notes a call that has returned, with its error. call is kept. It
-// is called on the goroutine that the scheduler made the call on.
+// ExtenderCalled notes a call that has returned, with its error. It keeps call. It
+// is called on the goroutine on which the scheduler called the extender.
 func (r *Recorder) ExtenderCalled(place int, pod *v1.Pod, call result.ExtenderCall, err error) {
 	c := r.calling(pod, call.Verb)
 	if c == nil {
@@ -71,7 +71,7 @@ func (r *Recorder) ExtenderCalled(place int, pod *v1.Pod, call result.ExtenderCa
 	}
 	if call.Verb == result.ExtenderFilter {
 		call.Nominated = c.offered.nominated
-		// The extension point has the time of the plugins.
+		// The duration of the extension point is that of the plugins only.
 		c.filterStart = c.filterStart.Add(time.Duration(call.DurationSeconds * float64(time.Second)))
 	}
 	c.mu.Lock()
@@ -88,7 +88,7 @@ func (r *Recorder) calling(pod *v1.Pod, verb result.ExtenderVerb) *cycle {
 }
 
 // ExtenderSkipped notes that an extender is not interested in pod. The scheduler
-// asks for each verb; it is noted once.
+// asks for each verb; ExtenderSkipped notes it once.
 func (r *Recorder) ExtenderSkipped(place int, pod *v1.Pod, call result.ExtenderCall) {
 	c := r.scheduling(pod)
 	if c == nil {
@@ -104,8 +104,8 @@ func (r *Recorder) ExtenderSkipped(place int, pod *v1.Pod, call result.ExtenderC
 	c.extenders = append(c.extenders, extenderCall{ExtenderCall: call, place: place})
 }
 
-// ExtenderScored notes the scores of an extender with its configured weight.
-// Several extenders are asked at the same time.
+// ExtenderScored notes the scores of an extender with its configured weight. The
+// scheduler calls several extenders at the same time.
 func (r *Recorder) ExtenderScored(place int, name string, pod *v1.Pod, answer extenderv1.HostPriorityList, weight int64) {
 	c := r.scheduling(pod)
 	if c == nil || c.scores == nil {
@@ -120,8 +120,8 @@ func (r *Recorder) ExtenderScored(place int, name string, pod *v1.Pod, answer ex
 	c.scores.extenders = append(c.scores.extenders, scores)
 }
 
-// ExtenderPreempted notes how an extender changed the candidates for preemption. The
-// maps are not kept.
+// ExtenderPreempted notes how an extender changed the candidates for preemption. It
+// does not keep the maps.
 func (r *Recorder) ExtenderPreempted(name string, ignorable bool, pod *v1.Pod, sent, answer map[string]*extenderv1.Victims) {
 	if c := r.scheduling(pod); c != nil {
 		c.preemption.noteExtender(name, ignorable, sent, answer)
@@ -130,7 +130,7 @@ func (r *Recorder) ExtenderPreempted(name string, ignorable bool, pod *v1.Pod, s
 
 // buildExtenders completes the calls. c.mu is held.
 func (c *cycle) buildExtenders() []result.ExtenderCall {
-	// Prioritize calls follow each other, in the order in which they returned.
+	// Prioritize calls are adjacent, in the order in which they returned.
 	calls := slices.Clone(c.extenders)
 	prioritizes := func(call extenderCall) bool { return call.Verb == result.ExtenderPrioritize }
 	if from := slices.IndexFunc(calls, prioritizes); from >= 0 {
@@ -143,7 +143,7 @@ func (c *cycle) buildExtenders() []result.ExtenderCall {
 	var out []result.ExtenderCall
 	for _, call := range calls {
 		if call.Verb == result.ExtenderFilter && call.err != nil {
-			// Either the cycle failed with this error, or the scheduler went on.
+			// Unless the cycle failed with this error, the scheduler ignored it.
 			call.Ignored = !errors.Is(c.err, call.err)
 		}
 		out = append(out, call.ExtenderCall)
@@ -151,7 +151,7 @@ func (c *cycle) buildExtenders() []result.ExtenderCall {
 	return out
 }
 
-// addExtenders sets to's extenders and adds their part to totals.
+// addExtenders sets the extenders of to and adds their scores to totals.
 func (s *scores) addExtenders(to *result.Score, totals []int64) {
 	extenders := slices.Clone(s.extenders)
 	slices.SortFunc(extenders, func(a, b extenderScores) int { return a.place - b.place })
@@ -201,7 +201,7 @@ func (r *preemptionRecord) noteExtender(name string, ignorable bool, sent, answe
 	}
 }
 
-// changeVictims sets the victims to an extender's where they differ.
+// changeVictims replaces the victims with an extender's if they differ.
 func changeVictims(c *result.Candidate, extender string, victims *extenderv1.Victims) {
 	var next []result.Victim
 	for _, pod := range victims.Pods {

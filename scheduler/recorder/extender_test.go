@@ -16,7 +16,7 @@ import (
 	"kube-scheduler-simulator/scheduler/result"
 )
 
-// underWay returns a recorder with a cycle of the pod p over n nodes.
+// underWay returns a recorder with a running cycle of the pod p over n nodes.
 func underWay(n int) (*Recorder, *cycle, *v1.Pod) {
 	r := New(nil, nil, nil)
 	var nodes []fwk.NodeInfo
@@ -35,9 +35,10 @@ func underWay(n int) (*Recorder, *cycle, *v1.Pod) {
 	return r, c, pod
 }
 
-// Nodes that passed and were thrown away are not evaluated, also when extenders
-// left none: those that they were offered are.
-func TestNodesThatWereThrownAway(t *testing.T) {
+// Nodes that passed and were discarded count as not evaluated, even if the
+// extenders rejected all others. The nodes that extenders were offered count as
+// evaluated.
+func TestDiscardedNodesAreNotEvaluated(t *testing.T) {
 	r, c, pod := underWay(4)
 	c.verdicts.note(0, nil)
 	c.verdicts.note(1, nil)
@@ -53,8 +54,8 @@ func TestNodesThatWereThrownAway(t *testing.T) {
 	}
 }
 
-// A pod's nominated node is tried alone first. That extenders fail then is not
-// the end of the cycle.
+// The scheduler tries a pod's nominated node alone first. A failure of extenders
+// does not end the cycle then.
 func TestCallsForTheNominatedNode(t *testing.T) {
 	r, c, pod := underWay(3)
 	pod.Status.NominatedNodeName = "n1"
@@ -76,9 +77,9 @@ func TestCallsForTheNominatedNode(t *testing.T) {
 	}
 }
 
-// Extenders prioritize at the same time. They stand in their own order, once for
-// those that were not asked.
-func TestCallsStandInOrder(t *testing.T) {
+// Extenders prioritize at the same time. Their calls are recorded in the configured
+// order, with one entry for an extender that was not called.
+func TestCallsAreInOrder(t *testing.T) {
 	r, c, pod := underWay(1)
 	r.ExtenderSkipped(2, pod, result.ExtenderCall{Plugin: "c", Status: "Skip"})
 	r.ExtenderCalled(0, pod, result.ExtenderCall{Plugin: "a", Verb: "filter"}, nil)
@@ -96,14 +97,14 @@ func TestCallsStandInOrder(t *testing.T) {
 	}
 }
 
-// A score counts × the configured weight × 10, and what an extender repeats adds
-// up, as for the scheduler.
+// A score counts × the configured weight × 10, and repeated scores for a node add
+// up, as in the scheduler.
 func TestExtendersScoresAddUp(t *testing.T) {
 	r, c, pod := underWay(2)
 	c.noteScores([]fwk.NodePluginScores{{Name: "n0", TotalScore: 100}, {Name: "n1", TotalScore: 110}})
 	r.ExtenderScored(1, "b", pod, extenderv1.HostPriorityList{{Host: "n1", Score: 1}, {Host: "unknown", Score: 9}}, 1)
 	r.ExtenderScored(0, "a", pod, extenderv1.HostPriorityList{{Host: "n0", Score: 2}, {Host: "n1", Score: 0}, {Host: "n0", Score: 1}}, 2)
-	for range 2 { // for a pod that waits, and for its end
+	for range 2 { // when the pod starts to wait, and at the end
 		got := c.buildScore()
 		want := []result.ScoreExtender{
 			{Name: "a", Weight: 20, Answered: result.NewColumn([]int64{3, 0}), Counted: result.NewColumn([]int64{60, 0})},
@@ -146,7 +147,8 @@ func TestExtendersChangeCandidates(t *testing.T) {
 		r.noteExtender("http://one", false, sent, map[string]*extenderv1.Victims{"a": victims("x"), "c": victims("v")})
 		changed, removed, added := candidate("a", "x"), candidate("b", "z"), candidate("c", "v")
 		changed.ChangedBy, removed.RemovedBy, added.ChangedBy = "http://one", "http://one", "http://one"
-		// late was found after enough candidates: the extender was not sent it.
+		// late was found after there were enough candidates, so it was not sent to
+		// the extender.
 		want := []result.Candidate{changed, removed, added, candidate("late", "w")}
 		if diff := cmp.Diff(want, r.build("a").Candidates); diff != "" {
 			t.Error(diff)

@@ -13,8 +13,8 @@ import (
 )
 
 // recorded decorates a profile's framework for the scheduler's calls. Plugins keep
-// the framework itself as their handle, so what they run themselves, such as the dry
-// runs of preemption, bypasses the decorator.
+// the undecorated framework as their handle, so plugins that they run themselves, as
+// in the dry runs of preemption, bypass the decorator.
 type recorded struct {
 	framework.Framework
 	recorder *Recorder
@@ -22,9 +22,9 @@ type recorded struct {
 
 var _ framework.Framework = (*recorded)(nil)
 
-// Framework returns f with a decorator that records to r. The registry that f
-// was built from must have come from Wrap. percentageOfNodesToScore is that of
-// the configuration, for profiles without their own; nil means adaptive.
+// Framework returns f with a decorator that records to r. The registry from which f
+// was built must be the result of Wrap. percentageOfNodesToScore is that of the
+// configuration, for profiles without their own; nil means adaptive.
 func (r *Recorder) Framework(f framework.Framework, percentageOfNodesToScore *int32) framework.Framework {
 	r.profile(f.ProfileName()).learn(f, percentageOfNodesToScore)
 	return &recorded{Framework: f, recorder: r}
@@ -63,8 +63,8 @@ func (f *recorded) GetNodeHint(ctx context.Context, pod *v1.Pod, signature fwk.P
 	return hint
 }
 
-// RunFilterPluginsWithNominatedPods is called by the scheduler for each node of
-// its search, by many workers at once.
+// RunFilterPluginsWithNominatedPods is called for each node of the scheduler's
+// search, by many workers at once.
 func (f *recorded) RunFilterPluginsWithNominatedPods(ctx context.Context, state fwk.CycleState, pod *v1.Pod, node fwk.NodeInfo) *fwk.Status {
 	status := f.Framework.RunFilterPluginsWithNominatedPods(ctx, state, pod, node)
 	if c := f.recorder.scheduling(pod); c != nil {
@@ -121,8 +121,9 @@ func (f *recorded) RunScorePlugins(ctx context.Context, state fwk.CycleState, po
 	return scores, status
 }
 
-// RunReservePluginsReserve is called twice for a member of a pod group: when its node
-// is tried, and when the whole group has nodes. The second call is recorded.
+// RunReservePluginsReserve is called twice for a member of a pod group: when the
+// member finds a node, and when the whole group has nodes. The second call is
+// recorded.
 func (f *recorded) RunReservePluginsReserve(ctx context.Context, state fwk.CycleState, pod *v1.Pod, node string) *fwk.Status {
 	f.recorder.choose(pod, state)
 	if c := f.recorder.scheduling(pod); c != nil {
@@ -162,8 +163,8 @@ func (f *recorded) RunBindPlugins(ctx context.Context, state fwk.CycleState, pod
 	return status
 }
 
-// RunPostBindPlugins is the last thing that the scheduler does for a pod that
-// was bound, whether or not there are such plugins.
+// RunPostBindPlugins is the last step of the scheduler for a bound pod, whether or
+// not there are PostBind plugins.
 func (f *recorded) RunPostBindPlugins(ctx context.Context, state fwk.CycleState, pod *v1.Pod, node string) {
 	start := f.recorder.now()
 	f.Framework.RunPostBindPlugins(ctx, state, pod, node)

@@ -86,14 +86,15 @@ func (l *dryRunLister) RemovePod(logger klog.Logger, pod *v1.Pod, node string) e
 
 // groupDryRun follows preemption for a pod group by the plugin's changes to the
 // snapshot, because the plugin does not report its victims before the cycle is over. A
-// pod that the plugin removes may be a victim; one that is still removed at the end is
-// one. All calls come from the scheduling goroutine.
+// pod that the plugin removes is a possible victim; one that is still removed at the
+// end is a victim. All calls come from the scheduling goroutine.
 type groupDryRun struct {
-	// members are added to the snapshot and removed again, too; they are no victims.
+	// members are also added to the snapshot and removed again, but they are not
+	// victims.
 	members  map[types.UID]bool
 	possible []*v1.Pod
 	out      map[types.UID]bool
-	// fits: the group was scheduled while all possible victims were out.
+	// fits: the group fits while all possible victims are removed.
 	fits bool
 }
 
@@ -129,7 +130,7 @@ func (d *groupDryRun) observe(schedule fwk.PodGroupSchedulingFunc) fwk.PodGroupS
 	}
 }
 
-// end returns the result, nil when the plugin removed no pod or failed.
+// end returns the result, or nil if the plugin removed no pod or failed.
 func (d *groupDryRun) end(status *fwk.Status, snapshot fwk.SharedLister) *result.GroupPreemption {
 	found := *d
 	*d = groupDryRun{}

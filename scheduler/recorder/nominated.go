@@ -10,16 +10,16 @@ import (
 	"kube-scheduler-simulator/scheduler/result"
 )
 
-// nominatedPasses gathers the nodes that were filtered with their nominated
-// pods. There are few: nominated pods are those that wait for their victims.
-// The zero value is empty.
+// nominatedPasses collects the nodes that were filtered with their nominated pods.
+// There are few, because a nominated pod is one that waits for its victims to
+// terminate. The zero value is empty.
 type nominatedPasses struct {
 	mu     sync.Mutex
 	byNode map[string]*result.NominatedPass
 }
 
-// note adds a pod that counts as running on node. Every plugin with extensions
-// reports it; it is noted once.
+// note adds a pod that counts as running on node. Every plugin with
+// PreFilterExtensions reports it; note keeps it once.
 func (n *nominatedPasses) note(node string, pod *v1.Pod) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -11,35 +11,35 @@ import (
 	"kube-scheduler-simulator/scheduler/result"
 )
 
-// Plugins is what the recorder asks about particular plugins, by their names. Package
-// comparison answers for those of Kubernetes.
+// Plugins answers the recorder's questions about particular plugins, by name. Package
+// comparison implements it for the plugins of Kubernetes.
 type Plugins interface {
-	// Comparer returns the comparer of a Filter plugin, nil when it is not known what
-	// the plugin compares. It is called once for each profile, before the scheduler
-	// runs.
+	// Comparer returns the comparer of a Filter plugin, or nil for an unknown plugin.
+	// It is called once per plugin and profile, before the scheduler runs.
 	Comparer(plugin string) Comparer
 	// AllocatesClaims reports whether the plugin writes the allocation of the pod's
 	// ResourceClaims in PreBind.
 	AllocatesClaims(plugin string) bool
-	// Claims returns what the pod's claims hold. It is called after PreBind of a plugin
-	// that AllocatesClaims, from the pod's binding cycle.
+	// Claims returns the devices that the pod's claims hold. It is called in the pod's
+	// binding cycle, after PreBind of a plugin for which AllocatesClaims is true.
 	Claims(h fwk.Handle, pod *v1.Pod) []result.ClaimAllocation
-	// PreemptsForGroups reports whether the plugin takes pods out of its handle's
+	// PreemptsForGroups reports whether the plugin removes pods from its handle's
 	// snapshot to find room for a pod group.
 	PreemptsForGroups(plugin string) bool
 }
 
-// Comparer finds out what one plugin compared.
+// Comparer determines the values that one plugin compared.
 type Comparer interface {
 	// Compare is called by Filter's workers, many at once, right after the plugin has
 	// rejected the node. It reads what the plugin read and changes nothing. It returns
-	// nil when it cannot tell; the recorder sets Node and Plugin of the answer.
+	// nil when it cannot determine the values; the recorder sets Node and Plugin of
+	// the result.
 	Compare(h fwk.Handle, state fwk.CycleState, pod *v1.Pod, node fwk.NodeInfo) *result.Comparison
 	// Limit bounds the calls in a cycle.
 	Limit() int
 }
 
-// noPlugins knows no plugin.
+// noPlugins is a Plugins that knows no plugin.
 type noPlugins struct{}
 
 var _ Plugins = noPlugins{}
@@ -49,14 +49,14 @@ func (noPlugins) AllocatesClaims(string) bool                         { return f
 func (noPlugins) Claims(fwk.Handle, *v1.Pod) []result.ClaimAllocation { return nil }
 func (noPlugins) PreemptsForGroups(string) bool                       { return false }
 
-// comparisons gathers a cycle's comparisons: those of the nodes that were
-// rejected first.
+// comparisons collects a cycle's comparisons, those of the nodes that were rejected
+// first.
 type comparisons struct {
 	mu   sync.Mutex
 	list []result.Comparison
 }
 
-// compare notes what p compared on node, if there is room.
+// compare notes the values that p compared on node, if there is room.
 func (p *filtering) compare(c *cycle, state fwk.CycleState, pod *v1.Pod, node fwk.NodeInfo) {
 	if p.comparer == nil || p.compared.Add(1) > p.maxCompared {
 		return

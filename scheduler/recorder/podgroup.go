@@ -21,16 +21,16 @@ import (
 type groupRecord struct {
 	mu    sync.Mutex
 	group result.PodGroup
-	// generated are the placements that wait to be tried, in order, and states
-	// those that were, by the state in which they were tried.
+	// generated are the placements that were not tried yet, in order, and states
+	// the tried ones, by their state.
 	generated []*fwk.Placement
 	states    []fwk.PlacementCycleState
-	// kept are the indexes of the placements that stay, once the record is final.
+	// kept are the indexes of the placements that the final record keeps.
 	kept  []int
 	final *result.PodGroup
 }
 
-// groupCycle returns the record of a group's cycle, a new one for a new cycle.
+// groupCycle returns the record of a group's cycle, and creates it for a new cycle.
 // It is called on the scheduling goroutine.
 func (r *Recorder) groupCycle(key fwk.PodGroupCycleState, info fwk.PodGroupInfo) *groupRecord {
 	g := r.groups[key]
@@ -44,8 +44,8 @@ func (r *Recorder) groupCycle(key fwk.PodGroupCycleState, info fwk.PodGroupInfo)
 	return g
 }
 
-// groupOf returns the record of the cycle under way of a pod's group, or nil. It
-// is called on the scheduling goroutine, for a member that was not tried.
+// groupOf returns the record of the running cycle of a pod's group, or nil. It is
+// called on the scheduling goroutine, for a member that was not tried.
 func (r *Recorder) groupOf(pod *v1.Pod) *groupRecord {
 	if pod.Spec.SchedulingGroup == nil || pod.Spec.SchedulingGroup.PodGroupName == nil {
 		return nil
@@ -64,8 +64,8 @@ func (g *groupRecord) is(namespace, name string) bool {
 	return g.group.Namespace == namespace && g.group.Name == name
 }
 
-// describe notes the facts about the group that are known before its members are
-// tried.
+// describe notes the properties of the group that are known before the scheduler
+// tries its members.
 func (g *groupRecord) describe(info fwk.PodGroupInfo) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -90,11 +90,11 @@ func (g *groupRecord) describe(info fwk.PodGroupInfo) {
 		g.group.Workload, g.group.Template = ref.WorkloadName, ref.TemplateName
 	}
 	if c := pg.Spec.SchedulingConstraints; c != nil && len(c.Topology) > 0 {
-		g.group.TopologyKey = c.Topology[0].Key // the API has room for one
+		g.group.TopologyKey = c.Topology[0].Key // the API allows only one
 	}
 }
 
-// placement returns the entry of the placement that is tried in state.
+// placement returns the entry of the placement that the scheduler tries in state.
 func (g *groupRecord) placement(state fwk.PlacementCycleState) *result.Placement {
 	i := slices.Index(g.states, state)
 	if i < 0 {
@@ -110,7 +110,7 @@ func (g *groupRecord) placement(state fwk.PlacementCycleState) *result.Placement
 }
 
 // progress notes a call of PlacementFeasible and its answer. The scheduler makes one
-// before the first member of a placement is tried, and one after each member.
+// call before it tries the first member of a placement, and one after each member.
 func (g *groupRecord) progress(state fwk.PlacementCycleState, progress framework.PlacementProgress, status *fwk.Status) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -125,7 +125,7 @@ func (g *groupRecord) progress(state fwk.PlacementCycleState, progress framework
 	p.Status, p.Plugin, p.Reasons = status.Code().String(), pluginOf(status), reasons(status)
 }
 
-// allNodes notes how many nodes there are, for a placement that no plugin generated.
+// allNodes notes the number of all nodes, for a placement that no plugin generated.
 func (g *groupRecord) allNodes(state fwk.PlacementCycleState, n int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -134,8 +134,8 @@ func (g *groupRecord) allNodes(state fwk.PlacementCycleState, n int) {
 	}
 }
 
-// nodesIn returns how many nodes the placement tried in state has, 0 when that is not
-// known.
+// nodesIn returns how many nodes the placement tried in state has, or 0 if that is
+// unknown.
 func (g *groupRecord) nodesIn(state fwk.PlacementCycleState) int {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -179,8 +179,8 @@ func (g *groupRecord) block(state fwk.PlacementCycleState, err error) {
 	}
 }
 
-// build returns the group for a member that was tried in state, or nil for a pod that
-// is in no group. The members share the parts that do not differ.
+// build returns the group for a member that was tried in state, or nil for a pod
+// without a group. The members share the common parts.
 func (g *groupRecord) build(state fwk.PlacementCycleState, failed bool) *result.PodGroup {
 	if g == nil {
 		return nil
@@ -197,7 +197,7 @@ func (g *groupRecord) build(state fwk.PlacementCycleState, failed bool) *result.
 	if i := slices.Index(g.kept, slices.Index(g.states, state)); state != nil && i >= 0 {
 		out.Placement = &i
 		if out.Outcome == result.Scheduled {
-			out.Chosen = &i // only the members' tries in the chosen one count
+			out.Chosen = &i // only the tries in the chosen placement count
 		}
 	}
 	return &out
@@ -234,8 +234,8 @@ func (g *groupRecord) finish() {
 	g.final = &g.group
 }
 
-// best returns the index of the placement that must have been chosen: the only one
-// that fits, or the one of the highest total.
+// best returns the index of the placement that the scheduler must have chosen: the
+// only one that fits, or the one with the highest total.
 func best(placements []result.Placement) *int {
 	at, tied := -1, false
 	for i, p := range placements {

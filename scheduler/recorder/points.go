@@ -14,7 +14,7 @@ import (
 	"kube-scheduler-simulator/scheduler/result"
 )
 
-// base is part of every composition and gives it its name: the plugin's own.
+// base is part of every composition. It returns the plugin's own name.
 type base struct {
 	recorder *Recorder
 	profile  *profile
@@ -30,7 +30,7 @@ func (b *base) Name() string { return b.plugin.Name() }
 func (b *base) since(start time.Time) time.Duration { return b.recorder.now().Sub(start) }
 
 // Each of the recorders below has the methods of exactly one interface, without Name.
-// The constructors assert the interfaces that upstream.InterfacesOf has found.
+// The constructors assert the interfaces that upstream.InterfacesOf found.
 
 type preEnqueue struct {
 	to    *base
@@ -87,7 +87,7 @@ func (p preFilter) PreFilter(ctx context.Context, state fwk.CycleState, pod *v1.
 	return res, status
 }
 
-// PreFilterExtensions answers as the plugin does, nil included.
+// PreFilterExtensions returns nil if the plugin does.
 func (p preFilter) PreFilterExtensions() fwk.PreFilterExtensions {
 	inner := p.inner.PreFilterExtensions()
 	if inner == nil {
@@ -102,7 +102,7 @@ type preFilterExtensions struct {
 }
 
 // AddPod is called during the search only for the pods that are nominated to a node,
-// before that node is filtered as if they ran there.
+// before the scheduler filters that node as if they ran there.
 func (e preFilterExtensions) AddPod(ctx context.Context, state fwk.CycleState, pod *v1.Pod, added fwk.PodInfo, node fwk.NodeInfo) *fwk.Status {
 	status := e.PreFilterExtensions.AddPod(ctx, state, pod, added, node)
 	if c := e.to.recorder.scheduling(pod); c != nil && c.searching {
@@ -119,8 +119,8 @@ type filtering struct {
 	to       *base
 	inner    fwk.FilterPlugin
 	sampler  *sampler
-	comparer Comparer // nil when it is not known what the plugin compares
-	// compared counts the comparisons in the cycle under way.
+	comparer Comparer // nil for a plugin without comparisons
+	// compared counts the comparisons in the current cycle.
 	compared    *atomic.Int32
 	maxCompared int32
 }
@@ -138,7 +138,7 @@ func newFilter(b *base) filter {
 	return filter{f}
 }
 
-// Filter is called by many workers at once, each for a node of its own. The decorator
+// Filter is called by many workers at once, each for a different node. The decorator
 // of the framework notes the answer, once per node.
 func (p *filtering) Filter(ctx context.Context, state fwk.CycleState, pod *v1.Pod, node fwk.NodeInfo) *fwk.Status {
 	sampled := p.sampler.wants(node.GetGeneration())
@@ -230,7 +230,7 @@ func (p *scoring) Score(ctx context.Context, state fwk.CycleState, pod *v1.Pod, 
 	return value, status
 }
 
-// ScoreExtensions answers as the plugin does, nil included. NormalizeScore's
+// ScoreExtensions returns nil if the plugin does. NormalizeScore's
 // effect is in the scores that the framework returns.
 func (p *scoring) ScoreExtensions() fwk.ScoreExtensions { return p.inner.ScoreExtensions() }
 
@@ -281,8 +281,8 @@ type preBind struct {
 
 func newPreBind(b *base) preBind { return preBind{b, b.plugin.(fwk.PreBindPlugin)} }
 
-// PreBindPreFlight answers as the plugin does. The scheduler does not ask a plugin
-// again that has nothing to do for the pod, so its Skip is noted here.
+// PreBindPreFlight returns the plugin's answer. The scheduler does not call PreBind
+// of a plugin that skips the pod, so the recorder notes the Skip here.
 func (p preBind) PreBindPreFlight(ctx context.Context, state fwk.CycleState, pod *v1.Pod, node string) (*fwk.PreBindPreFlightResult, *fwk.Status) {
 	start := p.to.recorder.now()
 	res, status := p.inner.PreBindPreFlight(ctx, state, pod, node)
@@ -365,7 +365,7 @@ func (p placementScore) ScorePlacement(ctx context.Context, state fwk.PlacementC
 	return p.inner.ScorePlacement(ctx, state, group, placement)
 }
 
-// PlacementScoreExtensions answers as the plugin does, nil included.
+// PlacementScoreExtensions returns nil if the plugin does.
 func (p placementScore) PlacementScoreExtensions() fwk.PlacementScoreExtensions {
 	return p.inner.PlacementScoreExtensions()
 }

@@ -32,8 +32,8 @@ func observeDryRuns(b *base) {
 	}
 }
 
-// SelectVictimsOnNode is called by many workers at once, each for a node of its
-// own, with a cloned state and a copied node.
+// SelectVictimsOnNode is called by many workers at once, each for a different node,
+// with a cloned state and a copied node.
 func (d *dryRuns) SelectVictimsOnNode(ctx context.Context, state fwk.CycleState, preemptor *v1.Pod, node fwk.NodeInfo, possible []*preemption.DomainVictim, pdbs []*policy.PodDisruptionBudget) ([]*v1.Pod, int, *fwk.Status) {
 	name := node.Node().Name
 	victims, violations, status := d.Interface.SelectVictimsOnNode(ctx, state, preemptor, node, possible, pdbs)
@@ -43,7 +43,7 @@ func (d *dryRuns) SelectVictimsOnNode(ctx context.Context, state fwk.CycleState,
 	return victims, violations, status
 }
 
-// preemptionRecord gathers the dry runs of a cycle. The zero value is empty.
+// preemptionRecord collects the dry runs of a cycle. The zero value is empty.
 type preemptionRecord struct {
 	mu         sync.Mutex
 	ran        bool
@@ -137,7 +137,7 @@ func podOf(pod *v1.Pod) result.Pod {
 	return result.Pod{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID}
 }
 
-// pluginOf returns the plugin that a status names, "" for a nil status.
+// pluginOf returns the plugin that a status names, or "" for a nil status.
 func pluginOf(s *fwk.Status) string {
 	if s == nil {
 		return ""

@@ -22,12 +22,12 @@ type profile struct {
 	filterSamplers, scoreSamplers map[string]*sampler
 	// compared counts the comparisons of each Filter plugin.
 	compared []*atomic.Int32
-	// percentageOfNodesToScore is the one in force; 0 means adaptive.
+	// percentageOfNodesToScore is the profile's effective value; 0 means adaptive.
 	percentageOfNodesToScore int32
 }
 
-// learn reads the configured plugins from the framework. percentageOfNodesToScore is
-// the one for profiles without their own.
+// learn reads the configured plugins from the framework. percentageOfNodesToScore
+// applies to profiles without their own.
 func (p *profile) learn(f framework.Framework, percentageOfNodesToScore *int32) {
 	plugins := f.ListPlugins()
 	for _, pl := range plugins.PreEnqueue.Enabled {
@@ -47,8 +47,8 @@ func (p *profile) learn(f framework.Framework, percentageOfNodesToScore *int32) 
 	p.percentageOfNodesToScore = ptr.Deref(percentageOfNodesToScore, 0)
 }
 
-// ordered sorts results by a configured order: the scheduler asks PreEnqueue
-// plugins in no particular one.
+// ordered sorts results by a configured order, because the scheduler calls
+// PreEnqueue plugins in no particular order.
 func (p *profile) ordered(results []result.PluginResult, order []string) []result.PluginResult {
 	out := slices.Clone(results)
 	slices.SortStableFunc(out, func(a, b result.PluginResult) int {
@@ -66,13 +66,13 @@ const (
 	sampleMask     = 15
 )
 
-// sampler times the sampled calls of one plugin in the cycle under way.
+// sampler times the sampled calls of one plugin in the current cycle.
 type sampler struct {
 	mask         int64
 	nanos, calls atomic.Int64
 }
 
-// sample is a sampler's total of one cycle.
+// sample is a sampler's total for one cycle.
 type sample struct {
 	took  time.Duration
 	calls int64
@@ -85,8 +85,8 @@ func (s *sampler) add(took time.Duration) {
 	s.calls.Add(1)
 }
 
-// beginSampling clears the samplers and counters for a cycle over n nodes. It is
-// called while no plugin runs.
+// beginSampling clears the samplers and counters for a cycle over n nodes. It must
+// be called while no plugin runs.
 func (p *profile) beginSampling(n int) {
 	mask := int64(sampleMask)
 	if n < sampleAllBelow {

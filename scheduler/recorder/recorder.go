@@ -1,11 +1,11 @@
 // Package recorder observes the kube-scheduler without changing what it does.
 //
-// Every plugin is wrapped by a composition of small recorders, one per
-// interface, that has exactly the plugin's interfaces. The framework finds out by
-// reflection and by type assertions what a plugin can do, so a wrapper with more or
-// fewer methods would change the scheduler. The compositions are generated (go
-// generate ./scheduler/recorder). A decorator around each profile's framework notes
-// what only the framework knows: the verdict on a node, the weighted scores, and how
+// Every plugin is wrapped by a composition of small recorders, one per interface,
+// that has exactly the plugin's interfaces. The framework finds out by reflection
+// and by type assertions what a plugin can do, so a wrapper with more or fewer
+// methods would change the scheduler. The compositions are generated (go generate
+// ./scheduler/recorder). A decorator around each profile's framework notes the facts
+// that only the framework knows: the verdict on a node, the weighted scores, and how
 // long an extension point took.
 //
 // The scheduler runs one scheduling cycle at a time, so its record needs no lock: the
@@ -14,7 +14,7 @@
 // goroutine turns a finished record into an immutable result.Cycle and hands it to
 // the Sink.
 //
-// The package names no plugin: what is known of particular ones comes through
+// The package names no plugin: knowledge about particular plugins comes through
 // Plugins, which package comparison implements. It may import the scheduling
 // framework, scheduler/internal/upstream, scheduler/pluginfact and scheduler/result.
 package recorder
@@ -40,8 +40,8 @@ type Sink interface {
 	// NextAttempt returns the number of the next attempt of a pod, from 1. It
 	// is called once per cycle, before that cycle is put.
 	NextAttempt(uid types.UID) int
-	// Put takes a cycle that no longer changes. A cycle whose outcome was Waiting is
-	// put again, under the same attempt, when the wait has ended.
+	// Put stores a cycle that no longer changes. A cycle whose outcome was Waiting
+	// is put again, under the same attempt, when the wait has ended.
 	Put(*result.Cycle)
 }
 
@@ -57,19 +57,20 @@ type Recorder struct {
 	// nodes is the node table of the latest snapshot. Only the scheduling
 	// goroutine replaces it.
 	nodes *nodeTable
-	// groups are the running cycles of a pod group and of the groups that it consists
-	// of. They belong to the scheduling goroutine.
+	// groups holds the running cycles of a pod group and of its subgroups. They
+	// belong to the scheduling goroutine.
 	groups map[fwk.PodGroupCycleState]*groupRecord
-	// trial is true while preemption tries a group as if its victims were gone.
+	// trial is true while preemption tries a group with its possible victims
+	// removed.
 	trial atomic.Bool
-	// failing counts the failures that the scheduler is still handling: it puts the
-	// pod back and writes its condition.
+	// failing counts the failures that the scheduler is still handling: it requeues
+	// the pod and writes its condition.
 	failing atomic.Int32
-	// verdicts are those of earlier cycles, for reuse.
+	// verdicts holds the verdicts of earlier cycles for reuse.
 	verdicts sync.Pool
-	// rows are the score tables of earlier cycles, for reuse.
+	// rows holds the score tables of earlier cycles for reuse.
 	rows sync.Pool
-	// column is for building; it belongs to the recorder's goroutine.
+	// column is scratch space for build; it belongs to the recorder's goroutine.
 	column []int64
 
 	mu sync.Mutex
@@ -95,14 +96,14 @@ type Recorder struct {
 	done        chan struct{}
 }
 
-// finished is a record on its way to the sink.
+// finished is a record that the sink has not received yet.
 type finished struct {
 	cycle *cycle
 	end   ending
 }
 
 // backlog bounds the finished records that wait for the sink. When it is full,
-// scheduling waits: a result is never lost.
+// scheduling waits, so no result is lost.
 const backlog = 256
 
 // New returns a recorder that is not running yet. Without plugins it records no
@@ -171,7 +172,7 @@ func (r *Recorder) Idle() bool {
 // Delivered reports whether the sink has every cycle that has finished.
 func (r *Recorder) Delivered() bool { return r.undelivered.Load() == 0 }
 
-// Forget drops what is kept for a pod that was deleted.
+// Forget drops the records of a deleted pod.
 func (r *Recorder) Forget(uid types.UID) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -180,8 +181,9 @@ func (r *Recorder) Forget(uid types.UID) {
 }
 
 // scheduling returns the record of pod's cycle, or nil when it has none: a plugin may
-// run other plugins for a pod that it made up. A member of a pod group is reserved
-// after other members have been tried, so its cycle may not be the current one.
+// run other plugins for a pod that does not exist. A member of a pod group is
+// reserved after other members have been tried, so its cycle may not be the current
+// one.
 func (r *Recorder) scheduling(pod *v1.Pod) *cycle {
 	if r.trial.Load() {
 		return nil
@@ -202,9 +204,9 @@ func (r *Recorder) binding(pod *v1.Pod) *cycle {
 	return nil
 }
 
-// tries are the records of one attempt. A pod that is tried alone has one; a
-// member of a pod group has one for each placement in which it was tried, of
-// which one counts in the end.
+// tries holds the records of one attempt. A pod without a group has one record. A
+// member of a pod group has one for each placement in which it was tried; only one
+// of them counts in the end.
 type tries struct {
 	all    []*cycle
 	chosen *cycle
@@ -304,7 +306,7 @@ func (t *tries) endedBy(status *fwk.Status) *cycle {
 	return t.chosen
 }
 
-// queueOf returns what the queue knows of a pod that it has just popped.
+// queueOf returns the queue's knowledge of a pod that was just popped.
 func queueOf(podInfo *framework.QueuedPodInfo) *result.Queue {
 	q := &result.Queue{
 		AddedTime:          podInfo.Timestamp,
@@ -349,7 +351,7 @@ type nodeTable struct {
 	// list is the snapshot's own slice, which upstream.SameNodes recognises.
 	list  []fwk.NodeInfo
 	names []string
-	// index and byNode find a node by its name and, faster, by the snapshot's own
+	// index and byNode find a node by its name and, faster, by the snapshot's
 	// pointer to it, which does not change while the list is the same.
 	index  map[string]int32
 	byNode map[*framework.NodeInfo]int32

@@ -23,8 +23,8 @@ func newEnqueueExtensions(b *base) enqueueExtensions {
 	return enqueueExtensions{b, b.plugin.(fwk.EnqueueExtensions)}
 }
 
-// EventsToRegister answers as the plugin does, with hints that note when they move a
-// pod back into the queue.
+// EventsToRegister returns the plugin's events, with hints that note when they move
+// a pod back into the queue.
 func (p enqueueExtensions) EventsToRegister(ctx context.Context) ([]fwk.ClusterEventWithHint, error) {
 	events, err := p.inner.EventsToRegister(ctx)
 	out := make([]fwk.ClusterEventWithHint, len(events))
@@ -35,9 +35,9 @@ func (p enqueueExtensions) EventsToRegister(ctx context.Context) ([]fwk.ClusterE
 	return out, err
 }
 
-// hint is called by the queue, under its lock, for each waiting pod that the
-// plugin has rejected and each event: only an answer that moves a pod is noted.
-// A plugin without a hint means Queue, as it does for the queue.
+// hint wraps the plugin's hint. The queue calls it under its lock, for each event
+// and each waiting pod that the plugin rejected, so it notes only answers that move
+// a pod. As in the queue, an event without a hint means Queue.
 func (p enqueueExtensions) hint(event fwk.ClusterEventWithHint) fwk.QueueingHintFn {
 	inner := event.QueueingHintFn
 	return func(logger klog.Logger, pod *v1.Pod, oldObj, newObj any) (fwk.QueueingHint, error) {
@@ -77,8 +77,8 @@ func present(oldObj, newObj any) any {
 	return oldObj
 }
 
-// eventLabel names an event as the queue does. The queue does not tell a hint which
-// event it asks about, but the objects do: an object without an older version was
+// eventLabel names an event as the queue does. The queue does not pass the event to
+// the hint, but the objects reveal it: an object without an older version was
 // added, one without a newer version was deleted, and the scheduler's own functions
 // find the changes between two versions.
 func eventLabel(registered fwk.ClusterEvent, waiting *v1.Pod, oldObj, newObj any) string {

@@ -19,7 +19,7 @@ const (
 // no pointer for the garbage collector to follow.
 type verdicts struct {
 	of []verdict
-	// rejections has the status of each rejected node.
+	// rejections holds the status of each rejected node.
 	rejections []*fwk.Status
 }
 

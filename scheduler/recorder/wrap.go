@@ -15,9 +15,9 @@ import (
 
 //go:generate go run ./internal/compose/cmd
 
-// Wrap returns a registry in which every plugin records to r. Names stay the same:
-// neither configuration nor messages nor metrics tell a framework that is built from
-// it from a bare one.
+// Wrap returns a registry in which every plugin records to r. Names stay the same,
+// so the configuration, messages and metrics of a framework built from it are those
+// of a bare one.
 func (r *Recorder) Wrap(registry frameworkruntime.Registry) frameworkruntime.Registry {
 	out := make(frameworkruntime.Registry, len(registry))
 	for name, factory := range registry {
@@ -56,7 +56,7 @@ func (r *Recorder) wrap(plugin fwk.Plugin, p *profile, h fwk.Handle, dryRun *gro
 	return wrapped, nil
 }
 
-// profile returns what is known of the named profile.
+// profile returns the recorder's data about the named profile.
 func (r *Recorder) profile(name string) *profile {
 	r.mu.Lock()
 	defer r.mu.Unlock()

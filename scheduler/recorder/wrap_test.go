@@ -107,7 +107,7 @@ func TestAnUnknownCombinationIsRefusedAtTheStart(t *testing.T) {
 	}
 }
 
-// closing is a plugin that notes when it is closed.
+// closing is a plugin that records when it is closed.
 type closing struct {
 	fwk.FilterPlugin
 	closed *int
@@ -128,12 +128,12 @@ func TestClosersAreClosed(t *testing.T) {
 	}
 }
 
-// handle is a handle that knows its profile only.
+// handle is a handle that knows only its profile.
 type handle struct{ fwk.Handle }
 
 func (handle) ProfileName() string { return "default-scheduler" }
 
-// optional answers nil where a plugin may.
+// optional returns nil wherever a plugin may.
 type optional struct{}
 
 func (optional) Name() string { return "Optional" }

@@ -5,7 +5,7 @@ package result
 type Comparison struct {
 	Node   string `json:"node"`
 	Plugin string `json:"plugin"`
-	// Resources are NodeResourcesFit's.
+	// Resources are those that NodeResourcesFit found short.
 	Resources []ResourceComparison `json:"resources,omitempty"`
 	// Taint is TaintToleration's: the first that the pod does not tolerate.
 	Taint *Taint `json:"taint,omitempty"`
@@ -23,8 +23,8 @@ type Comparison struct {
 	Devices []DeviceComparison `json:"devices,omitempty"`
 }
 
-// ResourceComparison says what is short. CPU is in thousandths of a core,
-// anything else in the resource's own unit (bytes, devices, pods).
+// ResourceComparison is a resource that is short. CPU is in thousandths of a core,
+// other resources in their own unit (bytes, devices, pods).
 type ResourceComparison struct {
 	Name        string `json:"name"`
 	Requested   int64  `json:"requested"`
@@ -32,7 +32,7 @@ type ResourceComparison struct {
 	Allocatable int64  `json:"allocatable"`
 }
 
-// Taint of a node.
+// Taint is a taint of a node.
 type Taint struct {
 	Key    string `json:"key"`
 	Value  string `json:"value,omitempty"`
@@ -41,10 +41,10 @@ type Taint struct {
 
 // TermComparison is a requirement on a label of the node.
 type TermComparison struct {
-	// Source says where the requirement stands: nodeSelector, the pod's node
+	// Source says where the requirement comes from: nodeSelector, the pod's node
 	// affinity (nodeAffinity), or a persistent volume (volume).
 	Source string `json:"source"`
-	// Volume is the persistent volume's name, and Claim its claim's.
+	// Volume and Claim are the names of the persistent volume and of its claim.
 	Volume string `json:"volume,omitempty"`
 	Claim  string `json:"claim,omitempty"`
 	// Term numbers the alternatives of node affinity, from 0: a node must meet
@@ -65,26 +65,28 @@ type PodTermComparison struct {
 	// Domain is the node's value of TopologyKey; nil when it has no such label.
 	Domain   *string `json:"domain"`
 	Selector string  `json:"selector"`
-	// Pod is one that the term met (anti-affinity). For affinity there is none.
+	// Pod is a pod that matches the term (anti-affinity only).
 	Pod *Pod `json:"pod,omitempty"`
 }
 
-// SpreadComparison is a constraint of topology spread: Matching+Self-Minimum is
-// over MaxSkew, or the node lacks the label.
+// SpreadComparison is a violated topology spread constraint: Matching+Self-Minimum
+// exceeds MaxSkew, or the node lacks the label.
 type SpreadComparison struct {
 	TopologyKey string  `json:"topologyKey"`
 	Domain      *string `json:"domain"`
-	// Matching pods in Domain, and in the domain with the fewest.
+	// Matching and Minimum count the matching pods in Domain and in the domain with
+	// the fewest.
 	Matching int `json:"matching"`
 	Minimum  int `json:"minimum"`
 	// Self is 1 when the constraint's selector matches the pod itself.
 	Self    int `json:"self"`
 	MaxSkew int `json:"maxSkew"`
-	// Domains counts the matching pods in each domain that counts.
+	// Domains counts the matching pods in each domain that the constraint
+	// considers.
 	Domains map[string]int `json:"domains,omitempty"`
 }
 
-// Port of a host.
+// Port is a port of a host.
 type Port struct {
 	Protocol string `json:"protocol"`
 	HostIP   string `json:"hostIP"`

@@ -3,7 +3,8 @@ package result
 // ClaimAllocation lists the devices that a ResourceClaim of the pod holds when the pod
 // is bound.
 type ClaimAllocation struct {
-	// Name is the pod's name for the claim, and Claim the ResourceClaim's.
+	// Name is the pod's name for the claim, and Claim the name of the
+	// ResourceClaim.
 	Name  string `json:"name"`
 	Claim string `json:"claim"`
 	// Devices that are allocated to the claim, by request.
@@ -18,21 +19,23 @@ type AllocatedDevice struct {
 	Device  string `json:"device"`
 }
 
-// DeviceComparison is a request of a claim that is not allocated yet, and what the
-// node has of devices.
+// DeviceComparison compares a request of an unallocated claim with the devices of a
+// node.
 type DeviceComparison struct {
 	Claim string `json:"claim"`
 	// Request is request/alternative for one of a request's alternatives, as in an
 	// allocation.
 	Request     string `json:"request"`
 	DeviceClass string `json:"deviceClass"`
-	// Count of devices that the request wants; 0 means all that match.
+	// Count is the number of devices that the request wants; 0 means all that
+	// match.
 	Count int64 `json:"count"`
-	// Matching counts the devices for the node that the selectors of the request and of
-	// its class match, and MatchingInUse those of them that other claims hold.
+	// Matching counts the devices for the node that match the selectors of the request
+	// and of its class, and MatchingInUse those of them that other claims hold.
 	Matching      int `json:"matching"`
 	MatchingInUse int `json:"matchingInUse"`
-	// Drivers that publish devices for the node, by name; nil when none does.
+	// Drivers lists the drivers that publish devices for the node, by name; nil
+	// when none does.
 	Drivers []DriverDevices `json:"drivers,omitempty"`
 }
 

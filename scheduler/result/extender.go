@@ -21,13 +21,14 @@ const (
 // ExtenderVerbs lists the verbs in the order in which they are called.
 var ExtenderVerbs = []ExtenderVerb{ExtenderFilter, ExtenderPrioritize, ExtenderPreempt, ExtenderBind}
 
-// ExtenderCall is one request to a scheduler extender and its answer. How a
-// prioritize call counted is in Score.Extenders.
+// ExtenderCall is one request to a scheduler extender and its answer.
+// Score.Extenders has the effect of a prioritize call.
 type ExtenderCall struct {
 	// Plugin is the extender's URL prefix, its name in the configuration.
 	Plugin string `json:"plugin"`
-	// Verb is empty when the extender was not called, with the status Skip: the
-	// pod requests none of the resources that the extender manages.
+	// Verb is empty, with the status Skip, when the scheduler did not call the
+	// extender because the pod requests none of the resources that the extender
+	// manages.
 	Verb ExtenderVerb `json:"verb,omitempty"`
 	// Status is Success when the scheduler could use the answer, Error, or Skip.
 	// An extender that rejects every node has succeeded.
@@ -36,16 +37,17 @@ type ExtenderCall struct {
 	Reasons         []string `json:"reasons,omitempty"`
 	DurationSeconds float64  `json:"durationSeconds"`
 	// Ignored: the call failed and the scheduler went on without its answer,
-	// because the extender is ignorable, or because the verb may fail: prioritize,
-	// and filter for a nominated node.
+	// because the extender is ignorable, or because the verb is allowed to fail:
+	// prioritize, and filter for a nominated node.
 	Ignored bool `json:"ignored,omitempty"`
 	// Nominated: the call was about the node that the pod is nominated to, before
-	// the search among all.
+	// the search among all nodes.
 	Nominated bool `json:"nominated,omitempty"`
 	// Nodes counts the nodes that the request was about.
 	Nodes int `json:"nodes,omitempty"`
-	// WholeNodes: the request held the nodes whole (and preempt's the victims),
-	// because the extender is not nodeCacheCapable. Request has their names only.
+	// WholeNodes: the request contained whole nodes (and for preempt, whole
+	// victims), because the extender is not nodeCacheCapable. Request has only
+	// their names.
 	WholeNodes bool `json:"wholeNodes,omitempty"`
 	// Request and Response are JSON in the terms of k8s.io/kube-scheduler/extender/v1.
 	// Response is empty when the call failed.
@@ -54,7 +56,7 @@ type ExtenderCall struct {
 	// Cut: entries of Request, Response or the reasons of Rejected were left out
 	// because they are too long. Those that remain are whole.
 	Cut bool `json:"cut,omitempty"`
-	// Rejected are the nodes that a filter call took out; nil when there are none.
+	// Rejected are the nodes that a filter call rejected; nil when there are none.
 	Rejected *ExtenderRejections `json:"rejected,omitempty"`
 }
 
@@ -79,7 +81,7 @@ type ExtenderRejections struct {
 	ReasonOf []uint16
 }
 
-// ExtenderReason is why an extender took a node out.
+// ExtenderReason says why an extender rejected a node.
 type ExtenderReason struct {
 	// Reason is empty when the extender left the node out of its answer and gave no
 	// reason.
@@ -88,7 +90,7 @@ type ExtenderReason struct {
 	Unresolvable bool `json:"unresolvable,omitempty"`
 }
 
-// Bounds of the reasons that are kept. The nodes themselves are always kept.
+// The bounds of the reasons. The nodes themselves are always kept.
 const (
 	maxExtenderReasonBytes  = 1 << 10
 	maxExtenderReasonsBytes = 256 << 10
@@ -97,10 +99,10 @@ const (
 	ExtenderReasonNotKept = "…"
 )
 
-// Reason returns why Nodes[i] was taken out.
+// Reason returns why Nodes[i] was rejected.
 func (r *ExtenderRejections) Reason(i int) ExtenderReason { return r.Reasons[r.ReasonOf[i]] }
 
-// ExtenderRejectionsBuilder gathers rejections and keeps each distinct reason
+// ExtenderRejectionsBuilder collects rejections and keeps each distinct reason
 // once. The zero value is ready for use.
 type ExtenderRejectionsBuilder struct {
 	rejections ExtenderRejections
@@ -134,8 +136,8 @@ func (b *ExtenderRejectionsBuilder) Add(node string, reason ExtenderReason) {
 	b.rejections.ReasonOf = append(b.rejections.ReasonOf, i)
 }
 
-// Rejections returns the rejections that were added, nil for none, and whether reasons
-// were cut. The builder must not be used afterwards.
+// Rejections returns the added rejections, or nil if there are none, and whether
+// reasons were cut. The builder must not be used afterwards.
 func (b *ExtenderRejectionsBuilder) Rejections() (r *ExtenderRejections, cut bool) {
 	if len(b.rejections.Nodes) == 0 {
 		return nil, false
@@ -188,8 +190,8 @@ func (r *ExtenderRejections) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// ScoreExtender is the part of an extender in the scores. It has no normalized
-// score: what it answered counts × Weight.
+// ScoreExtender holds an extender's scores. There is no normalized score: the
+// answer × Weight counts.
 type ScoreExtender struct {
 	Name string
 	// Weight is the configured weight times the scale between the scores of
@@ -198,8 +200,8 @@ type ScoreExtender struct {
 	// Answered and Counted have a value per node of the Score. Counted is
 	// Answered × Weight, 0 for the nodes of Unscored.
 	Answered, Counted Column
-	// Unscored are nodes for which the extender's answer had no score: that is
-	// not 0, although it counts as much.
+	// Unscored are nodes for which the extender's answer had no score. That is
+	// different from 0, although it counts the same.
 	Unscored []string
 }
 

@@ -10,8 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// An extender that gave a node no score is not one that gave it 0.
-func TestExtendersPartsAreColumnsOfTheirOwn(t *testing.T) {
+// No score of an extender for a node is different from a score of 0.
+func TestExtendersHaveTheirOwnColumns(t *testing.T) {
 	want := &Score{
 		Plugins: []ScorePlugin{{Name: "NodeResourcesFit", Weight: 1}},
 		Nodes:   []string{"b", "a"},
@@ -85,8 +85,7 @@ func TestRejectionsAreAListByNode(t *testing.T) {
 	}
 }
 
-// However much an extender says, every node is kept, and a bounded part of the
-// reasons.
+// Every node is kept, and a bounded part of the reasons, however long they are.
 func TestReasonsAreBounded(t *testing.T) {
 	var b ExtenderRejectionsBuilder
 	for i := range 50_000 {
@@ -113,7 +112,7 @@ func TestReasonsAreBounded(t *testing.T) {
 	}
 }
 
-// The rules compare what extenders have left.
+// The rules compare only the candidates that extenders did not remove.
 func TestDecidingRuleLeavesOutRemovedCandidates(t *testing.T) {
 	one, two := []Victim{{Priority: 1}}, []Victim{{Priority: 1}, {Priority: 1}}
 	for _, tc := range []struct {

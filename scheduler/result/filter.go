@@ -8,11 +8,11 @@ import (
 
 // The letters of Verdict.States, one per plugin.
 const (
-	// Passed: the plugin let the node through.
+	// Passed: the node passed the plugin.
 	Passed = 'P'
-	// Rejected: the plugin refused the node.
+	// Rejected: the plugin rejected the node.
 	Rejected = 'R'
-	// Skipped: the plugin had said in PreFilter that it has nothing to do.
+	// Skipped: the plugin returned Skip in PreFilter.
 	Skipped = 'S'
 	// NotRun: an earlier plugin had already rejected the node.
 	NotRun = 'N'
@@ -20,36 +20,36 @@ const (
 	Failed = 'E'
 )
 
-// Verdict is the answer of all plugins together about a node. Most nodes of a cycle
+// Verdict is the combined answer of all plugins for a node. Most nodes of a cycle
 // share a few verdicts.
 type Verdict struct {
 	// States has one letter per plugin of the Filter.
 	States string
-	// Plugin rejected the node; empty when every plugin passed it. An extender
-	// may still have refused it: see Cycle.Extenders.
+	// Plugin is the plugin that rejected the node; empty when the node passed every
+	// plugin. An extender may still have rejected it: see Cycle.Extenders.
 	Plugin string
-	// Reasons are Plugin's words.
+	// Reasons are those that Plugin gave.
 	Reasons []string
 }
 
 // Filter is the matrix of node × plugin. Nodes that are not in it were not
 // evaluated.
 type Filter struct {
-	// Plugins in the order in which they ran.
+	// Plugins are in the order in which they ran.
 	Plugins []string
-	// Nodes that were evaluated, in no particular order.
+	// Nodes are the evaluated nodes, in no particular order.
 	Nodes []string
 	// Verdicts are distinct; VerdictOf[i] indexes them for Nodes[i].
 	Verdicts  []Verdict
 	VerdictOf []uint16
-	// DurationSeconds is, per plugin, the time that its calls took together,
-	// extrapolated from a sample of the nodes.
+	// DurationSeconds is the total time of each plugin's calls, extrapolated from a
+	// sample of the nodes.
 	DurationSeconds []float64
 	// Comparisons hold the values that plugins compared, for some of the nodes that each
 	// rejected: at most MaxComparisons per plugin.
 	Comparisons []Comparison
-	// Nominated are the nodes that were first tried as if the pods that are
-	// nominated to them ran there already.
+	// Nominated are the nodes that were first tried as if the pods nominated to
+	// them already ran there.
 	Nominated []NominatedPass
 }
 
@@ -60,8 +60,8 @@ const MaxComparisons = 32
 type NominatedPass struct {
 	Node string `json:"node"`
 	Pods []Pod  `json:"pods"`
-	// Rejected: the node was rejected in this pass; without the nominated pods
-	// it was not tried.
+	// Rejected: the node was rejected in this pass, so it was not tried without the
+	// nominated pods.
 	Rejected bool `json:"rejected"`
 }
 
@@ -80,7 +80,7 @@ func (f *Filter) size() int {
 	return size
 }
 
-// NodeReasons is why one plugin rejected one node.
+// NodeReasons says why one plugin rejected one node.
 type NodeReasons struct {
 	Node    string   `json:"node"`
 	Plugin  string   `json:"plugin"`
@@ -146,12 +146,12 @@ func (f *Filter) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// FilterBuilder gathers verdicts and keeps each distinct one once. It is not
-// safe for concurrent use.
+// FilterBuilder collects verdicts and keeps each distinct one once. It is not safe
+// for concurrent use.
 type FilterBuilder struct {
 	filter *Filter
 	index  map[verdictKey]uint16
-	// last is the verdict that was added last: neighbouring nodes often share one.
+	// last is the most recently added verdict: neighbouring nodes often share one.
 	last   verdictKey
 	lastOf uint16
 }
@@ -172,12 +172,12 @@ func NewFilterBuilder(plugins []string, n int) *FilterBuilder {
 	}
 }
 
-// maxVerdicts is what VerdictOf can index. A plugin that words each of more
-// than 65,535 rejections differently has its later reasons cut to the last
-// verdict of the same states.
+// maxVerdicts is the number of verdicts that VerdictOf can index. If a plugin gives
+// more than 65,535 different reasons, later rejections share the last verdict with
+// the same states.
 const maxVerdicts = 1 << 16
 
-// Add appends a node. reasons is kept, not copied.
+// Add appends a node. It keeps reasons without copying it.
 func (b *FilterBuilder) Add(node, states, plugin string, reasons []string) {
 	key := verdictKey{states: states, plugin: plugin, reasons: joinReasons(reasons)}
 	i, ok := b.lastOf, len(b.filter.Nodes) > 0 && key == b.last
@@ -198,7 +198,7 @@ func (b *FilterBuilder) Add(node, states, plugin string, reasons []string) {
 	b.last, b.lastOf = key, i
 }
 
-// Filter returns the table of the nodes that were added. The builder must not be used
+// Filter returns the table of the added nodes. The builder must not be used
 // afterwards.
 func (b *FilterBuilder) Filter() *Filter { return b.filter }
 

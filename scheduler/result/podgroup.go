@@ -5,44 +5,45 @@ package result
 type PodGroup struct {
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
-	// Workload that the group was made for, and the template in it; empty when it
-	// stands alone.
+	// Workload and Template name the workload for which the group was created and
+	// the template in it; both are empty for a standalone group.
 	Workload string `json:"workload,omitempty"`
 	Template string `json:"template,omitempty"`
 	// MinCount is how many members must find a place; 0 when the group has no
 	// gang policy.
 	MinCount int `json:"minCount"`
-	// TopologyKey is the label by which nodes are a placement together; empty when
-	// the group may be anywhere.
+	// TopologyKey is the label whose values group nodes into placements; empty when
+	// the group has no topology constraint.
 	TopologyKey string `json:"topologyKey,omitempty"`
-	// Members are the pods of the group's cycle, in the order in which they were to
-	// be tried: the first MaxGroupMembers of MemberCount.
+	// Members are the pods of the group's cycle, in the order in which the
+	// scheduler tries them: the first MaxGroupMembers of MemberCount.
 	Members     []Pod `json:"members"`
 	MemberCount int   `json:"memberCount"`
 	// AlreadyScheduled members had a node before this cycle. They count towards
 	// MinCount.
 	AlreadyScheduled int `json:"alreadyScheduled,omitempty"`
-	// Outcome is the group's: Scheduled when the members that found a node went on
-	// to be bound, else Unschedulable or Error.
+	// Outcome is the outcome of the group: Scheduled when the members that found a
+	// node went on to be bound, otherwise Unschedulable or Error.
 	Outcome Outcome `json:"outcome"`
 	// Placements are the sets of nodes that were tried, in order: at most
-	// MaxPlacements of PlacementCount, those first in which enough members fit.
+	// MaxPlacements of PlacementCount, with a preference for those in which enough
+	// members fit.
 	Placements     []Placement `json:"placements,omitempty"`
 	PlacementCount int         `json:"placementCount,omitempty"`
-	// Placement is the index of the one in which this pod's cycle ran. It is nil when the
-	// pod was not tried.
+	// Placement is the index of the placement in which this pod's cycle ran. It is nil
+	// when the pod was not tried.
 	Placement *int `json:"placement,omitempty"`
-	// Chosen is the index of the one that was chosen. It is nil when none was, or when
-	// placements with the same total make it unknown.
+	// Chosen is the index of the chosen placement. It is nil when none was chosen, or
+	// when it is unknown because placements share the best total.
 	Chosen *int `json:"chosen,omitempty"`
 	// PostFilter are the answers of the plugins that preempt for groups.
 	PostFilter []PluginResult `json:"postFilter,omitempty"`
-	// Preemption is nil when no dry run was made for the group. On which node each
-	// member then finds room is its own cycle's NominatedNode.
+	// Preemption is nil when there was no dry run for the group. The NominatedNode
+	// of a member's own cycle says on which node preemption makes room for it.
 	Preemption *GroupPreemption `json:"preemption,omitempty"`
 }
 
-// Bounds of what each member's cycle holds of its group.
+// Bounds of the group's data in each member's cycle.
 const (
 	MaxGroupMembers = 100
 	MaxPlacements   = 100
@@ -54,28 +55,32 @@ type Placement struct {
 	Name  string `json:"name"`
 	Nodes int    `json:"nodes"`
 	// Tried counts the members for which the scheduler looked for a node in it, and
-	// Assigned those that found one. The trial ends when the group can no longer have
-	// enough.
+	// Assigned those that found one. The trial ends when too few members are left to
+	// satisfy the group.
 	Tried    int `json:"tried"`
 	Assigned int `json:"assigned"`
-	// Status is Success when enough members fit; otherwise Plugin and Reasons say why not.
+	// Status is Success when enough members fit. Otherwise Plugin and Reasons say
+	// why not.
 	Status  string   `json:"status,omitempty"`
 	Plugin  string   `json:"plugin,omitempty"`
 	Reasons []string `json:"reasons,omitempty"`
-	// BlockedBy are the plugins that rejected nodes for the members that found
+	// BlockedBy lists the plugins that rejected nodes for the members that found
 	// none, most members first.
 	BlockedBy []Block `json:"blockedBy,omitempty"`
-	// Scores by plugin, weighted, and their sum; nil when it was not scored.
+	// Scores are the weighted scores by plugin, and Total is their sum; both are
+	// nil when the placement was not scored.
 	Scores map[string]int64 `json:"scores,omitempty"`
 	Total  *int64           `json:"total,omitempty"`
 }
 
-// Block is one plugin's part in members finding no node.
+// Block says for how many members that found no node a plugin rejected nodes, and
+// why.
 type Block struct {
 	Plugin string `json:"plugin"`
-	// Members counts those that found no node and for which the plugin rejected nodes.
+	// Members counts the members that found no node and for which the plugin
+	// rejected nodes.
 	Members int `json:"members"`
-	// Reasons are distinct, by name, at most MaxBlockReasons.
+	// Reasons are distinct and sorted, at most MaxBlockReasons.
 	Reasons []string `json:"reasons,omitempty"`
 }
 

@@ -9,9 +9,9 @@ import (
 // Preemption is the result of PostFilter's dry runs.
 type Preemption struct {
 	// Candidates are nodes on which removing the victims makes room, by name.
-	// Extenders may have changed the victims and taken candidates out.
+	// Extenders may have changed the victims and removed candidates.
 	Candidates []Candidate `json:"candidates"`
-	// Unhelpful are the nodes that were dry run and on which removing every
+	// Unhelpful are the nodes on which, according to the dry run, removing every
 	// pod of lower priority would not help.
 	Unhelpful []UnhelpfulNodes `json:"unhelpful,omitempty"`
 	// Chosen is the candidate that was chosen; empty when there was none.
@@ -20,20 +20,19 @@ type Preemption struct {
 	Rule PreemptionRule `json:"rule,omitempty"`
 }
 
-// Candidate is a node with the pods that would have to go.
+// Candidate is a node with the victims that preemption would remove from it.
 type Candidate struct {
 	Node string `json:"node"`
-	// Victims, the most important first.
+	// Victims are sorted by importance, the most important first.
 	Victims []Victim `json:"victims"`
-	// Reprieved pods have a lower priority too, but there is room for them
-	// beside the preemptor.
+	// Reprieved pods also have a lower priority, but they fit beside the preemptor.
 	Reprieved []Victim `json:"reprieved,omitempty"`
 	// PDBViolations counts the PodDisruptionBudgets that the victims violate.
 	PDBViolations int `json:"pdbViolations"`
-	// ChangedBy is the extender whose victims these are, in place of the dry
-	// run's, which are in the request of its preempt call.
+	// ChangedBy is the extender that replaced the victims of the dry run; the
+	// request of its preempt call has the original ones.
 	ChangedBy string `json:"changedBy,omitempty"`
-	// RemovedBy is the extender that took the node out of the choice.
+	// RemovedBy is the extender that removed the candidate.
 	RemovedBy string `json:"removedBy,omitempty"`
 }
 
@@ -45,23 +44,24 @@ type Victim struct {
 	// Node is where it runs; empty when that is the candidate's node.
 	Node string `json:"node,omitempty"`
 	// PodGroup is the name of its group, in its own namespace; empty when it is in
-	// none. A group whose disruption mode is all goes as a whole, wherever its pods
-	// run.
+	// none. Preemption removes a group whose disruption mode is all as a whole,
+	// wherever its pods run.
 	PodGroup string `json:"podGroup,omitempty"`
 }
 
 // GroupPreemption is the dry run for a whole pod group, over all nodes at once: it
-// removes every pod of lower priority and then puts back those beside which the group
-// still fits.
+// removes every pod of lower priority and then puts back the pods that fit beside the
+// group.
 type GroupPreemption struct {
 	// Helpful: without the pods of lower priority the group would fit. Otherwise
 	// there are no victims, and all such pods are reprieved.
 	Helpful bool `json:"helpful"`
-	// Victims, by priority, highest first: the first MaxGroupVictims of VictimCount.
+	// Victims are sorted by priority, highest first: the first MaxGroupVictims of
+	// VictimCount.
 	Victims     []Victim `json:"victims"`
 	VictimCount int      `json:"victimCount"`
-	// Reprieved are the pods of lower priority that stay on nodes which lose other pods,
-	// in the same order and bounded alike. ReprievedCount counts them on all nodes.
+	// Reprieved are the pods of lower priority that stay on nodes with victims, in the
+	// same order and with the same bound. ReprievedCount counts them on all nodes.
 	Reprieved      []Victim `json:"reprieved,omitempty"`
 	ReprievedCount int      `json:"reprievedCount,omitempty"`
 }
@@ -69,7 +69,7 @@ type GroupPreemption struct {
 // MaxGroupVictims bounds the lists of a GroupPreemption.
 const MaxGroupVictims = 100
 
-// UnhelpfulNodes share a reason.
+// UnhelpfulNodes are nodes with the same reason.
 type UnhelpfulNodes struct {
 	Status  string   `json:"status"`
 	Plugin  string   `json:"plugin,omitempty"`
@@ -87,12 +87,12 @@ const (
 	LowestSumOfPriorities   PreemptionRule = "lowestSumOfPriorities"
 	FewestVictims           PreemptionRule = "fewestVictims"
 	LatestEarliestStartTime PreemptionRule = "latestEarliestStartTime"
-	// FirstFound: the candidates are alike under every rule.
+	// FirstFound: the candidates are equal under every rule.
 	FirstFound PreemptionRule = "firstFound"
 )
 
-// preemptionRules are those of pickOneNodeForPreemption in
-// k8s.io/kubernetes/pkg/scheduler/framework/preemption: the greatest value wins.
+// preemptionRules are the rules of pickOneNodeForPreemption in
+// k8s.io/kubernetes/pkg/scheduler/framework/preemption: the highest value wins.
 var preemptionRules = []struct {
 	rule  PreemptionRule
 	value func(Candidate) int64
@@ -104,8 +104,8 @@ var preemptionRules = []struct {
 	{LatestEarliestStartTime, func(c Candidate) int64 { return c.earliestStart().UnixNano() }},
 }
 
-// DecidingRule returns the rule that left only the chosen candidate of those that
-// no extender has removed, or the empty rule when there was nothing to decide.
+// DecidingRule returns the rule that singled out the chosen candidate among those
+// that no extender removed, or the empty rule when there was no choice.
 func DecidingRule(candidates []Candidate, chosen string) PreemptionRule {
 	if chosen == "" {
 		return ""
@@ -133,8 +133,8 @@ func (c Candidate) highestPriority() int32 {
 	return c.Victims[0].Priority
 }
 
-// sumOfPriorities lifts each priority above 0, as the scheduler does, so that
-// two victims of a negative priority weigh more than one.
+// sumOfPriorities shifts each priority above 0, as the scheduler does, so that two
+// victims of a negative priority weigh more than one.
 func (c Candidate) sumOfPriorities() int64 {
 	const lift = 1 << 31
 	var sum int64
@@ -144,7 +144,8 @@ func (c Candidate) sumOfPriorities() int64 {
 	return sum
 }
 
-// earliestStart is the earliest start among the victims of the highest priority.
+// earliestStart returns the earliest start time of the victims with the highest
+// priority.
 func (c Candidate) earliestStart() time.Time {
 	var earliest time.Time
 	highest := c.highestPriority()

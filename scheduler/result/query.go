@@ -7,8 +7,8 @@ type Query struct {
 	Namespace, Name string
 	UID             types.UID
 	Outcome         Outcome
-	// Limit bounds a page; 0 means the store's default, and more than MaxLimit means
-	// MaxLimit.
+	// Limit bounds a page; 0 means the store's default, and a higher value than
+	// MaxLimit means MaxLimit.
 	Limit int
 	// Continue is the previous page's Continue; empty starts at the newest.
 	Continue string
@@ -20,6 +20,6 @@ const MaxLimit = 5000
 // Page is a list of summaries, newest first.
 type Page struct {
 	Items []Summary `json:"items"`
-	// Continue asks for the next page; empty on the last.
+	// Continue identifies the next page; empty on the last page.
 	Continue string `json:"continue"`
 }

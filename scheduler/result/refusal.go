@@ -6,24 +6,24 @@ import (
 	"strings"
 )
 
-// Refusal names the plugin or extender that kept a pod from its place, and its
-// reason: of the reasons that plugins and extenders gave for nodes, the one that most
-// nodes share; otherwise the answer of the extension point that ended the cycle or,
-// at Permit, holds the pod.
+// Refusal names the plugin or extender that kept a pod from being scheduled, and its
+// reason. That is the reason that plugins or extenders gave for the most nodes, or
+// else the answer of the extension point that ended the cycle or, at Permit, holds
+// the pod.
 type Refusal struct {
-	// ExtensionPoint is as in ExtensionPoint.Name.
+	// ExtensionPoint is a name as in ExtensionPoint.Name.
 	ExtensionPoint string `json:"extensionPoint"`
 	// Plugin is a plugin, or an extender by its URL prefix.
 	Plugin string `json:"plugin"`
 	Reason string `json:"reason,omitempty"`
-	// Nodes were rejected for this reason; 0 when no node was.
+	// Nodes counts the nodes that were rejected for this reason.
 	Nodes int `json:"nodes,omitempty"`
 	// Others counts further reasons for which nodes were rejected.
 	Others int `json:"others,omitempty"`
 }
 
-// FindRefusal returns nil for a pod that was scheduled, and when no single plugin or
-// extender kept it from its place. c is only read.
+// FindRefusal returns nil for a scheduled pod, and when no single plugin or extender
+// kept it from being scheduled. It does not change c.
 func FindRefusal(c *Cycle) *Refusal {
 	switch c.Outcome {
 	case Waiting:
@@ -31,7 +31,7 @@ func FindRefusal(c *Cycle) *Refusal {
 	case Error:
 		return cmp.Or(answered(c, "Error"), extenderFailed(c), nodesRefused(c, Failed))
 	case Unschedulable:
-		// With a node chosen, a later extension point ended the cycle.
+		// If a node was chosen, a later extension point ended the cycle.
 		if c.SelectedNode == "" {
 			if r := nodesRefused(c, Rejected); r != nil {
 				return r
@@ -42,7 +42,7 @@ func FindRefusal(c *Cycle) *Refusal {
 	return nil
 }
 
-// rejectedStatuses are those by which a plugin rejects a pod.
+// rejectedStatuses are the statuses by which a plugin rejects a pod.
 var rejectedStatuses = []string{"Unschedulable", "UnschedulableAndUnresolvable", "Pending"}
 
 // RejectedBy returns the first plugin that rejected the pod of c as a whole, with the
@@ -88,14 +88,14 @@ func extenderFailed(c *Cycle) *Refusal {
 	return nil
 }
 
-// nodesRefused returns the reason that most nodes share, of those that their plugin
-// left in the given state.
+// nodesRefused returns the most common reason of the nodes that a plugin left in
+// the given state.
 func nodesRefused(c *Cycle, state byte) *Refusal {
 	var most *Refusal
 	distinct := 0
 	for _, r := range rejections(c, state) {
 		distinct += len(r.Reasons)
-		// The first reason of a plugin is the one that most of its nodes share.
+		// The first reason of a plugin is the most common one of its nodes.
 		first := r.Reasons[0]
 		if most == nil || first.Nodes > most.Nodes || (first.Nodes == most.Nodes && r.Plugin < most.Plugin) {
 			most = &Refusal{ExtensionPoint: "filter", Plugin: r.Plugin, Reason: first.Reason, Nodes: first.Nodes}

@@ -29,7 +29,7 @@ func TestFindRefusal(t *testing.T) {
 			Cycle{Summary: Summary{Outcome: Unschedulable}, Filter: filter()},
 			&Refusal{ExtensionPoint: "filter", Plugin: "NodeResourcesFit", Reason: "Insufficient cpu", Nodes: 2, Others: 2},
 		},
-		"an extender's counts as well, without words too": {
+		"an extender's counts as well, even without a reason": {
 			Cycle{Summary: Summary{Outcome: Unschedulable}, Filter: filter(), Extenders: []ExtenderCall{{
 				Plugin: extender, Verb: ExtenderFilter, Status: "Success",
 				Rejected: &ExtenderRejections{Nodes: []string{"d", "e", "f"}, Reasons: []ExtenderReason{{}}, ReasonOf: []uint16{0, 0, 0}},
@@ -63,7 +63,7 @@ func TestFindRefusal(t *testing.T) {
 			}},
 			&Refusal{ExtensionPoint: "bind", Plugin: extender, Reason: "connection refused"},
 		},
-		"no plugin in particular": {
+		"no single plugin": {
 			Cycle{Summary: Summary{Outcome: Unschedulable, Message: "no nodes available"}}, nil,
 		},
 	} {

@@ -11,8 +11,8 @@ type Rejection struct {
 	// Plugin is a plugin, or an extender by its URL prefix.
 	Plugin string `json:"plugin"`
 	Nodes  int    `json:"nodes"`
-	// Reasons with the number of nodes that each was given for, most first. The
-	// empty reason counts the nodes that were rejected without one.
+	// Reasons holds each reason with its number of nodes, most first. The empty
+	// reason counts the nodes that were rejected without one.
 	Reasons []ReasonCount `json:"reasons"`
 }
 
@@ -27,7 +27,7 @@ type ReasonCount struct {
 // its plugin and once for each reason.
 func Rejections(c *Cycle) []Rejection { return rejections(c, Rejected, Failed) }
 
-// rejections counts the nodes that a plugin left in one of the given states.
+// rejections counts the nodes that each plugin left in one of the given states.
 // Extenders can only reject.
 func rejections(c *Cycle, states ...byte) []Rejection {
 	t := tally{plugins: map[string]int{}, reasons: map[reasonOf]int{}}
@@ -86,8 +86,8 @@ func (t *tally) addVerdicts(f *Filter, states string) {
 	}
 }
 
-// addExtenders counts the nodes that extenders took out of the search. A node that
-// an extender refused as the nominated node was tried again in the search.
+// addExtenders counts the nodes that extenders rejected in the search. It ignores a
+// rejection of the nominated node, which the search tried again.
 func (t *tally) addExtenders(calls []ExtenderCall) {
 	for _, call := range calls {
 		if call.Rejected == nil || call.Nominated {

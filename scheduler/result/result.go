@@ -1,15 +1,14 @@
 // Package result holds the value types of one scheduling cycle: every plugin's answer
-// about the pod and about each node that was evaluated, the node that was chosen, and
-// the nodes that were not evaluated. It is the hinge between the scheduler, the server
-// and the browser.
+// for the pod and for each evaluated node, the chosen node, and the nodes that were
+// not evaluated. It is the hinge between the scheduler, the server and the browser.
 //
-// A Cycle is immutable once it has left its producer. In memory it is
+// A Cycle is immutable once its producer has handed it out. In memory it is
 // columnar, so that a cycle over 5,000 nodes stays small; its JSON form is the
-// public contract, in canonical order (nodes by name, plugins in the order in
-// which they ran).
+// public contract, in canonical order (nodes by name, plugins in the order in which
+// they ran).
 //
-// The package knows neither the scheduler that produced a cycle nor the readers of it.
-// It may import k8s.io/apimachinery only.
+// The package knows nothing of the scheduler that produced a cycle or of its readers.
+// It may import only k8s.io/apimachinery.
 package result
 
 import (
@@ -34,7 +33,7 @@ const (
 	Error Outcome = "error"
 )
 
-// Outcomes lists every outcome in the order in which people ask for them.
+// Outcomes lists every outcome, in the order for display.
 var Outcomes = []Outcome{Scheduled, Unschedulable, Waiting, Error}
 
 // Valid reports whether o is one of Outcomes.
@@ -47,8 +46,8 @@ func (o Outcome) Valid() bool {
 	return false
 }
 
-// Pod identifies the pod of a cycle. A recreated pod of the same name has
-// another UID, and its attempts are its own.
+// Pod identifies the pod of a cycle. A recreated pod of the same name has a
+// different UID and its own attempts.
 type Pod struct {
 	Namespace string    `json:"namespace"`
 	Name      string    `json:"name"`
@@ -60,25 +59,25 @@ type Pod struct {
 type NodeCounts struct {
 	// Total is the number of nodes in the scheduler's snapshot.
 	Total int `json:"total"`
-	// Evaluated nodes met at least one Filter plugin. It is 0 when the pod was
-	// rejected before Filter ran.
+	// Evaluated counts the nodes for which at least one Filter plugin ran. It is 0
+	// when the pod was rejected before Filter.
 	Evaluated int `json:"evaluated"`
-	// Feasible nodes passed every Filter plugin and every extender.
+	// Feasible counts the nodes that passed every Filter plugin and every extender.
 	Feasible int `json:"feasible"`
-	// Wanted is how many feasible nodes the search looks for: when it has found
-	// them, it stops. 0 when the search did not start.
+	// Wanted is the number of feasible nodes at which the search stops. It is 0
+	// when the search did not start.
 	Wanted int `json:"wanted,omitempty"`
 }
 
-// Summary is a cycle in a line.
+// Summary is one line about a cycle.
 type Summary struct {
 	Pod Pod `json:"pod"`
 	// Attempt counts the cycles of this pod's UID, from 1.
 	Attempt int `json:"attempt"`
-	// Profile is the scheduler name under which the pod was tried.
+	// Profile is the scheduler name of the profile that tried the pod.
 	Profile string `json:"profile"`
 	// Revision is the number of the scheduler configuration that the cycle ran under,
-	// from 1; 0 when it is not known.
+	// from 1; 0 when it is unknown.
 	Revision  int       `json:"revision,omitempty"`
 	StartTime time.Time `json:"startTime"`
 	// DurationSeconds spans the scheduling cycle and the binding cycle.
@@ -88,46 +87,45 @@ type Summary struct {
 	NominatedNode   string  `json:"nominatedNode,omitempty"`
 	Message         string  `json:"message,omitempty"`
 	// Refusal is nil when the pod was scheduled, when no single plugin or extender kept
-	// it from its place, and in records of earlier versions.
+	// it from being scheduled, and in records of earlier versions.
 	Refusal *Refusal   `json:"refusal,omitempty"`
 	Nodes   NodeCounts `json:"nodes"`
 }
 
-// PluginResult is one plugin's answer at an extension point that is asked once
-// per pod.
+// PluginResult is one plugin's answer at an extension point that runs once per pod.
 type PluginResult struct {
 	Plugin string `json:"plugin"`
-	// Status is the framework's own name of the code: Success, Error,
+	// Status is the framework's name of the status code: Success, Error,
 	// Unschedulable, UnschedulableAndUnresolvable, Wait, Skip or Pending.
 	Status          string   `json:"status"`
 	Reasons         []string `json:"reasons,omitempty"`
 	DurationSeconds float64  `json:"durationSeconds"`
 
-	// Nodes is PreFilter's: the only nodes that the plugin lets Filter see.
-	// nil means that it does not restrict them.
+	// Nodes, of PreFilter, are the only nodes that the plugin lets Filter see. nil
+	// means that it does not restrict them.
 	Nodes []string `json:"nodes,omitempty"`
-	// NominatedNode is PostFilter's: the node that preemption made room on.
+	// NominatedNode, of PostFilter, is the node on which preemption made room.
 	NominatedNode string `json:"nominatedNode,omitempty"`
-	// TimeoutSeconds is Permit's: how long the pod may wait.
+	// TimeoutSeconds, of Permit, is how long the pod may wait.
 	TimeoutSeconds float64 `json:"timeoutSeconds,omitempty"`
 }
 
-// ExtensionPoint is one extension point that ran, with the time that all of
-// its plugins took together.
+// ExtensionPoint is one extension point that ran, with the total time of its
+// plugins.
 type ExtensionPoint struct {
 	Name            string  `json:"name"`
 	DurationSeconds float64 `json:"durationSeconds"`
 }
 
-// Cycle holds everything that is known about one attempt to schedule one pod.
-// Extension points that did not run are nil.
+// Cycle is the complete record of one attempt to schedule one pod. Extension points
+// that did not run are nil.
 type Cycle struct {
 	Summary
 
 	Queue *Queue `json:"queue,omitempty"`
 	// Hint is nil when opportunistic batching had none.
 	Hint *Hint `json:"hint,omitempty"`
-	// PodGroup is nil when the pod was tried alone.
+	// PodGroup is nil when the pod was not scheduled as part of a group.
 	PodGroup *PodGroup `json:"podGroup,omitempty"`
 
 	// ExtensionPoints lists those that ran, in order, with their durations.
@@ -148,22 +146,22 @@ type Cycle struct {
 	PostBind   []PluginResult `json:"postBind,omitempty"`
 
 	// Claims are the pod's ResourceClaims with the devices that they hold; nil when
-	// it has none, or was not bound.
+	// the pod has none or was not bound.
 	Claims []ClaimAllocation `json:"claims,omitempty"`
 
-	// Facts are those that plugins attached themselves.
+	// Facts are the facts that plugins attached.
 	Facts []Fact `json:"facts,omitempty"`
 	// FactsDropped counts the facts beyond the bounds of a cycle.
 	FactsDropped int `json:"factsDropped,omitempty"`
 
-	// Extenders are the calls to scheduler extenders, in order. Those to prioritize
-	// are made at the same time, and stand in the order of the extenders.
+	// Extenders are the calls to scheduler extenders, in order. The prioritize
+	// calls run concurrently and are listed in the order of the extenders.
 	Extenders []ExtenderCall `json:"extenders,omitempty"`
 }
 
-// Size estimates the bytes that c holds in memory, for bounding a store.
-// Strings that cycles share (node names, reasons of a verdict) count once
-// where they are held per cycle and not at all where they are shared.
+// Size estimates the bytes that c holds in memory, for bounding a store. It counts
+// a string once per cycle, and does not count strings that cycles share (node
+// names, reasons of a verdict).
 func (c *Cycle) Size() int {
 	const fixed = 1024
 	size := fixed + len(c.Message) + sizeOfFacts(c.Facts) + c.PodGroup.size()

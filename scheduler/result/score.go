@@ -11,12 +11,12 @@ import (
 // ScorePlugin is one column of the Score table.
 type ScorePlugin struct {
 	Name string `json:"name"`
-	// Weight is the profile's.
+	// Weight is the plugin's weight in the profile.
 	Weight int64 `json:"weight"`
 }
 
-// Column holds one value per node, in as few bytes as its values need: none when
-// they are all the same, and mostly one each.
+// Column holds one value per node in as few bytes as the values need: none when
+// they are all the same, and usually one each.
 type Column struct {
 	n     int
 	first int64
@@ -82,25 +82,26 @@ func (c Column) Len() int { return c.n }
 // Score holds the scores of the feasible nodes. It is absent when one node
 // was feasible, because the scheduler then does not score.
 type Score struct {
-	// Plugins that scored, in the order in which they ran.
+	// Plugins are the plugins that scored, in the order in which they ran.
 	Plugins []ScorePlugin
-	// Skipped plugins had said in PreScore that they have nothing to do. Their
-	// score is absent, not 0.
+	// Skipped plugins returned Skip in PreScore. Their score is absent, not 0.
 	Skipped []string
 	// Nodes are the feasible nodes, in no particular order.
 	Nodes []string
 	// Raw, Normalized and Weighted have one column per plugin. Weighted is
-	// Normalized × weight. Where a plugin does not normalize, Normalized is Raw.
+	// Normalized × weight. For a plugin that does not normalize, Normalized equals
+	// Raw.
 	Raw, Normalized, Weighted []Column
-	// Extenders that scored, in the order in which the scheduler has them.
+	// Extenders are the extenders that scored, in the scheduler's order.
 	Extenders []ScoreExtender
-	// Totals per node: what the scheduler compared. They are the sum of what
-	// plugins weighted and what extenders counted.
+	// Totals are the totals per node that the scheduler compared: the sum of the
+	// plugins' weighted scores and the extenders' counted scores.
 	Totals Column
-	// Tied nodes share the best total, by name; nil when one is alone at the top.
+	// Tied are the nodes that share the best total, by name; nil when there is a
+	// single best node.
 	Tied []string
-	// DurationSeconds is, per plugin, the time that its Score calls took
-	// together, extrapolated from a sample of the nodes.
+	// DurationSeconds is the total time of each plugin's Score calls, extrapolated
+	// from a sample of the nodes.
 	DurationSeconds []float64
 }
 

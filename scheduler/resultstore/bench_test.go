@@ -11,7 +11,7 @@ import (
 	"kube-scheduler-simulator/scheduler/result"
 )
 
-// The cycles that the benchmarks compare, by what is in them.
+// The cycles that the benchmarks compare, by their contents.
 var benchmarked = []struct {
 	name string
 	make func(name string) *result.Cycle
@@ -29,8 +29,8 @@ func sample(n int, make func(string) *result.Cycle) []*result.Cycle {
 	return out
 }
 
-// BenchmarkPut puts and writes; diskBytes are what a cycle takes in the file,
-// and nothing is outside the time that is measured.
+// BenchmarkPut measures putting and writing; diskBytes is the size of a cycle in
+// the file.
 func BenchmarkPut(b *testing.B) {
 	for _, bc := range benchmarked {
 		cycles := sample(100, bc.make)
@@ -59,7 +59,7 @@ func BenchmarkPut(b *testing.B) {
 	}
 }
 
-// again returns the i-th attempt, of the pods of cycles in turn.
+// again returns the i-th attempt, taking turns among the pods of cycles.
 func again(cycles []*result.Cycle, i int) *result.Cycle {
 	c := *cycles[i%len(cycles)]
 	c.Attempt = 1 + i/len(cycles)

@@ -35,7 +35,7 @@ var blockFormat = blockfile.Format{Magic: "\xb5kb1", FieldBytes: parts * extentB
 
 const (
 	extentBytes = 8
-	// maxPartBytes bounds what a part may hold, and what it may unpack to.
+	// maxPartBytes bounds a part, both packed and unpacked.
 	maxPartBytes = 256 << 20
 )
 
@@ -95,7 +95,7 @@ func decodeRows(data []byte) ([][]byte, error) {
 	return out, r.err
 }
 
-// blockBuilder gathers cycles into a block. One goroutine uses it repeatedly.
+// blockBuilder collects cycles into a block. One goroutine uses it repeatedly.
 type blockBuilder struct {
 	keys, summaries, rests, tables rows
 	names                          *nameTable
@@ -124,7 +124,7 @@ func (b *blockBuilder) add(sequence uint64, c *result.Cycle) error {
 
 func (b *blockBuilder) len() int { return len(b.keys.ends) }
 
-// size is the number of bytes gathered, before they are packed.
+// size is the number of bytes collected, before they are packed.
 func (b *blockBuilder) size() int {
 	return b.summaries.data.Len() + b.rests.data.Len() + b.tables.data.Len()
 }
@@ -164,7 +164,7 @@ func (b *blockBuilder) pack(out, data []byte, compress bool) []byte {
 		} else {
 			b.packer.Reset(w)
 		}
-		// A bytes.Buffer takes everything.
+		// Writes to a bytes.Buffer do not fail.
 		_, _ = b.packer.Write(data)
 		_ = b.packer.Close()
 		if packed := w.Bytes(); len(packed)-from <= len(data) {
@@ -219,7 +219,8 @@ type block struct {
 	segment *segment
 	offset  int64
 	extents [parts]extent
-	// reported: it was logged already that a part of the block cannot be read.
+	// reported: the store has already logged that a part of the block cannot be
+	// read.
 	reported atomic.Bool
 }
 
@@ -297,8 +298,8 @@ func (b *block) keys() ([]key, error) {
 	return out, nil
 }
 
-// outcome returns the constant where there is one, so that an index of many
-// cycles holds each once.
+// outcome returns the constant for s if there is one, so that an index of many
+// cycles shares one string.
 func outcome(s string) result.Outcome {
 	for _, known := range result.Outcomes {
 		if s == string(known) {

@@ -11,12 +11,12 @@ import (
 )
 
 // A record is a cycle in three rows: its summary, its tables, and its rest. The tables
-// grow with the cluster (lists of nodes, verdicts, scores) and have a form of our own
-// that is fast to write and needs no compression. Summary and rest are CBOR by field
-// name: a new field of result is kept without a change here, a removed one is ignored,
-// and a test that fills every field fails when one is not read back.
+// grow with the cluster (lists of nodes, verdicts, scores) and have their own format,
+// which is fast to write and needs no compression. Summary and rest are CBOR by field
+// name: a new field of result needs no change here, and a removed one is ignored. A
+// test fills every field and fails if one is not read back.
 
-// These are without the methods that write the public form, which sorts.
+// These types lack the methods that write the public form, which sorts.
 type (
 	plainFilter     result.Filter
 	plainScore      result.Score
@@ -28,12 +28,12 @@ type rest struct {
 	Cycle  *result.Cycle
 	Filter *plainFilter `cbor:",omitempty"`
 	Score  *plainScore  `cbor:",omitempty"`
-	// Rejections are those of Cycle.Extenders, nil where a call has none.
+	// Rejections are those of Cycle.Extenders, nil for a call without any.
 	Rejections []*plainRejections `cbor:",omitempty"`
 }
 
-// CBOR's modes: types that write JSON of their own are kept as that JSON, text
-// is kept even where it is not UTF-8, and only a list's bytes bound its length.
+// CBOR's modes: types with their own JSON form are kept as that JSON, text is kept
+// even if it is not UTF-8, and only a list's bytes bound its length.
 var (
 	encoding = must(cbor.EncOptions{
 		Time:                    cbor.TimeRFC3339Nano,
@@ -75,8 +75,8 @@ func (unwrapJSON) Transcode(dst io.Writer, src io.Reader) error {
 	return err
 }
 
-// encodeRecord adds a cycle to a block. It does not change c. When it fails, the block
-// is unchanged, too.
+// encodeRecord adds a cycle to a block. It does not change c. If it fails, the block
+// is unchanged.
 func (b *blockBuilder) encodeRecord(c *result.Cycle) (err error) {
 	defer func() {
 		if err != nil {
@@ -164,8 +164,8 @@ func detach(c *result.Cycle) *result.Cycle {
 }
 
 // nodeLists returns the lists that may name every node of the cluster. Their order
-// depends on nothing in the tables. A long list that is not among them is kept as
-// well, but takes more bytes.
+// does not depend on the tables. A long list that is not among them is also kept,
+// but takes more bytes.
 func nodeLists(c *result.Cycle) []*[]string {
 	var lists []*[]string
 	for i := range c.PreFilter {

@@ -15,7 +15,7 @@ import (
 	"kube-scheduler-simulator/scheduler/result"
 )
 
-// onDisk returns c as it comes back from a file.
+// onDisk returns cycles as they are read back from a file.
 func onDisk(t testing.TB, cycles ...*result.Cycle) []*result.Cycle {
 	t.Helper()
 	s := persistent(t, Options{Dir: t.TempDir()})
@@ -40,8 +40,8 @@ func onDisk(t testing.TB, cycles ...*result.Cycle) []*result.Cycle {
 
 var sameColumns = cmp.AllowUnexported(result.Column{})
 
-// Fails when a field of a cycle, also a new one, is not read back.
-func TestEveryFieldComesBack(t *testing.T) {
+// Every field of a cycle must be read back, including new ones.
+func TestEveryFieldIsReadBack(t *testing.T) {
 	want := &result.Cycle{}
 	fill(reflect.ValueOf(want).Elem(), rand.New(rand.NewSource(1)))
 	f := want.Filter
@@ -103,7 +103,7 @@ func fill(v reflect.Value, r *rand.Rand) {
 	}
 }
 
-func TestCyclesComeBackAsTheyWere(t *testing.T) {
+func TestCyclesAreReadBackUnchanged(t *testing.T) {
 	odd := cycle("odd", 1, result.Error)
 	odd.Message = "not UTF-8: \xff"
 	odd.DurationSeconds = math.Inf(1)
@@ -111,7 +111,7 @@ func TestCyclesComeBackAsTheyWere(t *testing.T) {
 	empty := cycle("empty", 1, result.Unschedulable)
 	empty.Filter, empty.Score = &result.Filter{}, &result.Score{}
 	want := []*result.Cycle{odd, empty, rejectedCycle("rejected", 30, true), rejectedCycle("again", 40, false), scoredCycle("scored", 50, 20)}
-	// Scores that are not what the scheduler's arithmetic gives are kept too.
+	// Scores that contradict the scheduler's arithmetic are kept, too.
 	strange := scoredCycle("strange", 10, 4)
 	strange.Score.Normalized[0] = result.NewColumn([]int64{math.MaxInt64, math.MinInt64, 0, 1})
 	strange.Score.Weighted[1] = result.NewColumn([]int64{1, 2})
@@ -124,7 +124,7 @@ func TestCyclesComeBackAsTheyWere(t *testing.T) {
 	}
 }
 
-func TestThePublicFormComesBack(t *testing.T) {
+func TestThePublicFormIsReadBack(t *testing.T) {
 	want := scoredCycle("a", 100, 10)
 	wantJSON, err := json.Marshal(want)
 	if err != nil {
@@ -139,7 +139,7 @@ func TestThePublicFormComesBack(t *testing.T) {
 	}
 }
 
-func TestIntegersComeBackInEveryForm(t *testing.T) {
+func TestIntegersAreReadBackInEveryForm(t *testing.T) {
 	r := rand.New(rand.NewSource(1))
 	random := func(n int, below int64) []int64 {
 		out := make([]int64, n)
@@ -220,8 +220,8 @@ func nodeNames(n int) []string {
 
 var clusters = map[int][]string{}
 
-// clusterOf returns the nodes of a cluster; cycles share them, as they do the
-// scheduler's snapshot.
+// clusterOf returns the nodes of a cluster; cycles share them, as they share those
+// of the scheduler's snapshot.
 func clusterOf(n int) []string {
 	if clusters[n] == nil {
 		clusters[n] = nodeNames(n)
@@ -245,8 +245,8 @@ func seeded(name string) *rand.Rand {
 	return rand.New(rand.NewSource(seed))
 }
 
-// rejectedCycle is of a pod that fits on none of n nodes, for five reasons;
-// with comparisons and dry runs of preemption when full.
+// rejectedCycle returns the cycle of a pod that fits none of n nodes, for five
+// reasons. With full, it has comparisons and dry runs of preemption.
 func rejectedCycle(name string, n int, full bool) *result.Cycle {
 	r := seeded(name)
 	nodes := clusterOf(n)
@@ -289,8 +289,8 @@ func rejectedCycle(name string, n int, full bool) *result.Cycle {
 	return c
 }
 
-// scoredCycle is of a pod for which n nodes were evaluated and every n/scored-th
-// scored by eight plugins.
+// scoredCycle returns the cycle of a pod for which n nodes were evaluated, and
+// every n/scored-th node was scored by eight plugins.
 func scoredCycle(name string, n, scored int) *result.Cycle {
 	r := seeded(name)
 	nodes := clusterOf(n)

@@ -18,11 +18,11 @@ import (
 
 var epoch = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
-// yield lets another goroutine go on before a condition is looked at again.
+// yield lets another goroutine run before a condition is checked again.
 func yield() { runtime.Gosched() }
 
-// written3 returns a file of three blocks, with two cycles each, and where the
-// blocks begin.
+// written3 returns a file of three blocks with two cycles each, and the offsets of
+// the blocks.
 func written3(t testing.TB) (data []byte, offsets []int64) {
 	t.Helper()
 	dir := t.TempDir()
@@ -52,7 +52,7 @@ func TestDamagedFilesAreSetAside(t *testing.T) {
 		want []string
 	}{
 		{"empty", nil, nil},
-		{"foreign", []byte("this is no file of results, and has never been one"), nil},
+		{"foreign", []byte("this is not a file of results"), nil},
 		{"cut in the file's header", data[:10], nil},
 		{"cut in the last block's header", data[:offsets[2]+5], all[2:]},
 		{"cut in the last block", data[:len(data)-1], all[2:]},
@@ -61,7 +61,7 @@ func TestDamagedFilesAreSetAside(t *testing.T) {
 		{"flipped in a block's magic", flipped(data, int(offsets[1])), join(all[:2], all[4:])},
 		{"flipped in a block's lengths", flipped(data, int(offsets[1])+6), join(all[:2], all[4:])},
 		{"flipped in a block's keys", flipped(data, keysOf(1)+3), join(all[:2], all[4:])},
-		{"with something behind", append(append([]byte(nil), data...), "\xb5kb1 and so on"...), all},
+		{"followed by other bytes", append(append([]byte(nil), data...), "\xb5kb1 and so on"...), all},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -78,9 +78,9 @@ func TestDamagedFilesAreSetAside(t *testing.T) {
 				t.Errorf("the log says\n%s", got)
 			}
 			if got, err := os.ReadFile(path + ".corrupt-1"); err != nil || string(got) != string(tc.data) {
-				t.Errorf("the damaged file is not what was set aside: %v", err)
+				t.Errorf("the file that was set aside differs from the damaged one: %v", err)
 			}
-			// What was saved, and what comes next, is there at the next start.
+			// The saved cycles and the next one are present at the next start.
 			s.Put(cycle("next", 1, result.Scheduled))
 			stop(t, s)
 			logger, log = capture(t)
@@ -129,7 +129,7 @@ func TestARecordThatCannotBeReadIsSkipped(t *testing.T) {
 	}
 }
 
-func TestOnlySoManyFilesAreSetAside(t *testing.T) {
+func TestFilesSetAsideAreBounded(t *testing.T) {
 	dir := t.TempDir()
 	for i := range 10 {
 		for n := range 2 {
@@ -163,8 +163,8 @@ func TestOtherFilesAreLeftAlone(t *testing.T) {
 	}
 }
 
-// A store starts on any bytes, and whatever it makes of them, everything that
-// it lists is answered and later cycles are kept.
+// A store starts on any bytes. It returns every cycle that it lists, and keeps
+// later cycles.
 func FuzzStart(f *testing.F) {
 	data, offsets := written3(f)
 	f.Add([]byte{}, 0)
@@ -198,13 +198,13 @@ func FuzzStart(f *testing.F) {
 		stop(t, s)
 		s = persistent(t, Options{Dir: dir})
 		if got, err := s.Get("next", 1); err != nil || got == nil {
-			t.Errorf("what was put is gone: %v", err)
+			t.Errorf("the cycle that was put is missing: %v", err)
 		}
 		stop(t, s)
 	})
 }
 
-// A record with good checksums and any content is read or refused.
+// A record with valid checksums and any content is either read or refused.
 func FuzzDecode(f *testing.F) {
 	b := newBlockBuilder()
 	for _, c := range []*result.Cycle{rejectedCycle("a", 20, true), scoredCycle("b", 20, 10)} {

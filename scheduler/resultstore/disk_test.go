@@ -19,8 +19,8 @@ import (
 	"kube-scheduler-simulator/scheduler/result"
 )
 
-// persistent returns a store that was started, and is stopped with the test.
-// Its clock stands, so that it writes when the test says so.
+// persistent returns a started store that stops with the test. Its clock stands
+// still, so it writes only when the test advances it.
 func persistent(t testing.TB, o Options) *Store {
 	t.Helper()
 	if o.Clock == nil {
@@ -53,7 +53,7 @@ func flush(t testing.TB, s *Store) {
 	}
 }
 
-// forgetMemory leaves to memory only what is not on disk.
+// forgetMemory drops the cycles in memory that are also on disk.
 func forgetMemory(s *Store) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -119,7 +119,7 @@ func TestARestartContinues(t *testing.T) {
 	}
 	stop(t, s)
 	if diff := cmp.Diff([]string{"00000000.results"}, files(t, dir)); diff != "" {
-		t.Errorf("the second run did not go on in the file of the first: %s", diff)
+		t.Errorf("the second run did not continue the file of the first: %s", diff)
 	}
 }
 
@@ -131,7 +131,8 @@ func TestAKillLosesNothingThatWasWritten(t *testing.T) {
 	numbered(s, 4, 5)
 	flush(t, s)
 	numbered(s, 6, 6)
-	// What a killed process leaves is what other processes see of its files.
+	// Other processes see the files of a killed process as it left them, so a copy
+	// simulates the kill.
 	killed := t.TempDir()
 	if err := os.CopyFS(killed, os.DirFS(dir)); err != nil {
 		t.Fatal(err)
@@ -210,7 +211,7 @@ func TestEverythingIsFoundOnDisk(t *testing.T) {
 		t.Error(diff, err)
 	}
 	if got, err := s.Get("b", 2); got != nil || err != nil {
-		t.Errorf("an attempt that never was: %v, %v", got, err)
+		t.Errorf("got an attempt that does not exist: %v, %v", got, err)
 	}
 }
 
@@ -233,7 +234,7 @@ func TestMemoryIsBoundedAndDiskHasTheRest(t *testing.T) {
 	}
 }
 
-func TestAReplacedAttemptGoesToItsOldPlace(t *testing.T) {
+func TestAReplacedAttemptKeepsItsPlace(t *testing.T) {
 	dir := t.TempDir()
 	s := persistent(t, Options{Dir: dir})
 	s.Put(cycle("a", 1, result.Waiting))
@@ -320,7 +321,7 @@ func TestPutWaitsForTheWriterOnlyWhenItIsFarBehind(t *testing.T) {
 	c := clocktesting.NewFakeClock(epoch)
 	one := cycle("a", 1, result.Scheduled)
 	s := persistent(t, Options{Dir: t.TempDir(), Clock: c, MemoryBytes: int64(16 * one.Size())})
-	// The clock stands: what is written is written because the backlog is full.
+	// The clock stands still, so the store writes only because the backlog is full.
 	numbered(s, 1, 1000)
 	if s.Len() != 1000 {
 		t.Errorf("%d cycles are kept", s.Len())
@@ -371,7 +372,7 @@ func TestStartRefuses(t *testing.T) {
 	}
 }
 
-func TestReadersDoNotMindTheWriter(t *testing.T) {
+func TestReadersAndTheWriterRunConcurrently(t *testing.T) {
 	s := persistent(t, Options{Dir: t.TempDir(), DiskBytes: 64 << 10, MemoryBytes: 64 << 10, Durable: true})
 	var readers sync.WaitGroup
 	done := make(chan struct{})
@@ -400,7 +401,7 @@ func TestReadersDoNotMindTheWriter(t *testing.T) {
 	readers.Wait()
 }
 
-// read asks for everything that can be asked for.
+// read calls every method that reads.
 func read(t *testing.T, s *Store) {
 	page, err := s.List(result.Query{})
 	if err != nil {
@@ -419,7 +420,7 @@ func read(t *testing.T, s *Store) {
 	s.Health()
 }
 
-// quota is a file system with room for so many more bytes.
+// quota is a file system with a limited number of free bytes.
 type quota struct {
 	mu   sync.Mutex
 	left int
@@ -497,7 +498,7 @@ func TestAFullDiskIsSeenAndLosesNothing(t *testing.T) {
 		t.Errorf("the log says\n%s", got)
 	}
 	if got := files(t, dir); len(got) != 1 {
-		t.Errorf("the disk was full in the middle of a block, which is no damage; there are %v", got)
+		t.Errorf("a disk that filled up within a block is not damage, but there are %v", got)
 	}
 }
 
@@ -521,7 +522,7 @@ func TestAFullDiskDoesNotFillMemory(t *testing.T) {
 	}
 }
 
-// capture returns a logger and what it was told.
+// capture returns a logger and a function that returns its output.
 func capture(t *testing.T) (klog.Logger, func() string) {
 	logger := ktesting.NewLogger(t, ktesting.NewConfig(ktesting.BufferLogs(true)))
 	return logger, func() string {

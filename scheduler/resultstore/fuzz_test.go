@@ -11,8 +11,8 @@ import (
 	"kube-scheduler-simulator/scheduler/result"
 )
 
-// FuzzList holds that any query is refused as a bad one, or that its pages, one after
-// another, have everything that matches, once each.
+// FuzzList checks that every query is either refused as a bad one, or that its pages
+// together contain each match once.
 func FuzzList(f *testing.F) {
 	s := New(Options{})
 	const pods, attempts = 5, 3

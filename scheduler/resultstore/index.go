@@ -23,26 +23,26 @@ type entry struct {
 	size  int
 	state writeState
 
-	// block and row say where the cycle is on disk; block is nil when it is not.
+	// block and row locate the cycle on disk; block is nil when it is not there.
 	block *block
 	row   int
 }
 
-// writeState says how far the cycle in memory is on its way to disk.
+// writeState says whether the cycle in memory has been written to disk.
 type writeState uint8
 
 const (
 	// written: the disk has the latest version. Entries of a store without a directory
-	// stay in this state, too.
+	// also stay in this state.
 	written writeState = iota
-	// queued for the next write.
+	// queued: the cycle waits for the next write.
 	queued
-	// writing: the writer has it.
+	// writing: the writer is writing the cycle.
 	writing
 )
 
-// pod has the kept attempts of a pod in the order of their sequence, and the
-// number of the latest, which outlives them as long as any attempt is kept.
+// pod holds the kept attempts of a pod in the order of their sequence, and the
+// number of the latest attempt, which stays known as long as any attempt is kept.
 type pod struct {
 	result.Pod
 	attempts []attempt
@@ -56,7 +56,7 @@ type attempt struct {
 
 // index finds entries by age and by pod. It is not safe for concurrent use.
 type index struct {
-	// entries by ascending sequence, dropped ones among them.
+	// entries are in ascending sequence, including dropped ones.
 	entries []entry
 	dropped int
 	pods    map[types.UID]*pod
@@ -97,7 +97,7 @@ func (x *index) get(uid types.UID, number int) *entry {
 	return nil
 }
 
-// add appends an entry; sequence must be greater than all before.
+// add appends an entry; sequence must be greater than all earlier ones.
 func (x *index) add(sequence uint64, of result.Pod, number int) *entry {
 	p := x.pods[of.UID]
 	if p == nil {
@@ -152,8 +152,8 @@ func (x *index) oldest() *entry {
 	return &x.entries[0]
 }
 
-// newestFirst iterates over the entries of a pod, or over all without a UID,
-// that are older than before; 0 is newer than all.
+// newestFirst iterates over the entries of a pod that are older than before.
+// Without a UID it iterates over those of all pods. A before of 0 means no bound.
 func (x *index) newestFirst(uid types.UID, before uint64) func(yield func(*entry) bool) {
 	return func(yield func(*entry) bool) {
 		if uid != "" {

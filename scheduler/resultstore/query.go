@@ -11,14 +11,14 @@ import (
 	"kube-scheduler-simulator/scheduler/result"
 )
 
-// DefaultLimit is the length of a page when a query names none.
+// DefaultLimit is the length of a page when a query has no limit.
 const DefaultLimit = 100
 
 // ErrBadQuery is wrapped by the error of an invalid query.
 var ErrBadQuery = errors.New("bad query")
 
-// List answers a query, newest first. A summary that cannot be read from disk
-// is left out.
+// List answers a query, newest first. It leaves out summaries that cannot be read
+// from disk.
 func (s *Store) List(q result.Query) (result.Page, error) {
 	limit, before, err := parse(q)
 	if err != nil {
@@ -87,8 +87,8 @@ func (e *entry) matches(q result.Query) bool {
 		(q.Outcome == "" || q.Outcome == e.outcome)
 }
 
-// summaries reads the summaries of places. Neighbouring cycles mostly share a block,
-// which is read once.
+// summaries reads the summaries of places. Neighbouring cycles usually share a
+// block, which it reads once.
 func (s *Store) summaries(places []place) []result.Summary {
 	out := make([]result.Summary, 0, len(places))
 	var read *block
@@ -127,8 +127,8 @@ func (s *Store) unreadable(b *block, err error) {
 	}
 }
 
-// Attempts returns a pod's kept attempts, oldest first; nil when none is kept.
-// A summary that cannot be read from disk is left out.
+// Attempts returns a pod's kept attempts, oldest first; nil when none is kept. It
+// leaves out summaries that cannot be read from disk.
 func (s *Store) Attempts(uid types.UID) ([]result.Summary, error) {
 	s.mu.RLock()
 	p := s.index.pods[uid]
@@ -174,7 +174,7 @@ func (s *Store) Get(uid types.UID, attempt int) (*result.Cycle, error) {
 	}
 	c, err := s.read(p)
 	if errors.Is(err, os.ErrClosed) {
-		// It was dropped after the lookup.
+		// The cycle was dropped after the lookup.
 		return nil, nil
 	}
 	if err != nil {

@@ -8,9 +8,9 @@ import (
 )
 
 // scoreTable holds the columns of a score as plain lists. A column that follows from
-// others by the scheduler's arithmetic is written as a mark only: normalized is mostly
-// raw, weighted is normalized × weight, counted is answered × weight, and the totals
-// are the sum of weighted and counted.
+// others by the scheduler's arithmetic is written only as a mark: normalized usually
+// equals raw, weighted is normalized × weight, counted is answered × weight, and the
+// totals are the sum of weighted and counted.
 type scoreTable struct {
 	plugins                   []result.ScorePlugin
 	raw, normalized, weighted [][]int64
@@ -18,11 +18,11 @@ type scoreTable struct {
 	answered, counted         [][]int64
 	totals                    []int64
 
-	// values backs the lists of from; derived is where the others are derived.
+	// values backs the lists of from; derived is scratch space for derived columns.
 	values, derived []int64
 }
 
-// from takes the columns of s, until the next call.
+// from reads the columns of s. The lists are valid until the next call.
 func (t *scoreTable) from(s *result.Score) {
 	t.plugins, t.values = s.Plugins, t.values[:0]
 	t.raw, t.normalized, t.weighted = t.lists(t.raw, s.Raw), t.lists(t.normalized, s.Normalized), t.lists(t.weighted, s.Weighted)
@@ -71,7 +71,7 @@ func (t *scoreTable) append(out []byte) []byte {
 	return appendDerived(out, t.totals, t.derivedTotals())
 }
 
-// read reads the columns that belong to s, of which the heads are known.
+// read reads the columns of s, whose heads are already set.
 func (t *scoreTable) read(r *reader, s *result.Score) {
 	t.plugins, t.extenders = s.Plugins, s.Extenders
 	raw, normalized, weighted := r.count(1), r.count(1), r.count(1)
@@ -134,7 +134,7 @@ func (t *scoreTable) derivedCounted(e int) []int64 {
 	return t.derived
 }
 
-// derivedTotals is nil when the columns are not of one length.
+// derivedTotals returns nil when the columns differ in length.
 func (t *scoreTable) derivedTotals() []int64 {
 	if len(t.weighted) == 0 {
 		return nil

@@ -16,9 +16,9 @@ import (
 )
 
 // A segment is a file of blocks. Blocks are only appended, and the oldest segment is
-// deleted as a whole when there is no more room: that frees space at once, rewrites
-// nothing, and a kill leaves at worst a torn block at the end of the newest file.
-// Everything has a checksum, so damage is found wherever it is and costs no more than
+// deleted as a whole when there is no more room. That frees space at once and
+// rewrites nothing, and a kill leaves at worst a torn block at the end of the newest
+// file. Everything has a checksum, so any damage is detected and costs no more than
 // its block. A B+tree such as bbolt's would need several times the CPU per write for
 // the free pages between blocks of any length, never shrinks, and cannot detect a
 // damaged page.
@@ -27,11 +27,12 @@ type segment struct {
 	path   string
 	file   file
 	size   int64
-	// full: nothing more is appended, because the file may not end with a whole block.
+	// full: no more blocks are appended, because the file may end with a partial
+	// one.
 	full bool
 }
 
-// file is what a segment needs of *os.File.
+// file has the methods of *os.File that a segment needs.
 type file interface {
 	io.ReaderAt
 	io.WriterAt
@@ -46,7 +47,7 @@ type fileSystem interface {
 	open(path string) (file, error)
 }
 
-// diskFiles is the operating system's.
+// diskFiles is the operating system's file system.
 type diskFiles struct{}
 
 func (diskFiles) create(path string) (file, error) {
@@ -63,8 +64,8 @@ const (
 	setAsideMark = ".corrupt-"
 	maxSetAside  = 4
 
-	// segmentsPerStore says how much of the store goes when its oldest segment
-	// does; maxSegmentBytes how long a file gets at most.
+	// The oldest segment is about one segmentsPerStore-th of the store;
+	// maxSegmentBytes bounds its file.
 	segmentsPerStore = 16
 	maxSegmentBytes  = 64 << 20
 )
@@ -191,8 +192,8 @@ func (s *segments) loadSegment(seg *segment) (blocks []loadedBlock, damage error
 	return blocks, damage
 }
 
-// nextBlock looks for the next block in a damaged segment; -1 when there is
-// none.
+// nextBlock looks for the next block in a damaged segment and returns -1 when there
+// is none.
 func (s *segments) nextBlock(seg *segment, from, size int64) int64 {
 	data := make([]byte, size-from)
 	if _, err := seg.file.ReadAt(data, from); err != nil {
@@ -212,8 +213,8 @@ func (s *segments) nextBlock(seg *segment, from, size int64) int64 {
 
 const salvageSuffix = ".salvage"
 
-// salvage renames a damaged segment and writes its readable blocks to a new file in
-// its place. It returns those blocks.
+// salvage renames a damaged segment and replaces it with a new file of its readable
+// blocks. It returns those blocks.
 func (s *segments) salvage(logger klog.Logger, seg *segment, blocks []loadedBlock, damage error) []loadedBlock {
 	cycles := 0
 	for _, b := range blocks {
@@ -221,7 +222,7 @@ func (s *segments) salvage(logger klog.Logger, seg *segment, blocks []loadedBloc
 	}
 	saved, err := s.copyBlocks(seg, blocks)
 	if err != nil {
-		logger.Error(err, "Cannot save what is readable of a damaged file of results", "file", seg.path)
+		logger.Error(err, "Cannot save the readable part of a damaged file of results", "file", seg.path)
 		cycles, saved = 0, nil
 	}
 	setAside := s.setAsidePath(seg.path)
@@ -238,7 +239,7 @@ func (s *segments) salvage(logger klog.Logger, seg *segment, blocks []loadedBloc
 		return nil
 	}
 	if err := os.Rename(seg.path+salvageSuffix, seg.path); err != nil {
-		logger.Error(err, "Cannot put the saved results in the place of the damaged ones", "file", seg.path)
+		logger.Error(err, "Cannot replace the damaged results with the saved ones", "file", seg.path)
 		s.close(saved[0].segment)
 		return nil
 	}
@@ -280,7 +281,7 @@ func (s *segments) copyBlocks(seg *segment, blocks []loadedBlock) ([]loadedBlock
 	return out, nil
 }
 
-// setAsidePath returns a name that is free.
+// setAsidePath returns an unused name.
 func (s *segments) setAsidePath(path string) string {
 	for n := 1; ; n++ {
 		name := path + setAsideMark + strconv.Itoa(n)
@@ -308,8 +309,8 @@ func (s *segments) forgetSetAside() {
 	}
 }
 
-// append writes at the end. When the write fails, the segment is truncated to its
-// earlier size, or else marked full.
+// append writes at the end. If the write fails, it truncates the segment to its
+// earlier size, or else marks it full.
 func (seg *segment) append(data []byte) error {
 	if _, err := seg.file.WriteAt(data, seg.size); err != nil {
 		seg.full = seg.file.Truncate(seg.size) != nil
@@ -319,9 +320,9 @@ func (seg *segment) append(data []byte) error {
 	return nil
 }
 
-// makeRoom returns the segments that must go before n more bytes are written. They
-// are no longer in use; the caller discards them once its index has none of their
-// cycles.
+// makeRoom returns the segments that must be discarded before n more bytes are
+// written. They are no longer in use; the caller discards them once its index has
+// none of their cycles.
 func (s *segments) makeRoom(n int64) []*segment {
 	var out []*segment
 	for len(s.all) > 0 && s.bytes+n > s.maxBytes {
@@ -387,7 +388,7 @@ func (s *segments) current() (*segment, error) {
 	return seg, nil
 }
 
-// sync makes the last segment safe from a power cut.
+// sync protects the last segment from a power cut.
 func (s *segments) sync() error {
 	if !s.durable || len(s.all) == 0 {
 		return nil
@@ -404,8 +405,8 @@ func syncDirectory(path string) error {
 	return d.Sync()
 }
 
-// discard closes and removes a segment's file. A running read ends first; later reads
-// fail.
+// discard waits for a running read, then closes and removes a segment's file. Later
+// reads fail.
 func (s *segments) discard(seg *segment) {
 	s.close(seg)
 	_ = os.Remove(seg.path)
@@ -417,7 +418,7 @@ func (s *segments) close(seg *segment) {
 	}
 }
 
-// closeAll closes every file and keeps it.
+// closeAll closes every file without removing it.
 func (s *segments) closeAll() {
 	for _, seg := range s.all {
 		s.close(seg)

@@ -2,12 +2,12 @@
 // and answers queries about them. The newest are in memory, bounded by bytes. With a
 // directory, the store also writes them to disk within half a second; a cycle that is
 // on disk stays in memory only while it is recent and is read from disk afterwards. A
-// store that starts on the directory continues from it. Disk is bounded too: the
-// oldest cycles go first.
+// store that starts on the directory continues from it. The disk space is bounded,
+// too: the store drops the oldest cycles first.
 //
-// It knows neither the producer nor the readers of cycles. It may import
-// scheduler/blockfile and scheduler/result, and no package of Kubernetes but
-// apimachinery, klog and utils.
+// It knows nothing of the producer or the readers of cycles. It may import
+// scheduler/blockfile and scheduler/result, and of Kubernetes only apimachinery,
+// klog and utils.
 package resultstore
 
 import (
@@ -22,27 +22,27 @@ import (
 )
 
 const (
-	// DefaultMaxBytes bounds the memory of a store whose options name no bound.
+	// DefaultMaxBytes is the default memory bound of a store.
 	DefaultMaxBytes = 256 << 20
-	// DefaultDiskBytes bounds its files.
+	// DefaultDiskBytes is the default bound of its files.
 	DefaultDiskBytes = 2 << 30
 )
 
-// Options of a store. The zero value keeps cycles in memory only.
+// Options configure a store. The zero value keeps cycles in memory only.
 type Options struct {
-	// MemoryBytes bounds the cycles in memory, by their own estimate of their size; 0
-	// means DefaultMaxBytes. While the disk works, the store uses a quarter of it. The
-	// index is not included: it takes at most another quarter, or 1 MiB if that is more.
+	// MemoryBytes bounds the cycles in memory, by their estimated size; 0 means
+	// DefaultMaxBytes. While the disk works, the store uses a quarter of it. The index
+	// is not included: it takes at most another quarter, or 1 MiB if that is more.
 	MemoryBytes int64
-	// Dir is the directory of the store's files, created when it does not exist
-	// and used by one store at a time. Empty: nothing is written, and cycles beyond the
-	// memory's bound are dropped.
+	// Dir is the directory of the store's files. The store creates it if necessary;
+	// only one store at a time may use it. If it is empty, the store writes nothing and
+	// drops cycles beyond the memory bound.
 	Dir string
-	// DiskBytes bounds the files in Dir; 0 means DefaultDiskBytes. Files that
-	// were set aside because they are damaged are not counted.
+	// DiskBytes bounds the files in Dir; 0 means DefaultDiskBytes. Damaged files
+	// that were set aside do not count.
 	DiskBytes int64
-	// Durable waits for the disk after each write, so that the cycles outlive
-	// a power cut too. Without it they outlive the process.
+	// Durable waits for the disk after each write, so that the cycles also survive
+	// a power cut. Without it they survive only the end of the process.
 	Durable bool
 	// Clock times the writes; nil means the real one.
 	Clock clock.Clock
@@ -60,11 +60,11 @@ type Store struct {
 
 	mu    sync.RWMutex
 	index index
-	// sequence is the latest; it only grows, so a page's Continue stays valid while newer
-	// cycles arrive.
+	// sequence is the latest sequence number. It only grows, so a page's Continue stays
+	// valid while newer cycles arrive.
 	sequence uint64
-	// bytes is the size of the cycles in memory. inMemory has their sequences,
-	// the first to go first; some may have gone already.
+	// bytes is the size of the cycles in memory. inMemory holds their sequences in
+	// the order of eviction; some may have been dropped already.
 	bytes    int64
 	inMemory []uint64
 
@@ -107,7 +107,7 @@ const minIndexBytes = 1 << 20
 func (s *Store) maxIndexBytes() int64 { return max(s.maxBytes/4, minIndexBytes) }
 
 // bound returns how many bytes the cycles in memory may take: all of maxBytes only
-// while no working disk holds them as well.
+// while no working disk also holds them.
 func (s *Store) bound() int64 {
 	if s.writer.works() {
 		return s.maxBytes / 4
@@ -127,8 +127,9 @@ func (s *Store) NextAttempt(uid types.UID) int {
 
 // Put keeps a cycle and notifies the subscribers. A cycle of the same pod and attempt
 // replaces the earlier one and keeps its position. Put waits for the disk only while
-// more than a quarter of the memory waits to be written, and not when the disk fails.
-// One goroutine at a time may call it, so that subscribers see the cycles in order.
+// more than a quarter of the memory waits to be written, and not while the disk
+// fails. Only one goroutine at a time may call it, so that subscribers see the cycles
+// in order.
 func (s *Store) Put(c *result.Cycle) {
 	s.mu.Lock()
 	s.writer.waitForRoom()
@@ -158,8 +159,8 @@ func (s *Store) put(c *result.Cycle) {
 	s.evict()
 }
 
-// evict brings the store back within its bounds. The newest cycle is kept even
-// when it alone is over the bound.
+// evict brings the store back within its bounds. It keeps the newest cycle even if
+// that cycle alone exceeds the bound.
 func (s *Store) evict() {
 	for tries := len(s.inMemory); s.bytes > s.bound() && tries > 1; tries-- {
 		sequence := s.inMemory[0]
@@ -168,7 +169,8 @@ func (s *Store) evict() {
 		switch {
 		case e == nil || e.cycle == nil:
 		case e.state != written && s.writer.works():
-			// It may be released once it is written; waitForRoom bounds how many wait.
+			// The cycle can be released once it is written; waitForRoom bounds the
+			// cycles that wait.
 			s.inMemory = append(s.inMemory, sequence)
 		case e.state != written || e.block == nil:
 			s.drop(e)
@@ -181,7 +183,7 @@ func (s *Store) evict() {
 	}
 }
 
-// release takes an entry's cycle out of memory.
+// release drops an entry's cycle from memory.
 func (s *Store) release(e *entry) {
 	s.bytes -= int64(e.size)
 	e.cycle, e.size = nil, 0

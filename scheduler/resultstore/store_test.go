@@ -125,7 +125,7 @@ func TestBoundDropsTheOldest(t *testing.T) {
 		t.Error("the oldest attempt is still kept")
 	}
 	if n := s.NextAttempt("a"); n != 3 {
-		t.Errorf("next attempt = %d: attempts are numbered on, not anew", n)
+		t.Errorf("next attempt = %d: numbering must continue, not restart", n)
 	}
 }
 
@@ -142,8 +142,8 @@ func TestSubscribersSeeEachPutUntilTheyCancel(t *testing.T) {
 	}
 }
 
-// A page is as long as the query asks, up to what the API promises.
-func TestAPageHoldsWhatWasAskedFor(t *testing.T) {
+// A page is as long as the query asks, up to the limit that the API promises.
+func TestAPageIsAsLongAsTheQueryAsks(t *testing.T) {
 	s := New(Options{})
 	const kept = 5001
 	for i := range kept {

@@ -7,12 +7,12 @@ import (
 	"slices"
 )
 
-// errTruncated is the error of a record that is shorter than its lengths say.
+// errTruncated is the error for a record that is shorter than its lengths say.
 var errTruncated = errors.New("record is truncated")
 
-// nameTable numbers the strings of a block, most of them node names. Records
-// of a block name mostly the same nodes in the same order, so that a list of
-// thousands becomes a few numbers.
+// nameTable numbers the strings of a block, most of them node names. Records of a
+// block usually name the same nodes in the same order, so a list of thousands
+// becomes a few numbers.
 type nameTable struct {
 	ids   map[string]int
 	names []string
@@ -20,8 +20,8 @@ type nameTable struct {
 
 func newNameTable() *nameTable { return &nameTable{ids: map[string]int{}} }
 
-// id returns the number of name. guess is tried first: comparing with it is
-// far cheaper than asking the map, and cheapest when both are one string.
+// id returns the number of name. It tries guess first: comparing strings is far
+// cheaper than a map lookup, and cheapest when both are the same string.
 func (t *nameTable) id(name string, guess int) int {
 	if guess >= 0 && guess < len(t.names) && t.names[guess] == name {
 		return guess
@@ -35,8 +35,9 @@ func (t *nameTable) id(name string, guess int) int {
 	return id
 }
 
-// appendList writes a list as runs of numbers with one distance: 0 for nil, or
-// its length plus one and then (distance, repetitions) until it is complete.
+// appendList writes a list as runs of numbers at equal distances: 0 for nil,
+// otherwise its length plus one and then (distance, repetitions) pairs until it is
+// complete.
 func (t *nameTable) appendList(out []byte, list []string) []byte {
 	if list == nil {
 		return append(out, 0)
@@ -80,17 +81,17 @@ func decodeNames(data []byte) ([]string, error) {
 // The forms of a list of integers.
 const (
 	formConstant = iota // one value
-	formPacked          // the distances from the least value in as many bits as the greatest needs
+	formPacked          // the distances from the lowest value, in as many bits as the largest needs
 	formRuns            // (value, repetitions) until complete
 	formVarints         // one by one
 	formDerived         // follows from other lists; the reader knows how
 )
 
-// maxPackedBits keeps a packed value and the bits left over from the one
-// before it within 64.
+// maxPackedBits keeps a packed value and the bits left over from the previous one
+// within 64.
 const maxPackedBits = 56
 
-// integer is what lists are made of.
+// integer is the element type of a list.
 type integer interface{ ~uint16 | ~int64 }
 
 // appendInts writes values in the shortest of the forms.
@@ -212,7 +213,7 @@ func (r *reader) bytes(n uint64) []byte {
 
 func (r *reader) string() string { return string(r.bytes(r.uvarint())) }
 
-// count reads the number of things that take at least each bytes.
+// count reads the number of elements that take at least each bytes.
 func (r *reader) count(each int) int {
 	n := r.uvarint()
 	if n > uint64(len(r.data)/each) {
@@ -222,8 +223,8 @@ func (r *reader) count(each int) int {
 	return int(n)
 }
 
-// maxListLength bounds what a few bytes can make the reader allocate. No
-// cluster has as many nodes.
+// maxListLength bounds the allocation that a few bytes can cause. No cluster has
+// that many nodes.
 const maxListLength = 1 << 22
 
 func (r *reader) length() int {

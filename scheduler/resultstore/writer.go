@@ -15,18 +15,17 @@ import (
 )
 
 const (
-	// flushInterval is how long a cycle waits to be written with others. After
-	// a second it must be on disk, whatever the write itself takes.
+	// flushInterval is how long a cycle waits to be written with others. It must be
+	// on disk after a second, including the time of the write.
 	flushInterval = 500 * time.Millisecond
-	// retryInterval is how often a failing disk is tried.
+	// retryInterval is the time between attempts to write to a failing disk.
 	retryInterval = 30 * time.Second
 	// blockBytes is the size of a block before it is packed: large enough to share names
 	// and to compress well, small enough to read a single cycle from it.
 	blockBytes = 1 << 20
 )
 
-// writer brings a store's cycles to disk. A nil writer is that of a store
-// without a directory.
+// writer writes a store's cycles to disk. It is nil in a store without a directory.
 type writer struct {
 	store      *Store
 	clock      clock.Clock
@@ -34,18 +33,19 @@ type writer struct {
 
 	// Guarded by the store's mu.
 	running bool
-	// queue has the sequences to write, in the order in which they were put; some may
-	// have been dropped. backlog is the size of the cycles that are not written yet.
+	// queue holds the sequences to write, in the order in which they were put; some
+	// may have been dropped. backlog is the size of the cycles that are not written
+	// yet.
 	queue   []uint64
 	backlog int64
-	// room is signalled when the backlog shrinks, and when Put need not wait for it any
-	// more.
+	// room is signalled when the backlog shrinks, and when Put no longer needs to wait
+	// for that.
 	room *sync.Cond
-	// failure is why the last write failed; nil when it did not.
+	// failure is the error of the last write, or nil.
 	failure      error
 	failingSince time.Time
-	// lost counts the cycles that were dropped before they could be written,
-	// since the failure began.
+	// lost counts the cycles that were dropped before they could be written, since
+	// the first failure.
 	lost int
 
 	// flushing guards segments and builder. It is taken before the store's mu.
@@ -53,8 +53,8 @@ type writer struct {
 	segments segments
 	builder  *blockBuilder
 
-	// wake and full hold at most one token each: something is queued, and so much is
-	// queued that the next write must not wait.
+	// wake and full hold at most one token each. wake says that a cycle is queued,
+	// full that so much is queued that the next write must not wait.
 	wake, full chan struct{}
 	stop, done chan struct{}
 	stopOnce   sync.Once
@@ -80,10 +80,10 @@ func newWriter(s *Store, o Options) *writer {
 	}
 }
 
-// Start reads the directory and starts writing there. Damaged files are set aside and
-// are no error. It fails when the directory cannot be created or listed, when cycles
-// were put before it, and when ctx ends first. It does nothing for a store without a
-// directory.
+// Start reads the directory and starts writing there. It sets damaged files aside,
+// which is not an error. It fails when the directory cannot be created or listed,
+// when cycles were put before it, and when ctx ends first. It does nothing for a
+// store without a directory.
 func (s *Store) Start(ctx context.Context) error {
 	if s.writer == nil {
 		return nil
@@ -96,7 +96,7 @@ func (s *Store) Start(ctx context.Context) error {
 }
 
 // Stop writes the remaining cycles and closes the files. It fails when the write
-// fails, or when ctx ends first. Cycles that are on disk only cannot be read
+// fails, or when ctx ends first. Cycles that are only on disk cannot be read
 // afterwards.
 func (s *Store) Stop(ctx context.Context) error {
 	w := s.writer
@@ -195,8 +195,8 @@ func (s *Store) addLoaded(blocks []loadedBlock) {
 	}
 }
 
-// waitForRoom waits until the backlog is within its bound. The store's mu is
-// held on entry and on return, and not while waiting.
+// waitForRoom waits until the backlog is within its bound. The store's mu is held
+// on entry and on return, but not while waiting.
 func (w *writer) waitForRoom() {
 	for w.works() && w.backlog > w.maxBacklog {
 		w.room.Wait()
@@ -206,7 +206,7 @@ func (w *writer) waitForRoom() {
 // works reports whether queued cycles will be written soon.
 func (w *writer) works() bool { return w != nil && w.running && w.failure == nil }
 
-// enqueue queues an entry that gets a cycle of this size.
+// enqueue queues an entry whose new cycle has the given size.
 func (w *writer) enqueue(e *entry, size int) {
 	if w == nil || !w.running {
 		return
@@ -232,7 +232,7 @@ func offer(token chan<- struct{}) {
 	}
 }
 
-// lose notes that an entry is about to be dropped.
+// lose counts an entry that is about to be dropped before it was written.
 func (w *writer) lose(e *entry) {
 	if w == nil || e.state == written {
 		return
@@ -245,7 +245,7 @@ func (w *writer) health() (bool, string) {
 	if w == nil || w.failure == nil {
 		return true, ""
 	}
-	return false, fmt.Sprintf("scheduling results cannot be written to %s since %s: %v; "+
+	return false, fmt.Sprintf("writing scheduling results to %s has failed since %s: %v; "+
 		"the newest are kept in memory, %d that did not fit were dropped; writing is tried again every %v",
 		w.segments.dir, w.failingSince.Format(time.RFC3339), w.failure, w.lost, retryInterval)
 }
@@ -298,7 +298,7 @@ func (w *writer) close() {
 	w.segments.closeAll()
 }
 
-// queuedCycle is a cycle on its way to disk.
+// queuedCycle is a cycle that waits to be written.
 type queuedCycle struct {
 	sequence uint64
 	cycle    *result.Cycle
@@ -370,8 +370,8 @@ func (w *writer) writeBlock(batch []queuedCycle) (n int, err error) {
 	return n, nil
 }
 
-// commit notes that cycles are the rows of block b, in order. A nil b means that they
-// cannot be written.
+// commit records that cycles are the rows of block b, in order. A nil b means that
+// they cannot be written.
 func (w *writer) commit(cycles []queuedCycle, b *block) {
 	s := w.store
 	s.mu.Lock()
@@ -391,7 +391,7 @@ func (w *writer) commit(cycles []queuedCycle, b *block) {
 	w.room.Broadcast()
 }
 
-// forget drops the cycles that exist only in segments that are gone, and then those
+// forget drops the cycles that exist only in the segments gone, and then those
 // segments. The store's mu is held.
 func (w *writer) forget(gone []*segment) {
 	if len(gone) == 0 {

@@ -27,14 +27,13 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// APIServer keeps objects and speaks the Kubernetes API over HTTP in memory: it
-// is the transport of a client, and has no network, no goroutine of its own
-// between calls, and no admission. The real clients and informers work against it
-// unchanged.
+// APIServer keeps objects and serves the Kubernetes API over HTTP in memory. It is
+// the transport of a client and has no network, no goroutines between calls, and no
+// admission. The real clients and informers work with it unchanged.
 //
-// It is meant for a bubble of testing/synctest, where its latencies take no
-// time and give every request and every watch event an instant of its own, so
-// that concurrent goroutines act in the same order in every run.
+// It is meant for a bubble of testing/synctest, where its latencies take no real
+// time and give every request and every watch event a distinct instant, so that
+// concurrent goroutines act in the same order in every run.
 type APIServer struct {
 	controllers controllers
 
@@ -86,7 +85,7 @@ func NewAPIServer() *APIServer {
 	return s
 }
 
-// Config returns what a client needs to reach s.
+// Config returns the configuration of a client of s.
 func (s *APIServer) Config(userAgent string) *rest.Config {
 	return &rest.Config{
 		Host:          "http://apiserver.test",
@@ -98,8 +97,8 @@ func (s *APIServer) Config(userAgent string) *rest.Config {
 }
 
 // Annotator is the user agent of the simulator's annotation writer. Its writes take
-// no turn in the order of events, so that everything else happens at the same
-// instants with and without it.
+// no turn in the order of events, so everything else happens at the same instants
+// with and without it.
 const Annotator = "annotator"
 
 var _ http.RoundTripper = (*APIServer)(nil)
@@ -137,7 +136,8 @@ func (s *APIServer) RoundTrip(r *http.Request) (*http.Response, error) {
 	return jsonResponse(http.StatusOK, out), nil
 }
 
-// latency is different for every request that may meet another one.
+// latency is different for requests that could otherwise happen at the same
+// instant.
 func latency(r *http.Request, t target) time.Duration {
 	if r.UserAgent() == Annotator {
 		return 300 * time.Microsecond
@@ -323,7 +323,8 @@ func merge(to, changes object) object {
 	return out
 }
 
-// replace changes the status only through the status subresource, and all else only without it.
+// replace changes the status only through the status subresource, and everything
+// else only without it.
 func (s *APIServer) replace(t target, found *stored, o object, agent, method string) (any, error) {
 	next := maps.Clone(found.object)
 	if t.subresource == "status" {
@@ -348,8 +349,8 @@ func (s *APIServer) replace(t target, found *stored, o object, agent, method str
 	return s.put(t, "MODIFIED", found.object, next, agent, method)
 }
 
-// bind does what the binding subresource and then the kubelet do. Every pod has
-// a start time of its own, by which preemption breaks its last tie.
+// bind acts like the binding subresource and then the kubelet. Every pod has a
+// different start time, because preemption breaks its last tie by it.
 func (s *APIServer) bind(t target, body []byte, agent string) (any, error) {
 	found, err := s.find(t)
 	if err != nil {
@@ -409,7 +410,7 @@ func (s *APIServer) delete(t target, body []byte, agent string) (any, error) {
 	return success, nil
 }
 
-// remove drops an object if it is still the one of uid.
+// remove drops an object if it still has the UID.
 func (s *APIServer) remove(t target, uid any, agent string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -430,7 +431,7 @@ func (s *APIServer) drop(t target, found *stored, agent string) {
 	s.controllers.deleted(t, found.object)
 }
 
-// put stores a new version of an object and tells the watches of it.
+// put stores a new version of an object and notifies the watches.
 func (s *APIServer) put(t target, event string, before, o object, agent, method string) (any, error) {
 	s.version++
 	m := maps.Clone(field(o, "metadata"))
@@ -440,7 +441,7 @@ func (s *APIServer) put(t target, event string, before, o object, agent, method 
 		m["generation"] = generation + 1
 	}
 	o["metadata"] = m
-	// A round trip makes copies of what is shared with the version before.
+	// A round trip copies the parts that are shared with the previous version.
 	raw := mustEncode(o)
 	next, err := decode(raw)
 	if err != nil {
@@ -463,14 +464,15 @@ func (s *APIServer) note(w write) {
 }
 
 const (
-	// turn is the time between two watch events: all effects of the first happen
-	// before the second.
+	// turn is the time between two watch events, so that all effects of the first
+	// happen before the second.
 	turn = 10 * time.Microsecond
-	// delay is the time between a write and its watch event: the writer knows first.
+	// delay is the time between a write and its watch event, so that the writer
+	// gets its answer first.
 	delay = 137 * time.Microsecond
 )
 
-// publish sends an event to the watches, each in its turn.
+// publish sends an event to the watches one after the other.
 func (s *APIServer) publish(t target, kind string, raw []byte, agent string) {
 	c := change{resource: t.kind(), version: s.version, kind: kind, raw: raw, at: time.Now()}
 	if agent != Annotator {
@@ -604,15 +606,15 @@ func decode(data []byte) (object, error) {
 func mustEncode(v any) []byte {
 	data, err := json.Marshal(v)
 	if err != nil {
-		panic(err) // maps of JSON values encode
+		panic(err) // maps of JSON values can always be encoded
 	}
 	return data
 }
 
-// same compares by the encoding, which orders the fields of maps.
+// same compares the encodings, which sort the fields of maps.
 func same(a, b any) bool { return bytes.Equal(mustEncode(a), mustEncode(b)) }
 
-// field returns an object's field that is an object, empty when there is none.
+// field returns the object in a field of o, or an empty one.
 func field(o object, path ...string) object {
 	for _, name := range path {
 		next, ok := o[name].(object)

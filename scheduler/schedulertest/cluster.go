@@ -13,19 +13,20 @@ import (
 	kubescheduler "k8s.io/kubernetes/pkg/scheduler"
 )
 
-// Cluster is what a run does, from the beginning to the end. It is a value: the
-// same cluster can be run any number of times.
+// Cluster describes a run from start to end. It is a value: the same cluster can be
+// run any number of times.
 type Cluster struct {
 	Name string
 	// Gates are the feature gates to set around each run.
 	Gates map[string]bool
 	// Configuration is a KubeSchedulerConfiguration in YAML.
 	Configuration string
-	// Grace is how long a running pod takes to end; 0 means at once.
+	// Grace is how long a running pod takes to terminate; 0 means that it
+	// terminates at once.
 	Grace time.Duration
-	// Objects are there before the scheduler starts.
+	// Objects exist before the scheduler starts.
 	Objects []runtime.Object
-	// Operations follow each other.
+	// Operations run one after the other.
 	Operations []Operation
 }
 
@@ -33,14 +34,14 @@ type Cluster struct {
 type Operation struct {
 	Name string
 	Do   func(context.Context, *Simulation) error
-	// Wait is how long the run watches what follows; DefaultWait by default.
+	// Wait is how long the run observes the effects; DefaultWait by default.
 	Wait time.Duration
 }
 
 // DefaultWait is longer than the longest backoff that a test configures.
 const DefaultWait = 3 * time.Second
 
-// Simulation is a run under way.
+// Simulation is a run in progress.
 type Simulation struct {
 	Server     *APIServer
 	Client     kubernetes.Interface
@@ -53,11 +54,11 @@ type Simulation struct {
 
 // Hooks are the parts that differ between the runs of a cluster.
 type Hooks struct {
-	// Start starts a scheduler that is attached to the simulation, and returns
-	// what stops it.
+	// Start starts a scheduler that is attached to the simulation, and returns a
+	// function that stops it.
 	Start func(context.Context, *Simulation) (stop func(context.Context) error, err error)
-	// Beside is called with each operation, at the same time, when it is not
-	// nil: it may do what must not matter.
+	// Beside, if not nil, runs concurrently with each operation. It takes actions
+	// that must not affect the outcome.
 	Beside func(context.Context, *Simulation, int)
 }
 
@@ -103,7 +104,7 @@ func (c *Cluster) Run(ctx context.Context, hooks Hooks) (*Simulation, error) {
 	if err := stop(ctx); err != nil {
 		return nil, fmt.Errorf("stopping: %w", err)
 	}
-	// Goroutines that Kubernetes does not wait for end by themselves.
+	// Goroutines that Kubernetes does not wait for end on their own.
 	time.Sleep(time.Minute)
 	return sim, nil
 }
@@ -124,7 +125,8 @@ func (s *Simulation) run(ctx context.Context, i int, op Operation, beside func(c
 	if wait == 0 {
 		wait = DefaultWait
 	}
-	// Each operation has its own full second, off the beat of the queue's timers.
+	// Each operation starts at a full second plus an offset that keeps it away from
+	// the queue's timers.
 	time.Sleep(time.Until(s.begin.Add(time.Since(s.begin).Truncate(time.Second) + wait + 370*time.Millisecond)))
 	<-done
 	for _, text := range s.queue.state(s.begin) {
@@ -154,8 +156,9 @@ func (s *Simulation) noteWrite(w write) {
 	s.Transcript.note(writing+w.key, "%s by %s", text, w.agent)
 }
 
-// canonical encodes v without what differs between runs that are the same:
-// versions count the annotations too, and times of conditions whole seconds.
+// canonical encodes v without the values that differ between equivalent runs:
+// resource versions, which annotations also advance, and the times of conditions,
+// which are whole seconds.
 func canonical(v any) []byte { return mustEncode(without(v)) }
 
 func without(v any) any {
@@ -185,7 +188,7 @@ func (s *Simulation) Create(ctx context.Context, o runtime.Object) error {
 	return create(ctx, s.Client, o)
 }
 
-// Pods patches a pod as a user does, with a merge patch.
+// PatchPod patches a pod as a user does, with a merge patch.
 func (s *Simulation) PatchPod(ctx context.Context, name, patch string, subresources ...string) error {
 	_, err := s.Client.CoreV1().Pods(Namespace).Patch(ctx, name, types.MergePatchType, []byte(patch), metav1.PatchOptions{}, subresources...)
 	return quiet(err)
@@ -204,8 +207,8 @@ func (s *Simulation) FailBinding(pod string, times int) {
 	s.Server.failures["POST /v1/pods "+Namespace+"/"+pod+" binding"] = times
 }
 
-// quiet drops the error for an object that is not there any more: whether an
-// operation finds its object depends on the operations before it.
+// quiet drops the error for an object that no longer exists: whether an operation
+// finds its object depends on earlier operations.
 func quiet(err error) error {
 	if apierrors.IsNotFound(err) {
 		return nil
@@ -213,7 +216,7 @@ func quiet(err error) error {
 	return err
 }
 
-// PodNames returns the names of the pods that there are, in order.
+// PodNames returns the sorted names of the existing pods.
 func (s *Simulation) PodNames() []string {
 	s.Server.mu.Lock()
 	defer s.Server.mu.Unlock()
@@ -224,8 +227,8 @@ func (s *Simulation) PodNames() []string {
 	return out
 }
 
-// Annotate writes an annotation to a pod as the simulator's writer does: at no
-// cost in time to anybody else.
+// Annotate writes an annotation to a pod as the simulator's writer does, without
+// delaying other requests.
 func (s *Simulation) Annotate(ctx context.Context, pod, name, value string) {
 	client, err := kubernetes.NewForConfig(s.Server.Config(Annotator))
 	if err != nil {

@@ -7,17 +7,17 @@ import (
 	"k8s.io/component-helpers/storage/volume"
 )
 
-// controllers do what the rest of a cluster does after a write and a scheduler
-// waits for: the provisioner, the volume binder, the kubelet that ends a pod,
-// and the controller that gives resource claims back.
+// controllers act for the parts of a cluster that a scheduler waits for: the
+// provisioner, the volume binder, the kubelet that terminates a pod, and the
+// controller that releases resource claims.
 type controllers struct {
 	server *APIServer
-	// Grace is how long a running pod takes to end. Set it before the first
-	// request.
+	// podGrace is how long a running pod takes to terminate. Set it before the
+	// first request.
 	podGrace time.Duration
 }
 
-// reaction is how long a controller takes.
+// reaction is how long a controller takes to react.
 const reaction = 50 * time.Millisecond
 
 var (
@@ -32,10 +32,10 @@ func (t target) of(namespace, name string) target {
 	return t
 }
 
-// after runs what a controller does when it has seen a write.
+// after runs a controller's reaction to a write.
 func (c *controllers) after(d time.Duration, do func()) { time.AfterFunc(d, do) }
 
-// grace returns how long the deletion of o takes.
+// grace returns the duration of the deletion of o.
 func (c *controllers) grace(t target, o object) time.Duration {
 	if t.resource != "pods" || field(o, "spec")["nodeName"] == nil {
 		return 0
@@ -69,7 +69,7 @@ func (c *controllers) deleted(t target, before object) {
 	c.after(reaction, func() { c.release(uid) })
 }
 
-// provision makes a volume in the zone of the node that the scheduler selected.
+// provision creates a volume in the zone of the node that the scheduler selected.
 func (c *controllers) provision(namespace, name, node string) {
 	s := c.server
 	s.mu.Lock()
@@ -94,7 +94,7 @@ func (c *controllers) provision(namespace, name, node string) {
 	_, _ = s.create(volumes, pv, "provisioner")
 }
 
-// bindClaim completes the binding that a volume's claimRef begins.
+// bindClaim completes the binding that a volume's claimRef starts.
 func (c *controllers) bindClaim(namespace, name, pv string) {
 	s := c.server
 	s.mu.Lock()
@@ -117,8 +117,8 @@ func (c *controllers) bindClaim(namespace, name, pv string) {
 	_, _ = s.put(t, "MODIFIED", claim.object, next, "volume binder", "PUT")
 }
 
-// release takes the reservations of a deleted pod back, and the allocation of a
-// claim that nobody uses any more.
+// release removes the reservations of a deleted pod, and the allocation of a claim
+// that has no users left.
 func (c *controllers) release(uid any) {
 	s := c.server
 	s.mu.Lock()

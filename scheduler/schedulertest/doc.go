@@ -1,15 +1,14 @@
-// Package schedulertest runs a kube-scheduler against an API server in memory
-// and writes down everything that it does: a transcript that a person can
-// review, and that two runs of the same operations can be compared by.
+// Package schedulertest runs a kube-scheduler against an API server in memory and
+// records everything that it does in a transcript. A person can review the
+// transcript, and tests compare the transcripts of two runs of the same operations.
 //
-// A run takes place in a bubble of testing/synctest. Time is the bubble's, so
-// that backoffs take none, and nothing happens at the same instant as something
-// else that it could meet: requests and watch events have latencies of their
-// own, and the scheduler takes the next pod only after a pause. The scheduler's
-// random choice among nodes with the best score is decided by the nodes' names
-// instead. Two runs of the same scheduler are therefore
-// the same, line by line.
+// A run takes place in a bubble of testing/synctest. The bubble has its own clock,
+// so backoffs take no real time. Actions that could affect each other never happen
+// at the same instant: requests and watch events have different latencies, and the
+// scheduler takes the next pod only after a pause. Among nodes with the best score,
+// the node's name decides instead of chance. Two runs of the same scheduler are
+// therefore the same, line by line.
 //
-// The package is imported by tests only. It may import the Kubernetes scheduler
-// and scheduler/result; it does not know how a scheduler is built.
+// Only tests import the package. It may import Kubernetes' scheduler and
+// scheduler/pluginfact; it does not know how a scheduler is built.
 package schedulertest

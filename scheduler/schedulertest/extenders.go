@@ -17,13 +17,13 @@ import (
 	extenderv1 "k8s.io/kube-scheduler/extender/v1"
 )
 
-// Extenders is a server on the loopback interface that is any number of scheduler
-// extenders, one for each first segment of a path. Their answers follow from
-// their names, the pod and the nodes, so that it is the same in every run, or is
-// a failure. It cannot be used in a bubble.
+// Extenders is a server on the loopback interface that acts as any number of
+// scheduler extenders, one for each first segment of a path. An answer depends only
+// on the extender's name, the pod and the nodes, so it is the same in every run. It
+// may be a failure. Extenders cannot be used in a bubble.
 type Extenders struct {
 	server *httptest.Server
-	// Failures by extender and verb, as in "e1/filter", are one of Failures.
+	// failures maps extender and verb, as in "e1/filter", to one of Failures.
 	failures map[string]string
 	closing  chan struct{}
 
@@ -35,7 +35,7 @@ type Extenders struct {
 // Failures are the ways in which an extender fails.
 var Failures = []string{"status", "garbage", "error", "slow", "hang up"}
 
-// NewExtenders starts a server. Close it.
+// NewExtenders starts a server. The caller must close it.
 func NewExtenders(failures map[string]string) *Extenders {
 	e := &Extenders{failures: failures, closing: make(chan struct{}), requests: map[string][]string{}}
 	e.server = httptest.NewServer(e)
@@ -51,15 +51,15 @@ func (e *Extenders) Close() {
 	e.server.Close()
 }
 
-// Begin forgets the requests so far. Pods are bound with client.
+// Begin forgets the requests so far. Later bind requests use client.
 func (e *Extenders) Begin(client kubernetes.Interface) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.client, e.requests = client, map[string][]string{}
 }
 
-// Requests returns what the extenders were asked about a pod: verbs and nodes, in
-// order. Extenders prioritize at the same time, so that those are sorted.
+// Requests returns the requests about a pod: verbs and nodes, in order. The
+// prioritize requests are sorted, because they arrive concurrently.
 func (e *Extenders) Requests(pod string) []string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -162,15 +162,15 @@ func (e *Extenders) fail(w http.ResponseWriter, r *http.Request, failure string)
 	}
 }
 
-// chance is a number that is the same in every run.
+// chance returns a pseudorandom number that is the same in every run.
 func chance(words ...string) int {
 	h := fnv.New32a()
 	_, _ = fmt.Fprint(h, words)
 	return int(h.Sum32() >> 1)
 }
 
-// filterAnswer takes out some nodes: with a reason, as unresolvable, or without a
-// word.
+// filterAnswer rejects some nodes: with a reason, as unresolvable, or without a
+// reason.
 func filterAnswer(extender string, args *request) extenderv1.ExtenderFilterResult {
 	out := extenderv1.ExtenderFilterResult{FailedNodes: extenderv1.FailedNodesMap{}, FailedAndUnresolvableNodes: extenderv1.FailedNodesMap{}}
 	kept := []string{}
@@ -198,8 +198,8 @@ func filterAnswer(extender string, args *request) extenderv1.ExtenderFilterResul
 	return out
 }
 
-// prioritizeAnswer sometimes leaves out a node, names one twice, and names one that
-// was not in the request. The scheduler accepts scores outside of 0 to 10.
+// prioritizeAnswer sometimes omits a node, names one twice, or names one that was
+// not in the request. The scheduler accepts scores outside of 0 to 10.
 func prioritizeAnswer(extender string, args *request) extenderv1.HostPriorityList {
 	out := extenderv1.HostPriorityList{{Host: "elsewhere", Score: 99}}
 	for i, node := range args.nodes() {
@@ -215,8 +215,8 @@ func prioritizeAnswer(extender string, args *request) extenderv1.HostPriorityLis
 	return out
 }
 
-// preemptAnswer takes out a candidate when there are several, and spares a pod
-// where several have to go.
+// preemptAnswer removes a candidate if there are several, and spares a victim if
+// there are several.
 func preemptAnswer(extender string, args *request) extenderv1.ExtenderPreemptionResult {
 	out := extenderv1.ExtenderPreemptionResult{NodeNameToMetaVictims: map[string]*extenderv1.MetaVictims{}}
 	nodes := args.nodes()

@@ -18,7 +18,7 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// Namespace is where all namespaced objects of a generated cluster are.
+// Namespace is the namespace of all namespaced objects of a generated cluster.
 const Namespace = "default"
 
 const (
@@ -26,7 +26,7 @@ const (
 	hostLabel = v1.LabelHostname
 )
 
-// theme is what the pods of a cluster have to do with.
+// theme says which features the pods of a cluster use.
 type theme struct {
 	name          string
 	gates         map[string]bool
@@ -76,7 +76,8 @@ const twoProfiles = `profiles:
       disabled: [{name: "*"}]
 `
 
-// noDefaultSpreading lets pods be signed: opportunistic batching is on for them.
+// noDefaultSpreading allows pods to be signed, which turns opportunistic batching
+// on for them.
 const noDefaultSpreading = `profiles:
 - schedulerName: default-scheduler
   pluginConfig:
@@ -91,10 +92,11 @@ const withOutOfTree = `profiles:
       enabled: [{name: Picky}, {name: Patient}]
 `
 
-// Themes is the number of kinds of clusters that Generate makes in turn.
+// Themes is the number of themes that Generate cycles through.
 var Themes = len(themes)
 
-// Generate returns the cluster of a seed: the same one each time.
+// Generate returns the cluster of a seed. The same seed always gives the same
+// cluster.
 func Generate(seed uint64) *Cluster {
 	th := themes[seed%uint64(len(themes))]
 	g := &generator{Rand: rand.New(rand.NewPCG(seed, 37)), theme: th}
@@ -115,7 +117,7 @@ func Generate(seed uint64) *Cluster {
 		c.Operations = append(c.Operations, g.operation())
 	}
 	if g.chance(30) {
-		// Pods that are unschedulable for five minutes are tried again.
+		// The scheduler retries pods that are unschedulable for five minutes.
 		c.Operations = append(c.Operations, Operation{Name: "let six minutes pass", Wait: 6 * time.Minute, Do: nothing})
 	}
 	return c
@@ -134,12 +136,12 @@ type generator struct {
 	priority                     int32 // of the latest group
 }
 
-// chance is true in that many cases out of a hundred.
+// chance returns true in percent of the cases.
 func (g *generator) chance(percent int) bool { return g.IntN(100) < percent }
 
 func pick[T any](g *generator, from ...T) T { return from[g.IntN(len(from))] }
 
-// seed makes what is there before the scheduler starts.
+// seed creates the objects that exist before the scheduler starts.
 func (g *generator) seed() {
 	for range g.theme.nodes {
 		g.cluster.Objects = append(g.cluster.Objects, g.node())
@@ -164,7 +166,7 @@ func (g *generator) seed() {
 			}
 		}
 	}
-	// The pods of a group that comes after them are ordered at random.
+	// Pods of a later group would be ordered at random.
 	groups := g.theme.groups
 	g.theme.groups = 0
 	for range 1 + g.IntN(6) {
@@ -200,7 +202,7 @@ func (g *generator) name() string {
 	return name
 }
 
-// pod returns a pod and, before it, what it needs.
+// pod returns a pod, preceded by the objects that it needs.
 func (g *generator) pod(name string) []runtimeObject {
 	if g.chance(g.theme.alike) {
 		// Only one of them fits a node.
@@ -225,8 +227,8 @@ func (g *generator) pod(name string) []runtimeObject {
 	if g.chance(g.theme.volumes) {
 		needs = append(needs, g.volume(p, name)...)
 	}
-	// Which of several plugins says first that a pod must not enter the queue is
-	// random: each pod has to do with one of them at most.
+	// If several plugins keep a pod out of the queue, it is random which of them
+	// answers first, so each pod involves at most one of them.
 	switch {
 	case g.chance(10):
 		p.SchedulingGates([]string{"example.com/wait"})
@@ -280,8 +282,8 @@ func (g *generator) constrain(p *st.PodWrapper) {
 	}
 }
 
-// volume gives a pod a claim: to be provisioned, to be bound to a volume of a
-// zone, bound already, or not there at all.
+// volume gives a pod a claim: one to be provisioned, one to be bound to a volume of
+// a zone, a bound one, or a missing one.
 func (g *generator) volume(p *st.PodWrapper, name string) []runtimeObject {
 	g.pvCount++
 	claim := "claim-" + name
@@ -297,7 +299,8 @@ func (g *generator) volume(p *st.PodWrapper, name string) []runtimeObject {
 	if class == "late" {
 		return []runtimeObject{pvc.StorageClassName(ptr.To("late")).Obj()}
 	}
-	// The binder takes the smallest volume that fits, any of those of one size.
+	// The binder takes the smallest volume that fits. Among volumes of the same
+	// size the choice is random.
 	larger := v1.ResourceList{v1.ResourceStorage: resource.MustParse(fmt.Sprintf("%dMi", 1100+g.pvCount))}
 	pv := st.MakePersistentVolume().Name(fmt.Sprintf("volume-%d", g.pvCount)).StorageClassName("local").
 		AccessModes([]v1.PersistentVolumeAccessMode{v1.ReadWriteOnce}).Capacity(larger).

@@ -21,46 +21,46 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 )
 
-// Observer stands around a scheduler, recorded or bare, and notes in the
-// transcript what passes between its parts.
+// Observer wraps the parts of a scheduler, recorded or bare, and notes the calls
+// between them in the transcript.
 type Observer struct {
 	transcript *Transcript
 
 	mu sync.Mutex
-	// current is the attempt under way for each pod.
+	// current is the running attempt of each pod.
 	current  map[types.UID]*Attempt
 	attempts []*Attempt
-	// trial is true while a pod group is scheduled as if victims were gone: that
-	// is no attempt.
+	// trial is true while preemption tries a pod group with its possible victims
+	// removed, which is not an attempt.
 	trial bool
 }
 
-// Attempt is what was seen from outside of one attempt to schedule a pod.
+// Attempt is one attempt to schedule a pod, as observed from outside.
 type Attempt struct {
 	Pod      string // namespace/name
 	UID      types.UID
 	Profile  string
 	Searched bool // SchedulePod was called
-	// FilterPlugins and Weights, by Score plugin, are the profile's.
+	// FilterPlugins and Weights (by Score plugin) are those of the profile.
 	FilterPlugins []string
 	Weights       map[string]int64
-	// Points are the extension points that ran, in order, each at its last time.
+	// Points are the extension points in the order of their last runs.
 	Points    []string
 	PreFilter *fwk.Status
-	// Skipped are the Filter plugins that had nothing to do.
+	// Skipped are the Filter plugins that PreFilter skipped.
 	Skipped sets.Set[string]
-	// Verdicts are the latest answers of all Filter plugins together, by node.
+	// Verdicts are the latest combined answers of all Filter plugins, by node.
 	Verdicts map[string]*fwk.Status
 	Scores   []fwk.NodePluginScores
 	Feasible int
 	Selected string
-	// state and err tell the tries of a pod group's member apart: it is tried in
-	// several placements, of which one counts.
+	// state and err distinguish the tries of a pod group's member, which is tried
+	// in several placements; only one of them counts.
 	state fwk.CycleState
 	err   error
 	tries []Attempt
 
-	// Ended is set with what follows.
+	// Ended is set together with the fields below.
 	Ended     bool
 	Bound     bool
 	Status    *fwk.Status
@@ -73,14 +73,14 @@ func NewObserver(t *Transcript) *Observer {
 	return &Observer{transcript: t, current: map[types.UID]*Attempt{}}
 }
 
-// Attempts returns what was seen, in the order in which the attempts began.
+// Attempts returns the attempts in the order of their start.
 func (o *Observer) Attempts() []*Attempt {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return slices.Clone(o.attempts)
 }
 
-// busy reports whether an attempt is under way.
+// busy reports whether an attempt is running.
 func (o *Observer) busy() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -110,7 +110,7 @@ func (o *Observer) of(pod *v1.Pod) *Attempt {
 	return o.current[pod.UID]
 }
 
-// choose returns to the try that is meant, if it was not the latest.
+// choose restores an earlier try if that is the one that meant selects.
 func (a *Attempt) choose(meant func(*Attempt) bool) {
 	if a == nil || meant(a) {
 		return
@@ -135,10 +135,9 @@ func (o *Observer) end(profile string, pod *v1.Pod, note func(*Attempt)) {
 	delete(o.current, pod.UID)
 }
 
-// Attach puts the observer around a scheduler that does not run yet. Everything
-// that it adds passes on what it was given, except that equal nodes and equal
-// placements are told apart by their names, and that the scheduler pauses
-// between pods.
+// Attach wraps the parts of a scheduler that does not run yet. The wrappers change
+// nothing, except that names break ties between equal nodes and equal placements,
+// and that the scheduler pauses between pods.
 func (o *Observer) Attach(sched *kubescheduler.Scheduler) {
 	q := newQueue(o.transcript, sched.SchedulingQueue)
 	sched.SchedulingQueue = q
@@ -188,7 +187,7 @@ func (o *Observer) setTrial(on bool) {
 	o.trial = on
 }
 
-// learn begins a search with what the profile says.
+// learn starts a search with the settings of the profile.
 func (a *Attempt) learn(f framework.Framework) {
 	a.Searched, a.Weights = true, map[string]int64{}
 	plugins := f.ListPlugins()
@@ -200,7 +199,7 @@ func (a *Attempt) learn(f framework.Framework) {
 	}
 }
 
-// ran notes an extension point. Filter is one that ends with the next.
+// ran notes an extension point. Filter ends when the next one runs.
 func (o *Observer) ran(pod *v1.Pod, point string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -252,7 +251,7 @@ func (o *Observer) noteFailure(profile string, pod *v1.Pod, status *fwk.Status, 
 	})
 }
 
-// words writes a status as the framework means it.
+// words formats a status.
 func words(s *fwk.Status) string {
 	if s == nil {
 		return "Success"
@@ -267,7 +266,7 @@ func words(s *fwk.Status) string {
 	return text
 }
 
-// clone keeps a status as it is now; nil is a success.
+// clone copies a status; nil means success.
 func clone(s *fwk.Status) *fwk.Status {
 	if s == nil {
 		return nil
@@ -277,14 +276,14 @@ func clone(s *fwk.Status) *fwk.Status {
 
 func podKey(pod *v1.Pod) string { return pod.Namespace + "/" + pod.Name }
 
-// rank orders equals by name, differently for each pod.
+// rank orders equal candidates by name, differently for each pod.
 func rank(pod, name string) int {
 	h := fnv.New32a()
 	_, _ = fmt.Fprint(h, pod, " ", name)
 	return int(h.Sum32())
 }
 
-// observed is a profile's framework where the scheduler calls it.
+// observed wraps a profile's framework for the scheduler's calls.
 type observed struct {
 	framework.Framework
 	observer   *Observer
@@ -368,8 +367,8 @@ func (f *observed) RunReservePluginsReserve(ctx context.Context, state fwk.Cycle
 	return status
 }
 
-// RunReservePluginsUnreserve is the first that a failed binding cycle calls. When
-// it failed for a preemption, the preemptor's cycle ends first.
+// RunReservePluginsUnreserve is the first call of a failed binding cycle. If
+// preemption made it fail, the preemptor's cycle ends first.
 func (f *observed) RunReservePluginsUnreserve(ctx context.Context, state fwk.CycleState, pod *v1.Pod, node string) {
 	if !state.IsPodGroupSchedulingCycle() {
 		time.Sleep(100*time.Microsecond + time.Duration(rank(podKey(pod), "unreserve")%100_000))
@@ -392,7 +391,7 @@ func (f *observed) WaitOnPermit(ctx context.Context, pod *v1.Pod) *fwk.Status {
 }
 
 // RunPreBindPreFlights is the first call of a binding cycle. The binding cycles of a
-// pod group start together; here each gets an instant of its own.
+// pod group start together; here each starts at a different instant.
 func (f *observed) RunPreBindPreFlights(ctx context.Context, state fwk.CycleState, pod *v1.Pod, node string) *fwk.Status {
 	time.Sleep(100*time.Microsecond + time.Duration(rank(podKey(pod), "binding")%100_000))
 	status := f.Framework.RunPreBindPreFlights(ctx, state, pod, node)
@@ -408,7 +407,7 @@ func (f *observed) RunPreBindPlugins(ctx context.Context, state fwk.CycleState, 
 }
 
 // RunBindPlugins lets an asynchronous call for the pod start before the binding,
-// which could take its place.
+// which could otherwise replace it.
 func (f *observed) RunBindPlugins(ctx context.Context, state fwk.CycleState, pod *v1.Pod, node string) *fwk.Status {
 	time.Sleep(time.Microsecond)
 	status := f.Framework.RunBindPlugins(ctx, state, pod, node)
@@ -426,7 +425,7 @@ func (f *observed) RunPostBindPlugins(ctx context.Context, state fwk.CycleState,
 
 func (f *observed) RunPlacementGeneratePlugins(ctx context.Context, state fwk.PodGroupCycleState, group fwk.PodGroupInfo, nodes []fwk.NodeInfo) ([]*fwk.Placement, *fwk.Status) {
 	placements, status := f.Framework.RunPlacementGeneratePlugins(ctx, state, group, nodes)
-	// The plugins take them from a map.
+	// The plugins read them from a map, in random order.
 	slices.SortStableFunc(placements, func(a, b *fwk.Placement) int { return strings.Compare(a.Name, b.Name) })
 	names := make([]string, len(placements))
 	for i, p := range placements {
@@ -462,7 +461,8 @@ func (f *observed) RunPodGroupPostFilterPlugins(ctx context.Context, state *fram
 	return res, status
 }
 
-// Events returns what makes recorders of the events that a scheduler reports.
+// Events returns a function that creates event recorders, which note the
+// scheduler's events.
 func (o *Observer) Events() func(string) events.EventRecorderLogger {
 	return func(profile string) events.EventRecorderLogger { return reporter{o.transcript, profile} }
 }
@@ -477,8 +477,8 @@ var _ events.EventRecorderLogger = reporter{}
 
 func (r reporter) WithLogger(klog.Logger) events.EventRecorderLogger { return r }
 
-// Eventf keeps a preemption that has nothing to wait for from ending before the
-// preemptor's cycle does.
+// Eventf prevents a preemption with nothing to wait for from ending before the
+// preemptor's cycle.
 func (r reporter) Eventf(regarding, _ runtime.Object, kind, reason, action, format string, args ...any) {
 	if reason == "Preempted" {
 		time.Sleep(50 * time.Microsecond)

@@ -13,8 +13,8 @@ import (
 
 type runtimeObject = runtime.Object
 
-// operation returns a random operation. Which objects there are when it runs,
-// it need not know.
+// operation returns a random operation. It need not know which objects exist when
+// it runs.
 func (g *generator) operation() Operation {
 	switch n := g.IntN(100); {
 	case n < 42:
@@ -147,7 +147,7 @@ func (g *generator) deleteNode() Operation {
 	}}
 }
 
-// nominate does what an autoscaler may: it nominates a node for a pod.
+// nominate nominates a node for a pod, as an autoscaler may.
 func (g *generator) nominate() Operation {
 	pod, node := pick(g, g.pods...), pick(g, g.nodes...)
 	return Operation{Name: fmt.Sprintf("nominate %s for %s", node, pod), Do: func(ctx context.Context, s *Simulation) error {
@@ -169,7 +169,7 @@ func (g *generator) failBinding() Operation {
 	}
 }
 
-// bindElsewhere does what another scheduler may: it binds a pod of ours.
+// bindElsewhere binds one of our pods, as another scheduler may.
 func (g *generator) bindElsewhere() Operation {
 	pod, node := pick(g, g.pods...), pick(g, g.nodes...)
 	return Operation{Name: fmt.Sprintf("bind %s to %s from elsewhere", pod, node), Do: func(ctx context.Context, s *Simulation) error {
@@ -178,7 +178,7 @@ func (g *generator) bindElsewhere() Operation {
 			Target:     v1.ObjectReference{Kind: "Node", Name: node},
 		}, metav1.CreateOptions{})
 		if err != nil {
-			return nil // bound already, or gone
+			return nil // already bound, or deleted
 		}
 		return nil
 	}}

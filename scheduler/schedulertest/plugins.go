@@ -13,9 +13,8 @@ import (
 	"kube-scheduler-simulator/scheduler/pluginfact"
 )
 
-// OutOfTree are plugins of the kind that people write: they know no queueing
-// hints, so that every event brings back what they rejected, and they let pods
-// wait.
+// OutOfTree returns typical out-of-tree plugins: they have no queueing hints, so
+// every event requeues the pods that they rejected, and they make pods wait.
 func OutOfTree() frameworkruntime.Registry {
 	return frameworkruntime.Registry{
 		"Picky": func(context.Context, runtime.Object, fwk.Handle) (fwk.Plugin, error) { return picky{}, nil },
@@ -25,7 +24,7 @@ func OutOfTree() frameworkruntime.Registry {
 	}
 }
 
-// picky wants hard disks for some pods. It attaches facts to the cycle.
+// picky requires hard disks for some pods. It attaches facts to the cycle.
 type picky struct{}
 
 var _ fwk.FilterPlugin = picky{}
@@ -40,10 +39,10 @@ func (picky) Filter(_ context.Context, state fwk.CycleState, pod *v1.Pod, node f
 	return nil
 }
 
-// patient makes pods wait: some are allowed in time, others wait in vain once.
+// patient makes pods wait: it allows some in time, and lets others time out once.
 type patient struct {
 	handle fwk.Handle
-	// tried are the pods that waited in vain. Permit is called on the scheduling
+	// tried holds the pods that timed out. Permit is called on the scheduling
 	// goroutine.
 	tried map[types.UID]bool
 }

@@ -18,12 +18,12 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 )
 
-// queue notes which event moved which pod, and no event that moved none.
+// queue notes which event moved which pod. It ignores events that moved none.
 type queue struct {
 	internalqueue.SchedulingQueue
 	transcript *Transcript
 
-	// moving makes one move at a time, so that each is noted with its cause.
+	// moving serializes moves, so that each is noted with its cause.
 	moving  sync.Mutex
 	changed chan struct{}
 	closed  atomic.Bool
@@ -39,11 +39,12 @@ const (
 	// thinking is the time between the pop and the cycle, in which events may come.
 	thinking = 1100 * time.Microsecond
 	// idle is how often the queue is checked while nothing moves: pods leave the
-	// backoff by themselves.
+	// backoff queue on their own.
 	idle = 250 * time.Millisecond
 )
 
-// next returns what the scheduler pops from the queue with, until stop.
+// next returns a pop function for the scheduler, which pauses before and after each
+// pop until stop.
 func (q *queue) next(pop func(klog.Logger) (framework.QueuedEntityInfo, error), stop <-chan struct{}) func(klog.Logger) (framework.QueuedEntityInfo, error) {
 	return func(logger klog.Logger) (framework.QueuedEntityInfo, error) {
 		for {
@@ -80,7 +81,7 @@ func (q *queue) ready() bool {
 	return false
 }
 
-// moved runs what may move pods and notes those that did.
+// moved runs do, which may move pods, and notes the pods that moved.
 func (q *queue) moved(cause string, do func()) {
 	q.moving.Lock()
 	defer q.moving.Unlock()
@@ -109,8 +110,8 @@ func (q *queue) moved(cause string, do func()) {
 	}
 }
 
-// places returns where the waiting pods are. That a pod is in flight ends with no
-// move of the queue, so that it is no place.
+// places returns where the waiting pods are. In flight is not a place, because a
+// pod leaves it without a move of the queue.
 func (q *queue) places() map[string]string {
 	out := map[string]string{}
 	for place, pods := range map[string][]*v1.Pod{
@@ -132,8 +133,8 @@ func (q *queue) places() map[string]string {
 	return out
 }
 
-// Add gives each pod of an informer's first list an instant of its own, by which
-// the queue orders them.
+// Add gives each pod of an informer's first list a different instant, because the
+// queue orders pods by time.
 func (q *queue) Add(ctx context.Context, pod *v1.Pod) {
 	time.Sleep(time.Microsecond)
 	q.moved("a new pod", func() { q.SchedulingQueue.Add(ctx, pod) })
@@ -143,7 +144,7 @@ func (q *queue) Update(ctx context.Context, oldPod, newPod *v1.Pod) {
 	q.moved("an update of "+podKey(newPod), func() { q.SchedulingQueue.Update(ctx, oldPod, newPod) })
 }
 
-// Close ends the queue. Who empties it then moves nothing that anybody waits for.
+// Close closes the queue. Moves that empty it afterwards are not noted.
 func (q *queue) Close() {
 	q.closed.Store(true)
 	q.SchedulingQueue.Close()
@@ -193,7 +194,7 @@ func (q *queue) state(since time.Time) []string {
 		}
 		out = append(out, text)
 	}
-	// Taking the queue's lock again puts what was read before what it does next.
+	// Taking the queue's lock again orders these reads before its next action.
 	_, _ = q.PendingPods()
 	return out
 }

@@ -12,14 +12,14 @@ import (
 	"k8s.io/component-base/featuregate"
 )
 
-// Prepare makes the process fit for bubbles of testing/synctest. Call it once,
+// Prepare prepares the process for bubbles of testing/synctest. Call it once,
 // before the first run:
 //
-//   - The goroutine that delivers signals is started when it is first needed. It
+//   - The goroutine that delivers signals starts when it is first needed. It
 //     must not belong to a bubble, which it would outlive.
 //   - The Kubernetes error handlers keep the time of the latest error, and sleep
-//     by it. Time in a bubble is another one. Errors that a scheduler reports
-//     are the transcript's business.
+//     by it. A bubble has a different clock. Errors that a scheduler reports
+//     are in the transcript.
 //   - The scheduler's retries come after a random time.
 func Prepare() {
 	signals := make(chan os.Signal, 1)

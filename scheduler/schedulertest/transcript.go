@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Transcript is what happened in a run, in order. It is safe for concurrent use.
+// Transcript lists the events of a run in order. It is safe for concurrent use.
 type Transcript struct {
 	mu    sync.Mutex
 	start time.Time
@@ -18,16 +18,16 @@ type Transcript struct {
 	done  []string
 }
 
-// line is something that happened. Lines of one instant are ordered by topic,
-// and those of one topic by their order.
+// line is one event. Lines with the same time are sorted by topic; lines of one
+// topic keep their order.
 type line struct {
 	at    time.Duration
 	topic string
 	text  string
 }
 
-// The topics in the order in which they are written. A binding cycle is a topic
-// of its own.
+// The topics in the order in which they are written. Each binding cycle is a
+// separate topic.
 const (
 	scheduling = "1 scheduling"
 	binding    = "2 binding "
@@ -42,7 +42,7 @@ func (t *Transcript) note(topic, format string, args ...any) {
 	t.lines = append(t.lines, line{time.Since(t.start), topic, fmt.Sprintf(format, args...)})
 }
 
-// step begins the account of an operation.
+// step starts the transcript of an operation.
 func (t *Transcript) step(format string, args ...any) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -101,7 +101,7 @@ func Diff(a, b *Transcript) string {
 }
 
 // FirstDifference returns the index of the first line in which two transcripts
-// differ, -1 when they are the same.
+// differ, or -1 when they are the same.
 func FirstDifference(a, b *Transcript) int {
 	x, y := a.Lines(), b.Lines()
 	first := 0

@@ -17,16 +17,16 @@ import (
 	"kube-scheduler-simulator/scheduler/supervisor"
 )
 
-// A check reports what would be in force, with out-of-tree plugins, and leaves the
-// running configuration alone.
-func TestCheckSaysWhatWouldBeInForce(t *testing.T) {
+// A check reports the configuration that would be in force, with out-of-tree
+// plugins, and does not change the running one.
+func TestCheckReportsTheEffectiveConfiguration(t *testing.T) {
 	inBubble(t, 1, nil, func(t *testing.T, c *cluster) {
 		applied, err := c.live.Check(t.Context(), []byte(gated))
 		if err != nil {
 			t.Fatal(err)
 		}
 		if applied.Effective == nil {
-			t.Fatal("the check does not report what would be in force")
+			t.Fatal("the check does not report the effective configuration")
 		}
 		permit := func(e *config.Effective) []string {
 			var names []string
@@ -48,7 +48,7 @@ func TestCheckSaysWhatWouldBeInForce(t *testing.T) {
 		}
 		tried := permit(applied.Effective)
 		if ran := c.apply(t, gated); ran.Effective != nil {
-			t.Error("an apply reports what would be in force, too")
+			t.Error("an apply also reports an effective configuration")
 		}
 		after, err := c.live.Effective()
 		if err != nil {
@@ -60,7 +60,7 @@ func TestCheckSaysWhatWouldBeInForce(t *testing.T) {
 	})
 }
 
-// The web page checks a draft at each pause in typing: a check must not list the
+// The web page checks a draft at each pause in typing, so a check must not list the
 // cluster.
 func TestCheckReadsNothingFromTheCluster(t *testing.T) {
 	requests := &requestCounter{}
@@ -83,7 +83,7 @@ func TestCheckReadsNothingFromTheCluster(t *testing.T) {
 		before = requests.n.Load()
 		c.apply(t, gated)
 		if requests.n.Load() == before {
-			t.Error("an apply makes no request: the test counts nothing")
+			t.Error("an apply makes no request, so the counter does not work")
 		}
 	})
 }
@@ -99,7 +99,7 @@ func (c *requestCounter) RoundTrip(r *http.Request) (*http.Response, error) {
 	return c.RoundTripper.RoundTrip(r)
 }
 
-// All schedulers of the process share the gauges.
+// All schedulers of the process share the queue's gauges.
 func TestGaugesOfTheQueueCountEachPodOnce(t *testing.T) {
 	inBubble(t, 0, nil, func(t *testing.T, c *cluster) {
 		start := pendingPods(t)
@@ -131,7 +131,7 @@ func TestGaugesOfTheQueueCountEachPodOnce(t *testing.T) {
 	})
 }
 
-// pendingPods counts the pods that are gated, and as tried those in all other
+// pendingPods counts the gated pods and, under "tried", the pods in all other
 // queues.
 func pendingPods(t *testing.T) map[string]float64 {
 	t.Helper()

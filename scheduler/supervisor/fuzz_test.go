@@ -23,9 +23,9 @@ import (
 	"kube-scheduler-simulator/scheduler/supervisor"
 )
 
-// FuzzApply holds that no bytes that are sent to apply end the process or put a
-// scheduler that does not work in the place of one that does. All documents meet
-// the same scheduler, one after another.
+// FuzzApply checks that no document ends the process or replaces a working
+// scheduler with a broken one. All documents are applied to the same scheduler, one
+// after another.
 func FuzzApply(f *testing.F) {
 	klog.LogToStderr(false)
 	klog.SetOutput(io.Discard)
@@ -83,14 +83,14 @@ func FuzzApply(f *testing.F) {
 		if !after.Running || after.Swapping || after.Revision != before.Revision || c.live.Configuration() != running {
 			t.Fatalf("after %v the state is %+v, was %+v", err, after, before)
 		}
-		// A document is refused in no time, and a pod takes some.
+		// Refusing a document takes little time, scheduling a pod takes more.
 		if refused++; refused%32 == 0 || bad.Mistakes[0].Line == 0 && bad.Mistakes[0].Field == "" {
 			c.checkSchedules(t)
 		}
 	})
 }
 
-// inUTF16 encodes text as some editors do; YAML may be in it.
+// inUTF16 encodes text in UTF-16, as some editors do; YAML allows that.
 func inUTF16(text string) []byte {
 	out := []byte{0xff, 0xfe}
 	for _, unit := range utf16.Encode([]rune(text)) {
@@ -99,8 +99,7 @@ func inUTF16(text string) []byte {
 	return out
 }
 
-// fussy is a plugin of the kind that people write: it is not ready for every
-// argument.
+// fussy is a typical out-of-tree plugin: it does not handle every argument.
 func fussy(_ context.Context, args runtime.Object, _ fwk.Handle) (fwk.Plugin, error) {
 	unknown, ok := args.(*runtime.Unknown)
 	if !ok || unknown == nil {
@@ -133,7 +132,7 @@ func (c *cluster) checkApplied(t *testing.T, applied config.Applied, document []
 	if _, err := c.live.Effective(); err != nil {
 		t.Fatal(err)
 	}
-	// It is kept, and shown, as JSON.
+	// The revision is stored and served as JSON.
 	kept, err := json.Marshal(r)
 	var back config.Revision
 	if err := errors.Join(err, json.Unmarshal(kept, &back)); err != nil || back.Document != r.Document {
@@ -141,8 +140,8 @@ func (c *cluster) checkApplied(t *testing.T, applied config.Applied, document []
 	}
 }
 
-// checkSchedules wants a pod of the first profile to be tried under the running
-// revision, whatever comes of it. It asks nothing of extenders, which may be
+// checkSchedules requires that the running revision tries a pod of the first
+// profile, with any outcome. It calls no extenders, because their URLs may point
 // anywhere.
 func (c *cluster) checkSchedules(t *testing.T) {
 	t.Helper()

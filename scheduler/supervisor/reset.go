@@ -8,19 +8,20 @@ import (
 	"kube-scheduler-simulator/scheduler/config"
 )
 
-// Reset ends the scheduler, calls between while no cycle is under way, and starts
+// Reset stops the scheduler, calls between while no cycle is running, and starts
 // over with an empty scheduler and the configuration of a first start:
 // Options.Initial or, without one, Kubernetes' default. That is a new revision. The
-// earlier ones are forgotten, but their numbers are not used again.
+// earlier revisions are dropped, but their numbers are not reused.
 //
-// The scheduler starts over even when between fails, whose error is returned. Other
-// changes of the configuration wait meanwhile. ctx bounds the wait for this one's
-// turn; between gets its values. Once Reset has its turn it runs to the end.
+// If between fails, the scheduler starts over nevertheless, and Reset returns the
+// error. Other changes of the configuration wait for Reset. ctx bounds only the
+// time that Reset waits for its turn; between gets its values. Once Reset has its
+// turn, it runs to the end.
 func (s *Scheduler) Reset(ctx context.Context, between func(context.Context) error) error {
 	return s.restart(ctx, between, s.startOver)
 }
 
-// Restart is Reset, but keeps the configuration and its revisions.
+// Restart is like Reset, but keeps the configuration and its revisions.
 func (s *Scheduler) Restart(ctx context.Context, between func(context.Context) error) error {
 	return s.restart(ctx, between, s.startAgain)
 }
@@ -73,7 +74,7 @@ func (s *Scheduler) startOver(ctx context.Context) error {
 	}
 	s.keep(r)
 	if err := s.revisions.restart(r.Number); err != nil {
-		s.options.Logger.Error(err, "forgetting the revisions of the scheduler configuration")
+		s.options.Logger.Error(err, "Cannot drop the earlier revisions of the scheduler configuration")
 	}
 	next.Run()
 	s.set(next, c)

@@ -15,7 +15,7 @@ import (
 	"kube-scheduler-simulator/scheduler/supervisor"
 )
 
-// parsed is a configuration of a file.
+// parsed returns the configuration of a document.
 func parsed(t *testing.T, document string) *config.Configuration {
 	t.Helper()
 	c, err := config.Parse([]byte(document))
@@ -80,7 +80,7 @@ func TestRestartKeepsTheConfiguration(t *testing.T) {
 	})
 }
 
-// What goes wrong in between is told, and the scheduler runs all the same.
+// An error of between is returned, and the scheduler runs nevertheless.
 func TestResetThatFailsInBetween(t *testing.T) {
 	inBubble(t, 1, nil, func(t *testing.T, c *cluster) {
 		failure := errors.New("the disk is gone")
@@ -97,7 +97,7 @@ func TestResetAfterStop(t *testing.T) {
 			t.Fatal(err)
 		}
 		err := c.live.Reset(t.Context(), func(context.Context) error {
-			t.Error("it went on")
+			t.Error("the reset went on after Stop")
 			return nil
 		})
 		if !errors.Is(err, config.ErrNotRunning) {

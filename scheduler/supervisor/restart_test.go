@@ -47,14 +47,14 @@ func TestARestartGoesOnWithTheRevisionThatRan(t *testing.T) {
 	})
 }
 
-func TestWhatIsGivenAtTheStartWins(t *testing.T) {
+func TestTheInitialConfigurationWins(t *testing.T) {
 	dir := t.TempDir()
 	inBubble(t, 1, func(o *supervisor.Options) { o.Dir = dir }, func(t *testing.T, c *cluster) { c.apply(t, parallel3) })
 	given, err := config.Parse([]byte(header + "parallelism: 4\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for range 2 { // the second time it says nothing new
+	for range 2 { // the second start adds no revision
 		inBubble(t, 1, func(o *supervisor.Options) { o.Dir, o.Initial = dir, given }, func(t *testing.T, c *cluster) {
 			if diff := cmp.Diff([]string{"3 file running", "2 user replaced", "1 default replaced"}, c.states()); diff != "" {
 				t.Error(diff)
@@ -63,7 +63,7 @@ func TestWhatIsGivenAtTheStartWins(t *testing.T) {
 	}
 }
 
-func TestWhatWasKeptAndDoesNotWorkGivesWayToTheDefault(t *testing.T) {
+func TestABrokenSavedRevisionGivesWayToTheDefault(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
 		damage func(string) string // of the file of revision 2

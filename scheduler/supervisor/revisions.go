@@ -17,7 +17,7 @@ import (
 )
 
 // The revisions are bounded in number and in the bytes of all documents. The oldest
-// go first, but never the running one nor the newest.
+// are dropped first, but never the running one or the newest.
 const (
 	maxRevisions     = 1000
 	maxRevisionBytes = 64 << 20
@@ -31,8 +31,8 @@ type revisions struct {
 	mu    sync.Mutex
 	all   []*revision // in the order of their numbers
 	count int         // the highest number so far
-	// from is the number of the last reset's revision; cycles of earlier ones are
-	// dropped.
+	// from is the number of the last reset's revision; cycles of earlier revisions
+	// are dropped.
 	from int
 }
 
@@ -124,8 +124,9 @@ func (r *revisions) add(one config.Revision) error {
 	return errors.Join(r.save(), r.prune())
 }
 
-// restart forgets all revisions before number, which has been added. If the program
-// ends before it has removed the files, the next run resumes that one.
+// restart drops all revisions before number, which must have been added already. If
+// the program ends before it has removed the files, the next run resumes that
+// revision.
 func (r *revisions) restart(number int) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -145,14 +146,14 @@ func (r *revisions) restart(number int) error {
 	return errors.Join(errs...)
 }
 
-// isForgotten reports whether a revision is from before the last reset.
+// isForgotten reports whether a revision is older than the last reset.
 func (r *revisions) isForgotten(number int) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return number < r.from
 }
 
-// rollBack marks a revision that did not start.
+// rollBack marks a revision as one that did not start.
 func (r *revisions) rollBack(number int, why error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -163,7 +164,7 @@ func (r *revisions) rollBack(number int, why error) {
 	}
 }
 
-// scheduled counts a pod.
+// scheduled counts a pod that a revision scheduled.
 func (r *revisions) scheduled(number int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -210,8 +211,8 @@ func (r *revisions) list() []config.Revision {
 	return out
 }
 
-// save writes the files that are out of date, the newest first: if the program ends
-// in between, the next run resumes the newest running one.
+// save writes the outdated files, the newest first: if the program ends in between,
+// the next run resumes the newest running revision.
 func (r *revisions) save() error {
 	if r.dir == "" {
 		return nil
@@ -250,7 +251,7 @@ func write(path string, one config.Revision) error {
 	return os.Rename(temporary, path)
 }
 
-// prune drops the oldest.
+// prune drops the oldest revisions beyond the bounds.
 func (r *revisions) prune() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -277,7 +278,7 @@ func (r *revisions) path(number int) string {
 	return filepath.Join(r.dir, fmt.Sprintf("%06d%s", number, extension))
 }
 
-// counting counts the pods that a revision has scheduled.
+// counting is a sink that counts the pods that a revision scheduled.
 type counting struct {
 	recorder.Sink
 	revisions *revisions

@@ -11,7 +11,7 @@ import (
 	"kube-scheduler-simulator/scheduler/config"
 )
 
-// However many do not start, the one that runs stays.
+// The running revision stays, however many later ones fail to start.
 func TestTheOldestRevisionsGoFirst(t *testing.T) {
 	r := newRevisions("")
 	add := func(state config.RevisionState) {
@@ -33,7 +33,7 @@ func TestTheOldestRevisionsGoFirst(t *testing.T) {
 	}
 }
 
-// A thousand documents of the size that is allowed would fill the memory.
+// A thousand documents of the maximum size would fill the memory.
 func TestTheDocumentsOfRevisionsAreBounded(t *testing.T) {
 	r := newRevisions("")
 	document := strings.Repeat("#", maxRevisionBytes/4)
@@ -51,7 +51,7 @@ func TestTheDocumentsOfRevisionsAreBounded(t *testing.T) {
 	}
 }
 
-// The program may have ended between the files of two revisions.
+// The program may end between writing the files of two revisions.
 func TestOnlyTheNewestRevisionRuns(t *testing.T) {
 	r := newRevisions(t.TempDir())
 	for _, state := range []config.RevisionState{config.RevisionRunning, config.RevisionRunning, config.RevisionRolledBack} {

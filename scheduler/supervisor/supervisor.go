@@ -1,9 +1,9 @@
 // Package supervisor keeps one recorded scheduler running while its configuration
-// changes. Every configuration that is applied is a numbered revision.
+// changes. Every applied configuration is a numbered revision.
 //
-// A new scheduler is built and knows the cluster before the old one stops, and the
-// old one has ended before the new one schedules. When the new one cannot be built,
-// the old one keeps running.
+// The supervisor builds a new scheduler and waits until it knows the cluster before
+// it stops the old one, and the new one schedules only after the old one has ended.
+// If the new one cannot be built, the old one keeps running.
 //
 // It may import the packages scheduler, scheduler/config, scheduler/recorder and
 // scheduler/result, and knows nothing of HTTP.
@@ -33,16 +33,17 @@ type Options struct {
 	Client *rest.Config
 	// Sink receives the finished cycles. It is required.
 	Sink recorder.Sink
-	// OutOfTree are plugins beside those of Kubernetes.
+	// OutOfTree are plugins in addition to those of Kubernetes.
 	OutOfTree frameworkruntime.Registry
 	// Parse reads a document. The default refuses plugins that are neither
 	// Kubernetes' nor in OutOfTree.
 	Parse func(document []byte) (*config.Configuration, error)
-	// Initial is the configuration to start with. Without one the latest kept
-	// revision is resumed, and without that Kubernetes' default applies. A reset goes
-	// back to Initial or, without one, to the default.
+	// Initial is the configuration to start with. Without one, the supervisor resumes
+	// the latest saved revision or, without that, uses Kubernetes' default. A reset
+	// goes back to Initial or, without one, to the default.
 	Initial *config.Configuration
-	// Dir keeps the revisions. Without one they end with the process.
+	// Dir is the directory that keeps the revisions. Without one they are lost when
+	// the process ends.
 	Dir string
 	// Changed is called after the state or a warning has changed, on any goroutine.
 	// It may be nil.
@@ -51,8 +52,8 @@ type Options struct {
 	TieSeed *int64
 	// Clock is time.Now by default.
 	Clock func() time.Time
-	// Logger gets errors that the supervisor handles itself. The zero value discards
-	// them.
+	// Logger receives errors that the supervisor handles itself. The zero value
+	// discards them.
 	Logger klog.Logger
 }
 
@@ -62,7 +63,7 @@ type Scheduler struct {
 	options   Options
 	revisions *revisions
 
-	// turn has room for one: the goroutine that fills it may replace current.
+	// turn has capacity 1: the goroutine that fills it may replace current.
 	turn chan struct{}
 
 	mu       sync.Mutex
@@ -77,12 +78,12 @@ type Scheduler struct {
 type State struct {
 	// Running is true while it schedules.
 	Running bool
-	// Swapping is true while another configuration takes over.
+	// Swapping is true while a new configuration replaces the current one.
 	Swapping bool
 	// Profiles are the scheduler names, in the order of the configuration.
 	Profiles []string
 	Revision int
-	// Warning names what is degraded. It may be empty.
+	// Warning describes a degradation. It may be empty.
 	Warning string
 }
 
@@ -115,8 +116,8 @@ func New(options Options) *Scheduler {
 }
 
 // Start reads the revisions and starts to schedule under the initial configuration.
-// It returns an error when Options.Initial cannot be built. When a kept revision no
-// longer can, the default takes its place. ctx bounds the start only.
+// It returns an error when Options.Initial cannot be built. If a saved revision
+// cannot be built any more, the default replaces it. ctx bounds only the start.
 func (s *Scheduler) Start(ctx context.Context) error {
 	if err := s.take(ctx); err != nil {
 		return err
@@ -127,7 +128,7 @@ func (s *Scheduler) Start(ctx context.Context) error {
 		return fmt.Errorf("reading the revisions of the scheduler configuration: %w", err)
 	}
 	for _, file := range damaged {
-		s.options.Logger.Error(nil, "a revision of the scheduler configuration cannot be read and was set aside", "file", file)
+		s.options.Logger.Error(nil, "A revision of the scheduler configuration cannot be read and was set aside", "file", file)
 	}
 	latest, kept := s.revisions.running()
 	initial := s.options.Initial
@@ -145,7 +146,7 @@ func (s *Scheduler) Start(ctx context.Context) error {
 		if err == nil || ctx.Err() != nil {
 			return err
 		}
-		s.options.Logger.Error(err, "the kept scheduler configuration no longer works; the default takes its place", "revision", latest.Number)
+		s.options.Logger.Error(err, "The saved scheduler configuration no longer works; using the default instead", "revision", latest.Number)
 		s.revisions.rollBack(latest.Number, err)
 	}
 	c, err := config.Default()
@@ -167,8 +168,8 @@ func (s *Scheduler) resume(ctx context.Context, c *config.Configuration, r confi
 	return nil
 }
 
-// Stop ends the scheduler and waits for it, no longer than ctx allows. Waiting
-// changes of the configuration are refused.
+// Stop stops the scheduler and waits for it, at most as long as ctx allows. It
+// refuses the changes of the configuration that are waiting.
 func (s *Scheduler) Stop(ctx context.Context) error {
 	if err := s.take(ctx); err != nil {
 		return err
@@ -196,10 +197,11 @@ func (s *Scheduler) ApplyDefault(ctx context.Context) (config.Applied, error) {
 	return s.apply(ctx, config.OriginDefault, config.Default)
 }
 
-// Check tries document and returns what would be in force. It parses document and
-// builds a scheduler with its plugins, as Apply does, but reads nothing from the
-// cluster and changes nothing. It waits for a change of the configuration that is
-// under way, because factories of plugins need not be safe for concurrent use.
+// Check tries document and returns the configuration that would be in force. It
+// parses document and builds a scheduler with its plugins, as Apply does, but reads
+// nothing from the cluster and changes nothing. It waits for a running change of
+// the configuration, because factories of plugins need not be safe for concurrent
+// use.
 func (s *Scheduler) Check(ctx context.Context, document []byte) (config.Applied, error) {
 	start := s.options.Clock()
 	c, err := s.options.Parse(document)
@@ -263,7 +265,7 @@ func (s *Scheduler) swap(ctx context.Context, c *config.Configuration, source co
 		}
 		return r, err
 	}
-	// From here the change is completed even if the caller gives up: half a change
+	// From here on, complete the change even if the caller gives up: half a change
 	// would be worse.
 	s.replaceCurrent(context.WithoutCancel(ctx), next)
 	s.keep(r)
@@ -272,7 +274,8 @@ func (s *Scheduler) swap(ctx context.Context, c *config.Configuration, source co
 	return r, nil
 }
 
-// newRevision numbers c, which replaces before; before is nil when nothing runs.
+// newRevision returns a numbered revision of c, which replaces before; before is
+// nil when nothing runs.
 func (s *Scheduler) newRevision(c *config.Configuration, source config.Origin, before *config.Configuration) config.Revision {
 	return config.Revision{
 		Number: s.revisions.next(), Time: s.options.Clock(), Source: source, State: config.RevisionRunning,
@@ -295,7 +298,7 @@ func (s *Scheduler) replaceCurrent(ctx context.Context, next *scheduler.Schedule
 	ctx, cancel := context.WithTimeout(ctx, catchUpTimeout)
 	defer cancel()
 	if err := next.CatchUp(ctx, before); err != nil {
-		s.options.Logger.Error(err, "replacing the scheduler")
+		s.options.Logger.Error(err, "Cannot confirm that the new scheduler has seen all bindings of the replaced one")
 	}
 }
 
@@ -303,7 +306,7 @@ func (s *Scheduler) end(ctx context.Context, before *scheduler.Scheduler) {
 	ctx, cancel := context.WithTimeout(ctx, stopTimeout)
 	defer cancel()
 	if err := before.Stop(ctx); err != nil {
-		s.options.Logger.Error(err, "stopping the replaced scheduler")
+		s.options.Logger.Error(err, "Cannot stop the replaced scheduler")
 	}
 }
 
@@ -351,7 +354,7 @@ func (s *Scheduler) set(next *scheduler.Scheduler, c *config.Configuration) {
 	s.options.Changed()
 }
 
-// keep adds a revision. If it cannot be written, it runs all the same, with a
+// keep adds a revision. If it cannot be written, it runs nevertheless, with a
 // warning.
 func (s *Scheduler) keep(r config.Revision) {
 	err := s.revisions.add(r)
@@ -362,13 +365,13 @@ func (s *Scheduler) keep(r config.Revision) {
 	}
 	s.mu.Unlock()
 	if err != nil {
-		s.options.Logger.Error(err, "keeping a revision of the scheduler configuration", "revision", r.Number)
+		s.options.Logger.Error(err, "Cannot save a revision of the scheduler configuration", "revision", r.Number)
 	}
 	s.options.Changed()
 }
 
-// summary describes what c changes from the configuration that runs or, at the
-// start, from Kubernetes' default.
+// summary describes the changes from the running configuration or, at the start,
+// from Kubernetes' default to c.
 func summary(before, c *config.Configuration, origin config.Origin) string {
 	if before == nil {
 		if origin == config.OriginDefault {
@@ -393,7 +396,8 @@ func (s *Scheduler) Configuration() *config.Configuration {
 	return s.config
 }
 
-// Effective returns what is in force. It fails when the scheduler is not running.
+// Effective returns the configuration in force. It fails when the scheduler is not
+// running.
 func (s *Scheduler) Effective() (*config.Effective, error) {
 	s.mu.Lock()
 	current, c := s.current, s.config
@@ -407,8 +411,7 @@ func (s *Scheduler) Effective() (*config.Effective, error) {
 	return &effective, nil
 }
 
-// Revisions returns all revisions that are kept, newest first, without their
-// documents.
+// Revisions returns all kept revisions, newest first, without their documents.
 func (s *Scheduler) Revisions() []config.Revision { return s.revisions.list() }
 
 // Revision returns a revision with its document.
@@ -440,7 +443,7 @@ func (s *Scheduler) Idle(ctx context.Context, changes []scheduler.Change) error 
 	return current.Idle(ctx, changes)
 }
 
-// Save writes the counts of pods that have changed. Call it now and then.
+// Save writes the changed counts of pods. Call it periodically.
 func (s *Scheduler) Save() error { return s.revisions.save() }
 
 func (s *Scheduler) take(ctx context.Context) error {

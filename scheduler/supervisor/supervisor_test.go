@@ -42,8 +42,8 @@ const (
 	gated  = header + "profiles:\n- plugins: {multiPoint: {enabled: [{name: Gate}, {name: Latch}]}}\n"
 )
 
-// cluster is an API server in memory with a scheduler. The nodes have room for
-// one pod each.
+// cluster is an API server in memory with a scheduler. Each node has room for one
+// pod.
 type cluster struct {
 	server *schedulertest.APIServer
 	client kubernetes.Interface
@@ -52,8 +52,8 @@ type cluster struct {
 	live   *supervisor.Scheduler
 }
 
-// inBubble runs a test where time is its own, and which ends only when every
-// goroutine of every scheduler has ended.
+// inBubble runs a test in a synctest bubble, which ends only when every goroutine
+// of every scheduler has ended.
 func inBubble(t *testing.T, nodes int, change func(*supervisor.Options), test func(t *testing.T, c *cluster)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -65,7 +65,7 @@ func inBubble(t *testing.T, nodes int, change func(*supervisor.Options), test fu
 			if err := c.live.Stop(context.WithoutCancel(t.Context())); err != nil {
 				t.Error(err)
 			}
-			// Goroutines that Kubernetes does not wait for end by themselves.
+			// Goroutines that Kubernetes does not wait for end on their own.
 			time.Sleep(time.Minute)
 		}()
 		test(t, c)
@@ -105,7 +105,7 @@ func (c *cluster) apply(t *testing.T, document string) config.Applied {
 	return applied
 }
 
-// add creates a pod that takes a node for itself.
+// add creates a pod that fills a node.
 func (c *cluster) add(t testing.TB, name, profile string) *v1.Pod {
 	t.Helper()
 	p, err := c.client.CoreV1().Pods("default").Create(t.Context(), &v1.Pod{
@@ -120,7 +120,7 @@ func (c *cluster) add(t testing.TB, name, profile string) *v1.Pod {
 	return p
 }
 
-// attempts are a pod's, "outcome revision" each.
+// attempts returns the attempts of a pod, each as "outcome revision".
 func (c *cluster) attempts(p *v1.Pod) []string {
 	var out []string
 	for _, cycle := range c.cycles.of(p.UID) {
@@ -129,7 +129,7 @@ func (c *cluster) attempts(p *v1.Pod) []string {
 	return out
 }
 
-// states are those of the revisions, newest first.
+// states returns the states of the revisions, newest first.
 func (c *cluster) states() []string {
 	var out []string
 	for _, r := range c.live.Revisions() {
@@ -138,7 +138,7 @@ func (c *cluster) states() []string {
 	return out
 }
 
-// cycles is a sink that keeps everything.
+// cycles is a sink that keeps every cycle.
 type cycles struct {
 	mu   sync.Mutex
 	next map[types.UID]int
@@ -174,7 +174,7 @@ func (c *cycles) of(uid types.UID) []*result.Cycle {
 	return append([]*result.Cycle(nil), c.all[uid]...)
 }
 
-// forget drops what a test does not ask for any more.
+// forget drops the cycles of a pod that the test no longer needs.
 func (c *cycles) forget(uid types.UID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -182,14 +182,16 @@ func (c *cycles) forget(uid types.UID) {
 	delete(c.next, uid)
 }
 
-// gate is what the plugins Gate and Latch do, which the test opens and closes. The
-// zero value lets everything pass.
+// gate controls the plugins Gate and Latch; the test opens and closes it. The zero
+// value lets every pod pass.
 type gate struct {
-	// building, when it is not nil, holds up the making of Gate until it is closed.
+	// building, if not nil, blocks the factory of Gate until it is closed.
 	building chan struct{}
-	// refusal is what the making fails with, panicking when it begins with "panic".
+	// refusal is the error of Gate's factory, which panics if the text starts with
+	// "panic".
 	refusal atomic.Pointer[string]
-	// permit makes pods wait for a permit, prebind for the end of the scheduler.
+	// permit makes pods wait for a permit, and preBind makes them wait for the end
+	// of the scheduler.
 	permit, preBind atomic.Bool
 	reserved        atomic.Int32
 }
@@ -283,7 +285,7 @@ func TestAppliesWaitForEachOther(t *testing.T) {
 		}
 		latest, _ := c.live.Revision(6)
 		if got := string(c.live.Configuration().YAML); got != latest.Document {
-			t.Errorf("what runs is %q, and the running revision %q", got, latest.Document)
+			t.Errorf("the running configuration is %q, and the running revision %q", got, latest.Document)
 		}
 		p := c.add(t, "p", v1.DefaultSchedulerName)
 		time.Sleep(time.Second)
@@ -293,7 +295,8 @@ func TestAppliesWaitForEachOther(t *testing.T) {
 	})
 }
 
-// A stop may come at any time of an apply. Either is then done as a whole.
+// A stop may come at any time during an apply. Both then complete or have no
+// effect.
 func TestStopDuringApply(t *testing.T) {
 	for after := time.Duration(0); after < 320*time.Millisecond; after += 20 * time.Millisecond {
 		inBubble(t, 1, nil, func(t *testing.T, c *cluster) {
@@ -321,7 +324,7 @@ func TestStopDuringApply(t *testing.T) {
 	}
 }
 
-func TestWhoGivesUpWaitingChangesNothing(t *testing.T) {
+func TestACallerThatGivesUpWaitingChangesNothing(t *testing.T) {
 	inBubble(t, 1, nil, func(t *testing.T, c *cluster) {
 		c.gate.building = make(chan struct{})
 		first := make(chan error, 1)
@@ -352,8 +355,9 @@ func TestWhoGivesUpWaitingChangesNothing(t *testing.T) {
 	})
 }
 
-// Who goes away while the new scheduler is being prepared has changed nothing.
-func TestWhoGoesAwayDuringThePreparationChangesNothing(t *testing.T) {
+// A caller that disconnects while the new scheduler is being prepared changes
+// nothing.
+func TestACallerThatDisconnectsDuringThePreparationChangesNothing(t *testing.T) {
 	for _, after := range []time.Duration{0, 500 * time.Microsecond, time.Millisecond} {
 		inBubble(t, 1, nil, func(t *testing.T, c *cluster) {
 			ctx, cancel := context.WithTimeout(t.Context(), after)
@@ -373,7 +377,7 @@ func TestWhoGoesAwayDuringThePreparationChangesNothing(t *testing.T) {
 	}
 }
 
-func TestAPluginThatCannotBeMadeIsRolledBack(t *testing.T) {
+func TestAFailedPluginFactoryIsRolledBack(t *testing.T) {
 	for _, why := range []string{"the gate is stuck", "panic in the gate house"} {
 		t.Run(why, func(t *testing.T) {
 			inBubble(t, 1, nil, func(t *testing.T, c *cluster) {
@@ -385,7 +389,7 @@ func TestAPluginThatCannotBeMadeIsRolledBack(t *testing.T) {
 						t.Errorf("the error is %v", err)
 					}
 					if strings.Contains(err.Error(), "RecordedProfile") {
-						t.Errorf("the error names what the user does not know: %v", err)
+						t.Errorf("the error exposes internal names: %v", err)
 					}
 				}
 				if diff := cmp.Diff([]string{"2 user rolledBack", "1 default running"}, c.states()); diff != "" {
@@ -407,7 +411,7 @@ func TestAPluginThatCannotBeMadeIsRolledBack(t *testing.T) {
 	}
 }
 
-func TestAPodThatWaitsForAPermitIsTriedAnew(t *testing.T) {
+func TestAPodThatWaitsForAPermitIsRetried(t *testing.T) {
 	inBubble(t, 1, nil, func(t *testing.T, c *cluster) {
 		c.apply(t, gated)
 		c.gate.permit.Store(true)
@@ -425,12 +429,12 @@ func TestAPodThatWaitsForAPermitIsTriedAnew(t *testing.T) {
 			t.Error(diff)
 		}
 		if got := c.gate.reserved.Load(); got != 1 {
-			t.Errorf("reserved %d times more than given back, want once", got)
+			t.Errorf("reserved %d times more often than released, want once", got)
 		}
 	})
 }
 
-func TestABindingCycleThatTakesLongIsCut(t *testing.T) {
+func TestALongBindingCycleIsCancelled(t *testing.T) {
 	inBubble(t, 1, nil, func(t *testing.T, c *cluster) {
 		c.apply(t, gated)
 		c.gate.preBind.Store(true)
@@ -441,19 +445,19 @@ func TestABindingCycleThatTakesLongIsCut(t *testing.T) {
 		}
 		applied := c.applyWhile(t, func() { c.gate.preBind.Store(false) })
 		if applied.DurationSeconds < 1 || applied.DurationSeconds > 2 {
-			t.Errorf("it took %.2f s, want a second and a little", applied.DurationSeconds)
+			t.Errorf("it took %.2f s, want a little more than a second", applied.DurationSeconds)
 		}
 		time.Sleep(time.Second)
 		if diff := cmp.Diff([]string{"error 2", "scheduled 3"}, c.attempts(p)); diff != "" {
 			t.Error(diff)
 		}
 		if got := c.gate.reserved.Load(); got != 1 {
-			t.Errorf("reserved %d times more than given back, want once", got)
+			t.Errorf("reserved %d times more often than released, want once", got)
 		}
 	})
 }
 
-// applyWhile applies, and does something a moment later.
+// applyWhile applies a configuration and calls do a moment later.
 func (c *cluster) applyWhile(t *testing.T, do func()) config.Applied {
 	t.Helper()
 	timer := time.AfterFunc(10*time.Millisecond, do)
@@ -461,9 +465,9 @@ func (c *cluster) applyWhile(t *testing.T, do func()) config.Applied {
 	return c.apply(t, gated)
 }
 
-// Pods are created while configurations follow each other. Every one is bound
-// once, and no two are on the same node. The bubble sees whether anything is
-// left of any scheduler.
+// Pods are created while configurations replace each other. Every pod is bound
+// once, and no two are on the same node. The bubble fails if any scheduler leaves a
+// goroutine behind.
 func TestAppliesInARowLoseNothing(t *testing.T) {
 	const pods = 60
 	inBubble(t, pods, nil, func(t *testing.T, c *cluster) {
@@ -508,7 +512,7 @@ func TestAppliesInARowLoseNothing(t *testing.T) {
 	})
 }
 
-func TestTheStateSaysThatAnotherTakesOver(t *testing.T) {
+func TestTheStateShowsASwap(t *testing.T) {
 	var c *cluster
 	var mu sync.Mutex
 	var seen []supervisor.State
@@ -545,7 +549,7 @@ func TestTheStateSaysThatAnotherTakesOver(t *testing.T) {
 	}
 }
 
-// gone reports whether a pod is not there.
+// gone reports whether a pod does not exist.
 func (c *cluster) gone(ctx context.Context, name string) bool {
 	_, err := c.client.CoreV1().Pods("default").Get(ctx, name, metav1.GetOptions{})
 	return apierrors.IsNotFound(err)

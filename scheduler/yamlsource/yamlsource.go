@@ -1,9 +1,9 @@
-// Package yamlsource explains YAML that people have written: it finds the place of
-// a syntax error, and it bounds what a document grows to when its aliases are
-// written out. YAML libraries limit how often they follow an alias, but not how
-// large the result is.
+// Package yamlsource helps with YAML that people write: it finds the position of a
+// syntax error, and it bounds the size of a document with its aliases expanded.
+// YAML libraries limit how often they follow an alias, but not the size of the
+// result.
 //
-// It imports nothing but the YAML library.
+// It may import only the YAML library.
 package yamlsource
 
 import (
@@ -15,14 +15,14 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Problem is why a text is not YAML.
+// Problem says why a text is not YAML.
 type Problem struct {
-	// Line and Column count from 1. Column is 0 unless it is known.
+	// Line and Column count from 1. Column is 0 if it is unknown.
 	Line, Column int
-	// Message is what the YAML library says, without the line.
+	// Message is the YAML library's message, without the line.
 	Message string
-	// Tab: a tab at Line and Column is used as indentation, which YAML forbids and
-	// libraries explain badly.
+	// Tab: the text is indented with a tab at Line and Column. YAML forbids that,
+	// and libraries explain it badly.
 	Tab bool
 }
 
@@ -31,7 +31,7 @@ var (
 	unknownAnchor = regexp.MustCompile(`^unknown anchor '(.*)' referenced$`)
 )
 
-// Explain finds where in text the error of a YAML library is.
+// Explain finds the position in text of a YAML library's error.
 func Explain(text []byte, err error) Problem {
 	message := err.Error()
 	for _, noise := range []string{"error converting YAML to JSON: ", "yaml: ", "unmarshal errors:\n  "} {
@@ -39,7 +39,7 @@ func Explain(text []byte, err error) Problem {
 	}
 	p := Problem{Line: 1, Message: message}
 	if at := errorLine.FindStringSubmatchIndex(message); at != nil {
-		p.Line, _ = strconv.Atoi(message[at[2]:at[3]]) // the pattern finds digits
+		p.Line, _ = strconv.Atoi(message[at[2]:at[3]]) // the pattern matches only digits
 		p.Message = message[:at[0]] + message[at[1]:]
 	}
 	lines := bytes.Split(text, []byte("\n"))
@@ -62,7 +62,7 @@ func Explain(text []byte, err error) Problem {
 	return p
 }
 
-// tabIn returns the column of a tab in the indentation of a line; 0 if there is
+// tabIn returns the column of a tab in the indentation of a line, or 0 if there is
 // none.
 func tabIn(lines [][]byte, line int) int {
 	if line < 1 || line > len(lines) {
@@ -73,17 +73,17 @@ func tabIn(lines [][]byte, line int) int {
 	return bytes.IndexByte(indentation, '\t') + 1
 }
 
-// Bounds limit a document. Zero fields do not.
+// Bounds limit a document. A zero field sets no limit.
 type Bounds struct {
-	// Size is in bytes of JSON, roughly, with aliases written out.
+	// Size is the approximate size as JSON, in bytes, with aliases expanded.
 	Size int
-	// Depth is that of the nesting, with aliases written out.
+	// Depth is the depth of the nesting, with aliases expanded.
 	Depth int
 	// Items bounds each list and each mapping.
 	Items int
 }
 
-// Excess is how a document exceeds its Bounds.
+// Excess says how a document exceeds its Bounds.
 type Excess string
 
 const (
@@ -94,24 +94,24 @@ const (
 	Recursive Excess = "an anchor contains itself"
 )
 
-// Check returns the first node that exceeds the bounds, and how; nil when none
-// does.
+// Check returns the first node that exceeds the bounds, and how it does. It returns
+// nil when none does.
 func (b Bounds) Check(root *yaml.Node) (*yaml.Node, Excess) {
 	m := meter{Bounds: b, known: map[*yaml.Node]extent{}}
 	m.measure(root, 1)
 	return m.at, m.excess
 }
 
-// extent is how large a node is with its aliases written out.
+// extent is the size and depth of a node with its aliases expanded.
 type extent struct{ size, depth int }
 
-// unfinished is the size of a node whose content is being measured.
+// unfinished marks a node whose content is being measured.
 const unfinished = -1
 
-// perNode is the least that a value takes in JSON besides its text.
+// perNode is the minimum size of a value in JSON, without its text.
 const perNode = len(`"",`)
 
-// meter measures each node with an anchor once, and not again for every alias.
+// meter measures each node with an anchor only once, not for every alias.
 type meter struct {
 	Bounds
 	known map[*yaml.Node]extent
@@ -120,13 +120,13 @@ type meter struct {
 	excess Excess
 }
 
-// fail notes an excess, and returns what measure returns then.
+// fail notes an excess and returns the results of measure for it.
 func (m *meter) fail(n *yaml.Node, excess Excess) (extent, bool) {
 	m.at, m.excess = n, excess
 	return extent{}, false
 }
 
-// measure reports false when a node exceeds the bounds.
+// measure returns false when a node exceeds the bounds.
 func (m *meter) measure(n *yaml.Node, depth int) (extent, bool) {
 	if m.Depth > 0 && depth > m.Depth {
 		return m.fail(n, TooDeep)
@@ -166,7 +166,7 @@ func (m *meter) measure(n *yaml.Node, depth int) (extent, bool) {
 	return e, true
 }
 
-// Items returns how many items a list, or fields a mapping, has.
+// Items returns the number of items of a list, or of fields of a mapping.
 func Items(n *yaml.Node) int {
 	if n.Kind == yaml.MappingNode {
 		return len(n.Content) / 2

@@ -2,8 +2,8 @@
 // annotations, replay, mirror and web server. It starts and stops them in order, lets one
 // operation at a time act on the whole cluster, and resets it.
 //
-// It is the composition root and holds no other logic: it may import every package of
-// simulator/ and scheduler/ except the command line, and only the command line imports it.
+// It is the composition root: it may import every package that it assembles, from
+// simulator/, scheduler/ and web. Only the command line imports it.
 package app
 
 import (
@@ -92,9 +92,9 @@ func (s *simulator) run(ctx context.Context, out io.Writer) error {
 
 // controlPlane is the cluster's control plane, our own or an external one.
 type controlPlane interface {
-	// ClientConfig has the rights of an administrator.
+	// ClientConfig is a client configuration with administrator rights.
 	ClientConfig() *rest.Config
-	// Kubeconfig is a file for other programs.
+	// Kubeconfig is the path of a kubeconfig for other programs.
 	Kubeconfig() string
 	// Done is closed when the control plane ends without being stopped; Err says why.
 	Done() <-chan struct{}
@@ -344,8 +344,8 @@ func (s *simulator) setStatus(phase server.Phase, message string) {
 	s.publish()
 }
 
-// operation returns what currently acts on the whole cluster: an exclusive operation, else a
-// replay that is playing, else the first round of a mirror; nil when none does.
+// operation returns the operation that currently acts on the whole cluster: an exclusive
+// operation, else a replay that is playing, else the first round of a mirror, else nil.
 func (s *simulator) operation() *server.Operation {
 	if o := s.operations.status(); o != nil {
 		return o
@@ -371,7 +371,7 @@ func (s *simulator) publish() {
 		status.Scheduler.Profiles, status.Scheduler.Revision = state.Profiles, state.Revision
 		if state.Swapping && s.phase == server.Running {
 			status.Ready = false
-			status.Scheduler.Phase, status.Scheduler.Message = server.Starting, "another configuration takes over"
+			status.Scheduler.Phase, status.Scheduler.Message = server.Starting, "a new configuration is being applied"
 		}
 		if state.Warning != "" {
 			status.Warnings = append(status.Warnings, state.Warning)
@@ -421,7 +421,7 @@ func loggingFailures(log klog.Logger, save func() error) func() {
 	return func() {
 		err := save()
 		if err != nil && !failing {
-			log.Error(err, "Saving the revisions' counts")
+			log.Error(err, "Cannot save the revisions' counts")
 		}
 		failing = err != nil
 	}

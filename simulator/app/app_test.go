@@ -38,7 +38,8 @@ import (
 // that a test can kill it.
 const asProgram = "SIMULATOR_TEST_PROGRAM"
 
-// programGates holds the feature gates of such a simulator, because gates hold for a whole process.
+// programGates holds the feature gates of such a simulator, because gates apply to
+// a whole process.
 const programGates = "SIMULATOR_TEST_GATES"
 
 // shared is the simulator that most tests use. Its nodes can be used as soon as
@@ -122,7 +123,7 @@ func startInProcess(options Options) (*running, error) {
 	return s, nil
 }
 
-// attach reads the ready line and makes a client from its kubeconfig.
+// attach reads the ready line and creates a client from its kubeconfig.
 func attach(out io.Reader) (*running, error) {
 	line, err := bufio.NewReader(out).ReadString('\n')
 	if err != nil {
@@ -174,7 +175,7 @@ func namespace(t *testing.T, s *running) string {
 	return ns.Name
 }
 
-// createNode makes a node that the test's pods choose by the label pool.
+// createNode creates a node that the test's pods select by the label pool.
 func createNode(t *testing.T, s *running, pool, cpu string, taints ...v1.Taint) string {
 	t.Helper()
 	has := v1.ResourceList{v1.ResourceCPU: resource.MustParse(cpu), v1.ResourceMemory: resource.MustParse("8Gi"), v1.ResourcePods: resource.MustParse("110")}
@@ -243,7 +244,7 @@ func await(t *testing.T, s *running, p *v1.Pod, outcome result.Outcome) *result.
 	return cycle
 }
 
-func TestAPodIsScheduledAndItsDecisionIsThere(t *testing.T) {
+func TestAPodIsScheduledAndItsDecisionIsRecorded(t *testing.T) {
 	ns := namespace(t, shared)
 	tainted := createNode(t, shared, "decide", "4", v1.Taint{Key: "gpu", Value: "yes", Effect: v1.TaintEffectNoSchedule})
 	small := createNode(t, shared, "decide", "4")
@@ -316,7 +317,7 @@ func TestAClaimThatWaitsForItsConsumerIsBound(t *testing.T) {
 	}
 }
 
-func TestPreemptionIsTold(t *testing.T) {
+func TestPreemptionIsRecorded(t *testing.T) {
 	ns := namespace(t, shared)
 	node := createNode(t, shared, "preempt", "2")
 	create(t, shared, ns, pod("low", "preempt", "1500m"), result.Scheduled)
@@ -387,7 +388,7 @@ func TestConfigurationAnswersTheUsersDocument(t *testing.T) {
 	}
 }
 
-func TestWhatIsWrongIsSaidAtOnce(t *testing.T) {
+func TestBadOptionsFailAtOnce(t *testing.T) {
 	dir := t.TempDir()
 	occupied, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -408,10 +409,10 @@ func TestWhatIsWrongIsSaidAtOnce(t *testing.T) {
 	}{
 		{"a taken port", func(o *Options) { o.Listen = occupied.Addr().String() }, "address already in use"},
 		{"a data directory that is a file", func(o *Options) { o.DataDir = file("plain", "") }, "data directory"},
-		{"a configuration that is not there", func(o *Options) { o.SchedulerConfig = filepath.Join(dir, "none") }, "no such file"},
-		{"a configuration that is broken", func(o *Options) { o.SchedulerConfig = file("broken", "kind: Pod\napiVersion: v1\n") }, "scheduler configuration"},
+		{"a missing configuration", func(o *Options) { o.SchedulerConfig = filepath.Join(dir, "none") }, "no such file"},
+		{"a broken configuration", func(o *Options) { o.SchedulerConfig = file("broken", "kind: Pod\napiVersion: v1\n") }, "scheduler configuration"},
 		{"off loopback without a token", func(o *Options) { o.Listen = "0.0.0.0:0" }, "token"},
-		{"a token file that is not there", func(o *Options) { o.TokenFile = filepath.Join(dir, "none") }, "token file"},
+		{"a missing token file", func(o *Options) { o.TokenFile = filepath.Join(dir, "none") }, "token file"},
 		{"an empty token", func(o *Options) { o.TokenFile = file("empty", "\n") }, "empty"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -435,7 +436,7 @@ func TestWhatIsWrongIsSaidAtOnce(t *testing.T) {
 	}
 }
 
-func TestATemporaryClusterLeavesNothing(t *testing.T) {
+func TestATemporaryClusterLeavesNoFiles(t *testing.T) {
 	tmp := t.TempDir()
 	t.Setenv("TMPDIR", tmp)
 	s, err := startInProcess(DefaultOptions())

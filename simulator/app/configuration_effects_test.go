@@ -379,7 +379,7 @@ profiles:
 	var current map[string]any
 	shared.get(t, configurationPath, &current)
 	if diff := cmp.Diff(standard, current); diff != "" {
-		t.Error("not the default:", diff)
+		t.Error("the configuration is not the default:", diff)
 	}
 }
 
@@ -475,7 +475,7 @@ profiles:
 	}
 }
 
-func TestEveryKindOfArgumentsIsTaken(t *testing.T) {
+func TestEveryKindOfArgumentsIsApplied(t *testing.T) {
 	ns := namespace(t, shared)
 	createNode(t, shared, "arguments", "4")
 	document, err := os.ReadFile(filepath.Join("..", "..", "scheduler", "config", "testdata", "all-arguments.yaml"))

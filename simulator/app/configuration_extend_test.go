@@ -16,9 +16,9 @@ import (
 	"kube-scheduler-simulator/simulator/server"
 )
 
-// TestAnExtenderIsAskedAndRecorded: the example extender rejects one node over HTTP, prefers
-// another, and binds the pod.
-func TestAnExtenderIsAskedAndRecorded(t *testing.T) {
+// TestAnExtenderIsCalledAndRecorded: the example extender rejects one node over HTTP,
+// prefers another, and binds the pod.
+func TestAnExtenderIsCalledAndRecorded(t *testing.T) {
 	ns := namespace(t, shared)
 	extender := httptest.NewServer((&reservation.Extender{Client: shared.client}).Handler())
 	t.Cleanup(extender.Close)

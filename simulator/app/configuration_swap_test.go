@@ -78,7 +78,7 @@ func (s *running) bound(t *testing.T) ([]v1.Pod, int) {
 // slow down. The test logs the measured value.
 const slowest = 15.0
 
-func TestAConfigurationIsAppliedFastInACrowd(t *testing.T) {
+func TestAConfigurationIsAppliedFastInALargeCluster(t *testing.T) {
 	s := launch(t, DefaultOptions())
 	const nodes, placed, pending = 1000 / smaller, 1500 / smaller, 500 / smaller
 	crowdOfNodes(t, s, nodes, 8)
@@ -286,7 +286,7 @@ func checkGoroutines(t *testing.T, before goroutines) {
 	const connections = 40
 	var now goroutines
 	defer func() { t.Logf("goroutines: %+v before, %+v now", before, now) }()
-	clustertest.Eventually(t, "the goroutines of the schedulers that were replaced have ended", func(context.Context) (bool, error) {
+	clustertest.Eventually(t, "the goroutines of the replaced schedulers have ended", func(context.Context) (bool, error) {
 		now = countGoroutines(t)
 		return now.schedulers <= before.schedulers && now.all <= before.all+connections, nil
 	})

@@ -27,7 +27,7 @@ const (
 	revisionsPath     = configurationPath + "/revisions"
 )
 
-// header begins the documents of these tests.
+// header is the start of the documents of these tests.
 const header = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
 
 // send makes a request and returns the answer. It may be called from any
@@ -139,7 +139,7 @@ func launch(t *testing.T, options Options) *running {
 	return s
 }
 
-func TestAMistakeLeavesTheSchedulerAsItIs(t *testing.T) {
+func TestAMistakeDoesNotChangeTheScheduler(t *testing.T) {
 	ns := namespace(t, shared)
 	createNode(t, shared, "mistake", "64")
 	running := apply(t, shared, header+"percentageOfNodesToScore: 77\n")
@@ -219,7 +219,7 @@ func checkRefusal(t *testing.T, code int, body []byte, want []detail) {
 	}
 }
 
-func TestWhatOnlyBuildingRefusesIsRolledBack(t *testing.T) {
+func TestAConfigurationThatCannotBeBuiltIsRolledBack(t *testing.T) {
 	ns := namespace(t, shared)
 	createNode(t, shared, "unbuilt", "4")
 	running := apply(t, shared, header+"percentageOfNodesToScore: 78\n")
@@ -346,7 +346,7 @@ func TestAConfigurationSurvivesARestart(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	// The file of the start takes precedence, and becomes a new revision.
+	// The file of the flag takes precedence and becomes a new revision.
 	options.SchedulerConfig = filepath.Join(t.TempDir(), "scheduler.yaml")
 	writeFile(t, options.SchedulerConfig, header+"percentageOfNodesToScore: 33\n")
 	s = launch(t, options)
@@ -359,11 +359,11 @@ func TestAConfigurationSurvivesARestart(t *testing.T) {
 		t.Errorf("scheduled on %q under revision %d, want the red one and %d", cycle.SelectedNode, cycle.Revision, r.Number+1)
 	}
 	if log.String() != "" {
-		t.Errorf("there is something to log: %s", &log)
+		t.Errorf("want nothing in the log, got: %s", &log)
 	}
 }
 
-func TestAKeptConfigurationThatDoesNotWorkGivesWay(t *testing.T) {
+func TestABrokenSavedConfigurationGivesWay(t *testing.T) {
 	options := DefaultOptions()
 	options.DataDir = t.TempDir()
 	s := launch(t, options)
@@ -379,7 +379,7 @@ func TestAKeptConfigurationThatDoesNotWorkGivesWay(t *testing.T) {
 		state  config.RevisionState // of the revision afterwards; empty if there is none
 	}{
 		{"damaged file", func(t *testing.T, file string) { writeFile(t, file, `{"number": 2, "docu`) }, ""},
-		{"plugin that is gone", func(t *testing.T, file string) {
+		{"removed plugin", func(t *testing.T, file string) {
 			kept, err := os.ReadFile(file)
 			if err != nil {
 				t.Fatal(err)

@@ -16,7 +16,7 @@ import (
 func (o Options) checkControlPlane() error {
 	if o.Kubeconfig == "" {
 		if o.KubeContext != "" {
-			return errors.New("--context names a context of --kubeconfig, which is not given")
+			return errors.New("--context needs --kubeconfig")
 		}
 		return checkEtcd(o.Etcd)
 	}
@@ -30,11 +30,11 @@ func (o Options) checkControlPlane() error {
 	}{
 		{len(o.Etcd.Servers) > 0, "--etcd-servers", "the API server has its own etcd"},
 		{!slices.Equal(o.Controllers, DefaultOptions().Controllers), "--controllers", "the cluster has its own"},
-		{o.NoVirtualNodes, "--no-virtual-nodes", "the cluster has its own nodes, and no virtual ones run here"},
+		{o.NoVirtualNodes, "--no-virtual-nodes", "the cluster has its own nodes, so no virtual nodes run"},
 		{o.Stages != "", "--stages", "the cluster has its own nodes"},
 		{o.Devices != "", "--devices", "the cluster has its own nodes"},
-		{o.Replay != nil, "a replay", "it empties the cluster, and this one is not the simulator's own"},
-		{o.Source.SyncKubeconfig != "", "--sync-kubeconfig", "it deletes objects that the other cluster does not have, and this one is not the simulator's own"},
+		{o.Replay != nil, "a replay", "it empties the cluster, which is not the simulator's own"},
+		{o.Source.SyncKubeconfig != "", "--sync-kubeconfig", "it deletes objects that the other cluster does not have, and the cluster is not the simulator's own"},
 	} {
 		if excluded.given {
 			return fmt.Errorf("--kubeconfig and %s exclude each other: %s", excluded.flag, excluded.why)
@@ -46,7 +46,7 @@ func (o Options) checkControlPlane() error {
 func checkEtcd(o controlplane.Etcd) error {
 	if len(o.Servers) == 0 {
 		if o.Prefix != "" || o.CAFile != "" || o.CertFile != "" || o.KeyFile != "" {
-			return errors.New("--etcd-prefix, --etcd-cafile, --etcd-certfile and --etcd-keyfile belong to --etcd-servers, which is not given")
+			return errors.New("--etcd-prefix, --etcd-cafile, --etcd-certfile and --etcd-keyfile need --etcd-servers")
 		}
 		return nil
 	}
@@ -79,7 +79,7 @@ func checkEtcd(o controlplane.Etcd) error {
 	return nil
 }
 
-// connect uses an existing control plane.
+// connect connects to an existing control plane.
 func (s *simulator) connect(ctx context.Context) error {
 	s.external = external.New(external.Options{
 		Kubeconfig: s.options.Kubeconfig,
@@ -95,7 +95,8 @@ func (s *simulator) connect(ctx context.Context) error {
 	return nil
 }
 
-// tellExternal logs what has changed. The status follows within healthInterval.
+// tellExternal logs a change of the connection. The status follows within
+// healthInterval.
 func (s *simulator) tellExternal() {
 	state := s.external.State()
 	for _, warning := range state.Warnings {

@@ -23,7 +23,8 @@ import (
 	"kube-scheduler-simulator/simulator/server"
 )
 
-// elsewhere is a control plane without a scheduler, behind a connection that can be cut.
+// elsewhere is a control plane without a scheduler, behind a connection that tests
+// can cut.
 type elsewhere struct {
 	kubeconfig string
 	client     kubernetes.Interface
@@ -151,7 +152,7 @@ func TestAnotherControlPlane(t *testing.T) {
 		p, err := there.client.CoreV1().Pods("default").Get(ctx, "web", metav1.GetOptions{})
 		return err == nil && p.Spec.NodeName == "n" && p.Annotations[annotation.Prefix+"selected-node"] == "n", err
 	})
-	// The web application's own path to the API server.
+	// The path by which the web application reaches the API server.
 	var list metav1.PartialObjectMetadataList
 	s.get(t, "/kubernetes/api/v1/pods", &list)
 	if len(list.Items) != 1 {
@@ -169,7 +170,7 @@ func TestAnotherControlPlane(t *testing.T) {
 	}
 }
 
-func TestAnotherControlPlaneThatGoesAndComesBack(t *testing.T) {
+func TestAnotherControlPlaneThatDisconnectsAndReturns(t *testing.T) {
 	there := startElsewhere(t)
 	options := DefaultOptions()
 	options.Kubeconfig = there.kubeconfig
@@ -211,8 +212,8 @@ func TestOptionsOfTheControlPlaneThatExcludeEachOther(t *testing.T) {
 		{"stages", func(o *Options) { o.Kubeconfig, o.Stages = kubeconfig, "x" }, "--stages exclude each other"},
 		{"sync", func(o *Options) { o.Kubeconfig, o.Source.SyncKubeconfig = kubeconfig, "x" }, "--sync-kubeconfig exclude each other"},
 		{"no file", func(o *Options) { o.Kubeconfig = kubeconfig + "x" }, "no such file"},
-		{"context alone", func(o *Options) { o.KubeContext = "x" }, "--kubeconfig, which is not given"},
-		{"prefix alone", func(o *Options) { o.Etcd.Prefix = "x" }, "--etcd-servers, which is not given"},
+		{"context alone", func(o *Options) { o.KubeContext = "x" }, "--context needs --kubeconfig"},
+		{"prefix alone", func(o *Options) { o.Etcd.Prefix = "x" }, "need --etcd-servers"},
 		{"no address", func(o *Options) { o.Etcd.Servers = []string{"localhost"} }, "is not an address"},
 		{"certificate without TLS", func(o *Options) { o.Etcd = controlplane.Etcd{Servers: []string{"http://e"}, CAFile: kubeconfig} }, "with https"},
 		{"certificate without key", func(o *Options) { o.Etcd = controlplane.Etcd{Servers: []string{"https://e"}, CertFile: kubeconfig} }, "given together"},

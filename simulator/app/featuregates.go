@@ -12,9 +12,9 @@ import (
 	"kube-scheduler-simulator/simulator/server"
 )
 
-// SetFeatureGates sets Kubernetes' feature gates, for the whole process, from a
-// list as on the flags of Kubernetes' own components: "A=true,B=false". It must
-// be called before anything runs.
+// SetFeatureGates sets Kubernetes' feature gates for the whole process from a list
+// in the syntax of Kubernetes' own flags: "A=true,B=false". It must be called
+// before any component runs.
 //
 // DetectCacheInconsistency is off unless the list contains it: every few minutes it compares the
 // API server's cache with all objects in etcd, which is meant for clusters with several API
@@ -32,7 +32,7 @@ func SetFeatureGates(gates string) error {
 	return nil
 }
 
-// featureGates lists Kubernetes' feature gates as they are set.
+// featureGates lists Kubernetes' feature gates with their current settings.
 func featureGates() []server.FeatureGate {
 	gates := utilfeature.DefaultMutableFeatureGate
 	var out []server.FeatureGate

@@ -7,7 +7,7 @@ import (
 	"kube-scheduler-simulator/simulator/server"
 )
 
-// newFollowing returns the following of another cluster, which has not started.
+// newFollowing returns a Following of another cluster that has not started.
 func (s *simulator) newFollowing() *following.Following {
 	return following.New(s.options.Source, s.prepared.source, following.Hooks{
 		ClientConfig:     s.clientConfig,
@@ -22,7 +22,8 @@ func (s *simulator) newFollowing() *following.Following {
 	})
 }
 
-// dropDefaultClass deletes our default StorageClass before objects of another cluster come.
+// dropDefaultClass deletes our default StorageClass before the objects of another
+// cluster arrive.
 func (s *simulator) dropDefaultClass() error {
 	if s.embedded == nil {
 		return nil

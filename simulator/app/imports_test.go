@@ -13,8 +13,8 @@ import (
 
 const module = "kube-scheduler-simulator/"
 
-// arrows are the imports that may go from one of our packages to another. A package that is
-// not listed may import none. Tests may also import testPackages and the imports of their
+// arrows lists the imports that are allowed between our packages. A package that is not
+// listed may import none. Tests may also import testPackages and the imports of their
 // package.
 var arrows = map[string][]string{
 	"scheduler/result":                        nil,
@@ -29,7 +29,7 @@ var arrows = map[string][]string{
 	"scheduler/resultstore":                   {"scheduler/blockfile", "scheduler/result"},
 	"scheduler/annotation":                    {"scheduler/result"},
 	"scheduler/explain":                       {"scheduler/result"},
-	"scheduler/schedulertest":                 {"scheduler", "scheduler/pluginfact", "scheduler/result", "scheduler/annotation"},
+	"scheduler/schedulertest":                 {"scheduler/pluginfact"},
 	"scheduler/yamlsource":                    nil,
 	"scheduler/config":                        {"scheduler/internal/upstream", "scheduler/plugins/argument", "scheduler/yamlsource"},
 	"scheduler/config/adopt":                  {"scheduler/config"},
@@ -74,10 +74,10 @@ var arrows = map[string][]string{
 	"web":                                     nil,
 }
 
-// testPackages are imported by tests only.
+// testPackages are the packages that all tests may import.
 var testPackages = []string{"scheduler/schedulertest", "simulator/clustertest", "simulator/kubectltest", "simulator/quiet"}
 
-// testArrows are further imports of tests.
+// testArrows lists further imports that are allowed in the tests of a package.
 var testArrows = map[string][]string{
 	"simulator/app":                   {"simulator/replay/capture"},
 	"simulator/docs":                  {"simulator/command"},
@@ -90,7 +90,7 @@ var testArrows = map[string][]string{
 	"simulator/mirror":                {"simulator/controlplane", "simulator/virtualnode"},
 	"simulator/virtualnode":           {"simulator/controlplane"},
 	"simulator/transfer":              {"simulator/controlplane", "simulator/virtualnode", "simulator/kubectltest"},
-	// A WebSocket client that only tests have.
+	// A WebSocket client that only tests use.
 	"simulator/server":       {"simulator/server/watch/watchtest"},
 	"simulator/server/watch": {"simulator/server/watch/watchtest"},
 }
@@ -143,7 +143,7 @@ func TestImportsFlowOneWay(t *testing.T) {
 	}
 	for from := range arrows {
 		if !seen[from] {
-			t.Errorf("the table of arrows has %s, which does not exist", from)
+			t.Errorf("the table of arrows lists %s, which does not exist", from)
 		}
 	}
 }

@@ -16,8 +16,8 @@ import (
 	"kube-scheduler-simulator/scheduler/result"
 )
 
-// TestStopLeavesNothing: two simulators in one process schedule, change their configuration and are
-// watched. When both have stopped, all goroutines that they started have ended.
+// TestStopLeavesNothing: two simulators in one process schedule pods, change their configuration
+// and serve watches. When both have stopped, all goroutines that they started have ended.
 func TestStopLeavesNothing(t *testing.T) {
 	// A goroutine inherits the label of the goroutine that starts it.
 	const label = "app-test"

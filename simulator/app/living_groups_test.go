@@ -16,7 +16,7 @@ import (
 	"kube-scheduler-simulator/simulator/clustertest"
 )
 
-// TestPodGroupsInALivingCluster needs feature gates, which hold for a whole process. So the simulator
+// TestPodGroupsInALivingCluster needs feature gates, which apply to a whole process. So the simulator
 // runs as a program.
 func TestPodGroupsInALivingCluster(t *testing.T) {
 	s, cmd := startProgram(t, t.TempDir(), "GenericWorkload=true,TopologyAwareWorkloadScheduling=true")
@@ -24,7 +24,7 @@ func TestPodGroupsInALivingCluster(t *testing.T) {
 		if err := cmd.Process.Signal(syscall.SIGKILL); err != nil {
 			t.Error(err)
 		}
-		_ = cmd.Wait() // it was killed
+		_ = cmd.Wait() // the test kills it
 	})
 	t.Run("a gang waits for room for all", func(t *testing.T) { gangScheduling(t, newKubectl(t, s)) })
 	t.Run("a group goes to one rack", func(t *testing.T) { topologyAware(t, newKubectl(t, s)) })
@@ -104,8 +104,8 @@ spec:
 	}
 }
 
-// groupPreemption makes room for a whole gang: the victims are as many pods as the members need, and
-// the members' results name exactly those victims.
+// groupPreemption makes room for a whole gang: preemption removes as many pods as the members need,
+// and the members' results name exactly those victims.
 func groupPreemption(t *testing.T, k *kubectl) {
 	k.nodes(t, "a-1") // for four pods of a core
 	k.apply(t, `
@@ -151,7 +151,8 @@ spec:
 	k.prints(t, found.Reprieved[0].Pod.Name, "{.items[*].metadata.name}", "pods", "--field-selector=spec.nodeName!=", "-l", "app=low")
 }
 
-// heldGang is a gang with too few members. Kubernetes reports that nowhere, but the results do.
+// heldGang creates a gang with too few members. Kubernetes does not report that
+// anywhere, but the results do.
 func heldGang(t *testing.T, k *kubectl) {
 	k.nodes(t, "a-1")
 	both := members("pair", 2)

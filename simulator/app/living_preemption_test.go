@@ -74,7 +74,7 @@ high 1/1 Running 0 …s`, "pods")
 	second := k.cycle(t, "high", result.Scheduled)
 	k.selected(t, second, "a-1")
 	if q := second.Queue; q == nil || q.RequeuedBy == nil || q.RequeuedBy.Name != "low" {
-		t.Errorf("the end of the victim did not bring it back: %+v", q)
+		t.Errorf("the victim's deletion did not requeue it: %+v", q)
 	}
 }
 

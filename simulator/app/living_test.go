@@ -26,8 +26,8 @@ func TestALivingCluster(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	// Kubernetes takes about a minute to collect a deleted node's pods, so the node goes
-	// first and its case is the last.
+	// Kubernetes takes about a minute to collect a deleted node's pods, so the node is
+	// deleted first and its case checked last.
 	replaced := nodeDeletion(t, newKubectl(t, s))
 	for _, tc := range []struct {
 		name string
@@ -36,17 +36,17 @@ func TestALivingCluster(t *testing.T) {
 		{"a Deployment spreads over zones", spreadDeployment},
 		{"a StatefulSet has claims", statefulSet},
 		{"a DaemonSet runs on every node", daemonSet},
-		{"Jobs end as they should", jobs},
-		{"a finished Job goes after its time", finishedJob},
-		{"a disruption budget holds up a drain", drainWithBudget},
-		{"a quota bounds what is created", quota},
+		{"Jobs complete and fail", jobs},
+		{"a finished Job is deleted after its TTL", finishedJob},
+		{"a disruption budget blocks a drain", drainWithBudget},
+		{"a quota limits pods", quota},
 		{"a taint evicts pods", taintEviction},
 		{"a node fails", nodeFailure},
 		{"a claim in use stays and grows", claims},
-		{"a namespace goes with all that is in it", namespaceDeletion},
+		{"a namespace is deleted with its contents", namespaceDeletion},
 		{"a pod gets devices", devices},
 		{"a pod gets devices of the file", devicesOfTheFile},
-		{"a node takes so many volumes", volumeLimits},
+		{"a node has a volume limit", volumeLimits},
 		{"volumes are in zones", zonesOfVolumes},
 		{"storage has a capacity", storageCapacity},
 		{"a pod preempts", preemption},

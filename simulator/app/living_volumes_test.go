@@ -96,7 +96,7 @@ spec: {drivers: [{name: csi.example.com, nodeID: b-1, allocatable: {count: 0}}]}
 	again := k.cycle(t, "second", result.Scheduled)
 	k.selected(t, again, "b-1")
 	if q := again.Queue; q == nil || q.RequeuedBy == nil || q.RequeuedBy.Kind != "CSINode" || q.RequeuedBy.Plugin != "NodeVolumeLimits" {
-		t.Errorf("the limit's change did not bring it back: %+v", q)
+		t.Errorf("the limit's change did not requeue it: %+v", q)
 	}
 }
 

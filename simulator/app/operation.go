@@ -19,7 +19,7 @@ type operations struct {
 	closed  bool
 }
 
-// operation is an operation that is under way.
+// operation is a running operation.
 type operation struct {
 	all    *operations
 	cancel context.CancelFunc
@@ -28,7 +28,7 @@ type operation struct {
 }
 
 // begin starts an operation, which the caller must end, or returns a *server.Busy. The
-// context that it returns also ends when the simulator stops.
+// returned context also ends when the simulator stops.
 func (o *operations) begin(ctx context.Context, kind server.OperationKind, message string) (context.Context, *operation, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -46,7 +46,7 @@ func (o *operations) begin(ctx context.Context, kind server.OperationKind, messa
 
 var _ following.Operation = (*operation)(nil)
 
-// Show reports progress; total is 0 when it is not known.
+// Show reports progress; total is 0 when it is unknown.
 func (o *operation) Show(message string, done, total int) {
 	o.all.mu.Lock()
 	o.shown.Message, o.shown.Done, o.shown.Total = message, done, total
@@ -64,7 +64,7 @@ func (o *operation) End() {
 	close(o.ended)
 }
 
-// status returns the operation that is under way; nil when none is.
+// status returns the running operation, or nil.
 func (o *operations) status() *server.Operation {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -75,8 +75,7 @@ func (o *operations) status() *server.Operation {
 	return &shown
 }
 
-// close refuses new operations, cancels the one that is under way and waits for it until ctx
-// ends.
+// close refuses new operations, cancels the running one and waits for it until ctx ends.
 func (o *operations) close(ctx context.Context) error {
 	o.mu.Lock()
 	o.closed = true

@@ -8,7 +8,8 @@ import (
 	"kube-scheduler-simulator/simulator/server"
 )
 
-// TestOneOperationAtATime: this is the only guard between two imports.
+// TestOneOperationAtATime matters because nothing else prevents two concurrent
+// imports.
 func TestOneOperationAtATime(t *testing.T) {
 	all := &operations{changed: func() {}}
 	_, first, err := all.begin(t.Context(), server.OperationImport, "")

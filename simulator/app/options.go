@@ -31,18 +31,19 @@ import (
 	"kube-scheduler-simulator/simulator/virtualnode"
 )
 
-// DefaultListen is the address of the web server when none is given.
+// DefaultListen is the default address of the web server.
 const DefaultListen = "127.0.0.1:1212"
 
-// Options say what to run. The zero value of a field means its default.
+// Options configure a simulator. The zero value of a field means its default.
 type Options struct {
 	// Listen is the web server's address; DefaultListen by default. An address
 	// that is not loopback requires TokenFile.
 	Listen string
-	// DataDir keeps the cluster; a restart continues from it. By default the
-	// cluster lives in a temporary directory that is removed at the end.
+	// DataDir is the directory that keeps the cluster; a restart continues from it.
+	// By default the cluster is in a temporary directory that is removed at the
+	// end.
 	DataDir string
-	// Kubeconfig is a file that reaches an existing cluster, which is used instead of
+	// Kubeconfig is the kubeconfig file of an existing cluster to use instead of
 	// starting one. KubeContext is one of its contexts, the current one by default.
 	Kubeconfig, KubeContext string
 	// Etcd is an existing etcd; our own, in DataDir, by default.
@@ -51,7 +52,7 @@ type Options struct {
 	// default by default.
 	SchedulerConfig string
 	// AnnotationBytes bounds the results in a pod's annotations; 0 writes no
-	// annotations. There is no default here: see annotation.DefaultBudget.
+	// annotations. It has no other default: see annotation.DefaultBudget.
 	AnnotationBytes int
 	// ResultsMemory and ResultsDisk bound the results, in bytes. Results that do not
 	// fit in memory are read from disk.
@@ -59,8 +60,8 @@ type Options struct {
 	// Controllers are the Kubernetes controllers that run, in the syntax of
 	// kube-controller-manager's flag; DefaultOptions has the usual ones.
 	Controllers []string
-	// NoVirtualNodes leaves out the stand-in for kubelets, which makes nodes Ready and
-	// pods run and end.
+	// NoVirtualNodes disables the stand-in for kubelets, which makes nodes Ready and
+	// makes pods run and finish.
 	NoVirtualNodes bool
 	// Stages is a file of kwok Stages, which define how nodes and pods behave; our own
 	// by default.
@@ -68,8 +69,8 @@ type Options struct {
 	// Devices is a file with the devices that nodes publish, for dynamic resource
 	// allocation; none by default.
 	Devices string
-	// TieSeed decides among nodes that share the best total; see
-	// scheduler.Options. nil means at random, as in Kubernetes.
+	// TieSeed decides among nodes that share the best total; see scheduler.Options.
+	// nil means random choice, as in Kubernetes.
 	TieSeed *int64
 	// Import is a file, directory or archive that is imported at the start; none by
 	// default. Reschedule schedules its pods again.
@@ -84,8 +85,8 @@ type Options struct {
 	Plugins frameworkruntime.Registry
 	// TokenFile holds the token that every request must carry.
 	TokenFile string
-	// Logger receives the simulator's own problems. Kubernetes' components
-	// log to klog. Default: discards.
+	// Logger receives the simulator's own problems; by default they are discarded.
+	// Kubernetes' components log to klog.
 	Logger klog.Logger
 
 	// stopTimeout is set by tests only, which run beside others on a busy machine.
@@ -104,7 +105,8 @@ func DefaultOptions() Options {
 	}
 }
 
-// prepared holds what Options refer to, checked and opened before anything starts.
+// prepared holds the files, directories and listeners that Options refer to,
+// checked and opened before anything starts.
 type prepared struct {
 	listener      net.Listener
 	token         string
@@ -170,7 +172,7 @@ func (o Options) prepare() (p *prepared, err error) {
 		return p, err
 	}
 	if o.AnnotationBytes < 0 || o.ResultsMemory <= 0 || o.ResultsDisk <= 0 {
-		return p, errors.New("a limit in bytes is negative, or 0 where it must be positive")
+		return p, errors.New("a limit in bytes is negative, or is 0 but must be positive")
 	}
 	if err := server.CheckListen(o.Listen, p.token); err != nil {
 		return p, err
@@ -181,7 +183,7 @@ func (o Options) prepare() (p *prepared, err error) {
 	return p, nil
 }
 
-// keptDir is the data directory, or empty for one that is removed at the end.
+// keptDir returns the data directory, or "" for one that is removed at the end.
 func (p *prepared) keptDir() string {
 	if p.temporary {
 		return ""

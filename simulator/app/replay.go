@@ -30,8 +30,8 @@ func (s *simulator) newReplays() *session.Session {
 
 func (s *simulator) clientConfig() *rest.Config { return s.controlPlane.ClientConfig() }
 
-// controllers returns the controllers that run from the next reset on, and whether virtual
-// nodes do.
+// controllers returns the controllers that run after the next reset, and whether virtual
+// nodes run.
 func (s *simulator) controllers() (list []string, virtualNodes bool) {
 	if s.replays.Exclusive() {
 		return session.Controllers(), false
@@ -48,7 +48,7 @@ func (s *simulator) startReplay() error {
 		if err := s.dropDefaultClass(); err != nil {
 			return err
 		}
-	} else if err := s.resetForReplay(context.Background()); err != nil { // a data directory that is kept may hold a cluster
+	} else if err := s.resetForReplay(context.Background()); err != nil { // a kept data directory may hold a cluster
 		return fmt.Errorf("emptying the cluster for the recording: %w", err)
 	}
 	if err := s.replays.Play(s.prepared.recording, *s.options.Replay); err != nil {
@@ -82,10 +82,10 @@ func (s *simulator) reportReplay(ctx context.Context) <-chan error {
 	return played
 }
 
-// resetForReplay empties the cluster and the results. It keeps the scheduler configuration:
-// the replay asks what that configuration would have decided.
+// resetForReplay empties the cluster and the results. It keeps the scheduler configuration,
+// because the replay shows what that configuration would have decided.
 func (s *simulator) resetForReplay(ctx context.Context) error {
-	ctx, o, err := s.operations.begin(ctx, server.OperationReplay, "the cluster is emptied for the recording")
+	ctx, o, err := s.operations.begin(ctx, server.OperationReplay, "emptying the cluster for the recording")
 	if err != nil {
 		return err
 	}

@@ -66,8 +66,8 @@ func (s *running) load(t *testing.T, path string) error {
 	return err
 }
 
-// boundIn returns the nodes of the pods that were bound and had not ended at a
-// time of a recording.
+// boundIn returns the nodes of the pods that were bound and running at a time of a
+// recording.
 func boundIn(changes []replay.Change, at time.Time) map[string]string {
 	nodes := map[string]string{}
 	for _, c := range changes {
@@ -96,6 +96,6 @@ func refuseWhileBusy(t *testing.T, s *running, path string) {
 		t.Errorf("the error is %v", err)
 	}
 	if s.simulator.replays.Exclusive() {
-		t.Error("the recording has the cluster to itself")
+		t.Error("the refused recording owns the cluster")
 	}
 }

@@ -27,7 +27,7 @@ const (
 	replayPods  = 120 / min(smaller, 2)
 	// comparedPods adds a pod with a volume and a pod with a device.
 	comparedPods = replayPods + 2
-	// alike is how many decisions must be the same.
+	// alike is the minimum number of equal decisions.
 	alike = comparedPods * 98 / 100
 )
 
@@ -45,8 +45,8 @@ func TestARecordingIsReplayed(t *testing.T) {
 	recordAfternoon(t, source, recording, redacted)
 
 	t.Run("a redacted recording has no names", func(t *testing.T) { wantNoNames(t, redacted) })
-	t.Run("a seek makes the cluster what it was", func(t *testing.T) { seekInto(t, source, recording) })
-	t.Run("a recording that is refused has no say in the cluster", func(t *testing.T) { refuseWhileBusy(t, source, recording) })
+	t.Run("a seek restores the cluster", func(t *testing.T) { seekInto(t, source, recording) })
+	t.Run("a refused recording does not change the cluster", func(t *testing.T) { refuseWhileBusy(t, source, recording) })
 	t.Run("the same configuration and seed decide the same", func(t *testing.T) {
 		t.Parallel()
 		got := replayed(t, recording, 1, session.Playback{})
@@ -63,17 +63,17 @@ func TestARecordingIsReplayed(t *testing.T) {
 			t.Errorf("%+v", got.Replay)
 		}
 	})
-	t.Run("another seed decides otherwise, and the same each time", func(t *testing.T) {
+	t.Run("another seed decides differently, but the same each time", func(t *testing.T) {
 		t.Parallel()
 		first, second := replayed(t, recording, 2, session.Playback{}), replayed(t, recording, 2, session.Playback{})
 		if diff := cmp.Diff(simulatedNodes(first), simulatedNodes(second)); diff != "" {
-			t.Errorf("the second run (+) is not the first (-):\n%s", diff)
+			t.Errorf("the second run (+) differs from the first (-):\n%s", diff)
 		}
 		if c := first.Comparison.Counts; c.Different == 0 {
 			t.Errorf("%+v", c)
 		}
 	})
-	// Each decision is asked for in the recorded state, so that only the seed differs.
+	// Each decision is made in the recorded state, so only the seed differs.
 	t.Run("following the redacted recording only ties differ", func(t *testing.T) {
 		t.Parallel()
 		got := replayed(t, redacted, 2, session.Playback{FollowRecording: true})
@@ -245,7 +245,8 @@ func recordAfternoon(t *testing.T, source *running, path, redacted string) {
 	}
 }
 
-// messages collects a recorder's messages; begun is closed when the initial lists are complete.
+// messages collects a recorder's messages; it closes begun when the initial lists
+// are complete.
 type messages struct {
 	mu    sync.Mutex
 	text  strings.Builder
@@ -267,7 +268,7 @@ func (m *messages) String() string {
 	return m.text.String()
 }
 
-// recordedChanges reads the changes that a file has so far.
+// recordedChanges reads the changes that a file contains so far.
 func recordedChanges(path string) (changes []replay.Change, err error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -303,7 +304,7 @@ func recordedNode(c replay.Change) string {
 	return node
 }
 
-// waitUntilRecorded waits until the file holds that many bindings.
+// waitUntilRecorded waits until the file holds the bindings of that many pods.
 func waitUntilRecorded(t *testing.T, path string, pods int) {
 	t.Helper()
 	clustertest.Eventually(t, path+" has all pods", func(context.Context) (bool, error) {

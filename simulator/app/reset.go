@@ -13,16 +13,16 @@ import (
 
 var errStopping = errors.New("the simulator is stopping")
 
-// resetMark is a file in the data directory while a reset is under way. If the program is
+// resetMark is a file that exists in the data directory during a reset. If the program is
 // killed during the reset, the next start finishes it.
 const resetMark = "reset-under-way"
 
-// resetAll resets everything as an operation of its own.
+// resetAll resets everything as a separate operation.
 func (s *simulator) resetAll(ctx context.Context) (server.Reset, error) {
 	if s.replays.Operation() != nil {
 		return server.Reset{}, &server.Busy{With: server.OperationReplay}
 	}
-	ctx, o, err := s.operations.begin(ctx, server.OperationReset, "everything returns to its initial state")
+	ctx, o, err := s.operations.begin(ctx, server.OperationReset, "restoring the initial state")
 	if err != nil {
 		return server.Reset{}, err
 	}
@@ -44,11 +44,11 @@ const (
 )
 
 // reset restores the initial objects and removes all results. With everything it also
-// restores the initial scheduler configuration. It is called within an operation, so one at a
-// time. A refusal is a *server.Forbidden, and then nothing has changed.
+// restores the initial scheduler configuration. It is called within an operation, so only one
+// reset runs at a time. A refusal is a *server.Forbidden, and then nothing has changed.
 //
 // Components that act on objects stop before the reset and start again after it without any
-// state, and no client can write in between. So nothing recreates a deleted object. The API
+// state, and no client can write in between, so nothing recreates a deleted object. The API
 // server and its watches keep running.
 func (s *simulator) reset(ctx context.Context, extent resetExtent) (server.Reset, error) {
 	start := time.Now()

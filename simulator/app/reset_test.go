@@ -84,7 +84,7 @@ func (s *running) addNode(t *testing.T, name string) {
 
 const otherConfiguration = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nprofiles:\n- schedulerName: default-scheduler\n- schedulerName: other\n"
 
-func TestResetBringsEverythingBack(t *testing.T) {
+func TestResetRestoresEverything(t *testing.T) {
 	options := DefaultOptions()
 	options.DataDir = t.TempDir()
 	s := startApart(t, options)
@@ -221,7 +221,7 @@ func TestOneResetAtATime(t *testing.T) {
 }
 
 // The program was killed during a reset: the mark exists, and so do all objects.
-func TestAResetThatWasCutIsFinishedAtTheNextStart(t *testing.T) {
+func TestAnInterruptedResetIsFinishedAtTheNextStart(t *testing.T) {
 	options := DefaultOptions()
 	options.DataDir = t.TempDir()
 	s, err := startInProcess(options)

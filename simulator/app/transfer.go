@@ -58,8 +58,8 @@ func redacted(r *redact.Redactor) func(*unstructured.Unstructured) bool {
 	}
 }
 
-// exclusiveTransfer lets the server import and export. An import is refused while another
-// operation is under way.
+// exclusiveTransfer lets the server import and export. It refuses an import during
+// another operation.
 type exclusiveTransfer struct {
 	*transfer.Cluster
 	simulator *simulator
@@ -67,7 +67,7 @@ type exclusiveTransfer struct {
 
 var _ server.Transfer = exclusiveTransfer{}
 
-// Begin starts an import, unless another operation is under way.
+// Begin starts an import unless another operation is running.
 func (t exclusiveTransfer) Begin(src manifest.Source, opts transfer.ImportOptions) (*transfer.Run, error) {
 	if t.simulator.replays.Operation() != nil {
 		return nil, &server.Busy{With: server.OperationReplay}
@@ -113,8 +113,8 @@ func (t exclusiveTransfer) Spool() (*os.File, error) {
 	return f, nil
 }
 
-// spool returns a file for data that are too large for memory. The file is unlinked already,
-// so that it disappears even if the program is killed.
+// spool returns a file for data that is too large for memory. The file is already unlinked,
+// so it disappears even if the program is killed.
 func (p *prepared) spool(what string) (*os.File, error) {
 	f, err := os.CreateTemp(p.dataDir, what+"-")
 	if err != nil {
@@ -137,8 +137,9 @@ func awaitImport(ctx context.Context, run *transfer.Run) (*transfer.Report, erro
 	return run.Result()
 }
 
-// importAtStart imports the file or directory that the options name. It logs objects that
-// fail, which the web application shows, too. A source that cannot be read is an error.
+// importAtStart imports the file or directory that the options name. It logs the objects
+// that fail; the web application shows them, too. A source that cannot be read is an
+// error.
 func (s *simulator) importAtStart(ctx context.Context) error {
 	if s.embedded != nil {
 		if err := s.transfers.Recover(ctx); err != nil {
@@ -186,13 +187,13 @@ func (s *simulator) logReport(report *transfer.Report) {
 	log := s.options.Logger.WithName("import")
 	for n, f := range report.Failed {
 		if n == maxLogged {
-			log.Error(nil, "and more failed; GET /api/v1/import lists them", "failed", report.FailedTotal)
+			log.Error(nil, "More objects failed; GET /api/v1/import lists them", "failed", report.FailedTotal)
 			break
 		}
 		log.Error(nil, "failed: "+f.Message, "source", f.Source, "kind", f.Kind, "namespace", f.Namespace, "name", f.Name)
 	}
 	if c := report.Configuration; c != nil && !c.Applied {
-		log.Error(nil, "the scheduler configuration was not applied: "+c.Message)
+		log.Error(nil, "The scheduler configuration was not applied: "+c.Message)
 	}
 }
 

@@ -20,7 +20,7 @@ import (
 )
 
 // TestAnExportHoldsResultsOrNoNames: an export with results holds those of its pods, and a redacted one
-// holds no name that people have chosen.
+// holds no name that a user chose.
 func TestAnExportHoldsResultsOrNoNames(t *testing.T) {
 	ns := namespace(t, shared)
 	node := createNode(t, shared, "confidential", "4")
@@ -52,7 +52,7 @@ func TestImportedPodsStayOrAreRescheduled(t *testing.T) {
 		{"", "stays", full},
 		{"?reschedule=true", "moves", roomy},
 	} {
-		// No scheduler would choose the node that it was exported with.
+		// No scheduler would choose the node of the export.
 		was := pod(test.name, "imported", "2")
 		was.APIVersion, was.Kind = "v1", "Pod"
 		was.Namespace, was.Spec.NodeName, was.Status.Phase = ns, full, v1.PodRunning

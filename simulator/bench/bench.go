@@ -1,8 +1,8 @@
-// Package bench measures what recording costs: it schedules the same load with the bare
-// and with the recorded scheduler, alternating in one run, on a control plane of its own.
+// Package bench measures the cost of recording: it schedules the same load with the bare
+// and with the recorded scheduler, alternating in one run, on its own control plane.
 //
-// It is not a test: it judges nothing, and its numbers hold for this machine only. It may
-// import scheduler/ and the control plane.
+// It is not a test: it passes no judgement, and its numbers are valid only for one
+// machine. It may import scheduler/ and the control plane.
 package bench
 
 import (
@@ -35,11 +35,11 @@ import (
 	"kube-scheduler-simulator/simulator/controlplane"
 )
 
-// Options say what to measure.
+// Options configure a measurement.
 type Options struct {
-	// Nodes is the size of the cluster, and Pods that of the load of one run.
+	// Nodes is the size of the cluster, and Pods the size of the load of one run.
 	Nodes, Pods int
-	// Pairs is how many pairs of a bare and a recorded run there are; the median counts.
+	// Pairs is the number of pairs of a bare and a recorded run; the median counts.
 	Pairs int
 	// AnnotationBytes bounds the results in a pod's annotations; 0 writes no annotations.
 	AnnotationBytes int
@@ -163,7 +163,7 @@ type bench struct {
 	client       kubernetes.Interface
 }
 
-// creators is how many create requests are in flight at a time.
+// creators is the number of concurrent create requests.
 const creators = 16
 
 func (b *bench) createNodes(ctx context.Context) error {

@@ -1,8 +1,8 @@
 // Package clustertest helps tests that run a control plane: it starts and stops one with the
-// test, makes clients, and waits for conditions.
+// test, creates clients, and waits for conditions.
 //
-// Only tests import it. It knows control planes by an interface, so that their own tests can
-// use it, too, and it imports none of our packages.
+// Only tests import it. It accesses control planes through an interface, so that their own
+// tests can use it, too. It may import none of our packages.
 package clustertest
 
 import (
@@ -15,14 +15,15 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// pollInterval is the pause between two looks at a condition.
+// pollInterval is the pause between two checks of a condition.
 const pollInterval = 20 * time.Millisecond
 
-// Timeout bounds each wait. A test that passes does not get near it, even on a busy machine.
+// Timeout bounds each wait. A passing test stays far below it, even on a busy
+// machine.
 const Timeout = slowdown * time.Minute
 
-// Scale stretches a bound of time by how much slower this test binary runs. Use it for bounds
-// of what is measured; waits are bounded by Timeout.
+// Scale multiplies a time bound by the slowdown of this test binary. Use it for the bounds of
+// measured times; Timeout bounds waits.
 func Scale(d time.Duration) time.Duration { return slowdown * d }
 
 // Eventually waits until condition returns true, and fails the test when it returns an error

@@ -2,5 +2,5 @@
 
 package clustertest
 
-// slowdown is how much longer everything takes than in a normal build.
+// slowdown is the factor by which this build is slower than a normal one.
 const slowdown = 1

@@ -1,9 +1,10 @@
 // Package command is the simulator's command line: flags, signals and exit code. Your own
-// program can call Main and gets the whole simulator, with your plugins in addition to those of
+// program can call Main to run the whole simulator with your plugins in addition to those of
 // Kubernetes; see the example of WithPlugin.
 //
-// It parses and starts, and does nothing else. It may import the packages that its commands
-// run: app, bench, capture and session, and those that they take options from.
+// It only parses flags and starts commands. It may import the packages behind its
+// commands (app, bench, replay with its subpackages, version), those that define their
+// options, and quiet.
 package command
 
 import (
@@ -95,7 +96,7 @@ func start(ctx context.Context, options app.Options, flags flagSet, gates string
 	return app.Run(ctx, options, os.Stdout)
 }
 
-// serve adds the flags of the commands that serve.
+// serve adds the flags of the commands that serve the web application.
 func (flags flagSet) serve(options *app.Options) (gates *string) {
 	flags.StringVar(&options.Listen, "listen", options.Listen, "`address` of the web server; an address that is not loopback requires --token-file")
 	flags.StringVar(&options.DataDir, "data-dir", "", "`directory` that keeps the cluster (default: a temporary one, removed at exit)")
@@ -106,13 +107,13 @@ func (flags flagSet) serve(options *app.Options) (gates *string) {
 	flags.Int64Var(&options.ResultsDisk, "results-disk", options.ResultsDisk, "`bytes` of results kept on disk, in the data directory")
 	flags.StringVar(&options.TokenFile, "token-file", "", "`file` with the token that every request must carry")
 	flags.StringSliceVar(&options.Controllers, "controllers", options.Controllers, "`controllers` to run, in the syntax of kube-controller-manager: * for the usual ones, NAME, -NAME")
-	flags.BoolVar(&options.NoVirtualNodes, "no-virtual-nodes", false, "run no stand-in for kubelets: nodes are usable as they are, and pods stay as they were bound")
+	flags.BoolVar(&options.NoVirtualNodes, "no-virtual-nodes", false, "do not simulate kubelets: nodes are usable as they are, and bound pods do not run")
 	flags.StringVar(&options.Stages, "stages", "", "`file` of kwok Stages that define how nodes and pods behave, instead of the built-in ones")
 	flags.StringVar(&options.Devices, "devices", "", "`file` with the devices that nodes publish, for dynamic resource allocation")
 	flags.StringVar(&options.Import, "import", "", "`path` of a file, directory or archive of objects to import at the start")
 	flags.BoolVar(&options.Reschedule, "reschedule", false, "schedule imported pods, and pods of a followed cluster, again instead of keeping them where they were bound")
 	flags.source(&options.Source)
-	flags.Int64(tieSeedFlag, 0, "decide among nodes with the same total by this `number`, and search them one by one, so that another run decides the same (default: at random, as in Kubernetes)")
+	flags.Int64(tieSeedFlag, 0, "choose among nodes with the same total by this `number`, and search nodes one by one, so that another run makes the same decisions (default: random choice, as in Kubernetes)")
 	return flags.String("feature-gates", "", "Kubernetes feature `gates`, as A=true,B=false")
 }
 
@@ -203,7 +204,7 @@ func (f flagSet) parseWith(args []string) (rest []string, done bool, err error) 
 	return f.Args(), false, setUpLogging(*f.verbosity)
 }
 
-// setUpLogging sends Kubernetes' logs to stderr, quietly at level 0.
+// setUpLogging sends Kubernetes' logs to stderr and silences them at level 0.
 func setUpLogging(level int) error {
 	flags := flag.NewFlagSet("klog", flag.ContinueOnError)
 	klog.InitFlags(flags)

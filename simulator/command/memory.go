@@ -17,11 +17,11 @@ const (
 	// growth is how much a large heap may grow between two collections, in percent.
 	growth = 50
 	// restGrowth replaces growth for a program at rest, which has not collected for
-	// restAfter: each collection scans everything that is live and frees little. Go
+	// restAfter: each collection scans all live objects and frees little. Go
 	// collects every two minutes in any case.
 	restGrowth = 100
 	restAfter  = 30 * time.Second
-	// balanceEvery is how often the growth follows the heap.
+	// balanceEvery is the interval at which the growth is adjusted to the heap.
 	balanceEvery = 2 * time.Second
 )
 

@@ -17,7 +17,7 @@ func record(ctx context.Context, args []string) error {
 	flags.StringVar(&options.Output, "output", "", "`file` for the recording; an existing file is not overwritten")
 	flags.StringSliceVar(&options.Namespaces, "namespaces", nil, "record only these `namespaces` (default: all); placements are then compared without the pods of the others")
 	flags.StringVar(&options.Selector, "selector", "", "record only pods with these `labels`")
-	flags.BoolVar(&options.Redact, "redact", false, "replace the names that people have chosen, each one consistently")
+	flags.BoolVar(&options.Redact, "redact", false, "replace the names that users chose, each one consistently")
 	flags.Float32Var(&options.QPS, "qps", options.QPS, "maximum `number` of requests per second")
 	if done, err := flags.parse(args); done || err != nil {
 		return err

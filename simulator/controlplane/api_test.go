@@ -149,7 +149,7 @@ func TestNodeFromYAMLIsNotTainted(t *testing.T) {
 		t.Errorf("taints %v", created.Spec.Taints)
 	}
 	if diff := cmp.Diff(created.Status.Capacity, created.Status.Allocatable); diff != "" {
-		t.Errorf("a new node's status is not kept whole (-capacity +allocatable):\n%s", diff)
+		t.Errorf("a new node's status is not kept completely (-capacity +allocatable):\n%s", diff)
 	}
 }
 
@@ -231,7 +231,7 @@ func TestClientConfigIsACopy(t *testing.T) {
 	controlPlane := sharedControlPlane(t)
 	controlPlane.ClientConfig().Host = "elsewhere"
 	if host := controlPlane.ClientConfig().Host; host == "elsewhere" {
-		t.Error("a caller changed the configuration of all")
+		t.Error("a caller changed the configuration of all callers")
 	}
 	if config := New(Options{}).ClientConfig(); config != nil {
 		t.Errorf("ClientConfig() before Start = %v", config)

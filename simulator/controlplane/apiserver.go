@@ -31,9 +31,9 @@ import (
 const (
 	// readyInterval is the pause between checks whether the API server is ready.
 	readyInterval = 10 * time.Millisecond
-	// roleHook is not waited for at the start: it sleeps for a second before it writes the
+	// The start does not wait for roleHook, which sleeps for a second before it writes the
 	// default RBAC roles. The administrators' group, which the kubeconfig and the clients in
-	// this process belong to, may do everything without them.
+	// this process belong to, needs no roles.
 	roleHook = "poststarthook/" + rbacrest.PostStartHookName
 	// closeInterval is the pause between attempts to close this process's idle connections
 	// to an API server that is stopping.
@@ -70,7 +70,7 @@ type serverOptions struct {
 	// taintNewNodes taints every new node not-ready, unless it is created as Ready. The node
 	// lifecycle controller removes the taint when the node is Ready.
 	taintNewNodes bool
-	// guard sees every request first.
+	// guard handles every request first.
 	guard func(http.Handler) http.Handler
 }
 
@@ -189,7 +189,7 @@ func serverRunOptions(listener net.Listener, opts serverOptions) *options.Server
 }
 
 // enableAPIs turns on every GA and beta API, which is more than a real cluster serves by default,
-// so that all sorts of manifests can be applied.
+// so that users can apply all kinds of manifests.
 func enableAPIs(o *options.ServerRunOptions) {
 	o.APIEnablement.RuntimeConfig["api/ga"] = "true"
 	o.APIEnablement.RuntimeConfig["api/beta"] = "true"

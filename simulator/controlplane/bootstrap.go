@@ -21,8 +21,8 @@ var systemNamespaces = []string{
 	corev1.NamespaceNodeLease,
 }
 
-// bootstrap creates the objects that every cluster has from the start. It leaves existing
-// objects alone.
+// bootstrap creates the objects that every cluster has from the start. It does not change
+// existing objects.
 func bootstrap(ctx context.Context, config *rest.Config) error {
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {

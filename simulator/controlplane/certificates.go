@@ -21,7 +21,7 @@ import (
 const (
 	caLifetime   = 10 * 365 * 24 * time.Hour
 	leafLifetime = 365 * 24 * time.Hour
-	// renewBefore is how long before its end a certificate is replaced at a start.
+	// renewBefore is how long before its expiry a start replaces a certificate.
 	renewBefore = 30 * 24 * time.Hour
 	// backdate allows for clients whose clock is behind.
 	backdate = time.Hour
@@ -93,7 +93,7 @@ type pair struct {
 }
 
 // ensurePair returns the pair of that name in dir if it is usable. Otherwise it creates one from
-// the template, signed by issuer or, if that is nil, by itself.
+// the template. The certificate is signed by issuer or, if that is nil, self-signed.
 func ensurePair(dir, name string, now time.Time, issuer *pair, template *x509.Certificate) (*pair, error) {
 	p := &pair{
 		certFile: filepath.Join(dir, name+".crt"),

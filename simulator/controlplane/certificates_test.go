@@ -20,12 +20,12 @@ func TestCertificatesAreKeptOrRenewed(t *testing.T) {
 	}{
 		{name: "kept", later: 24 * time.Hour},
 		{
-			name:    "near their end",
+			name:    "near their expiry",
 			later:   leafLifetime - renewBefore + time.Hour,
 			changed: []string{"admin.crt", "admin.key", "apiserver.crt", "apiserver.key"},
 		},
 		{
-			name:  "authority near its end",
+			name:  "authority near its expiry",
 			later: caLifetime - renewBefore + time.Hour,
 			changed: []string{
 				"admin.crt", "admin.key", "apiserver.crt", "apiserver.key", "ca.crt", "ca.key",
@@ -85,7 +85,7 @@ func TestCertificatesAreKeptOrRenewed(t *testing.T) {
 	}
 }
 
-func TestKeysAreForTheOwnerOnly(t *testing.T) {
+func TestOnlyTheOwnerCanReadKeys(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "pki")
 	if _, err := ensureCertificates(dir, time.Now()); err != nil {
 		t.Fatal(err)

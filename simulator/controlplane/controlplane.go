@@ -8,7 +8,8 @@
 // registry), which the caller sets before New. The caller also silences klog, because
 // kube-apiserver logs harmless errors at every start. Nothing here writes to stdout.
 //
-// The package may import Kubernetes, etcd and its own subpackages. It never imports scheduler/.
+// The package may import Kubernetes, etcd, simulator/objects and its own
+// subpackages. It never imports packages of scheduler/.
 package controlplane
 
 import (
@@ -28,7 +29,7 @@ import (
 	"kube-scheduler-simulator/simulator/controlplane/internal/datadir"
 )
 
-// unwindTimeout bounds the undoing of a start that failed.
+// unwindTimeout bounds the rollback of a failed start.
 const unwindTimeout = 5 * time.Second
 
 // Options configure a control plane. Feature gates are not among them: they belong to the
@@ -49,10 +50,10 @@ type Options struct {
 	// VirtualNodes says that another component does the work of kubelets. Then, if the node
 	// lifecycle controller runs, a new node is tainted not-ready until it is Ready, unless it
 	// is created as Ready; and a pod that is being deleted stays until its node confirms.
-	// Default: new nodes are usable as they are, and deleted pods disappear at once.
+	// Default: new nodes are usable at once, and deleted pods disappear at once.
 	VirtualNodes bool
-	// DefaultStorageClass creates a StorageClass for claims that name none in a new cluster,
-	// as local clusters do. Default: there is none.
+	// DefaultStorageClass creates a default StorageClass in a new cluster, as local clusters
+	// do. Default: there is none.
 	DefaultStorageClass bool
 }
 
@@ -251,8 +252,8 @@ func (c *ControlPlane) onStop(f func(context.Context) error) {
 }
 
 // ClientConfig returns a configuration for clients in this process: over loopback, with the
-// rights of system:masters, with hardly any client-side throttling, and in protobuf, which
-// works for built-in kinds only. For custom resources use a dynamic client, or set ContentType
+// rights of system:masters, with almost no client-side throttling, and in protobuf, which
+// works only for built-in kinds. For custom resources use a dynamic client, or set ContentType
 // to JSON. Each call returns a copy. It is nil until Start has started the API server.
 func (c *ControlPlane) ClientConfig() *rest.Config {
 	c.configMu.Lock()
@@ -270,7 +271,7 @@ func (c *ControlPlane) setConfig(config *rest.Config) {
 }
 
 // Informers returns the informers that the controllers share, so that other components that
-// watch pods or nodes need no copy of their own. Managed fields and the annotations with
+// watch pods or nodes need no caches of their own. Managed fields and the annotations with
 // scheduling results are left out. Objects belong to the cache: copy one before changing it.
 // The informers end in Stop and in Reset. It is nil until Start has returned.
 func (c *ControlPlane) Informers() informers.SharedInformerFactory {
@@ -304,8 +305,8 @@ func (c *ControlPlane) Err() error {
 	return c.err
 }
 
-// fail records that a part ended unexpectedly. Only the first failure counts, and none while
-// stopping.
+// fail records that a part ended unexpectedly. It keeps only the first failure, and ignores
+// failures during a stop.
 func (c *ControlPlane) fail(err error) {
 	c.failMu.Lock()
 	defer c.failMu.Unlock()
@@ -320,7 +321,8 @@ func (c *ControlPlane) path(name string) string {
 	return filepath.Join(c.opts.DataDir, name)
 }
 
-// waitUntil returns nil when done is closed, and an error that names what if ctx ends first.
+// waitUntil returns nil when done is closed. If ctx ends first, it returns an error
+// that contains what.
 func waitUntil(ctx context.Context, done <-chan struct{}, what string) error {
 	select {
 	case <-done:

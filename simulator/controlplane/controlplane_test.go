@@ -14,7 +14,7 @@ import (
 	"kube-scheduler-simulator/simulator/quiet"
 )
 
-// shared is the control plane of all tests that do not start and stop their own.
+// shared is the control plane of all tests that do not start their own.
 var shared struct {
 	once         sync.Once
 	controlPlane *ControlPlane
@@ -68,9 +68,9 @@ func kubeconfigOf(t testing.TB, controlPlane *ControlPlane) *rest.Config {
 	return config
 }
 
-// BenchmarkStart measures New to ready, without the stop. Run it with
-// -benchtime 1x for a first start, which also pays for what Kubernetes builds
-// once per process.
+// BenchmarkStart measures New to ready, without the stop. Run it with -benchtime 1x
+// for a first start, which also includes the structures that Kubernetes builds once
+// per process.
 func BenchmarkStart(b *testing.B) {
 	for _, durable := range []bool{false, true} {
 		name := "throw-away"

@@ -39,7 +39,7 @@ const (
 	etcdElection = 5 * etcdTick
 )
 
-// etcdServer is an etcd that listens on a unix socket in a directory of its own.
+// etcdServer is an etcd that listens on a unix socket in a separate directory.
 type etcdServer struct {
 	endpoint  string
 	socketDir string
@@ -69,7 +69,7 @@ func startEtcd(ctx context.Context, dataDir string, durable bool, fail func(erro
 	}()
 
 	if err := writeFile(note, []byte(socketDir)); err != nil {
-		return nil, fmt.Errorf("write down where etcd's socket is: %w", err)
+		return nil, fmt.Errorf("record the directory of etcd's socket: %w", err)
 	}
 	broken := &etcdBroken{fail: fail}
 	config, err := etcdConfig(e.endpoint, dataDir, durable, broken)
@@ -120,7 +120,7 @@ func etcdConfig(endpoint, dataDir string, durable bool, broken *etcdBroken) (*em
 }
 
 // runEmbedded starts etcd and returns an error when it cannot read its data. In that case etcd
-// itself logs a fatal message, to exit the process, or panics.
+// itself would log a fatal message, which exits the process, or panic.
 func runEmbedded(config *embed.Config, broken *etcdBroken) (*embed.Etcd, error) {
 	var server *embed.Etcd
 	var err error
@@ -189,7 +189,7 @@ func makeSocketDir() (string, error) {
 	return dir, nil
 }
 
-// removeSocketLeft removes the directory that note names if it is one of ours and no server
+// removeSocketLeft removes the directory that note names if we created it and no server
 // listens there: the data directory may be a copy of one that is in use.
 func removeSocketLeft(note string) error {
 	dir, err := os.ReadFile(note)
@@ -197,7 +197,7 @@ func removeSocketLeft(note string) error {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("read where etcd's socket was: %w", err)
+		return fmt.Errorf("read the directory of etcd's earlier socket: %w", err)
 	}
 	if ours, _ := filepath.Match(socketDirPattern, filepath.Base(string(dir))); !ours {
 		return nil

@@ -16,7 +16,7 @@ import (
 	"kube-scheduler-simulator/simulator/clustertest"
 )
 
-func TestEtcdOfOthers(t *testing.T) {
+func TestExternalEtcd(t *testing.T) {
 	etcd, err := startEtcd(t.Context(), filepath.Join(t.TempDir(), "etcd"), false, func(error) {})
 	if err != nil {
 		t.Fatal(err)
@@ -49,7 +49,7 @@ func TestEtcdOfOthers(t *testing.T) {
 	}
 	answer, err := second.startState.registry.client.Get(t.Context(), "/oursnot/key")
 	if err != nil || len(answer.Kvs) != 1 {
-		t.Errorf("the key of others: %v, %v", answer, err)
+		t.Errorf("the key of another client: %v, %v", answer, err)
 	}
 }
 
@@ -98,10 +98,10 @@ func TestEtcdBehindTLS(t *testing.T) {
 	}{
 		{"another authority", func(e *Etcd) { e.CAFile = filepath.Join(others, "ca.crt") }, "certificate signed by unknown authority"},
 		{"no certificate", func(e *Etcd) { e.CertFile, e.KeyFile = "", "" }, "certificate required"},
-		{"a certificate of others", func(e *Etcd) {
+		{"a certificate of another authority", func(e *Etcd) {
 			e.CertFile, e.KeyFile = filepath.Join(others, "admin.crt"), filepath.Join(others, "admin.key")
 		}, "unknown certificate authority"},
-		{"a key of others", func(e *Etcd) { e.KeyFile = filepath.Join(others, "admin.key") }, "private key does not match public key"},
+		{"a key of another authority", func(e *Etcd) { e.KeyFile = filepath.Join(others, "admin.key") }, "private key does not match public key"},
 		{"a certificate without its key", func(e *Etcd) { e.KeyFile = "" }, "KeyFile and CertFile must both be present"},
 		{"no file", func(e *Etcd) { e.CAFile = filepath.Join(others, "missing.crt") }, "missing.crt: no such file"},
 		{"no encryption", func(e *Etcd) { e.Servers[0] = strings.Replace(e.Servers[0], "https", "http", 1) }, "etcd at http://"},
@@ -124,7 +124,7 @@ func TestEtcdBehindTLS(t *testing.T) {
 	}
 }
 
-func TestEtcdThatIsNotThere(t *testing.T) {
+func TestUnreachableEtcd(t *testing.T) {
 	err := New(Options{DataDir: t.TempDir(), Etcd: Etcd{Servers: []string{"http://" + closedAddress(t)}}}).Start(t.Context())
 	if err == nil || !strings.Contains(err.Error(), "etcd at http://127.0.0.1:") || !strings.Contains(err.Error(), "connection refused") {
 		t.Errorf("it said %v", err)

@@ -11,8 +11,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// gatePatience is how long the writes in flight may take when the gate closes. Then they are
-// cancelled, because a webhook may delay them for long.
+// gatePatience is how long the writes in flight may take when the gate closes. After that
+// they are cancelled, because a webhook may delay them for a long time.
 const gatePatience = 500 * time.Millisecond
 
 // gate is a filter in front of the API server that refuses writes while it is held. The zero
@@ -72,7 +72,7 @@ func (g *gate) whenIdle() <-chan struct{} {
 	return g.idle
 }
 
-// enter returns the request to pass on, or nil when it is refused.
+// enter returns the request to pass on, or nil if the gate refuses it.
 func (g *gate) enter(r *http.Request) *http.Request {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -135,6 +135,6 @@ func refuseWrite(w http.ResponseWriter) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(http.StatusConflict)
-	// The client may have gone.
+	// The client may have disconnected.
 	_ = json.NewEncoder(w).Encode(status)
 }

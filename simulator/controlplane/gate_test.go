@@ -40,7 +40,7 @@ func TestHeldGateRefusesWritesOnly(t *testing.T) {
 	}
 }
 
-func TestHoldWaitsForWritesAndCancelsThoseThatTakeLong(t *testing.T) {
+func TestHoldWaitsForWritesAndCancelsSlowOnes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var g gate
 		var cancelled error
@@ -63,7 +63,7 @@ func TestHoldWaitsForWritesAndCancelsThoseThatTakeLong(t *testing.T) {
 	})
 }
 
-func TestWhoGivesUpDoesNotHoldTheGate(t *testing.T) {
+func TestACallerThatGivesUpDoesNotHoldTheGate(t *testing.T) {
 	var g gate
 	entered := g.enter(httptest.NewRequest(http.MethodPost, "/", nil))
 	ctx, cancel := context.WithCancel(t.Context())

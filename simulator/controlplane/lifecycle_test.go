@@ -48,7 +48,7 @@ func TestStartOnDataOfEarlierOne(t *testing.T) {
 }
 
 // crashDir makes the test binary run a durable control plane on that directory, create objects
-// without end, and print the name of each object that the API server has acknowledged.
+// in an endless loop, and print the name of each object that the API server has acknowledged.
 const crashDir = "CONTROLPLANE_TEST_CRASH_DIR"
 
 func runUntilKilled(dir string) error {
@@ -95,9 +95,9 @@ func TestStartAfterKill(t *testing.T) {
 	for lines.Scan() {
 		acknowledged = append(acknowledged, lines.Text())
 	}
-	_ = command.Wait() // it says that it was killed
+	_ = command.Wait() // the error says that it was killed
 	if len(acknowledged) < enough {
-		t.Fatalf("the other process ended by itself after acknowledging %d objects", len(acknowledged))
+		t.Fatalf("the other process ended on its own after acknowledging %d objects", len(acknowledged))
 	}
 
 	list, err := clustertest.Client(t, clustertest.Start(t, New(Options{DataDir: dir, Durable: true})).ClientConfig()).
@@ -146,7 +146,7 @@ func TestTwoControlPlanes(t *testing.T) {
 	}
 }
 
-// endTimeout is how long goroutines may take to notice that their server has gone.
+// endTimeout is how long goroutines may take to notice that their server has ended.
 const endTimeout = 10 * time.Second
 
 func TestStopLeavesNothing(t *testing.T) {
@@ -169,7 +169,7 @@ func leavesNothing(t *testing.T, opts Options) {
 	pprof.Do(t.Context(), labels, func(context.Context) {
 		controlPlane := clustertest.Start(t, New(opts))
 		if len(dirNames(t, filepath.Join(temporary, "*"))) == 0 {
-			t.Error("the socket is not where this test looks for it")
+			t.Error("the socket is not at the path that this test expects")
 		}
 		clustertest.Stop(t, controlPlane)
 		if err := controlPlane.Err(); err != nil {
@@ -262,7 +262,7 @@ func TestStartFails(t *testing.T) {
 	}
 }
 
-func TestEtcdThatEndsByItself(t *testing.T) {
+func TestEtcdEndsUnexpectedly(t *testing.T) {
 	controlPlane := New(Options{})
 	etcd, err := startEtcd(t.Context(), t.TempDir(), false, controlPlane.fail)
 	if err != nil {
@@ -287,7 +287,7 @@ func TestEtcdThatGivesUp(t *testing.T) {
 	go func() {
 		defer close(ended)
 		etcdLogger(&etcdBroken{fail: controlPlane.fail}).Fatal("disk is gone")
-		t.Error("etcd's fatal error was returned from")
+		t.Error("the call that logs etcd's fatal error returned")
 	}()
 	<-ended
 	<-controlPlane.Done()
@@ -309,7 +309,7 @@ func TestOnlyTheFirstFailureCounts(t *testing.T) {
 	clustertest.Stop(t, stopped)
 	stopped.fail(first)
 	if err := stopped.Err(); err != nil {
-		t.Errorf("Err() of a stopped one = %v", err)
+		t.Errorf("Err() of a stopped control plane = %v", err)
 	}
 }
 

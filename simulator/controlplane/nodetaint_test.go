@@ -10,7 +10,7 @@ import (
 	"k8s.io/kubernetes/plugin/pkg/admission/nodetaint"
 )
 
-func TestNewNodesAreTaintedUnlessTheyComeReady(t *testing.T) {
+func TestNewNodesAreTaintedUnlessCreatedReady(t *testing.T) {
 	tainter := decorateNodeTaint(nodetaint.NewPlugin(), nodetaint.PluginName).(admission.MutationInterface)
 	notReady := []api.Taint{{Key: "node.kubernetes.io/not-ready", Effect: api.TaintEffectNoSchedule}}
 	for _, test := range []struct {
@@ -18,7 +18,7 @@ func TestNewNodesAreTaintedUnlessTheyComeReady(t *testing.T) {
 		conditions []api.NodeCondition
 		want       []api.Taint
 	}{
-		{name: "nothing is said of it", want: notReady},
+		{name: "no condition", want: notReady},
 		{name: "not ready", conditions: []api.NodeCondition{{Type: api.NodeReady, Status: api.ConditionFalse}}, want: notReady},
 		{name: "unknown", conditions: []api.NodeCondition{{Type: api.NodeReady, Status: api.ConditionUnknown}}, want: notReady},
 		{name: "ready", conditions: []api.NodeCondition{{Type: api.NodeReady, Status: api.ConditionTrue}}},

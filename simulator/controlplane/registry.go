@@ -20,7 +20,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// Etcd says where an API server keeps its state, and how to reach it.
+// Etcd locates the etcd in which an API server keeps its state.
 type Etcd struct {
 	// Servers are endpoints: http://, https:// or unix://.
 	Servers []string
@@ -31,7 +31,7 @@ type Etcd struct {
 	CAFile, CertFile, KeyFile string
 }
 
-// DefaultEtcdPrefix is kube-apiserver's.
+// DefaultEtcdPrefix is kube-apiserver's default prefix.
 const DefaultEtcdPrefix = "/registry"
 
 func (e Etcd) prefix() string {
@@ -55,7 +55,8 @@ func (e Etcd) tls() (*tls.Config, error) {
 }
 
 const (
-	// etcdDialTimeout bounds the first connection, so that a missing etcd is detected soon.
+	// etcdDialTimeout bounds the first connection, so that an unreachable etcd is
+	// detected quickly.
 	etcdDialTimeout = 3 * time.Second
 	// etcdMessageBytes bounds a response. The keys of a large cluster take a few
 	// megabytes.
@@ -70,7 +71,7 @@ type registry struct {
 	client *clientv3.Client
 	// prefix ends with a slash.
 	prefix string
-	// failures are those of an etcd elsewhere.
+	// failures are those of an external etcd.
 	failures failures
 	tls      *tls.Config
 }
@@ -149,7 +150,7 @@ func registryOf(server *embed.Etcd, prefix string) *registry {
 	return &registry{client: v3client.New(server.Server), prefix: prefix + "/"}
 }
 
-// newRegistry connects to an etcd elsewhere.
+// newRegistry connects to an external etcd.
 func newRegistry(e Etcd) (*registry, error) {
 	config, err := e.tls()
 	if err != nil {
@@ -165,7 +166,7 @@ func newRegistry(e Etcd) (*registry, error) {
 		Logger:             zap.NewNop(),
 	})
 	if err != nil {
-		return nil, fmt.Errorf("create a client of etcd: %w", err)
+		return nil, fmt.Errorf("create an etcd client: %w", err)
 	}
 	return r, nil
 }
@@ -173,12 +174,12 @@ func newRegistry(e Etcd) (*registry, error) {
 func (r *registry) close() error {
 	// The client of an etcd in this process always returns Canceled.
 	if err := r.client.Close(); err != nil && !errors.Is(err, context.Canceled) {
-		return fmt.Errorf("close the client of etcd: %w", err)
+		return fmt.Errorf("close the etcd client: %w", err)
 	}
 	return nil
 }
 
-// copyOf returns the key of a key's copy in the start state.
+// copyOf returns the key of the start state's copy of key.
 func (r *registry) copyOf(key string) string {
 	return r.prefix + startStateDir + strings.TrimPrefix(key, r.prefix)
 }

@@ -14,14 +14,14 @@ import (
 
 // Reset reports what a reset did.
 type Reset struct {
-	// Deleted is the number of objects that were deleted, events among them.
+	// Deleted is the number of deleted objects, including events.
 	Deleted int
 }
 
 // Hold refuses every write to the API with a conflict until release is called, and returns when
-// the writes that were under way have ended. Reads and watches continue. Holds may overlap. In
-// the first second after the start, Hold waits until the API server has created its default
-// roles: an API server that cannot create them exits the process.
+// the writes in flight have ended. Reads and watches continue. Holds may overlap. In the first
+// second after the start, Hold waits until the API server has created its default roles: if the
+// API server cannot create them, it exits the process.
 func (c *ControlPlane) Hold(ctx context.Context) (release func(), err error) {
 	if err := c.startState.wait(ctx); err != nil {
 		return nil, err
@@ -29,7 +29,7 @@ func (c *ControlPlane) Hold(ctx context.Context) (release func(), err error) {
 	return c.gate.hold(ctx)
 }
 
-// CanReset returns ErrNoStartState when Reset would.
+// CanReset returns ErrNoStartState if Reset would.
 func (c *ControlPlane) CanReset() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -46,9 +46,9 @@ func (c *ControlPlane) CanReset() error {
 // Reset stops the controllers first and restarts them afterwards, so that none of them recreates
 // a deleted object. Informers then returns new informers; the users of the earlier ones must
 // have stopped. Other writers in this process must have stopped, too, or their last writes may
-// follow the reset; Hold keeps them out for longer.
+// follow the reset; Hold keeps them out longer.
 //
-// It returns ErrNoStartState when that state is not known. After any other error the cluster may
+// It returns ErrNoStartState when that state is unknown. After any other error the cluster may
 // be partly reset, and the control plane keeps running. Stop waits for a Reset.
 func (c *ControlPlane) Reset(ctx context.Context) (_ Reset, err error) {
 	c.mu.Lock()
@@ -82,15 +82,16 @@ func (s *startState) wait(ctx context.Context) error {
 	case <-s.complete:
 		return s.err
 	case <-ctx.Done():
-		return fmt.Errorf("wait until the API server has made its default roles: %w", context.Cause(ctx))
+		return fmt.Errorf("wait until the API server has created its default roles: %w", context.Cause(ctx))
 	}
 }
 
 const (
-	// restoreRounds bounds how often objects that appeared meanwhile are deleted.
+	// restoreRounds bounds the rounds of deleting objects that appeared in the
+	// meantime.
 	restoreRounds = 5
-	// restoreWorkers is how many transactions are under way at a time: etcd writes them to
-	// disk together.
+	// restoreWorkers is the number of concurrent transactions: etcd writes them to disk
+	// together.
 	restoreWorkers = 512
 )
 

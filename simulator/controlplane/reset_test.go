@@ -29,7 +29,7 @@ import (
 )
 
 // values returns the contents of etcd, without the API server's own leases and the objects that it
-// creates late or changes by itself.
+// creates late or changes on its own.
 func values(t *testing.T, c *ControlPlane) map[string]string {
 	t.Helper()
 	present, _, err := c.startState.registry.list(t.Context())
@@ -89,7 +89,7 @@ func must[T any](t *testing.T) func(T, error) T {
 	}
 }
 
-func TestResetBringsTheStartStateBack(t *testing.T) {
+func TestResetRestoresTheStartState(t *testing.T) {
 	c := complete(t, Options{DataDir: t.TempDir(), Controllers: []string{"*"}, VirtualNodes: true})
 	before := values(t, c)
 	client := clustertest.Client(t, c.ClientConfig())
@@ -138,7 +138,7 @@ func nodePortService() *corev1.Service {
 
 // Watches miss no change and see none twice. That includes a client that the API server disconnects
 // because it reads too slowly, and that continues from the last resource version.
-func TestWatchesGoOnThroughAReset(t *testing.T) {
+func TestWatchesContinueThroughAReset(t *testing.T) {
 	const pods = 300
 	c := complete(t, Options{DataDir: t.TempDir()})
 	client := clustertest.Client(t, c.ClientConfig())
@@ -207,7 +207,7 @@ func TestNothingComesBackAfterAReset(t *testing.T) {
 	writers.Wait()
 	release()
 
-	// The controllers work, and know no earlier objects.
+	// The controllers work, and their caches hold no earlier objects.
 	must[*appsv1.Deployment](t)(client.AppsV1().Deployments("default").Create(t.Context(), deployment("next", 2), metav1.CreateOptions{}))
 	var names []string
 	clustertest.Eventually(t, "the next deployment has its pods", func(ctx context.Context) (bool, error) {
@@ -226,7 +226,7 @@ func TestNothingComesBackAfterAReset(t *testing.T) {
 	}
 }
 
-// createUntilRefused creates pods until that is refused with a conflict.
+// createUntilRefused creates pods until the API server refuses one with a conflict.
 func createUntilRefused(ctx context.Context, client kubernetes.Interface, w int) {
 	for i := 0; ; i++ {
 		_, err := client.CoreV1().Pods("default").Create(ctx, pod(fmt.Sprintf("w%d-%d", w, i), ""), metav1.CreateOptions{})
@@ -236,7 +236,7 @@ func createUntilRefused(ctx context.Context, client kubernetes.Interface, w int)
 	}
 }
 
-func TestAKindOfOnesOwnGoesAndMayComeAgain(t *testing.T) {
+func TestACustomKindIsDeletedAndCanBeCreatedAgain(t *testing.T) {
 	c := complete(t, Options{DataDir: t.TempDir(), Controllers: []string{"*"}})
 	client, err := dynamic.NewForConfig(c.ClientConfig())
 	if err != nil {
@@ -289,7 +289,7 @@ func TestTheStartStateIsKnownAfterARestart(t *testing.T) {
 
 	second := complete(t, opts)
 	if hasDefaultClass(t, second) {
-		t.Error("the default class that was deleted is there again")
+		t.Error("the deleted default class exists again")
 	}
 	if done := reset(t, second); done.Deleted != 1 {
 		t.Errorf("it deleted %d", done.Deleted)
@@ -308,7 +308,7 @@ func hasDefaultClass(t *testing.T, c *ControlPlane) bool {
 	return err == nil && util.IsDefaultAnnotation(class.ObjectMeta)
 }
 
-func TestDataOfOthersAreNotReset(t *testing.T) {
+func TestDataOfOtherProgramsIsNotReset(t *testing.T) {
 	dir := t.TempDir()
 	first := complete(t, Options{DataDir: dir})
 	if _, err := first.startState.registry.client.Delete(t.Context(), first.startState.registry.stateKey()); err != nil {
@@ -325,7 +325,7 @@ func TestDataOfOthersAreNotReset(t *testing.T) {
 	}
 }
 
-func TestResetOfOneThatDoesNotRun(t *testing.T) {
+func TestResetBeforeStart(t *testing.T) {
 	if _, err := New(Options{}).Reset(t.Context()); err == nil {
 		t.Error("a control plane that has not started was reset")
 	}

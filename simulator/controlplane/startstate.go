@@ -13,12 +13,12 @@ import (
 	"k8s.io/kubernetes/pkg/api/legacyscheme"
 )
 
-// ErrNoStartState means that the control plane cannot be reset, because its data come from
-// another program or from a version that did not record the start state.
-var ErrNoStartState = errors.New("the initial state of this cluster is not known, because its data were not created by this version of the simulator; start on an empty data directory or etcd prefix to be able to reset")
+// ErrNoStartState means that the control plane cannot be reset, because its data comes
+// from another program or from a version that did not record the start state.
+var ErrNoStartState = errors.New("the initial state of this cluster is unknown, because its data was not created by this version of the simulator; start with an empty data directory or etcd prefix to be able to reset")
 
-// The start state consists of the objects that the API server creates by itself in an empty
-// etcd, and those that bootstrap adds. Copies of their keys are kept in etcd, below the same
+// The start state consists of the objects that the API server itself creates in an empty
+// etcd, and those that bootstrap adds. We keep copies of their keys in etcd below the same
 // prefix, so that they always stay with the data that they belong to.
 const (
 	// stateBegun: the start state is being created, and no other client has written yet.
@@ -30,7 +30,7 @@ const (
 // startState records the initial objects of a cluster.
 type startState struct {
 	registry *registry
-	// state is one of the constants above; empty when the start state is not known.
+	// state is one of the constants above; empty when the start state is unknown.
 	state string
 	// since is the revision before the API server started.
 	since int64

@@ -17,7 +17,7 @@ import (
 )
 
 // createDefaultClass creates the default StorageClass, which is part of the start
-// state: a reset restores it after it was deleted. The provisioner makes its
+// state: a reset restores it if it was deleted. The provisioner creates its
 // volumes.
 func createDefaultClass(ctx context.Context, config *rest.Config) error {
 	client, err := kubernetes.NewForConfig(config)
@@ -40,7 +40,7 @@ func createDefaultClass(ctx context.Context, config *rest.Config) error {
 
 // DropDefaultStorageClass deletes the default StorageClass that the cluster started
 // with, if it exists: in a copy of another cluster, claims without a class must not
-// get one that they do not have there.
+// get a class that they do not have there.
 func (c *ControlPlane) DropDefaultStorageClass(ctx context.Context) error {
 	client, err := kubernetes.NewForConfig(c.ClientConfig())
 	if err != nil {

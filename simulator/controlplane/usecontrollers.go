@@ -2,8 +2,9 @@ package controlplane
 
 import "kube-scheduler-simulator/simulator/controlplane/controllers"
 
-// UseControllers changes Options.Controllers and Options.VirtualNodes from the next Reset on,
-// which restarts the controllers. Whether new nodes are tainted does not change.
+// UseControllers changes Options.Controllers and Options.VirtualNodes. The change takes
+// effect at the next Reset, which restarts the controllers. Whether new nodes are tainted
+// does not change.
 func (c *ControlPlane) UseControllers(list []string, virtualNodes bool) error {
 	if err := controllers.Check(list); err != nil {
 		return err

@@ -133,7 +133,7 @@ func TestVolumeGrowsWithItsClaim(t *testing.T) {
 	volume := boundVolume(t, client, namespace, "data")
 	patch = []byte(`{"spec":{"resources":{"requests":{"storage":"5Gi"}}}}`)
 	// Admission uses a cache of storage classes, which may not have the change yet.
-	clustertest.Eventually(t, "the claim may ask for more", func(ctx context.Context) (bool, error) {
+	clustertest.Eventually(t, "the claim may request more", func(ctx context.Context) (bool, error) {
 		_, err := claims.Patch(ctx, "data", "application/merge-patch+json", patch, metav1.PatchOptions{})
 		if apierrors.IsForbidden(err) {
 			return false, nil

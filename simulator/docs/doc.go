@@ -1,9 +1,9 @@
-// Package docs holds the guides, the reference and the decision records. It has no
-// code but tests.
+// Package docs holds the guides, the reference and the decision records. It
+// contains no code except tests, which may import only the command line.
 //
-// The tests do what a reader would do on every page: they save the files that the
-// page shows, type the commands in order, and compare the output with the page.
-// These words after the language of a fenced block direct them:
+// The tests follow every page as a reader would: they save the files that the page
+// shows, type the commands in order, and compare the output with the page. These
+// words after the language of a fenced block control them:
 //
 //   - file=NAME saves the block as a file.
 //   - sh server starts a command that keeps running until the page ends or another
@@ -12,5 +12,6 @@
 //     have, such as a cluster in the cloud.
 //   - text is the expected output of the commands above, with … for what varies.
 //
-// Other tests hold the links between pages, and the flags page against the program.
+// Other tests check the links between pages, and compare the flags page with the
+// program.
 package docs

@@ -17,7 +17,8 @@ import (
 )
 
 // TestMain lets this test binary stand in for the programs that the pages call; the
-// name of the executable decides which. SIMULATOR_BIN names a simulator to use instead.
+// name of the executable selects the program. SIMULATOR_BIN names a simulator to use
+// instead.
 func TestMain(m *testing.M) {
 	switch filepath.Base(os.Args[0]) {
 	case "simulator":
@@ -47,7 +48,7 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// follow types the commands of a page, in a directory of its own.
+// follow types the commands of a page in a new directory.
 func follow(t *testing.T, path, page string) {
 	all, err := blocks(page)
 	if err != nil {

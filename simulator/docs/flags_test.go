@@ -19,8 +19,8 @@ const flagsPage = "reference/flags.md"
 // everyCommand is the section of the flags page for the flags that all commands have.
 const everyCommand = "Every command"
 
-// TestFlagsPage holds that the flags page lists every command of the program, every
-// flag of each, and no other flags.
+// TestFlagsPage checks that the flags page lists every command of the program,
+// every flag of each, and no other flags.
 func TestFlagsPage(t *testing.T) {
 	page := readPage(t, flagsPage)
 	listed := flagsByCommand(page)
@@ -44,7 +44,8 @@ func TestFlagsPage(t *testing.T) {
 		}
 		want := flagsOf(t, program, strings.Fields(command)[1:]...)
 		if command == "simulator replay" {
-			// It takes the flags of a simulator that serves, and the page says so.
+			// replay also takes the flags of a simulator that serves, and the page
+			// says so.
 			for flag := range served {
 				if !want[flag] {
 					t.Errorf("%s does not take %s", command, flag)

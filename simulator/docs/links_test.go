@@ -14,8 +14,8 @@ import (
 // root is the top of the repository, seen from this package.
 var root = filepath.Join("..", "..")
 
-// TestLinks holds that every relative link between the pages of the repository leads
-// to a file, and its fragment to a heading.
+// TestLinks checks that every relative link between the pages of the repository
+// leads to a file, and its fragment to a heading.
 func TestLinks(t *testing.T) {
 	pages := markdown(t, root)
 	if len(pages) < 10 {
@@ -30,7 +30,7 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// broken says why a link on a page leads nowhere; empty if it leads somewhere or
+// broken says why a link on a page is broken. It returns "" if the link works or
 // leaves the repository.
 func broken(t *testing.T, page, link string) string {
 	t.Helper()
@@ -124,8 +124,8 @@ func links(page string) []string {
 	return out
 }
 
-// anchors returns the fragments of a page's headings, as GitHub makes them: lower
-// case, hyphens for spaces, and no punctuation.
+// anchors returns the fragments of a page's headings in GitHub's form: lower case,
+// hyphens for spaces, and no punctuation.
 func anchors(page string) map[string]bool {
 	out := map[string]bool{}
 	for _, line := range prose(page) {

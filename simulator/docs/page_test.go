@@ -18,8 +18,9 @@ type block struct {
 // have, such as another cluster.
 const elsewhere = "elsewhere"
 
-// blocks returns the fenced blocks of a page, in order. A block of commands whose
-// second word has no meaning is an error: the test would leave it out unnoticed.
+// blocks returns the fenced blocks of a page, in order. A block of commands with an
+// unknown second word is an error, because the test would otherwise silently skip
+// it.
 func blocks(page string) ([]block, error) {
 	var out []block
 	var open *block
@@ -30,7 +31,7 @@ func blocks(page string) ([]block, error) {
 			language, word, _ := strings.Cut(strings.TrimSpace(fence), " ")
 			open = &block{line: i + 2, language: language, word: word}
 			if language == "sh" && !open.isTyped() && word != elsewhere {
-				return nil, fmt.Errorf("line %d: %q has no meaning behind sh", i+1, word)
+				return nil, fmt.Errorf("line %d: unknown word %q after sh", i+1, word)
 			}
 		case open != nil && found:
 			out = append(out, *open)
@@ -59,8 +60,9 @@ func (b block) file() string {
 	return name
 }
 
-// shows reports whether output matches what the page says, line by line. In the page
-// … stands for any text within a line; alone on a line it stands for any lines.
+// shows reports whether output matches the page's text, line by line. In the page, …
+// stands for any text within a line; alone on a line it stands for any number of
+// lines.
 func shows(output, says string) bool {
 	var pattern strings.Builder
 	for _, line := range strings.Split(strings.TrimSpace(says), "\n") {

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// commandTimeout bounds a block of commands, the build of a program included.
+// commandTimeout bounds a block of commands, including the build of a program.
 const commandTimeout = 5 * time.Minute
 
 // shell is one bash that runs the commands of a page, as a reader's terminal does.
@@ -23,7 +23,7 @@ type shell struct {
 	stderr  *os.File
 }
 
-// over is what the shell prints after the output of a block.
+// over is the line that the shell prints after the output of a block.
 const over = "-- the block is over --"
 
 func newShell(t *testing.T, dir string, env []string) *shell {
@@ -133,7 +133,7 @@ func startServer(t *testing.T, dir string, env []string, command string) *server
 	return s
 }
 
-// stop does what Ctrl-C does, and waits for the process.
+// stop interrupts the process, as Ctrl-C does, and waits for it.
 func (s *server) stop() {
 	s.process.Process.Signal(syscall.SIGINT)
 	<-s.ended

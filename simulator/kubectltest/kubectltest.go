@@ -1,6 +1,6 @@
-// Package kubectltest runs kubectl's own code inside a test, so that what a test
-// says about kubectl is what a person at a terminal sees. No binary is needed. It
-// is imported by tests only, and imports none of our packages.
+// Package kubectltest runs kubectl's own code inside a test, so that a test sees
+// the same output as a person at a terminal. It needs no kubectl binary. Only tests
+// import it, and it may import none of our packages.
 package kubectltest
 
 import (
@@ -19,28 +19,27 @@ import (
 	cmdutil "k8s.io/kubectl/pkg/cmd/util"
 )
 
-// Kubectl is kubectl with a kubeconfig. It may be used by many goroutines, which
-// take turns: kubectl ends through a process-wide function.
+// Kubectl is kubectl with a kubeconfig. Many goroutines may use it; they take
+// turns, because kubectl exits through a process-wide function.
 type Kubectl struct {
 	// Kubeconfig is the path of the file.
 	Kubeconfig string
-	// Namespace is where objects are whose namespace is not given. Default: what
-	// the kubeconfig says.
+	// Namespace is the namespace of objects without one. Default: the namespace of
+	// the kubeconfig.
 	Namespace string
 }
 
 // turn is held while kubectl runs.
 var turn sync.Mutex
 
-// failure is what kubectl would have ended the process with.
+// failure is the message and the exit code with which kubectl would have exited.
 type failure struct {
 	message string
 	code    int
 }
 
-// Run returns what `kubectl args…` writes to stdout. It has no stdin. The error has what
-// it says on stderr, and is there when the command would have ended with another
-// exit code than 0.
+// Run returns the stdout of `kubectl args…`, which gets no stdin. If the command would
+// exit with a code other than 0, Run returns an error with its stderr.
 func (k Kubectl) Run(args ...string) (output string, err error) {
 	turn.Lock()
 	defer turn.Unlock()
@@ -71,7 +70,7 @@ func (k Kubectl) Run(args ...string) (output string, err error) {
 	return out.String(), nil
 }
 
-// Must is Run for a command that has to succeed; otherwise the test ends.
+// Must is like Run, but fails the test if the command fails.
 func (k Kubectl) Must(t testing.TB, args ...string) string {
 	t.Helper()
 	out, err := k.Run(args...)
@@ -81,7 +80,7 @@ func (k Kubectl) Must(t testing.TB, args ...string) string {
 	return out
 }
 
-// Apply applies manifests, all of which have to be accepted.
+// Apply applies manifests and fails the test unless all are accepted.
 func (k Kubectl) Apply(t testing.TB, manifests string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "manifests.yaml")

@@ -1,7 +1,7 @@
 // Package quiet silences the logs of Kubernetes' components. Many of the errors that they log
 // are part of normal starts, stops and retries.
 //
-// It does not touch the simulator's own log. It may import klog only.
+// It does not affect the simulator's own log. It may import only klog.
 package quiet
 
 import (
@@ -13,7 +13,7 @@ import (
 )
 
 // Klog discards klog's messages in the whole process, except fatal ones. Call it before
-// anything logs.
+// any component logs.
 func Klog() error {
 	flags := flag.NewFlagSet("klog", flag.ContinueOnError)
 	klog.InitFlags(flags)

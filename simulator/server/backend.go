@@ -14,8 +14,8 @@ import (
 	"kube-scheduler-simulator/simulator/server/watch"
 )
 
-// Results is what the server needs of the result store. Methods are safe for
-// concurrent use. Neither side changes a cycle.
+// Results is the part of the result store that the server needs. Methods are safe
+// for concurrent use. Neither side changes a cycle.
 type Results interface {
 	// List fails if q.Continue does not come from an earlier page.
 	watch.Results
@@ -34,7 +34,7 @@ type Configuration interface {
 	Default() ([]byte, error)
 	// Apply makes document, YAML or JSON, the configuration.
 	Apply(ctx context.Context, document []byte) (config.Applied, error)
-	// Check does all that Apply does except change the scheduler.
+	// Check does everything that Apply does, except for changing the scheduler.
 	Check(ctx context.Context, document []byte) (config.Applied, error)
 	// ApplyDefault makes the default the configuration.
 	ApplyDefault(ctx context.Context) (config.Applied, error)
@@ -46,8 +46,8 @@ type Configuration interface {
 	Revision(number int) (config.Revision, bool)
 }
 
-// Backend is what the server gives access to. ClientConfig, Results and Configuration
-// are required.
+// Backend holds the components that the server gives access to. ClientConfig, Results
+// and Configuration are required.
 type Backend struct {
 	// ClientConfig reaches the kube-apiserver with the rights that users of the web
 	// application and of /kubernetes/ get. The server copies it and ignores its

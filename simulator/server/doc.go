@@ -8,11 +8,11 @@
 // decisions and owns no data. It passes on results, configurations and objects as
 // their owners return them.
 //
-// It answers a request only if its Host, its Origin and, if one is set, its token are
-// right. It bounds request bodies, connections and the memory that a client can make
-// it use.
+// It answers a request only if the Host, the Origin and, if the server has a token,
+// the token are valid. It bounds request bodies, connections and the memory that a
+// client can make it use.
 //
 // The package may import client-go; scheduler/result, scheduler/explain and
-// scheduler/config; and simulator/replay, simulator/transfer and server/watch. Echo's
-// types stay inside it.
+// scheduler/config; and simulator/objects, simulator/replay, simulator/transfer with
+// its package manifest, and server/watch. Echo's types stay inside it.
 package server

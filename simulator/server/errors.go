@@ -47,7 +47,7 @@ func (e *apiError) writeTo(w http.ResponseWriter) {
 	h.Set("Cache-Control", "no-store")
 	h.Set("Content-Type", "application/json")
 	w.WriteHeader(e.Code)
-	_ = json.NewEncoder(w).Encode(e) // it fails only if the client has gone
+	_ = json.NewEncoder(w).Encode(e) // it fails only if the client has disconnected
 }
 
 // refuseUpgrade answers a request that cannot become a WebSocket connection.

@@ -45,7 +45,7 @@ func (s *Server) recoverPanics() echo.MiddlewareFunc {
 	})
 }
 
-// limitBody bounds request bodies, and makes sure that a client can read the refusal.
+// limitBody bounds request bodies and ensures that a client can read the refusal.
 func (s *Server) limitBody(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		r := c.Request()

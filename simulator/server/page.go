@@ -76,7 +76,7 @@ func (p *page) load(name string) *asset {
 	if file, ok := p.loaded[name]; ok {
 		return file
 	}
-	// Do not remember missing names: clients could make up any number of them.
+	// Do not cache missing names: clients could invent any number of them.
 	body, err := fs.ReadFile(p.files, name)
 	if err != nil {
 		return nil

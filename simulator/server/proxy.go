@@ -71,13 +71,14 @@ func newProxy(config *rest.Config, closing context.Context) (http.Handler, error
 	}), nil
 }
 
-// proxyTransport sends requests that end by themselves over shared connections, and
-// watches over one connection each.
+// proxyTransport sends ordinary requests over shared connections, and each watch
+// over a separate connection.
 type proxyTransport struct{ ending, endless http.RoundTripper }
 
-// newProxyTransport returns a transport that buffers next to nothing for watches. HTTP/2
-// would buffer megabytes for each watch whose client does not read. With a connection of
-// its own, the watch makes the API server wait, which ends it after a while.
+// newProxyTransport returns a transport that buffers almost nothing for watches. HTTP/2
+// would buffer megabytes for each watch whose client does not read. On a separate
+// connection, such a watch blocks the API server's writes, and the API server ends it
+// after a while.
 func newProxyTransport(config *rest.Config) (*proxyTransport, error) {
 	ending, err := rest.TransportFor(config)
 	if err != nil {

@@ -78,9 +78,9 @@ func outcomes() string {
 
 type attempts struct {
 	Items []result.Summary `json:"items"`
-	// PreEnqueueRejections are the answers of the PreEnqueue plugins that keep the
-	// pod out of the active queue at present. The scheduler may not have tried it at
-	// all.
+	// PreEnqueueRejections are the answers of the PreEnqueue plugins that currently
+	// keep the pod out of the active queue. The scheduler may never have tried the
+	// pod.
 	PreEnqueueRejections []result.PluginResult `json:"held,omitempty"`
 }
 

@@ -18,7 +18,7 @@ const (
 	apiPrefix   = "/api"
 	proxyPrefix = "/kubernetes"
 	watchPath   = apiPrefix + "/v1/watch"
-	// anyPath matches the requests that no other route takes.
+	// anyPath matches the requests that no other route matches.
 	anyPath = "/*"
 )
 

@@ -33,7 +33,7 @@ type Options struct {
 	// Assets is the web application. Its index.html also answers the addresses that
 	// the application routes itself. The server reads each file once.
 	Assets fs.FS
-	// Logger gets errors, and more at V(2).
+	// Logger receives errors, and more at V(2).
 	Logger klog.Logger
 	// Version is the version of Kubernetes, such as v1.37.1.
 	Version string
@@ -64,7 +64,7 @@ type Server struct {
 	fresh   freshConns
 	// access is nil until Serve.
 	access atomic.Pointer[access]
-	// closing ends the requests that would not end by themselves.
+	// closing ends the requests that would not end on their own.
 	closing context.Context
 	close   context.CancelFunc
 
@@ -163,7 +163,7 @@ func headAsGet(next http.Handler) http.Handler {
 	})
 }
 
-// errorLog passes the log of net/http on.
+// errorLog forwards the log of net/http.
 type errorLog struct{ log klog.Logger }
 
 func (l *errorLog) Write(p []byte) (int, error) {

@@ -179,7 +179,7 @@ func TestServeRefusesOffLoopbackWithoutToken(t *testing.T) {
 	}
 }
 
-// TestShutdownDoesNotWaitForFreshConnections: a browser opens some in advance.
+// TestShutdownDoesNotWaitForFreshConnections: browsers open connections in advance.
 func TestShutdownDoesNotWaitForFreshConnections(t *testing.T) {
 	h := serve(t, Options{})
 	c, err := net.Dial("tcp", h.host)

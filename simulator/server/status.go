@@ -30,8 +30,8 @@ type Status struct {
 	// Warnings name problems that do not stop scheduling, such as results that
 	// cannot be written to disk.
 	Warnings []string `json:"warnings"`
-	// ControlPlane says whose the cluster is. The simulator never empties one that is
-	// not its own.
+	// ControlPlane says whether the cluster is the simulator's own. The simulator
+	// never empties any other.
 	ControlPlane ControlPlane `json:"controlPlane"`
 	// Operation is the operation on the whole cluster that is in progress, or nil.
 	Operation *Operation `json:"operation,omitempty"`
@@ -86,13 +86,13 @@ const (
 
 // Sync is a cluster that the simulator follows: it repeats every change made there.
 type Sync struct {
-	// Source is the name that users know the cluster by.
+	// Source is the cluster's name for users.
 	Source  string    `json:"source"`
 	State   SyncState `json:"state"`
 	Message string    `json:"message"`
 	// LastChange is when the simulator last copied a change; nil before the first.
 	LastChange *time.Time `json:"lastChange,omitempty"`
-	// Objects is how many objects here were copied from it.
+	// Objects is the number of objects here that were copied from it.
 	Objects int `json:"objects"`
 }
 

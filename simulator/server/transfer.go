@@ -75,7 +75,7 @@ func (s *Server) getExport(c echo.Context, t Transfer) error {
 	}
 	// The answer has started, so only a broken connection can tell the client that
 	// it is incomplete.
-	s.log.Error(err, "exporting")
+	s.log.Error(err, "Cannot complete the export")
 	panic(http.ErrAbortHandler)
 }
 
@@ -114,7 +114,7 @@ func (s *Server) postImport(c echo.Context, t Transfer) error {
 	}
 	run, err := t.Begin(src, opts)
 	if err != nil {
-		_ = src.Close() // its files were not read
+		_ = src.Close() // the import did not start, so nothing else closes it
 		return importError(err)
 	}
 	if goautoneg.Negotiate(c.Request().Header.Get("Accept"), []string{echo.MIMEApplicationJSON, mimeNDJSON}) == mimeNDJSON {

@@ -23,8 +23,8 @@ import (
 	"kube-scheduler-simulator/simulator/transfer"
 )
 
-// willing is an API server that has only ConfigMaps and namespaces and accepts all of
-// them. Unless turns is nil, each create waits for a turn.
+// willing is an API server that serves only ConfigMaps and namespaces and accepts all
+// of them. Unless turns is nil, each create waits for a turn.
 type willing struct {
 	turns chan struct{}
 }
@@ -129,8 +129,8 @@ func TestExporting(t *testing.T) {
 	}
 }
 
-// TestExportThatFails: before its first byte, a failed export is an error; after it, the
-// client can tell that the file is incomplete.
+// TestExportThatFails: an export that fails before its first byte is an error. If it
+// fails later, the client can tell that the file is incomplete.
 func TestExportThatFails(t *testing.T) {
 	h, f := serveTransfer(t, &willing{})
 	f.export = func(io.Writer) error { return errors.New("listing pods: no") }
@@ -159,7 +159,7 @@ const aMap = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: NAME}\n"
 
 func named(name string) string { return strings.Replace(aMap, "NAME", name, 1) }
 
-// form returns a form with files; its arguments are names and contents by turns.
+// form returns a form with files; its arguments are alternating names and contents.
 func form(t *testing.T, files ...string) (body, contentType string) {
 	t.Helper()
 	var out bytes.Buffer
@@ -215,9 +215,9 @@ func TestImporting(t *testing.T) {
 		{"a form without boundary", "", files, "multipart/form-data", 400, 0, []string{"no boundary"}},
 		{"nothing", "", "", "", 400, 0, []string{"nothing to import was found"}},
 		{"nonsense", "", "hello", "", 400, 0, []string{"nothing could be imported: document 1: line 1: want an object", `"field":"document 1"`}},
-		{"another mode", "?mode=upsert", named("a"), "", 400, 0, []string{`want merge or replace, not \"upsert\"`}},
-		{"no answer to reschedule", "?reschedule=perhaps", named("a"), "", 400, 0, []string{`"field":"reschedule"`}},
-		{"a cluster that is not to be emptied", "?mode=replace", named("a"), "", 403, 0, []string{"not the simulator's own"}},
+		{"an unknown mode", "?mode=upsert", named("a"), "", 400, 0, []string{`want merge or replace, not \"upsert\"`}},
+		{"an invalid value of reschedule", "?reschedule=perhaps", named("a"), "", 400, 0, []string{`"field":"reschedule"`}},
+		{"a cluster that must not be emptied", "?mode=replace", named("a"), "", 403, 0, []string{"not the simulator's own"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			a := h.do(http.MethodPost, importPath+tc.query, tc.body, "Content-Type: "+tc.contentType)
@@ -383,7 +383,7 @@ func TestAnImportWhenTheDiskIsFull(t *testing.T) {
 	h, f := serveTransfer(t, &willing{})
 	spools := map[string]func() (*os.File, error){
 		"no file": func() (*os.File, error) {
-			return nil, fmt.Errorf("keeping what is imported: %w", &os.PathError{Op: "open", Path: "import-1", Err: syscall.ENOSPC})
+			return nil, fmt.Errorf("storing the upload: %w", &os.PathError{Op: "open", Path: "import-1", Err: syscall.ENOSPC})
 		},
 	}
 	if full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0); err == nil {
@@ -404,7 +404,7 @@ func TestAnImportWhenTheDiskIsFull(t *testing.T) {
 		})
 	}
 	if f.Latest() != nil {
-		t.Error("it has begun an import")
+		t.Error("an import was started")
 	}
 }
 

@@ -12,20 +12,20 @@ import (
 	"sync"
 )
 
-// Info are the versions that a program consists of. Its JSON form is public.
+// Info holds the versions of a program and its parts. Its JSON form is public.
 type Info struct {
 	// Simulator is the version of this module. A program that was built from a working tree
 	// has Devel and the revision.
 	Simulator string `json:"simulator"`
-	// Kubernetes, Etcd and Go are written as their projects do, such as v1.37.1, v3.7.0 and
-	// go1.26.0.
+	// Kubernetes, Etcd and Go are in their projects' own format, such as v1.37.1, v3.7.0
+	// and go1.26.0.
 	Kubernetes string `json:"kubernetes"`
 	Etcd       string `json:"etcd"`
 	Go         string `json:"go"`
 }
 
-// Devel is the version of a module that the build information has no version for. That is so
-// for every dependency of a test binary.
+// Devel is the version of a module for which the build information has none, such as every
+// dependency of a test binary.
 const Devel = "devel"
 
 const (

@@ -39,7 +39,7 @@ func TestVersionsComeFromTheBuild(t *testing.T) {
 			Info{Simulator: "devel+0123456789ab+dirty", Kubernetes: "v1.37.1", Etcd: "v3.7.0", Go: "go1.26.0"},
 		},
 		{
-			"a build that says nothing",
+			"a build without information",
 			debug.BuildInfo{GoVersion: "go1.26.0"},
 			Info{Simulator: "devel", Kubernetes: "devel", Etcd: "devel", Go: "go1.26.0"},
 		},

@@ -37,8 +37,8 @@ type Removed struct {
 }
 
 // Document returns a document that parse accepts, with the parts that were removed from the
-// original. A document that parse accepts as it is keeps its author's form. The error says
-// what is wrong apart from unknown parts.
+// original. A document that parse accepts unchanged keeps its author's form. The error
+// describes the mistakes that are not unknown parts.
 func Document(original []byte, parse func([]byte) (*config.Configuration, error)) ([]byte, []Removed, error) {
 	_, err := parse(original)
 	if err == nil {
@@ -46,10 +46,10 @@ func Document(original []byte, parse func([]byte) (*config.Configuration, error)
 	}
 	var fields map[string]any
 	if err := yaml.Unmarshal(original, &fields); err != nil {
-		return nil, nil, fmt.Errorf("the scheduler configuration is neither YAML nor JSON of an object: %w", err)
+		return nil, nil, fmt.Errorf("the scheduler configuration is neither a YAML mapping nor a JSON object: %w", err)
 	}
 	if fields == nil {
-		return nil, nil, errors.New("the scheduler configuration is neither YAML nor JSON of an object: it is empty")
+		return nil, nil, errors.New("the scheduler configuration is neither a YAML mapping nor a JSON object: it is empty")
 	}
 	a := &adoption{fields: fields}
 	a.header()
@@ -88,7 +88,7 @@ func (a *adoption) header() {
 	case version == "":
 		a.fields["apiVersion"] = apiVersion
 	case strings.HasPrefix(version, group):
-		a.note("apiVersion", "%s is gone; it is read as %s", version, apiVersion)
+		a.note("apiVersion", "Kubernetes no longer has %s; the document is read as %s", version, apiVersion)
 		a.fields["apiVersion"] = apiVersion
 	}
 	if a.fields["kind"] == nil {
@@ -102,7 +102,7 @@ func (a *adoption) rename(value any, at string) {
 	case map[string]any:
 		if name, ok := value["name"].(string); ok && strings.HasSuffix(name, wrapperSuffix) && strings.Contains(at, "plugin") {
 			value["name"] = strings.TrimSuffix(name, wrapperSuffix)
-			a.note(at+".name", "%s is the earlier simulator's name of %s", name, value["name"])
+			a.note(at+".name", "%s is the earlier simulator's name for %s", name, value["name"])
 		}
 		if version, ok := value["apiVersion"].(string); ok && at != "" && strings.HasPrefix(version, group) {
 			value["apiVersion"] = apiVersion

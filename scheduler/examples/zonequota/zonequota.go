@@ -1,7 +1,9 @@
-// Package zonequota has the scheduler plugin ZoneQuota: at most so many pods of
-// one application in each zone, and rather where there are few. It is an example
-// of a plugin of one's own: typed arguments, several extension points that share
-// what PreFilter has counted, and facts that explain the decision.
+// Package zonequota provides the scheduler plugin ZoneQuota. It limits the number
+// of pods of one application in each zone and prefers the zones with the fewest. It
+// is an example of an out-of-tree plugin: it has typed arguments, several extension
+// points that share the counts of PreFilter, and facts that explain the decision.
+// It may import the scheduling framework, scheduler/pluginfact and
+// scheduler/plugins/argument.
 //
 //	pluginConfig:
 //	- name: ZoneQuota
@@ -23,7 +25,7 @@ import (
 // Name is the name of the plugin.
 const Name = "ZoneQuota"
 
-// Arguments are the plugin's.
+// Arguments configure the plugin.
 type Arguments struct {
 	// MaxPerZone is how many pods a zone may have. It is required.
 	MaxPerZone int `json:"maxPerZone"`
@@ -57,8 +59,9 @@ func New(_ context.Context, args runtime.Object, _ fwk.Handle) (fwk.Plugin, erro
 // Name returns the name under which users enable the plugin.
 func (*Plugin) Name() string { return Name }
 
-// counts is how many pods of the application each zone has. It lives in the state
-// of the cycle, which is cloned to try what would be if pods came or went.
+// counts is the number of the application's pods by zone. It lives in the state of
+// the cycle, which the scheduler clones to try the effect of adding or removing
+// pods.
 type counts map[string]int
 
 // Clone copies the counts.
@@ -70,8 +73,8 @@ func (c counts) Clone() fwk.StateData {
 	return out
 }
 
-// PreFilter counts once per cycle what Filter and Score need for every node. A
-// pod without the label is none of the plugin's business.
+// PreFilter counts once per cycle what Filter and Score need for every node. The
+// plugin ignores pods without the label.
 func (p *Plugin) PreFilter(_ context.Context, state fwk.CycleState, pod *v1.Pod, nodes []fwk.NodeInfo) (*fwk.PreFilterResult, *fwk.Status) {
 	zones := counts{}
 	state.Write(Name, zones)
@@ -97,17 +100,17 @@ func (p *Plugin) counted(pod, other *v1.Pod) int {
 	return 0
 }
 
-// PreFilterExtensions keep the counts right when the scheduler tries a node with
+// PreFilterExtensions keep the counts correct when the scheduler tries a node with
 // its nominated pods, or without the victims of a preemption.
 func (p *Plugin) PreFilterExtensions() fwk.PreFilterExtensions { return p }
 
-// AddPod counts a pod that the scheduler imagines on node.
+// AddPod counts a pod that the scheduler adds to node hypothetically.
 func (p *Plugin) AddPod(_ context.Context, state fwk.CycleState, pod *v1.Pod, added fwk.PodInfo, node fwk.NodeInfo) *fwk.Status {
 	countsIn(state)[zoneOf(node)] += p.counted(pod, added.GetPod())
 	return nil
 }
 
-// RemovePod takes away a pod that the scheduler imagines gone.
+// RemovePod subtracts a pod that the scheduler removes from node hypothetically.
 func (p *Plugin) RemovePod(_ context.Context, state fwk.CycleState, pod *v1.Pod, removed fwk.PodInfo, node fwk.NodeInfo) *fwk.Status {
 	countsIn(state)[zoneOf(node)] -= p.counted(pod, removed.GetPod())
 	return nil
@@ -121,16 +124,16 @@ func (p *Plugin) Filter(_ context.Context, state fwk.CycleState, _ *v1.Pod, node
 	return nil
 }
 
-// Score is what is left of the zone's quota, in percent.
+// Score is the unused share of the zone's quota, in percent.
 func (p *Plugin) Score(_ context.Context, state fwk.CycleState, _ *v1.Pod, node fwk.NodeInfo) (int64, *fwk.Status) {
 	left := p.args.MaxPerZone - countsIn(state)[zoneOf(node)]
 	return int64(max(0, left)) * fwk.MaxNodeScore / int64(p.args.MaxPerZone), nil
 }
 
-// ScoreExtensions is nil: the scores are normalized as they are.
+// ScoreExtensions is nil: the scores need no normalization.
 func (*Plugin) ScoreExtensions() fwk.ScoreExtensions { return nil }
 
-// EventsToRegister names what may let a rejected pod in.
+// EventsToRegister names the events that may make a rejected pod schedulable.
 func (*Plugin) EventsToRegister(context.Context) ([]fwk.ClusterEventWithHint, error) {
 	return []fwk.ClusterEventWithHint{
 		{Event: fwk.ClusterEvent{Resource: fwk.AssignedPod, ActionType: fwk.Delete | fwk.UpdatePodLabel}},
@@ -139,8 +142,8 @@ func (*Plugin) EventsToRegister(context.Context) ([]fwk.ClusterEventWithHint, er
 	}, nil
 }
 
-// The plugin has no SignPod: a pod that is placed changes the answer for other
-// nodes, which batching does not allow for.
+// The plugin has no SignPod: placing a pod changes the answer for other nodes, and
+// batching does not allow for that.
 
 func countsIn(state fwk.CycleState) counts {
 	data, _ := state.Read(Name)

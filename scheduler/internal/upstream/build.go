@@ -28,38 +28,38 @@ type Parts struct {
 	// Configuration belongs to the scheduler: New writes plugin arguments into it.
 	Configuration *config.KubeSchedulerConfiguration
 	OutOfTree     frameworkruntime.Registry
-	// BreakTie chooses among nodes that share the best total. nil leaves the
-	// choice to Kubernetes, which leaves it to chance.
+	// BreakTie chooses among nodes that share the best total. nil leaves the choice
+	// to Kubernetes, which chooses at random.
 	BreakTie TieBreaker
 }
 
-// Observer is what plugs into a scheduler that is built to be observed. Build calls
-// each method once, Framework once per profile, in the order that Build documents
-// and before the scheduler runs. Every decorator must pass on all that it is given
-// and return what it gets.
+// Observer plugs into a scheduler to observe it. Build calls each method once
+// (Framework once per profile), before the scheduler runs and in the order that
+// Build documents. Every decorator must pass on its arguments and return the
+// results unchanged.
 type Observer interface {
 	// Wrap returns a registry whose plugins have the same names and exactly the
 	// same interfaces as those of registry.
 	Wrap(registry frameworkruntime.Registry) frameworkruntime.Registry
-	// Extenders returns stand-ins for the extenders that Kubernetes made of
+	// Extenders returns stand-ins for the extenders that Kubernetes created from
 	// configured.
 	Extenders(made []fwk.Extender, configured []config.Extender) ([]fwk.Extender, error)
 	Queue(internalqueue.SchedulingQueue) internalqueue.SchedulingQueue
 	Cache(internalcache.Cache) internalcache.Cache
 	// Framework decorates the framework of a profile. percentageOfNodesToScore is
-	// the configuration's general one; nil means adaptive.
+	// the global one of the configuration; nil means adaptive.
 	Framework(f framework.Framework, percentageOfNodesToScore *int32) framework.Framework
 	// Attach hooks into the functions of sched. nodes lists the nodes of its
 	// snapshot; call it on the scheduling goroutine only.
 	Attach(sched *scheduler.Scheduler, nodes func() []fwk.NodeInfo)
 }
 
-// Build builds a scheduler as cmd/kube-scheduler does, and returns without having
-// read the cluster: the caller starts the informers. A plugin that cannot be made
-// under an observer is a *PluginError.
+// Build builds a scheduler as cmd/kube-scheduler does. It does not read the
+// cluster: the caller starts the informers. With an observer, the error is a
+// *PluginError if a plugin's factory fails.
 //
-// Without an observer the scheduler is bare and gate is not used. With one, gate
-// is asked before each turn; see Gate.
+// Without an observer the scheduler is bare and gate is not used. With one, the
+// scheduler asks gate before each turn; see Gate.
 //
 // # The order of wrapping
 //
@@ -122,8 +122,8 @@ func (p *Parts) bare(ctx context.Context) (*scheduler.Scheduler, error) {
 	return sched, err
 }
 
-// options are those of cmd/kube-scheduler/app.Setup, but for the profiles and the
-// registry.
+// options returns the options of cmd/kube-scheduler/app.Setup, except for the
+// profiles and the registry.
 func (p *Parts) options() []scheduler.Option {
 	c := p.Configuration
 	return []scheduler.Option{

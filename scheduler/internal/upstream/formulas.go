@@ -35,7 +35,7 @@ func NodesToFind(n int, percentage int32) int {
 const ExtenderScale = fwk.MaxNodeScore / extenderv1.MaxExtenderPriority
 
 // ExtenderOrder returns the extenders in the order in which the scheduler calls
-// them: those that are ignorable come last. It follows buildExtenders.
+// them: ignorable ones come last. It follows buildExtenders.
 func ExtenderOrder(configured []config.Extender) []config.Extender {
 	out := slices.Clone(configured)
 	slices.SortStableFunc(out, func(a, b config.Extender) int {
@@ -63,9 +63,9 @@ func ExtenderTimeout(e *config.Extender) time.Duration {
 // preemption. It follows callExtenders of Kubernetes' preemption.
 func HasVictims(victims *extenderv1.Victims) bool { return victims != nil && len(victims.Pods) > 0 }
 
-// VictimlessNode returns the error with which the scheduler refuses the answer of
-// an extender that is not ignorable when a node in it has no victims, nil when
-// every node has one. It follows callExtenders.
+// VictimlessNode returns the error with which the scheduler refuses an answer that
+// contains a node without victims from an extender that is not ignorable. It
+// returns nil if every node has a victim. It follows callExtenders.
 func VictimlessNode(answer map[string]*extenderv1.Victims) error {
 	for _, node := range slices.Sorted(maps.Keys(answer)) {
 		if !HasVictims(answer[node]) {
@@ -76,10 +76,10 @@ func VictimlessNode(answer map[string]*extenderv1.Victims) error {
 }
 
 // SameNodes reports whether two lists of the scheduler's snapshot have the same
-// nodes in the same order. The snapshot makes a new slice when nodes come or go and
-// otherwise keeps its slice, so that the address decides; the caller must still
-// hold the older list, which keeps its address from being used again. It follows
-// Cache.UpdateSnapshot.
+// nodes in the same order. The snapshot makes a new slice when nodes are added or
+// removed and otherwise keeps its slice, so comparing addresses is enough. The
+// caller must still hold the older list, so that its address is not reused. It
+// follows Cache.UpdateSnapshot.
 func SameNodes(a, b []fwk.NodeInfo) bool {
 	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
 }

@@ -33,8 +33,8 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// kubernetesScheduler returns Kubernetes' scheduler with the named plugins beside those that it
-// cannot do without, over a snapshot that has the nodes and pods.
+// kubernetesScheduler returns Kubernetes' scheduler with the required plugins and the named
+// ones, over a snapshot of the nodes and pods.
 func kubernetesScheduler(t *testing.T, nodes []*v1.Node, pods []*v1.Pod, plugins []string, options ...scheduler.Option) *scheduler.Scheduler {
 	t.Helper()
 	client := fake.NewClientset()
@@ -49,8 +49,8 @@ func kubernetesScheduler(t *testing.T, nodes []*v1.Node, pods []*v1.Pod, plugins
 	return sched
 }
 
-// configurationWith returns Kubernetes' default with the named plugins only, beside
-// those that a scheduler cannot do without.
+// configurationWith returns Kubernetes' default with only the required plugins and
+// the named ones.
 func configurationWith(t *testing.T, plugins ...string) *config.KubeSchedulerConfiguration {
 	t.Helper()
 	c, err := latest.Default()
@@ -113,7 +113,7 @@ func TestExtenderFormulasAreTheSchedulers(t *testing.T) {
 		got = append(got, e.URLPrefix)
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("the order of the scheduler (-) is not the formula's (+):\n%s", diff)
+		t.Errorf("the scheduler's order (-) differs from the formula's (+):\n%s", diff)
 	}
 	for _, e := range configured {
 		timeout := ExtenderTimeout(&e)
@@ -126,8 +126,7 @@ func TestExtenderFormulasAreTheSchedulers(t *testing.T) {
 	}
 }
 
-// scoring is an extender that scores every node, and rows what the scheduler made
-// of it.
+// scoring is an extender that scores every node.
 type scoring struct{ fwk.Extender }
 
 func (scoring) Name() string              { return "scoring" }
@@ -208,7 +207,7 @@ func TestSameNodesFollowsTheSnapshot(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !SameNodes(before, list()) {
-		t.Error("a changed node and a new pod make other nodes")
+		t.Error("a changed node and a new pod count as different nodes")
 	}
 	for name, change := range map[string]func() error{
 		"an added node":  func() error { cache.AddNode(logger, all[3]); return nil },
@@ -223,7 +222,7 @@ func TestSameNodesFollowsTheSnapshot(t *testing.T) {
 		}
 	}
 	if !SameNodes(nil, nil) || SameNodes(nil, before) {
-		t.Error("lists without nodes are not told from others")
+		t.Error("an empty list counts as the same as another list")
 	}
 }
 
@@ -253,7 +252,7 @@ func TestSpreadConstraintsAreThePlugins(t *testing.T) {
 	}
 }
 
-// passing is an observer that changes nothing, but for the extenders.
+// passing is an observer that changes nothing but the extenders.
 type passing struct{ extenders []fwk.Extender }
 
 func (passing) Wrap(r frameworkruntime.Registry) frameworkruntime.Registry { return r }
@@ -282,7 +281,7 @@ func parts(c *config.KubeSchedulerConfiguration, outOfTree frameworkruntime.Regi
 	}
 }
 
-func TestAPluginThatCannotBeMadeIsATypedError(t *testing.T) {
+func TestAFailedPluginFactoryIsATypedError(t *testing.T) {
 	refusal := errors.New("it wants a cache")
 	outOfTree := frameworkruntime.Registry{"Broken": func(context.Context, runtime.Object, fwk.Handle) (fwk.Plugin, error) { return nil, refusal }}
 	_, err := observed(t, configurationWith(t, "Broken"), outOfTree, nil)
@@ -295,7 +294,7 @@ func TestAPluginThatCannotBeMadeIsATypedError(t *testing.T) {
 	}
 }
 
-// otherSort sorts the queue, in a way of its own.
+// otherSort is another queue sort plugin.
 type otherSort struct{}
 
 func (otherSort) Name() string                        { return "OtherSort" }

@@ -8,32 +8,31 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 )
 
-// Gate lets a scheduler take one turn after the other, each for a pod or a pod
-// group, until it is closed. The zero value is open. Its methods are safe for
-// concurrent use.
+// Gate lets a scheduler take turns, each for a pod or a pod group, until the gate
+// is closed. The zero value is open. Its methods are safe for concurrent use.
 type Gate struct {
 	mu     sync.Mutex
 	busy   bool
 	closed bool
 }
 
-// Close lets no further turn begin. A turn that is under way goes on. An entity
-// that the scheduler then takes out of the queue is not scheduled.
+// Close prevents further turns. The current turn continues. An entity that the
+// scheduler takes out of the queue after Close is not scheduled.
 func (g *Gate) Close() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.closed = true
 }
 
-// Busy reports whether a turn is under way.
+// Busy reports whether the scheduler is in a turn.
 func (g *Gate) Busy() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.busy
 }
 
-// guard makes sched ask before each turn. The scheduler calls NextEntity when its
-// turn is over, and skips a turn for which NextEntity returns nil. When the gate is
+// guard makes sched ask g before each turn. The scheduler calls NextEntity when its
+// turn is over, and skips a turn if NextEntity returns nil. When the gate is
 // closed, NextEntity waits for done, so that the scheduler does not spin.
 func (g *Gate) guard(sched *scheduler.Scheduler, done <-chan struct{}) {
 	next := sched.NextEntity

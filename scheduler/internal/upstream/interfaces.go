@@ -17,18 +17,18 @@ type InterfaceSet uint32
 type PluginInterface struct {
 	// Name of the interface.
 	Name string
-	// Recorder is the name of the recorder's type for it.
+	// Recorder is the name of the recorder type for it.
 	Recorder string
-	// Implements reports whether a plugin has it.
+	// Implements reports whether a plugin implements it.
 	Implements func(fwk.Plugin) bool
 }
 
 // PluginInterfaces lists every such interface in the order of a scheduling
 // cycle. The order is part of the generated compositions: append, do not insert.
 //
-// The contract test compares the list with Kubernetes' source. A plugin
-// interface that is missing here would get lost when the recorder wraps a
-// plugin, and recording would change the scheduler.
+// The contract test compares the list with Kubernetes' source. If a plugin
+// interface were missing here, wrapping a plugin would hide it, and recording would
+// change the scheduler.
 var PluginInterfaces = []PluginInterface{
 	pluginInterface[fwk.PreEnqueuePlugin]("PreEnqueuePlugin", "preEnqueue"),
 	pluginInterface[fwk.QueueSortPlugin]("QueueSortPlugin", "queueSort"),

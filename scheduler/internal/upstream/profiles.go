@@ -23,14 +23,14 @@ import (
 // observed builds a scheduler with observer around its plugins, extenders, queue,
 // cache and frameworks: steps 1 to 6 of Build.
 //
-// scheduler.New makes the registry of in-tree plugins itself and refuses a second
+// scheduler.New creates the registry of in-tree plugins itself and refuses a second
 // plugin of the same name. Wrappers under other names would show in messages,
-// metrics and queueing hints, and Kubernetes looks some plugins up by name. So New
-// gets one plugin of ours for each profile, the placeholder. When New's framework
-// creates it, the handle has everything that New shares between the profiles. The
-// placeholder then builds the real framework of that profile, with wrapped plugins
-// under the users' names. These frameworks, and a queue that is wired as New wires
-// its own, finally take the places of New's.
+// metrics and queueing hints, and Kubernetes looks some plugins up by name. So we
+// give New one plugin of ours for each profile, the placeholder. When New's
+// framework creates it, the handle has everything that New shares between the
+// profiles. The placeholder then builds the real framework of that profile, with
+// wrapped plugins under the users' names. Finally, these frameworks, and a queue
+// that is wired as New wires its own, replace those of New.
 func (p *Parts) observed(ctx context.Context, observer Observer) (*scheduler.Scheduler, *internalcache.Snapshot, error) {
 	registry := plugins.NewInTreeRegistry()
 	if err := registry.Merge(p.OutOfTree); err != nil {
@@ -87,7 +87,8 @@ func (p *Parts) observed(ctx context.Context, observer Observer) (*scheduler.Sch
 	return sched, snapshot, nil
 }
 
-// placeholderName is the only plugin that scheduler.New sees of a profile.
+// placeholderName is the name of the only plugin of a profile that scheduler.New
+// sees.
 const placeholderName = "RecordedProfile"
 
 // profiles builds the frameworks of all profiles.
@@ -95,13 +96,13 @@ type profiles struct {
 	configuration *config.KubeSchedulerConfiguration
 	registry      frameworkruntime.Registry
 	observer      Observer
-	// extenders stand in for those that scheduler.New makes: the same ones in all
-	// frameworks and in the scheduler.
+	// extenders are the stand-ins for the extenders that scheduler.New creates. All
+	// frameworks and the scheduler share them.
 	extenders  []fwk.Extender
 	shared     []frameworkruntime.Option
 	frameworks map[string]framework.Framework
 	queueSort  queueSortRule
-	// failed is why the framework of a profile could not be built.
+	// failed is the error for which the framework of a profile could not be built.
 	failed error
 }
 
@@ -154,7 +155,8 @@ func (p *profiles) build(ctx context.Context, _ runtime.Object, h fwk.Handle) (f
 	return nil, fmt.Errorf("no profile is named %q", h.ProfileName())
 }
 
-// wrapExtenders makes the stand-ins of New's extenders, which all profiles share.
+// wrapExtenders creates the stand-ins for New's extenders, which all profiles
+// share.
 func (p *profiles) wrapExtenders(made []fwk.Extender) (err error) {
 	if p.extenders == nil {
 		p.extenders, err = p.observer.Extenders(made, p.configuration.Extenders)
@@ -162,9 +164,9 @@ func (p *profiles) wrapExtenders(made []fwk.Extender) (err error) {
 	return err
 }
 
-// queueSortRule holds the rule of Kubernetes' profile.NewMap that all profiles
-// sort the queue by the same plugin: there is one queue. The zero value has seen no
-// profile.
+// queueSortRule enforces a rule of Kubernetes' profile.NewMap: all profiles must
+// use the same queue sort plugin, because they share one queue. The zero value has
+// seen no profile.
 type queueSortRule struct{ profile, plugin string }
 
 func (r *queueSortRule) check(f framework.Framework) error {
@@ -179,11 +181,11 @@ func (r *queueSortRule) check(f framework.Framework) error {
 }
 
 // PluginError says that the factory of a plugin failed. It has the factory's
-// message: the framework puts the plugin's name before it.
+// message, and the framework puts the plugin's name before that.
 type PluginError struct {
 	// Profile and Plugin are the names of both.
 	Profile, Plugin string
-	// Err is the factory's.
+	// Err is the factory's error.
 	Err error
 }
 
@@ -206,9 +208,9 @@ func withPluginErrors(registry frameworkruntime.Registry) frameworkruntime.Regis
 	return out
 }
 
-// placeholder stands for a profile in scheduler.New. It is never asked to
-// schedule; New reads from it the events that the profile's plugins wait for, by
-// which it chooses the informers.
+// placeholder stands for a profile in scheduler.New. It never schedules. New reads
+// from it the events that the profile's plugins wait for, and starts informers
+// accordingly.
 type placeholder struct{ framework framework.Framework }
 
 var (

@@ -53,7 +53,7 @@ func (p *Parts) queue(ctx context.Context, frameworks map[string]framework.Frame
 	return internalqueue.NewSchedulingQueue(first.QueueSortFunc(), p.Informers, options...), nil
 }
 
-// queueingHints gathers the events for which each plugin may bring a pod back, as
+// queueingHints collects the events on which each plugin may requeue a pod, as
 // buildQueueingHintMap in Kubernetes' pkg/scheduler does.
 func queueingHints(ctx context.Context, extensions []fwk.EnqueueExtensions) (internalqueue.QueueingHintMap, error) {
 	out := internalqueue.QueueingHintMap{}

@@ -15,13 +15,14 @@ type SpreadConstraint struct {
 	MaxSkew, MinDomains int32
 	// Selector selects the pods that count. It may be nil.
 	Selector labels.Selector
-	// Matching counts those pods by domain. It belongs to the plugin: read it only.
+	// Matching counts those pods by domain. It belongs to the plugin: do not change
+	// it.
 	Matching map[string]int
 }
 
 // SpreadConstraints returns the constraints, with the counts that the plugin made
 // in PreFilter. It returns nil when there are none. The type of the plugin's state
-// is not exported, but its fields are, so that they are read through reflection.
+// is not exported, but its fields are, so we read them through reflection.
 func SpreadConstraints(state fwk.CycleState) []SpreadConstraint {
 	data, err := state.Read("PreFilter" + names.PodTopologySpread)
 	if err != nil {
@@ -44,7 +45,7 @@ func SpreadConstraints(state fwk.CycleState) []SpreadConstraint {
 	return out
 }
 
-// field returns an exported field of a struct or of what v points to, or the
+// field returns the named exported field of v, a struct or a pointer to one, or the
 // zero Value when there is none.
 func field(v reflect.Value, name string) reflect.Value {
 	v = reflect.Indirect(v)

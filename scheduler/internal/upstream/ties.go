@@ -14,16 +14,16 @@ import (
 // the end of SchedulePod.
 type TieBreaker func(state fwk.CycleState, pod *v1.Pod, tied []string) string
 
-// ties makes a TieBreaker choose among the nodes that share the best total.
-// Kubernetes leaves that choice to the order in which its workers finish, and to
-// random numbers where an extender scored.
+// ties makes a TieBreaker choose among the nodes that share the best total. In
+// Kubernetes that choice depends on the order in which its workers finish and, if
+// an extender scored, on random numbers.
 //
 // It belongs to the scheduling goroutine.
 type ties struct {
 	choose TieBreaker
-	// pod is in its scheduling cycle, and rows is what its nodes scored. The
-	// scheduler adds the extenders' scores to these same rows and then orders
-	// them, so that they are complete when SchedulePod returns.
+	// pod is in its scheduling cycle, and rows hold the scores of its nodes. The
+	// scheduler adds the extenders' scores to these rows and then sorts them, so
+	// they are complete when SchedulePod returns.
 	pod  *v1.Pod
 	rows []fwk.NodePluginScores
 }
@@ -61,8 +61,8 @@ func best(rows []fwk.NodePluginScores) []string {
 	return names
 }
 
-// tieFramework shows the scores to ties, and leaves out opportunistic batching,
-// which takes up the scores of the previous pod for half a second.
+// tieFramework passes the scores to ties, and disables opportunistic batching,
+// which reuses the scores of the previous pod for half a second.
 type tieFramework struct {
 	framework.Framework
 	ties *ties
@@ -78,7 +78,7 @@ func (f *tieFramework) RunScorePlugins(ctx context.Context, state fwk.CycleState
 	return rows, status
 }
 
-// GetNodeHint returns no hint: whether there was one would depend on the clock.
+// GetNodeHint returns no hint, because whether there is one depends on the clock.
 func (f *tieFramework) GetNodeHint(context.Context, *v1.Pod, fwk.PodSignature, fwk.CycleState, int64) string {
 	return ""
 }

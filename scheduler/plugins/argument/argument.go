@@ -1,5 +1,5 @@
-// Package argument reads the arguments that a plugin is given in the scheduler's
-// configuration, and says what is wrong with them.
+// Package argument decodes the arguments that the scheduler's configuration gives
+// to a plugin, and reports mistakes in them.
 //
 // It may import apimachinery only.
 package argument
@@ -16,8 +16,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Error is one mistake in a plugin's arguments. A factory returns it, wrapped or
-// joined with others; whoever shows the configuration finds it with All.
+// Error is one mistake in a plugin's arguments. A factory returns it, possibly
+// wrapped or joined with others; package config finds it with All.
 type Error struct {
 	// Field is the path within the arguments; empty when they are wrong as a
 	// whole.
@@ -28,7 +28,7 @@ type Error struct {
 	Message      string
 }
 
-// Error returns the mistake in a line.
+// Error returns the mistake as one line.
 func (e *Error) Error() string {
 	at := e.Field
 	if e.Line > 0 {
@@ -56,15 +56,15 @@ func All(err error) []*Error {
 }
 
 // Decode reads a plugin's arguments, as its factory gets them, into a struct.
-// Fields that into does not have, and repeated ones, are Errors. No arguments
-// leave into as it is.
+// Unknown and repeated fields are Errors. Without arguments, Decode does not change
+// into.
 func Decode(args runtime.Object, into any) error {
 	if args == nil {
 		return nil
 	}
 	unknown, ok := args.(*runtime.Unknown)
 	if !ok {
-		return fmt.Errorf("reading the arguments: want them as they are written, got %T", args)
+		return fmt.Errorf("reading the arguments: want the raw arguments, got %T", args)
 	}
 	raw := unknown.Raw
 	if unknown.ContentType == runtime.ContentTypeYAML {
@@ -93,7 +93,7 @@ func Decode(args runtime.Object, into any) error {
 	return errors.Join(errs...)
 }
 
-// decodingError words the decoder's complaint for people who write YAML.
+// decodingError rewrites the decoder's error for people who write YAML.
 func decodingError(err error) error {
 	var mismatch *stdjson.UnmarshalTypeError
 	if errors.As(err, &mismatch) {

@@ -68,7 +68,7 @@ func neighbour(name, cpu string) *v1.Pod {
 	return st.MakePod().Namespace("shop").Name(name).UID(name).Label("app", "db").Req(map[v1.ResourceName]string{"cpu": cpu}).Node("n1").Obj()
 }
 
-// TestExpressions holds what the package comment promises.
+// TestExpressions checks what the package comment promises.
 func TestExpressions(t *testing.T) {
 	node := aNode(neighbour("db-1", "1"), neighbour("db-2", "500m"))
 	for _, expression := range []string{
@@ -86,11 +86,11 @@ func TestExpressions(t *testing.T) {
 		`!has(pod.metadata.deletionTimestamp)`,
 		`pod.spec == pod.spec && pod.spec.containers[0] == pod.spec.containers[0]`,
 		`[pod].all(p, p.metadata.name == 'web' && has(p.spec.priority))`,
-		// What to do about what may be missing.
+		// Keys and fields that may be missing.
 		`node.metadata.labels[?'rack'].orValue('none') == 'none'`,
 		`pod.spec.?affinity.?nodeAffinity.hasValue() == false`,
 		`!('rack' in node.metadata.labels)`,
-		// Amounts to calculate with.
+		// Amounts as numbers.
 		`podRequest.cpu == 0.5 && podRequest.memory == 1073741824.0 && podRequest.pods == 1.0 && podRequest.extended['example.com/gpu'] == 1.0`,
 		`nodeRequested.cpu == 1.5 && nodeRequested.pods == 2.0`,
 		`nodeAllocatable.cpu == 4.0 && nodeAllocatable.memory == 8589934592.0 && nodeAllocatable.pods == 110.0`,
@@ -162,9 +162,9 @@ func TestFailuresAreErrorsThatSayWhatToDo(t *testing.T) {
 		node.AddPodInfo(mustPodInfo(t, neighbour("x", "1m")))
 	}
 	for _, tc := range []struct{ name, expression, want string }{
-		{"a key that is not there", `node.metadata.labels['rack'] == 'r1'`,
-			`evaluating the expression for node "n1" (line 1, column 21): no such key: rack; for a key that not every map has, write [?'rack'].orValue(...), or ask 'rack' in the map first`},
-		{"a field that is absent", `pod.spec.affinity.nodeAffinity == pod.spec.affinity.nodeAffinity`, "the field affinity is not set, and has() asks for that first"},
+		{"a missing key", `node.metadata.labels['rack'] == 'r1'`,
+			`evaluating the expression for node "n1" (line 1, column 21): no such key: rack; for a key that not every map has, write [?'rack'].orValue(...), or check 'rack' in the map first`},
+		{"an absent field", `pod.spec.affinity.nodeAffinity == pod.spec.affinity.nodeAffinity`, "the field affinity is not set; check it first with has()"},
 		{"too much work", `podsOnNode.all(a, podsOnNode.all(b, podsOnNode.all(c, a.metadata.name == c.metadata.name)))`, "actual cost limit exceeded: it may take 50000 steps for a node"},
 		{"a division by zero", `1 / int(nodeRequested.cpu * 0.0) == 1`, "division by zero"},
 		{"not a quantity", `quantity(node.metadata.labels['zone']).isInteger()`, "quantities must match the regular expression"},

@@ -1,6 +1,6 @@
-// Package cel has the scheduler plugins CELFilter and CELScore, whose arguments
-// are expressions in CEL, so that an idea can be tried by editing the scheduler's
-// configuration:
+// Package cel provides the scheduler plugins CELFilter and CELScore, whose
+// arguments are CEL expressions, so that users can try an idea by editing the
+// scheduler's configuration:
 //
 //	profiles:
 //	- plugins:
@@ -29,26 +29,27 @@
 //	                 ephemeralStorage (in bytes), pods and extended['example.com/gpu'],
 //	                 all of them doubles, to calculate with
 //
-// There are CEL's own functions, the libraries that Kubernetes adds for admission
-// policies (quantity(), semver(), ip(), cidr(), url(), find(), lists, sets,
-// strings, optional values), math.least() and its kin, and cel.bind().
+// Expressions may use CEL's own functions, the libraries that Kubernetes adds for
+// admission policies (quantity(), semver(), ip(), cidr(), url(), find(), lists,
+// sets, strings, optional values), the math functions such as math.least(), and
+// cel.bind().
 //
 // Quantities are strings, as in YAML: quantity(node.status.allocatable['memory']).
-// Fields are checked when the configuration is applied: what the API does not
-// have is an error with its place. A field that is not set reads as empty, zero or
+// Fields are checked when the configuration is applied: a field that the API does not
+// have is an error with its position. A field that is not set reads as empty, zero or
 // false, but one whose absence means something (pod.spec.affinity, pod.spec.priority)
-// is an error to read; has(pod.spec.affinity) asks first. So is a missing key of a
-// map: ask 'zone' in node.metadata.labels, or write
+// is an error to read; check it first with has(pod.spec.affinity). So is a missing
+// key of a map: check it first with 'zone' in node.metadata.labels, or write
 // node.metadata.labels[?'zone'].orValue("").
 //
 // An evaluation may take 50,000 units of CEL's cost, a few milliseconds. One that
 // takes more, or fails, is an error of the plugin on that node, which ends the
 // pod's attempt.
 //
-// Both plugins sign pods for opportunistic batching, by the fields of the pod
-// that the expression reads, so that they leave batching on. An expression that
-// reads what is a pod's own, such as its name or its status, turns it off.
+// Both plugins sign pods for opportunistic batching, by the fields of the pod that
+// the expression reads, so batching stays on. An expression that reads something
+// unique to a pod, such as its name or its status, turns batching off.
 //
-// The package may import the scheduling framework, CEL, scheduler/pluginfact and the
-// argument package.
+// The package may import the scheduling framework, CEL, scheduler/pluginfact and
+// scheduler/plugins/argument.
 package cel

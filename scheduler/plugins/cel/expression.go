@@ -20,21 +20,21 @@ import (
 	"kube-scheduler-simulator/scheduler/plugins/argument"
 )
 
-// What an expression may take.
+// The limits of an expression.
 const (
-	// maxCost bounds one evaluation, in CEL's own units: about a step each, and
-	// more where a step looks at long strings or lists. It is a few
+	// maxCost bounds one evaluation, in CEL's own units: about one per step, and
+	// more for a step that reads long strings or lists. It amounts to a few
 	// milliseconds.
 	maxCost = 50_000
 	// maxExpression bounds the text.
 	maxExpression = 16 << 10
-	// interruptEvery is how many rounds a loop makes between two looks at the
+	// interruptEvery is the number of loop iterations between two checks of the
 	// context.
 	interruptEvery = 64
 )
 
-// language is what expressions are written in: CEL, the libraries that
-// Kubernetes adds to it, math and cel.bind, and the variables.
+// language is the language of expressions: CEL, the libraries that Kubernetes adds
+// to it, math and cel.bind, and the variables.
 type language struct {
 	env    *cel.Env
 	schema *schema
@@ -57,7 +57,7 @@ func newLanguage() (*language, error) {
 	return &language{env: env, schema: s}, nil
 }
 
-// expression is compiled, and safe for concurrent use.
+// expression is a compiled expression. It is safe for concurrent use.
 type expression struct {
 	text    string
 	schema  *schema
@@ -66,8 +66,8 @@ type expression struct {
 	reads   reads
 }
 
-// compile checks text, which is the argument named field. Its result must be of
-// one of the types, which are described by kind. Errors are argument.Errors.
+// compile checks text, which is the argument named field. Its result must be of one
+// of the types want, which kind describes in words. Errors are argument.Errors.
 func (l *language) compile(field, text, kind string, want ...*types.Type) (*expression, error) {
 	if len(text) > maxExpression {
 		return nil, &argument.Error{Field: field, Message: fmt.Sprintf("is longer than %d bytes", maxExpression)}
@@ -90,7 +90,8 @@ func (l *language) compile(field, text, kind string, want ...*types.Type) (*expr
 	return &expression{text: text, schema: l.schema, program: program, ast: ast, reads: readsOf(ast)}, nil
 }
 
-// compileError puts CEL's complaint, which counts columns from 0, in our form.
+// compileError converts CEL's error, which counts columns from 0, to an
+// argument.Error.
 func compileError(field string, e *common.Error) *argument.Error {
 	message := strings.TrimSuffix(strings.TrimPrefix(e.Message, "Syntax error: "), " (in container '')")
 	if message != e.Message && strings.HasPrefix(message, "undeclared reference") {
@@ -99,8 +100,8 @@ func compileError(field string, e *common.Error) *argument.Error {
 	return &argument.Error{Field: field, Line: e.Location.Line(), Column: e.Location.Column() + 1, Message: message}
 }
 
-// evaluate returns what the expression gives for pod on node. An error says
-// where in the expression, and what can be done about it.
+// evaluate returns the value of the expression for pod on node. An error says where
+// in the expression it occurred and how to fix it.
 func (e *expression) evaluate(ctx context.Context, pod *v1.Pod, node fwk.NodeInfo) (ref.Val, error) {
 	value, _, err := e.program.ContextEval(ctx, &activation{schema: e.schema, pod: pod, node: node})
 	if err == nil {
@@ -112,7 +113,7 @@ func (e *expression) evaluate(ctx context.Context, pod *v1.Pod, node fwk.NodeInf
 	return nil, fmt.Errorf("evaluating the expression for node %q%s: %w%s", node.Node().Name, e.place(err), err, advice(err))
 }
 
-// place says where an error came up, if that is known.
+// place says where an error occurred, if that is known.
 func (e *expression) place(err error) string {
 	var at *types.Err
 	if !errors.As(err, &at) || at.NodeID() == 0 {
@@ -131,7 +132,7 @@ func advice(err error) string {
 		return fmt.Sprintf(": it may take %d steps for a node", maxCost)
 	case strings.Contains(text, "no such key"):
 		_, key, _ := strings.Cut(text, "no such key: ")
-		return fmt.Sprintf("; for a key that not every map has, write [?'%s'].orValue(...), or ask '%s' in the map first", key, key)
+		return fmt.Sprintf("; for a key that not every map has, write [?'%s'].orValue(...), or check '%s' in the map first", key, key)
 	}
 	return ""
 }

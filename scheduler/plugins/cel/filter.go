@@ -24,7 +24,7 @@ type FilterArguments struct {
 	// Message is the reason that a rejected node gets. By default it quotes the
 	// expression.
 	Message string `json:"message,omitempty"`
-	// MessageExpression gives the reason instead. Where it fails, Message stands.
+	// MessageExpression gives the reason instead. If it fails, Message is used.
 	MessageExpression string `json:"messageExpression,omitempty"`
 }
 
@@ -43,7 +43,7 @@ var (
 	_ fwk.SignPlugin        = (*Filter)(nil)
 )
 
-// NewFilter is the factory of CELFilter. What is wrong with the arguments are
+// NewFilter is the factory of CELFilter. Mistakes in the arguments are
 // argument.Errors.
 func NewFilter(_ context.Context, args runtime.Object, _ fwk.Handle) (fwk.Plugin, error) {
 	var a FilterArguments
@@ -73,7 +73,7 @@ func NewFilter(_ context.Context, args runtime.Object, _ fwk.Handle) (fwk.Plugin
 	if p.expression.reads.runningPods() {
 		p.rejection = fwk.Unschedulable
 	}
-	// The words of a rejection are for people; only the verdict is signed.
+	// The message of a rejection is for people; only the verdict is signed.
 	p.signer = newSigner(l.schema, p.expression)
 	return p, nil
 }
@@ -81,8 +81,8 @@ func NewFilter(_ context.Context, args runtime.Object, _ fwk.Handle) (fwk.Plugin
 // Name returns the name under which users enable the plugin.
 func (*Filter) Name() string { return FilterName }
 
-// Filter evaluates the expression. That it fails is the plugin's error on the
-// node, not a rejection.
+// Filter evaluates the expression. If the evaluation fails, Filter returns an error
+// for the node, not a rejection.
 func (p *Filter) Filter(ctx context.Context, _ fwk.CycleState, pod *v1.Pod, node fwk.NodeInfo) *fwk.Status {
 	value, err := p.expression.evaluate(ctx, pod, node)
 	switch {
@@ -96,7 +96,7 @@ func (p *Filter) Filter(ctx context.Context, _ fwk.CycleState, pod *v1.Pod, node
 	return fwk.NewStatus(p.rejection, p.reason(ctx, pod, node))
 }
 
-// What a reason may take: it goes into the pod's conditions and events.
+// The limits of a reason, because it goes into the pod's conditions and events.
 const (
 	maxReason = 512
 	maxQuote  = 160
@@ -113,8 +113,8 @@ func (p *Filter) reason(ctx context.Context, pod *v1.Pod, node fwk.NodeInfo) str
 	return cut(p.message, maxReason)
 }
 
-// EventsToRegister names what may change the expression's answer. The fields
-// that the expression reads are not looked at one by one.
+// EventsToRegister names the events that may change the expression's value. It does
+// not consider the single fields that the expression reads.
 func (p *Filter) EventsToRegister(context.Context) ([]fwk.ClusterEventWithHint, error) {
 	events := []fwk.ClusterEventWithHint{
 		{Event: fwk.ClusterEvent{Resource: fwk.Node, ActionType: fwk.Add | fwk.Update}},
@@ -129,7 +129,7 @@ func (p *Filter) EventsToRegister(context.Context) ([]fwk.ClusterEventWithHint, 
 // oneLine joins the lines of a text.
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// cut shortens s to about n bytes, and shows that it did.
+// cut shortens s to about n bytes and marks the cut.
 func cut(s string, n int) string {
 	if len(s) <= n {
 		return s

@@ -9,17 +9,17 @@ import (
 	"github.com/google/cel-go/common/types"
 )
 
-// reads is what an expression looks at.
+// reads lists the inputs that an expression reads.
 type reads struct {
-	// pod are the paths within the pod, such as metadata.labels; "" is the pod
-	// as a whole.
+	// pod holds the paths within the pod, such as metadata.labels; "" is the whole
+	// pod.
 	pod []string
-	// variables are the other variables.
+	// variables holds the other variables.
 	variables map[string]bool
 }
 
-// readsOf finds every variable in an expression. A variable of a loop that has
-// the name of one of ours counts as ours: that reads too much, never too little.
+// readsOf finds every variable in an expression. A loop variable with the name of
+// one of ours counts as ours: that may report too many reads, but never too few.
 func readsOf(compiled *cel.Ast) reads {
 	out := reads{variables: map[string]bool{}}
 	out.visit(ast.NavigateAST(compiled.NativeRep()))
@@ -40,7 +40,7 @@ func (r *reads) visit(e ast.NavigableExpr) {
 	}
 }
 
-// variablePath takes pod.metadata.labels, or pod.metadata.?labels, apart.
+// variablePath splits pod.metadata.labels, or pod.metadata.?labels, into its parts.
 func variablePath(e ast.Expr) (name string, path []string, ok bool) {
 	switch e.Kind() {
 	case ast.IdentKind:
@@ -60,5 +60,6 @@ func variablePath(e ast.Expr) (name string, path []string, ok bool) {
 	return "", nil, false
 }
 
-// runningPods says whether it matters to the expression which pods run on the node.
+// runningPods reports whether the expression depends on the pods that run on the
+// node.
 func (r reads) runningPods() bool { return r.variables[varNodeRequested] || r.variables[varPodsOnNode] }

@@ -22,11 +22,11 @@ const ScoreName = "CELScore"
 
 // ScoreArguments are the arguments of CELScore.
 type ScoreArguments struct {
-	// Expression gives the node's value for the pod, a number: the more, the
-	// better. It is required.
+	// Expression gives the node's value for the pod, a number; higher is better. It
+	// is required.
 	Expression string `json:"expression"`
-	// Normalize spreads the values over 0 to 100, the least to 0 and the
-	// greatest to 100. Without, a value is the score, and must be in that range.
+	// Normalize spreads the values over 0 to 100, the lowest to 0 and the highest
+	// to 100. Without it, a value is the score and must be in that range.
 	Normalize bool `json:"normalize,omitempty"`
 }
 
@@ -43,7 +43,7 @@ var (
 	_ fwk.ScoreExtensions = spread{}
 )
 
-// NewScore is the factory of CELScore. What is wrong with the arguments are
+// NewScore is the factory of CELScore. Mistakes in the arguments are
 // argument.Errors.
 func NewScore(_ context.Context, args runtime.Object, _ fwk.Handle) (fwk.Plugin, error) {
 	var a ScoreArguments
@@ -67,12 +67,12 @@ func NewScore(_ context.Context, args runtime.Object, _ fwk.Handle) (fwk.Plugin,
 // Name returns the name under which users enable the plugin.
 func (*Score) Name() string { return ScoreName }
 
-// perUnit is how many parts of a raw score make 1 of a value that is to be
-// normalized. Raw scores are whole numbers, and values often lie between 0 and 1.
+// perUnit is the raw score for a value of 1 that is to be normalized. Raw scores
+// are whole numbers, and values often lie between 0 and 1.
 const perUnit = 1000
 
-// Score evaluates the expression. A value that the score does not show as it is
-// becomes a fact about the node.
+// Score evaluates the expression. If the score differs from the value, Score
+// records the value as a fact about the node.
 func (p *Score) Score(ctx context.Context, state fwk.CycleState, pod *v1.Pod, node fwk.NodeInfo) (int64, *fwk.Status) {
 	result, err := p.expression.evaluate(ctx, pod, node)
 	if err != nil {
@@ -124,11 +124,11 @@ func (p *Score) ScoreExtensions() fwk.ScoreExtensions {
 	return spread{}
 }
 
-// spread normalizes scores from the least to the greatest.
+// spread normalizes scores from the lowest to the highest.
 type spread struct{}
 
-// NormalizeScore gives the least score 0 and the greatest 100. Equal ones are all
-// the greatest.
+// NormalizeScore maps the lowest score to 0 and the highest to 100. If all are
+// equal, all become 100.
 func (spread) NormalizeScore(_ context.Context, _ fwk.CycleState, _ *v1.Pod, scores fwk.NodeScoreList) *fwk.Status {
 	if len(scores) == 0 {
 		return nil

@@ -10,18 +10,19 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 )
 
-// signer signs pods by what the expressions of a plugin read of them: what a
-// plugin says about a node depends on that and on the node, and on nothing else.
-// Without signatures the framework would do without batching for all pods.
+// signer signs pods by the parts of them that a plugin's expressions read: the
+// plugin's answer for a node depends only on those and on the node. Without
+// signatures the framework would turn batching off for all pods.
 type signer struct {
 	schema *schema
-	// fields of the pod by their path; nil when pods cannot be told alike.
+	// fields holds the fields of the pod by their path; nil when every pod is
+	// different.
 	fields map[string][]*structField
 	// request: the plugin reads podRequest.
 	request bool
 }
 
-// own are fields that no two pods share, or that change while a pod waits.
+// own lists the fields that are unique to a pod or change while the pod waits.
 var own = []string{
 	"", "status", "metadata", "metadata.name", "metadata.uid", "metadata.resourceVersion",
 	"metadata.generation", "metadata.creationTimestamp", "metadata.selfLink",
@@ -46,8 +47,8 @@ func newSigner(s *schema, expressions ...*expression) *signer {
 	return out
 }
 
-// fieldsAt follows a path through structs. What is deeper, in maps and lists, is
-// part of the last field.
+// fieldsAt follows a path through structs. Deeper parts, in maps and lists, belong
+// to the last field.
 func (s *schema) fieldsAt(t reflect.Type, path []string) (out []*structField) {
 	for _, name := range path {
 		if t.Kind() == reflect.Pointer {
@@ -63,11 +64,11 @@ func (s *schema) fieldsAt(t reflect.Type, path []string) (out []*structField) {
 	return out
 }
 
-// SignPod returns what the expressions read of pod, or Unschedulable when they
-// read what is its own.
+// SignPod returns the parts of pod that the expressions read, or Unschedulable if
+// they read a part that is unique to the pod.
 func (s *signer) SignPod(_ context.Context, pod *v1.Pod) ([]fwk.SignFragment, *fwk.Status) {
 	if s.fields == nil {
-		return nil, fwk.NewStatus(fwk.Unschedulable, "the expression reads what is different for every pod")
+		return nil, fwk.NewStatus(fwk.Unschedulable, "the expression reads a field that differs between all pods")
 	}
 	var out []fwk.SignFragment
 	for path, fields := range s.fields {

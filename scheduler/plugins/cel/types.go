@@ -13,10 +13,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// schema declares Go structs to CEL under the names of their JSON fields, so
-// that an expression is checked when it is compiled. Nothing is converted before
-// an expression asks for it: a field is read where it lies. A schema does not
-// change once it has been declared, and is safe for concurrent use.
+// schema declares Go structs to CEL under the names of their JSON fields, so that
+// an expression is checked when it is compiled. Nothing is converted before an
+// expression reads it: a field is read in place. A schema does not change after its
+// declaration and is safe for concurrent use.
 type schema struct {
 	types.Provider
 	types.Adapter
@@ -32,20 +32,21 @@ type structType struct {
 	fields  map[string]*structField
 }
 
-// structField is one field of a struct, as JSON names it.
+// structField is one field of a struct, under its JSON name.
 type structField struct {
 	name    string
 	index   []int
 	celType *types.Type
 	convert converter
-	// always: has() is true even for a zero value, as JSON writes the field.
+	// always: has() is true even for a zero value, because JSON always contains the
+	// field.
 	always bool
 }
 
-// converter reads a value that is set, as something that CEL takes.
+// converter converts a value that is set to one that CEL accepts.
 type converter func(reflect.Value) any
 
-// newSchema declares the types of the samples, and all that they hold.
+// newSchema declares the types of the samples and all types that they contain.
 func newSchema(provider types.Provider, adapter types.Adapter, samples ...reflect.Type) *schema {
 	s := &schema{Provider: provider, Adapter: adapter, byName: map[string]*structType{}, byType: map[reflect.Type]*structType{}}
 	for _, t := range samples {
@@ -58,7 +59,7 @@ func (s *schema) declare(t reflect.Type) *structType {
 	if known := s.byType[t]; known != nil {
 		return known
 	}
-	// k8s.io/api/core/v1.Pod is core.v1.Pod to people.
+	// Messages call k8s.io/api/core/v1.Pod core.v1.Pod.
 	path := strings.Split(t.PkgPath(), "/")
 	name := strings.Join(append(path[max(0, len(path)-2):], t.Name()), ".")
 	st := &structType{name: name, celType: types.NewObjectType(name), goType: t, fields: map[string]*structField{}}
@@ -85,7 +86,7 @@ func (s *schema) declareFields(st *structType, t reflect.Type, index []int) {
 	}
 }
 
-// convertible returns the type of CEL for a Go type, and how to get there.
+// convertible returns the CEL type for a Go type, and the converter to it.
 // Quantities are strings, as in YAML.
 func (s *schema) convertible(t reflect.Type) (*types.Type, converter) {
 	switch t {
@@ -100,7 +101,7 @@ func (s *schema) convertible(t reflect.Type) (*types.Type, converter) {
 	case reflect.TypeFor[intstr.IntOrString]():
 		return types.DynType, intOrString
 	case reflect.TypeFor[map[string]string]():
-		// CEL knows this one.
+		// CEL converts this type itself.
 		return types.NewMapType(types.StringType, types.StringType), func(v reflect.Value) any { return v.Interface() }
 	}
 	switch t.Kind() {
@@ -124,10 +125,11 @@ func (s *schema) convertible(t reflect.Type) (*types.Type, converter) {
 	case reflect.Float32, reflect.Float64:
 		return types.DoubleType, func(v reflect.Value) any { return v.Float() }
 	}
-	panic(fmt.Sprintf("type %s has no place in an expression", t))
+	panic(fmt.Sprintf("expressions cannot use the type %s", t))
 }
 
-// pointerTo leaves a struct where it lies. Only in a map it has no address.
+// pointerTo returns a pointer to a struct in place. Only a struct in a map has no
+// address.
 func pointerTo(v reflect.Value) any {
 	if !v.CanAddr() {
 		held := reflect.New(v.Type())
@@ -159,7 +161,7 @@ func (s *schema) list(t reflect.Type) (*types.Type, converter) {
 	}
 }
 
-// mapping converts a map of few entries, such as resources, at once.
+// mapping converts a map with few entries, such as resources, all at once.
 func (s *schema) mapping(t reflect.Type) (*types.Type, converter) {
 	celType, convert := s.convertible(t.Elem())
 	return types.NewMapType(types.StringType, celType), func(v reflect.Value) any {
@@ -171,7 +173,7 @@ func (s *schema) mapping(t reflect.Type) (*types.Type, converter) {
 	}
 }
 
-// FindStructType is asked by the compiler.
+// FindStructType is called by the compiler.
 func (s *schema) FindStructType(name string) (*types.Type, bool) {
 	if st := s.byName[name]; st != nil {
 		return types.NewTypeTypeWithParam(st.celType), true
@@ -179,7 +181,7 @@ func (s *schema) FindStructType(name string) (*types.Type, bool) {
 	return s.Provider.FindStructType(name)
 }
 
-// FindStructFieldNames is asked by the compiler.
+// FindStructFieldNames is called by the compiler.
 func (s *schema) FindStructFieldNames(name string) ([]string, bool) {
 	st := s.byName[name]
 	if st == nil {
@@ -192,8 +194,8 @@ func (s *schema) FindStructFieldNames(name string) ([]string, bool) {
 	return names, true
 }
 
-// FindStructFieldType is asked by the compiler, and once for each field of a
-// program, which then reads the field through the answer.
+// FindStructFieldType is called by the compiler, and once for each field of a
+// program, which then reads the field through the returned type.
 func (s *schema) FindStructFieldType(name, field string) (*types.FieldType, bool) {
 	st := s.byName[name]
 	if st == nil {
@@ -210,7 +212,7 @@ func (s *schema) FindStructFieldType(name, field string) (*types.FieldType, bool
 	}, true
 }
 
-// isSet says whether JSON would have the field.
+// isSet reports whether the object's JSON would contain the field.
 func (f *structField) isSet(object any) bool {
 	v := reflect.ValueOf(object).Elem().FieldByIndex(f.index)
 	switch v.Kind() {
@@ -222,12 +224,12 @@ func (f *structField) isSet(object any) bool {
 	return f.always || !v.IsZero()
 }
 
-// get reads the field. One that is not set is its zero value, but for those that
-// may be absent, the pointers of the API: their absence has a meaning of its own.
+// get reads the field. A field that is not set reads as its zero value, except for
+// the API's pointers, whose absence has a meaning: reading those is an error.
 func (f *structField) get(object any) (any, error) {
 	v := reflect.ValueOf(object).Elem().FieldByIndex(f.index)
 	if v.Kind() == reflect.Pointer && v.IsNil() {
-		return nil, fmt.Errorf("the field %s is not set, and has() asks for that first", f.name)
+		return nil, fmt.Errorf("the field %s is not set; check it first with has()", f.name)
 	}
 	return f.convert(v), nil
 }

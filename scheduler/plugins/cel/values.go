@@ -10,8 +10,8 @@ import (
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 )
 
-// NativeToValue makes a value of CEL from a pointer to a declared struct, and
-// leaves the rest to CEL.
+// NativeToValue converts a pointer to a declared struct to a CEL value, and leaves
+// other values to CEL.
 func (s *schema) NativeToValue(value any) ref.Val {
 	if v := reflect.ValueOf(value); v.Kind() == reflect.Pointer {
 		if st := s.byType[v.Type().Elem()]; st != nil {
@@ -24,8 +24,8 @@ func (s *schema) NativeToValue(value any) ref.Val {
 	return s.Adapter.NativeToValue(value)
 }
 
-// object is a struct as a value of CEL. It keeps nothing that it has read, so
-// that any number of evaluations may share it.
+// object is a struct as a CEL value. It caches nothing, so any number of
+// evaluations may share it.
 type object struct {
 	schema  *schema
 	of      *structType
@@ -38,7 +38,7 @@ var (
 	_ traits.FieldTester = (*object)(nil)
 )
 
-// ConvertToNative gives the pointer itself, and nothing else.
+// ConvertToNative supports only the type of the pointer itself.
 func (o *object) ConvertToNative(t reflect.Type) (any, error) {
 	if reflect.TypeOf(o.pointer).AssignableTo(t) {
 		return o.pointer, nil
@@ -46,7 +46,7 @@ func (o *object) ConvertToNative(t reflect.Type) (any, error) {
 	return nil, fmt.Errorf("%s cannot become %v", o.of.name, t)
 }
 
-// ConvertToType knows the type itself, and nothing else.
+// ConvertToType supports only the object's own type.
 func (o *object) ConvertToType(t ref.Type) ref.Val {
 	switch t.TypeName() {
 	case o.of.name:
@@ -57,7 +57,7 @@ func (o *object) ConvertToType(t ref.Type) ref.Val {
 	return types.NewErr("%s cannot become %s", o.of.name, t.TypeName())
 }
 
-// Equal compares as the API server does.
+// Equal compares objects as the API server does.
 func (o *object) Equal(other ref.Val) ref.Val {
 	p, ok := other.(*object)
 	return types.Bool(ok && o.of == p.of && apiequality.Semantic.DeepEqual(o.pointer, p.pointer))

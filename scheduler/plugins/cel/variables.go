@@ -19,20 +19,21 @@ const (
 	varPodsOnNode      = "podsOnNode"
 )
 
-// Resources are amounts that can be calculated with, which quantities cannot.
+// Resources are amounts as numbers, because expressions cannot calculate with
+// quantities.
 type Resources struct {
 	// CPU is in cores.
 	CPU float64 `json:"cpu"`
 	// Memory and EphemeralStorage are in bytes.
 	Memory           float64 `json:"memory"`
 	EphemeralStorage float64 `json:"ephemeralStorage"`
-	// Pods is how many pods: 1 for a pod.
+	// Pods is the number of pods: 1 for a pod.
 	Pods float64 `json:"pods"`
-	// Extended are the others, by name.
+	// Extended holds the other resources, by name.
 	Extended map[v1.ResourceName]float64 `json:"extended"`
 }
 
-// activation resolves the variables for one node, each when it is asked for.
+// activation resolves the variables for one node, each on first use.
 type activation struct {
 	schema *schema
 	pod    *v1.Pod

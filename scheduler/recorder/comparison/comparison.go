@@ -1,11 +1,12 @@
-// Package comparison holds what the recorder cannot know: what the plugins of
-// Kubernetes compare when they reject a node, and which of them allocate devices or
-// preempt for pod groups. Each comparer reads the same objects as its plugin, right
-// after the plugin's answer, and tells the values that were compared.
+// Package comparison knows about particular plugins, which the recorder does not:
+// which values the plugins of Kubernetes compare when they reject a node, and which
+// plugins allocate devices or preempt for pod groups. Each comparer reads the same
+// objects as its plugin, right after the plugin's answer, and returns the compared
+// values.
 //
 // It decides nothing and keeps no state of a cycle; the recorder calls it, bounds
-// it, and stores what it returns. A plugin that is not named here is recorded all
-// the same, without comparisons.
+// it, and stores what it returns. A plugin that is not named here is still
+// recorded, but without comparisons.
 //
 // The package may import the scheduling framework and its plugins,
 // scheduler/internal/upstream, scheduler/recorder (for its interfaces) and
@@ -24,15 +25,16 @@ import (
 	"kube-scheduler-simulator/scheduler/result"
 )
 
-// InTree knows the plugins of Kubernetes.
+// InTree implements recorder.Plugins for the plugins of Kubernetes.
 type InTree struct{}
 
 var _ recorder.Plugins = InTree{}
 
-// compare finds out what a plugin compared. It returns nil when it cannot tell.
+// compare returns the values that a plugin compared, or nil when it cannot
+// determine them.
 type compare func(h fwk.Handle, state fwk.CycleState, pod *v1.Pod, node fwk.NodeInfo) *result.Comparison
 
-// comparer is a compare with the bound of a cycle.
+// comparer is a compare with its limit of calls per cycle.
 type comparer struct {
 	compare
 	limit int
@@ -46,13 +48,13 @@ func (c comparer) Compare(h fwk.Handle, state fwk.CycleState, pod *v1.Pod, node 
 
 func (c comparer) Limit() int { return c.limit }
 
-// costlyLimit is for comparers that look at much more than the node: those of
-// inter-pod affinity visit the pods of many nodes, and those of devices count every
-// device that is published.
+// costlyLimit is for comparers that read much more than the node: the comparer of
+// inter-pod affinity visits the pods of many nodes, and the comparer of devices
+// counts every published device.
 const costlyLimit = 8
 
-// Comparer returns the comparer of a plugin, nil when it is not known what the
-// plugin compares. Feature gates are read here, when the scheduler is built.
+// Comparer returns the comparer of a plugin, or nil for an unknown plugin. It reads
+// the feature gates, when the scheduler is built.
 func (InTree) Comparer(plugin string) recorder.Comparer {
 	switch plugin {
 	case names.NodeResourcesFit:
@@ -79,7 +81,7 @@ func (InTree) Comparer(plugin string) recorder.Comparer {
 // in PreBind.
 func (InTree) AllocatesClaims(plugin string) bool { return plugin == names.DynamicResources }
 
-// PreemptsForGroups reports whether the plugin takes pods out of the snapshot to find
+// PreemptsForGroups reports whether the plugin removes pods from the snapshot to find
 // room for a pod group.
 func (InTree) PreemptsForGroups(plugin string) bool { return plugin == names.DefaultPreemption }
 

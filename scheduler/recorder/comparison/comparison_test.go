@@ -17,13 +17,13 @@ import (
 	"kube-scheduler-simulator/scheduler/result"
 )
 
-// handle is of a scheduler without device allocation.
+// handle is the handle of a scheduler without device allocation.
 type handle struct{ fwk.Handle }
 
 func (handle) SharedDRAManager() fwk.SharedDRAManager { return nil }
 
-// NodeResourcesFit counts the resources of the pod itself only where their feature
-// gate is on, and so does its comparison.
+// NodeResourcesFit counts pod-level resources only if their feature gate is on, and
+// so does its comparison.
 func TestResourcesOfThePodFollowTheFeatureGate(t *testing.T) {
 	pod := st.MakePod().Name("p").Container("c").Obj()
 	pod.Spec.Resources = &v1.ResourceRequirements{Requests: v1.ResourceList{v1.ResourceCPU: resource.MustParse("3")}}

@@ -17,8 +17,8 @@ import (
 	"kube-scheduler-simulator/scheduler/result"
 )
 
-// claimsOf returns the pod's claims that exist, by the pod's names for them, as the
-// scheduler knows them.
+// claimsOf returns the pod's existing claims as the scheduler knows them, by the
+// pod's names for them.
 func claimsOf(h fwk.Handle, pod *v1.Pod) map[string]*resourceapi.ResourceClaim {
 	manager := h.SharedDRAManager()
 	if manager == nil || len(pod.Spec.ResourceClaims) == 0 {
@@ -29,7 +29,7 @@ func claimsOf(h fwk.Handle, pod *v1.Pod) map[string]*resourceapi.ResourceClaim {
 		name := ref.ResourceClaimName
 		for i := range pod.Status.ResourceClaimStatuses {
 			if s := &pod.Status.ResourceClaimStatuses[i]; s.Name == ref.Name && name == nil {
-				name = s.ResourceClaimName // made by a template
+				name = s.ResourceClaimName // created from a template
 			}
 		}
 		if name == nil {
@@ -42,8 +42,8 @@ func claimsOf(h fwk.Handle, pod *v1.Pod) map[string]*resourceapi.ResourceClaim {
 	return out
 }
 
-// Claims returns what the pod's claims hold, by the pod's names for them. The recorder
-// asks when the allocation has been written, before the pod is bound.
+// Claims returns the devices that the pod's claims hold, by the pod's names for them.
+// The recorder calls it when the allocation has been written, before the pod is bound.
 func (InTree) Claims(h fwk.Handle, pod *v1.Pod) []result.ClaimAllocation {
 	var out []result.ClaimAllocation
 	for name, claim := range claimsOf(h, pod) {
@@ -66,7 +66,7 @@ type deviceComparer struct {
 	selectors *cel.Cache
 }
 
-// cachedSelectors bounds the compiled expressions that are kept.
+// cachedSelectors bounds the cache of compiled expressions.
 const cachedSelectors = 50
 
 func newDeviceComparer() *deviceComparer {
@@ -108,8 +108,8 @@ type wantedDevices struct {
 	admin bool
 }
 
-// unallocated returns the requests of the pod's claims that are not allocated, by
-// claim and then in their own order, in which alternatives are tried.
+// unallocated returns the requests of the pod's unallocated claims, by claim and
+// then in the order of the requests, in which alternatives are tried.
 func unallocated(h fwk.Handle, pod *v1.Pod) []wantedDevices {
 	var out []wantedDevices
 	for name, claim := range claimsOf(h, pod) {
@@ -136,8 +136,8 @@ func unallocated(h fwk.Handle, pod *v1.Pod) []wantedDevices {
 	return out
 }
 
-// count returns how many devices the request's selectors and its class's match, and
-// how many of those are in use.
+// count returns how many devices match the selectors of the request and of its
+// class, and how many of those are in use.
 func (c *deviceComparer) count(h fwk.Handle, w wantedDevices, devices []nodeDevice) (matching, inUse int, err error) {
 	class, err := h.SharedDRAManager().DeviceClasses().Get(w.DeviceClass)
 	if err != nil {

@@ -77,7 +77,7 @@ func unmetTerms(selector *v1.NodeSelector, n *v1.Node, source string) []result.T
 	return unmet
 }
 
-// operators of node selectors, as those of label selectors.
+// operators maps the operators of node selectors to those of label selectors.
 var operators = map[v1.NodeSelectorOperator]selection.Operator{
 	v1.NodeSelectorOpIn:           selection.In,
 	v1.NodeSelectorOpNotIn:        selection.NotIn,

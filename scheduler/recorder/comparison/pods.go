@@ -9,8 +9,8 @@ import (
 	"kube-scheduler-simulator/scheduler/result"
 )
 
-// comparePodAffinity finds the term that was not met, and for anti-affinity a
-// pod that it met.
+// comparePodAffinity finds the affinity term that was not met, or the violated
+// anti-affinity term with a pod that matches it.
 func comparePodAffinity(h fwk.Handle, _ fwk.CycleState, pod *v1.Pod, node fwk.NodeInfo) *result.Comparison {
 	own, err := framework.NewPodInfo(pod)
 	if err != nil {
@@ -43,7 +43,7 @@ func comparePodAffinity(h fwk.Handle, _ fwk.CycleState, pod *v1.Pod, node fwk.No
 	return out
 }
 
-// matching returns a pod in a domain that a term matches, or nil.
+// matching returns a pod in a domain that matches a term, or nil.
 func matching(h fwk.Handle, nodes []fwk.NodeInfo, term fwk.AffinityTerm, domain string) *v1.Pod {
 	for _, n := range nodes {
 		if n.Node().Labels[term.TopologyKey] != domain {
@@ -58,7 +58,8 @@ func matching(h fwk.Handle, nodes []fwk.NodeInfo, term fwk.AffinityTerm, domain 
 	return nil
 }
 
-// existingAntiAffinity returns a term of a running pod that keeps pod away.
+// existingAntiAffinity returns an anti-affinity term of a running pod that repels
+// pod.
 func existingAntiAffinity(h fwk.Handle, nodes fwk.NodeInfoLister, pod *v1.Pod, node fwk.NodeInfo) []result.PodTermComparison {
 	with, err := nodes.HavePodsWithRequiredAntiAffinityList()
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"kube-scheduler-simulator/scheduler/result"
 )
 
-// compareVolumes finds bound persistent volumes that cannot be reached from the
-// node, by their node affinity.
+// compareVolumes finds bound persistent volumes whose node affinity excludes the
+// node.
 func compareVolumes(h fwk.Handle, _ fwk.CycleState, pod *v1.Pod, node fwk.NodeInfo) *result.Comparison {
 	core := h.SharedInformerFactory().Core().V1()
 	out := &result.Comparison{}

@@ -2,8 +2,8 @@
 // kube-controller-manager, built with its constructors, and stand-ins for storage provisioners
 // and kubelets where the simulator needs less than the real ones do.
 //
-// It decides nothing about scheduling and simulates no nodes. It may import Kubernetes, and
-// none of our packages.
+// It makes no scheduling decisions and simulates no nodes. It may import Kubernetes and
+// simulator/objects.
 package controllers
 
 import (
@@ -80,7 +80,8 @@ func (c *Controllers) Informers() informers.SharedInformerFactory {
 	return c.informers.typed
 }
 
-// run starts the informers that the controllers have asked for, and then the controllers.
+// run starts the informers that the controllers requested, and then the
+// controllers.
 func (c *Controllers) run(ctx context.Context, runs []func(context.Context)) {
 	c.informers.start(ctx)
 	for _, run := range runs {
@@ -129,8 +130,8 @@ func (c *Controllers) buildBinding(ctx context.Context, client kubernetes.Interf
 	binding, err := persistentvolume.NewController(ctx, persistentvolume.ControllerParameters{
 		KubeClient: client,
 		SyncPeriod: volumeSyncPeriod,
-		// No plugins: those of kube-controller-manager touch this machine's disk. The
-		// provisioner does their work.
+		// No plugins: those of kube-controller-manager access this machine's disk.
+		// The provisioner does their work.
 		VolumePlugins:             nil,
 		VolumeInformer:            core.PersistentVolumes(),
 		ClaimInformer:             core.PersistentVolumeClaims(),

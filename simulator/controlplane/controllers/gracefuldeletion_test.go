@@ -7,9 +7,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// TestWhatAwaitsItsKubelet: a deletion takes two writes; one that was interrupted between them is
+// TestAwaitsKubelet: a deletion takes two writes, and one that was interrupted between them is
 // finished later.
-func TestWhatAwaitsItsKubelet(t *testing.T) {
+func TestAwaitsKubelet(t *testing.T) {
 	now, none, some := metav1.Now(), int64(0), int64(30)
 	for _, test := range []struct {
 		name string

@@ -25,7 +25,7 @@ import (
 
 const (
 	// neverSilent is how long a node may go without a heartbeat. Virtual nodes send none, so
-	// it is as good as forever. To make a node fail, users change its Ready condition.
+	// it is practically forever. To make a node fail, users change its Ready condition.
 	neverSilent = 10 * 365 * 24 * time.Hour
 	// nodeMonitorPeriod is how often the node lifecycle controller checks all nodes. Each
 	// check copies every node, which is most of the work of a large cluster at rest, so it
@@ -46,8 +46,9 @@ var ownControllers = []string{
 }
 
 // kubeControllers builds controllers with the constructors of kube-controller-manager.
-// kube-controller-manager's own Run does not suit a process that does more: it registers
-// process-wide singletons, serves HTTP, and pauses between the starts of controllers.
+// kube-controller-manager's own Run does not suit a process that runs other components:
+// it registers process-wide singletons, serves HTTP, and pauses between the starts of
+// controllers.
 type kubeControllers struct {
 	descriptors map[string]*app.ControllerDescriptor
 	context     app.ControllerContext
@@ -83,8 +84,8 @@ func componentConfig() (kubectrlmgrconfig.KubeControllerManagerConfiguration, er
 	if err != nil {
 		return component, fmt.Errorf("default configuration of the controllers: %w", err)
 	}
-	// The eviction rates have their defaults on the flags only. Without them one node of each
-	// zone would be tainted, and never another.
+	// Only the flags have defaults for the eviction rates. Without them, the controller would
+	// taint one node of each zone and then no other.
 	lifecycle := options.NodeLifecycleControllerOptions{NodeLifecycleControllerConfiguration: &component.NodeLifecycleController}
 	lifecycle.AddFlags(pflag.NewFlagSet("node lifecycle", pflag.ContinueOnError))
 	component.NodeLifecycleController.NodeMonitorGracePeriod.Duration = neverSilent
@@ -114,7 +115,8 @@ func (k *kubeControllers) build(ctx context.Context, wanted []string) ([]func(co
 	return runs, nil
 }
 
-// buildGraph makes what the garbage collector knows owners and dependents from.
+// buildGraph creates the graph from which the garbage collector knows owners and
+// dependents.
 func (k *kubeControllers) buildGraph(ctx context.Context) error {
 	config, err := k.context.NewClientConfig("metadata-informers")
 	if err != nil {
@@ -133,7 +135,8 @@ func (k *kubeControllers) buildGraph(ctx context.Context) error {
 	return nil
 }
 
-// resetRESTMapper makes the REST mapper learn of new kinds, until ctx ends.
+// resetRESTMapper resets the REST mapper periodically, so that it discovers new
+// kinds, until ctx ends.
 func (k *kubeControllers) resetRESTMapper(ctx context.Context) {
 	wait.UntilWithContext(ctx, func(context.Context) { k.context.RESTMapper.Reset() }, restMapperReset)
 }

@@ -6,9 +6,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestDefaultsOfFlagsCount: some defaults of kube-controller-manager exist on its flags only, and no
-// flags are parsed here.
-func TestDefaultsOfFlagsCount(t *testing.T) {
+// TestDefaultsOfFlagsApply: only the flags of kube-controller-manager have some of its defaults, and
+// we parse no flags.
+func TestDefaultsOfFlagsApply(t *testing.T) {
 	component, err := componentConfig()
 	if err != nil {
 		t.Fatal(err)

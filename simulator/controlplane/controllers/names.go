@@ -13,8 +13,8 @@ import (
 // It stands in for the provisioners of storage vendors.
 const externalProvisioner = "external-provisioner"
 
-// bareControllers are the controllers that scheduling cannot do without: they bind claims and
-// finish deletions.
+// bareControllers are the controllers that scheduling requires: they bind claims and finish
+// deletions.
 var bareControllers = []string{
 	externalProvisioner,
 	names.NamespaceController,
@@ -58,8 +58,8 @@ var unusualControllers = []string{
 	names.ValidatingAdmissionPolicyStatusController,
 }
 
-// All returns the names that a list for Choose may contain, sorted, without "*" and without
-// the older names by which kube-controller-manager knows some of them.
+// All returns the sorted names that a list for Choose may contain, without "*" and without
+// the older names that kube-controller-manager accepts for some of them.
 func All() []string {
 	all := slices.Concat(bareControllers, usualControllers, unusualControllers)
 	slices.Sort(all)
@@ -81,8 +81,7 @@ func (c Chosen) TaintsNodes() bool { return c[names.NodeLifecycleController] }
 
 // Choose reads a list in the syntax of kube-controller-manager's flag: a name, an older name,
 // "-" before a controller that does not run, and "*" for all usual ones. The first entry for a
-// controller counts. An empty list stands for the controllers that scheduling cannot do
-// without.
+// controller counts. An empty list stands for the controllers that scheduling requires.
 func Choose(list []string) (Chosen, error) {
 	if len(list) == 0 {
 		list = bareControllers
@@ -119,7 +118,7 @@ func Choose(list []string) (Chosen, error) {
 
 func unknownController(name string, all []string) error {
 	if slices.Contains(app.KnownControllers(), name) {
-		return fmt.Errorf("controllers: %s does not run in the simulator; those that do are %s", name, strings.Join(all, ", "))
+		return fmt.Errorf("controllers: %s does not run in the simulator; these controllers do: %s", name, strings.Join(all, ", "))
 	}
-	return fmt.Errorf("controllers: there is no %q; there are %s", name, strings.Join(all, ", "))
+	return fmt.Errorf("controllers: there is no %q; the controllers are %s", name, strings.Join(all, ", "))
 }

@@ -52,7 +52,7 @@ func TestChoose(t *testing.T) {
 
 func TestUnknownControllers(t *testing.T) {
 	for list, want := range map[string]string{
-		"jobs":                  `there is no "jobs"; there are`,
+		"jobs":                  `there is no "jobs"; the controllers are`,
 		"-node-ipam-controller": "node-ipam-controller does not run in the simulator",
 	} {
 		if err := Check([]string{"*", list}); err == nil || !strings.Contains(err.Error(), want) {

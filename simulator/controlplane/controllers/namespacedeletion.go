@@ -56,7 +56,7 @@ func (d *namespaceDeletion) resourcesDeleter(ctx context.Context) (deletion.Name
 		return d.deleter, nil
 	}
 	// The deleter exits the process when its first discovery finds nothing, which happens
-	// while the API server stops. So the first discovery is done here.
+	// while the API server stops. So we make the first discovery here.
 	discover := d.client.Discovery().ServerPreferredNamespacedResources
 	first, err := discover()
 	if len(first) == 0 {

@@ -61,7 +61,7 @@ func newProvisioner(
 	p.provision = newReconciler("volume provisioning", provisionerWorkers, p.provisionClaim)
 	p.reclaim = newReconciler("volume reclaim", provisionerWorkers, p.reclaimVolume)
 	p.expand = newReconciler("volume expansion", provisionerWorkers, p.expandClaim)
-	// Asking for the informers makes the factory start them.
+	// Requesting the informers makes the factory start them.
 	nodes.Informer()
 	classes.Informer()
 	return p, errors.Join(
@@ -83,8 +83,8 @@ func (p *provisioner) run(ctx context.Context) {
 	running.Wait()
 }
 
-// wantsVolume reports whether the persistent volume controller has asked an
-// external provisioner for the claim's volume.
+// wantsVolume reports whether the persistent volume controller has requested the
+// claim's volume from an external provisioner.
 func wantsVolume(claim *corev1.PersistentVolumeClaim) bool {
 	name := requestedProvisioner(claim)
 	return claim.DeletionTimestamp == nil &&
@@ -131,8 +131,8 @@ func (p *provisioner) provisionClaim(ctx context.Context, key string) error {
 	return nil
 }
 
-// selectedNode returns the node that the scheduler has chosen for the claim's first pod, or nil
-// if the class does not wait for one. It returns errNotYet until the node is known.
+// selectedNode returns the node that the scheduler chose for the claim's first pod, or nil if
+// the class does not wait for one. It returns errNotYet until the node is known.
 func (p *provisioner) selectedNode(claim *corev1.PersistentVolumeClaim, class *storagev1.StorageClass) (*corev1.Node, error) {
 	if class.VolumeBindingMode == nil || *class.VolumeBindingMode != storagev1.VolumeBindingWaitForFirstConsumer {
 		return nil, nil

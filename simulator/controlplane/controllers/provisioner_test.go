@@ -27,7 +27,7 @@ func TestNodeAffinity(t *testing.T) {
 	}{
 		{"anywhere", nil, labelledNode(nil), nil},
 		{"an empty term", []corev1.TopologySelectorTerm{{}}, nil, nil},
-		{"without a node, all that is allowed", zones("a", "b"), nil, []map[string][]string{{zoneLabel: {"a", "b"}}}},
+		{"without a node, all allowed zones", zones("a", "b"), nil, []map[string][]string{{zoneLabel: {"a", "b"}}}},
 		{"the node's part", zones("a", "b"), labelledNode(map[string]string{zoneLabel: "b"}), []map[string][]string{{zoneLabel: {"b"}}}},
 		{
 			"the first term that includes the node",

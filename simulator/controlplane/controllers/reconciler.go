@@ -16,7 +16,7 @@ const (
 	lastRetry  = 5 * time.Second
 )
 
-// errNotYet asks a reconciler to try again later, with nothing having failed.
+// errNotYet tells a reconciler to try again later although nothing failed.
 var errNotYet = errors.New("not yet")
 
 // reconciler calls a function for each added key, never concurrently for the same key. While

@@ -33,7 +33,7 @@ func (a access) String() string {
 }
 
 // neededAccess returns the requests of scheduling, results and annotations. The web application
-// shows everything else that the kubeconfig's user may see.
+// also shows everything else that the kubeconfig's user may read.
 func neededAccess() []access {
 	watched := []access{
 		{group: "", resource: "nodes"}, {group: "", resource: "pods"}, {group: "", resource: "namespaces"}, {group: "", resource: "services"},
@@ -73,7 +73,7 @@ func checkAccess(ctx context.Context, client kubernetes.Interface) error {
 		})
 	}
 	if err := group.Wait(); err != nil {
-		return fmt.Errorf("asking for permissions: %w", withoutURL(err))
+		return fmt.Errorf("checking permissions: %w", withoutURL(err))
 	}
 	var missing []string
 	for i, a := range needed {
@@ -88,7 +88,7 @@ func checkAccess(ctx context.Context, client kubernetes.Interface) error {
 	if n := len(missing) - maxMissing; n > 0 {
 		missing, more = missing[:maxMissing], fmt.Sprintf(" and %d more", n)
 	}
-	return fmt.Errorf("the kubeconfig's user may not %s%s; what it needs is in the README", strings.Join(missing, ", "), more)
+	return fmt.Errorf("the kubeconfig's user may not %s%s; the page \"Another control plane\" of the documentation lists the required permissions", strings.Join(missing, ", "), more)
 }
 
 func isRefused(ctx context.Context, client kubernetes.Interface, a access) (bool, error) {

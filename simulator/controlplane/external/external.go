@@ -1,8 +1,8 @@
-// Package external connects to a control plane that runs elsewhere: it checks its version and
-// the user's permissions, and keeps watching whether it answers.
+// Package external connects to a control plane that runs elsewhere: it checks the version and
+// the user's permissions, and monitors whether the API server answers.
 //
-// It never starts, stops or empties anything there. It may import Kubernetes and the lock of
-// data directories.
+// It never starts, stops or empties anything there. It may import Kubernetes, the lock of
+// data directories, and simulator/kubeconfig.
 package external
 
 import (
@@ -39,7 +39,8 @@ const (
 	clientBurst = 1000
 	// startTimeout bounds how long a start waits for the API server.
 	startTimeout = 4 * time.Second
-	// oldestMinor is the oldest 1.x whose API has all kinds that the scheduler watches.
+	// oldestMinor is the oldest minor version 1.x whose API has all kinds that the
+	// scheduler watches.
 	oldestMinor = 34
 	// healthInterval is how often the API server's health is checked, and healthTimeout how
 	// long it may take to answer.
@@ -50,13 +51,13 @@ const (
 	leaseFreshness = time.Minute
 )
 
-// Options say where the API server is.
+// Options locate the API server.
 type Options struct {
-	// Kubeconfig is a file. Required.
+	// Kubeconfig is the path of a kubeconfig. Required.
 	Kubeconfig string
 	// Context is one of the file's contexts; its current one by default.
 	Context string
-	// DataDir is locked, so that one program at a time uses it. Required.
+	// DataDir is locked, so that only one program at a time uses it. Required.
 	DataDir string
 	// Changed is called when State has changed, from any goroutine. It may be nil.
 	Changed func()
@@ -78,9 +79,10 @@ type ControlPlane struct {
 
 // State describes the API server.
 type State struct {
-	// Unreachable says since when and why it does not answer; empty while it does.
+	// Unreachable says since when and why the API server does not answer; empty
+	// while it does.
 	Unreachable string
-	// Warnings are limitations that people should know of.
+	// Warnings are limitations that users should know about.
 	Warnings []string
 }
 
@@ -173,7 +175,7 @@ func withoutURL(err error) error {
 func checkVersion(served *version.Info) (warning string, err error) {
 	minor, err := strconv.Atoi(strings.TrimRight(served.Minor, "+"))
 	if err != nil || served.Major != "1" {
-		return "", fmt.Errorf("its version %q is not understood", served.GitVersion)
+		return "", fmt.Errorf("it reports the version %q, which cannot be parsed", served.GitVersion)
 	}
 	ours, err := schedulerMinor()
 	if err != nil {
@@ -209,8 +211,8 @@ func (e *ControlPlane) observe(parent context.Context, client kubernetes.Interfa
 	lease, err := client.CoordinationV1().Leases(metav1.NamespaceSystem).Get(ctx, "kube-scheduler", metav1.GetOptions{})
 	switch {
 	case err == nil && isHeld(lease, time.Now()):
-		next.Warnings = append(next.Warnings, fmt.Sprintf("another scheduler, %s, runs in this cluster: pods of its profiles are bound by whichever is first, and have no result when it is the other. "+
-			"Give the profiles here a schedulerName of their own, and the pods too, or stop the other scheduler", ptr.Deref(lease.Spec.HolderIdentity, "")))
+		next.Warnings = append(next.Warnings, fmt.Sprintf("another scheduler, %s, runs in this cluster: whichever is first binds the pods of its profiles, and there is no result if it is the other scheduler. "+
+			"Give the profiles here a different schedulerName and set it in the pods, or stop the other scheduler", ptr.Deref(lease.Spec.HolderIdentity, "")))
 	case err != nil && !isAnswer(err):
 		next.Unreachable = e.since(fmt.Sprintf("the API server %s does not answer: %v", e.config.Host, withoutURL(err)))
 	}
@@ -293,7 +295,7 @@ func (e *ControlPlane) ClientConfig() *rest.Config {
 // Kubeconfig is the path of the given file.
 func (e *ControlPlane) Kubeconfig() string { return e.path }
 
-// Done is never closed: a server that goes away may come back.
+// Done is never closed, because an unreachable server may become reachable again.
 func (e *ControlPlane) Done() <-chan struct{} { return e.never }
 
 // Err is nil.

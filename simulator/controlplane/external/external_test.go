@@ -74,7 +74,7 @@ func changedKubeconfig(t *testing.T, c *controlplane.ControlPlane, change func(*
 	return path
 }
 
-func TestStartSaysWhatIsWrong(t *testing.T) {
+func TestStartRefusals(t *testing.T) {
 	c := clustertest.Start(t, controlplane.New(controlplane.Options{DataDir: t.TempDir()}))
 	nothing := filepath.Join(t.TempDir(), "kubeconfig")
 	if err := os.WriteFile(nothing, []byte("hello: ["), 0o600); err != nil {
@@ -97,7 +97,7 @@ func TestStartSaysWhatIsWrong(t *testing.T) {
 		{"a wrong token", changedKubeconfig(t, c, func(k *clientcmdapi.Config) {
 			k.AuthInfos["simulator"] = &clientcmdapi.AuthInfo{Token: "wrong-secret"}
 		}), "", "does not accept the kubeconfig's credentials"},
-		{"a user who may only look", changedKubeconfig(t, c, func(k *clientcmdapi.Config) {
+		{"a user with read permissions only", changedKubeconfig(t, c, func(k *clientcmdapi.Config) {
 			k.AuthInfos["simulator"] = &clientcmdapi.AuthInfo{Token: viewerToken(t, clustertest.Client(t, c.ClientConfig()))}
 		}), "", "may not list nodes"},
 	}
@@ -125,7 +125,7 @@ func closedAddress(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// silentAddress accepts connections and says nothing.
+// silentAddress accepts connections and never answers.
 func silentAddress(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -187,5 +187,5 @@ func TestAnotherSchedulerIsAWarning(t *testing.T) {
 	if _, err := leases.Update(t.Context(), held, metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	clustertest.Eventually(t, "the warning goes", func(context.Context) (bool, error) { return len(e.State().Warnings) == 0, nil })
+	clustertest.Eventually(t, "the warning disappears", func(context.Context) (bool, error) { return len(e.State().Warnings) == 0, nil })
 }

@@ -1,5 +1,5 @@
-// Command plugin is the simulator with a plugin of your own, ZoneQuota: a program to copy and
-// to start from.
+// Command plugin is the simulator with an additional plugin, ZoneQuota. Copy it as a starting
+// point for your own plugin.
 package main
 
 import (

@@ -41,8 +41,8 @@ profiles:
       maxPerZone: 1
 `
 
-// TestYourOwnPlugin: a configuration enables the plugin and passes arguments to it; it decides, and is
-// recorded like Kubernetes' plugins.
+// TestYourOwnPlugin: a configuration enables the plugin and passes arguments to it. The plugin affects
+// the decision and is recorded like Kubernetes' plugins.
 func TestYourOwnPlugin(t *testing.T) {
 	s := start(t)
 	s.do(t, http.MethodPut, "/api/v1/schedulerconfiguration", configuration, http.StatusOK)
@@ -83,7 +83,8 @@ func TestYourOwnPlugin(t *testing.T) {
 	}
 }
 
-// TestArgumentsThatThePluginRefuses do not change the configuration, and the answer says where they are.
+// TestArgumentsThatThePluginRefuses: they do not change the configuration, and the
+// answer gives their position.
 func TestArgumentsThatThePluginRefuses(t *testing.T) {
 	s := start(t)
 	answer := s.do(t, http.MethodPut, "/api/v1/schedulerconfiguration", strings.Replace(configuration, "maxPerZone: 1", "maxPerZone: 0", 1), http.StatusUnprocessableEntity)
@@ -118,7 +119,7 @@ func TestTheDocumentationShowsThisProgram(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, code, _ := strings.Cut(string(source), "\npackage main"); !strings.Contains(string(text), "package main"+code) {
-		t.Error("the page has another program")
+		t.Error("the page shows a different program")
 	}
 }
 
@@ -143,7 +144,7 @@ func start(t *testing.T) *program {
 	}
 	t.Cleanup(func() {
 		cancel()
-		_ = cmd.Wait() // an interrupted program is no failure here
+		_ = cmd.Wait() // the test interrupts the program
 		if code := cmd.ProcessState.ExitCode(); code != 0 {
 			t.Errorf("exit code %d: %s", code, log.String())
 		}

@@ -79,7 +79,7 @@ type objectList struct {
 
 func (l *objectList) DeepCopyObject() runtime.Object { return l }
 
-// ListWithContext serves the reflector where the API server does not stream lists.
+// ListWithContext serves the reflector if the API server does not stream lists.
 func (a *apiSource) ListWithContext(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
 	data, err := a.request(&options).DoRaw(ctx)
 	if err != nil {

@@ -24,13 +24,13 @@ func newUpgrader(refuse func(http.ResponseWriter, *http.Request, int, error)) *w
 	}
 }
 
-// sendBuffer bounds, in bytes, what the kernel buffers for a client. The kernel's own
-// limit is some megabytes, and the hub notices that a client does not read only when
-// the buffer is full.
+// sendBuffer is the maximum number of bytes that the kernel buffers for a client. The
+// kernel's own limit is some megabytes, and the hub notices that a client does not
+// read only when the buffer is full.
 const sendBuffer = 512 << 10
 
 // ServeHTTP upgrades the request to a WebSocket connection and returns when that has
-// ended. It does not check where the request comes from.
+// ended. It does not check the origin of the request.
 func (h *Hub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !websocket.IsWebSocketUpgrade(r) {
 		w.Header().Set("Upgrade", "websocket")

@@ -13,7 +13,7 @@ import (
 )
 
 // TestCrowd: many clients follow a kind, and some of them never read. Those that read
-// see the last change; the others cost next to nothing.
+// see the last change; the others cost almost nothing.
 func TestCrowd(t *testing.T) {
 	const readers, silent, changes = 200, 20, 500
 	api := newFakeAPI(t)

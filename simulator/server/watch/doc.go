@@ -10,5 +10,6 @@
 // The package is not a server. A Hub is an http.Handler; its caller routes requests
 // to it and has checked their Host, Origin and token.
 //
-// The package may import client-go and scheduler/result, and no HTTP framework.
+// The package may import client-go, scheduler/result and simulator/objects, and no
+// HTTP framework.
 package watch

@@ -51,7 +51,7 @@ const (
 	deleted  = "DELETED"
 )
 
-// listing is the list as it was just before change number next.
+// listing is the state of the list just before change number next.
 type listing struct {
 	items [][]byte
 	next  uint64

@@ -46,9 +46,9 @@ type Hub struct {
 	unsubscribe func()
 }
 
-// Options of a Hub. The zero value works.
+// Options configure a Hub. The zero value works.
 type Options struct {
-	// Logger gets errors, and more at V(2).
+	// Logger receives errors, and more at V(2).
 	Logger klog.Logger
 	// Refuse answers a request that cannot become a WebSocket connection.
 	// Default: http.Error.
@@ -107,7 +107,7 @@ func (h *Hub) Start() {
 	h.running.Go(h.pollQueues)
 }
 
-// Backend is where the hub reads from.
+// Backend holds the sources that the hub reads.
 type Backend struct {
 	// Client reaches the API server; NewClient makes one.
 	Client  rest.Interface
@@ -118,14 +118,14 @@ type Backend struct {
 	Queues func() (result.Queues, error)
 }
 
-// Results is what the hub needs of the result store. Methods are safe for
+// Results is the part of the result store that the hub needs. Methods are safe for
 // concurrent use.
 type Results interface {
 	// List returns a page of summaries, newest first.
 	List(q result.Query) (result.Page, error)
-	// Subscribe calls fn for every cycle that is put from now on, from the
-	// goroutine that puts it; fn must not block. Once cancel has returned, fn is
-	// not called again.
+	// Subscribe calls fn for every cycle that is put from now on, on the goroutine
+	// that puts it; fn must not block. Once cancel has returned, fn is not called
+	// again.
 	Subscribe(fn func(*result.Cycle)) (cancel func())
 }
 
@@ -135,7 +135,7 @@ func (h *Hub) Attach(b Backend) {
 	cancel := b.Results.Subscribe(h.results.put)
 	page, err := b.Results.List(newestResults)
 	if err != nil {
-		h.log.Error(err, "listing the newest results")
+		h.log.Error(err, "Cannot list the newest results")
 	}
 	h.results.seed(page.Items)
 
@@ -248,7 +248,7 @@ func (h *Hub) retire(f *kindFeed) bool {
 	return true
 }
 
-// isSpare reports whether f has no readers and is not to be kept.
+// isSpare reports whether f has no readers and need not be kept.
 func (h *Hub) isSpare(f *kindFeed) bool {
 	return !f.hasReaders() && !slices.Contains(h.keep, f.key)
 }

@@ -17,8 +17,8 @@ type limits struct {
 	// linger is how long a feed outlives its last subscription: a browser that
 	// reloads the page finds it again.
 	linger time.Duration
-	// feeds and connections are of the hub; subscriptions and replies (error
-	// frames not sent yet) are of each connection.
+	// feeds and connections bound the hub; subscriptions and replies (error frames
+	// not sent yet) bound each connection.
 	feeds, connections, subscriptions, replies int
 	// clientFrame bounds a frame from a client, in bytes.
 	clientFrame int64

@@ -13,8 +13,8 @@ import (
 )
 
 // object is a Kubernetes object as readers get it: JSON without managed fields and
-// without our annotations, which may hold 64 kB on each pod and are a copy of what
-// the results API has. It is immutable.
+// without our annotations, which may take 64 kB on each pod and only repeat the
+// results API. It is immutable.
 //
 // The hub never decodes it. It scans the API server's JSON once and leaves the
 // unwanted members out, because under load it handles hundreds of annotated pods per

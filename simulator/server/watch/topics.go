@@ -71,7 +71,7 @@ func (f *queuesFeed) poll(ctx context.Context, read func() (result.Queues, error
 		for f.hasReaders() {
 			queues, err := read()
 			if err != nil {
-				log.Error(err, "reading the scheduling queue")
+				log.Error(err, "Cannot read the scheduling queue")
 			} else {
 				f.put(mustMarshal(queues))
 			}

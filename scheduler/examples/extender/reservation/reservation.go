@@ -1,15 +1,15 @@
-// Package reservation is an example of a scheduler extender, with all four verbs.
-// Nodes can be reserved for a namespace and preferred over others, both by a
-// label:
+// Package reservation is an example of a scheduler extender that implements all
+// four verbs. Nodes can be reserved for a namespace and preferred over others, both
+// by a label:
 //
 //	example.com/reserved-for: shop     only pods of the namespace shop go there
 //	example.com/preference: "7"        the node's score, 0 to 10
 //
-// For preemption it keeps the nodes on which the fewest pods have to go. It binds
-// pods through the API server.
+// For preemption it keeps the nodes with the fewest victims. It binds pods through
+// the API server.
 //
-// It may import the API of extenders and a client; it knows nothing of the
-// simulator, nor of a scheduler.
+// It may import the extender API and client-go; it knows nothing of the simulator
+// or of a scheduler.
 package reservation
 
 import (
@@ -27,7 +27,7 @@ import (
 	extenderv1 "k8s.io/kube-scheduler/extender/v1"
 )
 
-// The labels that the extender reads from nodes.
+// The node labels that the extender reads.
 const (
 	ReservedForLabel = "example.com/reserved-for"
 	PreferenceLabel  = "example.com/preference"
@@ -36,10 +36,10 @@ const (
 // Extender answers the scheduler. Its zero value filters, prioritizes and
 // preempts for a scheduler that sends nodes whole.
 type Extender struct {
-	// Client is asked for the nodes when the scheduler sends names only
-	// (nodeCacheCapable), and binds pods. nil: it can do neither.
+	// Client looks up nodes when the scheduler sends only names (nodeCacheCapable),
+	// and binds pods. Without a client the extender can do neither.
 	Client kubernetes.Interface
-	// Log gets a line for each request; nil: none.
+	// Log receives a line for each request, unless it is nil.
 	Log *log.Logger
 }
 
@@ -53,7 +53,7 @@ const usage = `An example scheduler extender. It answers POST requests of a kube
   /bind        binds the pod
 `
 
-// Handler serves the four verbs, and says what they are.
+// Handler serves the four verbs, and a usage text at the root.
 func (e *Extender) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /filter", serve(e, e.filter))
@@ -64,8 +64,8 @@ func (e *Extender) Handler() http.Handler {
 	return mux
 }
 
-// serve decodes a request, has it answered and encodes the answer. An error is
-// answered with the status 500, which fails the call for the scheduler.
+// serve decodes a request, calls answer and encodes the result. An error becomes
+// status 500, which the scheduler treats as a failed call.
 func serve[Request, Answer any](e *Extender, answer func(context.Context, *Request) (Answer, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		request := new(Request)
@@ -96,7 +96,7 @@ func (e *Extender) logf(format string, args ...any) {
 	}
 }
 
-// filter answers in the form in which it was asked: with nodes or with names.
+// filter answers in the form of the request: with nodes or with names.
 func (e *Extender) filter(ctx context.Context, args *extenderv1.ExtenderArgs) (*extenderv1.ExtenderFilterResult, error) {
 	nodes, err := e.nodes(ctx, args)
 	if err != nil {
@@ -112,7 +112,7 @@ func (e *Extender) filter(ctx context.Context, args *extenderv1.ExtenderArgs) (*
 		}
 		kept = append(kept, node)
 	}
-	// To remove pods from a reserved node would not help.
+	// Removing pods from a reserved node would not help.
 	out := &extenderv1.ExtenderFilterResult{FailedAndUnresolvableNodes: refused}
 	if args.NodeNames == nil {
 		out.Nodes = &v1.NodeList{Items: kept}
@@ -138,7 +138,7 @@ func (e *Extender) prioritize(ctx context.Context, args *extenderv1.ExtenderArgs
 	return out, nil
 }
 
-// preference returns a node's score; 0 when it has no label, or a senseless one.
+// preference returns a node's score, or 0 if the label is missing or invalid.
 func preference(node v1.Node) int64 {
 	n, err := strconv.ParseInt(node.Labels[PreferenceLabel], 10, 64)
 	if err != nil {
@@ -147,8 +147,8 @@ func preference(node v1.Node) int64 {
 	return min(max(n, extenderv1.MinExtenderPriority), extenderv1.MaxExtenderPriority)
 }
 
-// nodes returns the nodes of a request: those that it holds, or those that it
-// names, as the API server knows them.
+// nodes returns the nodes of a request. If the request only names them, nodes looks
+// them up in the API server.
 func (e *Extender) nodes(ctx context.Context, args *extenderv1.ExtenderArgs) ([]v1.Node, error) {
 	if args.Pod == nil {
 		return nil, errors.New("the request has no pod")
@@ -160,7 +160,7 @@ func (e *Extender) nodes(ctx context.Context, args *extenderv1.ExtenderArgs) ([]
 		return args.Nodes.Items, nil
 	}
 	if e.Client == nil {
-		return nil, errors.New("the request names nodes only, and there is no API server to ask about them: give --kubeconfig, or set nodeCacheCapable: false")
+		return nil, errors.New("the request has only the names of nodes, and there is no API server to look them up: pass --kubeconfig, or set nodeCacheCapable: false")
 	}
 	all, err := e.Client.CoreV1().Nodes().List(ctx, metav1.ListOptions{ResourceVersion: "0"})
 	if err != nil {
@@ -172,14 +172,14 @@ func (e *Extender) nodes(ctx context.Context, args *extenderv1.ExtenderArgs) ([]
 	}
 	var out []v1.Node
 	for _, name := range *args.NodeNames {
-		if node, ok := byName[name]; ok { // else it was deleted meanwhile
+		if node, ok := byName[name]; ok { // otherwise it was deleted in the meantime
 			out = append(out, node)
 		}
 	}
 	return out, nil
 }
 
-// preempt answers with the victims' UIDs, however it was asked.
+// preempt answers with the victims' UIDs, whatever the form of the request.
 func (e *Extender) preempt(_ context.Context, args *extenderv1.ExtenderPreemptionArgs) (*extenderv1.ExtenderPreemptionResult, error) {
 	candidates := args.NodeNameToMetaVictims
 	if candidates == nil {
@@ -209,7 +209,7 @@ func (e *Extender) preempt(_ context.Context, args *extenderv1.ExtenderPreemptio
 
 func (e *Extender) bind(ctx context.Context, args *extenderv1.ExtenderBindingArgs) (*extenderv1.ExtenderBindingResult, error) {
 	if e.Client == nil {
-		return &extenderv1.ExtenderBindingResult{Error: "there is no API server to bind with: give --kubeconfig, or leave bindVerb out"}, nil
+		return &extenderv1.ExtenderBindingResult{Error: "there is no API server to bind with: pass --kubeconfig, or leave bindVerb out"}, nil
 	}
 	err := e.Client.CoreV1().Pods(args.PodNamespace).Bind(ctx, &v1.Binding{
 		ObjectMeta: metav1.ObjectMeta{Namespace: args.PodNamespace, Name: args.PodName, UID: args.PodUID},

@@ -63,7 +63,7 @@ func TestAnswers(t *testing.T) {
 		"b": {Pods: []*v1.Pod{{ObjectMeta: metav1.ObjectMeta{UID: "z"}}}, NumPDBViolations: 1},
 	}
 	meta := map[string]*extenderv1.MetaVictims{"a": {Pods: []*extenderv1.MetaPod{{UID: "x"}}}, "b": {Pods: []*extenderv1.MetaPod{{UID: "y"}}}}
-	const noServer = `names nodes only, and there is no API server to ask about them`
+	const noServer = `has only the names of nodes, and there is no API server to look them up`
 	for _, tc := range []struct {
 		name     string
 		extender *Extender
@@ -79,7 +79,7 @@ func TestAnswers(t *testing.T) {
 		{"prioritize nodes", &Extender{}, "prioritize", whole, `[{"Host":"shops","Score":7},{"Host":"others","Score":10},{"Host":"free","Score":0}]`},
 		{"preempt victims", &Extender{}, "preempt", extenderv1.ExtenderPreemptionArgs{NodeNameToVictims: victims}, `{"NodeNameToMetaVictims":{"b":{"Pods":[{"UID":"z"}],"NumPDBViolations":1}}}`},
 		{"preempt UIDs", &Extender{}, "preempt", extenderv1.ExtenderPreemptionArgs{NodeNameToMetaVictims: meta}, `{"NodeNameToMetaVictims":{"a":{"Pods":[{"UID":"x"}],"NumPDBViolations":0},"b":{"Pods":[{"UID":"y"}],"NumPDBViolations":0}}}`},
-		{"bind, without a server", &Extender{}, "bind", extenderv1.ExtenderBindingArgs{PodName: "web"}, `{"Error":"there is no API server to bind with: give --kubeconfig, or leave bindVerb out"}`},
+		{"bind, without a server", &Extender{}, "bind", extenderv1.ExtenderBindingArgs{PodName: "web"}, `{"Error":"there is no API server to bind with: pass --kubeconfig, or leave bindVerb out"}`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			status, answer := ask(t, tc.extender, tc.verb, tc.args)
@@ -90,7 +90,7 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// A scheduler sees a status other than 200 as a failure of the extender.
+// A scheduler treats any status other than 200 as a failure of the extender.
 func TestFailures(t *testing.T) {
 	if status, answer := ask(t, &Extender{}, "prioritize", extenderv1.ExtenderArgs{Pod: &v1.Pod{}, NodeNames: &[]string{"a"}}); status != http.StatusInternalServerError {
 		t.Errorf("%d %s", status, answer)

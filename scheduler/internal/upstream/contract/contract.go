@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// Kind is what is watched about something in Kubernetes.
+// Kind says which aspect of Kubernetes a Watch watches.
 type Kind string
 
 const (
-	// Methods are those of an interface that we embed: a new one would bypass our
-	// decorator.
+	// Methods are the methods of an interface that we embed: a new one would bypass
+	// our decorator.
 	Methods Kind = "methods"
-	// Fields are those of a struct, Options the functions that return a type.
+	// Fields are the fields of a struct, Options the functions that return a type.
 	Fields  Kind = "fields"
 	Options Kind = "options"
 	// Code is the source of a function, method, type or constant that we repeat or
@@ -48,10 +48,10 @@ func (w Watch) String() string {
 	return id
 }
 
-// gone takes the place of what a declaration had when there is no such declaration.
+// gone is the golden entry of a declaration that Kubernetes no longer has.
 const gone = "(gone)"
 
-// look returns what there is now, and the file that it is in.
+// look returns the current state and the file that contains it.
 func (w Watch) look(s *Source) (lines []string, in string, err error) {
 	p, err := s.parse(w.Package)
 	if err != nil {
@@ -81,7 +81,7 @@ func (w Watch) look(s *Source) (lines []string, in string, err error) {
 	return lines, d.file.name, err
 }
 
-// alarm says what differs and what to read again; nothing differs when it is empty.
+// alarm says what differs and what to read again; it is empty when nothing differs.
 func (w Watch) alarm(in string, before, now []string) string {
 	var differences []string
 	for _, line := range now {
@@ -109,8 +109,8 @@ func (w Watch) alarm(in string, before, now []string) string {
 	return fmt.Sprintf("%s: %s: read it again and compare %s (%s)", in, what, strings.Join(w.Ours, ", "), w.Why)
 }
 
-// Golden is what was true when our code was last compared with Kubernetes: lines by
-// watch.
+// Golden is the state, as lines by watch, at the time when our code was last
+// compared with Kubernetes.
 type Golden map[string][]string
 
 // ParseGolden reads the form that Golden.Text writes.
@@ -144,7 +144,7 @@ func (g Golden) Text(watches []Watch) string {
 	return b.String()
 }
 
-// Look returns what is true of s now.
+// Look returns the current state of s.
 func Look(s *Source, watches []Watch) (Golden, error) {
 	out := Golden{}
 	for _, w := range watches {

@@ -46,8 +46,8 @@ func recorded(t *testing.T) []string {
 	return out
 }
 
-// TestContract fails when Kubernetes' source is not what our code was last compared
-// with. Read again what it names before you run it with -update.
+// TestContract fails when Kubernetes' source differs from the source that our code
+// was last compared with. Read again what it names before you run it with -update.
 func TestContract(t *testing.T) {
 	s := kubernetes(t)
 	all := watches(t, s)
@@ -80,7 +80,7 @@ func TestContract(t *testing.T) {
 	}
 }
 
-// What the watches say of our own files is true.
+// The watches name files of ours that exist and depend on them.
 func TestWatchesNameFilesOfOurs(t *testing.T) {
 	seen := map[string]bool{}
 	for _, w := range watches(t, kubernetes(t)) {
@@ -126,8 +126,8 @@ func TestEmbeddedInterfacesAreFound(t *testing.T) {
 	}
 }
 
-// Each of these changes of Kubernetes' source must be noticed, with the name of what
-// to read again.
+// Each of these changes of Kubernetes' source must raise an alarm that names what to
+// read again.
 func TestAlarms(t *testing.T) {
 	unchanged := kubernetes(t)
 	all := watches(t, unchanged)
@@ -137,9 +137,9 @@ func TestAlarms(t *testing.T) {
 	}
 	for _, tc := range []struct {
 		name string
-		// module and file are what changes, by replacing old with new.
+		// module and file name the file in which old is replaced with new.
 		module, file, old, new string
-		// want are parts of the only alarm.
+		// want holds parts of the only alarm.
 		want []string
 	}{
 		{
@@ -161,7 +161,7 @@ func TestAlarms(t *testing.T) {
 			want: []string{"k8s.io/kubernetes/pkg/scheduler/framework/runtime/registry.go", "framework.Hibernator"},
 		},
 		{
-			name:   "a plugin interface that is gone",
+			name:   "a removed plugin interface",
 			module: "k8s.io/kube-scheduler", file: "framework/interface.go",
 			old: "type PostBindPlugin interface {\n\tPlugin\n", new: "type PostBindPlugin interface {\n",
 			want: []string{"no longer has the plugin interface k8s.io/kube-scheduler/framework.PostBindPlugin"},
@@ -218,7 +218,7 @@ func TestAlarms(t *testing.T) {
 			want: []string{"minFeasibleNodesPercentageToFind changed", formulasFile},
 		},
 		{
-			name:   "a function that is gone",
+			name:   "a removed function",
 			module: "k8s.io/kubernetes", file: "pkg/scheduler/framework/preemption/preemption.go",
 			old: "func pickOneNodeForPreemption(", new: "func pickOneNode(",
 			want: []string{"pickOneNodeForPreemption is gone", "scheduler/result/preemption.go"},

@@ -48,9 +48,9 @@ func InterfaceAlarms(s *Source, recorded []string) ([]string, error) {
 	return out, nil
 }
 
-// pluginInterfaces returns, with the files that they are in, the interfaces by which
-// the framework recognises what a plugin does: those that embed Plugin, and those
-// that the framework's runtime asserts.
+// pluginInterfaces returns, with their files, the interfaces by which the framework
+// recognises a plugin's extension points: those that embed Plugin, and those that
+// the framework's runtime asserts.
 func pluginInterfaces(s *Source) (map[string]string, error) {
 	out := map[string]string{}
 	for _, path := range []string{pluginAPI, frameworkPackage} {
@@ -122,8 +122,8 @@ func (s *Source) embedsPlugin(p *pkg, f *file, iface *ast.InterfaceType) (bool, 
 	return false, nil
 }
 
-// assertedInterfaces returns the exported types of other packages that a file
-// asserts a value to have, as far as they can be a plugin's.
+// assertedInterfaces returns the exported types of other packages to which a file
+// asserts values, as far as a plugin can have them.
 func assertedInterfaces(f *file) []string {
 	var out []string
 	ast.Inspect(f.syntax, func(n ast.Node) bool {
@@ -141,8 +141,8 @@ func assertedInterfaces(f *file) []string {
 	return out
 }
 
-// Recorded returns the plugin interfaces that the list in the named file of package
-// upstream has, by package and name.
+// Recorded returns the plugin interfaces that the named file of package upstream
+// lists, by package and name.
 func Recorded(name string) ([]string, error) {
 	syntax, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
 	if err != nil {

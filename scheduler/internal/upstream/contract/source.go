@@ -23,7 +23,8 @@ import (
 type Source struct {
 	// modules are the directories of modules, by path.
 	modules map[string]string
-	// replaced are the directories of packages that are elsewhere, by path.
+	// replaced holds the directories of packages that With has moved elsewhere, by
+	// path.
 	replaced map[string]string
 	parsed   map[string]*pkg
 }
@@ -193,8 +194,8 @@ func funcName(d *ast.FuncDecl) string {
 	return text(receiver) + "." + d.Name.Name
 }
 
-// text prints syntax in the normal form of gofmt. The parser has left the comments
-// out, and without positions line breaks do not count either.
+// text prints syntax in the normal form of gofmt. The parser has dropped the
+// comments, and without positions line breaks do not matter either.
 func text(node ast.Node) string {
 	var b bytes.Buffer
 	if err := (&printer.Config{Mode: printer.RawFormat}).Fprint(&b, token.NewFileSet(), node); err != nil {

@@ -97,7 +97,7 @@ func Watches() []Watch {
 		code(pluginsPackage+"volumezone", "VolumeZone.Filter", "the comparison repeats it", "scheduler/recorder"),
 		code(pluginsPackage+"dynamicresources", "DynamicResources.Filter", "the comparison repeats it", "scheduler/recorder"),
 
-		// Texts of errors. Each is a place where only the text tells one case from
+		// Texts of errors, in places where only the text tells one case from
 		// another.
 		{Kind: Text, Package: "k8s.io/kubernetes/plugin/pkg/admission/priority", Name: "Plugin.resolvePriorityClass", Of: "no PriorityClass", Ours: []string{"simulator/transfer"}, Why: "an import tries again while admission does not know the class yet"},
 		{Kind: Text, Package: "google.golang.org/grpc", Name: "pickerWrapper.pick", Of: "latest balancer error: ", Ours: []string{"simulator/controlplane"}, Why: "the reason why etcd cannot be reached follows it"},

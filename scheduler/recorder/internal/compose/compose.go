@@ -2,8 +2,8 @@
 // of interfaces, so that a wrapped plugin has exactly the interfaces of the
 // plugin. Run it with go generate ./scheduler/recorder.
 //
-// It may import the framework, the in-tree plugins and their fakes; nothing
-// but the generator and tests may import it.
+// It may import the framework, the in-tree plugins and their fakes, and
+// scheduler/internal/upstream. Only the generator and tests may import it.
 package compose
 
 import (
@@ -31,7 +31,7 @@ import (
 )
 
 // InTree returns an instance of every plugin of the in-tree registry, by name,
-// under the feature gates in force, with default arguments.
+// under the current feature gates, with default arguments.
 func InTree(ctx context.Context) (map[string]fwk.Plugin, error) {
 	cfg, err := latest.Default()
 	if err != nil {
@@ -62,8 +62,8 @@ func handle(ctx context.Context) (fwk.Handle, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Only what a scheduler cannot do without: the captured handle then serves
-	// for creating each plugin once.
+	// The profile has only the required plugins; the captured handle then serves to
+	// create each plugin once.
 	profile := cfg.Profiles[0]
 	profile.Plugins = &config.Plugins{MultiPoint: config.PluginSet{Enabled: []config.Plugin{
 		{Name: names.PrioritySort}, {Name: names.DefaultBinder}, {Name: name},
@@ -97,16 +97,15 @@ func argsOf(cfg *config.KubeSchedulerConfiguration, name string) runtime.Object 
 	return nil
 }
 
-// additions are what each of outOfTree may have besides.
+// additions are the interfaces that each set of outOfTree may have in addition.
 var additions = [][]string{
 	nil, {"EnqueueExtensions"}, {"SignPlugin"}, {"EnqueueExtensions", "SignPlugin"},
 	{"io.Closer"}, {"EnqueueExtensions", "io.Closer"},
 }
 
-// outOfTree are the combinations that plugins outside Kubernetes have most:
-// each of these alone and the usual pairs, with and without EnqueueExtensions
-// and SignPlugin, or io.Closer. All that are thinkable would be thousands, and each takes the
-// compiler some 60 ms.
+// outOfTree are the most common combinations of out-of-tree plugins: each of these interfaces
+// alone and the usual pairs, with and without EnqueueExtensions and SignPlugin, or io.Closer.
+// All possible combinations would be thousands, and the compiler needs about 60 ms for each.
 var outOfTree = [][]string{
 	{"PreEnqueuePlugin"}, {"QueueSortPlugin"}, {"PreFilterPlugin"}, {"FilterPlugin"}, {"PostFilterPlugin"}, {"PreScorePlugin"},
 	{"ScorePlugin"}, {"ReservePlugin"}, {"PermitPlugin"}, {"PreBindPlugin"}, {"BindPlugin"}, {"PostBindPlugin"},

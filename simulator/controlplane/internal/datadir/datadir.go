@@ -1,5 +1,5 @@
-// Package datadir keeps two control planes off one data directory. It may import etcd's file
-// locks.
+// Package datadir prevents two control planes from using the same data directory. It may
+// import etcd's file locks.
 package datadir
 
 import (

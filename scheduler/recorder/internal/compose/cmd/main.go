@@ -18,7 +18,7 @@ func main() {
 }
 
 func generate() error {
-	// With every gate on, each plugin that any gate brings in can be created.
+	// With every gate on, each plugin that depends on a gate can be created.
 	if err := utilfeature.DefaultMutableFeatureGate.SetFromMap(map[string]bool{"AllAlpha": true, "AllBeta": true}); err != nil {
 		return err
 	}

@@ -32,13 +32,16 @@ describe('YamlForm', () => {
     let answer = () => {}
     const late: SchemaSource = { ...schema, root: (document) => new Promise((resolve) => (answer = () => void schema.root(document).then(resolve))) }
     const wrapper = mount(YamlForm, { props: { schema: late, modelValue: 'apiVersion: a/v1\nkind: Set\nspec: {replicas: 2}\n' }, global: { plugins: [i18n] } })
-    const input = wrapper.findAll('input')[2]
-    await input?.setValue('5')
+    const input = wrapper.findAll<HTMLInputElement>('input')[2]
+    if (!input) throw new Error('there is no input')
+    // setValue would also trigger a change.
+    input.element.value = '5'
+    await input.trigger('input')
     answer()
     await flushPromises()
     expect(wrapper.findAll('label')[2]?.attributes('title')).toBe('How many.')
-    expect(input?.element.value).toBe('5')
-    await input?.trigger('change')
+    expect(input.element.value).toBe('5')
+    await input.trigger('change')
     expect(wrapper.emitted('update:modelValue')?.at(-1)?.[0]).toContain('replicas: 5')
   })
 

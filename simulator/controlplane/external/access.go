@@ -88,7 +88,7 @@ func checkAccess(ctx context.Context, client kubernetes.Interface) error {
 	if n := len(missing) - maxMissing; n > 0 {
 		missing, more = missing[:maxMissing], fmt.Sprintf(" and %d more", n)
 	}
-	return fmt.Errorf("the kubeconfig's user may not %s%s; what it needs is in the README", strings.Join(missing, ", "), more)
+	return fmt.Errorf("the kubeconfig's user may not %s%s; simulator/docs/reference/external-control-plane.md lists what it needs", strings.Join(missing, ", "), more)
 }
 
 func isRefused(ctx context.Context, client kubernetes.Interface, a access) (bool, error) {

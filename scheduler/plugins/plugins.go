@@ -1,8 +1,8 @@
-// Package plugins lists the scheduler plugins that ship with the simulator
-// beside those of Kubernetes. None is enabled before a configuration says so.
+// Package plugins lists the scheduler plugins that the simulator adds to those of
+// Kubernetes. A configuration must enable them.
 //
-// Package zonequota below is an example of a plugin of one's own, which a program
-// of one's own registers; see simulator/examples/plugin.
+// It does not list the example plugin scheduler/examples/zonequota, which the program in
+// simulator/examples/plugin registers.
 //
 // It may import the plugins below it and the type of the registry.
 package plugins
@@ -17,7 +17,7 @@ import (
 	"kube-scheduler-simulator/scheduler/plugins/cel"
 )
 
-// Registry returns the plugins' factories by name, in a map of the caller's own.
+// Registry returns the plugins' factories by name. The caller owns the map.
 func Registry() frameworkruntime.Registry {
 	return frameworkruntime.Registry{
 		cel.FilterName: cel.NewFilter,
@@ -25,9 +25,9 @@ func Registry() frameworkruntime.Registry {
 	}
 }
 
-// Validate returns every mistake in the arguments of the plugin of that name, as
-// they are in a configuration. The factories of this package need nothing of a
-// scheduler to check them; a plugin that is not of this package has none.
+// Validate returns every mistake in a plugin's arguments, and nothing for a plugin that is
+// not in Registry. It passes no framework handle: the factories here check their arguments
+// without one.
 func Validate(ctx context.Context, name string, args runtime.Object) []*argument.Error {
 	factory, ours := Registry()[name]
 	if !ours {

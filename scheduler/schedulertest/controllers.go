@@ -117,8 +117,8 @@ func (c *controllers) bindClaim(namespace, name, pv string) {
 	_, _ = s.put(t, "MODIFIED", claim.object, next, "volume binder", "PUT")
 }
 
-// release takes the reservations of a deleted pod back, and the allocation of a
-// claim that nobody uses any more.
+// release removes the reservations of a deleted pod, and the allocations of claims that no
+// pod uses any more.
 func (c *controllers) release(uid any) {
 	s := c.server
 	s.mu.Lock()

@@ -17,7 +17,7 @@ import (
 )
 
 // Error is one mistake in a plugin's arguments. A factory returns it, wrapped or
-// joined with others; whoever shows the configuration finds it with All.
+// joined with others; All finds it again.
 type Error struct {
 	// Field is the path within the arguments; empty when they are wrong as a
 	// whole.

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -110,6 +111,54 @@ func TestARecordingIsReplayed(t *testing.T) {
 			t.Errorf("NodeResourcesFit decided %d times", byResources)
 		}
 	})
+}
+
+// A recording of selected namespaces may lack the Namespace objects.
+func TestAReplayCreatesMissingNamespaces(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "shop.rec")
+	writeRecording(t, path, map[string]string{
+		"Node": `{"metadata":{"name":"n1"},"status":{"allocatable":{"cpu":"4","memory":"8Gi","pods":"110"}}}`,
+		"Pod":  `{"metadata":{"namespace":"shop","name":"web"},"spec":{"schedulerName":"default-scheduler","nodeName":"n1","containers":[{"name":"web","image":"registry.example/web:1"}]}}`,
+	})
+	got := replayed(t, path, 1, session.Playback{})
+	if c := got.Comparison.Counts; got.Replay.Failed != 0 || c.Compared != 1 || c.Matching != 1 {
+		t.Errorf("%+v, %+v: %s", c, got.Replay, differences(got))
+	}
+}
+
+// writeRecording writes a recording in which the objects are created, by kind, a second after each
+// other.
+func writeRecording(t *testing.T, path string, objects map[string]string) {
+	t.Helper()
+	file, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	at := time.Date(2026, 3, 3, 14, 0, 0, 0, time.UTC)
+	w, err := replay.NewWriter(file, replay.Header{Start: at, Kinds: replay.RecordedKinds()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Mark(at, replay.Begun, ""); err != nil {
+		t.Fatal(err)
+	}
+	for _, kind := range replay.RecordedKinds() {
+		if objects[kind.Kind] == "" {
+			continue
+		}
+		at = at.Add(time.Second)
+		object := &unstructured.Unstructured{}
+		if err := json.Unmarshal([]byte(objects[kind.Kind]), &object.Object); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.Set(at, kind, object.GetNamespace(), object.GetName(), object.Object); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(w.Mark(at, replay.End, ""), w.Flush()); err != nil {
+		t.Fatal(err)
+	}
 }
 
 const mostAllocated = `apiVersion: kubescheduler.config.k8s.io/v1

@@ -1,5 +1,5 @@
-// Package clustertest helps tests that run a control plane: it starts and stops one with the
-// test, creates clients, and waits for conditions.
+// Package clustertest helps tests wait for conditions, and start a control plane, stop it and
+// reach it.
 //
 // Only tests import it. It accesses control planes through an interface, so that their own
 // tests can use it, too. It may import none of our packages.
@@ -30,16 +30,32 @@ func Scale(d time.Duration) time.Duration { return slowdown * d }
 // or Timeout is over. what completes the sentence "waiting until …".
 func Eventually(t testing.TB, what string, condition func(ctx context.Context) (bool, error)) {
 	t.Helper()
-	if err := wait.PollUntilContextTimeout(t.Context(), pollInterval, Timeout, true, condition); err != nil {
+	EventuallyWithin(t, Timeout, what, condition)
+}
+
+// EventuallyWithin is Eventually with a timeout of the caller's.
+func EventuallyWithin(t testing.TB, timeout time.Duration, what string, condition func(ctx context.Context) (bool, error)) {
+	t.Helper()
+	if err := wait.PollUntilContextTimeout(t.Context(), pollInterval, timeout, true, condition); err != nil {
 		t.Fatalf("waiting until %s: %v", what, err)
 	}
 }
 
+// EventuallyTrue is Eventually for conditions that cannot fail.
+func EventuallyTrue(t testing.TB, what string, condition func() bool) {
+	t.Helper()
+	Eventually(t, what, func(context.Context) (bool, error) { return condition(), nil })
+}
+
+// Stopper is what a test stops. Stop does nothing when it has stopped already.
+type Stopper interface {
+	Stop(ctx context.Context) error
+}
+
 // ControlPlane is a control plane that a test starts.
 type ControlPlane interface {
+	Stopper
 	Start(ctx context.Context) error
-	// Stop does nothing when the control plane has stopped already.
-	Stop(ctx context.Context) error
 	ClientConfig() *rest.Config
 }
 
@@ -55,12 +71,12 @@ func Start[C ControlPlane](t testing.TB, c C) C {
 	return c
 }
 
-// Stop stops a control plane.
-func Stop(t testing.TB, c ControlPlane) {
+// Stop stops s, and fails the test when that fails. Cleanups may call it.
+func Stop(t testing.TB, s Stopper) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), Timeout) // t's context ends before its cleanups
 	defer cancel()
-	if err := c.Stop(ctx); err != nil {
+	if err := s.Stop(ctx); err != nil {
 		t.Error(err)
 	}
 }

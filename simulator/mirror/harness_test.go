@@ -20,21 +20,14 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	st "k8s.io/kubernetes/pkg/scheduler/testing"
 
+	"kube-scheduler-simulator/simulator/clustertest"
 	"kube-scheduler-simulator/simulator/controlplane"
 	"kube-scheduler-simulator/simulator/quiet"
 	"kube-scheduler-simulator/simulator/virtualnode"
-)
-
-const (
-	pollInterval = 10 * time.Millisecond
-	// testTimeout bounds each wait. It is generous: a test that passes does not
-	// get near it, also on a busy machine.
-	testTimeout = 60 * time.Second
 )
 
 // shared are the clusters of all tests.
@@ -73,7 +66,7 @@ func twoClusters(t testing.TB) (source, here *cluster) {
 }
 
 func (c *clusters) stop() error {
-	ctx, cancel := context.WithTimeout(context.Background(), testTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), clustertest.Timeout)
 	defer cancel()
 	var errs []error
 	for _, started := range []*cluster{c.here, c.source} {
@@ -96,7 +89,7 @@ type cluster struct {
 
 func startCluster(t testing.TB, o controlplane.Options) *cluster {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), testTimeout)
+	ctx, cancel := context.WithTimeout(t.Context(), clustertest.Timeout)
 	defer cancel()
 	var err error
 	if o.DataDir, err = os.MkdirTemp("", "mirror-test-"); err != nil {
@@ -135,7 +128,7 @@ func (c *cluster) stop(ctx context.Context) error {
 // reset leaves nothing of the test before.
 func (c *cluster) reset(t testing.TB) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), testTimeout)
+	ctx, cancel := context.WithTimeout(t.Context(), clustertest.Timeout)
 	defer cancel()
 	err := c.stopNodes(ctx)
 	if err == nil {
@@ -146,15 +139,6 @@ func (c *cluster) reset(t testing.TB) {
 	}
 	if err != nil {
 		t.Fatal(err)
-	}
-}
-
-func stop(t testing.TB, f func(context.Context) error) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), testTimeout)
-	defer cancel()
-	if err := f(ctx); err != nil {
-		t.Error(err)
 	}
 }
 
@@ -284,30 +268,26 @@ func follow(t testing.TB, source *Source, to *cluster, o SyncOptions) *Sync {
 	if err := s.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { stop(t, s.Stop) })
+	t.Cleanup(func() { clustertest.Stop(t, s) })
 	waitState(t, s, Live)
 	return s
 }
 
 func waitState(t testing.TB, s *Sync, want State) {
 	t.Helper()
-	eventually(t, "the mirror is "+string(want), func(context.Context) (bool, error) {
-		return s.Status().State == want, nil
-	}, func() any { return s.Status() })
+	waitStateWithin(t, clustertest.Timeout, s, want)
 }
 
-// eventually waits for a condition; what it sees in the end is shown when it does
-// not come true.
-func eventually(t testing.TB, what string, condition func(context.Context) (bool, error), sees ...func() any) {
+func waitStateWithin(t testing.TB, timeout time.Duration, s *Sync, want State) {
 	t.Helper()
-	err := wait.PollUntilContextTimeout(t.Context(), pollInterval, testTimeout, true, condition)
-	if err == nil {
-		return
-	}
-	for _, see := range sees {
-		t.Logf("%+v", see())
-	}
-	t.Fatalf("wait until %s: %v", what, err)
+	defer func() {
+		if t.Failed() {
+			t.Logf("the mirror: %+v", s.Status())
+		}
+	}()
+	clustertest.EventuallyWithin(t, timeout, "the mirror is "+string(want), func(context.Context) (bool, error) {
+		return s.Status().State == want, nil
+	})
 }
 
 // must is for calls that work in every test.
@@ -344,7 +324,7 @@ func (c *cluster) createPod(t testing.TB, p *corev1.Pod) *corev1.Pod {
 	t.Helper()
 	var created *corev1.Pod
 	// Admission learns of a new priority class by a watch.
-	eventually(t, "pod "+p.Name+" is admitted", func(ctx context.Context) (bool, error) {
+	clustertest.Eventually(t, "pod "+p.Name+" is admitted", func(ctx context.Context) (bool, error) {
 		var err error
 		created, err = c.client.CoreV1().Pods(p.Namespace).Create(ctx, p, metav1.CreateOptions{})
 		if p.Spec.PriorityClassName != "" && apierrors.IsForbidden(err) {
@@ -392,7 +372,7 @@ func (c *cluster) pods(t testing.TB, namespace string) map[string]string {
 func (c *cluster) hasPod(t testing.TB, namespace, name, node string) *corev1.Pod {
 	t.Helper()
 	var found *corev1.Pod
-	eventually(t, fmt.Sprintf("pod %s/%s is on %q", namespace, name, node), func(ctx context.Context) (bool, error) {
+	clustertest.Eventually(t, fmt.Sprintf("pod %s/%s is on %q", namespace, name, node), func(ctx context.Context) (bool, error) {
 		p, err := c.client.CoreV1().Pods(namespace).Get(ctx, name, metav1.GetOptions{})
 		if apierrors.IsNotFound(err) {
 			return false, nil
@@ -405,7 +385,7 @@ func (c *cluster) hasPod(t testing.TB, namespace, name, node string) *corev1.Pod
 
 func (c *cluster) lacksPod(t testing.TB, namespace, name string) {
 	t.Helper()
-	eventually(t, fmt.Sprintf("pod %s/%s is gone", namespace, name), func(ctx context.Context) (bool, error) {
+	clustertest.Eventually(t, fmt.Sprintf("pod %s/%s is gone", namespace, name), func(ctx context.Context) (bool, error) {
 		_, err := c.client.CoreV1().Pods(namespace).Get(ctx, name, metav1.GetOptions{})
 		return apierrors.IsNotFound(err), nil
 	})

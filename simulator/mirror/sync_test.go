@@ -22,10 +22,10 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
-	"k8s.io/apimachinery/pkg/util/wait"
 	st "k8s.io/kubernetes/pkg/scheduler/testing"
 	"k8s.io/utils/ptr"
 
+	"kube-scheduler-simulator/simulator/clustertest"
 	"kube-scheduler-simulator/simulator/redact"
 )
 
@@ -52,12 +52,12 @@ func TestAClusterIsFollowed(t *testing.T) {
 			t.Errorf("the pod's priority is %d", *web.Spec.Priority)
 		}
 		there := must[*corev1.Pod](t)(source.client.CoreV1().Pods("shop").Get(t.Context(), "web", metav1.GetOptions{}))
-		eventually(t, "it runs since it ran there", func(ctx context.Context) (bool, error) {
+		clustertest.Eventually(t, "it runs since it ran there", func(ctx context.Context) (bool, error) {
 			p, err := here.client.CoreV1().Pods("shop").Get(ctx, "web", metav1.GetOptions{})
 			return err == nil && p.Status.Phase == corev1.PodRunning && p.Status.StartTime.Equal(there.Status.StartTime), err
 		})
 		here.hasPod(t, "shop", "pending", "")
-		eventually(t, "the claim is bound", func(ctx context.Context) (bool, error) {
+		clustertest.Eventually(t, "the claim is bound", func(ctx context.Context) (bool, error) {
 			claim, err := here.client.CoreV1().PersistentVolumeClaims("shop").Get(ctx, "data", metav1.GetOptions{})
 			return err == nil && claim.Status.Phase == corev1.ClaimBound && claim.Spec.VolumeName == "volume", err
 		})
@@ -90,7 +90,7 @@ func TestAClusterIsFollowed(t *testing.T) {
 	t.Run("a change is here within a second", func(t *testing.T) {
 		begin := time.Now()
 		patchNode(t, source, "n1", `{"metadata":{"labels":{"disk":"ssd"}},"spec":{"taints":[{"key":"team","value":"a","effect":"NoSchedule"}]}}`)
-		eventually(t, "label and taint are here", func(ctx context.Context) (bool, error) {
+		clustertest.Eventually(t, "label and taint are here", func(ctx context.Context) (bool, error) {
 			n, err := here.client.CoreV1().Nodes().Get(ctx, "n1", metav1.GetOptions{})
 			return err == nil && n.Labels["disk"] == "ssd" && hasTaint(n, "team"), err
 		})
@@ -115,7 +115,7 @@ func TestAClusterIsFollowed(t *testing.T) {
 	t.Run("what a controller here does about a node is not fought over", func(t *testing.T) {
 		patchNode(t, here, "n2", `{"spec":{"unschedulable":true}}`)
 		patchNode(t, source, "n2", `{"metadata":{"labels":{"seen":"yes"}}}`)
-		eventually(t, "the label is here", func(ctx context.Context) (bool, error) {
+		clustertest.Eventually(t, "the label is here", func(ctx context.Context) (bool, error) {
 			n, err := here.client.CoreV1().Nodes().Get(ctx, "n2", metav1.GetOptions{})
 			return err == nil && n.Labels["seen"] == "yes", err
 		})
@@ -131,7 +131,7 @@ func TestAClusterIsFollowed(t *testing.T) {
 		there.Status.Conditions[0].LastHeartbeatTime = metav1.NewTime(time.Now().Add(time.Minute))
 		must[*corev1.Node](t)(source.client.CoreV1().Nodes().UpdateStatus(t.Context(), there, metav1.UpdateOptions{}))
 		patchNode(t, source, "n1", `{"metadata":{"labels":{"after":"the-heartbeat"}}}`)
-		eventually(t, "what came after it is here", func(ctx context.Context) (bool, error) {
+		clustertest.Eventually(t, "what came after it is here", func(ctx context.Context) (bool, error) {
 			n, err := here.client.CoreV1().Nodes().Get(ctx, "n1", metav1.GetOptions{})
 			return err == nil && n.Labels["after"] != "", err
 		})
@@ -238,7 +238,7 @@ func TestTheSimulatorRestarts(t *testing.T) {
 	here.hasPod(t, "shop", "doomed", "n1")
 	web := here.hasPod(t, "shop", "web", "n1")
 	here.hasPod(t, "shop", "pending", "")
-	stop(t, first.Stop)
+	clustertest.Stop(t, first)
 
 	source.deletePod(t, "shop", "doomed")
 	source.deletePod(t, "shop", "pending")
@@ -253,7 +253,7 @@ func TestTheSimulatorRestarts(t *testing.T) {
 	if again := here.hasPod(t, "shop", "web", "n1"); again.UID != web.UID {
 		t.Error("a pod that was there all the time is another one")
 	}
-	eventually(t, "the nodes are as they are there", func(ctx context.Context) (bool, error) {
+	clustertest.Eventually(t, "the nodes are as they are there", func(ctx context.Context) (bool, error) {
 		n1, err := here.client.CoreV1().Nodes().Get(ctx, "n1", metav1.GetOptions{})
 		if err != nil {
 			return false, err
@@ -282,7 +282,7 @@ func TestPodsThatAreScheduledHere(t *testing.T) {
 	patch := []byte(`{"metadata":{"labels":{"changed":"there"}}}`)
 	for _, name := range []string{"web", "pending"} {
 		must[*corev1.Pod](t)(source.client.CoreV1().Pods("shop").Patch(t.Context(), name, types.MergePatchType, patch, metav1.PatchOptions{}))
-		eventually(t, "the label is here", func(ctx context.Context) (bool, error) {
+		clustertest.Eventually(t, "the label is here", func(ctx context.Context) (bool, error) {
 			p, err := here.client.CoreV1().Pods("shop").Get(ctx, name, metav1.GetOptions{})
 			return err == nil && p.Labels["changed"] != "", err
 		})
@@ -294,7 +294,7 @@ func TestPodsThatAreScheduledHere(t *testing.T) {
 	p := must[*corev1.Pod](t)(source.client.CoreV1().Pods("shop").Get(t.Context(), "web", metav1.GetOptions{}))
 	p.Status.Phase = corev1.PodSucceeded
 	must[*corev1.Pod](t)(source.client.CoreV1().Pods("shop").UpdateStatus(t.Context(), p, metav1.UpdateOptions{}))
-	eventually(t, "it has ended here", func(ctx context.Context) (bool, error) {
+	clustertest.Eventually(t, "it has ended here", func(ctx context.Context) (bool, error) {
 		p, err := here.client.CoreV1().Pods("shop").Get(ctx, "web", metav1.GetOptions{})
 		return err == nil && p.Status.Phase == corev1.PodSucceeded && p.Spec.NodeName == "n2", err
 	})
@@ -329,9 +329,9 @@ func TestARedactedMirror(t *testing.T) {
 	r := redact.New([]byte("for a test"))
 	follow(t, front.source(t, SourceOptions{Redactor: r}), here, SyncOptions{hold: 300 * time.Millisecond})
 	source.createPod(t, pod("shop", "fresh", "n2"))
-	eventually(t, "three pods are here", func(context.Context) (bool, error) { return len(here.pods(t, "")) == 3, nil })
+	clustertest.Eventually(t, "three pods are here", func(context.Context) (bool, error) { return len(here.pods(t, "")) == 3, nil })
 	source.deletePod(t, "shop", "fresh")
-	eventually(t, "two pods are here", func(context.Context) (bool, error) { return len(here.pods(t, "")) == 2, nil })
+	clustertest.Eventually(t, "two pods are here", func(context.Context) (bool, error) { return len(here.pods(t, "")) == 2, nil })
 
 	nodes := must[*corev1.NodeList](t)(here.client.CoreV1().Nodes().List(t.Context(), metav1.ListOptions{}))
 	pods := must[*corev1.PodList](t)(here.client.CoreV1().Pods("").List(t.Context(), metav1.ListOptions{}))
@@ -408,14 +408,8 @@ func TestAThousandNodes(t *testing.T) {
 	if err := s.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { stop(t, s.Stop) })
-	// Some minutes, when all of the machine is busy; the status counts all objects.
-	err := wait.PollUntilContextTimeout(t.Context(), 20*pollInterval, 10*testTimeout, true, func(context.Context) (bool, error) {
-		return s.Status().State == Live, nil
-	})
-	if err != nil {
-		t.Fatalf("wait until the mirror is live: %v; it is %+v", err, s.Status())
-	}
+	t.Cleanup(func() { clustertest.Stop(t, s) })
+	waitStateWithin(t, 10*clustertest.Timeout, s, Live) // it takes minutes on a busy machine
 	t.Logf("the first round of %d nodes and %d pods took %s, and %s of processors for both clusters",
 		nodes, pods, time.Since(begin).Round(time.Millisecond), (processorTime(t) - busy).Round(time.Millisecond))
 	if diff := cmp.Diff(source.pods(t, "default"), here.pods(t, "default")); diff != "" {
@@ -451,7 +445,7 @@ func furnish(t testing.TB, c *cluster) {
 	claim := st.MakePersistentVolumeClaim().Name("data").Namespace("shop").StorageClassName(ptr.To("local")).
 		AccessModes([]corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce}).Resources(corev1.VolumeResourceRequirements{Requests: size}).Obj()
 	must[*corev1.PersistentVolumeClaim](t)(c.client.CoreV1().PersistentVolumeClaims("shop").Create(ctx, claim, create))
-	eventually(t, "the claim is bound in the source", func(ctx context.Context) (bool, error) {
+	clustertest.Eventually(t, "the claim is bound in the source", func(ctx context.Context) (bool, error) {
 		claim, err := c.client.CoreV1().PersistentVolumeClaims("shop").Get(ctx, "data", metav1.GetOptions{})
 		return err == nil && claim.Status.Phase == corev1.ClaimBound, err
 	})

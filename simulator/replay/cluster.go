@@ -2,8 +2,8 @@ package replay
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -45,7 +45,7 @@ func (c *apiCluster) resource(kind Kind, namespace string) dynamic.ResourceInter
 func (c *apiCluster) Create(ctx context.Context, kind Kind, object *unstructured.Unstructured) (Written, error) {
 	resource := c.resource(kind, object.GetNamespace())
 	created, err := resource.Create(ctx, object, metav1.CreateOptions{})
-	if missesNamespace(err, kind, object) {
+	if missesNamespace(err, object) {
 		// A recording of selected namespaces may lack the Namespace objects.
 		namespace := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": object.GetNamespace()}}}
 		if _, err := c.client.Resource(namespaceKind.GVR()).Create(ctx, namespace, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
@@ -85,8 +85,14 @@ func retaint(ctx context.Context, nodes dynamic.ResourceInterface, node *unstruc
 	return nodes.Patch(ctx, node.GetName(), types.MergePatchType, patch, metav1.PatchOptions{})
 }
 
-func missesNamespace(err error, kind Kind, object *unstructured.Unstructured) bool {
-	return apierrors.IsNotFound(err) && kind.Namespaced && strings.Contains(err.Error(), "namespaces")
+// missesNamespace reports whether an object was not created because its namespace does not exist.
+func missesNamespace(err error, object *unstructured.Unstructured) bool {
+	status, ok := errors.AsType[*apierrors.StatusError](err)
+	if !ok || !apierrors.IsNotFound(err) {
+		return false
+	}
+	details := status.ErrStatus.Details
+	return details != nil && details.Group == "" && details.Kind == "namespaces" && details.Name == object.GetNamespace()
 }
 
 func (c *apiCluster) Patch(ctx context.Context, kind Kind, namespace, name, subresource string, patch []byte) (Written, error) {

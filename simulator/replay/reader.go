@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"io"
 	"time"
 
@@ -29,22 +28,12 @@ type Recording struct {
 	blocks []block
 }
 
-// block is the position and the header of a block.
-type block struct {
-	kind           byte
-	offset         int64
-	first, last    time.Duration
-	count          int
-	packed, length int
-	checksum       uint32
-}
-
 // Open reads the header and the positions of the blocks. Readers read from file later. The error for
 // a file that is not a recording wraps ErrNotRecording.
 func Open(file io.ReaderAt, size int64) (*Recording, error) {
 	r := &Recording{file: file}
 	for offset := int64(0); offset < size; {
-		b, err := readBlockHeader(file, offset, size)
+		b, err := readBlock(file, offset, size)
 		if err != nil {
 			if offset == 0 {
 				return nil, fmt.Errorf("%w: %w", ErrNotRecording, err)
@@ -55,7 +44,7 @@ func Open(file io.ReaderAt, size int64) (*Recording, error) {
 		if err := r.take(b); err != nil {
 			return nil, err
 		}
-		offset = b.offset + int64(b.packed)
+		offset = b.end()
 	}
 	if len(r.Header.Kinds) == 0 {
 		return nil, fmt.Errorf("%w: it has no header", ErrNotRecording)
@@ -96,50 +85,14 @@ func (r *Recording) take(b block) error {
 	return nil
 }
 
-func readBlockHeader(file io.ReaderAt, offset, size int64) (block, error) {
-	var raw [blockHeaderSize]byte
-	if n, err := file.ReadAt(raw[:], offset); n < len(raw) {
-		if err == nil || errors.Is(err, io.EOF) {
-			err = io.ErrUnexpectedEOF
-		}
-		return block{}, fmt.Errorf("reading a block: %w", err)
-	}
-	if string(raw[:len(blockMagic)]) != blockMagic {
-		return block{}, errors.New("no block begins here")
-	}
-	at := raw[len(blockMagic):]
-	b := block{
-		kind:     at[0],
-		offset:   offset + int64(blockHeaderSize),
-		count:    int(binary.LittleEndian.Uint32(at[17:])),
-		packed:   int(binary.LittleEndian.Uint32(at[21:])),
-		length:   int(binary.LittleEndian.Uint32(at[25:])),
-		checksum: binary.LittleEndian.Uint32(at[29:]),
-	}
-	first, last := binary.LittleEndian.Uint64(at[1:]), binary.LittleEndian.Uint64(at[9:])
-	const longest = uint64(1<<63-1) / uint64(time.Microsecond)
-	switch {
-	case b.kind != blockHeader && b.kind != blockChanges:
-		return block{}, fmt.Errorf("a block has the unknown type %q", b.kind)
-	case first > last || last > longest:
-		return block{}, errors.New("a block's times are wrong")
-	case b.packed > maxPackedBytes || b.length > maxBlockBytes || b.count > b.length:
-		return block{}, errors.New("a block is too large")
-	case b.offset+int64(b.packed) > size:
-		return block{}, errors.New("a block is cut off")
-	}
-	b.first, b.last = time.Duration(first)*time.Microsecond, time.Duration(last)*time.Microsecond
-	return b, nil
-}
-
 // unpack reads and checks a block.
 func (r *Recording) unpack(b block) ([]byte, error) {
-	raw := make([]byte, blockHeaderSize+b.packed)
-	if _, err := r.file.ReadAt(raw, b.offset-int64(blockHeaderSize)); err != nil && !errors.Is(err, io.EOF) {
+	raw := make([]byte, b.end()-b.offset)
+	if _, err := r.file.ReadAt(raw, b.offset); err != nil && !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("reading a block: %w", err)
 	}
-	packed := raw[blockHeaderSize:]
-	if crc32.Update(crc32.Checksum(raw[:blockHeaderSize-4], checksums), checksums, packed) != b.checksum {
+	header, packed := raw[:blockFormat.HeaderSize()], raw[blockFormat.HeaderSize():]
+	if !blockFormat.Intact(header, packed) {
 		return nil, errors.New("a block is damaged: its checksum does not match")
 	}
 	unpacker := flate.NewReader(bytes.NewReader(packed))

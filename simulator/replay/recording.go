@@ -1,20 +1,22 @@
 package replay
 
 import (
+	"encoding/binary"
 	"errors"
-	"hash/crc32"
+	"fmt"
+	"io"
 	"time"
+
+	"kube-scheduler-simulator/scheduler/blockfile"
 )
 
-// A recording is a sequence of blocks. The first holds the header, each other one
-// changes:
+// A recording is a sequence of blocks, which package blockfile frames. The first holds the header,
+// each other one changes. The fields of a block are
 //
-//	magic [4], type [1], first time [8], last time [8], changes [4],
-//	packed length [4], length [4], checksum of all that and of the packed bytes [4],
-//	packed bytes: DEFLATE
+//	type [1], first time [8], last time [8], changes [4], packed length [4], length [4]
 //
-// Times are microseconds since the start of the recording, and numbers are little-endian. The block
-// headers tell the duration of a recording and the number of its changes without unpacking it.
+// and its contents are compressed with DEFLATE. The checksum covers both. Times are microseconds
+// since the start of the recording, and numbers are little-endian. The fields tell the duration of a recording and the number of its changes without unpacking it.
 // Readers ignore an incomplete block, which a killed recorder leaves behind, and read everything
 // before it.
 //
@@ -23,13 +25,64 @@ import (
 // kind (an index into the header's kinds), and the length and bytes of namespace, name and
 // data. The data of Set is the object in JSON, that of Patch a JSON merge patch against the
 // previous version, and that of Gap a text.
-const (
-	blockMagic      = "\xb5kr1"
-	blockHeaderSize = len(blockMagic) + 1 + 8 + 8 + 4 + 4 + 4 + 4
+var blockFormat = blockfile.Format{Magic: "\xb5kr1", FieldBytes: 1 + 8 + 8 + 4 + 4 + 4}
 
+const (
 	blockHeader  = 'H'
 	blockChanges = 'C'
 )
+
+// block is the position and the fields of a block.
+type block struct {
+	kind           byte
+	offset         int64 // of the block's header
+	first, last    time.Duration
+	count          int
+	packed, length int
+}
+
+// end is the offset behind the block.
+func (b block) end() int64 { return b.offset + int64(blockFormat.HeaderSize()+b.packed) }
+
+// encodeFields writes the fields of the block.
+func (b block) encodeFields(fields []byte) {
+	fields[0] = b.kind
+	binary.LittleEndian.PutUint64(fields[1:], uint64(b.first/time.Microsecond))
+	binary.LittleEndian.PutUint64(fields[9:], uint64(b.last/time.Microsecond))
+	binary.LittleEndian.PutUint32(fields[17:], uint32(b.count))
+	binary.LittleEndian.PutUint32(fields[21:], uint32(b.packed))
+	binary.LittleEndian.PutUint32(fields[25:], uint32(b.length))
+}
+
+// readBlock reads the fields of the block at offset, in a file of the given size.
+func readBlock(file io.ReaderAt, offset, size int64) (block, error) {
+	header, err := blockFormat.ReadHeader(file, offset, size)
+	if err != nil {
+		return block{}, fmt.Errorf("reading a block: %w", err)
+	}
+	fields := blockFormat.Fields(header)
+	b := block{
+		kind:   fields[0],
+		offset: offset,
+		count:  int(binary.LittleEndian.Uint32(fields[17:])),
+		packed: int(binary.LittleEndian.Uint32(fields[21:])),
+		length: int(binary.LittleEndian.Uint32(fields[25:])),
+	}
+	first, last := binary.LittleEndian.Uint64(fields[1:]), binary.LittleEndian.Uint64(fields[9:])
+	const longest = uint64(1<<63-1) / uint64(time.Microsecond)
+	switch {
+	case b.kind != blockHeader && b.kind != blockChanges:
+		return block{}, fmt.Errorf("a block has the unknown type %q", b.kind)
+	case first > last || last > longest:
+		return block{}, errors.New("a block's times are wrong")
+	case b.packed > maxPackedBytes || b.length > maxBlockBytes || b.count > b.length:
+		return block{}, errors.New("a block is too large")
+	case b.end() > size:
+		return block{}, errors.New("a block is cut off")
+	}
+	b.first, b.last = time.Duration(first)*time.Microsecond, time.Duration(last)*time.Microsecond
+	return b, nil
+}
 
 // formatVersion is in the header. Readers refuse a newer version.
 const formatVersion = 1
@@ -46,8 +99,6 @@ const (
 
 // flushBytes is how much a block holds, before it is packed.
 const flushBytes = 512 << 10
-
-var checksums = crc32.MakeTable(crc32.Castagnoli)
 
 // ErrNotRecording is wrapped by the error for a file that is not a recording.
 var ErrNotRecording = errors.New("not a recording")

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -138,6 +139,37 @@ func TestARecordingIsReadAsItWasWritten(t *testing.T) {
 	}
 }
 
+// testdata/format1.recording was written before package blockfile framed the blocks. Files
+// that exist must stay readable.
+func TestAnExistingRecordingStaysReadable(t *testing.T) {
+	data, err := os.ReadFile("testdata/format1.recording")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := Open(bytes.NewReader(data), int64(len(data)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := transcript(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{
+		`0s S Node n1 {"spec":{"taints":[{"key":"a"}]},"status":{"allocatable":{"cpu":"4"}}}`,
+		`0s B   null`,
+		`1s S Pod default/web {"metadata":{"labels":{"a":"1","b":"2"}}}`,
+		`2s S Pod default/web {"metadata":{"labels":{"a":"1"}},"spec":{"nodeName":"n1","priority":9007199254740993}}`,
+		`4s D Pod default/web null`,
+		`5s E   null`,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if r.Header.Version != 1 || !r.Header.Start.Equal(tuesday) || r.Changes != len(want) || !r.End.Equal(at(5)) || r.Truncated {
+		t.Errorf("version %d, start %v, changes %d, end %v, truncated %v", r.Header.Version, r.Header.Start, r.Changes, r.End, r.Truncated)
+	}
+}
+
 // A killed recorder leaves half a block. The blocks before it are valid.
 func TestATruncatedRecordingIsReadUpToItsLastWholeBlock(t *testing.T) {
 	f := newFile(t)
@@ -147,7 +179,7 @@ func TestATruncatedRecordingIsReadUpToItsLastWholeBlock(t *testing.T) {
 	f.set(1, nodeKind, "", "n2", `{"a":2}`)
 	f.flush()
 	whole := f.Buffer.Bytes()
-	for _, end := range []int{header, header + 1, header + blockHeaderSize, len(whole) - 1} {
+	for _, end := range []int{header, header + 1, header + blockFormat.HeaderSize(), len(whole) - 1} {
 		r, err := Open(bytes.NewReader(whole[:end]), int64(end))
 		if err != nil {
 			t.Fatalf("%d bytes: %v", end, err)
@@ -164,7 +196,7 @@ func TestATruncatedRecordingIsReadUpToItsLastWholeBlock(t *testing.T) {
 
 func TestWhatIsNoRecordingIsRefused(t *testing.T) {
 	for name, data := range map[string]string{
-		"empty": "", "text": strings.Repeat("apiVersion: v1\n", 20), "magic only": blockMagic,
+		"empty": "", "text": strings.Repeat("apiVersion: v1\n", 20), "magic only": blockFormat.Magic,
 	} {
 		if _, err := Open(strings.NewReader(data), int64(len(data))); !errors.Is(err, ErrNotRecording) {
 			t.Errorf("%s: %v", name, err)

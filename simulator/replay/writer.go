@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"io"
 	"slices"
 	"time"
@@ -24,10 +23,9 @@ type Writer struct {
 	state  map[key][]byte
 
 	block       []byte
-	scratch     []byte
 	first, last time.Duration
 	count       int
-	packed      bytes.Buffer
+	packed      bytes.Buffer // a block as it is written
 	packer      *flate.Writer
 
 	changes int
@@ -191,6 +189,7 @@ func (w *Writer) add(at time.Time, verb Verb, k key, data []byte) {
 
 func (w *Writer) writeBlock(kind byte, data []byte) {
 	w.packed.Reset()
+	w.packed.Write(make([]byte, blockFormat.HeaderSize()))
 	w.packer.Reset(&w.packed)
 	if _, err := w.packer.Write(data); err != nil {
 		w.err = fmt.Errorf("packing a block of the recording: %w", err)
@@ -200,17 +199,12 @@ func (w *Writer) writeBlock(kind byte, data []byte) {
 		w.err = fmt.Errorf("packing a block of the recording: %w", err)
 		return
 	}
-	h := append(w.scratch[:0], blockMagic...)
-	h = append(h, kind)
-	h = binary.LittleEndian.AppendUint64(h, uint64(w.first/time.Microsecond))
-	h = binary.LittleEndian.AppendUint64(h, uint64(w.last/time.Microsecond))
-	h = binary.LittleEndian.AppendUint32(h, uint32(w.count))
-	h = binary.LittleEndian.AppendUint32(h, uint32(w.packed.Len()))
-	h = binary.LittleEndian.AppendUint32(h, uint32(len(data)))
-	h = binary.LittleEndian.AppendUint32(h, crc32.Update(crc32.Checksum(h, checksums), checksums, w.packed.Bytes()))
-	w.scratch = h
+	written := w.packed.Bytes()
+	header, packed := written[:blockFormat.HeaderSize()], written[blockFormat.HeaderSize():]
+	block{kind: kind, first: w.first, last: w.last, count: w.count, packed: len(packed), length: len(data)}.encodeFields(blockFormat.Fields(header))
+	blockFormat.Seal(header, packed)
 	// One write, so that a reader of a growing file rarely sees half a block.
-	n, err := w.out.Write(append(h, w.packed.Bytes()...))
+	n, err := w.out.Write(written)
 	w.bytes += int64(n)
 	if err != nil {
 		w.err = fmt.Errorf("writing the recording: %w", err)

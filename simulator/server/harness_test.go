@@ -262,18 +262,3 @@ func cycle(uid string, attempt int, outcome result.Outcome) *result.Cycle {
 }
 
 var _ Results = (*fakeResults)(nil)
-
-// waitFor polls a condition until it holds.
-func waitFor(t *testing.T, what string, condition func() bool) {
-	t.Helper()
-	tick := time.NewTicker(time.Millisecond)
-	defer tick.Stop()
-	timeout := time.After(patience)
-	for !condition() {
-		select {
-		case <-tick.C:
-		case <-timeout:
-			t.Fatalf("timed out waiting for: %s", what)
-		}
-	}
-}

@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"kube-scheduler-simulator/scheduler/result"
+	"kube-scheduler-simulator/simulator/clustertest"
 )
 
 func TestBeforeTheBackend(t *testing.T) {
@@ -187,7 +188,7 @@ func TestShutdownDoesNotWaitForFreshConnections(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	waitFor(t, "the connection to be taken", func() bool {
+	clustertest.EventuallyTrue(t, "the connection is taken", func() bool {
 		h.fresh.mu.Lock()
 		defer h.fresh.mu.Unlock()
 		return len(h.fresh.conns) == 1

@@ -10,6 +10,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"kube-scheduler-simulator/scheduler/result"
+	"kube-scheduler-simulator/simulator/clustertest"
 	"kube-scheduler-simulator/simulator/server/watch/watchtest"
 )
 
@@ -61,7 +62,7 @@ func TestShutdownTellsWatchers(t *testing.T) {
 	}
 	want(t, "close code", <-closed, websocket.CloseGoingAway)
 	want(t, "subscribers", len(results.subscribers), 0)
-	waitFor(t, "no goroutine of the hub", func() bool {
+	clustertest.EventuallyTrue(t, "no goroutine of the hub is left", func() bool {
 		stacks := make([]byte, 1<<20)
 		stacks = stacks[:runtime.Stack(stacks, true)]
 		return !bytes.Contains(stacks, []byte("server/watch."))

@@ -19,11 +19,11 @@ import (
 	"testing"
 	"time"
 
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"kube-scheduler-simulator/simulator/clustertest"
 	"kube-scheduler-simulator/simulator/quiet"
 )
 
@@ -38,7 +38,7 @@ func TestMain(m *testing.M) {
 		if binary = os.Getenv("SIMULATOR_BIN"); binary != "" {
 			return m.Run()
 		}
-		dir, err := os.MkdirTemp("", "firm-")
+		dir, err := os.MkdirTemp("", "systest-")
 		if err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			return 1
@@ -80,7 +80,7 @@ func passing(t *testing.T) home {
 func newHome(t *testing.T) home {
 	t.Helper()
 	// Short, because the path of a socket is.
-	dir, err := os.MkdirTemp("", "firm-")
+	dir, err := os.MkdirTemp("", "systest-")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -333,15 +333,18 @@ func (b *lockedBuffer) String() string {
 	return b.buffer.String()
 }
 
-// eventually waits until condition returns nil.
+// eventually waits until condition returns nil. Unlike with clustertest.Eventually, an error
+// says what is still missing.
 func eventually(t *testing.T, what string, condition func() error) {
 	t.Helper()
 	var last error
-	err := wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, patience, true, func(context.Context) (bool, error) {
+	defer func() {
+		if last != nil {
+			t.Logf("the last attempt: %v", last)
+		}
+	}()
+	clustertest.EventuallyWithin(t, patience, what, func(context.Context) (bool, error) {
 		last = condition()
 		return last == nil, nil
 	})
-	if err != nil {
-		t.Fatalf("waited in vain until %s: %v", what, last)
-	}
 }

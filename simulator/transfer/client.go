@@ -248,16 +248,16 @@ func (c *client) alive(ctx context.Context) error {
 		tryCtx, cancel := context.WithTimeout(ctx, probeTimeout)
 		last = c.rest.Get().AbsPath("/livez").Do(tryCtx).Error()
 		cancel()
-		if last == nil || isAnswer(last) || ctx.Err() != nil {
+		if last == nil || hasStatus(last) || ctx.Err() != nil {
 			return ctx.Err()
 		}
 	}
 	return fmt.Errorf("the API server does not answer: %w", last)
 }
 
-// isAnswer reports whether an error is an answer of the API server, as opposed to
-// the lack of one.
-func isAnswer(err error) bool {
+// hasStatus reports whether an error has an HTTP status, and so comes from a server that
+// answers, even if with a server error.
+func hasStatus(err error) bool {
 	var status apierrors.APIStatus
 	return errors.As(err, &status) && status.Status().Code != 0
 }

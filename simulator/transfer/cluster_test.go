@@ -9,27 +9,19 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/wait"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
+	"kube-scheduler-simulator/simulator/clustertest"
 	"kube-scheduler-simulator/simulator/controlplane"
 	"kube-scheduler-simulator/simulator/kubectltest"
 	"kube-scheduler-simulator/simulator/quiet"
 	"kube-scheduler-simulator/simulator/transfer/manifest"
 	"kube-scheduler-simulator/simulator/virtualnode"
-)
-
-const (
-	pollInterval = 20 * time.Millisecond
-	// testTimeout bounds each wait. It is generous: a test that passes does not
-	// get near it, also on a busy machine.
-	testTimeout = 60 * time.Second
 )
 
 // shared is the cluster of all tests that do not start their own.
@@ -72,7 +64,7 @@ type cluster struct {
 }
 
 func startCluster() (_ *cluster, err error) {
-	ctx, cancel := context.WithTimeout(context.Background(), testTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), clustertest.Timeout)
 	defer cancel()
 	c := &cluster{}
 	defer func() {
@@ -103,7 +95,7 @@ func startCluster() (_ *cluster, err error) {
 }
 
 func (c *cluster) stop() error {
-	ctx, cancel := context.WithTimeout(context.Background(), testTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), clustertest.Timeout)
 	defer cancel()
 	var errs []error
 	for i := len(c.undo) - 1; i >= 0; i-- {
@@ -132,14 +124,6 @@ func needsCluster(t testing.TB) {
 	t.Helper()
 	if shared == nil {
 		t.Skip("needs a control plane")
-	}
-}
-
-// eventually waits until condition returns true; what says what for.
-func eventually(t testing.TB, what string, condition func(context.Context) (bool, error)) {
-	t.Helper()
-	if err := wait.PollUntilContextTimeout(t.Context(), pollInterval, testTimeout, true, condition); err != nil {
-		t.Fatalf("wait until %s: %v", what, err)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"kube-scheduler-simulator/simulator/clustertest"
 	"kube-scheduler-simulator/simulator/objects"
 	"kube-scheduler-simulator/simulator/transfer/manifest"
 )
@@ -32,7 +33,7 @@ func TestKubectlAppliesExports(t *testing.T) {
 			if _, err := other.kubectl.Run("apply", "-f", file); err == nil {
 				t.Log("the custom resources were served at once")
 			}
-			eventually(t, "the definition is served", func(context.Context) (bool, error) {
+			clustertest.Eventually(t, "the definition is served", func(context.Context) (bool, error) {
 				_, err := other.kubectl.Run("get", "racks.example.com", "-A")
 				return err == nil, nil
 			})

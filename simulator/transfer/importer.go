@@ -341,7 +341,7 @@ func (i *importer) attempt(ctx context.Context, w *write, list *warningList) (ou
 		time.Sleep(admissionPoll)
 		what, err = i.client.put(ctx, w)
 	}
-	if err == nil || isAnswer(err) || ctx.Err() != nil {
+	if err == nil || hasStatus(err) || ctx.Err() != nil {
 		return what, err
 	}
 	if gone := i.client.alive(ctx); gone != nil {

@@ -16,6 +16,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"kube-scheduler-simulator/simulator/clustertest"
 	"kube-scheduler-simulator/simulator/transfer/manifest"
 )
 
@@ -33,7 +34,7 @@ func fill(t *testing.T, c *cluster) {
 			t.Log(seen)
 		}
 	})
-	eventually(t, "all pods run", func(ctx context.Context) (bool, error) {
+	clustertest.Eventually(t, "all pods run", func(ctx context.Context) (bool, error) {
 		pods, err := podsOf(ctx, c, "shop")
 		if err != nil {
 			return false, err
@@ -55,11 +56,11 @@ func fill(t *testing.T, c *cluster) {
 		seen = fmt.Sprintf("%d of %d run: %v", running, len(pods), sorted(slices.Collect(maps.Keys(pods))))
 		return false, nil
 	})
-	eventually(t, "the quick job has finished", func(ctx context.Context) (bool, error) {
+	clustertest.Eventually(t, "the quick job has finished", func(ctx context.Context) (bool, error) {
 		job, err := c.client.BatchV1().Jobs("shop").Get(ctx, "quick", metav1.GetOptions{})
 		return err == nil && job.Status.CompletionTime != nil, err
 	})
-	eventually(t, "the claims are bound", func(ctx context.Context) (bool, error) {
+	clustertest.Eventually(t, "the claims are bound", func(ctx context.Context) (bool, error) {
 		claims, err := c.client.CoreV1().PersistentVolumeClaims("shop").List(ctx, metav1.ListOptions{})
 		if err != nil {
 			return false, err
@@ -151,7 +152,7 @@ func kindsIn(t *testing.T, text string) map[string][]string {
 // that it wants.
 func adopted(t *testing.T, c *cluster) {
 	t.Helper()
-	eventually(t, "the workloads have what they want", func(ctx context.Context) (bool, error) {
+	clustertest.Eventually(t, "the workloads have what they want", func(ctx context.Context) (bool, error) {
 		apps := c.client.AppsV1()
 		deployment, err := apps.Deployments("shop").Get(ctx, "web", metav1.GetOptions{})
 		if err != nil {

@@ -7,6 +7,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kube-scheduler-simulator/simulator/clustertest"
 )
 
 const ownDefault = `
@@ -36,7 +38,7 @@ func TestOwnDefaultClassGivesWay(t *testing.T) {
 ---
 {apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: data, namespace: classless}, spec: {volumeName: classless, accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}, status: {phase: Bound}}
 `, ImportOptions{})
-	eventually(t, "the claim is bound", func(ctx context.Context) (bool, error) {
+	clustertest.Eventually(t, "the claim is bound", func(ctx context.Context) (bool, error) {
 		claim, err := shared.client.CoreV1().PersistentVolumeClaims("classless").Get(ctx, "data", metav1.GetOptions{})
 		return err == nil && claim.Status.Phase == corev1.ClaimBound && *claim.Spec.StorageClassName == "", err
 	})

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 
+	"kube-scheduler-simulator/simulator/clustertest"
 	"kube-scheduler-simulator/simulator/transfer/manifest"
 )
 
@@ -135,7 +136,7 @@ func knows(t *testing.T, c *cluster, namespace string, want []string) {
 			t.Log(diff)
 		}
 	})
-	eventually(t, "everything knows what it knew", func(ctx context.Context) (bool, error) {
+	clustertest.Eventually(t, "everything knows what it knew", func(ctx context.Context) (bool, error) {
 		l := &acquaintances{ctx: ctx, client: client, c: c, namespace: namespace, names: map[string]string{}}
 		lines, err := l.read()
 		if err != nil {

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -18,7 +17,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/dynamic/dynamicinformer"
 	"k8s.io/client-go/kubernetes"
@@ -28,15 +26,9 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/profile"
 	"sigs.k8s.io/yaml"
 
+	"kube-scheduler-simulator/simulator/clustertest"
 	"kube-scheduler-simulator/simulator/controlplane"
 	"kube-scheduler-simulator/simulator/quiet"
-)
-
-const (
-	pollInterval = 10 * time.Millisecond
-	// testTimeout bounds each wait. It is generous: a test that passes does not
-	// get near it, also on a busy machine.
-	testTimeout = 60 * time.Second
 )
 
 // shared is the cluster of all tests that do not start their own.
@@ -75,7 +67,7 @@ type cluster struct {
 }
 
 func startCluster(o clusterOptions) (_ *cluster, err error) {
-	ctx, cancel := context.WithTimeout(context.Background(), testTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), clustertest.Timeout)
 	defer cancel()
 	c := &cluster{}
 	defer func() {
@@ -137,27 +129,13 @@ func (c *cluster) startScheduler(startCtx context.Context) error {
 }
 
 func (c *cluster) stop() error {
-	ctx, cancel := context.WithTimeout(context.Background(), testTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), clustertest.Timeout)
 	defer cancel()
 	var errs []error
 	for i := len(c.undo) - 1; i >= 0; i-- {
 		errs = append(errs, c.undo[i](ctx))
 	}
 	return errors.Join(errs...)
-}
-
-// eventually waits until condition returns true; what says what for.
-func eventually(t testing.TB, what string, condition func(context.Context) (bool, error)) {
-	t.Helper()
-	eventuallyWithin(t, testTimeout, what, condition)
-}
-
-// eventuallyWithin is eventually for what takes longer.
-func eventuallyWithin(t testing.TB, timeout time.Duration, what string, condition func(context.Context) (bool, error)) {
-	t.Helper()
-	if err := wait.PollUntilContextTimeout(t.Context(), pollInterval, timeout, true, condition); err != nil {
-		t.Fatalf("wait until %s: %v", what, err)
-	}
 }
 
 // namespace makes one for the test.

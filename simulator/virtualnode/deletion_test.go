@@ -38,7 +38,7 @@ func TestADeletedPodStaysForItsGracePeriod(t *testing.T) {
 			if _, err := pods.Create(t.Context(), pod, metav1.CreateOptions{}); err != nil {
 				t.Fatal(err)
 			}
-			eventually(t, "it runs", func(ctx context.Context) (bool, error) {
+			clustertest.Eventually(t, "it runs", func(ctx context.Context) (bool, error) {
 				got, err := pods.Get(ctx, test.name, metav1.GetOptions{})
 				return err == nil && got.Status.Phase == corev1.PodRunning, err
 			})
@@ -46,7 +46,7 @@ func TestADeletedPodStaysForItsGracePeriod(t *testing.T) {
 			if err := pods.Delete(t.Context(), test.name, metav1.DeleteOptions{}); err != nil {
 				t.Fatal(err)
 			}
-			eventually(t, "it is gone", gone(func(ctx context.Context) error {
+			clustertest.Eventually(t, "it is gone", gone(func(ctx context.Context) error {
 				_, err := pods.Get(ctx, test.name, metav1.GetOptions{})
 				return err
 			}))
@@ -86,7 +86,7 @@ func TestDependentsGoWithTheirOwner(t *testing.T) {
 				t.Fatal(err)
 			}
 			if policy == metav1.DeletePropagationForeground {
-				eventually(t, "the deployment is gone, after its pods", gone(func(ctx context.Context) error {
+				clustertest.Eventually(t, "the deployment is gone, after its pods", gone(func(ctx context.Context) error {
 					_, err := deployments.Get(ctx, "shop", metav1.GetOptions{})
 					return err
 				}))
@@ -98,7 +98,7 @@ func TestDependentsGoWithTheirOwner(t *testing.T) {
 			if _, err := deployments.Get(t.Context(), "shop", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
 				t.Errorf("the deployment: %v", err)
 			}
-			eventually(t, "the pods are gone", func(ctx context.Context) (bool, error) {
+			clustertest.Eventually(t, "the pods are gone", func(ctx context.Context) (bool, error) {
 				found, err := podsOf(ctx, shared, ns)
 				return len(found) == 0, err
 			})
@@ -124,7 +124,7 @@ spec:
       containers:
       - {name: main, image: example.com/main}
 `)
-	eventually(t, "all run", func(ctx context.Context) (bool, error) {
+	clustertest.Eventually(t, "all run", func(ctx context.Context) (bool, error) {
 		found, err := podsOf(ctx, shared, ns)
 		for _, pod := range found {
 			if pod.Status.Phase != corev1.PodRunning {
@@ -137,7 +137,7 @@ spec:
 	if err := namespaces.Delete(t.Context(), ns, metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the namespace is gone", gone(func(ctx context.Context) error {
+	clustertest.Eventually(t, "the namespace is gone", gone(func(ctx context.Context) error {
 		_, err := namespaces.Get(ctx, ns, metav1.GetOptions{})
 		return err
 	}))

@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"kube-scheduler-simulator/simulator/clustertest"
 	"kube-scheduler-simulator/simulator/objects"
 )
 
@@ -51,7 +52,7 @@ spec:
     image: example.com/train
     resources: {claims: [{name: gpu}]}
 `)
-	eventually(t, "the pod runs where the devices are", func(ctx context.Context) (bool, error) {
+	clustertest.Eventually(t, "the pod runs where the devices are", func(ctx context.Context) (bool, error) {
 		pod, err := shared.client.CoreV1().Pods(ns).Get(ctx, "train", metav1.GetOptions{})
 		return err == nil && pod.Status.Phase == corev1.PodRunning && pod.Spec.NodeName == nodes[1], err
 	})
@@ -66,7 +67,7 @@ spec:
 	if err := shared.client.CoreV1().Nodes().Delete(t.Context(), nodes[1], metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the node's devices are gone", func(ctx context.Context) (bool, error) {
+	clustertest.Eventually(t, "the node's devices are gone", func(ctx context.Context) (bool, error) {
 		list, err := shared.client.ResourceV1().ResourceSlices().List(ctx, metav1.ListOptions{FieldSelector: "spec.nodeName=" + nodes[1]})
 		return err == nil && len(list.Items) == 0, err
 	})

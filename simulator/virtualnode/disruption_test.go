@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"kube-scheduler-simulator/simulator/clustertest"
 	"kube-scheduler-simulator/simulator/objects"
 )
 
@@ -39,7 +40,7 @@ spec:
       containers:
       - {name: web, image: example.com/shop}
 `)
-	eventually(t, "the budget knows two healthy pods", func(ctx context.Context) (bool, error) {
+	clustertest.Eventually(t, "the budget knows two healthy pods", func(ctx context.Context) (bool, error) {
 		budget, err := shared.client.PolicyV1().PodDisruptionBudgets(ns).Get(ctx, "shop", metav1.GetOptions{})
 		return err == nil && budget.Status.CurrentHealthy == 2 && budget.Status.DisruptionsAllowed == 0, err
 	})
@@ -82,7 +83,7 @@ func TestPodsLeaveANodeThatIsNotReady(t *testing.T) {
 	failed := nodeOfARunningPod(t, ns)
 	annotate(t, shared, failed, objects.AnnotationFailure, objects.FailureNotReady)
 	hasTaint(t, failed, corev1.TaintNodeNotReady, corev1.TaintEffectNoExecute)
-	eventually(t, "two pods run elsewhere, and no others are left", func(ctx context.Context) (bool, error) {
+	clustertest.Eventually(t, "two pods run elsewhere, and no others are left", func(ctx context.Context) (bool, error) {
 		found, err := podsOf(ctx, shared, ns)
 		for _, pod := range found {
 			if pod.Spec.NodeName == failed || pod.Status.Phase != corev1.PodRunning {
@@ -93,7 +94,7 @@ func TestPodsLeaveANodeThatIsNotReady(t *testing.T) {
 	})
 
 	annotate(t, shared, failed, objects.AnnotationFailure, "")
-	eventually(t, "the node is Ready again, without a taint", func(ctx context.Context) (bool, error) {
+	clustertest.Eventually(t, "the node is Ready again, without a taint", func(ctx context.Context) (bool, error) {
 		node, err := shared.client.CoreV1().Nodes().Get(ctx, failed, metav1.GetOptions{})
 		return err == nil && readyCondition(node).Status == corev1.ConditionTrue && len(node.Spec.Taints) == 0, err
 	})
@@ -106,7 +107,7 @@ func TestPodsOfAnUnreachableNodeStayUntilItIsBack(t *testing.T) {
 	failed := nodeOfARunningPod(t, ns)
 	annotate(t, shared, failed, objects.AnnotationFailure, objects.FailureUnreachable)
 	hasTaint(t, failed, corev1.TaintNodeUnreachable, corev1.TaintEffectNoExecute)
-	eventually(t, "the failed node's pods are not ready and being deleted, and two others run", func(ctx context.Context) (bool, error) {
+	clustertest.Eventually(t, "the failed node's pods are not ready and being deleted, and two others run", func(ctx context.Context) (bool, error) {
 		found, err := podsOf(ctx, shared, ns)
 		there, elsewhere := 0, 0
 		for _, pod := range found {
@@ -120,7 +121,7 @@ func TestPodsOfAnUnreachableNodeStayUntilItIsBack(t *testing.T) {
 		return there > 0 && elsewhere == 2 && there+elsewhere == len(found), err
 	})
 	annotate(t, shared, failed, objects.AnnotationFailure, "")
-	eventually(t, "they are gone", func(ctx context.Context) (bool, error) {
+	clustertest.Eventually(t, "they are gone", func(ctx context.Context) (bool, error) {
 		found, err := podsOf(ctx, shared, ns)
 		return len(found) == 2, err
 	})
@@ -137,7 +138,7 @@ func TestAPodThatToleratesAFailureIsReadyAgainAfterwards(t *testing.T) {
 	}
 	ready := func(want bool) {
 		t.Helper()
-		eventually(t, fmt.Sprintf("ready is %v", want), func(ctx context.Context) (bool, error) {
+		clustertest.Eventually(t, fmt.Sprintf("ready is %v", want), func(ctx context.Context) (bool, error) {
 			pod, err := pods.Get(ctx, "patient", metav1.GetOptions{})
 			return err == nil && pod.Status.Phase == corev1.PodRunning && isReady(pod) == want, err
 		})
@@ -166,7 +167,7 @@ func TestACordonedNodeIsTainted(t *testing.T) {
 
 func nodeOfARunningPod(t *testing.T, ns string) (node string) {
 	t.Helper()
-	eventually(t, "two pods run", func(ctx context.Context) (bool, error) {
+	clustertest.Eventually(t, "two pods run", func(ctx context.Context) (bool, error) {
 		found, err := podsOf(ctx, shared, ns)
 		running := 0
 		for _, pod := range found {
@@ -182,7 +183,7 @@ func nodeOfARunningPod(t *testing.T, ns string) (node string) {
 
 func hasTaint(t *testing.T, node, key string, effect corev1.TaintEffect) {
 	t.Helper()
-	eventually(t, node+" is tainted "+key, func(ctx context.Context) (bool, error) {
+	clustertest.Eventually(t, node+" is tainted "+key, func(ctx context.Context) (bool, error) {
 		got, err := shared.client.CoreV1().Nodes().Get(ctx, node, metav1.GetOptions{})
 		if err != nil {
 			return false, err
@@ -244,7 +245,7 @@ spec:
 				t.Log(summary(t, ns))
 			}
 		}()
-		eventuallyWithin(t, 3*testTimeout, what, func(ctx context.Context) (bool, error) {
+		clustertest.EventuallyWithin(t, 3*clustertest.Timeout, what, func(ctx context.Context) (bool, error) {
 			d, err := deployments.Get(ctx, "shop", metav1.GetOptions{})
 			s := d.Status
 			return err == nil && s.ObservedGeneration == d.Generation && s.Replicas == 200 && s.UpdatedReplicas == 200 && s.AvailableReplicas == 200, err
@@ -266,7 +267,7 @@ spec:
 	for _, node := range nodes[:3] {
 		annotate(t, shared, node, objects.AnnotationFailure, "")
 	}
-	eventually(t, "no old pod is left", func(ctx context.Context) (bool, error) {
+	clustertest.Eventually(t, "no old pod is left", func(ctx context.Context) (bool, error) {
 		found, err := podsOf(ctx, shared, ns)
 		return len(found) == 200, err
 	})
@@ -293,7 +294,7 @@ func drain(t *testing.T, ns, node string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, node+" is drained", func(ctx context.Context) (bool, error) {
+	clustertest.Eventually(t, node+" is drained", func(ctx context.Context) (bool, error) {
 		found, err := podsOf(ctx, shared, ns)
 		if err != nil {
 			return false, err

@@ -10,8 +10,9 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/informers"
+
+	"kube-scheduler-simulator/simulator/clustertest"
 )
 
 // endTimeout is how long goroutines of clients may take to notice the end.
@@ -33,7 +34,7 @@ func TestStopLeavesNothing(t *testing.T) {
 				if err := nodes.Start(t.Context()); err != nil {
 					t.Error(err)
 				}
-				stopCtx, cancel := context.WithTimeout(context.Background(), testTimeout)
+				stopCtx, cancel := context.WithTimeout(context.Background(), clustertest.Timeout)
 				defer cancel()
 				if err := nodes.Stop(stopCtx); err != nil {
 					t.Error(err)
@@ -43,13 +44,15 @@ func TestStopLeavesNothing(t *testing.T) {
 				}
 			})
 			var left string
-			err := wait.PollUntilContextTimeout(t.Context(), pollInterval, endTimeout, true, func(context.Context) (bool, error) {
+			defer func() {
+				if left != "" {
+					t.Logf("goroutines left:\n%s", left)
+				}
+			}()
+			clustertest.EventuallyWithin(t, endTimeout, "no goroutine is left", func(context.Context) (bool, error) {
 				left = labelledGoroutines(t, label)
 				return left == "", nil
 			})
-			if err != nil {
-				t.Errorf("goroutines left:\n%s", left)
-			}
 		})
 	}
 }
@@ -105,7 +108,7 @@ func TestWhatIsThereAlready(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	eventually(t, "the pod runs", func(ctx context.Context) (bool, error) {
+	clustertest.Eventually(t, "the pod runs", func(ctx context.Context) (bool, error) {
 		got, err := c.client.CoreV1().Pods("default").Get(ctx, "early", metav1.GetOptions{})
 		return err == nil && got.Status.Phase == corev1.PodRunning, err
 	})

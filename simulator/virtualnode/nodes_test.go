@@ -9,13 +9,14 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"kube-scheduler-simulator/simulator/clustertest"
 	"kube-scheduler-simulator/simulator/objects"
 )
 
 func TestANodeTurnsReadyWithWhatItsAuthorLeftOut(t *testing.T) {
 	name := pool(t, shared, "plain", 1)[0]
 	var got *corev1.Node
-	eventually(t, "the node is Ready and not tainted", func(ctx context.Context) (bool, error) {
+	clustertest.Eventually(t, "the node is Ready and not tainted", func(ctx context.Context) (bool, error) {
 		var err error
 		got, err = shared.client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
 		if err != nil {
@@ -100,7 +101,7 @@ func TestANodeWhoseAuthorSaysItIsNotReadyStaysSo(t *testing.T) {
 	})[0]
 	failed := pool(t, shared, "failing", 1, func(n *corev1.Node) { n.Annotations[objects.AnnotationFailure] = objects.FailureNotReady })[0]
 	for _, node := range []string{name, failed} {
-		eventually(t, node+" is tainted", func(ctx context.Context) (bool, error) {
+		clustertest.Eventually(t, node+" is tainted", func(ctx context.Context) (bool, error) {
 			got, err := shared.client.CoreV1().Nodes().Get(ctx, node, metav1.GetOptions{})
 			if err != nil || readyCondition(got) == nil {
 				return false, err

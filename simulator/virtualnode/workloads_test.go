@@ -11,6 +11,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/types"
+
+	"kube-scheduler-simulator/simulator/clustertest"
 )
 
 func TestDeploymentRollsOutAndScales(t *testing.T) {
@@ -34,7 +36,7 @@ spec:
 	deployments := shared.client.AppsV1().Deployments(ns)
 	rolledOut := func(replicas int32) {
 		t.Helper()
-		eventually(t, "the deployment is rolled out", func(ctx context.Context) (bool, error) {
+		clustertest.Eventually(t, "the deployment is rolled out", func(ctx context.Context) (bool, error) {
 			d, err := deployments.Get(ctx, "shop", metav1.GetOptions{})
 			s := d.Status
 			return err == nil && s.ObservedGeneration == d.Generation && s.Replicas == replicas &&
@@ -51,7 +53,7 @@ spec:
 		}
 	}
 	rolledOut(5)
-	eventually(t, "only new pods are left", func(ctx context.Context) (bool, error) {
+	clustertest.Eventually(t, "only new pods are left", func(ctx context.Context) (bool, error) {
 		found, err := podsOf(ctx, shared, ns)
 		for _, pod := range found {
 			if pod.Spec.Containers[0].Image != "example.com/shop:2" {
@@ -94,7 +96,7 @@ spec:
       accessModes: [ReadWriteOnce]
       resources: {requests: {storage: 1Gi}}
 `)
-	eventually(t, "all three are ready", func(ctx context.Context) (bool, error) {
+	clustertest.Eventually(t, "all three are ready", func(ctx context.Context) (bool, error) {
 		s, err := shared.client.AppsV1().StatefulSets(ns).Get(ctx, "db", metav1.GetOptions{})
 		return err == nil && s.Status.ReadyReplicas == 3, err
 	})
@@ -133,7 +135,7 @@ spec:
 	nodes = append(nodes, pool(t, shared, ns, 1)...)
 	slices.Sort(nodes)
 	var on []string
-	eventually(t, "the agent runs three times", func(ctx context.Context) (bool, error) {
+	clustertest.Eventually(t, "the agent runs three times", func(ctx context.Context) (bool, error) {
 		found, err := podsOf(ctx, shared, ns)
 		on = nil
 		for _, pod := range found {
@@ -232,7 +234,7 @@ spec:
   containers:
   - {name: main, image: example.com/main}
 `)
-	eventually(t, "it has started again twice", func(ctx context.Context) (bool, error) {
+	clustertest.Eventually(t, "it has started again twice", func(ctx context.Context) (bool, error) {
 		pod, err := shared.client.CoreV1().Pods(ns).Get(ctx, "flaky", metav1.GetOptions{})
 		return err == nil && len(pod.Status.ContainerStatuses) == 1 && pod.Status.ContainerStatuses[0].RestartCount >= 2 &&
 			pod.Status.Phase == corev1.PodRunning, err
@@ -241,7 +243,7 @@ spec:
 
 func finishedJob(t *testing.T, ns, name string) (job *batchv1.Job) {
 	t.Helper()
-	eventually(t, "the job has finished", func(ctx context.Context) (bool, error) {
+	clustertest.Eventually(t, "the job has finished", func(ctx context.Context) (bool, error) {
 		var err error
 		job, err = shared.client.BatchV1().Jobs(ns).Get(ctx, name, metav1.GetOptions{})
 		return err == nil && slices.ContainsFunc(job.Status.Conditions, func(c batchv1.JobCondition) bool {
@@ -290,7 +292,7 @@ spec:
 func hasEvent(t *testing.T, ns, name, reason string) {
 	t.Helper()
 	selector := fields.Set{"involvedObject.name": name, "reason": reason}.AsSelector().String()
-	eventually(t, name+" has the event "+reason, func(ctx context.Context) (bool, error) {
+	clustertest.Eventually(t, name+" has the event "+reason, func(ctx context.Context) (bool, error) {
 		list, err := shared.client.CoreV1().Events(ns).List(ctx, metav1.ListOptions{FieldSelector: selector})
 		return err == nil && len(list.Items) > 0, err
 	})

@@ -213,7 +213,7 @@ func (e *ControlPlane) observe(parent context.Context, client kubernetes.Interfa
 	case err == nil && isHeld(lease, time.Now()):
 		next.Warnings = append(next.Warnings, fmt.Sprintf("another scheduler, %s, runs in this cluster: whichever is first binds the pods of its profiles, and there is no result if it is the other scheduler. "+
 			"Give the profiles here a different schedulerName and set it in the pods, or stop the other scheduler", ptr.Deref(lease.Spec.HolderIdentity, "")))
-	case err != nil && !isAnswer(err):
+	case err != nil && !isClientError(err):
 		next.Unreachable = e.since(fmt.Sprintf("the API server %s does not answer: %v", e.config.Host, withoutURL(err)))
 	}
 	if parent.Err() == nil {
@@ -221,8 +221,9 @@ func (e *ControlPlane) observe(parent context.Context, client kubernetes.Interfa
 	}
 }
 
-// isAnswer reports whether the error is an answer of the API server.
-func isAnswer(err error) bool {
+// isClientError reports whether the API server answered that it cannot serve this request, such as
+// 403 or 404. An API server that answers with a server error counts as unreachable.
+func isClientError(err error) bool {
 	status, ok := errors.AsType[*apierrors.StatusError](err)
 	return ok && status.ErrStatus.Code < http.StatusInternalServerError
 }

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/gorilla/websocket"
+
+	"kube-scheduler-simulator/simulator/clustertest"
 )
 
 // TestCrowd: many clients follow a kind, and some of them never read. Those that read
@@ -99,7 +101,7 @@ func TestClientThatAnswersNoPing(t *testing.T) {
 		return len(h.conns)
 	}
 	for _, n := range []int{1, 0} {
-		waitFor(t, fmt.Sprintf("%d clients", n), func() bool { return admitted() == n })
+		clustertest.EventuallyTrue(t, fmt.Sprintf("there are %d clients", n), func() bool { return admitted() == n })
 	}
 	if code := c.Closed(); code != websocket.ClosePolicyViolation {
 		t.Errorf("close code %d", code)

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"kube-scheduler-simulator/simulator/clustertest"
 )
 
 // fakeAPI serves config maps to a reflector as an API server does.
@@ -107,7 +109,7 @@ func (f *fakeAPI) do(change func()) {
 // until waits for a condition, which it checks under f's lock.
 func (f *fakeAPI) until(t *testing.T, what string, condition func() bool) {
 	t.Helper()
-	waitFor(t, what, func() bool {
+	clustertest.EventuallyTrue(t, what, func() bool {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		return condition()

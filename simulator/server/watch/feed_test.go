@@ -8,6 +8,8 @@ import (
 	"time"
 
 	clocktesting "k8s.io/utils/clock/testing"
+
+	"kube-scheduler-simulator/simulator/clustertest"
 )
 
 // testFeed returns a feed of one object, and a reader of it.
@@ -132,7 +134,7 @@ func TestPumpBatches(t *testing.T) {
 
 	f.put([]byte("0"))
 	<-s.conn.woken
-	waitFor(t, "the pause", clock.HasWaiters)
+	clustertest.EventuallyTrue(t, "the pause begins", clock.HasWaiters)
 	f.put([]byte("1"))
 	f.put([]byte("2"))
 	want(t, "woken within the pause", len(s.conn.woken), 0)
@@ -151,7 +153,7 @@ func TestPumpLingers(t *testing.T) {
 		f.pump(context.Background(), func() bool { notify(asked); return !f.hasReaders() })
 	}()
 	f.leave(s)
-	waitFor(t, "the linger timer", clock.HasWaiters)
+	clustertest.EventuallyTrue(t, "the linger timer runs", clock.HasWaiters)
 	clock.Step(f.limits.linger - 1)
 	want(t, "asked early", len(asked), 0)
 	f.join(s)
@@ -159,7 +161,7 @@ func TestPumpLingers(t *testing.T) {
 	<-asked
 
 	f.leave(s)
-	waitFor(t, "the linger timer", clock.HasWaiters)
+	clustertest.EventuallyTrue(t, "the linger timer runs", clock.HasWaiters)
 	clock.Step(f.limits.linger)
 	<-done
 }

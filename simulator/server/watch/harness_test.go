@@ -88,21 +88,6 @@ func (h *harness) dial() *watchtest.Client {
 	return watchtest.Dial(h.t, h.url, "/")
 }
 
-// waitFor polls a condition until it holds.
-func waitFor(t *testing.T, what string, condition func() bool) {
-	t.Helper()
-	tick := time.NewTicker(time.Millisecond)
-	defer tick.Stop()
-	timeout := time.After(patience)
-	for !condition() {
-		select {
-		case <-tick.C:
-		case <-timeout:
-			t.Fatalf("timed out waiting for: %s", what)
-		}
-	}
-}
-
 // fakeResults keeps cycles in order of arrival.
 type fakeResults struct {
 	mu          sync.Mutex

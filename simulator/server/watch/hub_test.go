@@ -16,6 +16,7 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"kube-scheduler-simulator/scheduler/result"
+	"kube-scheduler-simulator/simulator/clustertest"
 )
 
 // TestWatchKind follows a subscription from the first list to the end.
@@ -51,7 +52,7 @@ func TestWatchKind(t *testing.T) {
 			want(t, "event to the other", other.Events(1), []string{"ADDED d=1"})
 			c.Subscribe("again")
 			want(t, "next frame", c.Next(), "list again first: a=2, c=1, d=1")
-			api.until(t, "one watch for all", func() bool { return api.watches == 1 })
+			api.until(t, "there is one watch for all", func() bool { return api.watches == 1 })
 		})
 	}
 }
@@ -107,14 +108,14 @@ func TestWatchIsResumed(t *testing.T) {
 			c := h.dial()
 			c.Subscribe("cm")
 			want(t, "list", c.Next(), "list cm first: a=1, b=1")
-			api.until(t, "a watch", func() bool { return api.watches == 1 })
+			api.until(t, "there is a watch", func() bool { return api.watches == 1 })
 
 			api.do(func() { tc.interrupt(api) })
 			api.remove("a")
 			api.put("b", "2")
 			api.put("c", "1")
 			want(t, "events", c.Events(3), []string{"DELETED a=1", "MODIFIED b=2", "ADDED c=1"})
-			api.until(t, "a watch again", func() bool { return api.watches == 1 })
+			api.until(t, "there is a watch again", func() bool { return api.watches == 1 })
 			api.put("c", "2")
 			want(t, "event", c.Events(1), []string{"MODIFIED c=2"})
 		})
@@ -180,7 +181,7 @@ func TestAPIServerFailsForAWhile(t *testing.T) {
 	c.Subscribe("cm")
 	c.Next()
 	api.do(func() { api.refusal = http.StatusServiceUnavailable; api.epoch++ })
-	api.until(t, "no watch", func() bool { return api.watches == 0 })
+	api.until(t, "there is no watch", func() bool { return api.watches == 0 })
 	api.put("a", "2")
 	api.do(func() { api.refusal = 0 })
 	want(t, "event", c.Events(1), []string{"MODIFIED a=2"})
@@ -195,10 +196,10 @@ func TestFeedStops(t *testing.T) {
 	c := h.dial()
 	c.Subscribe("cm")
 	c.Next()
-	api.until(t, "a watch", func() bool { return api.watches == 1 })
+	api.until(t, "there is a watch", func() bool { return api.watches == 1 })
 	c.WS.Close()
-	api.until(t, "no watch", func() bool { return api.watches == 0 })
-	waitFor(t, "no feed", func() bool {
+	api.until(t, "there is no watch", func() bool { return api.watches == 0 })
+	clustertest.EventuallyTrue(t, "no feed is left", func() bool {
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		return len(h.kinds) == 0
@@ -218,7 +219,7 @@ func TestKeptFeeds(t *testing.T) {
 	limits.linger, limits.feeds = time.Millisecond, 2
 	h := serve(t, Options{limits: limits, Keep: []schema.GroupVersionResource{configMaps.GroupVersionResource}})
 	h.attach(api, nil)
-	api.until(t, "a watch", func() bool { return api.watches == 1 })
+	api.until(t, "there is a watch", func() bool { return api.watches == 1 })
 	for range 2 {
 		c := h.dial()
 		c.Subscribe("cm")
@@ -226,13 +227,13 @@ func TestKeptFeeds(t *testing.T) {
 		c.Send(`{"type":"subscribe","id":"one","resource":{"version":"v1","resource":"configmaps"},"namespace":"default"}`)
 		want(t, "list of a namespace", c.Next(), "list one first: a=1")
 		c.WS.Close()
-		waitFor(t, "the namespace's feed ends, and no other", func() bool {
+		clustertest.EventuallyTrue(t, "the namespace's feed has ended, and no other", func() bool {
 			h.mu.Lock()
 			defer h.mu.Unlock()
 			return len(h.kinds) == 1 && h.kinds[configMaps] != nil
 		})
 	}
-	api.until(t, "the kept watch only", func() bool { return api.watches == 1 })
+	api.until(t, "only the kept watch is left", func() bool { return api.watches == 1 })
 }
 
 func TestWatchResults(t *testing.T) {
@@ -334,9 +335,9 @@ func TestStop(t *testing.T) {
 	defer cancel()
 	h.Stop(ctx)
 	want(t, "close code", <-closed, websocket.CloseGoingAway)
-	api.until(t, "no watch", func() bool { return api.watches == 0 })
+	api.until(t, "there is no watch", func() bool { return api.watches == 0 })
 	want(t, "subscribers", len(results.subscribers), 0)
-	waitFor(t, "no goroutine of the server", func() bool {
+	clustertest.EventuallyTrue(t, "no goroutine of the server is left", func() bool {
 		stacks := make([]byte, 1<<20)
 		stacks = stacks[:runtime.Stack(stacks, true)]
 		for _, part := range []string{"watch.(*Hub)", "server.(*conn)", "server.(*kindFeed)", "StreamWatcher", "cache.(*Reflector)"} {
@@ -357,7 +358,7 @@ func TestPing(t *testing.T) {
 	pinged := make(chan struct{}, 1)
 	c.WS.SetPingHandler(func(string) error { notify(pinged); return nil })
 	go c.Read()
-	waitFor(t, "a ping", func() bool {
+	clustertest.EventuallyTrue(t, "a ping arrives", func() bool {
 		clock.Step(h.limits.ping)
 		select {
 		case <-pinged:

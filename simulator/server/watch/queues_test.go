@@ -13,6 +13,7 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"kube-scheduler-simulator/scheduler/result"
+	"kube-scheduler-simulator/simulator/clustertest"
 )
 
 // fakeQueues is a scheduling queue that counts how often it is read.
@@ -71,7 +72,7 @@ func TestQueuesAreReadWhileFollowed(t *testing.T) {
 	}
 	paused := func(readings int) {
 		t.Helper()
-		waitFor(t, fmt.Sprintf("the pause after reading %d", readings), func() bool { return source.readings() == readings && clock.HasWaiters() })
+		clustertest.EventuallyTrue(t, fmt.Sprintf("the pause after reading %d begins", readings), func() bool { return source.readings() == readings && clock.HasWaiters() })
 	}
 	step := func(readings int) {
 		t.Helper()
@@ -106,7 +107,7 @@ func TestQueuesAreReadWhileFollowed(t *testing.T) {
 	f.leave(a)
 	f.leave(b)
 	clock.Step(l.poll)
-	waitFor(t, "the state is withdrawn", func() bool {
+	clustertest.EventuallyTrue(t, "the state is withdrawn", func() bool {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		return !f.open

@@ -103,7 +103,6 @@ func Watches() []Watch {
 		{Kind: Text, Package: "google.golang.org/grpc", Name: "pickerWrapper.pick", Of: "latest balancer error: ", Ours: []string{"simulator/controlplane"}, Why: "the reason why etcd cannot be reached follows it"},
 		{Kind: Text, Package: "encoding/json", Name: "scanner.pushParseState", Of: "exceeded max depth", Ours: []string{"simulator/transfer"}, Why: "JSON that is nested too deeply"},
 		{Kind: Text, Package: "sigs.k8s.io/json/internal/golang/encoding/json", Name: "scanner.pushParseState", Of: "exceeded max depth", Ours: []string{"simulator/transfer"}, Why: "JSON that is nested too deeply"},
-		code("k8s.io/apiserver/pkg/admission/plugin/namespace/lifecycle", "Lifecycle.Admit", "its error names namespaces when an object's namespace does not exist", "simulator/replay"),
 		{Kind: Text, Package: "sigs.k8s.io/kwok/pkg/utils/gotpl", Name: "renderer.render", Of: "build template", Ours: []string{"simulator/virtualnode"}, Why: "a stage whose template cannot be parsed"},
 	}
 }

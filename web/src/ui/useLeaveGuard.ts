@@ -5,8 +5,8 @@ import { shallowRef, type ShallowRef } from 'vue'
 import { onBeforeRouteLeave } from 'vue-router'
 
 /**
- * While someone wants to leave and unsaved holds, the result is the function that answers:
- * true discards and leaves, false stays. The browser asks by itself before it closes the page.
+ * The result is set while the page asks: call it with true to discard and leave, with false to
+ * stay. Before a tab is closed the browser itself asks.
  */
 export function useLeaveGuard(unsaved: () => boolean, discard: () => void): ShallowRef<((go: boolean) => void) | undefined> {
   const answer = shallowRef<(go: boolean) => void>()

@@ -1,14 +1,17 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { nextTick, ref, shallowRef } from 'vue'
+import { nextTick, ref, shallowReactive, shallowRef } from 'vue'
 import type { NodeVerdict } from '@/features/decision/model/cycle'
 import { nodeMenu } from '@/features/nodes/store/nodeMenu'
 import { buildCluster } from '@/kubernetes/cluster'
 import { node } from '@/kubernetes/testing'
 import { withSetup, type Running } from '@/ui/testing'
-import type { TileFace } from './model/tileFaces'
+import { arrangeNodes } from './model/arrange'
+import { tally, type TileFace } from './model/tileFaces'
 import { layoutTiles } from './model/tiles'
 import { TilePainter } from './tilePainter'
 import { useTileCursor, type TileCursor } from './useTileCursor'
+import { useTileFaces, type ShownTiles } from './useTileFaces'
+import { useTileMarks } from './useTileMarks'
 import { useTilePainting } from './useTilePainting'
 import { useTileWords } from './useTileWords'
 
@@ -183,7 +186,7 @@ describe('the painting', () => {
     expect(painted).toHaveBeenCalledTimes(2)
   })
 
-  it('happens anew for another size, and with a painter of its own for other tiles', async () => {
+  it('starts over for another size, and takes another painter for tiles of another size', async () => {
     const { unmount } = await paint()
     frame()
     vi.mocked(TilePainter).mockClear()
@@ -231,4 +234,47 @@ it('says of a tile what its face shows', async () => {
   expect(said.every((words) => words.startsWith('a, '))).toBe(true)
   expect(said[1]).toContain('77')
   expect(said[3]).toMatch(/NodePorts, in use$/)
+})
+
+describe('the faces', () => {
+  const verdicts = (name: string) => ({ a: { kind: 'rejected', plugin: 'p', reason: 'r' }, b: { kind: 'scored', total: 5, chosen: true } })[name] as NodeVerdict
+  const all = views('a', 'b')
+  const tiles = (more: Partial<ShownTiles> = {}): ShownTiles => shallowReactive({ groups: arrangeNodes(all, { text: '', sort: 'name', grouping: [] }), load: 'cpu', verdictOf: undefined, tally: undefined, filter: { kind: 'all' }, ...more })
+
+  it('show the load, or the verdicts of a decision', async () => {
+    const of = tiles()
+    const { value } = await withSetup(() => useTileFaces(of))
+    expect([value.faces.value.map((f) => f.kind), value.chosen.value]).toEqual([['load', 'load'], -1])
+    Object.assign(of, { verdictOf: verdicts, tally: tally(all, verdicts) })
+    expect([value.faces.value.map((f) => f.kind), value.chosen.value]).toEqual([['rejected', 'total'], 1])
+  })
+
+  it('are dimmed by the filter, in their places', async () => {
+    const of = tiles({ verdictOf: verdicts, tally: tally(all, verdicts) })
+    const { value } = await withSetup(() => useTileFaces(of))
+    expect([0, 1].map(value.dim.value)).toEqual([false, false])
+    of.filter = { kind: 'rejected' }
+    expect([0, 1, 2].map(value.dim.value)).toEqual([false, true, true])
+  })
+})
+
+describe('the marks', () => {
+  const small = layoutTiles([{ name: '', count: 4000, parts: [{ name: '', count: 4000 }] }], { width: 800, height: 400 })
+  const marks = async (tile: number, of = small) => {
+    const all = views(...Array.from({ length: 60 }, (_, i) => `n${i}`))
+    return (await withSetup(() => useTileMarks({ layout: ref(of), nodes: ref(all), chosen: ref(tile), active: ref(-1), stageWidth: ref(800), verdictOf: () => () => ({ kind: 'scored', total: 7 }) as NodeVerdict }))).value
+  }
+
+  it('outline the chosen tile, and name its node where tiles are small', async () => {
+    const { outlines, chosenTag } = await marks(0)
+    expect(outlines.value.map((o) => o.kind)).toEqual(['chosen'])
+    expect(chosenTag.value).toMatchObject({ name: 'n0', total: 7, style: { left: `${(small.x[0] ?? 0) + small.pitch + 5}px` } })
+    expect((await marks(0, layoutOf(6))).chosenTag.value).toBeUndefined()
+    expect((await marks(-1)).outlines.value).toEqual([])
+  })
+
+  it('keep the name on the stage', async () => {
+    const atTheEdge = { ...small, x: small.x.map(() => 780) }
+    expect((await marks(3, atTheEdge)).chosenTag.value?.style).not.toHaveProperty('left')
+  })
 })

@@ -44,7 +44,7 @@ describe('the draft', () => {
     expect([page.value.template.value, page.value.parsed.value.entries[0]?.kind, wanted.value]).toEqual(['node', 'Node', undefined])
   })
 
-  it('is no template any more once somebody writes, and then asks before it is replaced', async () => {
+  it('is no template any more once a person writes, and then asks before it is replaced', async () => {
     await open()
     await writes(pod('mine'))
     expect(page.value.template.value).toBeUndefined()
@@ -55,7 +55,7 @@ describe('the draft', () => {
     expect([page.value.asking.value, page.value.template.value]).toEqual([undefined, 'node'])
   })
 
-  it('gives way to another template without a question while nobody has written', async () => {
+  it('gives way to another template without a question while it is unchanged', async () => {
     await open()
     page.value.template.value = 'node'
     expect([page.value.asking.value, page.value.template.value]).toEqual([undefined, 'node'])

@@ -9,7 +9,7 @@ import { droppedFiles, removeFiles } from './store/files'
 export interface CreateDraft {
   /** The template that the draft is an unchanged copy of. Choosing one may ask first. */
   template: WritableComputedRef<TemplateId | undefined>
-  /** What waits for consent to replace the draft. */
+  /** A template or text that replaces the draft once the person agrees. */
   asking: Ref<Wanted | undefined>
   replace(from: Wanted): void
   /** Adds a document behind the draft. */

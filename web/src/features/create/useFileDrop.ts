@@ -21,7 +21,7 @@ export function useFileDrop(): FileDrop {
 
   async function take(files: readonly File[]) {
     const texts: string[] = []
-    // A template that nobody has touched makes room.
+    // An unchanged template makes room.
     if (files.length && draftTemplate.value) draft.value = ''
     for (const file of files) {
       if (file.size > fileLimit) notify('failed', t('create.tooBig', { name: file.name, size: (file.size / 2 ** 20).toFixed(0), max: fileLimit / 2 ** 20 }))

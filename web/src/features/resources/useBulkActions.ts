@@ -25,7 +25,7 @@ export interface BulkActions {
 
 /** Requests at a time. */
 const width = 6
-/** More objects than this are not cloned: nobody reads and changes them as one text. */
+/** More objects than this are not cloned: the text would be too long to read and change. */
 const cloneAtMost = 50
 /** Of many failures so many are reported. */
 const reportAtMost = 3

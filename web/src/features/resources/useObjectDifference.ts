@@ -1,5 +1,5 @@
-// What the tab of changes compares: the text with what its object is now, with what somebody
-// else made of the object, or with what a dry run returned.
+// The two sides of the Changes tab: the text, and beside it the version that it started from, a
+// newer version, or the result of a dry run.
 
 import { computed, type ComputedRef } from 'vue'
 import { useI18n } from 'vue-i18n'

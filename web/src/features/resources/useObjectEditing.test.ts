@@ -59,7 +59,7 @@ afterEach(() => {
   vi.resetAllMocks()
 })
 
-it('shows each version while nobody edits', async () => {
+it('shows each version until a person edits', async () => {
   await show()
   await changes(object('2', { a: '2', b: '1' }))
   expect(editing.text.value).toContain('a: "2"')

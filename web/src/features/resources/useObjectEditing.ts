@@ -39,7 +39,7 @@ export interface ObjectEditing extends Omit<ObjectVersions, 'show' | 'wrote' | '
   /** Saves the text; with overwrite whatever version the server has. */
   save(overwrite?: boolean): Promise<void>
   dryRun(): Promise<void>
-  /** Creates the object from the text after somebody deleted it. */
+  /** Creates a deleted object from the text. */
   createAgain(): Promise<void>
   /** Continues with the newest version, which then holds the changes of both sides. */
   merge(): void

@@ -1,10 +1,10 @@
-// The rows that a person has checked, and those that wait for a word before they are deleted.
+// The rows that a person has checked.
 
 import { computed, ref, watch, type ComputedRef, type Ref, type WatchSource } from 'vue'
 import type { TableRow } from './model/table'
 
 export interface ObjectSelection {
-  /** Keys of the checked rows that are shown: nothing happens to an object that nobody sees. */
+  /** Keys of the checked rows that are shown; actions leave hidden ones alone. */
   selected: ComputedRef<ReadonlySet<string>>
   check(keys: ReadonlySet<string>): void
   clear(): void

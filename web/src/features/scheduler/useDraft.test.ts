@@ -18,6 +18,7 @@ import { useDefaultDocument } from './useDefaultDocument'
 import { useDraftDifference, type DraftDifference } from './useDraftDifference'
 import { useDraftStart, type DraftStart } from './useDraftStart'
 import { useOwnPresets, type OwnPresets } from './useOwnPresets'
+import { useRevisionDialog, type RevisionDialog } from './useRevisionDialog'
 
 vi.mock('@/api/configuration')
 const server = vi.mocked(api)
@@ -34,6 +35,7 @@ interface Page {
   start: DraftStart
   own: OwnPresets
   difference: DraftDifference
+  dialog: RevisionDialog
 }
 let page: Running<Page>
 const showEditor = vi.fn()
@@ -45,7 +47,8 @@ async function open() {
     const inForce = useConfigurationInForce()
     const check = useConfigurationCheck()
     const start = useDraftStart(started)
-    return { inForce, check, start, apply: useApply(check, { showEditor, goTo, finished: inForce.reload }), own: useOwnPresets(start.savedAs), difference: useDraftDifference(inForce.revisions.value) }
+    const apply = useApply(check, { showEditor, goTo, finished: inForce.reload })
+    return { inForce, check, start, apply, dialog: useRevisionDialog(apply, start.startFrom), own: useOwnPresets(start.savedAs), difference: useDraftDifference(inForce.revisions.value) }
   })
   await flushPromises()
 }
@@ -83,7 +86,7 @@ afterEach(() => {
 })
 
 describe('a draft', () => {
-  it('goes with what runs until somebody writes, and survives another apply from then on', async () => {
+  it('follows the running configuration until a person writes, and survives another apply from then on', async () => {
     await runs(2, 'running: 2\n')
     expect([draft.value?.text, dirty.value]).toEqual(['running: 2\n', false])
     write('mine: 1\n')
@@ -208,7 +211,7 @@ describe('applying', () => {
 })
 
 describe('starting with another document', () => {
-  it('replaces a draft that nobody has changed', () => {
+  it('replaces an unchanged draft', () => {
     const { start } = page.value
     start.choosePreset('binPacking')
     expect([draft.value?.text, start.preset.value]).toEqual([presets.binPacking, 'binPacking'])
@@ -310,5 +313,39 @@ describe('the default document', () => {
     await flushPromises()
     expect(asked()).toBe(2)
     unmount()
+  })
+})
+
+describe('the dialog of a revision', () => {
+  const open = async () => {
+    page.value.dialog.show(7)
+    await flushPromises()
+    return page.value.dialog.open.value
+  }
+
+  it('stays open with the reason when applying again fails, and forgets it when it is closed', async () => {
+    expect(await open()).toBe(7)
+    server.applyRevision.mockRejectedValueOnce(new Error('busy'))
+    await page.value.dialog.applyAgain(7)
+    await flushPromises()
+    expect([page.value.dialog.open.value, page.value.apply.failed.value]).toEqual([7, new Error('busy')])
+    page.value.dialog.close()
+    await flushPromises()
+    expect([page.value.dialog.open.value, page.value.apply.failed.value]).toEqual([undefined, undefined])
+  })
+
+  it('closes when the revision was applied again', async () => {
+    await open()
+    server.applyRevision.mockResolvedValueOnce(applied(8))
+    await page.value.dialog.applyAgain(7)
+    await flushPromises()
+    expect(page.value.dialog.open.value).toBeUndefined()
+  })
+
+  it('closes for a draft that starts as the revision', async () => {
+    await open()
+    page.value.dialog.edit('revision: 7\n', 7)
+    await flushPromises()
+    expect([page.value.dialog.open.value, draft.value?.text, draft.value?.origin]).toEqual([undefined, 'revision: 7\n', '7'])
   })
 })

@@ -1,0 +1,50 @@
+// What the tiles of the map show, in their order.
+
+import { computed, type ComputedRef } from 'vue'
+import type { NodeVerdict } from '@/features/decision/model/cycle'
+import type { NodeView } from '@/kubernetes/cluster'
+import type { NodeGroup } from './model/arrange'
+import { loadFace, matchesVerdict, verdictFaces, type LoadOf, type Tally, type TileFace, type VerdictFilter } from './model/tileFaces'
+
+export interface ShownTiles {
+  groups: readonly NodeGroup[]
+  load: LoadOf
+  /** undefined while no decision is shown; then tiles show the load. */
+  verdictOf: ((node: string) => NodeVerdict) | undefined
+  tally: Tally | undefined
+  filter: VerdictFilter
+}
+
+export interface TileFaces {
+  nodes: ComputedRef<NodeView[]>
+  faces: ComputedRef<TileFace[]>
+  /** Whether the filter takes a tile's node out; it keeps its place. */
+  dim: ComputedRef<(tile: number) => boolean>
+  /** The tile of the chosen node; -1 when there is none. */
+  chosen: ComputedRef<number>
+}
+
+const none = () => false
+
+export function useTileFaces(of: Readonly<ShownTiles>): TileFaces {
+  const nodes = computed(() => of.groups.flatMap((group) => group.parts.flatMap((part) => part.nodes)))
+  return {
+    nodes,
+    faces: computed(() => {
+      const { verdictOf, tally } = of
+      if (!verdictOf || !tally) return nodes.value.map((view) => loadFace(view, of.load))
+      const faceOf = verdictFaces(tally)
+      return nodes.value.map((view) => faceOf(verdictOf(view.name)))
+    }),
+    dim: computed(() => {
+      const { verdictOf, filter } = of
+      if (!verdictOf || filter.kind === 'all') return none
+      const all = nodes.value
+      return (tile) => {
+        const view = all[tile]
+        return !view || !matchesVerdict(filter, verdictOf(view.name))
+      }
+    }),
+    chosen: computed(() => (of.tally?.chosen ? nodes.value.findIndex((view) => view.name === of.tally?.chosen) : -1)),
+  }
+}

@@ -1,0 +1,184 @@
+import { flushPromises } from '@vue/test-utils'
+import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import type { Replay } from '@/api/replay'
+import { createOpen } from '@/features/create/store/create'
+import * as store from '@/features/replay/store/replay'
+import { transferDialog } from '@/features/transfer/store/transfer'
+import { loadDeferredMessages } from '@/i18n/deferred'
+import { language } from '@/i18n/language'
+import { node, pod } from '@/kubernetes/testing'
+import { kinds } from '@/live/discovery'
+import { transfers } from '@/live/servedTransfers'
+import { model, nodes, pods } from '@/live/watched'
+import { notices } from '@/ui/notices'
+import { withSetup, type Running } from '@/ui/testing'
+import { pluginNames } from './store/plugins'
+import { usePaletteActions } from './usePaletteActions'
+import { usePaletteSearch, type PaletteSearch } from './usePaletteSearch'
+import { useShortcuts } from './useShortcuts'
+
+vi.mock('@/features/replay/store/replay', async () => {
+  const { shallowRef } = await import('vue')
+  return { replay: shallowRef(), changeReplay: vi.fn(), stepReplay: vi.fn() }
+})
+
+const help = vi.fn()
+const routes = [
+  { path: '/', name: 'cluster' },
+  { path: '/resources/:resource?', name: 'resources' },
+  { path: '/decisions', name: 'decisions' },
+  { path: '/decisions/:namespace/:name', name: 'decision' },
+  { path: '/scheduler', name: 'scheduler' },
+  { path: '/activity', name: 'activity' },
+]
+const serve = (...names: string[]) => {
+  transfers.value = new Set(names) as unknown as typeof transfers.value
+}
+
+beforeAll(loadDeferredMessages)
+
+describe('the palette', () => {
+  let page: Running<PaletteSearch>
+  const ids = () => page.value.found.value.map((e) => e.id)
+  const find = (text: string) => {
+    page.value.text.value = text
+    return ids()
+  }
+  const run = async (text: string, id: string) => {
+    page.value.text.value = text
+    page.value.found.value.find((e) => e.id === id)?.run()
+    await flushPromises()
+    return page.router.currentRoute.value.fullPath
+  }
+  beforeEach(async () => {
+    model.setNode('node-1', node('node-1'))
+    nodes.value = { ...nodes.value }
+    pods.value = { items: new Map([['shop/web-1', pod('web-1', { nodeName: 'node-1' }, {}, { namespace: 'shop' })]]), synced: true, error: undefined }
+    kinds.value = [{ group: 'batch', version: 'v1', kind: 'Job', resource: 'jobs', namespaced: true, verbs: ['list', 'watch'] }]
+    pluginNames.value = ['NodeAffinity']
+    page = await withSetup(() => usePaletteSearch(usePaletteActions(help)), { at: '/activity', routes })
+  })
+  afterEach(() => {
+    page.unmount()
+    model.setNode('node-1', undefined)
+    transfers.value = undefined
+    store.replay.value = undefined
+    transferDialog.value = undefined
+    createOpen.value = false
+    language.value = 'en'
+    notices.value = []
+    vi.clearAllMocks()
+  })
+
+  it('finds objects, kinds and plugins, and goes to them', async () => {
+    expect(await run('web', 'pod:shop/web-1')).toBe('/decisions/shop/web-1')
+    expect(await run('node-1', 'node:node-1')).toBe('/resources/nodes?select=node-1')
+    expect(await run('job', 'kind:jobs.batch')).toBe('/resources/jobs.batch')
+    expect(await run('affinity', 'plugin:NodeAffinity')).toBe('/scheduler?plugin=NodeAffinity')
+    expect(await run('', 'place:cluster')).toBe('/')
+  })
+
+  it('offers only the transfers that the server serves', async () => {
+    expect(find('import')).not.toContain('import')
+    serve('import')
+    expect(ids()).toContain('import')
+    expect(find('export')).not.toContain('export')
+    serve('export')
+    await run('export', 'export')
+    expect(transferDialog.value).toBe('export')
+  })
+
+  it('controls the replay as its state allows, and reports what failed', async () => {
+    const offered = () => find('replay').filter((id) => id.startsWith('replay:'))
+    expect(offered()).toEqual([])
+    store.replay.value = { state: 'paused' } as Replay
+    expect(offered()).toEqual(['replay:play', 'replay:step'])
+    vi.mocked(store.stepReplay).mockRejectedValue(new Error('at the end'))
+    await run('replay', 'replay:step')
+    expect(notices.value).toMatchObject([{ kind: 'failed', text: 'at the end' }])
+    store.replay.value = { state: 'playing' } as Replay
+    expect(offered()).toEqual(['replay:pause'])
+    store.replay.value = { state: 'seeking' } as Replay
+    expect(offered()).toEqual([])
+  })
+
+  it('offers the other language', async () => {
+    await run('日本語', 'ja')
+    expect(language.value).toBe('ja')
+    expect(find('English')).toContain('en')
+  })
+
+  it('goes round and round, and starts at the best match of a new text', async () => {
+    const { text, found, at, step, groups } = page.value
+    step(-1)
+    expect(at.value).toBe(found.value.length - 1)
+    step(1)
+    expect(at.value).toBe(0)
+    step(1)
+    text.value = 'node'
+    await flushPromises()
+    expect(at.value).toBe(0)
+    expect(groups.value.flatMap((g) => g.entries.map((e) => e.index))).toEqual(found.value.map((_, i) => i))
+  })
+
+  it('creates, and asks for the list of keys', async () => {
+    await run('', 'create')
+    expect(createOpen.value).toBe(true)
+    const { value: all } = await withSetup(() => usePaletteActions(help), { routes })
+    all.value.find((a) => a.id === 'help')?.run()
+    expect(help).toHaveBeenCalledOnce()
+  })
+})
+
+describe('the shortcuts', () => {
+  let page: Running<ReturnType<typeof useShortcuts>>
+  const press = async (key: string, more: KeyboardEventInit = {}, target: EventTarget = document.body) => {
+    const event = new KeyboardEvent('keydown', { key, bubbles: true, cancelable: true, ...more })
+    target.dispatchEvent(event)
+    await flushPromises()
+    return event.defaultPrevented
+  }
+  beforeEach(async () => {
+    page = await withSetup(useShortcuts, { at: '/', routes })
+  })
+  afterEach(() => {
+    page.unmount()
+    createOpen.value = false
+    document.querySelector('dialog')?.remove()
+  })
+
+  it('open and close the palette, also out of a field', async () => {
+    const field = document.body.appendChild(document.createElement('input'))
+    expect(await press('k', { ctrlKey: true }, field)).toBe(true)
+    expect(page.value.paletteOpen.value).toBe(true)
+    await press('k', { ctrlKey: true }, field)
+    expect(page.value.paletteOpen.value).toBe(false)
+    field.remove()
+  })
+
+  it('go to places, create and help', async () => {
+    await press('g')
+    await press('s')
+    expect(page.router.currentRoute.value.name).toBe('scheduler')
+    await press('c')
+    expect(createOpen.value).toBe(true)
+    await press('?')
+    expect(page.value.helpOpen.value).toBe(true)
+  })
+
+  it('leave the keys of a dialog alone, except the chord of the palette in itself', async () => {
+    const dialog = document.body.appendChild(document.createElement('dialog'))
+    dialog.setAttribute('open', '')
+    expect(await press('c')).toBe(false)
+    expect(await press('k', { ctrlKey: true })).toBe(false)
+    expect([createOpen.value, page.value.paletteOpen.value]).toEqual([false, false])
+    page.value.paletteOpen.value = true
+    await press('k', { ctrlKey: true })
+    expect(page.value.paletteOpen.value).toBe(false)
+  })
+
+  it('end with the application', async () => {
+    page.unmount()
+    expect(await press('c')).toBe(false)
+  })
+})

@@ -1,0 +1,70 @@
+// What the command palette can do: go to places, create, transfer, replay, and set the page up.
+
+import { computed, type ComputedRef } from 'vue'
+import { useI18n } from 'vue-i18n'
+import { useRouter } from 'vue-router'
+import { templateIds } from '@/features/create/model/templates'
+import { openCreate } from '@/features/create/store/create'
+import { changeReplay, replay, stepReplay } from '@/features/replay/store/replay'
+import { startTour } from '@/features/tour/store/tour'
+import { openImport, transferDialog } from '@/features/transfer/store/transfer'
+import { language } from '@/i18n/language'
+import { cluster } from '@/live/cluster'
+import { external } from '@/live/operation'
+import { transfers } from '@/live/servedTransfers'
+import { notify } from '@/ui/notices'
+import { theme } from '@/ui/theme'
+import type { PaletteEntry } from './model/palette'
+import { placeKeys, places, type Place } from './model/shortcuts'
+
+export type PaletteAction = Omit<PaletteEntry, 'group'>
+
+/** Those that make sense now. help is called for the list of keys. */
+export function usePaletteActions(help: () => void): ComputedRef<PaletteAction[]> {
+  const { t } = useI18n()
+  const router = useRouter()
+
+  const placeAction = (name: Place): PaletteAction => ({
+    id: `place:${name}`,
+    icon: name,
+    title: t('palette.goTo', { place: t(`nav.${name}`) }),
+    note: Object.entries(placeKeys).flatMap(([key, value]) => (value === name ? [`g ${key}`] : []))[0],
+    run: () => void router.push({ name }),
+  })
+  const transferActions = computed((): PaletteAction[] => {
+    const serves = (name: 'import' | 'export' | 'reset' | 'replay') => transfers.value?.has(name)
+    const all: PaletteAction[] = []
+    if (serves('import')) all.push({ id: 'import', icon: 'upload', title: t('transfer.import'), run: () => openImport() })
+    if (serves('export')) all.push({ id: 'export', icon: 'download', title: t('transfer.export'), run: () => (transferDialog.value = 'export') })
+    if (serves('reset') && !external.value) all.push({ id: 'reset', icon: 'reset', title: t('transfer.reset'), run: () => (transferDialog.value = 'reset') })
+    if (serves('replay')) all.push({ id: 'replay', icon: 'history', title: replay.value ? t('replay.compare') : t('transfer.replay'), run: () => void router.push({ name: 'replay' }) })
+    return all
+  })
+  const replayActions = computed((): PaletteAction[] => {
+    const titled = (word: string) => `${t('replay.title')}: ${word}`
+    if (replay.value?.state === 'playing') return [{ id: 'replay:pause', icon: 'pause', title: titled(t('replay.pause')), run: () => void reported(changeReplay({ state: 'paused' })) }]
+    if (replay.value?.state !== 'paused') return []
+    return [
+      { id: 'replay:play', icon: 'play', title: titled(t('replay.play')), run: () => void reported(changeReplay({ state: 'playing' })) },
+      { id: 'replay:step', icon: 'step', title: titled(t('replay.step')), run: () => void reported(stepReplay()) },
+    ]
+  })
+
+  return computed(() => [
+    ...places.map(placeAction),
+    { id: 'create', icon: 'plus', title: t('palette.create'), note: 'c', run: () => openCreate() },
+    ...transferActions.value,
+    ...replayActions.value,
+    { id: 'light', icon: 'sun', title: t('header.themeLight'), run: () => (theme.value = 'light') },
+    { id: 'dark', icon: 'moon', title: t('header.themeDark'), run: () => (theme.value = 'dark') },
+    { id: 'system', icon: 'chip', title: t('header.themeSystem'), run: () => (theme.value = 'system') },
+    language.value === 'en' ? { id: 'ja', icon: 'info', title: '日本語', run: () => (language.value = 'ja') } : { id: 'en', icon: 'info', title: 'English', run: () => (language.value = 'en') },
+    { id: 'help', icon: 'info', title: t('keys.title'), note: '?', run: help },
+    { id: 'tour', icon: 'bulb', title: t('tour.start'), run: () => (void router.push({ name: 'cluster' }), startTour(cluster.value.nodes.length > 0)) },
+    ...templateIds.map((id) => ({ id: `create:${id}`, icon: 'plus', title: t('palette.createFrom', { template: t(`create.templates.${id}`) }), run: () => openCreate(id) })),
+  ])
+}
+
+function reported(done: Promise<void>): Promise<void> {
+  return done.catch((error: unknown) => notify('failed', error instanceof Error ? error.message : String(error)))
+}

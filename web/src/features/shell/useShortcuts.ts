@@ -1,0 +1,29 @@
+// The keyboard shortcuts of the whole application.
+
+import { useEventListener } from '@vueuse/core'
+import { ref, type Ref } from 'vue'
+import { useRouter } from 'vue-router'
+import { openCreate } from '@/features/create/store/create'
+import { ShortcutReader } from './model/shortcuts'
+
+/** Whether the command palette and the list of keys are open. Keys open them, and the palette's own chord closes it. */
+export function useShortcuts(): { paletteOpen: Ref<boolean>; helpOpen: Ref<boolean> } {
+  const router = useRouter()
+  const paletteOpen = ref(false)
+  const helpOpen = ref(false)
+  const reader = new ShortcutReader()
+
+  useEventListener(document, 'keydown', (event) => {
+    if (event.defaultPrevented) return
+    const target = event.target as HTMLElement | null
+    const action = reader.read(event, { typing: !!target?.closest?.('input, textarea, select, [contenteditable], dialog'), now: event.timeStamp })
+    // Other dialogs keep their keys.
+    if (!action || (document.querySelector('dialog[open]') && !paletteOpen.value)) return
+    event.preventDefault()
+    if (action.kind === 'palette') paletteOpen.value = !paletteOpen.value
+    else if (action.kind === 'help') helpOpen.value = true
+    else if (action.kind === 'create') openCreate()
+    else void router.push({ name: action.place })
+  })
+  return { paletteOpen, helpOpen }
+}

@@ -91,7 +91,7 @@ func (s *Scheduler) busy() (doing string, atLeast time.Duration) {
 	for _, pod := range queue.UnschedulablePods() {
 		switch {
 		case s.gatedBy(names.DefaultPreemption, pod):
-			return "preemption is under way", 0
+			return "preemption is running", 0
 		case time.Since(pod.CreationTimestamp.Time) < claimsFor && s.awaitsClaim(pod):
 			return "a controller is creating the claims of a pod", 0
 		}

@@ -74,7 +74,7 @@ type Scheduler struct {
 	warning  string
 }
 
-// State is what the scheduler is doing.
+// State is the state of the scheduler.
 type State struct {
 	// Running is true while it schedules.
 	Running bool
@@ -417,7 +417,7 @@ func (s *Scheduler) Revisions() []config.Revision { return s.revisions.list() }
 // Revision returns a revision with its document.
 func (s *Scheduler) Revision(number int) (config.Revision, bool) { return s.revisions.get(number) }
 
-// State returns what the scheduler is doing.
+// State returns the state of the scheduler.
 func (s *Scheduler) State() State {
 	latest, _ := s.revisions.running()
 	s.mu.Lock()

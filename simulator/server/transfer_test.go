@@ -236,7 +236,7 @@ func TestImporting(t *testing.T) {
 			}
 		})
 	}
-	want(t, "none is under way", h.do(http.MethodDelete, importPath, "").StatusCode, http.StatusNotFound)
+	want(t, "none is in progress", h.do(http.MethodDelete, importPath, "").StatusCode, http.StatusNotFound)
 }
 
 // TestImportProgress: a client that asks for lines gets them while the import runs; the

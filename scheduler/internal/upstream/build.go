@@ -17,8 +17,8 @@ import (
 	frameworkruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
 )
 
-// Parts are what a scheduler is built from. All but BreakTie and OutOfTree are
-// required.
+// Parts are the inputs from which Build builds a scheduler. All but BreakTie and
+// OutOfTree are required.
 type Parts struct {
 	Client           kubernetes.Interface
 	ClientConfig     *rest.Config

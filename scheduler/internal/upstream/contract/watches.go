@@ -46,7 +46,7 @@ func Watches() []Watch {
 		code(runtimePackage, "NewFramework", "PluginError relies on its wrapping the factory's error", profilesFile),
 		code(runtimePackage, "frameworkImpl.expandMultiPointPlugins", "the meaning of multiPoint is repeated", "scheduler/config"),
 
-		// The functions that we hook into, and what we rely on when they are called.
+		// The functions that we hook into, and those whose behaviour we rely on.
 		code(schedulerPackage, "Scheduler.Run", "Stop relies on the order in which it ends", "scheduler/scheduler.go"),
 		code(schedulerPackage, "Scheduler.ScheduleOne", "it calls NextEntity once a turn and skips nil", gateFile, "scheduler/recorder/attach.go"),
 		code(schedulerPackage, "Scheduler.scheduleOnePod", "cycles start and end in it", "scheduler/recorder/attach.go"),

@@ -117,7 +117,7 @@ lint-go: web/dist/.gitkeep
 staticcheck: web/dist/.gitkeep ## a stronger linter than vet
 	$(GO) tool staticcheck $(PACKAGES)
 
-generate: web/node_modules/.package-lock.json ## write the generated code anew
+generate: web/node_modules/.package-lock.json ## regenerate the generated code
 	$(GO) generate $(PACKAGES)
 	cd web && $(NPM) run generate
 

@@ -180,7 +180,7 @@ func (p *program) kill() {
 	<-p.exited
 }
 
-// stop ends the process with a signal and checks its exit code and its output.
+// stop ends the process with SIGTERM and checks its exit code.
 func (p *program) stop(t *testing.T) {
 	t.Helper()
 	begin := time.Now()

@@ -195,7 +195,7 @@ func (r *ExtenderRejections) UnmarshalJSON(data []byte) error {
 type ScoreExtender struct {
 	Name string
 	// Weight is the configured weight times the scale between the scores of
-	// extenders and those of plugins (MaxNodeScore ÷ MaxExtenderPriority).
+	// extenders and those of plugins (MaxScore ÷ MaxExtenderPriority).
 	Weight int64
 	// Answered and Counted have a value per node of the Score. Counted is
 	// Answered × Weight, 0 for the nodes of Unscored.

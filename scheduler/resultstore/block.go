@@ -122,8 +122,6 @@ func (b *blockBuilder) add(sequence uint64, c *result.Cycle) error {
 	return nil
 }
 
-func (b *blockBuilder) len() int { return len(b.keys.ends) }
-
 // size is the number of bytes collected, before they are packed.
 func (b *blockBuilder) size() int {
 	return b.summaries.data.Len() + b.rests.data.Len() + b.tables.data.Len()

@@ -24,7 +24,7 @@ func (k *kubectl) cycle(t *testing.T, pod string, outcome result.Outcome) *resul
 // rejected checks which plugin rejected a node, and why.
 func (k *kubectl) rejected(t *testing.T, c *result.Cycle, node, want string) {
 	t.Helper()
-	got := "nobody"
+	got := "no plugin"
 	if c.Filter != nil {
 		if i := slices.Index(c.Filter.Nodes, k.namespace+"-"+node); i >= 0 {
 			v := c.Filter.Verdict(i)

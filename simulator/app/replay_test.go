@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -116,19 +117,18 @@ func TestARecordingIsReplayed(t *testing.T) {
 // A recording of selected namespaces may lack the Namespace objects.
 func TestAReplayCreatesMissingNamespaces(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "shop.rec")
-	writeRecording(t, path, map[string]string{
-		"Node": `{"metadata":{"name":"n1"},"status":{"allocatable":{"cpu":"4","memory":"8Gi","pods":"110"}}}`,
-		"Pod":  `{"metadata":{"namespace":"shop","name":"web"},"spec":{"schedulerName":"default-scheduler","nodeName":"n1","containers":[{"name":"web","image":"registry.example/web:1"}]}}`,
-	})
+	writeRecording(t, path,
+		`{"kind":"Node","metadata":{"name":"n1"},"status":{"allocatable":{"cpu":"4","memory":"8Gi","pods":"110"}}}`,
+		`{"kind":"Pod","metadata":{"namespace":"shop","name":"web"},"spec":{"schedulerName":"default-scheduler","containers":[{"name":"web","image":"registry.example/web:1"}]}}`,
+		`{"kind":"Pod","metadata":{"namespace":"shop","name":"web"},"spec":{"schedulerName":"default-scheduler","nodeName":"n1","containers":[{"name":"web","image":"registry.example/web:1"}]}}`)
 	got := replayed(t, path, 1, session.Playback{})
 	if c := got.Comparison.Counts; got.Replay.Failed != 0 || c.Compared != 1 || c.Matching != 1 {
 		t.Errorf("%+v, %+v: %s", c, got.Replay, differences(got))
 	}
 }
 
-// writeRecording writes a recording in which the objects are created, by kind, a second after each
-// other.
-func writeRecording(t *testing.T, path string, objects map[string]string) {
+// writeRecording writes a recording in which an object is created or changed every second.
+func writeRecording(t *testing.T, path string, versions ...string) {
 	t.Helper()
 	file, err := os.Create(path)
 	if err != nil {
@@ -143,15 +143,15 @@ func writeRecording(t *testing.T, path string, objects map[string]string) {
 	if err := w.Mark(at, replay.Begun, ""); err != nil {
 		t.Fatal(err)
 	}
-	for _, kind := range replay.RecordedKinds() {
-		if objects[kind.Kind] == "" {
-			continue
-		}
+	for _, version := range versions {
 		at = at.Add(time.Second)
 		object := &unstructured.Unstructured{}
-		if err := json.Unmarshal([]byte(objects[kind.Kind]), &object.Object); err != nil {
+		if err := json.Unmarshal([]byte(version), &object.Object); err != nil {
 			t.Fatal(err)
 		}
+		kinds := replay.RecordedKinds()
+		kind := kinds[slices.IndexFunc(kinds, func(k replay.Kind) bool { return k.Kind == object.GetKind() })]
+		delete(object.Object, "kind")
 		if _, err := w.Set(at, kind, object.GetNamespace(), object.GetName(), object.Object); err != nil {
 			t.Fatal(err)
 		}

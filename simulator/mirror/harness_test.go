@@ -45,8 +45,8 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// clusters are a source without kubelets, which stays as a test makes it, and one
-// like the simulator's, less the scheduler. They start when a test asks for them.
+// clusters are a source without virtual nodes, so that its pods and nodes stay as a test makes them,
+// and a simulator's cluster without a scheduler. They start when a test first uses them.
 type clusters struct{ source, here *cluster }
 
 // twoClusters returns the shared ones, both empty.
@@ -125,7 +125,7 @@ func (c *cluster) stop(ctx context.Context) error {
 	return errors.Join(c.stopNodes(ctx), c.control.Stop(ctx), os.RemoveAll(c.dir))
 }
 
-// reset leaves nothing of the test before.
+// reset removes everything that earlier tests made.
 func (c *cluster) reset(t testing.TB) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), clustertest.Timeout)
@@ -142,11 +142,11 @@ func (c *cluster) reset(t testing.TB) {
 	}
 }
 
-// front is the way to a source. It sees every request, and can be taken away.
+// front is a proxy before a source. It notes every request, and a test can take it away.
 type front struct {
 	handler http.Handler
 	address string
-	// forbid is a path that the source forbids to read.
+	// forbid is a path to which front answers 403.
 	forbid string
 
 	mu       sync.Mutex
@@ -188,7 +188,7 @@ func newFront(t testing.TB, to *cluster) *front {
 	return f
 }
 
-// come makes the source answer, at the same address as before.
+// come makes the source reachable, at the same address as before.
 func (f *front) come(t testing.TB) {
 	t.Helper()
 	listener, err := net.Listen("tcp", f.address)
@@ -222,7 +222,7 @@ func (f *front) seen() []string {
 	return append([]string(nil), f.requests...)
 }
 
-// kubeconfig leads to the source through the front.
+// kubeconfig writes a kubeconfig that reaches the source through the front.
 func (f *front) kubeconfig(t testing.TB) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "kubeconfig")
@@ -246,7 +246,7 @@ current-context: production
 	}
 }
 
-// source reads through the front, faster than a real one would be.
+// source reads through the front, at a higher rate than the default.
 func (f *front) source(t testing.TB, o SourceOptions) *Source {
 	t.Helper()
 	o.Kubeconfig = f.kubeconfig(t)
@@ -290,7 +290,7 @@ func waitStateWithin(t testing.TB, timeout time.Duration, s *Sync, want State) {
 	})
 }
 
-// must is for calls that work in every test.
+// must fails the test when a call fails.
 func must[T any](t testing.TB) func(T, error) T {
 	return func(value T, err error) T {
 		t.Helper()
@@ -319,11 +319,11 @@ func (c *cluster) createNode(t testing.TB, n *corev1.Node) *corev1.Node {
 	return must[*corev1.Node](t)(c.client.CoreV1().Nodes().Create(t.Context(), n, metav1.CreateOptions{}))
 }
 
-// createPod also makes it run, if it is on a node.
+// createPod also writes the status of a running pod, if the pod is on a node.
 func (c *cluster) createPod(t testing.TB, p *corev1.Pod) *corev1.Pod {
 	t.Helper()
 	var created *corev1.Pod
-	// Admission learns of a new priority class by a watch.
+	// Admission sees a new priority class with a delay.
 	clustertest.Eventually(t, "pod "+p.Name+" is admitted", func(ctx context.Context) (bool, error) {
 		var err error
 		created, err = c.client.CoreV1().Pods(p.Namespace).Create(ctx, p, metav1.CreateOptions{})

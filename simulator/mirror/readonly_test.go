@@ -18,8 +18,8 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// TestTheSourceIsReadOnlyByConstruction sends what must not be sent to a server
-// that counts.
+// TestTheSourceIsReadOnlyByConstruction tries forbidden requests against a server that counts
+// requests.
 func TestTheSourceIsReadOnlyByConstruction(t *testing.T) {
 	var reached atomic.Int32
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { reached.Add(1) }))
@@ -103,8 +103,7 @@ users: [{name: u, user: {}}], contexts: [{name: a, context: {cluster: c, user: u
 	}
 }
 
-// TestTheSourceIsAskedKindly: after a burst, requests come at the rate that is
-// promised.
+// TestTheSourceIsAskedKindly: after a burst, requests stay at the configured rate.
 func TestTheSourceIsAskedKindly(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")

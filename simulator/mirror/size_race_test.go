@@ -2,7 +2,6 @@
 
 package mirror
 
-// The size of the mirror that is measured. With the race detector each object takes
-// five times as long, and what can race does so with few; there are more than fit a
-// page.
+// The size of the measured mirror. The race detector slows it down fivefold and finds races with
+// fewer objects. There are still more than one page holds.
 const measuredNodes, measuredPods = 100, pageSize + 1

@@ -2,5 +2,5 @@
 
 package mirror
 
-// The size of the mirror that is measured.
+// The size of the measured mirror.
 const measuredNodes, measuredPods = 1000, 2000

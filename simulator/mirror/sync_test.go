@@ -34,7 +34,7 @@ func TestAClusterIsFollowed(t *testing.T) {
 	source, here := twoClusters(t)
 	furnish(t, source)
 	front := newFront(t, source)
-	// A user has made something here before.
+	// Objects of the simulated cluster's own.
 	here.createNode(t, node("own").Obj())
 	here.createNode(t, node("n3").Label("made", "here").Obj())
 	s := follow(t, front.source(t, SourceOptions{}), here, SyncOptions{hold: 300 * time.Millisecond})
@@ -157,7 +157,7 @@ func TestAClusterIsFollowed(t *testing.T) {
 	})
 }
 
-// TestTheSourceGoesAway holds that nothing is lost and nothing doubled.
+// TestTheSourceGoesAway: an outage of the source neither loses nor duplicates objects.
 func TestTheSourceGoesAway(t *testing.T) {
 	source, here := twoClusters(t)
 	furnish(t, source)
@@ -192,9 +192,8 @@ func TestTheSourceGoesAway(t *testing.T) {
 	}
 }
 
-// TestTheSourceMoves holds that a source that comes back at another address, which
-// the kubeconfig then has, is followed as before, and that switching the
-// kubeconfig's current context changes nothing.
+// TestTheSourceMoves: the mirror keeps following a source that comes back at another address, once the
+// kubeconfig has that address. Switching the kubeconfig's current context changes nothing.
 func TestTheSourceMoves(t *testing.T) {
 	source, here := twoClusters(t)
 	furnish(t, source)
@@ -228,7 +227,7 @@ func TestTheSourceMoves(t *testing.T) {
 	}
 }
 
-// TestTheSimulatorRestarts holds that another mirror goes on where the first ended.
+// TestTheSimulatorRestarts: another mirror continues where the first ended.
 func TestTheSimulatorRestarts(t *testing.T) {
 	source, here := twoClusters(t)
 	furnish(t, source)
@@ -290,7 +289,7 @@ func TestPodsThatAreScheduledHere(t *testing.T) {
 	if diff := cmp.Diff(map[string]string{"web": "n2", "pending": ""}, here.pods(t, "shop")); diff != "" {
 		t.Errorf("the nodes of the pods (-want +got):\n%s", diff)
 	}
-	// A pod that has ended there takes no room here.
+	// A pod that has finished in the source takes no resources here.
 	p := must[*corev1.Pod](t)(source.client.CoreV1().Pods("shop").Get(t.Context(), "web", metav1.GetOptions{}))
 	p.Status.Phase = corev1.PodSucceeded
 	must[*corev1.Pod](t)(source.client.CoreV1().Pods("shop").UpdateStatus(t.Context(), p, metav1.UpdateOptions{}))
@@ -359,7 +358,7 @@ func TestARedactedMirror(t *testing.T) {
 	}
 }
 
-// TestReadingOnce reads a cluster for an import, as far as it may be read.
+// TestReadingOnce reads a cluster for an import, except for kinds that it may not read.
 func TestReadingOnce(t *testing.T) {
 	source, here := twoClusters(t)
 	furnish(t, source)
@@ -391,7 +390,7 @@ func TestReadingOnce(t *testing.T) {
 	}
 }
 
-// TestAThousandNodes measures the first round, and how soon a change is here then.
+// TestAThousandNodes measures the first round, and the delay of a change after it.
 func TestAThousandNodes(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes half a minute")
@@ -423,8 +422,8 @@ func TestAThousandNodes(t *testing.T) {
 	paged(t, front)
 }
 
-// furnish makes a small cluster: nodes, a running pod, one that found no node, and
-// what they need.
+// furnish makes a small cluster: nodes, a running pod, an unschedulable pod, and the objects that
+// they refer to.
 func furnish(t testing.TB, c *cluster) {
 	t.Helper()
 	ctx, create := t.Context(), metav1.CreateOptions{}
@@ -503,7 +502,7 @@ func hasTaint(n *corev1.Node, key string) bool {
 	return false
 }
 
-// took holds what is promised, on a machine that may be busy with other tests.
+// took checks a promised delay, with some slack for a busy machine.
 func took(t testing.TB, what string, since time.Time) {
 	t.Helper()
 	d := time.Since(since)
@@ -513,7 +512,7 @@ func took(t testing.TB, what string, since time.Time) {
 	}
 }
 
-// onlyRead looks at every request that has reached the source.
+// onlyRead checks that every request to the source was allowed.
 func onlyRead(t testing.TB, f *front) {
 	t.Helper()
 	seen := f.seen()
@@ -527,7 +526,7 @@ func onlyRead(t testing.TB, f *front) {
 	}
 }
 
-// paged holds that no list was asked for at once.
+// paged checks that every list was requested in pages.
 func paged(t testing.TB, f *front) {
 	t.Helper()
 	pages := 0
@@ -544,8 +543,8 @@ func paged(t testing.TB, f *front) {
 	}
 }
 
-// processorTime is what this process has used so far: on a busy machine it says
-// more than the time that has passed.
+// processorTime returns the CPU time of this process, which says more than elapsed time on a busy
+// machine.
 func processorTime(t testing.TB) time.Duration {
 	t.Helper()
 	var used syscall.Rusage

@@ -39,11 +39,10 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestRedactedClustersAreScheduledAlike lets random clusters come about, and then
-// schedules one pod of each after the other anew: in the cluster as it is, and
-// redacted. What each plugin says about each node, and every score, must be the
-// same. Only the first attempt counts: the choice between equal nodes goes by
-// their names here, which differ.
+// TestRedactedClustersAreScheduledAlike runs random clusters, and then reschedules one pod at a time
+// in the original cluster and in a redacted copy. Every plugin's verdict and score for every node
+// must be the same. It compares first attempts only: here the names of nodes, which differ, decide
+// between equal nodes.
 func TestRedactedClustersAreScheduledAlike(t *testing.T) {
 	attempts, rejected, scored := 0, 0, 0
 	for seed := range uint64(schedulertest.Themes) {
@@ -53,7 +52,7 @@ func TestRedactedClustersAreScheduledAlike(t *testing.T) {
 				t.Skip("a plugin that looks for a certain label does not find it in a redacted cluster")
 			}
 			setGates(t, cluster.Gates)
-			// Which nodes are looked at first goes by their names.
+			// The names of nodes decide which are evaluated first.
 			cluster.Configuration = strings.Replace(cluster.Configuration, "percentageOfNodesToScore: 50", "percentageOfNodesToScore: 100", 1)
 			objects := grown(t, cluster)
 			r := redact.New(nil)
@@ -78,7 +77,7 @@ func TestRedactedClustersAreScheduledAlike(t *testing.T) {
 	}
 }
 
-// kept are the kinds that grown clusters consist of.
+// kept are the kinds of objects in the clusters that grown returns.
 var kept = []schema.GroupVersionResource{
 	{Version: "v1", Resource: "namespaces"}, {Version: "v1", Resource: "nodes"},
 	{Group: "storage.k8s.io", Version: "v1", Resource: "storageclasses"},
@@ -90,7 +89,7 @@ var kept = []schema.GroupVersionResource{
 	{Version: "v1", Resource: "pods"},
 }
 
-// grown returns what is in the cluster after its run.
+// grown returns the objects of a random cluster after its run.
 func grown(t *testing.T, cluster *schedulertest.Cluster) (objects []*unstructured.Unstructured) {
 	t.Helper()
 	sim := run(t, cluster)
@@ -118,7 +117,7 @@ func list(t *testing.T, sim *schedulertest.Simulation, gvr schema.GroupVersionRe
 	return out
 }
 
-// triedAgain are some of a cluster's pods, those that are on no node first.
+// triedAgain returns some of a cluster's pods, pending ones first.
 func triedAgain(objects []*unstructured.Unstructured) []*unstructured.Unstructured {
 	var pods []*unstructured.Unstructured
 	for _, o := range objects {
@@ -220,8 +219,7 @@ func typed(t *testing.T, o *unstructured.Unstructured) runtime.Object {
 	return out
 }
 
-// describe is what a scheduler has decided, with the names of nodes as they are
-// in the redacted cluster.
+// describe renders a decision, with the redacted names of nodes.
 func describe(r *redact.Redactor, a *schedulertest.Attempt, original bool) map[string]any {
 	if a == nil {
 		return nil
@@ -250,7 +248,7 @@ func describe(r *redact.Redactor, a *schedulertest.Attempt, original bool) map[s
 	return out
 }
 
-// verdict leaves out the message, which may have names in it.
+// verdict leaves out the message, which may contain names.
 func verdict(s *fwk.Status) string {
 	if s == nil {
 		return fwk.Success.String()
@@ -272,7 +270,7 @@ func run(t *testing.T, cluster *schedulertest.Cluster) (sim *schedulertest.Simul
 	return sim
 }
 
-// startBare returns what starts Kubernetes' own scheduler.
+// startBare returns a function that starts Kubernetes' own scheduler.
 func startBare(t *testing.T, cluster *schedulertest.Cluster) func(context.Context, *schedulertest.Simulation) (func(context.Context) error, error) {
 	c, err := config.Parse([]byte(cluster.Configuration))
 	if err != nil {

@@ -15,7 +15,7 @@ var notCovered = map[schema.GroupKind]string{
 	{Group: "autoscaling", Kind: "HorizontalPodAutoscaler"}:           "it follows metrics that do not come with the cluster",
 }
 
-// TestEveryExportedKindIsCovered by a rule, or dropped for a reason.
+// TestEveryExportedKindIsCovered: each exported kind has a rule, or is in notCovered.
 func TestEveryExportedKindIsCovered(t *testing.T) {
 	for _, k := range objects.Kinds(objects.Exported) {
 		if _, dropped := notCovered[k.GroupKind()]; dropped == Covers(k.GroupKind()) {

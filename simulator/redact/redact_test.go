@@ -26,7 +26,7 @@ var salt = []byte("for a test")
 
 var update = flag.Bool("update", false, "write the golden file")
 
-// TestAPodAndItsNode is a transcript of what a file that is shared looks like.
+// TestAPodAndItsNode compares a redacted file with a transcript.
 func TestAPodAndItsNode(t *testing.T) {
 	got := redacted(t, `
 apiVersion: v1
@@ -102,9 +102,8 @@ status: {phase: Running, podIP: 10.1.0.9}
 	}
 }
 
-// TestNothingOfTheOriginalIsLeft fills every string there is in every kind that is
-// covered with a word, and looks for it. What Kubernetes names itself is no string
-// of that sort: enumerations are filled with the word as well, and go.
+// TestNothingOfTheOriginalIsLeft fills every string of every covered kind with a word, and looks for
+// that word in the output. It fills enumerations, too, and rules remove the unknown values.
 func TestNothingOfTheOriginalIsLeft(t *testing.T) {
 	r := New(nil)
 	checked := 0
@@ -134,7 +133,7 @@ func TestNothingOfTheOriginalIsLeft(t *testing.T) {
 	}
 }
 
-// secret is a word that is valid nearly everywhere.
+// secret is a word that is a valid value of nearly every field.
 const secret = "zanzibar"
 
 func fill(v reflect.Value, depth int) {
@@ -250,8 +249,7 @@ func TestExpressions(t *testing.T) {
 	}
 }
 
-// TestTheConfigurationGoesWithThePods holds that a profile is still that of its
-// pods.
+// TestTheConfigurationGoesWithThePods: pods and configuration agree on the redacted scheduler names.
 func TestTheConfigurationGoesWithThePods(t *testing.T) {
 	got := redacted(t, `
 apiVersion: kubescheduler.config.k8s.io/v1

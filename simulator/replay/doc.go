@@ -10,5 +10,5 @@
 // The package makes no scheduling decisions. It knows the results and the reset of a simulator
 // only by the small interfaces that it declares. Package session keeps a recording loaded in a
 // simulator, and package capture is the record command. It may import scheduler, for its type
-// Change, and scheduler/result.
+// Change, scheduler/result, scheduler/blockfile and simulator/objects.
 package replay

@@ -19,7 +19,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// TestStrangers asks on behalf of other web sites, and by other names.
+// TestStrangers sends requests with the Origin of other web sites, and for other host names.
 func TestStrangers(t *testing.T) {
 	p := start(t, newHome(t))
 	address := strings.TrimPrefix(p.url, "http://")
@@ -53,7 +53,7 @@ func TestStrangers(t *testing.T) {
 			}
 		})
 	}
-	// What a browser asks for in the background, without an Origin.
+	// Browsers send no Origin when a page loads a picture.
 	t.Run("a picture of another site", func(t *testing.T) {
 		for _, route := range routes {
 			if route.method == http.MethodGet && strings.HasPrefix(route.path, "/api/") {
@@ -83,12 +83,12 @@ func TestStrangers(t *testing.T) {
 	})
 }
 
-// route is a way to ask something.
+// route is a method and a path of the HTTP API.
 type route struct{ method, path string }
 
 var parameter = regexp.MustCompile(`\{[^}]*\}`)
 
-// routes are all that the program says that it has.
+// routes returns every route in the program's OpenAPI document.
 func (p *program) routes(t *testing.T, change ...func(*http.Request)) []route {
 	t.Helper()
 	a, err := p.request(http.MethodGet, "/api/v1/openapi.json", nil, func(r *http.Request) {
@@ -123,7 +123,7 @@ func (p *program) routes(t *testing.T, change ...func(*http.Request)) []route {
 	return routes
 }
 
-// evil would do harm wherever it is accepted.
+// evil is a body that would change the cluster if a route accepted it.
 const evil = `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"evil"}}`
 
 func (p *program) wantRefused(t *testing.T, r route, code int, change func(*http.Request)) {
@@ -138,7 +138,7 @@ func (p *program) wantRefused(t *testing.T, r route, code int, change func(*http
 	}
 }
 
-// upgrade returns the status of the answer to an attempt to open a WebSocket.
+// upgrade tries to open a WebSocket and returns the status of the answer.
 func (p *program) upgrade(t *testing.T, header http.Header) int {
 	t.Helper()
 	ws, response, err := websocket.DefaultDialer.Dial("ws"+strings.TrimPrefix(p.url, "http")+"/api/v1/watch", header)
@@ -151,7 +151,7 @@ func (p *program) upgrade(t *testing.T, header http.Header) int {
 	return response.StatusCode
 }
 
-// TestOffLoopback: without its token nobody gets anything.
+// TestOffLoopback: a program that listens off loopback refuses every request without its token.
 func TestOffLoopback(t *testing.T) {
 	const token = "open-sesame-8f2c41"
 	h := newHome(t)
@@ -213,7 +213,7 @@ func TestOffLoopback(t *testing.T) {
 			t.Errorf("with %s: %d, %v", name, a.status, err)
 		}
 	}
-	// The cookie is sent by the browser, whoever asks.
+	// A browser sends the cookie with requests of other sites, too.
 	t.Run("another site with the cookie", func(t *testing.T) {
 		for _, route := range routes {
 			p.wantRefused(t, route, http.StatusForbidden, func(r *http.Request) {
@@ -224,7 +224,7 @@ func TestOffLoopback(t *testing.T) {
 	})
 }
 
-// visit is what a browser does with the token: it gets a cookie.
+// visit exchanges the token for a cookie, as a browser does.
 func (p *program) visit(t *testing.T, token string) *http.Cookie {
 	t.Helper()
 	a, err := p.request(http.MethodGet, "/?token="+token, nil, nil)
@@ -242,7 +242,7 @@ func (p *program) visit(t *testing.T, token string) *http.Cookie {
 	return c
 }
 
-// TestRefusesToStart off loopback, when nothing keeps strangers out.
+// TestRefusesToStart: the program does not listen off loopback without a token.
 func TestRefusesToStart(t *testing.T) {
 	h := newHome(t)
 	for name, flags := range map[string][]string{
@@ -265,8 +265,8 @@ func TestRefusesToStart(t *testing.T) {
 	}
 }
 
-// TestPagesAndPaths: browsers are told what to refuse on our behalf, and no path leads
-// out of the application.
+// TestPagesAndPaths: every answer has the security headers, and no path leads out of the
+// application.
 func TestPagesAndPaths(t *testing.T) {
 	p := start(t, newHome(t))
 	t.Run("headers", func(t *testing.T) {
@@ -332,7 +332,7 @@ func TestPagesAndPaths(t *testing.T) {
 	})
 }
 
-// raw sends a path as it is, which clients do not.
+// raw sends a path unchanged. HTTP clients would clean it.
 func (p *program) raw(t *testing.T, path string) answer {
 	t.Helper()
 	a, err := p.request(http.MethodGet, "/", nil, func(r *http.Request) { r.URL.Opaque = path })

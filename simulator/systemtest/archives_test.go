@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestArchivesStayInside: names in an archive are names, and lead nowhere; neither do
-// links, to files of this machine or in the archive.
+// TestArchivesStayInside: an import writes no files under the names in an archive, and follows no
+// links in it.
 func TestArchivesStayInside(t *testing.T) {
 	h := newHome(t)
 	secret := filepath.Join(h.tmp, "secret.yaml")
@@ -41,7 +41,7 @@ func TestArchivesStayInside(t *testing.T) {
 
 const harmless = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: harmless}\n"
 
-// tarOf has links to a file beside the names.
+// tarOf returns a tar with files of these names, and links to the file link.
 func tarOf(t *testing.T, names []string, link string) []byte {
 	t.Helper()
 	var out bytes.Buffer

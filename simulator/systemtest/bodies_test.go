@@ -12,13 +12,13 @@ import (
 )
 
 const (
-	// promptly is how soon nonsense is refused, on a machine that has other work.
+	// promptly bounds the time until a bad body is refused, on a busy machine.
 	promptly = 10 * time.Second
-	// bodyMemory is what all the bodies of a test together may take.
+	// bodyMemory bounds how much the program may grow during a test.
 	bodyMemory = 128 << 20
 )
 
-// TestLargeBodies: what is larger than anybody needs is refused, and not kept.
+// TestLargeBodies: the program refuses bodies over its limit, and does not keep them in memory.
 func TestLargeBodies(t *testing.T) {
 	p := start(t, passing(t))
 	large := bytes.Repeat([]byte("- x\n"), 50<<20/4)
@@ -32,8 +32,8 @@ func TestLargeBodies(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			// Imports and recordings go to a file first: there it is what they are
-			// that is wrong.
+			// The program spools imports and recordings to a file, and finds their contents
+			// wrong.
 			want, most := []int{http.StatusRequestEntityTooLarge}, int64(bodyMemory)
 			if r.path == "/api/v1/import" || r.path == "/api/v1/replay" {
 				want, most = append(want, http.StatusBadRequest), 3*bodyMemory
@@ -48,12 +48,12 @@ func TestLargeBodies(t *testing.T) {
 	}
 	t.Run("of unknown length", func(t *testing.T) {
 		for _, r := range []route{{http.MethodPut, configurationURL}, {http.MethodPost, "/kubernetes/api/v1/namespaces/" + namespace + "/configmaps"}} {
-			// The length of what is no reader of bytes is not known before.
+			// A MultiReader hides the length from the client, which sends chunks.
 			a, err := p.request(r.method, r.path, io.MultiReader(bytes.NewReader(large)), func(r *http.Request) { r.Header.Set("Content-Type", "application/json") })
 			if err != nil {
 				t.Fatal(err)
 			}
-			// The API server has a lower limit, and its own words.
+			// The API server has a lower limit and another message.
 			if a.status != http.StatusRequestEntityTooLarge || !bytes.Contains(a.body, []byte(`"message":`)) {
 				t.Errorf("%s: %d: %.300s", r.path, a.status, a.body)
 			}
@@ -82,7 +82,7 @@ func TestLargeBodies(t *testing.T) {
 	p.schedules(t, "afterwards")
 }
 
-// bomb is YAML that is small, and large when its aliases are written out.
+// bomb returns a small YAML document that is huge with its aliases expanded.
 func bomb(head string) string {
 	var b strings.Builder
 	b.WriteString(head + "a0: &a0 [x,x,x,x,x,x,x,x,x,x]\n")
@@ -99,8 +99,8 @@ const (
 	levels            = 100_000
 )
 
-// TestDeepAndExplosive: documents that are small and cost much are refused at once,
-// with a sentence.
+// TestDeepAndExplosive: the program promptly refuses small documents that are expensive to parse,
+// with a message.
 func TestDeepAndExplosive(t *testing.T) {
 	p := start(t, passing(t))
 	documents := map[string]func(head string) string{
@@ -125,7 +125,7 @@ func TestDeepAndExplosive(t *testing.T) {
 		{route{http.MethodPut, configurationURL}, configurationHead, "application/yaml"},
 		{route{http.MethodPut, configurationURL + "?dryRun=true"}, configurationHead, "application/yaml"},
 		{route{http.MethodPost, "/kubernetes/api/v1/namespaces/" + namespace + "/configmaps"}, mapHead, "application/yaml"},
-		{route{http.MethodPatch, "/kubernetes/api/v1/namespaces/" + namespace + "/configmaps/bomb?fieldManager=firm"}, mapHead, "application/apply-patch+yaml"},
+		{route{http.MethodPatch, "/kubernetes/api/v1/namespaces/" + namespace + "/configmaps/bomb?fieldManager=systemtest"}, mapHead, "application/apply-patch+yaml"},
 		{route{http.MethodPost, "/api/v1/import"}, mapHead, "application/yaml"},
 		{route{http.MethodPost, "/api/v1/replay"}, mapHead, "application/yaml"},
 	}

@@ -29,9 +29,8 @@ const (
 	crowdMemory = 300 << 20
 )
 
-// TestCrowd: a thousand browsers follow nodes and pods while pods are created, and
-// some of them never read. Those cost little and are cut off; all others have
-// everything in the end.
+// TestCrowd: a thousand browsers follow nodes and pods while pods are created. Clients that never
+// read cost little memory and are cut off. All others see the final state.
 func TestCrowd(t *testing.T) {
 	p := start(t, passing(t))
 	p.createNodes(t, "node", 10)
@@ -59,7 +58,7 @@ func TestCrowd(t *testing.T) {
 	}
 	begin := time.Now()
 	p.createPods(t, crowdPods)
-	// Whatever is sent before the last is there when the last is.
+	// A client that has the last objects has everything that was sent before them.
 	p.createLast(t)
 	reading.Wait()
 	t.Logf("%d pods reached %d clients in %v, %d MB; the program grew by at most %d MB",
@@ -68,7 +67,7 @@ func TestCrowd(t *testing.T) {
 		t.Errorf("the program grew by %d MB", got>>20)
 	}
 	want := p.mirrorOf(ctx, t)
-	// It turns Ready meanwhile.
+	// The last node turns Ready while clients are still reading.
 	delete(want["nodes"], lastNode)
 	for i, m := range mirrors {
 		delete(m["nodes"], lastNode)
@@ -81,7 +80,7 @@ func TestCrowd(t *testing.T) {
 	p.schedules(t, "after-the-crowd")
 }
 
-// follow opens a socket that asks for resources, some of them more than once.
+// follow opens a socket and subscribes to resources, some of them more than once.
 func (p *program) follow(t *testing.T, dial func(context.Context) (*socket, error), resources ...string) *socket {
 	t.Helper()
 	s, err := dial(t.Context())
@@ -101,11 +100,10 @@ func (p *program) follow(t *testing.T, dial func(context.Context) (*socket, erro
 	return s
 }
 
-// lastPod and lastNode are created when there is nothing else to come.
+// lastPod and lastNode are created last. Clients stop reading when they have both.
 const lastPod, lastNode = "the-last-pod", "the-last-node"
 
-// createLast waits until nothing changes any more, and creates what ends the
-// clients.
+// createLast waits until nothing changes any more, and creates the objects at which clients stop.
 func (p *program) createLast(t *testing.T) {
 	t.Helper()
 	eventually(t, "nothing changes any more", func() error {
@@ -135,7 +133,7 @@ func (p *program) createLast(t *testing.T) {
 	}
 }
 
-// readToTheEnd reads until both have come; the first clients keep a mirror.
+// readToTheEnd reads until it has the last pod and the last node. The first clients keep a mirror.
 func readToTheEnd(s *socket, mirrors []mirror, i int, total *atomic.Int64) error {
 	missing := [][]byte{[]byte(`"name":"` + lastPod + `"`), []byte(`"name":"` + lastNode + `"`)}
 	if err := s.SetReadDeadline(time.Now().Add(2 * patience)); err != nil {
@@ -162,7 +160,7 @@ func readToTheEnd(s *socket, mirrors []mirror, i int, total *atomic.Int64) error
 	return nil
 }
 
-// mirrorOf is what a client should know.
+// mirrorOf returns the state that a client should have.
 func (p *program) mirrorOf(ctx context.Context, t *testing.T) mirror {
 	t.Helper()
 	want := mirror{"pods": {}, "nodes": {}}
@@ -183,8 +181,8 @@ func (p *program) mirrorOf(ctx context.Context, t *testing.T) mirror {
 	return want
 }
 
-// cutOff is nil when the program has closed all of its ends. A client that has
-// never read would notice late: the system still tries to give it what there was.
+// cutOff returns nil when the program has closed its ends of all connections. It asks the kernel:
+// the client would notice only after reading everything in its receive buffer.
 func cutOff(clients []*socket) error {
 	connections, err := os.ReadFile("/proc/net/tcp")
 	if err != nil {
@@ -193,7 +191,7 @@ func cutOff(clients []*socket) error {
 	held := map[string]bool{}
 	for line := range strings.Lines(string(connections)) {
 		const remote, inode = 2, 9
-		// An end that no process has any more has no inode.
+		// An end that no process holds any more has inode 0.
 		if fields := strings.Fields(line); len(fields) > inode && fields[inode] != "0" {
 			_, port, _ := strings.Cut(fields[remote], ":")
 			held[port] = true
@@ -207,7 +205,7 @@ func cutOff(clients []*socket) error {
 	return nil
 }
 
-// wantCutOff reads what sockets that were never read still have: there is an end.
+// wantCutOff reads each socket to its end, and returns an error if one stays open.
 func wantCutOff(clients []*socket) error {
 	for _, c := range clients {
 		if err := c.SetReadDeadline(time.Now().Add(patience)); err != nil {
@@ -224,7 +222,7 @@ func wantCutOff(clients []*socket) error {
 	return nil
 }
 
-// createPods creates many at once and returns when they are created.
+// createPods creates n pods concurrently.
 func (p *program) createPods(t *testing.T, n int) {
 	t.Helper()
 	inParallel(t, 8, n, func(i int) error {
@@ -233,7 +231,7 @@ func (p *program) createPods(t *testing.T, n int) {
 	})
 }
 
-// inParallel calls do n times, by some workers.
+// inParallel calls do with 0 to n-1, from several workers.
 func inParallel(t *testing.T, workers, n int, do func(i int) error) {
 	t.Helper()
 	var next atomic.Int64
@@ -251,8 +249,8 @@ func inParallel(t *testing.T, workers, n int, do func(i int) error) {
 	working.Wait()
 }
 
-// TestFiftyApplyAtOnce: each is told what became of its configuration, one of them
-// is in force, and the scheduler goes on scheduling.
+// TestFiftyApplyAtOnce: each client learns what became of its configuration, one of the
+// configurations is in force, and the scheduler keeps scheduling.
 func TestFiftyApplyAtOnce(t *testing.T) {
 	const clients = 50
 	p := start(t, passing(t))
@@ -320,10 +318,9 @@ func TestFiftyApplyAtOnce(t *testing.T) {
 	})
 }
 
-// TestWatchesThatAreNotRead: what the API server has to say to clients of the proxy
-// that do not read is not kept for them.
+// TestWatchesThatAreNotRead: the proxy does not buffer events for clients that do not read.
 func TestWatchesThatAreNotRead(t *testing.T) {
-	// Kept for each watch, the events would be more than is allowed.
+	// Buffered for each watch, the events would exceed the memory bound.
 	const watches, objects, events = 20, 100, 2_000
 	p := start(t, passing(t))
 	maps := p.client.CoreV1().ConfigMaps(namespace)
@@ -339,7 +336,7 @@ func TestWatchesThatAreNotRead(t *testing.T) {
 		_, err := maps.Patch(t.Context(), fmt.Sprintf("map-%d", i%objects), types.MergePatchType, fmt.Appendf(nil, `{"data":{"n":"%d"}}`, i), metav1.PatchOptions{})
 		return err
 	}
-	// The API server keeps the latest changes, whoever watches.
+	// The API server caches the latest changes even without watches.
 	inParallel(t, 8, events/2, change)
 	grown := p.peak(t)
 	small := &http.Client{Transport: &http.Transport{DialContext: dialSmall, DisableKeepAlives: true}}

@@ -1,10 +1,10 @@
-// Package systemtest has no code, only tests: that the built program stands firm when it
-// is killed, crowded, sent nonsense, asked by strangers, and left running.
+// Package systemtest holds tests only. They check that the built program survives kills, crowds of
+// clients, hostile input and requests of other web sites, and that it does not grow while it runs.
 //
-// They see it from the outside, as its users do: by its command line, over HTTP and
-// TLS, and through what it leaves on disk. The package imports nothing else of this
-// module. It builds the program first, or takes the one that SIMULATOR_BIN names.
+// They use the program as its users do: by its command line, over HTTP and TLS, and through the
+// files that it leaves on disk. Apart from other test packages they import nothing of this module.
+// They build the program first, or take the one that SIMULATOR_BIN names.
 //
 // TestSoak takes twenty seconds; `go test ./simulator/systemtest -run TestSoak -soak 30m
-// -soak-csv FILE` takes thirty minutes and writes down the curve.
+// -soak-csv FILE` takes thirty minutes and writes the samples to a file.
 package systemtest

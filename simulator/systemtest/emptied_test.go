@@ -13,15 +13,15 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// emptying says whether what the program has is to go.
+// emptying is an operation that empties the cluster.
 type emptying struct {
-	// asked: somebody wants it; acknowledged: it has been done.
+	// asked: the request was sent. acknowledged: the program answered that it was done.
 	asked, acknowledged bool
-	// reset: also the configuration goes, and nothing else comes.
+	// reset: it also discards the configuration, and creates nothing new.
 	reset bool
 }
 
-// reset has everything go back to the start. What ends with ctx is no error.
+// reset resets the simulator. It returns nil when the program was killed meanwhile.
 func (l *ledger) reset(ctx context.Context, p *program) error {
 	return l.empty(ctx, p, emptying{asked: true, reset: true}, http.MethodPut, "/api/v1/reset", nil)
 }
@@ -40,7 +40,7 @@ func (l *ledger) replay(ctx context.Context, p *program, recording []byte) error
 }
 
 func (l *ledger) empty(ctx context.Context, p *program, what emptying, method, path string, body io.Reader) error {
-	// There is always something to tell from nothing.
+	// With one object at least, an emptied cluster differs from an untouched one.
 	name := fmt.Sprintf("map-%05d", l.number())
 	l.try(l.maps, name, entry{})
 	if _, err := p.client.CoreV1().ConfigMaps(namespace).Create(ctx, &v1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{}); err != nil {
@@ -60,7 +60,7 @@ func (l *ledger) empty(ctx context.Context, p *program, what emptying, method, p
 	return nil
 }
 
-// unlessEnded is err, unless it is to be expected.
+// unlessEnded returns err, or nil when the program was killed.
 func (p *program) unlessEnded(ctx context.Context, err error) error {
 	if err != nil && p.ended(ctx) {
 		return nil
@@ -74,8 +74,8 @@ func (l *ledger) setEmptying(to emptying) {
 	l.emptying = to
 }
 
-// checkEmptied finds out whether the program was emptied: of everything, or not at
-// all, which is not for one that has acknowledged it.
+// checkEmptied checks that the cluster was emptied as a whole or not at all. An acknowledged
+// operation must have emptied it.
 func (l *ledger) checkEmptied(t *testing.T, p *program) {
 	t.Helper()
 	what := l.emptying
@@ -97,7 +97,7 @@ func (l *ledger) checkEmptied(t *testing.T, p *program) {
 		if what.acknowledged {
 			t.Errorf("it has acknowledged that it is empty: %d ConfigMaps are left", left)
 		}
-		return // nothing has gone, or others will miss it
+		return // if anything is gone nevertheless, the checks of the ledger notice
 	}
 	pods, err := p.client.CoreV1().Pods(namespace).List(t.Context(), metav1.ListOptions{})
 	if err != nil {
@@ -117,7 +117,7 @@ func (l *ledger) checkEmptied(t *testing.T, p *program) {
 	l.checked["empty"]++
 }
 
-// checkReset wants nothing of what the API server does not make by itself.
+// checkReset checks that only objects exist that the API server creates by itself.
 func checkReset(t *testing.T, p *program) {
 	t.Helper()
 	nodes, err := p.client.CoreV1().Nodes().List(t.Context(), metav1.ListOptions{})

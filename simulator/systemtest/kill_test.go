@@ -23,18 +23,18 @@ var (
 )
 
 const (
-	// killedDirectories are used at the same time.
+	// killedDirectories is the number of data directories, which are tested in parallel.
 	killedDirectories = 2
-	// resultsBehind is how long a result may take until no kill loses it, and
-	// writesBehind how often results are written meanwhile, which takes longer on a
-	// busy machine: the first write may have been begun before. There is time between
-	// two, at least writesApart.
+	// A kill may lose a result that is younger than resultsBehind, or after which fewer than
+	// writesBehind writes were seen: the first of those may have started before the result
+	// came, and writes take longer on a busy machine. Writes are at least writesApart from
+	// each other.
 	resultsBehind = time.Second
 	writesBehind  = 2
 	writesApart   = 250 * time.Millisecond
 )
 
-// What a kill interrupts, by turns. Most interrupt writers.
+// killTurns says what each kill interrupts; w stands for writers.
 const (
 	starting  = 's'
 	resetting = 'r'
@@ -43,9 +43,9 @@ const (
 )
 
 // TestKill kills the program at random moments while objects are created, applied
-// and deleted, files imported, pods scheduled and configurations changed; also while
-// it starts, is reset, or replays a recording. Each restart is clean, and has
-// everything that was acknowledged, or after a reset nothing of it.
+// and deleted, files imported, pods scheduled and configurations changed; also while it starts, is
+// reset, or replays a recording. After each restart everything that was acknowledged is there, or
+// after a reset nothing of it, and the program logs nothing.
 func TestKill(t *testing.T) {
 	seed := *killSeed
 	if seed == 0 {
@@ -74,8 +74,8 @@ func killAndRestart(t *testing.T, random *rand.Rand, times int, recording []byte
 			p := start(t, h)
 			slowest = max(slowest, p.started)
 			l.check(t, p)
-			// The first time when it is done, later at any moment until about then: it is
-			// something like a start.
+			// The first round kills after the operation, later ones at a random moment. The
+			// operation takes about as long as a start.
 			after := patience
 			if turn >= len(killTurns) {
 				after = upTo(random, p.started)
@@ -86,7 +86,7 @@ func killAndRestart(t *testing.T, random *rand.Rand, times int, recording []byte
 			case replaying:
 				killWhile(t, p, after, func(ctx context.Context) error { return l.replay(ctx, p, recording) })
 			default:
-				// On a machine that is busy, results take longer to come to disk, too.
+				// On a busy machine it also takes longer until results are on disk.
 				writeUntilKilled(t, h, p, l, upTo(random, max(2*time.Second, p.started/3)))
 			}
 			checkStderr(t, p)
@@ -121,13 +121,13 @@ func killWhileItStarts(t *testing.T, h home, random *rand.Rand) {
 	checkStderr(t, p)
 }
 
-// upTo is some time.
+// upTo returns a random duration of at most most.
 func upTo(random *rand.Rand, most time.Duration) time.Duration {
 	return time.Duration(random.Int64N(int64(most)))
 }
 
-// writeUntilKilled lets the writers write for some time, kills the program, and
-// returns when the writers have noticed.
+// writeUntilKilled kills the program after a while of writing, and waits until the writers have
+// noticed.
 func writeUntilKilled(t *testing.T, h home, p *program, l *ledger, after time.Duration) {
 	t.Helper()
 	done := l.write(t, h, p)
@@ -142,7 +142,7 @@ func writeUntilKilled(t *testing.T, h home, p *program, l *ledger, after time.Du
 	l.killed(killed)
 }
 
-// killWhile kills the program while it does what it is asked for, or right after.
+// killWhile kills the program during the operation that ask starts, or right after it.
 func killWhile(t *testing.T, p *program, after time.Duration, ask func(context.Context) error) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -165,7 +165,7 @@ func killWhile(t *testing.T, p *program, after time.Duration, ask func(context.C
 	}
 }
 
-// aRecording is one of a few nodes and pods.
+// aRecording returns a recording of a few nodes and pods.
 func aRecording(t *testing.T) []byte {
 	t.Helper()
 	h := passing(t)
@@ -206,8 +206,8 @@ func aRecording(t *testing.T) []byte {
 	return recording
 }
 
-// checkStderr: a kill is no reason to say anything at the next start, unless it hit
-// the write of a block of results.
+// checkStderr checks that the program logged nothing after a kill, except that the kill may have
+// damaged a block of results.
 func checkStderr(t *testing.T, p *program) {
 	t.Helper()
 	for line := range strings.Lines(p.stderr.String()) {
@@ -217,8 +217,8 @@ func checkStderr(t *testing.T, p *program) {
 	}
 }
 
-// checkNothingHalf looks for what only a write that was cut off leaves, in a
-// directory that was used again since.
+// checkNothingHalf looks for the remains of interrupted writes, in a directory that was used again
+// after the last kill.
 func checkNothingHalf(t *testing.T, h home) {
 	t.Helper()
 	revisions, err := os.ReadDir(filepath.Join(h.data, "scheduler-configuration"))
@@ -234,8 +234,8 @@ func checkNothingHalf(t *testing.T, h home) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// A start removes what the one before left, but for a kill between making it
-	// and noting it.
+	// A start removes the previous start's directories. It misses one if a kill came after the
+	// directory was made and before it was noted.
 	if len(left) > 2 {
 		t.Errorf("left behind: %v", left)
 	}

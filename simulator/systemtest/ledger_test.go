@@ -18,34 +18,35 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// ledger notes what was acknowledged, and what may or may not have happened.
+// ledger notes the changes that were acknowledged, and those whose outcome is unknown.
 type ledger struct {
 	mu sync.Mutex
-	// maps are ConfigMaps by name, with their value; pods have none.
+	// maps are ConfigMaps, and pods are pods, by name. Entries of pods have no value.
 	maps, pods map[string]*entry
-	// scheduled are the pods that were seen bound.
+	// scheduled are the pods that were observed bound.
 	scheduled map[types.UID]*binding
-	// documents are by revision; latest is in force unless one of tried is.
+	// documents are configurations by revision. latest is in force, or one of tried, whose
+	// outcome is unknown.
 	documents map[int]string
 	latest    string
 	tried     []string
 	imports   map[string]bool
-	// emptying is whether all of this is to go.
+	// emptying is the operation that may have emptied the cluster.
 	emptying emptying
-	// writes counts how often results were seen to come to disk.
+	// writes counts the observed writes of results to disk.
 	writes int
 
-	// next makes names and documents that differ.
+	// next makes names and documents unique.
 	next    int
 	checked map[string]int
 }
 
-// entry is an object's state. Nothing is known of an object that is not there.
+// entry is the state of an object. The ledger knows nothing of objects without an entry.
 type entry struct {
-	// is the acknowledged value; gone when it was deleted.
+	// is holds the acknowledged value. gone: the deletion was acknowledged.
 	is   string
 	gone bool
-	// maybe is asked for and not answered yet.
+	// maybe was requested and not answered yet.
 	maybe *entry
 }
 
@@ -53,8 +54,8 @@ func (e *entry) permits(there bool, value string) bool {
 	return e.gone != there && (e.gone || e.is == value) || e.maybe != nil && e.maybe.permits(there, value)
 }
 
-// binding is a pod's, and when it was seen: the time, and after how many writes of
-// results. A result that the kill may have overtaken is not asked for.
+// binding is an observed binding of a pod. seen and writes say when it was observed: the time, and
+// the number of writes of results before. kept: no kill may lose its result.
 type binding struct {
 	pod, node string
 	seen      time.Time
@@ -74,7 +75,7 @@ func (l *ledger) String() string {
 		l.checked["object"], l.checked["deletion"], l.checked["result"], l.checked["configuration"], l.checked["import"], l.checked["empty"])
 }
 
-// number is new each time.
+// number returns another number each time.
 func (l *ledger) number() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -82,7 +83,7 @@ func (l *ledger) number() int {
 	return l.next
 }
 
-// try notes that an object is about to get a state.
+// try notes that a state is about to be requested.
 func (l *ledger) try(of map[string]*entry, name string, to entry) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -92,15 +93,14 @@ func (l *ledger) try(of map[string]*entry, name string, to entry) {
 	of[name].maybe = &to
 }
 
-// acknowledge notes that it has it.
+// acknowledge notes that the requested state was acknowledged.
 func (l *ledger) acknowledge(of map[string]*entry, name string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	of[name] = of[name].maybe
 }
 
-// write starts the writers. The function that it returns waits until they have
-// noticed that nobody answers any more.
+// write starts the writers. wait returns when all of them have noticed that the program is gone.
 func (l *ledger) write(t *testing.T, h home, p *program) (wait func()) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var writing sync.WaitGroup
@@ -124,8 +124,8 @@ func (l *ledger) write(t *testing.T, h home, p *program) (wait func()) {
 	}
 }
 
-// ended reports whether an error is to be expected: the process was killed, which
-// its connections may know before its exit code is there.
+// ended reports whether the process was killed, so that errors are expected. Connections may break
+// before its exit code is known.
 func (p *program) ended(ctx context.Context) bool {
 	select {
 	case <-p.exited:
@@ -139,7 +139,7 @@ func (p *program) ended(ctx context.Context) bool {
 
 const killNodes = 6
 
-// ensureNodes makes nodes unless there are some.
+// ensureNodes creates nodes if the cluster has none.
 func (l *ledger) ensureNodes(t *testing.T, p *program) {
 	t.Helper()
 	for i := range killNodes {
@@ -150,7 +150,7 @@ func (l *ledger) ensureNodes(t *testing.T, p *program) {
 	}
 }
 
-// writeMaps creates one, applies a change to it, and deletes another.
+// writeMaps creates a ConfigMap, applies a change to it, and deletes another.
 func (l *ledger) writeMaps(ctx context.Context, p *program) error {
 	n := l.number()
 	name := fmt.Sprintf("map-%05d", n)
@@ -165,7 +165,7 @@ func (l *ledger) writeMaps(ctx context.Context, p *program) error {
 	l.try(l.maps, name, entry{is: "applied"})
 	apply := fmt.Sprintf(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":%q},"data":{"value":"applied"}}`, name)
 	force := true
-	if _, err = maps.Patch(ctx, name, types.ApplyPatchType, []byte(apply), metav1.PatchOptions{FieldManager: "firm", Force: &force}); err != nil {
+	if _, err = maps.Patch(ctx, name, types.ApplyPatchType, []byte(apply), metav1.PatchOptions{FieldManager: "systemtest", Force: &force}); err != nil {
 		return err
 	}
 	l.acknowledge(l.maps, name)
@@ -180,7 +180,7 @@ func (l *ledger) writeMaps(ctx context.Context, p *program) error {
 	return nil
 }
 
-// writePods creates one and, when there are many, deletes one.
+// writePods creates a pod and, when there are many, deletes one.
 func (l *ledger) writePods(ctx context.Context, p *program) error {
 	name := fmt.Sprintf("pod-%05d", l.number())
 	pods := p.client.CoreV1().Pods(namespace)
@@ -201,7 +201,7 @@ func (l *ledger) writePods(ctx context.Context, p *program) error {
 	return nil
 }
 
-// manyPods are enough.
+// manyPods bounds the number of pods.
 const manyPods = 60
 
 func (l *ledger) anOldPod() string {
@@ -222,8 +222,8 @@ func (l *ledger) anOldPod() string {
 	return oldest
 }
 
-// seeBindings watches pods become bound. Of those that were bound before, some may
-// have no result: the kill came between the two.
+// seeBindings notes pods that become bound. It ignores pods that were bound when it starts: the
+// last kill may have lost their results.
 func (l *ledger) seeBindings(ctx context.Context, p *program) error {
 	pods := p.client.CoreV1().Pods(namespace)
 	before, err := pods.List(ctx, metav1.ListOptions{})
@@ -267,7 +267,7 @@ func (l *ledger) writeConfigurations(_ context.Context, p *program) error {
 	return nil
 }
 
-// writeImports imports a list of some objects.
+// writeImports imports a list of objects.
 func (l *ledger) writeImports(_ context.Context, p *program) error {
 	n := l.number()
 	var items, names []string
@@ -299,8 +299,7 @@ func (l *ledger) writeImports(_ context.Context, p *program) error {
 	return nil
 }
 
-// killed forgets the bindings whose results need not be kept: nothing was seen after
-// the moment.
+// killed forgets the bindings whose results a kill at that time may lose.
 func (l *ledger) killed(at time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -311,7 +310,7 @@ func (l *ledger) killed(at time.Time) {
 	}
 }
 
-// seeWrites watches the files of results grow.
+// seeWrites counts the times when the files of results grow.
 func (l *ledger) seeWrites(ctx context.Context, dir string) error {
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
@@ -323,7 +322,7 @@ func (l *ledger) seeWrites(ctx context.Context, dir string) error {
 		if size, _, err = sizeOf(dir); size == before {
 			continue
 		}
-		// What comes in a row is of one write.
+		// Growth in quick succession is one write.
 		if now := time.Now(); now.Sub(grown) > writesApart {
 			l.mu.Lock()
 			l.writes++
@@ -334,7 +333,7 @@ func (l *ledger) seeWrites(ctx context.Context, dir string) error {
 	return err
 }
 
-// check holds the program against the ledger, and settles what was not known.
+// check compares the program with the ledger, and settles unknown outcomes.
 func (l *ledger) check(t *testing.T, p *program) {
 	t.Helper()
 	l.checkEmptied(t, p)
@@ -371,7 +370,7 @@ func (l *ledger) checkPods(t *testing.T, p *program) {
 	}
 	there := map[string]string{}
 	for _, pod := range pods.Items {
-		// A deletion is over when the pod has stopped, which takes time.
+		// A deletion ends when the pod has stopped, which takes time.
 		if pod.DeletionTimestamp == nil {
 			there[pod.Name] = ""
 		}
@@ -379,7 +378,7 @@ func (l *ledger) checkPods(t *testing.T, p *program) {
 	l.settle(t, "pod", l.pods, there)
 }
 
-// settle compares, and then takes what is for what was acknowledged.
+// settle compares the states, and then notes the actual ones as acknowledged.
 func (l *ledger) settle(t *testing.T, kind string, expected map[string]*entry, actual map[string]string) {
 	t.Helper()
 	for name, e := range expected {
@@ -396,7 +395,7 @@ func (l *ledger) settle(t *testing.T, kind string, expected map[string]*entry, a
 	}
 }
 
-// checkResults wants the result of every pod that was seen bound long enough ago.
+// checkResults checks that every kept binding has its result.
 func (l *ledger) checkResults(t *testing.T, p *program) {
 	t.Helper()
 	nodes := p.decisions(t)
@@ -408,7 +407,7 @@ func (l *ledger) checkResults(t *testing.T, p *program) {
 	}
 }
 
-// decisions are the nodes of the pods that were scheduled, by the results.
+// decisions returns the selected nodes in the results, by the pods' UIDs.
 func (p *program) decisions(t *testing.T) map[types.UID]string {
 	t.Helper()
 	type summary struct {
@@ -436,8 +435,8 @@ func (p *program) decisions(t *testing.T) map[types.UID]string {
 	return nodes
 }
 
-// checkConfiguration wants the last acknowledged configuration, or one that was
-// asked for after it, in force, and every acknowledged revision kept.
+// checkConfiguration checks that the last acknowledged configuration is in force, or one that was
+// requested later, and that every acknowledged revision exists.
 func (l *ledger) checkConfiguration(t *testing.T, p *program) {
 	t.Helper()
 	a, err := p.request(http.MethodGet, configurationURL, nil, func(r *http.Request) { r.Header.Set("Accept", "application/yaml") })
@@ -503,7 +502,7 @@ func (l *ledger) checkDeletionsEnd(t *testing.T, p *program) {
 	})
 }
 
-// checkEnough fails a test that has looked at next to nothing.
+// checkEnough fails a test that has checked too little to mean anything.
 func (l *ledger) checkEnough(t *testing.T, kills int) {
 	t.Helper()
 	for what, least := range map[string]int{"object": 40, "deletion": 20, "result": 5, "configuration": 3, "import": 20, "empty": 2} {

@@ -16,7 +16,7 @@ import (
 
 const (
 	namespace = "default"
-	// annotationPrefix is that of the annotations that steer nodes and pods.
+	// annotationPrefix is the prefix of the simulator's annotations.
 	annotationPrefix = "kube-scheduler-simulator.sigs.k8s.io/"
 	configurationURL = "/api/v1/schedulerconfiguration"
 )
@@ -32,14 +32,14 @@ func newNode(name string) *v1.Node {
 
 func newPod(name string) *v1.Pod {
 	return &v1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"app": "firm"}},
+		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"app": "systemtest"}},
 		Spec: v1.PodSpec{Containers: []v1.Container{{Name: "c", Image: "pause", Resources: v1.ResourceRequirements{
 			Requests: v1.ResourceList{v1.ResourceCPU: resource.MustParse("10m")},
 		}}}},
 	}
 }
 
-// createNodes returns when the nodes can be used.
+// createNodes returns when the nodes are ready.
 func (p *program) createNodes(t *testing.T, prefix string, n int) {
 	t.Helper()
 	for i := range n {
@@ -50,7 +50,7 @@ func (p *program) createNodes(t *testing.T, prefix string, n int) {
 	eventually(t, "the nodes are ready", func() error { return p.nodesReady(t.Context(), n) })
 }
 
-// nodesReady is nil when n nodes or more take pods.
+// nodesReady returns nil when at least n nodes have no taints.
 func (p *program) nodesReady(ctx context.Context, n int) error {
 	nodes, err := p.client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
 	if err != nil {
@@ -68,8 +68,7 @@ func (p *program) nodesReady(ctx context.Context, n int) error {
 	return nil
 }
 
-// configurationWith returns a document that differs by a number, which has little
-// effect.
+// configurationWith returns a configuration in which only a number of little effect differs.
 func configurationWith(number int) string {
 	return fmt.Sprintf(`# number %d
 apiVersion: kubescheduler.config.k8s.io/v1
@@ -78,7 +77,7 @@ parallelism: %d
 `, number, 8+number%8)
 }
 
-// applied is what applying a configuration answers.
+// applied is the answer to applying a configuration.
 type applied struct {
 	Revision revision `json:"revision"`
 }
@@ -89,7 +88,8 @@ type revision struct {
 	Document string `json:"document"`
 }
 
-// apply returns the number of the revision. What it is refused with is a *refusal.
+// apply applies a configuration and returns its revision. The error is a *refusal if the program
+// refused it.
 func (p *program) apply(document string) (int, error) {
 	a, err := p.request(http.MethodPut, configurationURL, bytes.NewReader([]byte(document)), nil)
 	if err != nil {
@@ -105,7 +105,7 @@ func (p *program) apply(document string) (int, error) {
 	return got.Revision.Number, nil
 }
 
-// refusal is an answer that says why not.
+// refusal is an error response.
 type refusal struct {
 	status  int
 	Message string `json:"message"`
@@ -114,7 +114,7 @@ type refusal struct {
 
 func (r *refusal) Error() string { return fmt.Sprintf("%d: %s", r.status, r.Message) }
 
-// readRefusal fails when the answer is not a message in JSON.
+// readRefusal returns a *refusal, or another error when the answer is not a message in JSON.
 func readRefusal(a answer) error {
 	r := &refusal{status: a.status}
 	if err := json.Unmarshal(a.body, r); err != nil {
@@ -126,7 +126,7 @@ func readRefusal(a answer) error {
 	return r
 }
 
-// isRefusal reports whether err is one with one of the codes.
+// isRefusal reports whether err is a *refusal with one of the codes.
 func isRefusal(err error, codes ...int) bool {
 	r, ok := errors.AsType[*refusal](err)
 	if !ok {
@@ -140,7 +140,7 @@ func isRefusal(err error, codes ...int) bool {
 	return false
 }
 
-// schedules fails unless a new pod is bound.
+// schedules checks that a new pod is bound.
 func (p *program) schedules(t *testing.T, name string) {
 	t.Helper()
 	if _, err := p.client.CoreV1().Pods(namespace).Create(t.Context(), newPod(name), metav1.CreateOptions{}); err != nil {

@@ -45,7 +45,7 @@ func TestMain(m *testing.M) {
 		}
 		defer os.RemoveAll(dir)
 		binary = filepath.Join(dir, "simulator")
-		// Without symbols the linker has half the work.
+		// Linking takes half the time without symbols.
 		build := exec.Command("go", "build", "-ldflags=-s -w", "-o", binary, "kube-scheduler-simulator/simulator/cmd/simulator")
 		if out, err := build.CombinedOutput(); err != nil {
 			fmt.Fprintf(os.Stderr, "building the program: %v\n%s", err, out)
@@ -55,21 +55,19 @@ func TestMain(m *testing.M) {
 	}())
 }
 
-// patience is how long anything may take on a machine that has other work.
+// patience bounds each wait, generously, for busy machines.
 const patience = 2 * time.Minute
 
-// stopTimeout is when the program gives up stopping in order, which a machine that is
-// very busy may make it do.
+// stopTimeout is when the program gives up stopping in order. On a very busy machine it may.
 const stopTimeout = 4500 * time.Millisecond
 
-// home is where a program keeps things. It outlives the program.
+// home holds the directories of a program. It outlives the program.
 type home struct {
-	// data is the data directory; none is given when it is empty.
+	// data is the data directory; empty to start the program without one.
 	data, tmp string
 }
 
-// passing is a home in which nothing outlives the program, which saves it waiting
-// for the disk.
+// passing returns a home without a data directory, so that the program does not wait for the disk.
 func passing(t *testing.T) home {
 	t.Helper()
 	h := newHome(t)
@@ -79,7 +77,7 @@ func passing(t *testing.T) home {
 
 func newHome(t *testing.T) home {
 	t.Helper()
-	// Short, because the path of a socket is.
+	// The path is short, because a socket's path must be.
 	dir, err := os.MkdirTemp("", "systest-")
 	if err != nil {
 		t.Fatal(err)
@@ -101,13 +99,13 @@ type program struct {
 	url, kubeconfig string
 	config          *rest.Config
 	client          kubernetes.Interface
-	// started is how long it took until it was ready.
+	// started is the time from launch to the ready line.
 	started time.Duration
 
 	cmd    *exec.Cmd
 	out    io.Reader
 	stderr *lockedBuffer
-	// exited is closed when the process has ended, with exit.
+	// exited is closed when the process has ended; exit is its error.
 	exited chan struct{}
 	exit   error
 }
@@ -176,13 +174,13 @@ func (p *program) waitReady() error {
 	return nil
 }
 
-// kill ends the process in the rudest way, and waits for it.
+// kill sends SIGKILL and waits for the process.
 func (p *program) kill() {
 	_ = p.cmd.Process.Kill()
 	<-p.exited
 }
 
-// stop ends the process politely: with exit code 0, and nothing said.
+// stop ends the process with SIGTERM and checks its exit code.
 func (p *program) stop(t *testing.T) {
 	t.Helper()
 	begin := time.Now()
@@ -199,7 +197,7 @@ func (p *program) stop(t *testing.T) {
 	}
 }
 
-// alive fails when the process has ended.
+// alive checks that the process has not ended.
 func (p *program) alive(t *testing.T) {
 	t.Helper()
 	select {
@@ -209,14 +207,14 @@ func (p *program) alive(t *testing.T) {
 	}
 }
 
-// answer is what an HTTP request came to.
+// answer is the response to an HTTP request.
 type answer struct {
 	status int
 	header http.Header
 	body   []byte
 }
 
-// request asks the program, by a path, and changes the request before.
+// request sends a request to a path of the program. change may modify it first.
 func (p *program) request(method, path string, body io.Reader, change func(*http.Request)) (answer, error) {
 	r, err := http.NewRequest(method, p.url+path, body)
 	if err != nil {
@@ -234,15 +232,14 @@ func (p *program) request(method, path string, body io.Reader, change func(*http
 	return answer{resp.StatusCode, resp.Header, data}, err
 }
 
-// direct shows redirections as they are, and keeps no connection to programs that
-// come and go.
+// direct follows no redirections and keeps no idle connections, as programs come and go.
 var direct = &http.Client{
 	Transport:     &http.Transport{DisableKeepAlives: true},
 	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	Timeout:       patience,
 }
 
-// get decodes what a path answers.
+// get decodes the JSON at a path.
 func (p *program) get(path string, into any) error {
 	a, err := p.request(http.MethodGet, path, nil, nil)
 	switch {
@@ -254,9 +251,8 @@ func (p *program) get(path string, into any) error {
 	return json.Unmarshal(a.body, into)
 }
 
-// resident is the memory of the process that is its own, in bytes: without the
-// pages of files, which the system takes back when it needs them. Where the system
-// does not say, the test is skipped.
+// resident returns the anonymous memory of the process in bytes. It leaves out pages of files, which
+// the system can take back. It skips the test on systems that do not report it.
 func (p *program) resident(t *testing.T) int64 {
 	t.Helper()
 	n, err := p.anonymousMemory()
@@ -284,8 +280,8 @@ func (p *program) anonymousMemory() (int64, error) {
 	return 0, errors.New("the process has no memory any more")
 }
 
-// peak watches the memory of the process until stop is called, which returns how
-// far it was above what it was in the beginning.
+// peak samples the memory of the process until stop is called, which returns by how much it rose
+// at most.
 func (p *program) peak(t *testing.T) (stop func() (growth int64)) {
 	t.Helper()
 	first := p.resident(t)
@@ -315,7 +311,7 @@ func (p *program) peak(t *testing.T) (stop func() (growth int64)) {
 	return stop
 }
 
-// lockedBuffer is written by a process and read by the test.
+// lockedBuffer takes the output of a process while the test reads it.
 type lockedBuffer struct {
 	mu     sync.Mutex
 	buffer bytes.Buffer

@@ -15,8 +15,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// TestSecrets: what is secret shows neither in logs, however much they say, nor in
-// what the program answers to other questions, nor in files that others can read.
+// TestSecrets: secrets appear neither in verbose logs, nor in responses to other requests, nor in
+// files that other users can read.
 func TestSecrets(t *testing.T) {
 	const token = "open-sesame-77aa03"
 	const content = "the-content-of-a-secret-51"
@@ -91,7 +91,7 @@ func TestSecrets(t *testing.T) {
 	checkModes(t, h.data)
 }
 
-// checkModes: only the owner reads what the program wrote.
+// checkModes checks that only the owner can read the files that the program wrote.
 func checkModes(t *testing.T, dir string) {
 	t.Helper()
 	var seen []string

@@ -31,11 +31,10 @@ var (
 	soakCSV  = flag.String("soak-csv", "", "`file` for TestSoak's samples")
 )
 
-// soakResults bounds the results so tightly that the bound is reached.
+// soakResults bounds the results tightly, so that the test reaches the bound.
 const soakResults = 8 << 20
 
-// TestSoak leaves a cluster in which something always happens running, and wants
-// everything that it takes to stay level.
+// TestSoak keeps a cluster busy, and checks that memory, goroutines and disk usage stay level.
 func TestSoak(t *testing.T) {
 	p := start(t, newHome(t), "--results-memory", fmt.Sprint(soakResults), "--results-disk", fmt.Sprint(soakResults))
 	p.createNodes(t, "soak", 8)
@@ -43,7 +42,7 @@ func TestSoak(t *testing.T) {
 	defer cancel()
 	w := &soakWork{p: p, t: t}
 	var working sync.WaitGroup
-	// A short run does everything, too.
+	// Short runs do everything, too.
 	pace := func(usual time.Duration) time.Duration { return min(usual, *soakTime/10) }
 	for _, job := range []struct {
 		every time.Duration
@@ -76,7 +75,7 @@ func TestSoak(t *testing.T) {
 	}
 }
 
-// soakWork is what happens in the cluster. Each job has a goroutine.
+// soakWork holds the jobs that keep the cluster busy. Each has a goroutine.
 type soakWork struct {
 	p *program
 	t *testing.T
@@ -84,7 +83,7 @@ type soakWork struct {
 	pods, configurations int
 }
 
-// repeat does a job at its pace until ctx ends.
+// repeat does a job periodically until ctx ends.
 func (w *soakWork) repeat(ctx context.Context, every time.Duration, do func(context.Context, int) error) {
 	ticker := time.NewTicker(every)
 	defer ticker.Stop()
@@ -95,14 +94,14 @@ func (w *soakWork) repeat(ctx context.Context, every time.Duration, do func(cont
 		case <-ticker.C:
 		}
 		err := do(ctx, turn)
-		// What is cut off by the end may say so before ctx does.
+		// A request may fail at the deadline shortly before ctx is done.
 		if end, _ := ctx.Deadline(); err != nil && ctx.Err() == nil && time.Now().Before(end) {
 			w.t.Error(err)
 		}
 	}
 }
 
-// alivePods is how many pods there are at a time, besides those of deployments.
+// alivePods is the number of pods at a time, besides those of Deployments.
 const alivePods = 60
 
 func (w *soakWork) pod(ctx context.Context, turn int) error {
@@ -121,7 +120,7 @@ func (w *soakWork) pod(ctx context.Context, turn int) error {
 	return nil
 }
 
-// node adds a node and removes the one before the last.
+// node adds a node and removes the one that was added two turns ago.
 func (w *soakWork) node(ctx context.Context, turn int) error {
 	nodes := w.p.client.CoreV1().Nodes()
 	if _, err := nodes.Create(ctx, newNode(fmt.Sprintf("guest-%d", turn)), metav1.CreateOptions{}); err != nil {
@@ -136,7 +135,7 @@ func (w *soakWork) node(ctx context.Context, turn int) error {
 	return nil
 }
 
-// failure lets a node fail, and come back at the next turn.
+// failure makes a node fail, and recover at the next turn.
 func (w *soakWork) failure(ctx context.Context, turn int) error {
 	value := `"not-ready"`
 	if turn%2 == 1 {
@@ -172,7 +171,7 @@ func (w *soakWork) deployment(ctx context.Context, turn int) error {
 	return err
 }
 
-// read asks what a page asks.
+// read sends the requests of a page.
 func (w *soakWork) read(context.Context, int) error {
 	var page struct {
 		Items []struct {
@@ -191,7 +190,7 @@ func (w *soakWork) read(context.Context, int) error {
 	return w.p.get(fmt.Sprintf("/api/v1/results/%s/%d", first.Pod.UID, first.Attempt), &cycle)
 }
 
-// watch is a browser that shows everything for a while.
+// watch follows everything for a while, as a browser does.
 func (w *soakWork) watch(ctx context.Context, _ int) error {
 	socket, err := w.p.dial(ctx)
 	if err != nil {
@@ -220,17 +219,17 @@ func (w *soakWork) watch(ctx context.Context, _ int) error {
 	}
 }
 
-// sample is what the program takes at a moment.
+// sample holds measurements of the program at one time.
 type sample struct {
 	at                               time.Duration
 	resident, heap, goroutines, disk float64
-	// files are their number in the data directory.
+	// files is the number of files in the data directory.
 	files float64
 }
 
 type samples []sample
 
-// sample looks at the program at a pace until ctx ends.
+// sample measures the program periodically until ctx ends.
 func (p *program) sample(t *testing.T, ctx context.Context, every time.Duration) samples {
 	t.Helper()
 	begin := time.Now()
@@ -274,7 +273,7 @@ func (p *program) readMetrics(into map[string]*float64) error {
 	return lines.Err()
 }
 
-// sizeOf is what a directory takes on disk. Files may go while it looks.
+// sizeOf returns the disk usage of a directory, and its files, which may vanish meanwhile.
 func sizeOf(dir string) (bytes, files float64, err error) {
 	err = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) {
@@ -296,8 +295,8 @@ func sizeOf(dir string) (bytes, files float64, err error) {
 	return bytes, files, err
 }
 
-// columns are what is to stay level: by how much each may grow over the last two
-// thirds of the time, as a part of itself and at least.
+// columns are the measurements that must stay level. Over the last two thirds of the time each may
+// grow by the given part of itself, or by least if that is more.
 var columns = []struct {
 	name  string
 	unit  float64
@@ -306,12 +305,12 @@ var columns = []struct {
 	least float64
 }{
 	{"resident MiB", 1 << 20, func(s sample) float64 { return s.resident }, 0.15, 64 << 20},
-	// What is live sets it; what is allocated goes up and down.
+	// The live heap determines the goal; the allocated heap goes up and down.
 	{"heap goal MiB", 1 << 20, func(s sample) float64 { return s.heap }, 0.15, 64 << 20},
 	{"goroutines", 1, func(s sample) float64 { return s.goroutines }, 0.02, 100},
-	// The write-ahead log is made in pieces of 64 MB, of which etcd keeps five at most.
+	// etcd's write-ahead log grows in steps of 64 MB, of which it keeps at most five.
 	{"disk MiB", 1 << 20, func(s sample) float64 { return s.disk }, 0.10, 130 << 20},
-	// A revision of the configuration is a file, of which a thousand are kept.
+	// Each revision of the configuration is a file, and the program keeps a thousand.
 	{"files", 1, func(s sample) float64 { return s.files }, 0.10, 200},
 }
 
@@ -332,10 +331,10 @@ func (s samples) csv() string {
 	return b.String()
 }
 
-// settled are the last two thirds.
+// settled returns the last two thirds.
 func (s samples) settled() samples { return s[len(s)/3:] }
 
-// summary has the first and the last value, the mean and the trend of each column.
+// summary shows the first and the last value, the mean and the trend of each column.
 func (s samples) summary() string {
 	var b strings.Builder
 	for _, c := range columns {
@@ -346,7 +345,7 @@ func (s samples) summary() string {
 	return b.String()
 }
 
-// trend is the mean, and by how much the straight line that fits best rises.
+// trend returns the mean, and the growth of the line of best fit.
 func (s samples) trend(of func(sample) float64) (mean, growth float64) {
 	var at, value float64
 	for _, one := range s {

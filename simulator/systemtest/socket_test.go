@@ -23,7 +23,7 @@ func (p *program) dial(ctx context.Context) (*socket, error) {
 	return p.dialWith(ctx, &websocket.Dialer{})
 }
 
-// dialSmall opens a socket that takes next to nothing before it is read.
+// dialSmall opens a connection with a tiny receive buffer.
 func (p *program) dialSmall(ctx context.Context) (*socket, error) {
 	return p.dialWith(ctx, &websocket.Dialer{NetDialContext: dialSmall})
 }
@@ -44,7 +44,7 @@ func (p *program) dialWith(ctx context.Context, dialer *websocket.Dialer) (*sock
 	return &socket{Conn: ws}, nil
 }
 
-// subscribe asks for a resource of the core group.
+// subscribe subscribes to a resource of the core group.
 func (s *socket) subscribe(id, resource string) error {
 	return s.WriteJSON(map[string]any{
 		"type": "subscribe", "id": id,
@@ -52,7 +52,7 @@ func (s *socket) subscribe(id, resource string) error {
 	})
 }
 
-// next returns a frame, which is good until the next one.
+// next returns a frame, which is valid until the next call.
 func (s *socket) next() ([]byte, error) {
 	_, r, err := s.NextReader()
 	if err != nil {
@@ -63,14 +63,14 @@ func (s *socket) next() ([]byte, error) {
 	return s.buffer.Bytes(), err
 }
 
-// mirror is what a client knows of the cluster: resource versions by id and name.
+// mirror is a client's view of the cluster: resource versions by subscription and name.
 type mirror map[string]map[string]string
 
 type watched struct {
 	Metadata struct{ Name, ResourceVersion string }
 }
 
-// apply makes the change that a frame tells of.
+// apply applies the change in a frame.
 func (m mirror) apply(data []byte) error {
 	var frame struct {
 		Type, ID, Message string

@@ -36,7 +36,7 @@ func TestMain(m *testing.M) {
 		if testing.Short() {
 			return m.Run()
 		}
-		// For pod groups. It belongs to the process.
+		// Pod groups need it. Feature gates belong to the process.
 		if err := utilfeature.DefaultMutableFeatureGate.Set("GenericWorkload=true"); err != nil {
 			panic(err)
 		}
@@ -54,8 +54,8 @@ func TestMain(m *testing.M) {
 	}())
 }
 
-// cluster is a control plane with all controllers and virtual nodes, and without
-// a scheduler: where pods are is what the tests say.
+// cluster is a control plane with all controllers and virtual nodes, and without a scheduler: tests
+// place the pods.
 type cluster struct {
 	client  kubernetes.Interface
 	config  *rest.Config
@@ -104,7 +104,7 @@ func (c *cluster) stop() error {
 	return errors.Join(errs...)
 }
 
-// another is a cluster for one test.
+// another starts a cluster for one test.
 func another(t testing.TB) *cluster {
 	t.Helper()
 	c, err := startCluster()
@@ -119,7 +119,7 @@ func another(t testing.TB) *cluster {
 	return c
 }
 
-// needsCluster skips tests that are not to be slow.
+// needsCluster skips the test in short mode.
 func needsCluster(t testing.TB) {
 	t.Helper()
 	if shared == nil {
@@ -127,7 +127,7 @@ func needsCluster(t testing.TB) {
 	}
 }
 
-// importText imports a text, and fails the test for what was not imported.
+// importText imports a text, and fails the test for each object that failed.
 func importText(t testing.TB, c *cluster, text string, opts ImportOptions) *Report {
 	t.Helper()
 	report, err := New(Options{Config: c.config}).Import(t.Context(), manifest.NewSource(part("input", text)), opts)
@@ -152,7 +152,7 @@ func export(t testing.TB, c *cluster, opts ExportOptions) string {
 	return out.String()
 }
 
-// podsOf are the pods of a namespace: their names, and what they are.
+// podsOf returns the pods of a namespace by name.
 func podsOf(ctx context.Context, c *cluster, namespace string) (map[string]*corev1.Pod, error) {
 	list, err := c.client.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{})
 	if err != nil {

@@ -18,10 +18,9 @@ import (
 	"kube-scheduler-simulator/simulator/transfer/manifest"
 )
 
-// FuzzImport: reading ends for any input, every object that is handed over has the
-// fields that later steps rely on, and importing it never panics. The corpus in
-// testdata has the output of kubectl, typed lists, exports of the earlier simulator,
-// and archives.
+// FuzzImport: reading terminates for any input, every object read has the fields that later steps
+// rely on, and importing it never panics. The corpus in testdata has output of kubectl, typed lists,
+// exports of the earlier simulator, and archives.
 func FuzzImport(f *testing.F) {
 	for _, seed := range []string{
 		onePod, "---\n" + onePod + "---\n{\"a\":1}\n", "apiVersion: v1\nkind: List\nitems:\n- " + "kind: Pod\n", `{"kind":"List","items":[{"apiVersion":"v1","kind":"Pod","metadata":{"name":"a"}}]}`,

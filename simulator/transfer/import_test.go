@@ -17,8 +17,7 @@ import (
 	"kube-scheduler-simulator/simulator/transfer/manifest"
 )
 
-// TestKubectlAppliesExports: everything in an export goes in by kubectl alone, and
-// controllers adopt the pods.
+// TestKubectlAppliesExports: kubectl alone can apply an export, and controllers adopt its pods.
 func TestKubectlAppliesExports(t *testing.T) {
 	needsCluster(t)
 	fill(t, shared)
@@ -29,7 +28,7 @@ func TestKubectlAppliesExports(t *testing.T) {
 			if err := os.WriteFile(file, []byte(export(t, shared, ExportOptions{Format: format})), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			// As everywhere, custom resources wait for their definition.
+			// As in any cluster, custom resources can be created once their definition is served.
 			if _, err := other.kubectl.Run("apply", "-f", file); err == nil {
 				t.Log("the custom resources were served at once")
 			}
@@ -56,7 +55,7 @@ func names(t *testing.T, c *cluster) []string {
 	return found
 }
 
-// TestImportingTwice: what is there already is left alone.
+// TestImportingTwice: a second import leaves existing objects alone.
 func TestImportingTwice(t *testing.T) {
 	needsCluster(t)
 	fill(t, shared)
@@ -73,8 +72,8 @@ func TestImportingTwice(t *testing.T) {
 	}
 }
 
-// removePods removes those of a namespace at the end of the test: the pods of nodes
-// that do not exist would go by themselves, at any moment of others.
+// removePods removes the pods of a namespace at the end of the test. The pod garbage collector would
+// remove pods on missing nodes at some time during other tests.
 func removePods(t *testing.T, namespace string) {
 	t.Cleanup(func() {
 		err := shared.client.CoreV1().Pods(namespace).DeleteCollection(context.Background(), *metav1.NewDeleteOptions(0), metav1.ListOptions{})
@@ -84,7 +83,7 @@ func removePods(t *testing.T, namespace string) {
 	})
 }
 
-// TestImportReports what did not go in, and puts in the rest.
+// TestImportReports: an import reports the objects that failed, and imports the rest.
 func TestImportReports(t *testing.T) {
 	needsCluster(t)
 	removePods(t, "reports")
@@ -140,9 +139,8 @@ apiVersion: v1
 	}
 }
 
-// TestClassesOfTheSameImport: admission learns of a priority class a moment after
-// it was created, and pods of the class are not refused for that, whether the class
-// is in the import or made for the pods.
+// TestClassesOfTheSameImport: admission sees a new priority class with a delay. Pods of the class are
+// imported nevertheless, whether the import has the class or makes it for the pods.
 func TestClassesOfTheSameImport(t *testing.T) {
 	needsCluster(t)
 	removePods(t, "default")
@@ -158,8 +156,8 @@ func TestClassesOfTheSameImport(t *testing.T) {
 	}
 }
 
-// TestReschedule: pods lose their nodes but for those that have finished, and the
-// scheduler gets them in the order of their creation.
+// TestReschedule: unfinished pods are imported without their nodes, and the scheduler gets them in
+// the order of their creation.
 func TestReschedule(t *testing.T) {
 	needsCluster(t)
 	fill(t, shared)
@@ -179,7 +177,7 @@ func TestReschedule(t *testing.T) {
 	}
 }
 
-// TestEarlierSimulator: its JSON goes in, with claims and volumes bound again.
+// TestEarlierSimulator imports an export of the earlier simulator, and binds claims and volumes again.
 func TestEarlierSimulator(t *testing.T) {
 	needsCluster(t)
 	data, err := os.ReadFile("testdata/earlier.json")
@@ -207,7 +205,7 @@ func TestEarlierSimulator(t *testing.T) {
 	}
 }
 
-// TestCancelling leaves what is in, and no pod behind the gate.
+// TestCancelling: a cancelled import keeps the objects that it created, and leaves no pod gated.
 func TestCancelling(t *testing.T) {
 	needsCluster(t)
 	var input strings.Builder
@@ -249,8 +247,8 @@ func TestCancelling(t *testing.T) {
 	}
 }
 
-// TestImportingCollectedObjects puts them in as it would those of a file, and leaves
-// them unchanged.
+// TestImportingCollectedObjects: collected objects are imported like those of a file, and are not
+// modified.
 func TestImportingCollectedObjects(t *testing.T) {
 	needsCluster(t)
 	u := &unstructured.Unstructured{Object: map[string]any{
@@ -267,7 +265,7 @@ func TestImportingCollectedObjects(t *testing.T) {
 	}
 }
 
-// TestRecover: an import that was killed leaves no pod behind the gate for good.
+// TestRecover releases the pods that a killed import left gated.
 func TestRecover(t *testing.T) {
 	needsCluster(t)
 	importText(t, shared, "apiVersion: v1\nkind: Pod\nmetadata: {name: left, namespace: recovered}\nspec: {schedulingGates: [{name: mine.example.com/a}, {name: "+objects.GateImport+"}], containers: [{name: c, image: i}]}\n", ImportOptions{})

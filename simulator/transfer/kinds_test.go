@@ -6,7 +6,7 @@ import (
 	"kube-scheduler-simulator/simulator/objects"
 )
 
-// TestTheTableAgreesWithTheAPIServer about how kinds are served.
+// TestTheTableAgreesWithTheAPIServer compares the table of kinds with discovery.
 func TestTheTableAgreesWithTheAPIServer(t *testing.T) {
 	needsCluster(t)
 	c, err := newClient(shared.config)

@@ -20,7 +20,7 @@ import (
 	"kube-scheduler-simulator/simulator/transfer/manifest"
 )
 
-// fill makes a cluster with a workload of each sort, and binds all pods.
+// fill creates a workload of each kind, and binds all pods.
 func fill(t *testing.T, c *cluster) {
 	t.Helper()
 	manifests, err := os.ReadFile("testdata/cluster.yaml")
@@ -49,7 +49,7 @@ func fill(t *testing.T, c *cluster) {
 				running++
 			}
 		}
-		// Of a Deployment 3, a StatefulSet 2, a DaemonSet 2, Jobs 2+2, and one alone.
+		// Deployment 3, StatefulSet 2, DaemonSet 2, Jobs 2+2, and one without an owner.
 		if len(pods) == 12 && running == 12 {
 			return true, nil
 		}
@@ -79,14 +79,14 @@ func bind(ctx context.Context, c *cluster, pod *corev1.Pod, node string) {
 		// A DaemonSet's pods name their node.
 		node = affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms[0].MatchFields[0].Values[0]
 	}
-	// Whether it worked shows in the pod.
+	// The pods show whether binding worked.
 	_ = c.client.CoreV1().Pods(pod.Namespace).Bind(ctx, &corev1.Binding{
 		ObjectMeta: metav1.ObjectMeta{Name: pod.Name, Namespace: pod.Namespace},
 		Target:     corev1.ObjectReference{Kind: "Node", Name: node},
 	}, metav1.CreateOptions{})
 }
 
-// placement says of each pod where it is, how it is and whom it belongs to.
+// placement lists each pod with its node, phase and owner.
 func placement(t *testing.T, c *cluster) []string {
 	t.Helper()
 	pods, err := podsOf(t.Context(), c, "shop")
@@ -95,7 +95,7 @@ func placement(t *testing.T, c *cluster) []string {
 	}
 	var lines []string
 	for name, pod := range pods {
-		owner := "nobody"
+		owner := "none"
 		if ref := metav1.GetControllerOf(pod); ref != nil {
 			owner = ref.Kind + " " + ref.Name
 		}
@@ -106,8 +106,8 @@ func placement(t *testing.T, c *cluster) []string {
 
 var timestamps = regexp.MustCompile(`"?\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ"?`)
 
-// TestRoundTrip: what is exported from one cluster and imported into another is
-// adopted there as it is, and exported from there is the same.
+// TestRoundTrip: controllers adopt the objects of an export that was imported into another cluster,
+// and an export from there is the same.
 func TestRoundTrip(t *testing.T) {
 	needsCluster(t)
 	fill(t, shared)
@@ -129,7 +129,7 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// kindsIn are the objects of a file, without times.
+// kindsIn returns the objects of a file, without times.
 func kindsIn(t *testing.T, text string) map[string][]string {
 	t.Helper()
 	found := map[string][]string{}
@@ -148,8 +148,7 @@ func kindsIn(t *testing.T, text string) map[string][]string {
 	return found
 }
 
-// adopted waits until every controller has had its say, and says that it has all
-// that it wants.
+// adopted waits until every controller has observed its object and has the pods that it wants.
 func adopted(t *testing.T, c *cluster) {
 	t.Helper()
 	clustertest.Eventually(t, "the workloads have what they want", func(ctx context.Context) (bool, error) {

@@ -20,8 +20,7 @@ func (failing) Current() ([]byte, error) { panic("no current one") }
 
 func (failing) Adopt(context.Context, []byte) (int, []RemovedField, error) { panic("nothing to adopt") }
 
-// TestAPanicEndsTheImportOnly: the program goes on, and the import reports the
-// panic.
+// TestAPanicEndsTheImportOnly: the import reports a panic, and the program keeps running.
 func TestAPanicEndsTheImportOnly(t *testing.T) {
 	s := New(Options{Config: &rest.Config{Host: "http://willing", Transport: newWilling()}, Configuration: failing{}})
 	const configuration = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
@@ -42,7 +41,7 @@ func TestAPanicEndsTheImportOnly(t *testing.T) {
 	}
 }
 
-// TestAPanicOverAnObject is a failure of that object only.
+// TestAPanicOverAnObject: a panic while importing an object fails that object only.
 func TestAPanicOverAnObject(t *testing.T) {
 	s := New(Options{Config: &rest.Config{Host: "http://willing", Transport: newWilling()}})
 	i := s.newImporter(ImportOptions{Progress: func(Progress) {}})
@@ -81,7 +80,7 @@ func part(name, content string) manifest.Part {
 
 const onePod = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n"
 
-// bomb is small, and huge with its aliases written out.
+// bomb is a small document that is huge with its aliases expanded.
 func bomb() string {
 	var b strings.Builder
 	b.WriteString("apiVersion: v1\nkind: Pod\nmetadata: {name: a}\na0: &a0 " + strings.Repeat("x", 1000) + "\n")

@@ -20,8 +20,8 @@ volumeBindingMode: WaitForFirstConsumer
 allowVolumeExpansion: true
 `
 
-// TestOwnDefaultClassGivesWay to classes of another cluster. An export leaves it
-// out.
+// TestOwnDefaultClassGivesWay: an import of another cluster's classes replaces the simulator's
+// default class, and an export leaves it out.
 func TestOwnDefaultClassGivesWay(t *testing.T) {
 	needsCluster(t)
 	classes := shared.client.StorageV1().StorageClasses()
@@ -43,7 +43,7 @@ func TestOwnDefaultClassGivesWay(t *testing.T) {
 		return err == nil && claim.Status.Phase == corev1.ClaimBound && *claim.Spec.StorageClassName == "", err
 	})
 
-	// The input has another default: of two defaults the newer would win.
+	// The input has another default. Of two defaults the newer one would win.
 	importText(t, shared, `{apiVersion: storage.k8s.io/v1, kind: StorageClass, metadata: {name: theirs, annotations: {storageclass.kubernetes.io/is-default-class: "true"}}, provisioner: csi.example.com}`, ImportOptions{})
 	ours, err := classes.Get(t.Context(), "standard", metav1.GetOptions{})
 	if err != nil || ours.Annotations[defaultAnnotation] != "false" {
@@ -53,8 +53,7 @@ func TestOwnDefaultClassGivesWay(t *testing.T) {
 		t.Errorf("an export has %v", exported)
 	}
 
-	// The input has a class of its name, whose provisioner cannot be changed by an
-	// update.
+	// The input has a class of the same name. An update cannot change the provisioner.
 	importText(t, shared, `{apiVersion: storage.k8s.io/v1, kind: StorageClass, metadata: {name: standard}, provisioner: rancher.io/local-path, volumeBindingMode: Immediate}`, ImportOptions{})
 	theirs, err := classes.Get(t.Context(), "standard", metav1.GetOptions{})
 	if err != nil || theirs.Provisioner != "rancher.io/local-path" || len(theirs.Annotations) > 0 {

@@ -19,7 +19,7 @@ import (
 	"kube-scheduler-simulator/simulator/transfer/manifest"
 )
 
-// testbed reads testdata/testbed.yaml, with another name in it.
+// testbed reads testdata/testbed.yaml and renames its namespace.
 func testbed(t *testing.T, name string) string {
 	t.Helper()
 	text, err := os.ReadFile("testdata/testbed.yaml")
@@ -29,10 +29,9 @@ func testbed(t *testing.T, name string) string {
 	return strings.NewReplacer("testbed", name).Replace(string(text))
 }
 
-// TestWhatKnowsOthers: objects that refer to others by UID refer to the same ones
-// after an import, and after an export and another import: pods with custom owners,
-// claims for devices and those that were made for a pod, ephemeral volumes, bound
-// volumes, pod groups.
+// TestWhatKnowsOthers: references by UID survive an import, and an export with another import. They
+// are in pods with custom owners, resource claims, claims that were generated for pods, ephemeral
+// volumes, bound volumes and pod groups.
 func TestWhatKnowsOthers(t *testing.T) {
 	needsCluster(t)
 	want := []string{
@@ -62,12 +61,11 @@ func TestWhatKnowsOthers(t *testing.T) {
 	if diff := cmp.Diff(text(t, exported(t, shared, "testbed")), text(t, exported(t, other, "testbed"))); diff != "" {
 		t.Error("export:", diff)
 	}
-	// The references hold once controllers have looked at them, too.
+	// Controllers have seen the objects by now and must not have broken the references.
 	knows(t, shared, "testbed", want)
 }
 
-// TestReschedulingWhatKnowsOthers releases devices with the pods; volumes stay
-// bound.
+// TestReschedulingWhatKnowsOthers: rescheduled pods release their devices; volumes stay bound.
 func TestReschedulingWhatKnowsOthers(t *testing.T) {
 	needsCluster(t)
 	importText(t, shared, testbed(t, "again"), ImportOptions{Reschedule: true})
@@ -88,7 +86,7 @@ func TestReschedulingWhatKnowsOthers(t *testing.T) {
 	})
 }
 
-// exported returns the objects of an export whose namespace or name has the word.
+// exported returns the objects of an export whose namespace or name contains the word.
 func exported(t *testing.T, c *cluster, word string) (found []*unstructured.Unstructured) {
 	t.Helper()
 	err := manifest.Read(t.Context(), manifest.NewSource(part("export", export(t, c, ExportOptions{}))), manifest.Content{Object: func(o *manifest.Object) error {
@@ -121,7 +119,7 @@ func text(t *testing.T, objects []*unstructured.Unstructured) (lines []string) {
 	return sorted(lines)
 }
 
-// knows waits until the objects of a namespace, and the cluster-scoped ones that
+// knows waits until the references of a namespace's objects, and of the cluster-scoped objects that
 // belong to it, are as wanted.
 func knows(t *testing.T, c *cluster, namespace string, want []string) {
 	t.Helper()
@@ -136,7 +134,7 @@ func knows(t *testing.T, c *cluster, namespace string, want []string) {
 			t.Log(diff)
 		}
 	})
-	clustertest.Eventually(t, "everything knows what it knew", func(ctx context.Context) (bool, error) {
+	clustertest.Eventually(t, "all references are as before", func(ctx context.Context) (bool, error) {
 		l := &acquaintances{ctx: ctx, client: client, c: c, namespace: namespace, names: map[string]string{}}
 		lines, err := l.read()
 		if err != nil {

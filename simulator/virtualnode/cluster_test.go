@@ -138,7 +138,7 @@ func (c *cluster) stop() error {
 	return errors.Join(errs...)
 }
 
-// namespace makes one for the test.
+// namespace creates a namespace for the test.
 func namespace(t testing.TB, c *cluster) string {
 	t.Helper()
 	made, err := c.client.CoreV1().Namespaces().Create(t.Context(),
@@ -149,8 +149,8 @@ func namespace(t testing.TB, c *cluster) string {
 	return made.Name
 }
 
-// pool makes nodes that the test's pods choose by the label pool. They are a zone
-// of their own, as how fast pods are evicted goes by zone, and go with the test.
+// pool creates nodes that the test's pods select by the label pool, and deletes them after the test.
+// They are in a zone of their own, because the rate of evictions depends on the zone.
 func pool(t testing.TB, c *cluster, name string, count int, change ...func(*corev1.Node)) []string {
 	t.Helper()
 	var names []string
@@ -178,7 +178,7 @@ func pool(t testing.TB, c *cluster, name string, count int, change ...func(*core
 	return names
 }
 
-// podSpec is for pods of a pool that stop at once.
+// podSpec is the spec of pods that run in a pool and have a short grace period.
 func podSpec(pool string) corev1.PodSpec {
 	grace := int64(1)
 	return corev1.PodSpec{
@@ -191,8 +191,8 @@ func podSpec(pool string) corev1.PodSpec {
 	}
 }
 
-// apply creates what the manifest says, as kubectl would. %s is the namespace's
-// name, which is also the pool's.
+// apply creates the objects of a manifest. %s in it stands for the name of the namespace and of the
+// pool.
 func apply(t testing.TB, c *cluster, namespace, manifest string) {
 	t.Helper()
 	client, err := dynamic.NewForConfig(c.config)
@@ -207,7 +207,7 @@ func apply(t testing.TB, c *cluster, namespace, manifest string) {
 		resource, _ := meta.UnsafeGuessKindToResource(object.GroupVersionKind())
 		var made dynamic.ResourceInterface = client.Resource(resource).Namespace(namespace)
 		if strings.HasPrefix(object.GetName(), namespace+"-") {
-			made = client.Resource(resource) // by that name it belongs to the cluster
+			made = client.Resource(resource) // names of this form are cluster-scoped
 		}
 		if _, err := made.Create(t.Context(), object, metav1.CreateOptions{FieldValidation: metav1.FieldValidationStrict}); err != nil {
 			t.Fatalf("%s %s: %v", object.GetKind(), object.GetName(), err)
@@ -231,7 +231,7 @@ func annotate(t testing.TB, c *cluster, node, name, value string) {
 	}
 }
 
-// pods are those of the namespace, by name.
+// podsOf returns the pods of a namespace by name.
 func podsOf(ctx context.Context, c *cluster, namespace string) (map[string]*corev1.Pod, error) {
 	list, err := c.client.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{})
 	if err != nil {
@@ -244,7 +244,7 @@ func podsOf(ctx context.Context, c *cluster, namespace string) (map[string]*core
 	return found, nil
 }
 
-// gone turns a Get into a condition: that it does not find the object.
+// gone returns the condition that get does not find the object.
 func gone(get func(context.Context) error) func(context.Context) (bool, error) {
 	return func(ctx context.Context) (bool, error) {
 		err := get(ctx)

@@ -57,8 +57,7 @@ func TestADeletedPodStaysForItsGracePeriod(t *testing.T) {
 	}
 }
 
-// owned is a Deployment, whose ReplicaSet the garbage collector deletes, and then
-// the pods.
+// owned is a Deployment. The garbage collector deletes its ReplicaSet and then the pods.
 const owned = `
 apiVersion: apps/v1
 kind: Deployment

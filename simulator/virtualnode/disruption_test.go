@@ -56,7 +56,7 @@ spec:
 	}
 }
 
-// evicting is a Deployment of two whose pods tolerate a failed node for a second.
+// evicting is a Deployment with two pods that tolerate a failed node for a second.
 const evicting = `
 apiVersion: apps/v1
 kind: Deployment
@@ -197,16 +197,16 @@ func hasTaint(t *testing.T, node, key string, effect corev1.TaintEffect) {
 	})
 }
 
-// TestRollingUpdateWhileNodesFail is the long one: nodes become unreachable and
-// are drained while 200 replicas are replaced. Voluntary evictions never take
-// more than the budget allows, and in the end every replica is new and ready.
+// TestRollingUpdateWhileNodesFail: nodes become unreachable and are drained while 200 replicas are
+// replaced. Voluntary evictions never exceed the budget, and in the end every replica is new and
+// ready.
 func TestRollingUpdateWhileNodesFail(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes half a minute")
 	}
 	ns := namespace(t, shared)
-	// Pods leave failed nodes of a zone one node every ten seconds, as in Kubernetes.
-	// The first and the third that fail are in one zone.
+	// Within a zone, Kubernetes evicts the pods of one failed node every ten seconds.
+	// The first and the third failing node are in one zone.
 	made := 0
 	nodes := pool(t, shared, ns, 50, func(n *corev1.Node) {
 		n.Labels[corev1.LabelTopologyZone] = fmt.Sprintf("%s-%d", ns, made%2)
@@ -273,7 +273,7 @@ spec:
 	})
 }
 
-// summary says what state the namespace's pods are in, and on how many nodes.
+// summary counts the namespace's pods by state, and their nodes.
 func summary(t *testing.T, ns string) string {
 	found, err := podsOf(context.WithoutCancel(t.Context()), shared, ns)
 	if err != nil {
@@ -286,8 +286,8 @@ func summary(t *testing.T, ns string) string {
 	return fmt.Sprint(counts)
 }
 
-// drain evicts the namespace's pods from a node, as kubectl drain does, and holds
-// the budget against every eviction that is granted.
+// drain evicts the namespace's pods from a node, as kubectl drain does, and checks the budget after
+// every granted eviction.
 func drain(t *testing.T, ns, node string) {
 	t.Helper()
 	_, err := shared.client.CoreV1().Nodes().Patch(t.Context(), node, types.MergePatchType, []byte(`{"spec":{"unschedulable":true}}`), metav1.PatchOptions{})
@@ -320,8 +320,7 @@ func drain(t *testing.T, ns, node string) {
 	})
 }
 
-// healthyEnough looks at the pods themselves, not at what the budget's status
-// says of them.
+// healthyEnough counts the pods itself instead of trusting the budget's status.
 func healthyEnough(ctx context.Context, t *testing.T, ns string) {
 	t.Helper()
 	found, err := podsOf(ctx, shared, ns)

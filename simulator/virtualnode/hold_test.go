@@ -9,8 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// TestHold: who holds has pods stay as they are that have not begun to run, and
-// only those, until the last who holds lets go.
+// TestHold: while anything holds pods, pods that have not started do not start. Running pods
+// continue.
 func TestHold(t *testing.T) {
 	pod := func(phase corev1.PodPhase) *corev1.Pod {
 		return &corev1.Pod{Status: corev1.PodStatus{Phase: phase}}

@@ -15,11 +15,11 @@ import (
 	"kube-scheduler-simulator/simulator/clustertest"
 )
 
-// endTimeout is how long goroutines of clients may take to notice the end.
+// endTimeout bounds how long goroutines of clients may outlive Stop.
 const endTimeout = 10 * time.Second
 
 func TestStopLeavesNothing(t *testing.T) {
-	// Goroutines inherit the label from the one that starts them.
+	// A goroutine inherits the label of the goroutine that starts it.
 	const label = "virtualnode-test"
 	for name, shares := range map[string]bool{"own informers": false, "shared informers": true} {
 		t.Run(name, func(t *testing.T) {
@@ -78,11 +78,11 @@ func TestStartsOnce(t *testing.T) {
 		t.Error(err)
 	}
 	if err := stopped.Start(t.Context()); err == nil {
-		t.Error("what was stopped has started")
+		t.Error("it started after Stop")
 	}
 }
 
-// A node that is created while nothing runs, and a pod on it, are found later.
+// Virtual nodes find a node and a pod that were created before they started.
 func TestWhatIsThereAlready(t *testing.T) {
 	c, err := startCluster(clusterOptions{})
 	if err != nil {

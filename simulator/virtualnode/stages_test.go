@@ -81,7 +81,7 @@ func TestAFileReplacesTheStagesOfItsKind(t *testing.T) {
 	}
 }
 
-// TestStagesOfKwok: what kwok itself ships works as it is.
+// TestStagesOfKwok: the stages that kwok ships work unchanged.
 func TestStagesOfKwok(t *testing.T) {
 	stages, err := parseStages([]byte(strings.Join([]string{
 		nodefast.DefaultNodeInit, podfast.DefaultPodReady, podfast.DefaultPodComplete, podfast.DefaultPodDelete,
@@ -121,7 +121,7 @@ func play(t *testing.T, kind string, on *recordedPatch, stages lifecycle.Lifecyc
 	}
 }
 
-// recordedPatch is a target with one object, and the last patch of it.
+// recordedPatch is a target with one object. It records the last patch.
 type recordedPatch struct {
 	object  object
 	patched []byte
@@ -218,7 +218,7 @@ func TestExitCode(t *testing.T) {
 	}
 }
 
-// BenchmarkPlay is what one pod costs that turns Running, less the request.
+// BenchmarkPlay measures making one pod Running, without the request.
 func BenchmarkPlay(b *testing.B) {
 	stages, err := (&Stages{}).withDefaults()
 	if err != nil {

@@ -253,8 +253,8 @@ func finishedJob(t *testing.T, ns, name string) (job *batchv1.Job) {
 	return job
 }
 
-// A CronJob starts a Job on the minute at the earliest. That its controller runs
-// shows sooner in what it says of a Job that it has not made.
+// A CronJob starts its first Job at the next full minute. The test does not wait for it: the
+// controller's event about a Job that it did not create proves sooner that it runs.
 func TestCronJobControllerRuns(t *testing.T) {
 	ns := namespace(t, shared)
 	apply(t, shared, ns, `

@@ -127,7 +127,7 @@ func (p *Plugin) Filter(_ context.Context, state fwk.CycleState, _ *v1.Pod, node
 // Score is the unused share of the zone's quota, in percent.
 func (p *Plugin) Score(_ context.Context, state fwk.CycleState, _ *v1.Pod, node fwk.NodeInfo) (int64, *fwk.Status) {
 	left := p.args.MaxPerZone - countsIn(state)[zoneOf(node)]
-	return int64(max(0, left)) * fwk.MaxNodeScore / int64(p.args.MaxPerZone), nil
+	return int64(max(0, left)) * fwk.MaxScore / int64(p.args.MaxPerZone), nil
 }
 
 // ScoreExtensions is nil: the scores need no normalization.

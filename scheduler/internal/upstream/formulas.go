@@ -32,7 +32,7 @@ func NodesToFind(n int, percentage int32) int {
 
 // ExtenderScale is the factor by which the scheduler multiplies an extender's
 // weighted scores. It follows prioritizeNodes.
-const ExtenderScale = fwk.MaxNodeScore / extenderv1.MaxExtenderPriority
+const ExtenderScale = fwk.MaxScore / extenderv1.MaxExtenderPriority
 
 // ExtenderOrder returns the extenders in the order in which the scheduler calls
 // them: ignorable ones come last. It follows buildExtenders.

@@ -102,7 +102,7 @@ func number(v ref.Val) float64 {
 }
 
 func (p *Score) scoreOf(value float64) (int64, error) {
-	least, greatest := float64(fwk.MinNodeScore), float64(fwk.MaxNodeScore)
+	least, greatest := float64(fwk.MinScore), float64(fwk.MaxScore)
 	switch {
 	case math.IsNaN(value) || math.IsInf(value, 0):
 		return 0, fmt.Errorf("the expression gives %v, as a division by zero does; a score is a number", value)
@@ -138,10 +138,10 @@ func (spread) NormalizeScore(_ context.Context, _ fwk.CycleState, _ *v1.Pod, sco
 		least, greatest = min(least, s.Score), max(greatest, s.Score)
 	}
 	for i, s := range scores {
-		scores[i].Score = fwk.MaxNodeScore
+		scores[i].Score = fwk.MaxScore
 		if least != greatest {
 			part := float64(s.Score-least) / float64(greatest-least)
-			scores[i].Score = fwk.MinNodeScore + int64(math.Round(part*float64(fwk.MaxNodeScore-fwk.MinNodeScore)))
+			scores[i].Score = fwk.MinScore + int64(math.Round(part*float64(fwk.MaxScore-fwk.MinScore)))
 		}
 	}
 	return nil

@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// TestCollecting hands objects over in order, and leaves the caller's unchanged.
+// TestCollecting: objects come in order, and the caller's are not modified.
 func TestCollecting(t *testing.T) {
 	node := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "v1", "kind": "Node",

@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// transcript is what reading says, a line each.
+// transcript renders what was read, one line each.
 func transcript(t testing.TB, parts ...Part) []string {
 	t.Helper()
 	var said []string
@@ -114,7 +114,7 @@ func TestReading(t *testing.T) {
 	}
 }
 
-// bomb is small, and huge with its aliases written out.
+// bomb is a small document that is huge with its aliases expanded.
 func bomb() string {
 	var b strings.Builder
 	b.WriteString("apiVersion: v1\nkind: Pod\nmetadata: {name: a}\na0: &a0 " + strings.Repeat("x", 1000) + "\n")

@@ -69,7 +69,7 @@ test-cluster: build ## every Go test that needs a control plane
 test-race: export GORACE := atexit_sleep_ms=0
 test-race: web/dist/.gitkeep ## every other Go test, and the tests of concurrency, with the race detector
 	$(GO_TEST) -race -p 2 $(filter-out $(CLUSTER_PACKAGES),$(shell $(GO) list $(PACKAGES)))
-	$(GO_TEST) -race -run '^TestConcurrent' ./simulator/app
+	$(GO_TEST) -race -run '^(TestConcurrent|TestOneOperation|TestStopLeavesNothing|TestARecordingIsReplayed)' ./simulator/app
 
 # Not `go test -fuzz`: it would recompile all of Kubernetes to count coverage in it.
 # This recompiles only our own packages.

@@ -484,6 +484,9 @@ func startProgram(t *testing.T, dataDir, gates string) (*running, *exec.Cmd) {
 }
 
 func TestKillLosesNothingThatWasAcknowledged(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow; make test-all runs it")
+	}
 	dataDir := t.TempDir()
 	s, cmd := startProgram(t, dataDir, "")
 	const objects = 200

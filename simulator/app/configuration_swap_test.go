@@ -78,7 +78,10 @@ func (s *running) bound(t *testing.T) ([]v1.Pod, int) {
 // slow down. The test logs the measured value.
 const slowest = 15.0
 
-func TestAConfigurationIsAppliedFastInALargeCluster(t *testing.T) {
+func TestConcurrentApplyIsFastInALargeCluster(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow; make test-all runs it")
+	}
 	s := launch(t, DefaultOptions())
 	const nodes, placed, pending = 1000 / smaller, 1500 / smaller, 500 / smaller
 	crowdOfNodes(t, s, nodes, 8)
@@ -120,9 +123,12 @@ func TestAConfigurationIsAppliedFastInALargeCluster(t *testing.T) {
 	}
 }
 
-// TestAHundredAppliesLoseNothing applies configurations in a row while pods are created. The pods
+// TestConcurrentAppliesLoseNothing applies configurations in a row while pods are created. The pods
 // nearly fill the nodes, so that a new scheduler with a stale view would overcommit one.
-func TestAHundredAppliesLoseNothing(t *testing.T) {
+func TestConcurrentAppliesLoseNothing(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow; make test-all runs it")
+	}
 	options := DefaultOptions()
 	options.AnnotationBytes = 0 // late annotations would show in the heap
 	s := launch(t, options)

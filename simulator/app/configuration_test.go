@@ -421,6 +421,9 @@ func TestABrokenSavedConfigurationGivesWay(t *testing.T) {
 }
 
 func TestAKilledSimulatorKeepsItsConfiguration(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow; make test-all runs it")
+	}
 	dataDir := t.TempDir()
 	s, cmd := startProgram(t, dataDir, "")
 	applied := s.applied(t, http.MethodPut, configurationPath, onlyBlue).Revision

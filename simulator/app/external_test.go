@@ -171,6 +171,9 @@ func TestAnotherControlPlane(t *testing.T) {
 }
 
 func TestAnotherControlPlaneThatDisconnectsAndReturns(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow; make test-all runs it")
+	}
 	there := startElsewhere(t)
 	options := DefaultOptions()
 	options.Kubeconfig = there.kubeconfig

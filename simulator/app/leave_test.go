@@ -19,6 +19,9 @@ import (
 // TestStopLeavesNothing: two simulators in one process schedule pods, change their configuration
 // and serve watches. When both have stopped, all goroutines that they started have ended.
 func TestStopLeavesNothing(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow; make test-all runs it")
+	}
 	// A goroutine inherits the label of the goroutine that starts it.
 	const label = "app-test"
 	pprof.Do(t.Context(), pprof.Labels(label, t.Name()), func(context.Context) {

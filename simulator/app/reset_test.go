@@ -129,7 +129,10 @@ func TestResetRestoresEverything(t *testing.T) {
 }
 
 // The reset happens while clients and controllers create pods, and the scheduler binds them.
-func TestResetDuringHeavyScheduling(t *testing.T) {
+func TestConcurrentSchedulingAndReset(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow; make test-all runs it")
+	}
 	s := startApart(t, DefaultOptions())
 	for i := range 20 {
 		s.addNode(t, fmt.Sprintf("n%d", i))
@@ -199,7 +202,10 @@ func deploymentOf(name string, replicas int32) *appsv1.Deployment {
 	}
 }
 
-func TestOneResetAtATime(t *testing.T) {
+func TestConcurrentResetsTakeTurns(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow; make test-all runs it")
+	}
 	s := startApart(t, DefaultOptions())
 	codes := make(chan int, 8)
 	var asking sync.WaitGroup
@@ -222,6 +228,9 @@ func TestOneResetAtATime(t *testing.T) {
 
 // The program was killed during a reset: the mark exists, and so do all objects.
 func TestAnInterruptedResetIsFinishedAtTheNextStart(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow; make test-all runs it")
+	}
 	options := DefaultOptions()
 	options.DataDir = t.TempDir()
 	s, err := startInProcess(options)

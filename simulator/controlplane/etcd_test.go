@@ -17,6 +17,9 @@ import (
 )
 
 func TestExternalEtcd(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow; make test-all runs it")
+	}
 	etcd, err := startEtcd(t.Context(), filepath.Join(t.TempDir(), "etcd"), false, func(error) {})
 	if err != nil {
 		t.Fatal(err)
@@ -83,6 +86,9 @@ func secured(t *testing.T) Etcd {
 }
 
 func TestEtcdBehindTLS(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow; make test-all runs it")
+	}
 	etcd := secured(t)
 	c := clustertest.Start(t, New(Options{DataDir: t.TempDir(), Etcd: etcd}))
 	must[*corev1.ConfigMap](t)(clustertest.Client(t, c.ClientConfig()).CoreV1().ConfigMaps("default").Create(t.Context(), configMap("kept"), metav1.CreateOptions{}))

@@ -71,6 +71,9 @@ func runUntilKilled(dir string) error {
 }
 
 func TestStartAfterKill(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow; make test-all runs it")
+	}
 	const enough = 50
 	dir := t.TempDir()
 	command := exec.CommandContext(t.Context(), os.Args[0])
@@ -117,6 +120,9 @@ func TestStartAfterKill(t *testing.T) {
 }
 
 func TestTwoControlPlanes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow; make test-all runs it")
+	}
 	names := []string{"one", "two"}
 	var clients []*ControlPlane
 	for range names {
@@ -150,6 +156,9 @@ func TestTwoControlPlanes(t *testing.T) {
 const endTimeout = 10 * time.Second
 
 func TestStopLeavesNothing(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow; make test-all runs it")
+	}
 	sharedControlPlane(t) // starts Kubernetes' process-wide goroutines
 	for name, opts := range map[string]Options{
 		"bare":    {},

@@ -273,6 +273,9 @@ func createWidget(t *testing.T, client dynamic.Interface) {
 // TestTheStartStateIsKnownAfterARestart: a reset deletes new objects, and restores deleted ones such as
 // the default StorageClass.
 func TestTheStartStateIsKnownAfterARestart(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow; make test-all runs it")
+	}
 	opts := Options{DataDir: t.TempDir(), Durable: true, DefaultStorageClass: true}
 	first := complete(t, opts)
 	before := values(t, first)
@@ -309,6 +312,9 @@ func hasDefaultClass(t *testing.T, c *ControlPlane) bool {
 }
 
 func TestDataOfOtherProgramsIsNotReset(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow; make test-all runs it")
+	}
 	dir := t.TempDir()
 	first := complete(t, Options{DataDir: dir})
 	if _, err := first.startState.registry.client.Delete(t.Context(), first.startState.registry.stateKey()); err != nil {

@@ -159,6 +159,9 @@ func TestAClusterIsFollowed(t *testing.T) {
 
 // TestTheSourceGoesAway: an outage of the source neither loses nor duplicates objects.
 func TestTheSourceGoesAway(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow; make test-all runs it")
+	}
 	source, here := twoClusters(t)
 	furnish(t, source)
 	source.createPod(t, pod("shop", "doomed", "n1"))
@@ -195,6 +198,9 @@ func TestTheSourceGoesAway(t *testing.T) {
 // TestTheSourceMoves: the mirror keeps following a source that comes back at another address, once the
 // kubeconfig has that address. Switching the kubeconfig's current context changes nothing.
 func TestTheSourceMoves(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow; make test-all runs it")
+	}
 	source, here := twoClusters(t)
 	furnish(t, source)
 	old := newFront(t, source)
@@ -229,6 +235,9 @@ func TestTheSourceMoves(t *testing.T) {
 
 // TestTheSimulatorRestarts: another mirror continues where the first ended.
 func TestTheSimulatorRestarts(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow; make test-all runs it")
+	}
 	source, here := twoClusters(t)
 	furnish(t, source)
 	source.createPod(t, pod("shop", "doomed", "n1"))

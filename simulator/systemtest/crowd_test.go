@@ -32,6 +32,9 @@ const (
 // TestCrowd: a thousand browsers follow nodes and pods while pods are created. Clients that never
 // read cost little memory and are cut off. All others see the final state.
 func TestCrowd(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow; make test-all runs it")
+	}
 	p := start(t, passing(t))
 	p.createNodes(t, "node", 10)
 	ctx := t.Context()
@@ -252,6 +255,9 @@ func inParallel(t *testing.T, workers, n int, do func(i int) error) {
 // TestFiftyApplyAtOnce: each client learns what became of its configuration, one of the
 // configurations is in force, and the scheduler keeps scheduling.
 func TestFiftyApplyAtOnce(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow; make test-all runs it")
+	}
 	const clients = 50
 	p := start(t, passing(t))
 	p.createNodes(t, "node", 4)
@@ -320,6 +326,9 @@ func TestFiftyApplyAtOnce(t *testing.T) {
 
 // TestWatchesThatAreNotRead: the proxy does not buffer events for clients that do not read.
 func TestWatchesThatAreNotRead(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow; make test-all runs it")
+	}
 	// Buffered for each watch, the events would exceed the memory bound.
 	const watches, objects, events = 20, 100, 2_000
 	p := start(t, passing(t))

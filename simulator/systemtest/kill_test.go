@@ -47,6 +47,9 @@ const (
 // reset, or replays a recording. After each restart everything that was acknowledged is there, or
 // after a reset nothing of it, and the program logs nothing.
 func TestKill(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow; make test-all runs it")
+	}
 	seed := *killSeed
 	if seed == 0 {
 		seed = rand.Uint64()

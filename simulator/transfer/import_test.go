@@ -19,6 +19,9 @@ import (
 
 // TestKubectlAppliesExports: kubectl alone can apply an export, and controllers adopt its pods.
 func TestKubectlAppliesExports(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow; make test-all runs it")
+	}
 	needsCluster(t)
 	fill(t, shared)
 	for _, format := range []Format{YAML, JSON} {

@@ -77,6 +77,9 @@ spec:
 `
 
 func TestPodsLeaveANodeThatIsNotReady(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow; make test-all runs it")
+	}
 	ns := namespace(t, shared)
 	pool(t, shared, ns, 3)
 	apply(t, shared, ns, evicting)
@@ -101,6 +104,9 @@ func TestPodsLeaveANodeThatIsNotReady(t *testing.T) {
 }
 
 func TestPodsOfAnUnreachableNodeStayUntilItIsBack(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow; make test-all runs it")
+	}
 	ns := namespace(t, shared)
 	pool(t, shared, ns, 3)
 	apply(t, shared, ns, evicting)

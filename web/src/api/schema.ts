@@ -417,7 +417,7 @@ export interface paths {
             };
             cookie?: never;
         };
-        /** The Kubernetes API of the simulated cluster, below /kubernetes, watches included. */
+        /** The Kubernetes API of the simulated cluster, below /kubernetes, including watches. */
         get: operations["getKubernetes"];
         put: operations["putKubernetes"];
         post: operations["postKubernetes"];
@@ -439,7 +439,7 @@ export interface components {
             /** @description The parameter or field that the message is about. */
             field?: string;
             message: string;
-            /** @description The place in the document that the client sent, if known. */
+            /** @description The line in the document that the client sent, if known. */
             line?: number;
             column?: number;
         };
@@ -497,7 +497,7 @@ export interface components {
         };
         /** @description The outcome of a reset. */
         Reset: {
-            /** @description The number of deleted objects, events included. */
+            /** @description The number of deleted objects, including events. */
             deleted: number;
             durationSeconds: number;
         };
@@ -666,7 +666,7 @@ export interface components {
         Attempts: {
             /** @description Oldest first. Empty if the scheduler has not tried the pod because a PreEnqueue plugin holds it. */
             items: components["schemas"]["Summary"][];
-            /** @description The answers of the PreEnqueue plugins that keep the pod out of the active queue at present. Absent if none does. */
+            /** @description The answers of the PreEnqueue plugins that currently keep the pod out of the active queue. Absent if none does. */
             held?: components["schemas"]["PluginResult"][];
         };
         /** @description An extension point that ran, with the total time of its plugins. */
@@ -691,7 +691,7 @@ export interface components {
             /** @description Permit only: how long the pod may wait. */
             timeoutSeconds?: number;
         };
-        /** @description Why a plugin rejected a node. Nodes that an extender refused are in the cycle's extenders. */
+        /** @description Why a plugin rejected a node. The cycle's extenders list the nodes that an extender rejected. */
         NodeReasons: {
             node: string;
             plugin: string;
@@ -707,9 +707,9 @@ export interface components {
             states: string[];
             /** @description One for each rejected node. */
             reasons: components["schemas"]["NodeReasons"][];
-            /** @description Per plugin, the time that its calls took together, extrapolated from a sample of the nodes. */
+            /** @description The total time of each plugin's calls, extrapolated from a sample of the nodes. */
             durationSeconds?: number[];
-            /** @description What the plugins compared, for some of the nodes that each rejected. */
+            /** @description The values that the plugins compared, for some of the nodes that each rejected. */
             comparisons?: components["schemas"]["Comparison"][];
             /** @description Nodes that Filter first tried as if the pods nominated to them already ran there. */
             nominated?: components["schemas"]["NominatedPass"][];
@@ -729,27 +729,27 @@ export interface components {
             /** @description Removing pods from the node would not help. */
             unresolvable?: boolean;
         };
-        /** @description One request to a scheduler extender and its answer. How a prioritize call counted is in the score. */
+        /** @description One request to a scheduler extender and its answer. The score shows how a prioritize call counted. */
         ExtenderCall: {
             /** @description The extender's URL prefix, its name in the configuration. */
             plugin: string;
-            /** @description Absent when the extender was not called, with the status Skip. */
+            /** @description Absent, with the status Skip, when the scheduler did not call the extender. */
             verb?: components["schemas"]["ExtenderVerb"];
             /**
              * @description Success when the scheduler could use the answer; an extender that rejects every node has succeeded. Skip: the pod requests none of the resources that the extender manages.
              * @enum {string}
              */
             status: "Success" | "Error" | "Skip";
-            /** @description The error, in the scheduler's words. */
+            /** @description The scheduler's error message. */
             reasons?: string[];
             durationSeconds: number;
             /** @description The call failed and the scheduler went on without its answer. */
             ignored?: boolean;
-            /** @description The call was about the node that the pod is nominated to, before the search among all. */
+            /** @description The call was about the node that the pod is nominated to, before the search among all nodes. */
             nominated?: boolean;
             /** @description The nodes that the request was about. */
             nodes?: number;
-            /** @description The request held nodes and victims whole, because the extender is not nodeCacheCapable; here it has their names only. */
+            /** @description The request contained whole nodes and victims, because the extender is not nodeCacheCapable; here it has only their names. */
             wholeNodes?: boolean;
             /** @description JSON in the terms of k8s.io/kube-scheduler/extender/v1. */
             request?: string;
@@ -762,7 +762,7 @@ export interface components {
         };
         ScorePlugin: {
             name: string;
-            /** @description The profile's. */
+            /** @description The plugin's weight in the profile. */
             weight: number;
         };
         /** @description Scores of the feasible nodes. Rows of raw, normalized and weighted are nodes, columns are plugins; rows of answered and counted are nodes, columns are extenders. A node's total is the sum of its weighted and its counted scores. */
@@ -777,17 +777,17 @@ export interface components {
             normalized: number[][];
             /** @description normalized × weight */
             weighted: number[][];
-            /** @description Extenders whose scores counted, in the order in which the scheduler has them. Absent when there are none, as are answered and counted. */
+            /** @description Extenders whose scores counted, in the scheduler's order. Absent when there are none, as are answered and counted. */
             extenders?: components["schemas"]["ScoreExtender"][];
-            /** @description As the extenders answered. null: the answer had no score for the node, which is not 0. */
+            /** @description As the extenders answered. null: the answer had no score for the node, which is different from 0. */
             answered?: (number | null)[][];
-            /** @description answered × the extender's weight; 0 where there was no score. */
+            /** @description answered × the extender's weight; 0 if there was no score. */
             counted?: number[][];
             /** @description The total of each node, which the scheduler compared. */
             totals: number[];
-            /** @description Nodes that share the best total, by name; absent when one is alone at the top. */
+            /** @description Nodes that share the best total, by name; absent when there is a single best node. */
             tied?: string[];
-            /** @description Per plugin, the time that its calls took together, extrapolated from a sample of the nodes. */
+            /** @description The total time of each plugin's calls, extrapolated from a sample of the nodes. */
             durationSeconds?: number[];
         };
         /** @description The scheduling queue's record of the pod when the cycle started. */
@@ -799,10 +799,10 @@ export interface components {
             addedTime: string;
             /**
              * Format: date-time
-             * @description When the pod was first ready to be tried.
+             * @description When the scheduler could first try the pod.
              */
             initialAttemptTime?: string;
-            /** @description The scheduler's own count, this attempt included. A restart of the scheduler resets it; it does not reset attempt. */
+            /** @description The scheduler's own count, including this attempt. A restart of the scheduler resets it; it does not reset attempt. */
             attempts: number;
             /** @description Plugins that rejected the previous attempt, by name. */
             rejectedBy?: string[];
@@ -819,7 +819,7 @@ export interface components {
         Requeue: {
             /** Format: date-time */
             time: string;
-            /** @description In the queue's own words, such as AssignedPodDelete or NodeAdd. */
+            /** @description The queue's name for the event, such as AssignedPodDelete or NodeAdd. */
             event: string;
             /** @description Kind of the object that the event is about. */
             kind?: string;
@@ -828,13 +828,13 @@ export interface components {
             /** @description The plugin whose queueing hint returned Queue. */
             plugin: string;
         };
-        /** @description Opportunistic batching: the scheduler first tries the node that came next in the order of the previous pod of the same signature. */
+        /** @description Opportunistic batching: the scheduler first tries the next best node of the previous pod with the same signature. */
         Hint: {
             node: string;
-            /** @description The pod went there, and the other nodes were not evaluated. */
+            /** @description The pod was placed there, and the other nodes were not evaluated. */
             used: boolean;
         };
-        /** @description What a ResourceClaim of the pod holds when the pod is bound. */
+        /** @description The devices that a ResourceClaim of the pod holds when the pod is bound. */
         ClaimAllocation: {
             /** @description The pod's name for the claim. */
             name: string;
@@ -849,7 +849,7 @@ export interface components {
             pool: string;
             device: string;
         };
-        /** @description A request of a claim that is not allocated yet, and what the node has of devices. */
+        /** @description A request of an unallocated claim, compared with the devices of a node. */
         DeviceComparison: {
             claim: string;
             /** @description request/alternative for one of a request's alternatives. */
@@ -857,7 +857,7 @@ export interface components {
             deviceClass: string;
             /** @description 0 means all that match. */
             count: number;
-            /** @description Devices for the node that the selectors of the request and of its class match. */
+            /** @description Devices for the node that match the selectors of the request and of its class. */
             matching: number;
             /** @description Those of them that are already allocated to other claims. */
             matchingInUse: number;
@@ -873,15 +873,15 @@ export interface components {
         PodGroup: {
             namespace: string;
             name: string;
-            /** @description The Workload that the group was made for. Absent: it stands alone. */
+            /** @description The Workload for which the group was created. Absent for a standalone group. */
             workload?: string;
             /** @description The template in the Workload. */
             template?: string;
             /** @description How many members must find a place; 0 when the group has no gang policy. */
             minCount: number;
-            /** @description The label by which nodes are a placement together. Absent: the group may be anywhere. */
+            /** @description The label whose values group nodes into placements. Absent when the group has no topology constraint. */
             topologyKey?: string;
-            /** @description Pods of the group's cycle, in the order in which they were to be tried: the first 100 of memberCount. */
+            /** @description Pods of the group's cycle, in the order in which the scheduler tries them: the first 100 of memberCount. */
             members: components["schemas"]["PodRef"][];
             memberCount: number;
             /** @description Members that had a node before this cycle; they count towards minCount. */
@@ -890,9 +890,9 @@ export interface components {
             /** @description Sets of nodes that were tried: at most 100 of placementCount, starting with those in which enough members fit. */
             placements?: components["schemas"]["Placement"][];
             placementCount?: number;
-            /** @description Index of the placement that this pod's cycle tells of. Absent: the pod was not tried. */
+            /** @description Index of the placement in which this pod's cycle ran. Absent: the pod was not tried. */
             placement?: number;
-            /** @description Index of the placement that was chosen. Absent: none was, or placements of the same total leave it open. */
+            /** @description Index of the chosen placement. Absent: none was chosen, or it is unknown because placements share the best total. */
             chosen?: number;
             /** @description Answers of the plugins that preempt for groups. */
             postFilter?: components["schemas"]["PluginResult"][];
@@ -903,7 +903,7 @@ export interface components {
             /** @description The value of the topology key; empty for all nodes. */
             name: string;
             nodes: number;
-            /** @description Members for which the trial searched a node. The trial ends once the group cannot reach minCount. */
+            /** @description Members for which the trial looked for a node. The trial ends once the group cannot reach minCount. */
             tried: number;
             /** @description Members that found a node in it. */
             assigned: number;
@@ -931,20 +931,20 @@ export interface components {
         Preemption: {
             /** @description Nodes on which removing the victims makes room, by name. */
             candidates: components["schemas"]["Candidate"][];
-            /** @description Nodes that were dry run and on which removing every pod of lower priority would not help. */
+            /** @description Nodes on which, according to the dry run, removing every pod of lower priority would not help. */
             unhelpful?: components["schemas"]["UnhelpfulNodes"][];
             /** @description The candidate that was chosen; absent when there was none. */
             chosen?: string;
             rule?: components["schemas"]["PreemptionRule"];
         };
-        /** @description The dry run for a whole pod group, over all nodes at once: first every pod of lower priority is taken out, then those come back beside which the group still fits. Absent: none was made. */
+        /** @description The dry run for a whole pod group, over all nodes at once: it removes every pod of lower priority and then puts back the pods that fit beside the group. Absent: there was no dry run. */
         GroupPreemption: {
             /** @description Without the pods of lower priority the group would fit. Otherwise there are no victims, and all such pods are reprieved. */
             helpful: boolean;
             /** @description By priority, highest first: the first 100 of victimCount. */
             victims: components["schemas"]["Victim"][];
             victimCount: number;
-            /** @description Pods of lower priority that stay on nodes which lose others: the first 100. */
+            /** @description Pods of lower priority that stay on nodes with victims: the first 100. */
             reprieved?: components["schemas"]["Victim"][];
             /** @description Pods of lower priority that stay, on all nodes. */
             reprievedCount?: number;
@@ -959,13 +959,13 @@ export interface components {
             node: string;
             /** @description The most important first. */
             victims: components["schemas"]["Victim"][];
-            /** @description Pods of lower priority for which there is room beside the preemptor. */
+            /** @description Pods of lower priority that fit beside the preemptor. */
             reprieved?: components["schemas"]["Victim"][];
             /** @description PodDisruptionBudgets that the victims violate. */
             pdbViolations: number;
-            /** @description The extender whose victims these are, in place of the dry run's. */
+            /** @description The extender that replaced the victims of the dry run. */
             changedBy?: string;
-            /** @description The extender that took the node out of the choice. */
+            /** @description The extender that removed the candidate. */
             removedBy?: string;
         };
         /** @description A pod in a dry run. */
@@ -976,10 +976,10 @@ export interface components {
             startTime?: string;
             /** @description Where it runs. Absent: on the candidate's node. */
             node?: string;
-            /** @description Its group, in its own namespace. A group whose disruption mode is all goes as a whole, wherever its pods run. Absent: it is in none. */
+            /** @description Its group, in its own namespace. Preemption removes a group whose disruption mode is all as a whole, wherever its pods run. Absent: the pod has no group. */
             podGroup?: string;
         };
-        /** @description Nodes that share a reason. */
+        /** @description Nodes with the same reason. */
         UnhelpfulNodes: {
             status: string;
             plugin?: string;
@@ -996,30 +996,30 @@ export interface components {
         /** @description A fact that a plugin attached to a cycle. */
         Fact: {
             plugin: string;
-            /** @description What the fact is about. Absent when it is about the pod. */
+            /** @description The node that the fact is about. Absent when it is about the pod. */
             node?: string;
             key: string;
             value: string;
         };
-        /** @description What a plugin compared when it rejected a node, as it stood at that moment. One of the members besides node and plugin is present, by what the plugin looks at. */
+        /** @description The values that a plugin compared when it rejected a node. Besides node and plugin, one member is present, depending on the plugin. */
         Comparison: {
             node: string;
             plugin: string;
-            /** @description NodeResourcesFit's. */
+            /** @description The resources that NodeResourcesFit found short. */
             resources?: components["schemas"]["ResourceComparison"][];
             taint?: components["schemas"]["Taint"];
-            /** @description NodeAffinity's, VolumeZone's and VolumeBinding's: requirements on the node's labels that it does not meet. */
+            /** @description From NodeAffinity, VolumeZone and VolumeBinding: requirements on labels that the node does not meet. */
             terms?: components["schemas"]["TermComparison"][];
-            /** @description InterPodAffinity's. */
+            /** @description From InterPodAffinity. */
             podTerms?: components["schemas"]["PodTermComparison"][];
-            /** @description PodTopologySpread's. */
+            /** @description From PodTopologySpread. */
             spread?: components["schemas"]["SpreadComparison"][];
-            /** @description DynamicResources'. */
+            /** @description From DynamicResources. */
             devices?: components["schemas"]["DeviceComparison"][];
-            /** @description NodePorts': the host ports that are taken. */
+            /** @description From NodePorts: the host ports that are in use. */
             ports?: components["schemas"]["Port"][];
         };
-        /** @description What is short. CPU is in thousandths of a core, anything else in the resource's own unit. */
+        /** @description A resource that is short. CPU is in thousandths of a core, other resources in their own unit. */
         ResourceComparison: {
             name: string;
             requested: number;
@@ -1034,11 +1034,11 @@ export interface components {
         };
         /** @description A requirement on a label of the node. */
         TermComparison: {
-            /** @description Where the requirement stands: nodeSelector, nodeAffinity, or volume. */
+            /** @description Where the requirement comes from: nodeSelector, nodeAffinity, or volume. */
             source: string;
             /** @description The persistent volume's name. */
             volume?: string;
-            /** @description Its claim's name. */
+            /** @description The name of the volume's claim. */
             claim?: string;
             /** @description Numbers the alternatives of node affinity, from 0. */
             term: number;
@@ -1050,7 +1050,7 @@ export interface components {
         };
         /** @description A term of pod affinity or anti-affinity. */
         PodTermComparison: {
-            /** @description affinity, antiAffinity, or existingAntiAffinity: a term of a pod that runs already. */
+            /** @description affinity, antiAffinity, or existingAntiAffinity: a term of a running pod. */
             rule: string;
             topologyKey: string;
             /** @description The node's value of topologyKey; null when it has no such label. */
@@ -1070,7 +1070,7 @@ export interface components {
             /** @description 1 when the pod itself matches the selector, otherwise 0. */
             self: number;
             maxSkew: number;
-            /** @description Matching pods in each domain that counts. */
+            /** @description Matching pods in each domain that the constraint considers. */
             domains?: {
                 [key: string]: number;
             };
@@ -1081,12 +1081,12 @@ export interface components {
             hostIP: string;
             port: number;
         };
-        /** @description Everything that is known of one attempt to schedule one pod. An extension point that did not run is absent. */
+        /** @description The complete record of one attempt to schedule one pod. An extension point that did not run is absent. */
         Cycle: components["schemas"]["Summary"] & {
             queue?: components["schemas"]["Queue"];
             hint?: components["schemas"]["Hint"];
             podGroup?: components["schemas"]["PodGroup"];
-            /** @description Those that ran, in order. */
+            /** @description The extension points that ran, in order. */
             extensionPoints?: components["schemas"]["ExtensionPoint"][];
             preEnqueue?: components["schemas"]["PluginResult"][];
             preFilter?: components["schemas"]["PluginResult"][];
@@ -1102,18 +1102,18 @@ export interface components {
             postBind?: components["schemas"]["PluginResult"][];
             /** @description Calls to scheduler extenders, in order. */
             extenders?: components["schemas"]["ExtenderCall"][];
-            /** @description The pod's ResourceClaims with the devices that they hold. Absent: it has none, or was not bound. */
+            /** @description The pod's ResourceClaims with the devices that they hold. Absent: the pod has none or was not bound. */
             claims?: components["schemas"]["ClaimAllocation"][];
-            /** @description What plugins attached to the cycle themselves: by plugin, node and key. */
+            /** @description The facts that plugins attached to the cycle: by plugin, node and key. */
             facts?: components["schemas"]["Fact"][];
-            /** @description How many facts found no room: a cycle holds at most 1024, and 64 KiB. */
+            /** @description The number of dropped facts: a cycle holds at most 1024 facts and 64 KiB. */
             factsDropped?: number;
         };
         /** @description A cycle with its explanation. */
         ExplainedCycle: components["schemas"]["Cycle"] & {
             explanation: components["schemas"]["Explanation"];
         };
-        /** @description Why the pod landed there, or nowhere: data first. The sentence is one rendering of the headline and the remarks. */
+        /** @description Why the pod landed on its node, or on none, as data. The sentence is one rendering of the headline and the remarks. */
         Explanation: {
             /** @description In English, what happened and why. */
             sentence: string;
@@ -1131,7 +1131,7 @@ export interface components {
         };
         /** @description How the cycle ended, and why: a kind and its operands, to be rendered in any language. */
         Headline: components["schemas"]["StatementBest"] | components["schemas"]["StatementTied"] | components["schemas"]["StatementTiedBySeed"] | components["schemas"]["StatementOnly"] | components["schemas"]["StatementUnscored"] | components["schemas"]["StatementHinted"] | components["schemas"]["StatementWasNominated"] | components["schemas"]["StatementWaiting"] | components["schemas"]["StatementCycleError"] | components["schemas"]["StatementExtenderError"] | components["schemas"]["StatementNoNodes"] | components["schemas"]["StatementRejectedInPreFilter"] | components["schemas"]["StatementRejectedLater"] | components["schemas"]["StatementLostPlace"] | components["schemas"]["StatementNoNodeFits"] | components["schemas"]["StatementNotScheduled"] | components["schemas"]["StatementHeldByGroup"] | components["schemas"]["StatementNotTried"] | components["schemas"]["StatementGroupRejected"];
-        /** @description What else is worth knowing: a kind and its operands, to be rendered in any language. */
+        /** @description A further statement: a kind and its operands, to be rendered in any language. */
         Remark: components["schemas"]["StatementSearchEnded"] | components["schemas"]["StatementRoomMade"] | components["schemas"]["StatementRoomNominated"] | components["schemas"]["StatementDevicesAllocated"] | components["schemas"]["StatementDeviceShortage"] | components["schemas"]["StatementDevicesTogether"] | components["schemas"]["StatementGroupHasEnough"] | components["schemas"]["StatementGroupShort"] | components["schemas"]["StatementGroupPlaced"] | components["schemas"]["StatementGroupRoom"] | components["schemas"]["StatementGroupVictims"] | components["schemas"]["StatementGroupRoomImpossible"] | components["schemas"]["StatementExtenderFailure"];
         /** @description The node has the best total of several. */
         StatementBest: {
@@ -1144,7 +1144,7 @@ export interface components {
             feasible: number;
             /**
              * Format: int64
-             * @description How far the total is ahead of that of next.
+             * @description The total minus that of next.
              */
             margin: number;
             next: string;
@@ -1160,7 +1160,7 @@ export interface components {
             feasible: number;
             others: string[];
         };
-        /** @description Other nodes have the same total, and the seed decided with which the simulator was started. */
+        /** @description Other nodes have the same total, and the simulator's seed decided. */
         StatementTiedBySeed: {
             /** @constant */
             kind: "tiedBySeed";
@@ -1238,7 +1238,7 @@ export interface components {
             kind: "preFilter";
             pod: string;
             plugins: string[];
-            /** @description The plugins', or else the scheduler's message. */
+            /** @description The plugins' reasons or, if they gave none, the scheduler's message. */
             reasons: string[];
         };
         /** @description A plugin rejected the pod after a node had been chosen. */
@@ -1285,7 +1285,7 @@ export interface components {
             node: string;
             group: components["schemas"]["GroupShortfall"];
         };
-        /** @description The group could not have enough members placed any more when it was the pod's turn. */
+        /** @description When it was the pod's turn, too few members were left to satisfy the group. */
         StatementNotTried: {
             /** @constant */
             kind: "notTried";
@@ -1300,7 +1300,7 @@ export interface components {
             group: string;
             reasons: string[];
         };
-        /** @description Nodes were not evaluated, because the search had found enough before extenders rejected those that it had found. */
+        /** @description Nodes were not evaluated, because the search stopped when it had found enough nodes, and extenders then rejected those. */
         StatementSearchEnded: {
             /** @constant */
             kind: "searchEnded";
@@ -1329,7 +1329,7 @@ export interface components {
             /** @constant */
             kind: "deviceShortage";
         };
-        /** @description On so many nodes every request for devices could be met alone, but not all together. */
+        /** @description The number of nodes that could meet each request for devices alone, but not all together. */
         StatementDevicesTogether: {
             /** @constant */
             kind: "devicesTogether";
@@ -1343,7 +1343,7 @@ export interface components {
             needs: number;
             has: number;
         };
-        /** @description No member of the group goes ahead, because too few found a node. */
+        /** @description No member of the group is scheduled, because too few found a node. */
         StatementGroupShort: {
             /** @constant */
             kind: "groupShort";
@@ -1373,7 +1373,7 @@ export interface components {
             plugin: string;
             victims: number;
         };
-        /** @description Without so many pods of lower priority the group would not fit either. */
+        /** @description The group would not fit even without these pods of lower priority. */
         StatementGroupRoomImpossible: {
             /** @constant */
             kind: "groupRoomImpossible";
@@ -1388,7 +1388,7 @@ export interface components {
             plugin: string;
             nodes: number;
         };
-        /** @description How near a pod group came, and what blocked it. */
+        /** @description How close a pod group came to fitting, and which plugins blocked it. */
         GroupShortfall: {
             name: string;
             /** @description 0 for a group without a gang policy, of which no member found a node. */
@@ -1397,7 +1397,7 @@ export interface components {
             nearest?: components["schemas"]["NearestPlacement"];
             blockers: components["schemas"]["Blocker"][];
         };
-        /** @description The nodes with one value of the group's topology key, the best of the placements. Absent when the group may be anywhere. */
+        /** @description The nodes with one value of the group's topology key, the best of the placements. Absent when the group has no topology constraint. */
         NearestPlacement: {
             topologyKey: string;
             name: string;
@@ -1409,14 +1409,14 @@ export interface components {
             members: number;
             reasons: string[];
         };
-        /** @description The nodes with one value of the group's topology key. Absent when the group may be anywhere. */
+        /** @description The nodes with one value of the group's topology key. Absent when the group has no topology constraint. */
         ChosenPlacement: {
             topologyKey: string;
             name: string;
             placements: number;
             best?: components["schemas"]["BestPlacement"];
         };
-        /** @description The total of the chosen placement among those that fit. Absent when no other fits. */
+        /** @description The total of the chosen placement, compared with the others that fit. Absent when no other fits. */
         BestPlacement: {
             /** Format: int64 */
             total: number;
@@ -1441,11 +1441,11 @@ export interface components {
             count: number;
             /** @description Nodes that could not meet it, of the compared ones. */
             nodes: number;
-            /** @description Nodes that were looked into: not all that DynamicResources rejected. */
+            /** @description Nodes that were compared: not all that DynamicResources rejected. */
             compared: number;
             /** @description Nodes on which too few devices match. */
             noMatch: number;
-            /** @description Nodes on which enough match, but others hold them. */
+            /** @description Nodes on which enough match, but other claims hold them. */
             inUse: number;
         };
         Rejection: {
@@ -1455,17 +1455,17 @@ export interface components {
         };
         ReasonCount: {
             reason: string;
-            /** @description How many nodes it was given for. */
+            /** @description The number of nodes with this reason. */
             nodes: number;
         };
-        /** @description What put the selected node before the best of the others. Absent when fewer than two nodes were scored. */
+        /** @description The lead of the selected node over the best of the others. Absent when fewer than two nodes were scored. */
         Margin: {
             over: string;
             /** Format: int64 */
             total: number;
             /** @description Other nodes with the same total: chance decided. */
             tied?: string[];
-            /** @description They add up to the total; plugins in which both nodes are alike have none. */
+            /** @description They add up to the total; plugins that score both nodes the same have none. */
             parts: components["schemas"]["MarginPart"][];
         };
         ExtenderFailure: {
@@ -1484,7 +1484,7 @@ export interface components {
              */
             difference: number;
         };
-        /** @description Nodes about which nothing is known. Absent when every node was evaluated. */
+        /** @description Nodes that the cycle did not evaluate. Absent when every node was evaluated. */
         NotEvaluated: {
             nodes: number;
             /** @enum {string} */
@@ -1494,7 +1494,7 @@ export interface components {
             /** @description PreFilter plugins that restricted the nodes. */
             plugins?: string[];
         };
-        /** @description What a client sends over the WebSocket. */
+        /** @description A frame that a client sends over the WebSocket. */
         ClientFrame: components["schemas"]["SubscribeResourceFrame"] | components["schemas"]["SubscribeTopicFrame"] | components["schemas"]["UnsubscribeFrame"];
         GroupVersionResource: {
             /** @description Empty for the core group. */
@@ -1519,12 +1519,12 @@ export interface components {
             /** @description The client's name for the subscription. */
             id: string;
             /**
-             * @description results: the newest summaries (at most 500, newest first), then new ones. status: the Status, now and on each change. queues: the Queues, now and on each change, at most once per second; refused with 501 where the simulator does not know its scheduling queue.
+             * @description results: the newest summaries (at most 500, newest first), then new ones. status: the Status, now and on each change. queues: the Queues, now and on each change, at most once per second; refused with 501 if the simulator does not know its scheduling queue.
              * @enum {string}
              */
             topic: "results" | "status" | "queues";
         };
-        /** @description The state of the scheduling queue: what the metrics scheduler_pending_pods and scheduler_queue_incoming_pods_total say. */
+        /** @description The state of the scheduling queue, from the metrics scheduler_pending_pods and scheduler_queue_incoming_pods_total. */
         Queues: {
             /** @description All parts of the scheduling queue, in the order of QueueName. */
             queues: components["schemas"]["QueueState"][];
@@ -1536,15 +1536,15 @@ export interface components {
         QueueName: "active" | "backoff" | "unschedulable" | "gated" | "incomplete" | "pending";
         QueueState: {
             queue: components["schemas"]["QueueName"];
-            /** @description How many pods it holds. */
+            /** @description The number of pods in it. */
             pods: number;
-            /** @description What has moved pods into it since the program started, the most frequent first. */
+            /** @description The events that moved pods into it since the program started, the most frequent first. */
             events: components["schemas"]["QueueEvent"][];
         };
         QueueEvent: {
-            /** @description The scheduler's name of the event, such as PodAdd or BackoffComplete. */
+            /** @description The scheduler's name for the event, such as PodAdd or BackoffComplete. */
             event: string;
-            /** @description How many pods it has moved. */
+            /** @description The number of pods that it moved. */
             count: number;
         };
         UnsubscribeFrame: {
@@ -1552,9 +1552,9 @@ export interface components {
             type: "unsubscribe";
             id: string;
         };
-        /** @description What the server sends over the WebSocket. */
+        /** @description A frame that the server sends over the WebSocket. */
         ServerFrame: components["schemas"]["ListFrame"] | components["schemas"]["EventsFrame"] | components["schemas"]["ErrorFrame"];
-        /** @description A Kubernetes object without metadata.managedFields and without annotations that begin with kube-scheduler-simulator.sigs.k8s.io/ (with apiVersion and kind); a Summary for topic results; a Status for topic status; Queues for topic queues. */
+        /** @description A Kubernetes object without metadata.managedFields and without annotations that start with kube-scheduler-simulator.sigs.k8s.io/ (with apiVersion and kind); a Summary for topic results; a Status for topic status; Queues for topic queues. */
         WatchObject: {
             [key: string]: unknown;
         };
@@ -1591,7 +1591,7 @@ export interface components {
             /** @description An HTTP status code. */
             code: number;
         };
-        /** @description A scheduler configuration that was applied. */
+        /** @description An applied scheduler configuration. */
         Revision: {
             /** @description The number of the revision, from 1; 0 for a dry run. */
             number: number;
@@ -1885,7 +1885,7 @@ export interface operations {
                     "text/html": unknown;
                 };
             };
-            /** @description The token was right. The answer sets the cookie. */
+            /** @description The token was valid. The answer sets the cookie. */
             303: {
                 headers: {
                     [name: string]: unknown;

@@ -42,8 +42,8 @@ func TestVersionSkew(t *testing.T) {
 		{"1", "35", "v1.35.2", "Kubernetes supports 1.37 and 1.38", ""},
 		{"1", "39", "v1.39.0", "Kubernetes supports 1.37 and 1.38", ""},
 		{"1", "33", "v1.33.9", "", "needs 1.34 or newer"},
-		{"2", "0", "v2.0.0", "", "not understood"},
-		{"1", "x", "v1.x", "", "not understood"},
+		{"2", "0", "v2.0.0", "", "cannot be parsed"},
+		{"1", "x", "v1.x", "", "cannot be parsed"},
 	}
 	for _, test := range tests {
 		t.Run(test.git, func(t *testing.T) {

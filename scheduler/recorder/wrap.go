@@ -44,6 +44,7 @@ func (r *Recorder) wrap(plugin fwk.Plugin, p *profile, h fwk.Handle, dryRun *gro
 	set := upstream.InterfacesOf(plugin)
 	b := &base{recorder: r, profile: p, handle: h, plugin: plugin, dryRun: dryRun}
 	observeDryRuns(b)
+	observeEvictions(b)
 	if set == 0 {
 		return b, nil
 	}

@@ -70,14 +70,16 @@ func (f *recorded) GetNodeHint(ctx context.Context, pod *v1.Pod, signature fwk.P
 // RunFilterPluginsWithNominatedPods is called for each node of the scheduler's
 // search, by many workers at once.
 func (f *recorded) RunFilterPluginsWithNominatedPods(ctx context.Context, state fwk.CycleState, pod *v1.Pod, node fwk.NodeInfo) *fwk.Status {
+	c := f.recorder.scheduling(pod)
+	if c == nil {
+		return f.Framework.RunFilterPluginsWithNominatedPods(ctx, state, pod, node)
+	}
+	if c.triesOneFirst && c.visits.Add(1) > 1 {
+		c.nominated.forget(node.Node().Name) // only the latest verdict on a node counts
+	}
 	status := f.Framework.RunFilterPluginsWithNominatedPods(ctx, state, pod, node)
-	if c := f.recorder.scheduling(pod); c != nil {
-		if c.triesOneFirst {
-			c.visits.Add(1)
-		}
-		if i, ok := c.nodes.find(node); ok {
-			c.verdicts.note(i, status)
-		}
+	if i, ok := c.nodes.find(node); ok {
+		c.verdicts.note(i, status)
 	}
 	return status
 }

@@ -58,6 +58,13 @@ func (n *nominatedPasses) note(node fwk.NodeInfo, running int) {
 	n.byNode[name] = pass
 }
 
+// forget drops the pass of a node that is filtered again.
+func (n *nominatedPasses) forget(node string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	delete(n.byNode, node)
+}
+
 // reject notes that node was rejected in its pass with nominated pods.
 func (n *nominatedPasses) reject(node string) {
 	n.mu.Lock()

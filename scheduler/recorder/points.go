@@ -283,7 +283,7 @@ func (p preBind) PreBindPreFlight(ctx context.Context, state fwk.CycleState, pod
 	res, status := p.inner.PreBindPreFlight(ctx, state, pod, node)
 	if c := p.to.recorder.binding(pod); c != nil {
 		answer := pluginResult(p.to.Name(), status, p.to.since(start))
-		answer.Parallel = res != nil && res.AllowParallel
+		answer.Parallel = status.IsSuccess() && res != nil && res.AllowParallel
 		c.note(&c.preBindPreFlight, answer)
 	}
 	return res, status

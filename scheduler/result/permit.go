@@ -20,6 +20,15 @@ type PermitWait struct {
 	Reasons  []string `json:"reasons,omitempty"`
 }
 
+// answer returns the answer of the plugin that ended the wait, if one did. A nil wait has
+// none.
+func (w *PermitWait) answer() []PluginResult {
+	if w == nil || w.Plugin == "" {
+		return nil
+	}
+	return []PluginResult{{Plugin: w.Plugin, Status: w.Status, Reasons: w.Reasons}}
+}
+
 // ExtensionCalls are the calls of one plugin's PreFilterExtensions at one extension
 // point. They change what the plugin computed in PreFilter, as if pods had been added to
 // nodes or removed from them.

@@ -54,6 +54,11 @@ export type Effective = Schemas['Effective']
 export type EffectiveProfile = Schemas['EffectiveProfile']
 export type FeatureGate = Schemas['FeatureGate']
 
+export type PermitWait = Schemas['PermitWait']
+export type ExtensionCalls = Schemas['ExtensionCalls']
+/** What became of the victims of preemption. */
+export type Evictions = Schemas['Evictions']
+
 /** One request to a scheduler extender and its answer; with status Skip it was not called. */
 export type ExtenderCall = Schemas['ExtenderCall']
 /** What a plugin attached itself, about the cycle or about one node. */

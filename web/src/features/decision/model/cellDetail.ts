@@ -20,8 +20,8 @@ export interface FilterCell {
   of: number
   /** How many plugins did not run because this one rejected the node. */
   notRunAfter: number
-  /** Over all nodes; undefined where the plugin did not run for this one. */
-  durationSeconds: number | undefined
+  /** Over all nodes; undefined where the plugin did not run for this one, null where none of its calls was measured. */
+  durationSeconds: number | null | undefined
   preFilter: PluginResult | undefined
 }
 
@@ -65,7 +65,8 @@ export interface ScoreCellDetail extends ScoreCell {
   total: number
   /** The best of the column. */
   best: number
-  durationSeconds: number | undefined
+  /** Over all nodes; null where none of the plugin's calls was measured. */
+  durationSeconds: number | null | undefined
 }
 
 export function scoreCellOf(cycle: Cycle, table: ScoreTable | undefined, node: string, plugin: string): ScoreCellDetail | undefined {

@@ -76,8 +76,11 @@ func (f *Filter) Verdict(i int) Verdict { return f.Verdicts[f.VerdictOf[i]] }
 
 func (f *Filter) size() int {
 	const perVerdict, perNode = 96, 18
-	const perComparison = 256
+	const perComparison, perPass, perNominated = 256, 64, 64
 	size := len(f.Verdicts)*perVerdict + len(f.Nodes)*perNode + len(f.Comparisons)*perComparison
+	for _, pass := range f.Nominated {
+		size += perPass + perNominated*len(pass.Pods)
+	}
 	for _, v := range f.Verdicts {
 		for _, reason := range v.Reasons {
 			size += len(reason)

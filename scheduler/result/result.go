@@ -191,6 +191,9 @@ func (c *Cycle) Size() int {
 	if c.Score != nil {
 		size += c.Score.size()
 	}
+	if c.Preemption != nil {
+		size += c.Preemption.Evictions.size()
+	}
 	for i := range c.Extenders {
 		size += c.Extenders[i].size()
 	}

@@ -3,7 +3,7 @@ import { getConfiguration, tryConfiguration } from './configuration'
 import { unloadReplay } from './replay'
 import { getAttempts, getStatus, listResults } from './simulator'
 
-/** Answers every request with the same, and notes what was asked. */
+/** Gives every request the same answer and returns the requests. */
 function serve(status: number, body: string | null, type = 'application/json'): string[] {
   const asked: string[] = []
   vi.stubGlobal('fetch', async (request: Request) => {

@@ -6,7 +6,7 @@ interface Table extends WireTable {
 }
 type Answer = { status?: number; body: unknown } | { lines: unknown[]; open?: boolean }
 
-/** A server that answers each request from a list of prepared answers. */
+/** A server that responds to each request with the next of the prepared responses. */
 class FakeServer {
   asked: string[] = []
   constructor(private answers: Answer[]) {}

@@ -19,7 +19,7 @@ vi.mock('@/api/simulator')
 vi.mock('./store/sample')
 const server = vi.mocked(simulator)
 
-/** What the watch would publish. */
+/** Publishes objects as the watch does. */
 function show(all: readonly Node[], running: readonly Pod[] = []) {
   for (const name of nodes.value.items.keys()) model.setNode(name, undefined)
   for (const key of pods.value.items.keys()) model.setPod(key, undefined)

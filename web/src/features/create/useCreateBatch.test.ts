@@ -22,7 +22,7 @@ let page: Running<{ batch: CreateBatch; difference: ComputedRef<ItemDifference |
 let batch: CreateBatch
 
 const written = () => creator.create.mock.calls.filter(([, , , dryRun]) => !dryRun).map(([, , object]) => object.metadata.name)
-/** A change of the text forgets what was said of the text before, once it has settled. */
+/** Changes the text, which drops the results for the earlier text. */
 async function writes(text: string) {
   draft.value = text
   await flushPromises()
@@ -31,7 +31,7 @@ async function writes(text: string) {
 function refuse(name: string, error: Error, dry?: boolean) {
   creator.create.mockImplementation((_info, _namespace, object, dryRun) => (object.metadata.name === name && (dry === undefined || dry === dryRun) ? Promise.reject(error) : Promise.resolve(object)))
 }
-/** An object that the cluster has already. */
+/** Makes the cluster contain an object. */
 function exists(name: string, object: KubeObject, after: KubeObject) {
   refuse(name, new ApiError('already exists', 409, [], [], 'AlreadyExists'))
   creator.get.mockResolvedValue(object)

@@ -14,7 +14,7 @@ afterEach(() => {
   i18n.global.locale.value = 'en'
 })
 
-/** The table of cases that the Go renderer is held to as well. */
+/** The cases that also test the Go renderer. */
 const cases = join(import.meta.dirname, '../../../../scheduler/explain/testdata/cases.json')
 const shared = JSON.parse(readFileSync(cases, 'utf8')) as { name: string; explanation: Explanation }[]
 

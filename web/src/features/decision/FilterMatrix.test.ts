@@ -7,7 +7,7 @@ import { explained, mockupCycle } from './model/testing'
 import { i18n } from '@/i18n'
 import FilterMatrix from './FilterMatrix.vue'
 
-/** Mounts the matrix as the page does: the requested cell becomes the current one. */
+/** Mounts the matrix as the page does: selecting a cell updates the props. */
 function mounted(cycle: Cycle = mockupCycle(), show = '') {
   const matrix = filterMatrix(cycle)
   if (!matrix) throw new Error('no matrix')

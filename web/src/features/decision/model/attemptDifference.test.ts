@@ -3,7 +3,7 @@ import type { Cycle } from '@/api/types'
 import { differenceOf, isSame } from './attemptDifference'
 import { mockupCycle } from './testing'
 
-/** The attempt before: like the one of the mockups, but node-b2 had no room. */
+/** The attempt before: like mockupCycle, but node-b2 had no room. */
 function earlier(): Cycle {
   const cycle = mockupCycle({ attempt: 2, outcome: 'unschedulable', revision: 3 })
   delete cycle.selectedNode

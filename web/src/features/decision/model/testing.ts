@@ -1,4 +1,4 @@
-// Cycles for tests: the one of the mockups, and what the server explains.
+// Cycles and explanations for tests.
 
 import type { Cycle } from '@/api/types'
 
@@ -110,7 +110,7 @@ export function mockupCycle(change: Partial<Cycle> = {}): Cycle {
   }
 }
 
-/** What the server explains of a cycle in which nothing was compared. */
+/** An explanation of a cycle that compared nothing. */
 export function explained(change: Partial<Cycle['explanation']> = {}): Cycle['explanation'] {
   return { sentence: '', headline: { kind: 'unscored', pod: 'web-7f9c-x2k4', node: 'node-b2', feasible: 6 }, ...change }
 }

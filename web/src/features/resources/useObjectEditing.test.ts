@@ -33,7 +33,7 @@ async function show(more: Partial<ShownObject> = {}) {
   editing = page.value.editing
   await flushPromises()
 }
-/** Edits the text as a person does, one change after Edit. */
+/** Changes the text as a user does after choosing Edit. */
 async function write(from: string, to: string) {
   if (!editing.editing.value) editing.edit()
   editing.text.value = editing.text.value.replace(from, to)

@@ -1,4 +1,4 @@
-// What the Scheduler place follows while it is open: the running document, its effect, and the revisions.
+// The configuration in force, followed while the Scheduler page is open: the running document, its effect and the revisions.
 
 import { computed, onScopeDispose, type ComputedRef, type ShallowRef } from 'vue'
 import type { Effective, Revision } from '@/api/types'
@@ -15,9 +15,9 @@ export interface ConfigurationInForce {
   effective: Followed<Effective>
   /** Newest first. */
   revisions: Followed<Revision[]>
-  /** The number that the next apply gets. */
+  /** The revision number that the next apply will get. */
   next: ComputedRef<number>
-  /** Asks again, after an apply. */
+  /** Requests both again, after an apply. */
   reload(): void
 }
 

@@ -41,7 +41,7 @@ let page: Running<Page>
 const showEditor = vi.fn()
 const goTo = vi.fn()
 const started = vi.fn()
-/** The page with revision 1 running. */
+/** Opens the page with revision 1 running. */
 async function open() {
   page = await withSetup(() => {
     const inForce = useConfigurationInForce()
@@ -52,13 +52,13 @@ async function open() {
   })
   await flushPromises()
 }
-/** The status says that another revision runs, with this text. */
+/** Another client applies a revision with this text. */
 async function runs(number: number, text: string) {
   server.getConfiguration.mockResolvedValue(text)
   status.value = { scheduler: { revision: number, phase: 'running', profiles: [] } } as unknown as Status
   await flushPromises()
 }
-/** Writes, and waits for the dry run. */
+/** Changes the draft and waits for the dry run. */
 async function writes(text: string) {
   write(text)
   await nextTick()

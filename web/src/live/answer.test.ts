@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { effectScope } from 'vue'
 import { useAnswer } from './answer'
 
-/** Questions whose answers are given by hand. */
+/** Requests that the test answers itself. */
 function questions() {
   const open = new Map<string, { resolve: (text: string) => void; reject: (error: unknown) => void; signal: AbortSignal }>()
   const read = (signal: AbortSignal, name: string) => new Promise<string>((resolve, reject) => open.set(name, { resolve, reject, signal }))

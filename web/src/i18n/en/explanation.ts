@@ -1,5 +1,5 @@
-// What an explanation says, kind by kind. The Go package scheduler/explain renders the same
-// statements; scheduler/explain/testdata/cases.json holds both to the same words.
+// The texts of explanations, by kind. The Go package scheduler/explain renders the same
+// statements, and scheduler/explain/testdata/cases.json tests both for the same words.
 
 export const explanation = {
   explain: {
@@ -60,7 +60,7 @@ export const explanation = {
     groupVictims: '{plugin} makes room for the group by removing {victims} pod. | {plugin} makes room for the group by removing {victims} pods.',
     groupRoomImpossible: 'Without {pods} pod of lower priority it would not fit either. | Without {pods} pods of lower priority it would not fit either.',
     unknown: 'This page is older than the server and cannot say {kind}. Load it again.',
-    /** Beside the pod and its node, which are not named again. */
+    /** For use beside the pod and its node, so the text does not name them. */
     said: 'Best total {total} of {feasible} feasible.',
     saidRejected: 'Rejected:',
     saidMargin: 'Margin {margin} over {next}.',

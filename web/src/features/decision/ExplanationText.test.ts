@@ -69,7 +69,7 @@ describe('ExplanationText', () => {
   it('names the requests for devices that nodes cannot meet', () => {
     const shortage = { kind: 'deviceShortage', claim: 'gpu', request: 'card', deviceClass: 'large', count: 2, nodes: 3, compared: 4, noMatch: 2, inUse: 1 } as const
     expect(textOf(explained({ remarks: [shortage] }))).toContain(
-      'Request card of claim gpu wants 2 devices of class large: 3 of 4 nodes looked into cannot give that (too few match on 2, others hold them on 1).',
+      'Request card of claim gpu needs 2 devices of class large: 3 of 4 checked nodes cannot satisfy it (too few match on 2, already in use on 1).',
     )
   })
 

@@ -22,9 +22,9 @@ export type Cycle = Schemas['ExplainedCycle']
 export type PluginResult = Schemas['PluginResult']
 /** The matrix of node × plugin. Missing nodes were not evaluated. */
 export type FilterResult = Schemas['Filter']
+/** Why a plugin, or an extender by its URL, rejected a node. */
+export type NodeReasons = Schemas['NodeReasons']
 export type ScorePlugin = Schemas['ScorePlugin']
-/** Scores of the feasible nodes; rows are nodes. Absent if only one node was feasible. */
-export type ScoreResult = Schemas['Score']
 /** The server's explanation of why the pod got its node, or none. */
 export type Explanation = Schemas['Explanation']
 /** How the cycle ended and why: a kind and its operands. */
@@ -168,15 +168,6 @@ export interface StatusCause {
   reason?: string
   message?: string
   field?: string
-}
-
-/** metav1.Status, the body of the API server's error responses. */
-export interface KubeStatus {
-  kind: 'Status'
-  message?: string
-  reason?: string
-  code?: number
-  details?: { name?: string; kind?: string; causes?: StatusCause[] }
 }
 
 /** A kind that the API server serves. */

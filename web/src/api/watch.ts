@@ -289,7 +289,7 @@ export class WatchClient {
 }
 
 /** Parses a frame; undefined if data is not one. */
-export function parseFrame(data: unknown): Frame | ErrorFrame | undefined {
+function parseFrame(data: unknown): Frame | ErrorFrame | undefined {
   if (typeof data !== 'string') return undefined
   let value: unknown
   try {

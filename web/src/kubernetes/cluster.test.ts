@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { buildCluster, ClusterModel, zoneLabel } from './cluster'
+import { ClusterModel, zoneLabel } from './cluster'
 import { objectKey } from './object'
-import { node, pod, requests } from './testing'
+import { buildCluster, node, pod, requests } from './testing'
 
 const mapOf = <T extends { metadata: { namespace?: string; name: string } }>(...items: T[]) => new Map(items.map((i) => [objectKey(i), i]))
 

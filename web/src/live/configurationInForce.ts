@@ -7,8 +7,15 @@ import type { Effective, FeatureGate, Revision } from '@/api/types'
 import { useAnswer } from './answer'
 import { connection, status } from './status'
 
-/** A value that is requested again whenever another revision takes effect. */
-export function perRevision<T>(read: (signal: AbortSignal) => Promise<T>): { value: ShallowRef<T | undefined>; error: ShallowRef<unknown>; reload: () => Promise<boolean>; stop: () => void } {
+/** A value that is requested again whenever another revision takes effect, until stop is called. */
+export interface PerRevision<T> {
+  value: ShallowRef<T | undefined>
+  error: ShallowRef<unknown>
+  reload: () => Promise<boolean>
+  stop: () => void
+}
+
+function perRevision<T>(read: (signal: AbortSignal) => Promise<T>): PerRevision<T> {
   const { value, error, ask: reload } = useAnswer(read)
   const stop = watch([() => status.value?.scheduler.revision, () => status.value?.scheduler.phase, () => connection.value.kind === 'live'], () => void reload(), { immediate: true })
   return { value, error, reload, stop }

@@ -4,10 +4,11 @@
 import { describe, expect, it } from 'vitest'
 import type { Frame } from '@/api/watch'
 import type { Node, Pod, Summary } from '@/api/types'
-import { buildCluster, ClusterModel } from '@/kubernetes/cluster'
+import { ClusterModel } from '@/kubernetes/cluster'
 import { Collection, Recent } from './collection'
 import { objectKey, sameVersion } from '@/kubernetes/object'
 import { pendingReason } from '@/kubernetes/pods'
+import { buildCluster } from '@/kubernetes/testing'
 import { endOf, Rates } from './rates'
 import recorded from './testdata/watch.json'
 

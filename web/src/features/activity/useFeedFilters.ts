@@ -5,13 +5,9 @@ import { useI18n } from 'vue-i18n'
 import { useRouter } from 'vue-router'
 import type { Summary } from '@/api/types'
 import { feedOutcomes, type FeedOutcome } from '@/features/decision/model/firstReason'
+import type { Option } from '@/ui/option'
 import { useQuery } from '@/ui/query'
 import { countOutcomes, feedRows, filterFeed, valuesOf, type FeedRow } from './model/feed'
-
-interface Option {
-  value: string
-  label: string
-}
 
 export interface FeedFilters {
   feed: WritableComputedRef<'cycles' | 'events'>

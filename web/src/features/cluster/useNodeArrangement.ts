@@ -5,16 +5,13 @@ import { useI18n } from 'vue-i18n'
 import { useRoute, useRouter } from 'vue-router'
 import { zoneLabel } from '@/kubernetes/cluster'
 import { cluster } from '@/live/cluster'
+import type { Option } from '@/ui/option'
 import { useQuery } from '@/ui/query'
 import { arrangeNodes, countNodes, defaultGrouping, formatGrouping, groupingLabels, groupingsOf, keepNodes, parseGrouping, type Grouping, type NodeGroup, type NodeSort } from './model/arrange'
 import { matchesVerdict, type LoadOf } from './model/tileFaces'
 import type { ShownDecision } from './useShownDecision'
 
 type View = 'cards' | 'tiles' | 'table'
-interface Option<T> {
-  value: T
-  label: string
-}
 
 export interface NodeArrangement {
   text: WritableComputedRef<string>

@@ -3,6 +3,7 @@
 import { computed, shallowRef, watch, type ComputedRef, type ShallowRef } from 'vue'
 import { useI18n } from 'vue-i18n'
 import type { Problem } from '@/features/yaml/model/documents'
+import { useProblemMessages } from '@/features/yaml/problemMessages'
 import { useNames } from '@/i18n/names'
 import { notify } from '@/ui/notices'
 import { managedByOthers, type Creator, type Item } from './model/batch'
@@ -47,14 +48,14 @@ export interface BatchSteps {
 export function useCreateBatch({ parsed, count, reading, entries }: DraftEntries, creator: Creator, { goTo, finished }: BatchSteps): CreateBatch {
   const { t } = useI18n()
   const names = useNames()
+  const translated = useProblemMessages()
   const run = useBatch(creator)
   const { phase, items, counts } = run
   const textProblems = shallowRef<readonly Problem[]>([])
   const shownItem = shallowRef<Item>()
   const busy = computed(() => phase.value === 'checking' || phase.value === 'writing')
 
-  /** Translates our own messages; those of the parser and the server stay unchanged. */
-  const problems = computed(() => [...textProblems.value, ...run.problems.value].map((p) => (p.says ? { ...p, message: t(`problem.${p.says.key}`, { ...p.says }) } : p)))
+  const problems = computed(() => translated([...textProblems.value, ...run.problems.value]))
   const draftProblems = computed(() => problems.value.filter((p) => !p.file))
 
   function forget() {

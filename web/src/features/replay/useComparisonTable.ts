@@ -5,6 +5,7 @@ import { useI18n } from 'vue-i18n'
 import type { Replay, ReplayDecision } from '@/api/replay'
 import { formatCount } from '@/i18n/numbers'
 import type { TableColumn } from '@/ui/DataTable.vue'
+import type { Option } from '@/ui/option'
 import { useQuery } from '@/ui/query'
 import { decisionKey, detailsOf, filterDecisions, formatShare, matchShare, sortDecisions, type DecisionDetail } from './model/replayDecisions'
 import { replay } from './store/replay'
@@ -15,7 +16,7 @@ type Shown = 'different' | 'matching' | 'pending' | 'all'
 export interface ComparisonTable {
   text: WritableComputedRef<string>
   shown: WritableComputedRef<Shown>
-  options: ComputedRef<{ value: Shown; label: string }[]>
+  options: ComputedRef<Option<Shown>[]>
   sort: WritableComputedRef<string>
   columns: ComputedRef<TableColumn[]>
   rows: ComputedRef<readonly ReplayDecision[]>

@@ -7,6 +7,7 @@ import type { KindInfo } from '@/api/types'
 import { sortNames } from '@/kubernetes/cluster'
 import { isResource, namespaceKind, podKind } from '@/kubernetes/kinds'
 import { useKind } from '@/live/watched'
+import type { Option } from '@/ui/option'
 import { useQuery } from '@/ui/query'
 
 export interface ResourceFilters {
@@ -15,7 +16,7 @@ export interface ResourceFilters {
   labels: WritableComputedRef<string>
   /** '' for all namespaces. */
   namespace: WritableComputedRef<string>
-  namespaceOptions: ComputedRef<{ value: string; label: string }[]>
+  namespaceOptions: ComputedRef<Option[]>
   /** A column's id, "-id" for descending. */
   sort: WritableComputedRef<string>
   /** Whether to show the columns that kubectl shows with -o wide. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { arrangeNodes, countNodes, formatGrouping, groupingLabels, groupingsOf, keepNodes, parseGrouping } from './arrange'
-import { buildCluster, zoneLabel } from '@/kubernetes/cluster'
-import { node, pod, requests } from '@/kubernetes/testing'
+import { zoneLabel } from '@/kubernetes/cluster'
+import { buildCluster, node, pod, requests } from '@/kubernetes/testing'
 
 describe('arrangeNodes', () => {
   const nodes = [node('n2', { [zoneLabel]: 'b' }), node('n10', { [zoneLabel]: 'a' }), node('n1', {}, { cpu: '4', memory: '8Gi', pods: '10', 'nvidia.com/gpu': '2' })]

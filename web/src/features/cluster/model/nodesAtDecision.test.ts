@@ -1,9 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import type { Summary } from '@/api/types'
-import { buildCluster } from '@/kubernetes/cluster'
 import { nodesAtDecision, placementTimes } from './nodesAtDecision'
 import { explained, mockupCycle } from '@/features/decision/model/testing'
-import { node, pod, requests } from '@/kubernetes/testing'
+import { buildCluster, node, pod, requests } from '@/kubernetes/testing'
 
 const moment = '2026-01-01T10:00:05.500Z'
 const on = (name: string, uid: string, created: string) => pod(name, { ...requests('1'), nodeName: 'n1' }, {}, { uid, creationTimestamp: created })

@@ -1,7 +1,6 @@
 import { expect, it } from 'vitest'
 import type { NodeVerdict } from '@/features/decision/model/cycle'
-import { buildCluster } from '@/kubernetes/cluster'
-import { node } from '@/kubernetes/testing'
+import { buildCluster, node } from '@/kubernetes/testing'
 import { bestFirst, placeCard, scrollTo, tileForKey, type TileStops } from './tileCursor'
 import { layoutTiles } from './tiles'
 

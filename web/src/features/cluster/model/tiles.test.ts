@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { arrangeNodes } from './arrange'
-import { buildCluster, zoneLabel } from '@/kubernetes/cluster'
+import { zoneLabel } from '@/kubernetes/cluster'
 import type { NodeVerdict } from '@/features/decision/model/cycle'
 import { histogram, matchesVerdict, parseVerdictFilter, tally, verdictFaces } from './tileFaces'
-import { node } from '@/kubernetes/testing'
+import { buildCluster, node } from '@/kubernetes/testing'
 import { layoutTiles, nextTile, shapeOf, tileAt } from './tiles'
 
 function nodesOf(count: number) {

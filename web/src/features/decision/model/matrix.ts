@@ -1,19 +1,11 @@
 // The Filter matrix, node × plugin, in the format of the record: columns, and one string of
 // letters per node. A row is an index, so selecting and sorting 5,000 nodes copies no cells.
 
-import type { Cycle } from '@/api/types'
+import type { Cycle, NodeReasons } from '@/api/types'
 import { compareNames } from '@/kubernetes/cluster'
 
 /** P passed, R rejected, S skipped, N not run, E error. */
 export type CellState = 'P' | 'R' | 'S' | 'N' | 'E'
-
-/** Why a node is not feasible. */
-export interface Refusal {
-  node: string
-  /** A plugin's name or an extender's URL. */
-  plugin: string
-  reasons: string[]
-}
 
 export interface FilterMatrix {
   /** In execution order; extenders that filter come last. */
@@ -23,7 +15,7 @@ export interface FilterMatrix {
   nodes: string[]
   /** states[row] has one letter per plugin. */
   states: string[]
-  refusals: Refusal[]
+  refusals: NodeReasons[]
   /** refusalOf[row] is an index of refusals; -1 for a node without one. */
   refusalOf: Int32Array
   /** 1 for nodes that passed every plugin and extender. */
@@ -44,7 +36,7 @@ export function filterMatrix(cycle: Cycle): FilterMatrix | undefined {
   const filter = cycle.filter
   if (!filter) return undefined
   const { nodes } = filter
-  const refusals: Refusal[] = [...filter.reasons]
+  const refusals: NodeReasons[] = [...filter.reasons]
   const refusalOf = new Int32Array(nodes.length).fill(-1)
   const rowOf = new Map(nodes.map((node, row) => [node, row]))
   filter.reasons.forEach((refusal, i) => {
@@ -75,7 +67,7 @@ export function filterMatrix(cycle: Cycle): FilterMatrix | undefined {
 }
 
 /** One letter per node and extender. An extender gets only the nodes that passed everything before it. */
-function extenderColumns(cycle: Cycle, rowOf: ReadonlyMap<string, number>, refusals: Refusal[], refusalOf: Int32Array): { names: string[]; letters: string[] } {
+function extenderColumns(cycle: Cycle, rowOf: ReadonlyMap<string, number>, refusals: NodeReasons[], refusalOf: Int32Array): { names: string[]; letters: string[] } {
   const answers = filterAnswers(cycle)
   const letters = Array.from(refusalOf, () => '')
   for (const [plugin, { rejected, failed }] of answers) {
@@ -134,7 +126,7 @@ export function stateAt(matrix: FilterMatrix, row: number, column: number): Cell
   return (matrix.states[row]?.[column] ?? 'N') as CellState
 }
 
-export function refusalAt(matrix: FilterMatrix, row: number): Refusal | undefined {
+export function refusalAt(matrix: FilterMatrix, row: number): NodeReasons | undefined {
   return matrix.refusals[matrix.refusalOf[row] ?? -1]
 }
 

@@ -2,7 +2,7 @@
 
 import type { Cycle } from '@/api/types'
 
-export const filterPlugins = [
+const filterPlugins = [
   'NodeName',
   'NodeUnschedulable',
   'TaintToleration',

@@ -9,7 +9,7 @@ const kept = new Map<string, Promise<Cycle>>()
 const keepAtMost = 16
 
 /** The full record of an attempt, from the cache or from the server. */
-export function cycleOf(summary: Summary): Promise<Cycle> {
+function cycleOf(summary: Summary): Promise<Cycle> {
   // A waiting attempt changes when its wait ends, so the key includes the outcome.
   const key = `${summary.pod.uid}/${summary.attempt}/${summary.outcome}/${summary.durationSeconds}`
   const known = kept.get(key)

@@ -7,7 +7,7 @@ const waiting = new Set(['Pending', 'SchedulingGated', 'ContainerCreating', 'Pod
 const bad = new Set(['Failed', 'Error', 'NotReady', 'CrashLoopBackOff', 'Evicted', 'OOMKilled', 'Lost', 'ImagePullBackOff', 'ErrImagePull', 'NodeLost'])
 
 /** The tone of a STATUS cell; with several words ("Ready,SchedulingDisabled") the worst one. */
-export function toneOf(status: string): Tone | undefined {
+function toneOf(status: string): Tone | undefined {
   const words = status.split(',')
   if (words.some((w) => bad.has(w) || /BackOff|^Err/.test(w))) return 'rej'
   if (words.some((w) => waiting.has(w) || w.startsWith('Init:'))) return 'warn'

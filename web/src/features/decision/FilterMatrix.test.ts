@@ -33,7 +33,7 @@ function mounted(cycle: Cycle = mockupCycle(), show = '') {
 }
 
 describe('FilterMatrix', () => {
-  it('names the state of each cell, not by its colour alone', () => {
+  it('names the state of each cell, not only by its colour', () => {
     const wrapper = mounted()
     const name = (node: string, plugin: string) => wrapper.get(`[data-node="${node}"] [data-plugin="${plugin}"]`).attributes('aria-label')
     expect([name('node-a1', 'NodeName'), name('node-a1', 'NodePorts'), name('node-a1', 'NodeResourcesFit'), name('node-a1', 'PodTopologySpread')]).toEqual([

@@ -17,7 +17,7 @@ const preemption: Cycle['preemption'] = {
   unhelpful: [{ status: 'UnschedulableAndUnresolvable', plugin: 'TaintToleration', reasons: ['node(s) had untolerated taint(s)'], nodes: ['node-a4', 'node-b4'] }],
 }
 
-it('shows candidates with their victims, the chosen one first, the rule in words', () => {
+it('shows candidates with their victims, the chosen one first, and the rule in words', () => {
   const table = preemptionTable(mockupCycle({ preemption }))
   if (!table) throw new Error('no table')
   const wrapper = mount(PreemptionView, { props: { table }, global: { plugins: [i18n] } })

@@ -20,12 +20,12 @@ const unscored = (more: Partial<Cycle> = {}) => {
   return cycle
 }
 
-it('the tables are those of the cycle', async () => {
+it('the tables follow the cycle', async () => {
   const { matrix, table, totals, scoreAbsent } = await tablesOf(mockupCycle())
   expect([matrix.value?.nodes.length, table.value?.nodes.length, totals.value.get('node-b2'), scoreAbsent.value]).toEqual([12, 6, 823, ''])
 })
 
-it('absent tables have reasons of their own', async () => {
+it('each absent table has its own reason', async () => {
   const nodes = (feasible: number, total = 12) => ({ total, evaluated: total, feasible })
   const reasons = []
   for (const cycle of [unscored({ nodes: nodes(1) }), unscored({ nodes: nodes(0) }), unscored()]) reasons.push((await tablesOf(cycle)).scoreAbsent.value)
@@ -34,7 +34,7 @@ it('absent tables have reasons of their own', async () => {
   expect(reasons).not.toContain('')
 })
 
-it('the plugin that orders the queue is named only while the configuration of the cycle runs', async () => {
+it('the QueueSort plugin is known only while the configuration of the cycle is running', async () => {
   const effective = { revision: 4, profiles: [{ schedulerName: 'default-scheduler', extensionPoints: [{ name: 'queueSort', plugins: [{ name: 'PrioritySort' }] }] }] }
   vi.mocked(configuration.readEffective).mockImplementation(() => read(effective))
   expect((await tablesOf(mockupCycle({ revision: 4 }))).queueSort.value).toBe('PrioritySort')

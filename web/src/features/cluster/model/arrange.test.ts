@@ -16,7 +16,7 @@ describe('arrangeNodes', () => {
 })
 
 describe('grouping', () => {
-  it('is written in the address and read from it', () => {
+  it('converts to the URL and back', () => {
     for (const grouping of [[], ['pool'], [zoneLabel, 'pool']] as const) expect(parseGrouping(formatGrouping(grouping))).toEqual(grouping)
   })
   it('offers each label, and the zone divided by the others, pools first', () => {
@@ -25,7 +25,7 @@ describe('grouping', () => {
   })
 })
 
-it('leaves out nodes, and groups and parts that have none left', () => {
+it('leaves out nodes, and groups and parts without any', () => {
   const nodes = [node('n1', { zone: 'a', pool: 'x' }), node('n2', { zone: 'a', pool: 'y' }), node('n3', { zone: 'b', pool: 'x' })]
   const view = buildCluster(new Map(nodes.map((n) => [n.metadata.name, n])), new Map())
   const groups = arrangeNodes(view.nodes, { text: '', sort: 'name', grouping: ['zone', 'pool'] })

@@ -19,15 +19,15 @@ const placed = placementTimes([{ ...cycle, pod: { ...cycle.pod, uid: 'u3' }, sta
 
 describe('the map at a decision', () => {
   const [first, second] = nodesAtDecision(nodes, cycle, placed)
-  it('has the pods that were there, and does not count the one that was decided', () => {
+  it('has the pods of that time, and does not count the decided pod', () => {
     expect(first?.podList.map((p) => p.metadata.name)).toEqual(['before', 'decided', 'same-second'])
     expect(first?.cpu.requested).toBe(2)
     expect(first?.pods.requested).toBe(2)
   })
-  it('leaves a node as it is when nothing has come since', () => {
+  it('keeps a node unchanged if no pod was placed on it since', () => {
     expect(second).toBe(nodes[1])
   })
-  it('takes what a plugin compared for the truth', () => {
+  it('uses the values that a plugin compared', () => {
     const compared = { node: 'n2', plugin: 'NodeResourcesFit', resources: [{ name: 'cpu', requested: 4000, inUse: 6500, allocatable: 8000 }] }
     const [, then] = nodesAtDecision(nodes, { ...cycle, filter: { plugins: [], nodes: [], states: [], reasons: [], comparisons: [compared] } }, placed)
     expect(then?.cpu).toMatchObject({ requested: 6.5, allocatable: 8 })

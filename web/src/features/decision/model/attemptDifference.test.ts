@@ -22,11 +22,11 @@ function earlier(): Cycle {
 }
 
 describe('differenceOf', () => {
-  it('of an attempt and itself is nothing', () => {
+  it('is empty for an attempt and itself', () => {
     expect(isSame(differenceOf(mockupCycle(), mockupCycle()))).toBe(true)
   })
 
-  it('names what turned a rejection into a place', () => {
+  it('names the nodes and plugins that made the pod schedulable', () => {
     const difference = differenceOf(earlier(), mockupCycle({ revision: 4 }))
     expect(difference.facts).toEqual([
       { fact: 'outcome', from: 'unschedulable', to: 'scheduled' },
@@ -43,7 +43,7 @@ describe('differenceOf', () => {
     expect(difference.totals).toEqual([])
   })
 
-  it('takes a total apart into the plugins that changed it', () => {
+  it('splits the change of a total by plugin', () => {
     const before = mockupCycle()
     const after = mockupCycle()
     const score = after.score
@@ -61,7 +61,7 @@ describe('differenceOf', () => {
     expect(difference.totals).toEqual([{ node: 'node-a3', from: 782, to: 1042, parts: [{ plugin: 'NodeResourcesFit', difference: 260 }] }])
   })
 
-  it('tells a node that has come, gone, or not been evaluated from one that was rejected', () => {
+  it('distinguishes added, removed and unevaluated nodes from rejected ones', () => {
     const after = mockupCycle()
     const filter = after.filter
     if (!filter) throw new Error('no filter')
@@ -72,13 +72,13 @@ describe('differenceOf', () => {
     ])
   })
 
-  it('does not list every success of an extension point that only one of them came to', () => {
+  it('does not list successes of an extension point that only one attempt reached', () => {
     const bound = mockupCycle({ bind: [{ plugin: 'DefaultBinder', status: 'Success', durationSeconds: 0 }] })
     const waits = mockupCycle({ postFilter: [{ plugin: 'DefaultPreemption', status: 'Unschedulable', reasons: ['none'], durationSeconds: 0 }] })
     expect(differenceOf(waits, bound).answers.map((a) => `${a.stage} ${a.plugin} ${a.from} ${a.to}`)).toEqual(['PostFilter DefaultPreemption Unschedulable undefined'])
   })
 
-  it('lists plugins that answered otherwise', () => {
+  it('lists plugins with a different result', () => {
     const refused = mockupCycle({ permit: [{ plugin: 'Gang', status: 'Wait', durationSeconds: 0 }] })
     const let_ = mockupCycle({ permit: [{ plugin: 'Gang', status: 'Success', durationSeconds: 0 }] })
     expect(differenceOf(refused, let_).answers).toEqual([{ stage: 'Permit', plugin: 'Gang', from: 'Wait', to: 'Success', reasons: [] }])

@@ -8,21 +8,21 @@ import { mockupCycle } from './testing'
 const cycle = mockupCycle()
 const matrix = filterMatrix(cycle)
 
-it('says why a plugin rejected a node, and how many did not run for that', () => {
+it('has a rejection’s reasons, and the number of plugins that did not run because of it', () => {
   expect(filterCellOf(cycle, matrix, 'node-a4', 'TaintToleration')).toMatchObject({ state: 'R', rejectedBy: 'TaintToleration', reasons: ['node(s) had untolerated taint(s)'], order: 3, of: 7, notRunAfter: 4 })
 })
 
-it('names the plugin because of which another one did not run', () => {
+it('names the plugin whose rejection kept another one from running', () => {
   expect(filterCellOf(cycle, matrix, 'node-a4', 'NodePorts')).toMatchObject({ state: 'N', rejectedBy: 'TaintToleration', reasons: [], notRunAfter: 0, durationSeconds: undefined })
 })
 
-it('has the time of a plugin only where it ran', () => {
+it('has the duration of a plugin only if it ran', () => {
   const timed = mockupCycle({ filter: cycle.filter && { ...cycle.filter, durationSeconds: [1, 2, 3, 4, 5, 6, 7] } })
   expect(filterCellOf(timed, filterMatrix(timed), 'node-b2', 'NodeName')?.durationSeconds).toBe(1)
   expect(filterCellOf(timed, filterMatrix(timed), 'node-b2', 'NodePorts')).toMatchObject({ state: 'S', durationSeconds: undefined })
 })
 
-it('knows whether removing pods would help where preemption looked', () => {
+it('has whether removing pods would help for nodes that preemption considered', () => {
   const removal = (preemption: unknown) => filterCellOf(mockupCycle({ preemption } as Partial<Cycle>), matrix, 'node-a1', 'NodeResourcesFit')?.removal
   expect(removal(undefined)).toBeUndefined()
   expect(removal({ candidates: [{ node: 'node-a1' }] })).toEqual({ status: 'Unschedulable', help: 'helps' })
@@ -30,19 +30,19 @@ it('knows whether removing pods would help where preemption looked', () => {
   expect(removal({ candidates: [], unhelpful: [{ status: 'UnschedulableAndUnresolvable', nodes: ['node-a1'] }] })).toEqual({ status: 'UnschedulableAndUnresolvable', help: 'noHelp' })
 })
 
-it('tells which pass with nominated pods rejected a node', () => {
+it('has the result of the pass with nominated pods', () => {
   const nominated = (rejected: boolean) => mockupCycle({ filter: { ...cycle.filter, nominated: [{ node: 'node-b2', rejected }] } } as Partial<Cycle>)
   expect(filterCellOf(nominated(true), matrix, 'node-b2', 'NodeName')?.nominatedPass).toBe('rejected')
   expect(filterCellOf(nominated(false), matrix, 'node-b2', 'NodeName')?.nominatedPass).toBe('passed')
   expect(filterCellOf(cycle, matrix, 'node-b2', 'NodeName')?.nominatedPass).toBeUndefined()
 })
 
-it('takes a score apart', () => {
+it('has the parts of a score', () => {
   expect(scoreCellOf(cycle, scoreTable(cycle), 'node-b2', 'NodeAffinity')).toMatchObject({ raw: 100, normalized: 100, weighted: 200, total: 823, best: 200 })
   expect(scoreCellOf(cycle, scoreTable(cycle), 'node-a1', 'NodeAffinity')).toBeUndefined()
 })
 
-it('has no cell for what the tables do not hold', () => {
+it('has no cell for nodes and plugins that are not in the tables', () => {
   expect(filterCellOf(cycle, matrix, 'node-x', 'NodeName')).toBeUndefined()
   expect(filterCellOf(cycle, undefined, 'node-b2', 'NodeName')).toBeUndefined()
   expect(scoreCellOf(cycle, undefined, 'node-b2', 'NodeAffinity')).toBeUndefined()
@@ -53,7 +53,7 @@ it('finds the facts of the cycle and of the node', () => {
   expect(factsAt(mockupCycle({ facts } as Partial<Cycle>), 'n', 'p').map((f) => f.key)).toEqual(['all', 'own'])
 })
 
-it('shows what the rejecting plugin compared where no plugin is asked for', () => {
+it('has the values that the rejecting plugin compared if no plugin is given', () => {
   const compared = mockupCycle({ filter: cycle.filter && { ...cycle.filter, comparisons: [{ node: 'node-a1', plugin: 'NodeResourcesFit', resources: [{ name: 'cpu', requested: 2000, inUse: 1000, allocatable: 2000 }] }] } })
   expect(comparedAt(compared, matrix, 'node-a1', '')?.resources.map((r) => r.short)).toEqual([true])
   expect(comparedAt(compared, matrix, 'node-a1', 'NodeAffinity')).toBeUndefined()

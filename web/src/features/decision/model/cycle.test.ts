@@ -13,7 +13,7 @@ it('gives each node its verdict', () => {
   expect(verdicts(mockupCycle({ score: undefined } as Partial<Cycle>))('node-b2')).toEqual({ kind: 'feasible', chosen: true })
 })
 
-it('lays out the pipeline, and says what did not run', () => {
+it('lists the pipeline’s stages, and those that did not run', () => {
   const micro = (seconds: number | undefined) => (seconds === undefined ? '-' : Math.round(seconds * 1e6))
   const queue = { addedTime: '2026-01-01T10:42:18.039Z', attempts: 3 }
   expect(pipeline(mockupCycle({ queue })).map((s) => `${s.group} ${s.name}: ${s.ran ? `${s.plugins}+${s.skipped} ${micro(s.durationSeconds)}` : 'not run'}`)).toEqual([
@@ -32,7 +32,7 @@ it('lays out the pipeline, and says what did not run', () => {
   ])
 })
 
-it('knows which requests to extenders belong to an extension point, and that it ran by them', () => {
+it('assigns requests to extenders to their extension points, which then count as run', () => {
   const call = (verb: 'filter' | 'bind') => ({ plugin: 'http://ext', verb, status: 'Success' as const, durationSeconds: 0.001 })
   const stages = pipeline(mockupCycle({ extenders: [call('filter'), call('bind')] }))
   expect(stages.filter((s) => s.calls.length).map((s) => `${s.name} ${s.ran} ${s.calls.length}`)).toEqual(['Filter true 1', 'Bind true 1'])

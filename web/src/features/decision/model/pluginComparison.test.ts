@@ -11,7 +11,7 @@ const fit: Comparison = {
   ],
 }
 
-it('does the arithmetic of the mockup', () => {
+it('computes the missing amount of a resource', () => {
   expect(resourceLines(fit)).toEqual([
     { name: 'cpu', allocatable: '16', inUse: '14.7', requested: '1.5', left: '−0.2', short: true },
     { name: 'memory', allocatable: '64 Gi', inUse: '36 Gi', requested: '3 Gi', left: '25 Gi', short: false },

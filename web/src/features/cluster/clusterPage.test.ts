@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { nextTick } from 'vue'
 import * as simulator from '@/api/simulator'
 import type { Node, Pod, Summary } from '@/api/types'
-import { mockupCycle } from '@/features/decision/model/testing'
+import { sampleCycle } from '@/features/decision/model/testing'
 import { node, pod, requests } from '@/kubernetes/testing'
 import { zoneLabel } from '@/kubernetes/cluster'
 import { cluster } from '@/live/cluster'
@@ -46,8 +46,8 @@ const query = () => page.router.currentRoute.value.query
 const names = () => page.value.map.left.value.flatMap((g) => g.nodes.map((n) => n.name))
 
 beforeEach(() => {
-  server.getCycle.mockResolvedValue(mockupCycle({ pod: { namespace: 'shop', name: 'web', uid: 'u1' } }))
-  results.value = { items: [{ ...mockupCycle(), pod: { namespace: 'shop', name: 'web', uid: 'u1' } } as Summary], synced: true }
+  server.getCycle.mockResolvedValue(sampleCycle({ pod: { namespace: 'shop', name: 'web', uid: 'u1' } }))
+  results.value = { items: [{ ...sampleCycle(), pod: { namespace: 'shop', name: 'web', uid: 'u1' } } as Summary], synced: true }
 })
 afterEach(() => {
   show([])

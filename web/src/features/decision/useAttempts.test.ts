@@ -7,7 +7,7 @@ import { pod as makePod } from '@/kubernetes/testing'
 import { connection, status } from '@/live/status'
 import { pods, results } from '@/live/watched'
 import { withSetup, type Running } from '@/ui/testing'
-import { mockupCycle } from './model/testing'
+import { sampleCycle } from './model/testing'
 import { useAttemptCycles, type AttemptCycles } from './useAttemptCycles'
 import { useAttempts, type Attempts } from './useAttempts'
 import { useUntriedPod, type UntriedPod } from './useUntriedPod'
@@ -15,7 +15,7 @@ import { useUntriedPod, type UntriedPod } from './useUntriedPod'
 vi.mock('@/api/simulator')
 const server = vi.mocked(simulator)
 
-const summary = (attempt: number, uid = 'u', more: Partial<Summary> = {}): Summary => ({ ...mockupCycle(), pod: { namespace: 'shop', name: 'web', uid }, attempt, ...more }) as Summary
+const summary = (attempt: number, uid = 'u', more: Partial<Summary> = {}): Summary => ({ ...sampleCycle(), pod: { namespace: 'shop', name: 'web', uid }, attempt, ...more }) as Summary
 const routes = [{ path: '/decisions/:namespace/:name', name: 'decision' }]
 const query = () => page.router.currentRoute.value.query
 
@@ -25,7 +25,7 @@ async function open(at = '') {
   page = await withSetup(
     () => {
       const attempts = useAttempts()
-      const cycle = shallowRef<Cycle | undefined>(mockupCycle({ attempt: 2 }))
+      const cycle = shallowRef<Cycle | undefined>(sampleCycle({ attempt: 2 }))
       return { ...attempts, ...useAttemptCycles(cycle, attempts), ...useUntriedPod(attempts) }
     },
     { at: `/decisions/shop/web${at}`, routes },
@@ -40,7 +40,7 @@ const webPod = (spec: Pod['spec'] = {}, more: Pod['status'] = {}) => makePod('we
 beforeEach(() => {
   stored = [summary(1), summary(2), summary(3)]
   server.getAttempts.mockImplementation(() => Promise.resolve({ items: stored }))
-  server.getCycle.mockImplementation((_uid, attempt) => Promise.resolve(mockupCycle({ attempt })))
+  server.getCycle.mockImplementation((_uid, attempt) => Promise.resolve(sampleCycle({ attempt })))
   server.listResults.mockImplementation(() => Promise.resolve({ items: stored.slice(-1), continue: '' }))
   connection.value = { kind: 'live' }
   show(webPod())

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Summary } from '@/api/types'
 import { nodesAtDecision, placementTimes } from './nodesAtDecision'
-import { explained, mockupCycle } from '@/features/decision/model/testing'
+import { explained, sampleCycle } from '@/features/decision/model/testing'
 import { buildCluster, node, pod, requests } from '@/kubernetes/testing'
 
 const moment = '2026-01-01T10:00:05.500Z'
@@ -14,7 +14,7 @@ const pods = [
   on('decided', 'me', '2026-01-01T10:00:03Z'),
 ]
 const { nodes } = buildCluster(new Map([['n1', node('n1')], ['n2', node('n2')]]), new Map(pods.map((p) => [p.metadata.name, p])))
-const cycle = mockupCycle({ startTime: moment, pod: { namespace: 'default', name: 'decided', uid: 'me' }, selectedNode: 'n1', explanation: explained() })
+const cycle = sampleCycle({ startTime: moment, pod: { namespace: 'default', name: 'decided', uid: 'me' }, selectedNode: 'n1', explanation: explained() })
 const placed = placementTimes([{ ...cycle, pod: { ...cycle.pod, uid: 'u3' }, startTime: '2026-01-01T10:00:05.600Z' } as Summary])
 
 describe('the map at a decision', () => {

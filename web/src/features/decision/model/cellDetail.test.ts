@@ -3,9 +3,9 @@ import type { Cycle } from '@/api/types'
 import { comparedAt, factsAt, filterCellOf, scoreCellOf } from './cellDetail'
 import { filterMatrix } from './matrix'
 import { scoreTable } from './scores'
-import { mockupCycle } from './testing'
+import { sampleCycle } from './testing'
 
-const cycle = mockupCycle()
+const cycle = sampleCycle()
 const matrix = filterMatrix(cycle)
 
 it('has a rejection’s reasons, and the number of plugins that did not run because of it', () => {
@@ -17,13 +17,13 @@ it('names the plugin whose rejection kept another one from running', () => {
 })
 
 it('has the duration of a plugin only if it ran', () => {
-  const timed = mockupCycle({ filter: cycle.filter && { ...cycle.filter, durationSeconds: [1, 2, 3, 4, 5, 6, 7] } })
+  const timed = sampleCycle({ filter: cycle.filter && { ...cycle.filter, durationSeconds: [1, 2, 3, 4, 5, 6, 7] } })
   expect(filterCellOf(timed, filterMatrix(timed), 'node-b2', 'NodeName')?.durationSeconds).toBe(1)
   expect(filterCellOf(timed, filterMatrix(timed), 'node-b2', 'NodePorts')).toMatchObject({ state: 'S', durationSeconds: undefined })
 })
 
 it('has whether removing pods would help for nodes that preemption considered', () => {
-  const removal = (preemption: unknown) => filterCellOf(mockupCycle({ preemption } as Partial<Cycle>), matrix, 'node-a1', 'NodeResourcesFit')?.removal
+  const removal = (preemption: unknown) => filterCellOf(sampleCycle({ preemption } as Partial<Cycle>), matrix, 'node-a1', 'NodeResourcesFit')?.removal
   expect(removal(undefined)).toBeUndefined()
   expect(removal({ candidates: [{ node: 'node-a1' }] })).toEqual({ status: 'Unschedulable', help: 'helps' })
   expect(removal({ candidates: [], unhelpful: [{ status: 'Unschedulable', nodes: ['node-a1'] }] })?.help).toBe('notEnough')
@@ -31,7 +31,7 @@ it('has whether removing pods would help for nodes that preemption considered', 
 })
 
 it('has the result of the pass with nominated pods', () => {
-  const nominated = (rejected: boolean) => mockupCycle({ filter: { ...cycle.filter, nominated: [{ node: 'node-b2', rejected }] } } as Partial<Cycle>)
+  const nominated = (rejected: boolean) => sampleCycle({ filter: { ...cycle.filter, nominated: [{ node: 'node-b2', rejected }] } } as Partial<Cycle>)
   expect(filterCellOf(nominated(true), matrix, 'node-b2', 'NodeName')?.nominatedPass).toBe('rejected')
   expect(filterCellOf(nominated(false), matrix, 'node-b2', 'NodeName')?.nominatedPass).toBe('passed')
   expect(filterCellOf(cycle, matrix, 'node-b2', 'NodeName')?.nominatedPass).toBeUndefined()
@@ -50,11 +50,11 @@ it('has no cell for nodes and plugins that are not in the tables', () => {
 
 it('finds the facts of the cycle and of the node', () => {
   const facts = [{ plugin: 'p', key: 'all', value: '1' }, { plugin: 'p', node: 'n', key: 'own', value: '2' }, { plugin: 'p', node: 'other', key: 'other', value: '3' }, { plugin: 'q', key: 'q', value: '4' }]
-  expect(factsAt(mockupCycle({ facts } as Partial<Cycle>), 'n', 'p').map((f) => f.key)).toEqual(['all', 'own'])
+  expect(factsAt(sampleCycle({ facts } as Partial<Cycle>), 'n', 'p').map((f) => f.key)).toEqual(['all', 'own'])
 })
 
 it('has the values that the rejecting plugin compared if no plugin is given', () => {
-  const compared = mockupCycle({ filter: cycle.filter && { ...cycle.filter, comparisons: [{ node: 'node-a1', plugin: 'NodeResourcesFit', resources: [{ name: 'cpu', requested: 2000, inUse: 1000, allocatable: 2000 }] }] } })
+  const compared = sampleCycle({ filter: cycle.filter && { ...cycle.filter, comparisons: [{ node: 'node-a1', plugin: 'NodeResourcesFit', resources: [{ name: 'cpu', requested: 2000, inUse: 1000, allocatable: 2000 }] }] } })
   expect(comparedAt(compared, matrix, 'node-a1', '')?.resources.map((r) => r.short)).toEqual([true])
   expect(comparedAt(compared, matrix, 'node-a1', 'NodeAffinity')).toBeUndefined()
   expect(comparedAt(cycle, matrix, 'node-a1', '')).toBeUndefined()

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import type { Cycle, ExtenderCall } from '@/api/types'
 import { filterMatrix, formatRowFilter, parseRowFilter, refusalAt, selectRows, stateAt, type FilterMatrix, type RowQuery } from './matrix'
-import { explained, mockupCycle } from './testing'
+import { explained, sampleCycle } from './testing'
 
 function matrixOf(change: Partial<Cycle> = {}): FilterMatrix {
-  const matrix = filterMatrix(mockupCycle(change))
+  const matrix = filterMatrix(sampleCycle(change))
   if (!matrix) throw new Error('no matrix')
   return matrix
 }
@@ -59,7 +59,7 @@ describe('filterMatrix', () => {
   })
 
   it('is absent when Filter did not run', () => {
-    expect(filterMatrix(mockupCycle({ filter: undefined } as Partial<Cycle>))).toBeUndefined()
+    expect(filterMatrix(sampleCycle({ filter: undefined } as Partial<Cycle>))).toBeUndefined()
   })
 })
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { comparisons, noteOf, resourceLines, termText, type Comparison } from './pluginComparison'
-import { mockupCycle } from './testing'
+import { sampleCycle } from './testing'
 
 const fit: Comparison = {
   node: 'node-a1',
@@ -30,7 +30,7 @@ it('names the taint and the label', () => {
 })
 
 it('finds a comparison by node and plugin', () => {
-  const cycle = mockupCycle()
+  const cycle = sampleCycle()
   if (cycle.filter) cycle.filter.comparisons = [fit]
   const of = comparisons(cycle)
   expect([of('node-a1', 'NodeResourcesFit'), of('node-a1', 'NodeAffinity')]).toEqual([fit, undefined])

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import type { Cycle, Victim } from '@/api/types'
 import { aftermath, decidingValues, preemptionTable, putBack } from './preemption'
-import { mockupCycle } from './testing'
+import { sampleCycle } from './testing'
 
 describe('preemptionTable', () => {
   const victim = (name: string, priority: number): Victim => ({ pod: { namespace: 'batch', name, uid: name }, priority })
   const candidate = (node: string, pdbViolations: number) => ({ node, victims: [victim(`${node}-v`, 100)], reprieved: [victim(`${node}-r`, 1000)], pdbViolations })
-  const table = (preemption: Cycle['preemption']) => preemptionTable(mockupCycle({ preemption } as Partial<Cycle>))
+  const table = (preemption: Cycle['preemption']) => preemptionTable(sampleCycle({ preemption } as Partial<Cycle>))
 
   it('is absent without dry runs', () => {
     expect(table(undefined)).toBeUndefined()
@@ -71,8 +71,8 @@ describe('preemptionTable', () => {
 
 describe('aftermath', () => {
   const victims = [{ pod: { namespace: 'batch', name: 'etl-1', uid: 'v' }, priority: 100 }]
-  const first = mockupCycle({ attempt: 1, outcome: 'unschedulable', nominatedNode: 'b', startTime: '2026-01-01T10:00:00.000Z', durationSeconds: 0.5, preemption: { candidates: [{ node: 'b', victims, pdbViolations: 0 }], chosen: 'b' } })
-  const second = mockupCycle({
+  const first = sampleCycle({ attempt: 1, outcome: 'unschedulable', nominatedNode: 'b', startTime: '2026-01-01T10:00:00.000Z', durationSeconds: 0.5, preemption: { candidates: [{ node: 'b', victims, pdbViolations: 0 }], chosen: 'b' } })
+  const second = sampleCycle({
     attempt: 2,
     selectedNode: 'b',
     startTime: '2026-01-01T10:00:30.500Z',

@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest'
 import type { Cycle } from '@/api/types'
 import { queueFacts } from './queueFacts'
-import { mockupCycle } from './testing'
+import { sampleCycle } from './testing'
 
 type Queue = NonNullable<Cycle['queue']>
-const facts = (queue: Partial<Queue>) => queueFacts(mockupCycle({ queue: { addedTime: '2026-01-01T10:42:16.041Z', attempts: 3, ...queue } }))
+const facts = (queue: Partial<Queue>) => queueFacts(sampleCycle({ queue: { addedTime: '2026-01-01T10:42:16.041Z', attempts: 3, ...queue } }))
 
 describe('queueFacts', () => {
   it('is absent if the record has no queue', () => {
-    expect(queueFacts(mockupCycle())).toBeUndefined()
+    expect(queueFacts(sampleCycle())).toBeUndefined()
   })
   it('has the time in the queue', () => {
     expect(facts({})).toEqual({ entered: '2026-01-01T10:42:16.041Z', waitedSeconds: 2, rejectedBy: [], backoff: undefined, back: undefined, ownCount: undefined })

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import type { Cycle } from '@/api/types'
 import { cellAt, scoreTable, selectScores, toBest, type ScoreTable } from './scores'
-import { mockupCycle } from './testing'
+import { sampleCycle } from './testing'
 
 function tableOf(change: Partial<Cycle> = {}): ScoreTable {
-  const table = scoreTable(mockupCycle(change))
+  const table = scoreTable(sampleCycle(change))
   if (!table) throw new Error('no table')
   return table
 }
@@ -19,7 +19,7 @@ describe('scoreTable', () => {
   })
 
   it('puts the chosen node first among equals', () => {
-    const score = mockupCycle().score
+    const score = sampleCycle().score
     const t = tableOf({ selectedNode: 'node-c3', ...(score ? { score: { ...score, totals: score.totals.map(() => 700) } } : {}) })
     expect(t.nodes[t.ranked[0] ?? -1]).toBe('node-c3')
     expect(new Set(t.ranks)).toEqual(new Set([1]))
@@ -58,7 +58,7 @@ describe('scoreTable', () => {
   })
 
   it('is absent without scores', () => {
-    expect(scoreTable(mockupCycle({ score: undefined } as Partial<Cycle>))).toBeUndefined()
+    expect(scoreTable(sampleCycle({ score: undefined } as Partial<Cycle>))).toBeUndefined()
   })
 })
 

@@ -39,7 +39,7 @@ const rejected: Record<string, [string, string]> = {
 }
 
 /** Attempt 3 of web-7f9c-x2k4: 12 nodes, 6 feasible, node-b2 chosen with 823. */
-export function mockupCycle(change: Partial<Cycle> = {}): Cycle {
+export function sampleCycle(change: Partial<Cycle> = {}): Cycle {
   const nodes = [...scored.map(([n]) => n), ...Object.keys(rejected)].sort()
   const weighted = scored.map(([, , normalized]) => normalized.map((v, p) => v * (scorePlugins[p]?.weight ?? 0)))
   return {

@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest'
 import type { Cycle, Summary } from '@/api/types'
-import { mockupCycle } from './testing'
+import { sampleCycle } from './testing'
 import { timeline } from './timeline'
 
 const at = (second: number) => `2026-01-01T10:42:${String(second).padStart(2, '0')}Z`
-const attempt = (n: number, second: number, queue?: Cycle['queue']): Cycle => mockupCycle({ attempt: n, startTime: at(second), ...(queue ? { queue } : {}) })
+const attempt = (n: number, second: number, queue?: Cycle['queue']): Cycle => sampleCycle({ attempt: n, startTime: at(second), ...(queue ? { queue } : {}) })
 
 it('lists the events of a pod: created, tried, requeued by an event, tried again', () => {
   const cycles = [

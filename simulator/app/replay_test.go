@@ -292,7 +292,7 @@ func recordAfternoon(t *testing.T, source *running, path, redacted string) {
 	}
 	for output, m := range said {
 		if text := m.String(); strings.Count(text, "\n") != 2 || !strings.Contains(text, "recorded "+output) {
-			t.Errorf("the recorder says\n%s", text)
+			t.Errorf("the recorder logged\n%s", text)
 		}
 	}
 }

@@ -74,6 +74,7 @@ type Scheduler struct {
 	dynamicInformers dynamicinformer.DynamicSharedInformerFactory
 	pods             corelisters.PodLister
 	claims           corelisters.PersistentVolumeClaimLister
+	allocations      []allocation
 
 	runCtx  context.Context
 	cancel  context.CancelFunc

@@ -57,6 +57,7 @@ type cycle struct {
 	comparisons comparisons
 	facts       *pluginfact.Log
 	nominated   nominatedPasses
+	panics      panics
 
 	mu         sync.Mutex
 	points     []result.ExtensionPoint
@@ -178,6 +179,7 @@ func (r *Recorder) build(c *cycle, e ending) *result.Cycle {
 	out.Facts, out.FactsDropped = factsOf(c.facts)
 	out.Extenders = c.buildExtenders()
 	out.Claims = c.claims
+	out.Panics = c.panicsOf(e)
 	out.Filter = c.buildFilter()
 	out.Score = c.buildScore()
 	out.Nodes.Total = len(c.nodes.names)

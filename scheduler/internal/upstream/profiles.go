@@ -8,6 +8,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/diff"
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config"
@@ -141,12 +142,12 @@ func (p *profiles) build(ctx context.Context, _ runtime.Object, h fwk.Handle) (f
 		if profile.SchedulerName != h.ProfileName() {
 			continue
 		}
-		f, err := frameworkruntime.NewFramework(ctx, p.registry, profile, options...)
+		f, err := NewFramework(ctx, p.registry, profile, options...)
 		if err != nil {
 			p.failed = fmt.Errorf("profile %q: %w", profile.SchedulerName, err)
 			return nil, p.failed
 		}
-		if p.failed = p.queueSort.check(f); p.failed != nil {
+		if p.failed = p.queueSort.check(profile, f); p.failed != nil {
 			return nil, p.failed
 		}
 		p.frameworks[profile.SchedulerName] = f
@@ -165,17 +166,32 @@ func (p *profiles) wrapExtenders(made []fwk.Extender) (err error) {
 }
 
 // queueSortRule enforces a rule of Kubernetes' profile.NewMap: all profiles must
-// use the same queue sort plugin, because they share one queue. The zero value has
-// seen no profile.
-type queueSortRule struct{ profile, plugin string }
+// use the same queue sort plugin with the same arguments, because they share one
+// queue. The zero value has seen no profile.
+type queueSortRule struct {
+	profile, plugin string
+	args            runtime.Object
+}
 
-func (r *queueSortRule) check(f framework.Framework) error {
-	plugin := f.ListPlugins().QueueSort.Enabled[0].Name
-	if r.profile == "" {
-		r.profile, r.plugin = f.ProfileName(), plugin
+func (r *queueSortRule) check(profile *config.KubeSchedulerProfile, f framework.Framework) error {
+	if profile.Plugins == nil {
+		return fmt.Errorf("plugins required for profile with scheduler name %q", profile.SchedulerName)
 	}
-	if plugin != r.plugin {
-		return fmt.Errorf("different queue sort plugins for profile %q: %q, first: %q of %q", f.ProfileName(), plugin, r.plugin, r.profile)
+	plugin := f.ListPlugins().QueueSort.Enabled[0].Name
+	var args runtime.Object
+	for _, c := range profile.PluginConfig {
+		if c.Name == plugin {
+			args = c.Args
+			break
+		}
+	}
+	switch {
+	case r.profile == "":
+		*r = queueSortRule{profile.SchedulerName, plugin, args}
+	case plugin != r.plugin:
+		return fmt.Errorf("different queue sort plugins for profile %q: %q, first: %q of %q", profile.SchedulerName, plugin, r.plugin, r.profile)
+	case diff.Diff(r.args, args) != "":
+		return fmt.Errorf("different queue sort plugin args for profile %q: not those of %q in profile %q", profile.SchedulerName, plugin, r.profile)
 	}
 	return nil
 }

@@ -63,7 +63,22 @@ func New(name string, report func(*Panic, *v1.Pod)) *Guard {
 func (g *Guard) Status(call string, pod *v1.Pod, status **fwk.Status) {
 	if value := recover(); value != nil {
 		*status = fwk.AsStatus(g.caught(call, pod, value))
+		return
 	}
+	if (*status).Code() == fwk.Error {
+		g.read(call, pod, status)
+	}
+}
+
+// read recovers from a panic of the status' own error, such as a nil pointer in an
+// interface, which would otherwise end the process when Kubernetes writes its message.
+func (g *Guard) read(call string, pod *v1.Pod, status **fwk.Status) {
+	defer func() {
+		if value := recover(); value != nil {
+			*status = fwk.AsStatus(g.caught(call, pod, value))
+		}
+	}()
+	_ = (*status).Message()
 }
 
 // Err recovers from a panic and sets the error of the call. Defer it.

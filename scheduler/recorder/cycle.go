@@ -1,6 +1,7 @@
 package recorder
 
 import (
+	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -134,6 +135,17 @@ func reasons(s *fwk.Status) []string {
 	return s.Reasons()
 }
 
+// messageOf renders a status. The recorder's goroutine has no guard, and Kubernetes'
+// FitError panics without the statuses of nodes.
+func messageOf(s *fwk.Status) (message string) {
+	defer func() {
+		if recover() != nil {
+			message = fmt.Sprintf("an error of type %T that has no message", s.AsError())
+		}
+	}()
+	return s.Message()
+}
+
 // noteScores copies the framework's answer.
 func (c *cycle) noteScores(answer []fwk.NodePluginScores) {
 	c.scores = &scores{rows: append(c.recorder.takeRows(), answer...)}
@@ -158,7 +170,7 @@ func (r *Recorder) build(c *cycle, e ending) *result.Cycle {
 			Outcome:         e.outcome,
 			SelectedNode:    c.selected,
 			NominatedNode:   e.nominatedNode,
-			Message:         e.status.Message(),
+			Message:         messageOf(e.status),
 			Nodes:           c.counts,
 		},
 		Queue:           c.queue,

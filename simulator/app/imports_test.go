@@ -39,7 +39,7 @@ var arrows = map[string][]string{
 	"scheduler/plugins/argument":              nil,
 	"scheduler/plugins/cel":                   {"scheduler/pluginfact", "scheduler/plugins/argument"},
 	"scheduler/examples/zonequota":            {"scheduler/pluginfact", "scheduler/plugins/argument"},
-	"scheduler":                               {"scheduler/result", "scheduler/pluginfact", "scheduler/recorder", "scheduler/recorder/comparison", "scheduler/resultstore", "scheduler/annotation", "scheduler/config", "scheduler/extender", "scheduler/internal/upstream"},
+	"scheduler":                               {"scheduler/guard", "scheduler/result", "scheduler/pluginfact", "scheduler/recorder", "scheduler/recorder/comparison", "scheduler/resultstore", "scheduler/annotation", "scheduler/config", "scheduler/extender", "scheduler/internal/upstream"},
 	"scheduler/supervisor":                    {"scheduler", "scheduler/config", "scheduler/recorder", "scheduler/result"},
 	"simulator/objects":                       {"scheduler/annotation"},
 	"simulator/kubeconfig":                    nil,

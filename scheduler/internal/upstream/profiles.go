@@ -15,6 +15,7 @@ import (
 	apicache "k8s.io/kubernetes/pkg/scheduler/backend/api_cache"
 	apidispatcher "k8s.io/kubernetes/pkg/scheduler/backend/api_dispatcher"
 	internalcache "k8s.io/kubernetes/pkg/scheduler/backend/cache"
+	"k8s.io/kubernetes/pkg/scheduler/backend/cache/debugger"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins"
 	frameworkruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
@@ -40,7 +41,10 @@ func (p *Parts) observed(ctx context.Context, observer Observer) (*scheduler.Sch
 	metrics.Register()
 	metricsRecorder := metrics.NewMetricsAsyncRecorder(1000, time.Second, ctx.Done())
 	snapshot := internalcache.NewEmptySnapshot()
+	discarded := newDiscarding(ctx)
 	made := &profiles{
+		ctx:           ctx,
+		discarded:     discarded,
 		configuration: p.Configuration,
 		registry:      withPluginErrors(observer.Wrap(registry)),
 		observer:      observer,
@@ -55,7 +59,7 @@ func (p *Parts) observed(ctx context.Context, observer Observer) (*scheduler.Sch
 			frameworkruntime.WithPodsInPreBind(frameworkruntime.NewPodsInPreBindMap()),
 		},
 	}
-	sched, err := scheduler.New(ctx, p.Client, p.Informers, p.DynamicInformers, p.Events, append(p.options(),
+	sched, err := scheduler.New(discarded, p.Client, p.Informers, p.DynamicInformers, p.Events, append(p.options(),
 		scheduler.WithNodeInfoSnapshot(snapshot),
 		scheduler.WithProfiles(made.placeholders()...),
 		scheduler.WithFrameworkOutOfTreeRegistry(frameworkruntime.Registry{placeholderName: made.build}))...)
@@ -75,6 +79,8 @@ func (p *Parts) observed(ctx context.Context, observer Observer) (*scheduler.Sch
 	sched.Cache = observer.Cache(sched.Cache)
 	sched.SchedulingQueue = queue
 	sched.NextEntity = queue.Pop
+	core := p.Informers.Core().V1()
+	debugger.New(core.Nodes().Lister(), core.Pods().Lister(), sched.Cache, queue).ListenForSignal(ctx)
 	var apiCache fwk.APICacher
 	if sched.APIDispatcher != nil {
 		apiCache = apicache.New(queue, sched.Cache)
@@ -94,6 +100,9 @@ const placeholderName = "RecordedProfile"
 
 // profiles builds the frameworks of all profiles.
 type profiles struct {
+	// ctx is that of Build, for the frameworks.
+	ctx           context.Context
+	discarded     *discarding
 	configuration *config.KubeSchedulerConfiguration
 	registry      frameworkruntime.Registry
 	observer      Observer
@@ -121,7 +130,9 @@ func (p *profiles) placeholders() []config.KubeSchedulerProfile {
 
 // build is the placeholder's factory: it makes the framework of the profile
 // that h belongs to.
-func (p *profiles) build(ctx context.Context, _ runtime.Object, h fwk.Handle) (fwk.Plugin, error) {
+func (p *profiles) build(_ context.Context, _ runtime.Object, h fwk.Handle) (fwk.Plugin, error) {
+	p.discarded.kept()
+	defer p.discarded.framework()
 	if err := p.wrapExtenders(h.Extenders()); err != nil {
 		return nil, err
 	}
@@ -142,7 +153,7 @@ func (p *profiles) build(ctx context.Context, _ runtime.Object, h fwk.Handle) (f
 		if profile.SchedulerName != h.ProfileName() {
 			continue
 		}
-		f, err := NewFramework(ctx, p.registry, profile, options...)
+		f, err := NewFramework(p.ctx, p.registry, profile, options...)
 		if err != nil {
 			p.failed = fmt.Errorf("profile %q: %w", profile.SchedulerName, err)
 			return nil, p.failed
@@ -151,7 +162,7 @@ func (p *profiles) build(ctx context.Context, _ runtime.Object, h fwk.Handle) (f
 			return nil, p.failed
 		}
 		p.frameworks[profile.SchedulerName] = f
-		return &placeholder{framework: f}, nil
+		return &placeholder{p, f}, nil
 	}
 	return nil, fmt.Errorf("no profile is named %q", h.ProfileName())
 }
@@ -227,7 +238,10 @@ func withPluginErrors(registry frameworkruntime.Registry) frameworkruntime.Regis
 // placeholder stands for a profile in scheduler.New. It never schedules. New reads
 // from it the events that the profile's plugins wait for, and starts informers
 // accordingly.
-type placeholder struct{ framework framework.Framework }
+type placeholder struct {
+	profiles  *profiles
+	framework framework.Framework
+}
 
 var (
 	_ fwk.QueueSortPlugin   = (*placeholder)(nil)
@@ -250,10 +264,11 @@ func (*placeholder) Bind(context.Context, fwk.CycleState, *v1.Pod, string) *fwk.
 	return fwk.AsStatus(errPlaceholder)
 }
 
-func (p *placeholder) EventsToRegister(ctx context.Context) ([]fwk.ClusterEventWithHint, error) {
+func (p *placeholder) EventsToRegister(context.Context) ([]fwk.ClusterEventWithHint, error) {
+	p.profiles.discarded.debugger()
 	var all []fwk.ClusterEventWithHint
 	for _, extension := range p.framework.EnqueueExtensions() {
-		events, err := extension.EventsToRegister(ctx)
+		events, err := extension.EventsToRegister(p.profiles.ctx)
 		if err != nil {
 			return nil, err
 		}

@@ -38,6 +38,7 @@ func Watches() []Watch {
 		{Kind: Options, Package: queuePackage, Name: "Option", Ours: []string{queueFile}, Why: "Parts.queue passes all that New passes"},
 		{Kind: Fields, Package: queuePackage, Name: "priorityQueueOptions", Ours: []string{queueFile}, Why: "Parts.queue passes all that New passes"},
 		code(schedulerPackage, "New", "Parts.observed and Parts.queue repeat its wiring", profilesFile, queueFile),
+		code(cachePackage+"/debugger", "CacheDebugger.ListenForSignal", "the context tells New's debugger to end", "scheduler/internal/upstream/discarded.go"),
 		code(schedulerPackage, "buildQueueingHintMap", "queueingHints repeats it", queueFile),
 		code(schedulerPackage, "defaultQueueingHintFn", "alwaysQueue repeats it", queueFile),
 		code(schedulerPackage, "pluginMetricsSamplePercent", "the queue is built with the same", queueFile),

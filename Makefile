@@ -120,7 +120,6 @@ staticcheck: web/dist/.gitkeep ## a stronger linter than vet
 	$(GO) tool staticcheck $(PACKAGES)
 
 generate: web/node_modules/.package-lock.json ## regenerate the generated code
-	$(GO) generate $(PACKAGES)
 	cd web && $(NPM) run generate
 
 clean: ## remove everything that was built

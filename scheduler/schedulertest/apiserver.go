@@ -46,6 +46,7 @@ type APIServer struct {
 	lastSent time.Time
 	writes   func(write)
 	failures map[string]int // how many more requests fail, by method and path
+	late     map[string]time.Duration
 }
 
 // object is the JSON form of an object.
@@ -80,6 +81,7 @@ func NewAPIServer() *APIServer {
 		kinds:    map[string]map[string]*stored{},
 		watches:  map[*watchBody]struct{}{},
 		failures: map[string]int{},
+		late:     map[string]time.Duration{},
 	}
 	s.controllers.server = s
 	return s
@@ -482,12 +484,25 @@ func (s *APIServer) publish(t target, kind string, raw []byte, agent string) {
 		}
 		s.lastSent = c.at
 	}
+	c.at = c.at.Add(s.late[t.resource])
 	s.history = append(s.history, c)
 	for w := range s.watches {
 		if w.resource == c.resource {
 			w.send(c)
 		}
 	}
+}
+
+// DelayTermination makes pods take that long to terminate. Call it before the first
+// deletion.
+func (s *APIServer) DelayTermination(d time.Duration) { s.controllers.podGrace = d }
+
+// DelayEvents makes the watch events of a resource, such as "resourceclaims", arrive
+// later by d than those of other resources.
+func (s *APIServer) DelayEvents(resource string, d time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.late[resource] = d
 }
 
 // watch streams the changes of a resource after a version. It does not stream

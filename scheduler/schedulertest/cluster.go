@@ -185,7 +185,7 @@ func without(v any) any {
 
 // Create creates any object.
 func (s *Simulation) Create(ctx context.Context, o runtime.Object) error {
-	return create(ctx, s.Client, o)
+	return Create(ctx, s.Client, o)
 }
 
 // PatchPod patches a pod as a user does, with a merge patch.
@@ -258,7 +258,7 @@ func Fill(ctx context.Context, server *APIServer, objects []runtime.Object) erro
 		return err
 	}
 	for _, o := range objects {
-		if err := create(ctx, client, o); err != nil {
+		if err := Create(ctx, client, o); err != nil {
 			return err
 		}
 	}

@@ -31,18 +31,19 @@ func (r *Recorder) Wrap(registry frameworkruntime.Registry) frameworkruntime.Reg
 			if err != nil {
 				return nil, err
 			}
-			return r.wrap(plugin, r.profile(h.ProfileName()), h, dryRun)
+			return r.wrap(plugin, r.profile(h.ProfileName()), h, args, dryRun)
 		}
 	}
 	return out
 }
 
-// wrap returns a recorder around plugin with exactly the interfaces of plugin.
+// wrap returns a recorder around plugin, which was created with h and args, with
+// exactly the interfaces of plugin.
 // dryRun notes the plugin's changes to the snapshot, for plugins whose changes are
 // observed.
-func (r *Recorder) wrap(plugin fwk.Plugin, p *profile, h fwk.Handle, dryRun *groupDryRun) (fwk.Plugin, error) {
+func (r *Recorder) wrap(plugin fwk.Plugin, p *profile, h fwk.Handle, args runtime.Object, dryRun *groupDryRun) (fwk.Plugin, error) {
 	set := upstream.InterfacesOf(plugin)
-	b := &base{recorder: r, profile: p, handle: h, plugin: plugin, dryRun: dryRun}
+	b := &base{recorder: r, profile: p, handle: h, plugin: plugin, args: args, dryRun: dryRun}
 	observeDryRuns(b)
 	if set == 0 {
 		return b, nil

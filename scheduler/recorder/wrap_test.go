@@ -48,7 +48,7 @@ func TestInTreePluginsKeepTheirInterfaces(t *testing.T) {
 			}
 			r := New(discard{}, nil, nil)
 			for name, plugin := range plugins {
-				wrapped, err := r.wrap(plugin, r.profile("default-scheduler"), nil, &groupDryRun{})
+				wrapped, err := r.wrap(plugin, r.profile("default-scheduler"), nil, nil, &groupDryRun{})
 				if err != nil {
 					t.Errorf("%s: %v", name, err)
 					continue
@@ -119,7 +119,7 @@ func (c closing) Close() error { *c.closed++; return io.ErrUnexpectedEOF }
 func TestClosersAreClosed(t *testing.T) {
 	r := New(discard{}, nil, nil)
 	closed := 0
-	wrapped, err := r.wrap(closing{closed: &closed}, r.profile("default-scheduler"), nil, &groupDryRun{})
+	wrapped, err := r.wrap(closing{closed: &closed}, r.profile("default-scheduler"), nil, nil, &groupDryRun{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,7 +151,7 @@ func (optional) ScoreExtensions() fwk.ScoreExtensions { return nil }
 
 func TestExtensionsStayNil(t *testing.T) {
 	r := New(discard{}, nil, nil)
-	wrapped, err := r.wrap(optional{}, r.profile("default-scheduler"), nil, &groupDryRun{})
+	wrapped, err := r.wrap(optional{}, r.profile("default-scheduler"), nil, nil, &groupDryRun{})
 	if err != nil {
 		t.Fatal(err)
 	}

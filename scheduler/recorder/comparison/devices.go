@@ -3,17 +3,20 @@ package comparison
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
-	utilfeature "k8s.io/apiserver/pkg/util/feature"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
 	"k8s.io/dynamic-resource-allocation/cel"
+	"k8s.io/dynamic-resource-allocation/structured"
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/feature"
 	"k8s.io/utils/ptr"
 
+	"kube-scheduler-simulator/scheduler/recorder"
 	"kube-scheduler-simulator/scheduler/result"
 )
 
@@ -59,9 +62,32 @@ func (InTree) Claims(h fwk.Handle, pod *v1.Pod) []result.ClaimAllocation {
 	return out
 }
 
-// deviceComparer compares the requests of claims with the devices of a node. Each
-// profile has one; many goroutines may use it.
+// compareDevices is DynamicResources'. Nearest are the nodes for which the fewest
+// devices are missing, whatever their class: devices that name their node count, and
+// those for many nodes do not.
+func compareDevices(h fwk.Handle, gates feature.Features) begin {
+	c := &deviceComparer{
+		handle: h,
+		shares: gates.EnableDRAConsumableCapacity,
+		selectors: cel.NewCache(cachedSelectors, cel.Features{
+			EnableConsumableCapacity: gates.EnableDRAConsumableCapacity,
+			EnableListTypeAttributes: gates.EnableDRAListTypeAttributes,
+		}),
+	}
+	return func(_ fwk.CycleState, pod *v1.Pod) recorder.Comparing {
+		published, err := c.published()
+		if err != nil {
+			return nil
+		}
+		return &deviceComparing{c, published, claimsOf(h, pod)}
+	}
+}
+
+// deviceComparer belongs to a profile. Many goroutines may use it.
 type deviceComparer struct {
+	handle fwk.Handle
+	// shares is true if several claims may share a device that allows that.
+	shares bool
 	// selectors are compiled CEL expressions.
 	selectors *cel.Cache
 }
@@ -69,33 +95,77 @@ type deviceComparer struct {
 // cachedSelectors bounds the cache of compiled expressions.
 const cachedSelectors = 50
 
-func newDeviceComparer() *deviceComparer {
-	gates := feature.NewSchedulerFeaturesFromGates(utilfeature.DefaultFeatureGate)
-	return &deviceComparer{cel.NewCache(cachedSelectors, cel.Features{
-		EnableConsumableCapacity: gates.EnableDRAConsumableCapacity,
-		EnableListTypeAttributes: gates.EnableDRAListTypeAttributes,
-	})}
+// deviceComparing compares the claims of a pod with the devices of nodes.
+type deviceComparing struct {
+	*deviceComparer
+	published publishedDevices
+	// claims are the pod's, by its names for them.
+	claims map[string]*resourceapi.ResourceClaim
 }
 
-// compare counts the node's devices for each request of the claims that are not
-// allocated yet.
-func (c *deviceComparer) compare(h fwk.Handle, _ fwk.CycleState, pod *v1.Pod, node fwk.NodeInfo) *result.Comparison {
-	wanted := unallocated(h, pod)
-	if len(wanted) == 0 {
-		return nil
-	}
-	devices, err := devicesFor(h, node.Node())
-	if err != nil {
-		return nil
-	}
-	out := &result.Comparison{}
-	for _, w := range wanted {
-		w.Drivers = byDriver(devices)
-		w.Matching, w.MatchingInUse, err = c.count(h, w, devices)
-		if err != nil {
-			return nil
+func (c *deviceComparing) Distance(_ fwk.CycleState, node fwk.NodeInfo, _ *fwk.Status) float64 {
+	missing := -c.published.free[node.Node().Name]
+	for _, claim := range c.claims {
+		if claim.Status.Allocation == nil {
+			missing += devicesWanted(claim)
 		}
-		out.Devices = append(out.Devices, w.DeviceComparison)
+	}
+	return float64(max(missing, 0))
+}
+
+// devicesWanted returns the number of devices that a claim wants at least.
+func devicesWanted(claim *resourceapi.ResourceClaim) int {
+	wanted := 0
+	for _, r := range claim.Spec.Devices.Requests {
+		if r.Exactly != nil {
+			wanted += max(int(r.Exactly.Count), 1)
+			continue
+		}
+		fewest := 0
+		for i, sub := range r.FirstAvailable {
+			if n := max(int(sub.Count), 1); i == 0 || n < fewest {
+				fewest = n
+			}
+		}
+		wanted += fewest
+	}
+	return wanted
+}
+
+// Compare counts the node's devices for each request of the claims that are not
+// allocated yet. If the devices suffice for each request and a claim that is allocated
+// cannot be used on the node, it returns the requirements of that claim instead.
+func (c *deviceComparing) Compare(_ fwk.CycleState, node fwk.NodeInfo) *result.Comparison {
+	out := &result.Comparison{}
+	devices := c.published.forNode(node.Node())
+	for _, w := range c.unallocated() {
+		w.Drivers = byDriver(devices)
+		if ok, err := c.count(&w, devices); err != nil {
+			return nil
+		} else if ok {
+			out.Devices = append(out.Devices, w.DeviceComparison)
+		}
+	}
+	if terms := c.elsewhere(node.Node()); len(terms) > 0 && !slices.ContainsFunc(out.Devices, func(d result.DeviceComparison) bool { return !d.Enough() }) {
+		return &result.Comparison{Terms: terms}
+	}
+	if len(out.Devices) == 0 {
+		return nil
+	}
+	return out
+}
+
+// elsewhere returns the requirements of allocated claims that the node does not meet.
+func (c *deviceComparing) elsewhere(n *v1.Node) []result.TermComparison {
+	var out []result.TermComparison
+	for _, name := range slices.Sorted(maps.Keys(c.claims)) {
+		if a := c.claims[name].Status.Allocation; a != nil {
+			terms := parseSelector(a.NodeSelector, "claim").unmet(n)
+			for i := range terms {
+				terms[i].Claim = c.claims[name].Name
+			}
+			out = append(out, terms...)
+		}
 	}
 	return out
 }
@@ -110,9 +180,9 @@ type wantedDevices struct {
 
 // unallocated returns the requests of the pod's unallocated claims, by claim and
 // then in the order of the requests, in which alternatives are tried.
-func unallocated(h fwk.Handle, pod *v1.Pod) []wantedDevices {
+func (c *deviceComparing) unallocated() []wantedDevices {
 	var out []wantedDevices
-	for name, claim := range claimsOf(h, pod) {
+	for name, claim := range c.claims {
 		if claim.Status.Allocation != nil {
 			continue
 		}
@@ -136,28 +206,31 @@ func unallocated(h fwk.Handle, pod *v1.Pod) []wantedDevices {
 	return out
 }
 
-// count returns how many devices match the selectors of the request and of its
-// class, and how many of those are in use.
-func (c *deviceComparer) count(h fwk.Handle, w wantedDevices, devices []nodeDevice) (matching, inUse int, err error) {
-	class, err := h.SharedDRAManager().DeviceClasses().Get(w.DeviceClass)
+// count counts the devices that match the selectors of the request and of its class,
+// and those of them that are in use. It reports false when the counts do not tell
+// whether the devices suffice, because some may be shared.
+func (c *deviceComparer) count(w *wantedDevices, devices []nodeDevice) (bool, error) {
+	class, err := c.handle.SharedDRAManager().DeviceClasses().Get(w.DeviceClass)
 	if err != nil {
-		return 0, 0, err
+		return false, err
 	}
 	selectors := slices.Concat(class.Spec.Selectors, w.selectors)
+	shared := false
 	for _, d := range devices {
 		matches, err := c.matches(selectors, d)
 		if err != nil {
-			return 0, 0, err
+			return false, err
 		}
 		if !matches {
 			continue
 		}
-		matching++
+		w.Matching++
 		if d.inUse && !w.admin {
-			inUse++
+			w.MatchingInUse++
 		}
+		shared = shared || c.shares && ptr.Deref(d.AllowMultipleAllocations, false)
 	}
-	return matching, inUse, nil
+	return !shared || w.Enough(), nil
 }
 
 func (c *deviceComparer) matches(selectors []resourceapi.DeviceSelector, d nodeDevice) (bool, error) {
@@ -186,36 +259,85 @@ type nodeDevice struct {
 	inUse  bool
 }
 
-// devicesFor returns the devices for a node.
-func devicesFor(h fwk.Handle, node *v1.Node) ([]nodeDevice, error) {
-	published, err := h.SharedDRAManager().ResourceSlices().ListWithDeviceTaintRules()
+// publishedDevices are the slices of devices in a cycle.
+type publishedDevices struct {
+	// byNode are the slices that name their node, by that.
+	byNode map[string][]*resourceapi.ResourceSlice
+	others []*resourceapi.ResourceSlice
+	inUse  sets.Set[structured.DeviceID]
+	// free counts the devices in byNode that are not in use.
+	free map[string]int
+}
+
+// published returns the slices and the devices in use, as the plugin gets them.
+func (c *deviceComparer) published() (out publishedDevices, err error) {
+	manager := c.handle.SharedDRAManager()
+	all, err := manager.ResourceSlices().ListWithDeviceTaintRules()
 	if err != nil {
-		return nil, err
+		return out, err
 	}
-	allocated, err := h.SharedDRAManager().ResourceClaims().ListAllAllocatedDevices()
-	if err != nil {
-		return nil, err
+	if c.shares {
+		state, err := manager.ResourceClaims().GatherAllocatedState()
+		if err != nil {
+			return out, err
+		}
+		out.inUse = state.AllocatedDevices
+	} else if out.inUse, err = manager.ResourceClaims().ListAllAllocatedDevices(); err != nil {
+		return out, err
 	}
-	type key struct{ driver, pool, device string }
-	inUse := make(map[key]bool, len(allocated))
-	for id := range allocated {
-		inUse[key{id.Driver.String(), id.Pool.String(), id.Device.String()}] = true
-	}
-	var out []nodeDevice
-	for _, s := range published {
-		each := ptr.Deref(s.Spec.PerDeviceNodeSelection, false)
-		if !each && !isFor(node, s.Spec.NodeName, s.Spec.AllNodes, s.Spec.NodeSelector) {
+	out.byNode, out.free = map[string][]*resourceapi.ResourceSlice{}, map[string]int{}
+	for _, s := range all {
+		node := ptr.Deref(s.Spec.NodeName, "")
+		if node == "" {
+			out.others = append(out.others, s)
 			continue
 		}
+		out.byNode[node] = append(out.byNode[node], s)
 		for i := range s.Spec.Devices {
-			d := &s.Spec.Devices[i]
-			if each && !isFor(node, d.NodeName, d.AllNodes, d.NodeSelector) {
-				continue
+			if !out.inUse.Has(structured.MakeDeviceID(s.Spec.Driver, s.Spec.Pool.Name, s.Spec.Devices[i].Name)) {
+				out.free[node]++
 			}
-			out = append(out, nodeDevice{d, s.Spec.Driver, inUse[key{s.Spec.Driver, s.Spec.Pool.Name, d.Name}]})
 		}
 	}
 	return out, nil
+}
+
+// forNode returns the devices that can be used on a node, those of outdated slices left
+// out.
+func (p *publishedDevices) forNode(node *v1.Node) []nodeDevice {
+	type pool struct{ driver, name string }
+	newest := map[pool]int64{}
+	var relevant []*resourceapi.ResourceSlice
+	for _, s := range slices.Concat(p.byNode[node.Name], p.others) {
+		of := pool{s.Spec.Driver, s.Spec.Pool.Name}
+		if !isRelevant(node, s) {
+			continue
+		}
+		relevant = append(relevant, s)
+		newest[of] = max(newest[of], s.Spec.Pool.Generation)
+	}
+	var out []nodeDevice
+	for _, s := range relevant {
+		if s.Spec.Pool.Generation < newest[pool{s.Spec.Driver, s.Spec.Pool.Name}] {
+			continue
+		}
+		each := ptr.Deref(s.Spec.PerDeviceNodeSelection, false)
+		for i := range s.Spec.Devices {
+			d := &s.Spec.Devices[i]
+			if !each || isFor(node, d.NodeName, d.AllNodes, d.NodeSelector) {
+				out = append(out, nodeDevice{d, s.Spec.Driver, p.inUse.Has(structured.MakeDeviceID(s.Spec.Driver, s.Spec.Pool.Name, d.Name))})
+			}
+		}
+	}
+	return out
+}
+
+// isRelevant reports whether a slice has devices that can be used on a node.
+func isRelevant(node *v1.Node, s *resourceapi.ResourceSlice) bool {
+	if !ptr.Deref(s.Spec.PerDeviceNodeSelection, false) {
+		return isFor(node, s.Spec.NodeName, s.Spec.AllNodes, s.Spec.NodeSelector)
+	}
+	return slices.ContainsFunc(s.Spec.Devices, func(d resourceapi.Device) bool { return isFor(node, d.NodeName, d.AllNodes, d.NodeSelector) })
 }
 
 // byDriver counts devices by their driver.

@@ -21,7 +21,6 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/apis/config"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
-	frameworkruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
 	"k8s.io/kubernetes/pkg/scheduler/util"
 	"k8s.io/utils/ptr"
 
@@ -54,8 +53,8 @@ func TestResourcesAgreeWithThePlugin(t *testing.T) {
 					IgnoredResources: one(r, nil, []string{"gpus.example.com/gpu"}), IgnoredResourceGroups: one(r, nil, nil, []string{"tapes.example.com"}),
 					ScoringStrategy: &config.ScoringStrategy{Type: config.LeastAllocated, Resources: []config.ResourceSpec{{Name: "cpu", Weight: 1}}},
 				},
-				options: func(*testing.T, informers.SharedInformerFactory) []frameworkruntime.Option {
-					return []frameworkruntime.Option{frameworkruntime.WithSharedDRAManager(cardClass{})}
+				dra: func(context.Context, *testing.T, informers.SharedInformerFactory) fwk.SharedDRAManager {
+					return cardClass{}
 				},
 				pod: sized(r, "p", ""),
 			}
@@ -68,7 +67,7 @@ func TestResourcesAgreeWithThePlugin(t *testing.T) {
 				}
 			}
 			for i := range 4 {
-				node := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("n", i)}, Status: v1.NodeStatus{Allocatable: amounts(r, 12, 5)}}
+				node := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("n", i)}, Status: v1.NodeStatus{Allocatable: amounts(r, 24, 8)}}
 				node.Status.Allocatable[v1.ResourcePods] = *resource.NewQuantity(1+r.Int64N(5), resource.DecimalSI)
 				c.nodes = append(c.nodes, node)
 				for j := range r.IntN(4) {

@@ -7,11 +7,15 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
+	"reflect"
 	"testing"
+	"time"
 
 	"github.com/go-logr/logr"
 	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
+	resourceapi "k8s.io/api/resource/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -19,6 +23,7 @@ import (
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/client-go/tools/cache"
 	featuregatetesting "k8s.io/component-base/featuregate/testing"
 	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
@@ -59,12 +64,10 @@ type cluster struct {
 	nodes  []*v1.Node
 	placed []*v1.Pod
 	pod    *v1.Pod
-	// objects are given to the informers. A cluster without a client does not start the
-	// informers.
+	// objects are what the informers know.
 	objects []runtime.Object
-	client  kubernetes.Interface
-	// options are further options of the framework.
-	options func(t *testing.T, factory informers.SharedInformerFactory) []frameworkruntime.Option
+	// dra makes the manager of devices; nil means none.
+	dra func(ctx context.Context, t *testing.T, factory informers.SharedInformerFactory) fwk.SharedDRAManager
 	// nominated is filtered as if it ran on a node: the pod's attempt finds it there.
 	nominated *v1.Pod
 }
@@ -83,6 +86,7 @@ type subject struct {
 	comparer  recorder.Comparer
 	cluster   *cluster
 	snapshot  *internalcache.Snapshot
+	t         *testing.T
 }
 
 // agreement tests the comparer of a plugin on random clusters.
@@ -97,6 +101,10 @@ type agreement struct {
 	verify func(s *subject, a answer) error
 	// silent reports whether the comparer may be unable to say why.
 	silent func(a answer) bool
+	// mayFail is true if the plugin may fail on a node.
+	mayFail bool
+	// short reports whether facts name a shortage; nil if any facts do.
+	short func(found *result.Comparison) bool
 }
 
 func (a agreement) test(t *testing.T) {
@@ -147,6 +155,9 @@ func (a agreement) run(t *testing.T, c *cluster, seed uint64) []answer {
 		state := s.stateOn(ctx, c.pod, state, n)
 		answer.status = s.framework.RunFilterPlugins(ctx, state, c.pod, n)
 		if answer.status.Code() == fwk.Error {
+			if a.mayFail {
+				continue // The scheduler ends the attempt with an error.
+			}
 			t.Fatalf("seed %d, node %s: %v", seed, n.Node().Name, answer.status)
 		}
 		if comparing == nil {
@@ -162,7 +173,7 @@ func (a agreement) run(t *testing.T, c *cluster, seed uint64) []answer {
 		answer.distance = comparing.Distance(state, n, answer.status)
 		if err := a.check(s, answer); err != nil {
 			t.Fatalf("seed %d, node %s: the plugin says %v %q, the comparer %s: %v",
-				seed, n.Node().Name, answer.status.Code(), answer.status.Reasons(), cmp.Diff(nil, answer.found), err)
+				seed, n.Node().Name, answer.status.Code(), answer.status.Message(), cmp.Diff(nil, answer.found), err)
 		}
 		answers = append(answers, answer)
 	}
@@ -171,7 +182,7 @@ func (a agreement) run(t *testing.T, c *cluster, seed uint64) []answer {
 
 func (a agreement) check(s *subject, of answer) error {
 	switch {
-	case of.status.IsSuccess() && of.found != nil:
+	case of.status.IsSuccess() && of.found != nil && (a.short == nil || a.short(of.found)):
 		return fmt.Errorf("it names a shortage that the plugin does not see")
 	case of.status.IsSuccess():
 		return nil
@@ -209,12 +220,9 @@ func setGates(t *testing.T, gates featuregatetesting.FeatureOverrides) (undo fun
 // from the same arguments and handle.
 func build(ctx context.Context, t *testing.T, plugin string, c *cluster) *subject {
 	t.Helper()
-	s := &subject{cluster: c, snapshot: internalcache.NewSnapshot(c.placed, c.nodes)}
-	client := c.client
-	if client == nil {
-		client = idle
-	}
-	factory := informers.NewSharedInformerFactory(client, 0)
+	s := &subject{t: t, cluster: c, snapshot: internalcache.NewSnapshot(c.placed, c.nodes)}
+	factory := informers.NewSharedInformerFactory(idle, 0)
+	store(t, factory, c.objects)
 	registry := plugins.NewInTreeRegistry()
 	inner := registry[plugin]
 	registry[plugin] = func(ctx context.Context, args runtime.Object, h fwk.Handle) (fwk.Plugin, error) {
@@ -229,34 +237,65 @@ func build(ctx context.Context, t *testing.T, plugin string, c *cluster) *subjec
 		profile.PluginConfig = []config.PluginConfig{{Name: plugin, Args: c.args}}
 	}
 	options := []frameworkruntime.Option{
-		frameworkruntime.WithInformerFactory(factory), frameworkruntime.WithClientSet(client),
+		frameworkruntime.WithInformerFactory(factory), frameworkruntime.WithClientSet(idle),
 		frameworkruntime.WithSnapshotSharedLister(s.snapshot), frameworkruntime.WithParallelism(1),
 	}
-	if c.options != nil {
-		options = append(options, c.options(t, factory)...)
+	if c.dra != nil {
+		options = append(options, frameworkruntime.WithSharedDRAManager(c.dra(ctx, t, factory)))
 	}
 	made, err := frameworkruntime.NewFramework(ctx, registry, profile, options...)
 	if err != nil {
 		t.Fatal(err)
 	}
 	s.framework = made
-	if c.client != nil {
-		factory.Start(ctx.Done())
-		factory.WaitForCacheSync(ctx.Done())
-		return s
-	}
-	for _, o := range c.objects {
-		if ns, ok := o.(*v1.Namespace); ok {
-			if err := factory.Core().V1().Namespaces().Informer().GetStore().Add(ns); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
 	return s
 }
 
-// idle is the client of clusters whose informers do not run.
+// idle is a client that nothing calls, because the informers are stores.
 var idle = fake.NewClientset()
+
+// kinds are the kinds of objects that plugins have informers for.
+var kinds = []runtime.Object{
+	&v1.Namespace{}, &v1.Pod{}, &v1.Node{}, &v1.PersistentVolume{}, &v1.PersistentVolumeClaim{},
+	&storagev1.StorageClass{}, &storagev1.CSINode{}, &storagev1.CSIDriver{}, &storagev1.CSIStorageCapacity{},
+	&resourceapi.ResourceClaim{}, &resourceapi.ResourceSlice{}, &resourceapi.DeviceClass{},
+}
+
+// store makes the factory's informers hold the objects.
+func store(t *testing.T, factory informers.SharedInformerFactory, objects []runtime.Object) {
+	t.Helper()
+	for _, kind := range kinds {
+		informer := stored{indexer: cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc})}
+		for _, o := range objects {
+			if reflect.TypeOf(o) != reflect.TypeOf(kind) {
+				continue
+			}
+			if err := informer.indexer.Add(o); err != nil {
+				t.Fatal(err)
+			}
+		}
+		factory.InformerFor(kind, func(kubernetes.Interface, time.Duration) cache.SharedIndexInformer { return informer })
+	}
+}
+
+// stored is an informer whose objects do not change: a handler has heard of all when it
+// is added.
+type stored struct {
+	cache.SharedIndexInformer
+	indexer cache.Indexer
+}
+
+func (s stored) GetIndexer() cache.Indexer              { return s.indexer }
+func (s stored) GetStore() cache.Store                  { return s.indexer }
+func (s stored) AddIndexers(added cache.Indexers) error { return s.indexer.AddIndexers(added) }
+func (s stored) HasSynced() bool                        { return true }
+
+func (s stored) AddEventHandler(h cache.ResourceEventHandler) (cache.ResourceEventHandlerRegistration, error) {
+	for _, o := range s.indexer.List() {
+		h.OnAdd(o, true)
+	}
+	return s, nil
+}
 
 // preFilter starts an attempt.
 func (s *subject) preFilter(ctx context.Context, pod *v1.Pod) (fwk.CycleState, *fwk.Status) {

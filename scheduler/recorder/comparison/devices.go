@@ -13,6 +13,7 @@ import (
 	"k8s.io/dynamic-resource-allocation/cel"
 	"k8s.io/dynamic-resource-allocation/structured"
 	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/dynamicresources"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/feature"
 	"k8s.io/utils/ptr"
 
@@ -68,7 +69,7 @@ func (InTree) Claims(h fwk.Handle, pod *v1.Pod) []result.ClaimAllocation {
 func compareDevices(h fwk.Handle, gates feature.Features) begin {
 	c := &deviceComparer{
 		handle: h,
-		shares: gates.EnableDRAConsumableCapacity,
+		gates:  gates,
 		selectors: cel.NewCache(cachedSelectors, cel.Features{
 			EnableConsumableCapacity: gates.EnableDRAConsumableCapacity,
 			EnableListTypeAttributes: gates.EnableDRAListTypeAttributes,
@@ -86,8 +87,7 @@ func compareDevices(h fwk.Handle, gates feature.Features) begin {
 // deviceComparer belongs to a profile. Many goroutines may use it.
 type deviceComparer struct {
 	handle fwk.Handle
-	// shares is true if several claims may share a device that allows that.
-	shares bool
+	gates  feature.Features
 	// selectors are compiled CEL expressions.
 	selectors *cel.Cache
 }
@@ -133,20 +133,26 @@ func devicesWanted(claim *resourceapi.ResourceClaim) int {
 }
 
 // Compare counts the node's devices for each request of the claims that are not
-// allocated yet. If the devices suffice for each request and a claim that is allocated
-// cannot be used on the node, it returns the requirements of that claim instead.
+// allocated yet. If each request could be met alone and a claim that is allocated cannot
+// be used on the node, it returns the requirements of that claim instead.
 func (c *deviceComparing) Compare(_ fwk.CycleState, node fwk.NodeInfo) *result.Comparison {
 	out := &result.Comparison{}
 	devices := c.published.forNode(node.Node())
+	drivers := byDriver(devices)
 	for _, w := range c.unallocated() {
-		w.Drivers = byDriver(devices)
-		if ok, err := c.count(&w, devices); err != nil {
+		if err := c.count(&w, devices); err != nil {
 			return nil
-		} else if ok {
-			out.Devices = append(out.Devices, w.DeviceComparison)
 		}
+		alone, err := c.published.allocator.Allocate(context.Background(), node.Node(), []*resourceapi.ResourceClaim{w.alone()})
+		can := err == nil && len(alone) > 0
+		if can && !w.Enough() {
+			continue // The counts do not tell, because several claims may share a device.
+		}
+		w.Drivers, w.Blocked = drivers, !can && w.Enough()
+		out.Devices = append(out.Devices, w.DeviceComparison)
 	}
-	if terms := c.elsewhere(node.Node()); len(terms) > 0 && !slices.ContainsFunc(out.Devices, func(d result.DeviceComparison) bool { return !d.Enough() }) {
+	short := slices.ContainsFunc(out.Devices, func(d result.DeviceComparison) bool { return !d.Enough() })
+	if terms := c.elsewhere(node.Node()); len(terms) > 0 && !short {
 		return &result.Comparison{Terms: terms}
 	}
 	if len(out.Devices) == 0 {
@@ -173,64 +179,67 @@ func (c *deviceComparing) elsewhere(n *v1.Node) []result.TermComparison {
 // wantedDevices is a request, or one of its alternatives.
 type wantedDevices struct {
 	result.DeviceComparison
-	selectors []resourceapi.DeviceSelector
-	// admin requests get devices that are in use, too.
-	admin bool
+	request resourceapi.ExactDeviceRequest
+}
+
+// alone returns a claim that has only this request.
+func (w *wantedDevices) alone() *resourceapi.ResourceClaim {
+	return &resourceapi.ResourceClaim{Spec: resourceapi.ResourceClaimSpec{Devices: resourceapi.DeviceClaim{
+		Requests: []resourceapi.DeviceRequest{{Name: "alone", Exactly: &w.request}},
+	}}}
 }
 
 // unallocated returns the requests of the pod's unallocated claims, by claim and
 // then in the order of the requests, in which alternatives are tried.
 func (c *deviceComparing) unallocated() []wantedDevices {
 	var out []wantedDevices
-	for name, claim := range c.claims {
+	add := func(claim, name string, r resourceapi.ExactDeviceRequest) {
+		out = append(out, wantedDevices{result.DeviceComparison{Claim: claim, Request: name, DeviceClass: r.DeviceClassName, Count: r.Count}, r})
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.claims)) {
+		claim := c.claims[name]
 		if claim.Status.Allocation != nil {
 			continue
 		}
 		for i := range claim.Spec.Devices.Requests {
 			r := &claim.Spec.Devices.Requests[i]
-			if e := r.Exactly; e != nil {
-				out = append(out, wantedDevices{
-					result.DeviceComparison{Claim: name, Request: r.Name, DeviceClass: e.DeviceClassName, Count: e.Count},
-					e.Selectors, ptr.Deref(e.AdminAccess, false),
-				})
+			if r.Exactly != nil {
+				add(name, r.Name, *r.Exactly)
 			}
 			for _, sub := range r.FirstAvailable {
-				out = append(out, wantedDevices{
-					result.DeviceComparison{Claim: name, Request: r.Name + "/" + sub.Name, DeviceClass: sub.DeviceClassName, Count: sub.Count},
-					sub.Selectors, false,
+				add(name, r.Name+"/"+sub.Name, resourceapi.ExactDeviceRequest{
+					DeviceClassName: sub.DeviceClassName, Selectors: sub.Selectors, AllocationMode: sub.AllocationMode, Count: sub.Count,
+					Tolerations: sub.Tolerations, Capacity: sub.Capacity,
 				})
 			}
 		}
 	}
-	slices.SortStableFunc(out, func(a, b wantedDevices) int { return cmp.Compare(a.Claim, b.Claim) })
 	return out
 }
 
 // count counts the devices that match the selectors of the request and of its class,
-// and those of them that are in use. It reports false when the counts do not tell
-// whether the devices suffice, because some may be shared.
-func (c *deviceComparer) count(w *wantedDevices, devices []nodeDevice) (bool, error) {
+// and those of them that are in use. A request for administrative access gets devices
+// that are in use, too.
+func (c *deviceComparer) count(w *wantedDevices, devices []nodeDevice) error {
 	class, err := c.handle.SharedDRAManager().DeviceClasses().Get(w.DeviceClass)
 	if err != nil {
-		return false, err
+		return err
 	}
-	selectors := slices.Concat(class.Spec.Selectors, w.selectors)
-	shared := false
+	selectors := slices.Concat(class.Spec.Selectors, w.request.Selectors)
 	for _, d := range devices {
 		matches, err := c.matches(selectors, d)
 		if err != nil {
-			return false, err
+			return err
 		}
 		if !matches {
 			continue
 		}
 		w.Matching++
-		if d.inUse && !w.admin {
+		if d.inUse && !ptr.Deref(w.request.AdminAccess, false) {
 			w.MatchingInUse++
 		}
-		shared = shared || c.shares && ptr.Deref(d.AllowMultipleAllocations, false)
 	}
-	return !shared || w.Enough(), nil
+	return nil
 }
 
 func (c *deviceComparer) matches(selectors []resourceapi.DeviceSelector, d nodeDevice) (bool, error) {
@@ -267,6 +276,8 @@ type publishedDevices struct {
 	inUse  sets.Set[structured.DeviceID]
 	// free counts the devices in byNode that are not in use.
 	free map[string]int
+	// allocator is like the plugin's.
+	allocator structured.Allocator
 }
 
 // published returns the slices and the devices in use, as the plugin gets them.
@@ -276,13 +287,18 @@ func (c *deviceComparer) published() (out publishedDevices, err error) {
 	if err != nil {
 		return out, err
 	}
-	if c.shares {
-		state, err := manager.ResourceClaims().GatherAllocatedState()
-		if err != nil {
-			return out, err
-		}
-		out.inUse = state.AllocatedDevices
-	} else if out.inUse, err = manager.ResourceClaims().ListAllAllocatedDevices(); err != nil {
+	allocated := &structured.AllocatedState{AllocatedSharedDeviceIDs: sets.New[structured.SharedDeviceID](), AggregatedCapacity: structured.NewConsumedCapacityCollection()}
+	if c.gates.EnableDRAConsumableCapacity {
+		allocated, err = manager.ResourceClaims().GatherAllocatedState()
+	} else {
+		allocated.AllocatedDevices, err = manager.ResourceClaims().ListAllAllocatedDevices()
+	}
+	if err != nil {
+		return out, err
+	}
+	out.inUse = allocated.AllocatedDevices
+	out.allocator, err = structured.NewAllocator(context.Background(), dynamicresources.AllocatorFeatures(c.gates), *allocated, manager.DeviceClasses(), all, c.selectors)
+	if err != nil {
 		return out, err
 	}
 	out.byNode, out.free = map[string][]*resourceapi.ResourceSlice{}, map[string]int{}

@@ -55,7 +55,7 @@ type cycle struct {
 	sampledFilter, sampledScore map[string]sample
 
 	preemption  preemptionRecord
-	comparisons comparisons
+	comparisons []result.Comparison
 	facts       *pluginfact.Log
 	nominated   nominatedPasses
 	panics      panics
@@ -246,7 +246,7 @@ func (c *cycle) buildFilter() *result.Filter {
 		f.Nodes = c.nodes.names // the same names in the same order, so share the slice
 	}
 	f.DurationSeconds = extrapolate(plugins, calls, c.sampledFilter)
-	f.Comparisons = c.comparisons.sorted()
+	f.Comparisons = c.comparisons
 	f.Nominated = c.nominated.sorted()
 	return f
 }

@@ -3,10 +3,10 @@ package recorder
 import (
 	"context"
 	"io"
-	"sync/atomic"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
@@ -24,6 +24,8 @@ type base struct {
 	name     string
 	guard    *guard.Guard
 	dryRun   *groupDryRun
+	// args are the plugin's arguments.
+	args runtime.Object
 }
 
 // Name returns the plugin's name.
@@ -128,25 +130,19 @@ func (e preFilterExtensions) AddPod(ctx context.Context, state fwk.CycleState, p
 type filter struct{ *filtering }
 
 type filtering struct {
-	to       *base
-	inner    fwk.FilterPlugin
-	sampler  *sampler
-	comparer Comparer // nil for a plugin without comparisons
-	// compared counts the comparisons in the current cycle.
-	compared    *atomic.Int32
-	maxCompared int32
+	to      *base
+	inner   fwk.FilterPlugin
+	sampler *sampler
+	nearest *nearest // nil for a plugin without comparisons
 }
 
 func newFilter(b *base) filter {
-	f := &filtering{
-		to: b, inner: b.guard.Filter(b.plugin.(fwk.FilterPlugin)), sampler: &sampler{},
-		comparer: b.recorder.plugins.Comparer(b.Name()), compared: &atomic.Int32{},
-	}
-	if f.comparer != nil {
-		f.maxCompared = int32(f.comparer.Limit())
-	}
+	f := &filtering{to: b, inner: b.guard.Filter(b.plugin.(fwk.FilterPlugin)), sampler: &sampler{}}
 	b.profile.filterSamplers[b.Name()] = f.sampler
-	b.profile.compared = append(b.profile.compared, f.compared)
+	if comparer := b.recorder.plugins.Comparer(b.Name(), b.args, b.handle); comparer != nil {
+		f.nearest = &nearest{plugin: b.Name(), comparer: comparer}
+		b.profile.nearest = append(b.profile.nearest, f.nearest)
+	}
 	return filter{f}
 }
 
@@ -170,7 +166,9 @@ func (p *filtering) Filter(ctx context.Context, state fwk.CycleState, pod *v1.Po
 		p.sampler.add(p.to.since(start))
 	}
 	if !status.IsSuccess() {
-		p.compare(c, state, pod, node)
+		if p.nearest != nil && status.IsRejected() {
+			p.nearest.offer(state, pod, node, status)
+		}
 		if state != c.state {
 			c.nominated.reject(node.Node().Name)
 		}

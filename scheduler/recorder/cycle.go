@@ -1,6 +1,7 @@
 package recorder
 
 import (
+	"fmt"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -63,12 +64,13 @@ type cycle struct {
 	sampledFilter, sampledScore map[string]sample
 
 	preemption  preemptionRecord
-	comparisons comparisons
+	comparisons []result.Comparison
 	facts       *pluginfact.Log
 	nominated   nominatedPasses
 	extensions  extensionCalls
 	// evictions is nil when no plugin of the cycle may preempt.
 	evictions *evictions
+	panics    panics
 
 	mu         sync.Mutex
 	points     []result.ExtensionPoint
@@ -165,6 +167,17 @@ func reasons(s *fwk.Status) []string {
 	return s.Reasons()
 }
 
+// messageOf renders a status. The recorder's goroutine has no guard, and Kubernetes'
+// FitError panics without the statuses of nodes.
+func messageOf(s *fwk.Status) (message string) {
+	defer func() {
+		if recover() != nil {
+			message = fmt.Sprintf("an error of type %T that has no message", s.AsError())
+		}
+	}()
+	return s.Message()
+}
+
 // noteScores copies the framework's answer.
 func (c *cycle) noteScores(answer []fwk.NodePluginScores) {
 	c.scores = &scores{rows: append(c.recorder.takeRows(), answer...)}
@@ -189,7 +202,7 @@ func (r *Recorder) build(c *cycle, e ending) *result.Cycle {
 			Outcome:         e.outcome,
 			SelectedNode:    c.selected,
 			NominatedNode:   e.nominatedNode,
-			Message:         e.status.Message(),
+			Message:         messageOf(e.status),
 			Nodes:           c.counts,
 		},
 		Queue:           c.queue,
@@ -218,6 +231,7 @@ func (r *Recorder) build(c *cycle, e ending) *result.Cycle {
 	out.Facts, out.FactsDropped = factsOf(c.facts)
 	out.Extenders = c.buildExtenders()
 	out.Claims = c.claims
+	out.Panics = c.panicsOf(e)
 	out.Filter = c.buildFilter()
 	out.Score = c.buildScore()
 	out.Nodes.Total = len(c.nodes.names)
@@ -277,7 +291,7 @@ func (c *cycle) buildFilter() *result.Filter {
 		f.Nodes = c.nodes.names // the same names in the same order, so share the slice
 	}
 	f.DurationSeconds = extrapolate(plugins, calls, c.sampledFilter)
-	f.Comparisons = c.comparisons.sorted()
+	f.Comparisons = c.comparisons
 	f.Nominated = c.nominated.sorted()
 	return f
 }

@@ -92,6 +92,7 @@ func (c *cycle) endSearch() {
 	c.searching = false
 	c.point("filter", c.recorder.now().Sub(c.filterStart))
 	c.sampledFilter = readSamples(c.profile.filterSamplers)
+	c.comparisons = c.profile.comparisons()
 }
 
 func (f *recorded) RunPostFilterPlugins(ctx context.Context, state fwk.CycleState, pod *v1.Pod, statuses fwk.NodeToStatusReader) (*fwk.PostFilterResult, *fwk.Status) {

@@ -22,8 +22,8 @@ type profile struct {
 	// samplers of the profile's Filter and Score plugins, by name. The maps are
 	// complete before the scheduler starts.
 	filterSamplers, scoreSamplers map[string]*sampler
-	// compared counts the comparisons of each Filter plugin.
-	compared []*atomic.Int32
+	// nearest hold the rejections of the Filter plugins that are compared.
+	nearest []*nearest
 	// percentageOfNodesToScore is the profile's effective value; 0 means adaptive.
 	percentageOfNodesToScore int32
 	// stopsAtOne: the search ends with the first feasible node.
@@ -111,8 +111,8 @@ func (p *profile) beginSampling(n int) {
 			s.calls.Store(0)
 		}
 	}
-	for _, c := range p.compared {
-		c.Store(0)
+	for _, n := range p.nearest {
+		n.reset()
 	}
 }
 

@@ -45,8 +45,9 @@ type Filter struct {
 	// DurationSeconds is the total time of each plugin's calls, extrapolated from a
 	// sample of the nodes. It is nil for a plugin none of whose calls was measured.
 	DurationSeconds []*float64
-	// Comparisons hold the values that plugins compared, for some of the nodes that each
-	// rejected: at most MaxComparisons per plugin.
+	// Comparisons hold the values that plugins compared: of each plugin at most
+	// MaxComparisons, those of the rejected nodes that were nearest to fitting. They are
+	// in the order of the plugins, the nearest node first, then by name.
 	Comparisons []Comparison
 	// Nominated are the nodes that were first tried as if the pods nominated to
 	// them already ran there.
@@ -76,10 +77,13 @@ func (f *Filter) Verdict(i int) Verdict { return f.Verdicts[f.VerdictOf[i]] }
 
 func (f *Filter) size() int {
 	const perVerdict, perNode = 96, 18
-	const perComparison, perPass, perNominated = 256, 64, 64
-	size := len(f.Verdicts)*perVerdict + len(f.Nodes)*perNode + len(f.Comparisons)*perComparison
+	const perPass, perNominated = 64, 64
+	size := len(f.Verdicts)*perVerdict + len(f.Nodes)*perNode
 	for _, pass := range f.Nominated {
 		size += perPass + perNominated*len(pass.Pods)
+	}
+	for i := range f.Comparisons {
+		size += f.Comparisons[i].size()
 	}
 	for _, v := range f.Verdicts {
 		for _, reason := range v.Reasons {

@@ -221,7 +221,7 @@ func (o *Observer) Attach(sched *kubescheduler.Scheduler) {
 
 	fail := sched.FailureHandler
 	sched.FailureHandler = func(ctx context.Context, f framework.Framework, info *framework.QueuedPodInfo, status *fwk.Status, nominating *fwk.NominatingInfo, start time.Time) {
-		o.noteFailure(f.ProfileName(), info.Pod, status, nominating)
+		o.noteFailure(f.ProfileName(), info, status, nominating)
 		fail(ctx, f, info, status, nominating, start)
 	}
 }
@@ -334,7 +334,8 @@ func (o *Observer) noteVerdicts(a *Attempt) {
 	}
 }
 
-func (o *Observer) noteFailure(profile string, pod *v1.Pod, status *fwk.Status, nominating *fwk.NominatingInfo) {
+func (o *Observer) noteFailure(profile string, info *framework.QueuedPodInfo, status *fwk.Status, nominating *fwk.NominatingInfo) {
+	pod, backoff := info.Pod, o.backoffOf(info)
 	o.transcript.note(scheduling, "failure of %s: %s", podKey(pod), words(status))
 	if fit, ok := status.AsError().(*framework.FitError); ok {
 		d := fit.Diagnosis
@@ -351,6 +352,9 @@ func (o *Observer) noteFailure(profile string, pod *v1.Pod, status *fwk.Status, 
 	o.of(pod).choose(func(a *Attempt) bool { return a.err == status.AsError() })
 	o.end(profile, pod, func(a *Attempt) {
 		a.Status, a.Message, a.Nominated = clone(status), status.Message(), nominated
+		if !a.Searched {
+			a.Backoff = backoff
+		}
 	})
 }
 

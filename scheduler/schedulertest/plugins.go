@@ -71,7 +71,7 @@ func (picky) SignPod(_ context.Context, pod *v1.Pod) ([]fwk.SignFragment, *fwk.S
 	return []fwk.SignFragment{{Key: "app", Value: pod.Labels["app"]}}, nil
 }
 
-// patient makes pods wait: it allows some in time, rejects others once, and lets others
+// patient makes pods wait in Permit: it allows some in time, rejects others once, and lets others
 // time out once.
 type patient struct {
 	handle fwk.Handle

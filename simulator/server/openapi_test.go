@@ -162,6 +162,7 @@ func TestSchemasMatchTypes(t *testing.T) {
 		"TermComparison":       &result.TermComparison{},
 		"PodTermComparison":    &result.PodTermComparison{},
 		"SpreadComparison":     &result.SpreadComparison{},
+		"ClaimComparison":      &result.ClaimComparison{},
 		"Port":                 &result.Port{},
 		"Applied":              &config.Applied{},
 		"Revision":             &config.Revision{},

@@ -711,7 +711,7 @@ export interface components {
             reasons: components["schemas"]["NodeReasons"][];
             /** @description The total time of each plugin's calls, extrapolated from a sample of the nodes. null: none of the plugin's calls was measured, which is different from 0. */
             durationSeconds?: (number | null)[];
-            /** @description The values that the plugins compared, for some of the nodes that each rejected. */
+            /** @description The values that the plugins compared, for at most 32 of the nodes that each rejected: those nearest to fitting. By plugin, the nearest node first. */
             comparisons?: components["schemas"]["Comparison"][];
             /** @description Nodes that Filter first tried as if the pods nominated to them already ran there. */
             nominated?: components["schemas"]["NominatedPass"][];
@@ -1083,7 +1083,7 @@ export interface components {
             /** @description The resources that NodeResourcesFit found short. */
             resources?: components["schemas"]["ResourceComparison"][];
             taint?: components["schemas"]["Taint"];
-            /** @description From NodeAffinity, VolumeZone and VolumeBinding: requirements on labels that the node does not meet. */
+            /** @description From NodeAffinity, VolumeZone and VolumeBinding, and from DynamicResources for an allocated claim: requirements on labels that the node does not meet. */
             terms?: components["schemas"]["TermComparison"][];
             /** @description From InterPodAffinity. */
             podTerms?: components["schemas"]["PodTermComparison"][];
@@ -1093,6 +1093,19 @@ export interface components {
             devices?: components["schemas"]["DeviceComparison"][];
             /** @description From NodePorts: the host ports that are in use. */
             ports?: components["schemas"]["Port"][];
+            /** @description From VolumeBinding: a claim for which the node has no volume. */
+            claims?: components["schemas"]["ClaimComparison"][];
+        };
+        /** @description A claim that is to be bound on the node. No persistent volume that the node can reach is left for it. */
+        ClaimComparison: {
+            claim: string;
+            storageClass: string;
+            /** @description The size that the claim wants, in bytes. */
+            requested: number;
+            /** @description True when the class can provision volumes, but none as large as requested for the node. */
+            provisionable: boolean;
+            /** @description The size of the largest volume that the class can provision for the node, in bytes. Absent: 0. */
+            largest?: number;
         };
         /** @description A resource that is short. CPU is in thousandths of a core, other resources in their own unit. */
         ResourceComparison: {
@@ -1109,28 +1122,31 @@ export interface components {
         };
         /** @description A requirement on a label of the node. */
         TermComparison: {
-            /** @description Where the requirement comes from: nodeSelector, nodeAffinity, or volume. */
+            /** @description Where the requirement comes from: nodeSelector, nodeAffinity, addedAffinity (the plugin's arguments), volume, storageClass (the topologies in which it provisions volumes), or claim (allocated, or being provisioned for, on other nodes). */
             source: string;
             /** @description The persistent volume's name. */
             volume?: string;
-            /** @description The name of the volume's claim. */
+            /** @description The claim's name. */
             claim?: string;
-            /** @description Numbers the alternatives of node affinity, from 0. */
+            /** @description Numbers the alternatives of the source, from 0. */
             term: number;
+            /** @description A label, or metadata.name. Empty, as the operator, for a term without requirements, which no node meets. */
             key: string;
             operator: string;
             values?: string[];
             /** @description The node's value; null when it has no such label. */
             actual: string | null;
         };
-        /** @description A term of pod affinity or anti-affinity. */
+        /** @description A term of pod affinity or anti-affinity that the domain does not meet. For affinity, no pod in the domain matches all affinity terms together. */
         PodTermComparison: {
             /** @description affinity, antiAffinity, or existingAntiAffinity: a term of a running pod. */
             rule: string;
             topologyKey: string;
             /** @description The node's value of topologyKey; null when it has no such label. */
             domain: string | null;
+            /** @description Selects the pods that the term is about. Empty when the search for the term of a running pod was given up. */
             selector: string;
+            /** @description For anti-affinity: a pod in the domain that matches the term, or that has it. Absent when the search for one was given up. */
             pod?: components["schemas"]["PodRef"];
         };
         /** @description A constraint of topology spread. */
@@ -1140,15 +1156,13 @@ export interface components {
             domain: string | null;
             /** @description Matching pods in domain. */
             matching: number;
-            /** @description Matching pods in the domain with the fewest. */
+            /** @description Matching pods in the domain with the fewest; 0 when there are fewer domains than minDomains. */
             minimum: number;
             /** @description 1 when the pod itself matches the selector, otherwise 0. */
             self: number;
             maxSkew: number;
-            /** @description Matching pods in each domain that the constraint considers. */
-            domains?: {
-                [key: string]: number;
-            };
+            /** @description Matching pods in the domain with the most. */
+            maximum: number;
         };
         /** @description A port of a host. */
         Port: {

@@ -2,19 +2,19 @@ import { mount } from '@vue/test-utils'
 import { expect, it } from 'vitest'
 import type { Cycle } from '@/api/types'
 import { filterMatrix } from './model/matrix'
-import { mockupCycle } from './model/testing'
+import { sampleCycle } from './model/testing'
 import { scoreTable } from './model/scores'
 import { i18n } from '@/i18n'
 import StageDetail from './StageDetail.vue'
 
 const shown = (stage: string, change: Partial<Cycle> = {}) => {
-  const cycle = mockupCycle(change)
+  const cycle = sampleCycle(change)
   return mount(StageDetail, { props: { cycle, stage, matrix: filterMatrix(cycle), table: scoreTable(cycle) }, global: { plugins: [i18n] } })
 }
 const lines = (wrapper: ReturnType<typeof shown>, selector: string) => wrapper.findAll(selector).map((line) => line.text().replace(/\s+/g, ' '))
 
 it('never shows a duration of 0 for what was not measured', () => {
-  const { filter } = mockupCycle()
+  const { filter } = sampleCycle()
   if (!filter) throw new Error('no filter')
   const seconds = filter.plugins.map((_, p) => (p === 1 ? null : 12e-6))
   const rows = lines(shown('Filter', { filter: { ...filter, durationSeconds: seconds } }), 'tbody tr')

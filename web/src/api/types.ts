@@ -54,6 +54,11 @@ export type Effective = Schemas['Effective']
 export type EffectiveProfile = Schemas['EffectiveProfile']
 export type FeatureGate = Schemas['FeatureGate']
 
+export type PermitWait = Schemas['PermitWait']
+export type ExtensionCalls = Schemas['ExtensionCalls']
+/** What became of the victims of preemption. */
+export type Evictions = Schemas['Evictions']
+
 /** One request to a scheduler extender and its response; with status Skip it was not called. */
 export type ExtenderCall = Schemas['ExtenderCall']
 /** A fact that a plugin recorded about the cycle or about one node. */

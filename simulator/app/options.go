@@ -123,7 +123,7 @@ type prepared struct {
 	source   *mirror.Source // or nil
 }
 
-func (o Options) prepare() (p *prepared, err error) {
+func (o Options) prepare(ctx context.Context) (p *prepared, err error) {
 	p = &prepared{}
 	defer func() {
 		if err != nil {
@@ -156,7 +156,7 @@ func (o Options) prepare() (p *prepared, err error) {
 		}
 	}
 	if o.Replay != nil {
-		if p.recording, err = session.Open(o.Replay.File); err != nil {
+		if p.recording, err = session.Open(ctx, o.Replay.File); err != nil {
 			return p, err
 		}
 	}

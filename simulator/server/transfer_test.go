@@ -71,7 +71,7 @@ func (f *fakeTransfer) Export(_ context.Context, w io.Writer, opts transfer.Expo
 	return f.export(w)
 }
 
-func (f *fakeTransfer) Spool() (*os.File, error) {
+func (f *fakeTransfer) Spool() (Spool, error) {
 	if f.spool != nil {
 		return f.spool()
 	}
@@ -399,7 +399,7 @@ func TestAnImportWhenTheDiskIsFull(t *testing.T) {
 			for contentType, body := range map[string]string{"application/yaml": large, filesType: files} {
 				a := h.do(http.MethodPost, importPath, body, "Content-Type: "+contentType)
 				want(t, contentType, a.StatusCode, http.StatusInsufficientStorage)
-				want(t, contentType, a.message(t), "the disk of the data directory is full: the upload could not be stored")
+				want(t, contentType, a.message(t), ErrDiskFull.Error())
 			}
 		})
 	}

@@ -60,7 +60,7 @@ var arrows = map[string][]string{
 	"simulator/mirror/following":              {"simulator/mirror", "simulator/redact", "simulator/server", "simulator/transfer", "simulator/transfer/manifest"},
 	"simulator/version":                       nil,
 	"simulator/bench":                         {"scheduler", "scheduler/annotation", "scheduler/config", "scheduler/resultstore", "simulator/controlplane"},
-	"simulator/server":                        {"scheduler/result", "scheduler/explain", "scheduler/config", "simulator/connections", "simulator/objects", "simulator/replay", "simulator/transfer", "simulator/transfer/manifest", "simulator/server/watch"},
+	"simulator/server":                        {"scheduler/result", "scheduler/explain", "scheduler/config", "scheduler/yamlsource", "simulator/connections", "simulator/objects", "simulator/replay", "simulator/transfer", "simulator/transfer/manifest", "simulator/server/watch"},
 	"simulator/server/watch":                  {"scheduler/result", "simulator/objects"},
 	"simulator/server/watch/watchtest":        nil,
 	"simulator/app":                           {"scheduler", "scheduler/*", "simulator/controlplane", "simulator/controlplane/*", "simulator/virtualnode", "simulator/kubeconfig", "simulator/mirror", "simulator/mirror/following", "simulator/redact", "simulator/replay", "simulator/replay/session", "simulator/server", "simulator/transfer", "simulator/transfer/manifest", "simulator/version", "web"},

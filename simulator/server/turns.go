@@ -6,10 +6,13 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/labstack/echo/v4"
 	"golang.org/x/sync/semaphore"
+
+	"kube-scheduler-simulator/scheduler/yamlsource"
 )
 
 const (
@@ -133,6 +136,21 @@ func (s *Server) buffered(r *http.Request) (release func(), err error) {
 	if err != nil {
 		return nil, err
 	}
+	if isText(r) && !yamlsource.AtMost(maxValues, data) {
+		release()
+		return nil, refuse(http.StatusRequestEntityTooLarge, "the request body may have more than %d values, the limit of this server", maxValues)
+	}
 	r.Body, r.ContentLength, r.TransferEncoding = io.NopCloser(bytes.NewReader(data)), int64(len(data)), nil
 	return release, nil
+}
+
+// maxValues bounds the values of an object that is sent to the API server, which needs some hundred
+// bytes for each. An object that etcd accepts has fewer.
+const maxValues = 300_000
+
+// isText reports whether the body is JSON or YAML, which the API server also assumes if there is no
+// Content-Type.
+func isText(r *http.Request) bool {
+	contentType := r.Header.Get("Content-Type")
+	return contentType == "" || strings.Contains(contentType, "json") || strings.Contains(contentType, "yaml")
 }

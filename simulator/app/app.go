@@ -13,6 +13,7 @@ import (
 	"io"
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -128,6 +129,11 @@ type simulator struct {
 	following   *following.Following
 	transfers   *transfer.Cluster
 
+	// interrupted says that an import was interrupted; nil if none was.
+	interrupted atomic.Pointer[string]
+	// emptied: the import that runs has emptied the cluster.
+	emptied atomic.Bool
+
 	mu      sync.Mutex // guards phase and message
 	phase   server.Phase
 	message string
@@ -145,6 +151,9 @@ func (s *simulator) start(ctx context.Context) error {
 		return err
 	}
 	if err := s.mayReplay(); err != nil {
+		return err
+	}
+	if err := s.findInterrupted(); err != nil {
 		return err
 	}
 	if err := s.store.Start(ctx); err != nil {
@@ -389,6 +398,9 @@ func (s *simulator) publish() {
 	}
 	if ok, why := s.store.Health(); !ok {
 		status.Warnings = append(status.Warnings, why)
+	}
+	if why := s.interrupted.Load(); why != nil {
+		status.Warnings = append(status.Warnings, *why)
 	}
 	status.Sync, _ = s.following.Status()
 	status.Warnings = append(status.Warnings, s.following.Warnings()...)

@@ -31,7 +31,11 @@ func (s *simulator) resetAll(ctx context.Context) (server.Reset, error) {
 	if err := s.replays.Stop(ctx); err != nil {
 		return server.Reset{}, err
 	}
-	return s.reset(ctx, everything)
+	done, err := s.reset(ctx, everything)
+	if err == nil {
+		s.unmarkImport()
+	}
+	return done, err
 }
 
 // resetExtent says what a reset covers.

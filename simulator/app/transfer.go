@@ -38,6 +38,9 @@ func (s *simulator) newTransfers() *transfer.Cluster {
 	}
 	if s.embedded != nil {
 		options.Clear = func(ctx context.Context) (int, error) {
+			if err := s.markImport(); err != nil {
+				return 0, err
+			}
 			done, err := s.reset(ctx, cluster)
 			return done.Deleted, err
 		}
@@ -98,6 +101,7 @@ func (t exclusiveTransfer) Begin(src manifest.Source, opts transfer.ImportOption
 	go func() {
 		<-run.Done()
 		stop()
+		t.simulator.endImport()
 		o.End()
 	}()
 	return run, nil

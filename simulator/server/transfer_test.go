@@ -81,10 +81,21 @@ func (f *fakeTransfer) Spool() (Spool, error) {
 // serveTransfer returns a server that imports into api.
 func serveTransfer(t *testing.T, api *willing) (*harness, *fakeTransfer) {
 	t.Helper()
+	return serveTransferOf(t, api, Options{})
+}
+
+// serveTransferWith is serveTransfer with other options.
+func serveTransferWith(t *testing.T, opts Options) (*harness, *fakeTransfer) {
+	t.Helper()
+	return serveTransferOf(t, &willing{}, opts)
+}
+
+func serveTransferOf(t *testing.T, api *willing, opts Options) (*harness, *fakeTransfer) {
+	t.Helper()
 	cluster := httptest.NewServer(api)
 	t.Cleanup(cluster.Close)
 	f := &fakeTransfer{Cluster: transfer.New(transfer.Options{Config: &rest.Config{Host: cluster.URL}}), t: t}
-	h := serve(t, Options{})
+	h := serve(t, opts)
 	err := h.SetBackend(Backend{ClientConfig: &rest.Config{Host: cluster.URL}, Results: &fakeResults{}, Configuration: &fakeConfiguration{}, Transfer: f})
 	if err != nil {
 		t.Fatal(err)

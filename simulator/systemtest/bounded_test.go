@@ -239,8 +239,8 @@ func TestSubscriptionsAreShared(t *testing.T) {
 	for i := range 5 {
 		s := p.follow(t, p.dial)
 		for j := range 60 {
-			if err := s.WriteJSON(map[string]any{"type": "subscribe", "id": fmt.Sprint(j),
-				"resource": map[string]string{"group": "", "version": "v1", "resource": "configmaps", "namespace": fmt.Sprintf("ns-%d-%d", i, j)}}); err != nil {
+			if err := s.WriteJSON(map[string]any{"type": "subscribe", "id": fmt.Sprint(j), "namespace": fmt.Sprintf("ns-%d-%d", i, j),
+				"resource": map[string]string{"group": "", "version": "v1", "resource": "configmaps"}}); err != nil {
 				t.Fatal(err)
 			}
 		}

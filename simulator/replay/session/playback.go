@@ -22,7 +22,7 @@ type Playback struct {
 	WaitForScheduler bool
 	// FollowRecording asks for each decision in the state that the recording has.
 	FollowRecording bool
-	// Replace allows to empty a cluster that exists already.
+	// Replace permits emptying a cluster that exists already.
 	Replace bool
 	// Report is a file for the comparison, as text or, when its name ends in .json,
 	// as JSON. Empty: no report is written.

@@ -60,7 +60,7 @@ func TestRecordingChangesNothing(t *testing.T) {
 	var everything strings.Builder
 	known := pluginNames()
 	lots := 0
-	rounds := fewer(*clusters, 6)
+	rounds := fewer(*clusters, 10)
 	for n := range rounds {
 		n = n * schedulertest.Themes / min(rounds, schedulertest.Themes) // one of each theme, or of some
 		cluster := schedulertest.Generate(*seed + uint64(n))

@@ -67,10 +67,10 @@ type cycle struct {
 	comparisons []result.Comparison
 	facts       *pluginfact.Log
 	nominated   nominatedPasses
+	panics      panics
 	extensions  extensionCalls
 	// evictions is nil when no plugin of the cycle may preempt.
 	evictions *evictions
-	panics    panics
 
 	mu         sync.Mutex
 	points     []result.ExtensionPoint

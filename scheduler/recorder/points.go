@@ -24,10 +24,10 @@ type base struct {
 	name     string
 	guard    *guard.Guard
 	dryRun   *groupDryRun
-	// evicts: the recorder follows the plugin's evictions.
-	evicts bool
 	// args are the plugin's arguments.
 	args runtime.Object
+	// evicts: the recorder follows the plugin's evictions.
+	evicts bool
 }
 
 // Name returns the plugin's name.

@@ -79,11 +79,11 @@ func (f *Filter) size() int {
 	const perVerdict, perNode = 96, 18
 	const perPass, perNominated = 64, 64
 	size := len(f.Verdicts)*perVerdict + len(f.Nodes)*perNode
-	for _, pass := range f.Nominated {
-		size += perPass + perNominated*len(pass.Pods)
-	}
 	for i := range f.Comparisons {
 		size += f.Comparisons[i].size()
+	}
+	for _, pass := range f.Nominated {
+		size += perPass + perNominated*len(pass.Pods)
 	}
 	for _, v := range f.Verdicts {
 		for _, reason := range v.Reasons {

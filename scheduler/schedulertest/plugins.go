@@ -71,8 +71,8 @@ func (picky) SignPod(_ context.Context, pod *v1.Pod) ([]fwk.SignFragment, *fwk.S
 	return []fwk.SignFragment{{Key: "app", Value: pod.Labels["app"]}}, nil
 }
 
-// patient makes pods wait in Permit: it allows some in time, rejects others once, and lets others
-// time out once.
+// patient makes pods wait in Permit: it allows some in time, rejects others once, and lets
+// others time out once.
 type patient struct {
 	handle fwk.Handle
 	// tried holds the pods that were rejected or timed out. Permit is called on the

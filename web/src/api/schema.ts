@@ -506,6 +506,12 @@ export interface components {
             kind: string;
             items: Record<string, never>[];
             schedulerConfiguration?: components["schemas"]["KubeSchedulerConfiguration"];
+            /** @description The custom kinds whose objects the API server could not list, for example because their conversion webhook does not answer. */
+            leftOut?: {
+                apiVersion: string;
+                kind: string;
+                message: string;
+            }[];
             results?: components["schemas"]["Cycle"][];
         };
         ImportProgress: {
@@ -1971,7 +1977,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description The control plane is not up yet. Retry-After says when to ask again. */
+        /** @description The control plane is not up yet, the simulator is stopping, or clients ask for too much at once. Retry-After says when to ask again. */
         Starting: {
             headers: {
                 [name: string]: unknown;
@@ -2713,7 +2719,7 @@ export interface operations {
             };
             413: components["responses"]["TooLarge"];
             503: components["responses"]["Starting"];
-            /** @description The disk of the data directory is full. */
+            /** @description The disk of the data directory has too little space left. */
             507: {
                 headers: {
                     [name: string]: unknown;
@@ -2829,7 +2835,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Another operation on the whole cluster is in progress, or another recording is being loaded. */
+            /** @description Another operation on the whole cluster is in progress, or another file is being uploaded. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -2840,6 +2846,15 @@ export interface operations {
             };
             413: components["responses"]["TooLarge"];
             503: components["responses"]["Starting"];
+            /** @description The disk of the data directory has too little space left. */
+            507: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             default: components["responses"]["Error"];
         };
     };

@@ -217,6 +217,9 @@ func TestAWaitHasNoDurationBeforeItEnds(t *testing.T) {
 	if diff := cmp.Diff(&result.PermitWait{Plugins: []string{"Patient"}}, first.PermitWait); diff != "" || first.Outcome != result.Waiting {
 		t.Errorf("%s: %s", first.Outcome, diff)
 	}
+	if last := cycles.history[1]; first.Updates != 0 || last.Updates != 1 || last.Attempt != 1 {
+		t.Errorf("the first version has %d updates, the second %d", first.Updates, last.Updates)
+	}
 }
 
 // A pod that loses its place is unreserved by the plugins in reverse order.

@@ -71,8 +71,8 @@ func TestACycleIsPublishedAgainWhenItsVictimsAreEvicted(t *testing.T) {
 	c := <-sink.puts
 	c.Preemption.Evictions.DurationSeconds = nil
 	want := &result.Evictions{Victims: 3, Deleted: 1, Released: 1, Terminating: 1, Done: true}
-	if diff := cmp.Diff(want, c.Preemption.Evictions); diff != "" || c.Attempt != 3 {
-		t.Errorf("attempt %d: %s", c.Attempt, diff)
+	if diff := cmp.Diff(want, c.Preemption.Evictions); diff != "" || c.Attempt != 3 || c.Updates != 1 {
+		t.Errorf("attempt %d, %d updates: %s", c.Attempt, c.Updates, diff)
 	}
 }
 

@@ -22,7 +22,7 @@ func expectMore(out *account, a *schedulertest.Attempt) {
 	if a.Hint != "" {
 		out.Hint = tried{a.Hint, alone && a.Selected == a.Hint}
 	}
-	if slices.Contains(a.FilterPlugins, "Witness") {
+	if len(a.Passes) > 0 {
 		out.Nominated = map[string]pass{}
 		for node, p := range a.Passes {
 			out.Nominated[node] = pass{p.Pods, !p.Repeated}
@@ -46,7 +46,7 @@ func recordedMore(out *account, c *result.Cycle) {
 	if h := c.Hint; h != nil {
 		out.Hint = tried{h.Node, h.Used}
 	}
-	if f := c.Filter; f != nil && slices.Contains(f.Plugins, "Witness") {
+	if f := c.Filter; f != nil && len(f.Nominated) > 0 && slices.Contains(f.Plugins, "Witness") {
 		out.Nominated = map[string]pass{}
 		for _, p := range f.Nominated {
 			var names []string

@@ -92,6 +92,12 @@ func Activate(u *unstructured.Unstructured) error {
 	return nil
 }
 
+// IsInactive reports whether an object could be activated.
+func IsInactive(u *unstructured.Unstructured) bool {
+	_, err := removedFields(u)
+	return err == nil
+}
+
 // removedFields reads the annotation, which may be forged.
 func removedFields(u *unstructured.Unstructured) (map[string]any, error) {
 	text := u.GetAnnotations()[AnnotationInactive]

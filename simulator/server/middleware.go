@@ -1,6 +1,7 @@
 package server
 
 import (
+	"errors"
 	"io"
 	"net/http"
 	"strings"
@@ -17,10 +18,19 @@ import (
 const contentPolicy = "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self' data:; " +
 	"worker-src 'self' blob:; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 
+// answerPolicy is for everything that is not the application. Its content comes from the cluster,
+// which anyone who may write to the cluster chooses, so a browser that opens it runs nothing and
+// treats it as another origin.
+const answerPolicy = "sandbox; default-src 'none'"
+
 func (s *Server) setHeaders(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		h := c.Response().Header()
-		h.Set("Content-Security-Policy", contentPolicy)
+		if isPage(c.Request().URL.Path) {
+			h.Set("Content-Security-Policy", contentPolicy)
+		} else {
+			h.Set("Content-Security-Policy", answerPolicy)
+		}
 		h.Set("Cross-Origin-Opener-Policy", "same-origin")
 		h.Set("Cross-Origin-Resource-Policy", "same-origin")
 		h.Set("Referrer-Policy", "no-referrer")
@@ -102,6 +112,15 @@ type boundedBody struct {
 	waits bool
 }
 
+// brokenBody says that a request's body could not be read to its end.
+type brokenBody struct{ err error }
+
+func (e *brokenBody) Error() string {
+	return "the body of the request cannot be read: " + strings.TrimPrefix(e.err.Error(), "http: ")
+}
+
+func (e *brokenBody) Unwrap() error { return e.err }
+
 func (b *boundedBody) Read(p []byte) (int, error) {
 	if b.left < 0 {
 		return 0, &http.MaxBytesError{Limit: b.limit}
@@ -111,6 +130,9 @@ func (b *boundedBody) Read(p []byte) (int, error) {
 	}
 	b.waits = false
 	n, err := b.ReadCloser.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		err = &brokenBody{err}
+	}
 	if int64(n) <= b.left {
 		b.left -= int64(n)
 		return n, err

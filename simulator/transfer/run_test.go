@@ -18,7 +18,7 @@ type failing struct{}
 
 func (failing) Current() ([]byte, error) { panic("no current one") }
 
-func (failing) Adopt(context.Context, []byte) (int, []RemovedField, error) { panic("nothing to adopt") }
+func (failing) Adopt(context.Context, []byte) (Adopted, error) { panic("nothing to adopt") }
 
 // TestAPanicEndsTheImportOnly: the import reports a panic, and the program keeps running.
 func TestAPanicEndsTheImportOnly(t *testing.T) {

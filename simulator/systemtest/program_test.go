@@ -101,7 +101,7 @@ type program struct {
 	// token is the one in the ready line, if any. Requests do not send it on their own.
 	token  string
 	config *rest.Config
-	client          kubernetes.Interface
+	client kubernetes.Interface
 	// started is the time from launch to the ready line.
 	started time.Duration
 

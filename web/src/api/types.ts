@@ -66,6 +66,8 @@ export type ImportItem = Schemas['ImportItem']
 export type ImportReport = Schemas['ImportReport']
 /** The import that runs, or the last one. */
 export type ImportState = Schemas['ImportState']
+/** An imported part that calls no other program until the user activates it. */
+export type Inactive = Schemas['Inactive']
 /** A line of the stream that an import answers with: one of its members. */
 export type ImportLine = Schemas['ImportLine']
 /** What a reset has done. */

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"kube-scheduler-simulator/scheduler/config"
 	"kube-scheduler-simulator/scheduler/config/adopt"
@@ -29,9 +30,10 @@ type inactive struct {
 	// file holds the extenders as a JSON list. It may hold their keys.
 	file string
 
-	mu sync.Mutex // held while the file is read or written, and guards count
-	// count is the number of inactive parts when they were last counted.
-	count int
+	mu sync.Mutex // held while the file is read or written
+	// count is the number of inactive parts when they were last counted. The status reads it
+	// while mu is held.
+	count atomic.Int64
 }
 
 var _ server.Inactive = (*inactive)(nil)
@@ -56,7 +58,7 @@ func (i *inactive) List(ctx context.Context) ([]transfer.InactiveObject, error) 
 		url := urlOf(e)
 		items = append(items, transfer.InactiveObject{APIVersion: extenderAPIVersion, Kind: extenderKind, Name: url, Calls: []string{url}})
 	}
-	i.count = len(items)
+	i.count.Store(int64(len(items)))
 	return items, nil
 }
 
@@ -160,11 +162,7 @@ func (i *inactive) recount(ctx context.Context) {
 }
 
 // counted returns the latest count.
-func (i *inactive) counted() int {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	return i.count
-}
+func (i *inactive) counted() int { return int(i.count.Load()) }
 
 // urlOf returns the URL of an extender, "" if it has none.
 func urlOf(extender json.RawMessage) string {

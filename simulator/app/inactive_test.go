@@ -116,8 +116,8 @@ func TestImportsStayInactive(t *testing.T) {
 
 	// Nothing of the import keeps pods from being created and scheduled.
 	ns := namespace(t, s)
-	createNode(t, s, "free", "4")
-	create(t, s, ns, pod("web", "free", "1"), result.Scheduled)
+	s.addNode(t, "roomy")
+	create(t, s, ns, pod("web", "reset", "1"), result.Scheduled)
 	if n := calls.Load(); n != 0 {
 		t.Errorf("the scheduler called the imported extender %d times", n)
 	}
@@ -134,7 +134,7 @@ func TestImportsStayInactive(t *testing.T) {
 	s.activate(t, `{"kind":"ValidatingWebhookConfiguration"}`, http.StatusForbidden, "calls to 192.0.2.1 are not allowed")
 	s.activate(t, `{"kind":"MutatingWebhookConfiguration"}`, http.StatusOK)
 	wantLeft(t, s, "Extender http://192.0.2.1/extender", "ValidatingWebhookConfiguration far", "APIService v1beta1.metrics.k8s.io", "CustomResourceDefinition racks.example.com")
-	create(t, s, ns, pod("refused", "free", "1"), result.Unschedulable)
+	create(t, s, ns, pod("refused", "reset", "1"), result.Unschedulable)
 	if calls.Load() == 0 {
 		t.Error("the scheduler does not call the active extender")
 	}
@@ -206,7 +206,7 @@ func TestExtendersOfOtherMachines(t *testing.T) {
 	if err := json.Unmarshal(answer, &refused); err != nil || code != http.StatusUnprocessableEntity || len(refused.Details) != 1 {
 		t.Fatalf("%d %s", code, answer)
 	}
-	want := config.Mistake{Field: "extenders[0].urlPrefix", Line: 4, Column: 3,
+	want := config.Mistake{Field: "extenders[0].urlPrefix", Line: 4, Column: 14,
 		Message: "calls to extender.example.com are not allowed: without --allow-outbound, the simulated cluster calls loopback addresses only"}
 	if diff := cmp.Diff(want, refused.Details[0]); diff != "" {
 		t.Error(diff)

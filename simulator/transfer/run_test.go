@@ -89,3 +89,17 @@ func bomb() string {
 	}
 	return b.String()
 }
+
+// TestExportsHoldNoKeys: exports are passed on, and extenders may have private keys.
+func TestExportsHoldNoKeys(t *testing.T) {
+	const document = `{"extenders":[{"tlsConfig":{"certData":"Y2VydA==","keyData":"c2VjcmV0","keyFile":"/key"},"urlPrefix":"https://a"},{"urlPrefix":"https://b"}],"parallelism":16,"profiles":null}`
+	const want = `{"extenders":[{"tlsConfig":{"certData":"Y2VydA==","keyFile":"/key"},"urlPrefix":"https://a"},{"urlPrefix":"https://b"}],"parallelism":16,"profiles":null}`
+	if got, err := withoutKeys([]byte(document)); err != nil || string(got) != want {
+		t.Errorf("%v\n%s", err, got)
+	}
+	for _, other := range []string{`{"parallelism": 3}`, `{"extenders":"keyData"}`} {
+		if got, err := withoutKeys([]byte(other)); err != nil || strings.ReplaceAll(string(got), " ", "") != strings.ReplaceAll(other, " ", "") {
+			t.Errorf("%s: %s, %v", other, got, err)
+		}
+	}
+}

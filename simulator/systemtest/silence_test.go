@@ -123,7 +123,7 @@ func listenEverywhere(t *testing.T) (heard func() []string) {
 			packets = append(packets, packet)
 		}
 	})
-	heard = func() []string {
+	all := func() []string {
 		mu.Lock()
 		defer mu.Unlock()
 		return slices.Clone(packets)
@@ -138,13 +138,13 @@ func listenEverywhere(t *testing.T) (heard func() []string) {
 		conn.Close()
 	}
 	eventually(t, "the test hears its own packets", func() error {
-		if got := heard(); !slices.Contains(got, "192.0.2.99 port 9 (tcp)") || !slices.Contains(got, "192.0.2.99 port 9 (udp)") {
+		if got := all(); !slices.Contains(got, "192.0.2.99 port 9 (tcp)") || !slices.Contains(got, "192.0.2.99 port 9 (udp)") {
 			return fmt.Errorf("heard %v", got)
 		}
 		return nil
 	})
 	return func() []string {
-		return slices.DeleteFunc(heard(), func(packet string) bool { return strings.HasPrefix(packet, "192.0.2.99 ") })
+		return slices.DeleteFunc(all(), func(packet string) bool { return strings.HasPrefix(packet, "192.0.2.99 ") })
 	}
 }
 

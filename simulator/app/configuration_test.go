@@ -39,7 +39,7 @@ func (s *running) send(t *testing.T, method, path, body string) (int, []byte) {
 		t.Error(err)
 		return 0, nil
 	}
-	resp, err := http.DefaultClient.Do(request)
+	resp, err := http.DefaultClient.Do(s.authorized(request))
 	if err != nil {
 		t.Error(err)
 		return 0, nil

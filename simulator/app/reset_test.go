@@ -47,7 +47,7 @@ func (s *running) put(t *testing.T, path, body string) (int, []byte) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	resp, err := http.DefaultClient.Do(req)
+	resp, err := http.DefaultClient.Do(s.authorized(req))
 	if err != nil {
 		t.Fatal(err)
 	}

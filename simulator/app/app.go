@@ -30,6 +30,7 @@ import (
 	"kube-scheduler-simulator/scheduler/supervisor"
 	"kube-scheduler-simulator/simulator/controlplane"
 	"kube-scheduler-simulator/simulator/controlplane/external"
+	"kube-scheduler-simulator/simulator/datadir"
 	"kube-scheduler-simulator/simulator/mirror/following"
 	"kube-scheduler-simulator/simulator/replay/session"
 	"kube-scheduler-simulator/simulator/server"
@@ -128,6 +129,11 @@ type simulator struct {
 
 	failed chan error
 	undo   []func(context.Context) error
+
+	// inventory is that of the data directory at the start; nil when there is none.
+	inventory *datadir.Inventory
+	// started identifies this start; empty before the inventory was written.
+	started string
 }
 
 // onStop adds a step to stop, which runs the steps in reverse order.
@@ -143,7 +149,11 @@ func (s *simulator) stop() error {
 	for i := len(s.undo) - 1; i >= 0; i-- {
 		errs = append(errs, s.undo[i](ctx))
 	}
-	return errors.Join(errs...)
+	err := errors.Join(errs...)
+	if err == nil {
+		s.closeInventory(ctx)
+	}
+	return err
 }
 
 // start brings everything up, the web server first. Each step adds its own undo.
@@ -151,11 +161,14 @@ func (s *simulator) start(ctx context.Context) error {
 	s.serve()
 	s.setStatus(server.Starting, "the control plane is starting")
 
+	if err := s.checkInventory(ctx); err != nil {
+		return err
+	}
 	if err := s.startControlPlane(ctx); err != nil {
 		return err
 	}
 	if err := s.store.Start(ctx); err != nil {
-		return fmt.Errorf("opening the results: %w", err)
+		return fmt.Errorf("opening the results: %w", advised(err))
 	}
 	s.onStop(s.store.Stop)
 	if err := s.runNodes(ctx); err != nil {
@@ -178,9 +191,10 @@ func (s *simulator) start(ctx context.Context) error {
 		Changed: s.publish,
 	})
 	if err := s.scheduler.Start(ctx); err != nil {
-		return fmt.Errorf("starting the scheduler: %w", err)
+		return fmt.Errorf("starting the scheduler: %w", advised(err))
 	}
 	s.onStop(s.scheduler.Stop)
+	s.keepInventory()
 
 	if err := s.annotate(); err != nil {
 		return err
@@ -241,6 +255,7 @@ func (s *simulator) startControlPlane(ctx context.Context) error {
 		VirtualNodes: !s.options.NoVirtualNodes,
 
 		DefaultStorageClass: true,
+		Logger:              s.options.Logger,
 	})
 	s.controlPlane = s.embedded
 	if err := s.embedded.Start(ctx); err != nil {
@@ -385,6 +400,11 @@ func (s *simulator) publish() {
 			status.Ready, status.Message = false, state.Unreachable
 		}
 	}
+	if s.embedded != nil {
+		if full := s.embedded.StorageWarning(); full != "" {
+			status.Warnings = append(status.Warnings, full)
+		}
+	}
 	if ok, why := s.store.Health(); !ok {
 		status.Warnings = append(status.Warnings, why)
 	}
@@ -402,8 +422,10 @@ func (s *simulator) watchHealth() {
 	var running sync.WaitGroup
 	running.Go(func() {
 		save := loggingFailures(s.options.Logger, s.scheduler.Save)
+		tellStorage := s.tellingStorage()
 		wait.UntilWithContext(ctx, func(context.Context) {
 			save()
+			tellStorage()
 			s.publish()
 		}, healthInterval)
 	})
@@ -412,6 +434,26 @@ func (s *simulator) watchHealth() {
 		running.Wait()
 		return nil
 	})
+}
+
+// tellingStorage returns a function that logs when the storage of our own cluster becomes full,
+// and when it has room again.
+func (s *simulator) tellingStorage() func() {
+	warned := false
+	return func() {
+		if s.embedded == nil {
+			return
+		}
+		switch warning := s.embedded.StorageWarning(); {
+		case warning != "" && !warned:
+			s.options.Logger.Info("Warning: " + warning)
+		case warning == "" && warned:
+			s.options.Logger.Info("The storage of the cluster has room again")
+		default:
+			return
+		}
+		warned = !warned
+	}
 }
 
 // loggingFailures returns a function that calls save. It logs the first of consecutive failures, so

@@ -13,6 +13,7 @@
 package controlplane
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,9 +25,11 @@ import (
 
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/rest"
+	"k8s.io/klog/v2"
 
 	"kube-scheduler-simulator/simulator/controlplane/controllers"
-	"kube-scheduler-simulator/simulator/controlplane/internal/datadir"
+	"kube-scheduler-simulator/simulator/controlplane/internal/etcddata"
+	"kube-scheduler-simulator/simulator/datadir"
 )
 
 // unwindTimeout bounds the rollback of a failed start.
@@ -55,6 +58,10 @@ type Options struct {
 	// DefaultStorageClass creates a default StorageClass in a new cluster, as local clusters
 	// do. Default: there is none.
 	DefaultStorageClass bool
+	// EtcdQuota bounds the size of our own etcd's database in bytes. Default: 8 GiB.
+	EtcdQuota int64
+	// Logger receives problems that do not prevent the start. The zero value discards them.
+	Logger klog.Logger
 }
 
 // ControlPlane is one embedded control plane. It starts once and stops once.
@@ -69,6 +76,7 @@ type ControlPlane struct {
 	undo []func(context.Context) error
 
 	gate        gate
+	storage     *storage // of our own etcd
 	startState  *startState
 	controllers *controllers.Controllers
 
@@ -141,22 +149,41 @@ func (c *ControlPlane) Start(ctx context.Context) (err error) {
 // is known.
 func (c *ControlPlane) openEtcd(ctx context.Context) (Etcd, error) {
 	if len(c.opts.Etcd.Servers) > 0 {
-		registry, err := newRegistry(c.opts.Etcd)
-		if err != nil {
-			return Etcd{}, err
-		}
-		if err := c.useRegistry(ctx, registry); err != nil {
-			return Etcd{}, fmt.Errorf("etcd at %s: %w", strings.Join(c.opts.Etcd.Servers, ", "), registry.explain(err))
-		}
-		return c.opts.Etcd, nil
+		return c.opts.Etcd, c.connectToEtcd(ctx)
 	}
-	etcd, err := startEtcd(ctx, c.path("etcd"), c.opts.Durable, c.fail)
+	if err := etcddata.Check(ctx, c.path("etcd")); err != nil {
+		return Etcd{}, err
+	}
+	etcd, err := startEtcd(ctx, etcdOptions{dataDir: c.path("etcd"), durable: c.opts.Durable, quota: cmp.Or(c.opts.EtcdQuota, etcdQuota)}, c.fail)
 	if err != nil {
 		return Etcd{}, fmt.Errorf("start etcd: %w", err)
 	}
 	c.onStop(etcd.stop)
+	if err := c.tendStorage(ctx, etcd); err != nil {
+		return Etcd{}, err
+	}
 	here := Etcd{Servers: []string{etcd.endpoint}}
 	return here, c.useRegistry(ctx, registryOf(etcd.server, here.prefix()))
+}
+
+// connectToEtcd connects to an etcd that runs elsewhere, and makes sure that no other simulator
+// uses the same keys.
+func (c *ControlPlane) connectToEtcd(ctx context.Context) error {
+	r, err := newRegistry(c.opts.Etcd)
+	if err != nil {
+		return err
+	}
+	where := strings.Join(c.opts.Etcd.Servers, ", ")
+	c.onStop(func(context.Context) error { return r.close() })
+	owner, err := own(ctx, r, c.opts.DataDir, c.fail)
+	if err != nil {
+		return fmt.Errorf("etcd at %s: %w", where, r.explain(err))
+	}
+	c.onStop(owner.release)
+	if c.startState, err = beginStartState(ctx, r); err != nil {
+		return fmt.Errorf("etcd at %s: %w", where, r.explain(err))
+	}
+	return nil
 }
 
 func (c *ControlPlane) useRegistry(ctx context.Context, r *registry) (err error) {
@@ -178,7 +205,7 @@ func (c *ControlPlane) startServer(ctx context.Context, certs certificates, etcd
 	if err := api.waitReady(ctx); err != nil {
 		return nil, fmt.Errorf("wait for kube-apiserver: %w", err)
 	}
-	if err := bootstrap(ctx, c.ClientConfig()); err != nil {
+	if err := bootstrap(ctx, c.ClientConfig(), c.startState.state == stateBegun, c.opts.Logger); err != nil {
 		return nil, err
 	}
 	if c.opts.DefaultStorageClass && c.startState.state == stateBegun {

@@ -20,7 +20,7 @@ func TestExternalEtcd(t *testing.T) {
 	if testing.Short() {
 		t.Skip("slow; make test-all runs it")
 	}
-	etcd, err := startEtcd(t.Context(), filepath.Join(t.TempDir(), "etcd"), false, func(error) {})
+	etcd, err := startEtcd(t.Context(), etcdOptions{dataDir: filepath.Join(t.TempDir(), "etcd")}, func(error) {})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +65,7 @@ func secured(t *testing.T) Etcd {
 		t.Fatal(err)
 	}
 	broken := &etcdBroken{fail: func(error) {}}
-	config, err := etcdConfig("https://127.0.0.1:0", filepath.Join(dir, "etcd"), false, broken)
+	config, err := etcdConfig("https://127.0.0.1:0", etcdOptions{dataDir: filepath.Join(dir, "etcd")}, broken)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +73,7 @@ func secured(t *testing.T) Etcd {
 		CertFile: certs.servingCertFile, KeyFile: certs.servingKeyFile,
 		ClientCertAuth: true, TrustedCAFile: certs.caFile,
 	}
-	server, err := runEmbedded(config, broken)
+	server, err := runEmbedded(t.Context(), config, broken)
 	if err != nil {
 		t.Fatal(err)
 	}

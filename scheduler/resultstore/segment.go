@@ -100,11 +100,11 @@ func segmentPath(dir string, number uint64) string {
 // each; the damaged file stays beside the new one.
 func (s *segments) load(ctx context.Context, logger klog.Logger) ([]loadedBlock, error) {
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
-		return nil, fmt.Errorf("creating the directory of results: %w", err)
+		return nil, &UnreadableError{Path: s.dir, Err: withoutPath(err)}
 	}
 	numbers, err := s.numbers()
 	if err != nil {
-		return nil, fmt.Errorf("reading the directory of results: %w", err)
+		return nil, &UnreadableError{Path: s.dir, Err: withoutPath(err)}
 	}
 	var all []*loadedSegment
 	defer func() {
@@ -186,7 +186,8 @@ type loadedSegment struct {
 	torn bool
 }
 
-// UnreadableError says that a file of results cannot be used. The store has changed nothing.
+// UnreadableError says that a file of results, or their directory, cannot be used. The store has
+// changed nothing.
 type UnreadableError struct {
 	Path string
 	Err  error

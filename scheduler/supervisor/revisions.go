@@ -54,11 +54,11 @@ func (r *revisions) load() error {
 		return nil
 	}
 	if err := os.MkdirAll(r.dir, 0o700); err != nil {
-		return err
+		return &UnreadableError{Path: r.dir, Err: withoutPath(err)}
 	}
 	entries, err := os.ReadDir(r.dir)
 	if err != nil {
-		return err
+		return &UnreadableError{Path: r.dir, Err: withoutPath(err)}
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -82,7 +82,15 @@ func (r *revisions) load() error {
 	return nil
 }
 
-// UnreadableError says that the file of a revision cannot be read.
+// withoutPath leaves out the path and the name of the system call.
+func withoutPath(err error) error {
+	if e, ok := errors.AsType[*fs.PathError](err); ok {
+		return e.Err
+	}
+	return err
+}
+
+// UnreadableError says that the file of a revision, or the directory, cannot be read.
 type UnreadableError struct {
 	Path string
 	Err  error
@@ -94,11 +102,8 @@ func (e *UnreadableError) Unwrap() error { return e.Err }
 
 func read(path string) (*revision, error) {
 	data, err := os.ReadFile(path)
-	if e, ok := errors.AsType[*fs.PathError](err); ok {
-		return nil, e.Err // without the path
-	}
 	if err != nil {
-		return nil, err
+		return nil, withoutPath(err)
 	}
 	one := &revision{}
 	return one, json.Unmarshal(data, &one.Revision)

@@ -93,7 +93,7 @@ func (inventory *Inventory) Check(ctx context.Context, dir, start string, parts 
 		path := filepath.Join(dir, filepath.FromSlash(part.Path))
 		there, err := part.exists(dir)
 		if err == nil && !there {
-			err = errors.New("is missing or empty, and was not")
+			err = errors.New("is missing or empty, but has held data")
 		}
 		if err != nil {
 			return &Damage{Path: path, Err: err, Do: unlessOnPurpose(dir)}

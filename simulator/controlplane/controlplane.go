@@ -151,7 +151,7 @@ func (c *ControlPlane) openEtcd(ctx context.Context) (Etcd, error) {
 	if len(c.opts.Etcd.Servers) > 0 {
 		return c.opts.Etcd, c.connectToEtcd(ctx)
 	}
-	if err := etcddata.Check(ctx, c.path("etcd")); err != nil {
+	if err := etcddata.Check(ctx, c.path("etcd"), readObject); err != nil {
 		return Etcd{}, err
 	}
 	etcd, err := startEtcd(ctx, etcdOptions{dataDir: c.path("etcd"), durable: c.opts.Durable, quota: cmp.Or(c.opts.EtcdQuota, etcdQuota)}, c.fail)
@@ -253,7 +253,8 @@ func (c *ControlPlane) startControllers() error {
 // Stop stops the controllers, the API server and etcd, in this order, and removes temporary
 // files. It returns when everything has ended, or when ctx ends, with an error that says what
 // is still running. Clients should have disconnected before: watches are cut off after a
-// moment. Only the first call has an effect. A Stop during Start waits for the Start.
+// moment. Only the first call has an effect. A Stop during Start waits for the Start. When a part
+// has ended without Stop, which Err explains, Stop returns nil.
 func (c *ControlPlane) Stop(ctx context.Context) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -264,6 +265,7 @@ func (c *ControlPlane) stop(ctx context.Context) error {
 	c.stopped = true
 	c.failMu.Lock()
 	c.stopping = true
+	failed := c.err != nil
 	c.failMu.Unlock()
 
 	var errs []error
@@ -271,6 +273,10 @@ func (c *ControlPlane) stop(ctx context.Context) error {
 		errs = append(errs, undo(ctx))
 	}
 	c.undo = nil
+	if failed {
+		// Without etcd or the API server the rest cannot stop in order, and Err has the cause.
+		return nil
+	}
 	return errors.Join(errs...)
 }
 

@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"sync"
-	"syscall"
 	"time"
 
 	"go.etcd.io/etcd/server/v3/embed"
@@ -176,7 +175,7 @@ func runEmbedded(ctx context.Context, config *embed.Config, broken *etcdBroken) 
 	if damage, ok := errors.AsType[*datadir.Damage](err); ok {
 		return nil, damage
 	}
-	return nil, &datadir.Damage{Path: config.Dir, Err: err, Do: adviceOn(err)}
+	return nil, &datadir.Damage{Path: config.Dir, Err: err, Do: datadir.DiskAdvice(err)}
 }
 
 // watch reports when etcd ends. It returns at the latest when stop has closed the server.
@@ -272,7 +271,7 @@ func (b *etcdBroken) OnWrite(entry *zapcore.CheckedEntry, fields []zapcore.Field
 			err = fmt.Errorf("%w: %w", err, cause)
 		}
 	}
-	if do := adviceOn(err); do != "" {
+	if do := datadir.DiskAdvice(err); do != "" {
 		err = fmt.Errorf("%w; %s", err, do)
 	}
 	b.mu.Lock()
@@ -280,17 +279,6 @@ func (b *etcdBroken) OnWrite(entry *zapcore.CheckedEntry, fields []zapcore.Field
 	b.mu.Unlock()
 	b.fail(err)
 	runtime.Goexit()
-}
-
-// adviceOn says what to do about a failure of the disk; empty if the failure is another one.
-func adviceOn(err error) string {
-	switch {
-	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
-		return "the disk is full: make room and start again"
-	case errors.Is(err, syscall.EROFS):
-		return "the disk is read-only: make it writable and start again"
-	}
-	return ""
 }
 
 func (b *etcdBroken) reason() error {

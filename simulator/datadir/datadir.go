@@ -12,6 +12,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"go.etcd.io/etcd/client/pkg/v3/fileutil"
 )
@@ -64,10 +65,29 @@ func WithoutPath(err error) error {
 	return err
 }
 
+// DiskAdvice says what to do about a failure of the disk; empty if the failure is another one.
+func DiskAdvice(err error) string {
+	switch {
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		return "the disk is full: make room and try again"
+	case errors.Is(err, syscall.EROFS):
+		return "the disk is read-only: make it writable and try again"
+	}
+	return ""
+}
+
 // WriteFile replaces the file at path; only the owner may read it. After a crash or a power cut
 // the file has the old or the new content, and after WriteFile has returned nil it has the new
 // one. After an error it has the old one.
 func WriteFile(path string, content []byte) error {
+	err := replace(path, content)
+	if do := DiskAdvice(err); do != "" {
+		return fmt.Errorf("%w; %s", err, do)
+	}
+	return err
+}
+
+func replace(path string, content []byte) error {
 	file, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-")
 	if err != nil {
 		return err

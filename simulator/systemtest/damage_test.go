@@ -19,6 +19,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.etcd.io/bbolt"
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/mvccpb"
 	"google.golang.org/protobuf/proto"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -101,7 +102,8 @@ var damages = []damage{
 	{name: "the database has no beginning", left: killed, do: zeros(etcdDB, 0, 8192), path: etcdDB, want: "neither copy of its beginning can be read", short: true},
 	{name: "the database has no first copy of its beginning", left: killed, do: zeros(etcdDB, 0, 4096)},
 	{name: "the database has no beginning, after a stop", do: zeros(etcdDB, 0, 8192), path: etcdDB, want: "has changed since the simulator stopped"},
-	{name: "the database is cut off", left: killed, do: half(etcdDB), path: etcdDB, want: "bytes and should have"},
+	{name: "the database is cut off", left: killed, do: cut(etcdDB, 300_000), path: etcdDB, want: "it has 300000 bytes and should have"},
+	{name: "the database has no keys", left: killed, do: cut(etcdDB, 8192), path: etcdDB, want: "it has 8192 bytes and should have"},
 	{name: "the database has noise", left: killed, do: noiseOnPages(etcdDB), path: etcdDB, want: "etcd's database is damaged: ", short: true},
 	{name: "the database has zeros", left: killed, do: zerosOnPages(etcdDB), path: etcdDB, want: "etcd's database is damaged: "},
 	{name: "the database has one wrong bit, after a stop", do: flip(etcdDB, 60_000), path: etcdDB, want: "has changed since the simulator stopped", short: true},
@@ -110,6 +112,7 @@ var damages = []damage{
 	{name: "the database is of a newer etcd", left: killed, do: inBucket("cluster", "clusterVersion", []byte("99.9.0")), path: etcdDB, want: "etcd 99.9 wrote it", advice: "use the version of the simulator that wrote it"},
 	{name: "the database is of a cluster", left: killed, do: inBucket("members", "1234", []byte("{}")), path: etcdDB, want: "is of an etcd cluster with 2 members"},
 	{name: "the database has a revision of noise", left: killed, do: inBucket("key", "\x00\x00\x00\x00\x00\x00\x00\x01_\x00\x00\x00\x00\x00\x00\x00\x09", []byte("\xff\xff\xff")), path: etcdDB, want: "revision 1 cannot be read"},
+	{name: "an object is noise", left: killed, do: inObject("pods/default/kept"), path: etcdDB, want: "the object /registry/pods/default/kept cannot be read", short: true},
 	{name: "the storage was full", left: killed, do: alarm(etcdserverpb.AlarmType_NOSPACE), short: true},
 	{name: "etcd's data are corrupt", left: killed, do: alarm(etcdserverpb.AlarmType_CORRUPT), path: "etcd", want: "etcd has raised the alarm that its data are corrupt", late: true},
 
@@ -182,10 +185,10 @@ func TestDamage(t *testing.T) {
 			}
 			p := start(t, h)
 			good.check(t, p, row)
-			p.stop(t)
 			if strings.Count(p.stderr.String(), "\n") > 1 {
 				t.Errorf("it said\n%s", p.stderr)
 			}
+			p.kill()
 		})
 	}
 	t.Logf("%d kinds of damage", len(damages))
@@ -483,6 +486,32 @@ func inBucket(bucket, key string, value []byte) func(*testing.T, string) {
 		defer db.Close()
 		succeed(t, db.Update(func(tx *bbolt.Tx) error {
 			return tx.Bucket([]byte(bucket)).Put([]byte(key), value)
+		}))
+	}
+}
+
+// inObject damages the last revision of an object, but not the way in which etcd keeps it.
+func inObject(name string) func(*testing.T, string) {
+	return func(t *testing.T, dir string) {
+		db, err := bbolt.Open(filepath.Join(dir, etcdDB), 0o600, &bbolt.Options{NoFreelistSync: true})
+		succeed(t, err)
+		defer db.Close()
+		succeed(t, db.Update(func(tx *bbolt.Tx) error {
+			cursor := tx.Bucket([]byte("key")).Cursor()
+			for k, v := cursor.Last(); k != nil; k, v = cursor.Prev() {
+				var kv mvccpb.KeyValue
+				if err := proto.Unmarshal(v, &kv); err != nil || !strings.HasSuffix(string(kv.GetKey()), name) {
+					continue
+				}
+				middle := kv.Value[len(kv.Value)/4 : len(kv.Value)*3/4]
+				copy(middle, bytes.Repeat([]byte{0xff}, len(middle)))
+				changed, err := proto.Marshal(&kv)
+				if err != nil {
+					return err
+				}
+				return tx.Bucket([]byte("key")).Put(bytes.Clone(k), changed)
+			}
+			return errors.New("there is no such object")
 		}))
 	}
 }

@@ -160,7 +160,7 @@ func TestAFullDisk(t *testing.T) {
 		}
 	})
 	t.Log(p.stderr)
-	if said := p.stderr.String(); !strings.Contains(said, "no space left on device") || !strings.Contains(said, "the disk is full: make room and start again") {
+	if said := p.stderr.String(); !strings.Contains(said, "no space left on device") || !strings.Contains(said, "the disk is full: make room and try again") {
 		t.Errorf("it said\n%s", said)
 	}
 

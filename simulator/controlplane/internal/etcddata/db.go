@@ -8,13 +8,17 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
+	"slices"
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	"go.etcd.io/etcd/api/v3/version"
 	"go.etcd.io/etcd/server/v3/storage/schema"
 	"google.golang.org/protobuf/proto"
 	versions "k8s.io/apimachinery/pkg/util/version"
+
+	"kube-scheduler-simulator/simulator/datadir"
 )
 
 // database is what a database says.
@@ -24,10 +28,14 @@ type database struct {
 	index uint64
 	// members is the number of members of the cluster.
 	members int
+
+	read func(key, value []byte) error
+	// unreadable says why the last revision of a key cannot be read.
+	unreadable map[string]error
 }
 
 // readDB reads a whole database: the pages, and what etcd reads from them at the start.
-func readDB(ctx context.Context, path string) (database, error) {
+func readDB(ctx context.Context, path string, read func(key, value []byte) error) (database, error) {
 	file, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return database{}, nil
@@ -46,9 +54,16 @@ func readDB(ctx context.Context, path string) (database, error) {
 	if info.Size() == 0 {
 		return database{exists: true, empty: true}, nil
 	}
-	d := database{exists: true}
-	if err := readPages(ctx, file, info.Size(), d.see); err != nil {
+	d := database{exists: true, read: read, unreadable: map[string]error{}}
+	err = readPages(ctx, file, info.Size(), d.see)
+	if newer, ok := errors.AsType[*newerError](err); ok {
+		return d, &datadir.Damage{Path: path, Err: newer, Do: "use the version of the simulator that wrote it, or start with another data directory"}
+	}
+	if err != nil {
 		return d, fmt.Errorf("etcd's database is damaged: %w", err)
+	}
+	for _, key := range slices.Sorted(maps.Keys(d.unreadable)) {
+		return d, fmt.Errorf("etcd's database is damaged: the object %s cannot be read: %w", key, d.unreadable[key])
 	}
 	return d, nil
 }
@@ -57,7 +72,7 @@ func readDB(ctx context.Context, path string) (database, error) {
 func (d *database) see(bucket, key, value []byte) error {
 	switch string(bucket) {
 	case string(schema.Key.Name()):
-		return seeRevision(key, value)
+		return d.seeRevision(key, value)
 	case string(schema.Meta.Name()):
 		return d.seeMeta(key, value)
 	case string(schema.Cluster.Name()):
@@ -97,7 +112,7 @@ const (
 	revisionMiddle = '_'
 )
 
-func seeRevision(key, value []byte) error {
+func (d *database) seeRevision(key, value []byte) error {
 	deleted := len(key) == revisionBytes+1 && key[revisionBytes] == deletedMark
 	if len(key) != revisionBytes && !deleted || key[8] != revisionMiddle {
 		return fmt.Errorf("a revision has the name %q", key)
@@ -110,6 +125,14 @@ func seeRevision(key, value []byte) error {
 	if len(kv.GetKey()) == 0 || !deleted && kv.GetModRevision() != revision {
 		return fmt.Errorf("revision %d cannot be read: it is one of %q at revision %d", revision, kv.GetKey(), kv.GetModRevision())
 	}
+	// Revisions come in their order.
+	delete(d.unreadable, string(kv.GetKey()))
+	if deleted {
+		return nil
+	}
+	if err := d.read(kv.GetKey(), kv.GetValue()); err != nil {
+		d.unreadable[string(kv.GetKey())] = err
+	}
 	return nil
 }
 
@@ -121,7 +144,14 @@ func notNewer(written []byte) error {
 	}
 	ours := versions.MustParseGeneric(version.Version)
 	if v.WithPatch(0).GreaterThan(ours) {
-		return fmt.Errorf("etcd %d.%d wrote it, and this simulator has etcd %d.%d: use the version of the simulator that wrote it", v.Major(), v.Minor(), ours.Major(), ours.Minor())
+		return &newerError{written: v, ours: ours}
 	}
 	return nil
+}
+
+// newerError says that a newer etcd has written the database.
+type newerError struct{ written, ours *versions.Version }
+
+func (e *newerError) Error() string {
+	return fmt.Sprintf("etcd %d.%d wrote it, and this simulator has etcd %d.%d", e.written.Major(), e.written.Minor(), e.ours.Major(), e.ours.Minor())
 }

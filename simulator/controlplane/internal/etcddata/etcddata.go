@@ -30,9 +30,10 @@ func filesOf(dir string) files {
 }
 
 // Check returns nil when etcd can start on dir: it does not exist, an earlier start got no
-// further than creating files, or the log and the database are whole and belong together. The
-// error is a *datadir.Damage, or that of ctx.
-func Check(ctx context.Context, dir string) error {
+// further than creating files, or the log and the database are whole and belong together. read
+// says whether the value of a key can be read; it is called with each revision, and the last one
+// of a key counts. The error is a *datadir.Damage, or that of ctx.
+func Check(ctx context.Context, dir string, read func(key, value []byte) error) error {
 	f := filesOf(dir)
 	for _, path := range []string{f.dir, f.member, f.snap, f.wal} {
 		info, err := os.Stat(path)
@@ -48,7 +49,7 @@ func Check(ctx context.Context, dir string) error {
 	if err != nil {
 		return &datadir.Damage{Path: f.wal, Err: err}
 	}
-	db, err := readDB(ctx, f.db)
+	db, err := readDB(ctx, f.db, read)
 	if err != nil {
 		return damaged(ctx, f.db, err)
 	}

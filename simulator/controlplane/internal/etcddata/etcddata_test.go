@@ -11,11 +11,13 @@ import (
 	"testing"
 
 	"go.etcd.io/bbolt"
+	"go.etcd.io/etcd/api/v3/mvccpb"
 	"go.etcd.io/etcd/server/v3/embed"
 	"go.etcd.io/etcd/server/v3/etcdserver/api/v3client"
 	"go.etcd.io/etcd/server/v3/storage/schema"
 	etcdwal "go.etcd.io/etcd/server/v3/storage/wal"
 	"go.uber.org/zap"
+	"google.golang.org/protobuf/proto"
 
 	"kube-scheduler-simulator/simulator/datadir"
 )
@@ -50,6 +52,23 @@ func used(t *testing.T, puts int) string {
 	_ = c.Close()
 	etcd.Close()
 	return dir
+}
+
+// readable accepts what used has put.
+func readable(_, value []byte) error {
+	if string(value) == "noise" {
+		return errors.New("it is noise")
+	}
+	return nil
+}
+
+func revisionOf(t *testing.T, key, value string, revision int64) []byte {
+	t.Helper()
+	data, err := proto.Marshal(&mvccpb.KeyValue{Key: []byte(key), Value: []byte(value), ModRevision: revision})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
 }
 
 func TestCheck(t *testing.T) {
@@ -141,6 +160,11 @@ func TestCheck(t *testing.T) {
 		{"a cluster's", sets(schema.Members.Name(), "1234", `{}`), db, "is of an etcd cluster with 2 members"},
 		{"a revision without its name", sets(schema.Key.Name(), "short", ""), db, `a revision has the name "short"`},
 		{"a revision without its value", sets(schema.Key.Name(), "\x00\x00\x00\x00\x00\x00\x00\x07_\x00\x00\x00\x00\x00\x00\x00\x00", "\xff\xff"), db, "revision 7 cannot be read"},
+		{"an object of noise", sets(schema.Key.Name(), "\x00\x00\x00\x00\x00\x00\xff\xff_\x00\x00\x00\x00\x00\x00\x00\x00", string(revisionOf(t, "/registry/pods/p", "noise", 0xffff))), db, "the object /registry/pods/p cannot be read: it is noise"},
+		{"an object that was noise once", func(t *testing.T, dir string) {
+			sets(schema.Key.Name(), "\x00\x00\x00\x00\x00\x00\xff\xfe_\x00\x00\x00\x00\x00\x00\x00\x00", string(revisionOf(t, "/registry/pods/p", "noise", 0xfffe)))(t, dir)
+			sets(schema.Key.Name(), "\x00\x00\x00\x00\x00\x00\xff\xff_\x00\x00\x00\x00\x00\x00\x00\x00", string(revisionOf(t, "/registry/pods/p", "good", 0xffff)))(t, dir)
+		}, "", ""},
 		{"no position", sets(schema.Meta.Name(), "consistent_index", "short"), db, "the position in the log cannot be read"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -149,7 +173,7 @@ func TestCheck(t *testing.T) {
 				t.Fatal(err)
 			}
 			tc.damage(t, dir)
-			err := Check(context.Background(), dir)
+			err := Check(context.Background(), dir, readable)
 			if tc.path == "" {
 				if err != nil {
 					t.Error(err)
@@ -193,7 +217,7 @@ func TestCheckEndsWithItsContext(t *testing.T) {
 	dir := used(t, 1)
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if err := Check(ctx, dir); !errors.Is(err, context.Canceled) {
+	if err := Check(ctx, dir, readable); !errors.Is(err, context.Canceled) {
 		t.Errorf("it said %v", err)
 	}
 }

@@ -271,12 +271,12 @@ func (b *etcdBroken) OnWrite(entry *zapcore.CheckedEntry, fields []zapcore.Field
 			err = fmt.Errorf("%w: %w", err, cause)
 		}
 	}
-	if do := datadir.DiskAdvice(err); do != "" {
-		err = fmt.Errorf("%w; %s", err, do)
-	}
 	b.mu.Lock()
 	b.err = err
 	b.mu.Unlock()
+	if do := datadir.DiskAdvice(err); do != "" {
+		err = fmt.Errorf("%w; %s", err, do)
+	}
 	b.fail(err)
 	runtime.Goexit()
 }

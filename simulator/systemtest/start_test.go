@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -80,6 +81,48 @@ func TestPoliciesDoNotPreventAStart(t *testing.T) {
 	})
 	p.schedules(t, "after")
 	p.stop(t)
+}
+
+// TestKeptDataOfAnEarlierVersion starts on a data directory that the version before inventories has
+// made, with a node, a pod that it has scheduled, and a configuration. The certificates are left
+// out.
+func TestKeptDataOfAnEarlierVersion(t *testing.T) {
+	h := newHome(t)
+	if err := os.Mkdir(h.data, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	archive := filepath.Join("testdata", "data-directory-before-inventories.tar.gz")
+	if out, err := exec.CommandContext(t.Context(), "tar", "-xzf", archive, "-C", h.data).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	p := start(t, h)
+	pod, err := p.client.CoreV1().Pods(namespace).Get(t.Context(), "kept", metav1.GetOptions{})
+	if err != nil || pod.Spec.NodeName != "node-1" {
+		t.Errorf("the pod is %v, %v", pod, err)
+	}
+	if m, err := p.client.CoreV1().ConfigMaps(namespace).Get(t.Context(), "kept", metav1.GetOptions{}); err != nil || m.Data["key"] != "value" {
+		t.Errorf("the map is %v, %v", m, err)
+	}
+	if decisions := p.decisions(t); len(decisions) != 1 || decisions[pod.UID] == "" {
+		t.Errorf("the results are %v", decisions)
+	}
+	var configuration struct{ Parallelism int }
+	if err := p.get(configurationURL, &configuration); err != nil || configuration.Parallelism != 7 {
+		t.Errorf("the configuration is %+v, %v", configuration, err)
+	}
+	p.schedules(t, "after")
+	if said := p.stderr.String(); said != "" {
+		t.Errorf("it said %s", said)
+	}
+	p.kill()
+
+	// Now it has an inventory, and nothing may go.
+	if err := os.RemoveAll(filepath.Join(h.data, "etcd")); err != nil {
+		t.Fatal(err)
+	}
+	if line := endsWithOneLine(t, h); !strings.Contains(line, "is missing or empty, but has held data") {
+		t.Errorf("it said %s", line)
+	}
 }
 
 // smallDisk returns a home on a file system of its own.

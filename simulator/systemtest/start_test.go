@@ -242,7 +242,7 @@ func (p *program) has(t *testing.T, maps []string) {
 
 // TestAStartOnAFullDisk: a new cluster does not fit.
 func TestAStartOnAFullDisk(t *testing.T) {
-	for _, size := range []int{1 << 20, 70 << 20} {
+	for _, size := range []int{1 << 20, 40 << 20} {
 		t.Run(fmt.Sprint(size), func(t *testing.T) {
 			h := smallDisk(t, size)
 			line := endsWithOneLine(t, h)

@@ -22,6 +22,8 @@ const (
 	// storageInterval is how soon a full storage is noticed, and how often room is looked for
 	// while it is full.
 	storageInterval = 5 * time.Second
+	// worthShrinking is the part of the database in use below which it is defragmented.
+	worthShrinking = 0.9
 	// smallStorage is the size of a database that is not worth shrinking.
 	smallStorage = 64 << 20
 )
@@ -113,7 +115,8 @@ func (s *storage) makeRoom(ctx context.Context) error {
 	if err != nil && !errors.Is(err, mvcc.ErrCompacted) {
 		return fmt.Errorf("compact: %w", err)
 	}
-	if inUse := float64(server.Backend().SizeInUse()); inUse < storageWarning*float64(s.quota) && inUse < float64(server.Backend().Size())/2 || s.used() >= 1 {
+	// A database that is full of objects would not shrink, and nothing can be read meanwhile.
+	if inUse := float64(server.Backend().SizeInUse()); inUse < storageWarning*float64(s.quota) && inUse < worthShrinking*float64(server.Backend().Size()) {
 		if err := server.Backend().Defrag(); err != nil {
 			return fmt.Errorf("defragment: %w", err)
 		}

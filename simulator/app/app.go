@@ -182,7 +182,7 @@ func (s *simulator) start(ctx context.Context) error {
 	if err := s.scheduler.Start(ctx); err != nil {
 		return fmt.Errorf("starting the scheduler: %w", err)
 	}
-	s.onStopOf("the scheduler", 0, s.scheduler.Stop)
+	s.onStopOf("the scheduler", 0, s.within(schedulerShare, s.scheduler.Stop))
 
 	if err := s.annotate(); err != nil {
 		return err

@@ -65,6 +65,7 @@ func newSimulator(ctx context.Context, options Options) (*simulator, error) {
 		Durable:     !p.temporary,
 		Logger:      options.Logger,
 	})
+	s.inactive = s.newInactive()
 	s.replays = s.newReplays()
 	s.following = s.newFollowing()
 	s.onStopOf("removing files", keptForFiles, func(context.Context) error { return p.close() })
@@ -82,7 +83,7 @@ func (s *simulator) run(ctx context.Context, out io.Writer) error {
 		return s.startStopped(started)
 	}
 	if err == nil {
-		fmt.Fprintf(out, "ready: http://%s kubeconfig %s\n", s.prepared.listener.Addr(), s.controlPlane.Kubeconfig())
+		fmt.Fprintf(out, "ready: %s kubeconfig %s\n", s.prepared.address(), s.controlPlane.Kubeconfig())
 		played := s.reportReplay(ctx)
 		select {
 		case <-ctx.Done():
@@ -128,6 +129,7 @@ type simulator struct {
 	replays     *session.Session
 	following   *following.Following
 	transfers   *transfer.Cluster
+	inactive    *inactive
 
 	// interrupted says that an import was interrupted; nil if none was.
 	interrupted atomic.Pointer[string]
@@ -170,14 +172,12 @@ func (s *simulator) start(ctx context.Context) error {
 		Client:    s.controlPlane.ClientConfig(),
 		Sink:      s.store,
 		OutOfTree: s.prepared.registry,
-		Parse: func(document []byte) (*config.Configuration, error) {
-			return parseConfiguration(document, s.prepared.registry)
-		},
-		Initial: s.prepared.configuration,
-		TieSeed: s.options.TieSeed,
-		Dir:     s.configurationDir(),
-		Logger:  s.options.Logger,
-		Changed: s.publish,
+		Parse:     s.parse,
+		Initial:   s.prepared.configuration,
+		TieSeed:   s.options.TieSeed,
+		Dir:       s.configurationDir(),
+		Logger:    s.options.Logger,
+		Changed:   s.publish,
 	})
 	if err := s.scheduler.Start(ctx); err != nil {
 		return fmt.Errorf("starting the scheduler: %w", err)
@@ -188,6 +188,7 @@ func (s *simulator) start(ctx context.Context) error {
 		return err
 	}
 	s.transfers = s.newTransfers()
+	s.inactive.recount(ctx)
 	s.onStopOf("an import or a reset", 0, s.operations.close)
 	if err := s.web.SetBackend(s.backend()); err != nil {
 		return fmt.Errorf("attaching the web server: %w", err)
@@ -228,6 +229,7 @@ func (s *simulator) backend() server.Backend {
 		Configuration: configuration{s.scheduler},
 		Replay:        s.replays,
 		Transfer:      exclusiveTransfer{s.transfers, s},
+		Inactive:      s.inactive,
 		FeatureGates:  featureGates(),
 
 		PreEnqueueRejections: s.scheduler.PreEnqueueRejections,
@@ -252,6 +254,8 @@ func (s *simulator) startControlPlane(ctx context.Context) error {
 		VirtualNodes: !s.options.NoVirtualNodes,
 
 		DefaultStorageClass: true,
+		Outbound:            s.options.Outbound,
+		Version:             version.Get().Kubernetes,
 	})
 	s.controlPlane = s.embedded
 	if err := s.embedded.Start(ctx); err != nil {
@@ -347,6 +351,11 @@ func (s *simulator) annotate() error {
 	return nil
 }
 
+// parse reads a document as the scheduler would.
+func (s *simulator) parse(document []byte) (*config.Configuration, error) {
+	return parseConfiguration(document, s.prepared.registry, s.options.Outbound)
+}
+
 // setStatus changes the simulator's phase and publishes it.
 func (s *simulator) setStatus(phase server.Phase, message string) {
 	s.mu.Lock()
@@ -375,7 +384,7 @@ func (s *simulator) publish() {
 	status := server.Status{
 		Ready: s.phase == server.Running, Phase: s.phase, Message: s.message,
 		Scheduler: server.SchedulerStatus{Phase: s.phase, Message: s.message},
-		Operation: s.operation(), Replay: s.replays.Loaded(),
+		Operation: s.operation(), Replay: s.replays.Loaded(), Inactive: s.inactive.counted(),
 	}
 	if s.scheduler != nil {
 		state := s.scheduler.State()

@@ -83,6 +83,8 @@ func (s *simulator) reset(ctx context.Context, extent resetExtent) (server.Reset
 	restart := s.scheduler.Reset
 	if extent == cluster {
 		restart = s.scheduler.Restart
+	} else {
+		err = errors.Join(err, s.inactive.replaceExtenders(nil))
 	}
 	err = errors.Join(err, restart(ctx, func(ctx context.Context) (err error) {
 		deleted, err = s.empty(ctx)
@@ -110,6 +112,7 @@ func (s *simulator) empty(ctx context.Context) (deleted int, err error) {
 	}
 	s.store.Reset()
 	s.web.ClearResults()
+	s.inactive.recount(ctx)
 	return done.Deleted, nil
 }
 

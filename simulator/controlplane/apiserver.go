@@ -28,6 +28,7 @@ import (
 	"k8s.io/kubernetes/plugin/pkg/admission/serviceaccount"
 
 	"kube-scheduler-simulator/simulator/connections"
+	"kube-scheduler-simulator/simulator/outbound"
 )
 
 const (
@@ -77,6 +78,10 @@ type serverOptions struct {
 	taintNewNodes bool
 	// guard handles every request first.
 	guard func(http.Handler) http.Handler
+	// outbound limits which webhooks and API servers are called.
+	outbound outbound.Policy
+	// version is the version that clients see.
+	version string
 }
 
 // startAPIServer returns when the API server listens; waitReady waits until it serves. fail is
@@ -93,7 +98,7 @@ func startAPIServer(ctx context.Context, opts serverOptions, fail func(error)) (
 		}
 	}()
 
-	server, err := newServerChain(ctx, serverRunOptions(listener, opts), opts.guard)
+	server, err := newServerChain(ctx, serverRunOptions(listener, opts), opts)
 	if err != nil {
 		return nil, err
 	}
@@ -115,8 +120,8 @@ func startAPIServer(ctx context.Context, opts serverOptions, fail func(error)) (
 	return a, nil
 }
 
-func newServerChain(ctx context.Context, opts *options.ServerRunOptions, guard func(http.Handler) http.Handler) (*aggregator.APIAggregator, error) {
-	completedOptions, err := opts.Complete(ctx)
+func newServerChain(ctx context.Context, run *options.ServerRunOptions, opts serverOptions) (*aggregator.APIAggregator, error) {
+	completedOptions, err := run.Complete(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("complete options: %w", err)
 	}
@@ -130,11 +135,17 @@ func newServerChain(ctx context.Context, opts *options.ServerRunOptions, guard f
 	// This hook makes one attempt before the server serves, and then waits a second. bootstrap
 	// does the same work without the wait.
 	config.KubeAPIs.ControlPlane.Generic.DisabledPostStartHooks.Insert(schedulingrest.PostStartHookName)
+	confine(opts.outbound).apply(config)
+	setVersion(config, opts.version)
+	connects, err := newConnects(config.Aggregator.GenericConfig.LoopbackClientConfig, config.Aggregator.GenericConfig.Serializer)
+	if err != nil {
+		return nil, err
+	}
 	// The aggregator receives all requests.
 	front := config.Aggregator.GenericConfig
 	build := front.BuildHandlerChainFunc
 	front.BuildHandlerChainFunc = func(handler http.Handler, c *genericapiserver.Config) http.Handler {
-		return guard(build(handler, c))
+		return opts.guard(build(connects.before(handler), c))
 	}
 	completed, err := config.Complete()
 	if err != nil {
@@ -191,6 +202,7 @@ func serverRunOptions(listener net.Listener, opts serverOptions) *options.Server
 	o.Features.EnableProfiling = false
 	enableAPIs(o)
 	disableAdmission(o, opts.taintNewNodes)
+	decorateAdmission(o, opts.outbound)
 	return o
 }
 
@@ -220,9 +232,14 @@ func disableAdmission(o *options.ServerRunOptions, taintNewNodes bool) {
 		// from YAML.
 		o.Admission.GenericAdmission.DisablePlugins = append(o.Admission.GenericAdmission.DisablePlugins, nodetaint.PluginName)
 	}
-	// First in the list, so that the metrics decorator wraps ours.
+}
+
+// decorateAdmission puts our decorators first in the list, so that the metrics decorator wraps
+// ours.
+func decorateAdmission(o *options.ServerRunOptions, policy outbound.Policy) {
 	o.Admission.GenericAdmission.Decorators = slices.Insert(o.Admission.GenericAdmission.Decorators, 0,
-		admission.Decorator(admission.DecoratorFunc(decorateNodeTaint)))
+		admission.Decorator(admission.DecoratorFunc(decorateNodeTaint)),
+		admission.Decorator(admission.DecoratorFunc(confine(policy).decorate)))
 }
 
 func (a *apiServer) url() string {

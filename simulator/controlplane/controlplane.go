@@ -8,7 +8,7 @@
 // registry), which the caller sets before New. The caller also silences klog, because
 // kube-apiserver logs harmless errors at every start. Nothing here writes to stdout.
 //
-// The package may import Kubernetes, etcd, simulator/connections, simulator/objects and its own
+// The package may import Kubernetes, etcd, simulator/connections, simulator/objects, simulator/outbound and its own
 // subpackages. It never imports packages of scheduler/.
 package controlplane
 
@@ -27,6 +27,7 @@ import (
 
 	"kube-scheduler-simulator/simulator/controlplane/controllers"
 	"kube-scheduler-simulator/simulator/controlplane/internal/datadir"
+	"kube-scheduler-simulator/simulator/outbound"
 )
 
 // unwindTimeout bounds the rollback of a failed start.
@@ -55,6 +56,12 @@ type Options struct {
 	// DefaultStorageClass creates a default StorageClass in a new cluster, as local clusters
 	// do. Default: there is none.
 	DefaultStorageClass bool
+	// Outbound says which webhooks and API servers of APIServices the API server may call.
+	// Default: those on loopback addresses. It calls no kubelets and no pods.
+	Outbound outbound.Policy
+	// Version is the version of Kubernetes that clients see, such as v1.37.1. Default: the
+	// minor version that the program was built from.
+	Version string
 }
 
 // ControlPlane is one embedded control plane. It starts once and stops once.
@@ -190,7 +197,7 @@ func (c *ControlPlane) useRegistry(ctx context.Context, r *registry) (err error)
 // startServer returns when the API server is ready and the start state is known, except for
 // the default roles.
 func (c *ControlPlane) startServer(ctx context.Context, certs certificates, etcd Etcd, taint bool) (*apiServer, error) {
-	api, err := startAPIServer(ctx, serverOptions{certs: certs, etcd: etcd, taintNewNodes: taint, guard: c.gate.guard}, c.fail)
+	api, err := startAPIServer(ctx, serverOptions{certs: certs, etcd: etcd, taintNewNodes: taint, guard: c.gate.guard, outbound: c.opts.Outbound, version: c.opts.Version}, c.fail)
 	if err != nil {
 		return nil, fmt.Errorf("start kube-apiserver: %w", err)
 	}

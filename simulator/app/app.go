@@ -191,7 +191,7 @@ func (s *simulator) start(ctx context.Context) error {
 	if err := s.scheduler.Start(ctx); err != nil {
 		return fmt.Errorf("starting the scheduler: %w", advised(err))
 	}
-	s.onStopOf("the scheduler", 0, s.scheduler.Stop)
+	s.onStopOf("the scheduler", 0, s.within(schedulerShare, s.scheduler.Stop))
 	s.keepInventory()
 
 	if err := s.annotate(); err != nil {

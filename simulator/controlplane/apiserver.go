@@ -315,14 +315,14 @@ func (a *apiServer) stop(ctx context.Context) error {
 	return nil
 }
 
-// patience returns how long the API server may wait for its clients: half of the time that there is.
-// Then it loses their connections.
+// patience returns how long the API server may wait for its clients, before it loses their connections:
+// as long as it waits for watches, or a third of the time that there is.
 func patience(ctx context.Context) time.Duration {
 	deadline, ok := ctx.Deadline()
 	if !ok {
 		return watchTimeout + connectionTimeout
 	}
-	return min(watchTimeout+connectionTimeout, time.Until(deadline)/2)
+	return min(watchTimeout, time.Until(deadline)/3)
 }
 
 // waitEnded waits for the API server, which waits for its connections: for a client that has sent half

@@ -8,7 +8,6 @@ package app
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"runtime/debug"
@@ -42,7 +41,7 @@ import (
 
 // Run runs a simulator until ctx is done or a part of it fails. When everything is up it
 // writes one line to out, which begins with "ready: ". After ctx is done it returns the
-// errors of stopping.
+// errors of stopping. When the start or a part fails, it returns only that error.
 func Run(ctx context.Context, options Options, out io.Writer) error {
 	s, err := newSimulator(ctx, options)
 	if err != nil {
@@ -96,7 +95,11 @@ func (s *simulator) run(ctx context.Context, out io.Writer) error {
 	} else if ctx.Err() != nil {
 		err = nil // stopped while starting
 	}
-	return errors.Join(err, s.stop(time.Now().Add(s.stopTimeout())))
+	stopped := s.stop(time.Now().Add(s.stopTimeout()))
+	if err != nil {
+		return err // the cause, without what follows from it
+	}
+	return stopped
 }
 
 // controlPlane is the cluster's control plane, our own or an external one.

@@ -140,7 +140,7 @@ func (c *ControlPlane) Start(ctx context.Context) (err error) {
 		}
 		undoCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), unwindTimeout)
 		defer cancel()
-		err = errors.Join(err, c.stop(undoCtx))
+		_ = c.stop(undoCtx) // its errors would only follow from err
 	}()
 
 	chosen, err := controllers.Choose(c.opts.Controllers)

@@ -333,6 +333,40 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/inactive": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The imported parts that would call other programs: webhooks, APIServices, conversions of custom resources, and extenders of the scheduler. Nothing calls them until a user activates them. */
+        get: operations["listInactive"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/inactive/activate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Let inactive parts call the programs that they name. Without --allow-outbound, a part that names another machine stays inactive. */
+        post: operations["activate"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/replay": {
         parameters: {
             query?: never;
@@ -460,6 +494,8 @@ export interface components {
             controlPlane: "embedded" | "external";
             operation?: components["schemas"]["Operation"];
             sync?: components["schemas"]["Sync"];
+            /** @description How many imported parts wait for a user to activate them. Absent if there are none. */
+            inactive?: number;
             /** @description True while a recording is loaded, whether it plays or not. */
             replay?: boolean;
             /** @description The version of Kubernetes. */
@@ -554,6 +590,8 @@ export interface components {
             message?: string;
             /** @description Fields that Kubernetes no longer has. The import left them out. */
             removed: components["schemas"]["RemovedField"][];
+            /** @description The URLs of the extenders that were left out until a user activates them. */
+            inactiveExtenders: string[];
         };
         ImportReport: {
             /** @enum {string} */
@@ -577,7 +615,27 @@ export interface components {
             skippedTotal: number;
             warnings: components["schemas"]["ImportItem"][];
             warningsTotal: number;
+            /** @description Imported objects that call no other program until a user activates them. The message says what they would call. */
+            inactive: components["schemas"]["ImportItem"][];
+            inactiveTotal: number;
             configuration?: components["schemas"]["ImportConfiguration"];
+        };
+        /** @description An imported object, or an extender of an imported configuration, that calls no other program until a user activates it. */
+        Inactive: {
+            apiVersion: string;
+            kind: string;
+            /** @description For an extender, its URL. */
+            name: string;
+            /** @description The URLs and services that it would call. */
+            calls: string[];
+        };
+        InactiveList: {
+            items: components["schemas"]["Inactive"][];
+        };
+        /** @description Chooses inactive parts: all of them if it is empty. */
+        Activation: {
+            kind?: string;
+            name?: string;
         };
         /** @description Exactly one of the members is present. The last line has a report or an error. */
         ImportLine: {
@@ -2751,6 +2809,90 @@ export interface operations {
             };
             /** @description No import is in progress. */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            503: components["responses"]["Starting"];
+            default: components["responses"]["Error"];
+        };
+    };
+    listInactive: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The inactive parts, by kind and name. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InactiveList"];
+                };
+            };
+            /** @description The simulator cannot import. */
+            501: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            503: components["responses"]["Starting"];
+            default: components["responses"]["Error"];
+        };
+    };
+    activate: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["Activation"];
+            };
+        };
+        responses: {
+            /** @description The parts that are still inactive. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InactiveList"];
+                };
+            };
+            /** @description The body is not an Activation. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Some parts stay inactive, because the simulator may not call what they name. The message says which. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The simulator cannot import. */
+            501: {
                 headers: {
                     [name: string]: unknown;
                 };

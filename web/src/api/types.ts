@@ -71,6 +71,8 @@ export type ImportItem = Schemas['ImportItem']
 export type ImportReport = Schemas['ImportReport']
 /** The running import, or the last one. */
 export type ImportState = Schemas['ImportState']
+/** An imported part that calls no other program until the user activates it. */
+export type Inactive = Schemas['Inactive']
 /** A line of an import's response; exactly one field is set. */
 export type ImportLine = Schemas['ImportLine']
 /** The result of a reset. */

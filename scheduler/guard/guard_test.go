@@ -46,7 +46,9 @@ func TestCallsThatPanicFail(t *testing.T) {
 		}
 		caught = nil
 	}
-	isError := func(s *fwk.Status) bool { return s.Code() == fwk.Error && strings.Contains(s.Message(), "Broken panicked in ") }
+	isError := func(s *fwk.Status) bool {
+		return s.Code() == fwk.Error && strings.Contains(s.Message(), "Broken panicked in ")
+	}
 
 	_, status := g.Sign(b).SignPod(ctx, &v1.Pod{})
 	failed("SignPod", isError(status))

@@ -163,6 +163,10 @@ func (s *simulator) start(ctx context.Context) error {
 	}
 	s.onStop(s.stopNodes)
 
+	paused, err := s.watchCrashes()
+	if err != nil {
+		return err
+	}
 	s.setStatus(server.Starting, "the scheduler is starting")
 	s.scheduler = supervisor.New(supervisor.Options{
 		Client:    s.controlPlane.ClientConfig(),
@@ -172,6 +176,7 @@ func (s *simulator) start(ctx context.Context) error {
 			return parseConfiguration(document, s.prepared.registry)
 		},
 		Initial: s.prepared.configuration,
+		Paused:  paused,
 		TieSeed: s.options.TieSeed,
 		Dir:     s.configurationDir(),
 		Logger:  s.options.Logger,
@@ -373,9 +378,11 @@ func (s *simulator) publish() {
 			status.Ready = false
 			status.Scheduler.Phase, status.Scheduler.Message = server.Starting, "a new configuration is being applied"
 		}
-		if state.Warning != "" {
-			status.Warnings = append(status.Warnings, state.Warning)
+		if state.Paused != "" && s.phase == server.Running {
+			status.Ready = false
+			status.Scheduler.Phase, status.Scheduler.Message = server.Paused, state.Paused
 		}
+		status.Warnings = append(status.Warnings, state.Warnings...)
 	}
 	if s.external != nil {
 		status.ControlPlane = server.External

@@ -381,6 +381,7 @@ func (s *simulator) publish() {
 		if state.Paused != "" && s.phase == server.Running {
 			status.Ready = false
 			status.Scheduler.Phase, status.Scheduler.Message = server.Paused, state.Paused
+			status.Warnings = append(status.Warnings, state.Paused)
 		}
 		status.Warnings = append(status.Warnings, state.Warnings...)
 	}

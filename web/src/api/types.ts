@@ -58,6 +58,7 @@ export type FeatureGate = Schemas['FeatureGate']
 export type ExtenderCall = Schemas['ExtenderCall']
 /** What a plugin attached itself, about the cycle or about one node. */
 export type Fact = Schemas['Fact']
+export type Panic = Schemas['Panic']
 export type ImportMode = ImportReport['mode']
 /** How far an import is. */
 export type ImportProgress = Schemas['ImportProgress']

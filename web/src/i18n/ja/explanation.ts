@@ -32,6 +32,7 @@ export const explanation: typeof Words = {
     nominated: 'プリエンプションで {node} に空きを作ります。',
     extenderFailure: 'エクステンダー {extender} が {verb} で失敗しました: {message}',
     extenderIgnored: 'エクステンダー {extender} が {verb} で失敗しましたが、無視されました: {message}',
+    panicked: '{plugin} が {call} で パニックを起こし、この呼び出しは失敗として扱われました。',
     devicesAllocated: '確保したデバイス: {claims}。',
     claimHolds: 'クレーム {claim} は {devices}',
     nextClaim: '{claims}、{next}',

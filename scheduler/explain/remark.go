@@ -2,6 +2,7 @@ package explain
 
 import (
 	"fmt"
+	"strings"
 
 	"kube-scheduler-simulator/scheduler/result"
 )
@@ -23,7 +24,23 @@ type RoomNominated struct {
 	Node string `json:"node"`
 }
 
+// Nearest: of the Nodes that lack resources, Node is the nearest to fitting.
+type Nearest struct {
+	Node  string `json:"node"`
+	Nodes int    `json:"nodes"`
+	// Lacks are the resources that Node is short of.
+	Lacks []Lack `json:"lacks"`
+}
+
+// Lack is an amount of a resource that a node lacks: of CPU in thousandths of a core, of
+// others in their own unit.
+type Lack struct {
+	Resource string `json:"resource"`
+	Amount   int64  `json:"amount"`
+}
+
 func (SearchEnded) Kind() Kind   { return "searchEnded" }
+func (Nearest) Kind() Kind       { return "nearest" }
 func (RoomMade) Kind() Kind      { return "room" }
 func (RoomNominated) Kind() Kind { return "nominated" }
 
@@ -33,6 +50,18 @@ func (s SearchEnded) english() string {
 		verb = "was"
 	}
 	return fmt.Sprintf("%s %s not evaluated: enough nodes had been found before extenders rejected them.", plural(s.Nodes, "node"), verb)
+}
+
+func (s Nearest) english() string {
+	var lacks []string
+	for _, l := range s.Lacks {
+		lacks = append(lacks, fmt.Sprintf("%s %s", amount(l), l.Resource))
+	}
+	said := strings.Join(lacks, ", ")
+	if s.Nodes == 1 {
+		return fmt.Sprintf("%s lacks %s.", s.Node, said)
+	}
+	return fmt.Sprintf("Of the %d nodes that lack resources, %s is the nearest to fitting: it lacks %s.", s.Nodes, s.Node, said)
 }
 
 func (s RoomMade) english() string {
@@ -53,6 +82,7 @@ func remarks(c *result.Cycle, e Explanation, devicesTogether int) []Statement {
 	}
 	if _, none := e.Headline.Operands.(NoNodeFits); none {
 		add(roomRemarks(c, e)...)
+		add(nearest(c)...)
 	}
 	if heldByGroup(c) {
 		add(groupPreemption(c.PodGroup)...)
@@ -86,4 +116,30 @@ func roomRemarks(c *result.Cycle, e Explanation) []Operands {
 		out = append(out, RoomNominated{Node: c.NominatedNode})
 	}
 	return out
+}
+
+// nearest names the node that lacks the smallest part of the pod's requests, unless
+// preemption makes room, or the pod's group decides. A plugin's comparisons begin with
+// the nearest node.
+func nearest(c *result.Cycle) []Operands {
+	if c.NominatedNode != "" || c.PodGroup != nil || c.Filter == nil {
+		return nil
+	}
+	for i := range c.Filter.Comparisons {
+		first := &c.Filter.Comparisons[i]
+		if len(first.Resources) == 0 {
+			continue
+		}
+		s := Nearest{Node: first.Node, Lacks: []Lack{}}
+		for _, r := range result.Rejections(c) {
+			if r.Plugin == first.Plugin {
+				s.Nodes = r.Nodes
+			}
+		}
+		for _, r := range first.Resources {
+			s.Lacks = append(s.Lacks, Lack{Resource: r.Name, Amount: r.Requested + r.InUse - r.Allocatable})
+		}
+		return []Operands{s}
+	}
+	return nil
 }

@@ -35,7 +35,7 @@ func Headlines() []Operands {
 // Remarks returns a zero value of each kind that the remarks of an explanation can be.
 func Remarks() []Operands {
 	return []Operands{
-		SearchEnded{}, RoomMade{}, RoomNominated{}, DevicesAllocated{}, DeviceShortage{}, DevicesTogether{},
+		SearchEnded{}, RoomMade{}, RoomNominated{}, Nearest{}, DevicesAllocated{}, DeviceShortage{}, DevicesTogether{},
 		GroupHasEnough{}, GroupShort{}, GroupPlaced{}, GroupRoom{}, GroupVictims{}, GroupRoomImpossible{}, ExtenderFailure{},
 	}
 }

@@ -86,6 +86,10 @@ export interface Compared {
   resources: ResourceLine[]
   taint: Comparison['taint']
   terms: NonNullable<Comparison['terms']>
+  podTerms: NonNullable<Comparison['podTerms']>
+  spread: NonNullable<Comparison['spread']>
+  ports: NonNullable<Comparison['ports']>
+  claims: NonNullable<Comparison['claims']>
 }
 
 /** What a plugin compared about a node; without a plugin the one that rejected it. */
@@ -95,6 +99,7 @@ export function comparedAt(cycle: Cycle, matrix: FilterMatrix | undefined, node:
   const comparison = node && by ? comparisons(cycle)(node, by) : undefined
   if (!comparison) return undefined
   const resources = resourceLines(comparison)
-  const { taint, terms = [] } = comparison
-  return resources.length || taint || terms.length ? { resources, taint, terms } : undefined
+  const { taint, terms = [], podTerms = [], spread = [], ports = [], claims = [] } = comparison
+  const any = resources.length || taint || terms.length || podTerms.length || spread.length || ports.length || claims.length
+  return any ? { resources, taint, terms, podTerms, spread, ports, claims } : undefined
 }

@@ -82,7 +82,9 @@ func (q observedQueue) Update(ctx context.Context, oldPod, newPod *v1.Pod) {
 // Delete is also called for a pod that was bound, by this scheduler or another.
 func (q observedQueue) Delete(logger klog.Logger, pod *v1.Pod) {
 	q.SchedulingQueue.Delete(logger, pod)
-	q.seen.leftQueue(pod)
+	if q.seen.leftQueue(pod) {
+		q.own.forget(pod.UID)
+	}
 }
 
 func (q observedQueue) MoveAllToActiveOrBackoffQueue(logger klog.Logger, event fwk.ClusterEvent, oldObj, newObj any, check internalqueue.PreEnqueueCheck) {
@@ -93,5 +95,8 @@ func (q observedQueue) MoveAllToActiveOrBackoffQueue(logger klog.Logger, event f
 	}
 	if newObj != nil || oldPod == nil || oldPod.Spec.NodeName != "" { // otherwise the call only ends a nomination
 		q.seen.note(oldObj, newObj)
+		if newObj == nil && oldPod != nil {
+			q.own.forget(oldPod.UID)
+		}
 	}
 }

@@ -176,7 +176,7 @@ func sentences() []spoken {
 				Summary:   result.Summary{Pod: pod, Outcome: result.Unschedulable, Message: "claim not found", Nodes: result.NodeCounts{Total: 2}},
 				PreFilter: []result.PluginResult{{Plugin: "VolumeBinding", Status: "UnschedulableAndUnresolvable"}},
 			},
-			"web was rejected by VolumeBinding before any node was looked at: claim not found",
+			"web was rejected by VolumeBinding before any node was checked: claim not found",
 		},
 		{
 			"rejected in PreFilter, with reasons",
@@ -187,7 +187,7 @@ func sentences() []spoken {
 					{Plugin: "VolumeBinding", Status: "UnschedulableAndUnresolvable", Reasons: []string{"claim a not found", "claim b not found"}},
 				},
 			},
-			"web was rejected by NodeAffinity, VolumeBinding before any node was looked at: claim a not found, claim b not found",
+			"web was rejected by NodeAffinity, VolumeBinding before any node was checked: claim a not found, claim b not found",
 		},
 		{
 			"rejected in PreFilter without a word",
@@ -195,7 +195,7 @@ func sentences() []spoken {
 				Summary:   result.Summary{Pod: pod, Outcome: result.Unschedulable, Nodes: result.NodeCounts{Total: 2}},
 				PreFilter: []result.PluginResult{{Plugin: "Quota", Status: "Unschedulable"}},
 			},
-			"web was rejected by Quota before any node was looked at: it gave no reason",
+			"web was rejected by Quota before any node was checked: it gave no reason",
 		},
 		{
 			"a nominated node",

@@ -197,7 +197,7 @@ func (s NoNodes) english() string {
 }
 
 func (s RejectedInPreFilter) english() string {
-	return fmt.Sprintf("%s was rejected by %s before any node was looked at: %s", s.Pod, strings.Join(s.Plugins, ", "), reason(s.Reasons))
+	return fmt.Sprintf("%s was rejected by %s before any node was checked: %s", s.Pod, strings.Join(s.Plugins, ", "), reason(s.Reasons))
 }
 
 func (s RejectedLater) english() string {

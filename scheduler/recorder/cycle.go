@@ -1,6 +1,7 @@
 package recorder
 
 import (
+	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -57,6 +58,7 @@ type cycle struct {
 	comparisons []result.Comparison
 	facts       *pluginfact.Log
 	nominated   nominatedPasses
+	panics      panics
 
 	mu         sync.Mutex
 	points     []result.ExtensionPoint
@@ -133,6 +135,17 @@ func reasons(s *fwk.Status) []string {
 	return s.Reasons()
 }
 
+// messageOf renders a status. The recorder's goroutine has no guard, and Kubernetes'
+// FitError panics without the statuses of nodes.
+func messageOf(s *fwk.Status) (message string) {
+	defer func() {
+		if recover() != nil {
+			message = fmt.Sprintf("an error of type %T that has no message", s.AsError())
+		}
+	}()
+	return s.Message()
+}
+
 // noteScores copies the framework's answer.
 func (c *cycle) noteScores(answer []fwk.NodePluginScores) {
 	c.scores = &scores{rows: append(c.recorder.takeRows(), answer...)}
@@ -157,7 +170,7 @@ func (r *Recorder) build(c *cycle, e ending) *result.Cycle {
 			Outcome:         e.outcome,
 			SelectedNode:    c.selected,
 			NominatedNode:   e.nominatedNode,
-			Message:         e.status.Message(),
+			Message:         messageOf(e.status),
 			Nodes:           c.counts,
 		},
 		Queue:           c.queue,
@@ -178,6 +191,7 @@ func (r *Recorder) build(c *cycle, e ending) *result.Cycle {
 	out.Facts, out.FactsDropped = factsOf(c.facts)
 	out.Extenders = c.buildExtenders()
 	out.Claims = c.claims
+	out.Panics = c.panicsOf(e)
 	out.Filter = c.buildFilter()
 	out.Score = c.buildScore()
 	out.Nodes.Total = len(c.nodes.names)

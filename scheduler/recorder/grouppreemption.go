@@ -21,7 +21,7 @@ type podGroupPostFilter struct {
 }
 
 func newPodGroupPostFilter(b *base) podGroupPostFilter {
-	return podGroupPostFilter{b, b.plugin.(fwk.PodGroupPostFilterPlugin)}
+	return podGroupPostFilter{b, b.guard.PodGroupPostFilter(b.plugin.(fwk.PodGroupPostFilterPlugin))}
 }
 
 // PodGroupPostFilter is called on the scheduling goroutine. The plugin's trials do not

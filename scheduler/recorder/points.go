@@ -11,35 +11,43 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 
+	"kube-scheduler-simulator/scheduler/guard"
 	"kube-scheduler-simulator/scheduler/result"
 )
 
-// base is part of every composition. It returns the plugin's own name.
+// base is part of every composition.
 type base struct {
 	recorder *Recorder
 	profile  *profile
 	handle   fwk.Handle
 	plugin   fwk.Plugin
+	name     string
+	guard    *guard.Guard
 	dryRun   *groupDryRun
 	// args are the plugin's arguments.
 	args runtime.Object
 }
 
 // Name returns the plugin's name.
-func (b *base) Name() string { return b.plugin.Name() }
+func (b *base) Name() string { return b.name }
+
+// Unwrap returns the plugin.
+func (b *base) Unwrap() fwk.Plugin { return b.plugin }
 
 // since returns the time since start on the recorder's clock.
 func (b *base) since(start time.Time) time.Duration { return b.recorder.now().Sub(start) }
 
 // Each of the recorders below has the methods of exactly one interface, without Name.
-// The constructors assert the interfaces that upstream.InterfacesOf found.
+// The constructors are called for the interfaces that the plugin has.
 
 type preEnqueue struct {
 	to    *base
 	inner fwk.PreEnqueuePlugin
 }
 
-func newPreEnqueue(b *base) preEnqueue { return preEnqueue{b, b.plugin.(fwk.PreEnqueuePlugin)} }
+func newPreEnqueue(b *base) preEnqueue {
+	return preEnqueue{b, b.guard.PreEnqueue(b.plugin.(fwk.PreEnqueuePlugin))}
+}
 
 // PreEnqueue is called by the queue, under its lock, from many goroutines.
 func (p preEnqueue) PreEnqueue(ctx context.Context, pod *v1.Pod) *fwk.Status {
@@ -65,7 +73,9 @@ func (r *Recorder) notePreEnqueue(uid types.UID, answer result.PluginResult) {
 
 type queueSort struct{ inner fwk.QueueSortPlugin }
 
-func newQueueSort(b *base) queueSort { return queueSort{b.plugin.(fwk.QueueSortPlugin)} }
+func newQueueSort(b *base) queueSort {
+	return queueSort{b.guard.QueueSort(b.plugin.(fwk.QueueSortPlugin))}
+}
 
 func (p queueSort) Less(a, b fwk.QueuedEntityInfo) bool { return p.inner.Less(a, b) }
 
@@ -74,7 +84,9 @@ type preFilter struct {
 	inner fwk.PreFilterPlugin
 }
 
-func newPreFilter(b *base) preFilter { return preFilter{b, b.plugin.(fwk.PreFilterPlugin)} }
+func newPreFilter(b *base) preFilter {
+	return preFilter{b, b.guard.PreFilter(b.plugin.(fwk.PreFilterPlugin))}
+}
 
 func (p preFilter) PreFilter(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodes []fwk.NodeInfo) (*fwk.PreFilterResult, *fwk.Status) {
 	start := p.to.recorder.now()
@@ -125,7 +137,7 @@ type filtering struct {
 }
 
 func newFilter(b *base) filter {
-	f := &filtering{to: b, inner: b.plugin.(fwk.FilterPlugin), sampler: &sampler{}}
+	f := &filtering{to: b, inner: b.guard.Filter(b.plugin.(fwk.FilterPlugin)), sampler: &sampler{}}
 	b.profile.filterSamplers[b.Name()] = f.sampler
 	if comparer := b.recorder.plugins.Comparer(b.Name(), b.args, b.handle); comparer != nil {
 		f.nearest = &nearest{plugin: b.Name(), comparer: comparer}
@@ -169,7 +181,9 @@ type postFilter struct {
 	inner fwk.PostFilterPlugin
 }
 
-func newPostFilter(b *base) postFilter { return postFilter{b, b.plugin.(fwk.PostFilterPlugin)} }
+func newPostFilter(b *base) postFilter {
+	return postFilter{b, b.guard.PostFilter(b.plugin.(fwk.PostFilterPlugin))}
+}
 
 func (p postFilter) PostFilter(ctx context.Context, state fwk.CycleState, pod *v1.Pod, statuses fwk.NodeToStatusReader) (*fwk.PostFilterResult, *fwk.Status) {
 	start := p.to.recorder.now()
@@ -189,7 +203,9 @@ type preScore struct {
 	inner fwk.PreScorePlugin
 }
 
-func newPreScore(b *base) preScore { return preScore{b, b.plugin.(fwk.PreScorePlugin)} }
+func newPreScore(b *base) preScore {
+	return preScore{b, b.guard.PreScore(b.plugin.(fwk.PreScorePlugin))}
+}
 
 func (p preScore) PreScore(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodes []fwk.NodeInfo) *fwk.Status {
 	start := p.to.recorder.now()
@@ -209,7 +225,7 @@ type scoring struct {
 }
 
 func newScore(b *base) score {
-	s := &scoring{b, b.plugin.(fwk.ScorePlugin), &sampler{}}
+	s := &scoring{b, b.guard.Score(b.plugin.(fwk.ScorePlugin)), &sampler{}}
 	b.profile.scoreSamplers[b.Name()] = s.sampler
 	return score{s}
 }
@@ -237,7 +253,9 @@ type reserve struct {
 	inner fwk.ReservePlugin
 }
 
-func newReserve(b *base) reserve { return reserve{b, b.plugin.(fwk.ReservePlugin)} }
+func newReserve(b *base) reserve {
+	return reserve{b, b.guard.Reserve(b.plugin.(fwk.ReservePlugin))}
+}
 
 func (p reserve) Reserve(ctx context.Context, state fwk.CycleState, pod *v1.Pod, node string) *fwk.Status {
 	start := p.to.recorder.now()
@@ -257,7 +275,9 @@ type permit struct {
 	inner fwk.PermitPlugin
 }
 
-func newPermit(b *base) permit { return permit{b, b.plugin.(fwk.PermitPlugin)} }
+func newPermit(b *base) permit {
+	return permit{b, b.guard.Permit(b.plugin.(fwk.PermitPlugin))}
+}
 
 func (p permit) Permit(ctx context.Context, state fwk.CycleState, pod *v1.Pod, node string) (*fwk.Status, time.Duration) {
 	start := p.to.recorder.now()
@@ -277,7 +297,9 @@ type preBind struct {
 	inner fwk.PreBindPlugin
 }
 
-func newPreBind(b *base) preBind { return preBind{b, b.plugin.(fwk.PreBindPlugin)} }
+func newPreBind(b *base) preBind {
+	return preBind{b, b.guard.PreBind(b.plugin.(fwk.PreBindPlugin))}
+}
 
 // PreBindPreFlight returns the plugin's answer. The scheduler does not call PreBind
 // of a plugin that skips the pod, so the recorder notes the Skip here.
@@ -309,7 +331,9 @@ type bind struct {
 	inner fwk.BindPlugin
 }
 
-func newBind(b *base) bind { return bind{b, b.plugin.(fwk.BindPlugin)} }
+func newBind(b *base) bind {
+	return bind{b, b.guard.Bind(b.plugin.(fwk.BindPlugin))}
+}
 
 func (p bind) Bind(ctx context.Context, state fwk.CycleState, pod *v1.Pod, node string) *fwk.Status {
 	start := p.to.recorder.now()
@@ -325,7 +349,9 @@ type postBind struct {
 	inner fwk.PostBindPlugin
 }
 
-func newPostBind(b *base) postBind { return postBind{b, b.plugin.(fwk.PostBindPlugin)} }
+func newPostBind(b *base) postBind {
+	return postBind{b, b.guard.PostBind(b.plugin.(fwk.PostBindPlugin))}
+}
 
 func (p postBind) PostBind(ctx context.Context, state fwk.CycleState, pod *v1.Pod, node string) {
 	start := p.to.recorder.now()
@@ -337,7 +363,7 @@ func (p postBind) PostBind(ctx context.Context, state fwk.CycleState, pod *v1.Po
 
 type sign struct{ inner fwk.SignPlugin }
 
-func newSign(b *base) sign { return sign{b.plugin.(fwk.SignPlugin)} }
+func newSign(b *base) sign { return sign{b.guard.Sign(b.plugin.(fwk.SignPlugin))} }
 
 func (p sign) SignPod(ctx context.Context, pod *v1.Pod) ([]fwk.SignFragment, *fwk.Status) {
 	return p.inner.SignPod(ctx, pod)
@@ -346,7 +372,7 @@ func (p sign) SignPod(ctx context.Context, pod *v1.Pod) ([]fwk.SignFragment, *fw
 type placementGenerate struct{ inner fwk.PlacementGeneratePlugin }
 
 func newPlacementGenerate(b *base) placementGenerate {
-	return placementGenerate{b.plugin.(fwk.PlacementGeneratePlugin)}
+	return placementGenerate{b.guard.PlacementGenerate(b.plugin.(fwk.PlacementGeneratePlugin))}
 }
 
 func (p placementGenerate) GeneratePlacements(ctx context.Context, state fwk.PodGroupCycleState, group fwk.PodGroupInfo, parent *fwk.Placement) (*fwk.GeneratePlacementsResult, *fwk.Status) {
@@ -356,7 +382,7 @@ func (p placementGenerate) GeneratePlacements(ctx context.Context, state fwk.Pod
 type placementScore struct{ inner fwk.PlacementScorePlugin }
 
 func newPlacementScore(b *base) placementScore {
-	return placementScore{b.plugin.(fwk.PlacementScorePlugin)}
+	return placementScore{b.guard.PlacementScore(b.plugin.(fwk.PlacementScorePlugin))}
 }
 
 func (p placementScore) ScorePlacement(ctx context.Context, state fwk.PlacementCycleState, group fwk.PodGroupInfo, placement *fwk.PodGroupAssignments) (int64, *fwk.Status) {
@@ -373,7 +399,7 @@ type placementFeasible struct {
 }
 
 func newPlacementFeasible(b *base) placementFeasible {
-	return placementFeasible{b.plugin.(framework.PlacementFeasiblePlugin)}
+	return placementFeasible{b.guard.PlacementFeasible(b.plugin.(framework.PlacementFeasiblePlugin))}
 }
 
 func (p placementFeasible) PlacementFeasible(ctx context.Context, state fwk.PlacementCycleState, group fwk.PodGroupInfo, progress framework.PlacementProgress) *fwk.Status {
@@ -382,6 +408,12 @@ func (p placementFeasible) PlacementFeasible(ctx context.Context, state fwk.Plac
 
 type closer struct{ inner io.Closer }
 
-func newCloser(b *base) closer { return closer{b.plugin.(io.Closer)} }
+func newCloser(b *base) closer { return closer{b.guard.Closer(b.plugin.(io.Closer))} }
 
-func (p closer) Close() error { return p.inner.Close() }
+// Close does nothing for a plugin without Close.
+func (p closer) Close() error {
+	if p.inner == nil {
+		return nil
+	}
+	return p.inner.Close()
+}

@@ -1,12 +1,11 @@
 // Package recorder observes the kube-scheduler without changing what it does.
 //
-// Every plugin is wrapped by a composition of small recorders, one per interface,
-// that has exactly the plugin's interfaces. The framework finds out by reflection
-// and by type assertions what a plugin can do, so a wrapper with more or fewer
-// methods would change the scheduler. The compositions are generated (go generate
-// ./scheduler/recorder). A decorator around each profile's framework notes the facts
-// that only the framework knows: the verdict on a node, the weighted scores, and how
-// long an extension point took.
+// Every plugin is wrapped by a composition of small recorders, one per interface.
+// Package upstream makes the framework run it exactly where it would run the plugin.
+// Between a recorder and the plugin stands a guard, which turns a panic into a failure
+// of the call. A decorator around each profile's framework notes the facts that only
+// the framework knows: the verdict on a node, the weighted scores, and how long an
+// extension point took.
 //
 // The scheduler runs one scheduling cycle at a time, so its record needs no lock: the
 // workers of Filter and Score write to slots of their own, one per node. Binding
@@ -16,11 +15,13 @@
 //
 // The package names no plugin: knowledge about particular plugins comes through
 // Plugins, which package comparison implements. It may import the scheduling
-// framework, scheduler/internal/upstream, scheduler/pluginfact and scheduler/result.
+// framework, scheduler/guard, scheduler/internal/upstream, scheduler/pluginfact and
+// scheduler/result.
 package recorder
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -70,6 +71,10 @@ type Recorder struct {
 	verdicts sync.Pool
 	// rows holds the score tables of earlier cycles for reuse.
 	rows sync.Pool
+	// panics are those of all cycles, and newPanic wakes the recorder's goroutine.
+	panics   panics
+	newPanic chan struct{}
+	onPanic  func()
 	// column is scratch space for build; it belongs to the recorder's goroutine.
 	column []int64
 
@@ -127,6 +132,8 @@ func New(sink Sink, plugins Plugins, clock func() time.Time) *Recorder {
 		requeued:   map[types.UID]*result.Requeue{},
 		profiles:   map[string]*profile{},
 		finished:   make(chan finished, backlog),
+		newPanic:   make(chan struct{}, 1),
+		onPanic:    func() {},
 		done:       make(chan struct{}),
 	}
 }
@@ -136,9 +143,17 @@ func (r *Recorder) Start() {
 	r.started = true
 	go func() {
 		defer close(r.done)
-		for f := range r.finished {
-			r.sink.Put(r.build(f.cycle, f.end))
-			r.undelivered.Add(-1)
+		for {
+			select {
+			case f, ok := <-r.finished:
+				if !ok {
+					return
+				}
+				r.sink.Put(r.build(f.cycle, f.end))
+				r.undelivered.Add(-1)
+			case <-r.newPanic:
+				r.onPanic()
+			}
 		}
 	}()
 }
@@ -298,7 +313,7 @@ func (r *Recorder) end(uid types.UID, e ending) bool {
 func (t *tries) endedBy(status *fwk.Status) *cycle {
 	if len(t.all) > 1 && !status.IsSuccess() {
 		for _, c := range t.all {
-			if c.err != nil && c.err == status.AsError() {
+			if c.err != nil && errors.Is(status.AsError(), c.err) {
 				return c
 			}
 		}

@@ -157,6 +157,9 @@ type Cycle struct {
 	// Extenders are the calls to scheduler extenders, in order. The prioritize
 	// calls run concurrently and are listed in the order of the extenders.
 	Extenders []ExtenderCall `json:"extenders,omitempty"`
+
+	// Panics are the calls of plugins and extenders that panicked, at most MaxPanics.
+	Panics []Panic `json:"panics,omitempty"`
 }
 
 // Size estimates the bytes that c holds in memory, for bounding a store. It counts
@@ -173,6 +176,9 @@ func (c *Cycle) Size() int {
 	}
 	for i := range c.Extenders {
 		size += c.Extenders[i].size()
+	}
+	for i := range c.Panics {
+		size += c.Panics[i].size()
 	}
 	return size
 }

@@ -39,7 +39,7 @@ func (picky) Filter(_ context.Context, state fwk.CycleState, pod *v1.Pod, node f
 	return nil
 }
 
-// patient makes pods wait: it allows some in time, and lets others time out once.
+// patient makes pods wait in Permit: it allows some in time, and lets others time out once.
 type patient struct {
 	handle fwk.Handle
 	// tried holds the pods that timed out. Permit is called on the scheduling

@@ -277,7 +277,7 @@ func (p *program) anonymousMemory() (int64, error) {
 			return kB << 10, err
 		}
 	}
-	return 0, errors.New("the process has no memory any more")
+	return 0, errors.New("the process has exited")
 }
 
 // peak samples the memory of the process until stop is called, which returns by how much it rose

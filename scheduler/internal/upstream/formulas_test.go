@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic/dynamicinformer"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/fake"
@@ -313,6 +314,42 @@ func TestQueueSortRuleIsTheSchedulers(t *testing.T) {
 	for _, err := range []error{bare, ours} {
 		if err == nil || !strings.Contains(err.Error(), `different queue sort plugins for profile "second": "OtherSort", first: "PrioritySort"`) {
 			t.Errorf("got %v", err)
+		}
+	}
+}
+
+// sortArgs are arguments of a queue sort plugin.
+type sortArgs struct {
+	runtime.TypeMeta
+	By string
+}
+
+func (a *sortArgs) DeepCopyObject() runtime.Object { out := *a; return &out }
+
+func (a *sortArgs) GetObjectKind() schema.ObjectKind { return schema.EmptyObjectKind }
+
+func TestQueueSortsWithOtherArgumentsAreRefused(t *testing.T) {
+	outOfTree := frameworkruntime.Registry{"OtherSort": func(context.Context, runtime.Object, fwk.Handle) (fwk.Plugin, error) { return otherSort{}, nil }}
+	sorted := func(c *config.KubeSchedulerConfiguration, second string) *config.KubeSchedulerConfiguration {
+		c.Profiles = append(c.Profiles, *c.Profiles[0].DeepCopy())
+		c.Profiles[1].SchedulerName = "second"
+		for i, by := range []string{"size", second} {
+			c.Profiles[i].Plugins.MultiPoint.Enabled[0].Name = "OtherSort"
+			c.Profiles[i].PluginConfig = append(c.Profiles[i].PluginConfig, config.PluginConfig{Name: "OtherSort", Args: &sortArgs{By: by}})
+		}
+		return c
+	}
+	for _, tc := range []struct {
+		second  string
+		refused bool
+	}{{"size", false}, {"age", true}} {
+		c := sorted(configurationWith(t), tc.second)
+		_, bare := Build(t.Context(), parts(c.DeepCopy(), outOfTree), nil, nil)
+		_, ours := observed(t, c, outOfTree, nil)
+		for _, err := range []error{bare, ours} {
+			if refused := err != nil && strings.Contains(err.Error(), "different queue sort plugin args"); refused != tc.refused {
+				t.Errorf("sorted by size and by %s: got %v", tc.second, err)
+			}
 		}
 	}
 }

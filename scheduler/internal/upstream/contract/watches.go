@@ -2,16 +2,17 @@ package contract
 
 // Our files that depend on Kubernetes' code.
 const (
-	buildFile    = "scheduler/internal/upstream/build.go"
-	profilesFile = "scheduler/internal/upstream/profiles.go"
-	queueFile    = "scheduler/internal/upstream/queue.go"
-	gateFile     = "scheduler/internal/upstream/gate.go"
-	tiesFile     = "scheduler/internal/upstream/ties.go"
-	formulasFile = "scheduler/internal/upstream/formulas.go"
-	spreadFile   = "scheduler/internal/upstream/spread.go"
-	affinityFile = "scheduler/internal/upstream/affinity.go"
-	volumesFile  = "scheduler/internal/upstream/volumes.go"
-	requestsFile = "scheduler/internal/upstream/resources.go"
+	buildFile      = "scheduler/internal/upstream/build.go"
+	profilesFile   = "scheduler/internal/upstream/profiles.go"
+	queueFile      = "scheduler/internal/upstream/queue.go"
+	interfacesFile = "scheduler/internal/upstream/interfaces.go"
+	gateFile       = "scheduler/internal/upstream/gate.go"
+	tiesFile       = "scheduler/internal/upstream/ties.go"
+	formulasFile   = "scheduler/internal/upstream/formulas.go"
+	spreadFile     = "scheduler/internal/upstream/spread.go"
+	affinityFile   = "scheduler/internal/upstream/affinity.go"
+	volumesFile    = "scheduler/internal/upstream/volumes.go"
+	requestsFile   = "scheduler/internal/upstream/resources.go"
 )
 
 const (
@@ -40,14 +41,21 @@ func Watches() []Watch {
 		{Kind: Options, Package: queuePackage, Name: "Option", Ours: []string{queueFile}, Why: "Parts.queue passes all that New passes"},
 		{Kind: Fields, Package: queuePackage, Name: "priorityQueueOptions", Ours: []string{queueFile}, Why: "Parts.queue passes all that New passes"},
 		code(schedulerPackage, "New", "Parts.observed and Parts.queue repeat its wiring", profilesFile, queueFile),
+		code(cachePackage+"/debugger", "CacheDebugger.ListenForSignal", "the context tells New's debugger to end", "scheduler/internal/upstream/discarded.go"),
 		code(schedulerPackage, "buildQueueingHintMap", "queueingHints repeats it", queueFile),
 		code(schedulerPackage, "defaultQueueingHintFn", "alwaysQueue repeats it", queueFile),
 		code(schedulerPackage, "pluginMetricsSamplePercent", "the queue is built with the same", queueFile),
 		code(schedulerPackage, "unionedGVKs", "the placeholder's events choose the informers", profilesFile),
 		code(schedulerPackage+"/profile", "NewMap", "queueSortRule repeats its rule", profilesFile),
 		code(schedulerPackage+"/profile", "cfgValidator.validate", "queueSortRule repeats its rule", profilesFile),
-		code(runtimePackage, "NewFramework", "PluginError relies on its wrapping the factory's error", profilesFile),
-		code(runtimePackage, "frameworkImpl.expandMultiPointPlugins", "the meaning of multiPoint is repeated", "scheduler/config"),
+		code(runtimePackage, "NewFramework", "PluginError relies on its wrapping the factory's error, and confine on its calling the factories first", profilesFile, interfacesFile),
+		code(runtimePackage, "frameworkImpl.expandMultiPointPlugins", "the meaning of multiPoint is repeated; confine relies on disabled plugins", "scheduler/config", interfacesFile),
+		code(runtimePackage, "frameworkImpl.getExtensionPoints", "confine knows all of them", interfacesFile),
+		code(runtimePackage, "frameworkImpl.computeBatchablePlugins", "Shape repeats what it asserts", interfacesFile),
+		code(runtimePackage, "updatePluginList", "confine leaves a plugin to its refusal", interfacesFile),
+		code(runtimePackage, "shouldHaveEnqueueExtensions", "Shape.Requeues repeats it", interfacesFile),
+		code(runtimePackage, "frameworkImpl.fillEnqueueExtensions", "Shape repeats what it asserts", interfacesFile),
+		code(runtimePackage, "getValidScoreWeights", "a wrapper without the extension point may count", interfacesFile),
 
 		// The functions that we hook into, and those whose behaviour we rely on.
 		code(schedulerPackage, "Scheduler.Run", "Stop relies on the order in which it ends", "scheduler/scheduler.go"),

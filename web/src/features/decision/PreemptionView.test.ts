@@ -2,7 +2,7 @@ import { mount } from '@vue/test-utils'
 import { expect, it } from 'vitest'
 import type { Cycle } from '@/api/types'
 import { preemptionTable } from './model/preemption'
-import { mockupCycle } from './model/testing'
+import { sampleCycle } from './model/testing'
 import { i18n } from '@/i18n'
 import PreemptionView from './PreemptionView.vue'
 
@@ -17,8 +17,8 @@ const preemption: Cycle['preemption'] = {
   unhelpful: [{ status: 'UnschedulableAndUnresolvable', plugin: 'TaintToleration', reasons: ['node(s) had untolerated taint(s)'], nodes: ['node-a4', 'node-b4'] }],
 }
 
-it('shows candidates with their victims, the chosen one first, the rule in words', () => {
-  const table = preemptionTable(mockupCycle({ preemption }))
+it('shows candidates with their victims, the chosen one first, and the rule in words', () => {
+  const table = preemptionTable(sampleCycle({ preemption }))
   if (!table) throw new Error('no table')
   const wrapper = mount(PreemptionView, { props: { table }, global: { plugins: [i18n] } })
   const rows = wrapper.findAll('tbody tr').map((tr) => tr.findAll('th, td').map((cell) => cell.text().replace(/\s+/g, ' ')))

@@ -1,4 +1,4 @@
-// The Decision place.
+// The Decisions page and the decision of a pod.
 
 export const decision = {
   held: {

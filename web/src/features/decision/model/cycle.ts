@@ -57,7 +57,7 @@ export function verdicts(cycle: Cycle): (node: string) => NodeVerdict {
 // ── pipeline ────────────────────────────────────────────────────────────
 
 /** The extension points in execution order, with the scheduling queue after the first. */
-export const stageNames = [
+const stageNames = [
   'PreEnqueue',
   'Queue',
   'PreFilter',

@@ -1,27 +1,27 @@
-// The phrase for each statement of an explanation: which message says it, and what fills
-// the message's gaps. The server decides what is true; this only chooses words.
+// The message for each statement of an explanation, and the values for its placeholders. The
+// server decides what is true; this module only chooses words.
 
 import type { GroupShortfall, Headline, Remark } from '@/api/types'
 import { amountOf } from '@/kubernetes/quantity'
 
-/** A message and what fills its gaps; the message's plural form goes by `count`. */
+/** A message and the values for its placeholders; `count` selects its plural form. */
 export interface Phrase {
   key: string
   values: Record<string, string>
   count?: number
 }
 
-/** The words of the reader's language. */
+/** Functions that produce text in the user's language. */
 export interface Words {
   t: (key: string, values: Record<string, unknown>, count?: number) => string
-  /** Names in a row, cut short where there are many. */
+  /** A list of names, cut short when there are many. */
   names: (names: readonly string[]) => string
 }
 
-/** The most devices of one driver that are named; more are counted. */
+/** More devices of one driver than this are counted instead of named. */
 const mostDevices = 4
 
-/** What the statement says. Every kind of the schema has a case: a new one does not compile without. */
+/** The phrase for a statement. A kind of the schema without a case does not compile. */
 export function phraseOf(statement: Headline | Remark, words: Words): Phrase {
   const { t, names } = words
   const reasons = (all: readonly string[]) => all.join(', ') || t('explain.noReason', {})

@@ -2,10 +2,26 @@ package explain
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"kube-scheduler-simulator/scheduler/result"
 )
+
+// Waited: the pod waited at Permit until Plugins had allowed it.
+type Waited struct {
+	// Waited is the time in a readable form, such as 10 s.
+	Waited  string   `json:"waited"`
+	Plugins []string `json:"plugins"`
+}
+
+// NominatedCounted: Nodes were rejected as if Pods, which are nominated to them, ran
+// there already. The scheduler does not say whether they fit without.
+type NominatedCounted struct {
+	Nodes int `json:"nodes"`
+	// Pods are distinct names, in order.
+	Pods []string `json:"pods"`
+}
 
 // SearchEnded: Nodes were not evaluated, because the search stopped when it had
 // found enough nodes, and extenders then rejected those.
@@ -24,25 +40,33 @@ type RoomNominated struct {
 	Node string `json:"node"`
 }
 
-// Nearest: of the Nodes that lack resources, Node is the nearest to fitting.
-type Nearest struct {
-	Node  string `json:"node"`
-	Nodes int    `json:"nodes"`
-	// Lacks are the resources that Node is short of.
-	Lacks []Lack `json:"lacks"`
+// NotEvicted: some of the victims were not evicted, because calls failed with Errors.
+type NotEvicted struct {
+	Victims int      `json:"victims"`
+	Errors  []string `json:"errors"`
 }
 
-// Lack is an amount of a resource that a node lacks: of CPU in thousandths of a core, of
-// others in their own unit.
-type Lack struct {
-	Resource string `json:"resource"`
-	Amount   int64  `json:"amount"`
+func (Waited) Kind() Kind           { return "waited" }
+func (NominatedCounted) Kind() Kind { return "nominatedCounted" }
+func (SearchEnded) Kind() Kind      { return "searchEnded" }
+func (RoomMade) Kind() Kind         { return "room" }
+func (RoomNominated) Kind() Kind    { return "nominated" }
+func (NotEvicted) Kind() Kind       { return "notEvicted" }
+
+func (s Waited) english() string {
+	return fmt.Sprintf("It waited %s until %s allowed it.", s.Waited, strings.Join(s.Plugins, ", "))
 }
 
-func (SearchEnded) Kind() Kind   { return "searchEnded" }
-func (Nearest) Kind() Kind       { return "nearest" }
-func (RoomMade) Kind() Kind      { return "room" }
-func (RoomNominated) Kind() Kind { return "nominated" }
+func (s NominatedCounted) english() string {
+	if s.Nodes == 1 {
+		return fmt.Sprintf("1 node was rejected with the pods nominated to it counted as running there (%s); the scheduler did not try it without them.", names(s.Pods))
+	}
+	return fmt.Sprintf("%d nodes were rejected with the pods nominated to them counted as running there (%s); the scheduler did not try them without those pods.", s.Nodes, names(s.Pods))
+}
+
+func (s NotEvicted) english() string {
+	return fmt.Sprintf("%d of them were not evicted: %s", s.Victims, strings.Join(s.Errors, ", "))
+}
 
 func (s SearchEnded) english() string {
 	verb := "were"
@@ -50,18 +74,6 @@ func (s SearchEnded) english() string {
 		verb = "was"
 	}
 	return fmt.Sprintf("%s %s not evaluated: enough nodes had been found before extenders rejected them.", plural(s.Nodes, "node"), verb)
-}
-
-func (s Nearest) english() string {
-	var lacks []string
-	for _, l := range s.Lacks {
-		lacks = append(lacks, fmt.Sprintf("%s %s", amount(l), l.Resource))
-	}
-	said := strings.Join(lacks, ", ")
-	if s.Nodes == 1 {
-		return fmt.Sprintf("%s lacks %s.", s.Node, said)
-	}
-	return fmt.Sprintf("Of the %d nodes that lack resources, %s is the nearest to fitting: it lacks %s.", s.Nodes, s.Node, said)
 }
 
 func (s RoomMade) english() string {
@@ -79,6 +91,9 @@ func remarks(c *result.Cycle, e Explanation, devicesTogether int) []Statement {
 		for _, s := range all {
 			out = append(out, Statement{s})
 		}
+	}
+	if w := c.PermitWait; w != nil && w.Status == "Success" && c.Outcome == result.Scheduled {
+		add(Waited{Waited: duration(w.DurationSeconds), Plugins: w.Plugins})
 	}
 	if _, none := e.Headline.Operands.(NoNodeFits); none {
 		add(roomRemarks(c, e)...)
@@ -100,14 +115,15 @@ func remarks(c *result.Cycle, e Explanation, devicesTogether int) []Statement {
 
 // roomRemarks is for a pod that fits no node.
 func roomRemarks(c *result.Cycle, e Explanation) []Operands {
-	var out []Operands
+	out := nominatedRemarks(c)
 	if n := e.NotEvaluated; n != nil && n.Why == EnoughFound && len(c.Extenders) > 0 {
 		out = append(out, SearchEnded{Nodes: n.Nodes})
 	}
 	if p := c.Preemption; p != nil && p.Chosen != "" {
 		for _, candidate := range p.Candidates {
 			if candidate.Node == p.Chosen {
-				return append(out, RoomMade{Node: p.Chosen, Victims: len(candidate.Victims)})
+				out = append(out, RoomMade{Node: p.Chosen, Victims: len(candidate.Victims)})
+				return append(out, evictionRemarks(p.Evictions)...)
 			}
 		}
 	}
@@ -118,28 +134,38 @@ func roomRemarks(c *result.Cycle, e Explanation) []Operands {
 	return out
 }
 
-// nearest names the node that lacks the smallest part of the pod's requests, unless
-// preemption makes room, or the pod's group decides. A plugin's comparisons begin with
-// the nearest node.
-func nearest(c *result.Cycle) []Operands {
-	if c.NominatedNode != "" || c.PodGroup != nil || c.Filter == nil {
+// nominatedRemarks is for a pod that fits no node.
+func nominatedRemarks(c *result.Cycle) []Operands {
+	if c.Filter == nil {
 		return nil
 	}
-	for i := range c.Filter.Comparisons {
-		first := &c.Filter.Comparisons[i]
-		if len(first.Resources) == 0 {
+	counted := NominatedCounted{Pods: []string{}}
+	for _, pass := range c.Filter.Nominated {
+		if !pass.Rejected {
 			continue
 		}
-		s := Nearest{Node: first.Node, Lacks: []Lack{}}
-		for _, r := range result.Rejections(c) {
-			if r.Plugin == first.Plugin {
-				s.Nodes = r.Nodes
-			}
+		counted.Nodes++
+		for _, pod := range pass.Pods {
+			counted.Pods = append(counted.Pods, pod.Name)
 		}
-		for _, r := range first.Resources {
-			s.Lacks = append(s.Lacks, Lack{Resource: r.Name, Amount: r.Requested + r.InUse - r.Allocatable})
-		}
-		return []Operands{s}
 	}
-	return nil
+	if counted.Nodes == 0 {
+		return nil
+	}
+	slices.Sort(counted.Pods)
+	counted.Pods = slices.Compact(counted.Pods)
+	return []Operands{counted}
+}
+
+func evictionRemarks(e *result.Evictions) []Operands {
+	if e == nil || e.Failed == 0 {
+		return nil
+	}
+	s := NotEvicted{Victims: e.Failed + e.NotTried(), Errors: []string{}}
+	for _, f := range e.Failures {
+		if !slices.Contains(s.Errors, f.Error) {
+			s.Errors = append(s.Errors, f.Error)
+		}
+	}
+	return []Operands{s}
 }

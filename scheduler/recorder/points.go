@@ -26,6 +26,8 @@ type base struct {
 	dryRun   *groupDryRun
 	// args are the plugin's arguments.
 	args runtime.Object
+	// evicts: the recorder follows the plugin's evictions.
+	evicts bool
 }
 
 // Name returns the plugin's name.
@@ -107,22 +109,7 @@ func (p preFilter) PreFilterExtensions() fwk.PreFilterExtensions {
 	if inner == nil {
 		return nil
 	}
-	return preFilterExtensions{inner, p.to}
-}
-
-type preFilterExtensions struct {
-	fwk.PreFilterExtensions
-	to *base
-}
-
-// AddPod is called during the search only for the pods that are nominated to a node,
-// before the scheduler filters that node as if they ran there.
-func (e preFilterExtensions) AddPod(ctx context.Context, state fwk.CycleState, pod *v1.Pod, added fwk.PodInfo, node fwk.NodeInfo) *fwk.Status {
-	status := e.PreFilterExtensions.AddPod(ctx, state, pod, added, node)
-	if c := e.to.recorder.scheduling(pod); c != nil && c.searching {
-		c.nominated.note(node.Node().Name, added.GetPod())
-	}
-	return status
+	return preFilterExtensions{p.to, inner}
 }
 
 // filter and score hold a pointer: they are called for each node, and a composition
@@ -155,7 +142,7 @@ func (p *filtering) Filter(ctx context.Context, state fwk.CycleState, pod *v1.Po
 		start = p.to.recorder.now()
 	}
 	status := p.inner.Filter(ctx, state, pod, node)
-	if status.IsSuccess() && !sampled {
+	if status.IsSuccess() && !sampled && !p.to.recorder.nominating.Load() {
 		return status
 	}
 	c := p.to.recorder.scheduling(pod)
@@ -164,6 +151,9 @@ func (p *filtering) Filter(ctx context.Context, state fwk.CycleState, pod *v1.Po
 	}
 	if sampled {
 		p.sampler.add(p.to.since(start))
+	}
+	if state != c.state { // a clone, with nominated pods added
+		c.noteNominatedPass(node)
 	}
 	if !status.IsSuccess() {
 		if p.nearest != nil && status.IsRejected() {
@@ -187,7 +177,9 @@ func newPostFilter(b *base) postFilter {
 
 func (p postFilter) PostFilter(ctx context.Context, state fwk.CycleState, pod *v1.Pod, statuses fwk.NodeToStatusReader) (*fwk.PostFilterResult, *fwk.Status) {
 	start := p.to.recorder.now()
+	evictions := p.to.expectEvictions(pod)
 	res, status := p.inner.PostFilter(ctx, state, pod, statuses)
+	evictions.chosen(status)
 	if c := p.to.recorder.scheduling(pod); c != nil {
 		answer := pluginResult(p.to.Name(), status, p.to.since(start))
 		if res != nil && res.NominatingInfo != nil {
@@ -210,7 +202,7 @@ func newPreScore(b *base) preScore {
 func (p preScore) PreScore(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodes []fwk.NodeInfo) *fwk.Status {
 	start := p.to.recorder.now()
 	status := p.inner.PreScore(ctx, state, pod, nodes)
-	if c := p.to.recorder.scheduling(pod); c != nil && !c.searching {
+	if c := p.to.recorder.scheduling(pod); c != nil && state == c.state { // batching scores again with a clone
 		c.note(&c.preScore, pluginResult(p.to.Name(), status, p.to.since(start)))
 	}
 	return status
@@ -238,7 +230,7 @@ func (p *scoring) Score(ctx context.Context, state fwk.CycleState, pod *v1.Pod, 
 	}
 	start := p.to.recorder.now()
 	value, status := p.inner.Score(ctx, state, pod, node)
-	if c := p.to.recorder.scheduling(pod); c != nil && !c.searching {
+	if c := p.to.recorder.scheduling(pod); c != nil && state == c.state {
 		p.sampler.add(p.to.since(start))
 	}
 	return value, status
@@ -267,7 +259,11 @@ func (p reserve) Reserve(ctx context.Context, state fwk.CycleState, pod *v1.Pod,
 }
 
 func (p reserve) Unreserve(ctx context.Context, state fwk.CycleState, pod *v1.Pod, node string) {
+	start := p.to.recorder.now()
 	p.inner.Unreserve(ctx, state, pod, node)
+	if c := p.to.recorder.reserved(state, pod); c != nil {
+		c.note(&c.unreserve, pluginResult(p.to.Name(), nil, p.to.since(start)))
+	}
 }
 
 type permit struct {
@@ -301,15 +297,14 @@ func newPreBind(b *base) preBind {
 	return preBind{b, b.guard.PreBind(b.plugin.(fwk.PreBindPlugin))}
 }
 
-// PreBindPreFlight returns the plugin's answer. The scheduler does not call PreBind
-// of a plugin that skips the pod, so the recorder notes the Skip here.
+// PreBindPreFlight is called before the wait for a permit.
 func (p preBind) PreBindPreFlight(ctx context.Context, state fwk.CycleState, pod *v1.Pod, node string) (*fwk.PreBindPreFlightResult, *fwk.Status) {
 	start := p.to.recorder.now()
 	res, status := p.inner.PreBindPreFlight(ctx, state, pod, node)
-	if !status.IsSuccess() {
-		if c := p.to.recorder.binding(pod); c != nil {
-			c.note(&c.preBind, pluginResult(p.to.Name(), status, p.to.since(start)))
-		}
+	if c := p.to.recorder.binding(pod); c != nil {
+		answer := pluginResult(p.to.Name(), status, p.to.since(start))
+		answer.Parallel = status.IsSuccess() && res != nil && res.AllowParallel
+		c.note(&c.preBindPreFlight, answer)
 	}
 	return res, status
 }

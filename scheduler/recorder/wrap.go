@@ -45,6 +45,7 @@ func (r *Recorder) wrap(plugin fwk.Plugin, p *profile, h fwk.Handle, args runtim
 	b := &base{recorder: r, profile: p, handle: h, plugin: plugin, name: plugin.Name(), args: args, dryRun: dryRun}
 	b.guard = guard.New(b.name, r.panicked)
 	observeDryRuns(b)
+	observeEvictions(b)
 	other := newPoints(b)
 	switch shape := upstream.ShapeOf(plugin); {
 	case shape.EnqueueExtensions && shape.Sign:

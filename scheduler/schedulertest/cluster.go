@@ -207,6 +207,13 @@ func (s *Simulation) FailBinding(pod string, times int) {
 	s.Server.failures["POST /v1/pods "+Namespace+"/"+pod+" binding"] = times
 }
 
+// FailDeletion makes the next deletions of a pod fail.
+func (s *Simulation) FailDeletion(pod string, times int) {
+	s.Server.mu.Lock()
+	defer s.Server.mu.Unlock()
+	s.Server.failures["DELETE /v1/pods "+Namespace+"/"+pod+" "] = times
+}
+
 // quiet drops the error for an object that no longer exists: whether an operation
 // finds its object depends on earlier operations.
 func quiet(err error) error {

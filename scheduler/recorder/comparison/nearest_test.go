@@ -27,6 +27,7 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
 	frameworkruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
 
+	"kube-scheduler-simulator/scheduler/internal/upstream"
 	"kube-scheduler-simulator/scheduler/recorder"
 	"kube-scheduler-simulator/scheduler/result"
 )
@@ -75,7 +76,7 @@ func newFiltering(tb testing.TB, how int, plugin string, nodes []*v1.Node, place
 	f.sink = &kept{}
 	f.r = recorder.New(f.sink, map[int]recorder.Plugins{compared: InTree{}}[how], nil)
 	f.r.Start()
-	made, err := frameworkruntime.NewFramework(ctx, f.r.Wrap(plugins.NewInTreeRegistry()), profile,
+	made, err := upstream.NewFramework(ctx, f.r.Wrap(plugins.NewInTreeRegistry()), profile,
 		frameworkruntime.WithInformerFactory(factory), frameworkruntime.WithClientSet(idle), frameworkruntime.WithSnapshotSharedLister(snapshot),
 		frameworkruntime.WithPodNominator(f.sched.SchedulingQueue))
 	if err != nil {

@@ -54,6 +54,11 @@ export type Effective = Schemas['Effective']
 export type EffectiveProfile = Schemas['EffectiveProfile']
 export type FeatureGate = Schemas['FeatureGate']
 
+export type PermitWait = Schemas['PermitWait']
+export type ExtensionCalls = Schemas['ExtensionCalls']
+/** What became of the victims of preemption. */
+export type Evictions = Schemas['Evictions']
+
 /** One request to a scheduler extender and its response; with status Skip it was not called. */
 export type ExtenderCall = Schemas['ExtenderCall']
 /** A fact that a plugin recorded about the cycle or about one node. */
@@ -66,6 +71,8 @@ export type ImportItem = Schemas['ImportItem']
 export type ImportReport = Schemas['ImportReport']
 /** The running import, or the last one. */
 export type ImportState = Schemas['ImportState']
+/** An imported part that calls no other program until the user activates it. */
+export type Inactive = Schemas['Inactive']
 /** A line of an import's response; exactly one field is set. */
 export type ImportLine = Schemas['ImportLine']
 /** The result of a reset. */

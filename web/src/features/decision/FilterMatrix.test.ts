@@ -86,6 +86,7 @@ describe('FilterMatrix', () => {
   it.each([
     [{ nodes: 4988, why: 'enoughFeasibleNodes' as const, wanted: 6 }, '4988 not evaluated: the scheduler had already found the 6 feasible nodes that it looks for.'],
     [{ nodes: 11, why: 'preFilter' as const, plugins: ['NodeAffinity'] }, '11 not evaluated: NodeAffinity excluded them in PreFilter.'],
+    [{ nodes: 11, why: 'enoughFeasibleNodes' as const, wanted: 1 }, '11 not evaluated: the search stops at the first feasible node, because nothing scores nodes.'],
     [{ nodes: 11, why: 'nominatedNode' as const }, '11 not evaluated: the scheduler tried the nominated node first, and it fits.'],
   ])('says why nodes were not evaluated: %o', (notEvaluated, text) => {
     const wrapper = mounted(sampleCycle({ explanation: explained({ notEvaluated }) }))

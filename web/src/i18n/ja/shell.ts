@@ -37,6 +37,8 @@ export const shell: typeof english = {
     schedulerFailed: 'スケジューラーの起動に失敗',
     revision: 'rev {n}',
     profiles: 'プロファイル: {names}',
+    inactive: 'インポートしたもののうち {n} 件は、他のプログラムを呼び出すため無効のままです。',
+    inactiveShow: '表示',
     warnings: '警告',
   },
   starting: {

@@ -20,8 +20,8 @@ export interface FilterCell {
   of: number
   /** The number of plugins that did not run because this one rejected the node. */
   notRunAfter: number
-  /** For all nodes; undefined if the plugin did not run for this node. */
-  durationSeconds: number | undefined
+  /** For all nodes; undefined if the plugin did not run for this node, null if none of its calls was measured. */
+  durationSeconds: number | null | undefined
   preFilter: PluginResult | undefined
 }
 
@@ -65,7 +65,8 @@ export interface ScoreCellDetail extends ScoreCell {
   total: number
   /** The highest weighted score of the column. */
   best: number
-  durationSeconds: number | undefined
+  /** Over all nodes; null where none of the plugin's calls was measured. */
+  durationSeconds: number | null | undefined
 }
 
 export function scoreCellOf(cycle: Cycle, table: ScoreTable | undefined, node: string, plugin: string): ScoreCellDetail | undefined {

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import type { Cycle } from '@/api/types'
-import { nameParts, pipeline, verdicts } from './cycle'
+import type { Cycle, PermitWait } from '@/api/types'
+import { isShown, nameParts, pipeline, verdicts, waitEnd } from './cycle'
 import { explained, sampleCycle } from './testing'
 
 it('gives each node its verdict', () => {
@@ -26,10 +26,38 @@ it('lists the pipeline’s stages, and those that did not run', () => {
     'scheduling Score: 7+1 238',
     'scheduling Reserve: not run',
     'scheduling Permit: 0+0 2',
+    'binding PreBindPreFlight: not run',
+    'binding WaitOnPermit: not run',
     'binding PreBind: not run',
     'binding Bind: not run',
     'binding PostBind: not run',
+    'binding Unreserve: not run',
   ])
+})
+
+it('has steps for the rare extension points only where they have something to say', () => {
+  const answer = (plugin: string, status: 'Success' | 'Skip') => ({ plugin, status, durationSeconds: 1e-6 })
+  const rare = (change: Partial<Cycle>) =>
+    pipeline(sampleCycle(change))
+      .filter((s) => isShown(s) && ['PreBindPreFlight', 'WaitOnPermit', 'Unreserve'].includes(s.name))
+      .map((s) => s.name)
+  expect(rare({})).toEqual([])
+  expect(rare({ preBindPreFlight: [answer('VolumeBinding', 'Skip')] })).toEqual([])
+  expect(rare({ preBindPreFlight: [answer('VolumeBinding', 'Success')], permitWait: { plugins: ['Hold'], durationSeconds: null }, unreserve: [answer('VolumeBinding', 'Success')] })).toEqual([
+    'PreBindPreFlight',
+    'WaitOnPermit',
+    'Unreserve',
+  ])
+})
+
+it('says how a wait for a permit ended', () => {
+  const wait = (change: Partial<PermitWait>) => waitEnd({ plugins: ['Hold'], durationSeconds: 1, ...change })
+  expect(wait({ durationSeconds: null })).toBe('waiting')
+  expect(wait({ status: 'Success' })).toBe('allowed')
+  expect(wait({ status: 'Unschedulable', plugin: 'Hold' })).toBe('rejected')
+  expect(wait({ status: 'Unschedulable', plugin: 'Hold', timedOut: true })).toBe('timedOut')
+  expect(wait({ status: 'Error', plugin: 'DefaultPreemption' })).toBe('preempted')
+  expect(wait({ status: 'Unschedulable' })).toBe('over')
 })
 
 it('assigns requests to extenders to their extension points, which then count as run', () => {

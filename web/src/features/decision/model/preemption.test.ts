@@ -41,6 +41,20 @@ describe('preemptionTable', () => {
       ['a', '2026-01-01T10:00:00Z', 'latestEarliestStartTime'],
     ])
   })
+  it('takes a victim that has not started as starting now', () => {
+    const one = (node: string, ...victims: Victim[]) => ({ node, victims, pdbViolations: 0 })
+    const found = table({
+      candidates: [one('a', { ...victim('x', 9), startTime: '2026-01-01T10:00:00Z' }), one('b', victim('y', 9))],
+      chosen: 'b',
+      rule: 'latestEarliestStartTime',
+    })
+    expect(found?.rows.map((r) => [r.node, r.outBy])).toEqual([['b', undefined], ['a', 'latestEarliestStartTime']])
+  })
+  it('compares no candidate that the scheduler did not consider', () => {
+    const found = table({ candidates: [{ ...candidate('a', 0), surplus: true }, candidate('b', 2)], chosen: 'b' })
+    expect(found?.rows.map((r) => `${r.node} ${r.outBy ?? '-'}`)).toEqual(['b -', 'a -'])
+    expect(found?.verdict).toEqual({ kind: 'onlyConsidered' })
+  })
   it('has the deciding value and the next best', () => {
     const one = (node: string, ...victims: Victim[]) => ({ node, victims, pdbViolations: 0 })
     const found = table({ candidates: [one('a', victim('x', 5000)), one('b', victim('y', 100)), one('c', victim('w', 1000))], chosen: 'b', rule: 'lowestHighestPriority' })

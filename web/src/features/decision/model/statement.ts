@@ -35,6 +35,8 @@ export function phraseOf(statement: Headline | Remark, words: Words): Phrase {
       return { key: 'explain.tiedBySeed', values: { ...texts(s), others: names(s.others) } }
     case 'only':
       return { key: 'explain.only', values: texts(s) }
+    case 'firstFeasible':
+      return { key: 'explain.firstFeasible', values: texts(s) }
     case 'unscored':
       return { key: 'explain.unscored', values: texts(s) }
     case 'hinted':
@@ -53,6 +55,8 @@ export function phraseOf(statement: Headline | Remark, words: Words): Phrase {
       return { key: 'explain.preFilter', values: { ...texts(s), plugins: s.plugins.join(', '), reasons: reasons(s.reasons) } }
     case 'refusedLater':
       return { key: 'explain.refusedLater', values: { ...texts(s), reasons: reasons(s.reasons) } }
+    case 'permitTimeout':
+      return { key: 'explain.permitTimeout', values: texts(s) }
     case 'lost':
       return { key: 'explain.lost', values: texts(s) }
     case 'noNode':
@@ -65,6 +69,12 @@ export function phraseOf(statement: Headline | Remark, words: Words): Phrase {
       return { key: 'explain.notTried', values: { ...texts(s), shortfall: shortfallOf(s.group, words) } }
     case 'groupRejected':
       return { key: 'explain.groupRejected', values: { ...texts(s), reasons: s.reasons.join(', ') } }
+    case 'waited':
+      return { key: 'explain.waited', values: { ...texts(s), plugins: s.plugins.join(', ') } }
+    case 'nominatedCounted':
+      return { key: 'explain.nominatedCounted', values: { ...texts(s), pods: names(s.pods) }, count: s.nodes }
+    case 'notEvicted':
+      return { key: 'explain.notEvicted', values: { ...texts(s), errors: s.errors.join(', ') } }
     case 'searchEnded':
       return { key: 'explain.searchEnded', values: texts(s), count: s.nodes }
     case 'room':

@@ -97,6 +97,7 @@ func remarks(c *result.Cycle, e Explanation, devicesTogether int) []Statement {
 	}
 	if _, none := e.Headline.Operands.(NoNodeFits); none {
 		add(roomRemarks(c, e)...)
+		add(nearest(c)...)
 	}
 	if heldByGroup(c) {
 		add(groupPreemption(c.PodGroup)...)

@@ -969,6 +969,8 @@ export interface components {
             matching: number;
             /** @description Those of them that are already allocated to other claims. */
             matchingInUse: number;
+            /** @description True when enough matching devices are not in use, and yet the request cannot get them, even alone: they have taints, share counters or capacity with others, or belong to an incomplete pool. */
+            blocked?: boolean;
             /** @description Drivers that publish devices for the node. Absent: none does. */
             drivers?: components["schemas"]["DriverDevices"][];
         };
@@ -1308,7 +1310,7 @@ export interface components {
         /** @description How the cycle ended, and why: a kind and its operands, to be rendered in any language. */
         Headline: components["schemas"]["StatementBest"] | components["schemas"]["StatementTied"] | components["schemas"]["StatementTiedBySeed"] | components["schemas"]["StatementOnly"] | components["schemas"]["StatementFirstFeasible"] | components["schemas"]["StatementUnscored"] | components["schemas"]["StatementHinted"] | components["schemas"]["StatementWasNominated"] | components["schemas"]["StatementWaiting"] | components["schemas"]["StatementCycleError"] | components["schemas"]["StatementExtenderError"] | components["schemas"]["StatementNoNodes"] | components["schemas"]["StatementRejectedInPreFilter"] | components["schemas"]["StatementRejectedLater"] | components["schemas"]["StatementPermitTimeout"] | components["schemas"]["StatementLostPlace"] | components["schemas"]["StatementNoNodeFits"] | components["schemas"]["StatementNotScheduled"] | components["schemas"]["StatementHeldByGroup"] | components["schemas"]["StatementNotTried"] | components["schemas"]["StatementGroupRejected"];
         /** @description A further statement: a kind and its operands, to be rendered in any language. */
-        Remark: components["schemas"]["StatementWaited"] | components["schemas"]["StatementNominatedCounted"] | components["schemas"]["StatementSearchEnded"] | components["schemas"]["StatementRoomMade"] | components["schemas"]["StatementRoomNominated"] | components["schemas"]["StatementNotEvicted"] | components["schemas"]["StatementDevicesAllocated"] | components["schemas"]["StatementDeviceShortage"] | components["schemas"]["StatementDevicesTogether"] | components["schemas"]["StatementGroupHasEnough"] | components["schemas"]["StatementGroupShort"] | components["schemas"]["StatementGroupPlaced"] | components["schemas"]["StatementGroupRoom"] | components["schemas"]["StatementGroupVictims"] | components["schemas"]["StatementGroupRoomImpossible"] | components["schemas"]["StatementExtenderFailure"] | components["schemas"]["StatementPluginPanicked"];
+        Remark: components["schemas"]["StatementWaited"] | components["schemas"]["StatementNominatedCounted"] | components["schemas"]["StatementSearchEnded"] | components["schemas"]["StatementRoomMade"] | components["schemas"]["StatementRoomNominated"] | components["schemas"]["StatementNearest"] | components["schemas"]["StatementNotEvicted"] | components["schemas"]["StatementDevicesAllocated"] | components["schemas"]["StatementDeviceShortage"] | components["schemas"]["StatementDevicesTogether"] | components["schemas"]["StatementGroupHasEnough"] | components["schemas"]["StatementGroupShort"] | components["schemas"]["StatementGroupPlaced"] | components["schemas"]["StatementGroupRoom"] | components["schemas"]["StatementGroupVictims"] | components["schemas"]["StatementGroupRoomImpossible"] | components["schemas"]["StatementExtenderFailure"] | components["schemas"]["StatementPluginPanicked"];
         /** @description The node has the best total of several. */
         StatementBest: {
             /** @constant */
@@ -1515,6 +1517,21 @@ export interface components {
             kind: "searchEnded";
             nodes: number;
         };
+        /** @description Of the nodes that lack resources, this one is the nearest to fitting. */
+        StatementNearest: {
+            /** @constant */
+            kind: "nearest";
+            node: string;
+            /** @description Nodes that lack resources. */
+            nodes: number;
+            lacks: components["schemas"]["Lack"][];
+        };
+        /** @description An amount of a resource that a node lacks: of CPU in thousandths of a core, of others in their own unit. */
+        Lack: {
+            resource: string;
+            /** Format: int64 */
+            amount: number;
+        };
         /** @description Preemption makes room on the node by removing pods. */
         StatementRoomMade: {
             /** @constant */
@@ -1670,6 +1687,8 @@ export interface components {
             noMatch: number;
             /** @description Nodes on which enough match, but other claims hold them. */
             inUse: number;
+            /** @description Nodes on which enough match and are not in use, but taints, shared counters or capacity, or an incomplete pool keep them from being allocated. */
+            blocked: number;
         };
         Rejection: {
             plugin: string;

@@ -700,6 +700,8 @@ export interface components {
             revision?: number;
             /** Format: date-time */
             startTime: string;
+            /** @description How often the attempt was published again, because its wait for a permit had ended or its victims had been evicted. */
+            updates?: number;
             /** @description The duration of the scheduling cycle and the binding cycle together. */
             durationSeconds: number;
             outcome: components["schemas"]["Outcome"];

@@ -64,7 +64,7 @@ export const decision: typeof english = {
     onlyConsidered: 'スケジューラーが検討した候補は {node} だけです。',
     surplus: '候補数が足りたため検討外',
     startsNow: '未開始',
-    evictions: '退避',
+    evictions: '追い出し',
     evictionsDeleted: '{total} 個中 {n} 個を削除',
     evictionsReleased: '{n} 個はスケジューラーのメモリー上でのみ解放',
     evictionsTerminating: '{n} 個はすでに終了中',

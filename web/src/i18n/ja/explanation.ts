@@ -26,7 +26,7 @@ export const explanation: typeof Words = {
     unschedulable: '{pod} は割り当てられませんでした: {message}',
     waited: '{plugins} の許可を {waited} 待ちました。',
     nominatedCounted: '{nodes} ノードは、指名された Pod（{pods}）がそこで動いているものとして拒否されました。スケジューラーは、それらの Pod がない場合を試していません。',
-    notEvicted: 'そのうち {victims} 個は退避させられませんでした: {errors}',
+    notEvicted: 'そのうち {victims} 個は追い出せませんでした: {errors}',
     searchEnded: '{nodes} ノードは評価されていません: 十分な数のノードが見つかった後で、エクステンダーがそれらを拒否しました。',
     room: 'プリエンプションで {victims} 個の Pod を追い出して、{node} に空きを作ります。',
     nominated: 'プリエンプションで {node} に空きを作ります。',

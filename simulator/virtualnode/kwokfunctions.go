@@ -1,7 +1,6 @@
 package virtualnode
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"strings"
@@ -20,7 +19,6 @@ import (
 func nodeTemplateFunctions() gotpl.FuncMap {
 	functions := nodeFunctions(time.Now)
 	maps.Copy(functions, kwokNodeFunctions())
-	maps.Copy(functions, closedFunctions())
 	return functions
 }
 
@@ -29,18 +27,7 @@ func nodeTemplateFunctions() gotpl.FuncMap {
 func podTemplateFunctions(node func(name string) *corev1.Node) gotpl.FuncMap {
 	functions := podFunctions(time.Now)
 	maps.Copy(functions, kwokPodFunctions(node))
-	maps.Copy(functions, closedFunctions())
 	return functions
-}
-
-// errClosed is the error of functions that would reach beyond the simulated cluster.
-var errClosed = errors.New("a stage reads neither the environment nor name servers")
-
-// closedFunctions replace those of the engine that ask a name server or read this program's
-// environment.
-func closedFunctions() gotpl.FuncMap {
-	closed := func(string) (string, error) { return "", errClosed }
-	return gotpl.FuncMap{"env": closed, "expandenv": closed, "getHostByName": closed}
 }
 
 // kwokNodeFunctions do not know the node of the template: like kwok, they return the

@@ -80,10 +80,5 @@ func salt(dataDir string) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("keeping the salt of redacted names: %w", err)
 	}
-	// With another salt the objects in the directory would have other names than those that
-	// come in now.
-	if len(salt) == 0 {
-		return nil, fmt.Errorf("the salt of redacted names, %s, is empty: restore it, or use another data directory", path)
-	}
 	return salt, nil
 }

@@ -28,6 +28,11 @@ func (s *Server) proxy(c echo.Context) error {
 	}
 	// A server may ignore all others, such as h2c, and answer as if it had not been asked.
 	header.Del("Upgrade")
+	release, err := s.buffered(c.Request())
+	if err != nil {
+		return err
+	}
+	defer release()
 	b.proxy.ServeHTTP(c.Response(), c.Request())
 	return nil
 }

@@ -107,8 +107,8 @@ func (t exclusiveTransfer) Begin(src manifest.Source, opts transfer.ImportOption
 	go func() {
 		<-run.Done()
 		stop()
-		t.simulator.inactive.recount(ctx)
 		t.simulator.endImport()
+		t.simulator.inactive.recount(ctx)
 		o.End()
 	}()
 	return run, nil

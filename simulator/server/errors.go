@@ -104,6 +104,9 @@ func badBody(err error, want string) error {
 	if _, large := errors.AsType[*http.MaxBytesError](err); large {
 		return err
 	}
+	if late, ok := errors.AsType[*apiError](err); ok {
+		return late
+	}
 	if broken, ok := errors.AsType[*brokenBody](err); ok {
 		return broken
 	}

@@ -158,10 +158,10 @@ func (b *boundedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	b.ended = err != nil
 	b.request.got(errors.Is(err, io.EOF))
-	if errors.Is(err, os.ErrDeadlineExceeded) {
+	switch {
+	case errors.Is(err, os.ErrDeadlineExceeded):
 		return n, b.late()
-	}
-	if err != nil && !errors.Is(err, io.EOF) {
+	case err != nil && !errors.Is(err, io.EOF):
 		err = &brokenBody{err}
 	}
 	if int64(n) <= b.left {

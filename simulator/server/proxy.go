@@ -26,13 +26,13 @@ func (s *Server) proxy(c echo.Context) error {
 	if upgrade := header.Get("Upgrade"); isStream(upgrade) {
 		return refuse(http.StatusNotImplemented, "the proxy does not support exec, attach and port-forward; use the kubeconfig")
 	}
-	// A server may ignore all others, such as h2c, and answer as if it had not been asked.
-	header.Del("Upgrade")
 	release, err := s.buffered(c.Request())
 	if err != nil {
 		return err
 	}
 	defer release()
+	// A server may ignore all others, such as h2c, and answer as if it had not been asked.
+	header.Del("Upgrade")
 	b.proxy.ServeHTTP(c.Response(), c.Request())
 	return nil
 }

@@ -57,6 +57,8 @@ type Options struct {
 	// so that clients need not wait for the list. Default: the hub watches a kind
 	// only once a client asks for it.
 	Keep []schema.GroupVersionResource
+	// Connections bounds the WebSocket connections. Default: 4096.
+	Connections int
 	// Clock paces the hub. Default: the real one.
 	Clock clock.WithTicker
 
@@ -79,6 +81,9 @@ func New(opts Options) *Hub {
 		}
 	}
 	c, l := opts.Clock, *opts.limits
+	if opts.Connections > 0 {
+		l.connections = opts.Connections
+	}
 	h := &Hub{
 		clock: c, limits: l, log: opts.Logger, upgrader: newUpgrader(opts.Refuse),
 		status: newObjectFeed(c, l), results: newResultsFeed(c, l), queues: newQueuesFeed(c, l),

@@ -92,7 +92,7 @@ export const importing: typeof english = {
     configApplied: 'リビジョン {n} として稼働しています。',
     configNotApplied: '適用されませんでした。',
     configRemoved: '取り除かれたフィールド',
-    configInactive: '無効のままの Extender',
+    configInactive: '無効のままのエクステンダー',
     another: '別のものをインポート',
   },
   inactive: {

@@ -259,6 +259,7 @@ func (s *simulator) startControlPlane(ctx context.Context) error {
 		VirtualNodes: !s.options.NoVirtualNodes,
 
 		DefaultStorageClass: true,
+		EtcdChecked:         s.inventory.Describes(s.lastStart()),
 		Logger:              s.options.Logger,
 	})
 	s.controlPlane = s.embedded

@@ -274,6 +274,7 @@ func (s *simulator) startControlPlane(ctx context.Context) error {
 		DefaultStorageClass: true,
 		Outbound:            s.options.Outbound,
 		Version:             version.Get().Kubernetes,
+		EtcdChecked:         s.inventory.Describes(s.lastStart()),
 		Logger:              s.options.Logger,
 	})
 	s.controlPlane = s.embedded

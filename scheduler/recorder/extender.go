@@ -184,6 +184,7 @@ func (r *preemptionRecord) noteExtender(name string, ignorable bool, sent, answe
 	if !ignorable && upstream.VictimlessNode(answer) != nil {
 		return // preemption fails with an error
 	}
+	r.considered = true // extenders get only candidates that are considered
 	known := map[string]bool{}
 	for i := range r.candidates {
 		candidate := &r.candidates[i]

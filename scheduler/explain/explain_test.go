@@ -138,6 +138,14 @@ func sentences() []spoken {
 			"web runs on a: opportunistic batching proposed the node, and it fits.",
 		},
 		{
+			"a plugin panicked",
+			result.Cycle{
+				Summary: result.Summary{Pod: pod, Outcome: result.Error, Message: "running \"Quota\" filter plugin: Quota panicked in Filter: no quota"},
+				Panics:  []result.Panic{{Plugin: "Quota", Call: "Filter", Value: "no quota", Stack: "main", Count: 3}},
+			},
+			"web could not be scheduled because of an error: running \"Quota\" filter plugin: Quota panicked in Filter: no quota Quota panicked in Filter, and the call counted as failed.",
+		},
+		{
 			"no nodes",
 			result.Cycle{Summary: result.Summary{Pod: pod, Outcome: result.Unschedulable}},
 			"web found no node: the cluster has none.",

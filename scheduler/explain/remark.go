@@ -110,6 +110,7 @@ func remarks(c *result.Cycle, e Explanation, devicesTogether int) []Statement {
 			add(f)
 		}
 	}
+	add(panicked(c)...)
 	return out
 }
 

@@ -36,7 +36,7 @@ func Headlines() []Operands {
 func Remarks() []Operands {
 	return []Operands{
 		Waited{}, NominatedCounted{}, SearchEnded{}, RoomMade{}, RoomNominated{}, Nearest{}, NotEvicted{}, DevicesAllocated{}, DeviceShortage{}, DevicesTogether{},
-		GroupHasEnough{}, GroupShort{}, GroupPlaced{}, GroupRoom{}, GroupVictims{}, GroupRoomImpossible{}, ExtenderFailure{},
+		GroupHasEnough{}, GroupShort{}, GroupPlaced{}, GroupRoom{}, GroupVictims{}, GroupRoomImpossible{}, ExtenderFailure{}, PluginPanicked{},
 	}
 }
 

@@ -34,6 +34,7 @@ export const explanation = {
     lack: '{amount} {resource}',
     extenderFailure: 'The extender {extender} failed at {verb}: {message}',
     extenderIgnored: 'The extender {extender} failed at {verb} and was ignored: {message}',
+    panicked: '{plugin} panicked in {call}, and the call counted as failed.',
     devicesAllocated: 'Its {claims}.',
     claimHolds: 'claim {claim} holds {devices}',
     nextClaim: '{claims}, its {next}',

@@ -103,6 +103,8 @@ export function phraseOf(statement: Headline | Remark, words: Words): Phrase {
       return { key: 'explain.groupRoomImpossible', values: texts(s), count: s.pods }
     case 'extenderFailure':
       return { key: s.ignored ? 'explain.extenderIgnored' : 'explain.extenderFailure', values: texts(s) }
+    case 'panicked':
+      return { key: 'explain.panicked', values: texts(s) }
     default:
       return unknownKind(s)
   }

@@ -2,6 +2,8 @@ package explain
 
 import (
 	"fmt"
+	"math"
+	"strconv"
 	"strings"
 )
 
@@ -33,9 +35,48 @@ func reason(reasons []string) string {
 	return strings.Join(reasons, ", ")
 }
 
+// duration writes seconds with two digits, in a unit that every language writes the
+// same.
+func duration(seconds *float64) string {
+	switch s := *seconds; {
+	case s < 0.0095:
+		return fmt.Sprintf("%.1f ms", s*1000)
+	case s < 0.9995:
+		return fmt.Sprintf("%.0f ms", s*1000)
+	case s < 9.95:
+		return strings.TrimSuffix(fmt.Sprintf("%.1f", s), ".0") + " s"
+	default:
+		return fmt.Sprintf("%.0f s", s)
+	}
+}
+
 func plural(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
 	}
 	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// amount formats an amount of a resource as the web does: cores, or bytes in the largest
+// unit of which there is one, or a plain number.
+func amount(l Lack) string {
+	switch {
+	case l.Resource == "cpu":
+		return decimal(float64(l.Amount)/1000, 3)
+	case l.Resource != "memory" && l.Resource != "ephemeral-storage" && !strings.HasPrefix(l.Resource, "hugepages-"):
+		return fmt.Sprint(l.Amount)
+	}
+	value, unit := float64(l.Amount), 0
+	units := []string{"B", "Ki", "Mi", "Gi", "Ti", "Pi"}
+	for value >= 1024 && unit < len(units)-1 {
+		value /= 1024
+		unit++
+	}
+	return decimal(value, 1) + " " + units[unit]
+}
+
+// decimal rounds half up to a number of decimals, and drops trailing zeros.
+func decimal(value float64, decimals int) string {
+	scale := math.Pow10(decimals)
+	return strconv.FormatFloat(math.Floor(value*scale+0.5)/scale, 'f', -1, 64)
 }

@@ -3,10 +3,10 @@ package recorder
 import (
 	"context"
 	"io"
-	"sync/atomic"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
@@ -24,6 +24,10 @@ type base struct {
 	name     string
 	guard    *guard.Guard
 	dryRun   *groupDryRun
+	// args are the plugin's arguments.
+	args runtime.Object
+	// evicts: the recorder follows the plugin's evictions.
+	evicts bool
 }
 
 // Name returns the plugin's name.
@@ -105,22 +109,7 @@ func (p preFilter) PreFilterExtensions() fwk.PreFilterExtensions {
 	if inner == nil {
 		return nil
 	}
-	return preFilterExtensions{inner, p.to}
-}
-
-type preFilterExtensions struct {
-	fwk.PreFilterExtensions
-	to *base
-}
-
-// AddPod is called during the search only for the pods that are nominated to a node,
-// before the scheduler filters that node as if they ran there.
-func (e preFilterExtensions) AddPod(ctx context.Context, state fwk.CycleState, pod *v1.Pod, added fwk.PodInfo, node fwk.NodeInfo) *fwk.Status {
-	status := e.PreFilterExtensions.AddPod(ctx, state, pod, added, node)
-	if c := e.to.recorder.scheduling(pod); c != nil && c.searching {
-		c.nominated.note(node.Node().Name, added.GetPod())
-	}
-	return status
+	return preFilterExtensions{p.to, inner}
 }
 
 // filter and score hold a pointer: they are called for each node, and a composition
@@ -128,25 +117,19 @@ func (e preFilterExtensions) AddPod(ctx context.Context, state fwk.CycleState, p
 type filter struct{ *filtering }
 
 type filtering struct {
-	to       *base
-	inner    fwk.FilterPlugin
-	sampler  *sampler
-	comparer Comparer // nil for a plugin without comparisons
-	// compared counts the comparisons in the current cycle.
-	compared    *atomic.Int32
-	maxCompared int32
+	to      *base
+	inner   fwk.FilterPlugin
+	sampler *sampler
+	nearest *nearest // nil for a plugin without comparisons
 }
 
 func newFilter(b *base) filter {
-	f := &filtering{
-		to: b, inner: b.guard.Filter(b.plugin.(fwk.FilterPlugin)), sampler: &sampler{},
-		comparer: b.recorder.plugins.Comparer(b.Name()), compared: &atomic.Int32{},
-	}
-	if f.comparer != nil {
-		f.maxCompared = int32(f.comparer.Limit())
-	}
+	f := &filtering{to: b, inner: b.guard.Filter(b.plugin.(fwk.FilterPlugin)), sampler: &sampler{}}
 	b.profile.filterSamplers[b.Name()] = f.sampler
-	b.profile.compared = append(b.profile.compared, f.compared)
+	if comparer := b.recorder.plugins.Comparer(b.Name(), b.args, b.handle); comparer != nil {
+		f.nearest = &nearest{plugin: b.Name(), comparer: comparer}
+		b.profile.nearest = append(b.profile.nearest, f.nearest)
+	}
 	return filter{f}
 }
 
@@ -159,7 +142,7 @@ func (p *filtering) Filter(ctx context.Context, state fwk.CycleState, pod *v1.Po
 		start = p.to.recorder.now()
 	}
 	status := p.inner.Filter(ctx, state, pod, node)
-	if status.IsSuccess() && !sampled {
+	if status.IsSuccess() && !sampled && !p.to.recorder.nominating.Load() {
 		return status
 	}
 	c := p.to.recorder.scheduling(pod)
@@ -169,8 +152,13 @@ func (p *filtering) Filter(ctx context.Context, state fwk.CycleState, pod *v1.Po
 	if sampled {
 		p.sampler.add(p.to.since(start))
 	}
+	if state != c.state { // a clone, with nominated pods added
+		c.noteNominatedPass(node)
+	}
 	if !status.IsSuccess() {
-		p.compare(c, state, pod, node)
+		if p.nearest != nil && status.IsRejected() {
+			p.nearest.offer(state, pod, node, status)
+		}
 		if state != c.state {
 			c.nominated.reject(node.Node().Name)
 		}
@@ -189,7 +177,9 @@ func newPostFilter(b *base) postFilter {
 
 func (p postFilter) PostFilter(ctx context.Context, state fwk.CycleState, pod *v1.Pod, statuses fwk.NodeToStatusReader) (*fwk.PostFilterResult, *fwk.Status) {
 	start := p.to.recorder.now()
+	evictions := p.to.expectEvictions(pod)
 	res, status := p.inner.PostFilter(ctx, state, pod, statuses)
+	evictions.chosen(status)
 	if c := p.to.recorder.scheduling(pod); c != nil {
 		answer := pluginResult(p.to.Name(), status, p.to.since(start))
 		if res != nil && res.NominatingInfo != nil {
@@ -212,7 +202,7 @@ func newPreScore(b *base) preScore {
 func (p preScore) PreScore(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodes []fwk.NodeInfo) *fwk.Status {
 	start := p.to.recorder.now()
 	status := p.inner.PreScore(ctx, state, pod, nodes)
-	if c := p.to.recorder.scheduling(pod); c != nil && !c.searching {
+	if c := p.to.recorder.scheduling(pod); c != nil && state == c.state { // batching scores again with a clone
 		c.note(&c.preScore, pluginResult(p.to.Name(), status, p.to.since(start)))
 	}
 	return status
@@ -240,7 +230,7 @@ func (p *scoring) Score(ctx context.Context, state fwk.CycleState, pod *v1.Pod, 
 	}
 	start := p.to.recorder.now()
 	value, status := p.inner.Score(ctx, state, pod, node)
-	if c := p.to.recorder.scheduling(pod); c != nil && !c.searching {
+	if c := p.to.recorder.scheduling(pod); c != nil && state == c.state {
 		p.sampler.add(p.to.since(start))
 	}
 	return value, status
@@ -269,7 +259,11 @@ func (p reserve) Reserve(ctx context.Context, state fwk.CycleState, pod *v1.Pod,
 }
 
 func (p reserve) Unreserve(ctx context.Context, state fwk.CycleState, pod *v1.Pod, node string) {
+	start := p.to.recorder.now()
 	p.inner.Unreserve(ctx, state, pod, node)
+	if c := p.to.recorder.reserved(state, pod); c != nil {
+		c.note(&c.unreserve, pluginResult(p.to.Name(), nil, p.to.since(start)))
+	}
 }
 
 type permit struct {
@@ -303,15 +297,14 @@ func newPreBind(b *base) preBind {
 	return preBind{b, b.guard.PreBind(b.plugin.(fwk.PreBindPlugin))}
 }
 
-// PreBindPreFlight returns the plugin's answer. The scheduler does not call PreBind
-// of a plugin that skips the pod, so the recorder notes the Skip here.
+// PreBindPreFlight is called before the wait for a permit.
 func (p preBind) PreBindPreFlight(ctx context.Context, state fwk.CycleState, pod *v1.Pod, node string) (*fwk.PreBindPreFlightResult, *fwk.Status) {
 	start := p.to.recorder.now()
 	res, status := p.inner.PreBindPreFlight(ctx, state, pod, node)
-	if !status.IsSuccess() {
-		if c := p.to.recorder.binding(pod); c != nil {
-			c.note(&c.preBind, pluginResult(p.to.Name(), status, p.to.since(start)))
-		}
+	if c := p.to.recorder.binding(pod); c != nil {
+		answer := pluginResult(p.to.Name(), status, p.to.since(start))
+		answer.Parallel = status.IsSuccess() && res != nil && res.AllowParallel
+		c.note(&c.preBindPreFlight, answer)
 	}
 	return res, status
 }

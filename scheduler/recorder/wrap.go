@@ -33,18 +33,19 @@ func (r *Recorder) Wrap(registry frameworkruntime.Registry) frameworkruntime.Reg
 			if err != nil {
 				return nil, err
 			}
-			return r.wrap(plugin, r.profile(h.ProfileName()), h, dryRun), nil
+			return r.wrap(plugin, r.profile(h.ProfileName()), h, args, dryRun), nil
 		}
 	}
 	return out
 }
 
-// wrap returns a recorder around plugin. dryRun notes the plugin's changes to the
-// snapshot, for plugins whose changes are observed.
-func (r *Recorder) wrap(plugin fwk.Plugin, p *profile, h fwk.Handle, dryRun *groupDryRun) upstream.Wrapper {
-	b := &base{recorder: r, profile: p, handle: h, plugin: plugin, name: plugin.Name(), dryRun: dryRun}
+// wrap returns a recorder around plugin, which was created with h and args. dryRun notes
+// the plugin's changes to the snapshot, for plugins whose changes are observed.
+func (r *Recorder) wrap(plugin fwk.Plugin, p *profile, h fwk.Handle, args runtime.Object, dryRun *groupDryRun) upstream.Wrapper {
+	b := &base{recorder: r, profile: p, handle: h, plugin: plugin, name: plugin.Name(), args: args, dryRun: dryRun}
 	b.guard = guard.New(b.name, r.panicked)
 	observeDryRuns(b)
+	observeEvictions(b)
 	other := newPoints(b)
 	switch shape := upstream.ShapeOf(plugin); {
 	case shape.EnqueueExtensions && shape.Sign:

@@ -277,7 +277,7 @@ func (c closing) Close() error { *c.closed++; return io.ErrUnexpectedEOF }
 func TestClosersAreClosed(t *testing.T) {
 	r := New(discard{}, nil, nil)
 	closed := 0
-	wrapped := r.wrap(closing{closed: &closed}, r.profile("default-scheduler"), nil, &groupDryRun{})
+	wrapped := r.wrap(closing{closed: &closed}, r.profile("default-scheduler"), nil, nil, &groupDryRun{})
 	if err := wrapped.(io.Closer).Close(); !errors.Is(err, io.ErrUnexpectedEOF) || closed != 1 {
 		t.Errorf("closed %d times: %v", closed, err)
 	}
@@ -296,7 +296,7 @@ func TestExtensionsStayNil(t *testing.T) {
 		scoresNodes
 		scoresPlacements
 	}{}
-	wrapped := r.wrap(plugin, r.profile("default-scheduler"), nil, &groupDryRun{})
+	wrapped := r.wrap(plugin, r.profile("default-scheduler"), nil, nil, &groupDryRun{})
 	if wrapped.(fwk.PreFilterPlugin).PreFilterExtensions() != nil {
 		t.Error("PreFilterExtensions is not nil")
 	}

@@ -27,8 +27,8 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// APIServer keeps objects and serves the Kubernetes API over HTTP in memory. It is
-// the transport of a client and has no network, no goroutines between calls, and no
+// APIServer stores objects and serves the Kubernetes API over HTTP, all in memory. It is
+// the transport of a client. It has no network, no goroutines between calls, and no
 // admission. The real clients and informers work with it unchanged.
 //
 // It is meant for a bubble of testing/synctest, where its latencies take no real
@@ -181,7 +181,7 @@ func parsePath(path string) (target, error) {
 	return t, nil
 }
 
-// serve answers everything but a watch.
+// serve handles every request except a watch.
 func (s *APIServer) serve(r *http.Request, t target, body []byte) (any, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -384,7 +384,7 @@ func (s *APIServer) bind(t target, body []byte, agent string) (any, error) {
 
 var success = object{"apiVersion": "v1", "kind": "Status", "status": "Success"}
 
-// delete removes an object at once, or starts the graceful deletion of a running
+// delete removes an object immediately, or starts the graceful deletion of a running
 // pod.
 func (s *APIServer) delete(t target, body []byte, agent string) (any, error) {
 	found, err := s.find(t)
@@ -470,7 +470,7 @@ const (
 	// happen before the second.
 	turn = 10 * time.Microsecond
 	// delay is the time between a write and its watch event, so that the writer
-	// gets its answer first.
+	// gets its response first.
 	delay = 137 * time.Microsecond
 )
 
@@ -595,7 +595,7 @@ func (w *watchBody) Close() error {
 	return nil
 }
 
-// kindsByResource maps the resources of every API that the client knows.
+// kindsByResource maps the resources of all APIs of the client.
 var kindsByResource = sync.OnceValue(func() map[string]schema.GroupVersionKind {
 	out := map[string]schema.GroupVersionKind{}
 	for gvk := range scheme.Scheme.AllKnownTypes() {

@@ -125,19 +125,16 @@ func New(options Options) *Scheduler {
 }
 
 // Start reads the revisions and starts to schedule under the initial configuration.
-// It returns an error when Options.Initial cannot be built. If a saved revision
-// cannot be built any more, the default replaces it. ctx bounds only the start.
+// It returns an error when Options.Initial cannot be built, and an *UnreadableError,
+// having changed nothing, when the file of a revision cannot be read. If a saved
+// revision cannot be built any more, the default replaces it. ctx bounds only the start.
 func (s *Scheduler) Start(ctx context.Context) error {
 	if err := s.take(ctx); err != nil {
 		return err
 	}
 	defer s.release()
-	damaged, err := s.revisions.load()
-	if err != nil {
+	if err := s.revisions.load(); err != nil {
 		return fmt.Errorf("reading the revisions of the scheduler configuration: %w", err)
-	}
-	for _, file := range damaged {
-		s.options.Logger.Error(nil, "A revision of the scheduler configuration cannot be read and was set aside", "file", file)
 	}
 	latest, kept := s.revisions.running()
 	initial := s.options.Initial

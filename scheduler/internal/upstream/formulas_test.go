@@ -31,7 +31,6 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
 	frameworkruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
 	st "k8s.io/kubernetes/pkg/scheduler/testing"
-	"k8s.io/utils/ptr"
 )
 
 // kubernetesScheduler returns Kubernetes' scheduler with the required plugins and the named
@@ -230,26 +229,28 @@ func TestSameNodesFollowsTheSnapshot(t *testing.T) {
 func TestSpreadConstraintsAreThePlugins(t *testing.T) {
 	running := []*v1.Pod{
 		st.MakePod().Name("a").UID("a").Label("app", "web").Node("n00000").Obj(), st.MakePod().Name("b").UID("b").Label("app", "web").Node("n00000").Obj(),
-		st.MakePod().Name("c").UID("c").Label("app", "other").Node("n00001").Obj(),
+		st.MakePod().Name("c").UID("c").Label("app", "other").Node("n00001").Obj(), st.MakePod().Name("d").UID("d").Label("app", "web").Node("n00001").Obj(),
 	}
 	selector := st.MakeLabelSelector().Label("app", "web").Obj()
-	pod := st.MakePod().Name("p").UID("u").Label("app", "web").
-		SpreadConstraint(2, v1.LabelTopologyZone, v1.DoNotSchedule, selector, ptr.To[int32](3), nil, nil, nil).Obj()
-	state := framework.NewCycleState()
-	if got := SpreadConstraints(state); got != nil {
+	if got := SpreadConstraints(framework.NewCycleState()); got != nil {
 		t.Errorf("without a state: %v", got)
 	}
 	sched := kubernetesScheduler(t, nodes(2), running, []string{names.PodTopologySpread})
-	if _, status, _ := sched.Profiles[v1.DefaultSchedulerName].RunPreFilterPlugins(t.Context(), state, pod); !status.IsSuccess() {
-		t.Fatal(status)
-	}
-	want := []SpreadConstraint{{
-		TopologyKey: v1.LabelTopologyZone, MaxSkew: 2, MinDomains: 3,
-		Selector: labels.SelectorFromSet(labels.Set{"app": "web"}), Matching: map[string]int{"z0": 2, "z1": 0},
-	}}
-	byText := cmp.Transformer("selector", func(s labels.Selector) string { return s.String() })
-	if diff := cmp.Diff(want, SpreadConstraints(state), byText); diff != "" {
-		t.Error(diff)
+	for minDomains, minimum := range map[int32]int{2: 1, 3: 0} {
+		pod := st.MakePod().Name("p").UID("u").Label("app", "web").
+			SpreadConstraint(2, v1.LabelTopologyZone, v1.DoNotSchedule, selector, &minDomains, nil, nil, nil).Obj()
+		state := framework.NewCycleState()
+		if _, status, _ := sched.Profiles[v1.DefaultSchedulerName].RunPreFilterPlugins(t.Context(), state, pod); !status.IsSuccess() {
+			t.Fatal(status)
+		}
+		want := []SpreadConstraint{{
+			TopologyKey: v1.LabelTopologyZone, MaxSkew: 2, Minimum: minimum,
+			Selector: labels.SelectorFromSet(labels.Set{"app": "web"}), Matching: map[string]int{"z0": 2, "z1": 1},
+		}}
+		byText := cmp.Transformer("selector", func(s labels.Selector) string { return s.String() })
+		if diff := cmp.Diff(want, SpreadConstraints(state), byText); diff != "" {
+			t.Errorf("minDomains %d: %s", minDomains, diff)
+		}
 	}
 }
 

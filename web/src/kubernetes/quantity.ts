@@ -40,7 +40,7 @@ export function unitOf(resource: string): Unit {
 const byteUnits = ['B', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi']
 
 /** The common unit of both numbers in "used / allocatable". */
-export function byteScale(bytes: number): { divisor: number; unit: string } {
+function byteScale(bytes: number): { divisor: number; unit: string } {
   let i = 0
   while (i < byteUnits.length - 1 && Math.abs(bytes) >= 1024 ** (i + 1)) i++
   return { divisor: 1024 ** i, unit: byteUnits[i] ?? 'B' }
@@ -58,6 +58,12 @@ export function formatAmount(value: number, unit: Unit): string {
   if (unit !== 'bytes') return trim(value, 3)
   const { divisor, unit: name } = byteScale(value)
   return `${trim(value / divisor, 1)} ${name}`
+}
+
+/** An amount as the server compares it: CPU in thousandths of a core, everything else in its own unit. */
+export function amountOf(resource: string, value: number): string {
+  const unit = unitOf(resource)
+  return formatAmount(unit === 'cpu' ? value / 1000 : value, unit)
 }
 
 /** "used / allocatable" as two texts and a common unit. */

@@ -10,6 +10,9 @@ const (
 	tiesFile       = "scheduler/internal/upstream/ties.go"
 	formulasFile   = "scheduler/internal/upstream/formulas.go"
 	spreadFile     = "scheduler/internal/upstream/spread.go"
+	affinityFile   = "scheduler/internal/upstream/affinity.go"
+	volumesFile    = "scheduler/internal/upstream/volumes.go"
+	requestsFile   = "scheduler/internal/upstream/resources.go"
 )
 
 const (
@@ -94,16 +97,51 @@ func Watches() []Watch {
 
 		// What plugins compare.
 		code(pluginsPackage+"podtopologyspread", "preFilterState", "it is read through reflection", spreadFile),
+		code(pluginsPackage+"podtopologyspread", "criticalPaths", "it is read through reflection", spreadFile),
 		code(pluginsPackage+"podtopologyspread", "topologySpreadConstraint", "it is read through reflection", spreadFile),
 		code(pluginsPackage+"podtopologyspread", "preFilterStateKey", "it is read through reflection", spreadFile),
-		code(pluginsPackage+"podtopologyspread", "PodTopologySpread.Filter", "the comparison repeats it", "scheduler/recorder"),
-		code(pluginsPackage+"interpodaffinity", "InterPodAffinity.Filter", "the comparison repeats it", "scheduler/recorder"),
-		code(pluginsPackage+"nodeports", "NodePorts.Filter", "the comparison repeats it", "scheduler/recorder"),
-		code(pluginsPackage+"nodeaffinity", "NodeAffinity.Filter", "the comparison repeats it", "scheduler/recorder"),
-		code(pluginsPackage+"tainttoleration", "TaintToleration.Filter", "the comparison repeats it", "scheduler/recorder"),
-		code(pluginsPackage+"noderesources", "Fit.Filter", "the comparison repeats it", "scheduler/recorder"),
-		code(pluginsPackage+"volumezone", "VolumeZone.Filter", "the comparison repeats it", "scheduler/recorder"),
-		code(pluginsPackage+"dynamicresources", "DynamicResources.Filter", "the comparison repeats it", "scheduler/recorder"),
+		code(pluginsPackage+"podtopologyspread", "preFilterState.minMatchNum", "it is read through reflection", spreadFile),
+		code(pluginsPackage+"interpodaffinity", "preFilterState", "it is read through reflection", affinityFile),
+		code(pluginsPackage+"interpodaffinity", "topologyPair", "it is read through reflection", affinityFile),
+		code(pluginsPackage+"interpodaffinity", "topologyToMatchedTermCount", "it is read through reflection", affinityFile),
+		code(pluginsPackage+"interpodaffinity", "preFilterStateKey", "it is read through reflection", affinityFile),
+		code(pluginsPackage+"noderesources", "preFilterState", "it is read through reflection", requestsFile),
+		code(pluginsPackage+"noderesources", "preFilterStateKey", "it is read through reflection", requestsFile),
+		code(pluginsPackage+"volumezone", "stateData", "it is read through reflection", volumesFile),
+		code(pluginsPackage+"volumezone", "pvTopology", "it is read through reflection", volumesFile),
+		code(pluginsPackage+"volumezone", "preFilterStateKey", "it is read through reflection", volumesFile),
+		code(pluginsPackage+"volumebinding", "stateData", "it is read through reflection", volumesFile),
+		code(pluginsPackage+"volumebinding", "PodVolumeClaims", "it is read through reflection", volumesFile),
+		code(pluginsPackage+"volumebinding", "stateKey", "it is read through reflection", volumesFile),
+		code(pluginsPackage+"podtopologyspread", "PodTopologySpread.Filter", "the comparison repeats it", "scheduler/recorder/comparison"),
+		code(pluginsPackage+"interpodaffinity", "InterPodAffinity.Filter", "the comparison repeats it", "scheduler/recorder/comparison"),
+		code(pluginsPackage+"interpodaffinity", "nodeTopologyMatchesAffinity", "the comparison repeats it", "scheduler/recorder/comparison"),
+		code(pluginsPackage+"interpodaffinity", "nodePodsSatisfyAffinity", "the comparison repeats it", "scheduler/recorder/comparison"),
+		code(pluginsPackage+"interpodaffinity", "satisfiesSelfAffinityCheck", "the comparison repeats it", "scheduler/recorder/comparison"),
+		code(pluginsPackage+"interpodaffinity", "satisfyExistingPodsAntiAffinity", "the comparison repeats it", "scheduler/recorder/comparison"),
+		code(pluginsPackage+"interpodaffinity", "nodeTopologyConflictsWithAntiAffinity", "the comparison repeats it", "scheduler/recorder/comparison"),
+		code(pluginsPackage+"interpodaffinity", "nodePodsConflictWithAntiAffinity", "the comparison repeats it", "scheduler/recorder/comparison"),
+		code(pluginsPackage+"nodeports", "NodePorts.Filter", "the comparison repeats it", "scheduler/recorder/comparison"),
+		code(pluginsPackage+"nodeaffinity", "NodeAffinity.Filter", "the comparison repeats it", "scheduler/recorder/comparison"),
+		code(pluginsPackage+"tainttoleration", "TaintToleration.Filter", "the comparison repeats it", "scheduler/recorder/comparison"),
+		code(pluginsPackage+"noderesources", "Fit.Filter", "the comparison repeats it", "scheduler/recorder/comparison"),
+		code(pluginsPackage+"noderesources", "fitsRequest", "the comparison repeats it", "scheduler/recorder/comparison"),
+		code(pluginsPackage+"noderesources", "shouldDelegateResourceToDRA", "the comparison repeats it", "scheduler/recorder/comparison"),
+		code(pluginsPackage+"noderesources", "adjustDeltasToAccomodateCacheDiscrepancy", "the comparison repeats it", "scheduler/recorder/comparison"),
+		code(pluginsPackage+"volumezone", "VolumeZone.Filter", "the comparison repeats it", "scheduler/recorder/comparison"),
+		code(pluginsPackage+"volumezone", "translateToGALabel", "the comparison repeats it", "scheduler/recorder/comparison"),
+		code(pluginsPackage+"volumezone", "topologyLabels", "the comparison repeats it", "scheduler/recorder/comparison"),
+		code(pluginsPackage+"volumebinding", "VolumeBinding.Filter", "the comparison repeats it", "scheduler/recorder/comparison"),
+		code(pluginsPackage+"volumebinding", "volumeBinder.FindPodVolumes", "the comparison repeats it", "scheduler/recorder/comparison"),
+		code(pluginsPackage+"volumebinding", "volumeBinder.checkBoundClaims", "the comparison repeats it", "scheduler/recorder/comparison"),
+		code(pluginsPackage+"volumebinding", "volumeBinder.tryTranslatePVToCSI", "the comparison repeats it", "scheduler/recorder/comparison"),
+		code(pluginsPackage+"volumebinding", "volumeBinder.findMatchingVolumes", "the comparison repeats it", "scheduler/recorder/comparison"),
+		code(pluginsPackage+"volumebinding", "byPVCSize.Less", "the comparison repeats it", "scheduler/recorder/comparison"),
+		code(pluginsPackage+"volumebinding", "volumeBinder.checkVolumeProvisions", "the comparison repeats it", "scheduler/recorder/comparison"),
+		code(pluginsPackage+"volumebinding", "volumeBinder.hasEnoughCapacity", "the comparison repeats it", "scheduler/recorder/comparison"),
+		code(pluginsPackage+"volumebinding", "volumeBinder.nodeHasAccess", "the comparison repeats it", "scheduler/recorder/comparison"),
+		code(pluginsPackage+"volumebinding", "volumeLimit", "the comparison repeats it", "scheduler/recorder/comparison"),
+		code(pluginsPackage+"dynamicresources", "DynamicResources.Filter", "the comparison repeats it", "scheduler/recorder/comparison"),
 
 		// Texts of errors, in places where only the text tells one case from
 		// another.

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { comparisons, noteOf, resourceLines, termText, type Comparison } from './pluginComparison'
-import { mockupCycle } from './testing'
+import { sampleCycle } from './testing'
 
 const fit: Comparison = {
   node: 'node-a1',
@@ -11,7 +11,7 @@ const fit: Comparison = {
   ],
 }
 
-it('does the arithmetic of the mockup', () => {
+it('computes the missing amount of a resource', () => {
   expect(resourceLines(fit)).toEqual([
     { name: 'cpu', allocatable: '16', inUse: '14.7', requested: '1.5', left: '−0.2', short: true },
     { name: 'memory', allocatable: '64 Gi', inUse: '36 Gi', requested: '3 Gi', left: '25 Gi', short: false },
@@ -29,8 +29,21 @@ it('names the taint and the label', () => {
   expect(noteOf({ node: 'n', plugin: 'p' })).toBeUndefined()
 })
 
+it('says what pods, domains and volumes are in the way', () => {
+  const note = (found: Partial<Comparison>) => noteOf({ node: 'n', plugin: 'p', ...found })
+  const term = { rule: 'antiAffinity', topologyKey: 'zone', domain: 'z1', selector: 'app=web', pod: { namespace: 'default', name: 'web-1', uid: 'u' } }
+  expect(note({ podTerms: [term] })).toEqual({ kind: 'podTerm', rule: 'antiAffinity', domain: 'zone=z1', pod: 'web-1' })
+  expect(note({ podTerms: [{ ...term, domain: null }] })).toEqual({ kind: 'term', key: 'zone', actual: null })
+  const spread = { topologyKey: 'zone', domain: 'z1', matching: 3, minimum: 1, maximum: 4, self: 1, maxSkew: 2 }
+  expect(note({ spread: [spread] })).toEqual({ kind: 'spread', domain: 'zone=z1', matching: 3, minimum: 1 })
+  expect(note({ spread: [{ ...spread, domain: null }] })).toEqual({ kind: 'term', key: 'zone', actual: null })
+  const claim = { claim: 'data', storageClass: 'fast', requested: 2 ** 31, provisionable: false }
+  expect(note({ claims: [claim] })).toEqual({ kind: 'claim', claim: 'data', largest: undefined })
+  expect(note({ claims: [{ ...claim, provisionable: true, largest: 2 ** 30 }] })).toEqual({ kind: 'claim', claim: 'data', largest: '1 Gi' })
+})
+
 it('finds a comparison by node and plugin', () => {
-  const cycle = mockupCycle()
+  const cycle = sampleCycle()
   if (cycle.filter) cycle.filter.comparisons = [fit]
   const of = comparisons(cycle)
   expect([of('node-a1', 'NodeResourcesFit'), of('node-a1', 'NodeAffinity')]).toEqual([fit, undefined])

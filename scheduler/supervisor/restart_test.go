@@ -149,14 +149,14 @@ func TestADirectoryThatCannotBeWrittenIsAWarning(t *testing.T) {
 			t.Fatal(err)
 		}
 		c.apply(t, parallel3)
-		if state := c.live.State(); !strings.Contains(state.Warning, "will not survive a restart") || !state.Running || state.Revision != 2 {
+		if state := c.live.State(); !strings.Contains(strings.Join(state.Warnings, ""), "will not survive a restart") || !state.Running || state.Revision != 2 {
 			t.Errorf("the state is %+v", state)
 		}
 		if err := os.Rename(dir+".away", dir); err != nil {
 			t.Fatal(err)
 		}
 		c.apply(t, header)
-		if warning := c.live.State().Warning; warning != "" {
+		if warning := c.live.State().Warnings; len(warning) > 0 {
 			t.Errorf("there is still a warning: %s", warning)
 		}
 	})

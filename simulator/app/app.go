@@ -179,6 +179,10 @@ func (s *simulator) start(ctx context.Context) error {
 	}
 	s.onStopOf("the virtual nodes", 0, s.stopNodes)
 
+	paused, err := s.watchCrashes()
+	if err != nil {
+		return err
+	}
 	s.setStatus(server.Starting, "the scheduler is starting")
 	s.scheduler = supervisor.New(supervisor.Options{
 		Client:    s.controlPlane.ClientConfig(),
@@ -186,6 +190,7 @@ func (s *simulator) start(ctx context.Context) error {
 		OutOfTree: s.prepared.registry,
 		Parse:     s.parse,
 		Initial:   s.prepared.configuration,
+		Paused:    paused,
 		TieSeed:   s.options.TieSeed,
 		Dir:       s.configurationDir(),
 		Logger:    s.options.Logger,
@@ -269,6 +274,7 @@ func (s *simulator) startControlPlane(ctx context.Context) error {
 		DefaultStorageClass: true,
 		Outbound:            s.options.Outbound,
 		Version:             version.Get().Kubernetes,
+		EtcdChecked:         s.inventory.Describes(s.lastStart()),
 		Logger:              s.options.Logger,
 	})
 	s.controlPlane = s.embedded
@@ -407,9 +413,12 @@ func (s *simulator) publish() {
 			status.Ready = false
 			status.Scheduler.Phase, status.Scheduler.Message = server.Starting, "a new configuration is being applied"
 		}
-		if state.Warning != "" {
-			status.Warnings = append(status.Warnings, state.Warning)
+		if state.Paused != "" && s.phase == server.Running {
+			status.Ready = false
+			status.Scheduler.Phase, status.Scheduler.Message = server.Paused, state.Paused
+			status.Warnings = append(status.Warnings, state.Paused)
 		}
+		status.Warnings = append(status.Warnings, state.Warnings...)
 	}
 	if s.external != nil {
 		status.ControlPlane = server.External

@@ -115,7 +115,7 @@ func (s *simulator) startStopped(started <-chan error) error {
 	case <-started: // with an error that says that it was interrupted, or in time before that
 		return s.stop(deadline)
 	case <-time.After(time.Until(deadline) - keptForFiles):
-		// Nothing has been promised to anybody yet, so the process may end as it is.
+		// No client has been answered yet, so the process may end as it is.
 		s.options.Logger.Error(context.DeadlineExceeded, "Stopping: the start did not end in time")
 		if err := s.prepared.close(); err != nil {
 			s.options.Logger.Error(err, "Stopping")

@@ -99,7 +99,7 @@ func (inventory *Inventory) Check(ctx context.Context, dir, start string, parts 
 			return &Damage{Path: path, Err: err, Do: unlessOnPurpose(dir)}
 		}
 	}
-	if inventory.Stopped == nil || inventory.Stopped.Start != start {
+	if !inventory.Describes(start) {
 		return nil
 	}
 	for _, name := range slices.Sorted(maps.Keys(inventory.Stopped.Files)) {
@@ -112,6 +112,12 @@ func (inventory *Inventory) Check(ctx context.Context, dir, start string, parts 
 		}
 	}
 	return nil
+}
+
+// Describes reports whether the inventory says what the files contain, because the latest start
+// ended in order. The inventory may be nil.
+func (inventory *Inventory) Describes(start string) bool {
+	return inventory != nil && inventory.Stopped != nil && inventory.Stopped.Start == start
 }
 
 func unlessOnPurpose(dir string) string {

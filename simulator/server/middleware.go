@@ -129,7 +129,8 @@ type boundedBody struct {
 	response    http.ResponseWriter
 	request     *request
 	begun       time.Time
-	quiet       *atomic.Bool
+	// quiet is set while the server stops; nil in tests.
+	quiet *atomic.Bool
 	// waits says that the client sends nothing until the server reads (Expect:
 	// 100-continue).
 	waits bool
@@ -213,6 +214,11 @@ func (b *boundedBody) refuse() error {
 // client that is still sending would see a reset connection instead of the answer.
 func (b *boundedBody) drain() {
 	if b.waits || b.ended {
+		return
+	}
+	if b.quiet != nil && b.quiet.Load() {
+		b.response.Header().Set("Connection", "close")
+		b.request.hangUp()
 		return
 	}
 	b.request.await(time.Now().Add(drainTimeout))

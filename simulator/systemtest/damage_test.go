@@ -73,7 +73,7 @@ var damages = []damage{
 	// etcd's directory.
 	{name: "etcd is gone", do: gone("etcd"), path: etcdDB, want: "is missing or empty, but has held data", short: true},
 	{name: "etcd is gone, after a kill", left: killed, do: gone("etcd"), path: etcdDB, want: "is missing or empty, but has held data"},
-	{name: "etcd is gone, of a version without inventory", do: both(gone("etcd"), gone(inventory)), path: "etcd", want: "is missing, and the results of its cluster are there", short: true},
+	{name: "etcd is gone, of a version without inventory", do: both(gone("etcd"), gone(inventory)), path: "etcd", want: "is missing, and the results of its cluster are there"},
 	{name: "etcd is empty", do: both(gone("etcd"), directory("etcd")), path: etcdDB, want: "is missing or empty"},
 	{name: "etcd is a file", do: both(gone("etcd"), text("etcd")), path: etcdDB, want: "not a directory"},
 	{name: "the member is gone", left: killed, do: gone("etcd/member"), path: etcdDB, want: "is missing or empty"},
@@ -81,10 +81,10 @@ var damages = []damage{
 
 	// The log.
 	{name: "the log is gone", do: gone("etcd/member/wal"), path: "etcd/member/wal", want: "is missing or empty"},
-	{name: "the log is gone, of a version without inventory", do: both(gone("etcd/member/wal"), gone(inventory)), path: "etcd/member/wal", want: "etcd's log is missing, and its database is there", short: true},
+	{name: "the log is gone, of a version without inventory", do: both(gone("etcd/member/wal"), gone(inventory)), path: "etcd/member/wal", want: "etcd's log is missing, and its database is there"},
 	{name: "the log's file is gone", left: killed, do: gone(etcdWAL), path: "etcd/member/wal", want: "is missing"},
 	{name: "the log's file is gone, after a stop", do: both(gone(etcdWAL), text("etcd/member/wal/x")), path: etcdWAL, want: "is missing, and was there when the simulator stopped"},
-	{name: "the log is empty", left: killed, do: cut(etcdWAL, 0), path: etcdWAL, want: "etcd's log is empty", short: true},
+	{name: "the log is empty", left: killed, do: cut(etcdWAL, 0), path: etcdWAL, want: "etcd's log is empty"},
 	{name: "the log is empty, after a stop", do: cut(etcdWAL, 0), path: etcdWAL, want: "has 0 bytes, and had"},
 	{name: "the log is cut off", left: killed, do: cut(etcdWAL, 5000), path: "etcd/member/wal", want: "the end of the log is missing", short: true},
 	{name: "the log is cut off, after a stop", do: cut(etcdWAL, 5000), path: etcdWAL, want: "has 5000 bytes, and had"},
@@ -113,7 +113,7 @@ var damages = []damage{
 	{name: "the database is of a cluster", left: killed, do: inBucket("members", "1234", []byte("{}")), path: etcdDB, want: "is of an etcd cluster with 2 members"},
 	{name: "the database has a revision of noise", left: killed, do: inBucket("key", "\x00\x00\x00\x00\x00\x00\x00\x01_\x00\x00\x00\x00\x00\x00\x00\x09", []byte("\xff\xff\xff")), path: etcdDB, want: "revision 1 cannot be read"},
 	{name: "an object is noise", left: killed, do: inObject("pods/default/kept"), path: etcdDB, want: "the object /registry/pods/default/kept cannot be read", short: true},
-	{name: "the storage was full", left: killed, do: alarm(etcdserverpb.AlarmType_NOSPACE), short: true},
+	{name: "the storage was full", left: killed, do: alarm(etcdserverpb.AlarmType_NOSPACE)},
 	{name: "etcd's data are corrupt", left: killed, do: alarm(etcdserverpb.AlarmType_CORRUPT), path: "etcd", want: "etcd has raised the alarm that its data are corrupt", late: true},
 
 	// The inventory.

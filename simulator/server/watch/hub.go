@@ -275,7 +275,7 @@ func (h *Hub) makeRoom() bool {
 }
 
 // takeFromOthers ends a feed of the connection that alone reads the most feeds, if that is at least two
-// more than c reads, and reports whether it did: a few clients cannot use up the feeds for everybody. The
+// more than c reads, and reports whether it did: a few clients cannot use up the feeds of all others. The
 // caller holds mu.
 func (h *Hub) takeFromOthers(c *conn) bool {
 	read := map[*conn]int{}

@@ -91,8 +91,9 @@ type cycle struct {
 	extenders []extenderCall
 	claims    []result.ClaimAllocation
 
-	// attempt is set by the recorder's goroutine when it first builds the cycle.
-	attempt int
+	// attempt is set by the recorder's goroutine when it first builds the cycle, and
+	// builds counts how often it did.
+	attempt, builds int
 }
 
 // scores holds the framework's answer. The rows are copied, because the scheduler
@@ -196,6 +197,7 @@ func (r *Recorder) build(c *cycle, e ending) *result.Cycle {
 		Summary: result.Summary{
 			Pod:             c.pod,
 			Attempt:         c.attempt,
+			Updates:         c.builds,
 			Profile:         c.profile.name,
 			StartTime:       c.start,
 			DurationSeconds: e.at.Sub(c.start).Seconds(),
@@ -223,6 +225,7 @@ func (r *Recorder) build(c *cycle, e ending) *result.Cycle {
 		Bind:            append([]result.PluginResult(nil), c.bind...),
 		PostBind:        append([]result.PluginResult(nil), c.postBind...),
 	}
+	c.builds++
 	out.PreBindPreFlight = append([]result.PluginResult(nil), c.preBindPreFlight...)
 	out.PreFilterExtensions = c.extensions.sorted(c.profile.preFilterOrder)
 	if out.Preemption != nil {

@@ -8,7 +8,6 @@ package app
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"runtime/debug"
@@ -30,6 +29,7 @@ import (
 	"kube-scheduler-simulator/scheduler/supervisor"
 	"kube-scheduler-simulator/simulator/controlplane"
 	"kube-scheduler-simulator/simulator/controlplane/external"
+	"kube-scheduler-simulator/simulator/datadir"
 	"kube-scheduler-simulator/simulator/mirror/following"
 	"kube-scheduler-simulator/simulator/replay/session"
 	"kube-scheduler-simulator/simulator/server"
@@ -41,7 +41,7 @@ import (
 
 // Run runs a simulator until ctx is done or a part of it fails. When everything is up it
 // writes one line to out, which begins with "ready: ". After ctx is done it returns the
-// errors of stopping.
+// errors of stopping. When the start or a part fails, it returns only that error.
 func Run(ctx context.Context, options Options, out io.Writer) error {
 	s, err := newSimulator(ctx, options)
 	if err != nil {
@@ -95,7 +95,11 @@ func (s *simulator) run(ctx context.Context, out io.Writer) error {
 	} else if ctx.Err() != nil {
 		err = nil // stopped while starting
 	}
-	return errors.Join(err, s.stop(time.Now().Add(s.stopTimeout())))
+	stopped := s.stop(time.Now().Add(s.stopTimeout()))
+	if err != nil {
+		return err // the cause, without what follows from it
+	}
+	return stopped
 }
 
 // controlPlane is the cluster's control plane, our own or an external one.
@@ -142,6 +146,11 @@ type simulator struct {
 
 	failed chan error
 	undo   []step
+
+	// inventory is that of the data directory at the start; nil when there is none.
+	inventory *datadir.Inventory
+	// started identifies this start; empty before the inventory was written.
+	started string
 }
 
 // start brings everything up, the web server first. Each step adds its own undo.
@@ -149,6 +158,9 @@ func (s *simulator) start(ctx context.Context) error {
 	s.serve()
 	s.setStatus(server.Starting, "the control plane is starting")
 
+	if err := s.checkInventory(ctx); err != nil {
+		return err
+	}
 	if err := s.startControlPlane(ctx); err != nil {
 		return err
 	}
@@ -159,7 +171,7 @@ func (s *simulator) start(ctx context.Context) error {
 		return err
 	}
 	if err := s.store.Start(ctx); err != nil {
-		return fmt.Errorf("opening the results: %w", err)
+		return fmt.Errorf("opening the results: %w", advised(err))
 	}
 	s.onStopOf("writing the last results", keptForResults, s.store.Stop)
 	if err := s.runNodes(ctx); err != nil {
@@ -167,6 +179,10 @@ func (s *simulator) start(ctx context.Context) error {
 	}
 	s.onStopOf("the virtual nodes", 0, s.stopNodes)
 
+	paused, err := s.watchCrashes()
+	if err != nil {
+		return err
+	}
 	s.setStatus(server.Starting, "the scheduler is starting")
 	s.scheduler = supervisor.New(supervisor.Options{
 		Client:    s.controlPlane.ClientConfig(),
@@ -174,15 +190,17 @@ func (s *simulator) start(ctx context.Context) error {
 		OutOfTree: s.prepared.registry,
 		Parse:     s.parse,
 		Initial:   s.prepared.configuration,
+		Paused:    paused,
 		TieSeed:   s.options.TieSeed,
 		Dir:       s.configurationDir(),
 		Logger:    s.options.Logger,
 		Changed:   s.publish,
 	})
 	if err := s.scheduler.Start(ctx); err != nil {
-		return fmt.Errorf("starting the scheduler: %w", err)
+		return fmt.Errorf("starting the scheduler: %w", advised(err))
 	}
 	s.onStopOf("the scheduler", 0, s.within(schedulerShare, s.scheduler.Stop))
+	s.keepInventory()
 
 	if err := s.annotate(); err != nil {
 		return err
@@ -256,6 +274,8 @@ func (s *simulator) startControlPlane(ctx context.Context) error {
 		DefaultStorageClass: true,
 		Outbound:            s.options.Outbound,
 		Version:             version.Get().Kubernetes,
+		EtcdChecked:         s.inventory.Describes(s.lastStart()),
+		Logger:              s.options.Logger,
 	})
 	s.controlPlane = s.embedded
 	if err := s.embedded.Start(ctx); err != nil {
@@ -393,9 +413,12 @@ func (s *simulator) publish() {
 			status.Ready = false
 			status.Scheduler.Phase, status.Scheduler.Message = server.Starting, "a new configuration is being applied"
 		}
-		if state.Warning != "" {
-			status.Warnings = append(status.Warnings, state.Warning)
+		if state.Paused != "" && s.phase == server.Running {
+			status.Ready = false
+			status.Scheduler.Phase, status.Scheduler.Message = server.Paused, state.Paused
+			status.Warnings = append(status.Warnings, state.Paused)
 		}
+		status.Warnings = append(status.Warnings, state.Warnings...)
 	}
 	if s.external != nil {
 		status.ControlPlane = server.External
@@ -403,6 +426,11 @@ func (s *simulator) publish() {
 		status.Warnings = append(status.Warnings, state.Warnings...)
 		if state.Unreachable != "" && s.phase == server.Running {
 			status.Ready, status.Message = false, state.Unreachable
+		}
+	}
+	if s.embedded != nil {
+		if full := s.embedded.StorageWarning(); full != "" {
+			status.Warnings = append(status.Warnings, full)
 		}
 	}
 	if ok, why := s.store.Health(); !ok {
@@ -425,8 +453,10 @@ func (s *simulator) watchHealth() {
 	var running sync.WaitGroup
 	running.Go(func() {
 		save := loggingFailures(s.options.Logger, s.scheduler.Save)
+		tellStorage := s.tellingStorage()
 		wait.UntilWithContext(ctx, func(context.Context) {
 			save()
+			tellStorage()
 			s.publish()
 		}, healthInterval)
 	})
@@ -435,6 +465,26 @@ func (s *simulator) watchHealth() {
 		running.Wait()
 		return nil
 	})
+}
+
+// tellingStorage returns a function that logs when the storage of our own cluster becomes full,
+// and when it has room again.
+func (s *simulator) tellingStorage() func() {
+	warned := false
+	return func() {
+		if s.embedded == nil {
+			return
+		}
+		switch warning := s.embedded.StorageWarning(); {
+		case warning != "" && !warned:
+			s.options.Logger.Info("Warning: " + warning)
+		case warning == "" && warned:
+			s.options.Logger.Info("The storage of the cluster has room again")
+		default:
+			return
+		}
+		warned = !warned
+	}
 }
 
 // loggingFailures returns a function that calls save. It logs the first of consecutive failures, so

@@ -17,6 +17,7 @@ import (
 
 	"kube-scheduler-simulator/scheduler/config"
 	"kube-scheduler-simulator/scheduler/result"
+	"kube-scheduler-simulator/simulator/clustertest"
 	"kube-scheduler-simulator/simulator/server"
 	"kube-scheduler-simulator/simulator/transfer"
 )
@@ -175,11 +176,11 @@ func wantLeft(t *testing.T, s *running, names ...string) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error("inactive:", diff)
 	}
-	var status server.Status
-	s.get(t, "/api/v1/status", &status)
-	if status.Inactive != len(names) {
-		t.Errorf("the status counts %d, not %d", status.Inactive, len(names))
-	}
+	clustertest.EventuallyTrue(t, fmt.Sprintf("the status counts %d", len(names)), func() bool {
+		var status server.Status
+		s.get(t, "/api/v1/status", &status)
+		return status.Inactive == len(names)
+	})
 }
 
 // TestActivateImported: a flag lets imports call what they name, as far as the policy goes.

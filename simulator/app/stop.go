@@ -68,17 +68,25 @@ func (s *simulator) stop(deadline time.Time) error {
 		kept += step.kept
 	}
 	var errs []error
+	inTime := true
 	for i := len(s.undo) - 1; i >= 0; i-- {
 		step := s.undo[i]
 		kept -= step.kept
 		err := step.run(deadline.Add(-kept))
 		if errors.Is(err, context.DeadlineExceeded) {
 			s.options.Logger.Error(err, "Stopping")
+			inTime = false
 			continue
 		}
 		errs = append(errs, err)
 	}
-	return errors.Join(errs...)
+	err := errors.Join(errs...)
+	if err == nil && inTime {
+		ctx, cancel := context.WithDeadline(context.Background(), deadline)
+		defer cancel()
+		s.closeInventory(ctx)
+	}
+	return err
 }
 
 // run returns when the step has ended, or soon after the deadline.

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
@@ -254,8 +255,14 @@ func (a *apiServer) clientConfig() *rest.Config {
 	return config
 }
 
+// readyTimeout bounds the start of the API server, which takes about a second, and much longer on a
+// very busy machine.
+const readyTimeout = 90 * time.Second
+
 // waitReady returns nil when the API server is ready, apart from the role hook.
 func (a *apiServer) waitReady(ctx context.Context) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, readyTimeout, fmt.Errorf("it was not ready within %v", readyTimeout))
+	defer cancel()
 	return a.pollReadyz(ctx, roleHook)
 }
 
@@ -286,7 +293,7 @@ func (a *apiServer) pollReadyz(ctx context.Context, exclude ...string) error {
 		case <-a.ended:
 			return fmt.Errorf("it ended: %w", a.err)
 		case <-ctx.Done():
-			return fmt.Errorf("%w; it last said: %w", context.Cause(ctx), err)
+			return fmt.Errorf("%w; it last said: %s", context.Cause(ctx), strings.ReplaceAll(err.Error(), "\n", " "))
 		case <-ticker.C:
 		}
 	}

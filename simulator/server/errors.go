@@ -110,6 +110,9 @@ func badBody(err error, want string) error {
 	if broken, ok := errors.AsType[*brokenBody](err); ok {
 		return broken
 	}
+	if late, ok := errors.AsType[*apiError](err); ok {
+		return late
+	}
 	message := strings.TrimPrefix(err.Error(), "json: ")
 	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		message = fmt.Sprintf("%s cannot be a %s", cmp.Or(wrong.Field, "the body"), wrong.Value)

@@ -134,6 +134,7 @@ func TestSchemasMatchTypes(t *testing.T) {
 		"MarginPart":           &explain.Part{},
 		"NotEvaluated":         &explain.NotEvaluated{},
 		"DeviceShortage":       &explain.DeviceShortage{},
+		"Lack":                 &explain.Lack{},
 		"Queue":                &result.Queue{},
 		"Queues":               &result.Queues{},
 		"QueueState":           &result.QueueState{},

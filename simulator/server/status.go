@@ -18,6 +18,9 @@ const (
 	// Stopping applies to the simulator only.
 	Stopping Phase = "stopping"
 	Failed   Phase = "failed"
+	// Paused applies to the scheduler only: the simulator runs, and the scheduler waits
+	// for a configuration.
+	Paused Phase = "paused"
 )
 
 // Status is the state of the simulator.

@@ -18,7 +18,8 @@ import (
 
 // nodeTemplateFunctions are the functions for nodes, besides the engine's own.
 func nodeTemplateFunctions() gotpl.FuncMap {
-	functions := nodeFunctions(time.Now)
+	functions := boundedFunctions()
+	maps.Copy(functions, nodeFunctions(time.Now))
 	maps.Copy(functions, kwokNodeFunctions())
 	maps.Copy(functions, closedFunctions())
 	return functions
@@ -27,7 +28,8 @@ func nodeTemplateFunctions() gotpl.FuncMap {
 // podTemplateFunctions are the functions for pods. node looks up a node by name, and
 // returns nil if it does not exist.
 func podTemplateFunctions(node func(name string) *corev1.Node) gotpl.FuncMap {
-	functions := podFunctions(time.Now)
+	functions := boundedFunctions()
+	maps.Copy(functions, podFunctions(time.Now))
 	maps.Copy(functions, kwokPodFunctions(node))
 	maps.Copy(functions, closedFunctions())
 	return functions
@@ -83,17 +85,24 @@ func kwokPodFunctions(node func(name string) *corev1.Node) gotpl.FuncMap {
 	}
 }
 
-// checkTemplates finds templates that are malformed or call unknown functions.
+// checkTemplates finds templates that are malformed, or call unknown functions or those that are
+// not allowed.
 func checkTemplates(stage *internalversion.Stage, functions gotpl.FuncMap) error {
 	renderer := gotpl.NewRenderer(functions)
 	for i, step := range stage.Spec.Steps {
 		if step.Patch == nil {
 			continue
 		}
+		if err := checkCalls(step.Patch.Template); err != nil {
+			return fmt.Errorf("the template of steps[%d]: %w", i, err)
+		}
 		// Its result without an object does not matter.
 		_, err := renderer.ToText(step.Patch.Template, struct{}{})
 		if err != nil && strings.Contains(err.Error(), "build template") {
 			return fmt.Errorf("the template of steps[%d]: %s", i, withoutBuffer(err))
+		}
+		if tooMuch, ok := errors.AsType[*tooMuchError](err); ok {
+			return fmt.Errorf("the template of steps[%d]: %w", i, tooMuch)
 		}
 	}
 	return nil

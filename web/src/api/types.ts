@@ -63,6 +63,7 @@ export type Evictions = Schemas['Evictions']
 export type ExtenderCall = Schemas['ExtenderCall']
 /** A fact that a plugin recorded about the cycle or about one node. */
 export type Fact = Schemas['Fact']
+export type Panic = Schemas['Panic']
 export type ImportMode = ImportReport['mode']
 /** The progress of an import. */
 export type ImportProgress = Schemas['ImportProgress']

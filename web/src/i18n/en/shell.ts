@@ -33,6 +33,7 @@ export const shell = {
     schedulerStarting: 'Scheduler starting',
     schedulerRunning: 'Scheduler running',
     schedulerFailed: 'Scheduler failed',
+    schedulerPaused: 'Scheduler paused',
     revision: 'rev {n}',
     profiles: 'Profiles: {names}',
     warnings: 'Warnings',

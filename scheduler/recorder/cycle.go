@@ -1,8 +1,10 @@
 package recorder
 
 import (
+	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -32,7 +34,15 @@ type cycle struct {
 	state fwk.CycleState
 	queue *result.Queue
 	hint  *result.Hint
-	group *groupRecord
+	// nomination is nil when the pod had no nominated node at the start.
+	nomination *result.Nomination
+	// triesOneFirst: the scheduler tries the nominated or the hinted node before all
+	// others. visits then counts how often it filtered a node.
+	triesOneFirst bool
+	visits        atomic.Int32
+	// searchable is how many nodes the search may visit.
+	searchable int
+	group      *groupRecord
 	// placement is the state of the group's placement in which the scheduler tries
 	// the pod.
 	placement fwk.PlacementCycleState
@@ -54,9 +64,13 @@ type cycle struct {
 	sampledFilter, sampledScore map[string]sample
 
 	preemption  preemptionRecord
-	comparisons comparisons
+	comparisons []result.Comparison
 	facts       *pluginfact.Log
 	nominated   nominatedPasses
+	panics      panics
+	extensions  extensionCalls
+	// evictions is nil when no plugin of the cycle may preempt.
+	evictions *evictions
 
 	mu         sync.Mutex
 	points     []result.ExtensionPoint
@@ -66,11 +80,16 @@ type cycle struct {
 	preScore   []result.PluginResult
 	reserve    []result.PluginResult
 	permit     []result.PluginResult
-	preBind    []result.PluginResult
-	bind       []result.PluginResult
-	postBind   []result.PluginResult
-	extenders  []extenderCall
-	claims     []result.ClaimAllocation
+	wait       *permitWait
+
+	preBindPreFlight []result.PluginResult
+
+	preBind   []result.PluginResult
+	bind      []result.PluginResult
+	postBind  []result.PluginResult
+	unreserve []result.PluginResult
+	extenders []extenderCall
+	claims    []result.ClaimAllocation
 
 	// attempt is set by the recorder's goroutine when it first builds the cycle.
 	attempt int
@@ -107,6 +126,21 @@ func (c *cycle) note(list *[]result.PluginResult, p result.PluginResult) {
 	*list = append(*list, p)
 }
 
+// reserveAgain forgets an earlier trial in the same cycle.
+func (c *cycle) reserveAgain() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.reserve, c.unreserve = nil, nil
+	c.points = slices.DeleteFunc(c.points, func(p result.ExtensionPoint) bool { return p.Name == "unreserve" })
+}
+
+// noteNominatedPass notes a pass of Filter over a copy of a node.
+func (c *cycle) noteNominatedPass(node fwk.NodeInfo) {
+	if i, ok := c.nodes.find(node); ok {
+		c.nominated.note(node, len(c.nodes.list[i].GetPods()))
+	}
+}
+
 // noteClaims keeps the devices that the pod's claims hold.
 func (c *cycle) noteClaims(claims []result.ClaimAllocation) {
 	c.mu.Lock()
@@ -133,6 +167,17 @@ func reasons(s *fwk.Status) []string {
 	return s.Reasons()
 }
 
+// messageOf renders a status. The recorder's goroutine has no guard, and Kubernetes'
+// FitError panics without the statuses of nodes.
+func messageOf(s *fwk.Status) (message string) {
+	defer func() {
+		if recover() != nil {
+			message = fmt.Sprintf("an error of type %T that has no message", s.AsError())
+		}
+	}()
+	return s.Message()
+}
+
 // noteScores copies the framework's answer.
 func (c *cycle) noteScores(answer []fwk.NodePluginScores) {
 	c.scores = &scores{rows: append(c.recorder.takeRows(), answer...)}
@@ -157,11 +202,12 @@ func (r *Recorder) build(c *cycle, e ending) *result.Cycle {
 			Outcome:         e.outcome,
 			SelectedNode:    c.selected,
 			NominatedNode:   e.nominatedNode,
-			Message:         e.status.Message(),
+			Message:         messageOf(e.status),
 			Nodes:           c.counts,
 		},
 		Queue:           c.queue,
 		Hint:            c.hint,
+		Nomination:      c.nomination,
 		PodGroup:        c.group.build(c.placement, e.outcome == result.Error),
 		Preemption:      c.preemption.build(e.nominatedNode),
 		ExtensionPoints: append([]result.ExtensionPoint(nil), c.points...),
@@ -171,13 +217,21 @@ func (r *Recorder) build(c *cycle, e ending) *result.Cycle {
 		PreScore:        append([]result.PluginResult(nil), c.preScore...),
 		Reserve:         append([]result.PluginResult(nil), c.reserve...),
 		Permit:          append([]result.PluginResult(nil), c.permit...),
-		PreBind:         append([]result.PluginResult(nil), c.preBind...),
+		PermitWait:      c.wait.build(c.profile.permitOrder),
+		PreBind:         c.profile.ordered(append(skipped(c.preBindPreFlight), c.preBind...), c.profile.preBindOrder),
+		Unreserve:       append([]result.PluginResult(nil), c.unreserve...),
 		Bind:            append([]result.PluginResult(nil), c.bind...),
 		PostBind:        append([]result.PluginResult(nil), c.postBind...),
+	}
+	out.PreBindPreFlight = append([]result.PluginResult(nil), c.preBindPreFlight...)
+	out.PreFilterExtensions = c.extensions.sorted(c.profile.preFilterOrder)
+	if out.Preemption != nil {
+		out.Preemption.Evictions = c.evictions.build()
 	}
 	out.Facts, out.FactsDropped = factsOf(c.facts)
 	out.Extenders = c.buildExtenders()
 	out.Claims = c.claims
+	out.Panics = c.panicsOf(e)
 	out.Filter = c.buildFilter()
 	out.Score = c.buildScore()
 	out.Nodes.Total = len(c.nodes.names)
@@ -194,6 +248,11 @@ func (r *Recorder) build(c *cycle, e ending) *result.Cycle {
 		}
 	}
 	return out
+}
+
+// skipped returns the plugins that answered Skip.
+func skipped(answers []result.PluginResult) []result.PluginResult {
+	return slices.DeleteFunc(slices.Clone(answers), func(p result.PluginResult) bool { return p.Status != fwk.Skip.String() })
 }
 
 // buildFilter keeps each distinct verdict once. The scheduler discards nodes that
@@ -232,7 +291,7 @@ func (c *cycle) buildFilter() *result.Filter {
 		f.Nodes = c.nodes.names // the same names in the same order, so share the slice
 	}
 	f.DurationSeconds = extrapolate(plugins, calls, c.sampledFilter)
-	f.Comparisons = c.comparisons.sorted()
+	f.Comparisons = c.comparisons
 	f.Nominated = c.nominated.sorted()
 	return f
 }
@@ -376,12 +435,14 @@ func (l *stateLetters) count(calls []int, states string) {
 	}
 }
 
-// extrapolate estimates the time of all calls from the sampled ones.
-func extrapolate(plugins []string, calls []int, sampled map[string]sample) []float64 {
-	out := make([]float64, len(plugins))
+// extrapolate estimates the time of all calls from the sampled ones. It is nil for a
+// plugin without any.
+func extrapolate(plugins []string, calls []int, sampled map[string]sample) []*float64 {
+	out := make([]*float64, len(plugins))
 	for p, name := range plugins {
 		if s := sampled[name]; s.calls > 0 {
-			out[p] = s.took.Seconds() / float64(s.calls) * float64(calls[p])
+			estimate := s.took.Seconds() / float64(s.calls) * float64(calls[p])
+			out[p] = &estimate
 		}
 	}
 	return out

@@ -9,6 +9,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	policy "k8s.io/api/policy/v1"
 	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
+	extenderv1 "k8s.io/kube-scheduler/extender/v1"
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/defaultpreemption"
 	"k8s.io/kubernetes/pkg/scheduler/framework/preemption"
@@ -43,12 +44,38 @@ func (d *dryRuns) SelectVictimsOnNode(ctx context.Context, state fwk.CycleState,
 	return victims, violations, status
 }
 
+// CandidatesToVictimsMap is called on the scheduling goroutine with the candidates that
+// the evaluator goes on with, unless there is only one.
+func (d *dryRuns) CandidatesToVictimsMap(candidates []preemption.Candidate) map[string]*extenderv1.Victims {
+	victims := d.Interface.CandidatesToVictimsMap(candidates)
+	if c := d.to.recorder.current.Load(); c != nil && !d.to.recorder.trial.Load() {
+		c.preemption.consider(victims)
+	}
+	return victims
+}
+
 // preemptionRecord collects the dry runs of a cycle. The zero value is empty.
 type preemptionRecord struct {
 	mu         sync.Mutex
 	ran        bool
 	candidates []result.Candidate
 	unhelpful  []result.UnhelpfulNodes
+	// considered: the surplus candidates are marked.
+	considered bool
+}
+
+// consider marks the candidates that the evaluator dropped because it had enough. The
+// later calls in a cycle, after extenders have changed the candidates, say nothing new.
+func (r *preemptionRecord) consider(kept map[string]*extenderv1.Victims) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.considered {
+		return
+	}
+	r.considered = true
+	for i := range r.candidates {
+		r.candidates[i].Surplus = kept[r.candidates[i].Node] == nil
+	}
 }
 
 func (r *preemptionRecord) note(node string, preemptor *v1.Pod, victims []*v1.Pod, violations int, possible []*preemption.DomainVictim, status *fwk.Status) {
@@ -107,6 +134,12 @@ func (r *preemptionRecord) build(chosen string) *result.Preemption {
 	slices.SortFunc(out.Unhelpful, func(a, b result.UnhelpfulNodes) int { return strings.Compare(a.Nodes[0], b.Nodes[0]) })
 	if out.Candidates == nil {
 		out.Candidates = []result.Candidate{}
+	}
+	if !r.considered && chosen != "" {
+		// With a single candidate the evaluator has nothing to compare.
+		for i := range out.Candidates {
+			out.Candidates[i].Surplus = out.Candidates[i].Node != chosen
+		}
 	}
 	out.Rule = result.DecidingRule(out.Candidates, chosen)
 	return out

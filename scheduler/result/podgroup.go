@@ -98,7 +98,7 @@ func (g *PodGroup) size() int {
 	}
 	size := fixed + perMember*len(g.Members) + perPlacement*len(g.Placements)
 	if p := g.Preemption; p != nil {
-		size += perVictim * (len(p.Victims) + len(p.Reprieved))
+		size += perVictim*(len(p.Victims)+len(p.Reprieved)) + p.Evictions.size()
 	}
 	return size
 }

@@ -2,6 +2,7 @@ package result
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"time"
 )
@@ -18,6 +19,8 @@ type Preemption struct {
 	Chosen string `json:"chosen,omitempty"`
 	// Rule decided between the candidates; empty when there was one.
 	Rule PreemptionRule `json:"rule,omitempty"`
+	// Evictions is nil when the scheduler evicted no pod.
+	Evictions *Evictions `json:"evictions,omitempty"`
 }
 
 // Candidate is a node with the victims that preemption would remove from it.
@@ -34,6 +37,9 @@ type Candidate struct {
 	ChangedBy string `json:"changedBy,omitempty"`
 	// RemovedBy is the extender that removed the candidate.
 	RemovedBy string `json:"removedBy,omitempty"`
+	// Surplus: the scheduler had found as many candidates as it looks for, and did not
+	// consider this one.
+	Surplus bool `json:"surplus,omitempty"`
 }
 
 // Victim is a pod in a dry run.
@@ -64,6 +70,8 @@ type GroupPreemption struct {
 	// same order and with the same bound. ReprievedCount counts them on all nodes.
 	Reprieved      []Victim `json:"reprieved,omitempty"`
 	ReprievedCount int      `json:"reprievedCount,omitempty"`
+	// Evictions is nil when the scheduler evicted no pod.
+	Evictions *Evictions `json:"evictions,omitempty"`
 }
 
 // MaxGroupVictims bounds the lists of a GroupPreemption.
@@ -101,16 +109,16 @@ var preemptionRules = []struct {
 	{LowestHighestPriority, func(c Candidate) int64 { return -int64(c.highestPriority()) }},
 	{LowestSumOfPriorities, func(c Candidate) int64 { return -c.sumOfPriorities() }},
 	{FewestVictims, func(c Candidate) int64 { return -int64(len(c.Victims)) }},
-	{LatestEarliestStartTime, func(c Candidate) int64 { return c.earliestStart().UnixNano() }},
+	{LatestEarliestStartTime, func(c Candidate) int64 { return c.earliestStart() }},
 }
 
 // DecidingRule returns the rule that singled out the chosen candidate among those
-// that no extender removed, or the empty rule when there was no choice.
+// that the scheduler considered, or the empty rule when there was no choice.
 func DecidingRule(candidates []Candidate, chosen string) PreemptionRule {
 	if chosen == "" {
 		return ""
 	}
-	left := slices.DeleteFunc(slices.Clone(candidates), func(c Candidate) bool { return c.RemovedBy != "" })
+	left := slices.DeleteFunc(slices.Clone(candidates), func(c Candidate) bool { return c.RemovedBy != "" || c.Surplus })
 	if len(left) < 2 {
 		return ""
 	}
@@ -145,13 +153,15 @@ func (c Candidate) sumOfPriorities() int64 {
 }
 
 // earliestStart returns the earliest start time of the victims with the highest
-// priority.
-func (c Candidate) earliestStart() time.Time {
-	var earliest time.Time
-	highest := c.highestPriority()
+// priority, in nanoseconds. As in the scheduler, a victim without a start time starts
+// now, later than all others. Candidates that both start now are equal: the scheduler
+// reads the clock for each, so that it is chance which of them it takes.
+func (c Candidate) earliestStart() int64 {
+	const now = math.MaxInt64
+	earliest, highest := int64(now), c.highestPriority()
 	for _, v := range c.Victims {
-		if v.Priority == highest && v.StartTime != nil && (earliest.IsZero() || v.StartTime.Before(earliest)) {
-			earliest = *v.StartTime
+		if v.Priority == highest && v.StartTime != nil {
+			earliest = min(earliest, v.StartTime.UnixNano())
 		}
 	}
 	return earliest

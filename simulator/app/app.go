@@ -7,13 +7,12 @@
 package app
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -44,7 +43,7 @@ import (
 // writes one line to out, which begins with "ready: ". After ctx is done it returns the
 // errors of stopping. When the start or a part fails, it returns only that error.
 func Run(ctx context.Context, options Options, out io.Writer) error {
-	s, err := newSimulator(options)
+	s, err := newSimulator(ctx, options)
 	if err != nil {
 		return err
 	}
@@ -52,8 +51,8 @@ func Run(ctx context.Context, options Options, out io.Writer) error {
 }
 
 // newSimulator returns a simulator that has not started. run releases what it holds.
-func newSimulator(options Options) (*simulator, error) {
-	p, err := options.prepare()
+func newSimulator(ctx context.Context, options Options) (*simulator, error) {
+	p, err := options.prepare(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -66,17 +65,25 @@ func newSimulator(options Options) (*simulator, error) {
 		Durable:     !p.temporary,
 		Logger:      options.Logger,
 	})
+	s.inactive = s.newInactive()
 	s.replays = s.newReplays()
 	s.following = s.newFollowing()
-	s.onStop(func(context.Context) error { return p.close() })
+	s.onStopOf("removing files", keptForFiles, func(context.Context) error { return p.close() })
 	return s, nil
 }
 
 // run is Run.
 func (s *simulator) run(ctx context.Context, out io.Writer) error {
-	err := s.start(ctx)
+	started := make(chan error, 1)
+	go func() { started <- s.start(ctx) }()
+	var err error
+	select {
+	case err = <-started:
+	case <-ctx.Done():
+		return s.startStopped(started)
+	}
 	if err == nil {
-		fmt.Fprintf(out, "ready: http://%s kubeconfig %s\n", s.prepared.listener.Addr(), s.controlPlane.Kubeconfig())
+		fmt.Fprintf(out, "ready: %s kubeconfig %s\n", s.prepared.address(), s.controlPlane.Kubeconfig())
 		played := s.reportReplay(ctx)
 		select {
 		case <-ctx.Done():
@@ -88,7 +95,7 @@ func (s *simulator) run(ctx context.Context, out io.Writer) error {
 	} else if ctx.Err() != nil {
 		err = nil // stopped while starting
 	}
-	stopped := s.stop()
+	stopped := s.stop(time.Now().Add(s.stopTimeout()))
 	if err != nil {
 		return err // the cause, without what follows from it
 	}
@@ -126,38 +133,24 @@ type simulator struct {
 	replays     *session.Session
 	following   *following.Following
 	transfers   *transfer.Cluster
+	inactive    *inactive
+
+	// interrupted says that an import was interrupted; nil if none was.
+	interrupted atomic.Pointer[string]
+	// emptied: the import that runs has emptied the cluster.
+	emptied atomic.Bool
 
 	mu      sync.Mutex // guards phase and message
 	phase   server.Phase
 	message string
 
 	failed chan error
-	undo   []func(context.Context) error
+	undo   []step
 
 	// inventory is that of the data directory at the start; nil when there is none.
 	inventory *datadir.Inventory
 	// started identifies this start; empty before the inventory was written.
 	started string
-}
-
-// onStop adds a step to stop, which runs the steps in reverse order.
-func (s *simulator) onStop(f func(context.Context) error) { s.undo = append(s.undo, f) }
-
-// stopTimeout bounds an orderly stop, so that the program ends within 5 s of a signal.
-const stopTimeout = 4500 * time.Millisecond
-
-func (s *simulator) stop() error {
-	ctx, cancel := context.WithTimeout(context.Background(), cmp.Or(s.options.stopTimeout, stopTimeout))
-	defer cancel()
-	var errs []error
-	for i := len(s.undo) - 1; i >= 0; i-- {
-		errs = append(errs, s.undo[i](ctx))
-	}
-	err := errors.Join(errs...)
-	if err == nil {
-		s.closeInventory(ctx)
-	}
-	return err
 }
 
 // start brings everything up, the web server first. Each step adds its own undo.
@@ -171,40 +164,45 @@ func (s *simulator) start(ctx context.Context) error {
 	if err := s.startControlPlane(ctx); err != nil {
 		return err
 	}
+	if err := s.mayReplay(); err != nil {
+		return err
+	}
+	if err := s.findInterrupted(); err != nil {
+		return err
+	}
 	if err := s.store.Start(ctx); err != nil {
 		return fmt.Errorf("opening the results: %w", advised(err))
 	}
-	s.onStop(s.store.Stop)
+	s.onStopOf("writing the last results", keptForResults, s.store.Stop)
 	if err := s.runNodes(ctx); err != nil {
 		return err
 	}
-	s.onStop(s.stopNodes)
+	s.onStopOf("the virtual nodes", 0, s.stopNodes)
 
 	s.setStatus(server.Starting, "the scheduler is starting")
 	s.scheduler = supervisor.New(supervisor.Options{
 		Client:    s.controlPlane.ClientConfig(),
 		Sink:      s.store,
 		OutOfTree: s.prepared.registry,
-		Parse: func(document []byte) (*config.Configuration, error) {
-			return parseConfiguration(document, s.prepared.registry)
-		},
-		Initial: s.prepared.configuration,
-		TieSeed: s.options.TieSeed,
-		Dir:     s.configurationDir(),
-		Logger:  s.options.Logger,
-		Changed: s.publish,
+		Parse:     s.parse,
+		Initial:   s.prepared.configuration,
+		TieSeed:   s.options.TieSeed,
+		Dir:       s.configurationDir(),
+		Logger:    s.options.Logger,
+		Changed:   s.publish,
 	})
 	if err := s.scheduler.Start(ctx); err != nil {
 		return fmt.Errorf("starting the scheduler: %w", advised(err))
 	}
-	s.onStop(s.scheduler.Stop)
+	s.onStopOf("the scheduler", 0, s.within(schedulerShare, s.scheduler.Stop))
 	s.keepInventory()
 
 	if err := s.annotate(); err != nil {
 		return err
 	}
 	s.transfers = s.newTransfers()
-	s.onStop(s.operations.close)
+	s.inactive.recount(ctx)
+	s.onStopOf("an import or a reset", 0, s.operations.close)
 	if err := s.web.SetBackend(s.backend()); err != nil {
 		return fmt.Errorf("attaching the web server: %w", err)
 	}
@@ -212,19 +210,28 @@ func (s *simulator) start(ctx context.Context) error {
 		return err
 	}
 	s.setStatus(server.Running, "")
-	s.onStop(s.replays.Stop)
-	if err := s.startReplay(); err != nil {
+	s.onStopOf("the replay", 0, s.replays.Stop)
+	if err := s.startReplay(ctx); err != nil {
 		return err
 	}
-	s.onStop(func(context.Context) error {
-		s.setStatus(server.Stopping, "the simulator is stopping")
-		return nil
-	})
-	// Stopped before the step above, it cannot overwrite the status "stopping".
 	s.watchHealth()
 	s.returnMemory()
-	s.onStop(s.following.Stop)
-	return s.following.Start()
+	s.onStopOf("reading from another cluster", 0, s.following.Stop)
+	if err := s.following.Start(); err != nil {
+		return err
+	}
+	s.onStopOf("answering requests", 0, s.quiesce)
+	return nil
+}
+
+// quiesce is the first step of a stop: afterwards no request acts on what the next steps stop.
+func (s *simulator) quiesce(ctx context.Context) error {
+	s.setStatus(server.Stopping, "the simulator is stopping")
+	s.operations.cancel()
+	ctx, cancel := context.WithTimeout(ctx, quiesceTimeout)
+	defer cancel()
+	s.web.Quiesce(ctx)
+	return nil
 }
 
 // backend returns the web server's backend.
@@ -235,6 +242,7 @@ func (s *simulator) backend() server.Backend {
 		Configuration: configuration{s.scheduler},
 		Replay:        s.replays,
 		Transfer:      exclusiveTransfer{s.transfers, s},
+		Inactive:      s.inactive,
 		FeatureGates:  featureGates(),
 
 		PreEnqueueRejections: s.scheduler.PreEnqueueRejections,
@@ -260,13 +268,15 @@ func (s *simulator) startControlPlane(ctx context.Context) error {
 
 		DefaultStorageClass: true,
 		EtcdChecked:         s.inventory.Describes(s.lastStart()),
+		Outbound:            s.options.Outbound,
+		Version:             version.Get().Kubernetes,
 		Logger:              s.options.Logger,
 	})
 	s.controlPlane = s.embedded
 	if err := s.embedded.Start(ctx); err != nil {
 		return fmt.Errorf("starting the control plane: %w", err)
 	}
-	s.onStop(s.embedded.Stop)
+	s.onStopOf("the control plane", keptForControlPlane, s.embedded.Stop)
 	return s.finishReset(ctx)
 }
 
@@ -325,7 +335,7 @@ func (s *simulator) serve() {
 			s.failed <- fmt.Errorf("serving the web: %w", err)
 		}
 	}()
-	s.onStop(func(ctx context.Context) error {
+	s.onStopOf("the web server", keptForWeb, func(ctx context.Context) error {
 		err := s.web.Shutdown(ctx)
 		<-done
 		return err
@@ -347,13 +357,18 @@ func (s *simulator) annotate() error {
 	var running sync.WaitGroup
 	running.Go(func() { w.Run(ctx) })
 	unsubscribe := s.store.Subscribe(w.Note)
-	s.onStop(func(context.Context) error {
+	s.onStopOf("writing annotations", 0, func(context.Context) error {
 		unsubscribe()
 		cancel()
 		running.Wait()
 		return nil
 	})
 	return nil
+}
+
+// parse reads a document as the scheduler would.
+func (s *simulator) parse(document []byte) (*config.Configuration, error) {
+	return parseConfiguration(document, s.prepared.registry, s.options.Outbound)
 }
 
 // setStatus changes the simulator's phase and publishes it.
@@ -384,7 +399,7 @@ func (s *simulator) publish() {
 	status := server.Status{
 		Ready: s.phase == server.Running, Phase: s.phase, Message: s.message,
 		Scheduler: server.SchedulerStatus{Phase: s.phase, Message: s.message},
-		Operation: s.operation(), Replay: s.replays.Loaded(),
+		Operation: s.operation(), Replay: s.replays.Loaded(), Inactive: s.inactive.counted(),
 	}
 	if s.scheduler != nil {
 		state := s.scheduler.State()
@@ -413,6 +428,9 @@ func (s *simulator) publish() {
 	if ok, why := s.store.Health(); !ok {
 		status.Warnings = append(status.Warnings, why)
 	}
+	if why := s.interrupted.Load(); why != nil {
+		status.Warnings = append(status.Warnings, *why)
+	}
 	status.Sync, _ = s.following.Status()
 	status.Warnings = append(status.Warnings, s.following.Warnings()...)
 	s.web.SetStatus(status)
@@ -434,7 +452,7 @@ func (s *simulator) watchHealth() {
 			s.publish()
 		}, healthInterval)
 	})
-	s.onStop(func(context.Context) error {
+	s.onStopOf("watching the health", 0, func(context.Context) error {
 		cancel()
 		running.Wait()
 		return nil

@@ -137,6 +137,13 @@ func TestAnotherControlPlane(t *testing.T) {
 	if s.kubeconfig != there.kubeconfig {
 		t.Errorf("the ready line names %s", s.kubeconfig)
 	}
+	// Other users of this machine can connect to loopback, too.
+	stranger := &running{url: s.url}
+	for _, path := range []string{"/api/v1/status", "/kubernetes/api/v1/secrets", "/"} {
+		if code, answer := stranger.send(t, http.MethodGet, path, ""); code != http.StatusUnauthorized {
+			t.Errorf("%s without the token: %d %s", path, code, answer)
+		}
+	}
 	ctx := t.Context()
 	if _, err := there.client.CoreV1().Nodes().Create(ctx, roomyNode("n"), metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
@@ -152,7 +159,7 @@ func TestAnotherControlPlane(t *testing.T) {
 		p, err := there.client.CoreV1().Pods("default").Get(ctx, "web", metav1.GetOptions{})
 		return err == nil && p.Spec.NodeName == "n" && p.Annotations[annotation.Prefix+"selected-node"] == "n", err
 	})
-	// The path by which the web application reaches the API server.
+	// The web application reaches the API server by this path.
 	var list metav1.PartialObjectMetadataList
 	s.get(t, "/kubernetes/api/v1/pods", &list)
 	if len(list.Items) != 1 {

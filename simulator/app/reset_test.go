@@ -49,7 +49,7 @@ func (s *running) put(t *testing.T, path, body string) (int, []byte) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	resp, err := http.DefaultClient.Do(req)
+	resp, err := http.DefaultClient.Do(s.authorized(req))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,7 +130,7 @@ func TestResetRestoresEverything(t *testing.T) {
 	}
 }
 
-// The reset happens while clients and controllers create pods, and the scheduler binds them.
+// The reset runs while clients and controllers create pods and the scheduler binds them.
 func TestConcurrentSchedulingAndReset(t *testing.T) {
 	if testing.Short() {
 		t.Skip("slow; make test-all runs it")

@@ -8,7 +8,7 @@
 // registry), which the caller sets before New. The caller also silences klog, because
 // kube-apiserver logs harmless errors at every start. Nothing here writes to stdout.
 //
-// The package may import Kubernetes, etcd, simulator/objects and its own
+// The package may import Kubernetes, etcd, simulator/connections, simulator/objects, simulator/outbound and its own
 // subpackages. It never imports packages of scheduler/.
 package controlplane
 
@@ -30,6 +30,7 @@ import (
 	"kube-scheduler-simulator/simulator/controlplane/controllers"
 	"kube-scheduler-simulator/simulator/controlplane/internal/etcddata"
 	"kube-scheduler-simulator/simulator/datadir"
+	"kube-scheduler-simulator/simulator/outbound"
 )
 
 // unwindTimeout bounds the rollback of a failed start.
@@ -61,6 +62,12 @@ type Options struct {
 	// EtcdChecked says that the caller has compared our own etcd's files with checksums from an
 	// orderly stop. Default: Start reads them to find damage, which takes seconds per gigabyte.
 	EtcdChecked bool
+	// Outbound says which webhooks and API servers of APIServices the API server may call.
+	// Default: those on loopback addresses. It calls no kubelets and no pods.
+	Outbound outbound.Policy
+	// Version is the version of Kubernetes that clients see, such as v1.37.1. Default: the
+	// minor version that the program was built from.
+	Version string
 	// EtcdQuota bounds the size of our own etcd's database in bytes. Default: 8 GiB.
 	EtcdQuota int64
 	// Logger receives problems that do not prevent the start. The zero value discards them.
@@ -72,11 +79,18 @@ type Options struct {
 type ControlPlane struct {
 	opts Options
 
-	mu      sync.Mutex // held during Start, Stop and Reset
+	// turn has capacity 1: Start, Stop and Reset fill it while they run, and guard the fields
+	// that follow.
+	turn    chan struct{}
 	started bool
 	stopped bool
-	// undo holds the steps of Stop, in the order of the start.
-	undo []func(context.Context) error
+	// undo holds the steps of Stop, in the order of the start. The first ones, as many as early
+	// says, are those of etcd and of what it needs.
+	undo  []func(context.Context) error
+	early int
+	// halt is closed when Stop is called.
+	halt    chan struct{}
+	halting sync.Once
 
 	gate        gate
 	storage     *storage // of our own etcd
@@ -95,16 +109,30 @@ type ControlPlane struct {
 
 // New returns a control plane that has not started. It does no I/O.
 func New(opts Options) *ControlPlane {
-	return &ControlPlane{opts: opts, done: make(chan struct{})}
+	return &ControlPlane{opts: opts, turn: make(chan struct{}, 1), done: make(chan struct{}), halt: make(chan struct{})}
 }
+
+// take waits for the turn, unless ctx ends first.
+func (c *ControlPlane) take(ctx context.Context) error {
+	select {
+	case c.turn <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func (c *ControlPlane) release() { <-c.turn }
 
 // Start returns when the API server answers ready and the system namespaces
 // and priority classes exist, or with an error and everything undone. The
 // controllers run by then but may still be reading their first lists. ctx bounds the
 // start only: the control plane runs until Stop.
 func (c *ControlPlane) Start(ctx context.Context) (err error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	if err := c.take(ctx); err != nil {
+		return err
+	}
+	defer c.release()
 	if c.started || c.stopped {
 		return errors.New("a control plane starts once")
 	}
@@ -137,6 +165,7 @@ func (c *ControlPlane) Start(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	c.early = len(c.undo)
 	api, err := c.startServer(ctx, certs, etcd, c.opts.VirtualNodes && chosen.TaintsNodes())
 	if err != nil {
 		return err
@@ -200,7 +229,7 @@ func (c *ControlPlane) useRegistry(ctx context.Context, r *registry) (err error)
 // startServer returns when the API server is ready and the start state is known, except for
 // the default roles.
 func (c *ControlPlane) startServer(ctx context.Context, certs certificates, etcd Etcd, taint bool) (*apiServer, error) {
-	api, err := startAPIServer(ctx, serverOptions{certs: certs, etcd: etcd, taintNewNodes: taint, guard: c.gate.guard}, c.fail)
+	api, err := startAPIServer(ctx, serverOptions{certs: certs, etcd: etcd, taintNewNodes: taint, guard: c.gate.guard, outbound: c.opts.Outbound, version: c.opts.Version}, c.fail)
 	if err != nil {
 		return nil, fmt.Errorf("start kube-apiserver: %w", err)
 	}
@@ -258,13 +287,20 @@ func (c *ControlPlane) startControllers() error {
 // Stop stops the controllers, the API server and etcd, in this order, and removes temporary
 // files. It returns when everything has ended, or when ctx ends, with an error that says what
 // is still running. Clients should have disconnected before: watches are cut off after a
-// moment. Only the first call has an effect. A Stop during Start waits for the Start. When a part
-// has ended without Stop, which Err explains, Stop returns nil.
+// moment. Only the first call has an effect. A Stop during Start waits for the Start. A Stop
+// during a Reset interrupts it. When a part has ended without Stop, which Err explains, Stop
+// returns nil.
 func (c *ControlPlane) Stop(ctx context.Context) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	c.halting.Do(func() { close(c.halt) })
+	if err := c.take(ctx); err != nil {
+		return fmt.Errorf("stop the control plane while it starts or is reset: %w", err)
+	}
+	defer c.release()
 	return c.stop(ctx)
 }
+
+// keptForEtcd is the time that Stop keeps for etcd, whatever delays the parts that stop before it.
+const keptForEtcd = 600 * time.Millisecond
 
 func (c *ControlPlane) stop(ctx context.Context) error {
 	c.stopped = true
@@ -273,9 +309,19 @@ func (c *ControlPlane) stop(ctx context.Context) error {
 	failed := c.err != nil
 	c.failMu.Unlock()
 
+	early := ctx
+	if deadline, ok := ctx.Deadline(); ok {
+		var cancel context.CancelFunc
+		early, cancel = context.WithDeadline(ctx, deadline.Add(-keptForEtcd))
+		defer cancel()
+	}
 	var errs []error
-	for _, undo := range slices.Backward(c.undo) {
-		errs = append(errs, undo(ctx))
+	for i, undo := range slices.Backward(c.undo) {
+		within := early
+		if i < c.early {
+			within = ctx
+		}
+		errs = append(errs, undo(within))
 	}
 	c.undo = nil
 	if failed {

@@ -540,7 +540,7 @@ func TestDamageAnotherUserCannotRead(t *testing.T) {
 			if path == resetMark {
 				write(resetMark, "everything")(t, h.data)
 			}
-			asNobody(t, filepath.Dir(h.data))
+			giveToNobody(t, filepath.Dir(h.data))
 			locked := filepath.Join(h.data, path)
 			succeed(t, os.Chown(locked, 0, 0))
 			before := contents(t, h.data)
@@ -559,11 +559,8 @@ func TestDamageAnotherUserCannotRead(t *testing.T) {
 	}
 }
 
-// nobody is a user without rights.
-const nobody = 65534
-
-// asNobody gives everything below dir to nobody, for the owner only.
-func asNobody(t *testing.T, dir string) {
+// giveToNobody gives everything below dir to nobody, for the owner only.
+func giveToNobody(t *testing.T, dir string) {
 	t.Helper()
 	succeed(t, filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
 		if err != nil {

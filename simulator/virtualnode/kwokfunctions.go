@@ -21,6 +21,7 @@ func nodeTemplateFunctions() gotpl.FuncMap {
 	functions := boundedFunctions()
 	maps.Copy(functions, nodeFunctions(time.Now))
 	maps.Copy(functions, kwokNodeFunctions())
+	maps.Copy(functions, closedFunctions())
 	return functions
 }
 
@@ -30,7 +31,18 @@ func podTemplateFunctions(node func(name string) *corev1.Node) gotpl.FuncMap {
 	functions := boundedFunctions()
 	maps.Copy(functions, podFunctions(time.Now))
 	maps.Copy(functions, kwokPodFunctions(node))
+	maps.Copy(functions, closedFunctions())
 	return functions
+}
+
+// errClosed is the error of functions that would reach beyond the simulated cluster.
+var errClosed = errors.New("a stage reads neither the environment nor name servers")
+
+// closedFunctions replace those of the engine that ask a name server or read this program's
+// environment.
+func closedFunctions() gotpl.FuncMap {
+	closed := func(string) (string, error) { return "", errClosed }
+	return gotpl.FuncMap{"env": closed, "expandenv": closed, "getHostByName": closed}
 }
 
 // kwokNodeFunctions do not know the node of the template: like kwok, they return the

@@ -68,6 +68,22 @@ func TestLoadStages(t *testing.T) {
 	}
 }
 
+// TestStagesReachNothing: templates neither ask name servers nor read the program's environment.
+func TestStagesReachNothing(t *testing.T) {
+	t.Setenv("SIMULATOR_SECRET", "secret")
+	for name, functions := range map[string]gotpl.FuncMap{
+		"nodes": nodeTemplateFunctions(), "pods": podTemplateFunctions(func(string) *corev1.Node { return nil }),
+	} {
+		renderer := gotpl.NewRenderer(functions)
+		for _, template := range []string{`{{ env "SIMULATOR_SECRET" }}`, `{{ expandenv "$SIMULATOR_SECRET" }}`, `{{ getHostByName "localhost" }}`} {
+			text, err := renderer.ToText(template, struct{}{})
+			if err == nil || !strings.Contains(err.Error(), errClosed.Error()) {
+				t.Errorf("%s for %s: %q, %v", template, name, text, err)
+			}
+		}
+	}
+}
+
 func TestAFileReplacesTheStagesOfItsKind(t *testing.T) {
 	mine, err := parseStages([]byte(goodStage))
 	if err != nil {

@@ -87,5 +87,10 @@ func salt(dataDir string) ([]byte, error) {
 	if err != nil {
 		return nil, &datadir.Damage{Path: path, Err: err, Do: "restore it from a backup: with another salt the same objects get other names"}
 	}
+	// With another salt the objects in the directory would have other names than those that
+	// come in now.
+	if len(salt) == 0 {
+		return nil, fmt.Errorf("the salt of redacted names, %s, is empty: restore it, or use another data directory", path)
+	}
 	return salt, nil
 }

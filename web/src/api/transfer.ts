@@ -2,7 +2,7 @@
 
 import { bodyOf, client } from './client'
 import type { paths } from './schema'
-import type { ImportMode, ImportState, Reset } from './types'
+import type { ImportMode, ImportState, Inactive, Reset } from './types'
 import { upload } from './upload'
 
 export type Transfer = 'export' | 'import' | 'reset' | 'replay'
@@ -14,7 +14,7 @@ const routes: Record<Transfer, readonly [path: keyof paths, method: string]> = {
   replay: ['/api/v1/replay', 'post'],
 }
 
-/** Which of them the server's own OpenAPI document lists. */
+/** The transfers that the server's OpenAPI document contains. */
 export async function servedTransfers(signal?: AbortSignal): Promise<ReadonlySet<Transfer>> {
   const document: { paths?: Record<string, Record<string, unknown>> } = await bodyOf(client.GET('/api/v1/openapi.json', { signal }))
   const served = (Object.keys(routes) as Transfer[]).filter((name) => {
@@ -30,7 +30,7 @@ export interface ImportOptions {
   reschedule: boolean
 }
 
-/** Sends what is to be imported. The answer is lines of JSON; received gets it as it comes. */
+/** Sends the input of an import. The response is lines of JSON; `received` gets its parts as they arrive. */
 export function sendImport(body: Blob | FormData, options: ImportOptions, on: { sent: (done: number, total: number) => void; received: (part: string) => void; signal: AbortSignal }): Promise<string> {
   const query = new URLSearchParams({ mode: options.mode, reschedule: String(options.reschedule) })
   return upload({
@@ -42,13 +42,24 @@ export function sendImport(body: Blob | FormData, options: ImportOptions, on: { 
   })
 }
 
-/** The import that runs, or the last one. */
+/** The running import, or the last one. */
 export function getImport(signal?: AbortSignal): Promise<ImportState> {
   return bodyOf(client.GET('/api/v1/import', { signal }))
 }
 
 export async function cancelImport(): Promise<void> {
   await client.DELETE('/api/v1/import')
+}
+
+/** The imported parts that call no other program until the user activates them. */
+export async function listInactive(signal?: AbortSignal): Promise<readonly Inactive[]> {
+  return (await bodyOf(client.GET('/api/v1/inactive', { signal }))).items
+}
+
+/** Activates one part, or all of them. Returns those that are still inactive. */
+export async function activate(part?: Inactive): Promise<readonly Inactive[]> {
+  const body = part ? { kind: part.kind, name: part.name } : {}
+  return (await bodyOf(client.POST('/api/v1/inactive/activate', { body }))).items
 }
 
 export function resetCluster(): Promise<Reset> {

@@ -30,7 +30,9 @@ const report: ImportReport = {
   skippedTotal: 0,
   warnings: [],
   warningsTotal: 0,
-  configuration: { applied: true, revision: 2, removed: [{ field: 'leaderElection', message: 'no effect' }] },
+  inactive: [{ apiVersion: 'admissionregistration.k8s.io/v1', kind: 'ValidatingWebhookConfiguration', name: 'policy', message: 'inactive: it would call https://192.0.2.1/hook' }],
+  inactiveTotal: 1,
+  configuration: { applied: true, revision: 2, removed: [{ field: 'leaderElection', message: 'no effect' }], inactiveExtenders: ['http://192.0.2.1/extender'] },
 }
 const line = (value: object) => `${JSON.stringify(value)}\n`
 
@@ -71,7 +73,7 @@ afterEach(async () => {
 })
 
 describe('ImportDialog', () => {
-  it('looks into what was chosen, and sends a single file as it is', async () => {
+  it('previews the chosen input, and sends a single file unchanged', async () => {
     serve()
     await show()
     expect(wrapper.get('[data-testid="import-look"]').text()).toContain('Node 1')
@@ -100,10 +102,12 @@ describe('ImportDialog', () => {
     expect(summary).toContain('Imported 2 objects in 1.50 s; 1 rejected')
     expect(summary).toContain('Running as revision 2.')
     expect(summary).toContain('leaderElection')
+    expect(summary).toContain('Inactive 1')
+    expect(summary).toContain('http://192.0.2.1/extender')
     expect(wrapper.emitted('close')).toBeUndefined()
   })
 
-  it('says what could not be read, and goes back to what was chosen', async () => {
+  it('reports unreadable input, and returns to the choice', async () => {
     const server = serve()
     await show()
     await start()
@@ -114,7 +118,7 @@ describe('ImportDialog', () => {
     expect(wrapper.text()).toContain('a.yaml')
   })
 
-  it('shows what had been done when it failed midway', async () => {
+  it('shows what was imported before a failure', async () => {
     const server = serve()
     await show()
     await start()
@@ -136,7 +140,7 @@ describe('ImportDialog', () => {
     expect(importRun.value.kind).toBe('finished')
   })
 
-  it('stops sending at once, and an import that runs by asking', async () => {
+  it('stops sending immediately, and asks the server to stop a running import', async () => {
     const server = serve()
     await show()
     await start()
@@ -156,7 +160,7 @@ describe('ImportDialog', () => {
     expect(wrapper.text()).toContain('Objects that were already created stay.')
   })
 
-  it('goes on when it is closed', async () => {
+  it('continues the import when the dialog is closed', async () => {
     const server = serve()
     await show()
     await start()

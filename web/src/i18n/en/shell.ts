@@ -1,4 +1,4 @@
-// The shell: header, connection, start.
+// The shell: header, connection, startup, palette, shortcuts, tour.
 
 export const shell = {
   app: { name: 'Scheduler simulator', skip: 'Skip to content' },
@@ -36,6 +36,8 @@ export const shell = {
     revision: 'rev {n}',
     profiles: 'Profiles: {names}',
     warnings: 'Warnings',
+    inactive: '{n} imported parts stay inactive, because they would call other programs. | {n} imported part stays inactive, because it would call another program. | {n} imported parts stay inactive, because they would call other programs.',
+    inactiveShow: 'Show',
   },
   starting: {
     title: 'The control plane is starting',

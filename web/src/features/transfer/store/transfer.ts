@@ -11,7 +11,7 @@ import { LineReader } from '../model/ndjson'
 import { operation } from '@/live/operation'
 
 // ── dialogs ─────────────────────────────────────────────────────────────
-export type TransferDialog = 'import' | 'export' | 'reset'
+export type TransferDialog = 'import' | 'export' | 'reset' | 'inactive'
 export const transferDialog = ref<TransferDialog>()
 /** Files dropped on the window, for the dialog to take over. */
 export const offered = shallowRef<readonly ImportFile[]>([])
@@ -95,7 +95,7 @@ async function failed(error: unknown): Promise<void> {
 
 let following: Promise<void> | undefined
 /** Polls the server for the running import until it ends. */
-export function followImport(): Promise<void> {
+function followImport(): Promise<void> {
   following ??= follow().finally(() => {
     following = undefined
   })

@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"kube-scheduler-simulator/simulator/datadir"
 )
 
 // importMark is a file in the data directory that exists from when an import empties the cluster until
@@ -17,7 +19,7 @@ func (s *simulator) importMark() string { return filepath.Join(s.prepared.dataDi
 
 // markImport is called before an import empties the cluster.
 func (s *simulator) markImport() error {
-	if err := os.WriteFile(s.importMark(), []byte(time.Now().UTC().Format(time.RFC3339)), 0o600); err != nil {
+	if err := datadir.WriteFile(s.importMark(), []byte(time.Now().UTC().Format(time.RFC3339))); err != nil {
 		return fmt.Errorf("noting the import: %w", err)
 	}
 	s.emptied.Store(true)
@@ -30,7 +32,7 @@ func (s *simulator) unmarkImport() {
 	if s.operations.stopping() {
 		return
 	}
-	if err := os.Remove(s.importMark()); err != nil && !errors.Is(err, os.ErrNotExist) {
+	if err := datadir.Remove(s.importMark()); err != nil {
 		s.options.Logger.Error(err, "Noting the end of an import")
 		return
 	}
@@ -45,7 +47,7 @@ func (s *simulator) findInterrupted() error {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("looking for an interrupted import: %w", err)
+		return &datadir.Damage{Path: s.importMark(), Err: err, Do: "remove it to keep the cluster as it is; an import that replaced the cluster may have been interrupted"}
 	}
 	text := fmt.Sprintf("the import of %s, which replaced the cluster, was interrupted when the simulator ended: only a part of its objects is here. Import the file again, or reset", began)
 	s.interrupted.Store(&text)

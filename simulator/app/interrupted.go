@@ -29,7 +29,7 @@ func (s *simulator) markImport() error {
 // unmarkImport is called when an import has ended, or a reset. An import that was cancelled because the
 // simulator stops stays marked: its client may not have seen how it ended.
 func (s *simulator) unmarkImport() {
-	if s.operations.isClosed() {
+	if s.operations.stopping() {
 		return
 	}
 	if err := datadir.Remove(s.importMark()); err != nil {
@@ -47,7 +47,7 @@ func (s *simulator) findInterrupted() error {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("looking for an interrupted import: %w", err)
+		return &datadir.Damage{Path: s.importMark(), Err: err, Do: "remove it to keep the cluster as it is; an import that replaced the cluster may have been interrupted"}
 	}
 	text := fmt.Sprintf("the import of %s, which replaced the cluster, was interrupted when the simulator ended: only a part of its objects is here. Import the file again, or reset", began)
 	s.interrupted.Store(&text)

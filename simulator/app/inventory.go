@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -25,7 +24,7 @@ var (
 // After an orderly stop the inventory describes these files. Those of results have checksums of
 // their own, and etcd's log, too.
 var (
-	checkedFiles = []string{"etcd/member/snap/db", "scheduler-configuration/*.json", "redaction-salt"}
+	checkedFiles = []string{"etcd/member/snap/db", "scheduler-configuration/*.json", "redaction-salt", "inactive-extenders.json"}
 	sizedFiles   = []string{"etcd/member/wal/*.wal", "results/*.results"}
 )
 
@@ -50,8 +49,11 @@ func (s *simulator) checkInventory(ctx context.Context) error {
 			return &datadir.Damage{Path: filepath.Join(dir, "etcd"), Err: errors.New("is missing, and the results of its cluster are there")}
 		}
 	}
-	// A reset that was interrupted may have removed the others.
-	if _, err := os.Lstat(s.resetMark()); errors.Is(err, fs.ErrNotExist) {
+	_, interrupted, err := s.readResetMark()
+	if err != nil {
+		return err
+	}
+	if !interrupted { // by a reset, which may have removed them
 		expected = slices.Concat(expected, otherParts)
 	}
 	if err := inventory.Check(ctx, dir, s.lastStart(), expected); err != nil {

@@ -79,6 +79,13 @@ func (o *operations) status() *server.Operation {
 	return &shown
 }
 
+// stopping reports whether the simulator is stopping.
+func (o *operations) stopping() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.closed
+}
+
 // cancel refuses new operations and cancels the running one, which it returns; nil if none is.
 func (o *operations) cancel() *operation {
 	o.mu.Lock()
@@ -88,13 +95,6 @@ func (o *operations) cancel() *operation {
 		o.current.cancel()
 	}
 	return o.current
-}
-
-// isClosed reports whether the simulator is stopping.
-func (o *operations) isClosed() bool {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.closed
 }
 
 // close refuses new operations, cancels the running one and waits for it until ctx ends.

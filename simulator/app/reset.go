@@ -124,7 +124,7 @@ func (s *simulator) markReset(extent resetExtent) error {
 // unmarkReset removes the mark, except after a reset that has failed because the simulator stops:
 // the next start finishes that one.
 func (s *simulator) unmarkReset(failed bool) error {
-	if failed && s.operations.isClosed() {
+	if failed && s.operations.stopping() {
 		return nil
 	}
 	if err := datadir.Remove(s.resetMark()); err != nil {
@@ -133,31 +133,32 @@ func (s *simulator) unmarkReset(failed bool) error {
 	return nil
 }
 
-// readResetMark returns the extent of a reset that was interrupted, or "" when there was none. An
-// empty mark is from a version that left one when it could not begin a reset.
-func (s *simulator) readResetMark() (resetExtent, error) {
+// readResetMark returns the extent of a reset that was interrupted, "" if there is none. An empty
+// mark, which has no extent, is from a version that left one when it could not begin a reset.
+func (s *simulator) readResetMark() (extent resetExtent, exists bool, err error) {
 	mark, err := os.ReadFile(s.resetMark())
 	switch extent := resetExtent(mark); {
 	case errors.Is(err, os.ErrNotExist):
-		return "", nil
+		return "", false, nil
 	case err != nil:
-	case extent == everything, extent == cluster:
-		return extent, nil
-	case extent == "":
-		s.options.Logger.Info("A reset could not begin in an earlier run; the cluster is as it was", "removed", s.resetMark())
-		return "", datadir.Remove(s.resetMark())
+	case extent == everything, extent == cluster, extent == "":
+		return extent, true, nil
 	default:
 		err = errors.New("does not say what to reset")
 	}
-	return "", &datadir.Damage{Path: s.resetMark(), Err: err, Do: "remove it to keep the cluster as it is"}
+	return "", true, &datadir.Damage{Path: s.resetMark(), Err: err, Do: "remove it to keep the cluster as it is"}
 }
 
 // finishReset completes a reset during which the program ended. It is called when only the
 // control plane has read the data directory.
 func (s *simulator) finishReset(ctx context.Context) error {
-	extent, err := s.readResetMark()
-	if err != nil || extent == "" {
+	extent, exists, err := s.readResetMark()
+	if err != nil || !exists {
 		return err
+	}
+	if extent == "" {
+		s.options.Logger.Info("A reset could not begin in an earlier run; the cluster is as it was", "removed", s.resetMark())
+		return datadir.Remove(s.resetMark())
 	}
 	s.options.Logger.Info("Finishing a reset during which the program ended", "extent", extent)
 	_, err = s.embedded.Reset(ctx)

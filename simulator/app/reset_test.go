@@ -250,7 +250,10 @@ func TestTheMarkOfAReset(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			s := markedSimulator(t)
 			writeFile(t, s.resetMark(), tc.mark)
-			got, err := s.readResetMark()
+			got, exists, err := s.readResetMark()
+			if !exists {
+				t.Error("it is not seen")
+			}
 			if damage, refused := errors.AsType[*datadir.Damage](err); got != tc.want || refused != tc.refused || refused && damage.Path != s.resetMark() {
 				t.Errorf("it is %q, %v", got, err)
 			}
@@ -260,8 +263,8 @@ func TestTheMarkOfAReset(t *testing.T) {
 		})
 	}
 	s := markedSimulator(t)
-	if got, err := s.readResetMark(); got != "" || err != nil {
-		t.Errorf("without a mark: %q, %v", got, err)
+	if got, exists, err := s.readResetMark(); got != "" || exists || err != nil {
+		t.Errorf("without a mark: %q, %v, %v", got, exists, err)
 	}
 }
 

@@ -127,13 +127,13 @@ type filtering struct {
 
 func newFilter(b *base) filter {
 	f := &filtering{
-		to: b, inner: b.plugin.(fwk.FilterPlugin), sampler: &sampler{},
+		to: b, inner: b.plugin.(fwk.FilterPlugin), sampler: &sampler{plugin: b.Name()},
 		comparer: b.recorder.plugins.Comparer(b.Name()), compared: &atomic.Int32{},
 	}
 	if f.comparer != nil {
 		f.maxCompared = int32(f.comparer.Limit())
 	}
-	b.profile.filterSamplers[b.Name()] = f.sampler
+	b.profile.filterSamplers = append(b.profile.filterSamplers, f.sampler)
 	b.profile.compared = append(b.profile.compared, f.compared)
 	return filter{f}
 }
@@ -211,8 +211,8 @@ type scoring struct {
 }
 
 func newScore(b *base) score {
-	s := &scoring{b, b.plugin.(fwk.ScorePlugin), &sampler{}}
-	b.profile.scoreSamplers[b.Name()] = s.sampler
+	s := &scoring{b, b.plugin.(fwk.ScorePlugin), &sampler{plugin: b.Name()}}
+	b.profile.scoreSamplers = append(b.profile.scoreSamplers, s.sampler)
 	return score{s}
 }
 

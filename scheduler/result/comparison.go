@@ -74,16 +74,16 @@ type PodTermComparison struct {
 type SpreadComparison struct {
 	TopologyKey string  `json:"topologyKey"`
 	Domain      *string `json:"domain"`
-	// Matching and Minimum count the matching pods in Domain and in the domain with
-	// the fewest.
+	// Matching, Minimum and Maximum count the matching pods in Domain, in the domain with
+	// the fewest and in the one with the most.
 	Matching int `json:"matching"`
 	Minimum  int `json:"minimum"`
+	Maximum  int `json:"maximum"`
 	// Self is 1 when the constraint's selector matches the pod itself.
 	Self    int `json:"self"`
 	MaxSkew int `json:"maxSkew"`
-	// Domains counts the matching pods in each domain that the constraint
-	// considers.
-	Domains map[string]int `json:"domains,omitempty"`
+	// DomainCount is the number of domains that the constraint considers.
+	DomainCount int `json:"domainCount"`
 }
 
 // Port is a port of a host.

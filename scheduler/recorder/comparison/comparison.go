@@ -66,7 +66,7 @@ func (InTree) Comparer(plugin string) recorder.Comparer {
 	case names.NodePorts:
 		return comparer{comparePorts, result.MaxComparisons}
 	case names.PodTopologySpread:
-		return comparer{compareSpread, result.MaxComparisons}
+		return comparer{new(spreadComparer).compare, result.MaxComparisons}
 	case names.VolumeBinding, names.VolumeZone:
 		return comparer{compareVolumes, result.MaxComparisons}
 	case names.InterPodAffinity:

@@ -65,7 +65,7 @@ func unmetTerms(selector *v1.NodeSelector, n *v1.Node, source string) []result.T
 		for _, r := range term.MatchFields {
 			if !meetsExpression(r, labels.Set{metav1.ObjectNameField: n.Name}) {
 				unmet = append(unmet, result.TermComparison{
-					Source: source, Term: i, Key: r.Key, Operator: string(r.Operator), Values: r.Values, Actual: &n.Name,
+					Source: source, Term: i, Key: r.Key, Operator: string(r.Operator), Values: r.Values, Actual: new(n.Name),
 				})
 			}
 		}

@@ -77,7 +77,7 @@ func roomRemarks(c *result.Cycle, e Explanation) []Operands {
 	if p := c.Preemption; p != nil && p.Chosen != "" {
 		for _, candidate := range p.Candidates {
 			if candidate.Node == p.Chosen {
-				return append(out, RoomMade{Node: p.Chosen, Victims: len(candidate.Victims)})
+				return append(out, RoomMade{Node: p.Chosen, Victims: len(candidate.Victims) + candidate.VictimsDropped})
 			}
 		}
 	}

@@ -128,19 +128,6 @@ func TestQueueFactsDoNotKeepTheQueuedPod(t *testing.T) {
 	runtime.KeepAlive(facts)
 }
 
-// A victim in a record outlives the pod.
-func TestVictimsDoNotKeepThePod(t *testing.T) {
-	pod := &v1.Pod{Status: v1.PodStatus{StartTime: ptr.To(metav1.Now())}}
-	alive := weak.Make(pod)
-	victim := victimOf(pod)
-	pod = nil
-	runtime.GC()
-	if alive.Value() != nil {
-		t.Error("a victim keeps its pod in memory")
-	}
-	runtime.KeepAlive(victim)
-}
-
 // The table finds every node, and no other.
 func TestPointerTable(t *testing.T) {
 	for _, n := range []int{0, 1, 2, 3, 100, 5000} {

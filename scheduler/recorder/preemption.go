@@ -171,14 +171,11 @@ func victimOf(pod *v1.Pod) result.Victim {
 	return v
 }
 
-// startOf returns a copy, because a pointer into the pod would keep the whole pod in
-// memory.
 func startOf(pod *v1.Pod) *time.Time {
 	if pod.Status.StartTime == nil {
 		return nil
 	}
-	start := pod.Status.StartTime.Time
-	return &start
+	return &pod.Status.StartTime.Time
 }
 
 // victimBeside returns a victim of the dry run on a node. A victim may run on another

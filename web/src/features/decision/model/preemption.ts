@@ -12,6 +12,9 @@ export interface PreemptionRow {
   chosen: boolean
   victims: Victim[]
   reprieved: Victim[]
+  /** How many of them the record left out. */
+  victimsDropped: number
+  reprievedDropped: number
   /** By rule; latestEarliestStartTime is the earliest start among the highest-priority victims, '' when unknown. */
   values: Record<ComparedRule, number | string>
   /** The rule that eliminated the candidate; undefined: it was among the last. */
@@ -25,6 +28,8 @@ export interface PreemptionRow {
 export interface PreemptionTable {
   /** The chosen candidate first, then those that lasted longest, then by name. */
   rows: PreemptionRow[]
+  /** The number of all candidates: a record keeps only those closest to the chosen one. */
+  candidates: number
   /** How preemption ended, for the sentence above the table. */
   verdict: { kind: 'rule'; rule: PreemptionRule } | { kind: 'onlyOne' } | { kind: 'none' } | { kind: 'notChosen' }
   /** The deciding rule, if it is one of those that compare. */
@@ -44,11 +49,13 @@ export function preemptionTable(cycle: Cycle): PreemptionTable | undefined {
       chosen: c.node === chosen,
       victims: c.victims,
       reprieved: c.reprieved ?? [],
+      victimsDropped: c.victimsDropped ?? 0,
+      reprievedDropped: c.reprievedDropped ?? 0,
       values: {
         fewestPDBViolations: c.pdbViolations,
         lowestHighestPriority: c.victims[0]?.priority ?? 0,
         lowestSumOfPriorities: c.victims.reduce((sum, v) => sum + v.priority, 0),
-        fewestVictims: c.victims.length,
+        fewestVictims: c.victims.length + (c.victimsDropped ?? 0),
         latestEarliestStartTime: earliestStart(c.victims),
       },
       outBy: undefined,
@@ -61,6 +68,7 @@ export function preemptionTable(cycle: Cycle): PreemptionTable | undefined {
   rows.sort((a, b) => lasted(b) - lasted(a))
   return {
     rows,
+    candidates: rows.length + (preemption.candidatesDropped ?? 0),
     verdict: !candidates.length ? { kind: 'none' } : !chosen ? { kind: 'notChosen' } : rule ? { kind: 'rule', rule } : { kind: 'onlyOne' },
     decided,
     unhelpful: byReason(preemption),

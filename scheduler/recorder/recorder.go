@@ -21,7 +21,6 @@ package recorder
 
 import (
 	"context"
-	"runtime/pprof"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -135,7 +134,6 @@ func (r *Recorder) Start() {
 	r.started = true
 	go func() {
 		defer close(r.done)
-		pprof.SetGoroutineLabels(pprof.WithLabels(context.Background(), pprof.Labels("simulator", "recording")))
 		for f := range r.finished {
 			r.sink.Put(r.build(f.cycle, f.end))
 			r.undelivered.Add(-1)

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime/pprof"
 	"slices"
 	"sync"
 	"time"
@@ -255,7 +254,6 @@ func (w *writer) health() (bool, string) {
 func (w *writer) run() {
 	defer close(w.done)
 	defer w.close()
-	pprof.SetGoroutineLabels(pprof.WithLabels(context.Background(), pprof.Labels("simulator", "storing")))
 	for {
 		select {
 		case <-w.wake:

@@ -237,7 +237,7 @@ func (b *bench) run(ctx context.Context, kind recording, ended func() error) (ra
 	if !kind.bare {
 		options.Sink = store
 		if kind.annotationBytes > 0 {
-			w := annotation.NewWriter(b.client, store, kind.annotationBytes, clock.RealClock{})
+			w := annotation.NewWriter(b.client, store, kind.annotationBytes, clock.RealClock{}, nil)
 			store.Subscribe(w.Note)
 			writer.Go(func() { w.Run(writerCtx) })
 		}

@@ -12,27 +12,32 @@ import (
 
 func TestSharesOf(t *testing.T) {
 	const module = "kube-scheduler-simulator/scheduler"
-	sample := func(value int64, part string, innermostFirst ...string) *profile.Sample {
+	sample := func(value int64, innermostFirst ...string) *profile.Sample {
 		s := &profile.Sample{Value: []int64{1, value}}
 		for _, name := range innermostFirst {
 			s.Location = append(s.Location, &profile.Location{Line: []profile.Line{{Function: &profile.Function{Name: name}}}})
 		}
-		if part != "" {
-			s.Label = map[string][]string{partLabel: {part}}
-		}
 		return s
 	}
-	got := sharesOf(&profile.Profile{Sample: []*profile.Sample{
-		sample(10, "", "k8s.io/kubernetes/pkg/plugins.Filter", module+"/recorder.(*filtering).Filter", "k8s.io/kubernetes/pkg/scheduler.schedulePod"),
-		sample(20, "", "time.Now", module+"/recorder.(*filtering).Filter", "k8s.io/kubernetes/pkg/scheduler.schedulePod"),
-		sample(5, "", "k8s.io/apimachinery/labels.Matches", module+"/recorder/comparison.compareSpread", module+"/recorder.(*filtering).Filter"),
-		sample(5, "recording", "runtime.mallocgc"),
-		sample(4, "recording", "runtime.mapassign", module+"/resultstore.(*Store).Put", module+"/recorder.(*Recorder).Start.func1"),
-		sample(6, "storing", "compress/flate.deflate"),
-		sample(15, "", "k8s.io/client-go/rest.Do", module+"/annotation.(*Writer).write"),
-		sample(35, "", "k8s.io/apiserver/handlers.Patch"),
-	}})
+	p := &profile.Profile{Sample: []*profile.Sample{
+		sample(10, "k8s.io/kubernetes/pkg/plugins.Filter", module+"/recorder.(*filtering).Filter", "k8s.io/kubernetes/pkg/scheduler.schedulePod"),
+		sample(20, "time.Now", module+"/recorder.(*filtering).Filter", "k8s.io/kubernetes/pkg/scheduler.schedulePod"),
+		sample(5, "k8s.io/apimachinery/labels.Matches", module+"/recorder/comparison.compareSpread", module+"/recorder.(*filtering).Filter"),
+		sample(5, "runtime.mallocgc", module+"/recorder.(*Recorder).Start.func1"),
+		sample(4, "runtime.mapassign", module+"/resultstore.(*Store).Put", module+"/recorder.(*Recorder).Start.func1"),
+		sample(6, "compress/flate.deflate", module+"/resultstore.(*writer).run"),
+		sample(15, "k8s.io/client-go/rest.Do", module+"/annotation.(*Writer).write"),
+		sample(35, "k8s.io/apiserver/handlers.Patch"),
+	}}
+	got := sharesOf(p)
 	if diff := cmp.Diff(Shares{Recording: 0.3, Storing: 0.1, Annotating: 0.15}, got); diff != "" {
+		t.Error(diff)
+	}
+	var labels []string
+	for _, s := range p.Sample {
+		labels = append(labels, strings.Join(s.Label[partLabel], ""))
+	}
+	if diff := cmp.Diff([]string{"", "recording", "recording", "recording", "storing", "storing", "annotating", ""}, labels); diff != "" {
 		t.Error(diff)
 	}
 	if got := sharesOf(&profile.Profile{}); got != (Shares{}) {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"runtime"
 	"runtime/pprof"
@@ -40,50 +41,57 @@ func (b *bench) profile(ctx context.Context, annotationBytes int) (Shares, error
 	if err != nil {
 		return Shares{}, err
 	}
-	if b.CPUProfile != "" {
-		if err := os.WriteFile(b.CPUProfile, cpu.Bytes(), 0o644); err != nil {
-			return Shares{}, fmt.Errorf("writing the CPU profile: %w", err)
-		}
-	}
 	parsed, err := profile.Parse(&cpu)
 	if err != nil {
 		return Shares{}, fmt.Errorf("reading the CPU profile: %w", err)
 	}
-	return sharesOf(parsed), nil
+	shares := sharesOf(parsed)
+	return shares, writeProfile(b.CPUProfile, parsed.Write)
 }
 
-func writeMemoryProfile(file string) (err error) {
+func writeMemoryProfile(file string) error {
+	runtime.GC() // so that the profile is up to date
+	return writeProfile(file, pprof.WriteHeapProfile)
+}
+
+// writeProfile does nothing without a file.
+func writeProfile(file string, write func(io.Writer) error) (err error) {
 	if file == "" {
 		return nil
 	}
 	f, err := os.Create(file)
 	if err != nil {
-		return fmt.Errorf("writing the memory profile: %w", err)
+		return fmt.Errorf("writing a profile: %w", err)
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	runtime.GC() // so that the profile is up to date
-	return pprof.WriteHeapProfile(f)
+	return write(f)
 }
 
+// sharesOf also labels the samples of each part, so that `go tool pprof -tagfocus` finds
+// them.
 func sharesOf(p *profile.Profile) Shares {
-	var total, recording, storing, annotating float64
+	total, parts := 0.0, map[string]float64{}
 	for _, sample := range p.Sample {
 		time := float64(sample.Value[len(sample.Value)-1])
 		total += time
-		switch partOf(sample) {
-		case "recording":
-			recording += time
-		case "storing":
-			storing += time
-		case "annotating":
-			annotating += time
+		if part := partOf(sample); part != "" {
+			parts[part] += time
+			sample.Label = map[string][]string{partLabel: {part}}
 		}
 	}
 	if total == 0 {
 		return Shares{} // shorter than the profiler's interval
 	}
-	return Shares{Recording: recording / total, Storing: storing / total, Annotating: annotating / total}
+	return Shares{Recording: parts[recordingPart] / total, Storing: parts[storingPart] / total, Annotating: parts[annotatingPart] / total}
 }
+
+// The label of a sample and its values.
+const (
+	partLabel      = "simulator"
+	recordingPart  = "recording"
+	storingPart    = "storing"
+	annotatingPart = "annotating"
+)
 
 const ours = "kube-scheduler-simulator/scheduler"
 
@@ -99,23 +107,17 @@ func partOf(sample *profile.Sample) string {
 			}
 			switch name := line.Function.Name; {
 			case strings.HasPrefix(name, ours+"/resultstore."):
-				return "storing"
+				return storingPart
 			case strings.HasPrefix(name, ours+"/annotation."):
-				return "annotating"
+				return annotatingPart
 			case strings.HasPrefix(name, ours+"/recorder/comparison."):
-				return "recording"
+				return recordingPart
 			case strings.HasPrefix(name, ours) && !theirs:
-				return "recording"
+				return recordingPart
 			case strings.HasPrefix(name, "k8s.io/"):
 				theirs = true
 			}
 		}
 	}
-	if part := sample.Label[partLabel]; len(part) == 1 {
-		return part[0]
-	}
 	return ""
 }
-
-// partLabel is the profile label of the goroutines that do nothing else.
-const partLabel = "simulator"

@@ -150,8 +150,9 @@ type tables struct{ filter, score, final objectWriter }
 // bytes used and of rows rendered.
 func renderRows(c *result.Cycle, rows []row, left int) (t *tables, used, fit int) {
 	t = &tables{}
+	filters := filterObjects{filter: c.Filter}
 	for i, row := range rows {
-		filter, score, final := row.filter(c.Filter), row.score(c.Score), row.final(c.Score)
+		filter, score, final := filters.of(row), row.score(c.Score), row.final(c.Score)
 		size := t.filter.cost(row.node, filter) + t.score.cost(row.node, score) + t.final.cost(row.node, final)
 		if used+size > left {
 			return t, used, i
@@ -280,23 +281,38 @@ func byName(names []string) []int {
 	return order
 }
 
-// filter returns the node's object of filter-result: the plugins that ran, up
-// to the one that rejected it. nil when the node is not in the table.
-func (r row) filter(f *result.Filter) []byte {
+// filterObjects are the nodes' objects of filter-result. Nodes with the same verdict have
+// the same object.
+type filterObjects struct {
+	filter *result.Filter
+	made   map[uint16][]byte
+}
+
+// of returns a node's object: the plugins that ran, up to the one that rejected it. nil
+// when the node is not in the table.
+func (o *filterObjects) of(r row) []byte {
 	if r.inFilter < 0 {
 		return nil
 	}
-	v := f.Verdict(r.inFilter)
+	verdict := o.filter.VerdictOf[r.inFilter]
+	if made, ok := o.made[verdict]; ok {
+		return made
+	}
+	v := o.filter.Verdicts[verdict]
 	var w objectWriter
-	for p, plugin := range f.Plugins {
+	for p, plugin := range o.filter.Plugins {
 		switch v.States[p] {
 		case result.Passed:
 			w.add(plugin, []byte(`"passed"`))
 		case result.Rejected, result.Failed:
-			w.add(plugin, mustJSON(strings.Join(v.Reasons, ", ")))
+			w.add(plugin, quoted(strings.Join(v.Reasons, ", ")))
 		}
 	}
-	return []byte(w.String())
+	if o.made == nil {
+		o.made = map[uint16][]byte{}
+	}
+	o.made[verdict] = []byte(w.String())
+	return o.made[verdict]
 }
 
 func (r row) score(s *result.Score) []byte {
@@ -410,7 +426,7 @@ func (w *objectWriter) cost(name string, value []byte) int {
 	if value == nil {
 		return 0
 	}
-	return len(mustJSON(name)) + len(value) + len(":,")
+	return len(quoted(name)) + len(value) + len(":,")
 }
 
 func (w *objectWriter) add(name string, value []byte) {
@@ -420,13 +436,26 @@ func (w *objectWriter) add(name string, value []byte) {
 	if w.b.Len() > 0 {
 		w.b.WriteByte(',')
 	}
-	w.b.Write(mustJSON(name))
+	w.b.Write(quoted(name))
 	w.b.WriteByte(':')
 	w.b.Write(value)
 }
 
 // String returns the whole object.
 func (w *objectWriter) String() string { return "{" + w.b.String() + "}" }
+
+// quoted encodes a string. The names of nodes and plugins need no escapes, and encoding
+// them is most of the work of rendering.
+func quoted(s string) []byte {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c > '~' || c == '"' || c == '\\' || c == '<' || c == '>' || c == '&' {
+			return mustJSON(s)
+		}
+	}
+	out := make([]byte, 0, len(s)+2)
+	out = append(append(append(out, '"'), s...), '"')
+	return out
+}
 
 // mustJSON encodes strings, and maps and slices of them, which cannot fail.
 func mustJSON(v any) []byte {

@@ -17,11 +17,9 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/wait"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/component-base/metrics/legacyregistry"
 	"k8s.io/klog/v2"
-	"k8s.io/utils/clock"
 
 	"kube-scheduler-simulator/scheduler"
 	"kube-scheduler-simulator/scheduler/annotation"
@@ -163,6 +161,11 @@ func (s *simulator) start(ctx context.Context) error {
 	}
 	s.onStop(s.stopNodes)
 
+	// Before the scheduler, so that it ends after it and learns of every result.
+	write, err := s.annotate()
+	if err != nil {
+		return err
+	}
 	s.setStatus(server.Starting, "the scheduler is starting")
 	s.scheduler = supervisor.New(supervisor.Options{
 		Client:    s.controlPlane.ClientConfig(),
@@ -182,9 +185,6 @@ func (s *simulator) start(ctx context.Context) error {
 	}
 	s.onStop(s.scheduler.Stop)
 
-	if err := s.annotate(); err != nil {
-		return err
-	}
 	s.transfers = s.newTransfers()
 	s.onStop(s.operations.close)
 	if err := s.web.SetBackend(s.backend()); err != nil {
@@ -194,6 +194,7 @@ func (s *simulator) start(ctx context.Context) error {
 		return err
 	}
 	s.setStatus(server.Running, "")
+	write()
 	s.onStop(s.replays.Stop)
 	if err := s.startReplay(); err != nil {
 		return err
@@ -310,30 +311,6 @@ func (s *simulator) serve() {
 		<-done
 		return err
 	})
-}
-
-// annotate starts to write results to the pods' annotations.
-func (s *simulator) annotate() error {
-	if s.options.AnnotationBytes == 0 {
-		return nil
-	}
-	client, err := kubernetes.NewForConfig(s.controlPlane.ClientConfig())
-	if err != nil {
-		return fmt.Errorf("creating the annotation writer's client: %w", err)
-	}
-	w := annotation.NewWriter(client, s.store, s.options.AnnotationBytes, clock.RealClock{})
-	s.annotations = w
-	ctx, cancel := context.WithCancel(klog.NewContext(context.Background(), s.options.Logger))
-	var running sync.WaitGroup
-	running.Go(func() { w.Run(ctx) })
-	unsubscribe := s.store.Subscribe(w.Note)
-	s.onStop(func(context.Context) error {
-		unsubscribe()
-		cancel()
-		running.Wait()
-		return nil
-	})
-	return nil
 }
 
 // setStatus changes the simulator's phase and publishes it.

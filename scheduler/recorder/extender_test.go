@@ -137,21 +137,25 @@ func TestExtendersChangeCandidates(t *testing.T) {
 		}
 		return c
 	}
+	sent := map[string]*extenderv1.Victims{"a": victims("x", "y"), "b": victims("z")}
+	// late was found after there were enough candidates, so the scheduler did not send it
+	// to the extender.
+	late := candidate("late", "w")
+	late.Surplus = true
 	begin := func() *preemptionRecord {
-		return &preemptionRecord{ran: true, candidates: []dryRun{
+		r := &preemptionRecord{ran: true, candidates: []dryRun{
 			{node: "a", victims: victims("x", "y").Pods}, {node: "b", victims: victims("z").Pods}, {node: "late", victims: victims("w").Pods},
 		}}
+		r.consider(sent)
+		return r
 	}
-	sent := map[string]*extenderv1.Victims{"a": victims("x", "y"), "b": victims("z")}
 
 	t.Run("one is changed, one removed, one added", func(t *testing.T) {
 		r := begin()
 		r.noteExtender("http://one", false, sent, map[string]*extenderv1.Victims{"a": victims("x"), "c": victims("v")})
 		changed, removed, added := candidate("a", "x"), candidate("b", "z"), candidate("c", "v")
 		changed.ChangedBy, removed.RemovedBy, added.ChangedBy = "http://one", "http://one", "http://one"
-		// late was found after there were enough candidates, so it was not sent to
-		// the extender.
-		want := []result.Candidate{changed, removed, added, candidate("late", "w")}
+		want := []result.Candidate{changed, removed, added, late}
 		if diff := cmp.Diff(want, r.build("a").Candidates); diff != "" {
 			t.Error(diff)
 		}
@@ -160,7 +164,7 @@ func TestExtendersChangeCandidates(t *testing.T) {
 		for _, ignorable := range []bool{true, false} {
 			r := begin()
 			r.noteExtender("http://one", ignorable, sent, map[string]*extenderv1.Victims{"a": {}, "b": victims("z")})
-			want := []result.Candidate{candidate("a", "x", "y"), candidate("b", "z"), candidate("late", "w")}
+			want := []result.Candidate{candidate("a", "x", "y"), candidate("b", "z"), late}
 			if ignorable {
 				want[0].RemovedBy = "http://one"
 			}

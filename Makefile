@@ -11,7 +11,7 @@ WEB_SOURCES := $(shell find web/src web/public web/index.html web/package.json w
 
 .DEFAULT_GOAL := help
 .PHONY: help run build compile test test-all check-web check-go test-go test-race test-cluster fuzz test-web \
-  test-e2e test-e2e-all test-e2e-scale bench lint lint-web lint-go staticcheck generate chromium clean
+  test-e2e test-e2e-all test-e2e-scale bench lint lint-web lint-go vet staticcheck generate chromium clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -31,13 +31,13 @@ test: ## check everything that ordinary changes break, and install what the chec
 	@$(MAKE) --no-print-directory -j 3 check-web check-go
 	@$(MAKE) --no-print-directory test-e2e
 
-test-all: ## check the rest: races, kills, crowds, a soak, fuzzing, staticcheck, every browser test
+test-all: ## check the rest: races, kills, crowds, a soak, fuzzing, vet, staticcheck, every browser test
 	@$(MAKE) --no-print-directory test-cluster
 	@$(MAKE) --no-print-directory test-e2e-all
 	@$(MAKE) --no-print-directory test-e2e-scale
 	@$(MAKE) --no-print-directory fuzz
 	@$(MAKE) --no-print-directory test-race
-	@$(MAKE) --no-print-directory staticcheck
+	@$(MAKE) --no-print-directory vet staticcheck
 
 check-web: chromium lint-web test-web
 
@@ -48,9 +48,9 @@ check-go: compile web/dist/index.html
 compile: web/dist/.gitkeep
 	$(GO) build ./simulator/command
 
-# The tests from the outside use the program that users run. lint-go vets, so the
-# tests do not. Control planes wait half of the time, so three packages at a time
-# keep two processors busy.
+# The tests from the outside use the program that users run. Control planes wait half
+# of the time, so three packages at a time keep two processors busy. With a cold cache
+# vet reads all of Kubernetes' source, so test-all vets.
 GO_TEST := SIMULATOR_BIN=$(abspath $(BINARY)) $(GO) test -vet=off -timeout 40m
 
 test-go: build ## Go tests except the slow ones, without the race detector
@@ -103,14 +103,16 @@ test-e2e-scale: build chromium ## browser tests with 5,000 nodes and 10,000 pods
 bench: build ## compare bare with recorded scheduling at 100, 1,000 and 5,000 nodes
 	$(BINARY) bench --table
 
-lint: lint-web lint-go ## formatting, vet, types and import directions
+lint: lint-web lint-go vet ## formatting, vet, types and import directions
 
 lint-web: web/node_modules/.package-lock.json
 	cd web && $(NPM) run lint && $(NPM) run typecheck
 
-lint-go: web/dist/.gitkeep
+lint-go:
 	@unformatted=$$(gofmt -l scheduler simulator web/*.go); \
 	  if [ -n "$$unformatted" ]; then echo "not formatted with gofmt:"; echo "$$unformatted"; exit 1; fi
+
+vet: web/dist/.gitkeep
 	$(GO) vet $(PACKAGES)
 
 # With a cold cache it reads all of Kubernetes' source.
@@ -118,7 +120,6 @@ staticcheck: web/dist/.gitkeep ## a stronger linter than vet
 	$(GO) tool staticcheck $(PACKAGES)
 
 generate: web/node_modules/.package-lock.json ## regenerate the generated code
-	$(GO) generate $(PACKAGES)
 	cd web && $(NPM) run generate
 
 clean: ## remove everything that was built

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -281,7 +282,9 @@ type sink struct {
 	attempts map[types.UID][]*result.Cycle
 	next     map[types.UID]int
 	puts     int
-	writer   *annotation.Writer
+	// history has every version of every cycle, in order.
+	history []*result.Cycle
+	writer  *annotation.Writer
 }
 
 func (s *sink) NextAttempt(uid types.UID) int {
@@ -300,9 +303,10 @@ func (s *sink) Put(c *result.Cycle) {
 		s.attempts = map[types.UID][]*result.Cycle{}
 	}
 	s.puts++
+	s.history = append(s.history, c)
 	all := s.attempts[c.Pod.UID]
-	if n := len(all); n > 0 && all[n-1].Attempt == c.Attempt {
-		all[n-1] = c
+	if i := slices.IndexFunc(all, func(known *result.Cycle) bool { return known.Attempt == c.Attempt }); i >= 0 {
+		all[i] = c
 	} else {
 		s.attempts[c.Pod.UID] = append(all, c)
 	}
@@ -326,7 +330,7 @@ func (s *sink) Get(uid types.UID, attempt int) (*result.Cycle, error) {
 
 // annotate runs the real annotation writer on incoming cycles until it is stopped.
 func (s *sink) annotate(ctx context.Context, client kubernetes.Interface) (stop func()) {
-	s.writer = annotation.NewWriter(client, s, annotation.DefaultBudget, clock.RealClock{})
+	s.writer = annotation.NewWriter(client, s, annotation.DefaultBudget, clock.RealClock{}, nil)
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
 	go func() {

@@ -20,3 +20,12 @@ func (s *Scheduler) StartObserved(ctx context.Context, recorders func(string) ev
 		synced: synctest.Wait,
 	})
 }
+
+// NominatedTo returns the names of the pods that s knows as nominated to a node.
+func (s *Scheduler) NominatedTo(node string) []string {
+	var out []string
+	for _, p := range s.sched.SchedulingQueue.NominatedPodsForNode(node) {
+		out = append(out, p.GetPod().Name)
+	}
+	return out
+}

@@ -30,9 +30,10 @@ func (o *observer) Extenders(made []fwk.Extender, configured []config.Extender) 
 	return extender.Wrap(made, configured, o.Recorder)
 }
 
-// Queue returns a queue that ignores updates of our own annotations.
+// Queue returns a queue that ignores updates of our own annotations, and that tells the
+// recorder when it names nominated pods.
 func (o *observer) Queue(q internalqueue.SchedulingQueue) internalqueue.SchedulingQueue {
-	return observedQueue{q, o.own, o.seen}
+	return observedQueue{q, o.own, o.seen, o.Recorder}
 }
 
 // Cache returns a cache that notes which objects the scheduler has seen.
@@ -63,8 +64,18 @@ func (c observedCache) UpdatePod(logger klog.Logger, oldPod, newPod *v1.Pod) err
 // each of its event handlers.
 type observedQueue struct {
 	internalqueue.SchedulingQueue
-	own  *ownUpdates
-	seen *seenObjects
+	own      *ownUpdates
+	seen     *seenObjects
+	recorder *recorder.Recorder
+}
+
+// NominatedPodsForNode is called by Filter's workers, once per node.
+func (q observedQueue) NominatedPodsForNode(node string) []fwk.PodInfo {
+	pods := q.SchedulingQueue.NominatedPodsForNode(node)
+	if len(pods) > 0 {
+		q.recorder.SawNominatedPods()
+	}
+	return pods
 }
 
 func (q observedQueue) Add(ctx context.Context, pod *v1.Pod) {
@@ -82,7 +93,9 @@ func (q observedQueue) Update(ctx context.Context, oldPod, newPod *v1.Pod) {
 // Delete is also called for a pod that was bound, by this scheduler or another.
 func (q observedQueue) Delete(logger klog.Logger, pod *v1.Pod) {
 	q.SchedulingQueue.Delete(logger, pod)
-	q.seen.leftQueue(pod)
+	if q.seen.leftQueue(pod) {
+		q.own.forget(pod.UID)
+	}
 }
 
 func (q observedQueue) MoveAllToActiveOrBackoffQueue(logger klog.Logger, event fwk.ClusterEvent, oldObj, newObj any, check internalqueue.PreEnqueueCheck) {
@@ -93,5 +106,8 @@ func (q observedQueue) MoveAllToActiveOrBackoffQueue(logger klog.Logger, event f
 	}
 	if newObj != nil || oldPod == nil || oldPod.Spec.NodeName != "" { // otherwise the call only ends a nomination
 		q.seen.note(oldObj, newObj)
+		if newObj == nil && oldPod != nil {
+			q.own.forget(oldPod.UID)
+		}
 	}
 }

@@ -42,8 +42,8 @@ func TestPodGroupsAreRecorded(t *testing.T) {
 group default/g needs 4 of 6 members, unschedulable
 placement "": 2 nodes, 6 tried, 3 assigned, Unschedulable by GangScheduling, blocked by NodeResourcesFit for 3 members: [Insufficient cpu]
 DefaultPreemption UnschedulableAndUnresolvable
-3 of placement "": fits no node: 2 nodes rejected, 2 by NodeResourcesFit. No member goes ahead: its pod group g needs 4 members, and only 3 found one; nodes were rejected by NodeResourcesFit for 3 members (Insufficient cpu).
-3 of placement "": had a place, but its pod group g needs 4 members, and only 3 found one; nodes were rejected by NodeResourcesFit for 3 members (Insufficient cpu).
+3 of placement "": fits no node: 2 nodes rejected, 2 by NodeResourcesFit. No member proceeds: its pod group g needs 4 members, and only 3 found a node; nodes were rejected by NodeResourcesFit for 3 members (Insufficient cpu).
+3 of placement "": had a place, but its pod group g needs 4 members, and only 3 found a node; nodes were rejected by NodeResourcesFit for 3 members (Insufficient cpu).
 `,
 		}, {
 			"enough, not all",
@@ -71,7 +71,7 @@ placement "small": 1 nodes, 3 tried, 1 assigned, Unschedulable by GangScheduling
 group default/g needs 2 of 2 members, unschedulable, by example.com/row
 placement "": 1 nodes, 0 tried, 0 assigned, Unschedulable by TopologyPlacementGenerator: [no feasible placements found]
 DefaultPreemption UnschedulableAndUnresolvable
-2 of no placement: was not tried: its pod group g was rejected before any member was: no feasible placements found.
+2 of no placement: was not tried: its pod group g was rejected before any member was tried: no feasible placements found.
 `,
 		}, {
 			"by preemption",
@@ -81,8 +81,8 @@ group default/g needs 2 of 2 members, unschedulable
 placement "": 2 nodes, 1 tried, 0 assigned, Unschedulable by GangScheduling, blocked by NodeResourcesFit for 1 members: [Insufficient cpu]
 DefaultPreemption Success
 preemption, helpful true: 2 victims, 1 reprieved
-1 of no placement: was not tried, because its pod group g needs 2 members, and only 0 found one; nodes were rejected by NodeResourcesFit for 1 member (Insufficient cpu). DefaultPreemption makes room for the group by removing 2 pods.
-1 of placement "": fits no node: 2 nodes rejected, 2 by NodeResourcesFit. No member goes ahead: its pod group g needs 2 members, and only 0 found one; nodes were rejected by NodeResourcesFit for 1 member (Insufficient cpu). DefaultPreemption makes room for the group by removing 2 pods.
+1 of no placement: was not tried, because its pod group g needs 2 members, and only 0 found a node; nodes were rejected by NodeResourcesFit for 1 member (Insufficient cpu). DefaultPreemption makes room for the group by removing 2 pods.
+1 of placement "": fits no node: 2 nodes rejected, 2 by NodeResourcesFit. No member proceeds: its pod group g needs 2 members, and only 0 found a node; nodes were rejected by NodeResourcesFit for 1 member (Insufficient cpu). DefaultPreemption makes room for the group by removing 2 pods.
 `,
 		}, {
 			"by preemption of a whole group",
@@ -98,7 +98,7 @@ DefaultPreemption Success
 preemption, helpful true: 2 victims, 0 reprieved
 victim all-1 on n1 of group all, priority 5
 victim all-2 on n2 of group all, priority 5
-1 of placement "": fits no node: 2 nodes rejected, 2 by NodeResourcesFit. No member goes ahead: its pod group g needs 1 members, and only 0 found one; nodes were rejected by NodeResourcesFit for 1 member (Insufficient cpu). DefaultPreemption makes room for the group by removing 2 pods.
+1 of placement "": fits no node: 2 nodes rejected, 2 by NodeResourcesFit. No member proceeds: its pod group g needs 1 members, and only 0 found a node; nodes were rejected by NodeResourcesFit for 1 member (Insufficient cpu). DefaultPreemption makes room for the group by removing 2 pods.
 `,
 		}, {
 			"preemption would not help",
@@ -108,8 +108,8 @@ group default/g needs 2 of 2 members, unschedulable
 placement "": 1 nodes, 1 tried, 0 assigned, Unschedulable by GangScheduling, blocked by NodeResourcesFit for 1 members: [Insufficient cpu]
 DefaultPreemption Unschedulable
 preemption, helpful false: 0 victims, 1 reprieved
-1 of no placement: was not tried, because its pod group g needs 2 members, and only 0 found one; nodes were rejected by NodeResourcesFit for 1 member (Insufficient cpu). Without 1 pod of lower priority it would not fit either.
-1 of placement "": fits no node: 1 node rejected, 1 by NodeResourcesFit. No member goes ahead: its pod group g needs 2 members, and only 0 found one; nodes were rejected by NodeResourcesFit for 1 member (Insufficient cpu). Without 1 pod of lower priority it would not fit either.
+1 of no placement: was not tried, because its pod group g needs 2 members, and only 0 found a node; nodes were rejected by NodeResourcesFit for 1 member (Insufficient cpu). It would not fit even without 1 pod of lower priority.
+1 of placement "": fits no node: 1 node rejected, 1 by NodeResourcesFit. No member proceeds: its pod group g needs 2 members, and only 0 found a node; nodes were rejected by NodeResourcesFit for 1 member (Insufficient cpu). It would not fit even without 1 pod of lower priority.
 `,
 		},
 	} {

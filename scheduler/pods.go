@@ -23,6 +23,7 @@ func (s *Scheduler) watchPods(f informers.SharedInformerFactory) error {
 	}
 	s.pods, s.claims = f.Core().V1().Pods().Lister(), f.Core().V1().PersistentVolumeClaims().Lister()
 	s.bindings.bound = s.hasNode
+	s.watchAllocations(f)
 	_, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{UpdateFunc: s.podUpdated, DeleteFunc: s.podDeleted})
 	if err != nil {
 		return fmt.Errorf("watching the scheduler's pods: %w", err)
@@ -54,8 +55,10 @@ func (s *Scheduler) podDeleted(obj any) {
 	}
 	if pod, ok := obj.(*v1.Pod); ok {
 		s.recorder.Forget(pod.UID)
-		s.own.forget(pod.UID)
 		s.bindings.seen(pod.UID)
+		if pod.Spec.NodeName == "" && !s.sched.Profiles.HandlesSchedulerName(pod.Spec.SchedulerName) {
+			s.own.forget(pod.UID) // the scheduler has no handler for the pod
+		}
 	}
 }
 

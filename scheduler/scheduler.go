@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/dynamic/dynamicinformer"
@@ -29,9 +30,11 @@ import (
 	frameworkruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
 	"k8s.io/kubernetes/pkg/scheduler/profile"
 
+	"kube-scheduler-simulator/scheduler/guard"
 	"kube-scheduler-simulator/scheduler/internal/upstream"
 	"kube-scheduler-simulator/scheduler/recorder"
 	"kube-scheduler-simulator/scheduler/recorder/comparison"
+	"kube-scheduler-simulator/scheduler/result"
 )
 
 // Options say what to run. The zero value of a field means its default.
@@ -50,6 +53,10 @@ type Options struct {
 	OutOfTree frameworkruntime.Registry
 	// Clock is the recorder's clock; time.Now by default.
 	Clock func() time.Time
+	// Panicked is called after a call of a plugin or an extender has panicked for the
+	// first time; Panics then lists it. Calls come from one goroutine of the recorder.
+	// It may be nil.
+	Panicked func()
 	// TieSeed decides among nodes that share the best total, and makes one worker
 	// search the nodes in their order. A second run with the same seed and the same
 	// operations in the same order then makes the same decisions, except for the
@@ -74,6 +81,7 @@ type Scheduler struct {
 	dynamicInformers dynamicinformer.DynamicSharedInformerFactory
 	pods             corelisters.PodLister
 	claims           corelisters.PersistentVolumeClaimLister
+	allocations      []allocation
 
 	runCtx  context.Context
 	cancel  context.CancelFunc
@@ -88,6 +96,9 @@ func New(options Options) *Scheduler {
 	if options.Sink != nil {
 		s.bindings = newBindings()
 		s.recorder = recorder.New(&sink{Sink: options.Sink, revision: options.Revision, bindings: s.bindings, seen: s.seen}, comparison.InTree{}, options.Clock)
+		if options.Panicked != nil {
+			s.recorder.OnPanic(options.Panicked)
+		}
 	}
 	return s
 }
@@ -179,14 +190,12 @@ func (s *Scheduler) build(ctx context.Context, h hooks) (err error) {
 	return nil
 }
 
-// assemble turns a panic of a plugin into an error: an out-of-tree plugin may not
-// handle every argument.
+// assemble builds the scheduler. A plugin whose factory panics has an error that names
+// it. Kubernetes may also panic later because of what a factory returned, which is an
+// error too.
 func (s *Scheduler) assemble(parts upstream.Parts) (sched *kubescheduler.Scheduler, err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			sched, err = nil, fmt.Errorf("a plugin panicked: %v", r)
-		}
-	}()
+	guarded := guard.New("a plugin or the scheduler", func(*guard.Panic, *v1.Pod) {})
+	defer guarded.Err("the build of the scheduler", nil, &err)
 	if s.recorder == nil {
 		return upstream.Build(s.runCtx, parts, nil, nil)
 	}
@@ -238,6 +247,17 @@ func (s *Scheduler) Plugins() map[string]*config.Plugins {
 		out[name] = f.ListPlugins()
 	}
 	return out
+}
+
+// Panics returns the calls of plugins and extenders that panicked since Build, at most
+// result.MaxPanics of them, by plugin and call. The scheduler went on: each such call
+// counts as failed. It may be called from any goroutine, and returns nil for a bare
+// scheduler.
+func (s *Scheduler) Panics() []result.Panic {
+	if s.recorder == nil {
+		return nil
+	}
+	return s.recorder.Panics()
 }
 
 // BuildError says that a scheduler cannot be built with its configuration.

@@ -65,14 +65,15 @@ func (o *seenObjects) note(oldObj, newObj any) {
 }
 
 // leftQueue notes a pod that was removed from the queue: the pod was deleted,
-// unless it is known to be bound.
-func (o *seenObjects) leftQueue(pod *v1.Pod) {
+// unless it is known to be bound. leftQueue reports whether it was deleted.
+func (o *seenObjects) leftQueue(pod *v1.Pod) (deleted bool) {
 	o.mu.Lock()
 	bound := o.bound[pod.UID]
 	o.mu.Unlock()
 	if !bound {
 		o.note(pod, nil)
 	}
+	return !bound
 }
 
 // expectBinding notes a binding that the scheduler made.

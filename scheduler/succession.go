@@ -19,9 +19,10 @@ import (
 	"kube-scheduler-simulator/scheduler/result"
 )
 
-// CatchUp waits until s has seen every binding that predecessor made or had seen.
-// Call it when predecessor has stopped and s is prepared but does not run.
-// Otherwise s could place pods on resources that are already taken.
+// CatchUp waits until s has seen everything that predecessor has handed out: every
+// binding that it made or had seen, and the allocated claims, the volumes and the
+// nominations. Call it when predecessor has stopped and s is prepared but does not run.
+// Otherwise s could hand out again what is already taken.
 func (s *Scheduler) CatchUp(ctx context.Context, predecessor *Scheduler) error {
 	if predecessor.pods == nil {
 		return nil // predecessor is bare or was never built: it tracks no bindings
@@ -48,6 +49,9 @@ func (s *Scheduler) CatchUp(ctx context.Context, predecessor *Scheduler) error {
 	})
 	if err != nil {
 		return fmt.Errorf("catching up with the previous scheduler, which made %d bindings that this one has not seen: %w", len(bound), err)
+	}
+	if err := s.waitForAllocations(ctx, client); err != nil {
+		return fmt.Errorf("catching up with the claims, volumes and nominations of the previous scheduler: %w", err)
 	}
 	return nil
 }

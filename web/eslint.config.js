@@ -1,5 +1,4 @@
-// Rules of the house that a machine can hold: the TypeScript and Vue recommendations,
-// and the directions of imports.
+// The recommended rules for TypeScript and Vue, and our rule for the directions of imports.
 
 import js from '@eslint/js'
 import vue from 'eslint-plugin-vue'
@@ -17,13 +16,13 @@ export default ts.config(
   },
   {
     rules: {
-      // vue-tsc and TypeScript know undefined names better.
+      // TypeScript and vue-tsc report undefined names.
       'no-undef': 'off',
       '@typescript-eslint/no-explicit-any': 'error',
       '@typescript-eslint/no-non-null-assertion': 'error',
       '@typescript-eslint/no-empty-function': 'off',
       '@typescript-eslint/unified-signatures': 'off',
-      // Layout is the writer's.
+      // Formatting is up to the author.
       'vue/max-attributes-per-line': 'off',
       'vue/singleline-html-element-content-newline': 'off',
       'vue/multiline-html-element-content-newline': 'off',

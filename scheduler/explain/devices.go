@@ -116,14 +116,14 @@ func (s DeviceShortage) english() string {
 		why = append(why, fmt.Sprintf("too few match on %d", s.NoMatch))
 	}
 	if s.InUse > 0 {
-		why = append(why, fmt.Sprintf("others hold them on %d", s.InUse))
+		why = append(why, fmt.Sprintf("already in use on %d", s.InUse))
 	}
-	return fmt.Sprintf("Request %s of claim %s wants %s of class %s: %d of %s looked into cannot give that (%s).",
-		s.Request, s.Claim, wants, s.DeviceClass, s.Nodes, plural(s.Compared, "node"), strings.Join(why, ", "))
+	return fmt.Sprintf("Request %s of claim %s needs %s of class %s: %d of %s cannot satisfy it (%s).",
+		s.Request, s.Claim, wants, s.DeviceClass, s.Nodes, plural(s.Compared, "checked node"), strings.Join(why, ", "))
 }
 
 func (s DevicesTogether) english() string {
-	return fmt.Sprintf("On %s each request for devices could be met alone, but not all together.", plural(s.Nodes, "node"))
+	return fmt.Sprintf("On %s, each device request could be met on its own, but not all of them together.", plural(s.Nodes, "node"))
 }
 
 func (s DevicesAllocated) english() string {

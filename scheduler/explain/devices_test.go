@@ -38,25 +38,25 @@ func TestDevicesThatAreShort(t *testing.T) {
 		want     []DeviceShortage
 		sentence string
 	}{
-		"none match, or others hold them": {
+		"none match, or they are already in use": {
 			rejectedForDevices(devices{wants("one", 1, 0, 0)}, devices{wants("one", 1, 2, 2)}, devices{wants("one", 1, 4, 4)}),
 			[]DeviceShortage{{Claim: "gpu", Request: "one", DeviceClass: "large", Count: 1, Nodes: 3, Compared: 3, NoMatch: 1, InUse: 2}},
-			"train fits no node: 3 nodes rejected, 3 by DynamicResources. Request one of claim gpu wants 1 device of class large: 3 of 3 nodes looked into cannot give that (too few match on 1, others hold them on 2).",
+			"train fits no node: 3 nodes rejected, 3 by DynamicResources. Request one of claim gpu needs 1 device of class large: 3 of 3 checked nodes cannot satisfy it (too few match on 1, already in use on 2).",
 		},
 		"all that match": {
 			rejectedForDevices(devices{wants("all", 0, 2, 1)}),
 			[]DeviceShortage{{Claim: "gpu", Request: "all", DeviceClass: "large", Nodes: 1, Compared: 1, InUse: 1}},
-			"train fits no node: 1 node rejected, 1 by DynamicResources. Request all of claim gpu wants all devices of class large: 1 of 1 node looked into cannot give that (others hold them on 1).",
+			"train fits no node: 1 node rejected, 1 by DynamicResources. Request all of claim gpu needs all devices of class large: 1 of 1 checked node cannot satisfy it (already in use on 1).",
 		},
 		"an alternative would do": {
 			rejectedForDevices(devices{wants("any/large", 2, 1, 0), wants("any/small", 1, 1, 0), wants("two", 2, 1, 0)}),
 			[]DeviceShortage{{Claim: "gpu", Request: "two", DeviceClass: "large", Count: 2, Nodes: 1, Compared: 1, NoMatch: 1}},
-			"train fits no node: 1 node rejected, 1 by DynamicResources. Request two of claim gpu wants 2 devices of class large: 1 of 1 node looked into cannot give that (too few match on 1).",
+			"train fits no node: 1 node rejected, 1 by DynamicResources. Request two of claim gpu needs 2 devices of class large: 1 of 1 checked node cannot satisfy it (too few match on 1).",
 		},
 		"not together": {
 			rejectedForDevices(devices{wants("one", 1, 1, 0), wants("other", 1, 1, 0)}),
 			nil,
-			"train fits no node: 1 node rejected, 1 by DynamicResources. On 1 node each request for devices could be met alone, but not all together.",
+			"train fits no node: 1 node rejected, 1 by DynamicResources. On 1 node, each device request could be met on its own, but not all of them together.",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -33,6 +33,21 @@ func reason(reasons []string) string {
 	return strings.Join(reasons, ", ")
 }
 
+// duration writes seconds with two digits, in a unit that every language writes the
+// same.
+func duration(seconds *float64) string {
+	switch s := *seconds; {
+	case s < 0.0095:
+		return fmt.Sprintf("%.1f ms", s*1000)
+	case s < 0.9995:
+		return fmt.Sprintf("%.0f ms", s*1000)
+	case s < 9.95:
+		return strings.TrimSuffix(fmt.Sprintf("%.1f", s), ".0") + " s"
+	default:
+		return fmt.Sprintf("%.0f s", s)
+	}
+}
+
 func plural(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun

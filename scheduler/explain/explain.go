@@ -66,7 +66,7 @@ const (
 	PreFiltered = "preFilter"
 	// HintUsed: the node that opportunistic batching proposed was taken.
 	HintUsed = "hint"
-	// NominatedUsed: the node that preemption had made room on was taken.
+	// NominatedUsed: the node that the pod was nominated to was taken.
 	NominatedUsed = "nominatedNode"
 	// OutsidePlacement: the pod's group was tried on other nodes only.
 	OutsidePlacement = "outsidePlacement"
@@ -165,12 +165,12 @@ func notEvaluated(c *result.Cycle) *NotEvaluated {
 	switch {
 	case c.Hint != nil && c.Hint.Used:
 		n.Why = HintUsed
+	case c.Nomination != nil && c.Nomination.Used:
+		n.Why = NominatedUsed
 	case c.Outcome == result.Error:
 		n.Why = Failed
 	case len(restricted) > 0:
 		n.Why, n.Plugins = PreFiltered, restricted
-	case c.Nodes.Evaluated <= 1 && c.SelectedNode != "" && c.Nodes.Wanted > 1:
-		n.Why = NominatedUsed
 	case outside == left, c.PodGroup != nil && c.PodGroup.Placement == nil:
 		n.Why = OutsidePlacement
 	default:

@@ -117,7 +117,7 @@ func sentences() []spoken {
 		},
 		{
 			"a hint",
-			result.Cycle{Summary: result.Summary{Pod: pod, Outcome: result.Scheduled, SelectedNode: "a", Nodes: result.NodeCounts{Total: 9, Evaluated: 1, Feasible: 1, Wanted: 9}}, Hint: &result.Hint{Node: "a", Used: true}},
+			result.Cycle{Summary: result.Summary{Pod: pod, Outcome: result.Scheduled, SelectedNode: "a", Nodes: result.NodeCounts{Total: 9, Evaluated: 1, Feasible: 1, Wanted: 1}}, Hint: &result.Hint{Node: "a", Used: true}},
 			"web runs on a: opportunistic batching proposed the node, and it fits.",
 		},
 		{
@@ -149,7 +149,7 @@ func sentences() []spoken {
 				Summary:   result.Summary{Pod: pod, Outcome: result.Unschedulable, Message: "claim not found", Nodes: result.NodeCounts{Total: 2}},
 				PreFilter: []result.PluginResult{{Plugin: "VolumeBinding", Status: "UnschedulableAndUnresolvable"}},
 			},
-			"web was rejected by VolumeBinding before any node was looked at: claim not found",
+			"web was rejected by VolumeBinding before any node was checked: claim not found",
 		},
 		{
 			"rejected in PreFilter, with reasons",
@@ -160,7 +160,7 @@ func sentences() []spoken {
 					{Plugin: "VolumeBinding", Status: "UnschedulableAndUnresolvable", Reasons: []string{"claim a not found", "claim b not found"}},
 				},
 			},
-			"web was rejected by NodeAffinity, VolumeBinding before any node was looked at: claim a not found, claim b not found",
+			"web was rejected by NodeAffinity, VolumeBinding before any node was checked: claim a not found, claim b not found",
 		},
 		{
 			"rejected in PreFilter without a word",
@@ -168,12 +168,80 @@ func sentences() []spoken {
 				Summary:   result.Summary{Pod: pod, Outcome: result.Unschedulable, Nodes: result.NodeCounts{Total: 2}},
 				PreFilter: []result.PluginResult{{Plugin: "Quota", Status: "Unschedulable"}},
 			},
-			"web was rejected by Quota before any node was looked at: it gave no reason",
+			"web was rejected by Quota before any node was checked: it gave no reason",
 		},
 		{
 			"a nominated node",
-			result.Cycle{Summary: result.Summary{Pod: pod, Outcome: result.Scheduled, SelectedNode: "a", Nodes: result.NodeCounts{Total: 9, Evaluated: 1, Feasible: 1, Wanted: 9}}},
+			result.Cycle{
+				Summary:    result.Summary{Pod: pod, Outcome: result.Scheduled, SelectedNode: "a", Nodes: result.NodeCounts{Total: 9, Evaluated: 1, Feasible: 1, Wanted: 1}},
+				Nomination: &result.Nomination{Node: "a", Used: true},
+			},
 			"web runs on a: it was nominated there, and the node fits.",
+		},
+		{
+			"a nominated node that does not fit",
+			result.Cycle{
+				Summary:    result.Summary{Pod: pod, Outcome: result.Scheduled, SelectedNode: "b", Nodes: result.NodeCounts{Total: 2, Evaluated: 2, Feasible: 1, Wanted: 2}},
+				Nomination: &result.Nomination{Node: "a"},
+			},
+			"web runs on b: the only feasible node of 2 evaluated.",
+		},
+		{
+			"nothing scores nodes",
+			result.Cycle{Summary: result.Summary{Pod: pod, Outcome: result.Scheduled, SelectedNode: "a", Nodes: result.NodeCounts{Total: 9, Evaluated: 1, Feasible: 1, Wanted: 1}}},
+			"web runs on a: the first feasible node that the search found. It stopped there, because nothing scores nodes.",
+		},
+		{
+			"nothing scores nodes, and one is feasible",
+			result.Cycle{Summary: result.Summary{Pod: pod, Outcome: result.Scheduled, SelectedNode: "a", Nodes: result.NodeCounts{Total: 9, Evaluated: 9, Feasible: 1, Wanted: 1}}},
+			"web runs on a: the only feasible node of 9 evaluated.",
+		},
+		{
+			"waited for a permit",
+			result.Cycle{
+				Summary:    result.Summary{Pod: pod, Outcome: result.Scheduled, SelectedNode: "a", Nodes: result.NodeCounts{Total: 1, Evaluated: 1, Feasible: 1, Wanted: 1}},
+				PermitWait: &result.PermitWait{Plugins: []string{"Hold", "Quota"}, DurationSeconds: seconds(1.234), Status: "Success"},
+			},
+			"web runs on a: the only feasible node of 1 evaluated. It waited 1.2 s until Hold, Quota allowed it.",
+		},
+		{
+			"rejected while it waited",
+			result.Cycle{
+				Summary: result.Summary{Pod: pod, Outcome: result.Unschedulable, SelectedNode: "a", Message: "no", Nodes: result.NodeCounts{Total: 2, Evaluated: 2, Feasible: 1}},
+				Filter:  none, Permit: []result.PluginResult{{Plugin: "Hold", Status: "Wait"}},
+				PermitWait: &result.PermitWait{Plugins: []string{"Hold"}, DurationSeconds: seconds(2), Status: "Unschedulable", Plugin: "Hold", Reasons: []string{"its quota is used up"}},
+			},
+			"web had a place on a, then Hold rejected it in Permit: its quota is used up",
+		},
+		{
+			"not allowed in time",
+			result.Cycle{
+				Summary: result.Summary{Pod: pod, Outcome: result.Unschedulable, SelectedNode: "a", Message: "no", Nodes: result.NodeCounts{Total: 2, Evaluated: 2, Feasible: 1}},
+				Filter:  none, Permit: []result.PluginResult{{Plugin: "Hold", Status: "Wait", TimeoutSeconds: 10}},
+				PermitWait: &result.PermitWait{Plugins: []string{"Hold"}, DurationSeconds: seconds(10.001), Status: "Unschedulable", Plugin: "Hold", TimedOut: true, Reasons: []string{"rejected due to timeout"}},
+			},
+			"web had a place on a, but Hold did not allow it within 10 s.",
+		},
+		{
+			"nominated pods count",
+			result.Cycle{Summary: result.Summary{Pod: pod, Outcome: result.Unschedulable, Nodes: result.NodeCounts{Total: 2, Evaluated: 2}}, Filter: nominated(none, "a")},
+			"web fits no node: 2 nodes rejected, 2 by NodeResourcesFit. 1 node was rejected with the pods nominated to it counted as running there (db); the scheduler did not try it without them.",
+		},
+		{
+			"nominated pods count on several nodes",
+			result.Cycle{Summary: result.Summary{Pod: pod, Outcome: result.Unschedulable, Nodes: result.NodeCounts{Total: 2, Evaluated: 2}}, Filter: nominated(none, "a", "b")},
+			"web fits no node: 2 nodes rejected, 2 by NodeResourcesFit. 2 nodes were rejected with the pods nominated to them counted as running there (db); the scheduler did not try them without those pods.",
+		},
+		{
+			"a victim could not be evicted",
+			result.Cycle{
+				Summary: result.Summary{Pod: pod, Outcome: result.Unschedulable, NominatedNode: "a", Nodes: result.NodeCounts{Total: 2, Evaluated: 2}}, Filter: none,
+				Preemption: &result.Preemption{
+					Chosen: "a", Candidates: []result.Candidate{{Node: "a", Victims: []result.Victim{{}, {}, {}}}},
+					Evictions: &result.Evictions{Victims: 3, Deleted: 1, Failed: 1, Done: true, Failures: []result.EvictionFailure{{Error: "the API server is gone"}}},
+				},
+			},
+			"web fits no node: 2 nodes rejected, 2 by NodeResourcesFit. Preemption makes room on a by removing 3 pods. 2 of them were not evicted: the API server is gone",
 		},
 		{
 			"preemption without its victims",
@@ -207,6 +275,18 @@ func sentences() []spoken {
 			"web was not scheduled: no nodes available",
 		},
 	}
+}
+
+func seconds(s float64) *float64 { return &s }
+
+// nominated returns a copy of f in which the pod db counted as running on nodes.
+func nominated(f *result.Filter, nodes ...string) *result.Filter {
+	out := *f
+	for _, node := range nodes {
+		out.Nominated = append(out.Nominated, result.NominatedPass{Node: node, Pods: []result.Pod{{Name: "db"}}, PodCount: 1, Rejected: true})
+	}
+	out.Nominated = append(out.Nominated, result.NominatedPass{Node: "c", Pods: []result.Pod{{Name: "other"}}, PodCount: 1})
+	return &out
 }
 
 func TestSentences(t *testing.T) {

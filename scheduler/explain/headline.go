@@ -44,6 +44,13 @@ type Only struct {
 	Evaluated int    `json:"evaluated"`
 }
 
+// FirstFeasible: the search stopped at the first feasible node, because nothing scores
+// nodes.
+type FirstFeasible struct {
+	Pod  string `json:"pod"`
+	Node string `json:"node"`
+}
+
 // Unscored: several nodes were feasible, but the cycle holds no scores.
 type Unscored struct {
 	Pod      string `json:"pod"`
@@ -57,7 +64,8 @@ type Hinted struct {
 	Node string `json:"node"`
 }
 
-// WasNominated: preemption had made room on the node, and it was tried first.
+// WasNominated: the pod was nominated to the node, by preemption or by another program,
+// and the node was tried first.
 type WasNominated struct {
 	Pod  string `json:"pod"`
 	Node string `json:"node"`
@@ -102,10 +110,19 @@ type RejectedInPreFilter struct {
 type RejectedLater struct {
 	Pod  string `json:"pod"`
 	Node string `json:"node"`
-	// Stage is the extension point: Reserve, Permit, PreBind or Bind.
+	// Stage is the extension point: Reserve, Permit, PreBindPreFlight, PreBind or Bind.
 	Stage   string   `json:"stage"`
 	Plugin  string   `json:"plugin"`
 	Reasons []string `json:"reasons"`
+}
+
+// PermitTimeout: a plugin that held the pod at Permit did not allow it in time.
+type PermitTimeout struct {
+	Pod    string `json:"pod"`
+	Node   string `json:"node"`
+	Plugin string `json:"plugin"`
+	// Waited is the time in a readable form, such as 10 s.
+	Waited string `json:"waited"`
 }
 
 // LostPlace: the pod lost its node and the cycle names no plugin that rejected it.
@@ -139,6 +156,7 @@ func (Best) Kind() Kind                { return "best" }
 func (Tied) Kind() Kind                { return "tied" }
 func (TiedBySeed) Kind() Kind          { return "tiedBySeed" }
 func (Only) Kind() Kind                { return "only" }
+func (FirstFeasible) Kind() Kind       { return "firstFeasible" }
 func (Unscored) Kind() Kind            { return "unscored" }
 func (Hinted) Kind() Kind              { return "hinted" }
 func (WasNominated) Kind() Kind        { return "wasNominated" }
@@ -148,6 +166,7 @@ func (ExtenderError) Kind() Kind       { return "extenderError" }
 func (NoNodes) Kind() Kind             { return "noNodes" }
 func (RejectedInPreFilter) Kind() Kind { return "preFilter" }
 func (RejectedLater) Kind() Kind       { return "refusedLater" }
+func (PermitTimeout) Kind() Kind       { return "permitTimeout" }
 func (LostPlace) Kind() Kind           { return "lost" }
 func (NoNodeFits) Kind() Kind          { return "noNode" }
 func (NotScheduled) Kind() Kind        { return "unschedulable" }
@@ -166,6 +185,10 @@ func (s TiedBySeed) english() string {
 
 func (s Only) english() string {
 	return fmt.Sprintf("%s runs on %s: the only feasible node of %d evaluated.", s.Pod, s.Node, s.Evaluated)
+}
+
+func (s FirstFeasible) english() string {
+	return fmt.Sprintf("%s runs on %s: the first feasible node that the search found. It stopped there, because nothing scores nodes.", s.Pod, s.Node)
 }
 
 func (s Unscored) english() string {
@@ -197,11 +220,15 @@ func (s NoNodes) english() string {
 }
 
 func (s RejectedInPreFilter) english() string {
-	return fmt.Sprintf("%s was rejected by %s before any node was looked at: %s", s.Pod, strings.Join(s.Plugins, ", "), reason(s.Reasons))
+	return fmt.Sprintf("%s was rejected by %s before any node was checked: %s", s.Pod, strings.Join(s.Plugins, ", "), reason(s.Reasons))
 }
 
 func (s RejectedLater) english() string {
 	return fmt.Sprintf("%s had a place on %s, then %s rejected it in %s: %s", s.Pod, s.Node, s.Plugin, s.Stage, reason(s.Reasons))
+}
+
+func (s PermitTimeout) english() string {
+	return fmt.Sprintf("%s had a place on %s, but %s did not allow it within %s.", s.Pod, s.Node, s.Plugin, s.Waited)
 }
 
 func (s LostPlace) english() string {
@@ -243,6 +270,8 @@ func scheduled(c *result.Cycle, e Explanation) Operands {
 		return Hinted{Pod: pod, Node: node}
 	case e.NotEvaluated != nil && e.NotEvaluated.Why == NominatedUsed:
 		return WasNominated{Pod: pod, Node: node}
+	case e.NotEvaluated != nil && e.NotEvaluated.Why == EnoughFound && c.Nodes.Wanted == 1:
+		return FirstFeasible{Pod: pod, Node: node}
 	case m == nil && c.Nodes.Feasible > 1:
 		return Unscored{Pod: pod, Node: node, Feasible: c.Nodes.Feasible}
 	case m == nil:
@@ -306,6 +335,9 @@ func rejectedBeforeFilter(c *result.Cycle) Operands {
 }
 
 func rejectedLater(c *result.Cycle) Operands {
+	if w := c.PermitWait; w != nil && w.TimedOut {
+		return PermitTimeout{Pod: c.Pod.Name, Node: c.SelectedNode, Plugin: w.Plugin, Waited: duration(w.DurationSeconds)}
+	}
 	point, by := result.RejectedBy(c)
 	if by == nil {
 		return LostPlace{Pod: c.Pod.Name, Node: c.SelectedNode, Message: c.Message}

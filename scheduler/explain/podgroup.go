@@ -152,19 +152,19 @@ func (s NotTried) english() string {
 }
 
 func (s GroupRejected) english() string {
-	return fmt.Sprintf("%s was not tried: its pod group %s was rejected before any member was: %s.", s.Pod, s.Group, strings.Join(s.Reasons, ", "))
+	return fmt.Sprintf("%s was not tried: its pod group %s was rejected before any member was tried: %s.", s.Pod, s.Group, strings.Join(s.Reasons, ", "))
 }
 
 func (s GroupHasEnough) english() string {
 	return fmt.Sprintf("Its pod group %s needs %d members and has %d already.", s.Group, s.Needs, s.Has)
 }
 
-func (s GroupShort) english() string { return "No member goes ahead: " + s.Group.english() }
+func (s GroupShort) english() string { return "No member proceeds: " + s.Group.english() }
 
 func (s GroupShortfall) english() string {
-	said := fmt.Sprintf("its pod group %s needs %d members, and only %d found one", s.Name, s.Needs, s.Found)
+	said := fmt.Sprintf("its pod group %s needs %d members, and only %d found a node", s.Name, s.Needs, s.Found)
 	if s.Needs == 0 {
-		said = fmt.Sprintf("no member of its pod group %s found one", s.Name)
+		said = fmt.Sprintf("no member of its pod group %s found a node", s.Name)
 	}
 	if p := s.Nearest; p != nil {
 		said += fmt.Sprintf(" in %s=%s, the best of %s", p.TopologyKey, p.Name, plural(p.Placements, "placement"))
@@ -205,7 +205,7 @@ func (s GroupVictims) english() string {
 }
 
 func (s GroupRoomImpossible) english() string {
-	return fmt.Sprintf("Without %s of lower priority it would not fit either.", plural(s.Pods, "pod"))
+	return fmt.Sprintf("It would not fit even without %s of lower priority.", plural(s.Pods, "pod"))
 }
 
 // heldByGroup reports whether the pod found a place, or was not even tried, and its

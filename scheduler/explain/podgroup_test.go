@@ -66,37 +66,37 @@ func sentencesAboutPodGroups() []spoken {
 		{
 			"had a place, the group has not",
 			gang(result.Unschedulable, full), "n1", result.Unschedulable, nil,
-			"web had a place on n1, but its pod group train needs 4 members, and only 3 found one; nodes were rejected by NodeResourcesFit for 3 members (Insufficient cpu).",
+			"web had a place on n1, but its pod group train needs 4 members, and only 3 found a node; nodes were rejected by NodeResourcesFit for 3 members (Insufficient cpu).",
 		},
 		{
 			"found none, and so the group",
 			gang(result.Unschedulable, full), "", result.Unschedulable, rejected.Filter(),
-			"web fits no node: 1 node rejected, 1 by NodeResourcesFit. No member goes ahead: its pod group train needs 4 members, and only 3 found one; nodes were rejected by NodeResourcesFit for 3 members (Insufficient cpu).",
+			"web fits no node: 1 node rejected, 1 by NodeResourcesFit. No member proceeds: its pod group train needs 4 members, and only 3 found a node; nodes were rejected by NodeResourcesFit for 3 members (Insufficient cpu).",
 		},
 		{
 			"not tried any more",
 			untried, "", result.Unschedulable, nil,
-			"web was not tried, because its pod group train needs 4 members, and only 3 found one; nodes were rejected by NodeResourcesFit for 3 members (Insufficient cpu).",
+			"web was not tried, because its pod group train needs 4 members, and only 3 found a node; nodes were rejected by NodeResourcesFit for 3 members (Insufficient cpu).",
 		},
 		{
 			"no placement",
 			nowhere, "", result.Unschedulable, nil,
-			"web was not tried: its pod group train was rejected before any member was: no feasible placements found.",
+			"web was not tried: its pod group train was rejected before any member was tried: no feasible placements found.",
 		},
 		{
 			"room is made",
 			preempting, "n1", result.Unschedulable, nil,
-			"web had a place on n1, but its pod group train needs 4 members, and only 3 found one; nodes were rejected by NodeResourcesFit for 3 members (Insufficient cpu). DefaultPreemption makes room for the group.",
+			"web had a place on n1, but its pod group train needs 4 members, and only 3 found a node; nodes were rejected by NodeResourcesFit for 3 members (Insufficient cpu). DefaultPreemption makes room for the group.",
 		},
 		{
 			"room is made by removing pods",
 			removing, "n1", result.Unschedulable, nil,
-			"web had a place on n1, but its pod group train needs 4 members, and only 3 found one; nodes were rejected by NodeResourcesFit for 3 members (Insufficient cpu). DefaultPreemption makes room for the group by removing 2 pods.",
+			"web had a place on n1, but its pod group train needs 4 members, and only 3 found a node; nodes were rejected by NodeResourcesFit for 3 members (Insufficient cpu). DefaultPreemption makes room for the group by removing 2 pods.",
 		},
 		{
 			"no room could be made",
 			hopeless, "n1", result.Unschedulable, nil,
-			"web had a place on n1, but its pod group train needs 4 members, and only 3 found one; nodes were rejected by NodeResourcesFit for 3 members (Insufficient cpu). Without 3 pods of lower priority it would not fit either.",
+			"web had a place on n1, but its pod group train needs 4 members, and only 3 found a node; nodes were rejected by NodeResourcesFit for 3 members (Insufficient cpu). It would not fit even without 3 pods of lower priority.",
 		},
 		{
 			"more than it needs",
@@ -113,7 +113,7 @@ func sentencesAboutPodGroups() []spoken {
 		},
 		{
 			"no gang, in one rack", basic, "", result.Unschedulable, rejected.Filter(),
-			"web fits no node: 1 node rejected, 1 by NodeResourcesFit. No member goes ahead: no member of its pod group train found one in rack=r1, the best of 1 placement.",
+			"web fits no node: 1 node rejected, 1 by NodeResourcesFit. No member proceeds: no member of its pod group train found a node in rack=r1, the best of 1 placement.",
 		},
 	} {
 		out = append(out, spoken{"group: " + tc.name, result.Cycle{PodGroup: tc.group, Filter: tc.filter, Summary: result.Summary{

@@ -2,9 +2,26 @@ package explain
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"kube-scheduler-simulator/scheduler/result"
 )
+
+// Waited: the pod waited at Permit until Plugins had allowed it.
+type Waited struct {
+	// Waited is the time in a readable form, such as 10 s.
+	Waited  string   `json:"waited"`
+	Plugins []string `json:"plugins"`
+}
+
+// NominatedCounted: Nodes were rejected as if Pods, which are nominated to them, ran
+// there already. The scheduler does not say whether they fit without.
+type NominatedCounted struct {
+	Nodes int `json:"nodes"`
+	// Pods are distinct names, in order.
+	Pods []string `json:"pods"`
+}
 
 // SearchEnded: Nodes were not evaluated, because the search stopped when it had
 // found enough nodes, and extenders then rejected those.
@@ -23,9 +40,33 @@ type RoomNominated struct {
 	Node string `json:"node"`
 }
 
-func (SearchEnded) Kind() Kind   { return "searchEnded" }
-func (RoomMade) Kind() Kind      { return "room" }
-func (RoomNominated) Kind() Kind { return "nominated" }
+// NotEvicted: some of the victims were not evicted, because calls failed with Errors.
+type NotEvicted struct {
+	Victims int      `json:"victims"`
+	Errors  []string `json:"errors"`
+}
+
+func (Waited) Kind() Kind           { return "waited" }
+func (NominatedCounted) Kind() Kind { return "nominatedCounted" }
+func (SearchEnded) Kind() Kind      { return "searchEnded" }
+func (RoomMade) Kind() Kind         { return "room" }
+func (RoomNominated) Kind() Kind    { return "nominated" }
+func (NotEvicted) Kind() Kind       { return "notEvicted" }
+
+func (s Waited) english() string {
+	return fmt.Sprintf("It waited %s until %s allowed it.", s.Waited, strings.Join(s.Plugins, ", "))
+}
+
+func (s NominatedCounted) english() string {
+	if s.Nodes == 1 {
+		return fmt.Sprintf("1 node was rejected with the pods nominated to it counted as running there (%s); the scheduler did not try it without them.", names(s.Pods))
+	}
+	return fmt.Sprintf("%d nodes were rejected with the pods nominated to them counted as running there (%s); the scheduler did not try them without those pods.", s.Nodes, names(s.Pods))
+}
+
+func (s NotEvicted) english() string {
+	return fmt.Sprintf("%d of them were not evicted: %s", s.Victims, strings.Join(s.Errors, ", "))
+}
 
 func (s SearchEnded) english() string {
 	verb := "were"
@@ -51,6 +92,9 @@ func remarks(c *result.Cycle, e Explanation, devicesTogether int) []Statement {
 			out = append(out, Statement{s})
 		}
 	}
+	if w := c.PermitWait; w != nil && w.Status == "Success" && c.Outcome == result.Scheduled {
+		add(Waited{Waited: duration(w.DurationSeconds), Plugins: w.Plugins})
+	}
 	if _, none := e.Headline.Operands.(NoNodeFits); none {
 		add(roomRemarks(c, e)...)
 	}
@@ -70,14 +114,15 @@ func remarks(c *result.Cycle, e Explanation, devicesTogether int) []Statement {
 
 // roomRemarks is for a pod that fits no node.
 func roomRemarks(c *result.Cycle, e Explanation) []Operands {
-	var out []Operands
+	out := nominatedRemarks(c)
 	if n := e.NotEvaluated; n != nil && n.Why == EnoughFound && len(c.Extenders) > 0 {
 		out = append(out, SearchEnded{Nodes: n.Nodes})
 	}
 	if p := c.Preemption; p != nil && p.Chosen != "" {
 		for _, candidate := range p.Candidates {
 			if candidate.Node == p.Chosen {
-				return append(out, RoomMade{Node: p.Chosen, Victims: len(candidate.Victims) + candidate.VictimsDropped})
+				out = append(out, RoomMade{Node: p.Chosen, Victims: len(candidate.Victims) + candidate.VictimsDropped})
+				return append(out, evictionRemarks(p.Evictions)...)
 			}
 		}
 	}
@@ -86,4 +131,40 @@ func roomRemarks(c *result.Cycle, e Explanation) []Operands {
 		out = append(out, RoomNominated{Node: c.NominatedNode})
 	}
 	return out
+}
+
+// nominatedRemarks is for a pod that fits no node.
+func nominatedRemarks(c *result.Cycle) []Operands {
+	if c.Filter == nil {
+		return nil
+	}
+	counted := NominatedCounted{Pods: []string{}}
+	for _, pass := range c.Filter.Nominated {
+		if !pass.Rejected {
+			continue
+		}
+		counted.Nodes++
+		for _, pod := range pass.Pods {
+			counted.Pods = append(counted.Pods, pod.Name)
+		}
+	}
+	if counted.Nodes == 0 {
+		return nil
+	}
+	slices.Sort(counted.Pods)
+	counted.Pods = slices.Compact(counted.Pods)
+	return []Operands{counted}
+}
+
+func evictionRemarks(e *result.Evictions) []Operands {
+	if e == nil || e.Failed == 0 {
+		return nil
+	}
+	s := NotEvicted{Victims: e.Failed + e.NotTried(), Errors: []string{}}
+	for _, f := range e.Failures {
+		if !slices.Contains(s.Errors, f.Error) {
+			s.Errors = append(s.Errors, f.Error)
+		}
+	}
+	return []Operands{s}
 }

@@ -26,8 +26,8 @@ type Statement struct{ Operands Operands }
 // be.
 func Headlines() []Operands {
 	return []Operands{
-		Best{}, Tied{}, TiedBySeed{}, Only{}, Unscored{}, Hinted{}, WasNominated{}, Waiting{},
-		CycleError{}, ExtenderError{}, NoNodes{}, RejectedInPreFilter{}, RejectedLater{}, LostPlace{}, NoNodeFits{}, NotScheduled{},
+		Best{}, Tied{}, TiedBySeed{}, Only{}, FirstFeasible{}, Unscored{}, Hinted{}, WasNominated{}, Waiting{},
+		CycleError{}, ExtenderError{}, NoNodes{}, RejectedInPreFilter{}, RejectedLater{}, PermitTimeout{}, LostPlace{}, NoNodeFits{}, NotScheduled{},
 		HeldByGroup{}, NotTried{}, GroupRejected{},
 	}
 }
@@ -35,7 +35,7 @@ func Headlines() []Operands {
 // Remarks returns a zero value of each kind that the remarks of an explanation can be.
 func Remarks() []Operands {
 	return []Operands{
-		SearchEnded{}, RoomMade{}, RoomNominated{}, DevicesAllocated{}, DeviceShortage{}, DevicesTogether{},
+		Waited{}, NominatedCounted{}, SearchEnded{}, RoomMade{}, RoomNominated{}, NotEvicted{}, DevicesAllocated{}, DeviceShortage{}, DevicesTogether{},
 		GroupHasEnough{}, GroupShort{}, GroupPlaced{}, GroupRoom{}, GroupVictims{}, GroupRoomImpossible{}, ExtenderFailure{},
 	}
 }

@@ -2,9 +2,12 @@
 // of Kubernetes' HTTP extenders. It passes its arguments on, returns the extender's
 // answer, with the same slices, maps and errors, and records both.
 //
+// A call that panics, because Kubernetes' client cannot handle the extender's answer,
+// returns an error instead.
+//
 // It reports to a Recorder that it defines, and does not know package recorder. It
-// may import the scheduler's configuration and extender API, internal/upstream and
-// scheduler/result.
+// may import the scheduler's configuration and extender API, internal/upstream,
+// scheduler/guard and scheduler/result.
 package extender
 
 import (
@@ -16,6 +19,7 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config"
 
+	"kube-scheduler-simulator/scheduler/guard"
 	"kube-scheduler-simulator/scheduler/internal/upstream"
 	"kube-scheduler-simulator/scheduler/result"
 )
@@ -41,6 +45,9 @@ type Recorder interface {
 	// ExtenderPreempted receives the candidates for preemption that an extender was
 	// sent, and its answer.
 	ExtenderPreempted(name string, ignorable bool, pod *v1.Pod, sent, answer map[string]*extenderv1.Victims)
+	// ExtenderPanicked receives the panic of a call, before ExtenderCalled receives its
+	// error.
+	ExtenderPanicked(caught *guard.Panic, pod *v1.Pod)
 }
 
 // Wrap returns stand-ins for the extenders that Kubernetes created from configured.
@@ -54,6 +61,7 @@ func Wrap(extenders []fwk.Extender, configured []config.Extender, to Recorder) (
 		if e.Name() != configured[place].URLPrefix {
 			return nil, fmt.Errorf("recording extenders: the scheduler has %q where the configuration has %q", e.Name(), configured[place].URLPrefix)
 		}
+		e = guard.New(e.Name(), to.ExtenderPanicked).Extender(e)
 		out = append(out, &recording{inner: e, place: place, whole: !configured[place].NodeCacheCapable, to: to})
 	}
 	return out, nil

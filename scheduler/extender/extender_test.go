@@ -21,6 +21,7 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/apis/config"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 
+	"kube-scheduler-simulator/scheduler/guard"
 	"kube-scheduler-simulator/scheduler/result"
 )
 
@@ -36,6 +37,7 @@ type notes struct {
 	weight  int64
 	sent    map[string]*extenderv1.Victims
 	answer  map[string]*extenderv1.Victims
+	panics  []*guard.Panic
 }
 
 var _ Recorder = (*notes)(nil)
@@ -64,6 +66,8 @@ func (n *notes) ExtenderScored(_ int, _ string, _ *v1.Pod, answer extenderv1.Hos
 func (n *notes) ExtenderPreempted(_ string, _ bool, _ *v1.Pod, sent, answer map[string]*extenderv1.Victims) {
 	n.sent, n.answer = sent, answer
 }
+
+func (n *notes) ExtenderPanicked(caught *guard.Panic, _ *v1.Pod) { n.panics = append(n.panics, caught) }
 
 func namesOf(nodes []fwk.NodeInfo) []string {
 	out := []string{}
@@ -264,6 +268,30 @@ func TestCandidateWithoutVictimsIsAnError(t *testing.T) {
 		}
 		if diff := cmp.Diff(want, result.ExtenderCall{Status: call.Status, Reasons: call.Reasons}); diff != "" {
 			t.Errorf("ignorable %t: %s", ignorable, diff)
+		}
+	}
+}
+
+// Kubernetes' client of an extender panics on these answers to a preemption.
+func TestAnswersOnWhichKubernetesPanicsAreErrors(t *testing.T) {
+	node := framework.NewNodeInfo(podOf("victim"))
+	nodes := lister{nodes: map[string]fwk.NodeInfo{"a": node}}
+	for _, answer := range []string{
+		`{"NodeNameToMetaVictims":{"a":null}}`,
+		`{"NodeNameToMetaVictims":{"a":{"Pods":[null]}}}`,
+	} {
+		_, recorded, to := standIn(t, config.Extender{URLPrefix: answering(t, 200, answer), PreemptVerb: "preempt"})
+		_, err := recorded.ProcessPreemption(podOf("p"), map[string]*extenderv1.Victims{}, nodes)
+		want := "the extender's answer cannot be used: " + recorded.Name() + " panicked in ProcessPreemption: runtime error: invalid memory address or nil pointer dereference"
+		if err == nil || err.Error() != want {
+			t.Errorf("%s: got %v, want %s", answer, err, want)
+		}
+		call := only(t, to)
+		if call.Status != "Error" || len(call.Reasons) != 1 || call.Reasons[0] != want {
+			t.Errorf("%s: the call is recorded as %s %q", answer, call.Status, call.Reasons)
+		}
+		if len(to.panics) != 1 || !strings.HasPrefix(to.panics[0].Stack, "k8s.io/kubernetes/pkg/scheduler.(*HTTPExtender).convert") {
+			t.Errorf("%s: noted panics: %+v", answer, to.panics)
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"cmp"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	fwk "k8s.io/kube-scheduler/framework"
 )
@@ -54,7 +55,9 @@ func RecordNode(state fwk.CycleState, plugin, node, key, value string) {
 	}
 	switch log := data.(type) {
 	case *Log:
-		log.record(id{plugin, node, key}, value)
+		if !log.paused.Load() {
+			log.record(id{plugin, node, key}, value)
+		}
 	case branch:
 		if log.of.searching() {
 			log.of.record(id{plugin, node, key}, value)
@@ -67,6 +70,7 @@ const stateKey fwk.StateKey = "kube-scheduler-simulator/facts"
 // Log gathers the facts of one cycle.
 type Log struct {
 	searching func() bool
+	paused    atomic.Bool
 
 	mu      sync.Mutex
 	facts   map[id]string
@@ -83,6 +87,14 @@ func Attach(state fwk.CycleState, searching func() bool) *Log {
 	log := &Log{searching: searching}
 	state.Write(stateKey, log)
 	return log
+}
+
+// Pause stops recording, and continues it: the scheduler also runs plugins for purposes
+// other than the cycle. A nil log has nothing to pause.
+func (l *Log) Pause(on bool) {
+	if l != nil {
+		l.paused.Store(on)
+	}
 }
 
 func (l *Log) record(at id, value string) {

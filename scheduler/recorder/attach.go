@@ -27,14 +27,10 @@ func (r *Recorder) Attach(sched *scheduler.Scheduler, nodes func() []fwk.NodeInf
 		c.err = err
 		c.selected = res.SuggestedHost
 		c.counts.Feasible = res.FeasibleNodes
-		if c.searched {
-			c.counts.Wanted = upstream.NodesToFind(c.searchable(), c.profile.percentageOfNodesToScore)
-		}
+		c.tookFirst(res.SuggestedHost)
+		c.counts.Wanted = c.wanted()
 		if c.group != nil && err != nil {
 			c.group.block(c.placement, err)
-		}
-		if c.hint != nil {
-			c.hint.Used = c.hint.Node == res.SuggestedHost && c.scores == nil
 		}
 		return res, err
 	}
@@ -42,7 +38,12 @@ func (r *Recorder) Attach(sched *scheduler.Scheduler, nodes func() []fwk.NodeInf
 	next := sched.NextEntity
 	sched.NextEntity = func(logger klog.Logger) (framework.QueuedEntityInfo, error) {
 		clear(r.groups)
-		return next(logger)
+		entity, err := next(logger)
+		r.groupBackoff = time.Time{}
+		if group, ok := entity.(*framework.QueuedPodGroupInfo); ok {
+			r.groupBackoff = group.BackoffExpiration
+		}
+		return entity, err
 	}
 
 	fail := sched.FailureHandler
@@ -57,15 +58,58 @@ func (r *Recorder) Attach(sched *scheduler.Scheduler, nodes func() []fwk.NodeInf
 	}
 }
 
-// searchable returns how many nodes the search may visit. For a member of a pod group
-// that is tried in a placement, those are the placement's nodes.
-func (c *cycle) searchable() int {
+// tookFirst notes whether the scheduler took the nominated or the hinted node, which it
+// tries before all others. If that node does not fit, it visits nodes again, perhaps the
+// same one.
+func (c *cycle) tookFirst(node string) {
+	took := node != "" && c.visits.Load() <= 1 && !c.offered.again
+	if c.nomination != nil {
+		c.nomination.Used = took && c.nomination.Node == node
+	}
+	if c.hint != nil { // of a pod without a nominated node
+		c.hint.Used = took && c.hint.Node == node
+	}
+}
+
+// wanted returns at how many feasible nodes the search stopped.
+func (c *cycle) wanted() int {
+	switch {
+	case !c.searched:
+		return 0
+	case c.nomination != nil && c.nomination.Used, c.hint != nil && c.hint.Used, c.profile.stopsAtOne:
+		return min(c.searchable, 1)
+	}
+	return upstream.NodesToFind(c.searchable, c.profile.percentageOfNodesToScore)
+}
+
+// inPlacement returns how many nodes the search may visit: those that PreFilter left, and
+// for a member of a pod group, of them those in the placement in which it is tried.
+func (c *cycle) inPlacement(left *fwk.PreFilterResult) int {
+	var placement []fwk.NodeInfo
 	if c.group != nil {
-		if n := c.group.nodesIn(c.placement); n > 0 {
-			return n
+		placement = c.group.nodesOf(c.placement)
+	}
+	switch {
+	case placement == nil && left.AllNodes():
+		return len(c.nodes.names)
+	case placement == nil:
+		known := 0
+		for name := range left.NodeNames {
+			if _, ok := c.nodes.index[name]; ok {
+				known++
+			}
+		}
+		return known
+	case left.AllNodes():
+		return len(placement)
+	}
+	known := 0
+	for _, node := range placement {
+		if left.NodeNames.Has(node.Node().Name) {
+			known++
 		}
 	}
-	return len(c.nodes.names)
+	return known
 }
 
 // endWithout records a cycle that ended before SchedulePod was called: because of an
@@ -83,7 +127,7 @@ func (r *Recorder) endWithout(profile string, podInfo *framework.QueuedPodInfo, 
 		start:    e.at,
 		nodes:    r.nodes,
 		verdicts: &verdicts{},
-		queue:    queueOf(podInfo),
+		queue:    r.queueOf(podInfo),
 		group:    r.groupOf(pod),
 	}
 	r.mu.Lock()

@@ -1,8 +1,10 @@
 package recorder
 
 import (
+	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -32,7 +34,15 @@ type cycle struct {
 	state fwk.CycleState
 	queue *result.Queue
 	hint  *result.Hint
-	group *groupRecord
+	// nomination is nil when the pod had no nominated node at the start.
+	nomination *result.Nomination
+	// triesOneFirst: the scheduler tries the nominated or the hinted node before all
+	// others. visits then counts how often it filtered a node.
+	triesOneFirst bool
+	visits        atomic.Int32
+	// searchable is how many nodes the search may visit.
+	searchable int
+	group      *groupRecord
 	// placement is the state of the group's placement in which the scheduler tries
 	// the pod.
 	placement fwk.PlacementCycleState
@@ -54,9 +64,13 @@ type cycle struct {
 	sampledFilter, sampledScore samples
 
 	preemption  preemptionRecord
-	comparisons comparisons
+	comparisons []result.Comparison
 	facts       *pluginfact.Log
 	nominated   nominatedPasses
+	panics      panics
+	extensions  extensionCalls
+	// evictions is nil when no plugin of the cycle may preempt.
+	evictions *evictions
 
 	mu         sync.Mutex
 	points     []result.ExtensionPoint
@@ -66,11 +80,16 @@ type cycle struct {
 	preScore   []result.PluginResult
 	reserve    []result.PluginResult
 	permit     []result.PluginResult
-	preBind    []result.PluginResult
-	bind       []result.PluginResult
-	postBind   []result.PluginResult
-	extenders  []extenderCall
-	claims     []result.ClaimAllocation
+	wait       *permitWait
+
+	preBindPreFlight []result.PluginResult
+
+	preBind   []result.PluginResult
+	bind      []result.PluginResult
+	postBind  []result.PluginResult
+	unreserve []result.PluginResult
+	extenders []extenderCall
+	claims    []result.ClaimAllocation
 
 	// The recorder's goroutine sets the following when it first builds the cycle, and
 	// releases nodes, verdicts and scores: a pod may wait for a permit for a long time.
@@ -108,6 +127,21 @@ func (c *cycle) note(list *[]result.PluginResult, p result.PluginResult) {
 	*list = append(*list, p)
 }
 
+// reserveAgain forgets an earlier trial in the same cycle.
+func (c *cycle) reserveAgain() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.reserve, c.unreserve = nil, nil
+	c.points = slices.DeleteFunc(c.points, func(p result.ExtensionPoint) bool { return p.Name == "unreserve" })
+}
+
+// noteNominatedPass notes a pass of Filter over a copy of a node.
+func (c *cycle) noteNominatedPass(node fwk.NodeInfo) {
+	if i, ok := c.nodes.find(node); ok {
+		c.nominated.note(node, len(c.nodes.list[i].GetPods()))
+	}
+}
+
 // noteClaims keeps the devices that the pod's claims hold.
 func (c *cycle) noteClaims(claims []result.ClaimAllocation) {
 	c.mu.Lock()
@@ -134,6 +168,17 @@ func reasons(s *fwk.Status) []string {
 	return s.Reasons()
 }
 
+// messageOf renders a status. The recorder's goroutine has no guard, and Kubernetes'
+// FitError panics without the statuses of nodes.
+func messageOf(s *fwk.Status) (message string) {
+	defer func() {
+		if recover() != nil {
+			message = fmt.Sprintf("an error of type %T that has no message", s.AsError())
+		}
+	}()
+	return s.Message()
+}
+
 // build turns the record into its immutable form. It runs on the recorder's
 // goroutine. For a pod that waits it runs twice: when the wait starts and when the
 // cycle has ended.
@@ -153,11 +198,12 @@ func (r *Recorder) build(c *cycle, e ending) *result.Cycle {
 			Outcome:         e.outcome,
 			SelectedNode:    c.selected,
 			NominatedNode:   e.nominatedNode,
-			Message:         e.status.Message(),
+			Message:         messageOf(e.status),
 			Nodes:           c.counts,
 		},
 		Queue:           c.queue,
 		Hint:            c.hint,
+		Nomination:      c.nomination,
 		PodGroup:        c.group.build(c.placement, e.outcome == result.Error),
 		Preemption:      c.preemption.build(e.nominatedNode),
 		ExtensionPoints: append([]result.ExtensionPoint(nil), c.points...),
@@ -167,13 +213,21 @@ func (r *Recorder) build(c *cycle, e ending) *result.Cycle {
 		PreScore:        append([]result.PluginResult(nil), c.preScore...),
 		Reserve:         append([]result.PluginResult(nil), c.reserve...),
 		Permit:          append([]result.PluginResult(nil), c.permit...),
-		PreBind:         append([]result.PluginResult(nil), c.preBind...),
+		PermitWait:      c.wait.build(c.profile.permitOrder),
+		PreBind:         c.profile.ordered(append(skipped(c.preBindPreFlight), c.preBind...), c.profile.preBindOrder),
+		Unreserve:       append([]result.PluginResult(nil), c.unreserve...),
 		Bind:            append([]result.PluginResult(nil), c.bind...),
 		PostBind:        append([]result.PluginResult(nil), c.postBind...),
+	}
+	out.PreBindPreFlight = append([]result.PluginResult(nil), c.preBindPreFlight...)
+	out.PreFilterExtensions = c.extensions.sorted(c.profile.preFilterOrder)
+	if out.Preemption != nil {
+		out.Preemption.Evictions = c.evictions.build()
 	}
 	out.Facts, out.FactsDropped = factsOf(c.facts)
 	out.Extenders = c.buildExtenders()
 	out.Claims = c.claims
+	out.Panics = c.panicsOf(e)
 	search := c.search()
 	out.Nodes.Total, out.Filter, out.Score = search.total, search.filter, search.score
 	if out.Filter != nil {
@@ -181,6 +235,11 @@ func (r *Recorder) build(c *cycle, e ending) *result.Cycle {
 	}
 	out.Refusal = result.FindRefusal(out)
 	return out
+}
+
+// skipped returns the plugins that answered Skip.
+func skipped(answers []result.PluginResult) []result.PluginResult {
+	return slices.DeleteFunc(slices.Clone(answers), func(p result.PluginResult) bool { return p.Status != fwk.Skip.String() })
 }
 
 // search builds the tables and releases what they were made of. Later calls return the
@@ -216,7 +275,7 @@ func (c *cycle) buildFilter() (f *result.Filter, feasible []string) {
 		return nil, nil
 	}
 	f.DurationSeconds = c.sampledFilter.extrapolate(plugins, letters.calls(f))
-	f.Comparisons = c.comparisons.sorted()
+	f.Comparisons = c.comparisons
 	f.Nominated = c.nominated.sorted()
 	return f, f.Nodes[:len(feasible):len(feasible)]
 }

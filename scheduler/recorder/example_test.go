@@ -41,9 +41,8 @@ type profile struct{ fwk.Handle }
 
 func (profile) ProfileName() string { return "default-scheduler" }
 
-// The factories of a wrapped registry create plugins that record their answers.
-// They keep their names and have exactly the interfaces of the plugins that they
-// wrap.
+// The factories of a wrapped registry create plugins that record their answers. They
+// keep their names.
 func ExampleRecorder_Wrap() {
 	r := recorder.New(printer{}, comparison.InTree{}, nil)
 	registry := r.Wrap(frameworkruntime.Registry{
@@ -59,12 +58,11 @@ func ExampleRecorder_Wrap() {
 	pod := st.MakePod().Name("web").UID("1").Obj()
 	plugin.(fwk.PreEnqueuePlugin).PreEnqueue(ctx, pod)
 
-	_, filters := plugin.(fwk.FilterPlugin)
-	fmt.Println(plugin.Name(), "filters:", filters)
+	fmt.Println(plugin.Name())
 	for _, answer := range r.PreEnqueueRejections(pod.UID) {
 		fmt.Println(answer.Plugin, answer.Status, answer.Reasons)
 	}
 	// Output:
-	// Approval filters: false
+	// Approval
 	// Approval UnschedulableAndUnresolvable [the pod is not approved]
 }

@@ -9,6 +9,7 @@ import (
 	extenderv1 "k8s.io/kube-scheduler/extender/v1"
 	fwk "k8s.io/kube-scheduler/framework"
 
+	"kube-scheduler-simulator/scheduler/guard"
 	"kube-scheduler-simulator/scheduler/internal/upstream"
 	"kube-scheduler-simulator/scheduler/result"
 )
@@ -78,6 +79,9 @@ func (r *Recorder) ExtenderCalled(place int, pod *v1.Pod, call result.ExtenderCa
 	defer c.mu.Unlock()
 	c.extenders = append(c.extenders, extenderCall{call, place, err})
 }
+
+// ExtenderPanicked notes the panic of a call. It is called on any goroutine.
+func (r *Recorder) ExtenderPanicked(caught *guard.Panic, pod *v1.Pod) { r.panicked(caught, pod) }
 
 // calling returns the record that a call belongs to, nil when it has none.
 func (r *Recorder) calling(pod *v1.Pod, verb result.ExtenderVerb) *cycle {

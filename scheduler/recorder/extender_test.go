@@ -138,7 +138,7 @@ func TestExtendersChangeCandidates(t *testing.T) {
 		return c
 	}
 	begin := func() *preemptionRecord {
-		return &preemptionRecord{ran: true, candidates: []dryRun{
+		return &preemptionRecord{ran: true, considered: true, candidates: []dryRun{
 			{node: "a", victims: victims("x", "y").Pods}, {node: "b", victims: victims("z").Pods}, {node: "late", victims: victims("w").Pods},
 		}}
 	}

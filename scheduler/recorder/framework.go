@@ -40,6 +40,7 @@ func (f *recorded) RunPreFilterPlugins(ctx context.Context, state fwk.CycleState
 	end := f.recorder.now()
 	c.point("preFilter", end.Sub(start))
 	c.skipFilter = state.GetSkipFilterPlugins()
+	c.searchable = c.inPlacement(res)
 	c.filterStart = end
 	c.searching = status.IsSuccess()
 	c.searched = c.searching
@@ -54,9 +55,12 @@ func (f *recorded) GetNodeHint(ctx context.Context, pod *v1.Pod, signature fwk.P
 		return f.Framework.GetNodeHint(ctx, pod, signature, state, cycleCount)
 	}
 	c.searching = false
+	c.facts.Pause(true)
 	hint := f.Framework.GetNodeHint(ctx, pod, signature, state, cycleCount)
+	c.facts.Pause(false)
 	if hint != "" {
 		c.hint = &result.Hint{Node: hint}
+		c.triesOneFirst = true
 	}
 	c.searching = true
 	c.filterStart = f.recorder.now()
@@ -66,11 +70,16 @@ func (f *recorded) GetNodeHint(ctx context.Context, pod *v1.Pod, signature fwk.P
 // RunFilterPluginsWithNominatedPods is called for each node of the scheduler's
 // search, by many workers at once.
 func (f *recorded) RunFilterPluginsWithNominatedPods(ctx context.Context, state fwk.CycleState, pod *v1.Pod, node fwk.NodeInfo) *fwk.Status {
+	c := f.recorder.scheduling(pod)
+	if c == nil {
+		return f.Framework.RunFilterPluginsWithNominatedPods(ctx, state, pod, node)
+	}
+	if c.triesOneFirst && c.visits.Add(1) > 1 {
+		c.nominated.forget(node.Node().Name) // only the latest verdict on a node counts
+	}
 	status := f.Framework.RunFilterPluginsWithNominatedPods(ctx, state, pod, node)
-	if c := f.recorder.scheduling(pod); c != nil {
-		if i, ok := c.nodes.find(node); ok {
-			c.verdicts.note(i, status)
-		}
+	if i, ok := c.nodes.find(node); ok {
+		c.verdicts.note(i, status)
 	}
 	return status
 }
@@ -83,6 +92,7 @@ func (c *cycle) endSearch() {
 	c.searching = false
 	c.point("filter", c.recorder.now().Sub(c.filterStart))
 	c.sampledFilter = readSamples(c.profile.filterSamplers)
+	c.comparisons = c.profile.comparisons()
 }
 
 func (f *recorded) RunPostFilterPlugins(ctx context.Context, state fwk.CycleState, pod *v1.Pod, statuses fwk.NodeToStatusReader) (*fwk.PostFilterResult, *fwk.Status) {
@@ -127,9 +137,7 @@ func (f *recorded) RunScorePlugins(ctx context.Context, state fwk.CycleState, po
 func (f *recorded) RunReservePluginsReserve(ctx context.Context, state fwk.CycleState, pod *v1.Pod, node string) *fwk.Status {
 	f.recorder.choose(pod, state)
 	if c := f.recorder.scheduling(pod); c != nil {
-		c.mu.Lock()
-		c.reserve = nil
-		c.mu.Unlock()
+		c.reserveAgain()
 	}
 	start := f.recorder.now()
 	status := f.Framework.RunReservePluginsReserve(ctx, state, pod, node)
@@ -137,16 +145,37 @@ func (f *recorded) RunReservePluginsReserve(ctx context.Context, state fwk.Cycle
 	return status
 }
 
-func (f *recorded) RunPermitPlugins(ctx context.Context, state fwk.CycleState, pod *v1.Pod, node string) (map[string]time.Duration, *fwk.Status) {
+// RunReservePluginsUnreserve is called when a pod loses its place, and for a member of a
+// pod group at the end of each trial.
+func (f *recorded) RunReservePluginsUnreserve(ctx context.Context, state fwk.CycleState, pod *v1.Pod, node string) {
 	start := f.recorder.now()
-	wait, status := f.Framework.RunPermitPlugins(ctx, state, pod, node)
-	f.schedulingPoint(pod, "permit", start)
-	if status.IsWait() {
-		if c := f.recorder.scheduling(pod); c != nil {
-			f.recorder.send(c, ending{at: f.recorder.now(), outcome: result.Waiting, status: status.Clone()})
+	f.Framework.RunReservePluginsUnreserve(ctx, state, pod, node)
+	if c := f.recorder.reserved(state, pod); c != nil {
+		c.point("unreserve", f.recorder.now().Sub(start))
+	}
+}
+
+// reserved returns the record of the try in which a node was reserved for the pod. Trials
+// of preemption for pod groups have none.
+func (r *Recorder) reserved(state fwk.CycleState, pod *v1.Pod) *cycle {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if t := r.inFlight[pod.UID]; t != nil {
+		for _, c := range t.all {
+			if c.state == state {
+				return c
+			}
 		}
 	}
-	return wait, status
+	return nil
+}
+
+// RunPreBindPreFlights is the first step of a binding cycle.
+func (f *recorded) RunPreBindPreFlights(ctx context.Context, state fwk.CycleState, pod *v1.Pod, node string) *fwk.Status {
+	start := f.recorder.now()
+	status := f.Framework.RunPreBindPreFlights(ctx, state, pod, node)
+	f.bindingPoint(pod, "preBindPreFlight", start)
+	return status
 }
 
 func (f *recorded) RunPreBindPlugins(ctx context.Context, state fwk.CycleState, pod *v1.Pod, node string) *fwk.Status {

@@ -21,7 +21,7 @@ type podGroupPostFilter struct {
 }
 
 func newPodGroupPostFilter(b *base) podGroupPostFilter {
-	return podGroupPostFilter{b, b.plugin.(fwk.PodGroupPostFilterPlugin)}
+	return podGroupPostFilter{b, b.guard.PodGroupPostFilter(b.plugin.(fwk.PodGroupPostFilterPlugin))}
 }
 
 // PodGroupPostFilter is called on the scheduling goroutine. The plugin's trials do not
@@ -30,6 +30,7 @@ func (p podGroupPostFilter) PodGroupPostFilter(ctx context.Context, state fwk.Po
 	r := p.to.recorder
 	g := r.groupCycle(state, group)
 	start := r.now()
+	evictions := p.to.expectGroupEvictions(g, group)
 	p.to.dryRun.begin(group.GetUnscheduledPods())
 	saved := r.groups
 	r.groups = map[fwk.PodGroupCycleState]*groupRecord{}
@@ -37,6 +38,7 @@ func (p podGroupPostFilter) PodGroupPostFilter(ctx context.Context, state fwk.Po
 	res, status := p.inner.PodGroupPostFilter(ctx, state, group, p.to.dryRun.observe(schedule))
 	r.trial.Store(false)
 	r.groups = saved
+	evictions.chosen(status)
 	answer := pluginResult(p.to.Name(), status, p.to.since(start))
 	found := p.to.dryRun.end(status, p.to.handle.SnapshotSharedLister())
 	g.mu.Lock()
@@ -46,6 +48,24 @@ func (p podGroupPostFilter) PodGroupPostFilter(ctx context.Context, state fwk.Po
 		g.group.Preemption = found
 	}
 	return res, status
+}
+
+// expectGroupEvictions is expectEvictions for a pod group.
+func (b *base) expectGroupEvictions(g *groupRecord, info fwk.PodGroupInfo) *evictions {
+	var uid types.UID
+	switch {
+	case !b.evicts:
+		return nil
+	case info.GetCompositePodGroup() != nil:
+		uid = info.GetCompositePodGroup().UID
+	case info.GetPodGroup() != nil:
+		uid = info.GetPodGroup().UID
+	}
+	e := b.recorder.expectEvictions(uid)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.evictions = e
+	return e
 }
 
 // dryRunHandle is the handle of a plugin that preempts for groups. It notes the

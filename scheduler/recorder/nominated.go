@@ -1,14 +1,25 @@
 package recorder
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"sync"
 
-	v1 "k8s.io/api/core/v1"
+	fwk "k8s.io/kube-scheduler/framework"
 
 	"kube-scheduler-simulator/scheduler/result"
 )
+
+// SawNominatedPods notes that the scheduler was told of nominated pods. Nothing else says
+// that the scheduler then filters a node twice: first as if they ran there. From now on
+// and until the end of the cycle, the recorder looks for that pass. It may be called from
+// any goroutine, and for a node that is not filtered.
+func (r *Recorder) SawNominatedPods() {
+	if !r.nominating.Load() { // write once, because Filter's workers read it
+		r.nominating.Store(true)
+	}
+}
 
 // nominatedPasses collects the nodes that were filtered with their nominated pods.
 // There are few, because a nominated pod is one that waits for its victims to
@@ -18,22 +29,40 @@ type nominatedPasses struct {
 	byNode map[string]*result.NominatedPass
 }
 
-// note adds a pod that counts as running on node. Every plugin with
-// PreFilterExtensions reports it; note keeps it once.
-func (n *nominatedPasses) note(node string, pod *v1.Pod) {
+// note notes that node is filtered as if its last pods ran there, those beyond the
+// number of pods that it has in the snapshot. Every Filter plugin reports the pass; note
+// keeps it once. A nomination that was read but does not count, because of its
+// priority, adds no pod.
+func (n *nominatedPasses) note(node fwk.NodeInfo, running int) {
+	pods := node.GetPods()
+	if len(pods) <= running {
+		return
+	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	name := node.Node().Name
+	if n.byNode[name] != nil {
+		return
+	}
 	if n.byNode == nil {
 		n.byNode = map[string]*result.NominatedPass{}
 	}
-	pass := n.byNode[node]
-	if pass == nil {
-		pass = &result.NominatedPass{Node: node}
-		n.byNode[node] = pass
+	pass := &result.NominatedPass{Node: name, PodCount: len(pods) - running}
+	for _, pod := range pods[running:] {
+		pass.Pods = append(pass.Pods, podOf(pod.GetPod()))
 	}
-	if p := podOf(pod); !slices.Contains(pass.Pods, p) {
-		pass.Pods = append(pass.Pods, p)
-	}
+	slices.SortFunc(pass.Pods, func(a, b result.Pod) int {
+		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
+	})
+	pass.Pods = slices.Clip(pass.Pods[:min(len(pass.Pods), result.MaxNominatedPods)])
+	n.byNode[name] = pass
+}
+
+// forget drops the pass of a node that is filtered again.
+func (n *nominatedPasses) forget(node string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	delete(n.byNode, node)
 }
 
 // reject notes that node was rejected in its pass with nominated pods.

@@ -1,11 +1,8 @@
 package recorder
 
 import (
-	"slices"
-	"strings"
-	"sync"
-
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	fwk "k8s.io/kube-scheduler/framework"
 
 	"kube-scheduler-simulator/scheduler/result"
@@ -15,8 +12,9 @@ import (
 // comparison implements it for the plugins of Kubernetes.
 type Plugins interface {
 	// Comparer returns the comparer of a Filter plugin, or nil for an unknown plugin.
-	// It is called once per plugin and profile, before the scheduler runs.
-	Comparer(plugin string) Comparer
+	// It is called once per plugin and profile, when the plugin has been created with
+	// these arguments and this handle, before the scheduler runs.
+	Comparer(plugin string, args runtime.Object, h fwk.Handle) Comparer
 	// AllocatesClaims reports whether the plugin writes the allocation of the pod's
 	// ResourceClaims in PreBind.
 	AllocatesClaims(plugin string) bool
@@ -28,15 +26,28 @@ type Plugins interface {
 	PreemptsForGroups(plugin string) bool
 }
 
-// Comparer determines the values that one plugin compared.
+// Comparer determines the values that one plugin compares.
 type Comparer interface {
-	// Compare is called by Filter's workers, many at once, right after the plugin has
-	// rejected the node. It reads what the plugin read and changes nothing. It returns
-	// nil when it cannot determine the values; the recorder sets Node and Plugin of
-	// the result.
-	Compare(h fwk.Handle, state fwk.CycleState, pod *v1.Pod, node fwk.NodeInfo) *result.Comparison
-	// Limit bounds the calls in a cycle.
+	// Begin is called in a cycle when the plugin first rejects a node for pod, by one of
+	// Filter's workers. It returns nil when it cannot determine the values.
+	Begin(state fwk.CycleState, pod *v1.Pod) Comparing
+	// Limit bounds the comparisons in a cycle.
 	Limit() int
+}
+
+// Comparing determines the values that a plugin compares for one pod in one cycle. It
+// reads what the plugin reads and changes nothing. state and node are those that the
+// plugin rejected: for a node with nominated pods, clones to which these pods were
+// added.
+type Comparing interface {
+	// Distance says how far the node is from fitting. It is at least 0, and only
+	// distances of the same plugin and pod compare. Filter's workers call it for every
+	// node that the plugin rejects, many at once, so it must be cheap.
+	Distance(state fwk.CycleState, node fwk.NodeInfo, rejection *fwk.Status) float64
+	// Compare returns the values that the plugin compared, or nil when it cannot
+	// determine them. It is called on the scheduling goroutine after the search, once
+	// for each node that is kept. The recorder sets Node and Plugin of the result.
+	Compare(state fwk.CycleState, node fwk.NodeInfo) *result.Comparison
 }
 
 // noPlugins is a Plugins that knows no plugin.
@@ -44,40 +55,7 @@ type noPlugins struct{}
 
 var _ Plugins = noPlugins{}
 
-func (noPlugins) Comparer(string) Comparer                            { return nil }
-func (noPlugins) AllocatesClaims(string) bool                         { return false }
-func (noPlugins) Claims(fwk.Handle, *v1.Pod) []result.ClaimAllocation { return nil }
-func (noPlugins) PreemptsForGroups(string) bool                       { return false }
-
-// comparisons collects a cycle's comparisons, those of the nodes that were rejected
-// first.
-type comparisons struct {
-	mu   sync.Mutex
-	list []result.Comparison
-}
-
-// compare notes the values that p compared on node, if there is room.
-func (p *filtering) compare(c *cycle, state fwk.CycleState, pod *v1.Pod, node fwk.NodeInfo) {
-	if p.comparer == nil || p.compared.Add(1) > p.maxCompared {
-		return
-	}
-	found := p.comparer.Compare(p.to.handle, state, pod, node)
-	if found == nil {
-		return
-	}
-	found.Node, found.Plugin = node.Node().Name, p.to.Name()
-	c.comparisons.mu.Lock()
-	defer c.comparisons.mu.Unlock()
-	c.comparisons.list = append(c.comparisons.list, *found)
-}
-
-// sorted returns the comparisons by node.
-func (c *comparisons) sorted() []result.Comparison {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	out := slices.Clone(c.list)
-	slices.SortFunc(out, func(a, b result.Comparison) int {
-		return strings.Compare(a.Node+"\x00"+a.Plugin, b.Node+"\x00"+b.Plugin)
-	})
-	return out
-}
+func (noPlugins) Comparer(string, runtime.Object, fwk.Handle) Comparer { return nil }
+func (noPlugins) AllocatesClaims(string) bool                          { return false }
+func (noPlugins) Claims(fwk.Handle, *v1.Pod) []result.ClaimAllocation  { return nil }
+func (noPlugins) PreemptsForGroups(string) bool                        { return false }

@@ -28,6 +28,8 @@ type groupRecord struct {
 	// kept are the indexes of the placements that the final record keeps.
 	kept  []int
 	final *result.PodGroup
+	// evictions is nil when no plugin may preempt for the group.
+	evictions *evictions
 }
 
 // groupCycle returns the record of a group's cycle, and creates it for a new cycle.
@@ -134,15 +136,15 @@ func (g *groupRecord) allNodes(state fwk.PlacementCycleState, n int) {
 	}
 }
 
-// nodesIn returns how many nodes the placement tried in state has, or 0 if that is
-// unknown.
-func (g *groupRecord) nodesIn(state fwk.PlacementCycleState) int {
+// nodesOf returns the nodes of the placement tried in state, or nil if they are unknown.
+// It is called on the scheduling goroutine, to which the list belongs.
+func (g *groupRecord) nodesOf(state fwk.PlacementCycleState) []fwk.NodeInfo {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if i := slices.Index(g.states, state); i >= 0 {
-		return g.group.Placements[i].Nodes
+	if i := slices.Index(g.states, state); i >= 0 && i < len(g.generated) {
+		return g.generated[i].Nodes
 	}
-	return 0
+	return nil
 }
 
 // block notes why a member found no node in a placement.
@@ -191,6 +193,11 @@ func (g *groupRecord) build(state fwk.PlacementCycleState, failed bool) *result.
 		g.finish()
 	}
 	out := *g.final
+	if out.Preemption != nil {
+		p := *out.Preemption
+		p.Evictions = g.evictions.build()
+		out.Preemption = &p
+	}
 	if failed && out.Outcome != result.Scheduled {
 		out.Outcome = result.Error
 	}

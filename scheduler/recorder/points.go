@@ -3,41 +3,53 @@ package recorder
 import (
 	"context"
 	"io"
-	"sync/atomic"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 
+	"kube-scheduler-simulator/scheduler/guard"
 	"kube-scheduler-simulator/scheduler/result"
 )
 
-// base is part of every composition. It returns the plugin's own name.
+// base is part of every composition.
 type base struct {
 	recorder *Recorder
 	profile  *profile
 	handle   fwk.Handle
 	plugin   fwk.Plugin
+	name     string
+	guard    *guard.Guard
 	dryRun   *groupDryRun
+	// args are the plugin's arguments.
+	args runtime.Object
+	// evicts: the recorder follows the plugin's evictions.
+	evicts bool
 }
 
 // Name returns the plugin's name.
-func (b *base) Name() string { return b.plugin.Name() }
+func (b *base) Name() string { return b.name }
+
+// Unwrap returns the plugin.
+func (b *base) Unwrap() fwk.Plugin { return b.plugin }
 
 // since returns the time since start on the recorder's clock.
 func (b *base) since(start time.Time) time.Duration { return b.recorder.now().Sub(start) }
 
 // Each of the recorders below has the methods of exactly one interface, without Name.
-// The constructors assert the interfaces that upstream.InterfacesOf found.
+// The constructors are called for the interfaces that the plugin has.
 
 type preEnqueue struct {
 	to    *base
 	inner fwk.PreEnqueuePlugin
 }
 
-func newPreEnqueue(b *base) preEnqueue { return preEnqueue{b, b.plugin.(fwk.PreEnqueuePlugin)} }
+func newPreEnqueue(b *base) preEnqueue {
+	return preEnqueue{b, b.guard.PreEnqueue(b.plugin.(fwk.PreEnqueuePlugin))}
+}
 
 // PreEnqueue is called by the queue, under its lock, from many goroutines.
 func (p preEnqueue) PreEnqueue(ctx context.Context, pod *v1.Pod) *fwk.Status {
@@ -63,7 +75,9 @@ func (r *Recorder) notePreEnqueue(uid types.UID, answer result.PluginResult) {
 
 type queueSort struct{ inner fwk.QueueSortPlugin }
 
-func newQueueSort(b *base) queueSort { return queueSort{b.plugin.(fwk.QueueSortPlugin)} }
+func newQueueSort(b *base) queueSort {
+	return queueSort{b.guard.QueueSort(b.plugin.(fwk.QueueSortPlugin))}
+}
 
 func (p queueSort) Less(a, b fwk.QueuedEntityInfo) bool { return p.inner.Less(a, b) }
 
@@ -72,7 +86,9 @@ type preFilter struct {
 	inner fwk.PreFilterPlugin
 }
 
-func newPreFilter(b *base) preFilter { return preFilter{b, b.plugin.(fwk.PreFilterPlugin)} }
+func newPreFilter(b *base) preFilter {
+	return preFilter{b, b.guard.PreFilter(b.plugin.(fwk.PreFilterPlugin))}
+}
 
 func (p preFilter) PreFilter(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodes []fwk.NodeInfo) (*fwk.PreFilterResult, *fwk.Status) {
 	start := p.to.recorder.now()
@@ -93,22 +109,7 @@ func (p preFilter) PreFilterExtensions() fwk.PreFilterExtensions {
 	if inner == nil {
 		return nil
 	}
-	return preFilterExtensions{inner, p.to}
-}
-
-type preFilterExtensions struct {
-	fwk.PreFilterExtensions
-	to *base
-}
-
-// AddPod is called during the search only for the pods that are nominated to a node,
-// before the scheduler filters that node as if they ran there.
-func (e preFilterExtensions) AddPod(ctx context.Context, state fwk.CycleState, pod *v1.Pod, added fwk.PodInfo, node fwk.NodeInfo) *fwk.Status {
-	status := e.PreFilterExtensions.AddPod(ctx, state, pod, added, node)
-	if c := e.to.recorder.scheduling(pod); c != nil && c.searching {
-		c.nominated.note(node.Node().Name, added.GetPod())
-	}
-	return status
+	return preFilterExtensions{p.to, inner}
 }
 
 // filter and score hold a pointer: they are called for each node, and a composition
@@ -116,25 +117,19 @@ func (e preFilterExtensions) AddPod(ctx context.Context, state fwk.CycleState, p
 type filter struct{ *filtering }
 
 type filtering struct {
-	to       *base
-	inner    fwk.FilterPlugin
-	sampler  *sampler
-	comparer Comparer // nil for a plugin without comparisons
-	// compared counts the comparisons in the current cycle.
-	compared    *atomic.Int32
-	maxCompared int32
+	to      *base
+	inner   fwk.FilterPlugin
+	sampler *sampler
+	nearest *nearest // nil for a plugin without comparisons
 }
 
 func newFilter(b *base) filter {
-	f := &filtering{
-		to: b, inner: b.plugin.(fwk.FilterPlugin), sampler: &sampler{plugin: b.Name()},
-		comparer: b.recorder.plugins.Comparer(b.Name()), compared: &atomic.Int32{},
-	}
-	if f.comparer != nil {
-		f.maxCompared = int32(f.comparer.Limit())
-	}
+	f := &filtering{to: b, inner: b.guard.Filter(b.plugin.(fwk.FilterPlugin)), sampler: &sampler{plugin: b.Name()}}
 	b.profile.filterSamplers = append(b.profile.filterSamplers, f.sampler)
-	b.profile.compared = append(b.profile.compared, f.compared)
+	if comparer := b.recorder.plugins.Comparer(b.Name(), b.args, b.handle); comparer != nil {
+		f.nearest = &nearest{plugin: b.Name(), comparer: comparer}
+		b.profile.nearest = append(b.profile.nearest, f.nearest)
+	}
 	return filter{f}
 }
 
@@ -147,7 +142,7 @@ func (p *filtering) Filter(ctx context.Context, state fwk.CycleState, pod *v1.Po
 		start = p.to.recorder.now()
 	}
 	status := p.inner.Filter(ctx, state, pod, node)
-	if status.IsSuccess() && !sampled {
+	if status.IsSuccess() && !sampled && !p.to.recorder.nominating.Load() {
 		return status
 	}
 	c := p.to.recorder.scheduling(pod)
@@ -157,8 +152,13 @@ func (p *filtering) Filter(ctx context.Context, state fwk.CycleState, pod *v1.Po
 	if sampled {
 		p.sampler.add(p.to.since(start))
 	}
+	if state != c.state { // a clone, with nominated pods added
+		c.noteNominatedPass(node)
+	}
 	if !status.IsSuccess() {
-		p.compare(c, state, pod, node)
+		if p.nearest != nil && status.IsRejected() {
+			p.nearest.offer(state, pod, node, status)
+		}
 		if state != c.state {
 			c.nominated.reject(node.Node().Name)
 		}
@@ -171,11 +171,15 @@ type postFilter struct {
 	inner fwk.PostFilterPlugin
 }
 
-func newPostFilter(b *base) postFilter { return postFilter{b, b.plugin.(fwk.PostFilterPlugin)} }
+func newPostFilter(b *base) postFilter {
+	return postFilter{b, b.guard.PostFilter(b.plugin.(fwk.PostFilterPlugin))}
+}
 
 func (p postFilter) PostFilter(ctx context.Context, state fwk.CycleState, pod *v1.Pod, statuses fwk.NodeToStatusReader) (*fwk.PostFilterResult, *fwk.Status) {
 	start := p.to.recorder.now()
+	evictions := p.to.expectEvictions(pod)
 	res, status := p.inner.PostFilter(ctx, state, pod, statuses)
+	evictions.chosen(status)
 	if c := p.to.recorder.scheduling(pod); c != nil {
 		answer := pluginResult(p.to.Name(), status, p.to.since(start))
 		if res != nil && res.NominatingInfo != nil {
@@ -191,12 +195,14 @@ type preScore struct {
 	inner fwk.PreScorePlugin
 }
 
-func newPreScore(b *base) preScore { return preScore{b, b.plugin.(fwk.PreScorePlugin)} }
+func newPreScore(b *base) preScore {
+	return preScore{b, b.guard.PreScore(b.plugin.(fwk.PreScorePlugin))}
+}
 
 func (p preScore) PreScore(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodes []fwk.NodeInfo) *fwk.Status {
 	start := p.to.recorder.now()
 	status := p.inner.PreScore(ctx, state, pod, nodes)
-	if c := p.to.recorder.scheduling(pod); c != nil && !c.searching {
+	if c := p.to.recorder.scheduling(pod); c != nil && state == c.state { // batching scores again with a clone
 		c.note(&c.preScore, pluginResult(p.to.Name(), status, p.to.since(start)))
 	}
 	return status
@@ -211,7 +217,7 @@ type scoring struct {
 }
 
 func newScore(b *base) score {
-	s := &scoring{b, b.plugin.(fwk.ScorePlugin), &sampler{plugin: b.Name()}}
+	s := &scoring{b, b.guard.Score(b.plugin.(fwk.ScorePlugin)), &sampler{plugin: b.Name()}}
 	b.profile.scoreSamplers = append(b.profile.scoreSamplers, s.sampler)
 	return score{s}
 }
@@ -224,7 +230,7 @@ func (p *scoring) Score(ctx context.Context, state fwk.CycleState, pod *v1.Pod, 
 	}
 	start := p.to.recorder.now()
 	value, status := p.inner.Score(ctx, state, pod, node)
-	if c := p.to.recorder.scheduling(pod); c != nil && !c.searching {
+	if c := p.to.recorder.scheduling(pod); c != nil && state == c.state {
 		p.sampler.add(p.to.since(start))
 	}
 	return value, status
@@ -239,7 +245,9 @@ type reserve struct {
 	inner fwk.ReservePlugin
 }
 
-func newReserve(b *base) reserve { return reserve{b, b.plugin.(fwk.ReservePlugin)} }
+func newReserve(b *base) reserve {
+	return reserve{b, b.guard.Reserve(b.plugin.(fwk.ReservePlugin))}
+}
 
 func (p reserve) Reserve(ctx context.Context, state fwk.CycleState, pod *v1.Pod, node string) *fwk.Status {
 	start := p.to.recorder.now()
@@ -251,7 +259,11 @@ func (p reserve) Reserve(ctx context.Context, state fwk.CycleState, pod *v1.Pod,
 }
 
 func (p reserve) Unreserve(ctx context.Context, state fwk.CycleState, pod *v1.Pod, node string) {
+	start := p.to.recorder.now()
 	p.inner.Unreserve(ctx, state, pod, node)
+	if c := p.to.recorder.reserved(state, pod); c != nil {
+		c.note(&c.unreserve, pluginResult(p.to.Name(), nil, p.to.since(start)))
+	}
 }
 
 type permit struct {
@@ -259,7 +271,9 @@ type permit struct {
 	inner fwk.PermitPlugin
 }
 
-func newPermit(b *base) permit { return permit{b, b.plugin.(fwk.PermitPlugin)} }
+func newPermit(b *base) permit {
+	return permit{b, b.guard.Permit(b.plugin.(fwk.PermitPlugin))}
+}
 
 func (p permit) Permit(ctx context.Context, state fwk.CycleState, pod *v1.Pod, node string) (*fwk.Status, time.Duration) {
 	start := p.to.recorder.now()
@@ -279,17 +293,18 @@ type preBind struct {
 	inner fwk.PreBindPlugin
 }
 
-func newPreBind(b *base) preBind { return preBind{b, b.plugin.(fwk.PreBindPlugin)} }
+func newPreBind(b *base) preBind {
+	return preBind{b, b.guard.PreBind(b.plugin.(fwk.PreBindPlugin))}
+}
 
-// PreBindPreFlight returns the plugin's answer. The scheduler does not call PreBind
-// of a plugin that skips the pod, so the recorder notes the Skip here.
+// PreBindPreFlight is called before the wait for a permit.
 func (p preBind) PreBindPreFlight(ctx context.Context, state fwk.CycleState, pod *v1.Pod, node string) (*fwk.PreBindPreFlightResult, *fwk.Status) {
 	start := p.to.recorder.now()
 	res, status := p.inner.PreBindPreFlight(ctx, state, pod, node)
-	if !status.IsSuccess() {
-		if c := p.to.recorder.binding(pod); c != nil {
-			c.note(&c.preBind, pluginResult(p.to.Name(), status, p.to.since(start)))
-		}
+	if c := p.to.recorder.binding(pod); c != nil {
+		answer := pluginResult(p.to.Name(), status, p.to.since(start))
+		answer.Parallel = status.IsSuccess() && res != nil && res.AllowParallel
+		c.note(&c.preBindPreFlight, answer)
 	}
 	return res, status
 }
@@ -311,7 +326,9 @@ type bind struct {
 	inner fwk.BindPlugin
 }
 
-func newBind(b *base) bind { return bind{b, b.plugin.(fwk.BindPlugin)} }
+func newBind(b *base) bind {
+	return bind{b, b.guard.Bind(b.plugin.(fwk.BindPlugin))}
+}
 
 func (p bind) Bind(ctx context.Context, state fwk.CycleState, pod *v1.Pod, node string) *fwk.Status {
 	start := p.to.recorder.now()
@@ -327,7 +344,9 @@ type postBind struct {
 	inner fwk.PostBindPlugin
 }
 
-func newPostBind(b *base) postBind { return postBind{b, b.plugin.(fwk.PostBindPlugin)} }
+func newPostBind(b *base) postBind {
+	return postBind{b, b.guard.PostBind(b.plugin.(fwk.PostBindPlugin))}
+}
 
 func (p postBind) PostBind(ctx context.Context, state fwk.CycleState, pod *v1.Pod, node string) {
 	start := p.to.recorder.now()
@@ -339,7 +358,7 @@ func (p postBind) PostBind(ctx context.Context, state fwk.CycleState, pod *v1.Po
 
 type sign struct{ inner fwk.SignPlugin }
 
-func newSign(b *base) sign { return sign{b.plugin.(fwk.SignPlugin)} }
+func newSign(b *base) sign { return sign{b.guard.Sign(b.plugin.(fwk.SignPlugin))} }
 
 func (p sign) SignPod(ctx context.Context, pod *v1.Pod) ([]fwk.SignFragment, *fwk.Status) {
 	return p.inner.SignPod(ctx, pod)
@@ -348,7 +367,7 @@ func (p sign) SignPod(ctx context.Context, pod *v1.Pod) ([]fwk.SignFragment, *fw
 type placementGenerate struct{ inner fwk.PlacementGeneratePlugin }
 
 func newPlacementGenerate(b *base) placementGenerate {
-	return placementGenerate{b.plugin.(fwk.PlacementGeneratePlugin)}
+	return placementGenerate{b.guard.PlacementGenerate(b.plugin.(fwk.PlacementGeneratePlugin))}
 }
 
 func (p placementGenerate) GeneratePlacements(ctx context.Context, state fwk.PodGroupCycleState, group fwk.PodGroupInfo, parent *fwk.Placement) (*fwk.GeneratePlacementsResult, *fwk.Status) {
@@ -358,7 +377,7 @@ func (p placementGenerate) GeneratePlacements(ctx context.Context, state fwk.Pod
 type placementScore struct{ inner fwk.PlacementScorePlugin }
 
 func newPlacementScore(b *base) placementScore {
-	return placementScore{b.plugin.(fwk.PlacementScorePlugin)}
+	return placementScore{b.guard.PlacementScore(b.plugin.(fwk.PlacementScorePlugin))}
 }
 
 func (p placementScore) ScorePlacement(ctx context.Context, state fwk.PlacementCycleState, group fwk.PodGroupInfo, placement *fwk.PodGroupAssignments) (int64, *fwk.Status) {
@@ -375,7 +394,7 @@ type placementFeasible struct {
 }
 
 func newPlacementFeasible(b *base) placementFeasible {
-	return placementFeasible{b.plugin.(framework.PlacementFeasiblePlugin)}
+	return placementFeasible{b.guard.PlacementFeasible(b.plugin.(framework.PlacementFeasiblePlugin))}
 }
 
 func (p placementFeasible) PlacementFeasible(ctx context.Context, state fwk.PlacementCycleState, group fwk.PodGroupInfo, progress framework.PlacementProgress) *fwk.Status {
@@ -384,6 +403,12 @@ func (p placementFeasible) PlacementFeasible(ctx context.Context, state fwk.Plac
 
 type closer struct{ inner io.Closer }
 
-func newCloser(b *base) closer { return closer{b.plugin.(io.Closer)} }
+func newCloser(b *base) closer { return closer{b.guard.Closer(b.plugin.(io.Closer))} }
 
-func (p closer) Close() error { return p.inner.Close() }
+// Close does nothing for a plugin without Close.
+func (p closer) Close() error {
+	if p.inner == nil {
+		return nil
+	}
+	return p.inner.Close()
+}

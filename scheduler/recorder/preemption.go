@@ -10,6 +10,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	policy "k8s.io/api/policy/v1"
 	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
+	extenderv1 "k8s.io/kube-scheduler/extender/v1"
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/defaultpreemption"
 	"k8s.io/kubernetes/pkg/scheduler/framework/preemption"
@@ -44,6 +45,16 @@ func (d *dryRuns) SelectVictimsOnNode(ctx context.Context, state fwk.CycleState,
 	return victims, violations, status
 }
 
+// CandidatesToVictimsMap is called on the scheduling goroutine with the candidates that
+// the evaluator goes on with, unless there is only one.
+func (d *dryRuns) CandidatesToVictimsMap(candidates []preemption.Candidate) map[string]*extenderv1.Victims {
+	victims := d.Interface.CandidatesToVictimsMap(candidates)
+	if c := d.to.recorder.current.Load(); c != nil && !d.to.recorder.trial.Load() {
+		c.preemption.consider(victims)
+	}
+	return victims
+}
+
 // preemptionRecord collects the dry runs of a cycle. The zero value is empty. It keeps
 // the scheduler's pods until build; the victims of candidates that build drops are never
 // copied.
@@ -53,6 +64,22 @@ type preemptionRecord struct {
 	preemptor  int32 // its priority
 	candidates []dryRun
 	unhelpful  []result.UnhelpfulNodes
+	// considered: the surplus candidates are marked.
+	considered bool
+}
+
+// consider marks the candidates that the evaluator dropped because it had enough. The
+// later calls in a cycle, after extenders have changed the candidates, say nothing new.
+func (r *preemptionRecord) consider(kept map[string]*extenderv1.Victims) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.considered {
+		return
+	}
+	r.considered = true
+	for i := range r.candidates {
+		r.candidates[i].surplus = kept[r.candidates[i].node] == nil
+	}
 }
 
 // dryRun is a dry run that found victims. The lists belong to the scheduler and no
@@ -66,6 +93,8 @@ type dryRun struct {
 	// dry run that the extender changedBy replaced.
 	changedBy, removedBy string
 	replaced             []*v1.Pod
+	// surplus: the evaluator had enough candidates without it.
+	surplus bool
 }
 
 func (r *preemptionRecord) note(node string, preemptor *v1.Pod, victims []*v1.Pod, violations int, possible []*preemption.DomainVictim, status *fwk.Status) {
@@ -101,6 +130,12 @@ func (r *preemptionRecord) build(chosen string) *result.Preemption {
 		return nil
 	}
 	slices.SortFunc(r.candidates, func(a, b dryRun) int { return strings.Compare(a.node, b.node) })
+	if !r.considered && chosen != "" {
+		// With a single candidate the evaluator has nothing to compare.
+		for i := range r.candidates {
+			r.candidates[i].surplus = r.candidates[i].node != chosen
+		}
+	}
 	ranked := make([]result.Candidate, len(r.candidates))
 	for i := range r.candidates {
 		ranked[i] = r.candidates[i].rank()
@@ -121,7 +156,7 @@ func (r *preemptionRecord) build(chosen string) *result.Preemption {
 
 // rank returns the candidate with as much of its victims as the rules compare.
 func (d *dryRun) rank() result.Candidate {
-	c := result.Candidate{Node: d.node, PDBViolations: d.violations, RemovedBy: d.removedBy, Victims: make([]result.Victim, len(d.victims))}
+	c := result.Candidate{Node: d.node, PDBViolations: d.violations, RemovedBy: d.removedBy, Surplus: d.surplus, Victims: make([]result.Victim, len(d.victims))}
 	for i, pod := range d.victims {
 		c.Victims[i].Priority, c.Victims[i].StartTime = corev1helpers.PodPriority(pod), startOf(pod)
 	}
@@ -130,7 +165,7 @@ func (d *dryRun) rank() result.Candidate {
 
 // candidate returns the whole candidate. preemptor is the preemptor's priority.
 func (d *dryRun) candidate(preemptor int32) result.Candidate {
-	c := result.Candidate{Node: d.node, PDBViolations: d.violations, ChangedBy: d.changedBy, RemovedBy: d.removedBy}
+	c := result.Candidate{Node: d.node, PDBViolations: d.violations, ChangedBy: d.changedBy, RemovedBy: d.removedBy, Surplus: d.surplus}
 	for i, pod := range d.victims {
 		if i == result.MaxVictims {
 			c.VictimsDropped = len(d.victims) - i

@@ -5,9 +5,11 @@ import (
 	"sync/atomic"
 	"time"
 
+	"k8s.io/kubernetes/pkg/scheduler/apis/config"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 	"k8s.io/utils/ptr"
 
+	"kube-scheduler-simulator/scheduler/internal/upstream"
 	"kube-scheduler-simulator/scheduler/result"
 )
 
@@ -15,27 +17,29 @@ import (
 type profile struct {
 	name string
 	// Plugins in the order in which they run.
-	preEnqueueOrder, filterPlugins, scorePlugins []string
-	weights                                      map[string]int64
+	preEnqueueOrder, preFilterOrder, filterPlugins, scorePlugins, permitOrder, preBindOrder []string
+	weights                                                                                 map[string]int64
 	// samplers of the profile's Filter and Score plugins. The lists are complete before
 	// the scheduler starts.
 	filterSamplers, scoreSamplers []*sampler
-	// compared counts the comparisons of each Filter plugin.
-	compared []*atomic.Int32
+	// nearest hold the rejections of the Filter plugins that are compared.
+	nearest []*nearest
 	// percentageOfNodesToScore is the profile's effective value; 0 means adaptive.
 	percentageOfNodesToScore int32
+	// stopsAtOne: the search ends with the first feasible node.
+	stopsAtOne bool
 }
 
 // learn reads the configured plugins from the framework. percentageOfNodesToScore
 // applies to profiles without their own.
 func (p *profile) learn(f framework.Framework, percentageOfNodesToScore *int32) {
 	plugins := f.ListPlugins()
-	for _, pl := range plugins.PreEnqueue.Enabled {
-		p.preEnqueueOrder = append(p.preEnqueueOrder, pl.Name)
-	}
-	for _, pl := range plugins.Filter.Enabled {
-		p.filterPlugins = append(p.filterPlugins, pl.Name)
-	}
+	p.preEnqueueOrder = namesOf(plugins.PreEnqueue)
+	p.preFilterOrder = namesOf(plugins.PreFilter)
+	p.filterPlugins = namesOf(plugins.Filter)
+	p.permitOrder = namesOf(plugins.Permit)
+	p.preBindOrder = namesOf(plugins.PreBind)
+	p.stopsAtOne = upstream.StopsAtOne(f)
 	p.weights = map[string]int64{}
 	for _, pl := range plugins.Score.Enabled {
 		p.scorePlugins = append(p.scorePlugins, pl.Name)
@@ -47,8 +51,16 @@ func (p *profile) learn(f framework.Framework, percentageOfNodesToScore *int32) 
 	p.percentageOfNodesToScore = ptr.Deref(percentageOfNodesToScore, 0)
 }
 
-// ordered sorts results by a configured order, because the scheduler calls
-// PreEnqueue plugins in no particular order.
+func namesOf(set config.PluginSet) []string {
+	var out []string
+	for _, plugin := range set.Enabled {
+		out = append(out, plugin.Name)
+	}
+	return out
+}
+
+// ordered sorts results by a configured order, because the scheduler calls PreEnqueue
+// plugins in no particular order, and PreBind plugins partly beside each other.
 func (p *profile) ordered(results []result.PluginResult, order []string) []result.PluginResult {
 	out := slices.Clone(results)
 	slices.SortStableFunc(out, func(a, b result.PluginResult) int {
@@ -100,8 +112,8 @@ func (p *profile) beginSampling(n int) {
 			s.calls.Store(0)
 		}
 	}
-	for _, c := range p.compared {
-		c.Store(0)
+	for _, n := range p.nearest {
+		n.reset()
 	}
 }
 
@@ -126,12 +138,14 @@ func readSamples(samplers []*sampler) samples {
 	return out
 }
 
-// extrapolate estimates the time of all calls from the sampled ones.
-func (s samples) extrapolate(plugins []string, calls []int) []float64 {
-	out := make([]float64, len(plugins))
+// extrapolate estimates the time of all calls from the sampled ones. It is nil for a
+// plugin without any.
+func (s samples) extrapolate(plugins []string, calls []int) []*float64 {
+	out := make([]*float64, len(plugins))
 	for p, name := range plugins {
 		if at := slices.IndexFunc(s, func(s sample) bool { return s.plugin == name }); at >= 0 {
-			out[p] = s[at].took.Seconds() / float64(s[at].calls) * float64(calls[p])
+			estimate := s[at].took.Seconds() / float64(s[at].calls) * float64(calls[p])
+			out[p] = &estimate
 		}
 	}
 	return out

@@ -1,12 +1,11 @@
 // Package recorder observes the kube-scheduler without changing what it does.
 //
-// Every plugin is wrapped by a composition of small recorders, one per interface,
-// that has exactly the plugin's interfaces. The framework finds out by reflection
-// and by type assertions what a plugin can do, so a wrapper with more or fewer
-// methods would change the scheduler. The compositions are generated (go generate
-// ./scheduler/recorder). A decorator around each profile's framework notes the facts
-// that only the framework knows: the verdict on a node, the weighted scores, and how
-// long an extension point took.
+// Every plugin is wrapped by a composition of small recorders, one per interface.
+// Package upstream makes the framework run it exactly where it would run the plugin.
+// Between a recorder and the plugin stands a guard, which turns a panic into a failure
+// of the call. A decorator around each profile's framework notes the facts that only
+// the framework knows: the verdict on a node, the weighted scores, and how long an
+// extension point took.
 //
 // The scheduler runs one scheduling cycle at a time, so its record needs no lock: the
 // workers of Filter and Score write to slots of their own, one per node. Binding
@@ -16,11 +15,13 @@
 //
 // The package names no plugin: knowledge about particular plugins comes through
 // Plugins, which package comparison implements. It may import the scheduling
-// framework, scheduler/internal/upstream, scheduler/pluginfact and scheduler/result.
+// framework, scheduler/guard, scheduler/internal/upstream, scheduler/pluginfact and
+// scheduler/result.
 package recorder
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -40,8 +41,9 @@ type Sink interface {
 	// NextAttempt returns the number of the next attempt of a pod, from 1. It
 	// is called once per cycle, before that cycle is put.
 	NextAttempt(uid types.UID) int
-	// Put stores a cycle that no longer changes. A cycle whose outcome was Waiting
-	// is put again, under the same attempt, when the wait has ended.
+	// Put stores a cycle that no longer changes. A cycle whose outcome was Waiting is
+	// put again, under the same attempt, when the wait has ended, and one that preempts
+	// when its victims have been evicted. By then the pod may have a later attempt.
 	Put(*result.Cycle)
 }
 
@@ -63,6 +65,11 @@ type Recorder struct {
 	// trial is true while preemption tries a group with its possible victims
 	// removed.
 	trial atomic.Bool
+	// groupBackoff is when the backoff of the pod group that was popped last ended; it
+	// is zero for a group that had none, and for a single pod.
+	groupBackoff time.Time
+	// nominating: the scheduler was told of nominated pods in this cycle.
+	nominating atomic.Bool
 	// failing counts the failures that the scheduler is still handling: it requeues
 	// the pod and writes its condition.
 	failing atomic.Int32
@@ -70,6 +77,10 @@ type Recorder struct {
 	verdicts, scores sync.Pool
 	// scratch is used by build and belongs to the recorder's goroutine.
 	scratch scratch
+	// panics are those of all cycles, and newPanic wakes the recorder's goroutine.
+	panics   panics
+	newPanic chan struct{}
+	onPanic  func()
 
 	mu sync.Mutex
 	// inFlight holds each cycle from its start until binding ends or the cycle fails,
@@ -82,6 +93,9 @@ type Recorder struct {
 	// attempt, by the pod's UID, until its next attempt or its deletion.
 	requeued map[types.UID]*result.Requeue
 	profiles map[string]*profile
+	// evicting holds what becomes of the victims of preemption, by the UID of the
+	// preemptor, a pod or a pod group, until its next preemption or its deletion.
+	evicting map[types.UID]*evictions
 
 	// sending guards finished against being closed while a binding cycle that
 	// outlives the scheduler sends to it.
@@ -94,10 +108,12 @@ type Recorder struct {
 	done        chan struct{}
 }
 
-// finished is a record that the sink has not received yet.
+// finished is a record that the sink has not received yet: a cycle, or evictions that
+// ended after their cycles.
 type finished struct {
-	cycle *cycle
-	end   ending
+	cycle     *cycle
+	end       ending
+	evictions *evictions
 }
 
 // backlog bounds the finished records that wait for the sink. When it is full,
@@ -124,7 +140,10 @@ func New(sink Sink, plugins Plugins, clock func() time.Time) *Recorder {
 		preEnqueue: map[types.UID][]result.PluginResult{},
 		requeued:   map[types.UID]*result.Requeue{},
 		profiles:   map[string]*profile{},
+		evicting:   map[types.UID]*evictions{},
 		finished:   make(chan finished, backlog),
+		newPanic:   make(chan struct{}, 1),
+		onPanic:    func() {},
 		done:       make(chan struct{}),
 	}
 }
@@ -134,11 +153,31 @@ func (r *Recorder) Start() {
 	r.started = true
 	go func() {
 		defer close(r.done)
-		for f := range r.finished {
-			r.sink.Put(r.build(f.cycle, f.end))
-			r.undelivered.Add(-1)
+		for {
+			select {
+			case f, ok := <-r.finished:
+				if !ok {
+					return
+				}
+				r.deliver(f)
+				r.undelivered.Add(-1)
+			case <-r.newPanic:
+				r.onPanic()
+			}
 		}
 	}()
+}
+
+func (r *Recorder) deliver(f finished) {
+	if f.evictions != nil {
+		f.evictions.republish(r.sink)
+		return
+	}
+	c := r.build(f.cycle, f.end)
+	r.sink.Put(c)
+	if f.end.outcome != result.Waiting {
+		f.cycle.evicts().published(c)
+	}
 }
 
 // Stop waits until the sink has every finished cycle. Binding cycles that outlive the
@@ -176,6 +215,7 @@ func (r *Recorder) Forget(uid types.UID) {
 	defer r.mu.Unlock()
 	delete(r.preEnqueue, uid)
 	delete(r.requeued, uid)
+	delete(r.evicting, uid)
 }
 
 // scheduling returns the record of pod's cycle, or nil when it has none: a plugin may
@@ -242,8 +282,12 @@ func (r *Recorder) begin(p *profile, state fwk.CycleState, podInfo *framework.Qu
 		nodes:    r.nodes,
 		verdicts: r.takeVerdicts(len(nodes)),
 		state:    state,
-		queue:    queueOf(podInfo),
+		queue:    r.queueOf(podInfo),
 	}
+	if node := pod.Status.NominatedNodeName; node != "" {
+		c.nomination, c.triesOneFirst = &result.Nomination{Node: node}, true
+	}
+	r.nominating.Store(false)
 	c.facts = pluginfact.Attach(state, func() bool { return c.searching })
 	if state.IsPodGroupSchedulingCycle() {
 		c.group = r.groupCycle(state.GetPodGroupSchedulingCycle(), nil)
@@ -280,6 +324,7 @@ func (r *Recorder) end(uid types.UID, e ending) bool {
 	delete(r.inFlight, uid)
 	if e.outcome == result.Scheduled {
 		delete(r.preEnqueue, uid)
+		delete(r.evicting, uid)
 	}
 	r.mu.Unlock()
 	if t == nil {
@@ -296,7 +341,7 @@ func (r *Recorder) end(uid types.UID, e ending) bool {
 func (t *tries) endedBy(status *fwk.Status) *cycle {
 	if len(t.all) > 1 && !status.IsSuccess() {
 		for _, c := range t.all {
-			if c.err != nil && c.err == status.AsError() {
+			if c.err != nil && errors.Is(status.AsError(), c.err) {
 				return c
 			}
 		}
@@ -304,8 +349,9 @@ func (t *tries) endedBy(status *fwk.Status) *cycle {
 	return t.chosen
 }
 
-// queueOf returns the queue's knowledge of a pod that was just popped.
-func queueOf(podInfo *framework.QueuedPodInfo) *result.Queue {
+// queueOf returns the queue's knowledge of a pod that was just popped. It is called on
+// the scheduling goroutine.
+func (r *Recorder) queueOf(podInfo *framework.QueuedPodInfo) *result.Queue {
 	q := &result.Queue{
 		AddedTime:          podInfo.Timestamp,
 		InitialAttemptTime: podInfo.InitialAttemptTimestamp,
@@ -315,18 +361,23 @@ func queueOf(podInfo *framework.QueuedPodInfo) *result.Queue {
 	if rejected := podInfo.UnschedulablePlugins.Union(podInfo.PendingPlugins); len(rejected) > 0 {
 		q.RejectedBy = sortedNames(rejected)
 	}
-	if !podInfo.BackoffExpiration.IsZero() {
-		until := podInfo.BackoffExpiration // a pointer into podInfo would keep the pod in memory
+	until := podInfo.BackoffExpiration // not a pointer into the queued pod
+	if podInfo.Pod.Spec.SchedulingGroup != nil && !r.groupBackoff.IsZero() {
+		until = r.groupBackoff
+	}
+	if !until.IsZero() {
 		q.BackoffUntil = &until
 	}
 	return q
 }
 
-func (r *Recorder) send(c *cycle, e ending) {
+func (r *Recorder) send(c *cycle, e ending) { r.sendFinished(finished{cycle: c, end: e}) }
+
+func (r *Recorder) sendFinished(f finished) {
 	r.sending.RLock()
 	defer r.sending.RUnlock()
 	if !r.stopped {
 		r.undelivered.Add(1)
-		r.finished <- finished{cycle: c, end: e}
+		r.finished <- f
 	}
 }

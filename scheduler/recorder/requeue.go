@@ -20,7 +20,7 @@ type enqueueExtensions struct {
 }
 
 func newEnqueueExtensions(b *base) enqueueExtensions {
-	return enqueueExtensions{b, b.plugin.(fwk.EnqueueExtensions)}
+	return enqueueExtensions{b, b.guard.EnqueueExtensions(b.plugin.(fwk.EnqueueExtensions))}
 }
 
 // EventsToRegister returns the plugin's events, with hints that note when they move

@@ -2,58 +2,162 @@ package recorder
 
 import (
 	"context"
-	"fmt"
+	"io"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/sets"
 	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/framework"
 	frameworkruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
 
+	"kube-scheduler-simulator/scheduler/guard"
 	"kube-scheduler-simulator/scheduler/internal/upstream"
 )
 
-//go:generate go run ./internal/compose/cmd
-
-// Wrap returns a registry in which every plugin records to r. Names stay the same,
-// so the configuration, messages and metrics of a framework built from it are those
-// of a bare one.
+// Wrap returns a registry in which every plugin records to r and is guarded against
+// panics. Names stay the same, so the configuration, messages and metrics of a framework
+// that upstream.NewFramework builds from it are those of a bare one.
 func (r *Recorder) Wrap(registry frameworkruntime.Registry) frameworkruntime.Registry {
 	out := make(frameworkruntime.Registry, len(registry))
 	for name, factory := range registry {
-		out[name] = func(ctx context.Context, args runtime.Object, h fwk.Handle) (fwk.Plugin, error) {
+		guarded := guard.New(name, r.panicked)
+		out[name] = func(ctx context.Context, args runtime.Object, h fwk.Handle) (wrapped fwk.Plugin, err error) {
+			defer guarded.Err("New", nil, &err)
 			dryRun := &groupDryRun{}
-			given := h
+			given := guard.Handle(h)
 			if r.plugins.PreemptsForGroups(name) {
-				given = &dryRunHandle{h, dryRun}
+				given = &dryRunHandle{given, dryRun}
 			}
 			plugin, err := factory(ctx, args, given)
 			if err != nil {
 				return nil, err
 			}
-			return r.wrap(plugin, r.profile(h.ProfileName()), h, dryRun)
+			return r.wrap(plugin, r.profile(h.ProfileName()), h, args, dryRun), nil
 		}
 	}
 	return out
 }
 
-// wrap returns a recorder around plugin with exactly the interfaces of plugin.
-// dryRun notes the plugin's changes to the snapshot, for plugins whose changes are
-// observed.
-func (r *Recorder) wrap(plugin fwk.Plugin, p *profile, h fwk.Handle, dryRun *groupDryRun) (fwk.Plugin, error) {
-	set := upstream.InterfacesOf(plugin)
-	b := &base{recorder: r, profile: p, handle: h, plugin: plugin, dryRun: dryRun}
+// wrap returns a recorder around plugin, which was created with h and args. dryRun notes
+// the plugin's changes to the snapshot, for plugins whose changes are observed.
+func (r *Recorder) wrap(plugin fwk.Plugin, p *profile, h fwk.Handle, args runtime.Object, dryRun *groupDryRun) upstream.Wrapper {
+	b := &base{recorder: r, profile: p, handle: h, plugin: plugin, name: plugin.Name(), args: args, dryRun: dryRun}
+	b.guard = guard.New(b.name, r.panicked)
 	observeDryRuns(b)
-	if set == 0 {
-		return b, nil
+	observeEvictions(b)
+	other := newPoints(b)
+	switch shape := upstream.ShapeOf(plugin); {
+	case shape.EnqueueExtensions && shape.Sign:
+		return hintingSigner{b, other, newRequeuingPoints(b), newEnqueueExtensions(b), newSign(b)}
+	case shape.EnqueueExtensions:
+		return hinting{b, other, newRequeuingPoints(b), newEnqueueExtensions(b)}
+	case shape.Requeues && shape.Sign:
+		return requeuingSigner{b, other, newRequeuingPoints(b), newSign(b)}
+	case shape.Requeues:
+		return requeuing{b, other, newRequeuingPoints(b)}
+	case shape.Sign:
+		return signer{b, other, newSign(b)}
 	}
-	wrapped := composition(set, b)
-	if wrapped == nil {
-		return nil, fmt.Errorf("plugin %q (%T) has a combination of interfaces for which no recorder was generated: %s; "+
-			"split the plugin, or add the combination to scheduler/recorder/internal/compose and run go generate ./scheduler/recorder",
-			plugin.Name(), plugin, set)
+	return plain{b, other}
+}
+
+// There is one composition of recorders for each upstream.Shape.
+type (
+	plain struct {
+		*base
+		*points
 	}
-	return wrapped, nil
+	signer struct {
+		*base
+		*points
+		sign
+	}
+	requeuing struct {
+		*base
+		*points
+		*requeuingPoints
+	}
+	requeuingSigner struct {
+		*base
+		*points
+		*requeuingPoints
+		sign
+	}
+	hinting struct {
+		*base
+		*points
+		*requeuingPoints
+		enqueueExtensions
+	}
+	hintingSigner struct {
+		*base
+		*points
+		*requeuingPoints
+		enqueueExtensions
+		sign
+	}
+)
+
+// requeuingPoints are the recorders of the extension points of upstream.Shape.Requeues.
+// Those that the plugin lacks are empty, and are not called.
+type requeuingPoints struct {
+	preEnqueue
+	preFilter
+	filter
+	reserve
+	permit
+}
+
+func newRequeuingPoints(b *base) *requeuingPoints {
+	p := &requeuingPoints{}
+	set[fwk.PreEnqueuePlugin](b, &p.preEnqueue, newPreEnqueue)
+	set[fwk.PreFilterPlugin](b, &p.preFilter, newPreFilter)
+	set[fwk.FilterPlugin](b, &p.filter, newFilter)
+	set[fwk.ReservePlugin](b, &p.reserve, newReserve)
+	set[fwk.PermitPlugin](b, &p.permit, newPermit)
+	return p
+}
+
+// points are the recorders of the other interfaces. Those that the plugin lacks are
+// empty, and are not called.
+type points struct {
+	queueSort
+	postFilter
+	preScore
+	score
+	preBind
+	bind
+	postBind
+	podGroupPostFilter
+	placementGenerate
+	placementScore
+	placementFeasible
+	closer
+}
+
+func newPoints(b *base) *points {
+	p := &points{}
+	set[fwk.QueueSortPlugin](b, &p.queueSort, newQueueSort)
+	set[fwk.PostFilterPlugin](b, &p.postFilter, newPostFilter)
+	set[fwk.PreScorePlugin](b, &p.preScore, newPreScore)
+	set[fwk.ScorePlugin](b, &p.score, newScore)
+	set[fwk.PreBindPlugin](b, &p.preBind, newPreBind)
+	set[fwk.BindPlugin](b, &p.bind, newBind)
+	set[fwk.PostBindPlugin](b, &p.postBind, newPostBind)
+	set[fwk.PodGroupPostFilterPlugin](b, &p.podGroupPostFilter, newPodGroupPostFilter)
+	set[fwk.PlacementGeneratePlugin](b, &p.placementGenerate, newPlacementGenerate)
+	set[fwk.PlacementScorePlugin](b, &p.placementScore, newPlacementScore)
+	set[framework.PlacementFeasiblePlugin](b, &p.placementFeasible, newPlacementFeasible)
+	set[io.Closer](b, &p.closer, newCloser)
+	return p
+}
+
+// set makes the recorder if the plugin has the interface T.
+func set[T, Recorder any](b *base, to *Recorder, recorder func(*base) Recorder) {
+	if _, ok := b.plugin.(T); ok {
+		*to = recorder(b)
+	}
 }
 
 // profile returns the recorder's data about the named profile.

@@ -34,6 +34,10 @@ type DeviceComparison struct {
 	// and of its class, and MatchingInUse those of them that other claims hold.
 	Matching      int `json:"matching"`
 	MatchingInUse int `json:"matchingInUse"`
+	// Blocked is true if enough matching devices are not in use, and yet the request
+	// cannot get them, even alone: they have taints, share counters or capacity with
+	// others, or belong to an incomplete pool.
+	Blocked bool `json:"blocked,omitempty"`
 	// Drivers lists the drivers that publish devices for the node, by name; nil
 	// when none does.
 	Drivers []DriverDevices `json:"drivers,omitempty"`
@@ -41,6 +45,9 @@ type DeviceComparison struct {
 
 // Enough reports whether the node could meet the request if it were the only one.
 func (d DeviceComparison) Enough() bool {
+	if d.Blocked {
+		return false
+	}
 	if d.Count == 0 {
 		return d.Matching > 0 && d.MatchingInUse == 0
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
@@ -125,5 +126,42 @@ func TestDecidingRuleLeavesOutRemovedCandidates(t *testing.T) {
 		if got := DecidingRule(tc.candidates, "b"); got != tc.want {
 			t.Errorf("%+v: %q", tc.candidates, got)
 		}
+	}
+}
+
+// As in the scheduler, a victim without a start time starts now.
+func TestDecidingRuleTakesAMissingStartTimeAsNow(t *testing.T) {
+	early, late := time.Unix(1, 0), time.Unix(2, 0)
+	node := func(name string, starts ...*time.Time) Candidate {
+		c := Candidate{Node: name}
+		for _, start := range starts {
+			c.Victims = append(c.Victims, Victim{Priority: 1, StartTime: start})
+		}
+		return c
+	}
+	for _, tc := range []struct {
+		name       string
+		candidates []Candidate
+		want       PreemptionRule
+	}{
+		{"latest wins", []Candidate{node("a", &early), node("b", &late)}, LatestEarliestStartTime},
+		{"none is later than any", []Candidate{node("a", &late), node("b", nil)}, LatestEarliestStartTime},
+		{"none counts beside an early one", []Candidate{node("a", &early, nil), node("b", &early, &late)}, FirstFound},
+		{"two without", []Candidate{node("a", nil), node("b", nil), node("c", &late)}, FirstFound},
+		{"one without", []Candidate{node("a", &late), node("b", nil), node("c", &late)}, LatestEarliestStartTime},
+	} {
+		if got := DecidingRule(tc.candidates, "b"); got != tc.want {
+			t.Errorf("%s: %q, want %q", tc.name, got, tc.want)
+		}
+	}
+}
+
+// The scheduler stops looking when it has enough candidates, and drops those that other
+// workers found meanwhile.
+func TestDecidingRuleLeavesOutSurplusCandidates(t *testing.T) {
+	one, two := []Victim{{Priority: 1}}, []Victim{{Priority: 1}, {Priority: 1}}
+	candidates := []Candidate{{Node: "a", Victims: one, Surplus: true}, {Node: "b", Victims: two}}
+	if got := DecidingRule(candidates, "b"); got != "" {
+		t.Errorf("%q decided, without a choice", got)
 	}
 }

@@ -43,10 +43,11 @@ type Filter struct {
 	Verdicts  []Verdict
 	VerdictOf []uint16
 	// DurationSeconds is the total time of each plugin's calls, extrapolated from a
-	// sample of the nodes.
-	DurationSeconds []float64
-	// Comparisons hold the values that plugins compared, for some of the nodes that each
-	// rejected: at most MaxComparisons per plugin.
+	// sample of the nodes. It is nil for a plugin none of whose calls was measured.
+	DurationSeconds []*float64
+	// Comparisons hold the values that plugins compared: of each plugin at most
+	// MaxComparisons, those of the rejected nodes that were nearest to fitting. They are
+	// in the order of the plugins, the nearest node first, then by name.
 	Comparisons []Comparison
 	// Nominated are the nodes that were first tried as if the pods nominated to
 	// them already ran there.
@@ -56,10 +57,16 @@ type Filter struct {
 // MaxComparisons bounds the comparisons that a plugin has in a cycle.
 const MaxComparisons = 32
 
-// NominatedPass is the pass of Filter with a node's nominated pods.
+// MaxNominatedPods bounds the pods of a NominatedPass.
+const MaxNominatedPods = 32
+
+// NominatedPass is the pass of Filter with a node's nominated pods, those of at least
+// the pod's priority.
 type NominatedPass struct {
 	Node string `json:"node"`
-	Pods []Pod  `json:"pods"`
+	// Pods are at most MaxNominatedPods of PodCount.
+	Pods     []Pod `json:"pods"`
+	PodCount int   `json:"podCount,omitempty"`
 	// Rejected: the node was rejected in this pass, so it was not tried without the
 	// nominated pods.
 	Rejected bool `json:"rejected"`
@@ -81,7 +88,7 @@ type filterJSON struct {
 	Nodes           []string        `json:"nodes"`
 	States          []string        `json:"states"`
 	Reasons         []NodeReasons   `json:"reasons"`
-	DurationSeconds []float64       `json:"durationSeconds,omitempty"`
+	DurationSeconds []*float64      `json:"durationSeconds,omitempty"`
 	Comparisons     []Comparison    `json:"comparisons,omitempty"`
 	Nominated       []NominatedPass `json:"nominated,omitempty"`
 }

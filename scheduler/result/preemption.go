@@ -2,6 +2,7 @@ package result
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"time"
 )
@@ -21,6 +22,8 @@ type Preemption struct {
 	Chosen string `json:"chosen,omitempty"`
 	// Rule decided between the candidates; empty when there was one.
 	Rule PreemptionRule `json:"rule,omitempty"`
+	// Evictions is nil when the scheduler evicted no pod.
+	Evictions *Evictions `json:"evictions,omitempty"`
 }
 
 // Candidate is a node with the victims that preemption would remove from it.
@@ -41,6 +44,9 @@ type Candidate struct {
 	ChangedBy string `json:"changedBy,omitempty"`
 	// RemovedBy is the extender that removed the candidate.
 	RemovedBy string `json:"removedBy,omitempty"`
+	// Surplus: the scheduler had found as many candidates as it looks for, and did not
+	// consider this one.
+	Surplus bool `json:"surplus,omitempty"`
 }
 
 // Bounds of a Preemption. The scheduler makes dry runs until it has found 100 candidates,
@@ -78,6 +84,8 @@ type GroupPreemption struct {
 	// same order and with the same bound. ReprievedCount counts them on all nodes.
 	Reprieved      []Victim `json:"reprieved,omitempty"`
 	ReprievedCount int      `json:"reprievedCount,omitempty"`
+	// Evictions is nil when the scheduler evicted no pod.
+	Evictions *Evictions `json:"evictions,omitempty"`
 }
 
 // MaxGroupVictims bounds the lists of a GroupPreemption.
@@ -115,16 +123,16 @@ var preemptionRules = []struct {
 	{LowestHighestPriority, func(c Candidate) int64 { return -int64(c.highestPriority()) }},
 	{LowestSumOfPriorities, func(c Candidate) int64 { return -c.sumOfPriorities() }},
 	{FewestVictims, func(c Candidate) int64 { return -int64(len(c.Victims)) }},
-	{LatestEarliestStartTime, func(c Candidate) int64 { return c.earliestStart().UnixNano() }},
+	{LatestEarliestStartTime, func(c Candidate) int64 { return c.earliestStart() }},
 }
 
 // DecidingRule returns the rule that singled out the chosen candidate among those
-// that no extender removed, or the empty rule when there was no choice.
+// that the scheduler considered, or the empty rule when there was no choice.
 func DecidingRule(candidates []Candidate, chosen string) PreemptionRule {
 	if chosen == "" {
 		return ""
 	}
-	left := slices.DeleteFunc(slices.Clone(candidates), func(c Candidate) bool { return c.RemovedBy != "" })
+	left := slices.DeleteFunc(slices.Clone(candidates), func(c Candidate) bool { return c.RemovedBy != "" || c.Surplus })
 	if len(left) < 2 {
 		return ""
 	}
@@ -142,7 +150,7 @@ func DecidingRule(candidates []Candidate, chosen string) PreemptionRule {
 
 // KeepCandidates returns the indexes of the candidates that a record keeps, in ascending
 // order: the chosen one, and then those that come closest to it by the rules. Candidates
-// that an extender removed come last.
+// that the scheduler did not compare come last.
 func KeepCandidates(candidates []Candidate, chosen string) []int {
 	order := make([]int, len(candidates))
 	for i := range order {
@@ -161,7 +169,7 @@ func KeepCandidates(candidates []Candidate, chosen string) []int {
 		switch c := candidates[i]; {
 		case c.Node == chosen:
 			return 0
-		case c.RemovedBy == "":
+		case c.RemovedBy == "" && !c.Surplus:
 			return 1
 		}
 		return 2
@@ -193,13 +201,15 @@ func (c Candidate) sumOfPriorities() int64 {
 }
 
 // earliestStart returns the earliest start time of the victims with the highest
-// priority.
-func (c Candidate) earliestStart() time.Time {
-	var earliest time.Time
-	highest := c.highestPriority()
+// priority, in nanoseconds. As in the scheduler, a victim without a start time starts
+// now, later than all others. Candidates that both start now are equal: the scheduler
+// reads the clock for each, so that it is chance which of them it takes.
+func (c Candidate) earliestStart() int64 {
+	const now = math.MaxInt64
+	earliest, highest := int64(now), c.highestPriority()
 	for _, v := range c.Victims {
-		if v.Priority == highest && v.StartTime != nil && (earliest.IsZero() || v.StartTime.Before(earliest)) {
-			earliest = *v.StartTime
+		if v.Priority == highest && v.StartTime != nil {
+			earliest = min(earliest, v.StartTime.UnixNano())
 		}
 	}
 	return earliest

@@ -39,6 +39,14 @@ type Requeue struct {
 	Plugin string `json:"plugin"`
 }
 
+// Nomination is status.nominatedNodeName at the start of the cycle. The scheduler tries
+// that node first, alone.
+type Nomination struct {
+	Node string `json:"node"`
+	// Used: the pod was placed there, and the other nodes were not evaluated.
+	Used bool `json:"used"`
+}
+
 // Hint is the result of opportunistic batching: the scheduler first tries the next
 // best node of the previous pod with the same signature.
 type Hint struct {

@@ -58,7 +58,8 @@ func firstAnswer(c *Cycle, statuses ...string) (extensionPoint string, answer *P
 		name    string
 		answers []PluginResult
 	}{
-		{"preFilter", c.PreFilter}, {"preScore", c.PreScore}, {"reserve", c.Reserve}, {"permit", c.Permit}, {"preBind", c.PreBind}, {"bind", c.Bind},
+		{"preFilter", c.PreFilter}, {"preScore", c.PreScore}, {"reserve", c.Reserve}, {"permit", c.Permit},
+		{"preBindPreFlight", c.PreBindPreFlight}, {"permit", c.PermitWait.answer()}, {"preBind", c.PreBind}, {"bind", c.Bind},
 	} {
 		for i := range point.answers {
 			if slices.Contains(statuses, point.answers[i].Status) {

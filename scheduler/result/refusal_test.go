@@ -48,6 +48,17 @@ func TestFindRefusal(t *testing.T) {
 			Cycle{Summary: Summary{Outcome: Waiting, SelectedNode: "d"}, Filter: filter(), Permit: []PluginResult{{Plugin: "Free", Status: "Success"}, {Plugin: "Gang", Status: "Wait"}}},
 			&Refusal{ExtensionPoint: "permit", Plugin: "Gang"},
 		},
+		"a plugin that rejected the pod while it waited": {
+			Cycle{
+				Summary: Summary{Outcome: Unschedulable, SelectedNode: "d"}, Filter: filter(), Permit: []PluginResult{{Plugin: "Gang", Status: "Wait"}},
+				PermitWait: &PermitWait{Plugins: []string{"Gang"}, Status: "Unschedulable", Plugin: "Gang", TimedOut: true, Reasons: []string{"timed out"}},
+			},
+			&Refusal{ExtensionPoint: "permit", Plugin: "Gang", Reason: "timed out"},
+		},
+		"a plugin's error in PreBindPreFlight": {
+			Cycle{Summary: Summary{Outcome: Error, SelectedNode: "d"}, Filter: filter(), PreBindPreFlight: []PluginResult{{Plugin: "VolumeBinding", Status: "Error", Reasons: []string{"no lister"}}}},
+			&Refusal{ExtensionPoint: "preBindPreFlight", Plugin: "VolumeBinding", Reason: "no lister"},
+		},
 		"a plugin's error": {
 			Cycle{Summary: Summary{Outcome: Error, SelectedNode: "d"}, Filter: filter(), PreBind: []PluginResult{{Plugin: "VolumeBinding", Status: "Error", Reasons: []string{"deadline exceeded"}}}},
 			&Refusal{ExtensionPoint: "preBind", Plugin: "VolumeBinding", Reason: "deadline exceeded"},

@@ -64,8 +64,9 @@ type NodeCounts struct {
 	Evaluated int `json:"evaluated"`
 	// Feasible counts the nodes that passed every Filter plugin and every extender.
 	Feasible int `json:"feasible"`
-	// Wanted is the number of feasible nodes at which the search stops. It is 0
-	// when the search did not start.
+	// Wanted is the number of feasible nodes at which the search stops: 1 when
+	// nothing scores nodes, and when the node that was tried first fits. It is 0 when
+	// the search did not start.
 	Wanted int `json:"wanted,omitempty"`
 }
 
@@ -97,9 +98,10 @@ type PluginResult struct {
 	Plugin string `json:"plugin"`
 	// Status is the framework's name of the status code: Success, Error,
 	// Unschedulable, UnschedulableAndUnresolvable, Wait, Skip or Pending.
-	Status          string   `json:"status"`
-	Reasons         []string `json:"reasons,omitempty"`
-	DurationSeconds float64  `json:"durationSeconds"`
+	Status  string   `json:"status"`
+	Reasons []string `json:"reasons,omitempty"`
+	// DurationSeconds is that of the one call, which is always measured.
+	DurationSeconds float64 `json:"durationSeconds"`
 
 	// Nodes, of PreFilter, are the only nodes that the plugin lets Filter see. nil
 	// means that it does not restrict them.
@@ -108,6 +110,9 @@ type PluginResult struct {
 	NominatedNode string `json:"nominatedNode,omitempty"`
 	// TimeoutSeconds, of Permit, is how long the pod may wait.
 	TimeoutSeconds float64 `json:"timeoutSeconds,omitempty"`
+	// Parallel, of PreBindPreFlight: the plugin's PreBind may run beside those of
+	// its neighbours.
+	Parallel bool `json:"parallel,omitempty"`
 }
 
 // ExtensionPoint is one extension point that ran, with the total time of its
@@ -125,6 +130,8 @@ type Cycle struct {
 	Queue *Queue `json:"queue,omitempty"`
 	// Hint is nil when opportunistic batching had none.
 	Hint *Hint `json:"hint,omitempty"`
+	// Nomination is nil when the pod had no nominated node at the start of the cycle.
+	Nomination *Nomination `json:"nomination,omitempty"`
 	// PodGroup is nil when the pod was not scheduled as part of a group.
 	PodGroup *PodGroup `json:"podGroup,omitempty"`
 
@@ -133,17 +140,30 @@ type Cycle struct {
 
 	PreEnqueue []PluginResult `json:"preEnqueue,omitempty"`
 	PreFilter  []PluginResult `json:"preFilter,omitempty"`
-	Filter     *Filter        `json:"filter,omitempty"`
-	PostFilter []PluginResult `json:"postFilter,omitempty"`
+	// PreFilterExtensions count the calls of AddPod and RemovePod.
+	PreFilterExtensions []ExtensionCalls `json:"preFilterExtensions,omitempty"`
+	Filter              *Filter          `json:"filter,omitempty"`
+	PostFilter          []PluginResult   `json:"postFilter,omitempty"`
 	// Preemption is nil when no plugin made dry runs.
 	Preemption *Preemption    `json:"preemption,omitempty"`
 	PreScore   []PluginResult `json:"preScore,omitempty"`
 	Score      *Score         `json:"score,omitempty"`
 	Reserve    []PluginResult `json:"reserve,omitempty"`
 	Permit     []PluginResult `json:"permit,omitempty"`
-	PreBind    []PluginResult `json:"preBind,omitempty"`
-	Bind       []PluginResult `json:"bind,omitempty"`
-	PostBind   []PluginResult `json:"postBind,omitempty"`
+	// PermitWait is nil when the pod did not wait.
+	PermitWait *PermitWait `json:"permitWait,omitempty"`
+	// PreBindPreFlight are the answers of the PreBind plugins to the question
+	// whether they have work to do. The scheduler asks it before the wait for a permit.
+	PreBindPreFlight []PluginResult `json:"preBindPreFlight,omitempty"`
+	// PreBind has the plugins in their order. Those that answered Skip in
+	// PreBindPreFlight are in it with that answer; their PreBind was not called.
+	PreBind  []PluginResult `json:"preBind,omitempty"`
+	Bind     []PluginResult `json:"bind,omitempty"`
+	PostBind []PluginResult `json:"postBind,omitempty"`
+	// Unreserve has the Reserve plugins in the order of the calls, the last one first,
+	// when the pod lost its place again. Unreserve has no answer, so each Status is
+	// Success.
+	Unreserve []PluginResult `json:"unreserve,omitempty"`
 
 	// Claims are the pod's ResourceClaims with the devices that they hold; nil when
 	// the pod has none or was not bound.
@@ -157,6 +177,9 @@ type Cycle struct {
 	// Extenders are the calls to scheduler extenders, in order. The prioritize
 	// calls run concurrently and are listed in the order of the extenders.
 	Extenders []ExtenderCall `json:"extenders,omitempty"`
+
+	// Panics are the calls of plugins and extenders that panicked, at most MaxPanics.
+	Panics []Panic `json:"panics,omitempty"`
 }
 
 var (

@@ -101,8 +101,9 @@ type Score struct {
 	// single best node.
 	Tied []string
 	// DurationSeconds is the total time of each plugin's Score calls, extrapolated
-	// from a sample of the nodes.
-	DurationSeconds []float64
+	// from a sample of the nodes. It is nil for a plugin none of whose calls was
+	// measured.
+	DurationSeconds []*float64
 }
 
 // scoreJSON is the public form of Score: a row per node.
@@ -114,9 +115,9 @@ type scoreJSON struct {
 	Normalized [][]int64     `json:"normalized"`
 	Weighted   [][]int64     `json:"weighted"`
 	extendersJSON
-	Totals          []int64   `json:"totals"`
-	Tied            []string  `json:"tied,omitempty"`
-	DurationSeconds []float64 `json:"durationSeconds,omitempty"`
+	Totals          []int64    `json:"totals"`
+	Tied            []string   `json:"tied,omitempty"`
+	DurationSeconds []*float64 `json:"durationSeconds,omitempty"`
 }
 
 // MarshalJSON writes the public form, nodes by name.

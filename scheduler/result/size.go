@@ -16,9 +16,12 @@ func (c *Cycle) Size() int {
 	if c.Hint != nil {
 		size += sizeOf(*c.Hint)
 	}
-	size += sizeOfList(c.ExtensionPoints)
+	size += sizeOfPointer(c.Nomination) + sizeOfList(c.ExtensionPoints) + sizeOfList(c.PreFilterExtensions) + c.PermitWait.size()
+	for i := range c.PreFilterExtensions {
+		size += sizeOfTexts(c.PreFilterExtensions[i].Errors)
+	}
 	for _, answers := range [][]PluginResult{
-		c.PreEnqueue, c.PreFilter, c.PostFilter, c.PreScore, c.Reserve, c.Permit, c.PreBind, c.Bind, c.PostBind,
+		c.PreEnqueue, c.PreFilter, c.PostFilter, c.PreScore, c.Reserve, c.Permit, c.PreBindPreFlight, c.PreBind, c.Bind, c.PostBind, c.Unreserve,
 	} {
 		size += sizeOfAnswers(answers)
 	}
@@ -35,6 +38,10 @@ func (c *Cycle) Size() int {
 	}
 	for i := range c.Extenders {
 		size += c.Extenders[i].size()
+	}
+	size += sizeOfList(c.Panics)
+	for _, p := range c.Panics {
+		size += len(p.Call) + len(p.Value) + len(p.Stack)
 	}
 	return size
 }
@@ -64,6 +71,9 @@ func sizeOfPointer[T any](p *T) int {
 	}
 	return sizeOf(*p)
 }
+
+// sizeOfDurations returns the bytes of a list and of the numbers that it points to.
+func sizeOfDurations(list []*float64) int { return 2 * sizeOfList(list) }
 
 // sameList reports whether one of the lists is the start of the other.
 func sameList(a, b []string) bool {
@@ -103,7 +113,7 @@ func (f *Filter) size() int {
 	if f == nil {
 		return 0
 	}
-	size := sizeOf(*f) + sizeOfList(f.Nodes) + sizeOfList(f.Verdicts) + sizeOfList(f.VerdictOf) + sizeOfList(f.DurationSeconds)
+	size := sizeOf(*f) + sizeOfList(f.Nodes) + sizeOfList(f.Verdicts) + sizeOfList(f.VerdictOf) + sizeOfDurations(f.DurationSeconds)
 	for _, v := range f.Verdicts {
 		size += len(v.States) + sizeOfTexts(v.Reasons)
 	}
@@ -120,7 +130,7 @@ func (f *Filter) size() int {
 
 // size returns the bytes that c points to.
 func (c *Comparison) size() int {
-	size := sizeOfList(c.Resources) + sizeOfPointer(c.Taint) + sizeOfList(c.Terms) + sizeOfList(c.PodTerms) + sizeOfList(c.Spread) + sizeOfList(c.Ports) + sizeOfList(c.Devices)
+	size := sizeOfList(c.Resources) + sizeOfPointer(c.Taint) + sizeOfList(c.Terms) + sizeOfList(c.PodTerms) + sizeOfList(c.Spread) + sizeOfList(c.Ports) + sizeOfList(c.Claims) + sizeOfList(c.Devices)
 	for i := range c.Resources {
 		size += len(c.Resources[i].Name)
 	}
@@ -143,6 +153,9 @@ func (c *Comparison) size() int {
 	}
 	for i := range c.Ports {
 		size += len(c.Ports[i].HostIP)
+	}
+	for i := range c.Claims {
+		size += len(c.Claims[i].Claim) + len(c.Claims[i].StorageClass)
 	}
 	for i := range c.Devices {
 		d := &c.Devices[i]
@@ -169,7 +182,7 @@ func (s *Score) size() int {
 	if s == nil {
 		return 0
 	}
-	size := sizeOf(*s) + sizeOfList(s.Plugins) + sizeOfList(s.Skipped) + sizeOfList(s.Nodes) + sizeOfList(s.Tied) + sizeOfList(s.DurationSeconds) + s.Totals.size()
+	size := sizeOf(*s) + sizeOfList(s.Plugins) + sizeOfList(s.Skipped) + sizeOfList(s.Nodes) + sizeOfList(s.Tied) + sizeOfDurations(s.DurationSeconds) + s.Totals.size()
 	for p, columns := range [][]Column{s.Raw, s.Normalized, s.Weighted} {
 		size += sizeOfList(columns)
 		for i := range columns {
@@ -211,7 +224,7 @@ func (p *Preemption) size() int {
 	if p == nil {
 		return 0
 	}
-	size := sizeOf(*p) + sizeOfList(p.Candidates) + sizeOfList(p.Unhelpful)
+	size := sizeOf(*p) + sizeOfList(p.Candidates) + sizeOfList(p.Unhelpful) + p.Evictions.size()
 	for i := range p.Candidates {
 		size += sizeOfVictims(p.Candidates[i].Victims) + sizeOfVictims(p.Candidates[i].Reprieved)
 	}
@@ -219,6 +232,24 @@ func (p *Preemption) size() int {
 		size += sizeOfTexts(p.Unhelpful[i].Reasons) + sizeOfList(p.Unhelpful[i].Nodes)
 	}
 	return size
+}
+
+func (e *Evictions) size() int {
+	if e == nil {
+		return 0
+	}
+	size := sizeOf(*e) + sizeOfList(e.Failures) + sizeOfPointer(e.DurationSeconds)
+	for _, f := range e.Failures {
+		size += f.Pod.size() + len(f.Error)
+	}
+	return size
+}
+
+func (w *PermitWait) size() int {
+	if w == nil {
+		return 0
+	}
+	return sizeOf(*w) + sizeOfList(w.Plugins) + sizeOfPointer(w.DurationSeconds) + sizeOfTexts(w.Reasons)
 }
 
 func sizeOfVictims(victims []Victim) int {
@@ -241,7 +272,7 @@ func (g *PodGroup) size() int {
 		size += g.Placements[i].size()
 	}
 	if p := g.Preemption; p != nil {
-		size += sizeOf(*p) + sizeOfVictims(p.Victims) + sizeOfVictims(p.Reprieved)
+		size += sizeOf(*p) + sizeOfVictims(p.Victims) + sizeOfVictims(p.Reprieved) + p.Evictions.size()
 	}
 	return size
 }

@@ -336,10 +336,13 @@ func scoredCycle(name string, n, scored int) *result.Cycle {
 	return c
 }
 
-func durations(r *rand.Rand, n int) []float64 {
-	out := make([]float64, n)
+// durations leaves out those of every fifth plugin, as if none of its calls was measured.
+func durations(r *rand.Rand, n int) []*float64 {
+	out := make([]*float64, n)
 	for i := range out {
-		out[i] = r.Float64() * 1e-3
+		if seconds := r.Float64() * 1e-3; i%5 != 4 {
+			out[i] = &seconds
+		}
 	}
 	return out
 }

@@ -27,8 +27,8 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// APIServer keeps objects and serves the Kubernetes API over HTTP in memory. It is
-// the transport of a client and has no network, no goroutines between calls, and no
+// APIServer stores objects and serves the Kubernetes API over HTTP, all in memory. It is
+// the transport of a client. It has no network, no goroutines between calls, and no
 // admission. The real clients and informers work with it unchanged.
 //
 // It is meant for a bubble of testing/synctest, where its latencies take no real
@@ -46,6 +46,7 @@ type APIServer struct {
 	lastSent time.Time
 	writes   func(write)
 	failures map[string]int // how many more requests fail, by method and path
+	late     map[string]time.Duration
 }
 
 // object is the JSON form of an object.
@@ -80,6 +81,7 @@ func NewAPIServer() *APIServer {
 		kinds:    map[string]map[string]*stored{},
 		watches:  map[*watchBody]struct{}{},
 		failures: map[string]int{},
+		late:     map[string]time.Duration{},
 	}
 	s.controllers.server = s
 	return s
@@ -179,7 +181,7 @@ func parsePath(path string) (target, error) {
 	return t, nil
 }
 
-// serve answers everything but a watch.
+// serve handles every request except a watch.
 func (s *APIServer) serve(r *http.Request, t target, body []byte) (any, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -382,7 +384,7 @@ func (s *APIServer) bind(t target, body []byte, agent string) (any, error) {
 
 var success = object{"apiVersion": "v1", "kind": "Status", "status": "Success"}
 
-// delete removes an object at once, or starts the graceful deletion of a running
+// delete removes an object immediately, or starts the graceful deletion of a running
 // pod.
 func (s *APIServer) delete(t target, body []byte, agent string) (any, error) {
 	found, err := s.find(t)
@@ -468,7 +470,7 @@ const (
 	// happen before the second.
 	turn = 10 * time.Microsecond
 	// delay is the time between a write and its watch event, so that the writer
-	// gets its answer first.
+	// gets its response first.
 	delay = 137 * time.Microsecond
 )
 
@@ -482,12 +484,25 @@ func (s *APIServer) publish(t target, kind string, raw []byte, agent string) {
 		}
 		s.lastSent = c.at
 	}
+	c.at = c.at.Add(s.late[t.resource])
 	s.history = append(s.history, c)
 	for w := range s.watches {
 		if w.resource == c.resource {
 			w.send(c)
 		}
 	}
+}
+
+// DelayTermination makes pods take that long to terminate. Call it before the first
+// deletion.
+func (s *APIServer) DelayTermination(d time.Duration) { s.controllers.podGrace = d }
+
+// DelayEvents makes the watch events of a resource, such as "resourceclaims", arrive
+// later by d than those of other resources.
+func (s *APIServer) DelayEvents(resource string, d time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.late[resource] = d
 }
 
 // watch streams the changes of a resource after a version. It does not stream
@@ -580,7 +595,7 @@ func (w *watchBody) Close() error {
 	return nil
 }
 
-// kindsByResource maps the resources of every API that the client knows.
+// kindsByResource maps the resources of all APIs of the client.
 var kindsByResource = sync.OnceValue(func() map[string]schema.GroupVersionKind {
 	out := map[string]schema.GroupVersionKind{}
 	for gvk := range scheme.Scheme.AllKnownTypes() {

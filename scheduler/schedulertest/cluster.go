@@ -22,7 +22,7 @@ type Cluster struct {
 	// Configuration is a KubeSchedulerConfiguration in YAML.
 	Configuration string
 	// Grace is how long a running pod takes to terminate; 0 means that it
-	// terminates at once.
+	// terminates immediately.
 	Grace time.Duration
 	// Objects exist before the scheduler starts.
 	Objects []runtime.Object
@@ -57,8 +57,8 @@ type Hooks struct {
 	// Start starts a scheduler that is attached to the simulation, and returns a
 	// function that stops it.
 	Start func(context.Context, *Simulation) (stop func(context.Context) error, err error)
-	// Beside, if not nil, runs concurrently with each operation. It takes actions
-	// that must not affect the outcome.
+	// Beside, if not nil, runs concurrently with each operation. Its actions must
+	// not affect the outcome.
 	Beside func(context.Context, *Simulation, int)
 }
 
@@ -185,7 +185,7 @@ func without(v any) any {
 
 // Create creates any object.
 func (s *Simulation) Create(ctx context.Context, o runtime.Object) error {
-	return create(ctx, s.Client, o)
+	return Create(ctx, s.Client, o)
 }
 
 // PatchPod patches a pod as a user does, with a merge patch.
@@ -205,6 +205,13 @@ func (s *Simulation) FailBinding(pod string, times int) {
 	s.Server.mu.Lock()
 	defer s.Server.mu.Unlock()
 	s.Server.failures["POST /v1/pods "+Namespace+"/"+pod+" binding"] = times
+}
+
+// FailDeletion makes the next deletions of a pod fail.
+func (s *Simulation) FailDeletion(pod string, times int) {
+	s.Server.mu.Lock()
+	defer s.Server.mu.Unlock()
+	s.Server.failures["DELETE /v1/pods "+Namespace+"/"+pod+" "] = times
 }
 
 // quiet drops the error for an object that no longer exists: whether an operation
@@ -258,7 +265,7 @@ func Fill(ctx context.Context, server *APIServer, objects []runtime.Object) erro
 		return err
 	}
 	for _, o := range objects {
-		if err := create(ctx, client, o); err != nil {
+		if err := Create(ctx, client, o); err != nil {
 			return err
 		}
 	}

@@ -14,8 +14,8 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// create creates an object with the client of its kind.
-func create(ctx context.Context, c kubernetes.Interface, o runtime.Object) (err error) {
+// Create creates an object with the client of its kind.
+func Create(ctx context.Context, c kubernetes.Interface, o runtime.Object) (err error) {
 	options := metav1.CreateOptions{}
 	switch o := o.(type) {
 	case *v1.Node:

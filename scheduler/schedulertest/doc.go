@@ -6,7 +6,7 @@
 // so backoffs take no real time. Actions that could affect each other never happen
 // at the same instant: requests and watch events have different latencies, and the
 // scheduler takes the next pod only after a pause. Among nodes with the best score,
-// the node's name decides instead of chance. Two runs of the same scheduler are
+// the node's name breaks the tie instead of a random choice. Two runs of the same scheduler are
 // therefore the same, line by line.
 //
 // Only tests import the package. It may import Kubernetes' scheduler and

@@ -51,7 +51,7 @@ func (e *Extenders) Close() {
 	e.server.Close()
 }
 
-// Begin forgets the requests so far. Later bind requests use client.
+// Begin discards the requests so far. Later bind requests use client.
 func (e *Extenders) Begin(client kubernetes.Interface) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -26,7 +26,7 @@ const (
 	hostLabel = v1.LabelHostname
 )
 
-// theme says which features the pods of a cluster use.
+// theme defines the features that the pods of a cluster use.
 type theme struct {
 	name          string
 	gates         map[string]bool

@@ -216,6 +216,30 @@ func (o *Observer) ran(pod *v1.Pod, point string) {
 	}
 }
 
+// unreserved notes that a pod loses the place that it got in the try with this state.
+func (o *Observer) unreserved(pod *v1.Pod, state fwk.CycleState) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	a := o.current[pod.UID]
+	if a == nil {
+		return
+	}
+	for i := range a.tries {
+		if a.tries[i].state == state {
+			a = &a.tries[i]
+			break
+		}
+	}
+	if a.state == state {
+		a.forgetPoint("unreserve")
+		a.Points = append(a.Points, "unreserve")
+	}
+}
+
+func (a *Attempt) forgetPoint(point string) {
+	a.Points = slices.DeleteFunc(a.Points, func(p string) bool { return p == point })
+}
+
 func (o *Observer) noteVerdicts(a *Attempt) {
 	for _, node := range slices.Sorted(maps.Keys(a.Verdicts)) {
 		o.transcript.note(scheduling, "  filter %s: %s", node, words(a.Verdicts[node]))
@@ -363,6 +387,9 @@ func (f *observed) RunReservePluginsReserve(ctx context.Context, state fwk.Cycle
 	f.observer.of(pod).choose(func(a *Attempt) bool { return a.state == state })
 	status := f.Framework.RunReservePluginsReserve(ctx, state, pod, node)
 	f.observer.ran(pod, "reserve")
+	if a := f.observer.of(pod); a != nil {
+		a.forgetPoint("unreserve")
+	}
 	f.transcript.note(scheduling, "  reserve %s on %s: %s", podKey(pod), node, words(status))
 	return status
 }
@@ -375,6 +402,7 @@ func (f *observed) RunReservePluginsUnreserve(ctx context.Context, state fwk.Cyc
 	}
 	f.transcript.note(binding+podKey(pod), "  unreserve %s on %s", podKey(pod), node)
 	f.Framework.RunReservePluginsUnreserve(ctx, state, pod, node)
+	f.observer.unreserved(pod, state)
 }
 
 func (f *observed) RunPermitPlugins(ctx context.Context, state fwk.CycleState, pod *v1.Pod, node string) (map[string]time.Duration, *fwk.Status) {
@@ -385,7 +413,11 @@ func (f *observed) RunPermitPlugins(ctx context.Context, state fwk.CycleState, p
 }
 
 func (f *observed) WaitOnPermit(ctx context.Context, pod *v1.Pod) *fwk.Status {
+	waits := f.Framework.WillWaitOnPermit(ctx, pod)
 	status := f.Framework.WaitOnPermit(ctx, pod)
+	if waits {
+		f.observer.ran(pod, "waitOnPermit")
+	}
 	f.transcript.note(binding+podKey(pod), "  permitted %s: %s", podKey(pod), words(status))
 	return status
 }
@@ -395,6 +427,7 @@ func (f *observed) WaitOnPermit(ctx context.Context, pod *v1.Pod) *fwk.Status {
 func (f *observed) RunPreBindPreFlights(ctx context.Context, state fwk.CycleState, pod *v1.Pod, node string) *fwk.Status {
 	time.Sleep(100*time.Microsecond + time.Duration(rank(podKey(pod), "binding")%100_000))
 	status := f.Framework.RunPreBindPreFlights(ctx, state, pod, node)
+	f.observer.ran(pod, "preBindPreFlight")
 	f.transcript.note(binding+podKey(pod), "  preBindPreFlight %s: %s", podKey(pod), words(status))
 	return status
 }

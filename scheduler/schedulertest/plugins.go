@@ -21,13 +21,22 @@ func OutOfTree() frameworkruntime.Registry {
 		"Patient": func(_ context.Context, _ runtime.Object, h fwk.Handle) (fwk.Plugin, error) {
 			return &patient{handle: h, tried: map[types.UID]bool{}}, nil
 		},
+		"Thorough": func(context.Context, runtime.Object, fwk.Handle) (fwk.Plugin, error) {
+			return preparer{"Thorough", 30 * time.Millisecond}, nil
+		},
+		"Brisk": func(context.Context, runtime.Object, fwk.Handle) (fwk.Plugin, error) {
+			return preparer{"Brisk", 10 * time.Millisecond}, nil
+		},
 	}
 }
 
 // picky requires hard disks for some pods. It attaches facts to the cycle.
 type picky struct{}
 
-var _ fwk.FilterPlugin = picky{}
+var (
+	_ fwk.FilterPlugin = picky{}
+	_ fwk.SignPlugin   = picky{}
+)
 
 func (picky) Name() string { return "Picky" }
 
@@ -39,11 +48,16 @@ func (picky) Filter(_ context.Context, state fwk.CycleState, pod *v1.Pod, node f
 	return nil
 }
 
-// patient makes pods wait: it allows some in time, and lets others time out once.
+func (picky) SignPod(_ context.Context, pod *v1.Pod) ([]fwk.SignFragment, *fwk.Status) {
+	return []fwk.SignFragment{{Key: "app", Value: pod.Labels["app"]}}, nil
+}
+
+// patient makes pods wait in Permit: it allows some in time, rejects others once, and lets
+// others time out once.
 type patient struct {
 	handle fwk.Handle
-	// tried holds the pods that timed out. Permit is called on the scheduling
-	// goroutine.
+	// tried holds the pods that were rejected or timed out. Permit is called on the
+	// scheduling goroutine.
 	tried map[types.UID]bool
 }
 
@@ -54,6 +68,7 @@ func (*patient) Name() string { return "Patient" }
 const (
 	patience = 300 * time.Millisecond
 	grant    = 120 * time.Millisecond
+	refusal  = 180 * time.Millisecond
 )
 
 func (p *patient) Permit(_ context.Context, _ fwk.CycleState, pod *v1.Pod, _ string) (*fwk.Status, time.Duration) {
@@ -65,6 +80,16 @@ func (p *patient) Permit(_ context.Context, _ fwk.CycleState, pod *v1.Pod, _ str
 			}
 		})
 		return fwk.NewStatus(fwk.Wait), patience
+	case "b":
+		if !p.tried[pod.UID] {
+			p.tried[pod.UID] = true
+			time.AfterFunc(refusal, func() {
+				if waiting := p.handle.GetWaitingPod(pod.UID); waiting != nil {
+					waiting.Reject(p.Name(), "on second thoughts, no")
+				}
+			})
+			return fwk.NewStatus(fwk.Wait), patience
+		}
 	case "c":
 		if !p.tried[pod.UID] {
 			p.tried[pod.UID] = true
@@ -72,4 +97,27 @@ func (p *patient) Permit(_ context.Context, _ fwk.CycleState, pod *v1.Pod, _ str
 		}
 	}
 	return nil, 0
+}
+
+// preparer prepares nodes for pods in PreBind, beside other preparers. Pods of app c need
+// no preparation.
+type preparer struct {
+	name string
+	work time.Duration
+}
+
+var _ fwk.PreBindPlugin = preparer{}
+
+func (p preparer) Name() string { return p.name }
+
+func (p preparer) PreBindPreFlight(_ context.Context, _ fwk.CycleState, pod *v1.Pod, _ string) (*fwk.PreBindPreFlightResult, *fwk.Status) {
+	if pod.Labels["app"] == "c" {
+		return nil, fwk.NewStatus(fwk.Skip)
+	}
+	return &fwk.PreBindPreFlightResult{AllowParallel: true}, nil
+}
+
+func (p preparer) PreBind(context.Context, fwk.CycleState, *v1.Pod, string) *fwk.Status {
+	time.Sleep(p.work)
+	return nil
 }

@@ -68,7 +68,7 @@ func (q *queue) next(pop func(klog.Logger) (framework.QueuedEntityInfo, error), 
 	}
 }
 
-// ready reports whether Pop would return at once.
+// ready reports whether Pop would return immediately.
 func (q *queue) ready() bool {
 	if len(q.PodsInActiveQ()) > 0 {
 		return true
@@ -110,8 +110,8 @@ func (q *queue) moved(cause string, do func()) {
 	}
 }
 
-// places returns where the waiting pods are. In flight is not a place, because a
-// pod leaves it without a move of the queue.
+// places returns the part of the queue that each waiting pod is in. In flight is not
+// a part, because a pod leaves it without a move of the queue.
 func (q *queue) places() map[string]string {
 	out := map[string]string{}
 	for place, pods := range map[string][]*v1.Pod{

@@ -93,9 +93,9 @@ const (
 	prepareTimeout = 2 * time.Minute
 	// stopTimeout bounds how long the replaced scheduler may take to stop.
 	stopTimeout = 10 * time.Second
-	// catchUpTimeout bounds how long the new scheduler waits to see the bindings of
-	// the old one.
-	catchUpTimeout = 5 * time.Second
+	// catchUpTimeout bounds how long the new scheduler waits to see what the old one
+	// has handed out. After that, it is built again.
+	catchUpTimeout = 10 * time.Second
 )
 
 // New returns a scheduler that is not running. It does no I/O.
@@ -267,7 +267,7 @@ func (s *Scheduler) swap(ctx context.Context, c *config.Configuration, source co
 	}
 	// From here on, complete the change even if the caller gives up: half a change
 	// would be worse.
-	s.replaceCurrent(context.WithoutCancel(ctx), next)
+	next = s.replaceCurrent(context.WithoutCancel(ctx), next, c, r.Number)
 	s.keep(r)
 	next.Run()
 	s.set(next, c)
@@ -283,23 +283,40 @@ func (s *Scheduler) newRevision(c *config.Configuration, source config.Origin, b
 	}
 }
 
-// replaceCurrent ends the current scheduler and waits until next has seen its
-// bindings.
-func (s *Scheduler) replaceCurrent(ctx context.Context, next *scheduler.Scheduler) {
+// replaceCurrent ends the current scheduler and returns the one that may run now: next,
+// when it has seen what the current one has handed out. If its watches do not deliver
+// that in time, replaceCurrent prepares another one, which lists everything.
+func (s *Scheduler) replaceCurrent(ctx context.Context, next *scheduler.Scheduler, c *config.Configuration, revision int) *scheduler.Scheduler {
 	s.mu.Lock()
 	before := s.current
 	s.swapping = before != nil
 	s.mu.Unlock()
 	if before == nil {
-		return
+		return next
 	}
 	s.options.Changed()
 	s.end(ctx, before)
+	err := catchUp(ctx, next, before)
+	if err == nil {
+		return next
+	}
+	s.options.Logger.Error(err, "The new scheduler has not seen everything that the replaced one has handed out; building it again")
+	again, err := s.prepare(ctx, c, revision)
+	if err != nil {
+		s.options.Logger.Error(err, "Cannot build the new scheduler again: it may hand out something twice")
+		return next
+	}
+	s.end(ctx, next)
+	if err := catchUp(ctx, again, before); err != nil {
+		s.options.Logger.Error(err, "Cannot confirm that the new scheduler has seen everything that the replaced one has handed out")
+	}
+	return again
+}
+
+func catchUp(ctx context.Context, next, before *scheduler.Scheduler) error {
 	ctx, cancel := context.WithTimeout(ctx, catchUpTimeout)
 	defer cancel()
-	if err := next.CatchUp(ctx, before); err != nil {
-		s.options.Logger.Error(err, "Cannot confirm that the new scheduler has seen all bindings of the replaced one")
-	}
+	return next.CatchUp(ctx, before)
 }
 
 func (s *Scheduler) end(ctx context.Context, before *scheduler.Scheduler) {

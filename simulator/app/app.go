@@ -7,13 +7,13 @@
 package app
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -41,7 +41,7 @@ import (
 // writes one line to out, which begins with "ready: ". After ctx is done it returns the
 // errors of stopping.
 func Run(ctx context.Context, options Options, out io.Writer) error {
-	s, err := newSimulator(options)
+	s, err := newSimulator(ctx, options)
 	if err != nil {
 		return err
 	}
@@ -49,8 +49,8 @@ func Run(ctx context.Context, options Options, out io.Writer) error {
 }
 
 // newSimulator returns a simulator that has not started. run releases what it holds.
-func newSimulator(options Options) (*simulator, error) {
-	p, err := options.prepare()
+func newSimulator(ctx context.Context, options Options) (*simulator, error) {
+	p, err := options.prepare(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -65,13 +65,20 @@ func newSimulator(options Options) (*simulator, error) {
 	})
 	s.replays = s.newReplays()
 	s.following = s.newFollowing()
-	s.onStop(func(context.Context) error { return p.close() })
+	s.onStopOf("removing files", keptForFiles, func(context.Context) error { return p.close() })
 	return s, nil
 }
 
 // run is Run.
 func (s *simulator) run(ctx context.Context, out io.Writer) error {
-	err := s.start(ctx)
+	started := make(chan error, 1)
+	go func() { started <- s.start(ctx) }()
+	var err error
+	select {
+	case err = <-started:
+	case <-ctx.Done():
+		return s.startStopped(started)
+	}
 	if err == nil {
 		fmt.Fprintf(out, "ready: http://%s kubeconfig %s\n", s.prepared.listener.Addr(), s.controlPlane.Kubeconfig())
 		played := s.reportReplay(ctx)
@@ -85,7 +92,7 @@ func (s *simulator) run(ctx context.Context, out io.Writer) error {
 	} else if ctx.Err() != nil {
 		err = nil // stopped while starting
 	}
-	return errors.Join(err, s.stop())
+	return errors.Join(err, s.stop(time.Now().Add(s.stopTimeout())))
 }
 
 // controlPlane is the cluster's control plane, our own or an external one.
@@ -120,28 +127,17 @@ type simulator struct {
 	following   *following.Following
 	transfers   *transfer.Cluster
 
+	// interrupted says that an import was interrupted; nil if none was.
+	interrupted atomic.Pointer[string]
+	// emptied: the import that runs has emptied the cluster.
+	emptied atomic.Bool
+
 	mu      sync.Mutex // guards phase and message
 	phase   server.Phase
 	message string
 
 	failed chan error
-	undo   []func(context.Context) error
-}
-
-// onStop adds a step to stop, which runs the steps in reverse order.
-func (s *simulator) onStop(f func(context.Context) error) { s.undo = append(s.undo, f) }
-
-// stopTimeout bounds an orderly stop, so that the program ends within 5 s of a signal.
-const stopTimeout = 4500 * time.Millisecond
-
-func (s *simulator) stop() error {
-	ctx, cancel := context.WithTimeout(context.Background(), cmp.Or(s.options.stopTimeout, stopTimeout))
-	defer cancel()
-	var errs []error
-	for i := len(s.undo) - 1; i >= 0; i-- {
-		errs = append(errs, s.undo[i](ctx))
-	}
-	return errors.Join(errs...)
+	undo   []step
 }
 
 // start brings everything up, the web server first. Each step adds its own undo.
@@ -152,14 +148,20 @@ func (s *simulator) start(ctx context.Context) error {
 	if err := s.startControlPlane(ctx); err != nil {
 		return err
 	}
+	if err := s.mayReplay(); err != nil {
+		return err
+	}
+	if err := s.findInterrupted(); err != nil {
+		return err
+	}
 	if err := s.store.Start(ctx); err != nil {
 		return fmt.Errorf("opening the results: %w", err)
 	}
-	s.onStop(s.store.Stop)
+	s.onStopOf("writing the last results", keptForResults, s.store.Stop)
 	if err := s.runNodes(ctx); err != nil {
 		return err
 	}
-	s.onStop(s.stopNodes)
+	s.onStopOf("the virtual nodes", 0, s.stopNodes)
 
 	// Before the scheduler, so that it ends after it and learns of every result.
 	write, err := s.annotate()
@@ -183,10 +185,10 @@ func (s *simulator) start(ctx context.Context) error {
 	if err := s.scheduler.Start(ctx); err != nil {
 		return fmt.Errorf("starting the scheduler: %w", err)
 	}
-	s.onStop(s.scheduler.Stop)
+	s.onStopOf("the scheduler", 0, s.scheduler.Stop)
 
 	s.transfers = s.newTransfers()
-	s.onStop(s.operations.close)
+	s.onStopOf("an import or a reset", 0, s.operations.close)
 	if err := s.web.SetBackend(s.backend()); err != nil {
 		return fmt.Errorf("attaching the web server: %w", err)
 	}
@@ -195,19 +197,28 @@ func (s *simulator) start(ctx context.Context) error {
 	}
 	s.setStatus(server.Running, "")
 	write()
-	s.onStop(s.replays.Stop)
-	if err := s.startReplay(); err != nil {
+	s.onStopOf("the replay", 0, s.replays.Stop)
+	if err := s.startReplay(ctx); err != nil {
 		return err
 	}
-	s.onStop(func(context.Context) error {
-		s.setStatus(server.Stopping, "the simulator is stopping")
-		return nil
-	})
-	// Stopped before the step above, it cannot overwrite the status "stopping".
 	s.watchHealth()
 	s.returnMemory()
-	s.onStop(s.following.Stop)
-	return s.following.Start()
+	s.onStopOf("reading from another cluster", 0, s.following.Stop)
+	if err := s.following.Start(); err != nil {
+		return err
+	}
+	s.onStopOf("answering requests", 0, s.quiesce)
+	return nil
+}
+
+// quiesce is the first step of a stop: afterwards no request acts on what the next steps stop.
+func (s *simulator) quiesce(ctx context.Context) error {
+	s.setStatus(server.Stopping, "the simulator is stopping")
+	s.operations.cancel()
+	ctx, cancel := context.WithTimeout(ctx, quiesceTimeout)
+	defer cancel()
+	s.web.Quiesce(ctx)
+	return nil
 }
 
 // backend returns the web server's backend.
@@ -247,7 +258,7 @@ func (s *simulator) startControlPlane(ctx context.Context) error {
 	if err := s.embedded.Start(ctx); err != nil {
 		return fmt.Errorf("starting the control plane: %w", err)
 	}
-	s.onStop(s.embedded.Stop)
+	s.onStopOf("the control plane", keptForControlPlane, s.embedded.Stop)
 	return s.finishReset(ctx)
 }
 
@@ -306,7 +317,7 @@ func (s *simulator) serve() {
 			s.failed <- fmt.Errorf("serving the web: %w", err)
 		}
 	}()
-	s.onStop(func(ctx context.Context) error {
+	s.onStopOf("the web server", keptForWeb, func(ctx context.Context) error {
 		err := s.web.Shutdown(ctx)
 		<-done
 		return err
@@ -365,6 +376,9 @@ func (s *simulator) publish() {
 	if ok, why := s.store.Health(); !ok {
 		status.Warnings = append(status.Warnings, why)
 	}
+	if why := s.interrupted.Load(); why != nil {
+		status.Warnings = append(status.Warnings, *why)
+	}
 	status.Sync, _ = s.following.Status()
 	status.Warnings = append(status.Warnings, s.following.Warnings()...)
 	s.web.SetStatus(status)
@@ -384,7 +398,7 @@ func (s *simulator) watchHealth() {
 			s.publish()
 		}, healthInterval)
 	})
-	s.onStop(func(context.Context) error {
+	s.onStopOf("watching the health", 0, func(context.Context) error {
 		cancel()
 		running.Wait()
 		return nil

@@ -98,7 +98,7 @@ type running struct {
 
 func startInProcess(options Options) (*running, error) {
 	options.Listen, options.stopTimeout = "127.0.0.1:0", clustertest.Timeout
-	simulator, err := newSimulator(options)
+	simulator, err := newSimulator(context.Background(), options)
 	if err != nil {
 		return nil, err
 	}

@@ -232,14 +232,14 @@ func checkScheduledOnce(t *testing.T, s *running, pods int) {
 		return len(times) == pods, nil
 	})
 	if results != pods {
-		t.Errorf("%d pods have %d results that say scheduled", pods, results)
+		t.Errorf("%d pods have %d scheduled results", pods, results)
 	}
 	var failed result.Page
 	s.get(t, "/api/v1/results?outcome=error&limit=500", &failed)
 	for _, item := range failed.Items {
 		t.Logf("attempt %d of %s, revision %d: %s", item.Attempt, item.Pod.Name, item.Revision, item.Message)
 		if strings.Contains(item.Message, "already assigned") {
-			t.Errorf("%s was to be bound twice: %s", item.Pod.Name, item.Message)
+			t.Errorf("the scheduler tried to bind %s twice: %s", item.Pod.Name, item.Message)
 		}
 	}
 	if counted := s.podsScheduled(t); counted != pods {

@@ -81,7 +81,7 @@ func apply(t *testing.T, s *running, document string) config.Revision {
 		}
 		defer resp.Body.Close()
 		if resp.StatusCode != http.StatusOK {
-			t.Errorf("going back to the default: %s", resp.Status)
+			t.Errorf("restoring the default: %s", resp.Status)
 		}
 	})
 	return applied.Revision
@@ -122,7 +122,7 @@ func (s *running) revision(t *testing.T, number int) config.Revision {
 	return r
 }
 
-// launch starts a simulator that stops at the end of the test at the latest.
+// launch starts a simulator. It stops at the end of the test unless it has stopped before.
 func launch(t *testing.T, options Options) *running {
 	t.Helper()
 	s, err := startInProcess(options)
@@ -414,7 +414,7 @@ func TestABrokenSavedConfigurationGivesWay(t *testing.T) {
 				t.Error(diff)
 			}
 			if !strings.Contains(log.String(), "configuration") {
-				t.Errorf("the log does not say so: %q", &log)
+				t.Errorf("the log does not report it: %q", &log)
 			}
 		})
 	}

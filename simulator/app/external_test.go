@@ -152,7 +152,7 @@ func TestAnotherControlPlane(t *testing.T) {
 		p, err := there.client.CoreV1().Pods("default").Get(ctx, "web", metav1.GetOptions{})
 		return err == nil && p.Spec.NodeName == "n" && p.Annotations[annotation.Prefix+"selected-node"] == "n", err
 	})
-	// The path by which the web application reaches the API server.
+	// The web application reaches the API server by this path.
 	var list metav1.PartialObjectMetadataList
 	s.get(t, "/kubernetes/api/v1/pods", &list)
 	if len(list.Items) != 1 {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestFailuresToSaveAreLogged: a lasting failure is logged once, and a new one again.
+// TestFailuresToSaveAreLogged: a lasting failure is logged once, and a new failure is logged again.
 func TestFailuresToSaveAreLogged(t *testing.T) {
 	var log lines
 	full := errors.New("no space left")

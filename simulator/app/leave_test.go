@@ -67,7 +67,7 @@ func use(t *testing.T, s *running, pool string) {
 	}
 	resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
-		t.Fatalf("the configuration is answered with %s", resp.Status)
+		t.Fatalf("the response to the configuration is %s", resp.Status)
 	}
 	create(t, s, ns, pod("second", pool, "1"), result.Scheduled)
 	ws, _, err := websocket.DefaultDialer.Dial("ws"+strings.TrimPrefix(s.url, "http")+"/api/v1/watch", http.Header{"Origin": {s.url}})

@@ -196,6 +196,6 @@ spec: {schedulingPolicy: {gang: {minCount: 2}}}
 	k.prints(t, "Running Running", "{.items[*].status.phase}", "pods")
 	got = attempts{}
 	if k.simulator.get(t, "/api/v1/results/"+string(pod.UID), &got); got.Held != nil || len(got.Items) == 0 {
-		t.Errorf("it runs, and the results say %+v", got)
+		t.Errorf("it runs, but the results have %+v", got)
 	}
 }

@@ -247,7 +247,7 @@ web 2 N/A 1 …s`, "pdb")
 
 	_, err := k.Run("drain", k.namespace+"-a-1", "--timeout=3s")
 	if err == nil || !strings.Contains(err.Error(), "global timeout") {
-		t.Errorf("one of three may go, and none has another node: %v", err)
+		t.Errorf("the drain evicts at most one of three pods, because the others have no other node: %v", err)
 	}
 	k.prints(t, "2 0", "{.status.currentHealthy} {.status.disruptionsAllowed}", "pdb", "web")
 	k.nodes(t, "a-2")

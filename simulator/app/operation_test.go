@@ -8,8 +8,8 @@ import (
 	"kube-scheduler-simulator/simulator/server"
 )
 
-// TestOneOperationAtATime matters because nothing else prevents two concurrent
-// imports.
+// TestOneOperationAtATime: a second operation is refused while one runs. Nothing else prevents
+// two concurrent imports.
 func TestOneOperationAtATime(t *testing.T) {
 	all := &operations{changed: func() {}}
 	_, first, err := all.begin(t.Context(), server.OperationImport, "")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"net"
 	"os"
@@ -108,10 +109,12 @@ func DefaultOptions() Options {
 // prepared holds the files, directories and listeners that Options refer to,
 // checked and opened before anything starts.
 type prepared struct {
-	listener      net.Listener
-	token         string
-	dataDir       string
-	temporary     bool
+	listener  net.Listener
+	token     string
+	dataDir   string
+	temporary bool
+	// owner locks a temporary data directory; nil for others.
+	owner         io.Closer
 	registry      frameworkruntime.Registry
 	configuration *config.Configuration // from the file, or nil
 	stages        *virtualnode.Stages   // from the file, or nil
@@ -123,7 +126,7 @@ type prepared struct {
 	source   *mirror.Source // or nil
 }
 
-func (o Options) prepare() (p *prepared, err error) {
+func (o Options) prepare(ctx context.Context) (p *prepared, err error) {
 	p = &prepared{}
 	defer func() {
 		if err != nil {
@@ -156,7 +159,7 @@ func (o Options) prepare() (p *prepared, err error) {
 		}
 	}
 	if o.Replay != nil {
-		if p.recording, err = session.Open(o.Replay.File); err != nil {
+		if p.recording, err = session.Open(ctx, o.Replay.File); err != nil {
 			return p, err
 		}
 	}
@@ -165,8 +168,17 @@ func (o Options) prepare() (p *prepared, err error) {
 			return p, err
 		}
 	}
-	if p.dataDir, p.temporary, err = makeDataDir(o.DataDir); err != nil {
+	if o.DataDir == "" {
+		p.temporary = true
+		p.dataDir, p.owner, err = makeTemporaryDir()
+	} else {
+		p.dataDir, err = makeDataDir(o.DataDir)
+	}
+	if err != nil {
 		return p, err
+	}
+	if err := removeAbandoned(os.TempDir()); err != nil {
+		o.Logger.V(1).Info("Cannot remove what killed programs have left", "err", err)
 	}
 	if p.source, err = following.Open(o.Source, p.keptDir()); err != nil {
 		return p, err
@@ -200,8 +212,10 @@ func (p *prepared) close() error {
 		}
 	}
 	err = errors.Join(err, p.recording.Close(), p.imported.Close())
-	if p.temporary {
-		err = errors.Join(err, os.RemoveAll(p.dataDir))
+	if p.owner != nil {
+		// If something is still written there, the next start removes it.
+		err = errors.Join(err, p.owner.Close())
+		_ = os.RemoveAll(p.dataDir)
 	}
 	return err
 }
@@ -258,27 +272,20 @@ func parseConfiguration(document []byte, registry frameworkruntime.Registry) (*c
 }
 
 // makeDataDir returns the absolute data directory, which exists and is writable.
-func makeDataDir(dir string) (path string, temporary bool, err error) {
-	if dir == "" {
-		path, err = os.MkdirTemp("", "kube-scheduler-simulator-")
-		if err != nil {
-			return "", false, fmt.Errorf("creating a temporary data directory: %w", err)
-		}
-		return path, true, nil
-	}
+func makeDataDir(dir string) (path string, err error) {
 	if path, err = filepath.Abs(dir); err != nil {
-		return "", false, fmt.Errorf("data directory: %w", err)
+		return "", fmt.Errorf("data directory: %w", err)
 	}
 	if err := os.MkdirAll(path, 0o700); err != nil {
-		return "", false, fmt.Errorf("creating the data directory: %w", err)
+		return "", fmt.Errorf("creating the data directory: %w", err)
 	}
 	probe, err := os.CreateTemp(path, ".writable-")
 	if err != nil {
-		return "", false, fmt.Errorf("the data directory is not writable: %w", err)
+		return "", fmt.Errorf("the data directory is not writable: %w", err)
 	}
 	name := probe.Name()
 	if err := errors.Join(probe.Close(), os.Remove(name)); err != nil {
-		return "", false, fmt.Errorf("the data directory is not writable: %w", err)
+		return "", fmt.Errorf("the data directory is not writable: %w", err)
 	}
-	return path, false, nil
+	return path, nil
 }

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"kube-scheduler-simulator/simulator/controlplane"
 	"kube-scheduler-simulator/simulator/server"
 )
 
@@ -30,7 +31,11 @@ func (s *simulator) resetAll(ctx context.Context) (server.Reset, error) {
 	if err := s.replays.Stop(ctx); err != nil {
 		return server.Reset{}, err
 	}
-	return s.reset(ctx, everything)
+	done, err := s.reset(ctx, everything)
+	if err == nil {
+		s.unmarkImport()
+	}
+	return done, err
 }
 
 // resetExtent says what a reset covers.
@@ -55,10 +60,12 @@ func (s *simulator) reset(ctx context.Context, extent resetExtent) (server.Reset
 	if s.embedded == nil {
 		return server.Reset{}, &server.Forbidden{Message: "the cluster is not the simulator's own, so it is not reset"}
 	}
-	if err := s.embedded.CanReset(); err != nil {
+	if err := s.embedded.CanReset(ctx); errors.Is(err, controlplane.ErrNoStartState) {
 		return server.Reset{}, &server.Forbidden{Message: err.Error()}
+	} else if err != nil {
+		return server.Reset{}, fmt.Errorf("resetting: %w", err)
 	}
-	if err := s.embedded.UseControllers(s.controllers()); err != nil {
+	if err := s.useControllers(ctx); err != nil {
 		return server.Reset{}, fmt.Errorf("resetting: %w", err)
 	}
 	release, err := s.embedded.Hold(ctx)

@@ -128,7 +128,7 @@ func TestResetRestoresEverything(t *testing.T) {
 	}
 }
 
-// The reset happens while clients and controllers create pods, and the scheduler binds them.
+// The reset runs while clients and controllers create pods and the scheduler binds them.
 func TestConcurrentSchedulingAndReset(t *testing.T) {
 	if testing.Short() {
 		t.Skip("slow; make test-all runs it")

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
@@ -39,6 +38,9 @@ func (s *simulator) newTransfers() *transfer.Cluster {
 	}
 	if s.embedded != nil {
 		options.Clear = func(ctx context.Context) (int, error) {
+			if err := s.markImport(); err != nil {
+				return 0, err
+			}
 			done, err := s.reset(ctx, cluster)
 			return done.Deleted, err
 		}
@@ -99,29 +101,17 @@ func (t exclusiveTransfer) Begin(src manifest.Source, opts transfer.ImportOption
 	go func() {
 		<-run.Done()
 		stop()
+		t.simulator.endImport()
 		o.End()
 	}()
 	return run, nil
 }
 
 // Spool returns a file for an upload.
-func (t exclusiveTransfer) Spool() (*os.File, error) {
+func (t exclusiveTransfer) Spool() (server.Spool, error) {
 	f, err := t.simulator.prepared.spool("import")
 	if err != nil {
 		return nil, fmt.Errorf("creating a file for the import: %w", err)
-	}
-	return f, nil
-}
-
-// spool returns a file for data that is too large for memory. The file is already unlinked,
-// so it disappears even if the program is killed.
-func (p *prepared) spool(what string) (*os.File, error) {
-	f, err := os.CreateTemp(p.dataDir, what+"-")
-	if err != nil {
-		return nil, err
-	}
-	if err := os.Remove(f.Name()); err != nil {
-		return nil, errors.Join(err, f.Close())
 	}
 	return f, nil
 }

@@ -29,7 +29,7 @@ func TestAnExportHoldsResultsOrNoNames(t *testing.T) {
 	code, yaml := shared.send(t, http.MethodGet, "/api/v1/export?results=true&format=yaml", "")
 	for _, part := range []string{"kind: List\n", "name: top-secret\n", "nodeName: " + node + "\n", "schedulerConfiguration:\n", "\nresults:\n", string(created.UID)} {
 		if code != http.StatusOK || !strings.Contains(string(yaml), part) {
-			t.Errorf("%d: an export with results has no %q", code, part)
+			t.Errorf("%d: an export with results lacks %q", code, part)
 		}
 	}
 	code, redacted := shared.send(t, http.MethodGet, "/api/v1/export?results=true&redact=true", "")

@@ -56,6 +56,9 @@ func Main(with ...Option) {
 func run(with []Option) error {
 	ctx, cancel := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer cancel()
+	// The first signal stops the program in order. From then on signals have their usual effect, so
+	// that a second one ends it at once.
+	defer context.AfterFunc(ctx, cancel)()
 	go balanceMemory(ctx)
 	if len(os.Args) > 1 {
 		switch os.Args[1] {

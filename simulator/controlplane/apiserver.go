@@ -26,6 +26,8 @@ import (
 	schedulingrest "k8s.io/kubernetes/pkg/registry/scheduling/rest"
 	"k8s.io/kubernetes/plugin/pkg/admission/nodetaint"
 	"k8s.io/kubernetes/plugin/pkg/admission/serviceaccount"
+
+	"kube-scheduler-simulator/simulator/connections"
 )
 
 const (
@@ -43,6 +45,9 @@ const (
 	// connectionTimeout is how long connections may take to end after that. Go's HTTP/2
 	// server gives clients one second to close their connections.
 	connectionTimeout = 1500 * time.Millisecond
+	// greetingBytes is more than a TLS handshake without a certificate: a connection that has
+	// carried less may be closed for a newer one.
+	greetingBytes = 2 << 10
 	// Clients in this process are trusted not to overload the API server.
 	clientQPS   = 10_000
 	clientBurst = 20_000
@@ -56,7 +61,7 @@ const (
 // apiServer is a kube-apiserver with its whole delegation chain (aggregator,
 // built-in kinds, custom resources) on a loopback port.
 type apiServer struct {
-	listener net.Listener
+	listener *connections.Listener
 	server   *aggregator.APIAggregator
 	cancel   context.CancelFunc
 	ended    chan struct{}
@@ -77,10 +82,11 @@ type serverOptions struct {
 // startAPIServer returns when the API server listens; waitReady waits until it serves. fail is
 // called when it ends before stop.
 func startAPIServer(ctx context.Context, opts serverOptions, fail func(error)) (_ *apiServer, err error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	port, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
 	}
+	listener := connections.Bound(port, connections.Limit(), greetingBytes)
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, listener.Close())
@@ -285,9 +291,19 @@ func (a *apiServer) stop(ctx context.Context) error {
 	return nil
 }
 
-// waitEnded waits for the API server, which waits for its connections. All clients with a copy of
-// clientConfig share one connection. client-go would keep it open for a while after the last
-// client has gone.
+// patience returns how long the API server may wait for its clients: half of the time that there is.
+// Then it loses their connections.
+func patience(ctx context.Context) time.Duration {
+	deadline, ok := ctx.Deadline()
+	if !ok {
+		return watchTimeout + connectionTimeout
+	}
+	return min(watchTimeout+connectionTimeout, time.Until(deadline)/2)
+}
+
+// waitEnded waits for the API server, which waits for its connections: for a client that has sent half
+// a request, as long as it may. All clients with a copy of clientConfig share one connection. client-go
+// would keep it open for a while after the last client has gone.
 func (a *apiServer) waitEnded(ctx context.Context) error {
 	transport, err := rest.TransportFor(a.clientConfig())
 	if err != nil {
@@ -295,6 +311,7 @@ func (a *apiServer) waitEnded(ctx context.Context) error {
 	}
 	ticker := time.NewTicker(closeInterval)
 	defer ticker.Stop()
+	defer time.AfterFunc(patience(ctx), a.listener.CloseAll).Stop()
 	for {
 		utilnet.CloseIdleConnectionsFor(transport)
 		select {

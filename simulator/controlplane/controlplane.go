@@ -8,7 +8,7 @@
 // registry), which the caller sets before New. The caller also silences klog, because
 // kube-apiserver logs harmless errors at every start. Nothing here writes to stdout.
 //
-// The package may import Kubernetes, etcd, simulator/objects and its own
+// The package may import Kubernetes, etcd, simulator/connections, simulator/objects and its own
 // subpackages. It never imports packages of scheduler/.
 package controlplane
 
@@ -62,11 +62,18 @@ type Options struct {
 type ControlPlane struct {
 	opts Options
 
-	mu      sync.Mutex // held during Start, Stop and Reset
+	// turn has capacity 1: Start, Stop and Reset fill it while they run, and guard the fields
+	// that follow.
+	turn    chan struct{}
 	started bool
 	stopped bool
-	// undo holds the steps of Stop, in the order of the start.
-	undo []func(context.Context) error
+	// undo holds the steps of Stop, in the order of the start. The first ones, as many as early
+	// says, are those of etcd and of what it needs.
+	undo  []func(context.Context) error
+	early int
+	// halt is closed when Stop is called.
+	halt    chan struct{}
+	halting sync.Once
 
 	gate        gate
 	startState  *startState
@@ -84,16 +91,30 @@ type ControlPlane struct {
 
 // New returns a control plane that has not started. It does no I/O.
 func New(opts Options) *ControlPlane {
-	return &ControlPlane{opts: opts, done: make(chan struct{})}
+	return &ControlPlane{opts: opts, turn: make(chan struct{}, 1), done: make(chan struct{}), halt: make(chan struct{})}
 }
+
+// take waits for the turn, unless ctx ends first.
+func (c *ControlPlane) take(ctx context.Context) error {
+	select {
+	case c.turn <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func (c *ControlPlane) release() { <-c.turn }
 
 // Start returns when the API server answers ready and the system namespaces
 // and priority classes exist, or with an error and everything undone. The
 // controllers run by then but may still be reading their first lists. ctx bounds the
 // start only: the control plane runs until Stop.
 func (c *ControlPlane) Start(ctx context.Context) (err error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	if err := c.take(ctx); err != nil {
+		return err
+	}
+	defer c.release()
 	if c.started || c.stopped {
 		return errors.New("a control plane starts once")
 	}
@@ -126,6 +147,7 @@ func (c *ControlPlane) Start(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	c.early = len(c.undo)
 	api, err := c.startServer(ctx, certs, etcd, c.opts.VirtualNodes && chosen.TaintsNodes())
 	if err != nil {
 		return err
@@ -226,12 +248,19 @@ func (c *ControlPlane) startControllers() error {
 // Stop stops the controllers, the API server and etcd, in this order, and removes temporary
 // files. It returns when everything has ended, or when ctx ends, with an error that says what
 // is still running. Clients should have disconnected before: watches are cut off after a
-// moment. Only the first call has an effect. A Stop during Start waits for the Start.
+// moment. Only the first call has an effect. A Stop during Start waits for the Start. A Stop
+// during a Reset interrupts it.
 func (c *ControlPlane) Stop(ctx context.Context) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	c.halting.Do(func() { close(c.halt) })
+	if err := c.take(ctx); err != nil {
+		return fmt.Errorf("stop the control plane while it starts or is reset: %w", err)
+	}
+	defer c.release()
 	return c.stop(ctx)
 }
+
+// keptForEtcd is the time that Stop keeps for etcd, whatever delays the parts that stop before it.
+const keptForEtcd = 600 * time.Millisecond
 
 func (c *ControlPlane) stop(ctx context.Context) error {
 	c.stopped = true
@@ -239,9 +268,19 @@ func (c *ControlPlane) stop(ctx context.Context) error {
 	c.stopping = true
 	c.failMu.Unlock()
 
+	early := ctx
+	if deadline, ok := ctx.Deadline(); ok {
+		var cancel context.CancelFunc
+		early, cancel = context.WithDeadline(ctx, deadline.Add(-keptForEtcd))
+		defer cancel()
+	}
 	var errs []error
-	for _, undo := range slices.Backward(c.undo) {
-		errs = append(errs, undo(ctx))
+	for i, undo := range slices.Backward(c.undo) {
+		within := early
+		if i < c.early {
+			within = ctx
+		}
+		errs = append(errs, undo(within))
 	}
 	c.undo = nil
 	return errors.Join(errs...)

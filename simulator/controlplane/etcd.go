@@ -189,6 +189,12 @@ func makeSocketDir() (string, error) {
 	return dir, nil
 }
 
+// RemoveLeftovers removes what a control plane that was killed has left outside its data directory. No
+// other control plane may be using the directory.
+func RemoveLeftovers(dataDir string) error {
+	return removeSocketLeft(filepath.Join(dataDir, socketNote))
+}
+
 // removeSocketLeft removes the directory that note names if we created it and no server
 // listens there: the data directory may be a copy of one that is in use.
 func removeSocketLeft(note string) error {

@@ -30,6 +30,19 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
+// slowPages link another program, start several simulators, or replay a recording. Other
+// tests of `make test` cover the features that they describe.
+var slowPages = []string{
+	"ci.md",
+	"plugin.md",
+	"production.md",
+	"reference/external-control-plane.md",
+	"reference/mirror.md",
+	"reference/record-replay.md",
+	"reference/reset.md",
+	"reference/virtual-nodes.md",
+}
+
 // TestPages types the commands of each page.
 func TestPages(t *testing.T) {
 	pages := markdown(t, ".")
@@ -39,8 +52,8 @@ func TestPages(t *testing.T) {
 	for _, path := range pages {
 		t.Run(strings.TrimSuffix(path, ".md"), func(t *testing.T) {
 			t.Parallel()
-			if testing.Short() && path == "plugin.md" {
-				t.Skip("slow, because it links another program; make test-all runs it")
+			if testing.Short() && slices.Contains(slowPages, path) {
+				t.Skip("slow; make test-all runs it")
 			}
 			content, err := os.ReadFile(path)
 			if err != nil {

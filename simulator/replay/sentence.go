@@ -50,6 +50,10 @@ func stopped(c *result.Cycle) string {
 	switch {
 	case c.Hint != nil && c.Hint.Used:
 		return "because the node was taken that the pod before had left as the best"
+	case c.Nomination != nil && c.Nomination.Used:
+		return "because the node was taken that the pod was nominated to"
+	case c.Nodes.Wanted == 1 && c.Nodes.Evaluated < c.Nodes.Total:
+		return fmt.Sprintf("because the search stops at the first feasible node and had evaluated %d of %d", c.Nodes.Evaluated, c.Nodes.Total)
 	case c.Nodes.Wanted > 0 && c.Nodes.Evaluated < c.Nodes.Total:
 		return fmt.Sprintf("because the search stops at %d feasible nodes and had evaluated %d of %d", c.Nodes.Wanted, c.Nodes.Evaluated, c.Nodes.Total)
 	}

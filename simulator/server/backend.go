@@ -103,10 +103,18 @@ func (s *Server) SetBackend(b Backend) error {
 	return nil
 }
 
-// require returns the backend, or a 503 error if there is none yet.
+// require returns the backend, or a 503 error if there is none yet or the simulator is
+// stopping.
 func (s *Server) require() (*attached, error) {
+	if s.quiet.Load() {
+		return nil, errStopping()
+	}
 	if b := s.backend.Load(); b != nil {
 		return b, nil
 	}
 	return nil, refuse(http.StatusServiceUnavailable, "the control plane is starting").retry(1)
+}
+
+func errStopping() *apiError {
+	return refuse(http.StatusServiceUnavailable, "the simulator is stopping")
 }

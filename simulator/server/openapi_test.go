@@ -151,12 +151,18 @@ func TestSchemasMatchTypes(t *testing.T) {
 		"UnhelpfulNodes":       &result.UnhelpfulNodes{},
 		"NominatedPass":        &result.NominatedPass{},
 		"Fact":                 &result.Fact{},
+		"Nomination":           &result.Nomination{},
+		"PermitWait":           &result.PermitWait{Plugins: []string{}},
+		"ExtensionCalls":       &result.ExtensionCalls{},
+		"Evictions":            &result.Evictions{},
+		"EvictionFailure":      &result.EvictionFailure{},
 		"Comparison":           &result.Comparison{},
 		"ResourceComparison":   &result.ResourceComparison{},
 		"Taint":                &result.Taint{},
 		"TermComparison":       &result.TermComparison{},
 		"PodTermComparison":    &result.PodTermComparison{},
 		"SpreadComparison":     &result.SpreadComparison{},
+		"ClaimComparison":      &result.ClaimComparison{},
 		"Port":                 &result.Port{},
 		"Applied":              &config.Applied{},
 		"Revision":             &config.Revision{},
@@ -309,9 +315,9 @@ func fillSpecial(v reflect.Value) {
 	case *time.Time:
 		*p = time.Unix(1, 0)
 	case *result.Filter:
-		p.DurationSeconds, p.Comparisons, p.Nominated = []float64{1}, make([]result.Comparison, 1), make([]result.NominatedPass, 1)
+		p.DurationSeconds, p.Comparisons, p.Nominated = make([]*float64, 1), make([]result.Comparison, 1), []result.NominatedPass{{PodCount: 1}}
 	case *result.Score:
-		p.DurationSeconds, p.Skipped, p.Tied = []float64{1}, []string{"x"}, []string{"x"}
+		p.DurationSeconds, p.Skipped, p.Tied = make([]*float64, 1), []string{"x"}, []string{"x"}
 		p.Nodes, p.Totals = []string{"x"}, result.NewColumn([]int64{1})
 		p.Extenders = []result.ScoreExtender{{Answered: p.Totals, Counted: p.Totals}}
 	case *explain.Statement:

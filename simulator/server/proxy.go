@@ -25,6 +25,11 @@ func (s *Server) proxy(c echo.Context) error {
 	if c.Request().Header.Get("Upgrade") != "" {
 		return refuse(http.StatusNotImplemented, "the proxy does not support exec, attach and port-forward; use the kubeconfig")
 	}
+	release, err := s.buffered(c.Request())
+	if err != nil {
+		return err
+	}
+	defer release()
 	b.proxy.ServeHTTP(c.Response(), c.Request())
 	return nil
 }

@@ -233,11 +233,11 @@ func (p *program) visit(t *testing.T, token string) *http.Cookie {
 	}
 	cookies := (&http.Response{Header: a.header}).Cookies()
 	if a.status != http.StatusSeeOther || len(cookies) != 1 {
-		t.Fatalf("the visit is answered with %d and %v", a.status, cookies)
+		t.Fatalf("the visit got %d and %v", a.status, cookies)
 	}
 	c := cookies[0]
 	if !c.HttpOnly || c.SameSite != http.SameSiteStrictMode || c.Path != "/" || strings.Contains(c.Value, token) || strings.Contains(a.header.Get("Location"), token) {
-		t.Errorf("the cookie is %v, and goes on to %q", c, a.header.Get("Location"))
+		t.Errorf("the cookie is %v, and the redirect goes to %q", c, a.header.Get("Location"))
 	}
 	return c
 }

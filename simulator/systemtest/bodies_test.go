@@ -32,8 +32,8 @@ func TestLargeBodies(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			// The program spools imports and recordings to a file, and finds their contents
-			// wrong.
+			// The program spools imports and recordings to a file before it rejects their
+			// contents.
 			want, most := []int{http.StatusRequestEntityTooLarge}, int64(bodyMemory)
 			if r.path == "/api/v1/import" || r.path == "/api/v1/replay" {
 				want, most = append(want, http.StatusBadRequest), 3*bodyMemory

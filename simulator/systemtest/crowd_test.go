@@ -75,11 +75,11 @@ func TestCrowd(t *testing.T) {
 	for i, m := range mirrors {
 		delete(m["nodes"], lastNode)
 		if diff := cmp.Diff(want, m); diff != "" {
-			t.Fatalf("client %d knows something else (-want +got):\n%s", i, diff)
+			t.Fatalf("client %d has another state (-want +got):\n%s", i, diff)
 		}
 	}
 	eventually(t, "those that never read are cut off", func() error { return cutOff(mute) })
-	t.Logf("those that never read were cut off after %v at most", time.Since(begin))
+	t.Logf("clients that never read were cut off after %v at most", time.Since(begin))
 	p.schedules(t, "after-the-crowd")
 }
 
@@ -194,7 +194,7 @@ func cutOff(clients []*socket) error {
 	held := map[string]bool{}
 	for line := range strings.Lines(string(connections)) {
 		const remote, inode = 2, 9
-		// An end that no process holds any more has inode 0.
+		// An end of a connection has inode 0 once no process holds it.
 		if fields := strings.Fields(line); len(fields) > inode && fields[inode] != "0" {
 			_, port, _ := strings.Cut(fields[remote], ":")
 			held[port] = true
@@ -252,7 +252,7 @@ func inParallel(t *testing.T, workers, n int, do func(i int) error) {
 	working.Wait()
 }
 
-// TestFiftyApplyAtOnce: each client learns what became of its configuration, one of the
+// TestFiftyApplyAtOnce: each client learns the outcome of its apply, one of the
 // configurations is in force, and the scheduler keeps scheduling.
 func TestFiftyApplyAtOnce(t *testing.T) {
 	if testing.Short() {

@@ -40,7 +40,7 @@ func (l *ledger) replay(ctx context.Context, p *program, recording []byte) error
 }
 
 func (l *ledger) empty(ctx context.Context, p *program, what emptying, method, path string, body io.Reader) error {
-	// With one object at least, an emptied cluster differs from an untouched one.
+	// With at least one object, an emptied cluster differs from an untouched one.
 	name := fmt.Sprintf("map-%05d", l.number())
 	l.try(l.maps, name, entry{})
 	if _, err := p.client.CoreV1().ConfigMaps(namespace).Create(ctx, &v1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{}); err != nil {
@@ -95,9 +95,9 @@ func (l *ledger) checkEmptied(t *testing.T, p *program) {
 	}
 	if left > 0 {
 		if what.acknowledged {
-			t.Errorf("it has acknowledged that it is empty: %d ConfigMaps are left", left)
+			t.Errorf("the program acknowledged that it is empty: %d ConfigMaps are left", left)
 		}
-		return // if anything is gone nevertheless, the checks of the ledger notice
+		return // the ledger's checks notice if anything else is gone
 	}
 	pods, err := p.client.CoreV1().Pods(namespace).List(t.Context(), metav1.ListOptions{})
 	if err != nil {
@@ -105,7 +105,7 @@ func (l *ledger) checkEmptied(t *testing.T, p *program) {
 	}
 	for _, pod := range pods.Items {
 		if l.pods[pod.Name] != nil || what.reset {
-			t.Errorf("the ConfigMaps have gone, pod %s has not", pod.Name)
+			t.Errorf("the ConfigMaps are gone, but pod %s is not", pod.Name)
 		}
 	}
 	if what.reset {

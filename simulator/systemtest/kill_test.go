@@ -42,10 +42,10 @@ const (
 	killTurns = "wwwswwrwwswp"
 )
 
-// TestKill kills the program at random moments while objects are created, applied
-// and deleted, files imported, pods scheduled and configurations changed; also while it starts, is
-// reset, or replays a recording. After each restart everything that was acknowledged is there, or
-// after a reset nothing of it, and the program logs nothing.
+// TestKill kills the program at random moments: while clients create, apply and delete objects,
+// import files, schedule pods and change the configuration, and while the program starts, resets or
+// replays a recording. After each restart, every acknowledged change exists, unless a reset removed
+// all of them, and the program logs nothing.
 func TestKill(t *testing.T) {
 	if testing.Short() {
 		t.Skip("slow; make test-all runs it")

@@ -18,7 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// ledger notes the changes that were acknowledged, and those whose outcome is unknown.
+// ledger records the acknowledged changes, and those with an unknown outcome.
 type ledger struct {
 	mu sync.Mutex
 	// maps are ConfigMaps, and pods are pods, by name. Entries of pods have no value.
@@ -46,7 +46,7 @@ type entry struct {
 	// is holds the acknowledged value. gone: the deletion was acknowledged.
 	is   string
 	gone bool
-	// maybe was requested and not answered yet.
+	// maybe is the requested state while there is no response yet.
 	maybe *entry
 }
 
@@ -75,7 +75,7 @@ func (l *ledger) String() string {
 		l.checked["object"], l.checked["deletion"], l.checked["result"], l.checked["configuration"], l.checked["import"], l.checked["empty"])
 }
 
-// number returns another number each time.
+// number returns a different number each time.
 func (l *ledger) number() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -83,7 +83,7 @@ func (l *ledger) number() int {
 	return l.next
 }
 
-// try notes that a state is about to be requested.
+// try records that a state is about to be requested.
 func (l *ledger) try(of map[string]*entry, name string, to entry) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -93,7 +93,7 @@ func (l *ledger) try(of map[string]*entry, name string, to entry) {
 	of[name].maybe = &to
 }
 
-// acknowledge notes that the requested state was acknowledged.
+// acknowledge records that the program acknowledged the requested state.
 func (l *ledger) acknowledge(of map[string]*entry, name string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -222,7 +222,7 @@ func (l *ledger) anOldPod() string {
 	return oldest
 }
 
-// seeBindings notes pods that become bound. It ignores pods that were bound when it starts: the
+// seeBindings records pods that become bound. It ignores pods that were bound when it starts: the
 // last kill may have lost their results.
 func (l *ledger) seeBindings(ctx context.Context, p *program) error {
 	pods := p.client.CoreV1().Pods(namespace)
@@ -356,7 +356,7 @@ func (l *ledger) checkMaps(t *testing.T, p *program) {
 	l.settle(t, "ConfigMap", l.maps, values)
 	for name := range l.imports {
 		if values[name] != "imported" {
-			t.Errorf("the import of %s was acknowledged; it is lost", name)
+			t.Errorf("the program acknowledged the import of %s, and lost it", name)
 		}
 		l.checked["import"]++
 	}
@@ -378,13 +378,13 @@ func (l *ledger) checkPods(t *testing.T, p *program) {
 	l.settle(t, "pod", l.pods, there)
 }
 
-// settle compares the states, and then notes the actual ones as acknowledged.
+// settle compares the states, and then records the actual ones as acknowledged.
 func (l *ledger) settle(t *testing.T, kind string, expected map[string]*entry, actual map[string]string) {
 	t.Helper()
 	for name, e := range expected {
 		value, there := actual[name]
 		if !e.permits(there, value) {
-			t.Errorf("%s %s: it is there: %t, with %q; acknowledged was %+v, asked for %+v", kind, name, there, value, *e, e.maybe)
+			t.Errorf("%s %s: exists: %t, with %q; acknowledged: %+v, requested: %+v", kind, name, there, value, *e, e.maybe)
 		}
 		if e.gone {
 			l.checked["deletion"]++
@@ -479,7 +479,7 @@ func (l *ledger) checkConfiguration(t *testing.T, p *program) {
 		if err := p.get(fmt.Sprintf("%s/revisions/%d", configurationURL, number), &r); err != nil {
 			t.Error(err)
 		} else if r.Document != document {
-			t.Errorf("revision %d has %q; acknowledged was %q", number, r.Document, document)
+			t.Errorf("revision %d has %q; acknowledged: %q", number, r.Document, document)
 		}
 		l.checked["configuration"]++
 	}
@@ -495,7 +495,7 @@ func (l *ledger) checkDeletionsEnd(t *testing.T, p *program) {
 		}
 		for _, pod := range pods.Items {
 			if e := l.pods[pod.Name]; e != nil && e.gone {
-				return fmt.Errorf("%s is there still: deleted %v, on node %q, %s, finalizers %v", pod.Name, pod.DeletionTimestamp, pod.Spec.NodeName, pod.Status.Phase, pod.Finalizers)
+				return fmt.Errorf("%s still exists: deleted %v, on node %q, %s, finalizers %v", pod.Name, pod.DeletionTimestamp, pod.Spec.NodeName, pod.Status.Phase, pod.Finalizers)
 			}
 		}
 		return nil

@@ -113,11 +113,17 @@ type program struct {
 // launch starts a process and does not wait for it to be ready.
 func launch(t *testing.T, h home, flags ...string) *program {
 	t.Helper()
+	return launchAs(t, h, func(args []string) *exec.Cmd { return exec.Command(binary, args...) }, flags...)
+}
+
+// launchAs is launch with another command, which gets the program's arguments.
+func launchAs(t *testing.T, h home, command func(args []string) *exec.Cmd, flags ...string) *program {
+	t.Helper()
 	flags = append([]string{"--listen", "127.0.0.1:0"}, flags...)
 	if h.data != "" {
 		flags = append(flags, "--data-dir", h.data)
 	}
-	p := &program{cmd: exec.Command(binary, flags...), stderr: &lockedBuffer{}, exited: make(chan struct{})}
+	p := &program{cmd: command(flags), stderr: &lockedBuffer{}, exited: make(chan struct{})}
 	p.cmd.Env = append(os.Environ(), "TMPDIR="+h.tmp)
 	out, in, err := os.Pipe()
 	if err != nil {
@@ -277,7 +283,7 @@ func (p *program) anonymousMemory() (int64, error) {
 			return kB << 10, err
 		}
 	}
-	return 0, errors.New("the process has no memory any more")
+	return 0, errors.New("the process has exited")
 }
 
 // peak samples the memory of the process until stop is called, which returns by how much it rose

@@ -376,7 +376,7 @@ func (s samples) checkLevel(t *testing.T) {
 	}
 	for _, c := range columns {
 		if level, growth := s.settled().trend(c.of); growth > max(c.part*level, c.least) {
-			t.Errorf("%s: settled at %.1f, and grew by %.1f meanwhile", c.name, level/c.unit, growth/c.unit)
+			t.Errorf("%s: settled at %.1f, but grew by %.1f", c.name, level/c.unit, growth/c.unit)
 		}
 	}
 }

@@ -38,8 +38,8 @@ type Parts struct {
 // Build documents. Every decorator must pass on its arguments and return the
 // results unchanged.
 type Observer interface {
-	// Wrap returns a registry whose plugins have the same names and exactly the
-	// same interfaces as those of registry.
+	// Wrap returns a registry that makes a Wrapper for each plugin of registry, under
+	// the same name.
 	Wrap(registry frameworkruntime.Registry) frameworkruntime.Registry
 	// Extenders returns stand-ins for the extenders that Kubernetes created from
 	// configured.

@@ -10,6 +10,7 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config"
+	"k8s.io/kubernetes/pkg/scheduler/framework"
 )
 
 // Kubernetes does not export the formulas of this file. Tests compare them with
@@ -28,6 +29,14 @@ func NodesToFind(n int, percentage int32) int {
 		percent = max(50-n/125, atLeastPercent)
 	}
 	return max(n*percent/100, atLeast)
+}
+
+// StopsAtOne reports whether the scheduler takes the first feasible node that it finds,
+// because f has no score plugin and its extenders neither filter nor score. It follows
+// hasScoring and hasExtenderFilters.
+func StopsAtOne(f framework.Framework) bool {
+	narrowsDown := func(e fwk.Extender) bool { return e.IsFilter() || e.IsPrioritizer() }
+	return !f.HasScorePlugins() && !slices.ContainsFunc(f.Extenders(), narrowsDown)
 }
 
 // ExtenderScale is the factor by which the scheduler multiplies an extender's

@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic/dynamicinformer"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/fake"
@@ -30,7 +31,6 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
 	frameworkruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
 	st "k8s.io/kubernetes/pkg/scheduler/testing"
-	"k8s.io/utils/ptr"
 )
 
 // kubernetesScheduler returns Kubernetes' scheduler with the required plugins and the named
@@ -229,26 +229,28 @@ func TestSameNodesFollowsTheSnapshot(t *testing.T) {
 func TestSpreadConstraintsAreThePlugins(t *testing.T) {
 	running := []*v1.Pod{
 		st.MakePod().Name("a").UID("a").Label("app", "web").Node("n00000").Obj(), st.MakePod().Name("b").UID("b").Label("app", "web").Node("n00000").Obj(),
-		st.MakePod().Name("c").UID("c").Label("app", "other").Node("n00001").Obj(),
+		st.MakePod().Name("c").UID("c").Label("app", "other").Node("n00001").Obj(), st.MakePod().Name("d").UID("d").Label("app", "web").Node("n00001").Obj(),
 	}
 	selector := st.MakeLabelSelector().Label("app", "web").Obj()
-	pod := st.MakePod().Name("p").UID("u").Label("app", "web").
-		SpreadConstraint(2, v1.LabelTopologyZone, v1.DoNotSchedule, selector, ptr.To[int32](3), nil, nil, nil).Obj()
-	state := framework.NewCycleState()
-	if got := SpreadConstraints(state); got != nil {
+	if got := SpreadConstraints(framework.NewCycleState()); got != nil {
 		t.Errorf("without a state: %v", got)
 	}
 	sched := kubernetesScheduler(t, nodes(2), running, []string{names.PodTopologySpread})
-	if _, status, _ := sched.Profiles[v1.DefaultSchedulerName].RunPreFilterPlugins(t.Context(), state, pod); !status.IsSuccess() {
-		t.Fatal(status)
-	}
-	want := []SpreadConstraint{{
-		TopologyKey: v1.LabelTopologyZone, MaxSkew: 2, MinDomains: 3,
-		Selector: labels.SelectorFromSet(labels.Set{"app": "web"}), Matching: map[string]int{"z0": 2, "z1": 0},
-	}}
-	byText := cmp.Transformer("selector", func(s labels.Selector) string { return s.String() })
-	if diff := cmp.Diff(want, SpreadConstraints(state), byText); diff != "" {
-		t.Error(diff)
+	for minDomains, minimum := range map[int32]int{2: 1, 3: 0} {
+		pod := st.MakePod().Name("p").UID("u").Label("app", "web").
+			SpreadConstraint(2, v1.LabelTopologyZone, v1.DoNotSchedule, selector, &minDomains, nil, nil, nil).Obj()
+		state := framework.NewCycleState()
+		if _, status, _ := sched.Profiles[v1.DefaultSchedulerName].RunPreFilterPlugins(t.Context(), state, pod); !status.IsSuccess() {
+			t.Fatal(status)
+		}
+		want := []SpreadConstraint{{
+			TopologyKey: v1.LabelTopologyZone, MaxSkew: 2, Minimum: minimum,
+			Selector: labels.SelectorFromSet(labels.Set{"app": "web"}), Matching: map[string]int{"z0": 2, "z1": 1},
+		}}
+		byText := cmp.Transformer("selector", func(s labels.Selector) string { return s.String() })
+		if diff := cmp.Diff(want, SpreadConstraints(state), byText); diff != "" {
+			t.Errorf("minDomains %d: %s", minDomains, diff)
+		}
 	}
 }
 
@@ -312,6 +314,42 @@ func TestQueueSortRuleIsTheSchedulers(t *testing.T) {
 	for _, err := range []error{bare, ours} {
 		if err == nil || !strings.Contains(err.Error(), `different queue sort plugins for profile "second": "OtherSort", first: "PrioritySort"`) {
 			t.Errorf("got %v", err)
+		}
+	}
+}
+
+// sortArgs are arguments of a queue sort plugin.
+type sortArgs struct {
+	runtime.TypeMeta
+	By string
+}
+
+func (a *sortArgs) DeepCopyObject() runtime.Object { out := *a; return &out }
+
+func (a *sortArgs) GetObjectKind() schema.ObjectKind { return schema.EmptyObjectKind }
+
+func TestQueueSortsWithOtherArgumentsAreRefused(t *testing.T) {
+	outOfTree := frameworkruntime.Registry{"OtherSort": func(context.Context, runtime.Object, fwk.Handle) (fwk.Plugin, error) { return otherSort{}, nil }}
+	sorted := func(c *config.KubeSchedulerConfiguration, second string) *config.KubeSchedulerConfiguration {
+		c.Profiles = append(c.Profiles, *c.Profiles[0].DeepCopy())
+		c.Profiles[1].SchedulerName = "second"
+		for i, by := range []string{"size", second} {
+			c.Profiles[i].Plugins.MultiPoint.Enabled[0].Name = "OtherSort"
+			c.Profiles[i].PluginConfig = append(c.Profiles[i].PluginConfig, config.PluginConfig{Name: "OtherSort", Args: &sortArgs{By: by}})
+		}
+		return c
+	}
+	for _, tc := range []struct {
+		second  string
+		refused bool
+	}{{"size", false}, {"age", true}} {
+		c := sorted(configurationWith(t), tc.second)
+		_, bare := Build(t.Context(), parts(c.DeepCopy(), outOfTree), nil, nil)
+		_, ours := observed(t, c, outOfTree, nil)
+		for _, err := range []error{bare, ours} {
+			if refused := err != nil && strings.Contains(err.Error(), "different queue sort plugin args"); refused != tc.refused {
+				t.Errorf("sorted by size and by %s: got %v", tc.second, err)
+			}
 		}
 	}
 }

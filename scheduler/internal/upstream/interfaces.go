@@ -1,106 +1,155 @@
 package upstream
 
 import (
-	"fmt"
+	"context"
 	"io"
-	"strings"
+	"slices"
 
+	"k8s.io/apimachinery/pkg/runtime"
 	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/apis/config"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
+	frameworkruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
 )
 
-// InterfaceSet is a set of PluginInterfaces, one bit each.
-type InterfaceSet uint32
-
-// PluginInterface is one interface that the scheduling framework asserts on a
-// plugin, by reflection when it expands MultiPoint or directly on the instance.
-type PluginInterface struct {
-	// Name of the interface.
-	Name string
-	// Recorder is the name of the recorder type for it.
-	Recorder string
-	// Implements reports whether a plugin implements it.
-	Implements func(fwk.Plugin) bool
+// Wrapper is a plugin that passes calls on to another plugin.
+//
+// Kubernetes finds out by reflection at which extension points it can run a plugin,
+// so a wrapper has all of them, and NewFramework runs it only at those of its plugin.
+// Besides, Kubernetes asserts a few interfaces on the instance: there a wrapper must
+// be like its plugin; see Shape. PlacementFeasiblePlugin is asserted only on the
+// plugin named GangScheduling, which has it, and the Close of a plugin without one
+// does nothing, so every wrapper may have both.
+type Wrapper interface {
+	fwk.Plugin
+	// Unwrap returns the plugin.
+	Unwrap() fwk.Plugin
 }
 
-// PluginInterfaces lists every such interface in the order of a scheduling
-// cycle. The order is part of the generated compositions: append, do not insert.
+// Shape is what Kubernetes asserts on the instance of a plugin, with consequences.
+type Shape struct {
+	// Requeues: the plugin may reject pods that an event can make schedulable. It has
+	// one of the interfaces PreEnqueuePlugin, PreFilterPlugin, FilterPlugin,
+	// ReservePlugin and PermitPlugin. Such a plugin is asked for its events or, without
+	// EnqueueExtensions, gets all events.
+	Requeues bool
+	// EnqueueExtensions: the plugin names its events. It has no meaning without
+	// Requeues.
+	EnqueueExtensions bool
+	// Sign: the plugin has SignPlugin. One plugin without it switches batching off.
+	Sign bool
+}
+
+// ShapeOf returns the shape of p.
+func ShapeOf(p fwk.Plugin) Shape {
+	var s Shape
+	for _, i := range pluginInterfaces {
+		s.Requeues = s.Requeues || i.requeues && i.implementedBy(p)
+	}
+	_, extensions := p.(fwk.EnqueueExtensions)
+	s.EnqueueExtensions = s.Requeues && extensions
+	_, s.Sign = p.(fwk.SignPlugin)
+	return s
+}
+
+// pluginInterface is one interface that the scheduling framework asserts on a
+// plugin, by reflection when it lists the plugins of an extension point or directly
+// on the instance.
+type pluginInterface struct {
+	implementedBy func(fwk.Plugin) bool
+	// at returns the plugins of the extension point, nil if the interface is asserted
+	// on the instance.
+	at       func(*config.Plugins) *config.PluginSet
+	requeues bool
+}
+
+// pluginInterfaces lists every such interface in the order of a scheduling cycle.
 //
 // The contract test compares the list with Kubernetes' source. If a plugin
 // interface were missing here, wrapping a plugin would hide it, and recording would
 // change the scheduler.
-var PluginInterfaces = []PluginInterface{
-	pluginInterface[fwk.PreEnqueuePlugin]("PreEnqueuePlugin", "preEnqueue"),
-	pluginInterface[fwk.QueueSortPlugin]("QueueSortPlugin", "queueSort"),
-	pluginInterface[fwk.EnqueueExtensions]("EnqueueExtensions", "enqueueExtensions"),
-	pluginInterface[fwk.PreFilterPlugin]("PreFilterPlugin", "preFilter"),
-	pluginInterface[fwk.FilterPlugin]("FilterPlugin", "filter"),
-	pluginInterface[fwk.PostFilterPlugin]("PostFilterPlugin", "postFilter"),
-	pluginInterface[fwk.PreScorePlugin]("PreScorePlugin", "preScore"),
-	pluginInterface[fwk.ScorePlugin]("ScorePlugin", "score"),
-	pluginInterface[fwk.ReservePlugin]("ReservePlugin", "reserve"),
-	pluginInterface[fwk.PermitPlugin]("PermitPlugin", "permit"),
-	pluginInterface[fwk.PreBindPlugin]("PreBindPlugin", "preBind"),
-	pluginInterface[fwk.BindPlugin]("BindPlugin", "bind"),
-	pluginInterface[fwk.PostBindPlugin]("PostBindPlugin", "postBind"),
-	pluginInterface[fwk.SignPlugin]("SignPlugin", "sign"),
-	pluginInterface[fwk.PodGroupPostFilterPlugin]("PodGroupPostFilterPlugin", "podGroupPostFilter"),
-	pluginInterface[fwk.PlacementGeneratePlugin]("PlacementGeneratePlugin", "placementGenerate"),
-	pluginInterface[fwk.PlacementScorePlugin]("PlacementScorePlugin", "placementScore"),
-	pluginInterface[framework.PlacementFeasiblePlugin]("PlacementFeasiblePlugin", "placementFeasible"),
-	pluginInterface[io.Closer]("io.Closer", "closer"),
+var pluginInterfaces = []pluginInterface{
+	requeuing[fwk.PreEnqueuePlugin](func(p *config.Plugins) *config.PluginSet { return &p.PreEnqueue }),
+	point[fwk.QueueSortPlugin](func(p *config.Plugins) *config.PluginSet { return &p.QueueSort }),
+	asserted[fwk.EnqueueExtensions](),
+	requeuing[fwk.PreFilterPlugin](func(p *config.Plugins) *config.PluginSet { return &p.PreFilter }),
+	requeuing[fwk.FilterPlugin](func(p *config.Plugins) *config.PluginSet { return &p.Filter }),
+	point[fwk.PostFilterPlugin](func(p *config.Plugins) *config.PluginSet { return &p.PostFilter }),
+	point[fwk.PreScorePlugin](func(p *config.Plugins) *config.PluginSet { return &p.PreScore }),
+	point[fwk.ScorePlugin](func(p *config.Plugins) *config.PluginSet { return &p.Score }),
+	requeuing[fwk.ReservePlugin](func(p *config.Plugins) *config.PluginSet { return &p.Reserve }),
+	requeuing[fwk.PermitPlugin](func(p *config.Plugins) *config.PluginSet { return &p.Permit }),
+	point[fwk.PreBindPlugin](func(p *config.Plugins) *config.PluginSet { return &p.PreBind }),
+	point[fwk.BindPlugin](func(p *config.Plugins) *config.PluginSet { return &p.Bind }),
+	point[fwk.PostBindPlugin](func(p *config.Plugins) *config.PluginSet { return &p.PostBind }),
+	asserted[fwk.SignPlugin](),
+	point[fwk.PodGroupPostFilterPlugin](func(p *config.Plugins) *config.PluginSet { return &p.PodGroupPostFilter }),
+	point[fwk.PlacementGeneratePlugin](func(p *config.Plugins) *config.PluginSet { return &p.PlacementGenerate }),
+	point[fwk.PlacementScorePlugin](func(p *config.Plugins) *config.PluginSet { return &p.PlacementScore }),
+	asserted[framework.PlacementFeasiblePlugin](),
+	asserted[io.Closer](),
 }
 
-func pluginInterface[T any](name, recorder string) PluginInterface {
-	return PluginInterface{Name: name, Recorder: recorder, Implements: func(p fwk.Plugin) bool {
+func asserted[T any]() pluginInterface {
+	return pluginInterface{implementedBy: func(p fwk.Plugin) bool {
 		_, ok := p.(T)
 		return ok
 	}}
 }
 
-// InterfacesOf returns the set of interfaces that p implements.
-func InterfacesOf(p fwk.Plugin) InterfaceSet {
-	var s InterfaceSet
-	for i, known := range PluginInterfaces {
-		if known.Implements(p) {
-			s |= 1 << i
-		}
-	}
-	return s
+func point[T any](at func(*config.Plugins) *config.PluginSet) pluginInterface {
+	i := asserted[T]()
+	i.at = at
+	return i
 }
 
-// InterfacesNamed returns the set of the named interfaces.
-func InterfacesNamed(names ...string) (InterfaceSet, error) {
-	var s InterfaceSet
-next:
-	for _, name := range names {
-		for i, known := range PluginInterfaces {
-			if known.Name == name {
-				s |= 1 << i
-				continue next
+// requeuing is an extension point of those that Shape.Requeues lists.
+func requeuing[T any](at func(*config.Plugins) *config.PluginSet) pluginInterface {
+	i := point[T](at)
+	i.requeues = true
+	return i
+}
+
+// NewFramework builds a profile's framework from a registry whose factories return a
+// Wrapper for each plugin. It is the framework that Kubernetes builds from the
+// plugins themselves, with the same errors, but with wrapped plugins.
+func NewFramework(ctx context.Context, registry frameworkruntime.Registry, profile *config.KubeSchedulerProfile, options ...frameworkruntime.Option) (framework.Framework, error) {
+	confined := *profile
+	if profile.Plugins != nil {
+		confined.Plugins = profile.Plugins.DeepCopy()
+		registry = confine(registry, confined.Plugins)
+	}
+	return frameworkruntime.NewFramework(ctx, registry, &confined, options...)
+}
+
+// confine returns a registry whose factories disable each wrapper in plugins at the
+// extension points that its plugin lacks. Kubernetes calls the factories before it
+// looks at the extension points: where a plugin is disabled, multiPoint does not
+// enable it, as if it lacked the extension point. A plugin that is enabled by name
+// where it cannot run is not wrapped, so that Kubernetes refuses it.
+func confine(registry frameworkruntime.Registry, plugins *config.Plugins) frameworkruntime.Registry {
+	out := make(frameworkruntime.Registry, len(registry))
+	for name, factory := range registry {
+		named := func(p config.Plugin) bool { return p.Name == name }
+		out[name] = func(ctx context.Context, args runtime.Object, h fwk.Handle) (fwk.Plugin, error) {
+			plugin, err := factory(ctx, args, h)
+			wrapper, ok := plugin.(Wrapper)
+			if err != nil || !ok {
+				return plugin, err
 			}
-		}
-		return 0, fmt.Errorf("no plugin interface is named %q", name)
-	}
-	return s, nil
-}
-
-// Members returns the interfaces of s, in order.
-func (s InterfaceSet) Members() []PluginInterface {
-	var out []PluginInterface
-	for i, known := range PluginInterfaces {
-		if s&(1<<i) != 0 {
-			out = append(out, known)
+			bare := wrapper.Unwrap()
+			for _, i := range pluginInterfaces {
+				if i.at == nil || i.implementedBy(bare) {
+					continue
+				}
+				set := i.at(plugins)
+				if slices.ContainsFunc(set.Enabled, named) {
+					return bare, nil
+				}
+				set.Disabled = append(set.Disabled, config.Plugin{Name: name})
+			}
+			return wrapper, nil
 		}
 	}
 	return out
-}
-
-// String names the members of s.
-func (s InterfaceSet) String() string {
-	var names []string
-	for _, member := range s.Members() {
-		names = append(names, member.Name)
-	}
-	return strings.Join(names, ", ")
 }

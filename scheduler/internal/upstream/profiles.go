@@ -8,12 +8,14 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/diff"
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config"
 	apicache "k8s.io/kubernetes/pkg/scheduler/backend/api_cache"
 	apidispatcher "k8s.io/kubernetes/pkg/scheduler/backend/api_dispatcher"
 	internalcache "k8s.io/kubernetes/pkg/scheduler/backend/cache"
+	"k8s.io/kubernetes/pkg/scheduler/backend/cache/debugger"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins"
 	frameworkruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
@@ -39,7 +41,10 @@ func (p *Parts) observed(ctx context.Context, observer Observer) (*scheduler.Sch
 	metrics.Register()
 	metricsRecorder := metrics.NewMetricsAsyncRecorder(1000, time.Second, ctx.Done())
 	snapshot := internalcache.NewEmptySnapshot()
+	discarded := newDiscarding(ctx)
 	made := &profiles{
+		ctx:           ctx,
+		discarded:     discarded,
 		configuration: p.Configuration,
 		registry:      withPluginErrors(observer.Wrap(registry)),
 		observer:      observer,
@@ -54,7 +59,7 @@ func (p *Parts) observed(ctx context.Context, observer Observer) (*scheduler.Sch
 			frameworkruntime.WithPodsInPreBind(frameworkruntime.NewPodsInPreBindMap()),
 		},
 	}
-	sched, err := scheduler.New(ctx, p.Client, p.Informers, p.DynamicInformers, p.Events, append(p.options(),
+	sched, err := scheduler.New(discarded, p.Client, p.Informers, p.DynamicInformers, p.Events, append(p.options(),
 		scheduler.WithNodeInfoSnapshot(snapshot),
 		scheduler.WithProfiles(made.placeholders()...),
 		scheduler.WithFrameworkOutOfTreeRegistry(frameworkruntime.Registry{placeholderName: made.build}))...)
@@ -74,6 +79,8 @@ func (p *Parts) observed(ctx context.Context, observer Observer) (*scheduler.Sch
 	sched.Cache = observer.Cache(sched.Cache)
 	sched.SchedulingQueue = queue
 	sched.NextEntity = queue.Pop
+	core := p.Informers.Core().V1()
+	debugger.New(core.Nodes().Lister(), core.Pods().Lister(), sched.Cache, queue).ListenForSignal(ctx)
 	var apiCache fwk.APICacher
 	if sched.APIDispatcher != nil {
 		apiCache = apicache.New(queue, sched.Cache)
@@ -93,6 +100,9 @@ const placeholderName = "RecordedProfile"
 
 // profiles builds the frameworks of all profiles.
 type profiles struct {
+	// ctx is that of Build, for the frameworks.
+	ctx           context.Context
+	discarded     *discarding
 	configuration *config.KubeSchedulerConfiguration
 	registry      frameworkruntime.Registry
 	observer      Observer
@@ -120,7 +130,9 @@ func (p *profiles) placeholders() []config.KubeSchedulerProfile {
 
 // build is the placeholder's factory: it makes the framework of the profile
 // that h belongs to.
-func (p *profiles) build(ctx context.Context, _ runtime.Object, h fwk.Handle) (fwk.Plugin, error) {
+func (p *profiles) build(_ context.Context, _ runtime.Object, h fwk.Handle) (fwk.Plugin, error) {
+	p.discarded.kept()
+	defer p.discarded.framework()
 	if err := p.wrapExtenders(h.Extenders()); err != nil {
 		return nil, err
 	}
@@ -141,16 +153,16 @@ func (p *profiles) build(ctx context.Context, _ runtime.Object, h fwk.Handle) (f
 		if profile.SchedulerName != h.ProfileName() {
 			continue
 		}
-		f, err := frameworkruntime.NewFramework(ctx, p.registry, profile, options...)
+		f, err := NewFramework(p.ctx, p.registry, profile, options...)
 		if err != nil {
 			p.failed = fmt.Errorf("profile %q: %w", profile.SchedulerName, err)
 			return nil, p.failed
 		}
-		if p.failed = p.queueSort.check(f); p.failed != nil {
+		if p.failed = p.queueSort.check(profile, f); p.failed != nil {
 			return nil, p.failed
 		}
 		p.frameworks[profile.SchedulerName] = f
-		return &placeholder{framework: f}, nil
+		return &placeholder{p, f}, nil
 	}
 	return nil, fmt.Errorf("no profile is named %q", h.ProfileName())
 }
@@ -165,17 +177,32 @@ func (p *profiles) wrapExtenders(made []fwk.Extender) (err error) {
 }
 
 // queueSortRule enforces a rule of Kubernetes' profile.NewMap: all profiles must
-// use the same queue sort plugin, because they share one queue. The zero value has
-// seen no profile.
-type queueSortRule struct{ profile, plugin string }
+// use the same queue sort plugin with the same arguments, because they share one
+// queue. The zero value has seen no profile.
+type queueSortRule struct {
+	profile, plugin string
+	args            runtime.Object
+}
 
-func (r *queueSortRule) check(f framework.Framework) error {
-	plugin := f.ListPlugins().QueueSort.Enabled[0].Name
-	if r.profile == "" {
-		r.profile, r.plugin = f.ProfileName(), plugin
+func (r *queueSortRule) check(profile *config.KubeSchedulerProfile, f framework.Framework) error {
+	if profile.Plugins == nil {
+		return fmt.Errorf("plugins required for profile with scheduler name %q", profile.SchedulerName)
 	}
-	if plugin != r.plugin {
-		return fmt.Errorf("different queue sort plugins for profile %q: %q, first: %q of %q", f.ProfileName(), plugin, r.plugin, r.profile)
+	plugin := f.ListPlugins().QueueSort.Enabled[0].Name
+	var args runtime.Object
+	for _, c := range profile.PluginConfig {
+		if c.Name == plugin {
+			args = c.Args
+			break
+		}
+	}
+	switch {
+	case r.profile == "":
+		*r = queueSortRule{profile.SchedulerName, plugin, args}
+	case plugin != r.plugin:
+		return fmt.Errorf("different queue sort plugins for profile %q: %q, first: %q of %q", profile.SchedulerName, plugin, r.plugin, r.profile)
+	case diff.Diff(r.args, args) != "":
+		return fmt.Errorf("different queue sort plugin args for profile %q: not those of %q in profile %q", profile.SchedulerName, plugin, r.profile)
 	}
 	return nil
 }
@@ -211,7 +238,10 @@ func withPluginErrors(registry frameworkruntime.Registry) frameworkruntime.Regis
 // placeholder stands for a profile in scheduler.New. It never schedules. New reads
 // from it the events that the profile's plugins wait for, and starts informers
 // accordingly.
-type placeholder struct{ framework framework.Framework }
+type placeholder struct {
+	profiles  *profiles
+	framework framework.Framework
+}
 
 var (
 	_ fwk.QueueSortPlugin   = (*placeholder)(nil)
@@ -234,10 +264,11 @@ func (*placeholder) Bind(context.Context, fwk.CycleState, *v1.Pod, string) *fwk.
 	return fwk.AsStatus(errPlaceholder)
 }
 
-func (p *placeholder) EventsToRegister(ctx context.Context) ([]fwk.ClusterEventWithHint, error) {
+func (p *placeholder) EventsToRegister(context.Context) ([]fwk.ClusterEventWithHint, error) {
+	p.profiles.discarded.debugger()
 	var all []fwk.ClusterEventWithHint
 	for _, extension := range p.framework.EnqueueExtensions() {
-		events, err := extension.EventsToRegister(ctx)
+		events, err := extension.EventsToRegister(p.profiles.ctx)
 		if err != nil {
 			return nil, err
 		}

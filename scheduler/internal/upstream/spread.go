@@ -11,26 +11,26 @@ import (
 // SpreadConstraint is a topology spread constraint of a pod as PodTopologySpread
 // reads it in Filter.
 type SpreadConstraint struct {
-	TopologyKey         string
-	MaxSkew, MinDomains int32
-	// Selector selects the pods that count. It may be nil.
+	TopologyKey string
+	MaxSkew     int32
+	// Selector selects the pods that count.
 	Selector labels.Selector
 	// Matching counts those pods by domain. It belongs to the plugin: do not change
 	// it.
 	Matching map[string]int
+	// Minimum is the count with which the plugin compares the others: that of the
+	// domain with the fewest, or 0 if there are fewer domains than MinDomains.
+	Minimum int
 }
 
 // SpreadConstraints returns the constraints, with the counts that the plugin made
-// in PreFilter. It returns nil when there are none. The type of the plugin's state
-// is not exported, but its fields are, so we read them through reflection.
+// in PreFilter. It returns nil when there are none.
 func SpreadConstraints(state fwk.CycleState) []SpreadConstraint {
-	data, err := state.Read("PreFilter" + names.PodTopologySpread)
-	if err != nil {
-		return nil
-	}
-	constraints := field(reflect.ValueOf(data), "Constraints")
-	counts, _ := valueOf[[]map[string]int](field(reflect.ValueOf(data), "TpValueToMatchNum"))
-	if !constraints.IsValid() || constraints.Len() != len(counts) {
+	data := stateOf(state, names.PodTopologySpread)
+	constraints := field(data, "Constraints")
+	paths := field(data, "CriticalPaths")
+	counts, _ := valueOf[[]map[string]int](field(data, "TpValueToMatchNum"))
+	if !constraints.IsValid() || constraints.Len() != len(counts) || !paths.IsValid() || paths.Len() != len(counts) {
 		return nil
 	}
 	out := make([]SpreadConstraint, len(counts))
@@ -38,28 +38,22 @@ func SpreadConstraints(state fwk.CycleState) []SpreadConstraint {
 		from := constraints.Index(i)
 		out[i].TopologyKey, _ = valueOf[string](field(from, "TopologyKey"))
 		out[i].MaxSkew, _ = valueOf[int32](field(from, "MaxSkew"))
-		out[i].MinDomains, _ = valueOf[int32](field(from, "MinDomains"))
 		out[i].Selector, _ = valueOf[labels.Selector](field(from, "Selector"))
 		out[i].Matching = counts[i]
+		if minDomains, _ := valueOf[int32](field(from, "MinDomains")); len(counts[i]) >= int(minDomains) {
+			out[i].Minimum = fewest(paths.Index(i))
+		}
 	}
 	return out
 }
 
-// field returns the named exported field of v, a struct or a pointer to one, or the
-// zero Value when there is none.
-func field(v reflect.Value, name string) reflect.Value {
-	v = reflect.Indirect(v)
-	if v.Kind() != reflect.Struct {
-		return reflect.Value{}
+// fewest returns the first of the plugin's two critical paths, which has the fewest
+// matching pods.
+func fewest(paths reflect.Value) int {
+	paths = reflect.Indirect(paths)
+	if paths.Kind() != reflect.Array || paths.Len() == 0 {
+		return 0
 	}
-	return v.FieldByName(name)
-}
-
-func valueOf[T any](v reflect.Value) (T, bool) {
-	var zero T
-	if !v.IsValid() || !v.CanInterface() {
-		return zero, false
-	}
-	t, ok := v.Interface().(T)
-	return t, ok
+	n, _ := valueOf[int](field(paths.Index(0), "MatchNum"))
+	return n
 }

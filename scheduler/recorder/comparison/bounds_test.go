@@ -1,17 +1,13 @@
 package comparison
 
 import (
-	"fmt"
 	"runtime"
 	"testing"
 	"weak"
 
-	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
-
-	"kube-scheduler-simulator/scheduler/result"
 )
 
 // A result outlives the node that it compares with.
@@ -26,7 +22,7 @@ func TestComparisonsDoNotKeepTheNode(t *testing.T) {
 	}}}}
 	info := framework.NewNodeInfo()
 	info.SetNode(node)
-	got := InTree{}.Comparer("NodeAffinity").Compare(nil, nil, pod, info)
+	got := InTree{}.Comparer("NodeAffinity", nil, nil).Begin(nil, pod).Compare(nil, info)
 	if len(got.Terms) != 2 {
 		t.Fatalf("compared: %+v", got)
 	}
@@ -36,30 +32,4 @@ func TestComparisonsDoNotKeepTheNode(t *testing.T) {
 		t.Error("the comparison keeps the node in memory")
 	}
 	runtime.KeepAlive(got)
-}
-
-// A constraint on host names has a domain per node. Its comparison says how many there
-// are, and the fewest and the most pods in one.
-func TestSpreadOverManyDomains(t *testing.T) {
-	s := &spreadComparer{}
-	state := framework.NewCycleState()
-	matching := map[string]int{}
-	for i := range 5000 {
-		matching[fmt.Sprint("n", i)] = 1 + i%7
-	}
-	constraint := boundedConstraint{least: 1, most: 7}
-	constraint.TopologyKey, constraint.MaxSkew, constraint.Matching = v1.LabelHostname, 1, matching
-	s.latest.Store(&spreadState{state: state, constraints: []boundedConstraint{constraint}})
-	info := framework.NewNodeInfo()
-	info.SetNode(&v1.Node{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{v1.LabelHostname: "n4"}}})
-
-	got := s.compare(nil, state, &v1.Pod{}, info)
-	domain := "n4"
-	want := []result.SpreadComparison{{TopologyKey: v1.LabelHostname, Domain: &domain, Matching: 5, Minimum: 1, Maximum: 7, MaxSkew: 1, DomainCount: 5000}}
-	if diff := cmp.Diff(want, got.Spread); diff != "" {
-		t.Error(diff)
-	}
-	if got := s.compare(nil, framework.NewCycleState(), &v1.Pod{}, info); got != nil {
-		t.Errorf("another state has the constraints of this one: %+v", got)
-	}
 }

@@ -1,12 +1,16 @@
 // Package comparison knows about particular plugins, which the recorder does not:
-// which values the plugins of Kubernetes compare when they reject a node, and which
-// plugins allocate devices or preempt for pod groups. Each comparer reads the same
-// objects as its plugin, right after the plugin's answer, and returns the compared
-// values.
+// which values the plugins of Kubernetes compare when they reject a node, how far a
+// rejected node is from fitting, and which plugins allocate devices or preempt for pod
+// groups.
 //
-// It decides nothing and keeps no state of a cycle; the recorder calls it, bounds
-// it, and stores what it returns. A plugin that is not named here is still
-// recorded, but without comparisons.
+// A comparer has the same inputs as its plugin: the state that the plugin wrote in
+// PreFilter, its arguments, and the scheduler's feature gates. A comparison holds
+// nothing that the plugin did not see, and what it holds is reason enough to reject the
+// node. The tests run every comparer against its plugin to keep it so.
+//
+// The package decides nothing; the recorder calls it, chooses the nodes, and stores
+// what it returns. A plugin that is not named here is still recorded, but without
+// comparisons.
 //
 // The package may import the scheduling framework and its plugins,
 // scheduler/internal/upstream, scheduler/recorder (for its interfaces) and
@@ -15,11 +19,11 @@ package comparison
 
 import (
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/feature"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
-	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/noderesources"
 
 	"kube-scheduler-simulator/scheduler/recorder"
 	"kube-scheduler-simulator/scheduler/result"
@@ -30,49 +34,51 @@ type InTree struct{}
 
 var _ recorder.Plugins = InTree{}
 
-// compare returns the values that a plugin compared, or nil when it cannot
-// determine them.
-type compare func(h fwk.Handle, state fwk.CycleState, pod *v1.Pod, node fwk.NodeInfo) *result.Comparison
+// begin returns the Comparing of a cycle.
+type begin func(state fwk.CycleState, pod *v1.Pod) recorder.Comparing
 
-// comparer is a compare with its limit of calls per cycle.
+// comparer is a begin with its limit of comparisons per cycle.
 type comparer struct {
-	compare
+	begin
 	limit int
 }
 
 var _ recorder.Comparer = comparer{}
 
-func (c comparer) Compare(h fwk.Handle, state fwk.CycleState, pod *v1.Pod, node fwk.NodeInfo) *result.Comparison {
-	return c.compare(h, state, pod, node)
+func (c comparer) Begin(state fwk.CycleState, pod *v1.Pod) recorder.Comparing {
+	return c.begin(state, pod)
 }
 
 func (c comparer) Limit() int { return c.limit }
 
-// costlyLimit is for comparers that read much more than the node: the comparer of
-// inter-pod affinity visits the pods of many nodes, and the comparer of devices
-// counts every published device.
-const costlyLimit = 8
+// deviceLimit is for DynamicResources, whose comparer evaluates a selector for every
+// device of a node.
+const deviceLimit = 8
 
-// Comparer returns the comparer of a plugin, or nil for an unknown plugin. It reads
-// the feature gates, when the scheduler is built.
-func (InTree) Comparer(plugin string) recorder.Comparer {
+// Comparer returns the comparer of a plugin, or nil for an unknown plugin. The gates
+// are those of the in-tree plugins, which read them when the scheduler is built.
+func (InTree) Comparer(plugin string, args runtime.Object, h fwk.Handle) recorder.Comparer {
+	gates := feature.NewSchedulerFeaturesFromGates(utilfeature.DefaultFeatureGate)
+	most := func(b begin) recorder.Comparer { return comparer{b, result.MaxComparisons} }
 	switch plugin {
 	case names.NodeResourcesFit:
-		return comparer{newResourceComparer(), result.MaxComparisons}
+		return most(compareResources(args, h, gates))
 	case names.TaintToleration:
-		return comparer{compareTaints, result.MaxComparisons}
+		return most(compareTaints(gates))
 	case names.NodeAffinity:
-		return comparer{compareNodeAffinity, result.MaxComparisons}
+		return most(compareNodeAffinity(args))
 	case names.NodePorts:
-		return comparer{comparePorts, result.MaxComparisons}
+		return most(comparePorts)
 	case names.PodTopologySpread:
-		return comparer{new(spreadComparer).compare, result.MaxComparisons}
-	case names.VolumeBinding, names.VolumeZone:
-		return comparer{compareVolumes, result.MaxComparisons}
+		return most(compareSpread)
 	case names.InterPodAffinity:
-		return comparer{comparePodAffinity, costlyLimit}
+		return most(comparePodAffinity(h))
+	case names.VolumeZone:
+		return most(compareVolumeZones(h))
+	case names.VolumeBinding:
+		return most(compareVolumeBinding(h, gates))
 	case names.DynamicResources:
-		return comparer{newDeviceComparer().compare, costlyLimit}
+		return comparer{compareDevices(h, gates), deviceLimit}
 	}
 	return nil
 }
@@ -85,21 +91,8 @@ func (InTree) AllocatesClaims(plugin string) bool { return plugin == names.Dynam
 // room for a pod group.
 func (InTree) PreemptsForGroups(plugin string) bool { return plugin == names.DefaultPreemption }
 
-// newResourceComparer returns the comparer of NodeResourcesFit.
-func newResourceComparer() compare {
-	gates := feature.NewSchedulerFeaturesFromGates(utilfeature.DefaultFeatureGate)
-	options := noderesources.ResourceRequestsOptions{EnablePodLevelResources: gates.EnablePodLevelResources}
-	return func(h fwk.Handle, _ fwk.CycleState, pod *v1.Pod, node fwk.NodeInfo) *result.Comparison {
-		short := noderesources.Fits(pod, node, h.SharedDRAManager(), options)
-		if len(short) == 0 {
-			return nil
-		}
-		out := &result.Comparison{}
-		for _, s := range short {
-			out.Resources = append(out.Resources, result.ResourceComparison{
-				Name: string(s.ResourceName), Requested: s.Requested, InUse: s.Used, Allocatable: s.Capacity,
-			})
-		}
-		return out
-	}
+// fewestAndSmallest is the distance of a node with this many shortages, whose sizes add
+// up to size: one shortage fewer is nearer, whatever the size.
+func fewestAndSmallest(shortages int, size float64) float64 {
+	return float64(shortages) + size/(1+size)
 }

@@ -3,17 +3,21 @@ package comparison
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
-	utilfeature "k8s.io/apiserver/pkg/util/feature"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
 	"k8s.io/dynamic-resource-allocation/cel"
+	"k8s.io/dynamic-resource-allocation/structured"
 	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/dynamicresources"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/feature"
 	"k8s.io/utils/ptr"
 
+	"kube-scheduler-simulator/scheduler/recorder"
 	"kube-scheduler-simulator/scheduler/result"
 )
 
@@ -59,9 +63,31 @@ func (InTree) Claims(h fwk.Handle, pod *v1.Pod) []result.ClaimAllocation {
 	return out
 }
 
-// deviceComparer compares the requests of claims with the devices of a node. Each
-// profile has one; many goroutines may use it.
+// compareDevices is DynamicResources'. Nearest are the nodes for which the fewest
+// devices are missing, whatever their class: devices that name their node count, and
+// those for many nodes do not.
+func compareDevices(h fwk.Handle, gates feature.Features) begin {
+	c := &deviceComparer{
+		handle: h,
+		gates:  gates,
+		selectors: cel.NewCache(cachedSelectors, cel.Features{
+			EnableConsumableCapacity: gates.EnableDRAConsumableCapacity,
+			EnableListTypeAttributes: gates.EnableDRAListTypeAttributes,
+		}),
+	}
+	return func(_ fwk.CycleState, pod *v1.Pod) recorder.Comparing {
+		published, err := c.published()
+		if err != nil {
+			return nil
+		}
+		return &deviceComparing{c, published, claimsOf(h, pod)}
+	}
+}
+
+// deviceComparer belongs to a profile. Many goroutines may use it.
 type deviceComparer struct {
+	handle fwk.Handle
+	gates  feature.Features
 	// selectors are compiled CEL expressions.
 	selectors *cel.Cache
 }
@@ -69,33 +95,83 @@ type deviceComparer struct {
 // cachedSelectors bounds the cache of compiled expressions.
 const cachedSelectors = 50
 
-func newDeviceComparer() *deviceComparer {
-	gates := feature.NewSchedulerFeaturesFromGates(utilfeature.DefaultFeatureGate)
-	return &deviceComparer{cel.NewCache(cachedSelectors, cel.Features{
-		EnableConsumableCapacity: gates.EnableDRAConsumableCapacity,
-		EnableListTypeAttributes: gates.EnableDRAListTypeAttributes,
-	})}
+// deviceComparing compares the claims of a pod with the devices of nodes.
+type deviceComparing struct {
+	*deviceComparer
+	published publishedDevices
+	// claims are the pod's, by its names for them.
+	claims map[string]*resourceapi.ResourceClaim
 }
 
-// compare counts the node's devices for each request of the claims that are not
-// allocated yet.
-func (c *deviceComparer) compare(h fwk.Handle, _ fwk.CycleState, pod *v1.Pod, node fwk.NodeInfo) *result.Comparison {
-	wanted := unallocated(h, pod)
-	if len(wanted) == 0 {
-		return nil
+func (c *deviceComparing) Distance(_ fwk.CycleState, node fwk.NodeInfo, _ *fwk.Status) float64 {
+	missing := -c.published.free[node.Node().Name]
+	for _, claim := range c.claims {
+		if claim.Status.Allocation == nil {
+			missing += devicesWanted(claim)
+		}
 	}
-	devices, err := devicesFor(h, node.Node())
-	if err != nil {
-		return nil
+	return float64(max(missing, 0))
+}
+
+// devicesWanted returns the number of devices that a claim wants at least.
+func devicesWanted(claim *resourceapi.ResourceClaim) int {
+	wanted := 0
+	for _, r := range claim.Spec.Devices.Requests {
+		if r.Exactly != nil {
+			wanted += max(int(r.Exactly.Count), 1)
+			continue
+		}
+		fewest := 0
+		for i, sub := range r.FirstAvailable {
+			if n := max(int(sub.Count), 1); i == 0 || n < fewest {
+				fewest = n
+			}
+		}
+		wanted += fewest
 	}
+	return wanted
+}
+
+// Compare counts the node's devices for each request of the claims that are not
+// allocated yet. If each request could be met alone and a claim that is allocated cannot
+// be used on the node, it returns the requirements of that claim instead.
+func (c *deviceComparing) Compare(_ fwk.CycleState, node fwk.NodeInfo) *result.Comparison {
 	out := &result.Comparison{}
-	for _, w := range wanted {
-		w.Drivers = byDriver(devices)
-		w.Matching, w.MatchingInUse, err = c.count(h, w, devices)
-		if err != nil {
+	devices := c.published.forNode(node.Node())
+	drivers := byDriver(devices)
+	for _, w := range c.unallocated() {
+		if err := c.count(&w, devices); err != nil {
 			return nil
 		}
+		alone, err := c.published.allocator.Allocate(context.Background(), node.Node(), []*resourceapi.ResourceClaim{w.alone()})
+		can := err == nil && len(alone) > 0
+		if can && !w.Enough() {
+			continue // The counts do not tell, because several claims may share a device.
+		}
+		w.Drivers, w.Blocked = drivers, !can && w.Enough()
 		out.Devices = append(out.Devices, w.DeviceComparison)
+	}
+	short := slices.ContainsFunc(out.Devices, func(d result.DeviceComparison) bool { return !d.Enough() })
+	if terms := c.elsewhere(node.Node()); len(terms) > 0 && !short {
+		return &result.Comparison{Terms: terms}
+	}
+	if len(out.Devices) == 0 {
+		return nil
+	}
+	return out
+}
+
+// elsewhere returns the requirements of allocated claims that the node does not meet.
+func (c *deviceComparing) elsewhere(n *v1.Node) []result.TermComparison {
+	var out []result.TermComparison
+	for _, name := range slices.Sorted(maps.Keys(c.claims)) {
+		if a := c.claims[name].Status.Allocation; a != nil {
+			terms := parseSelector(a.NodeSelector, "claim").unmet(n)
+			for i := range terms {
+				terms[i].Claim = c.claims[name].Name
+			}
+			out = append(out, terms...)
+		}
 	}
 	return out
 }
@@ -103,61 +179,67 @@ func (c *deviceComparer) compare(h fwk.Handle, _ fwk.CycleState, pod *v1.Pod, no
 // wantedDevices is a request, or one of its alternatives.
 type wantedDevices struct {
 	result.DeviceComparison
-	selectors []resourceapi.DeviceSelector
-	// admin requests get devices that are in use, too.
-	admin bool
+	request resourceapi.ExactDeviceRequest
+}
+
+// alone returns a claim that has only this request.
+func (w *wantedDevices) alone() *resourceapi.ResourceClaim {
+	return &resourceapi.ResourceClaim{Spec: resourceapi.ResourceClaimSpec{Devices: resourceapi.DeviceClaim{
+		Requests: []resourceapi.DeviceRequest{{Name: "alone", Exactly: &w.request}},
+	}}}
 }
 
 // unallocated returns the requests of the pod's unallocated claims, by claim and
 // then in the order of the requests, in which alternatives are tried.
-func unallocated(h fwk.Handle, pod *v1.Pod) []wantedDevices {
+func (c *deviceComparing) unallocated() []wantedDevices {
 	var out []wantedDevices
-	for name, claim := range claimsOf(h, pod) {
+	add := func(claim, name string, r resourceapi.ExactDeviceRequest) {
+		out = append(out, wantedDevices{result.DeviceComparison{Claim: claim, Request: name, DeviceClass: r.DeviceClassName, Count: r.Count}, r})
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.claims)) {
+		claim := c.claims[name]
 		if claim.Status.Allocation != nil {
 			continue
 		}
 		for i := range claim.Spec.Devices.Requests {
 			r := &claim.Spec.Devices.Requests[i]
-			if e := r.Exactly; e != nil {
-				out = append(out, wantedDevices{
-					result.DeviceComparison{Claim: name, Request: r.Name, DeviceClass: e.DeviceClassName, Count: e.Count},
-					e.Selectors, ptr.Deref(e.AdminAccess, false),
-				})
+			if r.Exactly != nil {
+				add(name, r.Name, *r.Exactly)
 			}
 			for _, sub := range r.FirstAvailable {
-				out = append(out, wantedDevices{
-					result.DeviceComparison{Claim: name, Request: r.Name + "/" + sub.Name, DeviceClass: sub.DeviceClassName, Count: sub.Count},
-					sub.Selectors, false,
+				add(name, r.Name+"/"+sub.Name, resourceapi.ExactDeviceRequest{
+					DeviceClassName: sub.DeviceClassName, Selectors: sub.Selectors, AllocationMode: sub.AllocationMode, Count: sub.Count,
+					Tolerations: sub.Tolerations, Capacity: sub.Capacity,
 				})
 			}
 		}
 	}
-	slices.SortStableFunc(out, func(a, b wantedDevices) int { return cmp.Compare(a.Claim, b.Claim) })
 	return out
 }
 
-// count returns how many devices match the selectors of the request and of its
-// class, and how many of those are in use.
-func (c *deviceComparer) count(h fwk.Handle, w wantedDevices, devices []nodeDevice) (matching, inUse int, err error) {
-	class, err := h.SharedDRAManager().DeviceClasses().Get(w.DeviceClass)
+// count counts the devices that match the selectors of the request and of its class,
+// and those of them that are in use. A request for administrative access gets devices
+// that are in use, too.
+func (c *deviceComparer) count(w *wantedDevices, devices []nodeDevice) error {
+	class, err := c.handle.SharedDRAManager().DeviceClasses().Get(w.DeviceClass)
 	if err != nil {
-		return 0, 0, err
+		return err
 	}
-	selectors := slices.Concat(class.Spec.Selectors, w.selectors)
+	selectors := slices.Concat(class.Spec.Selectors, w.request.Selectors)
 	for _, d := range devices {
 		matches, err := c.matches(selectors, d)
 		if err != nil {
-			return 0, 0, err
+			return err
 		}
 		if !matches {
 			continue
 		}
-		matching++
-		if d.inUse && !w.admin {
-			inUse++
+		w.Matching++
+		if d.inUse && !ptr.Deref(w.request.AdminAccess, false) {
+			w.MatchingInUse++
 		}
 	}
-	return matching, inUse, nil
+	return nil
 }
 
 func (c *deviceComparer) matches(selectors []resourceapi.DeviceSelector, d nodeDevice) (bool, error) {
@@ -186,36 +268,92 @@ type nodeDevice struct {
 	inUse  bool
 }
 
-// devicesFor returns the devices for a node.
-func devicesFor(h fwk.Handle, node *v1.Node) ([]nodeDevice, error) {
-	published, err := h.SharedDRAManager().ResourceSlices().ListWithDeviceTaintRules()
+// publishedDevices are the slices of devices in a cycle.
+type publishedDevices struct {
+	// byNode are the slices that name their node, by that.
+	byNode map[string][]*resourceapi.ResourceSlice
+	others []*resourceapi.ResourceSlice
+	inUse  sets.Set[structured.DeviceID]
+	// free counts the devices in byNode that are not in use.
+	free map[string]int
+	// allocator is like the plugin's.
+	allocator structured.Allocator
+}
+
+// published returns the slices and the devices in use, as the plugin gets them.
+func (c *deviceComparer) published() (out publishedDevices, err error) {
+	manager := c.handle.SharedDRAManager()
+	all, err := manager.ResourceSlices().ListWithDeviceTaintRules()
 	if err != nil {
-		return nil, err
+		return out, err
 	}
-	allocated, err := h.SharedDRAManager().ResourceClaims().ListAllAllocatedDevices()
+	allocated := &structured.AllocatedState{AllocatedSharedDeviceIDs: sets.New[structured.SharedDeviceID](), AggregatedCapacity: structured.NewConsumedCapacityCollection()}
+	if c.gates.EnableDRAConsumableCapacity {
+		allocated, err = manager.ResourceClaims().GatherAllocatedState()
+	} else {
+		allocated.AllocatedDevices, err = manager.ResourceClaims().ListAllAllocatedDevices()
+	}
 	if err != nil {
-		return nil, err
+		return out, err
 	}
-	type key struct{ driver, pool, device string }
-	inUse := make(map[key]bool, len(allocated))
-	for id := range allocated {
-		inUse[key{id.Driver.String(), id.Pool.String(), id.Device.String()}] = true
+	out.inUse = allocated.AllocatedDevices
+	out.allocator, err = structured.NewAllocator(context.Background(), dynamicresources.AllocatorFeatures(c.gates), *allocated, manager.DeviceClasses(), all, c.selectors)
+	if err != nil {
+		return out, err
 	}
-	var out []nodeDevice
-	for _, s := range published {
-		each := ptr.Deref(s.Spec.PerDeviceNodeSelection, false)
-		if !each && !isFor(node, s.Spec.NodeName, s.Spec.AllNodes, s.Spec.NodeSelector) {
+	out.byNode, out.free = map[string][]*resourceapi.ResourceSlice{}, map[string]int{}
+	for _, s := range all {
+		node := ptr.Deref(s.Spec.NodeName, "")
+		if node == "" {
+			out.others = append(out.others, s)
 			continue
 		}
+		out.byNode[node] = append(out.byNode[node], s)
 		for i := range s.Spec.Devices {
-			d := &s.Spec.Devices[i]
-			if each && !isFor(node, d.NodeName, d.AllNodes, d.NodeSelector) {
-				continue
+			if !out.inUse.Has(structured.MakeDeviceID(s.Spec.Driver, s.Spec.Pool.Name, s.Spec.Devices[i].Name)) {
+				out.free[node]++
 			}
-			out = append(out, nodeDevice{d, s.Spec.Driver, inUse[key{s.Spec.Driver, s.Spec.Pool.Name, d.Name}]})
 		}
 	}
 	return out, nil
+}
+
+// forNode returns the devices that can be used on a node, those of outdated slices left
+// out.
+func (p *publishedDevices) forNode(node *v1.Node) []nodeDevice {
+	type pool struct{ driver, name string }
+	newest := map[pool]int64{}
+	var relevant []*resourceapi.ResourceSlice
+	for _, s := range slices.Concat(p.byNode[node.Name], p.others) {
+		of := pool{s.Spec.Driver, s.Spec.Pool.Name}
+		if !isRelevant(node, s) {
+			continue
+		}
+		relevant = append(relevant, s)
+		newest[of] = max(newest[of], s.Spec.Pool.Generation)
+	}
+	var out []nodeDevice
+	for _, s := range relevant {
+		if s.Spec.Pool.Generation < newest[pool{s.Spec.Driver, s.Spec.Pool.Name}] {
+			continue
+		}
+		each := ptr.Deref(s.Spec.PerDeviceNodeSelection, false)
+		for i := range s.Spec.Devices {
+			d := &s.Spec.Devices[i]
+			if !each || isFor(node, d.NodeName, d.AllNodes, d.NodeSelector) {
+				out = append(out, nodeDevice{d, s.Spec.Driver, p.inUse.Has(structured.MakeDeviceID(s.Spec.Driver, s.Spec.Pool.Name, d.Name))})
+			}
+		}
+	}
+	return out
+}
+
+// isRelevant reports whether a slice has devices that can be used on a node.
+func isRelevant(node *v1.Node, s *resourceapi.ResourceSlice) bool {
+	if !ptr.Deref(s.Spec.PerDeviceNodeSelection, false) {
+		return isFor(node, s.Spec.NodeName, s.Spec.AllNodes, s.Spec.NodeSelector)
+	}
+	return slices.ContainsFunc(s.Spec.Devices, func(d resourceapi.Device) bool { return isFor(node, d.NodeName, d.AllNodes, d.NodeSelector) })
 }
 
 // byDriver counts devices by their driver.

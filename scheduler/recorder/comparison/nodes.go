@@ -1,108 +1,98 @@
 package comparison
 
 import (
-	"maps"
+	"iter"
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/selection"
 	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
 	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/feature"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/helper"
+	"k8s.io/kubernetes/pkg/scheduler/util"
 
+	"kube-scheduler-simulator/scheduler/recorder"
 	"kube-scheduler-simulator/scheduler/result"
 )
 
-func compareTaints(_ fwk.Handle, _ fwk.CycleState, pod *v1.Pod, node fwk.NodeInfo) *result.Comparison {
-	taint, untolerated := corev1helpers.FindMatchingUntoleratedTaint(klog.Background(), node.Node().Spec.Taints, pod.Spec.Tolerations,
-		func(t *v1.Taint) bool {
-			return t.Effect == v1.TaintEffectNoSchedule || t.Effect == v1.TaintEffectNoExecute
-		}, true)
-	if !untolerated {
-		return nil
+// compareTaints is TaintToleration's. Nearest are the nodes with the fewest taints that
+// the pod does not tolerate.
+func compareTaints(gates feature.Features) begin {
+	return func(_ fwk.CycleState, pod *v1.Pod) recorder.Comparing {
+		return &taints{pod.Spec.Tolerations, gates.EnableTaintTolerationComparisonOperators, klog.Background()}
 	}
-	return &result.Comparison{Taint: &result.Taint{Key: taint.Key, Value: taint.Value, Effect: string(taint.Effect)}}
 }
 
-func compareNodeAffinity(_ fwk.Handle, _ fwk.CycleState, pod *v1.Pod, node fwk.NodeInfo) *result.Comparison {
-	out := &result.Comparison{}
-	n := node.Node()
-	for _, key := range slices.Sorted(maps.Keys(pod.Spec.NodeSelector)) {
-		value := pod.Spec.NodeSelector[key]
-		if actual, ok := n.Labels[key]; !ok || actual != value {
-			out.Terms = append(out.Terms, result.TermComparison{
-				Source: "nodeSelector", Key: key, Operator: string(v1.NodeSelectorOpIn), Values: []string{value}, Actual: label(n, key),
-			})
-		}
-	}
-	if a := pod.Spec.Affinity; a != nil && a.NodeAffinity != nil {
-		out.Terms = append(out.Terms, unmetTerms(a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution, n, "nodeAffinity")...)
-	}
-	if len(out.Terms) == 0 {
-		return nil
-	}
-	return out
+type taints struct {
+	tolerations []v1.Toleration
+	// operators is true if tolerations may compare numbers.
+	operators bool
+	logger    klog.Logger
 }
 
-// unmetTerms returns the requirements that n does not meet, or nil when it
-// meets one of the selector's terms.
-func unmetTerms(selector *v1.NodeSelector, n *v1.Node, source string) []result.TermComparison {
-	if selector == nil {
-		return nil
+func (c *taints) Distance(_ fwk.CycleState, node fwk.NodeInfo, _ *fwk.Status) float64 {
+	untolerated := 0
+	for range c.untolerated(node) {
+		untolerated++
 	}
-	var unmet []result.TermComparison
-	for i, term := range selector.NodeSelectorTerms {
-		before := len(unmet)
-		for _, r := range term.MatchExpressions {
-			if !meetsExpression(r, labels.Set(n.Labels)) {
-				unmet = append(unmet, result.TermComparison{
-					Source: source, Term: i, Key: r.Key, Operator: string(r.Operator), Values: r.Values, Actual: label(n, r.Key),
-				})
-			}
-		}
-		for _, r := range term.MatchFields {
-			if !meetsExpression(r, labels.Set{metav1.ObjectNameField: n.Name}) {
-				unmet = append(unmet, result.TermComparison{
-					Source: source, Term: i, Key: r.Key, Operator: string(r.Operator), Values: r.Values, Actual: new(n.Name),
-				})
-			}
-		}
-		empty := len(term.MatchExpressions)+len(term.MatchFields) == 0
-		if len(unmet) == before && !empty {
-			return nil
-		}
+	return float64(untolerated)
+}
+
+// Compare returns the first taint, at which the plugin stops.
+func (c *taints) Compare(_ fwk.CycleState, node fwk.NodeInfo) *result.Comparison {
+	for t := range c.untolerated(node) {
+		return &result.Comparison{Taint: &result.Taint{Key: t.Key, Value: t.Value, Effect: string(t.Effect)}}
 	}
-	return unmet
+	return nil
 }
 
-// operators maps the operators of node selectors to those of label selectors.
-var operators = map[v1.NodeSelectorOperator]selection.Operator{
-	v1.NodeSelectorOpIn:           selection.In,
-	v1.NodeSelectorOpNotIn:        selection.NotIn,
-	v1.NodeSelectorOpExists:       selection.Exists,
-	v1.NodeSelectorOpDoesNotExist: selection.DoesNotExist,
-	v1.NodeSelectorOpGt:           selection.GreaterThan,
-	v1.NodeSelectorOpLt:           selection.LessThan,
-}
-
-func meetsExpression(r v1.NodeSelectorRequirement, values labels.Labels) bool {
-	requirement, err := labels.NewRequirement(r.Key, operators[r.Operator], r.Values)
-	return err == nil && requirement.Matches(values)
-}
-
-func comparePorts(_ fwk.Handle, _ fwk.CycleState, pod *v1.Pod, node fwk.NodeInfo) *result.Comparison {
-	out := &result.Comparison{}
-	for _, c := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
-		for _, p := range c.Ports {
-			if p.HostPort > 0 && node.GetUsedPorts().CheckConflict(p.HostIP, string(p.Protocol), p.HostPort) {
-				out.Ports = append(out.Ports, result.Port{Protocol: string(p.Protocol), HostIP: p.HostIP, Port: p.HostPort})
+// untolerated yields the taints that keep the pod off the node.
+func (c *taints) untolerated(node fwk.NodeInfo) iter.Seq[*v1.Taint] {
+	return func(yield func(*v1.Taint) bool) {
+		keepsOff := helper.DoNotScheduleTaintsFilterFunc()
+		for i := range node.Node().Spec.Taints {
+			t := &node.Node().Spec.Taints[i]
+			if keepsOff(t) && !corev1helpers.TolerationsTolerateTaint(c.logger, c.tolerations, t, c.operators) && !yield(t) {
+				return
 			}
 		}
 	}
-	if len(out.Ports) == 0 {
+}
+
+// comparePorts is NodePorts'. Nearest are the nodes on which the fewest of the pod's
+// ports are in use.
+func comparePorts(_ fwk.CycleState, pod *v1.Pod) recorder.Comparing {
+	c := ports{}
+	for _, p := range util.GetHostPorts(pod) {
+		if wanted := (result.Port{Protocol: string(p.Protocol), HostIP: p.HostIP, Port: p.HostPort}); !slices.Contains(c, wanted) {
+			c = append(c, wanted)
+		}
+	}
+	return c
+}
+
+// ports are the host ports that a pod wants.
+type ports []result.Port
+
+func (c ports) Distance(_ fwk.CycleState, node fwk.NodeInfo, _ *fwk.Status) float64 {
+	return float64(len(c.inUse(node)))
+}
+
+func (c ports) Compare(_ fwk.CycleState, node fwk.NodeInfo) *result.Comparison {
+	inUse := c.inUse(node)
+	if len(inUse) == 0 {
 		return nil
+	}
+	return &result.Comparison{Ports: inUse}
+}
+
+func (c ports) inUse(node fwk.NodeInfo) []result.Port {
+	var out []result.Port
+	for _, p := range c {
+		if node.GetUsedPorts().CheckConflict(p.HostIP, p.Protocol, p.Port) {
+			out = append(out, p)
+		}
 	}
 	return out
 }

@@ -1,76 +1,108 @@
 package comparison
 
 import (
-	"sync/atomic"
-
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	fwk "k8s.io/kube-scheduler/framework"
 
 	"kube-scheduler-simulator/scheduler/internal/upstream"
+	"kube-scheduler-simulator/scheduler/recorder"
 	"kube-scheduler-simulator/scheduler/result"
 )
 
-// spreadComparer compares what PodTopologySpread does. There may be a domain per node, so
-// it looks for the fewest and the most matching pods once per state, not once per node.
-type spreadComparer struct {
-	latest atomic.Pointer[spreadState]
-}
-
-// spreadState has the constraints of a state, with the bounds of each.
-type spreadState struct {
-	state       fwk.CycleState
-	constraints []boundedConstraint
-}
-
-type boundedConstraint struct {
-	upstream.SpreadConstraint
-	least, most int
-}
-
-// of returns the constraints in state. Workers that call it at the same time may each do
-// the work.
-func (s *spreadComparer) of(state fwk.CycleState) []boundedConstraint {
-	if latest := s.latest.Load(); latest != nil && latest.state == state {
-		return latest.constraints
+// compareSpread is PodTopologySpread's. Nearest are the nodes that violate the fewest
+// constraints, and among those the nodes whose domains have the fewest pods too many. A
+// node without the label of a constraint is farther than any count of pods.
+func compareSpread(state fwk.CycleState, pod *v1.Pod) recorder.Comparing {
+	c := &spread{of: state, labels: pod.Labels}
+	if c.constraints = upstream.SpreadConstraints(state); c.constraints == nil {
+		return nil
 	}
-	found := &spreadState{state: state}
-	for _, c := range upstream.SpreadConstraints(state) {
-		bounded := boundedConstraint{SpreadConstraint: c}
-		first := true
-		for _, n := range c.Matching {
-			if first {
-				bounded.least, bounded.most, first = n, n, false
-			}
-			bounded.least, bounded.most = min(bounded.least, n), max(bounded.most, n)
+	return c
+}
+
+type spread struct {
+	// of is the state that constraints were read from.
+	of          fwk.CycleState
+	constraints []upstream.SpreadConstraint
+	labels      labels.Set
+	// most is the largest count of each constraint, by index, once it is known.
+	most map[int]int
+}
+
+// in returns the constraints with the counts of a state.
+func (c *spread) in(state fwk.CycleState) []upstream.SpreadConstraint {
+	if state == c.of {
+		return c.constraints
+	}
+	return upstream.SpreadConstraints(state)
+}
+
+func (c *spread) Distance(state fwk.CycleState, node fwk.NodeInfo, _ *fwk.Status) float64 {
+	violated, unlabelled, surplus := 0, 0, 0
+	for _, constraint := range c.in(state) {
+		domain, labelled := node.Node().Labels[constraint.TopologyKey]
+		over := c.skew(constraint, domain) - int(constraint.MaxSkew)
+		switch {
+		case !labelled:
+			unlabelled++
+		case over > 0:
+			violated++
+			surplus += over
 		}
-		found.constraints = append(found.constraints, bounded)
 	}
-	s.latest.Store(found)
-	return found.constraints
+	return fewestAndSmallest(2*unlabelled+violated, float64(surplus))
 }
 
-// compare finds the first constraint that is not met, with the counts that the plugin
-// made in PreFilter.
-func (s *spreadComparer) compare(_ fwk.Handle, state fwk.CycleState, pod *v1.Pod, node fwk.NodeInfo) *result.Comparison {
-	for _, c := range s.of(state) {
+// Compare returns the first constraint that is not met, at which the plugin stops.
+func (c *spread) Compare(state fwk.CycleState, node fwk.NodeInfo) *result.Comparison {
+	for i, constraint := range c.in(state) {
+		domain := label(node.Node(), constraint.TopologyKey)
+		if domain != nil && c.skew(constraint, *domain) <= int(constraint.MaxSkew) {
+			continue
+		}
 		s := result.SpreadComparison{
-			TopologyKey: c.TopologyKey, MaxSkew: int(c.MaxSkew), Domain: label(node.Node(), c.TopologyKey), Maximum: c.most, DomainCount: len(c.Matching),
+			TopologyKey: constraint.TopologyKey, MaxSkew: int(constraint.MaxSkew), Domain: domain,
+			Minimum: constraint.Minimum, Maximum: c.maximum(state, i, constraint), Self: c.self(constraint),
 		}
-		if c.Selector != nil && c.Selector.Matches(labels.Set(pod.Labels)) {
-			s.Self = 1
+		if domain != nil {
+			s.Matching = constraint.Matching[*domain]
 		}
-		if len(c.Matching) >= int(c.MinDomains) {
-			s.Minimum = c.least
-		}
-		if s.Domain != nil {
-			s.Matching = c.Matching[*s.Domain]
-			if s.Matching+s.Self-s.Minimum <= s.MaxSkew {
-				continue
-			}
-		}
-		// The plugin stops here, too.
 		return &result.Comparison{Spread: []result.SpreadComparison{s}}
 	}
 	return nil
+}
+
+// skew returns the skew of a domain with the pod in it.
+func (c *spread) skew(constraint upstream.SpreadConstraint, domain string) int {
+	return constraint.Matching[domain] + c.self(constraint) - constraint.Minimum
+}
+
+// self is 1 when the pod counts itself.
+func (c *spread) self(constraint upstream.SpreadConstraint) int {
+	if constraint.Selector.Matches(c.labels) {
+		return 1
+	}
+	return 0
+}
+
+// maximum returns the count of the domain with the most matching pods. There may be as
+// many domains as nodes, so it is counted once for all nodes without nominated pods.
+func (c *spread) maximum(state fwk.CycleState, i int, constraint upstream.SpreadConstraint) int {
+	if state == c.of {
+		if most, known := c.most[i]; known {
+			return most
+		}
+	}
+	most := 0
+	for _, matching := range constraint.Matching {
+		most = max(most, matching)
+	}
+	if state == c.of {
+		if c.most == nil {
+			c.most = map[int]int{}
+		}
+		c.most[i] = most
+	}
+	return most
 }

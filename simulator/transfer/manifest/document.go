@@ -70,6 +70,9 @@ func (p place) String() string {
 
 // document reads the next document of a file to its end.
 func (r *reader) document(at place, file *documents) error {
+	if err := r.another(); err != nil {
+		return r.report(at.String(), err)
+	}
 	content := bufio.NewReaderSize(file, 64<<10)
 	first, err := skipBlank(content)
 	if errors.Is(err, io.EOF) {

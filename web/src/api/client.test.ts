@@ -3,7 +3,7 @@ import { getConfiguration, tryConfiguration } from './configuration'
 import { unloadReplay } from './replay'
 import { getAttempts, getStatus, listResults } from './simulator'
 
-/** Answers every request with the same, and notes what was asked. */
+/** Gives every request the same answer and returns the requests. */
 function serve(status: number, body: string | null, type = 'application/json'): string[] {
   const asked: string[] = []
   vi.stubGlobal('fetch', async (request: Request) => {
@@ -18,14 +18,14 @@ afterEach(() => {
   vi.unstubAllGlobals()
 })
 
-it('asks with the parameters that are given, escaped', async () => {
+it('sends the given parameters, escaped', async () => {
   const asked = serve(200, '{"items":[],"continue":""}')
   await listResults({ namespace: 'shop', name: undefined, limit: 1 })
   await getAttempts('a/b?')
   expect(asked).toEqual(['GET, /api/v1/results?namespace=shop&limit=1, accept application/json', 'GET, /api/v1/results/a%2Fb%3F, accept application/json'])
 })
 
-it('sends and receives configurations as YAML, as they are', async () => {
+it('sends and receives configurations as unchanged YAML', async () => {
   const asked = serve(200, 'kind: KubeSchedulerConfiguration # mine\n', 'application/yaml')
   expect(await getConfiguration('default')).toBe('kind: KubeSchedulerConfiguration # mine\n')
   expect(asked).toEqual(['GET, /api/v1/schedulerconfiguration/default, accept application/yaml'])
@@ -34,17 +34,17 @@ it('sends and receives configurations as YAML, as they are', async () => {
   expect(sent).toEqual(['PUT, /api/v1/schedulerconfiguration?dryRun=true, accept application/json, application/yaml a: 1 # one\n'])
 })
 
-it('takes an answer without a body', async () => {
+it('accepts a response without a body', async () => {
   serve(204, null)
   await expect(unloadReplay()).resolves.toBeUndefined()
 })
 
-it('throws what the server refuses, with its details', async () => {
+it('throws the server’s error, with its details', async () => {
   serve(400, '{"message":"bad value","details":[{"field":"limit","message":"not a number"}]}')
   await expect(listResults({ limit: 1 })).rejects.toMatchObject({ name: 'ApiError', message: 'bad value', code: 400, details: ['limit: not a number'] })
 })
 
-it('tells no answer from one, and an abort from both', async () => {
+it('distinguishes an error response, no response and an abort', async () => {
   vi.stubGlobal('fetch', () => Promise.reject(new TypeError('Failed to fetch')))
   await expect(getStatus()).rejects.toMatchObject({ name: 'ApiError', message: 'Failed to fetch', code: 0, unavailable: true })
   const aborted = new DOMException('aborted', 'AbortError')

@@ -1,5 +1,5 @@
-// The client of the simulator's own routes: paths, parameters, bodies and answers have the
-// types of schema.ts, which is generated from the server's OpenAPI document.
+// The client for the simulator's own routes. Paths, parameters, bodies and responses have
+// the types of schema.ts, which is generated from the server's OpenAPI document.
 
 import createClient, { type Middleware } from 'openapi-fetch'
 import { noAnswer, parseError } from './http'
@@ -12,16 +12,16 @@ const failures: Middleware = {
   onError: ({ error }) => noAnswer(error),
 }
 
-/** Calls throw ApiError for every answer but a success, and AbortError as it is. */
+/** Calls throw ApiError unless they succeed; AbortError passes through unchanged. */
 export const client = createClient<paths>({
   headers: { Accept: 'application/json' },
-  // Looked up for each call, so that tests can put another in its place.
+  // A function, so that tests can replace fetch.
   fetch: (request) => fetch(request),
 })
 client.use(failures)
 
-/** The body of a successful answer. */
+/** The body of a successful response. */
 export async function bodyOf<Body>(answer: Promise<{ data?: Body }>): Promise<Body> {
-  // Failures have thrown, so what is left is typed as the body of the success.
+  // Failures have already thrown, so only the body of a success is left.
   return (await answer).data as Body
 }

@@ -1,5 +1,5 @@
-// The scheduler's configuration: reading it, trying a document, applying it, and the
-// revisions that were applied. Documents travel as YAML, so that comments stay.
+// The scheduler's configuration: reading it, dry-running and applying a document, and the
+// applied revisions. Documents are sent as YAML, which keeps their comments.
 
 import { bodyOf, client } from './client'
 import type { Applied, Effective, FeatureGate, Revision } from './types'
@@ -13,17 +13,17 @@ export function getConfiguration(which: 'current' | 'default', signal?: AbortSig
   return bodyOf(which === 'default' ? client.GET(`${path}/default`, { ...asYAML, signal }) : client.GET(path, { ...asYAML, signal }))
 }
 
-/** Does everything but the swap: throws an ApiError with the document's problems when it could not be applied. */
+/** Dry-runs an apply: throws an ApiError with the document's problems if it cannot be applied. */
 export function tryConfiguration(document: string, signal?: AbortSignal): Promise<Applied> {
   return bodyOf(client.PUT(path, { ...ofYAML, body: document, params: { query: { dryRun: true } }, signal }))
 }
 
-/** Resolves when the new scheduler schedules. After an error the old one does. */
+/** Resolves when the new scheduler is running. After an error the old one is still running. */
 export function applyConfiguration(document: string): Promise<Applied> {
   return bodyOf(client.PUT(path, { ...ofYAML, body: document }))
 }
 
-/** Back to Kubernetes' default. */
+/** Applies Kubernetes' default. */
 export function resetConfiguration(): Promise<Applied> {
   return bodyOf(client.DELETE(path))
 }

@@ -1,4 +1,4 @@
-// Evicting pods: unlike deleting them it respects PodDisruptionBudgets.
+// Evicting pods, which unlike deletion respects PodDisruptionBudgets.
 
 import { ApiError, ignored, request } from './http'
 import { patchObject, pathOf } from './kubernetes'
@@ -7,10 +7,10 @@ import type { KindInfo, KubeObject, Pod } from './types'
 const pods: KindInfo = { group: '', version: 'v1', kind: 'Pod', resource: 'pods', namespaced: true, verbs: [] }
 const nodes: KindInfo = { group: '', version: 'v1', kind: 'Node', resource: 'nodes', namespaced: false, verbs: [] }
 
-/** refused: a disruption budget does not allow it now. gone: there is no such pod any more. */
+/** refused: a disruption budget does not allow it now. gone: the pod no longer exists. */
 export type Eviction = { kind: 'evicted' | 'gone' } | { kind: 'refused'; message: string }
 
-/** Evicts that very pod, not another of its name. Throws ApiError when it fails for another reason than a budget. */
+/** Evicts exactly this pod, not another one with its name. Throws ApiError for any failure other than a disruption budget. */
 export async function evictPod(pod: Pod): Promise<Eviction> {
   const { namespace = 'default', name, uid } = pod.metadata
   const body = { apiVersion: 'policy/v1', kind: 'Eviction', metadata: { namespace, name }, ...(uid ? { deleteOptions: { preconditions: { uid } } } : {}) }
@@ -19,7 +19,7 @@ export async function evictPod(pod: Pod): Promise<Eviction> {
     return { kind: 'evicted' }
   } catch (error) {
     if (!(error instanceof ApiError)) throw error
-    // A conflict is another pod of that name.
+    // A conflict means that another pod now has the name.
     if (error.code === 404 || error.code === 409) return { kind: 'gone' }
     if (error.code !== 429) throw error
     return { kind: 'refused', message: error.causes.map((c) => c.message).filter(Boolean).join(' ') || error.message }

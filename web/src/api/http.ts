@@ -1,28 +1,28 @@
-// Requests and their errors. client.ts makes those to the simulator's own routes; what is
-// here is for the routes that its OpenAPI document leaves open.
+// Requests and their errors. client.ts calls the simulator's own routes; request() is for
+// routes that its OpenAPI document does not describe.
 
 import type { ErrorDetail, StatusCause } from './types'
 
-/** What the server answered instead of what was asked for. */
+/** A request failed. */
 export class ApiError extends Error {
   constructor(
     message: string,
-    /** HTTP status; 0 when no answer came. */
+    /** The HTTP status; 0 without a response. */
     readonly code: number,
-    /** One line for each part of the reason, when the server gave several. */
+    /** One line for each part of the reason, if the server gave several. */
     readonly details: string[] = [],
-    /** Field paths, when the API server named them. */
+    /** The API server's causes, with field paths. */
     readonly causes: StatusCause[] = [],
-    /** The API server's word for the reason, such as Conflict or NotFound. */
+    /** metav1.Status's reason, such as Conflict or NotFound. */
     readonly reason = '',
-    /** The details with their places in what was sent, where the simulator named them. */
+    /** The details with their positions in the submitted document, as far as the simulator knows them. */
     readonly problems: ErrorDetail[] = [],
   ) {
     super(message)
     this.name = 'ApiError'
   }
 
-  /** No answer at all: the server is gone or still starting. */
+  /** The server is gone or still starting. */
   get unavailable(): boolean {
     return this.code === 0 || this.code === 503
   }
@@ -31,13 +31,13 @@ export class ApiError extends Error {
 interface Options {
   method?: string
   body?: unknown
-  /** The body's media type, when body is text that is sent as it is. */
+  /** The media type of a body that is text and sent unchanged. */
   type?: string
   accept?: string
   signal?: AbortSignal | undefined
 }
 
-/** Fetches path and returns its JSON as read parses it. Throws ApiError, and AbortError as it is. */
+/** Fetches path and parses its JSON with read. Throws ApiError, or AbortError when the request is aborted. */
 export async function request<T>(path: string, read: (body: unknown) => T, { method = 'GET', body, type, accept = 'application/json', signal }: Options = {}): Promise<T> {
   const headers: Record<string, string> = { Accept: accept }
   const init: RequestInit = { method, headers }
@@ -56,16 +56,16 @@ export async function request<T>(path: string, read: (body: unknown) => T, { met
   return read(await response.json())
 }
 
-/** For answers of which only the success counts. */
+/** A `read` for responses whose body does not matter. */
 export const ignored = (): void => undefined
 
-/** The error for a request that got no answer; of one that was aborted, its own. */
+/** The error for a request without a response; an AbortError passes through unchanged. */
 export function noAnswer(error: unknown): Error {
   if (error instanceof DOMException && error.name === 'AbortError') return error
   return new ApiError(error instanceof Error ? error.message : String(error), 0)
 }
 
-/** Reads an error answer: ours ({message, details}) or a Kubernetes Status. */
+/** Parses an error response: ours ({message, details}) or a Kubernetes Status. */
 export function parseError(code: number, text: string): ApiError {
   let body: unknown
   try {

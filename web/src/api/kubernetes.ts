@@ -3,22 +3,22 @@
 import { ApiError, ignored, isRecord, request } from './http'
 import type { KindInfo, KubeObject } from './types'
 
-/** Under this name the API server notes which fields were written here. */
+/** The field manager under which the API server records our writes. */
 export const fieldManager = 'simulator-web'
 
-/** The API server's answer as one object of any kind. */
+/** Parses a response that is one object of any kind. */
 function readObject(body: unknown): KubeObject {
   if (!isRecord(body) || !isRecord(body.metadata) || typeof body.metadata.name !== 'string') throw new ApiError('the API server answered with something that is not an object', 502)
   return body as KubeObject
 }
 
-/** The objects of a list; an item that is none is left out. */
+/** Parses a list and drops items that are not objects. */
 function readItems<T extends KubeObject>(body: unknown): T[] {
   const { items } = readFields<{ items: unknown[] }>(body)
   return (items ?? []).filter((item): item is T => isRecord(item) && isRecord(item.metadata))
 }
 
-/** The API server's answer as something of which every field may be absent. */
+/** Parses a response of which any field may be absent. */
 function readFields<T extends object>(body: unknown): Partial<T> {
   if (!isRecord(body)) throw new ApiError('the API server answered with something that is not an object', 502)
   return body as Partial<T>
@@ -35,32 +35,32 @@ export function getObject(kind: KindInfo, namespace: string | undefined, name: s
   return request(pathOf(kind, namespace, name), readObject, { signal })
 }
 
-/** Creates object. With dryRun the server does everything but keep it. Unknown fields are errors. */
+/** Creates an object; with dryRun the server does not store it. Unknown fields are errors. */
 export function createObject(kind: KindInfo, namespace: string | undefined, object: KubeObject, dryRun: boolean): Promise<KubeObject> {
   const query = `?fieldManager=${fieldManager}&fieldValidation=Strict${dryRun ? '&dryRun=All' : ''}`
   return request(pathOf(kind, namespace) + query, readObject, { method: 'POST', body: object })
 }
 
-/** Replaces an object; its resourceVersion decides about conflicts. */
+/** Replaces an object. Fails with a conflict if its resourceVersion is outdated. */
 export function replaceObject(kind: KindInfo, object: KubeObject, dryRun = false): Promise<KubeObject> {
   const { namespace, name } = object.metadata
   return request(`${pathOf(kind, namespace, name)}?fieldManager=${fieldManager}&fieldValidation=Strict${dryRun ? '&dryRun=All' : ''}`, readObject, { method: 'PUT', body: object })
 }
 
-/** Replaces an object's status, for kinds that have it apart. */
+/** Replaces the status of an object whose kind has a status subresource. */
 export function replaceStatus(kind: KindInfo, object: KubeObject): Promise<KubeObject> {
   const { namespace, name } = object.metadata
   return request(`${pathOf(kind, namespace, name)}/status?fieldManager=${fieldManager}&fieldValidation=Strict`, readObject, { method: 'PUT', body: object })
 }
 
 /**
- * Server-side apply: creates the object or changes what object says of it. Without
- * force, fields that others manage with another value are a conflict (409, a cause per
- * field). What was created or edited here before is not another's.
+ * Server-side apply: creates the object or changes the given fields. Without force, fields
+ * to which other managers gave another value are a conflict (409, with a cause for each
+ * field). Fields under our own name, whether created or edited, never conflict.
  */
 export async function applyObject(kind: KindInfo, namespace: string | undefined, object: KubeObject, options: { dryRun?: boolean; force?: boolean }): Promise<KubeObject> {
   const applied = await applyTo(pathOf(kind, namespace, object.metadata.name), object, options)
-  // A simulated node is what its status says, and that is written apart.
+  // A simulated node is defined by its status, which needs its own request.
   if (kind.kind !== 'Node' || kind.group || object.status === undefined) return applied
   const { apiVersion, metadata, status } = object
   const withStatus = await applyTo(`${pathOf(kind, namespace, metadata.name)}/status`, { apiVersion, kind: kind.kind, metadata: { name: metadata.name }, status } as KubeObject, { ...options, force: true })
@@ -90,7 +90,7 @@ export function patchObject(kind: KindInfo, namespace: string | undefined, name:
   return request(pathOf(kind, namespace, name), readObject, { method: 'PATCH', type: 'application/merge-patch+json', body: JSON.stringify(patch) })
 }
 
-/** A core Event, as far as it is read here. */
+/** A core Event, with only the fields that we read. */
 export interface KubeEvent extends KubeObject {
   type?: string
   reason?: string
@@ -104,17 +104,17 @@ export interface KubeEvent extends KubeObject {
   source?: { component?: string }
 }
 
-/** Events about an object. Those about a cluster-wide one are in the namespace default. */
+/** Events about an object. For cluster-scoped objects they are in the namespace default. */
 export async function eventsOf(kind: KindInfo, namespace: string | undefined, name: string, uid: string | undefined, signal?: AbortSignal): Promise<KubeEvent[]> {
   const selector = [`involvedObject.kind=${kind.kind}`, `involvedObject.name=${name}`, ...(uid ? [`involvedObject.uid=${uid}`] : [])]
   const of = (fields: string[]) =>
     request(`/kubernetes/api/v1/namespaces/${encodeURIComponent(namespace ?? 'default')}/events?fieldSelector=${encodeURIComponent(fields.join(','))}`, readItems<KubeEvent>, { signal })
   const events = await of(selector)
-  // Events about nodes carry the node's name as uid when the kubelet wrote them.
+  // The kubelet's events about its node have the node's name as uid.
   return !events.length && uid ? of(selector.slice(0, 2)) : events
 }
 
-/** How many objects of a kind there are, without fetching them; undefined when the server does not say. */
+/** The number of objects of a kind, without fetching them; undefined if the server does not report it. */
 export async function countObjects(kind: KindInfo, signal?: AbortSignal): Promise<number | undefined> {
   const page = await request(`${pathOf(kind)}?limit=1&includeObject=None`, readFields<{ metadata: { remainingItemCount?: number; continue?: string }; rows: unknown[] }>, {
     accept: 'application/json;as=Table;v=v1;g=meta.k8s.io',
@@ -125,26 +125,26 @@ export async function countObjects(kind: KindInfo, signal?: AbortSignal): Promis
   return (page.rows?.length ?? 0) + (rest ?? 0)
 }
 
-/** Names of the objects of a kind, sorted by the server. */
+/** The names of a kind's objects, sorted by the server; at most 500. */
 export async function namesOf(kind: KindInfo): Promise<string[]> {
   const table = await request(`${pathOf(kind)}?limit=500&includeObject=None`, readFields<{ rows: { cells?: unknown[] }[] }>, { accept: 'application/json;as=Table;v=v1;g=meta.k8s.io' })
   return (table.rows ?? []).map((row) => String(row.cells?.[0] ?? ''))
 }
 
-/** Where each group-version's OpenAPI v3 document is; keys such as api/v1 and apis/apps/v1. */
+/** The URL of each group-version's OpenAPI v3 document; keys such as api/v1 and apis/apps/v1. */
 export async function openapiPaths(): Promise<Record<string, string>> {
   const index = await request('/kubernetes/openapi/v3', readFields<{ paths: Record<string, { serverRelativeURL?: string }> }>)
   return Object.fromEntries(Object.entries(index.paths ?? {}).flatMap(([path, at]) => (at.serverRelativeURL ? [[path, `/kubernetes${at.serverRelativeURL}`]] : [])))
 }
 
-/** A document of openapiPaths. Its address holds a hash of it, so browsers keep it. */
+/** A document of openapiPaths. Its URL contains its hash, so browsers cache it. */
 export function openapiDocument<T extends object>(path: string): Promise<Partial<T>> {
   return request(path, readFields<T>)
 }
 
 /**
- * Deletes an object. No kubelet runs here that could end a pod's containers and
- * confirm it, so a pod is deleted without a grace period.
+ * Deletes an object. Pods are deleted without a grace period, because there is no kubelet
+ * that would stop their containers and confirm it.
  */
 export function deleteObject(kind: KindInfo, namespace: string | undefined, name: string): Promise<void> {
   const options: Record<string, unknown> = { propagationPolicy: 'Background' }
@@ -171,8 +171,8 @@ interface DiscoveryList {
 const aggregated = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList'
 
 /**
- * Every kind that the server serves, all versions, each group's preferred
- * version first. Two requests, by aggregated discovery.
+ * Every kind that the server serves, in all versions, each group's preferred version first.
+ * It takes two requests, because it uses aggregated discovery.
  */
 export async function discover(signal?: AbortSignal): Promise<KindInfo[]> {
   const [core, groups] = await Promise.all([

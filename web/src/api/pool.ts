@@ -1,6 +1,6 @@
-// Many requests, a few at a time.
+// Limits the number of concurrent requests.
 
-/** Runs work over items, at most `width` at a time. */
+/** Runs work for each item, for at most `width` items at a time. */
 export async function pool<T>(items: readonly T[], width: number, work: (item: T) => Promise<void>): Promise<void> {
   let next = 0
   const run = async () => {

@@ -1,11 +1,11 @@
-// The replay of a recording: loading it, its transport, its comparison with what was recorded.
+// The replay of a recording: loading it, its transport, and its comparison with the recording.
 
 import { bodyOf, client } from './client'
 import type { components, operations } from './schema'
 import { upload } from './upload'
 
 type Schemas = components['schemas']
-/** A recording that is loaded, and where it stands. All its times are on the recorded clock. */
+/** The loaded recording and its position. All times are on the recorded clock. */
 export type Replay = Schemas['Replay']
 export type ReplayChange = Schemas['ReplayControl']
 export type ReplayOutcome = Schemas['ReplayOutcome']
@@ -27,7 +27,7 @@ export function changeReplay(change: ReplayChange): Promise<Replay> {
   return bodyOf(client.PATCH(path, { body: change }))
 }
 
-/** Applies the next changes that share an instant. */
+/** Applies the next changes, which are all those with the same recorded time. */
 export function stepReplay(): Promise<Replay> {
   return bodyOf(client.POST(`${path}/step`))
 }
@@ -36,7 +36,7 @@ export async function unloadReplay(): Promise<void> {
   await client.DELETE(path)
 }
 
-/** Fields that are absent do not restrict. */
+/** Absent fields match everything. */
 export function getComparison(query: operations['getReplayComparison']['parameters']['query'], signal?: AbortSignal): Promise<Comparison> {
   return bodyOf(client.GET(`${path}/comparison`, { params: { query }, signal }))
 }

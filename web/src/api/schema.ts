@@ -506,6 +506,12 @@ export interface components {
             kind: string;
             items: Record<string, never>[];
             schedulerConfiguration?: components["schemas"]["KubeSchedulerConfiguration"];
+            /** @description The custom kinds whose objects the API server could not list, for example because their conversion webhook does not answer. */
+            leftOut?: {
+                apiVersion: string;
+                kind: string;
+                message: string;
+            }[];
             results?: components["schemas"]["Cycle"][];
         };
         ImportProgress: {
@@ -622,7 +628,7 @@ export interface components {
             evaluated: number;
             /** @description Nodes that passed every Filter plugin and every extender. */
             feasible: number;
-            /** @description The number of feasible nodes at which the search stops. Absent if there was no search. */
+            /** @description The number of feasible nodes at which the search stops: 1 if nothing scores nodes, and if the node that was tried first fits. Absent if there was no search. */
             wanted?: number;
         };
         /** @description The summary of a cycle. */
@@ -690,6 +696,8 @@ export interface components {
             nominatedNode?: string;
             /** @description Permit only: how long the pod may wait. */
             timeoutSeconds?: number;
+            /** @description PreBindPreFlight only: the plugin's PreBind may run beside those of its neighbours. */
+            parallel?: boolean;
         };
         /** @description Why a plugin rejected a node. The cycle's extenders list the nodes that an extender rejected. */
         NodeReasons: {
@@ -707,9 +715,9 @@ export interface components {
             states: string[];
             /** @description One for each rejected node. */
             reasons: components["schemas"]["NodeReasons"][];
-            /** @description The total time of each plugin's calls, extrapolated from a sample of the nodes. */
-            durationSeconds?: number[];
-            /** @description The values that the plugins compared, for some of the nodes that each rejected. */
+            /** @description The total time of each plugin's calls, extrapolated from a sample of the nodes. null: none of the plugin's calls was measured, which is different from 0. */
+            durationSeconds?: (number | null)[];
+            /** @description The values that the plugins compared, for at most 32 of the nodes that each rejected: those nearest to fitting. By plugin, the nearest node first. */
             comparisons?: components["schemas"]["Comparison"][];
             /** @description Nodes that Filter first tried as if the pods nominated to them already ran there. */
             nominated?: components["schemas"]["NominatedPass"][];
@@ -787,8 +795,8 @@ export interface components {
             totals: number[];
             /** @description Nodes that share the best total, by name; absent when there is a single best node. */
             tied?: string[];
-            /** @description The total time of each plugin's calls, extrapolated from a sample of the nodes. */
-            durationSeconds?: number[];
+            /** @description The total time of each plugin's calls, extrapolated from a sample of the nodes. null: none of the plugin's calls was measured, which is different from 0. */
+            durationSeconds?: (number | null)[];
         };
         /** @description The scheduling queue's record of the pod when the cycle started. */
         Queue: {
@@ -833,6 +841,48 @@ export interface components {
             node: string;
             /** @description The pod was placed there, and the other nodes were not evaluated. */
             used: boolean;
+        };
+        /** @description The pod's status.nominatedNodeName at the start of the cycle. The scheduler tries that node first, alone. Absent: the pod had none. */
+        Nomination: {
+            node: string;
+            /** @description The pod was placed there, and the other nodes were not evaluated. */
+            used: boolean;
+        };
+        /** @description The wait of a pod that Permit plugins hold. Absent: the pod did not wait. */
+        PermitWait: {
+            /** @description The plugins that answered Wait in Permit, in their order. The pod goes on when each of them has allowed it. */
+            plugins: string[];
+            /** @description null while the pod waits. */
+            durationSeconds: number | null;
+            /**
+             * @description Absent while the pod waits. Success: every plugin allowed the pod. Unschedulable: it was rejected. Error: a preemptor needed its place.
+             * @enum {string}
+             */
+            status?: "Success" | "Unschedulable" | "Error";
+            /** @description The plugin that ended the wait by its rejection, its timeout or its preemption. Absent after a success, and if the pod was deleted or the scheduler stopped. */
+            plugin?: string;
+            /** @description The plugin neither allowed nor rejected the pod in time. */
+            timedOut?: boolean;
+            reasons?: string[];
+        };
+        /** @description The calls of one plugin's PreFilterExtensions at one extension point. They change what the plugin computed in PreFilter as if pods had been added to nodes or removed from them. */
+        ExtensionCalls: {
+            plugin: string;
+            /**
+             * @description filter: for pods that are nominated to a node. postFilter: for the dry runs of preemption.
+             * @enum {string}
+             */
+            point: "filter" | "postFilter";
+            /** @description Calls of AddPod. */
+            added: number;
+            /** @description Calls of RemovePod. */
+            removed: number;
+            /** @description Calls that failed. */
+            failed?: number;
+            /** @description The distinct errors, at most 8. */
+            errors?: string[];
+            /** @description The total time of the calls, of many at once. */
+            durationSeconds: number;
         };
         /** @description The devices that a ResourceClaim of the pod holds when the pod is bound. */
         ClaimAllocation: {
@@ -938,6 +988,7 @@ export interface components {
             /** @description The candidate that was chosen; absent when there was none. */
             chosen?: string;
             rule?: components["schemas"]["PreemptionRule"];
+            evictions?: components["schemas"]["Evictions"];
         };
         /** @description The dry run for a whole pod group, over all nodes at once: it removes every pod of lower priority and then puts back the pods that fit beside the group. Absent: there was no dry run. */
         GroupPreemption: {
@@ -950,6 +1001,31 @@ export interface components {
             reprieved?: components["schemas"]["Victim"][];
             /** @description Pods of lower priority that stay, on all nodes. */
             reprievedCount?: number;
+            evictions?: components["schemas"]["Evictions"];
+        };
+        /** @description What became of the victims. Unless asynchronous preemption is disabled, the scheduler evicts them in the background, and publishes the same attempt again with the outcome. Absent: the scheduler evicted no pod. */
+        Evictions: {
+            /** @description The pods to evict. */
+            victims: number;
+            /** @description Victims that were deleted through the API or were already gone. */
+            deleted: number;
+            /** @description Victims that still waited for a permit or for PreBind, and lost their place in the scheduler's memory only. */
+            released: number;
+            /** @description Victims that needed no call, because they were already being deleted. */
+            terminating?: number;
+            /** @description Failed calls. After a failure the scheduler makes no further calls, and it tries the pod again. */
+            failed?: number;
+            /** @description The first 16 failures. */
+            failures?: components["schemas"]["EvictionFailure"][];
+            /** @description No call is outstanding. */
+            done: boolean;
+            /** @description The time of the calls so far; null before the first has returned. */
+            durationSeconds: number | null;
+        };
+        /** @description A victim that could not be evicted. */
+        EvictionFailure: {
+            pod: components["schemas"]["PodRef"];
+            error: string;
         };
         /**
          * @description The rule that decided between candidates; the scheduler applies them in this order.
@@ -973,6 +1049,8 @@ export interface components {
             changedBy?: string;
             /** @description The extender that removed the candidate. */
             removedBy?: string;
+            /** @description The scheduler had found as many candidates as it looks for, and did not consider this one. */
+            surplus?: boolean;
         };
         /** @description A pod in a dry run. */
         Victim: {
@@ -992,10 +1070,13 @@ export interface components {
             reasons: string[];
             nodes: string[];
         };
-        /** @description A run of Filter for a node as if its nominated pods already ran there. */
+        /** @description A run of Filter for a node as if the pods that are nominated to it, those of at least the pod's priority, already ran there. */
         NominatedPass: {
             node: string;
+            /** @description The first 32 of podCount, by name. */
             pods: components["schemas"]["PodRef"][];
+            /** @description Absent in records of earlier versions. */
+            podCount?: number;
             /** @description The node was rejected in this run, so Filter did not try it without the nominated pods. */
             rejected: boolean;
         };
@@ -1014,7 +1095,7 @@ export interface components {
             /** @description The resources that NodeResourcesFit found short. */
             resources?: components["schemas"]["ResourceComparison"][];
             taint?: components["schemas"]["Taint"];
-            /** @description From NodeAffinity, VolumeZone and VolumeBinding: requirements on labels that the node does not meet. */
+            /** @description From NodeAffinity, VolumeZone and VolumeBinding, and from DynamicResources for an allocated claim: requirements on labels that the node does not meet. */
             terms?: components["schemas"]["TermComparison"][];
             /** @description From InterPodAffinity. */
             podTerms?: components["schemas"]["PodTermComparison"][];
@@ -1024,6 +1105,19 @@ export interface components {
             devices?: components["schemas"]["DeviceComparison"][];
             /** @description From NodePorts: the host ports that are in use. */
             ports?: components["schemas"]["Port"][];
+            /** @description From VolumeBinding: a claim for which the node has no volume. */
+            claims?: components["schemas"]["ClaimComparison"][];
+        };
+        /** @description A claim that is to be bound on the node. No persistent volume that the node can reach is left for it. */
+        ClaimComparison: {
+            claim: string;
+            storageClass: string;
+            /** @description The size that the claim wants, in bytes. */
+            requested: number;
+            /** @description True when the class can provision volumes, but none as large as requested for the node. */
+            provisionable: boolean;
+            /** @description The size of the largest volume that the class can provision for the node, in bytes. Absent: 0. */
+            largest?: number;
         };
         /** @description A resource that is short. CPU is in thousandths of a core, other resources in their own unit. */
         ResourceComparison: {
@@ -1040,28 +1134,31 @@ export interface components {
         };
         /** @description A requirement on a label of the node. */
         TermComparison: {
-            /** @description Where the requirement comes from: nodeSelector, nodeAffinity, or volume. */
+            /** @description Where the requirement comes from: nodeSelector, nodeAffinity, addedAffinity (the plugin's arguments), volume, storageClass (the topologies in which it provisions volumes), or claim (allocated, or being provisioned for, on other nodes). */
             source: string;
             /** @description The persistent volume's name. */
             volume?: string;
-            /** @description The name of the volume's claim. */
+            /** @description The claim's name. */
             claim?: string;
-            /** @description Numbers the alternatives of node affinity, from 0. */
+            /** @description Numbers the alternatives of the source, from 0. */
             term: number;
+            /** @description A label, or metadata.name. Empty, as the operator, for a term without requirements, which no node meets. */
             key: string;
             operator: string;
             values?: string[];
             /** @description The node's value; null when it has no such label. */
             actual: string | null;
         };
-        /** @description A term of pod affinity or anti-affinity. */
+        /** @description A term of pod affinity or anti-affinity that the domain does not meet. For affinity, no pod in the domain matches all affinity terms together. */
         PodTermComparison: {
             /** @description affinity, antiAffinity, or existingAntiAffinity: a term of a running pod. */
             rule: string;
             topologyKey: string;
             /** @description The node's value of topologyKey; null when it has no such label. */
             domain: string | null;
+            /** @description Selects the pods that the term is about. Empty when the search for the term of a running pod was given up. */
             selector: string;
+            /** @description For anti-affinity: a pod in the domain that matches the term, or that has it. Absent when the search for one was given up. */
             pod?: components["schemas"]["PodRef"];
         };
         /** @description A constraint of topology spread. */
@@ -1071,15 +1168,13 @@ export interface components {
             domain: string | null;
             /** @description Matching pods in domain. */
             matching: number;
-            /** @description Matching pods in the domain with the fewest. */
+            /** @description Matching pods in the domain with the fewest; 0 when there are fewer domains than minDomains. */
             minimum: number;
-            /** @description Matching pods in the domain with the most. */
-            maximum: number;
             /** @description 1 when the pod itself matches the selector, otherwise 0. */
             self: number;
             maxSkew: number;
-            /** @description Domains that the constraint considers. */
-            domainCount: number;
+            /** @description Matching pods in the domain with the most. */
+            maximum: number;
         };
         /** @description A port of a host. */
         Port: {
@@ -1091,11 +1186,14 @@ export interface components {
         Cycle: components["schemas"]["Summary"] & {
             queue?: components["schemas"]["Queue"];
             hint?: components["schemas"]["Hint"];
+            nomination?: components["schemas"]["Nomination"];
             podGroup?: components["schemas"]["PodGroup"];
             /** @description The extension points that ran, in order. */
             extensionPoints?: components["schemas"]["ExtensionPoint"][];
             preEnqueue?: components["schemas"]["PluginResult"][];
             preFilter?: components["schemas"]["PluginResult"][];
+            /** @description The calls of PreFilterExtensions: by extension point, then in the order of the plugins. */
+            preFilterExtensions?: components["schemas"]["ExtensionCalls"][];
             filter?: components["schemas"]["Filter"];
             postFilter?: components["schemas"]["PluginResult"][];
             preemption?: components["schemas"]["Preemption"];
@@ -1103,9 +1201,15 @@ export interface components {
             score?: components["schemas"]["Score"];
             reserve?: components["schemas"]["PluginResult"][];
             permit?: components["schemas"]["PluginResult"][];
+            permitWait?: components["schemas"]["PermitWait"];
+            /** @description Whether the PreBind plugins have work to do for the pod. The scheduler asks before the wait for a permit. */
+            preBindPreFlight?: components["schemas"]["PluginResult"][];
+            /** @description In the order of the plugins. Skip is the plugin's answer in preBindPreFlight; its PreBind was not called. */
             preBind?: components["schemas"]["PluginResult"][];
             bind?: components["schemas"]["PluginResult"][];
             postBind?: components["schemas"]["PluginResult"][];
+            /** @description The Reserve plugins in the order of the calls, the last one first, when the pod lost its place again. Unreserve has no answer, so each status is Success. */
+            unreserve?: components["schemas"]["PluginResult"][];
             /** @description Calls to scheduler extenders, in order. */
             extenders?: components["schemas"]["ExtenderCall"][];
             /** @description The pod's ResourceClaims with the devices that they hold. Absent: the pod has none or was not bound. */
@@ -1136,9 +1240,9 @@ export interface components {
             devices?: components["schemas"]["DeviceShortage"][];
         };
         /** @description How the cycle ended, and why: a kind and its operands, to be rendered in any language. */
-        Headline: components["schemas"]["StatementBest"] | components["schemas"]["StatementTied"] | components["schemas"]["StatementTiedBySeed"] | components["schemas"]["StatementOnly"] | components["schemas"]["StatementUnscored"] | components["schemas"]["StatementHinted"] | components["schemas"]["StatementWasNominated"] | components["schemas"]["StatementWaiting"] | components["schemas"]["StatementCycleError"] | components["schemas"]["StatementExtenderError"] | components["schemas"]["StatementNoNodes"] | components["schemas"]["StatementRejectedInPreFilter"] | components["schemas"]["StatementRejectedLater"] | components["schemas"]["StatementLostPlace"] | components["schemas"]["StatementNoNodeFits"] | components["schemas"]["StatementNotScheduled"] | components["schemas"]["StatementHeldByGroup"] | components["schemas"]["StatementNotTried"] | components["schemas"]["StatementGroupRejected"];
+        Headline: components["schemas"]["StatementBest"] | components["schemas"]["StatementTied"] | components["schemas"]["StatementTiedBySeed"] | components["schemas"]["StatementOnly"] | components["schemas"]["StatementFirstFeasible"] | components["schemas"]["StatementUnscored"] | components["schemas"]["StatementHinted"] | components["schemas"]["StatementWasNominated"] | components["schemas"]["StatementWaiting"] | components["schemas"]["StatementCycleError"] | components["schemas"]["StatementExtenderError"] | components["schemas"]["StatementNoNodes"] | components["schemas"]["StatementRejectedInPreFilter"] | components["schemas"]["StatementRejectedLater"] | components["schemas"]["StatementPermitTimeout"] | components["schemas"]["StatementLostPlace"] | components["schemas"]["StatementNoNodeFits"] | components["schemas"]["StatementNotScheduled"] | components["schemas"]["StatementHeldByGroup"] | components["schemas"]["StatementNotTried"] | components["schemas"]["StatementGroupRejected"];
         /** @description A further statement: a kind and its operands, to be rendered in any language. */
-        Remark: components["schemas"]["StatementSearchEnded"] | components["schemas"]["StatementRoomMade"] | components["schemas"]["StatementRoomNominated"] | components["schemas"]["StatementDevicesAllocated"] | components["schemas"]["StatementDeviceShortage"] | components["schemas"]["StatementDevicesTogether"] | components["schemas"]["StatementGroupHasEnough"] | components["schemas"]["StatementGroupShort"] | components["schemas"]["StatementGroupPlaced"] | components["schemas"]["StatementGroupRoom"] | components["schemas"]["StatementGroupVictims"] | components["schemas"]["StatementGroupRoomImpossible"] | components["schemas"]["StatementExtenderFailure"];
+        Remark: components["schemas"]["StatementWaited"] | components["schemas"]["StatementNominatedCounted"] | components["schemas"]["StatementSearchEnded"] | components["schemas"]["StatementRoomMade"] | components["schemas"]["StatementRoomNominated"] | components["schemas"]["StatementNotEvicted"] | components["schemas"]["StatementDevicesAllocated"] | components["schemas"]["StatementDeviceShortage"] | components["schemas"]["StatementDevicesTogether"] | components["schemas"]["StatementGroupHasEnough"] | components["schemas"]["StatementGroupShort"] | components["schemas"]["StatementGroupPlaced"] | components["schemas"]["StatementGroupRoom"] | components["schemas"]["StatementGroupVictims"] | components["schemas"]["StatementGroupRoomImpossible"] | components["schemas"]["StatementExtenderFailure"];
         /** @description The node has the best total of several. */
         StatementBest: {
             /** @constant */
@@ -1184,6 +1288,13 @@ export interface components {
             pod: string;
             node: string;
             evaluated: number;
+        };
+        /** @description The search stopped at the first feasible node, because nothing scores nodes. */
+        StatementFirstFeasible: {
+            /** @constant */
+            kind: "firstFeasible";
+            pod: string;
+            node: string;
         };
         /** @description Several nodes were feasible, but the cycle holds no scores. */
         StatementUnscored: {
@@ -1253,10 +1364,20 @@ export interface components {
             kind: "refusedLater";
             pod: string;
             node: string;
-            /** @description The extension point: Reserve, Permit, PreBind or Bind. */
+            /** @description The extension point: Reserve, Permit, PreBindPreFlight, PreBind or Bind. */
             stage: string;
             plugin: string;
             reasons: string[];
+        };
+        /** @description A plugin that held the pod at Permit did not allow it in time. */
+        StatementPermitTimeout: {
+            /** @constant */
+            kind: "permitTimeout";
+            pod: string;
+            node: string;
+            plugin: string;
+            /** @description The time in a readable form, such as 10 s. */
+            waited: string;
         };
         /** @description The pod lost its node and the cycle names no plugin that rejected it. */
         StatementLostPlace: {
@@ -1306,6 +1427,22 @@ export interface components {
             group: string;
             reasons: string[];
         };
+        /** @description The pod waited at Permit until the plugins had allowed it. */
+        StatementWaited: {
+            /** @constant */
+            kind: "waited";
+            /** @description The time in a readable form, such as 10 s. */
+            waited: string;
+            plugins: string[];
+        };
+        /** @description Nodes were rejected as if the pods that are nominated to them ran there already. The scheduler does not say whether the pod fits without them. */
+        StatementNominatedCounted: {
+            /** @constant */
+            kind: "nominatedCounted";
+            nodes: number;
+            /** @description Distinct names, in order. */
+            pods: string[];
+        };
         /** @description Nodes were not evaluated, because the search stopped when it had found enough nodes, and extenders then rejected those. */
         StatementSearchEnded: {
             /** @constant */
@@ -1324,6 +1461,13 @@ export interface components {
             /** @constant */
             kind: "nominated";
             node: string;
+        };
+        /** @description Some victims were not evicted, because calls failed. */
+        StatementNotEvicted: {
+            /** @constant */
+            kind: "notEvicted";
+            victims: number;
+            errors: string[];
         };
         /** @description The devices that the pod's claims hold. */
         StatementDevicesAllocated: {
@@ -1839,7 +1983,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description The control plane is not up yet. Retry-After says when to ask again. */
+        /** @description The control plane is not up yet, the simulator is stopping, or clients ask for too much at once. Retry-After says when to ask again. */
         Starting: {
             headers: {
                 [name: string]: unknown;
@@ -2581,7 +2725,7 @@ export interface operations {
             };
             413: components["responses"]["TooLarge"];
             503: components["responses"]["Starting"];
-            /** @description The disk of the data directory is full. */
+            /** @description The disk of the data directory has too little space left. */
             507: {
                 headers: {
                     [name: string]: unknown;
@@ -2697,7 +2841,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Another operation on the whole cluster is in progress, or another recording is being loaded. */
+            /** @description Another operation on the whole cluster is in progress, or another file is being uploaded. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -2708,6 +2852,15 @@ export interface operations {
             };
             413: components["responses"]["TooLarge"];
             503: components["responses"]["Starting"];
+            /** @description The disk of the data directory has too little space left. */
+            507: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             default: components["responses"]["Error"];
         };
     };

@@ -8,12 +8,12 @@ export function getStatus(signal?: AbortSignal): Promise<Status> {
   return bodyOf(client.GET('/api/v1/status', { signal }))
 }
 
-/** Newest first. Fields that are absent do not restrict. */
+/** Newest first. Absent fields match everything. */
 export function listResults(query: operations['listResults']['parameters']['query'], signal?: AbortSignal): Promise<SummaryPage> {
   return bodyOf(client.GET('/api/v1/results', { params: { query }, signal }))
 }
 
-/** What the server knows of a pod: its attempts, oldest first, and the plugins that hold it before the queue. */
+/** A pod's attempts, oldest first, and the plugins that now keep it out of the queue. */
 export function getAttempts(uid: string, signal?: AbortSignal): Promise<Attempts> {
   return bodyOf(client.GET('/api/v1/results/{uid}', { params: { path: { uid } }, signal }))
 }

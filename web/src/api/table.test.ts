@@ -6,7 +6,7 @@ interface Table extends WireTable {
 }
 type Answer = { status?: number; body: unknown } | { lines: unknown[]; open?: boolean }
 
-/** A server that answers each request from a list of prepared answers. */
+/** A server that responds to each request with the next of the prepared responses. */
 class FakeServer {
   asked: string[] = []
   constructor(private answers: Answer[]) {}
@@ -60,20 +60,20 @@ describe('TableFeed', () => {
       '?includeObject=Metadata&watch=1&allowWatchBookmarks=true&resourceVersion=5',
     ])
   })
-  it('goes on after a watch that ended, from the last it heard, bookmarks included', async () => {
+  it('continues after a watch that ended, from the last version, including bookmarks', async () => {
     const server = new FakeServer([list('a', '5'), { lines: [event('MODIFIED', 'b', '6'), event('BOOKMARK', '', '9')] }, { lines: [], open: true }])
     const { log } = follow(server)
     await vi.waitFor(() => expect(server.asked).toHaveLength(3))
     expect(server.asked[2]).toContain('resourceVersion=9')
     expect(log.filter((l) => l.startsWith('MODIFIED'))).toHaveLength(1)
   })
-  it('lists again when the history is gone', async () => {
+  it('lists again if the version has expired', async () => {
     const gone = { type: 'ERROR', object: { code: 410, message: 'too old' } }
     const { log } = follow(new FakeServer([list('a', '5'), { lines: [gone] }, list('b', '8'), { lines: [], open: true }]))
     await vi.waitFor(() => expect(log).toContain('page * b first last'))
     expect(log.filter((l) => l.startsWith('error'))).toEqual([])
   })
-  it('tells what went wrong and that it goes well again', async () => {
+  it('reports errors, and when they are over', async () => {
     const { log } = follow(new FakeServer([{ status: 400, body: { kind: 'Status', message: 'bad selector' } }, list('a', '5'), { lines: [], open: true }]), { labelSelector: '!!' })
     await vi.waitFor(() => expect(log).toEqual(['error bad selector', 'page * a first last', 'well']))
   })
@@ -87,7 +87,7 @@ describe('TableFeed', () => {
     expect(server.asked[2]).toContain('watch=1')
     expect(server.asked[2]).toContain('resourceVersion=7')
   })
-  it('lists light kinds by namespace, without metadata, and watches from before the first', async () => {
+  it('lists light kinds by namespace, without metadata, and watches from before the first list', async () => {
     const server = new FakeServer([list('', '3'), list('a', '5'), list('b', '6'), { lines: [], open: true }])
     const { log } = follow(server, { light: async () => ['shop', 'default'] })
     await vi.waitFor(() => expect(server.asked).toHaveLength(4))

@@ -1,43 +1,43 @@
-// A live table of one kind, in kubectl's columns: listed in pages, then kept by a watch
-// that sends a row for each change. The watch is a request of its own that stays open,
-// and a browser opens only six to a server; so it is closed while nobody looks (pause)
-// and continues where it was (resume).
+// A live table of one kind, with kubectl's columns: listed in pages, then kept up to date by
+// a watch that sends a row for each change. The watch is a request that stays open, and a
+// browser opens at most six per server. Callers therefore close it while the page is hidden
+// (pause) and continue from there later (resume).
 
 import { ApiError, parseError } from './http'
 
 const accept = 'application/json;as=Table;v=v1;g=meta.k8s.io'
 
-/** A Table of meta.k8s.io/v1, of which the caller knows more. */
+/** A Table of meta.k8s.io/v1, with only the fields that this module reads. */
 export interface WireTable {
   metadata?: { resourceVersion?: string; continue?: string }
   rows?: unknown[] | null
 }
 
 export interface TableHandlers<T extends WireTable> {
-  /** A part of a new list; `first` voids what was known, `last` completes it. */
+  /** A page of a new list. The `first` one replaces all earlier rows; the `last` one completes the list. */
   page(table: T, namespace: string | undefined, first: boolean, last: boolean): void
   change(type: 'ADDED' | 'MODIFIED' | 'DELETED', table: T): void
-  /** Something went wrong and is tried again; undefined once it goes well. */
+  /** A request failed and will be retried; undefined once one succeeds. */
   error(error: ApiError | undefined): void
 }
 
 export interface TableRequest {
-  /** The address of a collection, for a namespace or, with undefined, for all. */
+  /** The path of the collection, of one namespace or (undefined) of all. */
   path(namespace: string | undefined): string
-  /** undefined: all namespaces (or a kind without). */
+  /** undefined: all namespaces, or a cluster-scoped kind. */
   namespace: string | undefined
   labelSelector: string
   /**
-   * When it names all namespaces, each is listed by itself and rows come without their
-   * objects' metadata, which for pods can be a hundred times as large as the cells.
-   * undefined: one list with metadata.
+   * Returns all namespaces to list each of them separately, without the objects' metadata,
+   * which for pods can be a hundred times as large as the cells. If it is absent or returns
+   * undefined, one request lists everything, with metadata.
    */
   light?: () => Promise<readonly string[] | undefined>
 }
 
 export interface TableOptions {
   fetch?: typeof fetch
-  /** Waits before trying again: doubled from the first to the last, in ms. */
+  /** The first and the longest delay before a retry, in ms; the delay doubles each time. */
   retryMs?: number
   retryMaxMs?: number
   pageSize?: number
@@ -58,7 +58,7 @@ export class TableFeed<T extends WireTable> {
     this.options = { fetch: (...all) => fetch(...all), retryMs: 500, retryMaxMs: 8000, pageSize: 1000, ...options }
   }
 
-  /** Starts, or goes on after pause. */
+  /** Starts, or continues after pause. */
   resume(): void {
     if (this.abort) return
     const abort = new AbortController()
@@ -66,14 +66,14 @@ export class TableFeed<T extends WireTable> {
     this.running = this.running.then(() => this.run(abort.signal))
   }
 
-  /** Closes the requests; what was sent so far stays true until resume. */
+  /** Closes the requests. resume continues from here. */
   pause(): void {
     this.abort?.abort()
     this.abort = undefined
     this.wake?.()
   }
 
-  /** Tries again at once instead of waiting. */
+  /** Ends the current delay. */
   retryNow(): void {
     this.wake?.()
   }
@@ -89,7 +89,7 @@ export class TableFeed<T extends WireTable> {
       } catch (error) {
         if (signal.aborted) return
         const failed = error instanceof ApiError ? error : new ApiError(error instanceof Error ? error.message : String(error), 0)
-        // The history that the watch would go on from is gone, or the server is another one.
+        // The watch may have expired, or the server may have been replaced: list again.
         this.version = ''
         if (failed.code === 410) continue
         this.handlers.error(failed)
@@ -100,12 +100,12 @@ export class TableFeed<T extends WireTable> {
 
   private async list(signal: AbortSignal): Promise<void> {
     const { namespace, light } = this.wanted
-    // The watch starts from the first answer: what the later ones know already, it tells again.
+    // The watch starts at the version of the first response, so it repeats changes that later responses already contain.
     let version = ''
     let spaces: readonly (string | undefined)[] | undefined
     if (light && namespace !== undefined) spaces = [namespace]
     else if (light) {
-      // A namespace that is made after this has no object that the watch would not tell of.
+      // The watch starts here, so it reports all objects of namespaces that are created later.
       const query = this.query('None')
       query.set('limit', '1')
       version = ((await (await this.open(`${this.wanted.path(undefined)}?${query}`, signal)).json()) as T).metadata?.resourceVersion ?? ''
@@ -152,7 +152,7 @@ export class TableFeed<T extends WireTable> {
         }
       }
     }
-    // A server that closes at once, without a word, would be asked in a circle.
+    // Without an error, a server that closes each watch immediately would be queried in a tight loop.
     if (!events) throw new ApiError('the watch ended', 410)
   }
 

@@ -14,7 +14,7 @@ const routes: Record<Transfer, readonly [path: keyof paths, method: string]> = {
   replay: ['/api/v1/replay', 'post'],
 }
 
-/** Which of them the server's own OpenAPI document lists. */
+/** The transfers that the server's OpenAPI document contains. */
 export async function servedTransfers(signal?: AbortSignal): Promise<ReadonlySet<Transfer>> {
   const document: { paths?: Record<string, Record<string, unknown>> } = await bodyOf(client.GET('/api/v1/openapi.json', { signal }))
   const served = (Object.keys(routes) as Transfer[]).filter((name) => {
@@ -30,7 +30,7 @@ export interface ImportOptions {
   reschedule: boolean
 }
 
-/** Sends what is to be imported. The answer is lines of JSON; received gets it as it comes. */
+/** Sends the input of an import. The response is lines of JSON; `received` gets its parts as they arrive. */
 export function sendImport(body: Blob | FormData, options: ImportOptions, on: { sent: (done: number, total: number) => void; received: (part: string) => void; signal: AbortSignal }): Promise<string> {
   const query = new URLSearchParams({ mode: options.mode, reschedule: String(options.reschedule) })
   return upload({
@@ -42,7 +42,7 @@ export function sendImport(body: Blob | FormData, options: ImportOptions, on: { 
   })
 }
 
-/** The import that runs, or the last one. */
+/** The running import, or the last one. */
 export function getImport(signal?: AbortSignal): Promise<ImportState> {
   return bodyOf(client.GET('/api/v1/import', { signal }))
 }

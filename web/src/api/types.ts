@@ -1,6 +1,6 @@
-// Types of the HTTP API, by the names that the application uses for what schema.ts
-// says (generated from the OpenAPI document by `npm run generate`), and of the few
-// Kubernetes objects that are read here, with only the fields that are read.
+// The application's names for the types of schema.ts, which `npm run generate` generates from
+// the OpenAPI document; and the few Kubernetes objects that we read, with only the fields
+// that we read.
 
 import type { components } from './schema'
 
@@ -10,28 +10,28 @@ type Schemas = components['schemas']
 export type Outcome = Schemas['Outcome']
 export const outcomes: readonly Outcome[] = ['scheduled', 'unschedulable', 'waiting', 'error']
 
-/** A cycle in a line. */
+/** A cycle in short. */
 export type Summary = Schemas['Summary']
-/** Who kept a pod from its place, in a line. */
+/** Why a cycle placed no pod, in short. */
 export type Refusal = Schemas['Refusal']
 export type SummaryPage = Schemas['Page']
 /** A pod's attempts, oldest first, and the plugins that keep it out of the queue now. */
 export type Attempts = Schemas['Attempts']
-/** Everything that is known of one attempt, with its explanation. */
+/** The full record of one attempt, with its explanation. */
 export type Cycle = Schemas['ExplainedCycle']
 export type PluginResult = Schemas['PluginResult']
-/** The matrix of node × plugin. Nodes that are not in it were not evaluated. */
+/** The matrix of node × plugin. Missing nodes were not evaluated. */
 export type FilterResult = Schemas['Filter']
+/** Why a plugin, or an extender by its URL, rejected a node. */
+export type NodeReasons = Schemas['NodeReasons']
 export type ScorePlugin = Schemas['ScorePlugin']
-/** Scores of the feasible nodes; rows are nodes. Absent with one feasible node. */
-export type ScoreResult = Schemas['Score']
-/** Why the pod landed there, or nowhere, as the server says it. */
+/** The server's explanation of why the pod got its node, or none. */
 export type Explanation = Schemas['Explanation']
-/** How the cycle ended and why, as a kind and its operands. */
+/** How the cycle ended and why: a kind and its operands. */
 export type Headline = Schemas['Headline']
-/** What else is worth knowing, as a kind and its operands. */
+/** A further fact about the cycle: a kind and its operands. */
 export type Remark = Schemas['Remark']
-/** How near a pod group came, and what blocked it. */
+/** How many pods a pod group lacked, and what blocked it. */
 export type GroupShortfall = Schemas['GroupShortfall']
 export type Margin = Schemas['Margin']
 export type NotEvaluated = Schemas['NotEvaluated']
@@ -41,36 +41,41 @@ export type Victim = Schemas['Victim']
 export type PodGroup = Schemas['PodGroup']
 export type PodRef = Schemas['PodRef']
 export type Status = Schemas['Status']
-/** The scheduling queue: how many pods each part of it holds, and what moved them there. */
+/** The scheduling queue: the number of pods in each part, and the events that moved them there. */
 export type Queues = Schemas['Queues']
 export type QueueState = Schemas['QueueState']
-/** A part of an error, with its place in the document that was sent where that is known. */
+/** A part of an error, with its position in the submitted document if known. */
 export type ErrorDetail = Schemas['ErrorDetail']
-/** A configuration that was applied. Its document comes only with the single one. */
+/** An applied configuration. Lists omit its document. */
 export type Revision = Schemas['Revision']
 export type Applied = Schemas['Applied']
-/** The configuration as it is in force: the document and all that it leaves to Kubernetes. */
+/** The configuration in force: the document completed with Kubernetes' defaults. */
 export type Effective = Schemas['Effective']
 export type EffectiveProfile = Schemas['EffectiveProfile']
 export type FeatureGate = Schemas['FeatureGate']
 
-/** One request to a scheduler extender and its answer; with status Skip it was not called. */
+export type PermitWait = Schemas['PermitWait']
+export type ExtensionCalls = Schemas['ExtensionCalls']
+/** What became of the victims of preemption. */
+export type Evictions = Schemas['Evictions']
+
+/** One request to a scheduler extender and its response; with status Skip it was not called. */
 export type ExtenderCall = Schemas['ExtenderCall']
-/** What a plugin attached itself, about the cycle or about one node. */
+/** A fact that a plugin recorded about the cycle or about one node. */
 export type Fact = Schemas['Fact']
 export type ImportMode = ImportReport['mode']
-/** How far an import is. */
+/** The progress of an import. */
 export type ImportProgress = Schemas['ImportProgress']
-/** Something to say about an object, or about a place in the input. */
+/** A note about an object, or about a position in the input. */
 export type ImportItem = Schemas['ImportItem']
 export type ImportReport = Schemas['ImportReport']
-/** The import that runs, or the last one. */
+/** The running import, or the last one. */
 export type ImportState = Schemas['ImportState']
-/** A line of the stream that an import answers with: one of its members. */
+/** A line of an import's response; exactly one field is set. */
 export type ImportLine = Schemas['ImportLine']
-/** What a reset has done. */
+/** The result of a reset. */
 export type Reset = Schemas['Reset']
-/** What the simulator answers when it refuses. */
+/** The body of the simulator's error responses. */
 export type ServerError = Schemas['Error']
 
 // ── Kubernetes ──────────────────────────────────────────────────────────
@@ -94,7 +99,7 @@ export interface ObjectMeta {
   ownerReferences?: OwnerReference[]
 }
 
-/** Any Kubernetes object, as far as it is the same for all kinds. */
+/** Any Kubernetes object, with the fields that all kinds share. */
 export interface KubeObject {
   apiVersion?: string
   kind?: string
@@ -170,24 +175,15 @@ export interface StatusCause {
   field?: string
 }
 
-/** metav1.Status, which the API server answers errors with. */
-export interface KubeStatus {
-  kind: 'Status'
-  message?: string
-  reason?: string
-  code?: number
-  details?: { name?: string; kind?: string; causes?: StatusCause[] }
-}
-
 /** A kind that the API server serves. */
 export interface KindInfo {
   group: string
   version: string
   kind: string
-  /** Plural name, as in paths. */
+  /** The plural name, as in paths. */
   resource: string
   namespaced: boolean
   verbs: string[]
-  /** Such as status and scale; undefined where discovery was not asked. */
+  /** Such as status and scale; undefined if the kind does not come from discovery. */
   subresources?: string[]
 }

@@ -1,4 +1,4 @@
-// Sending files: fetch does not tell how much of a body has left, XMLHttpRequest does.
+// Uploads with progress, which XMLHttpRequest reports and fetch does not.
 
 import { ApiError, parseError } from './http'
 
@@ -6,17 +6,17 @@ export interface Upload {
   path: string
   method?: 'POST' | 'PUT'
   body: Blob | FormData
-  /** The body's media type; of a form the browser knows it. */
+  /** The body's media type; the browser sets it for FormData. */
   type?: string
   accept?: string
-  /** How much has left, in bytes; total is 0 while it is not known. */
+  /** Reports the number of bytes sent; total is 0 while unknown. */
   sent?: (done: number, total: number) => void
-  /** Called for each part of the answer as it comes. */
+  /** Called for each part of the response as it arrives. */
   received?: (part: string) => void
   signal?: AbortSignal | undefined
 }
 
-/** Sends body and resolves with the whole answer. Throws ApiError, and AbortError when signal says so. */
+/** Sends body and resolves with the whole response. Throws ApiError, or AbortError when signal aborts. */
 export function upload({ path, method = 'POST', body, type, accept = 'application/json', sent, received, signal }: Upload): Promise<string> {
   return new Promise((resolve, reject) => {
     const sender = new XMLHttpRequest()

@@ -59,7 +59,7 @@ describe('a quiet connection', () => {
     client.start()
     last().open()
   }
-  it('is asked for a sign of life, and stays live when one comes', () => {
+  it('gets a heartbeat, and stays live if the server responds', () => {
     start()
     vi.advanceTimersByTime(10_500)
     expect(asked(last())).toEqual(['subscribe heartbeat'])
@@ -68,7 +68,7 @@ describe('a quiet connection', () => {
     expect(client.state.kind).toBe('live')
     expect(asked(last())).toEqual(['subscribe heartbeat', 'unsubscribe heartbeat'])
   })
-  it('is stale without one, live again when something comes', () => {
+  it('is stale without a response, and live again when a frame arrives', () => {
     start()
     const began = Date.now()
     vi.advanceTimersByTime(15_500)
@@ -76,13 +76,13 @@ describe('a quiet connection', () => {
     last().receive({ type: 'list', id: 'heartbeat', items: [] })
     expect(client.state.kind).toBe('live')
   })
-  it('is given up in the end', () => {
+  it('is given up eventually', () => {
     start()
     vi.advanceTimersByTime(23_500)
     expect(client.state.kind).toBe('retrying')
     expect(sockets[0]?.readyState).toBe(3)
   })
-  it('is not asked while frames come', () => {
+  it('gets no heartbeat while frames arrive', () => {
     start()
     for (let i = 0; i < 30; i++) {
       vi.advanceTimersByTime(1000)
@@ -93,7 +93,7 @@ describe('a quiet connection', () => {
 })
 
 describe('WatchClient', () => {
-  it('says in which state it is, and backs off up to a limit', () => {
+  it('reports its state, and backs off up to a limit', () => {
     const states: string[] = []
     client.observe((s) => states.push(s.kind === 'retrying' ? `retrying ${s.attempt} in ${s.at - Date.now()}` : s.kind))
     client.start()
@@ -106,7 +106,7 @@ describe('WatchClient', () => {
     expect(states).toEqual(['closed', 'connecting', 'retrying 1 in 100', 'retrying 2 in 200', 'retrying 3 in 400', 'retrying 4 in 800', 'retrying 5 in 1000', 'retrying 6 in 1000', 'live', 'closed'])
   })
 
-  it('subscribes when it opens, and again after a reconnect, but not to what was dropped', () => {
+  it('subscribes when it opens and after a reconnect, except to dropped subscriptions', () => {
     client.start()
     client.subscribe('pods', pods, { frame: () => {} })
     const stop = client.subscribe('results', { topic: 'results' }, { frame: () => {} })
@@ -121,7 +121,7 @@ describe('WatchClient', () => {
     expect(asked(last())).toEqual(['subscribe pods'])
   })
 
-  it('gives frames to their subscriber and survives nonsense', () => {
+  it('passes frames to their subscribers and ignores invalid ones', () => {
     const frames: Frame[] = []
     client.subscribe('pods', pods, { frame: (f) => frames.push(f) })
     client.start()
@@ -135,7 +135,7 @@ describe('WatchClient', () => {
     ])
   })
 
-  it('asks again for a subscription that the server could not serve yet, not for one that cannot be', () => {
+  it('retries a subscription after a temporary error, but not after a permanent one', () => {
     const errors: (number | undefined)[] = []
     for (const id of ['starting', 'gone', 'unknown']) client.subscribe(id, pods, { frame: () => {}, error: (e) => errors.push(e.code) })
     client.start()
@@ -156,7 +156,7 @@ describe('WatchClient', () => {
     expect(sockets).toHaveLength(2)
   })
 
-  it('tries at once when told to', () => {
+  it('retries immediately on request', () => {
     client.start()
     last().close()
     client.retryNow()
@@ -175,7 +175,7 @@ describe('WatchClient', () => {
   })
 })
 
-it('finds the socket of its own server', () => {
+it('uses the page’s own server', () => {
   expect(watchURL({ protocol: 'http:', host: '127.0.0.1:1212' })).toBe('ws://127.0.0.1:1212/api/v1/watch')
   expect(watchURL({ protocol: 'https:', host: 'x' })).toBe('wss://x/api/v1/watch')
 })

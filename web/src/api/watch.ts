@@ -1,11 +1,11 @@
-// The watch client: one WebSocket carries every subscription. It reconnects by
-// itself, subscribes again, and says truthfully in which state it is.
+// The watch client: one WebSocket carries every subscription. It reconnects and subscribes
+// again by itself, and reports the state of the connection.
 
 import type { components } from './schema'
 
 type Schemas = components['schemas']
 
-/** What a subscription asks for: a kind of the cluster, or a topic of the simulator. */
+/** The subject of a subscription: a kind of the cluster, or a topic of the simulator. */
 export type Target =
   | { resource: { group: string; version: string; resource: string }; namespace?: string }
   | { topic: Schemas['SubscribeTopicFrame']['topic'] }
@@ -14,7 +14,7 @@ export interface ListFrame<T = unknown> {
   type: 'list'
   id: string
   items: T[]
-  /** The list starts here: what was known before is void. */
+  /** A new list starts: earlier items are void. */
   first?: boolean
   /** Another frame of this list follows. */
   more?: boolean
@@ -41,9 +41,8 @@ export interface ErrorFrame {
 }
 
 /**
- * connecting: the first attempt. stale: it is open, but the server has not answered
- * since `since` (ms). retrying: it was lost, the next attempt is at `at` (ms). closed:
- * by us.
+ * connecting: the first attempt. stale: open, but the server has not sent anything since
+ * `since` (ms). retrying: lost; the next attempt is at `at` (ms). closed: stop() was called.
  */
 export type ConnectionState =
   | { kind: 'connecting' }
@@ -54,11 +53,11 @@ export type ConnectionState =
 
 export interface Handlers<T> {
   frame(frame: Frame<T>): void
-  /** The server ended the subscription. It is asked for again unless the error says that it never can work. */
+  /** The server ended the subscription. The client subscribes again unless the error is permanent. */
   error?(error: ErrorFrame): void
 }
 
-/** The part of WebSocket that is used; tests bring their own. */
+/** The part of WebSocket that the client uses; tests provide their own. */
 export interface Socket {
   readyState: number
   onopen: ((event: never) => void) | null
@@ -73,14 +72,14 @@ export interface WatchOptions {
   connect: () => Socket
   now?: () => number
   random?: () => number
-  /** Waits between attempts: base × 2^n, at most max, of which half is random. */
+  /** The delay between attempts: base × 2^n, at most max, half of it random. */
   baseMs?: number
   maxMs?: number
-  /** An attempt that has not opened by then is given up. */
+  /** The client gives up an attempt that takes longer to open. */
   openTimeoutMs?: number
-  /** After so long without a frame the server is asked for a sign of life. */
+  /** The client sends a heartbeat after this long without a frame. */
   quietMs?: number
-  /** It is stale when it has not answered by then, and given up after three times as long. */
+  /** Without a response to the heartbeat for this long, the connection is stale; after three times as long, the client gives it up. */
   answerMs?: number
 }
 
@@ -92,7 +91,7 @@ interface Subscription {
 }
 
 const OPEN = 1
-/** The subscription by which the server is asked for a sign of life: it answers with a short list. */
+/** A subscription to which the server responds with a short list. */
 const heartbeat = { id: 'heartbeat', topic: 'status' }
 
 export class WatchClient {
@@ -102,7 +101,7 @@ export class WatchClient {
   private timer: ReturnType<typeof setTimeout> | undefined
   private failures = 0
   private current: ConnectionState = { kind: 'closed' }
-  /** When the server was heard last, and when it was asked for a sign of life that has not come yet (ms). */
+  /** The time of the last frame, and of a heartbeat without a response yet (ms). */
   private heard = 0
   private asked: number | undefined
   private pulse: ReturnType<typeof setInterval> | undefined
@@ -116,19 +115,19 @@ export class WatchClient {
     return this.current
   }
 
-  /** When the server was heard last (ms); 0 before the first time. */
+  /** The time of the last frame (ms); 0 before the first. */
   get lastHeard(): number {
     return this.heard
   }
 
-  /** Calls listener now and on each change, until the returned function is called. */
+  /** Calls listener now and on each change of the state, until the returned function is called. */
   observe(listener: (state: ConnectionState) => void): () => void {
     this.listeners.add(listener)
     listener(this.current)
     return () => this.listeners.delete(listener)
   }
 
-  /** Opens the socket; does nothing when it is open or under way. */
+  /** Opens the socket unless it is already open or opening. */
   start(): void {
     if (this.current.kind !== 'closed') return
     this.failures = 0
@@ -146,14 +145,14 @@ export class WatchClient {
     socket?.close()
   }
 
-  /** Gives up waiting and tries at once. */
+  /** Ends the delay before the next attempt. */
   retryNow(): void {
     if (this.current.kind !== 'retrying') return
     clearTimeout(this.timer)
     this.open()
   }
 
-  /** Subscribes under an id of the caller's own. An id that is in use is replaced. */
+  /** Subscribes under an id that the caller chooses. A subscription with the same id is replaced. */
   subscribe<T>(id: string, target: Target, handlers: Handlers<T>): () => void {
     this.drop(id)
     const subscription: Subscription = { target, handlers: handlers as Handlers<unknown>, retry: undefined, failures: 0 }
@@ -210,7 +209,6 @@ export class WatchClient {
     socket.onerror = null
   }
 
-  /** The server has said something. */
   private hear(): void {
     this.heard = this.options.now()
     if (this.asked !== undefined) this.send({ type: 'unsubscribe', id: heartbeat.id })
@@ -218,7 +216,7 @@ export class WatchClient {
     if (this.current.kind === 'stale') this.set({ kind: 'live' })
   }
 
-  /** A server that hangs keeps its sockets open, so silence alone says nothing: ask, and see whether an answer comes. */
+  /** Sends a heartbeat after silence, because a server that hangs keeps its sockets open. */
   private listen(socket: Socket): void {
     if (this.socket !== socket) return
     const { now, quietMs, answerMs } = this.options
@@ -277,8 +275,8 @@ export class WatchClient {
       return
     }
     subscription.handlers.error?.(frame)
-    // A kind that does not exist (any more), a bad request, and a topic that the server does
-    // not know (501) stay so until the next connection.
+    // A kind that does not exist, a bad request and a topic that the server does not support
+    // (501) are permanent until the next connection.
     const code = frame.code ?? 500
     if (code === 501 || (code >= 400 && code < 500 && code !== 408 && code !== 410 && code !== 429)) return
     subscription.retry = setTimeout(() => this.ask(id, subscription), this.backoff(Math.min(subscription.failures++, 4)))
@@ -290,8 +288,8 @@ export class WatchClient {
   }
 }
 
-/** Reads a frame; undefined when it is none. */
-export function parseFrame(data: unknown): Frame | ErrorFrame | undefined {
+/** Parses a frame; undefined if data is not one. */
+function parseFrame(data: unknown): Frame | ErrorFrame | undefined {
   if (typeof data !== 'string') return undefined
   let value: unknown
   try {

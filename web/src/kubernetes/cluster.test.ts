@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { buildCluster, ClusterModel, zoneLabel } from './cluster'
+import { ClusterModel, zoneLabel } from './cluster'
 import { objectKey } from './object'
-import { node, pod, requests } from './testing'
+import { buildCluster, node, pod, requests } from './testing'
 
 const mapOf = <T extends { metadata: { namespace?: string; name: string } }>(...items: T[]) => new Map(items.map((i) => [objectKey(i), i]))
 
@@ -44,19 +44,19 @@ describe('ClusterModel', () => {
     expect(after.nodes[1]).not.toBe(before.nodes[1])
     expect(after.labels).toBe(before.labels)
   })
-  it('keeps everything about nodes while only pending pods come and go', () => {
+  it('keeps everything about nodes while only pending pods change', () => {
     model.setPod('default/q', pod('q', requests('1')))
     const later = model.view()
     expect(later.nodes).toBe(after.nodes)
     expect(later.totals).toBe(after.totals)
     model.setPod('default/q', undefined)
   })
-  it('says the same as a model that was given only the end', () => {
+  it('has the same view as a model that got only the final state', () => {
     const key = (view: typeof after) => view.nodes.map((n) => [n.name, n.cpu.requested, n.podList.length])
     const pods = mapOf({ ...waiting, spec: { ...waiting.spec, nodeName: 'n2' } })
     expect(key(after)).toEqual(key(buildCluster(mapOf(node('n1'), node('n2')), pods)))
   })
-  it('forgets what is deleted', () => {
+  it('drops deleted objects', () => {
     model.setPod('default/p', undefined)
     model.setNode('n1', undefined)
     expect(model.view()).toMatchObject({ podCount: 0, nodes: [{ name: 'n2', cpu: { requested: 0 } }] })

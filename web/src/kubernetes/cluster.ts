@@ -218,14 +218,6 @@ const byAge = (a: Pod, b: Pod) => {
   return objectKey(a) < objectKey(b) ? -1 : 1
 }
 
-/** The view of two complete Maps. */
-export function buildCluster(nodes: ReadonlyMap<string, Node>, pods: ReadonlyMap<string, Pod>): ClusterView {
-  const model = new ClusterModel()
-  for (const [name, node] of nodes) model.setNode(name, node)
-  for (const [key, pod] of pods) model.setPod(key, pod)
-  return model.view()
-}
-
 /** undefined when the node has no Ready condition. */
 export function readiness(node: Node): 'Ready' | 'NotReady' | undefined {
   const ready = node.status?.conditions?.find((c) => c.type === 'Ready')

@@ -3,7 +3,7 @@ import { LabelValues } from './labels'
 
 const distinct = (labels: LabelValues) => Object.fromEntries(labels.distinct())
 
-it('counts how many values each label has, as nodes come, change and go', () => {
+it('counts the values of each label while nodes are added, changed and deleted', () => {
   const labels = new LabelValues()
   const [a, b] = [{ zone: 'a', pool: 'ssd' }, { zone: 'b', pool: 'ssd' }]
   labels.change(undefined, a)

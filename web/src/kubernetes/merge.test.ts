@@ -5,13 +5,13 @@ import { mergeChanges, same } from './merge'
 const of = (version: string, more: object) => ({ metadata: { name: 'x', resourceVersion: version }, ...more }) as unknown as KubeObject
 
 describe('mergeChanges', () => {
-  it('puts both changes together where they do not meet', () => {
+  it('merges changes of different fields', () => {
     const base = of('1', { spec: { replicas: 1, paused: false } })
     const { object, conflicts } = mergeChanges(base, of('1', { spec: { replicas: 3, paused: false } }), of('2', { spec: { replicas: 1, paused: true } }))
     expect(object).toEqual(of('2', { spec: { replicas: 3, paused: true } }))
     expect(conflicts).toEqual([])
   })
-  it('takes mine and names the field where both changed it', () => {
+  it('takes my value and reports the field if both changed it', () => {
     const { object, conflicts } = mergeChanges(of('1', { spec: { replicas: 1 } }), of('1', { spec: { replicas: 3 } }), of('2', { spec: { replicas: 5 } }))
     expect(object.spec).toEqual({ replicas: 3 })
     expect(conflicts).toEqual(['spec.replicas'])
@@ -22,19 +22,19 @@ describe('mergeChanges', () => {
     expect(object.containers).toEqual(containers('2', '2').containers)
     expect(conflicts).toEqual([])
   })
-  it('lets a removal stand, on either side', () => {
+  it('keeps a removal by either side', () => {
     const base = of('1', { a: 1, b: 2, c: 3 })
     expect(mergeChanges(base, of('1', { b: 2, c: 3 }), of('2', { a: 1, b: 2 })).object).toEqual(of('2', { b: 2 }))
   })
-  it('calls a removal against a change a conflict', () => {
+  it('reports a removal of a changed field as a conflict', () => {
     expect(mergeChanges(of('1', { a: 1 }), of('1', {}), of('2', { a: 2 })).conflicts).toEqual(['a'])
   })
-  it('names keys that hold dots in brackets', () => {
+  it('writes keys with dots in brackets', () => {
     const labels = (v: string) => ({ labels: { 'example.com/x': v } })
     expect(mergeChanges(of('1', labels('1')), of('1', labels('2')), of('2', labels('3'))).conflicts).toEqual(['labels[example.com/x]'])
   })
 })
 
-it('compares whatever the order of keys', () => {
+it('ignores the order of keys when it compares', () => {
   expect([same({ a: 1, b: [1, { c: 2 }] }, { b: [1, { c: 2 }], a: 1 }), same({ a: 1 }, { a: 1, b: undefined }), same([1], [1, 2])]).toEqual([true, false, false])
 })

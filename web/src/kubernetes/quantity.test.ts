@@ -21,12 +21,12 @@ describe('parseQuantity', () => {
   it.each(['', 'x', '1 Gi', '1gi', '--1', '1Gim'])('%j is none', (text) => {
     expect(parseQuantity(text)).toBeNaN()
   })
-  it('takes what is absent for none', () => {
+  it('is 0 for an absent quantity', () => {
     expect(parseQuantity(undefined)).toBeNaN()
   })
 })
 
-it('writes amounts in the unit that people use', () => {
+it('formats amounts in their usual units', () => {
   expect(formatAmount(1.5, 'cpu')).toBe('1.5')
   expect(formatAmount(3 * 2 ** 30, 'bytes')).toBe('3 Gi')
   expect(formatAmount(512 * 2 ** 20, 'bytes')).toBe('512 Mi')

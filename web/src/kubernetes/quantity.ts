@@ -40,7 +40,7 @@ export function unitOf(resource: string): Unit {
 const byteUnits = ['B', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi']
 
 /** The common unit of both numbers in "used / allocatable". */
-export function byteScale(bytes: number): { divisor: number; unit: string } {
+function byteScale(bytes: number): { divisor: number; unit: string } {
   let i = 0
   while (i < byteUnits.length - 1 && Math.abs(bytes) >= 1024 ** (i + 1)) i++
   return { divisor: 1024 ** i, unit: byteUnits[i] ?? 'B' }

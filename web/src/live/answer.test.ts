@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { effectScope } from 'vue'
 import { useAnswer } from './answer'
 
-/** Questions whose answers are given by hand. */
+/** Requests that the test answers itself. */
 function questions() {
   const open = new Map<string, { resolve: (text: string) => void; reject: (error: unknown) => void; signal: AbortSignal }>()
   const read = (signal: AbortSignal, name: string) => new Promise<string>((resolve, reject) => open.set(name, { resolve, reject, signal }))
@@ -14,7 +14,7 @@ function questions() {
   return { read, of }
 }
 
-it('takes the newest answer, however the answers overtake each other', async () => {
+it('keeps the answer to the newest request, even if responses overtake each other', async () => {
   const { read, of } = questions()
   const { value, loading, ask } = useAnswer(read)
   const [first, second] = [ask('first'), ask('second')]
@@ -26,7 +26,7 @@ it('takes the newest answer, however the answers overtake each other', async () 
   expect([value.value, loading.value]).toEqual(['2', false])
 })
 
-it('keeps the answer while the next question is under way and when it fails, and the error until one is answered', async () => {
+it('keeps the answer during the next request and if that fails, and keeps the error until one succeeds', async () => {
   const { read, of } = questions()
   const { value, error, ask } = useAnswer(read)
   const first = ask('first')
@@ -43,7 +43,7 @@ it('keeps the answer while the next question is under way and when it fails, and
   expect([value.value, error.value]).toEqual(['3', undefined])
 })
 
-it('drops the answer when the next question fails, where that is wanted', async () => {
+it('drops the answer when the next request fails, with dropOnError', async () => {
   const { read, of } = questions()
   const { value, error, ask } = useAnswer(read, { dropOnError: true })
   const first = ask('first')
@@ -55,7 +55,7 @@ it('drops the answer when the next question fails, where that is wanted', async 
   expect([value.value, error.value]).toEqual([undefined, 'refused'])
 })
 
-it('takes no answer, and no failure, after it has been cleared or its scope has ended', async () => {
+it('ignores responses and failures after clear() or the end of its scope', async () => {
   const { read, of } = questions()
   const scope = effectScope()
   const { value, error, loading, ask, clear } = scope.run(() => useAnswer(read)) ?? useAnswer(read)

@@ -1,16 +1,15 @@
-// Answers of the server that come late: the newest question counts, however the answers
-// overtake each other.
+// Responses may overtake each other: only the one to the newest request counts.
 
 import { tryOnScopeDispose } from '@vueuse/core'
 import { shallowRef, type ShallowRef } from 'vue'
 
 export interface Turns {
-  /** Starts a turn. Its signal is aborted when the next turn starts, when all end, and when the calling scope does. */
+  /** Starts a turn. Its signal aborts when the next turn starts, on end(), or when the calling scope is disposed. */
   next: () => AbortSignal
   end: () => void
 }
 
-/** Turns of which only the newest counts. */
+/** Turns that replace each other. */
 export function useTurns(): Turns {
   let current: AbortController | undefined
   const end = () => current?.abort()
@@ -27,19 +26,19 @@ export function useTurns(): Turns {
 
 export interface Answer<T, Question extends unknown[]> {
   value: ShallowRef<T | undefined>
-  /** Why the newest question failed; it stays until one has been answered. */
+  /** The error of the last request; it stays until one succeeds. */
   error: ShallowRef<unknown>
   loading: ShallowRef<boolean>
-  /** Asks, and drops what earlier questions find from now on. Resolves with whether this one still counts. */
+  /** Sends a request and discards the results of earlier ones. Resolves with whether this one was still the newest. */
   ask: (...question: Question) => Promise<boolean>
-  /** Drops the answer and all questions. */
+  /** Discards the answer and all pending requests. */
   clear: () => void
 }
 
 /**
- * The answer to the newest question. It stays while the next one is under way and, unless
- * dropOnError, when that fails. (VueUse's useAsyncState drops the error with each question,
- * so that the error of a repeated one would flicker, and cannot drop a question.)
+ * The answer to the newest request. It stays during the next request and, unless dropOnError
+ * is set, also if that fails. (VueUse's useAsyncState clears the error with each request, so
+ * that a repeated error would flicker, and it cannot discard a request.)
  */
 export function useAnswer<T, Question extends unknown[]>(read: (signal: AbortSignal, ...question: Question) => Promise<T>, { dropOnError = false } = {}): Answer<T, Question> {
   const value = shallowRef<T>()

@@ -37,7 +37,7 @@ describe('Collection', () => {
     ])
   })
 
-  it('keeps an object that was deleted and made again under the same name', () => {
+  it('keeps an object that was deleted and recreated under the same name', () => {
     const c = new Collection<Thing>(objectKey)
     c.apply(list([thing('a')], true, false))
     c.apply(events(['DELETED', thing('a')], ['ADDED', thing('a', 2)]))
@@ -49,7 +49,7 @@ describe('Recent', () => {
   const recent = () => new Recent<Thing>((t) => t.metadata.name, 4)
   const names = (r: Recent<Thing>) => r.list().map((t) => `${t.metadata.name}=${t.v}`).join(' ')
 
-  it('is newest first, changes in place, and forgets the oldest', () => {
+  it('is sorted newest first, changes in place, and drops the oldest', () => {
     const r = recent()
     r.apply(list([thing('3'), thing('2')], true, true))
     r.apply(list([thing('1')], false, false))
@@ -68,7 +68,7 @@ describe('Recent', () => {
   })
 })
 
-it('splits what objectKey made', () => {
+it('splits the key of a namespaced object', () => {
   expect(splitKey(objectKey(thing('a')))).toEqual({ namespace: 'default', name: 'a' })
   expect(splitKey('node-1')).toBeUndefined()
 })

@@ -1,5 +1,4 @@
-// The newest attempt of a pod: from the live results, or asked for when it is older
-// than those.
+// The newest attempt of a pod: from the live results, or requested if it is older than those.
 
 import { computed, shallowRef, watch, type ComputedRef, type Ref } from 'vue'
 import { listResults } from '@/api/simulator'
@@ -7,7 +6,7 @@ import type { Summary } from '@/api/types'
 import { useAnswer } from './answer'
 import { results } from './watched'
 
-/** A pod by name; with a uid only that very pod counts. */
+/** A pod by name; with a uid, only exactly this pod counts. */
 export interface WantedPod {
   namespace: string
   name: string
@@ -32,7 +31,7 @@ export function useNewest(pod: Ref<WantedPod | undefined>): { summary: ComputedR
     async () => {
       clear()
       asked.value = false
-      // Without an answer: the socket tells when the server is back; then the results come by themselves.
+      // If the request fails, the live results arrive once the socket is connected again.
       if (pod.value && !live.value && (await ask(pod.value))) asked.value = true
     },
     { immediate: true },

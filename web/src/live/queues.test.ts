@@ -34,7 +34,7 @@ it('holds the newest state of the queue', () => {
   scope.stop()
 })
 
-it('tells a server that does not know its queue from one that has not answered', () => {
+it('distinguishes a server without a queue from one that has not responded yet', () => {
   const scope = effectScope()
   scope.run(() => {
     const { queues, asked } = useQueues()

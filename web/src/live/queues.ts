@@ -7,8 +7,8 @@ import type { Frame } from '@/api/watch'
 import { watch } from './watched'
 
 /**
- * `queues` is undefined until the first answer, and when the server does not know its queue;
- * `asked` tells the two apart. While the server is gone the last state stays.
+ * `queues` is undefined until the first response, and if the server does not report its
+ * queue; `asked` distinguishes the two. The last state stays while the server is gone.
  */
 export const useQueues = createSharedComposable((): { queues: ShallowRef<readonly QueueState[] | undefined>; asked: ShallowRef<boolean> } => {
   const queues = shallowRef<readonly QueueState[]>()
@@ -31,7 +31,7 @@ export const useQueues = createSharedComposable((): { queues: ShallowRef<readonl
   return { queues, asked }
 })
 
-/** The topic carries one object, whole each time. */
+/** Each frame of the topic contains the complete state. */
 function lastOf(frame: Frame<Queues>): Queues | undefined {
   return frame.type === 'list' ? frame.items.at(-1) : frame.events.at(-1)?.object
 }

@@ -23,7 +23,7 @@ describe('Rates', () => {
     rates.apply({ type: 'list', id: 'results', items: [summary('a', 100, { durationSeconds: 2 })], first: true })
     expect(rates.series(103, 3)).toEqual({ cycles: [1, 0, 0], bound: [0, 0, 1] })
   })
-  it('says from when on it has seen everything', () => {
+  it('reports the first second with complete counts', () => {
     const rates = new Rates()
     rates.apply({ type: 'list', id: 'results', items: Array.from({ length: 500 }, (_, i) => summary(`p${i}`, 200 + Math.floor(i / 100))), first: true })
     expect(rates.from).toBe(201)
@@ -31,7 +31,7 @@ describe('Rates', () => {
 })
 
 describe('Samples', () => {
-  it('keeps a value until the next, and knows nothing before the first', () => {
+  it('keeps a value until the next, and has none before the first', () => {
     const samples = new Samples()
     samples.set(11, 5)
     samples.set(13, 7)

@@ -13,7 +13,7 @@ watch.observe((state) => {
   connection.value = state
 })
 
-/** When the server was heard last (RFC 3339), as of the last change of the connection. */
+/** The time of the last frame from the server (RFC 3339), as of the last change of the connection. */
 export const heardAt = computed(() => (void connection.value, new Date(watch.lastHeard || Date.now()).toISOString()))
 
 export const status = shallowRef<Status>()
@@ -21,19 +21,19 @@ vueWatch(watchedStatus, (value) => {
   status.value = value
 })
 
-/** Lists have arrived once: pages have something to show, be it old. */
+/** Lists have arrived at least once, so pages have something to show, even if outdated. */
 export const everReady = computed(() => nodes.value.synced && pods.value.synced)
 
-/** The wall clock in ms, each second. */
+/** The wall clock in ms, updated every second. */
 export const now = shallowRef(Date.now())
 
-/** How many pods were pending, second by second, while the connection was live. */
+/** The number of pending pods per second, recorded while the connection was live. */
 export const pendingSamples = new Samples()
 
 /**
- * Opens the socket and keeps status and clock going for the life of the page. While
- * the socket is down the status is asked for by HTTP, so that "starting" is told from
- * "gone".
+ * Opens the socket and updates status and clock while the page is open. While the socket is
+ * down, it requests the status by HTTP, to distinguish a server that is starting from one
+ * that is gone.
  */
 export function startLive(): void {
   watch.start()
@@ -47,7 +47,7 @@ export function startLive(): void {
     asking = true
     try {
       status.value = await getStatus()
-      // The server answers again: do not sit out a long wait.
+      // The server responds again, so the socket need not wait for its next attempt.
       watch.retryNow()
     } catch {
       if (connection.value.kind !== 'live') status.value = undefined

@@ -4,10 +4,11 @@
 import { describe, expect, it } from 'vitest'
 import type { Frame } from '@/api/watch'
 import type { Node, Pod, Summary } from '@/api/types'
-import { buildCluster, ClusterModel } from '@/kubernetes/cluster'
+import { ClusterModel } from '@/kubernetes/cluster'
 import { Collection, Recent } from './collection'
 import { objectKey, sameVersion } from '@/kubernetes/object'
 import { pendingReason } from '@/kubernetes/pods'
+import { buildCluster } from '@/kubernetes/testing'
 import { endOf, Rates } from './rates'
 import recorded from './testdata/watch.json'
 
@@ -36,13 +37,13 @@ function play(count = frames.length) {
 const relisted = frames.findIndex((f, i) => i > 3 && f.type === 'list')
 
 describe('a recorded stream', () => {
-  it('leaves what was there in the end', () => {
+  it('ends with the objects that exist at the end', () => {
     const { last } = play()
     expect(last?.nodes.map((n) => `${n.name} ${n.podList.map((p) => p.metadata.name).join(' ')}`)).toEqual(['n1 web-3 web-4', 'n2 '])
     expect(last?.pending.map((p) => p.metadata.name)).toEqual(['big'])
     expect(last?.pending[0] && pendingReason(last.pending[0])).toMatchObject({ kind: 'unschedulable', nodes: 3 })
   })
-  it('computes the same view after each frame as a complete computation', () => {
+  it('has the same view after each frame as a model built from scratch', () => {
     for (let count = 1; count <= frames.length; count++) {
       const { nodes, pods, last } = play(count)
       const whole = buildCluster(nodes.items, pods.items)
@@ -56,7 +57,7 @@ describe('a recorded stream', () => {
       expect(said(last)).toEqual(said(whole))
     }
   })
-  it('keeps the views of nodes on which nothing has changed while the connection was lost', () => {
+  it('keeps the views of nodes that did not change while the connection was lost', () => {
     const before = play(relisted).last
     const { views } = play()
     const after = views[relisted]

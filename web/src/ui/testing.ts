@@ -8,17 +8,17 @@ import { i18n } from '@/i18n'
 export interface Running<T> {
   value: T
   router: Router
-  /** Runs the hooks that a component runs when it leaves the page. */
+  /** Unmounts the page, which runs its lifecycle hooks. */
   unmount(): void
 }
 
 /**
- * Calls use in the setup of an empty page at the address `at`. Every path shows that page
- * unless routes say otherwise.
+ * Calls `use` in the setup of an empty page at the URL `at`. Every path shows this page, also
+ * those of `routes`, which add names and parameters.
  */
 export async function withSetup<T>(use: () => T, { at = '/', routes = [] }: { at?: string; routes?: readonly Omit<RouteRecordRaw, 'component' | 'redirect' | 'children'>[] } = {}): Promise<Running<T>> {
   const made: { value: T }[] = []
-  // Each value that setup returned, the newest last: a page that is left and opened again runs it again.
+  // The results of `use`, newest last: setup runs again when the page is left and opened again.
   const Page = defineComponent({
     setup() {
       made.push({ value: use() })

@@ -10,7 +10,7 @@ const discard = vi.fn(() => {
 })
 const open = () => withSetup(() => useLeaveGuard(() => unsaved.value, discard), { at: '/a', routes: [{ path: '/a' }] })
 
-it('lets a person leave a page without changes', async () => {
+it('does not ask when a page has no changes', async () => {
   unsaved.value = false
   const { router, unmount } = await open()
   await router.push('/b')
@@ -34,7 +34,7 @@ it('waits for an answer: staying keeps the changes, leaving discards them', asyn
   unmount()
 })
 
-it('makes the browser ask before it closes the page, as long as the page is open', async () => {
+it('makes the browser ask before it closes the tab, while the page is open', async () => {
   const closes = () => !window.dispatchEvent(new Event('beforeunload', { cancelable: true }))
   unsaved.value = false
   const { unmount } = await open()

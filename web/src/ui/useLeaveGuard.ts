@@ -1,12 +1,12 @@
-// Asks before a person leaves a page that holds something unsaved.
+// Asks for confirmation before the user leaves a page with unsaved changes.
 
 import { useEventListener } from '@vueuse/core'
 import { shallowRef, type ShallowRef } from 'vue'
 import { onBeforeRouteLeave } from 'vue-router'
 
 /**
- * The result is set while the page asks: call it with true to discard and leave, with false to
- * stay. Before a tab is closed the browser itself asks.
+ * The result is set while the page asks: call it with true to discard and leave, or with
+ * false to stay. Before a tab closes, the browser itself asks.
  */
 export function useLeaveGuard(unsaved: () => boolean, discard: () => void): ShallowRef<((go: boolean) => void) | undefined> {
   const answer = shallowRef<(go: boolean) => void>()

@@ -19,7 +19,7 @@ const (
 )
 
 // unrecorded are the plugin interfaces that the recorder deliberately leaves out of
-// upstream.PluginInterfaces, with the reason.
+// upstream.pluginInterfaces, with the reason.
 var unrecorded = map[string]string{
 	pluginAPI + ".Plugin": "every recorder has it",
 }
@@ -35,7 +35,7 @@ func InterfaceAlarms(s *Source, recorded []string) ([]string, error) {
 	for _, name := range sortedKeys(found) {
 		if !slices.Contains(recorded, name) && unrecorded[name] == "" {
 			out = append(out, fmt.Sprintf("%s: %s is a plugin interface that gets lost when the recorder wraps a plugin: "+
-				"add it to PluginInterfaces in scheduler/internal/upstream/interfaces.go with a recorder in scheduler/recorder/points.go and run go generate ./scheduler/recorder, "+
+				"add it to pluginInterfaces in scheduler/internal/upstream/interfaces.go, with a guard in scheduler/guard/points.go and a recorder in scheduler/recorder/points.go and wrap.go, "+
 				"or list it as unrecorded in scheduler/internal/upstream/contract/interfaces.go", found[name], name))
 		}
 	}
@@ -156,7 +156,7 @@ func Recorded(name string) ([]string, error) {
 			return true
 		}
 		index, ok := call.Fun.(*ast.IndexExpr)
-		if !ok || text(index.X) != "pluginInterface" {
+		if !ok || !slices.Contains([]string{"asserted", "point", "requeuing"}, text(index.X)) {
 			return true
 		}
 		if selector, ok := index.Index.(*ast.SelectorExpr); ok {
@@ -172,7 +172,7 @@ func Recorded(name string) ([]string, error) {
 func Embedded(s *Source, root, dir string) ([]Watch, error) {
 	ours := map[[2]string][]string{}
 	err := filepath.WalkDir(filepath.Join(root, dir), func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go") || strings.HasPrefix(d.Name(), "zz_generated") {
+		if err != nil || d.IsDir() || filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go") {
 			return err
 		}
 		syntax, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)

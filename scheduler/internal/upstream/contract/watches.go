@@ -2,13 +2,17 @@ package contract
 
 // Our files that depend on Kubernetes' code.
 const (
-	buildFile    = "scheduler/internal/upstream/build.go"
-	profilesFile = "scheduler/internal/upstream/profiles.go"
-	queueFile    = "scheduler/internal/upstream/queue.go"
-	gateFile     = "scheduler/internal/upstream/gate.go"
-	tiesFile     = "scheduler/internal/upstream/ties.go"
-	formulasFile = "scheduler/internal/upstream/formulas.go"
-	spreadFile   = "scheduler/internal/upstream/spread.go"
+	buildFile      = "scheduler/internal/upstream/build.go"
+	profilesFile   = "scheduler/internal/upstream/profiles.go"
+	queueFile      = "scheduler/internal/upstream/queue.go"
+	interfacesFile = "scheduler/internal/upstream/interfaces.go"
+	gateFile       = "scheduler/internal/upstream/gate.go"
+	tiesFile       = "scheduler/internal/upstream/ties.go"
+	formulasFile   = "scheduler/internal/upstream/formulas.go"
+	spreadFile     = "scheduler/internal/upstream/spread.go"
+	affinityFile   = "scheduler/internal/upstream/affinity.go"
+	volumesFile    = "scheduler/internal/upstream/volumes.go"
+	requestsFile   = "scheduler/internal/upstream/resources.go"
 )
 
 const (
@@ -37,14 +41,21 @@ func Watches() []Watch {
 		{Kind: Options, Package: queuePackage, Name: "Option", Ours: []string{queueFile}, Why: "Parts.queue passes all that New passes"},
 		{Kind: Fields, Package: queuePackage, Name: "priorityQueueOptions", Ours: []string{queueFile}, Why: "Parts.queue passes all that New passes"},
 		code(schedulerPackage, "New", "Parts.observed and Parts.queue repeat its wiring", profilesFile, queueFile),
+		code(cachePackage+"/debugger", "CacheDebugger.ListenForSignal", "the context tells New's debugger to end", "scheduler/internal/upstream/discarded.go"),
 		code(schedulerPackage, "buildQueueingHintMap", "queueingHints repeats it", queueFile),
 		code(schedulerPackage, "defaultQueueingHintFn", "alwaysQueue repeats it", queueFile),
 		code(schedulerPackage, "pluginMetricsSamplePercent", "the queue is built with the same", queueFile),
 		code(schedulerPackage, "unionedGVKs", "the placeholder's events choose the informers", profilesFile),
 		code(schedulerPackage+"/profile", "NewMap", "queueSortRule repeats its rule", profilesFile),
 		code(schedulerPackage+"/profile", "cfgValidator.validate", "queueSortRule repeats its rule", profilesFile),
-		code(runtimePackage, "NewFramework", "PluginError relies on its wrapping the factory's error", profilesFile),
-		code(runtimePackage, "frameworkImpl.expandMultiPointPlugins", "the meaning of multiPoint is repeated", "scheduler/config"),
+		code(runtimePackage, "NewFramework", "PluginError relies on its wrapping the factory's error, and confine on its calling the factories first", profilesFile, interfacesFile),
+		code(runtimePackage, "frameworkImpl.expandMultiPointPlugins", "the meaning of multiPoint is repeated; confine relies on disabled plugins", "scheduler/config", interfacesFile),
+		code(runtimePackage, "frameworkImpl.getExtensionPoints", "confine knows all of them", interfacesFile),
+		code(runtimePackage, "frameworkImpl.computeBatchablePlugins", "Shape repeats what it asserts", interfacesFile),
+		code(runtimePackage, "updatePluginList", "confine leaves a plugin to its refusal", interfacesFile),
+		code(runtimePackage, "shouldHaveEnqueueExtensions", "Shape.Requeues repeats it", interfacesFile),
+		code(runtimePackage, "frameworkImpl.fillEnqueueExtensions", "Shape repeats what it asserts", interfacesFile),
+		code(runtimePackage, "getValidScoreWeights", "a wrapper without the extension point may count", interfacesFile),
 
 		// The functions that we hook into, and those whose behaviour we rely on.
 		code(schedulerPackage, "Scheduler.Run", "Stop relies on the order in which it ends", "scheduler/scheduler.go"),
@@ -86,16 +97,51 @@ func Watches() []Watch {
 
 		// What plugins compare.
 		code(pluginsPackage+"podtopologyspread", "preFilterState", "it is read through reflection", spreadFile),
+		code(pluginsPackage+"podtopologyspread", "criticalPaths", "it is read through reflection", spreadFile),
 		code(pluginsPackage+"podtopologyspread", "topologySpreadConstraint", "it is read through reflection", spreadFile),
 		code(pluginsPackage+"podtopologyspread", "preFilterStateKey", "it is read through reflection", spreadFile),
-		code(pluginsPackage+"podtopologyspread", "PodTopologySpread.Filter", "the comparison repeats it", "scheduler/recorder"),
-		code(pluginsPackage+"interpodaffinity", "InterPodAffinity.Filter", "the comparison repeats it", "scheduler/recorder"),
-		code(pluginsPackage+"nodeports", "NodePorts.Filter", "the comparison repeats it", "scheduler/recorder"),
-		code(pluginsPackage+"nodeaffinity", "NodeAffinity.Filter", "the comparison repeats it", "scheduler/recorder"),
-		code(pluginsPackage+"tainttoleration", "TaintToleration.Filter", "the comparison repeats it", "scheduler/recorder"),
-		code(pluginsPackage+"noderesources", "Fit.Filter", "the comparison repeats it", "scheduler/recorder"),
-		code(pluginsPackage+"volumezone", "VolumeZone.Filter", "the comparison repeats it", "scheduler/recorder"),
-		code(pluginsPackage+"dynamicresources", "DynamicResources.Filter", "the comparison repeats it", "scheduler/recorder"),
+		code(pluginsPackage+"podtopologyspread", "preFilterState.minMatchNum", "it is read through reflection", spreadFile),
+		code(pluginsPackage+"interpodaffinity", "preFilterState", "it is read through reflection", affinityFile),
+		code(pluginsPackage+"interpodaffinity", "topologyPair", "it is read through reflection", affinityFile),
+		code(pluginsPackage+"interpodaffinity", "topologyToMatchedTermCount", "it is read through reflection", affinityFile),
+		code(pluginsPackage+"interpodaffinity", "preFilterStateKey", "it is read through reflection", affinityFile),
+		code(pluginsPackage+"noderesources", "preFilterState", "it is read through reflection", requestsFile),
+		code(pluginsPackage+"noderesources", "preFilterStateKey", "it is read through reflection", requestsFile),
+		code(pluginsPackage+"volumezone", "stateData", "it is read through reflection", volumesFile),
+		code(pluginsPackage+"volumezone", "pvTopology", "it is read through reflection", volumesFile),
+		code(pluginsPackage+"volumezone", "preFilterStateKey", "it is read through reflection", volumesFile),
+		code(pluginsPackage+"volumebinding", "stateData", "it is read through reflection", volumesFile),
+		code(pluginsPackage+"volumebinding", "PodVolumeClaims", "it is read through reflection", volumesFile),
+		code(pluginsPackage+"volumebinding", "stateKey", "it is read through reflection", volumesFile),
+		code(pluginsPackage+"podtopologyspread", "PodTopologySpread.Filter", "the comparison repeats it", "scheduler/recorder/comparison"),
+		code(pluginsPackage+"interpodaffinity", "InterPodAffinity.Filter", "the comparison repeats it", "scheduler/recorder/comparison"),
+		code(pluginsPackage+"interpodaffinity", "nodeTopologyMatchesAffinity", "the comparison repeats it", "scheduler/recorder/comparison"),
+		code(pluginsPackage+"interpodaffinity", "nodePodsSatisfyAffinity", "the comparison repeats it", "scheduler/recorder/comparison"),
+		code(pluginsPackage+"interpodaffinity", "satisfiesSelfAffinityCheck", "the comparison repeats it", "scheduler/recorder/comparison"),
+		code(pluginsPackage+"interpodaffinity", "satisfyExistingPodsAntiAffinity", "the comparison repeats it", "scheduler/recorder/comparison"),
+		code(pluginsPackage+"interpodaffinity", "nodeTopologyConflictsWithAntiAffinity", "the comparison repeats it", "scheduler/recorder/comparison"),
+		code(pluginsPackage+"interpodaffinity", "nodePodsConflictWithAntiAffinity", "the comparison repeats it", "scheduler/recorder/comparison"),
+		code(pluginsPackage+"nodeports", "NodePorts.Filter", "the comparison repeats it", "scheduler/recorder/comparison"),
+		code(pluginsPackage+"nodeaffinity", "NodeAffinity.Filter", "the comparison repeats it", "scheduler/recorder/comparison"),
+		code(pluginsPackage+"tainttoleration", "TaintToleration.Filter", "the comparison repeats it", "scheduler/recorder/comparison"),
+		code(pluginsPackage+"noderesources", "Fit.Filter", "the comparison repeats it", "scheduler/recorder/comparison"),
+		code(pluginsPackage+"noderesources", "fitsRequest", "the comparison repeats it", "scheduler/recorder/comparison"),
+		code(pluginsPackage+"noderesources", "shouldDelegateResourceToDRA", "the comparison repeats it", "scheduler/recorder/comparison"),
+		code(pluginsPackage+"noderesources", "adjustDeltasToAccomodateCacheDiscrepancy", "the comparison repeats it", "scheduler/recorder/comparison"),
+		code(pluginsPackage+"volumezone", "VolumeZone.Filter", "the comparison repeats it", "scheduler/recorder/comparison"),
+		code(pluginsPackage+"volumezone", "translateToGALabel", "the comparison repeats it", "scheduler/recorder/comparison"),
+		code(pluginsPackage+"volumezone", "topologyLabels", "the comparison repeats it", "scheduler/recorder/comparison"),
+		code(pluginsPackage+"volumebinding", "VolumeBinding.Filter", "the comparison repeats it", "scheduler/recorder/comparison"),
+		code(pluginsPackage+"volumebinding", "volumeBinder.FindPodVolumes", "the comparison repeats it", "scheduler/recorder/comparison"),
+		code(pluginsPackage+"volumebinding", "volumeBinder.checkBoundClaims", "the comparison repeats it", "scheduler/recorder/comparison"),
+		code(pluginsPackage+"volumebinding", "volumeBinder.tryTranslatePVToCSI", "the comparison repeats it", "scheduler/recorder/comparison"),
+		code(pluginsPackage+"volumebinding", "volumeBinder.findMatchingVolumes", "the comparison repeats it", "scheduler/recorder/comparison"),
+		code(pluginsPackage+"volumebinding", "byPVCSize.Less", "the comparison repeats it", "scheduler/recorder/comparison"),
+		code(pluginsPackage+"volumebinding", "volumeBinder.checkVolumeProvisions", "the comparison repeats it", "scheduler/recorder/comparison"),
+		code(pluginsPackage+"volumebinding", "volumeBinder.hasEnoughCapacity", "the comparison repeats it", "scheduler/recorder/comparison"),
+		code(pluginsPackage+"volumebinding", "volumeBinder.nodeHasAccess", "the comparison repeats it", "scheduler/recorder/comparison"),
+		code(pluginsPackage+"volumebinding", "volumeLimit", "the comparison repeats it", "scheduler/recorder/comparison"),
+		code(pluginsPackage+"dynamicresources", "DynamicResources.Filter", "the comparison repeats it", "scheduler/recorder/comparison"),
 
 		// Texts of errors, in places where only the text tells one case from
 		// another.

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import { i18n } from '@/i18n'
 import QueueLanes from './QueueLanes.vue'
 
-it('has a lane behind the queue for pods that wait at Permit, and who holds them', () => {
+it('has a lane for pods that wait in Permit, with the plugins that hold them', () => {
   const queues = [
     { queue: 'active' as const, pods: 2, events: [{ event: 'UnscheduledPodAdd', count: 9 }] },
     { queue: 'gated' as const, pods: 1, events: [] },
@@ -13,7 +13,7 @@ it('has a lane behind the queue for pods that wait at Permit, and who holds them
   expect(wrapper.get('h2').text()).toContain('6')
 })
 
-it('shows where members of pod groups are kept, when some are', () => {
+it('shows the parts for members of pod groups unless they are empty', () => {
   const queues = (['active', 'backoff', 'unschedulable', 'gated', 'incomplete', 'pending'] as const).map((queue) => ({ queue, pods: queue === 'incomplete' ? 2 : 0, events: [] }))
   const wrapper = mount(QueueLanes, { props: { queues, waiting: { pods: 0, by: [] } }, global: { plugins: [i18n] } })
   expect(wrapper.findAll('li').map((li) => li.attributes('data-lane'))).toEqual(['active', 'backoff', 'unschedulable', 'gated', 'incomplete', 'waiting'])

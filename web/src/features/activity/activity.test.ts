@@ -45,8 +45,8 @@ afterEach(() => {
   vi.clearAllMocks()
 })
 
-describe('a held feed', () => {
-  it('keeps its items, counts those that came since, and shows them when it is resumed', async () => {
+describe('a paused feed', () => {
+  it('keeps its items, counts new ones, and shows them when it resumes', async () => {
     await open()
     page.value.toggle()
     await nextTick()
@@ -61,7 +61,7 @@ describe('a held feed', () => {
     expect(toTop).toHaveBeenCalledOnce()
   })
 
-  it('is held by scrolling away, too', async () => {
+  it('is also paused by scrolling away', async () => {
     await open()
     page.value.away.value = true
     await nextTick()
@@ -71,7 +71,7 @@ describe('a held feed', () => {
     expect([page.value.held.value, page.value.away.value]).toEqual([false, false])
   })
 
-  it('follows P, but not where a person types, nor with another key held', async () => {
+  it('follows the key P, but not while the user types, nor with a modifier', async () => {
     await open()
     const field = document.body.appendChild(document.createElement('input'))
     await press('p', field)
@@ -91,7 +91,7 @@ describe('the filters', () => {
   })
   const counts = () => Object.fromEntries(page.value.chips.value.map((c) => [c.value, c.count]))
 
-  it('count outcomes of what the other filters leave', async () => {
+  it('count outcomes of the cycles that match the other filters', async () => {
     await open()
     expect(counts()).toEqual({ all: 4, scheduled: 2, unschedulable: 1, preempted: 1, waiting: 0, error: 0 })
     page.value.namespace.value = 'shop'
@@ -102,13 +102,13 @@ describe('the filters', () => {
     expect([page.value.rows.value.length, counts().all]).toEqual([0, 1])
   })
 
-  it('offer what the items have, and what the address says although no item has it', async () => {
+  it('offer the values of the items, and the URL’s value even if no item has it', async () => {
     await open('/activity?profile=gone')
     expect(page.value.profiles.value.map((o) => o.value)).toEqual(['', 'gone', 'default-scheduler', 'other'])
     expect(page.value.namespaces.value.map((o) => o.value)).toEqual(['', 'default', 'shop'])
   })
 
-  it('are cleared without leaving the feed', async () => {
+  it('are cleared without changing the feed', async () => {
     await open('/activity?feed=events&q=x&namespace=shop')
     page.value.clear()
     await flushPromises()

@@ -1,17 +1,13 @@
-// Which cycles of the feed are shown, kept in the address.
+// The filters of the feed, kept in the URL.
 
 import { computed, type ComputedRef, type Ref, type WritableComputedRef } from 'vue'
 import { useI18n } from 'vue-i18n'
 import { useRouter } from 'vue-router'
 import type { Summary } from '@/api/types'
 import { feedOutcomes, type FeedOutcome } from '@/features/decision/model/firstReason'
+import type { Option } from '@/ui/option'
 import { useQuery } from '@/ui/query'
 import { countOutcomes, feedRows, filterFeed, valuesOf, type FeedRow } from './model/feed'
-
-interface Option {
-  value: string
-  label: string
-}
 
 export interface FeedFilters {
   feed: WritableComputedRef<'cycles' | 'events'>
@@ -20,7 +16,7 @@ export interface FeedFilters {
   profile: WritableComputedRef<string>
   namespace: WritableComputedRef<string>
   rows: ComputedRef<FeedRow[]>
-  /** Each outcome, and how many cycles that the other filters leave ended so. */
+  /** Each outcome, with the number of cycles that match the other filters. */
   chips: ComputedRef<{ value: FeedOutcome | 'all'; icon: string; label: string; count: number }[]>
   profiles: ComputedRef<Option[]>
   namespaces: ComputedRef<Option[]>
@@ -40,7 +36,7 @@ export function useFeedFilters(items: Ref<readonly Summary[]>): FeedFilters {
 
   const narrowed = computed(() => filterFeed(items.value, { outcome: 'all', profile: profile.value, namespace: namespace.value, text: text.value }))
   const counts = computed(() => countOutcomes(narrowed.value))
-  /** With what the address says, although no item has it now. */
+  /** Includes the URL's value even if no item has it now. */
   const choices = (all: string, values: string[], current: string): Option[] => [{ value: '', label: all }, ...(current && !values.includes(current) ? [current, ...values] : values).map((value) => ({ value, label: value }))]
 
   return {

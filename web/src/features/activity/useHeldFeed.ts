@@ -1,4 +1,4 @@
-// The feed of cycles, held still while a person reads it.
+// The feed of cycles, which the user can pause to read.
 
 import { useEventListener } from '@vueuse/core'
 import { computed, ref, shallowRef, watch, type ComputedRef, type Ref } from 'vue'
@@ -6,20 +6,20 @@ import type { Summary } from '@/api/types'
 import { freshCount } from './model/feed'
 
 export interface HeldFeed {
-  /** What the feed shows: the live items, or those of the moment since which it is held. */
+  /** The live items, or while paused the items of that moment. */
   items: ComputedRef<readonly Summary[]>
   held: ComputedRef<boolean>
-  /** When it was held (RFC 3339); '' while it is live. */
+  /** When the feed was paused (RFC 3339); '' while it is live. */
   heldAt: Ref<string>
-  /** How many items came since. */
+  /** The number of items that arrived since then. */
   fresh: ComputedRef<number>
-  /** The person has scrolled away from the newest item, which holds the feed, too. */
+  /** The user has scrolled away from the newest item, which also pauses the feed. */
   away: Ref<boolean>
   resume(): void
   toggle(): void
 }
 
-/** P holds and resumes, too. toTop is called when the feed is live again. */
+/** The key P toggles the pause. toTop is called when the feed is live again. */
 export function useHeldFeed(live: Ref<{ items: readonly Summary[] }>, toTop: () => void): HeldFeed {
   const paused = ref(false)
   const away = ref(false)

@@ -19,16 +19,16 @@ export interface RateChart {
   note: string
 }
 
-/** What the charts show, in seconds. */
+/** The time span of the charts, in seconds. */
 export const span = 300
-/** The figure beside a chart is the mean of so many seconds. */
+/** The number beside a chart is the mean of this many seconds. */
 const lately = 5
 /** Seconds per point of a chart. */
 const perPoint = 3
 
 const round = (value: number) => trim(value, value > 0 && value < 1 ? 2 : 1)
 
-/** axis: the times at the start, the middle and the end. */
+/** axis: the labels at the start, the middle and the end. */
 export function useRateCharts(): { charts: ComputedRef<RateChart[]>; axis: ComputedRef<string[]> } {
   const { t } = useI18n()
   const second = computed(() => Math.floor(now.value / 1000))

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { nextTick } from 'vue'
 import * as simulator from '@/api/simulator'
 import type { Node, Pod, Summary } from '@/api/types'
-import { mockupCycle } from '@/features/decision/model/testing'
+import { sampleCycle } from '@/features/decision/model/testing'
 import { node, pod, requests } from '@/kubernetes/testing'
 import { zoneLabel } from '@/kubernetes/cluster'
 import { cluster } from '@/live/cluster'
@@ -19,7 +19,7 @@ vi.mock('@/api/simulator')
 vi.mock('./store/sample')
 const server = vi.mocked(simulator)
 
-/** What the watch would publish. */
+/** Publishes objects as the watch does. */
 function show(all: readonly Node[], running: readonly Pod[] = []) {
   for (const name of nodes.value.items.keys()) model.setNode(name, undefined)
   for (const key of pods.value.items.keys()) model.setPod(key, undefined)
@@ -46,8 +46,8 @@ const query = () => page.router.currentRoute.value.query
 const names = () => page.value.map.left.value.flatMap((g) => g.nodes.map((n) => n.name))
 
 beforeEach(() => {
-  server.getCycle.mockResolvedValue(mockupCycle({ pod: { namespace: 'shop', name: 'web', uid: 'u1' } }))
-  results.value = { items: [{ ...mockupCycle(), pod: { namespace: 'shop', name: 'web', uid: 'u1' } } as Summary], synced: true }
+  server.getCycle.mockResolvedValue(sampleCycle({ pod: { namespace: 'shop', name: 'web', uid: 'u1' } }))
+  results.value = { items: [{ ...sampleCycle(), pod: { namespace: 'shop', name: 'web', uid: 'u1' } } as Summary], synced: true }
 })
 afterEach(() => {
   show([])
@@ -59,7 +59,7 @@ afterEach(() => {
 describe('the arrangement', () => {
   afterEach(() => page.unmount())
 
-  it('shows few nodes as cards and many as tiles, until a person chooses', async () => {
+  it('shows few nodes as cards and many as tiles, unless the user chooses', async () => {
     show(many(3))
     await open()
     expect(page.value.map.view.value).toBe('cards')
@@ -74,7 +74,7 @@ describe('the arrangement', () => {
     expect([page.value.map.view.value, page.value.map.viewOptions.value[0]?.disabled]).toEqual(['tiles', true])
   })
 
-  it('groups by zone by itself, and offers what the address says although no node has that label', async () => {
+  it('groups by zone by default, and offers the grouping in the URL even if no node has that label', async () => {
     show(many(4, (i) => ({ [zoneLabel]: i % 2 ? 'a' : 'b' })))
     await open()
     expect([page.value.map.group.value, page.value.map.found.value.map((g) => g.name)]).toEqual([zoneLabel, ['a', 'b']])
@@ -103,7 +103,7 @@ describe('a decision on the map', () => {
   afterEach(() => page.unmount())
   beforeEach(() => show(all, [web]))
 
-  it('says of each node what became of it, and what the pod asks for', async () => {
+  it('has the verdict of each node, and the pod’s requests', async () => {
     await open('/?pod=shop/web')
     const { verdictOf, tally, askText } = page.value.decision
     expect(verdictOf.value?.('node-b2')).toMatchObject({ kind: 'scored', chosen: true })
@@ -111,7 +111,7 @@ describe('a decision on the map', () => {
     expect(askText.value).toBe('0.5 CPU, 1 Gi')
   })
 
-  it('leaves cards out by their verdict, and lets tiles keep their places', async () => {
+  it('hides cards by their verdict, but tiles keep their places', async () => {
     await open('/?pod=shop/web&show=rejected')
     expect(names().sort()).toEqual(['node-a4', 'node-c1'])
     expect(page.value.map.found.value[0]?.nodes).toHaveLength(5)
@@ -121,7 +121,7 @@ describe('a decision on the map', () => {
     expect(page.value.map.shownCount.value).toBe(5)
   })
 
-  it('isolates a rejecting plugin, and shows all again', async () => {
+  it('filters by a rejecting plugin, and shows all nodes again', async () => {
     await open('/?pod=shop/web')
     const at = page.value.decision.tally.value?.plugins.findIndex((p) => p.plugin === 'TaintToleration') ?? -1
     page.value.decision.isolate(at)
@@ -132,7 +132,7 @@ describe('a decision on the map', () => {
     expect([query().show, names().length]).toEqual([undefined, 5])
   })
 
-  it('goes by with Escape, or when the pod is chosen again, and takes its filters along', async () => {
+  it('closes with its filters on Escape, or when the pod is chosen again', async () => {
     await open('/?pod=shop/web&show=rejected&at=now&q=node')
     document.body.dispatchEvent(new KeyboardEvent('keydown', { key: 'Escape', bubbles: true }))
     await flushPromises()
@@ -146,7 +146,7 @@ describe('a decision on the map', () => {
     expect(page.value.decision.selected.value).toBe('')
   })
 
-  it('shows nodes as they were, without the pods that came later', async () => {
+  it('shows the nodes at that time, without pods that were placed later', async () => {
     const later = pod('later', { ...requests('2'), nodeName: 'node-b2' }, {}, { namespace: 'shop', uid: 'u9', creationTimestamp: '2026-02-01T00:00:00Z' })
     show(all, [web, later])
     await open('/?pod=shop/web')
@@ -159,7 +159,7 @@ describe('a decision on the map', () => {
 })
 
 describe('the sample', () => {
-  it('says how much it created, or why it could not', async () => {
+  it('reports how many objects it created, or the error', async () => {
     const { value } = await withSetup(useSampleCluster)
     vi.mocked(store.createSample).mockResolvedValueOnce(42)
     const run = value.create()

@@ -9,7 +9,7 @@ const load = (level: number): TileFace => ({ kind: 'load', level, flagged: false
 const faces = Array.from({ length: 100 }, () => load(1))
 const none = () => false
 
-it('blends colours as the build writes them, short or long', () => {
+it('blends colours in short or long notation', () => {
   expect(blend('#fff', '#000000', 0.5)).toBe('#808080')
   expect(blend('#ffffff', '#0f0', 1)).toBe('#00ff00')
 })
@@ -27,13 +27,13 @@ describe('a painter of tiles', () => {
     painter = new TilePainter({} as TileColours, layout.pitch, 1)
   })
 
-  it('draws all tiles once, and from then on those that have changed', () => {
+  it('draws all tiles once, and then only changed ones', () => {
     expect(painted(faces)).toBe(100)
     expect(painted(faces.map(() => load(1)))).toBe(0)
     expect(painted(faces.map((face, i) => (i === 7 ? load(3) : face)))).toBe(1)
     expect(painted(faces)).toBe(1)
   })
-  it('draws all of them when others stand back, the window moves or the canvas was emptied', () => {
+  it('draws all tiles if others are dimmed, the window moves or the canvas was cleared', () => {
     painted(faces)
     const dim = (i: number) => i > 3
     expect(painted(faces, { dim })).toBe(100)

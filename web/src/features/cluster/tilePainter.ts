@@ -49,13 +49,13 @@ export class TilePainter {
 
   /**
    * Draws the visible tiles and dims those in `dim`. Always call it with the same canvas:
-   * if only faces changed since the last call, it draws only those tiles, unless `anew`
+   * if only faces changed since the last call, it draws only those tiles, unless `cleared`
    * says that the canvas lost its contents.
    */
-  paint(context: CanvasRenderingContext2D, layout: TileLayout, faces: readonly TileFace[], window: Window, dim: (index: number) => boolean, anew = false): void {
+  paint(context: CanvasRenderingContext2D, layout: TileLayout, faces: readonly TileFace[], window: Window, dim: (index: number) => boolean, cleared = false): void {
     const last = this.painted
     this.painted = { layout, faces, window, dim }
-    const kept = !anew && last?.layout === layout && last.dim === dim && sameWindow(last.window, window) && last.faces.length === faces.length ? last.faces : undefined
+    const kept = !cleared && last?.layout === layout && last.dim === dim && sameWindow(last.window, window) && last.faces.length === faces.length ? last.faces : undefined
     context.setTransform(1, 0, 0, 1, 0, 0)
     if (!kept) context.clearRect(0, 0, context.canvas.width, context.canvas.height)
     const { ratio, size } = this

@@ -1,20 +1,17 @@
-// How the map arranges nodes: filtered, sorted, grouped, as cards, tiles or a table. Kept in the address.
+// How the map arranges nodes: filtered, sorted, grouped, as cards, tiles or a table. Kept in the URL.
 
 import { computed, type ComputedRef, type WritableComputedRef } from 'vue'
 import { useI18n } from 'vue-i18n'
 import { useRoute, useRouter } from 'vue-router'
 import { zoneLabel } from '@/kubernetes/cluster'
 import { cluster } from '@/live/cluster'
+import type { Option } from '@/ui/option'
 import { useQuery } from '@/ui/query'
 import { arrangeNodes, countNodes, defaultGrouping, formatGrouping, groupingLabels, groupingsOf, keepNodes, parseGrouping, type Grouping, type NodeGroup, type NodeSort } from './model/arrange'
 import { matchesVerdict, type LoadOf } from './model/tileFaces'
 import type { ShownDecision } from './useShownDecision'
 
 type View = 'cards' | 'tiles' | 'table'
-interface Option<T> {
-  value: T
-  label: string
-}
 
 export interface NodeArrangement {
   text: WritableComputedRef<string>
@@ -22,14 +19,14 @@ export interface NodeArrangement {
   sortOptions: ComputedRef<Option<NodeSort>[]>
   group: WritableComputedRef<string>
   groupOptions: ComputedRef<Option<string>[]>
-  /** What tiles are shaded by while no decision is shown. */
+  /** The resource that shades tiles while no decision is shown. */
   load: WritableComputedRef<LoadOf>
   loadOptions: ComputedRef<Option<LoadOf>[]>
   view: WritableComputedRef<View>
   viewOptions: ComputedRef<(Option<View> & { icon: string; disabled?: boolean; title?: string })[]>
-  /** The nodes that the text finds. */
+  /** The nodes that match the text. */
   found: ComputedRef<NodeGroup[]>
-  /** Without those that the verdict filter takes out. Tiles keep their places and dim them instead. */
+  /** The found nodes that pass the verdict filter. Tiles show all found nodes and dim the others. */
   left: ComputedRef<NodeGroup[]>
   shownCount: ComputedRef<number>
   groupName(group: NodeGroup): string
@@ -39,7 +36,7 @@ export interface NodeArrangement {
   clearFilters(): void
 }
 
-/** More nodes than this are tiles unless a person chose otherwise. */
+/** More nodes than this are shown as tiles by default. */
 const tilesAbove = 150
 /** More cards than this would make the page slow. */
 const cardsUpTo = 300
@@ -54,7 +51,7 @@ export function useNodeArrangement({ nodes, verdictOf, filter }: Pick<ShownDecis
   const viewQuery = useQuery<'auto' | View>('view', 'auto', ['auto', 'cards', 'tiles', 'table'])
   const load = useQuery<LoadOf>('shade', 'cpu', ['cpu', 'memory', 'pods'])
 
-  // Each stays the same while a stream of changes leaves it alone, and so does what is computed from it.
+  // Separate computed values: one that stays equal stops a stream of changes from recomputing what depends on it.
   const nodeCount = computed(() => cluster.value.nodes.length)
   const labelValues = computed(() => cluster.value.labels)
   const labels = computed(() => groupingLabels(labelValues.value, nodeCount.value))
@@ -64,7 +61,7 @@ export function useNodeArrangement({ nodes, verdictOf, filter }: Pick<ShownDecis
   const groupingName = ([first = '', second]: Grouping) => (second ? t('cluster.groupBoth', { a: labelName(first), b: labelName(second) }) : labelName(first))
   const groupOptions = computed(() => {
     const all = groupingsOf(labels.value)
-    // One that an address names may have lost its label since.
+    // The URL may name a label that no node has any more.
     if (grouping.value.length && !all.some((g) => formatGrouping(g) === group.value)) all.push(grouping.value)
     return [{ value: 'none', label: t('cluster.groupNone') }, ...all.map((g) => ({ value: formatGrouping(g), label: groupingName(g) }))]
   })

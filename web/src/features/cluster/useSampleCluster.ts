@@ -1,4 +1,4 @@
-// Filling an empty cluster with the sample.
+// Creates the sample cluster on request.
 
 import { ref, shallowRef, type Ref, type ShallowRef } from 'vue'
 import { useI18n } from 'vue-i18n'

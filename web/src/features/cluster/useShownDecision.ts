@@ -1,4 +1,4 @@
-// The decision that the map shows: the pod in the address, its newest cycle, and what that says of each node.
+// The decision on the map: the pod in the URL, its newest cycle, and the verdict on each node.
 
 import { computed, type ComputedRef, type Ref, type WritableComputedRef } from 'vue'
 import { useRoute, useRouter } from 'vue-router'
@@ -24,28 +24,28 @@ export interface ShownDecision {
   pod: ComputedRef<Pod | undefined>
   cycle: Ref<Cycle | undefined>
   error: Ref<unknown>
-  /** It is certain that there is no attempt. */
+  /** True once it is certain that the pod has no attempt. */
   missing: ComputedRef<boolean>
   verdictOf: ComputedRef<((node: string) => NodeVerdict) | undefined>
   tally: ComputedRef<Tally | undefined>
-  /** What the pod asks for, and the same in words. */
+  /** The pod's requests, as amounts and as text. */
   ask: ComputedRef<Amounts | undefined>
   askText: ComputedRef<string>
-  /** Whether the nodes are shown as they were at the decision, or as they are now. */
+  /** Which state of the nodes the map shows. */
   moment: WritableComputedRef<'decision' | 'now'>
-  /** The nodes of that moment, and what they hold together. */
+  /** The nodes in that state, and their totals. */
   nodes: ComputedRef<readonly NodeView[]>
   totals: ComputedRef<ClusterView['totals']>
-  /** Which nodes are looked at, as the address has it. */
+  /** The filter by verdict, as in the URL. */
   show: WritableComputedRef<string>
   filter: ComputedRef<VerdictFilter>
-  /** Shows the decision of a pod; of the same one, or none, leaves it. */
+  /** Shows the decision about a pod. The shown pod, or undefined, closes it. */
   select(key: string | undefined): void
-  /** Looks at the nodes that one of the rejecting plugins rejected, by its place in the tally; the same again at all. */
+  /** Filters by a rejecting plugin, given by its index in the tally; calling it again removes the filter. */
   isolate(at: number): void
 }
 
-/** Escape leaves the decision. */
+/** Escape closes the decision. */
 export function useShownDecision(): ShownDecision {
   const route = useRoute()
   const router = useRouter()
@@ -59,7 +59,7 @@ export function useShownDecision(): ShownDecision {
   const { cycle, error } = useCycle(summary)
   const verdictOf = computed(() => (cycle.value && selected.value ? verdicts(cycle.value) : undefined))
 
-  // It stays the same while a stream of changes leaves it alone, and so does what is computed from it.
+  // Its own computed value: while it stays the same, a stream of changes does not recompute what depends on it.
   const present = computed(() => cluster.value.nodes)
   const nodes = computed(() => (cycle.value && verdictOf.value && moment.value === 'decision' ? nodesAtDecision(present.value, cycle.value, placementTimes(results.value.items)) : present.value))
   const tally = computed(() => (verdictOf.value ? tallyOf(present.value, verdictOf.value) : undefined))

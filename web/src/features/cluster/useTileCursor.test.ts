@@ -2,8 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { nextTick, ref, shallowReactive, shallowRef } from 'vue'
 import type { NodeVerdict } from '@/features/decision/model/cycle'
 import { nodeMenu } from '@/features/nodes/store/nodeMenu'
-import { buildCluster } from '@/kubernetes/cluster'
-import { node } from '@/kubernetes/testing'
+import { buildCluster, node } from '@/kubernetes/testing'
 import { withSetup, type Running } from '@/ui/testing'
 import { arrangeNodes } from './model/arrange'
 import { tally, type TileFace } from './model/tileFaces'
@@ -65,7 +64,7 @@ function press(key: string, more: KeyboardEventInit = {}): boolean {
 const over = (tile: number, type: string, more: PointerEventInit = {}) => new PointerEvent(type, { clientX: (layout.value.x[tile] ?? 0) + 3, clientY: (layout.value.y[tile] ?? 0) + 3, pointerType: 'mouse', ...more })
 
 describe('the cursor of the tiles', () => {
-  it('goes by keys, opens with Enter, and leaves with Escape only what it looks at', () => {
+  it('moves by keys, opens with Enter, and Escape clears only the active tile', () => {
     expect(press('Escape')).toBe(false)
     press('ArrowDown')
     expect(cursor.activeName.value).toBe('a')
@@ -79,7 +78,7 @@ describe('the cursor of the tiles', () => {
     expect([cursor.active.value, cursor.cardAt.value]).toEqual([-1, undefined])
   })
 
-  it('starts at the chosen node, and goes through the scored ones, best first', () => {
+  it('starts at the chosen node, and visits the scored ones, best first', () => {
     chosen.value = 3
     verdictOf.value = (name) => ({ kind: name === 'b' || name === 'd' ? 'scored' : 'feasible', total: name === 'd' ? 9 : 4, chosen: name === 'd' }) as NodeVerdict
     press('ArrowRight')
@@ -90,7 +89,7 @@ describe('the cursor of the tiles', () => {
     expect(cursor.activeName.value).toBe('d')
   })
 
-  it('isolates plugins by digits, and leaves keys alone that mean nothing here', () => {
+  it('isolates plugins by digits, and ignores other keys', () => {
     expect(press('2')).toBe(true)
     expect(isolate).toHaveBeenCalledExactlyOnceWith(1)
     isolate.mockReturnValue(false)
@@ -113,7 +112,7 @@ describe('the cursor of the tiles', () => {
     expect(cursor.activeName.value).toBeUndefined()
   })
 
-  it('opens with a click, and with the second touch', () => {
+  it('opens with a click, and with the second tap', () => {
     cursor.onClick(over(1, 'click'))
     expect(open).toHaveBeenCalledExactlyOnceWith('b')
     cursor.onClick(over(2, 'click', { pointerType: 'touch' }))
@@ -133,7 +132,7 @@ describe('the cursor of the tiles', () => {
     expect((nodeMenu.value as unknown as { names: string[] }).names).toEqual(['a'])
   })
 
-  it('stays at its node while others come and go', () => {
+  it('stays at its node while others are added and removed', () => {
     press('End')
     nodes.value = views('a', 'f')
     expect([cursor.activeName.value, cursor.active.value]).toEqual(['f', 1])
@@ -141,7 +140,7 @@ describe('the cursor of the tiles', () => {
     expect([cursor.active.value, cursor.activeView.value]).toEqual([-1, undefined])
   })
 
-  it('scrolls to a tile that is not seen, and keeps the card beside it', () => {
+  it('scrolls to a hidden tile, and keeps the card beside it', () => {
     press('End')
     expect(scroller.scrollTop).toBeGreaterThan(0)
     const before = cursor.cardAt.value
@@ -166,7 +165,7 @@ describe('the painting', () => {
   }
   afterEach(() => vi.unstubAllGlobals())
 
-  it('happens once a frame, however much changes', async () => {
+  it('happens once per frame, however many changes there are', async () => {
     const { unmount } = await paint()
     frame()
     expect(painted).toHaveBeenCalledTimes(1)
@@ -186,7 +185,7 @@ describe('the painting', () => {
     expect(painted).toHaveBeenCalledTimes(2)
   })
 
-  it('starts over for another size, and takes another painter for tiles of another size', async () => {
+  it('starts over for another canvas size, and uses a new painter for another tile size', async () => {
     const { unmount } = await paint()
     frame()
     vi.mocked(TilePainter).mockClear()
@@ -206,7 +205,7 @@ describe('the painting', () => {
     unmount()
   })
 
-  it('follows the scroller only where the canvas does not hold all tiles', async () => {
+  it('follows the scroller only if the canvas does not hold all tiles', async () => {
     const { value, unmount } = await paint()
     frame()
     painted.mockClear()
@@ -224,7 +223,7 @@ describe('the painting', () => {
   })
 })
 
-it('says of a tile what its face shows', async () => {
+it('describes a tile’s face in words', async () => {
   const { value: wordsOf } = await withSetup(useTileWords)
   const [view] = views('a')
   if (!view) throw new Error('no view')
@@ -249,7 +248,7 @@ describe('the faces', () => {
     expect([value.faces.value.map((f) => f.kind), value.chosen.value]).toEqual([['rejected', 'total'], 1])
   })
 
-  it('are dimmed by the filter, in their places', async () => {
+  it('are dimmed by the filter and keep their places', async () => {
     const of = tiles({ verdictOf: verdicts, tally: tally(all, verdicts) })
     const { value } = await withSetup(() => useTileFaces(of))
     expect([0, 1].map(value.dim.value)).toEqual([false, false])
@@ -265,7 +264,7 @@ describe('the marks', () => {
     return (await withSetup(() => useTileMarks({ layout: ref(of), nodes: ref(all), chosen: ref(tile), active: ref(-1), stageWidth: ref(800), verdictOf: () => () => ({ kind: 'scored', total: 7 }) as NodeVerdict }))).value
   }
 
-  it('outline the chosen tile, and name its node where tiles are small', async () => {
+  it('outline the chosen tile, and name its node if tiles are small', async () => {
     const { outlines, chosenTag } = await marks(0)
     expect(outlines.value.map((o) => o.kind)).toEqual(['chosen'])
     expect(chosenTag.value).toMatchObject({ name: 'n0', total: 7, style: { left: `${(small.x[0] ?? 0) + small.pitch + 5}px` } })
@@ -273,7 +272,7 @@ describe('the marks', () => {
     expect((await marks(-1)).outlines.value).toEqual([])
   })
 
-  it('keep the name on the stage', async () => {
+  it('keep the name inside the stage', async () => {
     const atTheEdge = { ...small, x: small.x.map(() => 780) }
     expect((await marks(3, atTheEdge)).chosenTag.value?.style).not.toHaveProperty('left')
   })

@@ -1,4 +1,4 @@
-// Which tile of the map is looked at: by pointer, finger or keys. The card about it stands beside it.
+// The active tile of the map, chosen by pointer, touch or keys, and the position of its card.
 
 import { computed, ref, shallowRef, type ComputedRef, type Ref, type ShallowRef } from 'vue'
 import type { NodeVerdict } from '@/features/decision/model/cycle'
@@ -11,42 +11,42 @@ export interface TileStage {
   frame: Ref<HTMLElement | undefined>
   scroller: Ref<HTMLElement | undefined>
   list: Ref<HTMLElement | undefined>
-  /** From the frame's edge to the first tile, in px. */
+  /** The distance from the frame's edge to the first tile, in px. */
   margin: number
   layout: Ref<TileLayout>
   /** In the order of the tiles. */
   nodes: Ref<readonly NodeView[]>
-  /** The tile of the node that was chosen; -1 when none was. */
+  /** The tile of the chosen node; -1 if there is none. */
   chosen: Ref<number>
   verdictOf: () => ((node: string) => NodeVerdict) | undefined
-  /** In px; the card is higher where it lists scores. */
+  /** In px; a card with scores is higher. */
   cardHeight: () => number
 }
 
 export interface TileWishes {
-  /** A person wants to see this node. */
+  /** The user opens this node. */
   open(name: string): void
-  /** A digit key asks for the rejecting plugin at this place; false when there is none to ask for. */
+  /** A digit key selects the rejecting plugin with this index; false if there is none. */
   isolate(at: number): boolean
 }
 
 export interface TileCursor {
-  /** The node by name, so that it stays while nodes come and go. */
+  /** By name, so that it stays the same while nodes are added and removed. */
   activeName: Ref<string | undefined>
-  /** Its tile; -1 when there is none. */
+  /** The index of its tile; -1 if there is none. */
   active: ComputedRef<number>
   activeView: ComputedRef<NodeView | undefined>
-  /** Where the card about it stands, in the frame. */
+  /** The position of its card in the frame. */
   cardAt: ShallowRef<{ left: number; top: number } | undefined>
   onPointer(event: PointerEvent): void
   onLeave(): void
   onClick(event: MouseEvent): void
-  /** The right button asks about the tile below it, the menu key about the active one. */
+  /** Opens the menu: a right click for the tile under the pointer, the menu key for the active tile. */
   onMenu(event: MouseEvent): void
   onKey(event: KeyboardEvent): void
   onFocus(): void
   onBlur(): void
-  /** Keeps the card beside its tile. */
+  /** Moves the card along with its tile. */
   onScroll(): void
 }
 
@@ -99,7 +99,7 @@ export function useTileCursor({ frame, scroller, list, margin, layout, nodes, ch
       const index = pointAt(event)
       const view = nodes.value[index]
       if (!view) return
-      // A finger has no pointer to hover with: the first touch shows the card, the second opens.
+      // Touch cannot hover: the first tap shows the card, the second opens the node.
       const touch = event instanceof PointerEvent && event.pointerType === 'touch'
       if (touch && activeName.value !== view.name) look(index)
       else open(view.name)

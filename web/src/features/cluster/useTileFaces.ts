@@ -1,4 +1,4 @@
-// What the tiles of the map show, in their order.
+// The faces of the map's tiles, in tile order.
 
 import { computed, type ComputedRef } from 'vue'
 import type { NodeVerdict } from '@/features/decision/model/cycle'
@@ -18,9 +18,9 @@ export interface ShownTiles {
 export interface TileFaces {
   nodes: ComputedRef<NodeView[]>
   faces: ComputedRef<TileFace[]>
-  /** Whether the filter takes a tile's node out; it keeps its place. */
+  /** Whether the filter excludes a tile's node, which keeps its place. */
   dim: ComputedRef<(tile: number) => boolean>
-  /** The tile of the chosen node; -1 when there is none. */
+  /** The tile of the chosen node; -1 if there is none. */
   chosen: ComputedRef<number>
 }
 

@@ -1,5 +1,5 @@
-// What stands above the canvas of the tiles: outlines, and the name of the chosen node. These are
-// elements, so that the pointer moves without the canvas being painted again.
+// The outlines above the canvas of tiles, and the tag with the chosen node's name. They are
+// elements, so that moving the pointer does not repaint the canvas.
 
 import { computed, type ComputedRef, type Ref } from 'vue'
 import type { NodeVerdict } from '@/features/decision/model/cycle'
@@ -10,13 +10,13 @@ type Style = Record<string, string>
 
 export interface TileMarks {
   outlines: ComputedRef<{ kind: 'chosen' | 'active'; style: Style }[]>
-  /** Only where tiles are small; on larger ones the name has room. */
+  /** Only for small tiles; larger ones have room for the name. */
   chosenTag: ComputedRef<{ name: string; total: number | undefined; style: Style } | undefined>
 }
 
-/** Up to this pitch a tile is small (px). */
+/** Tiles up to this pitch are small (px). */
 const smallPitch = 18
-/** What a tag may take (px). */
+/** The maximum width of the tag (px). */
 const tagWidth = 150
 
 export function useTileMarks({ layout, nodes, chosen, active, stageWidth, verdictOf }: { layout: Ref<TileLayout>; nodes: Ref<readonly NodeView[]>; chosen: Ref<number>; active: Ref<number>; stageWidth: Ref<number>; verdictOf: () => ((node: string) => NodeVerdict) | undefined }): TileMarks {

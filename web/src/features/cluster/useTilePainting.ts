@@ -1,4 +1,4 @@
-// Painting the tiles on a canvas, at most once a frame.
+// Paints the tiles on a canvas, at most once per frame.
 
 import { useRafFn } from '@vueuse/core'
 import { computed, onMounted, watch, type ComputedRef, type Ref } from 'vue'
@@ -13,26 +13,26 @@ export interface TileSheet {
   layout: Ref<TileLayout>
   faces: Ref<readonly TileFace[]>
   dim: Ref<(tile: number) => boolean>
-  /** Of what is seen, in px. */
+  /** The size of the visible part, in px. */
   width: Ref<number>
   height: Ref<number>
-  /** Of all tiles, in px. */
+  /** The size of all tiles, in px. */
   stageWidth: Ref<number>
   stageHeight: Ref<number>
 }
 
-/** A canvas of up to this many device pixels in height, and in all, holds all tiles. */
+/** Up to this height and area in device pixels, the canvas holds all tiles. */
 const highest = 8192
 const largest = 16e6
 const ratio = () => Math.min(3, window.devicePixelRatio || 1)
 
-/** Paints whenever what is given changes. Call onScroll when the scroller has moved. */
+/** Paints whenever one of the refs changes. Call onScroll when the user scrolls. */
 export function useTilePainting({ canvas, scroller, layout, faces, dim, width, height, stageWidth, stageHeight }: TileSheet): { canvasHeight: ComputedRef<number>; onScroll: () => void } {
   const painter = computed(() => {
     void drawnTheme.value
     return new TilePainter(readColours(), layout.value.pitch, ratio())
   })
-  /** A canvas as high as the stage scrolls without being painted again; a very high one would cost more memory than that saves. */
+  /** A canvas with all tiles scrolls without repainting, but a very large one would take too much memory. */
   const whole = computed(() => stageHeight.value * ratio() <= highest && stageWidth.value * stageHeight.value * ratio() ** 2 <= largest)
   const canvasHeight = computed(() => (whole.value ? stageHeight.value : height.value))
 

@@ -1,4 +1,4 @@
-// A tile in words, for screen readers.
+// Describes a tile in words, for screen readers.
 
 import { useI18n } from 'vue-i18n'
 import type { NodeVerdict } from '@/features/decision/model/cycle'

@@ -67,7 +67,7 @@ afterEach(() => {
 })
 
 describe('CreateDialog', () => {
-  it('tries everything, creates in order, says so and closes', async () => {
+  it('dry-runs everything, creates in order, reports it and closes', async () => {
     answer(() => {})
     await submit(two)
     expect(sent).toEqual(['try Node n1', 'try Pod default/p1', 'create Node n1', 'create Pod default/p1'])
@@ -76,7 +76,7 @@ describe('CreateDialog', () => {
     expect(draft.value).toBe('')
   })
 
-  it('creates nothing when one document is refused in the dry run, and keeps the text', async () => {
+  it('creates nothing if the dry run refuses one document, and keeps the text', async () => {
     answer((object) => {
       if (object.metadata.name === 'p1') throw refusal()
     })
@@ -88,7 +88,7 @@ describe('CreateDialog', () => {
     expect(draft.value).toBe(two)
   })
 
-  it('tells which documents were created, and tries again only the others', async () => {
+  it('shows which documents were created, and retries only the others', async () => {
     answer((object, dryRun) => {
       if (!dryRun && object.metadata.name === 'p1') throw refusal()
     })
@@ -105,7 +105,7 @@ describe('CreateDialog', () => {
     expect(wrapper.emitted('close')).toHaveLength(1)
   })
 
-  it('changes what is there already only after showing how', async () => {
+  it('changes an existing object only after showing the difference', async () => {
     answer((object) => {
       if (object.metadata.name === 'n1') throw new ApiError('already exists', 409, [], [], 'AlreadyExists')
     })
@@ -144,7 +144,7 @@ describe('CreateDialog', () => {
     expect(wrapper.get('.notes').text()).toContain('kubectl!')
   })
 
-  it('creates the others when one is refused, if told to', async () => {
+  it('creates the others on request if one is refused', async () => {
     answer((object) => {
       if (object.metadata.name === 'p1') throw refusal()
     })
@@ -155,7 +155,7 @@ describe('CreateDialog', () => {
     expect(wrapper.get('[role="alert"]').text()).toBe('1 of 2 created, 1 rejected.')
   })
 
-  it('shows a parse error at its line without asking the server', async () => {
+  it('shows a parse error at its line without a request', async () => {
     answer(() => {})
     await submit('apiVersion: v1\nkind: Node\nmetadata:\n\tname: x\n')
     expect(sent).toEqual([])

@@ -22,7 +22,7 @@ let page: Running<{ batch: CreateBatch; difference: ComputedRef<ItemDifference |
 let batch: CreateBatch
 
 const written = () => creator.create.mock.calls.filter(([, , , dryRun]) => !dryRun).map(([, , object]) => object.metadata.name)
-/** A change of the text forgets what was said of the text before, once it has settled. */
+/** Changes the text, which drops the results for the earlier text. */
 async function writes(text: string) {
   draft.value = text
   await flushPromises()
@@ -31,7 +31,7 @@ async function writes(text: string) {
 function refuse(name: string, error: Error, dry?: boolean) {
   creator.create.mockImplementation((_info, _namespace, object, dryRun) => (object.metadata.name === name && (dry === undefined || dry === dryRun) ? Promise.reject(error) : Promise.resolve(object)))
 }
-/** An object that the cluster has already. */
+/** Makes the cluster contain an object. */
 function exists(name: string, object: KubeObject, after: KubeObject) {
   refuse(name, new ApiError('already exists', 409, [], [], 'AlreadyExists'))
   creator.get.mockResolvedValue(object)
@@ -56,7 +56,7 @@ afterEach(() => {
   vi.resetAllMocks()
 })
 
-it('tries and writes everything, says so and is finished', async () => {
+it('dry-runs and writes everything, reports it and finishes', async () => {
   await writes(twoMaps)
   await batch.submit()
   expect(written()).toEqual(['a', 'b'])
@@ -64,7 +64,7 @@ it('tries and writes everything, says so and is finished', async () => {
   expect(notices.value.at(-1)).toMatchObject({ kind: 'done', text: expect.stringMatching(/a, b/) })
 })
 
-it('sends nothing while the text has a problem, or nothing in it, and goes there', async () => {
+it('sends nothing while the text has a problem or is empty, and goes to the problem', async () => {
   await writes('apiVersion: v1\nkind: ConfigMap\nmetadata:\n\tname: x\n')
   await batch.submit()
   expect(batch.draftProblems.value[0]?.line).toBe(4)
@@ -76,7 +76,7 @@ it('sends nothing while the text has a problem, or nothing in it, and goes there
   expect(creator.create).not.toHaveBeenCalled()
 })
 
-it('stops before writing when the dry run refuses one at a line, and writes the others when told to', async () => {
+it('stops before writing when the dry run refuses an object, and writes the others on request', async () => {
   await writes(twoMaps)
   refuse('b', new ApiError('invalid', 422, [], [{ field: 'data.a', message: 'too short' }], 'Invalid'))
   await batch.submit()
@@ -87,7 +87,7 @@ it('stops before writing when the dry run refuses one at a line, and writes the 
   expect([batch.phase.value, written(), finished.mock.calls.length]).toEqual(['done', ['a'], 0])
 })
 
-it('tries only what failed again', async () => {
+it('retries only what failed', async () => {
   await writes(twoMaps)
   refuse('b', new ApiError('etcd is full', 500), false)
   await batch.submit()
@@ -98,7 +98,7 @@ it('tries only what failed again', async () => {
   expect(finished).toHaveBeenCalledOnce()
 })
 
-it('shows how an object would change before it changes it', async () => {
+it('shows the difference of an object before it changes it', async () => {
   const there = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'a', namespace: 'default' }, data: { a: '0' } }
   exists('a', there, { ...there, data: { a: '1' } })
   await batch.submit()
@@ -109,7 +109,7 @@ it('shows how an object would change before it changes it', async () => {
   expect(finished).toHaveBeenCalledOnce()
 })
 
-it('shows what a dry run returned beside what was written', async () => {
+it('shows the result of a dry run beside the user’s text', async () => {
   creator.create.mockImplementation((_info, _namespace, object) => Promise.resolve({ ...object, metadata: { ...object.metadata, uid: 'u', labels: { added: 'by-admission' } } }))
   await batch.dryRun()
   expect([batch.phase.value, written()]).toEqual(['review', []])
@@ -117,7 +117,7 @@ it('shows what a dry run returned beside what was written', async () => {
   expect(page.value.difference.value?.after).not.toContain('uid')
 })
 
-it('says that nothing had to change', async () => {
+it('reports that nothing changed', async () => {
   const there = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'a', namespace: 'default' }, data: { a: '1' } }
   exists('a', there, there)
   await batch.submit()
@@ -125,7 +125,7 @@ it('says that nothing had to change', async () => {
   expect(batch.counts.value.same).toBe(1)
 })
 
-it('takes fields over from others only by force', async () => {
+it('takes over fields of other managers only on request', async () => {
   exists('a', { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'a' } }, { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'a' }, data: { a: '1' } })
   const managed = new ApiError('conflict', 409, [], [{ reason: 'FieldManagerConflict', field: '.data.a', message: 'conflict with "kubectl"' }], 'Conflict')
   creator.apply.mockImplementation((_info, _namespace, object, { force }) => (force ? Promise.resolve(object) : Promise.reject(managed)))
@@ -136,7 +136,7 @@ it('takes fields over from others only by force', async () => {
   expect(batch.phase.value).not.toBe('refused')
 })
 
-it('counts what is done, keeps a second submit out, and stops when told to', async () => {
+it('counts finished objects, ignores a second submit, and stops on request', async () => {
   copies.value = 20
   await flushPromises()
   const answers: (() => void)[] = []
@@ -155,7 +155,7 @@ it('counts what is done, keeps a second submit out, and stops when told to', asy
   expect(finished).not.toHaveBeenCalled()
 })
 
-it('reports a server that is gone, and forgets that with the next change of the text', async () => {
+it('reports an unreachable server until the text changes', async () => {
   creator.kinds.mockRejectedValue(new ApiError('fetch failed', 0))
   await batch.submit()
   expect([batch.phase.value, batch.reported.value]).toEqual(['idle', true])

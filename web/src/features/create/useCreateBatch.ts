@@ -1,8 +1,9 @@
-// One batch of the create dialog: trying it, writing it, and what is shown of it meanwhile.
+// The batch of the create dialog: its dry run, its writes, and their problems and progress.
 
 import { computed, shallowRef, watch, type ComputedRef, type ShallowRef } from 'vue'
 import { useI18n } from 'vue-i18n'
 import type { Problem } from '@/features/yaml/model/documents'
+import { useProblemMessages } from '@/features/yaml/problemMessages'
 import { useNames } from '@/i18n/names'
 import { notify } from '@/ui/notices'
 import { managedByOthers, type Creator, type Item } from './model/batch'
@@ -14,47 +15,47 @@ import type { DraftEntries } from './useDraftEntries'
 export interface CreateBatch extends Pick<BatchRun, 'phase' | 'items' | 'counts' | 'failure' | 'stop'> {
   /** Requests are under way. */
   busy: ComputedRef<boolean>
-  /** How many objects are done with, of those that are checked or written. */
+  /** The number of objects that are already checked or written in the current step. */
   progress: ComputedRef<number>
   problems: ComputedRef<readonly Problem[]>
-  /** Those that have a place in the draft. */
+  /** The problems that refer to the draft rather than to a file. */
   draftProblems: ComputedRef<readonly Problem[]>
-  /** There is something to report below the draft. */
+  /** There is a report to show below the draft. */
   reported: ComputedRef<boolean>
   /** The item whose difference is shown in place of the draft. */
   shownItem: ShallowRef<Item | undefined>
-  /** How many objects of a refused batch could still be written. */
+  /** The number of objects of a refused batch that could still be written. */
   rest: ComputedRef<number>
-  /** How many failed because others manage fields of theirs. */
+  /** The number of objects that failed because other managers own some of their fields. */
   conflicts: ComputedRef<number>
   submitText: ComputedRef<string>
-  /** The next step: tries and writes, writes what was reviewed, or tries again what failed. */
+  /** Takes the next step: dry-runs and writes, writes what the user reviewed, or retries what failed. */
   submit(): Promise<void>
   dryRun(): Promise<void>
-  /** Takes fields over that others manage. */
+  /** Takes over fields of other managers. */
   force(): Promise<void>
-  /** Writes the objects of a refused batch that were not refused. */
+  /** Writes the accepted objects of a refused batch. */
   proceed(): Promise<void>
 }
 
 export interface BatchSteps {
-  /** Shows a place of the draft. */
+  /** Shows the position of a problem in the draft. */
   goTo(problem: Problem): void
-  /** Called once everything is in the cluster. */
+  /** Called once all objects are in the cluster. */
   finished(): void
 }
 
 export function useCreateBatch({ parsed, count, reading, entries }: DraftEntries, creator: Creator, { goTo, finished }: BatchSteps): CreateBatch {
   const { t } = useI18n()
   const names = useNames()
+  const translated = useProblemMessages()
   const run = useBatch(creator)
   const { phase, items, counts } = run
   const textProblems = shallowRef<readonly Problem[]>([])
   const shownItem = shallowRef<Item>()
   const busy = computed(() => phase.value === 'checking' || phase.value === 'writing')
 
-  /** Our own sentences in the reader's language; those of the parser and the server unchanged. */
-  const problems = computed(() => [...textProblems.value, ...run.problems.value].map((p) => (p.says ? { ...p, message: t(`problem.${p.says.key}`, { ...p.says }) } : p)))
+  const problems = computed(() => translated([...textProblems.value, ...run.problems.value]))
   const draftProblems = computed(() => problems.value.filter((p) => !p.file))
 
   function forget() {
@@ -62,10 +63,10 @@ export function useCreateBatch({ parsed, count, reading, entries }: DraftEntries
     shownItem.value = undefined
     if (phase.value !== 'idle' || items.value.length) run.reset()
   }
-  // What was said of another text means nothing.
+  // Results for an earlier text are obsolete.
   watch([draft, copies, () => droppedFiles.value.length], () => !busy.value && forget())
 
-  /** Nothing is sent while the text does not say what. */
+  /** Reports problems of the text itself; nothing is sent then. */
   function readable(): boolean {
     forget()
     textProblems.value = parsed.value.problems
@@ -87,7 +88,7 @@ export function useCreateBatch({ parsed, count, reading, entries }: DraftEntries
     settle()
   }
 
-  /** After a run: finishes when everything is there, else shows what needs a look. */
+  /** After a run: finishes if everything succeeded, otherwise shows the first item that needs attention. */
   function settle() {
     const { failed, notAttempted } = counts.value
     if (phase.value === 'done' && !failed && !notAttempted) {

@@ -35,7 +35,7 @@ afterEach(() => {
 })
 
 describe('the draft', () => {
-  it('starts as a pod, and as what was asked for', async () => {
+  it('starts from the pod template, or from a requested text', async () => {
     await open()
     expect([draftTemplate.value, page.value.parsed.value.entries[0]?.kind]).toEqual(['pod', 'Pod'])
     page.unmount()
@@ -44,7 +44,7 @@ describe('the draft', () => {
     expect([page.value.template.value, page.value.parsed.value.entries[0]?.kind, wanted.value]).toEqual(['node', 'Node', undefined])
   })
 
-  it('is no template any more once a person writes, and then asks before it is replaced', async () => {
+  it('is no longer a template once the user edits it, and then asks before it is replaced', async () => {
     await open()
     await writes(pod('mine'))
     expect(page.value.template.value).toBeUndefined()
@@ -55,13 +55,13 @@ describe('the draft', () => {
     expect([page.value.asking.value, page.value.template.value]).toEqual([undefined, 'node'])
   })
 
-  it('gives way to another template without a question while it is unchanged', async () => {
+  it('is replaced by another template without confirmation while unchanged', async () => {
     await open()
     page.value.template.value = 'node'
     expect([page.value.asking.value, page.value.template.value]).toEqual([undefined, 'node'])
   })
 
-  it('survives a template that was asked for in passing, and asks about a clone', async () => {
+  it('is not replaced by a template that the page requests, and asks before a clone replaces it', async () => {
     draft.value = pod('mine')
     openCreate('node')
     await open()
@@ -74,7 +74,7 @@ describe('the draft', () => {
     expect(page.value.asking.value).toBeUndefined()
   })
 
-  it('is forgotten with its copies and files', async () => {
+  it('is cleared together with its copies and files', async () => {
     await open()
     await writes(pod('mine'))
     copies.value = 3
@@ -84,7 +84,7 @@ describe('the draft', () => {
 })
 
 describe('the objects', () => {
-  it('are the copies of the draft and what the files hold, numbered through', async () => {
+  it('are the copies of the draft and the contents of files, with consecutive indexes', async () => {
     await open()
     await writes(pod('a-1'))
     copies.value = 2
@@ -99,7 +99,7 @@ describe('the objects', () => {
 describe('files', () => {
   const file = (name: string, text: string, size = text.length) => Object.defineProperty(new File([text], name), 'size', { value: size })
 
-  it('take the place of an untouched template, and stand behind a text', async () => {
+  it('replace an unchanged template, and are appended to other text', async () => {
     await open()
     await page.value.take([file('a', pod('a')), file('b', pod('b'))])
     expect(page.value.parsed.value.entries.map((e) => e.name)).toEqual(['a', 'b'])
@@ -108,7 +108,7 @@ describe('files', () => {
     expect(page.value.parsed.value.entries.map((e) => e.name)).toEqual(['a', 'b', 'c'])
   })
 
-  it('stand beside the text when they are large, and are refused when they are too large', async () => {
+  it('are listed beside the text if large, and refused if too large', async () => {
     await open()
     await writes(pod('mine'))
     const large = file('large', '', files.editorLimit + 1)
@@ -118,7 +118,7 @@ describe('files', () => {
     expect(draft.value).toBe(pod('mine'))
   })
 
-  it('that cannot be read are reported, and the others are taken', async () => {
+  it('that cannot be read are reported, and the others are added', async () => {
     await open()
     await writes(pod('mine'))
     const broken = Object.assign(file('broken', 'x'), { text: () => Promise.reject(new Error('disk on fire')) })
@@ -127,7 +127,7 @@ describe('files', () => {
     expect(page.value.parsed.value.entries.map((e) => e.name)).toEqual(['mine', 'b'])
   })
 
-  it('can be chosen twice in a row', async () => {
+  it('can be chosen again immediately', async () => {
     await open()
     await writes(pod('mine'))
     const input = { files: [file('b', pod('b'))], value: 'C:\\fakepath\\b' }

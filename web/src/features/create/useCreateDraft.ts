@@ -1,5 +1,5 @@
-// The draft of the create dialog and the templates that it starts from. A draft that a
-// person has written is replaced only with their consent.
+// The draft of the create dialog, and the templates that it can start from. Text that the
+// user has written is replaced only after confirmation.
 
 import { computed, onMounted, ref, watch, type Ref, type WritableComputedRef } from 'vue'
 import { templates, type TemplateId } from './model/templates'
@@ -7,14 +7,14 @@ import { copies, currentFreeNames, draft, draftTemplate, wanted, type Wanted } f
 import { droppedFiles, removeFiles } from './store/files'
 
 export interface CreateDraft {
-  /** The template that the draft is an unchanged copy of. Choosing one may ask first. */
+  /** The template that the draft still equals. Setting it may ask for confirmation first. */
   template: WritableComputedRef<TemplateId | undefined>
-  /** A template or text that replaces the draft once the person agrees. */
+  /** A template or text that waits for confirmation to replace the draft. */
   asking: Ref<Wanted | undefined>
   replace(from: Wanted): void
-  /** Adds a document behind the draft. */
+  /** Appends a document to the draft. */
   append(from: Wanted): void
-  /** Forgets the draft, its copies and the files. */
+  /** Clears the draft, the number of copies and the files. */
   clear(): void
 }
 
@@ -35,7 +35,7 @@ export function useCreateDraft(): CreateDraft {
     draft.value = pristine
     draftTemplate.value = 'template' in from ? from.template : undefined
   }
-  /** A template that was asked for in passing does not replace a draft; a clone asks. Returns whether something was asked for. */
+  /** Applies the start that another part of the page requested. A template never replaces a changed draft; a text, such as a clone, asks first. Returns whether it applied. */
   function takeWanted(): boolean {
     const from = wanted.value
     wanted.value = undefined

@@ -1,4 +1,4 @@
-// The objects that the draft, its copies and the dropped files stand for.
+// The objects of the draft, its copies and the dropped files.
 
 import { computed, type ComputedRef } from 'vue'
 import { DocumentReader, type Entry, type ParsedText } from '@/features/yaml/model/documents'
@@ -9,13 +9,13 @@ import { droppedFiles } from './store/files'
 
 export interface DraftEntries {
   parsed: ComputedRef<ParsedText>
-  /** The objects of the draft, as many times as copies are wanted. */
+  /** The objects of the draft, including copies. */
   made: ComputedRef<Copies>
-  /** How many objects there are in all. */
+  /** The number of all objects, including those in files. */
   count: ComputedRef<number>
   /** A file is still being read. */
   reading: ComputedRef<boolean>
-  /** All of them, numbered in their order. */
+  /** All objects, with consecutive indexes. */
   entries(): Entry[]
 }
 

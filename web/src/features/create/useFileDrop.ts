@@ -1,4 +1,4 @@
-// Files that are dropped on the dialog or chosen: small ones go into the draft, large ones beside it.
+// Files that the user drops on the dialog or chooses: small ones are appended to the draft, large ones are listed beside it.
 
 import { ref, type Ref } from 'vue'
 import { useI18n } from 'vue-i18n'
@@ -7,11 +7,11 @@ import { draft, draftTemplate } from './store/create'
 import { addFile, editorLimit, fileLimit } from './store/files'
 
 export interface FileDrop {
-  /** Files are held over the dialog. */
+  /** The user is dragging files over the dialog. */
   over: Ref<boolean>
   take(files: readonly File[]): Promise<void>
   onDrop(event: DragEvent): void
-  /** For a file input; it can choose the same file again afterwards. */
+  /** Handles a file input, and resets it so that the same file can be chosen again. */
   onPick(event: Event): void
 }
 
@@ -21,7 +21,7 @@ export function useFileDrop(): FileDrop {
 
   async function take(files: readonly File[]) {
     const texts: string[] = []
-    // An unchanged template makes room.
+    // Files replace an unchanged template.
     if (files.length && draftTemplate.value) draft.value = ''
     for (const file of files) {
       if (file.size > fileLimit) notify('failed', t('create.tooBig', { name: file.name, size: (file.size / 2 ** 20).toFixed(0), max: fileLimit / 2 ** 20 }))

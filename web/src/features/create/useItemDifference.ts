@@ -1,4 +1,4 @@
-// What the server would make of one object of a batch, beside what is there or what was written.
+// The difference that one object of a batch makes: the server's result beside the existing object or the user's text.
 
 import { computed, type ComputedRef, type Ref } from 'vue'
 import { useI18n } from 'vue-i18n'

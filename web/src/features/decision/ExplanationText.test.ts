@@ -3,18 +3,18 @@ import { join } from 'node:path'
 import { mount } from '@vue/test-utils'
 import { afterEach, describe, expect, it } from 'vitest'
 import type { Cycle, Explanation } from '@/api/types'
-import { explained, mockupCycle } from './model/testing'
+import { explained, sampleCycle } from './model/testing'
 import { i18n } from '@/i18n'
 import ExplanationText from './ExplanationText.vue'
 
 const text = (cycle: Cycle, short = false) => mount(ExplanationText, { props: { cycle, short }, global: { plugins: [i18n] } }).text()
-const textOf = (explanation: Explanation) => text(mockupCycle({ explanation }))
+const textOf = (explanation: Explanation) => text(sampleCycle({ explanation }))
 
 afterEach(() => {
   i18n.global.locale.value = 'en'
 })
 
-/** The table of cases that the Go renderer is held to as well. */
+/** The cases that also test the Go renderer. */
 const cases = join(import.meta.dirname, '../../../../scheduler/explain/testdata/cases.json')
 const shared = JSON.parse(readFileSync(cases, 'utf8')) as { name: string; explanation: Explanation }[]
 
@@ -26,11 +26,11 @@ function operands(value: unknown): string[] {
 }
 
 describe('ExplanationText', () => {
-  it.each(shared)('says in English what the server says: $name', ({ explanation }) => {
+  it.each(shared)('has the server’s words in English: $name', ({ explanation }) => {
     expect(textOf(explanation)).toBe(explanation.sentence)
   })
 
-  it.each(shared)('says the same facts in Japanese: $name', ({ explanation }) => {
+  it.each(shared)('has the same facts in Japanese: $name', ({ explanation }) => {
     i18n.global.locale.value = 'ja'
     const said = textOf(explanation)
     expect(said).toMatch(/[ぁ-ん]/)
@@ -38,44 +38,44 @@ describe('ExplanationText', () => {
     expect(facts.filter((fact) => !said.includes(fact))).toEqual([])
   })
 
-  it('says it in Japanese with the same facts', () => {
+  it('has the same facts in Japanese', () => {
     i18n.global.locale.value = 'ja'
-    const said = text(mockupCycle())
+    const said = text(sampleCycle())
     for (const fact of ['web-7f9c-x2k4', 'node-b2', '823', '6', '41', 'node-a3']) expect(said).toContain(fact)
     expect(said).not.toMatch(/runs on|ahead/)
   })
 
-  it('sets the pod, its node and the plugins off from the other words', () => {
+  it('emphasises the pod, its node and the plugins', () => {
     const bold = (cycle: Cycle) => mount(ExplanationText, { props: { cycle }, global: { plugins: [i18n] } }).findAll('b').map((b) => `${b.text()}${b.classes('ch') ? ' (node)' : ''}`)
-    expect(bold(mockupCycle())).toEqual(['web-7f9c-x2k4', 'node-b2 (node)', '823', '41', 'node-a3'])
+    expect(bold(sampleCycle())).toEqual(['web-7f9c-x2k4', 'node-b2 (node)', '823', '41', 'node-a3'])
     const headline = { kind: 'noNode', pod: 'p', evaluated: 2, total: 2, rejecters: [{ plugin: 'A', nodes: 2 }] } as const
-    expect(bold(mockupCycle({ explanation: explained({ headline: { ...headline, rejecters: [...headline.rejecters] } }) }))).toEqual(['p', '2 by A'])
+    expect(bold(sampleCycle({ explanation: explained({ headline: { ...headline, rejecters: [...headline.rejecters] } }) }))).toEqual(['p', '2 by A'])
   })
 
   it('counts the rejections beside a pod on the map', () => {
-    expect(text(mockupCycle(), true)).toBe('Best total 823 of 6 feasible. Rejected: 3 TaintToleration, 2 NodeResourcesFit, 1 NodeAffinity. Margin 41 over node-a3.')
+    expect(text(sampleCycle(), true)).toBe('Best total 823 of 6 feasible. Rejected: 3 TaintToleration, 2 NodeResourcesFit, 1 NodeAffinity. Margin 41 over node-a3.')
   })
 
-  it('names those with the same total', () => {
+  it('names the nodes with the same total', () => {
     const tie = { pod: 'web-7f9c-x2k4', node: 'node-b2', total: 823, feasible: 6, others: ['node-a3', 'node-c3'] }
-    const byChance = mockupCycle({ explanation: explained({ headline: { kind: 'tied', ...tie } }) })
+    const byChance = sampleCycle({ explanation: explained({ headline: { kind: 'tied', ...tie } }) })
     expect(text(byChance)).toContain('tied with node-a3, node-c3 and picked at random')
     expect(text(byChance, true)).toContain('Tied with node-a3, node-c3 and picked at random.')
-    const bySeed = mockupCycle({ explanation: explained({ headline: { kind: 'tiedBySeed', ...tie } }) })
+    const bySeed = sampleCycle({ explanation: explained({ headline: { kind: 'tiedBySeed', ...tie } }) })
     expect(text(bySeed)).toContain('tied with node-a3, node-c3 and picked by the seed')
     expect(text(bySeed, true)).toContain('Tied with node-a3, node-c3 and picked by the seed.')
   })
 
-  it('names the requests for devices that nodes cannot meet', () => {
+  it('names the device requests that nodes cannot satisfy', () => {
     const shortage = { kind: 'deviceShortage', claim: 'gpu', request: 'card', deviceClass: 'large', count: 2, nodes: 3, compared: 4, noMatch: 2, inUse: 1 } as const
     expect(textOf(explained({ remarks: [shortage] }))).toContain(
-      'Request card of claim gpu wants 2 devices of class large: 3 of 4 nodes looked into cannot give that (too few match on 2, others hold them on 1).',
+      'Request card of claim gpu needs 2 devices of class large: 3 of 4 checked nodes cannot satisfy it (too few match on 2, already in use on 1).',
     )
   })
 
-  it('adds what preemption does about it, beside the map as well', () => {
+  it('adds the result of preemption, also beside the map', () => {
     const headline: Explanation['headline'] = { kind: 'noNode', pod: 'web', evaluated: 12, total: 12, rejecters: [{ plugin: 'NodeResourcesFit', nodes: 12 }] }
-    const cycle = mockupCycle({ explanation: explained({ headline, remarks: [{ kind: 'room', node: 'node-b1', victims: 1 }] }) })
+    const cycle = sampleCycle({ explanation: explained({ headline, remarks: [{ kind: 'room', node: 'node-b1', victims: 1 }] }) })
     const said = 'web fits no node: 12 nodes rejected, 12 by NodeResourcesFit. Preemption makes room on node-b1 by removing 1 pod.'
     expect([text(cycle), text(cycle, true)]).toEqual([said, said])
   })

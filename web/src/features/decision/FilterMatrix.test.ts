@@ -3,12 +3,12 @@ import { describe, expect, it } from 'vitest'
 import type { Cycle } from '@/api/types'
 import { filterMatrix } from './model/matrix'
 import { scoreTable } from './model/scores'
-import { explained, mockupCycle } from './model/testing'
+import { explained, sampleCycle } from './model/testing'
 import { i18n } from '@/i18n'
 import FilterMatrix from './FilterMatrix.vue'
 
-/** Mounts the matrix as the page does: the requested cell becomes the current one. */
-function mounted(cycle: Cycle = mockupCycle(), show = '') {
+/** Mounts the matrix as the page does: selecting a cell updates the props. */
+function mounted(cycle: Cycle = sampleCycle(), show = '') {
   const matrix = filterMatrix(cycle)
   if (!matrix) throw new Error('no matrix')
   const table = scoreTable(cycle)
@@ -33,7 +33,7 @@ function mounted(cycle: Cycle = mockupCycle(), show = '') {
 }
 
 describe('FilterMatrix', () => {
-  it('names the state of each cell, not by its colour alone', () => {
+  it('names the state of each cell, not only by its colour', () => {
     const wrapper = mounted()
     const name = (node: string, plugin: string) => wrapper.get(`[data-node="${node}"] [data-plugin="${plugin}"]`).attributes('aria-label')
     expect([name('node-a1', 'NodeName'), name('node-a1', 'NodePorts'), name('node-a1', 'NodeResourcesFit'), name('node-a1', 'PodTopologySpread')]).toEqual([
@@ -70,7 +70,7 @@ describe('FilterMatrix', () => {
   })
 
   it('offers the plugins that rejected nodes, and shows only their rows', () => {
-    const wrapper = mounted(mockupCycle(), 'by:NodeResourcesFit')
+    const wrapper = mounted(sampleCycle(), 'by:NodeResourcesFit')
     expect(wrapper.findAll('select option').map((o) => o.text())).toEqual([
       'All nodes (12)',
       'Feasible (6)',
@@ -86,9 +86,10 @@ describe('FilterMatrix', () => {
   it.each([
     [{ nodes: 4988, why: 'enoughFeasibleNodes' as const, wanted: 6 }, '4988 not evaluated: the scheduler had already found the 6 feasible nodes that it looks for.'],
     [{ nodes: 11, why: 'preFilter' as const, plugins: ['NodeAffinity'] }, '11 not evaluated: NodeAffinity excluded them in PreFilter.'],
+    [{ nodes: 11, why: 'enoughFeasibleNodes' as const, wanted: 1 }, '11 not evaluated: the search stops at the first feasible node, because nothing scores nodes.'],
     [{ nodes: 11, why: 'nominatedNode' as const }, '11 not evaluated: the scheduler tried the nominated node first, and it fits.'],
   ])('says why nodes were not evaluated: %o', (notEvaluated, text) => {
-    const wrapper = mounted(mockupCycle({ explanation: explained({ notEvaluated }) }))
+    const wrapper = mounted(sampleCycle({ explanation: explained({ notEvaluated }) }))
     expect(wrapper.get('[data-testid="not-evaluated"]').text()).toBe(text)
     wrapper.unmount()
   })

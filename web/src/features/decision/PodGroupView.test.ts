@@ -40,7 +40,7 @@ it('shows the members of the group, its minimum and its outcome', () => {
   expect(wrapper.text()).toContain('and 117 more that the record does not list')
 })
 
-it('shows each placement with what was tried, what blocked it and its scores', () => {
+it('shows each placement with the tried members, what blocked it and its scores', () => {
   const wrapper = shown(group)
   expect(rowsOf(wrapper)).toEqual([
     ['rack-1 chosen', '8', '4', '4', 'Success', '70', '70'],

@@ -8,7 +8,7 @@ import PreEnqueueHold from './PreEnqueueHold.vue'
 const stubs = { RouterLink: { template: '<a><slot /></a>' } }
 afterEach(() => vi.unstubAllGlobals())
 
-it('names the plugin that holds the pod and removes one gate, leaving the others', async () => {
+it('names the plugin that holds the pod, and removes one gate and keeps the others', async () => {
   const sent: [string, unknown][] = []
   vi.stubGlobal('fetch', (path: string, init: RequestInit) => {
     sent.push([path, JSON.parse(String(init.body))])
@@ -23,7 +23,7 @@ it('names the plugin that holds the pod and removes one gate, leaving the others
   expect(sent[0]?.[1]).toEqual({ spec: { schedulingGates: [{ name: 'b' }] } })
 })
 
-it('says what another plugin waits for', () => {
+it('shows what another plugin waits for', () => {
   const member = pod('m', { schedulingGroup: { podGroupName: 'ring' } })
   const answers = [{ plugin: 'GangScheduling', status: 'UnschedulableAndUnresolvable' as const, reasons: ['waiting for minCount pods'], durationSeconds: 0 }]
   const wrapper = mount(PreEnqueueHold, { props: { pod: member, holders: holdersOf(member, answers) }, global: { plugins: [i18n], stubs } })

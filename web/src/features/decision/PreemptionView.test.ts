@@ -2,7 +2,7 @@ import { mount } from '@vue/test-utils'
 import { expect, it } from 'vitest'
 import type { Cycle } from '@/api/types'
 import { preemptionTable } from './model/preemption'
-import { mockupCycle } from './model/testing'
+import { sampleCycle } from './model/testing'
 import { i18n } from '@/i18n'
 import PreemptionView from './PreemptionView.vue'
 
@@ -17,14 +17,14 @@ const preemption: Cycle['preemption'] = {
   unhelpful: [{ status: 'UnschedulableAndUnresolvable', plugin: 'TaintToleration', reasons: ['node(s) had untolerated taint(s)'], nodes: ['node-a4', 'node-b4'] }],
 }
 
-it('shows candidates with their victims, the chosen one first, the rule in words', () => {
-  const table = preemptionTable(mockupCycle({ preemption }))
+it('shows candidates with their victims, the chosen one first, and the rule in words', () => {
+  const table = preemptionTable(sampleCycle({ preemption }))
   if (!table) throw new Error('no table')
   const wrapper = mount(PreemptionView, { props: { table }, global: { plugins: [i18n] } })
   const rows = wrapper.findAll('tbody tr').map((tr) => tr.findAll('th, td').map((cell) => cell.text().replace(/\s+/g, ' ')))
   expect(rows).toEqual([
-    ['node-b1chosen', 'etl-1 100', 'cache-3 5000web-1 1000', '0', '100', '100', '1', 'none'],
-    ['node-a3', 'api-1 1000', 'none', '2', '1000', '1000', '1', 'none'],
+    ['node-b1chosen', 'etl-1 100', 'cache-3 5000web-1 1000', '0', '100', '100', '1', 'not started'],
+    ['node-a3', 'api-1 1000', 'none', '2', '1000', '1000', '1', 'not started'],
   ])
   // The column of the deciding rule marks its values.
   expect(wrapper.get('thead th.dec').text()).toContain('PDB violations')

@@ -1,4 +1,4 @@
-// Words for what a rejection leaves out: which taint, how much is missing.
+// Notes with what a rejection's message leaves out: the taint, or the missing amount.
 
 import { useI18n } from 'vue-i18n'
 import type { Note } from './model/pluginComparison'

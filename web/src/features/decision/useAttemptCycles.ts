@@ -1,4 +1,4 @@
-// The cycles beside the shown one: the one that it is compared with, and those that the queue's part is told from.
+// The cycles besides the shown one: the one that it is compared with, and those for the queue's timeline.
 
 import { computed, type ComputedRef, type Ref } from 'vue'
 import type { Cycle, Summary } from '@/api/types'
@@ -7,15 +7,15 @@ import { useCycle, useCycles } from './store/cycles'
 import type { Attempts } from './useAttempts'
 
 export interface AttemptCycles {
-  /** undefined while there is nothing to compare. */
+  /** undefined unless both compared cycles are loaded. */
   difference: ComputedRef<{ from: number; to: number; between: CycleDifference } | undefined>
   differenceError: Ref<unknown>
-  /** By attempt; those that have been fetched. */
+  /** The loaded cycles, by attempt. */
   cycles: Ref<ReadonlyMap<number, Cycle>>
   nextAttempt: ComputedRef<Summary | undefined>
 }
 
-/** With more evaluated nodes than this, whole records are not fetched only for the queue's part in them. */
+/** With more evaluated nodes than this, full records are too large to fetch only for the queue's timeline. */
 const nodesAtMost = 1000
 
 export function useAttemptCycles(cycle: Ref<Cycle | undefined>, { attempts, current, comparedWith }: Pick<Attempts, 'attempts' | 'current' | 'comparedWith'>): AttemptCycles {

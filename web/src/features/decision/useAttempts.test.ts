@@ -7,7 +7,7 @@ import { pod as makePod } from '@/kubernetes/testing'
 import { connection, status } from '@/live/status'
 import { pods, results } from '@/live/watched'
 import { withSetup, type Running } from '@/ui/testing'
-import { mockupCycle } from './model/testing'
+import { sampleCycle } from './model/testing'
 import { useAttemptCycles, type AttemptCycles } from './useAttemptCycles'
 import { useAttempts, type Attempts } from './useAttempts'
 import { useUntriedPod, type UntriedPod } from './useUntriedPod'
@@ -15,7 +15,7 @@ import { useUntriedPod, type UntriedPod } from './useUntriedPod'
 vi.mock('@/api/simulator')
 const server = vi.mocked(simulator)
 
-const summary = (attempt: number, uid = 'u', more: Partial<Summary> = {}): Summary => ({ ...mockupCycle(), pod: { namespace: 'shop', name: 'web', uid }, attempt, ...more }) as Summary
+const summary = (attempt: number, uid = 'u', more: Partial<Summary> = {}): Summary => ({ ...sampleCycle(), pod: { namespace: 'shop', name: 'web', uid }, attempt, ...more }) as Summary
 const routes = [{ path: '/decisions/:namespace/:name', name: 'decision' }]
 const query = () => page.router.currentRoute.value.query
 
@@ -25,7 +25,7 @@ async function open(at = '') {
   page = await withSetup(
     () => {
       const attempts = useAttempts()
-      const cycle = shallowRef<Cycle | undefined>(mockupCycle({ attempt: 2 }))
+      const cycle = shallowRef<Cycle | undefined>(sampleCycle({ attempt: 2 }))
       return { ...attempts, ...useAttemptCycles(cycle, attempts), ...useUntriedPod(attempts) }
     },
     { at: `/decisions/shop/web${at}`, routes },
@@ -40,7 +40,7 @@ const webPod = (spec: Pod['spec'] = {}, more: Pod['status'] = {}) => makePod('we
 beforeEach(() => {
   stored = [summary(1), summary(2), summary(3)]
   server.getAttempts.mockImplementation(() => Promise.resolve({ items: stored }))
-  server.getCycle.mockImplementation((_uid, attempt) => Promise.resolve(mockupCycle({ attempt })))
+  server.getCycle.mockImplementation((_uid, attempt) => Promise.resolve(sampleCycle({ attempt })))
   server.listResults.mockImplementation(() => Promise.resolve({ items: stored.slice(-1), continue: '' }))
   connection.value = { kind: 'live' }
   show(webPod())
@@ -53,14 +53,14 @@ afterEach(() => {
 })
 
 describe('the attempts of a pod', () => {
-  it('show the newest one, and go on to the next as it comes', async () => {
+  it('show the newest one, and move on to the next one when it arrives', async () => {
     await open()
     expect([page.value.attempts.value.length, page.value.current.value?.attempt]).toEqual([3, 3])
     results.value = { items: [summary(4), summary(3, 'other')], synced: true }
     expect([page.value.attempts.value.length, page.value.current.value?.attempt]).toEqual([4, 4])
   })
 
-  it('stay at the one in the address', async () => {
+  it('stay at the one in the URL', async () => {
     await open('?attempt=2')
     results.value = { items: [summary(4)], synced: true }
     expect(page.value.current.value?.attempt).toBe(2)
@@ -69,7 +69,7 @@ describe('the attempts of a pod', () => {
     expect([query().attempt, page.value.current.value?.attempt]).toEqual([undefined, 4])
   })
 
-  it('say so when the one in the address is not stored any more', async () => {
+  it('report that the one in the URL is no longer stored', async () => {
     await open('?attempt=9')
     expect([page.value.gone.value, page.value.current.value]).toEqual([true, undefined])
     page.value.showNewest()
@@ -77,14 +77,14 @@ describe('the attempts of a pod', () => {
     expect([page.value.gone.value, page.value.current.value?.attempt]).toEqual([false, 3])
   })
 
-  it('are those of the pod in the address, also when another one has its name now', async () => {
+  it('are those of the pod in the URL, even if another one has its name now', async () => {
     stored = [summary(1, 'old')]
     await open('?uid=old')
     expect(server.getAttempts).toHaveBeenCalledWith('old')
     expect(page.value.attempts.value.map((a) => a.pod.uid)).toEqual(['old'])
   })
 
-  it('keep the last answer when the server is gone, and ask again when it is back', async () => {
+  it('stay when the server is gone, and are requested again when it is back', async () => {
     await open()
     server.getAttempts.mockRejectedValueOnce(new Error('gone'))
     connection.value = { kind: 'connecting' }
@@ -97,7 +97,7 @@ describe('the attempts of a pod', () => {
 })
 
 describe('comparing attempts', () => {
-  it('shows what differs, exchanges the two, and ends', async () => {
+  it('shows the differences, swaps the two attempts, and ends', async () => {
     await open('?attempt=2')
     page.value.compare(3)
     await flushPromises()
@@ -118,7 +118,7 @@ describe('comparing attempts', () => {
     expect(query()).toEqual({ attempt: '1' })
   })
 
-  it('fetches the cycles of the other attempts, and knows the next one', async () => {
+  it('fetches the cycles of the other attempts, and finds the next one', async () => {
     await open('?attempt=2')
     await vi.waitFor(() => expect([...page.value.cycles.value.keys()].sort()).toEqual([1, 2, 3]))
     expect(page.value.nextAttempt.value?.attempt).toBe(3)
@@ -130,21 +130,21 @@ describe('a pod without an attempt', () => {
     stored = []
   })
 
-  it('is asked about, and named are the plugins that hold it', async () => {
+  it('shows the plugins that hold it', async () => {
     server.getAttempts.mockResolvedValue({ items: [], held: [{ plugin: 'MyQueue', status: 'UnschedulableAndUnresolvable', reasons: ['closed'], durationSeconds: 0 }] })
     await open()
     expect(page.value.missing.value).toBe(true)
     expect(page.value.holders.value).toEqual([{ plugin: 'MyQueue', reasons: ['closed'], lift: { kind: 'event' } }])
   })
 
-  it('says what the pod says when the server does not answer', async () => {
+  it('shows the reason in the pod’s own fields if the server does not respond', async () => {
     server.getAttempts.mockRejectedValue(new Error('gone'))
     show(webPod({ schedulingGates: [{ name: 'wait' }] }))
     await open()
     expect(page.value.holders.value.map((h) => h.lift)).toEqual([{ kind: 'gates', gates: ['wait'] }])
   })
 
-  it('has a reason of its own for each way to be there', async () => {
+  it('shows a different reason for each case', async () => {
     await open()
     const untried = page.value.reason.value
     show(webPod({ nodeName: 'n1' }))

@@ -1,4 +1,4 @@
-// The attempts to schedule the pod in the address, the one that is shown, and the one that it is compared with.
+// The attempts to schedule the pod in the URL: the one that is shown, and the one that it is compared with.
 
 import { computed, watch, type ComputedRef, type ShallowRef } from 'vue'
 import { useRoute, useRouter } from 'vue-router'
@@ -13,26 +13,26 @@ import { useQuery } from '@/ui/query'
 export interface Attempts {
   namespace: ComputedRef<string>
   name: ComputedRef<string>
-  /** The pod of that name that is there now. */
+  /** The pod that has this name now. */
   pod: ComputedRef<Pod | undefined>
-  /** It is certain that there is no attempt. */
+  /** True once it is certain that the pod has no attempt. */
   missing: ComputedRef<boolean>
   /** Oldest first. */
   attempts: ComputedRef<readonly Summary[]>
-  /** The attempt that the address asks for, else the newest. */
+  /** The attempt in the URL, by default the newest. */
   current: ComputedRef<Summary | undefined>
-  /** The address asks for one that is not stored any more. */
+  /** The attempt in the URL is no longer stored. */
   gone: ComputedRef<boolean>
-  /** The number that the address asks for; '' for the newest. */
+  /** The number in the URL; '' for the newest attempt. */
   wanted: ComputedRef<string>
   error: ShallowRef<unknown>
   comparedWith: ComputedRef<Summary | undefined>
   /** Shows an attempt. */
   choose(attempt: number): void
   showNewest(): void
-  /** Compares the shown attempt with another one; '' ends that. */
+  /** Compares the shown attempt with another one; '' ends the comparison. */
   compare(attempt: number | ''): void
-  /** Exchanges the two attempts that are compared. */
+  /** Swaps the two compared attempts. */
   swap(): void
 }
 
@@ -46,7 +46,7 @@ export function useAttempts(): Attempts {
   const compareQuery = useQuery('compare')
 
   const pod = computed(() => pods.value.items.get(`${namespace.value}/${name.value}`))
-  /** Whose attempts: those of the pod asked for, else of the pod that is there, else of the newest that had the name. */
+  /** The newest attempt of the pod with the uid in the URL; by default of the existing pod, or of the last pod that had the name. */
   const { summary: newest, missing } = useNewest(computed(() => ({ namespace: namespace.value, name: name.value, uid: uidQuery.value || pod.value?.metadata.uid })))
   const uid = computed(() => uidQuery.value || newest.value?.pod.uid || '')
 
@@ -60,7 +60,7 @@ export function useAttempts(): Attempts {
     { immediate: true },
   )
   const fetched = computed<readonly Summary[]>(() => answer.value ?? [])
-  /** What was fetched, overlaid with what came since. */
+  /** The fetched attempts, updated with live results. */
   const attempts = computed(() => {
     const all = new Map(fetched.value.map((s) => [s.attempt, s]))
     for (const s of results.value.items) if (s.pod.uid === uid.value) all.set(s.attempt, s)
@@ -72,7 +72,7 @@ export function useAttempts(): Attempts {
     return wanted ? attempts.value.find((a) => a.attempt === wanted) : attempts.value.at(-1)
   })
   const comparedWith = computed(() => attempts.value.find((a) => a.attempt === Number(compareQuery.value) && a.attempt !== current.value?.attempt))
-  /** The newest one is shown by an address without a number, so that the page goes on to the next. */
+  /** The URL of the newest attempt has no number, so that the page moves on to the next one. */
   const queryOf = (attempt: number) => (attempt === newestAttempt.value ? undefined : String(attempt))
 
   return {

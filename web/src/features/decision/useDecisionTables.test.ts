@@ -3,7 +3,7 @@ import { shallowRef } from 'vue'
 import type { Cycle } from '@/api/types'
 import * as configuration from '@/live/configurationInForce'
 import { withSetup } from '@/ui/testing'
-import { mockupCycle } from './model/testing'
+import { sampleCycle } from './model/testing'
 import { useDecisionTables } from './useDecisionTables'
 
 vi.mock('@/live/configurationInForce')
@@ -15,17 +15,17 @@ beforeEach(() => {
 
 const tablesOf = async (cycle: Cycle) => (await withSetup(() => useDecisionTables(shallowRef(cycle)))).value
 const unscored = (more: Partial<Cycle> = {}) => {
-  const cycle = mockupCycle(more)
+  const cycle = sampleCycle(more)
   delete cycle.score
   return cycle
 }
 
-it('the tables are those of the cycle', async () => {
-  const { matrix, table, totals, scoreAbsent } = await tablesOf(mockupCycle())
+it('the tables follow the cycle', async () => {
+  const { matrix, table, totals, scoreAbsent } = await tablesOf(sampleCycle())
   expect([matrix.value?.nodes.length, table.value?.nodes.length, totals.value.get('node-b2'), scoreAbsent.value]).toEqual([12, 6, 823, ''])
 })
 
-it('absent tables have reasons of their own', async () => {
+it('each absent table has its own reason', async () => {
   const nodes = (feasible: number, total = 12) => ({ total, evaluated: total, feasible })
   const reasons = []
   for (const cycle of [unscored({ nodes: nodes(1) }), unscored({ nodes: nodes(0) }), unscored()]) reasons.push((await tablesOf(cycle)).scoreAbsent.value)
@@ -34,9 +34,9 @@ it('absent tables have reasons of their own', async () => {
   expect(reasons).not.toContain('')
 })
 
-it('the plugin that orders the queue is named only while the configuration of the cycle runs', async () => {
+it('the QueueSort plugin is known only while the configuration of the cycle is running', async () => {
   const effective = { revision: 4, profiles: [{ schedulerName: 'default-scheduler', extensionPoints: [{ name: 'queueSort', plugins: [{ name: 'PrioritySort' }] }] }] }
   vi.mocked(configuration.readEffective).mockImplementation(() => read(effective))
-  expect((await tablesOf(mockupCycle({ revision: 4 }))).queueSort.value).toBe('PrioritySort')
-  expect((await tablesOf(mockupCycle({ revision: 3 }))).queueSort.value).toBeUndefined()
+  expect((await tablesOf(sampleCycle({ revision: 4 }))).queueSort.value).toBe('PrioritySort')
+  expect((await tablesOf(sampleCycle({ revision: 3 }))).queueSort.value).toBeUndefined()
 })

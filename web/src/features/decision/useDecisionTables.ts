@@ -1,4 +1,4 @@
-// The tables of a cycle, and in words why one of them is absent.
+// The tables of a cycle, and for an absent table a text that says why.
 
 import { computed, onScopeDispose, type ComputedRef, type Ref } from 'vue'
 import { useI18n } from 'vue-i18n'
@@ -15,7 +15,7 @@ export interface DecisionTables {
   deciding: ComputedRef<ReturnType<typeof decidingValues>>
   /** Total scores by node. */
   totals: ComputedRef<ReadonlyMap<string, number>>
-  /** The plugin that ordered the queue, where that is known. */
+  /** The QueueSort plugin, if known. */
   queueSort: ComputedRef<string | undefined>
   filterAbsent: ComputedRef<string>
   scoreAbsent: ComputedRef<string>
@@ -27,7 +27,7 @@ export function useDecisionTables(cycle: Ref<Cycle | undefined>): DecisionTables
   const table = computed(() => cycle.value && scoreTable(cycle.value))
   const preemption = computed(() => cycle.value && preemptionTable(cycle.value))
 
-  // A record does not name the plugin that orders the queue; the configuration that it ran under does, while that runs.
+  // Records do not contain the QueueSort plugin, but the configuration does if the cycle ran with the current one.
   const { value: effective, stop } = readEffective()
   onScopeDispose(stop)
   const queueSort = computed(() => {

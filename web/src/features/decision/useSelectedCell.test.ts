@@ -9,7 +9,7 @@ async function select(at: string) {
   return page.value
 }
 
-it('is one thing at a time, and leaves the rest of the address alone', async () => {
+it('is one part at a time, and keeps the rest of the URL', async () => {
   const { node, plugin, stage, pick } = await select('/?show=rejected&stage=Filter')
   pick({ node: 'n1', plugin: 'p' })
   await flushPromises()
@@ -17,7 +17,7 @@ it('is one thing at a time, and leaves the rest of the address alone', async () 
   expect(page.router.currentRoute.value.query).toMatchObject({ show: 'rejected' })
 })
 
-it('is a candidate where only a node is selected, and is left when it is selected again', async () => {
+it('is a candidate if only a node is selected, and is cleared when it is selected again', async () => {
   const { candidate, pickCandidate, pick } = await select('/?node=n1')
   expect(candidate.value).toBe('n1')
   pickCandidate('n1')
@@ -28,7 +28,7 @@ it('is a candidate where only a node is selected, and is left when it is selecte
   expect(candidate.value).toBe('')
 })
 
-it('brings the table of an extension point into view, and leaves the point when it is chosen again', async () => {
+it('scrolls to the table of an extension point, and is cleared when the point is chosen again', async () => {
   const { stage, pickStage } = await select('/')
   const section = document.body.appendChild(document.createElement('section'))
   section.id = 'score'

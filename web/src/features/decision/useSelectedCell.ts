@@ -1,5 +1,5 @@
-// The part of the decision whose detail is shown, kept in the address: a cell of a table, a
-// candidate of preemption, or an extension point.
+// The selected part of the decision, kept in the URL: a cell of a table, a candidate of
+// preemption, or an extension point.
 
 import { computed, type ComputedRef } from 'vue'
 import { useRoute, useRouter } from 'vue-router'
@@ -9,12 +9,12 @@ export interface SelectedCell {
   node: ComputedRef<string>
   plugin: ComputedRef<string>
   stage: ComputedRef<string>
-  /** A node without a plugin: a candidate whose dry run is asked for. */
+  /** The candidate whose dry run is selected: a node without a plugin. */
   candidate: ComputedRef<string>
   pick(what: { node?: string; plugin?: string; stage?: string }): void
-  /** Shows or leaves a candidate. */
+  /** Selects a candidate, or clears the selection if it is already selected. */
   pickCandidate(node: string): void
-  /** Shows or leaves an extension point, and brings its table into view. */
+  /** Selects an extension point and scrolls to its table, or clears the selection if it is already selected. */
   pickStage(name: string): void
 }
 

@@ -1,4 +1,4 @@
-// Why there is no attempt to schedule a pod.
+// Why a pod has no scheduling attempt.
 
 import { computed, shallowRef, watch, type ComputedRef } from 'vue'
 import { useI18n } from 'vue-i18n'
@@ -10,9 +10,9 @@ import { holdersOf, type Holder } from './model/preEnqueue'
 import type { Attempts } from './useAttempts'
 
 export interface UntriedPod {
-  /** The plugins that keep the pod out of the queue. Kubernetes itself does not say so. */
+  /** The plugins that keep the pod out of the queue, which the pod's status does not name. */
   holders: ComputedRef<readonly Holder[]>
-  /** The reason where no plugin does. */
+  /** The reason if no plugin keeps it out. */
   reason: ComputedRef<string>
 }
 
@@ -25,7 +25,7 @@ export function useUntriedPod({ namespace, name, pod, missing }: Pick<Attempts, 
       held.value = []
       const asked = pod.value?.metadata.uid
       if (!key || !asked) return
-      // Without an answer the page says what the pod itself says.
+      // Without a response the page shows what the pod's own fields tell.
       const answer = await getAttempts(asked).then(
         ({ held = [] }) => held,
         () => [],

@@ -42,7 +42,7 @@ afterEach(() => {
 })
 
 describe('ReplayBar', () => {
-  it('says where it is, what it has done and how that compares', () => {
+  it('shows the position, the progress and the comparison', () => {
     show()
     const text = wrapper.text()
     expect(text).toContain('5:00')
@@ -52,7 +52,7 @@ describe('ReplayBar', () => {
     expect(wrapper.get('input[type="range"]').attributes('aria-valuetext')).toMatch(/^5:00 of 10:00, recorded at/)
   })
 
-  it('plays and pauses by button and by space', async () => {
+  it('plays and pauses by button and by the space key', async () => {
     show()
     await wrapper.get('button[aria-label="Play"]').trigger('click')
     await wrapper.get('input[type="range"]').trigger('keydown', { key: ' ' })
@@ -62,13 +62,13 @@ describe('ReplayBar', () => {
     expect(asked()[2]).toEqual({ state: 'paused' })
   })
 
-  it('begins again when it was at its end', async () => {
+  it('starts over at the end', async () => {
     show({ state: 'finished', position: '2026-11-20T08:10:00Z' })
     await wrapper.get('button[aria-label="Play from the start"]').trigger('click')
     expect(asked()).toEqual([{ position: '2026-11-20T08:00:00Z', state: 'playing' }])
   })
 
-  it('seeks once for a row of keys', async () => {
+  it('seeks once for a series of keys', async () => {
     show()
     const slider = wrapper.get('input[type="range"]')
     for (let i = 0; i < 3; i++) await slider.trigger('keydown', { key: 'ArrowRight' })
@@ -79,7 +79,7 @@ describe('ReplayBar', () => {
     expect(asked()).toEqual([{ position: '2026-11-20T08:05:30.000Z' }])
   })
 
-  it('steps only while it stands still', async () => {
+  it('steps only while paused', async () => {
     show()
     await wrapper.get('button[aria-label="Next change"]').trigger('click')
     expect(api.stepReplay).toHaveBeenCalledOnce()
@@ -87,14 +87,14 @@ describe('ReplayBar', () => {
     expect(wrapper.get('button[aria-label="Next change"]').attributes('disabled')).toBeDefined()
   })
 
-  it('changes the speed and the waiting', async () => {
+  it('changes the speed and whether it waits', async () => {
     show()
     await wrapper.get('select').setValue('0')
     await wrapper.get('input[type="checkbox"]').trigger('change')
     expect(asked()).toEqual([{ speed: 0 }, { waitForScheduler: false }])
   })
 
-  it('tells an error', () => {
+  it('shows an error', () => {
     show({ state: 'failed', message: 'the API server is gone' })
     expect(wrapper.get('[role="status"]').text()).toBe('the API server is gone')
   })

@@ -49,7 +49,7 @@ describe('the comparison', () => {
   })
   afterEach(() => page.unmount())
 
-  it('fetches one outcome, or all, and has a column for it only where they differ', async () => {
+  it('fetches one outcome or all, and shows the outcome’s column only for all', async () => {
     await open()
     expect([wanted.value, page.value.columns.value.map((c) => c.id)]).toEqual(['different', ['time', 'pod', 'recorded', 'simulated', 'why']])
     page.value.shown.value = 'all'
@@ -57,7 +57,7 @@ describe('the comparison', () => {
     expect([wanted.value, page.value.columns.value.map((c) => c.id).includes('outcome')]).toEqual(['', true])
   })
 
-  it('filters and sorts by what the address says', async () => {
+  it('filters and sorts according to the URL', async () => {
     await open('/replay?q=n9&sort=-pod')
     expect(page.value.rows.value.map((d) => d.pod.name)).toEqual(['a'])
     page.value.text.value = ''
@@ -77,7 +77,7 @@ describe('the comparison', () => {
     expect([page.value.select.value, page.value.details.value]).toEqual(['', []])
   })
 
-  it('counts what the replay has compared, and nothing without one', async () => {
+  it('counts the compared decisions, and none without a replay', async () => {
     await open()
     expect([page.value.counts.value.compared, page.value.percent.value]).toEqual([0, '0 %'])
     store.replay.value = { decisions: { compared: 3, matching: 2, different: 1, pending: 0, tied: 0 } } as Replay
@@ -106,14 +106,14 @@ describe('loading a recording', () => {
     vi.clearAllMocks()
   })
 
-  it('replaces an empty cluster without a question', () => {
+  it('replaces an empty cluster without confirmation', () => {
     expect(pick([file])).toBe('')
     expect(load).toHaveBeenCalledExactlyOnceWith(file)
     pick([])
     expect(load).toHaveBeenCalledOnce()
   })
 
-  it('asks before it replaces what the cluster holds', async () => {
+  it('asks before it replaces a cluster that is not empty', async () => {
     model.setNode('n', node('n'))
     nodes.value = { ...nodes.value }
     await flushPromises()
@@ -131,7 +131,7 @@ describe('loading a recording', () => {
     expect(notices.value).toMatchObject([{ kind: 'failed', text: 'not a recording' }])
   })
 
-  it('is impossible only where the server is known not to serve it', () => {
+  it('is impossible only if the server is known not to support it', () => {
     expect(page.value.impossible.value).toBe('')
     transfers.value = new Set(['import']) as unknown as typeof transfers.value
     expect(page.value.impossible.value).not.toBe('')

@@ -1,10 +1,11 @@
-// The decisions of the replay beside the recorded ones: filtered, sorted, one of them open. Kept in the address.
+// The table that compares the replay's decisions with the recorded ones. Filters, sort order and the open row are kept in the URL.
 
 import { computed, type ComputedRef, type WritableComputedRef } from 'vue'
 import { useI18n } from 'vue-i18n'
 import type { Replay, ReplayDecision } from '@/api/replay'
 import { formatCount } from '@/i18n/numbers'
 import type { TableColumn } from '@/ui/DataTable.vue'
+import type { Option } from '@/ui/option'
 import { useQuery } from '@/ui/query'
 import { decisionKey, detailsOf, filterDecisions, formatShare, matchShare, sortDecisions, type DecisionDetail } from './model/replayDecisions'
 import { replay } from './store/replay'
@@ -15,21 +16,21 @@ type Shown = 'different' | 'matching' | 'pending' | 'all'
 export interface ComparisonTable {
   text: WritableComputedRef<string>
   shown: WritableComputedRef<Shown>
-  options: ComputedRef<{ value: Shown; label: string }[]>
+  options: ComputedRef<Option<Shown>[]>
   sort: WritableComputedRef<string>
   columns: ComputedRef<TableColumn[]>
   rows: ComputedRef<readonly ReplayDecision[]>
-  /** The key of the open one; '' when none is. */
+  /** The key of the open decision; '' for none. */
   select: WritableComputedRef<string>
   opened: ComputedRef<ReplayDecision | undefined>
   toggle(decision: ReplayDecision): void
-  /** What is known of the open one besides its reason, in words. */
+  /** Texts about the open decision, besides its reason. */
   details: ComputedRef<string[]>
-  /** How many there are of each outcome. */
+  /** The number of decisions with each outcome. */
   counts: ComputedRef<Replay['decisions']>
-  /** How many of those that were compared match. */
+  /** The percentage of compared decisions that match. */
   percent: ComputedRef<string>
-  /** What is fetched page by page. */
+  /** The loaded pages. */
   view: ReplayDecisionsView
 }
 

@@ -1,5 +1,5 @@
-// Loading a recording that a person has chosen. It replaces the cluster, so what the cluster
-// holds is given up only with consent.
+// Loads a recording that the user chose. It replaces the cluster, so a cluster that is not
+// empty needs confirmation.
 
 import { computed, ref, type ComputedRef, type Ref } from 'vue'
 import { useI18n } from 'vue-i18n'
@@ -10,11 +10,11 @@ import { notify } from '@/ui/notices'
 import { loadReplay } from './store/replay'
 
 export interface RecordingLoad {
-  /** Why none can be loaded here; '' when one can. */
+  /** Why recordings cannot be loaded here; '' if they can. */
   impossible: ComputedRef<string>
-  /** The recording that waits for consent to replace what the cluster holds. */
+  /** The recording that waits for confirmation to replace the cluster. */
   asking: Ref<File | undefined>
-  /** For a file input; it can choose the same file again afterwards. */
+  /** Handles a file input, and resets it so that the same file can be chosen again. */
   onPick(event: Event): void
   load(file: File): Promise<void>
 }

@@ -55,13 +55,13 @@ afterEach(() => {
 })
 
 describe('ObjectDetail', () => {
-  it('follows the cluster while it is read', async () => {
+  it('follows the cluster while the user only reads', async () => {
     await show()
     get.mockResolvedValue(object('2', { a: '2', b: '1' }))
     await changed()
     expect(text()).toContain('a: "2"')
   })
-  it('leaves what is edited alone when the object or the list of kinds changes', async () => {
+  it('keeps edited text when the object or the list of kinds changes', async () => {
     await show()
     await button('Edit')?.trigger('click')
     await wrapper.get('textarea').setValue(text().replace('a: "1"', 'a: mine'))
@@ -72,7 +72,7 @@ describe('ObjectDetail', () => {
     expect(text()).toContain('a: mine')
     expect(wrapper.text()).toContain('This object has changed since you opened it.')
   })
-  it('merges a change that came between, and saves it as the newest version', async () => {
+  it('merges a concurrent change, and saves the result as the newest version', async () => {
     await show()
     await button('Edit')?.trigger('click')
     await wrapper.get('textarea').setValue(text().replace('a: "1"', 'a: mine'))
@@ -88,7 +88,7 @@ describe('ObjectDetail', () => {
     await flushPromises()
     expect(replace.mock.calls.at(-1)?.[1]).toEqual(object('2', { a: 'mine', b: 'theirs' }))
   })
-  it('shows the difference of a conflict, also when the watch asks for the object meanwhile', async () => {
+  it('shows the difference of a conflict, even if the watch refreshes the object meanwhile', async () => {
     await show()
     await button('Edit')?.trigger('click')
     await wrapper.get('textarea').setValue(text().replace('a: "1"', 'a: mine'))
@@ -103,7 +103,7 @@ describe('ObjectDetail', () => {
     expect(answers).toHaveLength(2)
     expect(wrapper.get('[role="tab"][aria-selected="true"]').text()).toContain('Changes')
   })
-  it('keeps the text of an object that is gone', async () => {
+  it('keeps the text of a deleted object', async () => {
     await show()
     await button('Edit')?.trigger('click')
     await wrapper.get('textarea').setValue(text().replace('a: "1"', 'a: mine'))

@@ -32,12 +32,12 @@ afterEach(() => {
   vi.resetAllMocks()
 })
 
-it('shows pods before the server has said what it serves, and with no kind in the address', async () => {
+it('shows pods before discovery has finished, and without a kind in the URL', async () => {
   await open('')
   expect([page.value.slug.value, page.value.kind.value?.kind]).toEqual(['pods', 'Pod'])
 })
 
-it('follows the address and what the server serves', async () => {
+it('follows the URL and the served kinds', async () => {
   await open('jobs.batch')
   expect(page.value.kind.value).toBeUndefined()
   discovery.kinds.value = [of('jobs', 'Job', 'batch'), of('pods', 'Pod')]
@@ -46,7 +46,7 @@ it('follows the address and what the server serves', async () => {
   expect(page.value.kind.value?.kind).toBe('Pod')
 })
 
-it('asks for the kinds again once a new definition is established', async () => {
+it('repeats discovery once a new definition is established', async () => {
   await open('pods')
   load.mockClear()
   const define = (status: string) => {
@@ -61,7 +61,7 @@ it('asks for the kinds again once a new definition is established', async () => 
   expect(load).toHaveBeenCalledExactlyOnceWith(true)
 })
 
-it('stops following definitions when the page is left', async () => {
+it('stops following definitions when the user leaves the page', async () => {
   await open('pods')
   page.unmount()
   expect(stop).toHaveBeenCalledOnce()

@@ -1,4 +1,4 @@
-// The kinds that the cluster serves, and the one in the address.
+// The kinds that the cluster serves, and the one in the URL.
 
 import { useTimeoutFn } from '@vueuse/core'
 import { computed, onScopeDispose, watch, type ComputedRef } from 'vue'
@@ -12,18 +12,18 @@ import { useKind } from '@/live/watched'
 import { kindOfSlug } from './model/kindGroups'
 
 export interface BrowsedKind {
-  /** Nodes and pods until the server has said what it serves. */
+  /** Only nodes and pods until discovery has finished. */
   browsable: ComputedRef<readonly KindInfo[]>
-  /** What the address says. */
+  /** The kind's part of the URL. */
   slug: ComputedRef<string>
-  /** undefined when the cluster does not serve that. */
+  /** undefined if the cluster does not serve it. */
   kind: ComputedRef<KindInfo | undefined>
-  /** Asks the server again for what it serves. */
+  /** Repeats discovery. */
   retry(): void
 }
 
 const definitionKind: KindInfo = { group: 'apiextensions.k8s.io', version: 'v1', kind: 'CustomResourceDefinition', resource: 'customresourcedefinitions', namespaced: false, verbs: [] }
-/** The API server serves a new kind this long after its definition was established (ms). */
+/** The API server needs about this long to serve a new kind after its definition is established (ms). */
 const servedAfter = 300
 
 interface Definition {

@@ -1,4 +1,4 @@
-// What can be done with all selected objects at once.
+// The actions on all selected objects.
 
 import { computed, type ComputedRef, type Ref } from 'vue'
 import { useI18n } from 'vue-i18n'
@@ -19,20 +19,20 @@ export interface BulkActions {
   act(action: ObjectAction): Promise<void>
   canCreate: ComputedRef<boolean>
   cloneable: ComputedRef<boolean>
-  /** Opens the create dialog with a copy of each object, each under a name that is not taken. */
+  /** Opens the create dialog with a copy of each object under a free name. */
   clone(): Promise<void>
 }
 
-/** Requests at a time. */
+/** The number of concurrent requests. */
 const width = 6
-/** More objects than this are not cloned: the text would be too long to read and change. */
+/** The limit for cloning: a longer text would be too hard to edit. */
 const cloneAtMost = 50
-/** Of many failures so many are reported. */
+/** At most this many failures are reported. */
 const reportAtMost = 3
 
 const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error))
 
-/** taken says whether a key (namespace/name) is in use. */
+/** taken returns whether a key (namespace/name) is in use. */
 export function useBulkActions(kind: Ref<KindInfo | undefined>, selected: Ref<ReadonlySet<string>>, taken: (key: string) => boolean): BulkActions {
   const { t } = useI18n()
   const canCreate = computed(() => !!kind.value?.verbs.includes('create') || kind.value === nodeKind || kind.value === podKind)

@@ -16,7 +16,7 @@ beforeEach(() => {
 })
 afterEach(() => vi.resetAllMocks())
 
-it('deletes several objects and is finished', async () => {
+it('deletes several objects and finishes', async () => {
   const deletion = await of(podKind, ['default/a', 'kube-system/b'])
   expect(deletion.phase.value).toBe('asking')
   await deletion.remove()
@@ -25,13 +25,13 @@ it('deletes several objects and is finished', async () => {
   expect(finished).toHaveBeenCalledOnce()
 })
 
-it('takes the key of an object without a namespace for its name', async () => {
+it('uses the key of a cluster-scoped object as its name', async () => {
   const deletion = await of(nodeKind, ['n/1'])
   await deletion.remove()
   expect(remove).toHaveBeenCalledWith(nodeKind, undefined, 'n/1')
 })
 
-it('lists what could not be deleted, and tries only that again', async () => {
+it('lists objects that could not be deleted, and retries only those', async () => {
   const deletion = await of(podKind, ['default/a', 'default/b'])
   remove.mockImplementation((_kind, _namespace, name) => (name === 'b' ? Promise.reject(new Error('forbidden')) : Promise.resolve()))
   await deletion.remove()
@@ -45,7 +45,7 @@ it('lists what could not be deleted, and tries only that again', async () => {
   expect(finished).toHaveBeenCalledOnce()
 })
 
-it('starts no further request once it is stopped, and keeps the rest', async () => {
+it('starts no further requests once stopped, and keeps the remaining objects', async () => {
   const keys = Array.from({ length: 20 }, (_, i) => `default/${i}`)
   const deletion = await of(podKind, keys)
   const answers: (() => void)[] = []

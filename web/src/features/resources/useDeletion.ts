@@ -1,4 +1,4 @@
-// Deleting several objects, a few at a time.
+// Deletes several objects, a few at a time.
 
 import { ref, shallowRef, type Ref, type ShallowRef } from 'vue'
 import { useI18n } from 'vue-i18n'
@@ -10,21 +10,21 @@ import { notify } from '@/ui/notices'
 
 export interface Deletion {
   phase: Ref<'asking' | 'deleting' | 'done'>
-  /** Keys of the objects that are still to be deleted. */
+  /** Keys of the objects that are not deleted yet. */
   left: ShallowRef<readonly string[]>
-  /** How many of them were tried so far. */
+  /** The number of objects that the current run has processed. */
   done: Ref<number>
   failed: ShallowRef<readonly { key: string; message: string }[]>
-  /** Deletes what is left; a second call tries again what failed. */
+  /** Deletes the remaining objects; a second call retries those that failed. */
   remove(): Promise<void>
-  /** Starts no further request. */
+  /** Starts no further requests. */
   stop(): void
 }
 
-/** Requests at a time. */
+/** The number of concurrent requests. */
 const width = 8
 
-/** gone is called with the keys that a run deleted, finished after a run without a failure. */
+/** gone is called with the keys that a run deleted; finished is called after a run without failures. */
 export function useDeletion(of: Readonly<{ kind: KindInfo; keys: readonly string[] }>, gone: (keys: readonly string[]) => void, finished: () => void): Deletion {
   const { t } = useI18n()
   const phase = ref<'asking' | 'deleting' | 'done'>('asking')

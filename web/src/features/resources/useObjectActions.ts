@@ -1,4 +1,4 @@
-// What can be done with the object on the page without editing it.
+// The actions on the shown object, other than editing it.
 
 import { computed, type ComputedRef } from 'vue'
 import { useI18n } from 'vue-i18n'
@@ -13,7 +13,7 @@ import type { ObjectVersions } from './useObjectVersions'
 export interface ObjectActions {
   actions: ComputedRef<readonly ObjectAction[]>
   act(action: ObjectAction): Promise<void>
-  /** Opens the create dialog with a copy of the object under the next name that is not taken. */
+  /** Opens the create dialog with a copy of the object under the next free name. */
   clone(): void
 }
 

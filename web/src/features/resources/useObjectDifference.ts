@@ -1,5 +1,5 @@
-// The two sides of the Changes tab: the text, and beside it the version that it started from, a
-// newer version, or the result of a dry run.
+// The two sides of the Changes tab: the text, and the version that it started from, a newer
+// version or the result of a dry run.
 
 import { computed, type ComputedRef } from 'vue'
 import { useI18n } from 'vue-i18n'

@@ -33,7 +33,7 @@ async function show(more: Partial<ShownObject> = {}) {
   editing = page.value.editing
   await flushPromises()
 }
-/** Edits the text as a person does, one change after Edit. */
+/** Changes the text as a user does after choosing Edit. */
 async function write(from: string, to: string) {
   if (!editing.editing.value) editing.edit()
   editing.text.value = editing.text.value.replace(from, to)
@@ -59,14 +59,14 @@ afterEach(() => {
   vi.resetAllMocks()
 })
 
-it('shows each version until a person edits', async () => {
+it('shows each version until the user edits', async () => {
   await show()
   await changes(object('2', { a: '2', b: '1' }))
   expect(editing.text.value).toContain('a: "2"')
   expect(editing.outdated.value).toBe(false)
 })
 
-it('asks once for a burst of changes, and regularly for an object that its list does not show', async () => {
+it('requests the object once for a burst of changes, and regularly if the list does not contain it', async () => {
   await show()
   get.mockClear()
   for (let i = 1; i < 5; i++) {
@@ -82,7 +82,7 @@ it('asks once for a burst of changes, and regularly for an object that its list 
   expect(get.mock.calls.length).toBeGreaterThanOrEqual(3)
 })
 
-it('keeps the newer version beside a text that is edited, and goes to it when the edit is discarded', async () => {
+it('keeps a newer version beside edited text, and shows it when the edit is discarded', async () => {
   await show()
   await write('a: "1"', 'a: mine')
   await changes(object('2', { a: '1', b: 'theirs' }))
@@ -94,7 +94,7 @@ it('keeps the newer version beside a text that is edited, and goes to it when th
   expect([editing.editing.value, editing.outdated.value]).toEqual([false, false])
 })
 
-it('discards to the same version when there is no newer one', async () => {
+it('returns to the same version on discard if there is no newer one', async () => {
   await show()
   await write('a: "1"', 'a: mine')
   expect(editing.dirty.value).toBe(true)
@@ -114,7 +114,7 @@ it('saves the text, and then shows what the server stored', async () => {
   expect(notices.value.at(-1)).toMatchObject({ kind: 'done', text: expect.stringContaining('ConfigMap') })
 })
 
-it('writes a changed status by its own request, on the version that the first one made', async () => {
+it('writes a changed status with its own request, using the version from the first one', async () => {
   get.mockResolvedValue({ ...object('1', {}), status: { n: 1 } })
   await show({ kind: kind({ subresources: ['status'] }) })
   await write('n: 1', 'n: 2')
@@ -139,7 +139,7 @@ it('shows both sides of a conflict and merges them', async () => {
   expect(replace.mock.calls.at(-1)?.[1]).toEqual(object('2', { a: 'mine', b: 'theirs' }))
 })
 
-it('overwrites a conflict with the version that the server has at that moment', async () => {
+it('overwrites the version that the server has at that moment', async () => {
   await show()
   await write('a: "1"', 'a: mine')
   get.mockResolvedValue(object('7', { a: 'theirs', b: 'theirs' }))
@@ -150,7 +150,7 @@ it('overwrites a conflict with the version that the server has at that moment', 
   expect(editing.conflict.value).toBe(false)
 })
 
-it('reloads to the version that caused the conflict', async () => {
+it('reloads the version that caused the conflict', async () => {
   await show()
   await write('a: "1"', 'a: mine')
   get.mockResolvedValue(object('2', { a: 'theirs', b: '1' }))
@@ -161,7 +161,7 @@ it('reloads to the version that caused the conflict', async () => {
   expect([editing.conflict.value, editing.tab.value]).toEqual([false, 'yaml'])
 })
 
-it('takes a refused field to its line', async () => {
+it('shows a refused field at its line', async () => {
   await show()
   await write('a: "1"', 'a: mine')
   replace.mockRejectedValueOnce(new ApiError('invalid', 422, [], [{ field: 'data.a', message: 'Invalid value' }], 'Invalid'))
@@ -173,7 +173,7 @@ it('takes a refused field to its line', async () => {
   expect(editing.editing.value).toBe(true)
 })
 
-it('compares with what a dry run returned until the text changes', async () => {
+it('compares with the result of a dry run until the text changes', async () => {
   await show()
   await write('a: "1"', 'a: mine')
   replace.mockResolvedValue(object('1', { a: 'mine', b: '1', added: 'by-admission' }))
@@ -186,7 +186,7 @@ it('compares with what a dry run returned until the text changes', async () => {
   expect(page.value.difference.value.after).not.toContain('by-admission')
 })
 
-it('sends nothing while the text is not this one object', async () => {
+it('sends nothing unless the text describes exactly this object', async () => {
   await show()
   await write('name: m', 'name: other')
   await editing.save()
@@ -215,7 +215,7 @@ it('creates a deleted object from the text that was being edited', async () => {
   expect([editing.gone.value, editing.editing.value, editing.object.value?.metadata.uid]).toEqual([false, false, 'u2'])
 })
 
-it('treats another object of the same name as the end of the edited one', async () => {
+it('treats the object as deleted if another one has its name', async () => {
   await show()
   await write('a: "1"', 'a: mine')
   await changes(object('5', { a: 'x' }, 'u2'))
@@ -223,7 +223,7 @@ it('treats another object of the same name as the end of the edited one', async 
   expect(editing.merged.value).toBeUndefined()
 })
 
-it('starts again with another object, and ignores a late answer about the one before', async () => {
+it('starts over with another object, and ignores a late response about the previous one', async () => {
   await show()
   await write('a: "1"', 'a: mine')
   const answers: ((found: KubeObject) => void)[] = []

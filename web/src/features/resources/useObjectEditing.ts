@@ -1,5 +1,5 @@
-// Editing one object as YAML. The text belongs to the person who edits: a newer version, a
-// conflict or the deletion of the object is reported beside it and never replaces it.
+// Edits one object as YAML. Nothing replaces the user's text: a newer version, a conflict or
+// the deletion of the object is only reported beside it.
 
 import { computed, ref, shallowRef, watch, type ComputedRef, type Ref, type ShallowRef } from 'vue'
 import { useI18n } from 'vue-i18n'
@@ -19,31 +19,31 @@ export type DetailTab = 'yaml' | 'changes' | 'events'
 export interface ObjectEditing extends Omit<ObjectVersions, 'show' | 'wrote' | 'key'> {
   tab: Ref<DetailTab>
   text: Ref<string>
-  /** The text of the version on the page. */
+  /** The text of the shown version. */
   original: Ref<string>
   editing: Ref<boolean>
   dirty: ComputedRef<boolean>
-  /** A request that writes or tries to is on its way. */
+  /** A write or a dry run is in progress. */
   saving: Ref<boolean>
-  /** The last write was refused because the object had changed. */
+  /** The last write failed because the object had changed. */
   conflict: Ref<boolean>
   problems: ShallowRef<readonly Problem[]>
-  /** What the last dry run says that saving the text would store. */
+  /** The object that saving would store, according to the last dry run. */
   tried: ShallowRef<KubeObject | undefined>
-  /** The text as an object, where a newer version has to be compared with it. */
+  /** The text as an object, for comparison with a newer version. */
   mine: ComputedRef<KubeObject | undefined>
   /** The text's changes applied to the newest version. */
   merged: ComputedRef<Merged | undefined>
   edit(): void
   discard(): void
-  /** Saves the text; with overwrite whatever version the server has. */
+  /** Saves the text; with overwrite, it replaces any newer version. */
   save(overwrite?: boolean): Promise<void>
   dryRun(): Promise<void>
-  /** Creates a deleted object from the text. */
+  /** Creates a deleted object again from the text. */
   createAgain(): Promise<void>
-  /** Continues with the newest version, which then holds the changes of both sides. */
+  /** Continues with the merge of the newest version and the text's changes. */
   merge(): void
-  /** Gives the changes up for the newest version. */
+  /** Discards the changes and continues with the newest version. */
   reload(): void
 }
 
@@ -93,7 +93,7 @@ export function useObjectEditing(of: Readonly<ShownObject>, goTo: (line: number,
     problems.value = []
   }
 
-  /** The text as this very object; otherwise the problems say why it is not. */
+  /** Parses the text; sets problems unless it describes exactly this object. */
   function read(): Entry | undefined {
     const { entries, problems: found } = parseText(text.value)
     const entry = entries[0]
@@ -110,7 +110,7 @@ export function useObjectEditing(of: Readonly<ShownObject>, goTo: (line: number,
     if (first) requestAnimationFrame(() => goTo(first.line, first.column))
   }
 
-  /** Sends what the text says unless that is impossible now. Refusals are shown at their lines. */
+  /** Runs a request with the parsed text, unless another one is running or the object is gone. Shows refusals at their lines. */
   async function send(request: (entry: Entry) => Promise<void>) {
     if (saving.value || gone.value) return
     error.value = undefined
@@ -177,7 +177,7 @@ export function useObjectEditing(of: Readonly<ShownObject>, goTo: (line: number,
     }
   }
 
-  // A conflict and the newer version that explains it come in either order.
+  // A conflict and the newer version that caused it arrive in either order.
   watch(
     () => conflict.value && outdated.value && !gone.value,
     (differs) => differs && (tab.value = 'changes'),

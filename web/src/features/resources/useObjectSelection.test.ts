@@ -35,7 +35,7 @@ afterEach(() => vi.resetAllMocks())
 
 const select = async () => (await withSetup(() => useObjectSelection(rows, [namespace]))).value
 
-it('means only rows that are shown, and means the others again when they come back', async () => {
+it('contains only visible rows, and hidden ones again when they reappear', async () => {
   const { selected, check } = await select()
   check(new Set(['a', 'c']))
   rows.value = ['b', 'c'].map(row)
@@ -44,7 +44,7 @@ it('means only rows that are shown, and means the others again when they come ba
   expect([...selected.value]).toEqual(['a', 'c'])
 })
 
-it('forgets deleted rows, and everything when the list becomes another one', async () => {
+it('drops deleted rows, and everything when the list changes', async () => {
   const { selected, check, drop } = await select()
   check(new Set(['a', 'b', 'c']))
   drop(['b'])
@@ -69,7 +69,7 @@ it('acts on all selected objects, and reports failures by name', async () => {
   expect(said('failed')[0]).toContain('no quorum')
 })
 
-it('reports three failures of many, and no success where there is none', async () => {
+it('reports at most three failures, and no success if there is none', async () => {
   kind.value = nodeKind
   const { act } = await bulk(['n1', 'n2', 'n3', 'n4', 'n5'])
   patch.mockRejectedValue(new Error('no'))
@@ -95,7 +95,7 @@ it('clones nothing when one object cannot be read', async () => {
   expect(said('failed')).toEqual(['not found'])
 })
 
-it('offers to clone as many as a person reads, of kinds that can be created', async () => {
+it('offers cloning up to a limit, for kinds that can be created', async () => {
   kind.value = podKind
   expect((await bulk(['default/a'])).cloneable.value).toBe(true)
   expect((await bulk(Array.from({ length: 51 }, (_, i) => `default/${i}`))).cloneable.value).toBe(false)
@@ -108,7 +108,7 @@ async function openAt(at: string, locked = () => false) {
   return { ...page, press: (target: EventTarget) => target.dispatchEvent(new KeyboardEvent('keydown', { key: 'Escape', bubbles: true })) }
 }
 
-it('opens what the address says, and closes it when it is opened again', async () => {
+it('opens the object in the URL, and closes it when it is opened again', async () => {
   kind.value = podKind
   const { value, router, unmount } = await openAt('/?select=default%2Fa&q=x')
   expect(value.object.value).toEqual({ namespace: 'default', name: 'a' })
@@ -122,7 +122,7 @@ it('opens what the address says, and closes it when it is opened again', async (
   unmount()
 })
 
-it('closes with Escape, but not out of an editor or a field, nor while an edit would be lost', async () => {
+it('closes on Escape, but not from an editor or a field, nor if an edit would be lost', async () => {
   kind.value = nodeKind
   let locked = true
   const { value, press, unmount } = await openAt('/?select=n1', () => locked)

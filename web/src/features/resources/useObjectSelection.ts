@@ -1,18 +1,18 @@
-// The rows that a person has checked.
+// The selected rows of the table.
 
 import { computed, ref, watch, type ComputedRef, type Ref, type WatchSource } from 'vue'
 import type { TableRow } from './model/table'
 
 export interface ObjectSelection {
-  /** Keys of the checked rows that are shown; actions leave hidden ones alone. */
+  /** Keys of the selected rows that are visible. Actions do not apply to hidden ones. */
   selected: ComputedRef<ReadonlySet<string>>
   check(keys: ReadonlySet<string>): void
   clear(): void
-  /** Takes keys out, such as those of objects that were deleted. */
+  /** Removes keys, such as those of deleted objects. */
   drop(keys: readonly string[]): void
 }
 
-/** scope is what makes the rows another list; a change of it clears the selection. */
+/** scope identifies the list of rows; a change of it clears the selection. */
 export function useObjectSelection(rows: Ref<readonly TableRow[]>, scope: WatchSource<unknown>[]): ObjectSelection {
   const checked = ref<ReadonlySet<string>>(new Set<string>())
   const clear = () => {

@@ -1,4 +1,4 @@
-// One object as the API server has it, followed while a page shows it.
+// The versions of one object, followed while a page shows it.
 
 import { useIntervalFn, useTimeoutFn } from '@vueuse/core'
 import { computed, ref, shallowRef, watch, type ComputedRef, type Ref, type ShallowRef } from 'vue'
@@ -8,39 +8,39 @@ import type { KubeObject } from '@/api/types'
 import { useTurns } from '@/live/answer'
 import { keyOf, type ObjectRef } from './model/objectText'
 
-/** What is followed, and what the list that shows it knows. */
+/** The object to follow. */
 export interface ShownObject extends ObjectRef {
-  /** Another value once the object may have changed; undefined while the list does not show it. */
+  /** Changes whenever the object may have changed; undefined while the list does not contain it. */
   live: unknown
 }
 
 export interface ObjectVersions {
-  /** The version on the page. */
+  /** The shown version. */
   object: ShallowRef<KubeObject | undefined>
-  /** What the server has now, when that came while the page held on to its version. */
+  /** A newer version that arrived while the page held the shown one. */
   newest: ShallowRef<KubeObject | undefined>
   outdated: ComputedRef<boolean>
   /** The object is deleted, or another one has its name. */
   gone: Ref<boolean>
-  /** Why the last request failed. */
+  /** The error of the last request. */
   error: ShallowRef<unknown>
   /** Changes when another object is shown. */
   key: ComputedRef<string>
   look(): Promise<void>
-  /** Puts a version on the page. */
+  /** Shows a version. */
   show(found: KubeObject): void
-  /** Puts what a write returned on the page. Answers to what was asked before the write are older and are ignored. */
+  /** Shows the result of a write. Responses to earlier requests are older and are ignored. */
   wrote(found: KubeObject): void
 }
 
-/** Changes come in bursts; the object is asked for once they pause for so long (ms). */
+/** Changes come in bursts; the object is requested once they pause for this long (ms). */
 const settleFor = 150
-/** An object that its list does not show is asked for this often (ms). */
+/** The polling interval for an object that the list does not contain (ms). */
 const askEvery = 5000
 
 /**
- * Follows the object for as long as the calling scope lives. While hold says so, a newer
- * version is kept beside the shown one. shown is called with each version that is put on the page.
+ * Follows the object while the calling scope lives. While hold returns true, a newer version
+ * goes to `newest` and does not replace the shown one. shown is called with each shown version.
  */
 export function useObjectVersions(of: Readonly<ShownObject>, { hold, shown }: { hold: () => boolean; shown: (object: KubeObject) => void }): ObjectVersions {
   const object = shallowRef<KubeObject>()
@@ -69,7 +69,7 @@ export function useObjectVersions(of: Readonly<ShownObject>, { hold, shown }: { 
       if (signal.aborted) return
       error.value = undefined
       if (!hold()) return show(found)
-      // Another object of the same name is not the one on the page.
+      // An object with the same name and another uid is not the shown one.
       gone.value = !!object.value && found.metadata.uid !== object.value.metadata.uid
       newest.value = found
     } catch (reason) {

@@ -1,4 +1,4 @@
-// The object that is open beside the table, kept in the address.
+// The object that is open beside the table, kept in the URL.
 
 import { computed, type ComputedRef, type Ref } from 'vue'
 import { useRoute, useRouter } from 'vue-router'
@@ -7,15 +7,15 @@ import { splitKey } from '@/kubernetes/object'
 import { useEscape } from '@/ui/useEscape'
 
 export interface OpenObject {
-  /** '' when none is. */
+  /** '' if none is open. */
   key: ComputedRef<string>
   object: ComputedRef<{ namespace: string | undefined; name: string } | undefined>
-  /** Opens an object; closes it when it is open already. */
+  /** Opens an object, or closes it if it is already open. */
   toggle(key: string): void
   close(): void
 }
 
-/** Escape closes the object unless locked says that the edit in it would be lost. */
+/** Escape closes the object unless locked returns true, because an edit would be lost. */
 export function useOpenObject(kind: Ref<KindInfo | undefined>, locked: () => boolean): OpenObject {
   const route = useRoute()
   const router = useRouter()

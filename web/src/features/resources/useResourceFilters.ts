@@ -1,4 +1,4 @@
-// Which objects of a kind a person wants to see, kept in the address.
+// The filters of the Resources page, kept in the URL.
 
 import { computed, onScopeDispose, type ComputedRef, type Ref, type WritableComputedRef } from 'vue'
 import { useI18n } from 'vue-i18n'
@@ -7,22 +7,23 @@ import type { KindInfo } from '@/api/types'
 import { sortNames } from '@/kubernetes/cluster'
 import { isResource, namespaceKind, podKind } from '@/kubernetes/kinds'
 import { useKind } from '@/live/watched'
+import type { Option } from '@/ui/option'
 import { useQuery } from '@/ui/query'
 
 export interface ResourceFilters {
   text: WritableComputedRef<string>
   /** A label selector. */
   labels: WritableComputedRef<string>
-  /** '' is all of them. */
+  /** '' for all namespaces. */
   namespace: WritableComputedRef<string>
-  namespaceOptions: ComputedRef<{ value: string; label: string }[]>
+  namespaceOptions: ComputedRef<Option[]>
   /** A column's id, "-id" for descending. */
   sort: WritableComputedRef<string>
-  /** Whether the columns that kubectl shows with -o wide are shown. */
+  /** Whether to show the columns that kubectl shows with -o wide. */
   wide: WritableComputedRef<boolean>
-  /** The address says so: then they are all shown, however little room there is. */
+  /** The user chose so: then no column is hidden for lack of room. */
   wideChosen: ComputedRef<boolean>
-  /** Some objects of the kind may be left out. */
+  /** A filter may hide objects of the kind. */
   narrowed: ComputedRef<boolean>
   clear(): void
 }
@@ -52,7 +53,7 @@ export function useResourceFilters(kind: Ref<KindInfo | undefined>): ResourceFil
     namespaceOptions,
     sort,
     wide: computed({
-      // Where a pod runs is what this application is about; kubectl shows it only when asked.
+      // The node of a pod matters most here, but kubectl shows it only with -o wide.
       get: () => (wideChoice.value ? wideChoice.value === 'on' : isResource(kind.value, podKind)),
       set: (on) => (wideChoice.value = on ? 'on' : 'off'),
     }),

@@ -58,7 +58,7 @@ afterEach(() => {
   vi.clearAllMocks()
 })
 
-it('asks for what the address says', async () => {
+it('requests the table in the URL', async () => {
   await open('/resources/pods?ns=default&labels=%20a%3Db%20')
   expect(wish.value).toEqual({ kind: podKind, namespace: 'default', labelSelector: 'a=b' })
   kind.value = nodeKind
@@ -74,7 +74,7 @@ it('filters and sorts the rows, numbers in names as numbers', async () => {
   await vi.waitFor(() => expect(page.value.table.rows.value.map((r) => r.name)).toEqual(['p1']))
 })
 
-it('shows the namespace of rows where several are listed', async () => {
+it('shows the namespace column for several namespaces', async () => {
   await open()
   expect(ids()).toContain('namespace')
   expect(page.value.table.textOf(row('kube-system', 'x'), 'namespace')).toBe('kube-system')
@@ -82,7 +82,7 @@ it('shows the namespace of rows where several are listed', async () => {
   await vi.waitFor(() => expect(ids()).not.toContain('namespace'))
 })
 
-it('shows all columns of pods, and gives some of them up for room until a person asks for them', async () => {
+it('shows all columns of pods, some of them optional unless the user asks for all', async () => {
   await open()
   const { filters, table } = page.value
   expect(ids()).toContain('node')
@@ -94,7 +94,7 @@ it('shows all columns of pods, and gives some of them up for room until a person
   expect(table.least.value.narrow).toBe(table.least.value.all)
 })
 
-it('keeps the wide columns of other kinds for those who ask', async () => {
+it('shows the wide columns of other kinds only on request', async () => {
   kind.value = nodeKind
   await open('/resources/nodes')
   expect(ids()).not.toContain('node')
@@ -103,7 +103,7 @@ it('keeps the wide columns of other kinds for those who ask', async () => {
   await vi.waitFor(() => expect(ids()).toContain('node'))
 })
 
-it('tells a refused selector from a list that fails', async () => {
+it('distinguishes a refused selector from a list that fails', async () => {
   await open('/resources/pods?labels=%3D%3D')
   live.value = { ...live.value, error: new ApiError('unable to parse', 400) }
   expect(page.value.table.selectorError.value).toBe('unable to parse')
@@ -111,14 +111,14 @@ it('tells a refused selector from a list that fails', async () => {
   expect(page.value.table.selectorError.value).toBe('')
 })
 
-it('asks again as soon as the connection is back', async () => {
+it('retries as soon as the connection is back', async () => {
   await open()
   connection.value = { kind: 'live' }
   await nextTick()
   expect(retry).toHaveBeenCalledOnce()
 })
 
-it('clears what narrows the list and leaves the rest of the address alone', async () => {
+it('clears the filters and keeps the rest of the URL', async () => {
   await open('/resources/pods?q=x&ns=default&labels=a&sort=-age&select=default%2Fp2')
   expect(page.value.filters.narrowed.value).toBe(true)
   page.value.filters.clear()
@@ -126,12 +126,12 @@ it('clears what narrows the list and leaves the rest of the address alone', asyn
   expect(address()).toEqual({ sort: '-age', select: 'default/p2' })
 })
 
-it('offers the namespace of the address although the cluster has none of that name', async () => {
+it('offers the namespace in the URL even if the cluster does not have it', async () => {
   await open('/resources/pods?ns=absent')
   expect(page.value.filters.namespaceOptions.value.map((o) => o.value)).toEqual(['', 'absent'])
 })
 
-it('marks a pending pod that has a node, and quiet cells', async () => {
+it('marks a pending pod that has a node, and pale empty cells', async () => {
   const placed = row('default', 'p', 'Pending')
   await open()
   const { looks } = page.value

@@ -1,4 +1,4 @@
-// The objects of a kind as a table: live rows, filtered and sorted, and its columns.
+// The table of a kind's objects: its columns, and its live rows, filtered and sorted.
 
 import { computed, watch, type ComputedRef, type Ref, type ShallowRef } from 'vue'
 import { useI18n } from 'vue-i18n'
@@ -13,24 +13,24 @@ import type { ResourceFilters } from './useResourceFilters'
 export interface ResourceTable {
   table: ShallowRef<LiveTable>
   retry: () => void
-  /** Why the server refused the label selector; '' when it did not. */
+  /** The server's error for the label selector; '' if it is valid. */
   selectorError: ComputedRef<string>
   rows: ComputedRef<TableRow[]>
   columns: ComputedRef<TableColumn[]>
-  /** There are columns that only the wide table shows. */
+  /** Some columns appear only in the wide table. */
   hasWide: ComputedRef<boolean>
-  /** What the columns take together, in px: all of them, and without the optional ones. */
+  /** The total width of the columns in px: of all, and without the optional ones. */
   least: ComputedRef<{ all: number; narrow: number }>
-  /** The text of a cell; '' in a column that the kind does not have. */
+  /** The text of a cell; '' if the kind does not have the column. */
   textOf(row: TableRow, column: string): string
 }
 
-/** The column of a node's menu. No column of kubectl's can have this name. */
+/** The column with a node's menu. A leading space keeps it apart from kubectl's columns. */
 export const actionsColumn = ' actions'
 const actionsWidth = 24
-/** What a pod's table leaves out first where there is little room. */
+/** The columns that the table of pods hides first. */
 const optionalOfPods = new Set(['restarts', 'ip', 'nominated-node', 'readiness-gates'])
-/** Widths follow this many rows. */
+/** Column widths are based on this many rows. */
 const sampleSize = 120
 
 export function useResourceTable(kind: Ref<KindInfo | undefined>, { text, labels, namespace, sort, wide, wideChosen }: Pick<ResourceFilters, 'text' | 'labels' | 'namespace' | 'sort' | 'wide' | 'wideChosen'>): ResourceTable {

@@ -1,4 +1,4 @@
-// How the rows of a table look: glyphs of their status, colours of pods, quiet empty cells.
+// The look of table rows: glyphs for their status, colours of pods, pale empty cells.
 
 import type { Ref } from 'vue'
 import type { KindInfo, Pod } from '@/api/types'
@@ -12,12 +12,12 @@ import { actionsColumn, type ResourceTable } from './useResourceTable'
 export interface RowLooks {
   lookOf(row: TableRow): StatusLook | undefined
   classOf(row: TableRow, column: { id: string }): string | undefined
-  /** The colour that the cluster map gives a pod. */
+  /** The colour of a pod on the map. */
   colourOf(row: TableRow): string
 }
 
 export function useRowLooks(kind: Ref<KindInfo | undefined>, textOf: ResourceTable['textOf']): RowLooks {
-  /** Kept by word: a table shows the same few again and again. */
+  /** A cache, because a table repeats few words. */
   const looks = new Map<string, StatusLook | undefined>()
   const podOf = (row: TableRow) => pods.value.items.get(row.key) as Pod | undefined
 

@@ -38,7 +38,7 @@ it('shows the draft and its differences from the running configuration', async (
   expect(wrapper.get('[data-testid="effective-note"]').text()).toContain('These plugins are running now')
 })
 
-it('keeps the last valid draft, or the running configuration before the first', async () => {
+it('keeps the last valid draft, and shows the running configuration before the first', async () => {
   const wrapper = show({ draft: { effective: effective(0, 5), state: 'invalid' } })
   expect(wrapper.get('h2').text()).toContain('last valid draft')
   await wrapper.setProps({ draft: { effective: undefined, state: 'invalid' } })

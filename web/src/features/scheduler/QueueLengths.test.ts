@@ -12,7 +12,7 @@ afterEach(() => {
   vi.restoreAllMocks()
 })
 
-it('shows the lengths, and says that they are unknown while the server is gone or does not tell', async () => {
+it('shows the lengths, or that they are unknown while the server is gone or does not report them', async () => {
   let handlers: Handlers<Queues> | undefined
   vi.spyOn(watch, 'subscribe').mockImplementation((_id, _target, given) => {
     handlers = given as Handlers<Queues>

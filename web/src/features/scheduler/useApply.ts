@@ -1,4 +1,4 @@
-// Putting a configuration in force: the draft, an earlier revision, or Kubernetes' default.
+// Applies a configuration: the draft, an earlier revision, or Kubernetes' default.
 
 import { ref, shallowRef, type Ref, type ShallowRef } from 'vue'
 import { useI18n } from 'vue-i18n'
@@ -11,17 +11,17 @@ import { dirty, draft, nowRuns, refusal } from './store/configuration'
 import type { ConfigurationCheck } from './useConfigurationCheck'
 
 export interface Apply {
-  /** What the draft changes is shown, and waits for consent. */
+  /** The dialog shows what the draft changes and asks for confirmation. */
   confirming: Ref<boolean>
-  /** Going back to the default waits for consent. */
+  /** The dialog asks for confirmation of the reset to the default. */
   resetting: Ref<boolean>
   busy: Ref<boolean>
-  /** Why the last apply failed, where no mistake of the draft says so. */
+  /** The error of the last apply, unless it is a mistake in the draft. */
   failed: ShallowRef<unknown>
-  /** Shows what applying the draft changes, or the draft's first mistake. */
+  /** Opens the dialog with the draft's changes, or shows the draft's first mistake. */
   askToApply(): Promise<void>
   apply(): Promise<void>
-  /** Applies a revision again; false when that failed. */
+  /** Applies a revision again; false if that failed. */
   again(revision: number): Promise<boolean>
   reset(): Promise<void>
 }

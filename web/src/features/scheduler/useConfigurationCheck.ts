@@ -1,4 +1,4 @@
-// What the server says of the draft: the dry runs while it is written, and the refusal of an apply.
+// What the server found in the draft: the results of dry runs and of a refused apply.
 
 import { computed, onScopeDispose, shallowRef, watch, type ComputedRef, type Ref, type ShallowRef } from 'vue'
 import { useI18n } from 'vue-i18n'
@@ -14,16 +14,16 @@ export interface Refused {
 
 export interface ConfigurationCheck {
   check: Ref<Check>
-  /** Tries the draft now. */
+  /** Dry-runs the draft now. */
   checkNow: () => Promise<Check>
-  /** What the last apply was refused for; undefined once the draft changes. */
+  /** Why the server refused the last apply; undefined once the draft changes. */
   refused: ShallowRef<Refused | undefined>
-  /** Mistakes that have a line. */
+  /** Mistakes with a line. */
   problems: ComputedRef<readonly Problem[]>
-  /** Mistakes that have none. */
+  /** Mistakes without a line. */
   elsewhere: ComputedRef<readonly ErrorDetail[]>
   verdict: ComputedRef<{ icon: string; tone: string; text: string }>
-  /** What the draft would put in force, according to the last dry run without a mistake; undefined without a draft. */
+  /** The effective configuration of the draft, according to its last valid dry run; undefined without a draft. */
   effect: ComputedRef<{ effective: Effective | undefined; state: 'valid' | 'invalid' | 'checking' } | undefined>
 }
 

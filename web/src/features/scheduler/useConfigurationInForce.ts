@@ -1,23 +1,19 @@
-// What the Scheduler place follows while it is open: the running document, its effect, and the revisions.
+// The configuration in force, followed while the Scheduler page is open: the running document, its effect and the revisions.
 
-import { computed, onScopeDispose, type ComputedRef, type ShallowRef } from 'vue'
+import { computed, onScopeDispose, type ComputedRef } from 'vue'
 import type { Effective, Revision } from '@/api/types'
-import { readEffective, readRevisions } from '@/live/configurationInForce'
+import { readEffective, readRevisions, type PerRevision } from '@/live/configurationInForce'
 import { followRunning, running } from './store/configuration'
 
-interface Followed<T> {
-  value: ShallowRef<T | undefined>
-  error: ShallowRef<unknown>
-  reload: () => Promise<unknown>
-}
+type Followed<T> = Omit<PerRevision<T>, 'stop'>
 
 export interface ConfigurationInForce {
   effective: Followed<Effective>
   /** Newest first. */
   revisions: Followed<Revision[]>
-  /** The number that the next apply gets. */
+  /** The revision number that the next apply will get. */
   next: ComputedRef<number>
-  /** Asks again, after an apply. */
+  /** Requests both again, after an apply. */
   reload(): void
 }
 

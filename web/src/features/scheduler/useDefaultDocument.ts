@@ -1,4 +1,4 @@
-// Kubernetes' default configuration, for reading: fetched once, when it is first shown.
+// Kubernetes' default configuration, fetched when it is first shown.
 
 import { shallowRef, watch, type Ref, type ShallowRef } from 'vue'
 import { getConfiguration } from '@/api/configuration'

@@ -41,7 +41,7 @@ let page: Running<Page>
 const showEditor = vi.fn()
 const goTo = vi.fn()
 const started = vi.fn()
-/** The page with revision 1 running. */
+/** Opens the page with revision 1 running. */
 async function open() {
   page = await withSetup(() => {
     const inForce = useConfigurationInForce()
@@ -52,13 +52,13 @@ async function open() {
   })
   await flushPromises()
 }
-/** The status says that another revision runs, with this text. */
+/** Another client applies a revision with this text. */
 async function runs(number: number, text: string) {
   server.getConfiguration.mockResolvedValue(text)
   status.value = { scheduler: { revision: number, phase: 'running', profiles: [] } } as unknown as Status
   await flushPromises()
 }
-/** Writes, and waits for the dry run. */
+/** Changes the draft and waits for the dry run. */
 async function writes(text: string) {
   write(text)
   await nextTick()
@@ -86,7 +86,7 @@ afterEach(() => {
 })
 
 describe('a draft', () => {
-  it('follows the running configuration until a person writes, and survives another apply from then on', async () => {
+  it('follows the running configuration until the user edits it, and then survives another apply', async () => {
     await runs(2, 'running: 2\n')
     expect([draft.value?.text, dirty.value]).toEqual(['running: 2\n', false])
     write('mine: 1\n')
@@ -97,7 +97,7 @@ describe('a draft', () => {
     expect([draft.value?.text, overtaken.value]).toEqual(['running: 3\n', false])
   })
 
-  it('is compared with what runs, or with the short default where it started as a preset', async () => {
+  it('is compared with the running configuration, or with the short default if it started from a preset', async () => {
     write('mine: 1\n')
     expect(page.value.difference.compared.value?.text).toBe('running: 1\n')
     expect(page.value.difference.difference.value).toEqual({ added: 1, removed: 1 })
@@ -108,7 +108,7 @@ describe('a draft', () => {
 })
 
 describe('the dry run', () => {
-  it('follows the text and says what would be in force', async () => {
+  it('follows the text and shows what would be in force', async () => {
     const { check, verdict, effect } = page.value.check
     expect([check.value.kind, verdict.value.icon, effect.value]).toEqual(['idle', 'check', undefined])
     server.tryConfiguration.mockResolvedValue(applied(0, { effective }))
@@ -119,7 +119,7 @@ describe('the dry run', () => {
     expect([check.value.kind, effect.value]).toEqual(['valid', { effective, state: 'valid' }])
   })
 
-  it('shows mistakes at their lines, those without a line apart, and keeps the last effect', async () => {
+  it('shows mistakes at their lines, lists those without a line, and keeps the last valid effect', async () => {
     const { problems, elsewhere, verdict, effect } = page.value.check
     server.tryConfiguration.mockResolvedValueOnce(applied(0, { effective }))
     await writes('mine: 1\n')
@@ -131,7 +131,7 @@ describe('the dry run', () => {
     expect(effect.value).toEqual({ effective, state: 'invalid' })
   })
 
-  it('tells a server that does not answer from a mistake, and asks again by itself', async () => {
+  it('distinguishes a server that does not respond from a mistake, and retries', async () => {
     server.tryConfiguration.mockRejectedValueOnce(new ApiError('starting', 503))
     await writes('mine: 1\n')
     expect([page.value.check.check.value.kind, page.value.check.verdict.value.tone]).toEqual(['unknown', 'warn'])
@@ -141,7 +141,7 @@ describe('the dry run', () => {
 })
 
 describe('applying', () => {
-  it('asks for consent, then puts the draft in force', async () => {
+  it('asks for confirmation, then applies the draft', async () => {
     const { apply } = page.value
     await apply.askToApply()
     expect(apply.confirming.value).toBe(false)
@@ -172,7 +172,7 @@ describe('applying', () => {
     expect(goTo).toHaveBeenCalledExactlyOnceWith(4, 2)
   })
 
-  it('shows what only the apply refused, until the text changes', async () => {
+  it('shows a refusal of the apply until the text changes', async () => {
     const { apply, check } = page.value
     await writes('mine: 1\n')
     server.applyConfiguration.mockRejectedValue(invalid({ message: 'no such plugin', line: 3 }))
@@ -185,7 +185,7 @@ describe('applying', () => {
     expect([check.problems.value, check.verdict.value.icon]).toEqual([[], 'check'])
   })
 
-  it('keeps the draft and the reason when the server did not answer', async () => {
+  it('keeps the draft and shows the error when the server does not respond', async () => {
     const gone = new ApiError('fetch failed', 0)
     await writes('mine: 1\n')
     server.applyConfiguration.mockRejectedValue(gone)
@@ -193,7 +193,7 @@ describe('applying', () => {
     expect([page.value.apply.failed.value, page.value.check.refused.value, dirty.value]).toEqual([gone, undefined, true])
   })
 
-  it('applies a revision again, and says whether that worked', async () => {
+  it('applies a revision again, and returns whether that succeeded', async () => {
     const { apply } = page.value
     server.applyRevision.mockResolvedValueOnce(applied(3))
     expect(await apply.again(1)).toBe(true)
@@ -210,7 +210,7 @@ describe('applying', () => {
   })
 })
 
-describe('starting with another document', () => {
+describe('starting from another document', () => {
   it('replaces an unchanged draft', () => {
     const { start } = page.value
     start.choosePreset('binPacking')
@@ -220,7 +220,7 @@ describe('starting with another document', () => {
     expect(started).toHaveBeenCalledTimes(2)
   })
 
-  it('asks before changes are lost', () => {
+  it('asks before it discards changes', () => {
     const { start } = page.value
     start.choosePreset('binPacking')
     write(`${presets.binPacking}# mine\n`)
@@ -232,7 +232,7 @@ describe('starting with another document', () => {
     expect(start.about.value).toContain('7')
   })
 
-  it('asks about a draft that an earlier visit left', () => {
+  it('asks before it replaces a draft from an earlier visit', () => {
     if (running.value) draft.value = begin('from: before\n', '', running.value)
     page.value.start.choosePreset('binPacking')
     expect(page.value.start.replacing.value?.origin).toBe('binPacking')
@@ -250,13 +250,13 @@ describe('starting with another document', () => {
   })
 })
 
-describe('presets of one\'s own', () => {
+describe('the user’s presets', () => {
   beforeEach(() => {
     localStorage.clear()
     ownPresets.value = []
   })
 
-  it('keep the draft under a name, which may then be replaced without a question', () => {
+  it('store the draft under a name, so that replacing it needs no confirmation', () => {
     const { own, start } = page.value
     write('mine: 1\n')
     start.choosePreset('binPacking')
@@ -272,7 +272,7 @@ describe('presets of one\'s own', () => {
     expect(start.ownPreset.value).toBe('weekend')
   })
 
-  it('say when the browser cannot keep one, and forget that when the dialog opens again', () => {
+  it('report that the browser cannot store one, until the dialog opens again', () => {
     const { own } = page.value
     write('x'.repeat(1_100_000))
     own.askToSave()
@@ -282,7 +282,7 @@ describe('presets of one\'s own', () => {
     expect(own.notKept.value).toBe(false)
   })
 
-  it('are dropped by name', () => {
+  it('are deleted by name', () => {
     const { own } = page.value
     own.save('a')
     own.save('b')
@@ -293,7 +293,7 @@ describe('presets of one\'s own', () => {
 })
 
 describe('the default document', () => {
-  it('is fetched when it is first shown, again after a failure, and then kept', async () => {
+  it('is fetched when it is first shown and after a failure, and then cached', async () => {
     const shown = ref(false)
     const asked = () => server.getConfiguration.mock.calls.filter(([which]) => which === 'default').length
     const { value, unmount } = await withSetup(() => useDefaultDocument(shown))
@@ -323,7 +323,7 @@ describe('the dialog of a revision', () => {
     return page.value.dialog.open.value
   }
 
-  it('stays open with the reason when applying again fails, and forgets it when it is closed', async () => {
+  it('stays open with the error when applying again fails, and clears it when it closes', async () => {
     expect(await open()).toBe(7)
     server.applyRevision.mockRejectedValueOnce(new Error('busy'))
     await page.value.dialog.applyAgain(7)
@@ -334,7 +334,7 @@ describe('the dialog of a revision', () => {
     expect([page.value.dialog.open.value, page.value.apply.failed.value]).toEqual([undefined, undefined])
   })
 
-  it('closes when the revision was applied again', async () => {
+  it('closes after the revision was applied again', async () => {
     await open()
     server.applyRevision.mockResolvedValueOnce(applied(8))
     await page.value.dialog.applyAgain(7)
@@ -342,7 +342,7 @@ describe('the dialog of a revision', () => {
     expect(page.value.dialog.open.value).toBeUndefined()
   })
 
-  it('closes for a draft that starts as the revision', async () => {
+  it('closes when a draft starts from the revision', async () => {
     await open()
     page.value.dialog.edit('revision: 7\n', 7)
     await flushPromises()

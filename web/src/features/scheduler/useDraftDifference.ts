@@ -1,4 +1,4 @@
-// What the draft is compared with, and by how much it differs.
+// The configuration that the draft is compared with, and the number of lines that differ.
 
 import { computed, type ComputedRef, type Ref } from 'vue'
 import type { Revision } from '@/api/types'
@@ -13,8 +13,9 @@ export interface DraftDifference {
 }
 
 /**
- * The draft is compared with what runs. Where that is the default written out, and the draft
- * started as another document, the default in two lines stands for it.
+ * Compares the draft with the running configuration. If that is the default, which the server
+ * returns written out in full, and the draft started from another document, it compares with
+ * the two-line default preset instead.
  */
 export function useDraftDifference(revisions: Ref<readonly Revision[] | undefined>): DraftDifference {
   const compared = computed(() => {

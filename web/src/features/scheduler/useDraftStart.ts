@@ -1,4 +1,4 @@
-// Which document the draft started as, and starting with another one.
+// The document that the draft started from, and starting from another one.
 
 import { computed, ref, shallowRef, type ComputedRef, type ShallowRef } from 'vue'
 import { useI18n } from 'vue-i18n'
@@ -7,7 +7,7 @@ import { nameOfOwn, ownOrigin, type OwnPreset } from './model/ownPresets'
 import { presetNames, presets, type PresetName } from './model/presets'
 import { dirty, draft, running, useAccepted } from './store/configuration'
 
-/** A document to start with. */
+/** A document to start from. */
 export interface Start {
   text: string
   /** As in Draft. */
@@ -15,35 +15,35 @@ export interface Start {
 }
 
 export interface DraftStart {
-  /** The preset that the draft started as; '' when it did not. */
+  /** The built-in preset that the draft started from; '' for other origins. */
   preset: ComputedRef<PresetName | ''>
-  /** The name of the own preset that it started as. */
+  /** The name of the user's preset that the draft started from. */
   ownPreset: ComputedRef<string | undefined>
-  /** The same in words, with the revision that it is based on. */
+  /** The origin in words, with the revision that the draft is based on. */
   about: ComputedRef<string>
   /** The presets that this server accepts. */
   offered: ComputedRef<readonly PresetName[]>
   choosePreset(name: PresetName): void
   chooseOwn(preset: OwnPreset): void
-  /** Starts with a document; asks first when changes would be lost. */
+  /** Starts from a document. Asks first if changes would be lost. */
   startFrom(text: string, origin: string): void
-  /** The document that waits for a person's consent to lose the changes. */
+  /** The document that waits for confirmation, because changes would be lost. */
   replacing: ShallowRef<Start | undefined>
   replace(start: Start): void
-  /** The text was saved as an own preset, so it is not lost when another one replaces it. */
+  /** Call it after saving the text as the user's preset, which another document may then replace without asking. */
   savedAs(name: string): void
 }
 
-/** started is called when another document has replaced the draft. */
+/** started is called after another document has replaced the draft. */
 export function useDraftStart(started: () => void): DraftStart {
   const { t } = useI18n()
-  /** The text that a person can have back: the document that the draft started as. */
+  /** The document that the draft started from, so replacing this text loses nothing. */
   const startText = ref('')
   const replacing = shallowRef<Start>()
   const origin = computed(() => draft.value?.origin ?? '')
   const preset = computed(() => presetNames.find((name) => name === origin.value) ?? '')
   const ownPreset = computed(() => nameOfOwn(origin.value))
-  // The formula needs a plugin that not every server has.
+  // This preset needs a plugin that not every server has.
   const hasFormula = useAccepted(presets.celScore)
 
   function startFrom(text: string, from: string) {
@@ -76,7 +76,7 @@ export function useDraftStart(started: () => void): DraftStart {
     replacing,
     replace,
     savedAs(name) {
-      // A text that runs is no draft, so it has no origin.
+      // The running text is not a draft, so it has no origin.
       if (draft.value && dirty.value) draft.value = { ...draft.value, origin: ownOrigin(name) }
       startText.value = draft.value?.text ?? ''
     },

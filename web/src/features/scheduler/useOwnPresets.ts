@@ -1,4 +1,4 @@
-// The dialogs about presets of one's own: saving the draft as one, and dropping one.
+// The dialogs for the user's presets: saving the draft as a preset, and deleting a preset.
 
 import { ref, type Ref } from 'vue'
 import { useI18n } from 'vue-i18n'
@@ -8,16 +8,16 @@ import { dropPreset, keepPreset } from './store/ownPresets'
 
 export interface OwnPresets {
   saving: Ref<boolean>
-  /** The browser could not keep the last one. */
+  /** The browser could not store the last one. */
   notKept: Ref<boolean>
   askToSave(): void
   save(name: string): void
-  /** The name of the preset that is about to be dropped; '' when none is. */
+  /** The name of the preset that waits for confirmation of its deletion; '' for none. */
   dropping: Ref<string>
   drop(): void
 }
 
-/** saved is called with the name of a preset that was kept. */
+/** saved is called with the name of a stored preset. */
 export function useOwnPresets(saved: (name: string) => void): OwnPresets {
   const { t } = useI18n()
   const saving = ref(false)

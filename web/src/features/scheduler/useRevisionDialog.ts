@@ -1,17 +1,17 @@
-// The revision that is open in the dialog, kept in the address.
+// The revision that is open in the dialog, kept in the URL.
 
 import { computed, type ComputedRef } from 'vue'
 import { useQuery } from '@/ui/query'
 import type { Apply } from './useApply'
 
 export interface RevisionDialog {
-  /** undefined while none is open. */
+  /** undefined if none is open. */
   open: ComputedRef<number | undefined>
   show(revision: number): void
   close(): void
-  /** Applies the revision again, and closes the dialog if that succeeded. */
+  /** Applies the revision again and closes the dialog if that succeeds. */
   applyAgain(revision: number): Promise<void>
-  /** Starts the draft with the revision's document. */
+  /** Starts the draft from the revision's document. */
   edit(document: string, revision: number): void
 }
 

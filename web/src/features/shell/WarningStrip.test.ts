@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import { i18n } from '@/i18n'
 import WarningStrip from './WarningStrip.vue'
 
-it('shows every warning for as long as it is true, with nothing to dismiss it', async () => {
+it('shows every warning as long as the server reports it, and cannot be dismissed', async () => {
   const wrapper = mount(WarningStrip, { props: { warnings: [] as string[] }, global: { plugins: [i18n] } })
   // The live region must exist before the first warning, or screen readers do not announce it.
   expect(wrapper.get('[role="status"]').text()).toBe('')

@@ -88,7 +88,7 @@ describe('the palette', () => {
     expect(transferDialog.value).toBe('export')
   })
 
-  it('controls the replay as its state allows, and reports what failed', async () => {
+  it('offers replay actions that fit its state, and reports failures', async () => {
     const offered = () => find('replay').filter((id) => id.startsWith('replay:'))
     expect(offered()).toEqual([])
     store.replay.value = { state: 'paused' } as Replay
@@ -108,7 +108,7 @@ describe('the palette', () => {
     expect(find('English')).toContain('en')
   })
 
-  it('goes round and round, and starts at the best match of a new text', async () => {
+  it('wraps around at the ends, and starts at the best match of a new text', async () => {
     const { text, found, at, step, groups } = page.value
     step(-1)
     expect(at.value).toBe(found.value.length - 1)
@@ -121,7 +121,7 @@ describe('the palette', () => {
     expect(groups.value.flatMap((g) => g.entries.map((e) => e.index))).toEqual(found.value.map((_, i) => i))
   })
 
-  it('creates, and asks for the list of keys', async () => {
+  it('opens the create dialog and the list of shortcuts', async () => {
     await run('', 'create')
     expect(createOpen.value).toBe(true)
     const { value: all } = await withSetup(() => usePaletteActions(help), { routes })
@@ -147,7 +147,7 @@ describe('the shortcuts', () => {
     document.querySelector('dialog')?.remove()
   })
 
-  it('open and close the palette, also out of a field', async () => {
+  it('open and close the palette, also from a field', async () => {
     const field = document.body.appendChild(document.createElement('input'))
     expect(await press('k', { ctrlKey: true }, field)).toBe(true)
     expect(page.value.paletteOpen.value).toBe(true)
@@ -156,7 +156,7 @@ describe('the shortcuts', () => {
     field.remove()
   })
 
-  it('go to places, create and help', async () => {
+  it('open pages, the create dialog and the help', async () => {
     await press('g')
     await press('s')
     expect(page.router.currentRoute.value.name).toBe('scheduler')
@@ -166,7 +166,7 @@ describe('the shortcuts', () => {
     expect(page.value.helpOpen.value).toBe(true)
   })
 
-  it('leave the keys of a dialog alone, except the chord of the palette in itself', async () => {
+  it('do nothing in a dialog, except that Ctrl-K closes the palette', async () => {
     const dialog = document.body.appendChild(document.createElement('dialog'))
     dialog.setAttribute('open', '')
     expect(await press('c')).toBe(false)
@@ -177,7 +177,7 @@ describe('the shortcuts', () => {
     expect(page.value.paletteOpen.value).toBe(false)
   })
 
-  it('end with the application', async () => {
+  it('stop working when the application is unmounted', async () => {
     page.unmount()
     expect(await press('c')).toBe(false)
   })

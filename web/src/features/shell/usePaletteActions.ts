@@ -1,4 +1,4 @@
-// What the command palette can do: go to places, create, transfer, replay, and set the page up.
+// The actions of the command palette: opening pages, creating, transferring, replaying, and settings.
 
 import { computed, type ComputedRef } from 'vue'
 import { useI18n } from 'vue-i18n'
@@ -19,7 +19,7 @@ import { placeKeys, places, type Place } from './model/shortcuts'
 
 export type PaletteAction = Omit<PaletteEntry, 'group'>
 
-/** Those that make sense now. help is called for the list of keys. */
+/** The actions that are possible now. help opens the list of shortcuts. */
 export function usePaletteActions(help: () => void): ComputedRef<PaletteAction[]> {
   const { t } = useI18n()
   const router = useRouter()

@@ -1,4 +1,4 @@
-// What the command palette finds for a text, and the entry that Enter would run.
+// The entries that the command palette finds for a text, and the one that Enter runs.
 
 import { computed, ref, watch, type ComputedRef, type Ref } from 'vue'
 import { useI18n } from 'vue-i18n'
@@ -17,11 +17,11 @@ import type { PaletteAction } from './usePaletteActions'
 export interface PaletteSearch {
   text: Ref<string>
   found: ComputedRef<readonly PaletteEntry[]>
-  /** The same by group, each entry with its place among all. */
+  /** The found entries by group, each with its index in `found`. */
   groups: ComputedRef<readonly { group: PaletteGroup; entries: { entry: PaletteEntry; index: number }[] }[]>
-  /** The place of the entry that Enter runs. */
+  /** The index of the entry that Enter runs. */
   at: Ref<number>
-  /** Goes up or down, round and round. */
+  /** Moves to the next or previous entry, and around at the ends. */
   step(by: 1 | -1): void
 }
 

@@ -6,7 +6,7 @@ import { useRouter } from 'vue-router'
 import { openCreate } from '@/features/create/store/create'
 import { ShortcutReader } from './model/shortcuts'
 
-/** Whether the command palette and the list of keys are open. Keys open them, and the palette's own chord closes it. */
+/** Whether the command palette and the list of shortcuts are open. Ctrl-K toggles the palette, ? opens the list. */
 export function useShortcuts(): { paletteOpen: Ref<boolean>; helpOpen: Ref<boolean> } {
   const router = useRouter()
   const paletteOpen = ref(false)

@@ -71,7 +71,7 @@ afterEach(async () => {
 })
 
 describe('ImportDialog', () => {
-  it('looks into what was chosen, and sends a single file as it is', async () => {
+  it('previews the chosen input, and sends a single file unchanged', async () => {
     serve()
     await show()
     expect(wrapper.get('[data-testid="import-look"]').text()).toContain('Node 1')
@@ -103,7 +103,7 @@ describe('ImportDialog', () => {
     expect(wrapper.emitted('close')).toBeUndefined()
   })
 
-  it('says what could not be read, and goes back to what was chosen', async () => {
+  it('reports unreadable input, and returns to the choice', async () => {
     const server = serve()
     await show()
     await start()
@@ -114,7 +114,7 @@ describe('ImportDialog', () => {
     expect(wrapper.text()).toContain('a.yaml')
   })
 
-  it('shows what had been done when it failed midway', async () => {
+  it('shows what was imported before a failure', async () => {
     const server = serve()
     await show()
     await start()
@@ -136,7 +136,7 @@ describe('ImportDialog', () => {
     expect(importRun.value.kind).toBe('finished')
   })
 
-  it('stops sending at once, and an import that runs by asking', async () => {
+  it('stops sending immediately, and asks the server to stop a running import', async () => {
     const server = serve()
     await show()
     await start()
@@ -156,7 +156,7 @@ describe('ImportDialog', () => {
     expect(wrapper.text()).toContain('Objects that were already created stay.')
   })
 
-  it('goes on when it is closed', async () => {
+  it('continues the import when the dialog is closed', async () => {
     const server = serve()
     await show()
     await start()

@@ -35,12 +35,12 @@ afterEach(() => {
 })
 
 describe('ResetDialog', () => {
-  it('names the numbers that go', async () => {
+  it('shows the numbers of objects to delete', async () => {
     await show(12, 1)
     expect(wrapper.findAll('li').map((li) => li.text())).toEqual(['12 nodes', '1 pod', '3 decisions', '2 applied configurations'])
   })
 
-  it('resets a small cluster at a word, and says what was done', async () => {
+  it('resets a small cluster with one click, and reports the result', async () => {
     vi.mocked(api.resetCluster).mockResolvedValue({ deleted: 1234, durationSeconds: 0.5 })
     await show(12, 1)
     await confirm().trigger('click')
@@ -49,14 +49,14 @@ describe('ResetDialog', () => {
     expect(notices.value.at(-1)?.text).toBe('The simulator has been reset: 1,234 objects deleted in 500 ms')
   })
 
-  it('wants a typed word for a large one', async () => {
+  it('requires a typed word for a large cluster', async () => {
     await show(90, 10)
     expect(confirm().attributes('disabled')).toBeDefined()
     await wrapper.get('input').setValue('Reset')
     expect(confirm().attributes('disabled')).toBeUndefined()
   })
 
-  it('stays open and says why when it is refused', async () => {
+  it('stays open with the error when the reset is refused', async () => {
     vi.mocked(api.resetCluster).mockRejectedValue(new ApiError('an import is under way; try again when it is over', 409))
     await show(1, 1)
     await confirm().trigger('click')

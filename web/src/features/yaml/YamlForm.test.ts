@@ -16,7 +16,7 @@ async function show(text: string) {
 }
 
 describe('YamlForm', () => {
-  it('has an input for each value, and writes it back where it stood', async () => {
+  it('has an input for each value, and writes changes back in place', async () => {
     const wrapper = await show('apiVersion: a/v1\nkind: Set\nmetadata: {name: x}\nspec:\n  replicas: 2 # for now\n  paused: false\n  policy: Always\n')
     expect(wrapper.findAll('label').map((l) => l.text())).toEqual(['apiVersion', 'kind', 'metadata.name', 'spec.replicas', 'spec.paused', 'spec.policy'])
     expect(wrapper.findAll('label')[3]?.attributes('title')).toBe('How many.')
@@ -45,7 +45,7 @@ describe('YamlForm', () => {
     expect(wrapper.emitted('update:modelValue')?.at(-1)?.[0]).toContain('replicas: 5')
   })
 
-  it('says so while the text cannot be read', async () => {
+  it('shows a message while the text cannot be parsed', async () => {
     const wrapper = await show('spec: [\n')
     expect(wrapper.get('[role="status"]').text()).toContain('is not valid YAML')
     expect(wrapper.findAll('input')).toEqual([])

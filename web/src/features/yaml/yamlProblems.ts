@@ -5,12 +5,7 @@ import { setDiagnostics, type Diagnostic } from '@codemirror/lint'
 import { StateEffect, StateField, type EditorState, type Extension, type Range, type TransactionSpec } from '@codemirror/state'
 import { Decoration, EditorView, WidgetType, type DecorationSet } from '@codemirror/view'
 import type { Problem } from './model/documents'
-
-export interface Fix {
-  from: number
-  to: number
-  text: string
-}
+import type { Fix } from './model/fixes'
 
 /** A problem with its position in the text and, if known, its fix. */
 interface Placed {
@@ -19,6 +14,7 @@ interface Placed {
   /** The end of its line, below which the box appears. */
   below: number
   problem: Problem
+  /** With positions in the text instead of columns. */
   fix: Fix | undefined
 }
 
@@ -84,7 +80,8 @@ export function showProblems(state: EditorState, problems: readonly Problem[], f
     const line = state.doc.line(Math.max(1, Math.min(state.doc.lines, problem.line)))
     const indent = /^\s*(- )?/.exec(line.text)?.[0].length ?? 0
     const from = Math.min(line.to, problem.column ? line.from + problem.column - 1 : line.from + indent)
-    return { from, to: line.to, below: line.to, problem, fix: fixes.get(problem) }
+    const fix = fixes.get(problem)
+    return { from, to: line.to, below: line.to, problem, fix: fix && { ...fix, from: line.from + fix.from, to: line.from + fix.to } }
   })
   placed.sort((a, b) => a.below - b.below)
   const diagnostics = placed.map(({ from, to, problem }): Diagnostic => ({ from, to, severity: problem.severity ?? 'error', message: problem.message }))

@@ -1,4 +1,4 @@
-// The Activity place.
+// The Activity page.
 
 export const activity = {
   results: {
@@ -35,7 +35,7 @@ export const activity = {
     meanPeak: 'mean {mean}, peak {peak}',
     peak: 'peak {peak}',
     queue: 'Queue',
-    queueNote: 'pods added since the start',
+    queueNote: 'pods added since startup',
     noQueues: 'The server does not report the scheduling queue.',
     lane: { active: 'ready to schedule', backoff: 'waiting to retry', unschedulable: 'waiting for an event', gated: 'PreEnqueue', incomplete: 'pod group incomplete', pending: 'pod group in progress', waiting: 'Permit' },
     profiles: '{n} profiles | {n} profile | {n} profiles',

@@ -1,4 +1,4 @@
-// The Cluster place.
+// The Cluster page.
 
 export const cluster = {
   cluster: {

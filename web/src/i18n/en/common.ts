@@ -1,4 +1,4 @@
-// Words that every place uses.
+// Texts that every page uses.
 
 export const common = {
   common: {

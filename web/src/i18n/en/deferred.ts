@@ -1,4 +1,4 @@
-// Messages that the first page does not need: those of dialogs and of seldom opened pages.
+// Messages that the first page does not need: those of dialogs and of pages that are rarely opened.
 
 import { importing } from './importing'
 import { nodeAction } from './nodeAction'

@@ -1,5 +1,5 @@
-// What an explanation says, kind by kind. The Go package scheduler/explain renders the same
-// statements; scheduler/explain/testdata/cases.json holds both to the same words.
+// The texts of explanations, by kind. The Go package scheduler/explain renders the same
+// statements, and scheduler/explain/testdata/cases.json tests both for the same words.
 
 export const explanation = {
   explain: {
@@ -7,6 +7,7 @@ export const explanation = {
     tied: '{pod} runs on {node}: best total {total} of {feasible} feasible, tied with {others} and picked at random.',
     tiedBySeed: '{pod} runs on {node}: best total {total} of {feasible} feasible, tied with {others} and picked by the seed.',
     only: '{pod} runs on {node}: the only feasible node of {evaluated} evaluated.',
+    firstFeasible: '{pod} runs on {node}: the first feasible node that the search found. It stopped there, because nothing scores nodes.',
     unscored: '{pod} runs on {node}: one of {feasible} feasible nodes, which were not scored.',
     hinted: '{pod} runs on {node}: opportunistic batching proposed the node, and it fits.',
     wasNominated: '{pod} runs on {node}: it was nominated there, and the node fits.',
@@ -14,13 +15,18 @@ export const explanation = {
     error: '{pod} could not be scheduled because of an error: {message}',
     extenderError: '{pod} could not be scheduled because the extender {extender} failed at {verb}: {message}',
     noNodes: '{pod} found no node: the cluster has none.',
-    preFilter: '{pod} was rejected by {plugins} before any node was looked at: {reasons}',
+    preFilter: '{pod} was rejected by {plugins} before any node was checked: {reasons}',
     refusedLater: '{pod} had a place on {node}, then {plugin} rejected it in {stage}: {reasons}',
+    permitTimeout: '{pod} had a place on {node}, but {plugin} did not allow it within {waited}.',
     lost: '{pod} had a place on {node} and was then rejected: {message}',
     noNode: '{pod} fits no node: {evaluated} node rejected, {rejecters}. | {pod} fits no node: {evaluated} nodes rejected, {rejecters}.',
     rejecter: '{nodes} by {plugin}',
     noReason: 'it gave no reason',
     unschedulable: '{pod} was not scheduled: {message}',
+    waited: 'It waited {waited} until {plugins} allowed it.',
+    nominatedCounted:
+      '{nodes} node was rejected with the pods nominated to it counted as running there ({pods}); the scheduler did not try it without them. | {nodes} nodes were rejected with the pods nominated to them counted as running there ({pods}); the scheduler did not try them without those pods.',
+    notEvicted: '{victims} of them were not evicted: {errors}',
     searchEnded: '{nodes} node was not evaluated: enough nodes had been found before extenders rejected them. | {nodes} nodes were not evaluated: enough nodes had been found before extenders rejected them.',
     room: 'Preemption makes room on {node} by removing {victims} pod. | Preemption makes room on {node} by removing {victims} pods.',
     nominated: 'Preemption makes room on {node}.',
@@ -34,21 +40,21 @@ export const explanation = {
     devices: '{n} device | {n} devices',
     devicesAll: 'all devices',
     deviceShortage:
-      'Request {request} of claim {claim} wants {wanted} of class {deviceClass}: {nodes} of {compared} node looked into cannot give that ({why}). | Request {request} of claim {claim} wants {wanted} of class {deviceClass}: {nodes} of {compared} nodes looked into cannot give that ({why}).',
+      'Request {request} of claim {claim} needs {wanted} of class {deviceClass}: {nodes} of {compared} checked node cannot satisfy it ({why}). | Request {request} of claim {claim} needs {wanted} of class {deviceClass}: {nodes} of {compared} checked nodes cannot satisfy it ({why}).',
     devicesNoMatch: 'too few match on {n}',
-    devicesInUse: 'others hold them on {n}',
-    devicesTogether: 'On {nodes} node each request for devices could be met alone, but not all together. | On {nodes} nodes each request for devices could be met alone, but not all together.',
+    devicesInUse: 'already in use on {n}',
+    devicesTogether: 'On {nodes} node, each device request could be met on its own, but not all of them together. | On {nodes} nodes, each device request could be met on its own, but not all of them together.',
     heldByGroup: '{pod} had a place on {node}, but {shortfall}',
     notTried: '{pod} was not tried, because {shortfall}',
-    groupShort: 'No member goes ahead: {shortfall}',
-    shortfallGang: 'its pod group {group} needs {needs} members, and only {found} found one',
-    shortfallNoGang: 'no member of its pod group {group} found one',
+    groupShort: 'No member proceeds: {shortfall}',
+    shortfallGang: 'its pod group {group} needs {needs} members, and only {found} found a node',
+    shortfallNoGang: 'no member of its pod group {group} found a node',
     shortfallNearest: '{shortfall} in {topologyKey}={name}, the best of {placements} placement | {shortfall} in {topologyKey}={name}, the best of {placements} placements',
     shortfallAlone: '{shortfall}.',
     shortfallBlocked: '{shortfall}; nodes were rejected by {blockers}.',
     blocker: '{plugin} for {members} member | {plugin} for {members} members',
     blockerReasons: '{blocker} ({reasons})',
-    groupRejected: '{pod} was not tried: its pod group {group} was rejected before any member was: {reasons}.',
+    groupRejected: '{pod} was not tried: its pod group {group} was rejected before any member was tried: {reasons}.',
     groupHasEnough: 'Its pod group {group} needs {needs} members and has {has} already.',
     groupPlaced: 'Its pod group {group} has a place for {has} of {members} member | Its pod group {group} has a place for {has} of {members} members',
     groupPlacedNeeds: '{placed}, and needs {needs}',
@@ -58,9 +64,9 @@ export const explanation = {
       '{placed}, in {topologyKey}={name}, the only one of {placements} placement that fits. | {placed}, in {topologyKey}={name}, the only one of {placements} placements that fits.',
     groupRoom: '{plugin} makes room for the group.',
     groupVictims: '{plugin} makes room for the group by removing {victims} pod. | {plugin} makes room for the group by removing {victims} pods.',
-    groupRoomImpossible: 'Without {pods} pod of lower priority it would not fit either. | Without {pods} pods of lower priority it would not fit either.',
-    unknown: 'This page is older than the server and cannot say {kind}. Load it again.',
-    /** Beside the pod and its node, which are not named again. */
+    groupRoomImpossible: 'It would not fit even without {pods} pod of lower priority. | It would not fit even without {pods} pods of lower priority.',
+    unknown: 'This page is older than the server and does not know {kind}. Reload the page.',
+    /** For use beside the pod and its node, so the text does not name them. */
     said: 'Best total {total} of {feasible} feasible.',
     saidRejected: 'Rejected:',
     saidMargin: 'Margin {margin} over {next}.',

@@ -1,5 +1,5 @@
-// English, one file per place. Kubernetes' own words stay as they are in every language:
-// kinds, plugins, extension points, fields.
+// English, one file per page. No language translates Kubernetes' own words: kinds, plugins,
+// extension points, fields.
 
 import { activity } from './activity'
 import { cluster } from './cluster'
@@ -15,5 +15,5 @@ import { transfer } from './transfer'
 
 export const en = { ...common, ...shell, ...cluster, ...activity, ...resources, ...editor, ...decision, ...explanation, ...scheduler, ...transfer, ...nodes }
 
-/** What every language has to say. */
+/** The messages that every language must have. */
 export type Messages = typeof en

@@ -1,4 +1,4 @@
-// What is done with nodes: failures on demand, cordon, drain.
+// Actions on nodes: failures on demand, cordon, drain.
 
 export const nodeAction = {
   nodeAction: {

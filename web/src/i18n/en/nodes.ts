@@ -1,4 +1,4 @@
-// The menu of a node, and how it fails.
+// The menu of a node, and the labels of failing nodes.
 
 export const nodes = {
   nodes: {

@@ -1,4 +1,4 @@
-// The replay of a recording: its transport, and its comparison with what was recorded.
+// The replay of a recording: its transport, and its comparison with the recording.
 
 export const replay = {
   replay: {

@@ -1,4 +1,4 @@
-// The Resources place.
+// The Resources page.
 
 export const resources = {
   resources: {

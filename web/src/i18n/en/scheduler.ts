@@ -1,4 +1,4 @@
-// The Scheduler place.
+// The Scheduler page.
 
 export const scheduler = {
   scheduler: {
@@ -115,7 +115,7 @@ export const scheduler = {
     newestFirst: 'newest first',
     revisionN: 'Revision {n}',
     revisionState: { running: 'running', replaced: 'replaced', rolledBack: 'rolled back' },
-    source: { default: 'the default', file: 'from the file given at start', user: 'applied by a user' },
+    source: { default: 'the default', file: 'from the file given at startup', user: 'applied by a user' },
     sameAsRunning: 'Same text as the running configuration.',
     editCopy: 'Edit a copy',
     applyAgain: 'Apply again',

@@ -1,4 +1,4 @@
-// The shell: header, connection, start.
+// The shell: header, connection, startup, palette, shortcuts, tour.
 
 export const shell = {
   app: { name: 'Scheduler simulator', skip: 'Skip to content' },

@@ -1,4 +1,4 @@
-// The menu of import, export, reset and replay, and what the simulator is at meanwhile.
+// The menu of import, export, reset and replay, and the simulator's running operation.
 
 export const transfer = {
   transfer: {

@@ -1,10 +1,10 @@
-// The Activity place.
+// The Activity page.
 
 import type { activity as english } from '@/i18n/en/activity'
 
 export const activity: typeof english = {
   results: {
-    older: 'さらに古いものを読み込む',
+    older: '以前の決定を読み込む',
     title: '決定',
     outcome: '結果',
     filter: 'Pod・名前空間・ノード・メッセージで絞り込む',
@@ -20,7 +20,7 @@ export const activity: typeof english = {
     colOutcome: '結果',
     colResult: 'ノードまたは理由',
     colNodes: 'ノード数',
-    colNodesHint: '評価 → 割り当て可能、全ノード数',
+    colNodesHint: '評価したノード → 割り当て可能なノード / 全ノード',
     colDuration: '所要時間',
     colProfile: 'プロファイル',
     clear: '絞り込みを解除',
@@ -37,9 +37,9 @@ export const activity: typeof english = {
     meanPeak: '平均 {mean}、最大 {peak}',
     peak: '最大 {peak}',
     queue: 'キュー',
-    queueNote: '起動後に入った数',
-    noQueues: 'サーバーからスケジューリングキューの情報を得られません。',
-    lane: { active: '次に処理', backoff: '再試行待ち', unschedulable: 'イベント待ち', gated: 'PreEnqueue', incomplete: 'Pod グループがまだない', pending: 'Pod グループを処理中', waiting: 'Permit' },
+    queueNote: '起動後に追加された Pod 数',
+    noQueues: 'サーバーからスケジューリングキューの情報を取得できません。',
+    lane: { active: 'スケジュール可能', backoff: '再試行待ち', unschedulable: 'イベント待ち', gated: 'PreEnqueue', incomplete: 'Pod グループが未完成', pending: 'Pod グループを処理中', waiting: 'Permit' },
     profiles: '{n} プロファイル',
     allProfiles: 'すべてのプロファイル',
     allNamespaces: 'すべての名前空間',
@@ -50,17 +50,17 @@ export const activity: typeof english = {
     pause: '一時停止',
     resume: '再開',
     fresh: '新着 {n} 件',
-    heldAt: '{time} で停止中。',
-    since: 'その後の新しいサイクルはありません | その後の新しいサイクル {n} 件 | その後の新しいサイクル {n} 件',
+    heldAt: '{time} で一時停止中。',
+    since: 'その後、新しいサイクルはありません | その後の新しいサイクル {n} 件 | その後の新しいサイクル {n} 件',
     colReason: 'ノードまたは最初の理由',
     colMillis: 'ms',
     colRev: 'Rev',
-    colRevHint: 'サイクルが動いたときの設定のリビジョン',
+    colRevHint: 'このサイクルを実行したスケジューラー設定のリビジョン',
     revUnknown: '?',
     revisionNow: 'リビジョン {n}',
     revisionCame: 'が有効になりました。',
     revisionChange: 'が有効になりました: {change}。',
-    revisionBelow: 'これより下のサイクルはリビジョン {n} で動きました。',
+    revisionBelow: 'これより下のサイクルはリビジョン {n} で実行されました。',
     onNodes: '{n} ノード',
     colType: '種別',
     colEvent: '理由',
@@ -68,6 +68,6 @@ export const activity: typeof english = {
     colMessage: 'メッセージ',
     colCount: '回数',
     noEvents: 'イベントはまだありません',
-    noEventsBody: 'Kubernetes はイベントを 1 時間保持します。何か起きるとここに表示されます。',
+    noEventsBody: 'Kubernetes はイベントを 1 時間保持します。新しいイベントは発生するとここに表示されます。',
   },
 }

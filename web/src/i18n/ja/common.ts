@@ -1,4 +1,4 @@
-// Words that every place uses.
+// Texts that every page uses.
 
 import type { common as english } from '@/i18n/en/common'
 
@@ -18,12 +18,12 @@ export const common: typeof english = {
     attempt: '試行 {n}',
     retry: '再試行',
     loading: '読み込み中',
-    notFound: 'このアドレスには何もありません',
+    notFound: 'ページが見つかりません',
     goHome: 'クラスターへ',
     errorTitle: '読み込めませんでした',
     requestFailed: 'リクエストに失敗しました',
     separator: '、',
-    noAnswer: 'サーバーが応答しませんでした ({message})。',
+    noAnswer: 'サーバーが応答しませんでした（{message}）。',
   },
   outcome: { scheduled: '割り当て済み', unschedulable: '割り当て不可', waiting: '待機中', error: 'エラー' },
   cell: { P: '通過', R: '拒否', S: 'スキップ', N: '未実行', E: 'エラー', U: '未評価' },

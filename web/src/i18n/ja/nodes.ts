@@ -1,4 +1,4 @@
-// The menu of a node, and how it fails.
+// The menu of a node, and the labels of failing nodes.
 
 import type { nodes as english } from '@/i18n/en/nodes'
 

@@ -1,4 +1,4 @@
-// The shell: header, connection, start.
+// The shell: header, connection, startup, palette, shortcuts, tour.
 
 import type { shell as english } from '@/i18n/en/shell'
 
@@ -22,10 +22,10 @@ export const shell: typeof english = {
     quiet: '応答なし',
     quietHint: '接続は開いていますが、{time} からサーバーの応答がありません。',
     liveHint: 'watch は接続されています',
-    retryingHint: 'watch が切れました。再接続まで表示は古い可能性があります。クリックするとすぐに再試行します。',
-    retry: '今すぐ再試行',
+    retryingHint: 'watch が切れました。再接続まで表示は古い可能性があります。クリックするとすぐに再接続します。',
+    retry: '今すぐ再接続',
     stale: 'シミュレーターとの接続が切れました。表示は {time} 時点の状態です。再接続すると取得し直します。',
-    staleQuiet: 'シミュレーターが応答しません。表示は {time} 時点の状態です。応答があれば自動的に続きます。',
+    staleQuiet: 'シミュレーターが応答しません。表示は {time} 時点の状態で、応答が戻ると自動的に更新されます。',
   },
   state: {
     unknown: 'シミュレーターに接続できません',
@@ -68,7 +68,7 @@ export const shell: typeof english = {
     area: { everywhere: '全画面共通', map: 'マップ（タイル）', tables: '表', decision: '決定', editor: 'エディター', activity: 'アクティビティ' },
     does: {
       palette: 'オブジェクトと操作を検索',
-      help: 'この一覧',
+      help: 'この一覧を表示',
       filter: '表示を絞り込む',
       create: 'オブジェクトを作成',
       cluster: 'クラスターへ',
@@ -76,12 +76,12 @@ export const shell: typeof english = {
       decisions: '決定へ',
       scheduler: 'スケジューラーへ',
       activity: 'アクティビティへ',
-      back: '閉じる、決定の表示をやめる',
+      back: '閉じる、決定の表示を終える',
       moveTile: 'ノード間を移動',
       openNode: 'ノードを開く',
       chosen: '選ばれたノードへ',
       nextByTotal: '合計順で次のノードへ',
-      isolate: '1 つのプラグインが拒否したものだけ',
+      isolate: '1 つのプラグインが拒否したノードだけを表示',
       moveRow: '行を移動',
       openRow: '行を開く',
       endRow: '最初の行・最後の行へ',
@@ -103,7 +103,7 @@ export const shell: typeof english = {
     step: 'ステップ {n} / {total}',
     end: 'ツアーを終える',
     sample: { title: 'まずクラスターを用意', body: 'ワンクリックで 3 ゾーン 12 ノードと数種類の Pod を作成します。本物の kube-scheduler が配置していく様子を見られます。' },
-    pod: { title: 'Pod を選ぶ', body: 'ここ、割り当て待ちの一覧、またはノード上の Pod を選びます。マップがその決定に変わり、どのプラグインがノードを拒否したか、割り当て可能なノードの点数がいくつかが分かります。' },
+    pod: { title: 'Pod を選ぶ', body: 'ここ、割り当て待ちの一覧、またはノード上の Pod を選びます。マップにその決定が表示され、各ノードをどのプラグインが拒否したか、割り当て可能な各ノードのスコアがいくつかが分かります。' },
     decision: { title: '決定の中身を見る', body: 'すべての拡張点、ノードごとの各プラグインの判定、合計の内訳を確認できます。' },
   },
 }

@@ -1,4 +1,4 @@
-// The menu of import, export, reset and replay, and what the simulator is at meanwhile.
+// The menu of import, export, reset and replay, and the simulator's running operation.
 
 import type { transfer as english } from '@/i18n/en/transfer'
 
@@ -13,20 +13,20 @@ export const transfer: typeof english = {
     hint: {
       export: 'すべてのオブジェクトと設定を 1 つのファイルに書き出します',
       import: 'マニフェスト、エクスポート、フォルダーやアーカイブ全体',
-      reset: '起動時と同じ空のクラスターに戻します',
-      replay: '実際のクラスターで起きたことをもう一度再現します',
+      reset: 'すべてを削除し、最初のクラスターに戻します',
+      replay: '実際のクラスターで起きたことを再現します',
     },
     asking: 'サーバーに問い合わせています',
     notServed: 'このサーバーでは利用できません。',
-    notOurs: 'コントロールプレーンは外部のものです。ここから空にすることはできません。',
-    busy: '終わるまでお待ちください: {what}',
+    notOurs: 'コントロールプレーンは外部のものです。シミュレーターは空にすることができません。',
+    busy: '完了するまでお待ちください: {what}',
     dropHere: 'ドロップしてインポート',
   },
   operation: {
     import: 'インポート中',
     reset: 'リセット中',
     replay: '再生中',
-    sync: 'クラスターを追従中',
+    sync: 'クラスターに追従中',
     uploading: '送信中 {percent}',
     of: '{done} / {total}',
     imported: 'インポート完了',
@@ -36,7 +36,7 @@ export const transfer: typeof english = {
   },
   sync: {
     connecting: '{source} に接続しています',
-    live: '{source} を追従中',
+    live: '{source} に追従中',
     stale: '{source} から応答がありません',
     lastChange: '最後の変更 {time}',
     objects: '{n} オブジェクト',

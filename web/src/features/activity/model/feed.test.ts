@@ -14,15 +14,15 @@ describe('the feed', () => {
     summary('late', 2, { revision: 5, outcome: 'unschedulable', message: '0/3 nodes are available: 1 node(s) had untolerated taint(s), 2 Insufficient cpu. preemption: none.' }),
     summary('room', 1, { revision: 4, outcome: 'unschedulable', nominatedNode: 'n1' }),
   ]
-  it('has a line where a new configuration came into force', () => {
+  it('has a line where a new configuration took effect', () => {
     expect(feedRows(items).map((r) => (r.kind === 'cycle' ? r.summary.pod.name : `${r.before} → ${r.now}`))).toEqual(['new', 'late', '4 → 5', 'room'])
   })
-  it('tells apart for whom room was made', () => {
+  it('distinguishes pods for which preemption made room', () => {
     expect(countOutcomes(items)).toMatchObject({ scheduled: 1, unschedulable: 1, preempted: 1 })
     expect(filterFeed(items, { outcome: 'preempted', profile: '', namespace: '', text: '' }).map((s) => s.pod.name)).toEqual(['room'])
     expect(filterFeed(items, { outcome: 'all', profile: '', namespace: 'shop', text: 'taint' }).map((s) => s.pod.name)).toEqual(['late'])
   })
-  it('gives the most frequent reason', () => {
+  it('shows the most frequent reason', () => {
     const [, late] = items
     // A record of an earlier version has only the scheduler's message.
     expect(late && firstReason(late)).toEqual({ lead: '', text: 'Insufficient cpu', note: '', nodes: 2, more: 1 })
@@ -30,7 +30,7 @@ describe('the feed', () => {
     expect(late && firstReason({ ...late, refusal })).toEqual({ lead: 'NodeResourcesFit', text: 'Insufficient cpu', note: '', nodes: 2, more: 1 })
     expect(filterFeed([summary('x', 1, { refusal })], { outcome: 'all', profile: '', namespace: '', text: 'resourcesfit' })).toHaveLength(1)
   })
-  it('leads with the extension point where a cycle with a node ended or waits', () => {
+  it('starts with the extension point where a cycle with a node ended or waits', () => {
     const stuck = summary('stuck', 1, { outcome: 'error', message: 'binding volumes: timeout', refusal: { extensionPoint: 'preBind', plugin: 'VolumeBinding', reason: 'timeout' } })
     expect(firstReason(stuck)).toEqual({ lead: 'PreBind', text: 'VolumeBinding', note: 'timeout', nodes: undefined, more: 0 })
     const held = (name: string, plugin: string) => summary(name, 1, { outcome: 'waiting', message: 'one or more plugins asked to wait', refusal: { extensionPoint: 'permit', plugin } })

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { arrangeNodes, countNodes, formatGrouping, groupingLabels, groupingsOf, keepNodes, parseGrouping } from './arrange'
-import { buildCluster, zoneLabel } from '@/kubernetes/cluster'
-import { node, pod, requests } from '@/kubernetes/testing'
+import { zoneLabel } from '@/kubernetes/cluster'
+import { buildCluster, node, pod, requests } from '@/kubernetes/testing'
 
 describe('arrangeNodes', () => {
   const nodes = [node('n2', { [zoneLabel]: 'b' }), node('n10', { [zoneLabel]: 'a' }), node('n1', {}, { cpu: '4', memory: '8Gi', pods: '10', 'nvidia.com/gpu': '2' })]
@@ -16,7 +16,7 @@ describe('arrangeNodes', () => {
 })
 
 describe('grouping', () => {
-  it('is written in the address and read from it', () => {
+  it('converts to the URL and back', () => {
     for (const grouping of [[], ['pool'], [zoneLabel, 'pool']] as const) expect(parseGrouping(formatGrouping(grouping))).toEqual(grouping)
   })
   it('offers each label, and the zone divided by the others, pools first', () => {
@@ -25,7 +25,7 @@ describe('grouping', () => {
   })
 })
 
-it('leaves out nodes, and groups and parts that have none left', () => {
+it('leaves out nodes, and groups and parts without any', () => {
   const nodes = [node('n1', { zone: 'a', pool: 'x' }), node('n2', { zone: 'a', pool: 'y' }), node('n3', { zone: 'b', pool: 'x' })]
   const view = buildCluster(new Map(nodes.map((n) => [n.metadata.name, n])), new Map())
   const groups = arrangeNodes(view.nodes, { text: '', sort: 'name', grouping: ['zone', 'pool'] })

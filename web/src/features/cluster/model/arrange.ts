@@ -100,7 +100,7 @@ export function groupingsOf(labels: readonly string[]): Grouping[] {
   return [...labels.map((label) => [label] as const), ...divided.sort((a, b) => Number(isPool(b)) - Number(isPool(a))).map((label) => [zoneLabel, label] as const)]
 }
 
-/** The groups with only those nodes that keep says; empty groups and parts are left out. */
+/** The groups with only the nodes that keep returns true for; without empty groups and parts. */
 export function keepNodes(groups: readonly NodeGroup[], keep: (node: NodeView) => boolean): NodeGroup[] {
   return groups.flatMap((group) => {
     const parts = group.parts.flatMap((part) => {

@@ -4,7 +4,7 @@
 import type { KubeObject } from '@/api/types'
 import { zoneLabel } from '@/kubernetes/cluster'
 
-export const sampleNamespace = 'sample'
+const sampleNamespace = 'sample'
 
 interface Shape {
   cpu: number

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { arrangeNodes } from './arrange'
-import { buildCluster, zoneLabel } from '@/kubernetes/cluster'
+import { zoneLabel } from '@/kubernetes/cluster'
 import type { NodeVerdict } from '@/features/decision/model/cycle'
 import { histogram, matchesVerdict, parseVerdictFilter, tally, verdictFaces } from './tileFaces'
-import { node } from '@/kubernetes/testing'
+import { buildCluster, node } from '@/kubernetes/testing'
 import { layoutTiles, nextTile, shapeOf, tileAt } from './tiles'
 
 function nodesOf(count: number) {
@@ -13,7 +13,7 @@ function nodesOf(count: number) {
 const layoutOf = (count: number, width = 1000, height = 700) => layoutTiles(shapeOf(arrangeNodes(nodesOf(count), { text: '', sort: 'name', grouping: [zoneLabel, 'pool'] })), { width, height })
 
 describe('layoutTiles', () => {
-  it('shows 5,000 nodes in one window, no two at one place', () => {
+  it('shows 5,000 nodes in one window, each at its own place', () => {
     const layout = layoutOf(5000)
     expect(layout.height).toBeLessThanOrEqual(700)
     expect(layout.x).toHaveLength(5000)
@@ -21,7 +21,7 @@ describe('layoutTiles', () => {
     expect(places.size).toBe(5000)
     expect(Math.max(...layout.x)).toBeLessThanOrEqual(1000 - layout.pitch)
   })
-  it('makes tiles larger where there is room, and scrolls where there is none', () => {
+  it('makes tiles larger if there is room, and scrolls otherwise', () => {
     expect(layoutOf(60).pitch).toBeGreaterThan(layoutOf(5000).pitch)
     expect(layoutOf(5000, 300, 300).height).toBeGreaterThan(300)
   })
@@ -37,11 +37,11 @@ describe('layoutTiles', () => {
 
 describe('tiles', () => {
   const layout = layoutOf(500)
-  it('are found where they lie', () => {
+  it('are found at their positions', () => {
     for (const i of [0, 7, 123, 499]) expect(tileAt(layout, (layout.x[i] ?? 0) + 1, (layout.y[i] ?? 0) + 1)).toBe(i)
     expect(tileAt(layout, -5, -5)).toBe(-1)
   })
-  it('are all reached with arrow keys', () => {
+  it('can all be reached with arrow keys', () => {
     const seen = new Set([0])
     const queue = [0]
     for (let at = queue.pop(); at !== undefined; at = queue.pop()) {
@@ -81,7 +81,7 @@ describe('faces', () => {
       totals: [100, 300],
     })
   })
-  it('shade totals between the least and the best, and give each plugin a sign', () => {
+  it('shade totals between the lowest and the highest, and give each plugin a sign', () => {
     const face = verdictFaces(counted)
     expect(nodes.map((n) => face(verdictOf(n.name)))).toEqual([
       { kind: 'total', chosen: true, level: 5 },
@@ -91,20 +91,20 @@ describe('faces', () => {
       { kind: 'notEvaluated' },
     ])
   })
-  it('are filtered by what the address says', () => {
+  it('are filtered according to the URL', () => {
     const shown = (text: string) => nodes.filter((n) => matchesVerdict(parseVerdictFilter(text), verdictOf(n.name))).map((n) => n.name)
     expect([shown(''), shown('feasible'), shown('rejected'), shown('by:TaintToleration'), shown('notEvaluated')]).toEqual([['n0', 'n1', 'n2', 'n3', 'n4'], ['n0', 'n1'], ['n2', 'n3'], ['n2'], ['n4']])
   })
 })
 
 describe('histogram', () => {
-  it('has bars of a round width that hold every value', () => {
+  it('has bars of a round width that cover every value', () => {
     const values = Array.from({ length: 500 }, (_, i) => 360 + Math.floor((i * 655) / 500))
     const h = histogram(values)
     expect(h).toMatchObject({ from: 360, step: 40, median: 686 })
     expect(h?.counts.reduce((a, b) => a + b)).toBe(500)
   })
-  it('has one bar when all are the same, and none without values', () => {
+  it('has one bar if all values are equal, and none without values', () => {
     expect(histogram([7, 7, 7])).toEqual({ from: 7, step: 1, counts: [3], median: 7 })
     expect(histogram([])).toBeUndefined()
   })

@@ -50,13 +50,13 @@ async function create(entries: readonly Entry[], cluster: Creator): Promise<Item
 }
 
 describe('creating', () => {
-  it('tries all, then creates all', async () => {
+  it('dry-runs all, then creates all', async () => {
     const cluster = new FakeCluster()
     const result = await create(parseText(`${podText('a')}---\n${podText('b', 'shop')}`).entries, cluster)
     expect(cluster.log).toEqual(['try pods default/a', 'try pods shop/b', 'create pods default/a', 'create pods shop/b'])
     expect(states(result)).toEqual(['a created', 'b created'])
   })
-  it('creates nothing when one is refused in the dry run, and points at the field', async () => {
+  it('creates nothing if the dry run refuses one, and points at the field', async () => {
     const refusal = { message: 'Pod "b" is invalid', code: 422, causes: [{ field: 'spec', message: 'no good' }] }
     const cluster = new FakeCluster((o) => (o.metadata.name === 'b' ? refusal : undefined))
     const result = await create(parseText(`${podText('a')}---\n${podText('b')}`).entries, cluster)
@@ -64,16 +64,16 @@ describe('creating', () => {
     expect(states(result)).toEqual(['a checked', 'b failed'])
     expect(problemsOf(result)).toEqual([{ line: 11, message: 'spec: no good' }])
   })
-  it('says which kind is unknown', async () => {
+  it('reports an unknown kind', async () => {
     const result = await create(parseText('apiVersion: v1\nkind: Pdo\nmetadata: {name: a}\n').entries, new FakeCluster())
     expect(problemsOf(result)).toEqual([{ line: 2, message: 'no matches for kind "Pdo" in version "v1"' }])
   })
-  it('goes on after one that fails and says what was created', async () => {
+  it('continues after a failure and reports what was created', async () => {
     const cluster = new FakeCluster((o, dryRun) => (!dryRun && o.metadata.name === 'b' ? { message: 'quota', code: 403, causes: [] } : undefined))
     const result = await create(parseText(['a', 'b', 'c'].map((n) => podText(n)).join('---\n')).entries, cluster)
     expect(states(result)).toEqual(['a created', 'b failed', 'c created'])
   })
-  it('creates a namespace first and does not try what lives in it', async () => {
+  it('creates a namespace first and does not dry-run objects in it', async () => {
     const cluster = new FakeCluster()
     await create(parseText(`${podText('a', 'new')}---\napiVersion: v1\nkind: Namespace\nmetadata: {name: new}\n`).entries, cluster)
     expect(cluster.log).toEqual(['try namespaces new', 'create namespaces new', 'create pods new/a'])
@@ -92,18 +92,18 @@ describe('creating', () => {
 })
 
 describe('itemsOf', () => {
-  it('puts what others need first, and pods last', () => {
+  it('puts dependencies first, and pods last', () => {
     const one = (k: string) => `apiVersion: v1\nkind: ${k}\nmetadata: {name: x}\n`
     const kinds = ['Pod', 'Deployment', 'PersistentVolumeClaim', 'Node', 'StorageClass', 'Namespace']
     expect(itemsOf(parseText(kinds.map(one).join('---\n')).entries).map((i) => i.entry.kind)).toEqual([...kinds].reverse())
   })
 })
 
-describe('what is there already', () => {
+describe('an existing object', () => {
   const object = (more: object) => ({ apiVersion: 'v1', kind: 'Pod', metadata: { name: 'a' }, ...more }) as unknown as KubeObject
   const items = (text: string) => itemsOf(parseText(text).entries)
 
-  it('is compared, and changed only when performed', async () => {
+  it('is compared, and changed only by perform', async () => {
     const cluster = new FakeCluster()
     cluster.there.set('a', object({ spec: { x: 1 } }))
     cluster.there.set('b', { ...object({ spec: {} }), metadata: { name: 'b' } })
@@ -129,7 +129,7 @@ describe('what is there already', () => {
 })
 
 describe('perform', () => {
-  it('has few requests open at a time and attempts nothing once it is stopped', async () => {
+  it('limits concurrent requests and attempts nothing once it is stopped', async () => {
     const cluster = new FakeCluster()
     const stop = new AbortController()
     let open = 0
@@ -148,7 +148,7 @@ describe('perform', () => {
     expect(count('created') + count('notAttempted')).toBe(20)
     expect(count('created')).toBeLessThan(13)
   })
-  it('creates what was exported, without what only servers set', async () => {
+  it('creates exported objects, without server-set fields', async () => {
     const cluster = new FakeCluster()
     const sent: unknown[] = []
     cluster.create = async (_, __, object) => {

@@ -6,7 +6,7 @@ import { parseText } from '@/features/yaml/model/documents'
 const object = (o: object) => o as KubeObject
 
 describe('cloneOf', () => {
-  it('leaves out what ties a pod to its past', () => {
+  it('leaves out a pod’s identity, node and status', () => {
     const pod = object({
       apiVersion: 'v1',
       kind: 'Pod',
@@ -31,7 +31,7 @@ describe('cloneOf', () => {
       spec: { tolerations: [{ key: 'mine', operator: 'Exists' }], containers: [{ name: 'c', image: 'i' }] },
     })
   })
-  it('keeps the capacity of a node and moves its hostname', () => {
+  it('keeps the capacity of a node and renames its hostname label', () => {
     const node = object({
       kind: 'Node',
       metadata: { name: 'node-1', labels: { 'kubernetes.io/hostname': 'node-1', zone: 'a' } },
@@ -52,7 +52,7 @@ describe('cloneOf', () => {
   })
 })
 
-it('finds the next name that is free', () => {
+it('finds the next free name', () => {
   const taken = new Set(['node-1', 'node-2', 'web', 'web-1'])
   expect(['node-1', 'web', 'x'].map((n) => nextName(n, (name) => taken.has(name)))).toEqual(['node-3', 'web-2', 'x-1'])
 })
@@ -64,28 +64,28 @@ const copied = (text: string, count: number, taken: string[] = []) => {
 }
 
 describe('copiesOf', () => {
-  it('puts the number where {n} is, everywhere in the document', () => {
+  it('replaces {n} by the number everywhere in the document', () => {
     const { entries, names } = copied(pod('web-{n}-x', '  labels: {host: "h{n}"}\n'), 3)
     expect(entries.map((o) => `${o.metadata.name} ${o.metadata.labels?.host}`)).toEqual(['web-1-x h1', 'web-2-x h2', 'web-3-x h3'])
     expect(names).toEqual({ first: 'web-1-x', last: 'web-3-x' })
   })
-  it('numbers a single document by itself, from the number that it has, past names that are taken', () => {
+  it('numbers a single document without {n}, continues its number, and skips names in use', () => {
     const { entries } = copied(pod('node-4', '  labels: {kubernetes.io/hostname: node-4}\n'), 3, ['node-5'])
     expect(entries.map((o) => `${o.metadata.name} ${o.metadata.labels?.['kubernetes.io/hostname']}`)).toEqual(['node-4 node-4', 'node-6 node-6', 'node-7 node-7'])
     expect(copied(pod('web'), 2).entries.map((o) => o.metadata.name)).toEqual(['web-1', 'web-2'])
   })
-  it('copies only the documents with {n} among several', () => {
+  it('copies only the documents with {n} if there are several', () => {
     const { entries } = copied(`${pod('once')}---\n${pod('many-{n}')}`, 2)
     expect(entries.map((o) => o.metadata.name)).toEqual(['once', 'many-1', 'many-2'])
   })
-  it('does not guess which of several documents is meant', () => {
+  it('copies none of several documents without {n}', () => {
     expect(copied(`${pod('a')}---\n${pod('b')}`, 5)).toMatchObject({ unclear: true, entries: [{}, {}] })
   })
-  it('leaves one copy as it is', () => {
+  it('does not change a single copy', () => {
     expect(copied(pod('a'), 1).entries.map((o) => o.metadata.name)).toEqual(['a'])
     expect(copied(pod('a-{n}'), 1).entries.map((o) => o.metadata.name)).toEqual(['a-1'])
   })
-  it('leaves names to the server where it makes them', () => {
+  it('leaves generated names to the server', () => {
     const { entries } = copied('apiVersion: v1\nkind: Pod\nmetadata: {generateName: p-}\nspec: {}\n', 2)
     expect(entries.map((o) => o.metadata)).toEqual([{ generateName: 'p-' }, { generateName: 'p-' }])
   })

@@ -108,7 +108,7 @@ function numbered(name: string): { stem: string; number: number | undefined } {
 }
 
 /** The placeholder for the number of a copy. */
-export const copyMark = '{n}'
+const copyMark = '{n}'
 
 export interface Copies {
   /** The entries to create, with copies in place of the copied documents. */

@@ -32,7 +32,7 @@ export interface BatchRun {
 }
 
 /** More entries than this are written without a dry run, which would double the time. */
-export const tryLimit = 200
+const tryLimit = 200
 /** How often a run in progress is published, in ms. */
 const showEvery = 100
 

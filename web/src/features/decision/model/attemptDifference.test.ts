@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import type { Cycle } from '@/api/types'
 import { differenceOf, isSame } from './attemptDifference'
-import { mockupCycle } from './testing'
+import { sampleCycle } from './testing'
 
-/** The attempt before: like the one of the mockups, but node-b2 had no room. */
+/** The attempt before: like sampleCycle, but node-b2 had no room. */
 function earlier(): Cycle {
-  const cycle = mockupCycle({ attempt: 2, outcome: 'unschedulable', revision: 3 })
+  const cycle = sampleCycle({ attempt: 2, outcome: 'unschedulable', revision: 3 })
   delete cycle.selectedNode
   delete cycle.score
   const filter = cycle.filter
@@ -22,12 +22,12 @@ function earlier(): Cycle {
 }
 
 describe('differenceOf', () => {
-  it('of an attempt and itself is nothing', () => {
-    expect(isSame(differenceOf(mockupCycle(), mockupCycle()))).toBe(true)
+  it('is empty for an attempt and itself', () => {
+    expect(isSame(differenceOf(sampleCycle(), sampleCycle()))).toBe(true)
   })
 
-  it('names what turned a rejection into a place', () => {
-    const difference = differenceOf(earlier(), mockupCycle({ revision: 4 }))
+  it('names the nodes and plugins that made the pod schedulable', () => {
+    const difference = differenceOf(earlier(), sampleCycle({ revision: 4 }))
     expect(difference.facts).toEqual([
       { fact: 'outcome', from: 'unschedulable', to: 'scheduled' },
       { fact: 'node', from: '', to: 'node-b2' },
@@ -43,9 +43,9 @@ describe('differenceOf', () => {
     expect(difference.totals).toEqual([])
   })
 
-  it('takes a total apart into the plugins that changed it', () => {
-    const before = mockupCycle()
-    const after = mockupCycle()
+  it('splits the change of a total by plugin', () => {
+    const before = sampleCycle()
+    const after = sampleCycle()
     const score = after.score
     if (!score) throw new Error('no score')
     const row = score.nodes.indexOf('node-a3')
@@ -61,26 +61,26 @@ describe('differenceOf', () => {
     expect(difference.totals).toEqual([{ node: 'node-a3', from: 782, to: 1042, parts: [{ plugin: 'NodeResourcesFit', difference: 260 }] }])
   })
 
-  it('tells a node that has come, gone, or not been evaluated from one that was rejected', () => {
-    const after = mockupCycle()
+  it('distinguishes added, removed and unevaluated nodes from rejected ones', () => {
+    const after = sampleCycle()
     const filter = after.filter
     if (!filter) throw new Error('no filter')
     after.filter = { ...filter, nodes: filter.nodes.map((n) => (n === 'node-c4' ? 'node-d1' : n)), reasons: filter.reasons.map((r) => (r.node === 'node-c4' ? { ...r, node: 'node-d1' } : r)) }
-    expect(differenceOf(mockupCycle(), after).nodes.map((c) => [c.node, c.from.kind, c.to.kind])).toEqual([
+    expect(differenceOf(sampleCycle(), after).nodes.map((c) => [c.node, c.from.kind, c.to.kind])).toEqual([
       ['node-c4', 'rejected', 'absent'],
       ['node-d1', 'absent', 'rejected'],
     ])
   })
 
-  it('does not list every success of an extension point that only one of them came to', () => {
-    const bound = mockupCycle({ bind: [{ plugin: 'DefaultBinder', status: 'Success', durationSeconds: 0 }] })
-    const waits = mockupCycle({ postFilter: [{ plugin: 'DefaultPreemption', status: 'Unschedulable', reasons: ['none'], durationSeconds: 0 }] })
+  it('does not list successes of an extension point that only one attempt reached', () => {
+    const bound = sampleCycle({ bind: [{ plugin: 'DefaultBinder', status: 'Success', durationSeconds: 0 }] })
+    const waits = sampleCycle({ postFilter: [{ plugin: 'DefaultPreemption', status: 'Unschedulable', reasons: ['none'], durationSeconds: 0 }] })
     expect(differenceOf(waits, bound).answers.map((a) => `${a.stage} ${a.plugin} ${a.from} ${a.to}`)).toEqual(['PostFilter DefaultPreemption Unschedulable undefined'])
   })
 
-  it('lists plugins that answered otherwise', () => {
-    const refused = mockupCycle({ permit: [{ plugin: 'Gang', status: 'Wait', durationSeconds: 0 }] })
-    const let_ = mockupCycle({ permit: [{ plugin: 'Gang', status: 'Success', durationSeconds: 0 }] })
+  it('lists plugins with a different result', () => {
+    const refused = sampleCycle({ permit: [{ plugin: 'Gang', status: 'Wait', durationSeconds: 0 }] })
+    const let_ = sampleCycle({ permit: [{ plugin: 'Gang', status: 'Success', durationSeconds: 0 }] })
     expect(differenceOf(refused, let_).answers).toEqual([{ stage: 'Permit', plugin: 'Gang', from: 'Wait', to: 'Success', reasons: [] }])
   })
 })

@@ -1,4 +1,4 @@
-// One cell of the tables in detail: a node × a plugin, in filtering and in scoring.
+// The details of one cell of the tables, a node × a plugin, in Filter and in Score.
 
 import type { Cycle, Fact, PluginResult } from '@/api/types'
 import { refusalAt, stateAt, type CellState, type FilterMatrix } from './matrix'
@@ -7,25 +7,25 @@ import { cellAt, type ScoreCell, type ScoreColumn, type ScoreTable } from './sco
 
 export interface FilterCell {
   state: CellState
-  /** The plugin that rejected the node, be it this or an earlier one. */
+  /** The plugin that rejected the node: this one or an earlier one. */
   rejectedBy: string | undefined
   /** Why this plugin rejected the node. */
   reasons: readonly string[]
-  /** Whether removing pods would help, where preemption looked at the node that this plugin rejected. */
+  /** Whether removing pods would help. Known only if this plugin rejected the node and preemption considered it. */
   removal: { status: string; help: 'helps' | 'notEnough' | 'noHelp' } | undefined
-  /** The node was filtered a second time, with the pods that are nominated to it, and that pass rejected it or passed it, too. */
+  /** The result of a second Filter pass that also counts the pods nominated to the node; undefined if there was none. */
   nominatedPass: 'rejected' | 'passed' | undefined
-  /** From 1: in which order the plugin runs, of how many. */
+  /** The plugin's position in the execution order, from 1, and the number of plugins. */
   order: number
   of: number
-  /** How many plugins did not run because this one rejected the node. */
+  /** The number of plugins that did not run because this one rejected the node. */
   notRunAfter: number
-  /** Over all nodes; undefined where the plugin did not run for this one. */
-  durationSeconds: number | undefined
+  /** For all nodes; undefined if the plugin did not run for this node, null if none of its calls was measured. */
+  durationSeconds: number | null | undefined
   preFilter: PluginResult | undefined
 }
 
-/** undefined when the node or the plugin is not in the matrix. */
+/** undefined if the node or the plugin is not in the matrix. */
 export function filterCellOf(cycle: Cycle, matrix: FilterMatrix | undefined, node: string, plugin: string): FilterCell | undefined {
   const column = matrix?.plugins.indexOf(plugin) ?? -1
   const row = matrix?.nodes.indexOf(node) ?? -1
@@ -47,7 +47,7 @@ export function filterCellOf(cycle: Cycle, matrix: FilterMatrix | undefined, nod
   }
 }
 
-/** A record has the code of a rejection only where preemption looked at the node. */
+/** The record has a rejection's status code only for nodes that preemption considered. */
 function removalOf({ preemption }: Cycle, node: string): FilterCell['removal'] {
   if (preemption?.candidates.some((c) => c.node === node)) return { status: 'Unschedulable', help: 'helps' }
   const status = preemption?.unhelpful?.find((u) => u.nodes.includes(node))?.status
@@ -63,9 +63,10 @@ export interface ScoreCellDetail extends ScoreCell {
   column: ScoreColumn
   /** The node's total. */
   total: number
-  /** The best of the column. */
+  /** The highest weighted score of the column. */
   best: number
-  durationSeconds: number | undefined
+  /** Over all nodes; null where none of the plugin's calls was measured. */
+  durationSeconds: number | null | undefined
 }
 
 export function scoreCellOf(cycle: Cycle, table: ScoreTable | undefined, node: string, plugin: string): ScoreCellDetail | undefined {
@@ -77,7 +78,7 @@ export function scoreCellOf(cycle: Cycle, table: ScoreTable | undefined, node: s
   return { ...cellAt(table, row, at), column, total: table.totals[row] ?? 0, best: span.best, durationSeconds: cycle.score?.durationSeconds?.[at] }
 }
 
-/** What a plugin attached to the cycle, or to this node. */
+/** The facts that a plugin recorded about the cycle or about this node. */
 export function factsAt(cycle: Cycle, node: string, plugin: string): Fact[] {
   return (cycle.facts ?? []).filter((f) => f.plugin === plugin && (!f.node || f.node === node))
 }
@@ -88,7 +89,7 @@ export interface Compared {
   terms: NonNullable<Comparison['terms']>
 }
 
-/** What a plugin compared about a node; without a plugin the one that rejected it. */
+/** The values that a plugin compared for a node. Without a plugin: those of the plugin that rejected it. */
 export function comparedAt(cycle: Cycle, matrix: FilterMatrix | undefined, node: string, plugin: string): Compared | undefined {
   const row = matrix?.nodes.indexOf(node) ?? -1
   const by = plugin || (matrix && row >= 0 ? refusalAt(matrix, row)?.plugin : undefined)

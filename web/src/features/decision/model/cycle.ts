@@ -2,7 +2,7 @@
 // points. It contains only numbers and states; the pages add words. The Filter matrix
 // and the Score table are in matrix.ts and scores.ts.
 
-import type { Cycle, ExtenderCall, NotEvaluated, PluginResult } from '@/api/types'
+import type { Cycle, ExtenderCall, ExtensionCalls, NotEvaluated, PermitWait, PluginResult } from '@/api/types'
 import { comparisons, noteOf, type Note } from './pluginComparison'
 import { filterMatrix, refusalAt } from './matrix'
 import { secondsBetween } from '@/kubernetes/time'
@@ -57,7 +57,7 @@ export function verdicts(cycle: Cycle): (node: string) => NodeVerdict {
 // ── pipeline ────────────────────────────────────────────────────────────
 
 /** The extension points in execution order, with the scheduling queue after the first. */
-export const stageNames = [
+const stageNames = [
   'PreEnqueue',
   'Queue',
   'PreFilter',
@@ -67,10 +67,16 @@ export const stageNames = [
   'Score',
   'Reserve',
   'Permit',
+  'PreBindPreFlight',
+  'WaitOnPermit',
   'PreBind',
   'Bind',
   'PostBind',
+  'Unreserve',
 ] as const
+
+/** Extension points that exist for few pods. They are shown only where they have something to say. */
+const rare: ReadonlySet<string> = new Set(['PreBindPreFlight', 'WaitOnPermit', 'Unreserve'])
 
 export type StageName = (typeof stageNames)[number]
 export type StageGroup = 'queue' | 'scheduling' | 'binding'
@@ -92,6 +98,8 @@ export interface Stage {
   results: PluginResult[]
   /** Requests to extenders at this extension point. */
   calls: ExtenderCall[]
+  /** Calls of PreFilterExtensions for this extension point. */
+  extensions: ExtensionCalls[]
 }
 
 const groups: Record<StageName, StageGroup> = {
@@ -104,9 +112,12 @@ const groups: Record<StageName, StageGroup> = {
   Score: 'scheduling',
   Reserve: 'scheduling',
   Permit: 'scheduling',
+  PreBindPreFlight: 'binding',
+  WaitOnPermit: 'binding',
   PreBind: 'binding',
   Bind: 'binding',
   PostBind: 'binding',
+  Unreserve: 'binding',
 }
 
 const verbOf: Partial<Record<StageName, ExtenderCall['verb']>> = { Filter: 'filter', PostFilter: 'preempt', Score: 'prioritize', Bind: 'bind' }
@@ -132,6 +143,7 @@ export function pipeline(cycle: Cycle): Stage[] {
       durationSeconds: times.get(fieldOf(name)) ?? (results.length ? results.reduce((sum, r) => sum + r.durationSeconds, 0) : undefined),
       results,
       calls: (cycle.extenders ?? []).filter((call) => call.verb !== undefined && call.verb === verbOf[name]),
+      extensions: (cycle.preFilterExtensions ?? []).filter((e) => e.point === fieldOf(name)),
     }
     stage.ran ||= stage.calls.length > 0
     if (name === 'Queue' && cycle.queue) {
@@ -150,8 +162,31 @@ export function pipeline(cycle: Cycle): Stage[] {
       stage.skipped = cycle.score.skipped?.length ?? 0
       stage.nodesOut = cycle.score.nodes.length
     }
+    if (name === 'WaitOnPermit' && cycle.permitWait) {
+      stage.ran = true
+      stage.plugins = cycle.permitWait.plugins.length
+      stage.waiting = cycle.permitWait.status ? 0 : stage.plugins
+      stage.failed = cycle.permitWait.status && cycle.permitWait.status !== 'Success' ? 1 : 0
+    }
     return stage
   })
+}
+
+/** Whether the strip of extension points has a step for the stage. That every PreBind plugin skips the pod shows in PreBind, too. */
+export function isShown(stage: Stage): boolean {
+  if (!rare.has(stage.name)) return true
+  return stage.ran && (stage.name !== 'PreBindPreFlight' || stage.plugins > 0)
+}
+
+/** How the wait for a permit went. */
+export type WaitEnd = 'waiting' | 'allowed' | 'rejected' | 'timedOut' | 'preempted' | 'over'
+
+export function waitEnd(wait: PermitWait): WaitEnd {
+  if (!wait.status) return 'waiting'
+  if (wait.status === 'Success') return 'allowed'
+  if (!wait.plugin) return 'over'
+  if (wait.timedOut) return 'timedOut'
+  return wait.status === 'Error' ? 'preempted' : 'rejected'
 }
 
 function resultsOf(cycle: Cycle, name: StageName): PluginResult[] {
@@ -168,6 +203,10 @@ function resultsOf(cycle: Cycle, name: StageName): PluginResult[] {
       return cycle.reserve ?? []
     case 'Permit':
       return cycle.permit ?? []
+    case 'PreBindPreFlight':
+      return cycle.preBindPreFlight ?? []
+    case 'Unreserve':
+      return cycle.unreserve ?? []
     case 'PreBind':
       return cycle.preBind ?? []
     case 'Bind':

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import type { Cycle, ExtenderCall } from '@/api/types'
 import { filterMatrix, formatRowFilter, parseRowFilter, refusalAt, selectRows, stateAt, type FilterMatrix, type RowQuery } from './matrix'
-import { explained, mockupCycle } from './testing'
+import { explained, sampleCycle } from './testing'
 
 function matrixOf(change: Partial<Cycle> = {}): FilterMatrix {
-  const matrix = filterMatrix(mockupCycle(change))
+  const matrix = filterMatrix(sampleCycle(change))
   if (!matrix) throw new Error('no matrix')
   return matrix
 }
@@ -12,7 +12,7 @@ const names = (matrix: FilterMatrix, query: Partial<RowQuery>) =>
   [...selectRows(matrix, { show: { kind: 'all' }, text: '', sort: 'node', ...query })].map((row) => matrix.nodes[row])
 
 describe('filterMatrix', () => {
-  it('has the counts of the explanation per plugin', () => {
+  it('has the explanation’s counts per plugin', () => {
     const matrix = matrixOf()
     expect(Object.fromEntries(matrix.plugins.map((p, i) => [p, matrix.asked[i] ? matrix.rejections[i] : matrix.skipped[i] ? 'skipped' : 'not run']))).toEqual({
       NodeName: 0,
@@ -26,21 +26,21 @@ describe('filterMatrix', () => {
     expect(matrix.feasible).toBe(6)
   })
 
-  it('knows a plugin that was never reached as neither asked nor skipped', () => {
+  it('treats a plugin that was never reached as neither asked nor skipped', () => {
     const m = matrixOf({ filter: { plugins: ['A', 'B'], nodes: ['n'], states: ['RN'], reasons: [{ node: 'n', plugin: 'A', reasons: ['no'] }] } })
     expect([m.asked, m.skipped]).toEqual([[true, false], [false, false]])
   })
 
-  it('does not take a node for feasible that the framework refused before any plugin ran', () => {
+  it('does not count a node as feasible that the framework rejected before any plugin ran', () => {
     expect(matrixOf({ filter: { plugins: ['A', 'B'], nodes: ['n'], states: ['NN'], reasons: [] } }).feasible).toBe(0)
   })
 
-  it('says that a plugin failed', () => {
+  it('reports that a plugin failed', () => {
     const m = matrixOf({ filter: { plugins: ['A'], nodes: ['n'], states: ['E'], reasons: [{ node: 'n', plugin: 'A', reasons: ['boom'] }] } })
     expect([m.hasErrors, stateAt(m, 0, 0), m.feasible]).toEqual([true, 'E', 0])
   })
 
-  it('gives extenders columns of their own after the plugins, asked in their order', () => {
+  it('has columns for extenders after the plugins, in the order of the calls', () => {
     const call = (plugin: string, change: Partial<ExtenderCall>): ExtenderCall => ({ plugin, verb: 'filter', status: 'Success', durationSeconds: 0, ...change })
     const m = matrixOf({
       filter: { plugins: ['A'], nodes: ['n1', 'n2', 'n3'], states: ['P', 'P', 'R'], reasons: [{ node: 'n3', plugin: 'A', reasons: ['no'] }] },
@@ -53,31 +53,31 @@ describe('filterMatrix', () => {
     expect(m.rejections).toEqual([1, 1, 0])
   })
 
-  it('knows an extender that refused what every plugin had passed, though its request is not recorded', () => {
+  it('finds an extender that rejected a node after every plugin passed it, even if its request is not recorded', () => {
     const m = matrixOf({ filter: { plugins: ['A'], nodes: ['n'], states: ['P'], reasons: [{ node: 'n', plugin: 'http://ext', reasons: ['full'] }] } })
     expect([m.feasible, refusalAt(m, 0)?.plugin]).toEqual([0, 'http://ext'])
   })
 
   it('is absent when Filter did not run', () => {
-    expect(filterMatrix(mockupCycle({ filter: undefined } as Partial<Cycle>))).toBeUndefined()
+    expect(filterMatrix(sampleCycle({ filter: undefined } as Partial<Cycle>))).toBeUndefined()
   })
 })
 
 describe('selectRows', () => {
   const matrix = matrixOf()
-  it('shows what one plugin rejected, and the choice survives the address', () => {
+  it('filters by the rejecting plugin, and converts the filter to the URL and back', () => {
     expect(names(matrix, { show: parseRowFilter('by:NodeResourcesFit') })).toEqual(['node-a1', 'node-c1'])
     expect(names(matrix, { show: parseRowFilter('feasible') })).toHaveLength(6)
     expect(names(matrix, { show: parseRowFilter('rejected') })).toHaveLength(6)
     expect(['feasible', 'rejected', 'by:X', undefined, 'nonsense'].map((t) => formatRowFilter(parseRowFilter(t)))).toEqual(['feasible', 'rejected', 'by:X', undefined, undefined])
   })
 
-  it('finds nodes by name, plugin and reason, all words together', () => {
+  it('finds nodes by all words in name, plugin and reason', () => {
     expect(names(matrix, { text: 'insufficient' })).toEqual(['node-a1', 'node-c1'])
     expect(names(matrix, { text: 'node-a insufficient' })).toEqual(['node-a1'])
   })
 
-  it('sorts by name as people count, and by how far each node came', () => {
+  it('sorts names with numbers as numbers, and results by how far each node got', () => {
     const m = matrixOf({
       filter: {
         plugins: ['A', 'B'],

@@ -1,51 +1,42 @@
-// The Filter matrix, node × plugin, as the record has it: columns and one string of
-// letters per node. Rows are numbers into it; selecting and sorting 5,000 nodes makes
-// lists of numbers and copies no cell.
+// The Filter matrix, node × plugin, in the format of the record: columns, and one string of
+// letters per node. A row is an index, so selecting and sorting 5,000 nodes copies no cells.
 
-import type { Cycle } from '@/api/types'
+import type { Cycle, NodeReasons } from '@/api/types'
 import { compareNames } from '@/kubernetes/cluster'
 
 /** P passed, R rejected, S skipped, N not run, E error. */
 export type CellState = 'P' | 'R' | 'S' | 'N' | 'E'
 
-/** Why a node is not feasible. */
-export interface Refusal {
-  node: string
-  /** A plugin, or an extender by its URL. */
-  plugin: string
-  reasons: string[]
-}
-
 export interface FilterMatrix {
-  /** In the order in which they ran; extenders that filter come last. */
+  /** In execution order; extenders that filter come last. */
   plugins: string[]
-  /** How many of `plugins`, counted from the end, are extenders. */
+  /** The number of extenders at the end of `plugins`. */
   extenders: number
   nodes: string[]
   /** states[row] has one letter per plugin. */
   states: string[]
-  refusals: Refusal[]
-  /** refusalOf[row] is the row's place in refusals, -1 without one. */
+  refusals: NodeReasons[]
+  /** refusalOf[row] is an index of refusals; -1 for a node without one. */
   refusalOf: Int32Array
-  /** 1 where every plugin and extender let the node through. */
+  /** 1 for nodes that passed every plugin and extender. */
   feasibleAt: Uint8Array
   feasible: number
-  /** Per plugin: how many nodes it rejected, as the server's explanation counts them. */
+  /** By plugin: the number of nodes that it rejected, according to the server's explanation. */
   rejections: number[]
-  /** Per plugin: it was asked about at least one node. */
+  /** By plugin: it ran for at least one node. */
   asked: boolean[]
-  /** Per plugin: it said in PreFilter that it has nothing to do, for every node. */
+  /** By plugin: it was skipped for every node, because its PreFilter returned Skip. */
   skipped: boolean[]
-  /** A node has a cell in state E. */
+  /** At least one cell has the state E. */
   hasErrors: boolean
 }
 
-/** undefined when Filter did not run. */
+/** undefined if Filter did not run. */
 export function filterMatrix(cycle: Cycle): FilterMatrix | undefined {
   const filter = cycle.filter
   if (!filter) return undefined
   const { nodes } = filter
-  const refusals: Refusal[] = [...filter.reasons]
+  const refusals: NodeReasons[] = [...filter.reasons]
   const refusalOf = new Int32Array(nodes.length).fill(-1)
   const rowOf = new Map(nodes.map((node, row) => [node, row]))
   filter.reasons.forEach((refusal, i) => {
@@ -75,8 +66,8 @@ export function filterMatrix(cycle: Cycle): FilterMatrix | undefined {
   return matrix
 }
 
-/** One letter per extender and node: extenders are asked only about what came through before them. */
-function extenderColumns(cycle: Cycle, rowOf: ReadonlyMap<string, number>, refusals: Refusal[], refusalOf: Int32Array): { names: string[]; letters: string[] } {
+/** One letter per node and extender. An extender gets only the nodes that passed everything before it. */
+function extenderColumns(cycle: Cycle, rowOf: ReadonlyMap<string, number>, refusals: NodeReasons[], refusalOf: Int32Array): { names: string[]; letters: string[] } {
   const answers = filterAnswers(cycle)
   const letters = Array.from(refusalOf, () => '')
   for (const [plugin, { rejected, failed }] of answers) {
@@ -94,7 +85,7 @@ function extenderColumns(cycle: Cycle, rowOf: ReadonlyMap<string, number>, refus
   return { names: [...answers.keys()], letters }
 }
 
-/** Extenders that were asked in Filter, in their order. The call about the nominated node counts only where no search among all came after it. */
+/** The extenders that were called in Filter, in their order. Calls about the nominated node alone count only if no search of all nodes followed. */
 function filterAnswers(cycle: Cycle): Map<string, { rejected: Map<string, string>; failed: boolean }> {
   const calls = (cycle.extenders ?? []).filter((call) => call.verb === 'filter')
   const search = calls.filter((call) => !call.nominated)
@@ -120,7 +111,7 @@ function count(matrix: FilterMatrix): void {
       else if (state === 69) asked[p] = matrix.hasErrors = true
     }
     const refusal = refusals[refusalOf[row] ?? -1]
-    // Not run without a rejection before it: the framework itself refused the node.
+    // If plugins did not run although none rejected the node, the framework itself did.
     if (!refusal && !notRun) {
       feasibleAt[row] = 1
       matrix.feasible++
@@ -135,11 +126,11 @@ export function stateAt(matrix: FilterMatrix, row: number, column: number): Cell
   return (matrix.states[row]?.[column] ?? 'N') as CellState
 }
 
-export function refusalAt(matrix: FilterMatrix, row: number): Refusal | undefined {
+export function refusalAt(matrix: FilterMatrix, row: number): NodeReasons | undefined {
   return matrix.refusals[matrix.refusalOf[row] ?? -1]
 }
 
-/** Which rows are shown: all, the feasible ones, or those that one plugin rejected. */
+/** The rows to show. */
 export type RowFilter = { kind: 'all' } | { kind: 'feasible' } | { kind: 'rejected' } | { kind: 'rejectedBy'; plugin: string }
 
 export function parseRowFilter(text: string | undefined): RowFilter {
@@ -153,20 +144,20 @@ export function formatRowFilter(filter: RowFilter): string | undefined {
   return filter.kind === 'rejectedBy' ? `by:${filter.plugin}` : filter.kind
 }
 
-/** node: by name. result: feasible ones by total, then by how far the search got with the node. A minus turns it round. */
+/** node: by name. result: feasible nodes by total, then the others by the position of the rejecting plugin. A minus reverses the order. */
 export const rowSorts = ['node', '-node', 'result', '-result'] as const
 export type RowSort = (typeof rowSorts)[number]
 
 export interface RowQuery {
   show: RowFilter
-  /** Every word has to be in the node's name or in a reason. */
+  /** Every word must occur in the node's name, in the rejecting plugin or in a reason. */
   text: string
   sort: RowSort
-  /** Total by node, where there is one. */
+  /** Totals of the scored nodes, by node. */
   totals?: ReadonlyMap<string, number> | undefined
 }
 
-/** The rows that query asks for, in its order. */
+/** The rows that match query, in its order. */
 export function selectRows(matrix: FilterMatrix, query: RowQuery): Int32Array {
   const { nodes } = matrix
   const wanted = wants(matrix, query)
@@ -205,7 +196,7 @@ function sortRows(matrix: FilterMatrix, rows: Int32Array, { sort, totals }: RowQ
     const sorted = rows.sort(byName)
     return descending ? sorted.reverse() : sorted
   }
-  // One number per row: the further it came the higher, feasible ones above all others.
+  // One number per row: higher for a later rejection, and highest for feasible nodes.
   const columns = matrix.plugins.length
   const columnOf = new Map(matrix.plugins.map((plugin, p) => [plugin, p]))
   const rank = new Float64Array(nodes.length)

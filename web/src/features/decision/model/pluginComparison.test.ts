@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { comparisons, noteOf, resourceLines, termText, type Comparison } from './pluginComparison'
-import { mockupCycle } from './testing'
+import { sampleCycle } from './testing'
 
 const fit: Comparison = {
   node: 'node-a1',
@@ -11,7 +11,7 @@ const fit: Comparison = {
   ],
 }
 
-it('does the arithmetic of the mockup', () => {
+it('computes the missing amount of a resource', () => {
   expect(resourceLines(fit)).toEqual([
     { name: 'cpu', allocatable: '16', inUse: '14.7', requested: '1.5', left: '−0.2', short: true },
     { name: 'memory', allocatable: '64 Gi', inUse: '36 Gi', requested: '3 Gi', left: '25 Gi', short: false },
@@ -30,7 +30,7 @@ it('names the taint and the label', () => {
 })
 
 it('finds a comparison by node and plugin', () => {
-  const cycle = mockupCycle()
+  const cycle = sampleCycle()
   if (cycle.filter) cycle.filter.comparisons = [fit]
   const of = comparisons(cycle)
   expect([of('node-a1', 'NodeResourcesFit'), of('node-a1', 'NodeAffinity')]).toEqual([fit, undefined])

@@ -1,17 +1,17 @@
 import { describe, expect, it } from 'vitest'
 import type { Cycle, Victim } from '@/api/types'
 import { aftermath, decidingValues, preemptionTable, putBack } from './preemption'
-import { mockupCycle } from './testing'
+import { sampleCycle } from './testing'
 
 describe('preemptionTable', () => {
   const victim = (name: string, priority: number): Victim => ({ pod: { namespace: 'batch', name, uid: name }, priority })
   const candidate = (node: string, pdbViolations: number) => ({ node, victims: [victim(`${node}-v`, 100)], reprieved: [victim(`${node}-r`, 1000)], pdbViolations })
-  const table = (preemption: Cycle['preemption']) => preemptionTable(mockupCycle({ preemption } as Partial<Cycle>))
+  const table = (preemption: Cycle['preemption']) => preemptionTable(sampleCycle({ preemption } as Partial<Cycle>))
 
-  it('is absent when nothing was dry run', () => {
+  it('is absent without dry runs', () => {
     expect(table(undefined)).toBeUndefined()
   })
-  it('puts the chosen candidate first and says at which rule each other fell behind', () => {
+  it('puts the chosen candidate first, and has the rule that eliminated each other one', () => {
     const found = table({ candidates: [candidate('a', 2), candidate('b', 0), candidate('c', 0)], chosen: 'c', rule: 'lowestHighestPriority' })
     expect(found?.rows.map((r) => `${r.node}${r.chosen ? ' chosen' : ''} ${r.outBy ?? '-'}`)).toEqual(['c chosen -', 'b -', 'a fewestPDBViolations'])
     expect(found?.verdict).toEqual({ kind: 'rule', rule: 'lowestHighestPriority' })
@@ -21,19 +21,19 @@ describe('preemptionTable', () => {
     expect(found?.candidates).toBe(100)
     expect(found?.rows[0]).toMatchObject({ victimsDropped: 4, reprievedDropped: 2, values: { fewestVictims: 5 } })
   })
-  it('knows one candidate, none, and none chosen', () => {
+  it('handles one candidate, none, and none chosen', () => {
     expect(table({ candidates: [candidate('a', 1)], chosen: 'a' })).toMatchObject({ verdict: { kind: 'onlyOne' }, rows: [{ outBy: undefined }] })
     expect(table({ candidates: [] })?.verdict).toEqual({ kind: 'none' })
     expect(table({ candidates: [candidate('a', 0), candidate('b', 0)] })?.verdict).toEqual({ kind: 'notChosen' })
   })
-  it('follows the rules up to the one that decided, and compares nothing after it', () => {
+  it('applies the rules up to the deciding one', () => {
     const one = (node: string, ...victims: Victim[]) => ({ node, victims, pdbViolations: 0 })
     const found = table({ candidates: [one('a', victim('x', 1000)), one('b', victim('y', 100), victim('z', 50)), one('c', victim('w', 100))], chosen: 'c', rule: 'lowestSumOfPriorities' })
     // b's plain sum is 150, but the scheduler adds 2³¹ for each of its two victims.
     expect(found?.rows.map((r) => `${r.node} ${r.outBy ?? '-'} ${r.values.lowestSumOfPriorities}`)).toEqual(['c - 100', 'b lowestSumOfPriorities 150', 'a lowestHighestPriority 1000'])
     expect(found?.decided).toBe('lowestSumOfPriorities')
   })
-  it('takes the earliest start among the most important victims', () => {
+  it('uses the earliest start among the highest-priority victims', () => {
     const started = (name: string, priority: number, startTime: string): Victim => ({ ...victim(name, priority), startTime })
     const one = (node: string, ...victims: Victim[]) => ({ node, victims, pdbViolations: 0 })
     const found = table({
@@ -46,7 +46,21 @@ describe('preemptionTable', () => {
       ['a', '2026-01-01T10:00:00Z', 'latestEarliestStartTime'],
     ])
   })
-  it('has the value that decided beside the next best', () => {
+  it('takes a victim that has not started as starting now', () => {
+    const one = (node: string, ...victims: Victim[]) => ({ node, victims, pdbViolations: 0 })
+    const found = table({
+      candidates: [one('a', { ...victim('x', 9), startTime: '2026-01-01T10:00:00Z' }), one('b', victim('y', 9))],
+      chosen: 'b',
+      rule: 'latestEarliestStartTime',
+    })
+    expect(found?.rows.map((r) => [r.node, r.outBy])).toEqual([['b', undefined], ['a', 'latestEarliestStartTime']])
+  })
+  it('compares no candidate that the scheduler did not consider', () => {
+    const found = table({ candidates: [{ ...candidate('a', 0), surplus: true }, candidate('b', 2)], chosen: 'b' })
+    expect(found?.rows.map((r) => `${r.node} ${r.outBy ?? '-'}`)).toEqual(['b -', 'a -'])
+    expect(found?.verdict).toEqual({ kind: 'onlyConsidered' })
+  })
+  it('has the deciding value and the next best', () => {
     const one = (node: string, ...victims: Victim[]) => ({ node, victims, pdbViolations: 0 })
     const found = table({ candidates: [one('a', victim('x', 5000)), one('b', victim('y', 100)), one('c', victim('w', 1000))], chosen: 'b', rule: 'lowestHighestPriority' })
     expect(found && decidingValues(found)).toEqual({ rule: 'lowestHighestPriority', value: 100, next: 1000 })
@@ -76,15 +90,15 @@ describe('preemptionTable', () => {
 
 describe('aftermath', () => {
   const victims = [{ pod: { namespace: 'batch', name: 'etl-1', uid: 'v' }, priority: 100 }]
-  const first = mockupCycle({ attempt: 1, outcome: 'unschedulable', nominatedNode: 'b', startTime: '2026-01-01T10:00:00.000Z', durationSeconds: 0.5, preemption: { candidates: [{ node: 'b', victims, pdbViolations: 0 }], chosen: 'b' } })
-  const second = mockupCycle({
+  const first = sampleCycle({ attempt: 1, outcome: 'unschedulable', nominatedNode: 'b', startTime: '2026-01-01T10:00:00.000Z', durationSeconds: 0.5, preemption: { candidates: [{ node: 'b', victims, pdbViolations: 0 }], chosen: 'b' } })
+  const second = sampleCycle({
     attempt: 2,
     selectedNode: 'b',
     startTime: '2026-01-01T10:00:30.500Z',
     queue: { addedTime: '2026-01-01T10:00:00.500Z', attempts: 2, requeuedBy: { time: '2026-01-01T10:00:30.400Z', event: 'AssignedPodDelete', kind: 'Pod', namespace: 'batch', name: 'etl-1', plugin: 'NodeResourcesFit' } },
   })
 
-  it('tells the way from the nomination to the next attempt', () => {
+  it('lists the events from the nomination to the next attempt', () => {
     expect(aftermath(first, second, second)).toEqual({
       node: 'b',
       nominated: '2026-01-01T10:00:00.500Z',
@@ -93,7 +107,7 @@ describe('aftermath', () => {
       ended: { attempt: 2, node: 'b', time: '2026-01-01T10:00:30.500Z', afterSeconds: 30, onNominated: true },
     })
   })
-  it('is open as long as there is no next attempt, and absent without room', () => {
+  it('is incomplete until the next attempt, and absent if preemption made no room', () => {
     expect(aftermath(first, undefined, undefined)).toMatchObject({ back: undefined, ended: undefined })
     expect(aftermath(second, undefined, undefined)).toBeUndefined()
   })

@@ -1,7 +1,7 @@
 // Preemption's dry runs as a table: candidates, and for each rule the value of each
 // candidate, up to the deciding rule.
 
-import type { Cycle, Preemption, PreemptionRule, Summary, Victim } from '@/api/types'
+import type { Cycle, Evictions, Preemption, PreemptionRule, Summary, Victim } from '@/api/types'
 
 /** The rules with a numeric value, in the order in which the scheduler applies them. */
 export const comparedRules = ['fewestPDBViolations', 'lowestHighestPriority', 'lowestSumOfPriorities', 'fewestVictims', 'latestEarliestStartTime'] as const satisfies readonly PreemptionRule[]
@@ -15,12 +15,14 @@ export interface PreemptionRow {
   /** How many of them the record left out. */
   victimsDropped: number
   reprievedDropped: number
-  /** By rule; latestEarliestStartTime is the earliest start among the highest-priority victims, '' when unknown. */
+  /** By rule; latestEarliestStartTime is the earliest start among the highest-priority victims, '' when none has started: the scheduler takes that as now. */
   values: Record<ComparedRule, number | string>
   /** The rule that eliminated the candidate; undefined: it was among the last. */
   outBy: ComparedRule | undefined
   /** The extender that removed the node, so that no rule was applied to it. */
   removedBy: string
+  /** The scheduler had enough candidates and did not consider this one. */
+  surplus: boolean
   /** The extender that chose these victims instead of the dry run. */
   changedBy: string
 }
@@ -31,11 +33,12 @@ export interface PreemptionTable {
   /** The number of all candidates: a record keeps only those closest to the chosen one. */
   candidates: number
   /** How preemption ended, for the sentence above the table. */
-  verdict: { kind: 'rule'; rule: PreemptionRule } | { kind: 'onlyOne' } | { kind: 'none' } | { kind: 'notChosen' }
+  verdict: { kind: 'rule'; rule: PreemptionRule } | { kind: 'onlyOne' } | { kind: 'onlyConsidered' } | { kind: 'none' } | { kind: 'notChosen' }
   /** The deciding rule, if it is one of those that compare. */
   decided: ComparedRule | undefined
   /** Nodes whose dry run did not help, by reason, most nodes first. */
   unhelpful: { plugin: string; reason: string; nodes: string[] }[]
+  evictions: Evictions | undefined
 }
 
 export function preemptionTable(cycle: Cycle): PreemptionTable | undefined {
@@ -60,18 +63,20 @@ export function preemptionTable(cycle: Cycle): PreemptionTable | undefined {
       },
       outBy: undefined,
       removedBy: c.removedBy ?? '',
+      surplus: c.surplus ?? false,
       changedBy: c.changedBy ?? '',
     }),
   )
   if (chosen) markLosers(rows, rule)
-  const lasted = (row: PreemptionRow) => (row.chosen ? 99 : row.removedBy ? -1 : row.outBy ? comparedRules.indexOf(row.outBy) : 98)
+  const lasted = (row: PreemptionRow) => (row.chosen ? 99 : row.surplus ? -2 : row.removedBy ? -1 : row.outBy ? comparedRules.indexOf(row.outBy) : 98)
   rows.sort((a, b) => lasted(b) - lasted(a))
   return {
     rows,
     candidates: rows.length + (preemption.candidatesDropped ?? 0),
-    verdict: !candidates.length ? { kind: 'none' } : !chosen ? { kind: 'notChosen' } : rule ? { kind: 'rule', rule } : { kind: 'onlyOne' },
+    verdict: !candidates.length ? { kind: 'none' } : !chosen ? { kind: 'notChosen' } : rule ? { kind: 'rule', rule } : { kind: rows.some((row) => row.surplus) ? 'onlyConsidered' : 'onlyOne' },
     decided,
     unhelpful: byReason(preemption),
+    evictions: preemption.evictions,
   }
 }
 
@@ -87,7 +92,7 @@ function cost(row: PreemptionRow, rule: ComparedRule): number {
   const value = row.values[rule]
   // The scheduler adds 2³¹ per victim, so that more victims never give a smaller sum.
   if (rule === 'lowestSumOfPriorities') return Number(value) + row.victims.length * 2 ** 31
-  if (rule === 'latestEarliestStartTime') return -Date.parse(String(value))
+  if (rule === 'latestEarliestStartTime') return value ? -Date.parse(String(value)) : -Infinity
   return Number(value)
 }
 
@@ -97,7 +102,7 @@ function markLosers(rows: PreemptionRow[], rule: PreemptionRule | undefined): vo
   if (!chosen) return
   const last = rule ? comparedRules.findIndex((r) => r === rule) : -1
   for (const compared of comparedRules.slice(0, last < 0 ? comparedRules.length : last + 1)) {
-    for (const row of rows) if (!row.outBy && !row.chosen && !row.removedBy && cost(row, compared) > cost(chosen, compared)) row.outBy = compared
+    for (const row of rows) if (!row.outBy && !row.chosen && !row.removedBy && !row.surplus && cost(row, compared) > cost(chosen, compared)) row.outBy = compared
   }
 }
 
@@ -112,6 +117,9 @@ function byReason(preemption: Preemption): PreemptionTable['unhelpful'] {
   }
   return [...found.values()].sort((a, b) => b.nodes.length - a.nodes.length || a.plugin.localeCompare(b.plugin))
 }
+
+/** The victims that the scheduler did not try to evict, because a call had failed. */
+export const notTried = (e: Evictions) => (e.done ? e.victims - e.deleted - e.released - (e.terminating ?? 0) - (e.failed ?? 0) : 0)
 
 /** The result of the choice: the deciding rule, the value of the chosen candidate, and the next best. */
 export function decidingValues(table: PreemptionTable): { rule: ComparedRule; value: number | string; next: number | string } | undefined {

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import type { Cycle } from '@/api/types'
 import { cellAt, scoreTable, selectScores, toBest, type ScoreTable } from './scores'
-import { mockupCycle } from './testing'
+import { sampleCycle } from './testing'
 
 function tableOf(change: Partial<Cycle> = {}): ScoreTable {
-  const table = scoreTable(mockupCycle(change))
+  const table = scoreTable(sampleCycle(change))
   if (!table) throw new Error('no table')
   return table
 }
@@ -12,20 +12,20 @@ const names = (table: ScoreTable, rows: Iterable<number>) => [...rows].map((row)
 
 describe('scoreTable', () => {
   const table = tableOf()
-  it('ranks best first, equals share a rank', () => {
+  it('ranks best first; equal totals share a rank', () => {
     expect(
       [...table.ranked].map((row) => `${table.ranks[row]}${table.tied[row] ? '=' : ''} ${table.nodes[row]} ${table.totals[row]} ${toBest(table, row)}${row === table.chosen ? ' chosen' : ''}`),
     ).toEqual(['1 node-b2 823 0 chosen', '2 node-a3 782 -41', '3 node-a2 763 -60', '4= node-b3 738 -85', '4= node-c3 738 -85', '6 node-b1 676 -147'])
   })
 
-  it('puts the chosen one first among equals', () => {
-    const score = mockupCycle().score
+  it('puts the chosen node first among equals', () => {
+    const score = sampleCycle().score
     const t = tableOf({ selectedNode: 'node-c3', ...(score ? { score: { ...score, totals: score.totals.map(() => 700) } } : {}) })
     expect(t.nodes[t.ranked[0] ?? -1]).toBe('node-c3')
     expect(new Set(t.ranks)).toEqual(new Set([1]))
   })
 
-  it('knows which columns decide nothing', () => {
+  it('detects columns with the same score on every node', () => {
     expect(table.columns.filter((_, p) => table.spans[p]?.uniform).map((c) => c.name)).toEqual(['TaintToleration', 'NodeResourcesBalancedAllocation'])
   })
 
@@ -33,7 +33,7 @@ describe('scoreTable', () => {
     expect(cellAt(table, table.chosen, 1)).toEqual({ raw: 100, normalized: 100, weighted: 200 })
   })
 
-  it('has the extenders’ parts after the plugins, so that totals add up, and tells no score from 0', () => {
+  it('has the extenders after the plugins, so that totals add up, and distinguishes no score from 0', () => {
     const t = tableOf({
       selectedNode: 'a',
       score: {
@@ -58,19 +58,19 @@ describe('scoreTable', () => {
   })
 
   it('is absent without scores', () => {
-    expect(scoreTable(mockupCycle({ score: undefined } as Partial<Cycle>))).toBeUndefined()
+    expect(scoreTable(sampleCycle({ score: undefined } as Partial<Cycle>))).toBeUndefined()
   })
 })
 
 describe('selectScores', () => {
   const table = tableOf()
   const select = (sort: string, text = '', values: 'all' | 'raw' = 'all') => names(table, selectScores(table, { sort, text, values }))
-  it('is by rank unless a column is named', () => {
+  it('sorts by rank unless a column is given', () => {
     expect(select('total')).toEqual(['node-b2', 'node-a3', 'node-a2', 'node-b3', 'node-c3', 'node-b1'])
     expect(select('nonsense')).toEqual(select('total'))
     expect(select('-total')).toEqual(select('total').reverse())
   })
-  it('sorts by one plugin’s part, the highest first, equals by rank', () => {
+  it('sorts by one plugin’s score, highest first, equal scores by rank', () => {
     expect(select('InterPodAffinity')).toEqual(['node-a3', 'node-a2', 'node-b3', 'node-b2', 'node-b1', 'node-c3'])
     // By raw values node-b1 leads; normalization reverses the order.
     expect(select('PodTopologySpread', '', 'raw')[0]).toBe('node-b1')

@@ -1,26 +1,26 @@
-// The phrase for each statement of an explanation: which message says it, and what fills
-// the message's gaps. The server decides what is true; this only chooses words.
+// The message for each statement of an explanation, and the values for its placeholders. The
+// server decides what is true; this module only chooses words.
 
 import type { GroupShortfall, Headline, Remark } from '@/api/types'
 
-/** A message and what fills its gaps; the message's plural form goes by `count`. */
+/** A message and the values for its placeholders; `count` selects its plural form. */
 export interface Phrase {
   key: string
   values: Record<string, string>
   count?: number
 }
 
-/** The words of the reader's language. */
+/** Functions that produce text in the user's language. */
 export interface Words {
   t: (key: string, values: Record<string, unknown>, count?: number) => string
-  /** Names in a row, cut short where there are many. */
+  /** A list of names, cut short when there are many. */
   names: (names: readonly string[]) => string
 }
 
-/** The most devices of one driver that are named; more are counted. */
+/** More devices of one driver than this are counted instead of named. */
 const mostDevices = 4
 
-/** What the statement says. Every kind of the schema has a case: a new one does not compile without. */
+/** The phrase for a statement. A kind of the schema without a case does not compile. */
 export function phraseOf(statement: Headline | Remark, words: Words): Phrase {
   const { t, names } = words
   const reasons = (all: readonly string[]) => all.join(', ') || t('explain.noReason', {})
@@ -34,6 +34,8 @@ export function phraseOf(statement: Headline | Remark, words: Words): Phrase {
       return { key: 'explain.tiedBySeed', values: { ...texts(s), others: names(s.others) } }
     case 'only':
       return { key: 'explain.only', values: texts(s) }
+    case 'firstFeasible':
+      return { key: 'explain.firstFeasible', values: texts(s) }
     case 'unscored':
       return { key: 'explain.unscored', values: texts(s) }
     case 'hinted':
@@ -52,6 +54,8 @@ export function phraseOf(statement: Headline | Remark, words: Words): Phrase {
       return { key: 'explain.preFilter', values: { ...texts(s), plugins: s.plugins.join(', '), reasons: reasons(s.reasons) } }
     case 'refusedLater':
       return { key: 'explain.refusedLater', values: { ...texts(s), reasons: reasons(s.reasons) } }
+    case 'permitTimeout':
+      return { key: 'explain.permitTimeout', values: texts(s) }
     case 'lost':
       return { key: 'explain.lost', values: texts(s) }
     case 'noNode':
@@ -64,6 +68,12 @@ export function phraseOf(statement: Headline | Remark, words: Words): Phrase {
       return { key: 'explain.notTried', values: { ...texts(s), shortfall: shortfallOf(s.group, words) } }
     case 'groupRejected':
       return { key: 'explain.groupRejected', values: { ...texts(s), reasons: s.reasons.join(', ') } }
+    case 'waited':
+      return { key: 'explain.waited', values: { ...texts(s), plugins: s.plugins.join(', ') } }
+    case 'nominatedCounted':
+      return { key: 'explain.nominatedCounted', values: { ...texts(s), pods: names(s.pods) }, count: s.nodes }
+    case 'notEvicted':
+      return { key: 'explain.notEvicted', values: { ...texts(s), errors: s.errors.join(', ') } }
     case 'searchEnded':
       return { key: 'explain.searchEnded', values: texts(s), count: s.nodes }
     case 'room':

@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest'
 import type { Summary } from '@/api/types'
 import { filterSummaries, withOlder } from './summaries'
-import { mockupCycle } from './testing'
+import { sampleCycle } from './testing'
 
-const attempt = (n: number, change: Partial<Summary> = {}): Summary => mockupCycle({ attempt: n, ...change })
+const attempt = (n: number, change: Partial<Summary> = {}): Summary => sampleCycle({ attempt: n, ...change })
 
 it('filters by outcome, profile and words', () => {
   const items = [attempt(1, { profile: 'batch' }), attempt(2, { outcome: 'unschedulable', message: 'Insufficient cpu' }), attempt(3)]

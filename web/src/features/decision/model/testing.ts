@@ -1,8 +1,8 @@
-// Cycles for tests: the one of the mockups, and what the server explains.
+// Cycles and explanations for tests.
 
 import type { Cycle } from '@/api/types'
 
-export const filterPlugins = [
+const filterPlugins = [
   'NodeName',
   'NodeUnschedulable',
   'TaintToleration',
@@ -39,7 +39,7 @@ const rejected: Record<string, [string, string]> = {
 }
 
 /** Attempt 3 of web-7f9c-x2k4: 12 nodes, 6 feasible, node-b2 chosen with 823. */
-export function mockupCycle(change: Partial<Cycle> = {}): Cycle {
+export function sampleCycle(change: Partial<Cycle> = {}): Cycle {
   const nodes = [...scored.map(([n]) => n), ...Object.keys(rejected)].sort()
   const weighted = scored.map(([, , normalized]) => normalized.map((v, p) => v * (scorePlugins[p]?.weight ?? 0)))
   return {
@@ -110,7 +110,7 @@ export function mockupCycle(change: Partial<Cycle> = {}): Cycle {
   }
 }
 
-/** What the server explains of a cycle in which nothing was compared. */
+/** An explanation of a cycle that compared nothing. */
 export function explained(change: Partial<Cycle['explanation']> = {}): Cycle['explanation'] {
   return { sentence: '', headline: { kind: 'unscored', pod: 'web-7f9c-x2k4', node: 'node-b2', feasible: 6 }, ...change }
 }

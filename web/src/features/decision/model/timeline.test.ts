@@ -1,12 +1,12 @@
 import { expect, it } from 'vitest'
 import type { Cycle, Summary } from '@/api/types'
-import { mockupCycle } from './testing'
+import { sampleCycle } from './testing'
 import { timeline } from './timeline'
 
 const at = (second: number) => `2026-01-01T10:42:${String(second).padStart(2, '0')}Z`
-const attempt = (n: number, second: number, queue?: Cycle['queue']): Cycle => mockupCycle({ attempt: n, startTime: at(second), ...(queue ? { queue } : {}) })
+const attempt = (n: number, second: number, queue?: Cycle['queue']): Cycle => sampleCycle({ attempt: n, startTime: at(second), ...(queue ? { queue } : {}) })
 
-it('tells a pod’s way: created, tried, requeued by an event, tried again', () => {
+it('lists the events of a pod: created, tried, requeued by an event, tried again', () => {
   const cycles = [
     attempt(1, 1, { addedTime: at(0), attempts: 1 }),
     attempt(2, 9, { addedTime: at(2), attempts: 2, backoffUntil: at(5), requeuedBy: { time: at(4), event: 'AssignedPodDelete', kind: 'Pod', namespace: 'shop', name: 'etl-8', plugin: 'NodeResourcesFit' } }),
@@ -24,6 +24,6 @@ it('tells a pod’s way: created, tried, requeued by an event, tried again', () 
   ])
 })
 
-it('is the attempts alone while their records are not at hand', () => {
+it('contains only attempts while their records are not loaded', () => {
   expect(timeline([attempt(1, 1), attempt(2, 2)] as Summary[], new Map()).map((e) => e.kind)).toEqual(['attempt', 'attempt'])
 })

@@ -1,4 +1,4 @@
-// Whole cycles, fetched when somebody looks and kept while they may look again.
+// Full records of cycles, fetched on demand; the most recent ones are cached.
 
 import { shallowRef, watch, type Ref } from 'vue'
 import { getCycle } from '@/api/simulator'
@@ -8,9 +8,9 @@ import { useAnswer, useTurns } from '@/live/answer'
 const kept = new Map<string, Promise<Cycle>>()
 const keepAtMost = 16
 
-/** The whole cycle of an attempt, from what is kept or from the server. */
-export function cycleOf(summary: Summary): Promise<Cycle> {
-  // A waiting attempt is published again when the wait has ended.
+/** The full record of an attempt, from the cache or from the server. */
+function cycleOf(summary: Summary): Promise<Cycle> {
+  // A waiting attempt changes when its wait ends, so the key includes the outcome.
   const key = `${summary.pod.uid}/${summary.attempt}/${summary.outcome}/${summary.durationSeconds}`
   const known = kept.get(key)
   if (known) return known
@@ -24,7 +24,7 @@ export function cycleOf(summary: Summary): Promise<Cycle> {
   return cycle
 }
 
-/** Follows which cycle is wanted; keeps showing the last one until the next has come. */
+/** The record of the wanted attempt. The previous record of the same pod stays until the next one arrives. */
 export function useCycle(wanted: Ref<Summary | undefined>): { cycle: Ref<Cycle | undefined>; error: Ref<unknown>; loading: Ref<boolean> } {
   const { value: cycle, error, loading, ask, clear } = useAnswer((_signal, summary: Summary) => cycleOf(summary), { dropOnError: true })
   watch(
@@ -41,8 +41,8 @@ export function useCycle(wanted: Ref<Summary | undefined>): { cycle: Ref<Cycle |
 }
 
 /**
- * The cycles of a pod's attempts, for what stands between them: fetched one after the
- * other, newest first, at most `most` of them. Nothing is fetched while wanted is empty.
+ * The records of a pod's newest attempts by number, at most `most` of them, fetched one after
+ * the other, newest first.
  */
 export function useCycles(wanted: Ref<readonly Summary[]>, most = 10): Ref<ReadonlyMap<number, Cycle>> {
   const found = shallowRef<ReadonlyMap<number, Cycle>>(new Map())
@@ -58,7 +58,7 @@ export function useCycles(wanted: Ref<readonly Summary[]>, most = 10): Ref<Reado
       }
       for (const summary of attempts.slice(-most).reverse()) {
         if (found.value.has(summary.attempt)) continue
-        // The line of events does without one that cannot be had; the attempt itself says why when it is opened.
+        // A record that cannot be loaded is left out; opening the attempt shows the error.
         const cycle = await cycleOf(summary).catch(() => undefined)
         if (signal.aborted) return
         if (cycle) found.value = new Map(found.value).set(summary.attempt, cycle)

@@ -7,7 +7,7 @@ const owned = (name: string, kind: string, status: Pod['status'] = {}): Pod => p
 const names = (pods: readonly Pod[]) => pods.map((p) => p.metadata.name)
 
 describe('the plan of a drain', () => {
-  it('leaves to DaemonSets what is theirs, and to the deletion what is deleted', () => {
+  it('leaves out pods of DaemonSets and terminating pods', () => {
     const plan = planDrain([
       owned('web', 'ReplicaSet'),
       owned('agent', 'DaemonSet'),
@@ -38,20 +38,20 @@ function drainer(answers: Record<string, ('evicted' | 'refused' | 'gone' | Error
 const run = (items: ReturnType<typeof drainItems>, fake: Drainer, signal = new AbortController().signal) => drain(['n1'], items, fake, { progress: () => {}, signal })
 
 describe('a drain', () => {
-  it('cordons first, and tries again what a budget refused', async () => {
+  it('cordons first, and retries evictions that a budget refused', async () => {
     const items = drainItems(planDrain([pod('a'), pod('b')]))
     const { fake, said } = drainer({ a: ['refused', 'refused', 'evicted'] })
     await run(items, fake)
     expect(said).toEqual(['cordon n1', 'evict a: refused', 'evict b: evicted', `pause ${retryAfter}`, 'evict a: refused', `pause ${retryAfter}`, 'evict a: evicted'])
     expect(countStates(items)).toEqual({ waiting: 0, evicted: 2, blocked: 0, failed: 0 })
   })
-  it('counts pods that are gone as evicted, and does not try an error again', async () => {
+  it('counts pods that are gone as evicted, and does not retry errors', async () => {
     const items = drainItems(planDrain([pod('a'), pod('b')]))
     const { fake } = drainer({ a: ['gone'], b: [new Error('etcd is full')] })
     await run(items, fake)
     expect(items.map((i) => i.state)).toEqual([{ kind: 'evicted' }, { kind: 'failed', message: 'etcd is full' }])
   })
-  it('ends when it is told to, with what it knows', async () => {
+  it('ends with its current results when it is aborted', async () => {
     const items = drainItems(planDrain([pod('a')]))
     const abort = new AbortController()
     const { fake } = drainer({ a: ['refused', 'refused'] })

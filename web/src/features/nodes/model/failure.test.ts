@@ -6,7 +6,7 @@ import { node, pod } from '@/kubernetes/testing'
 const failing = (status: string, reason: string) => ({ ...node('n'), status: { conditions: [{ type: 'Ready', status, reason }] } })
 
 describe('a failure on demand', () => {
-  it('is told by the reason of the Ready condition', () => {
+  it('is recognised by the reason of the Ready condition', () => {
     expect(failureOf(failing('False', 'FailureOnDemand'))).toBe('not-ready')
     expect(failureOf(failing('Unknown', 'FailureOnDemand'))).toBe('unreachable')
     expect(failureOf(failing('False', 'KubeletNotReady'))).toBeUndefined()
@@ -19,11 +19,11 @@ describe('a failure on demand', () => {
 const tolerating = (...tolerations: Toleration[]): Pod => pod('p', { tolerations })
 const byDefault: Toleration[] = ['not-ready', 'unreachable'].map((f) => ({ key: `node.kubernetes.io/${f}`, operator: 'Exists', effect: 'NoExecute', tolerationSeconds: 300 }))
 
-describe('what becomes of the pods', () => {
-  it('is five minutes by what the API server adds', () => {
+describe('the eviction of the pods', () => {
+  it('happens after five minutes with the tolerations that the API server adds', () => {
     expect(aftermath([tolerating(...byDefault), tolerating(...byDefault)], 'not-ready')).toEqual({ evicted: [{ seconds: 300, pods: 2 }], staying: 0 })
   })
-  it('goes by their own tolerations, the shortest of those that match', () => {
+  it('follows their own tolerations, the shortest of those that match', () => {
     const pods = [
       tolerating(),
       tolerating({ key: 'node.kubernetes.io/unreachable', operator: 'Exists', tolerationSeconds: 60 }, ...byDefault),
@@ -33,7 +33,7 @@ describe('what becomes of the pods', () => {
     ]
     expect(aftermath(pods, 'unreachable')).toEqual({ evicted: [{ seconds: 0, pods: 3 }, { seconds: 60, pods: 1 }], staying: 1 })
   })
-  it('is nothing for those that have ended', () => {
+  it('leaves out pods that have ended', () => {
     expect(aftermath([pod('done', {}, { phase: 'Succeeded' })], 'not-ready')).toEqual({ evicted: [], staying: 0 })
   })
 })

@@ -10,10 +10,10 @@ import { failureAnnotation, failureOf, type NodeFailure } from '../model/failure
 import { nodeKind } from '@/kubernetes/kinds'
 import { nodes, pods } from '@/live/watched'
 
-export const nodeActionIds = ['notReady', 'unreachable', 'recover', 'cordon', 'uncordon', 'drain', 'delete'] as const
+const nodeActionIds = ['notReady', 'unreachable', 'recover', 'cordon', 'uncordon', 'drain', 'delete'] as const
 export type NodeActionId = (typeof nodeActionIds)[number]
 
-export function nodeOf(name: string): Node | undefined {
+function nodeOf(name: string): Node | undefined {
   return nodes.value.items.get(name)
 }
 

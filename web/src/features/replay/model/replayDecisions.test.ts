@@ -14,7 +14,7 @@ it('sorts numbers in names as numbers', () => {
   expect(sortDecisions(all, 'pod').map((d) => d.pod.name)).toEqual(['db', 'web-2', 'web-10'])
   expect(sortDecisions(all, '-time')[0]?.pod.name).toBe('web-2')
 })
-it('tells the same pod’s decisions apart', () => {
+it('distinguishes decisions about the same pod', () => {
   expect(new Set([decision('a'), decision('a', { time: '2026-11-20T08:05:00Z' })].map(decisionKey)).size).toBe(2)
 })
 it('has no share before the first comparison', () => {
@@ -32,6 +32,6 @@ describe('the details of a decision', () => {
   })
 })
 
-it('calls only all of them 100 %', () => {
+it('shows 100 % only if all of them match', () => {
   expect([0, 0.5, 0.9996, 1].map(formatShare)).toEqual(['0 %', '50.0 %', '99.9 %', '100 %'])
 })

@@ -1,8 +1,6 @@
 // Filters and sorts the decisions of a replay, each paired with the recorded one.
 
-import type { ReplayDecision, ReplayOutcome } from '@/api/replay'
-
-export const replayOutcomes: readonly ReplayOutcome[] = ['different', 'matching', 'pending', 'notCompared']
+import type { ReplayDecision } from '@/api/replay'
 
 export function decisionKey(d: ReplayDecision): string {
   return `${d.pod.uid || `${d.pod.namespace}/${d.pod.name}`} ${d.time}`

@@ -4,12 +4,12 @@ import { arrowStep, formatOffset, formatRecorded, lengthOf, movedBy, sliderAt, s
 const span = { start: '2026-11-20T08:00:00.250Z', end: '2026-11-20T09:00:00.250Z' }
 
 describe('the slider', () => {
-  it('has the recording’s ends at its own, to the fraction', () => {
+  it('maps its ends exactly to those of the recording', () => {
     expect(timeAt(span, 0)).toBe(span.start)
     expect(timeAt(span, steps)).toBe(span.end)
     expect(timeAt(span, steps / 2)).toBe('2026-11-20T08:30:00.250Z')
   })
-  it('comes back to where it was', () => {
+  it('returns to the same position', () => {
     for (const at of [0, 1, 777, steps - 1, steps]) expect(sliderAt(span, timeAt(span, at))).toBe(at)
   })
   it('stays within its ends', () => {
@@ -37,10 +37,10 @@ describe('an arrow key', () => {
 })
 
 describe('times', () => {
-  it('are told from the beginning', () => {
+  it('are relative to the start', () => {
     expect(['2026-11-20T08:00:04.9Z', '2026-11-20T08:12:07.25Z', '2026-11-20T11:05:00.25Z', '2026-11-20T07:00:00Z'].map((at) => formatOffset(span, at))).toEqual(['0:04', '12:07', '3:05:00', '0:00'])
   })
-  it('have a day where the recording has several', () => {
+  it('include the day if the recording spans several', () => {
     expect(formatRecorded(span, span.start)).toMatch(/^\d\d:\d\d:\d\d$/)
     expect(formatRecorded({ start: span.start, end: '2026-11-25T08:00:00Z' }, span.start)).toMatch(/^11-2\d \d\d:\d\d:\d\d$/)
   })

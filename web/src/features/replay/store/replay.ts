@@ -1,5 +1,4 @@
-// The replay that is loaded, if one is: what the server says of it, its transport, and the
-// loading of a recording.
+// The loaded replay: its state on the server, its transport, and loading a recording.
 
 import { useTimeoutFn } from '@vueuse/core'
 import { shallowRef, watch } from 'vue'
@@ -10,10 +9,10 @@ import { useTurns } from '@/live/answer'
 import { recordingLoaded as loaded } from '@/live/operation'
 import { connection } from '@/live/status'
 
-/** undefined: none is loaded, or it is not known yet. */
+/** undefined: none is loaded, or its state is not known yet. */
 export const replay = shallowRef<Replay>()
 export const replayError = shallowRef<unknown>()
-/** How much of a recording has been sent, while one is loaded. */
+/** The progress of an upload in bytes; undefined when there is none. */
 export const recordingLoad = shallowRef<{ sent: number; total: number }>()
 
 const quick = 500
@@ -22,7 +21,7 @@ const isBusy = () => replay.value?.state === 'playing' || replay.value?.state ==
 const again = useTimeoutFn(() => void askReplay(), () => (isBusy() ? quick : slow), { immediate: false })
 const turns = useTurns()
 
-/** Starts a turn; what earlier ones find is dropped, and nothing is asked meanwhile. */
+/** Starts a turn: discards the results of earlier ones and pauses polling. */
 function start(): AbortSignal {
   again.stop()
   return turns.next()
@@ -33,7 +32,7 @@ function take(found: Replay | undefined): void {
   replayError.value = undefined
 }
 
-/** Asks for the replay now, and again for as long as one is loaded. */
+/** Requests the replay now, then polls while one is loaded. */
 export async function askReplay(): Promise<void> {
   const signal = start()
   try {
@@ -42,7 +41,7 @@ export async function askReplay(): Promise<void> {
     take(found)
   } catch (error) {
     if (signal.aborted) return
-    // None is loaded, or the server has no replay.
+    // No recording is loaded, or the server does not support replays.
     if (error instanceof ApiError && (error.code === 404 || error.code === 501)) return take(undefined)
     replayError.value = error
   }
@@ -70,7 +69,7 @@ export async function unloadReplay(): Promise<void> {
   take(undefined)
 }
 
-/** Sends a recording; resolves when it is loaded and paused at its start. */
+/** Uploads a recording; resolves when it is loaded and paused at its start. */
 export async function loadReplay(file: File): Promise<void> {
   start()
   recordingLoad.value = { sent: 0, total: file.size }
@@ -82,7 +81,7 @@ export async function loadReplay(file: File): Promise<void> {
   }
 }
 
-/** Another page, or the command line, may have loaded a recording, or unloaded it. */
+/** Another page or the command line may load or unload a recording. */
 watch(
   [loaded, () => connection.value.kind === 'live'],
   ([is, live], before) => {

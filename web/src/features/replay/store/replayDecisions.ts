@@ -7,12 +7,12 @@ import { useAnswer } from '@/live/answer'
 import { replay } from './replay'
 
 const pageSize = 1000
-/** While it plays, the first page is asked for again after so long (ms). */
+/** During playback, the loaded pages are requested again this long after a change (ms). */
 const renewAfter = 1500
 
 export interface ReplayDecisionsView {
   items: ComputedRef<readonly ReplayDecision[]>
-  /** Where the next page starts; '' when there is none. */
+  /** The token of the next page; '' if there is none. */
   next: ComputedRef<string>
   nodesMissing: ComputedRef<number>
   loading: ShallowRef<boolean>
@@ -27,14 +27,14 @@ interface Pages {
   nodesMissing: number
 }
 
-/** Follows the comparison of the replay that is loaded, of one outcome or ('') of all. */
+/** Follows the comparison of the loaded replay, for one outcome or ('') for all. */
 export function useReplayDecisions(outcome: Ref<ReplayOutcome | ''>): ReplayDecisionsView {
   const { value, error, loading, ask: load, clear } = useAnswer(loadPages)
   const items = computed(() => value.value?.items ?? [])
   const next = computed(() => value.value?.next ?? '')
   const nodesMissing = computed(() => value.value?.nodesMissing ?? 0)
 
-  /** Pages from a place on, so many; from the start they replace those that are there. */
+  /** Loads `pages` pages from a token on and appends them; from '' they replace the loaded ones. */
   async function loadPages(signal: AbortSignal, from: string, pages: number): Promise<Pages> {
     const found: ReplayDecision[] = from ? [...items.value] : []
     let at = from

@@ -3,18 +3,18 @@ import { parseStarred, starredSlugs, toggleStar } from './favourites'
 
 const none = parseStarred(null)
 
-it('begins with the kinds that a scheduler engineer opens first', () => {
+it('starts with the kinds that scheduler engineers open first', () => {
   expect(starredSlugs(none).slice(0, 2)).toEqual(['nodes', 'pods'])
 })
 
-it('adds at the end, and takes away what was given', () => {
+it('appends added kinds, and removes defaults', () => {
   const starred = toggleStar(toggleStar(none, 'configmaps'), 'pods')
   expect(starredSlugs(starred).at(-1)).toBe('configmaps')
   expect(starredSlugs(starred)).not.toContain('pods')
   expect(starredSlugs(toggleStar(toggleStar(starred, 'pods'), 'configmaps'))).toEqual(starredSlugs(none))
 })
 
-it('survives being kept, and what is not its own', () => {
+it('survives storing, and ignores invalid stored values', () => {
   const starred = toggleStar(none, 'configmaps')
   expect(parseStarred(JSON.stringify(starred))).toEqual(starred)
   for (const text of ['', 'null', '[]', '{"added":7}', '{"added":[1]}']) expect(parseStarred(text)).toEqual(none)

@@ -15,7 +15,7 @@ it('finds kinds by resource, group or kind, in any case', () => {
   expect(groupKinds(kinds, ['nodes'], 'od')).toEqual({ starred: [nodes], others: [pods] })
 })
 
-it('takes a whole slug before a resource that several groups serve', () => {
+it('prefers a complete slug to a resource that several groups serve', () => {
   expect(kindOfSlug(kinds, 'events.events.k8s.io')).toBe(events)
   expect(kindOfSlug(kinds, 'events')).toBe(events2)
   expect(kindOfSlug(kinds, 'jobs')).toBe(jobs)

@@ -1,9 +1,9 @@
-// The kinds of a cluster as a list to choose from.
+// The list of kinds to choose from.
 
 import type { KindInfo } from '@/api/types'
 import { kindSlug } from '@/kubernetes/kinds'
 
-/** The starred kinds in the order of their stars, then the others; of both those that the text finds. */
+/** The kinds that match the text: starred ones in the order of `starred`, then the others. */
 export function groupKinds(kinds: readonly KindInfo[], starred: readonly string[], text: string): { starred: KindInfo[]; others: KindInfo[] } {
   const wanted = text.toLowerCase()
   const found = kinds.filter((kind) => `${kindSlug(kind)} ${kind.kind}`.toLowerCase().includes(wanted))
@@ -13,7 +13,7 @@ export function groupKinds(kinds: readonly KindInfo[], starred: readonly string[
   }
 }
 
-/** The kind of an address part: its slug, or the resource alone. */
+/** The kind for a part of the URL, which is its slug or only its resource. */
 export function kindOfSlug(kinds: readonly KindInfo[], slug: string): KindInfo | undefined {
   return kinds.find((kind) => kindSlug(kind) === slug) ?? kinds.find((kind) => kind.resource === slug)
 }

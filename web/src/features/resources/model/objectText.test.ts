@@ -12,13 +12,13 @@ function entry(text: string): Entry {
 }
 const head = 'apiVersion: batch/v1\nkind: Job\nmetadata:\n  name: a\n'
 
-it('names an object by its kind, namespace and name, and not by the value of its kind', () => {
+it('identifies an object by kind, namespace and name, not by its KindInfo value', () => {
   expect(keyOf(job)).toBe(keyOf({ ...job, kind: kind({ verbs: ['list'] }) }))
   expect(keyOf(job)).not.toBe(keyOf({ ...job, namespace: 'other' }))
   expect(keyOf(job)).not.toBe(keyOf({ ...job, kind: kind({ version: 'v2' }) }))
 })
 
-it('takes a text without a namespace for one of the object, and none that names another', () => {
+it('accepts a text without a namespace, but not one that describes another object', () => {
   expect(isTextOf(entry(head), job)).toBe(true)
   expect(isTextOf(entry(`${head}  namespace: default\n`), job)).toBe(true)
   expect(isTextOf(entry(`${head}  namespace: other\n`), job)).toBe(false)
@@ -27,19 +27,19 @@ it('takes a text without a namespace for one of the object, and none that names 
   expect(isTextOf(entry(head.replace('Job', 'CronJob')), job)).toBe(false)
 })
 
-it('sends the namespace, and the version that overwriting asks for', () => {
+it('sends the namespace, and the version to overwrite', () => {
   const read = entry(`${head}  resourceVersion: "3"\n`)
   expect(bodyOf(read, 'default').metadata).toEqual({ name: 'a', namespace: 'default', resourceVersion: '3' })
   expect(bodyOf(read, 'default', '9').metadata.resourceVersion).toBe('9')
   expect(read.object.metadata.namespace).toBeUndefined()
 })
 
-it('gives an answer its type and keeps the one that it has', () => {
+it('adds a missing type to a response and keeps an existing one', () => {
   expect(withType(kind(), { metadata: { name: 'a' } })).toMatchObject({ apiVersion: 'batch/v1', kind: 'Job' })
   expect(withType(kind(), { apiVersion: 'batch/v2', metadata: { name: 'a' } }).apiVersion).toBe('batch/v2')
 })
 
-it('writes a status apart only where it changed and the kind keeps it apart', () => {
+it('writes the status separately only if it changed and the kind has a status subresource', () => {
   const object = (status?: unknown): KubeObject => ({ metadata: { name: 'a' }, ...(status ? { status } : {}) })
   const apart = kind({ subresources: ['status'] })
   expect(needsStatusWrite(apart, object({ n: 2 }), object({ n: 1 }))).toBe(true)

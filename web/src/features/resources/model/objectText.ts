@@ -1,29 +1,29 @@
-// An object as a text that a person edits: whose text it is, and what is sent for it.
+// An object as text that the user edits: which object the text describes, and the request body for it.
 
 import type { KindInfo, KubeObject } from '@/api/types'
 import { toYaml, type Entry } from '@/features/yaml/model/documents'
 import { apiVersionOf } from '@/kubernetes/kinds'
 import { same } from '@/kubernetes/merge'
 
-/** What an object is called. */
+/** Identifies an object. */
 export interface ObjectRef {
   kind: KindInfo
-  /** undefined for a kind that is not namespaced. */
+  /** undefined for cluster-scoped kinds. */
   namespace: string | undefined
   name: string
 }
 
-/** Two refs with the same key name the same object, whichever value of KindInfo they hold. */
+/** Refs with equal keys identify the same object, even if their KindInfo values differ. */
 export function keyOf({ kind, namespace, name }: ObjectRef): string {
   return [apiVersionOf(kind), kind.resource, namespace, name].join(' ')
 }
 
-/** Whether the entry names the object; an entry without a namespace is in the object's own. */
+/** Whether the entry describes the object. An entry without a namespace belongs to the object's namespace. */
 export function isTextOf(entry: Entry, { kind, namespace, name }: ObjectRef): boolean {
   return entry.kind === kind.kind && entry.apiVersion === apiVersionOf(kind) && entry.object.metadata.name === name && (entry.namespace ?? namespace) === namespace
 }
 
-/** What is sent for an entry. A resourceVersion given here takes the place of the one in the text. */
+/** The request body for an entry. A given resourceVersion replaces the one in the text. */
 export function bodyOf(entry: Entry, namespace: string | undefined, resourceVersion?: string): KubeObject {
   const body: KubeObject = { ...entry.object, metadata: { ...entry.object.metadata } }
   if (namespace) body.metadata.namespace = namespace
@@ -31,12 +31,12 @@ export function bodyOf(entry: Entry, namespace: string | undefined, resourceVers
   return body
 }
 
-/** The object with its type, which the API server may leave out of an answer. */
+/** The object with its apiVersion and kind, which responses may lack. */
 export function withType(kind: KindInfo, object: KubeObject): KubeObject {
   return { apiVersion: apiVersionOf(kind), kind: kind.kind, ...object }
 }
 
-/** Whether the status has to be written by a request of its own, because a replace of the object ignores it. */
+/** Whether the status needs its own request, because replacing the object ignores it. */
 export function needsStatusWrite(kind: KindInfo, body: KubeObject, before: KubeObject | undefined): boolean {
   return !!kind.subresources?.includes('status') && body.status !== undefined && !same(body.status, before?.status)
 }

@@ -7,17 +7,17 @@ it('marks a pending pod that has a node as placed', () => {
   expect(lookOfStatus('Running', true)).toEqual({ icon: 'check', tone: 'pass' })
 })
 
-it('shows a gate where scheduling is switched off, in the worst tone of the words', () => {
+it('shows a gate if scheduling is disabled, in the worst tone of the words', () => {
   expect(lookOfStatus('Ready,SchedulingDisabled')).toEqual({ icon: 'gate', tone: 'warn' })
   expect(lookOfStatus('NotReady,SchedulingDisabled')).toEqual({ icon: 'gate', tone: 'rej' })
   expect(lookOfStatus('SchedulingGated')).toEqual({ icon: 'gate', tone: 'warn' })
 })
 
-it('has no look for words that it does not know', () => {
+it('has no glyph for unknown words', () => {
   expect(lookOfStatus('Sideways')).toBeUndefined()
 })
 
-it('tells an empty cell from a zero', () => {
+it('distinguishes an empty cell from a zero', () => {
   expect(['', '<none>', '<unset>', '<unknown>'].every(isEmptyCell)).toBe(true)
   expect(isEmptyCell('0')).toBe(false)
 })

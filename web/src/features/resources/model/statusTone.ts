@@ -1,4 +1,4 @@
-// Words of a STATUS column in three tones. Unknown words have none.
+// Tones for the words of STATUS columns. Unknown words have none.
 
 export type Tone = 'pass' | 'warn' | 'rej'
 
@@ -6,8 +6,8 @@ const good = new Set(['Ready', 'Running', 'Succeeded', 'Completed', 'Complete', 
 const waiting = new Set(['Pending', 'SchedulingGated', 'ContainerCreating', 'PodInitializing', 'Terminating', 'Released', 'Suspended', 'Unknown', 'NominatedNode', 'SchedulingDisabled', 'NotTriggerScaleUp'])
 const bad = new Set(['Failed', 'Error', 'NotReady', 'CrashLoopBackOff', 'Evicted', 'OOMKilled', 'Lost', 'ImagePullBackOff', 'ErrImagePull', 'NodeLost'])
 
-/** The tone of a STATUS cell; of several words ("Ready,SchedulingDisabled") the worst. */
-export function toneOf(status: string): Tone | undefined {
+/** The tone of a STATUS cell; with several words ("Ready,SchedulingDisabled") the worst one. */
+function toneOf(status: string): Tone | undefined {
   const words = status.split(',')
   if (words.some((w) => bad.has(w) || /BackOff|^Err/.test(w))) return 'rej'
   if (words.some((w) => waiting.has(w) || w.startsWith('Init:'))) return 'warn'
@@ -22,7 +22,7 @@ export interface StatusLook {
 
 const icons = { pass: 'check', warn: 'clock', rej: 'x' } as const
 
-/** What stands beside a status; `placed` says that the scheduler has nothing left to do for a pending pod. */
+/** The glyph beside a status. `placed`: the pod is pending but already has a node. */
 export function lookOfStatus(status: string, placed = false): StatusLook | undefined {
   if (status === 'Pending' && placed) return { icon: 'pin', tone: 'pass' }
   const tone = toneOf(status)
@@ -30,7 +30,7 @@ export function lookOfStatus(status: string, placed = false): StatusLook | undef
   return { icon: status.includes('SchedulingDisabled') || status === 'SchedulingGated' ? 'gate' : icons[tone], tone }
 }
 
-/** Whether a cell says that there is nothing, in kubectl's words. */
+/** Whether a cell is empty or has one of kubectl's words for a missing value. */
 export function isEmptyCell(cell: string): boolean {
   return cell === '' || cell === '<none>' || cell === '<unset>' || cell === '<unknown>'
 }

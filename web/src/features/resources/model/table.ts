@@ -72,7 +72,7 @@ export interface ShownColumn {
   index: number
 }
 
-export const namespaceIndex = -1
+const namespaceIndex = -1
 
 export function shownColumns(columns: readonly TableColumn[], options: { namespace: boolean; wide: boolean; namespaceTitle: string }): ShownColumn[] {
   const shown = columns
@@ -117,7 +117,7 @@ function orderOf(row: TableRow, column: ShownColumn): Order {
 }
 
 /** Compares numbers in names as numbers: node-2 before node-10. A collator would take ten times as long. */
-export function nameOrder(name: string): string {
+function nameOrder(name: string): string {
   return name.replace(/\d+/g, (digits) => digits.padStart(10, '0'))
 }
 

@@ -1,4 +1,4 @@
-// How many objects of each kind there are, asked for again and again while a component shows them.
+// The number of objects of each kind, requested regularly while a component shows it.
 
 import { useIntervalFn } from '@vueuse/core'
 import { shallowRef, type Ref, type ShallowRef, watch } from 'vue'
@@ -10,7 +10,7 @@ import { useTurns } from '@/live/answer'
 
 const every = 20_000
 
-/** Counts by kind slug. A kind whose count could not be had is not in it. */
+/** Counts by kind slug, without kinds whose count is unknown. */
 export function useCounts(kinds: Ref<readonly KindInfo[]>): ShallowRef<ReadonlyMap<string, number>> {
   const counts = shallowRef<ReadonlyMap<string, number>>(new Map())
   const turns = useTurns()
@@ -24,7 +24,7 @@ export function useCounts(kinds: Ref<readonly KindInfo[]>): ShallowRef<ReadonlyM
         const count = await countObjects(kind, signal)
         if (count !== undefined) next.set(kindSlug(kind), count)
       } catch {
-        // Counts are decoration; the page of the kind's list says what is wrong.
+        // Counts are optional; the kind's page shows the error.
       }
     })
     if (!signal.aborted) counts.value = next

@@ -4,7 +4,7 @@
 
 import type { Head, Schema, SchemaRoot, SchemaSource } from '@/features/yaml/model/schema'
 
-export const configurationHead: Head = { apiVersion: 'kubescheduler.config.k8s.io/v1', kind: 'KubeSchedulerConfiguration' }
+const configurationHead: Head = { apiVersion: 'kubescheduler.config.k8s.io/v1', kind: 'KubeSchedulerConfiguration' }
 
 const string = (description: string): Schema => ({ type: 'string', description })
 const integer = (description: string, fallback?: number): Schema => ({ type: 'integer', description, ...(fallback === undefined ? {} : { default: fallback }) })

@@ -15,7 +15,7 @@ const profile: EffectiveProfile = {
   ],
 }
 
-it('says beside a draft what runs now, where that is something else', () => {
+it('shows where a draft differs from the running configuration', () => {
   const draft: EffectiveProfile = {
     ...profile,
     extensionPoints: [
@@ -37,7 +37,7 @@ it('says beside a draft what runs now, where that is something else', () => {
   expect(effectiveMatrix(profile, profile).differing).toBe(0)
 })
 
-it('is plugins × extension points, with what is not as the default has it', () => {
+it('is plugins × extension points, with the differences from the default', () => {
   const matrix = effectiveMatrix(profile)
   expect(matrix.points).toEqual(['filter', 'score'])
   expect(matrix.rows.map((r) => `${r.plugin}${r.changed ? '*' : ''}: ${r.cells.map((c) => `${c.state}${c.weight ?? ''}${c.changed ? '*' : ''}${c.order || ''}`).join(' ')}${r.argumentsChanged ? ' args*' : ''}`)).toEqual([

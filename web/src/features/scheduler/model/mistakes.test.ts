@@ -15,7 +15,7 @@ it('marks mistakes at their lines and names a field once', () => {
   expect(withoutLine(mistakes)).toEqual([mistakes[0]])
 })
 
-it('finds the first place to look at', () => {
+it('finds the first mistake with a line', () => {
   expect(firstPlace(mistakes)).toEqual({ line: 7, column: 3 })
   expect(firstPlace(mistakes.slice(0, 1))).toBeUndefined()
 })

@@ -1,9 +1,9 @@
-// What the server says is wrong with a configuration, told apart by whether it has a place in the text.
+// The mistakes that the server finds in a configuration, with and without a line in the text.
 
 import type { ErrorDetail } from '@/api/types'
 import type { Problem } from '@/features/yaml/model/documents'
 
-/** Mistakes with a line, as the editor marks them. The field is named where the message does not name it. */
+/** Mistakes with a line, as problems for the editor. Adds the field if the message does not contain it. */
 export function problemsOf(mistakes: readonly ErrorDetail[]): Problem[] {
   return mistakes.flatMap(({ line, column, field, message }): Problem[] => {
     if (!line) return []

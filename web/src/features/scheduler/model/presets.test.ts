@@ -17,7 +17,7 @@ function unknown(value: unknown, schema: Schema | undefined, path: string, besid
 }
 
 describe('presets', () => {
-  it.each(presetNames)('%s is a document that the schema knows, and says in a comment what it does', (name) => {
+  it.each(presetNames)('%s matches the schema, and its comment says what it does', (name) => {
     const document = parseDocument(presets[name])
     expect(document.errors).toEqual([])
     expect(unknown(document.toJS(), configurationSchema, '')).toEqual([])
@@ -51,11 +51,11 @@ describe('the schema', () => {
   }
   const head = 'apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n'
 
-  it('proposes the arguments of the plugin that is named beside them', async () => {
+  it('proposes the arguments of the plugin beside them', async () => {
     expect(await proposed(`${head}profiles:\n- pluginConfig:\n  - name: NodeResourcesFit\n    args:\n      scoringStrategy:\n        type: |\n`)).toEqual(['LeastAllocated', 'MostAllocated', 'RequestedToCapacityRatio'])
     expect(await proposed(`${head}profiles:\n- pluginConfig:\n  - name: CELScore\n    args:\n      |\n`)).toEqual(['expression', 'normalize'])
   })
-  it('proposes plugins where their names stand', async () => {
+  it('proposes plugins as names', async () => {
     expect(await proposed(`${head}profiles:\n- plugins:\n    score:\n      enabled:\n      - name: |\n`)).toContain('ImageLocality')
     expect(await proposed(`${head}profiles:\n- plugins:\n    score:\n      disabled:\n      - name: |\n`)).toContain('"*"')
     // A plugin without arguments is not proposed.

@@ -1,5 +1,5 @@
-// The scheduler's configuration as the Scheduler place works with it: what runs, the
-// draft, what a dry run says of it, and the applies.
+// The state of the Scheduler page: the running configuration, the draft, and the results of
+// its dry runs.
 
 import { useTimeoutFn } from '@vueuse/core'
 import { computed, shallowRef, watch, type Ref, type ShallowRef } from 'vue'
@@ -10,7 +10,7 @@ import { follow, isDirty, isOvertaken, restore, type Draft, type Running } from 
 import { useTurns } from '@/live/answer'
 import { connection, status } from '@/live/status'
 
-/** What a dry run says of the draft. unknown: the server did not answer. */
+/** The result of a dry run of the draft. unknown: the server could not check it. */
 export type Check =
   | { kind: 'idle' }
   | { kind: 'checking' }
@@ -20,12 +20,12 @@ export type Check =
 
 const storageKey = 'configurationDraft'
 const wait = 500
-/** A server that could not tell, because it is starting or busy, is asked again after so long (ms). */
+/** The delay before a retry when the server is starting or busy (ms). */
 const askAgainAfter = 2000
 
 export const running = shallowRef<Running>()
 export const runningError = shallowRef<unknown>()
-/** Kept for the life of the page and, in case that ends unasked, in the browser's session. */
+/** Lives as long as the page. Session storage restores it after a reload or a crash. */
 export const draft: ShallowRef<Draft | undefined> = shallowRef(restore(sessionStorage.getItem(storageKey)))
 export const dirty = computed(() => !!draft.value && isDirty(draft.value))
 export const overtaken = computed(() => !!draft.value && !!running.value && isOvertaken(draft.value, running.value))
@@ -35,16 +35,16 @@ watch(draft, (value) => {
     if (value && isDirty(value)) sessionStorage.setItem(storageKey, JSON.stringify(value))
     else sessionStorage.removeItem(storageKey)
   } catch {
-    // A full or forbidden storage only means that a crash of the browser would lose the text.
+    // Without storage, only a reload or a crash would lose the text.
   }
 })
 
-/** Changes the text; what it began as stays. */
+/** Changes the draft's text and keeps its origin. */
 export function write(text: string): void {
   if (draft.value && text !== draft.value.text) draft.value = { ...draft.value, text }
 }
 
-/** What was applied runs now; the status says so a moment later. */
+/** Makes an applied document the running one. The status confirms it a moment later. */
 export function nowRuns(revision: number, text: string): void {
   running.value = { revision, text }
   draft.value = follow(undefined, running.value)
@@ -54,7 +54,7 @@ export function discard(): void {
   if (running.value) draft.value = follow(undefined, running.value)
 }
 
-/** Follows what runs for as long as stop has not been called. */
+/** Follows the running configuration until the returned function is called. */
 export function followRunning(): () => void {
   const turns = useTurns()
   return watch(
@@ -76,7 +76,7 @@ export function followRunning(): () => void {
   )
 }
 
-/** Tries the draft with the server a moment after its last change, until stop is called. */
+/** Dry-runs the draft a moment after each change, until stop is called. */
 export function useCheck(): { check: Ref<Check>; now: () => Promise<Check>; stop: () => void } {
   const check = shallowRef<Check>({ kind: 'idle' })
   const turns = useTurns()
@@ -91,7 +91,7 @@ export function useCheck(): { check: Ref<Check>; now: () => Promise<Check>; stop
     drop()
     const signal = turns.next()
     const text = draft.value?.text ?? ''
-    // Asked again in silence, it still says why it was not told before.
+    // A retry keeps showing why the last check failed.
     if (check.value.kind !== 'unknown') check.value = { kind: 'checking' }
     const found = await tryText(text, signal)
     if (signal.aborted) return found
@@ -126,14 +126,14 @@ async function tryText(text: string, signal: AbortSignal): Promise<Check> {
   }
 }
 
-/** A refusal of the document is told from a server that does not answer. */
+/** Distinguishes an invalid document from a server that could not check it. */
 export function refusal(error: unknown): Check {
   const message = error instanceof Error ? error.message : String(error)
   if (error instanceof ApiError && error.code >= 400 && error.code < 500 && error.code !== 409) return { kind: 'invalid', message, problems: error.problems }
   return { kind: 'unknown', message }
 }
 
-/** Whether the server takes a document, asked once; false until it has said yes. */
+/** Whether the server accepts a document. Checked once; false until then. */
 export function useAccepted(document: string): ShallowRef<boolean> {
   const accepted = shallowRef(false)
   const stop = watch(

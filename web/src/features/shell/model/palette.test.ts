@@ -12,24 +12,24 @@ const sources = [
 const found = (text: string) => search(sources, text).map((e) => e.title)
 
 describe('search', () => {
-  it('shows what can be done before anything is asked', () => {
+  it('shows the default entries for an empty query', () => {
     expect(found('')).toEqual(['Add a taint to nodes', 'Light theme'])
   })
-  it('finds in every group, in the order of the groups', () => {
+  it('finds entries of every group, in the order of the groups', () => {
     expect(found('taint')).toEqual(['Add a taint to nodes', 'TaintToleration', 'ml/taint-check'])
   })
-  it('wants every word, and shows only the best of many', () => {
+  it('requires every word, and shows only the best of many matches', () => {
     expect(found('shop web')).toEqual(['shop/web-1', 'shop/web-2', 'shop/web-3'])
     expect(found('shop 4')).toEqual(['shop/web-4'])
   })
-  it('keeps to one group when a sign says so', () => {
+  it('searches only one group after its sign', () => {
     expect(parseQuery('@ Web')).toEqual({ words: ['web'], groups: ['pods'] })
     expect(found('@taint')).toEqual(['ml/taint-check'])
     expect(found('>theme')).toEqual(['Light theme'])
   })
 })
 
-it('marks what was searched for', () => {
+it('marks the matched words', () => {
   expect(marked('TaintToleration', 'taint ra')).toEqual([
     { text: 'Taint', hit: true },
     { text: 'Tole', hit: false },

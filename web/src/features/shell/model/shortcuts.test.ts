@@ -13,7 +13,7 @@ it('reads single keys, chords and g followed by a place', () => {
   expect(read('c', 300)).toEqual({ kind: 'go', place: 'cluster' })
 })
 
-it('takes g for nothing when the next key is late or another', () => {
+it('ignores g if the next key is late or unknown', () => {
   const reader = new ShortcutReader()
   const read = (key: string, now: number) => reader.read(press(key), { typing: false, now })
   read('g', 0)

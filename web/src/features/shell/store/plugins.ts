@@ -1,11 +1,11 @@
-// The names of the scheduler's plugins, for finding them.
+// The names of the scheduler's plugins, for the command palette.
 
 import { shallowRef } from 'vue'
 import { getEffective } from '@/api/configuration'
 
 export const pluginNames = shallowRef<readonly string[]>([])
 
-/** Asks once more each time, since a new configuration may name others. Without an answer the names stay as they are. */
+/** Requests the names again each time, because a new configuration may have other plugins. If that fails, the earlier names stay. */
 export async function loadPluginNames(): Promise<void> {
   try {
     const { profiles } = await getEffective()
@@ -16,6 +16,6 @@ export async function loadPluginNames(): Promise<void> {
     }
     pluginNames.value = [...names].sort()
   } catch {
-    // The palette finds everything else.
+    // The palette also works without plugins.
   }
 }

@@ -1,4 +1,4 @@
-// The first-run tour: three steps, taken by doing them. Remembered in this browser.
+// The first-run tour: three steps that the user completes by doing them. This browser remembers the end.
 
 import { useStorage } from '@vueuse/core'
 import { ref } from 'vue'
@@ -6,13 +6,13 @@ import { ref } from 'vue'
 export type TourStep = 'sample' | 'pod' | 'decision'
 export const tourSteps: readonly TourStep[] = ['sample', 'pod', 'decision']
 
-/** Without storage the tour comes back with the page. */
+/** Without storage, the tour starts again after a reload. */
 const remembered = useStorage<'' | 'done'>('tour', '', undefined, { writeDefaults: false, listenToStorageChanges: false, onError: () => {} })
 
-/** The step that waits to be taken; undefined when there is no tour. */
+/** The current step; undefined without a tour. */
 export const tourStep = ref<TourStep | undefined>(remembered.value === 'done' ? undefined : 'sample')
 
-/** The tour goes on when its step has just been done. */
+/** Moves on to the next step if `done` is the current one. */
 export function advanceTour(done: TourStep): void {
   if (tourStep.value !== done) return
   const next = tourSteps[tourSteps.indexOf(done) + 1]
@@ -25,7 +25,7 @@ export function endTour(): void {
   remembered.value = 'done'
 }
 
-/** From the first step, or from the second when there are nodes already. */
+/** Starts with the first step, or with the second if there are already nodes. */
 export function startTour(hasNodes: boolean): void {
   tourStep.value = hasNodes ? 'pod' : 'sample'
 }

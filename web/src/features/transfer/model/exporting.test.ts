@@ -5,7 +5,7 @@ import { applyCommand, curlCommand, exportPath } from './exporting'
 const plain = { format: 'json', results: false, redact: false } as const
 
 describe('an export', () => {
-  it('has an address that says only what differs from the default', () => {
+  it('has a URL with only the options that differ from the default', () => {
     expect(exportPath(plain)).toBe('/api/v1/export')
     expect(exportPath({ format: 'yaml', results: true, redact: true })).toBe('/api/v1/export?format=yaml&results=true&redact=true')
   })
@@ -13,12 +13,12 @@ describe('an export', () => {
     expect(curlCommand({ ...plain, format: 'yaml' }, 'http://127.0.0.1:1212')).toBe("curl -fsS -o cluster.yaml 'http://127.0.0.1:1212/api/v1/export?format=yaml'")
     expect(applyCommand(plain)).toBe('kubectl apply -f cluster.json')
   })
-  it('shows the token where the server asks for it', () => {
+  it('includes the token if the server requires it', () => {
     expect(curlCommand(plain, 'https://sim.example.com')).toContain('Authorization: Bearer')
     expect(curlCommand(plain, 'http://localhost:1212')).not.toContain('Authorization')
   })
 })
 
-it('says sizes in a few digits', () => {
+it('formats sizes with few digits', () => {
   expect([0, 812, 4300, 12_000, 37 * 2 ** 20, 3.2 * 2 ** 30].map(formatBytes)).toEqual(['0 bytes', '812 bytes', '4.2 KiB', '12 KiB', '37 MiB', '3.2 GiB'])
 })

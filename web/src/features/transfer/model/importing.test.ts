@@ -17,11 +17,11 @@ describe('its items', () => {
     expect(sortItems(all, '-kind').map((i) => i.name)).toEqual(['b', 'c', 'a'])
     expect(sortItems(all, '')).toBe(all)
   })
-  it('become a text of one line each', () => {
+  it('become one line of text each', () => {
     expect(itemsAsText([item('a', { message: 'two\n\tlines', source: 'x.yaml' })])).toBe('v1\tPod\tshop/a\ttwo lines\tx.yaml')
   })
 })
 
-it('says how far something is only where that is known', () => {
+it('reports progress only if it is known', () => {
   expect([shareDone({ done: 1, total: 4 }), shareDone({ done: 9, total: 4 }), shareDone({ done: 9, total: 0 })]).toEqual([0.25, 1, undefined])
 })

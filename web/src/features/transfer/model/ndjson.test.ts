@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { LineReader } from './ndjson'
 
 describe('lines of JSON', () => {
-  it('come out whole, however the text was cut', () => {
+  it('are parsed as a whole, wherever the text was split', () => {
     const text = '{"a":1}\n{"b":"x\\ny"}\n\n{"c":3}\n'
     for (let size = 1; size <= text.length; size++) {
       const reader = new LineReader()
@@ -12,7 +12,7 @@ describe('lines of JSON', () => {
     }
   })
 
-  it('has a last line without a newline only at the end', () => {
+  it('return a last line without a newline only at the end', () => {
     const reader = new LineReader()
     expect(reader.read('{"a":1}\n{"b"')).toEqual([{ a: 1 }])
     expect(reader.read(':2}')).toEqual([])

@@ -4,7 +4,7 @@ import { addPreviews, natureOf, previewOf, previewOfJson, previewOfText } from '
 
 const bytes = (...parts: (string | number)[]) => new Uint8Array(parts.flatMap((p) => (typeof p === 'string' ? [...new TextEncoder().encode(p)] : [p])))
 
-describe('the nature of a file', () => {
+describe('the type of a file', () => {
   it.each([
     ['gzip', bytes(0x1f, 0x8b, 8), 'archive'],
     ['zip', bytes('PK', 3, 4), 'archive'],
@@ -16,23 +16,23 @@ describe('the nature of a file', () => {
   ])('%s shows in its content', (_, head, nature) => expect(natureOf(head)).toBe(nature))
 })
 
-it('knows the one document without a name', () => {
+it('recognises a configuration, the only document without a name', () => {
   const found = previewOfText(parseText('apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n---\napiVersion: v1\nkind: Pod\nmetadata: {}\n---\napiVersion: v1\nkind: Node\nmetadata: {name: a}\n'))
   expect(found).toEqual({ kinds: [{ kind: 'Node', count: 1 }], configuration: true, problems: 1, results: 0 })
 })
 
-describe('what JSON holds', () => {
-  it('is a List with its kinds, most first, and what an export adds', () => {
+describe('a JSON value', () => {
+  it('can be a List, counted by kind, with the additions of an export', () => {
     const list = { kind: 'List', items: [{ kind: 'Node' }, { kind: 'Pod' }, { kind: 'Pod' }, 7], schedulerConfiguration: {}, results: [1, 2] }
     expect(previewOfJson(list)).toEqual({ kinds: [{ kind: 'Pod', count: 2 }, { kind: 'Node', count: 1 }], configuration: true, problems: 1, results: 2 })
   })
-  it('is a typed list, whose items have no kind', () => {
+  it('can be a typed list, whose items have no kind', () => {
     expect(previewOfJson({ kind: 'PodList', items: [{}, {}] })?.kinds).toEqual([{ kind: 'Pod', count: 2 }])
   })
-  it('is an export of the existing simulator', () => {
+  it('can be an export of the existing simulator', () => {
     expect(previewOfJson({ pods: [{}, {}], nodes: [{}], pvcs: [], schedulerConfig: {} })).toEqual({ kinds: [{ kind: 'Pod', count: 2 }, { kind: 'Node', count: 1 }], configuration: true, problems: 0, results: 0 })
   })
-  it('is not known when it is something else', () => {
+  it('is unknown otherwise', () => {
     expect([previewOfJson([]), previewOfJson({ a: 1 }), previewOfJson('x')]).toEqual([undefined, undefined, undefined])
   })
 })

@@ -32,8 +32,6 @@ export interface Preview {
   results: number
 }
 
-export const emptyPreview: Preview = { kinds: [], configuration: false, problems: 0, results: 0 }
-
 /** Kinds and counts of the objects, most first. */
 export function previewOf(objects: readonly Pick<KubeObject, 'kind'>[], problems: number): Preview {
   const counts = new Map<string, number>()

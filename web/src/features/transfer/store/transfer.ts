@@ -95,7 +95,7 @@ async function failed(error: unknown): Promise<void> {
 
 let following: Promise<void> | undefined
 /** Polls the server for the running import until it ends. */
-export function followImport(): Promise<void> {
+function followImport(): Promise<void> {
   following ??= follow().finally(() => {
     following = undefined
   })

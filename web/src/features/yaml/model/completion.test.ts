@@ -115,51 +115,51 @@ const documented = async (text: string) => {
 }
 
 describe('proposalsAt', () => {
-  it('offers the keys that are not there yet, required ones first', async () => {
+  it('proposes missing keys, required ones first', async () => {
     expect(await labels(`${head}spec:\n  containers:\n  - image: x\n    |`)).toEqual(['name! string', 'args []string', 'imagePullPolicy string', 'ports []object', 'resources Resources'])
   })
-  it('sees keys that come below', async () => {
+  it('considers keys below the position', async () => {
     expect(await labels(`${head}spec:\n  |\n  nodeName: x\n  plugins: []`)).toEqual(['containers! []Container', 'hostNetwork boolean'])
   })
-  it('offers values of enums and booleans', async () => {
+  it('proposes values of enums and booleans', async () => {
     expect(await labels(`${head}spec:\n  hostNetwork: |`)).toEqual(['true', 'false'])
     expect(await labels(`${head}spec:\n  containers:\n  - imagePullPolicy: |`)).toEqual(['Always', 'IfNotPresent', 'Never'])
   })
-  it('offers names of the cluster', async () => {
+  it('proposes names from the cluster', async () => {
     expect(await labels(`${head}spec:\n  nodeName: n|`)).toEqual(['node-1', 'node-2'])
   })
-  it('offers kinds of an apiVersion, and apiVersions of a kind', async () => {
+  it('proposes kinds of an apiVersion, and apiVersions of a kind', async () => {
     expect(await labels('apiVersion: v1\nkind: |')).toEqual(['Pod v1', 'Node v1'])
     expect(await labels('apiVersion: |\nkind: Deployment')).toEqual(['apps/v1'])
   })
-  it('begins a document', async () => {
+  it('proposes the first keys of a document', async () => {
     expect(await labels('ap|')).toEqual(['apiVersion! string', 'kind! string'])
   })
-  it('follows a schema that depends on a neighbour', async () => {
+  it('follows a schema that depends on a neighbouring field', async () => {
     expect(await labels(`${head}spec:\n  plugins:\n  - args:\n      |\n    name: Fit`)).toEqual(['strategy string'])
     expect(await labels(`${head}spec:\n  plugins:\n  - name: Other\n    args:\n      |`)).toBeUndefined()
   })
-  it('says nothing about free keys and unknown kinds', async () => {
+  it('proposes nothing for free keys and unknown kinds', async () => {
     expect(await labels(`${head}metadata:\n  labels:\n    |`)).toBeUndefined()
     expect(await labels('apiVersion: v1\nkind: Unknown\nspec:\n  |')).toBeUndefined()
   })
 })
 
 describe('documentationAt', () => {
-  it('has the description nearest to the field', async () => {
+  it('uses the description closest to the field', async () => {
     expect(await documented(`${head}spec:\n  containers:\n  - name: c\n    resou|rces: {}`)).toMatchObject({ name: 'resources', type: 'Resources', documentation: 'Compute resources.', required: false })
     expect(await documented(`${head}spec:\n  containers:\n  - na|me: c`)).toMatchObject({ type: 'string', required: true, from: 4, to: 8 })
   })
   it('lists the values of an enum', async () => {
     expect((await documented(`${head}spec:\n  containers:\n  - imagePull|Policy: Always`))?.values).toEqual(['Always', 'IfNotPresent', 'Never'])
   })
-  it('is silent about values', async () => {
+  it('has no documentation for values', async () => {
     expect(await documented(`${head}spec:\n  nodeName: no|de`)).toBeUndefined()
   })
 })
 
-describe('slips', () => {
-  it('finds the key that was meant', async () => {
+describe('typos', () => {
+  it('finds the intended key', async () => {
     const { lines, line } = at(`${head}spec:\n  containers:\n  - imagee: x|`)
     expect(await meantAt(source, lines, line)).toEqual({ from: 4, to: 10, key: 'image' })
   })
@@ -168,16 +168,16 @@ describe('slips', () => {
   })
 })
 
-it('names types', () => {
+it('formats types', () => {
   expect(typeOf({ type: 'object', additionalProperties: { $ref: '#/a.Quantity' } }, root.resolve)).toBe('map[string]Quantity')
 })
 
-it('begins an object with what is required', () => {
+it('starts an object with its required fields', () => {
   expect(skeleton({ apiVersion: 'v1', kind: 'Pod' }, true, root)).toBe(`${head}metadata:\n  name: my-pod\n  namespace: default\nspec:\n  containers:\n  - name: ""\n`)
 })
 
 describe('reflowed', () => {
-  it('joins lines that end nowhere, and gives each point a line', () => {
+  it('joins wrapped lines, and puts each list item on its own line', () => {
     const text = 'How to deal with it. - DoNotSchedule (default) tells so. - ScheduleAnyway tells\nthe scheduler,\n  but prefers others.\n\nA constraint holds.\n - one\n - two\n'
     expect(reflowed(text)).toBe('How to deal with it.\n- DoNotSchedule (default) tells so.\n- ScheduleAnyway tells the scheduler, but prefers others.\n\nA constraint holds.\n - one\n - two')
   })

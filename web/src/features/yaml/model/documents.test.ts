@@ -3,33 +3,33 @@ import type { KubeObject } from '@/api/types'
 import { DocumentReader, parseInSteps, parseText, toYaml } from './documents'
 
 describe('parseText', () => {
-  it('reads several documents and knows their lines', () => {
+  it('parses several documents with their lines', () => {
     const text = '# first\napiVersion: v1\nkind: Pod\nmetadata:\n  name: a\nspec:\n  containers:\n  - name: c\n    image: x\n---\n---\napiVersion: v1\nkind: Namespace\nmetadata: {generateName: n-}\n'
     const { entries, problems } = parseText(text)
     expect(problems).toEqual([])
     expect(entries.map((e) => `${e.kind} ${e.name} line ${e.line}`)).toEqual(['Pod a line 2', 'Namespace n-* line 12'])
     expect(['spec.containers[0].image', 'spec.containers[0].nonsense', 'spec.nonsense', 'kind'].map((p) => entries[0]?.lineOf(p))).toEqual([9, 8, 6, 3])
   })
-  it('finds keys that hold dots', () => {
+  it('finds keys with dots', () => {
     const { entries } = parseText('apiVersion: v1\nkind: Node\nmetadata:\n  name: n\n  labels:\n    a: b\n    example.com/x: y\n')
     expect(entries[0]?.lineOf('metadata.labels[example.com/x]')).toBe(7)
     expect(entries[0]?.lineOf('metadata.labels.example.com/x')).toBe(7)
   })
-  it('takes a List apart', () => {
+  it('splits a List into its items', () => {
     const { entries } = parseText('apiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: Pod\n  metadata:\n    name: a\n- apiVersion: v1\n  kind: Pod\n  metadata:\n    name: b\n')
     expect(entries.map((e) => `${e.name} ${e.lineOf('metadata.name')}`)).toEqual(['a 7', 'b 11'])
   })
-  it('says where YAML is wrong', () => {
+  it('reports the position of YAML errors', () => {
     const { problems } = parseText('apiVersion: v1\nkind: Pod\nmetadata:\n\tname: x\n')
     expect(problems[0]?.line).toBe(4)
   })
-  it('says what a document lacks', () => {
+  it('reports missing fields of a document', () => {
     expect(parseText('kind: Pod\n').problems[0]?.message).toContain('apiVersion')
     expect(parseText('apiVersion: v1\nkind: Pod\n').problems[0]?.message).toContain('metadata.name')
     expect(parseText('just words\n').problems).toHaveLength(1)
     expect(parseText('\n---\n# nothing\n').entries).toEqual([])
   })
-  it('writes what it can read again, without managed fields', () => {
+  it('writes YAML that it can parse again, without managed fields', () => {
     const object = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'a', managedFields: [{}] }, spec: { x: 'yes', n: '1' } } as unknown as KubeObject
     const text = toYaml(object)
     expect(text).toBe('apiVersion: v1\nkind: Pod\nmetadata:\n  name: a\nspec:\n  x: yes\n  n: "1"\n')
@@ -41,7 +41,7 @@ const podText = (name: string, namespace = '') => `apiVersion: v1\nkind: Pod\nme
 
 describe('large texts', () => {
   const many = Array.from({ length: 50 }, (_, i) => podText(`p${i}`)).join('---\n')
-  it('are read in steps, to the same result', () => {
+  it('are parsed in parts, with the same result', () => {
     const steps = parseInSteps(many)
     let done = 0
     let next = steps.next()
@@ -53,7 +53,7 @@ describe('large texts', () => {
     const seen = (entries: { name: string; line: number }[]) => entries.map((e) => `${e.name} ${e.line}`)
     expect(seen(next.value.entries)).toEqual(seen(parseText(many).entries))
   })
-  it('are read as JSON when they are that', () => {
+  it('are parsed as JSON if they are JSON', () => {
     const list = { apiVersion: 'v1', kind: 'List', items: [{ apiVersion: 'v1', kind: 'Pod', metadata: { name: 'a' } }] }
     const { value } = parseInSteps(JSON.stringify(list)).next()
     expect(value).toMatchObject({ entries: [{ name: 'a', line: 1 }], problems: [] })
@@ -65,7 +65,7 @@ describe('large texts', () => {
     expect(second.entries[1]?.object).toBe(first.entries[1]?.object)
     expect(second.entries[1]?.lineOf('metadata.name')).toBe(11)
   })
-  it('keep directives with their document, and dashes in texts apart', () => {
+  it('keep directives with their document, and do not split at dashes inside scalars', () => {
     expect(parseText(`%YAML 1.2\n---\n${podText('a')}`).entries.map((e) => e.line)).toEqual([3])
     expect(parseText(`${podText('a')}text: |\n  --- no\n---\n${podText('b')}`).entries.map((e) => e.name)).toEqual(['a', 'b'])
   })

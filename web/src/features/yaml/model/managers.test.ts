@@ -45,7 +45,7 @@ describe('managersOf', () => {
     expect(of('spec', 'template', 'spec', 'containers', 1, 'ports', 0, 'protocol')).toEqual(['simulator-web'])
     expect(of('metadata', 'finalizers', 0)).toEqual(['simulator-web'])
   })
-  it('knows what is managed as a whole', () => {
+  it('treats a list that is managed as a whole as one field', () => {
     const node = { metadata: { name: 'n', managedFields: [account('kubectl', { 'f:spec': { 'f:taints': {} } })] }, spec: { taints: [{ key: 'a' }] } } as unknown as KubeObject
     expect(managersOf(node, ['spec', 'taints', 0, 'key'])).toEqual(['kubectl'])
   })
@@ -57,7 +57,7 @@ describe('managersOf', () => {
 })
 
 describe('fieldsByLine', () => {
-  it('names the field of each line, and none for lines that only open something', () => {
+  it('returns the field of each line, and none for lines that only open a map or a list', () => {
     const text = 'a:\n  b.c/d: 1\n  e:\n  - f: x\n    g: |\n      one\n      two\n  - {}\n  h: [1, 2]\n'
     expect([...fieldsByLine(text)].map(([line, path]) => `${line} ${path.join(' ')}`)).toEqual(['2 a b.c/d', '4 a e 0 f', '5 a e 0 g', '6 a e 0 g', '7 a e 0 g', '8 a e 1', '9 a h 1'])
   })

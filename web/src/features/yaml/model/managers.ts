@@ -56,7 +56,7 @@ export interface Accounting {
   written?: KubeObject | undefined
 }
 
-export function authorOf(object: KubeObject, path: Path, { ours, written }: Accounting): Author {
+function authorOf(object: KubeObject, path: Path, { ours, written }: Accounting): Author {
   const managers = managersOf(object, path)
   const names = managers.filter((name) => name !== ours)
   const you = names.length < managers.length

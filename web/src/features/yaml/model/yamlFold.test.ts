@@ -22,16 +22,16 @@ profiles:
 `
 const folded = (keys: string[], least = 1) => blocksOf(text.split('\n'), keys, least).map(({ head, last }) => `${head + 1}-${last + 1}`)
 
-it('ends where the next key stands as far left', () => {
+it('ends a block at the next key with the same indentation', () => {
   expect(folded(['leaderElection'])).toEqual(['2-4'])
   expect(folded(['enabled'])).toEqual(['14-16'])
 })
 
-it('takes a list that stands as far left as its key, and what follows it stays', () => {
+it('includes a list with the same indentation as its key, but not what follows', () => {
   expect(folded(['pluginConfig'])).toEqual(['6-11'])
 })
 
-it('leaves short blocks open, and folds none within another', () => {
+it('leaves out short blocks and nested blocks', () => {
   expect(folded(['leaderElection', 'pluginConfig'], 4)).toEqual(['6-11'])
   expect(folded(['plugins', 'enabled'])).toEqual(['12-17'])
 })

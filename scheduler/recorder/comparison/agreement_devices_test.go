@@ -1,0 +1,233 @@
+package comparison
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	v1 "k8s.io/api/core/v1"
+	resourceapi "k8s.io/api/resource/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/informers"
+	"k8s.io/dynamic-resource-allocation/resourceslice/tracker"
+	"k8s.io/klog/v2"
+	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/kubernetes/pkg/features"
+	"k8s.io/kubernetes/pkg/scheduler/apis/config"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/dynamicresources"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
+	"k8s.io/kubernetes/pkg/scheduler/util/assumecache"
+	"k8s.io/utils/ptr"
+
+	"kube-scheduler-simulator/scheduler/result"
+)
+
+func TestDevicesAgreeWithThePlugin(t *testing.T) {
+	agreement{
+		plugin: names.DynamicResources, clusters: 1500, generate: deviceCluster, verify: verifyDevices,
+		mayFail: true, // if a request for all devices meets an incomplete pool
+		silent:  func(a answer) bool { return a.node.Node().Labels["shares"] != "" },
+		// A request may get devices by another alternative.
+		short: func(found *result.Comparison) bool {
+			return len(found.Terms) > 0 || slices.ContainsFunc(found.Devices, func(d result.DeviceComparison) bool {
+				return !strings.Contains(d.Request, "/") && !d.Enough()
+			})
+		},
+	}.test(t)
+}
+
+// manager makes the manager that the scheduler has.
+func manager(ctx context.Context, t *testing.T, factory informers.SharedInformerFactory) fwk.SharedDRAManager {
+	t.Helper()
+	claims := assumecache.NewAssumeCache(klog.Background(), factory.Resource().V1().ResourceClaims().Informer(), "ResourceClaim", "", nil)
+	slices, err := tracker.StartTracker(ctx, tracker.Options{SliceInformer: factory.Resource().V1().ResourceSlices(), KubeClient: idle})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dynamicresources.NewDRAManager(ctx, claims, slices, factory)
+}
+
+// deviceCluster has small and large devices on most nodes, some of them in use, in
+// outdated slices, tainted or to be shared, and others for several nodes.
+func deviceCluster(r random) *cluster {
+	c := &cluster{nodes: labelledNodes(r, 5), pod: pod("p", ""), args: &config.DynamicResourcesArgs{}, dra: manager, gates: gates(r, features.DRAConsumableCapacity)}
+	if !c.gates[features.DRAConsumableCapacity] {
+		c.gates[features.DRAFractionalCapacityRange] = false
+	}
+	for class, selector := range map[string]string{"any": "true", "small": `device.attributes["d.example.com"].size == "small"`, "large": `device.attributes["d.example.com"].size == "large"`} {
+		c.objects = append(c.objects, &resourceapi.DeviceClass{ObjectMeta: metav1.ObjectMeta{Name: class}, Spec: resourceapi.DeviceClassSpec{
+			Selectors: []resourceapi.DeviceSelector{{CEL: &resourceapi.CELDeviceSelector{Expression: selector}}},
+		}})
+	}
+	sharing := r.in(6)
+	for _, n := range c.nodes {
+		if sharing {
+			n.Labels["shares"] = "yes"
+		}
+		if r.in(6) {
+			continue
+		}
+		c.slice(r, n.Name, sharing, 1, func(s *resourceapi.ResourceSliceSpec) { s.NodeName = &n.Name })
+		if r.in(6) {
+			c.slice(r, n.Name, sharing, 0, func(s *resourceapi.ResourceSliceSpec) { s.NodeName = &n.Name })
+		}
+	}
+	if r.in(3) {
+		c.slice(r, "zonal", sharing, 1, func(s *resourceapi.ResourceSliceSpec) {
+			s.NodeSelector = &v1.NodeSelector{NodeSelectorTerms: []v1.NodeSelectorTerm{{MatchExpressions: []v1.NodeSelectorRequirement{{Key: v1.LabelTopologyZone, Operator: v1.NodeSelectorOpIn, Values: []string{"z0"}}}}}}
+		})
+	}
+	if r.in(3) {
+		c.slice(r, "network", sharing, 1, func(s *resourceapi.ResourceSliceSpec) {
+			s.PerDeviceNodeSelection = ptr.To(true)
+			for i := range s.Devices {
+				if s.Devices[i].NodeName = ptr.To(one(r, "n0", "n1")); r.in(3) {
+					s.Devices[i].NodeName, s.Devices[i].AllNodes = nil, ptr.To(true)
+				}
+			}
+		})
+	}
+	for i := range r.IntN(3) {
+		c.resourceClaim(fmt.Sprint("claim", i), func(claim *resourceapi.ResourceClaim) {
+			for j := range 1 + r.IntN(2) {
+				claim.Spec.Devices.Requests = append(claim.Spec.Devices.Requests, request(r, fmt.Sprint("r", j)))
+			}
+			if r.in(6) {
+				claim.Spec.Devices.Constraints = []resourceapi.DeviceConstraint{{MatchAttribute: ptr.To(resourceapi.FullyQualifiedName("d.example.com/size"))}}
+			}
+		})
+	}
+	if r.in(4) {
+		c.resourceClaim("held", func(claim *resourceapi.ResourceClaim) {
+			claim.Status.Allocation = &resourceapi.AllocationResult{NodeSelector: reachable(r)}
+		})
+	}
+	return c
+}
+
+// slice publishes random devices, and has others use some of them.
+func (c *cluster) slice(r random, pool string, sharing bool, generation int64, where func(*resourceapi.ResourceSliceSpec)) {
+	s := &resourceapi.ResourceSlice{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint(pool, "-", generation)}, Spec: resourceapi.ResourceSliceSpec{
+		Driver: "d.example.com", Pool: resourceapi.ResourcePool{Name: pool, Generation: generation, ResourceSliceCount: 1},
+	}}
+	if r.in(10) {
+		s.Spec.Pool.ResourceSliceCount = 2
+	}
+	for i := range r.IntN(4) {
+		d := resourceapi.Device{Name: fmt.Sprint("dev", i), Attributes: map[resourceapi.QualifiedName]resourceapi.DeviceAttribute{"size": {StringValue: ptr.To(one(r, "small", "large"))}}}
+		if r.in(8) {
+			d.Taints = []resourceapi.DeviceTaint{{Key: "broken", Effect: resourceapi.DeviceTaintEffectNoSchedule}}
+		}
+		if sharing && r.in(2) {
+			d.AllowMultipleAllocations = ptr.To(true)
+		}
+		s.Spec.Devices = append(s.Spec.Devices, d)
+		if r.in(3) {
+			c.use(pool, d, fmt.Sprint("used-", pool, "-", generation, "-", i))
+		}
+	}
+	where(&s.Spec)
+	c.objects = append(c.objects, s)
+}
+
+// use allocates a device to a claim of another pod.
+func (c *cluster) use(pool string, d resourceapi.Device, name string) {
+	held := resourceapi.DeviceRequestAllocationResult{Request: "r", Driver: "d.example.com", Pool: pool, Device: d.Name}
+	if ptr.Deref(d.AllowMultipleAllocations, false) {
+		held.ShareID = ptr.To(types.UID("11111111-2222-3333-4444-555555555555"))
+	}
+	c.objects = append(c.objects, &resourceapi.ResourceClaim{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, UID: types.UID(name)},
+		Status:     resourceapi.ResourceClaimStatus{Allocation: &resourceapi.AllocationResult{Devices: resourceapi.DeviceAllocationResult{Results: []resourceapi.DeviceRequestAllocationResult{held}}}},
+	})
+}
+
+// resourceClaim adds a claim and the pod's use of it.
+func (c *cluster) resourceClaim(name string, change func(*resourceapi.ResourceClaim)) {
+	claim := &resourceapi.ResourceClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, UID: types.UID(name)}}
+	change(claim)
+	c.objects = append(c.objects, claim)
+	c.pod.Spec.ResourceClaims = append(c.pod.Spec.ResourceClaims, v1.PodResourceClaim{Name: name, ResourceClaimName: ptr.To(name)})
+}
+
+func request(r random, name string) resourceapi.DeviceRequest {
+	exactly := resourceapi.ExactDeviceRequest{DeviceClassName: one(r, "any", "small", "large"), AllocationMode: resourceapi.DeviceAllocationModeExactCount, Count: 1 + r.Int64N(2)}
+	switch r.IntN(6) {
+	case 0:
+		exactly.AllocationMode, exactly.Count = resourceapi.DeviceAllocationModeAll, 0
+	case 1:
+		exactly.AdminAccess = ptr.To(true)
+	case 2:
+		sub := func(name string) resourceapi.DeviceSubRequest {
+			return resourceapi.DeviceSubRequest{Name: name, DeviceClassName: one(r, "small", "large"), AllocationMode: resourceapi.DeviceAllocationModeExactCount, Count: 1 + r.Int64N(2)}
+		}
+		return resourceapi.DeviceRequest{Name: name, FirstAvailable: []resourceapi.DeviceSubRequest{sub("a"), sub("b")}}
+	}
+	return resourceapi.DeviceRequest{Name: name, Exactly: &exactly}
+}
+
+// verifyDevices asks the plugin for each request that seems to lack devices alone.
+func verifyDevices(s *subject, a answer) error {
+	for _, term := range a.found.Terms {
+		if err := verifyTerm(term, a.node.Node()); err != nil {
+			return err
+		}
+		if status := s.filter(claiming(term.Claim), a.node); !status.IsRejected() {
+			return fmt.Errorf("with claim %s alone the plugin says %v", term.Claim, status)
+		}
+	}
+	for _, d := range a.found.Devices {
+		status := s.alone(d, a)
+		if status.Code() == fwk.Error {
+			continue
+		}
+		if status.IsSuccess() != d.Enough() {
+			return fmt.Errorf("for request %s of claim %s alone the plugin says %v", d.Request, d.Claim, status)
+		}
+	}
+	return nil
+}
+
+func claiming(name string) *v1.Pod {
+	p := pod("p", "")
+	p.Spec.ResourceClaims = []v1.PodResourceClaim{{Name: name, ResourceClaimName: ptr.To(name)}}
+	return p
+}
+
+// alone filters the node for a pod that has nothing but one request, or alternative, of
+// a claim.
+func (s *subject) alone(d result.DeviceComparison, a answer) *fwk.Status {
+	c := *s.cluster
+	c.objects = append(c.objects[:len(c.objects):len(c.objects)], &resourceapi.ResourceClaim{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "alone", UID: "alone"},
+		Spec:       resourceapi.ResourceClaimSpec{Devices: resourceapi.DeviceClaim{Requests: []resourceapi.DeviceRequest{s.requestOf(d)}}},
+	})
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	return build(ctx, s.t, names.DynamicResources, &c).filter(claiming("alone"), a.node)
+}
+
+// requestOf returns the request that a comparison is about; an alternative becomes a
+// request of its own.
+func (s *subject) requestOf(d result.DeviceComparison) resourceapi.DeviceRequest {
+	for _, o := range s.cluster.objects {
+		claim, ok := o.(*resourceapi.ResourceClaim)
+		if !ok || claim.Name != d.Claim {
+			continue
+		}
+		for _, r := range claim.Spec.Devices.Requests {
+			if r.Name == d.Request {
+				return r
+			}
+			for _, sub := range r.FirstAvailable {
+				if r.Name+"/"+sub.Name == d.Request {
+					return resourceapi.DeviceRequest{Name: "r", Exactly: &resourceapi.ExactDeviceRequest{DeviceClassName: sub.DeviceClassName, AllocationMode: sub.AllocationMode, Count: sub.Count}}
+				}
+			}
+		}
+	}
+	panic("no request " + d.Request)
+}

@@ -1,0 +1,137 @@
+package comparison
+
+import (
+	"cmp"
+	"iter"
+	"slices"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/sets"
+	fwk "k8s.io/kube-scheduler/framework"
+	v1helper "k8s.io/kubernetes/pkg/apis/core/v1/helper"
+	"k8s.io/kubernetes/pkg/scheduler/apis/config"
+	"k8s.io/kubernetes/pkg/scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/feature"
+
+	"kube-scheduler-simulator/scheduler/internal/upstream"
+	"kube-scheduler-simulator/scheduler/recorder"
+	"kube-scheduler-simulator/scheduler/result"
+)
+
+// compareResources is NodeResourcesFit's. Nearest are the nodes with the fewest short
+// resources, and among those the nodes that lack the smallest part of the requests.
+func compareResources(args runtime.Object, h fwk.Handle, gates feature.Features) begin {
+	fit, _ := args.(*config.NodeResourcesFitArgs)
+	if fit == nil {
+		fit = &config.NodeResourcesFitArgs{}
+	}
+	ignored, ignoredGroups := sets.New(fit.IgnoredResources...), sets.New(fit.IgnoredResourceGroups...)
+	return func(state fwk.CycleState, pod *v1.Pod) recorder.Comparing {
+		requests, ok := upstream.RequestedResources(state)
+		if !ok {
+			return nil
+		}
+		c := &resources{
+			cpu: requests.MilliCPU, memory: requests.Memory, storage: requests.EphemeralStorage,
+			resizes: gates.EnableInPlacePodVerticalScalingSchedulerPreemption, pod: pod,
+		}
+		for name, quantity := range requests.ScalarResources {
+			group, _, _ := strings.Cut(string(name), "/")
+			if quantity <= 0 || v1helper.IsExtendedResourceName(name) && (ignored.Has(string(name)) || ignoredGroups.Has(group)) {
+				continue
+			}
+			c.scalar = append(c.scalar, scalarRequest{name, quantity, gates.EnableDRAExtendedResource && isDeviceClass(h, name)})
+		}
+		slices.SortFunc(c.scalar, func(a, b scalarRequest) int { return cmp.Compare(a.name, b.name) })
+		return c
+	}
+}
+
+// isDeviceClass reports whether DynamicResources allocates devices for a resource, on
+// nodes that do not have the resource themselves.
+func isDeviceClass(h fwk.Handle, name v1.ResourceName) bool {
+	manager := h.SharedDRAManager()
+	return manager != nil && manager.DeviceClassResolver().GetDeviceClass(name) != nil
+}
+
+// resources are a pod's requests.
+type resources struct {
+	cpu, memory, storage int64
+	// scalar are the other requests that the plugin compares, by name.
+	scalar []scalarRequest
+	// resizes is true if the scheduler tries pods that wait for a resize on their node.
+	resizes bool
+	pod     *v1.Pod
+}
+
+type scalarRequest struct {
+	name     v1.ResourceName
+	quantity int64
+	// devices is true if DynamicResources can provide the resource.
+	devices bool
+}
+
+func (c *resources) Distance(_ fwk.CycleState, node fwk.NodeInfo, _ *fwk.Status) float64 {
+	short, size := 0, 0.0
+	for r := range c.short(node) {
+		short++
+		size += float64(r.Requested+r.InUse-r.Allocatable) / float64(max(r.Requested, 1))
+	}
+	return fewestAndSmallest(short, size)
+}
+
+func (c *resources) Compare(_ fwk.CycleState, node fwk.NodeInfo) *result.Comparison {
+	out := &result.Comparison{}
+	for r := range c.short(node) {
+		out.Resources = append(out.Resources, r)
+	}
+	if len(out.Resources) == 0 {
+		return nil
+	}
+	return out
+}
+
+// short yields the resources that the plugin finds short on a node.
+func (c *resources) short(node fwk.NodeInfo) iter.Seq[result.ResourceComparison] {
+	return func(yield func(result.ResourceComparison) bool) {
+		can, used, own := node.GetAllocatable(), node.GetRequested(), c.own(node)
+		check := func(name v1.ResourceName, requested, own, used, can int64) bool {
+			// What the pod itself holds on the node is in use already.
+			inUse := used - min(own, requested)
+			return requested <= 0 || requested+inUse <= can ||
+				yield(result.ResourceComparison{Name: string(name), Requested: requested, InUse: inUse, Allocatable: can})
+		}
+		if !check(v1.ResourcePods, 1, 0, int64(len(node.GetPods())), int64(can.GetAllowedPodNumber())) ||
+			!check(v1.ResourceCPU, c.cpu, own.GetMilliCPU(), used.GetMilliCPU(), can.GetMilliCPU()) ||
+			!check(v1.ResourceMemory, c.memory, own.GetMemory(), used.GetMemory(), can.GetMemory()) ||
+			!check(v1.ResourceEphemeralStorage, c.storage, own.GetEphemeralStorage(), used.GetEphemeralStorage(), can.GetEphemeralStorage()) {
+			return
+		}
+		for _, r := range c.scalar {
+			allocatable, held := can.GetScalarResources()[r.name], own.GetScalarResources()[r.name]
+			if r.devices && allocatable <= 0 || held >= r.quantity {
+				continue
+			}
+			if !check(r.name, r.quantity, held, used.GetScalarResources()[r.name], allocatable) {
+				return
+			}
+		}
+	}
+}
+
+// own returns what the pod holds on the node: something only if it runs there and waits
+// for a resize.
+func (c *resources) own(node fwk.NodeInfo) fwk.Resource {
+	if c.resizes && c.pod.Spec.NodeName == node.Node().Name {
+		for _, on := range node.GetPods() {
+			if on.GetPod().UID == c.pod.UID {
+				return on.CalculateResource().Resource
+			}
+		}
+	}
+	return nothing
+}
+
+var nothing = &framework.Resource{}

@@ -1,0 +1,230 @@
+package comparison
+
+import (
+	"cmp"
+	"sort"
+
+	v1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	corelisters "k8s.io/client-go/listers/core/v1"
+	storagelisters "k8s.io/client-go/listers/storage/v1"
+	"k8s.io/component-helpers/storage/volume"
+	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/feature"
+
+	"kube-scheduler-simulator/scheduler/internal/upstream"
+	"kube-scheduler-simulator/scheduler/recorder"
+	"kube-scheduler-simulator/scheduler/result"
+)
+
+// compareVolumeBinding is VolumeBinding's. Nearest are the nodes that fail the fewest
+// requirements of the volumes that the pod's claims are bound to. Claims that are not
+// bound count the same on every node, because to look for volumes for them costs as
+// much as the plugin.
+func compareVolumeBinding(h fwk.Handle, gates feature.Features) begin {
+	core, storage := h.SharedInformerFactory().Core().V1(), h.SharedInformerFactory().Storage().V1()
+	from := volumeListers{
+		volumes: core.PersistentVolumes().Lister(), classes: storage.StorageClasses().Lister(),
+		drivers: storage.CSIDrivers().Lister(), capacities: storage.CSIStorageCapacities().Lister(),
+	}
+	return func(state fwk.CycleState, _ *v1.Pod) recorder.Comparing {
+		claims := upstream.VolumeClaimsOf(state)
+		c := &volumeBinding{volumeListers: from, claims: claims, attributes: gates.EnableVolumeAttributesClass}
+		for _, claim := range claims.Bound {
+			pv, err := from.volumes.Get(claim.Spec.VolumeName)
+			if err != nil {
+				break // The plugin stops here, too.
+			}
+			if isOfFormerDriver(pv) || pv.Spec.NodeAffinity == nil {
+				continue
+			}
+			c.bound = append(c.bound, boundVolume{claim.Name, pv.Name, parseSelector(pv.Spec.NodeAffinity.Required, "volume")})
+		}
+		return c
+	}
+}
+
+// isOfFormerDriver reports whether a volume is of a driver that used to be part of
+// Kubernetes. The plugin may translate its requirements to those of a CSI driver first.
+func isOfFormerDriver(pv *v1.PersistentVolume) bool {
+	s := pv.Spec.PersistentVolumeSource
+	return s.GCEPersistentDisk != nil || s.AWSElasticBlockStore != nil || s.AzureDisk != nil || s.AzureFile != nil ||
+		s.Cinder != nil || s.VsphereVolume != nil || s.PortworxVolume != nil || s.RBD != nil
+}
+
+type volumeListers struct {
+	volumes    corelisters.PersistentVolumeLister
+	classes    storagelisters.StorageClassLister
+	drivers    storagelisters.CSIDriverLister
+	capacities storagelisters.CSIStorageCapacityLister
+}
+
+type volumeBinding struct {
+	volumeListers
+	claims upstream.VolumeClaims
+	// bound are the volumes that only some nodes can reach.
+	bound []boundVolume
+	// attributes is true if a claim's class of attributes must be that of the volume.
+	attributes bool
+}
+
+type boundVolume struct {
+	claim, volume string
+	nodes         *selector
+}
+
+func (c *volumeBinding) Distance(_ fwk.CycleState, node fwk.NodeInfo, _ *fwk.Status) float64 {
+	n, unmet := labelsOnly(node.Node()), 0
+	for _, b := range c.bound {
+		unmet += b.nodes.fewestUnmet(n)
+	}
+	return float64(unmet)
+}
+
+// labelsOnly returns a node of which the plugin shows volumes only the labels.
+func labelsOnly(n *v1.Node) *v1.Node {
+	return &v1.Node{ObjectMeta: metav1.ObjectMeta{Labels: n.Labels}}
+}
+
+// Compare returns the requirements of bound volumes that the node does not meet or, if
+// it meets those, the reason why a claim cannot be bound.
+func (c *volumeBinding) Compare(_ fwk.CycleState, node fwk.NodeInfo) *result.Comparison {
+	n, out := labelsOnly(node.Node()), &result.Comparison{}
+	for _, b := range c.bound {
+		terms := b.nodes.unmet(n)
+		for i := range terms {
+			terms[i].Volume, terms[i].Claim = b.volume, b.claim
+		}
+		out.Terms = append(out.Terms, terms...)
+	}
+	if len(out.Terms) > 0 {
+		return out
+	}
+	return c.unbound(node.Node())
+}
+
+// unbound finds the first claim that cannot be bound to a volume for the node, in the
+// steps of the plugin.
+func (c *volumeBinding) unbound(n *v1.Node) *result.Comparison {
+	var match, provision []*v1.PersistentVolumeClaim
+	for _, claim := range c.claims.Unbound {
+		switch selected, ok := claim.Annotations[volume.AnnSelectedNode]; {
+		case !ok:
+			match = append(match, claim)
+		case selected == n.Name:
+			provision = append(provision, claim)
+		default:
+			name := n.Name
+			return &result.Comparison{Terms: []result.TermComparison{{
+				Source: "claim", Claim: claim.Name, Key: metav1.ObjectNameField, Operator: string(v1.NodeSelectorOpIn), Values: []string{selected}, Actual: &name,
+			}}}
+		}
+	}
+	unmatched, err := c.unmatched(match, n)
+	if err != nil {
+		return nil
+	}
+	for _, claim := range append(provision, unmatched...) {
+		if found, err := c.provisioned(claim, n); found != nil || err != nil {
+			return found
+		}
+	}
+	return nil
+}
+
+// unmatched returns the claims for which no volume is left that the node can reach.
+func (c *volumeBinding) unmatched(claims []*v1.PersistentVolumeClaim, n *v1.Node) (out []*v1.PersistentVolumeClaim, err error) {
+	sort.Sort(bySize(claims))
+	chosen := map[string]*v1.PersistentVolume{}
+	for _, claim := range claims {
+		found, err := volume.FindMatchingVolume(claim, c.claims.Volumes[volume.GetPersistentVolumeClaimClass(claim)], n, chosen, true, c.attributes)
+		switch {
+		case err != nil:
+			return nil, err
+		case found == nil:
+			out = append(out, claim)
+		default:
+			chosen[found.Name] = found
+		}
+	}
+	return out, nil
+}
+
+// provisioned returns the reason why no volume for a claim can be provisioned for the
+// node, or nil if one can.
+func (c *volumeBinding) provisioned(claim *v1.PersistentVolumeClaim, n *v1.Node) (*result.Comparison, error) {
+	class, err := c.classes.Get(volume.GetPersistentVolumeClaimClass(claim))
+	if err != nil {
+		return nil, err
+	}
+	wanted := result.ClaimComparison{Claim: claim.Name, StorageClass: class.Name, Requested: sizeOf(claim)}
+	if class.Provisioner == "" || class.Provisioner == volume.NotSupportedProvisioner {
+		return &result.Comparison{Claims: []result.ClaimComparison{wanted}}, nil
+	}
+	if terms := unmetTopology(class, n); len(terms) > 0 {
+		for i := range terms {
+			terms[i].Claim = claim.Name
+		}
+		return &result.Comparison{Terms: terms}, nil
+	}
+	largest, limited, err := c.largestVolume(class, n)
+	if _, sized := claim.Spec.Resources.Requests[v1.ResourceStorage]; err != nil || !limited || !sized || largest >= wanted.Requested {
+		return nil, err
+	}
+	wanted.Provisionable, wanted.Largest = true, max(largest, 0)
+	return &result.Comparison{Claims: []result.ClaimComparison{wanted}}, nil
+}
+
+// unmetTopology returns the labels that the node lacks of every topology in which a
+// class provisions volumes, or nil if it is in one of them.
+func unmetTopology(class *storagev1.StorageClass, n *v1.Node) []result.TermComparison {
+	allowed := &v1.NodeSelector{}
+	for _, topology := range class.AllowedTopologies {
+		term := v1.NodeSelectorTerm{}
+		for _, e := range topology.MatchLabelExpressions {
+			term.MatchExpressions = append(term.MatchExpressions, v1.NodeSelectorRequirement{Key: e.Key, Operator: v1.NodeSelectorOpIn, Values: e.Values})
+		}
+		allowed.NodeSelectorTerms = append(allowed.NodeSelectorTerms, term)
+	}
+	return parseSelector(allowed, "storageClass").unmet(n)
+}
+
+// largestVolume returns the size of the largest volume that a CSI driver can provision
+// for the node, -1 if none. limited is false for a driver that does not say.
+func (c *volumeBinding) largestVolume(class *storagev1.StorageClass, n *v1.Node) (largest int64, limited bool, err error) {
+	driver, err := c.drivers.Get(class.Provisioner)
+	if err != nil || driver.Spec.StorageCapacity == nil || !*driver.Spec.StorageCapacity {
+		return 0, false, nil
+	}
+	capacities, err := c.capacities.List(labels.Everything())
+	if err != nil {
+		return 0, false, err
+	}
+	largest = -1
+	for _, capacity := range capacities {
+		size := cmp.Or(capacity.MaximumVolumeSize, capacity.Capacity)
+		if capacity.StorageClassName != class.Name || size == nil || capacity.NodeTopology == nil {
+			continue
+		}
+		if nodes, err := metav1.LabelSelectorAsSelector(capacity.NodeTopology); err == nil && nodes.Matches(labels.Set(n.Labels)) {
+			largest = max(largest, size.Value())
+		}
+	}
+	return largest, true, nil
+}
+
+func sizeOf(claim *v1.PersistentVolumeClaim) int64 {
+	return claim.Spec.Resources.Requests.Storage().Value()
+}
+
+// bySize sorts claims as the plugin does, with the same algorithm, so that claims of the
+// same size are in the same order.
+type bySize []*v1.PersistentVolumeClaim
+
+func (c bySize) Len() int      { return len(c) }
+func (c bySize) Swap(i, j int) { c[i], c[j] = c[j], c[i] }
+func (c bySize) Less(i, j int) bool {
+	return c[i].Spec.Resources.Requests.Storage().Cmp(*c[j].Spec.Resources.Requests.Storage()) < 0
+}

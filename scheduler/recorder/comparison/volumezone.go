@@ -1,0 +1,108 @@
+package comparison
+
+import (
+	"iter"
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/component-helpers/storage/ephemeral"
+	fwk "k8s.io/kube-scheduler/framework"
+
+	"kube-scheduler-simulator/scheduler/internal/upstream"
+	"kube-scheduler-simulator/scheduler/recorder"
+	"kube-scheduler-simulator/scheduler/result"
+)
+
+// compareVolumeZones is VolumeZone's. Nearest are the nodes that are outside the zone
+// or region of the fewest volumes.
+func compareVolumeZones(h fwk.Handle) begin {
+	claims := h.SharedInformerFactory().Core().V1().PersistentVolumeClaims().Lister()
+	return func(state fwk.CycleState, pod *v1.Pod) recorder.Comparing {
+		c := &volumeZones{wanted: upstream.VolumeTopologies(state), claims: map[string]string{}}
+		for _, name := range claimNames(pod) {
+			if claim, err := claims.PersistentVolumeClaims(pod.Namespace).Get(name); err == nil {
+				c.claims[claim.Spec.VolumeName] = name
+			}
+		}
+		return c
+	}
+}
+
+type volumeZones struct {
+	wanted []upstream.VolumeTopology
+	// claims are the names of the pod's claims, by volume.
+	claims map[string]string
+}
+
+// stableLabels are the labels of nodes that a label of a volume is compared with, if
+// the node does not have that label itself.
+var stableLabels = map[string]string{
+	v1.LabelFailureDomainBetaZone:   v1.LabelTopologyZone,
+	v1.LabelFailureDomainBetaRegion: v1.LabelTopologyRegion,
+	v1.LabelTopologyZone:            v1.LabelTopologyZone,
+	v1.LabelTopologyRegion:          v1.LabelTopologyRegion,
+}
+
+func (c *volumeZones) Distance(_ fwk.CycleState, node fwk.NodeInfo, _ *fwk.Status) float64 {
+	outside := 0
+	for range c.outside(node.Node()) {
+		outside++
+	}
+	return float64(outside)
+}
+
+func (c *volumeZones) Compare(_ fwk.CycleState, node fwk.NodeInfo) *result.Comparison {
+	out := &result.Comparison{}
+	for key, wanted := range c.outside(node.Node()) {
+		out.Terms = append(out.Terms, result.TermComparison{
+			Source: "volume", Volume: wanted.Volume, Claim: c.claims[wanted.Volume],
+			Key: key, Operator: string(v1.NodeSelectorOpIn), Values: wanted.Values, Actual: label(node.Node(), key),
+		})
+	}
+	if len(out.Terms) == 0 {
+		return nil
+	}
+	return out
+}
+
+// outside yields the zones and regions that the node is not in, by the key of the
+// node's label. A node without any such label is in all of them.
+func (c *volumeZones) outside(n *v1.Node) iter.Seq2[string, *upstream.VolumeTopology] {
+	return func(yield func(string, *upstream.VolumeTopology) bool) {
+		zoned := false
+		for key := range stableLabels {
+			_, has := n.Labels[key]
+			zoned = zoned || has
+		}
+		if !zoned {
+			return
+		}
+		for i := range c.wanted {
+			wanted := &c.wanted[i]
+			key := wanted.Key
+			actual, labelled := n.Labels[key]
+			if !labelled {
+				key = stableLabels[key]
+				actual, labelled = n.Labels[key]
+			}
+			if (!labelled || !slices.Contains(wanted.Values, actual)) && !yield(key, wanted) {
+				return
+			}
+		}
+	}
+}
+
+// claimNames returns the names of the pod's claims, those of ephemeral volumes
+// included.
+func claimNames(pod *v1.Pod) []string {
+	var out []string
+	for i := range pod.Spec.Volumes {
+		switch v := &pod.Spec.Volumes[i]; {
+		case v.PersistentVolumeClaim != nil:
+			out = append(out, v.PersistentVolumeClaim.ClaimName)
+		case v.Ephemeral != nil:
+			out = append(out, ephemeral.VolumeClaimName(pod, v))
+		}
+	}
+	return out
+}

@@ -1,0 +1,221 @@
+package recorder
+
+import (
+	"context"
+	"maps"
+	"sync"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/defaultpreemption"
+	"k8s.io/kubernetes/pkg/scheduler/framework/preemption"
+
+	"kube-scheduler-simulator/scheduler/result"
+)
+
+// evictions follows the eviction of the victims of one preemption. Unless asynchronous
+// preemption is disabled, the scheduler evicts them in the background, and the cycle
+// that chose them is usually over before. Its cycles are then published again.
+type evictions struct {
+	recorder *Recorder
+
+	mu sync.Mutex
+	// refused: PostFilter chose no victims after all.
+	refused bool
+	begun   time.Time
+	running int
+	facts   result.Evictions
+
+	// cycles were published before the evictions had ended. They belong to the
+	// recorder's goroutine.
+	cycles []*result.Cycle
+}
+
+// observeEvictions records what the plugin's executor does, if it has one. The executor
+// calls an exported function for each victim, which lets us note the answer and pass it
+// on unchanged.
+func observeEvictions(b *base) {
+	p, ok := b.plugin.(*defaultpreemption.DefaultPreemption)
+	if !ok || p.Executor == nil {
+		return
+	}
+	evict := p.Executor.PreemptPod
+	p.Executor.PreemptPod = func(ctx context.Context, chosen preemption.Candidate, preemptor preemption.ExecutorPreemptor, victim *v1.Pod, plugin string) (bool, error) {
+		e := b.recorder.evictionsBy(preemptor.UID())
+		e.begin(chosen)
+		released, err := evict(ctx, chosen, preemptor, victim, plugin)
+		e.end(victim, released, err)
+		return released, err
+	}
+	b.evicts = true
+}
+
+// expectEvictions prepares for a plugin that may evict pods for pod: its evictions may
+// begin before it has returned. It returns nil for other plugins and for pods without a
+// record.
+func (b *base) expectEvictions(pod *v1.Pod) *evictions {
+	if !b.evicts {
+		return nil
+	}
+	c := b.recorder.scheduling(pod)
+	if c == nil {
+		return nil
+	}
+	c.evictions = b.recorder.expectEvictions(pod.UID)
+	return c.evictions
+}
+
+// keepEvictions is how many evictions may be over before the recorder forgets them. A
+// pod's are forgotten when it is bound or deleted, but nothing tells of a pod group's end.
+const keepEvictions = 256
+
+func (r *Recorder) expectEvictions(preemptor types.UID) *evictions {
+	e := &evictions{recorder: r}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.evicting) > keepEvictions {
+		maps.DeleteFunc(r.evicting, func(_ types.UID, e *evictions) bool { return !e.open() })
+	}
+	r.evicting[preemptor] = e
+	return e
+}
+
+func (r *Recorder) evictionsBy(preemptor types.UID) *evictions {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.evicting[preemptor]
+}
+
+// chosen notes PostFilter's answer.
+func (e *evictions) chosen(status *fwk.Status) {
+	if e == nil || status.IsSuccess() {
+		return
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.refused = true
+}
+
+// begin notes that a call starts. The scheduler calls for several victims at a time, but
+// for the last one only when the others are gone.
+func (e *evictions) begin(chosen preemption.Candidate) {
+	if e == nil {
+		return
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.running++
+	if !e.begun.IsZero() {
+		return
+	}
+	e.begun = e.recorder.now()
+	for _, victim := range chosen.Victims().Pods {
+		e.facts.Victims++
+		if victim.DeletionTimestamp != nil {
+			e.facts.Terminating++
+		}
+	}
+}
+
+// end notes the answer for a victim. released says that the victim lost its place in the
+// scheduler's memory only.
+func (e *evictions) end(victim *v1.Pod, released bool, err error) {
+	if e == nil {
+		return
+	}
+	e.mu.Lock()
+	e.running--
+	f := &e.facts
+	switch {
+	case err != nil:
+		f.Failed++
+		if len(f.Failures) < result.MaxEvictionFailures {
+			f.Failures = append(f.Failures, result.EvictionFailure{Pod: podOf(victim), Error: err.Error()})
+		}
+	case released:
+		f.Released++
+	default:
+		f.Deleted++
+	}
+	// A failure cancels the calls that have not started. Should one start
+	// nevertheless, its end publishes the cycles again.
+	f.Done = e.running == 0 && (f.Failed > 0 || f.Deleted+f.Released+f.Terminating == f.Victims)
+	took := e.recorder.now().Sub(e.begun).Seconds()
+	f.DurationSeconds = &took
+	done := f.Done
+	e.mu.Unlock()
+	if done {
+		e.recorder.sendFinished(finished{evictions: e})
+	}
+}
+
+// build returns what is known so far, or nil when no pod had to be evicted.
+func (e *evictions) build() *result.Evictions {
+	if e == nil {
+		return nil
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.begun.IsZero() {
+		return nil
+	}
+	out := e.facts
+	out.Failures = append([]result.EvictionFailure(nil), out.Failures...)
+	return &out
+}
+
+// open reports whether the cycles will be published again.
+func (e *evictions) open() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return !e.refused && !e.facts.Done
+}
+
+// published keeps a cycle that may have to be published again. It is called on the
+// recorder's goroutine, as is republish.
+func (e *evictions) published(c *result.Cycle) {
+	if e != nil && e.open() {
+		e.cycles = append(e.cycles, c)
+	}
+}
+
+// republish puts the cycles again, with the outcome. Cycles that were not published
+// before have the outcome when they are.
+func (e *evictions) republish(sink Sink) {
+	for i, c := range e.cycles {
+		e.cycles[i] = e.complete(c)
+		sink.Put(e.cycles[i])
+	}
+	if !e.open() {
+		e.cycles = nil
+	}
+}
+
+// complete returns a copy of c with what is known by now.
+func (e *evictions) complete(c *result.Cycle) *result.Cycle {
+	out := *c
+	if c.Preemption != nil {
+		p := *c.Preemption
+		p.Evictions = e.build()
+		out.Preemption = &p
+	}
+	if c.PodGroup != nil && c.PodGroup.Preemption != nil {
+		g, p := *c.PodGroup, *c.PodGroup.Preemption
+		p.Evictions = e.build()
+		g.Preemption = &p
+		out.PodGroup = &g
+	}
+	return &out
+}
+
+// evicts returns the evictions of a cycle or of its pod group, nil when there are none.
+func (c *cycle) evicts() *evictions {
+	if c.evictions == nil && c.group != nil {
+		c.group.mu.Lock()
+		defer c.group.mu.Unlock()
+		return c.group.evictions
+	}
+	return c.evictions
+}

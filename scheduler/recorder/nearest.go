@@ -1,0 +1,141 @@
+package recorder
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	v1 "k8s.io/api/core/v1"
+	fwk "k8s.io/kube-scheduler/framework"
+
+	"kube-scheduler-simulator/scheduler/result"
+)
+
+// nearest keeps the rejections of one plugin that are nearest to fitting, in the
+// current cycle. Filter's workers offer every rejection; the scheduling goroutine
+// compares those that are kept when the search is over, while the snapshot is still
+// that of the search.
+type nearest struct {
+	plugin   string
+	comparer Comparer
+
+	// begun is set by the first offer of a cycle.
+	begun atomic.Pointer[begun]
+	// farthest is the kept rejection that gives way next. It is nil until as many are
+	// kept as may be. A worker turns away a rejection that is not nearer without taking
+	// the lock.
+	farthest atomic.Pointer[rejection]
+
+	mu   sync.Mutex
+	kept []rejection
+}
+
+// begun holds a cycle's Comparing, which may be nil.
+type begun struct{ Comparing }
+
+// rejection is a node that a plugin rejected.
+type rejection struct {
+	state    fwk.CycleState
+	node     fwk.NodeInfo
+	name     string
+	distance float64
+}
+
+// compare orders rejections by distance, and then by the node's name.
+func (r *rejection) compare(other *rejection) int {
+	return cmp.Or(cmp.Compare(r.distance, other.distance), strings.Compare(r.name, other.name))
+}
+
+// reset forgets the cycle. No plugin may be running.
+func (n *nearest) reset() {
+	n.begun.Store(nil)
+	n.farthest.Store(nil)
+	clear(n.kept)
+	n.kept = n.kept[:0]
+}
+
+// offer keeps a rejection if it is one of the nearest so far.
+func (n *nearest) offer(state fwk.CycleState, pod *v1.Pod, node fwk.NodeInfo, status *fwk.Status) {
+	comparing := n.begin(state, pod)
+	if comparing == nil {
+		return
+	}
+	r := rejection{state: state, node: node, name: node.Node().Name, distance: comparing.Distance(state, node, status)}
+	if far := n.farthest.Load(); far != nil && r.compare(far) >= 0 {
+		return
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.keep(r)
+}
+
+func (n *nearest) begin(state fwk.CycleState, pod *v1.Pod) Comparing {
+	if b := n.begun.Load(); b != nil {
+		return b.Comparing
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if b := n.begun.Load(); b != nil {
+		return b.Comparing
+	}
+	b := &begun{n.comparer.Begin(state, pod)}
+	n.begun.Store(b)
+	return b.Comparing
+}
+
+func (n *nearest) keep(r rejection) {
+	// The scheduler filters a nominated node first and then, if that rejects it, again
+	// in the search.
+	again := slices.IndexFunc(n.kept, func(k rejection) bool { return k.name == r.name })
+	switch limit := n.comparer.Limit(); {
+	case again >= 0:
+		n.kept[again] = r
+	case len(n.kept) < limit:
+		n.kept = append(n.kept, r)
+	default:
+		far := n.farthest.Load()
+		if r.compare(far) >= 0 {
+			return
+		}
+		n.kept[slices.IndexFunc(n.kept, func(k rejection) bool { return k.name == far.name })] = r
+	}
+	if len(n.kept) == n.comparer.Limit() {
+		far := slices.MaxFunc(n.kept, func(a, b rejection) int { return a.compare(&b) })
+		n.farthest.Store(&far)
+	}
+}
+
+// compare returns the comparisons of the kept rejections, the nearest first, and
+// forgets the cycle.
+func (n *nearest) compare() []result.Comparison {
+	b := n.begun.Load()
+	if b == nil {
+		return nil
+	}
+	defer n.reset()
+	slices.SortFunc(n.kept, func(a, b rejection) int { return a.compare(&b) })
+	var out []result.Comparison
+	for i := range n.kept {
+		if found := b.Compare(n.kept[i].state, n.kept[i].node); found != nil {
+			found.Node, found.Plugin = n.kept[i].name, n.plugin
+			out = append(out, *found)
+		}
+	}
+	return out
+}
+
+// comparisons returns what the profile's plugins compared in the search that just
+// ended, by plugin in the order in which they run, the nearest node first.
+func (p *profile) comparisons() []result.Comparison {
+	var out []result.Comparison
+	for _, plugin := range p.filterPlugins {
+		for _, n := range p.nearest {
+			if n.plugin == plugin {
+				out = append(out, n.compare()...)
+			}
+		}
+	}
+	return out
+}

@@ -103,8 +103,13 @@ func (w *Writer) Reset() {
 	w.order, w.retries = nil, nil
 }
 
-// Note queues c to be written. It does not block.
+// Note queues c to be written. It does not block. It ignores a cycle that is published again
+// because its victims have been evicted: no annotation says so, and the pod may have a later
+// attempt.
 func (w *Writer) Note(c *result.Cycle) {
+	if c.Updates > 0 && c.Evictions() != nil {
+		return
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.latest = w.clock.Now()

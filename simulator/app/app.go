@@ -8,7 +8,6 @@ package app
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"runtime/debug"
@@ -28,6 +27,7 @@ import (
 	"kube-scheduler-simulator/scheduler/supervisor"
 	"kube-scheduler-simulator/simulator/controlplane"
 	"kube-scheduler-simulator/simulator/controlplane/external"
+	"kube-scheduler-simulator/simulator/datadir"
 	"kube-scheduler-simulator/simulator/mirror/following"
 	"kube-scheduler-simulator/simulator/replay/session"
 	"kube-scheduler-simulator/simulator/server"
@@ -39,7 +39,7 @@ import (
 
 // Run runs a simulator until ctx is done or a part of it fails. When everything is up it
 // writes one line to out, which begins with "ready: ". After ctx is done it returns the
-// errors of stopping.
+// errors of stopping. When the start or a part fails, it returns only that error.
 func Run(ctx context.Context, options Options, out io.Writer) error {
 	s, err := newSimulator(ctx, options)
 	if err != nil {
@@ -63,6 +63,7 @@ func newSimulator(ctx context.Context, options Options) (*simulator, error) {
 		Durable:     !p.temporary,
 		Logger:      options.Logger,
 	})
+	s.inactive = s.newInactive()
 	s.replays = s.newReplays()
 	s.following = s.newFollowing()
 	s.onStopOf("removing files", keptForFiles, func(context.Context) error { return p.close() })
@@ -80,7 +81,7 @@ func (s *simulator) run(ctx context.Context, out io.Writer) error {
 		return s.startStopped(started)
 	}
 	if err == nil {
-		fmt.Fprintf(out, "ready: http://%s kubeconfig %s\n", s.prepared.listener.Addr(), s.controlPlane.Kubeconfig())
+		fmt.Fprintf(out, "ready: %s kubeconfig %s\n", s.prepared.address(), s.controlPlane.Kubeconfig())
 		played := s.reportReplay(ctx)
 		select {
 		case <-ctx.Done():
@@ -92,7 +93,11 @@ func (s *simulator) run(ctx context.Context, out io.Writer) error {
 	} else if ctx.Err() != nil {
 		err = nil // stopped while starting
 	}
-	return errors.Join(err, s.stop(time.Now().Add(s.stopTimeout())))
+	stopped := s.stop(time.Now().Add(s.stopTimeout()))
+	if err != nil {
+		return err // the cause, without what follows from it
+	}
+	return stopped
 }
 
 // controlPlane is the cluster's control plane, our own or an external one.
@@ -126,6 +131,7 @@ type simulator struct {
 	replays     *session.Session
 	following   *following.Following
 	transfers   *transfer.Cluster
+	inactive    *inactive
 
 	// interrupted says that an import was interrupted; nil if none was.
 	interrupted atomic.Pointer[string]
@@ -138,6 +144,11 @@ type simulator struct {
 
 	failed chan error
 	undo   []step
+
+	// inventory is that of the data directory at the start; nil when there is none.
+	inventory *datadir.Inventory
+	// started identifies this start; empty before the inventory was written.
+	started string
 }
 
 // start brings everything up, the web server first. Each step adds its own undo.
@@ -145,6 +156,9 @@ func (s *simulator) start(ctx context.Context) error {
 	s.serve()
 	s.setStatus(server.Starting, "the control plane is starting")
 
+	if err := s.checkInventory(ctx); err != nil {
+		return err
+	}
 	if err := s.startControlPlane(ctx); err != nil {
 		return err
 	}
@@ -155,7 +169,7 @@ func (s *simulator) start(ctx context.Context) error {
 		return err
 	}
 	if err := s.store.Start(ctx); err != nil {
-		return fmt.Errorf("opening the results: %w", err)
+		return fmt.Errorf("opening the results: %w", advised(err))
 	}
 	s.onStopOf("writing the last results", keptForResults, s.store.Stop)
 	if err := s.runNodes(ctx); err != nil {
@@ -163,6 +177,10 @@ func (s *simulator) start(ctx context.Context) error {
 	}
 	s.onStopOf("the virtual nodes", 0, s.stopNodes)
 
+	paused, err := s.watchCrashes()
+	if err != nil {
+		return err
+	}
 	// Before the scheduler, so that it ends after it and learns of every result.
 	write, err := s.annotate()
 	if err != nil {
@@ -173,21 +191,22 @@ func (s *simulator) start(ctx context.Context) error {
 		Client:    s.controlPlane.ClientConfig(),
 		Sink:      s.store,
 		OutOfTree: s.prepared.registry,
-		Parse: func(document []byte) (*config.Configuration, error) {
-			return parseConfiguration(document, s.prepared.registry)
-		},
-		Initial: s.prepared.configuration,
-		TieSeed: s.options.TieSeed,
-		Dir:     s.configurationDir(),
-		Logger:  s.options.Logger,
-		Changed: s.publish,
+		Parse:     s.parse,
+		Initial:   s.prepared.configuration,
+		Paused:    paused,
+		TieSeed:   s.options.TieSeed,
+		Dir:       s.configurationDir(),
+		Logger:    s.options.Logger,
+		Changed:   s.publish,
 	})
 	if err := s.scheduler.Start(ctx); err != nil {
-		return fmt.Errorf("starting the scheduler: %w", err)
+		return fmt.Errorf("starting the scheduler: %w", advised(err))
 	}
-	s.onStopOf("the scheduler", 0, s.scheduler.Stop)
+	s.onStopOf("the scheduler", 0, s.within(schedulerShare, s.scheduler.Stop))
+	s.keepInventory()
 
 	s.transfers = s.newTransfers()
+	s.inactive.recount(ctx)
 	s.onStopOf("an import or a reset", 0, s.operations.close)
 	if err := s.web.SetBackend(s.backend()); err != nil {
 		return fmt.Errorf("attaching the web server: %w", err)
@@ -229,6 +248,7 @@ func (s *simulator) backend() server.Backend {
 		Configuration: configuration{s.scheduler},
 		Replay:        s.replays,
 		Transfer:      exclusiveTransfer{s.transfers, s},
+		Inactive:      s.inactive,
 		FeatureGates:  featureGates(),
 
 		PreEnqueueRejections: s.scheduler.PreEnqueueRejections,
@@ -253,6 +273,10 @@ func (s *simulator) startControlPlane(ctx context.Context) error {
 		VirtualNodes: !s.options.NoVirtualNodes,
 
 		DefaultStorageClass: true,
+		Outbound:            s.options.Outbound,
+		Version:             version.Get().Kubernetes,
+		EtcdChecked:         s.inventory.Describes(s.lastStart()),
+		Logger:              s.options.Logger,
 	})
 	s.controlPlane = s.embedded
 	if err := s.embedded.Start(ctx); err != nil {
@@ -324,6 +348,11 @@ func (s *simulator) serve() {
 	})
 }
 
+// parse reads a document as the scheduler would.
+func (s *simulator) parse(document []byte) (*config.Configuration, error) {
+	return parseConfiguration(document, s.prepared.registry, s.options.Outbound)
+}
+
 // setStatus changes the simulator's phase and publishes it.
 func (s *simulator) setStatus(phase server.Phase, message string) {
 	s.mu.Lock()
@@ -352,7 +381,7 @@ func (s *simulator) publish() {
 	status := server.Status{
 		Ready: s.phase == server.Running, Phase: s.phase, Message: s.message,
 		Scheduler: server.SchedulerStatus{Phase: s.phase, Message: s.message},
-		Operation: s.operation(), Replay: s.replays.Loaded(),
+		Operation: s.operation(), Replay: s.replays.Loaded(), Inactive: s.inactive.counted(),
 	}
 	if s.scheduler != nil {
 		state := s.scheduler.State()
@@ -361,9 +390,12 @@ func (s *simulator) publish() {
 			status.Ready = false
 			status.Scheduler.Phase, status.Scheduler.Message = server.Starting, "a new configuration is being applied"
 		}
-		if state.Warning != "" {
-			status.Warnings = append(status.Warnings, state.Warning)
+		if state.Paused != "" && s.phase == server.Running {
+			status.Ready = false
+			status.Scheduler.Phase, status.Scheduler.Message = server.Paused, state.Paused
+			status.Warnings = append(status.Warnings, state.Paused)
 		}
+		status.Warnings = append(status.Warnings, state.Warnings...)
 	}
 	if s.external != nil {
 		status.ControlPlane = server.External
@@ -371,6 +403,11 @@ func (s *simulator) publish() {
 		status.Warnings = append(status.Warnings, state.Warnings...)
 		if state.Unreachable != "" && s.phase == server.Running {
 			status.Ready, status.Message = false, state.Unreachable
+		}
+	}
+	if s.embedded != nil {
+		if full := s.embedded.StorageWarning(); full != "" {
+			status.Warnings = append(status.Warnings, full)
 		}
 	}
 	if ok, why := s.store.Health(); !ok {
@@ -393,8 +430,10 @@ func (s *simulator) watchHealth() {
 	var running sync.WaitGroup
 	running.Go(func() {
 		save := loggingFailures(s.options.Logger, s.scheduler.Save)
+		tellStorage := s.tellingStorage()
 		wait.UntilWithContext(ctx, func(context.Context) {
 			save()
+			tellStorage()
 			s.publish()
 		}, healthInterval)
 	})
@@ -403,6 +442,26 @@ func (s *simulator) watchHealth() {
 		running.Wait()
 		return nil
 	})
+}
+
+// tellingStorage returns a function that logs when the storage of our own cluster becomes full,
+// and when it has room again.
+func (s *simulator) tellingStorage() func() {
+	warned := false
+	return func() {
+		if s.embedded == nil {
+			return
+		}
+		switch warning := s.embedded.StorageWarning(); {
+		case warning != "" && !warned:
+			s.options.Logger.Info("Warning: " + warning)
+		case warning == "" && warned:
+			s.options.Logger.Info("The storage of the cluster has room again")
+		default:
+			return
+		}
+		warned = !warned
+	}
 }
 
 // loggingFailures returns a function that calls save. It logs the first of consecutive failures, so

@@ -90,6 +90,13 @@ func (o *operations) cancel() *operation {
 	return o.current
 }
 
+// isClosed reports whether the simulator is stopping.
+func (o *operations) isClosed() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.closed
+}
+
 // close refuses new operations, cancels the running one and waits for it until ctx ends.
 func (o *operations) close(ctx context.Context) error {
 	current := o.cancel()

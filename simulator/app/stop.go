@@ -25,6 +25,19 @@ const (
 	lastWords = 50 * time.Millisecond
 )
 
+// within returns a step that takes at most a share of the time of the whole stop. It is for a step that
+// plugins or another cluster may delay although it keeps no time from others.
+func (s *simulator) within(share float64, f func(context.Context) error) func(context.Context) error {
+	return func(ctx context.Context) error {
+		ctx, cancel := context.WithTimeout(ctx, time.Duration(share*float64(s.stopTimeout())))
+		defer cancel()
+		return f(ctx)
+	}
+}
+
+// schedulerShare is two seconds of an ordinary stop: one for unfinished cycles, and one for the rest.
+const schedulerShare = 0.45
+
 // step is a step of a stop.
 type step struct {
 	// what is named in the log if the step takes too long; empty for steps that say so themselves.
@@ -55,17 +68,25 @@ func (s *simulator) stop(deadline time.Time) error {
 		kept += step.kept
 	}
 	var errs []error
+	inTime := true
 	for i := len(s.undo) - 1; i >= 0; i-- {
 		step := s.undo[i]
 		kept -= step.kept
 		err := step.run(deadline.Add(-kept))
 		if errors.Is(err, context.DeadlineExceeded) {
 			s.options.Logger.Error(err, "Stopping")
+			inTime = false
 			continue
 		}
 		errs = append(errs, err)
 	}
-	return errors.Join(errs...)
+	err := errors.Join(errs...)
+	if err == nil && inTime {
+		ctx, cancel := context.WithDeadline(context.Background(), deadline)
+		defer cancel()
+		s.closeInventory(ctx)
+	}
+	return err
 }
 
 // run returns when the step has ended, or soon after the deadline.
@@ -94,7 +115,7 @@ func (s *simulator) startStopped(started <-chan error) error {
 	case <-started: // with an error that says that it was interrupted, or in time before that
 		return s.stop(deadline)
 	case <-time.After(time.Until(deadline) - keptForFiles):
-		// Nothing has been promised to anybody yet, so the process may end as it is.
+		// No client has been answered yet, so the process may end as it is.
 		s.options.Logger.Error(context.DeadlineExceeded, "Stopping: the start did not end in time")
 		if err := s.prepared.close(); err != nil {
 			s.options.Logger.Error(err, "Stopping")

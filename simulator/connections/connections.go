@@ -17,14 +17,17 @@ import (
 const (
 	// most is the bound of a server whose process may open many files, and least the bound
 	// of one that may open very few.
-	most, least = 4096, 32
-	// filesPerServer: a server's connections may take this part of the files that the process
-	// may open. The rest is for etcd, the other server, and this process's own clients.
+	most, least = 4096, 12
+	// ownFiles are the files that the process needs in any case: the API server keeps a connection
+	// to etcd for each kind of object, and both ends of it are in this process.
+	ownFiles = 200
+	// filesPerServer: a server's connections may take this part of the other files. The rest is for
+	// the other server, and for this process's own connections to it.
 	filesPerServer = 4
 )
 
 // Limit returns how many connections a server of this process should hold: 4096, or a quarter of the
-// files that the process may open if that is less.
+// files that the process may open beyond 200 if that is less.
 func Limit() int {
 	var files syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files); err != nil {
@@ -34,7 +37,7 @@ func Limit() int {
 }
 
 func limitOf(files uint64) int {
-	return int(min(most, max(least, files/filesPerServer)))
+	return int(min(most, max(least, (max(files, ownFiles)-ownFiles)/filesPerServer)))
 }
 
 // Listener accepts a bounded number of connections. Its methods are safe for concurrent use.

@@ -68,7 +68,7 @@ func TestAGreeting(t *testing.T) {
 }
 
 func TestLimit(t *testing.T) {
-	for files, want := range map[uint64]int{0: 32, 256: 64, 1024: 256, 1 << 20: 4096, 1 << 63: 4096} {
+	for files, want := range map[uint64]int{0: 12, 256: 14, 1024: 206, 1 << 20: 4096, 1 << 63: 4096} {
 		if got := limitOf(files); got != want {
 			t.Errorf("with %d files: %d, not %d", files, got, want)
 		}

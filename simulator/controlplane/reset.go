@@ -84,7 +84,7 @@ func (c *ControlPlane) Reset(ctx context.Context) (_ Reset, err error) {
 	deleted := 0
 	err = c.controllers.Stop(ctx)
 	if err == nil {
-		deleted, err = c.startState.restore(ctx)
+		deleted, err = c.startState.restore(ctx, c.storage.afterDeletions)
 	}
 	if err != nil {
 		err = fmt.Errorf("reset: %w", err)
@@ -116,8 +116,9 @@ const (
 	restoreWorkers = 512
 )
 
-// restore restores the start state and returns how many keys were deleted.
-func (s *startState) restore(ctx context.Context) (deleted int, err error) {
+// restore restores the start state and returns how many keys were deleted. It calls makeRoom after
+// the deletions: a full etcd refuses to restore what was modified.
+func (s *startState) restore(ctx context.Context, makeRoom func(context.Context) error) (deleted int, err error) {
 	want, err := s.read(ctx)
 	if err != nil {
 		return 0, err
@@ -129,6 +130,9 @@ func (s *startState) restore(ctx context.Context) (deleted int, err error) {
 		}
 		surplus, differing := s.compare(want, present)
 		if len(surplus) == 0 {
+			if err := makeRoom(ctx); err != nil {
+				return deleted, fmt.Errorf("make room: %w", err)
+			}
 			return deleted, s.putBack(ctx, differing)
 		}
 		n, err := s.delete(ctx, surplus)

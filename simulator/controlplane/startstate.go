@@ -46,7 +46,8 @@ func beginStartState(ctx context.Context, r *registry) (*startState, error) {
 	ctx, cancel := context.WithTimeout(ctx, etcdDialTimeout)
 	defer cancel()
 	s := &startState{registry: r, complete: make(chan struct{})}
-	present, revision, err := r.list(ctx, clientv3.WithKeysOnly(), clientv3.WithLimit(1))
+	// Without a start state, at most one key is our own.
+	present, revision, err := r.list(ctx, clientv3.WithKeysOnly(), clientv3.WithLimit(2))
 	if err != nil {
 		return nil, err
 	}

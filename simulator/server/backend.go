@@ -69,6 +69,9 @@ type Backend struct {
 	Reset func(ctx context.Context) (Reset, error)
 	// Transfer imports and exports. When it is nil, its routes answer 501.
 	Transfer Transfer
+	// Inactive are imported parts that call no other program. When it is nil, its routes
+	// answer 501.
+	Inactive Inactive
 	// FeatureGates are the feature gates of Kubernetes, sorted by name.
 	FeatureGates []FeatureGate
 	// Replay plays recordings. When it is nil, its routes answer 501.

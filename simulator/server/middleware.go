@@ -20,10 +20,19 @@ import (
 const contentPolicy = "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self' data:; " +
 	"worker-src 'self' blob:; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 
+// answerPolicy is for everything that is not the application. Its content comes from the cluster,
+// which anyone who may write to the cluster chooses, so a browser that opens it runs nothing and
+// treats it as another origin.
+const answerPolicy = "sandbox; default-src 'none'"
+
 func (s *Server) setHeaders(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		h := c.Response().Header()
-		h.Set("Content-Security-Policy", contentPolicy)
+		if isPage(c.Request().URL.Path) {
+			h.Set("Content-Security-Policy", contentPolicy)
+		} else {
+			h.Set("Content-Security-Policy", answerPolicy)
+		}
 		h.Set("Cross-Origin-Opener-Policy", "same-origin")
 		h.Set("Cross-Origin-Resource-Policy", "same-origin")
 		h.Set("Referrer-Policy", "no-referrer")
@@ -120,13 +129,23 @@ type boundedBody struct {
 	response    http.ResponseWriter
 	request     *request
 	begun       time.Time
-	quiet       *atomic.Bool
+	// quiet is set while the server stops; nil in tests.
+	quiet *atomic.Bool
 	// waits says that the client sends nothing until the server reads (Expect:
 	// 100-continue).
 	waits bool
 	// ended: the body is complete, or it failed.
 	ended bool
 }
+
+// brokenBody says that a request's body could not be read to its end.
+type brokenBody struct{ err error }
+
+func (e *brokenBody) Error() string {
+	return "the body of the request cannot be read: " + strings.TrimPrefix(e.err.Error(), "http: ")
+}
+
+func (e *brokenBody) Unwrap() error { return e.err }
 
 func (b *boundedBody) Read(p []byte) (int, error) {
 	if b.left < 0 {
@@ -140,8 +159,11 @@ func (b *boundedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	b.ended = err != nil
 	b.request.got(errors.Is(err, io.EOF))
-	if errors.Is(err, os.ErrDeadlineExceeded) {
+	switch {
+	case errors.Is(err, os.ErrDeadlineExceeded):
 		return n, b.late()
+	case err != nil && !errors.Is(err, io.EOF):
+		err = &brokenBody{err}
 	}
 	if int64(n) <= b.left {
 		b.left -= int64(n)
@@ -192,6 +214,11 @@ func (b *boundedBody) refuse() error {
 // client that is still sending would see a reset connection instead of the answer.
 func (b *boundedBody) drain() {
 	if b.waits || b.ended {
+		return
+	}
+	if b.quiet != nil && b.quiet.Load() {
+		b.response.Header().Set("Connection", "close")
+		b.request.hangUp()
 		return
 	}
 	b.request.await(time.Now().Add(drainTimeout))

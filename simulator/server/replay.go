@@ -100,13 +100,7 @@ func (s *Server) patchReplay(c echo.Context, r Replay) error {
 	d := json.NewDecoder(c.Request().Body)
 	d.DisallowUnknownFields()
 	if err := d.Decode(&control); err != nil {
-		if large, ok := errors.AsType[*http.MaxBytesError](err); ok {
-			return large
-		}
-		if late, ok := errors.AsType[*apiError](err); ok {
-			return late
-		}
-		return refuse(http.StatusBadRequest, "the body must be an object with state, speed, waitForScheduler, followRecording or position: %s", strings.TrimPrefix(err.Error(), "json: "))
+		return badBody(err, "the body must be an object with state, speed, waitForScheduler, followRecording or position")
 	}
 	status, err := r.Do(control)
 	return answerReplay(c, status, err)

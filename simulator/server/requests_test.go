@@ -12,6 +12,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"kube-scheduler-simulator/simulator/clustertest"
 )
 
 // quick is a pace at which tests need not wait.
@@ -190,9 +192,7 @@ func TestOneUploadAtATime(t *testing.T) {
 	paced.body = time.Second
 	h, _ := serveTransferWith(t, Options{pace: paced})
 	half := h.open("POST %s HTTP/1.1\nHost: %s\nContent-Length: 1000\n\nhalf", importPath, h.host)
-	for h.turns.uploads.TryAcquire(1) { // until the server has begun to receive it
-		h.turns.uploads.Release(1)
-	}
+	clustertest.EventuallyTrue(t, "the server receives it", h.isReceiving)
 	a := h.do(http.MethodPost, importPath, named("a"))
 	want(t, "status", a.StatusCode, http.StatusConflict)
 	want(t, "message", a.message(t), "another file is being uploaded; try again when that has ended")
@@ -200,6 +200,19 @@ func TestOneUploadAtATime(t *testing.T) {
 	if a := h.do(http.MethodPost, importPath, named("a")); a.StatusCode != http.StatusOK {
 		t.Errorf("later: %d: %s", a.StatusCode, a.body)
 	}
+}
+
+// isReceiving reports whether the server waits for a body.
+func (h *harness) isReceiving() bool {
+	for _, q := range h.requests.all() {
+		q.mu.Lock()
+		receiving := q.receiving
+		q.mu.Unlock()
+		if receiving {
+			return true
+		}
+	}
+	return false
 }
 
 // TestQuiesce: requests under way end, further ones are refused, and the status is still served.

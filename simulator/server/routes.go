@@ -50,6 +50,8 @@ func (s *Server) route(e *echo.Echo) {
 	v1.GET("/import", s.transfer(s.getImport))
 	v1.POST("/import", s.transfer(s.postImport))
 	v1.DELETE("/import", whole(s.transfer(s.deleteImport)))
+	v1.GET("/inactive", s.getInactive)
+	v1.POST("/inactive/activate", s.activate)
 	v1.GET("/replay", s.replay(s.getReplay))
 	v1.POST("/replay", s.replay(s.postReplay))
 	v1.PATCH("/replay", s.replay(s.patchReplay))

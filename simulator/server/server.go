@@ -100,7 +100,11 @@ func New(opts Options) *Server {
 	}
 	s := &Server{opts: opts, log: opts.Logger.WithName("server"), page: newPage(opts.Assets), turns: newTurns()}
 	s.closing, s.close = context.WithCancel(context.Background())
-	s.hub = watch.New(watch.Options{Logger: s.log, Refuse: refuseUpgrade, Keep: opts.keep})
+	s.hub = watch.New(watch.Options{
+		Logger: s.log, Refuse: refuseUpgrade, Keep: opts.keep,
+		// A WebSocket keeps its connection, so some must remain for requests.
+		Connections: connections.Limit() / 2,
+	})
 	s.echo = s.newEcho()
 	s.http = &http.Server{
 		Handler:           s.track(headAsGet(s.echo)),

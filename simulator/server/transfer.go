@@ -296,7 +296,9 @@ func receive(r *http.Request, t Transfer) (_ manifest.Source, err error) {
 		if len(files.files) == maxFormFiles {
 			return manifest.Source{}, refuse(http.StatusBadRequest, "the form has more than %d files; send them as an archive", maxFormFiles)
 		}
-		if err := files.add(t, part.FileName(), part); err != nil {
+		if err := files.add(t, part.FileName(), part); errors.Is(err, io.ErrUnexpectedEOF) {
+			return manifest.Source{}, formError(errors.New("it ends within a file"))
+		} else if err != nil {
 			return manifest.Source{}, err
 		}
 	}
@@ -306,7 +308,9 @@ func receive(r *http.Request, t Transfer) (_ manifest.Source, err error) {
 const maxFormFiles = 1000
 
 func formError(err error) error {
-	if _, large := errors.AsType[*http.MaxBytesError](err); large {
+	_, large := errors.AsType[*http.MaxBytesError](err)
+	_, broken := errors.AsType[*brokenBody](err)
+	if large || broken {
 		return err
 	}
 	if late, ok := errors.AsType[*apiError](err); ok {

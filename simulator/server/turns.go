@@ -31,7 +31,7 @@ const (
 	// and imports are not among them.
 	maxBodies = 64 << 20
 	// bodyStep is the memory that a body begins with; it doubles when it is full.
-	bodyStep = 32 << 10
+	bodyStep = 4 << 10
 )
 
 // turns bound the expensive requests that are answered at the same time.

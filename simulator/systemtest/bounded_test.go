@@ -207,7 +207,7 @@ func TestBombsAreBounded(t *testing.T) {
 				sending.Wait()
 			})
 			t.Logf("%d bytes, %d times: %v", len(body), bomb.times, time.Since(begin))
-			if took := time.Since(begin); took > 30*time.Second {
+			if took := time.Since(begin); took > time.Minute {
 				t.Errorf("it took %v", took)
 			}
 		})
@@ -254,10 +254,12 @@ func TestSubscriptionsAreShared(t *testing.T) {
 	}
 	for _, resource := range []string{"secrets", "services", "configmaps", "serviceaccounts", "limitranges", "resourcequotas"} {
 		modest := p.follow(t, p.dial, resource)
-		if err := modest.SetReadDeadline(time.Now().Add(inTime)); err != nil {
+		begin := time.Now()
+		if err := modest.SetReadDeadline(begin.Add(patience)); err != nil {
 			t.Fatal(err)
 		}
 		frame, err := modest.next()
+		t.Logf("%s: after %v", resource, time.Since(begin))
 		if err != nil || !bytes.Contains(frame, []byte(`"type":"list"`)) {
 			t.Errorf("%s: %v, %.300s", resource, err, frame)
 		}

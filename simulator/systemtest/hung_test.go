@@ -137,8 +137,8 @@ func readAll(t *testing.T, conn net.Conn) string {
 	return string(data)
 }
 
-// largeMap is the size of a ConfigMap of createLarge. Forty of them exceed the buffers of a connection.
-const largeMap = 250 << 10
+// largeText is the size of a text of createLarge. Forty of them exceed the buffers of a connection.
+const largeText = 200 << 10
 
 func newMap(name string, size int) *v1.ConfigMap {
 	return &v1.ConfigMap{
@@ -147,13 +147,20 @@ func newMap(name string, size int) *v1.ConfigMap {
 	}
 }
 
+// createLarge creates ConfigMaps, and pods for exports, which are not scheduled.
 func (p *program) createLarge(t *testing.T, n int) {
 	t.Helper()
-	for i := range n {
-		if _, err := p.client.CoreV1().ConfigMaps(namespace).Create(t.Context(), newMap(fmt.Sprintf("large-%d", i), largeMap), metav1.CreateOptions{}); err != nil {
-			t.Fatal(err)
+	inParallel(t, 4, n, func(i int) error {
+		name := fmt.Sprintf("large-%d", i)
+		pod := newPod(name)
+		pod.Annotations = map[string]string{"example.com/text": strings.Repeat("x", largeText)}
+		pod.Spec.SchedulingGates = []v1.PodSchedulingGate{{Name: "example.com/never"}}
+		_, err := p.client.CoreV1().ConfigMaps(namespace).Create(t.Context(), newMap(name, largeText), metav1.CreateOptions{})
+		if err == nil {
+			_, err = p.client.CoreV1().Pods(namespace).Create(t.Context(), pod, metav1.CreateOptions{})
 		}
-	}
+		return err
+	})
 }
 
 func harmlessJSON(name string) string {

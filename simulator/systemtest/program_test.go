@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -97,8 +98,10 @@ func newHome(t *testing.T) home {
 // program is the simulator as a process.
 type program struct {
 	url, kubeconfig string
-	config          *rest.Config
-	client          kubernetes.Interface
+	// token is the one in the ready line, if any. Requests do not send it on their own.
+	token  string
+	config *rest.Config
+	client kubernetes.Interface
 	// started is the time from launch to the ready line.
 	started time.Duration
 
@@ -164,8 +167,9 @@ func (p *program) waitReady() error {
 	}
 	p.started = time.Since(begin)
 	rest, ok := strings.CutPrefix(strings.TrimSpace(line), "ready: ")
-	url, kubeconfig, both := strings.Cut(rest, " kubeconfig ")
-	if !ok || !both {
+	address, kubeconfig, both := strings.Cut(rest, " kubeconfig ")
+	u, err := url.Parse(address)
+	if !ok || !both || err != nil {
 		return fmt.Errorf("the ready line is %q", line)
 	}
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
@@ -176,7 +180,9 @@ func (p *program) waitReady() error {
 	if p.client, err = kubernetes.NewForConfig(config); err != nil {
 		return err
 	}
-	p.url, p.kubeconfig, p.config = url, kubeconfig, config
+	p.token = u.Query().Get("token")
+	u.Path, u.RawQuery = "", ""
+	p.url, p.kubeconfig, p.config = u.String(), kubeconfig, config
 	return nil
 }
 

@@ -179,9 +179,9 @@ func TestStopsWithoutItsCluster(t *testing.T) {
 			if signal == syscall.SIGKILL {
 				<-cluster.exited
 				eventually(t, "it notices", func() error {
-					a, err := p.request(http.MethodGet, "/readyz", nil, nil)
-					if err == nil && a.status == http.StatusOK {
-						err = errors.New("it is ready")
+					a, err := p.request(http.MethodGet, "/readyz", nil, func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+p.token) })
+					if err == nil && a.status != http.StatusServiceUnavailable {
+						err = fmt.Errorf("%d: %s", a.status, a.body)
 					}
 					return err
 				})

@@ -269,6 +269,9 @@ func item(u *unstructured.Unstructured, custom bool) ([]byte, error) {
 func neutralForExport(u *unstructured.Unstructured, custom bool) {
 	own, status := ownerOf(u), statusOf(u)
 	Neutral(u)
+	if u.GroupVersionKind().GroupKind() == objects.Definition {
+		cleanDefinition(u)
+	}
 	if own != nil {
 		noted, err := json.Marshal(own)
 		if err == nil {
@@ -372,11 +375,35 @@ func (e *exporter) configuration() error {
 			return fmt.Errorf("encoding the scheduler configuration: %w", err)
 		}
 	}
+	if document, err = withoutKeys(document); err != nil {
+		return err
+	}
 	var compact bytes.Buffer
 	if err := json.Compact(&compact, document); err != nil {
 		return fmt.Errorf("encoding the scheduler configuration: %w", err)
 	}
 	return e.out.field(manifest.ConfigurationField, compact.Bytes())
+}
+
+// withoutKeys removes the private keys of extenders from a configuration: exports are passed on.
+func withoutKeys(document []byte) ([]byte, error) {
+	if !bytes.Contains(document, []byte("keyData")) {
+		return document, nil
+	}
+	var fields map[string]any
+	if err := utiljson.Unmarshal(document, &fields); err != nil {
+		return nil, fmt.Errorf("decoding the scheduler configuration: %w", err)
+	}
+	extenders, _ := fields["extenders"].([]any)
+	for _, e := range extenders {
+		extender, _ := e.(map[string]any)
+		unstructured.RemoveNestedField(extender, "tlsConfig", "keyData")
+	}
+	data, err := json.Marshal(fields)
+	if err != nil {
+		return nil, fmt.Errorf("encoding the scheduler configuration: %w", err)
+	}
+	return data, nil
 }
 
 // results writes the cycles of the exported pods. They name pods and nodes, so a

@@ -167,6 +167,8 @@ func leftOut(o *manifest.Object) string {
 		return "it was being deleted"
 	case o.Virtual:
 		return "virtual nodes publish it again"
+	case o.Local:
+		return "every API server has its own"
 	case (o.GVK.Kind == "Service" || o.GVK.Kind == "ConfigMap") && objects.IsBuiltIn(o.GVK.GroupKind(), cmp.Or(o.Namespace, "default"), o.Name):
 		return "every cluster has its own"
 	}
@@ -297,6 +299,9 @@ func (i *importer) put(ctx context.Context, o *manifest.Object, change func(*wri
 		}
 		if err = putErr; err == nil {
 			i.rec.count(o, what, "")
+			if w.inactive {
+				i.rec.inactive(o, objects.InactiveCalls(w.desired))
+			}
 			i.learn(keyOf(w.Object), w.uid)
 			return w
 		}

@@ -57,6 +57,8 @@ type Options struct {
 	// so that clients need not wait for the list. Default: the hub watches a kind
 	// only once a client asks for it.
 	Keep []schema.GroupVersionResource
+	// Connections bounds the WebSocket connections. Default: 4096.
+	Connections int
 	// Clock paces the hub. Default: the real one.
 	Clock clock.WithTicker
 
@@ -79,6 +81,9 @@ func New(opts Options) *Hub {
 		}
 	}
 	c, l := opts.Clock, *opts.limits
+	if opts.Connections > 0 {
+		l.connections = opts.Connections
+	}
 	h := &Hub{
 		clock: c, limits: l, log: opts.Logger, upgrader: newUpgrader(opts.Refuse),
 		status: newObjectFeed(c, l), results: newResultsFeed(c, l), queues: newQueuesFeed(c, l),
@@ -270,7 +275,7 @@ func (h *Hub) makeRoom() bool {
 }
 
 // takeFromOthers ends a feed of the connection that alone reads the most feeds, if that is at least two
-// more than c reads, and reports whether it did: a few clients cannot use up the feeds for everybody. The
+// more than c reads, and reports whether it did: a few clients cannot use up the feeds of all others. The
 // caller holds mu.
 func (h *Hub) takeFromOthers(c *conn) bool {
 	read := map[*conn]int{}

@@ -73,7 +73,8 @@ func (r *reader) document(at place, file *documents) error {
 	if err := r.another(); err != nil {
 		return r.report(at.String(), err)
 	}
-	content := bufio.NewReaderSize(file, 64<<10)
+	content := r.buffer
+	content.Reset(file)
 	first, err := skipBlank(content)
 	if errors.Is(err, io.EOF) {
 		return nil // nothing but comments

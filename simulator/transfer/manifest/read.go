@@ -42,7 +42,7 @@ const (
 	// each. An object that etcd accepts has fewer.
 	maxValues = 300_000
 	// maxTexts bounds the documents, list items and JSON values of a source.
-	maxTexts = 500_000
+	maxTexts = 200_000
 )
 
 // unpackedBound returns how much of files of that size is unpacked.
@@ -63,7 +63,7 @@ func Read(ctx context.Context, s Source, content Content) error {
 	if content.Ignored == nil {
 		content.Ignored = func(string, string) {}
 	}
-	r := &reader{ctx: ctx, content: content, bound: unpackedBound(s.size())}
+	r := &reader{ctx: ctx, content: content, bound: unpackedBound(s.size()), buffer: bufio.NewReaderSize(nil, 64<<10)}
 	r.left = r.bound
 	for _, c := range s.collected {
 		if err := ctx.Err(); err != nil {
@@ -90,6 +90,8 @@ type reader struct {
 	left    int64 // of bound
 	order   int
 	texts   int
+	// buffer is that of the document that is being read.
+	buffer *bufio.Reader
 }
 
 // another is called for each document, item of a list and JSON value, whatever it holds.

@@ -101,7 +101,7 @@ func TestWriterIgnoresTheOutcomeOfEvictions(t *testing.T) {
 	evicted, next := scheduled(1), scheduled(1)
 	evicted.Attempt, next.Attempt = 1, 2
 	evicted.Updates, evicted.Preemption = 1, &result.Preemption{Evictions: &result.Evictions{Done: true}}
-	w := NewWriter(fake.NewClientset(pod()), attempts{1: evicted, 2: next}, DefaultBudget, testclock.NewFakeClock(time.Unix(0, 0)))
+	w := NewWriter(fake.NewClientset(pod()), attempts{1: evicted, 2: next}, DefaultBudget, testclock.NewFakeClock(time.Unix(0, 0)), nil)
 	w.Note(evicted)
 	if n := len(w.waiting); n > 0 {
 		t.Errorf("%d attempts wait to be written", n)

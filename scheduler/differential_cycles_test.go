@@ -2,6 +2,7 @@ package scheduler_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/types"
@@ -23,7 +24,10 @@ func checkCycles(t *testing.T, seen []*schedulertest.Attempt, recorded *sink) {
 		numbers[a.UID]++
 		want = append(want, expected(a, numbers[a.UID]))
 		if n := numbers[a.UID]; n <= len(recorded.attempts[a.UID]) {
-			got = append(got, recordedAccount(t, recorded.attempts[a.UID][n-1]))
+			c := recorded.attempts[a.UID][n-1]
+			got = append(got, recordedAccount(t, c))
+			checkSearch(t, a, c)
+			checkRule(t, c)
 		} else {
 			got = append(got, account{Pod: "not recorded", UID: a.UID, Attempt: n})
 		}
@@ -39,7 +43,7 @@ func checkCycles(t *testing.T, seen []*schedulertest.Attempt, recorded *sink) {
 		if i == len(want) {
 			t.Fatalf("recorded, but not seen: %+v", got[i])
 		}
-		if diff := cmp.Diff(want[i], got[i]); diff != "" {
+		if diff := cmp.Diff(want[i], got[i], cmp.Comparer(sameInstant)); diff != "" {
 			t.Errorf("attempt %d of %s: recorded (+) differs from what was seen (-):\n%s", want[i].Attempt, want[i].UID, diff)
 		}
 	}
@@ -54,11 +58,40 @@ type account struct {
 	Message, Selected, NominatedNode string
 	Feasible                         int
 	Points                           []string
+	// Nomination and Hint are nodes that were tried before all others.
+	Nomination, Hint tried
+	// Nominated are the passes with nominated pods, of the profiles with a Witness.
+	Nominated map[string]pass
+	// PreScore, PreFlight and PreBind have the plugins with their statuses. PreBind is
+	// compared after a success.
+	PreScore, PreFlight, PreBind []string
+	Unreserved                   []string
+	Wait                         *permitWait
+	Backoff                      time.Time
 	// Filter has the letters, the plugin and its reasons, by node.
 	Filter map[string]verdict
 	// Scores has the raw, normalized and weighted values and the total, by node.
 	Scores map[string]map[string][3]int64
 	Totals map[string]int64
+}
+
+// tried is a node that the scheduler tried before all others.
+type tried struct {
+	Node string
+	Used bool
+}
+
+type pass struct {
+	Pods     []string
+	Rejected bool
+}
+
+type permitWait struct {
+	Plugins        []string
+	Seconds        float64
+	Status, Plugin string
+	TimedOut       bool
+	Reasons        []string
 }
 
 type verdict struct {
@@ -80,6 +113,7 @@ func expected(a *schedulertest.Attempt, number int) account {
 	default:
 		out.Outcome = result.Error
 	}
+	expectMore(&out, a)
 	// Once the scheduler has found enough nodes, it drops further nodes that pass.
 	considered := map[string]bool{a.Selected: true}
 	for _, s := range a.Scores {
@@ -137,6 +171,7 @@ func recordedAccount(t *testing.T, c *result.Cycle) account {
 	for _, p := range c.ExtensionPoints {
 		out.Points = append(out.Points, p.Name)
 	}
+	recordedMore(&out, c)
 	if c.Filter != nil {
 		for i, node := range c.Filter.Nodes {
 			v := c.Filter.Verdict(i)

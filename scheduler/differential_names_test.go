@@ -88,7 +88,7 @@ func pluginNames() map[string]bool {
 	for name := range plugins.NewInTreeRegistry() {
 		out[name] = true
 	}
-	for name := range schedulertest.OutOfTree() {
+	for name := range schedulertest.NewObserver(nil).OutOfTree() {
 		out[name] = true
 	}
 	return out

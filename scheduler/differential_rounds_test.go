@@ -20,7 +20,7 @@ import (
 // Each round runs in a synctest bubble, which fails if one of its goroutines is
 // left behind.
 func TestRoundsLeakNothing(t *testing.T) {
-	const rounds, warmUp = 100, 20
+	rounds, warmUp := fewer(100, 12), fewer(20, 4)
 	cluster := schedulertest.Generate(0)
 	c, err := config.Parse([]byte(cluster.Configuration))
 	if err != nil {
@@ -69,7 +69,7 @@ func TestRoundsLeakNothing(t *testing.T) {
 	// each scheduler's channel, because upstream's debugger never stops its
 	// notifications.
 	const allowed = 16 << 10
-	if grown := int64(heapInUse()-heap) / (rounds - warmUp); grown > allowed {
+	if grown := int64(heapInUse()-heap) / int64(rounds-warmUp); grown > allowed {
 		t.Errorf("a round leaves %d bytes", grown)
 	} else {
 		t.Logf("a round leaves %d bytes", grown)
@@ -93,7 +93,8 @@ func TestStopAtAnyTime(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for n := range 80 {
+		rounds := fewer(80, 8)
+		for n := range rounds {
 			synctest.Test(t, func(t *testing.T) {
 				ctx := klog.NewContext(t.Context(), logr.Discard())
 				server := schedulertest.NewAPIServer()
@@ -106,7 +107,7 @@ func TestStopAtAnyTime(t *testing.T) {
 				if err := schedulertest.Fill(ctx, server, cluster.Objects); err != nil {
 					t.Fatal(err)
 				}
-				time.Sleep(time.Duration(n) * 150 * time.Microsecond)
+				time.Sleep(time.Duration(n) * 12 * time.Millisecond / time.Duration(rounds))
 				if err := s.Stop(context.WithoutCancel(ctx)); err != nil {
 					t.Fatal(err)
 				}

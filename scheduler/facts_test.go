@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	st "k8s.io/kubernetes/pkg/scheduler/testing"
 
@@ -216,6 +217,9 @@ func TestAWaitHasNoDurationBeforeItEnds(t *testing.T) {
 	if diff := cmp.Diff(&result.PermitWait{Plugins: []string{"Patient"}}, first.PermitWait); diff != "" || first.Outcome != result.Waiting {
 		t.Errorf("%s: %s", first.Outcome, diff)
 	}
+	if last := cycles.history[1]; first.Updates != 0 || last.Updates != 1 || last.Attempt != 1 {
+		t.Errorf("the first version has %d updates, the second %d", first.Updates, last.Updates)
+	}
 }
 
 // A pod that loses its place is unreserved by the plugins in reverse order.
@@ -392,5 +396,56 @@ func TestWhatWasNotMeasuredHasNoDuration(t *testing.T) {
 	}
 	if missing < 3 {
 		t.Errorf("%d of %d attempts have no duration of NodeResourcesFit", missing, len(cycles.history))
+	}
+}
+
+// The nodes are alike and so are their pods, so only their start times differ, if any.
+func TestWhichRuleDecidesAmongEqualCandidates(t *testing.T) {
+	at := func(seconds int64) *metav1.Time { return &metav1.Time{Time: time.Unix(seconds, 0)} }
+	for _, tc := range []struct {
+		name   string
+		starts []*metav1.Time
+		rule   result.PreemptionRule
+		chosen []string // one of them
+	}{
+		{"the latest start", []*metav1.Time{at(1), at(3), at(2)}, result.LatestEarliestStartTime, []string{"n1"}},
+		{"no start is later than any", []*metav1.Time{at(1), nil, at(3)}, result.LatestEarliestStartTime, []string{"n1"}},
+		{"a tie", []*metav1.Time{at(3), at(1), at(3)}, result.FirstFound, []string{"n0", "n2"}},
+		{"a tie without starts", []*metav1.Time{at(3), nil, nil}, result.FirstFound, []string{"n1", "n2"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			var objects []runtime.Object
+			for i, start := range tc.starts {
+				node := fmt.Sprintf("n%d", i)
+				victim := cpuPod("on-"+node, "4").Node(node).Obj()
+				victim.Status.StartTime = start
+				objects = append(objects, cpuNode(node, "4"), victim)
+			}
+			c := attemptsOf(t, factCluster("parallelism: 1\n", objects, cpuPod("preemptor", "4").Priority(100).Obj()), "preemptor")[0]
+			if c.Preemption == nil || c.Preemption.Rule != tc.rule || !slices.Contains(tc.chosen, c.Preemption.Chosen) {
+				t.Errorf("preemption is %+v", c.Preemption)
+			}
+		})
+	}
+}
+
+// With many workers, more nodes are found than the one that is wanted.
+func TestOnlyConsideredCandidatesCompete(t *testing.T) {
+	var objects []runtime.Object
+	for i := range 24 {
+		node := fmt.Sprintf("n%02d", i)
+		objects = append(objects, cpuNode(node, "4"), cpuPod("on-"+node, "4").Node(node).Obj())
+	}
+	cluster := factCluster("parallelism: 16\nprofiles:\n- pluginConfig:\n  - name: DefaultPreemption\n    args: {minCandidateNodesAbsolute: 1, minCandidateNodesPercentage: 0}\n",
+		objects, cpuPod("preemptor", "4").Priority(100).Obj())
+	c := attemptsOf(t, cluster, "preemptor")[0]
+	var considered []string
+	for _, candidate := range c.Preemption.Candidates {
+		if !candidate.Surplus {
+			considered = append(considered, candidate.Node)
+		}
+	}
+	if diff := cmp.Diff([]string{c.Preemption.Chosen}, considered); diff != "" || c.Preemption.Rule != "" {
+		t.Errorf("%q decided: %s", c.Preemption.Rule, diff)
 	}
 }

@@ -71,7 +71,7 @@ const (
 	// busyAfter is the shortest gap between cycles that counts as idle scheduling.
 	busyAfter = 100 * time.Millisecond
 	// busyPause is the pause between writes while scheduling is busy.
-	busyPause = 100 * time.Millisecond
+	busyPause = 500 * time.Millisecond
 	// patience is how long a pod waits for scheduling to be idle.
 	patience = 3 * time.Second
 	// retryPause is how long a pod waits after its first failed write; after its n-th, n
@@ -103,8 +103,13 @@ func (w *Writer) Reset() {
 	w.order, w.retries = nil, nil
 }
 
-// Note queues c to be written. It does not block.
+// Note queues c to be written. It does not block. It ignores a cycle that is published again
+// because its victims have been evicted: no annotation says so, and the pod may have a later
+// attempt.
 func (w *Writer) Note(c *result.Cycle) {
+	if c.Updates > 0 && c.Evictions() != nil {
+		return
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.latest = w.clock.Now()
@@ -206,7 +211,7 @@ func (w *Writer) pause(j *job, now time.Time) time.Duration {
 	if left := patience - now.Sub(j.since); left > 0 {
 		return min(left, idle)
 	}
-	return min(w.wrote.Add(busyPause).Sub(now), busyPause)
+	return min(w.wrote.Add(busyPause).Sub(now), idle)
 }
 
 // finish puts j back into the queue if its write failed and can be tried again.

@@ -96,6 +96,23 @@ func TestWriterCoalescesTheAttemptsOfAPod(t *testing.T) {
 	}
 }
 
+// The pod has a later attempt by then, and no annotation tells of evictions.
+func TestWriterIgnoresTheOutcomeOfEvictions(t *testing.T) {
+	evicted, next := scheduled(1), scheduled(1)
+	evicted.Attempt, next.Attempt = 1, 2
+	evicted.Updates, evicted.Preemption = 1, &result.Preemption{Evictions: &result.Evictions{Done: true}}
+	w := NewWriter(fake.NewClientset(pod()), attempts{1: evicted, 2: next}, DefaultBudget, testclock.NewFakeClock(time.Unix(0, 0)), nil)
+	w.Note(evicted)
+	if n := len(w.waiting); n > 0 {
+		t.Errorf("%d attempts wait to be written", n)
+	}
+	evicted.Updates = 0
+	w.Note(evicted)
+	if n := len(w.waiting); n != 1 {
+		t.Errorf("%d attempts wait to be written, not the first version", n)
+	}
+}
+
 func TestResetDropsWaitingAttempts(t *testing.T) {
 	c := scheduled(3)
 	w := NewWriter(fake.NewClientset(pod()), attempts{2: c}, DefaultBudget, testclock.NewFakeClock(time.Unix(0, 0)), nil)

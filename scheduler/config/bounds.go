@@ -13,6 +13,9 @@ import (
 const (
 	// MaxSize bounds a document, both as written and with its aliases expanded.
 	MaxSize = 1 << 20
+	// maxValues bounds the values of a document before it is parsed: the parser needs some hundred
+	// bytes for each.
+	maxValues = 100_000
 	// maxDepth bounds the nesting; the configuration API needs about 15 levels.
 	maxDepth = 100
 	// maxItems bounds each list and mapping, because some of upstream's checks compare each

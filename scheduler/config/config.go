@@ -59,7 +59,7 @@ func newConfiguration(text []byte, internal *config.KubeSchedulerConfiguration, 
 // Parse reads a document in YAML or JSON. It does not know which out-of-tree plugins exist, so it
 // accepts a plugin of any name. The error is an *Error with every mistake in the document.
 func Parse(document []byte) (*Configuration, error) {
-	return parse(document, nil, nil)
+	return parse(document, nil, Options{})
 }
 
 // Options describe the scheduler that will run the configuration.
@@ -71,12 +71,15 @@ type Options struct {
 	// lines and columns within the text that the field holds. Without Arguments, mistakes
 	// show when the plugin is created.
 	Arguments func(plugin string, args runtime.Object) []*argument.Error
+	// Extender says why the scheduler may not call an extender; nil if it may. Without
+	// Extender, every extender is allowed.
+	Extender func(urlPrefix string) error
 }
 
 // ParseWith is like Parse, but reports a plugin as a mistake if it is neither Kubernetes' nor one
 // of the options.
 func ParseWith(document []byte, options Options) (*Configuration, error) {
-	return parse(document, registered(options.OutOfTree), options.Arguments)
+	return parse(document, registered(options.OutOfTree), options)
 }
 
 // Refuse turns an error of building a scheduler with c into the error that Parse

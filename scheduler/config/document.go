@@ -32,6 +32,9 @@ func read(text []byte) (*document, []Mistake) {
 		// YAML may be UTF-16, but the document is stored and shown as JSON.
 		return nil, []Mistake{{Line: 1, Message: "the document is not encoded in UTF-8"}}
 	}
+	if !yamlsource.AtMost(maxValues, text) {
+		return nil, []Mistake{{Message: fmt.Sprintf("the document may have more than %d values, the limit", maxValues)}}
+	}
 	isJSON := json.Valid(text)
 	root, mistake := parseYAML(text)
 	located := mistake == nil

@@ -168,7 +168,9 @@ func TestBounds(t *testing.T) {
 	for _, tc := range []struct{ name, document, want string }{
 		{"large", head + "# " + strings.Repeat("x", MaxSize), "1048654 bytes"},
 		{"lists in lists", head + "profiles: " + strings.Repeat("[", 50_000), "exceeded max depth"},
-		{"mappings in mappings", head + "profiles: " + strings.Repeat("{a: ", 50_000), "exceeded max depth"},
+		{"mappings in mappings", head + "profiles: " + strings.Repeat("{a: ", 40_000), "exceeded max depth"},
+		{"many values", head + "profiles: [" + strings.Repeat("[],", 50_000) + "[]]", "more than 100000 values"},
+		{"many values in JSON", `{"a":[` + strings.Repeat("[],", 50_000) + "[]]}", "more than 100000 values"},
 		{"rather deep", head + "profiles: " + strings.Repeat("[", 5_000) + strings.Repeat("]", 5_000), "nested deeper than 100"},
 		{"deep JSON", strings.Repeat(`{"a":`, 5_000) + "1" + strings.Repeat("}", 5_000), "nested deeper than 100"},
 		{"aliases of lists", bomb, "too large when its aliases"},

@@ -21,7 +21,7 @@ import (
 )
 
 // parse implements Parse and, if plugins holds the names of all plugins, ParseWith.
-func parse(text []byte, plugins []string, arguments func(string, runtime.Object) []*argument.Error) (*Configuration, error) {
+func parse(text []byte, plugins []string, options Options) (*Configuration, error) {
 	text = bytes.Clone(text)
 	d, mistakes := read(text)
 	if d == nil {
@@ -34,7 +34,7 @@ func parse(text []byte, plugins []string, arguments func(string, runtime.Object)
 	internal, found, wrong := d.strictly()
 	mistakes = append(mistakes, found...)
 	if internal != nil {
-		v := &validator{document: d, internal: internal, plugins: plugins, arguments: arguments, reported: wrong}
+		v := &validator{document: d, internal: internal, plugins: plugins, arguments: options.Arguments, extender: options.Extender, reported: wrong}
 		mistakes = append(mistakes, v.validate()...)
 	}
 	if len(mistakes) > 0 {
@@ -58,14 +58,17 @@ type validator struct {
 	plugins  []string // all names; nil if they are not known
 	// arguments checks the arguments of out-of-tree plugins; it may be nil.
 	arguments func(plugin string, args runtime.Object) []*argument.Error
-	reported  []path // fields that have a mistake already
-	mistakes  []Mistake
+	// extender says why an extender may not be called; it may be nil.
+	extender func(urlPrefix string) error
+	reported []path // fields that have a mistake already
+	mistakes []Mistake
 }
 
 func (v *validator) validate() []Mistake {
 	if err := validation.ValidateKubeSchedulerConfiguration(v.internal); err != nil {
 		v.add(err)
 	}
+	v.extenders()
 	ignoring := slices.IndexFunc(v.internal.Extenders, ignoresResources)
 	for i := range v.internal.Profiles {
 		profile := &v.internal.Profiles[i]
@@ -86,6 +89,17 @@ func (v *validator) validate() []Mistake {
 		}
 	}
 	return v.mistakes
+}
+
+func (v *validator) extenders() {
+	if v.extender == nil {
+		return
+	}
+	for i, e := range v.internal.Extenders {
+		if err := v.extender(e.URLPrefix); err != nil {
+			v.report(path{{key: "extenders"}}.at(i).child("urlPrefix"), "%v", err)
+		}
+	}
 }
 
 func ignoresResources(e config.Extender) bool {

@@ -40,6 +40,7 @@ func cycles() []spoken {
 		{name: "devices allocated", cycle: *holdingDevices()},
 		{name: "devices short on some nodes", cycle: *rejectedForDevices(devices{wants("one", 1, 0, 0)}, devices{wants("one", 1, 2, 2)}, devices{wants("one", 1, 4, 4)})},
 		{name: "all devices of a class short", cycle: *rejectedForDevices(devices{wants("all", 0, 2, 1)})},
+		{name: "devices blocked", cycle: *rejectedForDevices(devices{blocked("one", 1, 2)}, devices{wants("one", 1, 2, 2)})},
 		{name: "devices not together", cycle: *rejectedForDevices(devices{wants("one", 1, 1, 0), wants("other", 1, 1, 0)})},
 	}
 	out = append(out, sentences()...)

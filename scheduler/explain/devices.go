@@ -20,9 +20,12 @@ type DeviceShortage struct {
 	Nodes    int `json:"nodes"`
 	Compared int `json:"compared"`
 	// On NoMatch of the Nodes too few devices match. On InUse of them enough match,
-	// but other claims hold them.
+	// but other claims hold them. On Blocked of them enough match and are not in use, but
+	// taints, shared counters or capacity, or an incomplete pool keep them from being
+	// allocated.
 	NoMatch int `json:"noMatch"`
 	InUse   int `json:"inUse"`
+	Blocked int `json:"blocked"`
 }
 
 // deviceShortages returns the requests that the compared nodes could not meet, and
@@ -70,9 +73,12 @@ func countShortage(short []DeviceShortage, d result.DeviceComparison) []DeviceSh
 		short = append(short, DeviceShortage{Claim: d.Claim, Request: d.Request, DeviceClass: d.DeviceClass, Count: d.Count})
 	}
 	short[i].Nodes++
-	if int64(d.Matching) < max(d.Count, 1) {
+	switch {
+	case d.Blocked:
+		short[i].Blocked++
+	case int64(d.Matching) < max(d.Count, 1):
 		short[i].NoMatch++
-	} else {
+	default:
 		short[i].InUse++
 	}
 	return short
@@ -117,6 +123,9 @@ func (s DeviceShortage) english() string {
 	}
 	if s.InUse > 0 {
 		why = append(why, fmt.Sprintf("already in use on %d", s.InUse))
+	}
+	if s.Blocked > 0 {
+		why = append(why, fmt.Sprintf("cannot be allocated on %d", s.Blocked))
 	}
 	return fmt.Sprintf("Request %s of claim %s needs %s of class %s: %d of %s cannot satisfy it (%s).",
 		s.Request, s.Claim, wants, s.DeviceClass, s.Nodes, plural(s.Compared, "checked node"), strings.Join(why, ", "))

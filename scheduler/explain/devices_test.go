@@ -13,6 +13,13 @@ func wants(request string, count int64, matching, inUse int) result.DeviceCompar
 	return result.DeviceComparison{Claim: "gpu", Request: request, DeviceClass: "large", Count: count, Matching: matching, MatchingInUse: inUse}
 }
 
+// blocked returns the comparison of a node whose matching devices cannot be allocated.
+func blocked(request string, count int64, matching int) result.DeviceComparison {
+	d := wants(request, count, matching, 0)
+	d.Blocked = true
+	return d
+}
+
 // rejectedForDevices returns the cycle of a pod whose claims the nodes cannot
 // satisfy.
 func rejectedForDevices(nodes ...[]result.DeviceComparison) *result.Cycle {

@@ -2,6 +2,8 @@ package explain
 
 import (
 	"fmt"
+	"math"
+	"strconv"
 	"strings"
 )
 
@@ -53,4 +55,28 @@ func plural(n int, noun string) string {
 		return "1 " + noun
 	}
 	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// amount formats an amount of a resource as the web does: cores, or bytes in the largest
+// unit of which there is one, or a plain number.
+func amount(l Lack) string {
+	switch {
+	case l.Resource == "cpu":
+		return decimal(float64(l.Amount)/1000, 3)
+	case l.Resource != "memory" && l.Resource != "ephemeral-storage" && !strings.HasPrefix(l.Resource, "hugepages-"):
+		return fmt.Sprint(l.Amount)
+	}
+	value, unit := float64(l.Amount), 0
+	units := []string{"B", "Ki", "Mi", "Gi", "Ti", "Pi"}
+	for value >= 1024 && unit < len(units)-1 {
+		value /= 1024
+		unit++
+	}
+	return decimal(value, 1) + " " + units[unit]
+}
+
+// decimal rounds half up to a number of decimals, and drops trailing zeros.
+func decimal(value float64, decimals int) string {
+	scale := math.Pow10(decimals)
+	return strconv.FormatFloat(math.Floor(value*scale+0.5)/scale, 'f', -1, 64)
 }

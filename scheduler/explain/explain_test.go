@@ -98,6 +98,23 @@ type spoken struct {
 	want  string
 }
 
+// lacking returns the filter of n nodes that lack resources, b the nearest to fitting.
+func lacking(n int) *result.Filter {
+	b := result.NewFilterBuilder([]string{"NodeResourcesFit"}, n)
+	for _, node := range []string{"b", "a"}[:n] {
+		b.Add(node, "R", "NodeResourcesFit", []string{"Insufficient cpu"})
+	}
+	f := b.Filter()
+	f.Comparisons = []result.Comparison{
+		{Node: "b", Plugin: "NodeResourcesFit", Resources: []result.ResourceComparison{
+			{Name: "cpu", Requested: 2000, InUse: 1500, Allocatable: 3000}, {Name: "memory", Requested: 3 << 30, InUse: 0, Allocatable: 3 << 29},
+			{Name: "example.com/gpu", Requested: 2},
+		}},
+		{Node: "a", Plugin: "NodeResourcesFit", Resources: []result.ResourceComparison{{Name: "cpu", Requested: 2000, Allocatable: 100}}},
+	}[:n]
+	return f
+}
+
 func sentences() []spoken {
 	pod := result.Pod{Name: "web"}
 	rejected := result.NewFilterBuilder([]string{"NodeResourcesFit"}, 2)
@@ -121,6 +138,14 @@ func sentences() []spoken {
 			"web runs on a: opportunistic batching proposed the node, and it fits.",
 		},
 		{
+			"a plugin panicked",
+			result.Cycle{
+				Summary: result.Summary{Pod: pod, Outcome: result.Error, Message: "running \"Quota\" filter plugin: Quota panicked in Filter: no quota"},
+				Panics:  []result.Panic{{Plugin: "Quota", Call: "Filter", Value: "no quota", Stack: "main", Count: 3}},
+			},
+			"web could not be scheduled because of an error: running \"Quota\" filter plugin: Quota panicked in Filter: no quota Quota panicked in Filter, and the call counted as failed.",
+		},
+		{
 			"no nodes",
 			result.Cycle{Summary: result.Summary{Pod: pod, Outcome: result.Unschedulable}},
 			"web found no node: the cluster has none.",
@@ -129,6 +154,16 @@ func sentences() []spoken {
 			"nowhere",
 			result.Cycle{Summary: result.Summary{Pod: pod, Outcome: result.Unschedulable, Nodes: result.NodeCounts{Total: 2, Evaluated: 2}}, Filter: none},
 			"web fits no node: 2 nodes rejected, 2 by NodeResourcesFit.",
+		},
+		{
+			"nowhere, the nearest of several",
+			result.Cycle{Summary: result.Summary{Pod: pod, Outcome: result.Unschedulable, Nodes: result.NodeCounts{Total: 2, Evaluated: 2}}, Filter: lacking(2)},
+			"web fits no node: 2 nodes rejected, 2 by NodeResourcesFit. Of the 2 nodes that lack resources, b is the nearest to fitting: it lacks 0.5 cpu, 1.5 Gi memory, 2 example.com/gpu.",
+		},
+		{
+			"nowhere, the only one lacks resources",
+			result.Cycle{Summary: result.Summary{Pod: pod, Outcome: result.Unschedulable, Nodes: result.NodeCounts{Total: 2, Evaluated: 1}}, Filter: lacking(1)},
+			"web fits no node: 1 node rejected, 1 by NodeResourcesFit. b lacks 0.5 cpu, 1.5 Gi memory, 2 example.com/gpu.",
 		},
 		{
 			"preemption",

@@ -97,6 +97,7 @@ func remarks(c *result.Cycle, e Explanation, devicesTogether int) []Statement {
 	}
 	if _, none := e.Headline.Operands.(NoNodeFits); none {
 		add(roomRemarks(c, e)...)
+		add(nearest(c)...)
 	}
 	if heldByGroup(c) {
 		add(groupPreemption(c.PodGroup)...)
@@ -109,6 +110,7 @@ func remarks(c *result.Cycle, e Explanation, devicesTogether int) []Statement {
 			add(f)
 		}
 	}
+	add(panicked(c)...)
 	return out
 }
 

@@ -35,8 +35,8 @@ func Headlines() []Operands {
 // Remarks returns a zero value of each kind that the remarks of an explanation can be.
 func Remarks() []Operands {
 	return []Operands{
-		Waited{}, NominatedCounted{}, SearchEnded{}, RoomMade{}, RoomNominated{}, NotEvicted{}, DevicesAllocated{}, DeviceShortage{}, DevicesTogether{},
-		GroupHasEnough{}, GroupShort{}, GroupPlaced{}, GroupRoom{}, GroupVictims{}, GroupRoomImpossible{}, ExtenderFailure{},
+		Waited{}, NominatedCounted{}, SearchEnded{}, RoomMade{}, RoomNominated{}, Nearest{}, NotEvicted{}, DevicesAllocated{}, DeviceShortage{}, DevicesTogether{},
+		GroupHasEnough{}, GroupShort{}, GroupPlaced{}, GroupRoom{}, GroupVictims{}, GroupRoomImpossible{}, ExtenderFailure{}, PluginPanicked{},
 	}
 }
 

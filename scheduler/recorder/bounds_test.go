@@ -78,7 +78,7 @@ func TestScoresOfUnexpectedNodesAreKept(t *testing.T) {
 // Of many candidates the record keeps the chosen one and the best of the others; the
 // rule that decided is that among all.
 func TestTheRecordKeepsFewCandidates(t *testing.T) {
-	record := preemptionRecord{ran: true, preemptor: 1000, considered: true}
+	record := preemptionRecord{ran: true, considered: true, preemptor: 1000}
 	pods := func(node string, n int, priority int32) (out []*v1.Pod) {
 		for i := range n {
 			out = append(out, &v1.Pod{
@@ -119,7 +119,7 @@ func TestQueueFactsDoNotKeepTheQueuedPod(t *testing.T) {
 	info := &framework.QueuedPodInfo{PodInfo: &framework.PodInfo{Pod: &v1.Pod{}}}
 	info.BackoffExpiration = time.Now()
 	queued := weak.Make(info)
-	facts := (&Recorder{}).queueOf(info)
+	facts := New(nil, nil, nil).queueOf(info)
 	info = nil
 	runtime.GC()
 	if queued.Value() != nil {

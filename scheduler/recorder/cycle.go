@@ -94,7 +94,9 @@ type cycle struct {
 	// The recorder's goroutine sets the following when it first builds the cycle, and
 	// releases nodes, verdicts and scores: a pod may wait for a permit for a long time.
 	attempt int
-	built   *search
+	// builds counts how often it has built it.
+	builds int
+	built  *search
 }
 
 // search is the final form of the search for a node.
@@ -192,6 +194,7 @@ func (r *Recorder) build(c *cycle, e ending) *result.Cycle {
 		Summary: result.Summary{
 			Pod:             c.pod,
 			Attempt:         c.attempt,
+			Updates:         c.builds,
 			Profile:         c.profile.name,
 			StartTime:       c.start,
 			DurationSeconds: e.at.Sub(c.start).Seconds(),
@@ -219,6 +222,7 @@ func (r *Recorder) build(c *cycle, e ending) *result.Cycle {
 		Bind:            append([]result.PluginResult(nil), c.bind...),
 		PostBind:        append([]result.PluginResult(nil), c.postBind...),
 	}
+	c.builds++
 	out.PreBindPreFlight = append([]result.PluginResult(nil), c.preBindPreFlight...)
 	out.PreFilterExtensions = c.extensions.sorted(c.profile.preFilterOrder)
 	if out.Preemption != nil {

@@ -196,6 +196,7 @@ func (e *evictions) republish(sink Sink) {
 // complete returns a copy of c with what is known by now.
 func (e *evictions) complete(c *result.Cycle) *result.Cycle {
 	out := *c
+	out.Updates++
 	if c.Preemption != nil {
 		p := *c.Preemption
 		p.Evictions = e.build()

@@ -93,7 +93,7 @@ type dryRun struct {
 	// dry run that the extender changedBy replaced.
 	changedBy, removedBy string
 	replaced             []*v1.Pod
-	// surplus: the evaluator dropped the candidate because it had enough.
+	// surplus: the evaluator had enough candidates without it.
 	surplus bool
 }
 
@@ -129,13 +129,13 @@ func (r *preemptionRecord) build(chosen string) *result.Preemption {
 	if !r.ran {
 		return nil
 	}
+	slices.SortFunc(r.candidates, func(a, b dryRun) int { return strings.Compare(a.node, b.node) })
 	if !r.considered && chosen != "" {
 		// With a single candidate the evaluator has nothing to compare.
 		for i := range r.candidates {
 			r.candidates[i].surplus = r.candidates[i].node != chosen
 		}
 	}
-	slices.SortFunc(r.candidates, func(a, b dryRun) int { return strings.Compare(a.node, b.node) })
 	ranked := make([]result.Candidate, len(r.candidates))
 	for i := range r.candidates {
 		ranked[i] = r.candidates[i].rank()

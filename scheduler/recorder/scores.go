@@ -68,7 +68,7 @@ func (c *cycle) place(s *scores, answer []fwk.NodePluginScores) {
 		}
 		at, ok := c.nodes.index[name]
 		if !ok {
-			s.names = nodesOf(answer)
+			s.names = rowNames(answer)
 			return
 		}
 		s.nodes[i] = at
@@ -76,7 +76,7 @@ func (c *cycle) place(s *scores, answer []fwk.NodePluginScores) {
 	}
 }
 
-func nodesOf(answer []fwk.NodePluginScores) []string {
+func rowNames(answer []fwk.NodePluginScores) []string {
 	names := make([]string, len(answer))
 	for i := range answer {
 		names[i] = answer[i].Name

@@ -23,6 +23,17 @@ type Evictions struct {
 	DurationSeconds *float64 `json:"durationSeconds"`
 }
 
+// Evictions returns what became of the victims of the pod or of its pod group, or nil.
+func (c *Cycle) Evictions() *Evictions {
+	switch {
+	case c.Preemption != nil && c.Preemption.Evictions != nil:
+		return c.Preemption.Evictions
+	case c.PodGroup != nil && c.PodGroup.Preemption != nil:
+		return c.PodGroup.Preemption.Evictions
+	}
+	return nil
+}
+
 // EvictionFailure is a victim that could not be evicted.
 type EvictionFailure struct {
 	Pod   Pod    `json:"pod"`

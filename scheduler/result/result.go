@@ -81,6 +81,9 @@ type Summary struct {
 	// from 1; 0 when it is unknown.
 	Revision  int       `json:"revision,omitempty"`
 	StartTime time.Time `json:"startTime"`
+	// Updates counts how often the attempt was published again, because its wait for a
+	// permit had ended or its victims had been evicted.
+	Updates int `json:"updates,omitempty"`
 	// DurationSeconds spans the scheduling cycle and the binding cycle.
 	DurationSeconds float64 `json:"durationSeconds"`
 	Outcome         Outcome `json:"outcome"`

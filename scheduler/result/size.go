@@ -13,16 +13,17 @@ func (c *Cycle) Size() int {
 		size += sizeOf(*c.Refusal) + len(c.Refusal.Reason)
 	}
 	size += c.Queue.size() + c.PodGroup.size() + c.Preemption.size()
-	size += sizeOfPointer(c.Hint) + sizeOfPointer(c.Nomination) + c.PermitWait.size()
-	size += sizeOfList(c.ExtensionPoints)
+	if c.Hint != nil {
+		size += sizeOf(*c.Hint)
+	}
+	size += sizeOfPointer(c.Nomination) + sizeOfList(c.ExtensionPoints) + sizeOfList(c.PreFilterExtensions) + c.PermitWait.size()
+	for i := range c.PreFilterExtensions {
+		size += sizeOfTexts(c.PreFilterExtensions[i].Errors)
+	}
 	for _, answers := range [][]PluginResult{
 		c.PreEnqueue, c.PreFilter, c.PostFilter, c.PreScore, c.Reserve, c.Permit, c.PreBindPreFlight, c.PreBind, c.Bind, c.PostBind, c.Unreserve,
 	} {
 		size += sizeOfAnswers(answers)
-	}
-	size += sizeOfList(c.PreFilterExtensions)
-	for _, calls := range c.PreFilterExtensions {
-		size += sizeOfTexts(calls.Errors)
 	}
 	size += c.Filter.size() + c.Score.size()
 	if c.Filter != nil && c.Score != nil && sameList(c.Filter.Nodes, c.Score.Nodes) {
@@ -40,7 +41,7 @@ func (c *Cycle) Size() int {
 	}
 	size += sizeOfList(c.Panics)
 	for _, p := range c.Panics {
-		size += len(p.Value) + len(p.Stack)
+		size += len(p.Call) + len(p.Value) + len(p.Stack)
 	}
 	return size
 }
@@ -71,14 +72,8 @@ func sizeOfPointer[T any](p *T) int {
 	return sizeOf(*p)
 }
 
-// sizeOfDurations returns the bytes of a list of durations, of which some may be unknown.
-func sizeOfDurations(list []*float64) int {
-	size := sizeOfList(list)
-	for _, d := range list {
-		size += sizeOfPointer(d)
-	}
-	return size
-}
+// sizeOfDurations returns the bytes of a list and of the numbers that it points to.
+func sizeOfDurations(list []*float64) int { return 2 * sizeOfList(list) }
 
 // sameList reports whether one of the lists is the start of the other.
 func sameList(a, b []string) bool {
@@ -135,8 +130,7 @@ func (f *Filter) size() int {
 
 // size returns the bytes that c points to.
 func (c *Comparison) size() int {
-	size := sizeOfList(c.Resources) + sizeOfPointer(c.Taint) + sizeOfList(c.Terms) + sizeOfList(c.PodTerms) + sizeOfList(c.Spread) +
-		sizeOfList(c.Ports) + sizeOfList(c.Claims) + sizeOfList(c.Devices)
+	size := sizeOfList(c.Resources) + sizeOfPointer(c.Taint) + sizeOfList(c.Terms) + sizeOfList(c.PodTerms) + sizeOfList(c.Spread) + sizeOfList(c.Ports) + sizeOfList(c.Claims) + sizeOfList(c.Devices)
 	for i := range c.Resources {
 		size += len(c.Resources[i].Name)
 	}
@@ -245,8 +239,8 @@ func (e *Evictions) size() int {
 		return 0
 	}
 	size := sizeOf(*e) + sizeOfList(e.Failures) + sizeOfPointer(e.DurationSeconds)
-	for i := range e.Failures {
-		size += e.Failures[i].Pod.size() + len(e.Failures[i].Error)
+	for _, f := range e.Failures {
+		size += f.Pod.size() + len(f.Error)
 	}
 	return size
 }

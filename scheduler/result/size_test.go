@@ -17,7 +17,7 @@ import (
 var shared = []string{
 	"Profile", "Outcome", "SelectedNode", "NominatedNode", "Status", "Plugin", "ExtensionPoint", "Kind",
 	"ExtensionPoints.Name", "Plugins", "Plugins.Name", "Skipped", "Verb", "Rule", "Chosen", "Effect", "Operator", "Source", "Protocol",
-	"Hint.Node", "Point", "Panics.Call", "RejectedBy", "Nodes", "Node", "Tied", "Unscored", "Nominated.Node", "Facts.Key", "Extenders.Name", "ChangedBy", "RemovedBy",
+	"Hint.Node", "PreFilterExtensions.Point", "RejectedBy", "Nodes", "Node", "Tied", "Unscored", "Nominated.Node", "Facts.Key", "Extenders.Name", "ChangedBy", "RemovedBy",
 }
 
 func isShared(path string) bool {

@@ -2,11 +2,15 @@ package resultstore
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -42,26 +46,32 @@ func written3(t testing.TB) (data []byte, offsets []int64) {
 	return data, offsets
 }
 
-func TestDamagedFilesAreSetAside(t *testing.T) {
+func TestADamagedFileIsRepaired(t *testing.T) {
 	data, offsets := written3(t)
 	all := []string{"pod-6/1", "pod-5/1", "pod-4/1", "pod-3/1", "pod-2/1", "pod-1/1"}
 	keysOf := func(block int) int { return int(offsets[block]) + blockFormat.HeaderSize() }
+	const nothing, cut, aside = "", "was cut off", "was set aside"
 	for _, tc := range []struct {
 		name string
 		data []byte
 		want []string
+		log  string
 	}{
-		{"empty", nil, nil},
-		{"foreign", []byte("this is not a file of results"), nil},
-		{"cut in the file's header", data[:10], nil},
-		{"cut in the last block's header", data[:offsets[2]+5], all[2:]},
-		{"cut in the last block", data[:len(data)-1], all[2:]},
-		{"cut in the first block", data[:offsets[0]+100], nil},
-		{"flipped in the file's header", flipped(data, 3), nil},
-		{"flipped in a block's magic", flipped(data, int(offsets[1])), join(all[:2], all[4:])},
-		{"flipped in a block's lengths", flipped(data, int(offsets[1])+6), join(all[:2], all[4:])},
-		{"flipped in a block's keys", flipped(data, keysOf(1)+3), join(all[:2], all[4:])},
-		{"followed by other bytes", append(append([]byte(nil), data...), "\xb5kb1 and so on"...), all},
+		{"empty", nil, nil, nothing},
+		{"cut in the file's header", data[:10], nil, cut},
+		{"cut after the file's header", data[:offsets[0]], nil, nothing},
+		{"cut in the last block's header", data[:offsets[2]+5], all[2:], cut},
+		{"cut in the last block", data[:len(data)-1], all[2:], cut},
+		{"cut in the first block", data[:offsets[0]+100], nil, cut},
+		{"zeros instead of the last block", zeroed(data, int(offsets[2]), len(data)), all[2:], cut},
+		{"followed by the beginning of a block", append(slices.Clone(data), "\xb5kb1 and so on"...), all, cut},
+		{"followed by other bytes", append(slices.Clone(data), "and so on, for more than the header of a block"...), all, aside},
+		{"flipped in the file's header", flipped(data, 3), all, aside},
+		{"flipped in a block's magic", flipped(data, int(offsets[1])), join(all[:2], all[4:]), aside},
+		{"flipped in a block's lengths", flipped(data, int(offsets[1])+6), join(all[:2], all[4:]), aside},
+		{"flipped in a block's keys", flipped(data, keysOf(1)+3), join(all[:2], all[4:]), aside},
+		{"flipped in the last block's keys", flipped(data, keysOf(2)+3), all[2:], aside},
+		{"zeros in the middle", zeroed(data, int(offsets[1]), int(offsets[2])), join(all[:2], all[4:]), aside},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -74,11 +84,16 @@ func TestDamagedFilesAreSetAside(t *testing.T) {
 			if diff := cmp.Diff(tc.want, listed(t, s)); diff != "" {
 				t.Error(diff)
 			}
-			if got := log(); strings.Count(got, "\n") != 1 || !strings.Contains(got, "was set aside") || !strings.Contains(got, path+".corrupt-1") {
+			lines := 1
+			if tc.log == nothing {
+				lines = 0
+			}
+			if got := log(); strings.Count(got, "\n") != lines || !strings.Contains(got, tc.log) {
 				t.Errorf("the log says\n%s", got)
 			}
-			if got, err := os.ReadFile(path + ".corrupt-1"); err != nil || string(got) != string(tc.data) {
-				t.Errorf("the file that was set aside differs from the damaged one: %v", err)
+			got, err := os.ReadFile(path + ".corrupt-1")
+			if keeps := tc.log == aside; keeps && (err != nil || string(got) != string(tc.data)) || !keeps && err == nil {
+				t.Errorf("the file that was set aside: %d bytes, %v", len(got), err)
 			}
 			// The saved cycles and the next one are present at the next start.
 			s.Put(cycle("next", 1, result.Scheduled))
@@ -90,6 +105,103 @@ func TestDamagedFilesAreSetAside(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestWhatCannotBeReadIsAnError has twelve files, most of them good, as a store has that
+// another version has used: none may change.
+func TestWhatCannotBeReadIsAnError(t *testing.T) {
+	data, _ := written3(t)
+	newer := append([]byte("kube-scheduler-simulator results 2\n"), data[len(segmentHeader):]...)
+	for _, tc := range []struct {
+		name string
+		put  func(path string) error
+		want string
+	}{
+		{"a newer version's file", writes(newer), "another version of the simulator wrote it, in format 2; this version reads format 1"},
+		{"a much newer version's file", writes([]byte("kube-scheduler-simulator results 1000\n")), "in format 1000"},
+		{"a foreign file", writes([]byte("this is not a file of results")), "it does not start like a file of results"},
+		{"an empty file before others", writes(nil), "it does not start like a file of results"},
+		{"a file of zeros", writes(make([]byte, len(data))), "nothing in it can be read as results"},
+		{"a directory", func(path string) error { return os.Mkdir(path, 0o700) }, "it is not a regular file"},
+		{"a link", func(path string) error { return os.Symlink("nowhere", path) }, "it is not a regular file"},
+		{"a file that cannot be opened", nil, "permission denied"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			dir := t.TempDir()
+			for number := range uint64(12) {
+				if err := writes(data)(segmentPath(dir, number)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			// This one would be repaired.
+			if err := writes(data[:len(data)-1])(segmentPath(dir, 3)); err != nil {
+				t.Fatal(err)
+			}
+			bad := segmentPath(dir, 7)
+			s := New(Options{Dir: dir})
+			if tc.put == nil {
+				s.writer.segments.files = locked{bad}
+			} else if err := errors.Join(os.Remove(bad), tc.put(bad)); err != nil {
+				t.Fatal(err)
+			}
+			before := contents(t, dir)
+			err := s.Start(context.Background())
+			var unreadable *UnreadableError
+			if !errors.As(err, &unreadable) || unreadable.Path != bad || !strings.Contains(err.Error(), tc.want) || strings.Contains(err.Error(), "\n") {
+				t.Errorf("it said %v", err)
+			}
+			if diff := cmp.Diff(before, contents(t, dir)); diff != "" {
+				t.Errorf("the directory has changed: %s", diff)
+			}
+		})
+	}
+}
+
+func TestASalvageWithoutRoomChangesNothing(t *testing.T) {
+	data, offsets := written3(t)
+	dir := t.TempDir()
+	if err := writes(flipped(data, int(offsets[1])))(segmentPath(dir, 0)); err != nil {
+		t.Fatal(err)
+	}
+	before := contents(t, dir)
+	s := New(Options{Dir: dir})
+	s.writer.segments.files = &quota{left: 300}
+	if err := s.Start(context.Background()); !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), segmentPath(dir, 0)) {
+		t.Errorf("it said %v", err)
+	}
+	if diff := cmp.Diff(before, contents(t, dir)); diff != "" {
+		t.Errorf("the directory has changed: %s", diff)
+	}
+}
+
+// locked is a file system in which one file may not be opened.
+type locked struct{ path string }
+
+func (l locked) create(path string) (file, error) { return diskFiles{}.create(path) }
+
+func (l locked) open(path string) (file, error) {
+	if path == l.path {
+		return nil, &fs.PathError{Op: "open", Path: path, Err: syscall.EACCES}
+	}
+	return diskFiles{}.open(path)
+}
+
+func writes(data []byte) func(path string) error {
+	return func(path string) error { return os.WriteFile(path, data, 0o600) }
+}
+
+// contents returns the content of each file of a directory, by name.
+func contents(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	out := map[string]string{}
+	for _, name := range files(t, dir) {
+		data, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			data = []byte(errors.Unwrap(err).Error())
+		}
+		out[name] = string(data)
+	}
+	return out
 }
 
 func TestARecordThatCannotBeReadIsSkipped(t *testing.T) {
@@ -129,17 +241,16 @@ func TestARecordThatCannotBeReadIsSkipped(t *testing.T) {
 	}
 }
 
-func TestFilesSetAsideAreBounded(t *testing.T) {
+func TestFilesSetAsideStay(t *testing.T) {
+	data, offsets := written3(t)
 	dir := t.TempDir()
-	for i := range 10 {
-		for n := range 2 {
-			if err := os.WriteFile(segmentPath(dir, uint64(i+n)), []byte("no"), 0o600); err != nil {
-				t.Fatal(err)
-			}
+	for range 6 {
+		if err := writes(flipped(data, int(offsets[1])))(segmentPath(dir, 0)); err != nil {
+			t.Fatal(err)
 		}
 		stop(t, persistent(t, Options{Dir: dir}))
 	}
-	if got := files(t, dir); len(got) != maxSetAside {
+	if got := files(t, dir); len(got) != 7 {
 		t.Errorf("left are %v", got)
 	}
 }
@@ -151,19 +262,16 @@ func TestOtherFilesAreLeftAlone(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := os.Mkdir(segmentPath(dir, 7), 0o700); err != nil {
-		t.Fatal(err)
-	}
 	s := persistent(t, Options{Dir: dir})
 	numbered(s, 1, 1)
 	stop(t, s)
-	want := []string{"00000007.results.corrupt-1", "00000008.results", "1.results", "README", "x.results"}
+	want := []string{"00000000.results", "1.results", "README", "x.results"}
 	if diff := cmp.Diff(want, files(t, dir)); diff != "" {
 		t.Error(diff)
 	}
 }
 
-// A store starts on any bytes. It returns every cycle that it lists, and keeps
+// A store starts on any bytes, or refuses to and changes nothing. It returns every cycle that it lists, and keeps
 // later cycles.
 func FuzzStart(f *testing.F) {
 	data, offsets := written3(f)
@@ -184,7 +292,13 @@ func FuzzStart(f *testing.F) {
 			t.Fatal(err)
 		}
 		s := New(Options{Dir: dir, Clock: clocktesting.NewFakeClock(epoch)})
-		if err := s.Start(context.Background()); err != nil {
+		var unreadable *UnreadableError
+		if err := s.Start(context.Background()); errors.As(err, &unreadable) {
+			if got := contents(t, dir)["00000000.results"]; got != string(data) {
+				t.Error("the file has changed")
+			}
+			return
+		} else if err != nil {
 			t.Fatal(err)
 		}
 		page, err := s.List(result.Query{})
@@ -233,6 +347,12 @@ func FuzzDecode(f *testing.F) {
 func flipped(data []byte, at int) []byte {
 	out := append([]byte(nil), data...)
 	out[at] ^= 0x20
+	return out
+}
+
+func zeroed(data []byte, from, to int) []byte {
+	out := slices.Clone(data)
+	clear(out[from:to])
 	return out
 }
 

@@ -13,6 +13,8 @@ import (
 	"strings"
 
 	"k8s.io/klog/v2"
+
+	"kube-scheduler-simulator/scheduler/blockfile"
 )
 
 // A segment is a file of blocks. Blocks are only appended, and the oldest segment is
@@ -57,12 +59,15 @@ func (diskFiles) create(path string) (file, error) {
 func (diskFiles) open(path string) (file, error) { return os.OpenFile(path, os.O_RDWR, 0) }
 
 const (
-	segmentHeader = "kube-scheduler-simulator results 1\n"
-	segmentSuffix = ".results"
+	segmentPrefix  = "kube-scheduler-simulator results "
+	segmentVersion = "1"
+	segmentHeader  = segmentPrefix + segmentVersion + "\n"
+	// maxVersionDigits bounds the version in the header of a file of another version.
+	maxVersionDigits = 8
+	segmentSuffix    = ".results"
 	// setAsideMark is followed by a number in the name of a file that was set aside. The
-	// newest maxSetAside of them are kept for inspection.
+	// store never removes such a file.
 	setAsideMark = ".corrupt-"
-	maxSetAside  = 4
 
 	// The oldest segment is about one segmentsPerStore-th of the store;
 	// maxSegmentBytes bounds its file.
@@ -89,43 +94,62 @@ func segmentPath(dir string, number uint64) string {
 }
 
 // load opens the segments of the directory and returns their blocks in the order in
-// which they were written. It sets damaged files aside, with one line in the log each,
-// and keeps the readable part of them.
+// which they were written. It first reads all files and changes none: an error means
+// that a file cannot be read, or that another version wrote it. Then it truncates torn
+// tails, and replaces damaged files by their readable blocks, with one line in the log
+// each; the damaged file stays beside the new one.
 func (s *segments) load(ctx context.Context, logger klog.Logger) ([]loadedBlock, error) {
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
-		return nil, fmt.Errorf("creating the directory of results: %w", err)
+		return nil, &UnreadableError{Path: s.dir, Err: withoutPath(err)}
 	}
 	numbers, err := s.numbers()
 	if err != nil {
-		return nil, fmt.Errorf("reading the directory of results: %w", err)
+		return nil, &UnreadableError{Path: s.dir, Err: withoutPath(err)}
 	}
-	var out []loadedBlock
-	for _, number := range numbers {
-		if ctx.Err() != nil {
-			s.closeAll()
-			return nil, fmt.Errorf("reading results: %w", ctx.Err())
-		}
-		s.next = number + 1
-		seg := &segment{number: number, path: segmentPath(s.dir, number)}
-		blocks, damage := s.loadSegment(seg)
-		if damage != nil {
-			blocks = s.salvage(logger, seg, blocks, damage)
-		}
-		if len(blocks) == 0 {
-			if damage == nil {
-				s.discard(seg)
+	var all []*loadedSegment
+	defer func() {
+		if err != nil {
+			for _, l := range all {
+				s.close(l.segment)
 			}
+		}
+	}()
+	for i, number := range numbers {
+		if err = ctx.Err(); err != nil {
+			return nil, fmt.Errorf("reading results: %w", err)
+		}
+		l := &loadedSegment{segment: &segment{number: number, path: segmentPath(s.dir, number)}}
+		all = append(all, l)
+		if err = s.read(l, i == len(numbers)-1); err != nil {
+			return nil, err
+		}
+	}
+	for _, l := range all {
+		if err = s.repair(logger, l); err != nil {
+			return nil, fmt.Errorf("repairing %s: %w", l.path, err)
+		}
+	}
+	return s.use(all), nil
+}
+
+// use takes over the segments that have blocks, and returns those.
+func (s *segments) use(all []*loadedSegment) []loadedBlock {
+	var out []loadedBlock
+	for _, l := range all {
+		s.next = l.number + 1
+		if len(l.blocks) == 0 {
+			s.discard(l.segment)
 			continue
 		}
-		s.all = append(s.all, seg)
-		s.bytes += seg.size
-		out = append(out, blocks...)
+		s.all = append(s.all, l.segment)
+		s.bytes += l.size
+		out = append(out, l.blocks...)
 	}
-	return out, nil
+	return out
 }
 
 // numbers lists the segments in the directory and removes the files of an interrupted
-// salvage.
+// salvage, whose blocks are also in the segment.
 func (s *segments) numbers() ([]uint64, error) {
 	entries, err := os.ReadDir(s.dir)
 	if err != nil {
@@ -152,133 +176,260 @@ type loadedBlock struct {
 	keys []key
 }
 
-// loadSegment opens a segment and reads the keys of its blocks. damage is non-nil when
-// some bytes of the file belong to no readable block.
-func (s *segments) loadSegment(seg *segment) (blocks []loadedBlock, damage error) {
-	info, err := os.Lstat(seg.path)
+// loadedSegment is a segment that was read but not changed yet.
+type loadedSegment struct {
+	*segment
+	blocks []loadedBlock
+	// damage is non-nil when some bytes of the file belong to no readable block.
+	damage error
+	// torn: the bytes after size are an unfinished write, and all others are readable.
+	torn bool
+}
+
+// UnreadableError says that a file of results, or their directory, cannot be used. The store has
+// changed nothing.
+type UnreadableError struct {
+	Path string
+	Err  error
+}
+
+func (e *UnreadableError) Error() string { return fmt.Sprintf("%s cannot be read: %v", e.Path, e.Err) }
+
+func (e *UnreadableError) Unwrap() error { return e.Err }
+
+// read opens a segment and reads the keys of its blocks. newest is true for the segment that
+// was written last.
+func (s *segments) read(l *loadedSegment, newest bool) error {
+	info, err := os.Lstat(l.path)
+	if err == nil && !info.Mode().IsRegular() {
+		err = errors.New("it is not a regular file")
+	}
+	if err == nil {
+		l.file, err = s.files.open(l.path)
+	}
+	if err == nil {
+		err = s.readBlocks(l, info.Size(), newest)
+	}
 	if err != nil {
-		return nil, err
+		return &UnreadableError{Path: l.path, Err: withoutPath(err)}
 	}
-	if !info.Mode().IsRegular() {
-		return nil, errors.New("not a regular file")
+	return nil
+}
+
+// withoutPath leaves out the path and the name of the system call.
+func withoutPath(err error) error {
+	if e, ok := errors.AsType[*fs.PathError](err); ok {
+		return e.Err
 	}
-	if seg.file, err = s.files.open(seg.path); err != nil {
-		return nil, err
+	return err
+}
+
+// readBlocks fails when the file cannot be read, or when nothing in it is ours.
+func (s *segments) readBlocks(l *loadedSegment, size int64, newest bool) error {
+	at, err := s.readHeader(l, size, newest)
+	if err != nil || l.torn {
+		return err
 	}
-	size := info.Size()
-	header := make([]byte, len(segmentHeader))
-	if _, err := seg.file.ReadAt(header, 0); err != nil || string(header) != segmentHeader {
-		return nil, errors.New("not a file of results, or one of another version")
-	}
-	at := int64(len(segmentHeader))
-	for at < size {
-		b, err := readBlock(seg, at, size)
-		if err != nil {
-			damage = fmt.Errorf("at byte %d: %w", at, err)
-			if at = s.nextBlock(seg, at+1, size); at < 0 {
-				break
-			}
-			continue
+	for at >= 0 && at < size {
+		b, err := readBlock(l.segment, at, size)
+		if err == nil {
+			err = l.add(b)
+			at += b.size()
+		} else if !readFailed(err) {
+			at, err = s.skipDamage(l, at, size)
 		}
-		keys, err := b.keys()
-		if err != nil {
-			damage = fmt.Errorf("in the block at byte %d: %w", at, err)
-		} else {
-			blocks = append(blocks, loadedBlock{block: b, keys: keys})
+		if err != nil || l.torn {
+			return err
 		}
-		at += b.size()
 	}
-	seg.size = at
-	return blocks, damage
+	if l.damage != nil && len(l.blocks) == 0 {
+		return fmt.Errorf("nothing in it can be read as results: %w", l.damage)
+	}
+	l.size = size
+	return nil
+}
+
+// add reads the keys of a block. It fails when the file cannot be read.
+func (l *loadedSegment) add(b *block) error {
+	keys, err := b.keys()
+	switch {
+	case readFailed(err):
+		return err
+	case err != nil:
+		l.damaged(fmt.Errorf("in the block at byte %d: %w", b.offset, err))
+	default:
+		l.blocks = append(l.blocks, loadedBlock{block: b, keys: keys})
+	}
+	return nil
+}
+
+// skipDamage is called where no block starts. It returns where the next one does, or -1.
+func (s *segments) skipDamage(l *loadedSegment, at, size int64) (int64, error) {
+	next, err := s.nextBlock(l.segment, at+1, size)
+	if err != nil {
+		return 0, err
+	}
+	if next < 0 && l.damage == nil && isTorn(l.segment, at, size) {
+		l.size, l.torn = at, true
+		return -1, nil
+	}
+	l.damaged(fmt.Errorf("at byte %d: %w", at, blockfile.ErrNoBlock))
+	return next, nil
+}
+
+// damaged keeps the first damage.
+func (l *loadedSegment) damaged(err error) {
+	if l.damage == nil {
+		l.damage = err
+	}
+}
+
+// readHeader returns where the first block should start. It fails when another version wrote
+// the file.
+func (s *segments) readHeader(l *loadedSegment, size int64, newest bool) (at int64, err error) {
+	start := make([]byte, min(size, int64(len(segmentHeader)+maxVersionDigits)))
+	if _, err := l.file.ReadAt(start, 0); err != nil {
+		return 0, err
+	}
+	said := string(start)
+	if strings.HasPrefix(said, segmentHeader) {
+		return int64(len(segmentHeader)), nil
+	}
+	if newest && strings.HasPrefix(segmentHeader, said) {
+		// The program ended when it had just created the file.
+		l.torn = size > 0
+		return 0, nil
+	}
+	rest, ours := strings.CutPrefix(said, segmentPrefix)
+	version, _, ended := strings.Cut(rest, "\n")
+	if _, err := strconv.ParseUint(version, 10, 64); ours && ended && err == nil {
+		return 0, fmt.Errorf("another version of the simulator wrote it, in format %s; this version reads format %s", version, segmentVersion)
+	}
+	l.damaged(errors.New("it does not start like a file of results"))
+	return 0, nil
+}
+
+// readFailed reports whether the file could not be read, as opposed to being damaged.
+func readFailed(err error) bool {
+	_, failed := errors.AsType[*fs.PathError](err)
+	return failed
+}
+
+// isTorn reports whether the bytes from offset at to the end are the beginning of a block, or
+// zeros, as an unfinished write leaves them.
+func isTorn(seg *segment, at, size int64) bool {
+	header := make([]byte, min(size-at, int64(blockFormat.HeaderSize())))
+	if _, err := seg.file.ReadAt(header, at); err != nil {
+		return false
+	}
+	if len(header) < blockFormat.HeaderSize() {
+		n := min(len(header), len(blockFormat.Magic))
+		return string(header[:n]) == blockFormat.Magic[:n] || isZero(header)
+	}
+	b := &block{}
+	if b.parseHeader(header) {
+		return at+b.size() > size
+	}
+	rest := make([]byte, size-at)
+	_, err := seg.file.ReadAt(rest, at)
+	return err == nil && isZero(rest)
+}
+
+func isZero(data []byte) bool {
+	return !slices.ContainsFunc(data, func(b byte) bool { return b != 0 })
 }
 
 // nextBlock looks for the next block in a damaged segment and returns -1 when there
 // is none.
-func (s *segments) nextBlock(seg *segment, from, size int64) int64 {
+func (s *segments) nextBlock(seg *segment, from, size int64) (int64, error) {
 	data := make([]byte, size-from)
 	if _, err := seg.file.ReadAt(data, from); err != nil {
-		return -1
+		return -1, err
 	}
 	for at := int64(0); ; at++ {
 		i := blockFormat.Next(data[at:])
 		if i < 0 {
-			return -1
+			return -1, nil
 		}
 		at += int64(i)
 		if _, err := readBlock(seg, from+at, size); err == nil {
-			return from + at
+			return from + at, nil
 		}
 	}
+}
+
+// repair truncates a torn tail and salvages the blocks of a damaged segment.
+func (s *segments) repair(logger klog.Logger, l *loadedSegment) error {
+	switch {
+	case l.torn:
+		if err := l.file.Truncate(l.size); err != nil {
+			return err
+		}
+		logger.Info("An unfinished write at the end of a file of results was cut off", "file", l.path, "sizeNow", l.size)
+	case l.damage != nil:
+		return s.salvage(logger, l)
+	}
+	return nil
 }
 
 const salvageSuffix = ".salvage"
 
-// salvage renames a damaged segment and replaces it with a new file of its readable
-// blocks. It returns those blocks.
-func (s *segments) salvage(logger klog.Logger, seg *segment, blocks []loadedBlock, damage error) []loadedBlock {
+// salvage replaces a damaged segment by a new file of its readable blocks, and keeps the
+// damaged file under another name. At no moment is there no file of that name.
+func (s *segments) salvage(logger klog.Logger, l *loadedSegment) (err error) {
+	saved, err := s.copyBlocks(l)
+	if err != nil {
+		_ = os.Remove(l.path + salvageSuffix)
+		return err
+	}
+	setAside := s.setAsidePath(l.path)
+	err = os.Link(l.path, setAside)
+	if err == nil {
+		err = os.Rename(l.path+salvageSuffix, l.path)
+	}
+	if err == nil {
+		err = syncDirectory(s.dir)
+	}
+	if err != nil {
+		s.close(saved.segment)
+		return err
+	}
 	cycles := 0
-	for _, b := range blocks {
+	for _, b := range saved.blocks {
 		cycles += len(b.keys)
 	}
-	saved, err := s.copyBlocks(seg, blocks)
-	if err != nil {
-		logger.Error(err, "Cannot save the readable part of a damaged file of results", "file", seg.path)
-		cycles, saved = 0, nil
-	}
-	setAside := s.setAsidePath(seg.path)
-	if err := os.Rename(seg.path, setAside); err != nil {
-		logger.Error(err, "Cannot set a damaged file of results aside; it is ignored", "file", seg.path)
-		s.close(seg)
-		_ = os.Remove(seg.path + salvageSuffix)
-		return nil
-	}
-	logger.Error(damage, "A file of results is damaged and was set aside", "file", seg.path, "setAside", setAside, "cyclesSaved", cycles)
-	s.forgetSetAside()
-	s.close(seg)
-	if len(saved) == 0 {
-		return nil
-	}
-	if err := os.Rename(seg.path+salvageSuffix, seg.path); err != nil {
-		logger.Error(err, "Cannot replace the damaged results with the saved ones", "file", seg.path)
-		s.close(saved[0].segment)
-		return nil
-	}
-	*seg = *saved[0].segment
-	for i := range saved {
-		saved[i].segment = seg
-	}
-	return saved
+	logger.Error(l.damage, "A file of results is damaged and was set aside", "file", l.path, "setAside", setAside, "cyclesSaved", cycles)
+	s.close(l.segment)
+	*l = *saved
+	return nil
 }
 
-// copyBlocks writes blocks to a new file beside the segment's.
-func (s *segments) copyBlocks(seg *segment, blocks []loadedBlock) ([]loadedBlock, error) {
-	if len(blocks) == 0 {
-		return nil, nil
-	}
-	to := &segment{number: seg.number, path: seg.path}
-	var err error
-	if to.file, err = s.files.create(seg.path + salvageSuffix); err != nil {
+// copyBlocks writes the blocks of a segment to a new file beside it, and waits for the disk.
+func (s *segments) copyBlocks(l *loadedSegment) (_ *loadedSegment, err error) {
+	to := &loadedSegment{segment: &segment{number: l.number, path: l.path}}
+	if to.file, err = s.files.create(l.path + salvageSuffix); err != nil {
 		return nil, err
 	}
-	if err := to.append([]byte(segmentHeader)); err != nil {
-		s.close(to)
-		return nil, err
-	}
-	out := make([]loadedBlock, len(blocks))
-	for i, b := range blocks {
-		data := make([]byte, b.size())
-		_, err := seg.file.ReadAt(data, b.offset)
-		moved := &block{segment: to, offset: to.size, extents: b.extents}
-		if err == nil {
-			err = to.append(data)
-		}
+	defer func() {
 		if err != nil {
-			s.close(to)
+			s.close(to.segment)
+		}
+	}()
+	if err := to.append([]byte(segmentHeader)); err != nil {
+		return nil, err
+	}
+	for _, b := range l.blocks {
+		data := make([]byte, b.size())
+		if _, err := l.file.ReadAt(data, b.offset); err != nil {
 			return nil, err
 		}
-		out[i] = loadedBlock{block: moved, keys: b.keys}
+		moved := &block{segment: to.segment, offset: to.size, extents: b.extents}
+		if err := to.append(data); err != nil {
+			return nil, err
+		}
+		to.blocks = append(to.blocks, loadedBlock{block: moved, keys: b.keys})
 	}
-	return out, nil
+	return to, to.file.Sync()
 }
 
 // setAsidePath returns an unused name.
@@ -288,24 +439,6 @@ func (s *segments) setAsidePath(path string) string {
 		if _, err := os.Lstat(name); errors.Is(err, fs.ErrNotExist) {
 			return name
 		}
-	}
-}
-
-// forgetSetAside removes all but the newest maxSetAside of the files that were set
-// aside.
-func (s *segments) forgetSetAside() {
-	paths, _ := filepath.Glob(filepath.Join(s.dir, "*"+segmentSuffix+setAsideMark+"*"))
-	age := func(path string) int64 {
-		info, err := os.Lstat(path)
-		if err != nil {
-			return 0
-		}
-		return info.ModTime().UnixNano()
-	}
-	slices.SortStableFunc(paths, func(a, b string) int { return int(max(-1, min(1, age(a)-age(b)))) })
-	for len(paths) > maxSetAside {
-		_ = os.RemoveAll(paths[0])
-		paths = paths[1:]
 	}
 }
 

@@ -46,7 +46,7 @@ type Options struct {
 	Durable bool
 	// Clock times the writes; nil means the real one.
 	Clock clock.Clock
-	// Logger gets one line for each file that is set aside, when the disk fails,
+	// Logger gets one line for each file that is cut or set aside, when the disk fails,
 	// and when it works again. The zero value logs nothing.
 	Logger klog.Logger
 }

@@ -80,10 +80,12 @@ func newWriter(s *Store, o Options) *writer {
 	}
 }
 
-// Start reads the directory and starts writing there. It sets damaged files aside,
-// which is not an error. It fails when the directory cannot be created or listed,
-// when cycles were put before it, and when ctx ends first. It does nothing for a
-// store without a directory.
+// Start reads the directory and starts writing there. It cuts off unfinished writes and
+// sets damaged files aside after it has saved their readable part; neither is an error.
+// It returns an *UnreadableError, and has changed nothing, when a file cannot be opened,
+// when nothing in it can be read, or when another version wrote it. It also fails when
+// the directory cannot be created or listed, when cycles were put before it, and when
+// ctx ends first. It does nothing for a store without a directory.
 func (s *Store) Start(ctx context.Context) error {
 	if s.writer == nil {
 		return nil

@@ -33,7 +33,7 @@ type theme struct {
 	nodes, steps  int
 	configuration string
 	// share of the pods, in percent, that have each trait
-	volumes, devices, groups, preemption, alike int
+	volumes, devices, groups, preemption, alike, twins int
 }
 
 var themes = []theme{
@@ -51,7 +51,25 @@ var themes = []theme{
 	{name: "batches", nodes: 5, steps: 25, preemption: 10, alike: 80, configuration: noDefaultSpreading},
 	{name: "out of tree", nodes: 5, steps: 30, preemption: 25, volumes: 10, configuration: withOutOfTree},
 	{name: "parallel", nodes: 12, steps: 25, volumes: 10, preemption: 30, configuration: "parallelism: 16\n"},
+	{name: "nominations", nodes: 4, steps: 30, preemption: 95, configuration: withWitness},
+	{name: "no scores", nodes: 8, steps: 25, preemption: 30, volumes: 10, configuration: withoutScores},
+	{name: "batches that score again", nodes: 5, steps: 25, preemption: 10, twins: 85, configuration: noDefaultSpreading},
 }
+
+// withWitness lets Witness run before all other Filter plugins.
+const withWitness = `profiles:
+- schedulerName: default-scheduler
+  plugins:
+    filter:
+      disabled: [{name: "*"}]
+      enabled: [{name: Witness}, {name: NodeUnschedulable}, {name: NodeName}, {name: TaintToleration}, {name: NodeAffinity}, {name: NodePorts},
+        {name: NodeResourcesFit}, {name: VolumeRestrictions}, {name: VolumeBinding}, {name: PodTopologySpread}, {name: InterPodAffinity}]
+`
+
+const withoutScores = `profiles:
+- schedulerName: default-scheduler
+  plugins: {score: {disabled: [{name: "*"}]}}
+`
 
 const twoProfiles = `profiles:
 - schedulerName: default-scheduler
@@ -89,7 +107,7 @@ const withOutOfTree = `profiles:
 - schedulerName: default-scheduler
   plugins:
     multiPoint:
-      enabled: [{name: Picky}, {name: Patient}]
+      enabled: [{name: Picky}, {name: Patient}, {name: Thorough}, {name: Brisk}]
 `
 
 // Themes is the number of themes that Generate cycles through.
@@ -208,6 +226,11 @@ func (g *generator) pod(name string) []runtimeObject {
 		// Only one of them fits a node.
 		return []runtimeObject{st.MakePod().Name(name).Namespace(Namespace).SchedulerName(v1.DefaultSchedulerName).
 			Label("app", "c").Res(map[v1.ResourceName]string{"cpu": "1500m"}).HostPort(7070).Obj()}
+	}
+	if g.chance(g.theme.twins) {
+		// Several of them fit a node.
+		return []runtimeObject{st.MakePod().Name(name).Namespace(Namespace).SchedulerName(v1.DefaultSchedulerName).
+			Label("app", "c").Res(map[v1.ResourceName]string{"cpu": "100m"}).Obj()}
 	}
 	p := st.MakePod().Name(name).Namespace(Namespace).SchedulerName(v1.DefaultSchedulerName).
 		Label("app", pick(g, "a", "b", "c")).

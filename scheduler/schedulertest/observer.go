@@ -11,6 +11,7 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
@@ -18,6 +19,7 @@ import (
 	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
 	kubescheduler "k8s.io/kubernetes/pkg/scheduler"
+	"k8s.io/kubernetes/pkg/scheduler/apis/config"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 )
 
@@ -33,6 +35,10 @@ type Observer struct {
 	// trial is true while preemption tries a pod group with its possible victims
 	// removed, which is not an attempt.
 	trial bool
+	// groupBackoff is the end of the backoff of the pod group that was popped last.
+	groupBackoff time.Time
+	// evicted counts the events of evictions, by the preemptor's UID.
+	evicted map[types.UID]int
 }
 
 // Attempt is one attempt to schedule a pod, as observed from outside.
@@ -54,11 +60,32 @@ type Attempt struct {
 	Scores   []fwk.NodePluginScores
 	Feasible int
 	Selected string
+	// Nomination is the pod's nominated node at the start.
+	Nomination string
+	// Hint is the node that batching proposed.
+	Hint string
+	// Visits are the nodes that were filtered, in order, with repetitions.
+	Visits []string
+	// Passes are the nodes that a Witness saw with nominated pods, by node.
+	Passes map[string]*Pass
+	// PreScore has the answers of the plugins, as "Plugin Status", as has PreFlight.
+	PreScore, PreFlight []string
+	// Prepared are the PreBind plugins in their order, with their answers, after a
+	// success.
+	Prepared []string
+	// Wait is nil when the pod did not wait at Permit.
+	Wait *Wait
+	// Unreserved are the Reserve plugins in reverse order, if the pod lost its place.
+	Unreserved []string
+	// Backoff is when the backoff of the pod, or of its group, ended; zero for none.
+	Backoff time.Time
 	// state and err distinguish the tries of a pod group's member, which is tried
 	// in several placements; only one of them counts.
 	state fwk.CycleState
 	err   error
 	tries []Attempt
+	// visiting are the nodes that are being filtered.
+	visiting map[string]bool
 
 	// Ended is set together with the fields below.
 	Ended     bool
@@ -68,9 +95,26 @@ type Attempt struct {
 	Nominated string
 }
 
+// Pass is a pass of Filter over a node with its nominated pods.
+type Pass struct {
+	// Pods are their names, in order.
+	Pods []string
+	// Repeated: the node passed, and was filtered again without them.
+	Repeated bool
+}
+
+// Wait is a pod's wait for a permit.
+type Wait struct {
+	Plugins []string
+	// Seconds is the time from the start of the timeouts to the end of the wait.
+	Seconds float64
+	Status  *fwk.Status
+	begun   time.Time
+}
+
 // NewObserver returns an observer that writes to t.
 func NewObserver(t *Transcript) *Observer {
-	return &Observer{transcript: t, current: map[types.UID]*Attempt{}}
+	return &Observer{transcript: t, current: map[types.UID]*Attempt{}, evicted: map[types.UID]int{}}
 }
 
 // Attempts returns the attempts in the order of their start.
@@ -141,7 +185,12 @@ func (o *Observer) end(profile string, pod *v1.Pod, note func(*Attempt)) {
 func (o *Observer) Attach(sched *kubescheduler.Scheduler) {
 	q := newQueue(o.transcript, sched.SchedulingQueue)
 	sched.SchedulingQueue = q
-	sched.NextEntity = q.next(sched.NextEntity, sched.StopEverything)
+	next := q.next(sched.NextEntity, sched.StopEverything)
+	sched.NextEntity = func(logger klog.Logger) (framework.QueuedEntityInfo, error) {
+		entity, err := next(logger)
+		o.popped(entity)
+		return entity, err
+	}
 	for name, f := range sched.Profiles {
 		sched.Profiles[name] = &observed{Framework: f, observer: o, transcript: o.transcript}
 	}
@@ -154,6 +203,8 @@ func (o *Observer) Attach(sched *kubescheduler.Scheduler) {
 		a := o.begin(f.ProfileName(), info.Pod)
 		a.state = state
 		a.learn(f)
+		a.Nomination = info.Pod.Status.NominatedNodeName
+		a.Backoff = o.backoffOf(info)
 		o.transcript.note(scheduling, "cycle of %s, queue attempt %d, profile %s", podKey(info.Pod), info.Attempts, f.ProfileName())
 		res, err := schedulePod(ctx, f, state, info)
 		a.Selected, a.Feasible = res.SuggestedHost, res.FeasibleNodes
@@ -170,9 +221,34 @@ func (o *Observer) Attach(sched *kubescheduler.Scheduler) {
 
 	fail := sched.FailureHandler
 	sched.FailureHandler = func(ctx context.Context, f framework.Framework, info *framework.QueuedPodInfo, status *fwk.Status, nominating *fwk.NominatingInfo, start time.Time) {
-		o.noteFailure(f.ProfileName(), info.Pod, status, nominating)
+		o.noteFailure(f.ProfileName(), info, status, nominating)
 		fail(ctx, f, info, status, nominating, start)
 	}
+}
+
+func (o *Observer) popped(entity framework.QueuedEntityInfo) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.groupBackoff = time.Time{}
+	if group, ok := entity.(*framework.QueuedPodGroupInfo); ok {
+		o.groupBackoff = group.BackoffExpiration
+	}
+}
+
+func (o *Observer) backoffOf(info *framework.QueuedPodInfo) time.Time {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if info.Pod.Spec.SchedulingGroup != nil {
+		return o.groupBackoff
+	}
+	return info.BackoffExpiration
+}
+
+// Evicted returns how many evictions the scheduler reported for a preemptor.
+func (o *Observer) Evicted(preemptor types.UID) int {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.evicted[preemptor]
 }
 
 func (o *Observer) inTrial() bool {
@@ -217,7 +293,9 @@ func (o *Observer) ran(pod *v1.Pod, point string) {
 }
 
 // unreserved notes that a pod loses the place that it got in the try with this state.
-func (o *Observer) unreserved(pod *v1.Pod, state fwk.CycleState) {
+func (o *Observer) unreserved(pod *v1.Pod, state fwk.CycleState, plugins []string) {
+	reversed := slices.Clone(plugins)
+	slices.Reverse(reversed)
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	a := o.current[pod.UID]
@@ -233,6 +311,7 @@ func (o *Observer) unreserved(pod *v1.Pod, state fwk.CycleState) {
 	if a.state == state {
 		a.forgetPoint("unreserve")
 		a.Points = append(a.Points, "unreserve")
+		a.Unreserved = reversed
 	}
 }
 
@@ -255,7 +334,8 @@ func (o *Observer) noteVerdicts(a *Attempt) {
 	}
 }
 
-func (o *Observer) noteFailure(profile string, pod *v1.Pod, status *fwk.Status, nominating *fwk.NominatingInfo) {
+func (o *Observer) noteFailure(profile string, info *framework.QueuedPodInfo, status *fwk.Status, nominating *fwk.NominatingInfo) {
+	pod, backoff := info.Pod, o.backoffOf(info)
 	o.transcript.note(scheduling, "failure of %s: %s", podKey(pod), words(status))
 	if fit, ok := status.AsError().(*framework.FitError); ok {
 		d := fit.Diagnosis
@@ -272,7 +352,71 @@ func (o *Observer) noteFailure(profile string, pod *v1.Pod, status *fwk.Status, 
 	o.of(pod).choose(func(a *Attempt) bool { return a.err == status.AsError() })
 	o.end(profile, pod, func(a *Attempt) {
 		a.Status, a.Message, a.Nominated = clone(status), status.Message(), nominated
+		if !a.Searched {
+			a.Backoff = backoff
+		}
 	})
+}
+
+func enabled(set config.PluginSet) []string {
+	var out []string
+	for _, plugin := range set.Enabled {
+		out = append(out, plugin.Name)
+	}
+	return out
+}
+
+// answered lists the plugins with their answers, where all that did not skip succeeded.
+func answered(plugins []string, skipped sets.Set[string]) []string {
+	var out []string
+	for _, plugin := range plugins {
+		status := fwk.Success
+		if skipped.Has(plugin) {
+			status = fwk.Skip
+		}
+		out = append(out, plugin+" "+status.String())
+	}
+	return out
+}
+
+// visit notes that the scheduler filters a node.
+func (o *Observer) visit(a *Attempt, node string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	a.Visits = append(a.Visits, node)
+	if a.visiting == nil {
+		a.visiting = map[string]bool{}
+	}
+	a.visiting[node] = true
+	delete(a.Passes, node)
+}
+
+// witnessed notes what a Filter plugin sees on a node that the scheduler filters.
+// Nominated pods count as running although they have no node yet.
+func (o *Observer) witnessed(pod *v1.Pod, node fwk.NodeInfo) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	a, name := o.current[pod.UID], node.Node().Name
+	if a == nil || o.trial || !a.visiting[name] {
+		return
+	}
+	var nominated []string
+	for _, running := range node.GetPods() {
+		if running.GetPod().Spec.NodeName == "" {
+			nominated = append(nominated, running.GetPod().Name)
+		}
+	}
+	slices.Sort(nominated)
+	switch pass := a.Passes[name]; {
+	case len(nominated) > 0:
+		if a.Passes == nil {
+			a.Passes = map[string]*Pass{}
+		}
+		a.Passes[name] = &Pass{Pods: nominated}
+		o.transcript.note(scheduling, "  nominated to %s: %v", name, nominated)
+	case pass != nil:
+		pass.Repeated = true
+	}
 }
 
 // words formats a status.
@@ -312,7 +456,6 @@ type observed struct {
 	framework.Framework
 	observer   *Observer
 	transcript *Transcript
-	verdicts   sync.Mutex
 }
 
 func (f *observed) RunPreFilterPlugins(ctx context.Context, state fwk.CycleState, pod *v1.Pod) (*fwk.PreFilterResult, *fwk.Status, sets.Set[string]) {
@@ -332,18 +475,26 @@ func (f *observed) RunPreFilterPlugins(ctx context.Context, state fwk.CycleState
 
 func (f *observed) GetNodeHint(ctx context.Context, pod *v1.Pod, signature fwk.PodSignature, state fwk.CycleState, cycle int64) string {
 	hint := f.Framework.GetNodeHint(ctx, pod, signature, state, cycle)
+	if a := f.observer.of(pod); a != nil {
+		a.Hint = hint
+	}
 	f.transcript.note(scheduling, "  hint: %q, signed %t", hint, signature != nil)
 	return hint
 }
 
 // RunFilterPluginsWithNominatedPods is called by many workers at once.
 func (f *observed) RunFilterPluginsWithNominatedPods(ctx context.Context, state fwk.CycleState, pod *v1.Pod, node fwk.NodeInfo) *fwk.Status {
-	status := f.Framework.RunFilterPluginsWithNominatedPods(ctx, state, pod, node)
-	if a := f.observer.of(pod); a != nil {
-		f.verdicts.Lock()
-		a.Verdicts[node.Node().Name] = clone(status)
-		f.verdicts.Unlock()
+	a := f.observer.of(pod)
+	if a == nil {
+		return f.Framework.RunFilterPluginsWithNominatedPods(ctx, state, pod, node)
 	}
+	name := node.Node().Name
+	f.observer.visit(a, name)
+	status := f.Framework.RunFilterPluginsWithNominatedPods(ctx, state, pod, node)
+	f.observer.mu.Lock()
+	defer f.observer.mu.Unlock()
+	a.Verdicts[name] = clone(status)
+	delete(a.visiting, name)
 	return status
 }
 
@@ -356,6 +507,9 @@ func (f *observed) RunPostFilterPlugins(ctx context.Context, state fwk.CycleStat
 
 func (f *observed) RunPreScorePlugins(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodes []fwk.NodeInfo) *fwk.Status {
 	status := f.Framework.RunPreScorePlugins(ctx, state, pod, nodes)
+	if a := f.observer.of(pod); a != nil && status.IsSuccess() {
+		a.PreScore = answered(enabled(f.ListPlugins().PreScore), state.GetSkipScorePlugins())
+	}
 	f.observer.ran(pod, "preScore")
 	f.transcript.note(scheduling, "  preScore: %s, skips %v", words(status), sets.List(state.GetSkipScorePlugins()))
 	return status
@@ -389,6 +543,7 @@ func (f *observed) RunReservePluginsReserve(ctx context.Context, state fwk.Cycle
 	f.observer.ran(pod, "reserve")
 	if a := f.observer.of(pod); a != nil {
 		a.forgetPoint("unreserve")
+		a.Unreserved = nil
 	}
 	f.transcript.note(scheduling, "  reserve %s on %s: %s", podKey(pod), node, words(status))
 	return status
@@ -402,7 +557,7 @@ func (f *observed) RunReservePluginsUnreserve(ctx context.Context, state fwk.Cyc
 	}
 	f.transcript.note(binding+podKey(pod), "  unreserve %s on %s", podKey(pod), node)
 	f.Framework.RunReservePluginsUnreserve(ctx, state, pod, node)
-	f.observer.unreserved(pod, state)
+	f.observer.unreserved(pod, state, enabled(f.ListPlugins().Reserve))
 }
 
 func (f *observed) RunPermitPlugins(ctx context.Context, state fwk.CycleState, pod *v1.Pod, node string) (map[string]time.Duration, *fwk.Status) {
@@ -412,11 +567,26 @@ func (f *observed) RunPermitPlugins(ctx context.Context, state fwk.CycleState, p
 	return wait, status
 }
 
+func (f *observed) AddWaitingPod(pod *v1.Pod, timeouts map[string]time.Duration) {
+	if a := f.observer.of(pod); a != nil {
+		a.Wait = &Wait{begun: time.Now()}
+		for _, plugin := range enabled(f.ListPlugins().Permit) {
+			if _, waits := timeouts[plugin]; waits {
+				a.Wait.Plugins = append(a.Wait.Plugins, plugin)
+			}
+		}
+	}
+	f.Framework.AddWaitingPod(pod, timeouts)
+}
+
 func (f *observed) WaitOnPermit(ctx context.Context, pod *v1.Pod) *fwk.Status {
 	waits := f.Framework.WillWaitOnPermit(ctx, pod)
 	status := f.Framework.WaitOnPermit(ctx, pod)
 	if waits {
 		f.observer.ran(pod, "waitOnPermit")
+		if a := f.observer.of(pod); a != nil {
+			a.Wait.Seconds, a.Wait.Status = time.Since(a.Wait.begun).Seconds(), clone(status)
+		}
 	}
 	f.transcript.note(binding+podKey(pod), "  permitted %s: %s", podKey(pod), words(status))
 	return status
@@ -428,6 +598,9 @@ func (f *observed) RunPreBindPreFlights(ctx context.Context, state fwk.CycleStat
 	time.Sleep(100*time.Microsecond + time.Duration(rank(podKey(pod), "binding")%100_000))
 	status := f.Framework.RunPreBindPreFlights(ctx, state, pod, node)
 	f.observer.ran(pod, "preBindPreFlight")
+	if a := f.observer.of(pod); a != nil && !status.IsError() {
+		a.PreFlight = answered(enabled(f.ListPlugins().PreBind), state.GetSkipPreBindPlugins())
+	}
 	f.transcript.note(binding+podKey(pod), "  preBindPreFlight %s: %s", podKey(pod), words(status))
 	return status
 }
@@ -435,6 +608,9 @@ func (f *observed) RunPreBindPreFlights(ctx context.Context, state fwk.CycleStat
 func (f *observed) RunPreBindPlugins(ctx context.Context, state fwk.CycleState, pod *v1.Pod, node string) *fwk.Status {
 	status := f.Framework.RunPreBindPlugins(ctx, state, pod, node)
 	f.observer.ran(pod, "preBind")
+	if a := f.observer.of(pod); a != nil && status.IsSuccess() {
+		a.Prepared = answered(enabled(f.ListPlugins().PreBind), state.GetSkipPreBindPlugins())
+	}
 	f.transcript.note(binding+podKey(pod), "  preBind %s: %s", podKey(pod), words(status))
 	return status
 }
@@ -497,13 +673,14 @@ func (f *observed) RunPodGroupPostFilterPlugins(ctx context.Context, state *fram
 // Events returns a function that creates event recorders, which note the
 // scheduler's events.
 func (o *Observer) Events() func(string) events.EventRecorderLogger {
-	return func(profile string) events.EventRecorderLogger { return reporter{o.transcript, profile} }
+	return func(profile string) events.EventRecorderLogger { return reporter{o.transcript, profile, o} }
 }
 
 // reporter notes the events of a profile.
 type reporter struct {
 	transcript *Transcript
 	profile    string
+	observer   *Observer
 }
 
 var _ events.EventRecorderLogger = reporter{}
@@ -512,8 +689,13 @@ func (r reporter) WithLogger(klog.Logger) events.EventRecorderLogger { return r 
 
 // Eventf prevents a preemption with nothing to wait for from ending before the
 // preemptor's cycle.
-func (r reporter) Eventf(regarding, _ runtime.Object, kind, reason, action, format string, args ...any) {
+func (r reporter) Eventf(regarding, related runtime.Object, kind, reason, action, format string, args ...any) {
 	if reason == "Preempted" {
+		if preemptor, err := meta.Accessor(related); err == nil {
+			r.observer.mu.Lock()
+			r.observer.evicted[preemptor.GetUID()]++
+			r.observer.mu.Unlock()
+		}
 		time.Sleep(50 * time.Microsecond)
 	}
 	who := fmt.Sprintf("%T", regarding)

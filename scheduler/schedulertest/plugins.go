@@ -30,6 +30,25 @@ func OutOfTree() frameworkruntime.Registry {
 	}
 }
 
+// OutOfTree returns the same plugins and one more, Witness: a Filter plugin that lets all
+// nodes pass and tells the observer what it sees of them.
+func (o *Observer) OutOfTree() frameworkruntime.Registry {
+	out := OutOfTree()
+	out["Witness"] = func(context.Context, runtime.Object, fwk.Handle) (fwk.Plugin, error) { return witness{o}, nil }
+	return out
+}
+
+type witness struct{ to *Observer }
+
+var _ fwk.FilterPlugin = witness{}
+
+func (witness) Name() string { return "Witness" }
+
+func (w witness) Filter(_ context.Context, _ fwk.CycleState, pod *v1.Pod, node fwk.NodeInfo) *fwk.Status {
+	w.to.witnessed(pod, node)
+	return nil
+}
+
 // picky requires hard disks for some pods. It attaches facts to the cycle.
 type picky struct{}
 

@@ -21,7 +21,8 @@ func (s *Scheduler) Reset(ctx context.Context, between func(context.Context) err
 	return s.restart(ctx, between, s.startOver)
 }
 
-// Restart is like Reset, but keeps the configuration and its revisions.
+// Restart is like Reset, but keeps the configuration and its revisions. A paused
+// scheduler stays paused.
 func (s *Scheduler) Restart(ctx context.Context, between func(context.Context) error) error {
 	return s.restart(ctx, between, s.startAgain)
 }
@@ -53,6 +54,10 @@ func (s *Scheduler) restart(ctx context.Context, between, start func(context.Con
 
 // startAgain is called with the turn held, when no scheduler runs.
 func (s *Scheduler) startAgain(ctx context.Context) error {
+	if s.State().Paused != "" {
+		s.set(nil, s.Configuration())
+		return nil
+	}
 	c := s.Configuration()
 	latest, has := s.revisions.running()
 	if c == nil || !has {

@@ -1,11 +1,13 @@
 package supervisor_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/go-logr/logr/funcr"
@@ -63,61 +65,80 @@ func TestTheInitialConfigurationWins(t *testing.T) {
 	}
 }
 
-func TestABrokenSavedRevisionGivesWayToTheDefault(t *testing.T) {
+func TestARevisionThatCannotBeReadIsAnError(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
-		damage func(string) string // of the file of revision 2
-		want   []string
-		files  []string
+		file   string
+		damage func(string) string
+		want   string
 	}{
-		{"half a file", func(s string) string { return s[:len(s)/2] },
-			[]string{"3 default running", "1 default replaced"}, []string{"000001.json", "000002.json.damaged", "000003.json"}},
-		{"no file", func(string) string { return "" },
-			[]string{"3 default running", "1 default replaced"}, []string{"000001.json", "000002.json.damaged", "000003.json"}},
-		{"another's file", func(s string) string { return strings.Replace(s, `"number":2`, `"number":7`, 1) },
-			[]string{"3 default running", "1 default replaced"}, []string{"000001.json", "000002.json.damaged", "000003.json"}},
-		{"a document of another version", func(s string) string { return strings.ReplaceAll(s, "parallelism", "parallelity") },
-			[]string{"3 default running", "2 user rolledBack", "1 default replaced"}, []string{"000001.json", "000002.json", "000003.json"}},
+		{"half a file", "000002.json", func(s string) string { return s[:len(s)/2] }, "unexpected end of JSON input"},
+		{"an empty file", "000002.json", func(string) string { return "" }, "unexpected end of JSON input"},
+		{"another's file", "000002.json", func(s string) string { return strings.Replace(s, `"number":2`, `"number":7`, 1) }, "it is revision 7"},
+		{"an earlier one", "000001.json", func(string) string { return "null and void" }, "invalid character"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			dir := t.TempDir()
 			inBubble(t, 1, func(o *supervisor.Options) { o.Dir = dir }, func(t *testing.T, c *cluster) { c.apply(t, parallel3) })
-			file := filepath.Join(dir, "000002.json")
-			kept, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(file, []byte(tc.damage(string(kept))), 0o600); err != nil {
-				t.Fatal(err)
-			}
-
-			var mu sync.Mutex
-			var log []string
-			change := func(o *supervisor.Options) {
-				o.Dir = dir
-				o.Logger = funcr.New(func(_, args string) {
-					mu.Lock()
-					defer mu.Unlock()
-					log = append(log, args)
-				}, funcr.Options{})
-			}
-			inBubble(t, 1, change, func(t *testing.T, c *cluster) {
-				if diff := cmp.Diff(tc.want, c.states()); diff != "" {
-					t.Error(diff)
-				}
-				p := c.add(t, "p", v1.DefaultSchedulerName)
-				time.Sleep(time.Second)
-				if diff := cmp.Diff([]string{"scheduled 3"}, c.attempts(p)); diff != "" {
-					t.Error(diff)
+			file := damageRevision(t, filepath.Join(dir, tc.file), tc.damage)
+			synctest.Test(t, func(t *testing.T) {
+				c := newCluster(t, 1, func(o *supervisor.Options) { o.Dir = dir })
+				err := c.live.Start(t.Context())
+				unreadable, ok := errors.AsType[*supervisor.UnreadableError](err)
+				if !ok || unreadable.Path != file || !strings.Contains(err.Error(), tc.want) {
+					t.Errorf("it said %v", err)
 				}
 			})
-			if len(log) != 1 || !strings.Contains(log[0], "scheduler configuration") {
-				t.Errorf("the log is %q", log)
-			}
-			if diff := cmp.Diff(tc.files, names(t, dir)); diff != "" {
+			if diff := cmp.Diff([]string{"000001.json", "000002.json"}, names(t, dir)); diff != "" {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+// damageRevision changes a file and returns its path.
+func damageRevision(t *testing.T, file string, damage func(string) string) string {
+	t.Helper()
+	kept, err := os.ReadFile(file)
+	if err == nil {
+		err = os.WriteFile(file, []byte(damage(string(kept))), 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+func TestASavedRevisionThatNoLongerWorksGivesWayToTheDefault(t *testing.T) {
+	dir := t.TempDir()
+	inBubble(t, 1, func(o *supervisor.Options) { o.Dir = dir }, func(t *testing.T, c *cluster) { c.apply(t, parallel3) })
+	damageRevision(t, filepath.Join(dir, "000002.json"), func(s string) string { return strings.ReplaceAll(s, "parallelism", "parallelity") })
+
+	var mu sync.Mutex
+	var log []string
+	change := func(o *supervisor.Options) {
+		o.Dir = dir
+		o.Logger = funcr.New(func(_, args string) {
+			mu.Lock()
+			defer mu.Unlock()
+			log = append(log, args)
+		}, funcr.Options{})
+	}
+	inBubble(t, 1, change, func(t *testing.T, c *cluster) {
+		if diff := cmp.Diff([]string{"3 default running", "2 user rolledBack", "1 default replaced"}, c.states()); diff != "" {
+			t.Error(diff)
+		}
+		p := c.add(t, "p", v1.DefaultSchedulerName)
+		time.Sleep(time.Second)
+		if diff := cmp.Diff([]string{"scheduled 3"}, c.attempts(p)); diff != "" {
+			t.Error(diff)
+		}
+	})
+	if len(log) != 1 || !strings.Contains(log[0], "scheduler configuration") {
+		t.Errorf("the log is %q", log)
+	}
+	if diff := cmp.Diff([]string{"000001.json", "000002.json", "000003.json"}, names(t, dir)); diff != "" {
+		t.Error(diff)
 	}
 }
 
@@ -128,14 +149,14 @@ func TestADirectoryThatCannotBeWrittenIsAWarning(t *testing.T) {
 			t.Fatal(err)
 		}
 		c.apply(t, parallel3)
-		if state := c.live.State(); !strings.Contains(state.Warning, "will not survive a restart") || !state.Running || state.Revision != 2 {
+		if state := c.live.State(); !strings.Contains(strings.Join(state.Warnings, ""), "will not survive a restart") || !state.Running || state.Revision != 2 {
 			t.Errorf("the state is %+v", state)
 		}
 		if err := os.Rename(dir+".away", dir); err != nil {
 			t.Fatal(err)
 		}
 		c.apply(t, header)
-		if warning := c.live.State().Warning; warning != "" {
+		if warning := c.live.State().Warnings; len(warning) > 0 {
 			t.Errorf("there is still a warning: %s", warning)
 		}
 	})

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -46,18 +47,18 @@ func newRevisions(dir string) *revisions { return &revisions{dir: dir} }
 
 const extension = ".json"
 
-// load reads the directory. It renames files that cannot be read and returns their
-// new names.
-func (r *revisions) load() (damaged []string, err error) {
+// load reads the directory. It fails, and has changed nothing, when the file of a revision
+// cannot be read: that may be the one to resume.
+func (r *revisions) load() error {
 	if r.dir == "" {
-		return nil, nil
+		return nil
 	}
 	if err := os.MkdirAll(r.dir, 0o700); err != nil {
-		return nil, err
+		return &UnreadableError{Path: r.dir, Err: withoutPath(err)}
 	}
 	entries, err := os.ReadDir(r.dir)
 	if err != nil {
-		return nil, err
+		return &UnreadableError{Path: r.dir, Err: withoutPath(err)}
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -68,25 +69,41 @@ func (r *revisions) load() (damaged []string, err error) {
 		}
 		r.count = max(r.count, number)
 		one, err := read(r.path(number))
-		if err != nil || one.Number != number {
-			aside := r.path(number) + ".damaged"
-			if err := os.Rename(r.path(number), aside); err != nil {
-				return damaged, err
-			}
-			damaged = append(damaged, aside)
-			continue
+		if err == nil && one.Number != number {
+			err = fmt.Errorf("it is revision %d", one.Number)
+		}
+		if err != nil {
+			return &UnreadableError{Path: r.path(number), Err: err}
 		}
 		r.all = append(r.all, one)
 	}
 	slices.SortFunc(r.all, func(a, b *revision) int { return a.Number - b.Number })
 	r.replaceOlder()
-	return damaged, nil
+	return nil
 }
+
+// withoutPath leaves out the path and the name of the system call.
+func withoutPath(err error) error {
+	if e, ok := errors.AsType[*fs.PathError](err); ok {
+		return e.Err
+	}
+	return err
+}
+
+// UnreadableError says that the file of a revision, or the directory, cannot be read.
+type UnreadableError struct {
+	Path string
+	Err  error
+}
+
+func (e *UnreadableError) Error() string { return fmt.Sprintf("%s cannot be read: %v", e.Path, e.Err) }
+
+func (e *UnreadableError) Unwrap() error { return e.Err }
 
 func read(path string) (*revision, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
-		return nil, err
+		return nil, withoutPath(err)
 	}
 	one := &revision{}
 	return one, json.Unmarshal(data, &one.Revision)
@@ -233,7 +250,7 @@ func (r *revisions) save() error {
 	return errors.Join(errs...)
 }
 
-// write replaces a file as a whole.
+// write replaces a file as a whole, and waits for the disk.
 func write(path string, one config.Revision) error {
 	data, err := json.Marshal(one)
 	if err != nil {
@@ -248,7 +265,14 @@ func write(path string, one config.Revision) error {
 	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return err
 	}
-	return os.Rename(temporary, path)
+	if err := os.Rename(temporary, path); err != nil {
+		return err
+	}
+	dir, err := os.Open(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	return errors.Join(dir.Sync(), dir.Close())
 }
 
 // prune drops the oldest revisions beyond the bounds.

@@ -60,8 +60,8 @@ func TestOnlyTheNewestRevisionRuns(t *testing.T) {
 		}
 	}
 	again := newRevisions(r.dir)
-	if damaged, err := again.load(); err != nil || len(damaged) > 0 {
-		t.Fatal(err, damaged)
+	if err := again.load(); err != nil {
+		t.Fatal(err)
 	}
 	want := []config.RevisionState{config.RevisionRolledBack, config.RevisionRunning, config.RevisionReplaced}
 	var got []config.RevisionState
@@ -81,8 +81,8 @@ func TestFilesOfOthersAreLeftAlone(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if damaged, err := r.load(); err != nil || len(damaged) > 0 || r.next() != 1 {
-		t.Errorf("damaged %v, %v", damaged, err)
+	if err := r.load(); err != nil || r.next() != 1 {
+		t.Error(err)
 	}
 	for _, name := range others {
 		if data, err := os.ReadFile(filepath.Join(r.dir, name)); err != nil || string(data) != "mine" {

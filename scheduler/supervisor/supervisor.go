@@ -3,7 +3,8 @@
 //
 // The supervisor builds a new scheduler and waits until it knows the cluster before
 // it stops the old one, and the new one schedules only after the old one has ended.
-// If the new one cannot be built, the old one keeps running.
+// If the new one cannot be built, the old one keeps running. A scheduler that crashed the
+// program can start paused; see Options.Paused.
 //
 // It may import the packages scheduler, scheduler/config, scheduler/recorder and
 // scheduler/result, and knows nothing of HTTP.
@@ -25,6 +26,7 @@ import (
 	"kube-scheduler-simulator/scheduler"
 	"kube-scheduler-simulator/scheduler/config"
 	"kube-scheduler-simulator/scheduler/recorder"
+	"kube-scheduler-simulator/scheduler/result"
 )
 
 // Options say what to run. The zero value of a field means its default.
@@ -42,6 +44,9 @@ type Options struct {
 	// the latest saved revision or, without that, uses Kubernetes' default. A reset
 	// goes back to Initial or, without one, to the default.
 	Initial *config.Configuration
+	// Paused, if not empty, says why Start must not run the scheduler, for example
+	// because it crashed the program. It runs once a configuration is applied.
+	Paused string
 	// Dir is the directory that keeps the revisions. Without one they are lost when
 	// the process ends.
 	Dir string
@@ -71,7 +76,9 @@ type Scheduler struct {
 	config   *config.Configuration
 	stopped  bool
 	swapping bool
-	warning  string
+	// paused is Options.Paused until a scheduler runs.
+	paused  string
+	warning string
 }
 
 // State is the state of the scheduler.
@@ -83,8 +90,10 @@ type State struct {
 	// Profiles are the scheduler names, in the order of the configuration.
 	Profiles []string
 	Revision int
-	// Warning describes a degradation. It may be empty.
-	Warning string
+	// Paused says why the scheduler does not run although it could; empty if it runs.
+	Paused string
+	// Warnings describe degradations, such as plugins that panicked.
+	Warnings []string
 }
 
 const (
@@ -116,22 +125,22 @@ func New(options Options) *Scheduler {
 }
 
 // Start reads the revisions and starts to schedule under the initial configuration.
-// It returns an error when Options.Initial cannot be built. If a saved revision
-// cannot be built any more, the default replaces it. ctx bounds only the start.
+// It returns an error when Options.Initial cannot be built, and an *UnreadableError,
+// having changed nothing, when the file of a revision cannot be read. If a saved
+// revision cannot be built any more, the default replaces it. ctx bounds only the start.
 func (s *Scheduler) Start(ctx context.Context) error {
 	if err := s.take(ctx); err != nil {
 		return err
 	}
 	defer s.release()
-	damaged, err := s.revisions.load()
-	if err != nil {
+	if err := s.revisions.load(); err != nil {
 		return fmt.Errorf("reading the revisions of the scheduler configuration: %w", err)
-	}
-	for _, file := range damaged {
-		s.options.Logger.Error(nil, "A revision of the scheduler configuration cannot be read and was set aside", "file", file)
 	}
 	latest, kept := s.revisions.running()
 	initial := s.options.Initial
+	if s.options.Paused != "" {
+		return s.pause(latest)
+	}
 	switch {
 	case initial != nil && kept && latest.Document == string(initial.YAML):
 		return s.resume(ctx, initial, latest)
@@ -157,6 +166,25 @@ func (s *Scheduler) Start(ctx context.Context) error {
 	return err
 }
 
+// pause shows the configuration that would run. latest is the revision of an earlier
+// run, if there is one.
+func (s *Scheduler) pause(latest config.Revision) error {
+	c, _, err := s.first()
+	if err != nil {
+		return err
+	}
+	if s.options.Initial == nil && latest.Document != "" {
+		if kept, err := s.options.Parse([]byte(latest.Document)); err == nil {
+			c = kept
+		}
+	}
+	s.mu.Lock()
+	s.config, s.paused = c, s.options.Paused
+	s.mu.Unlock()
+	s.options.Changed()
+	return nil
+}
+
 // resume runs a revision of an earlier run again.
 func (s *Scheduler) resume(ctx context.Context, c *config.Configuration, r config.Revision) error {
 	next, err := s.prepare(ctx, c, r.Number)
@@ -177,7 +205,7 @@ func (s *Scheduler) Stop(ctx context.Context) error {
 	defer s.release()
 	s.mu.Lock()
 	current := s.current
-	s.current, s.stopped = nil, true
+	s.current, s.stopped, s.paused = nil, true, ""
 	s.mu.Unlock()
 	if current == nil {
 		return nil
@@ -343,8 +371,27 @@ func (s *Scheduler) scheduler(c *config.Configuration, revision int) *scheduler.
 	return scheduler.New(scheduler.Options{
 		Client: s.options.Client, Configuration: c.Internal, Sink: counting{s.options.Sink, s.revisions},
 		OutOfTree: s.options.OutOfTree, Revision: revision, Clock: s.options.Clock,
-		TieSeed: s.options.TieSeed,
+		TieSeed: s.options.TieSeed, Panicked: s.panicked,
 	})
+}
+
+// panicked is called when a call of a plugin has panicked for the first time.
+func (s *Scheduler) panicked() {
+	for _, p := range s.panics() {
+		s.options.Logger.Error(nil, "A plugin or an extender panicked", "plugin", p.Plugin, "call", p.Call, "value", p.Value, "stack", p.Stack)
+	}
+	s.options.Changed()
+}
+
+// panics returns those of the current scheduler.
+func (s *Scheduler) panics() []result.Panic {
+	s.mu.Lock()
+	current := s.current
+	s.mu.Unlock()
+	if current == nil {
+		return nil
+	}
+	return current.Panics()
 }
 
 // refusal returns the error of preparing a scheduler for c. If c cannot be built, it
@@ -367,6 +414,9 @@ func profileNames(c *config.Configuration) []string {
 func (s *Scheduler) set(next *scheduler.Scheduler, c *config.Configuration) {
 	s.mu.Lock()
 	s.current, s.config, s.swapping = next, c, false
+	if next != nil {
+		s.paused = ""
+	}
 	s.mu.Unlock()
 	s.options.Changed()
 }
@@ -403,11 +453,12 @@ func summary(before, c *config.Configuration, origin config.Origin) string {
 	return config.Summarize(config.Compare(before, c))
 }
 
-// Configuration returns the running configuration; nil when none runs.
+// Configuration returns the running configuration or, while the scheduler is paused,
+// the one that would run; otherwise nil.
 func (s *Scheduler) Configuration() *config.Configuration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.current == nil {
+	if s.current == nil && s.paused == "" {
 		return nil
 	}
 	return s.config
@@ -437,15 +488,24 @@ func (s *Scheduler) Revision(number int) (config.Revision, bool) { return s.revi
 // State returns the state of the scheduler.
 func (s *Scheduler) State() State {
 	latest, _ := s.revisions.running()
+	panics := s.panics()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return State{
+	state := State{
 		Running:  s.current != nil && !s.swapping,
 		Swapping: s.swapping,
 		Profiles: latest.Profiles,
 		Revision: latest.Number,
-		Warning:  s.warning,
+		Paused:   s.paused,
 	}
+	if s.warning != "" {
+		state.Warnings = append(state.Warnings, s.warning)
+	}
+	for _, p := range panics {
+		state.Warnings = append(state.Warnings, fmt.Sprintf("%s panicked in %s: %s. "+
+			"The scheduler counts each such call as failed and goes on; the decisions show the stack.", p.Plugin, p.Call, p.Value))
+	}
+	return state
 }
 
 // Idle waits until the current scheduler has seen the changes and has nothing to do;

@@ -193,7 +193,9 @@ type gate struct {
 	// permit makes pods wait for a permit, and preBind makes them wait for the end
 	// of the scheduler.
 	permit, preBind atomic.Bool
-	reserved        atomic.Int32
+	// explosive makes Reserve panic.
+	explosive atomic.Bool
+	reserved  atomic.Int32
 }
 
 func (g *gate) build(context.Context, runtime.Object, fwk.Handle) (fwk.Plugin, error) {
@@ -227,6 +229,9 @@ var (
 func (gatekeeper) Name() string { return "Gate" }
 
 func (k gatekeeper) Reserve(context.Context, fwk.CycleState, *v1.Pod, string) *fwk.Status {
+	if k.gate.explosive.Load() {
+		panic("the gate explodes")
+	}
 	k.gate.reserved.Add(1)
 	return nil
 }

@@ -35,7 +35,7 @@ func (s *simulator) annotate() (write func(), err error) {
 	ctx, cancel := context.WithCancel(klog.NewContext(context.Background(), s.options.Logger))
 	var running sync.WaitGroup
 	unsubscribe := s.store.Subscribe(w.Note)
-	s.onStop(func(context.Context) error {
+	s.onStopOf("writing annotations", 0, func(context.Context) error {
 		unsubscribe()
 		cancel()
 		running.Wait()

@@ -7,13 +7,12 @@
 package app
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -28,6 +27,7 @@ import (
 	"kube-scheduler-simulator/scheduler/supervisor"
 	"kube-scheduler-simulator/simulator/controlplane"
 	"kube-scheduler-simulator/simulator/controlplane/external"
+	"kube-scheduler-simulator/simulator/datadir"
 	"kube-scheduler-simulator/simulator/mirror/following"
 	"kube-scheduler-simulator/simulator/replay/session"
 	"kube-scheduler-simulator/simulator/server"
@@ -39,9 +39,9 @@ import (
 
 // Run runs a simulator until ctx is done or a part of it fails. When everything is up it
 // writes one line to out, which begins with "ready: ". After ctx is done it returns the
-// errors of stopping.
+// errors of stopping. When the start or a part fails, it returns only that error.
 func Run(ctx context.Context, options Options, out io.Writer) error {
-	s, err := newSimulator(options)
+	s, err := newSimulator(ctx, options)
 	if err != nil {
 		return err
 	}
@@ -49,8 +49,8 @@ func Run(ctx context.Context, options Options, out io.Writer) error {
 }
 
 // newSimulator returns a simulator that has not started. run releases what it holds.
-func newSimulator(options Options) (*simulator, error) {
-	p, err := options.prepare()
+func newSimulator(ctx context.Context, options Options) (*simulator, error) {
+	p, err := options.prepare(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -63,17 +63,25 @@ func newSimulator(options Options) (*simulator, error) {
 		Durable:     !p.temporary,
 		Logger:      options.Logger,
 	})
+	s.inactive = s.newInactive()
 	s.replays = s.newReplays()
 	s.following = s.newFollowing()
-	s.onStop(func(context.Context) error { return p.close() })
+	s.onStopOf("removing files", keptForFiles, func(context.Context) error { return p.close() })
 	return s, nil
 }
 
 // run is Run.
 func (s *simulator) run(ctx context.Context, out io.Writer) error {
-	err := s.start(ctx)
+	started := make(chan error, 1)
+	go func() { started <- s.start(ctx) }()
+	var err error
+	select {
+	case err = <-started:
+	case <-ctx.Done():
+		return s.startStopped(started)
+	}
 	if err == nil {
-		fmt.Fprintf(out, "ready: http://%s kubeconfig %s\n", s.prepared.listener.Addr(), s.controlPlane.Kubeconfig())
+		fmt.Fprintf(out, "ready: %s kubeconfig %s\n", s.prepared.address(), s.controlPlane.Kubeconfig())
 		played := s.reportReplay(ctx)
 		select {
 		case <-ctx.Done():
@@ -85,7 +93,11 @@ func (s *simulator) run(ctx context.Context, out io.Writer) error {
 	} else if ctx.Err() != nil {
 		err = nil // stopped while starting
 	}
-	return errors.Join(err, s.stop())
+	stopped := s.stop(time.Now().Add(s.stopTimeout()))
+	if err != nil {
+		return err // the cause, without what follows from it
+	}
+	return stopped
 }
 
 // controlPlane is the cluster's control plane, our own or an external one.
@@ -119,29 +131,24 @@ type simulator struct {
 	replays     *session.Session
 	following   *following.Following
 	transfers   *transfer.Cluster
+	inactive    *inactive
+
+	// interrupted says that an import was interrupted; nil if none was.
+	interrupted atomic.Pointer[string]
+	// emptied: the import that runs has emptied the cluster.
+	emptied atomic.Bool
 
 	mu      sync.Mutex // guards phase and message
 	phase   server.Phase
 	message string
 
 	failed chan error
-	undo   []func(context.Context) error
-}
+	undo   []step
 
-// onStop adds a step to stop, which runs the steps in reverse order.
-func (s *simulator) onStop(f func(context.Context) error) { s.undo = append(s.undo, f) }
-
-// stopTimeout bounds an orderly stop, so that the program ends within 5 s of a signal.
-const stopTimeout = 4500 * time.Millisecond
-
-func (s *simulator) stop() error {
-	ctx, cancel := context.WithTimeout(context.Background(), cmp.Or(s.options.stopTimeout, stopTimeout))
-	defer cancel()
-	var errs []error
-	for i := len(s.undo) - 1; i >= 0; i-- {
-		errs = append(errs, s.undo[i](ctx))
-	}
-	return errors.Join(errs...)
+	// inventory is that of the data directory at the start; nil when there is none.
+	inventory *datadir.Inventory
+	// started identifies this start; empty before the inventory was written.
+	started string
 }
 
 // start brings everything up, the web server first. Each step adds its own undo.
@@ -149,18 +156,31 @@ func (s *simulator) start(ctx context.Context) error {
 	s.serve()
 	s.setStatus(server.Starting, "the control plane is starting")
 
+	if err := s.checkInventory(ctx); err != nil {
+		return err
+	}
 	if err := s.startControlPlane(ctx); err != nil {
 		return err
 	}
-	if err := s.store.Start(ctx); err != nil {
-		return fmt.Errorf("opening the results: %w", err)
+	if err := s.mayReplay(); err != nil {
+		return err
 	}
-	s.onStop(s.store.Stop)
+	if err := s.findInterrupted(); err != nil {
+		return err
+	}
+	if err := s.store.Start(ctx); err != nil {
+		return fmt.Errorf("opening the results: %w", advised(err))
+	}
+	s.onStopOf("writing the last results", keptForResults, s.store.Stop)
 	if err := s.runNodes(ctx); err != nil {
 		return err
 	}
-	s.onStop(s.stopNodes)
+	s.onStopOf("the virtual nodes", 0, s.stopNodes)
 
+	paused, err := s.watchCrashes()
+	if err != nil {
+		return err
+	}
 	// Before the scheduler, so that it ends after it and learns of every result.
 	write, err := s.annotate()
 	if err != nil {
@@ -171,22 +191,23 @@ func (s *simulator) start(ctx context.Context) error {
 		Client:    s.controlPlane.ClientConfig(),
 		Sink:      s.store,
 		OutOfTree: s.prepared.registry,
-		Parse: func(document []byte) (*config.Configuration, error) {
-			return parseConfiguration(document, s.prepared.registry)
-		},
-		Initial: s.prepared.configuration,
-		TieSeed: s.options.TieSeed,
-		Dir:     s.configurationDir(),
-		Logger:  s.options.Logger,
-		Changed: s.publish,
+		Parse:     s.parse,
+		Initial:   s.prepared.configuration,
+		Paused:    paused,
+		TieSeed:   s.options.TieSeed,
+		Dir:       s.configurationDir(),
+		Logger:    s.options.Logger,
+		Changed:   s.publish,
 	})
 	if err := s.scheduler.Start(ctx); err != nil {
-		return fmt.Errorf("starting the scheduler: %w", err)
+		return fmt.Errorf("starting the scheduler: %w", advised(err))
 	}
-	s.onStop(s.scheduler.Stop)
+	s.onStopOf("the scheduler", 0, s.within(schedulerShare, s.scheduler.Stop))
+	s.keepInventory()
 
 	s.transfers = s.newTransfers()
-	s.onStop(s.operations.close)
+	s.inactive.recount(ctx)
+	s.onStopOf("an import or a reset", 0, s.operations.close)
 	if err := s.web.SetBackend(s.backend()); err != nil {
 		return fmt.Errorf("attaching the web server: %w", err)
 	}
@@ -195,19 +216,28 @@ func (s *simulator) start(ctx context.Context) error {
 	}
 	s.setStatus(server.Running, "")
 	write()
-	s.onStop(s.replays.Stop)
-	if err := s.startReplay(); err != nil {
+	s.onStopOf("the replay", 0, s.replays.Stop)
+	if err := s.startReplay(ctx); err != nil {
 		return err
 	}
-	s.onStop(func(context.Context) error {
-		s.setStatus(server.Stopping, "the simulator is stopping")
-		return nil
-	})
-	// Stopped before the step above, it cannot overwrite the status "stopping".
 	s.watchHealth()
 	s.returnMemory()
-	s.onStop(s.following.Stop)
-	return s.following.Start()
+	s.onStopOf("reading from another cluster", 0, s.following.Stop)
+	if err := s.following.Start(); err != nil {
+		return err
+	}
+	s.onStopOf("answering requests", 0, s.quiesce)
+	return nil
+}
+
+// quiesce is the first step of a stop: afterwards no request acts on what the next steps stop.
+func (s *simulator) quiesce(ctx context.Context) error {
+	s.setStatus(server.Stopping, "the simulator is stopping")
+	s.operations.cancel()
+	ctx, cancel := context.WithTimeout(ctx, quiesceTimeout)
+	defer cancel()
+	s.web.Quiesce(ctx)
+	return nil
 }
 
 // backend returns the web server's backend.
@@ -218,6 +248,7 @@ func (s *simulator) backend() server.Backend {
 		Configuration: configuration{s.scheduler},
 		Replay:        s.replays,
 		Transfer:      exclusiveTransfer{s.transfers, s},
+		Inactive:      s.inactive,
 		FeatureGates:  featureGates(),
 
 		PreEnqueueRejections: s.scheduler.PreEnqueueRejections,
@@ -242,12 +273,16 @@ func (s *simulator) startControlPlane(ctx context.Context) error {
 		VirtualNodes: !s.options.NoVirtualNodes,
 
 		DefaultStorageClass: true,
+		Outbound:            s.options.Outbound,
+		Version:             version.Get().Kubernetes,
+		EtcdChecked:         s.inventory.Describes(s.lastStart()),
+		Logger:              s.options.Logger,
 	})
 	s.controlPlane = s.embedded
 	if err := s.embedded.Start(ctx); err != nil {
 		return fmt.Errorf("starting the control plane: %w", err)
 	}
-	s.onStop(s.embedded.Stop)
+	s.onStopOf("the control plane", keptForControlPlane, s.embedded.Stop)
 	return s.finishReset(ctx)
 }
 
@@ -306,11 +341,16 @@ func (s *simulator) serve() {
 			s.failed <- fmt.Errorf("serving the web: %w", err)
 		}
 	}()
-	s.onStop(func(ctx context.Context) error {
+	s.onStopOf("the web server", keptForWeb, func(ctx context.Context) error {
 		err := s.web.Shutdown(ctx)
 		<-done
 		return err
 	})
+}
+
+// parse reads a document as the scheduler would.
+func (s *simulator) parse(document []byte) (*config.Configuration, error) {
+	return parseConfiguration(document, s.prepared.registry, s.options.Outbound)
 }
 
 // setStatus changes the simulator's phase and publishes it.
@@ -341,7 +381,7 @@ func (s *simulator) publish() {
 	status := server.Status{
 		Ready: s.phase == server.Running, Phase: s.phase, Message: s.message,
 		Scheduler: server.SchedulerStatus{Phase: s.phase, Message: s.message},
-		Operation: s.operation(), Replay: s.replays.Loaded(),
+		Operation: s.operation(), Replay: s.replays.Loaded(), Inactive: s.inactive.counted(),
 	}
 	if s.scheduler != nil {
 		state := s.scheduler.State()
@@ -350,9 +390,12 @@ func (s *simulator) publish() {
 			status.Ready = false
 			status.Scheduler.Phase, status.Scheduler.Message = server.Starting, "a new configuration is being applied"
 		}
-		if state.Warning != "" {
-			status.Warnings = append(status.Warnings, state.Warning)
+		if state.Paused != "" && s.phase == server.Running {
+			status.Ready = false
+			status.Scheduler.Phase, status.Scheduler.Message = server.Paused, state.Paused
+			status.Warnings = append(status.Warnings, state.Paused)
 		}
+		status.Warnings = append(status.Warnings, state.Warnings...)
 	}
 	if s.external != nil {
 		status.ControlPlane = server.External
@@ -362,8 +405,16 @@ func (s *simulator) publish() {
 			status.Ready, status.Message = false, state.Unreachable
 		}
 	}
+	if s.embedded != nil {
+		if full := s.embedded.StorageWarning(); full != "" {
+			status.Warnings = append(status.Warnings, full)
+		}
+	}
 	if ok, why := s.store.Health(); !ok {
 		status.Warnings = append(status.Warnings, why)
+	}
+	if why := s.interrupted.Load(); why != nil {
+		status.Warnings = append(status.Warnings, *why)
 	}
 	status.Sync, _ = s.following.Status()
 	status.Warnings = append(status.Warnings, s.following.Warnings()...)
@@ -379,16 +430,38 @@ func (s *simulator) watchHealth() {
 	var running sync.WaitGroup
 	running.Go(func() {
 		save := loggingFailures(s.options.Logger, s.scheduler.Save)
+		tellStorage := s.tellingStorage()
 		wait.UntilWithContext(ctx, func(context.Context) {
 			save()
+			tellStorage()
 			s.publish()
 		}, healthInterval)
 	})
-	s.onStop(func(context.Context) error {
+	s.onStopOf("watching the health", 0, func(context.Context) error {
 		cancel()
 		running.Wait()
 		return nil
 	})
+}
+
+// tellingStorage returns a function that logs when the storage of our own cluster becomes full,
+// and when it has room again.
+func (s *simulator) tellingStorage() func() {
+	warned := false
+	return func() {
+		if s.embedded == nil {
+			return
+		}
+		switch warning := s.embedded.StorageWarning(); {
+		case warning != "" && !warned:
+			s.options.Logger.Info("Warning: " + warning)
+		case warning == "" && warned:
+			s.options.Logger.Info("The storage of the cluster has room again")
+		default:
+			return
+		}
+		warned = !warned
+	}
 }
 
 // loggingFailures returns a function that calls save. It logs the first of consecutive failures, so

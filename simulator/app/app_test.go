@@ -10,6 +10,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -88,7 +89,9 @@ func program() int {
 
 // running is a simulator that is ready.
 type running struct {
-	url        string
+	url string
+	// token is the one in the ready line, if any.
+	token      string
 	kubeconfig string
 	client     kubernetes.Interface
 	stop       func() error
@@ -98,7 +101,7 @@ type running struct {
 
 func startInProcess(options Options) (*running, error) {
 	options.Listen, options.stopTimeout = "127.0.0.1:0", clustertest.Timeout
-	simulator, err := newSimulator(options)
+	simulator, err := newSimulator(context.Background(), options)
 	if err != nil {
 		return nil, err
 	}
@@ -130,10 +133,13 @@ func attach(out io.Reader) (*running, error) {
 		return nil, fmt.Errorf("waiting for the ready line: %w", err)
 	}
 	rest, ok := strings.CutPrefix(strings.TrimSpace(line), "ready: ")
-	url, kubeconfig, both := strings.Cut(rest, " kubeconfig ")
-	if !ok || !both {
+	address, kubeconfig, both := strings.Cut(rest, " kubeconfig ")
+	u, err := url.Parse(address)
+	if !ok || !both || err != nil {
 		return nil, fmt.Errorf("the ready line is %q", line)
 	}
+	token := u.Query().Get("token")
+	u.RawQuery, u.Path = "", ""
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	if err != nil {
 		return nil, err
@@ -143,13 +149,25 @@ func attach(out io.Reader) (*running, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &running{url: url, kubeconfig: kubeconfig, client: client}, nil
+	return &running{url: u.String(), token: token, kubeconfig: kubeconfig, client: client}, nil
+}
+
+// authorized adds the token, if there is one.
+func (s *running) authorized(r *http.Request) *http.Request {
+	if s.token != "" {
+		r.Header.Set("Authorization", "Bearer "+s.token)
+	}
+	return r
 }
 
 // get decodes the answer of a GET.
 func (s *running) get(t *testing.T, path string, into any) {
 	t.Helper()
-	resp, err := http.Get(s.url + path)
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.url+path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := http.DefaultClient.Do(s.authorized(request))
 	if err != nil {
 		t.Fatal(err)
 	}

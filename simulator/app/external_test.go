@@ -137,6 +137,13 @@ func TestAnotherControlPlane(t *testing.T) {
 	if s.kubeconfig != there.kubeconfig {
 		t.Errorf("the ready line names %s", s.kubeconfig)
 	}
+	// Other users of this machine can connect to loopback, too.
+	stranger := &running{url: s.url}
+	for _, path := range []string{"/api/v1/status", "/kubernetes/api/v1/secrets", "/"} {
+		if code, answer := stranger.send(t, http.MethodGet, path, ""); code != http.StatusUnauthorized {
+			t.Errorf("%s without the token: %d %s", path, code, answer)
+		}
+	}
 	ctx := t.Context()
 	if _, err := there.client.CoreV1().Nodes().Create(ctx, roomyNode("n"), metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)

@@ -50,6 +50,7 @@ func TestALivingCluster(t *testing.T) {
 		{"volumes are in zones", zonesOfVolumes},
 		{"storage has a capacity", storageCapacity},
 		{"a pod preempts", preemption},
+		{"kubectl gets answers", manners},
 		{"the deleted node's pods are replaced", replaced},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"fmt"
 	"sync"
 
 	"kube-scheduler-simulator/simulator/mirror/following"
@@ -34,6 +35,9 @@ func (o *operations) begin(ctx context.Context, kind server.OperationKind, messa
 	defer o.mu.Unlock()
 	if o.closed {
 		return nil, nil, errStopping
+	}
+	if ctx.Err() != nil { // the client has gone
+		return nil, nil, context.Cause(ctx)
 	}
 	if o.current != nil {
 		return nil, nil, &server.Busy{With: o.current.shown.Kind}
@@ -75,20 +79,41 @@ func (o *operations) status() *server.Operation {
 	return &shown
 }
 
+// cancel refuses new operations and cancels the running one, which it returns; nil if none is.
+func (o *operations) cancel() *operation {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.closed = true
+	if o.current != nil {
+		o.current.cancel()
+	}
+	return o.current
+}
+
+// isClosed reports whether the simulator is stopping.
+func (o *operations) isClosed() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.closed
+}
+
 // close refuses new operations, cancels the running one and waits for it until ctx ends.
 func (o *operations) close(ctx context.Context) error {
-	o.mu.Lock()
-	o.closed = true
-	current := o.current
-	o.mu.Unlock()
+	current := o.cancel()
 	if current == nil {
 		return nil
 	}
-	current.cancel()
 	select {
 	case <-current.ended:
 		return nil
 	case <-ctx.Done():
-		return context.Cause(ctx)
+		return fmt.Errorf("an operation, %s, did not end in time: %w", o.status().Kind, context.Cause(ctx))
 	}
+}
+
+// stopping reports whether operations are refused because the simulator stops.
+func (o *operations) stopping() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.closed
 }

@@ -2,10 +2,13 @@ package app
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"net"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -25,6 +28,7 @@ import (
 	"kube-scheduler-simulator/simulator/controlplane/controllers"
 	"kube-scheduler-simulator/simulator/mirror"
 	"kube-scheduler-simulator/simulator/mirror/following"
+	"kube-scheduler-simulator/simulator/outbound"
 	"kube-scheduler-simulator/simulator/replay/session"
 	"kube-scheduler-simulator/simulator/server"
 	"kube-scheduler-simulator/simulator/transfer/manifest"
@@ -81,9 +85,16 @@ type Options struct {
 	Source following.Options
 	// Replay plays a recording after the start; none by default.
 	Replay *session.Playback
+	// Outbound says which webhooks, API servers of APIServices and extenders may be called;
+	// those on loopback addresses by default.
+	Outbound outbound.Policy
+	// ActivateImported imports those of them that an import brings as they are. By default
+	// they stay inactive until a user activates them.
+	ActivateImported bool
 	// Plugins are plugins in addition to Kubernetes'. A configuration enables them by name.
 	Plugins frameworkruntime.Registry
-	// TokenFile holds the token that every request must carry.
+	// TokenFile holds the token that every request must carry. Without it, a simulator of an
+	// existing cluster makes a token and keeps it in DataDir.
 	TokenFile string
 	// Logger receives the simulator's own problems; by default they are discarded.
 	// Kubernetes' components log to klog.
@@ -108,10 +119,14 @@ func DefaultOptions() Options {
 // prepared holds the files, directories and listeners that Options refer to,
 // checked and opened before anything starts.
 type prepared struct {
-	listener      net.Listener
-	token         string
-	dataDir       string
-	temporary     bool
+	listener net.Listener
+	token    string
+	// ownToken: the token is not the user's but was made here.
+	ownToken  bool
+	dataDir   string
+	temporary bool
+	// owner locks a temporary data directory; nil for others.
+	owner         io.Closer
 	registry      frameworkruntime.Registry
 	configuration *config.Configuration // from the file, or nil
 	stages        *virtualnode.Stages   // from the file, or nil
@@ -123,7 +138,7 @@ type prepared struct {
 	source   *mirror.Source // or nil
 }
 
-func (o Options) prepare() (p *prepared, err error) {
+func (o Options) prepare(ctx context.Context) (p *prepared, err error) {
 	p = &prepared{}
 	defer func() {
 		if err != nil {
@@ -136,7 +151,7 @@ func (o Options) prepare() (p *prepared, err error) {
 	if p.registry, err = o.registry(); err != nil {
 		return p, err
 	}
-	if p.configuration, err = readConfiguration(o.SchedulerConfig, p.registry); err != nil {
+	if p.configuration, err = readConfiguration(o.SchedulerConfig, p.registry, o.Outbound); err != nil {
 		return p, err
 	}
 	if err = o.checkControlPlane(); err != nil {
@@ -156,7 +171,7 @@ func (o Options) prepare() (p *prepared, err error) {
 		}
 	}
 	if o.Replay != nil {
-		if p.recording, err = session.Open(o.Replay.File); err != nil {
+		if p.recording, err = session.Open(ctx, o.Replay.File); err != nil {
 			return p, err
 		}
 	}
@@ -165,8 +180,17 @@ func (o Options) prepare() (p *prepared, err error) {
 			return p, err
 		}
 	}
-	if p.dataDir, p.temporary, err = makeDataDir(o.DataDir); err != nil {
+	if o.DataDir == "" {
+		p.temporary = true
+		p.dataDir, p.owner, err = makeTemporaryDir()
+	} else {
+		p.dataDir, err = makeDataDir(o.DataDir)
+	}
+	if err != nil {
 		return p, err
+	}
+	if err := removeAbandoned(os.TempDir()); err != nil {
+		o.Logger.V(1).Info("Cannot remove what killed programs have left", "err", err)
 	}
 	if p.source, err = following.Open(o.Source, p.keptDir()); err != nil {
 		return p, err
@@ -177,10 +201,28 @@ func (o Options) prepare() (p *prepared, err error) {
 	if err := server.CheckListen(o.Listen, p.token); err != nil {
 		return p, err
 	}
+	// Every client of the server acts on the cluster with the rights of the kubeconfig, and other
+	// users of this machine can connect, too.
+	if o.Kubeconfig != "" && p.token == "" {
+		if p.token, err = keptToken(p.dataDir); err != nil {
+			return p, err
+		}
+		p.ownToken = true
+	}
 	if p.listener, err = net.Listen("tcp", o.Listen); err != nil {
 		return p, fmt.Errorf("listening for the web: %w", err)
 	}
 	return p, nil
+}
+
+// address is the web address to open. It contains a token that was made here, because its user
+// has no other way to learn it.
+func (p *prepared) address() string {
+	u := url.URL{Scheme: "http", Host: p.listener.Addr().String()}
+	if p.ownToken {
+		u.Path, u.RawQuery = "/", url.Values{"token": {p.token}}.Encode()
+	}
+	return u.String()
 }
 
 // keptDir returns the data directory, or "" for one that is removed at the end.
@@ -200,8 +242,10 @@ func (p *prepared) close() error {
 		}
 	}
 	err = errors.Join(err, p.recording.Close(), p.imported.Close())
-	if p.temporary {
-		err = errors.Join(err, os.RemoveAll(p.dataDir))
+	if p.owner != nil {
+		// If something is still written there, the next start removes it.
+		err = errors.Join(err, p.owner.Close())
+		_ = os.RemoveAll(p.dataDir)
 	}
 	return err
 }
@@ -218,6 +262,23 @@ func readToken(file string) (string, error) {
 	if token == "" {
 		return "", fmt.Errorf("the token file %s is empty", file)
 	}
+	if err := server.CheckToken(token); err != nil {
+		return "", fmt.Errorf("the token file %s: %w", file, err)
+	}
+	return token, nil
+}
+
+// keptToken returns the token in the data directory, and makes one if there is none. Only this
+// user can read it.
+func keptToken(dir string) (string, error) {
+	file := filepath.Join(dir, "token")
+	if _, err := os.Stat(file); err == nil {
+		return readToken(file)
+	}
+	token := rand.Text()
+	if err := os.WriteFile(file, []byte(token+"\n"), 0o600); err != nil {
+		return "", fmt.Errorf("keeping the token: %w", err)
+	}
 	return token, nil
 }
 
@@ -231,7 +292,7 @@ func (o Options) registry() (frameworkruntime.Registry, error) {
 }
 
 // readConfiguration returns nil when there is no file.
-func readConfiguration(file string, registry frameworkruntime.Registry) (*config.Configuration, error) {
+func readConfiguration(file string, registry frameworkruntime.Registry, policy outbound.Policy) (*config.Configuration, error) {
 	if file == "" {
 		return nil, nil
 	}
@@ -239,7 +300,7 @@ func readConfiguration(file string, registry frameworkruntime.Registry) (*config
 	if err != nil {
 		return nil, fmt.Errorf("reading the scheduler configuration: %w", err)
 	}
-	c, err := parseConfiguration(data, registry)
+	c, err := parseConfiguration(data, registry, policy)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
@@ -247,9 +308,10 @@ func readConfiguration(file string, registry frameworkruntime.Registry) (*config
 }
 
 // parseConfiguration reads a document that may enable the plugins of registry in addition to
-// Kubernetes'.
-func parseConfiguration(document []byte, registry frameworkruntime.Registry) (*config.Configuration, error) {
+// Kubernetes', and name the extenders that policy allows.
+func parseConfiguration(document []byte, registry frameworkruntime.Registry, policy outbound.Policy) (*config.Configuration, error) {
 	return config.ParseWith(document, config.Options{
+		Extender:  policy.CheckURL,
 		OutOfTree: slices.Sorted(maps.Keys(registry)),
 		Arguments: func(plugin string, args runtime.Object) []*argument.Error {
 			return plugins.Validate(context.Background(), plugin, args)
@@ -258,27 +320,20 @@ func parseConfiguration(document []byte, registry frameworkruntime.Registry) (*c
 }
 
 // makeDataDir returns the absolute data directory, which exists and is writable.
-func makeDataDir(dir string) (path string, temporary bool, err error) {
-	if dir == "" {
-		path, err = os.MkdirTemp("", "kube-scheduler-simulator-")
-		if err != nil {
-			return "", false, fmt.Errorf("creating a temporary data directory: %w", err)
-		}
-		return path, true, nil
-	}
+func makeDataDir(dir string) (path string, err error) {
 	if path, err = filepath.Abs(dir); err != nil {
-		return "", false, fmt.Errorf("data directory: %w", err)
+		return "", fmt.Errorf("data directory: %w", err)
 	}
 	if err := os.MkdirAll(path, 0o700); err != nil {
-		return "", false, fmt.Errorf("creating the data directory: %w", err)
+		return "", fmt.Errorf("creating the data directory: %w", err)
 	}
 	probe, err := os.CreateTemp(path, ".writable-")
 	if err != nil {
-		return "", false, fmt.Errorf("the data directory is not writable: %w", err)
+		return "", fmt.Errorf("the data directory is not writable: %w", err)
 	}
 	name := probe.Name()
 	if err := errors.Join(probe.Close(), os.Remove(name)); err != nil {
-		return "", false, fmt.Errorf("the data directory is not writable: %w", err)
+		return "", fmt.Errorf("the data directory is not writable: %w", err)
 	}
-	return path, false, nil
+	return path, nil
 }

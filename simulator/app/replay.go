@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"fmt"
-	"os"
 	"sync"
 
 	"k8s.io/client-go/rest"
@@ -22,7 +21,7 @@ func (s *simulator) newReplays() *session.Session {
 		Profiles:     func() []string { return s.scheduler.State().Profiles },
 		Reset:        s.resetForReplay,
 		External:     s.options.Kubeconfig != "",
-		Spool:        func() (*os.File, error) { return s.prepared.spool("recording") },
+		Spool:        func() (server.Spool, error) { return s.prepared.spool("recording") },
 		Changed:      s.publish,
 		Logger:       s.options.Logger,
 	})
@@ -39,19 +38,38 @@ func (s *simulator) controllers() (list []string, virtualNodes bool) {
 	return s.options.Controllers, !s.options.NoVirtualNodes
 }
 
+// useControllers lets the next reset start those controllers.
+func (s *simulator) useControllers(ctx context.Context) error {
+	list, virtualNodes := s.controllers()
+	return s.embedded.UseControllers(ctx, list, virtualNodes)
+}
+
+// mayReplay refuses to play the recording that the options name into a cluster that exists already,
+// unless the user has confirmed that it may be emptied.
+func (s *simulator) mayReplay() error {
+	if s.options.Replay == nil || s.options.Replay.Replace || s.embedded.IsNew() {
+		return nil
+	}
+	where := s.options.DataDir
+	if where == "" {
+		where = "the etcd"
+	}
+	return fmt.Errorf("%s holds a cluster, which the replay would empty: give --replace to allow that, or a new directory", where)
+}
+
 // startReplay starts to play the recording that the options name.
-func (s *simulator) startReplay() error {
+func (s *simulator) startReplay(ctx context.Context) error {
 	if s.options.Replay == nil {
 		return nil
 	}
-	if s.prepared.temporary {
+	if s.embedded.IsNew() {
 		if err := s.dropDefaultClass(); err != nil {
 			return err
 		}
-	} else if err := s.resetForReplay(context.Background()); err != nil { // a kept data directory may hold a cluster
+	} else if err := s.resetForReplay(ctx); err != nil { // the user has allowed it
 		return fmt.Errorf("emptying the cluster for the recording: %w", err)
 	}
-	if err := s.replays.Play(s.prepared.recording, *s.options.Replay); err != nil {
+	if err := s.replays.Play(ctx, s.prepared.recording, *s.options.Replay); err != nil {
 		return err
 	}
 	s.prepared.recording = nil // the player closes it

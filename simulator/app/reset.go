@@ -8,13 +8,16 @@ import (
 	"path/filepath"
 	"time"
 
+	"kube-scheduler-simulator/simulator/controlplane"
+	"kube-scheduler-simulator/simulator/datadir"
 	"kube-scheduler-simulator/simulator/server"
 )
 
 var errStopping = errors.New("the simulator is stopping")
 
-// resetMark is a file that exists in the data directory during a reset. If the program is
-// killed during the reset, the next start finishes it.
+// resetMark is a file that exists in the data directory during a reset. If the program ends
+// during the reset, the next start finishes it. A reset that fails leaves no mark, or what was
+// made after it would be deleted.
 const resetMark = "reset-under-way"
 
 // resetAll resets everything as a separate operation.
@@ -30,7 +33,11 @@ func (s *simulator) resetAll(ctx context.Context) (server.Reset, error) {
 	if err := s.replays.Stop(ctx); err != nil {
 		return server.Reset{}, err
 	}
-	return s.reset(ctx, everything)
+	done, err := s.reset(ctx, everything)
+	if err == nil {
+		s.unmarkImport()
+	}
+	return done, err
 }
 
 // resetExtent says what a reset covers.
@@ -55,10 +62,12 @@ func (s *simulator) reset(ctx context.Context, extent resetExtent) (server.Reset
 	if s.embedded == nil {
 		return server.Reset{}, &server.Forbidden{Message: "the cluster is not the simulator's own, so it is not reset"}
 	}
-	if err := s.embedded.CanReset(); err != nil {
+	if err := s.embedded.CanReset(ctx); errors.Is(err, controlplane.ErrNoStartState) {
 		return server.Reset{}, &server.Forbidden{Message: err.Error()}
+	} else if err != nil {
+		return server.Reset{}, fmt.Errorf("resetting: %w", err)
 	}
-	if err := s.embedded.UseControllers(s.controllers()); err != nil {
+	if err := s.useControllers(ctx); err != nil {
 		return server.Reset{}, fmt.Errorf("resetting: %w", err)
 	}
 	release, err := s.embedded.Hold(ctx)
@@ -76,16 +85,15 @@ func (s *simulator) reset(ctx context.Context, extent resetExtent) (server.Reset
 	restart := s.scheduler.Reset
 	if extent == cluster {
 		restart = s.scheduler.Restart
+	} else {
+		err = errors.Join(err, s.inactive.replaceExtenders(nil))
 	}
 	err = errors.Join(err, restart(ctx, func(ctx context.Context) (err error) {
 		deleted, err = s.empty(ctx)
 		return err
 	}))
 	err = errors.Join(err, s.runNodes(ctx))
-	if err == nil {
-		err = os.Remove(s.resetMark())
-	}
-	err = errors.Join(err, s.following.StartSync())
+	err = errors.Join(err, s.unmarkReset(err != nil), s.following.StartSync())
 	if err != nil {
 		return server.Reset{}, fmt.Errorf("resetting: %w", err)
 	}
@@ -103,33 +111,64 @@ func (s *simulator) empty(ctx context.Context) (deleted int, err error) {
 	}
 	s.store.Reset()
 	s.web.ClearResults()
+	s.inactive.recount(ctx)
 	return done.Deleted, nil
 }
 
 func (s *simulator) resetMark() string { return filepath.Join(s.prepared.dataDir, resetMark) }
 
 func (s *simulator) markReset(extent resetExtent) error {
-	return os.WriteFile(s.resetMark(), []byte(extent), 0o600)
+	return datadir.WriteFile(s.resetMark(), []byte(extent))
 }
 
-// finishReset completes a reset during which the program was killed. It is called when only
-// the control plane has read the data directory.
-func (s *simulator) finishReset(ctx context.Context) error {
-	extent, err := os.ReadFile(s.resetMark())
-	if errors.Is(err, os.ErrNotExist) {
+// unmarkReset removes the mark, except after a reset that has failed because the simulator stops:
+// the next start finishes that one.
+func (s *simulator) unmarkReset(failed bool) error {
+	if failed && s.operations.isClosed() {
 		return nil
 	}
-	if err == nil {
-		_, err = s.embedded.Reset(ctx)
+	if err := datadir.Remove(s.resetMark()); err != nil {
+		return &datadir.Damage{Path: s.resetMark(), Err: err, Do: "remove it, or the next start resets the cluster again"}
 	}
+	return nil
+}
+
+// readResetMark returns the extent of a reset that was interrupted, or "" when there was none. An
+// empty mark is from a version that left one when it could not begin a reset.
+func (s *simulator) readResetMark() (resetExtent, error) {
+	mark, err := os.ReadFile(s.resetMark())
+	switch extent := resetExtent(mark); {
+	case errors.Is(err, os.ErrNotExist):
+		return "", nil
+	case err != nil:
+	case extent == everything, extent == cluster:
+		return extent, nil
+	case extent == "":
+		s.options.Logger.Info("A reset could not begin in an earlier run; the cluster is as it was", "removed", s.resetMark())
+		return "", datadir.Remove(s.resetMark())
+	default:
+		err = errors.New("does not say what to reset")
+	}
+	return "", &datadir.Damage{Path: s.resetMark(), Err: err, Do: "remove it to keep the cluster as it is"}
+}
+
+// finishReset completes a reset during which the program ended. It is called when only the
+// control plane has read the data directory.
+func (s *simulator) finishReset(ctx context.Context) error {
+	extent, err := s.readResetMark()
+	if err != nil || extent == "" {
+		return err
+	}
+	s.options.Logger.Info("Finishing a reset during which the program ended", "extent", extent)
+	_, err = s.embedded.Reset(ctx)
 	if err == nil {
 		err = os.RemoveAll(s.resultsDir())
 	}
-	if err == nil && resetExtent(extent) == everything {
+	if err == nil && extent == everything {
 		err = os.RemoveAll(s.configurationDir())
 	}
 	if err == nil {
-		err = os.Remove(s.resetMark())
+		err = datadir.Remove(s.resetMark())
 	}
 	if err != nil {
 		return fmt.Errorf("finishing a reset: %w", err)

@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -22,6 +23,7 @@ import (
 	"kube-scheduler-simulator/scheduler/config"
 	"kube-scheduler-simulator/scheduler/result"
 	"kube-scheduler-simulator/simulator/clustertest"
+	"kube-scheduler-simulator/simulator/datadir"
 	"kube-scheduler-simulator/simulator/server"
 )
 
@@ -47,7 +49,7 @@ func (s *running) put(t *testing.T, path, body string) (int, []byte) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	resp, err := http.DefaultClient.Do(req)
+	resp, err := http.DefaultClient.Do(s.authorized(req))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -223,6 +225,89 @@ func TestConcurrentResetsTakeTurns(t *testing.T) {
 	}
 	if counts[http.StatusOK] < 1 || counts[http.StatusOK]+counts[http.StatusConflict] != cap(codes) {
 		t.Errorf("answers by code: %v", counts)
+	}
+}
+
+// markedSimulator has a data directory, and nothing else.
+func markedSimulator(t *testing.T) *simulator {
+	t.Helper()
+	return &simulator{prepared: &prepared{dataDir: t.TempDir()}}
+}
+
+func TestTheMarkOfAReset(t *testing.T) {
+	for _, tc := range []struct {
+		name, mark string
+		want       resetExtent
+		refused    bool
+	}{
+		{name: "everything", mark: "everything", want: everything},
+		{name: "the cluster", mark: "cluster", want: cluster},
+		// Earlier versions left it when the disk was full.
+		{name: "a reset that could not begin", mark: ""},
+		{name: "half a mark", mark: "every", refused: true},
+		{name: "a newer version's", mark: "results", refused: true},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			s := markedSimulator(t)
+			writeFile(t, s.resetMark(), tc.mark)
+			got, err := s.readResetMark()
+			if damage, refused := errors.AsType[*datadir.Damage](err); got != tc.want || refused != tc.refused || refused && damage.Path != s.resetMark() {
+				t.Errorf("it is %q, %v", got, err)
+			}
+			if _, err := os.Lstat(s.resetMark()); tc.refused && err != nil {
+				t.Errorf("a mark that cannot be read is gone: %v", err)
+			}
+		})
+	}
+	s := markedSimulator(t)
+	if got, err := s.readResetMark(); got != "" || err != nil {
+		t.Errorf("without a mark: %q, %v", got, err)
+	}
+}
+
+// What is made after a reset that has failed must be there after the next start.
+func TestAResetThatFailsLeavesNoMark(t *testing.T) {
+	for _, tc := range []struct {
+		name                     string
+		failed, stopping, leaves bool
+	}{
+		{"done", false, false, false},
+		{"failed", true, false, false},
+		{"interrupted by a stop", true, true, true},
+		{"done during a stop", false, true, false},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			s := markedSimulator(t)
+			if err := s.markReset(everything); err != nil {
+				t.Fatal(err)
+			}
+			if tc.stopping {
+				if err := s.operations.close(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := s.unmarkReset(tc.failed); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := os.Lstat(s.resetMark()); (err == nil) != tc.leaves {
+				t.Errorf("the mark: %v", err)
+			}
+		})
+	}
+}
+
+func TestAMarkThatCannotBeWritten(t *testing.T) {
+	s := markedSimulator(t)
+	// In its place is something that cannot be replaced.
+	if err := os.MkdirAll(filepath.Join(s.resetMark(), "x"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.markReset(everything); err == nil {
+		t.Error("no error")
+	}
+	files, err := filepath.Glob(filepath.Join(s.prepared.dataDir, "*"))
+	if err != nil || len(files) != 1 {
+		t.Errorf("left are %v, %v", files, err)
 	}
 }
 

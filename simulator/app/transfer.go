@@ -5,13 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
-	"kube-scheduler-simulator/scheduler/config"
-	"kube-scheduler-simulator/scheduler/config/adopt"
 	"kube-scheduler-simulator/scheduler/result"
 	"kube-scheduler-simulator/scheduler/resultstore"
 	"kube-scheduler-simulator/simulator/redact"
@@ -23,13 +20,13 @@ import (
 // newTransfers returns the importer and exporter of the cluster.
 func (s *simulator) newTransfers() *transfer.Cluster {
 	options := transfer.Options{
-		Config: s.controlPlane.ClientConfig(),
-		Configuration: adoptingConfiguration{configuration{s.scheduler}, func(document []byte) (*config.Configuration, error) {
-			return parseConfiguration(document, s.prepared.registry)
-		}},
-		Results: cycles{s.store},
-		Redact:  redacted(redact.New(nil)),
-		Logger:  s.options.Logger,
+		Config:        s.controlPlane.ClientConfig(),
+		Configuration: adoptingConfiguration{configuration{s.scheduler}, s.parse, s.keptInactive()},
+		Results:       cycles{s.store},
+		Redact:        redacted(redact.New(nil)),
+		Logger:        s.options.Logger,
+		Activate:      s.options.ActivateImported,
+		Callable:      s.options.Outbound.CheckURL,
 		HoldPods: func() func() {
 			if s.nodes == nil {
 				return func() {}
@@ -39,11 +36,22 @@ func (s *simulator) newTransfers() *transfer.Cluster {
 	}
 	if s.embedded != nil {
 		options.Clear = func(ctx context.Context) (int, error) {
+			if err := s.markImport(); err != nil {
+				return 0, err
+			}
 			done, err := s.reset(ctx, cluster)
 			return done.Deleted, err
 		}
 	}
 	return transfer.New(options)
+}
+
+// keptInactive returns nil when extenders of imports are active at once.
+func (s *simulator) keptInactive() *inactive {
+	if s.options.ActivateImported {
+		return nil
+	}
+	return s.inactive
 }
 
 // redacted returns a filter that redacts objects, and drops those of kinds that it cannot
@@ -99,29 +107,18 @@ func (t exclusiveTransfer) Begin(src manifest.Source, opts transfer.ImportOption
 	go func() {
 		<-run.Done()
 		stop()
+		t.simulator.endImport()
+		t.simulator.inactive.recount(ctx)
 		o.End()
 	}()
 	return run, nil
 }
 
 // Spool returns a file for an upload.
-func (t exclusiveTransfer) Spool() (*os.File, error) {
+func (t exclusiveTransfer) Spool() (server.Spool, error) {
 	f, err := t.simulator.prepared.spool("import")
 	if err != nil {
 		return nil, fmt.Errorf("creating a file for the import: %w", err)
-	}
-	return f, nil
-}
-
-// spool returns a file for data that is too large for memory. The file is already unlinked,
-// so it disappears even if the program is killed.
-func (p *prepared) spool(what string) (*os.File, error) {
-	f, err := os.CreateTemp(p.dataDir, what+"-")
-	if err != nil {
-		return nil, err
-	}
-	if err := os.Remove(f.Name()); err != nil {
-		return nil, errors.Join(err, f.Close())
 	}
 	return f, nil
 }
@@ -195,33 +192,6 @@ func (s *simulator) logReport(report *transfer.Report) {
 	if c := report.Configuration; c != nil && !c.Applied {
 		log.Error(nil, "The scheduler configuration was not applied: "+c.Message)
 	}
-}
-
-// adoptingConfiguration applies imported configurations, after adopting those of other
-// versions.
-type adoptingConfiguration struct {
-	configuration
-	// parse reads a document as the scheduler would.
-	parse func(document []byte) (*config.Configuration, error)
-}
-
-var _ transfer.Configuration = adoptingConfiguration{}
-
-// Adopt applies the document, without the parts that this scheduler does not know.
-func (a adoptingConfiguration) Adopt(ctx context.Context, document []byte) (int, []transfer.RemovedField, error) {
-	data, left, err := adopt.Document(document, a.parse)
-	var removed []transfer.RemovedField
-	for _, r := range left {
-		removed = append(removed, transfer.RemovedField(r))
-	}
-	if err != nil {
-		return 0, removed, err
-	}
-	applied, err := a.Apply(ctx, data)
-	if err != nil {
-		return 0, removed, err
-	}
-	return applied.Revision.Number, removed, nil
 }
 
 // cycles reads the results for exports.

@@ -56,6 +56,9 @@ func Main(with ...Option) {
 func run(with []Option) error {
 	ctx, cancel := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer cancel()
+	// The first signal stops the program in order. From then on signals have their usual effect, so
+	// that a second one ends it at once.
+	defer context.AfterFunc(ctx, cancel)()
 	go balanceMemory(ctx)
 	if len(os.Args) > 1 {
 		switch os.Args[1] {
@@ -112,6 +115,8 @@ func (flags flagSet) serve(options *app.Options) (gates *string) {
 	flags.StringVar(&options.Devices, "devices", "", "`file` with the devices that nodes publish, for dynamic resource allocation")
 	flags.StringVar(&options.Import, "import", "", "`path` of a file, directory or archive of objects to import at the start")
 	flags.BoolVar(&options.Reschedule, "reschedule", false, "schedule imported pods, and pods of a followed cluster, again instead of keeping them where they were bound")
+	flags.BoolVar(&options.Outbound.Anywhere, "allow-outbound", false, "let webhooks, APIServices and extenders call any address, not only those on loopback")
+	flags.BoolVar(&options.ActivateImported, "activate-imported", false, "let imported webhooks, APIServices and extenders call the programs that they name, instead of keeping them inactive")
 	flags.source(&options.Source)
 	flags.Int64(tieSeedFlag, 0, "choose among nodes with the same total by this `number`, and search nodes one by one, so that another run makes the same decisions (default: random choice, as in Kubernetes)")
 	return flags.String("feature-gates", "", "Kubernetes feature `gates`, as A=true,B=false")
@@ -160,10 +165,14 @@ func runBench(ctx context.Context, args []string) error {
 	flags.IntVar(&options.Pods, "pods", options.Pods, "`number` of pods that each run schedules")
 	flags.IntVar(&options.Pairs, "pairs", options.Pairs, "`number` of pairs of runs; their median is reported")
 	flags.IntVar(&options.AnnotationBytes, "annotation-bytes", options.AnnotationBytes, "`bytes` of results in a pod's annotations; 0 writes no annotations")
+	openb := flags.String("openb", "", "`directory` with nodes.csv and pods.csv of the production cluster openb: import it into a whole simulator instead, and print its times and its memory")
 	flags.StringVar(&options.CPUProfile, "cpuprofile", "", "`file` for a CPU profile of one more recorded run")
 	flags.StringVar(&options.MemoryProfile, "memprofile", "", "`file` for a memory profile of the end of that run")
 	if done, err := flags.parse(args); done || err != nil {
 		return err
+	}
+	if *openb != "" {
+		return bench.Openb(ctx, *openb, os.Stdout)
 	}
 	if *table {
 		return bench.Table(ctx, options, os.Stdout)

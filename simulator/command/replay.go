@@ -26,6 +26,7 @@ func replayFile(ctx context.Context, args []string, with []Option) error {
 	speed := flags.String("speed", "max", "`speed`: max, realtime, or how many times faster than real time")
 	flags.BoolVar(&playback.WaitForScheduler, "wait-for-scheduler", true, "let the scheduler become idle after each change; with --tie-seed, another run makes the same decisions")
 	flags.BoolVar(&playback.FollowRecording, "follow-recording", false, "make each decision in the recorded state: afterwards, move the pod to its recorded node")
+	flags.BoolVar(&playback.Replace, "replace", false, "with --data-dir or --etcd-servers, empty the cluster that is there")
 	flags.StringVar(&playback.Report, "report", "", "`file` for the comparison at the end of the recording: JSON when its name ends in .json, otherwise text")
 	flags.BoolVar(&playback.Exit, "exit", false, "exit when the recording has ended and the report is written")
 	flags.BoolVar(&playback.FailOnDifference, "fail-on-difference", false, "with --exit, exit with code 1 when a placement differs")

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
@@ -26,6 +27,9 @@ import (
 	schedulingrest "k8s.io/kubernetes/pkg/registry/scheduling/rest"
 	"k8s.io/kubernetes/plugin/pkg/admission/nodetaint"
 	"k8s.io/kubernetes/plugin/pkg/admission/serviceaccount"
+
+	"kube-scheduler-simulator/simulator/connections"
+	"kube-scheduler-simulator/simulator/outbound"
 )
 
 const (
@@ -43,6 +47,9 @@ const (
 	// connectionTimeout is how long connections may take to end after that. Go's HTTP/2
 	// server gives clients one second to close their connections.
 	connectionTimeout = 1500 * time.Millisecond
+	// greetingBytes is more than a TLS handshake without a certificate: a connection that has
+	// carried less may be closed for a newer one.
+	greetingBytes = 2 << 10
 	// Clients in this process are trusted not to overload the API server.
 	clientQPS   = 10_000
 	clientBurst = 20_000
@@ -56,7 +63,7 @@ const (
 // apiServer is a kube-apiserver with its whole delegation chain (aggregator,
 // built-in kinds, custom resources) on a loopback port.
 type apiServer struct {
-	listener net.Listener
+	listener *connections.Listener
 	server   *aggregator.APIAggregator
 	cancel   context.CancelFunc
 	ended    chan struct{}
@@ -72,22 +79,27 @@ type serverOptions struct {
 	taintNewNodes bool
 	// guard handles every request first.
 	guard func(http.Handler) http.Handler
+	// outbound limits which webhooks and API servers are called.
+	outbound outbound.Policy
+	// version is the version that clients see.
+	version string
 }
 
 // startAPIServer returns when the API server listens; waitReady waits until it serves. fail is
 // called when it ends before stop.
 func startAPIServer(ctx context.Context, opts serverOptions, fail func(error)) (_ *apiServer, err error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	port, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
 	}
+	listener := connections.Bound(port, connections.Limit(), greetingBytes)
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, listener.Close())
 		}
 	}()
 
-	server, err := newServerChain(ctx, serverRunOptions(listener, opts), opts.guard)
+	server, err := newServerChain(ctx, serverRunOptions(listener, opts), opts)
 	if err != nil {
 		return nil, err
 	}
@@ -109,8 +121,8 @@ func startAPIServer(ctx context.Context, opts serverOptions, fail func(error)) (
 	return a, nil
 }
 
-func newServerChain(ctx context.Context, opts *options.ServerRunOptions, guard func(http.Handler) http.Handler) (*aggregator.APIAggregator, error) {
-	completedOptions, err := opts.Complete(ctx)
+func newServerChain(ctx context.Context, run *options.ServerRunOptions, opts serverOptions) (*aggregator.APIAggregator, error) {
+	completedOptions, err := run.Complete(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("complete options: %w", err)
 	}
@@ -124,11 +136,17 @@ func newServerChain(ctx context.Context, opts *options.ServerRunOptions, guard f
 	// This hook makes one attempt before the server serves, and then waits a second. bootstrap
 	// does the same work without the wait.
 	config.KubeAPIs.ControlPlane.Generic.DisabledPostStartHooks.Insert(schedulingrest.PostStartHookName)
+	confine(opts.outbound).apply(config)
+	setVersion(config, opts.version)
+	connects, err := newConnects(config.Aggregator.GenericConfig.LoopbackClientConfig, config.Aggregator.GenericConfig.Serializer)
+	if err != nil {
+		return nil, err
+	}
 	// The aggregator receives all requests.
 	front := config.Aggregator.GenericConfig
 	build := front.BuildHandlerChainFunc
 	front.BuildHandlerChainFunc = func(handler http.Handler, c *genericapiserver.Config) http.Handler {
-		return guard(build(handler, c))
+		return opts.guard(build(connects.before(handler), c))
 	}
 	completed, err := config.Complete()
 	if err != nil {
@@ -185,6 +203,7 @@ func serverRunOptions(listener net.Listener, opts serverOptions) *options.Server
 	o.Features.EnableProfiling = false
 	enableAPIs(o)
 	disableAdmission(o, opts.taintNewNodes)
+	decorateAdmission(o, opts.outbound)
 	return o
 }
 
@@ -214,9 +233,14 @@ func disableAdmission(o *options.ServerRunOptions, taintNewNodes bool) {
 		// from YAML.
 		o.Admission.GenericAdmission.DisablePlugins = append(o.Admission.GenericAdmission.DisablePlugins, nodetaint.PluginName)
 	}
-	// First in the list, so that the metrics decorator wraps ours.
+}
+
+// decorateAdmission puts our decorators first in the list, so that the metrics decorator wraps
+// ours.
+func decorateAdmission(o *options.ServerRunOptions, policy outbound.Policy) {
 	o.Admission.GenericAdmission.Decorators = slices.Insert(o.Admission.GenericAdmission.Decorators, 0,
-		admission.Decorator(admission.DecoratorFunc(decorateNodeTaint)))
+		admission.Decorator(admission.DecoratorFunc(decorateNodeTaint)),
+		admission.Decorator(admission.DecoratorFunc(confine(policy).decorate)))
 }
 
 func (a *apiServer) url() string {
@@ -231,8 +255,14 @@ func (a *apiServer) clientConfig() *rest.Config {
 	return config
 }
 
+// readyTimeout bounds the start of the API server, which takes about a second, and much longer on a
+// very busy machine.
+const readyTimeout = 90 * time.Second
+
 // waitReady returns nil when the API server is ready, apart from the role hook.
 func (a *apiServer) waitReady(ctx context.Context) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, readyTimeout, fmt.Errorf("it was not ready within %v", readyTimeout))
+	defer cancel()
 	return a.pollReadyz(ctx, roleHook)
 }
 
@@ -263,7 +293,7 @@ func (a *apiServer) pollReadyz(ctx context.Context, exclude ...string) error {
 		case <-a.ended:
 			return fmt.Errorf("it ended: %w", a.err)
 		case <-ctx.Done():
-			return fmt.Errorf("%w; it last said: %w", context.Cause(ctx), err)
+			return fmt.Errorf("%w; it last said: %s", context.Cause(ctx), strings.ReplaceAll(err.Error(), "\n", " "))
 		case <-ticker.C:
 		}
 	}
@@ -285,9 +315,19 @@ func (a *apiServer) stop(ctx context.Context) error {
 	return nil
 }
 
-// waitEnded waits for the API server, which waits for its connections. All clients with a copy of
-// clientConfig share one connection. client-go would keep it open for a while after the last
-// client has gone.
+// patience returns how long the API server may wait for its clients, before it loses their connections:
+// as long as it waits for watches, or a third of the time that there is.
+func patience(ctx context.Context) time.Duration {
+	deadline, ok := ctx.Deadline()
+	if !ok {
+		return watchTimeout + connectionTimeout
+	}
+	return min(watchTimeout, time.Until(deadline)/3)
+}
+
+// waitEnded waits for the API server, which waits for its connections: for a client that has sent half
+// a request, as long as it may. All clients with a copy of clientConfig share one connection. client-go
+// would keep it open for a while after the last client has gone.
 func (a *apiServer) waitEnded(ctx context.Context) error {
 	transport, err := rest.TransportFor(a.clientConfig())
 	if err != nil {
@@ -295,6 +335,7 @@ func (a *apiServer) waitEnded(ctx context.Context) error {
 	}
 	ticker := time.NewTicker(closeInterval)
 	defer ticker.Stop()
+	defer time.AfterFunc(patience(ctx), a.listener.CloseAll).Stop()
 	for {
 		utilnet.CloseIdleConnectionsFor(transport)
 		select {

@@ -8,6 +8,7 @@ import (
 	"crypto/x509/pkix"
 	"errors"
 	"fmt"
+	"io/fs"
 	"math/big"
 	"net"
 	"os"
@@ -16,6 +17,8 @@ import (
 
 	"k8s.io/client-go/util/cert"
 	"k8s.io/client-go/util/keyutil"
+
+	"kube-scheduler-simulator/simulator/datadir"
 )
 
 const (
@@ -34,10 +37,12 @@ type certificates struct {
 }
 
 // ensureCertificates creates the files that dir lacks, replaces expiring ones and keeps the
-// rest, so that the authority and service account tokens survive a restart.
+// rest, so that the authority and service account tokens survive a restart. It also replaces a
+// damaged certificate that the authority can issue again, but returns a *datadir.Damage for the
+// authority and the key of the tokens.
 func ensureCertificates(dir string, now time.Time) (certificates, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return certificates{}, err
+		return certificates{}, &datadir.Damage{Path: dir, Err: err}
 	}
 	ca, err := ensurePair(dir, "ca", now, nil, &x509.Certificate{
 		Subject:               pkix.Name{CommonName: "kube-scheduler-simulator"},
@@ -99,8 +104,12 @@ func ensurePair(dir, name string, now time.Time, issuer *pair, template *x509.Ce
 		certFile: filepath.Join(dir, name+".crt"),
 		keyFile:  filepath.Join(dir, name+".key"),
 	}
-	if p.load() == nil && p.usable(now, issuer) {
+	err := p.load()
+	if err == nil && p.usable(now, issuer) {
 		return p, nil
+	}
+	if issuer == nil && err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
 	}
 	if err := p.create(now, issuer, template); err != nil {
 		return nil, fmt.Errorf("make certificate %s: %w", name, err)
@@ -108,24 +117,32 @@ func ensurePair(dir, name string, now time.Time, issuer *pair, template *x509.Ce
 	return p, nil
 }
 
+// load reads both files. The error is a *datadir.Damage.
 func (p *pair) load() (err error) {
 	if p.certPEM, err = os.ReadFile(p.certFile); err != nil {
-		return err
+		return damagedCertificate(p.certFile, err)
 	}
 	if p.keyPEM, err = os.ReadFile(p.keyFile); err != nil {
-		return err
+		return damagedCertificate(p.keyFile, err)
 	}
 	certs, err := cert.ParseCertsPEM(p.certPEM)
 	if err != nil {
-		return err
+		return damagedCertificate(p.certFile, err)
 	}
 	key, err := keyutil.ParsePrivateKeyPEM(p.keyPEM)
 	if err != nil {
-		return err
+		return damagedCertificate(p.keyFile, err)
 	}
 	p.cert = certs[0]
 	p.key, _ = key.(*ecdsa.PrivateKey)
 	return nil
+}
+
+func damagedCertificate(path string, err error) error {
+	return &datadir.Damage{
+		Path: path, Err: fmt.Errorf("cannot be read: %w", datadir.WithoutPath(err)),
+		Do: fmt.Sprintf("restore it from a backup, or delete %s: then new certificates are made, and earlier kubeconfigs and service account tokens are not accepted any more", filepath.Dir(path)),
+	}
 }
 
 func (p *pair) usable(now time.Time, issuer *pair) bool {
@@ -164,17 +181,23 @@ func (p *pair) create(now time.Time, issuer *pair, template *x509.Certificate) (
 	if p.keyPEM, err = keyutil.MarshalPrivateKeyToPEM(p.key); err != nil {
 		return err
 	}
-	if err := writeFile(p.keyFile, p.keyPEM); err != nil {
+	if err := datadir.WriteFile(p.keyFile, p.keyPEM); err != nil {
 		return err
 	}
-	return writeFile(p.certFile, p.certPEM)
+	return datadir.WriteFile(p.certFile, p.certPEM)
 }
 
-// ensureKey creates a private key at path unless one exists.
+// ensureKey creates a private key at path unless there is a file.
 func ensureKey(path string) error {
-	_, err := keyutil.PrivateKeyFromFile(path)
+	data, err := os.ReadFile(path)
+	if err == nil {
+		_, err = keyutil.ParsePrivateKeyPEM(data)
+	}
 	if err == nil {
 		return nil
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return damagedCertificate(path, err)
 	}
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -184,23 +207,5 @@ func ensureKey(path string) error {
 	if err != nil {
 		return err
 	}
-	return writeFile(path, pem)
-}
-
-// writeFile replaces the file at path; only the owner may read it. A reader sees the old or the
-// new content, even after a crash.
-func writeFile(path string, content []byte) error {
-	file, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-")
-	if err != nil {
-		return err
-	}
-	_, err = file.Write(content)
-	err = errors.Join(err, file.Close())
-	if err == nil {
-		err = os.Rename(file.Name(), path)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(file.Name()))
-	}
-	return nil
+	return datadir.WriteFile(path, pem)
 }

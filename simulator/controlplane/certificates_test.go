@@ -2,12 +2,16 @@ package controlplane
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"kube-scheduler-simulator/simulator/datadir"
 )
 
 func TestCertificatesAreKeptOrRenewed(t *testing.T) {
@@ -42,9 +46,14 @@ func TestCertificatesAreKeptOrRenewed(t *testing.T) {
 			changed: []string{"admin.crt", "admin.key"},
 		},
 		{
-			name:    "broken service account key",
-			spoil:   func(t *testing.T, dir string) { write(t, filepath.Join(dir, "service-account.key"), "nothing") },
+			name:    "no service account key",
+			spoil:   func(t *testing.T, dir string) { remove(t, filepath.Join(dir, "service-account.key")) },
 			changed: []string{"service-account.key"},
+		},
+		{
+			name:    "an authority whose creation was interrupted",
+			spoil:   func(t *testing.T, dir string) { remove(t, filepath.Join(dir, "ca.crt")) },
+			changed: []string{"admin.crt", "admin.key", "apiserver.crt", "apiserver.key", "ca.crt", "ca.key"},
 		},
 	}
 	for _, test := range tests {
@@ -82,6 +91,38 @@ func TestCertificatesAreKeptOrRenewed(t *testing.T) {
 				t.Error("the key changed")
 			}
 		})
+	}
+}
+
+// Nothing can issue these again.
+func TestADamagedAuthorityIsAnError(t *testing.T) {
+	for _, name := range []string{"ca.crt", "ca.key", "service-account.key"} {
+		for content, kind := range map[string]string{"nothing": "noise", "": "empty"} {
+			t.Run(name+" "+kind, func(t *testing.T) {
+				dir := filepath.Join(t.TempDir(), "pki")
+				if _, err := ensureCertificates(dir, time.Now()); err != nil {
+					t.Fatal(err)
+				}
+				path := filepath.Join(dir, name)
+				write(t, path, content)
+				before := read(t, dir)
+				_, err := ensureCertificates(dir, time.Now())
+				damage, ok := errors.AsType[*datadir.Damage](err)
+				if !ok || damage.Path != path || !strings.Contains(err.Error(), "or delete "+dir) {
+					t.Errorf("it said %v", err)
+				}
+				if diff := cmp.Diff(before, read(t, dir)); diff != "" {
+					t.Errorf("files have changed: %s", diff)
+				}
+			})
+		}
+	}
+}
+
+func remove(t *testing.T, path string) {
+	t.Helper()
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
 	}
 }
 

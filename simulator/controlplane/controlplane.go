@@ -8,11 +8,12 @@
 // registry), which the caller sets before New. The caller also silences klog, because
 // kube-apiserver logs harmless errors at every start. Nothing here writes to stdout.
 //
-// The package may import Kubernetes, etcd, simulator/objects and its own
+// The package may import Kubernetes, etcd, simulator/connections, simulator/objects, simulator/outbound and its own
 // subpackages. It never imports packages of scheduler/.
 package controlplane
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,9 +25,12 @@ import (
 
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/rest"
+	"k8s.io/klog/v2"
 
 	"kube-scheduler-simulator/simulator/controlplane/controllers"
-	"kube-scheduler-simulator/simulator/controlplane/internal/datadir"
+	"kube-scheduler-simulator/simulator/controlplane/internal/etcddata"
+	"kube-scheduler-simulator/simulator/datadir"
+	"kube-scheduler-simulator/simulator/outbound"
 )
 
 // unwindTimeout bounds the rollback of a failed start.
@@ -55,6 +59,19 @@ type Options struct {
 	// DefaultStorageClass creates a default StorageClass in a new cluster, as local clusters
 	// do. Default: there is none.
 	DefaultStorageClass bool
+	// Outbound says which webhooks and API servers of APIServices the API server may call.
+	// Default: those on loopback addresses. It calls no kubelets and no pods.
+	Outbound outbound.Policy
+	// Version is the version of Kubernetes that clients see, such as v1.37.1. Default: the
+	// minor version that the program was built from.
+	Version string
+	// EtcdChecked says that the caller has compared our own etcd's files with checksums from an
+	// orderly stop. Default: Start reads them to find damage, which takes seconds per gigabyte.
+	EtcdChecked bool
+	// EtcdQuota bounds the size of our own etcd's database in bytes. Default: 8 GiB.
+	EtcdQuota int64
+	// Logger receives problems that do not prevent the start. The zero value discards them.
+	Logger klog.Logger
 }
 
 // ControlPlane is one embedded control plane. It starts once and stops once.
@@ -62,13 +79,21 @@ type Options struct {
 type ControlPlane struct {
 	opts Options
 
-	mu      sync.Mutex // held during Start, Stop and Reset
+	// turn has capacity 1: Start, Stop and Reset fill it while they run, and guard the fields
+	// that follow.
+	turn    chan struct{}
 	started bool
 	stopped bool
-	// undo holds the steps of Stop, in the order of the start.
-	undo []func(context.Context) error
+	// undo holds the steps of Stop, in the order of the start. The first ones, as many as early
+	// says, are those of etcd and of what it needs.
+	undo  []func(context.Context) error
+	early int
+	// halt is closed when Stop is called.
+	halt    chan struct{}
+	halting sync.Once
 
 	gate        gate
+	storage     *storage // of our own etcd
 	startState  *startState
 	controllers *controllers.Controllers
 
@@ -84,16 +109,30 @@ type ControlPlane struct {
 
 // New returns a control plane that has not started. It does no I/O.
 func New(opts Options) *ControlPlane {
-	return &ControlPlane{opts: opts, done: make(chan struct{})}
+	return &ControlPlane{opts: opts, turn: make(chan struct{}, 1), done: make(chan struct{}), halt: make(chan struct{})}
 }
+
+// take waits for the turn, unless ctx ends first.
+func (c *ControlPlane) take(ctx context.Context) error {
+	select {
+	case c.turn <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func (c *ControlPlane) release() { <-c.turn }
 
 // Start returns when the API server answers ready and the system namespaces
 // and priority classes exist, or with an error and everything undone. The
 // controllers run by then but may still be reading their first lists. ctx bounds the
 // start only: the control plane runs until Stop.
 func (c *ControlPlane) Start(ctx context.Context) (err error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	if err := c.take(ctx); err != nil {
+		return err
+	}
+	defer c.release()
 	if c.started || c.stopped {
 		return errors.New("a control plane starts once")
 	}
@@ -104,7 +143,7 @@ func (c *ControlPlane) Start(ctx context.Context) (err error) {
 		}
 		undoCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), unwindTimeout)
 		defer cancel()
-		err = errors.Join(err, c.stop(undoCtx))
+		_ = c.stop(undoCtx) // its errors would only follow from err
 	}()
 
 	chosen, err := controllers.Choose(c.opts.Controllers)
@@ -126,6 +165,7 @@ func (c *ControlPlane) Start(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	c.early = len(c.undo)
 	api, err := c.startServer(ctx, certs, etcd, c.opts.VirtualNodes && chosen.TaintsNodes())
 	if err != nil {
 		return err
@@ -141,22 +181,43 @@ func (c *ControlPlane) Start(ctx context.Context) (err error) {
 // is known.
 func (c *ControlPlane) openEtcd(ctx context.Context) (Etcd, error) {
 	if len(c.opts.Etcd.Servers) > 0 {
-		registry, err := newRegistry(c.opts.Etcd)
-		if err != nil {
+		return c.opts.Etcd, c.connectToEtcd(ctx)
+	}
+	if !c.opts.EtcdChecked {
+		if err := etcddata.Check(ctx, c.path("etcd"), readObject); err != nil {
 			return Etcd{}, err
 		}
-		if err := c.useRegistry(ctx, registry); err != nil {
-			return Etcd{}, fmt.Errorf("etcd at %s: %w", strings.Join(c.opts.Etcd.Servers, ", "), registry.explain(err))
-		}
-		return c.opts.Etcd, nil
 	}
-	etcd, err := startEtcd(ctx, c.path("etcd"), c.opts.Durable, c.fail)
+	etcd, err := startEtcd(ctx, etcdOptions{dataDir: c.path("etcd"), durable: c.opts.Durable, quota: cmp.Or(c.opts.EtcdQuota, etcdQuota)}, c.fail)
 	if err != nil {
 		return Etcd{}, fmt.Errorf("start etcd: %w", err)
 	}
 	c.onStop(etcd.stop)
+	if err := c.tendStorage(ctx, etcd); err != nil {
+		return Etcd{}, err
+	}
 	here := Etcd{Servers: []string{etcd.endpoint}}
 	return here, c.useRegistry(ctx, registryOf(etcd.server, here.prefix()))
+}
+
+// connectToEtcd connects to an etcd that runs elsewhere, and makes sure that no other simulator
+// uses the same keys.
+func (c *ControlPlane) connectToEtcd(ctx context.Context) error {
+	r, err := newRegistry(c.opts.Etcd)
+	if err != nil {
+		return err
+	}
+	where := strings.Join(c.opts.Etcd.Servers, ", ")
+	c.onStop(func(context.Context) error { return r.close() })
+	owner, err := own(ctx, r, c.opts.DataDir, c.fail)
+	if err != nil {
+		return fmt.Errorf("etcd at %s: %w", where, r.explain(err))
+	}
+	c.onStop(owner.release)
+	if c.startState, err = beginStartState(ctx, r); err != nil {
+		return fmt.Errorf("etcd at %s: %w", where, r.explain(err))
+	}
+	return nil
 }
 
 func (c *ControlPlane) useRegistry(ctx context.Context, r *registry) (err error) {
@@ -168,7 +229,7 @@ func (c *ControlPlane) useRegistry(ctx context.Context, r *registry) (err error)
 // startServer returns when the API server is ready and the start state is known, except for
 // the default roles.
 func (c *ControlPlane) startServer(ctx context.Context, certs certificates, etcd Etcd, taint bool) (*apiServer, error) {
-	api, err := startAPIServer(ctx, serverOptions{certs: certs, etcd: etcd, taintNewNodes: taint, guard: c.gate.guard}, c.fail)
+	api, err := startAPIServer(ctx, serverOptions{certs: certs, etcd: etcd, taintNewNodes: taint, guard: c.gate.guard, outbound: c.opts.Outbound, version: c.opts.Version}, c.fail)
 	if err != nil {
 		return nil, fmt.Errorf("start kube-apiserver: %w", err)
 	}
@@ -178,7 +239,7 @@ func (c *ControlPlane) startServer(ctx context.Context, certs certificates, etcd
 	if err := api.waitReady(ctx); err != nil {
 		return nil, fmt.Errorf("wait for kube-apiserver: %w", err)
 	}
-	if err := bootstrap(ctx, c.ClientConfig()); err != nil {
+	if err := bootstrap(ctx, c.ClientConfig(), c.startState.state == stateBegun, c.opts.Logger); err != nil {
 		return nil, err
 	}
 	if c.opts.DefaultStorageClass && c.startState.state == stateBegun {
@@ -226,24 +287,47 @@ func (c *ControlPlane) startControllers() error {
 // Stop stops the controllers, the API server and etcd, in this order, and removes temporary
 // files. It returns when everything has ended, or when ctx ends, with an error that says what
 // is still running. Clients should have disconnected before: watches are cut off after a
-// moment. Only the first call has an effect. A Stop during Start waits for the Start.
+// moment. Only the first call has an effect. A Stop during Start waits for the Start. A Stop
+// during a Reset interrupts it. When a part has ended without Stop, which Err explains, Stop
+// returns nil.
 func (c *ControlPlane) Stop(ctx context.Context) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	c.halting.Do(func() { close(c.halt) })
+	if err := c.take(ctx); err != nil {
+		return fmt.Errorf("stop the control plane while it starts or is reset: %w", err)
+	}
+	defer c.release()
 	return c.stop(ctx)
 }
+
+// keptForEtcd is the time that Stop keeps for etcd, whatever delays the parts that stop before it.
+const keptForEtcd = 600 * time.Millisecond
 
 func (c *ControlPlane) stop(ctx context.Context) error {
 	c.stopped = true
 	c.failMu.Lock()
 	c.stopping = true
+	failed := c.err != nil
 	c.failMu.Unlock()
 
+	early := ctx
+	if deadline, ok := ctx.Deadline(); ok {
+		var cancel context.CancelFunc
+		early, cancel = context.WithDeadline(ctx, deadline.Add(-keptForEtcd))
+		defer cancel()
+	}
 	var errs []error
-	for _, undo := range slices.Backward(c.undo) {
-		errs = append(errs, undo(ctx))
+	for i, undo := range slices.Backward(c.undo) {
+		within := early
+		if i < c.early {
+			within = ctx
+		}
+		errs = append(errs, undo(within))
 	}
 	c.undo = nil
+	if failed {
+		// Without etcd or the API server the rest cannot stop in order, and Err has the cause.
+		return nil
+	}
 	return errors.Join(errs...)
 }
 

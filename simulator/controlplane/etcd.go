@@ -10,10 +10,13 @@ import (
 	"path/filepath"
 	"runtime"
 	"sync"
+	"time"
 
 	"go.etcd.io/etcd/server/v3/embed"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
+
+	"kube-scheduler-simulator/simulator/datadir"
 )
 
 const (
@@ -43,14 +46,30 @@ const (
 type etcdServer struct {
 	endpoint  string
 	socketDir string
+	quota     int64
 	server    *embed.Etcd
 	watcher   sync.WaitGroup
 }
 
+// etcdStartTimeout bounds the start of etcd, which takes a fraction of a second, and seconds with
+// gigabytes of data.
+const etcdStartTimeout = 30 * time.Second
+
+// etcdOptions are those of startEtcd.
+type etcdOptions struct {
+	dataDir string
+	durable bool
+	quota   int64 // in bytes
+}
+
 // startEtcd returns when etcd accepts requests. fail is called, from any goroutine, when etcd ends
 // or gives up before stop.
-func startEtcd(ctx context.Context, dataDir string, durable bool, fail func(error)) (_ *etcdServer, err error) {
-	note := filepath.Join(filepath.Dir(dataDir), socketNote)
+func startEtcd(ctx context.Context, opts etcdOptions, fail func(error)) (_ *etcdServer, err error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, etcdStartTimeout, &datadir.Damage{
+		Path: opts.dataDir, Err: fmt.Errorf("etcd has not started on it within %v", etcdStartTimeout),
+	})
+	defer cancel()
+	note := filepath.Join(filepath.Dir(opts.dataDir), socketNote)
 	if err := removeSocketLeft(note); err != nil {
 		return nil, err
 	}
@@ -61,6 +80,7 @@ func startEtcd(ctx context.Context, dataDir string, durable bool, fail func(erro
 	e := &etcdServer{
 		endpoint:  "unix://" + filepath.Join(socketDir, etcdSocket),
 		socketDir: socketDir,
+		quota:     opts.quota,
 	}
 	defer func() {
 		if err != nil {
@@ -68,15 +88,15 @@ func startEtcd(ctx context.Context, dataDir string, durable bool, fail func(erro
 		}
 	}()
 
-	if err := writeFile(note, []byte(socketDir)); err != nil {
+	if err := datadir.WriteFile(note, []byte(socketDir)); err != nil {
 		return nil, fmt.Errorf("record the directory of etcd's socket: %w", err)
 	}
 	broken := &etcdBroken{fail: fail}
-	config, err := etcdConfig(e.endpoint, dataDir, durable, broken)
+	config, err := etcdConfig(e.endpoint, opts, broken)
 	if err != nil {
 		return nil, err
 	}
-	if e.server, err = runEmbedded(config, broken); err != nil {
+	if e.server, err = runEmbedded(ctx, config, broken); err != nil {
 		return nil, err
 	}
 	select {
@@ -90,7 +110,7 @@ func startEtcd(ctx context.Context, dataDir string, durable bool, fail func(erro
 	return e, nil
 }
 
-func etcdConfig(endpoint, dataDir string, durable bool, broken *etcdBroken) (*embed.Config, error) {
+func etcdConfig(endpoint string, opts etcdOptions, broken *etcdBroken) (*embed.Config, error) {
 	client, err := url.Parse(endpoint)
 	if err != nil {
 		return nil, fmt.Errorf("parse etcd endpoint: %w", err)
@@ -101,17 +121,17 @@ func etcdConfig(endpoint, dataDir string, durable bool, broken *etcdBroken) (*em
 
 	config := embed.NewConfig()
 	config.Name = "simulator"
-	config.Dir = dataDir
+	config.Dir = opts.dataDir
 	config.ListenClientUrls = []url.URL{*client}
 	config.AdvertiseClientUrls = []url.URL{*client}
 	config.ListenPeerUrls = nil
 	config.AdvertisePeerUrls = []url.URL{peer}
 	config.InitialCluster = config.InitialClusterFromName(config.Name)
 	config.EnableGRPCGateway = false
-	config.UnsafeNoFsync = !durable
+	config.UnsafeNoFsync = !opts.durable
 	config.TickMs = etcdTick
 	config.ElectionMs = etcdElection
-	config.QuotaBackendBytes = etcdQuota
+	config.QuotaBackendBytes = opts.quota
 	config.SnapshotCatchUpEntries = etcdCatchUpEntries
 	// The API server compacts every five minutes, so etcd need not.
 	config.AutoCompactionRetention = "0"
@@ -119,9 +139,10 @@ func etcdConfig(endpoint, dataDir string, durable bool, broken *etcdBroken) (*em
 	return config, nil
 }
 
-// runEmbedded starts etcd and returns an error when it cannot read its data. In that case etcd
-// itself would log a fatal message, which exits the process, or panic.
-func runEmbedded(config *embed.Config, broken *etcdBroken) (*embed.Etcd, error) {
+// runEmbedded starts etcd and returns an error when it cannot read or write its data. In that
+// case etcd itself would log a fatal message, which exits the process, or panic. When ctx ends
+// first, an etcd that starts later is closed at once.
+func runEmbedded(ctx context.Context, config *embed.Config, broken *etcdBroken) (*embed.Etcd, error) {
 	var server *embed.Etcd
 	var err error
 	ended := make(chan struct{})
@@ -129,19 +150,32 @@ func runEmbedded(config *embed.Config, broken *etcdBroken) (*embed.Etcd, error) 
 		defer close(ended)
 		defer func() {
 			if reason := recover(); reason != nil {
-				err = fmt.Errorf("read %s: %v", config.Dir, reason)
+				err = &datadir.Damage{Path: config.Dir, Err: fmt.Errorf("etcd cannot read it: %v", reason)}
 			}
 		}()
 		server, err = embed.StartEtcd(config)
 	}()
-	<-ended
-	if err != nil {
-		return nil, err
+	select {
+	case <-ended:
+	case <-ctx.Done():
+		go func() {
+			<-ended
+			if server != nil {
+				server.Close()
+			}
+		}()
+		return nil, context.Cause(ctx)
 	}
-	if server == nil {
-		return nil, broken.reason()
+	if err == nil && server == nil {
+		err = broken.reason()
 	}
-	return server, nil
+	if err == nil {
+		return server, nil
+	}
+	if damage, ok := errors.AsType[*datadir.Damage](err); ok {
+		return nil, damage
+	}
+	return nil, &datadir.Damage{Path: config.Dir, Err: err, Do: datadir.DiskAdvice(err)}
 }
 
 // watch reports when etcd ends. It returns at the latest when stop has closed the server.
@@ -189,6 +223,12 @@ func makeSocketDir() (string, error) {
 	return dir, nil
 }
 
+// RemoveLeftovers removes what a control plane that was killed has left outside its data directory. No
+// other control plane may be using the directory.
+func RemoveLeftovers(dataDir string) error {
+	return removeSocketLeft(filepath.Join(dataDir, socketNote))
+}
+
 // removeSocketLeft removes the directory that note names if we created it and no server
 // listens there: the data directory may be a copy of one that is in use.
 func removeSocketLeft(note string) error {
@@ -197,7 +237,7 @@ func removeSocketLeft(note string) error {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("read the directory of etcd's earlier socket: %w", err)
+		return &datadir.Damage{Path: note, Err: err, Do: "remove it and start again: it only names a directory of an earlier run"}
 	}
 	if ours, _ := filepath.Match(socketDirPattern, filepath.Base(string(dir))); !ours {
 		return nil
@@ -231,14 +271,18 @@ var _ zapcore.CheckWriteHook = (*etcdBroken)(nil)
 
 // OnWrite implements zapcore.CheckWriteHook.
 func (b *etcdBroken) OnWrite(entry *zapcore.CheckedEntry, fields []zapcore.Field) {
-	encoder := zapcore.NewMapObjectEncoder()
+	err := fmt.Errorf("etcd: %s", entry.Message)
 	for _, field := range fields {
-		field.AddTo(encoder)
+		if cause, ok := field.Interface.(error); ok {
+			err = fmt.Errorf("%w: %w", err, cause)
+		}
 	}
-	err := fmt.Errorf("etcd: %s %v", entry.Message, encoder.Fields)
 	b.mu.Lock()
 	b.err = err
 	b.mu.Unlock()
+	if do := datadir.DiskAdvice(err); do != "" {
+		err = fmt.Errorf("%w; %s", err, do)
+	}
 	b.fail(err)
 	runtime.Goexit()
 }

@@ -2,7 +2,9 @@ package controlplane
 
 import (
 	"context"
+	"encoding/json"
 	"net"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -20,7 +22,7 @@ func TestExternalEtcd(t *testing.T) {
 	if testing.Short() {
 		t.Skip("slow; make test-all runs it")
 	}
-	etcd, err := startEtcd(t.Context(), filepath.Join(t.TempDir(), "etcd"), false, func(error) {})
+	etcd, err := startEtcd(t.Context(), etcdOptions{dataDir: filepath.Join(t.TempDir(), "etcd")}, func(error) {})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +67,7 @@ func secured(t *testing.T) Etcd {
 		t.Fatal(err)
 	}
 	broken := &etcdBroken{fail: func(error) {}}
-	config, err := etcdConfig("https://127.0.0.1:0", filepath.Join(dir, "etcd"), false, broken)
+	config, err := etcdConfig("https://127.0.0.1:0", etcdOptions{dataDir: filepath.Join(dir, "etcd")}, broken)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +75,7 @@ func secured(t *testing.T) Etcd {
 		CertFile: certs.servingCertFile, KeyFile: certs.servingKeyFile,
 		ClientCertAuth: true, TrustedCAFile: certs.caFile,
 	}
-	server, err := runEmbedded(config, broken)
+	server, err := runEmbedded(t.Context(), config, broken)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,6 +129,58 @@ func TestEtcdBehindTLS(t *testing.T) {
 				t.Errorf("it took %v", took)
 			}
 		})
+	}
+}
+
+// A second simulator on the same keys would schedule the same pods.
+func TestTwoControlPlanesOnOnePrefix(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow; make test-all runs it")
+	}
+	etcd, err := startEtcd(t.Context(), etcdOptions{dataDir: filepath.Join(t.TempDir(), "etcd")}, func(error) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := etcd.stop(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	where := Etcd{Servers: []string{etcd.endpoint}, Prefix: "ours"}
+	dir := t.TempDir()
+	first := clustertest.Start(t, New(Options{DataDir: dir, Etcd: where}))
+
+	begin := time.Now()
+	err = New(Options{DataDir: t.TempDir(), Etcd: where}).Start(t.Context())
+	if err == nil || !strings.Contains(err.Error(), "another simulator uses the keys below /ours/") || !strings.Contains(err.Error(), dir) {
+		t.Errorf("it said %v", err)
+	}
+	if took := time.Since(begin); took > 10*time.Second {
+		t.Errorf("it took %v", took)
+	}
+	clustertest.Start(t, New(Options{DataDir: t.TempDir(), Etcd: Etcd{Servers: where.Servers, Prefix: "theirs"}}))
+
+	// Stopped in order, the first one leaves at once.
+	clustertest.Stop(t, first)
+	third := clustertest.Start(t, New(Options{DataDir: t.TempDir(), Etcd: where}))
+
+	// A killed one leaves its key behind. The next start on the same directory takes it over.
+	r := third.startState.registry
+	left := ownership{Host: must[string](t)(os.Hostname()), Process: 1, Directory: t.TempDir()}
+	other := &registry{client: r.client, prefix: "/killed/"}
+	if _, err := r.client.Put(t.Context(), other.prefix+ownerKey, string(must[[]byte](t)(json.Marshal(left)))); err != nil {
+		t.Fatal(err)
+	}
+	begin = time.Now()
+	o, err := own(t.Context(), other, left.Directory, func(error) {})
+	if err != nil || time.Since(begin) > time.Second {
+		t.Fatalf("after %v: %v", time.Since(begin), err)
+	}
+	if err := o.release(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if answer, err := r.client.Get(t.Context(), other.prefix+ownerKey); err != nil || len(answer.Kvs) > 0 {
+		t.Errorf("the key is left: %v, %v", answer, err)
 	}
 }
 

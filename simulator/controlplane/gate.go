@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
@@ -15,9 +16,13 @@ import (
 // they are cancelled, because a webhook may delay them for a long time.
 const gatePatience = 500 * time.Millisecond
 
-// gate is a filter in front of the API server that refuses writes while it is held. The zero
-// value is open.
+// gate is a filter in front of the API server that refuses writes while it is held, and writes
+// that take room while the storage is full. The zero value is open.
 type gate struct {
+	// full says that the storage is full, and why; it is empty while there is room. It is set
+	// before the first request, or nil.
+	full func() string
+
 	mu      sync.Mutex
 	holders int
 	// writing holds the cancel function of each write in flight.
@@ -107,9 +112,15 @@ func (g *gate) guard(next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 			return
 		}
+		if g.full != nil && takesRoom(r) {
+			if why := g.full(); why != "" {
+				refuse(w, metav1.StatusReasonUnknown, http.StatusInsufficientStorage, why)
+				return
+			}
+		}
 		entered := g.enter(r)
 		if entered == nil {
-			refuseWrite(w)
+			refuse(w, metav1.StatusReasonConflict, http.StatusConflict, "the cluster is being reset; try again when the reset is done")
 			return
 		}
 		defer g.leave(entered)
@@ -125,16 +136,30 @@ func isWrite(r *http.Request) bool {
 	return true
 }
 
-func refuseWrite(w http.ResponseWriter) {
+// takesRoom reports whether a write may store something. Reviews and dry runs do not. A deletion
+// may, if it waits for a finalizer, but it is the way to make room.
+func takesRoom(r *http.Request) bool {
+	if r.Method == http.MethodDelete || r.URL.Query().Has("dryRun") {
+		return false
+	}
+	for _, group := range []string{"/apis/authorization.k8s.io/", "/apis/authentication.k8s.io/"} {
+		if strings.HasPrefix(r.URL.Path, group) {
+			return false
+		}
+	}
+	return true
+}
+
+func refuse(w http.ResponseWriter, reason metav1.StatusReason, code int32, message string) {
 	status := metav1.Status{
 		TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"},
 		Status:   metav1.StatusFailure,
-		Message:  "the cluster is being reset; try again when the reset is done",
-		Reason:   metav1.StatusReasonConflict,
-		Code:     http.StatusConflict,
+		Message:  message,
+		Reason:   reason,
+		Code:     code,
 	}
 	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(http.StatusConflict)
+	w.WriteHeader(int(code))
 	// The client may have disconnected.
 	_ = json.NewEncoder(w).Encode(status)
 }

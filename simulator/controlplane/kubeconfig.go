@@ -5,6 +5,8 @@ import (
 
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"kube-scheduler-simulator/simulator/datadir"
 )
 
 // writeKubeconfig writes a kubeconfig with embedded certificates, so that a copy of the file
@@ -27,7 +29,7 @@ func writeKubeconfig(path, server string, certs certificates) error {
 	if err != nil {
 		return fmt.Errorf("encode kubeconfig: %w", err)
 	}
-	if err := writeFile(path, content); err != nil {
+	if err := datadir.WriteFile(path, content); err != nil {
 		return fmt.Errorf("write kubeconfig: %w", err)
 	}
 	return nil

@@ -21,7 +21,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"kube-scheduler-simulator/simulator/clustertest"
-	"kube-scheduler-simulator/simulator/controlplane/internal/datadir"
+	"kube-scheduler-simulator/simulator/datadir"
 )
 
 func TestStartOnDataOfEarlierOne(t *testing.T) {
@@ -273,7 +273,7 @@ func TestStartFails(t *testing.T) {
 
 func TestEtcdEndsUnexpectedly(t *testing.T) {
 	controlPlane := New(Options{})
-	etcd, err := startEtcd(t.Context(), t.TempDir(), false, controlPlane.fail)
+	etcd, err := startEtcd(t.Context(), etcdOptions{dataDir: t.TempDir()}, controlPlane.fail)
 	if err != nil {
 		t.Fatal(err)
 	}

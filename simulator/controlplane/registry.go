@@ -63,7 +63,11 @@ const (
 	etcdMessageBytes = 1 << 30
 	// startStateDir holds the copies of the start state, below the prefix. The API server
 	// does not read it.
-	startStateDir = "kube-scheduler-simulator/start-state/"
+	startStateDir = ownDir + "start-state/"
+	// ownerKey says which simulator uses an external etcd.
+	ownerKey = ownDir + "owner"
+	// ownDir holds our own keys.
+	ownDir = "kube-scheduler-simulator/"
 )
 
 // registry gives access to the API server's keys in etcd, below a prefix.
@@ -194,8 +198,8 @@ type entry struct {
 	created, modified int64
 }
 
-// list returns the entries below the prefix, sorted by key, without the start state, and the
-// revision of the list.
+// list returns the entries below the prefix, sorted by key, without our own, and the revision
+// of the list.
 func (r *registry) list(ctx context.Context, options ...clientv3.OpOption) ([]entry, int64, error) {
 	answer, err := r.client.Get(ctx, r.prefix, append(options, clientv3.WithPrefix())...)
 	if err != nil {
@@ -203,7 +207,7 @@ func (r *registry) list(ctx context.Context, options ...clientv3.OpOption) ([]en
 	}
 	entries := make([]entry, 0, len(answer.Kvs))
 	for _, kv := range answer.Kvs {
-		if key := string(kv.Key); !strings.HasPrefix(key, r.stateKey()) {
+		if key := string(kv.Key); !strings.HasPrefix(key, r.prefix+ownDir) {
 			entries = append(entries, entry{key: key, value: string(kv.Value), created: kv.CreateRevision, modified: kv.ModRevision})
 		}
 	}

@@ -29,10 +29,15 @@ func (c *ControlPlane) Hold(ctx context.Context) (release func(), err error) {
 	return c.gate.hold(ctx)
 }
 
-// CanReset returns ErrNoStartState if Reset would.
-func (c *ControlPlane) CanReset() error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+// IsNew reports whether the cluster did not exist before Start.
+func (c *ControlPlane) IsNew() bool { return c.startState.fresh }
+
+// CanReset returns ErrNoStartState if Reset would. It waits for another Reset unless ctx ends.
+func (c *ControlPlane) CanReset(ctx context.Context) error {
+	if err := c.take(ctx); err != nil {
+		return err
+	}
+	defer c.release()
 	if c.startState == nil || c.startState.state == "" {
 		return ErrNoStartState
 	}
@@ -49,10 +54,21 @@ func (c *ControlPlane) CanReset() error {
 // follow the reset; Hold keeps them out longer.
 //
 // It returns ErrNoStartState when that state is unknown. After any other error the cluster may
-// be partly reset, and the control plane keeps running. Stop waits for a Reset.
+// be partly reset, and the control plane keeps running. Stop interrupts a Reset.
 func (c *ControlPlane) Reset(ctx context.Context) (_ Reset, err error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	if err := c.take(ctx); err != nil {
+		return Reset{}, fmt.Errorf("reset: %w", err)
+	}
+	defer c.release()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	go func() {
+		select {
+		case <-c.halt:
+			cancel(errHalted)
+		case <-ctx.Done():
+		}
+	}()
 	if !c.started || c.stopped {
 		return Reset{}, errors.New("reset: the control plane is not running")
 	}
@@ -68,13 +84,18 @@ func (c *ControlPlane) Reset(ctx context.Context) (_ Reset, err error) {
 	deleted := 0
 	err = c.controllers.Stop(ctx)
 	if err == nil {
-		deleted, err = c.startState.restore(ctx)
+		deleted, err = c.startState.restore(ctx, c.storage.afterDeletions)
 	}
 	if err != nil {
 		err = fmt.Errorf("reset: %w", err)
 	}
+	if errors.Is(context.Cause(ctx), errHalted) {
+		return Reset{Deleted: deleted}, err
+	}
 	return Reset{Deleted: deleted}, errors.Join(err, c.startControllers())
 }
+
+var errHalted = errors.New("the control plane is stopping")
 
 // wait returns when the start state is complete.
 func (s *startState) wait(ctx context.Context) error {
@@ -95,8 +116,9 @@ const (
 	restoreWorkers = 512
 )
 
-// restore restores the start state and returns how many keys were deleted.
-func (s *startState) restore(ctx context.Context) (deleted int, err error) {
+// restore restores the start state and returns how many keys were deleted. It calls makeRoom after
+// the deletions: a full etcd refuses to restore what was modified.
+func (s *startState) restore(ctx context.Context, makeRoom func(context.Context) error) (deleted int, err error) {
 	want, err := s.read(ctx)
 	if err != nil {
 		return 0, err
@@ -108,6 +130,9 @@ func (s *startState) restore(ctx context.Context) (deleted int, err error) {
 		}
 		surplus, differing := s.compare(want, present)
 		if len(surplus) == 0 {
+			if err := makeRoom(ctx); err != nil {
+				return deleted, fmt.Errorf("make room: %w", err)
+			}
 			return deleted, s.putBack(ctx, differing)
 		}
 		n, err := s.delete(ctx, surplus)

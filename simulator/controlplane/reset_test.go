@@ -326,7 +326,7 @@ func TestDataOfOtherProgramsIsNotReset(t *testing.T) {
 	if _, err := second.Reset(t.Context()); !errors.Is(err, ErrNoStartState) {
 		t.Errorf("Reset: %v", err)
 	}
-	if err := second.CanReset(); !errors.Is(err, ErrNoStartState) {
+	if err := second.CanReset(t.Context()); !errors.Is(err, ErrNoStartState) {
 		t.Errorf("CanReset: %v", err)
 	}
 }

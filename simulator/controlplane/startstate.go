@@ -32,6 +32,8 @@ type startState struct {
 	registry *registry
 	// state is one of the constants above; empty when the start state is unknown.
 	state string
+	// fresh: etcd was empty before this start.
+	fresh bool
 	// since is the revision before the API server started.
 	since int64
 	// complete is closed when the start state is complete; then err is valid.
@@ -44,7 +46,8 @@ func beginStartState(ctx context.Context, r *registry) (*startState, error) {
 	ctx, cancel := context.WithTimeout(ctx, etcdDialTimeout)
 	defer cancel()
 	s := &startState{registry: r, complete: make(chan struct{})}
-	present, revision, err := r.list(ctx, clientv3.WithKeysOnly(), clientv3.WithLimit(1))
+	// Without a start state, at most one key is our own.
+	present, revision, err := r.list(ctx, clientv3.WithKeysOnly(), clientv3.WithLimit(2))
 	if err != nil {
 		return nil, err
 	}
@@ -57,7 +60,7 @@ func beginStartState(ctx context.Context, r *registry) (*startState, error) {
 	case len(answer.Kvs) > 0:
 		s.state = string(answer.Kvs[0].Value)
 	case len(present) == 0:
-		s.state = stateBegun
+		s.state, s.fresh = stateBegun, true
 		_, err = r.client.Put(ctx, r.stateKey(), stateBegun)
 	}
 	if s.state == stateBegun {

@@ -2,13 +2,17 @@ package mirror
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
+	"net"
+	"net/http"
 	"net/url"
 	"regexp"
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -116,7 +120,58 @@ func (s *Source) clientConfig() *rest.Config {
 	config.QPS, config.Burst = s.options.QPS, max(1, int(2*s.options.QPS))
 	config.UserAgent = userAgent
 	config.WarningHandler = rest.NoWarnings{}
+	if s.options.Redactor != nil {
+		config.Wrap(func(next http.RoundTripper) http.RoundTripper { return discreet{next} })
+	}
 	return config
+}
+
+// address returns where the source is, for messages. Those about a redacted source do not say.
+func (s *Source) address(config *rest.Config) string {
+	if s.options.Redactor != nil {
+		return "a redacted address"
+	}
+	return config.Host
+}
+
+// discreet is a transport whose errors do not name the host: names, addresses and certificates
+// would.
+type discreet struct{ next http.RoundTripper }
+
+var _ http.RoundTripper = discreet{}
+
+// RoundTrip implements http.RoundTripper.
+func (d discreet) RoundTrip(r *http.Request) (*http.Response, error) {
+	response, err := d.next.RoundTrip(r)
+	if err != nil {
+		return nil, &discreetError{err}
+	}
+	return response, nil
+}
+
+// discreetError is an error of a transport without its text.
+type discreetError struct{ err error }
+
+func (e *discreetError) Unwrap() error { return e.err }
+
+func (e *discreetError) Error() string {
+	_, isName := errors.AsType[*net.DNSError](e.err)
+	_, isCertificate := errors.AsType[*tls.CertificateVerificationError](e.err)
+	_, isRefused := errors.AsType[*refusedError](e.err)
+	wait, isNet := errors.AsType[net.Error](e.err)
+	switch {
+	case isRefused:
+		return e.err.Error()
+	case isName:
+		return "its name cannot be resolved"
+	case isCertificate:
+		return "its certificate cannot be verified"
+	case errors.Is(e.err, syscall.ECONNREFUSED):
+		return "connection refused"
+	case isNet && wait.Timeout():
+		return "timeout"
+	}
+	return "the connection failed"
 }
 
 // reload reads the kubeconfig again, and reports whether the source's address or
@@ -198,11 +253,11 @@ func (s *Source) connect(ctx context.Context, here map[schema.GroupKind][]kind, 
 	there, err := discover(ctx, config)
 	switch {
 	case apierrors.IsUnauthorized(err) || apierrors.IsForbidden(err):
-		return nil, fmt.Errorf("the source at %s refuses access: %w", config.Host, plain(err))
+		return nil, fmt.Errorf("the source at %s refuses access: %w", s.address(config), plain(err))
 	case err != nil && ctx.Err() != nil:
-		return nil, fmt.Errorf("the source at %s cannot be reached: %w", config.Host, context.Cause(ctx))
+		return nil, fmt.Errorf("the source at %s cannot be reached: %w", s.address(config), context.Cause(ctx))
 	case err != nil:
-		return nil, fmt.Errorf("the source at %s cannot be reached: %w", config.Host, plain(err))
+		return nil, fmt.Errorf("the source at %s cannot be reached: %w", s.address(config), plain(err))
 	}
 	client, err := dynamic.NewForConfig(config)
 	if err != nil {
@@ -221,7 +276,7 @@ func (s *Source) connect(ctx context.Context, here map[schema.GroupKind][]kind, 
 		}
 	}
 	if len(c.kinds) == 0 {
-		return nil, fmt.Errorf("the source at %s serves none of the kinds that scheduling depends on", config.Host)
+		return nil, fmt.Errorf("the source at %s serves none of the kinds that scheduling depends on", s.address(config))
 	}
 	return c, nil
 }

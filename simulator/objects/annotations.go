@@ -58,6 +58,10 @@ const (
 	// simulator follows: the object's UID in that cluster. The mirror deletes only
 	// objects that have it.
 	AnnotationSource = Prefix + "source-uid"
+	// AnnotationInactive holds the fields by which an imported object would call other
+	// programs; see Deactivate. LabelInactive selects the objects that have it.
+	AnnotationInactive = Prefix + "inactive"
+	LabelInactive      = Prefix + "inactive"
 	// AnnotationSelectedNode is the one annotation of a scheduling result whose
 	// name does not contain the word "result".
 	AnnotationSelectedNode = Prefix + "selected-node"

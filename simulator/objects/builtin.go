@@ -19,6 +19,10 @@ var (
 	ResourceClaim         = schema.GroupKind{Group: "resource.k8s.io", Kind: "ResourceClaim"}
 	ResourceClaimTemplate = schema.GroupKind{Group: "resource.k8s.io", Kind: "ResourceClaimTemplate"}
 	StorageClass          = schema.GroupKind{Group: "storage.k8s.io", Kind: "StorageClass"}
+	APIService            = schema.GroupKind{Group: "apiregistration.k8s.io", Kind: "APIService"}
+	ValidatingWebhooks    = schema.GroupKind{Group: "admissionregistration.k8s.io", Kind: "ValidatingWebhookConfiguration"}
+	MutatingWebhooks      = schema.GroupKind{Group: "admissionregistration.k8s.io", Kind: "MutatingWebhookConfiguration"}
+	Definition            = schema.GroupKind{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}
 )
 
 // The default StorageClass of a new simulated cluster. Several local clusters

@@ -83,13 +83,11 @@ const (
 
 // Why imports refuse a kind.
 const (
-	refusedSecret    = "secrets stay in their own cluster"
-	refusedRecord    = "it describes the cluster that it comes from, and this cluster writes its own"
-	refusedWebhook   = "it calls a program that does not run here"
-	refusedServer    = "it configures the API server that it comes from"
-	refusedQuestion  = "it is a request to an API server and not an object"
-	refusedMeasured  = "it is measured by programs that do not run here"
-	refusedOwnGroups = "its API is served by a program that does not run here"
+	refusedSecret   = "secrets stay in their own cluster"
+	refusedRecord   = "it describes the cluster that it comes from, and this cluster writes its own"
+	refusedServer   = "it configures the API server that it comes from"
+	refusedQuestion = "it is a request to an API server and not an object"
+	refusedMeasured = "it is measured by programs that do not run here"
 )
 
 // kinds is the table of what there is to know of each kind. Within a rank its
@@ -135,9 +133,9 @@ var kinds = []Kind{
 	{Group: "admissionregistration.k8s.io", Kind: "ValidatingAdmissionPolicyBinding", Rank: RankLimit},
 	{Group: "admissionregistration.k8s.io", Kind: "MutatingAdmissionPolicy", Rank: RankLimit},
 	{Group: "admissionregistration.k8s.io", Kind: "MutatingAdmissionPolicyBinding", Rank: RankLimit},
-	{Group: "admissionregistration.k8s.io", Kind: "ValidatingWebhookConfiguration", Refused: refusedWebhook},
-	{Group: "admissionregistration.k8s.io", Kind: "MutatingWebhookConfiguration", Refused: refusedWebhook},
-	{Group: "apiregistration.k8s.io", Kind: "APIService", Refused: refusedOwnGroups},
+	{Group: "admissionregistration.k8s.io", Kind: "ValidatingWebhookConfiguration", Rank: RankLimit},
+	{Group: "admissionregistration.k8s.io", Kind: "MutatingWebhookConfiguration", Rank: RankLimit},
+	{Group: "apiregistration.k8s.io", Kind: "APIService", Rank: RankLimit},
 	{Kind: "Secret", Refused: refusedSecret},
 	{Group: "certificates.k8s.io", Kind: "CertificateSigningRequest", Refused: refusedSecret},
 	{Kind: "Event", Refused: refusedRecord},

@@ -133,9 +133,15 @@ var allocation = object(fields{
 var poolNames = words("pool")
 
 // consumer is a pod or a pod group.
-var consumer = object(fields{
-	"apiGroup": oneOf("", "scheduling.k8s.io"), "resource": oneOf("pods", "podgroups"), "name": appName, "uid": uids,
-})
+func consumer(r *Redactor, v any) any {
+	name := podName
+	if from, _ := v.(map[string]any); from["resource"] == "podgroups" {
+		name = appName
+	}
+	return object(fields{
+		"apiGroup": oneOf("", "scheduling.k8s.io"), "resource": oneOf("pods", "podgroups"), "name": name, "uid": uids,
+	})(r, v)
+}
 
 var deviceKinds = map[string]kind{
 	"DeviceClass": {name: classes, fields: fields{"spec": object(fields{

@@ -65,7 +65,7 @@ var coreKinds = map[string]kind{
 		"status": nodeStatus,
 	}},
 	"Namespace": {name: namespace, fields: fields{"status": object(fields{"phase": oneOf("Active", "Terminating")})}},
-	"Pod":       {name: appName, fields: fields{"spec": podSpec, "status": podStatus}},
+	"Pod":       {name: podName, fields: fields{"spec": podSpec, "status": podStatus}},
 	"PersistentVolume": {name: volume, fields: fields{
 		"spec": volumeSpec, "status": object(fields{"phase": oneOf("Pending", "Available", "Bound", "Released", "Failed")}),
 	}},
@@ -116,6 +116,6 @@ var budget = kind{name: words("budget"), fields: fields{
 	}),
 	"status": object(fields{
 		"disruptionsAllowed": number, "currentHealthy": number, "desiredHealthy": number, "expectedPods": number, "observedGeneration": number,
-		"disruptedPods": byName((*Redactor).app, instant),
+		"disruptedPods": byName((*Redactor).pod, instant),
 	}),
 }}

@@ -9,11 +9,13 @@ import (
 )
 
 // Rules for names of one sort. Workloads and their pods are one sort, because the
-// pods of a StatefulSet bear its name.
+// pods of a StatefulSet bear its name; but only of a pod's name is the number at the end
+// an ordinal.
 var (
 	nodeName  = words("node")
 	namespace = text((*Redactor).namespaceName)
-	appName   = text((*Redactor).app)
+	appName   = words("app")
+	podName   = text((*Redactor).pod)
 	claimName = words("claim")
 	volume    = words("volume")
 	classes   = words("class")
@@ -38,8 +40,8 @@ func (r *Redactor) namespaceName(name string) string {
 
 var ordinal = regexp.MustCompile(`-[0-9]{1,5}$`)
 
-// app keeps the ordinal of a StatefulSet's pod.
-func (r *Redactor) app(name string) string {
+// pod keeps the ordinal of a StatefulSet's pod.
+func (r *Redactor) pod(name string) string {
 	at := ordinal.FindStringIndex(name)
 	if at == nil {
 		return r.word("app", name)
@@ -100,8 +102,10 @@ func (r *Redactor) labelValue(key, value string) string {
 		if slices.Contains(platforms, value) {
 			return value
 		}
-	case "statefulset.kubernetes.io/pod-name", "job-name", "batch.kubernetes.io/job-name":
-		return r.app(value)
+	case "statefulset.kubernetes.io/pod-name":
+		return r.pod(value)
+	case "job-name", "batch.kubernetes.io/job-name":
+		return r.word("app", value)
 	case "controller-uid", "batch.kubernetes.io/controller-uid":
 		return r.uid(value)
 	}

@@ -183,12 +183,28 @@ func fill(v reflect.Value, depth int) {
 	}
 }
 
+// TestNumbersOfWorkloadsGo: the number at the end of a workload's name may be a customer's.
+func TestNumbersOfWorkloadsGo(t *testing.T) {
+	for kind, keeps := range map[string]bool{
+		"apps/v1 Deployment": false, "apps/v1 ReplicaSet": false, "apps/v1 StatefulSet": false, "apps/v1 DaemonSet": false,
+		"batch/v1 Job": false, "batch/v1 CronJob": false, "v1 ReplicationController": false, "v1 Pod": true,
+	} {
+		version, kind, _ := strings.Cut(kind, " ")
+		u := &unstructured.Unstructured{Object: map[string]any{"apiVersion": version, "kind": kind, "metadata": map[string]any{"name": "customer-4711"}}}
+		New(salt).Object(u)
+		if kept := strings.Contains(u.GetName(), "4711"); kept != keeps {
+			t.Errorf("%s customer-4711 is %s", kind, u.GetName())
+		}
+	}
+}
+
 func TestTheSameWordIsTheSameEverywhere(t *testing.T) {
 	r := New(salt)
 	for name, pair := range map[string][2]string{
 		"a node and its hostname label":     {r.word("node", "n1"), r.labelValue("kubernetes.io/hostname", "n1")},
 		"a namespace and its label":         {r.namespaceName("acme"), r.labelValue("kubernetes.io/metadata.name", "acme")},
-		"a StatefulSet and its pod":         {r.app("web") + "-3", r.app("web-3")},
+		"a StatefulSet and its pod":         {r.word("app", "web") + "-3", r.pod("web-3")},
+		"a StatefulSet with a number":       {r.word("app", "web-4711") + "-3", r.pod("web-4711-3")},
 		"an image with and without its tag": {r.image("a/b") + ":latest", r.image("a/b:latest")},
 		"a driver in an expression":         {`device.driver == "` + r.driver("gpu.acme.example") + `"`, r.expression(`device.driver == "gpu.acme.example"`)},
 		"another redactor, the same salt":   {r.word("node", "n1"), New(salt).word("node", "n1")},
@@ -293,7 +309,7 @@ metadata:
   name: %s
 spec:
   schedulerName: %s
-`, name, New(salt).app("p"), name)
+`, name, New(salt).pod("p"), name)
 	if diff := cmp.Diff(strings.TrimSpace(want), strings.TrimSpace(got)); diff != "" {
 		t.Errorf("what is shown (-want +got):\n%s", diff)
 	}

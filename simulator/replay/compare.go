@@ -167,8 +167,8 @@ func (c *comparison) expect(uid types.UID, node string, at time.Time, present bo
 // note records an attempt. Attempts after the binding are ignored.
 func (c *comparison) note(cycle *result.Cycle) {
 	e := c.byUID[cycle.Pod.UID]
-	if e == nil || e.leftOut || e.SimulatedNode != "" {
-		return
+	if e == nil || e.leftOut || e.SimulatedNode != "" || cycle.Attempt < e.Attempt {
+		return // an earlier attempt is published again when its victims are evicted
 	}
 	e.Attempt, e.message = cycle.Attempt, cycle.Message
 	if cycle.Outcome != result.Scheduled {

@@ -95,3 +95,19 @@ func TestTheReportIsForPeopleToo(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// An attempt that preempts is published again when its victims have been evicted, and the
+// pod may have a later attempt by then.
+func TestAnEarlierAttemptDoesNotReplaceALaterOne(t *testing.T) {
+	c := newComparison()
+	e := c.add(Change{Name: "p"}, "p")
+	attempt := func(n int, message string) *result.Cycle {
+		return &result.Cycle{Summary: result.Summary{Pod: result.Pod{UID: "p"}, Attempt: n, Message: message, Outcome: result.Unschedulable}}
+	}
+	c.note(attempt(1, "preempting"))
+	c.note(attempt(2, "still waiting"))
+	c.note(attempt(1, "preempting"))
+	if e.Attempt != 2 || e.message != "still waiting" {
+		t.Errorf("attempt %d: %s", e.Attempt, e.message)
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
@@ -25,31 +26,58 @@ type Recording struct {
 	Truncated bool
 
 	file   io.ReaderAt
+	size   int64
 	blocks []block
+	// end is where the blocks end. If the file is truncated, torn says that the beginning of a
+	// block follows, or zeros, which a power cut may leave.
+	end  int64
+	torn bool
+	// maxState bounds the objects that exist at a time, in bytes of JSON.
+	maxState int64
 }
 
 // Open reads the header and the positions of the blocks. Readers read from file later. The error for
 // a file that is not a recording wraps ErrNotRecording.
 func Open(file io.ReaderAt, size int64) (*Recording, error) {
-	r := &Recording{file: file}
+	r := &Recording{file: file, size: size, maxState: stateBound(size)}
 	for offset := int64(0); offset < size; {
 		b, err := readBlock(file, offset, size)
 		if err != nil {
 			if offset == 0 {
 				return nil, fmt.Errorf("%w: %w", ErrNotRecording, err)
 			}
-			r.Truncated = true
+			r.Truncated, r.torn = true, isTorn(file, offset, size, err)
 			break
 		}
 		if err := r.take(b); err != nil {
 			return nil, err
 		}
 		offset = b.end()
+		r.end = offset
 	}
 	if len(r.Header.Kinds) == 0 {
 		return nil, fmt.Errorf("%w: it has no header", ErrNotRecording)
 	}
 	return r, nil
+}
+
+// isTorn reports whether what follows offset may be the rest of an unfinished write, after readBlock
+// has failed there with err.
+func isTorn(file io.ReaderAt, offset, size int64, err error) bool {
+	if errors.Is(err, errCutOff) {
+		return true
+	}
+	head := make([]byte, min(size-offset, int64(blockFormat.HeaderSize())))
+	if _, err := file.ReadAt(head, offset); err != nil && !errors.Is(err, io.EOF) {
+		return false
+	}
+	zeros := len(bytes.TrimLeft(head, "\x00")) == 0
+	return zeros || len(head) < blockFormat.HeaderSize() && strings.HasPrefix(blockFormat.Magic, string(head[:min(len(head), len(blockFormat.Magic))]))
+}
+
+// stateBound returns how many bytes the objects of a file of that size may have at a time.
+func stateBound(size int64) int64 {
+	return min(maxStateBytes, freeStateBytes+stateRatio*min(size, maxStateBytes))
 }
 
 // take adds a block. The first one must be the header.
@@ -80,6 +108,9 @@ func (r *Recording) take(b block) error {
 	}
 	if end := r.Header.Start.Add(b.last); end.After(r.End) {
 		r.End = end
+	}
+	if len(r.blocks) == maxBlocks {
+		return fmt.Errorf("the recording has more than %d blocks", maxBlocks)
 	}
 	r.blocks = append(r.blocks, b)
 	return nil
@@ -261,8 +292,11 @@ func (r *Reader) take(e encodedChange) (before, after []byte, err error) {
 		return nil, nil, fmt.Errorf("there is no verb %q", byte(e.verb))
 	}
 	r.bytes += int64(len(after) - len(before))
-	if len(after) > maxObjectBytes || r.bytes > maxStateBytes {
-		return nil, nil, errors.New("its objects are too large")
+	if len(after) > maxObjectBytes {
+		return nil, nil, fmt.Errorf("an object is larger than %d MiB", maxObjectBytes>>20)
+	}
+	if r.bytes > r.recording.maxState {
+		return nil, nil, fmt.Errorf("its objects are larger than %d MiB together, the limit for a recording of this size", r.recording.maxState>>20)
 	}
 	r.state[e.key] = after
 	return before, after, nil

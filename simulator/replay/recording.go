@@ -78,7 +78,7 @@ func readBlock(file io.ReaderAt, offset, size int64) (block, error) {
 	case b.packed > maxPackedBytes || b.length > maxBlockBytes || b.count > b.length:
 		return block{}, errors.New("a block is too large")
 	case b.end() > size:
-		return block{}, errors.New("a block is cut off")
+		return block{}, errCutOff
 	}
 	b.first, b.last = time.Duration(first)*time.Microsecond, time.Duration(last)*time.Microsecond
 	return b, nil
@@ -93,9 +93,18 @@ const (
 	maxBlockBytes  = 32 << 20
 	maxObjectBytes = 8 << 20
 	maxNameBytes   = 1 << 10
-	maxStateBytes  = 4 << 30
 	maxChanges     = 1 << 31
+	// maxBlocks bounds the positions that are kept in memory. A recorder writes a block every
+	// two seconds, or when it is full.
+	maxBlocks = 1 << 20
+	// The objects that exist at a time may have freeStateBytes, and stateRatio times the size of
+	// the file, but at most maxStateBytes.
+	freeStateBytes = 64 << 20
+	stateRatio     = 100
+	maxStateBytes  = 1 << 30
 )
+
+var errCutOff = errors.New("a block is cut off")
 
 // flushBytes is how much a block holds, before it is packed.
 const flushBytes = 512 << 10

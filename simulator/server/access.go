@@ -15,6 +15,18 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
+// MinToken is the length of the shortest token, in bytes. Anyone may guess at a token, so it has
+// to be as long as a random one of 64 bits in hexadecimal digits.
+const MinToken = 16
+
+// CheckToken returns an error if the token is too short to protect a server.
+func CheckToken(token string) error {
+	if len(token) < MinToken {
+		return fmt.Errorf("a token of %d characters is easy to guess: use at least %d random ones, as from openssl rand -hex 32", len(token), MinToken)
+	}
+	return nil
+}
+
 // CheckListen returns an error if the server must not listen on addr ("host:port").
 // Addresses other than loopback require a token, because every client of the server is
 // an administrator of the simulated cluster.
@@ -151,12 +163,18 @@ func (a *access) exchange(c echo.Context) error {
 		Value:    a.cookieValue,
 		Path:     "/",
 		HttpOnly: true,
-		Secure:   r.TLS != nil,
+		Secure:   usesTLS(r),
 		SameSite: http.SameSiteStrictMode,
 	})
 	query.Del("token")
 	to := url.URL{Path: "/" + strings.TrimLeft(r.URL.Path, `/\`), RawQuery: query.Encode()}
 	return c.Redirect(http.StatusSeeOther, to.String())
+}
+
+// usesTLS reports whether the browser's connection is encrypted. This server has no TLS itself, so
+// it believes the proxy before it. A client that forges the header only loses its own cookie.
+func usesTLS(r *http.Request) bool {
+	return r.TLS != nil || strings.EqualFold(r.Header.Get("X-Forwarded-Proto"), "https")
 }
 
 // cookieName contains the port, which cookies themselves ignore, so that two simulators

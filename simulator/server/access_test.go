@@ -103,6 +103,14 @@ func TestEqual(t *testing.T) {
 	}
 }
 
+func TestWeakTokens(t *testing.T) {
+	for token, strong := range map[string]bool{"": false, "a": false, "fifteen letters": false, "sixteen letters!": true} {
+		if err := CheckToken(token); (err == nil) != strong {
+			t.Errorf("%q: %v", token, err)
+		}
+	}
+}
+
 func TestToken(t *testing.T) {
 	h := serve(t, Options{Token: "sesame"})
 	for _, path := range []string{"/", "/healthz", "/metrics", "/api/v1/status", "/api/v1/watch", "/kubernetes/api", "/nodes"} {
@@ -124,6 +132,9 @@ func TestToken(t *testing.T) {
 	want(t, "cookie", []any{cookie.HttpOnly, cookie.SameSite, strings.Contains(cookie.Value, "sesame")}, []any{true, http.SameSiteStrictMode, false})
 	want(t, "with the cookie", h.get("/api/v1/status", "Cookie: "+cookie.Name+"="+cookie.Value).StatusCode, 200)
 	want(t, "with the token as cookie", h.get("/api/v1/status", "Cookie: "+cookie.Name+"=sesame").StatusCode, 401)
+
+	want(t, "without TLS", cookie.Secure, false)
+	want(t, "behind a proxy with TLS", h.get("/?token=sesame", "X-Forwarded-Proto: https").Cookies()[0].Secure, true)
 
 	want(t, "sent nowhere else", h.get("//evil.example/?token=sesame").Header.Get("Location"), "/evil.example/")
 }

@@ -69,6 +69,9 @@ type Backend struct {
 	Reset func(ctx context.Context) (Reset, error)
 	// Transfer imports and exports. When it is nil, its routes answer 501.
 	Transfer Transfer
+	// Inactive are imported parts that call no other program. When it is nil, its routes
+	// answer 501.
+	Inactive Inactive
 	// FeatureGates are the feature gates of Kubernetes, sorted by name.
 	FeatureGates []FeatureGate
 	// Replay plays recordings. When it is nil, its routes answer 501.
@@ -103,10 +106,18 @@ func (s *Server) SetBackend(b Backend) error {
 	return nil
 }
 
-// require returns the backend, or a 503 error if there is none yet.
+// require returns the backend, or a 503 error if there is none yet or the simulator is
+// stopping.
 func (s *Server) require() (*attached, error) {
+	if s.quiet.Load() {
+		return nil, errStopping()
+	}
 	if b := s.backend.Load(); b != nil {
 		return b, nil
 	}
 	return nil, refuse(http.StatusServiceUnavailable, "the control plane is starting").retry(1)
+}
+
+func errStopping() *apiError {
+	return refuse(http.StatusServiceUnavailable, "the simulator is stopping")
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"strconv"
 
@@ -46,15 +45,26 @@ func (s *Server) putConfiguration(c echo.Context, configuration Configuration) e
 	if err != nil {
 		return err
 	}
-	document, err := io.ReadAll(c.Request().Body)
+	document, release, err := s.readBody(c.Request().Body)
 	if err != nil {
 		return err
 	}
+	defer release()
 	apply := configuration.Apply
 	if dryRun {
 		apply = configuration.Check
 	}
-	applied, err := apply(c.Request().Context(), document)
+	return s.apply(c, func(ctx context.Context) (config.Applied, error) { return apply(ctx, document) })
+}
+
+// apply waits for its turn to read a document, and answers with the outcome.
+func (s *Server) apply(c echo.Context, do func(context.Context) (config.Applied, error)) error {
+	ctx := c.Request().Context()
+	var applied config.Applied
+	err := s.parse(ctx, func() (err error) {
+		applied, err = do(ctx)
+		return err
+	})
 	return answerApplied(c, applied, err)
 }
 
@@ -99,8 +109,7 @@ func (s *Server) applyRevision(c echo.Context, configuration Configuration) erro
 	if err != nil {
 		return err
 	}
-	applied, err := configuration.Apply(c.Request().Context(), []byte(r.Document))
-	return answerApplied(c, applied, err)
+	return s.apply(c, func(ctx context.Context) (config.Applied, error) { return configuration.Apply(ctx, []byte(r.Document)) })
 }
 
 func revisionOf(c echo.Context, configuration Configuration) (config.Revision, error) {

@@ -12,7 +12,7 @@
 // the token are valid. It bounds request bodies, connections and the memory that a
 // client can make it use.
 //
-// The package may import client-go; scheduler/result, scheduler/explain and
-// scheduler/config; and simulator/objects, simulator/replay, simulator/transfer with
+// The package may import client-go; scheduler/result, scheduler/explain,
+// scheduler/config and scheduler/yamlsource; and simulator/connections, simulator/objects, simulator/replay, simulator/transfer with
 // its package manifest, and server/watch. Echo's types stay inside it.
 package server

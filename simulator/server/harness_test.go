@@ -79,7 +79,7 @@ func serve(t *testing.T, opts Options) *harness {
 }
 
 // attach gives the server a backend of fakes and returns the fake configuration.
-func (h *harness) attach(api *httptest.Server, results *fakeResults) *fakeConfiguration {
+func (h *harness) attach(api *httptest.Server, results *fakeResults, change ...func(*Backend)) *fakeConfiguration {
 	h.t.Helper()
 	if results == nil {
 		results = &fakeResults{}
@@ -89,14 +89,17 @@ func (h *harness) attach(api *httptest.Server, results *fakeResults) *fakeConfig
 		host = api.URL
 	}
 	configuration := &fakeConfiguration{}
-	err := h.SetBackend(Backend{
+	backend := Backend{
 		ClientConfig:         &rest.Config{Host: host, BearerToken: "admin"},
 		Results:              results,
 		Configuration:        configuration,
 		PreEnqueueRejections: rejectedPod,
 		FeatureGates:         []FeatureGate{{Name: "GenericWorkload", Stage: "ALPHA", Enabled: true}},
-	})
-	if err != nil {
+	}
+	for _, f := range change {
+		f(&backend)
+	}
+	if err := h.SetBackend(backend); err != nil {
 		h.t.Fatal(err)
 	}
 	return configuration

@@ -1,9 +1,12 @@
 package server
 
 import (
+	"errors"
 	"io"
 	"net/http"
+	"os"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -17,10 +20,19 @@ import (
 const contentPolicy = "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self' data:; " +
 	"worker-src 'self' blob:; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 
+// answerPolicy is for everything that is not the application. Its content comes from the cluster,
+// which anyone who may write to the cluster chooses, so a browser that opens it runs nothing and
+// treats it as another origin.
+const answerPolicy = "sandbox; default-src 'none'"
+
 func (s *Server) setHeaders(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		h := c.Response().Header()
-		h.Set("Content-Security-Policy", contentPolicy)
+		if isPage(c.Request().URL.Path) {
+			h.Set("Content-Security-Policy", contentPolicy)
+		} else {
+			h.Set("Content-Security-Policy", answerPolicy)
+		}
 		h.Set("Cross-Origin-Opener-Policy", "same-origin")
 		h.Set("Cross-Origin-Resource-Policy", "same-origin")
 		h.Set("Referrer-Policy", "no-referrer")
@@ -45,16 +57,32 @@ func (s *Server) recoverPanics() echo.MiddlewareFunc {
 	})
 }
 
-// limitBody bounds request bodies and ensures that a client can read the refusal.
+// hangUpOnRefused closes the connection of a client that may not use the server. Otherwise the
+// client could keep it busy with the rest of a request.
+func (s *Server) hangUpOnRefused(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		err := next(c)
+		refused, ok := errors.AsType[*apiError](err)
+		if ok && (refused.Code == http.StatusUnauthorized || refused.Code == http.StatusForbidden) {
+			c.Response().Header().Set("Connection", "close")
+			requestOf(c.Request()).hangUp()
+		}
+		return err
+	}
+}
+
+// limitBody bounds the size of request bodies and the time that they take, and ensures that a
+// client can read the refusal.
 func (s *Server) limitBody(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		r := c.Request()
-		if r.Body == nil || r.Body == http.NoBody {
+		q := requestOf(r)
+		if q == nil || r.Body == nil || r.Body == http.NoBody {
 			return next(c)
 		}
 		limit := s.bodyLimit(r)
 		body := &boundedBody{
-			ReadCloser: r.Body, limit: limit, left: limit, response: c.Response().Writer,
+			ReadCloser: r.Body, limit: limit, left: limit, response: c.Response().Writer, request: q, begun: time.Now(), quiet: &s.quiet,
 			waits: strings.EqualFold(r.Header.Get("Expect"), "100-continue"),
 		}
 		if r.ContentLength > limit {
@@ -65,6 +93,8 @@ func (s *Server) limitBody(next echo.HandlerFunc) echo.HandlerFunc {
 		if err != nil && !c.Response().Committed {
 			body.drain()
 		}
+		// net/http reads what the handler has left of the body.
+		body.await()
 		return err
 	}
 }
@@ -92,15 +122,30 @@ func (s *Server) bodyLimit(r *http.Request) int64 {
 	return s.opts.MaxBody
 }
 
-// boundedBody is a request body that fails once it exceeds limit.
+// boundedBody is a request body that fails once it exceeds limit, or when it does not arrive in time.
 type boundedBody struct {
 	io.ReadCloser
 	limit, left int64
 	response    http.ResponseWriter
+	request     *request
+	begun       time.Time
+	// quiet is set while the server stops; nil in tests.
+	quiet *atomic.Bool
 	// waits says that the client sends nothing until the server reads (Expect:
 	// 100-continue).
 	waits bool
+	// ended: the body is complete, or it failed.
+	ended bool
 }
+
+// brokenBody says that a request's body could not be read to its end.
+type brokenBody struct{ err error }
+
+func (e *brokenBody) Error() string {
+	return "the body of the request cannot be read: " + strings.TrimPrefix(e.err.Error(), "http: ")
+}
+
+func (e *brokenBody) Unwrap() error { return e.err }
 
 func (b *boundedBody) Read(p []byte) (int, error) {
 	if b.left < 0 {
@@ -110,13 +155,46 @@ func (b *boundedBody) Read(p []byte) (int, error) {
 		p = p[:b.left+1]
 	}
 	b.waits = false
+	b.await()
 	n, err := b.ReadCloser.Read(p)
+	b.ended = err != nil
+	b.request.got(errors.Is(err, io.EOF))
+	switch {
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return n, b.late()
+	case err != nil && !errors.Is(err, io.EOF):
+		err = &brokenBody{err}
+	}
 	if int64(n) <= b.left {
 		b.left -= int64(n)
 		return n, err
 	}
 	n, b.left = int(b.left), -1
 	return n, b.refuse()
+}
+
+// await sets the time by which the next part must arrive.
+func (b *boundedBody) await() {
+	if b.ended || b.request == nil {
+		return
+	}
+	pace, now := b.request.pace, time.Now()
+	received := b.limit - max(b.left, 0)
+	slowest := b.begun.Add(3*pace.body + time.Duration(received/max(pace.bodyRate, 1))*time.Second)
+	deadline := now.Add(pace.body)
+	if slowest.Before(deadline) {
+		deadline = slowest
+	}
+	b.request.await(deadline)
+}
+
+// late returns the error of a body that does not arrive.
+func (b *boundedBody) late() error {
+	b.response.Header().Set("Connection", "close")
+	if b.quiet.Load() {
+		return errStopping()
+	}
+	return refuse(http.StatusRequestTimeout, "the request body did not arrive in time: nothing for %s, or less than %d kB per second", b.request.pace.body, b.request.pace.bodyRate>>10)
 }
 
 const (
@@ -135,12 +213,22 @@ func (b *boundedBody) refuse() error {
 // drain reads the rest of the body before the server answers with an error. Otherwise a
 // client that is still sending would see a reset connection instead of the answer.
 func (b *boundedBody) drain() {
-	if b.waits {
+	if b.waits || b.ended {
 		return
 	}
-	// A connection without deadlines is still bounded by drainBytes.
-	_ = http.NewResponseController(b.response).SetReadDeadline(time.Now().Add(drainTimeout))
-	_, _ = io.CopyN(io.Discard, b.ReadCloser, drainBytes)
+	if b.quiet != nil && b.quiet.Load() {
+		b.response.Header().Set("Connection", "close")
+		b.request.hangUp()
+		return
+	}
+	b.request.await(time.Now().Add(drainTimeout))
+	_, err := io.CopyN(io.Discard, b.ReadCloser, drainBytes)
+	b.ended = true
+	b.request.got(errors.Is(err, io.EOF))
+	if !errors.Is(err, io.EOF) {
+		b.response.Header().Set("Connection", "close")
+		b.request.hangUp()
+	}
 }
 
 // compress compresses API answers to clients on other machines; on loopback it would

@@ -47,7 +47,7 @@ func TestPageIsCompressedAndRevalidated(t *testing.T) {
 
 func TestSecurityHeaders(t *testing.T) {
 	h := serve(t, Options{})
-	for _, path := range []string{"/", "/api/v1/status", "/api/v1/nothing"} {
+	for _, path := range []string{"/", "/pods", "/favicon.svg"} {
 		header := h.get(path).Header
 		want(t, path, header.Get("X-Content-Type-Options"), "nosniff")
 		want(t, path, header.Get("Referrer-Policy"), "no-referrer")

@@ -22,11 +22,41 @@ func (s *Server) proxy(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	if c.Request().Header.Get("Upgrade") != "" {
+	header := c.Request().Header
+	if upgrade := header.Get("Upgrade"); isStream(upgrade) {
 		return refuse(http.StatusNotImplemented, "the proxy does not support exec, attach and port-forward; use the kubeconfig")
 	}
+	release, err := s.buffered(c.Request())
+	if err != nil {
+		return err
+	}
+	defer release()
+	// A server may ignore all others, such as h2c, and answer as if it had not been asked.
+	header.Del("Upgrade")
 	b.proxy.ServeHTTP(c.Response(), c.Request())
 	return nil
+}
+
+// isStream reports whether a client asks for one of the protocols of exec, attach and
+// port-forward.
+func isStream(upgrade string) bool {
+	for protocol := range strings.SplitSeq(upgrade, ",") {
+		name, _, _ := strings.Cut(strings.TrimSpace(protocol), "/")
+		if strings.EqualFold(name, "websocket") || strings.EqualFold(name, "SPDY") {
+			return true
+		}
+	}
+	return false
+}
+
+// passedHeaders are the headers of the API server's answers that reach a client. Others would
+// take effect for this server's whole origin, such as Set-Cookie, Clear-Site-Data and
+// Service-Worker-Allowed, or send the browser elsewhere, such as Refresh and Location. setHeaders
+// sets those that protect the client.
+var passedHeaders = map[string]bool{
+	"Allow": true, "Audit-Id": true, "Cache-Control": true, "Content-Disposition": true, "Content-Encoding": true,
+	"Content-Length": true, "Content-Type": true, "Date": true, "Etag": true, "Last-Modified": true, "Retry-After": true,
+	"Vary": true, "Warning": true, "X-Kubernetes-Pf-Flowschema-Uid": true, "X-Kubernetes-Pf-Prioritylevel-Uid": true,
 }
 
 // newProxy returns a handler that forwards requests below proxyPrefix to the API server
@@ -53,9 +83,11 @@ func newProxy(config *rest.Config, closing context.Context) (http.Handler, error
 			dropIdentity(r.Out.Header)
 		},
 		ModifyResponse: func(r *http.Response) error {
-			r.Header.Del("Set-Cookie")
-			// setHeaders sets it for every answer.
-			r.Header.Del("X-Content-Type-Options")
+			for name := range r.Header {
+				if !passedHeaders[name] {
+					delete(r.Header, name)
+				}
+			}
 			return nil
 		},
 		ErrorHandler: answerProxyError,
@@ -130,6 +162,10 @@ func isEndless(r *http.Request) bool {
 func answerProxyError(w http.ResponseWriter, r *http.Request, err error) {
 	if large, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		tooLarge(large.Limit).writeTo(w)
+		return
+	}
+	if broken, ok := errors.AsType[*brokenBody](err); ok {
+		refuse(http.StatusBadRequest, "%v", broken).writeTo(w)
 		return
 	}
 	if errors.Is(err, context.Canceled) {

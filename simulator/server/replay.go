@@ -22,13 +22,14 @@ type Replay interface {
 	Status() (replay.Status, bool)
 	// Load reads a recording, empties the simulator and pauses at the start of the
 	// recording. If body is not a recording, it changes nothing and returns an error
-	// that wraps replay.ErrNotRecording.
+	// that wraps replay.ErrNotRecording. It also changes nothing if ctx ends before it
+	// begins to empty the simulator, which it then completes.
 	Load(ctx context.Context, name string, body io.Reader) (replay.Status, error)
 	// Do, Step, Comparison and Unload fail with ErrNoRecording if none is loaded.
 	Do(replay.Control) (replay.Status, error)
 	Step(ctx context.Context) (replay.Status, error)
 	Comparison(replay.ComparisonQuery) (replay.Comparison, error)
-	Unload() error
+	Unload(ctx context.Context) error
 }
 
 var (
@@ -84,8 +85,13 @@ func (s *Server) postReplay(c echo.Context, r Replay) error {
 	if name == "" {
 		name = "recording"
 	}
-	status, err := r.Load(context.WithoutCancel(c.Request().Context()), name, c.Request().Body)
-	return answerReplay(c, status, err)
+	end, err := s.beginUpload()
+	if err != nil {
+		return err
+	}
+	defer end()
+	status, err := r.Load(c.Request().Context(), name, c.Request().Body)
+	return answerReplay(c, status, receiveError(err))
 }
 
 // patchReplay refuses unknown fields: otherwise a misspelt one would silently do nothing.
@@ -94,10 +100,7 @@ func (s *Server) patchReplay(c echo.Context, r Replay) error {
 	d := json.NewDecoder(c.Request().Body)
 	d.DisallowUnknownFields()
 	if err := d.Decode(&control); err != nil {
-		if large, ok := errors.AsType[*http.MaxBytesError](err); ok {
-			return large
-		}
-		return refuse(http.StatusBadRequest, "the body must be an object with state, speed, waitForScheduler, followRecording or position: %s", strings.TrimPrefix(err.Error(), "json: "))
+		return badBody(err, "the body must be an object with state, speed, waitForScheduler, followRecording or position")
 	}
 	status, err := r.Do(control)
 	return answerReplay(c, status, err)
@@ -116,7 +119,7 @@ func answerReplay(c echo.Context, status replay.Status, err error) error {
 }
 
 func (s *Server) deleteReplay(c echo.Context, r Replay) error {
-	if err := r.Unload(); err != nil {
+	if err := r.Unload(c.Request().Context()); err != nil {
 		return err
 	}
 	return c.NoContent(http.StatusNoContent)

@@ -68,7 +68,7 @@ func (f *fakeReplay) Comparison(q replay.ComparisonQuery) (replay.Comparison, er
 	return replay.Comparison{Items: []replay.Decision{}}, err
 }
 
-func (f *fakeReplay) Unload() error {
+func (f *fakeReplay) Unload(context.Context) error {
 	_, err := f.Do(replay.Control{})
 	f.loaded = false
 	return err

@@ -1,7 +1,6 @@
 package server
 
 import (
-	"context"
 	"errors"
 	"net/http"
 
@@ -33,7 +32,7 @@ type Forbidden struct{ Message string }
 
 func (e *Forbidden) Error() string { return e.Message }
 
-// reset resets the simulator. It continues if the client disconnects.
+// reset resets the simulator. Once it has begun, it completes even if the client disconnects.
 func (s *Server) reset(c echo.Context) error {
 	b, err := s.require()
 	if err != nil {
@@ -42,7 +41,7 @@ func (s *Server) reset(c echo.Context) error {
 	if b.Reset == nil {
 		return refuse(http.StatusForbidden, "the simulator does not own this cluster, so it cannot reset it")
 	}
-	done, err := b.Reset(context.WithoutCancel(c.Request().Context()))
+	done, err := b.Reset(c.Request().Context())
 	if err != nil {
 		return operationError(err)
 	}

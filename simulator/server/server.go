@@ -21,6 +21,7 @@ import (
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 
+	"kube-scheduler-simulator/simulator/connections"
 	"kube-scheduler-simulator/simulator/server/watch"
 )
 
@@ -48,6 +49,8 @@ type Options struct {
 	// and pods, because every page needs them and listing 5,000 nodes takes seconds.
 	// Set by tests only.
 	keep []schema.GroupVersionResource
+	// pace is set by tests only. Default: defaultPace.
+	pace pace
 }
 
 // Server is the simulator's HTTP server.
@@ -61,12 +64,16 @@ type Server struct {
 
 	// backend is nil until SetBackend.
 	backend atomic.Pointer[attached]
-	fresh   freshConns
-	// access is nil until Serve.
-	access atomic.Pointer[access]
+	// access and listener are nil until Serve.
+	access   atomic.Pointer[access]
+	listener atomic.Pointer[connections.Listener]
 	// closing ends the requests that would not end on their own.
 	closing context.Context
 	close   context.CancelFunc
+	// quiet: the server is stopping; see Quiesce.
+	quiet    atomic.Bool
+	requests requests
+	turns    turns
 
 	statusMu sync.Mutex
 	status   Status
@@ -88,17 +95,27 @@ func New(opts Options) *Server {
 	if opts.keep == nil {
 		opts.keep = []schema.GroupVersionResource{v1.SchemeGroupVersion.WithResource("nodes"), v1.SchemeGroupVersion.WithResource("pods")}
 	}
-	s := &Server{opts: opts, log: opts.Logger.WithName("server"), page: newPage(opts.Assets)}
+	if opts.pace == (pace{}) {
+		opts.pace = defaultPace()
+	}
+	s := &Server{opts: opts, log: opts.Logger.WithName("server"), page: newPage(opts.Assets), turns: newTurns()}
 	s.closing, s.close = context.WithCancel(context.Background())
-	s.hub = watch.New(watch.Options{Logger: s.log, Refuse: refuseUpgrade, Keep: opts.keep})
+	s.hub = watch.New(watch.Options{
+		Logger: s.log, Refuse: refuseUpgrade, Keep: opts.keep,
+		// A WebSocket keeps its connection, so some must remain for requests.
+		Connections: connections.Limit() / 2,
+	})
 	s.echo = s.newEcho()
 	s.http = &http.Server{
-		Handler:           headAsGet(s.echo),
+		Handler:           s.track(headAsGet(s.echo)),
 		ReadHeaderTimeout: 10 * time.Second,
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    64 << 10,
 		ErrorLog:          log.New(&errorLog{s.log}, "", 0),
-		ConnState:         s.fresh.track,
+		ConnState:         noteState,
+		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
+			return context.WithValue(ctx, connKey{}, c)
+		},
 	}
 	s.SetStatus(Status{})
 	return s
@@ -114,26 +131,50 @@ func (s *Server) Serve(l net.Listener) error {
 		return err
 	}
 	s.access.Store(a)
+	bounded := connections.Bound(l, connections.Limit(), 0)
+	s.listener.Store(bounded)
 	s.hub.Start()
-	if err := s.http.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+	if err := s.http.Serve(bounded); !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("serving on %s: %w", l.Addr(), err)
 	}
 	return nil
 }
 
+// noteState tells a connection whether it waits for its client. Browsers open some connections in
+// advance.
+func noteState(c net.Conn, state http.ConnState) {
+	conn, ok := c.(*connections.Conn)
+	if !ok {
+		return
+	}
+	switch state {
+	case http.StateNew, http.StateIdle:
+		conn.Wait()
+	case http.StateActive, http.StateHijacked:
+		conn.Work()
+	}
+}
+
 // Shutdown stops accepting connections, sends WebSocket clients a close frame, ends
 // proxied watches, lets other requests finish, and returns when every goroutine of the
-// server has ended. If ctx ends first, it closes the connections at once.
+// server has ended. If ctx ends first, it closes the connections at once; that is not
+// an error, because clients may be as slow as they like.
 func (s *Server) Shutdown(ctx context.Context) error {
+	s.quiet.Store(true)
 	s.close()
 	// At the same time, because a connection may be about to become a WebSocket.
 	done := make(chan error, 1)
 	go func() { done <- s.http.Shutdown(ctx) }()
-	s.fresh.close()
+	if l := s.listener.Load(); l != nil {
+		l.CloseWaiting()
+	}
 	s.hub.Stop(ctx)
 	err := <-done
-	if err != nil {
+	if ctx.Err() != nil {
 		s.http.Close()
+		return nil
+	}
+	if err != nil {
 		return fmt.Errorf("shutting down: %w", err)
 	}
 	return nil
@@ -144,7 +185,7 @@ func (s *Server) newEcho() *echo.Echo {
 	e.HideBanner, e.HidePort = true, true
 	e.Logger.SetOutput(io.Discard)
 	e.HTTPErrorHandler = s.handleError
-	e.Pre(s.recoverPanics(), s.setHeaders, s.checkAccess, s.limitBody)
+	e.Pre(s.recoverPanics(), s.setHeaders, s.hangUpOnRefused, s.checkAccess, s.limitBody)
 	e.Use(s.compress())
 	s.route(e)
 	return e

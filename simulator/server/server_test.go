@@ -189,9 +189,7 @@ func TestShutdownDoesNotWaitForFreshConnections(t *testing.T) {
 	}
 	defer c.Close()
 	clustertest.EventuallyTrue(t, "the connection is taken", func() bool {
-		h.fresh.mu.Lock()
-		defer h.fresh.mu.Unlock()
-		return len(h.fresh.conns) == 1
+		return h.listener.Load().Open() == 1
 	})
 	if err := h.Shutdown(context.Background()); err != nil {
 		t.Fatal(err)

@@ -18,6 +18,9 @@ const (
 	// Stopping applies to the simulator only.
 	Stopping Phase = "stopping"
 	Failed   Phase = "failed"
+	// Paused applies to the scheduler only: the simulator runs, and the scheduler waits
+	// for a configuration.
+	Paused Phase = "paused"
 )
 
 // Status is the state of the simulator.
@@ -37,6 +40,9 @@ type Status struct {
 	Operation *Operation `json:"operation,omitempty"`
 	// Sync is the cluster that the simulator follows, or nil.
 	Sync *Sync `json:"sync,omitempty"`
+	// Inactive counts the imported parts that wait for a user to activate them; see
+	// Backend.Inactive.
+	Inactive int `json:"inactive,omitempty"`
 	// Replay says that a recording is loaded, whether it plays or not.
 	Replay bool `json:"replay,omitempty"`
 	// Version is the version of Kubernetes. SetStatus sets it from Options.Version.

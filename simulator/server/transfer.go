@@ -8,7 +8,6 @@ import (
 	"io"
 	"mime"
 	"net/http"
-	"os"
 	"syscall"
 
 	"github.com/labstack/echo/v4"
@@ -23,14 +22,25 @@ import (
 type Transfer interface {
 	// Export writes the cluster to w.
 	Export(ctx context.Context, w io.Writer, opts transfer.ExportOptions) error
-	// Spool returns an empty file for an upload. Closing the file removes it.
-	Spool() (*os.File, error)
+	// Spool returns an empty file for an upload. Closing the file removes it. Writing fails
+	// with ErrDiskFull before the disk is full.
+	Spool() (Spool, error)
 	// Begin starts an import, which closes src when it ends. If Begin fails, with
 	// *Busy or *Forbidden for example, src is still open.
 	Begin(src manifest.Source, opts transfer.ImportOptions) (*transfer.Run, error)
 	// Latest returns the current or last import; nil if there was none.
 	Latest() *transfer.Run
 }
+
+// Spool is a file for data that is too large for memory. It may be read while nothing is written.
+type Spool interface {
+	io.Writer
+	io.ReaderAt
+	io.Closer
+}
+
+// ErrDiskFull says that the disk of the data directory has no room for an upload beside the cluster.
+var ErrDiskFull = errors.New("the disk of the data directory has too little space left: the upload could not be stored")
 
 const (
 	importPath = apiPrefix + "/v1/import"
@@ -59,6 +69,11 @@ func (s *Server) getExport(c echo.Context, t Transfer) error {
 	if err != nil {
 		return err
 	}
+	end, err := s.beginExport(c.Request().Context())
+	if err != nil {
+		return err
+	}
+	defer end()
 	mimeType := map[transfer.Format]string{transfer.JSON: echo.MIMEApplicationJSON, transfer.YAML: mimeYAML}[opts.Format]
 	h := c.Response().Header()
 	h.Set("Vary", "Accept")
@@ -108,9 +123,17 @@ func (s *Server) postImport(c echo.Context, t Transfer) error {
 	if latest := t.Latest(); latest != nil && latest.State() == transfer.Running {
 		return operationError(&Busy{With: OperationImport})
 	}
+	end, err := s.beginUpload()
+	if err != nil {
+		return err
+	}
 	src, err := receive(c.Request(), t)
+	end()
 	if err != nil {
 		return receiveError(err)
+	}
+	if err := c.Request().Context().Err(); err != nil {
+		return errors.Join(err, src.Close())
 	}
 	run, err := t.Begin(src, opts)
 	if err != nil {
@@ -273,7 +296,9 @@ func receive(r *http.Request, t Transfer) (_ manifest.Source, err error) {
 		if len(files.files) == maxFormFiles {
 			return manifest.Source{}, refuse(http.StatusBadRequest, "the form has more than %d files; send them as an archive", maxFormFiles)
 		}
-		if err := files.add(t, part.FileName(), part); err != nil {
+		if err := files.add(t, part.FileName(), part); errors.Is(err, io.ErrUnexpectedEOF) {
+			return manifest.Source{}, formError(errors.New("it ends within a file"))
+		} else if err != nil {
 			return manifest.Source{}, err
 		}
 	}
@@ -283,15 +308,20 @@ func receive(r *http.Request, t Transfer) (_ manifest.Source, err error) {
 const maxFormFiles = 1000
 
 func formError(err error) error {
-	if _, large := errors.AsType[*http.MaxBytesError](err); large {
+	_, large := errors.AsType[*http.MaxBytesError](err)
+	_, broken := errors.AsType[*brokenBody](err)
+	if large || broken {
 		return err
+	}
+	if late, ok := errors.AsType[*apiError](err); ok {
+		return late
 	}
 	return refuse(http.StatusBadRequest, "the form cannot be read: %v", err)
 }
 
 // spooled are the files of an upload.
 type spooled struct {
-	files []*os.File
+	files []Spool
 	parts []manifest.Part
 }
 
@@ -323,8 +353,8 @@ func (f *spooled) Close() error {
 }
 
 func receiveError(err error) error {
-	if errors.Is(err, syscall.ENOSPC) {
-		return refuse(http.StatusInsufficientStorage, "the disk of the data directory is full: the upload could not be stored")
+	if errors.Is(err, ErrDiskFull) || errors.Is(err, syscall.ENOSPC) {
+		return refuse(http.StatusInsufficientStorage, "%v", ErrDiskFull)
 	}
 	return err
 }

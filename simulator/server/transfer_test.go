@@ -71,7 +71,7 @@ func (f *fakeTransfer) Export(_ context.Context, w io.Writer, opts transfer.Expo
 	return f.export(w)
 }
 
-func (f *fakeTransfer) Spool() (*os.File, error) {
+func (f *fakeTransfer) Spool() (Spool, error) {
 	if f.spool != nil {
 		return f.spool()
 	}
@@ -81,10 +81,21 @@ func (f *fakeTransfer) Spool() (*os.File, error) {
 // serveTransfer returns a server that imports into api.
 func serveTransfer(t *testing.T, api *willing) (*harness, *fakeTransfer) {
 	t.Helper()
+	return serveTransferOf(t, api, Options{})
+}
+
+// serveTransferWith is serveTransfer with other options.
+func serveTransferWith(t *testing.T, opts Options) (*harness, *fakeTransfer) {
+	t.Helper()
+	return serveTransferOf(t, &willing{}, opts)
+}
+
+func serveTransferOf(t *testing.T, api *willing, opts Options) (*harness, *fakeTransfer) {
+	t.Helper()
 	cluster := httptest.NewServer(api)
 	t.Cleanup(cluster.Close)
 	f := &fakeTransfer{Cluster: transfer.New(transfer.Options{Config: &rest.Config{Host: cluster.URL}}), t: t}
-	h := serve(t, Options{})
+	h := serve(t, opts)
 	err := h.SetBackend(Backend{ClientConfig: &rest.Config{Host: cluster.URL}, Results: &fakeResults{}, Configuration: &fakeConfiguration{}, Transfer: f})
 	if err != nil {
 		t.Fatal(err)
@@ -399,7 +410,7 @@ func TestAnImportWhenTheDiskIsFull(t *testing.T) {
 			for contentType, body := range map[string]string{"application/yaml": large, filesType: files} {
 				a := h.do(http.MethodPost, importPath, body, "Content-Type: "+contentType)
 				want(t, contentType, a.StatusCode, http.StatusInsufficientStorage)
-				want(t, contentType, a.message(t), "the disk of the data directory is full: the upload could not be stored")
+				want(t, contentType, a.message(t), ErrDiskFull.Error())
 			}
 		})
 	}

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -97,8 +98,10 @@ func newHome(t *testing.T) home {
 // program is the simulator as a process.
 type program struct {
 	url, kubeconfig string
-	config          *rest.Config
-	client          kubernetes.Interface
+	// token is the one in the ready line, if any. Requests do not send it on their own.
+	token  string
+	config *rest.Config
+	client kubernetes.Interface
 	// started is the time from launch to the ready line.
 	started time.Duration
 
@@ -113,11 +116,17 @@ type program struct {
 // launch starts a process and does not wait for it to be ready.
 func launch(t *testing.T, h home, flags ...string) *program {
 	t.Helper()
+	return launchAs(t, h, func(args []string) *exec.Cmd { return exec.Command(binary, args...) }, flags...)
+}
+
+// launchAs is launch with another command, which gets the program's arguments.
+func launchAs(t *testing.T, h home, command func(args []string) *exec.Cmd, flags ...string) *program {
+	t.Helper()
 	flags = append([]string{"--listen", "127.0.0.1:0"}, flags...)
 	if h.data != "" {
 		flags = append(flags, "--data-dir", h.data)
 	}
-	p := &program{cmd: exec.Command(binary, flags...), stderr: &lockedBuffer{}, exited: make(chan struct{})}
+	p := &program{cmd: command(flags), stderr: &lockedBuffer{}, exited: make(chan struct{})}
 	p.cmd.Env = append(os.Environ(), "TMPDIR="+h.tmp)
 	out, in, err := os.Pipe()
 	if err != nil {
@@ -158,8 +167,9 @@ func (p *program) waitReady() error {
 	}
 	p.started = time.Since(begin)
 	rest, ok := strings.CutPrefix(strings.TrimSpace(line), "ready: ")
-	url, kubeconfig, both := strings.Cut(rest, " kubeconfig ")
-	if !ok || !both {
+	address, kubeconfig, both := strings.Cut(rest, " kubeconfig ")
+	u, err := url.Parse(address)
+	if !ok || !both || err != nil {
 		return fmt.Errorf("the ready line is %q", line)
 	}
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
@@ -170,7 +180,9 @@ func (p *program) waitReady() error {
 	if p.client, err = kubernetes.NewForConfig(config); err != nil {
 		return err
 	}
-	p.url, p.kubeconfig, p.config = url, kubeconfig, config
+	p.token = u.Query().Get("token")
+	u.Path, u.RawQuery = "", ""
+	p.url, p.kubeconfig, p.config = u.String(), kubeconfig, config
 	return nil
 }
 

@@ -32,7 +32,6 @@ var cleaners = map[string]func(*unstructured.Unstructured){
 	"Namespace":             cleanNamespace,
 	"Job.batch":             cleanJob,
 	"ServiceAccount":        cleanServiceAccount,
-	"CustomResourceDefinition.apiextensions.k8s.io": cleanDefinition,
 }
 
 func removeAnnotations(u *unstructured.Unstructured, match func(name string) bool) {

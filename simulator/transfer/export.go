@@ -11,7 +11,9 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -80,7 +82,22 @@ type exporter struct {
 	out     listWriter
 	// uids are the UIDs of the exported pods.
 	uids map[string]bool
+	// leftOut are the custom resources that the API server cannot list.
+	leftOut []omission
 }
+
+// omission is a kind that an export does not hold, or not all of.
+type omission struct {
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+	Message    string `json:"message"`
+}
+
+// leftOutField is the field of an export that names them. An import ignores it.
+const leftOutField = "leftOut"
+
+// customTimeout bounds listing the custom resources of a kind, whose conversion webhook may hang.
+const customTimeout = 15 * time.Second
 
 func (e *exporter) run(ctx context.Context) error {
 	if err := e.out.begin(); err != nil {
@@ -107,17 +124,75 @@ func (e *exporter) run(ctx context.Context) error {
 		if !served || !r.listable {
 			continue
 		}
-		if err := e.kind(ctx, r, isCustom[gk]); err != nil {
+		if !isCustom[gk] {
+			if err := e.kind(ctx, r, false); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := e.customKind(ctx, r); err != nil {
 			return err
 		}
 	}
 	if err := e.configuration(); err != nil {
 		return err
 	}
+	if err := e.writeLeftOut(); err != nil {
+		return err
+	}
 	if err := e.results(ctx); err != nil {
 		return err
 	}
 	return e.out.end()
+}
+
+// customKind writes the objects of a custom kind. If the API server cannot list them, for example because
+// the conversion webhook of their definition is broken, it notes that, and the export goes on.
+func (e *exporter) customKind(ctx context.Context, r resource) error {
+	err := e.kind(ctx, r, true)
+	why, unlistable := errors.AsType[*unlistableError](err)
+	if !unlistable || ctx.Err() != nil {
+		return err
+	}
+	version, kind := r.gvk.ToAPIVersionAndKind()
+	e.leftOut = append(e.leftOut, omission{version, kind, why.Error()})
+	e.cluster.opts.Logger.Error(err, "An export leaves a custom kind out", "kind", kind)
+	return nil
+}
+
+// unlistableError says that the API server cannot list a kind.
+type unlistableError struct{ error }
+
+func (e *unlistableError) Unwrap() error { return e.error }
+
+// page returns a page of a list. For a custom kind, its error may be an *unlistableError.
+func (e *exporter) page(ctx context.Context, r resource, next string, custom bool) (*page, error) {
+	if !custom {
+		return e.client.list(ctx, r, next)
+	}
+	ctx, cancel := context.WithTimeout(ctx, customTimeout)
+	defer cancel()
+	p, err := e.client.list(ctx, r, next)
+	if _, refused := errors.AsType[*apierrors.StatusError](err); refused || err != nil && ctx.Err() != nil {
+		return nil, &unlistableError{err}
+	}
+	return p, err
+}
+
+func (e *exporter) writeLeftOut() error {
+	if len(e.leftOut) == 0 {
+		return nil
+	}
+	if e.opts.Redact {
+		for i := range e.leftOut {
+			e.leftOut[i].Message = "the API server could not list the objects"
+		}
+	}
+	data, err := json.Marshal(e.leftOut)
+	if err != nil {
+		return fmt.Errorf("encoding what was left out: %w", err)
+	}
+	return e.out.field(leftOutField, data)
 }
 
 // pageSize is how many objects are asked for at once.
@@ -127,7 +202,7 @@ const pageSize = 500
 func (e *exporter) kind(ctx context.Context, r resource, custom bool) error {
 	var sorted []exportedPod
 	for next := ""; ; {
-		page, err := e.client.list(ctx, r, next)
+		page, err := e.page(ctx, r, next, custom)
 		if err != nil {
 			return fmt.Errorf("listing %s: %w", r.gvr.Resource, err)
 		}
@@ -194,6 +269,9 @@ func item(u *unstructured.Unstructured, custom bool) ([]byte, error) {
 func neutralForExport(u *unstructured.Unstructured, custom bool) {
 	own, status := ownerOf(u), statusOf(u)
 	Neutral(u)
+	if u.GroupVersionKind().GroupKind() == objects.Definition {
+		cleanDefinition(u)
+	}
 	if own != nil {
 		noted, err := json.Marshal(own)
 		if err == nil {
@@ -297,11 +375,35 @@ func (e *exporter) configuration() error {
 			return fmt.Errorf("encoding the scheduler configuration: %w", err)
 		}
 	}
+	if document, err = withoutKeys(document); err != nil {
+		return err
+	}
 	var compact bytes.Buffer
 	if err := json.Compact(&compact, document); err != nil {
 		return fmt.Errorf("encoding the scheduler configuration: %w", err)
 	}
 	return e.out.field(manifest.ConfigurationField, compact.Bytes())
+}
+
+// withoutKeys removes the private keys of extenders from a configuration: exports are passed on.
+func withoutKeys(document []byte) ([]byte, error) {
+	if !bytes.Contains(document, []byte("keyData")) {
+		return document, nil
+	}
+	var fields map[string]any
+	if err := utiljson.Unmarshal(document, &fields); err != nil {
+		return nil, fmt.Errorf("decoding the scheduler configuration: %w", err)
+	}
+	extenders, _ := fields["extenders"].([]any)
+	for _, e := range extenders {
+		extender, _ := e.(map[string]any)
+		unstructured.RemoveNestedField(extender, "tlsConfig", "keyData")
+	}
+	data, err := json.Marshal(fields)
+	if err != nil {
+		return nil, fmt.Errorf("encoding the scheduler configuration: %w", err)
+	}
+	return data, nil
 }
 
 // results writes the cycles of the exported pods. They name pods and nodes, so a

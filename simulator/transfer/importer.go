@@ -58,8 +58,9 @@ type importer struct {
 	meter   *meter
 
 	objects []*manifest.Object
-	held    int
-	index   map[key]*manifest.Object
+	// held is the size of objects, and maxHeld its bound.
+	held, maxHeld int64
+	index         map[key]*manifest.Object
 	// configurations are the scheduler configurations of the input.
 	configurations []configurationIn
 
@@ -95,6 +96,7 @@ func (cluster *Cluster) newImporter(opts ImportOptions) *importer {
 // read reads the whole source before anything is written, because objects that pods
 // need may come after them.
 func (i *importer) read(ctx context.Context, src manifest.Source) error {
+	i.maxHeld = src.MaxHeld()
 	err := manifest.Read(ctx, src, manifest.Content{
 		Object: i.add,
 		Configuration: func(source string, document []byte) {
@@ -142,8 +144,8 @@ func (i *importer) add(o *manifest.Object) error {
 	if o.Namespace == "" && objects.KindOf(o.GVK.GroupKind()).Namespaced {
 		o.Namespace = "default"
 	}
-	if i.held += len(o.JSON); i.held > manifest.MaxHeld {
-		return manifest.ErrHeld
+	if i.held += int64(len(o.JSON)); i.held > i.maxHeld {
+		return manifest.HeldError(i.maxHeld)
 	}
 	k := keyOf(o)
 	if before := i.index[k]; before != nil && o.Name != "" && !o.Generated {
@@ -165,6 +167,8 @@ func leftOut(o *manifest.Object) string {
 		return "it was being deleted"
 	case o.Virtual:
 		return "virtual nodes publish it again"
+	case o.Local:
+		return "every API server has its own"
 	case (o.GVK.Kind == "Service" || o.GVK.Kind == "ConfigMap") && objects.IsBuiltIn(o.GVK.GroupKind(), cmp.Or(o.Namespace, "default"), o.Name):
 		return "every cluster has its own"
 	}
@@ -295,6 +299,9 @@ func (i *importer) put(ctx context.Context, o *manifest.Object, change func(*wri
 		}
 		if err = putErr; err == nil {
 			i.rec.count(o, what, "")
+			if w.inactive {
+				i.rec.inactive(o, objects.InactiveCalls(w.desired))
+			}
 			i.learn(keyOf(w.Object), w.uid)
 			return w
 		}

@@ -41,12 +41,27 @@ func (i *importer) prepare(ctx context.Context, o *manifest.Object) (*write, err
 	unstructured.RemoveNestedField(u.Object, "metadata", "creationTimestamp")
 	delete(u.Object, "status")
 	w := &write{Object: o, resource: r, desired: u}
+	if err := i.setCalls(w); err != nil {
+		return nil, err
+	}
 	if o.GVK.GroupKind() == objects.PersistentVolumeClaim {
 		w.create = keepClassless
 	}
 	i.setStatus(w, status, own)
 	i.setOwner(ctx, w, own)
 	return w, nil
+}
+
+// setCalls makes an object inactive, or one that an export holds as inactive active.
+func (i *importer) setCalls(w *write) error {
+	if i.cluster.opts.Activate {
+		if objects.IsInactive(w.desired) {
+			return objects.Activate(w.desired)
+		}
+		return nil
+	}
+	w.inactive = objects.Deactivate(w.desired) || objects.IsInactive(w.desired)
+	return nil
 }
 
 // claimOf lets a released volume be bound to its claim when the claim is in the

@@ -3,6 +3,7 @@ package transfer
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -111,6 +112,10 @@ type Report struct {
 	SkippedTotal  int    `json:"skippedTotal"`
 	Warnings      []Item `json:"warnings"`
 	WarningsTotal int    `json:"warningsTotal"`
+	// Inactive are imported objects that call no other program until a user activates
+	// them; see Cluster.Inactive.
+	Inactive      []Item `json:"inactive"`
+	InactiveTotal int    `json:"inactiveTotal"`
 
 	// Configuration is nil when the input had no scheduler configuration.
 	Configuration *ConfigurationReport `json:"configuration,omitempty"`
@@ -127,6 +132,9 @@ type ConfigurationReport struct {
 	Message string `json:"message,omitempty"`
 	// Removed are the fields that this version of Kubernetes no longer has.
 	Removed []RemovedField `json:"removed"`
+	// InactiveExtenders are the URLs of the extenders that were left out until a user
+	// activates them.
+	InactiveExtenders []string `json:"inactiveExtenders"`
 }
 
 // RemovedField is a part of a scheduler configuration that was left out.
@@ -160,7 +168,7 @@ func newRecorder(mode Mode, reschedule bool, now time.Time) *recorder {
 	return &recorder{
 		report: Report{
 			Mode: mode, Reschedule: reschedule, StartTime: now,
-			Kinds: []KindCount{}, Failed: []Item{}, Skipped: []Item{}, Warnings: []Item{},
+			Kinds: []KindCount{}, Failed: []Item{}, Skipped: []Item{}, Warnings: []Item{}, Inactive: []Item{},
 		},
 		kinds: map[schema.GroupVersionKind]*KindCount{},
 	}
@@ -212,6 +220,17 @@ func (r *recorder) warn(i Item) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	add(&r.report.Warnings, &r.report.WarningsTotal, i)
+}
+
+// inactive records an object that was made inactive.
+func (r *recorder) inactive(o *manifest.Object, calls []objects.Call) {
+	texts := make([]string, len(calls))
+	for i, call := range calls {
+		texts[i] = call.String()
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	add(&r.report.Inactive, &r.report.InactiveTotal, itemOf(o, "inactive: it would call "+strings.Join(texts, ", ")))
 }
 
 func (r *recorder) read(objects int) {

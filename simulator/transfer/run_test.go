@@ -18,7 +18,7 @@ type failing struct{}
 
 func (failing) Current() ([]byte, error) { panic("no current one") }
 
-func (failing) Adopt(context.Context, []byte) (int, []RemovedField, error) { panic("nothing to adopt") }
+func (failing) Adopt(context.Context, []byte) (Adopted, error) { panic("nothing to adopt") }
 
 // TestAPanicEndsTheImportOnly: the import reports a panic, and the program keeps running.
 func TestAPanicEndsTheImportOnly(t *testing.T) {
@@ -88,4 +88,18 @@ func bomb() string {
 		fmt.Fprintf(&b, "a%d: &a%d [%s]\n", i+1, i+1, strings.TrimSuffix(strings.Repeat(fmt.Sprintf("*a%d,", i), 10), ","))
 	}
 	return b.String()
+}
+
+// TestExportsHoldNoKeys: exports are passed on, and extenders may have private keys.
+func TestExportsHoldNoKeys(t *testing.T) {
+	const document = `{"extenders":[{"tlsConfig":{"certData":"Y2VydA==","keyData":"c2VjcmV0","keyFile":"/key"},"urlPrefix":"https://a"},{"urlPrefix":"https://b"}],"parallelism":16,"profiles":null}`
+	const want = `{"extenders":[{"tlsConfig":{"certData":"Y2VydA==","keyFile":"/key"},"urlPrefix":"https://a"},{"urlPrefix":"https://b"}],"parallelism":16,"profiles":null}`
+	if got, err := withoutKeys([]byte(document)); err != nil || string(got) != want {
+		t.Errorf("%v\n%s", err, got)
+	}
+	for _, other := range []string{`{"parallelism": 3}`, `{"extenders":"keyData"}`} {
+		if got, err := withoutKeys([]byte(other)); err != nil || strings.ReplaceAll(string(got), " ", "") != strings.ReplaceAll(other, " ", "") {
+			t.Errorf("%s: %s, %v", other, got, err)
+		}
+	}
 }

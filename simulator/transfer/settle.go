@@ -167,17 +167,18 @@ func (i *importer) configure(ctx context.Context) {
 		i.rec.ignored(c.source, "another scheduler configuration comes later in the input, and that one is applied")
 	}
 	last := i.configurations[len(i.configurations)-1]
-	report := &ConfigurationReport{Removed: []RemovedField{}}
+	report := &ConfigurationReport{Removed: []RemovedField{}, InactiveExtenders: []string{}}
 	i.rec.report.Configuration = report
 	if i.cluster.opts.Configuration == nil {
 		report.Message = "there is no scheduler here to configure"
 		return
 	}
-	revision, removed, err := i.cluster.opts.Configuration.Adopt(ctx, last.document)
-	report.Removed = append(report.Removed, removed...)
+	adopted, err := i.cluster.opts.Configuration.Adopt(ctx, last.document)
+	report.Removed = append(report.Removed, adopted.Removed...)
 	if err != nil {
 		report.Message = err.Error()
 		return
 	}
-	report.Applied, report.Revision = true, revision
+	report.Applied, report.Revision = true, adopted.Revision
+	report.InactiveExtenders = append(report.InactiveExtenders, adopted.InactiveExtenders...)
 }

@@ -20,7 +20,17 @@ type Configuration interface {
 	// Adopt applies a document that was written for another cluster, or for another
 	// version of Kubernetes, and returns what it had to leave out. With an error
 	// nothing has changed.
-	Adopt(ctx context.Context, document []byte) (revision int, removed []RemovedField, err error)
+	Adopt(ctx context.Context, document []byte) (Adopted, error)
+}
+
+// Adopted says how a scheduler configuration was applied.
+type Adopted struct {
+	// Revision is its number.
+	Revision int
+	// Removed is also set when it was not applied.
+	Removed []RemovedField
+	// InactiveExtenders are the URLs of its extenders that the scheduler does not call.
+	InactiveExtenders []string
 }
 
 // Results are the results of scheduling cycles, for exports.
@@ -50,6 +60,11 @@ type Options struct {
 	// so that imported pods keep their recorded phase. Nil: the cluster has no
 	// virtual nodes.
 	HoldPods func() (release func())
+	// Activate imports objects that call other programs as they are. Default: they stay
+	// inactive until a user activates them.
+	Activate bool
+	// Callable returns an error if the API server may not call a URL. Default: it may.
+	Callable func(url string) error
 	// Logger gets errors that were dealt with. Default: discards them.
 	Logger klog.Logger
 
@@ -77,6 +92,9 @@ func New(opts Options) *Cluster {
 	}
 	if opts.HoldPods == nil {
 		opts.HoldPods = func() func() { return func() {} }
+	}
+	if opts.Callable == nil {
+		opts.Callable = func(string) error { return nil }
 	}
 	opts.Config = rest.CopyConfig(opts.Config)
 	return &Cluster{opts: opts}

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
+	"kube-scheduler-simulator/simulator/objects"
 	"kube-scheduler-simulator/simulator/transfer/manifest"
 )
 
@@ -26,6 +27,8 @@ type write struct {
 	// Neither is used for an object that exists. Both may be nil.
 	create func(*unstructured.Unstructured)
 	then   map[string]any
+	// inactive: the object was made inactive, and so is one that exists.
+	inactive bool
 
 	// uid is the object's, once it is in the cluster.
 	uid string
@@ -123,7 +126,8 @@ func (c *client) merge(ctx context.Context, w *write) (outcome, error) {
 	}
 	w.uid = string(existing.GetUID())
 	what := unchanged
-	if differs(existing.Object, w.desired.Object) {
+	deactivated := w.inactive && objects.Deactivate(existing)
+	if deactivated || differs(existing.Object, w.desired.Object) {
 		before := existing.GetResourceVersion()
 		overlay(existing.Object, w.desired.Object)
 		body, err := json.Marshal(existing.Object)

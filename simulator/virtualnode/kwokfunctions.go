@@ -1,6 +1,7 @@
 package virtualnode
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"strings"
@@ -17,17 +18,31 @@ import (
 
 // nodeTemplateFunctions are the functions for nodes, besides the engine's own.
 func nodeTemplateFunctions() gotpl.FuncMap {
-	functions := nodeFunctions(time.Now)
+	functions := boundedFunctions()
+	maps.Copy(functions, nodeFunctions(time.Now))
 	maps.Copy(functions, kwokNodeFunctions())
+	maps.Copy(functions, closedFunctions())
 	return functions
 }
 
 // podTemplateFunctions are the functions for pods. node looks up a node by name, and
 // returns nil if it does not exist.
 func podTemplateFunctions(node func(name string) *corev1.Node) gotpl.FuncMap {
-	functions := podFunctions(time.Now)
+	functions := boundedFunctions()
+	maps.Copy(functions, podFunctions(time.Now))
 	maps.Copy(functions, kwokPodFunctions(node))
+	maps.Copy(functions, closedFunctions())
 	return functions
+}
+
+// errClosed is the error of functions that would reach beyond the simulated cluster.
+var errClosed = errors.New("a stage reads neither the environment nor name servers")
+
+// closedFunctions replace those of the engine that ask a name server or read this program's
+// environment.
+func closedFunctions() gotpl.FuncMap {
+	closed := func(string) (string, error) { return "", errClosed }
+	return gotpl.FuncMap{"env": closed, "expandenv": closed, "getHostByName": closed}
 }
 
 // kwokNodeFunctions do not know the node of the template: like kwok, they return the
@@ -70,17 +85,24 @@ func kwokPodFunctions(node func(name string) *corev1.Node) gotpl.FuncMap {
 	}
 }
 
-// checkTemplates finds templates that are malformed or call unknown functions.
+// checkTemplates finds templates that are malformed, or call unknown functions or those that are
+// not allowed.
 func checkTemplates(stage *internalversion.Stage, functions gotpl.FuncMap) error {
 	renderer := gotpl.NewRenderer(functions)
 	for i, step := range stage.Spec.Steps {
 		if step.Patch == nil {
 			continue
 		}
+		if err := checkCalls(step.Patch.Template); err != nil {
+			return fmt.Errorf("the template of steps[%d]: %w", i, err)
+		}
 		// Its result without an object does not matter.
 		_, err := renderer.ToText(step.Patch.Template, struct{}{})
 		if err != nil && strings.Contains(err.Error(), "build template") {
 			return fmt.Errorf("the template of steps[%d]: %s", i, withoutBuffer(err))
+		}
+		if tooMuch, ok := errors.AsType[*tooMuchError](err); ok {
+			return fmt.Errorf("the template of steps[%d]: %w", i, tooMuch)
 		}
 	}
 	return nil

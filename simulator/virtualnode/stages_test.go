@@ -45,6 +45,13 @@ func TestLoadStages(t *testing.T) {
 		{"another resource", strings.Replace(goodStage, "kind: Pod", "kind: Job", 1), `stage "mine": it is for Job`},
 		{"a function that there is not", strings.Replace(goodStage, "phase: Running", "phase: {{ Phase }}", 1), `stage "mine": the template of steps[0]: build template: template: _:1: function "Phase" not defined`},
 		{"a template that does not end", strings.Replace(goodStage, "phase: Running", "phase: {{ if .spec }}", 1), `stage "mine": the template of steps[0]: build template`},
+		{"the environment", strings.Replace(goodStage, "phase: Running", "phase: {{ env `HOME` }}", 1), `stage "mine": the template of steps[0]: it calls env, which reads from outside`},
+		{"the environment in a branch", strings.Replace(goodStage, "phase: Running", "{{ if .x }}{{ range .y }}phase: {{ . | printf `%s` (expandenv `$HOME`) }}{{ end }}{{ end }}", 1), `it calls expandenv`},
+		{"the environment in another template", strings.Replace(goodStage, "phase: Running", "{{ define `t` }}{{ with .z }}{{ else }}{{ env `HOME` }}{{ end }}{{ end }}phase: Running", 1), `it calls env`},
+		{"the network", strings.Replace(goodStage, "phase: Running", "phase: {{ $a := getHostByName `example.com` }}{{ $a }}", 1), `it calls getHostByName`},
+		{"a long list", strings.Replace(goodStage, "phase: Running", "phase: {{ until 1000000000 | len }}", 1), `steps[0]: 1000000000 is more than the 10000`},
+		{"a long text", strings.Replace(goodStage, "phase: Running", "phase: {{ repeat 1000000000 `x` }}", 1), `is more than the 10000`},
+		{"a short list", strings.Replace(goodStage, "phase: Running", "phase: {{ until 3 | len }}{{ seq 1 2 9 }}{{ untilStep 1 9 2 }}{{ repeat 3 `x` }}{{ randAlpha 3 }}{{ randBytes 3 }}{{ indent 3 `x` }}", 1), ""},
 		{"a wrong expression", strings.Replace(goodStage, ".status.phase", "'.status['", 1), `stage "mine": `},
 	}
 	for _, test := range tests {
@@ -58,6 +65,22 @@ func TestLoadStages(t *testing.T) {
 				t.Errorf("error %v; want %q", err, test.want)
 			}
 		})
+	}
+}
+
+// TestStagesReachNothing: templates neither ask name servers nor read the program's environment.
+func TestStagesReachNothing(t *testing.T) {
+	t.Setenv("SIMULATOR_SECRET", "secret")
+	for name, functions := range map[string]gotpl.FuncMap{
+		"nodes": nodeTemplateFunctions(), "pods": podTemplateFunctions(func(string) *corev1.Node { return nil }),
+	} {
+		renderer := gotpl.NewRenderer(functions)
+		for _, template := range []string{`{{ env "SIMULATOR_SECRET" }}`, `{{ expandenv "$SIMULATOR_SECRET" }}`, `{{ getHostByName "localhost" }}`} {
+			text, err := renderer.ToText(template, struct{}{})
+			if err == nil || !strings.Contains(err.Error(), errClosed.Error()) {
+				t.Errorf("%s for %s: %q, %v", template, name, text, err)
+			}
+		}
 	}
 }
 

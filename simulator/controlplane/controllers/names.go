@@ -31,8 +31,12 @@ var usualControllers = []string{
 	names.DeploymentController,
 	names.DeviceTaintEvictionController,
 	names.DisruptionController,
+	names.EndpointsController,
+	names.EndpointSliceController,
 	names.EphemeralVolumeController,
 	names.GarbageCollectorController,
+	// Without metrics it changes no workload beyond its limits, and says so in conditions.
+	names.HorizontalPodAutoscalerController,
 	names.JobController,
 	names.NodeLifecycleController,
 	names.PodGarbageCollectorController,
@@ -41,6 +45,7 @@ var usualControllers = []string{
 	names.ResourceClaimController,
 	names.ResourcePoolStatusRequestController,
 	names.ResourceQuotaController,
+	names.ServiceAccountController,
 	names.StatefulSetController,
 	names.TaintEvictionController,
 	names.TTLAfterFinishedController,
@@ -50,10 +55,7 @@ var usualControllers = []string{
 // unusualControllers run only when they are named, because scheduling does not need them.
 var unusualControllers = []string{
 	names.ClusterRoleAggregationController,
-	names.EndpointsController,
-	names.EndpointSliceController,
 	names.EndpointSliceMirroringController,
-	names.ServiceAccountController,
 	names.TTLController,
 	names.ValidatingAdmissionPolicyStatusController,
 }

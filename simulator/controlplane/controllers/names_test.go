@@ -28,7 +28,7 @@ func TestChoose(t *testing.T) {
 		{"all usual ones", []string{"*"}, usual},
 		{"all but one", []string{"*", "-job-controller"}, without(usual, "job-controller")},
 		{"an older name", []string{"*", "-replicaset", "-podgc"}, without(without(usual, "replicaset-controller"), "pod-garbage-collector-controller")},
-		{"one more", []string{"*", "endpointslice-controller"}, sorted(usual, []string{"endpointslice-controller"})},
+		{"one more", []string{"*", "ttl-controller"}, sorted(usual, []string{"ttl-controller"})},
 		{"the first word counts", []string{"-job-controller", "job-controller", "deployment-controller"}, []string{"deployment-controller"}},
 	}
 	for _, test := range tests {

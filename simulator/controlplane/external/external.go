@@ -28,7 +28,7 @@ import (
 	baseversion "k8s.io/component-base/version"
 	"k8s.io/utils/ptr"
 
-	"kube-scheduler-simulator/simulator/controlplane/internal/datadir"
+	"kube-scheduler-simulator/simulator/datadir"
 	"kube-scheduler-simulator/simulator/kubeconfig"
 )
 

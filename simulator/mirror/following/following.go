@@ -9,11 +9,14 @@ package following
 
 import (
 	"context"
+	"crypto/tls"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
@@ -172,7 +175,7 @@ func (f *Following) warn(text string) {
 	f.warning = text
 }
 
-// importUntilDone retries the import until it succeeds or ctx is done.
+// importUntilDone retries the import until it succeeds, fails for good, or ctx is done.
 func (f *Following) importUntilDone(ctx context.Context) {
 	name := f.source.Name()
 	backoff := wait.Backoff{Duration: time.Second, Factor: 2, Jitter: 0.3, Steps: 10, Cap: 30 * time.Second}
@@ -192,6 +195,11 @@ func (f *Following) importUntilDone(ctx context.Context) {
 			return
 		}
 		f.hooks.Logger.Error(err, "Importing from "+name)
+		if isFinal(err) {
+			f.warn(fmt.Sprintf("importing from %s failed: %v", name, err))
+			f.hooks.Changed()
+			return
+		}
 		f.warn(fmt.Sprintf("importing from %s: %v; trying again", name, err))
 		f.hooks.Changed()
 		select {
@@ -200,6 +208,23 @@ func (f *Following) importUntilDone(ctx context.Context) {
 			return
 		}
 	}
+}
+
+// isFinal reports whether another attempt would fail in the same way: the other cluster does not accept
+// the kubeconfig, or is not the one that it describes, or it is too large.
+func isFinal(err error) bool {
+	if apierrors.IsUnauthorized(err) || apierrors.IsForbidden(err) {
+		return true
+	}
+	if _, ok := errors.AsType[*manifest.LimitError](err); ok {
+		return true
+	}
+	if _, ok := errors.AsType[*transfer.InputError](err); ok {
+		return true
+	}
+	_, certificate := errors.AsType[*tls.CertificateVerificationError](err)
+	_, alert := errors.AsType[tls.AlertError](err) // it refuses the client's certificate
+	return certificate || alert
 }
 
 // importOnce reads the other cluster and imports what it has.

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"kube-scheduler-simulator/simulator/datadir"
 	"kube-scheduler-simulator/simulator/mirror"
 	"kube-scheduler-simulator/simulator/redact"
 )
@@ -75,10 +76,21 @@ func salt(dataDir string) ([]byte, error) {
 	salt, err := os.ReadFile(path)
 	if errors.Is(err, os.ErrNotExist) {
 		salt = redact.NewSalt()
-		err = os.WriteFile(path, salt, 0o600)
+		if err := datadir.WriteFile(path, salt); err != nil {
+			return nil, fmt.Errorf("keeping the salt of redacted names: %w", err)
+		}
+		return salt, nil
+	}
+	if want := len(redact.NewSalt()); err == nil && len(salt) != want {
+		err = fmt.Errorf("has %d bytes, and a salt of redacted names has %d", len(salt), want)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("keeping the salt of redacted names: %w", err)
+		return nil, &datadir.Damage{Path: path, Err: err, Do: "restore it from a backup: with another salt the same objects get other names"}
+	}
+	// With another salt the objects in the directory would have other names than those that
+	// come in now.
+	if len(salt) == 0 {
+		return nil, fmt.Errorf("the salt of redacted names, %s, is empty: restore it, or use another data directory", path)
 	}
 	return salt, nil
 }

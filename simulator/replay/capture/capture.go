@@ -8,6 +8,7 @@ package capture
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -17,6 +18,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/version"
 	"k8s.io/client-go/discovery"
 
 	"kube-scheduler-simulator/simulator/kubeconfig"
@@ -50,7 +52,7 @@ const DefaultQPS = mirror.DefaultQPS
 // Run records a cluster until ctx is done. It writes progress to messages, a line each; the
 // last line is a summary.
 func Run(ctx context.Context, o Options, messages io.Writer) (err error) {
-	source, header, err := o.source()
+	source, header, err := o.source(ctx)
 	if err != nil {
 		return err
 	}
@@ -82,7 +84,7 @@ func Run(ctx context.Context, o Options, messages io.Writer) (err error) {
 }
 
 // source returns the cluster to record, and the header that describes it.
-func (o Options) source() (replay.Source, replay.Header, error) {
+func (o Options) source(ctx context.Context) (replay.Source, replay.Header, error) {
 	if _, err := labels.Parse(o.Selector); err != nil {
 		return nil, replay.Header{}, fmt.Errorf("the selector for pods: %w", err)
 	}
@@ -100,16 +102,32 @@ func (o Options) source() (replay.Source, replay.Header, error) {
 	if err != nil {
 		return nil, replay.Header{}, fmt.Errorf("creating the source's client: %w", err)
 	}
-	version, err := client.ServerVersion()
+	served, err := serverVersion(ctx, client)
 	if err != nil {
 		return nil, replay.Header{}, fmt.Errorf("asking the source for its version: %w", err)
 	}
-	header := replay.Header{SourceVersion: version.GitVersion, Redacted: o.Redact}
+	header := replay.Header{SourceVersion: served.GitVersion, Redacted: o.Redact}
 	if !o.Redact {
 		header.Namespaces, header.Selector, header.Source = o.Namespaces, o.Selector, name
 	}
 	source, err := replay.NewSource(mirror.OnlyReading(config), o.Namespaces, o.Selector)
 	return source, header, err
+}
+
+// serverVersion is discovery's method of that name, which takes no context.
+func serverVersion(ctx context.Context, client discovery.DiscoveryInterface) (version.Info, error) {
+	data, err := client.RESTClient().Get().AbsPath("/version").DoRaw(ctx)
+	if ctx.Err() != nil {
+		return version.Info{}, errors.New("interrupted before it answered; nothing was recorded")
+	}
+	if err != nil {
+		return version.Info{}, err
+	}
+	var served version.Info
+	if err := json.Unmarshal(data, &served); err != nil {
+		return version.Info{}, fmt.Errorf("it is not an API server: %w", err)
+	}
+	return served, nil
 }
 
 func summary(output string, sum replay.Recorded) string {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -21,6 +22,8 @@ type Playback struct {
 	WaitForScheduler bool
 	// FollowRecording asks for each decision in the state that the recording has.
 	FollowRecording bool
+	// Replace permits emptying a cluster that exists already.
+	Replace bool
 	// Report is a file for the comparison, as text or, when its name ends in .json,
 	// as JSON. Empty: no report is written.
 	Report string
@@ -39,29 +42,43 @@ var ErrDifferent = errors.New("placements differ from the recording")
 
 // File is a recording that is open for reading.
 type File struct {
-	file      *os.File
+	file      content
 	recording *replay.Recording
 }
 
-// Open opens a recording and checks that it is one.
-func Open(path string) (*File, error) {
+// content is what a recording is read from.
+type content interface {
+	io.ReaderAt
+	io.Closer
+}
+
+// Open opens a recording and verifies that it is one, and whole.
+func Open(ctx context.Context, path string) (*File, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("opening the recording: %w", err)
 	}
-	opened, err := newFile(file)
+	opened, err := openFile(ctx, file)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w", path, err), file.Close())
 	}
 	return opened, nil
 }
 
-func newFile(file *os.File) (*File, error) {
+func openFile(ctx context.Context, file *os.File) (*File, error) {
 	info, err := file.Stat()
 	if err != nil {
 		return nil, fmt.Errorf("reading the recording: %w", err)
 	}
-	recording, err := replay.Open(file, info.Size())
+	opened, err := newFile(file, info.Size())
+	if err != nil {
+		return nil, err
+	}
+	return opened, opened.recording.Verify(ctx)
+}
+
+func newFile(file content, size int64) (*File, error) {
+	recording, err := replay.Open(file, size)
 	if err != nil {
 		return nil, err
 	}

@@ -10,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"sync"
 
 	"k8s.io/client-go/rest"
@@ -47,7 +46,7 @@ type Options struct {
 	// so a replay cannot seek backwards.
 	External bool
 	// Spool returns an unnamed file for a recording that is being uploaded.
-	Spool func() (*os.File, error)
+	Spool func() (server.Spool, error)
 	// Changed is called when the status has changed.
 	Changed func()
 	Logger  klog.Logger
@@ -57,9 +56,12 @@ type Options struct {
 type Session struct {
 	options Options
 
-	// loading is held while a recording is loaded or unloaded.
-	loading sync.Mutex
-	mu      sync.Mutex
+	// receiving is held while a recording is uploaded; nothing waits for it.
+	receiving sync.Mutex
+	// turn has capacity 1: the goroutine that fills it may load and unload recordings. It is not
+	// taken while a client is still sending.
+	turn chan struct{}
+	mu   sync.Mutex
 	// player is nil when no recording is loaded.
 	player *replay.Player
 	file   *File
@@ -71,7 +73,23 @@ type Session struct {
 var _ server.Replay = (*Session)(nil)
 
 // New returns a session without a recording.
-func New(o Options) *Session { return &Session{options: o} }
+func New(o Options) *Session { return &Session{options: o, turn: make(chan struct{}, 1)} }
+
+// take waits for the turn, unless ctx ends first.
+func (s *Session) take(ctx context.Context) error {
+	select {
+	case s.turn <- struct{}{}:
+	case <-ctx.Done():
+		return fmt.Errorf("waiting until another recording is loaded or unloaded: %w", context.Cause(ctx))
+	}
+	if ctx.Err() != nil {
+		s.release()
+		return context.Cause(ctx)
+	}
+	return nil
+}
+
+func (s *Session) release() { <-s.turn }
 
 // Status returns false when no recording is loaded.
 func (s *Session) Status() (replay.Status, bool) {
@@ -98,16 +116,21 @@ func (s *Session) loaded() (*replay.Player, error) {
 	return nil, server.ErrNoRecording
 }
 
-// Load reads an uploaded recording, empties the simulator and pauses at the start.
+// Load reads an uploaded recording, empties the simulator and pauses at the start. It does nothing if
+// ctx ends before it begins to empty the simulator.
 func (s *Session) Load(ctx context.Context, name string, body io.Reader) (replay.Status, error) {
-	if !s.loading.TryLock() {
+	if !s.receiving.TryLock() {
 		return replay.Status{}, server.ErrReplayBusy
 	}
-	defer s.loading.Unlock()
-	file, err := s.receive(body)
+	defer s.receiving.Unlock()
+	file, err := s.receive(ctx, body)
 	if err != nil {
 		return replay.Status{}, err
 	}
+	if err := s.take(ctx); err != nil {
+		return replay.Status{}, errors.Join(err, file.Close())
+	}
+	defer s.release()
 	s.unload()
 	s.setExclusive(true)
 	status, err := s.useEmptied(ctx, file, replay.PlayerOptions{Name: name, Speed: 1, WaitForScheduler: true})
@@ -118,16 +141,20 @@ func (s *Session) Load(ctx context.Context, name string, body io.Reader) (replay
 	return status, nil
 }
 
-// receive keeps an uploaded recording in a file.
-func (s *Session) receive(body io.Reader) (*File, error) {
+// receive keeps an uploaded recording in a file, and verifies it.
+func (s *Session) receive(ctx context.Context, body io.Reader) (*File, error) {
 	spooled, err := s.options.Spool()
 	if err != nil {
 		return nil, fmt.Errorf("keeping the recording: %w", err)
 	}
-	if _, err := io.Copy(spooled, body); err != nil {
+	size, err := io.Copy(spooled, body)
+	if err != nil {
 		return nil, errors.Join(fmt.Errorf("reading the recording: %w", err), spooled.Close())
 	}
-	file, err := newFile(spooled)
+	file, err := newFile(spooled, size)
+	if err == nil {
+		err = file.recording.Verify(ctx)
+	}
 	if err != nil {
 		return nil, errors.Join(err, spooled.Close())
 	}
@@ -150,9 +177,11 @@ func (s *Session) setExclusive(exclusive bool) {
 
 // Play starts to play a recording in the cluster as it is. It takes over the file unless it
 // fails.
-func (s *Session) Play(file *File, o Playback) error {
-	s.loading.Lock()
-	defer s.loading.Unlock()
+func (s *Session) Play(ctx context.Context, file *File, o Playback) error {
+	if err := s.take(ctx); err != nil {
+		return err
+	}
+	defer s.release()
 	if _, err := s.use(file, replay.PlayerOptions{
 		Name: o.name(), Speed: o.Speed, WaitForScheduler: o.WaitForScheduler, FollowRecording: o.FollowRecording,
 	}); err != nil {
@@ -163,7 +192,7 @@ func (s *Session) Play(file *File, o Playback) error {
 	return err
 }
 
-// use starts a player, paused. The caller holds loading.
+// use starts a player, paused. The caller has the turn.
 func (s *Session) use(file *File, o replay.PlayerOptions) (replay.Status, error) {
 	simulated, err := replay.NewCluster(s.options.ClientConfig(), s.options.Idle)
 	if err != nil {
@@ -211,9 +240,11 @@ func (s *Session) Comparison(q replay.ComparisonQuery) (replay.Comparison, error
 }
 
 // Unload drops the recording. Objects and results that it produced stay.
-func (s *Session) Unload() error {
-	s.loading.Lock()
-	defer s.loading.Unlock()
+func (s *Session) Unload(ctx context.Context) error {
+	if err := s.take(ctx); err != nil {
+		return err
+	}
+	defer s.release()
 	if _, err := s.loaded(); err != nil {
 		return err
 	}
@@ -234,10 +265,13 @@ func (s *Session) unload() {
 	s.options.Changed()
 }
 
-// Stop unloads the recording, if one is loaded.
-func (s *Session) Stop(context.Context) error {
-	s.loading.Lock()
-	defer s.loading.Unlock()
+// Stop unloads the recording, if one is loaded, unless ctx ends while another one is being loaded or
+// unloaded.
+func (s *Session) Stop(ctx context.Context) error {
+	if err := s.take(ctx); err != nil {
+		return err
+	}
+	defer s.release()
 	s.unload()
 	return nil
 }

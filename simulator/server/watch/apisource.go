@@ -70,6 +70,21 @@ func (a *apiSource) check(err error) error {
 	return err
 }
 
+// ask calls refused if the API server cannot list the kind at all. A server that is overloaded, starting
+// or stopping may do so later.
+func (a *apiSource) ask(ctx context.Context) {
+	_, err := a.request(&metav1.ListOptions{Limit: 1}).MaxRetries(0).DoRaw(ctx)
+	status, ok := errors.AsType[*apierrors.StatusError](err)
+	if !ok {
+		return
+	}
+	switch status.ErrStatus.Code {
+	case http.StatusTooManyRequests, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+	default:
+		a.refused(status)
+	}
+}
+
 // objectList is a page of a list.
 type objectList struct {
 	metav1.TypeMeta `json:",inline"`

@@ -42,8 +42,8 @@ func (h *Hub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return // the upgrader has answered
 	}
 	defer ws.Close()
-	if tcp, ok := ws.NetConn().(*net.TCPConn); ok {
-		_ = tcp.SetWriteBuffer(sendBuffer) // if this fails, the kernel's own limit holds
+	if c, ok := ws.NetConn().(interface{ SetWriteBuffer(int) error }); ok {
+		_ = c.SetWriteBuffer(sendBuffer) // if this fails, the kernel's own limit holds
 	}
 	conn := newConn(h, ws)
 	if why := h.admit(conn); why != nil {

@@ -30,6 +30,8 @@ type fakeAPI struct {
 	unstreamed bool
 	// refusal, unless it is 0, is the status of every answer.
 	refusal int
+	// refused counts those answers.
+	refused int
 	// watches counts the open watches; lists counts the answered lists.
 	watches, lists int
 }
@@ -119,6 +121,9 @@ func (f *fakeAPI) until(t *testing.T, what string, condition func() bool) {
 func (f *fakeAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	f.mu.Lock()
 	refusal := f.refusal
+	if refusal != 0 {
+		f.refused++
+	}
 	f.mu.Unlock()
 	if refusal == 0 && r.URL.Path != "/api/v1/configmaps" && r.URL.Path != "/api/v1/namespaces/default/configmaps" {
 		refusal = http.StatusNotFound

@@ -134,6 +134,27 @@ func (f *feed) hasReaders() bool {
 	return len(f.readers) > 0
 }
 
+// onlyConn returns the connection of all readers; nil if there are none, or several connections.
+func (f *feed) onlyConn() *conn {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var only *conn
+	for r := range f.readers {
+		s, ok := r.(*subscription)
+		if !ok || only != nil && s.conn != only {
+			return nil
+		}
+		only = s.conn
+	}
+	return only
+}
+
+func (f *feed) isOpen() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.open
+}
+
 // current returns the list; false when there is none yet. The list may be as old as
 // limits.batch, so that many readers that arrive at once share one; later changes are
 // in the log.

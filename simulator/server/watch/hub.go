@@ -57,6 +57,8 @@ type Options struct {
 	// so that clients need not wait for the list. Default: the hub watches a kind
 	// only once a client asks for it.
 	Keep []schema.GroupVersionResource
+	// Connections bounds the WebSocket connections. Default: 4096.
+	Connections int
 	// Clock paces the hub. Default: the real one.
 	Clock clock.WithTicker
 
@@ -79,6 +81,9 @@ func New(opts Options) *Hub {
 		}
 	}
 	c, l := opts.Clock, *opts.limits
+	if opts.Connections > 0 {
+		l.connections = opts.Connections
+	}
 	h := &Hub{
 		clock: c, limits: l, log: opts.Logger, upgrader: newUpgrader(opts.Refuse),
 		status: newObjectFeed(c, l), results: newResultsFeed(c, l), queues: newQueuesFeed(c, l),
@@ -197,7 +202,7 @@ func (h *Hub) join(f clientFrame, s *subscription) *refusal {
 		s.feed = &h.queues.feed
 	default:
 		kind, ok := h.kinds[f.key()]
-		if !ok && !h.makeRoom() {
+		if !ok && !h.makeRoom() && !h.takeFromOthers(s.conn) {
 			return refuse(http.StatusTooManyRequests, "clients already watch %d different lists, the limit of this server", h.limits.feeds)
 		}
 		if !ok {
@@ -267,6 +272,34 @@ func (h *Hub) makeRoom() bool {
 		}
 	}
 	return false
+}
+
+// takeFromOthers ends a feed of the connection that alone reads the most feeds, if that is at least two
+// more than c reads, and reports whether it did: a few clients cannot use up the feeds of all others. The
+// caller holds mu.
+func (h *Hub) takeFromOthers(c *conn) bool {
+	read := map[*conn]int{}
+	one := map[*conn]*kindFeed{}
+	var most *conn
+	for key, f := range h.kinds {
+		only := f.onlyConn()
+		if only == nil || slices.Contains(h.keep, key) {
+			continue
+		}
+		read[only]++
+		one[only] = f
+		if only != c && (most == nil || read[only] > read[most]) {
+			most = only
+		}
+	}
+	if most == nil || read[most] < read[c]+2 {
+		return false
+	}
+	f := one[most]
+	f.end(refuse(http.StatusTooManyRequests, "clients watch %d different lists, the limit of this server, and this connection watches the most", h.limits.feeds))
+	h.forget(f)
+	f.stop()
+	return true
 }
 
 // admit registers a connection, or says why it is refused. The caller dismisses an

@@ -65,6 +65,10 @@ func (f *kindFeed) reflect(ctx context.Context, client rest.Interface) {
 		f.end(&refusal{Code: int(err.ErrStatus.Code), Message: err.ErrStatus.Message})
 		cancel()
 	}}
+	var asking sync.WaitGroup
+	defer asking.Wait()
+	asking.Go(func() { f.askWhileSilent(ctx, source) })
+	defer cancel()
 	// A reflector logs the end of each watch at level 0, and all of them end when
 	// the API server stops.
 	quiet := f.log.V(2)
@@ -77,6 +81,23 @@ func (f *kindFeed) reflect(ctx context.Context, client rest.Interface) {
 			Duration: f.limits.retry, Cap: f.limits.retryMax, Factor: 2, Jitter: 0.5, Steps: 10,
 		},
 	}).RunWithContext(ctx)
+}
+
+// askWhileSilent ends the feed with the API server's error if the kind cannot be listed: the reflector
+// repeats a list that fails with a server error forever, and readers would wait without a word. The
+// conversion webhook of a CustomResourceDefinition, for example, may be broken.
+func (f *kindFeed) askWhileSilent(ctx context.Context, source *apiSource) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-f.clock.After(f.limits.silence):
+		}
+		if f.isOpen() {
+			return
+		}
+		source.ask(ctx)
+	}
 }
 
 // sorted implements feed.list.

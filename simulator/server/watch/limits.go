@@ -29,6 +29,9 @@ type limits struct {
 	write time.Duration
 	// farewell is how long a client may take to answer a close frame.
 	farewell time.Duration
+	// silence is how long a list may be awaited before the hub asks the API server whether it can
+	// list the kind at all.
+	silence time.Duration
 	// retry and retryMax bound the wait before the hub repeats a failed list or
 	// watch.
 	retry, retryMax time.Duration
@@ -46,6 +49,7 @@ func defaultLimits() *limits {
 		ping:        20 * time.Second,
 		write:       10 * time.Second,
 		farewell:    time.Second,
+		silence:     5 * time.Second,
 		retry:       200 * time.Millisecond, retryMax: 10 * time.Second,
 	}
 }

@@ -11,7 +11,12 @@ import (
 const MaxHeld = 1 << 30
 
 // ErrHeld says that objects exceed MaxHeld.
-var ErrHeld = &LimitError{Message: fmt.Sprintf("the objects are larger than %d MiB together, which is the most that is imported at once", MaxHeld>>20)}
+var ErrHeld = HeldError(MaxHeld)
+
+// HeldError says that objects exceed a bound, in bytes of JSON.
+func HeldError(bound int64) *LimitError {
+	return &LimitError{Message: fmt.Sprintf("the objects are larger than %d MiB together, which is the most that is imported at once from a source of its size", bound>>20)}
+}
 
 // Collector makes a Source of objects that need no parsing, such as those of
 // another cluster. The zero value collects objects that come from nowhere in

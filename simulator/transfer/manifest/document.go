@@ -70,7 +70,11 @@ func (p place) String() string {
 
 // document reads the next document of a file to its end.
 func (r *reader) document(at place, file *documents) error {
-	content := bufio.NewReaderSize(file, 64<<10)
+	if err := r.another(); err != nil {
+		return r.report(at.String(), err)
+	}
+	content := r.buffer
+	content.Reset(file)
 	first, err := skipBlank(content)
 	if errors.Is(err, io.EOF) {
 		return nil // nothing but comments

@@ -32,6 +32,8 @@ type Object struct {
 	Deleting bool
 	// Virtual: a virtual node published it.
 	Virtual bool
+	// Local: it is the APIService of an API that API servers serve themselves.
+	Local bool
 	// Order is its place in the source, from 1.
 	Order int
 }
@@ -65,8 +67,12 @@ func newObject(value map[string]any, source string) (*Object, error) {
 	return &Object{
 		GVK: u.GroupVersionKind(), Namespace: u.GetNamespace(), Name: name, Source: source, JSON: data,
 		Created: u.GetCreationTimestamp().Time, Generated: u.GetName() == "",
-		Deleting: deleting, Virtual: u.GetLabels()[objects.LabelVirtualDriver] != "",
+		Deleting: deleting, Virtual: u.GetLabels()[objects.LabelVirtualDriver] != "", Local: isLocal(u),
 	}, nil
+}
+
+func isLocal(u *unstructured.Unstructured) bool {
+	return u.GroupVersionKind().GroupKind() == objects.APIService && len(objects.Calls(u))+len(objects.InactiveCalls(u)) == 0
 }
 
 // checkHeader returns why a value is not an object.

@@ -24,8 +24,11 @@ type Content struct {
 // Bounds of a source. They are far above what clusters need, and below the memory of
 // a machine that runs one.
 const (
-	// maxUnpacked bounds the unpacked content of all files.
-	maxUnpacked = 2 << 30
+	// The unpacked content of all files may have freeUnpacked bytes, and unpackedRatio times their
+	// own size, but at most maxUnpacked: exports are packed to a thirtieth or so.
+	freeUnpacked  = 64 << 20
+	unpackedRatio = 100
+	maxUnpacked   = 2 << 30
 	// maxObject bounds one object. etcd accepts a tenth of it.
 	maxObject = 16 << 20
 	// maxWhole bounds a YAML document that is not a list of objects.
@@ -35,9 +38,17 @@ const (
 	maxDepth = 250
 	// maxEntries bounds the files of an archive.
 	maxEntries = 100_000
+	// maxValues bounds the values of an object, because a parser needs some hundred bytes for
+	// each. An object that etcd accepts has fewer.
+	maxValues = 300_000
+	// maxTexts bounds the documents, list items and JSON values of a source.
+	maxTexts = 200_000
 )
 
-var errTooMuch = fmt.Sprintf("it holds more than %d GiB, unpacked, which is the most that is read", maxUnpacked>>30)
+// unpackedBound returns how much of files of that size is unpacked.
+func unpackedBound(size int64) int64 {
+	return min(maxUnpacked, freeUnpacked+unpackedRatio*min(size, maxUnpacked))
+}
 
 // Read reads objects and scheduler configurations from a source. An error is ctx's,
 // that of content.Object, or a *LimitError; anything else that is wrong with the
@@ -52,7 +63,8 @@ func Read(ctx context.Context, s Source, content Content) error {
 	if content.Ignored == nil {
 		content.Ignored = func(string, string) {}
 	}
-	r := &reader{ctx: ctx, content: content, left: maxUnpacked}
+	r := &reader{ctx: ctx, content: content, bound: unpackedBound(s.size()), buffer: bufio.NewReaderSize(nil, 64<<10)}
+	r.left = r.bound
 	for _, c := range s.collected {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -74,8 +86,20 @@ func Read(ctx context.Context, s Source, content Content) error {
 type reader struct {
 	ctx     context.Context
 	content Content
-	left    int64 // of maxUnpacked
+	bound   int64 // of the unpacked content
+	left    int64 // of bound
 	order   int
+	texts   int
+	// buffer is that of the document that is being read.
+	buffer *bufio.Reader
+}
+
+// another is called for each document, item of a list and JSON value, whatever it holds.
+func (r *reader) another() error {
+	if r.texts++; r.texts > maxTexts {
+		return fatal{&LimitError{Message: fmt.Sprintf("it has more than %d documents and list items, which is the most that is read", maxTexts)}}
+	}
+	return nil
 }
 
 // fatal is an error that ends the reading. Other errors are about the content.
@@ -97,7 +121,7 @@ func (b *boundedReader) Read(p []byte) (int, error) {
 	}
 	n, err := b.from.Read(p)
 	if b.r.left -= int64(n); b.r.left < 0 {
-		return 0, fatal{&LimitError{Message: errTooMuch}}
+		return 0, fatal{&LimitError{Message: fmt.Sprintf("unpacked, it has more than %d MiB, which is the most that is read of a source of its size", b.r.bound>>20)}}
 	}
 	return n, err
 }

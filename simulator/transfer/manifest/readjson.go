@@ -25,6 +25,9 @@ func (r *reader) json(at place, content *bufio.Reader, file *documents) error {
 			return nil
 		}
 		if err == nil {
+			err = j.another()
+		}
+		if err == nil {
 			err = j.value(token)
 		}
 		if err == nil {
@@ -83,7 +86,7 @@ func (j *jsonReader) value(token json.Token) error {
 // object reads a value that is an object, or holds lists of objects.
 func (j *jsonReader) object() error {
 	fields := map[string]json.RawMessage{}
-	lists := false
+	lists, size := false, 0
 	for j.decoder.More() {
 		token, err := j.decoder.Token()
 		if err != nil {
@@ -103,6 +106,9 @@ func (j *jsonReader) object() error {
 		raw, err := j.raw()
 		if err != nil {
 			return err
+		}
+		if size += len(key) + len(raw); size > maxObject {
+			return fmt.Errorf("a value is larger than %d MiB, which is the most that is read", maxObject>>20)
 		}
 		fields[key] = raw
 	}
@@ -156,6 +162,9 @@ func (j *jsonReader) skip() error {
 		if _, err := j.raw(); err != nil {
 			return err
 		}
+		if err := j.another(); err != nil {
+			return err
+		}
 	}
 	_, err := j.decoder.Token()
 	return err
@@ -166,6 +175,9 @@ func (j *jsonReader) items(key string, kind schema.GroupVersionKind) error {
 	for i := 0; j.decoder.More(); i++ {
 		raw, err := j.raw()
 		if err != nil {
+			return err
+		}
+		if err := j.another(); err != nil {
 			return err
 		}
 		j.emitted++
@@ -228,7 +240,7 @@ func valueOf(raw []byte) (map[string]any, error) {
 	if err := checkText(raw, 0); err != nil {
 		return nil, errors.New("it is not in UTF-8")
 	}
-	if err := checkDepth(raw); err != nil {
+	if err := checkSize(raw); err != nil {
 		return nil, err
 	}
 	var value any
@@ -242,15 +254,17 @@ func valueOf(raw []byte) (map[string]any, error) {
 	return object, nil
 }
 
+var errValues = fmt.Errorf("it has more than %d values", maxValues)
+
 var errDepth = fmt.Errorf("it is nested deeper than %d levels", maxDepth)
 
 // tooDeep is in the errors of the decoders of JSON and YAML about nesting that
 // exceeds their own bounds.
 const tooDeep = "exceeded max depth"
 
-// checkDepth refuses JSON that is nested too deeply.
-func checkDepth(raw []byte) error {
-	depth, inString, escaped := 0, false, false
+// checkSize refuses JSON that is nested too deeply, or has too many values.
+func checkSize(raw []byte) error {
+	depth, values, inString, escaped := 0, 1, false, false
 	for _, c := range raw {
 		switch {
 		case escaped:
@@ -259,12 +273,18 @@ func checkDepth(raw []byte) error {
 			escaped, inString = c == '\\', c != '"'
 		case c == '"':
 			inString = true
+		case c == ',' || c == ':':
+			values++
 		case c == '{' || c == '[':
+			values++
 			if depth++; depth > maxDepth {
 				return errDepth
 			}
 		case c == '}' || c == ']':
 			depth--
+		}
+		if values > maxValues {
+			return errValues
 		}
 	}
 	return nil

@@ -196,6 +196,9 @@ func (y *yamlReader) endItem() error {
 		y.itemLine = 0
 		return nil
 	}
+	if err := y.another(); err != nil {
+		return err
+	}
 	i := yamlItem{text: y.item, indent: y.indent, line: y.itemLine, field: y.list, source: fmt.Sprintf("%s, %s[%d]", y.at, y.list, y.index)}
 	y.item, y.itemLine = y.item[:0], 0
 	y.index++
@@ -324,6 +327,9 @@ func (y *yamlReader) giveUpWhole() error {
 func toValue(text []byte, line int) (map[string]any, error) {
 	if err := checkText(text, line); err != nil {
 		return nil, err
+	}
+	if !yamlsource.AtMost(maxValues, text) {
+		return nil, fmt.Errorf("line %d: %w", line, errValues)
 	}
 	if err := checkAliases(text, line); err != nil {
 		return nil, err

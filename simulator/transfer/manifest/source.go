@@ -120,6 +120,24 @@ func openPart(base, path string) (Part, *os.File, error) {
 	return Part{Name: filepath.ToSlash(name), Content: f, Size: at.Size()}, f, nil
 }
 
+// size is that of all files, as they are stored.
+func (s Source) size() int64 {
+	var size int64
+	for _, p := range s.parts {
+		size += p.Size
+	}
+	return size
+}
+
+// MaxHeld bounds the objects that are held in memory at once while this source is imported, in bytes of
+// JSON. A small file cannot take much memory, whatever its aliases and its compression promise.
+func (s Source) MaxHeld() int64 {
+	if len(s.collected) > 0 {
+		return MaxHeld
+	}
+	return min(MaxHeld, unpackedBound(s.size()))
+}
+
 // Close closes the files.
 func (s Source) Close() error {
 	if s.close == nil {

@@ -333,6 +333,40 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/inactive": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The imported parts that would call other programs: webhooks, APIServices, conversions of custom resources, and extenders of the scheduler. Nothing calls them until a user activates them. */
+        get: operations["listInactive"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/inactive/activate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Let inactive parts call the programs that they name. Without --allow-outbound, a part that names another machine stays inactive. */
+        post: operations["activate"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/replay": {
         parameters: {
             query?: never;
@@ -460,6 +494,8 @@ export interface components {
             controlPlane: "embedded" | "external";
             operation?: components["schemas"]["Operation"];
             sync?: components["schemas"]["Sync"];
+            /** @description How many imported parts wait for a user to activate them. Absent if there are none. */
+            inactive?: number;
             /** @description True while a recording is loaded, whether it plays or not. */
             replay?: boolean;
             /** @description The version of Kubernetes. */
@@ -506,6 +542,12 @@ export interface components {
             kind: string;
             items: Record<string, never>[];
             schedulerConfiguration?: components["schemas"]["KubeSchedulerConfiguration"];
+            /** @description The custom kinds whose objects the API server could not list, for example because their conversion webhook does not answer. */
+            leftOut?: {
+                apiVersion: string;
+                kind: string;
+                message: string;
+            }[];
             results?: components["schemas"]["Cycle"][];
         };
         ImportProgress: {
@@ -548,6 +590,8 @@ export interface components {
             message?: string;
             /** @description Fields that Kubernetes no longer has. The import left them out. */
             removed: components["schemas"]["RemovedField"][];
+            /** @description The URLs of the extenders that were left out until a user activates them. */
+            inactiveExtenders: string[];
         };
         ImportReport: {
             /** @enum {string} */
@@ -571,7 +615,27 @@ export interface components {
             skippedTotal: number;
             warnings: components["schemas"]["ImportItem"][];
             warningsTotal: number;
+            /** @description Imported objects that call no other program until a user activates them. The message says what they would call. */
+            inactive: components["schemas"]["ImportItem"][];
+            inactiveTotal: number;
             configuration?: components["schemas"]["ImportConfiguration"];
+        };
+        /** @description An imported object, or an extender of an imported configuration, that calls no other program until a user activates it. */
+        Inactive: {
+            apiVersion: string;
+            kind: string;
+            /** @description For an extender, its URL. */
+            name: string;
+            /** @description The URLs and services that it would call. */
+            calls: string[];
+        };
+        InactiveList: {
+            items: components["schemas"]["Inactive"][];
+        };
+        /** @description Chooses inactive parts: all of them if it is empty. */
+        Activation: {
+            kind?: string;
+            name?: string;
         };
         /** @description Exactly one of the members is present. The last line has a report or an error. */
         ImportLine: {
@@ -588,7 +652,7 @@ export interface components {
         };
         SchedulerStatus: {
             /** @enum {string} */
-            phase: "starting" | "running" | "failed";
+            phase: "starting" | "running" | "failed" | "paused";
             message: string;
             /** @description The scheduler names, in the order of the configuration. */
             profiles: string[];
@@ -636,6 +700,8 @@ export interface components {
             revision?: number;
             /** Format: date-time */
             startTime: string;
+            /** @description How often the attempt was published again, because its wait for a permit had ended or its victims had been evicted. */
+            updates?: number;
             /** @description The duration of the scheduling cycle and the binding cycle together. */
             durationSeconds: number;
             outcome: components["schemas"]["Outcome"];
@@ -905,6 +971,8 @@ export interface components {
             matching: number;
             /** @description Those of them that are already allocated to other claims. */
             matchingInUse: number;
+            /** @description True when enough matching devices are not in use, and yet the request cannot get them, even alone: they have taints, share counters or capacity with others, or belong to an incomplete pool. */
+            blocked?: boolean;
             /** @description Drivers that publish devices for the node. Absent: none does. */
             drivers?: components["schemas"]["DriverDevices"][];
         };
@@ -1074,6 +1142,18 @@ export interface components {
             /** @description The node was rejected in this run, so Filter did not try it without the nominated pods. */
             rejected: boolean;
         };
+        /** @description A call of a plugin, or of an extender, that panicked. The scheduler went on: the call counted as failed. */
+        Panic: {
+            plugin: string;
+            /** @description The method that was called, for most extension points that of the same name. */
+            call: string;
+            /** @description What the first of the panics said, at most 1 KiB of it. */
+            value: string;
+            /** @description The stack of the first of the panics, with the function that panicked first, at most 8 KiB of it. */
+            stack: string;
+            /** @description How many such calls panicked. */
+            count: number;
+        };
         /** @description A fact that a plugin attached to a cycle. */
         Fact: {
             plugin: string;
@@ -1164,11 +1244,11 @@ export interface components {
             matching: number;
             /** @description Matching pods in the domain with the fewest; 0 when there are fewer domains than minDomains. */
             minimum: number;
-            /** @description Matching pods in the domain with the most. */
-            maximum: number;
             /** @description 1 when the pod itself matches the selector, otherwise 0. */
             self: number;
             maxSkew: number;
+            /** @description Matching pods in the domain with the most. */
+            maximum: number;
         };
         /** @description A port of a host. */
         Port: {
@@ -1212,6 +1292,8 @@ export interface components {
             facts?: components["schemas"]["Fact"][];
             /** @description The number of dropped facts: a cycle holds at most 1024 facts and 64 KiB. */
             factsDropped?: number;
+            /** @description The calls of plugins and extenders that panicked, by plugin and call, at most 16. */
+            panics?: components["schemas"]["Panic"][];
         };
         /** @description A cycle with its explanation. */
         ExplainedCycle: components["schemas"]["Cycle"] & {
@@ -1236,7 +1318,7 @@ export interface components {
         /** @description How the cycle ended, and why: a kind and its operands, to be rendered in any language. */
         Headline: components["schemas"]["StatementBest"] | components["schemas"]["StatementTied"] | components["schemas"]["StatementTiedBySeed"] | components["schemas"]["StatementOnly"] | components["schemas"]["StatementFirstFeasible"] | components["schemas"]["StatementUnscored"] | components["schemas"]["StatementHinted"] | components["schemas"]["StatementWasNominated"] | components["schemas"]["StatementWaiting"] | components["schemas"]["StatementCycleError"] | components["schemas"]["StatementExtenderError"] | components["schemas"]["StatementNoNodes"] | components["schemas"]["StatementRejectedInPreFilter"] | components["schemas"]["StatementRejectedLater"] | components["schemas"]["StatementPermitTimeout"] | components["schemas"]["StatementLostPlace"] | components["schemas"]["StatementNoNodeFits"] | components["schemas"]["StatementNotScheduled"] | components["schemas"]["StatementHeldByGroup"] | components["schemas"]["StatementNotTried"] | components["schemas"]["StatementGroupRejected"];
         /** @description A further statement: a kind and its operands, to be rendered in any language. */
-        Remark: components["schemas"]["StatementWaited"] | components["schemas"]["StatementNominatedCounted"] | components["schemas"]["StatementSearchEnded"] | components["schemas"]["StatementRoomMade"] | components["schemas"]["StatementRoomNominated"] | components["schemas"]["StatementNotEvicted"] | components["schemas"]["StatementDevicesAllocated"] | components["schemas"]["StatementDeviceShortage"] | components["schemas"]["StatementDevicesTogether"] | components["schemas"]["StatementGroupHasEnough"] | components["schemas"]["StatementGroupShort"] | components["schemas"]["StatementGroupPlaced"] | components["schemas"]["StatementGroupRoom"] | components["schemas"]["StatementGroupVictims"] | components["schemas"]["StatementGroupRoomImpossible"] | components["schemas"]["StatementExtenderFailure"];
+        Remark: components["schemas"]["StatementWaited"] | components["schemas"]["StatementNominatedCounted"] | components["schemas"]["StatementSearchEnded"] | components["schemas"]["StatementRoomMade"] | components["schemas"]["StatementRoomNominated"] | components["schemas"]["StatementNearest"] | components["schemas"]["StatementNotEvicted"] | components["schemas"]["StatementDevicesAllocated"] | components["schemas"]["StatementDeviceShortage"] | components["schemas"]["StatementDevicesTogether"] | components["schemas"]["StatementGroupHasEnough"] | components["schemas"]["StatementGroupShort"] | components["schemas"]["StatementGroupPlaced"] | components["schemas"]["StatementGroupRoom"] | components["schemas"]["StatementGroupVictims"] | components["schemas"]["StatementGroupRoomImpossible"] | components["schemas"]["StatementExtenderFailure"] | components["schemas"]["StatementPluginPanicked"];
         /** @description The node has the best total of several. */
         StatementBest: {
             /** @constant */
@@ -1443,6 +1525,21 @@ export interface components {
             kind: "searchEnded";
             nodes: number;
         };
+        /** @description Of the nodes that lack resources, this one is the nearest to fitting. */
+        StatementNearest: {
+            /** @constant */
+            kind: "nearest";
+            node: string;
+            /** @description Nodes that lack resources. */
+            nodes: number;
+            lacks: components["schemas"]["Lack"][];
+        };
+        /** @description An amount of a resource that a node lacks: of CPU in thousandths of a core, of others in their own unit. */
+        Lack: {
+            resource: string;
+            /** Format: int64 */
+            amount: number;
+        };
         /** @description Preemption makes room on the node by removing pods. */
         StatementRoomMade: {
             /** @constant */
@@ -1527,6 +1624,13 @@ export interface components {
             /** @constant */
             kind: "extenderFailure";
         };
+        /** @description A call of a plugin, or of an extender, panicked, and counted as failed. */
+        StatementPluginPanicked: {
+            /** @constant */
+            kind: "panicked";
+            plugin: string;
+            call: string;
+        };
         /** @description A plugin, or an extender by its URL prefix, with the number of nodes that it rejected. */
         Rejecter: {
             plugin: string;
@@ -1591,6 +1695,8 @@ export interface components {
             noMatch: number;
             /** @description Nodes on which enough match, but other claims hold them. */
             inUse: number;
+            /** @description Nodes on which enough match and are not in use, but taints, shared counters or capacity, or an incomplete pool keep them from being allocated. */
+            blocked: number;
         };
         Rejection: {
             plugin: string;
@@ -1977,7 +2083,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description The control plane is not up yet. Retry-After says when to ask again. */
+        /** @description The control plane is not up yet, the simulator is stopping, or clients ask for too much at once. Retry-After says when to ask again. */
         Starting: {
             headers: {
                 [name: string]: unknown;
@@ -2719,7 +2825,7 @@ export interface operations {
             };
             413: components["responses"]["TooLarge"];
             503: components["responses"]["Starting"];
-            /** @description The disk of the data directory is full. */
+            /** @description The disk of the data directory has too little space left. */
             507: {
                 headers: {
                     [name: string]: unknown;
@@ -2749,6 +2855,90 @@ export interface operations {
             };
             /** @description No import is in progress. */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            503: components["responses"]["Starting"];
+            default: components["responses"]["Error"];
+        };
+    };
+    listInactive: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The inactive parts, by kind and name. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InactiveList"];
+                };
+            };
+            /** @description The simulator cannot import. */
+            501: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            503: components["responses"]["Starting"];
+            default: components["responses"]["Error"];
+        };
+    };
+    activate: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["Activation"];
+            };
+        };
+        responses: {
+            /** @description The parts that are still inactive. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InactiveList"];
+                };
+            };
+            /** @description The body is not an Activation. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Some parts stay inactive, because the simulator may not call what they name. The message says which. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The simulator cannot import. */
+            501: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2835,7 +3025,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Another operation on the whole cluster is in progress, or another recording is being loaded. */
+            /** @description Another operation on the whole cluster is in progress, or another file is being uploaded. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -2846,6 +3036,15 @@ export interface operations {
             };
             413: components["responses"]["TooLarge"];
             503: components["responses"]["Starting"];
+            /** @description The disk of the data directory has too little space left. */
+            507: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             default: components["responses"]["Error"];
         };
     };

@@ -2,7 +2,7 @@
 
 import { bodyOf, client } from './client'
 import type { paths } from './schema'
-import type { ImportMode, ImportState, Reset } from './types'
+import type { ImportMode, ImportState, Inactive, Reset } from './types'
 import { upload } from './upload'
 
 export type Transfer = 'export' | 'import' | 'reset' | 'replay'
@@ -49,6 +49,17 @@ export function getImport(signal?: AbortSignal): Promise<ImportState> {
 
 export async function cancelImport(): Promise<void> {
   await client.DELETE('/api/v1/import')
+}
+
+/** The imported parts that call no other program until the user activates them. */
+export async function listInactive(signal?: AbortSignal): Promise<readonly Inactive[]> {
+  return (await bodyOf(client.GET('/api/v1/inactive', { signal }))).items
+}
+
+/** Activates one part, or all of them. Returns those that are still inactive. */
+export async function activate(part?: Inactive): Promise<readonly Inactive[]> {
+  const body = part ? { kind: part.kind, name: part.name } : {}
+  return (await bodyOf(client.POST('/api/v1/inactive/activate', { body }))).items
 }
 
 export function resetCluster(): Promise<Reset> {

@@ -63,6 +63,7 @@ export type Evictions = Schemas['Evictions']
 export type ExtenderCall = Schemas['ExtenderCall']
 /** A fact that a plugin recorded about the cycle or about one node. */
 export type Fact = Schemas['Fact']
+export type Panic = Schemas['Panic']
 export type ImportMode = ImportReport['mode']
 /** The progress of an import. */
 export type ImportProgress = Schemas['ImportProgress']
@@ -71,6 +72,8 @@ export type ImportItem = Schemas['ImportItem']
 export type ImportReport = Schemas['ImportReport']
 /** The running import, or the last one. */
 export type ImportState = Schemas['ImportState']
+/** An imported part that calls no other program until the user activates it. */
+export type Inactive = Schemas['Inactive']
 /** A line of an import's response; exactly one field is set. */
 export type ImportLine = Schemas['ImportLine']
 /** The result of a reset. */

@@ -60,6 +60,12 @@ export function formatAmount(value: number, unit: Unit): string {
   return `${trim(value / divisor, 1)} ${name}`
 }
 
+/** An amount as the server compares it: CPU in thousandths of a core, everything else in its own unit. */
+export function amountOf(resource: string, value: number): string {
+  const unit = unitOf(resource)
+  return formatAmount(unit === 'cpu' ? value / 1000 : value, unit)
+}
+
 /** "used / allocatable" as two texts and a common unit. */
 export function formatPair(used: number, allocatable: number, unit: Unit): { used: string; allocatable: string; unit: string } {
   if (unit !== 'bytes') return { used: trim(used, unit === 'cpu' ? 2 : 0), allocatable: trim(allocatable, unit === 'cpu' ? 2 : 0), unit: '' }

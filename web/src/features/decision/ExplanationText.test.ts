@@ -67,10 +67,18 @@ describe('ExplanationText', () => {
   })
 
   it('names the device requests that nodes cannot satisfy', () => {
-    const shortage = { kind: 'deviceShortage', claim: 'gpu', request: 'card', deviceClass: 'large', count: 2, nodes: 3, compared: 4, noMatch: 2, inUse: 1 } as const
+    const shortage = { kind: 'deviceShortage', claim: 'gpu', request: 'card', deviceClass: 'large', count: 2, nodes: 3, compared: 4, noMatch: 2, inUse: 1, blocked: 0 } as const
     expect(textOf(explained({ remarks: [shortage] }))).toContain(
       'Request card of claim gpu needs 2 devices of class large: 3 of 4 checked nodes cannot satisfy it (too few match on 2, already in use on 1).',
     )
+  })
+
+  it('names the node that lacks the least', () => {
+    const nearest = { kind: 'nearest', node: 'node-c', nodes: 3, lacks: [{ resource: 'cpu', amount: 500 }, { resource: 'memory', amount: 3 * 2 ** 29 }] } as const
+    const said = () => textOf(explained({ remarks: [{ ...nearest, lacks: [...nearest.lacks] }] }))
+    expect(said()).toContain('Of the 3 nodes that lack resources, node-c is the nearest to fitting: it lacks 0.5 cpu, 1.5 Gi memory.')
+    i18n.global.locale.value = 'ja'
+    for (const fact of ['3', 'node-c', 'cpu 0.5', 'memory 1.5 Gi']) expect(said()).toContain(fact)
   })
 
   it('adds the result of preemption, also beside the map', () => {

@@ -5,6 +5,11 @@ import type { Note } from './model/pluginComparison'
 
 export function useNotes(): (note: Note | undefined) => string {
   const { t } = useI18n()
+  function podTermText({ rule, domain, pod }: Extract<Note, { kind: 'podTerm' }>): string {
+    if (rule === 'affinity') return t('decision.podTermNone', { domain })
+    if (!pod) return t('decision.podTermSome', { domain })
+    return rule === 'antiAffinity' ? t('decision.podTermIn', { pod, domain }) : t('decision.podTermRepels', { pod, domain })
+  }
   return (note) => {
     switch (note?.kind) {
       case 'short':
@@ -15,6 +20,12 @@ export function useNotes(): (note: Note | undefined) => string {
         return note.actual === null ? t('decision.termNone', { key: note.key }) : t('decision.termActual', { key: note.key, actual: note.actual })
       case 'ports':
         return t('decision.portsTaken', { ports: note.text })
+      case 'podTerm':
+        return podTermText(note)
+      case 'spread':
+        return t('decision.spreadCounts', { domain: note.domain, matching: note.matching, minimum: note.minimum })
+      case 'claim':
+        return note.largest === undefined ? t('decision.claimNoVolume', { claim: note.claim }) : t('decision.claimTooLarge', { claim: note.claim, largest: note.largest })
       case 'devices':
         return note.onNode ? t('decision.devicesInUse', { onNode: note.onNode, inUse: note.inUse }) : t('decision.noDevices')
       default:

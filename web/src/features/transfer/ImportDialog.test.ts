@@ -30,7 +30,9 @@ const report: ImportReport = {
   skippedTotal: 0,
   warnings: [],
   warningsTotal: 0,
-  configuration: { applied: true, revision: 2, removed: [{ field: 'leaderElection', message: 'no effect' }] },
+  inactive: [{ apiVersion: 'admissionregistration.k8s.io/v1', kind: 'ValidatingWebhookConfiguration', name: 'policy', message: 'inactive: it would call https://192.0.2.1/hook' }],
+  inactiveTotal: 1,
+  configuration: { applied: true, revision: 2, removed: [{ field: 'leaderElection', message: 'no effect' }], inactiveExtenders: ['http://192.0.2.1/extender'] },
 }
 const line = (value: object) => `${JSON.stringify(value)}\n`
 
@@ -100,6 +102,8 @@ describe('ImportDialog', () => {
     expect(summary).toContain('Imported 2 objects in 1.50 s; 1 rejected')
     expect(summary).toContain('Running as revision 2.')
     expect(summary).toContain('leaderElection')
+    expect(summary).toContain('Inactive 1')
+    expect(summary).toContain('http://192.0.2.1/extender')
     expect(wrapper.emitted('close')).toBeUndefined()
   })
 

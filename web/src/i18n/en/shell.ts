@@ -33,9 +33,12 @@ export const shell = {
     schedulerStarting: 'Scheduler starting',
     schedulerRunning: 'Scheduler running',
     schedulerFailed: 'Scheduler failed',
+    schedulerPaused: 'Scheduler paused',
     revision: 'rev {n}',
     profiles: 'Profiles: {names}',
     warnings: 'Warnings',
+    inactive: '{n} imported parts stay inactive, because they would call other programs. | {n} imported part stays inactive, because it would call another program. | {n} imported parts stay inactive, because they would call other programs.',
+    inactiveShow: 'Show',
   },
   starting: {
     title: 'The control plane is starting',

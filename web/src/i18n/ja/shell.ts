@@ -35,8 +35,11 @@ export const shell: typeof english = {
     schedulerStarting: 'スケジューラー起動中',
     schedulerRunning: 'スケジューラー稼働中',
     schedulerFailed: 'スケジューラーの起動に失敗',
+    schedulerPaused: 'スケジューラー一時停止中',
     revision: 'rev {n}',
     profiles: 'プロファイル: {names}',
+    inactive: 'インポートしたもののうち {n} 件は、他のプログラムを呼び出すため無効のままです。',
+    inactiveShow: '表示',
     warnings: '警告',
   },
   starting: {

@@ -59,3 +59,9 @@ it('has the values that the rejecting plugin compared if no plugin is given', ()
   expect(comparedAt(compared, matrix, 'node-a1', 'NodeAffinity')).toBeUndefined()
   expect(comparedAt(cycle, matrix, 'node-a1', '')).toBeUndefined()
 })
+
+it('shows ports, domains, other pods and claims that were compared', () => {
+  const port = { protocol: 'TCP', hostIP: '', port: 80 }
+  const ports = sampleCycle({ filter: cycle.filter && { ...cycle.filter, comparisons: [{ node: 'node-a1', plugin: 'NodeResourcesFit', ports: [port] }] } })
+  expect(comparedAt(ports, matrix, 'node-a1', '')).toMatchObject({ ports: [port], resources: [], podTerms: [], spread: [], claims: [] })
+})

@@ -87,6 +87,10 @@ export interface Compared {
   resources: ResourceLine[]
   taint: Comparison['taint']
   terms: NonNullable<Comparison['terms']>
+  podTerms: NonNullable<Comparison['podTerms']>
+  spread: NonNullable<Comparison['spread']>
+  ports: NonNullable<Comparison['ports']>
+  claims: NonNullable<Comparison['claims']>
 }
 
 /** The values that a plugin compared for a node. Without a plugin: those of the plugin that rejected it. */
@@ -96,6 +100,7 @@ export function comparedAt(cycle: Cycle, matrix: FilterMatrix | undefined, node:
   const comparison = node && by ? comparisons(cycle)(node, by) : undefined
   if (!comparison) return undefined
   const resources = resourceLines(comparison)
-  const { taint, terms = [] } = comparison
-  return resources.length || taint || terms.length ? { resources, taint, terms } : undefined
+  const { taint, terms = [], podTerms = [], spread = [], ports = [], claims = [] } = comparison
+  const any = resources.length || taint || terms.length || podTerms.length || spread.length || ports.length || claims.length
+  return any ? { resources, taint, terms, podTerms, spread, ports, claims } : undefined
 }

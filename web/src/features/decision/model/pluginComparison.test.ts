@@ -29,6 +29,19 @@ it('names the taint and the label', () => {
   expect(noteOf({ node: 'n', plugin: 'p' })).toBeUndefined()
 })
 
+it('says what pods, domains and volumes are in the way', () => {
+  const note = (found: Partial<Comparison>) => noteOf({ node: 'n', plugin: 'p', ...found })
+  const term = { rule: 'antiAffinity', topologyKey: 'zone', domain: 'z1', selector: 'app=web', pod: { namespace: 'default', name: 'web-1', uid: 'u' } }
+  expect(note({ podTerms: [term] })).toEqual({ kind: 'podTerm', rule: 'antiAffinity', domain: 'zone=z1', pod: 'web-1' })
+  expect(note({ podTerms: [{ ...term, domain: null }] })).toEqual({ kind: 'term', key: 'zone', actual: null })
+  const spread = { topologyKey: 'zone', domain: 'z1', matching: 3, minimum: 1, maximum: 4, self: 1, maxSkew: 2 }
+  expect(note({ spread: [spread] })).toEqual({ kind: 'spread', domain: 'zone=z1', matching: 3, minimum: 1 })
+  expect(note({ spread: [{ ...spread, domain: null }] })).toEqual({ kind: 'term', key: 'zone', actual: null })
+  const claim = { claim: 'data', storageClass: 'fast', requested: 2 ** 31, provisionable: false }
+  expect(note({ claims: [claim] })).toEqual({ kind: 'claim', claim: 'data', largest: undefined })
+  expect(note({ claims: [{ ...claim, provisionable: true, largest: 2 ** 30 }] })).toEqual({ kind: 'claim', claim: 'data', largest: '1 Gi' })
+})
+
 it('finds a comparison by node and plugin', () => {
   const cycle = sampleCycle()
   if (cycle.filter) cycle.filter.comparisons = [fit]

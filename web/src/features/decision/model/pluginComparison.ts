@@ -1,7 +1,7 @@
 // The values that a plugin compared when it rejected a node, formatted for display.
 
 import type { Cycle, FilterResult } from '@/api/types'
-import { formatAmount, unitOf } from '@/kubernetes/quantity'
+import { amountOf, formatAmount } from '@/kubernetes/quantity'
 
 export type Comparison = NonNullable<FilterResult['comparisons']>[number]
 
@@ -20,11 +20,9 @@ export interface ResourceLine {
   short: boolean
 }
 
-/** CPU is in thousandths of a core, everything else in its own unit. */
 export function resourceLines(comparison: Comparison): ResourceLine[] {
   return (comparison.resources ?? []).map((r) => {
-    const scale = r.name === 'cpu' ? 1000 : 1
-    const text = (value: number) => formatAmount(value / scale, unitOf(r.name))
+    const text = (value: number) => amountOf(r.name, value)
     const left = r.allocatable - r.inUse - r.requested
     return {
       name: r.name,
@@ -55,6 +53,10 @@ export type Note =
   | { kind: 'term'; key: string; actual: string | null }
   | { kind: 'ports'; text: string }
   | { kind: 'devices'; onNode: number; inUse: number }
+  /** A term of pod affinity that no pod in the domain meets, or of anti-affinity that `pod` violates. */
+  | { kind: 'podTerm'; rule: PodTerm['rule']; domain: string; pod: string | undefined }
+  | { kind: 'spread'; domain: string; matching: number; minimum: number }
+  | { kind: 'claim'; claim: string; largest: string | undefined }
 
 export function noteOf(comparison: Comparison): Note | undefined {
   const short = resourceLines(comparison).find((r) => r.short)
@@ -62,10 +64,34 @@ export function noteOf(comparison: Comparison): Note | undefined {
   if (comparison.taint) return { kind: 'taint', text: taintText({ key: comparison.taint.key, value: comparison.taint.value ?? '' }) }
   const term = comparison.terms?.[0]
   if (term) return { kind: 'term', key: term.key, actual: term.actual }
+  const podTerm = comparison.podTerms?.[0]
+  if (podTerm) return podTermNote(podTerm)
+  const spread = comparison.spread?.[0]
+  if (spread) return spreadNote(spread)
+  const claim = comparison.claims?.[0]
+  if (claim) return claimNote(claim)
   if (comparison.ports?.length) return { kind: 'ports', text: comparison.ports.map((p) => String(p.port)).join(', ') }
   const drivers = comparison.devices?.[0]?.drivers ?? []
   if (comparison.devices?.length) return { kind: 'devices', onNode: sum(drivers.map((d) => d.onNode)), inUse: sum(drivers.map((d) => d.inUse)) }
   return undefined
+}
+
+type PodTerm = NonNullable<Comparison['podTerms']>[number]
+type Spread = NonNullable<Comparison['spread']>[number]
+type Claim = NonNullable<Comparison['claims']>[number]
+
+export function podTermNote({ rule, topologyKey, domain, pod }: PodTerm): Note {
+  if (domain === null) return { kind: 'term', key: topologyKey, actual: null }
+  return { kind: 'podTerm', rule, domain: `${topologyKey}=${domain}`, pod: pod?.name }
+}
+
+export function spreadNote({ topologyKey, domain, matching, minimum }: Spread): Note {
+  if (domain === null) return { kind: 'term', key: topologyKey, actual: null }
+  return { kind: 'spread', domain: `${topologyKey}=${domain}`, matching, minimum }
+}
+
+export function claimNote({ claim, provisionable, largest }: Claim): Note {
+  return { kind: 'claim', claim, largest: provisionable ? formatAmount(largest ?? 0, 'bytes') : undefined }
 }
 
 const sum = (values: number[]) => values.reduce((a, b) => a + b, 0)

@@ -2,6 +2,7 @@
 // server decides what is true; this module only chooses words.
 
 import type { GroupShortfall, Headline, Remark } from '@/api/types'
+import { amountOf } from '@/kubernetes/quantity'
 
 /** A message and the values for its placeholders; `count` selects its plural form. */
 export interface Phrase {
@@ -80,6 +81,8 @@ export function phraseOf(statement: Headline | Remark, words: Words): Phrase {
       return { key: 'explain.room', values: texts(s), count: s.victims }
     case 'nominated':
       return { key: 'explain.nominated', values: texts(s) }
+    case 'nearest':
+      return { key: 'explain.nearest', values: { ...texts(s), lacks: s.lacks.map((lack) => t('explain.lack', { resource: lack.resource, amount: amountOf(lack.resource, lack.amount) })).join(', ') }, count: s.nodes }
     case 'devicesAllocated':
       return { key: 'explain.devicesAllocated', values: { claims: claimsOf(s, words) } }
     case 'deviceShortage':
@@ -100,6 +103,8 @@ export function phraseOf(statement: Headline | Remark, words: Words): Phrase {
       return { key: 'explain.groupRoomImpossible', values: texts(s), count: s.pods }
     case 'extenderFailure':
       return { key: s.ignored ? 'explain.extenderIgnored' : 'explain.extenderFailure', values: texts(s) }
+    case 'panicked':
+      return { key: 'explain.panicked', values: texts(s) }
     default:
       return unknownKind(s)
   }
@@ -156,7 +161,11 @@ function claimsOf({ claims }: Statement<'devicesAllocated'>, { t }: Words): stri
   return said.reduce((claims, next) => t('explain.nextClaim', { claims, next }))
 }
 
-function shortageOf({ count, noMatch, inUse }: Statement<'deviceShortage'>, { t }: Words): { wanted: string; why: string } {
-  const why = [noMatch ? t('explain.devicesNoMatch', { n: noMatch }) : '', inUse ? t('explain.devicesInUse', { n: inUse }) : '']
+function shortageOf({ count, noMatch, inUse, blocked }: Statement<'deviceShortage'>, { t }: Words): { wanted: string; why: string } {
+  const why = [
+    noMatch ? t('explain.devicesNoMatch', { n: noMatch }) : '',
+    inUse ? t('explain.devicesInUse', { n: inUse }) : '',
+    blocked ? t('explain.devicesBlocked', { n: blocked }) : '',
+  ]
   return { wanted: count ? t('explain.devices', { n: count }, count) : t('explain.devicesAll', {}), why: why.filter(Boolean).join(', ') }
 }

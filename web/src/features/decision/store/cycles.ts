@@ -10,8 +10,8 @@ const keepAtMost = 16
 
 /** The full record of an attempt, from the cache or from the server. */
 function cycleOf(summary: Summary): Promise<Cycle> {
-  // A waiting attempt changes when its wait ends, so the key includes the outcome.
-  const key = `${summary.pod.uid}/${summary.attempt}/${summary.outcome}/${summary.durationSeconds}`
+  // An attempt can be published again with more facts.
+  const key = `${summary.pod.uid}/${summary.attempt}/${summary.outcome}/${summary.updates ?? 0}/${summary.durationSeconds}`
   const known = kept.get(key)
   if (known) return known
   const cycle = getCycle(summary.pod.uid, summary.attempt)

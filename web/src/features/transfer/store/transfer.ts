@@ -11,7 +11,7 @@ import { LineReader } from '../model/ndjson'
 import { operation } from '@/live/operation'
 
 // ── dialogs ─────────────────────────────────────────────────────────────
-export type TransferDialog = 'import' | 'export' | 'reset'
+export type TransferDialog = 'import' | 'export' | 'reset' | 'inactive'
 export const transferDialog = ref<TransferDialog>()
 /** Files dropped on the window, for the dialog to take over. */
 export const offered = shallowRef<readonly ImportFile[]>([])

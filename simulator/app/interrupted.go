@@ -1,0 +1,61 @@
+package app
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// importMark is a file in the data directory that exists from when an import empties the cluster until
+// the import has ended. If the program ends in between, neither the earlier objects nor all of the new
+// ones are there, and the next start says so.
+const importMark = "import-under-way"
+
+func (s *simulator) importMark() string { return filepath.Join(s.prepared.dataDir, importMark) }
+
+// markImport is called before an import empties the cluster.
+func (s *simulator) markImport() error {
+	if err := os.WriteFile(s.importMark(), []byte(time.Now().UTC().Format(time.RFC3339)), 0o600); err != nil {
+		return fmt.Errorf("noting the import: %w", err)
+	}
+	s.emptied.Store(true)
+	return nil
+}
+
+// unmarkImport is called when an import has ended, or a reset. An import that was cancelled because the
+// simulator stops stays marked: its client may not have seen how it ended.
+func (s *simulator) unmarkImport() {
+	if s.operations.stopping() {
+		return
+	}
+	if err := os.Remove(s.importMark()); err != nil && !errors.Is(err, os.ErrNotExist) {
+		s.options.Logger.Error(err, "Noting the end of an import")
+		return
+	}
+	s.interrupted.Store(nil)
+}
+
+// findInterrupted is called at the start. The warning that it leaves stays until the cluster is emptied
+// again.
+func (s *simulator) findInterrupted() error {
+	began, err := os.ReadFile(s.importMark())
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("looking for an interrupted import: %w", err)
+	}
+	text := fmt.Sprintf("the import of %s, which replaced the cluster, was interrupted when the simulator ended: only a part of its objects is here. Import the file again, or reset", began)
+	s.interrupted.Store(&text)
+	s.options.Logger.Info(text)
+	return nil
+}
+
+// endImport clears the mark if the import that has ended has emptied the cluster.
+func (s *simulator) endImport() {
+	if s.emptied.Swap(false) {
+		s.unmarkImport()
+	}
+}

@@ -1,0 +1,116 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"kube-scheduler-simulator/scheduler/resultstore"
+	"kube-scheduler-simulator/scheduler/supervisor"
+	"kube-scheduler-simulator/simulator/datadir"
+)
+
+// etcdNote is a file that each start of our own etcd rewrites, with other content.
+const etcdNote = "etcd-socket"
+
+// etcdParts and otherParts are what a start expects in a data directory once it was there.
+var (
+	etcdParts  = []datadir.Part{{Path: "etcd/member/snap/db"}, {Path: "etcd/member/wal"}}
+	otherParts = []datadir.Part{{Path: "results", MayBeEmpty: true}, {Path: "scheduler-configuration"}}
+)
+
+// After an orderly stop the inventory describes these files. Those of results have checksums of
+// their own, and etcd's log, too.
+var (
+	checkedFiles = []string{"etcd/member/snap/db", "scheduler-configuration/*.json", "redaction-salt"}
+	sizedFiles   = []string{"etcd/member/wal/*.wal", "results/*.results"}
+)
+
+func (s *simulator) ownsEtcd() bool {
+	return s.options.Kubeconfig == "" && len(s.options.Etcd.Servers) == 0
+}
+
+// checkInventory refuses a data directory from which something has gone. It changes nothing.
+func (s *simulator) checkInventory(ctx context.Context) error {
+	dir := s.prepared.keptDir()
+	if dir == "" {
+		return nil
+	}
+	inventory, err := datadir.ReadInventory(dir)
+	if err != nil {
+		return err
+	}
+	var expected []datadir.Part
+	if s.ownsEtcd() {
+		expected = etcdParts
+		if inventory == nil && s.etcdHasGone() {
+			return &datadir.Damage{Path: filepath.Join(dir, "etcd"), Err: errors.New("is missing, and the results of its cluster are there")}
+		}
+	}
+	// A reset that was interrupted may have removed the others.
+	if _, err := os.Lstat(s.resetMark()); errors.Is(err, fs.ErrNotExist) {
+		expected = slices.Concat(expected, otherParts)
+	}
+	if err := inventory.Check(ctx, dir, s.lastStart(), expected); err != nil {
+		return err
+	}
+	s.inventory = inventory
+	return nil
+}
+
+// etcdHasGone recognizes a data directory of a version without inventories whose cluster has
+// gone.
+func (s *simulator) etcdHasGone() bool {
+	exists := func(pattern string) bool {
+		found, _ := filepath.Glob(filepath.Join(s.prepared.dataDir, pattern))
+		return len(found) > 0
+	}
+	return exists(etcdNote) && !exists("etcd") && (exists("results/*.results") || exists("scheduler-configuration/*.json"))
+}
+
+// lastStart identifies the latest start of our own etcd; it is empty when there was none.
+func (s *simulator) lastStart() string {
+	note, err := os.ReadFile(filepath.Join(s.prepared.dataDir, etcdNote))
+	if err != nil {
+		return ""
+	}
+	return string(note)
+}
+
+// keepInventory notes what the data directory has now. It is called when everything has started.
+func (s *simulator) keepInventory() {
+	dir := s.prepared.keptDir()
+	if dir == "" {
+		return
+	}
+	s.started = s.lastStart()
+	if err := s.inventory.Keep(dir, slices.Concat(etcdParts, otherParts)); err != nil {
+		s.options.Logger.Error(err, "Cannot write the inventory of the data directory")
+	}
+}
+
+// closeInventory describes the files after an orderly stop. Without that, a start only checks
+// what the files say themselves.
+func (s *simulator) closeInventory(ctx context.Context) {
+	if s.started == "" || !s.ownsEtcd() || s.lastStart() != s.started {
+		return
+	}
+	err := datadir.Stop(ctx, s.prepared.dataDir, s.started, slices.Concat(etcdParts, otherParts), checkedFiles, sizedFiles)
+	if err != nil && ctx.Err() == nil {
+		s.options.Logger.Error(err, "Cannot write the inventory of the data directory")
+	}
+}
+
+// advised adds to an error of a file what to do about it.
+func advised(err error) error {
+	if e, ok := errors.AsType[*resultstore.UnreadableError](err); ok {
+		return &datadir.Damage{Path: e.Path, Err: e.Err, Do: "restore it from a backup, or move it away to start without the results in it; nothing was changed"}
+	}
+	if e, ok := errors.AsType[*supervisor.UnreadableError](err); ok {
+		return &datadir.Damage{Path: e.Path, Err: e.Err, Do: "restore it from a backup, or move it away to start without that revision of the scheduler configuration; nothing was changed"}
+	}
+	return err
+}

@@ -1,0 +1,32 @@
+package controlplane
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/kubernetes/pkg/api/legacyscheme"
+)
+
+// protobufMagic is how the API server begins an object in protobuf.
+var protobufMagic = []byte("k8s\x00")
+
+// readObject says whether the API server can read the value of a key. A single object that it
+// cannot read makes every list of that kind fail, and then nothing that watches the kind starts.
+// Kinds that we do not know are those of aggregated servers, or were removed: they do no harm.
+func readObject(_, value []byte) error {
+	switch {
+	case bytes.HasPrefix(value, protobufMagic):
+		_, _, err := legacyscheme.Codecs.UniversalDeserializer().Decode(value, nil, nil)
+		if runtime.IsNotRegisteredError(err) {
+			return nil
+		}
+		return err
+	case bytes.HasPrefix(value, []byte("{")):
+		if !json.Valid(value) {
+			return errors.New("it is no JSON")
+		}
+	}
+	return nil
+}

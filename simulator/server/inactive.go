@@ -1,0 +1,87 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+
+	"kube-scheduler-simulator/simulator/transfer"
+)
+
+// Inactive are the imported parts that would call other programs: webhooks, APIServices,
+// conversions, and extenders of the scheduler. They stay inactive until a user activates them.
+// Methods are safe for concurrent use.
+type Inactive interface {
+	// List returns them by kind and name.
+	List(ctx context.Context) ([]transfer.InactiveObject, error)
+	// Activate activates those that chosen returns true for. The error is a *Forbidden if
+	// some stay inactive because the simulator may not call what they name.
+	Activate(ctx context.Context, chosen func(kind, name string) bool) error
+}
+
+// inactiveList is the answer of both routes.
+type inactiveList struct {
+	Items []transfer.InactiveObject `json:"items"`
+}
+
+// activation chooses what to activate; everything if both fields are empty.
+type activation struct {
+	Kind string `json:"kind,omitempty"`
+	Name string `json:"name,omitempty"`
+}
+
+func (a activation) chooses(kind, name string) bool {
+	return (a.Kind == "" || a.Kind == kind) && (a.Name == "" || a.Name == name)
+}
+
+func (s *Server) requireInactive() (Inactive, error) {
+	b, err := s.require()
+	if err != nil {
+		return nil, err
+	}
+	if b.Inactive == nil {
+		return nil, refuse(http.StatusNotImplemented, "this simulator cannot import")
+	}
+	return b.Inactive, nil
+}
+
+func (s *Server) getInactive(c echo.Context) error {
+	inactive, err := s.requireInactive()
+	if err != nil {
+		return err
+	}
+	return answerInactive(c, inactive)
+}
+
+// activate answers with what is still inactive.
+func (s *Server) activate(c echo.Context) error {
+	inactive, err := s.requireInactive()
+	if err != nil {
+		return err
+	}
+	var which activation
+	decoder := json.NewDecoder(c.Request().Body)
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&which); err != nil && !errors.Is(err, io.EOF) {
+		return badBody(err, "the body must be empty, or an object with kind or name")
+	}
+	if err := inactive.Activate(c.Request().Context(), which.chooses); err != nil {
+		return operationError(err)
+	}
+	return answerInactive(c, inactive)
+}
+
+func answerInactive(c echo.Context, inactive Inactive) error {
+	items, err := inactive.List(c.Request().Context())
+	if err != nil {
+		return err
+	}
+	if items == nil {
+		items = []transfer.InactiveObject{}
+	}
+	return c.JSON(http.StatusOK, inactiveList{Items: items})
+}

@@ -20,6 +20,7 @@ import (
 // that chose them is usually over before. Its cycles are then published again.
 type evictions struct {
 	recorder *Recorder
+	expected time.Time
 
 	mu sync.Mutex
 	// refused: PostFilter chose no victims after all.
@@ -67,16 +68,21 @@ func (b *base) expectEvictions(pod *v1.Pod) *evictions {
 	return c.evictions
 }
 
-// keepEvictions is how many evictions may be over before the recorder forgets them. A
-// pod's are forgotten when it is bound or deleted, but nothing tells of a pod group's end.
-const keepEvictions = 256
+// A pod's evictions are forgotten when it is bound or deleted. Nothing tells of the end of
+// a pod group, so beyond keepEvictions the recorder forgets those that are over, and those
+// that did not begin within startEvictions: a victim that is already terminating needs no
+// call.
+const (
+	keepEvictions  = 256
+	startEvictions = time.Minute
+)
 
 func (r *Recorder) expectEvictions(preemptor types.UID) *evictions {
-	e := &evictions{recorder: r}
+	e := &evictions{recorder: r, expected: r.now()}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if len(r.evicting) > keepEvictions {
-		maps.DeleteFunc(r.evicting, func(_ types.UID, e *evictions) bool { return !e.open() })
+	if len(r.evicting) >= keepEvictions {
+		maps.DeleteFunc(r.evicting, func(_ types.UID, old *evictions) bool { return old.over(e.expected) })
 	}
 	r.evicting[preemptor] = e
 	return e
@@ -171,6 +177,13 @@ func (e *evictions) open() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return !e.refused && !e.facts.Done
+}
+
+// over reports whether no call will come.
+func (e *evictions) over(now time.Time) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.refused || e.facts.Done || e.begun.IsZero() && now.Sub(e.expected) > startEvictions
 }
 
 // published keeps a cycle that may have to be published again. It is called on the

@@ -3,6 +3,7 @@ package recorder
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -115,4 +116,20 @@ func surplus(p *result.Preemption) []string {
 		}
 	}
 	return out
+}
+
+// Nothing tells the recorder that a pod group was deleted.
+func TestEvictionsThatAreOverAreForgotten(t *testing.T) {
+	now := time.Unix(0, 0)
+	r := New(nil, nil, func() time.Time { return now })
+	for i := range 4 * keepEvictions {
+		now = now.Add(time.Second)
+		e := r.expectEvictions(types.UID(fmt.Sprint("group-", i)))
+		if i%2 == 0 {
+			e.chosen(fwk.NewStatus(fwk.Unschedulable))
+		}
+	}
+	if n := len(r.evicting); n > keepEvictions {
+		t.Errorf("%d are kept", n)
+	}
 }

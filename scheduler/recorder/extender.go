@@ -181,6 +181,7 @@ func (s *scores) addExtenders(to *result.Score, totals []int64) {
 func (r *preemptionRecord) noteExtender(name string, ignorable bool, sent, answer map[string]*extenderv1.Victims) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.considered = true // extenders get only candidates that are considered
 	if !ignorable && upstream.VictimlessNode(answer) != nil {
 		return // preemption fails with an error
 	}

@@ -224,3 +224,51 @@ func affinityCluster(r random) *cluster {
 	}
 	return c
 }
+
+// The search for a pod that is in the way ends after some pods. The comparison then
+// names the domain, and the term if there is only one that it can be.
+func TestTheSearchForAPodInTheWayIsBounded(t *testing.T) {
+	term := func(app string) v1.PodAffinityTerm {
+		return v1.PodAffinityTerm{TopologyKey: v1.LabelTopologyZone, LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": app}}}
+	}
+	c := &cluster{args: &config.InterPodAffinityArgs{HardPodAffinityWeight: 1}, pod: pod("p", "")}
+	for i := range 2 {
+		c.nodes = append(c.nodes, &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("n", i), Labels: map[string]string{v1.LabelTopologyZone: "z"}}})
+	}
+	other := pod("other", "n1")
+	other.Labels["app"] = "db"
+	c.placed = []*v1.Pod{pod("a", "n0"), pod("b", "n0"), other}
+	for name, tc := range map[string]struct {
+		terms []v1.PodAffinityTerm
+		left  int
+		want  []string
+	}{
+		"found":                    {[]v1.PodAffinityTerm{term("db"), term("web")}, 100, []string{"app=db other"}},
+		"given up":                 {[]v1.PodAffinityTerm{term("db")}, 1, []string{"app=db"}},
+		"given up, with two terms": {[]v1.PodAffinityTerm{term("db"), term("web")}, 1, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c.pod.Spec.Affinity = &v1.Affinity{PodAntiAffinity: &v1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: tc.terms}}
+			s := build(t.Context(), t, names.InterPodAffinity, c)
+			state, status := s.preFilter(t.Context(), c.pod)
+			if !status.IsSuccess() {
+				t.Fatal(status)
+			}
+			comparing := s.comparer.Begin(state, c.pod).(*podAffinity)
+			comparing.left = tc.left
+			var got []string
+			if found := comparing.Compare(state, s.nodes(t)[0]); found != nil {
+				for _, term := range found.PodTerms {
+					said := term.Selector
+					if term.Pod != nil {
+						said += " " + term.Pod.Name
+					}
+					got = append(got, said)
+				}
+			}
+			if !slices.Equal(got, tc.want) {
+				t.Errorf("%q, want %q", got, tc.want)
+			}
+		})
+	}
+}

@@ -8,6 +8,8 @@ import (
 	"math/rand/v2"
 	"os"
 	"reflect"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -313,7 +315,7 @@ func (s *subject) filter(pod *v1.Pod, node *framework.NodeInfo) *fwk.Status {
 	return s.framework.RunFilterPlugins(context.Background(), state, pod, node)
 }
 
-// nodes returns copies of the snapshot's nodes.
+// nodes returns copies of the snapshot's nodes, by name.
 func (s *subject) nodes(t *testing.T) []*framework.NodeInfo {
 	t.Helper()
 	list, err := s.snapshot.NodeInfos().List()
@@ -324,6 +326,7 @@ func (s *subject) nodes(t *testing.T) []*framework.NodeInfo {
 	for _, n := range list {
 		out = append(out, n.Snapshot().(*framework.NodeInfo))
 	}
+	slices.SortFunc(out, func(a, b *framework.NodeInfo) int { return strings.Compare(a.Node().Name, b.Node().Name) })
 	return out
 }
 

@@ -116,7 +116,7 @@ func TestEmbeddedInterfacesAreFound(t *testing.T) {
 		cachePackage + ".Cache":                    "scheduler/observer.go",
 		pluginAPI + ".Handle":                      "scheduler/recorder/grouppreemption.go",
 		pluginAPI + ".Extender":                    "scheduler/extender/extender.go",
-		pluginAPI + ".PreFilterExtensions":         "scheduler/recorder/points.go",
+		pluginAPI + ".PreFilterExtensions":         "scheduler/guard/points.go",
 		preemptionPackage + ".Interface":           "scheduler/recorder/preemption.go",
 		pluginAPI + ".MutableSnapshotSharedLister": "scheduler/recorder/grouppreemption.go",
 	} {

@@ -209,7 +209,7 @@ func (r *preemptionRecord) noteExtender(name string, ignorable bool, sent, answe
 // change replaces the victims with an extender's if they differ.
 func (d *dryRun) change(extender string, victims *extenderv1.Victims) {
 	same := func(a, b *v1.Pod) bool { return a.UID == b.UID }
-	d.removedBy = ""
+	d.removedBy, d.surplus = "", false
 	if slices.EqualFunc(d.victims, victims.Pods, same) && d.violations == int(victims.NumPDBViolations) {
 		return
 	}

@@ -160,6 +160,14 @@ func TestExtendersChangeCandidates(t *testing.T) {
 			t.Error(diff)
 		}
 	})
+	t.Run("a surplus one is back", func(t *testing.T) {
+		r := begin()
+		r.noteExtender("http://one", false, sent, map[string]*extenderv1.Victims{"a": victims("x", "y"), "b": victims("z"), "late": victims("w")})
+		want := []result.Candidate{candidate("a", "x", "y"), candidate("b", "z"), candidate("late", "w")}
+		if diff := cmp.Diff(want, r.build("a").Candidates); diff != "" {
+			t.Error(diff)
+		}
+	})
 	t.Run("a node without victims", func(t *testing.T) {
 		for _, ignorable := range []bool{true, false} {
 			r := begin()

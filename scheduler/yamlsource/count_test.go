@@ -16,8 +16,8 @@ func TestAtMostCountsEveryValue(t *testing.T) {
 		"a scalar": "a", "nothing": "", "a block list": strings.Repeat("- a\n", 100), "lists in a line": strings.Repeat("- ", 100) + "a",
 		"a flow list": "[" + strings.Repeat("a,", 100) + "a]", "empty lists": "[" + strings.Repeat("[],", 100) + "[]]",
 		"a block mapping": mapping(100, "k%d: v\n"), "a flow mapping": "{" + mapping(100, "k%d: v, ") + "}",
-		"JSON without spaces": "{" + mapping(99, `"k%d":[{}],`) + `"k":1}`, "keys without values": "{" + mapping(100, "k%d,") + "}",
-		"complex keys": mapping(50, "? k%d\n: v\n"), "flow lists over lines": "[" + strings.Repeat("a\n,", 50) + "]",
+		"JSON without spaces": "{" + mapping(99, `"k%d":[{}],`) + `"k":1}`,
+		"complex keys":        mapping(50, "? k%d\n: v\n"), "flow lists over lines": "[" + strings.Repeat("a\n,", 50) + "]",
 		"carriage returns": strings.ReplaceAll(mapping(50, "k%d:\r\n- a\r\n"), "\n", "\n"),
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -29,6 +29,18 @@ func TestAtMostCountsEveryValue(t *testing.T) {
 				t.Errorf("the parser makes %d values", n)
 			}
 		})
+	}
+}
+
+// TestAtMostCountsAKeyWithoutAValueOnce is its one exception.
+func TestAtMostCountsAKeyWithoutAValueOnce(t *testing.T) {
+	text := []byte("{" + mapping(100, "k%d,") + "}")
+	var root yaml.Node
+	if err := yaml.Unmarshal(text, &root); err != nil {
+		t.Fatal(err)
+	}
+	if n := nodes(&root); AtMost(n/2-1, text) {
+		t.Errorf("the parser makes %d values", n)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"kube-scheduler-simulator/scheduler/config"
 	"kube-scheduler-simulator/scheduler/config/adopt"
+	"kube-scheduler-simulator/simulator/datadir"
 	"kube-scheduler-simulator/simulator/server"
 	"kube-scheduler-simulator/simulator/transfer"
 )
@@ -138,7 +139,7 @@ func (i *inactive) read() (extenders []json.RawMessage, err error) {
 
 func (i *inactive) write(extenders []json.RawMessage) error {
 	if len(extenders) == 0 {
-		if err := os.Remove(i.file); err != nil && !errors.Is(err, os.ErrNotExist) {
+		if err := datadir.Remove(i.file); err != nil {
 			return fmt.Errorf("removing the inactive extenders: %w", err)
 		}
 		return nil
@@ -147,7 +148,7 @@ func (i *inactive) write(extenders []json.RawMessage) error {
 	if err != nil {
 		return err
 	}
-	if err := os.WriteFile(i.file, data, 0o600); err != nil {
+	if err := datadir.WriteFile(i.file, data); err != nil {
 		return fmt.Errorf("keeping the inactive extenders: %w", err)
 	}
 	return nil

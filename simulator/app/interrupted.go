@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"kube-scheduler-simulator/simulator/datadir"
 )
 
 // importMark is a file in the data directory that exists from when an import empties the cluster until
@@ -17,7 +19,7 @@ func (s *simulator) importMark() string { return filepath.Join(s.prepared.dataDi
 
 // markImport is called before an import empties the cluster.
 func (s *simulator) markImport() error {
-	if err := os.WriteFile(s.importMark(), []byte(time.Now().UTC().Format(time.RFC3339)), 0o600); err != nil {
+	if err := datadir.WriteFile(s.importMark(), []byte(time.Now().UTC().Format(time.RFC3339))); err != nil {
 		return fmt.Errorf("noting the import: %w", err)
 	}
 	s.emptied.Store(true)
@@ -27,10 +29,10 @@ func (s *simulator) markImport() error {
 // unmarkImport is called when an import has ended, or a reset. An import that was cancelled because the
 // simulator stops stays marked: its client may not have seen how it ended.
 func (s *simulator) unmarkImport() {
-	if s.operations.stopping() {
+	if s.operations.isClosed() {
 		return
 	}
-	if err := os.Remove(s.importMark()); err != nil && !errors.Is(err, os.ErrNotExist) {
+	if err := datadir.Remove(s.importMark()); err != nil {
 		s.options.Logger.Error(err, "Noting the end of an import")
 		return
 	}

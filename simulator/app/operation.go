@@ -107,13 +107,6 @@ func (o *operations) close(ctx context.Context) error {
 	case <-current.ended:
 		return nil
 	case <-ctx.Done():
-		return fmt.Errorf("an operation, %s, did not end in time: %w", o.status().Kind, context.Cause(ctx))
+		return fmt.Errorf("an operation, %s, did not end in time: %w", current.shown.Kind, context.Cause(ctx))
 	}
-}
-
-// stopping reports whether operations are refused because the simulator stops.
-func (o *operations) stopping() bool {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.closed
 }

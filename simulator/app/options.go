@@ -26,6 +26,7 @@ import (
 	"kube-scheduler-simulator/scheduler/resultstore"
 	"kube-scheduler-simulator/simulator/controlplane"
 	"kube-scheduler-simulator/simulator/controlplane/controllers"
+	"kube-scheduler-simulator/simulator/datadir"
 	"kube-scheduler-simulator/simulator/mirror"
 	"kube-scheduler-simulator/simulator/mirror/following"
 	"kube-scheduler-simulator/simulator/outbound"
@@ -276,7 +277,7 @@ func keptToken(dir string) (string, error) {
 		return readToken(file)
 	}
 	token := rand.Text()
-	if err := os.WriteFile(file, []byte(token+"\n"), 0o600); err != nil {
+	if err := datadir.WriteFile(file, []byte(token+"\n")); err != nil {
 		return "", fmt.Errorf("keeping the token: %w", err)
 	}
 	return token, nil

@@ -165,7 +165,7 @@ func (s *simulator) finishReset(ctx context.Context) error {
 		err = os.RemoveAll(s.resultsDir())
 	}
 	if err == nil && extent == everything {
-		err = os.RemoveAll(s.configurationDir())
+		err = errors.Join(os.RemoveAll(s.configurationDir()), s.inactive.replaceExtenders(nil))
 	}
 	if err == nil {
 		err = datadir.Remove(s.resetMark())

@@ -61,15 +61,28 @@ func Bound(inner net.Listener, limit int, greeting int64) *Listener {
 	return &Listener{Listener: inner, limit: limit, greeting: greeting, now: time.Now, open: map[*Conn]struct{}{}}
 }
 
-// Accept returns the next connection, which is a *Conn. It closes connections for which there is no
-// room, which happens only while the server works on every one that it holds.
+const (
+	// fair is how long a connection keeps its place in any case: the time that a client needs to send
+	// a request.
+	fair = 20 * time.Millisecond
+	// admission is how long a new connection waits for a place.
+	admission = 500 * time.Millisecond
+)
+
+// Accept returns the next connection, which is a *Conn. It closes a connection for which there is no
+// room for a while, which happens only while the server works on every one that it holds.
 func (l *Listener) Accept() (net.Conn, error) {
 	for {
 		inner, err := l.Listener.Accept()
 		if err != nil {
 			return nil, err
 		}
-		if c := l.admit(inner); c != nil {
+		c := l.admit(inner)
+		for waited := time.Duration(0); c == nil && waited < admission; waited += fair {
+			time.Sleep(fair)
+			c = l.admit(inner)
+		}
+		if c != nil {
 			return c, nil
 		}
 		inner.Close()
@@ -100,7 +113,7 @@ func (l *Listener) makeRoom() bool {
 			longest = c
 		}
 	}
-	if longest == nil {
+	if longest == nil || l.now().Sub(longest.since) < fair {
 		return false
 	}
 	delete(l.open, longest)

@@ -50,6 +50,8 @@ func TestTheLongestWaitingGivesWay(t *testing.T) {
 // TestAGreeting: until a client has sent its greeting, its connection gives way.
 func TestAGreeting(t *testing.T) {
 	l, dial := listen(t, 2, 4)
+	now := time.Unix(0, 0)
+	l.now = func() time.Time { now = now.Add(time.Second); return now }
 	greeted, client := dial()
 	if _, err := client.Write([]byte("hello")); err != nil {
 		t.Fatal(err)

@@ -60,7 +60,8 @@ func (k Kubectl) Run(args ...string) (output string, err error) {
 		IOStreams:   streams,
 		ConfigFlags: genericclioptions.NewConfigFlags(true).WithDeprecatedPasswordFlag().WithDiscoveryBurst(300).WithDiscoveryQPS(50),
 	})
-	command.SetArgs(append(args, "--kubeconfig="+k.Kubeconfig, "--namespace="+k.Namespace))
+	// Before the arguments, which may contain "--".
+	command.SetArgs(append([]string{"--kubeconfig=" + k.Kubeconfig, "--namespace=" + k.Namespace}, args...))
 	command.SetOut(&out)
 	command.SetErr(io.Discard)
 	command.SilenceErrors, command.SilenceUsage = true, true

@@ -25,7 +25,8 @@ const mapsPath = "/api/v1/namespaces/" + namespace + "/configmaps"
 
 var objectRoute = route{http.MethodPost, "/kubernetes" + mapsPath}
 
-// way is how a client sends half a request: further headers, and the beginning of the body.
+// way is how a client sends half a request: further headers, and the beginning of the body. Without a body
+// the headers do not end.
 type way struct{ headers, body string }
 
 var ways = []way{
@@ -49,6 +50,12 @@ func (p *program) half(t *testing.T, r route, how way) net.Conn {
 func sendHalf(t *testing.T, conn net.Conn, address string, r route, how way) {
 	t.Helper()
 	headers := how.headers
+	if how.body == "" { // the headers are half sent
+		if _, err := fmt.Fprintf(conn, "%s %s HTTP/1.1\r\nHost: %s\r\n%s", r.method, r.path, address, headers); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
 	if !strings.Contains(headers, "Content-Type") {
 		contentType := "application/json"
 		if r.method == http.MethodPatch {

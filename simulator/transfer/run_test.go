@@ -45,6 +45,7 @@ func TestAPanicEndsTheImportOnly(t *testing.T) {
 func TestAPanicOverAnObject(t *testing.T) {
 	s := New(Options{Config: &rest.Config{Host: "http://willing", Transport: newWilling()}})
 	i := s.newImporter(ImportOptions{Progress: func(Progress) {}})
+	i.maxHeld = manifest.MaxHeld
 	var err error
 	if i.client, err = newClient(s.opts.Config); err != nil {
 		t.Fatal(err)

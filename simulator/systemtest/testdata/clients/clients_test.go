@@ -26,6 +26,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/descheduler/cmd/descheduler/app/options"
 	"sigs.k8s.io/descheduler/pkg/descheduler"
+	"sigs.k8s.io/descheduler/pkg/features"
 )
 
 const patience = 2 * time.Minute
@@ -214,6 +215,7 @@ func TestDescheduler(t *testing.T) {
 		t.Fatal(err)
 	}
 	server.PolicyConfigFile, server.ClientConnection.Kubeconfig = file, kubeconfig
+	server.DefaultFeatureGates = features.DefaultMutableFeatureGate
 	descheduler.SetupPlugins()
 	if err := descheduler.Run(t.Context(), server); err != nil {
 		t.Fatal(err)

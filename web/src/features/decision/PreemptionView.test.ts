@@ -35,7 +35,7 @@ it('shows candidates with their victims, the chosen one first, and the rule in w
 
 it('says how many candidates and victims the record left out', () => {
   const many = Array.from({ length: 200 }, (_, i) => victim(`v-${i}`, 1))
-  const table = preemptionTable(mockupCycle({ preemption: { candidates: [{ node: 'node-a3', victims: many, victimsDropped: 50, pdbViolations: 0 }], candidatesDropped: 468, chosen: 'node-a3' } }))
+  const table = preemptionTable(sampleCycle({ preemption: { candidates: [{ node: 'node-a3', victims: many, victimsDropped: 50, pdbViolations: 0 }], candidatesDropped: 468, chosen: 'node-a3' } }))
   if (!table) throw new Error('no table')
   const wrapper = mount(PreemptionView, { props: { table }, global: { plugins: [i18n] } })
   expect(wrapper.get('h2').text()).toBe('Preemption 469 candidates')

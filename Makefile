@@ -100,8 +100,12 @@ test-e2e-all: build chromium ## every browser test
 test-e2e-scale: build chromium ## browser tests with 5,000 nodes and 10,000 pods
 	cd web && $(NPM) run e2e:scale
 
-bench: build ## compare bare with recorded scheduling at 100, 1,000 and 5,000 nodes
+# The directory with nodes.csv and pods.csv of the trace openb (cluster-trace-gpu-v2023).
+OPENB ?=
+bench: build ## compare bare with recorded scheduling under every load, and run the trace in OPENB
 	$(BINARY) bench --table
+	@if [ -n "$(OPENB)" ]; then $(BINARY) bench --openb "$(OPENB)"; \
+	  else echo "skipped the production cluster: set OPENB to the directory with nodes.csv and pods.csv of the trace openb"; fi
 
 lint: lint-web lint-go vet ## formatting, vet, types and import directions
 

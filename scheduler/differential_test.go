@@ -345,7 +345,7 @@ func (s *sink) Get(uid types.UID, attempt int) (*result.Cycle, error) {
 
 // annotate runs the real annotation writer on incoming cycles until it is stopped.
 func (s *sink) annotate(ctx context.Context, client kubernetes.Interface) (stop func()) {
-	s.writer = annotation.NewWriter(client, s, annotation.DefaultBudget, clock.RealClock{})
+	s.writer = annotation.NewWriter(client, s, annotation.DefaultBudget, clock.RealClock{}, nil)
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
 	go func() {

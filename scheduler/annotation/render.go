@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"sort"
-	"strconv"
 	"strings"
 	"time"
 
@@ -127,43 +126,6 @@ func extenderName(verb result.ExtenderVerb) string {
 	return extenderResult + string(verb) + resultSuffix
 }
 
-// nodes writes the maps that are keyed by node: all nodes when they fit, otherwise the
-// most important ones.
-func (r *renderer) nodes(c *result.Cycle) {
-	r.left -= 3*len(Prefix) + len(filterResult) + len(scoreResult) + len(finalScore) + len("{}{}{}")
-	rows, essential := rowsOf(c)
-	tables, used, fit := renderRows(c, rows, r.left)
-	if fit < len(rows) {
-		tables, used, fit = renderRows(c, rows[:essential], r.left)
-		r.cut.Nodes = len(rows) - fit
-	}
-	r.left -= used
-	r.out[Prefix+filterResult] = tables.filter.String()
-	r.out[Prefix+scoreResult] = tables.score.String()
-	r.out[Prefix+finalScore] = tables.final.String()
-}
-
-// tables are the maps that are keyed by node.
-type tables struct{ filter, score, final objectWriter }
-
-// renderRows renders as many rows as fit into left bytes. It returns the number of
-// bytes used and of rows rendered.
-func renderRows(c *result.Cycle, rows []row, left int) (t *tables, used, fit int) {
-	t = &tables{}
-	for i, row := range rows {
-		filter, score, final := row.filter(c.Filter), row.score(c.Score), row.final(c.Score)
-		size := t.filter.cost(row.node, filter) + t.score.cost(row.node, score) + t.final.cost(row.node, final)
-		if used+size > left {
-			return t, used, i
-		}
-		used += size
-		t.filter.add(row.node, filter)
-		t.score.add(row.node, score)
-		t.final.add(row.node, final)
-	}
-	return t, used, len(rows)
-}
-
 // history adds earlier attempts while they fit whole.
 func (r *renderer) history(earlier func(back int) *result.Cycle) {
 	r.left -= len(Prefix) + len(history) + len("[]")
@@ -205,12 +167,17 @@ type row struct {
 }
 
 // bestScores is the number of nodes with the best totals that are essential.
-const bestScores = 20
+const bestScores = 10
 
 // rowsOf lists the nodes of c, the most important first. The first essential ones are
 // the selected node, one for each distinct rejection, and those with the best totals.
 func rowsOf(c *result.Cycle) (rows []row, essential int) {
-	index := map[string]int{}
+	n := 0
+	if c.Filter != nil {
+		n = len(c.Filter.Nodes)
+	}
+	index := make(map[string]int, n)
+	rows = make([]row, 0, n)
 	if c.Score != nil {
 		for i, n := range c.Score.Nodes {
 			index[n] = len(rows)
@@ -278,50 +245,6 @@ func byName(names []string) []int {
 	}
 	sort.Slice(order, func(a, b int) bool { return names[order[a]] < names[order[b]] })
 	return order
-}
-
-// filter returns the node's object of filter-result: the plugins that ran, up
-// to the one that rejected it. nil when the node is not in the table.
-func (r row) filter(f *result.Filter) []byte {
-	if r.inFilter < 0 {
-		return nil
-	}
-	v := f.Verdict(r.inFilter)
-	var w objectWriter
-	for p, plugin := range f.Plugins {
-		switch v.States[p] {
-		case result.Passed:
-			w.add(plugin, []byte(`"passed"`))
-		case result.Rejected, result.Failed:
-			w.add(plugin, mustJSON(strings.Join(v.Reasons, ", ")))
-		}
-	}
-	return []byte(w.String())
-}
-
-func (r row) score(s *result.Score) []byte {
-	if s == nil {
-		return nil
-	}
-	return r.scores(s, s.Raw)
-}
-
-func (r row) final(s *result.Score) []byte {
-	if s == nil {
-		return nil
-	}
-	return r.scores(s, s.Weighted)
-}
-
-func (r row) scores(s *result.Score, values []result.Column) []byte {
-	if r.inScore < 0 {
-		return nil
-	}
-	var w objectWriter
-	for p, plugin := range s.Plugins {
-		w.add(plugin.Name, []byte(strconv.Quote(strconv.FormatInt(values[p].At(r.inScore), 10))))
-	}
-	return []byte(w.String())
 }
 
 // statuses renders one answer per plugin.
@@ -406,13 +329,6 @@ func askedAgain(later []result.ExtenderCall, call result.ExtenderCall) bool {
 // does nothing.
 type objectWriter struct{ b bytes.Buffer }
 
-func (w *objectWriter) cost(name string, value []byte) int {
-	if value == nil {
-		return 0
-	}
-	return len(mustJSON(name)) + len(value) + len(":,")
-}
-
 func (w *objectWriter) add(name string, value []byte) {
 	if value == nil {
 		return
@@ -420,13 +336,24 @@ func (w *objectWriter) add(name string, value []byte) {
 	if w.b.Len() > 0 {
 		w.b.WriteByte(',')
 	}
-	w.b.Write(mustJSON(name))
+	w.b.Write(appendQuoted(w.b.AvailableBuffer(), name))
 	w.b.WriteByte(':')
 	w.b.Write(value)
 }
 
 // String returns the whole object.
 func (w *objectWriter) String() string { return "{" + w.b.String() + "}" }
+
+// appendQuoted appends a string as JSON. The names of nodes and plugins need no escapes,
+// and encoding them is most of the work of rendering.
+func appendQuoted(out []byte, s string) []byte {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c > '~' || c == '"' || c == '\\' || c == '<' || c == '>' || c == '&' {
+			return append(out, mustJSON(s)...)
+		}
+	}
+	return append(append(append(out, '"'), s...), '"')
+}
 
 // mustJSON encodes strings, and maps and slices of them, which cannot fail.
 func mustJSON(v any) []byte {

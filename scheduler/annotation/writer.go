@@ -3,6 +3,7 @@ package annotation
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"sync"
 	"time"
 
@@ -29,37 +30,67 @@ type Results interface {
 }
 
 // Writer writes cycles to the annotations of their pods. It yields to scheduling: while
-// cycles arrive faster than busyAfter, it writes at most one pod every busyPause.
+// cycles arrive faster than busyAfter, it writes only pods that have waited for patience,
+// and at most one every busyPause.
 type Writer struct {
 	client  kubernetes.Interface
 	results Results
 	budget  int
 	clock   clock.Clock
+	// pods returns a pod from a cache, or nil.
+	pods func(namespace, name string) *v1.Pod
 
 	mu sync.Mutex
-	// waiting holds the latest attempt of each pod that must be written; order holds
-	// their UIDs, oldest first. Attempts of one pod coalesce, so the number of pods
-	// bounds it.
-	waiting map[types.UID]int
+	// waiting holds the pods to write. order holds their UIDs, oldest first, and retries
+	// those of the pods whose write has failed. Attempts of one pod coalesce, so the
+	// number of pods bounds all three.
+	waiting map[types.UID]*job
 	order   []types.UID
-	latest  time.Time
-	wake    chan struct{}
+	retries []types.UID
+	// latest is when the latest cycle arrived, and wrote when the latest write began.
+	latest, wrote time.Time
+	wake          chan struct{}
+}
+
+// Attempt is an attempt of a pod that is not written yet.
+type Attempt struct {
+	UID     types.UID `json:"uid"`
+	Attempt int       `json:"attempt"`
+}
+
+// job is a pod to write.
+type job struct {
+	Attempt
+	since time.Time
+	// tries counts the failed writes; the next one must not begin before due.
+	tries int
+	due   time.Time
 }
 
 const (
 	// busyAfter is the shortest gap between cycles that counts as idle scheduling.
 	busyAfter = 100 * time.Millisecond
 	// busyPause is the pause between writes while scheduling is busy.
-	busyPause = 100 * time.Millisecond
+	busyPause = 500 * time.Millisecond
+	// patience is how long a pod waits for scheduling to be idle.
+	patience = 3 * time.Second
+	// retryPause is how long a pod waits after its first failed write; after its n-th, n
+	// times as long.
+	retryPause = 100 * time.Millisecond
 	// maxTries bounds how often the writer tries to write one attempt.
 	maxTries = 5
 )
 
-// NewWriter returns a writer that is not running. budget is in bytes per pod.
-func NewWriter(client kubernetes.Interface, results Results, budget int, c clock.Clock) *Writer {
+// NewWriter returns a writer that is not running. budget is in bytes per pod. pods returns
+// a pod from a cache, or nil when the cache does not have it; callers do not change the pod.
+// A nil pods means that there is no cache.
+func NewWriter(client kubernetes.Interface, results Results, budget int, c clock.Clock, pods func(namespace, name string) *v1.Pod) *Writer {
+	if pods == nil {
+		pods = func(string, string) *v1.Pod { return nil }
+	}
 	return &Writer{
-		client: client, results: results, budget: budget, clock: c,
-		waiting: map[types.UID]int{},
+		client: client, results: results, budget: budget, clock: c, pods: pods,
+		waiting: map[types.UID]*job{},
 		wake:    make(chan struct{}, 1),
 	}
 }
@@ -69,7 +100,7 @@ func (w *Writer) Reset() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	clear(w.waiting)
-	w.order = nil
+	w.order, w.retries = nil, nil
 }
 
 // Note queues c to be written. It does not block. It ignores a cycle that is published again
@@ -82,113 +113,175 @@ func (w *Writer) Note(c *result.Cycle) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.latest = w.clock.Now()
-	w.enqueue(c.Pod.UID, c.Attempt)
+	w.enqueue(Attempt{c.Pod.UID, c.Attempt})
 }
 
-func (w *Writer) enqueue(uid types.UID, attempt int) {
-	if _, ok := w.waiting[uid]; !ok {
-		w.order = append(w.order, uid)
+// Resume queues the attempts that an earlier writer left, unless later ones of their pods
+// wait already.
+func (w *Writer) Resume(left []Attempt) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, a := range left {
+		w.enqueue(a)
 	}
-	w.waiting[uid] = max(attempt, w.waiting[uid])
+}
+
+// Left returns the attempts that wait to be written, oldest first. After Run has returned,
+// they are those that it has not written.
+func (w *Writer) Left() []Attempt {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	left := make([]Attempt, 0, len(w.waiting))
+	for _, uid := range slices.Concat(w.retries, w.order) {
+		left = append(left, w.waiting[uid].Attempt)
+	}
+	return left
+}
+
+func (w *Writer) enqueue(a Attempt) {
+	if j := w.waiting[a.UID]; j != nil {
+		j.Attempt.Attempt = max(a.Attempt, j.Attempt.Attempt)
+	} else {
+		w.waiting[a.UID] = &job{Attempt: a, since: w.clock.Now()}
+		w.order = append(w.order, a.UID)
+	}
+	w.signal()
+}
+
+func (w *Writer) signal() {
 	select {
 	case w.wake <- struct{}{}:
 	default:
 	}
 }
 
-// Run writes until ctx is done and drops the attempts that are still waiting then.
+// Run writes until ctx is done.
 func (w *Writer) Run(ctx context.Context) {
-	for {
-		uid, attempt, ok := w.next()
-		if !ok {
+	for ctx.Err() == nil {
+		j, pause := w.next()
+		switch {
+		case j != nil:
+			w.finish(ctx, j, w.write(ctx, j))
+		case pause > 0:
 			select {
 			case <-ctx.Done():
-				return
-			case <-w.wake:
-				continue
-			}
-		}
-		if pause := w.pause(); pause > 0 {
-			select {
-			case <-ctx.Done():
-				return
 			case <-w.clock.After(pause):
 			}
-		}
-		w.write(ctx, uid, attempt)
-		if ctx.Err() != nil {
-			return
+		default:
+			select {
+			case <-ctx.Done():
+			case <-w.wake:
+			}
 		}
 	}
 }
 
-func (w *Writer) next() (types.UID, int, bool) {
+// next takes the job that is due. If none is, it returns how long to wait, or 0 when there
+// are no jobs.
+func (w *Writer) next() (j *job, pause time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if len(w.order) == 0 {
-		return "", 0, false
+	now := w.clock.Now()
+	from := &w.order
+	if len(w.retries) > 0 && !w.waiting[w.retries[0]].due.After(now) {
+		from = &w.retries
 	}
-	uid := w.order[0]
-	w.order = w.order[1:]
-	attempt := w.waiting[uid]
-	delete(w.waiting, uid)
-	return uid, attempt, true
+	if len(*from) == 0 {
+		if len(w.retries) == 0 {
+			return nil, 0
+		}
+		return nil, w.waiting[w.retries[0]].due.Sub(now)
+	}
+	j = w.waiting[(*from)[0]]
+	if pause := w.pause(j, now); pause > 0 {
+		return nil, pause
+	}
+	w.wrote = now
+	*from = (*from)[1:]
+	delete(w.waiting, j.UID)
+	return j, 0
 }
 
-// pause returns how long to wait before the next write.
-func (w *Writer) pause() time.Duration {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.clock.Since(w.latest) >= busyAfter {
+// pause returns how long to wait before j is written.
+func (w *Writer) pause(j *job, now time.Time) time.Duration {
+	idle := busyAfter - now.Sub(w.latest)
+	if idle <= 0 {
 		return 0
 	}
-	return busyPause
+	if left := patience - now.Sub(j.since); left > 0 {
+		return min(left, idle)
+	}
+	return min(w.wrote.Add(busyPause).Sub(now), idle)
 }
 
-func (w *Writer) write(ctx context.Context, uid types.UID, attempt int) {
-	c, err := w.results.Get(uid, attempt)
+// finish puts j back into the queue if its write failed and can be tried again.
+func (w *Writer) finish(ctx context.Context, j *job, err error) {
+	switch {
+	case err == nil, apierrors.IsNotFound(err): // written, or the pod is gone
+		return
+	case ctx.Err() != nil:
+	case j.tries+1 == maxTries || apierrors.IsInvalid(err):
+		klog.FromContext(ctx).Error(err, "Cannot write the annotations of a pod", "uid", j.UID, "attempt", j.Attempt.Attempt)
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.waiting[j.UID] != nil {
+		return // a later attempt
+	}
+	j.tries++
+	j.due = w.clock.Now().Add(time.Duration(j.tries) * retryPause)
+	w.waiting[j.UID] = j
+	at, _ := slices.BinarySearchFunc(w.retries, j.due, func(uid types.UID, due time.Time) int { return w.waiting[uid].due.Compare(due) })
+	w.retries = slices.Insert(w.retries, at, j.UID)
+}
+
+// write tries to write j once.
+func (w *Writer) write(ctx context.Context, j *job) error {
+	attempt := j.Attempt.Attempt
+	c, err := w.results.Get(j.UID, attempt)
 	if err != nil || c == nil {
-		return // The cycle was dropped in the meantime.
+		return nil // The cycle was dropped in the meantime.
 	}
 	earlier := func(back int) *result.Cycle {
-		e, _ := w.results.Get(uid, attempt-1-back)
+		e, _ := w.results.Get(j.UID, attempt-1-back)
 		return e
 	}
-	annotations := Render(c, earlier, w.budget)
-	for try := 1; ; try++ {
-		err := w.tryToWrite(ctx, c, annotations)
-		switch {
-		case err == nil, ctx.Err() != nil:
-			return
-		case apierrors.IsNotFound(err):
-			return // deleted
-		case try == maxTries || apierrors.IsInvalid(err):
-			klog.FromContext(ctx).Error(err, "Cannot write the annotations of a pod", "pod", klog.KRef(c.Pod.Namespace, c.Pod.Name))
-			return
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-w.clock.After(time.Duration(try) * busyPause):
-		}
-	}
-}
-
-// tryToWrite writes to the current version of a pod, unless the pod is being deleted or
-// another pod has taken its name. The patch names the version: patching a pod that is
-// about to be removed makes the API server delete the object that has the name by then,
-// which may be the next pod.
-func (w *Writer) tryToWrite(ctx context.Context, c *result.Cycle, annotations map[string]string) error {
-	pods := w.client.CoreV1().Pods(c.Pod.Namespace)
-	pod, err := pods.Get(ctx, c.Pod.Name, metav1.GetOptions{})
-	if err != nil || pod.UID != c.Pod.UID || pod.DeletionTimestamp != nil {
+	pod, err := w.pod(ctx, c, j.tries == 0)
+	if err != nil || pod == nil {
 		return err
 	}
+	return w.patch(ctx, pod, Render(c, earlier, w.budget))
+}
+
+// pod returns the pod of c, or nil if it is being deleted or another pod has taken its
+// name. The cache may be late.
+func (w *Writer) pod(ctx context.Context, c *result.Cycle, cached bool) (*v1.Pod, error) {
+	var pod *v1.Pod
+	if cached {
+		pod = w.pods(c.Pod.Namespace, c.Pod.Name)
+	}
+	if pod == nil || pod.UID != c.Pod.UID {
+		var err error
+		if pod, err = w.client.CoreV1().Pods(c.Pod.Namespace).Get(ctx, c.Pod.Name, metav1.GetOptions{}); err != nil {
+			return nil, err
+		}
+	}
+	if pod.UID != c.Pod.UID || pod.DeletionTimestamp != nil {
+		return nil, nil
+	}
+	return pod, nil
+}
+
+// patch writes to this version of a pod. The patch names the version: patching a pod that
+// is about to be removed makes the API server delete the object that has the name by then,
+// which may be the next pod.
+func (w *Writer) patch(ctx context.Context, pod *v1.Pod, annotations map[string]string) error {
 	patch, err := patchOf(pod, annotations)
 	if err != nil {
 		return err
 	}
-	_, err = pods.Patch(ctx, c.Pod.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: "kube-scheduler-simulator"})
+	_, err = w.client.CoreV1().Pods(pod.Namespace).Patch(ctx, pod.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: "kube-scheduler-simulator"})
 	return err
 }
 

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -39,7 +40,7 @@ func start(t *testing.T, client *fake.Clientset, results Results) (*Writer, *tes
 		return false, nil, nil
 	})
 	clock := testclock.NewFakeClock(time.Unix(0, 0))
-	w := NewWriter(client, results, DefaultBudget, clock)
+	w := NewWriter(client, results, DefaultBudget, clock, nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	var running sync.WaitGroup
 	running.Go(func() { w.Run(ctx) })
@@ -87,14 +88,11 @@ func TestWriterCoalescesTheAttemptsOfAPod(t *testing.T) {
 	first.Attempt, second.Attempt = 1, 2
 	first.SelectedNode, second.SelectedNode = "", "node-0000"
 	client := fake.NewClientset(pod())
-	w := NewWriter(client, attempts{1: first, 2: second}, DefaultBudget, testclock.NewFakeClock(time.Unix(0, 0)))
+	w := NewWriter(client, attempts{1: first, 2: second}, DefaultBudget, testclock.NewFakeClock(time.Unix(0, 0)), nil)
 	w.Note(first)
 	w.Note(second)
-	if _, attempt, ok := w.next(); !ok || attempt != 2 {
-		t.Errorf("next attempt = %d, %v", attempt, ok)
-	}
-	if _, _, ok := w.next(); ok {
-		t.Error("the earlier attempt is still to be written")
+	if diff := cmp.Diff([]Attempt{{"uid", 2}}, w.Left()); diff != "" {
+		t.Error(diff)
 	}
 }
 
@@ -103,7 +101,7 @@ func TestWriterIgnoresTheOutcomeOfEvictions(t *testing.T) {
 	evicted, next := scheduled(1), scheduled(1)
 	evicted.Attempt, next.Attempt = 1, 2
 	evicted.Updates, evicted.Preemption = 1, &result.Preemption{Evictions: &result.Evictions{Done: true}}
-	w := NewWriter(fake.NewClientset(pod()), attempts{1: evicted, 2: next}, DefaultBudget, testclock.NewFakeClock(time.Unix(0, 0)))
+	w := NewWriter(fake.NewClientset(pod()), attempts{1: evicted, 2: next}, DefaultBudget, testclock.NewFakeClock(time.Unix(0, 0)), nil)
 	w.Note(evicted)
 	if n := len(w.waiting); n > 0 {
 		t.Errorf("%d attempts wait to be written", n)
@@ -117,14 +115,14 @@ func TestWriterIgnoresTheOutcomeOfEvictions(t *testing.T) {
 
 func TestResetDropsWaitingAttempts(t *testing.T) {
 	c := scheduled(3)
-	w := NewWriter(fake.NewClientset(pod()), attempts{2: c}, DefaultBudget, testclock.NewFakeClock(time.Unix(0, 0)))
+	w := NewWriter(fake.NewClientset(pod()), attempts{2: c}, DefaultBudget, testclock.NewFakeClock(time.Unix(0, 0)), nil)
 	w.Note(c)
 	w.Reset()
-	if uid, _, ok := w.next(); ok {
-		t.Errorf("%s is still to be written", uid)
+	if left := w.Left(); len(left) > 0 {
+		t.Errorf("%v is still to be written", left)
 	}
 	w.Note(c)
-	if _, _, ok := w.next(); !ok {
+	if len(w.Left()) != 1 {
 		t.Error("an attempt after the reset is not to be written")
 	}
 }
@@ -208,6 +206,142 @@ func TestWriterLooksAgainAfterAConflict(t *testing.T) {
 	}
 	if patch := (<-patches).GetPatch(); !bytes.Contains(patch, []byte(`"resourceVersion":"8"`)) {
 		t.Errorf("the second patch is %s", patch)
+	}
+}
+
+// While scheduling is busy, a pod is written when it has waited for patience, and then one
+// every busyPause.
+func TestOldPodsAreWrittenWhileSchedulingIsBusy(t *testing.T) {
+	clock := testclock.NewFakeClock(time.Unix(0, 0))
+	w := NewWriter(fake.NewClientset(), attempts{}, DefaultBudget, clock, nil)
+	cycleOf := func(uid types.UID) *result.Cycle {
+		return &result.Cycle{Summary: result.Summary{Pod: result.Pod{UID: uid}, Attempt: 1}}
+	}
+	w.Note(cycleOf("a"))
+	w.Note(cycleOf("b"))
+	taken := map[types.UID]time.Duration{}
+	for elapsed := time.Duration(0); elapsed < 2*patience; elapsed += 10 * time.Millisecond {
+		w.Note(cycleOf("other"))
+		if j, _ := w.next(); j != nil && j.UID != "other" {
+			taken[j.UID] = elapsed
+		}
+		clock.Step(10 * time.Millisecond)
+	}
+	if diff := cmp.Diff(map[types.UID]time.Duration{"a": patience, "b": patience + busyPause}, taken); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// A pod that cannot be written waits for its next try beside the others.
+func TestRetriesDoNotHoldUpOtherPods(t *testing.T) {
+	client := fake.NewClientset()
+	client.PrependReactor("get", "pods", func(a clienttesting.Action) (bool, runtime.Object, error) {
+		name := a.(clienttesting.GetAction).GetName()
+		if name == "broken" {
+			return true, nil, errors.New("the API server is busy")
+		}
+		p := pod()
+		p.Name, p.UID = name, types.UID(name)
+		return true, p, nil
+	})
+	results := byUID{}
+	for _, name := range []string{"broken", "b", "c"} {
+		c := scheduled(3)
+		c.Pod.Name, c.Pod.UID = name, types.UID(name)
+		results[c.Pod.UID] = c
+	}
+	client.PrependReactor("patch", "pods", func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, nil })
+	w, _, patches := start(t, client, results)
+	w.Resume([]Attempt{{"broken", 2}, {"b", 2}, {"c", 2}})
+	// The clock stands still, so the failed pod is never due again.
+	for _, want := range []string{"b", "c"} {
+		if got := (<-patches).GetName(); got != want {
+			t.Errorf("%s is written, not %s", got, want)
+		}
+	}
+	until(t, "the failed pod waits", func() bool { return len(w.Left()) == 1 })
+}
+
+// byUID holds one cycle of each pod.
+type byUID map[types.UID]*result.Cycle
+
+func (b byUID) Get(uid types.UID, attempt int) (*result.Cycle, error) {
+	if c := b[uid]; c != nil && c.Attempt == attempt {
+		return c, nil
+	}
+	return nil, nil
+}
+
+// What a writer leaves when it stops, the next one writes.
+func TestTheNextWriterContinues(t *testing.T) {
+	first := NewWriter(fake.NewClientset(pod()), attempts{}, DefaultBudget, testclock.NewFakeClock(time.Unix(0, 0)), nil)
+	first.Note(scheduled(3))
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	first.Run(ctx)
+	left := first.Left()
+	if diff := cmp.Diff([]Attempt{{"uid", 2}}, left); diff != "" {
+		t.Fatal(diff)
+	}
+	second, _, patches := start(t, fake.NewClientset(pod()), attempts{2: scheduled(3)})
+	second.Resume(left)
+	<-patches
+}
+
+// A write that the end of the program interrupts is left, too.
+func TestAnInterruptedWriteIsLeft(t *testing.T) {
+	client := fake.NewClientset(pod())
+	ctx, cancel := context.WithCancel(t.Context())
+	client.PrependReactor("patch", "pods", func(clienttesting.Action) (bool, runtime.Object, error) {
+		cancel()
+		return true, nil, ctx.Err()
+	})
+	w := NewWriter(client, attempts{2: scheduled(3)}, DefaultBudget, testclock.NewFakeClock(time.Unix(0, 0)), nil)
+	w.Resume([]Attempt{{"uid", 2}})
+	w.Run(ctx)
+	if diff := cmp.Diff([]Attempt{{"uid", 2}}, w.Left()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// The first try uses the cache; after a failure the writer asks the API server.
+func TestWriterUsesTheCache(t *testing.T) {
+	client := fake.NewClientset(pod())
+	clock := testclock.NewFakeClock(time.Unix(0, 0))
+	late := pod()
+	late.ResourceVersion = "5"
+	var versions []string
+	client.PrependReactor("patch", "pods", func(a clienttesting.Action) (bool, runtime.Object, error) {
+		for _, version := range []string{"5", "7"} {
+			if bytes.Contains(a.(clienttesting.PatchAction).GetPatch(), []byte(`"resourceVersion":"`+version+`"`)) {
+				versions = append(versions, version)
+			}
+		}
+		if len(versions) == 1 {
+			return true, nil, apierrors.NewConflict(v1.Resource("pods"), "web", errors.New("the object has been modified"))
+		}
+		return true, nil, nil
+	})
+	w := NewWriter(client, attempts{2: scheduled(3)}, DefaultBudget, clock, func(string, string) *v1.Pod { return late })
+	w.Resume([]Attempt{{"uid", 2}})
+	for len(w.Left()) > 0 {
+		if j, pause := w.next(); j != nil {
+			w.finish(t.Context(), j, w.write(t.Context(), j))
+		} else {
+			clock.Step(pause)
+		}
+	}
+	if diff := cmp.Diff([]string{"5", "7"}, versions); diff != "" {
+		t.Error(diff)
+	}
+	gets := 0
+	for _, a := range client.Actions() {
+		if a.GetVerb() == "get" {
+			gets++
+		}
+	}
+	if gets != 1 {
+		t.Errorf("the API server was asked for the pod %d times", gets)
 	}
 }
 

@@ -123,7 +123,7 @@ func roomRemarks(c *result.Cycle, e Explanation) []Operands {
 	if p := c.Preemption; p != nil && p.Chosen != "" {
 		for _, candidate := range p.Candidates {
 			if candidate.Node == p.Chosen {
-				out = append(out, RoomMade{Node: p.Chosen, Victims: len(candidate.Victims)})
+				out = append(out, RoomMade{Node: p.Chosen, Victims: len(candidate.Victims) + candidate.VictimsDropped})
 				return append(out, evictionRemarks(p.Evictions)...)
 			}
 		}

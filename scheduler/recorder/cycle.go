@@ -60,8 +60,8 @@ type cycle struct {
 	err      error
 	selected string
 	counts   result.NodeCounts
-	// sampled are the durations of Filter and Score calls, per plugin.
-	sampledFilter, sampledScore map[string]sample
+	// sampled are the durations of Filter and Score calls.
+	sampledFilter, sampledScore samples
 
 	preemption  preemptionRecord
 	comparisons []result.Comparison
@@ -91,17 +91,19 @@ type cycle struct {
 	extenders []extenderCall
 	claims    []result.ClaimAllocation
 
-	// attempt is set by the recorder's goroutine when it first builds the cycle, and
-	// builds counts how often it did.
-	attempt, builds int
+	// The recorder's goroutine sets the following when it first builds the cycle, and
+	// releases nodes, verdicts and scores: a pod may wait for a permit for a long time.
+	attempt int
+	// builds counts how often it has built it.
+	builds int
+	built  *search
 }
 
-// scores holds the framework's answer. The rows are copied, because the scheduler
-// adds the extenders' scores to them and turns them into a heap; the plugins' scores
-// that a row points to do not change.
-type scores struct {
-	rows      []fwk.NodePluginScores
-	extenders []extenderScores
+// search is the final form of the search for a node.
+type search struct {
+	total  int // nodes of the snapshot
+	filter *result.Filter
+	score  *result.Score
 }
 
 // ending is how a cycle ended.
@@ -179,11 +181,6 @@ func messageOf(s *fwk.Status) (message string) {
 	return s.Message()
 }
 
-// noteScores copies the framework's answer.
-func (c *cycle) noteScores(answer []fwk.NodePluginScores) {
-	c.scores = &scores{rows: append(c.recorder.takeRows(), answer...)}
-}
-
 // build turns the record into its immutable form. It runs on the recorder's
 // goroutine. For a pod that waits it runs twice: when the wait starts and when the
 // cycle has ended.
@@ -235,21 +232,12 @@ func (r *Recorder) build(c *cycle, e ending) *result.Cycle {
 	out.Extenders = c.buildExtenders()
 	out.Claims = c.claims
 	out.Panics = c.panicsOf(e)
-	out.Filter = c.buildFilter()
-	out.Score = c.buildScore()
-	out.Nodes.Total = len(c.nodes.names)
+	search := c.search()
+	out.Nodes.Total, out.Filter, out.Score = search.total, search.filter, search.score
 	if out.Filter != nil {
 		out.Nodes.Evaluated = len(out.Filter.Nodes)
 	}
 	out.Refusal = result.FindRefusal(out)
-	if e.outcome != result.Waiting {
-		r.returnVerdicts(c.verdicts)
-		c.verdicts = nil
-		if c.scores != nil {
-			r.returnRows(c.scores.rows)
-			c.scores = nil
-		}
-	}
 	return out
 }
 
@@ -258,45 +246,78 @@ func skipped(answers []result.PluginResult) []result.PluginResult {
 	return slices.DeleteFunc(slices.Clone(answers), func(p result.PluginResult) bool { return p.Status != fwk.Skip.String() })
 }
 
-// buildFilter keeps each distinct verdict once. The scheduler discards nodes that
+// search builds the tables and releases what they were made of. Later calls return the
+// same tables.
+func (c *cycle) search() *search {
+	if c.built != nil {
+		return c.built
+	}
+	filter, feasible := c.buildFilter()
+	c.built = &search{total: len(c.nodes.names), filter: filter, score: c.buildScore(feasible)}
+	c.recorder.returnVerdicts(c.verdicts)
+	c.recorder.returnScores(c.scores)
+	c.nodes, c.verdicts, c.scores = nil, nil, nil
+	return c.built
+}
+
+// buildFilter keeps each distinct verdict once. It returns the names of the feasible
+// nodes separately, and sets scratch.rank for them. The scheduler discards nodes that
 // passed after its search had found enough; we report them as not evaluated, as the
 // scheduler does.
-func (c *cycle) buildFilter() *result.Filter {
+func (c *cycle) buildFilter() (f *result.Filter, feasible []string) {
 	plugins := c.profile.filterPlugins
 	letters := newStateLetters(plugins, c.skipFilter)
+	feasible, rejections := c.separate()
+	b := result.NewFilterBuilder(plugins, len(feasible)+len(rejections))
+	b.AddPassed(feasible, letters.passed)
+	for _, i := range rejections {
+		status := c.verdicts.rejections[i]
+		b.Add(c.nodes.names[i], letters.rejectedBy(status), status.Plugin(), reasons(status))
+	}
+	f = b.Filter()
+	if len(f.Nodes) == 0 {
+		return nil, nil
+	}
+	f.DurationSeconds = c.sampledFilter.extrapolate(plugins, letters.calls(f))
+	f.Comparisons = c.comparisons
+	f.Nominated = c.nominated.sorted()
+	return f, f.Nodes[:len(feasible):len(feasible)]
+}
+
+// separate returns the names of the feasible nodes and the indexes of the rejected
+// ones, which are valid until the next call.
+func (c *cycle) separate() (feasible []string, rejections []int32) {
 	// We can tell which nodes were discarded only if others went on: to an extender,
 	// to scoring, or, if only one was feasible, to selection.
 	surplus := c.selected != "" || c.offered.any
-	if i, ok := c.nodes.index[c.selected]; ok {
+	if i, ok := c.nodes.index[c.selected]; ok && int(i) < len(c.verdicts.of) {
 		c.verdicts.of[i] = considered // A single feasible node is not scored.
 	}
-
-	b := result.NewFilterBuilder(plugins, c.counts.Feasible)
-	calls := make([]int, len(plugins))
+	scratch := &c.recorder.scratch
+	rank := slices.Grow(scratch.rank[:0], len(c.verdicts.of))[:len(c.verdicts.of)]
+	rejections = scratch.rejected[:0]
+	passing := int32(0)
 	for i, v := range c.verdicts.of {
+		rank[i] = -1
 		switch {
-		case v == notEvaluated, v == passed && surplus:
-		case v == passed, v == considered:
-			b.Add(c.nodes.names[i], letters.passed, "", nil)
-			letters.count(calls, letters.passed)
-		default:
-			status := c.verdicts.rejections[i]
-			states := letters.rejectedBy(status)
-			letters.count(calls, states)
-			b.Add(c.nodes.names[i], states, status.Plugin(), reasons(status))
+		case v == rejected:
+			rejections = append(rejections, int32(i))
+		case v == considered, v == passed && !surplus:
+			rank[i] = passing
+			passing++
 		}
 	}
-	f := b.Filter()
-	if len(f.Nodes) == 0 {
-		return nil
+	scratch.rank, scratch.rejected = rank, rejections
+	if int(passing) == len(c.nodes.names) {
+		return c.nodes.names, rejections // the same names in the same order, so share them
 	}
-	if len(f.Nodes) == len(c.nodes.names) {
-		f.Nodes = c.nodes.names // the same names in the same order, so share the slice
+	feasible = make([]string, 0, int(passing)+len(rejections))
+	for i, at := range rank {
+		if at >= 0 {
+			feasible = append(feasible, c.nodes.names[i])
+		}
 	}
-	f.DurationSeconds = extrapolate(plugins, calls, c.sampledFilter)
-	f.Comparisons = c.comparisons
-	f.Nominated = c.nominated.sorted()
-	return f
+	return feasible, rejections
 }
 
 // factsOf returns the facts that plugins attached to the cycle.
@@ -311,74 +332,13 @@ func factsOf(log *pluginfact.Log) (facts []result.Fact, dropped int) {
 // consider marks nodes that went on to an extender or to scoring. It is called
 // on the scheduling goroutine, to which the snapshot's nodes belong.
 func (c *cycle) consider(nodes []fwk.NodeInfo) {
+	c.verdicts.last = c.verdicts.last[:0]
 	for _, n := range nodes {
 		if i, ok := c.nodes.find(n); ok {
 			c.verdicts.of[i] = considered
+			c.verdicts.last = append(c.verdicts.last, i)
 		}
 	}
-}
-
-func (c *cycle) buildScore() *result.Score {
-	if c.scores == nil {
-		return nil
-	}
-	rows := c.scores.rows
-	out := &result.Score{Nodes: make([]string, len(rows))}
-	// The recorder's goroutine builds one cycle at a time.
-	column := slices.Grow(c.recorder.column[:0], len(rows))[:len(rows)]
-	c.recorder.column = column
-	for i := range rows {
-		out.Nodes[i] = rows[i].Name
-	}
-	names := scored(rows)
-	calls := make([]int, len(names))
-	for p, name := range names {
-		calls[p] = len(rows)
-		weight := c.profile.weights[name]
-		out.Plugins = append(out.Plugins, result.ScorePlugin{Name: name, Weight: weight})
-		for i := range rows {
-			column[i] = rows[i].RawScores[p].Score
-		}
-		out.Raw = append(out.Raw, result.NewColumn(column))
-		for i := range rows {
-			column[i] = rows[i].Scores[p].Score
-		}
-		weighted := result.NewColumn(column)
-		out.Weighted = append(out.Weighted, weighted)
-		if weight == 1 {
-			out.Normalized = append(out.Normalized, weighted) // the same values, so share the column
-			continue
-		}
-		for i := range column {
-			column[i] /= weight
-		}
-		out.Normalized = append(out.Normalized, result.NewColumn(column))
-	}
-	for _, name := range c.profile.scorePlugins {
-		if c.skipScore.Has(name) {
-			out.Skipped = append(out.Skipped, name)
-		}
-	}
-	for i := range rows {
-		column[i] = rows[i].TotalScore
-	}
-	c.scores.addExtenders(out, column)
-	out.Totals = result.NewColumn(column)
-	out.FindTied()
-	out.DurationSeconds = extrapolate(names, calls, c.sampledScore)
-	return out
-}
-
-// scored returns the plugins that scored, in their order.
-func scored(rows []fwk.NodePluginScores) []string {
-	if len(rows) == 0 {
-		return nil
-	}
-	names := make([]string, len(rows[0].Scores))
-	for p := range names {
-		names[p] = rows[0].Scores[p].Name
-	}
-	return names
 }
 
 // stateLetters writes Verdict.States. Patterns repeat, so each is made once.
@@ -428,27 +388,22 @@ func (l *stateLetters) rejectedBy(s *fwk.Status) string {
 	return string(row)
 }
 
-// count adds one call for each plugin that ran in states.
-func (l *stateLetters) count(calls []int, states string) {
-	for p := range calls {
-		switch states[p] {
-		case result.Passed, result.Rejected, result.Failed:
-			calls[p]++
+// calls counts the calls of each plugin.
+func (l *stateLetters) calls(f *result.Filter) []int {
+	nodes := make([]int, len(f.Verdicts))
+	for _, v := range f.VerdictOf {
+		nodes[v]++
+	}
+	calls := make([]int, len(l.plugins))
+	for v, n := range nodes {
+		for p := range calls {
+			switch f.Verdicts[v].States[p] {
+			case result.Passed, result.Rejected, result.Failed:
+				calls[p] += n
+			}
 		}
 	}
-}
-
-// extrapolate estimates the time of all calls from the sampled ones. It is nil for a
-// plugin without any.
-func extrapolate(plugins []string, calls []int, sampled map[string]sample) []*float64 {
-	out := make([]*float64, len(plugins))
-	for p, name := range plugins {
-		if s := sampled[name]; s.calls > 0 {
-			estimate := s.took.Seconds() / float64(s.calls) * float64(calls[p])
-			out[p] = &estimate
-		}
-	}
-	return out
+	return calls
 }
 
 // endingOf translates the arguments of the scheduler's failure handler.

@@ -95,14 +95,14 @@ func TestAFailureEndsTheEvictions(t *testing.T) {
 
 // The evaluator compares only as many candidates as it looks for.
 func TestSurplusCandidatesAreMarked(t *testing.T) {
-	r := &preemptionRecord{ran: true, candidates: []result.Candidate{{Node: "a"}, {Node: "b"}, {Node: "c"}}}
+	r := &preemptionRecord{ran: true, candidates: []dryRun{{node: "a"}, {node: "b"}, {node: "c"}}}
 	victims := &extenderv1.Victims{Pods: victimPods(0, "v")}
 	r.consider(map[string]*extenderv1.Victims{"a": victims, "c": victims})
 	r.consider(map[string]*extenderv1.Victims{"a": victims}) // extenders have removed one
 	if got := surplus(r.build("a")); !cmp.Equal(got, []string{"b"}) {
 		t.Errorf("surplus are %v", got)
 	}
-	alone := &preemptionRecord{ran: true, candidates: []result.Candidate{{Node: "a"}, {Node: "b"}}}
+	alone := &preemptionRecord{ran: true, candidates: []dryRun{{node: "a"}, {node: "b"}}}
 	if got := surplus(alone.build("a")); !cmp.Equal(got, []string{"b"}) {
 		t.Errorf("with nothing to compare, surplus are %v", got)
 	}

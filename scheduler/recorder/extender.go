@@ -188,34 +188,33 @@ func (r *preemptionRecord) noteExtender(name string, ignorable bool, sent, answe
 	known := map[string]bool{}
 	for i := range r.candidates {
 		candidate := &r.candidates[i]
-		known[candidate.Node] = true
-		victims := answer[candidate.Node]
+		known[candidate.node] = true
+		victims := answer[candidate.node]
 		switch {
 		case upstream.HasVictims(victims):
-			changeVictims(candidate, name, victims)
-		case sent[candidate.Node] != nil && candidate.RemovedBy == "":
-			candidate.RemovedBy = name
+			candidate.change(name, victims)
+		case sent[candidate.node] != nil && candidate.removedBy == "":
+			candidate.removedBy = name
 		}
 	}
 	for node, victims := range answer {
 		if !known[node] && upstream.HasVictims(victims) {
-			added := result.Candidate{Node: node}
-			changeVictims(&added, name, victims)
+			added := dryRun{node: node}
+			added.change(name, victims)
 			r.candidates = append(r.candidates, added)
 		}
 	}
 }
 
-// changeVictims replaces the victims with an extender's if they differ.
-func changeVictims(c *result.Candidate, extender string, victims *extenderv1.Victims) {
-	var next []result.Victim
-	for _, pod := range victims.Pods {
-		next = append(next, victimOf(pod))
-	}
-	same := func(a, b result.Victim) bool { return a.Pod.UID == b.Pod.UID }
-	c.RemovedBy = ""
-	if slices.EqualFunc(c.Victims, next, same) && c.PDBViolations == int(victims.NumPDBViolations) {
+// change replaces the victims with an extender's if they differ.
+func (d *dryRun) change(extender string, victims *extenderv1.Victims) {
+	same := func(a, b *v1.Pod) bool { return a.UID == b.UID }
+	d.removedBy, d.surplus = "", false
+	if slices.EqualFunc(d.victims, victims.Pods, same) && d.violations == int(victims.NumPDBViolations) {
 		return
 	}
-	c.Victims, c.PDBViolations, c.ChangedBy = next, int(victims.NumPDBViolations), extender
+	if d.changedBy == "" {
+		d.replaced = d.victims
+	}
+	d.victims, d.violations, d.changedBy = slices.Clone(victims.Pods), int(victims.NumPDBViolations), extender
 }

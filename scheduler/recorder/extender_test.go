@@ -44,7 +44,7 @@ func TestDiscardedNodesAreNotEvaluated(t *testing.T) {
 	c.verdicts.note(1, nil)
 	c.verdicts.note(2, fwk.NewStatus(fwk.Unschedulable, "full").WithPlugin("Fit"))
 	r.OfferedToExtender(0, pod, c.nodes.list[:1])
-	f := c.buildFilter()
+	f := c.search().filter
 	got := map[string]string{}
 	for i, node := range f.Nodes {
 		got[node] = f.Verdict(i).States
@@ -105,7 +105,7 @@ func TestExtendersScoresAddUp(t *testing.T) {
 	r.ExtenderScored(1, "b", pod, extenderv1.HostPriorityList{{Host: "n1", Score: 1}, {Host: "unknown", Score: 9}}, 1)
 	r.ExtenderScored(0, "a", pod, extenderv1.HostPriorityList{{Host: "n0", Score: 2}, {Host: "n1", Score: 0}, {Host: "n0", Score: 1}}, 2)
 	for range 2 { // when the pod starts to wait, and at the end
-		got := c.buildScore()
+		got := c.search().score
 		want := []result.ScoreExtender{
 			{Name: "a", Weight: 20, Answered: result.NewColumn([]int64{3, 0}), Counted: result.NewColumn([]int64{60, 0})},
 			{Name: "b", Weight: 10, Answered: result.NewColumn([]int64{0, 1}), Counted: result.NewColumn([]int64{0, 10}), Unscored: []string{"n0"}},
@@ -137,19 +137,33 @@ func TestExtendersChangeCandidates(t *testing.T) {
 		}
 		return c
 	}
-	begin := func() *preemptionRecord {
-		return &preemptionRecord{ran: true, candidates: []result.Candidate{candidate("a", "x", "y"), candidate("b", "z"), candidate("late", "w")}}
-	}
 	sent := map[string]*extenderv1.Victims{"a": victims("x", "y"), "b": victims("z")}
+	// late was found after there were enough candidates, so the scheduler did not send it
+	// to the extender.
+	late := candidate("late", "w")
+	late.Surplus = true
+	begin := func() *preemptionRecord {
+		r := &preemptionRecord{ran: true, candidates: []dryRun{
+			{node: "a", victims: victims("x", "y").Pods}, {node: "b", victims: victims("z").Pods}, {node: "late", victims: victims("w").Pods},
+		}}
+		r.consider(sent)
+		return r
+	}
 
 	t.Run("one is changed, one removed, one added", func(t *testing.T) {
 		r := begin()
 		r.noteExtender("http://one", false, sent, map[string]*extenderv1.Victims{"a": victims("x"), "c": victims("v")})
 		changed, removed, added := candidate("a", "x"), candidate("b", "z"), candidate("c", "v")
 		changed.ChangedBy, removed.RemovedBy, added.ChangedBy = "http://one", "http://one", "http://one"
-		// late was found after there were enough candidates, so it was not sent to
-		// the extender.
-		want := []result.Candidate{changed, removed, added, candidate("late", "w")}
+		want := []result.Candidate{changed, removed, added, late}
+		if diff := cmp.Diff(want, r.build("a").Candidates); diff != "" {
+			t.Error(diff)
+		}
+	})
+	t.Run("a surplus one is back", func(t *testing.T) {
+		r := begin()
+		r.noteExtender("http://one", false, sent, map[string]*extenderv1.Victims{"a": victims("x", "y"), "b": victims("z"), "late": victims("w")})
+		want := []result.Candidate{candidate("a", "x", "y"), candidate("b", "z"), candidate("late", "w")}
 		if diff := cmp.Diff(want, r.build("a").Candidates); diff != "" {
 			t.Error(diff)
 		}
@@ -158,7 +172,7 @@ func TestExtendersChangeCandidates(t *testing.T) {
 		for _, ignorable := range []bool{true, false} {
 			r := begin()
 			r.noteExtender("http://one", ignorable, sent, map[string]*extenderv1.Victims{"a": {}, "b": victims("z")})
-			want := begin().candidates
+			want := []result.Candidate{candidate("a", "x", "y"), candidate("b", "z"), late}
 			if ignorable {
 				want[0].RemovedBy = "http://one"
 			}

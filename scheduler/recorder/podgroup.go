@@ -212,6 +212,7 @@ func (g *groupRecord) build(state fwk.PlacementCycleState, failed bool) *result.
 
 // finish completes the part of the group that all members share.
 func (g *groupRecord) finish() {
+	g.generated = nil // a member that waits for a permit would keep their nodes in memory
 	all := g.group.Placements
 	g.group.PlacementCount = len(all)
 	for i := range all {

@@ -124,8 +124,8 @@ type filtering struct {
 }
 
 func newFilter(b *base) filter {
-	f := &filtering{to: b, inner: b.guard.Filter(b.plugin.(fwk.FilterPlugin)), sampler: &sampler{}}
-	b.profile.filterSamplers[b.Name()] = f.sampler
+	f := &filtering{to: b, inner: b.guard.Filter(b.plugin.(fwk.FilterPlugin)), sampler: &sampler{plugin: b.Name()}}
+	b.profile.filterSamplers = append(b.profile.filterSamplers, f.sampler)
 	if comparer := b.recorder.plugins.Comparer(b.Name(), b.args, b.handle); comparer != nil {
 		f.nearest = &nearest{plugin: b.Name(), comparer: comparer}
 		b.profile.nearest = append(b.profile.nearest, f.nearest)
@@ -217,8 +217,8 @@ type scoring struct {
 }
 
 func newScore(b *base) score {
-	s := &scoring{b, b.guard.Score(b.plugin.(fwk.ScorePlugin)), &sampler{}}
-	b.profile.scoreSamplers[b.Name()] = s.sampler
+	s := &scoring{b, b.guard.Score(b.plugin.(fwk.ScorePlugin)), &sampler{plugin: b.Name()}}
+	b.profile.scoreSamplers = append(b.profile.scoreSamplers, s.sampler)
 	return score{s}
 }
 

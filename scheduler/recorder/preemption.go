@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	policy "k8s.io/api/policy/v1"
@@ -54,11 +55,14 @@ func (d *dryRuns) CandidatesToVictimsMap(candidates []preemption.Candidate) map[
 	return victims
 }
 
-// preemptionRecord collects the dry runs of a cycle. The zero value is empty.
+// preemptionRecord collects the dry runs of a cycle. The zero value is empty. It keeps
+// the scheduler's pods until build; the victims of candidates that build drops are never
+// copied.
 type preemptionRecord struct {
 	mu         sync.Mutex
 	ran        bool
-	candidates []result.Candidate
+	preemptor  int32 // its priority
+	candidates []dryRun
 	unhelpful  []result.UnhelpfulNodes
 	// considered: the surplus candidates are marked.
 	considered bool
@@ -74,35 +78,34 @@ func (r *preemptionRecord) consider(kept map[string]*extenderv1.Victims) {
 	}
 	r.considered = true
 	for i := range r.candidates {
-		r.candidates[i].Surplus = kept[r.candidates[i].Node] == nil
+		r.candidates[i].surplus = kept[r.candidates[i].node] == nil
 	}
+}
+
+// dryRun is a dry run that found victims. The lists belong to the scheduler and no
+// longer change.
+type dryRun struct {
+	node       string
+	victims    []*v1.Pod
+	possible   []*preemption.DomainVictim
+	violations int
+	// changedBy and removedBy are names of extenders. replaced are the victims of the
+	// dry run that the extender changedBy replaced.
+	changedBy, removedBy string
+	replaced             []*v1.Pod
+	// surplus: the evaluator had enough candidates without it.
+	surplus bool
 }
 
 func (r *preemptionRecord) note(node string, preemptor *v1.Pod, victims []*v1.Pod, violations int, possible []*preemption.DomainVictim, status *fwk.Status) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.ran = true
+	r.ran, r.preemptor = true, corev1helpers.PodPriority(preemptor)
 	if !status.IsSuccess() || len(victims) == 0 {
 		r.noteUnhelpful(node, status)
 		return
 	}
-	candidate := result.Candidate{Node: node, PDBViolations: violations}
-	chosen := map[*v1.Pod]bool{}
-	for _, v := range victims {
-		chosen[v] = true
-		candidate.Victims = append(candidate.Victims, victimBeside(node, v))
-	}
-	for _, dv := range possible {
-		if dv.Priority() >= corev1helpers.PodPriority(preemptor) {
-			continue
-		}
-		for _, pi := range dv.Pods() {
-			if !chosen[pi.GetPod()] {
-				candidate.Reprieved = append(candidate.Reprieved, victimBeside(node, pi.GetPod()))
-			}
-		}
-	}
-	r.candidates = append(r.candidates, candidate)
+	r.candidates = append(r.candidates, dryRun{node: node, victims: victims, possible: possible, violations: violations})
 }
 
 func (r *preemptionRecord) noteUnhelpful(node string, status *fwk.Status) {
@@ -126,34 +129,88 @@ func (r *preemptionRecord) build(chosen string) *result.Preemption {
 	if !r.ran {
 		return nil
 	}
-	out := &result.Preemption{Candidates: slices.Clone(r.candidates), Unhelpful: slices.Clone(r.unhelpful), Chosen: chosen}
-	slices.SortFunc(out.Candidates, func(a, b result.Candidate) int { return strings.Compare(a.Node, b.Node) })
+	slices.SortFunc(r.candidates, func(a, b dryRun) int { return strings.Compare(a.node, b.node) })
+	if !r.considered && chosen != "" {
+		// With a single candidate the evaluator has nothing to compare.
+		for i := range r.candidates {
+			r.candidates[i].surplus = r.candidates[i].node != chosen
+		}
+	}
+	ranked := make([]result.Candidate, len(r.candidates))
+	for i := range r.candidates {
+		ranked[i] = r.candidates[i].rank()
+	}
+	out := &result.Preemption{Unhelpful: slices.Clone(r.unhelpful), Chosen: chosen, Rule: result.DecidingRule(ranked, chosen)}
+	kept := result.KeepCandidates(ranked, chosen)
+	out.CandidatesDropped = len(ranked) - len(kept)
+	out.Candidates = make([]result.Candidate, len(kept))
+	for at, i := range kept {
+		out.Candidates[at] = r.candidates[i].candidate(r.preemptor)
+	}
 	for i := range out.Unhelpful {
 		slices.Sort(out.Unhelpful[i].Nodes)
 	}
 	slices.SortFunc(out.Unhelpful, func(a, b result.UnhelpfulNodes) int { return strings.Compare(a.Nodes[0], b.Nodes[0]) })
-	if out.Candidates == nil {
-		out.Candidates = []result.Candidate{}
-	}
-	if !r.considered && chosen != "" {
-		// With a single candidate the evaluator has nothing to compare.
-		for i := range out.Candidates {
-			out.Candidates[i].Surplus = out.Candidates[i].Node != chosen
-		}
-	}
-	out.Rule = result.DecidingRule(out.Candidates, chosen)
 	return out
 }
 
-func victimOf(pod *v1.Pod) result.Victim {
-	v := result.Victim{Pod: podOf(pod), Priority: corev1helpers.PodPriority(pod), Node: pod.Spec.NodeName}
-	if pod.Status.StartTime != nil {
-		v.StartTime = &pod.Status.StartTime.Time
+// rank returns the candidate with as much of its victims as the rules compare.
+func (d *dryRun) rank() result.Candidate {
+	c := result.Candidate{Node: d.node, PDBViolations: d.violations, RemovedBy: d.removedBy, Surplus: d.surplus, Victims: make([]result.Victim, len(d.victims))}
+	for i, pod := range d.victims {
+		c.Victims[i].Priority, c.Victims[i].StartTime = corev1helpers.PodPriority(pod), startOf(pod)
 	}
+	return c
+}
+
+// candidate returns the whole candidate. preemptor is the preemptor's priority.
+func (d *dryRun) candidate(preemptor int32) result.Candidate {
+	c := result.Candidate{Node: d.node, PDBViolations: d.violations, ChangedBy: d.changedBy, RemovedBy: d.removedBy, Surplus: d.surplus}
+	for i, pod := range d.victims {
+		if i == result.MaxVictims {
+			c.VictimsDropped = len(d.victims) - i
+			break
+		}
+		c.Victims = append(c.Victims, victimBeside(d.node, pod))
+	}
+	found := d.victims
+	if d.changedBy != "" {
+		found = d.replaced
+	}
+	gone := make(map[*v1.Pod]bool, len(found))
+	for _, pod := range found {
+		gone[pod] = true
+	}
+	for _, dv := range d.possible {
+		if dv.Priority() >= preemptor {
+			continue
+		}
+		for _, pi := range dv.Pods() {
+			switch pod := pi.GetPod(); {
+			case gone[pod]:
+			case len(c.Reprieved) == result.MaxVictims:
+				c.ReprievedDropped++
+			default:
+				c.Reprieved = append(c.Reprieved, victimBeside(d.node, pod))
+			}
+		}
+	}
+	return c
+}
+
+func victimOf(pod *v1.Pod) result.Victim {
+	v := result.Victim{Pod: podOf(pod), Priority: corev1helpers.PodPriority(pod), StartTime: startOf(pod), Node: pod.Spec.NodeName}
 	if group := pod.Spec.SchedulingGroup; group != nil {
 		v.PodGroup = ptr.Deref(group.PodGroupName, "")
 	}
 	return v
+}
+
+func startOf(pod *v1.Pod) *time.Time {
+	if pod.Status.StartTime == nil {
+		return nil
+	}
+	return &pod.Status.StartTime.Time
 }
 
 // victimBeside returns a victim of the dry run on a node. A victim may run on another

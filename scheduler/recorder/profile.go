@@ -19,9 +19,9 @@ type profile struct {
 	// Plugins in the order in which they run.
 	preEnqueueOrder, preFilterOrder, filterPlugins, scorePlugins, permitOrder, preBindOrder []string
 	weights                                                                                 map[string]int64
-	// samplers of the profile's Filter and Score plugins, by name. The maps are
-	// complete before the scheduler starts.
-	filterSamplers, scoreSamplers map[string]*sampler
+	// samplers of the profile's Filter and Score plugins. The lists are complete before
+	// the scheduler starts.
+	filterSamplers, scoreSamplers []*sampler
 	// nearest hold the rejections of the Filter plugins that are compared.
 	nearest []*nearest
 	// percentageOfNodesToScore is the profile's effective value; 0 means adaptive.
@@ -71,23 +71,21 @@ func (p *profile) ordered(results []result.PluginResult, order []string) []resul
 
 // Reading the clock twice around each Filter and Score call would cost more than many
 // of the calls, so only some are timed: all of them in a small cluster, otherwise
-// those for nodes whose generation is a multiple of 16. One counter numbers the
-// generations of all nodes, so the sample has no bias.
+// those for nodes whose generation is a multiple of 16, or of 64 in a cluster of
+// sampleLess nodes or more. One counter numbers the generations of all nodes, so the
+// sample has no bias.
 const (
 	sampleAllBelow = 64
+	sampleLess     = 256
 	sampleMask     = 15
+	sampleLessMask = 63
 )
 
 // sampler times the sampled calls of one plugin in the current cycle.
 type sampler struct {
+	plugin       string
 	mask         int64
 	nanos, calls atomic.Int64
-}
-
-// sample is a sampler's total for one cycle.
-type sample struct {
-	took  time.Duration
-	calls int64
 }
 
 func (s *sampler) wants(generation int64) bool { return generation&s.mask == 0 }
@@ -101,10 +99,13 @@ func (s *sampler) add(took time.Duration) {
 // be called while no plugin runs.
 func (p *profile) beginSampling(n int) {
 	mask := int64(sampleMask)
-	if n < sampleAllBelow {
+	switch {
+	case n < sampleAllBelow:
 		mask = 0
+	case n >= sampleLess:
+		mask = sampleLessMask
 	}
-	for _, samplers := range []map[string]*sampler{p.filterSamplers, p.scoreSamplers} {
+	for _, samplers := range [][]*sampler{p.filterSamplers, p.scoreSamplers} {
 		for _, s := range samplers {
 			s.mask = mask
 			s.nanos.Store(0)
@@ -116,10 +117,36 @@ func (p *profile) beginSampling(n int) {
 	}
 }
 
-func readSamples(samplers map[string]*sampler) map[string]sample {
-	out := make(map[string]sample, len(samplers))
-	for name, s := range samplers {
-		out[name] = sample{took: time.Duration(s.nanos.Load()), calls: s.calls.Load()}
+// samples are the totals of a cycle, by plugin. There are few plugins, so searching the
+// list is cheaper than making a map.
+type samples []sample
+
+// sample is a sampler's total for one cycle.
+type sample struct {
+	plugin string
+	took   time.Duration
+	calls  int64
+}
+
+func readSamples(samplers []*sampler) samples {
+	out := make(samples, 0, len(samplers))
+	for _, s := range samplers {
+		if calls := s.calls.Load(); calls > 0 {
+			out = append(out, sample{plugin: s.plugin, took: time.Duration(s.nanos.Load()), calls: calls})
+		}
+	}
+	return out
+}
+
+// extrapolate estimates the time of all calls from the sampled ones. It is nil for a
+// plugin without any.
+func (s samples) extrapolate(plugins []string, calls []int) []*float64 {
+	out := make([]*float64, len(plugins))
+	for p, name := range plugins {
+		if at := slices.IndexFunc(s, func(s sample) bool { return s.plugin == name }); at >= 0 {
+			estimate := s[at].took.Seconds() / float64(s[at].calls) * float64(calls[p])
+			out[p] = &estimate
+		}
 	}
 	return out
 }

@@ -73,16 +73,14 @@ type Recorder struct {
 	// failing counts the failures that the scheduler is still handling: it requeues
 	// the pod and writes its condition.
 	failing atomic.Int32
-	// verdicts holds the verdicts of earlier cycles for reuse.
-	verdicts sync.Pool
-	// rows holds the score tables of earlier cycles for reuse.
-	rows sync.Pool
+	// verdicts and scores hold those of earlier cycles for reuse.
+	verdicts, scores sync.Pool
+	// scratch is used by build and belongs to the recorder's goroutine.
+	scratch scratch
 	// panics are those of all cycles, and newPanic wakes the recorder's goroutine.
 	panics   panics
 	newPanic chan struct{}
 	onPanic  func()
-	// column is scratch space for build; it belongs to the recorder's goroutine.
-	column []int64
 
 	mu sync.Mutex
 	// inFlight holds each cycle from its start until binding ends or the cycle fails,
@@ -382,57 +380,4 @@ func (r *Recorder) sendFinished(f finished) {
 		r.undelivered.Add(1)
 		r.finished <- f
 	}
-}
-
-// takeRows returns an empty table of scores.
-func (r *Recorder) takeRows() []fwk.NodePluginScores {
-	if rows, ok := r.rows.Get().(*[]fwk.NodePluginScores); ok {
-		return (*rows)[:0]
-	}
-	return nil
-}
-
-// returnRows keeps a table for a later cycle.
-func (r *Recorder) returnRows(rows []fwk.NodePluginScores) {
-	clear(rows)
-	r.rows.Put(&rows)
-}
-
-// nodeTable gives the nodes of a snapshot their index. It is immutable.
-type nodeTable struct {
-	// list is the snapshot's own slice, which upstream.SameNodes recognises.
-	list  []fwk.NodeInfo
-	names []string
-	// index and byNode find a node by its name and, faster, by the snapshot's
-	// pointer to it, which does not change while the list is the same.
-	index  map[string]int32
-	byNode map[*framework.NodeInfo]int32
-}
-
-func newNodeTable(list []fwk.NodeInfo) *nodeTable {
-	t := &nodeTable{
-		list:   list,
-		names:  make([]string, len(list)),
-		index:  make(map[string]int32, len(list)),
-		byNode: make(map[*framework.NodeInfo]int32, len(list)),
-	}
-	for i, n := range list {
-		t.names[i] = n.Node().Name
-		t.index[t.names[i]] = int32(i)
-		if own, ok := n.(*framework.NodeInfo); ok {
-			t.byNode[own] = int32(i)
-		}
-	}
-	return t
-}
-
-// find returns the index of a node.
-func (t *nodeTable) find(n fwk.NodeInfo) (int32, bool) {
-	if own, ok := n.(*framework.NodeInfo); ok {
-		if i, ok := t.byNode[own]; ok {
-			return i, true
-		}
-	}
-	i, ok := t.index[n.Node().Name]
-	return i, ok
 }

@@ -21,6 +21,9 @@ type verdicts struct {
 	of []verdict
 	// rejections holds the status of each rejected node.
 	rejections []*fwk.Status
+	// last are the indexes of the nodes that went on most recently, in the scheduler's
+	// order.
+	last []int32
 }
 
 func (v *verdicts) note(node int32, status *fwk.Status) {
@@ -37,6 +40,7 @@ func (r *Recorder) takeVerdicts(n int) *verdicts {
 	if v, ok := r.verdicts.Get().(*verdicts); ok && cap(v.of) >= n {
 		v.of, v.rejections = v.of[:n], v.rejections[:n]
 		clear(v.of)
+		v.last = v.last[:0]
 		return v
 	}
 	return &verdicts{of: make([]verdict, n), rejections: make([]*fwk.Status, n)}
@@ -44,6 +48,9 @@ func (r *Recorder) takeVerdicts(n int) *verdicts {
 
 // returnVerdicts keeps verdicts for a later cycle.
 func (r *Recorder) returnVerdicts(v *verdicts) {
+	if cap(v.of) == 0 {
+		return
+	}
 	for i, of := range v.of {
 		if of == rejected {
 			v.rejections[i] = nil

@@ -166,7 +166,7 @@ func (r *Recorder) profile(name string) *profile {
 	defer r.mu.Unlock()
 	p := r.profiles[name]
 	if p == nil {
-		p = &profile{name: name, filterSamplers: map[string]*sampler{}, scoreSamplers: map[string]*sampler{}}
+		p = &profile{name: name}
 		r.profiles[name] = p
 	}
 	return p

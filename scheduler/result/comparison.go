@@ -26,25 +26,6 @@ type Comparison struct {
 	Devices []DeviceComparison `json:"devices,omitempty"`
 }
 
-// size estimates the bytes in memory. It counts texts that are long or have no bound.
-func (c *Comparison) size() int {
-	const fixed, perResource, perTerm, perPodTerm, perSpread, perPort, perDevice, perDriver, perClaim, text = 336, 40, 136, 128, 88, 40, 104, 32, 64, 16
-	size := fixed + perResource*len(c.Resources) + perTerm*len(c.Terms) + perPodTerm*len(c.PodTerms) + perSpread*len(c.Spread) +
-		perPort*len(c.Ports) + perDevice*len(c.Devices) + perClaim*len(c.Claims)
-	for i := range c.Terms {
-		for _, value := range c.Terms[i].Values {
-			size += text + len(value)
-		}
-	}
-	for i := range c.PodTerms {
-		size += len(c.PodTerms[i].Selector)
-	}
-	for i := range c.Devices {
-		size += perDriver * len(c.Devices[i].Drivers)
-	}
-	return size
-}
-
 // ResourceComparison is a resource that is short. CPU is in thousandths of a core,
 // other resources in their own unit (bytes, devices, pods).
 type ResourceComparison struct {

@@ -50,15 +50,3 @@ func (e *Evictions) NotTried() int {
 	}
 	return e.Victims - e.Deleted - e.Released - e.Terminating - e.Failed
 }
-
-func (e *Evictions) size() int {
-	if e == nil {
-		return 0
-	}
-	const fixed, perFailure = 96, 64
-	size := fixed
-	for _, f := range e.Failures {
-		size += perFailure + len(f.Error)
-	}
-	return size
-}

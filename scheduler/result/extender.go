@@ -60,18 +60,6 @@ type ExtenderCall struct {
 	Rejected *ExtenderRejections `json:"rejected,omitempty"`
 }
 
-func (c *ExtenderCall) size() int {
-	const fixed, perNode = 192, 18
-	size := fixed + len(c.Request) + len(c.Response)
-	if c.Rejected != nil {
-		size += perNode * len(c.Rejected.Nodes)
-		for _, r := range c.Rejected.Reasons {
-			size += len(r.Reason) + perNode
-		}
-	}
-	return size
-}
-
 // ExtenderRejections are nodes with the reasons that an extender gave. Its JSON
 // is a list of {node, reason, unresolvable} by name.
 type ExtenderRejections struct {

@@ -13,12 +13,3 @@ type Fact struct {
 // TieSeed is the Plugin of the fact that the scheduler attaches to a cycle in which a
 // seed, not chance, decided among the nodes with the best total.
 const TieSeed = "TieSeed"
-
-func sizeOfFacts(facts []Fact) int {
-	const perFact = 64
-	size := len(facts) * perFact
-	for _, f := range facts {
-		size += len(f.Value)
-	}
-	return size
-}

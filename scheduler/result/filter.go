@@ -75,24 +75,6 @@ type NominatedPass struct {
 // Verdict returns the verdict on Nodes[i].
 func (f *Filter) Verdict(i int) Verdict { return f.Verdicts[f.VerdictOf[i]] }
 
-func (f *Filter) size() int {
-	const perVerdict, perNode = 96, 18
-	const perPass, perNominated = 64, 64
-	size := len(f.Verdicts)*perVerdict + len(f.Nodes)*perNode
-	for i := range f.Comparisons {
-		size += f.Comparisons[i].size()
-	}
-	for _, pass := range f.Nominated {
-		size += perPass + perNominated*len(pass.Pods)
-	}
-	for _, v := range f.Verdicts {
-		for _, reason := range v.Reasons {
-			size += len(reason)
-		}
-	}
-	return size
-}
-
 // NodeReasons says why one plugin rejected one node.
 type NodeReasons struct {
 	Node    string   `json:"node"`
@@ -176,12 +158,8 @@ type verdictKey struct {
 // NewFilterBuilder returns a builder for about n nodes.
 func NewFilterBuilder(plugins []string, n int) *FilterBuilder {
 	return &FilterBuilder{
-		filter: &Filter{
-			Plugins:   plugins,
-			Nodes:     make([]string, 0, n),
-			VerdictOf: make([]uint16, 0, n),
-		},
-		index: map[verdictKey]uint16{},
+		filter: &Filter{Plugins: plugins, VerdictOf: make([]uint16, 0, n)},
+		index:  map[verdictKey]uint16{},
 	}
 }
 
@@ -206,9 +184,25 @@ func (b *FilterBuilder) Add(node, states, plugin string, reasons []string) {
 			b.index[key] = i
 		}
 	}
+	if b.filter.Nodes == nil {
+		b.filter.Nodes = make([]string, 0, cap(b.filter.VerdictOf))
+	}
 	b.filter.Nodes = append(b.filter.Nodes, node)
 	b.filter.VerdictOf = append(b.filter.VerdictOf, i)
 	b.last, b.lastOf = key, i
+}
+
+// AddPassed starts an empty table with nodes that passed every plugin. It keeps nodes,
+// whose capacity beyond its length Add may use.
+func (b *FilterBuilder) AddPassed(nodes []string, states string) {
+	if len(nodes) == 0 {
+		return
+	}
+	b.filter.Nodes = nodes
+	b.filter.VerdictOf = b.filter.VerdictOf[:len(nodes)]
+	b.filter.Verdicts = append(b.filter.Verdicts, Verdict{States: states})
+	b.last, b.lastOf = verdictKey{states: states}, 0
+	b.index[b.last] = 0
 }
 
 // Filter returns the table of the added nodes. The builder must not be used

@@ -17,5 +17,3 @@ type Panic struct {
 	// Count is how many such calls panicked.
 	Count int `json:"count"`
 }
-
-func (p *Panic) size() int { return len(p.Plugin) + len(p.Call) + len(p.Value) + len(p.Stack) }

@@ -90,15 +90,3 @@ const MaxBlockReasons = 8
 // Has returns how many members have a node: those that found one in p, and those
 // that had one before.
 func (g *PodGroup) Has(p *Placement) int { return g.AlreadyScheduled + p.Assigned }
-
-func (g *PodGroup) size() int {
-	const fixed, perMember, perPlacement, perVictim = 256, 48, 192, 128
-	if g == nil {
-		return 0
-	}
-	size := fixed + perMember*len(g.Members) + perPlacement*len(g.Placements)
-	if p := g.Preemption; p != nil {
-		size += perVictim*(len(p.Victims)+len(p.Reprieved)) + p.Evictions.size()
-	}
-	return size
-}

@@ -10,8 +10,11 @@ import (
 // Preemption is the result of PostFilter's dry runs.
 type Preemption struct {
 	// Candidates are nodes on which removing the victims makes room, by name.
-	// Extenders may have changed the victims and removed candidates.
+	// Extenders may have changed the victims and removed candidates. At most
+	// MaxCandidates are kept: see KeepCandidates.
 	Candidates []Candidate `json:"candidates"`
+	// CandidatesDropped counts the candidates beyond that bound.
+	CandidatesDropped int `json:"candidatesDropped,omitempty"`
 	// Unhelpful are the nodes on which, according to the dry run, removing every
 	// pod of lower priority would not help.
 	Unhelpful []UnhelpfulNodes `json:"unhelpful,omitempty"`
@@ -26,10 +29,14 @@ type Preemption struct {
 // Candidate is a node with the victims that preemption would remove from it.
 type Candidate struct {
 	Node string `json:"node"`
-	// Victims are sorted by importance, the most important first.
-	Victims []Victim `json:"victims"`
-	// Reprieved pods also have a lower priority, but they fit beside the preemptor.
-	Reprieved []Victim `json:"reprieved,omitempty"`
+	// Victims are sorted by importance, the most important first: at most MaxVictims.
+	// VictimsDropped counts those beyond that bound.
+	Victims        []Victim `json:"victims"`
+	VictimsDropped int      `json:"victimsDropped,omitempty"`
+	// Reprieved pods also have a lower priority, but they fit beside the preemptor. They
+	// have the same bound.
+	Reprieved        []Victim `json:"reprieved,omitempty"`
+	ReprievedDropped int      `json:"reprievedDropped,omitempty"`
 	// PDBViolations counts the PodDisruptionBudgets that the victims violate.
 	PDBViolations int `json:"pdbViolations"`
 	// ChangedBy is the extender that replaced the victims of the dry run; the
@@ -41,6 +48,13 @@ type Candidate struct {
 	// consider this one.
 	Surplus bool `json:"surplus,omitempty"`
 }
+
+// Bounds of a Preemption. The scheduler makes dry runs until it has found 100 candidates,
+// or a tenth of the nodes if that is more, and every pod of a node may be a victim.
+const (
+	MaxCandidates = 32
+	MaxVictims    = 200
+)
 
 // Victim is a pod in a dry run.
 type Victim struct {
@@ -132,6 +146,43 @@ func DecidingRule(candidates []Candidate, chosen string) PreemptionRule {
 		}
 	}
 	return FirstFound
+}
+
+// KeepCandidates returns the indexes of the candidates that a record keeps, in ascending
+// order: the chosen one, and then those that come closest to it by the rules. Those that
+// the scheduler did not compare come last: candidates that an extender removed, and then
+// surplus ones.
+func KeepCandidates(candidates []Candidate, chosen string) []int {
+	order := make([]int, len(candidates))
+	for i := range order {
+		order[i] = i
+	}
+	if len(order) <= MaxCandidates {
+		return order
+	}
+	values := make([][]int64, len(candidates))
+	for i, c := range candidates {
+		for _, r := range preemptionRules {
+			values[i] = append(values[i], r.value(c))
+		}
+	}
+	last := func(i int) int {
+		switch c := candidates[i]; {
+		case c.Node == chosen:
+			return 0
+		case c.Surplus:
+			return 3
+		case c.RemovedBy != "":
+			return 2
+		}
+		return 1
+	}
+	slices.SortStableFunc(order, func(a, b int) int {
+		return cmp.Or(cmp.Compare(last(a), last(b)), slices.Compare(values[b], values[a]))
+	})
+	kept := order[:MaxCandidates]
+	slices.Sort(kept)
+	return kept
 }
 
 func (c Candidate) highestPriority() int32 {

@@ -185,30 +185,6 @@ type Cycle struct {
 	Panics []Panic `json:"panics,omitempty"`
 }
 
-// Size estimates the bytes that c holds in memory, for bounding a store. It counts
-// a string once per cycle, and does not count strings that cycles share (node
-// names, reasons of a verdict).
-func (c *Cycle) Size() int {
-	const fixed = 1024
-	size := fixed + len(c.Message) + sizeOfFacts(c.Facts) + c.PodGroup.size()
-	if c.Filter != nil {
-		size += c.Filter.size()
-	}
-	if c.Score != nil {
-		size += c.Score.size()
-	}
-	if c.Preemption != nil {
-		size += c.Preemption.Evictions.size()
-	}
-	for i := range c.Extenders {
-		size += c.Extenders[i].size()
-	}
-	for i := range c.Panics {
-		size += c.Panics[i].size()
-	}
-	return size
-}
-
 var (
 	_ json.Marshaler   = (*Filter)(nil)
 	_ json.Unmarshaler = (*Filter)(nil)

@@ -106,21 +106,6 @@ type Score struct {
 	DurationSeconds []*float64
 }
 
-func (s *Score) size() int {
-	const perColumn, perNode = 64, 16
-	size := len(s.Totals.data) + len(s.Nodes)*perNode + 3*len(s.Plugins)*perColumn
-	for p := range s.Plugins {
-		size += len(s.Raw[p].data) + len(s.Weighted[p].data)
-		if s.Plugins[p].Weight != 1 { // otherwise the same as weighted
-			size += len(s.Normalized[p].data)
-		}
-	}
-	for _, e := range s.Extenders {
-		size += 2*perColumn + len(e.Answered.data) + len(e.Counted.data) + len(e.Unscored)*perNode
-	}
-	return size
-}
-
 // scoreJSON is the public form of Score: a row per node.
 type scoreJSON struct {
 	Plugins    []ScorePlugin `json:"plugins"`

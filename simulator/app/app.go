@@ -16,11 +16,9 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/wait"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/component-base/metrics/legacyregistry"
 	"k8s.io/klog/v2"
-	"k8s.io/utils/clock"
 
 	"kube-scheduler-simulator/scheduler"
 	"kube-scheduler-simulator/scheduler/annotation"
@@ -183,6 +181,11 @@ func (s *simulator) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	// Before the scheduler, so that it ends after it and learns of every result.
+	write, err := s.annotate()
+	if err != nil {
+		return err
+	}
 	s.setStatus(server.Starting, "the scheduler is starting")
 	s.scheduler = supervisor.New(supervisor.Options{
 		Client:    s.controlPlane.ClientConfig(),
@@ -202,9 +205,6 @@ func (s *simulator) start(ctx context.Context) error {
 	s.onStopOf("the scheduler", 0, s.within(schedulerShare, s.scheduler.Stop))
 	s.keepInventory()
 
-	if err := s.annotate(); err != nil {
-		return err
-	}
 	s.transfers = s.newTransfers()
 	s.inactive.recount(ctx)
 	s.onStopOf("an import or a reset", 0, s.operations.close)
@@ -215,6 +215,7 @@ func (s *simulator) start(ctx context.Context) error {
 		return err
 	}
 	s.setStatus(server.Running, "")
+	write()
 	s.onStopOf("the replay", 0, s.replays.Stop)
 	if err := s.startReplay(ctx); err != nil {
 		return err
@@ -345,30 +346,6 @@ func (s *simulator) serve() {
 		<-done
 		return err
 	})
-}
-
-// annotate starts to write results to the pods' annotations.
-func (s *simulator) annotate() error {
-	if s.options.AnnotationBytes == 0 {
-		return nil
-	}
-	client, err := kubernetes.NewForConfig(s.controlPlane.ClientConfig())
-	if err != nil {
-		return fmt.Errorf("creating the annotation writer's client: %w", err)
-	}
-	w := annotation.NewWriter(client, s.store, s.options.AnnotationBytes, clock.RealClock{})
-	s.annotations = w
-	ctx, cancel := context.WithCancel(klog.NewContext(context.Background(), s.options.Logger))
-	var running sync.WaitGroup
-	running.Go(func() { w.Run(ctx) })
-	unsubscribe := s.store.Subscribe(w.Note)
-	s.onStopOf("writing annotations", 0, func(context.Context) error {
-		unsubscribe()
-		cancel()
-		running.Wait()
-		return nil
-	})
-	return nil
 }
 
 // parse reads a document as the scheduler would.

@@ -20,11 +20,11 @@ import (
 
 	"golang.org/x/sync/errgroup"
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
+	frameworkruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
 	"k8s.io/utils/clock"
 	"k8s.io/utils/ptr"
 
@@ -37,12 +37,17 @@ import (
 
 // Options configure a measurement.
 type Options struct {
+	// Load is the kind of cluster and pods.
+	Load Load
 	// Nodes is the size of the cluster, and Pods the size of the load of one run.
 	Nodes, Pods int
 	// Pairs is the number of pairs of a bare and a recorded run; the median counts.
 	Pairs int
 	// AnnotationBytes bounds the results in a pod's annotations; 0 writes no annotations.
 	AnnotationBytes int
+	// CPUProfile and MemoryProfile are files for profiles of one more recorded run; none by
+	// default. The memory profile is of its end, while the results are kept.
+	CPUProfile, MemoryProfile string
 }
 
 // Rate is a throughput.
@@ -55,6 +60,7 @@ type Rate struct {
 
 // Report compares bare with recorded scheduling, measured in one run.
 type Report struct {
+	Load            Load `json:"load"`
 	Nodes           int  `json:"nodes"`
 	Pods            int  `json:"pods"`
 	AnnotationBytes int  `json:"annotationBytes"`
@@ -65,35 +71,37 @@ type Report struct {
 	// ResultsKept counts the pods of the last recorded run whose latest attempt
 	// could be read back.
 	ResultsKept int `json:"resultsKept"`
+	// Shares are from a CPU profile of one more recorded run.
+	Shares Shares `json:"shares"`
 }
 
 // Run measures and writes one JSON object to out.
 func Run(ctx context.Context, o Options, out io.Writer) error {
-	report, err := measure(ctx, o)
+	reports, err := measure(ctx, o, []int{o.AnnotationBytes})
 	if err != nil {
 		return err
 	}
-	return json.NewEncoder(out).Encode(report)
+	return json.NewEncoder(out).Encode(reports[0])
 }
 
-// sizes are the clusters and loads that Table measures.
-var sizes = []struct{ nodes, pods int }{{100, 500}, {1000, 1000}, {5000, 1000}}
-
-// Table measures clusters of several sizes, each without annotations and with o's, and writes
-// a table to out.
+// Table measures every load in clusters of several sizes, without annotations and with
+// o's, and writes a table to out.
 func Table(ctx context.Context, o Options, out io.Writer) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "nodes\tpods\tannotation bytes\tbare pods/s\trecorded pods/s\tratio\tresults kept\t")
-	for _, size := range sizes {
-		for _, bytes := range []int{0, o.AnnotationBytes} {
+	fmt.Fprintln(w, "load\tnodes\tpods\tannotation bytes\tbare pods/s\trecorded pods/s\tratio\trecording\tstoring\tannotating\tresults kept\t")
+	for _, load := range Loads {
+		for _, nodes := range []int{100, 1000, 5000} {
 			o := o
-			o.Nodes, o.Pods, o.AnnotationBytes = size.nodes, size.pods, bytes
-			r, err := measure(ctx, o)
+			o.Load, o.Nodes, o.Pods = load, nodes, load.pods(nodes)
+			reports, err := measure(ctx, o, []int{0, o.AnnotationBytes})
 			if err != nil {
-				return err
+				return fmt.Errorf("the load %s on %d nodes: %w", load, nodes, err)
 			}
-			fmt.Fprintf(w, "%d\t%d\t%d\t%.0f\t%.0f\t%.2f\t%d\t\n",
-				r.Nodes, r.Pods, r.AnnotationBytes, r.Bare.PodsPerSecond, r.Recorded.PodsPerSecond, r.Ratio, r.ResultsKept)
+			for _, r := range reports {
+				fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%.0f\t%.0f\t%.2f\t%.1f %%\t%.1f %%\t%.1f %%\t%d\t\n",
+					r.Load, r.Nodes, r.Pods, r.AnnotationBytes, r.Bare.PodsPerSecond, r.Recorded.PodsPerSecond, r.Ratio,
+					100*r.Shares.Recording, 100*r.Shares.Storing, 100*r.Shares.Annotating, r.ResultsKept)
+			}
 		}
 	}
 	return w.Flush()
@@ -102,10 +110,11 @@ func Table(ctx context.Context, o Options, out io.Writer) error {
 // stopTimeout bounds stopping the control plane.
 const stopTimeout = 30 * time.Second
 
-// measure starts a control plane, measures on it and stops it.
-func measure(ctx context.Context, o Options) (report *Report, err error) {
-	if o.Nodes < 1 || o.Pods < 1 || o.Pairs < 1 {
-		return nil, errors.New("bench needs at least one node, one pod and one pair of runs")
+// measure starts a control plane, measures on it and stops it. It returns a report for each
+// of the bounds of annotations. All are compared with the same bare runs.
+func measure(ctx context.Context, o Options, annotationBytes []int) (reports []*Report, err error) {
+	if err := o.check(); err != nil {
+		return nil, err
 	}
 	dir, err := os.MkdirTemp("", "kube-scheduler-simulator-bench-")
 	if err != nil {
@@ -124,37 +133,80 @@ func measure(ctx context.Context, o Options) (report *Report, err error) {
 	if b.client, err = kubernetes.NewForConfig(b.controlPlane.ClientConfig()); err != nil {
 		return nil, err
 	}
-	if err := b.createNodes(ctx); err != nil {
+	if err := b.createCluster(ctx); err != nil {
 		return nil, err
 	}
-
-	report = &Report{Nodes: o.Nodes, Pods: o.Pods, AnnotationBytes: o.AnnotationBytes}
-	// The first run warms up the caches and is not counted.
-	if _, _, err := b.run(ctx, true); err != nil {
+	for _, bytes := range annotationBytes {
+		reports = append(reports, &Report{Load: o.Load, Nodes: o.Nodes, Pods: o.Pods, AnnotationBytes: bytes})
+	}
+	if err := b.compare(ctx, reports); err != nil {
 		return nil, err
 	}
-	var ratios []float64
-	for pair := range o.Pairs {
-		rates := map[bool]float64{}
-		// The order alternates so that drift affects both alike.
-		for _, recorded := range []bool{pair%2 == 1, pair%2 == 0} {
-			rate, kept, err := b.run(ctx, recorded)
-			if err != nil {
-				return nil, err
-			}
-			rates[recorded] = rate
-			if recorded {
-				report.ResultsKept = kept
-			}
+	for _, r := range reports {
+		if r.Shares, err = b.profile(ctx, r.AnnotationBytes); err != nil {
+			return nil, err
 		}
-		report.Bare.Runs = append(report.Bare.Runs, rates[false])
-		report.Recorded.Runs = append(report.Recorded.Runs, rates[true])
-		ratios = append(ratios, rates[true]/rates[false])
 	}
-	report.Bare.PodsPerSecond = median(report.Bare.Runs)
-	report.Recorded.PodsPerSecond = median(report.Recorded.Runs)
-	report.Ratio = median(ratios)
-	return report, nil
+	return reports, nil
+}
+
+func (o Options) check() error {
+	if o.Nodes < 1 || o.Pods < 1 || o.Pairs < 1 {
+		return errors.New("bench needs at least one node, one pod and one pair of runs")
+	}
+	if !slices.Contains(Loads, o.Load) {
+		return fmt.Errorf("%q is not one of the loads %s", o.Load, Loads)
+	}
+	if most := o.Load.capacity(o.Nodes); o.Pods > most {
+		return fmt.Errorf("only %d pods of the load %s fit on %d nodes", most, o.Load, o.Nodes)
+	}
+	return nil
+}
+
+// compare fills in the rates and ratios. Each round has a bare run and a recorded one for
+// each report.
+func (b *bench) compare(ctx context.Context, reports []*Report) error {
+	// The first run warms up the caches and is not counted.
+	if _, _, err := b.run(ctx, recording{annotationBytes: reports[0].AnnotationBytes}, nil); err != nil {
+		return err
+	}
+	ratios := make([][]float64, len(reports))
+	for round := range b.Pairs {
+		var bare float64
+		rates := make([]float64, len(reports))
+		// The order rotates so that drift affects all alike.
+		for i := range len(reports) + 1 {
+			which := (round+i)%(len(reports)+1) - 1
+			kind := recording{bare: which < 0}
+			if which >= 0 {
+				kind.annotationBytes = reports[which].AnnotationBytes
+			}
+			rate, kept, err := b.run(ctx, kind, nil)
+			if err != nil {
+				return err
+			}
+			if which < 0 {
+				bare = rate
+				continue
+			}
+			rates[which], reports[which].ResultsKept = rate, kept
+		}
+		for i, r := range reports {
+			r.Bare.Runs = append(r.Bare.Runs, bare)
+			r.Recorded.Runs = append(r.Recorded.Runs, rates[i])
+			ratios[i] = append(ratios[i], rates[i]/bare)
+		}
+	}
+	for i, r := range reports {
+		r.Bare.PodsPerSecond, r.Recorded.PodsPerSecond, r.Ratio = median(r.Bare.Runs), median(r.Recorded.Runs), median(ratios[i])
+	}
+	return nil
+}
+
+// recording says how much of a run is recorded.
+type recording struct {
+	bare            bool
+	annotationBytes int
 }
 
 type bench struct {
@@ -166,39 +218,26 @@ type bench struct {
 // creators is the number of concurrent create requests.
 const creators = 16
 
-func (b *bench) createNodes(ctx context.Context) error {
-	allocatable := v1.ResourceList{
-		v1.ResourceCPU: resource.MustParse("32"), v1.ResourceMemory: resource.MustParse("256Gi"), v1.ResourcePods: resource.MustParse("110"),
-	}
-	return inParallel(ctx, b.Nodes, func(ctx context.Context, i int) error {
-		name := fmt.Sprintf("node-%05d", i)
-		_, err := b.client.CoreV1().Nodes().Create(ctx, &v1.Node{
-			ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{
-				v1.LabelHostname: name, v1.LabelTopologyZone: fmt.Sprintf("zone-%d", i%3),
-			}},
-			Status: v1.NodeStatus{Allocatable: allocatable, Capacity: allocatable},
-		}, metav1.CreateOptions{})
-		return err
-	})
-}
+// maxWait is how long a run may take.
+const maxWait = 10 * time.Minute
 
-// run schedules the load once, bare or recorded, and deletes it. It returns the pods bound per
-// second and, for a recorded run, how many results can be read back.
-func (b *bench) run(ctx context.Context, recorded bool) (rate float64, kept int, err error) {
-	configuration, err := config.Default()
+// run schedules the load once and deletes it. It returns the pods bound per second and, for a
+// recorded run, how many results can be read back. ended is called when every pod is bound, while
+// everything still runs; it may be nil.
+func (b *bench) run(ctx context.Context, kind recording, ended func() error) (rate float64, kept int, err error) {
+	options, err := b.schedulerOptions()
 	if err != nil {
 		return 0, 0, err
 	}
-	options := scheduler.Options{Client: b.controlPlane.ClientConfig(), Configuration: configuration.Internal}
 	store := resultstore.New(resultstore.Options{})
 	var writer sync.WaitGroup
 	writerCtx, stopWriter := context.WithCancel(ctx)
 	defer writer.Wait()
 	defer stopWriter()
-	if recorded {
+	if !kind.bare {
 		options.Sink = store
-		if b.AnnotationBytes > 0 {
-			w := annotation.NewWriter(b.client, store, b.AnnotationBytes, clock.RealClock{})
+		if kind.annotationBytes > 0 {
+			w := annotation.NewWriter(b.client, store, kind.annotationBytes, clock.RealClock{}, nil)
 			store.Subscribe(w.Note)
 			writer.Go(func() { w.Run(writerCtx) })
 		}
@@ -221,32 +260,41 @@ func (b *bench) run(ctx context.Context, recorded bool) (rate float64, kept int,
 	case <-bound:
 	case <-ctx.Done():
 		return 0, 0, ctx.Err()
-	case <-time.After(5 * time.Minute):
-		return 0, 0, errors.New("not all pods were bound within 5 minutes")
+	case <-time.After(maxWait):
+		return 0, 0, fmt.Errorf("not all pods were bound within %v", maxWait)
 	}
 	rate = float64(b.Pods) / time.Since(start).Seconds()
+	if ended != nil {
+		if err := ended(); err != nil {
+			return 0, 0, err
+		}
+	}
 
 	if err := s.Stop(ctx); err != nil {
 		return 0, 0, err
 	}
-	if recorded {
+	if !kind.bare {
 		if kept, err = b.countKept(ctx, store); err != nil {
 			return 0, 0, err
 		}
 	}
-	return rate, kept, b.deletePods(ctx)
+	return rate, kept, b.cleanUp(ctx)
+}
+
+// schedulerOptions are those of a bare run.
+func (b *bench) schedulerOptions() (scheduler.Options, error) {
+	configuration, err := config.ParseWith([]byte(b.Load.configuration()), config.Options{OutOfTree: []string{gateName}})
+	if err != nil {
+		return scheduler.Options{}, err
+	}
+	return scheduler.Options{
+		Client: b.controlPlane.ClientConfig(), Configuration: configuration.Internal,
+		OutOfTree: frameworkruntime.Registry{gateName: newGate(b.Pods)},
+	}, nil
 }
 
 func (b *bench) createPod(ctx context.Context, i int) error {
-	_, err := b.client.CoreV1().Pods(metav1.NamespaceDefault).Create(ctx, &v1.Pod{
-		ObjectMeta: metav1.ObjectMeta{GenerateName: "bench-", Labels: map[string]string{"app": fmt.Sprintf("app-%d", i%10)}},
-		Spec: v1.PodSpec{Containers: []v1.Container{{
-			Name: "pause", Image: "registry.k8s.io/pause:3.10",
-			Resources: v1.ResourceRequirements{Requests: v1.ResourceList{
-				v1.ResourceCPU: resource.MustParse("100m"), v1.ResourceMemory: resource.MustParse("500Mi"),
-			}},
-		}}},
-	}, metav1.CreateOptions{})
+	_, err := b.client.CoreV1().Pods(metav1.NamespaceDefault).Create(ctx, b.Load.pod(i, b.Nodes, b.Pods), metav1.CreateOptions{})
 	return err
 }
 
@@ -299,13 +347,14 @@ func (b *bench) countKept(ctx context.Context, store *resultstore.Store) (int, e
 	return kept, nil
 }
 
-func (b *bench) deletePods(ctx context.Context) error {
+// cleanUp deletes the load and replaces what it has evicted.
+func (b *bench) cleanUp(ctx context.Context) error {
 	pods := b.client.CoreV1().Pods(metav1.NamespaceDefault)
 	err := pods.DeleteCollection(ctx, metav1.DeleteOptions{GracePeriodSeconds: ptr.To[int64](0)}, metav1.ListOptions{})
 	if err != nil {
 		return fmt.Errorf("deleting the load: %w", err)
 	}
-	return nil
+	return b.createVictims(ctx)
 }
 
 // inParallel calls f n times, creators at a time, until one call fails or ctx ends.

@@ -156,16 +156,23 @@ func (flags flagSet) seed() *int64 {
 }
 
 func runBench(ctx context.Context, args []string) error {
-	options := bench.Options{Nodes: 1000, Pods: 1000, Pairs: 3, AnnotationBytes: app.DefaultOptions().AnnotationBytes}
+	options := bench.Options{Load: bench.Plain, Nodes: 1000, Pods: 1000, Pairs: 7, AnnotationBytes: app.DefaultOptions().AnnotationBytes}
 	flags := newFlags("simulator bench [flags]",
 		"Measures bare against recorded scheduling, in alternating runs, and prints one JSON object.")
-	table := flags.Bool("table", false, "measure 100, 1,000 and 5,000 nodes, with and without annotations, and print a table")
+	table := flags.Bool("table", false, "measure every load at 100, 1,000 and 5,000 nodes, with and without annotations, and print a table")
+	flags.StringVar((*string)(&options.Load), "load", string(options.Load), "`kind` of cluster and pods: plain, rejecting, spread, antiaffinity, preempting or waiting")
 	flags.IntVar(&options.Nodes, "nodes", options.Nodes, "`number` of nodes")
 	flags.IntVar(&options.Pods, "pods", options.Pods, "`number` of pods that each run schedules")
 	flags.IntVar(&options.Pairs, "pairs", options.Pairs, "`number` of pairs of runs; their median is reported")
 	flags.IntVar(&options.AnnotationBytes, "annotation-bytes", options.AnnotationBytes, "`bytes` of results in a pod's annotations; 0 writes no annotations")
+	openb := flags.String("openb", "", "`directory` with nodes.csv and pods.csv of the production cluster openb: import it into a whole simulator instead, and print its times and its memory")
+	flags.StringVar(&options.CPUProfile, "cpuprofile", "", "`file` for a CPU profile of one more recorded run")
+	flags.StringVar(&options.MemoryProfile, "memprofile", "", "`file` for a memory profile of the end of that run")
 	if done, err := flags.parse(args); done || err != nil {
 		return err
+	}
+	if *openb != "" {
+		return bench.Openb(ctx, *openb, os.Stdout)
 	}
 	if *table {
 		return bench.Table(ctx, options, os.Stdout)

@@ -1041,8 +1041,10 @@ export interface components {
         };
         /** @description The outcome of PostFilter's dry runs. */
         Preemption: {
-            /** @description Nodes on which removing the victims makes room, by name. */
+            /** @description Nodes on which removing the victims makes room, by name: the chosen one and those that come closest to it by the rules, at most 32. */
             candidates: components["schemas"]["Candidate"][];
+            /** @description Candidates beyond that bound. Absent: none. */
+            candidatesDropped?: number;
             /** @description Nodes on which, according to the dry run, removing every pod of lower priority would not help. */
             unhelpful?: components["schemas"]["UnhelpfulNodes"][];
             /** @description The candidate that was chosen; absent when there was none. */
@@ -1095,10 +1097,14 @@ export interface components {
         /** @description A node with the pods that would have to be evicted. */
         Candidate: {
             node: string;
-            /** @description The most important first. */
+            /** @description The most important first, at most 200. */
             victims: components["schemas"]["Victim"][];
-            /** @description Pods of lower priority that fit beside the preemptor. */
+            /** @description Victims beyond that bound. Absent: none. */
+            victimsDropped?: number;
+            /** @description Pods of lower priority that fit beside the preemptor, at most 200. */
             reprieved?: components["schemas"]["Victim"][];
+            /** @description Reprieved pods beyond that bound. Absent: none. */
+            reprievedDropped?: number;
             /** @description PodDisruptionBudgets that the victims violate. */
             pdbViolations: number;
             /** @description The extender that replaced the victims of the dry run. */

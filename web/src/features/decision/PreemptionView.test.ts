@@ -32,3 +32,13 @@ it('shows candidates with their victims, the chosen one first, and the rule in w
   expect(wrapper.get('.rule').text()).toBe('node-b1 is chosen: its victims violate the fewest PodDisruptionBudgets.')
   expect(wrapper.get('.un').text()).toBe('2 nodes removing pods does not help: TaintToleration node(s) had untolerated taint(s)')
 })
+
+it('says how many candidates and victims the record left out', () => {
+  const many = Array.from({ length: 200 }, (_, i) => victim(`v-${i}`, 1))
+  const table = preemptionTable(sampleCycle({ preemption: { candidates: [{ node: 'node-a3', victims: many, victimsDropped: 50, pdbViolations: 0 }], candidatesDropped: 468, chosen: 'node-a3' } }))
+  if (!table) throw new Error('no table')
+  const wrapper = mount(PreemptionView, { props: { table }, global: { plugins: [i18n] } })
+  expect(wrapper.get('h2').text()).toBe('Preemption 469 candidates')
+  expect(wrapper.get('[data-testid="candidates-dropped"]').text()).toBe('The record keeps the chosen candidate and those closest to it by the rules, 1 in all.')
+  expect(wrapper.get('tbody td .chips').text()).toContain('244 more')
+})

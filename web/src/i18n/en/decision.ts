@@ -51,6 +51,7 @@ export const decision = {
     nextBest: 'next best',
     showDryRun: 'Show the dry run of {node}',
     candidates: 'no candidates | {n} candidate | {n} candidates',
+    dropped: 'The record keeps the chosen candidate and those closest to it by the rules, {n} in all.',
     victims: 'Victims',
     withPriority: 'with priority',
     reprieved: 'Reprieved',

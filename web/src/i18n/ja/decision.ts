@@ -53,6 +53,7 @@ export const decision: typeof english = {
     nextBest: '次点',
     showDryRun: '{node} のドライランを表示',
     candidates: '候補 {n} 件',
+    dropped: '記録に残るのは、選ばれた候補と、規則の上でそれに近い候補の計 {n} 件です。',
     victims: '犠牲になる Pod',
     withPriority: '（優先度）',
     reprieved: '退避不要',

@@ -16,6 +16,11 @@ describe('preemptionTable', () => {
     expect(found?.rows.map((r) => `${r.node}${r.chosen ? ' chosen' : ''} ${r.outBy ?? '-'}`)).toEqual(['c chosen -', 'b -', 'a fewestPDBViolations'])
     expect(found?.verdict).toEqual({ kind: 'rule', rule: 'lowestHighestPriority' })
   })
+  it('counts what the record left out', () => {
+    const found = table({ candidates: [{ ...candidate('a', 0), victimsDropped: 4, reprievedDropped: 2 }], candidatesDropped: 99 })
+    expect(found?.candidates).toBe(100)
+    expect(found?.rows[0]).toMatchObject({ victimsDropped: 4, reprievedDropped: 2, values: { fewestVictims: 5 } })
+  })
   it('handles one candidate, none, and none chosen', () => {
     expect(table({ candidates: [candidate('a', 1)], chosen: 'a' })).toMatchObject({ verdict: { kind: 'onlyOne' }, rows: [{ outBy: undefined }] })
     expect(table({ candidates: [] })?.verdict).toEqual({ kind: 'none' })

@@ -12,6 +12,9 @@ export interface PreemptionRow {
   chosen: boolean
   victims: Victim[]
   reprieved: Victim[]
+  /** How many of them the record left out. */
+  victimsDropped: number
+  reprievedDropped: number
   /** By rule; latestEarliestStartTime is the earliest start among the highest-priority victims, '' when none has started: the scheduler takes that as now. */
   values: Record<ComparedRule, number | string>
   /** The rule that eliminated the candidate; undefined: it was among the last. */
@@ -27,6 +30,8 @@ export interface PreemptionRow {
 export interface PreemptionTable {
   /** The chosen candidate first, then those that lasted longest, then by name. */
   rows: PreemptionRow[]
+  /** The number of all candidates: a record keeps only those closest to the chosen one. */
+  candidates: number
   /** How preemption ended, for the sentence above the table. */
   verdict: { kind: 'rule'; rule: PreemptionRule } | { kind: 'onlyOne' } | { kind: 'onlyConsidered' } | { kind: 'none' } | { kind: 'notChosen' }
   /** The deciding rule, if it is one of those that compare. */
@@ -47,11 +52,13 @@ export function preemptionTable(cycle: Cycle): PreemptionTable | undefined {
       chosen: c.node === chosen,
       victims: c.victims,
       reprieved: c.reprieved ?? [],
+      victimsDropped: c.victimsDropped ?? 0,
+      reprievedDropped: c.reprievedDropped ?? 0,
       values: {
         fewestPDBViolations: c.pdbViolations,
         lowestHighestPriority: c.victims[0]?.priority ?? 0,
         lowestSumOfPriorities: c.victims.reduce((sum, v) => sum + v.priority, 0),
-        fewestVictims: c.victims.length,
+        fewestVictims: c.victims.length + (c.victimsDropped ?? 0),
         latestEarliestStartTime: earliestStart(c.victims),
       },
       outBy: undefined,
@@ -65,6 +72,7 @@ export function preemptionTable(cycle: Cycle): PreemptionTable | undefined {
   rows.sort((a, b) => lasted(b) - lasted(a))
   return {
     rows,
+    candidates: rows.length + (preemption.candidatesDropped ?? 0),
     verdict: !candidates.length ? { kind: 'none' } : !chosen ? { kind: 'notChosen' } : rule ? { kind: 'rule', rule } : { kind: rows.some((row) => row.surplus) ? 'onlyConsidered' : 'onlyOne' },
     decided,
     unhelpful: byReason(preemption),
@@ -83,7 +91,7 @@ function earliestStart(victims: readonly Victim[]): string {
 function cost(row: PreemptionRow, rule: ComparedRule): number {
   const value = row.values[rule]
   // The scheduler adds 2³¹ per victim, so that more victims never give a smaller sum.
-  if (rule === 'lowestSumOfPriorities') return Number(value) + row.victims.length * 2 ** 31
+  if (rule === 'lowestSumOfPriorities') return Number(value) + (row.victims.length + row.victimsDropped) * 2 ** 31
   if (rule === 'latestEarliestStartTime') return value ? -Date.parse(String(value)) : -Infinity
   return Number(value)
 }

@@ -1,0 +1,91 @@
+package recorder
+
+import (
+	"math/bits"
+	"unsafe"
+
+	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/framework"
+)
+
+// nodeTable gives the nodes of a snapshot their index. It is immutable.
+type nodeTable struct {
+	// list is the snapshot's own slice, which upstream.SameNodes recognises.
+	list  []fwk.NodeInfo
+	names []string
+	// index and pointers find a node by its name and, faster, by the snapshot's
+	// pointer to it, which does not change while the list is the same.
+	index    map[string]int32
+	pointers pointerTable
+}
+
+func newNodeTable(list []fwk.NodeInfo) *nodeTable {
+	t := &nodeTable{
+		list:     list,
+		names:    make([]string, len(list)),
+		index:    make(map[string]int32, len(list)),
+		pointers: newPointerTable(len(list)),
+	}
+	for i, n := range list {
+		t.names[i] = n.Node().Name
+		t.index[t.names[i]] = int32(i)
+		if own, ok := n.(*framework.NodeInfo); ok {
+			t.pointers.add(own, int32(i))
+		}
+	}
+	return t
+}
+
+// find returns the index of a node.
+func (t *nodeTable) find(n fwk.NodeInfo) (int32, bool) {
+	if own, ok := n.(*framework.NodeInfo); ok {
+		if i, ok := t.pointers.find(own); ok {
+			return i, true
+		}
+	}
+	i, ok := t.index[n.Node().Name]
+	return i, ok
+}
+
+// pointerTable is a hash table with open addressing. The scheduler looks up every node
+// that it evaluates, for which a map takes several times as long. It hashes addresses:
+// Go does not move objects on the heap, and if it ever did, find would only miss.
+type pointerTable struct {
+	slots []pointerSlot // their number is a power of two, and some are empty
+	shift int
+}
+
+type pointerSlot struct {
+	node  *framework.NodeInfo
+	index int32
+}
+
+func newPointerTable(n int) pointerTable {
+	size := bits.Len(uint(n + n/2 + 1))
+	return pointerTable{slots: make([]pointerSlot, 1<<size), shift: 64 - size}
+}
+
+// slot returns the slot of node, or the empty slot for it.
+func (t pointerTable) slot(node *framework.NodeInfo) *pointerSlot {
+	const golden = 0x9e3779b97f4a7c15 // 2⁶⁴ ÷ the golden ratio
+	at := uint64(uintptr(unsafe.Pointer(node))) * golden >> t.shift
+	for {
+		slot := &t.slots[at]
+		if slot.node == node || slot.node == nil {
+			return slot
+		}
+		at = (at + 1) & uint64(len(t.slots)-1)
+	}
+}
+
+func (t pointerTable) add(node *framework.NodeInfo, index int32) {
+	*t.slot(node) = pointerSlot{node: node, index: index}
+}
+
+func (t pointerTable) find(node *framework.NodeInfo) (int32, bool) {
+	if len(t.slots) == 0 || node == nil {
+		return 0, false
+	}
+	slot := t.slot(node)
+	return slot.index, slot.node != nil
+}

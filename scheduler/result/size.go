@@ -1,0 +1,288 @@
+package result
+
+import "unsafe"
+
+// Size estimates the bytes that c holds in memory, for bounding a store. It counts
+// everything that grows with the cluster, the pod or the plugins' answers. It leaves out
+// what cycles share: the names of nodes, plugins, extension points and statuses, and a
+// profile's list of plugins.
+// A list that two parts of c share counts once.
+func (c *Cycle) Size() int {
+	size := sizeOf(*c) + c.Pod.size() + len(c.Message)
+	if c.Refusal != nil {
+		size += sizeOf(*c.Refusal) + len(c.Refusal.Reason)
+	}
+	size += c.Queue.size() + c.PodGroup.size() + c.Preemption.size()
+	if c.Hint != nil {
+		size += sizeOf(*c.Hint)
+	}
+	size += sizeOfPointer(c.Nomination) + sizeOfList(c.ExtensionPoints) + sizeOfList(c.PreFilterExtensions) + c.PermitWait.size()
+	for i := range c.PreFilterExtensions {
+		size += sizeOfTexts(c.PreFilterExtensions[i].Errors)
+	}
+	for _, answers := range [][]PluginResult{
+		c.PreEnqueue, c.PreFilter, c.PostFilter, c.PreScore, c.Reserve, c.Permit, c.PreBindPreFlight, c.PreBind, c.Bind, c.PostBind, c.Unreserve,
+	} {
+		size += sizeOfAnswers(answers)
+	}
+	size += c.Filter.size() + c.Score.size()
+	if c.Filter != nil && c.Score != nil && sameList(c.Filter.Nodes, c.Score.Nodes) {
+		size -= sizeOfList(c.Score.Nodes)
+	}
+	for i := range c.Claims {
+		size += c.Claims[i].size()
+	}
+	size += sizeOfList(c.Facts)
+	for _, f := range c.Facts {
+		size += len(f.Value)
+	}
+	for i := range c.Extenders {
+		size += c.Extenders[i].size()
+	}
+	size += sizeOfList(c.Panics)
+	for _, p := range c.Panics {
+		size += len(p.Call) + len(p.Value) + len(p.Stack)
+	}
+	return size
+}
+
+// sizeOf returns the bytes of a value itself, without what it points to.
+func sizeOf[T any](v T) int { return int(unsafe.Sizeof(v)) }
+
+// sizeOfList returns the bytes of a list, without what its elements point to.
+func sizeOfList[T any](list []T) int {
+	var v T
+	return len(list) * int(unsafe.Sizeof(v))
+}
+
+// sizeOfTexts returns the bytes of a list and of its strings.
+func sizeOfTexts(list []string) int {
+	size := sizeOfList(list)
+	for _, s := range list {
+		size += len(s)
+	}
+	return size
+}
+
+// sizeOfPointer returns the bytes of the value that p points to, if any.
+func sizeOfPointer[T any](p *T) int {
+	if p == nil {
+		return 0
+	}
+	return sizeOf(*p)
+}
+
+// sizeOfDurations returns the bytes of a list and of the numbers that it points to.
+func sizeOfDurations(list []*float64) int { return 2 * sizeOfList(list) }
+
+// sameList reports whether one of the lists is the start of the other.
+func sameList(a, b []string) bool {
+	return len(a) > 0 && len(b) > 0 && &a[0] == &b[0]
+}
+
+func (p Pod) size() int { return len(p.Namespace) + len(p.Name) + len(p.UID) }
+
+func sizeOfPods(pods []Pod) int {
+	size := sizeOfList(pods)
+	for _, p := range pods {
+		size += p.size()
+	}
+	return size
+}
+
+func sizeOfAnswers(answers []PluginResult) int {
+	size := sizeOfList(answers)
+	for i := range answers {
+		size += sizeOfTexts(answers[i].Reasons) + sizeOfList(answers[i].Nodes)
+	}
+	return size
+}
+
+func (q *Queue) size() int {
+	if q == nil {
+		return 0
+	}
+	size := sizeOf(*q) + sizeOfList(q.RejectedBy) + sizeOfPointer(q.InitialAttemptTime) + sizeOfPointer(q.BackoffUntil)
+	if r := q.RequeuedBy; r != nil {
+		size += sizeOf(*r) + len(r.Event) + len(r.Namespace) + len(r.Name)
+	}
+	return size
+}
+
+func (f *Filter) size() int {
+	if f == nil {
+		return 0
+	}
+	size := sizeOf(*f) + sizeOfList(f.Nodes) + sizeOfList(f.Verdicts) + sizeOfList(f.VerdictOf) + sizeOfDurations(f.DurationSeconds)
+	for _, v := range f.Verdicts {
+		size += len(v.States) + sizeOfTexts(v.Reasons)
+	}
+	size += sizeOfList(f.Comparisons)
+	for i := range f.Comparisons {
+		size += f.Comparisons[i].size()
+	}
+	size += sizeOfList(f.Nominated)
+	for _, n := range f.Nominated {
+		size += sizeOfPods(n.Pods)
+	}
+	return size
+}
+
+// size returns the bytes that c points to.
+func (c *Comparison) size() int {
+	size := sizeOfList(c.Resources) + sizeOfPointer(c.Taint) + sizeOfList(c.Terms) + sizeOfList(c.PodTerms) + sizeOfList(c.Spread) + sizeOfList(c.Ports) + sizeOfList(c.Claims) + sizeOfList(c.Devices)
+	for i := range c.Resources {
+		size += len(c.Resources[i].Name)
+	}
+	if t := c.Taint; t != nil {
+		size += len(t.Key) + len(t.Value)
+	}
+	for i := range c.Terms {
+		t := &c.Terms[i]
+		size += len(t.Volume) + len(t.Claim) + len(t.Key) + sizeOfTexts(t.Values) + sizeOfText(t.Actual)
+	}
+	for i := range c.PodTerms {
+		t := &c.PodTerms[i]
+		size += len(t.TopologyKey) + sizeOfText(t.Domain) + len(t.Selector) + sizeOfPointer(t.Pod)
+		if t.Pod != nil {
+			size += t.Pod.size()
+		}
+	}
+	for i := range c.Spread {
+		size += len(c.Spread[i].TopologyKey) + sizeOfText(c.Spread[i].Domain)
+	}
+	for i := range c.Ports {
+		size += len(c.Ports[i].HostIP)
+	}
+	for i := range c.Claims {
+		size += len(c.Claims[i].Claim) + len(c.Claims[i].StorageClass)
+	}
+	for i := range c.Devices {
+		d := &c.Devices[i]
+		size += len(d.Claim) + len(d.Request) + len(d.DeviceClass) + sizeOfList(d.Drivers)
+		for _, driver := range d.Drivers {
+			size += len(driver.Driver)
+		}
+	}
+	return size
+}
+
+// sizeOfText returns the bytes of a string, if any.
+func sizeOfText(s *string) int {
+	if s == nil {
+		return 0
+	}
+	return sizeOf(*s) + len(*s)
+}
+
+// size returns the bytes that c holds.
+func (c Column) size() int { return len(c.data) }
+
+func (s *Score) size() int {
+	if s == nil {
+		return 0
+	}
+	size := sizeOf(*s) + sizeOfList(s.Plugins) + sizeOfList(s.Skipped) + sizeOfList(s.Nodes) + sizeOfList(s.Tied) + sizeOfDurations(s.DurationSeconds) + s.Totals.size()
+	for p, columns := range [][]Column{s.Raw, s.Normalized, s.Weighted} {
+		size += sizeOfList(columns)
+		for i := range columns {
+			// With weight 1, normalized is the same column as weighted.
+			if normalized := p == 1; normalized && i < len(s.Plugins) && s.Plugins[i].Weight == 1 {
+				continue
+			}
+			size += columns[i].size()
+		}
+	}
+	size += sizeOfList(s.Extenders)
+	for _, e := range s.Extenders {
+		size += e.Answered.size() + e.Counted.size() + sizeOfList(e.Unscored)
+	}
+	return size
+}
+
+func (c *ExtenderCall) size() int {
+	size := sizeOf(*c) + len(c.Request) + len(c.Response) + sizeOfTexts(c.Reasons)
+	if r := c.Rejected; r != nil {
+		size += sizeOf(*r) + sizeOfList(r.Nodes) + sizeOfList(r.ReasonOf) + sizeOfList(r.Reasons)
+		for _, reason := range r.Reasons {
+			size += len(reason.Reason)
+		}
+	}
+	return size
+}
+
+func (c *ClaimAllocation) size() int {
+	size := sizeOf(*c) + len(c.Name) + len(c.Claim) + sizeOfList(c.Devices)
+	for i := range c.Devices {
+		d := &c.Devices[i]
+		size += len(d.Request) + len(d.Driver) + len(d.Pool) + len(d.Device)
+	}
+	return size
+}
+
+func (p *Preemption) size() int {
+	if p == nil {
+		return 0
+	}
+	size := sizeOf(*p) + sizeOfList(p.Candidates) + sizeOfList(p.Unhelpful) + p.Evictions.size()
+	for i := range p.Candidates {
+		size += sizeOfVictims(p.Candidates[i].Victims) + sizeOfVictims(p.Candidates[i].Reprieved)
+	}
+	for i := range p.Unhelpful {
+		size += sizeOfTexts(p.Unhelpful[i].Reasons) + sizeOfList(p.Unhelpful[i].Nodes)
+	}
+	return size
+}
+
+func (e *Evictions) size() int {
+	if e == nil {
+		return 0
+	}
+	size := sizeOf(*e) + sizeOfList(e.Failures) + sizeOfPointer(e.DurationSeconds)
+	for _, f := range e.Failures {
+		size += f.Pod.size() + len(f.Error)
+	}
+	return size
+}
+
+func (w *PermitWait) size() int {
+	if w == nil {
+		return 0
+	}
+	return sizeOf(*w) + sizeOfList(w.Plugins) + sizeOfPointer(w.DurationSeconds) + sizeOfTexts(w.Reasons)
+}
+
+func sizeOfVictims(victims []Victim) int {
+	size := sizeOfList(victims)
+	for i := range victims {
+		v := &victims[i]
+		size += v.Pod.size() + sizeOfPointer(v.StartTime) + len(v.PodGroup)
+	}
+	return size
+}
+
+// size counts what the members of a group share for each of them.
+func (g *PodGroup) size() int {
+	if g == nil {
+		return 0
+	}
+	size := sizeOf(*g) + len(g.Namespace) + len(g.Name) + len(g.Workload) + len(g.Template) + len(g.TopologyKey)
+	size += sizeOfPods(g.Members) + sizeOfList(g.Placements) + sizeOfPointer(g.Placement) + sizeOfPointer(g.Chosen) + sizeOfAnswers(g.PostFilter)
+	for i := range g.Placements {
+		size += g.Placements[i].size()
+	}
+	if p := g.Preemption; p != nil {
+		size += sizeOf(*p) + sizeOfVictims(p.Victims) + sizeOfVictims(p.Reprieved) + p.Evictions.size()
+	}
+	return size
+}
+
+// size returns the bytes that p points to.
+func (p *Placement) size() int {
+	const perEntry = 2 * (16 + 8) // of a map, which keeps room for growth
+	size := len(p.Name) + sizeOfTexts(p.Reasons) + sizeOfList(p.BlockedBy) + perEntry*len(p.Scores) + sizeOfPointer(p.Total)
+	for _, b := range p.BlockedBy {
+		size += sizeOfTexts(b.Reasons)
+	}
+	return size
+}

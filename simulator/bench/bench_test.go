@@ -1,0 +1,85 @@
+package bench
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/pprof/profile"
+
+	"kube-scheduler-simulator/scheduler/config"
+)
+
+func TestSharesOf(t *testing.T) {
+	const module = "kube-scheduler-simulator/scheduler"
+	sample := func(value int64, innermostFirst ...string) *profile.Sample {
+		s := &profile.Sample{Value: []int64{1, value}}
+		for _, name := range innermostFirst {
+			s.Location = append(s.Location, &profile.Location{Line: []profile.Line{{Function: &profile.Function{Name: name}}}})
+		}
+		return s
+	}
+	p := &profile.Profile{Sample: []*profile.Sample{
+		sample(10, "k8s.io/kubernetes/pkg/plugins.Filter", module+"/recorder.(*filtering).Filter", "k8s.io/kubernetes/pkg/scheduler.schedulePod"),
+		sample(20, "time.Now", module+"/recorder.(*filtering).Filter", "k8s.io/kubernetes/pkg/scheduler.schedulePod"),
+		sample(5, "k8s.io/apimachinery/labels.Matches", module+"/recorder/comparison.compareSpread", module+"/recorder.(*filtering).Filter"),
+		sample(5, "runtime.mallocgc", module+"/recorder.(*Recorder).Start.func1"),
+		sample(4, "runtime.mapassign", module+"/resultstore.(*Store).Put", module+"/recorder.(*Recorder).Start.func1"),
+		sample(6, "compress/flate.deflate", module+"/resultstore.(*writer).run"),
+		sample(15, "k8s.io/client-go/rest.Do", module+"/annotation.(*Writer).write"),
+		sample(35, "k8s.io/apiserver/handlers.Patch"),
+	}}
+	got := sharesOf(p)
+	if diff := cmp.Diff(Shares{Recording: 0.3, Storing: 0.1, Annotating: 0.15}, got); diff != "" {
+		t.Error(diff)
+	}
+	var labels []string
+	for _, s := range p.Sample {
+		labels = append(labels, strings.Join(s.Label[partLabel], ""))
+	}
+	if diff := cmp.Diff([]string{"", "recording", "recording", "recording", "storing", "storing", "annotating", ""}, labels); diff != "" {
+		t.Error(diff)
+	}
+	if got := sharesOf(&profile.Profile{}); got != (Shares{}) {
+		t.Errorf("an empty profile: %+v", got)
+	}
+}
+
+func TestLoadsAreConsistent(t *testing.T) {
+	for _, load := range Loads {
+		if _, err := config.ParseWith([]byte(load.configuration()), config.Options{OutOfTree: []string{gateName}}); err != nil {
+			t.Errorf("%s: %v", load, err)
+		}
+		for _, nodes := range []int{100, 1000, 5000} {
+			if err := (Options{Load: load, Nodes: nodes, Pods: load.pods(nodes), Pairs: 1}).check(); err != nil {
+				t.Error(err)
+			}
+		}
+		if apps := applicationsOf(load, 10, 700); apps < 70 {
+			t.Errorf("%s: 700 pods of %d applications cannot be on 10 different nodes each", load, apps)
+		}
+	}
+	for _, wrong := range []Options{{Load: Plain}, {Load: "heavy", Nodes: 1, Pods: 1, Pairs: 1}, {Load: Preempting, Nodes: 10, Pods: 11, Pairs: 1}} {
+		if wrong.check() == nil {
+			t.Errorf("%+v is accepted", wrong)
+		}
+	}
+}
+
+func applicationsOf(load Load, nodes, pods int) int {
+	apps := map[string]bool{}
+	for i := range pods {
+		apps[load.pod(i, nodes, pods).Labels["app"]] = true
+	}
+	return len(apps)
+}
+
+func TestNodesOfTheRejectingLoad(t *testing.T) {
+	var tainted strings.Builder
+	for i := range 10 {
+		tainted.WriteByte("-x"[min(1, len(Rejecting.node(i).Spec.Taints))])
+	}
+	if got := tainted.String(); got != "xxx-------" {
+		t.Errorf("tainted nodes: %s", got)
+	}
+}

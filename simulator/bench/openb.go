@@ -1,0 +1,346 @@
+package bench
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// OpenbReport is a run of the whole product, by import, with a data directory and all
+// defaults.
+type OpenbReport struct {
+	Nodes int `json:"nodes"`
+	Pods  int `json:"pods"`
+	// ReadySeconds is the time from the start to the line that begins with ready.
+	ReadySeconds float64 `json:"readySeconds"`
+	// NodesSeconds is how long the import of the nodes takes, and PodsSeconds how long it
+	// takes from the import of the pods until each has a result.
+	NodesSeconds float64 `json:"nodesSeconds"`
+	PodsSeconds  float64 `json:"podsSeconds"`
+	// Scheduled counts the pods that found a node.
+	Scheduled int `json:"scheduled"`
+	// IdleBytes is the resident memory before the import, and PeakBytes the most at any
+	// time, including settleTime after the last result.
+	IdleBytes int64 `json:"idleBytes"`
+	PeakBytes int64 `json:"peakBytes"`
+}
+
+const (
+	// settleTime is how long the memory is watched after the last result.
+	settleTime = time.Minute
+	// openbInterval is the interval at which progress and memory are looked at.
+	openbInterval = 250 * time.Millisecond
+	// openbWait bounds the whole run.
+	openbWait = 20 * time.Minute
+)
+
+// Openb runs the production cluster that is published as openb, whose files nodes.csv and
+// pods.csv are in dir, and writes one JSON object to out. It starts this program.
+func Openb(ctx context.Context, dir string, out io.Writer) (err error) {
+	nodes, err := readOpenb(filepath.Join(dir, "nodes.csv"), openbNode)
+	if err != nil {
+		return err
+	}
+	pods, err := readOpenb(filepath.Join(dir, "pods.csv"), openbPod)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, openbWait)
+	defer cancel()
+	dataDir, err := os.MkdirTemp("", "kube-scheduler-simulator-openb-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dataDir)) }()
+	p, err := startProduct(ctx, dataDir)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, p.stop()) }()
+	report, err := p.openb(ctx, nodes, pods)
+	if err != nil {
+		return err
+	}
+	return json.NewEncoder(out).Encode(report)
+}
+
+// product is this program, serving.
+type product struct {
+	command *exec.Cmd
+	url     string
+	ready   time.Duration
+	peak    int64
+}
+
+func startProduct(ctx context.Context, dataDir string) (*product, error) {
+	program, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	p := &product{command: exec.CommandContext(ctx, program, "--listen", "127.0.0.1:0", "--data-dir", dataDir)}
+	p.command.Stderr = os.Stderr
+	stdout, err := p.command.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	start := time.Now()
+	if err := p.command.Start(); err != nil {
+		return nil, fmt.Errorf("starting the simulator: %w", err)
+	}
+	line, err := bufio.NewReader(stdout).ReadString('\n')
+	fields := strings.Fields(line)
+	if err != nil || len(fields) < 2 || fields[0] != "ready:" {
+		return nil, errors.Join(fmt.Errorf("the simulator printed %q: %w", line, err), p.stop())
+	}
+	p.url, p.ready = fields[1], time.Since(start)
+	return p, nil
+}
+
+func (p *product) stop() error {
+	return errors.Join(p.command.Process.Signal(syscall.SIGTERM), p.command.Wait())
+}
+
+func (p *product) openb(ctx context.Context, nodes, pods []any) (*OpenbReport, error) {
+	r := &OpenbReport{Nodes: len(nodes), Pods: len(pods), ReadySeconds: p.ready.Seconds()}
+	var err error
+	if r.IdleBytes, err = p.resident(); err != nil {
+		return nil, err
+	}
+	start := time.Now()
+	if err := p.importList(ctx, nodes); err != nil {
+		return nil, err
+	}
+	r.NodesSeconds = time.Since(start).Seconds()
+
+	start = time.Now()
+	imported := make(chan error, 1)
+	go func() { imported <- p.importList(ctx, pods) }()
+	last := start
+	for decided := -1; decided < len(pods); {
+		if err := p.watchMemory(ctx); err != nil {
+			return nil, err
+		}
+		n, scheduled, err := p.decided(ctx)
+		if err != nil {
+			return nil, err
+		}
+		decided, r.Scheduled, last = n, scheduled, time.Now()
+	}
+	r.PodsSeconds = last.Sub(start).Seconds()
+	if err := <-imported; err != nil {
+		return nil, err
+	}
+	for time.Since(last) < settleTime {
+		if err := p.watchMemory(ctx); err != nil {
+			return nil, err
+		}
+	}
+	r.PeakBytes = p.peak
+	return r, nil
+}
+
+// watchMemory waits for openbInterval and notes the resident memory.
+func (p *product) watchMemory(ctx context.Context) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(openbInterval):
+	}
+	bytes, err := p.resident()
+	p.peak = max(p.peak, bytes)
+	return err
+}
+
+// resident reads the resident memory from /proc.
+func (p *product) resident() (int64, error) {
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.command.Process.Pid))
+	if err != nil {
+		return 0, fmt.Errorf("reading the resident memory: %w", err)
+	}
+	for line := range strings.Lines(string(status)) {
+		if value, ok := strings.CutPrefix(line, "VmRSS:"); ok {
+			kilobytes, err := strconv.ParseInt(strings.Fields(value)[0], 10, 64)
+			return kilobytes << 10, err
+		}
+	}
+	return 0, errors.New("the resident memory is unknown")
+}
+
+func (p *product) importList(ctx context.Context, items []any) error {
+	document, err := json.Marshal(map[string]any{"apiVersion": "v1", "kind": "List", "items": items})
+	if err != nil {
+		return err
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, p.url+"/api/v1/import", bytes.NewReader(document))
+	if err != nil {
+		return err
+	}
+	request.Header.Set("Content-Type", "application/json")
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return fmt.Errorf("importing: %w", err)
+	}
+	defer response.Body.Close()
+	answer, err := io.ReadAll(response.Body)
+	if err == nil && response.StatusCode != http.StatusOK {
+		err = fmt.Errorf("%s: %.500s", response.Status, answer)
+	}
+	if err != nil {
+		return fmt.Errorf("importing: %w", err)
+	}
+	return nil
+}
+
+// decided counts the pods that are bound, and those that are bound or were found to fit
+// nowhere.
+func (p *product) decided(ctx context.Context) (decided, bound int, err error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, p.url+"/metrics", nil)
+	if err != nil {
+		return 0, 0, err
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return 0, 0, fmt.Errorf("reading the metrics: %w", err)
+	}
+	defer response.Body.Close()
+	lines := bufio.NewScanner(response.Body)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		line := lines.Text()
+		value, _ := strconv.ParseFloat(line[strings.LastIndexByte(line, ' ')+1:], 64)
+		switch {
+		case strings.HasPrefix(line, "scheduler_schedule_attempts_total{") && strings.Contains(line, `result="scheduled"`):
+			bound, decided = bound+int(value), decided+int(value)
+		case strings.HasPrefix(line, `scheduler_pending_pods{`) && strings.Contains(line, `queue="unschedulable"`):
+			decided += int(value)
+		}
+	}
+	return decided, bound, lines.Err()
+}
+
+// readOpenb turns the rows of a file into manifests.
+func readOpenb(file string, manifest func(row map[string]string) (any, error)) ([]any, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	rows, err := csv.NewReader(f).ReadAll()
+	if err != nil || len(rows) == 0 {
+		return nil, fmt.Errorf("%s: no rows, or %w", file, err)
+	}
+	var found []map[string]string
+	for _, values := range rows[1:] {
+		row := map[string]string{}
+		for i, name := range rows[0] {
+			row[name] = values[i]
+		}
+		found = append(found, row)
+	}
+	slices.SortStableFunc(found, func(a, b map[string]string) int {
+		return cmp.Or(cmp.Compare(len(a["creation_time"]), len(b["creation_time"])), cmp.Compare(a["creation_time"], b["creation_time"]))
+	})
+	out := make([]any, len(found))
+	for i, row := range found {
+		if out[i], err = manifest(row); err != nil {
+			return nil, fmt.Errorf("%s: row %d: %w", file, i+1, err)
+		}
+	}
+	return out, nil
+}
+
+const (
+	openbGPU   = "openb.example/gpu-milli"
+	openbModel = "openb.example/gpu-model"
+)
+
+// openbNode has the CPU, the memory and the thousandths of GPUs of a row.
+func openbNode(row map[string]string) (any, error) {
+	gpus, err := strconv.ParseInt(row["gpu"], 10, 64)
+	if err != nil {
+		return nil, err
+	}
+	node := &v1.Node{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Node"},
+		ObjectMeta: metav1.ObjectMeta{Name: row["sn"], Labels: map[string]string{v1.LabelHostname: row["sn"]}},
+	}
+	if row["model"] != "" {
+		node.Labels[openbModel] = row["model"]
+	}
+	list, err := openbResources(row, 1000*gpus)
+	if err != nil {
+		return nil, err
+	}
+	list[v1.ResourcePods] = resource.MustParse("110")
+	node.Status = v1.NodeStatus{Capacity: list, Allocatable: list, Conditions: []v1.NodeCondition{{Type: v1.NodeReady, Status: v1.ConditionTrue}}}
+	return node, nil
+}
+
+// openbPod requests what a row says; gpu_spec becomes a required node affinity.
+func openbPod(row map[string]string) (any, error) {
+	gpus, err := strconv.ParseInt(row["num_gpu"], 10, 64)
+	if err != nil {
+		return nil, err
+	}
+	milli, err := strconv.ParseInt(cmp.Or(row["gpu_milli"], "0"), 10, 64)
+	if err != nil {
+		return nil, err
+	}
+	list, err := openbResources(row, gpus*milli)
+	if err != nil {
+		return nil, err
+	}
+	container := v1.Container{Name: "main", Image: "registry.example/openb:1", Resources: v1.ResourceRequirements{Requests: list}}
+	if gpu, ok := list[openbGPU]; ok {
+		container.Resources.Limits = v1.ResourceList{openbGPU: gpu}
+	}
+	pod := &v1.Pod{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
+		ObjectMeta: metav1.ObjectMeta{Name: row["name"], Namespace: metav1.NamespaceDefault, Labels: map[string]string{"openb.example/qos": row["qos"]}},
+		Spec:       v1.PodSpec{Containers: []v1.Container{container}},
+	}
+	models := slices.DeleteFunc(strings.Split(row["gpu_spec"], "|"), func(m string) bool { return m == "" })
+	if len(models) > 0 {
+		pod.Spec.Affinity = &v1.Affinity{NodeAffinity: &v1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &v1.NodeSelector{
+			NodeSelectorTerms: []v1.NodeSelectorTerm{{MatchExpressions: []v1.NodeSelectorRequirement{{
+				Key: openbModel, Operator: v1.NodeSelectorOpIn, Values: models,
+			}}}},
+		}}}
+	}
+	return pod, nil
+}
+
+func openbResources(row map[string]string, gpuMilli int64) (v1.ResourceList, error) {
+	cpu, err := resource.ParseQuantity(row["cpu_milli"] + "m")
+	if err != nil {
+		return nil, err
+	}
+	memory, err := resource.ParseQuantity(row["memory_mib"] + "Mi")
+	if err != nil {
+		return nil, err
+	}
+	list := v1.ResourceList{v1.ResourceCPU: cpu, v1.ResourceMemory: memory}
+	if gpuMilli > 0 {
+		list[openbGPU] = *resource.NewQuantity(gpuMilli, resource.DecimalSI)
+	}
+	return list, nil
+}

@@ -1,0 +1,65 @@
+package bench
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestOpenbManifests(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, content string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	nodes, err := readOpenb(write("nodes.csv", "sn,cpu_milli,memory_mib,gpu,model\nn,32000,1024,2,P100\n"), openbNode)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pods, err := readOpenb(write("pods.csv", "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,creation_time\n"+
+		"late,1000,64,0,,,BE,1000\nearly,1500,64,1,500,P100|T4,LS,9\n"), openbPod)
+	if err != nil {
+		t.Fatal(err)
+	}
+	document, err := json.Marshal(append(nodes, pods...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []struct {
+		Metadata struct{ Name string }
+		Spec     struct {
+			Containers []struct{ Resources map[string]map[string]string }
+			Affinity   any
+		}
+		Status struct{ Allocatable map[string]string }
+	}
+	if err := json.Unmarshal(document, &got); err != nil {
+		t.Fatal(err)
+	}
+	node, early, late := got[0], got[1], got[2]
+	if diff := cmp.Diff(map[string]string{"cpu": "32", "memory": "1Gi", "openb.example/gpu-milli": "2k", "pods": "110"}, node.Status.Allocatable); diff != "" {
+		t.Error(diff)
+	}
+	if early.Metadata.Name != "early" || late.Metadata.Name != "late" {
+		t.Error("the pods are not in the order of their creation")
+	}
+	want := map[string]map[string]string{
+		"requests": {"cpu": "1500m", "memory": "64Mi", "openb.example/gpu-milli": "500"},
+		"limits":   {"openb.example/gpu-milli": "500"},
+	}
+	if diff := cmp.Diff(want, early.Spec.Containers[0].Resources); diff != "" {
+		t.Error(diff)
+	}
+	if early.Spec.Affinity == nil || late.Spec.Affinity != nil {
+		t.Error("only the pod with a gpu_spec has an affinity")
+	}
+	if _, err := readOpenb(write("bad.csv", "sn,cpu_milli,memory_mib,gpu,model\nn,much,1,0,\n"), openbNode); err == nil {
+		t.Error("a bad row is accepted")
+	}
+}

@@ -1,0 +1,123 @@
+package bench
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"runtime/pprof"
+	"strings"
+
+	"github.com/google/pprof/profile"
+)
+
+// Shares are the parts of the program's processor time, from 0 to 1, that a recorded run
+// spends on the record. The collection of garbage is in none of them, nor is the API
+// server's work for the requests that write annotations.
+type Shares struct {
+	// Recording is the recorder's work beside and inside the scheduler's.
+	Recording float64 `json:"recording"`
+	// Storing is the result store's.
+	Storing float64 `json:"storing"`
+	// Annotating is the work of the writer of annotations, and of the scheduler to ignore
+	// them.
+	Annotating float64 `json:"annotating"`
+}
+
+// profile makes one more recorded run.
+func (b *bench) profile(ctx context.Context, annotationBytes int) (Shares, error) {
+	var cpu bytes.Buffer
+	if err := pprof.StartCPUProfile(&cpu); err != nil {
+		return Shares{}, err
+	}
+	_, _, err := b.run(ctx, recording{annotationBytes: annotationBytes}, func() error {
+		pprof.StopCPUProfile()
+		return writeMemoryProfile(b.MemoryProfile)
+	})
+	pprof.StopCPUProfile() // if the run has failed
+	if err != nil {
+		return Shares{}, err
+	}
+	parsed, err := profile.Parse(&cpu)
+	if err != nil {
+		return Shares{}, fmt.Errorf("reading the CPU profile: %w", err)
+	}
+	shares := sharesOf(parsed)
+	return shares, writeProfile(b.CPUProfile, parsed.Write)
+}
+
+func writeMemoryProfile(file string) error {
+	runtime.GC() // so that the profile is up to date
+	return writeProfile(file, pprof.WriteHeapProfile)
+}
+
+// writeProfile does nothing without a file.
+func writeProfile(file string, write func(io.Writer) error) (err error) {
+	if file == "" {
+		return nil
+	}
+	f, err := os.Create(file)
+	if err != nil {
+		return fmt.Errorf("writing a profile: %w", err)
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	return write(f)
+}
+
+// sharesOf also labels the samples of each part, so that `go tool pprof -tagfocus` finds
+// them.
+func sharesOf(p *profile.Profile) Shares {
+	total, parts := 0.0, map[string]float64{}
+	for _, sample := range p.Sample {
+		time := float64(sample.Value[len(sample.Value)-1])
+		total += time
+		if part := partOf(sample); part != "" {
+			parts[part] += time
+			sample.Label = map[string][]string{partLabel: {part}}
+		}
+	}
+	if total == 0 {
+		return Shares{} // shorter than the profiler's interval
+	}
+	return Shares{Recording: parts[recordingPart] / total, Storing: parts[storingPart] / total, Annotating: parts[annotatingPart] / total}
+}
+
+// The label of a sample and its values.
+const (
+	partLabel      = "simulator"
+	recordingPart  = "recording"
+	storingPart    = "storing"
+	annotatingPart = "annotating"
+)
+
+const ours = "kube-scheduler-simulator/scheduler"
+
+// partOf returns the part that a sample belongs to, or "". The recorder stands between the
+// scheduler and its plugins, so a plugin's work has the recorder among its callers: there,
+// only what the recorder does itself counts.
+func partOf(sample *profile.Sample) string {
+	theirs := false
+	for _, location := range sample.Location {
+		for _, line := range location.Line { // the innermost function comes first
+			if line.Function == nil {
+				continue
+			}
+			switch name := line.Function.Name; {
+			case strings.HasPrefix(name, ours+"/resultstore."):
+				return storingPart
+			case strings.HasPrefix(name, ours+"/annotation."):
+				return annotatingPart
+			case strings.HasPrefix(name, ours+"/recorder/comparison."):
+				return recordingPart
+			case strings.HasPrefix(name, ours) && !theirs:
+				return recordingPart
+			case strings.HasPrefix(name, "k8s.io/"):
+				theirs = true
+			}
+		}
+	}
+	return ""
+}

@@ -3,6 +3,8 @@ package scheduler
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -116,10 +118,23 @@ func (s *Scheduler) waitForAllocations(ctx context.Context, client kubernetes.In
 			return false, kind.dropDeleted(ctx, client, unseen)
 		})
 		if err != nil {
-			return fmt.Errorf("%d objects are not seen yet: %w", len(unseen), err)
+			return fmt.Errorf("%s not seen yet: %w", namesOf(unseen), err)
 		}
 	}
 	return nil
+}
+
+// namesOf names the first of some objects by type, and counts them.
+func namesOf(objects map[types.UID]metav1.Object) string {
+	var names []string
+	for _, o := range objects {
+		names = append(names, fmt.Sprintf("%T %s/%s", o, o.GetNamespace(), o.GetName()))
+	}
+	if len(names) == 0 {
+		return "no objects"
+	}
+	slices.Sort(names)
+	return fmt.Sprintf("%d objects, first %s,", len(names), strings.TrimPrefix(names[0], "*"))
 }
 
 // unseen lists the objects that the scheduler has not processed.
@@ -167,6 +182,9 @@ func processedBy(f informers.SharedInformerFactory, kind runtime.Object, informe
 		})
 		return watched
 	})
+	if watched.SharedIndexInformer == nil {
+		panic(fmt.Sprintf("the informer of %T exists already, so its events are not counted", kind))
+	}
 	return watched.processed
 }
 

@@ -21,9 +21,9 @@ func (s *Scheduler) watchPods(f informers.SharedInformerFactory) error {
 	if err := informer.SetTransform(s.trim); err != nil {
 		return fmt.Errorf("trimming the scheduler's pods: %w", err)
 	}
+	s.watchAllocations(f) // before any other use of its informers
 	s.pods, s.claims = f.Core().V1().Pods().Lister(), f.Core().V1().PersistentVolumeClaims().Lister()
 	s.bindings.bound = s.hasNode
-	s.watchAllocations(f)
 	_, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{UpdateFunc: s.podUpdated, DeleteFunc: s.podDeleted})
 	if err != nil {
 		return fmt.Errorf("watching the scheduler's pods: %w", err)

@@ -249,9 +249,9 @@ func TestStartFails(t *testing.T) {
 		dir  string
 		want string
 	}{
-		{"missing directory", t.Context(), filepath.Join(t.TempDir(), "missing"), "lock data directory"},
+		{"missing directory", t.Context(), filepath.Join(t.TempDir(), "missing"), "no such file or directory; restore the data directory"},
 		{"directory in use", t.Context(), inUse, "in use by another control plane"},
-		{"broken data", t.Context(), broken, "start etcd"},
+		{"broken data", t.Context(), broken, "etcd's database is missing"},
 		{"too little time", hurried, t.TempDir(), context.DeadlineExceeded.Error()},
 		{"no time", cancelled, t.TempDir(), context.Canceled.Error()},
 	}

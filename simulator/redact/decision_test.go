@@ -294,7 +294,7 @@ func startBare(t *testing.T, cluster *schedulertest.Cluster) func(context.Contex
 			upstream.WithComponentConfigVersion(k.APIVersion), upstream.WithProfiles(k.Profiles...), upstream.WithParallelism(k.Parallelism),
 			upstream.WithPercentageOfNodesToScore(k.PercentageOfNodesToScore),
 			upstream.WithPodInitialBackoffSeconds(k.PodInitialBackoffSeconds), upstream.WithPodMaxBackoffSeconds(k.PodMaxBackoffSeconds),
-			upstream.WithFrameworkOutOfTreeRegistry(schedulertest.OutOfTree()))
+			upstream.WithFrameworkOutOfTreeRegistry(sim.Observer.OutOfTree()))
 		if err != nil {
 			cancel()
 			return nil, err

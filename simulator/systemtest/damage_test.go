@@ -246,7 +246,7 @@ func endsWithOneLine(t *testing.T, h home, flags ...string) string {
 func (row damage) mustStay(files map[string]string) map[string]string {
 	out := map[string]string{}
 	for path, content := range files {
-		rewritten := slices.Contains([]string{"lock", "kubeconfig", "etcd-socket", inventory}, path) && path != row.path
+		rewritten := slices.Contains([]string{"lock", "kubeconfig", "etcd-socket", "crash.log", inventory}, path) && path != row.path
 		etcdHasRun := row.late && strings.HasPrefix(path, "etcd/")
 		if !rewritten && !etcdHasRun {
 			out[path] = content

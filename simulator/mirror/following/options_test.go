@@ -21,7 +21,7 @@ func TestAnEmptySaltIsRefused(t *testing.T) {
 	if err := os.Truncate(filepath.Join(dir, saltFile), 0); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := salt(dir); err == nil || !strings.Contains(err.Error(), "is empty") {
+	if _, err := salt(dir); err == nil || !strings.Contains(err.Error(), "has 0 bytes") {
 		t.Errorf("an empty salt: %v", err)
 	}
 }

@@ -225,7 +225,7 @@ func TestAConfigurationThatCannotBeBuiltIsRolledBack(t *testing.T) {
 	running := apply(t, shared, header+"percentageOfNodesToScore: 78\n")
 	missing := filepath.Join(t.TempDir(), "none")
 	code, body := shared.send(t, http.MethodPut, configurationPath, header+
-		"extenders:\n- urlPrefix: https://extender.invalid\n  filterVerb: filter\n  enableHTTPS: true\n  tlsConfig:\n    caFile: "+missing+"\n")
+		"extenders:\n- urlPrefix: https://127.0.0.1:1\n  filterVerb: filter\n  enableHTTPS: true\n  tlsConfig:\n    caFile: "+missing+"\n")
 	checkRefusal(t, code, body, []detail{{Message: missing}})
 
 	latest := shared.revisions(t)[0]

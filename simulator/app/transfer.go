@@ -95,6 +95,12 @@ func (t exclusiveTransfer) Begin(src manifest.Source, opts transfer.ImportOption
 			tell(p)
 		}
 	}
+	// A client that has its answer may begin the next operation at once.
+	opts.Ended = func() {
+		t.simulator.endImport()
+		t.simulator.inactive.recount(ctx)
+		o.End()
+	}
 	run, err := t.Cluster.Begin(src, opts)
 	if err != nil {
 		o.End()
@@ -103,14 +109,7 @@ func (t exclusiveTransfer) Begin(src manifest.Source, opts transfer.ImportOption
 		}
 		return nil, err
 	}
-	stop := context.AfterFunc(ctx, func() { run.Cancel() })
-	go func() {
-		<-run.Done()
-		stop()
-		t.simulator.endImport()
-		t.simulator.inactive.recount(ctx)
-		o.End()
-	}()
+	context.AfterFunc(ctx, func() { run.Cancel() }) // which does nothing when it has ended
 	return run, nil
 }
 

@@ -55,10 +55,14 @@ func (cluster *Cluster) Begin(src manifest.Source, opts ImportOptions) (*Run, er
 	go func() {
 		defer close(r.done)
 		defer cancel()
-		r.end(cluster.importGuarded(ctx, src, opts))
+		report, err := cluster.importGuarded(ctx, src, opts)
 		if err := src.Close(); err != nil {
 			cluster.opts.Logger.Error(err, "closing what was imported")
 		}
+		if opts.Ended != nil {
+			opts.Ended()
+		}
+		r.end(report, err)
 	}()
 	return r, nil
 }

@@ -15,6 +15,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"kube-scheduler-simulator/scheduler/annotation"
+	"kube-scheduler-simulator/simulator/datadir"
 )
 
 // annotate collects the results to write to the pods' annotations, after those that waited
@@ -77,7 +78,7 @@ func (s *simulator) resumeAnnotations(w *annotation.Writer) error {
 		s.options.Logger.Error(err, "Cannot read which annotations were left to write")
 	}
 	w.Resume(left)
-	if err := os.Remove(s.annotationsLeft()); err != nil {
+	if err := datadir.Remove(s.annotationsLeft()); err != nil {
 		return fmt.Errorf("resuming the annotations: %w", err)
 	}
 	return nil
@@ -90,7 +91,7 @@ func (s *simulator) leaveAnnotations(w *annotation.Writer) error {
 	}
 	document, err := json.Marshal(left)
 	if err == nil {
-		err = os.WriteFile(s.annotationsLeft(), document, 0o600)
+		err = datadir.WriteFile(s.annotationsLeft(), document)
 	}
 	if err != nil {
 		return fmt.Errorf("keeping the annotations that are left to write: %w", err)

@@ -565,7 +565,7 @@ func TestDamageAnotherUserCannotRead(t *testing.T) {
 	}
 }
 
-// giveToNobody gives everything below dir to nobody, for the owner only.
+// giveToNobody makes the user nobody the owner of everything below dir, and lets only the owner in.
 func giveToNobody(t *testing.T, dir string) {
 	t.Helper()
 	succeed(t, filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {

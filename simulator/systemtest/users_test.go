@@ -15,7 +15,7 @@ import (
 	"testing"
 )
 
-// nobody is the ID of a user without rights.
+// nobody is the user ID that Linux gives to a user who owns no files.
 const nobody = 65534
 
 // asNobody runs a command as another user.

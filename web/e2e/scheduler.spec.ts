@@ -55,11 +55,11 @@ test('applying a preset shows its difference first, and the scheduler then uses 
 test('mistakes are shown at their lines, and the text is never lost', { tag: '@main' }, async ({ page, simulator }) => {
   await open(page, simulator)
   await replaceText(page, editorOf(page), `${head}parallelsm: 3\nprofiles:\n- plugins:\n    score:\n      enabled:\n      - name: NodeResourcesFt\n`)
-  await expect(page.getByTestId('verdict')).toContainText('2 mistakes. Revision 2 keeps running.')
+  await expect(page.getByTestId('verdict')).toContainText('2 errors. Revision 2 keeps running.')
   await expect(page.getByTestId('apply')).toBeDisabled()
   await expect(page.getByRole('tabpanel')).toContainText('no plugin is named "NodeResourcesFt"')
-  await page.getByRole('button', { name: 'Write parallelism' }).click()
-  await expect(page.getByTestId('verdict')).toContainText('1 mistake')
+  await page.getByRole('button', { name: 'Change to parallelism' }).click()
+  await expect(page.getByTestId('verdict')).toContainText('1 error')
   await expect(editorOf(page)).toContainText('parallelism: 3')
 
   // Leaving asks for confirmation, and cancelling keeps the text.

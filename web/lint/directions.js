@@ -27,6 +27,7 @@ export const features = {
   create: ['yaml'],
   decision: ['create', 'yaml'],
   nodes: [],
+  present: ['decision'],
   replay: [],
   resources: ['create', 'nodes', 'yaml'],
   scheduler: ['decision', 'yaml'],

@@ -2,8 +2,9 @@
 
 import { importing } from './importing'
 import { nodeAction } from './nodeAction'
+import { present } from './present'
 import { replay } from './replay'
 
-export const deferred = { ...importing, ...nodeAction, ...replay }
+export const deferred = { ...importing, ...nodeAction, ...present, ...replay }
 
 export type DeferredMessages = typeof deferred

@@ -66,7 +66,7 @@ export const shell = {
   },
   keys: {
     title: 'Keyboard shortcuts',
-    area: { everywhere: 'Everywhere', map: 'Map, as tiles', tables: 'Tables', decision: 'Decision', editor: 'Editor', activity: 'Activity' },
+    area: { everywhere: 'Everywhere', map: 'Map, as tiles', tables: 'Tables', decision: 'Decision', present: 'Presentation', editor: 'Editor', activity: 'Activity' },
     does: {
       palette: 'find objects and actions',
       help: 'show these shortcuts',
@@ -91,6 +91,11 @@ export const shell = {
       selectAll: 'select all rows',
       deleteRows: 'delete the selected rows',
       moveCell: 'move between cells',
+      present: 'present the decision',
+      moveStep: 'move between steps',
+      endStep: 'go to the first or last step',
+      blank: 'blank the screen',
+      fullScreen: 'full screen',
       complete: 'complete the word',
       submit: 'apply or create',
       find: 'find in the text',

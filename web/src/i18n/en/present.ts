@@ -71,7 +71,6 @@ export const present = {
       none: 'No node gets any points.',
       lead: 'In the lead: {nodes} with {points} points.',
       gain: '{normalized} × {weight}',
-      points: '{n} points | {n} point | {n} points',
       noScore: 'no score',
       bestOf: 'The {n} nodes with the best totals, of {total} scored',
     },

@@ -73,7 +73,6 @@ export const present: typeof english = {
       none: 'どのノードにも点は入りません。',
       lead: '首位: {nodes}（{points} 点）。',
       gain: '{normalized} × {weight}',
-      points: '{n} 点',
       noScore: 'スコアなし',
       bestOf: 'スコアを付けた {total} ノードのうち、最終合計の上位 {n} ノード',
     },

@@ -197,7 +197,7 @@ describe('boardAt', () => {
         explanation: explained({ notEvaluated: { nodes: 1000, why: 'enoughFeasibleNodes', wanted: 1000 } }),
       }),
     )
-    const board = (kind: Content['kind']) => boardAt(large, large.steps.find((s) => s.content.kind === kind) ?? large.steps[0]!) as Board
+    const board = (kind: Content['kind']) => large.steps.filter((s) => s.content.kind === kind).map((s) => boardAt(large, s) as Board)[0] as Board
     expect(board('rejects')).toMatchObject({ faces: [], scored: 0, notEvaluated: 1000, counts: [{ state: 'in', nodes: 1000 }, { state: 'leaving', plugin: 'A', nodes: 4000 }, { state: 'notEvaluated', nodes: 1000 }] })
     expect(board('score').scored).toBe(1000)
     expect(board('score').faces.map((f) => `${f.node} ${f.points}`)).toEqual(['n4995 1998', 'n4990 1996', 'n4985 1994', 'n4980 1992', 'n4975 1990', 'n4970 1988', 'n4965 1986', 'n4960 1984'])

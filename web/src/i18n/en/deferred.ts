@@ -4,7 +4,8 @@ import { importing } from './importing'
 import { nodeAction } from './nodeAction'
 import { present } from './present'
 import { replay } from './replay'
+import { templates } from './templates'
 
-export const deferred = { ...importing, ...nodeAction, ...present, ...replay }
+export const deferred = { ...importing, ...nodeAction, ...present, ...replay, ...templates }
 
 export type DeferredMessages = typeof deferred

@@ -5,5 +5,6 @@ import { importing } from './importing'
 import { nodeAction } from './nodeAction'
 import { present } from './present'
 import { replay } from './replay'
+import { templates } from './templates'
 
-export const deferred: DeferredMessages = { ...importing, ...nodeAction, ...present, ...replay }
+export const deferred: DeferredMessages = { ...importing, ...nodeAction, ...present, ...replay, ...templates }

@@ -73,6 +73,23 @@ describe('creating', () => {
     const result = await create(parseText(['a', 'b', 'c'].map((n) => podText(n)).join('---\n')).entries, cluster)
     expect(states(result)).toEqual(['a created', 'b failed', 'c created'])
   })
+  it('creates pods only when the nodes before them are ready', async () => {
+    const cluster = new FakeCluster()
+    const fresh = { metadata: { name: 'n' }, spec: { taints: [{ key: 'node.kubernetes.io/not-ready', effect: 'NoSchedule' }] } } as KubeObject
+    let answers = 0
+    cluster.get = (info, _, name) => {
+      cluster.log.push(`get ${info.resource} ${name}`)
+      return Promise.resolve(answers++ ? { ...fresh, spec: {} } : fresh)
+    }
+    await create(parseText(`${podText('a')}---\napiVersion: v1\nkind: Node\nmetadata: {name: n}\n`).entries, cluster)
+    expect(cluster.log.slice(2)).toEqual(['create nodes n', 'get nodes n', 'get nodes n', 'create pods default/a'])
+  })
+  it('does not wait forever for a node that never gets ready', async () => {
+    const cluster = new FakeCluster()
+    cluster.get = () => Promise.resolve({ metadata: { name: 'n' }, spec: { taints: [{ key: 'node.kubernetes.io/not-ready', effect: 'NoSchedule' }] } } as KubeObject)
+    const items = await create(parseText(`${podText('a')}---\napiVersion: v1\nkind: Node\nmetadata: {name: n}\n`).entries, cluster)
+    expect(states(items)).toEqual(['n created', 'a created'])
+  })
   it('creates a namespace first and does not dry-run objects in it', async () => {
     const cluster = new FakeCluster()
     await create(parseText(`${podText('a', 'new')}---\napiVersion: v1\nkind: Namespace\nmetadata: {name: new}\n`).entries, cluster)

@@ -41,6 +41,10 @@ export const editor = {
     author: { you: 'you', default: 'default', admission: 'admission', server: 'API server' },
   },
   problem: {
+    unknownField: '{field} is not a field of this object.',
+    notQuantity: '{field}: “{value}” is not a quantity. Write an amount such as 500m, 2 or 4Gi.',
+    wrongType: '{field} must be of type {type}.',
+    notAllowed: '{field}: “{value}” is not allowed here. Allowed: {allowed}.',
     notObject: 'Not a Kubernetes object: a document must be a map with apiVersion, kind and metadata.',
     missing: '{field} is missing.',
     nameMissing: 'metadata.name or metadata.generateName is required.',

@@ -43,6 +43,10 @@ export const editor: typeof english = {
     author: { you: 'あなた', default: '既定値', admission: 'アドミッション', server: 'API サーバー' },
   },
   problem: {
+    unknownField: '{field} というフィールドはこのオブジェクトにありません。',
+    notQuantity: '{field}: 「{value}」は数量ではありません。500m、2、4Gi のように書きます。',
+    wrongType: '{field} の型は {type} でなければなりません。',
+    notAllowed: '{field}: 「{value}」は使えません。使える値: {allowed}。',
     notObject: 'Kubernetes オブジェクトではありません: ドキュメントは apiVersion、kind、metadata を持つマップでなければなりません。',
     missing: '{field} がありません。',
     nameMissing: 'metadata.name または metadata.generateName が必要です。',

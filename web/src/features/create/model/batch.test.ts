@@ -64,6 +64,20 @@ describe('creating', () => {
     expect(states(result)).toEqual(['a checked', 'b failed'])
     expect(problemsOf(result)).toEqual([{ line: 11, message: 'spec: no good' }])
   })
+  it('reports each unknown field once, at its own line', async () => {
+    const message = 'Pod in version "v1" cannot be handled as a Pod: strict decoding error: unknown field "spec.foo", unknown field "metadata.bar"'
+    const text = 'apiVersion: v1\nkind: Pod\nmetadata:\n  name: a\n  bar: 1\nspec:\n  foo: 1\n'
+    const result = await create(parseText(text).entries, new FakeCluster(() => ({ message, code: 400, causes: [] })))
+    expect(problemsOf(result)).toEqual([
+      { line: 5, message: 'unknown field "metadata.bar"' },
+      { line: 7, message: 'unknown field "spec.foo"' },
+    ])
+  })
+  it('marks a refusal that names no field as one of its whole document', async () => {
+    const message = "Pod in version \"v1\" cannot be handled as a Pod: quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
+    const result = await create(parseText(`${podText('a')}---\n${podText('b')}`).entries, new FakeCluster((o) => (o.metadata.name === 'b' ? { message, code: 400, causes: [] } : undefined)))
+    expect(problemsOf(result)).toEqual([{ line: 7, document: 7, message }])
+  })
   it('reports an unknown kind', async () => {
     const result = await create(parseText('apiVersion: v1\nkind: Pdo\nmetadata: {name: a}\n').entries, new FakeCluster())
     expect(problemsOf(result)).toEqual([{ line: 2, message: 'no matches for kind "Pdo" in version "v1"' }])

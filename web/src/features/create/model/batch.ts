@@ -8,7 +8,7 @@ import { forCreation } from './clone'
 import type { Entry, Problem } from '@/features/yaml/model/documents'
 import { resolveKind } from '@/kubernetes/kinds'
 import { same } from '@/kubernetes/merge'
-import { parsePath, pathsInMessage } from '@/kubernetes/fieldPaths'
+import { parsePath, pathsInMessage, strictErrors } from '@/kubernetes/fieldPaths'
 
 /** What a failed request reports; ApiError implements it. */
 export interface Refusal {
@@ -287,8 +287,10 @@ export function locate(entry: Entry, refusal: Refusal): Problem[] {
     }
     return [...seen.values()]
   }
+  const strict = strictErrors(refusal.message)
+  if (strict.length) return strict.map(({ path, message }) => ({ line: entry.lineOf(path), message }))
   const paths = pathsInMessage(refusal.message)
-  if (!paths.length) return [{ line: entry.line, message: refusal.message }]
+  if (!paths.length) return [{ line: entry.line, document: entry.line, message: refusal.message }]
   return paths.map((path) => ({ line: entry.lineOf(path), message: refusal.message }))
 }
 

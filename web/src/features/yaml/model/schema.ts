@@ -18,6 +18,7 @@ export interface Schema {
   $ref?: string
   'x-kubernetes-int-or-string'?: boolean
   'x-kubernetes-preserve-unknown-fields'?: boolean
+  'x-kubernetes-embedded-resource'?: boolean
   'x-kubernetes-group-version-kind'?: { group: string; version: string; kind: string }[]
   /**
    * Our extension: the schema of this field depends on scalars beside it in the same

@@ -2,6 +2,7 @@
 // and leave everything else, including comments and the order, as it is.
 
 import { isAlias, isCollection, isMap, isScalar, isSeq, parseAllDocuments, stringify, type Document, type Pair, type Scalar, type YAMLMap, type YAMLSeq } from 'yaml'
+import { keyPath } from './validation'
 
 export type Path = readonly (string | number)[]
 
@@ -28,8 +29,8 @@ export interface FormDocument {
   name: string
   /** In the order of the text; a map or a list comes before its entries. */
   fields: FormField[]
-  /** The keys at the top. */
-  size: number
+  /** The whole object, for its validation. */
+  object: unknown
 }
 
 /** The documents of a text; undefined when it cannot be parsed. */
@@ -42,7 +43,7 @@ export function formOf(text: string): FormDocument[] | undefined {
     }
     const fields: FormField[] = []
     collect(document.contents, [], fields, text)
-    return [{ index, apiVersion: head(['apiVersion']), kind: head(['kind']), name: head(['metadata', 'name']), fields, size: document.contents.items.length }]
+    return [{ index, apiVersion: head(['apiVersion']), kind: head(['kind']), name: head(['metadata', 'name']), fields, object: document.toJS({ maxAliasCount: 100 }) }]
   })
 }
 
@@ -74,7 +75,7 @@ function isPlain({ value, range, anchor, tag }: Scalar, text: string): boolean {
 }
 
 function labelOf(path: Path): string {
-  return path.reduce<string>((label, step) => (typeof step === 'number' ? `${label}[${step}]` : /[./]/.test(step) ? `${label}[${step}]` : label ? `${label}.${step}` : step), '')
+  return path.reduce<string>((label, step) => (typeof step === 'number' ? `${label}[${step}]` : keyPath(label, step)), '')
 }
 
 /**

@@ -90,7 +90,7 @@ function checkScalar(value: unknown, type: ScalarType, schema: Schema, at: At, f
 const textOf = (value: unknown) => (typeof value === 'object' ? JSON.stringify(value) : String(value))
 
 /** A key with dots or slashes is written in brackets. */
-function keyPath(path: string, key: string): string {
+export function keyPath(path: string, key: string): string {
   if (!/^[\w-]+$/.test(key)) return `${path}[${key}]`
   return path ? `${path}.${key}` : key
 }

@@ -32,7 +32,7 @@ export const features = {
   resources: ['create', 'nodes', 'yaml'],
   scheduler: ['decision', 'yaml'],
   shell: ['cluster', 'create', 'decision', 'replay', 'tour', 'transfer'],
-  tour: [],
+  tour: ['create', 'yaml'],
   transfer: ['replay', 'yaml'],
   yaml: [],
 }

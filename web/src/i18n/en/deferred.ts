@@ -5,7 +5,8 @@ import { nodeAction } from './nodeAction'
 import { present } from './present'
 import { replay } from './replay'
 import { templates } from './templates'
+import { tour } from './tour'
 
-export const deferred = { ...importing, ...nodeAction, ...present, ...replay, ...templates }
+export const deferred = { ...importing, ...nodeAction, ...present, ...replay, ...templates, ...tour }
 
 export type DeferredMessages = typeof deferred

@@ -107,9 +107,5 @@ export const shell = {
     title: 'Tour',
     start: 'Take the tour',
     step: 'Step {n} of {total}',
-    end: 'End the tour',
-    sample: { title: 'Start with a cluster', body: 'One click creates twelve nodes in three zones and pods of several kinds. The real kube-scheduler places them while you watch.' },
-    pod: { title: 'Choose a pod', body: 'Choose one here, among the pending pods, or on a node. The map then shows its decision: which plugin rejected each node, and what each feasible node scored.' },
-    decision: { title: 'Look inside the decision', body: 'Every extension point, each plugin’s verdict on each node, and how the totals add up.' },
   },
 }

@@ -6,5 +6,6 @@ import { nodeAction } from './nodeAction'
 import { present } from './present'
 import { replay } from './replay'
 import { templates } from './templates'
+import { tour } from './tour'
 
-export const deferred: DeferredMessages = { ...importing, ...nodeAction, ...present, ...replay, ...templates }
+export const deferred: DeferredMessages = { ...importing, ...nodeAction, ...present, ...replay, ...templates, ...tour }

@@ -83,7 +83,6 @@ var testPackages = []string{"scheduler/schedulertest", "simulator/clustertest", 
 // testArrows lists further imports that are allowed in the tests of a package.
 var testArrows = map[string][]string{
 	"simulator/app":                   {"simulator/replay/capture"},
-	"simulator/docs":                  {"simulator/command"},
 	"simulator/command":               {"scheduler/examples/zonequota"},
 	"scheduler":                       {"scheduler/examples/extender/reservation", "scheduler/explain"},
 	"scheduler/recorder":              {"scheduler/recorder/comparison", "scheduler/resultstore"},

@@ -259,7 +259,7 @@ func TestRefusesToStart(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			begin := time.Now()
-			command := exec.Command(binary, append(flags, "--data-dir", h.data)...)
+			command := exec.Command(clustertest.Program(), append(flags, "--data-dir", h.data)...)
 			var said strings.Builder
 			command.Stderr = &said
 			out, err := command.Output()

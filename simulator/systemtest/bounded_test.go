@@ -383,7 +383,7 @@ func (comments) Read(p []byte) (int, error) {
 func startUnder(t *testing.T, h home, limit string, flags ...string) *program {
 	t.Helper()
 	p := launchAs(t, h, func(args []string) *exec.Cmd {
-		return exec.Command("sh", append([]string{"-c", limit + `; exec "$0" "$@"`, binary}, args...)...)
+		return exec.Command("sh", append([]string{"-c", limit + `; exec "$0" "$@"`, clustertest.Program()}, args...)...)
 	}, flags...)
 	if err := p.waitReady(); err != nil {
 		t.Fatalf("%v\n%s", err, p.stderr)

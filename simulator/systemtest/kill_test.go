@@ -175,7 +175,7 @@ func aRecording(t *testing.T) []byte {
 	p := start(t, h)
 	p.createNodes(t, "recorded", 3)
 	path := filepath.Join(h.tmp, "kill.rec")
-	recorder := exec.Command(binary, "record", "--kubeconfig", p.kubeconfig, "--output", path, "--qps", "100")
+	recorder := exec.Command(clustertest.Program(), "record", "--kubeconfig", p.kubeconfig, "--output", path, "--qps", "100")
 	if err := recorder.Start(); err != nil {
 		t.Fatal(err)
 	}

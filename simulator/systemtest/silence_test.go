@@ -84,7 +84,7 @@ func runInNamespace(t *testing.T) {
 		t.Skip("the program ip of iproute2 is not installed")
 	}
 	command := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v")
-	command.Env = append(os.Environ(), inNamespace+"=1", "SIMULATOR_BIN="+binary)
+	command.Env = append(os.Environ(), inNamespace+"=1", "SIMULATOR_BIN="+clustertest.Program())
 	command.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET, Pdeathsig: syscall.SIGKILL}
 	if uid := os.Getuid(); uid != 0 {
 		command.SysProcAttr.Cloneflags |= syscall.CLONE_NEWUSER

@@ -197,7 +197,7 @@ func TestRecordHeedsSIGINT(t *testing.T) {
 	kubeconfig := silentCluster(t, h)
 	output := filepath.Join(h.tmp, "silent.rec")
 	var said lockedBuffer
-	recorder := exec.Command(binary, "record", "--kubeconfig", kubeconfig.path, "--output", output)
+	recorder := exec.Command(clustertest.Program(), "record", "--kubeconfig", kubeconfig.path, "--output", output)
 	recorder.Stderr = &said
 	if err := recorder.Start(); err != nil {
 		t.Fatal(err)

@@ -1,6 +1,8 @@
 // Each template is applied to the real API server, and its situation ends as promised.
 
-import { freeNames, templates, type Expected } from '../src/features/create/model/templates'
+import { freeNames } from '../src/features/create/model/freeNames'
+import type { Expected } from '../src/features/create/model/situations'
+import { templates } from '../src/features/create/model/templates'
 import { objections } from './axe'
 import { expect, Simulator, test } from './simulator'
 import type { Page } from '@playwright/test'

@@ -2,7 +2,8 @@
 // user has written is replaced only after confirmation.
 
 import { computed, onMounted, ref, watch, type Ref, type WritableComputedRef } from 'vue'
-import { templates, type TemplateId } from './model/templates'
+import type { TemplateId } from './model/templateIds'
+import { templates } from './model/templates'
 import { copies, currentFreeNames, draft, draftTemplate, wanted, type Wanted } from './store/create'
 import { droppedFiles, removeFiles } from './store/files'
 

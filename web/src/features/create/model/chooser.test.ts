@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { findTemplates, kindsOf } from './chooser'
-import { templateIds } from './templates'
+import { templateIds } from './templateIds'
 
 it('finds templates by every word of a search, and keeps their topics', () => {
   const known: Record<string, string> = { toleration: 'Toleration Node Pod', fullNode: 'Priority on a full node PriorityClass' }

@@ -1,6 +1,6 @@
 // The templates that a search finds, by topic.
 
-import { templateTopics, type TemplateId, type TemplateTopic } from './templates'
+import { templateTopics, type TemplateId, type TemplateTopic } from './templateIds'
 
 export interface FoundTopic {
   topic: TemplateTopic

@@ -1,11 +1,5 @@
 // Parts of the templates' manifests, as text, so that they can carry comments.
 
-/**
- * Finds the first number that gives a free name, and returns prefix-1, prefix-2, … A `suffix`
- * belongs to the name that has to be free, but not to the result.
- */
-export type FreeName = (resource: 'nodes' | 'pods', prefix: string, suffix?: string) => string
-
 /** The documents of a text. */
 export const documents = (...parts: readonly string[]) => parts.join('---\n')
 

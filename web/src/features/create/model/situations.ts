@@ -3,7 +3,8 @@
 // the outcome is the same in a cluster with other nodes. A browser test applies every
 // situation to a real API server and compares the outcome.
 
-import { documents, nodeText, podText, selecting, workload, type FreeName } from './manifests'
+import type { FreeName } from './freeNames'
+import { documents, nodeText, podText, selecting, workload } from './manifests'
 
 /** What the scheduler does with the pods whose names start with `pods`. */
 export interface Expected {

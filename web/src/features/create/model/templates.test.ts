@@ -1,6 +1,8 @@
 import { expect, it } from 'vitest'
 import { parseText } from '@/features/yaml/model/documents'
-import { freeNames, templates, templateOfResource, type Template } from './templates'
+import { freeNames } from './freeNames'
+import { templateOfResource } from './templateIds'
+import { templates, type Template } from './templates'
 
 const empty = () => freeNames({ nodes: new Set<string>(), pods: new Set<string>() })
 const objectsOf = (template: Template, free = empty()) => parseText(template.make(free).text)

@@ -1,31 +1,16 @@
 // Manifests to start from: single objects, and situations of several objects that show one
 // thing about scheduling. They use names that are free in the cluster.
 
+import type { FreeName } from './freeNames'
+import { nodeText, podText, selecting, workload } from './manifests'
 import { situations, type Situation } from './situations'
-import { nodeText, podText, selecting, workload, type FreeName } from './manifests'
-
-export type { FreeName } from './manifests'
-export type { Expected } from './situations'
+import { templateIds, type TemplateId } from './templateIds'
 
 export interface Template {
   id: TemplateId
   /** The manifests, and for a situation what the scheduler does with its pods. */
   make(free: FreeName): Situation
 }
-
-/** The templates by topic, in the order in which the dialog shows them. */
-export const templateTopics = {
-  objects: ['pod', 'node', 'taintedNode', 'namespace', 'priorityClass', 'disruptionBudget', 'customKind'],
-  workloads: ['deployment', 'statefulSet', 'daemonSet', 'job'],
-  nodes: ['toleration', 'nodeAffinity', 'failingZone'],
-  neighbours: ['podAffinity', 'antiAffinity', 'spread'],
-  priority: ['fullNode', 'guarded'],
-  waiting: ['gates', 'podGroup'],
-  resources: ['volume', 'claims', 'device'],
-} as const
-export type TemplateTopic = keyof typeof templateTopics
-export type TemplateId = (typeof templateTopics)[TemplateTopic][number]
-export const templateIds: readonly TemplateId[] = Object.values(templateTopics).flat()
 
 /** A template of plain objects, which promises nothing about placement. */
 const plain = (text: string): Situation => ({ text, expected: [] })
@@ -104,33 +89,3 @@ metadata:
 }
 
 export const templates: readonly Template[] = templateIds.map((id) => ({ id, make: id in situations ? situations[id as keyof typeof situations] : (free) => plain(objects[id as keyof typeof objects](free)) }))
-
-/** The most typical template of a resource. Kinds without one start from the required fields of their schema. */
-export const templateOfResource: Readonly<Record<string, TemplateId>> = {
-  'nodes': 'node',
-  'pods': 'pod',
-  'deployments.apps': 'deployment',
-  'statefulsets.apps': 'statefulSet',
-  'daemonsets.apps': 'daemonSet',
-  'jobs.batch': 'job',
-  'priorityclasses.scheduling.k8s.io': 'priorityClass',
-  'namespaces': 'namespace',
-  'persistentvolumes': 'volume',
-  'persistentvolumeclaims': 'volume',
-  'storageclasses.storage.k8s.io': 'volume',
-  'poddisruptionbudgets.policy': 'disruptionBudget',
-  'resourceclaims.resource.k8s.io': 'device',
-  'resourceslices.resource.k8s.io': 'device',
-  'deviceclasses.resource.k8s.io': 'device',
-  'customresourcedefinitions.apiextensions.k8s.io': 'customKind',
-}
-
-/** A FreeName for a set of names in use, keyed like objectKey. */
-export function freeNames(taken: { nodes: ReadonlySet<string>; pods: ReadonlySet<string> }): FreeName {
-  return (resource, prefix, suffix = '') => {
-    for (let i = 1; ; i++) {
-      const name = `${prefix}-${i}`
-      if (!taken[resource].has(`${resource === 'pods' ? 'default/' : ''}${name}${suffix}`)) return name
-    }
-  }
-}

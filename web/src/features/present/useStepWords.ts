@@ -5,7 +5,7 @@ import { plainName } from '@/features/decision/model/cycle'
 import { useNames } from '@/i18n/names'
 import { formatCount } from '@/i18n/numbers'
 import { formatDuration } from '@/kubernetes/time'
-import { boardAt } from './model/board'
+import { leadersAt } from './model/board'
 import type { Content, Presentation, Reason, Step } from './model/steps'
 
 export interface StepWords {
@@ -79,19 +79,16 @@ export function useStepWords(): (shown: Presentation, step: Step) => StepWords {
   }
   function scoreWords(content: Of<'score'>, shown: Presentation, step: Step): StepWords {
     const { plugin, weight, extender, same } = content
-    const faces = (boardAt(shown, step)?.faces ?? []).filter((face) => face.points !== undefined)
-    const most = Math.max(...faces.map((face) => face.points ?? 0))
-    const leading = faces.filter((face) => face.points === most)
-    const everybody = leading.length === faces.length
+    const lead = leadersAt(shown, step)
     const unchanged = same === undefined ? '' : same ? counted('present.score.same', same) : t('present.score.none')
     return {
       title: t('present.score.title', { plugin: plainName(plugin), weight }),
-      lines: kept([unchanged, extender && t('decision.footExtender'), !everybody && t('present.score.lead', { nodes: names(leading.map((face) => face.node)), points: formatCount(most) })]),
+      lines: kept([unchanged, extender && t('decision.footExtender'), lead.nodes.length > 0 && t('present.score.lead', { nodes: names(lead.nodes), points: formatCount(lead.points) })]),
     }
   }
-  function chosenWords({ node, total, tied, next, margin }: Of<'chosen'>): StepWords {
+  function chosenWords({ node, total, tied, bySeed, next, margin }: Of<'chosen'>): StepWords {
     const points = total === undefined ? '' : formatCount(total)
-    const line = !points ? t('present.chosen.unscored') : tied.length ? t('present.chosen.tied', { total: points, nodes: names(tied) }) : next ? t('present.chosen.margin', { total: points, margin: formatCount(margin), next }) : t('present.chosen.alone')
+    const line = !points ? t('present.chosen.unscored') : tied.length ? t(bySeed ? 'present.chosen.tiedBySeed' : 'present.chosen.tied', { total: points, nodes: names(tied) }) : next ? t('present.chosen.margin', { total: points, margin: formatCount(margin), next }) : t('present.chosen.alone')
     return { title: t('present.chosen.title', { node }), lines: [line] }
   }
   function candidateWords({ candidates, unhelpful }: Of<'candidates'>): StepWords {

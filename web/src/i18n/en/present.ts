@@ -79,7 +79,8 @@ export const present = {
       margin: '{total} points, {margin} more than {next}.',
       tied: '{total} points, as many as {nodes}: one of them is picked at random.',
       alone: 'It is the only node with points.',
-      unscored: 'The pod will run there.',
+      tiedBySeed: '{total} points, as many as {nodes}: the seed picked one of them.',
+      unscored: 'The scheduler chooses it without scores.',
     },
     candidates: {
       title: 'Can preemption make room? {n} candidates | Can preemption make room? {n} candidate | Can preemption make room? {n} candidates',

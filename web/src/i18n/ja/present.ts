@@ -81,7 +81,8 @@ export const present: typeof english = {
       margin: '{total} 点。次点 {next} との差は {margin} 点です。',
       tied: '{total} 点で {nodes} と同点のため、その中から無作為に選ばれました。',
       alone: '点が付いた唯一のノードです。',
-      unscored: 'Pod はこのノードに割り当てられます。',
+      tiedBySeed: '{total} 点で {nodes} と同点のため、シードによって選ばれました。',
+      unscored: 'スケジューラーはスコアなしでこのノードを選びました。',
     },
     candidates: {
       title: 'プリエンプションで空きを作れる？ 候補は {n} ノード',

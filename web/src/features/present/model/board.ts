@@ -105,6 +105,19 @@ function pointsOf(table: NonNullable<Presentation['table']>, { content, scored }
   return { points, share: table.best > 0 ? Math.min(1, Math.max(0, points / table.best)) : 0, added }
 }
 
+/** The nodes with the most points at a step, among all scored nodes, and their points; empty when all have the same. */
+export function leadersAt({ table }: Presentation, { scored }: Step): { nodes: string[]; points: number } {
+  let points = -Infinity
+  let nodes: string[] = []
+  table?.nodes.forEach((node, row) => {
+    let own = 0
+    for (let p = 0; p < scored; p++) own += cellAt(table, row, p).weighted
+    if (own > points) [points, nodes] = [own, [node]]
+    else if (own === points) nodes.push(node)
+  })
+  return nodes.length < (table?.nodes.length ?? 0) ? { nodes, points } : { nodes: [], points: 0 }
+}
+
 function countsOf(shown: Presentation, step: Step, notEvaluated: number): Count[] {
   const counts = new Map<string, Count>()
   const { matrix, outAt } = shown

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Cycle, PodGroup, Victim } from '@/api/types'
 import { explained, sampleCycle } from '@/features/decision/model/testing'
-import { boardAt, type Board } from './board'
+import { boardAt, leadersAt, type Board } from './board'
 import { partsOf, presentation, type Content, type Presentation } from './steps'
 import { line } from './testing'
 
@@ -147,6 +147,17 @@ describe('boardAt', () => {
     expect(at('chosen').faces.find((f) => f.node === 'node-b2')?.share).toBe(1)
   })
 
+  it('knows who leads at each step, which need not be the winner', () => {
+    const leaders = (plugin: string) => {
+      const [step] = shown.steps.filter((s) => s.content.kind === 'score' && s.content.plugin === plugin)
+      return step && leadersAt(shown, step)
+    }
+    // After a plugin that gives all the same, nobody leads.
+    expect(leaders('TaintToleration')).toEqual({ nodes: [], points: 0 })
+    expect(leaders('NodeAffinity')).toEqual({ nodes: ['node-b2'], points: 500 })
+    expect(leaders('InterPodAffinity')?.points).toBeGreaterThan(500)
+  })
+
   it('counts 5,000 nodes, and names only those with the best totals', () => {
     const nodes = Array.from({ length: 5000 }, (_, i) => `n${String(i).padStart(4, '0')}`)
     const rejects = (i: number) => i % 5 !== 0
@@ -165,5 +176,7 @@ describe('boardAt', () => {
     expect(board('score').scored).toBe(1000)
     expect(board('score').faces.map((f) => `${f.node} ${f.points}`)).toEqual(['n4995 1998', 'n4990 1996', 'n4985 1994', 'n4980 1992', 'n4975 1990', 'n4970 1988', 'n4965 1986', 'n4960 1984'])
     expect(board('chosen').faces[0]?.state).toBe('chosen')
+    const [step] = large.steps.filter((s) => s.content.kind === 'score')
+    expect(step && leadersAt(large, step)).toEqual({ nodes: ['n4995'], points: 1998 })
   })
 })

@@ -40,8 +40,8 @@ export type Content =
   | { kind: 'unscored'; nodes: number; why: 'one' | 'hint' | 'nominated' | 'missing' }
   /** One plugin, or an extender, adds its scores. `same`: every node gets this many points from it. */
   | { kind: 'score'; plugin: string; extender: boolean; weight: number; same: number | undefined }
-  /** The best node. */
-  | { kind: 'chosen'; node: string; total: number | undefined; tied: string[]; next: string; margin: number }
+  /** The best node. `tied`: other nodes with the same total, among which the seed of the simulator or chance decided. */
+  | { kind: 'chosen'; node: string; total: number | undefined; tied: string[]; bySeed: boolean; next: string; margin: number }
   | { kind: 'candidates'; candidates: number; nodes: number; unhelpful: Reason[] }
   /** One rule of preemption, and the candidates that it removes. `equal`: earlier rules under which all were equal. */
   | { kind: 'rule'; rule: ComparedRule; equal: ComparedRule[]; out: number; left: number; decides: boolean }
@@ -212,7 +212,7 @@ function chosenOf({ cycle, table }: Presentation): Content[] {
   const node = cycle.selectedNode
   if (!node) return []
   const row = table?.nodes.indexOf(node) ?? -1
-  if (!table || row < 0) return [{ kind: 'chosen', node, total: undefined, tied: [], next: '', margin: 0 }]
+  if (!table || row < 0) return [{ kind: 'chosen', node, total: undefined, tied: [], bySeed: false, next: '', margin: 0 }]
   const total = table.totals[row] ?? 0
   const others = [...table.ranked].filter((r) => r !== row)
   const second = others[0]
@@ -222,6 +222,7 @@ function chosenOf({ cycle, table }: Presentation): Content[] {
       node,
       total,
       tied: others.filter((r) => table.totals[r] === total).map((r) => table.nodes[r] ?? ''),
+      bySeed: cycle.explanation.headline.kind === 'tiedBySeed',
       next: second === undefined ? '' : (table.nodes[second] ?? ''),
       margin: second === undefined ? 0 : total - (table.totals[second] ?? 0),
     },

@@ -17,6 +17,8 @@ import (
 	"github.com/gorilla/websocket"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kube-scheduler-simulator/simulator/clustertest"
 )
 
 // TestStrangers sends requests with the Origin of other web sites, and for other host names.

@@ -28,7 +28,6 @@ import (
 	"kube-scheduler-simulator/simulator/quiet"
 )
 
-
 func TestMain(m *testing.M) {
 	if err := quiet.Klog(); err != nil {
 		panic(err)

@@ -27,6 +27,8 @@ import (
 	admissionv1 "k8s.io/api/admission/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kube-scheduler-simulator/simulator/clustertest"
 )
 
 // inNamespace is set in the environment of a test that runs in a network namespace of its own.

@@ -20,6 +20,8 @@ import (
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
+
+	"kube-scheduler-simulator/simulator/clustertest"
 )
 
 // inTime is the longest time from a signal to the end of the program.

@@ -192,3 +192,17 @@ test('the complete default is folded to its essentials and unfolds on a click', 
   await text.locator('.cm-foldPlaceholder').first().click()
   await expect(text).toContainText('leaderElect: true')
 })
+
+test('names of plugins and feature gates are whole at every width', async ({ page, simulator }) => {
+  for (const width of [390, 900, 1180, 1280, 1440, 2560]) {
+    await page.setViewportSize({ width, height: 900 })
+    await open(page, simulator)
+    const cut = await page.locator('[data-testid="effective-plugins"] .nm, [data-testid="feature-gates"] .nm').evaluateAll((all) => {
+      // Text that is wider than its box, or a box that reaches into the next column.
+      const over = (e: Element) => e.scrollWidth > e.clientWidth + 1 || e.getBoundingClientRect().right > (e.nextElementSibling?.getBoundingClientRect().left ?? Infinity) + 1
+      return { names: all.length, cut: all.filter(over).map((e) => e.textContent) }
+    })
+    expect(cut.names).toBeGreaterThan(20)
+    expect(cut.cut, `at ${width}`).toEqual([])
+  }
+})

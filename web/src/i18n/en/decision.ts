@@ -105,6 +105,8 @@ export const decision = {
   },
   decision: {
     copyName: 'Copy pod name',
+    present: 'Present',
+    presentHint: 'Present this decision one step at a time (p)',
     attempts: 'Attempts',
     attemptOf: 'Attempt {n} of {total}',
     attempt: 'Attempt {n}',

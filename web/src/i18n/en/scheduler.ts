@@ -20,6 +20,7 @@ export const scheduler = {
     gatesHow: 'Feature gates are set when the simulator starts, with',
     gateOn: 'on',
     gateOff: 'off',
+    gateDiffers: ', changed',
     gateLocked: 'Locked: it can no longer be changed',
     gateDefault: 'Kubernetes default',
     gateChanged: 'Changed from its default',

@@ -22,6 +22,7 @@ export const scheduler: typeof en = {
     gatesHow: 'フィーチャーゲートは、シミュレーターの起動時に次のように指定します:',
     gateOn: 'オン',
     gateOff: 'オフ',
+    gateDiffers: '（変更）',
     gateLocked: '固定: もう変更できません',
     gateDefault: 'Kubernetes のデフォルト',
     gateChanged: 'デフォルトから変更',

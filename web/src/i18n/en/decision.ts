@@ -151,7 +151,6 @@ export const decision = {
     plugin: 'Plugin',
     best: 'Best',
     compare: 'Compare',
-    compareWith: 'with {n}',
     difference: 'Difference between two attempts',
     differenceOf: 'From attempt {from} to attempt {to}',
     diffSwap: 'Swap',

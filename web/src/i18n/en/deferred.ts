@@ -3,7 +3,8 @@
 import { importing } from './importing'
 import { nodeAction } from './nodeAction'
 import { replay } from './replay'
+import { search } from './search'
 
-export const deferred = { ...importing, ...nodeAction, ...replay }
+export const deferred = { ...importing, ...nodeAction, ...replay, ...search }
 
 export type DeferredMessages = typeof deferred

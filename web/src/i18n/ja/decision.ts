@@ -153,7 +153,6 @@ export const decision: typeof english = {
     plugin: 'プラグイン',
     best: '最高',
     compare: '比較',
-    compareWith: '{n} と比較',
     difference: '2 つの試行の違い',
     differenceOf: '試行 {from} から試行 {to} への違い',
     diffSwap: '入れ替え',

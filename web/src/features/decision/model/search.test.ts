@@ -64,11 +64,11 @@ describe('facets', () => {
     expect(valuesOf('node', facet(['a', 2]), 'gone')).toEqual([{ value: 'gone', count: 0 }, { value: 'a', count: 2 }])
     expect(valuesOf('revision', facet(['2', 9], ['10', 1]), '').map((v) => v.value)).toEqual(['10', '2'])
   })
-  it('are shown when they offer a choice or are chosen', () => {
+  it('are shown when they tell decisions apart or are chosen', () => {
     const none = facet()
-    const facets = { outcome: facet(['scheduled', 1], ['error', 1]), namespace: facet(['shop', 2]), plugin: none, reason: none, node: none, profile: facet(['a', 2]), revision: none, owner: none }
+    const facets = { outcome: facet(['scheduled', 1], ['error', 1]), namespace: facet(['shop', 2]), plugin: none, reason: none, node: facet(['n', 1]), profile: facet(['a', 2]), revision: none, owner: none }
     const counts: Counts = { matching: 2, kept: 2, facets }
-    expect(shownFacets(counts, searchOf({}))).toEqual(['outcome'])
-    expect(shownFacets(counts, searchOf({ profile: 'a', plugin: 'X' }))).toEqual(['outcome', 'plugin', 'profile'])
+    expect(shownFacets(counts, searchOf({}))).toEqual(['outcome', 'node'])
+    expect(shownFacets(counts, searchOf({ profile: 'a', plugin: 'X' }))).toEqual(['outcome', 'plugin', 'node', 'profile'])
   })
 })

@@ -89,7 +89,10 @@ export function valuesOf(field: FacetField, facet: Facet, chosen: string): Facet
   return field === 'revision' ? [...values].sort((a, b) => Number(b.value) - Number(a.value)) : values
 }
 
-/** The facets that are worth showing: those that offer a choice, and those that are chosen. */
+/** The facets that are worth showing: those that tell decisions apart, and those that are chosen. */
 export function shownFacets(counts: Counts, search: Search): FacetField[] {
-  return facetFields.filter((field) => search[field] !== '' || counts.facets[field].values.length > 1)
+  return facetFields.filter((field) => {
+    const [first, ...more] = counts.facets[field].values
+    return search[field] !== '' || more.length > 0 || (!!first && first.count < counts.matching)
+  })
 }

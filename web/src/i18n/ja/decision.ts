@@ -36,6 +36,8 @@ export const decision: typeof english = {
     nominated: '指名',
     removed: '追い出された Pod',
     waiting: '犠牲 Pod が終了し、空きができるのを待っています',
+    notYet: 'まだノードに割り当てられていません',
+    hidden: 'ノードが見つからなかった試行がほかに {n} 回',
   },
   notEvaluated: {
     enoughFeasibleNodes: '{n} ノードは未評価: 探していた {wanted} 個の割り当て可能なノードが見つかりました。',

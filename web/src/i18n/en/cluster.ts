@@ -49,6 +49,7 @@ export const cluster = {
     noPending: 'All pods are scheduled.',
     noPods: 'No pods yet.',
     owners: 'Owners',
+    ownerLink: 'Decisions about the pods of {owner}',
     ownerPods: 'Pods by owner',
     recent: 'Recent decisions',
     noRecent: 'No scheduling attempts yet.',

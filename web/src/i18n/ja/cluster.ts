@@ -51,6 +51,7 @@ export const cluster: typeof english = {
     noPending: 'すべての Pod が割り当て済みです。',
     noPods: 'Pod はまだありません。',
     owners: '所有者',
+    ownerLink: '{owner} の Pod の決定',
     ownerPods: '所有者ごとの Pod',
     recent: '最近の決定',
     noRecent: 'まだどの Pod もスケジュールしていません。',

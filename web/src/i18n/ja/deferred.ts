@@ -5,7 +5,8 @@ import { importing } from './importing'
 import { nodeAction } from './nodeAction'
 import { present } from './present'
 import { replay } from './replay'
+import { search } from './search'
 import { templates } from './templates'
 import { tour } from './tour'
 
-export const deferred: DeferredMessages = { ...importing, ...nodeAction, ...present, ...replay, ...templates, ...tour }
+export const deferred: DeferredMessages = { ...importing, ...nodeAction, ...present, ...replay, ...search, ...templates, ...tour }

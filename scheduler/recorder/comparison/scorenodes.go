@@ -24,7 +24,7 @@ func scoreImages(h fwk.Handle) facts {
 		if err != nil {
 			return nil
 		}
-		out := &result.ImageScore{ClusterNodes: len(all)}
+		out := &result.ImageScore{ClusterNodes: len(all), Images: []result.ScoredImage{}}
 		for image := range imagesOf(pod) {
 			out.Containers++
 			countImage(out, imageName(image), scored.Nodes)
@@ -92,7 +92,7 @@ func scorePreferences(args runtime.Object) facts {
 		if a := pod.Spec.Affinity; a != nil && a.NodeAffinity != nil {
 			terms = slices.Concat(added, parsePreferences(a.NodeAffinity.PreferredDuringSchedulingIgnoredDuringExecution, "nodeAffinity"))
 		}
-		out := &result.PreferenceScore{}
+		out := &result.PreferenceScore{Terms: []result.Preference{}}
 		for _, term := range terms {
 			said := term.Preference
 			said.Met = make([]bool, len(scored.Nodes))
@@ -118,7 +118,7 @@ func parsePreferences(from []v1.PreferredSchedulingTerm, source string) []prefer
 		if err != nil || term.Weight == 0 {
 			continue
 		}
-		p := preference{result.Preference{Source: source, Weight: int64(term.Weight)}, parsed}
+		p := preference{result.Preference{Source: source, Weight: int64(term.Weight), Requirements: []result.Requirement{}}, parsed}
 		for _, requirements := range [][]v1.NodeSelectorRequirement{term.Preference.MatchExpressions, term.Preference.MatchFields} {
 			for _, r := range requirements {
 				p.Requirements = append(p.Requirements, result.Requirement{Key: r.Key, Operator: string(r.Operator), Values: r.Values})
@@ -135,7 +135,7 @@ func scoreTaints(gates feature.Features) facts {
 	return func(_ fwk.CycleState, pod *v1.Pod, scored recorder.Scored) *result.PluginScoreFacts {
 		// The plugin looks only at tolerations of this effect and of all effects, but
 		// others do not tolerate the taint either.
-		out := &result.TaintScore{}
+		out := &result.TaintScore{Taints: []result.ScoredTaint{}}
 		for at, node := range scored.Nodes {
 			for i := range node.Node().Spec.Taints {
 				taint := &node.Node().Spec.Taints[i]

@@ -13,6 +13,10 @@ const (
 	affinityFile   = "scheduler/internal/upstream/affinity.go"
 	volumesFile    = "scheduler/internal/upstream/volumes.go"
 	requestsFile   = "scheduler/internal/upstream/resources.go"
+	preScoreFile   = "scheduler/internal/upstream/prescore.go"
+
+	scoresRead      = "scheduler/recorder/comparison"
+	scoresExplained = "scheduler/explain"
 )
 
 const (
@@ -21,13 +25,6 @@ const (
 	cachePackage      = schedulerPackage + "/backend/cache"
 	preemptionPackage = frameworkPackage + "/preemption"
 	pluginsPackage    = frameworkPackage + "/plugins/"
-)
-
-// Our files about scores.
-const (
-	preScoreFile    = "scheduler/internal/upstream/prescore.go"
-	scoresRead      = "scheduler/recorder/comparison"
-	scoresExplained = "scheduler/explain"
 )
 
 // Watches returns what our code depends on, except for the interfaces that it

@@ -83,6 +83,9 @@ func (w *work) overRange(raw int64, over span) int64 {
 	}
 	out := int64(float64(maxScore) * (float64(raw-over.lowest) / float64(over.highest-over.lowest)))
 	w.say("normRange", "raw", operand(raw), "less", operand(over.lowest), "most", operand(over.highest), "lowest", whole(over.lowest), "highest", whole(over.highest), "normalized", whole(out))
+	if exact := maxScore * (raw - over.lowest) / (over.highest - over.lowest); out < exact {
+		w.say("normCutOff", "next", whole(exact))
+	}
 	return out
 }
 

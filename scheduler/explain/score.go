@@ -110,8 +110,11 @@ func (w *work) raw(f *result.PluginScoreFacts) int64 {
 	return 0
 }
 
-// sum adds up terms. Their sum is total.
+// sum adds up terms. Their sum is total. It says nothing about a single term.
 func (w *work) sum(terms []string, total int64) int64 {
+	if len(terms) == 1 {
+		return total
+	}
 	w.say("sum", "terms", strings.Join(terms, " + "), "raw", whole(total))
 	return total
 }
@@ -146,6 +149,7 @@ var stepEnglish = map[string]string{
 	"notRequested":    "{resource}: does not count, because the pod requests none",
 	"mean":            "Mean: {terms} = {raw}",
 	"meanDown":        "Mean, rounded down: {terms} = {raw}",
+	"meanOfOne":       "Nothing else counts on this node, so the raw score is {raw}.",
 	"meanRounded":     "Mean, rounded: {terms} = {raw}",
 	"nothingCounts":   "Nothing counts on this node, so the raw score is 0.",
 	"share":           "{resource}: {inUse} of {allocatable} in use = {without} %; {total} with the pod = {with} %",
@@ -166,10 +170,11 @@ var stepEnglish = map[string]string{
 	"taintNone":       "The node has no PreferNoSchedule taint that the pod does not tolerate, so the raw score is 0.",
 	"spreadSystem":    "The pod has no constraints of its own. These are the defaults that are built into Kubernetes.",
 	"spreadDefault":   "The pod has no constraints of its own. These are the defaults of the plugin’s arguments.",
-	"spread":          "{domain}: {matching} matching × ln({domains} + 2) + (maxSkew {maxSkew} − 1) = {score}",
+	"spread":          "{domain}: matching pods {matching} × ln(domains {domains} + 2) + (maxSkew {maxSkew} − 1) = {score}",
 	"spreadUnlabeled": "{key}: the node lacks the label, so it adds 0",
 	"spreadIgnored":   "The node lacks the label of a constraint, so its raw score is 0.",
 	"sum":             "Sum: {terms} = {raw}",
+	"rounded":         "Rounded: {terms} becomes {raw}",
 	"sumRounded":      "Sum, rounded: {terms} = {raw}",
 	"podTerm":         "{pods} × {weight} = {score}: pods in {domain} that match {selector}",
 	"existingNear":    "{pods} × {weight} = {score}: pods in {domain} that prefer to be near pods like this one",
@@ -190,6 +195,7 @@ var stepEnglish = map[string]string{
 	"normLowest":      "Fewer is better: 0 becomes 100, and the highest raw score, {highest}, becomes 0: 100 − 100 × {raw} / {highest} = {normalized}",
 	"normLowestZero":  "Fewer is better: the raw score is 0 on every node, so all become 100.",
 	"normRange":       "More is better: the lowest raw score, {lowest}, becomes 0, and the highest, {highest}, becomes 100: 100 × ({raw} − {less}) / ({most} − {less}) = {normalized}",
+	"normCutOff":      "kube-scheduler computes this in floating point. The result is just below {next}, and the fraction is cut off.",
 	"normRangeSame":   "The raw score is {raw} on every node, so all become 0.",
 	"normSpread":      "Fewer is better: the lowest raw score, {lowest}, becomes 100: 100 × ({highest} + {lowest} − {raw}) / {highest} = {normalized}",
 	"normSpreadZero":  "Fewer is better: the raw score is 0 on every node, so all become 100.",

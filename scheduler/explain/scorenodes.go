@@ -75,11 +75,11 @@ func (w *work) preferences(s *result.PreferenceScore) int64 {
 	return w.sum(terms, total)
 }
 
-// requirements writes a term as kubectl describe does.
+// requirements writes a term as the web does.
 func requirements(all []result.Requirement) string {
 	var out []string
 	for _, r := range all {
-		text := r.Key + " " + strings.ToLower(r.Operator)
+		text := r.Key + " " + r.Operator
 		if len(r.Values) > 0 {
 			text += " [" + strings.Join(r.Values, ", ") + "]"
 		}
@@ -139,8 +139,11 @@ func (w *work) spread(s *result.SpreadScore) int64 {
 	if len(terms) == 0 {
 		terms = []string{"0"}
 	}
-	raw := int64(math.Round(sum))
-	w.say("sumRounded", "terms", strings.Join(terms, " + "), "raw", whole(raw))
+	raw, kind := int64(math.Round(sum)), "sumRounded"
+	if len(terms) == 1 {
+		kind = "rounded"
+	}
+	w.say(kind, "terms", strings.Join(terms, " + "), "raw", whole(raw))
 	return raw
 }
 

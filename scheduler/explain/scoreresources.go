@@ -119,6 +119,9 @@ func (w *work) mean(m *mean) int64 {
 	}
 	raw, kind := m.total/m.weight, "mean"
 	switch {
+	case len(m.scores) == 1:
+		w.say("meanOfOne", "raw", whole(raw))
+		return raw
 	case m.total%m.weight == 0:
 	case m.rounded:
 		raw, kind = int64(math.Round(float64(m.total)/float64(m.weight))), "meanRounded"

@@ -3,7 +3,8 @@
 import { importing } from './importing'
 import { nodeAction } from './nodeAction'
 import { replay } from './replay'
+import { score } from './score'
 
-export const deferred = { ...importing, ...nodeAction, ...replay }
+export const deferred = { ...importing, ...nodeAction, ...replay, ...score }
 
 export type DeferredMessages = typeof deferred

@@ -90,6 +90,7 @@ export const cluster = {
       error: 'the attempt ended with an error',
     },
     notInSnapshot: 'not in the scheduler’s snapshot',
+    cameLater: 'added after this decision',
     legend: 'Nodes of this decision',
     clear: 'Show all',
     byTotal: 'by total',

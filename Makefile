@@ -65,7 +65,7 @@ test-go: build ## Go tests except the slow and the rare, without the race detect
 # whose tests start the program. With the race detector they would take most of an
 # hour, so only the application's tests of concurrency run with it.
 CLUSTER_PACKAGES = $(sort $(shell $(GO) list -test -f '{{.ImportPath}} {{.Deps}}' $(PACKAGES) | \
-  sed -nE 's#^([^ ]*)\.test .* k8s.io/kubernetes/cmd/kube-(apiserver|controller-manager)/app .*#\1#p') \
+  sed -nE 's@^([^ ]*)\.test .* k8s.io/kubernetes/cmd/kube-(apiserver|controller-manager)/app .*@\1@p') \
   $(shell $(GO) list ./simulator/systemtest ./simulator/docs ./simulator/examples/...))
 
 test-cluster: build ## every Go test that needs a control plane or kube-controller-manager

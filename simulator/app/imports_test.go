@@ -11,7 +11,11 @@ import (
 	"testing"
 )
 
-const module = "kube-scheduler-simulator/"
+const (
+	module            = "kube-scheduler-simulator/"
+	controllerManager = "k8s.io/kubernetes/cmd/kube-controller-manager/app"
+	upstreamTest      = "simulator/controlplane/controllers/kubecontrollers/upstreamtest"
+)
 
 // arrows lists the imports that are allowed between our packages. A package that is not
 // listed may import none. Tests may also import testPackages and the imports of their
@@ -137,6 +141,9 @@ func TestImportsFlowOneWay(t *testing.T) {
 			if err != nil {
 				return err
 			}
+			if within(imported, controllerManager) && from != upstreamTest {
+				t.Errorf("%s imports %s: only %s may, because it would add controllers and volume plugins that never run here", path, imported, upstreamTest)
+			}
 			to, ours := strings.CutPrefix(imported, module)
 			if ours && !permits(allowed, to) {
 				t.Errorf("%s imports %s", path, to)
@@ -152,6 +159,11 @@ func TestImportsFlowOneWay(t *testing.T) {
 			t.Errorf("the table of arrows lists %s, which does not exist", from)
 		}
 	}
+}
+
+// within reports whether the package is root or below it.
+func within(imported, root string) bool {
+	return imported == root || strings.HasPrefix(imported, root+"/")
 }
 
 func permits(allowed []string, to string) bool {

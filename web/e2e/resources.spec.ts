@@ -56,7 +56,7 @@ test('an object can be edited, and a conflict is reported and resolved', { tag: 
   const text = (version: string, colour: string) => nodeYaml('edit-me').replace('  labels:\n', `  resourceVersion: "${version}"\n  labels:\n    colour: ${colour}\n`)
   await replaceText(page, editor, text((await read()).resourceVersion, 'blue'))
   await detail.getByRole('button', { name: 'Save' }).click()
-  await expect(page.getByText('Saved Node edit-me')).toBeVisible()
+  await expect(page.getByText('Saved: edit-me')).toBeVisible()
   expect((await read()).labels.colour).toBe('blue')
 
   await detail.getByRole('button', { name: 'Edit' }).click()

@@ -48,7 +48,7 @@ test('edits of an existing and of a new object survive a restart of the server',
     await second.kube('GET', '/api/v1/namespaces/default/pods/survivor')
     await expect(detail).toContainText('mine: here')
     await detail.getByRole('button', { name: 'Save' }).click()
-    await expect(page.getByText('Saved Node edited')).toBeVisible()
+    await expect(page.getByText('Saved: edited')).toBeVisible()
     const { metadata } = await second.kube<{ metadata: { labels: object } }>('GET', '/api/v1/nodes/edited')
     expect(metadata.labels).toMatchObject({ mine: 'here' })
     expect(await stayed(page)).toBe(true)

@@ -98,8 +98,26 @@ class PerFile {
   }
 }
 
-/** The tests of a file share one simulator, which starts empty. */
-export const test = base.extend<{ simulator: Simulator }, { perFile: PerFile }>({
+/** What the browser logs for a request that fails or is refused, by its status or network error. */
+export const refused = (status: number | string) => new RegExp(`^Failed to load resource: .*${status}`)
+/** What the browser logs while no server listens. */
+export const serverAway = /net::ERR_CONNECTION|WebSocket connection to .* failed/
+
+/**
+ * The tests of a file share one simulator, which starts empty. A test fails on every error in
+ * the console of the browser and on every uncaught one, except those that it adds to allowed.
+ */
+export const test = base.extend<{ simulator: Simulator; allowed: RegExp[] }, { perFile: PerFile }>({
+  // eslint-disable-next-line no-empty-pattern
+  allowed: async ({}, use) => use([]),
+  context: async ({ context, allowed }, use) => {
+    const seen: string[] = []
+    context.on('console', (message) => message.type() === 'error' && seen.push(`${message.text()} (${message.location().url})`))
+    context.on('weberror', (error) => seen.push(`uncaught: ${error.error().stack ?? error.error().message}`))
+    await use(context)
+    const unexpected = seen.filter((text) => !allowed.some((one) => one.test(text)))
+    expect(unexpected, 'errors in the console of the browser').toEqual([])
+  },
   perFile: [
     // eslint-disable-next-line no-empty-pattern
     async ({}, use) => {

@@ -22,15 +22,15 @@ export const layers = {
 
 /** Each feature, and the features that it may use. */
 export const features = {
-  activity: ['create', 'decision'],
-  cluster: ['create', 'decision', 'nodes', 'tour', 'transfer'],
+  act: ['create', 'yaml'],
+  activity: ['act', 'create', 'decision'],
+  cluster: ['act', 'create', 'decision', 'tour', 'transfer'],
   create: ['yaml'],
-  decision: ['create', 'yaml'],
-  nodes: [],
-  replay: [],
-  resources: ['create', 'nodes', 'yaml'],
+  decision: ['act', 'create', 'resources', 'yaml'],
+  replay: ['act'],
+  resources: ['act', 'create', 'yaml'],
   scheduler: ['decision', 'yaml'],
-  shell: ['cluster', 'create', 'decision', 'replay', 'tour', 'transfer'],
+  shell: ['act', 'cluster', 'create', 'decision', 'replay', 'scheduler', 'tour', 'transfer'],
   tour: [],
   transfer: ['replay', 'yaml'],
   yaml: [],

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { nextTick, ref, shallowReactive, shallowRef } from 'vue'
 import type { NodeVerdict } from '@/features/decision/model/cycle'
-import { nodeMenu } from '@/features/nodes/store/nodeMenu'
+import { objectMenu } from '@/features/act/store/asked'
 import { buildCluster, node } from '@/kubernetes/testing'
 import { withSetup, type Running } from '@/ui/testing'
 import { arrangeNodes } from './model/arrange'
@@ -51,9 +51,11 @@ beforeEach(async () => {
 })
 afterEach(() => {
   page.unmount()
-  nodeMenu.value = undefined
+  objectMenu.value = undefined
   vi.clearAllMocks()
 })
+
+const named = () => objectMenu.value?.refs.map((of) => of.name)
 
 /** Whether the key was used. */
 function press(key: string, more: KeyboardEventInit = {}): boolean {
@@ -123,13 +125,13 @@ describe('the cursor of the tiles', () => {
 
   it('opens the menu of the tile below the pointer, or of the active one', () => {
     cursor.onMenu(over(4, 'contextmenu', { button: 2 }))
-    expect(nodeMenu.value?.names).toEqual(['e'])
-    nodeMenu.value = undefined
+    expect(named()).toEqual(['e'])
+    objectMenu.value = undefined
     cursor.onMenu(over(4, 'contextmenu', { button: 0 }))
-    expect(nodeMenu.value).toBeUndefined()
+    expect(objectMenu.value).toBeUndefined()
     press('Home')
     cursor.onMenu(over(4, 'contextmenu', { button: 0 }))
-    expect((nodeMenu.value as unknown as { names: string[] }).names).toEqual(['a'])
+    expect(named()).toEqual(['a'])
   })
 
   it('stays at its node while others are added and removed', () => {

@@ -4,6 +4,7 @@ import { computed, watch, type ComputedRef, type Ref, type ShallowRef } from 'vu
 import { useI18n } from 'vue-i18n'
 import type { KindInfo } from '@/api/types'
 import { isResource, nodeKind, podKind } from '@/kubernetes/kinds'
+import { isWorkload } from '@/kubernetes/workloads'
 import { connection, now } from '@/live/status'
 import type { TableColumn } from '@/ui/DataTable.vue'
 import { cellText, columnWidths, RowFilter, RowSorter, shownColumns, type ShownColumn, type TableRow } from './model/table'
@@ -25,7 +26,7 @@ export interface ResourceTable {
   textOf(row: TableRow, column: string): string
 }
 
-/** The column with a node's menu. A leading space keeps it apart from kubectl's columns. */
+/** The column with the menu of a node, pod or workload. A leading space keeps it apart from kubectl's columns. */
 export const actionsColumn = ' actions'
 const actionsWidth = 24
 /** The columns that the table of pods hides first. */
@@ -48,7 +49,7 @@ export function useResourceTable(kind: Ref<KindInfo | undefined>, { text, labels
   const rows = computed(() => sorter.sorted(filter.filter(table.value.rows.values(), text.value), shown.value, sort.value))
 
   const widths = computed(() => columnWidths(shown.value, firstOf(table.value.rows.values(), sampleSize), Date.now()))
-  const hasMenu = computed(() => isResource(kind.value, nodeKind))
+  const hasMenu = computed(() => !!kind.value && (isResource(kind.value, nodeKind) || isResource(kind.value, podKind) || isWorkload(kind.value)))
   const isOptional = (c: ShownColumn) => isResource(kind.value, podKind) && !wideChosen.value && optionalOfPods.has(c.id)
   const sumOf = (keep: (c: ShownColumn) => boolean) => shown.value.reduce((sum, c, i) => sum + (keep(c) ? (widths.value.pixels[i] ?? 0) : 0), hasMenu.value ? actionsWidth : 0)
   const columns = computed((): TableColumn[] => [

@@ -64,7 +64,6 @@ export const cluster = {
     createNode: 'Create node',
     sampleDone: 'Created {n} objects',
 
-    openNode: 'Open {name}',
     podChip: 'Show the decision for {name}',
     colName: 'Name',
     colTaints: 'Taints',

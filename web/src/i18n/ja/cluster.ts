@@ -65,7 +65,6 @@ export const cluster: typeof english = {
     sample: 'サンプルクラスターを作成',
     createNode: 'ノードを作成',
     sampleDone: '{n} 個のオブジェクトを作成しました',
-    openNode: '{name} を開く',
     podChip: '{name} の決定を表示',
     colName: '名前',
     colTaints: 'Taint',

@@ -1,8 +1,9 @@
 // 最初の画面では使わない言葉。
 
 import type { DeferredMessages } from '@/i18n/en/deferred'
+import { act } from './act'
 import { importing } from './importing'
 import { nodeAction } from './nodeAction'
 import { replay } from './replay'
 
-export const deferred: DeferredMessages = { ...importing, ...nodeAction, ...replay }
+export const deferred: DeferredMessages = { ...act, ...importing, ...nodeAction, ...replay }

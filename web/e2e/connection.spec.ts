@@ -3,9 +3,10 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { expect, node, pod, Simulator, test } from './simulator'
+import { expect, node, pod, serverAway, Simulator, test } from './simulator'
 
-test('the page survives a restart of the server and shows new objects', { tag: '@main' }, async ({ page }) => {
+test('the page survives a restart of the server and shows new objects', { tag: '@main' }, async ({ page, allowed }) => {
+  allowed.push(serverAway)
   const dir = await mkdtemp(join(tmpdir(), 'simulator-e2e-'))
   const first = await Simulator.start(['--data-dir', dir])
   let second: Simulator | undefined

@@ -48,6 +48,7 @@ export const cluster = {
     pending: 'Pending',
     noPending: 'All pods are scheduled.',
     noPods: 'No pods yet.',
+    podsOfOwner: 'Pods of {name}',
     owners: 'Owners',
     ownerPods: 'Pods by owner',
     recent: 'Recent decisions',

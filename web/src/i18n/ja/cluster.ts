@@ -50,6 +50,7 @@ export const cluster: typeof english = {
     pending: '割り当て待ち',
     noPending: 'すべての Pod が割り当て済みです。',
     noPods: 'Pod はまだありません。',
+    podsOfOwner: '{name} の Pod',
     owners: '所有者',
     ownerPods: '所有者ごとの Pod',
     recent: '最近の決定',

@@ -3,6 +3,7 @@
 import type { PodRef } from '@/api/types'
 import { isResource, kindSlug, nodeKind, podKind } from '@/kubernetes/kinds'
 import type { ObjectRef } from '@/kubernetes/object'
+import { workloadKinds } from '@/kubernetes/workloads'
 
 /** A route by name, as the router takes it. */
 export interface Place {
@@ -13,6 +14,14 @@ export interface Place {
 
 export const nodeRef = (name: string): ObjectRef => ({ kind: nodeKind, namespace: undefined, name })
 export const podRef = ({ namespace, name }: Pick<PodRef, 'namespace' | 'name'>): ObjectRef => ({ kind: podKind, namespace, name })
+
+/** The object of an event, if it is of a kind with pages of its own. */
+export function refOf({ kind, namespace, name }: { kind: string; namespace: string; name: string }): ObjectRef | undefined {
+  if (kind === 'Node') return nodeRef(name)
+  if (kind === 'Pod') return podRef({ namespace, name })
+  const workload = workloadKinds.find((w) => w.kind === kind)
+  return workload && { kind: workload, namespace, name }
+}
 
 const selected = ({ kind, namespace, name }: ObjectRef): Place => ({ name: 'resources', params: { resource: kindSlug(kind) }, query: { select: namespace ? `${namespace}/${name}` : name } })
 

@@ -3,6 +3,7 @@
 
 import { ref, shallowRef } from 'vue'
 import type { ObjectRef } from '@/kubernetes/object'
+import { nodeRef } from '../model/links'
 import type { Input, Verb } from '../model/verbs'
 
 /** The position of the open menu, and its objects, which are of one kind. */
@@ -24,4 +25,12 @@ export function openObjectMenu(refs: readonly ObjectRef[], event: Event): void {
   const box = target?.getBoundingClientRect()
   const at = event instanceof MouseEvent && event.type === 'contextmenu' && (event.clientX || event.clientY) ? { x: event.clientX, y: event.clientY } : { x: box?.right ?? 0, y: (box?.bottom ?? 0) + 4 }
   objectMenu.value = { refs, ...at, from }
+}
+
+/** Opens the menu of the node whose row was clicked, or of the active row of a grid whose menu key was pressed. */
+export function onRowMenu(event: Event): void {
+  const target = event.target as HTMLElement
+  const at = target.closest('[data-node]') ?? document.getElementById(target.getAttribute('aria-activedescendant') ?? '')?.closest('[data-node]')
+  const node = at?.getAttribute('data-node')
+  if (node) openObjectMenu([nodeRef(node)], event)
 }

@@ -30,7 +30,7 @@ export const features = {
   replay: ['act'],
   resources: ['act', 'create', 'yaml'],
   scheduler: ['decision', 'yaml'],
-  shell: ['act', 'cluster', 'create', 'decision', 'replay', 'scheduler', 'tour', 'transfer'],
+  shell: ['act', 'cluster', 'create', 'decision', 'replay', 'tour', 'transfer'],
   tour: [],
   transfer: ['replay', 'yaml'],
   yaml: [],

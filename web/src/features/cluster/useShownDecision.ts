@@ -15,6 +15,7 @@ import { useNewest } from '@/live/newest'
 import { pods, results } from '@/live/watched'
 import { useQuery } from '@/ui/query'
 import { useEscape } from '@/ui/useEscape'
+import { nearestNode, type NearestNode } from './model/nearest'
 import { nodesAtDecision, placementTimes } from './model/nodesAtDecision'
 import { parseVerdictFilter, tally as tallyOf, type Tally, type VerdictFilter } from './model/tileFaces'
 
@@ -28,6 +29,8 @@ export interface ShownDecision {
   missing: ComputedRef<boolean>
   verdictOf: ComputedRef<((node: string) => NodeVerdict) | undefined>
   tally: ComputedRef<Tally | undefined>
+  /** The node that a pod which fits nowhere came nearest to. */
+  nearest: ComputedRef<NearestNode | undefined>
   /** The pod's requests, as amounts and as text. */
   ask: ComputedRef<Amounts | undefined>
   askText: ComputedRef<string>
@@ -80,6 +83,7 @@ export function useShownDecision(): ShownDecision {
     missing,
     verdictOf,
     tally,
+    nearest: computed(() => (cycle.value && verdictOf.value ? nearestNode(cycle.value) : undefined)),
     ask,
     askText: computed(() => [...(ask.value ?? [])].map(([resource, value]) => amountText(resource, value)).join(', ')),
     moment,

@@ -240,7 +240,7 @@ it('describes a tile’s face in words', async () => {
 describe('the faces', () => {
   const verdicts = (name: string) => ({ a: { kind: 'rejected', plugin: 'p', reason: 'r' }, b: { kind: 'scored', total: 5, chosen: true } })[name] as NodeVerdict
   const all = views('a', 'b')
-  const tiles = (more: Partial<ShownTiles> = {}): ShownTiles => shallowReactive({ groups: arrangeNodes(all, { text: '', sort: 'name', grouping: [] }), load: 'cpu', verdictOf: undefined, tally: undefined, filter: { kind: 'all' }, ...more })
+  const tiles = (more: Partial<ShownTiles> = {}): ShownTiles => shallowReactive({ groups: arrangeNodes(all, { text: '', sort: 'name', grouping: [] }), load: 'cpu', verdictOf: undefined, tally: undefined, filter: { kind: 'all' }, nearest: undefined, ...more })
 
   it('show the load, or the verdicts of a decision', async () => {
     const of = tiles()
@@ -263,7 +263,7 @@ describe('the marks', () => {
   const small = layoutTiles([{ name: '', count: 4000, parts: [{ name: '', count: 4000 }] }], { width: 800, height: 400 })
   const marks = async (tile: number, of = small) => {
     const all = views(...Array.from({ length: 60 }, (_, i) => `n${i}`))
-    return (await withSetup(() => useTileMarks({ layout: ref(of), nodes: ref(all), chosen: ref(tile), active: ref(-1), stageWidth: ref(800), verdictOf: () => () => ({ kind: 'scored', total: 7 }) as NodeVerdict }))).value
+    return (await withSetup(() => useTileMarks({ layout: ref(of), nodes: ref(all), chosen: ref(tile), nearest: ref(-1), active: ref(-1), stageWidth: ref(800), verdictOf: () => () => ({ kind: 'scored', total: 7 }) as NodeVerdict }))).value
   }
 
   it('outline the chosen tile, and name its node if tiles are small', async () => {

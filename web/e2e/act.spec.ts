@@ -1,9 +1,13 @@
 // Acting where one looks: from a decision, a node, a workload and the palette; every change shows its dry run and can be undone.
 
+import type { Page } from '@playwright/test'
 import { objections } from './axe'
 import { expect, node, pod, refused, test } from './simulator'
 
 test.describe.configure({ mode: 'serial' })
+
+/** Chooses an entry of the open menu. */
+const choose = (page: Page, action: string) => page.getByTestId('object-menu').locator(`[data-action="${action}"]`).click()
 
 const blue = { key: 'team', value: 'blue', effect: 'NoSchedule' }
 
@@ -16,7 +20,7 @@ test('a taint that rejects a pod is removed from its decision, and the pod is sc
   const side = page.getByTestId('decision-side')
   await expect(side.getByRole('link', { name: 'only' })).toBeVisible()
   await side.getByRole('button', { name: 'Actions for only' }).click()
-  await page.getByRole('menuitem', { name: 'Taints…' }).click()
+  await choose(page, 'taint')
 
   const dialog = page.getByTestId('change-dialog')
   await expect(dialog).toContainText('team=blue:NoSchedule')
@@ -46,7 +50,7 @@ test('a node in the matrix is a link, and its row has the menu of the node', asy
   await row.getByRole('link', { name: 'only' }).click()
   await expect(page).toHaveURL(/\/resources\/nodes\?select=only/)
   await page.getByTestId('object-detail').getByRole('button', { name: 'Actions for only' }).click()
-  await page.getByRole('menuitem', { name: 'Its pods' }).click()
+  await choose(page, 'pods')
   await expect(page).toHaveURL(/\/resources\/pods\?node=only/)
   await expect(page.locator('[data-key="default/stuck"]')).toBeVisible()
 })
@@ -61,7 +65,7 @@ test('a pod shows its YAML beside its decision, and is recreated to be scheduled
   await expect(detail).toContainText('registry.k8s.io/pause')
   await expect(page.getByTestId('filter-matrix')).toBeVisible()
   await detail.getByRole('button', { name: 'Actions for stuck' }).click()
-  await page.getByRole('menuitem', { name: 'Recreate' }).click()
+  await choose(page, 'recreate')
   const dialog = page.getByTestId('change-dialog')
   await expect(dialog).toContainText('This cannot be undone.')
   await expect(dialog.getByTestId('yaml-diff')).toContainText('nodeName: only')
@@ -74,7 +78,7 @@ test('a pod shows its YAML beside its decision, and is recreated to be scheduled
 test('a deleted pod comes back on its node', async ({ page, simulator }) => {
   await page.goto(`${simulator.url}/?pod=default/stuck`)
   await page.locator('[data-node="only"]').getByRole('button', { name: 'stuck' }).click({ button: 'right' })
-  await page.getByRole('menuitem', { name: 'Delete' }).click()
+  await choose(page, 'delete')
   await page.getByTestId('change-apply').click()
   await expect(page.locator('[data-node="only"]').getByRole('button', { name: 'stuck', exact: true })).toHaveCount(0)
   await page.getByRole('button', { name: 'Undo' }).click()
@@ -91,7 +95,7 @@ test('a workload is scaled with its dry run, and restarted', { tag: '@main' }, a
   const owner = page.getByRole('listitem').filter({ has: page.getByRole('link', { name: 'web', exact: true }) })
   await expect(owner).toContainText('Deployment')
   await owner.getByRole('button', { name: 'Actions for web' }).click()
-  await page.getByRole('menuitem', { name: 'Scale…' }).click()
+  await choose(page, 'scale')
   const dialog = page.getByTestId('change-dialog')
   await dialog.getByRole('spinbutton', { name: 'Replicas' }).fill('3')
   await expect(dialog.getByTestId('yaml-diff')).toContainText('replicas: 3')
@@ -106,7 +110,7 @@ test('a workload is scaled with its dry run, and restarted', { tag: '@main' }, a
 
   await page.goto(`${simulator.url}/resources/deployments.apps?select=default/web`)
   await page.getByTestId('object-detail').getByRole('button', { name: 'Actions for web' }).click()
-  await page.getByRole('menuitem', { name: 'Restart…' }).click()
+  await choose(page, 'restart')
   await expect(dialog.getByTestId('yaml-diff')).toContainText('kubectl.kubernetes.io/restartedAt')
   await dialog.getByTestId('change-apply').click()
   await expect(page.getByText('Restarting: web')).toBeVisible()
@@ -156,7 +160,7 @@ test('the palette taints a node step by step, by keyboard alone, and the change 
 test('undoing does not overwrite what another client changed since', async ({ page, simulator }) => {
   await page.goto(`${simulator.url}/resources/deployments.apps?select=default/web`)
   await page.getByTestId('object-detail').getByRole('button', { name: 'Actions for web' }).click()
-  await page.getByRole('menuitem', { name: 'Scale…' }).click()
+  await choose(page, 'scale')
   const dialog = page.getByTestId('change-dialog')
   await dialog.getByRole('spinbutton').fill('2')
   await dialog.getByTestId('change-apply').click()
@@ -172,7 +176,7 @@ test('a change that the server refuses is not offered', async ({ page, simulator
   allowed.push(refused(422))
   await page.goto(`${simulator.url}/resources/nodes?select=only`)
   await page.getByTestId('object-detail').getByRole('button', { name: 'Actions for only' }).click()
-  await page.getByRole('menuitem', { name: 'Labels…' }).click()
+  await choose(page, 'label')
   const dialog = page.getByTestId('change-dialog')
   await dialog.getByRole('textbox', { name: 'Key' }).fill('not a key')
   await expect(dialog.getByTestId('trial')).toContainText('The API server refuses this change')

@@ -1,7 +1,7 @@
 // Actions on nodes: failures on demand, cordon, drain and deletion.
 
 import { objections } from './axe'
-import { expect, node, pod, test } from './simulator'
+import { expect, node, pod, refused, test } from './simulator'
 
 test.describe.configure({ mode: 'serial' })
 
@@ -48,7 +48,8 @@ test('the keyboard cordons a node in the table of nodes', async ({ page, simulat
   await expect(row).toContainText('SchedulingDisabled')
 })
 
-test('a drain evicts pods as budgets allow, retries the others, and can be stopped', async ({ page, simulator }) => {
+test('a drain evicts pods as budgets allow, retries the others, and can be stopped', async ({ page, simulator, allowed }) => {
+  allowed.push(refused(429))
   const labelled = (name: string) => ({ ...pod(name), metadata: { name, namespace: 'default', labels: { app: 'guarded' } }, spec: { ...pod(name).spec, nodeName: 'n1' } })
   await simulator.kube('POST', '/api/v1/namespaces/default/pods', labelled('guarded'))
   await simulator.kube('POST', '/apis/policy/v1/namespaces/default/poddisruptionbudgets', { metadata: { name: 'guard' }, spec: { minAvailable: 1, selector: { matchLabels: { app: 'guarded' } } } })

@@ -28,7 +28,7 @@ test('edits of an existing and of a new object survive a restart of the server',
     await page.goto(`${first.url}/resources/nodes?select=edited`)
     await mark(page)
     const detail = page.getByTestId('object-detail')
-    await detail.getByRole('button', { name: 'Edit' }).click()
+    await detail.getByRole('button', { name: 'Edit', exact: true }).click()
     await detail.getByText('kubernetes.io/hostname').click()
     await page.keyboard.press('End')
     await page.keyboard.type('\nmine: here')

@@ -1,6 +1,6 @@
 // The tables of the Resources page: discovery, columns, filters, selection and merges.
 
-import { expect, node, pod, test } from './simulator'
+import { expect, node, pod, refused, test } from './simulator'
 
 test.describe.configure({ mode: 'serial' })
 
@@ -35,7 +35,8 @@ test('a new custom kind appears in an open page, with its own columns', async ({
   await expect(page.locator('[data-key="default/research"]')).toContainText('7')
 })
 
-test('the API server applies the label selector, and the URL keeps the view', async ({ page, simulator }) => {
+test('the API server applies the label selector, and the URL keeps the view', async ({ page, simulator, allowed }) => {
+  allowed.push(refused(400))
   for (const [name, app] of [['a-1', 'web'], ['a-2', 'web'], ['b-1', 'db']] as const) {
     const made = pod(name, '64')
     await simulator.kube('POST', '/api/v1/namespaces/default/pods', { ...made, metadata: { ...made.metadata, labels: { app } } })
@@ -104,7 +105,9 @@ test('a node can be cordoned, and an object shows its events', async ({ page, si
   await expect(detail).toContainText('FailedScheduling')
 })
 
-test('concurrent changes to an object are merged, and a deleted object can be created again', async ({ page, simulator }) => {
+test('concurrent changes to an object are merged, and a deleted object can be created again', async ({ page, simulator, allowed }) => {
+  allowed.push(refused(409))
+  allowed.push(refused(404))
   const change = (labels: object) => fetch(`${simulator.url}/kubernetes/api/v1/nodes/n1`, { method: 'PATCH', headers: { 'Content-Type': 'application/merge-patch+json' }, body: JSON.stringify({ metadata: { labels } }) })
   const label = async () => (await simulator.kube<{ metadata: { labels: object } }>('GET', '/api/v1/nodes/n1')).metadata.labels
   await page.goto(`${simulator.url}/resources/nodes?select=n1`)

@@ -10,6 +10,7 @@ export const shell = {
     themeDark: 'Dark theme',
     themeSystem: 'System theme',
     language: 'Language',
+    changes: 'Your changes ({n}): undo',
   },
   connection: {
     connecting: 'connecting',

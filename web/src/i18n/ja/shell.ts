@@ -11,6 +11,7 @@ export const shell: typeof english = {
     themeLight: 'ライトテーマ',
     themeDark: 'ダークテーマ',
     themeSystem: 'システムのテーマ',
+    changes: '自分の変更（{n}）: 元に戻す',
     language: '言語',
   },
   connection: {

@@ -1,15 +1,18 @@
-// What the user is about to do: the open menu of objects, and the change that the dialog
-// asks about. A separate module, because the pages need nothing else of the changes.
+// What the user is about to do: the open menu of objects, the change that the dialog asks
+// about, and the history of changes. A separate module, because the pages need nothing else of the changes.
 
 import { ref, shallowRef } from 'vue'
 import type { ObjectRef } from '@/kubernetes/object'
 import { nodeRef } from '../model/links'
 import type { Input, Verb } from '../model/verbs'
+import type { Entry } from './changes'
 
 /** The position of the open menu, and its objects, which are of one kind. */
 export const objectMenu = shallowRef<{ refs: readonly ObjectRef[]; x: number; y: number; from: HTMLElement | undefined }>()
 /** The change that the dialog is about, with what is already entered. */
 export const asked = shallowRef<{ verb: Verb | 'drain'; refs: readonly ObjectRef[]; input?: Partial<Input> | undefined }>()
+/** The user's own changes since the page was opened, newest first. */
+export const entries = shallowRef<readonly Entry[]>([])
 export const historyOpen = ref(false)
 
 export function ask(verb: Verb | 'drain', refs: readonly ObjectRef[], input?: Partial<Input>): void {

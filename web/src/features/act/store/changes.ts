@@ -1,13 +1,14 @@
 // The user's own changes: trying them as a dry run, making them, and undoing them.
 
 import { promiseTimeout } from '@vueuse/core'
-import { shallowRef, triggerRef } from 'vue'
+import { triggerRef } from 'vue'
 import { pool } from '@/api/pool'
 import { createObject, deleteObject, getObject, patchObject } from '@/api/kubernetes'
 import type { ObjectRef } from '@/kubernetes/object'
 import { ChangedSince, NotRecreated, perform, type Effect, type Server } from '../model/perform'
 import { isUndoable, type Verb } from '../model/verbs'
 import { inverseOf, type Write } from '../model/write'
+import { entries } from './asked'
 
 const server: Server = {
   get: ({ kind, namespace, name }) => getObject(kind, namespace, name),
@@ -43,8 +44,6 @@ export interface Entry {
   problem?: { changed: boolean; message: string }
 }
 
-/** The changes since the page was opened, newest first. */
-export const entries = shallowRef<readonly Entry[]>([])
 let nextId = 1
 
 /** Dry-runs the first of the writes on the server. Never throws. */

@@ -19,19 +19,35 @@ export interface Scale {
 export function scaleOf(ascending: readonly number[]): Scale {
   const found: { from: number; to: number }[] = []
   let left = ascending.length
-  let start = 0
-  for (let at = 0; at < ascending.length; at++) {
-    const [value, next] = [ascending[at] ?? 0, ascending[at + 1]]
-    if (value === next) continue
-    const size = at + 1 - start
-    if (next !== undefined && size < left / (levels - found.length)) continue
-    found.push({ from: ascending[start] ?? value, to: value })
-    left -= size
-    start = at + 1
+  let open: { from: number; to: number; size: number } | undefined
+  const close = () => {
+    if (!open) return
+    found.push({ from: open.from, to: open.to })
+    left -= open.size
+    open = undefined
   }
+  const fair = () => left / Math.max(1, levels - found.length)
+  for (const { value, size } of runs(ascending)) {
+    // A crowded value does not take its neighbours along.
+    if (open && size >= fair() && found.length < levels - 1) close()
+    open = { from: open?.from ?? value, to: value, size: (open?.size ?? 0) + size }
+    if (open.size >= fair() && found.length < levels - 1) close()
+  }
+  close()
   const classes = found.map((one, i) => ({ ...one, level: Math.round(((i + 1) * levels) / found.length) }))
   return {
     classes,
     levelOf: (value) => (classes.find(({ to }) => value <= to) ?? classes.at(-1))?.level ?? levels,
   }
+}
+
+/** Each value with how often it occurs. */
+function runs(ascending: readonly number[]): { value: number; size: number }[] {
+  const all: { value: number; size: number }[] = []
+  for (const value of ascending) {
+    const last = all.at(-1)
+    if (last?.value === value) last.size++
+    else all.push({ value, size: 1 })
+  }
+  return all
 }

@@ -179,7 +179,7 @@ test('a change that the server refuses is not offered', async ({ page, simulator
   await choose(page, 'label')
   const dialog = page.getByTestId('change-dialog')
   await dialog.getByRole('textbox', { name: 'Key' }).fill('not a key')
-  await expect(dialog.getByTestId('trial')).toContainText('The API server refuses this change')
+  await expect(dialog.getByTestId('trial')).toContainText('The API server rejects this change')
   await expect(dialog.getByTestId('change-apply')).toBeDisabled()
   await dialog.getByRole('textbox', { name: 'Key' }).fill('tier')
   await dialog.getByRole('textbox', { name: 'Value' }).fill('web')

@@ -27,11 +27,12 @@ export const features = {
   cluster: ['act', 'create', 'decision', 'tour', 'transfer'],
   create: ['yaml'],
   decision: ['act', 'create', 'resources', 'yaml'],
+  present: ['decision'],
   replay: ['act'],
   resources: ['act', 'create', 'yaml'],
   scheduler: ['decision', 'yaml'],
   shell: ['act', 'cluster', 'create', 'decision', 'replay', 'tour', 'transfer'],
-  tour: [],
+  tour: ['create', 'yaml'],
   transfer: ['replay', 'yaml'],
   yaml: [],
 }

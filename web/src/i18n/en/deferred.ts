@@ -3,8 +3,11 @@
 import { act } from './act'
 import { importing } from './importing'
 import { nodeAction } from './nodeAction'
+import { present } from './present'
 import { replay } from './replay'
+import { templates } from './templates'
+import { tour } from './tour'
 
-export const deferred = { ...act, ...importing, ...nodeAction, ...replay }
+export const deferred = { ...act, ...importing, ...nodeAction, ...present, ...replay, ...templates, ...tour }
 
 export type DeferredMessages = typeof deferred

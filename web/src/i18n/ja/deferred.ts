@@ -4,6 +4,9 @@ import type { DeferredMessages } from '@/i18n/en/deferred'
 import { act } from './act'
 import { importing } from './importing'
 import { nodeAction } from './nodeAction'
+import { present } from './present'
 import { replay } from './replay'
+import { templates } from './templates'
+import { tour } from './tour'
 
-export const deferred: DeferredMessages = { ...act, ...importing, ...nodeAction, ...replay }
+export const deferred: DeferredMessages = { ...act, ...importing, ...nodeAction, ...present, ...replay, ...templates, ...tour }

@@ -33,5 +33,5 @@ describe('the details of a decision', () => {
 })
 
 it('shows 100 % only if all of them match', () => {
-  expect([0, 0.5, 0.9996, 1].map(formatShare)).toEqual(['0 %', '50.0 %', '99.9 %', '100 %'])
+  expect([0, 0.5, 0.9996, 1].map(formatShare)).toEqual(['0%', '50.0%', '99.9%', '100%'])
 })

@@ -39,7 +39,7 @@ export function matchShare({ compared, matching }: { compared: number; matching:
 
 /** A share as a percentage with one decimal. Only all of them are 100 %: 99.96 % is 99.9 %. */
 export function formatShare(share: number): string {
-  return `${(Math.floor(share * 1000) / 10).toFixed(share === 1 || share === 0 ? 0 : 1)} %`
+  return `${(Math.floor(share * 1000) / 10).toFixed(share === 1 || share === 0 ? 0 : 1)}%`
 }
 
 /** What is known of a difference besides its reason. */

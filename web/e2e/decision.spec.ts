@@ -126,6 +126,6 @@ test('the list of decisions filters by outcome and text', { tag: '@main' }, asyn
   await page.getByPlaceholder('Filter by pod').fill('second')
   // There are several if the first attempts ran before a node was ready.
   await expect(rows.filter({ hasNotText: 'second' })).toHaveCount(0)
-  await rows.first().click()
+  await rows.first().getByRole('gridcell').first().click()
   await expect(page).toHaveURL(/\/decisions\/default\/second/)
 })

@@ -94,8 +94,10 @@ test('a gated pod says how to release it, and is scheduled once its gates are re
   await expect(view).toContainText('held has not been tried: SchedulingGates holds it in PreEnqueue.')
   await expect(view).toContainText('kubectl --namespace default patch pod held')
   await view.getByRole('button', { name: 'Remove gate example.com/quota' }).click()
+  await page.getByTestId('change-apply').click()
   await expect(view.getByRole('button', { name: /^Remove gate/ })).toHaveCount(1)
   await view.getByRole('button', { name: 'Remove gate example.com/review' }).click()
+  await page.getByTestId('change-apply').click()
   await expect(page.getByTestId('explanation')).toContainText('held runs on')
 
   // The strip starts with PreEnqueue and the queue.

@@ -47,7 +47,8 @@ test('one batch creates a namespace and an object in it', async ({ page, simulat
   await expect(page.locator('[data-key="fresh/inside"]')).toContainText('Pending')
 })
 
-test('an object can be edited, and a conflict is reported and resolved', { tag: '@main' }, async ({ page, simulator }) => {
+test('an object can be edited, and a conflict is reported and resolved', { tag: '@main' }, async ({ page, simulator, allowed }) => {
+  allowed.push(refused(409))
   await simulator.kube('POST', '/api/v1/nodes', node('edit-me', { labels: { colour: 'red' } }))
   await page.goto(`${simulator.url}/resources/nodes?select=edit-me`)
   const detail = page.getByTestId('object-detail')
@@ -57,6 +58,7 @@ test('an object can be edited, and a conflict is reported and resolved', { tag: 
   const read = async () => (await simulator.kube<{ metadata: { resourceVersion: string; labels: Record<string, string> } }>('GET', '/api/v1/nodes/edit-me')).metadata
   const text = (version: string, colour: string) => nodeYaml('edit-me').replace('  labels:\n', `  resourceVersion: "${version}"\n  labels:\n    colour: ${colour}\n`)
   await replaceText(page, editor, text((await read()).resourceVersion, 'blue'))
+  await detail.getByRole('button', { name: 'Dry run' }).click()
   await detail.getByRole('button', { name: 'Save' }).click()
   await expect(page.getByText('Saved: edit-me')).toBeVisible()
   expect((await read()).labels.colour).toBe('blue')
@@ -64,7 +66,7 @@ test('an object can be edited, and a conflict is reported and resolved', { tag: 
   await detail.getByRole('button', { name: 'Edit', exact: true }).click()
   await replaceText(page, editor, text((await read()).resourceVersion, 'green'))
   await simulator.kube('PUT', '/api/v1/nodes/edit-me', { ...node('edit-me', { labels: { colour: 'other' } }) })
-  await detail.getByRole('button', { name: 'Save' }).click()
+  await detail.getByRole('button', { name: 'Dry run' }).click()
   await expect(detail).toContainText('Another client has changed this object')
   await detail.getByRole('button', { name: 'Overwrite with mine' }).click()
   await expect(detail.getByRole('button', { name: 'Edit', exact: true })).toBeVisible()

@@ -47,6 +47,7 @@ test('edits of an existing and of a new object survive a restart of the server',
     await expect(dialog(page)).toBeHidden()
     await second.kube('GET', '/api/v1/namespaces/default/pods/survivor')
     await expect(detail).toContainText('mine: here')
+    await detail.getByRole('button', { name: 'Dry run' }).click()
     await detail.getByRole('button', { name: 'Save' }).click()
     await expect(page.getByText('Saved: edited')).toBeVisible()
     const { metadata } = await second.kube<{ metadata: { labels: object } }>('GET', '/api/v1/nodes/edited')

@@ -16,6 +16,12 @@ describe('the writes of a verb', () => {
     expect(patchOf('uncordon')).toEqual([{ spec: { unschedulable: null } }])
     expect(patchOf('unreachable')).toEqual([{ metadata: { annotations: { 'kube-scheduler-simulator.sigs.k8s.io/failure': 'unreachable' } } }])
   })
+  it('remove the named gates and keep the others', () => {
+    const gated = (of: { name: string }) => pod(of.name, { schedulingGates: [{ name: 'a' }, { name: 'b' }] })
+    const patches = (gates: string[]) => writesOf('ungate', [podRef({ namespace: 'default', name: 'p' })], { ...noInput, gates }, { ...around, objectOf: gated }).map((w) => 'patch' in w && w.patch)
+    expect(patches(['a'])).toEqual([{ spec: { schedulingGates: [{ name: 'b' }] } }])
+    expect(patches(['a', 'b'])).toEqual([{ spec: { schedulingGates: null } }])
+  })
   it('are none before anything is entered', () => {
     for (const verb of ['scale', 'taint', 'label'] as const) expect(patchOf(verb)).toEqual([])
   })

@@ -1,6 +1,6 @@
 // What a user can do to an object, and the writes that do it.
 
-import type { KindInfo, KubeObject, Node, Taint } from '@/api/types'
+import type { KindInfo, KubeObject, Node, Pod, Taint } from '@/api/types'
 import { cloneOf } from '@/features/create/model/clone'
 import { isResource, nodeKind, podKind } from '@/kubernetes/kinds'
 import type { ObjectRef } from '@/kubernetes/object'
@@ -9,7 +9,7 @@ import { failureAnnotation, failureOf, type NodeFailure } from './failure'
 import { isManaged, type TaintKey, type Write } from './write'
 
 /** The changes that show their dry run and can be undone, in the order of the menus. */
-export const verbs = ['scale', 'restart', 'taint', 'label', 'cordon', 'uncordon', 'notReady', 'unreachable', 'recover', 'recreate', 'delete'] as const
+export const verbs = ['scale', 'restart', 'taint', 'label', 'cordon', 'uncordon', 'notReady', 'unreachable', 'recover', 'ungate', 'recreate', 'delete'] as const
 export type Verb = (typeof verbs)[number]
 
 /** What the user enters; each verb reads its own part. */
@@ -19,8 +19,10 @@ export interface Input {
   /** The label's new value by key; null removes the label. */
   labels: Readonly<Record<string, string | null>>
   replicas: number | undefined
+  /** The scheduling gates to remove. */
+  gates: readonly string[]
 }
-export const noInput: Input = { addTaints: [], removeTaints: [], labels: {}, replicas: undefined }
+export const noInput: Input = { addTaints: [], removeTaints: [], labels: {}, replicas: undefined, gates: [] }
 
 const failures: Partial<Record<Verb, NodeFailure>> = { notReady: 'not-ready', unreachable: 'unreachable' }
 const isNode = (kind: KindInfo) => isResource(kind, nodeKind)
@@ -44,6 +46,8 @@ export function applies(verb: Verb, { kind }: ObjectRef, object: KubeObject | un
       return isNode(kind) && (!node || !!node.spec?.unschedulable)
     case 'taint':
       return isNode(kind)
+    case 'ungate':
+      return isResource(kind, podKind) && !!(object as Pod | undefined)?.spec?.schedulingGates?.length
     case 'recover':
       return isNode(kind) && !!failureOf(node)
     default:
@@ -77,6 +81,11 @@ export function writesOf(verb: Verb, refs: readonly ObjectRef[], input: Input, {
     case 'unreachable':
     case 'recover':
       return merge({ metadata: { annotations: { [failureAnnotation]: failures[verb] ?? null } } })
+    case 'ungate':
+      return refs.map((of) => {
+        const left = gatesOf(objectOf(of)).filter(({ name }) => !input.gates.includes(name))
+        return { op: 'merge', of, patch: { spec: { schedulingGates: left.length ? left : null } } }
+      })
     case 'recreate':
       return refs.flatMap((of) => {
         const object = objectOf(of)
@@ -93,9 +102,11 @@ function recreation(of: ObjectRef, object: KubeObject): Write {
   return { op: 'recreate', of, object: cloneOf({ kind: of.kind.kind, ...object }, of.name) }
 }
 
-/** Undoing these would itself be another change: a restart replaces the pods a second time. */
+const gatesOf = (object: KubeObject | undefined) => (object as Pod | undefined)?.spec?.schedulingGates ?? []
+
+/** A restart back would replace the pods a second time, and the API server adds no gate to an existing pod. */
 export function isUndoable(verb: Verb): boolean {
-  return verb !== 'restart' && verb !== 'recreate'
+  return verb !== 'restart' && verb !== 'recreate' && verb !== 'ungate'
 }
 
 const taintText = /^([^\s=:]+)(?:=([^\s=:]*))?:(NoSchedule|PreferNoSchedule|NoExecute)(-?)$/

@@ -11,9 +11,10 @@ export const router = createRouter({
   routes: [
     { path: '/', name: 'cluster', component: ClusterPage, meta: { place: 'cluster' } },
     { path: '/resources/:resource?', name: 'resources', component: withDeferredMessages(lazily(() => import('./features/resources/ResourcesPage.vue'))), meta: { place: 'resources' } },
-    { path: '/decisions', name: 'decisions', component: lazily(() => import('./features/decision/DecisionsPage.vue')), meta: { place: 'decisions' } },
+    { path: '/decisions', name: 'decisions', component: withDeferredMessages(lazily(() => import('./features/decision/DecisionsPage.vue'))), meta: { place: 'decisions' } },
     { path: '/decisions/:namespace/:name', name: 'decision', component: withDeferredMessages(lazily(() => import('./features/decision/DecisionPage.vue'))), meta: { place: 'decisions' } },
     { path: '/decisions/:namespace/:name/present', name: 'present', component: withDeferredMessages(lazily(() => import('./features/present/PresentPage.vue'))), meta: { place: 'decisions' } },
+    { path: '/compare', name: 'compare', component: withDeferredMessages(lazily(() => import('./features/decision/ComparePage.vue'))), meta: { place: 'decisions' } },
     { path: '/scheduler', name: 'scheduler', component: lazily(() => import('./features/scheduler/SchedulerPage.vue')), meta: { place: 'scheduler' } },
     { path: '/activity', name: 'activity', component: lazily(() => import('./features/activity/ActivityPage.vue')), meta: { place: 'activity' } },
     { path: '/replay', name: 'replay', component: withDeferredMessages(lazily(() => import('./features/replay/ReplayPage.vue'))), meta: { place: '' } },

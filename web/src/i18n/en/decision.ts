@@ -34,6 +34,8 @@ export const decision = {
     nominated: 'Nominated',
     removed: 'Preempted',
     waiting: 'Waiting for the victims to terminate',
+    notYet: 'No node yet',
+    hidden: '{n} more attempts without a node | {n} more attempt without a node | {n} more attempts without a node',
   },
   notEvaluated: {
     enoughFeasibleNodes: '{n} not evaluated: the scheduler had already found the {wanted} feasible nodes that it looks for.',
@@ -153,7 +155,6 @@ export const decision = {
     plugin: 'Plugin',
     best: 'Best',
     compare: 'Compare',
-    compareWith: 'with {n}',
     difference: 'Difference between two attempts',
     differenceOf: 'From attempt {from} to attempt {to}',
     diffSwap: 'Swap',

@@ -36,6 +36,8 @@ export const decision: typeof english = {
     nominated: '指名',
     removed: '追い出された Pod',
     waiting: '犠牲になる Pod の終了待ち',
+    notYet: 'まだノードに割り当てられていません',
+    hidden: 'ノードが見つからなかった試行がほかに {n} 回',
   },
   notEvaluated: {
     enoughFeasibleNodes: '{n} ノードは未評価: スケジューラーは、探していた {wanted} 個の割り当て可能なノードをすでに見つけていました。',
@@ -155,7 +157,6 @@ export const decision: typeof english = {
     plugin: 'プラグイン',
     best: '最高',
     compare: '比較',
-    compareWith: '{n} と比較',
     difference: '2 つの試行の違い',
     differenceOf: '試行 {from} から試行 {to} への違い',
     diffSwap: '入れ替え',

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Page } from '@playwright/test'
 import { podYaml, replaceText, writeYaml } from './actions'
-import { expect, node, Simulator, test } from './simulator'
+import { expect, node, refused, serverAway, Simulator, test } from './simulator'
 
 // A trace takes a snapshot of the page with each key press, which is a long task itself.
 test.use({ trace: 'off' })
@@ -18,7 +18,8 @@ const submit = (page: Page) => page.getByTestId('create-submit').click()
 const mark = (page: Page) => page.evaluate(() => void ((window as unknown as { stayed: boolean }).stayed = true))
 const stayed = (page: Page) => page.evaluate(() => (window as unknown as { stayed?: boolean }).stayed === true)
 
-test('edits of an existing and of a new object survive a restart of the server', async ({ page }) => {
+test('edits of an existing and of a new object survive a restart of the server', async ({ page, allowed }) => {
+  allowed.push(serverAway, refused(503))
   test.setTimeout(120_000)
   const dir = await mkdtemp(join(tmpdir(), 'simulator-e2e-'))
   const first = await Simulator.start(['--data-dir', dir])
@@ -60,7 +61,8 @@ test('edits of an existing and of a new object survive a restart of the server',
   }
 })
 
-test('the draft of a configuration survives a restart of the server', async ({ page }) => {
+test('the draft of a configuration survives a restart of the server', async ({ page, allowed }) => {
+  allowed.push(serverAway, refused(503))
   test.setTimeout(120_000)
   const dir = await mkdtemp(join(tmpdir(), 'simulator-e2e-'))
   const first = await Simulator.start(['--data-dir', dir])
@@ -86,7 +88,8 @@ test('the draft of a configuration survives a restart of the server', async ({ p
   }
 })
 
-test('after the socket drops and reconnects, the page shows the changes in between', async ({ page, simulator }) => {
+test('after the socket drops and reconnects, the page shows the changes in between', async ({ page, simulator, allowed }) => {
+  allowed.push(serverAway)
   const sockets: { close(): Promise<void> }[] = []
   await page.routeWebSocket('**/api/v1/watch', (socket) => {
     sockets.push(socket)
@@ -103,7 +106,8 @@ test('after the socket drops and reconnects, the page shows the changes in betwe
   await expect(dialog(page)).toContainText('kept')
 })
 
-test('a full disk is reported, and the same text is accepted once there is space', async ({ page, simulator }) => {
+test('a full disk is reported, and the same text is accepted once there is space', async ({ page, simulator, allowed }) => {
+  allowed.push(refused(507))
   let full = true
   const message = 'etcdserver: mvcc: database space exceeded'
   await page.route('**/kubernetes/api/v1/namespaces/default/pods?*', async (route) => {

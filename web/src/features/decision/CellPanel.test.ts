@@ -1,4 +1,4 @@
-import { flushPromises, mount, type VueWrapper } from '@vue/test-utils'
+import { flushPromises, mount, RouterLinkStub, type VueWrapper } from '@vue/test-utils'
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
 import type { Cycle, Score } from '@/api/types'
 import { i18n } from '@/i18n'
@@ -40,7 +40,7 @@ let side: VueWrapper
 async function open(cycle: Cycle, node: string, plugin: string, shown: 'filter' | 'score') {
   side = mount(DecisionSide, {
     props: { cycle, matrix: filterMatrix(cycle), table: scoreTable(cycle), attempts: [], cycles: new Map(), node, plugin, shown, stage: '' },
-    global: { plugins: [i18n] },
+    global: { plugins: [i18n], stubs: { RouterLink: RouterLinkStub } },
     attachTo: document.body,
   })
   await flushPromises()

@@ -72,7 +72,7 @@ describe('the panel of a Score cell', () => {
     const order = ['Counts the matching pods', 'What it compared', 'matching pods 1', 'Raw 2', 'From raw to normalized', 'Fewer is better', 'Normalized 50', '50 × 2 = 100', 'Kubernetes documentation'].map((part) => said.indexOf(part))
     expect(order).not.toContain(-1)
     expect(order).toEqual([...order].sort((a, b) => a - b))
-    expect(panel.get('a').attributes('href')).toBe('https://kubernetes.io/docs/concepts/scheduling-eviction/topology-spread-constraints/')
+    expect(panel.get('.docs a').attributes('href')).toBe('https://kubernetes.io/docs/concepts/scheduling-eviction/topology-spread-constraints/')
   })
 
   it('says that the inputs of a node are not kept', async () => {

@@ -383,7 +383,7 @@ export const decision: typeof english = {
     started: '開始',
     took: '所要時間',
     nodesFact: 'ノード',
-    nodesFactValue: '全 {total}、評価 {evaluated}、割り当て可能 {feasible}',
+    nodesFactValue: '全\u00a0{total}、評価\u00a0{evaluated}、割り当て可能\u00a0{feasible}',
     message: 'メッセージ',
     uid: 'Pod の UID',
     raw_record: '記録の原文',

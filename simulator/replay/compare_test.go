@@ -42,6 +42,11 @@ func TestWhyADecisionDiffers(t *testing.T) {
 	extended.Extenders = []result.ExtenderCall{{Plugin: "http://example", Rejected: &result.ExtenderRejections{Nodes: []string{"less"}, Reasons: []result.ExtenderReason{{Reason: "no licence"}}, ReasonOf: []uint16{0}}}}
 	hinted := cycle()
 	hinted.Hint = &result.Hint{Node: "best", Used: true}
+	nominated := cycle()
+	nominated.Nomination = &result.Nomination{Node: "best", Used: true}
+	nominated.Nodes.Wanted, nominated.Nodes.Evaluated = 1, 1
+	elsewhere := cycle()
+	elsewhere.Nomination = &result.Nomination{Node: "full"}
 	for _, tc := range []struct {
 		name, recorded string
 		cycle          *result.Cycle
@@ -53,6 +58,8 @@ func TestWhyADecisionDiffers(t *testing.T) {
 		{"a lower total", "less", cycle(), false, "best was chosen with a total of 90; less had 40. NodeResourcesFit made the largest difference: 90 against 30."},
 		{"not evaluated", "other", cycle(), false, "best was chosen: other was not evaluated, because the search stops at 3 feasible nodes and had evaluated 4 of 10."},
 		{"a hint", "other", hinted, false, "best was chosen: other was not evaluated, because opportunistic batching proposed the node that was chosen."},
+		{"a nomination", "other", nominated, false, "best was chosen: other was not evaluated, because the scheduler tried the nominated node first, and it fits."},
+		{"a nomination to another node", "other", elsewhere, false, "best was chosen: other was not evaluated, because the search stops at 3 feasible nodes and had evaluated 4 of 10."},
 		{"not there", "gone", cycle(), true, "best was chosen: gone is not in the simulated cluster."},
 		{"restricted", "other", restricted, false, "best was chosen: NodeAffinity rejected other (the pod is restricted to other nodes)."},
 		{"an extender", "less", extended, false, "best was chosen: http://example rejected less (no licence)."},
@@ -109,5 +116,16 @@ func TestAnEarlierAttemptDoesNotReplaceALaterOne(t *testing.T) {
 	c.note(attempt(1, "preempting"))
 	if e.Attempt != 2 || e.message != "still waiting" {
 		t.Errorf("attempt %d: %s", e.Attempt, e.message)
+	}
+}
+
+func TestOnlyAllDecisionsAreAHundredPercent(t *testing.T) {
+	for _, tc := range []struct {
+		part, of int
+		want     string
+	}{{0, 0, "none"}, {0, 9, "0 %"}, {1, 9999, "0.1 %"}, {29, 34, "85.3 %"}, {9999, 10000, "99.9 %"}, {7, 7, "100 %"}} {
+		if got := share(tc.part, tc.of); got != tc.want {
+			t.Errorf("%d of %d: %s, want %s", tc.part, tc.of, got, tc.want)
+		}
 	}
 }

@@ -57,11 +57,17 @@ func (r Report) WriteText(w io.Writer) error {
 	return nil
 }
 
+// share writes a percentage. Only all of them are 100 %, and only none is 0 %.
 func share(part, of int) string {
-	if of == 0 {
+	switch {
+	case of == 0:
 		return "none"
+	case part == 0:
+		return "0 %"
+	case part == of:
+		return "100 %"
 	}
-	return fmt.Sprintf("%.1f %%", 100*float64(part)/float64(of))
+	return fmt.Sprintf("%.1f %%", min(99.9, max(0.1, 100*float64(part)/float64(of))))
 }
 
 func orNone(node string) string {

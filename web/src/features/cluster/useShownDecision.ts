@@ -16,7 +16,7 @@ import { useNewest } from '@/live/newest'
 import { pods, results } from '@/live/watched'
 import { useQuery } from '@/ui/query'
 import { useEscape } from '@/ui/useEscape'
-import { nodesAtDecision, placementTimes } from './model/nodesAtDecision'
+import { addedAfter, nodesAtDecision, placementTimes, verdictsAtDecision } from './model/nodesAtDecision'
 import { parseVerdictFilter, tally as tallyOf, type Tally, type VerdictFilter } from './model/tileFaces'
 
 export interface ShownDecision {
@@ -59,10 +59,13 @@ export function useShownDecision(): ShownDecision {
   const uid = computed(() => pod.value?.metadata.uid)
   const { summary, missing } = useNewest(computed(() => name.value && { ...name.value, uid: uid.value }))
   const { cycle, error } = useCycle(summary)
-  const verdictOf = computed(() => (cycle.value && selected.value ? verdicts(cycle.value) : undefined))
 
   // Its own computed value: while it stays the same, a stream of changes does not recompute what depends on it.
   const present = computed(() => cluster.value.nodes)
+  const recorded = computed(() => (cycle.value && selected.value ? verdicts(cycle.value) : undefined))
+  // As one text, which stays the same while nodes only change.
+  const added = computed(() => (cycle.value && selected.value ? addedAfter(cycle.value, present.value).join(' ') : ''))
+  const verdictOf = computed(() => recorded.value && verdictsAtDecision(recorded.value, added.value ? added.value.split(' ') : []))
   const nodes = computed(() => (cycle.value && verdictOf.value && moment.value === 'decision' ? nodesAtDecision(present.value, cycle.value, placementTimes(results.value.items)) : present.value))
   const tally = computed(() => (verdictOf.value ? tallyOf(present.value, verdictOf.value) : undefined))
   const ask = computed(() => (verdictOf.value && pod.value ? podRequests(pod.value) : undefined))

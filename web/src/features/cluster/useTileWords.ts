@@ -14,8 +14,10 @@ export function useTileWords(): (view: NodeView, verdict: NodeVerdict | undefine
         return `${t('cell.R')}: ${[verdict.plugin, verdict.reason].join(t('common.separator'))}`
       case 'feasible':
         return t('deci.feasible')
+      case 'absent':
+        return t(verdict.later ? 'deci.cameLater' : 'deci.notInSnapshot')
       default:
-        return t(verdict.kind === 'absent' ? 'deci.notInSnapshot' : 'deci.notEvaluated')
+        return t('deci.notEvaluated')
     }
   }
   return (view, verdict) => [view.name, verdict ? verdictWords(verdict) : t('cluster.tileLoad', { cpu: percent(view.cpu), memory: percent(view.memory), pods: view.pods.requested })].join(t('common.separator'))

@@ -34,6 +34,8 @@ export const decision = {
     nominated: 'Nominated',
     removed: 'Preempted',
     waiting: 'Waiting for the victims to terminate',
+    notYet: 'No node yet',
+    hidden: '{n} more attempts without a node | {n} more attempt without a node | {n} more attempts without a node',
   },
   notEvaluated: {
     enoughFeasibleNodes: '{n} not evaluated: the scheduler had already found the {wanted} feasible nodes that it looks for.',
@@ -105,6 +107,8 @@ export const decision = {
   },
   decision: {
     copyName: 'Copy pod name',
+    present: 'Present',
+    presentHint: 'Present this decision one step at a time (p)',
     attempts: 'Attempts',
     attemptOf: 'Attempt {n} of {total}',
     attempt: 'Attempt {n}',
@@ -151,7 +155,6 @@ export const decision = {
     plugin: 'Plugin',
     best: 'Best',
     compare: 'Compare',
-    compareWith: 'with {n}',
     difference: 'Difference between two attempts',
     differenceOf: 'From attempt {from} to attempt {to}',
     diffSwap: 'Swap',

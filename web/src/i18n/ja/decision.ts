@@ -36,6 +36,8 @@ export const decision: typeof english = {
     nominated: '指名',
     removed: '追い出された Pod',
     waiting: '犠牲になる Pod の終了待ち',
+    notYet: 'まだノードに割り当てられていません',
+    hidden: 'ノードが見つからなかった試行がほかに {n} 回',
   },
   notEvaluated: {
     enoughFeasibleNodes: '{n} ノードは未評価: スケジューラーは、探していた {wanted} 個の割り当て可能なノードをすでに見つけていました。',
@@ -107,6 +109,8 @@ export const decision: typeof english = {
   },
   decision: {
     copyName: 'Pod 名をコピー',
+    present: 'プレゼン',
+    presentHint: 'この判定を 1 ステップずつプレゼンテーションで表示 (p)',
     attempts: '試行',
     attemptOf: '試行 {n} / {total}',
     attempt: '試行 {n}',
@@ -153,7 +157,6 @@ export const decision: typeof english = {
     plugin: 'プラグイン',
     best: '最高',
     compare: '比較',
-    compareWith: '{n} と比較',
     difference: '2 つの試行の違い',
     differenceOf: '試行 {from} から試行 {to} への違い',
     diffSwap: '入れ替え',

@@ -68,7 +68,7 @@ export const shell: typeof english = {
   },
   keys: {
     title: 'キーボードショートカット',
-    area: { everywhere: '全画面共通', map: 'マップ（タイル）', tables: '表', decision: '決定', editor: 'エディター', activity: 'アクティビティ' },
+    area: { everywhere: '全画面共通', map: 'マップ（タイル）', tables: '表', decision: '判定', present: 'プレゼンテーション', editor: 'エディター', activity: 'アクティビティ' },
     does: {
       palette: 'オブジェクトと操作を検索',
       help: 'この一覧を表示',
@@ -93,6 +93,11 @@ export const shell: typeof english = {
       selectAll: 'すべての行を選択',
       deleteRows: '選択した行を削除',
       moveCell: 'セルを移動',
+      present: '判定をプレゼンテーションで表示',
+      moveStep: '前後のステップへ移動',
+      endStep: '最初または最後のステップへ移動',
+      blank: '画面を消す',
+      fullScreen: '全画面表示',
       complete: '入力を補完',
       submit: '適用または作成',
       find: 'テキスト内を検索',
@@ -104,9 +109,5 @@ export const shell: typeof english = {
     title: 'ツアー',
     start: 'ツアーを始める',
     step: 'ステップ {n} / {total}',
-    end: 'ツアーを終える',
-    sample: { title: 'まずクラスターを用意', body: 'ワンクリックで 3 ゾーン 12 ノードと数種類の Pod を作成します。本物の kube-scheduler が Pod を割り当てていく様子を確認できます。' },
-    pod: { title: 'Pod を選ぶ', body: 'ここ、割り当て待ちの一覧、またはノード上の Pod を選びます。マップにその決定が表示され、どのプラグインが各ノードを拒否したか、割り当て可能な各ノードのスコアはいくつかが分かります。' },
-    decision: { title: '決定の中身を見る', body: 'すべての拡張点、ノードごとの各プラグインの判定、合計の内訳を確認できます。' },
   },
 }

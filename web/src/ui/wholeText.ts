@@ -52,7 +52,7 @@ export function installWholeText(root: Document = document): () => void {
     clearTimeout(timer)
     if (!box.textContent) return
     box.textContent = ''
-    if (box.matches(':popover-open')) box.hidePopover()
+    box.hidePopover()
   }
   function show(target: Element, text: string) {
     if (box.textContent === text) return

@@ -87,9 +87,11 @@ export function installWholeText(root: Document = document): () => void {
     ['scroll', hide],
     ['keydown', onKey],
   ]
-  for (const [name, listener] of events) root.addEventListener(name, listener as EventListener, { capture: true, passive: true })
+  // On the window and after all others: a title that another listener has just set is seen. Scrolling does not bubble.
+  const view = root.defaultView ?? window
+  for (const [name, listener] of events) view.addEventListener(name, listener as EventListener, { capture: name === 'scroll', passive: true })
   return () => {
-    for (const [name, listener] of events) root.removeEventListener(name, listener as EventListener, { capture: true })
+    for (const [name, listener] of events) view.removeEventListener(name, listener as EventListener, { capture: name === 'scroll' })
     hide()
     box.remove()
   }

@@ -81,8 +81,8 @@ describe('the panel of a Score cell', () => {
     expect(side.find('[data-testid="cell-arithmetic"]').exists()).toBe(false)
   })
 
-  it('says that a plugin did not tell its inputs, and that an old record has none', async () => {
-    expect((await open(spreadCycle(), 'node-b2', 'ImageLocality', 'score')).text()).toContain('did not tell its inputs')
+  it('says that a plugin did not report its inputs, and that an old record has none', async () => {
+    expect((await open(spreadCycle(), 'node-b2', 'ImageLocality', 'score')).text()).toContain('did not report its inputs')
     side.unmount()
     expect((await open(sampleCycle(), 'node-b2', 'ImageLocality', 'score')).text()).toContain('made by a version that did not keep the inputs')
   })
@@ -114,7 +114,7 @@ describe('the panel of a Filter cell', () => {
   it.each([
     ['node-b2', 'NodePorts', 'It compared nothing: in PreFilter it returned Skip'],
     ['node-a4', 'NodeAffinity', 'It compared nothing: TaintToleration had already rejected the node.'],
-    ['node-b2', 'NodeAffinity', 'It found nothing against node-b2.'],
+    ['node-b2', 'NodeAffinity', 'It did not reject node-b2.'],
   ])('says why there is nothing to compare on %s by %s', async (node, plugin, said) => {
     expect((await open(sampleCycle(), node, plugin, 'filter')).text()).toContain(said)
   })

@@ -110,7 +110,7 @@ export const decision: typeof english = {
   decision: {
     copyName: 'Pod 名をコピー',
     present: 'プレゼン',
-    presentHint: 'この判定を 1 ステップずつプレゼンテーションで表示 (p)',
+    presentHint: 'この決定を 1 ステップずつプレゼンテーションで表示（p）',
     attempts: '試行',
     attemptOf: '試行 {n} / {total}',
     attempt: '試行 {n}',
@@ -386,7 +386,7 @@ export const decision: typeof english = {
     started: '開始',
     took: '所要時間',
     nodesFact: 'ノード',
-    nodesFactValue: '全 {total}、評価 {evaluated}、割り当て可能 {feasible}',
+    nodesFactValue: '全\u00a0{total}、評価\u00a0{evaluated}、割り当て可能\u00a0{feasible}',
     message: 'メッセージ',
     uid: 'Pod の UID',
     raw_record: '記録の原文',

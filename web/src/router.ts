@@ -14,7 +14,7 @@ export const router = createRouter({
     { path: '/decisions/:namespace/:name', name: 'decision', component: withDeferredMessages(() => import('./features/decision/DecisionPage.vue')), meta: { place: 'decisions' } },
     { path: '/compare', name: 'compare', component: withDeferredMessages(() => import('./features/decision/ComparePage.vue')), meta: { place: 'decisions' } },
     { path: '/scheduler', name: 'scheduler', component: () => import('./features/scheduler/SchedulerPage.vue'), meta: { place: 'scheduler' } },
-    { path: '/activity', name: 'activity', component: () => import('./features/activity/ActivityPage.vue'), meta: { place: 'activity' } },
+    { path: '/activity', name: 'activity', component: withDeferredMessages(() => import('./features/activity/ActivityPage.vue')), meta: { place: 'activity' } },
     { path: '/replay', name: 'replay', component: withDeferredMessages(() => import('./features/replay/ReplayPage.vue')), meta: { place: '' } },
     ...development,
     { path: '/:rest(.*)*', name: 'notFound', component: () => import('./features/shell/NotFoundPage.vue'), meta: { place: '' } },

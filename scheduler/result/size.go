@@ -188,7 +188,7 @@ func (s *Score) size() int {
 	if s == nil {
 		return 0
 	}
-	size := sizeOf(*s) + sizeOfList(s.Plugins) + sizeOfList(s.Skipped) + sizeOfList(s.Nodes) + sizeOfList(s.Tied) + sizeOfDurations(s.DurationSeconds) + s.Totals.size()
+	size := sizeOf(*s) + sizeOfList(s.Plugins) + sizeOfList(s.Skipped) + sizeOfList(s.Nodes) + sizeOfList(s.Tied) + sizeOfDurations(s.DurationSeconds) + s.Totals.size() + s.Facts.size()
 	for p, columns := range [][]Column{s.Raw, s.Normalized, s.Weighted} {
 		size += sizeOfList(columns)
 		for i := range columns {

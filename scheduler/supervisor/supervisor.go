@@ -505,7 +505,7 @@ func (s *Scheduler) State() State {
 	}
 	for _, p := range panics {
 		state.Warnings = append(state.Warnings, fmt.Sprintf("%s panicked in %s: %s. "+
-			"The scheduler counts each such call as failed and goes on; the decisions show the stack.", p.Plugin, p.Call, p.Value))
+			"The scheduler counts each such call as failed and continues; the decisions show the stack.", p.Plugin, p.Call, p.Value))
 	}
 	return state
 }

@@ -57,6 +57,7 @@ var arrows = map[string][]string{
 	"simulator/replay/capture":                 {"simulator/kubeconfig", "simulator/mirror", "simulator/redact", "simulator/replay"},
 	"simulator/redact":                         {"simulator/objects"},
 	"simulator/transfer":                       {"simulator/objects", "simulator/transfer/manifest"},
+	"simulator/transfer/roundtrip":             nil,
 	"simulator/transfer/manifest":              {"simulator/objects", "scheduler/yamlsource"},
 	"simulator/mirror":                         {"simulator/kubeconfig", "simulator/objects", "simulator/redact"},
 	"simulator/mirror/following":               {"simulator/datadir", "simulator/mirror", "simulator/redact", "simulator/server", "simulator/transfer", "simulator/transfer/manifest"},
@@ -83,7 +84,6 @@ var testPackages = []string{"scheduler/schedulertest", "simulator/clustertest", 
 // testArrows lists further imports that are allowed in the tests of a package.
 var testArrows = map[string][]string{
 	"simulator/app":                   {"simulator/replay/capture"},
-	"simulator/docs":                  {"simulator/command"},
 	"simulator/command":               {"scheduler/examples/zonequota"},
 	"scheduler":                       {"scheduler/examples/extender/reservation", "scheduler/explain"},
 	"scheduler/recorder":              {"scheduler/recorder/comparison", "scheduler/resultstore"},
@@ -92,7 +92,7 @@ var testArrows = map[string][]string{
 	"simulator/controlplane/external": {"simulator/controlplane"},
 	"simulator/mirror":                {"simulator/controlplane", "simulator/virtualnode"},
 	"simulator/virtualnode":           {"simulator/controlplane"},
-	"simulator/transfer":              {"simulator/controlplane", "simulator/virtualnode", "simulator/kubectltest"},
+	"simulator/transfer/roundtrip":    {"simulator/controlplane", "simulator/objects", "simulator/transfer", "simulator/transfer/manifest", "simulator/virtualnode"},
 	// A WebSocket client that only tests use.
 	"simulator/server":       {"simulator/server/watch/watchtest"},
 	"simulator/server/watch": {"simulator/server/watch/watchtest"},

@@ -40,8 +40,8 @@ type Damage struct {
 	Do string
 }
 
-// Restore is the instruction when a part of the data cannot be had back otherwise.
-const Restore = "restore the data directory from a backup, or start with another one; nothing in it was changed"
+// Restore is the instruction when a part of the data cannot be restored otherwise.
+const Restore = "restore the data directory from a backup, or start with another one; nothing in it was deleted"
 
 // Error implements error.
 func (d *Damage) Error() string {

@@ -1,7 +1,6 @@
 package docs
 
 import (
-	"cmp"
 	"fmt"
 	"net"
 	"os"
@@ -13,21 +12,15 @@ import (
 	"k8s.io/component-base/cli"
 	"k8s.io/kubectl/pkg/cmd"
 
-	"kube-scheduler-simulator/simulator/command"
+	"kube-scheduler-simulator/simulator/clustertest"
 )
 
-// TestMain lets this test binary stand in for the programs that the pages call; the
-// name of the executable selects the program. SIMULATOR_BIN names a simulator to use
-// instead.
+// TestMain lets this test binary stand in for kubectl, when its executable has that name.
 func TestMain(m *testing.M) {
-	switch filepath.Base(os.Args[0]) {
-	case "simulator":
-		command.Main()
-		os.Exit(0)
-	case "kubectl":
+	if filepath.Base(os.Args[0]) == "kubectl" {
 		os.Exit(cli.Run(cmd.NewDefaultKubectlCommand()))
 	}
-	os.Exit(m.Run())
+	os.Exit(clustertest.RunWithProgram(m))
 }
 
 // slowPages link another program, start several simulators, or replay a recording. Other
@@ -116,7 +109,6 @@ func workplace(t *testing.T) (dir string, ports *strings.Replacer) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	program := cmp.Or(os.Getenv("SIMULATOR_BIN"), this)
 	root, err := filepath.Abs(filepath.Join("..", ".."))
 	if err != nil {
 		t.Fatal(err)
@@ -131,7 +123,7 @@ func workplace(t *testing.T) (dir string, ports *strings.Replacer) {
 		}
 	}
 	first := freePort(t)
-	link(t, program, filepath.Join(dir, "programs", "simulator"))
+	link(t, clustertest.Program(), filepath.Join(dir, "programs", "simulator"))
 	link(t, this, filepath.Join(dir, "path", "kubectl"))
 	// A simulator without --listen serves at the address that replaces the default one.
 	script := fmt.Sprintf(`#!/bin/sh

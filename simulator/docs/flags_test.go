@@ -3,15 +3,15 @@ package docs
 import (
 	"bytes"
 	"maps"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"kube-scheduler-simulator/simulator/clustertest"
 )
 
 const flagsPage = "reference/flags.md"
@@ -27,12 +27,7 @@ func TestFlagsPage(t *testing.T) {
 	common := listed[everyCommand]
 	delete(listed, everyCommand)
 
-	program := filepath.Join(t.TempDir(), "simulator")
-	this, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	link(t, this, program)
+	program := clustertest.Program()
 	served := flagsOf(t, program)
 	commands := commandsOf(t, program)
 	if len(commands) < 4 {

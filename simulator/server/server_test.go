@@ -71,7 +71,7 @@ func TestErrors(t *testing.T) {
 		{"POST", "/api/v1/status", 405, "POST is not allowed at /api/v1/status"},
 		{"DELETE", "/healthz", 405, "DELETE is not allowed at /healthz"},
 		{"GET", "/api/v1/watch", 426, "/api/v1/watch is for WebSocket clients"},
-		{"GET", "/api/v1/results/panic/1", 500, "internal error; the log of the simulator has the details"},
+		{"GET", "/api/v1/results/panic/1", 500, "internal error; see the simulator's log"},
 		{"GET", "/kubernetes/api", 502, "the Kubernetes API server does not answer: dial tcp 127.0.0.1:1: connect: connection refused"},
 	} {
 		a := h.do(tc.method, tc.path, "")

@@ -17,6 +17,8 @@ import (
 	"github.com/gorilla/websocket"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kube-scheduler-simulator/simulator/clustertest"
 )
 
 // TestStrangers sends requests with the Origin of other web sites, and for other host names.
@@ -259,7 +261,7 @@ func TestRefusesToStart(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			begin := time.Now()
-			command := exec.Command(binary, append(flags, "--data-dir", h.data)...)
+			command := exec.Command(clustertest.Program(), append(flags, "--data-dir", h.data)...)
 			var said strings.Builder
 			command.Stderr = &said
 			out, err := command.Output()

@@ -21,6 +21,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kube-scheduler-simulator/simulator/clustertest"
 )
 
 const (
@@ -383,7 +385,7 @@ func (comments) Read(p []byte) (int, error) {
 func startUnder(t *testing.T, h home, limit string, flags ...string) *program {
 	t.Helper()
 	p := launchAs(t, h, func(args []string) *exec.Cmd {
-		return exec.Command("sh", append([]string{"-c", limit + `; exec "$0" "$@"`, binary}, args...)...)
+		return exec.Command("sh", append([]string{"-c", limit + `; exec "$0" "$@"`, clustertest.Program()}, args...)...)
 	}, flags...)
 	if err := p.waitReady(); err != nil {
 		t.Fatalf("%v\n%s", err, p.stderr)

@@ -23,6 +23,8 @@ import (
 	"google.golang.org/protobuf/proto"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kube-scheduler-simulator/simulator/clustertest"
 )
 
 // damageTimeout is how long a start may take that ends with an error.
@@ -580,7 +582,7 @@ func giveToNobody(t *testing.T, dir string) {
 func endsWithOneLineAs(t *testing.T, h home, user uint32) string {
 	t.Helper()
 	program := filepath.Join(filepath.Dir(h.data), "simulator")
-	copySparse(t, binary, program)
+	copySparse(t, clustertest.Program(), program)
 	succeed(t, os.Chmod(program, 0o755))
 	var said bytes.Buffer
 	command := exec.CommandContext(t.Context(), program, "--listen", "127.0.0.1:0", "--data-dir", h.data)

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kube-scheduler-simulator/simulator/clustertest"
 )
 
 var (
@@ -175,7 +177,7 @@ func aRecording(t *testing.T) []byte {
 	p := start(t, h)
 	p.createNodes(t, "recorded", 3)
 	path := filepath.Join(h.tmp, "kill.rec")
-	recorder := exec.Command(binary, "record", "--kubeconfig", p.kubeconfig, "--output", path, "--qps", "100")
+	recorder := exec.Command(clustertest.Program(), "record", "--kubeconfig", p.kubeconfig, "--output", path, "--qps", "100")
 	if err := recorder.Start(); err != nil {
 		t.Fatal(err)
 	}

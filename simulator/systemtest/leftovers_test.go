@@ -13,6 +13,8 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kube-scheduler-simulator/simulator/clustertest"
 )
 
 // TestAKillLeavesNothingForGood: the next program removes what a killed one has left in the temporary
@@ -138,7 +140,7 @@ func TestAReplayAsksBeforeItEmpties(t *testing.T) {
 	p.stopsInTime(t, syscall.SIGTERM)
 
 	begin := time.Now()
-	command := exec.Command(binary, "replay", file, "--listen", "127.0.0.1:0", "--data-dir", h.data, "--exit")
+	command := exec.Command(clustertest.Program(), "replay", file, "--listen", "127.0.0.1:0", "--data-dir", h.data, "--exit")
 	var said strings.Builder
 	command.Stderr = &said
 	err := command.Run()
@@ -151,7 +153,7 @@ func TestAReplayAsksBeforeItEmpties(t *testing.T) {
 	}
 	again.stopsInTime(t, syscall.SIGTERM)
 
-	confirmed := exec.Command(binary, "replay", file, "--listen", "127.0.0.1:0", "--data-dir", h.data, "--exit", "--replace")
+	confirmed := exec.Command(clustertest.Program(), "replay", file, "--listen", "127.0.0.1:0", "--data-dir", h.data, "--exit", "--replace")
 	confirmed.Stderr = &said
 	if err := confirmed.Run(); err != nil {
 		t.Errorf("with --replace: %v, %s", err, &said)

@@ -28,32 +28,11 @@ import (
 	"kube-scheduler-simulator/simulator/quiet"
 )
 
-// binary is the path of the program.
-var binary string
-
 func TestMain(m *testing.M) {
 	if err := quiet.Klog(); err != nil {
 		panic(err)
 	}
-	os.Exit(func() int {
-		if binary = os.Getenv("SIMULATOR_BIN"); binary != "" {
-			return m.Run()
-		}
-		dir, err := os.MkdirTemp("", "systest-")
-		if err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			return 1
-		}
-		defer os.RemoveAll(dir)
-		binary = filepath.Join(dir, "simulator")
-		// Linking takes half the time without symbols.
-		build := exec.Command("go", "build", "-ldflags=-s -w", "-o", binary, "kube-scheduler-simulator/simulator/cmd/simulator")
-		if out, err := build.CombinedOutput(); err != nil {
-			fmt.Fprintf(os.Stderr, "building the program: %v\n%s", err, out)
-			return 1
-		}
-		return m.Run()
-	}())
+	os.Exit(clustertest.RunWithProgram(m))
 }
 
 // patience bounds each wait, generously, for busy machines.
@@ -116,7 +95,7 @@ type program struct {
 // launch starts a process and does not wait for it to be ready.
 func launch(t *testing.T, h home, flags ...string) *program {
 	t.Helper()
-	return launchAs(t, h, func(args []string) *exec.Cmd { return exec.Command(binary, args...) }, flags...)
+	return launchAs(t, h, func(args []string) *exec.Cmd { return exec.Command(clustertest.Program(), args...) }, flags...)
 }
 
 // launchAs is launch with another command, which gets the program's arguments.

@@ -27,6 +27,8 @@ import (
 	admissionv1 "k8s.io/api/admission/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kube-scheduler-simulator/simulator/clustertest"
 )
 
 // inNamespace is set in the environment of a test that runs in a network namespace of its own.
@@ -84,7 +86,7 @@ func runInNamespace(t *testing.T) {
 		t.Skip("the program ip of iproute2 is not installed")
 	}
 	command := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v")
-	command.Env = append(os.Environ(), inNamespace+"=1", "SIMULATOR_BIN="+binary)
+	command.Env = append(os.Environ(), inNamespace+"=1", "SIMULATOR_BIN="+clustertest.Program())
 	command.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET, Pdeathsig: syscall.SIGKILL}
 	if uid := os.Getuid(); uid != 0 {
 		command.SysProcAttr.Cloneflags |= syscall.CLONE_NEWUSER

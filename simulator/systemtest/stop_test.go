@@ -20,6 +20,8 @@ import (
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
+
+	"kube-scheduler-simulator/simulator/clustertest"
 )
 
 // inTime is the longest time from a signal to the end of the program.
@@ -197,7 +199,7 @@ func TestRecordHeedsSIGINT(t *testing.T) {
 	kubeconfig := silentCluster(t, h)
 	output := filepath.Join(h.tmp, "silent.rec")
 	var said lockedBuffer
-	recorder := exec.Command(binary, "record", "--kubeconfig", kubeconfig.path, "--output", output)
+	recorder := exec.Command(clustertest.Program(), "record", "--kubeconfig", kubeconfig.path, "--output", output)
 	recorder.Stderr = &said
 	if err := recorder.Start(); err != nil {
 		t.Fatal(err)

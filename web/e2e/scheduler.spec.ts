@@ -94,11 +94,11 @@ test('applying a preset shows its difference first, and the scheduler then uses 
 test('mistakes are shown at their lines, and the text is never lost', { tag: '@main' }, async ({ page, simulator }) => {
   await open(page, simulator)
   await replaceText(page, editorOf(page), `${head}parallelsm: 3\nprofiles:\n- plugins:\n    score:\n      enabled:\n      - name: NodeResourcesFt\n`)
-  await expect(page.getByTestId('verdict')).toContainText('2 mistakes. Revision 2 keeps running.')
+  await expect(page.getByTestId('verdict')).toContainText('2 errors. Revision 2 keeps running.')
   await expect(page.getByTestId('apply')).toBeDisabled()
   await expect(page.getByRole('tabpanel')).toContainText('no plugin is named "NodeResourcesFt"')
-  await page.getByRole('button', { name: 'Write parallelism' }).click()
-  await expect(page.getByTestId('verdict')).toContainText('1 mistake')
+  await page.getByRole('button', { name: 'Change to parallelism' }).click()
+  await expect(page.getByTestId('verdict')).toContainText('1 error')
   await expect(editorOf(page)).toContainText('parallelism: 3')
 
   // Leaving asks for confirmation, and cancelling keeps the text.
@@ -234,4 +234,18 @@ test('the complete default is folded to its essentials and unfolds on a click', 
   await expect(text).toContainText('schedulerName: default-scheduler')
   await text.locator('.cm-foldPlaceholder').first().click()
   await expect(text).toContainText('leaderElect: true')
+})
+
+test('names of plugins and feature gates are whole at every width', async ({ page, simulator }) => {
+  for (const width of [390, 900, 1180, 1280, 1440, 2560]) {
+    await page.setViewportSize({ width, height: 900 })
+    await open(page, simulator)
+    const cut = await page.locator('[data-testid="effective-plugins"] .nm, [data-testid="feature-gates"] .nm').evaluateAll((all) => {
+      // Text that is wider than its box, or a box that reaches into the next column.
+      const over = (e: Element) => e.scrollWidth > e.clientWidth + 1 || e.getBoundingClientRect().right > (e.nextElementSibling?.getBoundingClientRect().left ?? Infinity) + 1
+      return { names: all.length, cut: all.filter(over).map((e) => e.textContent) }
+    })
+    expect(cut.names).toBeGreaterThan(20)
+    expect(cut.cut, `at ${width}`).toEqual([])
+  }
 })

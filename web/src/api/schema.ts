@@ -893,6 +893,11 @@ export interface components {
             name: string;
             /** @description The plugin's weight in the profile. */
             weight: number;
+            /**
+             * @description How the plugin turns raw scores into normalized ones. none: not at all. highest: 100 × raw ÷ the highest. lowest: 100 − 100 × raw ÷ the highest. range: 100 × (raw − lowest) ÷ (highest − lowest). spread: 100 × (highest + lowest − raw) ÷ highest, where nodes that lack a topology label are left out and become 0. own: by a rule that the recorder does not know. Absent in records of earlier versions.
+             * @enum {string}
+             */
+            normalization?: "none" | "highest" | "lowest" | "range" | "spread" | "own";
         };
         /** @description Scores of the feasible nodes. Rows of raw, normalized and weighted are nodes, columns are plugins; rows of answered and counted are nodes, columns are extenders. A node's total is the sum of its weighted and its counted scores. */
         Score: {
@@ -916,8 +921,192 @@ export interface components {
             totals: number[];
             /** @description Nodes that share the best total, by name; absent when there is a single best node. */
             tied?: string[];
+            /** @description Absent in records of earlier versions, and when no plugin of Kubernetes scored. */
+            facts?: components["schemas"]["ScoreFacts"];
             /** @description The total time of each plugin's calls, extrapolated from a sample of the nodes. null: none of the plugin's calls was measured, which is different from 0. */
             durationSeconds?: (number | null)[];
+        };
+        /** @description ScoreFacts are the inputs from which the raw scores of some nodes follow, read from the scheduler's snapshot and the plugins' states right after scoring. In each list with a value per node, the values are in the order of Nodes. */
+        ScoreFacts: {
+            /** @description Nodes are at most MaxScoreFacts of the scored nodes, the best total first. */
+            nodes: string[];
+            /** @description Plugins are those of Kubernetes whose inputs are known, in the order in which they scored. */
+            plugins: components["schemas"]["PluginScoreFacts"][];
+        };
+        /** @description PluginScoreFacts are the inputs of one plugin. One of the pointers is set, depending on the plugin. */
+        PluginScoreFacts: {
+            plugin: string;
+            /** @description Resources are those of NodeResourcesFit and NodeResourcesBalancedAllocation. */
+            resources?: components["schemas"]["ResourceScore"];
+            /** @description Images are ImageLocality's. */
+            images?: components["schemas"]["ImageScore"];
+            /** @description Preferences are NodeAffinity's. */
+            preferences?: components["schemas"]["PreferenceScore"];
+            /** @description Taints are TaintToleration's. */
+            taints?: components["schemas"]["TaintScore"];
+            /** @description Spread is PodTopologySpread's. */
+            spread?: components["schemas"]["SpreadScore"];
+            /** @description PodTerms are InterPodAffinity's. */
+            podTerms?: components["schemas"]["PodTermScore"];
+            /** @description Volumes are VolumeBinding's. */
+            volumes?: components["schemas"]["VolumeScore"];
+            /** @description Devices are DynamicResources'. */
+            devices?: components["schemas"]["DeviceScore"];
+        };
+        /** @description ResourceScore compares what is allocated on a node with what it has. */
+        ResourceScore: {
+            /**
+             * @description Strategy is NodeResourcesFit's, or BalancedAllocation.
+             * @enum {string}
+             */
+            strategy: "LeastAllocated" | "MostAllocated" | "RequestedToCapacityRatio" | "BalancedAllocation";
+            /** @description Shape is RequestedToCapacityRatio's. */
+            shape?: components["schemas"]["ShapePoint"][];
+            resources: components["schemas"]["ScoredResource"][];
+        };
+        /** @description ShapePoint is a point of a function from utilization in percent to a score from 0 to 100, which is linear between the points. */
+        ShapePoint: {
+            utilization: number;
+            score: number;
+        };
+        /** @description ScoredResource is a resource that counts for the score. CPU is in thousandths of a core, other resources in their own unit. */
+        ScoredResource: {
+            name: string;
+            /** @description Weight is that of the plugin's arguments. */
+            weight: number;
+            /** @description Requested is the pod's request. NodeResourcesFit scores a container that requests no CPU or no memory as if it requested a small amount. */
+            requested: number;
+            /** @description InUse and Allocatable are those of each node. A node with 0 allocatable does not have the resource, and the resource then does not count for it. An extended resource that the pod does not request never counts. */
+            inUse: number[];
+            allocatable: number[];
+        };
+        /** @description ImageScore says which of the pod's images the nodes have. */
+        ImageScore: {
+            /** @description Containers counts the pod's containers, init containers and image volumes. */
+            containers: number;
+            /** @description ClusterNodes counts the nodes of the snapshot. */
+            clusterNodes: number;
+            /** @description Images are the distinct images that one of the nodes has. */
+            images: components["schemas"]["ScoredImage"][];
+        };
+        /** @description ScoredImage is an image. */
+        ScoredImage: {
+            name: string;
+            /** @description Times counts the containers with the image. */
+            times: number;
+            /** @description Size is the image's size on each node in bytes, and Nodes the number of nodes that have it. Both are 0 for a node that does not have the image. */
+            size: number[];
+            nodes: number[];
+        };
+        /** @description PreferenceScore are preferred node affinity terms. */
+        PreferenceScore: {
+            terms: components["schemas"]["Preference"][];
+        };
+        /** @description Preference is a term. A node that meets all its requirements gets its weight. */
+        Preference: {
+            /**
+             * @description Source is nodeAffinity, the pod's, or addedAffinity, that of the plugin's arguments.
+             * @enum {string}
+             */
+            source: "nodeAffinity" | "addedAffinity";
+            weight: number;
+            requirements: components["schemas"]["Requirement"][];
+            /** @description Met says whether each node meets the term. */
+            met: boolean[];
+        };
+        /** @description Requirement is a requirement on a label of a node, or on metadata.name. */
+        Requirement: {
+            key: string;
+            operator: string;
+            values?: string[];
+        };
+        /** @description TaintScore are the PreferNoSchedule taints that the pod does not tolerate. A node's raw score is how many of them it has. */
+        TaintScore: {
+            taints: components["schemas"]["ScoredTaint"][];
+        };
+        /** @description ScoredTaint is a taint. */
+        ScoredTaint: {
+            key: string;
+            value?: string;
+            /** @description On says whether each node has the taint. */
+            on: boolean[];
+        };
+        /** @description SpreadScore are the topology spread constraints that count for the score. */
+        SpreadScore: {
+            /**
+             * @description Source is pod, or default for the constraints of the plugin's arguments, or system for those that are built into Kubernetes.
+             * @enum {string}
+             */
+            source: "pod" | "default" | "system";
+            constraints: components["schemas"]["ScoredConstraint"][];
+            /** @description Ignored nodes lack a topology label; nil when no scored node does. */
+            ignored?: boolean[];
+            /** @description Lowest and Highest are the extremes of the raw scores of all scored nodes that are not ignored. */
+            lowest: number;
+            highest: number;
+        };
+        /** @description ScoredConstraint is a constraint. It adds matching × ln(domains + 2) + (maxSkew − 1) to the raw score of a node that has its label. */
+        ScoredConstraint: {
+            topologyKey: string;
+            maxSkew: number;
+            /** @description Selector selects the pods that count. */
+            selector: string;
+            /** @description Domains counts the domains of the scored nodes. */
+            domains: number;
+            /** @description Domain is each node's value of TopologyKey, nil when it has no such label, and Matching counts the matching pods in it. */
+            domain: (string | null)[];
+            matching: number[];
+        };
+        /** @description PodTermScore are InterPodAffinity's sums. */
+        PodTermScore: {
+            /** @description HardWeight is the plugin's argument hardPodAffinityWeight: what a running pod's required affinity to this pod counts. */
+            hardWeight: number;
+            /** @description Domains are the sums of weights by topology key. A node's raw score is the sum over its domains. */
+            domains: components["schemas"]["ScoredDomain"][];
+            /** @description Terms are what the sums are made of; nil when there were too many pods to count them again. */
+            terms?: components["schemas"]["ScoredPodTerm"][];
+        };
+        /** @description ScoredDomain has the sum of the weights in the domain of each node. */
+        ScoredDomain: {
+            topologyKey: string;
+            /** @description Domain is each node's value of TopologyKey; nil when it has no such label. */
+            domain: (string | null)[];
+            sum: number[];
+        };
+        /** @description ScoredPodTerm is a term, or equal terms of several running pods. */
+        ScoredPodTerm: {
+            /** @enum {string} */
+            rule: "preferred" | "existingPreferred" | "existingRequired";
+            topologyKey: string;
+            /** @description Weight is negative for anti-affinity. */
+            weight: number;
+            /** @description Selector selects the pods of a preferred term. For existing terms, it selects this pod. */
+            selector: string;
+            /** @description Pods counts, for each node, the pods in its domain that the term selects, or that have the term. */
+            pods: number[];
+        };
+        /** @description VolumeScore is the storage that the pod's claims would use on a node. */
+        VolumeScore: {
+            shape: components["schemas"]["ShapePoint"][];
+            classes: components["schemas"]["ScoredClass"][];
+        };
+        /** @description ScoredClass is a storage class. Requested and Capacity are in bytes; both are 0 for a node on which no claim of the class counts. */
+        ScoredClass: {
+            storageClass: string;
+            requested: number[];
+            capacity: number[];
+        };
+        /** @description DeviceScore are the requests for devices that have alternatives. */
+        DeviceScore: {
+            requests: components["schemas"]["ScoredRequest"][];
+        };
+        /** @description ScoredRequest is a request of a claim. */
+        ScoredRequest: {
+            claim: string;
+            request: string;
+            alternatives: string[];
+            /** @description Chosen is the index of the alternative that is allocated on each node, or −1. */
+            chosen: number[];
         };
         /** @description The scheduling queue's record of the pod when the cycle started. */
         Queue: {

@@ -33,6 +33,10 @@ export type FilterResult = Schemas['Filter']
 /** Why a plugin, or an extender by its URL, rejected a node. */
 export type NodeReasons = Schemas['NodeReasons']
 export type ScorePlugin = Schemas['ScorePlugin']
+/** The scores of the feasible nodes. */
+export type Score = Schemas['Score']
+/** The inputs from which the raw scores of some nodes follow, by plugin. */
+export type PluginScoreFacts = Schemas['PluginScoreFacts']
 /** The server's explanation of why the pod got its node, or none. */
 export type Explanation = Schemas['Explanation']
 /** How the cycle ended and why: a kind and its operands. */

@@ -46,7 +46,7 @@ export function useConfigurationCheck(): ConfigurationCheck {
     if (!dirty.value) return { icon: 'check', tone: 'pass', text: t('scheduler.thisRuns', { n: revision }) }
     switch (found.kind) {
       case 'valid':
-        return { icon: 'check', tone: 'pass', text: t('scheduler.valid', { profiles: found.applied.revision.profiles.join(', ') }) }
+        return { icon: 'check', tone: 'pass', text: t('scheduler.valid', { profiles: found.applied.revision.profiles.join(t('common.separator')) }) }
       case 'invalid':
         return { icon: 'x', tone: 'rej', text: found.problems.length ? t('scheduler.mistakes', { n: found.problems.length, revision }, found.problems.length) : found.message }
       case 'unknown':

@@ -1,4 +1,4 @@
-package transfer
+package roundtrip
 
 import (
 	"context"
@@ -16,13 +16,14 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"kube-scheduler-simulator/simulator/clustertest"
+	"kube-scheduler-simulator/simulator/transfer"
 	"kube-scheduler-simulator/simulator/transfer/manifest"
 )
 
 // testbed reads testdata/testbed.yaml and renames its namespace.
 func testbed(t *testing.T, name string) string {
 	t.Helper()
-	text, err := os.ReadFile("testdata/testbed.yaml")
+	text, err := os.ReadFile("../testdata/testbed.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,11 +50,11 @@ func TestWhatKnowsOthers(t *testing.T) {
 		"volume testbed-pv-kept: Released",
 		"volume testbed-pv-scratch: Bound to scratch-tmp",
 	}
-	importText(t, shared, testbed(t, "testbed"), ImportOptions{})
+	importText(t, shared, testbed(t, "testbed"), transfer.ImportOptions{})
 	knows(t, shared, "testbed", want)
 
 	other := another(t)
-	report, err := New(Options{Config: other.config}).Import(t.Context(), collected(t, exported(t, shared, "testbed")...), ImportOptions{})
+	report, err := transfer.New(transfer.Options{Config: other.config}).Import(t.Context(), collected(t, exported(t, shared, "testbed")...), transfer.ImportOptions{})
 	if err != nil || report.FailedTotal > 0 {
 		t.Fatalf("%+v, %v", report, err)
 	}
@@ -68,7 +69,7 @@ func TestWhatKnowsOthers(t *testing.T) {
 // TestReschedulingWhatKnowsOthers: rescheduled pods release their devices; volumes stay bound.
 func TestReschedulingWhatKnowsOthers(t *testing.T) {
 	needsCluster(t)
-	importText(t, shared, testbed(t, "again"), ImportOptions{Reschedule: true})
+	importText(t, shared, testbed(t, "again"), transfer.ImportOptions{Reschedule: true})
 	knows(t, shared, "again", []string{
 		"budget members: 0 of 2 healthy",
 		"claim own: free",
@@ -89,7 +90,7 @@ func TestReschedulingWhatKnowsOthers(t *testing.T) {
 // exported returns the objects of an export whose namespace or name contains the word.
 func exported(t *testing.T, c *cluster, word string) (found []*unstructured.Unstructured) {
 	t.Helper()
-	err := manifest.Read(t.Context(), manifest.NewSource(part("export", export(t, c, ExportOptions{}))), manifest.Content{Object: func(o *manifest.Object) error {
+	err := manifest.Read(t.Context(), manifest.NewSource(part("export", export(t, c, transfer.ExportOptions{}))), manifest.Content{Object: func(o *manifest.Object) error {
 		if o.Namespace == word || strings.HasPrefix(o.Name, word) || strings.Contains(o.Name, word+".") {
 			u, err := o.Unstructured()
 			found = append(found, u)

@@ -1,4 +1,4 @@
-package transfer
+package roundtrip
 
 import (
 	"context"
@@ -9,11 +9,13 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"kube-scheduler-simulator/simulator/clustertest"
 	"kube-scheduler-simulator/simulator/objects"
+	"kube-scheduler-simulator/simulator/transfer"
 	"kube-scheduler-simulator/simulator/transfer/manifest"
 )
 
@@ -24,11 +26,11 @@ func TestKubectlAppliesExports(t *testing.T) {
 	}
 	needsCluster(t)
 	fill(t, shared)
-	for _, format := range []Format{YAML, JSON} {
+	for _, format := range []transfer.Format{transfer.YAML, transfer.JSON} {
 		t.Run(string(format), func(t *testing.T) {
 			other := another(t)
 			file := t.TempDir() + "/export." + string(format)
-			if err := os.WriteFile(file, []byte(export(t, shared, ExportOptions{Format: format})), 0o600); err != nil {
+			if err := os.WriteFile(file, []byte(export(t, shared, transfer.ExportOptions{Format: format})), 0o600); err != nil {
 				t.Fatal(err)
 			}
 			// As in any cluster, custom resources can be created once their definition is served.
@@ -63,7 +65,7 @@ func TestImportingTwice(t *testing.T) {
 	needsCluster(t)
 	fill(t, shared)
 	before := placement(t, shared)
-	report := importText(t, shared, export(t, shared, ExportOptions{}), ImportOptions{})
+	report := importText(t, shared, export(t, shared, transfer.ExportOptions{}), transfer.ImportOptions{})
 	if report.Unchanged != report.Read || report.Created+report.Updated != 0 {
 		t.Errorf("of %d objects %d are unchanged, %d created, %d updated", report.Read, report.Unchanged, report.Created, report.Updated)
 		for _, k := range report.Kinds {
@@ -116,12 +118,12 @@ metadata: {name: p}
 apiVersion: v1
 	kind: Pod
 `
-	report, err := New(Options{Config: shared.config}).Import(t.Context(), manifest.NewSource(part("f.yaml", input)), ImportOptions{})
+	report, err := transfer.New(transfer.Options{Config: shared.config}).Import(t.Context(), manifest.NewSource(part("f.yaml", input)), transfer.ImportOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var said []string
-	for what, items := range map[string][]Item{"failed": report.Failed, "skipped": report.Skipped, "warning": report.Warnings} {
+	for what, items := range map[string][]transfer.Item{"failed": report.Failed, "skipped": report.Skipped, "warning": report.Warnings} {
 		for _, i := range items {
 			said = append(said, fmt.Sprintf("%s: %s: %s %s: %s", what, i.Source, i.Kind, i.Name, i.Message))
 		}
@@ -131,10 +133,10 @@ apiVersion: v1
 		"failed: f.yaml, document 4: Missing m: the API server has no kind Missing in example.com/v1; its CustomResourceDefinition may be missing, or belongs in the import, too",
 		"failed: f.yaml, document 5: PodDisruptionBudget p: the API server no longer serves PodDisruptionBudget in policy/v1beta1; it serves policy/v1",
 		"failed: f.yaml, document 6:  : line 25, column 1: not YAML: a tab cannot indent; use spaces",
-		"skipped: f.yaml, document 1: Secret s: secrets stay in their own cluster",
-		"warning: : Namespace reports: objects of the input need it, but it did not exist; it was created",
+		"skipped: f.yaml, document 1: Secret s: Secrets are never imported",
+		"warning: : Namespace reports: the input refers to it, but it did not exist, so it was created",
 		"warning: : Node nowhere: 1 pods are bound to it, but it is neither in the input nor in the cluster: Kubernetes will delete them",
-		"warning: : PriorityClass made: objects of the input need it, but it did not exist; it was created",
+		"warning: : PriorityClass made: the input refers to it, but it did not exist, so it was created",
 		`warning: f.yaml, document 3: Pod good: unknown field "spec.containers[0].typo"`,
 	}
 	if diff := cmp.Diff(want, sorted(said)); diff != "" {
@@ -155,7 +157,7 @@ func TestClassesOfTheSameImport(t *testing.T) {
 ---
 {apiVersion: v1, kind: Pod, metadata: {name: of-made-ROUND, namespace: default}, spec: {nodeName: nowhere, priorityClassName: made-ROUND, priority: 7, containers: [{name: c, image: i}]}}
 `)
-		importText(t, shared, input, ImportOptions{})
+		importText(t, shared, input, transfer.ImportOptions{})
 	}
 }
 
@@ -165,13 +167,13 @@ func TestReschedule(t *testing.T) {
 	needsCluster(t)
 	fill(t, shared)
 	other := another(t)
-	importText(t, other, export(t, shared, ExportOptions{}), ImportOptions{Reschedule: true})
+	importText(t, other, export(t, shared, transfer.ExportOptions{}), transfer.ImportOptions{Reschedule: true})
 	pods, err := podsOf(t.Context(), other, "shop")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for name, pod := range pods {
-		if isFinished := isFinishedPod(string(pod.Status.Phase)); isFinished != (pod.Spec.NodeName != "") || len(pod.Spec.SchedulingGates) > 0 {
+		if isFinished := pod.Status.Phase == v1.PodSucceeded || pod.Status.Phase == v1.PodFailed; isFinished != (pod.Spec.NodeName != "") || len(pod.Spec.SchedulingGates) > 0 {
 			t.Errorf("%s is %s on %q, gates %v", name, pod.Status.Phase, pod.Spec.NodeName, pod.Spec.SchedulingGates)
 		}
 	}
@@ -183,11 +185,11 @@ func TestReschedule(t *testing.T) {
 // TestEarlierSimulator imports an export of the earlier simulator, and binds claims and volumes again.
 func TestEarlierSimulator(t *testing.T) {
 	needsCluster(t)
-	data, err := os.ReadFile("testdata/earlier.json")
+	data, err := os.ReadFile("../testdata/earlier.json")
 	if err != nil {
 		t.Fatal(err)
 	}
-	report := importText(t, shared, string(data), ImportOptions{})
+	report := importText(t, shared, string(data), transfer.ImportOptions{})
 	if report.Configuration == nil {
 		t.Error("no scheduler configuration was found")
 	}
@@ -216,10 +218,10 @@ func TestCancelling(t *testing.T) {
 	for i := range 300 {
 		fmt.Fprintf(&input, "---\napiVersion: v1\nkind: Pod\nmetadata: {name: pod-%d, namespace: cancelled}\nspec: {containers: [{name: c, image: i}]}\n", i)
 	}
-	s := New(Options{Config: shared.config})
+	s := transfer.New(transfer.Options{Config: shared.config})
 	reached := make(chan struct{})
 	var once bool
-	run, err := s.Begin(manifest.NewSource(part("f", input.String())), ImportOptions{Progress: func(p Progress) {
+	run, err := s.Begin(manifest.NewSource(part("f", input.String())), transfer.ImportOptions{Progress: func(p transfer.Progress) {
 		if p.Kind == "Pod" && p.Done > 50 && !once {
 			once = true
 			close(reached)
@@ -233,7 +235,7 @@ func TestCancelling(t *testing.T) {
 		t.Error("it was over")
 	}
 	<-run.Done()
-	if run.State() != Cancelled {
+	if run.State() != transfer.Cancelled {
 		t.Errorf("it is %s", run.State())
 	}
 	pods, err := podsOf(t.Context(), shared, "cancelled")
@@ -259,7 +261,7 @@ func TestImportingCollectedObjects(t *testing.T) {
 		"metadata": map[string]any{"name": "applied", "namespace": "default", "uid": "elsewhere", "creationTimestamp": time.Now().UTC().Format(time.RFC3339)},
 	}}
 	before := u.DeepCopy()
-	report, err := New(Options{Config: shared.config}).Import(t.Context(), collected(t, u), ImportOptions{})
+	report, err := transfer.New(transfer.Options{Config: shared.config}).Import(t.Context(), collected(t, u), transfer.ImportOptions{})
 	if err != nil || report.Created != 1 {
 		t.Fatal(report, err)
 	}
@@ -271,8 +273,8 @@ func TestImportingCollectedObjects(t *testing.T) {
 // TestRecover releases the pods that a killed import left gated.
 func TestRecover(t *testing.T) {
 	needsCluster(t)
-	importText(t, shared, "apiVersion: v1\nkind: Pod\nmetadata: {name: left, namespace: recovered}\nspec: {schedulingGates: [{name: mine.example.com/a}, {name: "+objects.GateImport+"}], containers: [{name: c, image: i}]}\n", ImportOptions{})
-	if err := New(Options{Config: shared.config}).Recover(t.Context()); err != nil {
+	importText(t, shared, "apiVersion: v1\nkind: Pod\nmetadata: {name: left, namespace: recovered}\nspec: {schedulingGates: [{name: mine.example.com/a}, {name: "+objects.GateImport+"}], containers: [{name: c, image: i}]}\n", transfer.ImportOptions{})
+	if err := transfer.New(transfer.Options{Config: shared.config}).Recover(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	pods, err := podsOf(t.Context(), shared, "recovered")

@@ -1,4 +1,4 @@
-package transfer
+package roundtrip
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kube-scheduler-simulator/simulator/clustertest"
+	"kube-scheduler-simulator/simulator/transfer"
 )
 
 const ownDefault = `
@@ -26,7 +27,7 @@ func TestOwnDefaultClassGivesWay(t *testing.T) {
 	needsCluster(t)
 	classes := shared.client.StorageV1().StorageClasses()
 	shared.kubectl.Must(t, "delete", "storageclass", "standard", "theirs", "--ignore-not-found")
-	importText(t, shared, ownDefault, ImportOptions{})
+	importText(t, shared, ownDefault, transfer.ImportOptions{})
 	t.Cleanup(func() { shared.kubectl.Must(t, "delete", "storageclass", "standard", "theirs", "--ignore-not-found") })
 	if exported := exportedClasses(t); exported["standard"] {
 		t.Errorf("an export has it: %v", exported)
@@ -37,16 +38,16 @@ func TestOwnDefaultClassGivesWay(t *testing.T) {
 {apiVersion: v1, kind: PersistentVolume, metadata: {name: classless}, spec: {capacity: {storage: 1Gi}, accessModes: [ReadWriteOnce], hostPath: {path: /x}, claimRef: {namespace: classless, name: data}}, status: {phase: Bound}}
 ---
 {apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: data, namespace: classless}, spec: {volumeName: classless, accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}, status: {phase: Bound}}
-`, ImportOptions{})
+`, transfer.ImportOptions{})
 	clustertest.Eventually(t, "the claim is bound", func(ctx context.Context) (bool, error) {
 		claim, err := shared.client.CoreV1().PersistentVolumeClaims("classless").Get(ctx, "data", metav1.GetOptions{})
 		return err == nil && claim.Status.Phase == corev1.ClaimBound && *claim.Spec.StorageClassName == "", err
 	})
 
 	// The input has another default. Of two defaults the newer one would win.
-	importText(t, shared, `{apiVersion: storage.k8s.io/v1, kind: StorageClass, metadata: {name: theirs, annotations: {storageclass.kubernetes.io/is-default-class: "true"}}, provisioner: csi.example.com}`, ImportOptions{})
+	importText(t, shared, `{apiVersion: storage.k8s.io/v1, kind: StorageClass, metadata: {name: theirs, annotations: {storageclass.kubernetes.io/is-default-class: "true"}}, provisioner: csi.example.com}`, transfer.ImportOptions{})
 	ours, err := classes.Get(t.Context(), "standard", metav1.GetOptions{})
-	if err != nil || ours.Annotations[defaultAnnotation] != "false" {
+	if err != nil || ours.Annotations["storageclass.kubernetes.io/is-default-class"] != "false" {
 		t.Errorf("beside another default: %v, %v", ours.Annotations, err)
 	}
 	if exported := exportedClasses(t); !exported["standard"] || !exported["theirs"] {
@@ -54,7 +55,7 @@ func TestOwnDefaultClassGivesWay(t *testing.T) {
 	}
 
 	// The input has a class of the same name. An update cannot change the provisioner.
-	importText(t, shared, `{apiVersion: storage.k8s.io/v1, kind: StorageClass, metadata: {name: standard}, provisioner: rancher.io/local-path, volumeBindingMode: Immediate}`, ImportOptions{})
+	importText(t, shared, `{apiVersion: storage.k8s.io/v1, kind: StorageClass, metadata: {name: standard}, provisioner: rancher.io/local-path, volumeBindingMode: Immediate}`, transfer.ImportOptions{})
 	theirs, err := classes.Get(t.Context(), "standard", metav1.GetOptions{})
 	if err != nil || theirs.Provisioner != "rancher.io/local-path" || len(theirs.Annotations) > 0 {
 		t.Errorf("in the place of its own: %s, %v, %v", theirs.Provisioner, theirs.Annotations, err)
@@ -70,7 +71,7 @@ func exportedClasses(t *testing.T) map[string]bool {
 			Metadata metav1.ObjectMeta `json:"metadata"`
 		} `json:"items"`
 	}
-	if err := json.Unmarshal([]byte(export(t, shared, ExportOptions{})), &list); err != nil {
+	if err := json.Unmarshal([]byte(export(t, shared, transfer.ExportOptions{})), &list); err != nil {
 		t.Fatal(err)
 	}
 	found := map[string]bool{}

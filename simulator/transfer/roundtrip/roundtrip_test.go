@@ -1,4 +1,4 @@
-package transfer
+package roundtrip
 
 import (
 	"bytes"
@@ -17,17 +17,18 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kube-scheduler-simulator/simulator/clustertest"
+	"kube-scheduler-simulator/simulator/transfer"
 	"kube-scheduler-simulator/simulator/transfer/manifest"
 )
 
 // fill creates a workload of each kind, and binds all pods.
 func fill(t *testing.T, c *cluster) {
 	t.Helper()
-	manifests, err := os.ReadFile("testdata/cluster.yaml")
+	manifests, err := os.ReadFile("../testdata/cluster.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
-	importText(t, c, string(manifests), ImportOptions{})
+	importText(t, c, string(manifests), transfer.ImportOptions{})
 	n, seen := 0, ""
 	t.Cleanup(func() {
 		if t.Failed() {
@@ -111,17 +112,17 @@ var timestamps = regexp.MustCompile(`"?\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ"?`)
 func TestRoundTrip(t *testing.T) {
 	needsCluster(t)
 	fill(t, shared)
-	want, wantFile := placement(t, shared), kindsIn(t, export(t, shared, ExportOptions{Format: YAML}))
+	want, wantFile := placement(t, shared), kindsIn(t, export(t, shared, transfer.ExportOptions{Format: transfer.YAML}))
 
-	for _, format := range []Format{YAML, JSON} {
+	for _, format := range []transfer.Format{transfer.YAML, transfer.JSON} {
 		t.Run(string(format), func(t *testing.T) {
 			other := another(t)
-			importText(t, other, export(t, shared, ExportOptions{Format: format}), ImportOptions{})
+			importText(t, other, export(t, shared, transfer.ExportOptions{Format: format}), transfer.ImportOptions{})
 			adopted(t, other)
 			if diff := cmp.Diff(want, placement(t, other)); diff != "" {
 				t.Error("pods:", diff)
 			}
-			got := kindsIn(t, export(t, other, ExportOptions{Format: YAML}))
+			got := kindsIn(t, export(t, other, transfer.ExportOptions{Format: transfer.YAML}))
 			if diff := cmp.Diff(wantFile, got); diff != "" {
 				t.Error("export:", diff)
 			}

@@ -1,4 +1,4 @@
-package transfer
+package roundtrip
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -20,6 +21,7 @@ import (
 	"kube-scheduler-simulator/simulator/controlplane"
 	"kube-scheduler-simulator/simulator/kubectltest"
 	"kube-scheduler-simulator/simulator/quiet"
+	"kube-scheduler-simulator/simulator/transfer"
 	"kube-scheduler-simulator/simulator/transfer/manifest"
 	"kube-scheduler-simulator/simulator/virtualnode"
 )
@@ -128,9 +130,9 @@ func needsCluster(t testing.TB) {
 }
 
 // importText imports a text, and fails the test for each object that failed.
-func importText(t testing.TB, c *cluster, text string, opts ImportOptions) *Report {
+func importText(t testing.TB, c *cluster, text string, opts transfer.ImportOptions) *transfer.Report {
 	t.Helper()
-	report, err := New(Options{Config: c.config}).Import(t.Context(), manifest.NewSource(part("input", text)), opts)
+	report, err := transfer.New(transfer.Options{Config: c.config}).Import(t.Context(), manifest.NewSource(part("input", text)), opts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,10 +145,10 @@ func importText(t testing.TB, c *cluster, text string, opts ImportOptions) *Repo
 	return report
 }
 
-func export(t testing.TB, c *cluster, opts ExportOptions) string {
+func export(t testing.TB, c *cluster, opts transfer.ExportOptions) string {
 	t.Helper()
 	var out strings.Builder
-	if err := New(Options{Config: c.config}).Export(t.Context(), &out, opts); err != nil {
+	if err := transfer.New(transfer.Options{Config: c.config}).Export(t.Context(), &out, opts); err != nil {
 		t.Fatal(err)
 	}
 	return out.String()
@@ -168,4 +170,20 @@ func podsOf(ctx context.Context, c *cluster, namespace string) (map[string]*core
 func sorted(lines []string) []string {
 	slices.Sort(lines)
 	return lines
+}
+
+// collected is a source of objects.
+func collected(t testing.TB, from ...*unstructured.Unstructured) manifest.Source {
+	t.Helper()
+	var c manifest.Collector
+	for _, u := range from {
+		if err := c.Add(u); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return c.Source()
+}
+
+func part(name, content string) manifest.Part {
+	return manifest.Part{Name: name, Content: strings.NewReader(content), Size: int64(len(content))}
 }

@@ -19,7 +19,7 @@ export const useDecisionCounts = createSharedComposable((): ShallowRef<Counts | 
     () => void ask(),
     { immediate: true },
   )
-  const again = useThrottleFn(() => void ask(), countEvery, true, false)
+  const again = useThrottleFn(() => void ask(), countEvery, true)
   watch(results, () => void again())
   return value
 })

@@ -75,7 +75,7 @@ export const scheduler = {
     sameInForce: 'Both put the same configuration in force.',
     change: { added: 'added', removed: 'removed', changed: 'changed' },
     wholeProfile: { added: 'New profile', removed: 'Profile removed', changed: 'Profile changed' },
-    differenceOfLastValid: 'The draft has mistakes. This is the difference of its last valid text.',
+    differenceOfLastValid: 'The draft has errors. This is the difference of its last valid text.',
     differenceOfTexts: 'This text cannot be put in force, so only the texts are compared.',
     noDifference: 'The text matches the running configuration. Choose a preset or edit the text.',
     runningN: 'running: revision {n}',

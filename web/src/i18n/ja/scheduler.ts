@@ -77,7 +77,7 @@ export const scheduler: typeof en = {
     sameInForce: 'どちらも有効になる設定は同じです。',
     change: { added: '追加', removed: '削除', changed: '変更' },
     wholeProfile: { added: '新しいプロファイル', removed: 'プロファイルを削除', changed: 'プロファイルを変更' },
-    differenceOfLastValid: '下書きに誤りがあります。最後に有効だったテキストとの差分を表示しています。',
+    differenceOfLastValid: '下書きにエラーがあります。最後に有効だったテキストとの差分を表示しています。',
     differenceOfTexts: 'このテキストは有効な設定にできないため、テキストだけを比較しています。',
     noDifference: 'テキストは稼働中の設定と同じです。プリセットを選ぶか、テキストを編集してください。',
     runningN: '稼働中: リビジョン {n}',

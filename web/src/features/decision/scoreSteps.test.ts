@@ -4,7 +4,7 @@ import { afterEach, beforeAll, describe, expect, it } from 'vitest'
 import type { Score } from '@/api/types'
 import { i18n } from '@/i18n'
 import { loadDeferredMessages } from '@/i18n/deferred'
-import { scoreSteps, type Step } from './scoreSteps'
+import { scoreSteps, type Step } from './model/scoreSteps'
 
 interface Cell {
   node: string
@@ -13,7 +13,7 @@ interface Cell {
 }
 
 /** The cases that also test the Go renderer. */
-const file = join(import.meta.dirname, '../../../../../scheduler/explain/testdata/scores.json')
+const file = join(import.meta.dirname, '../../../../scheduler/explain/testdata/scores.json')
 const shared = (JSON.parse(readFileSync(file, 'utf8')) as { name: string; score: Score; plugin: string; cells: Cell[] }[]).flatMap(({ cells, ...of }) => cells.map((cell) => ({ ...of, ...cell })))
 
 const say = ({ kind, values }: Step) => i18n.global.t(`score.step.${kind}`, values)

@@ -54,11 +54,11 @@ func TestWhyADecisionDiffers(t *testing.T) {
 		want           string
 	}{
 		{"rejected", "full", cycle(), false, "best was chosen: NodeResourcesFit rejected full (Insufficient cpu)."},
-		{"a tie", "same", cycle(), false, "best was chosen; same was as good, with the same total of 90."},
-		{"a lower total", "less", cycle(), false, "best was chosen with a total of 90; less had 40. NodeResourcesFit parted them most: 90 against 30."},
+		{"a tie", "same", cycle(), false, "best was chosen; same had the same total, 90."},
+		{"a lower total", "less", cycle(), false, "best was chosen with a total of 90; less had 40. NodeResourcesFit made the largest difference: 90 against 30."},
 		{"not evaluated", "other", cycle(), false, "best was chosen: other was not evaluated, because the search stops at 3 feasible nodes and had evaluated 4 of 10."},
-		{"a hint", "other", hinted, false, "best was chosen: other was not evaluated, because the node was taken that the pod before had left as the best."},
-		{"a nomination", "other", nominated, false, "best was chosen: other was not evaluated, because the node was taken that the pod was nominated to."},
+		{"a hint", "other", hinted, false, "best was chosen: other was not evaluated, because opportunistic batching proposed the node that was chosen."},
+		{"a nomination", "other", nominated, false, "best was chosen: other was not evaluated, because the scheduler tried the nominated node first, and it fits."},
 		{"a nomination to another node", "other", elsewhere, false, "best was chosen: other was not evaluated, because the search stops at 3 feasible nodes and had evaluated 4 of 10."},
 		{"not there", "gone", cycle(), true, "best was chosen: gone is not in the simulated cluster."},
 		{"restricted", "other", restricted, false, "best was chosen: NodeAffinity rejected other (the pod is restricted to other nodes)."},
@@ -75,7 +75,7 @@ func TestWhyADecisionDiffers(t *testing.T) {
 		}
 	}
 	untried := Decision{RecordedNode: "n1", Outcome: Pending}
-	if got, want := sentence(untried, nil, ""), "The simulated scheduler has not tried it; the recording has it on n1."; got != want {
+	if got, want := sentence(untried, nil, ""), "The simulated scheduler has not tried the pod; in the recording it was scheduled to n1."; got != want {
 		t.Errorf("%q", got)
 	}
 }
@@ -94,7 +94,7 @@ func TestTheReportIsForPeopleToo(t *testing.T) {
 	}
 	const want = `tuesday.rec: 2026-03-03T14:00:00Z to 2026-03-03T14:01:00Z, 9 changes, 1 of them not taken
 2 placements compared: 1 match (50.0 %), 1 differ, 0 are pending
-1 of those that differ were ties: the recorded node was as good, and chance decided
+1 of those that differ were ties: the recorded node had the same total, and the scheduler picked one at random
 1 recorded nodes were not in the simulated cluster
 2026-03-03T14:00:02Z  different    default/db  recorded n1, simulated n2: n2 was chosen.
 `

@@ -38,7 +38,7 @@ func (r Report) WriteText(w io.Writer) error {
 	lines := []string{
 		fmt.Sprintf("%s: %s to %s, %d changes, %d of them not taken", s.Name, s.Start.UTC().Format(time.RFC3339), s.End.UTC().Format(time.RFC3339), s.Changes, s.Failed),
 		fmt.Sprintf("%d placements compared: %d match (%s), %d differ, %d are pending", c.Compared, c.Matching, share(c.Matching, c.Compared), c.Different, c.Pending),
-		fmt.Sprintf("%d of those that differ were ties: the recorded node was as good, and chance decided", c.Tied),
+		fmt.Sprintf("%d of those that differ were ties: the recorded node had the same total, and the scheduler picked one at random", c.Tied),
 	}
 	if c.NodesMissing > 0 {
 		lines = append(lines, fmt.Sprintf("%d recorded nodes were not in the simulated cluster", c.NodesMissing))

@@ -4,21 +4,10 @@ import { expect, node, pod, test } from './simulator'
 
 test.describe.configure({ mode: 'serial' })
 
-test('the tour guides a first visit in three steps', async ({ page, simulator }) => {
+test('an empty cluster offers a sample', async ({ page, simulator }) => {
   await page.goto(simulator.url)
-  const tour = page.getByTestId('tour')
-  await expect(tour).toContainText('Step 1 of 3')
   await page.getByRole('button', { name: 'Create a sample cluster' }).click()
   await expect(page.locator('[data-node]')).toHaveCount(12)
-  await expect(tour).toContainText('Step 2 of 3')
-  await page.locator('[data-node] .pod', { hasText: 'web-1' }).click()
-  await expect(tour).toContainText('Step 3 of 3')
-  await page.getByRole('link', { name: 'Open decision' }).click()
-  await expect(page).toHaveURL(/\/decisions\/sample\/web-1/)
-  await expect(tour).toBeHidden()
-  await page.goto(simulator.url)
-  await expect(page.locator('[data-node]')).toHaveCount(12)
-  await expect(tour).toBeHidden()
 })
 
 test('each pending pod shows its reason, and the list can be sorted', async ({ page, simulator }) => {

@@ -1,6 +1,7 @@
 // The object editor: completion, dry runs, existing objects, copies and files.
 
 import { nodeYaml, podYaml, writeYaml } from './actions'
+import { objections } from './axe'
 import { expect, node, pod, test, type Simulator } from './simulator'
 import type { Page } from '@playwright/test'
 
@@ -62,7 +63,7 @@ test('an unknown field is reported below its line, with the likely name', async 
   await submit(page)
   const box = page.locator('.cm-problem').first()
   await expect(box).toContainText('unknown field "spec.containers[0].imagee"')
-  await box.getByRole('button', { name: 'Write image' }).click()
+  await box.getByRole('button', { name: 'Change to image' }).click()
   await submit(page)
   await created(page)
   await simulator.kube('GET', '/api/v1/namespaces/default/pods/slip')
@@ -82,6 +83,59 @@ test('the form shows the values of the text, and edits in it change the text', a
   await submit(page)
   await created(page)
   await simulator.kube('GET', '/api/v1/namespaces/default/pods/filled-in')
+})
+
+test('the form adds, explains and removes fields of the schema, and checks quantities', async ({ page, simulator }) => {
+  await page.goto(simulator.url)
+  await writeYaml(page, `# kept\n${podYaml('grown')}`)
+  await dialog(page).getByRole('button', { name: 'Form' }).click()
+  const form = dialog(page).getByTestId('yaml-form')
+  await form.getByRole('button', { name: 'Add a field to spec', exact: true }).click()
+  await page.keyboard.type('tolerat')
+  await expect(form.getByTestId('form-add')).toContainText("If specified, the pod's tolerations")
+  await page.keyboard.press('Enter')
+  await form.getByRole('button', { name: 'Add a field to spec.tolerations[0]' }).click()
+  await page.keyboard.type('operator')
+  await page.keyboard.press('Enter')
+  // The schema lists the values of an operator.
+  await form.getByRole('combobox', { name: 'spec.tolerations[0].operator' }).selectOption('Exists')
+  await form.getByRole('button', { name: 'Add a field to spec', exact: true }).click()
+  await page.keyboard.type('nodeName')
+  await page.keyboard.press('Enter')
+  await form.getByRole('button', { name: 'Remove spec.nodeName' }).click()
+  const cpu = form.getByRole('textbox', { name: 'spec.containers[0].resources.requests.cpu' })
+  await cpu.fill('six')
+  await cpu.press('Tab')
+  await expect(form).toContainText('“six” is not a quantity')
+  await cpu.fill('600m')
+  await cpu.press('Tab')
+  expect(await objections(page, { within: '[data-testid="yaml-form"]' })).toEqual([])
+  await dialog(page).getByRole('button', { name: 'YAML', exact: true }).click()
+  await expect(text(page)).toContainText('# kept')
+  await submit(page)
+  await created(page)
+  const { spec } = await simulator.kube<{ spec: { tolerations: { operator?: string }[]; containers: { resources: { requests: { cpu: string } } }[] } }>('GET', '/api/v1/namespaces/default/pods/grown')
+  expect([spec.tolerations[0]?.operator, spec.containers[0]?.resources.requests.cpu]).toEqual(['Exists', '600m'])
+})
+
+test('a value that is no quantity is marked at its line, before and after the server refuses it', async ({ page, simulator }) => {
+  await page.goto(simulator.url)
+  await writeYaml(page, podYaml('six').replace('requests: {cpu: 500m, memory: 256Mi}', 'requests:\n        memory: 256Mi\n        cpu: six'))
+  const marked = () => page.locator('.cm-problem').evaluateAll((all) => all.map((box) => `${box.closest('.cm-problem-frame')?.previousElementSibling?.textContent?.trim()} | ${box.textContent}`))
+  const expected = ['cpu: six | cpu: “six” is not a quantity. Write an amount such as 500m, 2 or 4Gi.']
+  await expect.poll(marked).toEqual(expected)
+  await submit(page)
+  await expect(page.getByTestId('create-report')).toContainText('Nothing was created.')
+  await expect.poll(marked).toEqual(expected)
+})
+
+test('a start for a StatefulSet is accepted as it is', async ({ page, simulator }) => {
+  await page.goto(`${simulator.url}/resources/statefulsets.apps`)
+  await page.getByRole('main').getByRole('button', { name: /^Create/ }).click()
+  await expect(text(page)).toContainText('kind: StatefulSet')
+  await submit(page)
+  await created(page)
+  await expect(() => simulator.kube('GET', '/api/v1/namespaces/default/pods/store-0')).toPass()
 })
 
 test('a dry run shows what the server would store, and stores nothing', async ({ page, simulator }) => {

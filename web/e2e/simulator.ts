@@ -99,7 +99,13 @@ class PerFile {
 }
 
 /** The tests of a file share one simulator, which starts empty. */
-export const test = base.extend<{ simulator: Simulator }, { perFile: PerFile }>({
+export const test = base.extend<{ simulator: Simulator; tour: boolean }, { perFile: PerFile }>({
+  /** Whether the tour offers itself as on a first visit. Its card would stand in the way of other tests. */
+  tour: [false, { option: true }],
+  context: async ({ context, tour }, use) => {
+    if (!tour) await context.addInitScript(() => localStorage.setItem('tour', 'done'))
+    await use(context)
+  },
   perFile: [
     // eslint-disable-next-line no-empty-pattern
     async ({}, use) => {

@@ -27,11 +27,12 @@ export const features = {
   create: ['yaml'],
   decision: ['create', 'yaml'],
   nodes: [],
+  present: ['decision'],
   replay: [],
   resources: ['create', 'nodes', 'yaml'],
   scheduler: ['decision', 'yaml'],
   shell: ['cluster', 'create', 'decision', 'replay', 'tour', 'transfer'],
-  tour: [],
+  tour: ['create', 'yaml'],
   transfer: ['replay', 'yaml'],
   yaml: [],
 }

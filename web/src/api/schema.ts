@@ -678,6 +678,11 @@ export interface components {
             name: string;
             uid: string;
         };
+        /** @description The pod's controller, and a Deployment instead of its ReplicaSet. */
+        Owner: {
+            kind: string;
+            name: string;
+        };
         /** @description How far the search went. The other total - evaluated nodes were not evaluated, which differs from rejected. */
         NodeCounts: {
             /** @description Nodes in the scheduler's snapshot. */
@@ -692,6 +697,8 @@ export interface components {
         /** @description The summary of a cycle. */
         Summary: {
             pod: components["schemas"]["PodRef"];
+            /** @description Absent if the pod has no controller. */
+            owner?: components["schemas"]["Owner"];
             /** @description The number of the attempt for this pod UID, from 1. */
             attempt: number;
             /** @description The scheduler name of the profile that tried the pod. */
@@ -722,12 +729,66 @@ export interface components {
             nodes?: number;
             /** @description The number of further reasons for which nodes were rejected. */
             others?: number;
+            /** @description Those reasons, most nodes first, at most 15. */
+            further?: components["schemas"]["FurtherReason"][];
+        };
+        /** @description A further reason for which a plugin or an extender rejected nodes. */
+        FurtherReason: {
+            plugin: string;
+            reason?: string;
+            nodes: number;
         };
         Page: {
             /** @description Newest first. */
             items: components["schemas"]["Summary"][];
             /** @description Pass it as continue to get the next page; empty on the last page. */
             continue: string;
+            /** @description Only with the parameter counts. */
+            counts?: components["schemas"]["Counts"];
+        };
+        /** @description Counts of all summaries that match a query, whatever its page. */
+        Counts: {
+            /** @description The number of summaries that match. */
+            matching: number;
+            /** @description The number of all summaries that the server keeps. */
+            kept: number;
+            /**
+             * Format: date-time
+             * @description The start of the oldest cycle that the server keeps. Absent if it keeps none.
+             */
+            oldest?: string;
+            facets: components["schemas"]["Facets"];
+            /** @description Only with the parameter buckets. */
+            timeline?: components["schemas"]["Timeline"];
+        };
+        /** @description How many of the matching summaries have each value of a field. A facet leaves out the query's own value of its field. */
+        Facets: {
+            outcome: components["schemas"]["Facet"];
+            namespace: components["schemas"]["Facet"];
+            plugin: components["schemas"]["Facet"];
+            reason: components["schemas"]["Facet"];
+            node: components["schemas"]["Facet"];
+            profile: components["schemas"]["Facet"];
+            revision: components["schemas"]["Facet"];
+            owner: components["schemas"]["Facet"];
+        };
+        Facet: {
+            /** @description The 20 most frequent values, most frequent first, and the value that the query asks for if any summary has it. */
+            values: components["schemas"]["FacetValue"][];
+            /** @description The number of further values. */
+            others: number;
+        };
+        FacetValue: {
+            /** @description The value as the query parameter takes it. */
+            value: string;
+            count: number;
+        };
+        /** @description The cycles that started in each of the intervals, by outcome. */
+        Timeline: {
+            scheduled: number[];
+            unschedulable: number[];
+            waiting: number[];
+            error: number[];
         };
         Attempts: {
             /** @description Oldest first. Empty if the scheduler has not tried the pod because a PreEnqueue plugin holds it. */
@@ -2063,6 +2124,8 @@ export interface components {
             noEffect: components["schemas"]["NoEffect"][];
             /** @description Dry runs only: the configuration that would be in force, with revision 0. */
             effective?: components["schemas"]["Effective"];
+            /** @description Dry runs only: how the document differs in meaning from the running configuration, whose values are in default. */
+            difference?: components["schemas"]["Difference"][];
             durationSeconds: number;
         };
         /** @description A field that the user set and that has no effect in the simulator. */
@@ -2750,10 +2813,32 @@ export interface operations {
                 uid?: string;
                 /** @description How the cycle ended. */
                 outcome?: components["schemas"]["Outcome"];
+                /** @description Words that must each occur, whatever their case, in the pod's namespace/name, in its owner, in the selected or nominated node, or in the plugin or the reason of the refusal. */
+                q?: string;
+                /** @description A plugin, or an extender by its URL prefix, that rejected the pod or nodes, failed, or holds the pod. Scheduled pods have none. */
+                plugin?: string;
+                /** @description A reason for which a plugin rejected the pod or nodes, failed, or holds the pod. */
+                reason?: string;
+                /** @description The selected or the nominated node. To see which nodes a plugin rejected, read the whole cycle. */
+                node?: string;
+                /** @description The scheduler name of the profile that tried the pod. */
+                profile?: string;
+                /** @description The number of the scheduler configuration that the cycle ran under. */
+                revision?: number;
+                /** @description The pod's owner as kind/name, such as Deployment/web. */
+                owner?: string;
+                /** @description Only cycles that started at this time or later. */
+                since?: string;
+                /** @description Only cycles that started before this time. */
+                until?: string;
                 /** @description The maximum number of summaries per page. */
                 limit?: number;
-                /** @description The continue value of the previous page. */
+                /** @description The continue value of the previous page of the same query. Decisions that were made since the first page do not move it. */
                 continue?: string;
+                /** @description Whether the answer has counts of all summaries that match. */
+                counts?: boolean;
+                /** @description The number of intervals of the counts' timeline, which spans since to until. It needs counts, since and until. */
+                buckets?: number;
             };
             header?: never;
             path?: never;

@@ -15,6 +15,14 @@ export type Summary = Schemas['Summary']
 /** Why a cycle placed no pod, in short. */
 export type Refusal = Schemas['Refusal']
 export type SummaryPage = Schemas['Page']
+/** The pod's controller. */
+export type PodOwner = Schemas['Owner']
+/** Counts of all decisions that match a search, with its facets. */
+export type Counts = Schemas['Counts']
+export type Facet = Schemas['Facet']
+export type Timeline = Schemas['Timeline']
+/** A field in which two configurations differ; `default` is its value in the first one. */
+export type ConfigurationDifference = Schemas['Difference']
 /** A pod's attempts, oldest first, and the plugins that keep it out of the queue now. */
 export type Attempts = Schemas['Attempts']
 /** The full record of one attempt, with its explanation. */

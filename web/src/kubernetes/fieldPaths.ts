@@ -11,10 +11,17 @@ export function parsePath(path: string): (string | number)[] {
   return out
 }
 
+/** The parts of a strict decoding error, which lists every field that it refuses: each with its path and its own message. */
+export function strictErrors(message: string): { path: string; message: string }[] {
+  return [...message.matchAll(/(?:unknown|duplicate) field "([^"]+)"/g)].map(([own, path]) => ({ path: path ?? '', message: own }))
+}
+
 /** Field paths in the API server's message, for errors without causes. */
 export function pathsInMessage(message: string): string[] {
-  const paths = [...message.matchAll(/(?:unknown|duplicate) field "([^"]+)"/g)].map((m) => m[1] ?? '')
+  const paths = strictErrors(message).map(({ path }) => path)
   if (paths.length) return paths
+  const decoding = /Go struct field \w+\.([\w.]+) of type/.exec(message)
+  if (decoding?.[1]) return [decoding[1]]
   const invalid = /(?:is invalid: |^)\[?([a-z][\w.[\]/-]*): (?:Required|Invalid|Unsupported|Forbidden|Duplicate|Too)/i.exec(message)
   return invalid?.[1] ? [invalid[1]] : []
 }

@@ -1,5 +1,7 @@
 package contract
 
+import "slices"
+
 // Our files that depend on Kubernetes' code.
 const (
 	buildFile      = "scheduler/internal/upstream/build.go"
@@ -29,10 +31,13 @@ const (
 
 // Watches returns what our code depends on, except for the interfaces that it
 // embeds, which Embedded finds.
-func Watches() []Watch {
-	code := func(pkg, name, why string, ours ...string) Watch {
-		return Watch{Kind: Code, Package: pkg, Name: name, Ours: ours, Why: why}
-	}
+func Watches() []Watch { return slices.Concat(schedulerWatches(), controllerWatches()) }
+
+func code(pkg, name, why string, ours ...string) Watch {
+	return Watch{Kind: Code, Package: pkg, Name: name, Ours: ours, Why: why}
+}
+
+func schedulerWatches() []Watch {
 	return []Watch{
 		// How the scheduler is built.
 		{Kind: Calls, Package: appPackage, Name: "Setup", Of: schedulerPackage, Ours: []string{buildFile}, Why: "Parts.options passes the same options"},

@@ -1,6 +1,7 @@
 // The decision on the map: the pod in the URL, its newest cycle, and the verdict on each node.
 
 import { computed, type ComputedRef, type Ref, type WritableComputedRef } from 'vue'
+import { useI18n } from 'vue-i18n'
 import { useRoute, useRouter } from 'vue-router'
 import type { Cycle, Pod } from '@/api/types'
 import { verdicts, type NodeVerdict } from '@/features/decision/model/cycle'
@@ -47,6 +48,7 @@ export interface ShownDecision {
 
 /** Escape closes the decision. */
 export function useShownDecision(): ShownDecision {
+  const { t } = useI18n()
   const route = useRoute()
   const router = useRouter()
   const show = useQuery('show')
@@ -84,7 +86,7 @@ export function useShownDecision(): ShownDecision {
     verdictOf,
     tally,
     ask,
-    askText: computed(() => [...(ask.value ?? [])].map(([resource, value]) => amountText(resource, value)).join(', ')),
+    askText: computed(() => [...(ask.value ?? [])].map(([resource, value]) => amountText(resource, value)).join(t('common.separator'))),
     moment,
     nodes,
     totals: computed(() => (nodes.value === present.value ? cluster.value.totals : sumNodes(nodes.value))),

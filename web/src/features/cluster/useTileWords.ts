@@ -20,7 +20,7 @@ export function useTileWords(): (view: NodeView, verdict: NodeVerdict | undefine
         return t('deci.notEvaluated')
     }
   }
-  return (view, verdict) => [view.name, verdict ? verdictWords(verdict) : t('cluster.tileLoad', { cpu: percent(view.cpu), memory: percent(view.memory), pods: view.pods.requested })].join(', ')
+  return (view, verdict) => [view.name, verdict ? verdictWords(verdict) : t('cluster.tileLoad', { cpu: percent(view.cpu), memory: percent(view.memory), pods: view.pods.requested })].join(t('common.separator'))
 }
 
 const percent = (meter: NodeView['cpu']) => Math.round(share(meter) * 100)

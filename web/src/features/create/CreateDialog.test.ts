@@ -42,6 +42,8 @@ let sent: string[]
 /** Answers each request; dry runs are accepted unless the answer says otherwise. */
 function answer(to: (object: KubeObject, dryRun: boolean) => void) {
   vi.spyOn(creator, 'kinds').mockResolvedValue(kinds)
+  // A node without taints takes pods at once.
+  vi.spyOn(creator, 'get').mockResolvedValue({ metadata: { name: 'n1' } })
   vi.spyOn(creator, 'create').mockImplementation((info, namespace, object, dryRun) => {
     sent.push(`${dryRun ? 'try' : 'create'} ${info.kind} ${namespace ? `${namespace}/` : ''}${object.metadata.name}`)
     to(object, dryRun)

@@ -3,6 +3,7 @@ import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import type { ComputedRef } from 'vue'
 import { ApiError } from '@/api/http'
 import type { KindInfo, KubeObject } from '@/api/types'
+import type { SchemaSource } from '@/features/yaml/model/schema'
 import { notices } from '@/ui/notices'
 import { withSetup, type Running } from '@/ui/testing'
 import type { Creator } from './model/batch'
@@ -18,6 +19,11 @@ const twoMaps = `${configMap('a')}---\n${configMap('b')}`
 const creator = { kinds: vi.fn<Creator['kinds']>(), create: vi.fn<Creator['create']>(), get: vi.fn<Creator['get']>(), apply: vi.fn<Creator['apply']>(), pause: vi.fn<Creator['pause']>() }
 const goTo = vi.fn()
 const finished = vi.fn()
+/** A schema with one quantity. */
+const schema: SchemaSource = {
+  root: () => Promise.resolve({ schema: { properties: { apiVersion: {}, kind: {}, metadata: {}, data: {}, spec: { properties: { cpu: { $ref: '#/io.k8s.apimachinery.pkg.api.resource.Quantity' } } } } }, resolve: () => ({ type: 'string' }) }),
+  heads: () => Promise.resolve([]),
+}
 let page: Running<{ batch: CreateBatch; difference: ComputedRef<ItemDifference | undefined> }>
 let batch: CreateBatch
 
@@ -46,7 +52,7 @@ beforeEach(async () => {
   creator.create.mockImplementation((_info, _namespace, object) => Promise.resolve(object))
   creator.pause.mockResolvedValue()
   page = await withSetup(() => {
-    const made = useCreateBatch(useDraftEntries(), creator, { goTo, finished })
+    const made = useCreateBatch(useDraftEntries(), creator, { goTo, finished }, schema)
     return { batch: made, difference: useItemDifference(made.shownItem) }
   })
   batch = page.value.batch
@@ -54,6 +60,25 @@ beforeEach(async () => {
 afterEach(() => {
   page.unmount()
   vi.resetAllMocks()
+})
+
+it('marks a quantity that the server refuses without naming it at its line, once', async () => {
+  vi.useFakeTimers()
+  try {
+    await writes('apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\nspec:\n  cpu: six\n  memry: 1Gi\n')
+    // Before any request: the schema knows.
+    expect(batch.draftProblems.value).toEqual([])
+    await vi.advanceTimersByTimeAsync(1000)
+    const found = () => batch.draftProblems.value.map((p) => `${p.line} ${p.message}`)
+    const lines = ['6 cpu: “six” is not a quantity. Write an amount such as 500m, 2 or 4Gi.', '7 memry is not a field of this object.']
+    expect(found()).toEqual(lines)
+    refuse('a', new ApiError('ConfigMap in version "v1" cannot be handled as a ConfigMap: quantities must match the regular expression', 400))
+    await batch.submit()
+    expect(batch.phase.value).toBe('refused')
+    expect(found()).toEqual(lines)
+  } finally {
+    vi.useRealTimers()
+  }
 })
 
 it('dry-runs and writes everything, reports it and finishes', async () => {

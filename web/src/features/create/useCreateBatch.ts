@@ -3,7 +3,9 @@
 import { computed, shallowRef, watch, type ComputedRef, type ShallowRef } from 'vue'
 import { useI18n } from 'vue-i18n'
 import type { Problem } from '@/features/yaml/model/documents'
+import type { SchemaSource } from '@/features/yaml/model/schema'
 import { useProblemMessages } from '@/features/yaml/problemMessages'
+import { useSchemaProblems, withSchemaProblems } from '@/features/yaml/useSchemaProblems'
 import { useNames } from '@/i18n/names'
 import { notify } from '@/ui/notices'
 import { managedByOthers, type Creator, type Item } from './model/batch'
@@ -45,7 +47,7 @@ export interface BatchSteps {
   finished(): void
 }
 
-export function useCreateBatch({ parsed, count, reading, entries }: DraftEntries, creator: Creator, { goTo, finished }: BatchSteps): CreateBatch {
+export function useCreateBatch({ parsed, count, reading, entries }: DraftEntries, creator: Creator, { goTo, finished }: BatchSteps, schema: SchemaSource): CreateBatch {
   const { t } = useI18n()
   const names = useNames()
   const translated = useProblemMessages()
@@ -55,7 +57,8 @@ export function useCreateBatch({ parsed, count, reading, entries }: DraftEntries
   const shownItem = shallowRef<Item>()
   const busy = computed(() => phase.value === 'checking' || phase.value === 'writing')
 
-  const problems = computed(() => translated([...textProblems.value, ...run.problems.value]))
+  const schemaProblems = useSchemaProblems(parsed, schema)
+  const problems = computed(() => translated([...textProblems.value, ...withSchemaProblems(run.problems.value, schemaProblems.value)]))
   const draftProblems = computed(() => problems.value.filter((p) => !p.file))
 
   function forget() {
@@ -129,7 +132,7 @@ export function useCreateBatch({ parsed, count, reading, entries }: DraftEntries
     progress: computed(() => (phase.value === 'checking' ? settled.value + rest.value : settled.value)),
     problems,
     draftProblems,
-    reported: computed(() => problems.value.length > 0 || !!run.failure.value || items.value.length > 1 || (items.value.length > 0 && (phase.value === 'refused' || phase.value === 'review' || phase.value === 'done'))),
+    reported: computed(() => textProblems.value.length > 0 || run.problems.value.length > 0 || !!run.failure.value || items.value.length > 1 || (items.value.length > 0 && (phase.value === 'refused' || phase.value === 'review' || phase.value === 'done'))),
     shownItem,
     rest,
     conflicts: computed(() => items.value.filter((i) => i.state.kind === 'failed' && managedByOthers(i.state.refusal).length > 0).length),

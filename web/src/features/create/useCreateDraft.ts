@@ -2,7 +2,8 @@
 // user has written is replaced only after confirmation.
 
 import { computed, onMounted, ref, watch, type Ref, type WritableComputedRef } from 'vue'
-import { templates, type TemplateId } from './model/templates'
+import type { TemplateId } from './model/templateIds'
+import { templates } from './model/templates'
 import { copies, currentFreeNames, draft, draftTemplate, wanted, type Wanted } from './store/create'
 import { droppedFiles, removeFiles } from './store/files'
 
@@ -22,7 +23,7 @@ export function useCreateDraft(): CreateDraft {
   const asking = ref<Wanted>()
   /** The text that the draft started as. */
   let pristine = ''
-  const textOf = (from: Wanted) => ('text' in from ? from.text : (templates.find((x) => x.id === from.template)?.text(currentFreeNames()) ?? ''))
+  const textOf = (from: Wanted) => ('text' in from ? from.text : (templates.find((x) => x.id === from.template)?.make(currentFreeNames()).text ?? ''))
   const changed = () => draft.value.trim() !== '' && draft.value !== pristine && !draftTemplate.value
 
   function choose(from: Wanted) {

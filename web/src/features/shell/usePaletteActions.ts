@@ -3,7 +3,7 @@
 import { computed, type ComputedRef } from 'vue'
 import { useI18n } from 'vue-i18n'
 import { useRouter } from 'vue-router'
-import { templateIds } from '@/features/create/model/templates'
+import { templateIds } from '@/features/create/model/templateIds'
 import { openCreate } from '@/features/create/store/create'
 import { changeReplay, replay, stepReplay } from '@/features/replay/store/replay'
 import { startTour } from '@/features/tour/store/tour'

@@ -91,6 +91,8 @@ describe('ImportDialog', () => {
     server.sent(512, 1024)
     await flushPromises()
     expect(wrapper.get('[data-testid="import-progress"]').text()).toContain('512 bytes of 1.0 KiB')
+    // Merging empties nothing.
+    expect(wrapper.findAll('[data-testid="import-progress"] li').map((li) => li.text())).toEqual(['Send', 'Read', 'Create', 'Settle'])
     server.sent(1024, 1024)
     server.say({ progress: { phase: 'applying', done: 1200, total: 3000, kind: 'Pod' } })
     await flushPromises()
@@ -105,6 +107,24 @@ describe('ImportDialog', () => {
     expect(summary).toContain('Inactive 1')
     expect(summary).toContain('http://192.0.2.1/extender')
     expect(wrapper.emitted('close')).toBeUndefined()
+  })
+
+  it('has a step that empties the cluster only when replacing it', async () => {
+    serve()
+    await show()
+    await wrapper.get('input[value="replace"]').setValue(true)
+    await start()
+    await flushPromises()
+    expect(wrapper.findAll('[data-testid="import-progress"] li').map((li) => li.text())).toContain('Empty')
+  })
+
+  it('says what the box does, whether or not it is checked', async () => {
+    await show()
+    const said = () => wrapper.get('.opt.line .cap').text()
+    const before = said()
+    expect(before).toMatch(/^Checked:.*Unchecked:/)
+    await wrapper.get('input[type="checkbox"]').setValue(true)
+    expect(said()).toBe(before)
   })
 
   it('reports unreadable input, and returns to the choice', async () => {

@@ -2,9 +2,13 @@
 
 import { importing } from './importing'
 import { nodeAction } from './nodeAction'
+import { present } from './present'
 import { replay } from './replay'
 import { score } from './score'
+import { search } from './search'
+import { templates } from './templates'
+import { tour } from './tour'
 
-export const deferred = { ...importing, ...nodeAction, ...replay, ...score }
+export const deferred = { ...importing, ...nodeAction, ...present, ...replay, ...score, ...search, ...templates, ...tour }
 
 export type DeferredMessages = typeof deferred

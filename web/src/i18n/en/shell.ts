@@ -66,7 +66,7 @@ export const shell = {
   },
   keys: {
     title: 'Keyboard shortcuts',
-    area: { everywhere: 'Everywhere', map: 'Map, as tiles', tables: 'Tables', decision: 'Decision', editor: 'Editor', activity: 'Activity' },
+    area: { everywhere: 'Everywhere', map: 'Map, as tiles', tables: 'Tables', decision: 'Decision', present: 'Presentation', editor: 'Editor', activity: 'Activity' },
     does: {
       palette: 'find objects and actions',
       help: 'show these shortcuts',
@@ -91,6 +91,11 @@ export const shell = {
       selectAll: 'select all rows',
       deleteRows: 'delete the selected rows',
       moveCell: 'move between cells',
+      present: 'present the decision',
+      moveStep: 'move between steps',
+      endStep: 'go to the first or last step',
+      blank: 'blank the screen',
+      fullScreen: 'full screen',
       complete: 'complete the word',
       submit: 'apply or create',
       find: 'find in the text',
@@ -102,9 +107,5 @@ export const shell = {
     title: 'Tour',
     start: 'Take the tour',
     step: 'Step {n} of {total}',
-    end: 'End the tour',
-    sample: { title: 'Start with a cluster', body: 'One click creates twelve nodes in three zones and pods of several kinds. The real kube-scheduler places them while you watch.' },
-    pod: { title: 'Choose a pod', body: 'Choose one here, among the pending pods, or on a node. The map then shows its decision: which plugin rejected each node, and what each feasible node scored.' },
-    decision: { title: 'Look inside the decision', body: 'Every extension point, each plugin’s verdict on each node, and how the totals add up.' },
   },
 }

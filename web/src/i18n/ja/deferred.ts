@@ -3,7 +3,11 @@
 import type { DeferredMessages } from '@/i18n/en/deferred'
 import { importing } from './importing'
 import { nodeAction } from './nodeAction'
+import { present } from './present'
 import { replay } from './replay'
 import { score } from './score'
+import { search } from './search'
+import { templates } from './templates'
+import { tour } from './tour'
 
-export const deferred: DeferredMessages = { ...importing, ...nodeAction, ...replay, ...score }
+export const deferred: DeferredMessages = { ...importing, ...nodeAction, ...present, ...replay, ...score, ...search, ...templates, ...tour }

@@ -64,6 +64,20 @@ describe('creating', () => {
     expect(states(result)).toEqual(['a checked', 'b failed'])
     expect(problemsOf(result)).toEqual([{ line: 11, message: 'spec: no good' }])
   })
+  it('reports each unknown field once, at its own line', async () => {
+    const message = 'Pod in version "v1" cannot be handled as a Pod: strict decoding error: unknown field "spec.foo", unknown field "metadata.bar"'
+    const text = 'apiVersion: v1\nkind: Pod\nmetadata:\n  name: a\n  bar: 1\nspec:\n  foo: 1\n'
+    const result = await create(parseText(text).entries, new FakeCluster(() => ({ message, code: 400, causes: [] })))
+    expect(problemsOf(result)).toEqual([
+      { line: 5, message: 'unknown field "metadata.bar"' },
+      { line: 7, message: 'unknown field "spec.foo"' },
+    ])
+  })
+  it('marks a refusal that names no field as one of its whole document', async () => {
+    const message = "Pod in version \"v1\" cannot be handled as a Pod: quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
+    const result = await create(parseText(`${podText('a')}---\n${podText('b')}`).entries, new FakeCluster((o) => (o.metadata.name === 'b' ? { message, code: 400, causes: [] } : undefined)))
+    expect(problemsOf(result)).toEqual([{ line: 7, document: 7, message }])
+  })
   it('reports an unknown kind', async () => {
     const result = await create(parseText('apiVersion: v1\nkind: Pdo\nmetadata: {name: a}\n').entries, new FakeCluster())
     expect(problemsOf(result)).toEqual([{ line: 2, message: 'no matches for kind "Pdo" in version "v1"' }])
@@ -72,6 +86,23 @@ describe('creating', () => {
     const cluster = new FakeCluster((o, dryRun) => (!dryRun && o.metadata.name === 'b' ? { message: 'quota', code: 403, causes: [] } : undefined))
     const result = await create(parseText(['a', 'b', 'c'].map((n) => podText(n)).join('---\n')).entries, cluster)
     expect(states(result)).toEqual(['a created', 'b failed', 'c created'])
+  })
+  it('creates pods only when the nodes before them are ready', async () => {
+    const cluster = new FakeCluster()
+    const fresh = { metadata: { name: 'n' }, spec: { taints: [{ key: 'node.kubernetes.io/not-ready', effect: 'NoSchedule' }] } } as KubeObject
+    let answers = 0
+    cluster.get = (info, _, name) => {
+      cluster.log.push(`get ${info.resource} ${name}`)
+      return Promise.resolve(answers++ ? { ...fresh, spec: {} } : fresh)
+    }
+    await create(parseText(`${podText('a')}---\napiVersion: v1\nkind: Node\nmetadata: {name: n}\n`).entries, cluster)
+    expect(cluster.log.slice(2)).toEqual(['create nodes n', 'get nodes n', 'get nodes n', 'create pods default/a'])
+  })
+  it('does not wait forever for a node that never gets ready', async () => {
+    const cluster = new FakeCluster()
+    cluster.get = () => Promise.resolve({ metadata: { name: 'n' }, spec: { taints: [{ key: 'node.kubernetes.io/not-ready', effect: 'NoSchedule' }] } } as KubeObject)
+    const items = await create(parseText(`${podText('a')}---\napiVersion: v1\nkind: Node\nmetadata: {name: n}\n`).entries, cluster)
+    expect(states(items)).toEqual(['n created', 'a created'])
   })
   it('creates a namespace first and does not dry-run objects in it', async () => {
     const cluster = new FakeCluster()

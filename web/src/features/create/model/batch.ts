@@ -8,7 +8,7 @@ import { forCreation } from './clone'
 import type { Entry, Problem } from '@/features/yaml/model/documents'
 import { resolveKind } from '@/kubernetes/kinds'
 import { same } from '@/kubernetes/merge'
-import { parsePath, pathsInMessage } from '@/kubernetes/fieldPaths'
+import { parsePath, pathsInMessage, strictErrors } from '@/kubernetes/fieldPaths'
 
 /** What a failed request reports; ApiError implements it. */
 export interface Refusal {
@@ -80,6 +80,7 @@ const ranks: readonly (readonly string[])[] = [
   ['Node', 'PersistentVolume', 'ConfigMap', 'Secret', 'LimitRange', 'ResourceQuota', 'ClusterRoleBinding', 'RoleBinding'],
   ['CSINode', 'CSIStorageCapacity', 'ResourceSlice', 'ResourceClaimTemplate', 'PersistentVolumeClaim', 'ResourceClaim', 'PodDisruptionBudget', 'Service', 'PodGroup', 'Workload'],
 ]
+const nodeRank = ranks.findIndex((kinds) => kinds.includes('Node'))
 const restRank = ranks.length
 const podRank = restRank + 1
 
@@ -168,6 +169,29 @@ export async function perform(items: Item[], creator: Creator, { progress = () =
         progress(items)
       },
     )
+    if (rank === nodeRank && open.some((i) => rankOf(i.entry) > rank)) await nodesReady(open, creator, signal)
+  }
+}
+
+/** More nodes than this are not waited for. */
+const mostNodes = 20
+const notReady = 'node.kubernetes.io/not-ready'
+
+/**
+ * Waits a moment until the created nodes take pods: a new node has a taint until its kubelet
+ * reports. Otherwise each pod's first attempt would only tell that its nodes are new. Without
+ * an answer, and for nodes that stay unready, the pods are created anyway.
+ */
+async function nodesReady(items: readonly Item[], creator: Creator, signal?: AbortSignal): Promise<void> {
+  let waiting = items.filter((i) => i.entry.kind === 'Node' && i.state.kind === 'created')
+  if (waiting.length > mostNodes) return
+  for (let attempt = 0; attempt < 12 && waiting.length && !signal?.aborted; attempt++) {
+    if (attempt) await creator.pause(250)
+    const found = await Promise.all(waiting.map(async ({ info, entry }) => info && (await creator.get(info, undefined, entry.name).catch(() => undefined))))
+    waiting = waiting.filter((_, i) => {
+      const { spec } = (found[i] ?? {}) as { spec?: { taints?: { key: string }[] } }
+      return spec?.taints?.some((taint) => taint.key === notReady)
+    })
   }
 }
 
@@ -263,8 +287,10 @@ export function locate(entry: Entry, refusal: Refusal): Problem[] {
     }
     return [...seen.values()]
   }
+  const strict = strictErrors(refusal.message)
+  if (strict.length) return strict.map(({ path, message }) => ({ line: entry.lineOf(path), message }))
   const paths = pathsInMessage(refusal.message)
-  if (!paths.length) return [{ line: entry.line, message: refusal.message }]
+  if (!paths.length) return [{ line: entry.line, document: entry.line, message: refusal.message }]
   return paths.map((path) => ({ line: entry.lineOf(path), message: refusal.message }))
 }
 

@@ -1,233 +1,29 @@
-// Manifests to start from. They use names that are free in the cluster.
+// Manifests to start from: single objects, and situations of several objects that show one
+// thing about scheduling. They use names that are free in the cluster.
 
-/** Finds a free name: prefix-1, prefix-2, … */
-export type FreeName = (resource: 'nodes' | 'pods', prefix: string) => string
+import type { FreeName } from './freeNames'
+import { nodeText, podText, selecting, workload } from './manifests'
+import { situations, type Situation } from './situations'
+import { templateIds, type TemplateId } from './templateIds'
 
 export interface Template {
   id: TemplateId
-  text(free: FreeName): string
+  /** The manifests, and for a situation what the scheduler does with its pods. */
+  make(free: FreeName): Situation
 }
 
-export const templateIds = [
-  'pod',
-  'node',
-  'taintedNode',
-  'podAffinity',
-  'podSpread',
-  'deployment',
-  'job',
-  'daemonSet',
-  'volume',
-  'device',
-  'priorityClass',
-  'disruptionBudget',
-  'namespace',
-  'customKind',
-] as const
-export type TemplateId = (typeof templateIds)[number]
+/** A template of plain objects, which promises nothing about placement. */
+const plain = (text: string): Situation => ({ text, expected: [] })
 
-interface NodeOptions {
-  name: string
-  zone: string
-  labels?: Record<string, string>
-  taint?: { key: string; value: string }
-}
-
-function nodeText({ name, zone, labels = {}, taint }: NodeOptions): string {
-  const extra = Object.entries(labels)
-    .map(([k, v]) => `    ${k}: ${v}\n`)
-    .join('')
-  const taints = taint ? `spec:\n  taints:\n  - key: ${taint.key}\n    value: ${taint.value}\n    effect: NoSchedule\n` : ''
-  return `apiVersion: v1
-kind: Node
-metadata:
-  name: ${name}
-  labels:
-    kubernetes.io/hostname: ${name}
-    topology.kubernetes.io/zone: ${zone}
-${extra}${taints}status:
-  capacity:
-    cpu: "8"
-    memory: 32Gi
-    pods: "110"
-  allocatable:
-    cpu: "8"
-    memory: 32Gi
-    pods: "110"
-  conditions:
-  - type: Ready
-    status: "True"
-    reason: KubeletReady
-`
-}
-
-function podText(name: string, rest = ''): string {
-  return `apiVersion: v1
-kind: Pod
-metadata:
-  name: ${name}
-  namespace: default
-  labels:
-    app: web
-spec:
-${rest}  containers:
-  - name: web
-    image: registry.k8s.io/pause:3.10
-    resources:
-      requests:
-        cpu: 500m
-        memory: 512Mi
-`
-}
-
-const affinity = `  affinity:
-    nodeAffinity:
-      requiredDuringSchedulingIgnoredDuringExecution:
-        nodeSelectorTerms:
-        - matchExpressions:
-          - key: topology.kubernetes.io/zone
-            operator: In
-            values: [zone-a, zone-b]
-      preferredDuringSchedulingIgnoredDuringExecution:
-      - weight: 80
-        preference:
-          matchExpressions:
-          - key: disktype
-            operator: In
-            values: [ssd]
-`
-
-const spread = `  topologySpreadConstraints:
-  - topologyKey: topology.kubernetes.io/zone
-    maxSkew: 1
-    whenUnsatisfiable: DoNotSchedule
-    labelSelector:
-      matchLabels:
-        app: web
-`
-
-/** A manifest of a workload controller: head, then the pod template. */
-function workload(kind: string, group: string, name: string, spec: string, pod = ''): string {
-  return `apiVersion: ${group}
-kind: ${kind}
-metadata:
-  name: ${name}
-  namespace: default
-spec:
-${spec}  template:
-    metadata:
-      labels:
-        app: ${name}
-    spec:
-${pod}      containers:
-      - name: ${name}
-        image: registry.k8s.io/pause:3.10
-        resources:
-          requests:
-            cpu: 500m
-            memory: 512Mi
-`
-}
-const selecting = (name: string) => `  selector:\n    matchLabels:\n      app: ${name}\n`
-
-export const templates: readonly Template[] = [
-  { id: 'pod', text: (free) => podText(free('pods', 'pod')) },
-  { id: 'node', text: (free) => nodeText({ name: free('nodes', 'node'), zone: 'zone-a' }) },
-  {
-    id: 'taintedNode',
-    text: (free) => nodeText({ name: free('nodes', 'node'), zone: 'zone-a', taint: { key: 'dedicated', value: 'batch' } }),
-  },
-  { id: 'podAffinity', text: (free) => podText(free('pods', 'pod'), affinity) },
-  { id: 'podSpread', text: (free) => podText(free('pods', 'pod'), spread) },
-  { id: 'deployment', text: () => workload('Deployment', 'apps/v1', 'web', `  replicas: 3\n${selecting('web')}`) },
-  { id: 'job', text: () => workload('Job', 'batch/v1', 'batch', '  completions: 4\n  parallelism: 2\n', '      restartPolicy: Never\n') },
-  { id: 'daemonSet', text: () => workload('DaemonSet', 'apps/v1', 'agent', selecting('agent')) },
-  {
-    id: 'volume',
-    text: (free) => `apiVersion: storage.k8s.io/v1
-kind: StorageClass
-metadata:
-  name: local
-provisioner: kubernetes.io/no-provisioner
-volumeBindingMode: WaitForFirstConsumer
----
-apiVersion: v1
-kind: PersistentVolume
-metadata:
-  name: local-1
-spec:
-  capacity:
-    storage: 10Gi
-  accessModes: [ReadWriteOnce]
-  storageClassName: local
-  persistentVolumeReclaimPolicy: Retain
-  local:
-    path: /mnt/disk
-  nodeAffinity:
-    required:
-      nodeSelectorTerms:
-      - matchExpressions:
-        - key: topology.kubernetes.io/zone
-          operator: In
-          values: [zone-a]
----
-apiVersion: v1
-kind: PersistentVolumeClaim
-metadata:
-  name: claim-1
-  namespace: default
-spec:
-  accessModes: [ReadWriteOnce]
-  storageClassName: local
-  resources:
-    requests:
-      storage: 5Gi
----
-${podText(free('pods', 'pod'), '  volumes:\n  - name: store\n    persistentVolumeClaim:\n      claimName: claim-1\n')}`,
-  },
-  {
-    id: 'device',
-    text: (free) => `apiVersion: resource.k8s.io/v1
-kind: DeviceClass
-metadata:
-  name: gpu
-spec:
-  selectors:
-  - cel:
-      expression: device.driver == "gpu.example.com"
----
-apiVersion: resource.k8s.io/v1
-kind: ResourceSlice
-metadata:
-  name: node-1-gpu
-spec:
-  driver: gpu.example.com
-  nodeName: node-1
-  pool:
-    name: node-1
-    generation: 1
-    resourceSliceCount: 1
-  devices:
-  - name: gpu-0
-  - name: gpu-1
----
-apiVersion: resource.k8s.io/v1
-kind: ResourceClaim
-metadata:
-  name: one-gpu
-  namespace: default
-spec:
-  devices:
-    requests:
-    - name: gpu
-      exactly:
-        deviceClassName: gpu
----
-${podText(free('pods', 'pod'), '  resourceClaims:\n  - name: gpu\n    resourceClaimName: one-gpu\n').replace('    resources:\n', '    resources:\n      claims:\n      - name: gpu\n')}`,
-  },
-  {
-    id: 'disruptionBudget',
-    text: () => `apiVersion: policy/v1
+const objects: Record<Exclude<TemplateId, keyof typeof situations>, (free: FreeName) => string> = {
+  pod: (free) => podText({ name: free('pods', 'pod') }),
+  node: (free) => nodeText({ name: free('nodes', 'node'), labels: { 'topology.kubernetes.io/zone': 'zone-a' } }),
+  taintedNode: (free) => nodeText({ name: free('nodes', 'node'), labels: { 'topology.kubernetes.io/zone': 'zone-a' }, taint: { key: 'dedicated', value: 'batch' } }),
+  deployment: () => workload({ kind: 'Deployment', group: 'apps/v1', name: 'web', spec: `  replicas: 3\n${selecting('web')}` }),
+  statefulSet: () => workload({ kind: 'StatefulSet', group: 'apps/v1', name: 'store', spec: `  serviceName: store\n  replicas: 2\n${selecting('store')}` }),
+  daemonSet: () => workload({ kind: 'DaemonSet', group: 'apps/v1', name: 'agent', spec: selecting('agent') }),
+  job: () => workload({ kind: 'Job', group: 'batch/v1', name: 'batch', spec: '  completions: 4\n  parallelism: 2\n', pod: '      restartPolicy: Never\n' }),
+  disruptionBudget: () => `apiVersion: policy/v1
 kind: PodDisruptionBudget
 metadata:
   name: web
@@ -238,10 +34,7 @@ spec:
     matchLabels:
       app: web
 `,
-  },
-  {
-    id: 'customKind',
-    text: () => `apiVersion: apiextensions.k8s.io/v1
+  customKind: () => `apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
 metadata:
   name: queues.example.com
@@ -279,10 +72,7 @@ metadata:
 spec:
   weight: 3
 `,
-  },
-  {
-    id: 'priorityClass',
-    text: () => `apiVersion: scheduling.k8s.io/v1
+  priorityClass: () => `apiVersion: scheduling.k8s.io/v1
 kind: PriorityClass
 metadata:
   name: high
@@ -291,42 +81,11 @@ globalDefault: false
 preemptionPolicy: PreemptLowerPriority
 description: Pods of this class are scheduled before pods of lower priority.
 `,
-  },
-  {
-    id: 'namespace',
-    text: () => `apiVersion: v1
+  namespace: () => `apiVersion: v1
 kind: Namespace
 metadata:
   name: shop
 `,
-  },
-]
-
-/** The most typical template of a resource. Kinds without one start from the required fields of their schema. */
-export const templateOfResource: Readonly<Record<string, TemplateId>> = {
-  'nodes': 'node',
-  'pods': 'pod',
-  'deployments.apps': 'deployment',
-  'daemonsets.apps': 'daemonSet',
-  'jobs.batch': 'job',
-  'priorityclasses.scheduling.k8s.io': 'priorityClass',
-  'namespaces': 'namespace',
-  'persistentvolumes': 'volume',
-  'persistentvolumeclaims': 'volume',
-  'storageclasses.storage.k8s.io': 'volume',
-  'poddisruptionbudgets.policy': 'disruptionBudget',
-  'resourceclaims.resource.k8s.io': 'device',
-  'resourceslices.resource.k8s.io': 'device',
-  'deviceclasses.resource.k8s.io': 'device',
-  'customresourcedefinitions.apiextensions.k8s.io': 'customKind',
 }
 
-/** A FreeName for a set of names in use, keyed like objectKey. */
-export function freeNames(taken: { nodes: ReadonlySet<string>; pods: ReadonlySet<string> }): FreeName {
-  return (resource, prefix) => {
-    for (let i = 1; ; i++) {
-      const name = `${prefix}-${i}`
-      if (!taken[resource].has(resource === 'pods' ? `default/${name}` : name)) return name
-    }
-  }
-}
+export const templates: readonly Template[] = templateIds.map((id) => ({ id, make: id in situations ? situations[id as keyof typeof situations] : (free) => plain(objects[id as keyof typeof objects](free)) }))

@@ -39,8 +39,8 @@ export function matchShare({ compared, matching }: { compared: number; matching:
 
 /** A share as a percentage with one decimal. Only all of them are 100 %, and only none is 0 %: 99.96 % is 99.9 %. */
 export function formatShare(share: number): string {
-  if (share === 0 || share === 1) return `${share * 100} %`
-  return `${Math.min(99.9, Math.max(0.1, share * 100)).toFixed(1)} %`
+  if (share === 0 || share === 1) return `${share * 100}%`
+  return `${Math.min(99.9, Math.max(0.1, share * 100)).toFixed(1)}%`
 }
 
 /** What is known of a difference besides its reason. */

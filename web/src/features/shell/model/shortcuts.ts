@@ -14,7 +14,7 @@ export interface Shortcut {
   does: string
 }
 
-export type ShortcutArea = 'everywhere' | 'map' | 'tables' | 'decision' | 'editor' | 'activity'
+export type ShortcutArea = 'everywhere' | 'map' | 'tables' | 'decision' | 'present' | 'editor' | 'activity'
 
 /** A page adds its own keys to its area. */
 export const shortcuts: Record<ShortcutArea, readonly Shortcut[]> = {
@@ -42,7 +42,16 @@ export const shortcuts: Record<ShortcutArea, readonly Shortcut[]> = {
     { keys: ['Mod', 'A'], does: 'selectAll' },
     { keys: ['Delete'], does: 'deleteRows' },
   ],
-  decision: [{ keys: ['←', '↑', '↓', '→'], does: 'moveCell' }],
+  decision: [
+    { keys: ['←', '↑', '↓', '→'], does: 'moveCell' },
+    { keys: ['P'], does: 'present' },
+  ],
+  present: [
+    { keys: ['←', '→'], does: 'moveStep' },
+    { keys: ['Home', 'End'], does: 'endStep' },
+    { keys: ['B'], does: 'blank' },
+    { keys: ['F'], does: 'fullScreen' },
+  ],
   editor: [
     { keys: ['Ctrl', 'Space'], does: 'complete' },
     { keys: ['Mod', 'Enter'], does: 'submit' },

@@ -1,23 +1,28 @@
-// The first-run tour: three steps that the user completes by doing them. This browser remembers the end.
+// The tour: its current step, which survives a reload, and its end, which this browser remembers.
 
 import { useStorage } from '@vueuse/core'
-import { ref } from 'vue'
+import { computed, ref } from 'vue'
+import { tourSteps, type TourStep } from '../model/steps'
 
-export type TourStep = 'sample' | 'pod' | 'decision'
-export const tourSteps: readonly TourStep[] = ['sample', 'pod', 'decision']
-
-/** Without storage, the tour starts again after a reload. */
-const remembered = useStorage<'' | 'done'>('tour', '', undefined, { writeDefaults: false, listenToStorageChanges: false, onError: () => {} })
+/** '' before the first step is taken; a step; or the end. Without storage it lasts as long as the page. */
+const remembered = useStorage<string>('tour', '', undefined, { writeDefaults: false, listenToStorageChanges: false, onError: () => {} })
+const stored = tourSteps.find((step) => step === remembered.value)
 
 /** The current step; undefined without a tour. */
-export const tourStep = ref<TourStep | undefined>(remembered.value === 'done' ? undefined : 'sample')
+export const tourStep = ref<TourStep | undefined>(remembered.value === 'done' ? undefined : (stored ?? 'sample'))
+/** The user has begun. Before that, the card shows only beside what it explains. */
+export const tourBegun = computed(() => remembered.value !== '' && remembered.value !== 'done')
 
-/** Moves on to the next step if `done` is the current one. */
-export function advanceTour(done: TourStep): void {
-  if (tourStep.value !== done) return
+/** Goes to a step. */
+export function setTour(step: TourStep): void {
+  tourStep.value = step
+  remembered.value = step
+}
+
+/** Moves on if the user has just done what `done` asks for. */
+export function advanceTour(done: 'sample' | 'pod' | 'decision'): void {
   const next = tourSteps[tourSteps.indexOf(done) + 1]
-  if (next) tourStep.value = next
-  else endTour()
+  if (tourStep.value === done && next) setTour(next)
 }
 
 export function endTour(): void {
@@ -27,5 +32,5 @@ export function endTour(): void {
 
 /** Starts with the first step, or with the second if there are already nodes. */
 export function startTour(hasNodes: boolean): void {
-  tourStep.value = hasNodes ? 'pod' : 'sample'
+  setTour(hasNodes ? 'pod' : 'sample')
 }

@@ -6,7 +6,7 @@ import { computed, ref, shallowRef, watch } from 'vue'
 import { ApiError } from '@/api/http'
 import * as api from '@/api/transfer'
 import type { ImportOptions } from '@/api/transfer'
-import type { ImportLine, ImportProgress, ImportReport, ServerError } from '@/api/types'
+import type { ImportLine, ImportMode, ImportProgress, ImportReport, ServerError } from '@/api/types'
 import { LineReader } from '../model/ndjson'
 import { operation } from '@/live/operation'
 
@@ -45,6 +45,8 @@ export type ImportRun =
 
 export const importRun = shallowRef<ImportRun>({ kind: 'idle' })
 export const importing = computed(() => importRun.value.kind === 'uploading' || importRun.value.kind === 'running')
+/** The mode of the running import; undefined for one that this page did not start. */
+export const importMode = ref<ImportMode>()
 let abort: AbortController | undefined
 const askEvery = 700
 
@@ -52,6 +54,7 @@ const askEvery = 700
 export async function startImport(body: Blob | FormData, options: ImportOptions): Promise<void> {
   if (importing.value) return
   abort = new AbortController()
+  importMode.value = options.mode
   const lines = new LineReader()
   importRun.value = { kind: 'uploading', sent: 0, total: body instanceof Blob ? body.size : 0 }
   const take = (values: unknown[]) => {
@@ -124,7 +127,10 @@ async function follow(): Promise<void> {
 export async function lookForImport(): Promise<void> {
   if (importing.value) return
   const now = await api.getImport()
-  if (now.state === 'running') return void followImport()
+  if (now.state === 'running') {
+    importMode.value = undefined
+    return void followImport()
+  }
   lastImport.value = now.state === 'finished' ? now.report : undefined
 }
 export const lastImport = shallowRef<ImportReport>()
@@ -152,5 +158,9 @@ export function forgetImport(): void {
 // Started before this page was loaded, or by another client: follow it from here.
 watch(
   () => operation.value?.kind === 'import',
-  (runs) => runs && !importing.value && void followImport(),
+  (runs) => {
+    if (!runs || importing.value) return
+    importMode.value = undefined
+    void followImport()
+  },
 )

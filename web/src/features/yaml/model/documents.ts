@@ -3,6 +3,7 @@
 import { isMap, isScalar, isSeq, LineCounter, parseAllDocuments, stringify, type Document, type Node as YamlNode, type Pair, type YAMLMap } from 'yaml'
 import type { KubeObject } from '@/api/types'
 import { parsePath } from '@/kubernetes/fieldPaths'
+import type { Finding } from './validation'
 
 /** A problem at a position in the text. Lines and columns count from 1. */
 export interface Problem {
@@ -15,7 +16,9 @@ export interface Problem {
   /** The file that `line` refers to, if it is not the text in the editor. */
   file?: string
   /** Set for problems that we found ourselves: the message to translate. */
-  says?: { key: 'notObject' } | { key: 'nameMissing'; kind: string } | { key: 'missing'; field: string }
+  says?: { key: 'notObject' } | { key: 'nameMissing'; kind: string } | { key: 'missing'; field: string } | ({ key: Finding['kind'] } & Omit<Finding, 'kind' | 'path'>)
+  /** The first line of its document, for a problem of a document whose own line is not known, and for one that the schema shows. */
+  document?: number
 }
 
 /** One object of the text: a document, or an item of a List. */

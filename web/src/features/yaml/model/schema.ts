@@ -18,6 +18,7 @@ export interface Schema {
   $ref?: string
   'x-kubernetes-int-or-string'?: boolean
   'x-kubernetes-preserve-unknown-fields'?: boolean
+  'x-kubernetes-embedded-resource'?: boolean
   'x-kubernetes-group-version-kind'?: { group: string; version: string; kind: string }[]
   /**
    * Our extension: the schema of this field depends on scalars beside it in the same
@@ -148,6 +149,21 @@ export function skeleton(head: Head, namespaced: boolean, root: SchemaRoot | und
     }
   }
   return `${lines.join('\n')}\n`
+}
+
+/**
+ * A value to start a new field with: its default or first allowed value, with only the
+ * required fields of a map, and one item of a list.
+ */
+export function starter(schema: Schema | undefined, root: SchemaRoot, depth = 0): unknown {
+  const s = settle(schema, root.resolve)
+  if (!s) return ''
+  const shape = shapeOf(s)
+  if (shape === 'list') return depth < 4 && s.items ? [starter(s.items, root, depth + 1)] : []
+  if (shape === 'map') return Object.fromEntries(depth < 4 ? (s.required ?? []).map((key) => [key, starter(s.properties?.[key], root, depth + 1)]) : [])
+  if (s.type === 'boolean') return s.default ?? false
+  const first = s.default ?? (s.enum ?? []).find((value) => value !== '' && value !== null)
+  return first ?? (s.type === 'integer' || s.type === 'number' ? 0 : '')
 }
 
 function writeField(name: string, schema: Schema | undefined, root: SchemaRoot, indent: string, lines: string[], depth: number): void {

@@ -1,0 +1,121 @@
+// Each template is applied to the real API server, and its situation ends as promised.
+
+import { freeNames } from '../src/features/create/model/freeNames'
+import type { Expected } from '../src/features/create/model/situations'
+import { templates } from '../src/features/create/model/templates'
+import { objections } from './axe'
+import { expect, Simulator, test } from './simulator'
+import type { Page } from '@playwright/test'
+
+interface PodOf {
+  metadata: { name: string; uid: string }
+  spec: { nodeName?: string }
+  status: { conditions?: { type: string; status: string; reason?: string }[] }
+}
+
+/** Opens the dialog, chooses a template by its card and creates it. */
+async function createFrom(page: Page, url: string, id: string): Promise<void> {
+  await page.goto(url)
+  await page.getByRole('button', { name: 'Create', exact: true }).first().click()
+  await page.getByTestId('templates').click()
+  await page.locator(`[data-template="${id}"]`).click()
+  await expect(page.getByTestId('look-for')).toBeVisible()
+  await page.getByTestId('create-submit').click()
+  const dialog = page.getByRole('dialog', { name: 'Create' })
+  // A changed object would wait for a review.
+  await expect(dialog, await page.getByTestId('create-report').allInnerTexts().then(String)).toBeHidden()
+}
+
+async function podsOf(simulator: Simulator, prefix: string): Promise<PodOf[]> {
+  const { items } = await simulator.kube<{ items: PodOf[] }>('GET', '/api/v1/namespaces/default/pods')
+  return items.filter((pod) => pod.metadata.name.startsWith(prefix))
+}
+async function get<T>(simulator: Simulator, path: string): Promise<T> {
+  return (await (await fetch(simulator.url + path)).json()) as T
+}
+
+/** The plugins that rejected nodes in the newest attempts of the pods. */
+async function rejecters(simulator: Simulator, pods: readonly PodOf[]): Promise<Set<string>> {
+  const found = new Set<string>()
+  for (const { metadata } of pods) {
+    const { items } = await get<{ items: { attempt: number }[] }>(simulator, `/api/v1/results/${metadata.uid}`)
+    const cycle = await get<{ explanation: { rejections?: { plugin: string }[] } }>(simulator, `/api/v1/results/${metadata.uid}/${items.at(-1)?.attempt}`)
+    for (const { plugin } of cycle.explanation.rejections ?? []) found.add(plugin)
+  }
+  return found
+}
+
+/** Fails until the pods are as promised; the caller repeats it. */
+async function compare(simulator: Simulator, { pods: prefix, count, outcome, nodes = [], by = [], evicts = [] }: Expected): Promise<void> {
+  const pods = await podsOf(simulator, prefix)
+  const bound = pods.filter((pod) => pod.spec.nodeName)
+  if (outcome === 'scheduled') {
+    expect(bound).toHaveLength(count)
+    expect(bound.map((pod) => pod.spec.nodeName).sort()).toEqual([...nodes].sort())
+    for (const name of evicts) expect(await podsOf(simulator, name)).toEqual([])
+    if (!evicts.length) return
+    const { items } = await get<{ items: { nominatedNode?: string }[] }>(simulator, `/api/v1/results/${bound[0]?.metadata.uid}`)
+    expect(items.map((attempt) => attempt.nominatedNode)).toContain(nodes[0])
+  } else if (outcome === 'unschedulable') {
+    const pending = pods.filter((pod) => pod.status.conditions?.some((c) => c.type === 'PodScheduled' && c.reason === 'Unschedulable'))
+    expect(pending).toHaveLength(count)
+    expect([...(await rejecters(simulator, pending))]).toEqual(expect.arrayContaining([...by]))
+  } else {
+    expect(pods).toHaveLength(count)
+    const { items, held } = await get<{ items: unknown[]; held?: { plugin: string }[] }>(simulator, `/api/v1/results/${pods[0]?.metadata.uid}`)
+    expect([items, held?.map((answer) => answer.plugin)]).toEqual([[], by])
+  }
+}
+
+const free = freeNames({ nodes: new Set(), pods: new Set() })
+const gated = 'podGroup'
+
+// Situations come first: the pods of a DaemonSet would take room on their nodes.
+const ordered = templates.filter(({ id }) => id !== gated).sort((a, b) => Math.sign(b.make(free).expected.length) - Math.sign(a.make(free).expected.length))
+for (const template of ordered) {
+  const { expected } = template.make(free)
+  const promise = expected.map(({ count, outcome, by = [] }) => [count, outcome, ...by].join(' ')).join(', ')
+  test(`${template.id}: ${promise || 'accepted'}`, { tag: template.id === 'fullNode' || template.id === 'toleration' ? '@main' : [] }, async ({ page, simulator }) => {
+    await createFrom(page, simulator.url, template.id)
+    for (const one of expected) await expect(() => compare(simulator, one)).toPass({ timeout: 20_000 })
+  })
+}
+
+test('podGroup: with its feature gate, no member is placed; without, the chooser says what is missing', async ({ page, simulator }) => {
+  await page.goto(simulator.url)
+  await page.keyboard.press('c')
+  await page.getByTestId('templates').click()
+  await expect(page.locator('[data-template="podGroup"]')).toContainText('--feature-gates GenericWorkload=true')
+  const own = await Simulator.start(['--feature-gates', 'GenericWorkload=true'])
+  try {
+    await createFrom(page, own.url, gated)
+    for (const one of templates.find(({ id }) => id === gated)?.make(free).expected ?? []) await expect(() => compare(own, one)).toPass({ timeout: 20_000 })
+  } finally {
+    await own.stop()
+  }
+})
+
+test('the chooser can be searched and used by keyboard, in both languages, without objections of axe', { tag: '@main' }, async ({ page, simulator }) => {
+  await page.goto(simulator.url)
+  await page.keyboard.press('c')
+  await page.getByTestId('templates').press('Enter')
+  const chooser = page.getByTestId('template-chooser')
+  await expect(chooser.locator('[data-template]')).toHaveCount(templates.length)
+  expect(await objections(page, { within: 'dialog[open]' })).toEqual([])
+  await page.keyboard.type('preempt')
+  await expect(chooser.locator('[data-template]')).not.toHaveCount(templates.length)
+  await expect(chooser.locator('[data-template="fullNode"]')).toBeVisible()
+  await page.keyboard.type(' nothing like it')
+  await expect(chooser.getByRole('status')).toContainText('No template matches')
+  // Escape clears the search, then closes the chooser, and leaves the dialog open.
+  await page.keyboard.press('Escape')
+  await expect(chooser.locator('[data-template]')).toHaveCount(templates.length)
+  await page.keyboard.press('Escape')
+  await expect(chooser).toBeHidden()
+  await expect(page.getByRole('dialog', { name: 'Create' })).toBeVisible()
+  await page.evaluate(() => localStorage.setItem('language', 'ja'))
+  await page.reload()
+  await page.keyboard.press('c')
+  await page.getByTestId('templates').click()
+  await expect(chooser.locator('[data-template="fullNode"]')).toContainText('満杯のノードと優先度')
+})

@@ -1,0 +1,408 @@
+// Small situations that show one thing about scheduling: nodes, workloads and pods with a
+// known outcome. Each pod selects the situation's own nodes by the label "example", so that
+// the outcome is the same in a cluster with other nodes. A browser test applies every
+// situation to a real API server and compares the outcome.
+
+import type { FreeName } from './freeNames'
+import { documents, nodeText, podText, selecting, workload } from './manifests'
+
+/** What the scheduler does with the pods whose names start with `pods`. */
+export interface Expected {
+  pods: string
+  /** How many of them. */
+  count: number
+  outcome: 'scheduled' | 'unschedulable' | 'held'
+  /** scheduled: the nodes that they get, one each if there are several. */
+  nodes?: readonly string[]
+  /** unschedulable: plugins that reject nodes. held: the plugin that keeps them out of the queue. */
+  by?: readonly string[]
+  /** The pods that are evicted for them. */
+  evicts?: readonly string[]
+}
+
+export interface Situation {
+  text: string
+  expected: readonly Expected[]
+}
+
+const zone = 'topology.kubernetes.io/zone'
+const hostname = 'kubernetes.io/hostname'
+
+/** Lines of a pod's spec that keep it on the nodes of a situation. */
+const on = (example: string, indent = '  ') => `${indent}nodeSelector:\n${indent}  example: ${example}\n`
+const indented = (lines: string) => lines.replace(/^(?=.)/gm, '    ')
+
+function toleration(free: FreeName): Situation {
+  const name = free('nodes', 'taint')
+  const tolerations = `  tolerations:\n  - key: dedicated\n    operator: Equal\n    value: batch\n    effect: NoSchedule\n`
+  return {
+    text: documents(
+      nodeText({ name, labels: { example: name }, taint: { key: 'dedicated', value: 'batch' } }),
+      `# This pod tolerates the taint of the node.\n${podText({ name: `${name}-tolerates`, spec: on(name) + tolerations })}`,
+      `# This one does not.\n${podText({ name: `${name}-refused`, spec: on(name) })}`,
+    ),
+    expected: [
+      { pods: `${name}-tolerates`, count: 1, outcome: 'scheduled', nodes: [name] },
+      { pods: `${name}-refused`, count: 1, outcome: 'unschedulable', by: ['TaintToleration'] },
+    ],
+  }
+}
+
+function nodeAffinity(free: FreeName): Situation {
+  const name = free('nodes', 'disk', '-ssd')
+  const affinity = `  affinity:
+    nodeAffinity:
+      requiredDuringSchedulingIgnoredDuringExecution:
+        nodeSelectorTerms:
+        - matchExpressions:
+          - key: example
+            operator: In
+            values: [${name}]
+          - key: disktype
+            operator: In
+            values: [ssd, nvme]
+`
+  const node = (disktype: string) => nodeText({ name: `${name}-${disktype}`, labels: { disktype, example: name } })
+  return {
+    text: documents(node('ssd'), node('hdd'), podText({ name: `${name}-pod`, spec: affinity })),
+    expected: [{ pods: `${name}-pod`, count: 1, outcome: 'scheduled', nodes: [`${name}-ssd`] }],
+  }
+}
+
+function failingZone(free: FreeName): Situation {
+  const name = free('nodes', 'zones', '-a')
+  const node = (letter: string, fails = false) =>
+    nodeText({ name: `${name}-${letter}`, labels: { [zone]: `${name}-${letter}`, example: name }, annotations: fails ? { 'kube-scheduler-simulator.sigs.k8s.io/failure': 'unreachable' } : {} })
+  const spread = `      topologySpreadConstraints:
+      - topologyKey: ${zone}
+        maxSkew: 1
+        whenUnsatisfiable: DoNotSchedule
+        # With Honor, nodes with taints that the pod does not tolerate would not count.
+        nodeTaintsPolicy: Ignore
+        labelSelector:
+          matchLabels:
+            app: ${name}
+`
+  return {
+    text: documents(
+      node('a'),
+      node('b'),
+      `# This zone fails. To repair it, remove the annotation.\n${node('c', true)}`,
+      workload({ kind: 'Deployment', group: 'apps/v1', name, spec: `  replicas: 4\n${selecting(name)}`, pod: on(name, '      ') + spread }),
+    ),
+    expected: [
+      { pods: `${name}-`, count: 2, outcome: 'scheduled', nodes: [`${name}-a`, `${name}-b`] },
+      { pods: `${name}-`, count: 2, outcome: 'unschedulable', by: ['PodTopologySpread', 'TaintToleration'] },
+    ],
+  }
+}
+
+/** A term of pod affinity or anti-affinity, for pods that must share a node or must not. */
+const podTerm = (kind: 'podAffinity' | 'podAntiAffinity', app: string) => `  affinity:
+    ${kind}:
+      requiredDuringSchedulingIgnoredDuringExecution:
+      - topologyKey: ${hostname}
+        labelSelector:
+          matchLabels:
+            app: ${app}
+`
+
+function podAffinity(free: FreeName): Situation {
+  const name = free('nodes', 'near', '-a')
+  const node = (letter: string) => nodeText({ name: `${name}-${letter}`, labels: { example: name } })
+  return {
+    text: documents(
+      node('a'),
+      node('b'),
+      `# The cache is on ${name}-a: nodeName bypasses the scheduler.\n${podText({ name: `${name}-cache`, app: `${name}-cache`, spec: `  nodeName: ${name}-a\n` })}`,
+      podText({ name: `${name}-web`, spec: on(name) + podTerm('podAffinity', `${name}-cache`) }),
+    ),
+    expected: [{ pods: `${name}-web`, count: 1, outcome: 'scheduled', nodes: [`${name}-a`] }],
+  }
+}
+
+function antiAffinity(free: FreeName): Situation {
+  const name = free('nodes', 'apart', '-a')
+  const node = (letter: string) => nodeText({ name: `${name}-${letter}`, labels: { example: name } })
+  return {
+    text: documents(
+      node('a'),
+      node('b'),
+      workload({ kind: 'Deployment', group: 'apps/v1', name, spec: `  replicas: 3\n${selecting(name)}`, pod: on(name, '      ') + indented(podTerm('podAntiAffinity', name)) }),
+    ),
+    expected: [
+      { pods: `${name}-`, count: 2, outcome: 'scheduled', nodes: [`${name}-a`, `${name}-b`] },
+      { pods: `${name}-`, count: 1, outcome: 'unschedulable', by: ['InterPodAffinity'] },
+    ],
+  }
+}
+
+function spread(free: FreeName): Situation {
+  const name = free('nodes', 'spread', '-a')
+  const node = (letter: string, cpu?: string) => nodeText({ name: `${name}-${letter}`, labels: { [zone]: `${name}-${letter}`, example: name }, cpu })
+  const constraint = `      topologySpreadConstraints:
+      - topologyKey: ${zone}
+        maxSkew: 1
+        whenUnsatisfiable: DoNotSchedule
+        labelSelector:
+          matchLabels:
+            app: ${name}
+`
+  return {
+    text: documents(
+      node('a'),
+      node('b'),
+      `# This zone has room for only one of the pods.\n${node('c', '1')}`,
+      workload({ kind: 'Deployment', group: 'apps/v1', name, spec: `  replicas: 6\n${selecting(name)}`, pod: on(name, '      ') + constraint, cpu: '800m' }),
+    ),
+    expected: [
+      { pods: `${name}-`, count: 5, outcome: 'scheduled', nodes: [`${name}-a`, `${name}-a`, `${name}-b`, `${name}-b`, `${name}-c`] },
+      { pods: `${name}-`, count: 1, outcome: 'unschedulable', by: ['NodeResourcesFit', 'PodTopologySpread'] },
+    ],
+  }
+}
+
+const priorityClass = (name: string, value: number) => `apiVersion: scheduling.k8s.io/v1
+kind: PriorityClass
+metadata:
+  name: ${name}
+value: ${value}
+globalDefault: false
+preemptionPolicy: PreemptLowerPriority
+description: Pods of this class may evict pods of lower priority.
+`
+
+function fullNode(free: FreeName): Situation {
+  const name = free('nodes', 'full')
+  const filler = (n: number) => podText({ name: `${name}-low-${n}`, app: 'low', cpu: '1', spec: `  nodeName: ${name}\n` })
+  return {
+    text: documents(
+      nodeText({ name, labels: { example: name }, cpu: '2' }),
+      priorityClass(`${name}-urgent`, 1000),
+      `# These pods fill the node. They are already there: nodeName bypasses the scheduler.\n${filler(1)}`,
+      filler(2),
+      podText({ name: `${name}-urgent`, app: 'urgent', cpu: '2', spec: `  priorityClassName: ${name}-urgent\n${on(name)}` }),
+    ),
+    expected: [{ pods: `${name}-urgent`, count: 1, outcome: 'scheduled', nodes: [name], evicts: [`${name}-low-1`, `${name}-low-2`] }],
+  }
+}
+
+function guarded(free: FreeName): Situation {
+  const name = free('nodes', 'budget', '-a')
+  const node = (letter: string) => nodeText({ name: `${name}-${letter}`, labels: { example: name }, cpu: '1' })
+  const filler = (letter: string, app: string) => podText({ name: `${name}-${app}`, app: `${name}-${app}`, cpu: '1', spec: `  nodeName: ${name}-${letter}\n` })
+  return {
+    text: documents(
+      node('a'),
+      node('b'),
+      priorityClass(`${name}-urgent`, 1000),
+      `# Allows no disruption of the pod on ${name}-a.
+apiVersion: policy/v1
+kind: PodDisruptionBudget
+metadata:
+  name: ${name}
+  namespace: default
+spec:
+  minAvailable: 1
+  selector:
+    matchLabels:
+      app: ${name}-guarded
+`,
+      `# Both nodes are full: nodeName bypasses the scheduler.\n${filler('a', 'guarded')}`,
+      filler('b', 'unguarded'),
+      podText({ name: `${name}-urgent`, app: 'urgent', cpu: '1', spec: `  priorityClassName: ${name}-urgent\n${on(name)}` }),
+    ),
+    expected: [{ pods: `${name}-urgent`, count: 1, outcome: 'scheduled', nodes: [`${name}-b`], evicts: [`${name}-unguarded`] }],
+  }
+}
+
+function gates(free: FreeName): Situation {
+  const name = free('nodes', 'gated')
+  return {
+    text: documents(nodeText({ name, labels: { example: name } }), podText({ name: `${name}-pod`, spec: `  schedulingGates:\n  - name: example.com/quota\n${on(name)}` })),
+    expected: [{ pods: `${name}-pod`, count: 1, outcome: 'held', by: ['SchedulingGates'] }],
+  }
+}
+
+function podGroup(free: FreeName): Situation {
+  const name = free('nodes', 'gang')
+  const member = (n: number) => podText({ name: `${name}-worker-${n}`, app: 'worker', cpu: '1', spec: `  schedulingGroup:\n    podGroupName: ${name}\n${on(name)}` })
+  return {
+    text: documents(
+      `# Room for two workers.\n${nodeText({ name, labels: { example: name }, cpu: '2' })}`,
+      `apiVersion: scheduling.k8s.io/v1beta1
+kind: PodGroup
+metadata:
+  name: ${name}
+  namespace: default
+spec:
+  schedulingPolicy:
+    gang:
+      minCount: 3
+`,
+      member(1),
+      member(2),
+      member(3),
+    ),
+    expected: [{ pods: `${name}-worker-`, count: 3, outcome: 'unschedulable', by: ['NodeResourcesFit'] }],
+  }
+}
+
+function volume(free: FreeName): Situation {
+  const name = free('nodes', 'local', '-a')
+  const node = (letter: string) => nodeText({ name: `${name}-${letter}`, labels: { [zone]: `${name}-${letter}`, example: name } })
+  return {
+    text: documents(
+      node('a'),
+      node('b'),
+      `apiVersion: storage.k8s.io/v1
+kind: StorageClass
+metadata:
+  name: ${name}
+provisioner: kubernetes.io/no-provisioner
+volumeBindingMode: WaitForFirstConsumer
+`,
+      `# This volume exists in one zone only.
+apiVersion: v1
+kind: PersistentVolume
+metadata:
+  name: ${name}
+spec:
+  capacity:
+    storage: 10Gi
+  accessModes: [ReadWriteOnce]
+  storageClassName: ${name}
+  persistentVolumeReclaimPolicy: Retain
+  local:
+    path: /mnt/disk
+  nodeAffinity:
+    required:
+      nodeSelectorTerms:
+      - matchExpressions:
+        - key: ${zone}
+          operator: In
+          values: [${name}-b]
+`,
+      `apiVersion: v1
+kind: PersistentVolumeClaim
+metadata:
+  name: ${name}-claim
+  namespace: default
+spec:
+  accessModes: [ReadWriteOnce]
+  storageClassName: ${name}
+  resources:
+    requests:
+      storage: 5Gi
+`,
+      podText({ name: `${name}-pod`, spec: `${on(name)}  volumes:\n  - name: store\n    persistentVolumeClaim:\n      claimName: ${name}-claim\n` }),
+    ),
+    expected: [{ pods: `${name}-pod`, count: 1, outcome: 'scheduled', nodes: [`${name}-b`] }],
+  }
+}
+
+function claims(free: FreeName): Situation {
+  const name = free('nodes', 'store', '-a')
+  const node = (letter: string) => nodeText({ name: `${name}-${letter}`, labels: { [zone]: `${name}-${letter}`, example: name } })
+  const apart = `${on(name, '      ')}${indented(podTerm('podAntiAffinity', name))}`
+  return {
+    text: documents(
+      node('a'),
+      node('b'),
+      `# Creates a volume where the first pod of its claim is placed.
+apiVersion: storage.k8s.io/v1
+kind: StorageClass
+metadata:
+  name: ${name}
+provisioner: disk.example.com
+volumeBindingMode: WaitForFirstConsumer
+`,
+      `apiVersion: v1
+kind: Service
+metadata:
+  name: ${name}
+  namespace: default
+spec:
+  clusterIP: None
+  selector:
+    app: ${name}
+`,
+      workload({
+        kind: 'StatefulSet',
+        group: 'apps/v1',
+        name,
+        spec: `  serviceName: ${name}
+  replicas: 2
+${selecting(name)}  volumeClaimTemplates:
+  - metadata:
+      name: data
+    spec:
+      accessModes: [ReadWriteOnce]
+      storageClassName: ${name}
+      resources:
+        requests:
+          storage: 5Gi
+`,
+        pod: apart,
+        container: `        volumeMounts:\n        - name: data\n          mountPath: /data\n`,
+      }),
+    ),
+    expected: [{ pods: `${name}-`, count: 2, outcome: 'scheduled', nodes: [`${name}-a`, `${name}-b`] }],
+  }
+}
+
+function device(free: FreeName): Situation {
+  const name = free('nodes', 'gpu')
+  const claim = (n: number) => `apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata:
+  name: ${name}-claim-${n}
+  namespace: default
+spec:
+  devices:
+    requests:
+    - name: gpu
+      exactly:
+        deviceClassName: ${name}
+`
+  const pod = (n: number) => podText({ name: `${name}-pod-${n}`, spec: `${on(name)}  resourceClaims:\n  - name: gpu\n    resourceClaimName: ${name}-claim-${n}\n`, resources: '      claims:\n      - name: gpu\n' })
+  return {
+    text: documents(
+      nodeText({ name, labels: { example: name } }),
+      `apiVersion: resource.k8s.io/v1
+kind: DeviceClass
+metadata:
+  name: ${name}
+spec:
+  selectors:
+  - cel:
+      expression: device.driver == "${name}.example.com"
+`,
+      `# The node has one device.
+apiVersion: resource.k8s.io/v1
+kind: ResourceSlice
+metadata:
+  name: ${name}
+spec:
+  driver: ${name}.example.com
+  nodeName: ${name}
+  pool:
+    name: ${name}
+    generation: 1
+    resourceSliceCount: 1
+  devices:
+  - name: gpu-0
+`,
+      claim(1),
+      claim(2),
+      pod(1),
+      pod(2),
+    ),
+    expected: [
+      { pods: `${name}-pod-`, count: 1, outcome: 'scheduled', nodes: [name] },
+      { pods: `${name}-pod-`, count: 1, outcome: 'unschedulable', by: ['DynamicResources'] },
+    ],
+  }
+}
+
+export const situations = { toleration, nodeAffinity, failingZone, podAffinity, antiAffinity, spread, fullNode, guarded, gates, podGroup, volume, claims, device } as const

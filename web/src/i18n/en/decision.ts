@@ -282,7 +282,11 @@ export const decision = {
     weightHint: '× {weight}: the weight with which the score counts.',
     extenderScoreHint: 'An extender, a service that the scheduler calls.',
     valuesHelp: 'What the numbers mean',
-    valuesHint: 'Raw: what the plugin computed, in its own unit.\nNormalized: the raw score on a scale from 0 to 100, where more is better.\nWeighted: normalized × the plugin’s weight. Totals add up these.',
+    valuesHint: {
+      raw: 'Raw: what the plugin computed, in its own unit.',
+      normalized: 'Normalized: the raw score on a scale from 0 to 100, where more is better.',
+      weighted: 'Weighted: normalized × the plugin’s weight. Totals add up these.',
+    },
     filterStepHint: '{into} nodes were checked, and {out} passed.',
     parts: 'Breakdown',
     chosen: 'chosen',

@@ -53,21 +53,22 @@ compile: web/dist/.gitkeep
 # vet reads all of Kubernetes' source, so test-all vets.
 GO_TEST := SIMULATOR_BIN=$(abspath $(BINARY)) $(GO) test -vet=off -timeout 40m
 
-# Each of these packages links the API server for a few tests of features that few changes
-# touch. test-cluster tests them.
-RARE_PACKAGES := $(addprefix kube-scheduler-simulator/simulator/,bench controlplane/external examples/plugin mirror transfer/roundtrip)
+# Each of these packages links the API server, or all of kube-controller-manager, for a few
+# tests of what few changes touch. test-cluster tests them.
+RARE_PACKAGES := $(addprefix kube-scheduler-simulator/simulator/,bench controlplane/controllers/kubecontrollers/upstreamtest \
+  controlplane/external examples/plugin mirror transfer/roundtrip)
 
 test-go: build ## Go tests except the slow and the rare, without the race detector
 	$(GO_TEST) -short -p 3 $(filter-out $(RARE_PACKAGES),$(shell $(GO) list $(PACKAGES)))
 
-# The packages whose tests link the API server, and those whose tests start the
-# program. With the race detector they would take most of an hour, so only the
-# application's tests of concurrency run with it.
+# The packages whose tests link the API server or kube-controller-manager, and those
+# whose tests start the program. With the race detector they would take most of an
+# hour, so only the application's tests of concurrency run with it.
 CLUSTER_PACKAGES = $(sort $(shell $(GO) list -test -f '{{.ImportPath}} {{.Deps}}' $(PACKAGES) | \
-  sed -n 's|^\([^ ]*\)\.test .* k8s.io/kubernetes/cmd/kube-apiserver/app .*|\1|p') \
+  sed -nE 's@^([^ ]*)\.test .* k8s.io/kubernetes/cmd/kube-(apiserver|controller-manager)/app .*@\1@p') \
   $(shell $(GO) list ./simulator/systemtest ./simulator/docs ./simulator/examples/...))
 
-test-cluster: build ## every Go test that needs a control plane
+test-cluster: build ## every Go test that needs a control plane or kube-controller-manager
 	$(GO_TEST) -p 2 $(CLUSTER_PACKAGES)
 
 test-race: export GORACE := atexit_sleep_ms=0

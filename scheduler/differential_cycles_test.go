@@ -28,6 +28,7 @@ func checkCycles(t *testing.T, seen []*schedulertest.Attempt, recorded *sink) {
 			got = append(got, recordedAccount(t, c))
 			checkSearch(t, a, c)
 			checkRule(t, c)
+			checkScoreFacts(t, c)
 		} else {
 			got = append(got, account{Pod: "not recorded", UID: a.UID, Attempt: n})
 		}

@@ -42,8 +42,8 @@ func TestPodGroupsAreRecorded(t *testing.T) {
 group default/g needs 4 of 6 members, unschedulable
 placement "": 2 nodes, 6 tried, 3 assigned, Unschedulable by GangScheduling, blocked by NodeResourcesFit for 3 members: [Insufficient cpu]
 DefaultPreemption UnschedulableAndUnresolvable
-3 of placement "": fits no node: 2 nodes rejected, 2 by NodeResourcesFit. No member proceeds: its pod group g needs 4 members, and only 3 found a node; nodes were rejected by NodeResourcesFit for 3 members (Insufficient cpu).
-3 of placement "": had a place, but its pod group g needs 4 members, and only 3 found a node; nodes were rejected by NodeResourcesFit for 3 members (Insufficient cpu).
+3 of placement "": fits no node: 2 nodes rejected, 2 by NodeResourcesFit. No member proceeds: its pod group g needs 4 members, and nodes were found for only 3; nodes were rejected by NodeResourcesFit for 3 members (Insufficient cpu).
+3 of placement "": was assigned, but its pod group g needs 4 members, and nodes were found for only 3; nodes were rejected by NodeResourcesFit for 3 members (Insufficient cpu).
 `,
 		}, {
 			"enough, not all",
@@ -51,8 +51,8 @@ DefaultPreemption UnschedulableAndUnresolvable
 			gang(3, ""), 5, `
 group default/g needs 3 of 5 members, scheduled
 placement "": 2 nodes, 5 tried, 4 assigned, Success, chosen, blocked by NodeResourcesFit for 1 members: [Insufficient cpu]
-1 of placement "": fits no node: 2 nodes rejected, 2 by NodeResourcesFit. Its pod group g has a place for 4 of 5 members, and needs 3.
-4 of placement "": runs. Its pod group g has a place for 4 of 5 members, and needs 3.
+1 of placement "": fits no node: 2 nodes rejected, 2 by NodeResourcesFit. Its pod group g has nodes for 4 of 5 members, and needs 3.
+4 of placement "": runs. Its pod group g has nodes for 4 of 5 members, and needs 3.
 `,
 		}, {
 			"one rack for all",
@@ -62,7 +62,7 @@ group default/g needs 2 of 3 members, scheduled, by rack
 placement "enough": 1 nodes, 3 tried, 2 assigned, Success, scored by NodeResourcesFit, PodGroupPodsCount, blocked by NodeResourcesFit for 1 members: [Insufficient cpu]
 placement "right": 2 nodes, 3 tried, 3 assigned, Success, chosen, scored by NodeResourcesFit, PodGroupPodsCount
 placement "small": 1 nodes, 3 tried, 1 assigned, Unschedulable by GangScheduling, blocked by NodeResourcesFit for 2 members: [Insufficient cpu]
-3 of placement "right": runs. Its pod group g has a place for 3 of 3 members, and needs 2, in rack=right: total 175, the best of 2 placements that fit, of 3.
+3 of placement "right": runs. Its pod group g has nodes for 3 of 3 members, and needs 2, in rack=right: total 175, the best of 2 placements that fit, of 3.
 `,
 		}, {
 			"no rack",
@@ -81,8 +81,8 @@ group default/g needs 2 of 2 members, unschedulable
 placement "": 2 nodes, 1 tried, 0 assigned, Unschedulable by GangScheduling, blocked by NodeResourcesFit for 1 members: [Insufficient cpu]
 DefaultPreemption Success
 preemption, helpful true: 2 victims, 1 reprieved
-1 of no placement: was not tried, because its pod group g needs 2 members, and only 0 found a node; nodes were rejected by NodeResourcesFit for 1 member (Insufficient cpu). DefaultPreemption makes room for the group by removing 2 pods.
-1 of placement "": fits no node: 2 nodes rejected, 2 by NodeResourcesFit. No member proceeds: its pod group g needs 2 members, and only 0 found a node; nodes were rejected by NodeResourcesFit for 1 member (Insufficient cpu). DefaultPreemption makes room for the group by removing 2 pods.
+1 of no placement: was not tried, because its pod group g needs 2 members, and nodes were found for only 0; nodes were rejected by NodeResourcesFit for 1 member (Insufficient cpu). DefaultPreemption makes room for the group by removing 2 pods.
+1 of placement "": fits no node: 2 nodes rejected, 2 by NodeResourcesFit. No member proceeds: its pod group g needs 2 members, and nodes were found for only 0; nodes were rejected by NodeResourcesFit for 1 member (Insufficient cpu). DefaultPreemption makes room for the group by removing 2 pods.
 `,
 		}, {
 			"by preemption of a whole group",
@@ -98,7 +98,7 @@ DefaultPreemption Success
 preemption, helpful true: 2 victims, 0 reprieved
 victim all-1 on n1 of group all, priority 5
 victim all-2 on n2 of group all, priority 5
-1 of placement "": fits no node: 2 nodes rejected, 2 by NodeResourcesFit. No member proceeds: its pod group g needs 1 members, and only 0 found a node; nodes were rejected by NodeResourcesFit for 1 member (Insufficient cpu). DefaultPreemption makes room for the group by removing 2 pods.
+1 of placement "": fits no node: 2 nodes rejected, 2 by NodeResourcesFit. No member proceeds: its pod group g needs 1 members, and nodes were found for only 0; nodes were rejected by NodeResourcesFit for 1 member (Insufficient cpu). DefaultPreemption makes room for the group by removing 2 pods.
 `,
 		}, {
 			"preemption would not help",
@@ -108,8 +108,8 @@ group default/g needs 2 of 2 members, unschedulable
 placement "": 1 nodes, 1 tried, 0 assigned, Unschedulable by GangScheduling, blocked by NodeResourcesFit for 1 members: [Insufficient cpu]
 DefaultPreemption Unschedulable
 preemption, helpful false: 0 victims, 1 reprieved
-1 of no placement: was not tried, because its pod group g needs 2 members, and only 0 found a node; nodes were rejected by NodeResourcesFit for 1 member (Insufficient cpu). It would not fit even without 1 pod of lower priority.
-1 of placement "": fits no node: 1 node rejected, 1 by NodeResourcesFit. No member proceeds: its pod group g needs 2 members, and only 0 found a node; nodes were rejected by NodeResourcesFit for 1 member (Insufficient cpu). It would not fit even without 1 pod of lower priority.
+1 of no placement: was not tried, because its pod group g needs 2 members, and nodes were found for only 0; nodes were rejected by NodeResourcesFit for 1 member (Insufficient cpu). It would not fit even without 1 pod of lower priority.
+1 of placement "": fits no node: 1 node rejected, 1 by NodeResourcesFit. No member proceeds: its pod group g needs 2 members, and nodes were found for only 0; nodes were rejected by NodeResourcesFit for 1 member (Insufficient cpu). It would not fit even without 1 pod of lower priority.
 `,
 		},
 	} {
@@ -271,6 +271,6 @@ func tellMember(c *result.Cycle) string {
 	if at := strings.Index(said, ": "); c.SelectedNode != "" && at >= 0 && c.Outcome == result.Scheduled {
 		said = "runs" + said[strings.Index(said, ". Its"):]
 	}
-	said = strings.Replace(said, "had a place on "+c.SelectedNode, "had a place", 1)
+	said = strings.Replace(said, "was assigned to "+c.SelectedNode, "was assigned", 1)
 	return where + ": " + said
 }

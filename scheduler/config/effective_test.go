@@ -127,8 +127,8 @@ func TestNoEffect(t *testing.T) {
 			"profiles[0].plugins.multiPoint.disabled[0]: ImageLocallity is not enabled by default, did you mean ImageLocality?",
 		}},
 		{"weights", "profiles:\n- plugins:\n    filter:\n      enabled: [{name: NodeName, weight: 3}]\n    multiPoint:\n      enabled: [{name: NodePorts, weight: 3}, {name: NodeAffinity, weight: 3}]\n", []string{
-			"profiles[0].plugins.filter.enabled[0].weight: weights count at score and placementScore only",
-			"profiles[0].plugins.multiPoint.enabled[0].weight: weights count at score and placementScore only",
+			"profiles[0].plugins.filter.enabled[0].weight: weights have an effect only at score and placementScore",
+			"profiles[0].plugins.multiPoint.enabled[0].weight: weights have an effect only at score and placementScore",
 		}},
 		{"a feature gate", "profiles:\n- plugins:\n    placementScore:\n      enabled: [{name: NodeResourcesFit}]\n", []string{
 			"profiles[0].plugins.placementScore: needs the feature gate TopologyAwareWorkloadScheduling",
@@ -163,7 +163,7 @@ func TestNoEffectOfAnEditedDefault(t *testing.T) {
 	text = strings.Replace(text, "    multiPoint:\n      enabled:\n", "    multiPoint:\n      enabled:\n      - name: PrioritySort\n", 1)
 	want := []NoEffect{
 		{Field: "leaderElection.leaseDuration", Message: "the simulator runs one scheduler, so there is no leader to elect"},
-		{Field: "profiles[0].plugins.multiPoint.enabled", Message: "ImageLocality is not in the list, but it is enabled by default; to take it out, name it under disabled"},
+		{Field: "profiles[0].plugins.multiPoint.enabled", Message: "ImageLocality is not in the list, but it is enabled by default; to remove it, name it under disabled"},
 		{Field: "profiles[0].plugins.multiPoint.enabled", Message: `Kubernetes' plugins keep their default order here; to change the order, disable "*" in multiPoint as well`},
 	}
 	if diff := cmp.Diff(want, mustParse(t, []byte(text)).NoEffect()); diff != "" {

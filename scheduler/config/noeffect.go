@@ -129,7 +129,7 @@ func (n *noEffect) weights(point extensionPoint, at path) {
 			}
 		}
 		if !weighs {
-			n.add(at.at(i).child("weight"), "weights count at score and placementScore only")
+			n.add(at.at(i).child("weight"), "weights have an effect only at score and placementScore")
 		}
 	}
 }
@@ -183,7 +183,7 @@ func (n *noEffect) copied(profile *config.KubeSchedulerProfile, at path) {
 		case slices.Contains(written, p.Name):
 			byDefault = append(byDefault, p.Name)
 		case !has(disabled, p.Name):
-			n.add(at.child("enabled"), p.Name+" is not in the list, but it is enabled by default; to take it out, name it under disabled")
+			n.add(at.child("enabled"), p.Name+" is not in the list, but it is enabled by default; to remove it, name it under disabled")
 		}
 	}
 	if !slices.Equal(written, byDefault) {

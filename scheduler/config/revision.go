@@ -61,6 +61,9 @@ type Applied struct {
 	// Effective is the configuration that would be in force, with revision 0, after a check;
 	// nil after an apply.
 	Effective *Effective `json:"effective,omitempty"`
+	// Difference is how the document differs in meaning from the running configuration, whose
+	// values are in Default, after a check; nil after an apply.
+	Difference []Difference `json:"difference,omitempty"`
 	// DurationSeconds is the time from reading the document until the new scheduler schedules.
 	DurationSeconds float64 `json:"durationSeconds"`
 }

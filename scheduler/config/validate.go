@@ -85,7 +85,7 @@ func (v *validator) validate() []Mistake {
 		}
 		if ignoring >= 0 && !slices.ContainsFunc(profile.PluginConfig, func(c config.PluginConfig) bool { return c.Name == names.NodeResourcesFit }) {
 			v.report(path{{key: "extenders"}}.at(ignoring).child("managedResources"),
-				"ignoredByScheduler is carried out by %s, which profile %q does not enable", names.NodeResourcesFit, profile.SchedulerName)
+				"ignoredByScheduler is implemented by %s, which profile %q does not enable", names.NodeResourcesFit, profile.SchedulerName)
 		}
 	}
 	return v.mistakes

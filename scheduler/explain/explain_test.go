@@ -148,7 +148,7 @@ func sentences() []spoken {
 		{
 			"no nodes",
 			result.Cycle{Summary: result.Summary{Pod: pod, Outcome: result.Unschedulable}},
-			"web found no node: the cluster has none.",
+			"web cannot be scheduled: the cluster has no nodes.",
 		},
 		{
 			"nowhere",
@@ -158,7 +158,7 @@ func sentences() []spoken {
 		{
 			"nowhere, the nearest of several",
 			result.Cycle{Summary: result.Summary{Pod: pod, Outcome: result.Unschedulable, Nodes: result.NodeCounts{Total: 2, Evaluated: 2}}, Filter: lacking(2)},
-			"web fits no node: 2 nodes rejected, 2 by NodeResourcesFit. Of the 2 nodes that lack resources, b is the nearest to fitting: it lacks 0.5 cpu, 1.5 Gi memory, 2 example.com/gpu.",
+			"web fits no node: 2 nodes rejected, 2 by NodeResourcesFit. Of the 2 nodes that lack resources, b is the closest fit: it lacks 0.5 cpu, 1.5 Gi memory, 2 example.com/gpu.",
 		},
 		{
 			"nowhere, the only one lacks resources",
@@ -176,7 +176,7 @@ func sentences() []spoken {
 		{
 			"waiting",
 			result.Cycle{Summary: result.Summary{Pod: pod, Outcome: result.Waiting, SelectedNode: "a"}, Permit: []result.PluginResult{{Plugin: "Hold", Status: "Wait"}}},
-			"web has a place on a and waits for Hold.",
+			"web was assigned to a and waits for Hold.",
 		},
 		{
 			"rejected in PreFilter",
@@ -246,7 +246,7 @@ func sentences() []spoken {
 				Filter:  none, Permit: []result.PluginResult{{Plugin: "Hold", Status: "Wait"}},
 				PermitWait: &result.PermitWait{Plugins: []string{"Hold"}, DurationSeconds: seconds(2), Status: "Unschedulable", Plugin: "Hold", Reasons: []string{"its quota is used up"}},
 			},
-			"web had a place on a, then Hold rejected it in Permit: its quota is used up",
+			"web was assigned to a, then Hold rejected it in Permit: its quota is used up",
 		},
 		{
 			"not allowed in time",
@@ -255,7 +255,7 @@ func sentences() []spoken {
 				Filter:  none, Permit: []result.PluginResult{{Plugin: "Hold", Status: "Wait", TimeoutSeconds: 10}},
 				PermitWait: &result.PermitWait{Plugins: []string{"Hold"}, DurationSeconds: seconds(10.001), Status: "Unschedulable", Plugin: "Hold", TimedOut: true, Reasons: []string{"rejected due to timeout"}},
 			},
-			"web had a place on a, but Hold did not allow it within 10 s.",
+			"web was assigned to a, but Hold did not allow it within 10 s.",
 		},
 		{
 			"nominated pods count",
@@ -289,7 +289,7 @@ func sentences() []spoken {
 				Summary: result.Summary{Pod: pod, Outcome: result.Unschedulable, SelectedNode: "a", Message: "used up", Nodes: result.NodeCounts{Total: 2, Evaluated: 2, Feasible: 1}},
 				Filter:  none, Permit: []result.PluginResult{{Plugin: "Quota", Status: "Unschedulable", Reasons: []string{"the quota is used up"}}},
 			},
-			"web had a place on a, then Quota rejected it in Permit: the quota is used up",
+			"web was assigned to a, then Quota rejected it in Permit: the quota is used up",
 		},
 		{
 			"lost its node without a plugin",
@@ -297,7 +297,7 @@ func sentences() []spoken {
 				Summary: result.Summary{Pod: pod, Outcome: result.Unschedulable, SelectedNode: "a", Message: "timed out", Nodes: result.NodeCounts{Total: 2, Evaluated: 2, Feasible: 1}},
 				Filter:  none,
 			},
-			"web had a place on a and was then rejected: timed out",
+			"web was assigned to a and then rejected: timed out",
 		},
 		{
 			"an error",

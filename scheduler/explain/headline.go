@@ -204,7 +204,7 @@ func (s WasNominated) english() string {
 }
 
 func (s Waiting) english() string {
-	return fmt.Sprintf("%s has a place on %s and waits for %s.", s.Pod, s.Node, strings.Join(s.Plugins, ", "))
+	return fmt.Sprintf("%s was assigned to %s and waits for %s.", s.Pod, s.Node, strings.Join(s.Plugins, ", "))
 }
 
 func (s CycleError) english() string {
@@ -216,7 +216,7 @@ func (s ExtenderError) english() string {
 }
 
 func (s NoNodes) english() string {
-	return fmt.Sprintf("%s found no node: the cluster has none.", s.Pod)
+	return fmt.Sprintf("%s cannot be scheduled: the cluster has no nodes.", s.Pod)
 }
 
 func (s RejectedInPreFilter) english() string {
@@ -224,15 +224,15 @@ func (s RejectedInPreFilter) english() string {
 }
 
 func (s RejectedLater) english() string {
-	return fmt.Sprintf("%s had a place on %s, then %s rejected it in %s: %s", s.Pod, s.Node, s.Plugin, s.Stage, reason(s.Reasons))
+	return fmt.Sprintf("%s was assigned to %s, then %s rejected it in %s: %s", s.Pod, s.Node, s.Plugin, s.Stage, reason(s.Reasons))
 }
 
 func (s PermitTimeout) english() string {
-	return fmt.Sprintf("%s had a place on %s, but %s did not allow it within %s.", s.Pod, s.Node, s.Plugin, s.Waited)
+	return fmt.Sprintf("%s was assigned to %s, but %s did not allow it within %s.", s.Pod, s.Node, s.Plugin, s.Waited)
 }
 
 func (s LostPlace) english() string {
-	return fmt.Sprintf("%s had a place on %s and was then rejected: %s", s.Pod, s.Node, s.Message)
+	return fmt.Sprintf("%s was assigned to %s and then rejected: %s", s.Pod, s.Node, s.Message)
 }
 
 func (s NoNodeFits) english() string {

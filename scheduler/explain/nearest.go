@@ -33,7 +33,7 @@ func (s Nearest) english() string {
 	if s.Nodes == 1 {
 		return fmt.Sprintf("%s lacks %s.", s.Node, said)
 	}
-	return fmt.Sprintf("Of the %d nodes that lack resources, %s is the nearest to fitting: it lacks %s.", s.Nodes, s.Node, said)
+	return fmt.Sprintf("Of the %d nodes that lack resources, %s is the closest fit: it lacks %s.", s.Nodes, s.Node, said)
 }
 
 // nearest names the node that lacks the smallest part of the pod's requests, unless

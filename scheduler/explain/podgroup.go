@@ -144,7 +144,7 @@ func (GroupVictims) Kind() Kind        { return "groupVictims" }
 func (GroupRoomImpossible) Kind() Kind { return "groupRoomImpossible" }
 
 func (s HeldByGroup) english() string {
-	return fmt.Sprintf("%s had a place on %s, but %s", s.Pod, s.Node, s.Group.english())
+	return fmt.Sprintf("%s was assigned to %s, but %s", s.Pod, s.Node, s.Group.english())
 }
 
 func (s NotTried) english() string {
@@ -162,9 +162,9 @@ func (s GroupHasEnough) english() string {
 func (s GroupShort) english() string { return "No member proceeds: " + s.Group.english() }
 
 func (s GroupShortfall) english() string {
-	said := fmt.Sprintf("its pod group %s needs %d members, and only %d found a node", s.Name, s.Needs, s.Found)
+	said := fmt.Sprintf("its pod group %s needs %d members, and nodes were found for only %d", s.Name, s.Needs, s.Found)
 	if s.Needs == 0 {
-		said = fmt.Sprintf("no member of its pod group %s found a node", s.Name)
+		said = fmt.Sprintf("no node was found for any member of its pod group %s", s.Name)
 	}
 	if p := s.Nearest; p != nil {
 		said += fmt.Sprintf(" in %s=%s, the best of %s", p.TopologyKey, p.Name, plural(p.Placements, "placement"))
@@ -184,7 +184,7 @@ func (s GroupShortfall) english() string {
 }
 
 func (s GroupPlaced) english() string {
-	said := fmt.Sprintf("Its pod group %s has a place for %d of %s", s.Group, s.Has, plural(s.Members, "member"))
+	said := fmt.Sprintf("Its pod group %s has nodes for %d of %s", s.Group, s.Has, plural(s.Members, "member"))
 	if s.Needs > 0 {
 		said += fmt.Sprintf(", and needs %d", s.Needs)
 	}

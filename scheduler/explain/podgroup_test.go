@@ -61,22 +61,22 @@ func sentencesAboutPodGroups() []spoken {
 		{
 			"placed with its group",
 			racks, "n1", result.Scheduled, nil,
-			"web runs on n1: the only feasible node of 1 evaluated. Its pod group train has a place for 3 of 3 members, and needs 2, in rack=r5: total 139, the best of 2 placements that fit, of 2.",
+			"web runs on n1: the only feasible node of 1 evaluated. Its pod group train has nodes for 3 of 3 members, and needs 2, in rack=r5: total 139, the best of 2 placements that fit, of 2.",
 		},
 		{
 			"had a place, the group has not",
 			gang(result.Unschedulable, full), "n1", result.Unschedulable, nil,
-			"web had a place on n1, but its pod group train needs 4 members, and only 3 found a node; nodes were rejected by NodeResourcesFit for 3 members (Insufficient cpu).",
+			"web was assigned to n1, but its pod group train needs 4 members, and nodes were found for only 3; nodes were rejected by NodeResourcesFit for 3 members (Insufficient cpu).",
 		},
 		{
 			"found none, and so the group",
 			gang(result.Unschedulable, full), "", result.Unschedulable, rejected.Filter(),
-			"web fits no node: 1 node rejected, 1 by NodeResourcesFit. No member proceeds: its pod group train needs 4 members, and only 3 found a node; nodes were rejected by NodeResourcesFit for 3 members (Insufficient cpu).",
+			"web fits no node: 1 node rejected, 1 by NodeResourcesFit. No member proceeds: its pod group train needs 4 members, and nodes were found for only 3; nodes were rejected by NodeResourcesFit for 3 members (Insufficient cpu).",
 		},
 		{
 			"not tried any more",
 			untried, "", result.Unschedulable, nil,
-			"web was not tried, because its pod group train needs 4 members, and only 3 found a node; nodes were rejected by NodeResourcesFit for 3 members (Insufficient cpu).",
+			"web was not tried, because its pod group train needs 4 members, and nodes were found for only 3; nodes were rejected by NodeResourcesFit for 3 members (Insufficient cpu).",
 		},
 		{
 			"no placement",
@@ -86,17 +86,17 @@ func sentencesAboutPodGroups() []spoken {
 		{
 			"room is made",
 			preempting, "n1", result.Unschedulable, nil,
-			"web had a place on n1, but its pod group train needs 4 members, and only 3 found a node; nodes were rejected by NodeResourcesFit for 3 members (Insufficient cpu). DefaultPreemption makes room for the group.",
+			"web was assigned to n1, but its pod group train needs 4 members, and nodes were found for only 3; nodes were rejected by NodeResourcesFit for 3 members (Insufficient cpu). DefaultPreemption makes room for the group.",
 		},
 		{
 			"room is made by removing pods",
 			removing, "n1", result.Unschedulable, nil,
-			"web had a place on n1, but its pod group train needs 4 members, and only 3 found a node; nodes were rejected by NodeResourcesFit for 3 members (Insufficient cpu). DefaultPreemption makes room for the group by removing 2 pods.",
+			"web was assigned to n1, but its pod group train needs 4 members, and nodes were found for only 3; nodes were rejected by NodeResourcesFit for 3 members (Insufficient cpu). DefaultPreemption makes room for the group by removing 2 pods.",
 		},
 		{
 			"no room could be made",
 			hopeless, "n1", result.Unschedulable, nil,
-			"web had a place on n1, but its pod group train needs 4 members, and only 3 found a node; nodes were rejected by NodeResourcesFit for 3 members (Insufficient cpu). It would not fit even without 3 pods of lower priority.",
+			"web was assigned to n1, but its pod group train needs 4 members, and nodes were found for only 3; nodes were rejected by NodeResourcesFit for 3 members (Insufficient cpu). It would not fit even without 3 pods of lower priority.",
 		},
 		{
 			"more than it needs",
@@ -105,15 +105,15 @@ func sentencesAboutPodGroups() []spoken {
 		},
 		{
 			"anywhere", anywhere, "n1", result.Scheduled, nil,
-			"web runs on n1: the only feasible node of 1 evaluated. Its pod group train has a place for 2 of 2 members.",
+			"web runs on n1: the only feasible node of 1 evaluated. Its pod group train has nodes for 2 of 2 members.",
 		},
 		{
 			"the only placement that fits", lonely, "n1", result.Scheduled, nil,
-			"web runs on n1: the only feasible node of 1 evaluated. Its pod group train has a place for 3 of 3 members, and needs 2, in rack=r5, the only one of 1 placement that fits.",
+			"web runs on n1: the only feasible node of 1 evaluated. Its pod group train has nodes for 3 of 3 members, and needs 2, in rack=r5, the only one of 1 placement that fits.",
 		},
 		{
 			"no gang, in one rack", basic, "", result.Unschedulable, rejected.Filter(),
-			"web fits no node: 1 node rejected, 1 by NodeResourcesFit. No member proceeds: no member of its pod group train found a node in rack=r1, the best of 1 placement.",
+			"web fits no node: 1 node rejected, 1 by NodeResourcesFit. No member proceeds: no node was found for any member of its pod group train in rack=r1, the best of 1 placement.",
 		},
 	} {
 		out = append(out, spoken{"group: " + tc.name, result.Cycle{PodGroup: tc.group, Filter: tc.filter, Summary: result.Summary{

@@ -29,6 +29,7 @@ func (r *Recorder) Attach(sched *scheduler.Scheduler, nodes func() []fwk.NodeInf
 		c.counts.Feasible = res.FeasibleNodes
 		c.tookFirst(res.SuggestedHost)
 		c.counts.Wanted = c.wanted()
+		c.noteScoreFacts()
 		if c.group != nil && err != nil {
 			c.group.block(c.placement, err)
 		}

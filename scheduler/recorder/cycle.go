@@ -193,6 +193,7 @@ func (r *Recorder) build(c *cycle, e ending) *result.Cycle {
 	out := &result.Cycle{
 		Summary: result.Summary{
 			Pod:             c.pod,
+			Owner:           ownerOf(c.object),
 			Attempt:         c.attempt,
 			Updates:         c.builds,
 			Profile:         c.profile.name,

@@ -15,6 +15,9 @@ type Plugins interface {
 	// It is called once per plugin and profile, when the plugin has been created with
 	// these arguments and this handle, before the scheduler runs.
 	Comparer(plugin string, args runtime.Object, h fwk.Handle) Comparer
+	// Scorer returns the scorer of a Score plugin, or nil for an unknown plugin. It is
+	// called as Comparer is.
+	Scorer(plugin string, args runtime.Object, h fwk.Handle) Scorer
 	// AllocatesClaims reports whether the plugin writes the allocation of the pod's
 	// ResourceClaims in PreBind.
 	AllocatesClaims(plugin string) bool
@@ -56,6 +59,7 @@ type noPlugins struct{}
 var _ Plugins = noPlugins{}
 
 func (noPlugins) Comparer(string, runtime.Object, fwk.Handle) Comparer { return nil }
+func (noPlugins) Scorer(string, runtime.Object, fwk.Handle) Scorer     { return nil }
 func (noPlugins) AllocatesClaims(string) bool                          { return false }
 func (noPlugins) Claims(fwk.Handle, *v1.Pod) []result.ClaimAllocation  { return nil }
 func (noPlugins) PreemptsForGroups(string) bool                        { return false }

@@ -219,6 +219,7 @@ type scoring struct {
 func newScore(b *base) score {
 	s := &scoring{b, b.guard.Score(b.plugin.(fwk.ScorePlugin)), &sampler{plugin: b.Name()}}
 	b.profile.scoreSamplers = append(b.profile.scoreSamplers, s.sampler)
+	b.profile.scorers = append(b.profile.scorers, b.newScorer(s.inner))
 	return score{s}
 }
 

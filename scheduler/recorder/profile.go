@@ -24,6 +24,8 @@ type profile struct {
 	filterSamplers, scoreSamplers []*sampler
 	// nearest hold the rejections of the Filter plugins that are compared.
 	nearest []*nearest
+	// scorers are those of the Score plugins.
+	scorers []scorer
 	// percentageOfNodesToScore is the profile's effective value; 0 means adaptive.
 	percentageOfNodesToScore int32
 	// stopsAtOne: the search ends with the first feasible node.

@@ -20,6 +20,7 @@ type scores struct {
 	// weighted scores, and then the totals.
 	values    []int64
 	extenders []extenderScores
+	facts     *result.ScoreFacts
 }
 
 // column returns the values of a column.
@@ -106,7 +107,7 @@ func (c *cycle) buildScore(feasible []string) *result.Score {
 	for p, name := range s.plugins {
 		calls[p] = len(s.nodes)
 		weight := c.profile.weights[name]
-		out.Plugins = append(out.Plugins, result.ScorePlugin{Name: name, Weight: weight})
+		out.Plugins = append(out.Plugins, result.ScorePlugin{Name: name, Weight: weight, Normalization: c.profile.normalization(name)})
 		out.Raw = append(out.Raw, result.NewColumn(b.sorted(s.raw(p))))
 		column := b.sorted(s.weighted(p))
 		weighted := result.NewColumn(column)
@@ -129,6 +130,7 @@ func (c *cycle) buildScore(feasible []string) *result.Score {
 	s.addExtenders(out, totals)
 	out.Totals = result.NewColumn(totals)
 	out.FindTied()
+	out.Facts = s.facts
 	out.DurationSeconds = c.sampledScore.extrapolate(s.plugins, calls)
 	return out
 }

@@ -1,25 +1,125 @@
 package result
 
-import "k8s.io/apimachinery/pkg/types"
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+)
 
 // Query selects summaries. Zero fields do not restrict.
 type Query struct {
 	Namespace, Name string
 	UID             types.UID
 	Outcome         Outcome
+	// Text is a list of words. Each must occur, whatever its case, in the pod's namespace/name, in
+	// its owner, in the selected or nominated node, or in the plugin or the reason of a refusal.
+	Text string
+	// Plugin and Reason select by Summary.Refusal, with its further reasons: a plugin or an
+	// extender that rejected nodes or the pod, failed, or holds the pod. They do not select
+	// scheduled pods.
+	Plugin, Reason string
+	// Node is the selected or the nominated node. A query cannot ask for the nodes that a plugin
+	// rejected: only the whole cycle knows them.
+	Node    string
+	Profile string
+	// Revision is that of the scheduler configuration.
+	Revision int
+	// Owner is the form of Owner.String.
+	Owner string
+	// StartTime must not be before Since, and must be before Until.
+	Since, Until time.Time
+
 	// Limit bounds a page; 0 means the store's default, and a higher value than
 	// MaxLimit means MaxLimit.
 	Limit int
 	// Continue is the previous page's Continue; empty starts at the newest.
 	Continue string
+	// Counts asks for Page.Counts.
+	Counts bool
+	// Buckets asks for Counts.Timeline with this many intervals, at most MaxBuckets. It needs
+	// Counts, Since and Until.
+	Buckets int
 }
 
-// MaxLimit is the longest page of summaries.
-const MaxLimit = 5000
+const (
+	// MaxLimit is the longest page of summaries.
+	MaxLimit = 5000
+	// MaxBuckets is the largest number of intervals in a timeline.
+	MaxBuckets = 1000
+)
 
 // Page is a list of summaries, newest first.
 type Page struct {
 	Items []Summary `json:"items"`
 	// Continue identifies the next page; empty on the last page.
 	Continue string `json:"continue"`
+	// Counts is nil when the query did not ask for it.
+	Counts *Counts `json:"counts,omitempty"`
+}
+
+// Counts describe all summaries that match a query, whatever its limit and its Continue.
+type Counts struct {
+	// Matching counts those that match, Kept all that the store keeps.
+	Matching int `json:"matching"`
+	Kept     int `json:"kept"`
+	// Oldest is the start of the oldest kept cycle; nil when none is kept.
+	Oldest *time.Time `json:"oldest,omitempty"`
+	Facets Facets     `json:"facets"`
+	// Timeline is nil when the query did not ask for it.
+	Timeline *Timeline `json:"timeline,omitempty"`
+}
+
+// Facets count the values of the fields that a query can select by. A facet leaves out the
+// query's own value of its field, so that it also shows what else there is to select.
+type Facets struct {
+	Outcome   Facet `json:"outcome"`
+	Namespace Facet `json:"namespace"`
+	Plugin    Facet `json:"plugin"`
+	Reason    Facet `json:"reason"`
+	Node      Facet `json:"node"`
+	Profile   Facet `json:"profile"`
+	Revision  Facet `json:"revision"`
+	Owner     Facet `json:"owner"`
+}
+
+// Facet counts the values of a field.
+type Facet struct {
+	// Values are the MaxFacetValues most frequent ones, most frequent first, and the value that
+	// the query asks for if any summary has it.
+	Values []FacetValue `json:"values"`
+	// Others counts the further values.
+	Others int `json:"others"`
+}
+
+// MaxFacetValues bounds the values of a facet.
+const MaxFacetValues = 20
+
+// FacetValue is a value in the form that a query takes, with the number of summaries that have it.
+type FacetValue struct {
+	Value string `json:"value"`
+	Count int    `json:"count"`
+}
+
+// Timeline counts the cycles that started in consecutive intervals of equal length, from the
+// query's Since to its Until. Each list has one number per interval.
+type Timeline struct {
+	Scheduled     []int `json:"scheduled"`
+	Unschedulable []int `json:"unschedulable"`
+	Waiting       []int `json:"waiting"`
+	Error         []int `json:"error"`
+}
+
+// Of returns the counts of an outcome; nil for an unknown one.
+func (t *Timeline) Of(o Outcome) []int {
+	switch o {
+	case Scheduled:
+		return t.Scheduled
+	case Unschedulable:
+		return t.Unschedulable
+	case Waiting:
+		return t.Waiting
+	case Error:
+		return t.Error
+	}
+	return nil
 }

@@ -20,7 +20,20 @@ type Refusal struct {
 	Nodes int `json:"nodes,omitempty"`
 	// Others counts further reasons for which nodes were rejected.
 	Others int `json:"others,omitempty"`
+	// Further are those reasons, most nodes first, at most MaxFurther of them. Records of earlier
+	// versions have none.
+	Further []FurtherReason `json:"further,omitempty"`
 }
+
+// FurtherReason is a reason for which a plugin or an extender rejected nodes.
+type FurtherReason struct {
+	Plugin string `json:"plugin"`
+	Reason string `json:"reason,omitempty"`
+	Nodes  int    `json:"nodes"`
+}
+
+// MaxFurther bounds Refusal.Further.
+const MaxFurther = 15
 
 // FindRefusal returns nil for a scheduled pod, and when no single plugin or extender
 // kept it from being scheduled. It does not change c.
@@ -92,18 +105,22 @@ func extenderFailed(c *Cycle) *Refusal {
 // nodesRefused returns the most common reason of the nodes that a plugin left in
 // the given state.
 func nodesRefused(c *Cycle, state byte) *Refusal {
-	var most *Refusal
-	distinct := 0
+	var all []FurtherReason
 	for _, r := range rejections(c, state) {
-		distinct += len(r.Reasons)
-		// The first reason of a plugin is the most common one of its nodes.
-		first := r.Reasons[0]
-		if most == nil || first.Nodes > most.Nodes || (first.Nodes == most.Nodes && r.Plugin < most.Plugin) {
-			most = &Refusal{ExtensionPoint: "filter", Plugin: r.Plugin, Reason: first.Reason, Nodes: first.Nodes}
+		for _, reason := range r.Reasons {
+			all = append(all, FurtherReason{Plugin: r.Plugin, Reason: reason.Reason, Nodes: reason.Nodes})
 		}
 	}
-	if most != nil {
-		most.Others = distinct - 1
+	if all == nil {
+		return nil
 	}
-	return most
+	slices.SortStableFunc(all, func(a, b FurtherReason) int {
+		return cmp.Or(cmp.Compare(b.Nodes, a.Nodes), strings.Compare(a.Plugin, b.Plugin))
+	})
+	most, others := all[0], all[1:]
+	refusal := &Refusal{ExtensionPoint: "filter", Plugin: most.Plugin, Reason: most.Reason, Nodes: most.Nodes, Others: len(others)}
+	if n := min(len(others), MaxFurther); n > 0 {
+		refusal.Further = slices.Clone(others[:n])
+	}
+	return refusal
 }

@@ -27,14 +27,19 @@ func TestFindRefusal(t *testing.T) {
 		},
 		"the reason that most nodes share": {
 			Cycle{Summary: Summary{Outcome: Unschedulable}, Filter: filter()},
-			&Refusal{ExtensionPoint: "filter", Plugin: "NodeResourcesFit", Reason: "Insufficient cpu", Nodes: 2, Others: 2},
+			&Refusal{ExtensionPoint: "filter", Plugin: "NodeResourcesFit", Reason: "Insufficient cpu", Nodes: 2, Others: 2, Further: []FurtherReason{
+				{Plugin: "NodeResourcesFit", Reason: "Insufficient memory", Nodes: 1}, {Plugin: "TaintToleration", Reason: "untolerated", Nodes: 1},
+			}},
 		},
 		"an extender's counts as well, even without a reason": {
 			Cycle{Summary: Summary{Outcome: Unschedulable}, Filter: filter(), Extenders: []ExtenderCall{{
 				Plugin: extender, Verb: ExtenderFilter, Status: "Success",
 				Rejected: &ExtenderRejections{Nodes: []string{"d", "e", "f"}, Reasons: []ExtenderReason{{}}, ReasonOf: []uint16{0, 0, 0}},
 			}}},
-			&Refusal{ExtensionPoint: "filter", Plugin: extender, Nodes: 3, Others: 3},
+			&Refusal{ExtensionPoint: "filter", Plugin: extender, Nodes: 3, Others: 3, Further: []FurtherReason{
+				{Plugin: "NodeResourcesFit", Reason: "Insufficient cpu", Nodes: 2}, {Plugin: "NodeResourcesFit", Reason: "Insufficient memory", Nodes: 1},
+				{Plugin: "TaintToleration", Reason: "untolerated", Nodes: 1},
+			}},
 		},
 		"before any node": {
 			Cycle{Summary: Summary{Outcome: Unschedulable}, PreFilter: []PluginResult{{Plugin: "NodePorts", Status: "Skip"}, {Plugin: "VolumeBinding", Status: "UnschedulableAndUnresolvable", Reasons: []string{"no claim"}}}},

@@ -54,6 +54,20 @@ type Pod struct {
 	UID       types.UID `json:"uid"`
 }
 
+// Owner is the workload that a pod belongs to.
+type Owner struct {
+	Kind string `json:"kind"`
+	Name string `json:"name"`
+}
+
+// String returns the form that Query.Owner has, such as Deployment/web; it is empty for nil.
+func (o *Owner) String() string {
+	if o == nil {
+		return ""
+	}
+	return o.Kind + "/" + o.Name
+}
+
 // NodeCounts says how far the search went. Total-Evaluated nodes were not
 // evaluated, which is not the same as rejected.
 type NodeCounts struct {
@@ -73,6 +87,9 @@ type NodeCounts struct {
 // Summary is one line about a cycle.
 type Summary struct {
 	Pod Pod `json:"pod"`
+	// Owner is the pod's controller, and a Deployment instead of its ReplicaSet. It is nil when
+	// the pod has none, and in records of earlier versions.
+	Owner *Owner `json:"owner,omitempty"`
 	// Attempt counts the cycles of this pod's UID, from 1.
 	Attempt int `json:"attempt"`
 	// Profile is the scheduler name of the profile that tried the pod.

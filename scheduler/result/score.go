@@ -13,6 +13,8 @@ type ScorePlugin struct {
 	Name string `json:"name"`
 	// Weight is the plugin's weight in the profile.
 	Weight int64 `json:"weight"`
+	// Normalization is empty in records of earlier versions.
+	Normalization Normalization `json:"normalization,omitempty"`
 }
 
 // Column holds one value per node in as few bytes as the values need: none when
@@ -100,6 +102,8 @@ type Score struct {
 	// Tied are the nodes that share the best total, by name; nil when there is a
 	// single best node.
 	Tied []string
+	// Facts are nil in records of earlier versions.
+	Facts *ScoreFacts
 	// DurationSeconds is the total time of each plugin's Score calls, extrapolated
 	// from a sample of the nodes. It is nil for a plugin none of whose calls was
 	// measured.
@@ -115,16 +119,17 @@ type scoreJSON struct {
 	Normalized [][]int64     `json:"normalized"`
 	Weighted   [][]int64     `json:"weighted"`
 	extendersJSON
-	Totals          []int64    `json:"totals"`
-	Tied            []string   `json:"tied,omitempty"`
-	DurationSeconds []*float64 `json:"durationSeconds,omitempty"`
+	Totals          []int64     `json:"totals"`
+	Tied            []string    `json:"tied,omitempty"`
+	Facts           *ScoreFacts `json:"facts,omitempty"`
+	DurationSeconds []*float64  `json:"durationSeconds,omitempty"`
 }
 
 // MarshalJSON writes the public form, nodes by name.
 func (s *Score) MarshalJSON() ([]byte, error) {
 	order := sortedIndex(s.Nodes)
 	out := scoreJSON{
-		Plugins: s.Plugins, Skipped: s.Skipped, Tied: s.Tied, DurationSeconds: s.DurationSeconds,
+		Plugins: s.Plugins, Skipped: s.Skipped, Tied: s.Tied, Facts: s.Facts, DurationSeconds: s.DurationSeconds,
 		Nodes:      make([]string, 0, len(order)),
 		Raw:        make([][]int64, 0, len(order)),
 		Normalized: make([][]int64, 0, len(order)),
@@ -156,7 +161,7 @@ func (s *Score) UnmarshalJSON(data []byte) error {
 	if len(in.Totals) != n {
 		return fmt.Errorf("score has %d nodes and %d totals", n, len(in.Totals))
 	}
-	out := Score{Plugins: in.Plugins, Skipped: in.Skipped, Nodes: in.Nodes, Totals: NewColumn(in.Totals), Tied: in.Tied, DurationSeconds: in.DurationSeconds}
+	out := Score{Plugins: in.Plugins, Skipped: in.Skipped, Nodes: in.Nodes, Totals: NewColumn(in.Totals), Tied: in.Tied, Facts: in.Facts, DurationSeconds: in.DurationSeconds}
 	for _, m := range []struct {
 		name string
 		rows [][]int64

@@ -10,7 +10,13 @@ import "unsafe"
 func (c *Cycle) Size() int {
 	size := sizeOf(*c) + c.Pod.size() + len(c.Message)
 	if c.Refusal != nil {
-		size += sizeOf(*c.Refusal) + len(c.Refusal.Reason)
+		size += sizeOf(*c.Refusal) + len(c.Refusal.Reason) + sizeOfList(c.Refusal.Further)
+		for _, f := range c.Refusal.Further {
+			size += len(f.Reason)
+		}
+	}
+	if c.Owner != nil {
+		size += sizeOf(*c.Owner) + len(c.Owner.Name)
 	}
 	size += c.Queue.size() + c.PodGroup.size() + c.Preemption.size()
 	if c.Hint != nil {
@@ -182,7 +188,7 @@ func (s *Score) size() int {
 	if s == nil {
 		return 0
 	}
-	size := sizeOf(*s) + sizeOfList(s.Plugins) + sizeOfList(s.Skipped) + sizeOfList(s.Nodes) + sizeOfList(s.Tied) + sizeOfDurations(s.DurationSeconds) + s.Totals.size()
+	size := sizeOf(*s) + sizeOfList(s.Plugins) + sizeOfList(s.Skipped) + sizeOfList(s.Nodes) + sizeOfList(s.Tied) + sizeOfDurations(s.DurationSeconds) + s.Totals.size() + s.Facts.size()
 	for p, columns := range [][]Column{s.Raw, s.Normalized, s.Weighted} {
 		size += sizeOfList(columns)
 		for i := range columns {

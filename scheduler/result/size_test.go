@@ -16,7 +16,7 @@ import (
 // them: cycles share them with each other.
 var shared = []string{
 	"Profile", "Outcome", "SelectedNode", "NominatedNode", "Status", "Plugin", "ExtensionPoint", "Kind",
-	"ExtensionPoints.Name", "Plugins", "Plugins.Name", "Skipped", "Verb", "Rule", "Chosen", "Effect", "Operator", "Source", "Protocol",
+	"ExtensionPoints.Name", "Plugins", "Plugins.Name", "Plugins.Normalization", "Strategy", "Skipped", "Verb", "Rule", "Chosen", "Effect", "Operator", "Source", "Protocol",
 	"Hint.Node", "PreFilterExtensions.Point", "RejectedBy", "Nodes", "Node", "Tied", "Unscored", "Nominated.Node", "Facts.Key", "Extenders.Name", "ChangedBy", "RemovedBy",
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"testing"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 	clocktesting "k8s.io/utils/clock/testing"
@@ -113,6 +114,91 @@ func BenchmarkStart(b *testing.B) {
 	s = persistent(b, Options{Dir: dir})
 	for name, q := range map[string]result.Query{"newest": {}, "pod": {UID: "uid-7"}, "nothing": {Name: "none"}} {
 		b.Run("list/"+name, func(b *testing.B) {
+			for b.Loop() {
+				if _, err := s.List(q); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// kept is how many decisions the server must search in 300 ms.
+const kept = 100_000
+
+// searchable returns a store that keeps decisions of 20,000 pods on disk, like that of a server
+// that has run for a while: 40 workloads in 12 namespaces, 500 nodes, 30 revisions.
+func searchable(t testing.TB) *Store {
+	t.Helper()
+	s := persistent(t, Options{Dir: t.TempDir()})
+	rejected, scored := sample(50, func(name string) *result.Cycle { return rejectedCycle(name, 20, false) }),
+		sample(50, func(name string) *result.Cycle { return scoredCycle(name, 20, 8) })
+	for i := range kept {
+		c := *rejected[i%50]
+		if i%5 == 0 {
+			c = *scored[i%50]
+			c.SelectedNode = fmt.Sprint("node-", i*7%500)
+		}
+		pod, workload := i%20_000, i%40
+		c.Pod = result.Pod{Namespace: fmt.Sprint("team-", workload%12), Name: fmt.Sprintf("workload-%d-5d4f8c7b6-%05d", workload, pod), UID: types.UID(fmt.Sprintf("0a1b2c3d-4e5f-6789-abcd-%012d", pod))}
+		c.Attempt, c.Revision, c.Profile = 1+i/20_000, 1+i/3500, "default-scheduler"
+		c.Owner = &result.Owner{Kind: "Deployment", Name: fmt.Sprint("workload-", workload)}
+		c.StartTime = epoch.Add(time.Duration(i) * 10 * time.Millisecond)
+		c.Refusal = result.FindRefusal(&c)
+		s.Put(&c)
+		if i%500 == 499 {
+			flush(t, s)
+		}
+	}
+	flush(t, s)
+	forgetMemory(s)
+	if n := s.Len(); n != kept {
+		t.Fatalf("%d of %d decisions are kept", n, kept)
+	}
+	return s
+}
+
+// searches ask for the page that the web application shows, with all counts.
+var searches = map[string]result.Query{
+	"all":                 {},
+	"text":                {Text: "workload-3 13"},
+	"one pod":             {Text: "team-3/workload-3-5d4f8c7b6-00003"},
+	"nothing":             {Text: "no such pod"},
+	"plugin and outcome":  {Plugin: "TaintToleration", Outcome: result.Unschedulable},
+	"node":                {Node: "node-7"},
+	"owner and timeline":  {Owner: "Deployment/workload-7", Buckets: 300, Since: epoch, Until: epoch.Add(time.Hour)},
+	"scattered over disk": {Text: "0777"},
+}
+
+// TestSearchIsFast: at 100,000 kept decisions, an answer takes at most 300 ms.
+func TestSearchIsFast(t *testing.T) {
+	if testing.Short() {
+		t.Skip("keeps 100,000 decisions")
+	}
+	s := searchable(t)
+	for name, q := range searches {
+		q.Limit, q.Counts = 200, true
+		fastest := time.Hour
+		for range 5 {
+			start := time.Now()
+			if _, err := s.List(q); err != nil {
+				t.Fatal(err)
+			}
+			fastest = min(fastest, time.Since(start))
+		}
+		t.Logf("%s: %v", name, fastest)
+		if fastest > 300*time.Millisecond {
+			t.Errorf("%s takes %v", name, fastest)
+		}
+	}
+	t.Logf("the index takes %d bytes", s.index.bytes)
+}
+
+func BenchmarkSearch(b *testing.B) {
+	s := searchable(b)
+	for name, q := range searches {
+		q.Limit, q.Counts = 200, true
+		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
 				if _, err := s.List(q); err != nil {
 					b.Fatal(err)

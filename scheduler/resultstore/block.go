@@ -46,7 +46,7 @@ type key struct {
 	sequence uint64
 	pod      result.Pod
 	attempt  int
-	outcome  result.Outcome
+	description
 }
 
 // rows are consecutive byte strings.
@@ -103,6 +103,8 @@ type blockBuilder struct {
 
 	out, scratch []byte
 	packer       *flate.Writer
+	// plainKeys writes keys as earlier versions did; only a test sets it.
+	plainKeys bool
 }
 
 func newBlockBuilder() *blockBuilder { return &blockBuilder{names: newNameTable()} }
@@ -115,7 +117,11 @@ func (b *blockBuilder) add(sequence uint64, c *result.Cycle) error {
 	row := binary.AppendUvarint(b.keys.data.AvailableBuffer(), sequence)
 	row = binary.AppendUvarint(row, uint64(c.Attempt))
 	for _, s := range []string{string(c.Outcome), c.Pod.Namespace, c.Pod.Name, string(c.Pod.UID)} {
-		row = append(binary.AppendUvarint(row, uint64(len(s))), s...)
+		row = appendString(row, s)
+	}
+	if !b.plainKeys {
+		d := describe(&c.Summary)
+		row = d.encode(row)
 	}
 	b.keys.data.Write(row)
 	b.keys.end()
@@ -278,22 +284,48 @@ func (b *block) read(part int) ([][]byte, error) {
 	return decodeRows(plain)
 }
 
+// keys reads the keys. Those of earlier versions lack the description, which then comes from
+// the summaries.
 func (b *block) keys() ([]key, error) {
 	encoded, err := b.read(partKeys)
 	if err != nil {
 		return nil, err
 	}
 	out := make([]key, len(encoded))
+	share, described := shared{}, true
 	for i, row := range encoded {
 		r := reader{data: row}
-		k := key{sequence: r.uvarint(), attempt: int(r.uvarint()), outcome: outcome(r.string())}
-		k.pod.Namespace, k.pod.Name, k.pod.UID = r.string(), r.string(), types.UID(r.string())
+		k := key{sequence: r.uvarint(), attempt: int(r.uvarint())}
+		k.outcome = outcome(share.string(&r))
+		k.pod.Namespace, k.pod.Name, k.pod.UID = share.string(&r), r.string(), types.UID(r.string())
+		if len(r.data) > 0 {
+			k.decode(&r, share)
+		} else {
+			described = false
+		}
 		if r.err != nil {
 			return nil, r.err
 		}
 		out[i] = k
 	}
+	if !described {
+		return out, b.describe(out)
+	}
 	return out, nil
+}
+
+// describe completes keys from the summaries. A summary that is damaged leaves its key as it is.
+func (b *block) describe(keys []key) error {
+	rows, err := b.read(partSummaries)
+	if readFailed(err) {
+		return err
+	}
+	for i, row := range rows[:min(len(rows), len(keys))] {
+		if s, err := decodeSummary(row); err == nil {
+			keys[i].description = describe(&s)
+		}
+	}
+	return nil
 }
 
 // outcome returns the constant for s if there is one, so that an index of many

@@ -17,6 +17,7 @@ type entry struct {
 	pod     *pod
 	attempt int
 	outcome result.Outcome
+	traits
 
 	// cycle is nil when it is on disk only.
 	cycle *result.Cycle
@@ -47,6 +48,8 @@ type pod struct {
 	result.Pod
 	attempts []attempt
 	last     int
+	// namespace and owner are numbers in index.texts.
+	namespace, owner uint32
 }
 
 type attempt struct {
@@ -60,16 +63,20 @@ type index struct {
 	entries []entry
 	dropped int
 	pods    map[types.UID]*pod
+	// texts are what queries select by; refusalLists are lists of refusals.
+	texts, refusalLists interned
 	// bytes estimates the memory of the index, without cycles.
 	bytes int64
 }
 
 const (
-	entryBytes = 128
+	entryBytes = 176
 	podBytes   = 256
 )
 
-func newIndex() index { return index{pods: map[types.UID]*pod{}} }
+func newIndex() index {
+	return index{pods: map[types.UID]*pod{}, texts: newInterned(), refusalLists: newInterned()}
+}
 
 func (x *index) len() int { return len(x.entries) - x.dropped }
 
@@ -101,9 +108,12 @@ func (x *index) get(uid types.UID, number int) *entry {
 func (x *index) add(sequence uint64, of result.Pod, number int) *entry {
 	p := x.pods[of.UID]
 	if p == nil {
-		p = &pod{Pod: of}
+		x.bytes -= x.internedBytes()
+		p = &pod{Pod: of, namespace: x.texts.hold(of.Namespace)}
+		x.bytes += x.internedBytes()
+		p.Namespace = x.texts.text(p.namespace)
 		x.pods[of.UID] = p
-		x.bytes += podBytes + int64(len(of.Namespace)+len(of.Name)+len(of.UID))
+		x.bytes += podBytes + int64(len(of.Name)+len(of.UID))
 	}
 	p.attempts = append(p.attempts, attempt{number: number, sequence: sequence})
 	p.last = max(p.last, number)
@@ -115,10 +125,14 @@ func (x *index) add(sequence uint64, of result.Pod, number int) *entry {
 // drop forgets an entry.
 func (x *index) drop(e *entry) {
 	p, sequence := e.pod, e.sequence
+	x.undescribe(e)
 	p.attempts = slices.DeleteFunc(p.attempts, func(a attempt) bool { return a.sequence == sequence })
 	if len(p.attempts) == 0 {
 		delete(x.pods, p.UID)
-		x.bytes -= podBytes + int64(len(p.Namespace)+len(p.Name)+len(p.UID))
+		x.bytes -= podBytes + int64(len(p.Name)+len(p.UID)) + x.internedBytes()
+		x.texts.release(p.namespace)
+		x.texts.release(p.owner)
+		x.bytes += x.internedBytes()
 	}
 	x.bytes -= entryBytes
 	*e = entry{sequence: sequence}

@@ -24,8 +24,8 @@ func (s *Store) List(q result.Query) (result.Page, error) {
 	if err != nil {
 		return result.Page{Items: []result.Summary{}}, err
 	}
-	found, more := s.find(q, limit, before)
-	page := result.Page{Items: s.summaries(found)}
+	found, more, counts := s.find(q, limit, before)
+	page := result.Page{Items: s.summaries(found), Counts: counts}
 	if more {
 		page.Continue = strconv.FormatUint(found[len(found)-1].sequence, 10)
 	}
@@ -44,6 +44,9 @@ func parse(q result.Query) (limit int, before uint64, err error) {
 	}
 	if q.Outcome != "" && !q.Outcome.Valid() {
 		return 0, 0, fmt.Errorf("%w: outcome %q is not one of %v", ErrBadQuery, q.Outcome, result.Outcomes)
+	}
+	if q.Buckets < 0 || q.Buckets > result.MaxBuckets || q.Buckets > 0 && !(q.Counts && q.Since.Before(q.Until)) {
+		return 0, 0, fmt.Errorf("%w: a timeline needs counts, since, a later until, and 1 to %d buckets", ErrBadQuery, result.MaxBuckets)
 	}
 	if q.Continue != "" {
 		if before, err = strconv.ParseUint(q.Continue, 10, 64); err != nil || before == 0 {
@@ -66,25 +69,23 @@ func (e *entry) place() place {
 }
 
 // find returns at most limit places, newest first, and whether there are more.
-func (s *Store) find(q result.Query, limit int, before uint64) (found []place, more bool) {
+func (s *Store) find(q result.Query, limit int, before uint64) (found []place, more bool, counts *result.Counts) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
+	sel := newSelection(&s.index, q)
+	if q.Counts {
+		counts = sel.count()
+	}
 	for e := range s.index.newestFirst(q.UID, before) {
-		if !e.matches(q) {
+		if misses, _ := sel.misses(e); misses > 0 {
 			continue
 		}
 		if len(found) == limit {
-			return found, true
+			return found, true, counts
 		}
 		found = append(found, e.place())
 	}
-	return found, false
-}
-
-func (e *entry) matches(q result.Query) bool {
-	return (q.Namespace == "" || q.Namespace == e.pod.Namespace) &&
-		(q.Name == "" || q.Name == e.pod.Name) &&
-		(q.Outcome == "" || q.Outcome == e.outcome)
+	return found, false, counts
 }
 
 // summaries reads the summaries of places. Neighbouring cycles usually share a

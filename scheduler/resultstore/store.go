@@ -155,7 +155,8 @@ func (s *Store) put(c *result.Cycle) {
 	size := c.Size()
 	s.bytes += int64(size - e.size)
 	s.writer.enqueue(e, size)
-	e.cycle, e.size, e.outcome = c, size, c.Outcome
+	e.cycle, e.size = c, size
+	s.index.describe(e, describe(&c.Summary))
 	s.evict()
 }
 

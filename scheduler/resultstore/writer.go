@@ -193,7 +193,8 @@ func (s *Store) addLoaded(blocks []loadedBlock) {
 			s.sequence = l.sequence
 			e = s.index.add(l.sequence, l.pod, l.attempt)
 		}
-		e.outcome, e.block, e.row = l.outcome, l.block, l.row
+		s.index.describe(e, l.description)
+		e.block, e.row = l.block, l.row
 	}
 }
 

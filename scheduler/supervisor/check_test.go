@@ -47,8 +47,11 @@ func TestCheckReportsTheEffectiveConfiguration(t *testing.T) {
 			t.Errorf("the revisions are %d and %d", applied.Effective.Revision, before.Revision)
 		}
 		tried := permit(applied.Effective)
-		if ran := c.apply(t, gated); ran.Effective != nil {
-			t.Error("an apply also reports an effective configuration")
+		if got := config.Summarize(applied.Difference); len(applied.Difference) == 0 || got != applied.Revision.Summary {
+			t.Errorf("the summary is %q, but the differences say %q", applied.Revision.Summary, got)
+		}
+		if ran := c.apply(t, gated); ran.Effective != nil || ran.Difference != nil {
+			t.Error("an apply also reports an effective configuration or differences")
 		}
 		after, err := c.live.Effective()
 		if err != nil {

@@ -252,12 +252,14 @@ func (s *Scheduler) Check(ctx context.Context, document []byte) (config.Applied,
 	if err := tried.Stop(ctx); err != nil {
 		return config.Applied{}, fmt.Errorf("stopping the scheduler that was built for a check: %w", err)
 	}
+	difference := config.Compare(before, c)
 	return config.Applied{
 		Revision: config.Revision{
-			Time: start, Source: config.OriginUser, Summary: config.Summarize(config.Compare(before, c)), Profiles: profileNames(c), Document: string(c.YAML),
+			Time: start, Source: config.OriginUser, Summary: config.Summarize(difference), Profiles: profileNames(c), Document: string(c.YAML),
 		},
 		NoEffect:        c.NoEffect(),
 		Effective:       &effective,
+		Difference:      difference,
 		DurationSeconds: s.options.Clock().Sub(start).Seconds(),
 	}, nil
 }
@@ -503,7 +505,7 @@ func (s *Scheduler) State() State {
 	}
 	for _, p := range panics {
 		state.Warnings = append(state.Warnings, fmt.Sprintf("%s panicked in %s: %s. "+
-			"The scheduler counts each such call as failed and goes on; the decisions show the stack.", p.Plugin, p.Call, p.Value))
+			"The scheduler counts each such call as failed and continues; the decisions show the stack.", p.Plugin, p.Call, p.Value))
 	}
 	return state
 }

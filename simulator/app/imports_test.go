@@ -11,71 +11,77 @@ import (
 	"testing"
 )
 
-const module = "kube-scheduler-simulator/"
+const (
+	module            = "kube-scheduler-simulator/"
+	controllerManager = "k8s.io/kubernetes/cmd/kube-controller-manager/app"
+	upstreamTest      = "simulator/controlplane/controllers/kubecontrollers/upstreamtest"
+)
 
 // arrows lists the imports that are allowed between our packages. A package that is not
 // listed may import none. Tests may also import testPackages and the imports of their
 // package.
 var arrows = map[string][]string{
-	"scheduler/result":                         nil,
-	"scheduler/internal/upstream":              nil,
-	"scheduler/internal/upstream/contract":     nil,
-	"scheduler/guard":                          nil,
-	"scheduler/pluginfact":                     nil,
-	"scheduler/recorder":                       {"scheduler/guard", "scheduler/result", "scheduler/pluginfact", "scheduler/internal/upstream"},
-	"scheduler/recorder/comparison":            {"scheduler/internal/upstream", "scheduler/recorder", "scheduler/result"},
-	"scheduler/blockfile":                      nil,
-	"scheduler/resultstore":                    {"scheduler/blockfile", "scheduler/result"},
-	"scheduler/annotation":                     {"scheduler/result"},
-	"scheduler/explain":                        {"scheduler/result"},
-	"scheduler/schedulertest":                  {"scheduler/pluginfact"},
-	"scheduler/yamlsource":                     nil,
-	"scheduler/config":                         {"scheduler/internal/upstream", "scheduler/plugins/argument", "scheduler/yamlsource"},
-	"scheduler/config/adopt":                   {"scheduler/config"},
-	"scheduler/extender":                       {"scheduler/guard", "scheduler/internal/upstream", "scheduler/result"},
-	"scheduler/examples/extender":              {"scheduler/examples/extender/reservation"},
-	"scheduler/examples/extender/reservation":  nil,
-	"scheduler/plugins":                        {"scheduler/plugins/argument", "scheduler/plugins/cel"},
-	"scheduler/plugins/argument":               nil,
-	"scheduler/plugins/cel":                    {"scheduler/pluginfact", "scheduler/plugins/argument"},
-	"scheduler/examples/zonequota":             {"scheduler/pluginfact", "scheduler/plugins/argument"},
-	"scheduler":                                {"scheduler/guard", "scheduler/result", "scheduler/pluginfact", "scheduler/recorder", "scheduler/recorder/comparison", "scheduler/resultstore", "scheduler/annotation", "scheduler/config", "scheduler/extender", "scheduler/internal/upstream"},
-	"scheduler/supervisor":                     {"scheduler", "scheduler/config", "scheduler/recorder", "scheduler/result"},
-	"simulator/objects":                        {"scheduler/annotation"},
-	"simulator/kubeconfig":                     nil,
-	"simulator/connections":                    nil,
-	"simulator/controlplane":                   {"simulator/connections", "simulator/controlplane/controllers", "simulator/controlplane/internal/etcddata", "simulator/datadir", "simulator/objects", "simulator/outbound"},
-	"simulator/outbound":                       nil,
-	"simulator/controlplane/controllers":       {"simulator/objects"},
-	"simulator/controlplane/external":          {"simulator/datadir", "simulator/kubeconfig"},
-	"simulator/controlplane/internal/etcddata": {"simulator/datadir"},
-	"simulator/crash":                          nil,
-	"simulator/datadir":                        nil,
-	"simulator/virtualnode":                    {"simulator/objects"},
-	"simulator/replay":                         {"scheduler", "scheduler/blockfile", "scheduler/result", "simulator/objects"},
-	"simulator/replay/session":                 {"simulator/replay", "simulator/server"},
-	"simulator/replay/capture":                 {"simulator/kubeconfig", "simulator/mirror", "simulator/redact", "simulator/replay"},
-	"simulator/redact":                         {"simulator/objects"},
-	"simulator/transfer":                       {"simulator/objects", "simulator/transfer/manifest"},
-	"simulator/transfer/roundtrip":             nil,
-	"simulator/transfer/manifest":              {"simulator/objects", "scheduler/yamlsource"},
-	"simulator/mirror":                         {"simulator/kubeconfig", "simulator/objects", "simulator/redact"},
-	"simulator/mirror/following":               {"simulator/datadir", "simulator/mirror", "simulator/redact", "simulator/server", "simulator/transfer", "simulator/transfer/manifest"},
-	"simulator/version":                        nil,
-	"simulator/bench":                          {"scheduler", "scheduler/annotation", "scheduler/config", "scheduler/resultstore", "simulator/controlplane"},
-	"simulator/server":                         {"scheduler/result", "scheduler/explain", "scheduler/config", "scheduler/yamlsource", "simulator/connections", "simulator/objects", "simulator/replay", "simulator/transfer", "simulator/transfer/manifest", "simulator/server/watch"},
-	"simulator/server/watch":                   {"scheduler/result", "simulator/objects"},
-	"simulator/server/watch/watchtest":         nil,
-	"simulator/app":                            {"scheduler", "scheduler/*", "simulator/controlplane", "simulator/controlplane/*", "simulator/crash", "simulator/datadir", "simulator/virtualnode", "simulator/kubeconfig", "simulator/mirror", "simulator/mirror/following", "simulator/outbound", "simulator/redact", "simulator/replay", "simulator/replay/session", "simulator/server", "simulator/transfer", "simulator/transfer/manifest", "simulator/version", "web"},
-	"simulator/systemtest":                     nil,
-	"simulator/command":                        {"simulator/app", "simulator/bench", "simulator/mirror", "simulator/mirror/following", "simulator/quiet", "simulator/replay", "simulator/replay/capture", "simulator/replay/session", "simulator/version"},
-	"simulator/kubectltest":                    nil,
-	"simulator/clustertest":                    nil,
-	"simulator/quiet":                          nil,
-	"simulator/docs":                           nil,
-	"simulator/examples/plugin":                {"simulator/command", "scheduler/examples/zonequota"},
-	"simulator/cmd/simulator":                  {"simulator/command"},
-	"web":                                      nil,
+	"scheduler/result":                                   nil,
+	"scheduler/internal/upstream":                        nil,
+	"scheduler/internal/upstream/contract":               nil,
+	"scheduler/guard":                                    nil,
+	"scheduler/pluginfact":                               nil,
+	"scheduler/recorder":                                 {"scheduler/guard", "scheduler/result", "scheduler/pluginfact", "scheduler/internal/upstream"},
+	"scheduler/recorder/comparison":                      {"scheduler/internal/upstream", "scheduler/recorder", "scheduler/result"},
+	"scheduler/blockfile":                                nil,
+	"scheduler/resultstore":                              {"scheduler/blockfile", "scheduler/result"},
+	"scheduler/annotation":                               {"scheduler/result"},
+	"scheduler/explain":                                  {"scheduler/result"},
+	"scheduler/schedulertest":                            {"scheduler/pluginfact"},
+	"scheduler/yamlsource":                               nil,
+	"scheduler/config":                                   {"scheduler/internal/upstream", "scheduler/plugins/argument", "scheduler/yamlsource"},
+	"scheduler/config/adopt":                             {"scheduler/config"},
+	"scheduler/extender":                                 {"scheduler/guard", "scheduler/internal/upstream", "scheduler/result"},
+	"scheduler/examples/extender":                        {"scheduler/examples/extender/reservation"},
+	"scheduler/examples/extender/reservation":            nil,
+	"scheduler/plugins":                                  {"scheduler/plugins/argument", "scheduler/plugins/cel"},
+	"scheduler/plugins/argument":                         nil,
+	"scheduler/plugins/cel":                              {"scheduler/pluginfact", "scheduler/plugins/argument"},
+	"scheduler/examples/zonequota":                       {"scheduler/pluginfact", "scheduler/plugins/argument"},
+	"scheduler":                                          {"scheduler/guard", "scheduler/result", "scheduler/pluginfact", "scheduler/recorder", "scheduler/recorder/comparison", "scheduler/resultstore", "scheduler/annotation", "scheduler/config", "scheduler/extender", "scheduler/internal/upstream"},
+	"scheduler/supervisor":                               {"scheduler", "scheduler/config", "scheduler/recorder", "scheduler/result"},
+	"simulator/objects":                                  {"scheduler/annotation"},
+	"simulator/kubeconfig":                               nil,
+	"simulator/connections":                              nil,
+	"simulator/controlplane":                             {"simulator/connections", "simulator/controlplane/controllers", "simulator/controlplane/internal/etcddata", "simulator/datadir", "simulator/objects", "simulator/outbound"},
+	"simulator/outbound":                                 nil,
+	"simulator/controlplane/controllers":                 {"simulator/controlplane/controllers/kubecontrollers", "simulator/objects"},
+	"simulator/controlplane/controllers/kubecontrollers": nil,
+	"simulator/controlplane/controllers/kubecontrollers/upstreamtest": nil,
+	"simulator/controlplane/external":                                 {"simulator/datadir", "simulator/kubeconfig"},
+	"simulator/controlplane/internal/etcddata":                        {"simulator/datadir"},
+	"simulator/crash":                  nil,
+	"simulator/datadir":                nil,
+	"simulator/virtualnode":            {"simulator/objects"},
+	"simulator/replay":                 {"scheduler", "scheduler/blockfile", "scheduler/result", "simulator/objects"},
+	"simulator/replay/session":         {"simulator/replay", "simulator/server"},
+	"simulator/replay/capture":         {"simulator/kubeconfig", "simulator/mirror", "simulator/redact", "simulator/replay"},
+	"simulator/redact":                 {"simulator/objects"},
+	"simulator/transfer":               {"simulator/objects", "simulator/transfer/manifest"},
+	"simulator/transfer/roundtrip":     nil,
+	"simulator/transfer/manifest":      {"simulator/objects", "scheduler/yamlsource"},
+	"simulator/mirror":                 {"simulator/kubeconfig", "simulator/objects", "simulator/redact"},
+	"simulator/mirror/following":       {"simulator/datadir", "simulator/mirror", "simulator/redact", "simulator/server", "simulator/transfer", "simulator/transfer/manifest"},
+	"simulator/version":                nil,
+	"simulator/bench":                  {"scheduler", "scheduler/annotation", "scheduler/config", "scheduler/resultstore", "simulator/controlplane"},
+	"simulator/server":                 {"scheduler/result", "scheduler/explain", "scheduler/config", "scheduler/yamlsource", "simulator/connections", "simulator/objects", "simulator/replay", "simulator/transfer", "simulator/transfer/manifest", "simulator/server/watch"},
+	"simulator/server/watch":           {"scheduler/result", "simulator/objects"},
+	"simulator/server/watch/watchtest": nil,
+	"simulator/app":                    {"scheduler", "scheduler/*", "simulator/controlplane", "simulator/controlplane/*", "simulator/crash", "simulator/datadir", "simulator/virtualnode", "simulator/kubeconfig", "simulator/mirror", "simulator/mirror/following", "simulator/outbound", "simulator/redact", "simulator/replay", "simulator/replay/session", "simulator/server", "simulator/transfer", "simulator/transfer/manifest", "simulator/version", "web"},
+	"simulator/systemtest":             nil,
+	"simulator/command":                {"simulator/app", "simulator/bench", "simulator/mirror", "simulator/mirror/following", "simulator/quiet", "simulator/replay", "simulator/replay/capture", "simulator/replay/session", "simulator/version"},
+	"simulator/kubectltest":            nil,
+	"simulator/clustertest":            nil,
+	"simulator/quiet":                  nil,
+	"simulator/docs":                   nil,
+	"simulator/examples/plugin":        {"simulator/command", "scheduler/examples/zonequota"},
+	"simulator/cmd/simulator":          {"simulator/command"},
+	"web":                              nil,
 }
 
 // testPackages are the packages that all tests may import.
@@ -93,6 +99,7 @@ var testArrows = map[string][]string{
 	"simulator/mirror":                {"simulator/controlplane", "simulator/virtualnode"},
 	"simulator/virtualnode":           {"simulator/controlplane"},
 	"simulator/transfer/roundtrip":    {"simulator/controlplane", "simulator/objects", "simulator/transfer", "simulator/transfer/manifest", "simulator/virtualnode"},
+	"simulator/controlplane/controllers/kubecontrollers/upstreamtest": {"simulator/controlplane/controllers/kubecontrollers"},
 	// A WebSocket client that only tests use.
 	"simulator/server":       {"simulator/server/watch/watchtest"},
 	"simulator/server/watch": {"simulator/server/watch/watchtest"},
@@ -134,6 +141,9 @@ func TestImportsFlowOneWay(t *testing.T) {
 			if err != nil {
 				return err
 			}
+			if within(imported, controllerManager) && from != upstreamTest {
+				t.Errorf("%s imports %s: only %s may, because it would add controllers and volume plugins that never run here", path, imported, upstreamTest)
+			}
 			to, ours := strings.CutPrefix(imported, module)
 			if ours && !permits(allowed, to) {
 				t.Errorf("%s imports %s", path, to)
@@ -149,6 +159,11 @@ func TestImportsFlowOneWay(t *testing.T) {
 			t.Errorf("the table of arrows lists %s, which does not exist", from)
 		}
 	}
+}
+
+// within reports whether the package is root or below it.
+func within(imported, root string) bool {
+	return imported == root || strings.HasPrefix(imported, root+"/")
 }
 
 func permits(allowed []string, to string) bool {

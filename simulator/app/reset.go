@@ -60,7 +60,7 @@ const (
 func (s *simulator) reset(ctx context.Context, extent resetExtent) (server.Reset, error) {
 	start := time.Now()
 	if s.embedded == nil {
-		return server.Reset{}, &server.Forbidden{Message: "the cluster is not the simulator's own, so it is not reset"}
+		return server.Reset{}, &server.Forbidden{Message: "the simulator does not own this cluster, so it cannot reset it"}
 	}
 	if err := s.embedded.CanReset(ctx); errors.Is(err, controlplane.ErrNoStartState) {
 		return server.Reset{}, &server.Forbidden{Message: err.Error()}

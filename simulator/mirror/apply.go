@@ -315,7 +315,7 @@ func (s *Sync) changeObject(ctx context.Context, k *following, p *prepared, patc
 			return err
 		}
 	}
-	s.opts.Logger.Info("A change in the source cannot be carried over, because the field is immutable here", "kind", k.Kind, "name", p.key(), "err", err)
+	s.opts.Logger.Info("A change in the source cannot be copied, because the field is immutable here", "kind", k.Kind, "name", p.key(), "err", err)
 	if metadata := field(patch, "metadata"); len(metadata) > 0 {
 		return s.patch(ctx, k, p, map[string]any{"metadata": metadata})
 	}

@@ -122,7 +122,7 @@ func (k kind) missing() string {
 // leftOut is the message about a stream that cannot be read.
 func (s stream) leftOut(err error) string {
 	if apierrors.IsForbidden(err) {
-		return fmt.Sprintf("%s is left out: the kubeconfig does not allow to list it", s.name())
+		return fmt.Sprintf("%s is left out: the kubeconfig does not allow listing it", s.name())
 	}
 	return fmt.Sprintf("%s is left out: %v", s.name(), err)
 }

@@ -69,7 +69,7 @@ func (s *Sync) silent() map[string]string {
 func (s *Sync) remarks() string {
 	if down := s.silent(); len(down) > 0 {
 		first := slices.Min(slices.Collect(maps.Keys(down)))
-		return fmt.Sprintf("the source does not answer; its changes will be carried over when it does: %s: %s", first, down[first])
+		return fmt.Sprintf("the source does not answer; its changes will be copied when it does: %s: %s", first, down[first])
 	}
 	var refused []string
 	for _, k := range s.kinds {
@@ -87,20 +87,20 @@ func (s *Sync) remarks() string {
 		text += more
 	}
 	if len(refused) > 0 {
-		add(fmt.Sprintf("the kubeconfig does not allow to read %v", refused))
+		add(fmt.Sprintf("the kubeconfig does not allow reading %v", refused))
 	}
 	for _, missed := range s.missed {
 		add(missed)
 	}
 	if yielded := s.yielded(); yielded > 0 {
-		add(fmt.Sprintf("%d objects of the source have the names of objects that were made here, and are left out", yielded))
+		add(fmt.Sprintf("%d objects of the source have the names of objects that were created here, and are not copied", yielded))
 	}
 	var failing []string
 	for _, message := range s.trouble {
 		failing = append(failing, message)
 	}
 	if len(failing) > 0 {
-		add(fmt.Sprintf("%d objects could not be carried over yet, such as: %s", len(failing), slices.Min(failing)))
+		add(fmt.Sprintf("%d objects could not be copied yet, such as: %s", len(failing), slices.Min(failing)))
 	}
 	return text
 }

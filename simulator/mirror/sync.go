@@ -400,7 +400,7 @@ func (s *Sync) do(ctx context.Context, it item) {
 		return
 	}
 	if !errors.Is(err, errNotYet) && before != err.Error() {
-		s.opts.Logger.Info("An object of the source could not be carried over", "kind", k.kind.String(), "name", it.key, "err", err)
+		s.opts.Logger.Info("An object of the source could not be copied", "kind", k.kind.String(), "name", it.key, "err", err)
 	}
 	s.queue.AddRateLimited(it)
 }

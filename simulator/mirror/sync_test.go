@@ -387,7 +387,7 @@ func TestReadingOnce(t *testing.T) {
 	if diff := cmp.Diff(want, kinds); diff != "" {
 		t.Errorf("what was read (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]string{"Service is left out: the kubeconfig does not allow to list it"}, problems); diff != "" {
+	if diff := cmp.Diff([]string{"Service is left out: the kubeconfig does not allow listing it"}, problems); diff != "" {
 		t.Errorf("the problems (-want +got):\n%s", diff)
 	}
 	onlyRead(t, front)

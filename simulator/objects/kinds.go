@@ -83,7 +83,7 @@ const (
 
 // Why imports refuse a kind.
 const (
-	refusedSecret   = "secrets stay in their own cluster"
+	refusedSecret   = "Secrets are never imported"
 	refusedRecord   = "it describes the cluster that it comes from, and this cluster writes its own"
 	refusedServer   = "it configures the API server that it comes from"
 	refusedQuestion = "it is a request to an API server and not an object"

@@ -42,6 +42,11 @@ func TestWhyADecisionDiffers(t *testing.T) {
 	extended.Extenders = []result.ExtenderCall{{Plugin: "http://example", Rejected: &result.ExtenderRejections{Nodes: []string{"less"}, Reasons: []result.ExtenderReason{{Reason: "no licence"}}, ReasonOf: []uint16{0}}}}
 	hinted := cycle()
 	hinted.Hint = &result.Hint{Node: "best", Used: true}
+	nominated := cycle()
+	nominated.Nomination = &result.Nomination{Node: "best", Used: true}
+	nominated.Nodes.Wanted, nominated.Nodes.Evaluated = 1, 1
+	elsewhere := cycle()
+	elsewhere.Nomination = &result.Nomination{Node: "full"}
 	for _, tc := range []struct {
 		name, recorded string
 		cycle          *result.Cycle
@@ -49,10 +54,12 @@ func TestWhyADecisionDiffers(t *testing.T) {
 		want           string
 	}{
 		{"rejected", "full", cycle(), false, "best was chosen: NodeResourcesFit rejected full (Insufficient cpu)."},
-		{"a tie", "same", cycle(), false, "best was chosen; same was as good, with the same total of 90."},
-		{"a lower total", "less", cycle(), false, "best was chosen with a total of 90; less had 40. NodeResourcesFit parted them most: 90 against 30."},
+		{"a tie", "same", cycle(), false, "best was chosen; same had the same total, 90."},
+		{"a lower total", "less", cycle(), false, "best was chosen with a total of 90; less had 40. NodeResourcesFit made the largest difference: 90 against 30."},
 		{"not evaluated", "other", cycle(), false, "best was chosen: other was not evaluated, because the search stops at 3 feasible nodes and had evaluated 4 of 10."},
-		{"a hint", "other", hinted, false, "best was chosen: other was not evaluated, because the node was taken that the pod before had left as the best."},
+		{"a hint", "other", hinted, false, "best was chosen: other was not evaluated, because opportunistic batching proposed the node that was chosen."},
+		{"a nomination", "other", nominated, false, "best was chosen: other was not evaluated, because the scheduler tried the nominated node first, and it fits."},
+		{"a nomination to another node", "other", elsewhere, false, "best was chosen: other was not evaluated, because the search stops at 3 feasible nodes and had evaluated 4 of 10."},
 		{"not there", "gone", cycle(), true, "best was chosen: gone is not in the simulated cluster."},
 		{"restricted", "other", restricted, false, "best was chosen: NodeAffinity rejected other (the pod is restricted to other nodes)."},
 		{"an extender", "less", extended, false, "best was chosen: http://example rejected less (no licence)."},
@@ -68,7 +75,7 @@ func TestWhyADecisionDiffers(t *testing.T) {
 		}
 	}
 	untried := Decision{RecordedNode: "n1", Outcome: Pending}
-	if got, want := sentence(untried, nil, ""), "The simulated scheduler has not tried it; the recording has it on n1."; got != want {
+	if got, want := sentence(untried, nil, ""), "The simulated scheduler has not tried the pod; in the recording it was scheduled to n1."; got != want {
 		t.Errorf("%q", got)
 	}
 }
@@ -87,7 +94,7 @@ func TestTheReportIsForPeopleToo(t *testing.T) {
 	}
 	const want = `tuesday.rec: 2026-03-03T14:00:00Z to 2026-03-03T14:01:00Z, 9 changes, 1 of them not taken
 2 placements compared: 1 match (50.0 %), 1 differ, 0 are pending
-1 of those that differ were ties: the recorded node was as good, and chance decided
+1 of those that differ were ties: the recorded node had the same total, and the scheduler picked one at random
 1 recorded nodes were not in the simulated cluster
 2026-03-03T14:00:02Z  different    default/db  recorded n1, simulated n2: n2 was chosen.
 `
@@ -109,5 +116,16 @@ func TestAnEarlierAttemptDoesNotReplaceALaterOne(t *testing.T) {
 	c.note(attempt(1, "preempting"))
 	if e.Attempt != 2 || e.message != "still waiting" {
 		t.Errorf("attempt %d: %s", e.Attempt, e.message)
+	}
+}
+
+func TestOnlyAllDecisionsAreAHundredPercent(t *testing.T) {
+	for _, tc := range []struct {
+		part, of int
+		want     string
+	}{{0, 0, "none"}, {0, 9, "0 %"}, {1, 9999, "0.1 %"}, {29, 34, "85.3 %"}, {9999, 10000, "99.9 %"}, {7, 7, "100 %"}} {
+		if got := share(tc.part, tc.of); got != tc.want {
+			t.Errorf("%d of %d: %s, want %s", tc.part, tc.of, got, tc.want)
+		}
 	}
 }

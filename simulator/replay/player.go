@@ -122,7 +122,7 @@ type Control struct {
 }
 
 // ErrControl is wrapped by the error of a Control that cannot be carried out.
-var ErrControl = errors.New("this cannot be done")
+var ErrControl = errors.New("the replay cannot do this")
 
 // Player plays a recording. It starts and stops once. Its methods are safe for
 // concurrent use.

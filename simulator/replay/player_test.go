@@ -380,11 +380,11 @@ func TestPlacementsAreCompared(t *testing.T) {
 		synctest.Wait()
 		wantLines(t, decisions(t, p, ComparisonQuery{}),
 			"notCompared high: the pod could not be created: its priority class is not there",
-			"notCompared low: The recording has no node for it by its end, and the simulated scheduler has found none. 0/2 nodes are available.",
-			"matching web: Both placed it on n1.",
-			"different db: n1 was chosen: n2 was not evaluated, because the search did not come to it.",
+			"notCompared low: The recording ends before the pod was scheduled, and the simulated scheduler has not found a node either. 0/2 nodes are available.",
+			"matching web: Both schedulers chose n1.",
+			"different db: n1 was chosen: n2 was not evaluated, because the search did not reach it.",
 			"notCompared others: the pod is another scheduler's")
-		wantLines(t, decisions(t, p, ComparisonQuery{Outcome: Different}), "different db: n1 was chosen: n2 was not evaluated, because the search did not come to it.")
+		wantLines(t, decisions(t, p, ComparisonQuery{Outcome: Different}), "different db: n1 was chosen: n2 was not evaluated, because the search did not reach it.")
 		got := p.Status()
 		if diff := cmp.Diff(Counts{Compared: 2, Matching: 1, Different: 1}, got.Decisions); diff != "" {
 			t.Error(diff)

@@ -38,7 +38,7 @@ func (r Report) WriteText(w io.Writer) error {
 	lines := []string{
 		fmt.Sprintf("%s: %s to %s, %d changes, %d of them not taken", s.Name, s.Start.UTC().Format(time.RFC3339), s.End.UTC().Format(time.RFC3339), s.Changes, s.Failed),
 		fmt.Sprintf("%d placements compared: %d match (%s), %d differ, %d are pending", c.Compared, c.Matching, share(c.Matching, c.Compared), c.Different, c.Pending),
-		fmt.Sprintf("%d of those that differ were ties: the recorded node was as good, and chance decided", c.Tied),
+		fmt.Sprintf("%d of those that differ were ties: the recorded node had the same total, and the scheduler picked one at random", c.Tied),
 	}
 	if c.NodesMissing > 0 {
 		lines = append(lines, fmt.Sprintf("%d recorded nodes were not in the simulated cluster", c.NodesMissing))
@@ -57,11 +57,17 @@ func (r Report) WriteText(w io.Writer) error {
 	return nil
 }
 
+// share writes a percentage. Only all of them are 100 %, and only none is 0 %.
 func share(part, of int) string {
-	if of == 0 {
+	switch {
+	case of == 0:
 		return "none"
+	case part == 0:
+		return "0 %"
+	case part == of:
+		return "100 %"
 	}
-	return fmt.Sprintf("%.1f %%", 100*float64(part)/float64(of))
+	return fmt.Sprintf("%.1f %%", min(99.9, max(0.1, 100*float64(part)/float64(of))))
 }
 
 func orNone(node string) string {

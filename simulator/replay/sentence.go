@@ -13,12 +13,12 @@ import (
 func sentence(d Decision, c *result.Cycle, message string) string {
 	switch d.Outcome {
 	case Matching:
-		return fmt.Sprintf("Both placed it on %s.", d.RecordedNode)
+		return fmt.Sprintf("Both schedulers chose %s.", d.RecordedNode)
 	case NotCompared:
 		if d.SimulatedNode != "" {
-			return fmt.Sprintf("The recording has no node for it by its end; the simulated scheduler chose %s.", d.SimulatedNode)
+			return fmt.Sprintf("The recording ends before the pod was scheduled; the simulated scheduler chose %s.", d.SimulatedNode)
 		}
-		return strings.TrimSpace("The recording has no node for it by its end, and the simulated scheduler has found none. " + message)
+		return strings.TrimSpace("The recording ends before the pod was scheduled, and the simulated scheduler has not found a node either. " + message)
 	}
 	simulated := d.SimulatedNode + " was chosen"
 	if d.Outcome == Pending {
@@ -26,15 +26,15 @@ func sentence(d Decision, c *result.Cycle, message string) string {
 	}
 	switch {
 	case d.Attempt == 0:
-		return fmt.Sprintf("The simulated scheduler has not tried it; the recording has it on %s.", d.RecordedNode)
+		return fmt.Sprintf("The simulated scheduler has not tried the pod; in the recording it was scheduled to %s.", d.RecordedNode)
 	case d.RecordedNodeMissing:
 		return fmt.Sprintf("%s: %s is not in the simulated cluster.", capital(simulated), d.RecordedNode)
 	case d.RecordedNodeRejectedBy != nil:
 		return fmt.Sprintf("%s: %s rejected %s%s.", capital(simulated), d.RecordedNodeRejectedBy.Plugin, d.RecordedNode, reasonsOf(d.RecordedNodeRejectedBy))
 	case c == nil:
-		return fmt.Sprintf("%s; the result of the cycle is not kept any more.", capital(simulated))
+		return fmt.Sprintf("%s; the record of the cycle is no longer kept.", capital(simulated))
 	case d.Tie:
-		return fmt.Sprintf("%s; %s was as good, with the same total of %d.", capital(simulated), d.RecordedNode, *d.RecordedNodeTotal)
+		return fmt.Sprintf("%s; %s had the same total, %d.", capital(simulated), d.RecordedNode, *d.RecordedNodeTotal)
 	case d.RecordedNodeTotal != nil:
 		return scored(d, simulated)
 	case !d.RecordedNodeEvaluated:
@@ -49,15 +49,15 @@ func sentence(d Decision, c *result.Cycle, message string) string {
 func stopped(c *result.Cycle) string {
 	switch {
 	case c.Hint != nil && c.Hint.Used:
-		return "because the node was taken that the pod before had left as the best"
+		return "because opportunistic batching proposed the node that was chosen"
 	case c.Nomination != nil && c.Nomination.Used:
-		return "because the node was taken that the pod was nominated to"
+		return "because the scheduler tried the nominated node first, and it fits"
 	case c.Nodes.Wanted == 1 && c.Nodes.Evaluated < c.Nodes.Total:
 		return fmt.Sprintf("because the search stops at the first feasible node and had evaluated %d of %d", c.Nodes.Evaluated, c.Nodes.Total)
 	case c.Nodes.Wanted > 0 && c.Nodes.Evaluated < c.Nodes.Total:
 		return fmt.Sprintf("because the search stops at %d feasible nodes and had evaluated %d of %d", c.Nodes.Wanted, c.Nodes.Evaluated, c.Nodes.Total)
 	}
-	return "because the search did not come to it"
+	return "because the search did not reach it"
 }
 
 func scored(d Decision, simulated string) string {
@@ -65,7 +65,7 @@ func scored(d Decision, simulated string) string {
 	if d.Most == nil {
 		return text + "."
 	}
-	return fmt.Sprintf("%s. %s parted them most: %d against %d.", text, d.Most.Plugin, d.Most.Selected, d.Most.Recorded)
+	return fmt.Sprintf("%s. %s made the largest difference: %d against %d.", text, d.Most.Plugin, d.Most.Selected, d.Most.Recorded)
 }
 
 func reasonsOf(r *Rejection) string {

@@ -52,7 +52,7 @@ func (s *Server) recoverPanics() echo.MiddlewareFunc {
 		StackSize: 16 << 10,
 		LogErrorFunc: func(c echo.Context, err error, stack []byte) error {
 			s.log.Error(err, "panic", "method", c.Request().Method, "path", c.Request().URL.Path, "stack", string(stack))
-			return refuse(http.StatusInternalServerError, "internal error; the log of the simulator has the details")
+			return refuse(http.StatusInternalServerError, "internal error; see the simulator's log")
 		},
 	})
 }

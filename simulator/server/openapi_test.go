@@ -108,12 +108,40 @@ func TestSchemasMatchTypes(t *testing.T) {
 		"NodeCounts":           &result.NodeCounts{},
 		"Summary":              &result.Summary{},
 		"Page":                 &result.Page{},
+		"Counts":               &result.Counts{},
+		"Facets":               &result.Facets{},
+		"Facet":                &result.Facet{},
+		"FacetValue":           &result.FacetValue{},
+		"Timeline":             &result.Timeline{},
+		"Owner":                &result.Owner{},
+		"FurtherReason":        &result.FurtherReason{},
 		"Attempts":             &attempts{},
 		"ExtensionPoint":       &result.ExtensionPoint{},
 		"PluginResult":         &result.PluginResult{},
 		"NodeReasons":          &result.NodeReasons{},
 		"Filter":               &result.Filter{},
 		"ScorePlugin":          &result.ScorePlugin{},
+		"ScoreFacts":           &result.ScoreFacts{},
+		"PluginScoreFacts":     &result.PluginScoreFacts{},
+		"ResourceScore":        &result.ResourceScore{},
+		"ShapePoint":           &result.ShapePoint{},
+		"ScoredResource":       &result.ScoredResource{},
+		"ImageScore":           &result.ImageScore{},
+		"ScoredImage":          &result.ScoredImage{},
+		"PreferenceScore":      &result.PreferenceScore{},
+		"Preference":           &result.Preference{},
+		"Requirement":          &result.Requirement{},
+		"TaintScore":           &result.TaintScore{},
+		"ScoredTaint":          &result.ScoredTaint{},
+		"SpreadScore":          &result.SpreadScore{},
+		"ScoredConstraint":     &result.ScoredConstraint{},
+		"PodTermScore":         &result.PodTermScore{},
+		"ScoredDomain":         &result.ScoredDomain{},
+		"ScoredPodTerm":        &result.ScoredPodTerm{},
+		"VolumeScore":          &result.VolumeScore{},
+		"ScoredClass":          &result.ScoredClass{},
+		"DeviceScore":          &result.DeviceScore{},
+		"ScoredRequest":        &result.ScoredRequest{},
 		"ExtenderCall":         &result.ExtenderCall{},
 		"ExtenderFailure":      &explain.ExtenderFailure{},
 		"Score":                &result.Score{},
@@ -324,6 +352,7 @@ func fillSpecial(v reflect.Value) {
 		p.DurationSeconds, p.Skipped, p.Tied = make([]*float64, 1), []string{"x"}, []string{"x"}
 		p.Nodes, p.Totals = []string{"x"}, result.NewColumn([]int64{1})
 		p.Extenders = []result.ScoreExtender{{Answered: p.Totals, Counted: p.Totals}}
+		p.Facts = &result.ScoreFacts{}
 	case *explain.Statement:
 		p.Operands = explain.NoNodes{}
 	}

@@ -1,9 +1,11 @@
 package server
 
 import (
+	"math"
 	"net/http"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/labstack/echo/v4"
 	"k8s.io/apimachinery/pkg/types"
@@ -36,28 +38,98 @@ func (s *Server) listResults(c echo.Context) error {
 }
 
 func parseQuery(c echo.Context) (result.Query, error) {
+	p := queryParams{Context: c}
 	q := result.Query{
 		Namespace: c.QueryParam("namespace"),
 		Name:      c.QueryParam("name"),
 		UID:       types.UID(c.QueryParam("uid")),
-		Outcome:   result.Outcome(c.QueryParam("outcome")),
+		Outcome:   p.outcome(),
+		Text:      c.QueryParam("q"),
+		Plugin:    c.QueryParam("plugin"),
+		Reason:    c.QueryParam("reason"),
+		Node:      c.QueryParam("node"),
+		Profile:   c.QueryParam("profile"),
+		Revision:  p.number("revision", math.MaxInt32),
+		Owner:     p.owner(),
+		Since:     p.time("since"),
+		Until:     p.time("until"),
+		Limit:     p.number("limit", maxLimit),
 		Continue:  c.QueryParam("continue"),
+		Counts:    p.boolean("counts"),
+		Buckets:   p.number("buckets", result.MaxBuckets),
 	}
-	var wrong []config.Mistake
-	if q.Outcome != "" && !q.Outcome.Valid() {
-		wrong = append(wrong, config.Mistake{Field: "outcome", Message: "want one of " + outcomes()})
+	if q.Buckets > 0 && !(q.Counts && q.Since.Before(q.Until)) {
+		p.refuse("buckets", "a timeline needs counts=true, since and a later until")
 	}
-	if limit := c.QueryParam("limit"); limit != "" {
-		n, err := strconv.Atoi(limit)
-		if err != nil || n < 1 || n > maxLimit {
-			wrong = append(wrong, config.Mistake{Field: "limit", Message: "want a number from 1 to " + strconv.Itoa(maxLimit)})
-		}
-		q.Limit = n
-	}
-	if wrong != nil {
-		return result.Query{}, badQuery(wrong...)
+	if p.wrong != nil {
+		return result.Query{}, badQuery(p.wrong...)
 	}
 	return q, nil
+}
+
+// queryParams reads query parameters and collects those that are wrong.
+type queryParams struct {
+	echo.Context
+	wrong []config.Mistake
+}
+
+func (p *queryParams) refuse(name, message string) {
+	p.wrong = append(p.wrong, config.Mistake{Field: name, Message: message})
+}
+
+func (p *queryParams) outcome() result.Outcome {
+	o := result.Outcome(p.QueryParam("outcome"))
+	if o != "" && !o.Valid() {
+		p.refuse("outcome", "want one of "+outcomes())
+	}
+	return o
+}
+
+func (p *queryParams) owner() string {
+	owner := p.QueryParam("owner")
+	if owner != "" && !strings.Contains(owner, "/") {
+		p.refuse("owner", "want a kind and a name, such as Deployment/web")
+	}
+	return owner
+}
+
+// number returns 0 for an absent parameter.
+func (p *queryParams) number(name string, most int) int {
+	value := p.QueryParam(name)
+	if value == "" {
+		return 0
+	}
+	n, err := strconv.Atoi(value)
+	if err != nil || n < 1 || n > most {
+		p.refuse(name, "want a number from 1 to "+strconv.Itoa(most))
+		return 0
+	}
+	return n
+}
+
+// time returns the zero time for an absent parameter.
+func (p *queryParams) time(name string) time.Time {
+	value := p.QueryParam(name)
+	if value == "" {
+		return time.Time{}
+	}
+	t, err := time.Parse(time.RFC3339Nano, value)
+	if err != nil {
+		p.refuse(name, "want a time such as 2026-01-02T15:04:05Z")
+	}
+	return t
+}
+
+func (p *queryParams) boolean(name string) bool {
+	value := p.QueryParam(name)
+	if value == "" {
+		return false
+	}
+	b, err := strconv.ParseBool(value)
+	if err != nil {
+		p.refuse(name, "want true or false")
+	}
+	return b
 }
 
 func badQuery(details ...config.Mistake) *apiError {

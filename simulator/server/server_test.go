@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -70,7 +71,7 @@ func TestErrors(t *testing.T) {
 		{"POST", "/api/v1/status", 405, "POST is not allowed at /api/v1/status"},
 		{"DELETE", "/healthz", 405, "DELETE is not allowed at /healthz"},
 		{"GET", "/api/v1/watch", 426, "/api/v1/watch is for WebSocket clients"},
-		{"GET", "/api/v1/results/panic/1", 500, "internal error; the log of the simulator has the details"},
+		{"GET", "/api/v1/results/panic/1", 500, "internal error; see the simulator's log"},
 		{"GET", "/kubernetes/api", 502, "the Kubernetes API server does not answer: dial tcp 127.0.0.1:1: connect: connection refused"},
 	} {
 		a := h.do(tc.method, tc.path, "")
@@ -116,6 +117,21 @@ func TestResults(t *testing.T) {
 	}
 	want(t, "items", len(page.Items), 2)
 	want(t, "query", results.asked, result.Query{Namespace: "n", Name: "p", UID: "u", Outcome: result.Scheduled, Limit: 7, Continue: "c"})
+
+	if err := json.Unmarshal([]byte(h.get("/api/v1/results?q=web+shop%2F&plugin=NodeResourcesFit&reason=Insufficient+cpu&node=n1&profile=batch&revision=3&owner=Deployment%2Fweb"+
+		"&since=2026-01-02T03:04:05Z&until=2026-01-02T04:04:05.5Z&counts=true&buckets=60").body), &page); err != nil {
+		t.Fatal(err)
+	}
+	want(t, "search", results.asked, result.Query{
+		Text: "web shop/", Plugin: "NodeResourcesFit", Reason: "Insufficient cpu", Node: "n1", Profile: "batch", Revision: 3, Owner: "Deployment/web",
+		Since: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Until: time.Date(2026, 1, 2, 4, 4, 5, 5e8, time.UTC), Counts: true, Buckets: 60,
+	})
+
+	want(t, "wrong parameters", h.get("/api/v1/results?since=yesterday&until=12&revision=0&owner=web&counts=maybe&buckets=1001&limit=x").message(t),
+		"revision: want a number from 1 to 2147483647; owner: want a kind and a name, such as Deployment/web; since: want a time such as 2026-01-02T15:04:05Z; until: want a time such as 2026-01-02T15:04:05Z; "+
+			"limit: want a number from 1 to 5000; counts: want true or false; buckets: want a number from 1 to 1000")
+	want(t, "a timeline without a range", h.get("/api/v1/results?counts=true&buckets=5&since=2026-01-02T03:04:05Z").message(t),
+		"buckets: a timeline needs counts=true, since and a later until")
 
 	var all attempts
 	if err := json.Unmarshal([]byte(h.get("/api/v1/results/u").body), &all); err != nil {

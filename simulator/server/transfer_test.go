@@ -228,7 +228,7 @@ func TestImporting(t *testing.T) {
 		{"nonsense", "", "hello", "", 400, 0, []string{"nothing could be imported: document 1: line 1: want an object", `"field":"document 1"`}},
 		{"an unknown mode", "?mode=upsert", named("a"), "", 400, 0, []string{`want merge or replace, not \"upsert\"`}},
 		{"an invalid value of reschedule", "?reschedule=perhaps", named("a"), "", 400, 0, []string{`"field":"reschedule"`}},
-		{"a cluster that must not be emptied", "?mode=replace", named("a"), "", 403, 0, []string{"not the simulator's own"}},
+		{"a cluster that must not be emptied", "?mode=replace", named("a"), "", 403, 0, []string{"does not own this cluster"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			a := h.do(http.MethodPost, importPath+tc.query, tc.body, "Content-Type: "+tc.contentType)

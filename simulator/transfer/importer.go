@@ -149,7 +149,7 @@ func (i *importer) add(o *manifest.Object) error {
 	}
 	k := keyOf(o)
 	if before := i.index[k]; before != nil && o.Name != "" && !o.Generated {
-		i.rec.count(before, skipped, "it occurs again later in the input, and the later one is imported")
+		i.rec.count(before, skipped, "it appears again later in the input; the later one is imported")
 		before.JSON = nil
 	}
 	i.index[k] = o

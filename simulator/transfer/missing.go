@@ -64,14 +64,14 @@ func (i *importer) make(ctx context.Context, gvk schema.GroupVersionKind, name s
 	}
 	object := map[string]any{"apiVersion": gvk.GroupVersion().String(), "kind": gvk.Kind, "metadata": map[string]any{"name": name}}
 	maps.Copy(object, fields)
-	item := Item{APIVersion: gvk.GroupVersion().String(), Kind: gvk.Kind, Name: name, Message: "objects of the input need it, but it did not exist; it was created"}
+	item := Item{APIVersion: gvk.GroupVersion().String(), Kind: gvk.Kind, Name: name, Message: "the input refers to it, but it did not exist, so it was created"}
 	body, err := json.Marshal(object)
 	uid := ""
 	if err == nil {
 		uid, err = i.client.createUID(ctx, r, body)
 	}
 	if err != nil && !apierrors.IsAlreadyExists(err) {
-		item.Message = fmt.Sprintf("objects of the input need it, but it does not exist and could not be created: %v", err)
+		item.Message = fmt.Sprintf("the input refers to it, but it does not exist and could not be created: %v", err)
 	}
 	i.rec.warn(item)
 	if uid == "" {

@@ -69,7 +69,7 @@ func (cluster *Cluster) Begin(src manifest.Source, opts ImportOptions) (*Run, er
 
 // errPanicked is in the message of an import, or of an object, that a bug in this
 // program ended.
-var errPanicked = errors.New("the simulator failed on it; its log says more")
+var errPanicked = errors.New("the simulator failed to process it; see the simulator's log")
 
 // panicked logs where a panic came from. It must be called while the panic is on the
 // stack.

@@ -58,7 +58,7 @@ func TestAPanicOverAnObject(t *testing.T) {
 		t.Fatal(err)
 	}
 	i.put(t.Context(), i.objects[0], func(*write) { panic("no") })
-	if report := i.rec.finish(s.opts.now()); report.FailedTotal != 1 || report.Failed[0].Name != "a" || !strings.Contains(report.Failed[0].Message, "its log says more (no)") {
+	if report := i.rec.finish(s.opts.now()); report.FailedTotal != 1 || report.Failed[0].Name != "a" || !strings.Contains(report.Failed[0].Message, "see the simulator's log (no)") {
 		t.Errorf("it reports %+v", report)
 	}
 }

@@ -80,7 +80,7 @@ func (i *importer) makeReady(ctx context.Context) {
 		return len(left), err
 	})
 	for _, o := range left {
-		i.rec.warn(itemOf(o, "it names a volume but is not bound to it; the volume may not be there, or be another claim's"))
+		i.rec.warn(itemOf(o, "it names a volume but is not bound to it; the volume may not exist, or belong to another claim"))
 	}
 }
 

@@ -74,7 +74,7 @@ func (i *importer) giveWay(ctx context.Context, classes []*manifest.Object) {
 		})
 	}
 	if err != nil && !apierrors.IsNotFound(err) {
-		i.rec.warn(Item{APIVersion: "storage.k8s.io/v1", Kind: "StorageClass", Name: objects.DefaultStorageClass, Message: "the cluster's own default class could not make room: " + err.Error()})
+		i.rec.warn(Item{APIVersion: "storage.k8s.io/v1", Kind: "StorageClass", Name: objects.DefaultStorageClass, Message: "the cluster's own StorageClass is still a default, too: " + err.Error()})
 	}
 }
 

@@ -83,7 +83,7 @@ type Cluster struct {
 
 // ErrNotOurs is returned when an import is to empty a cluster that is not the
 // simulator's own.
-var ErrNotOurs = errors.New("the cluster is not the simulator's own, so it is not emptied")
+var ErrNotOurs = errors.New("the simulator does not own this cluster, so it cannot empty it")
 
 // New returns a Cluster. It does no I/O.
 func New(opts Options) *Cluster {

@@ -60,7 +60,7 @@ func (c *client) put(ctx context.Context, w *write) (outcome, error) {
 			return what, err
 		}
 	}
-	return failed, fmt.Errorf("others changed it during each of %d attempts to update it", conflictRetries)
+	return failed, fmt.Errorf("other clients changed it during each of %d attempts to update it", conflictRetries)
 }
 
 // created is the object as it is created. The caller does not change it.

@@ -31,6 +31,12 @@ import (
 	"kube-scheduler-simulator/simulator/quiet"
 )
 
+// everyController are the usual controllers and those that run only when they are named.
+var everyController = []string{
+	"*", "clusterrole-aggregation-controller", "endpointslice-mirroring-controller", "ttl-controller",
+	"validatingadmissionpolicy-status-controller",
+}
+
 // shared is the cluster of all tests that do not start their own.
 var shared *cluster
 
@@ -40,7 +46,7 @@ func TestMain(m *testing.M) {
 	}
 	os.Exit(func() int {
 		var err error
-		if shared, err = startCluster(clusterOptions{virtualNodes: true, controllers: []string{"*"}}); err != nil {
+		if shared, err = startCluster(clusterOptions{virtualNodes: true, controllers: everyController}); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			return 1
 		}

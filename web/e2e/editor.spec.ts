@@ -63,7 +63,7 @@ test('an unknown field is reported below its line, with the likely name', async 
   await submit(page)
   const box = page.locator('.cm-problem').first()
   await expect(box).toContainText('unknown field "spec.containers[0].imagee"')
-  await box.getByRole('button', { name: 'Write image' }).click()
+  await box.getByRole('button', { name: 'Change to image' }).click()
   await submit(page)
   await created(page)
   await simulator.kube('GET', '/api/v1/namespaces/default/pods/slip')

@@ -10,9 +10,10 @@ export const router = createRouter({
   routes: [
     { path: '/', name: 'cluster', component: ClusterPage, meta: { place: 'cluster' } },
     { path: '/resources/:resource?', name: 'resources', component: () => import('./features/resources/ResourcesPage.vue'), meta: { place: 'resources' } },
-    { path: '/decisions', name: 'decisions', component: () => import('./features/decision/DecisionsPage.vue'), meta: { place: 'decisions' } },
-    { path: '/decisions/:namespace/:name', name: 'decision', component: () => import('./features/decision/DecisionPage.vue'), meta: { place: 'decisions' } },
+    { path: '/decisions', name: 'decisions', component: withDeferredMessages(() => import('./features/decision/DecisionsPage.vue')), meta: { place: 'decisions' } },
+    { path: '/decisions/:namespace/:name', name: 'decision', component: withDeferredMessages(() => import('./features/decision/DecisionPage.vue')), meta: { place: 'decisions' } },
     { path: '/decisions/:namespace/:name/present', name: 'present', component: withDeferredMessages(() => import('./features/present/PresentPage.vue')), meta: { place: 'decisions' } },
+    { path: '/compare', name: 'compare', component: withDeferredMessages(() => import('./features/decision/ComparePage.vue')), meta: { place: 'decisions' } },
     { path: '/scheduler', name: 'scheduler', component: () => import('./features/scheduler/SchedulerPage.vue'), meta: { place: 'scheduler' } },
     { path: '/activity', name: 'activity', component: () => import('./features/activity/ActivityPage.vue'), meta: { place: 'activity' } },
     { path: '/replay', name: 'replay', component: withDeferredMessages(() => import('./features/replay/ReplayPage.vue')), meta: { place: '' } },

@@ -15,6 +15,7 @@ import (
 
 	"github.com/go-logr/logr"
 	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
 	storagev1 "k8s.io/api/storage/v1"
@@ -86,6 +87,7 @@ type answer struct {
 type subject struct {
 	framework framework.Framework
 	comparer  recorder.Comparer
+	scorer    recorder.Scorer
 	cluster   *cluster
 	snapshot  *internalcache.Snapshot
 	t         *testing.T
@@ -229,7 +231,7 @@ func build(ctx context.Context, t *testing.T, plugin string, c *cluster) *subjec
 	inner := registry[plugin]
 	registry[plugin] = func(ctx context.Context, args runtime.Object, h fwk.Handle) (fwk.Plugin, error) {
 		made, err := inner(ctx, args, h)
-		s.comparer = InTree{}.Comparer(plugin, args, h)
+		s.comparer, s.scorer = InTree{}.Comparer(plugin, args, h), InTree{}.Scorer(plugin, args, h)
 		return made, err
 	}
 	profile := &config.KubeSchedulerProfile{SchedulerName: "s", Plugins: &config.Plugins{
@@ -261,6 +263,7 @@ var kinds = []runtime.Object{
 	&v1.Namespace{}, &v1.Pod{}, &v1.Node{}, &v1.PersistentVolume{}, &v1.PersistentVolumeClaim{},
 	&storagev1.StorageClass{}, &storagev1.CSINode{}, &storagev1.CSIDriver{}, &storagev1.CSIStorageCapacity{},
 	&resourceapi.ResourceClaim{}, &resourceapi.ResourceSlice{}, &resourceapi.DeviceClass{},
+	&v1.Service{}, &v1.ReplicationController{}, &appsv1.ReplicaSet{}, &appsv1.StatefulSet{},
 }
 
 // store makes the factory's informers hold the objects.

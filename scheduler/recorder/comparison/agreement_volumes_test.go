@@ -137,32 +137,35 @@ func (c *cluster) ephemeral(claim *v1.PersistentVolumeClaim) {
 func TestVolumeBindingAgreesWithThePlugin(t *testing.T) {
 	agreement{
 		plugin: names.VolumeBinding, clusters: 2000,
-		generate: func(r random) *cluster {
-			c := &cluster{pod: pod("p", ""), nodes: labelledNodes(r, 6), args: &config.VolumeBindingArgs{BindTimeoutSeconds: 1, Shape: []config.UtilizationShapePoint{{}, {Utilization: 100, Score: 10}}}}
-			for i := range r.IntN(3) {
-				c.volume(fmt.Sprint("v", i), func(pv *v1.PersistentVolume) {
-					if !r.in(4) {
-						pv.Spec.NodeAffinity = &v1.VolumeNodeAffinity{Required: reachable(r)}
-					}
-				})
-			}
-			c.storage(r)
-			for i := range r.IntN(4) {
-				claim := c.claim(fmt.Sprint("unbound", i))
-				claim.Spec.StorageClassName = ptr.To(one(r, "local", "local", "disks", "zonal"))
-				claim.Spec.Resources.Requests = v1.ResourceList{v1.ResourceStorage: gib(1 + r.Int64N(4))}
-				claim.Spec.AccessModes = []v1.PersistentVolumeAccessMode{v1.ReadWriteOnce}
-				if r.in(8) {
-					claim.Annotations = map[string]string{volume.AnnSelectedNode: one(r, c.nodes...).Name}
-				}
-				if r.in(2) {
-					c.ephemeral(claim)
-				}
-			}
-			return c
-		},
-		verify: verifyVolumeBinding,
+		generate: volumeCluster,
+		verify:   verifyVolumeBinding,
 	}.test(t)
+}
+
+// volumeCluster has claims that are bound, and others for which there may be volumes.
+func volumeCluster(r random) *cluster {
+	c := &cluster{pod: pod("p", ""), nodes: labelledNodes(r, 6), args: &config.VolumeBindingArgs{BindTimeoutSeconds: 1, Shape: []config.UtilizationShapePoint{{}, {Utilization: 100, Score: 10}}}}
+	for i := range r.IntN(3) {
+		c.volume(fmt.Sprint("v", i), func(pv *v1.PersistentVolume) {
+			if !r.in(4) {
+				pv.Spec.NodeAffinity = &v1.VolumeNodeAffinity{Required: reachable(r)}
+			}
+		})
+	}
+	c.storage(r)
+	for i := range r.IntN(4) {
+		claim := c.claim(fmt.Sprint("unbound", i))
+		claim.Spec.StorageClassName = ptr.To(one(r, "local", "local", "disks", "zonal"))
+		claim.Spec.Resources.Requests = v1.ResourceList{v1.ResourceStorage: gib(1 + r.Int64N(4))}
+		claim.Spec.AccessModes = []v1.PersistentVolumeAccessMode{v1.ReadWriteOnce}
+		if r.in(8) {
+			claim.Annotations = map[string]string{volume.AnnSelectedNode: one(r, c.nodes...).Name}
+		}
+		if r.in(2) {
+			c.ephemeral(claim)
+		}
+	}
+	return c
 }
 
 func gib(n int64) resource.Quantity { return *resource.NewQuantity(n<<30, resource.BinarySI) }

@@ -1,12 +1,13 @@
 // Package comparison knows about particular plugins, which the recorder does not:
 // which values the plugins of Kubernetes compare when they reject a node, how far a
-// rejected node is from fitting, and which plugins allocate devices or preempt for pod
-// groups.
+// rejected node is from fitting, from which inputs their scores follow, and which plugins
+// allocate devices or preempt for pod groups.
 //
-// A comparer has the same inputs as its plugin: the state that the plugin wrote in
+// A comparer or a scorer has the same inputs as its plugin: the state that the plugin wrote in
 // PreFilter, its arguments, and the scheduler's feature gates. A comparison holds
 // nothing that the plugin did not see, and what it holds is reason enough to reject the
-// node. The tests run every comparer against its plugin to keep it so.
+// node. The tests run every comparer against its plugin to keep it so, and compute each
+// score again from what the scorer returns.
 //
 // The package decides nothing; the recorder calls it, chooses the nodes, and stores
 // what it returns. A plugin that is not named here is still recorded, but without

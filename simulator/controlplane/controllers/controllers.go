@@ -1,9 +1,9 @@
 // Package controllers runs the controllers that make a cluster out of an API server: those of
-// kube-controller-manager, built with its constructors, and stand-ins for storage provisioners
+// kube-controller-manager, which kubecontrollers builds, and stand-ins for storage provisioners
 // and kubelets where the simulator needs less than the real ones do.
 //
-// It makes no scheduling decisions and simulates no nodes. It may import Kubernetes and
-// simulator/objects.
+// It makes no scheduling decisions and simulates no nodes. It may import Kubernetes,
+// kubecontrollers and simulator/objects.
 package controllers
 
 import (
@@ -19,6 +19,8 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/kubernetes/cmd/kube-controller-manager/names"
 	"k8s.io/kubernetes/pkg/controller/volume/persistentvolume"
+
+	"kube-scheduler-simulator/simulator/controlplane/controllers/kubecontrollers"
 )
 
 // volumeSyncPeriod is how long a claim may wait for a volume that was created after it.
@@ -50,7 +52,7 @@ func (c *Controllers) Start() error {
 	if c.informers, err = newSharedInformers(c.config); err != nil {
 		return err
 	}
-	kube, err := newKubeControllers(c.config, c.informers)
+	kube, err := kubecontrollers.New(c.config, c.informers.typed, c.informers.metadata)
 	if err != nil {
 		return err
 	}
@@ -61,13 +63,13 @@ func (c *Controllers) Start() error {
 		cancel()
 		return err
 	}
-	runs, err := kube.build(ctx, kubeNames(c.chosen))
+	runs, err := kube.Build(ctx, kubeNames(c.chosen))
 	if err != nil {
 		cancel()
 		return err
 	}
-	c.run(ctx, slices.Concat(own, runs, []func(context.Context){kube.resetRESTMapper}))
-	kube.informersStarted()
+	c.run(ctx, slices.Concat(own, runs, []func(context.Context){kube.ResetRESTMapper}))
+	kube.InformersStarted()
 	return nil
 }
 
@@ -89,8 +91,7 @@ func (c *Controllers) run(ctx context.Context, runs []func(context.Context)) {
 	}
 }
 
-// buildOwn builds the chosen controllers that kube-controller-manager's constructors do not
-// build.
+// buildOwn builds the chosen controllers that kubecontrollers does not build.
 func (c *Controllers) buildOwn(ctx context.Context) ([]func(context.Context), error) {
 	client, err := kubernetes.NewForConfig(userAgent(c.config, "simulator-controllers"))
 	if err != nil {

@@ -5,8 +5,9 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/kubernetes/cmd/kube-controller-manager/app"
 	"k8s.io/kubernetes/cmd/kube-controller-manager/names"
+
+	"kube-scheduler-simulator/simulator/controlplane/controllers/kubecontrollers"
 )
 
 // externalProvisioner is the only controller here that kube-controller-manager does not have.
@@ -60,6 +61,14 @@ var unusualControllers = []string{
 	names.ValidatingAdmissionPolicyStatusController,
 }
 
+// ownControllers are the controllers that kubecontrollers does not build. buildOwn builds them
+// and says why.
+var ownControllers = []string{
+	externalProvisioner,
+	names.NamespaceController,
+	names.PersistentVolumeBinderController,
+}
+
 // All returns the sorted names that a list for Choose may contain, without "*" and without
 // the older names that kube-controller-manager accepts for some of them.
 func All() []string {
@@ -88,7 +97,6 @@ func Choose(list []string) (Chosen, error) {
 	if len(list) == 0 {
 		list = bareControllers
 	}
-	aliases := app.ControllerAliases()
 	all := All()
 	chosen := Chosen{}
 	star := false
@@ -98,9 +106,7 @@ func Choose(list []string) (Chosen, error) {
 			continue
 		}
 		name, off := strings.CutPrefix(word, "-")
-		if canonical, known := aliases[name]; known {
-			name = canonical
-		}
+		name = kubecontrollers.Canonical(name)
 		if !slices.Contains(all, name) {
 			return nil, unknownController(name, all)
 		}
@@ -118,8 +124,15 @@ func Choose(list []string) (Chosen, error) {
 	return chosen, nil
 }
 
+// kubeNames are the chosen controllers that kubecontrollers builds.
+func kubeNames(chosen Chosen) []string {
+	return slices.DeleteFunc(All(), func(name string) bool {
+		return !chosen[name] || slices.Contains(ownControllers, name)
+	})
+}
+
 func unknownController(name string, all []string) error {
-	if slices.Contains(app.KnownControllers(), name) {
+	if slices.Contains(kubecontrollers.AllInKubernetes(), name) {
 		return fmt.Errorf("controllers: %s does not run in the simulator; these controllers do: %s", name, strings.Join(all, ", "))
 	}
 	return fmt.Errorf("controllers: there is no %q; the controllers are %s", name, strings.Join(all, ", "))

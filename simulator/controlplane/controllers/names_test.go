@@ -6,7 +6,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"k8s.io/kubernetes/cmd/kube-controller-manager/app"
+
+	"kube-scheduler-simulator/simulator/controlplane/controllers/kubecontrollers"
 )
 
 func TestChoose(t *testing.T) {
@@ -54,6 +55,7 @@ func TestUnknownControllers(t *testing.T) {
 	for list, want := range map[string]string{
 		"jobs":                  `there is no "jobs"; the controllers are`,
 		"-node-ipam-controller": "node-ipam-controller does not run in the simulator",
+		"-nodeipam":             "node-ipam-controller does not run in the simulator",
 	} {
 		if err := Check([]string{"*", list}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v; want an error with %q", list, err, want)
@@ -61,12 +63,12 @@ func TestUnknownControllers(t *testing.T) {
 	}
 }
 
-// TestControllersExist: kube-controller-manager must know every name except our own.
-func TestControllersExist(t *testing.T) {
-	known := app.KnownControllers()
-	for _, name := range All() {
-		if name != externalProvisioner && !slices.Contains(known, name) {
-			t.Errorf("kube-controller-manager has no %s", name)
-		}
+// TestControllersAreBuilt: every name must stand for a controller that kubecontrollers builds, or
+// for one of our own.
+func TestControllersAreBuilt(t *testing.T) {
+	want := slices.Concat(kubecontrollers.Names(), ownControllers)
+	slices.Sort(want)
+	if diff := cmp.Diff(want, All()); diff != "" {
+		t.Errorf("controllers (-built +named):\n%s", diff)
 	}
 }

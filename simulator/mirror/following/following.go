@@ -239,7 +239,7 @@ func (f *Following) importOnce(ctx context.Context) (problems []string, err erro
 		return nil, err
 	}
 	if report.FailedTotal > 0 {
-		problems = append(problems, fmt.Sprintf("%d objects were refused; GET /api/v1/import lists them", report.FailedTotal))
+		problems = append(problems, fmt.Sprintf("%d objects were rejected; GET /api/v1/import lists them", report.FailedTotal))
 	}
 	return problems, nil
 }

@@ -123,7 +123,7 @@ func (r *reader) takes(source, name string, mode fs.FileMode) bool {
 	case mode.IsDir():
 		return false
 	case path.IsAbs(name) || strings.Contains(name, `\`) || !fs.ValidPath(strings.TrimPrefix(path.Clean(name), "./")):
-		r.content.Ignored(source, "its name leads out of the archive")
+		r.content.Ignored(source, "its name points outside the archive")
 		return false
 	case strings.HasPrefix(base, ".") || strings.HasPrefix(name, "__MACOSX/"):
 		return false // written by file systems

@@ -15,7 +15,7 @@ var ErrHeld = HeldError(MaxHeld)
 
 // HeldError says that objects exceed a bound, in bytes of JSON.
 func HeldError(bound int64) *LimitError {
-	return &LimitError{Message: fmt.Sprintf("the objects are larger than %d MiB together, which is the most that is imported at once from a source of its size", bound>>20)}
+	return &LimitError{Message: fmt.Sprintf("the objects have more than %d MiB in total, the limit for a source of this size", bound>>20)}
 }
 
 // Collector makes a Source of objects that need no parsing, such as those of

@@ -50,7 +50,7 @@ func encodingOf(head []byte) string {
 	case bytes.HasPrefix(head, []byte{0xff, 0xfe}), bytes.HasPrefix(head, []byte{0xfe, 0xff}):
 		return "it is in UTF-16; save it in UTF-8"
 	case bytes.IndexByte(head, 0) >= 0:
-		return "it is neither text nor an archive that is known (tar, tar.gz, gz and zip are)"
+		return "it is neither text nor a supported archive (tar, tar.gz, gz or zip)"
 	}
 	return ""
 }

@@ -97,7 +97,7 @@ type reader struct {
 // another is called for each document, item of a list and JSON value, whatever it holds.
 func (r *reader) another() error {
 	if r.texts++; r.texts > maxTexts {
-		return fatal{&LimitError{Message: fmt.Sprintf("it has more than %d documents and list items, which is the most that is read", maxTexts)}}
+		return fatal{&LimitError{Message: fmt.Sprintf("it has more than %d documents and list items, the limit of an import", maxTexts)}}
 	}
 	return nil
 }
@@ -121,7 +121,7 @@ func (b *boundedReader) Read(p []byte) (int, error) {
 	}
 	n, err := b.from.Read(p)
 	if b.r.left -= int64(n); b.r.left < 0 {
-		return 0, fatal{&LimitError{Message: fmt.Sprintf("unpacked, it has more than %d MiB, which is the most that is read of a source of its size", b.r.bound>>20)}}
+		return 0, fatal{&LimitError{Message: fmt.Sprintf("unpacked, it has more than %d MiB, the limit for a source of this size", b.r.bound>>20)}}
 	}
 	return n, err
 }

@@ -93,7 +93,7 @@ func TestReading(t *testing.T) {
 			[]string{"f, document 1: UNREADABLE line 3: not YAML: key \"kind\" already set in map"}},
 		{"UTF-16", "\xff\xfea\x00", []string{"f: UNREADABLE it is in UTF-16; save it in UTF-8"}},
 		{"another encoding", "apiVersion: v1\nkind: Pod\nmetadata: {name: a, annotations: {x: \xe9}}\n", []string{"f, document 1: UNREADABLE line 3: it is not in UTF-8"}},
-		{"no text", "\x7fELF\x00\x00", []string{"f: UNREADABLE it is neither text nor an archive that is known (tar, tar.gz, gz and zip are)"}},
+		{"no text", "\x7fELF\x00\x00", []string{"f: UNREADABLE it is neither text nor a supported archive (tar, tar.gz, gz or zip)"}},
 		{"nothing", "", []string{"f: IGNORED it is empty"}},
 		{"deep JSON", `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"a"},"spec":` + strings.Repeat("[", 300) + strings.Repeat("]", 300) + "}",
 			[]string{"f, document 1: UNREADABLE not JSON: line 1: it is nested deeper than 250 levels"}},
@@ -156,8 +156,8 @@ func TestReadingArchives(t *testing.T) {
 	fromTar := []string{
 		"f: ./cluster/pods.yaml, document 1: Pod /a",
 		"f: README.md: IGNORED its name does not end in .yaml, .yml or .json",
-		"f: ../pods.yaml: IGNORED its name leads out of the archive",
-		"f: /etc/pods.yaml: IGNORED its name leads out of the archive",
+		"f: ../pods.yaml: IGNORED its name points outside the archive",
+		"f: /etc/pods.yaml: IGNORED its name points outside the archive",
 		"f: link.yaml: IGNORED it is not a regular file",
 		"f: device.yaml: IGNORED it is not a regular file",
 	}
@@ -181,7 +181,7 @@ func TestReadingArchives(t *testing.T) {
 		{"tar", tarred.Bytes(), fromTar},
 		{"tar.gz", gzipped(t, tarred.Bytes()), fromTar},
 		{"gz", gzipped(t, []byte(onePod)), []string{"f, document 1: Pod /a"}},
-		{"zip", zipped.Bytes(), []string{"f: pods.yaml, document 1: Pod /a", "f: ../pods.yaml: IGNORED its name leads out of the archive"}},
+		{"zip", zipped.Bytes(), []string{"f: pods.yaml, document 1: Pod /a", "f: ../pods.yaml: IGNORED its name points outside the archive"}},
 		{"zip.gz", gzipped(t, zipped.Bytes()), []string{"f: UNREADABLE an archive within an archive; unpack it first"}},
 		{"gz that is cut off", gzipped(t, []byte(onePod))[:20], []string{"f: UNREADABLE unpacking gzip: unexpected EOF"}},
 		{"zip that is cut off", zipped.Bytes()[:40], []string{"f: UNREADABLE unpacking zip: zip: not a valid zip file"}},

@@ -108,7 +108,7 @@ func (j *jsonReader) object() error {
 			return err
 		}
 		if size += len(key) + len(raw); size > maxObject {
-			return fmt.Errorf("a value is larger than %d MiB, which is the most that is read", maxObject>>20)
+			return fmt.Errorf("a value is larger than %d MiB, the limit of an import", maxObject>>20)
 		}
 		fields[key] = raw
 	}
@@ -321,7 +321,7 @@ const (
 
 func (l *lineIndex) Read(p []byte) (int, error) {
 	if l.left < 0 {
-		return 0, fmt.Errorf("a value is larger than %d MiB, which is the most that is read", maxObject>>20)
+		return 0, fmt.Errorf("a value is larger than %d MiB, the limit of an import", maxObject>>20)
 	}
 	n, err := l.from.Read(p)
 	l.left -= int64(n)

@@ -133,10 +133,10 @@ apiVersion: v1
 		"failed: f.yaml, document 4: Missing m: the API server has no kind Missing in example.com/v1; its CustomResourceDefinition may be missing, or belongs in the import, too",
 		"failed: f.yaml, document 5: PodDisruptionBudget p: the API server no longer serves PodDisruptionBudget in policy/v1beta1; it serves policy/v1",
 		"failed: f.yaml, document 6:  : line 25, column 1: not YAML: a tab cannot indent; use spaces",
-		"skipped: f.yaml, document 1: Secret s: secrets stay in their own cluster",
-		"warning: : Namespace reports: objects of the input need it, but it did not exist; it was created",
+		"skipped: f.yaml, document 1: Secret s: Secrets are never imported",
+		"warning: : Namespace reports: the input refers to it, but it did not exist, so it was created",
 		"warning: : Node nowhere: 1 pods are bound to it, but it is neither in the input nor in the cluster: Kubernetes will delete them",
-		"warning: : PriorityClass made: objects of the input need it, but it did not exist; it was created",
+		"warning: : PriorityClass made: the input refers to it, but it did not exist, so it was created",
 		`warning: f.yaml, document 3: Pod good: unknown field "spec.containers[0].typo"`,
 	}
 	if diff := cmp.Diff(want, sorted(said)); diff != "" {

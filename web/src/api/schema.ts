@@ -678,6 +678,11 @@ export interface components {
             name: string;
             uid: string;
         };
+        /** @description The pod's controller, and a Deployment instead of its ReplicaSet. */
+        Owner: {
+            kind: string;
+            name: string;
+        };
         /** @description How far the search went. The other total - evaluated nodes were not evaluated, which differs from rejected. */
         NodeCounts: {
             /** @description Nodes in the scheduler's snapshot. */
@@ -692,6 +697,8 @@ export interface components {
         /** @description The summary of a cycle. */
         Summary: {
             pod: components["schemas"]["PodRef"];
+            /** @description Absent if the pod has no controller. */
+            owner?: components["schemas"]["Owner"];
             /** @description The number of the attempt for this pod UID, from 1. */
             attempt: number;
             /** @description The scheduler name of the profile that tried the pod. */
@@ -722,12 +729,66 @@ export interface components {
             nodes?: number;
             /** @description The number of further reasons for which nodes were rejected. */
             others?: number;
+            /** @description Those reasons, most nodes first, at most 15. */
+            further?: components["schemas"]["FurtherReason"][];
+        };
+        /** @description A further reason for which a plugin or an extender rejected nodes. */
+        FurtherReason: {
+            plugin: string;
+            reason?: string;
+            nodes: number;
         };
         Page: {
             /** @description Newest first. */
             items: components["schemas"]["Summary"][];
             /** @description Pass it as continue to get the next page; empty on the last page. */
             continue: string;
+            /** @description Only with the parameter counts. */
+            counts?: components["schemas"]["Counts"];
+        };
+        /** @description Counts of all summaries that match a query, whatever its page. */
+        Counts: {
+            /** @description The number of summaries that match. */
+            matching: number;
+            /** @description The number of all summaries that the server keeps. */
+            kept: number;
+            /**
+             * Format: date-time
+             * @description The start of the oldest cycle that the server keeps. Absent if it keeps none.
+             */
+            oldest?: string;
+            facets: components["schemas"]["Facets"];
+            /** @description Only with the parameter buckets. */
+            timeline?: components["schemas"]["Timeline"];
+        };
+        /** @description How many of the matching summaries have each value of a field. A facet leaves out the query's own value of its field. */
+        Facets: {
+            outcome: components["schemas"]["Facet"];
+            namespace: components["schemas"]["Facet"];
+            plugin: components["schemas"]["Facet"];
+            reason: components["schemas"]["Facet"];
+            node: components["schemas"]["Facet"];
+            profile: components["schemas"]["Facet"];
+            revision: components["schemas"]["Facet"];
+            owner: components["schemas"]["Facet"];
+        };
+        Facet: {
+            /** @description The 20 most frequent values, most frequent first, and the value that the query asks for if any summary has it. */
+            values: components["schemas"]["FacetValue"][];
+            /** @description The number of further values. */
+            others: number;
+        };
+        FacetValue: {
+            /** @description The value as the query parameter takes it. */
+            value: string;
+            count: number;
+        };
+        /** @description The cycles that started in each of the intervals, by outcome. */
+        Timeline: {
+            scheduled: number[];
+            unschedulable: number[];
+            waiting: number[];
+            error: number[];
         };
         Attempts: {
             /** @description Oldest first. Empty if the scheduler has not tried the pod because a PreEnqueue plugin holds it. */
@@ -832,6 +893,11 @@ export interface components {
             name: string;
             /** @description The plugin's weight in the profile. */
             weight: number;
+            /**
+             * @description How the plugin turns raw scores into normalized ones. none: not at all. highest: 100 × raw ÷ the highest. lowest: 100 − 100 × raw ÷ the highest. range: 100 × (raw − lowest) ÷ (highest − lowest). spread: 100 × (highest + lowest − raw) ÷ highest, where nodes that lack a topology label are left out and become 0. own: by a rule that the recorder does not know. Absent in records of earlier versions.
+             * @enum {string}
+             */
+            normalization?: "none" | "highest" | "lowest" | "range" | "spread" | "own";
         };
         /** @description Scores of the feasible nodes. Rows of raw, normalized and weighted are nodes, columns are plugins; rows of answered and counted are nodes, columns are extenders. A node's total is the sum of its weighted and its counted scores. */
         Score: {
@@ -855,8 +921,192 @@ export interface components {
             totals: number[];
             /** @description Nodes that share the best total, by name; absent when there is a single best node. */
             tied?: string[];
+            /** @description Absent in records of earlier versions, and when no plugin of Kubernetes scored. */
+            facts?: components["schemas"]["ScoreFacts"];
             /** @description The total time of each plugin's calls, extrapolated from a sample of the nodes. null: none of the plugin's calls was measured, which is different from 0. */
             durationSeconds?: (number | null)[];
+        };
+        /** @description ScoreFacts are the inputs from which the raw scores of some nodes follow, read from the scheduler's snapshot and the plugins' states right after scoring. In each list with a value per node, the values are in the order of Nodes. */
+        ScoreFacts: {
+            /** @description Nodes are at most MaxScoreFacts of the scored nodes, the best total first. */
+            nodes: string[];
+            /** @description Plugins are those of Kubernetes whose inputs are known, in the order in which they scored. */
+            plugins: components["schemas"]["PluginScoreFacts"][];
+        };
+        /** @description PluginScoreFacts are the inputs of one plugin. One of the pointers is set, depending on the plugin. */
+        PluginScoreFacts: {
+            plugin: string;
+            /** @description Resources are those of NodeResourcesFit and NodeResourcesBalancedAllocation. */
+            resources?: components["schemas"]["ResourceScore"];
+            /** @description Images are ImageLocality's. */
+            images?: components["schemas"]["ImageScore"];
+            /** @description Preferences are NodeAffinity's. */
+            preferences?: components["schemas"]["PreferenceScore"];
+            /** @description Taints are TaintToleration's. */
+            taints?: components["schemas"]["TaintScore"];
+            /** @description Spread is PodTopologySpread's. */
+            spread?: components["schemas"]["SpreadScore"];
+            /** @description PodTerms are InterPodAffinity's. */
+            podTerms?: components["schemas"]["PodTermScore"];
+            /** @description Volumes are VolumeBinding's. */
+            volumes?: components["schemas"]["VolumeScore"];
+            /** @description Devices are DynamicResources'. */
+            devices?: components["schemas"]["DeviceScore"];
+        };
+        /** @description ResourceScore compares what is allocated on a node with what it has. */
+        ResourceScore: {
+            /**
+             * @description Strategy is NodeResourcesFit's, or BalancedAllocation.
+             * @enum {string}
+             */
+            strategy: "LeastAllocated" | "MostAllocated" | "RequestedToCapacityRatio" | "BalancedAllocation";
+            /** @description Shape is RequestedToCapacityRatio's. */
+            shape?: components["schemas"]["ShapePoint"][];
+            resources: components["schemas"]["ScoredResource"][];
+        };
+        /** @description ShapePoint is a point of a function from utilization in percent to a score from 0 to 100, which is linear between the points. */
+        ShapePoint: {
+            utilization: number;
+            score: number;
+        };
+        /** @description ScoredResource is a resource that counts for the score. CPU is in thousandths of a core, other resources in their own unit. */
+        ScoredResource: {
+            name: string;
+            /** @description Weight is that of the plugin's arguments. */
+            weight: number;
+            /** @description Requested is the pod's request. NodeResourcesFit scores a container that requests no CPU or no memory as if it requested a small amount. */
+            requested: number;
+            /** @description InUse and Allocatable are those of each node. A node with 0 allocatable does not have the resource, and the resource then does not count for it. An extended resource that the pod does not request never counts. */
+            inUse: number[];
+            allocatable: number[];
+        };
+        /** @description ImageScore says which of the pod's images the nodes have. */
+        ImageScore: {
+            /** @description Containers counts the pod's containers, init containers and image volumes. */
+            containers: number;
+            /** @description ClusterNodes counts the nodes of the snapshot. */
+            clusterNodes: number;
+            /** @description Images are the distinct images that one of the nodes has. */
+            images: components["schemas"]["ScoredImage"][];
+        };
+        /** @description ScoredImage is an image. */
+        ScoredImage: {
+            name: string;
+            /** @description Times counts the containers with the image. */
+            times: number;
+            /** @description Size is the image's size on each node in bytes, and Nodes the number of nodes that have it. Both are 0 for a node that does not have the image. */
+            size: number[];
+            nodes: number[];
+        };
+        /** @description PreferenceScore are preferred node affinity terms. */
+        PreferenceScore: {
+            terms: components["schemas"]["Preference"][];
+        };
+        /** @description Preference is a term. A node that meets all its requirements gets its weight. */
+        Preference: {
+            /**
+             * @description Source is nodeAffinity, the pod's, or addedAffinity, that of the plugin's arguments.
+             * @enum {string}
+             */
+            source: "nodeAffinity" | "addedAffinity";
+            weight: number;
+            requirements: components["schemas"]["Requirement"][];
+            /** @description Met says whether each node meets the term. */
+            met: boolean[];
+        };
+        /** @description Requirement is a requirement on a label of a node, or on metadata.name. */
+        Requirement: {
+            key: string;
+            operator: string;
+            values?: string[];
+        };
+        /** @description TaintScore are the PreferNoSchedule taints that the pod does not tolerate. A node's raw score is how many of them it has. */
+        TaintScore: {
+            taints: components["schemas"]["ScoredTaint"][];
+        };
+        /** @description ScoredTaint is a taint. */
+        ScoredTaint: {
+            key: string;
+            value?: string;
+            /** @description On says whether each node has the taint. */
+            on: boolean[];
+        };
+        /** @description SpreadScore are the topology spread constraints that count for the score. */
+        SpreadScore: {
+            /**
+             * @description Source is pod, or default for the constraints of the plugin's arguments, or system for those that are built into Kubernetes.
+             * @enum {string}
+             */
+            source: "pod" | "default" | "system";
+            constraints: components["schemas"]["ScoredConstraint"][];
+            /** @description Ignored nodes lack a topology label; nil when no scored node does. */
+            ignored?: boolean[];
+            /** @description Lowest and Highest are the extremes of the raw scores of all scored nodes that are not ignored. */
+            lowest: number;
+            highest: number;
+        };
+        /** @description ScoredConstraint is a constraint. It adds matching × ln(domains + 2) + (maxSkew − 1) to the raw score of a node that has its label. */
+        ScoredConstraint: {
+            topologyKey: string;
+            maxSkew: number;
+            /** @description Selector selects the pods that count. */
+            selector: string;
+            /** @description Domains counts the domains of the scored nodes. */
+            domains: number;
+            /** @description Domain is each node's value of TopologyKey, nil when it has no such label, and Matching counts the matching pods in it. */
+            domain: (string | null)[];
+            matching: number[];
+        };
+        /** @description PodTermScore are InterPodAffinity's sums. */
+        PodTermScore: {
+            /** @description HardWeight is the plugin's argument hardPodAffinityWeight: what a running pod's required affinity to this pod counts. */
+            hardWeight: number;
+            /** @description Domains are the sums of weights by topology key. A node's raw score is the sum over its domains. */
+            domains: components["schemas"]["ScoredDomain"][];
+            /** @description Terms are what the sums are made of; nil when there were too many pods to count them again. */
+            terms?: components["schemas"]["ScoredPodTerm"][];
+        };
+        /** @description ScoredDomain has the sum of the weights in the domain of each node. */
+        ScoredDomain: {
+            topologyKey: string;
+            /** @description Domain is each node's value of TopologyKey; nil when it has no such label. */
+            domain: (string | null)[];
+            sum: number[];
+        };
+        /** @description ScoredPodTerm is a term, or equal terms of several running pods. */
+        ScoredPodTerm: {
+            /** @enum {string} */
+            rule: "preferred" | "existingPreferred" | "existingRequired";
+            topologyKey: string;
+            /** @description Weight is negative for anti-affinity. */
+            weight: number;
+            /** @description Selector selects the pods of a preferred term. For existing terms, it selects this pod. */
+            selector: string;
+            /** @description Pods counts, for each node, the pods in its domain that the term selects, or that have the term. */
+            pods: number[];
+        };
+        /** @description VolumeScore is the storage that the pod's claims would use on a node. */
+        VolumeScore: {
+            shape: components["schemas"]["ShapePoint"][];
+            classes: components["schemas"]["ScoredClass"][];
+        };
+        /** @description ScoredClass is a storage class. Requested and Capacity are in bytes; both are 0 for a node on which no claim of the class counts. */
+        ScoredClass: {
+            storageClass: string;
+            requested: number[];
+            capacity: number[];
+        };
+        /** @description DeviceScore are the requests for devices that have alternatives. */
+        DeviceScore: {
+            requests: components["schemas"]["ScoredRequest"][];
+        };
+        /** @description ScoredRequest is a request of a claim. */
+        ScoredRequest: {
+            claim: string;
+            request: string;
+            alternatives: string[];
+            /** @description Chosen is the index of the alternative that is allocated on each node, or −1. */
+            chosen: number[];
         };
         /** @description The scheduling queue's record of the pod when the cycle started. */
         Queue: {
@@ -1874,6 +2124,8 @@ export interface components {
             noEffect: components["schemas"]["NoEffect"][];
             /** @description Dry runs only: the configuration that would be in force, with revision 0. */
             effective?: components["schemas"]["Effective"];
+            /** @description Dry runs only: how the document differs in meaning from the running configuration, whose values are in default. */
+            difference?: components["schemas"]["Difference"][];
             durationSeconds: number;
         };
         /** @description A field that the user set and that has no effect in the simulator. */
@@ -2561,10 +2813,32 @@ export interface operations {
                 uid?: string;
                 /** @description How the cycle ended. */
                 outcome?: components["schemas"]["Outcome"];
+                /** @description Words that must each occur, whatever their case, in the pod's namespace/name, in its owner, in the selected or nominated node, or in the plugin or the reason of the refusal. */
+                q?: string;
+                /** @description A plugin, or an extender by its URL prefix, that rejected the pod or nodes, failed, or holds the pod. Scheduled pods have none. */
+                plugin?: string;
+                /** @description A reason for which a plugin rejected the pod or nodes, failed, or holds the pod. */
+                reason?: string;
+                /** @description The selected or the nominated node. To see which nodes a plugin rejected, read the whole cycle. */
+                node?: string;
+                /** @description The scheduler name of the profile that tried the pod. */
+                profile?: string;
+                /** @description The number of the scheduler configuration that the cycle ran under. */
+                revision?: number;
+                /** @description The pod's owner as kind/name, such as Deployment/web. */
+                owner?: string;
+                /** @description Only cycles that started at this time or later. */
+                since?: string;
+                /** @description Only cycles that started before this time. */
+                until?: string;
                 /** @description The maximum number of summaries per page. */
                 limit?: number;
-                /** @description The continue value of the previous page. */
+                /** @description The continue value of the previous page of the same query. Decisions that were made since the first page do not move it. */
                 continue?: string;
+                /** @description Whether the answer has counts of all summaries that match. */
+                counts?: boolean;
+                /** @description The number of intervals of the counts' timeline, which spans since to until. It needs counts, since and until. */
+                buckets?: number;
             };
             header?: never;
             path?: never;

@@ -8,8 +8,10 @@ export function getStatus(signal?: AbortSignal): Promise<Status> {
   return bodyOf(client.GET('/api/v1/status', { signal }))
 }
 
+export type ResultsQuery = NonNullable<operations['listResults']['parameters']['query']>
+
 /** Newest first. Absent fields match everything. */
-export function listResults(query: operations['listResults']['parameters']['query'], signal?: AbortSignal): Promise<SummaryPage> {
+export function listResults(query: ResultsQuery, signal?: AbortSignal): Promise<SummaryPage> {
   return bodyOf(client.GET('/api/v1/results', { params: { query }, signal }))
 }
 

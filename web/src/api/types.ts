@@ -15,6 +15,14 @@ export type Summary = Schemas['Summary']
 /** Why a cycle placed no pod, in short. */
 export type Refusal = Schemas['Refusal']
 export type SummaryPage = Schemas['Page']
+/** The pod's controller. */
+export type PodOwner = Schemas['Owner']
+/** Counts of all decisions that match a search, with its facets. */
+export type Counts = Schemas['Counts']
+export type Facet = Schemas['Facet']
+export type Timeline = Schemas['Timeline']
+/** A field in which two configurations differ; `default` is its value in the first one. */
+export type ConfigurationDifference = Schemas['Difference']
 /** A pod's attempts, oldest first, and the plugins that keep it out of the queue now. */
 export type Attempts = Schemas['Attempts']
 /** The full record of one attempt, with its explanation. */
@@ -25,6 +33,10 @@ export type FilterResult = Schemas['Filter']
 /** Why a plugin, or an extender by its URL, rejected a node. */
 export type NodeReasons = Schemas['NodeReasons']
 export type ScorePlugin = Schemas['ScorePlugin']
+/** The scores of the feasible nodes. */
+export type Score = Schemas['Score']
+/** The inputs from which the raw scores of some nodes follow, by plugin. */
+export type PluginScoreFacts = Schemas['PluginScoreFacts']
 /** The server's explanation of why the pod got its node, or none. */
 export type Explanation = Schemas['Explanation']
 /** How the cycle ended and why: a kind and its operands. */

@@ -9,19 +9,11 @@ import { en as first } from './en'
 import { deferred as deferredEnglish } from './en/deferred'
 import { ja as firstJapanese } from './ja'
 import { deferred as deferredJapanese } from './ja/deferred'
+import { flatten, type Tree } from './testing'
 
 /** Widened, because the precise type of each message exceeds the compiler's limits. */
 const en: Tree = { ...first, ...deferredEnglish }
 const ja: Tree = { ...firstJapanese, ...deferredJapanese }
-type Tree = { [key: string]: string | Tree }
-function flatten(tree: Tree, prefix = ''): Map<string, string> {
-  const out = new Map<string, string>()
-  for (const [key, value] of Object.entries(tree)) {
-    if (typeof value === 'string') out.set(prefix + key, value)
-    else for (const [k, v] of flatten(value, `${prefix}${key}.`)) out.set(k, v)
-  }
-  return out
-}
 const english = flatten(en)
 const japanese = flatten(ja)
 const placeholders = (text: string) => [...new Set([...text.matchAll(/\{(\w+)\}/g)].map((m) => m[1]))].sort()

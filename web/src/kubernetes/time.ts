@@ -48,3 +48,11 @@ export function secondsBetween(from: string, to: string): number {
   const seconds = whole(to) - whole(from) + (fraction(to) - fraction(from))
   return seconds > 0 ? seconds : 0
 }
+
+/** The local date and time, for what may be older than a day: "2026-01-02 10:42:18". */
+export function formatMoment(at: string): string {
+  const date = new Date(at)
+  if (Number.isNaN(date.getTime())) return '?'
+  const two = (n: number) => String(n).padStart(2, '0')
+  return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())} ${formatClock(at, false)}`
+}

@@ -134,7 +134,7 @@ func ParseGolden(text string) Golden {
 // Text returns the golden file for the watches, in their order.
 func (g Golden) Text(watches []Watch) string {
 	var b strings.Builder
-	b.WriteString("# What scheduler/internal/upstream depends on in Kubernetes. See the package's comment for how to regenerate it.\n")
+	b.WriteString("# What our code depends on in Kubernetes. See the package's comment for how to regenerate it.\n")
 	for _, w := range watches {
 		fmt.Fprintf(&b, "\n%s\n", w)
 		for _, line := range g[w.String()] {

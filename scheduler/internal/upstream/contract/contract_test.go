@@ -209,6 +209,18 @@ func TestAlarms(t *testing.T) {
 			want: []string{"schedulerOptions", "+hurry bool", buildFile},
 		},
 		{
+			name:   "a new argument of a controller",
+			module: "k8s.io/kubernetes", file: "cmd/kube-controller-manager/app/batch.go",
+			old: "\t\tworkloadInformer,\n", new: "\t\tworkloadInformer,\n\t\tcontrollerContext.InformerFactory.Core().V1().Nodes(),\n",
+			want: []string{"k8s.io/kubernetes/cmd/kube-controller-manager/app/batch.go: newJobController changed", workloadsFile},
+		},
+		{
+			name:   "a new default of a controller's flag",
+			module: "k8s.io/kubernetes", file: "cmd/kube-controller-manager/app/options/nodelifecyclecontroller.go",
+			old: `"node-eviction-rate", 0.1,`, new: `"node-eviction-rate", 0.2,`,
+			want: []string{"NodeLifecycleControllerOptions.AddFlags changed", configurationFile},
+		},
+		{
 			name:   "a changed formula",
 			module: "k8s.io/kubernetes", file: "pkg/scheduler/schedule_one.go",
 			old: "percentage = int32(50) - numAllNodes/125", new: "percentage = int32(50) - numAllNodes/250",

@@ -2,7 +2,8 @@
 // source in the module cache and finds what our code depends on without the
 // compiler's help: interfaces that plugins may have, methods of the interfaces that
 // we embed, options that the scheduler is built with, functions whose logic we
-// repeat, and texts of errors that we match.
+// repeat, how kube-controller-manager builds its controllers, and texts of errors that
+// we match.
 //
 // TestContract compares that with testdata/contract.txt and names, for each
 // difference, what to read again and which of our files depends on it. Once they

@@ -1,5 +1,7 @@
 package contract
 
+import "slices"
+
 // Our files that depend on Kubernetes' code.
 const (
 	buildFile      = "scheduler/internal/upstream/build.go"
@@ -13,6 +15,10 @@ const (
 	affinityFile   = "scheduler/internal/upstream/affinity.go"
 	volumesFile    = "scheduler/internal/upstream/volumes.go"
 	requestsFile   = "scheduler/internal/upstream/resources.go"
+	preScoreFile   = "scheduler/internal/upstream/prescore.go"
+
+	scoresRead      = "scheduler/recorder/comparison"
+	scoresExplained = "scheduler/explain"
 )
 
 const (
@@ -25,10 +31,13 @@ const (
 
 // Watches returns what our code depends on, except for the interfaces that it
 // embeds, which Embedded finds.
-func Watches() []Watch {
-	code := func(pkg, name, why string, ours ...string) Watch {
-		return Watch{Kind: Code, Package: pkg, Name: name, Ours: ours, Why: why}
-	}
+func Watches() []Watch { return slices.Concat(schedulerWatches(), controllerWatches()) }
+
+func code(pkg, name, why string, ours ...string) Watch {
+	return Watch{Kind: Code, Package: pkg, Name: name, Ours: ours, Why: why}
+}
+
+func schedulerWatches() []Watch {
 	return []Watch{
 		// How the scheduler is built.
 		{Kind: Calls, Package: appPackage, Name: "Setup", Of: schedulerPackage, Ours: []string{buildFile}, Why: "Parts.options passes the same options"},
@@ -142,6 +151,59 @@ func Watches() []Watch {
 		code(pluginsPackage+"volumebinding", "volumeBinder.nodeHasAccess", "the comparison repeats it", "scheduler/recorder/comparison"),
 		code(pluginsPackage+"volumebinding", "volumeLimit", "the comparison repeats it", "scheduler/recorder/comparison"),
 		code(pluginsPackage+"dynamicresources", "DynamicResources.Filter", "the comparison repeats it", "scheduler/recorder/comparison"),
+
+		// What scores follow from.
+		code(pluginsPackage+"noderesources", "preScoreState", "it is read through reflection", preScoreFile),
+		code(pluginsPackage+"noderesources", "preScoreStateKey", "it is read through reflection", preScoreFile),
+		code(pluginsPackage+"noderesources", "balancedAllocationPreScoreState", "it is read through reflection", preScoreFile),
+		code(pluginsPackage+"noderesources", "balancedAllocationPreScoreStateKey", "it is read through reflection", preScoreFile),
+		code(pluginsPackage+"podtopologyspread", "preScoreState", "it is read through reflection", preScoreFile),
+		code(pluginsPackage+"podtopologyspread", "preScoreStateKey", "it is read through reflection", preScoreFile),
+		code(pluginsPackage+"interpodaffinity", "preScoreState", "it is read through reflection", preScoreFile),
+		code(pluginsPackage+"interpodaffinity", "preScoreStateKey", "it is read through reflection", preScoreFile),
+		code(pluginsPackage+"interpodaffinity", "scoreMap", "it is read through reflection", preScoreFile),
+		code(pluginsPackage+"dynamicresources", "stateData", "it is read through reflection", preScoreFile),
+		code(pluginsPackage+"dynamicresources", "stateKey", "it is read through reflection", preScoreFile),
+		code(pluginsPackage+"dynamicresources", "claimStore", "it is read through reflection", preScoreFile),
+		code(pluginsPackage+"dynamicresources", "nodeAllocation", "it is read through reflection", preScoreFile),
+		code(pluginsPackage+"noderesources", "leastResourceScorer", "the explanation of its scores repeats it", scoresExplained),
+		code(pluginsPackage+"noderesources", "leastRequestedScore", "the explanation of its scores repeats it", scoresExplained),
+		code(pluginsPackage+"noderesources", "mostResourceScorer", "the explanation of its scores repeats it", scoresExplained),
+		code(pluginsPackage+"noderesources", "mostRequestedScore", "the explanation of its scores repeats it", scoresExplained),
+		code(pluginsPackage+"noderesources", "buildRequestedToCapacityRatioScorerFunction", "the explanation of its scores repeats it", scoresExplained),
+		code(pluginsPackage+"noderesources", "balancedResourceScorer", "the explanation of its scores repeats it", scoresExplained),
+		code(pluginsPackage+"noderesources", "balancedResourceScore", "the explanation of its scores repeats it", scoresExplained),
+		code(pluginsPackage+"noderesources", "requestedToCapacityRatioScorer", "the inputs of its scores are read as it reads them", scoresRead),
+		code(pluginsPackage+"noderesources", "resourceAllocationScorer.calculateNodeAllocatableRequest", "the inputs of its scores are read as it reads them", scoresRead),
+		code(pluginsPackage+"noderesources", "resourceAllocationScorer.calculateResourceAllocatableRequest", "the inputs of its scores are read as it reads them", scoresRead),
+		code(pluginsPackage+"helper", "BuildBrokenLinearFunction", "the explanation of its scores repeats it", scoresExplained),
+		code(pluginsPackage+"helper", "DefaultNormalizeScore", "the explanation of its scores repeats it", scoresExplained),
+		code(pluginsPackage+"imagelocality", "calculatePriority", "the explanation of its scores repeats it", scoresExplained),
+		code(pluginsPackage+"imagelocality", "minThreshold", "the explanation of its scores repeats it", scoresExplained),
+		code(pluginsPackage+"imagelocality", "maxContainerThreshold", "the explanation of its scores repeats it", scoresExplained),
+		code(pluginsPackage+"imagelocality", "scaledImageScore", "the explanation of its scores repeats it", scoresExplained),
+		code(pluginsPackage+"imagelocality", "sumImageScores", "the inputs of its scores are read as it reads them", scoresRead),
+		code(pluginsPackage+"imagelocality", "normalizedImageName", "the inputs of its scores are read as it reads them", scoresRead),
+		code(pluginsPackage+"nodeaffinity", "NodeAffinity.Score", "the explanation of its scores repeats it", scoresExplained),
+		code(pluginsPackage+"nodeaffinity", "NodeAffinity.NormalizeScore", "the explanation of its scores repeats it", scoresExplained),
+		code(pluginsPackage+"tainttoleration", "TaintToleration.countIntolerableTaintsPreferNoSchedule", "the explanation of its scores repeats it", scoresExplained, scoresRead),
+		code(pluginsPackage+"tainttoleration", "TaintToleration.NormalizeScore", "the explanation of its scores repeats it", scoresExplained),
+		code(pluginsPackage+"podtopologyspread", "PodTopologySpread.Score", "the explanation of its scores repeats it", scoresExplained),
+		code(pluginsPackage+"podtopologyspread", "PodTopologySpread.NormalizeScore", "the explanation of its scores repeats it", scoresExplained),
+		code(pluginsPackage+"podtopologyspread", "scoreForCount", "the explanation of its scores repeats it", scoresExplained),
+		code(pluginsPackage+"podtopologyspread", "topologyNormalizingWeight", "the explanation of its scores repeats it", scoresExplained),
+		code(pluginsPackage+"podtopologyspread", "PodTopologySpread.initPreScoreState", "the inputs of its scores are read as it reads them", scoresRead),
+		code(pluginsPackage+"podtopologyspread", "countPodsMatchSelector", "the inputs of its scores are read as it reads them", scoresRead),
+		code(pluginsPackage+"interpodaffinity", "InterPodAffinity.Score", "the explanation of its scores repeats it", scoresExplained),
+		code(pluginsPackage+"interpodaffinity", "InterPodAffinity.NormalizeScore", "the explanation of its scores repeats it", scoresExplained),
+		code(pluginsPackage+"interpodaffinity", "InterPodAffinity.PreScore", "the inputs of its scores are read as it reads them", scoresRead),
+		code(pluginsPackage+"interpodaffinity", "InterPodAffinity.processExistingPod", "the inputs of its scores are read as it reads them", scoresRead),
+		code(pluginsPackage+"interpodaffinity", "scoreMap.processTerm", "the inputs of its scores are read as it reads them", scoresRead),
+		code(pluginsPackage+"volumebinding", "buildScorerFunction", "the explanation of its scores repeats it", scoresExplained),
+		code(pluginsPackage+"volumebinding", "VolumeBinding.Score", "the inputs of its scores are read as it reads them", scoresRead),
+		code(pluginsPackage+"dynamicresources", "computeScore", "the explanation of its scores repeats it", scoresExplained, scoresRead),
+		code(pluginsPackage+"dynamicresources", "DynamicResources.Score", "the inputs of its scores are read as it reads them", scoresRead),
+		code(pluginsPackage+"dynamicresources", "DynamicResources.NormalizeScore", "the explanation of its scores repeats it", scoresExplained),
 
 		// Texts of errors, in places where only the text tells one case from
 		// another.

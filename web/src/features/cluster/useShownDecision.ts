@@ -1,6 +1,7 @@
 // The decision on the map: the pod in the URL, its newest cycle, and the verdict on each node.
 
 import { computed, type ComputedRef, type Ref, type WritableComputedRef } from 'vue'
+import { useI18n } from 'vue-i18n'
 import { useRoute, useRouter } from 'vue-router'
 import type { Cycle, Pod } from '@/api/types'
 import { verdicts, type NodeVerdict } from '@/features/decision/model/cycle'
@@ -15,7 +16,7 @@ import { useNewest } from '@/live/newest'
 import { pods, results } from '@/live/watched'
 import { useQuery } from '@/ui/query'
 import { useEscape } from '@/ui/useEscape'
-import { nodesAtDecision, placementTimes } from './model/nodesAtDecision'
+import { addedAfter, nodesAtDecision, placementTimes, verdictsAtDecision } from './model/nodesAtDecision'
 import { parseVerdictFilter, tally as tallyOf, type Tally, type VerdictFilter } from './model/tileFaces'
 
 export interface ShownDecision {
@@ -47,6 +48,7 @@ export interface ShownDecision {
 
 /** Escape closes the decision. */
 export function useShownDecision(): ShownDecision {
+  const { t } = useI18n()
   const route = useRoute()
   const router = useRouter()
   const show = useQuery('show')
@@ -57,10 +59,13 @@ export function useShownDecision(): ShownDecision {
   const uid = computed(() => pod.value?.metadata.uid)
   const { summary, missing } = useNewest(computed(() => name.value && { ...name.value, uid: uid.value }))
   const { cycle, error } = useCycle(summary)
-  const verdictOf = computed(() => (cycle.value && selected.value ? verdicts(cycle.value) : undefined))
 
   // Its own computed value: while it stays the same, a stream of changes does not recompute what depends on it.
   const present = computed(() => cluster.value.nodes)
+  const recorded = computed(() => (cycle.value && selected.value ? verdicts(cycle.value) : undefined))
+  // As one text, which stays the same while nodes only change.
+  const added = computed(() => (cycle.value && selected.value ? addedAfter(cycle.value, present.value).join(' ') : ''))
+  const verdictOf = computed(() => recorded.value && verdictsAtDecision(recorded.value, added.value ? added.value.split(' ') : []))
   const nodes = computed(() => (cycle.value && verdictOf.value && moment.value === 'decision' ? nodesAtDecision(present.value, cycle.value, placementTimes(results.value.items)) : present.value))
   const tally = computed(() => (verdictOf.value ? tallyOf(present.value, verdictOf.value) : undefined))
   const ask = computed(() => (verdictOf.value && pod.value ? podRequests(pod.value) : undefined))
@@ -81,7 +86,7 @@ export function useShownDecision(): ShownDecision {
     verdictOf,
     tally,
     ask,
-    askText: computed(() => [...(ask.value ?? [])].map(([resource, value]) => amountText(resource, value)).join(', ')),
+    askText: computed(() => [...(ask.value ?? [])].map(([resource, value]) => amountText(resource, value)).join(t('common.separator'))),
     moment,
     nodes,
     totals: computed(() => (nodes.value === present.value ? cluster.value.totals : sumNodes(nodes.value))),

@@ -14,11 +14,13 @@ export function useTileWords(): (view: NodeView, verdict: NodeVerdict | undefine
         return `${t('cell.R')}: ${verdict.plugin}, ${verdict.reason}`
       case 'feasible':
         return t('deci.feasible')
+      case 'absent':
+        return t(verdict.later ? 'deci.cameLater' : 'deci.notInSnapshot')
       default:
-        return t(verdict.kind === 'absent' ? 'deci.notInSnapshot' : 'deci.notEvaluated')
+        return t('deci.notEvaluated')
     }
   }
-  return (view, verdict) => [view.name, verdict ? verdictWords(verdict) : t('cluster.tileLoad', { cpu: percent(view.cpu), memory: percent(view.memory), pods: view.pods.requested })].join(', ')
+  return (view, verdict) => [view.name, verdict ? verdictWords(verdict) : t('cluster.tileLoad', { cpu: percent(view.cpu), memory: percent(view.memory), pods: view.pods.requested })].join(t('common.separator'))
 }
 
 const percent = (meter: NodeView['cpu']) => Math.round(share(meter) * 100)

@@ -76,7 +76,7 @@ describe('ExplanationText', () => {
   it('names the node that lacks the least', () => {
     const nearest = { kind: 'nearest', node: 'node-c', nodes: 3, lacks: [{ resource: 'cpu', amount: 500 }, { resource: 'memory', amount: 3 * 2 ** 29 }] } as const
     const said = () => textOf(explained({ remarks: [{ ...nearest, lacks: [...nearest.lacks] }] }))
-    expect(said()).toContain('Of the 3 nodes that lack resources, node-c is the nearest to fitting: it lacks 0.5 cpu, 1.5 Gi memory.')
+    expect(said()).toContain('Of the 3 nodes that lack resources, node-c is the closest fit: it lacks 0.5 cpu, 1.5 Gi memory.')
     i18n.global.locale.value = 'ja'
     for (const fact of ['3', 'node-c', 'cpu 0.5', 'memory 1.5 Gi']) expect(said()).toContain(fact)
   })

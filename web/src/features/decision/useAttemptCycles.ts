@@ -12,7 +12,8 @@ export interface AttemptCycles {
   differenceError: Ref<unknown>
   /** The loaded cycles, by attempt. */
   cycles: Ref<ReadonlyMap<number, Cycle>>
-  nextAttempt: ComputedRef<Summary | undefined>
+  /** The attempts after the shown one, in order. */
+  laterAttempts: ComputedRef<readonly Summary[]>
 }
 
 /** With more evaluated nodes than this, full records are too large to fetch only for the queue's timeline. */
@@ -28,6 +29,6 @@ export function useAttemptCycles(cycle: Ref<Cycle | undefined>, { attempts, curr
     }),
     differenceError: error,
     cycles: useCycles(light),
-    nextAttempt: computed(() => attempts.value.find((a) => a.attempt > (cycle.value?.attempt ?? Infinity))),
+    laterAttempts: computed(() => attempts.value.filter((a) => a.attempt > (cycle.value?.attempt ?? Infinity))),
   }
 }

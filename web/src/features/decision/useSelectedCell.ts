@@ -5,13 +5,24 @@ import { computed, type ComputedRef } from 'vue'
 import { useRoute, useRouter } from 'vue-router'
 import { useQuery } from '@/ui/query'
 
+export type CellTable = 'filter' | 'score'
+
+interface Selection {
+  node?: string
+  plugin?: string
+  table?: CellTable
+  stage?: string
+}
+
 export interface SelectedCell {
   node: ComputedRef<string>
   plugin: ComputedRef<string>
+  /** Of which table the cell is: many plugins have one in each. '' in links of earlier versions. */
+  table: ComputedRef<'' | CellTable>
   stage: ComputedRef<string>
   /** The candidate whose dry run is selected: a node without a plugin. */
   candidate: ComputedRef<string>
-  pick(what: { node?: string; plugin?: string; stage?: string }): void
+  pick(what: Selection): void
   /** Selects a candidate, or clears the selection if it is already selected. */
   pickCandidate(node: string): void
   /** Selects an extension point and scrolls to its table, or clears the selection if it is already selected. */
@@ -24,13 +35,15 @@ export function useSelectedCell(): SelectedCell {
   const route = useRoute()
   const router = useRouter()
   const [node, plugin, stage] = [useQuery('node'), useQuery('plugin'), useQuery('stage')]
+  const table = useQuery<'' | CellTable>('table', '', ['', 'filter', 'score'])
   const candidate = computed(() => (plugin.value ? '' : node.value))
-  function pick(what: { node?: string; plugin?: string; stage?: string }) {
-    void router.replace({ query: { ...route.query, node: undefined, plugin: undefined, stage: undefined, ...what } })
+  function pick(what: Selection) {
+    void router.replace({ query: { ...route.query, node: undefined, plugin: undefined, table: undefined, stage: undefined, ...what } })
   }
   return {
     node,
     plugin,
+    table,
     stage,
     candidate,
     pick,

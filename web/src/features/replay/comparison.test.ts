@@ -79,9 +79,9 @@ describe('the comparison', () => {
 
   it('counts the compared decisions, and none without a replay', async () => {
     await open()
-    expect([page.value.counts.value.compared, page.value.percent.value]).toEqual([0, '0 %'])
+    expect([page.value.counts.value.compared, page.value.percent.value]).toEqual([0, '0%'])
     store.replay.value = { decisions: { compared: 3, matching: 2, different: 1, pending: 0, tied: 0 } } as Replay
-    expect(page.value.percent.value).toBe('66.6 %')
+    expect(page.value.percent.value).toBe('66.7%')
     store.replay.value = undefined
   })
 })

@@ -43,5 +43,5 @@ it('keeps the last valid draft, and shows the running configuration before the f
   expect(wrapper.get('h2').text()).toContain('last valid draft')
   await wrapper.setProps({ draft: { effective: undefined, state: 'invalid' } })
   expect(fit(wrapper)).toBe('1')
-  expect(wrapper.get('[data-testid="effective-note"]').text()).toBe('The draft has mistakes. These plugins are running now.')
+  expect(wrapper.get('[data-testid="effective-note"]').text()).toBe('The draft has errors. These plugins are running now.')
 })

@@ -2,7 +2,7 @@
 
 import { computed, onScopeDispose, shallowRef, watch, type ComputedRef, type Ref, type ShallowRef } from 'vue'
 import { useI18n } from 'vue-i18n'
-import type { Effective, ErrorDetail } from '@/api/types'
+import type { ConfigurationDifference, Effective, ErrorDetail } from '@/api/types'
 import type { Problem } from '@/features/yaml/model/documents'
 import { problemsOf, withoutLine } from './model/mistakes'
 import { dirty, draft, running, useCheck, type Check } from './store/configuration'
@@ -23,8 +23,8 @@ export interface ConfigurationCheck {
   /** Mistakes without a line. */
   elsewhere: ComputedRef<readonly ErrorDetail[]>
   verdict: ComputedRef<{ icon: string; tone: string; text: string }>
-  /** The effective configuration of the draft, according to its last valid dry run; undefined without a draft. */
-  effect: ComputedRef<{ effective: Effective | undefined; state: 'valid' | 'invalid' | 'checking' } | undefined>
+  /** The effective configuration of the draft and its difference from the running one, according to its last valid dry run; undefined without a draft. */
+  effect: ComputedRef<{ effective: Effective | undefined; difference: readonly ConfigurationDifference[]; state: 'valid' | 'invalid' | 'checking' } | undefined>
 }
 
 export function useConfigurationCheck(): ConfigurationCheck {
@@ -46,7 +46,7 @@ export function useConfigurationCheck(): ConfigurationCheck {
     if (!dirty.value) return { icon: 'check', tone: 'pass', text: t('scheduler.thisRuns', { n: revision }) }
     switch (found.kind) {
       case 'valid':
-        return { icon: 'check', tone: 'pass', text: t('scheduler.valid', { profiles: found.applied.revision.profiles.join(', ') }) }
+        return { icon: 'check', tone: 'pass', text: t('scheduler.valid', { profiles: found.applied.revision.profiles.join(t('common.separator')) }) }
       case 'invalid':
         return { icon: 'x', tone: 'rej', text: found.problems.length ? t('scheduler.mistakes', { n: found.problems.length, revision }, found.problems.length) : found.message }
       case 'unknown':
@@ -56,19 +56,19 @@ export function useConfigurationCheck(): ConfigurationCheck {
     }
   })
 
-  const drafted = shallowRef<Effective>()
+  const drafted = shallowRef<{ effective: Effective; difference: readonly ConfigurationDifference[] }>()
   watch(
     [check, dirty],
     ([found, isDirty]) => {
       if (!isDirty) drafted.value = undefined
-      else if (found.kind === 'valid' && found.applied.effective) drafted.value = found.applied.effective
+      else if (found.kind === 'valid' && found.applied.effective) drafted.value = { effective: found.applied.effective, difference: found.applied.difference ?? [] }
     },
     { immediate: true },
   )
   const effect = computed(() => {
     if (!dirty.value) return undefined
     const { kind } = check.value
-    return { effective: drafted.value, state: kind === 'valid' ? ('valid' as const) : kind === 'invalid' || refused.value ? ('invalid' as const) : ('checking' as const) }
+    return { effective: drafted.value?.effective, difference: drafted.value?.difference ?? [], state: kind === 'valid' ? ('valid' as const) : kind === 'invalid' || refused.value ? ('invalid' as const) : ('checking' as const) }
   })
 
   return { check, checkNow, refused, problems: computed(() => problemsOf(mistakes.value)), elsewhere: computed(() => withoutLine(mistakes.value)), verdict, effect }

@@ -15,7 +15,6 @@ import { useApply, type Apply } from './useApply'
 import { useConfigurationCheck, type ConfigurationCheck } from './useConfigurationCheck'
 import { useConfigurationInForce, type ConfigurationInForce } from './useConfigurationInForce'
 import { useDefaultDocument } from './useDefaultDocument'
-import { useDraftDifference, type DraftDifference } from './useDraftDifference'
 import { useDraftStart, type DraftStart } from './useDraftStart'
 import { useOwnPresets, type OwnPresets } from './useOwnPresets'
 import { useRevisionDialog, type RevisionDialog } from './useRevisionDialog'
@@ -34,7 +33,6 @@ interface Page {
   apply: Apply
   start: DraftStart
   own: OwnPresets
-  difference: DraftDifference
   dialog: RevisionDialog
 }
 let page: Running<Page>
@@ -48,7 +46,7 @@ async function open() {
     const check = useConfigurationCheck()
     const start = useDraftStart(started)
     const apply = useApply(check, { showEditor, goTo, finished: inForce.reload })
-    return { inForce, check, start, apply, dialog: useRevisionDialog(apply, start.startFrom), own: useOwnPresets(start.savedAs), difference: useDraftDifference(inForce.revisions.value) }
+    return { inForce, check, start, apply, dialog: useRevisionDialog(apply, start.startFrom), own: useOwnPresets(start.savedAs) }
   })
   await flushPromises()
 }
@@ -97,13 +95,15 @@ describe('a draft', () => {
     expect([draft.value?.text, overtaken.value]).toEqual(['running: 3\n', false])
   })
 
-  it('is compared with the running configuration, or with the short default if it started from a preset', async () => {
-    write('mine: 1\n')
-    expect(page.value.difference.compared.value?.text).toBe('running: 1\n')
-    expect(page.value.difference.difference.value).toEqual({ added: 1, removed: 1 })
-    discard()
-    page.value.start.choosePreset('binPacking')
-    expect(page.value.difference.compared.value).toEqual({ revision: 1, text: presets.default })
+  it('is compared with what is in force, again when another configuration runs', async () => {
+    const changed = (current: number) => [{ field: 'parallelism', default: 16, current }]
+    server.tryConfiguration.mockResolvedValue(applied(0, { effective, difference: changed(3) }))
+    await writes('mine: 1\n')
+    expect(page.value.check.effect.value?.difference).toEqual(changed(3))
+    server.tryConfiguration.mockResolvedValue(applied(0, { effective, difference: changed(4) }))
+    await runs(3, 'running: 3\n')
+    await vi.advanceTimersByTimeAsync(600)
+    expect(page.value.check.effect.value?.difference).toEqual(changed(4))
   })
 })
 
@@ -116,7 +116,7 @@ describe('the dry run', () => {
     await nextTick()
     expect([check.value.kind, effect.value?.state]).toEqual(['checking', 'checking'])
     await vi.advanceTimersByTimeAsync(600)
-    expect([check.value.kind, effect.value]).toEqual(['valid', { effective, state: 'valid' }])
+    expect([check.value.kind, effect.value]).toEqual(['valid', { effective, difference: [], state: 'valid' }])
   })
 
   it('shows mistakes at their lines, lists those without a line, and keeps the last valid effect', async () => {
@@ -128,7 +128,7 @@ describe('the dry run', () => {
     expect(problems.value).toEqual([{ line: 1, message: 'mine: is unknown' }])
     expect(elsewhere.value).toEqual([{ message: 'profiles are missing' }])
     expect(verdict.value.tone).toBe('rej')
-    expect(effect.value).toEqual({ effective, state: 'invalid' })
+    expect(effect.value).toEqual({ effective, difference: [], state: 'invalid' })
   })
 
   it('distinguishes a server that does not respond from a mistake, and retries', async () => {

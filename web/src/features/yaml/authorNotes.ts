@@ -17,7 +17,7 @@ export function useAuthorNotes(): (object: KubeObject, text: string, of?: NotesO
   const { t } = useI18n()
   const say = (author: Author) => {
     if (author.kind !== 'others') return t(`editor.author.${author.kind}`)
-    return [...author.names, ...(author.you ? [t('editor.author.you')] : [])].join(', ')
+    return [...author.names, ...(author.you ? [t('editor.author.you')] : [])].join(t('common.separator'))
   }
   return (object, text, { written, losing = false } = {}) =>
     new Map([...authorsByLine(object, text, { ours: fieldManager, written })].map(([line, author]) => [line, { text: say(author), warn: losing && author.kind === 'others' && !author.you }]))

@@ -154,7 +154,7 @@ it('offers the key that the user probably meant, once the schema is known', asyn
   expect(fixButton()).toBeNull()
   props.schema = schemaOf(async () => schemaRoot)
   await flushPromises()
-  expect(fixButton()?.textContent).toBe('Write nodeName')
+  expect(fixButton()?.textContent).toBe('Change to nodeName')
   fixButton()?.click()
   expect(text.value).toBe('apiVersion: v1\nkind: Pod\nspec:\n  nodeName: n\n')
 })

@@ -3,7 +3,7 @@
 export const editor = {
   editor: {
     required: 'required',
-    writeInstead: 'Write {word}',
+    writeInstead: 'Change to {word}',
     panel: {
       find: 'Find',
       replaceWith: 'Replace',

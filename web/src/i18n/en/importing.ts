@@ -19,7 +19,7 @@ export const importing = {
     looking: 'Reading the contents',
     holdsArchive: 'An archive: the server will read its contents.',
     holdsLarge: 'Too large to preview here: the server will read it.',
-    holdsNothing: 'No objects recognised here. The server will report what it finds.',
+    holdsNothing: 'No objects recognized here. The server will report what it finds.',
     configuration: 'scheduler configuration',
     results: '{n} decisions, not imported | {n} decision, not imported | {n} decisions, not imported',
     problems: '{n} documents could not be read here | {n} document could not be read here | {n} documents could not be read here',

@@ -19,7 +19,7 @@ export const common: typeof english = {
     retry: '再試行',
     loading: '読み込み中',
     notFound: 'ページが見つかりません',
-    goHome: 'クラスターへ',
+    goHome: 'クラスター画面へ',
     errorTitle: '読み込めませんでした',
     requestFailed: 'リクエストに失敗しました',
     separator: '、',

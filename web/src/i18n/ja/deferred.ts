@@ -5,7 +5,9 @@ import { importing } from './importing'
 import { nodeAction } from './nodeAction'
 import { present } from './present'
 import { replay } from './replay'
+import { score } from './score'
+import { search } from './search'
 import { templates } from './templates'
 import { tour } from './tour'
 
-export const deferred: DeferredMessages = { ...importing, ...nodeAction, ...present, ...replay, ...templates, ...tour }
+export const deferred: DeferredMessages = { ...importing, ...nodeAction, ...present, ...replay, ...score, ...search, ...templates, ...tour }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Summary } from '@/api/types'
-import { nodesAtDecision, placementTimes } from './nodesAtDecision'
+import { addedAfter, nodesAtDecision, placementTimes, verdictsAtDecision } from './nodesAtDecision'
+import { verdicts } from '@/features/decision/model/cycle'
 import { explained, sampleCycle } from '@/features/decision/model/testing'
 import { buildCluster, node, pod, requests } from '@/kubernetes/testing'
 
@@ -31,5 +32,25 @@ describe('the map at a decision', () => {
     const compared = { node: 'n2', plugin: 'NodeResourcesFit', resources: [{ name: 'cpu', requested: 4000, inUse: 6500, allocatable: 8000 }] }
     const [, then] = nodesAtDecision(nodes, { ...cycle, filter: { plugins: [], nodes: [], states: [], reasons: [], comparisons: [compared] } }, placed)
     expect(then?.cpu).toMatchObject({ requested: 6.5, allocatable: 8 })
+  })
+})
+
+describe('the verdicts at a decision', () => {
+  const created = (name: string, creationTimestamp?: string) => {
+    const one = node(name)
+    return { ...one, metadata: { ...one.metadata, ...(creationTimestamp && { creationTimestamp }) } }
+  }
+  const cluster = (...all: ReturnType<typeof created>[]) => buildCluster(new Map(all.map((n) => [n.metadata.name, n])), new Map()).nodes
+  const present = cluster(created('early', '2026-01-01T09:00:00Z'), created('same-second', '2026-01-01T10:00:05Z'), created('later', '2026-01-01T10:00:06Z'), created('unknown'))
+  const stopped = sampleCycle({ startTime: moment, explanation: explained({ notEvaluated: { nodes: 2, why: 'enoughFeasibleNodes', wanted: 6 } }) })
+  const verdictsOn = (all: typeof present) => verdictsAtDecision(verdicts(stopped), addedAfter(stopped, all))
+  it('say of a node that came later that it was not there, even if the search left nodes out', () => {
+    const verdictOf = verdictsOn(present)
+    expect(verdictOf('later')).toEqual({ kind: 'absent', later: true })
+    for (const name of ['early', 'same-second', 'unknown']) expect(verdictOf(name).kind).toBe('notEvaluated')
+  })
+  it('do not confuse a node with an earlier one of its name', () => {
+    expect(verdictsOn(cluster(created('node-b2', '2026-01-01T10:00:06Z')))('node-b2')).toEqual({ kind: 'absent', later: true })
+    expect(verdictsOn(cluster(created('node-b2', '2026-01-01T09:00:00Z')))('node-b2')).toMatchObject({ kind: 'scored', chosen: true })
   })
 })

@@ -3,6 +3,7 @@
 // snapshot. Objects that were deleted since then stay missing.
 
 import type { Cycle, Pod, Summary } from '@/api/types'
+import type { NodeVerdict } from '@/features/decision/model/cycle'
 import { viewNode, type Meter, type NodeView } from '@/kubernetes/cluster'
 
 /** When each pod got its node, by uid, in ms; the results record it exactly. */
@@ -22,6 +23,18 @@ export function nodesAtDecision(nodes: readonly NodeView[], cycle: Cycle, placed
     const then = viewNode(view.node, counted)
     return { ...then, podList: kept, cpu: withKnown(then.cpu, known), memory: withKnown(then.memory, known), extended: then.extended.map((meter) => withKnown(meter, known)) }
   })
+}
+
+/** The names of the nodes that were created after the decision. */
+export function addedAfter(cycle: Cycle, nodes: readonly NodeView[]): string[] {
+  const moment = Date.parse(cycle.startTime)
+  return nodes.flatMap(({ name, node }) => (Date.parse(node.metadata.creationTimestamp ?? '') > moment ? [name] : []))
+}
+
+/** The verdicts on the current nodes. A node that was added later has none, whatever the record says about its name. */
+export function verdictsAtDecision(recorded: (node: string) => NodeVerdict, added: readonly string[]): (node: string) => NodeVerdict {
+  const later = new Set(added)
+  return later.size ? (name) => (later.has(name) ? { kind: 'absent', later: true } : recorded(name)) : recorded
 }
 
 function cameLater(pod: Pod, moment: number, placed: ReadonlyMap<string, number>): boolean {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Cycle } from '@/api/types'
-import { differenceOf, isSame } from './attemptDifference'
+import { differenceOf, isSame, nodePairs, totalPairs } from './attemptDifference'
 import { sampleCycle } from './testing'
 
 /** The attempt before: like sampleCycle, but node-b2 had no room. */
@@ -82,5 +82,20 @@ describe('differenceOf', () => {
     const refused = sampleCycle({ permit: [{ plugin: 'Gang', status: 'Wait', durationSeconds: 0 }] })
     const let_ = sampleCycle({ permit: [{ plugin: 'Gang', status: 'Success', durationSeconds: 0 }] })
     expect(differenceOf(refused, let_).answers).toEqual([{ stage: 'Permit', plugin: 'Gang', from: 'Wait', to: 'Success', reasons: [] }])
+  })
+
+  it('pairs every node of two decisions, also of different pods', () => {
+    const other = earlier()
+    other.pod = { namespace: 'shop', name: 'other', uid: 'u2' }
+    const nodes = nodePairs(other, sampleCycle())
+    expect(nodes).toHaveLength(12)
+    expect(nodes.find((n) => n.node === 'node-a1')).toEqual({ node: 'node-a1', from: { kind: 'rejected', plugin: 'NodeResourcesFit', reason: 'Insufficient cpu' }, to: { kind: 'rejected', plugin: 'NodeResourcesFit', reason: 'Insufficient cpu' } })
+    expect(nodes.find((n) => n.node === 'node-b2')?.to).toEqual({ kind: 'feasible' })
+  })
+
+  it('pairs the totals of every node that either decision scored', () => {
+    const unscored = totalPairs(earlier(), sampleCycle())
+    expect(unscored[0]).toEqual({ node: 'node-b2', from: undefined, to: 823, parts: [] })
+    expect(totalPairs(sampleCycle(), earlier()).map((p) => [p.from !== undefined, p.to])).toEqual(Array.from({ length: 6 }, () => [true, undefined]))
   })
 })

@@ -1,5 +1,5 @@
-// The differences between two attempts of a pod, as data for a table. It leaves out
-// values that both attempts share.
+// The differences between two decisions, as data for a table: of one pod or of two. It leaves
+// out values that both share.
 
 import type { Cycle, PluginResult } from '@/api/types'
 import { compareNames } from '@/kubernetes/cluster'
@@ -51,18 +51,10 @@ export interface CycleDifference {
 export function differenceOf(from: Cycle, to: Cycle): CycleDifference {
   const before = { cycle: from, matrix: filterMatrix(from), table: scoreTable(from) }
   const after = { cycle: to, matrix: filterMatrix(to), table: scoreTable(to) }
+  const { facts, numbers } = bothFacts(from, to)
   return {
-    facts: [
-      { fact: 'outcome' as const, from: from.outcome as string, to: to.outcome as string },
-      { fact: 'node' as const, from: from.selectedNode ?? '', to: to.selectedNode ?? '' },
-      { fact: 'profile' as const, from: from.profile, to: to.profile },
-    ].filter(changed),
-    numbers: [
-      { fact: 'revision' as const, from: from.revision ?? 0, to: to.revision ?? 0 },
-      { fact: 'total' as const, from: from.nodes.total, to: to.nodes.total },
-      { fact: 'evaluated' as const, from: from.nodes.evaluated, to: to.nodes.evaluated },
-      { fact: 'feasible' as const, from: from.nodes.feasible, to: to.nodes.feasible },
-    ].filter(changed),
+    facts: facts.filter(changed),
+    numbers: numbers.filter(changed),
     rejections: changedRejections(before.matrix, after.matrix),
     nodes: changedNodes(before.matrix, after.matrix),
     totals: changedTotals(before.table, after.table),
@@ -71,12 +63,29 @@ export function differenceOf(from: Cycle, to: Cycle): CycleDifference {
   }
 }
 
+/** The most important facts of two decisions, those that they share included. */
+export function bothFacts(from: Cycle, to: Cycle): Pick<CycleDifference, 'facts' | 'numbers'> {
+  return {
+    facts: [
+      { fact: 'outcome' as const, from: from.outcome as string, to: to.outcome as string },
+      { fact: 'node' as const, from: from.selectedNode ?? '', to: to.selectedNode ?? '' },
+      { fact: 'profile' as const, from: from.profile, to: to.profile },
+    ],
+    numbers: [
+      { fact: 'revision' as const, from: from.revision ?? 0, to: to.revision ?? 0 },
+      { fact: 'total' as const, from: from.nodes.total, to: to.nodes.total },
+      { fact: 'evaluated' as const, from: from.nodes.evaluated, to: to.nodes.evaluated },
+      { fact: 'feasible' as const, from: from.nodes.feasible, to: to.nodes.feasible },
+    ],
+  }
+}
+
 /** True when nothing differs. */
 export function isSame(difference: CycleDifference): boolean {
   return Object.values(difference).every((list: unknown[]) => list.length === 0)
 }
 
-function changed<T>({ from, to }: Change<T>): boolean {
+export function changed<T>({ from, to }: Change<T>): boolean {
   return from !== to
 }
 
@@ -90,6 +99,27 @@ function changedRejections(from: FilterMatrix | undefined, to: FilterMatrix | un
     .sort((a, b) => Math.abs(b.to - b.from) - Math.abs(a.to - a.from))
 }
 
+/** Nodes by name, with Filter's result in each of two decisions. */
+export function nodePairs(from: Cycle, to: Cycle): NodeChange[] {
+  return pairs(filterMatrix(from), filterMatrix(to)).sort((a, b) => compareNames(a.node, b.node))
+}
+
+/** A node's total score in two decisions; undefined where the node was not scored. */
+export interface TotalPair extends Change<number | undefined> {
+  node: string
+  parts: TotalChange['parts']
+}
+
+/** The scored nodes of either decision: by the total of the later one, then those that only the earlier one scored. */
+export function totalPairs(from: Cycle, to: Cycle): TotalPair[] {
+  const before = scoreTable(from)
+  const after = scoreTable(to)
+  const totals = (table: ScoreTable | undefined) => new Map(table && Array.from(table.ranked, (row) => [table.nodes[row] ?? '', table.totals[row] ?? 0] as const))
+  const [was, is] = [totals(before), totals(after)]
+  const parts = new Map(changedTotals(before, after).map((change) => [change.node, change.parts]))
+  return [...new Set([...is.keys(), ...was.keys()])].map((node) => ({ node, from: was.get(node), to: is.get(node), parts: parts.get(node) ?? [] }))
+}
+
 function stateOf(matrix: FilterMatrix | undefined, row: number | undefined): NodeState {
   if (!matrix || row === undefined) return { kind: 'absent' }
   if (matrix.feasibleAt[row] === 1) return { kind: 'feasible' }
@@ -101,20 +131,21 @@ function rowsByName(matrix: FilterMatrix | undefined): Map<string, number> {
   return new Map(matrix?.nodes.map((node, row) => [node, row]))
 }
 
-function changedNodes(from: FilterMatrix | undefined, to: FilterMatrix | undefined): NodeChange[] {
+function pairs(from: FilterMatrix | undefined, to: FilterMatrix | undefined): NodeChange[] {
   const before = rowsByName(from)
   const after = rowsByName(to)
-  const out: NodeChange[] = []
-  for (const node of new Set([...before.keys(), ...after.keys()])) {
-    const change = { node, from: stateOf(from, before.get(node)), to: stateOf(to, after.get(node)) }
-    if (!sameState(change.from, change.to)) out.push(change)
-  }
-  // Became feasible, no longer feasible, everything else.
-  const order = (c: NodeChange) => (c.to.kind === 'feasible' ? 0 : c.from.kind === 'feasible' ? 1 : 2)
-  return out.sort((a, b) => order(a) - order(b) || compareNames(a.node, b.node))
+  return [...new Set([...before.keys(), ...after.keys()])].map((node) => ({ node, from: stateOf(from, before.get(node)), to: stateOf(to, after.get(node)) }))
 }
 
-function sameState(a: NodeState, b: NodeState): boolean {
+function changedNodes(from: FilterMatrix | undefined, to: FilterMatrix | undefined): NodeChange[] {
+  // Became feasible, no longer feasible, everything else.
+  const order = (c: NodeChange) => (c.to.kind === 'feasible' ? 0 : c.from.kind === 'feasible' ? 1 : 2)
+  return pairs(from, to)
+    .filter((change) => !sameState(change.from, change.to))
+    .sort((a, b) => order(a) - order(b) || compareNames(a.node, b.node))
+}
+
+export function sameState(a: NodeState, b: NodeState): boolean {
   if (a.kind !== 'rejected' || b.kind !== 'rejected') return a.kind === b.kind
   return a.plugin === b.plugin && a.reason === b.reason
 }

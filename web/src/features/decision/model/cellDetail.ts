@@ -91,6 +91,7 @@ export interface Compared {
   spread: NonNullable<Comparison['spread']>
   ports: NonNullable<Comparison['ports']>
   claims: NonNullable<Comparison['claims']>
+  devices: NonNullable<Comparison['devices']>
 }
 
 /** The values that a plugin compared for a node. Without a plugin: those of the plugin that rejected it. */
@@ -100,7 +101,7 @@ export function comparedAt(cycle: Cycle, matrix: FilterMatrix | undefined, node:
   const comparison = node && by ? comparisons(cycle)(node, by) : undefined
   if (!comparison) return undefined
   const resources = resourceLines(comparison)
-  const { taint, terms = [], podTerms = [], spread = [], ports = [], claims = [] } = comparison
-  const any = resources.length || taint || terms.length || podTerms.length || spread.length || ports.length || claims.length
-  return any ? { resources, taint, terms, podTerms, spread, ports, claims } : undefined
+  const { taint, terms = [], podTerms = [], spread = [], ports = [], claims = [], devices = [] } = comparison
+  const any = resources.length || taint || terms.length || podTerms.length || spread.length || ports.length || claims.length || devices.length
+  return any ? { resources, taint, terms, podTerms, spread, ports, claims, devices } : undefined
 }

@@ -17,8 +17,8 @@ export type NodeVerdict =
   | { kind: 'feasible'; chosen: boolean }
   /** In the snapshot, but the search did not reach it. */
   | { kind: 'notEvaluated'; why: NotEvaluated['why'] }
-  /** Not in the snapshot: the node is newer than the decision. */
-  | { kind: 'absent' }
+  /** Not in the snapshot. `later`: the node was created after the decision. */
+  | { kind: 'absent'; later?: boolean }
 
 /** Verdicts by node. Missing nodes were not evaluated in the cycle. */
 export function verdicts(cycle: Cycle): (node: string) => NodeVerdict {

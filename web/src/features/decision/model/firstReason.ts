@@ -37,3 +37,19 @@ export function firstReason(summary: Summary): Reason {
   if (extensionPoint === 'filter' || extensionPoint === 'preFilter') return { lead: plugin, text: reason || message, note: '', nodes: refusal.nodes, more: refusal.others ?? 0 }
   return { lead: stageName(extensionPoint), text: plugin, note: reason || (summary.outcome === 'waiting' ? '' : message), nodes: undefined, more: 0 }
 }
+
+/** A reason why a cycle placed no pod, with its plugin. */
+export interface PluginReason {
+  plugin: string
+  reason: string
+  /** The number of nodes; undefined when the reason rejected no node. */
+  nodes: number | undefined
+}
+
+/** Every known reason, most nodes first, and how many more there are; empty for a pod with a node, and in older records. */
+export function reasonsOf({ refusal }: Pick<Summary, 'refusal'>): { reasons: PluginReason[]; more: number } {
+  if (!refusal) return { reasons: [], more: 0 }
+  const further = refusal.further ?? []
+  const reasons = [{ plugin: refusal.plugin, reason: refusal.reason ?? '', nodes: refusal.nodes }, ...further.map((f) => ({ plugin: f.plugin, reason: f.reason ?? '', nodes: f.nodes }))]
+  return { reasons, more: Math.max(0, (refusal.others ?? 0) - further.length) }
+}

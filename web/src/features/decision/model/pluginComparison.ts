@@ -16,6 +16,8 @@ export interface ResourceLine {
   allocatable: string
   inUse: string
   requested: string
+  /** In use and requested together. */
+  total: string
   left: string
   short: boolean
 }
@@ -29,6 +31,7 @@ export function resourceLines(comparison: Comparison): ResourceLine[] {
       allocatable: text(r.allocatable),
       inUse: text(r.inUse),
       requested: text(r.requested),
+      total: text(r.inUse + r.requested),
       left: left < 0 ? `−${text(-left)}` : text(left),
       short: left < 0,
     }
@@ -71,14 +74,14 @@ export function noteOf(comparison: Comparison): Note | undefined {
   const claim = comparison.claims?.[0]
   if (claim) return claimNote(claim)
   if (comparison.ports?.length) return { kind: 'ports', text: comparison.ports.map((p) => String(p.port)).join(', ') }
-  const drivers = comparison.devices?.[0]?.drivers ?? []
-  if (comparison.devices?.length) return { kind: 'devices', onNode: sum(drivers.map((d) => d.onNode)), inUse: sum(drivers.map((d) => d.inUse)) }
-  return undefined
+  const devices = comparison.devices?.[0]
+  return devices && devicesNote(devices)
 }
 
 type PodTerm = NonNullable<Comparison['podTerms']>[number]
 type Spread = NonNullable<Comparison['spread']>[number]
 type Claim = NonNullable<Comparison['claims']>[number]
+type Devices = NonNullable<Comparison['devices']>[number]
 
 export function podTermNote({ rule, topologyKey, domain, pod }: PodTerm): Note {
   if (domain === null) return { kind: 'term', key: topologyKey, actual: null }
@@ -92,6 +95,10 @@ export function spreadNote({ topologyKey, domain, matching, minimum }: Spread): 
 
 export function claimNote({ claim, provisionable, largest }: Claim): Note {
   return { kind: 'claim', claim, largest: provisionable ? formatAmount(largest ?? 0, 'bytes') : undefined }
+}
+
+export function devicesNote({ drivers = [] }: Devices): Note {
+  return { kind: 'devices', onNode: sum(drivers.map((d) => d.onNode)), inUse: sum(drivers.map((d) => d.inUse)) }
 }
 
 const sum = (values: number[]) => values.reduce((a, b) => a + b, 0)

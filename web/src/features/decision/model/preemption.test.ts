@@ -99,16 +99,35 @@ describe('aftermath', () => {
   })
 
   it('lists the events from the nomination to the next attempt', () => {
-    expect(aftermath(first, second, second)).toEqual({
+    expect(aftermath(first, [second], second)).toEqual({
       node: 'b',
       nominated: '2026-01-01T10:00:00.500Z',
       victims: ['etl-1'],
       back: { event: 'AssignedPodDelete', object: 'batch/etl-1', plugin: 'NodeResourcesFit', time: '2026-01-01T10:00:30.400Z' },
-      ended: { attempt: 2, node: 'b', time: '2026-01-01T10:00:30.500Z', afterSeconds: 30, onNominated: true },
+      tries: [{ attempt: 2, node: 'b', time: '2026-01-01T10:00:30.500Z' }],
+      hidden: 0,
+      ended: { attempt: 2, afterSeconds: 30, onNominated: true },
     })
   })
+  it('goes on after a retry that found no node, up to the attempt that did', () => {
+    const retry = sampleCycle({ attempt: 2, outcome: 'unschedulable', startTime: '2026-01-01T10:00:02.500Z' })
+    delete retry.selectedNode
+    const third = { ...second, attempt: 3 }
+    const story = aftermath(first, [retry, third, { ...third, attempt: 4 }], retry)
+    expect(story?.tries).toEqual([
+      { attempt: 2, node: '', time: '2026-01-01T10:00:02.500Z' },
+      { attempt: 3, node: 'b', time: '2026-01-01T10:00:30.500Z' },
+    ])
+    expect(story?.ended).toEqual({ attempt: 3, afterSeconds: 30, onNominated: true })
+    // Still waiting: the retry is no end.
+    expect(aftermath(first, [retry], retry)).toMatchObject({ tries: [{ attempt: 2 }], ended: undefined })
+  })
+  it('leaves out retries in the middle of many', () => {
+    const retries = Array.from({ length: 9 }, (_, i) => sampleCycle({ attempt: i + 2, outcome: 'unschedulable', selectedNode: '' }))
+    expect(aftermath(first, retries, undefined)).toMatchObject({ tries: [{ attempt: 2 }, { attempt: 8 }, { attempt: 9 }, { attempt: 10 }], hidden: 5 })
+  })
   it('is incomplete until the next attempt, and absent if preemption made no room', () => {
-    expect(aftermath(first, undefined, undefined)).toMatchObject({ back: undefined, ended: undefined })
-    expect(aftermath(second, undefined, undefined)).toBeUndefined()
+    expect(aftermath(first, [], undefined)).toMatchObject({ back: undefined, tries: [], ended: undefined })
+    expect(aftermath(second, [], undefined)).toBeUndefined()
   })
 })

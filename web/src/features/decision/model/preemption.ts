@@ -144,26 +144,38 @@ export interface Aftermath {
   victims: string[]
   /** The event that requeued the pod. */
   back: { event: string; object: string; plugin: string; time: string } | undefined
-  ended: { attempt: number; node: string; time: string; afterSeconds: number; onNominated: boolean } | undefined
+  /** The attempts after it, up to the one that selected a node; of many, the first and the last ones. node: '' for none. */
+  tries: { attempt: number; node: string; time: string }[]
+  /** The number of attempts that are left out after the first. */
+  hidden: number
+  /** The attempt that selected a node; undefined while none has. */
+  ended: { attempt: number; afterSeconds: number; onNominated: boolean } | undefined
 }
 
-/** undefined when preemption made no room. `next` is the next attempt. */
-export function aftermath(cycle: Cycle, next: Summary | undefined, nextCycle: Cycle | undefined): Aftermath | undefined {
+/** How many of the last attempts are listed. */
+const lastTries = 3
+
+/** undefined when preemption made no room. `later` are the attempts after this one, in order; nextCycle is the record of the first of them. */
+export function aftermath(cycle: Cycle, later: readonly Summary[], nextCycle: Cycle | undefined): Aftermath | undefined {
   const node = cycle.nominatedNode
   if (cycle.outcome !== 'unschedulable' || !node) return undefined
   const by = nextCycle?.queue?.requeuedBy
   const seconds = (Date.parse(cycle.startTime) / 1000) + cycle.durationSeconds
+  const end = later.findIndex((a) => a.selectedNode)
+  const tries = later.slice(0, end < 0 ? undefined : end + 1).map((a) => ({ attempt: a.attempt, node: a.selectedNode ?? '', time: a.startTime }))
+  const last = later[end]
+  const hidden = Math.max(0, tries.length - 1 - lastTries)
   return {
     node,
     nominated: new Date(seconds * 1000).toISOString(),
     victims: cycle.preemption?.candidates.find((c) => c.node === node)?.victims.map((v) => v.pod.name) ?? [],
     back: by && { event: by.event, object: [by.namespace, by.name].filter(Boolean).join('/'), plugin: by.plugin, time: by.time },
-    ended: next && {
-      attempt: next.attempt,
-      node: next.selectedNode ?? '',
-      time: next.startTime,
-      afterSeconds: Math.max(0, Date.parse(next.startTime) / 1000 - seconds),
-      onNominated: next.selectedNode === node,
+    tries: [...tries.slice(0, 1), ...tries.slice(1 + hidden)],
+    hidden,
+    ended: last && {
+      attempt: last.attempt,
+      afterSeconds: Math.max(0, Date.parse(last.startTime) / 1000 - seconds),
+      onNominated: last.selectedNode === node,
     },
   }
 }

@@ -44,7 +44,7 @@ export function phraseOf(statement: Headline | Remark, words: Words): Phrase {
     case 'wasNominated':
       return { key: 'explain.wasNominated', values: texts(s) }
     case 'waiting':
-      return { key: 'explain.waiting', values: { ...texts(s), plugins: s.plugins.join(', ') } }
+      return { key: 'explain.waiting', values: { ...texts(s), plugins: s.plugins.join(t('common.separator', {})) } }
     case 'error':
       return { key: 'explain.error', values: texts(s) }
     case 'extenderError':
@@ -52,7 +52,7 @@ export function phraseOf(statement: Headline | Remark, words: Words): Phrase {
     case 'noNodes':
       return { key: 'explain.noNodes', values: texts(s) }
     case 'preFilter':
-      return { key: 'explain.preFilter', values: { ...texts(s), plugins: s.plugins.join(', '), reasons: reasons(s.reasons) } }
+      return { key: 'explain.preFilter', values: { ...texts(s), plugins: s.plugins.join(t('common.separator', {})), reasons: reasons(s.reasons) } }
     case 'refusedLater':
       return { key: 'explain.refusedLater', values: { ...texts(s), reasons: reasons(s.reasons) } }
     case 'permitTimeout':
@@ -60,7 +60,7 @@ export function phraseOf(statement: Headline | Remark, words: Words): Phrase {
     case 'lost':
       return { key: 'explain.lost', values: texts(s) }
     case 'noNode':
-      return { key: 'explain.noNode', values: { ...texts(s), rejecters: s.rejecters.map((by) => t('explain.rejecter', { ...by })).join(', ') }, count: s.evaluated }
+      return { key: 'explain.noNode', values: { ...texts(s), rejecters: s.rejecters.map((by) => t('explain.rejecter', { ...by })).join(t('common.separator', {})) }, count: s.evaluated }
     case 'unschedulable':
       return { key: 'explain.unschedulable', values: texts(s) }
     case 'heldByGroup':
@@ -70,7 +70,7 @@ export function phraseOf(statement: Headline | Remark, words: Words): Phrase {
     case 'groupRejected':
       return { key: 'explain.groupRejected', values: { ...texts(s), reasons: s.reasons.join(', ') } }
     case 'waited':
-      return { key: 'explain.waited', values: { ...texts(s), plugins: s.plugins.join(', ') } }
+      return { key: 'explain.waited', values: { ...texts(s), plugins: s.plugins.join(t('common.separator', {})) } }
     case 'nominatedCounted':
       return { key: 'explain.nominatedCounted', values: { ...texts(s), pods: names(s.pods) }, count: s.nodes }
     case 'notEvicted':
@@ -82,7 +82,7 @@ export function phraseOf(statement: Headline | Remark, words: Words): Phrase {
     case 'nominated':
       return { key: 'explain.nominated', values: texts(s) }
     case 'nearest':
-      return { key: 'explain.nearest', values: { ...texts(s), lacks: s.lacks.map((lack) => t('explain.lack', { resource: lack.resource, amount: amountOf(lack.resource, lack.amount) })).join(', ') }, count: s.nodes }
+      return { key: 'explain.nearest', values: { ...texts(s), lacks: s.lacks.map((lack) => t('explain.lack', { resource: lack.resource, amount: amountOf(lack.resource, lack.amount) })).join(t('common.separator', {})) }, count: s.nodes }
     case 'devicesAllocated':
       return { key: 'explain.devicesAllocated', values: { claims: claimsOf(s, words) } }
     case 'deviceShortage':
@@ -138,7 +138,7 @@ function shortfallOf(group: GroupShortfall, { t }: Words): string {
     const blocker = t('explain.blocker', { plugin, members }, members)
     return reasons.length ? t('explain.blockerReasons', { blocker, reasons: reasons.join(', ') }) : blocker
   })
-  return t('explain.shortfallBlocked', { shortfall, blockers: said.join(', ') })
+  return t('explain.shortfallBlocked', { shortfall, blockers: said.join(t('common.separator', {})) })
 }
 
 function placedOf({ chosen, ...s }: Statement<'groupPlaced'>, { t }: Words): Phrase {
@@ -153,7 +153,7 @@ function placedOf({ chosen, ...s }: Statement<'groupPlaced'>, { t }: Words): Phr
 function claimsOf({ claims }: Statement<'devicesAllocated'>, { t }: Words): string {
   const said = claims.map(({ claim, drivers }) => {
     const held = drivers.map(({ driver, devices }) => {
-      const which = devices.length > mostDevices ? t('explain.devices', { n: devices.length }, devices.length) : devices.join(', ')
+      const which = devices.length > mostDevices ? t('explain.devices', { n: devices.length }, devices.length) : devices.join(t('common.separator', {}))
       return t('explain.devicesOf', { devices: which, driver })
     })
     return t('explain.claimHolds', { claim, devices: held.reduce((devices, next) => t('explain.nextDriver', { devices, next })) })
@@ -167,5 +167,5 @@ function shortageOf({ count, noMatch, inUse, blocked }: Statement<'deviceShortag
     inUse ? t('explain.devicesInUse', { n: inUse }) : '',
     blocked ? t('explain.devicesBlocked', { n: blocked }) : '',
   ]
-  return { wanted: count ? t('explain.devices', { n: count }, count) : t('explain.devicesAll', {}), why: why.filter(Boolean).join(', ') }
+  return { wanted: count ? t('explain.devices', { n: count }, count) : t('explain.devicesAll', {}), why: why.filter(Boolean).join(t('common.separator', {})) }
 }

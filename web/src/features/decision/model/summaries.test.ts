@@ -1,16 +1,13 @@
 import { expect, it } from 'vitest'
 import type { Summary } from '@/api/types'
-import { filterSummaries, withOlder } from './summaries'
+import { sortSummaries } from './summaries'
 import { sampleCycle } from './testing'
 
 const attempt = (n: number, change: Partial<Summary> = {}): Summary => sampleCycle({ attempt: n, ...change })
 
-it('filters by outcome, profile and words', () => {
-  const items = [attempt(1, { profile: 'batch' }), attempt(2, { outcome: 'unschedulable', message: 'Insufficient cpu' }), attempt(3)]
-  const found = (by: { outcome?: 'unschedulable'; profile?: string; text?: string }) => filterSummaries(items, { outcome: 'all', text: '', ...by }).map((s) => s.attempt)
-  expect([found({}), found({ profile: 'batch' }), found({ outcome: 'unschedulable' }), found({ text: 'shop/ insufficient' })]).toEqual([[1, 2, 3], [1], [2], [2]])
-})
-
-it('puts older attempts below the live ones, each once', () => {
-  expect(withOlder([attempt(5), attempt(4)], [attempt(4), attempt(3)]).map((s) => s.attempt)).toEqual([5, 4, 3])
+// The server lists decisions by when they ended: one that waited long for a permit comes late.
+it('sorts by when decisions began', () => {
+  const items = [attempt(3, { startTime: '2026-01-02T03:00:05.9Z' }), attempt(2, { startTime: '2026-01-02T03:00:06.1Z' }), attempt(1, { startTime: '2026-01-02T03:00:06.1Z' })]
+  const sorted = (by: string) => sortSummaries(items, by).map((s) => s.attempt)
+  expect([sorted('-time'), sorted('time'), sorted('attempt'), sorted('-attempt'), sorted('unknown')]).toEqual([[2, 1, 3], [3, 1, 2], [1, 2, 3], [3, 2, 1], [2, 1, 3]])
 })

@@ -32,6 +32,10 @@ describe('the details of a decision', () => {
   })
 })
 
-it('shows 100 % only if all of them match', () => {
-  expect([0, 0.5, 0.9996, 1].map(formatShare)).toEqual(['0 %', '50.0 %', '99.9 %', '100 %'])
+it('shows 100% only if all of them match, and 0% only if none does', () => {
+  expect([0, 0.0001, 0.5, 0.9996, 1].map(formatShare)).toEqual(['0%', '0.1%', '50.0%', '99.9%', '100%'])
+})
+
+it('rounds a share', () => {
+  expect([29 / 34, 2 / 3].map(formatShare)).toEqual(['85.3%', '66.7%'])
 })

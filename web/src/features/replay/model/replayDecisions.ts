@@ -37,9 +37,10 @@ export function matchShare({ compared, matching }: { compared: number; matching:
   return compared > 0 ? matching / compared : undefined
 }
 
-/** A share as a percentage with one decimal. Only all of them are 100 %: 99.96 % is 99.9 %. */
+/** A share as a percentage with one decimal. Only all of them are 100 %, and only none is 0 %: 99.96 % is 99.9 %. */
 export function formatShare(share: number): string {
-  return `${(Math.floor(share * 1000) / 10).toFixed(share === 1 || share === 0 ? 0 : 1)} %`
+  if (share === 0 || share === 1) return `${share * 100}%`
+  return `${Math.min(99.9, Math.max(0.1, share * 100)).toFixed(1)}%`
 }
 
 /** What is known of a difference besides its reason. */

@@ -76,7 +76,7 @@ export function followRunning(): () => void {
   )
 }
 
-/** Dry-runs the draft a moment after each change, until stop is called. */
+/** Dry-runs the draft a moment after each change, also of the running configuration, with which the answer compares it; until stop is called. */
 export function useCheck(): { check: Ref<Check>; now: () => Promise<Check>; stop: () => void } {
   const check = shallowRef<Check>({ kind: 'idle' })
   const turns = useTurns()
@@ -100,7 +100,7 @@ export function useCheck(): { check: Ref<Check>; now: () => Promise<Check>; stop
     return found
   }
   const stop = watch(
-    [() => draft.value?.text, dirty, () => connection.value.kind === 'live'],
+    [() => draft.value?.text, dirty, () => connection.value.kind === 'live', () => running.value?.revision],
     ([, isChanged]) => {
       drop()
       check.value = isChanged ? { kind: 'checking' } : { kind: 'idle' }

@@ -1,0 +1,179 @@
+package recorder
+
+import (
+	"cmp"
+	"iter"
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+	fwk "k8s.io/kube-scheduler/framework"
+
+	"kube-scheduler-simulator/scheduler/result"
+)
+
+// Scorer knows the inputs of one Score plugin.
+type Scorer interface {
+	// Normalization is the plugin's rule.
+	Normalization() result.Normalization
+	// Facts returns the inputs of the scores of some nodes, or nil when it cannot
+	// determine them. It is called on the scheduling goroutine after the cycle has scored,
+	// with the state of the cycle, so it must be cheap; it reads what the plugin reads and
+	// changes nothing. The recorder sets Plugin of the result.
+	Facts(state fwk.CycleState, pod *v1.Pod, scored Scored) *result.PluginScoreFacts
+}
+
+// Scored are the nodes of a cycle that a plugin scored.
+type Scored struct {
+	// Nodes are those whose inputs are wanted.
+	Nodes []fwk.NodeInfo
+	// All yields the name and the raw score of every scored node, and Count is their
+	// number.
+	All   iter.Seq2[string, int64]
+	Count int
+}
+
+// scorerOf returns the scorer of a plugin, or nil for an unknown plugin.
+func (p *profile) scorerOf(plugin string) Scorer {
+	for _, s := range p.scorers {
+		if s.plugin == plugin {
+			return s.Scorer
+		}
+	}
+	return nil
+}
+
+// scorer is the Scorer of a plugin, nil for an unknown one.
+type scorer struct {
+	Scorer
+	plugin string
+	// normalizes: the plugin has a rule.
+	normalizes bool
+}
+
+// normalization returns a plugin's rule.
+func (p *profile) normalization(plugin string) result.Normalization {
+	for _, s := range p.scorers {
+		switch {
+		case s.plugin != plugin:
+		case s.Scorer != nil:
+			return s.Normalization()
+		case s.normalizes:
+			return result.OwnNormalization
+		default:
+			return result.NotNormalized
+		}
+	}
+	return ""
+}
+
+func (b *base) newScorer(score fwk.ScorePlugin) scorer {
+	return scorer{
+		Scorer: b.recorder.plugins.Scorer(b.Name(), b.args, b.handle),
+		plugin: b.Name(), normalizes: score.ScoreExtensions() != nil,
+	}
+}
+
+// noteScoreFacts keeps the inputs of the scores of the selected node and of those with
+// the best totals. It is called on the scheduling goroutine at the end of SchedulePod,
+// while the snapshot is still that of the search.
+func (c *cycle) noteScoreFacts() {
+	s := c.scores
+	if s == nil || s.names != nil || len(s.nodes) == 0 {
+		return
+	}
+	rows := c.recorder.bestRows(s, c.nodes.names, c.selected)
+	scored := Scored{Count: len(s.nodes), Nodes: c.recorder.factScratch.nodes[:0]}
+	for _, row := range rows {
+		scored.Nodes = append(scored.Nodes, c.nodes.list[s.nodes[row]])
+	}
+	defer func() {
+		clear(scored.Nodes)
+		c.recorder.factScratch.nodes = scored.Nodes
+	}()
+	var plugins []result.PluginScoreFacts
+	for p, name := range s.plugins {
+		known := c.profile.scorerOf(name)
+		if known == nil {
+			continue
+		}
+		scored.All = func(yield func(string, int64) bool) {
+			for row, raw := range s.column(s.raw(p)) {
+				if !yield(c.nodes.names[s.nodes[row]], raw) {
+					return
+				}
+			}
+		}
+		if facts := known.Facts(c.state, c.object, scored); facts != nil {
+			facts.Plugin = name
+			if plugins == nil {
+				plugins = make([]result.PluginScoreFacts, 0, len(s.plugins))
+			}
+			plugins = append(plugins, *facts)
+		}
+	}
+	if plugins == nil {
+		return
+	}
+	s.facts = &result.ScoreFacts{Plugins: plugins, Nodes: make([]string, len(rows))}
+	for i, row := range rows {
+		s.facts.Nodes[i] = c.nodes.names[s.nodes[row]]
+	}
+}
+
+// factScratch is memory that noteScoreFacts uses again for each cycle.
+type factScratch struct {
+	rows  []int
+	nodes []fwk.NodeInfo
+}
+
+// bestRows returns at most MaxScoreFacts rows by total, the best first, and among equals
+// the selected node first. The list is valid until the next call.
+func (r *Recorder) bestRows(s *scores, names []string, selected string) []int {
+	totals := s.withExtenders(names)
+	before := func(a, b int) int {
+		if by := cmp.Compare(totals[b], totals[a]); by != 0 {
+			return by
+		}
+		isSelected := func(row int) int {
+			if names[s.nodes[row]] == selected {
+				return 0
+			}
+			return 1
+		}
+		return cmp.Compare(isSelected(a), isSelected(b))
+	}
+	best := r.factScratch.rows[:0]
+	for row := range totals {
+		if len(best) == result.MaxScoreFacts {
+			// Most rows are no better than the worst that is kept.
+			if before(row, best[len(best)-1]) >= 0 {
+				continue
+			}
+			best = best[:len(best)-1]
+		}
+		at, _ := slices.BinarySearchFunc(best, row, func(kept, row int) int {
+			if before(row, kept) < 0 {
+				return 1
+			}
+			return -1
+		})
+		best = slices.Insert(best, at, row)
+	}
+	r.factScratch.rows = best
+	return best
+}
+
+// withExtenders returns the totals of the rows.
+func (s *scores) withExtenders(names []string) []int64 {
+	totals := s.column(s.totals())
+	if len(s.extenders) == 0 {
+		return totals
+	}
+	totals = slices.Clone(totals)
+	for _, e := range s.extenders {
+		for row, node := range s.nodes {
+			totals[row] += e.answers[names[node]] * e.weight
+		}
+	}
+	return totals
+}

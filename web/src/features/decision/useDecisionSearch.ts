@@ -1,0 +1,125 @@
+// A search over all decisions that the server keeps: it follows the URL and new decisions.
+
+import { useThrottleFn } from '@vueuse/core'
+import { computed, ref, shallowRef, watch, type ComputedRef, type Ref, type ShallowRef } from 'vue'
+import { useRoute, useRouter } from 'vue-router'
+import { listResults, type ResultsQuery } from '@/api/simulator'
+import type { Counts, Summary } from '@/api/types'
+import { useTurns } from '@/live/answer'
+import { connection } from '@/live/status'
+import { results } from '@/live/watched'
+import { askFor, current, extended, isNarrowed, refreshed, searchFields, searchOf, type Loaded, type Search } from './model/search'
+
+export interface DecisionSearch {
+  search: ComputedRef<Search>
+  /** The search leaves something out. */
+  narrowed: ComputedRef<boolean>
+  /** Changes fields of the search, in the URL. */
+  set(change: Partial<Search>): void
+  /** Matches everything. */
+  clear(): void
+  /** The loaded decisions, newest first. */
+  items: ComputedRef<readonly Summary[]>
+  /** Counts of all decisions that match; undefined before the first answer. */
+  counts: ShallowRef<Counts | undefined>
+  /** The newest search is not answered yet. */
+  searching: ComputedRef<boolean>
+  error: ShallowRef<unknown>
+  hasOlder: ComputedRef<boolean>
+  loadingOlder: Ref<boolean>
+  loadOlder(): Promise<void>
+  /** While held, new decisions are counted but not listed. */
+  held: Ref<boolean>
+  /** The number of matching decisions that arrived while held. */
+  fresh: ComputedRef<number>
+}
+
+const pageSize = 200
+/** While decisions stream in, the search is repeated this often (ms). */
+const refreshEvery = 1000
+
+export function useDecisionSearch(): DecisionSearch {
+  const route = useRoute()
+  const router = useRouter()
+  const search = computed(() => searchOf(route.query))
+  const key = computed(() => JSON.stringify(search.value))
+
+  const loaded = shallowRef<Loaded>({ items: [], next: '' })
+  const counts = shallowRef<Counts>()
+  const error = shallowRef<unknown>()
+  /** The search that `loaded` answers. */
+  const answered = ref('')
+  const held = ref(false)
+  const listed = ref(0)
+  const turns = useTurns()
+  const olderTurns = useTurns()
+  const loadingOlder = ref(false)
+  /** The ends of the range at the newest answer, for the older pages. */
+  let asked: ResultsQuery = {}
+
+  async function load(): Promise<void> {
+    const of = key.value
+    const isNew = of !== answered.value
+    if (isNew) olderTurns.end()
+    const signal = turns.next()
+    const query = askFor(search.value, Date.now())
+    const onlyCount = held.value && !isNew
+    try {
+      const page = await listResults({ ...query, counts: true, limit: onlyCount ? 1 : pageSize }, signal)
+      if (signal.aborted) return
+      counts.value = page.counts
+      error.value = undefined
+      if (onlyCount) return
+      asked = query
+      loaded.value = isNew ? { items: page.items, next: page.continue } : refreshed(loaded.value, page)
+      listed.value = page.counts?.matching ?? 0
+      answered.value = of
+    } catch (reason) {
+      // What is listed stays when only its repetition failed.
+      if (!signal.aborted && (isNew || connection.value.kind === 'live')) error.value = reason
+    }
+  }
+
+  watch(
+    [key, () => connection.value.kind === 'live', held],
+    ([of], [before]) => {
+      if (of !== before) held.value = false
+      if (!held.value) void load()
+    },
+    { immediate: true },
+  )
+  const refresh = useThrottleFn(() => void load(), refreshEvery, true, false)
+  watch(results, () => void refresh())
+
+  const hasOlder = computed(() => answered.value === key.value && loaded.value.next !== '')
+  async function loadOlder(): Promise<void> {
+    if (loadingOlder.value || !hasOlder.value) return
+    const signal = olderTurns.next()
+    loadingOlder.value = true
+    try {
+      const page = await listResults({ ...asked, limit: pageSize, continue: loaded.value.next }, signal)
+      if (!signal.aborted) loaded.value = extended(loaded.value, page)
+    } catch (reason) {
+      if (!signal.aborted) error.value = reason
+    } finally {
+      loadingOlder.value = false
+    }
+  }
+
+  const replace = (query: Record<string, string | undefined>) => void router.replace({ query: { ...route.query, ...query } })
+  return {
+    search,
+    narrowed: computed(() => isNarrowed(search.value)),
+    set: (change) => replace(Object.fromEntries(Object.entries(change).map(([name, value]) => [name, value || undefined]))),
+    clear: () => replace(Object.fromEntries(searchFields.map((name) => [name, undefined]))),
+    items: computed(() => current(loaded.value.items, results.value.items, search.value.outcome)),
+    counts,
+    searching: computed(() => answered.value !== key.value && !error.value),
+    error,
+    hasOlder,
+    loadingOlder,
+    loadOlder,
+    held,
+    fresh: computed(() => (held.value ? Math.max(0, (counts.value?.matching ?? 0) - listed.value) : 0)),
+  }
+}

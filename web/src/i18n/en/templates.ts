@@ -30,7 +30,7 @@ export const templates = {
       nodeAffinity: 'Two nodes, one with an SSD: see NodeAffinity reject the other one.',
       failingZone: 'One of three zones fails. It still counts as a zone with no pods, so PodTopologySpread keeps half of the pods pending.',
       podAffinity: 'A pod that must run beside a cache: see InterPodAffinity reject the node without the cache.',
-      antiAffinity: 'Three replicas that refuse to share a node, on two nodes: see InterPodAffinity reject both for the third.',
+      antiAffinity: 'Three replicas that must not share a node, on two nodes: see InterPodAffinity reject both for the third.',
       spread: 'Six replicas across three zones, one of them small: the last pod stays pending although two zones have room.',
       fullNode: 'An urgent pod meets a full node: see preemption evict the two pods of lower priority.',
       guarded: 'Two full nodes, and a PodDisruptionBudget on one: see preemption choose the other.',

@@ -110,7 +110,7 @@ export const decision: typeof english = {
   decision: {
     copyName: 'Pod 名をコピー',
     present: 'プレゼン',
-    presentHint: 'この判定を 1 ステップずつプレゼンテーションで表示 (p)',
+    presentHint: 'この決定を 1 ステップずつプレゼンテーションで表示（p）',
     attempts: '試行',
     attemptOf: '試行 {n} / {total}',
     attempt: '試行 {n}',

@@ -1,4 +1,4 @@
-import { flushPromises, mount, type VueWrapper } from '@vue/test-utils'
+import { flushPromises, mount, RouterLinkStub, type VueWrapper } from '@vue/test-utils'
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
 import type { Cycle, Score } from '@/api/types'
 import { i18n } from '@/i18n'
@@ -40,7 +40,7 @@ let side: VueWrapper
 async function open(cycle: Cycle, node: string, plugin: string, shown: 'filter' | 'score') {
   side = mount(DecisionSide, {
     props: { cycle, matrix: filterMatrix(cycle), table: scoreTable(cycle), attempts: [], cycles: new Map(), node, plugin, shown, stage: '' },
-    global: { plugins: [i18n] },
+    global: { plugins: [i18n], stubs: { RouterLink: RouterLinkStub } },
     attachTo: document.body,
   })
   await flushPromises()
@@ -72,7 +72,7 @@ describe('the panel of a Score cell', () => {
     const order = ['Counts the matching pods', 'What it compared', 'matching pods 1', 'Raw 2', 'From raw to normalized', 'Fewer is better', 'Normalized 50', '50 × 2 = 100', 'Kubernetes documentation'].map((part) => said.indexOf(part))
     expect(order).not.toContain(-1)
     expect(order).toEqual([...order].sort((a, b) => a - b))
-    expect(panel.get('a').attributes('href')).toBe('https://kubernetes.io/docs/concepts/scheduling-eviction/topology-spread-constraints/')
+    expect(panel.get('.docs a').attributes('href')).toBe('https://kubernetes.io/docs/concepts/scheduling-eviction/topology-spread-constraints/')
   })
 
   it('says that the inputs of a node are not kept', async () => {

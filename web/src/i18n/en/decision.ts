@@ -132,7 +132,7 @@ export const decision = {
     passed: '{n} passed',
     plusSkip: '+ {n} skipped',
     onlySkip: '{n} skipped',
-    refused: '{n} rejected',
+    refusedOf: '{n} of {total} rejected',
     waits: '{n} waiting',
     noPlugins: 'no plugins',
     timesNodes: '× {n} nodes',

@@ -134,7 +134,7 @@ export const decision: typeof english = {
     passed: '{n} 通過',
     plusSkip: '+ {n} スキップ',
     onlySkip: '{n} スキップ',
-    refused: '{n} 拒否',
+    refusedOf: '{total} 中 {n} 拒否',
     waits: '{n} 待機',
     noPlugins: 'プラグインなし',
     timesNodes: '× {n} ノード',

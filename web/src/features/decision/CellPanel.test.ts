@@ -111,6 +111,16 @@ describe('the panel of a Filter cell', () => {
     expect(panel.get('[data-testid="cell-about"]').text()).toContain('Rejects nodes whose allocatable resources')
   })
 
+  it('computes that a node has room, where the record has the values', async () => {
+    const cycle = spreadCycle()
+    const facts = cycle.score?.facts
+    facts?.plugins.push({ plugin: 'NodeResourcesBalancedAllocation', resources: { strategy: 'BalancedAllocation', resources: [{ name: 'cpu', weight: 1, requested: 1500, inUse: [5500, 4200], allocatable: [16_000, 16_000] }] } })
+    const panel = await open(cycle, 'node-b3', 'NodeResourcesFit', 'filter')
+    expect(panel.get('[data-testid="cell-compared"]').text()).toBe('cpu: 4.2 in use + 1.5 requested = 5.7 of 16')
+    side.unmount()
+    expect((await open(cycle, 'node-c3', 'NodeResourcesFit', 'filter')).text()).toContain('It found nothing against node-c3.')
+  })
+
   it.each([
     ['node-b2', 'NodePorts', 'It compared nothing: in PreFilter it returned Skip'],
     ['node-a4', 'NodeAffinity', 'It compared nothing: TaintToleration had already rejected the node.'],

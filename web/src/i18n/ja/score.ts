@@ -109,7 +109,7 @@ export const score: typeof english = {
       device: '{request}: {alternative} は {n} 番目の候補で、{score}',
       deviceNone: '{request}: 何も確保されていないため 0',
       noAlternatives: 'Pod のデバイスのリクエストに代替候補がないため、正規化前のスコアは 0 です。',
-      normNone: '正規化なし: {raw} がそのまま {normalized} になります',
+      normNone: '正規化なし: {raw} がそのまま正規化後の {normalized} になります',
       normHighest: '大きいほど良く、正規化前の最大値 {highest} が 100 になります: 100 × {raw} / {highest} = {normalized}',
       normHighestZero: 'すべてのノードで正規化前のスコアが 0 のため、すべて 0 のままです。',
       normLowest: '小さいほど良く、0 が 100 に、正規化前の最大値 {highest} が 0 になります: 100 − 100 × {raw} / {highest} = {normalized}',

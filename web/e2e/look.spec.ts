@@ -51,6 +51,7 @@ test('pictures', async ({ browser, simulator }, info) => {
       ([t, l]) => {
         localStorage.setItem('theme', t)
         localStorage.setItem('language', l)
+        localStorage.setItem('tour', 'done')
       },
       [theme, language] as const,
     )

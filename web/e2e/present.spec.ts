@@ -71,6 +71,12 @@ test('a key presents a decision: nodes are crossed out, scores add up, and the w
 test('a link opens a step, B blanks the screen, and Home goes to the start', { tag: '@main' }, async ({ page, simulator }) => {
   await page.goto(`${simulator.url}/decisions/default/first/present?step=4`)
   await expect(present(page)).toContainText('4 /')
+  // The space bar of a clicker goes on; no button has the focus.
+  await page.keyboard.press('Space')
+  await expect(present(page)).toContainText('5 /')
+  await page.keyboard.press('ArrowLeft')
+  await expect(present(page)).toContainText('4 /')
+  await expect(present(page).getByTestId('present-said')).not.toContainText(/[.”][A-Z0-9]/)
   const fourth = await title(page).innerText()
   await page.keyboard.press('b')
   await expect(title(page)).toHaveCount(0)
@@ -117,7 +123,7 @@ test('every step fits the screen from a phone to a large projector, and axe has 
   for (const { width, height } of [{ width: 390, height: 844 }, { width: 1280, height: 720 }, { width: 2560, height: 1440 }]) {
     await page.setViewportSize({ width, height })
     await page.goto(`${simulator.url}/decisions/default/first/present`)
-    const steps = Number(/\/ (\d+)/.exec(await present(page).locator('.count').first().innerText())?.[1])
+    const steps = Number(/\/ (\d+)/.exec(await present(page).locator('.nth').innerText())?.[1])
     for (let step = 1; step <= steps; step++) {
       // The page keeps its box: nothing is wider or higher than the window, and no text is cut.
       const over = await present(page).evaluate((dialog) => {

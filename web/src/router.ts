@@ -16,7 +16,7 @@ export const router = createRouter({
     { path: '/decisions/:namespace/:name/present', name: 'present', component: withDeferredMessages(lazily(() => import('./features/present/PresentPage.vue'))), meta: { place: 'decisions' } },
     { path: '/compare', name: 'compare', component: withDeferredMessages(lazily(() => import('./features/decision/ComparePage.vue'))), meta: { place: 'decisions' } },
     { path: '/scheduler', name: 'scheduler', component: lazily(() => import('./features/scheduler/SchedulerPage.vue')), meta: { place: 'scheduler' } },
-    { path: '/activity', name: 'activity', component: lazily(() => import('./features/activity/ActivityPage.vue')), meta: { place: 'activity' } },
+    { path: '/activity', name: 'activity', component: withDeferredMessages(lazily(() => import('./features/activity/ActivityPage.vue'))), meta: { place: 'activity' } },
     { path: '/replay', name: 'replay', component: withDeferredMessages(lazily(() => import('./features/replay/ReplayPage.vue'))), meta: { place: '' } },
     ...development,
     { path: '/:rest(.*)*', name: 'notFound', component: lazily(() => import('./features/shell/NotFoundPage.vue')), meta: { place: '' } },

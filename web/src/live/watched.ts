@@ -9,7 +9,6 @@ import { keptColours } from './ownerColours'
 import { Collection, Recent } from './collection'
 import { objectKey, sameVersion } from '@/kubernetes/object'
 import { nodeKind, podKind } from '@/kubernetes/kinds'
-import { Rates } from './rates'
 
 export const watch = new WatchClient({
   connect: () => new WebSocket(watchURL(window.location)) as unknown as Socket,
@@ -104,17 +103,9 @@ export const pods = podsLive.published
 
 /** The newest cycles, newest first. */
 export const results = shallowRef<{ items: readonly Summary[]; synced: boolean }>({ items: [], synced: false })
-export const resultsLimit = 2000
+const resultsLimit = 2000
 const recent = new Recent<Summary>((s) => `${s.pod.uid}/${s.attempt}`, resultsLimit, (s) => Date.parse(s.startTime))
-/** Counted while the page is open, so that Activity can show the past. */
-export const rates = new Rates()
-const recentAndRates = {
-  apply(frame: Frame<Summary>) {
-    recent.apply(frame)
-    rates.apply(frame)
-  },
-}
-follow<Summary>('results', { topic: 'results' }, recentAndRates, () => {
+follow<Summary>('results', { topic: 'results' }, recent, () => {
   results.value = { items: recent.list(), synced: recent.synced }
 })
 

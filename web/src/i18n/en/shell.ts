@@ -130,7 +130,7 @@ export const shell = {
       moveStep: 'move between steps',
       endStep: 'go to the first or last step',
       blank: 'blank the screen',
-      fullScreen: 'full screen',
+      fullScreen: 'toggle full screen',
       complete: 'complete the word',
       submit: 'apply or create',
       find: 'find in the text',

@@ -92,7 +92,7 @@ export const cluster: typeof english = {
       error: '試行がエラーで終わりました',
     },
     notInSnapshot: 'スケジューラーのスナップショット外',
-    cameLater: 'この判定より後に追加',
+    cameLater: 'この決定より後に追加',
     legend: 'この決定のノード',
     clear: 'すべて表示',
     byTotal: '合計順',

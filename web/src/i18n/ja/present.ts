@@ -1,10 +1,10 @@
-// 判定のプレゼンテーション。1 ステップずつ進む。
+// 決定のプレゼンテーション。1 ステップずつ進む。
 
 import type { present as english } from '@/i18n/en/present'
 
 export const present: typeof english = {
   present: {
-    title: '判定のプレゼンテーション',
+    title: '決定のプレゼンテーション',
     previous: '前のステップ',
     next: '次のステップ',
     leave: 'プレゼンテーションを終了',
@@ -17,7 +17,7 @@ export const present: typeof english = {
     blank: '画面を消しています。B キーで戻ります。',
     keys: { step: '移動', blank: '画面を消す', leave: '終了' },
     gone: 'この試行はもう保存されていません。',
-    none: 'この Pod の判定はまだありません。',
+    none: 'この Pod の決定はまだありません。',
     pod: {
       title: '{pod} はどのノードに割り当てられる？',
       nodes: '候補となるノードは {n} 個です。',
@@ -27,14 +27,14 @@ export const present: typeof english = {
     },
     group: {
       title: '{pod} は Pod グループ {group} のメンバー',
-      members: 'スケジューラーは {n} 個のメンバーの割り当て先をまとめて探します。',
+      members: 'スケジューラーは {n} 個のメンバーのノードをまとめて探します。',
       min: '{n} 個以上に割り当て先が見つからなければ、どのメンバーも割り当てられません。',
-      already: '{n} 個はすでに割り当て済みです。',
+      already: '{n} 個はすでにノードに割り当て済みです。',
       topology: 'すべて {key} が同じノードで動かす必要があります。',
     },
     placements: {
-      title: '{n} 通りの配置を試行',
-      text: '配置とは、{key} の値が同じノードの集まりです。{n} 通りのうち {fitting} 通りに、必要な数のメンバーが収まります。',
+      title: '{n} 通りの配置案を試行',
+      text: '配置案とは、{key} の値が同じノードの集まりです。{n} 通りのうち {fitting} 通りに、必要な数のメンバーが収まります。',
       of: '{tried} 個中 {assigned} 個のメンバーを {nodes} ノードに配置',
       chosen: '選択',
     },
@@ -79,36 +79,36 @@ export const present: typeof english = {
     chosen: {
       title: '{node} に決定',
       margin: '{total} 点。次点 {next} との差は {margin} 点です。',
-      tied: '{total} 点で {nodes} と同点のため、その中から無作為に選ばれました。',
+      tied: '{total} 点で {nodes} と同点のため、その中からランダムに選ばれました。',
       alone: '点が付いた唯一のノードです。',
       tiedBySeed: '{total} 点で {nodes} と同点のため、シードによって選ばれました。',
       unscored: 'スケジューラーはスコアなしでこのノードを選びました。',
     },
     candidates: {
-      title: 'プリエンプションで空きを作れる？ 候補は {n} ノード',
-      none: 'プリエンプションで空きを作れる？ 作れない',
+      title: 'プリエンプションの候補は {n} ノード',
+      none: 'プリエンプションの候補なし: 空きは作れない',
       text: '優先度の低い Pod を追い出せば Pod が収まるノードが候補です。',
       unhelpful: 'Pod を追い出しても効果がないノード: {reasons}。',
       unhelpfulOn: '{n} ノード（{reason}）',
     },
     rule: {
       title: '規則: {rule}（{wins}）',
-      equal: '次の規則ではすべて同等: {rules}。',
+      equal: '次の規則ではすべての候補が同等: {rules}。',
       out: 'この規則で {out} 個の候補が外れ、残りは {left} 個です。',
       decides: 'この規則で {node} に決まります。',
-      first: '残った候補はどの規則でも同等',
+      first: '残った候補はどの規則でも同点',
     },
     victims: {
       title: '{node} で {n} 個の Pod を追い出して空きを作る',
-      evicted: '追い出す Pod: {pods}。',
+      evicted: '退避する Pod: {pods}。',
       stay: '優先度の低い Pod のうち {n} 個は残ります。',
       violations: '{n} 個の PodDisruptionBudget に違反します。',
     },
-    candidate: { victims: '犠牲 {n} Pod', startsNow: '未開始', more: 'ほか {n} 個の候補' },
+    candidate: { victims: '犠牲になる Pod {n} 個', startsNow: '未開始', more: 'ほか {n} 個の候補' },
     binding: { title: 'ノードの決定からバインドまで', stopped: '{stage} で Pod が拒否された', waits: 'Pod は {stage} で待機中' },
-    end: { scheduled: '割り当て済み', unschedulable: '割り当てられるノードなし', waiting: '待機中', error: 'エラー', preempts: '割り当て先はまだなし: プリエンプションで空きを作る' },
+    end: { scheduled: '割り当て済み', unschedulable: '割り当てられるノードなし', waiting: '待機中', error: 'エラー', preempts: '割り当て可能なノードはまだなし: プリエンプションで空きを作る' },
     face: { in: '残っている', leaving: 'ここで拒否', out: '拒否済み', failed: '失敗', chosen: '選択', nominated: '指名', notEvaluated: '未評価' },
     more: 'ほか {n} ノードは未評価',
-    byPlugin: '{plugin} が{state}',
+    byPlugin: '{plugin} が {state}',
   },
 }

@@ -103,7 +103,7 @@ export const shell: typeof english = {
   },
   keys: {
     title: 'キーボードショートカット',
-    area: { everywhere: '全画面共通', map: 'マップ（タイル）', tables: '表', decision: '判定', present: 'プレゼンテーション', editor: 'エディター', activity: 'アクティビティ' },
+    area: { everywhere: '全画面共通', map: 'マップ（タイル）', tables: '表', decision: '決定', present: 'プレゼンテーション', editor: 'エディター', activity: 'アクティビティ' },
     does: {
       palette: 'オブジェクトと操作を検索',
       help: 'この一覧を表示',
@@ -128,11 +128,11 @@ export const shell: typeof english = {
       selectAll: 'すべての行を選択',
       deleteRows: '選択した行を削除',
       moveCell: 'セルを移動',
-      present: '判定をプレゼンテーションで表示',
+      present: '決定をプレゼンテーションで表示',
       moveStep: '前後のステップへ移動',
       endStep: '最初または最後のステップへ移動',
       blank: '画面を消す',
-      fullScreen: '全画面表示',
+      fullScreen: '全画面表示を切り替え',
       complete: '入力を補完',
       submit: '適用または作成',
       find: 'テキスト内を検索',

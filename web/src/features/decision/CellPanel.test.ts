@@ -118,7 +118,7 @@ describe('the panel of a Filter cell', () => {
     const panel = await open(cycle, 'node-b3', 'NodeResourcesFit', 'filter')
     expect(panel.get('[data-testid="cell-compared"]').text()).toBe('cpu: 4.2 in use + 1.5 requested = 5.7 of 16')
     side.unmount()
-    expect((await open(cycle, 'node-c3', 'NodeResourcesFit', 'filter')).text()).toContain('It found nothing against node-c3.')
+    expect((await open(cycle, 'node-c3', 'NodeResourcesFit', 'filter')).text()).toContain('It did not reject node-c3.')
   })
 
   it.each([

@@ -343,6 +343,13 @@ func (s *sink) Get(uid types.UID, attempt int) (*result.Cycle, error) {
 	return nil, nil
 }
 
+// Pods implements annotation.Results.
+func (s *sink) Pods() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.attempts)
+}
+
 // annotate runs the real annotation writer on incoming cycles until it is stopped.
 func (s *sink) annotate(ctx context.Context, client kubernetes.Interface) (stop func()) {
 	s.writer = annotation.NewWriter(client, s, annotation.DefaultBudget, clock.RealClock{}, nil)

@@ -1,6 +1,6 @@
 import { beforeEach, expect, it } from 'vitest'
 import { withSetup } from './testing'
-import { useCutTitles } from './useCutTitles'
+import { useCutTitles, wholeNames } from './useCutTitles'
 
 beforeEach(async () => {
   document.body.innerHTML = ''
@@ -26,4 +26,8 @@ it('gives none to a text that fits, but what belongs to it', () => {
 })
 it('keeps the title of an element', () => {
   expect(shown('<span class="ell" title="own">long reason</span>', { text: 140, box: 80 }).title).toBe('own')
+})
+it('copies a name in one piece', () => {
+  const name = shown('<span data-name="web-6d9f7c8b5-x2x9z"><span>web-6d9f7c8b5</span><span>-x2x9z</span></span>', { text: 1, box: 1 })
+  expect(wholeNames('pod web-6d9f7c8b5\n-x2x9z\nruns', [name])).toBe('pod web-6d9f7c8b5-x2x9z\nruns')
 })

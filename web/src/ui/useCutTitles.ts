@@ -1,5 +1,5 @@
-// The whole text of what is cut, as a tooltip: one handler for all of the application's
-// elements with an ellipsis, because most are not cut.
+// The whole text of what is cut, as a tooltip and in the clipboard: one handler for all of
+// the application's elements with an ellipsis, because most are not cut.
 
 import { useEventListener } from '@vueuse/core'
 
@@ -14,6 +14,11 @@ export function titleOf(element: HTMLElement): string {
   return [cut ? text : '', more === text ? '' : more].filter(Boolean).join('\n')
 }
 
+/** The text with the names of the elements in one piece. */
+export function wholeNames(text: string, names: readonly HTMLElement[]): string {
+  return names.reduce((all, { dataset, children }) => all.replaceAll([...children].map((part) => part.textContent).join('\n'), dataset.name ?? ''), text)
+}
+
 /** Sets the tooltips of cut texts under the pointer and the focus. An element's own title stays. */
 export function useCutTitles(): void {
   const given = new WeakSet<HTMLElement>()
@@ -26,4 +31,13 @@ export function useCutTitles(): void {
   }
   useEventListener(document, 'pointerover', show, { passive: true })
   useEventListener(document, 'focusin', show, { passive: true })
+  // A browser copies the two parts of a name as two lines.
+  useEventListener(document, 'copy', (event) => {
+    const selection = document.getSelection()
+    const text = selection?.toString() ?? ''
+    const whole = wholeNames(text, [...document.querySelectorAll<HTMLElement>('[data-name]')].filter((name) => selection?.containsNode(name, true)))
+    if (whole === text || !event.clipboardData) return
+    event.clipboardData.setData('text/plain', whole)
+    event.preventDefault()
+  })
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
@@ -12,6 +13,55 @@ import (
 
 	"kube-scheduler-simulator/scheduler/result"
 )
+
+// QueueReader reads the state of the scheduling queue like Queues, but counts events only from
+// its latest Restart. The metrics themselves count from the start of the process, because a
+// Prometheus counter must not go back. The zero value counts like them. Safe for concurrent use.
+type QueueReader struct {
+	mu     sync.Mutex
+	before map[queueEvent]int
+}
+
+type queueEvent struct {
+	queue result.QueueName
+	event string
+}
+
+// Restart forgets the events so far.
+func (r *QueueReader) Restart() error {
+	queues, err := Queues()
+	if err != nil {
+		return err
+	}
+	before := map[queueEvent]int{}
+	for _, q := range queues.Queues {
+		for _, e := range q.Events {
+			before[queueEvent{q.Queue, e.Event}] = e.Count
+		}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.before = before
+	return nil
+}
+
+// Queues returns the state of the queue.
+func (r *QueueReader) Queues() (result.Queues, error) {
+	queues, err := Queues()
+	if err != nil {
+		return result.Queues{}, err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for i, q := range queues.Queues {
+		for j := range q.Events {
+			q.Events[j].Count -= r.before[queueEvent{q.Queue, q.Events[j].Event}]
+		}
+		queues.Queues[i].Events = slices.DeleteFunc(q.Events, func(e result.QueueEvent) bool { return e.Count <= 0 })
+		slices.SortFunc(queues.Queues[i].Events, mostFirst)
+	}
+	return queues, nil
+}
 
 // Queues reads the state of the scheduling queue from the scheduler's own metrics,
 // which all schedulers of the process share. It reads only these, so it costs
@@ -76,9 +126,11 @@ func queueEvents() (map[result.QueueName][]result.QueueEvent, error) {
 		}
 	}
 	for _, of := range events {
-		slices.SortFunc(of, func(a, b result.QueueEvent) int {
-			return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Event, b.Event))
-		})
+		slices.SortFunc(of, mostFirst)
 	}
 	return events, failed
+}
+
+func mostFirst(a, b result.QueueEvent) int {
+	return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Event, b.Event))
 }

@@ -1,6 +1,7 @@
 package scheduler_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -75,6 +76,46 @@ func TestQueuesAgreeWithMetrics(t *testing.T) {
 	}
 	if lengths["incomplete"] < 3 {
 		t.Errorf("incomplete has %v pods, want at least 3", lengths["incomplete"])
+	}
+}
+
+// After a restart, the reader counts only what came later; the metrics go on.
+func TestQueueReaderRestarts(t *testing.T) {
+	metrics.Register()
+	counter := func(event string) interface{ Add(float64) } {
+		return metrics.SchedulerQueueIncomingPods.WithLabelValues("gated", event)
+	}
+	counter("ReaderBefore").Add(7)
+	counter("ReaderBoth").Add(5)
+	counted := func(read func() (result.Queues, error)) map[string]int {
+		t.Helper()
+		queues, err := read()
+		if err != nil {
+			t.Fatal(err)
+		}
+		out := map[string]int{}
+		for _, q := range queues.Queues {
+			for _, e := range q.Events {
+				if q.Queue == "gated" && strings.HasPrefix(e.Event, "Reader") {
+					out[e.Event] = e.Count
+				}
+			}
+		}
+		return out
+	}
+	var reader scheduler.QueueReader
+	if diff := cmp.Diff(map[string]int{"ReaderBefore": 7, "ReaderBoth": 5}, counted(reader.Queues)); diff != "" {
+		t.Errorf("before (-want +got):\n%s", diff)
+	}
+	if err := reader.Restart(); err != nil {
+		t.Fatal(err)
+	}
+	counter("ReaderBoth").Add(2)
+	if diff := cmp.Diff(map[string]int{"ReaderBoth": 2}, counted(reader.Queues)); diff != "" {
+		t.Errorf("after (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(map[string]int{"ReaderBefore": 7, "ReaderBoth": 7}, counted(scheduler.Queues)); diff != "" {
+		t.Errorf("metrics (-want +got):\n%s", diff)
 	}
 }
 

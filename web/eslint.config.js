@@ -39,5 +39,11 @@ export default ts.config(
     },
   },
   { files: ['src/**/*.{ts,vue}'], plugins: { directions }, rules: { 'directions/imports': 'error' } },
+  {
+    // lazily preloads a part, so that it is there when the server is away.
+    files: ['src/**/*.{ts,vue}'],
+    ignores: ['src/**/*.test.ts', 'src/i18n/deferred.ts'],
+    rules: { 'no-restricted-syntax': ['error', { selector: ':not(CallExpression[callee.name="lazily"] > ArrowFunctionExpression) > ImportExpression', message: 'Load parts through lazily: () => import(…) is its argument.' }] },
+  },
   { files: ['public/**/*.js'], rules: { 'no-unused-vars': 'off', 'no-empty': 'off', '@typescript-eslint/no-unused-vars': 'off' } },
 )

@@ -23,10 +23,19 @@ import (
 // stored, watched and sent many times.
 const DefaultBudget = 64 << 10
 
+// The annotations of many pods share sharedBudget, so that the API server, which keeps all
+// pods in memory, does not grow without bound. Each pod may use leastBudget in any case.
+const (
+	sharedBudget = 64 << 20
+	leastBudget  = 8 << 10
+)
+
 // Results provides the cycles that a Writer renders.
 type Results interface {
 	// Get returns an attempt, or nil when it is no longer kept.
 	Get(uid types.UID, attempt int) (*result.Cycle, error)
+	// Pods returns the number of pods with kept attempts.
+	Pods() int
 }
 
 // Writer writes cycles to the annotations of their pods. It yields to scheduling: while
@@ -81,7 +90,8 @@ const (
 	maxTries = 5
 )
 
-// NewWriter returns a writer that is not running. budget is in bytes per pod. pods returns
+// NewWriter returns a writer that is not running. budget is in bytes per pod; with many pods
+// it is less. pods returns
 // a pod from a cache, or nil when the cache does not have it; callers do not change the pod.
 // A nil pods means that there is no cache.
 func NewWriter(client kubernetes.Interface, results Results, budget int, c clock.Clock, pods func(namespace, name string) *v1.Pod) *Writer {
@@ -251,7 +261,12 @@ func (w *Writer) write(ctx context.Context, j *job) error {
 	if err != nil || pod == nil {
 		return err
 	}
-	return w.patch(ctx, pod, Render(c, earlier, w.budget))
+	return w.patch(ctx, pod, Render(c, earlier, w.share(w.results.Pods())))
+}
+
+// share returns the budget of a pod, in bytes, if there are this many pods.
+func (w *Writer) share(pods int) int {
+	return min(w.budget, max(leastBudget, sharedBudget/max(pods, 1)))
 }
 
 // pod returns the pod of c, or nil if it is being deleted or another pod has taken its

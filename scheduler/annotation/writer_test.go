@@ -26,6 +26,8 @@ type attempts map[int]*result.Cycle
 
 func (a attempts) Get(_ types.UID, attempt int) (*result.Cycle, error) { return a[attempt], nil }
 
+func (a attempts) Pods() int { return 1 }
+
 func pod() *v1.Pod {
 	return &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web", UID: "uid", ResourceVersion: "7"}}
 }
@@ -270,6 +272,23 @@ func (b byUID) Get(uid types.UID, attempt int) (*result.Cycle, error) {
 		return c, nil
 	}
 	return nil, nil
+}
+
+func (b byUID) Pods() int { return len(b) }
+
+func TestManyPodsShareABudget(t *testing.T) {
+	for _, tc := range []struct{ budget, pods, want int }{
+		{DefaultBudget, 0, DefaultBudget},
+		{DefaultBudget, 1024, DefaultBudget},
+		{DefaultBudget, 2048, 32 << 10},
+		{DefaultBudget, 1_000_000, 8 << 10},
+		{1000, 1_000_000, 1000},
+	} {
+		w := NewWriter(fake.NewClientset(), attempts{}, tc.budget, testclock.NewFakeClock(time.Unix(0, 0)), nil)
+		if got := w.share(tc.pods); got != tc.want {
+			t.Errorf("with a budget of %d and %d pods, a pod may use %d bytes, want %d", tc.budget, tc.pods, got, tc.want)
+		}
+	}
 }
 
 // What a writer leaves when it stops, the next one writes.

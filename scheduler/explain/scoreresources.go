@@ -93,7 +93,7 @@ func onShape(shape []result.ShapePoint, utilization int64) int64 {
 func points(shape []result.ShapePoint) string {
 	var out []string
 	for _, p := range shape {
-		out = append(out, fmt.Sprintf("%d %% → %d", p.Utilization, p.Score))
+		out = append(out, fmt.Sprintf("%d%% → %d", p.Utilization, p.Score))
 	}
 	return strings.Join(out, ", ")
 }

@@ -1,7 +1,6 @@
 package recorder
 
 import (
-	"cmp"
 	"iter"
 	"slices"
 
@@ -81,7 +80,11 @@ func (c *cycle) noteScoreFacts() {
 	if s == nil || s.names != nil || len(s.nodes) == 0 {
 		return
 	}
-	rows := c.recorder.bestRows(s, c.nodes.names, c.selected)
+	selected, ok := c.nodes.index[c.selected]
+	if !ok {
+		selected = -1
+	}
+	rows := c.recorder.bestRows(s, c.nodes.names, selected)
 	scored := Scored{Count: len(s.nodes), Nodes: c.recorder.factScratch.nodes[:0]}
 	for _, row := range rows {
 		scored.Nodes = append(scored.Nodes, c.nodes.list[s.nodes[row]])
@@ -128,35 +131,24 @@ type factScratch struct {
 
 // bestRows returns at most MaxScoreFacts rows by total, the best first, and among equals
 // the selected node first. The list is valid until the next call.
-func (r *Recorder) bestRows(s *scores, names []string, selected string) []int {
+func (r *Recorder) bestRows(s *scores, names []string, selected int32) []int {
 	totals := s.withExtenders(names)
-	before := func(a, b int) int {
-		if by := cmp.Compare(totals[b], totals[a]); by != 0 {
-			return by
-		}
-		isSelected := func(row int) int {
-			if names[s.nodes[row]] == selected {
-				return 0
-			}
-			return 1
-		}
-		return cmp.Compare(isSelected(a), isSelected(b))
+	before := func(a, b int) bool {
+		return totals[a] > totals[b] || totals[a] == totals[b] && s.nodes[a] == selected
 	}
 	best := r.factScratch.rows[:0]
 	for row := range totals {
 		if len(best) == result.MaxScoreFacts {
 			// Most rows are no better than the worst that is kept.
-			if before(row, best[len(best)-1]) >= 0 {
+			if !before(row, best[len(best)-1]) {
 				continue
 			}
 			best = best[:len(best)-1]
 		}
-		at, _ := slices.BinarySearchFunc(best, row, func(kept, row int) int {
-			if before(row, kept) < 0 {
-				return 1
-			}
-			return -1
-		})
+		at := len(best)
+		for at > 0 && before(row, best[at-1]) {
+			at--
+		}
 		best = slices.Insert(best, at, row)
 	}
 	r.factScratch.rows = best

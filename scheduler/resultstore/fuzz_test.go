@@ -21,15 +21,16 @@ func FuzzList(f *testing.F) {
 			s.Put(cycle(fmt.Sprintf("pod-%d", i), attempt, result.Outcomes[i%len(result.Outcomes)]))
 		}
 	}
-	f.Add("", "", "", "", 0, "")
-	f.Add("default", "pod-1", "pod-1", string(result.Scheduled), 1, "")
-	f.Add("", "", "", string(result.Unschedulable), 2, "7")
-	f.Add("", "", "pod-2", "", 1, "18446744073709551615")
-	f.Add("kube-system", "", "none", "nothing", -1, "0")
-	f.Add("", "", "", "", 1<<40, "-1")
-	f.Add("", "", "", "", 3, "0x10")
-	f.Fuzz(func(t *testing.T, namespace, name, uid, outcome string, limit int, token string) {
-		q := result.Query{Namespace: namespace, Name: name, UID: types.UID(uid), Outcome: result.Outcome(outcome), Limit: limit, Continue: token}
+	f.Add("", "", "", "", "", 0, "")
+	f.Add("default", "pod-1", "pod-1", string(result.Scheduled), "", 1, "")
+	f.Add("", "", "", string(result.Unschedulable), "", 2, "7")
+	f.Add("", "", "pod-2", "", "", 1, "18446744073709551615")
+	f.Add("kube-system", "", "none", "nothing", "", -1, "0")
+	f.Add("", "", "", "", "pod ault/", 1<<40, "-1")
+	f.Add("", "", "", "", "Default/POD-1", 3, "0x10")
+	f.Add("", "", "", "", "/ // \xff", 2, "")
+	f.Fuzz(func(t *testing.T, namespace, name, uid, outcome, text string, limit int, token string) {
+		q := result.Query{Namespace: namespace, Name: name, UID: types.UID(uid), Outcome: result.Outcome(outcome), Text: text, Counts: true, Limit: limit, Continue: token}
 		var got []string
 		for pages := 0; ; pages++ {
 			page, err := s.List(q)

@@ -203,6 +203,13 @@ func (s *Store) Len() int {
 	return s.index.len()
 }
 
+// Pods returns the number of pods with kept cycles.
+func (s *Store) Pods() int {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return len(s.index.pods)
+}
+
 // Health reports whether cycles are kept as configured. When the disk fails, ok is
 // false and message says what happened, which cycles may be lost and when the store
 // tries again.

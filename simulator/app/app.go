@@ -121,10 +121,12 @@ type simulator struct {
 	controlPlane controlPlane
 	// embedded is the control plane if it is our own, external if it is not. The other
 	// one is nil.
-	embedded   *controlplane.ControlPlane
-	external   *external.ControlPlane
-	nodes      *virtualnode.Nodes // nil when there are none
-	scheduler  *supervisor.Scheduler
+	embedded  *controlplane.ControlPlane
+	external  *external.ControlPlane
+	nodes     *virtualnode.Nodes // nil when there are none
+	scheduler *supervisor.Scheduler
+	// queues counts the events of the scheduling queue since the latest reset.
+	queues     scheduler.QueueReader
 	operations operations
 	// annotations is nil when no annotations are written.
 	annotations *annotation.Writer
@@ -252,7 +254,7 @@ func (s *simulator) backend() server.Backend {
 		FeatureGates:  featureGates(),
 
 		PreEnqueueRejections: s.scheduler.PreEnqueueRejections,
-		Queues:               scheduler.Queues,
+		Queues:               s.queues.Queues,
 	}
 	if s.embedded != nil {
 		b.Reset = s.resetAll

@@ -112,7 +112,7 @@ func (s *simulator) empty(ctx context.Context) (deleted int, err error) {
 	s.store.Reset()
 	s.web.ClearResults()
 	s.inactive.recount(ctx)
-	return done.Deleted, nil
+	return done.Deleted, s.queues.Restart()
 }
 
 func (s *simulator) resetMark() string { return filepath.Join(s.prepared.dataDir, resetMark) }

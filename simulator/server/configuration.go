@@ -25,7 +25,7 @@ func (s *Server) getConfiguration(document func(Configuration) ([]byte, error)) 
 	return s.configuration(func(c echo.Context, configuration Configuration) error {
 		data, err := document(configuration)
 		if err != nil {
-			return err
+			return readError(err)
 		}
 		c.Response().Header().Set("Vary", "Accept")
 		if goautoneg.Negotiate(c.Request().Header.Get("Accept"), []string{echo.MIMEApplicationJSON, mimeYAML}) == mimeYAML {
@@ -76,7 +76,7 @@ func (s *Server) deleteConfiguration(c echo.Context, configuration Configuration
 func (s *Server) getEffective(c echo.Context, configuration Configuration) error {
 	effective, err := configuration.Effective()
 	if err != nil {
-		return configurationError(err)
+		return readError(err)
 	}
 	return c.JSON(http.StatusOK, effective)
 }
@@ -145,7 +145,16 @@ func answerApplied(c echo.Context, applied config.Applied, err error) error {
 	return c.JSON(http.StatusOK, applied)
 }
 
-// configurationError turns an error of Configuration into an answer.
+// readError turns an error of reading the configuration into an answer. Between two
+// schedulers there is none to read, as during the start, so clients ask again.
+func readError(err error) error {
+	if errors.Is(err, config.ErrNotRunning) {
+		return refuse(http.StatusServiceUnavailable, "%v", err).retry(1)
+	}
+	return configurationError(err)
+}
+
+// configurationError turns an error of changing the configuration into an answer.
 func configurationError(err error) error {
 	if bad, ok := errors.AsType[*config.Error](err); ok {
 		answer := refuse(http.StatusUnprocessableEntity, "%v", bad)

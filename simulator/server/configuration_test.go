@@ -119,6 +119,12 @@ func TestRefusingAConfiguration(t *testing.T) {
 
 	fake.err = config.ErrNotRunning
 	want(t, "stopped", h.do(http.MethodPut, configurationPath, fakeDocument).StatusCode, http.StatusConflict)
+	// Between two schedulers there is no configuration to read, as little as during the start.
+	for _, path := range []string{configurationPath, configurationPath + "/effective"} {
+		answer := h.get(path)
+		want(t, path, answer.StatusCode, http.StatusServiceUnavailable)
+		want(t, path+" again", answer.Header.Get("Retry-After"), "1")
+	}
 	fake.err = context.DeadlineExceeded
 	want(t, "too long", h.do(http.MethodPut, configurationPath, fakeDocument).StatusCode, http.StatusServiceUnavailable)
 	fake.err = errors.New("the disk is on fire")

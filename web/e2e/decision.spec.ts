@@ -94,8 +94,10 @@ test('a gated pod says how to release it, and is scheduled once its gates are re
   await expect(view).toContainText('held has not been tried: SchedulingGates holds it in PreEnqueue.')
   await expect(view).toContainText('kubectl --namespace default patch pod held')
   await view.getByRole('button', { name: 'Remove gate example.com/quota' }).click()
+  await page.getByTestId('change-apply').click()
   await expect(view.getByRole('button', { name: /^Remove gate/ })).toHaveCount(1)
   await view.getByRole('button', { name: 'Remove gate example.com/review' }).click()
+  await page.getByTestId('change-apply').click()
   await expect(page.getByTestId('explanation')).toContainText('held runs on')
 
   // The strip starts with PreEnqueue and the queue.
@@ -126,6 +128,6 @@ test('the list of decisions filters by outcome and text', { tag: '@main' }, asyn
   await page.getByPlaceholder('Filter by pod').fill('second')
   // There are several if the first attempts ran before a node was ready.
   await expect(rows.filter({ hasNotText: 'second' })).toHaveCount(0)
-  await rows.first().click()
+  await rows.first().getByRole('gridcell').first().click()
   await expect(page).toHaveURL(/\/decisions\/default\/second/)
 })

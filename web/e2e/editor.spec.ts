@@ -2,7 +2,7 @@
 
 import { nodeYaml, podYaml, writeYaml } from './actions'
 import { objections } from './axe'
-import { expect, node, pod, test, type Simulator } from './simulator'
+import { expect, node, pod, refused, test, type Simulator } from './simulator'
 import type { Page } from '@playwright/test'
 
 test.describe.configure({ mode: 'serial' })
@@ -57,7 +57,8 @@ test('the editor completes fields and values and documents them', async ({ page,
   await page.keyboard.press('Escape')
 })
 
-test('an unknown field is reported below its line, with the likely name', async ({ page, simulator }) => {
+test('an unknown field is reported below its line, with the likely name', async ({ page, simulator, allowed }) => {
+  allowed.push(refused(400))
   await page.goto(simulator.url)
   await writeYaml(page, podYaml('slip').replace('image:', 'imagee:'))
   await submit(page)
@@ -154,7 +155,8 @@ test('a dry run shows what the server would store, and stores nothing', async ({
   await simulator.kube('GET', '/api/v1/namespaces/default/pods/dry')
 })
 
-test('an existing object changes only after its difference is shown, and fields of other managers only on request', async ({ page, simulator }) => {
+test('an existing object changes only after its difference is shown, and fields of other managers only on request', async ({ page, simulator, allowed }) => {
+  allowed.push(refused(409))
   await applyAs(simulator, 'kubectl', '/api/v1/nodes/shared', { ...node('shared'), metadata: { name: 'shared', labels: { team: 'red' } } })
   await page.goto(simulator.url)
   await writeYaml(page, 'apiVersion: v1\nkind: Node\nmetadata:\n  name: shared\n  labels:\n    mine: "yes"\n')
@@ -209,7 +211,8 @@ test('a clone leaves out the fields that the server set', async ({ page, simulat
   await expect(page.locator('[data-key="default/first-2"]')).toBeVisible()
 })
 
-test('small dropped files open in the editor; a large one is listed beside it, with its rejected documents', async ({ page, simulator }) => {
+test('small dropped files open in the editor; a large one is listed beside it, with its rejected documents', async ({ page, simulator, allowed }) => {
+  allowed.push(refused(422))
   await page.goto(simulator.url)
   await page.getByRole('button', { name: 'Create', exact: true }).first().click()
   await expect(text(page)).toBeVisible()

@@ -29,7 +29,7 @@ test('preemption shows its candidates, victims and deciding rule, and which even
   await expect(preemption).toContainText('the sum of its victims’ priorities is the smallest')
 
   // The side panel shows the dry run of one candidate; the aftermath is below.
-  await preemption.getByRole('button', { name: 'small-1' }).click()
+  await preemption.getByRole('button', { name: 'small-1', exact: true }).click()
   await expect(page).toHaveURL(/node=small-1/)
   await expect(page.getByTestId('candidate-detail')).toContainText('With its 2 lower-priority pods removed, high passes Filter.')
   const after = page.getByTestId('aftermath')

@@ -83,7 +83,7 @@ test('a Filter matrix of 5,000 × 20 appears within half a second of its data an
   await expect(matrix.locator('[data-node]').first()).toHaveClass(/chosen/)
 
   const table = page.getByTestId('score-table')
-  await table.getByTitle('Sort by NodeResourcesFit').click()
+  await table.getByRole('columnheader', { name: /NodeResourcesFit/ }).getByRole('button').click()
   await expect(table.locator('[data-node]').first().locator('[data-plugin="NodeResourcesFit"] .w')).toHaveText('100')
   await expect(page).toHaveURL(/by=NodeResourcesFit/)
 })

@@ -1,7 +1,7 @@
 // Objects: create from YAML, edit, resolve a conflict, delete.
 
 import { nodeYaml, podYaml, replaceText, writeYaml } from './actions'
-import { expect, node, pod, test } from './simulator'
+import { expect, node, pod, refused, test } from './simulator'
 
 test.describe.configure({ mode: 'serial' })
 
@@ -14,7 +14,9 @@ test('invalid YAML is reported at its line, and nothing is created', async ({ pa
   await expect(report).toContainText('line 4')
 })
 
-test('an invalid object shows the API server’s message at its field, and nothing else is created', { tag: '@main' }, async ({ page, simulator }) => {
+test('an invalid object shows the API server’s message at its field, and nothing else is created', { tag: '@main' }, async ({ page, simulator, allowed }) => {
+  allowed.push(refused(400))
+  allowed.push(refused(422))
   await page.goto(simulator.url)
   await writeYaml(page, `${nodeYaml('never')}---\n${podYaml('bad').replace('image:', 'imagee:')}`)
   await page.getByTestId('create-submit').click()
@@ -45,27 +47,29 @@ test('one batch creates a namespace and an object in it', async ({ page, simulat
   await expect(page.locator('[data-key="fresh/inside"]')).toContainText('Pending')
 })
 
-test('an object can be edited, and a conflict is reported and resolved', { tag: '@main' }, async ({ page, simulator }) => {
+test('an object can be edited, and a conflict is reported and resolved', { tag: '@main' }, async ({ page, simulator, allowed }) => {
+  allowed.push(refused(409))
   await simulator.kube('POST', '/api/v1/nodes', node('edit-me', { labels: { colour: 'red' } }))
   await page.goto(`${simulator.url}/resources/nodes?select=edit-me`)
   const detail = page.getByTestId('object-detail')
   await expect(detail).toContainText('colour')
-  await detail.getByRole('button', { name: 'Edit' }).click()
+  await detail.getByRole('button', { name: 'Edit', exact: true }).click()
   const editor = detail.getByRole('textbox')
   const read = async () => (await simulator.kube<{ metadata: { resourceVersion: string; labels: Record<string, string> } }>('GET', '/api/v1/nodes/edit-me')).metadata
   const text = (version: string, colour: string) => nodeYaml('edit-me').replace('  labels:\n', `  resourceVersion: "${version}"\n  labels:\n    colour: ${colour}\n`)
   await replaceText(page, editor, text((await read()).resourceVersion, 'blue'))
+  await detail.getByRole('button', { name: 'Dry run' }).click()
   await detail.getByRole('button', { name: 'Save' }).click()
-  await expect(page.getByText('Saved Node edit-me')).toBeVisible()
+  await expect(page.getByText('Saved: edit-me')).toBeVisible()
   expect((await read()).labels.colour).toBe('blue')
 
-  await detail.getByRole('button', { name: 'Edit' }).click()
+  await detail.getByRole('button', { name: 'Edit', exact: true }).click()
   await replaceText(page, editor, text((await read()).resourceVersion, 'green'))
   await simulator.kube('PUT', '/api/v1/nodes/edit-me', { ...node('edit-me', { labels: { colour: 'other' } }) })
-  await detail.getByRole('button', { name: 'Save' }).click()
+  await detail.getByRole('button', { name: 'Dry run' }).click()
   await expect(detail).toContainText('Another client has changed this object')
   await detail.getByRole('button', { name: 'Overwrite with mine' }).click()
-  await expect(detail.getByRole('button', { name: 'Edit' })).toBeVisible()
+  await expect(detail.getByRole('button', { name: 'Edit', exact: true })).toBeVisible()
   expect((await read()).labels.colour).toBe('green')
 })
 

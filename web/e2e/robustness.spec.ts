@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Page } from '@playwright/test'
 import { podYaml, replaceText, writeYaml } from './actions'
-import { expect, node, Simulator, test } from './simulator'
+import { expect, node, refused, serverAway, Simulator, test } from './simulator'
 
 // A trace takes a snapshot of the page with each key press, which is a long task itself.
 test.use({ trace: 'off' })
@@ -18,7 +18,8 @@ const submit = (page: Page) => page.getByTestId('create-submit').click()
 const mark = (page: Page) => page.evaluate(() => void ((window as unknown as { stayed: boolean }).stayed = true))
 const stayed = (page: Page) => page.evaluate(() => (window as unknown as { stayed?: boolean }).stayed === true)
 
-test('edits of an existing and of a new object survive a restart of the server', async ({ page }) => {
+test('edits of an existing and of a new object survive a restart of the server', async ({ page, allowed }) => {
+  allowed.push(serverAway, refused(503))
   test.setTimeout(120_000)
   const dir = await mkdtemp(join(tmpdir(), 'simulator-e2e-'))
   const first = await Simulator.start(['--data-dir', dir])
@@ -28,7 +29,7 @@ test('edits of an existing and of a new object survive a restart of the server',
     await page.goto(`${first.url}/resources/nodes?select=edited`)
     await mark(page)
     const detail = page.getByTestId('object-detail')
-    await detail.getByRole('button', { name: 'Edit' }).click()
+    await detail.getByRole('button', { name: 'Edit', exact: true }).click()
     await detail.getByText('kubernetes.io/hostname').click()
     await page.keyboard.press('End')
     await page.keyboard.type('\nmine: here')
@@ -47,8 +48,9 @@ test('edits of an existing and of a new object survive a restart of the server',
     await expect(dialog(page)).toBeHidden()
     await second.kube('GET', '/api/v1/namespaces/default/pods/survivor')
     await expect(detail).toContainText('mine: here')
+    await detail.getByRole('button', { name: 'Dry run' }).click()
     await detail.getByRole('button', { name: 'Save' }).click()
-    await expect(page.getByText('Saved Node edited')).toBeVisible()
+    await expect(page.getByText('Saved: edited')).toBeVisible()
     const { metadata } = await second.kube<{ metadata: { labels: object } }>('GET', '/api/v1/nodes/edited')
     expect(metadata.labels).toMatchObject({ mine: 'here' })
     expect(await stayed(page)).toBe(true)
@@ -59,7 +61,8 @@ test('edits of an existing and of a new object survive a restart of the server',
   }
 })
 
-test('the draft of a configuration survives a restart of the server', async ({ page }) => {
+test('the draft of a configuration survives a restart of the server', async ({ page, allowed }) => {
+  allowed.push(serverAway, refused(503))
   test.setTimeout(120_000)
   const dir = await mkdtemp(join(tmpdir(), 'simulator-e2e-'))
   const first = await Simulator.start(['--data-dir', dir])
@@ -85,7 +88,8 @@ test('the draft of a configuration survives a restart of the server', async ({ p
   }
 })
 
-test('after the socket drops and reconnects, the page shows the changes in between', async ({ page, simulator }) => {
+test('after the socket drops and reconnects, the page shows the changes in between', async ({ page, simulator, allowed }) => {
+  allowed.push(serverAway)
   const sockets: { close(): Promise<void> }[] = []
   await page.routeWebSocket('**/api/v1/watch', (socket) => {
     sockets.push(socket)
@@ -102,7 +106,8 @@ test('after the socket drops and reconnects, the page shows the changes in betwe
   await expect(dialog(page)).toContainText('kept')
 })
 
-test('a full disk is reported, and the same text is accepted once there is space', async ({ page, simulator }) => {
+test('a full disk is reported, and the same text is accepted once there is space', async ({ page, simulator, allowed }) => {
+  allowed.push(refused(507))
   let full = true
   const message = 'etcdserver: mvcc: database space exceeded'
   await page.route('**/kubernetes/api/v1/namespaces/default/pods?*', async (route) => {

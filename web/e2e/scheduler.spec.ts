@@ -2,7 +2,7 @@
 
 import type { Page } from '@playwright/test'
 import { replaceText } from './actions'
-import { expect, node, pod, test, type Simulator } from './simulator'
+import { expect, node, pod, refused, test, type Simulator } from './simulator'
 
 test.describe.configure({ mode: 'serial' })
 
@@ -91,7 +91,8 @@ test('applying a preset shows its difference first, and the scheduler then uses 
   await expect(page.getByRole('dialog', { name: 'Revision 2' })).toContainText('running')
 })
 
-test('mistakes are shown at their lines, and the text is never lost', { tag: '@main' }, async ({ page, simulator }) => {
+test('mistakes are shown at their lines, and the text is never lost', { tag: '@main' }, async ({ page, simulator, allowed }) => {
+  allowed.push(refused(422))
   await open(page, simulator)
   await replaceText(page, editorOf(page), `${head}parallelsm: 3\nprofiles:\n- plugins:\n    score:\n      enabled:\n      - name: NodeResourcesFt\n`)
   await expect(page.getByTestId('verdict')).toContainText('2 errors. Revision 2 keeps running.')

@@ -98,13 +98,28 @@ class PerFile {
   }
 }
 
-/** The tests of a file share one simulator, which starts empty. */
-export const test = base.extend<{ simulator: Simulator; tour: boolean }, { perFile: PerFile }>({
+/** What the browser logs for a request that fails or is refused, by its status or network error. */
+export const refused = (status: number | string) => new RegExp(`^Failed to load resource: .*${status}`)
+/** What the browser logs while no server listens. */
+export const serverAway = /net::ERR_CONNECTION|WebSocket connection to .* failed/
+
+/**
+ * The tests of a file share one simulator, which starts empty. A test fails on every error in
+ * the console of the browser and on every uncaught one, except those that it adds to allowed.
+ */
+export const test = base.extend<{ simulator: Simulator; allowed: RegExp[]; tour: boolean }, { perFile: PerFile }>({
   /** Whether the tour offers itself as on a first visit. Its card would stand in the way of other tests. */
   tour: [false, { option: true }],
-  context: async ({ context, tour }, use) => {
+  // eslint-disable-next-line no-empty-pattern
+  allowed: async ({}, use) => use([]),
+  context: async ({ context, allowed, tour }, use) => {
     if (!tour) await context.addInitScript(() => localStorage.setItem('tour', 'done'))
+    const seen: string[] = []
+    context.on('console', (message) => message.type() === 'error' && seen.push(`${message.text()} (${message.location().url})`))
+    context.on('weberror', (error) => seen.push(`uncaught: ${error.error().stack ?? error.error().message}`))
     await use(context)
+    const unexpected = seen.filter((text) => !allowed.some((one) => one.test(text)))
+    expect(unexpected, 'errors in the console of the browser').toEqual([])
   },
   perFile: [
     // eslint-disable-next-line no-empty-pattern

@@ -1,6 +1,6 @@
 // The tables of the Resources page: discovery, columns, filters, selection and merges.
 
-import { expect, node, pod, test } from './simulator'
+import { expect, node, pod, refused, test } from './simulator'
 
 test.describe.configure({ mode: 'serial' })
 
@@ -35,7 +35,8 @@ test('a new custom kind appears in an open page, with its own columns', async ({
   await expect(page.locator('[data-key="default/research"]')).toContainText('7')
 })
 
-test('the API server applies the label selector, and the URL keeps the view', async ({ page, simulator }) => {
+test('the API server applies the label selector, and the URL keeps the view', async ({ page, simulator, allowed }) => {
+  allowed.push(refused(400))
   for (const [name, app] of [['a-1', 'web'], ['a-2', 'web'], ['b-1', 'db']] as const) {
     const made = pod(name, '64')
     await simulator.kube('POST', '/api/v1/namespaces/default/pods', { ...made, metadata: { ...made.metadata, labels: { app } } })
@@ -93,15 +94,20 @@ test('a node can be cordoned, and an object shows its events', async ({ page, si
   await simulator.kube('POST', '/api/v1/nodes', node('n1'))
   await page.goto(`${simulator.url}/resources/nodes?select=n1`)
   const detail = page.getByTestId('object-detail')
-  await detail.getByRole('button', { name: 'Cordon' }).click()
+  await detail.getByRole('button', { name: 'Actions for n1' }).click()
+  await page.getByRole('menuitem', { name: 'Cordon' }).click()
+  await page.getByTestId('change-apply').click()
   await expect(page.locator('[data-key="n1"]')).toContainText('SchedulingDisabled')
-  await expect(detail.getByRole('button', { name: 'Uncordon' })).toBeVisible()
+  await page.getByRole('button', { name: 'Undo' }).click()
+  await expect(page.locator('[data-key="n1"]')).not.toContainText('SchedulingDisabled')
   await page.goto(`${simulator.url}/resources/pods?select=default/b-1`)
   await detail.getByRole('tab', { name: 'Events' }).click()
   await expect(detail).toContainText('FailedScheduling')
 })
 
-test('concurrent changes to an object are merged, and a deleted object can be created again', async ({ page, simulator }) => {
+test('concurrent changes to an object are merged, and a deleted object can be created again', async ({ page, simulator, allowed }) => {
+  allowed.push(refused(409))
+  allowed.push(refused(404))
   const change = (labels: object) => fetch(`${simulator.url}/kubernetes/api/v1/nodes/n1`, { method: 'PATCH', headers: { 'Content-Type': 'application/merge-patch+json' }, body: JSON.stringify({ metadata: { labels } }) })
   const label = async () => (await simulator.kube<{ metadata: { labels: object } }>('GET', '/api/v1/nodes/n1')).metadata.labels
   await page.goto(`${simulator.url}/resources/nodes?select=n1`)
@@ -111,11 +117,12 @@ test('concurrent changes to an object are merged, and a deleted object can be cr
   await page.keyboard.press('End')
   await page.keyboard.type('\nmine: here')
   await change({ theirs: 'there' })
-  await detail.getByRole('button', { name: 'Save' }).click()
+  await detail.getByRole('button', { name: 'Dry run' }).click()
   await expect(page.getByTestId('yaml-diff')).toContainText('theirs')
   await detail.getByRole('button', { name: 'Merge both changes' }).click()
+  await detail.getByRole('button', { name: 'Dry run' }).click()
   await detail.getByRole('button', { name: 'Save' }).click()
-  await expect(page.getByText('Saved Node n1')).toBeVisible()
+  await expect(page.getByText('Saved: n1')).toBeVisible()
   expect(await label()).toMatchObject({ mine: 'here', theirs: 'there' })
 
   await detail.getByRole('button', { name: 'Edit' }).click()

@@ -22,16 +22,16 @@ export const layers = {
 
 /** Each feature, and the features that it may use. */
 export const features = {
-  activity: ['create', 'decision'],
-  cluster: ['create', 'decision', 'nodes', 'tour', 'transfer'],
+  act: ['create', 'yaml'],
+  activity: ['act', 'create', 'decision'],
+  cluster: ['act', 'create', 'decision', 'tour', 'transfer'],
   create: ['yaml'],
-  decision: ['create', 'yaml'],
-  nodes: [],
+  decision: ['act', 'create', 'resources', 'yaml'],
   present: ['decision'],
-  replay: [],
-  resources: ['create', 'nodes', 'yaml'],
+  replay: ['act'],
+  resources: ['act', 'create', 'yaml'],
   scheduler: ['decision', 'yaml'],
-  shell: ['cluster', 'create', 'decision', 'replay', 'tour', 'transfer'],
+  shell: ['act', 'cluster', 'create', 'decision', 'replay', 'tour', 'transfer'],
   tour: ['create', 'yaml'],
   transfer: ['replay', 'yaml'],
   yaml: [],

@@ -4,6 +4,7 @@ import { i18n } from './i18n'
 import { router } from './router'
 import { applyLanguage } from './i18n/language'
 import { applyTheme } from './ui/theme'
+import { installWholeText } from './ui/wholeText'
 import { startLive } from './live/status'
 import './ui/styles/tokens.css'
 import './ui/styles/base.css'
@@ -13,4 +14,5 @@ import './ui/styles/app.css'
 applyTheme()
 applyLanguage()
 startLive()
+installWholeText()
 createApp(App).use(i18n).use(router).mount('#app')

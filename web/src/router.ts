@@ -1,23 +1,24 @@
 import { createRouter, createWebHistory, type RouteRecordRaw } from 'vue-router'
 import { withDeferredMessages } from './i18n/deferred'
+import { lazily } from './ui/lazily'
 import ClusterPage from './features/cluster/ClusterPage.vue'
 
 /** The page of the design system; a release does not contain it. */
-const development: RouteRecordRaw[] = import.meta.env.DEV ? [{ path: '/_parts', name: 'parts', component: () => import('./features/shell/PartsPage.vue'), meta: { place: '' } }] : []
+const development: RouteRecordRaw[] = import.meta.env.DEV ? [{ path: '/_parts', name: 'parts', component: lazily(() => import('./features/shell/PartsPage.vue')), meta: { place: '' } }] : []
 
 export const router = createRouter({
   history: createWebHistory(),
   routes: [
     { path: '/', name: 'cluster', component: ClusterPage, meta: { place: 'cluster' } },
-    { path: '/resources/:resource?', name: 'resources', component: () => import('./features/resources/ResourcesPage.vue'), meta: { place: 'resources' } },
-    { path: '/decisions', name: 'decisions', component: withDeferredMessages(() => import('./features/decision/DecisionsPage.vue')), meta: { place: 'decisions' } },
-    { path: '/decisions/:namespace/:name', name: 'decision', component: withDeferredMessages(() => import('./features/decision/DecisionPage.vue')), meta: { place: 'decisions' } },
-    { path: '/decisions/:namespace/:name/present', name: 'present', component: withDeferredMessages(() => import('./features/present/PresentPage.vue')), meta: { place: 'decisions' } },
-    { path: '/compare', name: 'compare', component: withDeferredMessages(() => import('./features/decision/ComparePage.vue')), meta: { place: 'decisions' } },
-    { path: '/scheduler', name: 'scheduler', component: () => import('./features/scheduler/SchedulerPage.vue'), meta: { place: 'scheduler' } },
-    { path: '/activity', name: 'activity', component: () => import('./features/activity/ActivityPage.vue'), meta: { place: 'activity' } },
-    { path: '/replay', name: 'replay', component: withDeferredMessages(() => import('./features/replay/ReplayPage.vue')), meta: { place: '' } },
+    { path: '/resources/:resource?', name: 'resources', component: withDeferredMessages(lazily(() => import('./features/resources/ResourcesPage.vue'))), meta: { place: 'resources' } },
+    { path: '/decisions', name: 'decisions', component: withDeferredMessages(lazily(() => import('./features/decision/DecisionsPage.vue'))), meta: { place: 'decisions' } },
+    { path: '/decisions/:namespace/:name', name: 'decision', component: withDeferredMessages(lazily(() => import('./features/decision/DecisionPage.vue'))), meta: { place: 'decisions' } },
+    { path: '/decisions/:namespace/:name/present', name: 'present', component: withDeferredMessages(lazily(() => import('./features/present/PresentPage.vue'))), meta: { place: 'decisions' } },
+    { path: '/compare', name: 'compare', component: withDeferredMessages(lazily(() => import('./features/decision/ComparePage.vue'))), meta: { place: 'decisions' } },
+    { path: '/scheduler', name: 'scheduler', component: lazily(() => import('./features/scheduler/SchedulerPage.vue')), meta: { place: 'scheduler' } },
+    { path: '/activity', name: 'activity', component: withDeferredMessages(lazily(() => import('./features/activity/ActivityPage.vue'))), meta: { place: 'activity' } },
+    { path: '/replay', name: 'replay', component: withDeferredMessages(lazily(() => import('./features/replay/ReplayPage.vue'))), meta: { place: '' } },
     ...development,
-    { path: '/:rest(.*)*', name: 'notFound', component: () => import('./features/shell/NotFoundPage.vue'), meta: { place: '' } },
+    { path: '/:rest(.*)*', name: 'notFound', component: lazily(() => import('./features/shell/NotFoundPage.vue')), meta: { place: '' } },
   ],
 })

@@ -103,9 +103,10 @@ func matchingPods(node fwk.NodeInfo, selector labels.Selector, namespace string)
 	return n
 }
 
-// mostTermChecks bounds how often a cycle checks whether a term selects a pod, which
-// takes about a tenth of a microsecond. Beyond it, only the plugin's sums are kept.
-const mostTermChecks = 1024
+// mostTermPods bounds the pods whose terms a cycle counts again, times the pod's own
+// terms. A check takes about a tenth of a microsecond. Beyond it, only the plugin's sums
+// are kept.
+const mostTermPods = 512
 
 // scorePodTerms is InterPodAffinity's.
 func scorePodTerms(args runtime.Object, h fwk.Handle) facts {
@@ -128,7 +129,7 @@ func scorePodTerms(args runtime.Object, h fwk.Handle) facts {
 			}
 			out.Domains = append(out.Domains, d)
 		}
-		counts := &termCounts{PodAffinityScoring: known, pod: pod, hard: own.HardPodAffinityWeight, nodes: scored.Nodes, left: mostTermChecks}
+		counts := &termCounts{PodAffinityScoring: known, pod: pod, hard: own.HardPodAffinityWeight, nodes: scored.Nodes}
 		out.Terms = counts.count(h)
 		return &result.PluginScoreFacts{PodTerms: out}
 	}
@@ -140,33 +141,51 @@ type termCounts struct {
 	pod   *v1.Pod
 	hard  int32
 	nodes []fwk.NodeInfo
-	left  int
-	terms []result.ScoredPodTerm
+
+	terms []countedTerm
+	// domains are the nodes' values of topology keys; nil for a node without the label.
+	domains map[string][]*string
+}
+
+// countedTerm is a term of the result with what it is made from, because writing a
+// selector takes much longer than comparing the pointers of two terms.
+type countedTerm struct {
+	result.ScoredPodTerm
+	term *fwk.AffinityTerm
 }
 
 // count returns nil when there is too much to count.
 func (c *termCounts) count(h fwk.Handle) []result.ScoredPodTerm {
 	// Pods without terms count only if the pod has preferences.
 	list, podsOf := h.SnapshotSharedLister().NodeInfos().HavePodsWithAffinityList, fwk.NodeInfo.GetPodsWithAffinity
-	if len(c.Pod.GetPreferredAffinityTerms())+len(c.Pod.GetPreferredAntiAffinityTerms()) > 0 {
+	own := len(c.Pod.GetPreferredAffinityTerms()) + len(c.Pod.GetPreferredAntiAffinityTerms())
+	if own > 0 {
 		list, podsOf = h.SnapshotSharedLister().NodeInfos().List, fwk.NodeInfo.GetPods
 	}
 	all, err := list()
 	if err != nil {
 		return nil
 	}
+	left := mostTermPods / max(own, 1)
+	for _, node := range all {
+		if left -= len(podsOf(node)); left < 0 {
+			return nil
+		}
+	}
+	c.domains = map[string][]*string{}
 	for _, node := range all {
 		if len(node.Node().Labels) == 0 {
 			continue
 		}
 		for _, existing := range podsOf(node) {
 			c.add(existing, node.Node())
-			if c.left < 0 {
-				return nil
-			}
 		}
 	}
-	return c.terms
+	out := make([]result.ScoredPodTerm, len(c.terms))
+	for i, t := range c.terms {
+		out[i] = t.ScoredPodTerm
+	}
+	return out
 }
 
 // add counts what an existing pod contributes.
@@ -190,24 +209,47 @@ func (c *termCounts) addPreferred(terms []fwk.WeightedAffinityTerm, sign int64, 
 }
 
 func (c *termCounts) addTerm(term *fwk.AffinityTerm, weight int64, rule string, selected *v1.Pod, namespace labels.Set, on *v1.Node) {
-	c.left--
 	domain, labelled := on.Labels[term.TopologyKey]
-	if !labelled || c.left < 0 || !term.Matches(selected, namespace) {
+	if !labelled || !term.Matches(selected, namespace) {
 		return
 	}
-	selector := term.Selector.String()
-	at := slices.IndexFunc(c.terms, func(t result.ScoredPodTerm) bool {
-		return t.Rule == rule && t.TopologyKey == term.TopologyKey && t.Weight == weight && t.Selector == selector
-	})
-	if at < 0 {
-		at = len(c.terms)
-		c.terms = append(c.terms, result.ScoredPodTerm{
-			Rule: rule, TopologyKey: term.TopologyKey, Weight: weight, Selector: selector, Pods: make([]int64, len(c.nodes)),
-		})
-	}
-	for i, node := range c.nodes {
-		if own, ok := node.Node().Labels[term.TopologyKey]; ok && own == domain {
-			c.terms[at].Pods[i]++
+	pods := c.podsOf(term, weight, rule)
+	for i, own := range c.domainsOf(term.TopologyKey) {
+		if own != nil && *own == domain {
+			pods[i]++
 		}
 	}
+}
+
+// podsOf returns the counts of a term. Equal terms of several running pods share them.
+func (c *termCounts) podsOf(term *fwk.AffinityTerm, weight int64, rule string) []int64 {
+	for i := range c.terms {
+		if c.terms[i].term == term {
+			return c.terms[i].Pods
+		}
+	}
+	selector := term.Selector.String()
+	if rule != result.Preferred {
+		for i := range c.terms {
+			if t := &c.terms[i]; t.Rule == rule && t.TopologyKey == term.TopologyKey && t.Weight == weight && t.Selector == selector {
+				return t.Pods
+			}
+		}
+	}
+	c.terms = append(c.terms, countedTerm{term: term, ScoredPodTerm: result.ScoredPodTerm{
+		Rule: rule, TopologyKey: term.TopologyKey, Weight: weight, Selector: selector, Pods: make([]int64, len(c.nodes)),
+	}})
+	return c.terms[len(c.terms)-1].Pods
+}
+
+func (c *termCounts) domainsOf(key string) []*string {
+	if found, ok := c.domains[key]; ok {
+		return found
+	}
+	out := make([]*string, len(c.nodes))
+	for i, node := range c.nodes {
+		out[i] = label(node.Node(), key)
+	}
+	c.domains[key] = out
+	return out
 }

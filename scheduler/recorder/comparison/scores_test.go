@@ -404,7 +404,7 @@ func TestPodAffinityScoresFollowFromTheSums(t *testing.T) {
 	}
 	arithmetic{plugin: names.InterPodAffinity, clusters: 20, check: check, generate: func(r random) *cluster {
 		c := podScoreCluster(r, 14)
-		for i := range mostTermChecks {
+		for i := range mostTermPods {
 			c.placed = append(c.placed, preferring(r, pod(fmt.Sprint("many-", i), one(r, c.nodes...).Name)))
 		}
 		return c

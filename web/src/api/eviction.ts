@@ -1,19 +1,22 @@
 // Evicting pods, which unlike deletion respects PodDisruptionBudgets.
 
 import { ApiError, ignored, request } from './http'
-import { patchObject, pathOf } from './kubernetes'
-import type { KindInfo, KubeObject, Pod } from './types'
+import { pathOf } from './kubernetes'
+import type { KindInfo, Pod } from './types'
 
 const pods: KindInfo = { group: '', version: 'v1', kind: 'Pod', resource: 'pods', namespaced: true, verbs: [] }
-const nodes: KindInfo = { group: '', version: 'v1', kind: 'Node', resource: 'nodes', namespaced: false, verbs: [] }
 
 /** refused: a disruption budget does not allow it now. gone: the pod no longer exists. */
 export type Eviction = { kind: 'evicted' | 'gone' } | { kind: 'refused'; message: string }
 
-/** Evicts exactly this pod, not another one with its name. Throws ApiError for any failure other than a disruption budget. */
-export async function evictPod(pod: Pod): Promise<Eviction> {
+/**
+ * Evicts exactly this pod, not another one with its name; a dry run only asks whether its
+ * budgets allow it now. Throws ApiError for any failure other than a disruption budget.
+ */
+export async function evictPod(pod: Pod, dryRun = false): Promise<Eviction> {
   const { namespace = 'default', name, uid } = pod.metadata
-  const body = { apiVersion: 'policy/v1', kind: 'Eviction', metadata: { namespace, name }, ...(uid ? { deleteOptions: { preconditions: { uid } } } : {}) }
+  const deleteOptions = { ...(uid ? { preconditions: { uid } } : {}), ...(dryRun ? { dryRun: ['All'] } : {}) }
+  const body = { apiVersion: 'policy/v1', kind: 'Eviction', metadata: { namespace, name }, deleteOptions }
   try {
     await request(`${pathOf(pods, namespace, name)}/eviction`, ignored, { method: 'POST', body })
     return { kind: 'evicted' }
@@ -24,13 +27,4 @@ export async function evictPod(pod: Pod): Promise<Eviction> {
     if (error.code !== 429) throw error
     return { kind: 'refused', message: error.causes.map((c) => c.message).filter(Boolean).join(' ') || error.message }
   }
-}
-
-/** Sets an annotation of a node, or removes it. */
-export function annotateNode(name: string, key: string, value: string | null): Promise<KubeObject> {
-  return patchObject(nodes, undefined, name, { metadata: { annotations: { [key]: value } } })
-}
-
-export function cordonNode(name: string, cordoned: boolean): Promise<KubeObject> {
-  return patchObject(nodes, undefined, name, { spec: { unschedulable: cordoned ? true : null } })
 }

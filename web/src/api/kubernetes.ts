@@ -86,8 +86,8 @@ function onlyOurs({ reason, causes }: ApiError): boolean {
 }
 
 /** Changes some fields of an object: a JSON merge patch. */
-export function patchObject(kind: KindInfo, namespace: string | undefined, name: string, patch: object): Promise<KubeObject> {
-  return request(pathOf(kind, namespace, name), readObject, { method: 'PATCH', type: 'application/merge-patch+json', body: JSON.stringify(patch) })
+export function patchObject(kind: KindInfo, namespace: string | undefined, name: string, patch: object, dryRun = false): Promise<KubeObject> {
+  return request(`${pathOf(kind, namespace, name)}?fieldManager=${fieldManager}${dryRun ? '&dryRun=All' : ''}`, readObject, { method: 'PATCH', type: 'application/merge-patch+json', body: JSON.stringify(patch) })
 }
 
 /** A core Event, with only the fields that we read. */
@@ -143,11 +143,11 @@ export function openapiDocument<T extends object>(path: string): Promise<Partial
 }
 
 /**
- * Deletes an object. Pods are deleted without a grace period, because there is no kubelet
- * that would stop their containers and confirm it.
+ * Deletes an object; with a uid, only exactly this one. Pods are deleted without a grace
+ * period, because there is no kubelet that would stop their containers and confirm it.
  */
-export function deleteObject(kind: KindInfo, namespace: string | undefined, name: string): Promise<void> {
-  const options: Record<string, unknown> = { propagationPolicy: 'Background' }
+export function deleteObject(kind: KindInfo, namespace: string | undefined, name: string, { dryRun = false, uid }: { dryRun?: boolean; uid?: string | undefined } = {}): Promise<void> {
+  const options: Record<string, unknown> = { propagationPolicy: 'Background', ...(dryRun ? { dryRun: ['All'] } : {}), ...(uid ? { preconditions: { uid } } : {}) }
   if (!kind.group && kind.resource === 'pods') options.gracePeriodSeconds = 0
   return request(pathOf(kind, namespace, name), ignored, { method: 'DELETE', body: options })
 }

@@ -78,12 +78,12 @@ const glossary: readonly (readonly [term: string, word: string, except?: readonl
   ['recording', '記録'],
   ['error', 'エラー'],
   ['field', 'フィールド'],
-  ['normalized', '正規化後'],
+  ['normalized', '正規化後', ['score.step.normNone']],
   ['claim', 'クレーム'],
   ['device', 'デバイス'],
   ['memory', 'メモリ'],
   // Preemption「追い出す」, eviction「退避する」.
-  ['evict(?:ed|ion)', '退避', ['preemption.evictions', 'explain.notEvicted']],
+  ['evict(?:ed|ion)', '退避', ['preemption.evictions', 'explain.notEvicted', 'present.victims.evicted']],
 ]
 
 describe('English', () => {
@@ -144,6 +144,9 @@ describe('日本語', () => {
   const bare = new Map([...japanese].map(([key, text]) => [key, text.replace(literalBraces, '')]))
   const words = new Map([...bare].map(([key, text]) => [key, text.replace(/\{\w+\}/g, '').replace(names, '')]))
 
+  /** 計算式のかっこは半角にする。 */
+  const formulas = [...japanese].filter(([key, text]) => key.startsWith('score.step.') && !/（[^）]*$/.test(text)).map(([key]) => key)
+
   it('は Kubernetes の技術者の言葉で書く', () => {
     expect(
       broken(words, [
@@ -166,6 +169,7 @@ describe('日本語', () => {
         { not: /実行可能なノード|配置可能なノード|候補ノード/, but: '割り当て可能なノード' },
         { not: /ウェイト|重み付け(?!き)/, but: '重み' },
         { not: /点数|得点/, but: 'スコア' },
+        { not: /オーナー/, but: '所有者' },
         { not: /ネームスペース|名前スペース/, but: '名前空間' },
         { not: /拡張ポイント/, but: '拡張点' },
         { not: /機能ゲート/, but: 'フィーチャーゲート' },
@@ -195,7 +199,7 @@ describe('日本語', () => {
   })
   it('は英数字と日本語の間を半角で空ける', () => {
     // 値が日本語になる場所。
-    const said = /\{(?:place|wanted)\}/g
+    const said = /\{(?:place|wanted|state)\}/g
     expect(
       broken(new Map([...bare].map(([key, text]) => [key, text.replace(said, '')])), [
         { not: /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}ー][A-Za-z0-9{]/u, but: '日本語の後に空白' },
@@ -222,7 +226,7 @@ describe('日本語', () => {
       broken(bare, [
         { not: /, |,$|[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}],|,[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}]/u, but: '、' },
         { not: /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}ー」）]\.(?:\s|$)/u, but: '。' },
-        { not: /[()]/, but: '（）' },
+        { not: /[()]/, but: '（）', except: formulas },
         { not: /：|；|！|／|\u3000/, but: '半角の「: 」、空白' },
         { not: /[０-９Ａ-Ｚａ-ｚ％]/, but: '半角の英数字' },
         { not: /[｡-ﾟ]/, but: '全角のカタカナ' },
@@ -231,7 +235,7 @@ describe('日本語', () => {
         { not: /["“”‘’]/, but: '「」' },
         { not: / {2}/, but: '空白は 1 つ', except: ['create.copiesUnclear'] },
         { not: /[\d}] %/, but: '50%' },
-        { not: /\s[、。（）「」？]|[、。（）「」？]\s(?!\|)/, but: '全角の記号の前後に空白を入れない' },
+        { not: /(?<!:)\s[、。（）「」？]|[、。（）「」？]\s(?!\|)/, but: '全角の記号の前後に空白を入れない' },
       ]),
     ).toEqual([])
   })

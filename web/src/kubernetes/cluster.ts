@@ -6,6 +6,7 @@ import { parseQuantity, unitOf, type Unit } from './quantity'
 import { isFinished, isPending, ownerOf, podRequests, type Owner } from './pods'
 import { objectKey } from './object'
 import { LabelValues } from './labels'
+import { OwnerColours } from './ownerColours'
 
 /** An extended resource without its domain, to save space: GPU for nvidia.com/gpu. */
 export function shortName(resource: string): string {
@@ -43,7 +44,7 @@ export interface NodeView {
 
 export interface OwnerView extends Owner {
   count: number
-  /** The category colour, 1 to 9; 0 for bare pods and for owners after the ninth. */
+  /** The category colour, 1 to 9, which never changes; bare pods have 0. */
   colour: number
 }
 
@@ -55,7 +56,7 @@ export interface ClusterView {
   pending: readonly Pod[]
   /** Most pods first. */
   owners: readonly OwnerView[]
-  /** The same function until an owner's colour changes. */
+  /** Always the same function. */
   colourOf: (pod: Pod) => number
   podCount: number
   totals: { cpu: Meter; memory: Meter; extended: Meter[] }
@@ -69,6 +70,9 @@ export interface ClusterView {
  * until the node or one of its pods changes.
  */
 export class ClusterModel {
+  /** `colours` may be shared with earlier models, so that owners keep their colours. */
+  constructor(private readonly colours = new OwnerColours()) {}
+
   private readonly nodes = new Map<string, Node>()
   private readonly pods = new Map<string, Pod>()
   private readonly podsOn = new Map<string, Map<string, Pod>>()
@@ -84,8 +88,10 @@ export class ClusterModel {
   private totals = sumNodes([])
   private waiting: Pod[] | undefined = []
   private ranked: OwnerView[] | undefined = []
-  private colours = ''
-  private colourOf: (pod: Pod) => number = () => 0
+  private readonly colourOf = (pod: Pod): number => {
+    const owner = ownerOf(pod)
+    return owner ? this.colours.of(owner.key) : 0
+  }
 
   /** The node with this name has changed, or is gone. */
   setNode(name: string, node: Node | undefined): void {
@@ -178,7 +184,7 @@ export class ClusterModel {
   private count(owner: Owner, by: 1 | -1): void {
     const known = this.owners.get(owner.key)
     const count = (known?.count ?? 0) + by
-    if (count > 0) this.owners.set(owner.key, { ...owner, count, colour: 0 })
+    if (count > 0) this.owners.set(owner.key, { ...owner, count, colour: this.colours.of(owner.key) })
     else this.owners.delete(owner.key)
     this.ranked = undefined
   }
@@ -186,30 +192,7 @@ export class ClusterModel {
   private rankOwners(): void {
     if (this.ranked) return
     this.ranked = [...this.owners.values()].sort((a, b) => b.count - a.count || (a.key < b.key ? -1 : 1))
-    const colours = giveColours(this.ranked)
-    const text = JSON.stringify([...colours])
-    if (text === this.colours) return
-    this.colours = text
-    this.colourOf = (pod) => {
-      const owner = ownerOf(pod)
-      return owner ? (colours.get(owner.key) ?? 0) : 0
-    }
   }
-}
-
-/** Assigns colours to the nine largest owners. A colour depends on the owner's name, not its rank, so it stays while counts change. */
-function giveColours(ranked: OwnerView[]): Map<string, number> {
-  const colours = new Map<string, number>()
-  const taken = new Set<number>()
-  const first = ranked.slice(0, 9).sort((a, b) => (a.key < b.key ? -1 : 1))
-  for (const owner of first) {
-    let colour = (hash(owner.key) % 9) + 1
-    while (taken.has(colour)) colour = (colour % 9) + 1
-    taken.add(colour)
-    owner.colour = colour
-    colours.set(owner.key, colour)
-  }
-  return colours
 }
 
 const byAge = (a: Pod, b: Pod) => {
@@ -299,10 +282,4 @@ export function sortNames(names: string[]): string[] {
   const keyed = names.map((name) => ({ name, key: name.replace(/\d+/g, (digits) => digits.padStart(12, '0')) }))
   keyed.sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : a.name < b.name ? -1 : 1))
   return keyed.map(({ name }) => name)
-}
-
-function hash(text: string): number {
-  let h = 2166136261
-  for (let i = 0; i < text.length; i++) h = Math.imul(h ^ text.charCodeAt(i), 16777619)
-  return h >>> 0
 }

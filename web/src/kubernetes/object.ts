@@ -1,4 +1,14 @@
-// Keys of objects, and how to compare an object with an earlier version of itself.
+// References to objects, their keys, and how to compare an object with an earlier version of itself.
+
+import type { KindInfo } from '@/api/types'
+
+/** Identifies an object. */
+export interface ObjectRef {
+  kind: KindInfo
+  /** undefined for cluster-scoped kinds. */
+  namespace: string | undefined
+  name: string
+}
 
 /** namespace/name, or only the name for objects without a namespace. */
 export function objectKey(object: { metadata: { namespace?: string; name: string } }): string {

@@ -162,3 +162,12 @@ export function ownerOf(pod: Pod): Owner | undefined {
   const app = pod.metadata.labels?.['app.kubernetes.io/name'] ?? pod.metadata.labels?.app
   return app ? { key: `${namespace}/app/${app}`, name: app, kind: 'app', namespace } : undefined
 }
+
+/** Whether a pod is on the node and belongs to the owner (Kind/name), where '' matches every pod. */
+export function isPodOf(pod: Pod, { node, owner }: { node: string; owner: string }): boolean {
+  if (node && pod.spec?.nodeName !== node) return false
+  if (!owner) return true
+  const found = ownerOf(pod)
+  if (found && `${found.kind}/${found.name}` === owner) return true
+  return !!pod.metadata.ownerReferences?.some((reference) => `${reference.kind}/${reference.name}` === owner)
+}

@@ -60,6 +60,15 @@ describe('Recent', () => {
     expect(names(r)).toBe('7=0 6=0 5=0 4=0')
   })
 
+  it('is in the order in which cycles began, which is not the one in which they end', () => {
+    const r = new Recent<Thing>((t) => t.metadata.name, 4, (t) => t.v ?? 0)
+    r.apply(list([thing('c', 30), thing('a', 10), thing('b', 20)], true, false))
+    r.apply(events(['ADDED', thing('e', 50)], ['ADDED', thing('d', 40)]))
+    expect(names(r)).toBe('e=50 d=40 c=30 a=10')
+    r.apply(events(['ADDED', thing('d2', 40)]))
+    expect(names(r)).toBe('e=50 d2=40 d=40 c=30')
+  })
+
   it('starts over with a new list', () => {
     const r = recent()
     r.apply(list([thing('9')], true, false))

@@ -66,11 +66,10 @@ export class Collection<T> {
 }
 
 /**
- * Cycle summaries, newest first, at most `limit` of them: the oldest are dropped. A list
- * arrives newest first; an added summary is newer than all before it; a changed one keeps
- * its position.
+ * Cycle summaries, newest first, at most `limit` of them: those that arrived first are dropped.
+ * A list arrives newest first; a changed summary keeps its position.
  */
-export class Recent<T> {
+export class Recent<T extends object> {
   synced = false
   private items: T[] = []
   private staging: T[] | undefined
@@ -79,6 +78,8 @@ export class Recent<T> {
   constructor(
     private readonly keyOf: (item: T) => string,
     readonly limit: number,
+    /** When an item began (ms): cycles end in another order. Items with equal times stay in the order of arrival. */
+    private readonly timeOf: (item: T) => number = () => 0,
   ) {}
 
   apply(frame: Frame<T>): void {
@@ -113,7 +114,9 @@ export class Recent<T> {
 
   /** A new array, newest first. */
   list(): T[] {
-    return this.items.slice(-this.limit).reverse()
+    const times = new Map(this.items.slice(-this.limit).map((item) => [item, this.timeOf(item)]))
+    // Almost sorted already, which the sort takes advantage of.
+    return [...times].sort(([, a], [, b]) => a - b).map(([item]) => item).reverse()
   }
 
   private replace(oldestFirst: T[]): void {

@@ -21,6 +21,9 @@ vueWatch(watchedStatus, (value) => {
   status.value = value
 })
 
+/** The simulator is away or does not respond: its last known state may be outdated. */
+export const away = computed(() => ['stale', 'retrying', 'closed'].includes(connection.value.kind))
+
 /** Lists have arrived at least once, so pages have something to show, even if outdated. */
 export const everReady = computed(() => nodes.value.synced && pods.value.synced)
 

@@ -9,7 +9,6 @@ import { Collection, Recent } from './collection'
 import { objectKey, sameVersion } from '@/kubernetes/object'
 import { pendingReason } from '@/kubernetes/pods'
 import { buildCluster } from '@/kubernetes/testing'
-import { endOf, Rates } from './rates'
 import recorded from './testdata/watch.json'
 
 const frames = recorded as unknown as Frame[]
@@ -19,20 +18,16 @@ function play(count = frames.length) {
   const nodes = new Collection<Node>(objectKey, sameVersion)
   const pods = new Collection<Pod>(objectKey, sameVersion)
   const results = new Recent<Summary>((s) => `${s.pod.uid}/${s.attempt}`, 100)
-  const rates = new Rates()
   const model = new ClusterModel()
   const views = frames.slice(0, count).map((frame) => {
     if (frame.id === 'nodes') nodes.apply(frame as Frame<Node>)
     if (frame.id === 'pods') pods.apply(frame as Frame<Pod>)
-    if (frame.id === 'results') {
-      results.apply(frame as Frame<Summary>)
-      rates.apply(frame as Frame<Summary>)
-    }
+    if (frame.id === 'results') results.apply(frame as Frame<Summary>)
     for (const name of nodes.takeChanged()) model.setNode(name, nodes.items.get(name))
     for (const key of pods.takeChanged()) model.setPod(key, pods.items.get(key))
     return model.view()
   })
-  return { nodes, pods, results, rates, views, last: views.at(-1) }
+  return { nodes, pods, results, views, last: views.at(-1) }
 }
 const relisted = frames.findIndex((f, i) => i > 3 && f.type === 'list')
 
@@ -64,13 +59,9 @@ describe('a recorded stream', () => {
     expect(before?.nodes.map((n) => n.name)).toEqual(['n1', 'n2', 'n10'])
     expect(after?.nodes.map((n, i) => n === views[relisted - 1]?.nodes[i])).toEqual([true, true, true])
   })
-  it('counts each cycle once, although a reconnect lists them again', () => {
-    const { results, rates } = play()
-    const list = results.list()
-    const end = Math.max(...list.map(endOf)) + 1
-    const { cycles, bound } = rates.series(end, 60)
-    const sum = (values: number[]) => values.reduce((a, b) => a + b, 0)
-    expect(sum(cycles)).toBe(list.length)
-    expect(sum(bound)).toBe(list.filter((s) => s.outcome === 'scheduled').length)
+  it('has each cycle once, although a reconnect lists them again', () => {
+    const keys = play().results.list().map((s) => `${s.pod.uid}/${s.attempt}`)
+    expect(keys.length).toBeGreaterThan(0)
+    expect(new Set(keys).size).toBe(keys.length)
   })
 })

@@ -5,10 +5,10 @@ import { nextTick, shallowRef, type ShallowRef } from 'vue'
 import { WatchClient, watchURL, type ErrorFrame, type Frame, type Socket, type Target } from '@/api/watch'
 import type { KindInfo, KubeObject, Node, Pod, Status, Summary } from '@/api/types'
 import { ClusterModel } from '@/kubernetes/cluster'
+import { keptColours } from './ownerColours'
 import { Collection, Recent } from './collection'
 import { objectKey, sameVersion } from '@/kubernetes/object'
 import { nodeKind, podKind } from '@/kubernetes/kinds'
-import { Rates } from './rates'
 
 export const watch = new WatchClient({
   connect: () => new WebSocket(watchURL(window.location)) as unknown as Socket,
@@ -94,7 +94,7 @@ function followKind<T extends KubeObject>(id: string, kind: KindInfo, changed?: 
 }
 
 /** Follows nodes and pods; get a view after either is published. */
-export const model = new ClusterModel()
+export const model = new ClusterModel(keptColours())
 /** Kept while the page is open, because every page needs them. */
 const nodesLive = followKind<Node>('nodes', nodeKind, (name, node) => model.setNode(name, node))
 const podsLive = followKind<Pod>('pods', podKind, (key, pod) => model.setPod(key, pod))
@@ -103,17 +103,9 @@ export const pods = podsLive.published
 
 /** The newest cycles, newest first. */
 export const results = shallowRef<{ items: readonly Summary[]; synced: boolean }>({ items: [], synced: false })
-export const resultsLimit = 2000
-const recent = new Recent<Summary>((s) => `${s.pod.uid}/${s.attempt}`, resultsLimit)
-/** Counted while the page is open, so that Activity can show the past. */
-export const rates = new Rates()
-const recentAndRates = {
-  apply(frame: Frame<Summary>) {
-    recent.apply(frame)
-    rates.apply(frame)
-  },
-}
-follow<Summary>('results', { topic: 'results' }, recentAndRates, () => {
+const resultsLimit = 2000
+const recent = new Recent<Summary>((s) => `${s.pod.uid}/${s.attempt}`, resultsLimit, (s) => Date.parse(s.startTime))
+follow<Summary>('results', { topic: 'results' }, recent, () => {
   results.value = { items: recent.list(), synced: recent.synced }
 })
 

@@ -1,4 +1,5 @@
-// Short messages about completed actions, shown in the corner; they disappear after a while.
+// Short messages about completed actions, shown in the corner; they disappear after a while,
+// but not while the pointer or the focus is on them.
 
 import { ref } from 'vue'
 
@@ -6,17 +7,39 @@ export interface Notice {
   id: number
   kind: 'done' | 'failed'
   text: string
+  /** What the message offers to do, such as undoing the action. */
+  action?: NoticeAction | undefined
+}
+
+export interface NoticeAction {
+  label: string
+  run: () => void
 }
 
 export const notices = ref<Notice[]>([])
+const timers = new Map<number, ReturnType<typeof setTimeout>>()
 let next = 1
 
-export function notify(kind: Notice['kind'], text: string): void {
-  const id = next++
-  notices.value = [...notices.value.slice(-3), { id, kind, text }]
-  setTimeout(() => dismiss(id), kind === 'done' ? 5000 : 12_000)
+export function notify(kind: Notice['kind'], text: string, action?: NoticeAction): void {
+  const notice: Notice = { id: next++, kind, text, action }
+  for (const old of notices.value.slice(0, -3)) dismiss(old.id)
+  notices.value = [...notices.value, notice]
+  release(notice)
 }
 
 export function dismiss(id: number): void {
+  hold(id)
   notices.value = notices.value.filter((n) => n.id !== id)
+}
+
+/** Keeps a message until release. */
+export function hold(id: number): void {
+  clearTimeout(timers.get(id))
+  timers.delete(id)
+}
+
+/** Starts the time after which a message disappears: longer if there is something to decide. */
+export function release({ id, kind, action }: Notice): void {
+  hold(id)
+  timers.set(id, setTimeout(() => dismiss(id), kind === 'done' && !action ? 5000 : 12_000))
 }

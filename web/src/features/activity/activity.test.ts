@@ -1,9 +1,8 @@
 import { flushPromises } from '@vue/test-utils'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { nextTick, shallowRef } from 'vue'
-import type { Summary } from '@/api/types'
+import type { Counts, Summary } from '@/api/types'
 import { now, pendingSamples } from '@/live/status'
-import { rates } from '@/live/watched'
 import { withSetup, type Running } from '@/ui/testing'
 import { useFeedFilters, type FeedFilters } from './useFeedFilters'
 import { useHeldFeed, type HeldFeed } from './useHeldFeed'
@@ -117,18 +116,22 @@ describe('the filters', () => {
 })
 
 describe('the charts', () => {
-  it('show the last minutes, the mean of the last seconds, and the peak', async () => {
+  it('show the range, also from before the page was opened, the mean of its end, and the peak', async () => {
     await open()
-    const second = Math.floor(Date.parse('2026-01-01T00:05:00Z') / 1000)
-    const at = (ago: number) => new Date((second - ago) * 1000).toISOString()
-    rates.apply({ type: 'list', first: true, more: false, items: [1, 2, 3, 4, 5].map((n) => summary(n, { startTime: at(2), outcome: n === 5 ? 'unschedulable' : 'scheduled' })) } as never)
-    pendingSamples.set(second - 10, 7)
-    now.value = second * 1000
-    const { value, unmount } = await withSetup(useRateCharts)
+    const until = Date.parse('2026-01-01T00:05:00Z')
+    const none = Array.from({ length: 100 }, () => 0)
+    const counts = {
+      matching: 9, kept: 9, oldest: '2026-01-01T00:00:00Z', facets: {} as Counts['facets'],
+      timeline: { scheduled: [6, ...none.slice(3), 3, 3], unschedulable: [...none.slice(1), 3], waiting: none, error: none },
+    }
+    pendingSamples.set(until / 1000 - 10, 7)
+    now.value = until
+    const { value, unmount } = await withSetup(() => useRateCharts(shallowRef({ counts, since: until - 300_000, until })))
     const charts = Object.fromEntries(value.charts.value.map((c) => [c.id, c]))
-    expect([charts.cycles?.figure, charts.bound?.figure]).toEqual(['1', '0.8'])
-    expect(charts.cycles?.values).toHaveLength(100)
-    expect(charts.pending?.note).toContain('7')
+    expect([charts.cycles?.figure, charts.bound?.figure]).toEqual(['1.5', '1'])
+    expect(charts.bound?.values).toHaveLength(100)
+    expect(charts.bound?.values[0]).toBe(2)
+    expect(charts.pending?.note).toMatch(/peak 7, recorded since/)
     expect(value.axis.value).toHaveLength(3)
     unmount()
   })

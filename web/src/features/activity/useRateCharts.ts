@@ -1,6 +1,6 @@
-// The charts of the last minutes: cycles, bound pods, pending pods.
+// The charts of a range of time: cycles, bound pods, pending pods.
 
-import { computed, type ComputedRef } from 'vue'
+import { computed, type ComputedRef, type Ref } from 'vue'
 import { useI18n } from 'vue-i18n'
 import { formatCount } from '@/i18n/numbers'
 import { trim } from '@/kubernetes/quantity'
@@ -8,7 +8,9 @@ import { formatClock } from '@/kubernetes/time'
 import { cluster } from '@/live/cluster'
 import { condense, factsOf } from '@/live/rates'
 import { now, pendingSamples } from '@/live/status'
-import { model, rates, results } from '@/live/watched'
+import { model } from '@/live/watched'
+import { perSecond, points, usualSpan } from './model/history'
+import type { Overview } from './useHistory'
 
 export interface RateChart {
   id: string
@@ -19,40 +21,43 @@ export interface RateChart {
   note: string
 }
 
-/** The time span of the charts, in seconds. */
-export const span = 300
-/** The number beside a chart is the mean of this many seconds. */
-const lately = 5
-/** Seconds per point of a chart. */
-const perPoint = 3
+/** The number beside a chart is the mean of this many points, at the end of the range. */
+const lately = 2
 
-const round = (value: number) => trim(value, value > 0 && value < 1 ? 2 : 1)
+const round = (value: number) => (value >= 1000 ? formatCount(Math.round(value)) : trim(value, value > 0 && value < 1 ? 2 : 1))
 
 /** axis: the labels at the start, the middle and the end. */
-export function useRateCharts(): { charts: ComputedRef<RateChart[]>; axis: ComputedRef<string[]> } {
+export function useRateCharts(overview: Ref<Overview | undefined>): { charts: ComputedRef<RateChart[]>; axis: ComputedRef<string[]>; seconds: ComputedRef<number> } {
   const { t } = useI18n()
-  const second = computed(() => Math.floor(now.value / 1000))
-  const perSecond = computed(() => {
-    void results.value
-    const { cycles, bound } = rates.series(second.value, span)
-    const from = rates.from ?? second.value
-    const known = (values: number[]) => values.map((v, i) => (second.value - span + i >= from ? v : undefined))
-    return { cycles: known(cycles), bound: known(bound) }
-  })
-  const pending = computed(() => pendingSamples.series(second.value + 1, span))
+  const bounds = computed(() => overview.value ?? { since: now.value - usualSpan * 1000, until: now.value })
+  const seconds = computed(() => Math.max(points, Math.round((bounds.value.until - bounds.value.since) / 1000)))
+  const cyclesOf = (of: 'cycles' | 'bound') => {
+    const found = overview.value
+    return found?.counts.timeline ? perSecond(found.counts.timeline, of, found, found.counts.oldest) : []
+  }
+  const pending = computed(() => pendingSamples.series(Math.floor(bounds.value.until / 1000) + 1, seconds.value))
   const pendingNow = computed(() => (void cluster.value, model.pendingCount))
+  /** The samples begin later than the range. */
+  const sampledSince = computed(() => (pendingSamples.since !== undefined && pending.value[0] === undefined ? t('activity.recordedSince', { time: formatClock(new Date(pendingSamples.since * 1000).toISOString(), false) }) : ''))
 
-  function rateChart(id: string, perSecond: readonly (number | undefined)[], colour: string, unit: string): RateChart {
-    const values = condense([...perSecond], perPoint)
+  function rateChart(id: string, values: (number | undefined)[], colour: string, unit: string): RateChart {
     const { mean, peak } = factsOf(values)
-    return { id, values, colour, figure: round(factsOf(perSecond.slice(-lately)).mean), unit, note: t('activity.meanPeak', { mean: round(mean), peak: round(peak) }) }
+    return { id, values, colour, figure: round(factsOf(values.slice(-lately)).mean), unit, note: t('activity.meanPeak', { mean: round(mean), peak: round(peak) }) }
   }
   return {
+    seconds,
     charts: computed(() => [
-      rateChart('cycles', perSecond.value.cycles, 'var(--fill)', t('activity.cyclesPerSecond')),
-      rateChart('bound', perSecond.value.bound, 'var(--pass)', t('activity.boundPerSecond')),
-      { id: 'pending', values: condense(pending.value, perPoint), colour: 'var(--warn)', figure: formatCount(pendingNow.value), unit: t('activity.pending'), note: t('activity.peak', { peak: round(factsOf(pending.value).peak) }) },
+      rateChart('cycles', cyclesOf('cycles'), 'var(--fill)', t('activity.cyclesPerSecond')),
+      rateChart('bound', cyclesOf('bound'), 'var(--pass)', t('activity.boundPerSecond')),
+      {
+        id: 'pending',
+        values: condense(pending.value, Math.ceil(seconds.value / points)),
+        colour: 'var(--warn)',
+        figure: formatCount(pendingNow.value),
+        unit: t('activity.pending'),
+        note: [t('activity.peak', { peak: round(factsOf(pending.value).peak) }), sampledSince.value].filter(Boolean).join(', '),
+      },
     ]),
-    axis: computed(() => [span, span / 2, 0].map((ago) => formatClock(new Date((second.value - ago) * 1000).toISOString(), false))),
+    axis: computed(() => [bounds.value.since, (bounds.value.since + bounds.value.until) / 2, bounds.value.until].map((ms) => formatClock(new Date(ms).toISOString(), false))),
   }
 }

@@ -1,6 +1,7 @@
 // Draws tiles on a canvas. Each face is drawn once as a sprite and then copied.
 
-import { levels, type TileFace } from './model/tileFaces'
+import { levels } from './model/scale'
+import type { TileFace } from './model/tileFaces'
 import type { TileLayout } from './model/tiles'
 
 const tokens = ['bg', 'surface', 'inset', 'line', 'line-2', 'fill', 'pass', 'rej', 'rej-bg', 'warn'] as const

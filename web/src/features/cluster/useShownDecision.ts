@@ -16,6 +16,7 @@ import { useNewest } from '@/live/newest'
 import { pods, results } from '@/live/watched'
 import { useQuery } from '@/ui/query'
 import { useEscape } from '@/ui/useEscape'
+import { nearestNode, type NearestNode } from './model/nearest'
 import { addedAfter, nodesAtDecision, placementTimes, verdictsAtDecision } from './model/nodesAtDecision'
 import { parseVerdictFilter, tally as tallyOf, type Tally, type VerdictFilter } from './model/tileFaces'
 
@@ -29,6 +30,8 @@ export interface ShownDecision {
   missing: ComputedRef<boolean>
   verdictOf: ComputedRef<((node: string) => NodeVerdict) | undefined>
   tally: ComputedRef<Tally | undefined>
+  /** The node that a pod which fits nowhere came nearest to. */
+  nearest: ComputedRef<NearestNode | undefined>
   /** The pod's requests, as amounts and as text. */
   ask: ComputedRef<Amounts | undefined>
   askText: ComputedRef<string>
@@ -85,6 +88,7 @@ export function useShownDecision(): ShownDecision {
     missing,
     verdictOf,
     tally,
+    nearest: computed(() => (cycle.value && verdictOf.value ? nearestNode(cycle.value) : undefined)),
     ask,
     askText: computed(() => [...(ask.value ?? [])].map(([resource, value]) => amountText(resource, value)).join(t('common.separator'))),
     moment,

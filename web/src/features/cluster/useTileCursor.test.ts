@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { nextTick, ref, shallowReactive, shallowRef } from 'vue'
 import type { NodeVerdict } from '@/features/decision/model/cycle'
-import { nodeMenu } from '@/features/nodes/store/nodeMenu'
+import { objectMenu } from '@/features/act/store/asked'
 import { buildCluster, node } from '@/kubernetes/testing'
 import { withSetup, type Running } from '@/ui/testing'
 import { arrangeNodes } from './model/arrange'
@@ -51,9 +51,11 @@ beforeEach(async () => {
 })
 afterEach(() => {
   page.unmount()
-  nodeMenu.value = undefined
+  objectMenu.value = undefined
   vi.clearAllMocks()
 })
+
+const named = () => objectMenu.value?.refs.map((of) => of.name)
 
 /** Whether the key was used. */
 function press(key: string, more: KeyboardEventInit = {}): boolean {
@@ -123,13 +125,13 @@ describe('the cursor of the tiles', () => {
 
   it('opens the menu of the tile below the pointer, or of the active one', () => {
     cursor.onMenu(over(4, 'contextmenu', { button: 2 }))
-    expect(nodeMenu.value?.names).toEqual(['e'])
-    nodeMenu.value = undefined
+    expect(named()).toEqual(['e'])
+    objectMenu.value = undefined
     cursor.onMenu(over(4, 'contextmenu', { button: 0 }))
-    expect(nodeMenu.value).toBeUndefined()
+    expect(objectMenu.value).toBeUndefined()
     press('Home')
     cursor.onMenu(over(4, 'contextmenu', { button: 0 }))
-    expect((nodeMenu.value as unknown as { names: string[] }).names).toEqual(['a'])
+    expect(named()).toEqual(['a'])
   })
 
   it('stays at its node while others are added and removed', () => {
@@ -238,7 +240,7 @@ it('describes a tile’s face in words', async () => {
 describe('the faces', () => {
   const verdicts = (name: string) => ({ a: { kind: 'rejected', plugin: 'p', reason: 'r' }, b: { kind: 'scored', total: 5, chosen: true } })[name] as NodeVerdict
   const all = views('a', 'b')
-  const tiles = (more: Partial<ShownTiles> = {}): ShownTiles => shallowReactive({ groups: arrangeNodes(all, { text: '', sort: 'name', grouping: [] }), load: 'cpu', verdictOf: undefined, tally: undefined, filter: { kind: 'all' }, ...more })
+  const tiles = (more: Partial<ShownTiles> = {}): ShownTiles => shallowReactive({ groups: arrangeNodes(all, { text: '', sort: 'name', grouping: [] }), load: 'cpu', verdictOf: undefined, tally: undefined, filter: { kind: 'all' }, nearest: undefined, ...more })
 
   it('show the load, or the verdicts of a decision', async () => {
     const of = tiles()
@@ -261,7 +263,7 @@ describe('the marks', () => {
   const small = layoutTiles([{ name: '', count: 4000, parts: [{ name: '', count: 4000 }] }], { width: 800, height: 400 })
   const marks = async (tile: number, of = small) => {
     const all = views(...Array.from({ length: 60 }, (_, i) => `n${i}`))
-    return (await withSetup(() => useTileMarks({ layout: ref(of), nodes: ref(all), chosen: ref(tile), active: ref(-1), stageWidth: ref(800), verdictOf: () => () => ({ kind: 'scored', total: 7 }) as NodeVerdict }))).value
+    return (await withSetup(() => useTileMarks({ layout: ref(of), nodes: ref(all), chosen: ref(tile), nearest: ref(-1), active: ref(-1), stageWidth: ref(800), verdictOf: () => () => ({ kind: 'scored', total: 7 }) as NodeVerdict }))).value
   }
 
   it('outline the chosen tile, and name its node if tiles are small', async () => {

@@ -2,7 +2,8 @@
 
 import { computed, ref, shallowRef, type ComputedRef, type Ref, type ShallowRef } from 'vue'
 import type { NodeVerdict } from '@/features/decision/model/cycle'
-import { openNodeMenu } from '@/features/nodes/store/nodeMenu'
+import { nodeRef } from '@/features/act/model/links'
+import { openObjectMenu } from '@/features/act/store/asked'
 import type { NodeView } from '@/kubernetes/cluster'
 import { bestFirst, placeCard, scrollTo, tileForKey } from './model/tileCursor'
 import { tileAt, type TileLayout } from './model/tiles'
@@ -106,7 +107,7 @@ export function useTileCursor({ frame, scroller, list, margin, layout, nodes, ch
     },
     onMenu(event) {
       const view = event.button === 2 ? nodes.value[pointAt(event)] : activeView.value
-      if (view) openNodeMenu([view.name], event)
+      if (view) openObjectMenu([nodeRef(view.name)], event)
     },
     onKey(event) {
       if (event.ctrlKey || event.metaKey || event.altKey) return

@@ -4,7 +4,7 @@ import { computed, type ComputedRef } from 'vue'
 import type { NodeVerdict } from '@/features/decision/model/cycle'
 import type { NodeView } from '@/kubernetes/cluster'
 import type { NodeGroup } from './model/arrange'
-import { loadFace, matchesVerdict, verdictFaces, type LoadOf, type Tally, type TileFace, type VerdictFilter } from './model/tileFaces'
+import { loadFace, loadScale, matchesVerdict, verdictFaces, type LoadOf, type Tally, type TileFace, type VerdictFilter } from './model/tileFaces'
 
 export interface ShownTiles {
   groups: readonly NodeGroup[]
@@ -13,6 +13,7 @@ export interface ShownTiles {
   verdictOf: ((node: string) => NodeVerdict) | undefined
   tally: Tally | undefined
   filter: VerdictFilter
+  nearest: string | undefined
 }
 
 export interface TileFaces {
@@ -22,17 +23,20 @@ export interface TileFaces {
   dim: ComputedRef<(tile: number) => boolean>
   /** The tile of the chosen node; -1 if there is none. */
   chosen: ComputedRef<number>
+  /** The tile of the node that a pod which fits nowhere came nearest to; -1 if there is none. */
+  nearest: ComputedRef<number>
 }
 
 const none = () => false
 
 export function useTileFaces(of: Readonly<ShownTiles>): TileFaces {
   const nodes = computed(() => of.groups.flatMap((group) => group.parts.flatMap((part) => part.nodes)))
+  const scale = computed(() => loadScale(nodes.value, of.load))
   return {
     nodes,
     faces: computed(() => {
       const { verdictOf, tally } = of
-      if (!verdictOf || !tally) return nodes.value.map((view) => loadFace(view, of.load))
+      if (!verdictOf || !tally) return nodes.value.map((view) => loadFace(view, of.load, scale.value))
       const faceOf = verdictFaces(tally)
       return nodes.value.map((view) => faceOf(verdictOf(view.name)))
     }),
@@ -46,5 +50,6 @@ export function useTileFaces(of: Readonly<ShownTiles>): TileFaces {
       }
     }),
     chosen: computed(() => (of.tally?.chosen ? nodes.value.findIndex((view) => view.name === of.tally?.chosen) : -1)),
+    nearest: computed(() => (of.nearest ? nodes.value.findIndex((view) => view.name === of.nearest) : -1)),
   }
 }

@@ -9,7 +9,7 @@ import type { TileLayout } from './model/tiles'
 type Style = Record<string, string>
 
 export interface TileMarks {
-  outlines: ComputedRef<{ kind: 'chosen' | 'active'; style: Style }[]>
+  outlines: ComputedRef<{ kind: 'chosen' | 'nearest' | 'active'; style: Style }[]>
   /** Only for small tiles; larger ones have room for the name. */
   chosenTag: ComputedRef<{ name: string; total: number | undefined; style: Style } | undefined>
 }
@@ -19,11 +19,11 @@ const smallPitch = 18
 /** The maximum width of the tag (px). */
 const tagWidth = 150
 
-export function useTileMarks({ layout, nodes, chosen, active, stageWidth, verdictOf }: { layout: Ref<TileLayout>; nodes: Ref<readonly NodeView[]>; chosen: Ref<number>; active: Ref<number>; stageWidth: Ref<number>; verdictOf: () => ((node: string) => NodeVerdict) | undefined }): TileMarks {
+export function useTileMarks({ layout, nodes, chosen, nearest, active, stageWidth, verdictOf }: { layout: Ref<TileLayout>; nodes: Ref<readonly NodeView[]>; chosen: Ref<number>; nearest: Ref<number>; active: Ref<number>; stageWidth: Ref<number>; verdictOf: () => ((node: string) => NodeVerdict) | undefined }): TileMarks {
   const placeOf = (tile: number) => ({ x: layout.value.x[tile] ?? 0, y: layout.value.y[tile] ?? 0, pitch: layout.value.pitch })
   return {
     outlines: computed(() =>
-      ([['chosen', chosen.value], ['active', active.value]] as const).flatMap(([kind, tile]) => {
+      ([['chosen', chosen.value], ['nearest', nearest.value], ['active', active.value]] as const).flatMap(([kind, tile]) => {
         if (tile < 0) return []
         const { x, y, pitch } = placeOf(tile)
         return [{ kind, style: { transform: `translate(${x - 2}px, ${y - 2}px)`, width: `${pitch + 3}px`, height: `${pitch + 3}px` } }]

@@ -9,9 +9,9 @@ export function useTileWords(): (view: NodeView, verdict: NodeVerdict | undefine
   function verdictWords(verdict: NodeVerdict): string {
     switch (verdict.kind) {
       case 'scored':
-        return `${verdict.chosen ? `${t('deci.chosen')}, ` : ''}${t('decision.rank')} ${verdict.rank}, ${t('decision.total')} ${verdict.total}`
+        return [...(verdict.chosen ? [t('deci.chosen')] : []), `${t('decision.rank')} ${verdict.rank}`, `${t('decision.total')} ${verdict.total}`].join(t('common.separator'))
       case 'rejected':
-        return `${t('cell.R')}: ${verdict.plugin}, ${verdict.reason}`
+        return `${t('cell.R')}: ${[verdict.plugin, verdict.reason].join(t('common.separator'))}`
       case 'feasible':
         return t('deci.feasible')
       case 'absent':

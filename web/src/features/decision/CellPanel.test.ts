@@ -1,4 +1,4 @@
-import { flushPromises, mount, type VueWrapper } from '@vue/test-utils'
+import { flushPromises, mount, RouterLinkStub, type VueWrapper } from '@vue/test-utils'
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
 import type { Cycle, Score } from '@/api/types'
 import { i18n } from '@/i18n'
@@ -40,7 +40,7 @@ let side: VueWrapper
 async function open(cycle: Cycle, node: string, plugin: string, shown: 'filter' | 'score') {
   side = mount(DecisionSide, {
     props: { cycle, matrix: filterMatrix(cycle), table: scoreTable(cycle), attempts: [], cycles: new Map(), node, plugin, shown, stage: '' },
-    global: { plugins: [i18n] },
+    global: { plugins: [i18n], stubs: { RouterLink: RouterLinkStub } },
     attachTo: document.body,
   })
   await flushPromises()
@@ -72,7 +72,7 @@ describe('the panel of a Score cell', () => {
     const order = ['Counts the matching pods', 'What it compared', 'matching pods 1', 'Raw 2', 'From raw to normalized', 'Fewer is better', 'Normalized 50', '50 × 2 = 100', 'Kubernetes documentation'].map((part) => said.indexOf(part))
     expect(order).not.toContain(-1)
     expect(order).toEqual([...order].sort((a, b) => a - b))
-    expect(panel.get('a').attributes('href')).toBe('https://kubernetes.io/docs/concepts/scheduling-eviction/topology-spread-constraints/')
+    expect(panel.get('.docs a').attributes('href')).toBe('https://kubernetes.io/docs/concepts/scheduling-eviction/topology-spread-constraints/')
   })
 
   it('says that the inputs of a node are not kept', async () => {
@@ -81,8 +81,8 @@ describe('the panel of a Score cell', () => {
     expect(side.find('[data-testid="cell-arithmetic"]').exists()).toBe(false)
   })
 
-  it('says that a plugin did not tell its inputs, and that an old record has none', async () => {
-    expect((await open(spreadCycle(), 'node-b2', 'ImageLocality', 'score')).text()).toContain('did not tell its inputs')
+  it('says that a plugin did not report its inputs, and that an old record has none', async () => {
+    expect((await open(spreadCycle(), 'node-b2', 'ImageLocality', 'score')).text()).toContain('did not report its inputs')
     side.unmount()
     expect((await open(sampleCycle(), 'node-b2', 'ImageLocality', 'score')).text()).toContain('made by a version that did not keep the inputs')
   })
@@ -111,10 +111,20 @@ describe('the panel of a Filter cell', () => {
     expect(panel.get('[data-testid="cell-about"]').text()).toContain('Rejects nodes whose allocatable resources')
   })
 
+  it('computes that a node has room, where the record has the values', async () => {
+    const cycle = spreadCycle()
+    const facts = cycle.score?.facts
+    facts?.plugins.push({ plugin: 'NodeResourcesBalancedAllocation', resources: { strategy: 'BalancedAllocation', resources: [{ name: 'cpu', weight: 1, requested: 1500, inUse: [5500, 4200], allocatable: [16_000, 16_000] }] } })
+    const panel = await open(cycle, 'node-b3', 'NodeResourcesFit', 'filter')
+    expect(panel.get('[data-testid="cell-compared"]').text()).toBe('cpu: 4.2 in use + 1.5 requested = 5.7 of 16')
+    side.unmount()
+    expect((await open(cycle, 'node-c3', 'NodeResourcesFit', 'filter')).text()).toContain('It found nothing against node-c3.')
+  })
+
   it.each([
     ['node-b2', 'NodePorts', 'It compared nothing: in PreFilter it returned Skip'],
     ['node-a4', 'NodeAffinity', 'It compared nothing: TaintToleration had already rejected the node.'],
-    ['node-b2', 'NodeAffinity', 'It found nothing against node-b2.'],
+    ['node-b2', 'NodeAffinity', 'It did not reject node-b2.'],
   ])('says why there is nothing to compare on %s by %s', async (node, plugin, said) => {
     expect((await open(sampleCycle(), node, plugin, 'filter')).text()).toContain(said)
   })

@@ -1,10 +1,10 @@
-import { mount } from '@vue/test-utils'
+import { mount, RouterLinkStub } from '@vue/test-utils'
 import { expect, it } from 'vitest'
 import type { Evictions } from '@/api/types'
 import { i18n } from '@/i18n'
 import EvictionFacts from './EvictionFacts.vue'
 
-const shown = (evictions: Evictions) => mount(EvictionFacts, { props: { evictions }, global: { plugins: [i18n] } }).text().replace(/\s+/g, ' ')
+const shown = (evictions: Evictions) => mount(EvictionFacts, { props: { evictions }, global: { plugins: [i18n], stubs: { RouterLink: RouterLinkStub } } }).text().replace(/\s+/g, ' ')
 
 it('says what became of the victims', () => {
   expect(shown({ victims: 2, deleted: 2, released: 0, done: true, durationSeconds: 0.012 })).toBe('Evictions 2 of 2 deleted, in 12.0 ms')

@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { mount } from '@vue/test-utils'
+import { mount, RouterLinkStub } from '@vue/test-utils'
 import { afterEach, describe, expect, it } from 'vitest'
 import type { Cycle, Explanation } from '@/api/types'
 import { explained, sampleCycle } from './model/testing'
 import { i18n } from '@/i18n'
 import ExplanationText from './ExplanationText.vue'
 
-const text = (cycle: Cycle, short = false) => mount(ExplanationText, { props: { cycle, short }, global: { plugins: [i18n] } }).text()
+const text = (cycle: Cycle, short = false) => mount(ExplanationText, { props: { cycle, short }, global: { plugins: [i18n], stubs: { RouterLink: RouterLinkStub } } }).text()
 const textOf = (explanation: Explanation) => text(sampleCycle({ explanation }))
 
 afterEach(() => {
@@ -46,7 +46,7 @@ describe('ExplanationText', () => {
   })
 
   it('emphasises the pod, its node and the plugins', () => {
-    const bold = (cycle: Cycle) => mount(ExplanationText, { props: { cycle }, global: { plugins: [i18n] } }).findAll('b').map((b) => `${b.text()}${b.classes('ch') ? ' (node)' : ''}`)
+    const bold = (cycle: Cycle) => mount(ExplanationText, { props: { cycle }, global: { plugins: [i18n], stubs: { RouterLink: RouterLinkStub } } }).findAll('b').map((b) => `${b.text()}${b.classes('ch') ? ' (node)' : ''}`)
     expect(bold(sampleCycle())).toEqual(['web-7f9c-x2k4', 'node-b2 (node)', '823', '41', 'node-a3'])
     const headline = { kind: 'noNode', pod: 'p', evaluated: 2, total: 2, rejecters: [{ plugin: 'A', nodes: 2 }] } as const
     expect(bold(sampleCycle({ explanation: explained({ headline: { ...headline, rejecters: [...headline.rejecters] } }) }))).toEqual(['p', '2 by A'])

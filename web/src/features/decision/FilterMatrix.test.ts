@@ -1,4 +1,4 @@
-import { mount } from '@vue/test-utils'
+import { mount, RouterLinkStub } from '@vue/test-utils'
 import { describe, expect, it } from 'vitest'
 import type { Cycle } from '@/api/types'
 import { filterMatrix } from './model/matrix'
@@ -26,7 +26,7 @@ function mounted(cycle: Cycle = sampleCycle(), show = '') {
       plugin: '',
       onCell: (node: string, plugin: string) => void wrapper.setProps({ node, plugin }),
     },
-    global: { plugins: [i18n] },
+    global: { plugins: [i18n], stubs: { RouterLink: RouterLinkStub } },
     attachTo: document.body,
   })
   return wrapper

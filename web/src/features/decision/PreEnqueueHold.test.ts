@@ -1,26 +1,22 @@
 import { mount } from '@vue/test-utils'
-import { afterEach, expect, it, vi } from 'vitest'
+import { afterEach, expect, it } from 'vitest'
+import { asked } from '@/features/act/store/asked'
 import { holdersOf } from './model/preEnqueue'
 import { pod } from '@/kubernetes/testing'
 import { i18n } from '@/i18n'
 import PreEnqueueHold from './PreEnqueueHold.vue'
 
 const stubs = { RouterLink: { template: '<a><slot /></a>' } }
-afterEach(() => vi.unstubAllGlobals())
+afterEach(() => {
+  asked.value = undefined
+})
 
-it('names the plugin that holds the pod, and removes one gate and keeps the others', async () => {
-  const sent: [string, unknown][] = []
-  vi.stubGlobal('fetch', (path: string, init: RequestInit) => {
-    sent.push([path, JSON.parse(String(init.body))])
-    return Promise.resolve(new Response('{}', { headers: { 'Content-Type': 'application/json' } }))
-  })
+it('names the plugin that holds the pod, and asks before it removes a gate', async () => {
   const held = pod('p', { schedulingGates: [{ name: 'a' }, { name: 'b' }] })
   const wrapper = mount(PreEnqueueHold, { props: { pod: held, holders: holdersOf(held, []) }, global: { plugins: [i18n], stubs } })
   expect(wrapper.get('.s1').text()).toBe('p has not been tried: SchedulingGates holds it in PreEnqueue.')
   await wrapper.get('[aria-label="Remove gate a"]').trigger('click')
-  await vi.waitFor(() => expect(sent).toHaveLength(1))
-  expect(sent[0]?.[0]).toContain('/namespaces/default/pods/p')
-  expect(sent[0]?.[1]).toEqual({ spec: { schedulingGates: [{ name: 'b' }] } })
+  expect(asked.value).toMatchObject({ verb: 'ungate', refs: [{ namespace: 'default', name: 'p' }], input: { gates: ['a'] } })
 })
 
 it('shows what another plugin waits for', () => {

@@ -1,4 +1,4 @@
-import { mount } from '@vue/test-utils'
+import { mount, RouterLinkStub } from '@vue/test-utils'
 import { expect, it } from 'vitest'
 import type { Cycle } from '@/api/types'
 import { preemptionTable } from './model/preemption'
@@ -20,7 +20,7 @@ const preemption: Cycle['preemption'] = {
 it('shows candidates with their victims, the chosen one first, and the rule in words', () => {
   const table = preemptionTable(sampleCycle({ preemption }))
   if (!table) throw new Error('no table')
-  const wrapper = mount(PreemptionView, { props: { table }, global: { plugins: [i18n] } })
+  const wrapper = mount(PreemptionView, { props: { table }, global: { plugins: [i18n], stubs: { RouterLink: RouterLinkStub } } })
   const rows = wrapper.findAll('tbody tr').map((tr) => tr.findAll('th, td').map((cell) => cell.text().replace(/\s+/g, ' ')))
   expect(rows).toEqual([
     ['node-b1chosen', 'etl-1 100', 'cache-3 5000web-1 1000', '0', '100', '100', '1', 'not started'],
@@ -37,7 +37,7 @@ it('says how many candidates and victims the record left out', () => {
   const many = Array.from({ length: 200 }, (_, i) => victim(`v-${i}`, 1))
   const table = preemptionTable(sampleCycle({ preemption: { candidates: [{ node: 'node-a3', victims: many, victimsDropped: 50, pdbViolations: 0 }], candidatesDropped: 468, chosen: 'node-a3' } }))
   if (!table) throw new Error('no table')
-  const wrapper = mount(PreemptionView, { props: { table }, global: { plugins: [i18n] } })
+  const wrapper = mount(PreemptionView, { props: { table }, global: { plugins: [i18n], stubs: { RouterLink: RouterLinkStub } } })
   expect(wrapper.get('h2').text()).toBe('Preemption 469 candidates')
   expect(wrapper.get('[data-testid="candidates-dropped"]').text()).toBe('The record keeps the chosen candidate and those closest to it by the rules, 1 in all.')
   expect(wrapper.get('tbody td .chips').text()).toContain('244 more')

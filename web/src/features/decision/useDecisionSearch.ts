@@ -88,7 +88,7 @@ export function useDecisionSearch(): DecisionSearch {
     },
     { immediate: true },
   )
-  const refresh = useThrottleFn(() => void load(), refreshEvery, true, false)
+  const refresh = useThrottleFn(() => void load(), refreshEvery, true)
   watch(results, () => void refresh())
 
   const hasOlder = computed(() => answered.value === key.value && loaded.value.next !== '')

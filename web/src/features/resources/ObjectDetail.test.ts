@@ -37,6 +37,13 @@ async function show() {
   await flushPromises()
 }
 const button = (text: string) => wrapper.findAll('button').find((b) => b.text() === text)
+/** Tries the text as a dry run, and saves it if the server accepts it. */
+async function save() {
+  await button('Dry run')?.trigger('click')
+  await flushPromises()
+  await button('Save')?.trigger('click')
+  await flushPromises()
+}
 const text = () => (wrapper.get('textarea').element as HTMLTextAreaElement).value
 async function changed() {
   vi.useFakeTimers()
@@ -79,13 +86,11 @@ describe('ObjectDetail', () => {
     get.mockResolvedValue(object('2', { a: '1', b: 'theirs' }))
     const replace = vi.mocked(kubernetes.replaceObject)
     replace.mockRejectedValueOnce(new ApiError('conflict', 409, [], [], 'Conflict'))
-    await button('Save')?.trigger('click')
-    await flushPromises()
+    await save()
     expect(wrapper.text()).toContain('Another client has changed this object')
     await button('Merge both changes')?.trigger('click')
     replace.mockImplementation((_, body) => Promise.resolve(body))
-    await button('Save')?.trigger('click')
-    await flushPromises()
+    await save()
     expect(replace.mock.calls.at(-1)?.[1]).toEqual(object('2', { a: 'mine', b: 'theirs' }))
   })
   it('shows the difference of a conflict, even if the watch refreshes the object meanwhile', async () => {
@@ -95,8 +100,7 @@ describe('ObjectDetail', () => {
     vi.mocked(kubernetes.replaceObject).mockRejectedValueOnce(new ApiError('conflict', 409, [], [], 'Conflict'))
     const answers: ((object: KubeObject) => void)[] = []
     get.mockImplementation(() => new Promise((answer) => answers.push(answer)))
-    await button('Save')?.trigger('click')
-    await flushPromises()
+    await save()
     await changed()
     for (const answer of answers) answer(object('2', { a: '1', b: 'theirs' }))
     await flushPromises()

@@ -1,9 +1,10 @@
 import { flushPromises } from '@vue/test-utils'
-import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import { afterEach, beforeAll, beforeEach, expect, it, vi } from 'vitest'
 import { nextTick, reactive } from 'vue'
 import { ApiError } from '@/api/http'
 import * as kubernetes from '@/api/kubernetes'
 import type { KindInfo, KubeObject } from '@/api/types'
+import { loadDeferredMessages } from '@/i18n/deferred'
 import { notices } from '@/ui/notices'
 import { withSetup, type Running } from '@/ui/testing'
 import { useObjectDifference, type ObjectDifference } from './useObjectDifference'
@@ -15,6 +16,8 @@ const get = vi.mocked(kubernetes.getObject)
 const replace = vi.mocked(kubernetes.replaceObject)
 const replaceStatus = vi.mocked(kubernetes.replaceStatus)
 const create = vi.mocked(kubernetes.createObject)
+
+beforeAll(loadDeferredMessages)
 
 const kind = (more: Partial<KindInfo> = {}): KindInfo => ({ group: '', version: 'v1', kind: 'ConfigMap', resource: 'configmaps', namespaced: true, verbs: [], ...more })
 const object = (resourceVersion: string, data: Record<string, string>, uid = 'u'): KubeObject => ({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'm', namespace: 'default', uid, resourceVersion }, data })
@@ -111,7 +114,7 @@ it('saves the text, and then shows what the server stored', async () => {
   expect(replace.mock.calls[0]?.[1]).toEqual(object('1', { a: 'mine', b: '1' }))
   expect(editing.editing.value).toBe(false)
   expect(editing.text.value).toContain('by-admission')
-  expect(notices.value.at(-1)).toMatchObject({ kind: 'done', text: expect.stringContaining('ConfigMap') })
+  expect(notices.value.at(-1)).toMatchObject({ kind: 'done', text: 'Saved: m', action: { label: 'Undo' } })
 })
 
 it('writes a changed status with its own request, using the version from the first one', async () => {

@@ -6,6 +6,8 @@ import { useI18n } from 'vue-i18n'
 import { ApiError } from '@/api/http'
 import { createObject, getObject, replaceObject, replaceStatus } from '@/api/kubernetes'
 import type { KubeObject } from '@/api/types'
+import { changeable, patchBetween } from '@/features/act/model/write'
+import { useDone } from '@/features/act/useDone'
 import { asRefusal, locate } from '@/features/create/model/batch'
 import { forCreation } from '@/features/create/model/clone'
 import { parseText, toYaml, type Entry, type Problem } from '@/features/yaml/model/documents'
@@ -50,6 +52,7 @@ export interface ObjectEditing extends Omit<ObjectVersions, 'show' | 'wrote' | '
 /** goTo moves the editor's cursor to the first problem. */
 export function useObjectEditing(of: Readonly<ShownObject>, goTo: (line: number, column?: number) => void): ObjectEditing {
   const { t } = useI18n()
+  const done = useDone()
   const tab = ref<DetailTab>('yaml')
   const text = ref('')
   const original = ref('')
@@ -148,10 +151,11 @@ export function useObjectEditing(of: Readonly<ShownObject>, goTo: (line: number,
         const metadata = { ...body.metadata, ...(saved.metadata.resourceVersion ? { resourceVersion: saved.metadata.resourceVersion } : {}) }
         saved = await replaceStatus(of.kind, { ...body, metadata })
       }
+      const before = object.value
       editing.value = false
       tab.value = 'yaml'
       wrote(withType(of.kind, saved))
-      notify('done', t('resources.saved', { kind: of.kind.kind, name: of.name }))
+      done('edit', [{ write: { op: 'merge', of: { kind: of.kind, namespace: of.namespace, name: of.name }, patch: patchBetween(before ? changeable(before) : {}, changeable(saved)) }, effect: { before, after: saved } }])
     })
   }
   const dryRun = () =>

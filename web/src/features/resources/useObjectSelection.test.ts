@@ -9,15 +9,13 @@ import { nodeKind, podKind } from '@/kubernetes/kinds'
 import { notices } from '@/ui/notices'
 import { withSetup } from '@/ui/testing'
 import type { TableRow } from './model/table'
-import { objectActions } from './store/objectActions'
 import { useBulkActions } from './useBulkActions'
 import { useObjectSelection } from './useObjectSelection'
 import { useOpenObject } from './useOpenObject'
 
-vi.mock('@/api/kubernetes', async (original) => ({ ...(await original<typeof kubernetes>()), getObject: vi.fn(), patchObject: vi.fn() }))
+vi.mock('@/api/kubernetes', async (original) => ({ ...(await original<typeof kubernetes>()), getObject: vi.fn() }))
 vi.mock('@/features/create/store/create', async (original) => ({ ...(await original<typeof create>()), openCreateText: vi.fn() }))
 const get = vi.mocked(kubernetes.getObject)
-const patch = vi.mocked(kubernetes.patchObject)
 const opened = vi.mocked(create.openCreateText)
 
 const row = (key: string): TableRow => ({ key, name: key, namespace: undefined, uid: key, created: undefined, labels: {}, cells: [] })
@@ -44,38 +42,15 @@ it('contains only visible rows, and hidden ones again when they reappear', async
   expect([...selected.value]).toEqual(['a', 'c'])
 })
 
-it('drops deleted rows, and everything when the list changes', async () => {
-  const { selected, check, drop } = await select()
+it('drops everything when the list changes', async () => {
+  const { selected, check } = await select()
   check(new Set(['a', 'b', 'c']))
-  drop(['b'])
-  expect([...selected.value]).toEqual(['a', 'c'])
   namespace.value = 'default'
   await nextTick()
   expect(selected.value.size).toBe(0)
 })
 
-const cordon = objectActions.find((a) => a.id === 'cordon')
 const bulk = async (keys: string[], taken: string[] = []) => (await withSetup(() => useBulkActions(kind, shallowRef(new Set(keys)), (key) => taken.includes(key)))).value
-
-it('acts on all selected objects, and reports failures by name', async () => {
-  kind.value = nodeKind
-  const { actions, act } = await bulk(['n1', 'n2', 'n3'])
-  expect(actions.value.map((a) => a.id)).toContain('cordon')
-  patch.mockImplementation((_kind, _namespace, name) => (name === 'n2' ? Promise.reject(new Error('no quorum')) : Promise.resolve({ metadata: { name } })))
-  if (cordon) await act(cordon)
-  expect(patch.mock.calls.map(([, , name]) => name)).toEqual(['n1', 'n2', 'n3'])
-  expect(said('done')).toHaveLength(1)
-  expect(said('failed')).toEqual([expect.stringContaining('n2')])
-  expect(said('failed')[0]).toContain('no quorum')
-})
-
-it('reports at most three failures, and no success if there is none', async () => {
-  kind.value = nodeKind
-  const { act } = await bulk(['n1', 'n2', 'n3', 'n4', 'n5'])
-  patch.mockRejectedValue(new Error('no'))
-  if (cordon) await act(cordon)
-  expect([said('done').length, said('failed').length]).toEqual([0, 3])
-})
 
 it('clones each object under a name that neither the cluster nor the text has', async () => {
   kind.value = podKind

@@ -8,8 +8,6 @@ export interface ObjectSelection {
   selected: ComputedRef<ReadonlySet<string>>
   check(keys: ReadonlySet<string>): void
   clear(): void
-  /** Removes keys, such as those of deleted objects. */
-  drop(keys: readonly string[]): void
 }
 
 /** scope identifies the list of rows; a change of it clears the selection. */
@@ -28,9 +26,5 @@ export function useObjectSelection(rows: Ref<readonly TableRow[]>, scope: WatchS
       checked.value = keys
     },
     clear,
-    drop(keys) {
-      const away = new Set(keys)
-      checked.value = new Set([...checked.value].filter((key) => !away.has(key)))
-    },
   }
 }

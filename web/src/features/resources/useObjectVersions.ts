@@ -6,7 +6,8 @@ import { ApiError } from '@/api/http'
 import { getObject } from '@/api/kubernetes'
 import type { KubeObject } from '@/api/types'
 import { useTurns } from '@/live/answer'
-import { keyOf, type ObjectRef } from './model/objectText'
+import type { ObjectRef } from '@/kubernetes/object'
+import { keyOf } from './model/objectText'
 
 /** The object to follow. */
 export interface ShownObject extends ObjectRef {

@@ -14,6 +14,10 @@ export interface ResourceFilters {
   text: WritableComputedRef<string>
   /** A label selector. */
   labels: WritableComputedRef<string>
+  /** The node of pods; '' for any. */
+  node: WritableComputedRef<string>
+  /** The owner of pods, as Kind/name; '' for any. */
+  owner: WritableComputedRef<string>
   /** '' for all namespaces. */
   namespace: WritableComputedRef<string>
   namespaceOptions: ComputedRef<Option[]>
@@ -35,6 +39,8 @@ export function useResourceFilters(kind: Ref<KindInfo | undefined>): ResourceFil
   const text = useQuery('q')
   const labels = useQuery('labels')
   const namespace = useQuery('ns')
+  const node = useQuery('node')
+  const owner = useQuery('owner')
   const sort = useQuery<string>('sort', 'name')
   const wideChoice = useQuery<'' | 'on' | 'off'>('wide', '', ['on', 'off'])
 
@@ -49,6 +55,8 @@ export function useResourceFilters(kind: Ref<KindInfo | undefined>): ResourceFil
   return {
     text,
     labels,
+    node,
+    owner,
     namespace,
     namespaceOptions,
     sort,
@@ -58,9 +66,9 @@ export function useResourceFilters(kind: Ref<KindInfo | undefined>): ResourceFil
       set: (on) => (wideChoice.value = on ? 'on' : 'off'),
     }),
     wideChosen: computed(() => !!wideChoice.value),
-    narrowed: computed(() => !!(text.value || labels.value || (kind.value?.namespaced && namespace.value))),
+    narrowed: computed(() => !!(text.value || labels.value || (isResource(kind.value, podKind) && (node.value || owner.value)) || (kind.value?.namespaced && namespace.value))),
     clear() {
-      void router.replace({ params: route.params, query: { ...route.query, q: undefined, labels: undefined, ns: undefined } })
+      void router.replace({ params: route.params, query: { ...route.query, q: undefined, labels: undefined, ns: undefined, node: undefined, owner: undefined } })
     },
   }
 }

@@ -4,7 +4,10 @@ import { computed, watch, type ComputedRef, type Ref, type ShallowRef } from 'vu
 import { useI18n } from 'vue-i18n'
 import type { KindInfo } from '@/api/types'
 import { isResource, nodeKind, podKind } from '@/kubernetes/kinds'
+import { isWorkload } from '@/kubernetes/workloads'
+import { isPodOf } from '@/kubernetes/pods'
 import { connection, now } from '@/live/status'
+import { pods } from '@/live/watched'
 import type { TableColumn } from '@/ui/DataTable.vue'
 import { cellText, columnWidths, RowFilter, RowSorter, shownColumns, type ShownColumn, type TableRow } from './model/table'
 import { useTable, type LiveTable } from './store/table'
@@ -25,7 +28,7 @@ export interface ResourceTable {
   textOf(row: TableRow, column: string): string
 }
 
-/** The column with a node's menu. A leading space keeps it apart from kubectl's columns. */
+/** The column with the menu of a node, pod or workload. A leading space keeps it apart from kubectl's columns. */
 export const actionsColumn = ' actions'
 const actionsWidth = 24
 /** The columns that the table of pods hides first. */
@@ -33,7 +36,7 @@ const optionalOfPods = new Set(['restarts', 'ip', 'nominated-node', 'readiness-g
 /** Column widths are based on this many rows. */
 const sampleSize = 120
 
-export function useResourceTable(kind: Ref<KindInfo | undefined>, { text, labels, namespace, sort, wide, wideChosen }: Pick<ResourceFilters, 'text' | 'labels' | 'namespace' | 'sort' | 'wide' | 'wideChosen'>): ResourceTable {
+export function useResourceTable(kind: Ref<KindInfo | undefined>, { text, labels, node, owner, namespace, sort, wide, wideChosen }: Pick<ResourceFilters, 'text' | 'labels' | 'node' | 'owner' | 'namespace' | 'sort' | 'wide' | 'wideChosen'>): ResourceTable {
   const { t } = useI18n()
   const { table, retry } = useTable(computed(() => kind.value && { kind: kind.value, namespace: kind.value.namespaced ? namespace.value : '', labelSelector: labels.value.trim() }))
   watch(
@@ -45,10 +48,18 @@ export function useResourceTable(kind: Ref<KindInfo | undefined>, { text, labels
   const columnOf = computed(() => new Map<string, ShownColumn>(shown.value.map((c) => [c.id, c])))
   const sorter = new RowSorter()
   const filter = new RowFilter()
-  const rows = computed(() => sorter.sorted(filter.filter(table.value.rows.values(), text.value), shown.value, sort.value))
+  const rows = computed(() => {
+    const found = sorter.sorted(filter.filter(table.value.rows.values(), text.value), shown.value, sort.value)
+    if (!isResource(kind.value, podKind) || (!node.value && !owner.value)) return found
+    const { items } = pods.value
+    return found.filter((row) => {
+      const pod = items.get(row.key)
+      return !!pod && isPodOf(pod, { node: node.value, owner: owner.value })
+    })
+  })
 
   const widths = computed(() => columnWidths(shown.value, firstOf(table.value.rows.values(), sampleSize), Date.now()))
-  const hasMenu = computed(() => isResource(kind.value, nodeKind))
+  const hasMenu = computed(() => !!kind.value && (isResource(kind.value, nodeKind) || isResource(kind.value, podKind) || isWorkload(kind.value)))
   const isOptional = (c: ShownColumn) => isResource(kind.value, podKind) && !wideChosen.value && optionalOfPods.has(c.id)
   const sumOf = (keep: (c: ShownColumn) => boolean) => shown.value.reduce((sum, c, i) => sum + (keep(c) ? (widths.value.pixels[i] ?? 0) : 0), hasMenu.value ? actionsWidth : 0)
   const columns = computed((): TableColumn[] => [

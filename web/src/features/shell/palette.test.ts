@@ -1,6 +1,7 @@
 import { flushPromises } from '@vue/test-utils'
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { Replay } from '@/api/replay'
+import { asked } from '@/features/act/store/asked'
 import { createOpen } from '@/features/create/store/create'
 import * as store from '@/features/replay/store/replay'
 import { transferDialog } from '@/features/transfer/store/transfer'
@@ -15,6 +16,7 @@ import { withSetup, type Running } from '@/ui/testing'
 import { pluginNames } from './store/plugins'
 import { usePaletteActions } from './usePaletteActions'
 import { usePaletteSearch, type PaletteSearch } from './usePaletteSearch'
+import { usePaletteVerbs } from './usePaletteVerbs'
 import { useShortcuts } from './useShortcuts'
 
 vi.mock('@/features/replay/store/replay', async () => {
@@ -56,7 +58,7 @@ describe('the palette', () => {
     pods.value = { items: new Map([['shop/web-1', pod('web-1', { nodeName: 'node-1' }, {}, { namespace: 'shop' })]]), synced: true, error: undefined }
     kinds.value = [{ group: 'batch', version: 'v1', kind: 'Job', resource: 'jobs', namespaced: true, verbs: ['list', 'watch'] }]
     pluginNames.value = ['NodeAffinity']
-    page = await withSetup(() => usePaletteSearch(usePaletteActions(help)), { at: '/activity', routes })
+    page = await withSetup(() => usePaletteSearch({ ...usePaletteActions(help), verbs: usePaletteVerbs().verbs }), { at: '/activity', routes })
   })
   afterEach(() => {
     page.unmount()
@@ -65,6 +67,7 @@ describe('the palette', () => {
     store.replay.value = undefined
     transferDialog.value = undefined
     createOpen.value = false
+    asked.value = undefined
     language.value = 'en'
     notices.value = []
     vi.clearAllMocks()
@@ -76,6 +79,32 @@ describe('the palette', () => {
     expect(await run('job', 'kind:jobs.batch')).toBe('/resources/jobs.batch')
     expect(await run('affinity', 'plugin:NodeAffinity')).toBe('/scheduler?plugin=NodeAffinity')
     expect(await run('', 'place:cluster')).toBe('/')
+  })
+
+  it('lists after > what can be done, and no pages', () => {
+    const found = find('>')
+    expect(found).toEqual(expect.arrayContaining(['verb:taint', 'verb:scale', 'verb:rejectedBy', 'verb:weight', 'create', 'dark']))
+    expect(found.filter((id) => id.startsWith('place:'))).toEqual([])
+    expect(find('').filter((id) => id.startsWith('place:'))).toHaveLength(5)
+  })
+
+  it('completes a verb argument by argument, and takes them back', async () => {
+    const { value: palette } = page
+    await run('taint', 'verb:taint')
+    expect([palette.asks.value, ids()]).toEqual(['a node', ['verb:taint node-1']])
+    await run('node', 'verb:taint node-1')
+    expect(find('team=blue')).toEqual([])
+    await run('team=blue:NoSchedule', 'verb:taint team=blue:NoSchedule')
+    expect(asked.value).toMatchObject({ verb: 'taint', refs: [{ name: 'node-1' }], input: { addTaints: [{ key: 'team', value: 'blue', effect: 'NoSchedule' }] } })
+    palette.back()
+    expect([palette.asks.value, palette.command.value?.chosen.length]).toEqual(['a node', 0])
+    palette.back()
+    expect(palette.command.value).toBeUndefined()
+  })
+
+  it('shows the decisions that a plugin rejected by a link that keeps the search', async () => {
+    await run('rejected by', 'verb:rejectedBy')
+    expect(await run('affinity', 'verb:rejectedBy NodeAffinity')).toBe('/decisions?plugin=NodeAffinity')
   })
 
   it('offers only the transfers that the server serves', async () => {
@@ -125,7 +154,7 @@ describe('the palette', () => {
     await run('', 'create')
     expect(createOpen.value).toBe(true)
     const { value: all } = await withSetup(() => usePaletteActions(help), { routes })
-    all.value.find((a) => a.id === 'help')?.run()
+    all.actions.value.find((a) => a.id === 'help')?.run()
     expect(help).toHaveBeenCalledOnce()
   })
 })

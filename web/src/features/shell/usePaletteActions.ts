@@ -19,8 +19,8 @@ import { placeKeys, places, type Place } from './model/shortcuts'
 
 export type PaletteAction = Omit<PaletteEntry, 'group'>
 
-/** The actions that are possible now. help opens the list of shortcuts. */
-export function usePaletteActions(help: () => void): ComputedRef<PaletteAction[]> {
+/** The actions that are possible now, and the pages. help opens the list of shortcuts. */
+export function usePaletteActions(help: () => void): { actions: ComputedRef<PaletteAction[]>; places: ComputedRef<PaletteAction[]> } {
   const { t } = useI18n()
   const router = useRouter()
 
@@ -50,8 +50,7 @@ export function usePaletteActions(help: () => void): ComputedRef<PaletteAction[]
     ]
   })
 
-  return computed(() => [
-    ...places.map(placeAction),
+  const actions = computed(() => [
     { id: 'create', icon: 'plus', title: t('palette.create'), note: 'c', run: () => openCreate() },
     ...transferActions.value,
     ...replayActions.value,
@@ -63,6 +62,7 @@ export function usePaletteActions(help: () => void): ComputedRef<PaletteAction[]
     { id: 'tour', icon: 'bulb', title: t('tour.start'), run: () => (void router.push({ name: 'cluster' }), startTour(cluster.value.nodes.length > 0)) },
     ...templateIds.map((id) => ({ id: `create:${id}`, icon: 'plus', title: t('palette.createFrom', { template: t(`create.templates.${id}`) }), run: () => openCreate(id) })),
   ])
+  return { actions, places: computed(() => places.map(placeAction)) }
 }
 
 function reported(done: Promise<void>): Promise<void> {

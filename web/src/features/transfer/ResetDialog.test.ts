@@ -13,7 +13,7 @@ vi.mock('@/api/transfer')
 vi.mock('@/api/configuration')
 const here = vi.hoisted(() => ({ nodes: 0, pods: 0 }))
 vi.mock('@/live/cluster', () => ({ cluster: { get value() { return { nodes: Array.from({ length: here.nodes }), podCount: here.pods } } } }))
-vi.mock('@/live/watched', () => ({ results: shallowRef({ items: [1, 2, 3], synced: true }), resultsLimit: 2000 }))
+vi.mock('@/live/decisionCounts', () => ({ useDecisionCounts: () => shallowRef({ kept: 1523 }) }))
 vi.mock('@/live/operation', () => ({ operation: shallowRef(undefined), external: shallowRef(false) }))
 
 let wrapper: VueWrapper
@@ -37,7 +37,7 @@ afterEach(() => {
 describe('ResetDialog', () => {
   it('shows the numbers of objects to delete', async () => {
     await show(12, 1)
-    expect(wrapper.findAll('li').map((li) => li.text())).toEqual(['12 nodes', '1 pod', '3 decisions', '2 applied configurations'])
+    expect(wrapper.findAll('li').map((li) => li.text())).toEqual(['12 nodes', '1 pod', '1,523 decisions', '2 applied configurations'])
   })
 
   it('resets a small cluster with one click, and reports the result', async () => {

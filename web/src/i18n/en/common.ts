@@ -21,6 +21,7 @@ export const common = {
     errorTitle: 'Could not load',
     requestFailed: 'The request failed',
     separator: ', ',
+    partMissing: 'This part of the application is not loaded yet. It opens when the simulator responds.',
     noAnswer: 'The server did not respond ({message}).',
   },
   outcome: { scheduled: 'scheduled', unschedulable: 'unschedulable', waiting: 'waiting', error: 'error' },

@@ -1,5 +1,6 @@
 // Messages that the first page does not need: those of dialogs and of pages that are rarely opened.
 
+import { act } from './act'
 import { importing } from './importing'
 import { nodeAction } from './nodeAction'
 import { present } from './present'
@@ -9,6 +10,6 @@ import { search } from './search'
 import { templates } from './templates'
 import { tour } from './tour'
 
-export const deferred = { ...importing, ...nodeAction, ...present, ...replay, ...score, ...search, ...templates, ...tour }
+export const deferred = { ...act, ...importing, ...nodeAction, ...present, ...replay, ...score, ...search, ...templates, ...tour }
 
 export type DeferredMessages = typeof deferred

@@ -123,7 +123,6 @@ export const importing = {
     nodes: 'nodes | node | nodes',
     pods: 'pods | pod | pods',
     decisions: 'decisions | decision | decisions',
-    decisionsMore: 'decisions or more',
     revisions: 'applied configurations | applied configuration | applied configurations',
     others: 'and everything else that was created: workloads, volumes, classes, namespaces.',
     back: 'The scheduler returns to the configuration that it started with. This cannot be undone.',

@@ -1,42 +1,10 @@
-// Actions on nodes: failures on demand, cordon, drain.
+// Consequences of failures on demand and of deletion, and drains.
 
 export const nodeAction = {
   nodeAction: {
     many: '{n} nodes | {n} node | {n} nodes',
-    open: 'Open {name}',
-    action: {
-      notReady: 'Make not ready',
-      unreachable: 'Make unreachable',
-      recover: 'Recover',
-      cordon: 'Cordon',
-      uncordon: 'Uncordon',
-      drain: 'Drain',
-      delete: 'Delete',
-    },
-    note: {
-      notReady: 'Its kubelet reports that it is not ready',
-      unreachable: 'It stops reporting',
-      recover: 'Ends the failure and removes the taint',
-      cordon: 'No new pods are scheduled on it',
-      uncordon: 'Pods can be scheduled on it again',
-      drain: 'Evicts its pods as disruption budgets allow',
-      delete: 'Its pods are garbage-collected after about a minute',
-    },
-    ask: {
-      notReady: 'Make {name} not ready?',
-      unreachable: 'Make {name} unreachable?',
-      drain: 'Drain {name}?',
-      delete: 'Delete {name}?',
-    },
-    did: {
-      notReady: 'Not ready: {name}',
-      unreachable: 'Unreachable: {name}',
-      recover: 'Recovering: {name}',
-      cordon: 'Cordoned: {name}',
-      uncordon: 'Uncordoned: {name}',
-      delete: 'Deleted: {name}',
-    },
-    couldNot: '{name}: {message}',
+    action: { drain: 'Drain', uncordon: 'Uncordon' },
+    ask: { drain: 'Drain {name}?' },
     follows: 'What happens next',
     tainted: 'Within seconds the node gets the taint {taint}, and no new pods are scheduled on it.',
     noPods: 'It has no pods.',
@@ -48,7 +16,6 @@ export const nodeAction = {
     stopping: 'Its kubelet still runs and stops pods.',
     endsWith: 'The node keeps failing until you recover it.',
     deleted: '{pods} are on it. They are garbage-collected after about a minute, and their controllers create replacements. | {pods} is on it. It is garbage-collected after about a minute, and its controller creates a replacement. | {pods} are on it. They are garbage-collected after about a minute, and their controllers create replacements.',
-    undone: 'This cannot be undone.',
     drainCordons: 'The node is cordoned, then its pods are evicted.',
     drainEvicts: '{pods} to evict, as PodDisruptionBudgets allow. Blocked evictions are retried every 5 seconds.',
     drainNothing: 'No pods to evict.',

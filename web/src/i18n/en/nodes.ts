@@ -1,9 +1,9 @@
-// The menu of a node, and the labels of failing nodes.
+// The button of an object's menu, and the labels of failing nodes.
 
 export const nodes = {
   nodes: {
     actions: 'Actions for {name}',
-    menu: 'Node actions',
+    menu: 'Actions',
     tags: { notReady: 'failing: not ready', unreachable: 'failing: unreachable' },
   },
 }

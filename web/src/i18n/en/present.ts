@@ -25,8 +25,8 @@ export const present = {
     },
     group: {
       title: '{pod} belongs to pod group {group}',
-      members: 'The scheduler looks for places for {n} members together. | The scheduler looks for a place for {n} member. | The scheduler looks for places for {n} members together.',
-      min: 'At least {n} must find one, or none is placed.',
+      members: 'The scheduler looks for nodes for {n} members together. | The scheduler looks for a node for {n} member. | The scheduler looks for nodes for {n} members together.',
+      min: 'At least {n} must fit, or none is placed.',
       already: '{n} already have a node. | {n} already has a node. | {n} already have a node.',
       topology: 'All must run on nodes with the same {key}.',
     },
@@ -89,10 +89,10 @@ export const present = {
     },
     rule: {
       title: 'Rule: {rule}, {wins}',
-      equal: 'All candidates are equal by: {rules}.',
-      out: 'It removes {out} candidates; {left} left. | It removes {out} candidate; {left} left. | It removes {out} candidates; {left} left.',
+      equal: 'All candidates tie under: {rules}.',
+      out: 'It eliminates {out} candidates; {left} left. | It eliminates {out} candidate; {left} left. | It eliminates {out} candidates; {left} left.',
       decides: 'It decides for {node}.',
-      first: 'The candidates left are equal under every rule',
+      first: 'The remaining candidates tie under every rule',
     },
     victims: {
       title: '{n} pods make room on {node} | {n} pod makes room on {node} | {n} pods make room on {node}',
@@ -101,7 +101,7 @@ export const present = {
       violations: 'This violates {n} PodDisruptionBudgets. | This violates {n} PodDisruptionBudget. | This violates {n} PodDisruptionBudgets.',
     },
     candidate: { victims: '{n} victims | {n} victim | {n} victims', startsNow: 'not started', more: '{n} more candidates | {n} more candidate | {n} more candidates' },
-    binding: { title: 'From the choice to the binding', stopped: '{stage} stops the pod', waits: 'The pod waits at {stage}' },
+    binding: { title: 'From choice to binding', stopped: '{stage} stops the pod', waits: 'The pod waits at {stage}' },
     end: { scheduled: 'Scheduled', unschedulable: 'No node', waiting: 'Waiting', error: 'Error', preempts: 'No node yet: preemption makes room' },
     face: { in: 'still in', leaving: 'rejected now', out: 'rejected', failed: 'failed', chosen: 'chosen', nominated: 'nominated', notEvaluated: 'not evaluated' },
     more: '{n} more, not evaluated',

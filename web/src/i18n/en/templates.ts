@@ -21,7 +21,7 @@ export const templates = {
       namespace: 'A namespace for pods and claims.',
       priorityClass: 'A class whose pods are tried first and may evict others.',
       disruptionBudget: 'Keeps preemption and drains from removing too many pods.',
-      customKind: 'A kind of your own, and one object of it.',
+      customKind: 'A custom kind and one object of that kind.',
       deployment: 'Three replicas. Watch each one get its own decision.',
       statefulSet: 'Two pods with stable names, created one after the other.',
       daemonSet: 'One pod for each node, which node affinity pins to it.',

@@ -14,7 +14,7 @@ export const tour = {
     filter: { title: 'Read Filter from left to right', body: 'Each row is a node, each column a plugin in the order in which it ran. The first ✕ is final: later plugins did not run for that node. Click a cell to see what the plugin compared.' },
     score: { title: 'Add up the scores', body: 'Each plugin gives a node 0 to 100 points, and its weight multiplies them. The node with the highest total wins. A column with the same number everywhere decides nothing.' },
     preempt: { title: 'What if no node has room?', body: 'Then a pod of higher priority may evict others. This creates a small node, two pods that fill it, and an urgent pod.' },
-    preemption: { title: 'Read a preemption', body: 'No node was feasible in attempt 1. Its dry runs looked for nodes where removing pods makes room, and rules chose among them. In attempt 2, the pod fits.' },
-    more: { title: 'Go on by yourself', body: 'Create has templates for taints, affinity, spreading, volumes and more, each with something to look for. On a decision, P presents it step by step. Help starts this tour again.' },
+    preemption: { title: 'Read a preemption', body: 'In attempt 1, the pod fit no node. Dry runs then looked for nodes where removing pods makes room, and rules chose one of them. Attempt 2 used that room.' },
+    more: { title: 'Continue on your own', body: 'Create has templates for taints, affinity, spreading, volumes and more, each with something to look for. On a decision, P presents it step by step. Help starts this tour again.' },
   },
 }

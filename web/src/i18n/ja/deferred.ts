@@ -1,6 +1,7 @@
 // 最初の画面では使わない言葉。
 
 import type { DeferredMessages } from '@/i18n/en/deferred'
+import { act } from './act'
 import { importing } from './importing'
 import { nodeAction } from './nodeAction'
 import { present } from './present'
@@ -10,4 +11,4 @@ import { search } from './search'
 import { templates } from './templates'
 import { tour } from './tour'
 
-export const deferred: DeferredMessages = { ...importing, ...nodeAction, ...present, ...replay, ...score, ...search, ...templates, ...tour }
+export const deferred: DeferredMessages = { ...act, ...importing, ...nodeAction, ...present, ...replay, ...score, ...search, ...templates, ...tour }

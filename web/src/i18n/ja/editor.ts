@@ -58,9 +58,9 @@ export const editor: typeof english = {
   },
   problem: {
     unknownField: '{field} というフィールドはこのオブジェクトにありません。',
-    notQuantity: '{field} の「{value}」は数量ではありません。500m、2、4Gi のように書きます。',
-    wrongType: '{field} の型は {type} でなければなりません。',
-    notAllowed: '{field} に「{value}」は使えません。使える値: {allowed}。',
+    notQuantity: '{field}: 「{value}」は数量ではありません。500m、2、4Gi のように書きます。',
+    wrongType: '{field} の型は {type} である必要があります。',
+    notAllowed: '{field}: 「{value}」は使えません。使える値: {allowed}。',
     notObject: 'Kubernetes オブジェクトではありません。ドキュメントは、apiVersion、kind、metadata を持つマップである必要があります。',
     missing: '{field} がありません。',
     nameMissing: 'metadata.name または metadata.generateName が必要です。',

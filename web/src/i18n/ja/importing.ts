@@ -125,7 +125,6 @@ export const importing: typeof english = {
     nodes: 'ノード',
     pods: 'Pod',
     decisions: '決定',
-    decisionsMore: '以上の決定',
     revisions: '適用した設定',
     others: 'ほかに作成したものすべて（ワークロード、ボリューム、クラス、名前空間）も削除されます。',
     back: 'スケジューラーの設定は起動時のものに戻ります。元に戻せません。',

@@ -1,44 +1,12 @@
-// Actions on nodes: failures on demand, cordon, drain.
+// Consequences of failures on demand and of deletion, and drains.
 
 import type { nodeAction as english } from '@/i18n/en/nodeAction'
 
 export const nodeAction: typeof english = {
   nodeAction: {
     many: '{n} ノード',
-    open: '{name} を開く',
-    action: {
-      notReady: 'NotReady にする',
-      unreachable: '到達不能にする',
-      recover: '復旧させる',
-      cordon: 'cordon',
-      uncordon: 'uncordon',
-      drain: 'drain',
-      delete: '削除',
-    },
-    note: {
-      notReady: 'kubelet が NotReady を報告',
-      unreachable: 'kubelet からの報告が停止',
-      recover: '障害を終わらせ、Taint を削除',
-      cordon: '新しい Pod をスケジュールしない',
-      uncordon: '再び Pod をスケジュール可能にする',
-      drain: 'PodDisruptionBudget の範囲内で Pod を退避',
-      delete: 'Pod は約 1 分後にガベージコレクションの対象',
-    },
-    ask: {
-      notReady: '{name} を NotReady にしますか？',
-      unreachable: '{name} を到達不能にしますか？',
-      drain: '{name} を drain しますか？',
-      delete: '{name} を削除しますか？',
-    },
-    did: {
-      notReady: 'NotReady にしました: {name}',
-      unreachable: '到達不能にしました: {name}',
-      recover: '復旧させました: {name}',
-      cordon: 'cordon しました: {name}',
-      uncordon: 'uncordon しました: {name}',
-      delete: '削除しました: {name}',
-    },
-    couldNot: '{name}: {message}',
+    action: { drain: 'drain', uncordon: 'uncordon' },
+    ask: { drain: '{name} を drain しますか？' },
     follows: 'この後の動き',
     tainted: '数秒以内にノードに Taint {taint} が付き、新しい Pod はスケジュールされなくなります。',
     noPods: 'Pod はありません。',
@@ -50,7 +18,6 @@ export const nodeAction: typeof english = {
     stopping: 'kubelet は動作を続け、Pod を停止します。',
     endsWith: 'ノードの障害は、復旧させるまで続きます。',
     deleted: 'このノードに {pods} があります。約 1 分後にガベージコレクションの対象となり、コントローラーが代わりの Pod を作成します。',
-    undone: '元に戻せません。',
     drainCordons: 'ノードを cordon してから、Pod を退避します。',
     drainEvicts: '{pods} を PodDisruptionBudget の範囲内で退避します。拒否された退避は 5 秒ごとに再試行します。',
     drainNothing: '退避する Pod はありません。',

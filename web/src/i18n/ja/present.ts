@@ -27,7 +27,7 @@ export const present: typeof english = {
     },
     group: {
       title: '{pod} は Pod グループ {group} のメンバー',
-      members: 'スケジューラーは {n} 個のメンバーの割り当て先をまとめて探します。',
+      members: 'スケジューラーは {n} 個のメンバーのノードをまとめて探します。',
       min: '{n} 個以上に割り当て先が見つからなければ、どのメンバーも割り当てられません。',
       already: '{n} 個はすでにノードに割り当て済みです。',
       topology: 'すべて {key} が同じノードで動かす必要があります。',
@@ -94,7 +94,7 @@ export const present: typeof english = {
       equal: '次の規則ではすべての候補が同等: {rules}。',
       out: 'この規則で {out} 個の候補が外れ、残りは {left} 個です。',
       decides: 'この規則で {node} に決まります。',
-      first: '残った候補はどの規則でも同等',
+      first: '残った候補はどの規則でも同点',
     },
     victims: {
       title: '{node} で {n} 個の Pod を追い出して空きを作る',
@@ -102,7 +102,7 @@ export const present: typeof english = {
       stay: '優先度の低い Pod のうち {n} 個は残ります。',
       violations: '{n} 個の PodDisruptionBudget に違反します。',
     },
-    candidate: { victims: '犠牲 {n} Pod', startsNow: '未開始', more: 'ほか {n} 個の候補' },
+    candidate: { victims: '犠牲になる Pod {n} 個', startsNow: '未開始', more: 'ほか {n} 個の候補' },
     binding: { title: 'ノードの決定からバインドまで', stopped: '{stage} で Pod が拒否された', waits: 'Pod は {stage} で待機中' },
     end: { scheduled: '割り当て済み', unschedulable: '割り当てられるノードなし', waiting: '待機中', error: 'エラー', preempts: '割り当て可能なノードはまだなし: プリエンプションで空きを作る' },
     face: { in: '残っている', leaving: 'ここで拒否', out: '拒否済み', failed: '失敗', chosen: '選択', nominated: '指名', notEvaluated: '未評価' },

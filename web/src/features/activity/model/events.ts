@@ -50,10 +50,15 @@ export function eventRows(events: Iterable<KubeObject>): EventRow[] {
   return out.sort((a, b) => (a.at < b.at ? 1 : a.at > b.at ? -1 : a.key < b.key ? -1 : 1))
 }
 
-export function filterEvents(all: readonly EventRow[], text: string): readonly EventRow[] {
+/** The events with every word, from `since` up to but excluding `until` (RFC 3339) if given. */
+export function filterEvents(all: readonly EventRow[], text: string, { since, until }: { since?: string; until?: string } = {}): readonly EventRow[] {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean)
-  if (!words.length) return all
+  const from = since ? Date.parse(since) : undefined
+  const to = until ? Date.parse(until) : undefined
+  if (!words.length && from === undefined && to === undefined) return all
   return all.filter((row) => {
+    const at = Date.parse(row.at)
+    if ((from !== undefined && !(at >= from)) || (to !== undefined && !(at < to))) return false
     const said = `${row.type} ${row.reason} ${row.kind} ${row.namespace}/${row.name} ${row.message}`.toLowerCase()
     return words.every((word) => said.includes(word))
   })

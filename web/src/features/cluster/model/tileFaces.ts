@@ -2,10 +2,8 @@
 // decision. tilePainter chooses colours and strokes.
 
 import { share, type NodeView } from '@/kubernetes/cluster'
+import { levels, scaleOf, type Scale } from './scale'
 import type { NodeVerdict } from '@/features/decision/model/cycle'
-
-/** Levels run from 1 to 5. */
-export const levels = 5
 
 export type TileFace =
   /** No decision is shown: level 0 is empty, 6 is over capacity. */
@@ -24,10 +22,20 @@ const faceOfLevel = (level: number) => [false, true].map((flagged): TileFace => 
 const loadFaces = Array.from({ length: levels + 2 }, (_, level) => faceOfLevel(level))
 const absent: TileFace = { kind: 'absent' }
 
+/** In percent, rounded up, so that a stream of changes seldom moves the limits of the classes. */
+const percent = (part: number) => Math.ceil(part * 100 - 1e-6)
+const isOver = (part: number) => part > 1.0001
+
+/** The scale of the nodes that are neither empty nor over capacity, in percent. */
+export function loadScale(nodes: readonly NodeView[], of: LoadOf): Scale {
+  const parts = nodes.map((view) => share(view[of])).filter((part) => part > 0 && !isOver(part))
+  return scaleOf(parts.map(percent).sort((a, b) => a - b))
+}
+
 /** How full a node is, and whether it has a problem that keeps pods away. */
-export function loadFace(view: NodeView, of: LoadOf): TileFace {
+export function loadFace(view: NodeView, of: LoadOf, scale: Scale): TileFace {
   const part = share(view[of])
-  const level = part > 1.0001 ? levels + 1 : part <= 0 ? 0 : Math.min(levels, Math.floor(part * levels) + 1)
+  const level = isOver(part) ? levels + 1 : part <= 0 ? 0 : scale.levelOf(percent(part))
   return loadFaces[level]?.[view.notReady || view.unschedulable ? 1 : 0] ?? absent
 }
 
@@ -72,12 +80,11 @@ export function tally(nodes: readonly NodeView[], verdictOf: (node: string) => N
 /** The faces of one decision; the tally provides signs and the range of totals. */
 export function verdictFaces(counted: Tally): (verdict: NodeVerdict) => TileFace {
   const signs = new Map(counted.plugins.map(({ plugin }, i) => [plugin, i]))
-  const low = counted.totals[0] ?? 0
-  const span = (counted.totals.at(-1) ?? 0) - low
+  const scale = scaleOf(counted.totals)
   return (verdict) => {
     switch (verdict.kind) {
       case 'scored':
-        return { kind: 'total', chosen: verdict.chosen, level: span > 0 ? Math.min(levels, Math.floor(((verdict.total - low) / span) * levels) + 1) : levels }
+        return { kind: 'total', chosen: verdict.chosen, level: scale.levelOf(verdict.total) }
       case 'feasible':
         return { kind: 'feasible', chosen: verdict.chosen }
       case 'rejected':

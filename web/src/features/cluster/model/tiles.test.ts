@@ -81,11 +81,11 @@ describe('faces', () => {
       totals: [100, 300],
     })
   })
-  it('shade totals between the lowest and the highest, and give each plugin a sign', () => {
+  it('shade totals by classes, and give each plugin a sign', () => {
     const face = verdictFaces(counted)
     expect(nodes.map((n) => face(verdictOf(n.name)))).toEqual([
       { kind: 'total', chosen: true, level: 5 },
-      { kind: 'total', chosen: false, level: 1 },
+      { kind: 'total', chosen: false, level: 3 },
       { kind: 'rejected', sign: 1 },
       { kind: 'rejected', sign: 0 },
       { kind: 'notEvaluated' },

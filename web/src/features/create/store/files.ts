@@ -2,8 +2,13 @@
 // they survive closing the dialog.
 
 import { shallowRef } from 'vue'
+import { lazily } from '@/ui/lazily'
 import type { Entry, Problem } from '@/features/yaml/model/documents'
 import type { WorkerMessage } from './parse.worker'
+import parserURL from './parse.worker?worker&url'
+
+// The browser's cache then has it when the server is away.
+lazily(() => fetch(parserURL))
 
 export interface DroppedFile {
   id: number
@@ -32,7 +37,7 @@ export function addFile(file: File): void {
   const id = next++
   const entries: Entry[] = []
   droppedFiles.value = [...droppedFiles.value, { id, name: file.name, size: file.size, state: 'reading', progress: 0, entries, problems: [], message: '' }]
-  const worker = new Worker(new URL('./parse.worker.ts', import.meta.url), { type: 'module' })
+  const worker = new Worker(parserURL, { type: 'module' })
   workers.set(id, worker)
   const fail = (message: string) => {
     end(id)

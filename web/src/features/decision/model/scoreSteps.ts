@@ -136,7 +136,7 @@ function onShape(shape: Shape, utilization: number): number {
   return from.score + Math.trunc(((to.score - from.score) * (utilization - from.utilization)) / (to.utilization - from.utilization))
 }
 
-const points = (shape: Shape) => shape.map((p) => `${p.utilization} % → ${p.score}`).join(', ')
+const points = (shape: Shape) => shape.map((p) => `${p.utilization}% → ${p.score}`).join(', ')
 
 /** A weighted mean of whole numbers. */
 class Mean {

@@ -4,14 +4,7 @@ import type { KindInfo, KubeObject } from '@/api/types'
 import { toYaml, type Entry } from '@/features/yaml/model/documents'
 import { apiVersionOf } from '@/kubernetes/kinds'
 import { same } from '@/kubernetes/merge'
-
-/** Identifies an object. */
-export interface ObjectRef {
-  kind: KindInfo
-  /** undefined for cluster-scoped kinds. */
-  namespace: string | undefined
-  name: string
-}
+import type { ObjectRef } from '@/kubernetes/object'
 
 /** Refs with equal keys identify the same object, even if their KindInfo values differ. */
 export function keyOf({ kind, namespace, name }: ObjectRef): string {

@@ -26,6 +26,7 @@ describe('search', () => {
     expect(parseQuery('@ Web')).toEqual({ words: ['web'], groups: ['pods'] })
     expect(found('@taint')).toEqual(['ml/taint-check'])
     expect(found('>theme')).toEqual(['Light theme'])
+    expect(parseQuery('> x').groups).toEqual(['actions'])
   })
 })
 

@@ -1,6 +1,7 @@
 // What the command palette finds: a few entries of each group, best match first.
 
-export type PaletteGroup = 'actions' | 'places' | 'plugins' | 'pods' | 'nodes' | 'kinds'
+/** arguments: of the verb that is being completed. */
+export type PaletteGroup = 'arguments' | 'actions' | 'places' | 'plugins' | 'pods' | 'nodes' | 'kinds'
 
 export interface PaletteEntry {
   id: string
@@ -11,6 +12,8 @@ export interface PaletteEntry {
   detail?: string | undefined
   /** Shown at the end of the line, not searched. */
   note?: string | undefined
+  /** Running it leaves the palette open. */
+  stays?: boolean
   run: () => void
 }
 
@@ -27,7 +30,7 @@ export interface PaletteSource<T = unknown> {
 }
 
 /** "> taint": a leading sign restricts the search to one group. */
-const signs: Record<string, readonly PaletteGroup[]> = { '>': ['actions', 'places'], '@': ['pods'], '#': ['nodes'] }
+const signs: Record<string, readonly PaletteGroup[]> = { '>': ['actions'], '@': ['pods'], '#': ['nodes'] }
 
 export function parseQuery(text: string): { words: string[]; groups: readonly PaletteGroup[] | undefined } {
   const groups = signs[text.trimStart().charAt(0)]

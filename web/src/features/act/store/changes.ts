@@ -1,0 +1,106 @@
+// The user's own changes: trying them as a dry run, making them, and undoing them.
+
+import { promiseTimeout } from '@vueuse/core'
+import { triggerRef } from 'vue'
+import { pool } from '@/api/pool'
+import { createObject, deleteObject, getObject, patchObject } from '@/api/kubernetes'
+import type { ObjectRef } from '@/kubernetes/object'
+import { ChangedSince, NotRecreated, perform, type Effect, type Server } from '../model/perform'
+import { isUndoable, type Verb } from '../model/verbs'
+import { inverseOf, type Write } from '../model/write'
+import { entries } from './asked'
+
+const server: Server = {
+  get: ({ kind, namespace, name }) => getObject(kind, namespace, name),
+  patch: ({ kind, namespace, name }, patch, dryRun) => patchObject(kind, namespace, name, patch, dryRun),
+  create: createObject,
+  remove: ({ kind, namespace, name }, options) => deleteObject(kind, namespace, name, options),
+  pause: promiseTimeout,
+}
+
+/** The number of concurrent requests. */
+const width = 6
+/** A dry run tries at most this many objects: it is an answer to read, not a second run. */
+export const triedAtMost = 20
+/** Undoing a larger change would keep too many objects in memory. */
+export const undoneAtMost = 500
+const keptEntries = 50
+
+/** The result of one write: its effect, or why the server refused it. */
+export type Result = { write: Write; effect: Effect; error?: undefined } | { write: Write; error: unknown; effect?: undefined }
+
+/** What happened to one change, oldest first in `results`. */
+export interface Entry {
+  id: number
+  /** edit: as YAML. */
+  verb: Verb | 'drain' | 'edit'
+  refs: readonly ObjectRef[]
+  /** ms since the epoch. */
+  at: number
+  /** What undoes it; empty when nothing does. */
+  undo: readonly Write[]
+  state: 'done' | 'undoing' | 'undone' | 'failed'
+  /** Why undoing failed: `changed` if the objects have changed since. */
+  problem?: { changed: boolean; message: string }
+}
+
+let nextId = 1
+
+/** Dry-runs the first of the writes on the server. Never throws. */
+export async function tryWrites(writes: readonly Write[]): Promise<Result[]> {
+  const results: Result[] = []
+  await pool([...writes.slice(0, triedAtMost).entries()], width, async ([at, write]) => {
+    results[at] = await resultOf(write, true)
+  })
+  return results
+}
+
+async function resultOf(write: Write, dryRun: boolean): Promise<Result> {
+  try {
+    return { write, effect: await perform(write, server, dryRun) }
+  } catch (error) {
+    return { write, error }
+  }
+}
+
+/** Starts no further writes once the signal aborts. Never throws. */
+export async function makeWrites(writes: readonly Write[], { signal, progress }: { signal: AbortSignal; progress: () => void }): Promise<Result[]> {
+  const results: Result[] = []
+  await pool(writes, width, async (write) => {
+    if (signal.aborted) return
+    results.push(await resultOf(write, false))
+    progress()
+  })
+  return results
+}
+
+/** Adds what was changed to the history; undefined when nothing was. */
+export function remember(verb: Entry['verb'], results: readonly Result[]): Entry | undefined {
+  const done = results.filter((r) => r.effect)
+  const lost = results.flatMap(({ write, error }): Write[] => (error instanceof NotRecreated ? [{ op: 'create', of: write.of, object: error.before }] : []))
+  if (!done.length && !lost.length) return undefined
+  const undoable = verb === 'drain' || verb === 'edit' || isUndoable(verb)
+  const undo = undoable && done.length <= undoneAtMost ? done.flatMap((r) => (r.effect ? (inverseOf(r.write, r.effect.before, r.effect.after) ?? []) : [])) : []
+  const entry: Entry = { id: nextId++, verb, refs: [...done, ...results.filter((r) => r.error instanceof NotRecreated)].map(({ write }) => write.of), at: Date.now(), undo: [...undo, ...lost], state: 'done' }
+  entries.value = [entry, ...entries.value].slice(0, keptEntries)
+  return entry
+}
+
+/** Undoes a change, once. The entry tells how it went. */
+export async function undo(entry: Entry): Promise<void> {
+  if (entry.state !== 'done' && entry.state !== 'failed') return
+  entry.state = 'undoing'
+  triggerRef(entries)
+  const left: Write[] = []
+  let problem: Entry['problem']
+  await pool(entry.undo, width, async (write) => {
+    const { error } = await resultOf(write, false)
+    if (error === undefined) return
+    left.push(write)
+    problem = { changed: error instanceof ChangedSince, message: error instanceof Error ? error.message : String(error) }
+  })
+  entry.undo = left
+  entry.state = problem ? 'failed' : 'undone'
+  if (problem) entry.problem = problem
+  triggerRef(entries)
+}

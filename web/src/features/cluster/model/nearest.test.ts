@@ -1,0 +1,28 @@
+import { expect, it } from 'vitest'
+import { sampleCycle } from '@/features/decision/model/testing'
+import { nearestNode } from './nearest'
+
+const nowhere = (states: string[], remarks: object[] = []) => {
+  const nodes = states.map((_, i) => `n${i + 1}`)
+  return sampleCycle({
+    outcome: 'unschedulable',
+    nodes: { total: nodes.length, evaluated: nodes.length, feasible: 0 },
+    filter: { plugins: ['A', 'B', 'C'], nodes, states, reasons: [] },
+    explanation: { headline: { kind: 'noNode' }, remarks } as never,
+  })
+}
+
+it('is the node that lacks the least, as the server says', () => {
+  const lacks = [{ resource: 'cpu', amount: 500 }]
+  expect(nearestNode(nowhere(['RNN', 'PRN'], [{ kind: 'nearest', node: 'n1', nodes: 2, lacks }]))).toEqual({ node: 'n1', why: { kind: 'lacks', lacks } })
+})
+
+it('is otherwise the node that most plugins passed', () => {
+  expect(nearestNode(nowhere(['RNN', 'PSR', 'PRN']))).toEqual({ node: 'n2', why: { kind: 'passed', plugins: 2, of: 3, by: 'C' } })
+})
+
+it('is none when all nodes are alike, or one is feasible', () => {
+  expect(nearestNode(nowhere(['PRN', 'PRN']))).toBeUndefined()
+  expect(nearestNode(nowhere(['RNN', 'RNN']))).toBeUndefined()
+  expect(nearestNode({ ...nowhere(['PRN', 'RNN']), nodes: { total: 3, evaluated: 3, feasible: 1 } })).toBeUndefined()
+})

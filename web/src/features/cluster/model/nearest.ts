@@ -1,0 +1,27 @@
+// The node that a pod which fits nowhere came nearest to.
+
+import type { Cycle } from '@/api/types'
+
+export interface NearestNode {
+  node: string
+  /** What the node lacks, if only resources are missing there; otherwise how many plugins it passed before one rejected it. */
+  why: { kind: 'lacks'; lacks: readonly { resource: string; amount: number }[] } | { kind: 'passed'; plugins: number; of: number; by: string }
+}
+
+/**
+ * The server names the node that lacks the least. Without such a shortage it is the node
+ * that most plugins passed, unless all nodes are alike: Filter plugins run in a fixed order.
+ */
+export function nearestNode(cycle: Cycle): NearestNode | undefined {
+  if (cycle.outcome !== 'unschedulable' || cycle.nodes.feasible > 0) return undefined
+  const remark = cycle.explanation.remarks?.find((r) => r.kind === 'nearest')
+  if (remark?.kind === 'nearest') return { node: remark.node, why: { kind: 'lacks', lacks: remark.lacks } }
+  const { filter } = cycle
+  if (!filter) return undefined
+  const passed = filter.states.map((states) => states.search(/[RE]/))
+  const most = Math.max(...passed)
+  const at = passed.indexOf(most)
+  if (most < 1 || passed.every((n) => n === most)) return undefined
+  const node = filter.nodes[at]
+  return node === undefined ? undefined : { node, why: { kind: 'passed', plugins: most, of: filter.plugins.length, by: filter.plugins[most] ?? '' } }
+}

@@ -1,0 +1,125 @@
+// The verbs of the palette: what can be done to nodes, pods and workloads, and searches for decisions.
+
+import { computed, type ComputedRef } from 'vue'
+import { useI18n } from 'vue-i18n'
+import { useRouter } from 'vue-router'
+import { decisionsWith, nodeRef, podRef, podsOf, refOf, yamlOf } from '@/features/act/model/links'
+import { applies, formatTaint, parseLabel, parseTaint, type Input, type Verb } from '@/features/act/model/verbs'
+import { ask, entries, historyOpen } from '@/features/act/store/asked'
+import { splitKey, type ObjectRef } from '@/kubernetes/object'
+import { canRestart, canScale, workloadOf } from '@/kubernetes/workloads'
+import { cluster } from '@/live/cluster'
+import { nodes, pods } from '@/live/watched'
+import type { Choice, PaletteVerb, Step } from './model/verbs'
+import { pluginNames } from './store/plugins'
+import type { PaletteAction } from './usePaletteActions'
+
+const key = ({ namespace, name }: ObjectRef) => (namespace ? `${namespace}/${name}` : name)
+
+export function usePaletteVerbs(): { verbs: ComputedRef<PaletteVerb[]>; history: ComputedRef<PaletteAction[]> } {
+  const { t } = useI18n()
+  const router = useRouter()
+
+  // ── arguments ─────────────────────────────────────────────────────────
+  const nodeChoice = (name: string): Choice => ({ value: name, title: name, detail: nodes.value.items.get(name)?.spec?.taints?.map(formatTaint).join(' ') })
+  const someNode = (verb?: Verb): Step => ({
+    ask: t('palette.ask.node'),
+    choices: () => cluster.value.nodes.filter(({ name, node }) => !verb || applies(verb, nodeRef(name), node)).map(({ name }) => nodeChoice(name)),
+  })
+  const somePod = (): Step => ({ ask: t('palette.ask.pod'), choices: () => [...pods.value.items.keys()].map((value) => ({ value, title: value })) })
+  const workloads = (can: (of: ObjectRef) => boolean) => cluster.value.owners.flatMap((owner) => workloadOf(owner) ?? []).filter(can)
+  const someWorkload = (can: (of: ObjectRef) => boolean = () => true): Step => ({
+    ask: t('palette.ask.workload'),
+    choices: () => workloads(can).map((of) => ({ value: `${of.kind.kind} ${key(of)}`, title: of.name, detail: `${of.kind.kind} ${of.namespace}` })),
+  })
+  const somePlugin = (): Step => ({ ask: t('palette.ask.plugin'), choices: () => pluginNames.value.map((value) => ({ value, title: value })) })
+  const own = (value: string): Choice => ({ value, title: value })
+
+  const podOf = ({ value }: Choice) => {
+    const parts = splitKey(value)
+    return parts ? [podRef(parts)] : []
+  }
+  function workloadIn({ value }: Choice): ObjectRef[] {
+    const [kind = '', name = ''] = value.split(' ')
+    const parts = splitKey(name)
+    const of = parts && refOf({ kind, ...parts })
+    return of ? [of] : []
+  }
+
+  // ── verbs ─────────────────────────────────────────────────────────────
+  const steps = (...all: readonly ((chosen: readonly Choice[]) => Step)[]) => (chosen: readonly Choice[]) => all[chosen.length]?.(chosen)
+  const about = (verb: Verb | 'drain', icon: string, refsOf: (choice: Choice) => ObjectRef[], first: Step, more: readonly ((chosen: readonly Choice[]) => Step)[] = [], inputOf: (chosen: readonly Choice[]) => Partial<Input> = () => ({})): PaletteVerb => ({
+    id: `verb:${verb}`,
+    icon,
+    title: t(`palette.verb.${verb}`),
+    next: steps(() => first, ...more),
+    run: (chosen) => ask(verb, chosen[0] ? refsOf(chosen[0]) : [], inputOf(chosen.slice(1))),
+  })
+  const onNode = ({ value }: Choice) => [nodeRef(value)]
+  const go = (id: string, icon: string, step: () => Step, placeOf: (choice: Choice) => Parameters<typeof router.push>[0] | undefined): PaletteVerb => ({
+    id: `verb:${id}`,
+    icon,
+    title: t(`palette.verb.${id}`),
+    next: steps(step),
+    run([choice]) {
+      const place = choice && placeOf(choice)
+      if (place) void router.push(place)
+    },
+  })
+
+  const someTaint = ([node]: readonly Choice[]): Step => ({
+    ask: t('palette.ask.taint'),
+    // Taints that other nodes have are worth repeating; its own can be removed.
+    choices: () => {
+      const has = nodes.value.items.get(node?.value ?? '')?.spec?.taints ?? []
+      const all = new Set([...nodes.value.items.values()].flatMap((n) => n.spec?.taints?.map(formatTaint) ?? []))
+      return [...has.map((taint) => ({ value: `${taint.key}:${taint.effect}-`, title: `${taint.key}:${taint.effect}-`, detail: t('palette.remove') })), ...[...all].filter((text) => !has.some((taint) => formatTaint(taint) === text)).map(own)]
+    },
+    read: (text) => (parseTaint(text) ? own(text) : undefined),
+  })
+  const someLabel = ([node]: readonly Choice[]): Step => ({
+    ask: t('palette.ask.label'),
+    choices: () => Object.keys(nodes.value.items.get(node?.value ?? '')?.metadata.labels ?? {}).map((label) => ({ value: `${label}-`, title: `${label}-`, detail: t('palette.remove') })),
+    read: (text) => (parseLabel(text) ? own(text) : undefined),
+  })
+  const replicas = (): Step => ({ ask: t('palette.ask.replicas'), choices: () => ['0', '1', '2', '3', '5', '10'].map(own), read: (text) => (/^\d{1,5}$/.test(text) ? own(text) : undefined) })
+  const weight = (): Step => ({ ask: t('palette.ask.weight'), choices: () => ['1', '2', '5', '10'].map(own), read: (text) => (/^[1-9]\d{0,2}$/.test(text) ? own(text) : undefined) })
+
+  const verbs = computed((): PaletteVerb[] => [
+    about('taint', 'taint', onNode, someNode(), [someTaint], ([text]) => {
+      const taint = text && parseTaint(text.value)
+      return taint ? ('add' in taint ? { addTaints: [taint.add] } : { removeTaints: [taint.remove] }) : {}
+    }),
+    about('label', 'star', onNode, someNode(), [someLabel], ([text]) => {
+      const label = text && parseLabel(text.value)
+      return label ? { labels: { [label.key]: label.value } } : {}
+    }),
+    about('cordon', 'gate', onNode, someNode('cordon')),
+    about('uncordon', 'play', onNode, someNode('uncordon')),
+    about('drain', 'drain', onNode, someNode()),
+    about('notReady', 'warn', onNode, someNode('notReady')),
+    about('unreachable', 'plug', onNode, someNode('unreachable')),
+    about('recover', 'check', onNode, someNode('recover')),
+    about('scale', 'sort', workloadIn, someWorkload((of) => canScale(of.kind)), [replicas], ([text]) => (text ? { replicas: Number(text.value) } : {})),
+    about('restart', 'reset', workloadIn, someWorkload((of) => canRestart(of.kind))),
+    about('recreate', 'reset', podOf, somePod()),
+    about('delete', 'trash', podOf, somePod()),
+    go('yaml', 'code', somePod, (choice) => podOf(choice).map(yamlOf)[0]),
+    go('rejectedBy', 'decisions', somePlugin, ({ value }) => decisionsWith({ plugin: value })),
+    go('decisionsOn', 'decisions', someNode, ({ value }) => decisionsWith({ node: value })),
+    go('decisionsOf', 'decisions', someWorkload, (choice) => workloadIn(choice).map((of) => decisionsWith({ namespace: of.namespace ?? '', owner: `${of.kind.kind}/${of.name}` }))[0]),
+    go('podsOn', 'pod', someNode, ({ value }) => podsOf(nodeRef(value))),
+    {
+      id: 'verb:weight',
+      icon: 'scheduler',
+      title: t('palette.verb.weight'),
+      next: steps(somePlugin, weight),
+      run: ([plugin, value]) => void router.push({ name: 'scheduler', query: { view: 'difference', weight: `${plugin?.value}=${value?.value}` } }),
+    },
+  ])
+
+  return {
+    verbs,
+    history: computed(() => (entries.value.length ? [{ id: 'history', icon: 'history', title: t('palette.history'), run: () => (historyOpen.value = true) }] : [])),
+  }
+}

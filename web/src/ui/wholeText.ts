@@ -1,0 +1,109 @@
+// The whole of a text that its box cuts, shown on hover, focus and touch. One listener for
+// the page: a title on each of ten thousand cells would cost more than it tells.
+
+/** How far above the pointer's target a cut text is looked for. */
+const reach = 4
+/** A finger that rests this long, in ms, asks for the text instead of the action. */
+const press = 500
+
+/** True if the box hides a part of its text, and nothing lets it scroll there. */
+export function isCut(element: Element): boolean {
+  const { overflowX, overflowY } = getComputedStyle(element)
+  const hides = (overflow: string) => overflow === 'hidden' || overflow === 'clip'
+  return (hides(overflowX) && element.scrollWidth > element.clientWidth) || (hides(overflowY) && element.scrollHeight > element.clientHeight + 2)
+}
+
+/** The whole text if it is cut at the element or just above it, and no title tells it already. */
+export function wholeTextAt(target: Element): string {
+  for (let at: Element | null = target, steps = 0; at && steps < reach; at = at.parentElement, steps++) {
+    if (at.matches('.cm-editor, main, dialog, body')) return ''
+    if (at.textContent?.trim() && at.childElementCount < 12 && isCut(at)) return tell(at)
+  }
+  return ''
+}
+
+function tell(element: Element): string {
+  const text = squeezed((element as HTMLElement).innerText || element.textContent || '')
+  for (let at: Element | null = element, steps = 0; at && steps < reach; at = at.parentElement, steps++) if (at.getAttribute('title')?.includes(text)) return ''
+  return text
+}
+
+/** All cut texts within a focused element, which is how the keyboard reaches them. */
+function within(target: Element): string {
+  if (target.childElementCount > 60 || target.matches('main, dialog, [role="grid"], [role="listbox"], ul, .cm-content')) return ''
+  const cut = [target, ...target.querySelectorAll('*')].filter((element) => element.textContent?.trim() && isCut(element))
+  // An element that holds a cut one tells the same text again.
+  const innermost = cut.filter((element) => !cut.some((other) => other !== element && element.contains(other)))
+  return [...new Set(innermost.map(tell).filter(Boolean))].join('\n')
+}
+
+const squeezed = (text: string) => text.replace(/\s+/g, ' ').trim()
+
+/** Installs the listeners; the returned function removes them. The box is a popover, so that it lies above dialogs, too. */
+export function installWholeText(root: Document = document): () => void {
+  const box = root.createElement('div')
+  box.className = 'whole-text'
+  box.setAttribute('role', 'tooltip')
+  box.setAttribute('popover', 'manual')
+  root.body.append(box)
+  let timer: ReturnType<typeof setTimeout> | undefined
+
+  function hide() {
+    clearTimeout(timer)
+    if (!box.textContent) return
+    box.textContent = ''
+    box.hidePopover()
+  }
+  function show(target: Element, text: string) {
+    if (box.textContent === text) return
+    hide()
+    if (!text) return
+    box.textContent = text
+    box.showPopover()
+    place(box, target.getBoundingClientRect())
+  }
+  const onOver = (event: PointerEvent) => {
+    if (event.target instanceof Element && event.pointerType !== 'touch') show(event.target, wholeTextAt(event.target))
+  }
+  const onFocus = (event: FocusEvent) => {
+    if (event.target instanceof Element && event.target.matches(':focus-visible')) show(event.target, within(event.target))
+  }
+  const onDown = (event: PointerEvent) => {
+    hide()
+    const { target } = event
+    if (event.pointerType === 'touch' && target instanceof Element) timer = setTimeout(() => show(target, wholeTextAt(target)), press)
+  }
+  const onKey = (event: KeyboardEvent) => {
+    if (event.key === 'Escape') hide()
+  }
+  const lift = () => clearTimeout(timer)
+  const events: [string, (event: never) => void][] = [
+    ['pointerover', onOver],
+    ['focusin', onFocus],
+    ['focusout', hide],
+    ['pointerdown', onDown],
+    ['pointerup', lift],
+    ['pointercancel', lift],
+    ['scroll', hide],
+    ['keydown', onKey],
+  ]
+  // On the window and after all others: a title that another listener has just set is seen. Scrolling does not bubble.
+  const view = root.defaultView ?? window
+  for (const [name, listener] of events) view.addEventListener(name, listener as EventListener, { capture: name === 'scroll', passive: true })
+  return () => {
+    for (const [name, listener] of events) view.removeEventListener(name, listener as EventListener, { capture: name === 'scroll' })
+    hide()
+    box.remove()
+  }
+}
+
+/** Below the target, or above it where there is more room; never outside of the window. */
+function place(box: HTMLElement, target: DOMRect): void {
+  const gap = 6
+  const { width, height } = box.getBoundingClientRect()
+  const left = Math.max(gap, Math.min(target.left, window.innerWidth - width - gap))
+  const below = target.bottom + gap
+  const top = below + height <= window.innerHeight - gap ? below : Math.max(gap, target.top - height - gap)
+  box.style.left = `${left}px`
+  box.style.top = `${top}px`
+}

@@ -57,7 +57,7 @@ export function useRateCharts(overview: Ref<Overview | undefined>): { charts: Co
         colour: 'var(--warn)',
         figure: formatCount(pendingNow.value),
         unit: t('activity.pending'),
-        note: [t('activity.peak', { peak: round(factsOf([...pending.value, live.value ? pendingNow.value : undefined]).peak) }), sampledSince.value].filter(Boolean).join(', '),
+        note: [t('activity.peak', { peak: round(factsOf([...pending.value, live.value ? pendingNow.value : undefined]).peak) }), sampledSince.value].filter(Boolean).join(t('common.separator')),
       },
     ]),
     axis: computed(() => [bounds.value.since, (bounds.value.since + bounds.value.until) / 2, bounds.value.until].map((ms) => formatClock(new Date(ms).toISOString(), false))),

@@ -9,6 +9,11 @@ test.describe.configure({ mode: 'serial' })
 /** Chooses an entry of the open menu. */
 const choose = (page: Page, action: string) => page.getByTestId('object-menu').locator(`[data-action="${action}"]`).click()
 
+async function openPalette(page: Page) {
+  await page.keyboard.press('Control+k')
+  await expect(page.getByTestId('palette').getByRole('combobox')).toBeFocused()
+}
+
 const blue = { key: 'team', value: 'blue', effect: 'NoSchedule' }
 
 test('a taint that rejects a pod is removed from its decision, and the pod is scheduled', { tag: '@main' }, async ({ page, simulator }) => {
@@ -124,7 +129,7 @@ test('the palette taints a node step by step, by keyboard alone, and the change 
   const taints = async () => (await simulator.kube<{ spec: { taints?: unknown[] } }>('GET', '/api/v1/nodes/only')).spec.taints ?? []
   await page.goto(simulator.url)
   await expect(page.locator('[data-node="only"]')).toBeVisible()
-  await page.keyboard.press('Control+k')
+  await openPalette(page)
   const palette = page.getByTestId('palette')
   await page.keyboard.type('>')
   await expect(palette.getByRole('option', { name: 'Taint node…' })).toBeVisible()
@@ -146,7 +151,7 @@ test('the palette taints a node step by step, by keyboard alone, and the change 
   await expect(dialog).toBeHidden()
   expect(await taints()).toContainEqual({ key: 'team', value: 'green', effect: 'NoSchedule' })
 
-  await page.keyboard.press('Control+k')
+  await openPalette(page)
   await page.keyboard.type('your changes')
   await page.keyboard.press('Enter')
   const history = page.getByTestId('change-history')
@@ -190,14 +195,14 @@ test('a change that the server refuses is not offered', async ({ page, simulator
 test('the palette shows decisions by plugin, and starts a draft with another weight', async ({ page, simulator }) => {
   await page.goto(simulator.url)
   await expect(page.locator('[data-node="only"]')).toBeVisible()
-  await page.keyboard.press('Control+k')
+  await openPalette(page)
   await page.keyboard.type('rejected by')
   await page.keyboard.press('Enter')
   await page.keyboard.type('TaintTol')
   await page.keyboard.press('Enter')
   await expect(page).toHaveURL(/\/decisions\?plugin=TaintToleration/)
 
-  await page.keyboard.press('Control+k')
+  await openPalette(page)
   await page.keyboard.type('weight')
   await page.keyboard.press('Enter')
   await page.keyboard.type('NodeAff')

@@ -199,6 +199,8 @@ test('the palette shows decisions by plugin, and starts a draft with another wei
   await page.keyboard.type('rejected by')
   await page.keyboard.press('Enter')
   await page.keyboard.type('TaintTol')
+  // The names of the plugins arrive from the server.
+  await expect(page.getByTestId('palette').getByRole('option', { name: 'TaintToleration' })).toBeVisible()
   await page.keyboard.press('Enter')
   await expect(page).toHaveURL(/\/decisions\?plugin=TaintToleration/)
 
@@ -206,6 +208,7 @@ test('the palette shows decisions by plugin, and starts a draft with another wei
   await page.keyboard.type('weight')
   await page.keyboard.press('Enter')
   await page.keyboard.type('NodeAff')
+  await expect(page.getByTestId('palette').getByRole('option', { name: 'NodeAffinity' })).toBeVisible()
   await page.keyboard.press('Enter')
   await page.keyboard.type('7')
   await page.keyboard.press('Enter')

@@ -9,6 +9,11 @@ test.describe.configure({ mode: 'serial' })
 /** Chooses an entry of the open menu. */
 const choose = (page: Page, action: string) => page.getByTestId('object-menu').locator(`[data-action="${action}"]`).click()
 
+async function openPalette(page: Page) {
+  await page.keyboard.press('Control+k')
+  await expect(page.getByTestId('palette').getByRole('combobox')).toBeFocused()
+}
+
 const blue = { key: 'team', value: 'blue', effect: 'NoSchedule' }
 
 test('a taint that rejects a pod is removed from its decision, and the pod is scheduled', { tag: '@main' }, async ({ page, simulator }) => {
@@ -35,7 +40,7 @@ test('a taint that rejects a pod is removed from its decision, and the pod is sc
   await expect(dialog).toBeHidden()
   await expect(page.getByTestId('explanation')).toContainText('stuck runs on only', { timeout: 20_000 })
 
-  await page.getByRole('button', { name: 'Undo' }).click()
+  await page.getByRole('button', { name: 'Undo', exact: true }).click()
   await expect(page.getByText('Undone: only')).toBeVisible()
   expect((await simulator.kube<{ spec: { taints: unknown[] } }>('GET', '/api/v1/nodes/only')).spec.taints).toContainEqual(blue)
   await simulator.kube('PATCH', '/api/v1/nodes/only', { spec: { taints: null } })
@@ -81,7 +86,7 @@ test('a deleted pod comes back on its node', async ({ page, simulator }) => {
   await choose(page, 'delete')
   await page.getByTestId('change-apply').click()
   await expect(page.locator('[data-node="only"]').getByRole('button', { name: 'stuck', exact: true })).toHaveCount(0)
-  await page.getByRole('button', { name: 'Undo' }).click()
+  await page.getByRole('button', { name: 'Undo', exact: true }).click()
   await expect(page.locator('[data-node="only"]').getByRole('button', { name: 'stuck', exact: true })).toBeVisible()
 })
 
@@ -114,7 +119,7 @@ test('a workload is scaled with its dry run, and restarted', { tag: '@main' }, a
   await expect(dialog.getByTestId('yaml-diff')).toContainText('kubectl.kubernetes.io/restartedAt')
   await dialog.getByTestId('change-apply').click()
   await expect(page.getByText('Restarting: web')).toBeVisible()
-  await expect(page.getByRole('button', { name: 'Undo' })).toHaveCount(0)
+  await expect(page.getByRole('button', { name: 'Undo', exact: true })).toHaveCount(0)
   await page.goto(`${simulator.url}/resources/pods?owner=Deployment/web`)
   await expect.poll(async () => (await names()).some((name) => before.includes(name)), { timeout: 30_000 }).toBe(false)
 })
@@ -124,7 +129,7 @@ test('the palette taints a node step by step, by keyboard alone, and the change 
   const taints = async () => (await simulator.kube<{ spec: { taints?: unknown[] } }>('GET', '/api/v1/nodes/only')).spec.taints ?? []
   await page.goto(simulator.url)
   await expect(page.locator('[data-node="only"]')).toBeVisible()
-  await page.keyboard.press('Control+k')
+  await openPalette(page)
   const palette = page.getByTestId('palette')
   await page.keyboard.type('>')
   await expect(palette.getByRole('option', { name: 'Taint node…' })).toBeVisible()
@@ -146,13 +151,13 @@ test('the palette taints a node step by step, by keyboard alone, and the change 
   await expect(dialog).toBeHidden()
   expect(await taints()).toContainEqual({ key: 'team', value: 'green', effect: 'NoSchedule' })
 
-  await page.keyboard.press('Control+k')
+  await openPalette(page)
   await page.keyboard.type('your changes')
   await page.keyboard.press('Enter')
   const history = page.getByTestId('change-history')
   await expect(history).toContainText('Taints changed: only')
   expect(await objections(page, { within: 'dialog[open]' })).toEqual([])
-  await history.getByRole('button', { name: 'Undo' }).press('Enter')
+  await history.getByRole('button', { name: 'Undo', exact: true }).press('Enter')
   await expect(history).toContainText('undone')
   expect(await taints()).toEqual([])
 })
@@ -166,7 +171,7 @@ test('undoing does not overwrite what another client changed since', async ({ pa
   await dialog.getByTestId('change-apply').click()
   await expect(page.getByText('Scaled: web')).toBeVisible()
   await simulator.kube('PATCH', '/apis/apps/v1/namespaces/default/deployments/web', { spec: { replicas: 4 } })
-  await page.getByRole('button', { name: 'Undo' }).click()
+  await page.getByRole('button', { name: 'Undo', exact: true }).click()
   await expect(page.getByText('web has changed since')).toBeVisible()
   const { spec } = await simulator.kube<{ spec: { replicas: number } }>('GET', '/apis/apps/v1/namespaces/default/deployments/web')
   expect(spec.replicas).toBe(4)
@@ -190,17 +195,20 @@ test('a change that the server refuses is not offered', async ({ page, simulator
 test('the palette shows decisions by plugin, and starts a draft with another weight', async ({ page, simulator }) => {
   await page.goto(simulator.url)
   await expect(page.locator('[data-node="only"]')).toBeVisible()
-  await page.keyboard.press('Control+k')
+  await openPalette(page)
   await page.keyboard.type('rejected by')
   await page.keyboard.press('Enter')
   await page.keyboard.type('TaintTol')
+  // The names of the plugins arrive from the server.
+  await expect(page.getByTestId('palette').getByRole('option', { name: 'TaintToleration' })).toBeVisible()
   await page.keyboard.press('Enter')
   await expect(page).toHaveURL(/\/decisions\?plugin=TaintToleration/)
 
-  await page.keyboard.press('Control+k')
+  await openPalette(page)
   await page.keyboard.type('weight')
   await page.keyboard.press('Enter')
   await page.keyboard.type('NodeAff')
+  await expect(page.getByTestId('palette').getByRole('option', { name: 'NodeAffinity' })).toBeVisible()
   await page.keyboard.press('Enter')
   await page.keyboard.type('7')
   await page.keyboard.press('Enter')

@@ -61,6 +61,8 @@ test('places that were never visited open while the server is away, and say so',
     await page.keyboard.press('Escape')
     await expect(dialog).toBeHidden()
     await page.keyboard.press('Control+k')
+    await expect(page.getByTestId('palette').getByRole('combobox')).toBeFocused()
+    await page.keyboard.type('>')
     await expect(page.getByTestId('palette').getByRole('option', { name: 'Taint node…' })).toBeVisible()
     await page.keyboard.press('Escape')
     for (const [key, name] of [['r', 'Resources'], ['d', 'Decisions'], ['a', 'Activity'], ['s', 'Scheduler']] as const) {

@@ -98,7 +98,7 @@ test('a node can be cordoned, and an object shows its events', async ({ page, si
   await page.getByRole('menuitem', { name: 'Cordon' }).click()
   await page.getByTestId('change-apply').click()
   await expect(page.locator('[data-key="n1"]')).toContainText('SchedulingDisabled')
-  await page.getByRole('button', { name: 'Undo' }).click()
+  await page.getByRole('button', { name: 'Undo', exact: true }).click()
   await expect(page.locator('[data-key="n1"]')).not.toContainText('SchedulingDisabled')
   await page.goto(`${simulator.url}/resources/pods?select=default/b-1`)
   await detail.getByRole('tab', { name: 'Events' }).click()

@@ -15,6 +15,12 @@ afterEach(() => {
 const phase = () => mount(SchedulerState, { global: { plugins: [i18n], stubs: { RouterLink: true } } }).get('[data-testid="scheduler-phase"]').text()
 const running = { phase: 'running', scheduler: { phase: 'running', revision: 3 } } as Status
 
+it('says that the simulator stops, when the phase of its scheduler is its own', () => {
+  connection.value = { kind: 'live' } as ConnectionState
+  status.value = { phase: 'stopping', scheduler: { phase: 'stopping' } } as unknown as Status
+  expect(phase()).toBe('Simulator stopping')
+})
+
 it('says that the scheduler starts while the server has no phase of it yet', () => {
   connection.value = { kind: 'live' } as ConnectionState
   status.value = { phase: 'starting', scheduler: { phase: '' } } as unknown as Status

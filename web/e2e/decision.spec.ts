@@ -114,20 +114,3 @@ test('a click copies the name of the pod', async ({ page, context, simulator }) 
   await page.getByRole('button', { name: 'Copy pod name' }).click()
   expect(await page.evaluate(() => navigator.clipboard.readText())).toBe('second')
 })
-
-test('the list of decisions filters by outcome and text', { tag: '@main' }, async ({ page, simulator }) => {
-  await page.goto(`${simulator.url}/decisions`)
-  const rows = page.locator('[role="row"][data-key]')
-  await expect(rows.first()).toBeVisible()
-  const all = await rows.count()
-  await page.getByRole('button', { name: /^unschedulable/ }).click()
-  await expect(rows.filter({ hasText: 'big' }).first()).toBeVisible()
-  await expect.poll(() => rows.count()).toBeLessThan(all) // without the scheduled ones
-  await expect(page).toHaveURL(/outcome=unschedulable/)
-  await page.getByRole('button', { name: /^All/ }).click()
-  await page.getByPlaceholder('Filter by pod').fill('second')
-  // There are several if the first attempts ran before a node was ready.
-  await expect(rows.filter({ hasNotText: 'second' })).toHaveCount(0)
-  await rows.first().getByRole('gridcell').first().click()
-  await expect(page).toHaveURL(/\/decisions\/default\/second/)
-})

@@ -70,7 +70,7 @@ test('facets count all that match, and narrow the search', async ({ page, simula
   await expect(page.getByTestId('loaded')).toContainText(`of ${crowd + 1} matching`)
 })
 
-test('new decisions that match arrive, and others do not', async ({ page, simulator }) => {
+test('new decisions that match arrive, and others do not', { tag: '@main' }, async ({ page, simulator }) => {
   await page.goto(`${simulator.url}/decisions?q=newcomer`)
   await expect(page.getByText('No decisions match.')).toBeVisible()
   await expect(page.getByText(/covers all 6\d\d decisions that the simulator keeps/)).toBeVisible()

@@ -119,7 +119,8 @@ test('the form adds, explains and removes fields of the schema, and checks quant
   expect([spec.tolerations[0]?.operator, spec.containers[0]?.resources.requests.cpu]).toEqual(['Exists', '600m'])
 })
 
-test('a value that is no quantity is marked at its line, before and after the server refuses it', async ({ page, simulator }) => {
+test('a value that is no quantity is marked at its line, before and after the server refuses it', async ({ page, simulator, allowed }) => {
+  allowed.push(refused(400))
   await page.goto(simulator.url)
   await writeYaml(page, podYaml('six').replace('requests: {cpu: 500m, memory: 256Mi}', 'requests:\n        memory: 256Mi\n        cpu: six'))
   const marked = () => page.locator('.cm-problem').evaluateAll((all) => all.map((box) => `${box.closest('.cm-problem-frame')?.previousElementSibling?.textContent?.trim()} | ${box.textContent}`))

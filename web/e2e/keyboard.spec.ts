@@ -22,8 +22,8 @@ async function focused(page: Page): Promise<Stop | undefined> {
     const element = document.activeElement
     if (!element || element === document.body) return undefined
     const name = `${element.tagName.toLowerCase()} “${(element.getAttribute('aria-label') ?? element.textContent ?? '').replace(/\s+/g, ' ').trim().slice(0, 40)}”`
-    // The indicator may be on the control or on the box around it.
-    let visible = false
+    // The indicator may be on the control or on the box around it; a text shows its caret.
+    let visible = element.matches('textarea, [contenteditable="true"]')
     for (let at: Element | null = element, steps = 0; at && steps < 3; at = at.parentElement, steps++) {
       const style = getComputedStyle(at)
       if ((style.outlineStyle !== 'none' && parseFloat(style.outlineWidth) > 0) || (steps && at.matches(':focus-within') && style.boxShadow !== 'none')) visible = true

@@ -113,10 +113,8 @@ export const test = base.extend<{ simulator: Simulator; allowed: RegExp[]; tour:
   // eslint-disable-next-line no-empty-pattern
   allowed: async ({}, use) => use([]),
   context: async ({ context, allowed, tour }, use) => {
-    if (!tour) await context.addInitScript(() => {
-      // Documents without an origin, such as about:blank, have no storage.
-      if (location.protocol.startsWith('http')) localStorage.setItem('tour', 'done')
-    })
+    // A new page is about:blank first, which has no storage.
+    if (!tour) await context.addInitScript(() => location.protocol === 'about:' || localStorage.setItem('tour', 'done'))
     const seen: string[] = []
     context.on('console', (message) => message.type() === 'error' && seen.push(`${message.text()} (${message.location().url})`))
     context.on('weberror', (error) => seen.push(`uncaught: ${error.error().stack ?? error.error().message}`))

@@ -11,7 +11,7 @@
 // - Pod、Taint、Toleration、拡張点やプラグインの名前は Kubernetes の表記のまま残す。
 // - 用語は下の表のとおり、1 つの概念に 1 つの訳語だけを使う。
 
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { en as first } from './en'
@@ -238,5 +238,22 @@ describe('日本語', () => {
         { not: /(?<!:)\s[、。（）「」？]|[、。（）「」？]\s(?!\|)/, but: '全角の記号の前後に空白を入れない' },
       ]),
     ).toEqual([])
+  })
+})
+
+describe('lists in sentences', () => {
+  const root = join(import.meta.dirname, '..')
+  const files = readdirSync(root, { recursive: true, encoding: 'utf8' }).filter((f) => /\.(?:vue|ts)$/.test(f) && !/\.test\.ts$|\/model\/|PartsPage|testing/.test(f))
+  /** What plugins, the scheduler or a file wrote, quoted with its own commas, and CSS. */
+  const quoted = /(?:reasons|errors|stops|errors \?\? \[\]\)|x\.key\)\))\??(?:\.map\([^)]*\))?\.join\(/
+
+  it('are joined with the comma of the language', () => {
+    const english = files.flatMap((file) =>
+      readFileSync(join(root, file), 'utf8')
+        .split('\n')
+        .filter((line) => /\.join\('[,;.] '\)/.test(line) && !quoted.test(line))
+        .map((line) => `${file}: ${line.trim().slice(0, 120)}`),
+    )
+    expect(english).toEqual([])
   })
 })

@@ -40,9 +40,13 @@ it('tells the whole of a cut text under the pointer, and nothing of a text that 
   expect(told()).toBe('')
 })
 
-it('leaves a text alone that a title tells already', () => {
-  point(boxed('node-a1', { title: 'Open node-a1' }), 'pointerover')
+it('leaves to the mouse a text that a title tells, and tells it to a finger', () => {
+  const titled = boxed('node-a1', { title: 'Open node-a1' })
+  point(titled, 'pointerover')
   expect(told()).toBe('')
+  point(titled, 'pointerdown', 'touch')
+  vi.advanceTimersByTime(600)
+  expect(told()).toBe('node-a1')
 })
 
 it('tells it to a finger that rests on it, not to one that passes', () => {

@@ -13,19 +13,21 @@ export function isCut(element: Element): boolean {
   return (hides(overflowX) && element.scrollWidth > element.clientWidth) || (hides(overflowY) && element.scrollHeight > element.clientHeight + 2)
 }
 
-/** The whole text if it is cut at the element or just above it, and no title tells it already. */
-export function wholeTextAt(target: Element): string {
+/** The whole text if it is cut at the element or just above it. A title tells it to a mouse already, but not to a finger or the keyboard. */
+export function wholeTextAt(target: Element, mouse: boolean): string {
   for (let at: Element | null = target, steps = 0; at && steps < reach; at = at.parentElement, steps++) {
     if (at.matches('.cm-editor, main, dialog, body')) return ''
-    if (at.textContent?.trim() && at.childElementCount < 12 && isCut(at)) return tell(at)
+    if (at.textContent?.trim() && at.childElementCount < 12 && isCut(at)) return mouse && titled(at) ? '' : textOf(at)
   }
   return ''
 }
 
-function tell(element: Element): string {
-  const text = squeezed((element as HTMLElement).innerText || element.textContent || '')
-  for (let at: Element | null = element, steps = 0; at && steps < reach; at = at.parentElement, steps++) if (at.getAttribute('title')?.includes(text)) return ''
-  return text
+const textOf = (element: Element) => squeezed((element as HTMLElement).innerText || element.textContent || '')
+
+function titled(element: Element): boolean {
+  const text = textOf(element)
+  for (let at: Element | null = element, steps = 0; at && steps < reach; at = at.parentElement, steps++) if (at.getAttribute('title')?.includes(text)) return true
+  return false
 }
 
 /** All cut texts within a focused element, which is how the keyboard reaches them. */
@@ -34,7 +36,7 @@ function within(target: Element): string {
   const cut = [target, ...target.querySelectorAll('*')].filter((element) => element.textContent?.trim() && isCut(element))
   // An element that holds a cut one tells the same text again.
   const innermost = cut.filter((element) => !cut.some((other) => other !== element && element.contains(other)))
-  return [...new Set(innermost.map(tell).filter(Boolean))].join('\n')
+  return [...new Set(innermost.map(textOf).filter(Boolean))].join('\n')
 }
 
 const squeezed = (text: string) => text.replace(/\s+/g, ' ').trim()
@@ -63,7 +65,7 @@ export function installWholeText(root: Document = document): () => void {
     place(box, target.getBoundingClientRect())
   }
   const onOver = (event: PointerEvent) => {
-    if (event.target instanceof Element && event.pointerType !== 'touch') show(event.target, wholeTextAt(event.target))
+    if (event.target instanceof Element && event.pointerType !== 'touch') show(event.target, wholeTextAt(event.target, true))
   }
   const onFocus = (event: FocusEvent) => {
     if (event.target instanceof Element && event.target.matches(':focus-visible')) show(event.target, within(event.target))
@@ -71,7 +73,7 @@ export function installWholeText(root: Document = document): () => void {
   const onDown = (event: PointerEvent) => {
     hide()
     const { target } = event
-    if (event.pointerType === 'touch' && target instanceof Element) timer = setTimeout(() => show(target, wholeTextAt(target)), press)
+    if (event.pointerType === 'touch' && target instanceof Element) timer = setTimeout(() => show(target, wholeTextAt(target, false)), press)
   }
   const onKey = (event: KeyboardEvent) => {
     if (event.key === 'Escape') hide()

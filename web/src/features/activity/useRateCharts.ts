@@ -37,6 +37,8 @@ export function useRateCharts(overview: Ref<Overview | undefined>): { charts: Co
   }
   const pending = computed(() => pendingSamples.series(Math.floor(bounds.value.until / 1000) + 1, seconds.value))
   const pendingNow = computed(() => (void cluster.value, model.pendingCount))
+  /** The range ends now. */
+  const live = computed(() => bounds.value.until > now.value - 60_000)
   /** The samples begin later than the range. */
   const sampledSince = computed(() => (pendingSamples.since !== undefined && pending.value[0] === undefined ? t('activity.recordedSince', { time: formatClock(new Date(pendingSamples.since * 1000).toISOString(), false) }) : ''))
 
@@ -55,7 +57,7 @@ export function useRateCharts(overview: Ref<Overview | undefined>): { charts: Co
         colour: 'var(--warn)',
         figure: formatCount(pendingNow.value),
         unit: t('activity.pending'),
-        note: [t('activity.peak', { peak: round(factsOf(pending.value).peak) }), sampledSince.value].filter(Boolean).join(', '),
+        note: [t('activity.peak', { peak: round(factsOf([...pending.value, live.value ? pendingNow.value : undefined]).peak) }), sampledSince.value].filter(Boolean).join(t('common.separator')),
       },
     ]),
     axis: computed(() => [bounds.value.since, (bounds.value.since + bounds.value.until) / 2, bounds.value.until].map((ms) => formatClock(new Date(ms).toISOString(), false))),

@@ -59,12 +59,8 @@ export function useStepWords(): (shown: Presentation, step: Step) => StepWords {
       lines: kept([!!asked && counted('present.preFilter.asked', asked), !!skipped.length && t('present.preFilter.skipped', { plugins: plugins(skipped) }), ...narrowed.map(({ plugin, nodes }) => counted('present.preFilter.narrowed', nodes, { plugin }))]),
     }
   }
-  function passWords({ plugins: passing, skipped, left }: Of<'passes'>): StepWords {
-    const shown = passing.length ? passing : skipped
-    return {
-      title: t(passing.length ? 'present.passes.title' : 'present.passes.skippedTitle', { n: shown.length, plugins: plugins(shown) }, shown.length),
-      lines: kept([shown.length > 1 && `${plugins(shown)}.`, passing.length > 0 && skipped.length > 0 && t('present.passes.skipped', { plugins: plugins(skipped) }), counted('present.rejects.left', left)]),
-    }
+  function passWords({ plugins: passing, left }: Of<'passes'>): StepWords {
+    return { title: t('present.passes.title', { n: passing.length, plugins: plugins(passing) }, passing.length), lines: kept([passing.length > 1 && `${plugins(passing)}.`, counted('present.rejects.left', left)]) }
   }
   function rejectWords(content: Of<'rejects'>): StepWords {
     const { plugin, nodes, left } = content
@@ -146,7 +142,7 @@ export function useStepWords(): (shown: Presentation, step: Step) => StepWords {
       case 'notRun':
         return { title: t('present.notRun.title'), lines: [t('present.notRun.text', { plugins: plugins(c.plugins) }, c.plugins.length)] }
       case 'failed':
-        return { title: counted('present.failed.title', c.nodes, { plugin: plainName(c.plugin) }), lines: [] }
+        return { title: c.ignored ? t('present.failed.ignored', { plugin: plainName(c.plugin) }) : counted('present.failed.title', c.nodes, { plugin: plainName(c.plugin) }), lines: c.ignored ? [counted('present.rejects.left', c.nodes)] : [] }
       case 'notEvaluated':
         return { title: counted('present.notEvaluated.title', c.nodes), lines: [t(`notEvaluated.${c.why}`, { n: formatCount(c.nodes), wanted: formatCount(c.wanted ?? 0), plugins: names(c.plugins) })] }
       case 'feasible':

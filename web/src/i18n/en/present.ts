@@ -46,8 +46,6 @@ export const present = {
     },
     passes: {
       title: '{n} plugins reject no node | {plugins} rejects no node | {n} plugins reject no node',
-      skippedTitle: '{n} plugins are skipped | {plugins} is skipped | {n} plugins are skipped',
-      skipped: 'Skipped: {plugins}.',
     },
     rejects: {
       title: '{plugin} rejects {n} nodes | {plugin} rejects {n} node | {plugin} rejects {n} nodes',
@@ -57,7 +55,7 @@ export const present = {
       left: 'No node is left. | {n} node is left. | {n} nodes are left.',
     },
     notRun: { title: 'No node is left to check', text: '{plugins} do not run. | {plugins} does not run. | {plugins} do not run.' },
-    failed: { title: '{plugin} fails on {n} nodes | {plugin} fails on {n} node | {plugin} fails on {n} nodes' },
+    failed: { ignored: '{plugin} fails and is ignored', title: '{plugin} fails on {n} nodes | {plugin} fails on {n} node | {plugin} fails on {n} nodes' },
     notEvaluated: { title: '{n} nodes are not evaluated | {n} node is not evaluated | {n} nodes are not evaluated' },
     feasible: {
       title: '{n} nodes are feasible: which one is best? | {n} node is feasible | {n} nodes are feasible: which one is best?',

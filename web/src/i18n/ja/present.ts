@@ -48,8 +48,6 @@ export const present: typeof english = {
     },
     passes: {
       title: '{n} 個のプラグインはどのノードも拒否しない | {plugins} はどのノードも拒否しない | {n} 個のプラグインはどのノードも拒否しない',
-      skippedTitle: '{n} 個のプラグインはスキップ | {plugins} はスキップ | {n} 個のプラグインはスキップ',
-      skipped: 'スキップ: {plugins}。',
     },
     rejects: {
       title: '{plugin} が {n} ノードを拒否',
@@ -59,7 +57,7 @@ export const present: typeof english = {
       left: '残りのノードはありません。 | 残りは {n} ノードです。 | 残りは {n} ノードです。',
     },
     notRun: { title: '調べるノードが残っていない', text: '{plugins} は実行されません。' },
-    failed: { title: '{plugin} が {n} ノードで失敗' },
+    failed: { ignored: '{plugin} が失敗し、無視される', title: '{plugin} が {n} ノードで失敗' },
     notEvaluated: { title: '{n} ノードは未評価' },
     feasible: {
       title: '割り当て可能なのは {n} ノード。最適なのは？ | 割り当て可能なのは {n} ノード | 割り当て可能なのは {n} ノード。最適なのは？',

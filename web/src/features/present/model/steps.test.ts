@@ -16,7 +16,6 @@ describe('the steps of a scheduled pod', () => {
       'passes NodeName NodeUnschedulable: 12 left',
       'rejects TaintToleration 3: 9 left; node(s) had untolerated taint(s) 3',
       "rejects NodeAffinity 1: 8 left; node(s) didn't match Pod's node affinity/selector 1",
-      'passes  (skipped NodePorts): 8 left',
       'rejects NodeResourcesFit 2: 6 left; Insufficient cpu 1; Insufficient memory 1',
       'passes PodTopologySpread: 6 left',
       'feasible 6',
@@ -78,6 +77,13 @@ describe('the steps of a pod without a node', () => {
   it('tell a failure from a rejection, and the framework’s own rejection from a plugin’s', () => {
     const filter = { plugins: ['A', 'B'], nodes: ['n1', 'n2'], states: ['EN', 'NN'], reasons: [{ node: 'n1', plugin: 'A', reasons: ['boom'] }] }
     expect(lines({ ...nowhere, outcome: 'error', preFilter: undefined, filter })).toEqual(['pod', 'failed A 1', 'notRun B', 'rejects (framework) 1: 0 left', 'end'])
+  })
+
+  it('do not take an extender that failed for one that passed', () => {
+    const filter = { plugins: ['A'], nodes: ['n1', 'n2'], states: ['P', 'P'], reasons: [] }
+    const failing = (ignored: boolean) => lines({ ...nowhere, preFilter: undefined, filter, extenders: [{ plugin: 'http://x', verb: 'filter', status: 'Error', durationSeconds: 0, ignored }] })
+    expect(failing(false)).toEqual(['pod', 'passes A: 2 left', 'failed http://x 2', 'end'])
+    expect(failing(true)).toEqual(['pod', 'passes A: 2 left', 'failed http://x 2 ignored', 'end'])
   })
 
   it('end at PreFilter when a plugin rejects the pod there', () => {

@@ -26,13 +26,14 @@ export type Content =
   | { kind: 'placements'; group: PodGroup }
   /** `narrowed`: plugins that restricted the search to some nodes. `refused`: plugins that rejected the pod outright. */
   | { kind: 'preFilter'; plugins: number; skipped: string[]; narrowed: { plugin: string; nodes: number }[]; refused: PluginResult[] }
-  /** Plugins that ran one after the other and rejected no node. */
-  | { kind: 'passes'; plugins: string[]; skipped: string[]; left: number }
+  /** Plugins that ran one after the other and rejected no node. Those that PreFilter skips are named there. */
+  | { kind: 'passes'; plugins: string[]; left: number }
   /** One plugin, or an extender, that rejected nodes; '' if no plugin did, but the framework itself. */
   | { kind: 'rejects'; plugin: string; extender: boolean; nodes: number; left: number; reasons: Reason[] }
   /** Plugins that did not run, because no node was left. */
   | { kind: 'notRun'; plugins: string[] }
-  | { kind: 'failed'; plugin: string; nodes: number }
+  /** `ignored`: an extender that may fail, so that its nodes stay. */
+  | { kind: 'failed'; plugin: string; nodes: number; ignored: boolean }
   | { kind: 'notEvaluated'; nodes: number; why: string; wanted: number | undefined; plugins: string[] }
   /** The nodes that are scored next, and the plugins that skip scoring. */
   | { kind: 'feasible'; nodes: number; columns: number; skipped: string[] }
@@ -79,7 +80,7 @@ export interface Presentation {
 /** The presentation of a cycle. Its first step is the pod, its last one the outcome. */
 export function presentation(cycle: Cycle): Presentation {
   const matrix = filterMatrix(cycle)
-  const found: Presentation = { cycle, matrix, table: scoreTable(cycle), preemption: preemptionTable(cycle), compared: comparisons(cycle), outAt: matrix ? outColumns(matrix) : new Int32Array(), steps: [] }
+  const found: Presentation = { cycle, matrix, table: scoreTable(cycle), preemption: preemptionTable(cycle), compared: comparisons(cycle), outAt: matrix ? outColumns(cycle, matrix) : new Int32Array(), steps: [] }
   const add = (part: Part, contents: readonly Content[], at: Partial<Step> = {}) => {
     const last = found.steps.at(-1)
     for (const content of contents) found.steps.push({ part, content, filtered: last?.filtered ?? 0, scored: last?.scored ?? 0, ...at })
@@ -140,26 +141,29 @@ function notEvaluatedOf({ explanation }: Cycle): { content: Content; early: bool
 
 // ── Filter ──────────────────────────────────────────────────────────────
 
-function outColumns(matrix: FilterMatrix): Int32Array {
+/** A call that failed, and the scheduler continued without its answer. */
+const ignoredExtender = ({ extenders = [] }: Cycle, plugin: string) => extenders.some((call) => call.plugin === plugin && call.verb === 'filter' && call.status === 'Error' && !!call.ignored)
+
+function outColumns(cycle: Cycle, matrix: FilterMatrix): Int32Array {
   const columnOf = new Map(matrix.plugins.map((plugin, p) => [plugin, p]))
   return Int32Array.from(matrix.nodes, (_, row) => {
-    if (matrix.feasibleAt[row] === 1) return -1
     const refusal = refusalAt(matrix, row)
     const column = refusal && columnOf.get(refusal.plugin)
     if (column !== undefined) return column
-    const failed = (matrix.states[row] ?? '').indexOf('E')
+    // An extender fails for all nodes, which it then does not reject one by one.
+    const failed = [...(matrix.states[row] ?? '')].findIndex((state, p) => state === 'E' && !ignoredExtender(cycle, matrix.plugins[p] ?? ''))
+    if (failed < 0 && matrix.feasibleAt[row] === 1) return -1
     // The framework rejected the node itself, after all plugins.
     return failed >= 0 ? failed : matrix.plugins.length
   })
 }
 
-function* filterOf({ outAt }: Presentation, matrix: FilterMatrix): Generator<{ content: Content; filtered: number }> {
+function* filterOf({ outAt, cycle }: Presentation, matrix: FilterMatrix): Generator<{ content: Content; filtered: number }> {
   let left = matrix.nodes.length
   let passing: string[] = []
   let notRun: string[] = []
   const quiet = function* (filtered: number): Generator<{ content: Content; filtered: number }> {
-    const skips = new Set(matrix.plugins.filter((_, p) => matrix.skipped[p]))
-    if (passing.length) yield { content: { kind: 'passes', plugins: passing.filter((p) => !skips.has(p)), skipped: passing.filter((p) => skips.has(p)), left }, filtered }
+    if (passing.length) yield { content: { kind: 'passes', plugins: passing, left }, filtered }
     if (notRun.length) yield { content: { kind: 'notRun', plugins: notRun }, filtered }
     passing = []
     notRun = []
@@ -168,15 +172,18 @@ function* filterOf({ outAt }: Presentation, matrix: FilterMatrix): Generator<{ c
     const rows: number[] = []
     for (let row = 0; row < outAt.length; row++) if (outAt[row] === column) rows.push(row)
     if (!rows.length) {
-      if (!matrix.asked[column] && !matrix.skipped[column]) notRun.push(plugin)
-      else passing.push(plugin)
+      if (ignoredExtender(cycle, plugin)) {
+        yield* quiet(column)
+        yield { content: { kind: 'failed', plugin, nodes: left, ignored: true }, filtered: column + 1 }
+      } else if (matrix.asked[column]) passing.push(plugin)
+      else if (!matrix.skipped[column]) notRun.push(plugin)
       continue
     }
     yield* quiet(column)
     left -= rows.length
     const failing = rows.filter((row) => stateAt(matrix, row, column) === 'E').length
     if (failing < rows.length) yield { content: { kind: 'rejects', plugin, extender: column >= matrix.plugins.length - matrix.extenders, nodes: rows.length - failing, left, reasons: reasonsOf(matrix, rows) }, filtered: column + 1 }
-    if (failing) yield { content: { kind: 'failed', plugin, nodes: failing }, filtered: column + 1 }
+    if (failing) yield { content: { kind: 'failed', plugin, nodes: failing, ignored: false }, filtered: column + 1 }
   }
   yield* quiet(matrix.plugins.length)
   const byFramework = outAt.filter((column) => column === matrix.plugins.length).length

@@ -7,13 +7,13 @@ export function line(content: Content): string {
   const c = content
   switch (c.kind) {
     case 'passes':
-      return `passes ${c.plugins.join(' ')}${c.skipped.length ? ` (skipped ${c.skipped.join(' ')})` : ''}: ${c.left} left`
+      return `passes ${c.plugins.join(' ')}: ${c.left} left`
     case 'rejects':
       return `rejects ${c.plugin || '(framework)'} ${c.nodes}: ${c.left} left${c.reasons.map((r) => `; ${r.reason} ${r.nodes}`).join('')}`
     case 'notRun':
       return `notRun ${c.plugins.join(' ')}`
     case 'failed':
-      return `failed ${c.plugin} ${c.nodes}`
+      return `failed ${c.plugin} ${c.nodes}${c.ignored ? ' ignored' : ''}`
     case 'notEvaluated':
       return `notEvaluated ${c.nodes} ${c.why}`
     case 'score':

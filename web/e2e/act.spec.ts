@@ -214,7 +214,7 @@ test('the palette shows decisions by plugin, and starts a draft with another wei
   await page.keyboard.press('Enter')
   await expect(page).toHaveURL(/\/scheduler/)
   await expect(page.getByTestId('verdict')).toContainText('valid', { ignoreCase: true })
-  await expect(page.getByTestId('yaml-diff')).toContainText('weight: 7')
+  await expect(page.getByRole('tabpanel', { name: 'Difference from running' })).toContainText('plugins.score[NodeAffinity].weight')
 })
 
 for (const language of ['en', 'ja']) {

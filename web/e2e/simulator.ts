@@ -113,7 +113,8 @@ export const test = base.extend<{ simulator: Simulator; allowed: RegExp[]; tour:
   // eslint-disable-next-line no-empty-pattern
   allowed: async ({}, use) => use([]),
   context: async ({ context, allowed, tour }, use) => {
-    if (!tour) await context.addInitScript(() => localStorage.setItem('tour', 'done'))
+    // The blank page of a new tab has no storage.
+    if (!tour) await context.addInitScript(() => location.protocol === 'http:' && localStorage.setItem('tour', 'done'))
     const seen: string[] = []
     context.on('console', (message) => message.type() === 'error' && seen.push(`${message.text()} (${message.location().url})`))
     context.on('weberror', (error) => seen.push(`uncaught: ${error.error().stack ?? error.error().message}`))

@@ -8,6 +8,8 @@ test('an empty cluster offers a sample', async ({ page, simulator }) => {
   await page.goto(simulator.url)
   await page.getByRole('button', { name: 'Create a sample cluster' }).click()
   await expect(page.locator('[data-node]')).toHaveCount(12)
+  // The page creates the objects one after the other, the pending pods last.
+  await expect(page.locator('[data-pod="sample/report-1"]')).toBeVisible()
 })
 
 test('each pending pod shows its reason, and the list can be sorted', async ({ page, simulator }) => {

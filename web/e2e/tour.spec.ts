@@ -43,7 +43,8 @@ test('it leads a first visit from the sample to a preemption, and survives reloa
   await at(page, 'preempt')
   await expect(tour(page).getByRole('button', { name: 'Next' })).toBeDisabled()
   await press(page, 'Create a full node and an urgent pod')
-  await at(page, 'preemption')
+  // A new class, a new node and an attempt that fails take their time.
+  await expect(tour(page)).toHaveAttribute('data-step', 'preemption', { timeout: 30_000 })
   await expect(page).toHaveURL(/\/decisions\/default\/full-1-urgent/)
   await expect(page.locator('#preemption.tour-target')).toBeVisible()
   expect(await objections(page, { within: '[data-testid="tour"]' })).toEqual([])

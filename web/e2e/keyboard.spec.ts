@@ -196,7 +196,10 @@ test('an import runs, and the focus returns to the menu', { tag: '@main' }, asyn
   const menu = page.getByTestId('transfer').getByRole('button')
   await tabTo(page, menu)
   await page.keyboard.press('Enter')
-  await expect(page.getByTestId('transfer').getByRole('menuitem').first()).toBeFocused()
+  const entry = page.getByTestId('transfer').getByRole('menuitem').first()
+  await expect(entry).toBeFocused()
+  // The menu first asks the server what it serves.
+  await expect(entry).toBeEnabled()
   await page.keyboard.press('Enter')
   await expect(dialog(page)).toBeVisible()
   await tabTo(page, dialog(page).getByRole('button', { name: 'Paste text' }))

@@ -128,6 +128,11 @@ describe('itemsOf', () => {
     const kinds = ['Pod', 'Deployment', 'PersistentVolumeClaim', 'Node', 'StorageClass', 'Namespace']
     expect(itemsOf(parseText(kinds.map(one).join('---\n')).entries).map((i) => i.entry.kind)).toEqual([...kinds].reverse())
   })
+
+  it('puts pods that have a node before the others, for which the scheduler counts them', () => {
+    const text = 'apiVersion: v1\nkind: Pod\nmetadata: {name: urgent}\n---\napiVersion: v1\nkind: Pod\nmetadata: {name: placed}\nspec: {nodeName: a}\n'
+    expect(itemsOf(parseText(text).entries).map((i) => i.entry.name)).toEqual(['placed', 'urgent'])
+  })
 })
 
 describe('an existing object', () => {

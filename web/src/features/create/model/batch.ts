@@ -73,7 +73,7 @@ export function itemsOf(entries: readonly Entry[]): Item[] {
     .map((entry) => ({ entry, info: undefined, namespace: undefined, state: { kind: 'pending' } }))
 }
 
-/** Dependencies come first, pods last. */
+/** Dependencies come first, pods last: first those that have a node already, because the scheduler counts them for the others. */
 const ranks: readonly (readonly string[])[] = [
   ['CustomResourceDefinition', 'Namespace'],
   ['PriorityClass', 'StorageClass', 'DeviceClass', 'RuntimeClass', 'CSIDriver', 'VolumeAttributesClass', 'ServiceAccount', 'ClusterRole', 'Role'],
@@ -82,10 +82,11 @@ const ranks: readonly (readonly string[])[] = [
 ]
 const nodeRank = ranks.findIndex((kinds) => kinds.includes('Node'))
 const restRank = ranks.length
-const podRank = restRank + 1
+const placedRank = restRank + 1
+const podRank = placedRank + 1
 
-function rankOf({ kind }: Entry): number {
-  if (kind === 'Pod') return podRank
+function rankOf({ kind, object }: Entry): number {
+  if (kind === 'Pod') return (object.spec as { nodeName?: string } | undefined)?.nodeName ? placedRank : podRank
   const at = ranks.findIndex((kinds) => kinds.includes(kind))
   return at < 0 ? restRank : at
 }

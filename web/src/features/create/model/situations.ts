@@ -4,7 +4,7 @@
 // situation to a real API server and compares the outcome.
 
 import type { FreeName } from './freeNames'
-import { documents, nodeText, podText, selecting, workload } from './manifests'
+import { documents, nodeText, podText, selecting, workload, type NodeOptions } from './manifests'
 
 /** What the scheduler does with the pods whose names start with `pods`. */
 export interface Expected {
@@ -31,6 +31,20 @@ const hostname = 'kubernetes.io/hostname'
 /** Lines of a pod's spec that keep it on the nodes of a situation. */
 const on = (example: string, indent = '  ') => `${indent}nodeSelector:\n${indent}  example: ${example}\n`
 const indented = (lines: string) => lines.replace(/^(?=.)/gm, '    ')
+
+/** One of the nodes of a situation, which letters tell apart. */
+const nodeOf = (example: string, letter: string, more: Partial<NodeOptions> = {}) => nodeText({ name: `${example}-${letter}`, labels: { example }, ...more })
+/** The same, in a zone of its own. */
+const zoneOf = (example: string, letter: string, more: Partial<NodeOptions> = {}) => nodeOf(example, letter, { labels: { [zone]: `${example}-${letter}`, example }, ...more })
+/** Lines of a workload's pods that spread them over the zones; `more` are further lines of the constraint. */
+const overZones = (app: string, more = '') => `      topologySpreadConstraints:
+      - topologyKey: ${zone}
+        maxSkew: 1
+        whenUnsatisfiable: DoNotSchedule
+${more}        labelSelector:
+          matchLabels:
+            app: ${app}
+`
 
 function toleration(free: FreeName): Situation {
   const name = free('nodes', 'taint')
@@ -71,24 +85,16 @@ function nodeAffinity(free: FreeName): Situation {
 
 function failingZone(free: FreeName): Situation {
   const name = free('nodes', 'zones', '-a')
-  const node = (letter: string, fails = false) =>
-    nodeText({ name: `${name}-${letter}`, labels: { [zone]: `${name}-${letter}`, example: name }, annotations: fails ? { 'kube-scheduler-simulator.sigs.k8s.io/failure': 'unreachable' } : {} })
-  const spread = `      topologySpreadConstraints:
-      - topologyKey: ${zone}
-        maxSkew: 1
-        whenUnsatisfiable: DoNotSchedule
-        # With Honor, nodes with taints that the pod does not tolerate would not count.
+  const failing = { annotations: { 'kube-scheduler-simulator.sigs.k8s.io/failure': 'unreachable' } }
+  const taintsCount = `        # With Honor, nodes with taints that the pod does not tolerate would not count.
         nodeTaintsPolicy: Ignore
-        labelSelector:
-          matchLabels:
-            app: ${name}
 `
   return {
     text: documents(
-      node('a'),
-      node('b'),
-      `# This zone fails. To repair it, remove the annotation.\n${node('c', true)}`,
-      workload({ kind: 'Deployment', group: 'apps/v1', name, spec: `  replicas: 4\n${selecting(name)}`, pod: on(name, '      ') + spread }),
+      zoneOf(name, 'a'),
+      zoneOf(name, 'b'),
+      `# This zone fails. To repair it, remove the annotation.\n${zoneOf(name, 'c', failing)}`,
+      workload({ kind: 'Deployment', group: 'apps/v1', name, spec: `  replicas: 4\n${selecting(name)}`, pod: on(name, '      ') + overZones(name, taintsCount) }),
     ),
     expected: [
       { pods: `${name}-`, count: 2, outcome: 'scheduled', nodes: [`${name}-a`, `${name}-b`] },
@@ -109,11 +115,10 @@ const podTerm = (kind: 'podAffinity' | 'podAntiAffinity', app: string) => `  aff
 
 function podAffinity(free: FreeName): Situation {
   const name = free('nodes', 'near', '-a')
-  const node = (letter: string) => nodeText({ name: `${name}-${letter}`, labels: { example: name } })
   return {
     text: documents(
-      node('a'),
-      node('b'),
+      nodeOf(name, 'a'),
+      nodeOf(name, 'b'),
       `# The cache is on ${name}-a: nodeName bypasses the scheduler.\n${podText({ name: `${name}-cache`, app: `${name}-cache`, spec: `  nodeName: ${name}-a\n` })}`,
       podText({ name: `${name}-web`, spec: on(name) + podTerm('podAffinity', `${name}-cache`) }),
     ),
@@ -123,11 +128,10 @@ function podAffinity(free: FreeName): Situation {
 
 function antiAffinity(free: FreeName): Situation {
   const name = free('nodes', 'apart', '-a')
-  const node = (letter: string) => nodeText({ name: `${name}-${letter}`, labels: { example: name } })
   return {
     text: documents(
-      node('a'),
-      node('b'),
+      nodeOf(name, 'a'),
+      nodeOf(name, 'b'),
       workload({ kind: 'Deployment', group: 'apps/v1', name, spec: `  replicas: 3\n${selecting(name)}`, pod: on(name, '      ') + indented(podTerm('podAntiAffinity', name)) }),
     ),
     expected: [
@@ -139,21 +143,12 @@ function antiAffinity(free: FreeName): Situation {
 
 function spread(free: FreeName): Situation {
   const name = free('nodes', 'spread', '-a')
-  const node = (letter: string, cpu?: string) => nodeText({ name: `${name}-${letter}`, labels: { [zone]: `${name}-${letter}`, example: name }, cpu })
-  const constraint = `      topologySpreadConstraints:
-      - topologyKey: ${zone}
-        maxSkew: 1
-        whenUnsatisfiable: DoNotSchedule
-        labelSelector:
-          matchLabels:
-            app: ${name}
-`
   return {
     text: documents(
-      node('a'),
-      node('b'),
-      `# This zone has room for only one of the pods.\n${node('c', '1')}`,
-      workload({ kind: 'Deployment', group: 'apps/v1', name, spec: `  replicas: 6\n${selecting(name)}`, pod: on(name, '      ') + constraint, cpu: '800m' }),
+      zoneOf(name, 'a'),
+      zoneOf(name, 'b'),
+      `# This zone has room for only one of the pods.\n${zoneOf(name, 'c', { cpu: '1' })}`,
+      workload({ kind: 'Deployment', group: 'apps/v1', name, spec: `  replicas: 6\n${selecting(name)}`, pod: on(name, '      ') + overZones(name), cpu: '800m' }),
     ),
     expected: [
       { pods: `${name}-`, count: 5, outcome: 'scheduled', nodes: [`${name}-a`, `${name}-a`, `${name}-b`, `${name}-b`, `${name}-c`] },
@@ -189,12 +184,11 @@ function fullNode(free: FreeName): Situation {
 
 function guarded(free: FreeName): Situation {
   const name = free('nodes', 'budget', '-a')
-  const node = (letter: string) => nodeText({ name: `${name}-${letter}`, labels: { example: name }, cpu: '1' })
   const filler = (letter: string, app: string) => podText({ name: `${name}-${app}`, app: `${name}-${app}`, cpu: '1', spec: `  nodeName: ${name}-${letter}\n` })
   return {
     text: documents(
-      node('a'),
-      node('b'),
+      nodeOf(name, 'a', { cpu: '1' }),
+      nodeOf(name, 'b', { cpu: '1' }),
       priorityClass(`${name}-urgent`, 1000),
       `# Allows no disruption of the pod on ${name}-a.
 apiVersion: policy/v1
@@ -250,11 +244,10 @@ spec:
 
 function volume(free: FreeName): Situation {
   const name = free('nodes', 'local', '-a')
-  const node = (letter: string) => nodeText({ name: `${name}-${letter}`, labels: { [zone]: `${name}-${letter}`, example: name } })
   return {
     text: documents(
-      node('a'),
-      node('b'),
+      zoneOf(name, 'a'),
+      zoneOf(name, 'b'),
       `apiVersion: storage.k8s.io/v1
 kind: StorageClass
 metadata:
@@ -303,12 +296,11 @@ spec:
 
 function claims(free: FreeName): Situation {
   const name = free('nodes', 'store', '-a')
-  const node = (letter: string) => nodeText({ name: `${name}-${letter}`, labels: { [zone]: `${name}-${letter}`, example: name } })
   const apart = `${on(name, '      ')}${indented(podTerm('podAntiAffinity', name))}`
   return {
     text: documents(
-      node('a'),
-      node('b'),
+      zoneOf(name, 'a'),
+      zoneOf(name, 'b'),
       `# Creates a volume where the first pod of its claim is placed.
 apiVersion: storage.k8s.io/v1
 kind: StorageClass

@@ -15,8 +15,6 @@ export type Summary = Schemas['Summary']
 /** Why a cycle placed no pod, in short. */
 export type Refusal = Schemas['Refusal']
 export type SummaryPage = Schemas['Page']
-/** The pod's controller. */
-export type PodOwner = Schemas['Owner']
 /** Counts of all decisions that match a search, with its facets. */
 export type Counts = Schemas['Counts']
 export type Facet = Schemas['Facet']

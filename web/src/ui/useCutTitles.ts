@@ -7,7 +7,7 @@ import { useEventListener } from '@vueuse/core'
 const cuttable = '.ell, [data-more]'
 
 /** The tooltip of an element: its text if that is cut, and what it adds; '' for none. */
-export function titleOf(element: HTMLElement): string {
+function titleOf(element: HTMLElement): string {
   const cut = element.scrollWidth > element.clientWidth || [...element.querySelectorAll<HTMLElement>('.h')].some((part) => part.scrollWidth > part.clientWidth)
   const text = element.textContent?.replace(/\s+/g, ' ').trim() ?? ''
   const more = element.dataset.more ?? ''

@@ -1,20 +1,24 @@
 // The whole of a text that its box cuts, shown on hover, focus and touch. One listener for
 // the page: a title on each of ten thousand cells would cost more than it tells.
 
+import { beside } from './beside'
+
+/** The box stays this far from the window's sides, in px. */
+const margin = 6
 /** How far above the pointer's target a cut text is looked for. */
 const reach = 4
 /** A finger that rests this long, in ms, asks for the text instead of the action. */
 const press = 500
 
 /** True if the box hides a part of its text, and nothing lets it scroll there. */
-export function isCut(element: Element): boolean {
+function isCut(element: Element): boolean {
   const { overflowX, overflowY } = getComputedStyle(element)
   const hides = (overflow: string) => overflow === 'hidden' || overflow === 'clip'
   return (hides(overflowX) && element.scrollWidth > element.clientWidth) || (hides(overflowY) && element.scrollHeight > element.clientHeight + 2)
 }
 
 /** The whole text if it is cut at the element or just above it. A title tells it to a mouse already, but not to a finger or the keyboard. */
-export function wholeTextAt(target: Element, mouse: boolean): string {
+function wholeTextAt(target: Element, mouse: boolean): string {
   for (let at: Element | null = target, steps = 0; at && steps < reach; at = at.parentElement, steps++) {
     if (at.matches('.cm-editor, main, dialog, body')) return ''
     if (at.textContent?.trim() && at.childElementCount < 12 && isCut(at)) return mouse && titled(at) ? '' : textOf(at)
@@ -99,13 +103,8 @@ export function installWholeText(root: Document = document): () => void {
   }
 }
 
-/** Below the target, or above it where there is more room; never outside of the window. */
 function place(box: HTMLElement, target: DOMRect): void {
-  const gap = 6
-  const { width, height } = box.getBoundingClientRect()
-  const left = Math.max(gap, Math.min(target.left, window.innerWidth - width - gap))
-  const below = target.bottom + gap
-  const top = below + height <= window.innerHeight - gap ? below : Math.max(gap, target.top - height - gap)
+  const { left, top } = beside(target, box.getBoundingClientRect(), margin)
   box.style.left = `${left}px`
   box.style.top = `${top}px`
 }

@@ -6,20 +6,11 @@ import { connection } from '@/live/status'
 import { results } from '@/live/watched'
 import { withSetup, type Running } from '@/ui/testing'
 import { useDecisionSearch, type DecisionSearch } from './useDecisionSearch'
+import { summary } from './model/testing'
 
 vi.mock('@/api/simulator')
 const server = vi.mocked(simulator)
 
-const summary = (name: string, more: Partial<Summary> = {}): Summary => ({
-  pod: { namespace: 'shop', name, uid: name },
-  attempt: 1,
-  profile: 'default-scheduler',
-  startTime: '2026-01-02T03:04:05Z',
-  durationSeconds: 0.01,
-  outcome: 'scheduled',
-  nodes: { total: 3, evaluated: 3, feasible: 1 },
-  ...more,
-})
 const none = { values: [], others: 0 }
 const counts = (matching: number, kept = matching): Counts => ({ matching, kept, facets: { outcome: none, namespace: none, plugin: none, reason: none, node: none, profile: none, revision: none, owner: none } })
 const answer = (names: string, next = '', matching = names.length): SummaryPage => ({ items: [...names].map((name) => summary(name)), continue: next, counts: counts(matching, 1523) })

@@ -2,17 +2,8 @@ import { describe, expect, it } from 'vitest'
 import type { Counts, Summary, SummaryPage } from '@/api/types'
 import { askFor, current, extended, isNarrowed, refreshed, searchOf, shownFacets, valuesOf } from './search'
 import { boundsOf, fromLocalField, secondsOf, toLocalField } from './timeRange'
+import { summary } from './testing'
 
-const summary = (name: string, more: Partial<Summary> = {}): Summary => ({
-  pod: { namespace: 'shop', name, uid: name },
-  attempt: 1,
-  profile: 'default-scheduler',
-  startTime: '2026-01-02T03:04:05Z',
-  durationSeconds: 0.01,
-  outcome: 'scheduled',
-  nodes: { total: 3, evaluated: 3, feasible: 1 },
-  ...more,
-})
 const page = (names: string, next = ''): SummaryPage => ({ items: [...names].map((name) => summary(name)), continue: next })
 const names = (items: readonly Summary[]) => items.map((s) => s.pod.name).join('')
 const now = Date.parse('2026-01-02T04:00:00Z')

@@ -1,6 +1,6 @@
-// Cycles and explanations for tests.
+// Cycles, their summaries and explanations for tests.
 
-import type { Cycle } from '@/api/types'
+import type { Cycle, Summary } from '@/api/types'
 
 const filterPlugins = [
   'NodeName',
@@ -114,3 +114,15 @@ export function sampleCycle(change: Partial<Cycle> = {}): Cycle {
 export function explained(change: Partial<Cycle['explanation']> = {}): Cycle['explanation'] {
   return { sentence: '', headline: { kind: 'unscored', pod: 'web-7f9c-x2k4', node: 'node-b2', feasible: 6 }, ...change }
 }
+
+/** A decision that scheduled a pod, except for `more`. Its UID is its name. */
+export const summary = (name: string, more: Partial<Summary> = {}): Summary => ({
+  pod: { namespace: 'shop', name, uid: name },
+  attempt: 1,
+  profile: 'default-scheduler',
+  startTime: '2026-01-02T03:04:05Z',
+  durationSeconds: 0.01,
+  outcome: 'scheduled',
+  nodes: { total: 3, evaluated: 3, feasible: 1 },
+  ...more,
+})

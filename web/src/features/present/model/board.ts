@@ -8,7 +8,7 @@ import { cellAt } from '@/features/decision/model/scores'
 import type { Presentation, Step } from './steps'
 
 /** More nodes than this do not fit on a slide that the last row of a room can read. */
-export const mostFaces = 24
+const mostFaces = 24
 /** The nodes that a slide of many nodes shows with their points. */
 const mostBest = 8
 

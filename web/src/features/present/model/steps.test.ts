@@ -158,7 +158,7 @@ describe('boardAt', () => {
       const [step] = shown.steps.filter((s) => s.content.kind === 'score' && s.content.plugin === plugin)
       return step && leadersAt(shown, step)
     }
-    // After a plugin that gives all the same, nobody leads.
+    // A plugin that gives every node the same score puts no node ahead.
     expect(leaders('TaintToleration')).toEqual({ nodes: [], points: 0 })
     expect(leaders('NodeAffinity')).toEqual({ nodes: ['node-b2'], points: 500 })
     expect(leaders('InterPodAffinity')?.points).toBeGreaterThan(500)

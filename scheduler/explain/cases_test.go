@@ -55,19 +55,25 @@ func TestSharedCasesComeOutOfCycles(t *testing.T) {
 	for _, c := range cycles() {
 		cases = append(cases, sharedCase{Name: c.name, Explanation: Cycle(&c.cycle)})
 	}
+	agreesWithFile(t, sharedCases, cases, "  ")
+}
+
+// agreesWithFile compares a value, as indented JSON, with a file. With -update it writes the file.
+func agreesWithFile(t *testing.T, path string, value any, indent string) {
+	t.Helper()
 	var got bytes.Buffer
 	encoder := json.NewEncoder(&got)
 	encoder.SetEscapeHTML(false)
-	encoder.SetIndent("", "  ")
-	if err := encoder.Encode(cases); err != nil {
+	encoder.SetIndent("", indent)
+	if err := encoder.Encode(value); err != nil {
 		t.Fatal(err)
 	}
 	if *update {
-		if err := os.WriteFile(sharedCases, got.Bytes(), 0o644); err != nil {
+		if err := os.WriteFile(path, got.Bytes(), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
-	want, err := os.ReadFile(sharedCases)
+	want, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}

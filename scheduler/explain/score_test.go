@@ -1,12 +1,8 @@
 package explain
 
 import (
-	"bytes"
 	"encoding/json"
-	"os"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"kube-scheduler-simulator/scheduler/result"
 )
@@ -193,23 +189,5 @@ func TestSharedScoreCases(t *testing.T) {
 			t.Errorf("no case has a step of kind %q", kind)
 		}
 	}
-	var got bytes.Buffer
-	encoder := json.NewEncoder(&got)
-	encoder.SetEscapeHTML(false)
-	encoder.SetIndent("", " ")
-	if err := encoder.Encode(cases); err != nil {
-		t.Fatal(err)
-	}
-	if *update {
-		if err := os.WriteFile(scoreCases, got.Bytes(), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(scoreCases)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got.String()); diff != "" {
-		t.Error(diff)
-	}
+	agreesWithFile(t, scoreCases, cases, " ")
 }

@@ -31,38 +31,36 @@ type Scored struct {
 	Count int
 }
 
-// scorerOf returns the scorer of a plugin, or nil for an unknown plugin.
-func (p *profile) scorerOf(plugin string) Scorer {
-	for _, s := range p.scorers {
-		if s.plugin == plugin {
-			return s.Scorer
-		}
-	}
-	return nil
-}
-
-// scorer is the Scorer of a plugin, nil for an unknown one.
+// scorer is what the recorder knows about the scores of a plugin.
 type scorer struct {
+	// Scorer is nil for a plugin whose inputs are unknown.
 	Scorer
 	plugin string
 	// normalizes: the plugin has a rule.
 	normalizes bool
 }
 
-// normalization returns a plugin's rule.
-func (p *profile) normalization(plugin string) result.Normalization {
+// scorer returns the scorer of a plugin; the zero value if it was not built.
+func (p *profile) scorer(plugin string) scorer {
 	for _, s := range p.scorers {
-		switch {
-		case s.plugin != plugin:
-		case s.Scorer != nil:
-			return s.Normalization()
-		case s.normalizes:
-			return result.OwnNormalization
-		default:
-			return result.NotNormalized
+		if s.plugin == plugin {
+			return s
 		}
 	}
-	return ""
+	return scorer{}
+}
+
+// rule returns the plugin's rule of normalization; empty for the zero value.
+func (s scorer) rule() result.Normalization {
+	switch {
+	case s.plugin == "":
+		return ""
+	case s.Scorer != nil:
+		return s.Normalization()
+	case s.normalizes:
+		return result.OwnNormalization
+	}
+	return result.NotNormalized
 }
 
 func (b *base) newScorer(score fwk.ScorePlugin) scorer {
@@ -95,8 +93,8 @@ func (c *cycle) noteScoreFacts() {
 	}()
 	var plugins []result.PluginScoreFacts
 	for p, name := range s.plugins {
-		known := c.profile.scorerOf(name)
-		if known == nil {
+		known := c.profile.scorer(name)
+		if known.Scorer == nil {
 			continue
 		}
 		scored.All = func(yield func(string, int64) bool) {

@@ -107,7 +107,7 @@ func (c *cycle) buildScore(feasible []string) *result.Score {
 	for p, name := range s.plugins {
 		calls[p] = len(s.nodes)
 		weight := c.profile.weights[name]
-		out.Plugins = append(out.Plugins, result.ScorePlugin{Name: name, Weight: weight, Normalization: c.profile.normalization(name)})
+		out.Plugins = append(out.Plugins, result.ScorePlugin{Name: name, Weight: weight, Normalization: c.profile.scorer(name).rule()})
 		out.Raw = append(out.Raw, result.NewColumn(b.sorted(s.raw(p))))
 		column := b.sorted(s.weighted(p))
 		weighted := result.NewColumn(column)

@@ -1,5 +1,5 @@
-// Package clustertest helps tests wait for conditions, and start a control plane, stop it and
-// reach it.
+// Package clustertest helps tests wait for conditions, start a control plane, stop it and reach
+// it, and find the program.
 //
 // Only tests import it. It accesses control planes through an interface, so that their own
 // tests can use it, too. It may import none of our packages.

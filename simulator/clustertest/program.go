@@ -1,7 +1,6 @@
 package clustertest
 
 import (
-	"cmp"
 	"fmt"
 	"os"
 	"os/exec"
@@ -27,7 +26,7 @@ func RunWithProgram(m *testing.M) int {
 	defer os.RemoveAll(dir)
 	program = filepath.Join(dir, "simulator")
 	// Linking takes half the time without symbols.
-	build := exec.Command(cmp.Or(os.Getenv("GO"), "go"), "build", "-ldflags=-s -w", "-o", program, "kube-scheduler-simulator/simulator/cmd/simulator")
+	build := exec.Command("go", "build", "-ldflags=-s -w", "-o", program, "kube-scheduler-simulator/simulator/cmd/simulator")
 	if out, err := build.CombinedOutput(); err != nil {
 		fmt.Fprintf(os.Stderr, "building the program: %v\n%s", err, out)
 		return 1

@@ -567,7 +567,7 @@ func TestDamageAnotherUserCannotRead(t *testing.T) {
 	}
 }
 
-// giveToNobody makes the user nobody the owner of everything below dir, and lets only the owner in.
+// giveToNobody hands everything below dir to the unprivileged user, and denies access to all others.
 func giveToNobody(t *testing.T, dir string) {
 	t.Helper()
 	succeed(t, filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {

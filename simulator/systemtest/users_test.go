@@ -15,7 +15,7 @@ import (
 	"testing"
 )
 
-// nobody is the user ID that Linux gives to a user who owns no files.
+// nobody is the ID of the unprivileged user that every Linux system has.
 const nobody = 65534
 
 // asNobody runs a command as another user.

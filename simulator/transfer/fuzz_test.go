@@ -16,6 +16,7 @@ import (
 
 	"kube-scheduler-simulator/simulator/objects"
 	"kube-scheduler-simulator/simulator/transfer/manifest"
+	"kube-scheduler-simulator/simulator/transfer/manifest/manifesttest"
 )
 
 // FuzzImport: reading terminates for any input, every object read has the fields that later steps
@@ -59,7 +60,7 @@ func FuzzImport(f *testing.F) {
 		if len(read) == 0 {
 			return
 		}
-		report, err := s.Import(context.Background(), collected(t, read...), ImportOptions{Reschedule: len(text)%2 == 0})
+		report, err := s.Import(context.Background(), manifesttest.Collected(t, read...), ImportOptions{Reschedule: len(text)%2 == 0})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/rest"
 
 	"kube-scheduler-simulator/simulator/transfer/manifest"
+	"kube-scheduler-simulator/simulator/transfer/manifest/manifesttest"
 )
 
 // failing is a Configuration with a bug.
@@ -24,7 +24,7 @@ func (failing) Adopt(context.Context, []byte) (Adopted, error) { panic("nothing 
 func TestAPanicEndsTheImportOnly(t *testing.T) {
 	s := New(Options{Config: &rest.Config{Host: "http://willing", Transport: newWilling()}, Configuration: failing{}})
 	const configuration = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
-	run, err := s.Begin(manifest.NewSource(part("f", onePod+"---\n"+configuration)), ImportOptions{})
+	run, err := s.Begin(manifest.NewSource(manifesttest.Part("f", onePod+"---\n"+configuration)), ImportOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,7 +32,7 @@ func TestAPanicEndsTheImportOnly(t *testing.T) {
 	if _, err := run.Result(); run.State() != Failed || !errors.Is(err, errPanicked) || !strings.Contains(err.Error(), "nothing to adopt") {
 		t.Errorf("it is %s, with %v", run.State(), err)
 	}
-	if run, err = s.Begin(manifest.NewSource(part("f", onePod)), ImportOptions{}); err != nil {
+	if run, err = s.Begin(manifest.NewSource(manifesttest.Part("f", onePod)), ImportOptions{}); err != nil {
 		t.Fatal("the next one:", err)
 	}
 	<-run.Done()
@@ -53,7 +53,7 @@ func TestAPanicOverAnObject(t *testing.T) {
 	if err := i.client.discover(); err != nil {
 		t.Fatal(err)
 	}
-	err = manifest.Read(t.Context(), manifest.NewSource(part("f", strings.ReplaceAll(onePod, "Pod", "Service"))), manifest.Content{Object: i.add})
+	err = manifest.Read(t.Context(), manifest.NewSource(manifesttest.Part("f", strings.ReplaceAll(onePod, "Pod", "Service"))), manifest.Content{Object: i.add})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,22 +61,6 @@ func TestAPanicOverAnObject(t *testing.T) {
 	if report := i.rec.finish(s.opts.now()); report.FailedTotal != 1 || report.Failed[0].Name != "a" || !strings.Contains(report.Failed[0].Message, "see the simulator's log (no)") {
 		t.Errorf("it reports %+v", report)
 	}
-}
-
-// collected is a source of objects.
-func collected(t testing.TB, from ...*unstructured.Unstructured) manifest.Source {
-	t.Helper()
-	var c manifest.Collector
-	for _, u := range from {
-		if err := c.Add(u); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return c.Source()
-}
-
-func part(name, content string) manifest.Part {
-	return manifest.Part{Name: name, Content: strings.NewReader(content), Size: int64(len(content))}
 }
 
 const onePod = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n"

@@ -12,7 +12,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -23,6 +22,7 @@ import (
 	"kube-scheduler-simulator/simulator/quiet"
 	"kube-scheduler-simulator/simulator/transfer"
 	"kube-scheduler-simulator/simulator/transfer/manifest"
+	"kube-scheduler-simulator/simulator/transfer/manifest/manifesttest"
 	"kube-scheduler-simulator/simulator/virtualnode"
 )
 
@@ -36,7 +36,8 @@ func TestMain(m *testing.M) {
 	}
 	os.Exit(func() int {
 		if testing.Short() {
-			return m.Run()
+			fmt.Println("slow; make test-all runs it")
+			return 0
 		}
 		// Pod groups need it. Feature gates belong to the process.
 		if err := utilfeature.DefaultMutableFeatureGate.Set("GenericWorkload=true"); err != nil {
@@ -121,18 +122,10 @@ func another(t testing.TB) *cluster {
 	return c
 }
 
-// needsCluster skips the test in short mode.
-func needsCluster(t testing.TB) {
-	t.Helper()
-	if shared == nil {
-		t.Skip("needs a control plane")
-	}
-}
-
 // importText imports a text, and fails the test for each object that failed.
 func importText(t testing.TB, c *cluster, text string, opts transfer.ImportOptions) *transfer.Report {
 	t.Helper()
-	report, err := transfer.New(transfer.Options{Config: c.config}).Import(t.Context(), manifest.NewSource(part("input", text)), opts)
+	report, err := transfer.New(transfer.Options{Config: c.config}).Import(t.Context(), manifest.NewSource(manifesttest.Part("input", text)), opts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -170,20 +163,4 @@ func podsOf(ctx context.Context, c *cluster, namespace string) (map[string]*core
 func sorted(lines []string) []string {
 	slices.Sort(lines)
 	return lines
-}
-
-// collected is a source of objects.
-func collected(t testing.TB, from ...*unstructured.Unstructured) manifest.Source {
-	t.Helper()
-	var c manifest.Collector
-	for _, u := range from {
-		if err := c.Add(u); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return c.Source()
-}
-
-func part(name, content string) manifest.Part {
-	return manifest.Part{Name: name, Content: strings.NewReader(content), Size: int64(len(content))}
 }

@@ -17,14 +17,11 @@ import (
 	"kube-scheduler-simulator/simulator/objects"
 	"kube-scheduler-simulator/simulator/transfer"
 	"kube-scheduler-simulator/simulator/transfer/manifest"
+	"kube-scheduler-simulator/simulator/transfer/manifest/manifesttest"
 )
 
 // TestKubectlAppliesExports: kubectl alone can apply an export, and controllers adopt its pods.
 func TestKubectlAppliesExports(t *testing.T) {
-	if testing.Short() {
-		t.Skip("slow; make test-all runs it")
-	}
-	needsCluster(t)
 	fill(t, shared)
 	for _, format := range []transfer.Format{transfer.YAML, transfer.JSON} {
 		t.Run(string(format), func(t *testing.T) {
@@ -62,7 +59,6 @@ func names(t *testing.T, c *cluster) []string {
 
 // TestImportingTwice: a second import leaves existing objects alone.
 func TestImportingTwice(t *testing.T) {
-	needsCluster(t)
 	fill(t, shared)
 	before := placement(t, shared)
 	report := importText(t, shared, export(t, shared, transfer.ExportOptions{}), transfer.ImportOptions{})
@@ -90,7 +86,6 @@ func removePods(t *testing.T, namespace string) {
 
 // TestImportReports: an import reports the objects that failed, and imports the rest.
 func TestImportReports(t *testing.T) {
-	needsCluster(t)
 	removePods(t, "reports")
 	const input = `
 apiVersion: v1
@@ -118,7 +113,7 @@ metadata: {name: p}
 apiVersion: v1
 	kind: Pod
 `
-	report, err := transfer.New(transfer.Options{Config: shared.config}).Import(t.Context(), manifest.NewSource(part("f.yaml", input)), transfer.ImportOptions{})
+	report, err := transfer.New(transfer.Options{Config: shared.config}).Import(t.Context(), manifest.NewSource(manifesttest.Part("f.yaml", input)), transfer.ImportOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -147,7 +142,6 @@ apiVersion: v1
 // TestClassesOfTheSameImport: admission sees a new priority class with a delay. Pods of the class are
 // imported nevertheless, whether the import has the class or makes it for the pods.
 func TestClassesOfTheSameImport(t *testing.T) {
-	needsCluster(t)
 	removePods(t, "default")
 	for round := range 20 {
 		input := strings.NewReplacer("ROUND", fmt.Sprint(round)).Replace(`
@@ -164,7 +158,6 @@ func TestClassesOfTheSameImport(t *testing.T) {
 // TestReschedule: unfinished pods are imported without their nodes, and the scheduler gets them in
 // the order of their creation.
 func TestReschedule(t *testing.T) {
-	needsCluster(t)
 	fill(t, shared)
 	other := another(t)
 	importText(t, other, export(t, shared, transfer.ExportOptions{}), transfer.ImportOptions{Reschedule: true})
@@ -184,7 +177,6 @@ func TestReschedule(t *testing.T) {
 
 // TestEarlierSimulator imports an export of the earlier simulator, and binds claims and volumes again.
 func TestEarlierSimulator(t *testing.T) {
-	needsCluster(t)
 	data, err := os.ReadFile("../testdata/earlier.json")
 	if err != nil {
 		t.Fatal(err)
@@ -212,7 +204,6 @@ func TestEarlierSimulator(t *testing.T) {
 
 // TestCancelling: a cancelled import keeps the objects that it created, and leaves no pod gated.
 func TestCancelling(t *testing.T) {
-	needsCluster(t)
 	var input strings.Builder
 	input.WriteString("apiVersion: apps/v1\nkind: ReplicaSet\nmetadata: {name: rs, namespace: cancelled}\nspec: {replicas: 0, selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {containers: [{name: c, image: i}]}}}\n")
 	for i := range 300 {
@@ -221,7 +212,7 @@ func TestCancelling(t *testing.T) {
 	s := transfer.New(transfer.Options{Config: shared.config})
 	reached := make(chan struct{})
 	var once bool
-	run, err := s.Begin(manifest.NewSource(part("f", input.String())), transfer.ImportOptions{Progress: func(p transfer.Progress) {
+	run, err := s.Begin(manifest.NewSource(manifesttest.Part("f", input.String())), transfer.ImportOptions{Progress: func(p transfer.Progress) {
 		if p.Kind == "Pod" && p.Done > 50 && !once {
 			once = true
 			close(reached)
@@ -255,13 +246,12 @@ func TestCancelling(t *testing.T) {
 // TestImportingCollectedObjects: collected objects are imported like those of a file, and are not
 // modified.
 func TestImportingCollectedObjects(t *testing.T) {
-	needsCluster(t)
 	u := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "v1", "kind": "ConfigMap",
 		"metadata": map[string]any{"name": "applied", "namespace": "default", "uid": "elsewhere", "creationTimestamp": time.Now().UTC().Format(time.RFC3339)},
 	}}
 	before := u.DeepCopy()
-	report, err := transfer.New(transfer.Options{Config: shared.config}).Import(t.Context(), collected(t, u), transfer.ImportOptions{})
+	report, err := transfer.New(transfer.Options{Config: shared.config}).Import(t.Context(), manifesttest.Collected(t, u), transfer.ImportOptions{})
 	if err != nil || report.Created != 1 {
 		t.Fatal(report, err)
 	}
@@ -272,7 +262,6 @@ func TestImportingCollectedObjects(t *testing.T) {
 
 // TestRecover releases the pods that a killed import left gated.
 func TestRecover(t *testing.T) {
-	needsCluster(t)
 	importText(t, shared, "apiVersion: v1\nkind: Pod\nmetadata: {name: left, namespace: recovered}\nspec: {schedulingGates: [{name: mine.example.com/a}, {name: "+objects.GateImport+"}], containers: [{name: c, image: i}]}\n", transfer.ImportOptions{})
 	if err := transfer.New(transfer.Options{Config: shared.config}).Recover(t.Context()); err != nil {
 		t.Fatal(err)

@@ -19,6 +19,7 @@ import (
 	"kube-scheduler-simulator/simulator/clustertest"
 	"kube-scheduler-simulator/simulator/transfer"
 	"kube-scheduler-simulator/simulator/transfer/manifest"
+	"kube-scheduler-simulator/simulator/transfer/manifest/manifesttest"
 )
 
 // fill creates a workload of each kind, and binds all pods.
@@ -110,7 +111,6 @@ var timestamps = regexp.MustCompile(`"?\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ"?`)
 // TestRoundTrip: controllers adopt the objects of an export that was imported into another cluster,
 // and an export from there is the same.
 func TestRoundTrip(t *testing.T) {
-	needsCluster(t)
 	fill(t, shared)
 	want, wantFile := placement(t, shared), kindsIn(t, export(t, shared, transfer.ExportOptions{Format: transfer.YAML}))
 
@@ -134,7 +134,7 @@ func TestRoundTrip(t *testing.T) {
 func kindsIn(t *testing.T, text string) map[string][]string {
 	t.Helper()
 	found := map[string][]string{}
-	err := manifest.Read(t.Context(), manifest.NewSource(part("export", text)), manifest.Content{Object: func(o *manifest.Object) error {
+	err := manifest.Read(t.Context(), manifest.NewSource(manifesttest.Part("export", text)), manifest.Content{Object: func(o *manifest.Object) error {
 		var indented bytes.Buffer
 		if err := json.Indent(&indented, o.JSON, "", " "); err != nil {
 			return err

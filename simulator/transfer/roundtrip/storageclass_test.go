@@ -24,7 +24,6 @@ allowVolumeExpansion: true
 // TestOwnDefaultClassGivesWay: an import of another cluster's classes replaces the simulator's
 // default class, and an export leaves it out.
 func TestOwnDefaultClassGivesWay(t *testing.T) {
-	needsCluster(t)
 	classes := shared.client.StorageV1().StorageClasses()
 	shared.kubectl.Must(t, "delete", "storageclass", "standard", "theirs", "--ignore-not-found")
 	importText(t, shared, ownDefault, transfer.ImportOptions{})

@@ -18,6 +18,7 @@ import (
 	"kube-scheduler-simulator/simulator/clustertest"
 	"kube-scheduler-simulator/simulator/transfer"
 	"kube-scheduler-simulator/simulator/transfer/manifest"
+	"kube-scheduler-simulator/simulator/transfer/manifest/manifesttest"
 )
 
 // testbed reads testdata/testbed.yaml and renames its namespace.
@@ -34,7 +35,6 @@ func testbed(t *testing.T, name string) string {
 // are in pods with custom owners, resource claims, claims that were generated for pods, ephemeral
 // volumes, bound volumes and pod groups.
 func TestWhatKnowsOthers(t *testing.T) {
-	needsCluster(t)
 	want := []string{
 		"budget members: 2 of 2 healthy",
 		"claim own: gpu-0, for trainer",
@@ -54,7 +54,7 @@ func TestWhatKnowsOthers(t *testing.T) {
 	knows(t, shared, "testbed", want)
 
 	other := another(t)
-	report, err := transfer.New(transfer.Options{Config: other.config}).Import(t.Context(), collected(t, exported(t, shared, "testbed")...), transfer.ImportOptions{})
+	report, err := transfer.New(transfer.Options{Config: other.config}).Import(t.Context(), manifesttest.Collected(t, exported(t, shared, "testbed")...), transfer.ImportOptions{})
 	if err != nil || report.FailedTotal > 0 {
 		t.Fatalf("%+v, %v", report, err)
 	}
@@ -68,7 +68,6 @@ func TestWhatKnowsOthers(t *testing.T) {
 
 // TestReschedulingWhatKnowsOthers: rescheduled pods release their devices; volumes stay bound.
 func TestReschedulingWhatKnowsOthers(t *testing.T) {
-	needsCluster(t)
 	importText(t, shared, testbed(t, "again"), transfer.ImportOptions{Reschedule: true})
 	knows(t, shared, "again", []string{
 		"budget members: 0 of 2 healthy",
@@ -90,7 +89,7 @@ func TestReschedulingWhatKnowsOthers(t *testing.T) {
 // exported returns the objects of an export whose namespace or name contains the word.
 func exported(t *testing.T, c *cluster, word string) (found []*unstructured.Unstructured) {
 	t.Helper()
-	err := manifest.Read(t.Context(), manifest.NewSource(part("export", export(t, c, transfer.ExportOptions{}))), manifest.Content{Object: func(o *manifest.Object) error {
+	err := manifest.Read(t.Context(), manifest.NewSource(manifesttest.Part("export", export(t, c, transfer.ExportOptions{}))), manifest.Content{Object: func(o *manifest.Object) error {
 		if o.Namespace == word || strings.HasPrefix(o.Name, word) || strings.Contains(o.Name, word+".") {
 			u, err := o.Unstructured()
 			found = append(found, u)

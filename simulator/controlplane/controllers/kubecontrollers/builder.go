@@ -20,6 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/wait"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
+	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/discovery/cached/memory"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
@@ -127,6 +128,14 @@ func (b *Builder) client(name string) (kubernetes.Interface, error) {
 	client, err := b.clients.Client(name)
 	if err != nil {
 		return nil, fmt.Errorf("make the client of %s: %w", name, err)
+	}
+	return client, nil
+}
+
+func (b *Builder) discovery(name string) (discovery.DiscoveryInterface, error) {
+	client, err := b.clients.DiscoveryClient(name)
+	if err != nil {
+		return nil, fmt.Errorf("make the discovery client of %s: %w", name, err)
 	}
 	return client, nil
 }

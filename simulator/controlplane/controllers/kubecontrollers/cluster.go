@@ -41,9 +41,9 @@ func (b *Builder) garbageCollector(ctx context.Context) (Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	discovery, err := b.clients.DiscoveryClient(name)
+	discovery, err := b.discovery(name)
 	if err != nil {
-		return nil, fmt.Errorf("make a discovery client: %w", err)
+		return nil, err
 	}
 	config, err := b.config(name)
 	if err != nil {
@@ -72,9 +72,9 @@ func (b *Builder) resourceQuota(ctx context.Context) (Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	discovery, err := b.clients.DiscoveryClient(name)
+	discovery, err := b.discovery(name)
 	if err != nil {
-		return nil, fmt.Errorf("make a discovery client: %w", err)
+		return nil, err
 	}
 	quota, err := quotainstall.NewQuotaConfigurationForControllers(generic.ListerFuncForResourceFunc(b.informers.ForResource), b.informers)
 	if err != nil {
@@ -131,9 +131,9 @@ func (b *Builder) validatingAdmissionPolicyStatus(context.Context) (Run, error) 
 	if err != nil {
 		return nil, err
 	}
-	discovery, err := b.clients.DiscoveryClient(name)
+	discovery, err := b.discovery(name)
 	if err != nil {
-		return nil, fmt.Errorf("make a discovery client: %w", err)
+		return nil, err
 	}
 	c, err := validatingadmissionpolicystatus.NewController(
 		b.informers.Admissionregistration().V1().ValidatingAdmissionPolicies(),

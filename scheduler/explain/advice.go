@@ -43,6 +43,11 @@ func Manners() []Operands {
 	return []Operands{Recreated{}, RolledOut{}, RestartedWorkload{}}
 }
 
+// Omissions returns a zero value of each kind of what a search for advice left out.
+func Omissions() []Operands {
+	return []Operands{ChangesNotTried{}, CombinationsNotTried{}, NewNodesNotTried{}, EvictionsNotTried{}}
+}
+
 // LowerRequests: the pod asks for less.
 type LowerRequests struct {
 	Requests []RequestCut `json:"requests"`
@@ -119,7 +124,7 @@ type OpenGates struct {
 }
 
 // Uncordon: the node accepts new pods again. Others are nodes for which the same change
-// would do as well; so it is for RemoveTaints, LabelNode and Evict.
+// would do as well; so it is for RemoveTaints and LabelNode.
 type Uncordon struct {
 	Node   string   `json:"node"`
 	Others []string `json:"others"`
@@ -149,9 +154,8 @@ type LabelChange struct {
 
 // Evict: pods leave the node, or nodes nearby that count together with it.
 type Evict struct {
-	Node   string       `json:"node"`
-	Pods   []EvictedPod `json:"pods"`
-	Others []string     `json:"others"`
+	Node string       `json:"node"`
+	Pods []EvictedPod `json:"pods"`
 }
 
 // EvictedPod is a pod to evict.
@@ -177,17 +181,38 @@ type Recreated struct {
 // RolledOut: the template of the workload changes, and a pod made from it replaces this
 // one.
 type RolledOut struct {
-	Pod  string `json:"pod"`
-	Kind string `json:"workloadKind"`
-	Name string `json:"name"`
+	Pod          string `json:"pod"`
+	WorkloadKind string `json:"workloadKind"`
+	Name         string `json:"name"`
 }
 
 // RestartedWorkload: the workload is deleted and created again, because its template
 // cannot change.
 type RestartedWorkload struct {
-	Pod  string `json:"pod"`
-	Kind string `json:"workloadKind"`
-	Name string `json:"name"`
+	Pod          string `json:"pod"`
+	WorkloadKind string `json:"workloadKind"`
+	Name         string `json:"name"`
+}
+
+// ChangesNotTried: the search was over before it had tried these changes of the pod and
+// of nodes. Those that differ in the node only count as one.
+type ChangesNotTried struct {
+	Changes int `json:"changes"`
+}
+
+// CombinationsNotTried: no more than Steps changes were combined.
+type CombinationsNotTried struct {
+	Steps int `json:"steps"`
+}
+
+// NewNodesNotTried: a new node like those of these kinds was not tried.
+type NewNodesNotTried struct {
+	Kinds int `json:"kinds"`
+}
+
+// EvictionsNotTried: on these nodes, evictions were not tried.
+type EvictionsNotTried struct {
+	Nodes int `json:"nodes"`
 }
 
 func (LowerRequests) Kind() Kind     { return "lowerRequests" }
@@ -207,6 +232,11 @@ func (AddNode) Kind() Kind           { return "addNode" }
 func (Recreated) Kind() Kind         { return "recreated" }
 func (RolledOut) Kind() Kind         { return "rolledOut" }
 func (RestartedWorkload) Kind() Kind { return "restartedWorkload" }
+
+func (ChangesNotTried) Kind() Kind      { return "changesNotTried" }
+func (CombinationsNotTried) Kind() Kind { return "combinationsNotTried" }
+func (NewNodesNotTried) Kind() Kind     { return "newNodesNotTried" }
+func (EvictionsNotTried) Kind() Kind    { return "evictionsNotTried" }
 
 func (s LowerRequests) english() string {
 	var said []string
@@ -309,7 +339,7 @@ func (s Evict) english() string {
 	for _, p := range s.Pods {
 		pods = append(pods, p.Namespace+"/"+p.Name)
 	}
-	return fmt.Sprintf("Evict %s to make room on %s%s.", names(pods), s.Node, orOthers(s.Others))
+	return fmt.Sprintf("Evict %s to make room on %s.", names(pods), s.Node)
 }
 
 func (s AddNode) english() string {
@@ -321,11 +351,27 @@ func (s Recreated) english() string {
 }
 
 func (s RolledOut) english() string {
-	return fmt.Sprintf("%s %s replaces %s by a new pod.", s.Kind, s.Name, s.Pod)
+	return fmt.Sprintf("%s %s replaces %s by a new pod.", s.WorkloadKind, s.Name, s.Pod)
 }
 
 func (s RestartedWorkload) english() string {
-	return fmt.Sprintf("%s %s is deleted and created again, and makes a new pod for %s.", s.Kind, s.Name, s.Pod)
+	return fmt.Sprintf("%s %s is deleted and created again, and makes a new pod for %s.", s.WorkloadKind, s.Name, s.Pod)
+}
+
+func (s ChangesNotTried) english() string {
+	return fmt.Sprintf("Not tried: %s of the pod or of a node.", plural(s.Changes, "further change"))
+}
+
+func (s CombinationsNotTried) english() string {
+	return fmt.Sprintf("Not tried: combinations of more than %d changes.", s.Steps)
+}
+
+func (s NewNodesNotTried) english() string {
+	return fmt.Sprintf("Not tried: %s of new nodes.", plural(s.Kinds, "further kind"))
+}
+
+func (s EvictionsNotTried) english() string {
+	return fmt.Sprintf("Not tried: evictions on %s.", plural(s.Nodes, "further node"))
 }
 
 // nouns names one thing, or lists several.

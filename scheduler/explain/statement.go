@@ -11,7 +11,7 @@ import (
 type Kind string
 
 // Operands are the data of a statement of one kind. The types are those that
-// Headlines, Remarks, Steps and Manners list.
+// Headlines, Remarks, Steps, Manners and Omissions list.
 type Operands interface {
 	// Kind is the same for every value of the type.
 	Kind() Kind
@@ -74,7 +74,7 @@ func (s *Statement) UnmarshalJSON(data []byte) error {
 	if err := json.Unmarshal(data, &head); err != nil {
 		return err
 	}
-	for _, known := range slices.Concat(Headlines(), Remarks(), Steps(), Manners()) {
+	for _, known := range slices.Concat(Headlines(), Remarks(), Steps(), Manners(), Omissions()) {
 		if known.Kind() != head.Kind {
 			continue
 		}

@@ -14,6 +14,7 @@ import (
 
 	"kube-scheduler-simulator/scheduler/explain"
 	"kube-scheduler-simulator/scheduler/whatif"
+	"kube-scheduler-simulator/scheduler/whatif/newnode"
 )
 
 // curer finds changes of a pod, and of the node, each of which takes an obstacle out of
@@ -81,13 +82,6 @@ func removeTaints(n *v1.Node, drop func(v1.Taint) bool) {
 	}
 }
 
-// ofCondition lists the taints that the node's controller keeps as long as the node is
-// in a condition. It would restore them.
-var ofCondition = []string{
-	v1.TaintNodeNotReady, v1.TaintNodeUnreachable, v1.TaintNodeMemoryPressure, v1.TaintNodeDiskPressure,
-	v1.TaintNodePIDPressure, v1.TaintNodeNetworkUnavailable,
-}
-
 func cureTaints(pod *v1.Pod, node *v1.Node, _ whatif.Obstacle) []cure {
 	cordoned, kept := false, false
 	var taints []v1.Taint
@@ -97,7 +91,7 @@ func cureTaints(pod *v1.Pod, node *v1.Node, _ whatif.Obstacle) []cure {
 			continue
 		}
 		taints = append(taints, t)
-		kept = kept || slices.Contains(ofCondition, t.Key)
+		kept = kept || newnode.OfState(t)
 	}
 	var first cure
 	if cordoned {

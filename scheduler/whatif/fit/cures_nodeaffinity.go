@@ -13,6 +13,7 @@ import (
 	"kube-scheduler-simulator/scheduler/explain"
 	"kube-scheduler-simulator/scheduler/result"
 	"kube-scheduler-simulator/scheduler/whatif"
+	"kube-scheduler-simulator/scheduler/whatif/newnode"
 )
 
 // The sources of result.TermComparison that NodeAffinity has.
@@ -45,7 +46,7 @@ func cureNodeAffinity(pod *v1.Pod, node *v1.Node, o whatif.Obstacle) []cure {
 // it looks at any.
 func dropConflict(pod *v1.Pod) []cure {
 	required := requiredNodeAffinity(&pod.Spec)
-	if required == nil || bySet(pod) {
+	if required == nil || newnode.OfDaemonSet(pod) {
 		return nil
 	}
 	says := explain.DropRequirements{}
@@ -103,7 +104,7 @@ func relaxation(pod *v1.Pod, terms []result.TermComparison) cure {
 		switch {
 		case t.Source != fromSelector && t.Source != fromPod:
 			return nil // It is in the scheduler's configuration.
-		case t.Source == fromPod && t.Key == metav1.ObjectNameField && bySet(pod):
+		case t.Source == fromPod && t.Key == metav1.ObjectNameField && newnode.OfDaemonSet(pod):
 			return nil // A DaemonSet wants one pod per node.
 		case t.Source == fromPod && t.Operator == string(v1.NodeSelectorOpIn) && t.Key != metav1.ObjectNameField && t.Actual != nil:
 			out = append(out, remedy{
@@ -133,12 +134,6 @@ func relaxation(pod *v1.Pod, terms []result.TermComparison) cure {
 		})
 	}
 	return out
-}
-
-// bySet reports whether a DaemonSet made the pod for its node.
-func bySet(pod *v1.Pod) bool {
-	owner := metav1.GetControllerOfNoCopy(pod)
-	return owner != nil && owner.Kind == "DaemonSet"
 }
 
 // labelling gives the node the labels that it lacks, and takes those that it must not

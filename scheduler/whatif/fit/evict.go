@@ -18,6 +18,7 @@ import (
 	"kube-scheduler-simulator/scheduler/explain"
 	"kube-scheduler-simulator/scheduler/result"
 	"kube-scheduler-simulator/scheduler/whatif"
+	"kube-scheduler-simulator/scheduler/whatif/newnode"
 )
 
 // evictor chooses pods to evict for a pod: the fewest, and of as many those of the lowest
@@ -55,7 +56,7 @@ func newEvictor(pod *v1.Pod, nodes []fwk.NodeInfo, pdbs []*policyv1.PodDisruptio
 // may reports whether a pod may be evicted, budgets aside.
 func (e *evictor) may(p *v1.Pod) bool {
 	_, mirror := p.Annotations[v1.MirrorPodAnnotationKey]
-	return !mirror && !bySet(p) && p.DeletionTimestamp == nil && corev1.PodPriority(p) <= corev1.PodPriority(e.pod)
+	return !mirror && !newnode.OfDaemonSet(p) && p.DeletionTimestamp == nil && corev1.PodPriority(p) <= corev1.PodPriority(e.pod)
 }
 
 // within reports whether every budget allows that these pods go together.

@@ -11,6 +11,7 @@ import (
 	"kube-scheduler-simulator/scheduler/explain"
 	"kube-scheduler-simulator/scheduler/result"
 	"kube-scheduler-simulator/scheduler/whatif"
+	"kube-scheduler-simulator/scheduler/whatif/newnode"
 )
 
 // addNodes offers the smallest new node that helps. If nothing else did, it may take a change of
@@ -32,7 +33,7 @@ func (s *search) addNodes(ctx context.Context, gentle bool) error {
 			break
 		}
 		tried++
-		name := nextName(f.like().Name, func(n string) bool { _, taken := obstacles[n]; return taken })
+		name := newnode.Name(f.like().Name, func(n string) bool { _, taken := obstacles[n]; return taken })
 		c := candidate{name, []remedy{addNode(f, name)}}
 		left, err := s.checkNew(ctx, c, f)
 		if err != nil {
@@ -71,7 +72,7 @@ func (s *search) checkNew(ctx context.Context, c candidate, f *family) ([]whatif
 	if err := s.trial.Apply(whatif.Change{Apply: added}); err != nil {
 		return nil, err
 	}
-	for _, p := range daemons(f.members[0], added.Name) {
+	for _, p := range newnode.Daemons(f.members[0], added.Name) {
 		if err := s.trial.Apply(whatif.Change{Apply: p}); err != nil {
 			return nil, err
 		}
@@ -90,7 +91,7 @@ func shared(pod *v1.Pod, node fwk.NodeInfo, obstacles []whatif.Obstacle) int {
 	for _, o := range obstacles {
 		switch o.Plugin {
 		case names.TaintToleration:
-			if len(lasting(untolerated(pod, node.Node()))) > 0 {
+			if slices.ContainsFunc(untolerated(pod, node.Node()), func(t v1.Taint) bool { return !newnode.OfState(t) }) {
 				n++
 			}
 		case names.NodeResourcesFit:

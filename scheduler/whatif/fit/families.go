@@ -4,17 +4,14 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	fwk "k8s.io/kube-scheduler/framework"
 
 	"kube-scheduler-simulator/scheduler/explain"
+	"kube-scheduler-simulator/scheduler/whatif/newnode"
 )
 
 // family is a set of nodes that are alike to the pod. A new node of the family is like the
@@ -35,7 +32,7 @@ func families(pod *v1.Pod, nodes []fwk.NodeInfo, blocked func(i int) int) []*fam
 	byKind := map[string]*family{}
 	for i, n := range nodes {
 		node := n.Node()
-		kind := fmt.Sprint(amounts(node.Status.Allocatable), lasting(node.Spec.Taints), only(node, keys), blocked(i))
+		kind := fmt.Sprint(amounts(node.Status.Allocatable), newnode.Taints(node), only(node, keys), blocked(i))
 		f := byKind[kind]
 		if f == nil {
 			f = &family{blocked: blocked(i)}
@@ -102,76 +99,11 @@ func amounts(list v1.ResourceList) map[v1.ResourceName]string {
 	return out
 }
 
-// lasting returns the taints that a new node would have too: not those of a cordon, or of
-// a condition that the node is in.
-func lasting(taints []v1.Taint) []v1.Taint {
-	return slices.DeleteFunc(slices.Clone(taints), func(t v1.Taint) bool {
-		return t.Key == v1.TaintNodeUnschedulable || slices.Contains(ofCondition, t.Key)
-	})
-}
-
-var trailingNumber = regexp.MustCompile(`^(.*?)(\d+)$`)
-
-// nextName returns a name for a node like this one that no node has: with the next number,
-// if the name ends in one.
-func nextName(like string, taken func(string) bool) string {
-	prefix, number, digits := like+"-", int64(1), 0
-	if parts := trailingNumber.FindStringSubmatch(like); parts != nil {
-		if n, err := strconv.ParseInt(parts[2], 10, 32); err == nil {
-			prefix, number, digits = parts[1], n, len(parts[2])
-		}
-	}
-	for {
-		number++
-		if name := fmt.Sprintf("%s%0*d", prefix, digits, number); !taken(name) {
-			return name
-		}
-	}
-}
-
-// nodeLike returns a new, empty node like this one. Labels that name the node name the new
-// one.
-func nodeLike(like *v1.Node, name string) *v1.Node {
-	from := like.DeepCopy()
-	out := &v1.Node{
-		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Node"},
-		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: from.Labels, Annotations: from.Annotations},
-		Spec:       v1.NodeSpec{Taints: lasting(from.Spec.Taints)},
-		Status: v1.NodeStatus{
-			Capacity: from.Status.Capacity, Allocatable: from.Status.Allocatable, NodeInfo: from.Status.NodeInfo,
-			Features: from.Status.Features, DeclaredFeatures: from.Status.DeclaredFeatures,
-			Conditions: []v1.NodeCondition{{Type: v1.NodeReady, Status: v1.ConditionTrue}},
-		},
-	}
-	for key, value := range out.Labels {
-		if value == like.Name {
-			out.Labels[key] = name
-		}
-	}
-	delete(out.Annotations, v1.LastAppliedConfigAnnotation)
-	return out
-}
-
-// daemons returns copies of the pods that DaemonSets run on a node, for a new node like it.
-func daemons(like fwk.NodeInfo, name string) []*v1.Pod {
-	var out []*v1.Pod
-	for _, on := range like.GetPods() {
-		if p := on.GetPod(); bySet(p) {
-			p = p.DeepCopy()
-			p.Name = p.Name + "-on-" + name
-			p.UID = types.UID(p.Namespace + "/" + p.Name)
-			p.Spec.NodeName = name
-			out = append(out, p)
-		}
-	}
-	return out
-}
-
 // addNode returns the remedy that adds a node of a family.
 func addNode(f *family, name string) remedy {
 	says := explain.AddNode{Name: name, Like: f.like().Name, Others: []string{}}
 	for _, m := range f.members[1:min(len(f.members), 1+mostOthers)] {
 		says.Others = append(says.Others, m.Node().Name)
 	}
-	return remedy{says: says, shape: "addNode", detail: name, disturbance: ofCluster, added: nodeLike(f.like(), name)}
+	return remedy{says: says, shape: "addNode", detail: name, disturbance: ofCluster, added: newnode.Like(f.like(), name)}
 }

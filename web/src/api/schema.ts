@@ -421,6 +421,86 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/whatif": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Where would this pod go? Asks the real plugins on a copy of the state; nothing is created, changed or scheduled.
+         * @description The API server defaults, admits and validates the pod and the changes in dry runs, so a hypothesis that it would refuse is refused with its message. A hypothetical node counts as ready.
+         */
+        post: operations["askWhatIf"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/whatif/fit": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Which least changes make this pod fit?
+         * @description Every suggestion was verified by the plugins before it is offered.
+         */
+        post: operations["askFit"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/whatif/capacity": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * How many more of this pod fit, where, and what stops the next?
+         * @description The pods are placed one after the other, as the scheduler would place them.
+         */
+        post: operations["askCapacity"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/shadow": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The shadow configuration, and what it would have decided. */
+        get: operations["getShadow"];
+        /** Let a second configuration judge each live decision from now on. Replaces the shadow before it and drops its judgement. A change of the running configuration keeps the shadow; a restart with the same data directory continues with it. */
+        put: operations["putShadow"];
+        /** Judge a draft once: of the last decisions, which pods would it place elsewhere? */
+        post: operations["judgeDraft"];
+        /** Remove the shadow configuration and its judgement. It succeeds if there is none. */
+        delete: operations["deleteShadow"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/watch": {
         parameters: {
             query?: never;
@@ -699,6 +779,8 @@ export interface components {
             pod: components["schemas"]["PodRef"];
             /** @description Absent if the pod has no controller. */
             owner?: components["schemas"]["Owner"];
+            /** @description True if the cycle did not happen: it was decided on a copy of the state. Every node was evaluated, and every plugin that rejects a node is marked. */
+            hypothetical?: boolean;
             /** @description The number of the attempt for this pod UID, from 1. */
             attempt: number;
             /** @description The scheduler name of the profile that tried the pod. */
@@ -834,7 +916,7 @@ export interface components {
             nodes: string[];
             /** @description states[i] has one letter per plugin for nodes[i]: P passed, R rejected, S skipped, N not run because an earlier plugin rejected, E error. */
             states: string[];
-            /** @description One for each rejected node. */
+            /** @description One for each rejected node. A hypothetical cycle has one for each plugin that rejects a node, in their order. */
             reasons: components["schemas"]["NodeReasons"][];
             /** @description The total time of each plugin's calls, extrapolated from a sample of the nodes. null: none of the plugin's calls was measured, which is different from 0. */
             durationSeconds?: (number | null)[];
@@ -2324,6 +2406,503 @@ export interface components {
             recorded: number;
             selected: number;
         };
+        /** @description Names a pod that exists. */
+        PodName: {
+            namespace: string;
+            name: string;
+        };
+        /** @description An object of the Kubernetes API, of a kind that the scheduler reads. */
+        KubernetesObject: {
+            apiVersion: string;
+            kind: string;
+            metadata?: {
+                [key: string]: unknown;
+            };
+        } & {
+            [key: string]: unknown;
+        };
+        /** @description Names an object. */
+        ChangeTarget: {
+            apiVersion: string;
+            kind: string;
+            /** @description Absent for objects without a namespace. */
+            namespace?: string;
+            name: string;
+        };
+        /** @description A patch of one object. */
+        ChangePatch: components["schemas"]["ChangeTarget"] & {
+            /** @description A strategic merge patch, as in kubectl patch. */
+            patch: {
+                [key: string]: unknown;
+            };
+        };
+        /** @description A hypothetical change of the cluster. Exactly one of apply, patch and delete is set. */
+        Change: {
+            /** @description Create the object, or change the one of that name, as kubectl apply does. */
+            apply?: components["schemas"]["KubernetesObject"];
+            /** @description With apply, of a node or a pod: how many copies to create. They get names that do not exist yet, NAME-1, NAME-2 and so on. */
+            count?: number;
+            patch?: components["schemas"]["ChangePatch"];
+            delete?: components["schemas"]["ChangeTarget"];
+        };
+        /** @description A KubeSchedulerConfiguration: a JSON object, or YAML or JSON as a string. Errors in a string have lines. */
+        ConfigurationDocument: components["schemas"]["KubeSchedulerConfiguration"] | string;
+        /** @description A pod: a JSON object, or YAML or JSON as a string. Errors in a string have lines. */
+        PodDocument: components["schemas"]["KubernetesObject"] | string;
+        /** @description A hypothesis: where would this pod go? */
+        WhatIf: {
+            /** @description The pod that is asked about. A pod of that name may exist: the question is then as if it did not. Exactly one of pod and podRef is set. */
+            pod?: components["schemas"]["PodDocument"];
+            /** @description An existing pod, or one that the changes create. A pod that is bound is asked as if it were not placed yet. */
+            podRef?: components["schemas"]["PodName"];
+            /** @description Hypothetical changes, made in order. */
+            changes?: components["schemas"]["Change"][];
+            /** @description The scheduler configuration to ask. Absent: the one in force. */
+            configuration?: components["schemas"]["ConfigurationDocument"];
+            /** @description The scheduler name of the profile. Absent: the one that the pod names. */
+            profile?: string;
+            /**
+             * @description How many copies of the pod to place, one after the other. A copy sees those placed before it.
+             * @default 1
+             */
+            copies: number;
+            /** @description Also ask the extenders of the configuration, which are other programs. Absent or false: they are left out. */
+            extenders?: boolean;
+        };
+        /** @description The state that was asked, before the changes of the question. */
+        HypotheticalState: {
+            /** @description The number of nodes. */
+            nodes: number;
+            /** @description The number of pods, bound and pending. */
+            pods: number;
+            /** @description The resource version of the last change of the cluster that the state includes. Compare it for equality only. */
+            resourceVersion: string;
+        };
+        /** @description The answer to a WhatIf. */
+        WhatIfAnswer: {
+            state: components["schemas"]["HypotheticalState"];
+            /** @description One for each copy, in order; every one is hypothetical. When a copy finds no node, neither do those after it, for the same reasons: their decisions repeat that one. */
+            decisions: components["schemas"]["ExplainedCycle"][];
+        };
+        /** @description Which changes make this pod fit? */
+        Fit: {
+            /** @description The pod that is asked about. A pod of that name may exist: the question is then as if it did not. Exactly one of pod and podRef is set. */
+            pod?: components["schemas"]["PodDocument"];
+            /** @description An existing pod, or one that the changes create. A pod that is bound is asked as if it were not placed yet. */
+            podRef?: components["schemas"]["PodName"];
+            /** @description Hypothetical changes, made in order. */
+            changes?: components["schemas"]["Change"][];
+            /** @description The scheduler configuration to ask. Absent: the one in force. */
+            configuration?: components["schemas"]["ConfigurationDocument"];
+            /** @description The scheduler name of the profile. Absent: the one that the pod names. */
+            profile?: string;
+            /** @description The node on which the pod is to fit. Absent: any. */
+            node?: string;
+            /**
+             * @description How many suggestions to return at most.
+             * @default 10
+             */
+            limit: number;
+        };
+        /** @description Verified changes with which the pod fits. */
+        Suggestion: {
+            /**
+             * @description What the suggestion changes: of several things, the one that disturbs the most.
+             * @enum {string}
+             */
+            kind: "pod" | "node" | "addNode" | "evict";
+            /** @description The steps and the manner in English. */
+            text: string;
+            /** @description What the suggestion does, in the order in which to say it. */
+            steps: components["schemas"]["AdviceStep"][];
+            /** @description What becomes of the pod. Absent if it stays, or changes in place. */
+            manner?: components["schemas"]["AdviceManner"];
+            /** @description The changes to make for real, in order, each when the one before it has taken effect: a pod that is deleted must be gone before one of the same name is created. Pods that a workload makes get their changes through the template of the workload, which is a Deployment, for example. */
+            changes: components["schemas"]["Change"][];
+            /** @description Changes for another question, with the same effect. They differ from changes when a workload changes, because no controller acts on a hypothesis. */
+            hypothesis: components["schemas"]["Change"][];
+            /** @description The nodes that the pod then fits, by name. */
+            nodes: string[];
+            /** @description The node that the scheduler would choose. */
+            selectedNode: string;
+        };
+        /** @description A plugin's reason on some nodes. */
+        PluginNodes: {
+            plugin: string;
+            reason: string;
+            /** @description By name. */
+            nodes: string[];
+        };
+        /** @description The answer to a Fit. */
+        FitAnswer: {
+            state: components["schemas"]["HypotheticalState"];
+            /** @description The pod fits as it is. Then there are no suggestions. */
+            fits: boolean;
+            /** @description The least disturbing first. */
+            suggestions: components["schemas"]["Suggestion"][];
+            /** @description The rejections that no change of the pod or of a node, and no eviction takes away, those of the most nodes first. */
+            incurable: components["schemas"]["PluginNodes"][];
+            /** @description False: the question was too large to look at everything. leftOut says what was not looked at. */
+            complete: boolean;
+            /** @description Absent if complete. */
+            leftOut?: components["schemas"]["AdviceOmission"][];
+        };
+        /** @description How many more of this pod fit? */
+        Capacity: {
+            /** @description The pod that is asked about. A pod of that name may exist: the question is then as if it did not. Exactly one of pod and podRef is set. */
+            pod?: components["schemas"]["PodDocument"];
+            /** @description An existing pod, or one that the changes create. A pod that is bound is asked as if it were not placed yet. */
+            podRef?: components["schemas"]["PodName"];
+            /** @description Hypothetical changes, made in order. */
+            changes?: components["schemas"]["Change"][];
+            /** @description The scheduler configuration to ask. Absent: the one in force. */
+            configuration?: components["schemas"]["ConfigurationDocument"];
+            /** @description The scheduler name of the profile. Absent: the one that the pod names. */
+            profile?: string;
+            /**
+             * @description The count ends at so many pods.
+             * @default 1000
+             */
+            limit: number;
+            /** @description Also ask how many nodes would be enough. */
+            nodesNeeded?: components["schemas"]["NodesNeeded"];
+        };
+        NodeCount: {
+            name: string;
+            count: number;
+        };
+        /** @description How many nodes like one that exists make room for so many pods, beside the nodes that exist? */
+        NodesNeeded: {
+            /** @description The name of the node to copy. */
+            like: string;
+            /** @description How many more pods are to fit. */
+            for: number;
+        };
+        /** @description The answer to a Capacity. */
+        CapacityAnswer: {
+            state: components["schemas"]["HypotheticalState"];
+            /** @description How many more fit. */
+            fits: number;
+            /** @description The nodes that take pods, by name. */
+            nodes: components["schemas"]["NodeCount"][];
+            /** @description What stops the next pod: every plugin that rejects it, and why, those of the most nodes first. Empty if the limit ended the count. */
+            stopped: components["schemas"]["PluginNodes"][];
+            /** @description False: the limit ended the count, and more pods may fit. */
+            complete: boolean;
+            /** @description What is left when all pods are placed, by name. */
+            resources: components["schemas"]["RemainingResource"][];
+            /** @description Absent unless the question asks for it. */
+            nodesNeeded?: components["schemas"]["NodesNeededAnswer"];
+        };
+        /** @description A shadow configuration. */
+        ShadowRequest: {
+            configuration: components["schemas"]["ConfigurationDocument"];
+        };
+        /** @description A draft to judge once. */
+        ShadowDraft: {
+            configuration: components["schemas"]["ConfigurationDocument"];
+            /**
+             * @description How many of the latest decisions to judge at most.
+             * @default 200
+             */
+            last: number;
+        };
+        /**
+         * @description same: the same node, or none in both. asGood: another node, but the shadow gives the live node its best total, too, so chance decides. elsewhere: another node. pending: the shadow finds no node. placed: only the shadow finds one.
+         * @enum {string}
+         */
+        ShadowVerdict: "same" | "asGood" | "elsewhere" | "pending" | "placed";
+        /** @description Where one configuration places the pod. */
+        Placed: {
+            /** @description Empty if it finds none. */
+            node: string;
+            /** @description The node's total score. Absent if nothing was scored. */
+            total?: number;
+        };
+        /** @description The plugin that made the difference. filter: the shadow's plugin rejects the live node, or the live plugin rejected the shadow's node. score: among all plugins, this one moved the balance between the two nodes most. */
+        PartedBy: {
+            plugin: string;
+            /** @enum {string} */
+            extensionPoint: "preFilter" | "filter" | "score" | "extender";
+            /**
+             * @description Whose verdict it is. For score it is shadow.
+             * @enum {string}
+             */
+            by: "live" | "shadow";
+            /** @description The node that was rejected; for score, the shadow's node. Empty if the pod was rejected whatever the node. */
+            node: string;
+            reasons?: string[];
+            /** @description score only: the plugin's weighted scores of the live node and of the shadow's node under the live configuration. */
+            live?: number[];
+            /** @description The same under the shadow configuration. */
+            shadow?: number[];
+        };
+        /** @description A live decision and the shadow's. */
+        ShadowItem: {
+            pod: components["schemas"]["PodRef"];
+            owner?: components["schemas"]["Owner"];
+            /** @description The live attempt; its result has the details. */
+            attempt: number;
+            /** Format: date-time */
+            time: string;
+            profile: string;
+            live: components["schemas"]["Placed"];
+            shadow: components["schemas"]["Placed"];
+            verdict: components["schemas"]["ShadowVerdict"];
+            /** @description The verdict is neither same nor asGood. */
+            differs: boolean;
+            /** @description pending only: why the shadow finds no node. */
+            message?: string;
+            partedBy?: components["schemas"]["PartedBy"];
+        };
+        /** @description Decisions by verdict. */
+        ShadowCounts: {
+            same: number;
+            asGood: number;
+            elsewhere: number;
+            pending: number;
+            placed: number;
+        };
+        /** @description The shadow configuration and its judgement. The shadow judges in a queue of its own and never holds up scheduling: when decisions come faster than it judges, it leaves some out, and judged ÷ (judged + skipped) is the share that the counts stand for. Which ones are left out depends on the load alone, not on the decision. */
+        Shadow: {
+            /** @description The document, or null if there is no shadow. */
+            configuration: components["schemas"]["KubeSchedulerConfiguration"] | null;
+            /**
+             * Format: date-time
+             * @description When the shadow began to judge. Absent if there is none.
+             */
+            since?: string;
+            /** @description The decisions that it judged since then. */
+            judged: number;
+            /** @description Those of them that would have gone elsewhere, stayed pending or found a node. */
+            differ: number;
+            /** @description The decisions that it left out, because it could not keep up. */
+            skipped: number;
+            verdicts: components["schemas"]["ShadowCounts"];
+            /** @description The latest judged decisions, newest first, at most 500. */
+            items: components["schemas"]["ShadowItem"][];
+        };
+        /** @description The judgement of a draft. Both configurations, the running one as live and the draft as shadow, are asked anew about each pod on the cluster as it is now, as if that pod alone were not placed. It therefore says what the draft would change now; it does not repeat the past. */
+        ShadowDraftAnswer: {
+            state: components["schemas"]["HypotheticalState"];
+            judged: number;
+            differ: number;
+            verdicts: components["schemas"]["ShadowCounts"];
+            /** @description False: the bound on time ended the judgement before all pods were judged. */
+            complete: boolean;
+            /** @description Newest decision first. Pods that no longer exist are left out. */
+            items: components["schemas"]["ShadowItem"][];
+        };
+        /** @description The pod asks for less. */
+        StatementLowerRequests: {
+            /** @constant */
+            kind: "lowerRequests";
+            requests: components["schemas"]["RequestCut"][];
+        };
+        /** @description An amount of a resource that the pod asks for, before and after: of CPU in thousandths of a core, of others in their own unit. To is 0 when the pod no longer asks for the resource. */
+        RequestCut: {
+            resource: string;
+            /** Format: int64 */
+            from: number;
+            /** Format: int64 */
+            to: number;
+        };
+        /** @description The pod tolerates Taints, each written as KEY=VALUE:EFFECT or KEY:EFFECT. */
+        StatementTolerate: {
+            /** @constant */
+            kind: "tolerate";
+            taints: string[];
+        };
+        /** @description The pod's node selector, or its required node affinity, loses requirements on labels. */
+        StatementDropRequirements: {
+            /** @constant */
+            kind: "dropRequirements";
+            requirements: components["schemas"]["LabelRequirement"][];
+        };
+        /** @description A requirement on a node's label. Key and Operator are empty for a term without requirements, which no node meets. */
+        LabelRequirement: {
+            key: string;
+            operator: string;
+            values: string[];
+        };
+        /** @description The pod's required node affinity also accepts Value for Key. */
+        StatementAcceptValues: {
+            /** @constant */
+            kind: "acceptValue";
+            key: string;
+            value: string;
+        };
+        /** @description A topology spread constraint of the pod allows a larger skew. */
+        StatementRaiseMaxSkew: {
+            /** @constant */
+            kind: "raiseMaxSkew";
+            topologyKey: string;
+            from: number;
+            to: number;
+        };
+        /** @description A topology spread constraint of the pod becomes a preference. */
+        StatementPreferSpread: {
+            /** @constant */
+            kind: "preferSpread";
+            topologyKey: string;
+        };
+        /** @description The pod loses required terms of its affinity to other pods, or of its anti-affinity if Anti is true. */
+        StatementDropPodTerms: {
+            /** @constant */
+            kind: "dropPodTerms";
+            anti: boolean;
+            terms: components["schemas"]["PodTerm"][];
+        };
+        /** @description A term of pod affinity. Selector selects the pods that it is about. */
+        PodTerm: {
+            topologyKey: string;
+            selector: string;
+        };
+        /** @description The pod gives up ports of the host, each written as PORT/PROTOCOL, after the address if it is bound to one. */
+        StatementDropHostPorts: {
+            /** @constant */
+            kind: "dropHostPorts";
+            ports: string[];
+        };
+        /** @description The pod loses its scheduling gates. */
+        StatementOpenGates: {
+            /** @constant */
+            kind: "openGates";
+            gates: string[];
+        };
+        /** @description The node accepts new pods again. Others are nodes for which the same change would do as well; so it is for RemoveTaints and LabelNode. */
+        StatementUncordon: {
+            /** @constant */
+            kind: "uncordon";
+            node: string;
+            others: string[];
+        };
+        /** @description The node loses Taints, written as in Tolerate. */
+        StatementRemoveTaints: {
+            /** @constant */
+            kind: "removeTaints";
+            node: string;
+            taints: string[];
+            others: string[];
+        };
+        /** @description Labels of the node are set or removed. */
+        StatementLabelNode: {
+            /** @constant */
+            kind: "labelNode";
+            node: string;
+            labels: components["schemas"]["LabelChange"][];
+            others: string[];
+        };
+        /** @description A change of a label. From is nil for a label that is new, and To for one that goes. */
+        LabelChange: {
+            key: string;
+            from: string | null;
+            to: string | null;
+        };
+        /** @description Pods leave the node, or nodes nearby that count together with it. */
+        StatementEvict: {
+            /** @constant */
+            kind: "evict";
+            node: string;
+            pods: components["schemas"]["EvictedPod"][];
+        };
+        /** @description A pod to evict. */
+        EvictedPod: {
+            namespace: string;
+            name: string;
+            /** Format: int32 */
+            priority: number;
+        };
+        /** @description A node joins the cluster. It has the size, the labels and the taints of Like, which has further ones, Others, of its kind. */
+        StatementAddNode: {
+            /** @constant */
+            kind: "addNode";
+            name: string;
+            like: string;
+            others: string[];
+        };
+        /** @description The pod is deleted and created again, because its spec cannot change. */
+        StatementRecreated: {
+            /** @constant */
+            kind: "recreated";
+            pod: string;
+        };
+        /** @description The template of the workload changes, and a pod made from it replaces this one. */
+        StatementRolledOut: {
+            /** @constant */
+            kind: "rolledOut";
+            pod: string;
+            workloadKind: string;
+            name: string;
+        };
+        /** @description The workload is deleted and created again, because its template cannot change. */
+        StatementRestartedWorkload: {
+            /** @constant */
+            kind: "restartedWorkload";
+            pod: string;
+            workloadKind: string;
+            name: string;
+        };
+        /** @description The search was over before it had tried these changes of the pod and of nodes. Those that differ in the node only count as one. */
+        StatementChangesNotTried: {
+            /** @constant */
+            kind: "changesNotTried";
+            changes: number;
+        };
+        /** @description No more than Steps changes were combined. */
+        StatementCombinationsNotTried: {
+            /** @constant */
+            kind: "combinationsNotTried";
+            steps: number;
+        };
+        /** @description A new node like those of these kinds was not tried. */
+        StatementNewNodesNotTried: {
+            /** @constant */
+            kind: "newNodesNotTried";
+            kinds: number;
+        };
+        /** @description On these nodes, evictions were not tried. */
+        StatementEvictionsNotTried: {
+            /** @constant */
+            kind: "evictionsNotTried";
+            nodes: number;
+        };
+        /** @description A change that a suggestion consists of: a kind and its operands, to be rendered in any language. */
+        AdviceStep: components["schemas"]["StatementLowerRequests"] | components["schemas"]["StatementTolerate"] | components["schemas"]["StatementDropRequirements"] | components["schemas"]["StatementAcceptValues"] | components["schemas"]["StatementRaiseMaxSkew"] | components["schemas"]["StatementPreferSpread"] | components["schemas"]["StatementDropPodTerms"] | components["schemas"]["StatementDropHostPorts"] | components["schemas"]["StatementOpenGates"] | components["schemas"]["StatementUncordon"] | components["schemas"]["StatementRemoveTaints"] | components["schemas"]["StatementLabelNode"] | components["schemas"]["StatementEvict"] | components["schemas"]["StatementAddNode"];
+        /** @description What becomes of the pod when a suggestion is applied. */
+        AdviceManner: components["schemas"]["StatementRecreated"] | components["schemas"]["StatementRolledOut"] | components["schemas"]["StatementRestartedWorkload"];
+        /** @description What the search for suggestions did not look at. */
+        AdviceOmission: components["schemas"]["StatementChangesNotTried"] | components["schemas"]["StatementCombinationsNotTried"] | components["schemas"]["StatementNewNodesNotTried"] | components["schemas"]["StatementEvictionsNotTried"];
+        /** @description The answer to NodesNeeded. */
+        NodesNeededAnswer: components["schemas"]["NodesNeeded"] & {
+            /** @description How many more nodes are enough. 0: the pods fit as it is. */
+            nodes: number;
+            /** @description False: further nodes of this kind would not help. */
+            enough: boolean;
+            /** @description How many pods fit with these nodes. */
+            fits: number;
+        };
+        /** @description A resource, summed up over all nodes, with the pods that were placed: CPU in thousandths of a core, others in their own unit. */
+        RemainingResource: {
+            name: string;
+            /** Format: int64 */
+            allocatable: number;
+            /**
+             * Format: int64
+             * @description With the pods that were placed.
+             */
+            requested: number;
+            /**
+             * Format: int64
+             * @description allocatable − requested
+             */
+            free: number;
+            /**
+             * Format: int64
+             * @description The part of free on nodes that reject the next pod for another reason than a lack of this resource.
+             */
+            stranded: number;
+        };
     };
     responses: {
         /** @description The request was refused or failed. */
@@ -3461,6 +4040,717 @@ export interface operations {
             };
             /** @description No recording is loaded. */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            503: components["responses"]["Starting"];
+            default: components["responses"]["Error"];
+        };
+    };
+    askWhatIf: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description JSON or YAML. */
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "pod": {
+                 *         "apiVersion": "v1",
+                 *         "kind": "Pod",
+                 *         "metadata": {
+                 *           "name": "web",
+                 *           "namespace": "default"
+                 *         },
+                 *         "spec": {
+                 *           "containers": [
+                 *             {
+                 *               "name": "web",
+                 *               "image": "nginx",
+                 *               "resources": {
+                 *                 "requests": {
+                 *                   "cpu": "1500m"
+                 *                 }
+                 *               }
+                 *             }
+                 *           ]
+                 *         }
+                 *       },
+                 *       "copies": 2,
+                 *       "changes": [
+                 *         {
+                 *           "patch": {
+                 *             "apiVersion": "v1",
+                 *             "kind": "Node",
+                 *             "name": "node-b4",
+                 *             "patch": {
+                 *               "spec": {
+                 *                 "taints": null
+                 *               }
+                 *             }
+                 *           }
+                 *         },
+                 *         {
+                 *           "apply": {
+                 *             "apiVersion": "v1",
+                 *             "kind": "Node",
+                 *             "metadata": {
+                 *               "name": "extra"
+                 *             },
+                 *             "status": {
+                 *               "allocatable": {
+                 *                 "cpu": "16",
+                 *                 "memory": "64Gi",
+                 *                 "pods": "110"
+                 *               }
+                 *             }
+                 *           },
+                 *           "count": 3
+                 *         },
+                 *         {
+                 *           "delete": {
+                 *             "apiVersion": "v1",
+                 *             "kind": "Pod",
+                 *             "namespace": "default",
+                 *             "name": "etl-2"
+                 *           }
+                 *         }
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["WhatIf"];
+                "application/yaml": string;
+            };
+        };
+        responses: {
+            /** @description The decisions. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WhatIfAnswer"];
+                };
+            };
+            /** @description The body is not such a question. The details name its fields. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description podRef names no pod. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["TooLarge"];
+            /** @description The API server would refuse the pod or a change, a change is impossible, the scheduler does not read a kind, or the configuration is invalid. The details name the field in the question, such as changes[1].patch or pod.spec.containers[0].image, and the line where known. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description This simulator answers no hypotheses. */
+            501: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The control plane is not up yet, the simulator is stopping, or too many questions are being answered at once; Retry-After says when to ask again. Without Retry-After: the answer took too long; ask for less. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    askFit: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description JSON or YAML. */
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "podRef": {
+                 *         "namespace": "shop",
+                 *         "name": "ledger-6d5b-t9wr"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["Fit"];
+                "application/yaml": string;
+            };
+        };
+        responses: {
+            /** @description The suggestions. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "state": {
+                     *         "nodes": 12,
+                     *         "pods": 61,
+                     *         "resourceVersion": "4711"
+                     *       },
+                     *       "fits": false,
+                     *       "suggestions": [
+                     *         {
+                     *           "kind": "node",
+                     *           "text": "Remove the taint nvidia.com/gpu=present:NoSchedule from node-b4.",
+                     *           "changes": [
+                     *             {
+                     *               "patch": {
+                     *                 "apiVersion": "v1",
+                     *                 "kind": "Node",
+                     *                 "name": "node-b4",
+                     *                 "patch": {
+                     *                   "spec": {
+                     *                     "taints": null
+                     *                   }
+                     *                 }
+                     *               }
+                     *             }
+                     *           ],
+                     *           "nodes": [
+                     *             "node-b4"
+                     *           ],
+                     *           "selectedNode": "node-b4",
+                     *           "steps": [
+                     *             {
+                     *               "kind": "removeTaints",
+                     *               "node": "node-b4",
+                     *               "taints": [
+                     *                 "nvidia.com/gpu=present:NoSchedule"
+                     *               ],
+                     *               "others": []
+                     *             }
+                     *           ],
+                     *           "hypothesis": [
+                     *             {
+                     *               "patch": {
+                     *                 "apiVersion": "v1",
+                     *                 "kind": "Node",
+                     *                 "name": "node-b4",
+                     *                 "patch": {
+                     *                   "spec": {
+                     *                     "taints": null
+                     *                   }
+                     *                 }
+                     *               }
+                     *             }
+                     *           ]
+                     *         }
+                     *       ],
+                     *       "incurable": [],
+                     *       "complete": true
+                     *     }
+                     */
+                    "application/json": components["schemas"]["FitAnswer"];
+                };
+            };
+            /** @description The body is not such a question. The details name its fields. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description podRef names no pod. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["TooLarge"];
+            /** @description The API server would refuse the pod or a change, a change is impossible, the scheduler does not read a kind, or the configuration is invalid. The details name the field in the question, such as changes[1].patch or pod.spec.containers[0].image, and the line where known. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description This simulator answers no hypotheses. */
+            501: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The control plane is not up yet, the simulator is stopping, or too many questions are being answered at once; Retry-After says when to ask again. Without Retry-After: the answer took too long; ask for less. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    askCapacity: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description JSON or YAML. */
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "podRef": {
+                 *         "namespace": "shop",
+                 *         "name": "web-7f9c-x2k4"
+                 *       },
+                 *       "nodesNeeded": {
+                 *         "like": "node-b2",
+                 *         "for": 100
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["Capacity"];
+                "application/yaml": string;
+            };
+        };
+        responses: {
+            /** @description The count. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "state": {
+                     *         "nodes": 12,
+                     *         "pods": 61,
+                     *         "resourceVersion": "4711"
+                     *       },
+                     *       "fits": 19,
+                     *       "nodes": [
+                     *         {
+                     *           "name": "node-a2",
+                     *           "count": 3
+                     *         },
+                     *         {
+                     *           "name": "node-a3",
+                     *           "count": 4
+                     *         }
+                     *       ],
+                     *       "stopped": [
+                     *         {
+                     *           "plugin": "TaintToleration",
+                     *           "reason": "node(s) had untolerated taint(s)",
+                     *           "nodes": [
+                     *             "node-a4",
+                     *             "node-b4",
+                     *             "node-c4"
+                     *           ]
+                     *         }
+                     *       ],
+                     *       "complete": true,
+                     *       "resources": [
+                     *         {
+                     *           "name": "cpu",
+                     *           "allocatable": 208000,
+                     *           "requested": 181200,
+                     *           "free": 26800,
+                     *           "stranded": 20200
+                     *         }
+                     *       ],
+                     *       "nodesNeeded": {
+                     *         "like": "node-b2",
+                     *         "for": 100,
+                     *         "nodes": 7,
+                     *         "enough": true,
+                     *         "fits": 100
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["CapacityAnswer"];
+                };
+            };
+            /** @description The body is not such a question. The details name its fields. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description podRef names no pod. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["TooLarge"];
+            /** @description The API server would refuse the pod or a change, a change is impossible, the scheduler does not read a kind, or the configuration is invalid. The details name the field in the question, such as changes[1].patch or pod.spec.containers[0].image, and the line where known. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description This simulator answers no hypotheses. */
+            501: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The control plane is not up yet, the simulator is stopping, or too many questions are being answered at once; Retry-After says when to ask again. Without Retry-After: the answer took too long; ask for less. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    getShadow: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The shadow. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "configuration": {
+                     *         "apiVersion": "kubescheduler.config.k8s.io/v1",
+                     *         "kind": "KubeSchedulerConfiguration"
+                     *       },
+                     *       "since": "2026-01-02T10:43:04Z",
+                     *       "judged": 500,
+                     *       "differ": 44,
+                     *       "skipped": 0,
+                     *       "verdicts": {
+                     *         "same": 447,
+                     *         "asGood": 9,
+                     *         "elsewhere": 41,
+                     *         "pending": 3,
+                     *         "placed": 0
+                     *       },
+                     *       "items": [
+                     *         {
+                     *           "pod": {
+                     *             "namespace": "shop",
+                     *             "name": "api-442b-jwlk",
+                     *             "uid": "4e1c…"
+                     *           },
+                     *           "owner": {
+                     *             "kind": "Deployment",
+                     *             "name": "api"
+                     *           },
+                     *           "attempt": 1,
+                     *           "time": "2026-01-02T13:18:02Z",
+                     *           "profile": "default-scheduler",
+                     *           "live": {
+                     *             "node": "node-c2",
+                     *             "total": 691
+                     *           },
+                     *           "shadow": {
+                     *             "node": "node-b3",
+                     *             "total": 545
+                     *           },
+                     *           "verdict": "elsewhere",
+                     *           "differs": true,
+                     *           "partedBy": {
+                     *             "plugin": "PodTopologySpread",
+                     *             "extensionPoint": "filter",
+                     *             "by": "shadow",
+                     *             "node": "node-c2",
+                     *             "reasons": [
+                     *               "node(s) didn't match pod topology spread constraints"
+                     *             ]
+                     *           }
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Shadow"];
+                };
+            };
+            /** @description This simulator answers no hypotheses. */
+            501: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            503: components["responses"]["Starting"];
+            default: components["responses"]["Error"];
+        };
+    };
+    putShadow: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description JSON or YAML. */
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "configuration": "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nprofiles:\n- pluginConfig:\n  - name: NodeResourcesFit\n    args: {scoringStrategy: {type: MostAllocated}}\n"
+                 *     }
+                 */
+                "application/json": components["schemas"]["ShadowRequest"];
+                "application/yaml": string;
+            };
+        };
+        responses: {
+            /** @description The shadow. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "configuration": {
+                     *         "apiVersion": "kubescheduler.config.k8s.io/v1",
+                     *         "kind": "KubeSchedulerConfiguration"
+                     *       },
+                     *       "since": "2026-01-02T10:43:04Z",
+                     *       "judged": 500,
+                     *       "differ": 44,
+                     *       "skipped": 0,
+                     *       "verdicts": {
+                     *         "same": 447,
+                     *         "asGood": 9,
+                     *         "elsewhere": 41,
+                     *         "pending": 3,
+                     *         "placed": 0
+                     *       },
+                     *       "items": [
+                     *         {
+                     *           "pod": {
+                     *             "namespace": "shop",
+                     *             "name": "api-442b-jwlk",
+                     *             "uid": "4e1c…"
+                     *           },
+                     *           "owner": {
+                     *             "kind": "Deployment",
+                     *             "name": "api"
+                     *           },
+                     *           "attempt": 1,
+                     *           "time": "2026-01-02T13:18:02Z",
+                     *           "profile": "default-scheduler",
+                     *           "live": {
+                     *             "node": "node-c2",
+                     *             "total": 691
+                     *           },
+                     *           "shadow": {
+                     *             "node": "node-b3",
+                     *             "total": 545
+                     *           },
+                     *           "verdict": "elsewhere",
+                     *           "differs": true,
+                     *           "partedBy": {
+                     *             "plugin": "PodTopologySpread",
+                     *             "extensionPoint": "filter",
+                     *             "by": "shadow",
+                     *             "node": "node-c2",
+                     *             "reasons": [
+                     *               "node(s) didn't match pod topology spread constraints"
+                     *             ]
+                     *           }
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Shadow"];
+                };
+            };
+            /** @description The body is not a ShadowRequest. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["TooLarge"];
+            /** @description The configuration is invalid. The details name the field of each mistake and, where known, the line. The shadow stays as it was. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description This simulator answers no hypotheses. */
+            501: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            503: components["responses"]["Starting"];
+            default: components["responses"]["Error"];
+        };
+    };
+    judgeDraft: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description JSON or YAML. */
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "configuration": "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nprofiles:\n- pluginConfig:\n  - name: NodeResourcesFit\n    args: {scoringStrategy: {type: MostAllocated}}\n",
+                 *       "last": 200
+                 *     }
+                 */
+                "application/json": components["schemas"]["ShadowDraft"];
+                "application/yaml": string;
+            };
+        };
+        responses: {
+            /** @description The judgement. Nothing of it is kept. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ShadowDraftAnswer"];
+                };
+            };
+            /** @description The body is not such a question. The details name its fields. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["TooLarge"];
+            /** @description The configuration is invalid. The details name the field of each mistake and, where known, the line. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description This simulator answers no hypotheses. */
+            501: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The control plane is not up yet, the simulator is stopping, or too many questions are being answered at once; Retry-After says when to ask again. Without Retry-After: the answer took too long; ask for less. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    deleteShadow: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description There is no shadow. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description This simulator answers no hypotheses. */
+            501: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -15,13 +15,13 @@ const pod = (name: string, owner?: string): KubeObject => ({
   status: { phase: 'Pending' },
 })
 const template: KubeObject = { metadata: { labels: { app: 'web' } } as unknown as KubeObject['metadata'], spec: { containers: [container], priorityClassName: 'high' } }
-const workload = (kind: string): KubeObject => ({ metadata: { namespace: 'shop', name: 'web' }, spec: { replicas: 3, template } })
+const workload: KubeObject = { metadata: { namespace: 'shop', name: 'web' }, spec: { replicas: 3, template } }
 
 const stored = new Map([['Node/n1', node], ['Node/n1-2', node], ['Pod/own', pod('own')], ['Pod/made', pod('made', 'ReplicaSet')]])
 const present = (owner?: string): Present => ({
   kindOf: ({ kind }) => kinds.find((k) => k.kind === kind),
   objectOf: ({ kind, name }) => stored.get(`${kind}/${name}`),
-  workloadOf: () => (owner ? { kind: kindNamed(owner), object: workload(owner) } : undefined),
+  workloadOf: () => (owner ? { kind: kindNamed(owner), object: workload } : undefined),
 })
 const nodeTarget = { apiVersion: 'v1', kind: 'Node', name: 'n1' }
 const podTarget = (name: string) => ({ apiVersion: 'v1', kind: 'Pod', namespace: 'shop', name })

@@ -3,7 +3,7 @@
 
 import type { Change, ChangeTarget, KindInfo, KubeObject } from '@/api/types'
 import { changeable, isManaged, patchBetween, valuesOf, without, type Fields, type Write } from '@/features/act/model/write'
-import { cloneOf } from '@/features/create/model/clone'
+import { cloneOf, forCreation } from '@/features/create/model/clone'
 import { makesCopies, objectThen, targetOf, targetsOf } from '@/features/whatif/model/hypothesis'
 import { isResource, podKind } from '@/kubernetes/kinds'
 import { mergeChanges, same } from '@/kubernetes/merge'
@@ -29,7 +29,9 @@ export type RealChange =
 export function realChanges(changes: readonly Change[], present: Present): RealChange[] {
   const copies = changes.filter(makesCopies).map((change) => creation(change, present))
   const others = targetsOf({ changes }).flatMap((target) => changeOf(target, changes, present) ?? [])
-  return [...copies, ...others]
+  // The pods that go make room for the others; and a workload that is created again deletes its pods itself.
+  const rank = ({ kind }: RealChange) => Number(kind !== 'delete')
+  return [...copies, ...others].sort((a, b) => rank(a) - rank(b))
 }
 
 export function writesOf(all: readonly RealChange[]): Write[] {
@@ -62,8 +64,8 @@ function changeOf(target: ChangeTarget, changes: readonly Change[], present: Pre
   const whole = { ...then, apiVersion: target.apiVersion, kind: target.kind }
   if (!now) return { kind: 'create', target, writes: [{ op: 'create', of, object: whole }] }
   const again = own.some((change) => change.delete && same(targetOf(change), target))
-  if (again) return { kind: 'recreate', target, writes: [{ op: 'recreate', of, object: cloneOf(whole, of.name) }] }
-  if (isResource(kind, podKind) && !changesInPlace(now, then)) return podChange(target, of, { ...now, apiVersion: 'v1', kind: 'Pod' }, whole, present)
+  if (isResource(kind, podKind) && (again || !changesInPlace(now, then))) return podChange(target, of, { ...now, apiVersion: 'v1', kind: 'Pod' }, whole, present)
+  if (again) return { kind: 'recreate', target, writes: [{ op: 'recreate', of, object: forCreation(whole) }] }
   const writes = mergesBetween(of, now, then)
   return writes.length ? { kind: 'change', target, writes } : undefined
 }

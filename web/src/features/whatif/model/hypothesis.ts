@@ -94,6 +94,11 @@ export function replaced({ changes, ...rest }: Hypothesis, removed: readonly Cha
   return { ...rest, changes: [...changes.filter((change) => !removed.some((other) => same(other, change))), ...added] }
 }
 
+/** The hypothesis under another configuration and profile; undefined for those in force. */
+export function withConfiguration({ changes, pod }: Hypothesis, { configuration, profile }: Pick<Hypothesis, 'configuration' | 'profile'>): Hypothesis {
+  return { changes, ...(configuration === undefined ? {} : { configuration }), ...(profile === undefined ? {} : { profile }), ...(pod === undefined ? {} : { pod }) }
+}
+
 export const includes = ({ changes }: Hypothesis, wanted: readonly Change[]) => wanted.length > 0 && wanted.every((one) => changes.some((change) => same(one, change)))
 
 /** An object with the hypothesis' changes to it; undefined if it does not exist then. Throws PatchError. */
@@ -116,7 +121,7 @@ export function withObject(hypothesis: Hypothesis, target: ChangeTarget, now: Ku
 
 function changesBetween(target: ChangeTarget, now: KubeObject | undefined, then: KubeObject | undefined): Change[] {
   if (!then) return now ? [{ delete: target }] : []
-  if (!now) return [{ apply: { apiVersion: target.apiVersion, kind: target.kind, ...then } as Change['apply'] }]
+  if (!now) return [{ apply: { apiVersion: target.apiVersion, kind: target.kind, ...then } as unknown as Change['apply'] }]
   const patch = stepsBetween(now, then)
   return patch.length ? [{ patch: { ...target, patch: patch as unknown as Record<string, unknown>[] } }] : []
 }

@@ -76,6 +76,11 @@ type Backend struct {
 	FeatureGates []FeatureGate
 	// Replay plays recordings. When it is nil, its routes answer 501.
 	Replay Replay
+	// Hypotheses answers questions about what did not happen. When it is nil, their routes answer
+	// 501.
+	Hypotheses Hypotheses
+	// Shadow judges live decisions. When it is nil, its routes answer 501.
+	Shadow Shadow
 }
 
 // attached is a Backend in use.

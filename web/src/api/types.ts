@@ -102,30 +102,16 @@ export type ChangeTarget = Schemas['ChangeTarget']
 export type HypotheticalState = Schemas['HypotheticalState']
 export type WhatIfQuestion = Omit<Schemas['WhatIf'], 'copies'> & { copies?: number }
 export type WhatIfAnswer = Omit<Schemas['WhatIfAnswer'], 'decisions'> & { decisions: HypotheticalCycle[] }
-export type FitQuestion = Schemas['Fit']
-export type FitAnswer = Omit<Schemas['FitAnswer'], 'suggestions'> & { suggestions: Suggestion[]; leftOut?: AdviceOmission[] }
+export type FitQuestion = Omit<Schemas['Fit'], 'limit'> & { limit?: number }
+export type FitAnswer = Schemas['FitAnswer']
 /** A verified change that makes a pod fit. */
-export type Suggestion = Omit<Schemas['Suggestion'], 'parts'> & { steps: AdviceStep[]; manner?: AdviceManner; hypothesis?: Change[] }
+export type Suggestion = Schemas['Suggestion']
 /** One thing that a suggestion changes: a kind and its operands. */
-export type AdviceStep =
-  | { kind: 'lowerRequests'; requests: { resource: string; from: number; to: number }[] }
-  | { kind: 'tolerate'; taints: string[] }
-  | { kind: 'dropRequirements'; requirements: { key: string; operator: string; values: string[] }[] }
-  | { kind: 'acceptValue'; key: string; value: string }
-  | { kind: 'raiseMaxSkew'; topologyKey: string; from: number; to: number }
-  | { kind: 'preferSpread'; topologyKey: string }
-  | { kind: 'dropPodTerms'; anti: boolean; terms: { topologyKey: string; selector: string }[] }
-  | { kind: 'dropHostPorts'; ports: string[] }
-  | { kind: 'openGates'; gates: string[] }
-  | { kind: 'uncordon'; node: string; others: string[] }
-  | { kind: 'removeTaints'; node: string; taints: string[]; others: string[] }
-  | { kind: 'labelNode'; node: string; labels: { key: string; from: string | null; to: string | null }[]; others: string[] }
-  | { kind: 'evict'; node: string; pods: { namespace: string; name: string; priority: number }[] }
-  | { kind: 'addNode'; name: string; like: string; others: string[] }
+export type AdviceStep = Schemas['AdviceStep']
 /** What becomes of the pod, if it does not stay. */
-export type AdviceManner = { kind: 'recreated'; pod: string } | { kind: 'rolledOut' | 'restartedWorkload'; pod: string; workloadKind: string; name: string }
+export type AdviceManner = Schemas['AdviceManner']
 /** What the search for suggestions left out. */
-export type AdviceOmission = { kind: 'changesNotTried'; changes: number } | { kind: 'combinationsNotTried'; steps: number } | { kind: 'newNodesNotTried'; kinds: number } | { kind: 'evictionsNotTried'; nodes: number }
+export type AdviceOmission = Schemas['AdviceOmission']
 /** A plugin's reason on some nodes; no nodes: it rejects the pod, whatever the node. */
 export type PluginNodes = Schemas['PluginNodes']
 export type CapacityQuestion = Omit<Schemas['Capacity'], 'limit'> & { limit?: number }

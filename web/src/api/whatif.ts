@@ -10,7 +10,7 @@ export async function askWhatIf(question: WhatIfQuestion, signal?: AbortSignal):
 }
 
 export function askFit(question: FitQuestion, signal?: AbortSignal): Promise<FitAnswer> {
-  return bodyOf(client.POST('/api/v1/whatif/fit', { body: question, signal })) as Promise<FitAnswer>
+  return bodyOf(client.POST('/api/v1/whatif/fit', { body: { limit: 20, ...question }, signal }))
 }
 
 export function askCapacity(question: CapacityQuestion, signal?: AbortSignal): Promise<CapacityAnswer> {

@@ -1,38 +1,10 @@
-// Patches of objects: a strategic merge patch, which knows which lists Kubernetes merges by
-// a key, and a JSON Patch (RFC 6902), which names its places exactly.
+// Strategic merge patches, which know the lists that Kubernetes merges by a key, and the
+// differences of two objects.
 
 import { same } from './merge'
 
 type Json = unknown
 type Fields = Record<string, Json>
-
-export interface PatchStep {
-  op: 'add' | 'remove' | 'replace'
-  /** A JSON pointer, such as /spec/taints/0. */
-  path: string
-  value?: Json
-}
-
-/** An object is a strategic merge patch, a list is a JSON Patch. */
-export type Patch = Fields | readonly PatchStep[]
-
-/** The patch does not fit the object: a place that it names does not exist. */
-export class PatchError extends Error {
-  constructor(readonly path: string) {
-    super(`${path} does not exist`)
-    this.name = 'PatchError'
-  }
-}
-
-/** The object after the patch; throws PatchError. Neither argument changes. */
-export function applyPatch<T extends object>(object: T, patch: Patch): T {
-  if (isSteps(patch)) return patch.reduce<Json>((now, step) => applyStep(now, pointer(step.path), step), object) as T
-  return strategicMerge(object, patch as Fields) as T
-}
-
-const isSteps = (patch: Patch): patch is readonly PatchStep[] => Array.isArray(patch)
-
-// ── strategic merge ─────────────────────────────────────────────────────
 
 /**
  * The lists that Kubernetes merges by a key, by their field: patchMergeKey in the Go types
@@ -58,7 +30,8 @@ const mergeKeys: Readonly<Record<string, readonly string[]>> = {
   volumes: ['name'],
 }
 
-function strategicMerge(object: Json, patch: Fields): Fields {
+/** The object after the patch. Neither argument changes. */
+export function applyPatch(object: Json, patch: Fields): Fields {
   const { $patch: directive, $retainKeys: kept, ...fields } = patch
   if (directive === 'replace') return plain(fields) as Fields
   const retained = Array.isArray(kept) ? new Set(kept) : undefined
@@ -69,7 +42,7 @@ function strategicMerge(object: Json, patch: Fields): Fields {
     if (value === null) Reflect.deleteProperty(out, key)
     else if (isMap(value)) {
       if (value.$patch === 'delete') Reflect.deleteProperty(out, key)
-      else out[key] = strategicMerge(out[key], value)
+      else out[key] = applyPatch(out[key], value)
     } else if (Array.isArray(value)) out[key] = mergeLists(out[key], value, mergeKeys[key])
     else out[key] = value
   }
@@ -87,7 +60,7 @@ function mergeLists(list: Json, patch: readonly Json[], keys: readonly string[] 
     const at = out.findIndex((other) => isMap(other) && same(other[key], item[key]))
     if (item.$patch === 'delete') {
       if (at >= 0) out.splice(at, 1)
-    } else if (at >= 0) out[at] = strategicMerge(out[at], item)
+    } else if (at >= 0) out[at] = applyPatch(out[at], item)
     else out.push(plain(item))
   }
   return out
@@ -96,55 +69,60 @@ function mergeLists(list: Json, patch: readonly Json[], keys: readonly string[] 
 /** What a patch adds, without the directives that say how. */
 function plain(value: Json): Json {
   if (Array.isArray(value)) return value.map(plain)
-  return isMap(value) ? strategicMerge({}, value) : value
+  return isMap(value) ? applyPatch({}, value) : value
 }
 
-// ── JSON Patch ──────────────────────────────────────────────────────────
+// ── differences ─────────────────────────────────────────────────────────
 
-const pointer = (path: string) => path.split('/').slice(1).map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
-const toPointer = (path: readonly (string | number)[]) => path.map((part) => `/${String(part).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')
-
-function applyStep(at: Json, [head, ...rest]: readonly string[], step: PatchStep): Json {
-  if (head === undefined) return step.op === 'remove' ? undefined : step.value
-  const missing = () => new PatchError(step.path)
-  if (Array.isArray(at)) {
-    const list = [...(at as Json[])]
-    const index = head === '-' ? list.length : Number(head)
-    const inserts = step.op === 'add' && !rest.length
-    if (!Number.isInteger(index) || index < 0 || index > list.length - (inserts ? 0 : 1)) throw missing()
-    if (inserts) list.splice(index, 0, step.value)
-    else if (step.op === 'remove' && !rest.length) list.splice(index, 1)
-    else list[index] = applyStep(list[index], rest, step)
-    return list
+/** The strategic merge patch that turns one object into the other. */
+export function patchFromTo(from: Fields, to: Fields): Fields {
+  const patch: Fields = {}
+  for (const key of new Set([...Object.keys(from), ...Object.keys(to)])) {
+    const [before, after] = [from[key], to[key]]
+    if (same(before, after)) continue
+    if (after === undefined) patch[key] = null
+    else if (isMap(before) && isMap(after)) patch[key] = patchFromTo(before, after)
+    else if (Array.isArray(before) && Array.isArray(after)) patch[key] = patchOfList(before, after, mergeKeys[key])
+    else patch[key] = after
   }
-  if (!isMap(at)) throw missing()
-  const exists = head in at
-  if (!exists && (rest.length || step.op !== 'add')) throw missing()
-  const out = { ...at }
-  if (step.op === 'remove' && !rest.length) Reflect.deleteProperty(out, head)
-  else out[head] = applyStep(at[head], rest, step)
-  return out
+  return patch
 }
 
-/** The JSON Patch that turns one value into the other: one step per field that differs; lists of different lengths are replaced. */
-export function stepsBetween(from: Json, to: Json, path: readonly (string | number)[] = []): PatchStep[] {
+/** Items are patched one by one if their keys tell them apart and the merge leaves them in their order. */
+function patchOfList(before: readonly Json[], after: readonly Json[], keys: readonly string[] | undefined): Json[] {
+  if (!keys) return [...after]
+  const key = keys.find((k) => [...before, ...after].every((item) => isMap(item) && item[k] !== undefined))
+  const identities = (list: readonly Json[]) => list.map((item) => (item as Fields)[key ?? ''])
+  const [had, has] = key ? [identities(before), identities(after)] : [[], []]
+  const kept = had.filter((one) => has.includes(one))
+  const inOrder = same([...kept, ...has.filter((one) => !had.includes(one))], has)
+  if (!key || new Set(had).size < had.length || new Set(has).size < has.length || !inOrder) return [{ $patch: 'replace' }, ...after]
+  const gone = had.filter((one) => !has.includes(one)).map((one) => ({ [key]: one, $patch: 'delete' }))
+  const changed = after.flatMap((item) => {
+    const old = before.find((other) => (other as Fields)[key] === (item as Fields)[key])
+    if (same(old, item)) return []
+    return [old ? { ...patchFromTo(old as Fields, item as Fields), [key]: (item as Fields)[key] } : item]
+  })
+  return [...gone, ...changed]
+}
+
+/** A field that differs; undefined where it does not exist. */
+export interface FieldChange {
+  /** As Kubernetes writes it: spec.containers[0].image. */
+  path: string
+  from: unknown
+  to: unknown
+}
+
+/** The fields that differ, each at its deepest place; a list of another length differs as a whole. */
+export function fieldsBetween(from: Json, to: Json, path = ''): FieldChange[] {
   if (same(from, to)) return []
   if (isMap(from) && isMap(to)) {
-    const keys = new Set([...Object.keys(from), ...Object.keys(to)])
-    return [...keys].flatMap((key): PatchStep[] => {
-      const at = [...path, key]
-      if (!(key in to)) return [{ op: 'remove', path: toPointer(at) }]
-      if (!(key in from)) return [{ op: 'add', path: toPointer(at), value: to[key] }]
-      return stepsBetween(from[key], to[key], at)
-    })
+    const at = (key: string) => (/[./]/.test(key) ? `${path}[${key}]` : path ? `${path}.${key}` : key)
+    return [...new Set([...Object.keys(from), ...Object.keys(to)])].flatMap((key) => fieldsBetween(from[key], to[key], at(key)))
   }
-  if (Array.isArray(from) && Array.isArray(to) && from.length === to.length) return from.flatMap((item, i) => stepsBetween(item, to[i], [...path, i]))
-  return [{ op: 'replace', path: toPointer(path), value: to }]
-}
-
-/** A pointer as Kubernetes writes field paths: spec.containers[0].image. */
-export function fieldPath(path: string): string {
-  return pointer(path).reduce((out, part) => (/^\d+$/.test(part) ? `${out}[${part}]` : /[./]/.test(part) ? `${out}[${part}]` : out ? `${out}.${part}` : part), '')
+  if (Array.isArray(from) && Array.isArray(to) && from.length === to.length) return from.flatMap((item, i) => fieldsBetween(item, to[i], `${path}[${i}]`))
+  return [{ path, from, to }]
 }
 
 function isMap(value: Json): value is Fields {

@@ -1,18 +1,10 @@
 // What a change of an object amounts to, as data for a few words and for a difference.
 
-import { isRecord } from '@/api/http'
 import type { Change, ChangeTarget, KubeObject, Taint } from '@/api/types'
 import { same } from '@/kubernetes/merge'
-import { fieldPath, stepsBetween } from '@/kubernetes/patch'
+import { fieldsBetween, type FieldChange } from '@/kubernetes/patch'
+import { editable } from './editing'
 import { makesCopies, objectThen, targetOf, type Hypothesis } from './hypothesis'
-
-/** One field that differs; undefined where it does not exist. */
-export interface FieldChange {
-  /** As Kubernetes writes it: spec.containers[0].image. */
-  path: string
-  from: unknown
-  to: unknown
-}
 
 /** In a few words. */
 export type Gist =
@@ -54,29 +46,9 @@ export function changedObjects({ changes }: Pick<Hypothesis, 'changes'>, objectO
 function changedObject(target: ChangeTarget, changes: Change[], now: KubeObject | undefined): ChangedObject {
   const [first] = changes
   if (first && makesCopies(first)) return { target, changes, gist: { kind: 'copies', count: first.count ?? 1 }, fields: [], before: undefined, after: first.apply as unknown as KubeObject }
-  let after: KubeObject | undefined
-  try {
-    after = objectThen({ changes }, target, now)
-  } catch {
-    // The patch does not fit the object any more; the server says so.
-    return { target, changes, gist: { kind: 'nothing' }, fields: [], before: now, after: now }
-  }
-  const fields = now && after ? fieldsBetween(now, after) : []
+  const after = objectThen({ changes }, target, now)
+  const fields = now && after ? fieldsBetween(editable(now), editable(after)) : []
   return { target, changes, gist: gistOf(now, after, fields), fields, before: now, after }
-}
-
-export function fieldsBetween(before: object, after: object): FieldChange[] {
-  return stepsBetween(before, after)
-    .map(({ path, value }) => ({ path: fieldPath(path), from: valueAt(before, path), to: value }))
-    .filter(({ path }) => !/^(status\.conditions|metadata\.(managedFields|resourceVersion|generation|uid|creationTimestamp))/.test(path))
-}
-
-function valueAt(object: unknown, pointer: string): unknown {
-  return pointer
-    .split('/')
-    .slice(1)
-    .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
-    .reduce<unknown>((at, key) => (Array.isArray(at) ? (at as unknown[])[Number(key)] : isRecord(at) ? at[key] : undefined), object)
 }
 
 function gistOf(before: KubeObject | undefined, after: KubeObject | undefined, fields: readonly FieldChange[]): Gist {

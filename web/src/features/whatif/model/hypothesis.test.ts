@@ -5,7 +5,7 @@ import { includes, isEmpty, noHypothesis, objectThen, questionOf, readHypothesis
 const node: KubeObject = { apiVersion: 'v1', kind: 'Node', metadata: { name: 'n1' }, spec: { taints: [{ key: 'gpu', effect: 'NoSchedule' }] } }
 const target = { apiVersion: 'v1', kind: 'Node', name: 'n1' }
 const untaint: Change = { patch: { ...target, patch: { spec: { taints: null } } } }
-const cordon: Change = { patch: { ...target, patch: [{ op: 'add', path: '/spec/unschedulable', value: true }] } }
+const cordon: Change = { patch: { ...target, patch: { spec: { unschedulable: true } } } }
 const more: Change = { apply: { apiVersion: 'v1', kind: 'Node', metadata: { name: 'n1' } }, count: 3 }
 const evict: Change = { delete: { apiVersion: 'v1', kind: 'Pod', namespace: 'shop', name: 'etl' } }
 const of = (...changes: Change[]): Hypothesis => ({ changes })
@@ -16,7 +16,7 @@ it('is empty until it supposes something', () => {
 })
 
 describe('an object in a hypothesis', () => {
-  it('has all changes, of whatever form, in their order', () => {
+  it('has all changes in their order', () => {
     expect(objectThen(of(untaint, cordon), target, node)?.spec).toEqual({ unschedulable: true })
     expect(objectThen(of(untaint, evict), { ...target, name: 'n2' }, node)).toBe(node)
   })
@@ -34,10 +34,16 @@ describe('an object in a hypothesis', () => {
 describe('editing an object', () => {
   it('replaces its earlier changes by one patch, and keeps those of others', () => {
     const then = { ...node, spec: { taints: [{ key: 'gpu', effect: 'NoExecute' }] } }
-    expect(withObject(of(untaint, evict, more), target, node, then).changes).toEqual([evict, more, { patch: { ...target, patch: [{ op: 'replace', path: '/spec/taints/0/effect', value: 'NoExecute' }] } }])
+    expect(withObject(of(untaint, evict, more), target, node, then).changes).toEqual([evict, more, { patch: { ...target, patch: { spec: { taints: [{ key: 'gpu', effect: 'NoExecute' }] } } } }])
   })
   it('drops the change when nothing differs any more', () => {
     expect(withObject(of(untaint), target, node, node).changes).toEqual([])
+  })
+  it('creates a pod anew whose spec differs', () => {
+    const now: KubeObject = { apiVersion: 'v1', kind: 'Pod', metadata: { namespace: 'shop', name: 'etl', uid: 'u' }, spec: { priority: 0 }, status: { phase: 'Pending' } }
+    const pod = { apiVersion: 'v1', kind: 'Pod', namespace: 'shop', name: 'etl' }
+    expect(withObject(noHypothesis, pod, now, { ...now, spec: { priority: 1 } }).changes).toEqual([{ delete: pod }, { apply: { apiVersion: 'v1', kind: 'Pod', metadata: { namespace: 'shop', name: 'etl' }, spec: { priority: 1 } } }])
+    expect(withObject(noHypothesis, pod, now, { ...now, metadata: { ...now.metadata, labels: { a: 'b' } } }).changes).toEqual([{ patch: { ...pod, patch: { metadata: { labels: { a: 'b' } } } } }])
   })
   it('deletes and creates', () => {
     expect(withObject(noHypothesis, target, node, undefined).changes).toEqual([{ delete: target }])

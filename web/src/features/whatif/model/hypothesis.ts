@@ -4,7 +4,8 @@
 import { isRecord } from '@/api/http'
 import type { Change, ChangeTarget, KubeObject, PodRef, WhatIfQuestion } from '@/api/types'
 import { same } from '@/kubernetes/merge'
-import { applyPatch, stepsBetween, type Patch } from '@/kubernetes/patch'
+import { applyPatch, patchFromTo } from '@/kubernetes/patch'
+import { editable } from './editing'
 
 export interface Hypothesis {
   /** In order. */
@@ -51,7 +52,7 @@ function isChange(value: unknown): value is Change {
   if ([apply, patch, gone].filter((part) => part !== undefined).length !== 1) return false
   if (count !== undefined && !(Number.isInteger(count) && Number(count) > 0)) return false
   if (apply !== undefined) return isRecord(apply) && isNamed(apply, apply.metadata)
-  return isRecord(patch ?? gone) && isNamed(patch ?? gone, patch ?? gone) && (patch === undefined || isRecord((patch as Record<string, unknown>).patch) || Array.isArray((patch as Record<string, unknown>).patch))
+  return isRecord(patch ?? gone) && isNamed(patch ?? gone, patch ?? gone) && (patch === undefined || isRecord((patch as Record<string, unknown>).patch))
 }
 
 function isNamed(head: unknown, names: unknown): boolean {
@@ -101,14 +102,14 @@ export function withConfiguration({ changes, pod }: Hypothesis, { configuration,
 
 export const includes = ({ changes }: Hypothesis, wanted: readonly Change[]) => wanted.length > 0 && wanted.every((one) => changes.some((change) => same(one, change)))
 
-/** An object with the hypothesis' changes to it; undefined if it does not exist then. Throws PatchError. */
+/** An object with the hypothesis' changes to it; undefined if it does not exist then. */
 export function objectThen({ changes }: Pick<Hypothesis, 'changes'>, target: ChangeTarget, now: KubeObject | undefined): KubeObject | undefined {
   let object = now
   for (const change of changes) {
     if (makesCopies(change) || !isSameTarget(targetOf(change), target)) continue
     if (change.delete) object = undefined
-    else if (change.apply) object = applyPatch(object ?? {}, change.apply as Patch) as KubeObject
-    else if (object && change.patch) object = applyPatch(object, change.patch.patch as Patch)
+    else if (change.apply) object = applyPatch(object ?? {}, change.apply) as KubeObject
+    else if (object && change.patch) object = applyPatch(object, change.patch.patch) as KubeObject
   }
   return object
 }
@@ -121,9 +122,12 @@ export function withObject(hypothesis: Hypothesis, target: ChangeTarget, now: Ku
 
 function changesBetween(target: ChangeTarget, now: KubeObject | undefined, then: KubeObject | undefined): Change[] {
   if (!then) return now ? [{ delete: target }] : []
-  if (!now) return [{ apply: { apiVersion: target.apiVersion, kind: target.kind, ...then } as unknown as Change['apply'] }]
-  const patch = stepsBetween(now, then)
-  return patch.length ? [{ patch: { ...target, patch: patch as unknown as Record<string, unknown>[] } }] : []
+  const apply = (): Change => ({ apply: { ...editable({ ...then, apiVersion: target.apiVersion, kind: target.kind }) } as unknown as Change['apply'] })
+  if (!now) return [apply()]
+  const patch = patchFromTo(now, then)
+  if (!Object.keys(patch).length) return []
+  // The API server changes hardly anything of an existing pod, and judges a new one as a whole.
+  return target.kind === 'Pod' && !same(now.spec, then.spec) ? [{ delete: target }, apply()] : [{ patch: { ...target, patch } }]
 }
 
 /** The objects that the hypothesis changes or deletes, each once, in order. */

@@ -4,7 +4,7 @@ import type { Hypothesis } from './hypothesis'
 
 const hypothesis: Hypothesis = {
   changes: [
-    { patch: { apiVersion: 'v1', kind: 'Node', name: 'node-b4', patch: [{ op: 'remove', path: '/spec/taints' }] } },
+    { patch: { apiVersion: 'v1', kind: 'Node', name: 'node-b4', patch: { spec: { taints: null } } } },
     { apply: { apiVersion: 'v1', kind: 'Node', metadata: { name: 'node-b2', labels: { zone: '東京' } } }, count: 3 },
   ],
   profile: 'batch-scheduler',

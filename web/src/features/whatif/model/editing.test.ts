@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import type { KubeObject } from '@/api/types'
-import { stepsBetween } from '@/kubernetes/patch'
+import { fieldsBetween } from '@/kubernetes/patch'
 import { editable, edited } from './editing'
 
 const own = 'kube-scheduler-simulator.sigs.k8s.io/filter-result'
@@ -19,17 +19,17 @@ it('shows what a user may suppose', () => {
 })
 
 it.each([node, pod])('changes nothing when nothing was edited', (object) => {
-  expect(stepsBetween(object, edited(object, editable(object)))).toEqual([])
+  expect(fieldsBetween(object, edited(object, editable(object)))).toEqual([])
 })
 
 it('changes exactly what was edited', () => {
   const text = editable(node)
   const then = edited(node, { ...text, metadata: { name: 'n1' }, spec: { unschedulable: true }, status: { allocatable: { cpu: '16' } } })
-  expect(stepsBetween(node, then)).toEqual([
-    { op: 'remove', path: '/metadata/labels' },
-    { op: 'remove', path: '/metadata/annotations/note' },
-    { op: 'remove', path: '/spec/podCIDR' },
-    { op: 'add', path: '/spec/unschedulable', value: true },
-    { op: 'replace', path: '/status/allocatable/cpu', value: '16' },
+  expect(fieldsBetween(node, then)).toEqual([
+    { path: 'metadata.labels', from: { pool: 'a' }, to: undefined },
+    { path: 'metadata.annotations.note', from: 'x', to: undefined },
+    { path: 'spec.podCIDR', from: '10.0.0.0/24', to: undefined },
+    { path: 'spec.unschedulable', from: undefined, to: true },
+    { path: 'status.allocatable.cpu', from: '8', to: '16' },
   ])
 })

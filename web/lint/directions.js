@@ -24,9 +24,10 @@ export const layers = {
 export const features = {
   act: ['create', 'yaml'],
   activity: ['act', 'create', 'decision'],
-  cluster: ['act', 'create', 'decision', 'tour', 'transfer'],
-  create: ['yaml'],
-  decision: ['act', 'create', 'resources', 'yaml'],
+  cluster: ['act', 'create', 'decision', 'tour', 'transfer', 'whatif'],
+  create: ['whatif', 'yaml'],
+  decision: ['act', 'create', 'fit', 'resources', 'whatif', 'yaml'],
+  fit: ['act', 'create', 'whatif', 'yaml'],
   present: ['decision'],
   replay: ['act'],
   resources: ['act', 'create', 'yaml'],
@@ -34,6 +35,8 @@ export const features = {
   shell: ['act', 'cluster', 'create', 'decision', 'replay', 'tour', 'transfer'],
   tour: ['create', 'yaml'],
   transfer: ['replay', 'yaml'],
+  /** What every question about a hypothesis needs. */
+  whatif: ['yaml'],
   yaml: [],
 }
 

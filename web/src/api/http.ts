@@ -17,6 +17,8 @@ export class ApiError extends Error {
     readonly reason = '',
     /** The details with their positions in the submitted document, as far as the simulator knows them. */
     readonly problems: ErrorDetail[] = [],
+    /** When the server wants to be asked again (s), if it says so. */
+    readonly retryAfter?: number,
   ) {
     super(message)
     this.name = 'ApiError'
@@ -65,8 +67,8 @@ export function noAnswer(error: unknown): Error {
   return new ApiError(error instanceof Error ? error.message : String(error), 0)
 }
 
-/** Parses an error response: ours ({message, details}) or a Kubernetes Status. */
-export function parseError(code: number, text: string): ApiError {
+/** Parses an error response: ours ({message, details}) or a Kubernetes Status. retryAfter is the header's value. */
+export function parseError(code: number, text: string, retryAfter?: string | null): ApiError {
   let body: unknown
   try {
     body = JSON.parse(text)
@@ -81,7 +83,9 @@ export function parseError(code: number, text: string): ApiError {
     return new ApiError(message, code, [], causes, typeof body.reason === 'string' ? body.reason : '')
   }
   const details = Array.isArray(body.details) ? body.details.map(readDetail) : []
-  return new ApiError(message, code, details, [], '', readProblems(body.details))
+  // The header may also hold a date, which our server does not send.
+  const seconds = retryAfter && /^\d+$/.test(retryAfter) ? Number(retryAfter) : undefined
+  return new ApiError(message, code, details, [], '', readProblems(body.details), seconds)
 }
 
 function readProblems(value: unknown): ErrorDetail[] {

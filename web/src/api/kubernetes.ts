@@ -85,9 +85,9 @@ function onlyOurs({ reason, causes }: ApiError): boolean {
   return reason === 'Conflict' && causes.length > 0 && causes.every((c) => c.message?.startsWith(`conflict with "${fieldManager}"`))
 }
 
-/** Changes some fields of an object: a JSON merge patch. */
-export function patchObject(kind: KindInfo, namespace: string | undefined, name: string, patch: object, dryRun = false): Promise<KubeObject> {
-  return request(`${pathOf(kind, namespace, name)}?fieldManager=${fieldManager}${dryRun ? '&dryRun=All' : ''}`, readObject, { method: 'PATCH', type: 'application/merge-patch+json', body: JSON.stringify(patch) })
+/** Changes some fields of an object, or of its status: a JSON merge patch. */
+export function patchObject(kind: KindInfo, namespace: string | undefined, name: string, patch: object, dryRun = false, subresource?: 'status'): Promise<KubeObject> {
+  return request(`${pathOf(kind, namespace, name)}${subresource ? `/${subresource}` : ''}?fieldManager=${fieldManager}${dryRun ? '&dryRun=All' : ''}`, readObject, { method: 'PATCH', type: 'application/merge-patch+json', body: JSON.stringify(patch) })
 }
 
 /** A core Event, with only the fields that we read. */

@@ -91,6 +91,39 @@ export type Reset = Schemas['Reset']
 /** The body of the simulator's error responses. */
 export type ServerError = Schemas['Error']
 
+// ── hypotheses ──────────────────────────────────────────────────────────
+
+/** A cycle that was only asked for: nothing was scheduled. */
+export type HypotheticalCycle = Cycle & { hypothetical: true }
+/** A hypothetical change of the cluster: apply, patch or delete. */
+export type Change = Schemas['Change']
+export type ChangeTarget = Schemas['ChangeTarget']
+/** The state that was asked. */
+export type HypotheticalState = Schemas['HypotheticalState']
+export type WhatIfQuestion = Omit<Schemas['WhatIf'], 'copies'> & { copies?: number }
+export type WhatIfAnswer = Omit<Schemas['WhatIfAnswer'], 'decisions'> & { decisions: HypotheticalCycle[] }
+export type FitQuestion = Omit<Schemas['Fit'], 'limit'> & { limit?: number }
+export type FitAnswer = Schemas['FitAnswer']
+/** A verified change that makes a pod fit. */
+export type Suggestion = Schemas['Suggestion']
+/** One thing that a suggestion changes: a kind and its operands. */
+export type AdviceStep = Schemas['AdviceStep']
+/** What becomes of the pod, if it does not stay. */
+export type AdviceManner = Schemas['AdviceManner']
+/** What the search for suggestions left out. */
+export type AdviceOmission = Schemas['AdviceOmission']
+/** A plugin's reason on some nodes; no nodes: it rejects the pod, whatever the node. */
+export type PluginNodes = Schemas['PluginNodes']
+export type CapacityQuestion = Omit<Schemas['Capacity'], 'limit'> & { limit?: number }
+export type CapacityAnswer = Schemas['CapacityAnswer']
+/** A second configuration that judges the decisions of the first. */
+export type Shadow = Schemas['Shadow']
+export type ShadowItem = Schemas['ShadowItem']
+export type ShadowVerdict = Schemas['ShadowVerdict']
+export type ShadowCounts = Schemas['ShadowCounts']
+export type ShadowDraftAnswer = Schemas['ShadowDraftAnswer']
+export type PartedBy = Schemas['PartedBy']
+
 // ── Kubernetes ──────────────────────────────────────────────────────────
 
 export interface OwnerReference {

@@ -4,7 +4,6 @@ import { useI18n } from 'vue-i18n'
 import { i18n } from '@/i18n'
 import { notify } from '@/ui/notices'
 import { remember, undo, type Entry, type Result } from './store/changes'
-import type { Verb } from './model/verbs'
 import { useSubject } from './useSubject'
 
 /** The names of an entry's objects: one, or how many. */
@@ -22,7 +21,7 @@ export async function undoAloud(entry: Entry, name: string): Promise<void> {
 }
 
 /** Call it with the results of a change. */
-export function useDone(): (verb: Verb | 'edit' | 'drain', results: readonly Result[]) => Entry | undefined {
+export function useDone(): (verb: Entry['verb'], results: readonly Result[]) => Entry | undefined {
   const { t } = useI18n()
   const namesOf = useEntryNames()
   return (verb, results) => {

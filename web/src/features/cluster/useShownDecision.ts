@@ -1,4 +1,5 @@
 // The decision on the map: the pod in the URL, its newest cycle, and the verdict on each node.
+// While a pod is typed in the create dialog beside the map, its prediction takes that place.
 
 import { computed, type ComputedRef, type Ref, type WritableComputedRef } from 'vue'
 import { useI18n } from 'vue-i18n'
@@ -6,6 +7,7 @@ import { useRoute, useRouter } from 'vue-router'
 import type { Cycle, Pod } from '@/api/types'
 import { verdicts, type NodeVerdict } from '@/features/decision/model/cycle'
 import { useCycle } from '@/features/decision/store/cycles'
+import { besideMap, prediction, type ShownPrediction } from '@/features/whatif/store/prediction'
 import { advanceTour } from '@/features/tour/store/tour'
 import { sumNodes, type ClusterView, type NodeView } from '@/kubernetes/cluster'
 import { splitKey } from '@/kubernetes/object'
@@ -21,10 +23,12 @@ import { addedAfter, nodesAtDecision, placementTimes, verdictsAtDecision } from 
 import { parseVerdictFilter, tally as tallyOf, type Tally, type VerdictFilter } from './model/tileFaces'
 
 export interface ShownDecision {
+  /** What is predicted while a pod is typed; the map then shows nothing that has happened. */
+  predicted: ComputedRef<ShownPrediction | undefined>
   /** namespace/name of the pod; '' when no decision is shown. */
   selected: ComputedRef<string>
   pod: ComputedRef<Pod | undefined>
-  cycle: Ref<Cycle | undefined>
+  cycle: ComputedRef<Cycle | undefined>
   error: Ref<unknown>
   /** True once it is certain that the pod has no attempt. */
   missing: ComputedRef<boolean>
@@ -56,22 +60,26 @@ export function useShownDecision(): ShownDecision {
   const router = useRouter()
   const show = useQuery('show')
   const moment = useQuery<'decision' | 'now'>('at', 'decision', ['decision', 'now'])
-  const selected = computed(() => (typeof route.query.pod === 'string' ? route.query.pod : ''))
+  const predicted = computed(() => (besideMap.value ? prediction.value : undefined))
+  const selected = computed(() => (!predicted.value && typeof route.query.pod === 'string' ? route.query.pod : ''))
   const name = computed(() => splitKey(selected.value))
   const pod = computed(() => pods.value.items.get(selected.value))
   const uid = computed(() => pod.value?.metadata.uid)
   const { summary, missing } = useNewest(computed(() => name.value && { ...name.value, uid: uid.value }))
-  const { cycle, error } = useCycle(summary)
+  const { cycle: recordedCycle, error } = useCycle(summary)
+  /** The other copies see the nodes only a little fuller. */
+  const cycle = computed((): Cycle | undefined => (predicted.value ? predicted.value.cycles[0] : recordedCycle.value))
 
   // Its own computed value: while it stays the same, a stream of changes does not recompute what depends on it.
   const present = computed(() => cluster.value.nodes)
-  const recorded = computed(() => (cycle.value && selected.value ? verdicts(cycle.value) : undefined))
+  const decided = computed(() => (cycle.value && (selected.value || predicted.value) ? verdicts(cycle.value) : undefined))
   // As one text, which stays the same while nodes only change.
   const added = computed(() => (cycle.value && selected.value ? addedAfter(cycle.value, present.value).join(' ') : ''))
-  const verdictOf = computed(() => recorded.value && verdictsAtDecision(recorded.value, added.value ? added.value.split(' ') : []))
-  const nodes = computed(() => (cycle.value && verdictOf.value && moment.value === 'decision' ? nodesAtDecision(present.value, cycle.value, placementTimes(results.value.items)) : present.value))
+  const verdictOf = computed(() => decided.value && verdictsAtDecision(decided.value, added.value ? added.value.split(' ') : []))
+  const nodes = computed(() => (cycle.value && verdictOf.value && selected.value && moment.value === 'decision' ? nodesAtDecision(present.value, cycle.value, placementTimes(results.value.items)) : present.value))
   const tally = computed(() => (verdictOf.value ? tallyOf(present.value, verdictOf.value) : undefined))
-  const ask = computed(() => (verdictOf.value && pod.value ? podRequests(pod.value) : undefined))
+  const asker = computed(() => (predicted.value ? (predicted.value.pod as Pod) : pod.value))
+  const ask = computed(() => (verdictOf.value && asker.value ? podRequests(asker.value) : undefined))
 
   function select(key: string | undefined) {
     const wanted = key && key !== selected.value ? key : undefined
@@ -81,6 +89,7 @@ export function useShownDecision(): ShownDecision {
   useEscape(() => selected.value && select(undefined))
 
   return {
+    predicted,
     selected,
     pod,
     cycle,

@@ -83,6 +83,7 @@ export const act = {
       recreate: 'Recreated: {name}',
       delete: 'Deleted: {name}',
       edit: 'Saved: {name}',
+      suppose: 'Applied: {name}',
     },
     lost: '{name} was deleted, but could not be created again.',
     failedTitle: '{n} objects could not be changed | {n} object could not be changed | {n} objects could not be changed',

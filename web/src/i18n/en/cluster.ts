@@ -77,6 +77,8 @@ export const cluster = {
     label: 'Decision shown on the map',
     open: 'Open decision',
     leave: 'Close the decision (Esc)',
+    copies: 'copy would run here | copies would run here',
+    wouldGo: 'would go',
     chosen: 'chosen',
     feasible: 'feasible',
     feasibleOnly: 'the only feasible node: not scored',

@@ -9,7 +9,8 @@ import { score } from './score'
 import { search } from './search'
 import { templates } from './templates'
 import { tour } from './tour'
+import { whatif } from './whatif'
 
-export const deferred = { ...act, ...importing, ...nodeAction, ...present, ...replay, ...score, ...search, ...templates, ...tour }
+export const deferred = { ...act, ...importing, ...nodeAction, ...present, ...replay, ...score, ...search, ...templates, ...tour, ...whatif }
 
 export type DeferredMessages = typeof deferred

@@ -85,6 +85,7 @@ export const act: typeof english = {
       recreate: '再作成しました: {name}',
       delete: '削除しました: {name}',
       edit: '保存しました: {name}',
+      suppose: '適用しました: {name}',
     },
     lost: '{name} は削除されましたが、再作成できませんでした。',
     failedTitle: '{n} 個のオブジェクトを変更できませんでした',

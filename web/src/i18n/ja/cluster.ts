@@ -78,6 +78,8 @@ export const cluster: typeof english = {
     label: 'マップに表示中の決定',
     open: '決定を開く',
     leave: '決定の表示を終える（Esc）',
+    copies: 'コピーがここに割り当て | コピーがここに割り当て',
+    wouldGo: 'ここに割り当て',
     chosen: '選択',
     feasible: '割り当て可能',
     feasibleOnly: '割り当て可能な唯一のノード: スコアなし',

@@ -10,5 +10,6 @@ import { score } from './score'
 import { search } from './search'
 import { templates } from './templates'
 import { tour } from './tour'
+import { whatif } from './whatif'
 
-export const deferred: DeferredMessages = { ...act, ...importing, ...nodeAction, ...present, ...replay, ...score, ...search, ...templates, ...tour }
+export const deferred: DeferredMessages = { ...act, ...importing, ...nodeAction, ...present, ...replay, ...score, ...search, ...templates, ...tour, ...whatif }

@@ -10,7 +10,7 @@ import { same } from '@/kubernetes/merge'
 /** What performing a write needs from its caller; each request is a dry run if asked. */
 export interface Server {
   get(of: ObjectRef): Promise<KubeObject>
-  patch(of: ObjectRef, patch: object, dryRun: boolean): Promise<KubeObject>
+  patch(of: ObjectRef, patch: object, dryRun: boolean, subresource?: 'status'): Promise<KubeObject>
   create(kind: KindInfo, namespace: string | undefined, object: KubeObject, dryRun: boolean): Promise<KubeObject>
   remove(of: ObjectRef, options: { dryRun: boolean; uid: string | undefined }): Promise<void>
   pause(ms: number): Promise<void>
@@ -71,7 +71,7 @@ async function change(write: Extract<Write, { op: 'merge' | 'taints' }>, server:
     const patch = patchFor(write, before)
     if (!patch) return { before, after: before }
     try {
-      return { before, after: await server.patch(write.of, patch, dryRun) }
+      return { before, after: await server.patch(write.of, patch, dryRun, write.op === 'merge' ? write.subresource : undefined) }
     } catch (error) {
       if (n >= tries || !(error instanceof ApiError) || error.code !== 409) throw error
     }

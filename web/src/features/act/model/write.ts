@@ -10,8 +10,8 @@ import { same } from '@/kubernetes/merge'
 export type TaintKey = Pick<Taint, 'key' | 'effect'>
 
 export type Write =
-  /** A JSON merge patch (RFC 7386). With `expect`, these fields must still have these values: undoing must not overwrite what came later. */
-  | { op: 'merge'; of: ObjectRef; patch: Fields; expect?: Fields }
+  /** A JSON merge patch (RFC 7386), of the object or of its status. With `expect`, these fields must still have these values: undoing must not overwrite what came later. */
+  | { op: 'merge'; of: ObjectRef; patch: Fields; expect?: Fields; subresource?: 'status' }
   /** Taints are a list, which a merge patch would replace as a whole, so they are changed one by one. */
   | { op: 'taints'; of: ObjectRef; add: readonly Taint[]; remove: readonly TaintKey[] }
   /** With a uid, only exactly this object is deleted. */
@@ -81,7 +81,7 @@ export function inverseOf(write: Write, before: KubeObject | undefined, after: K
   const { of } = write
   switch (write.op) {
     case 'merge':
-      return before && { op: 'merge', of, patch: valuesOf(before, write.patch), expect: after ? valuesOf(after, write.patch) : write.patch }
+      return before && { op: 'merge', of, patch: valuesOf(before, write.patch), expect: after ? valuesOf(after, write.patch) : write.patch, ...(write.subresource ? { subresource: write.subresource } : {}) }
     case 'taints': {
       const was = before ? taintsOf(before) : []
       const find = (key: TaintKey) => was.filter((t) => isSame(t, key))

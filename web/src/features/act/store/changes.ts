@@ -12,7 +12,7 @@ import { entries } from './asked'
 
 const server: Server = {
   get: ({ kind, namespace, name }) => getObject(kind, namespace, name),
-  patch: ({ kind, namespace, name }, patch, dryRun) => patchObject(kind, namespace, name, patch, dryRun),
+  patch: ({ kind, namespace, name }, patch, dryRun, subresource) => patchObject(kind, namespace, name, patch, dryRun, subresource),
   create: createObject,
   remove: ({ kind, namespace, name }, options) => deleteObject(kind, namespace, name, options),
   pause: promiseTimeout,
@@ -32,8 +32,8 @@ export type Result = { write: Write; effect: Effect; error?: undefined } | { wri
 /** What happened to one change, oldest first in `results`. */
 export interface Entry {
   id: number
-  /** edit: as YAML. */
-  verb: Verb | 'drain' | 'edit'
+  /** edit: as YAML. suppose: a hypothesis that was made real. */
+  verb: Verb | 'drain' | 'edit' | 'suppose'
   refs: readonly ObjectRef[]
   /** ms since the epoch. */
   at: number
@@ -63,10 +63,10 @@ async function resultOf(write: Write, dryRun: boolean): Promise<Result> {
   }
 }
 
-/** Starts no further writes once the signal aborts. Never throws. */
-export async function makeWrites(writes: readonly Write[], { signal, progress }: { signal: AbortSignal; progress: () => void }): Promise<Result[]> {
+/** Starts no further writes once the signal aborts; with inOrder, each waits for the one before it. Never throws. */
+export async function makeWrites(writes: readonly Write[], { signal, progress, inOrder = false }: { signal: AbortSignal; progress: () => void; inOrder?: boolean }): Promise<Result[]> {
   const results: Result[] = []
-  await pool(writes, width, async (write) => {
+  await pool(writes, inOrder ? 1 : width, async (write) => {
     if (signal.aborted) return
     results.push(await resultOf(write, false))
     progress()
@@ -79,7 +79,7 @@ export function remember(verb: Entry['verb'], results: readonly Result[]): Entry
   const done = results.filter((r) => r.effect)
   const lost = results.flatMap(({ write, error }): Write[] => (error instanceof NotRecreated ? [{ op: 'create', of: write.of, object: error.before }] : []))
   if (!done.length && !lost.length) return undefined
-  const undoable = verb === 'drain' || verb === 'edit' || isUndoable(verb)
+  const undoable = verb === 'drain' || verb === 'edit' || verb === 'suppose' || isUndoable(verb)
   const undo = undoable && done.length <= undoneAtMost ? done.flatMap((r) => (r.effect ? (inverseOf(r.write, r.effect.before, r.effect.after) ?? []) : [])) : []
   const entry: Entry = { id: nextId++, verb, refs: [...done, ...results.filter((r) => r.error instanceof NotRecreated)].map(({ write }) => write.of), at: Date.now(), undo: [...undo, ...lost], state: 'done' }
   entries.value = [entry, ...entries.value].slice(0, keptEntries)

@@ -1,7 +1,7 @@
 // The details of one cell of the tables, a node × a plugin, in Filter and in Score.
 
 import type { Cycle, Fact, PluginResult } from '@/api/types'
-import { refusalAt, stateAt, type CellState, type FilterMatrix } from './matrix'
+import { refusalAt, refusalBy, stateAt, type CellState, type FilterMatrix } from './matrix'
 import { comparisons, resourceLines, type Comparison, type ResourceLine } from './pluginComparison'
 import { cellAt, type ScoreCell, type ScoreColumn, type ScoreTable } from './scores'
 
@@ -31,12 +31,11 @@ export function filterCellOf(cycle: Cycle, matrix: FilterMatrix | undefined, nod
   const row = matrix?.nodes.indexOf(node) ?? -1
   if (!matrix || column < 0 || row < 0) return undefined
   const state = stateAt(matrix, row, column)
-  const refusal = refusalAt(matrix, row)
-  const own = refusal?.plugin === plugin
+  const own = refusalBy(matrix, row, plugin)
   return {
     state,
-    rejectedBy: refusal?.plugin,
-    reasons: own ? refusal.reasons : [],
+    rejectedBy: refusalAt(matrix, row)?.plugin,
+    reasons: own?.reasons ?? [],
     removal: state === 'R' ? removalOf(cycle, node) : undefined,
     nominatedPass: nominatedPassOf(cycle, node),
     order: column + 1,

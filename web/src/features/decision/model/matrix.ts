@@ -16,7 +16,7 @@ export interface FilterMatrix {
   /** states[row] has one letter per plugin. */
   states: string[]
   refusals: NodeReasons[]
-  /** refusalOf[row] is an index of refusals; -1 for a node without one. */
+  /** refusalOf[row] is an index of refusals: of the first one, because a hypothetical cycle has one from each plugin that rejects the node; -1 for a node without one. */
   refusalOf: Int32Array
   /** 1 for nodes that passed every plugin and extender. */
   feasibleAt: Uint8Array
@@ -39,9 +39,11 @@ export function filterMatrix(cycle: Cycle): FilterMatrix | undefined {
   const refusals: NodeReasons[] = [...filter.reasons]
   const refusalOf = new Int32Array(nodes.length).fill(-1)
   const rowOf = new Map(nodes.map((node, row) => [node, row]))
+  const columnOf = new Map(filter.plugins.map((plugin, p) => [plugin, p]))
+  const column = (refusal: NodeReasons | undefined) => (refusal ? (columnOf.get(refusal.plugin) ?? -1) : Infinity)
   filter.reasons.forEach((refusal, i) => {
     const row = rowOf.get(refusal.node)
-    if (row !== undefined) refusalOf[row] = i
+    if (row !== undefined && column(refusal) < column(refusals[refusalOf[row] ?? -1])) refusalOf[row] = i
   })
   const byPlugins = filter.states
   const { names, letters } = extenderColumns(cycle, rowOf, refusals, refusalOf)
@@ -126,8 +128,16 @@ export function stateAt(matrix: FilterMatrix, row: number, column: number): Cell
   return (matrix.states[row]?.[column] ?? 'N') as CellState
 }
 
+/** The first plugin that rejects the node, and why. */
 export function refusalAt(matrix: FilterMatrix, row: number): NodeReasons | undefined {
   return matrix.refusals[matrix.refusalOf[row] ?? -1]
+}
+
+/** Why this plugin rejects the node. */
+export function refusalBy(matrix: FilterMatrix, row: number, plugin: string): NodeReasons | undefined {
+  const first = refusalAt(matrix, row)
+  if (first?.plugin === plugin) return first
+  return matrix.refusals.find((refusal) => refusal.node === matrix.nodes[row] && refusal.plugin === plugin)
 }
 
 /** The rows to show. */

@@ -115,6 +115,27 @@ function unknownKind(statement: never): Phrase {
   return { key: 'explain.unknown', values: { kind: String((statement as { kind: unknown }).kind) } }
 }
 
+/** The headlines that say what a hypothetical decision would do. The others say nothing that happened. */
+const wouldKeys: Readonly<Record<string, string>> = {
+  'explain.best': 'would.best',
+  'explain.tied': 'would.tied',
+  'explain.tiedBySeed': 'would.tied',
+  'explain.only': 'would.only',
+  'explain.firstFeasible': 'would.unscored',
+  'explain.unscored': 'would.unscored',
+  'explain.hinted': 'would.somewhere',
+  'explain.wasNominated': 'would.somewhere',
+  'explain.error': 'would.error',
+  'explain.preFilter': 'would.preFilter',
+  'explain.noNode': 'would.noNode',
+  'explain.unschedulable': 'would.unschedulable',
+}
+
+/** The phrase about a cycle that was only asked for. */
+export function supposed(phrase: Phrase): Phrase {
+  return { ...phrase, key: wouldKeys[phrase.key] ?? phrase.key }
+}
+
 /** A phrase as text. */
 export function say({ key, values, count }: Phrase, { t }: Words): string {
   return count === undefined ? t(key, values) : t(key, values, count)

@@ -1,0 +1,37 @@
+// Questions about what would happen: hypotheses, what makes a pod fit, how many more fit,
+// and the shadow configuration. Nothing here changes the cluster.
+
+import { bodyOf, client } from './client'
+import type { CapacityAnswer, CapacityQuestion, FitAnswer, FitQuestion, Shadow, ShadowDraftAnswer, WhatIfAnswer, WhatIfQuestion } from './types'
+
+export async function askWhatIf(question: WhatIfQuestion, signal?: AbortSignal): Promise<WhatIfAnswer> {
+  const { state, decisions } = await bodyOf(client.POST('/api/v1/whatif', { body: { copies: 1, ...question }, signal }))
+  return { state, decisions: decisions.map((cycle) => ({ ...cycle, hypothetical: true })) }
+}
+
+export function askFit(question: FitQuestion, signal?: AbortSignal): Promise<FitAnswer> {
+  return bodyOf(client.POST('/api/v1/whatif/fit', { body: { limit: 20, ...question }, signal }))
+}
+
+export function askCapacity(question: CapacityQuestion, signal?: AbortSignal): Promise<CapacityAnswer> {
+  return bodyOf(client.POST('/api/v1/whatif/capacity', { body: { limit: 1000, ...question }, signal }))
+}
+
+export function getShadow(signal?: AbortSignal): Promise<Shadow> {
+  return bodyOf(client.GET('/api/v1/shadow', { signal }))
+}
+
+/** Replaces the shadow before it and drops its judgement. The configuration is YAML. */
+export function putShadow(configuration: string): Promise<Shadow> {
+  return bodyOf(client.PUT('/api/v1/shadow', { body: { configuration } }))
+}
+
+/** Succeeds if there is none. */
+export async function deleteShadow(): Promise<void> {
+  await client.DELETE('/api/v1/shadow')
+}
+
+/** Judges a configuration once, for the pods of at most `last` decisions. */
+export function judgeDraft(configuration: string, last: number, signal?: AbortSignal): Promise<ShadowDraftAnswer> {
+  return bodyOf(client.POST('/api/v1/shadow', { body: { configuration, last }, signal }))
+}

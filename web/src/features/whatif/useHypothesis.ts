@@ -1,0 +1,70 @@
+// The hypothesis of a page, which is part of its URL, so that a link shares it.
+
+import { computed, shallowRef, watch, type ComputedRef, type ShallowRef } from 'vue'
+import { useRoute, useRouter } from 'vue-router'
+import { useTurns } from '@/live/answer'
+import { isEmpty, noHypothesis, type Hypothesis } from './model/hypothesis'
+import { decodeHypothesis, encodeHypothesis } from './model/link'
+
+export interface HypothesisInURL {
+  hypothesis: ShallowRef<Hypothesis>
+  /** Supposes something else. The URL follows a moment later, as a step of the history. */
+  suppose(next: Hypothesis): void
+  discard(): void
+  /** It supposes something. */
+  supposed: ComputedRef<boolean>
+  /** Whether a link can hold it. */
+  tooLarge: ShallowRef<boolean>
+  /** The link that was opened holds something else than a hypothesis. */
+  unreadable: ShallowRef<boolean>
+}
+
+/** The query parameter. */
+const name = 'try'
+
+export function useHypothesis(): HypothesisInURL {
+  const route = useRoute()
+  const router = useRouter()
+  const hypothesis = shallowRef<Hypothesis>(noHypothesis)
+  const tooLarge = shallowRef(false)
+  const unreadable = shallowRef(false)
+  const turns = useTurns()
+  /** The code that stands for the current hypothesis. */
+  let written = ''
+
+  async function suppose(next: Hypothesis) {
+    const signal = turns.next()
+    hypothesis.value = next
+    unreadable.value = false
+    const code = isEmpty(next) && next.pod === undefined ? '' : await encodeHypothesis(next)
+    if (signal.aborted) return
+    tooLarge.value = code === undefined
+    if ((code ?? '') === written) return
+    written = code ?? ''
+    void router.push({ query: { ...route.query, [name]: written || undefined } })
+  }
+
+  watch(
+    () => (typeof route.query[name] === 'string' ? route.query[name] : ''),
+    async (code) => {
+      if (code === written) return
+      const signal = turns.next()
+      written = code
+      const read = code ? await decodeHypothesis(code) : noHypothesis
+      if (signal.aborted) return
+      unreadable.value = !read
+      tooLarge.value = false
+      hypothesis.value = read ?? noHypothesis
+    },
+    { immediate: true },
+  )
+
+  return {
+    hypothesis,
+    suppose: (next) => void suppose(next),
+    discard: () => void suppose(noHypothesis),
+    supposed: computed(() => !isEmpty(hypothesis.value)),
+    tooLarge,
+    unreadable,
+  }
+}

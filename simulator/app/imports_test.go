@@ -44,6 +44,7 @@ var arrows = map[string][]string{
 	"scheduler/plugins/cel":                              {"scheduler/pluginfact", "scheduler/plugins/argument"},
 	"scheduler/examples/zonequota":                       {"scheduler/pluginfact", "scheduler/plugins/argument"},
 	"scheduler":                                          {"scheduler/guard", "scheduler/result", "scheduler/pluginfact", "scheduler/recorder", "scheduler/recorder/comparison", "scheduler/resultstore", "scheduler/annotation", "scheduler/config", "scheduler/extender", "scheduler/internal/upstream"},
+	"scheduler/whatif":                                   {"scheduler/extender", "scheduler/guard", "scheduler/internal/upstream", "scheduler/recorder", "scheduler/recorder/comparison", "scheduler/result"},
 	"scheduler/supervisor":                               {"scheduler", "scheduler/config", "scheduler/recorder", "scheduler/result"},
 	"simulator/objects":                                  {"scheduler/annotation"},
 	"simulator/kubeconfig":                               nil,

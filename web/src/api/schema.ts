@@ -421,6 +421,86 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/whatif": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Where would this pod go? Asks the real plugins on a copy of the state; nothing is created, changed or scheduled.
+         * @description The API server defaults, admits and validates the pod and the changes in dry runs, so a hypothesis that it would refuse is refused with its message. A hypothetical node counts as ready.
+         */
+        post: operations["askWhatIf"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/whatif/fit": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Which least changes make this pod fit?
+         * @description Every suggestion was verified by the plugins before it is offered.
+         */
+        post: operations["askFit"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/whatif/capacity": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * How many more of this pod fit, where, and what stops the next?
+         * @description The pods are placed one after the other, as the scheduler would place them.
+         */
+        post: operations["askCapacity"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/shadow": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The shadow configuration, and what it would have decided. */
+        get: operations["getShadow"];
+        /** Let a second configuration judge each live decision from now on. Replaces the shadow before it and drops its judgement. A change of the running configuration keeps the shadow; a restart with the same data directory continues with it. */
+        put: operations["putShadow"];
+        /** Judge a draft once: of the last decisions, which pods would it place elsewhere? */
+        post: operations["judgeDraft"];
+        /** Remove the shadow configuration and its judgement. It succeeds if there is none. */
+        delete: operations["deleteShadow"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/watch": {
         parameters: {
             query?: never;
@@ -1544,6 +1624,8 @@ export interface components {
             factsDropped?: number;
             /** @description The calls of plugins and extenders that panicked, by plugin and call, at most 16. */
             panics?: components["schemas"]["Panic"][];
+            /** @description True for the answer to a hypothesis: nothing was scheduled. All nodes were evaluated, and every plugin that rejects a node is marked. Absent otherwise. */
+            hypothetical?: boolean;
         };
         /** @description A cycle with its explanation. */
         ExplainedCycle: components["schemas"]["Cycle"] & {
@@ -2323,6 +2405,320 @@ export interface components {
             plugin: string;
             recorded: number;
             selected: number;
+        };
+        /** @description Names a pod that exists. */
+        PodName: {
+            namespace: string;
+            name: string;
+        };
+        /** @description An object of the Kubernetes API, of a kind that the scheduler reads. */
+        KubernetesObject: {
+            apiVersion: string;
+            kind: string;
+            metadata?: {
+                [key: string]: unknown;
+            };
+        } & {
+            [key: string]: unknown;
+        };
+        /** @description Names an object. */
+        ChangeTarget: {
+            apiVersion: string;
+            kind: string;
+            /** @description Absent for objects without a namespace. */
+            namespace?: string;
+            name: string;
+        };
+        /** @description A patch of one object. */
+        ChangePatch: components["schemas"]["ChangeTarget"] & {
+            /** @description An object is a strategic merge patch, as in kubectl patch. An array is a JSON Patch (RFC 6902). */
+            patch: {
+                [key: string]: unknown;
+            } | {
+                [key: string]: unknown;
+            }[];
+        };
+        /** @description A hypothetical change of the cluster. Exactly one of apply, patch and delete is set. */
+        Change: {
+            /** @description Create the object, or change the one of that name, as kubectl apply does. */
+            apply?: components["schemas"]["KubernetesObject"];
+            /** @description With apply: how many copies to create, named name-1, name-2, and so on. */
+            count?: number;
+            patch?: components["schemas"]["ChangePatch"];
+            delete?: components["schemas"]["ChangeTarget"];
+        };
+        /** @description A KubeSchedulerConfiguration: a JSON object, or YAML or JSON as a string. Errors in a string have lines. */
+        ConfigurationDocument: components["schemas"]["KubeSchedulerConfiguration"] | string;
+        /** @description A pod: a JSON object, or YAML or JSON as a string. Errors in a string have lines. */
+        PodDocument: components["schemas"]["KubernetesObject"] | string;
+        /** @description A hypothesis: where would this pod go? */
+        WhatIf: {
+            /** @description The pod that is asked about. A pod of that name may exist: the question is then as if it did not. Exactly one of pod and podRef is set. */
+            pod?: components["schemas"]["PodDocument"];
+            /** @description An existing pod, or one that the changes create. A pod that is bound is asked as if it were not placed yet. */
+            podRef?: components["schemas"]["PodName"];
+            /** @description Hypothetical changes, made in order. */
+            changes?: components["schemas"]["Change"][];
+            /** @description The scheduler configuration to ask. Absent: the one in force. */
+            configuration?: components["schemas"]["ConfigurationDocument"];
+            /** @description The scheduler name of the profile. Absent: the one that the pod names. */
+            profile?: string;
+            /**
+             * @description How many copies of the pod to place, one after the other. A copy sees those placed before it.
+             * @default 1
+             */
+            copies: number;
+            /** @description Also ask the extenders of the configuration, which are other programs. Absent or false: they are left out. */
+            extenders?: boolean;
+        };
+        /** @description The state that was asked, with the changes. */
+        HypotheticalState: {
+            /** @description The number of nodes. */
+            nodes: number;
+            /** @description The number of pods that are placed. */
+            pods: number;
+            /** @description The resource version of the last change of the cluster that the state includes. Compare it for equality only. */
+            resourceVersion: string;
+        };
+        /** @description The answer to a WhatIf. */
+        WhatIfAnswer: {
+            state: components["schemas"]["HypotheticalState"];
+            /** @description One for each copy, in order. Every one is hypothetical. */
+            decisions: components["schemas"]["ExplainedCycle"][];
+        };
+        /** @description Which changes make this pod fit? */
+        Fit: {
+            /** @description The pod that is asked about. A pod of that name may exist: the question is then as if it did not. Exactly one of pod and podRef is set. */
+            pod?: components["schemas"]["PodDocument"];
+            /** @description An existing pod, or one that the changes create. A pod that is bound is asked as if it were not placed yet. */
+            podRef?: components["schemas"]["PodName"];
+            /** @description Hypothetical changes, made in order. */
+            changes?: components["schemas"]["Change"][];
+            /** @description The scheduler configuration to ask. Absent: the one in force. */
+            configuration?: components["schemas"]["ConfigurationDocument"];
+            /** @description The scheduler name of the profile. Absent: the one that the pod names. */
+            profile?: string;
+            /** @description The node on which the pod is to fit. Absent: any. */
+            node?: string;
+            /** @description How many suggestions to return at most. */
+            limit?: number;
+        };
+        /** @description One of the changes of a suggestion, for a reader who wants to render it in words of their own. Members that do not apply are absent. */
+        SuggestionPart: {
+            /** @description What is done, such as lowerRequest, addToleration, removeTaint, uncordon, evict or addNode. */
+            action: string;
+            /** @description The kind of the object. */
+            kind?: string;
+            namespace?: string;
+            name?: string;
+            resource?: string;
+            /** @description The key of a label or a taint, or a topology key. */
+            key?: string;
+            value?: string;
+            effect?: string;
+            /** @description The value before. */
+            from?: string;
+            /** @description The value after. */
+            to?: string;
+            /** @description The priority of an evicted pod. */
+            priority?: number;
+        };
+        /** @description A verified change that makes the pod fit. */
+        Suggestion: {
+            /**
+             * @description What the suggestion disturbs most.
+             * @enum {string}
+             */
+            kind: "pod" | "node" | "evict" | "addNode";
+            /** @description The suggestion in English. */
+            text: string;
+            parts?: components["schemas"]["SuggestionPart"][];
+            /** @description Applied for real, they make the pod schedulable. */
+            changes: components["schemas"]["Change"][];
+            /** @description The nodes that the pod would fit. */
+            nodes: string[];
+            /** @description The node that the scheduler would choose. */
+            selectedNode?: string;
+        };
+        /** @description A plugin's reason on some nodes. */
+        PluginNodes: {
+            plugin: string;
+            reason: string;
+            /** @description By name. Empty: the plugin rejects the pod, whatever the node. */
+            nodes: string[];
+        };
+        /** @description The answer to a Fit. */
+        FitAnswer: {
+            state: components["schemas"]["HypotheticalState"];
+            /** @description The pod fits as it is. Then there are no suggestions. */
+            fits: boolean;
+            /** @description The least disturbing first. */
+            suggestions: components["schemas"]["Suggestion"][];
+            /** @description What no change that the simulator knows cures. */
+            incurable: components["schemas"]["PluginNodes"][];
+            /** @description All changes were tried. False: the bound on work ended the search. */
+            complete: boolean;
+        };
+        /** @description How many nodes are needed for so many more pods? */
+        MoreNodes: {
+            /** @description How many more pods are to fit. */
+            pods: number;
+            /** @description The existing node that the new ones copy. */
+            like: string;
+        };
+        /** @description How many more of this pod fit? */
+        Capacity: {
+            /** @description The pod that is asked about. A pod of that name may exist: the question is then as if it did not. Exactly one of pod and podRef is set. */
+            pod?: components["schemas"]["PodDocument"];
+            /** @description An existing pod, or one that the changes create. A pod that is bound is asked as if it were not placed yet. */
+            podRef?: components["schemas"]["PodName"];
+            /** @description Hypothetical changes, made in order. */
+            changes?: components["schemas"]["Change"][];
+            /** @description The scheduler configuration to ask. Absent: the one in force. */
+            configuration?: components["schemas"]["ConfigurationDocument"];
+            /** @description The scheduler name of the profile. Absent: the one that the pod names. */
+            profile?: string;
+            /**
+             * @description Stop counting here.
+             * @default 1000
+             */
+            limit: number;
+            more?: components["schemas"]["MoreNodes"];
+        };
+        NodeCount: {
+            name: string;
+            count: number;
+        };
+        /** @description What remains of a resource when all pods that fit are placed, summed over the nodes. */
+        Remaining: {
+            /** @description Such as cpu or memory. */
+            resource: string;
+            /** @description A quantity, as are the others. */
+            allocatable: string;
+            requested: string;
+            remaining: string;
+        };
+        /** @description The answer to MoreNodes. */
+        NodesNeeded: {
+            pods: number;
+            like: string;
+            /** @description How many more nodes are needed; 0 if the pods fit as it is. */
+            nodes: number;
+            /** @description False: more nodes than the simulator tries, or nodes like this one do not help. */
+            complete: boolean;
+        };
+        /** @description The answer to a Capacity. */
+        CapacityAnswer: {
+            state: components["schemas"]["HypotheticalState"];
+            /** @description How many more fit. */
+            fits: number;
+            /** @description Where they would go, by name. */
+            nodes: components["schemas"]["NodeCount"][];
+            /** @description What stops the next one. */
+            stopped: components["schemas"]["PluginNodes"][];
+            remaining: components["schemas"]["Remaining"][];
+            more?: components["schemas"]["NodesNeeded"];
+            /** @description The next one does not fit. False: the count ended at the limit or at the bound on work. */
+            complete: boolean;
+        };
+        /** @description A shadow configuration. */
+        ShadowRequest: {
+            configuration: components["schemas"]["ConfigurationDocument"];
+        };
+        /** @description A draft to judge once. */
+        ShadowDraft: {
+            configuration: components["schemas"]["ConfigurationDocument"];
+            /**
+             * @description How many of the latest decisions to judge at most.
+             * @default 200
+             */
+            last: number;
+        };
+        /**
+         * @description same: the same node, or none in both. asGood: another node, but the shadow gives the live node its best total, too, so chance decides. elsewhere: another node. pending: the shadow finds no node. placed: only the shadow finds one.
+         * @enum {string}
+         */
+        ShadowVerdict: "same" | "asGood" | "elsewhere" | "pending" | "placed";
+        /** @description Where one configuration places the pod. */
+        Placed: {
+            /** @description Empty if it finds none. */
+            node: string;
+            /** @description The node's total score. Absent if nothing was scored. */
+            total?: number;
+        };
+        /** @description The plugin that made the difference. filter: the shadow's plugin rejects the live node, or the live plugin rejected the shadow's node. score: among all plugins, this one moved the balance between the two nodes most. */
+        PartedBy: {
+            plugin: string;
+            /** @enum {string} */
+            extensionPoint: "preFilter" | "filter" | "score" | "extender";
+            /**
+             * @description Whose verdict it is. For score it is shadow.
+             * @enum {string}
+             */
+            by: "live" | "shadow";
+            /** @description The node that was rejected; for score, the shadow's node. Empty if the pod was rejected whatever the node. */
+            node: string;
+            reasons?: string[];
+            /** @description score only: the plugin's weighted scores of the live node and of the shadow's node under the live configuration. */
+            live?: number[];
+            /** @description The same under the shadow configuration. */
+            shadow?: number[];
+        };
+        /** @description A live decision and the shadow's. */
+        ShadowItem: {
+            pod: components["schemas"]["PodRef"];
+            owner?: components["schemas"]["Owner"];
+            /** @description The live attempt; its result has the details. */
+            attempt: number;
+            /** Format: date-time */
+            time: string;
+            profile: string;
+            live: components["schemas"]["Placed"];
+            shadow: components["schemas"]["Placed"];
+            verdict: components["schemas"]["ShadowVerdict"];
+            /** @description The verdict is neither same nor asGood. */
+            differs: boolean;
+            /** @description pending only: why the shadow finds no node. */
+            message?: string;
+            partedBy?: components["schemas"]["PartedBy"];
+        };
+        /** @description Decisions by verdict. */
+        ShadowCounts: {
+            same: number;
+            asGood: number;
+            elsewhere: number;
+            pending: number;
+            placed: number;
+        };
+        /** @description The shadow configuration and its judgement. The shadow judges in a queue of its own and never holds up scheduling: when decisions come faster than it judges, it leaves some out, and judged ÷ (judged + skipped) is the share that the counts stand for. Which ones are left out depends on the load alone, not on the decision. */
+        Shadow: {
+            /** @description The document, or null if there is no shadow. */
+            configuration: components["schemas"]["KubeSchedulerConfiguration"] | null;
+            /**
+             * Format: date-time
+             * @description When the shadow began to judge. Absent if there is none.
+             */
+            since?: string;
+            /** @description The decisions that it judged since then. */
+            judged: number;
+            /** @description Those of them that would have gone elsewhere, stayed pending or found a node. */
+            differ: number;
+            /** @description The decisions that it left out, because it could not keep up. */
+            skipped: number;
+            verdicts: components["schemas"]["ShadowCounts"];
+            /** @description The latest judged decisions, newest first, at most 500. */
+            items: components["schemas"]["ShadowItem"][];
+        };
+        /** @description The judgement of a draft. Both configurations, the running one as live and the draft as shadow, are asked anew about each pod on the cluster as it is now, as if that pod alone were not placed. It therefore says what the draft would change now; it does not repeat the past. */
+        ShadowDraftAnswer: {
+            state: components["schemas"]["HypotheticalState"];
+            judged: number;
+            differ: number;
+            verdicts: components["schemas"]["ShadowCounts"];
+            /** @description False: the bound on time ended the judgement before all pods were judged. */
+            complete: boolean;
+            /** @description Newest decision first. Pods that no longer exist are left out. */
+            items: components["schemas"]["ShadowItem"][];
         };
     };
     responses: {
@@ -3461,6 +3857,701 @@ export interface operations {
             };
             /** @description No recording is loaded. */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            503: components["responses"]["Starting"];
+            default: components["responses"]["Error"];
+        };
+    };
+    askWhatIf: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description JSON or YAML. */
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "pod": {
+                 *         "apiVersion": "v1",
+                 *         "kind": "Pod",
+                 *         "metadata": {
+                 *           "name": "web",
+                 *           "namespace": "default"
+                 *         },
+                 *         "spec": {
+                 *           "containers": [
+                 *             {
+                 *               "name": "web",
+                 *               "image": "nginx",
+                 *               "resources": {
+                 *                 "requests": {
+                 *                   "cpu": "1500m"
+                 *                 }
+                 *               }
+                 *             }
+                 *           ]
+                 *         }
+                 *       },
+                 *       "copies": 2,
+                 *       "changes": [
+                 *         {
+                 *           "patch": {
+                 *             "apiVersion": "v1",
+                 *             "kind": "Node",
+                 *             "name": "node-b4",
+                 *             "patch": {
+                 *               "spec": {
+                 *                 "taints": null
+                 *               }
+                 *             }
+                 *           }
+                 *         },
+                 *         {
+                 *           "apply": {
+                 *             "apiVersion": "v1",
+                 *             "kind": "Node",
+                 *             "metadata": {
+                 *               "name": "extra"
+                 *             },
+                 *             "status": {
+                 *               "allocatable": {
+                 *                 "cpu": "16",
+                 *                 "memory": "64Gi",
+                 *                 "pods": "110"
+                 *               }
+                 *             }
+                 *           },
+                 *           "count": 3
+                 *         },
+                 *         {
+                 *           "delete": {
+                 *             "apiVersion": "v1",
+                 *             "kind": "Pod",
+                 *             "namespace": "default",
+                 *             "name": "etl-2"
+                 *           }
+                 *         }
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["WhatIf"];
+                "application/yaml": string;
+            };
+        };
+        responses: {
+            /** @description The decisions. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WhatIfAnswer"];
+                };
+            };
+            /** @description The body is not such a question. The details name its fields. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description podRef names no pod. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["TooLarge"];
+            /** @description The API server would refuse the pod or a change, a change is impossible, the scheduler does not read a kind, or the configuration is invalid. The details name the field in the question, such as changes[1].patch or pod.spec.containers[0].image, and the line where known. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description This simulator answers no hypotheses. */
+            501: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The control plane is not up yet, the simulator is stopping, or too many questions are being answered at once; Retry-After says when to ask again. Without Retry-After: the answer took too long; ask for less. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    askFit: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description JSON or YAML. */
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "podRef": {
+                 *         "namespace": "shop",
+                 *         "name": "ledger-6d5b-t9wr"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["Fit"];
+                "application/yaml": string;
+            };
+        };
+        responses: {
+            /** @description The suggestions. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "state": {
+                     *         "nodes": 12,
+                     *         "pods": 61,
+                     *         "resourceVersion": "4711"
+                     *       },
+                     *       "fits": false,
+                     *       "suggestions": [
+                     *         {
+                     *           "kind": "node",
+                     *           "text": "Remove the taint nvidia.com/gpu=present:NoSchedule from node-b4",
+                     *           "parts": [
+                     *             {
+                     *               "action": "removeTaint",
+                     *               "kind": "Node",
+                     *               "name": "node-b4",
+                     *               "key": "nvidia.com/gpu",
+                     *               "value": "present",
+                     *               "effect": "NoSchedule"
+                     *             }
+                     *           ],
+                     *           "changes": [
+                     *             {
+                     *               "patch": {
+                     *                 "apiVersion": "v1",
+                     *                 "kind": "Node",
+                     *                 "name": "node-b4",
+                     *                 "patch": {
+                     *                   "spec": {
+                     *                     "taints": null
+                     *                   }
+                     *                 }
+                     *               }
+                     *             }
+                     *           ],
+                     *           "nodes": [
+                     *             "node-b4"
+                     *           ],
+                     *           "selectedNode": "node-b4"
+                     *         }
+                     *       ],
+                     *       "incurable": [],
+                     *       "complete": true
+                     *     }
+                     */
+                    "application/json": components["schemas"]["FitAnswer"];
+                };
+            };
+            /** @description The body is not such a question. The details name its fields. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description podRef names no pod. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["TooLarge"];
+            /** @description The API server would refuse the pod or a change, a change is impossible, the scheduler does not read a kind, or the configuration is invalid. The details name the field in the question, such as changes[1].patch or pod.spec.containers[0].image, and the line where known. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description This simulator answers no hypotheses. */
+            501: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The control plane is not up yet, the simulator is stopping, or too many questions are being answered at once; Retry-After says when to ask again. Without Retry-After: the answer took too long; ask for less. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    askCapacity: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description JSON or YAML. */
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "podRef": {
+                 *         "namespace": "shop",
+                 *         "name": "web-7f9c-x2k4"
+                 *       },
+                 *       "more": {
+                 *         "pods": 100,
+                 *         "like": "node-b2"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["Capacity"];
+                "application/yaml": string;
+            };
+        };
+        responses: {
+            /** @description The count. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "state": {
+                     *         "nodes": 12,
+                     *         "pods": 61,
+                     *         "resourceVersion": "4711"
+                     *       },
+                     *       "fits": 19,
+                     *       "nodes": [
+                     *         {
+                     *           "name": "node-a2",
+                     *           "count": 3
+                     *         },
+                     *         {
+                     *           "name": "node-a3",
+                     *           "count": 4
+                     *         }
+                     *       ],
+                     *       "stopped": [
+                     *         {
+                     *           "plugin": "TaintToleration",
+                     *           "reason": "node(s) had untolerated taint(s)",
+                     *           "nodes": [
+                     *             "node-a4",
+                     *             "node-b4",
+                     *             "node-c4"
+                     *           ]
+                     *         }
+                     *       ],
+                     *       "remaining": [
+                     *         {
+                     *           "resource": "cpu",
+                     *           "allocatable": "208",
+                     *           "requested": "181200m",
+                     *           "remaining": "26800m"
+                     *         }
+                     *       ],
+                     *       "more": {
+                     *         "pods": 100,
+                     *         "like": "node-b2",
+                     *         "nodes": 7,
+                     *         "complete": true
+                     *       },
+                     *       "complete": true
+                     *     }
+                     */
+                    "application/json": components["schemas"]["CapacityAnswer"];
+                };
+            };
+            /** @description The body is not such a question. The details name its fields. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description podRef names no pod. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["TooLarge"];
+            /** @description The API server would refuse the pod or a change, a change is impossible, the scheduler does not read a kind, or the configuration is invalid. The details name the field in the question, such as changes[1].patch or pod.spec.containers[0].image, and the line where known. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description This simulator answers no hypotheses. */
+            501: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The control plane is not up yet, the simulator is stopping, or too many questions are being answered at once; Retry-After says when to ask again. Without Retry-After: the answer took too long; ask for less. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    getShadow: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The shadow. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "configuration": {
+                     *         "apiVersion": "kubescheduler.config.k8s.io/v1",
+                     *         "kind": "KubeSchedulerConfiguration"
+                     *       },
+                     *       "since": "2026-01-02T10:43:04Z",
+                     *       "judged": 500,
+                     *       "differ": 44,
+                     *       "skipped": 0,
+                     *       "verdicts": {
+                     *         "same": 447,
+                     *         "asGood": 9,
+                     *         "elsewhere": 41,
+                     *         "pending": 3,
+                     *         "placed": 0
+                     *       },
+                     *       "items": [
+                     *         {
+                     *           "pod": {
+                     *             "namespace": "shop",
+                     *             "name": "api-442b-jwlk",
+                     *             "uid": "4e1c…"
+                     *           },
+                     *           "owner": {
+                     *             "kind": "Deployment",
+                     *             "name": "api"
+                     *           },
+                     *           "attempt": 1,
+                     *           "time": "2026-01-02T13:18:02Z",
+                     *           "profile": "default-scheduler",
+                     *           "live": {
+                     *             "node": "node-c2",
+                     *             "total": 691
+                     *           },
+                     *           "shadow": {
+                     *             "node": "node-b3",
+                     *             "total": 545
+                     *           },
+                     *           "verdict": "elsewhere",
+                     *           "differs": true,
+                     *           "partedBy": {
+                     *             "plugin": "PodTopologySpread",
+                     *             "extensionPoint": "filter",
+                     *             "by": "shadow",
+                     *             "node": "node-c2",
+                     *             "reasons": [
+                     *               "node(s) didn't match pod topology spread constraints"
+                     *             ]
+                     *           }
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Shadow"];
+                };
+            };
+            /** @description This simulator answers no hypotheses. */
+            501: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            503: components["responses"]["Starting"];
+            default: components["responses"]["Error"];
+        };
+    };
+    putShadow: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description JSON or YAML. */
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "configuration": "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nprofiles:\n- pluginConfig:\n  - name: NodeResourcesFit\n    args: {scoringStrategy: {type: MostAllocated}}\n"
+                 *     }
+                 */
+                "application/json": components["schemas"]["ShadowRequest"];
+                "application/yaml": string;
+            };
+        };
+        responses: {
+            /** @description The shadow. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "configuration": {
+                     *         "apiVersion": "kubescheduler.config.k8s.io/v1",
+                     *         "kind": "KubeSchedulerConfiguration"
+                     *       },
+                     *       "since": "2026-01-02T10:43:04Z",
+                     *       "judged": 500,
+                     *       "differ": 44,
+                     *       "skipped": 0,
+                     *       "verdicts": {
+                     *         "same": 447,
+                     *         "asGood": 9,
+                     *         "elsewhere": 41,
+                     *         "pending": 3,
+                     *         "placed": 0
+                     *       },
+                     *       "items": [
+                     *         {
+                     *           "pod": {
+                     *             "namespace": "shop",
+                     *             "name": "api-442b-jwlk",
+                     *             "uid": "4e1c…"
+                     *           },
+                     *           "owner": {
+                     *             "kind": "Deployment",
+                     *             "name": "api"
+                     *           },
+                     *           "attempt": 1,
+                     *           "time": "2026-01-02T13:18:02Z",
+                     *           "profile": "default-scheduler",
+                     *           "live": {
+                     *             "node": "node-c2",
+                     *             "total": 691
+                     *           },
+                     *           "shadow": {
+                     *             "node": "node-b3",
+                     *             "total": 545
+                     *           },
+                     *           "verdict": "elsewhere",
+                     *           "differs": true,
+                     *           "partedBy": {
+                     *             "plugin": "PodTopologySpread",
+                     *             "extensionPoint": "filter",
+                     *             "by": "shadow",
+                     *             "node": "node-c2",
+                     *             "reasons": [
+                     *               "node(s) didn't match pod topology spread constraints"
+                     *             ]
+                     *           }
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Shadow"];
+                };
+            };
+            /** @description The body is not a ShadowRequest. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["TooLarge"];
+            /** @description The configuration is invalid. The details name the field of each mistake and, where known, the line. The shadow stays as it was. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description This simulator answers no hypotheses. */
+            501: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            503: components["responses"]["Starting"];
+            default: components["responses"]["Error"];
+        };
+    };
+    judgeDraft: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description JSON or YAML. */
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "configuration": "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nprofiles:\n- pluginConfig:\n  - name: NodeResourcesFit\n    args: {scoringStrategy: {type: MostAllocated}}\n",
+                 *       "last": 200
+                 *     }
+                 */
+                "application/json": components["schemas"]["ShadowDraft"];
+                "application/yaml": string;
+            };
+        };
+        responses: {
+            /** @description The judgement. Nothing of it is kept. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ShadowDraftAnswer"];
+                };
+            };
+            /** @description The body is not such a question. The details name its fields. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["TooLarge"];
+            /** @description The configuration is invalid. The details name the field of each mistake and, where known, the line. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description This simulator answers no hypotheses. */
+            501: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The control plane is not up yet, the simulator is stopping, or too many questions are being answered at once; Retry-After says when to ask again. Without Retry-After: the answer took too long; ask for less. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    deleteShadow: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description There is no shadow. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description This simulator answers no hypotheses. */
+            501: {
                 headers: {
                     [name: string]: unknown;
                 };

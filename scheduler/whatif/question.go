@@ -1,0 +1,83 @@
+package whatif
+
+import (
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/kubernetes/pkg/scheduler/apis/config"
+
+	"kube-scheduler-simulator/scheduler/result"
+)
+
+// Question asks where a pod would go. Exactly one of Pod and PodRef is set.
+type Question struct {
+	// Pod need not exist. A namespace and a name are made up where it has none. The
+	// engine does not change it.
+	Pod *v1.Pod
+	// PodRef names a pod of the state, or one that Changes apply. A pod that has a node
+	// is asked about as if it were not placed yet: it does not count on its node.
+	PodRef *types.NamespacedName
+	// Copies is how many pods like this one are placed, one after the other, each on the
+	// state that the ones before it left; 0 means 1. The decisions end early with the
+	// first copy that finds no node, because all others would find none for the same
+	// reasons, unless preemption made room for it.
+	Copies int
+	// Changes are applied in order before the decision, to a copy of the state.
+	Changes []Change
+	// Configuration is defaulted and validated, as package config returns it; nil means the one
+	// of Options. The engine does not change it.
+	Configuration *config.KubeSchedulerConfiguration
+	// Profile is the scheduler name of the profile that decides; empty means the pod's
+	// own.
+	Profile string
+	// AskExtenders: extenders are asked, over HTTP, which is the only way in which a
+	// question leaves the process. Otherwise the decision is made without them.
+	AskExtenders bool
+}
+
+// Change is one hypothetical change. Exactly one of Apply, Patch and Delete is set.
+type Change struct {
+	// Apply creates the object, or replaces the one of its kind, namespace and name. The engine does
+	// not change it.
+	Apply runtime.Object
+	// Count, of Apply, is how many copies of a node or a pod are created; 0 and 1 mean the object
+	// itself. Copies get names that do not exist yet, NAME-1, NAME-2 and so on, and a
+	// node's copy has its own name as its kubernetes.io/hostname label.
+	Count int
+	// Patch changes an object of the state.
+	Patch *Patch
+	// Delete removes an object of the state. Pods stay on a node that is removed, as in the
+	// scheduler's cache.
+	Delete *ObjectRef
+}
+
+// ObjectRef names an object. Namespace is empty for kinds without namespaces; for the others an empty
+// one means "default".
+type ObjectRef struct {
+	GVK             schema.GroupVersionKind
+	Namespace, Name string
+}
+
+// Patch is a patch in JSON: a strategic merge patch for the kinds of Kubernetes, and a JSON
+// merge patch for other kinds.
+type Patch struct {
+	ObjectRef
+	Patch []byte
+}
+
+// Answer is the answer to a Question.
+type Answer struct {
+	State State
+	// Decisions has one cycle per copy, hypothetical, in order.
+	Decisions []*result.Cycle
+}
+
+// State says on which state an answer rests, before the question's changes.
+type State struct {
+	Nodes int `json:"nodes"`
+	// Pods counts the bound and the pending ones.
+	Pods int `json:"pods"`
+	// ResourceVersion is the latest that the engine has seen, opaque; empty if the state has none.
+	ResourceVersion string `json:"resourceVersion"`
+}

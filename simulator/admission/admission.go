@@ -56,6 +56,15 @@ func Reads(gk schema.GroupKind) bool {
 	return reads
 }
 
+// Kinds returns the kinds that Decode and Admit take, in the versions that they return, in no particular order.
+func Kinds() []schema.GroupVersionKind {
+	var out []schema.GroupVersionKind
+	for gk, k := range kinds {
+		out = append(out, gk.WithVersion(k.resource.Version))
+	}
+	return out
+}
+
 var (
 	lenient = json.NewSerializerWithOptions(json.DefaultMetaFactory, legacyscheme.Scheme, legacyscheme.Scheme, json.SerializerOptions{})
 	strict  = json.NewSerializerWithOptions(json.DefaultMetaFactory, legacyscheme.Scheme, legacyscheme.Scheme, json.SerializerOptions{Strict: true})

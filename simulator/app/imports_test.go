@@ -58,6 +58,8 @@ var arrows = map[string][]string{
 	"simulator/controlplane/internal/etcddata":                        {"simulator/datadir"},
 	"simulator/crash":                          nil,
 	"simulator/datadir":                        nil,
+	"simulator/admission":                      nil,
+	"simulator/standalone":                     {"scheduler/config", "scheduler/plugins", "scheduler/plugins/argument", "scheduler/result", "scheduler/whatif", "simulator/admission", "simulator/hypothesis", "simulator/mirror", "simulator/objects", "simulator/replay", "simulator/transfer/manifest", "simulator/virtualnode"},
 	"simulator/virtualnode":                    {"simulator/objects"},
 	"simulator/replay":                         {"scheduler", "scheduler/blockfile", "scheduler/result", "simulator/objects"},
 	"simulator/replay/session":                 {"simulator/replay", "simulator/server"},

@@ -1,0 +1,133 @@
+package standalone
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+
+	jsonpatch "gopkg.in/evanphx/json-patch.v4"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/strategicpatch"
+
+	"kube-scheduler-simulator/scheduler/whatif"
+	"kube-scheduler-simulator/simulator/admission"
+	"kube-scheduler-simulator/simulator/hypothesis"
+	"kube-scheduler-simulator/simulator/objects"
+)
+
+// change makes a hypothetical change in the state, and returns it as the engine takes it: admitted, and whole.
+func (s *state) change(ctx context.Context, c hypothesis.Change) (whatif.Change, error) {
+	switch {
+	case c.Apply != nil:
+		o, err := s.apply(ctx, c.Apply, c.Count)
+		return whatif.Change{Apply: o, Count: c.Count}, err
+	case c.Patch != nil:
+		o, err := s.patch(ctx, *c.Patch)
+		return whatif.Change{Apply: o}, err
+	}
+	k, ref := s.resolve(*c.Delete)
+	if o := s.objects[k]; o != nil {
+		s.remove(o)
+	}
+	return whatif.Change{Delete: &ref}, nil
+}
+
+// resolve completes the name of an object.
+func (s *state) resolve(t hypothesis.Target) (key, whatif.ObjectRef) {
+	gvk := schema.FromAPIVersionAndKind(t.APIVersion, t.Kind)
+	switch {
+	case !objects.KindOf(gvk.GroupKind()).Namespaced:
+		t.Namespace = ""
+	case t.Namespace == "":
+		t.Namespace = corev1.NamespaceDefault
+	}
+	return key{gvk.GroupKind(), t.Namespace, t.Name}, whatif.ObjectRef{GVK: gvk, Namespace: t.Namespace, Name: t.Name}
+}
+
+// apply creates the object, or changes the one of its name as kubectl apply does. Copies are new objects.
+func (s *state) apply(ctx context.Context, document []byte, count int) (runtime.Object, error) {
+	o, err := admission.DecodeStrictly(document)
+	if err != nil {
+		return nil, err
+	}
+	k, _ := keyOf(o)
+	if before := s.objects[k]; before != nil && count <= 1 {
+		return s.merge(ctx, before, document)
+	}
+	return s.admit(ctx, o)
+}
+
+func (s *state) patch(ctx context.Context, p hypothesis.Patch) (runtime.Object, error) {
+	k, ref := s.resolve(p.Target)
+	before := s.objects[k]
+	if before == nil {
+		return nil, &whatif.NotFoundError{ObjectRef: ref}
+	}
+	if len(p.Patch) == 0 || p.Patch[0] != '[' {
+		return s.merge(ctx, before, p.Patch)
+	}
+	operations, err := jsonpatch.DecodePatch(p.Patch)
+	if err != nil {
+		return nil, fmt.Errorf("the patch is not a JSON patch: %w", err)
+	}
+	return s.rewrite(ctx, before, func(document []byte) ([]byte, error) { return operations.Apply(document) })
+}
+
+// merge changes an object by a strategic merge patch.
+func (s *state) merge(ctx context.Context, before runtime.Object, patch []byte) (runtime.Object, error) {
+	return s.rewrite(ctx, before, func(document []byte) ([]byte, error) {
+		return strategicpatch.StrategicMergePatch(document, patch, reflect.New(reflect.TypeOf(before).Elem()).Interface())
+	})
+}
+
+// rewrite replaces an object by one that edit makes of its JSON.
+func (s *state) rewrite(ctx context.Context, before runtime.Object, edit func([]byte) ([]byte, error)) (runtime.Object, error) {
+	document, err := json.Marshal(before)
+	if err != nil {
+		return nil, err
+	}
+	if document, err = edit(document); err != nil {
+		return nil, fmt.Errorf("patching: %w", err)
+	}
+	after, err := admission.DecodeStrictly(document)
+	if err != nil {
+		return nil, err
+	}
+	was, _ := keyOf(before)
+	if is, _ := keyOf(after); is != was {
+		return nil, errors.New("a patch cannot change the kind, the namespace or the name")
+	}
+	forgetAdmitted(before, after)
+	s.remove(before)
+	return s.admit(ctx, after)
+}
+
+// forgetAdmitted removes what admission had set because of a field that has changed, so that it sets it anew.
+func forgetAdmitted(before, after runtime.Object) {
+	was, isPod := before.(*corev1.Pod)
+	is, _ := after.(*corev1.Pod)
+	if !isPod {
+		return
+	}
+	if is.Spec.PriorityClassName != was.Spec.PriorityClassName {
+		is.Spec.Priority, is.Spec.PreemptionPolicy = nil, nil
+	}
+	if !reflect.DeepEqual(is.Spec.RuntimeClassName, was.Spec.RuntimeClassName) {
+		is.Spec.Overhead = nil
+	}
+}
+
+// admit makes an object part of the state.
+func (s *state) admit(ctx context.Context, o runtime.Object) (runtime.Object, error) {
+	o, err := s.admission.Admit(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	s.link(o)
+	s.put(o)
+	return o, nil
+}

@@ -1,0 +1,286 @@
+package standalone
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+
+	"kube-scheduler-simulator/simulator/hypothesis"
+	"kube-scheduler-simulator/simulator/objects"
+)
+
+// written is a cluster as people write it and as exports have it.
+const written = `
+apiVersion: v1
+kind: Node
+metadata: {name: a}
+status: {allocatable: {cpu: "4"}}
+---
+apiVersion: scheduling.k8s.io/v1
+kind: PriorityClass
+metadata: {name: high}
+value: 1000
+---
+apiVersion: v1
+kind: Pod
+metadata:
+  name: web-1
+  namespace: shop
+  annotations: {kube-scheduler-simulator.sigs.k8s.io/owner: '{"apiVersion":"apps/v1","kind":"ReplicaSet","name":"web"}'}
+spec:
+  nodeName: a
+  priorityClassName: high
+  containers: [{name: web, image: web, resources: {limits: {cpu: "1"}}}]
+  volumes: [{name: data, persistentVolumeClaim: {claimName: data}}]
+---
+apiVersion: v1
+kind: Pod
+metadata: {generateName: batch-, namespace: shop}
+spec: {containers: [{name: web, image: web}]}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: done, namespace: shop}
+spec: {nodeName: a, containers: [{name: web, image: web}]}
+status: {phase: Succeeded}
+---
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: data, namespace: shop}
+spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}
+---
+apiVersion: v1
+kind: PersistentVolume
+metadata: {name: disk}
+spec:
+  accessModes: [ReadWriteOnce]
+  capacity: {storage: 1Gi}
+  claimRef: {namespace: shop, name: data}
+  hostPath: {path: /data}
+---
+apiVersion: v1
+kind: PersistentVolume
+metadata: {name: free}
+spec:
+  accessModes: [ReadWriteOnce]
+  capacity: {storage: 1Gi}
+  hostPath: {path: /data}
+---
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: gpu, namespace: shop}
+spec: {devices: {requests: [{name: gpu, exactly: {deviceClassName: gpu}}]}}
+status:
+  reservedFor: [{resource: pods, name: web-1}, {resource: pods, name: gone}]
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, namespace: shop}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: bad, namespace: shop}
+spec: {containers: [{name: web}]}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: [}
+`
+
+func readWritten(t *testing.T, content string) (*state, *reading) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "cluster.yaml")
+	if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r, err := readFile(t.Context(), file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := newState(t.Context(), r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, r
+}
+
+func names(s *state) []string {
+	var out []string
+	for _, o := range s.list() {
+		k, _ := keyOf(o)
+		out = append(out, k.String())
+	}
+	return out
+}
+
+func TestAFileIsReadAsAnImportReadsIt(t *testing.T) {
+	s, r := readWritten(t, written)
+	wantNames := []string{
+		"Namespace default", "Namespace shop", "PriorityClass high", "StorageClass standard",
+		"PersistentVolume disk", "PersistentVolume free", "PersistentVolumeClaim shop/data", "Node a", "ResourceClaim shop/gpu",
+		"Pod shop/batch-4", "Pod shop/web-1",
+	}
+	if diff := cmp.Diff(wantNames, names(s)); diff != "" {
+		t.Error(diff)
+	}
+	wantNotes := []string{
+		"cluster.yaml, document 11: line 73: not YAML: did not find expected node content",
+		`cluster.yaml, document 10: left out: Pod "bad" is invalid: spec.containers[0].image: Required value`,
+	}
+	if diff := cmp.Diff(wantNotes, r.notes); diff != "" {
+		t.Error(diff)
+	}
+
+	pod := s.objects[key{objects.Pod, "shop", "web-1"}].(*corev1.Pod)
+	node := s.objects[key{objects.Node, "", "a"}].(*corev1.Node)
+	claim := s.objects[key{objects.PersistentVolumeClaim, "shop", "data"}].(*corev1.PersistentVolumeClaim)
+	disk := s.objects[key{objects.PersistentVolume, "", "disk"}].(*corev1.PersistentVolume)
+	free := s.objects[key{objects.PersistentVolume, "", "free"}].(*corev1.PersistentVolume)
+	devices := s.objects[key{objects.ResourceClaim, "shop", "gpu"}].(*resourcev1.ResourceClaim)
+	for _, check := range []struct {
+		what      string
+		got, want any
+	}{
+		{"the priority", *pod.Spec.Priority, int32(1000)},
+		{"the owner", pod.OwnerReferences[0].Kind + "/" + pod.OwnerReferences[0].Name, "ReplicaSet/web"},
+		{"the host name", node.Labels[corev1.LabelHostname], "a"},
+		{"the number of pods", node.Status.Allocatable.Pods().String(), "110"},
+		{"the claim's class", *claim.Spec.StorageClassName, "standard"},
+		{"the claim's volume", claim.Spec.VolumeName, "disk"},
+		{"the bound volume", disk.Status.Phase, corev1.VolumeBound},
+		{"its claim", disk.Spec.ClaimRef.UID, claim.UID},
+		{"the free volume", free.Status.Phase, corev1.VolumeAvailable},
+		{"the reservations", len(devices.Status.ReservedFor), 1},
+		{"the reservation", devices.Status.ReservedFor[0].UID, pod.UID},
+	} {
+		if diff := cmp.Diff(check.want, check.got); diff != "" {
+			t.Errorf("%s: %s", check.what, diff)
+		}
+	}
+}
+
+// What kubectl get prints was stored by an API server, and is taken as it is.
+func TestWhatAServerHasStoredStays(t *testing.T) {
+	s, r := readWritten(t, `{"apiVersion": "v1", "kind": "List", "items": [
+		{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web", "namespace": "shop", "uid": "1"}, "spec": {"priority": 7, "priorityClassName": "gone", "containers": [{"name": "web", "image": "web"}]}}
+	]}`)
+	pod := s.objects[key{objects.Pod, "shop", "web"}].(*corev1.Pod)
+	if len(r.notes) > 0 || *pod.Spec.Priority != 7 || pod.UID != "1" {
+		t.Errorf("the pod has UID %s and the priority %d; the notes are %q", pod.UID, *pod.Spec.Priority, r.notes)
+	}
+}
+
+func TestChanges(t *testing.T) {
+	const nodeKind, podKind = `{"apiVersion":"v1","kind":"Node","name":"a"`, `{"apiVersion":"v1","kind":"Pod","namespace":"shop","name":"web-1"`
+	for _, tc := range []struct{ name, change, want string }{
+		{"a new node", `{"apply":{"apiVersion":"v1","kind":"Node","metadata":{"name":"b"}}}`, "apply Node b"},
+		{"copies of a node", `{"apply":{"apiVersion":"v1","kind":"Node","metadata":{"name":"a"}},"count":3}`, "apply Node a"},
+		{"a change of a node", `{"apply":{"apiVersion":"v1","kind":"Node","metadata":{"name":"a","labels":{"x":"y"}}}}`, "apply Node a cpu=4 x=y"},
+		{"a patch", `{"patch":` + nodeKind + `,"patch":{"spec":{"unschedulable":true}}}}`, "apply Node a cpu=4 cordoned"},
+		{"a JSON patch", `{"patch":` + nodeKind + `,"patch":[{"op":"add","path":"/metadata/labels/x","value":"z"}]}}`, "apply Node a cpu=4 x=z"},
+		{"another class", `{"patch":` + podKind + `,"patch":{"spec":{"priorityClassName":"system-node-critical"}}}}`, "apply Pod shop/web-1 priority=2000001000"},
+		{"a deletion", `{"delete":` + podKind + `}}`, "delete shop/web-1"},
+		{"no such object", `{"patch":{"apiVersion":"v1","kind":"Node","name":"c","patch":{}}}`, `the state has no Node "c"`},
+		{"a patch that is wrong", `{"patch":` + nodeKind + `,"patch":{"spec":{"unschedulable":3}}}}`, "json: cannot unmarshal"},
+		{"a field that does not exist", `{"patch":` + nodeKind + `,"patch":{"spec":{"unscheduleable":true}}}}`, `unknown field "spec.unscheduleable"`},
+		{"an invalid value", `{"patch":` + nodeKind + `,"patch":{"spec":{"taints":[{"key":"x","effect":"No"}]}}}}`, `Unsupported value: "No"`},
+		{"another name", `{"patch":` + nodeKind + `,"patch":{"metadata":{"name":"b"}}}}`, "a patch cannot change"},
+		{"a kind that does not matter", `{"apply":{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"b"}}}`, "the scheduler does not read"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			s, _ := readWritten(t, written)
+			var change hypothesis.Change
+			if err := json.Unmarshal([]byte(tc.change), &change); err != nil {
+				t.Fatal(err)
+			}
+			got, err := s.change(t.Context(), change)
+			said := ""
+			switch {
+			case err != nil:
+				said = err.Error()
+			case got.Delete != nil:
+				said = "delete " + got.Delete.Namespace + "/" + got.Delete.Name
+			default:
+				k, _ := keyOf(got.Apply)
+				said = "apply " + k.String()
+				switch o := got.Apply.(type) {
+				case *corev1.Node:
+					if _, sized := o.Status.Allocatable[corev1.ResourceCPU]; sized && change.Count == 0 && k.name == "a" {
+						said += " cpu=" + o.Status.Allocatable.Cpu().String()
+					}
+					if x := o.Labels["x"]; x != "" {
+						said += " x=" + x
+					}
+					if o.Spec.Unschedulable {
+						said += " cordoned"
+					}
+				case *corev1.Pod:
+					data, _ := json.Marshal(o.Spec.Priority)
+					said += " priority=" + string(data)
+				}
+			}
+			if err == nil && said != tc.want || !strings.Contains(said, tc.want) {
+				t.Errorf("got %s\nwant %s", said, tc.want)
+			}
+		})
+	}
+}
+
+func TestLaterChangesSeeEarlierOnes(t *testing.T) {
+	s, _ := readWritten(t, written)
+	for _, document := range []string{
+		`{"apply":{"apiVersion":"scheduling.k8s.io/v1","kind":"PriorityClass","metadata":{"name":"new"},"value":77}}`,
+		`{"apply":{"apiVersion":"v1","kind":"Pod","metadata":{"name":"x","namespace":"shop"},"spec":{"priorityClassName":"new","containers":[{"name":"a","image":"b"}]}}}`,
+	} {
+		var change hypothesis.Change
+		if err := json.Unmarshal([]byte(document), &change); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.change(t.Context(), change); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := *s.objects[key{objects.Pod, "shop", "x"}].(*corev1.Pod).Spec.Priority; got != 77 {
+		t.Errorf("the priority is %d", got)
+	}
+}
+
+func TestTimesOfARecording(t *testing.T) {
+	const file = "../replay/testdata/format1.recording"
+	r, end, err := readRecording(file, time.Time{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(r.objects) == 0 {
+		t.Error("it has no objects")
+	}
+	if _, _, err := readRecording(file, end.Add(time.Hour)); err == nil || !strings.Contains(err.Error(), "holds the time from") {
+		t.Errorf("after the end: %v", err)
+	}
+}
+
+// TestOpenb reads a production cluster of 1,523 nodes and 8,152 pods, if it is there.
+func TestOpenb(t *testing.T) {
+	file := os.Getenv("OPENB")
+	if file == "" {
+		t.Skip()
+	}
+	begin := time.Now()
+	r, err := readFile(t.Context(), file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Log(len(r.objects), time.Since(begin))
+	s, err := newState(t.Context(), r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Log(len(s.objects), time.Since(begin), r.notes)
+}

@@ -268,7 +268,7 @@ func scheduled(c *result.Cycle, e Explanation) Operands {
 	switch {
 	case c.Hint != nil && c.Hint.Used:
 		return Hinted{Pod: pod, Node: node}
-	case e.NotEvaluated != nil && e.NotEvaluated.Why == NominatedUsed:
+	case c.Nomination != nil && c.Nomination.Used:
 		return WasNominated{Pod: pod, Node: node}
 	case e.NotEvaluated != nil && e.NotEvaluated.Why == EnoughFound && c.Nodes.Wanted == 1:
 		return FirstFeasible{Pod: pod, Node: node}
@@ -300,10 +300,11 @@ func unschedulable(c *result.Cycle, e Explanation) Operands {
 	if held := byGroup(c); held != nil {
 		return held
 	}
+	point, _ := result.RejectedBy(c)
 	switch {
 	case c.Nodes.Total == 0:
 		return NoNodes{Pod: c.Pod.Name}
-	case c.Filter == nil:
+	case c.Filter == nil || point == "preFilter":
 		return rejectedBeforeFilter(c)
 	case c.SelectedNode != "":
 		return rejectedLater(c)

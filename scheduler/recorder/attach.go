@@ -28,6 +28,9 @@ func (r *Recorder) Attach(sched *scheduler.Scheduler, nodes func() []fwk.NodeInf
 		c.selected = res.SuggestedHost
 		c.counts.Feasible = res.FeasibleNodes
 		c.tookFirst(res.SuggestedHost)
+		if r.hypothetical && c.nomination != nil && c.nomination.Used {
+			c.counts.Feasible = c.passing()
+		}
 		c.counts.Wanted = c.wanted()
 		c.noteScoreFacts()
 		if c.group != nil && err != nil {
@@ -77,6 +80,8 @@ func (c *cycle) wanted() int {
 	switch {
 	case !c.searched:
 		return 0
+	case c.recorder.hypothetical:
+		return c.searchable
 	case c.nomination != nil && c.nomination.Used, c.hint != nil && c.hint.Used, c.profile.stopsAtOne:
 		return min(c.searchable, 1)
 	}

@@ -71,6 +71,8 @@ type cycle struct {
 	extensions  extensionCalls
 	// evictions is nil when no plugin of the cycle may preempt.
 	evictions *evictions
+	// others is used in hypothetical cycles.
+	others others
 
 	mu         sync.Mutex
 	points     []result.ExtensionPoint
@@ -193,6 +195,7 @@ func (r *Recorder) build(c *cycle, e ending) *result.Cycle {
 	out := &result.Cycle{
 		Summary: result.Summary{
 			Pod:             c.pod,
+			Hypothetical:    r.hypothetical,
 			Owner:           ownerOf(c.object),
 			Attempt:         c.attempt,
 			Updates:         c.builds,
@@ -267,13 +270,13 @@ func (c *cycle) search() *search {
 // scheduler does.
 func (c *cycle) buildFilter() (f *result.Filter, feasible []string) {
 	plugins := c.profile.filterPlugins
-	letters := newStateLetters(plugins, c.skipFilter)
+	letters := newStateLetters(plugins, c.skipFilter, c.recorder.hypothetical)
 	feasible, rejections := c.separate()
 	b := result.NewFilterBuilder(plugins, len(feasible)+len(rejections))
 	b.AddPassed(feasible, letters.passed)
 	for _, i := range rejections {
-		status := c.verdicts.rejections[i]
-		b.Add(c.nodes.names[i], letters.rejectedBy(status), status.Plugin(), reasons(status))
+		first, also := c.verdicts.on(i, plugins)
+		b.Add(c.nodes.names[i], letters.rejectedBy(first, also), first.Plugin(), reasons(first), furtherReasons(also)...)
 	}
 	f = b.Filter()
 	if len(f.Nodes) == 0 {
@@ -290,7 +293,7 @@ func (c *cycle) buildFilter() (f *result.Filter, feasible []string) {
 func (c *cycle) separate() (feasible []string, rejections []int32) {
 	// We can tell which nodes were discarded only if others went on: to an extender,
 	// to scoring, or, if only one was feasible, to selection.
-	surplus := c.selected != "" || c.offered.any
+	surplus := !c.recorder.hypothetical && (c.selected != "" || c.offered.any)
 	if i, ok := c.nodes.index[c.selected]; ok && int(i) < len(c.verdicts.of) {
 		c.verdicts.of[i] = considered // A single feasible node is not scored.
 	}
@@ -346,10 +349,12 @@ func (c *cycle) consider(nodes []fwk.NodeInfo) {
 type stateLetters struct {
 	plugins  []string
 	passed   string
-	rejected map[string]string // by plugin
+	rejected map[string]string // by plugins
+	// goesOn: Filter goes on after a rejection.
+	goesOn bool
 }
 
-func newStateLetters(plugins []string, skipped sets.Set[string]) *stateLetters {
+func newStateLetters(plugins []string, skipped sets.Set[string], goesOn bool) *stateLetters {
 	row := make([]byte, len(plugins))
 	for p, name := range plugins {
 		row[p] = result.Passed
@@ -357,36 +362,46 @@ func newStateLetters(plugins []string, skipped sets.Set[string]) *stateLetters {
 			row[p] = result.Skipped
 		}
 	}
-	return &stateLetters{plugins: plugins, passed: string(row), rejected: map[string]string{}}
+	return &stateLetters{plugins: plugins, passed: string(row), rejected: map[string]string{}, goesOn: goesOn}
 }
 
-// rejectedBy returns the row of a node that a plugin rejected: the plugins before it
-// passed, those after it did not run. A status without a plugin comes from the
-// framework itself, before any plugin ran.
-func (l *stateLetters) rejectedBy(s *fwk.Status) string {
-	key := s.Plugin()
-	if s.IsError() {
-		key += "!"
+// rejectedBy returns the row of a node that the first plugin rejected: the plugins before
+// it passed, and those after it did not run, unless Filter goes on after a rejection. Then
+// also are the further rejections. A status without a plugin comes from the framework
+// itself, before any plugin ran.
+func (l *stateLetters) rejectedBy(first *fwk.Status, also []*fwk.Status) string {
+	key := letterKey(first)
+	for _, s := range also {
+		key += "," + letterKey(s)
 	}
 	if row, ok := l.rejected[key]; ok {
 		return row
 	}
 	row := []byte(l.passed)
-	ran := s.Plugin() != ""
-	for p, name := range l.plugins {
-		switch {
-		case name == s.Plugin():
-			row[p] = result.Rejected
+	for _, s := range append([]*fwk.Status{first}, also...) {
+		if at := slices.Index(l.plugins, s.Plugin()); at >= 0 {
+			row[at] = result.Rejected
 			if s.IsError() {
-				row[p] = result.Failed
+				row[at] = result.Failed
 			}
-			ran = false
-		case !ran && row[p] != result.Skipped:
-			row[p] = result.NotRun
+		}
+	}
+	if after := slices.Index(l.plugins, first.Plugin()) + 1; !l.goesOn || after == 0 {
+		for p := after; p < len(row); p++ {
+			if row[p] != result.Skipped {
+				row[p] = result.NotRun
+			}
 		}
 	}
 	l.rejected[key] = string(row)
 	return string(row)
+}
+
+func letterKey(s *fwk.Status) string {
+	if s.IsError() {
+		return s.Plugin() + "!"
+	}
+	return s.Plugin()
 }
 
 // calls counts the calls of each plugin.

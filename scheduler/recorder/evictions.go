@@ -42,6 +42,10 @@ func observeEvictions(b *base) {
 	if !ok || p.Executor == nil {
 		return
 	}
+	if b.recorder.hypothetical {
+		p.Executor.PreemptPod = evictNone
+		return
+	}
 	evict := p.Executor.PreemptPod
 	p.Executor.PreemptPod = func(ctx context.Context, chosen preemption.Candidate, preemptor preemption.ExecutorPreemptor, victim *v1.Pod, plugin string) (bool, error) {
 		e := b.recorder.evictionsBy(preemptor.UID())
@@ -51,6 +55,11 @@ func observeEvictions(b *base) {
 		return released, err
 	}
 	b.evicts = true
+}
+
+// evictNone takes the place of the executor's call in a hypothetical cycle.
+func evictNone(context.Context, preemption.Candidate, preemption.ExecutorPreemptor, *v1.Pod, string) (bool, error) {
+	return false, nil
 }
 
 // expectEvictions prepares for a plugin that may evict pods for pod: its evictions may

@@ -44,6 +44,9 @@ func (f *recorded) RunPreFilterPlugins(ctx context.Context, state fwk.CycleState
 	c.filterStart = end
 	c.searching = status.IsSuccess()
 	c.searched = c.searching
+	if f.recorder.hypothetical {
+		f.seeAllNodes(ctx, c, pod, status)
+	}
 	return res, status, plugins
 }
 
@@ -51,7 +54,10 @@ func (f *recorded) RunPreFilterPlugins(ctx context.Context, state fwk.CycleState
 // not part of the search for this pod.
 func (f *recorded) GetNodeHint(ctx context.Context, pod *v1.Pod, signature fwk.PodSignature, state fwk.CycleState, cycleCount int64) string {
 	c := f.recorder.scheduling(pod)
-	if c == nil {
+	switch {
+	case f.recorder.hypothetical:
+		return ""
+	case c == nil:
 		return f.Framework.GetNodeHint(ctx, pod, signature, state, cycleCount)
 	}
 	c.searching = false
@@ -78,8 +84,13 @@ func (f *recorded) RunFilterPluginsWithNominatedPods(ctx context.Context, state 
 		c.nominated.forget(node.Node().Name) // only the latest verdict on a node counts
 	}
 	status := f.Framework.RunFilterPluginsWithNominatedPods(ctx, state, pod, node)
-	if i, ok := c.nodes.find(node); ok {
-		c.verdicts.note(i, status)
+	i, ok := c.nodes.find(node)
+	if !ok {
+		return status
+	}
+	c.verdicts.note(i, status)
+	if f.recorder.hypothetical {
+		c.verdicts.also[i] = f.further(ctx, c, state, pod, node, status)
 	}
 	return status
 }
@@ -88,6 +99,9 @@ func (f *recorded) RunFilterPluginsWithNominatedPods(ctx context.Context, state 
 func (c *cycle) endSearch() {
 	if !c.searching {
 		return
+	}
+	if c.others.rest != nil {
+		c.others.rest()
 	}
 	c.searching = false
 	c.point("filter", c.recorder.now().Sub(c.filterStart))
@@ -117,6 +131,9 @@ func (f *recorded) RunPreScorePlugins(ctx context.Context, state fwk.CycleState,
 }
 
 func (f *recorded) RunScorePlugins(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodes []fwk.NodeInfo) ([]fwk.NodePluginScores, *fwk.Status) {
+	if scores := f.unscored(nodes); scores != nil {
+		return scores, nil
+	}
 	c := f.recorder.scheduling(pod)
 	if c == nil {
 		return f.Framework.RunScorePlugins(ctx, state, pod, nodes)

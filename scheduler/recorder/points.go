@@ -91,16 +91,20 @@ func newPreFilter(b *base) preFilter {
 }
 
 func (p preFilter) PreFilter(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodes []fwk.NodeInfo) (*fwk.PreFilterResult, *fwk.Status) {
+	c := p.to.recorder.scheduling(pod)
+	if c == nil {
+		return p.inner.PreFilter(ctx, state, pod, nodes)
+	}
+	if c.others.leavesOut(p.to.Name()) {
+		return nil, fwk.NewStatus(fwk.Skip)
+	}
 	start := p.to.recorder.now()
 	res, status := p.inner.PreFilter(ctx, state, pod, nodes)
-	if c := p.to.recorder.scheduling(pod); c != nil {
-		answer := pluginResult(p.to.Name(), status, p.to.since(start))
-		if !res.AllNodes() {
-			answer.Nodes = sortedNames(res.NodeNames)
-		}
-		c.note(&c.preFilter, answer)
+	answer := pluginResult(p.to.Name(), status, p.to.since(start))
+	if !res.AllNodes() {
+		answer.Nodes = sortedNames(res.NodeNames)
 	}
-	return res, status
+	return c.preFiltered(answer, res, status), status
 }
 
 // PreFilterExtensions returns nil if the plugin does.
@@ -152,6 +156,7 @@ func (p *filtering) Filter(ctx context.Context, state fwk.CycleState, pod *v1.Po
 	if sampled {
 		p.sampler.add(p.to.since(start))
 	}
+	state = calledWith(state)
 	if state != c.state { // a clone, with nominated pods added
 		c.noteNominatedPass(node)
 	}

@@ -28,6 +28,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 
@@ -53,6 +54,8 @@ type Recorder struct {
 	sink    Sink
 	plugins Plugins
 	now     func() time.Time
+	// hypothetical: see NewHypothetical.
+	hypothetical bool
 
 	// current is the record of the running scheduling cycle.
 	current atomic.Pointer[cycle]
@@ -286,6 +289,9 @@ func (r *Recorder) begin(p *profile, state fwk.CycleState, podInfo *framework.Qu
 		state:    state,
 		queue:    r.queueOf(podInfo),
 	}
+	if r.hypothetical {
+		c.others = others{rejections: map[string]*fwk.Status{}, restrictions: map[string]sets.Set[string]{}}
+	}
 	if node := pod.Status.NominatedNodeName; node != "" {
 		c.nomination, c.triesOneFirst = &result.Nomination{Node: node}, true
 	}
@@ -321,22 +327,38 @@ func (r *Recorder) begin(p *profile, state fwk.CycleState, podInfo *framework.Qu
 func (r *Recorder) end(uid types.UID, e ending) bool {
 	r.undelivered.Add(1) // Delivered must not miss it between inFlight and finished.
 	defer r.undelivered.Add(-1)
-	r.mu.Lock()
-	t := r.inFlight[uid]
-	delete(r.inFlight, uid)
+	c := r.take(uid, e.status)
 	if e.outcome == result.Scheduled {
-		delete(r.preEnqueue, uid)
-		delete(r.evicting, uid)
+		r.bound(uid)
 	}
-	r.mu.Unlock()
-	if t == nil {
+	if c == nil {
 		return false
 	}
-	c := t.endedBy(e.status)
-	r.current.CompareAndSwap(c, nil)
 	e.at = r.now()
 	r.send(c, e)
 	return true
+}
+
+// take closes the record of a pod whose cycle ended with status, or returns nil.
+func (r *Recorder) take(uid types.UID, status *fwk.Status) *cycle {
+	r.mu.Lock()
+	t := r.inFlight[uid]
+	delete(r.inFlight, uid)
+	r.mu.Unlock()
+	if t == nil {
+		return nil
+	}
+	c := t.endedBy(status)
+	r.current.CompareAndSwap(c, nil)
+	return c
+}
+
+// bound drops what is not needed after a pod is bound.
+func (r *Recorder) bound(uid types.UID) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.preEnqueue, uid)
+	delete(r.evicting, uid)
 }
 
 // endedBy returns the try that failed with status, or the chosen one.

@@ -21,6 +21,9 @@ type verdicts struct {
 	of []verdict
 	// rejections holds the status of each rejected node.
 	rejections []*fwk.Status
+	// also holds the further rejections of each node. It is nil unless the cycle is
+	// hypothetical.
+	also [][]*fwk.Status
 	// last are the indexes of the nodes that went on most recently, in the scheduler's
 	// order.
 	last []int32
@@ -39,11 +42,18 @@ func (v *verdicts) note(node int32, status *fwk.Status) {
 func (r *Recorder) takeVerdicts(n int) *verdicts {
 	if v, ok := r.verdicts.Get().(*verdicts); ok && cap(v.of) >= n {
 		v.of, v.rejections = v.of[:n], v.rejections[:n]
+		if r.hypothetical {
+			v.also = v.also[:n]
+		}
 		clear(v.of)
 		v.last = v.last[:0]
 		return v
 	}
-	return &verdicts{of: make([]verdict, n), rejections: make([]*fwk.Status, n)}
+	v := &verdicts{of: make([]verdict, n), rejections: make([]*fwk.Status, n)}
+	if r.hypothetical {
+		v.also = make([][]*fwk.Status, n)
+	}
+	return v
 }
 
 // returnVerdicts keeps verdicts for a later cycle.
@@ -56,5 +66,6 @@ func (r *Recorder) returnVerdicts(v *verdicts) {
 			v.rejections[i] = nil
 		}
 	}
+	clear(v.also)
 	r.verdicts.Put(v)
 }

@@ -14,7 +14,8 @@ const (
 	Rejected = 'R'
 	// Skipped: the plugin returned Skip in PreFilter.
 	Skipped = 'S'
-	// NotRun: an earlier plugin had already rejected the node.
+	// NotRun: an earlier plugin had already rejected the node. A hypothetical cycle has
+	// none.
 	NotRun = 'N'
 	// Failed: the plugin returned an error.
 	Failed = 'E'
@@ -25,11 +26,28 @@ const (
 type Verdict struct {
 	// States has one letter per plugin of the Filter.
 	States string
-	// Plugin is the plugin that rejected the node; empty when the node passed every
+	// Plugin is the first plugin that rejected the node; empty when the node passed every
 	// plugin. An extender may still have rejected it: see Cycle.Extenders.
 	Plugin string
 	// Reasons are those that Plugin gave.
 	Reasons []string
+	// Also are the further plugins that rejected the node. Only in a hypothetical cycle
+	// are they asked.
+	Also []PluginReasons `json:",omitempty"`
+}
+
+// PluginReasons are the reasons for which a plugin rejected a node.
+type PluginReasons struct {
+	Plugin  string
+	Reasons []string
+}
+
+// Rejections returns every plugin that rejected the node, the first one first.
+func (v *Verdict) Rejections() []PluginReasons {
+	if v.Plugin == "" {
+		return nil
+	}
+	return append([]PluginReasons{{Plugin: v.Plugin, Reasons: v.Reasons}}, v.Also...)
 }
 
 // Filter is the matrix of node × plugin. Nodes that are not in it were not
@@ -75,7 +93,8 @@ type NominatedPass struct {
 // Verdict returns the verdict on Nodes[i].
 func (f *Filter) Verdict(i int) Verdict { return f.Verdicts[f.VerdictOf[i]] }
 
-// NodeReasons says why one plugin rejected one node.
+// NodeReasons says why one plugin rejected one node. A node of a hypothetical cycle may
+// have several.
 type NodeReasons struct {
 	Node    string   `json:"node"`
 	Plugin  string   `json:"plugin"`
@@ -109,8 +128,8 @@ func (f *Filter) MarshalJSON() ([]byte, error) {
 		v := f.Verdict(i)
 		out.Nodes = append(out.Nodes, f.Nodes[i])
 		out.States = append(out.States, v.States)
-		if v.Plugin != "" {
-			out.Reasons = append(out.Reasons, NodeReasons{Node: f.Nodes[i], Plugin: v.Plugin, Reasons: nonNil(v.Reasons)})
+		for _, r := range v.Rejections() {
+			out.Reasons = append(out.Reasons, NodeReasons{Node: f.Nodes[i], Plugin: r.Plugin, Reasons: nonNil(r.Reasons)})
 		}
 	}
 	return json.Marshal(out)
@@ -125,16 +144,23 @@ func (f *Filter) UnmarshalJSON(data []byte) error {
 	if len(in.States) != len(in.Nodes) {
 		return fmt.Errorf("filter has %d nodes and %d states", len(in.Nodes), len(in.States))
 	}
-	reasons := make(map[string]NodeReasons, len(in.Reasons))
+	reasons := make(map[string][]PluginReasons, len(in.Reasons))
 	for _, r := range in.Reasons {
-		reasons[r.Node] = r
+		reasons[r.Node] = append(reasons[r.Node], PluginReasons{Plugin: r.Plugin, Reasons: r.Reasons})
 	}
 	b := NewFilterBuilder(in.Plugins, len(in.Nodes))
 	for i, node := range in.Nodes {
 		if len(in.States[i]) != len(in.Plugins) {
 			return fmt.Errorf("filter has %d plugins and the states %q", len(in.Plugins), in.States[i])
 		}
-		b.Add(node, in.States[i], reasons[node].Plugin, reasons[node].Reasons)
+		switch by := reasons[node]; len(by) {
+		case 0:
+			b.Add(node, in.States[i], "", nil)
+		case 1:
+			b.Add(node, in.States[i], by[0].Plugin, by[0].Reasons)
+		default:
+			b.Add(node, in.States[i], by[0].Plugin, by[0].Reasons, by[1:]...)
+		}
 	}
 	*f = *b.Filter()
 	f.DurationSeconds, f.Comparisons, f.Nominated = in.DurationSeconds, in.Comparisons, in.Nominated
@@ -152,7 +178,7 @@ type FilterBuilder struct {
 }
 
 type verdictKey struct {
-	states, plugin, reasons string
+	states, plugin, reasons, also string
 }
 
 // NewFilterBuilder returns a builder for about n nodes.
@@ -168,9 +194,9 @@ func NewFilterBuilder(plugins []string, n int) *FilterBuilder {
 // the same states.
 const maxVerdicts = 1 << 16
 
-// Add appends a node. It keeps reasons without copying it.
-func (b *FilterBuilder) Add(node, states, plugin string, reasons []string) {
-	key := verdictKey{states: states, plugin: plugin, reasons: joinReasons(reasons)}
+// Add appends a node. It keeps reasons and also without copying them.
+func (b *FilterBuilder) Add(node, states, plugin string, reasons []string, also ...PluginReasons) {
+	key := verdictKey{states: states, plugin: plugin, reasons: joinReasons(reasons), also: joinRejections(also)}
 	i, ok := b.lastOf, len(b.filter.Nodes) > 0 && key == b.last
 	if !ok {
 		i, ok = b.index[key]
@@ -180,7 +206,7 @@ func (b *FilterBuilder) Add(node, states, plugin string, reasons []string) {
 			i = maxVerdicts - 1
 		} else {
 			i = uint16(len(b.filter.Verdicts))
-			b.filter.Verdicts = append(b.filter.Verdicts, Verdict{States: states, Plugin: plugin, Reasons: reasons})
+			b.filter.Verdicts = append(b.filter.Verdicts, Verdict{States: states, Plugin: plugin, Reasons: reasons, Also: also})
 			b.index[key] = i
 		}
 	}
@@ -208,6 +234,18 @@ func (b *FilterBuilder) AddPassed(nodes []string, states string) {
 // Filter returns the table of the added nodes. The builder must not be used
 // afterwards.
 func (b *FilterBuilder) Filter() *Filter { return b.filter }
+
+func joinRejections(rejections []PluginReasons) string {
+	if len(rejections) == 0 {
+		return ""
+	}
+	var out []byte
+	for _, r := range rejections {
+		out = append(append(append(out, r.Plugin...), 0), joinReasons(r.Reasons)...)
+		out = append(out, 0, 0)
+	}
+	return string(out)
+}
 
 func joinReasons(reasons []string) string {
 	switch len(reasons) {

@@ -44,8 +44,9 @@ func FindRefusal(c *Cycle) *Refusal {
 	case Error:
 		return cmp.Or(answered(c, "Error"), extenderFailed(c), nodesRefused(c, Failed))
 	case Unschedulable:
-		// If a node was chosen, a later extension point ended the cycle.
-		if c.SelectedNode == "" {
+		// If PreFilter rejected the pod, or a node was chosen, another extension point
+		// ended the cycle.
+		if point, _ := RejectedBy(c); point != "preFilter" && c.SelectedNode == "" {
 			if r := nodesRefused(c, Rejected); r != nil {
 				return r
 			}

@@ -80,10 +80,21 @@ func (t *tally) addVerdicts(f *Filter, states string) {
 		nodes[v]++
 	}
 	for v, verdict := range f.Verdicts {
-		if verdict.Plugin != "" && strings.ContainsAny(verdict.States, states) {
-			t.add(verdict.Plugin, nodes[v], verdict.Reasons...)
+		for _, r := range verdict.Rejections() {
+			if strings.IndexByte(states, f.stateOf(v, r.Plugin)) >= 0 {
+				t.add(r.Plugin, nodes[v], r.Reasons...)
+			}
 		}
 	}
+}
+
+// stateOf returns the letter of a plugin that gave reasons.
+func (f *Filter) stateOf(verdict int, plugin string) byte {
+	at, states := slices.Index(f.Plugins, plugin), f.Verdicts[verdict].States
+	if at < 0 || at >= len(states) {
+		return Rejected
+	}
+	return states[at]
 }
 
 // addExtenders counts the nodes that extenders rejected in the search. It ignores a

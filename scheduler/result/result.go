@@ -74,7 +74,7 @@ type NodeCounts struct {
 	// Total is the number of nodes in the scheduler's snapshot.
 	Total int `json:"total"`
 	// Evaluated counts the nodes for which at least one Filter plugin ran. It is 0
-	// when the pod was rejected before Filter.
+	// when the pod was rejected before Filter, unless the cycle is hypothetical.
 	Evaluated int `json:"evaluated"`
 	// Feasible counts the nodes that passed every Filter plugin and every extender.
 	Feasible int `json:"feasible"`
@@ -87,6 +87,11 @@ type NodeCounts struct {
 // Summary is one line about a cycle.
 type Summary struct {
 	Pod Pod `json:"pod"`
+	// Hypothetical: the cycle did not happen. It was decided on a copy of the state, no pod was
+	// placed or evicted, every node was evaluated, and every plugin that rejects a node is noted. The
+	// pod may not exist. Outcome is then what it would be, as far as Filter, Score and PostFilter decide
+	// it.
+	Hypothetical bool `json:"hypothetical,omitempty"`
 	// Owner is the pod's controller, and a Deployment instead of its ReplicaSet. It is nil when
 	// the pod has none, and in records of earlier versions.
 	Owner *Owner `json:"owner,omitempty"`

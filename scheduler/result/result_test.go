@@ -108,3 +108,44 @@ func TestColumnKeepsEveryValue(t *testing.T) {
 		}
 	}
 }
+
+// In a hypothetical cycle every plugin that rejects a node is noted.
+func TestFilterKeepsEveryRejection(t *testing.T) {
+	b := NewFilterBuilder([]string{"TaintToleration", "NodeAffinity", "NodeResourcesFit"}, 3)
+	also := []PluginReasons{{Plugin: "NodeResourcesFit", Reasons: []string{"Insufficient cpu"}}}
+	b.Add("a", "RPR", "TaintToleration", []string{"untolerated"}, also...)
+	b.Add("b", "RPP", "TaintToleration", []string{"untolerated"})
+	b.Add("c", "PPE", "NodeResourcesFit", []string{"broken"})
+	b.Add("d", "RPR", "TaintToleration", []string{"untolerated"}, also...)
+	filter := b.Filter()
+	if got := len(filter.Verdicts); got != 3 {
+		t.Errorf("%d verdicts are distinct", got)
+	}
+
+	encoded, err := json.Marshal(filter)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = `{"plugins":["TaintToleration","NodeAffinity","NodeResourcesFit"],"nodes":["a","b","c","d"],"states":["RPR","RPP","PPE","RPR"],"reasons":[` +
+		`{"node":"a","plugin":"TaintToleration","reasons":["untolerated"]},{"node":"a","plugin":"NodeResourcesFit","reasons":["Insufficient cpu"]},` +
+		`{"node":"b","plugin":"TaintToleration","reasons":["untolerated"]},{"node":"c","plugin":"NodeResourcesFit","reasons":["broken"]},` +
+		`{"node":"d","plugin":"TaintToleration","reasons":["untolerated"]},{"node":"d","plugin":"NodeResourcesFit","reasons":["Insufficient cpu"]}]}`
+	if diff := cmp.Diff(want, string(encoded)); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	var decoded Filter
+	if err := json.Unmarshal(encoded, &decoded); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(filter, &decoded); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+
+	rejections := Rejections(&Cycle{Filter: filter})
+	if diff := cmp.Diff([]Rejection{
+		{Plugin: "NodeResourcesFit", Nodes: 3, Reasons: []ReasonCount{{"Insufficient cpu", 2}, {"broken", 1}}},
+		{Plugin: "TaintToleration", Nodes: 3, Reasons: []ReasonCount{{"untolerated", 3}}},
+	}, rejections); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}

@@ -121,7 +121,10 @@ func (f *Filter) size() int {
 	}
 	size := sizeOf(*f) + sizeOfList(f.Nodes) + sizeOfList(f.Verdicts) + sizeOfList(f.VerdictOf) + sizeOfDurations(f.DurationSeconds)
 	for _, v := range f.Verdicts {
-		size += len(v.States) + sizeOfTexts(v.Reasons)
+		size += len(v.States) + sizeOfTexts(v.Reasons) + sizeOfList(v.Also)
+		for _, also := range v.Also {
+			size += sizeOfTexts(also.Reasons)
+		}
 	}
 	size += sizeOfList(f.Comparisons)
 	for i := range f.Comparisons {

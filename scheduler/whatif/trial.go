@@ -62,7 +62,9 @@ func (t *Trial) Feasible(ctx context.Context, pod *v1.Pod, profile string, nodes
 
 // Place places the pod on the node without asking whether it fits, and reserves what its plugins hand out: volumes and
 // devices. The error is that of a Reserve plugin; the pod is then not placed.
-func (t *Trial) Place(ctx context.Context, pod *v1.Pod, profile, node string) error { return errSkeleton }
+func (t *Trial) Place(ctx context.Context, pod *v1.Pod, profile, node string) error {
+	return errSkeleton
+}
 
 // Nodes returns the nodes in the scheduler's order, with their pods. The list is valid until the next change.
 func (t *Trial) Nodes() []fwk.NodeInfo { return nil }

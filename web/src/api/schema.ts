@@ -779,6 +779,8 @@ export interface components {
             pod: components["schemas"]["PodRef"];
             /** @description Absent if the pod has no controller. */
             owner?: components["schemas"]["Owner"];
+            /** @description True if the cycle did not happen: it was decided on a copy of the state. Every node was evaluated, and every plugin that rejects a node is marked. */
+            hypothetical?: boolean;
             /** @description The number of the attempt for this pod UID, from 1. */
             attempt: number;
             /** @description The scheduler name of the profile that tried the pod. */
@@ -914,7 +916,7 @@ export interface components {
             nodes: string[];
             /** @description states[i] has one letter per plugin for nodes[i]: P passed, R rejected, S skipped, N not run because an earlier plugin rejected, E error. */
             states: string[];
-            /** @description One for each rejected node. */
+            /** @description One for each rejected node. A hypothetical cycle has one for each plugin that rejects a node, in their order. */
             reasons: components["schemas"]["NodeReasons"][];
             /** @description The total time of each plugin's calls, extrapolated from a sample of the nodes. null: none of the plugin's calls was measured, which is different from 0. */
             durationSeconds?: (number | null)[];

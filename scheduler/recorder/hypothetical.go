@@ -1,0 +1,298 @@
+package recorder
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/metrics"
+
+	"kube-scheduler-simulator/scheduler/result"
+)
+
+// NewHypothetical returns a recorder of decisions that are made on a copy of the state.
+// Unlike other recorders, it changes what the scheduler does, to learn more:
+//
+//   - A pod that a plugin rejected in PreFilter is shown to the other plugins as well.
+//   - All nodes are evaluated: also when nothing scores them, after the nominated node was
+//     found to fit, and those to which PreFilter does not restrict the search.
+//   - Filter goes on after a rejection, so that every plugin that rejects a node is known.
+//   - DefaultPreemption chooses victims and evicts none.
+//
+// None of this changes which node is selected, except by chance among equals. The scheduler
+// must be configured to score all nodes.
+//
+// It has no goroutine: Conclude ends and returns each cycle, and Start and Stop are not called. All
+// cycles are made on one goroutine.
+func NewHypothetical(plugins Plugins, clock func() time.Time) *Recorder {
+	r := New(nil, plugins, clock)
+	r.hypothetical = true
+	return r
+}
+
+// Conclude ends the cycle of a pod for which SchedulePod was called, and returns its record, nil if there is
+// none. status is that of the scheduling cycle, nil if a node was selected. nominating is PostFilter's, and may
+// be nil. The scheduler's snapshot must not have changed since.
+func (r *Recorder) Conclude(uid types.UID, status *fwk.Status, nominating *fwk.NominatingInfo) *result.Cycle {
+	e := ending{outcome: result.Scheduled}
+	if !status.IsSuccess() {
+		e = endingOf(status, nominating)
+	}
+	c := r.take(uid, e.status)
+	r.Forget(uid)
+	if c == nil {
+		return nil
+	}
+	e.at = r.now()
+	c.attempt, c.queue = 1, nil
+	return r.build(c, e)
+}
+
+// others is what a hypothetical cycle notes about plugins that reject the pod, or nodes, in
+// PreFilter. It is written while no worker of Filter runs.
+type others struct {
+	// asked: the other plugins are asked about a pod that rejections rejected.
+	asked bool
+	// rejections are the statuses of the plugins that rejected the pod in PreFilter.
+	rejections map[string]*fwk.Status
+	// restrictions are the only nodes that plugins let Filter see.
+	restrictions map[string]sets.Set[string]
+	// rest evaluates the nodes that the search left out.
+	rest func()
+}
+
+// preFiltered notes a plugin's answer in PreFilter, and returns the result for the framework.
+func (c *cycle) preFiltered(answer result.PluginResult, res *fwk.PreFilterResult, status *fwk.Status) *fwk.PreFilterResult {
+	if !c.recorder.hypothetical {
+		c.note(&c.preFilter, answer)
+		return res
+	}
+	o := &c.others
+	if !slices.ContainsFunc(c.preFilter, func(p result.PluginResult) bool { return p.Plugin == answer.Plugin }) {
+		c.note(&c.preFilter, answer)
+	}
+	switch {
+	case status.IsRejected():
+		o.rejections[answer.Plugin] = status
+	case status.IsSuccess() && !res.AllNodes():
+		o.restrictions[answer.Plugin] = res.NodeNames
+	}
+	if o.asked {
+		return nil
+	}
+	return res
+}
+
+// leavesOut reports whether a plugin is treated as if it did not exist.
+func (o *others) leavesOut(plugin string) bool { return o.asked && o.rejections[plugin] != nil }
+
+// seeAllNodes sees to it that Filter sees the nodes that it would not see in a live cycle.
+func (f *recorded) seeAllNodes(ctx context.Context, c *cycle, pod *v1.Pod, status *fwk.Status) {
+	switch {
+	case status.IsSuccess():
+		c.others.rest = func() { f.evaluateRest(ctx, c, pod) }
+	case status.IsRejected():
+		f.askOthers(ctx, c, pod)
+	}
+}
+
+// askOthers finds out what the other plugins would have said about a pod that was rejected in PreFilter:
+// as if the plugins that rejected it did not exist. Filter then runs on all nodes. Plugins that need what
+// one of those finds out may fail; what is known by then is kept.
+func (f *recorded) askOthers(ctx context.Context, c *cycle, pod *v1.Pod) {
+	original := c.state
+	defer func() { c.state, c.others.asked = original, false }()
+	c.others.asked = true
+	// One more plugin rejects the pod each time.
+	for before := -1; len(c.others.rejections) != before; {
+		before = len(c.others.rejections)
+		c.state = framework.NewCycleState()
+		_, status, _ := f.Framework.RunPreFilterPlugins(ctx, c.state, pod)
+		switch {
+		case status.IsRejected():
+			continue
+		case !status.IsSuccess():
+			return
+		}
+		c.skipFilter = c.state.GetSkipFilterPlugins().Difference(sets.KeySet(c.others.rejections))
+		c.searching = true
+		c.filterStart = f.recorder.now()
+		f.evaluateRest(ctx, c, pod)
+		c.endSearch()
+		return
+	}
+}
+
+// evaluateRest filters the nodes that have no verdict.
+func (f *recorded) evaluateRest(ctx context.Context, c *cycle, pod *v1.Pod) {
+	var rest []int
+	for i, v := range c.verdicts.of {
+		if v == notEvaluated {
+			rest = append(rest, i)
+		}
+	}
+	visits := c.visits.Load()
+	f.Parallelizer().Until(ctx, len(rest), func(i int) {
+		f.RunFilterPluginsWithNominatedPods(ctx, c.state, pod, c.nodes.list[rest[i]])
+	}, metrics.Filter)
+	c.visits.Store(visits)
+	c.completeVerdicts()
+}
+
+// notSearched is the status of a node to which a plugin's PreFilter did not restrict the search, in the
+// scheduler's words.
+func notSearched(plugin string) *fwk.Status {
+	return fwk.NewStatus(fwk.UnschedulableAndUnresolvable, fmt.Sprintf("node(s) didn't satisfy plugin(s) [%s]", plugin)).WithPlugin(plugin)
+}
+
+// further returns the rejections of a node after the first one.
+func (f *recorded) further(ctx context.Context, c *cycle, state fwk.CycleState, pod *v1.Pod, node fwk.NodeInfo, first *fwk.Status) []*fwk.Status {
+	var found []*fwk.Status
+	skip := state.GetSkipFilterPlugins()
+	for status := first; !status.IsSuccess() && status.Plugin() != ""; {
+		skip = c.without(skip, status.Plugin(), f.recorder.nominating.Load())
+		if status = f.Framework.RunFilterPluginsWithNominatedPods(ctx, &skipping{state, skip}, pod, node); !status.IsSuccess() {
+			found = append(found, status)
+		}
+	}
+	return found
+}
+
+// without adds a plugin that rejected a node to those that are skipped. Those before it passed the node and are
+// skipped too, unless the node has nominated pods: then some plugins have seen the node only with
+// them.
+func (c *cycle) without(skip sets.Set[string], plugin string, nominated bool) sets.Set[string] {
+	plugins := c.profile.filterPlugins
+	at := slices.Index(plugins, plugin)
+	if at < 0 || nominated {
+		return skip.Union(sets.New(plugin))
+	}
+	return skip.Union(sets.New(plugins[:at+1]...))
+}
+
+// skipping is a cycle state in which further plugins are skipped.
+type skipping struct {
+	fwk.CycleState
+	skip sets.Set[string]
+}
+
+func (s *skipping) GetSkipFilterPlugins() sets.Set[string] { return s.skip }
+
+func (s *skipping) Clone() fwk.CycleState { return &skipping{s.CycleState.Clone(), s.skip} }
+
+// calledWith returns the state of which a Filter call got a view.
+func calledWith(state fwk.CycleState) fwk.CycleState {
+	if s, ok := state.(*skipping); ok {
+		return s.CycleState
+	}
+	return state
+}
+
+// completeVerdicts adds the answers of PreFilter to the verdicts on nodes: a plugin that rejects the pod there
+// rejects every node, and one that restricts the search rejects the other nodes. If such a plugin has no Filter,
+// the nodes it would reject count as not evaluated.
+func (c *cycle) completeVerdicts() {
+	o := &c.others
+	if len(o.rejections) == 0 && len(o.restrictions) == 0 {
+		return
+	}
+	for i := range c.verdicts.of {
+		at := int32(i)
+		for _, plugin := range c.profile.filterPlugins {
+			if status := o.about(plugin, c.nodes.names[i]); status != nil {
+				c.verdicts.reject(at, status)
+			}
+		}
+		if c.verdicts.of[i] == passed && slices.ContainsFunc(slices.Collect(maps.Values(o.restrictions)), func(nodes sets.Set[string]) bool { return !nodes.Has(c.nodes.names[i]) }) {
+			c.verdicts.of[i] = notEvaluated
+		}
+	}
+}
+
+// passing counts the nodes that passed every plugin.
+func (c *cycle) passing() int {
+	n := 0
+	for _, v := range c.verdicts.of {
+		if v == passed || v == considered {
+			n++
+		}
+	}
+	return n
+}
+
+// about returns the status with which a plugin rejected a node in PreFilter, or nil.
+func (o *others) about(plugin, node string) *fwk.Status {
+	if status := o.rejections[plugin]; status != nil {
+		return status
+	}
+	if nodes, restricted := o.restrictions[plugin]; restricted && !nodes.Has(node) {
+		return notSearched(plugin)
+	}
+	return nil
+}
+
+// on returns the rejections of a node in the order of the plugins.
+func (v *verdicts) on(node int32, plugins []string) (first *fwk.Status, also []*fwk.Status) {
+	if v.also == nil || len(v.also[node]) == 0 {
+		return v.rejections[node], nil
+	}
+	all := append([]*fwk.Status{v.rejections[node]}, v.also[node]...)
+	slices.SortStableFunc(all, func(a, b *fwk.Status) int {
+		return slices.Index(plugins, a.Plugin()) - slices.Index(plugins, b.Plugin())
+	})
+	return all[0], all[1:]
+}
+
+// furtherReasons renders the rejections of a node after the first one.
+func furtherReasons(also []*fwk.Status) []result.PluginReasons {
+	var out []result.PluginReasons
+	for _, s := range also {
+		out = append(out, result.PluginReasons{Plugin: s.Plugin(), Reasons: reasons(s)})
+	}
+	return out
+}
+
+// reject adds a rejection to a node's verdict, unless its plugin has rejected the node already. A node that was not
+// evaluated stays so.
+func (v *verdicts) reject(node int32, status *fwk.Status) {
+	of := func(s *fwk.Status) bool { return s.Plugin() == status.Plugin() }
+	switch {
+	case v.of[node] == notEvaluated:
+	case v.of[node] != rejected:
+		v.note(node, status)
+	case !of(v.rejections[node]) && !slices.ContainsFunc(v.also[node], of):
+		v.also[node] = append(v.also[node], status)
+	}
+}
+
+// HasScorePlugins returns true in a hypothetical cycle: without Score plugins the scheduler would take the first node
+// that fits.
+func (f *recorded) HasScorePlugins() bool {
+	return f.recorder.hypothetical || f.Framework.HasScorePlugins()
+}
+
+// unscored returns equal scores for the nodes of a profile without Score plugins, or nil for one with.
+func (f *recorded) unscored(nodes []fwk.NodeInfo) []fwk.NodePluginScores {
+	if !f.recorder.hypothetical || f.Framework.HasScorePlugins() {
+		return nil
+	}
+	out := make([]fwk.NodePluginScores, len(nodes))
+	for i, node := range nodes {
+		out[i] = fwk.NodePluginScores{Name: node.Node().Name, TotalScore: 1}
+	}
+	return out
+}
+
+// StoreScheduleResults keeps nothing in a hypothetical cycle, because GetNodeHint returns no hint.
+func (f *recorded) StoreScheduleResults(ctx context.Context, signature fwk.PodSignature, hint, chosen string, others framework.SortedScoredNodes, cycleCount int64) {
+	if !f.recorder.hypothetical {
+		f.Framework.StoreScheduleResults(ctx, signature, hint, chosen, others, cycleCount)
+	}
+}

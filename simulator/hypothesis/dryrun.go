@@ -1,0 +1,130 @@
+package hypothesis
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+
+	"kube-scheduler-simulator/simulator/objects"
+)
+
+const (
+	// userAgent names the package in the API server's log, and fieldManager in the managed
+	// fields of what it answers.
+	userAgent    = "simulator-hypothesis"
+	fieldManager = "simulator-hypothesis"
+)
+
+// dryRuns asks the API server what it would store. Every request is a dry run, so nothing is
+// stored. Methods are safe for concurrent use.
+type dryRuns struct{ client *rest.RESTClient }
+
+func newDryRuns(config *rest.Config) (dryRuns, error) {
+	config = rest.CopyConfig(config)
+	config.ContentType, config.AcceptContentTypes = runtime.ContentTypeJSON, ""
+	config.UserAgent = userAgent
+	config.QPS, config.RateLimiter = -1, nil // the server bounds the questions
+	config.WarningHandlerWithContext = rest.NoWarnings{}
+	config.NegotiatedSerializer = scheme.Codecs.WithoutConversion()
+	config.GroupVersion = nil
+	client, err := rest.UnversionedRESTClientFor(config)
+	if err != nil {
+		return dryRuns{}, fmt.Errorf("making a client for dry runs: %w", err)
+	}
+	return dryRuns{client}, nil
+}
+
+// place is where the API server has an object. Its namespace is empty for kinds without namespaces.
+type place struct {
+	gvk             schema.GroupVersionKind
+	namespace, name string
+}
+
+// placeOf completes the namespace.
+func placeOf(gvk schema.GroupVersionKind, namespace, name string) place {
+	switch {
+	case !objects.KindOf(gvk.GroupKind()).Namespaced:
+		namespace = ""
+	case namespace == "":
+		namespace = "default"
+	}
+	return place{gvk, namespace, name}
+}
+
+// collection returns the path of the collection that the object is in.
+func (p place) collection() []string {
+	path := []string{"/apis", p.gvk.Group, p.gvk.Version}
+	if p.gvk.Group == "" {
+		path = []string{"/api", p.gvk.Version}
+	}
+	if p.namespace != "" {
+		path = append(path, "namespaces", p.namespace)
+	}
+	plural, _ := meta.UnsafeGuessKindToResource(p.gvk)
+	return append(path, plural.Resource)
+}
+
+func (p place) path() []string { return append(p.collection(), p.name) }
+
+// create, update, patch and delete return the object that the API server would store, or that
+// it would delete.
+
+func (d dryRuns) create(ctx context.Context, at place, object map[string]any) (runtime.Object, error) {
+	return d.do(ctx, d.client.Post().AbsPath(at.collection()...), object)
+}
+
+func (d dryRuns) update(ctx context.Context, at place, object map[string]any) (runtime.Object, error) {
+	return d.do(ctx, d.client.Put().AbsPath(at.path()...), object)
+}
+
+func (d dryRuns) patch(ctx context.Context, kind types.PatchType, at place, patch map[string]any, sub ...string) (runtime.Object, error) {
+	request := d.client.Patch(kind).AbsPath(append(at.path(), sub...)...)
+	if kind == types.ApplyPatchType {
+		// Whoever else owns a field, a hypothesis may change it.
+		request.Param("force", "true")
+	}
+	return d.do(ctx, request, patch)
+}
+
+func (d dryRuns) delete(ctx context.Context, at place) error {
+	return d.client.Delete().AbsPath(at.path()...).Param("dryRun", "All").Do(ctx).Error()
+}
+
+func (d dryRuns) do(ctx context.Context, request *rest.Request, body map[string]any) (runtime.Object, error) {
+	data, err := utiljson.Marshal(body)
+	if err != nil {
+		return nil, fmt.Errorf("encoding a dry run: %w", err)
+	}
+	result := request.Param("dryRun", "All").Param("fieldValidation", "Strict").Param("fieldManager", fieldManager).Body(data).Do(ctx)
+	if err := result.Error(); err != nil { // with the API server's status, which Raw's error lacks
+		return nil, err
+	}
+	answer, err := result.Raw()
+	if err != nil {
+		return nil, err
+	}
+	object, _, err := scheme.Codecs.UniversalDeserializer().Decode(answer, nil, nil)
+	if err != nil {
+		return nil, fmt.Errorf("decoding the answer of a dry run: %w", err)
+	}
+	return object, nil
+}
+
+// hasStatus reports whether objects of the kind have a status, which the API server then changes
+// only through its own path.
+func hasStatus(gvk schema.GroupVersionKind) bool {
+	t, known := scheme.Scheme.AllKnownTypes()[gvk]
+	if !known {
+		return false
+	}
+	_, has := t.FieldByName("Status")
+	return has && t.Kind() == reflect.Struct
+}

@@ -1,0 +1,91 @@
+package hypothesis
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"kube-scheduler-simulator/scheduler/whatif"
+)
+
+// Question is the part that all questions have in common, as a client writes it. Exactly one of
+// Pod and PodRef is set.
+type Question struct {
+	Pod    Document `json:"pod,omitempty"`
+	PodRef *PodName `json:"podRef,omitempty"`
+	// Changes are made in order.
+	Changes []Change `json:"changes,omitempty"`
+	// Configuration is empty for the one in force.
+	Configuration Document `json:"configuration,omitempty"`
+	// Profile is empty for the one that the pod names.
+	Profile string `json:"profile,omitempty"`
+}
+
+// PodName names a pod. An empty Namespace means "default".
+type PodName struct {
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+}
+
+// Change is one hypothetical change. Exactly one of Apply, Patch and Delete is set.
+type Change struct {
+	Apply Document `json:"apply,omitempty"`
+	// Count, with Apply, is how many copies to make; 0 means the object itself.
+	Count  int     `json:"count,omitempty"`
+	Patch  *Patch  `json:"patch,omitempty"`
+	Delete *Target `json:"delete,omitempty"`
+}
+
+// Target names an object. An empty Namespace means "default" for kinds that have namespaces.
+type Target struct {
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+	Namespace  string `json:"namespace,omitempty"`
+	Name       string `json:"name"`
+}
+
+// Patch is a strategic merge patch of the target.
+type Patch struct {
+	Target
+	Patch json.RawMessage `json:"patch"`
+}
+
+// Document is an object as its author wrote it, in JSON or YAML. In JSON it is either the object
+// itself or a string that holds the text.
+type Document []byte
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (d *Document) UnmarshalJSON(data []byte) error {
+	switch data[0] {
+	case '{':
+		*d = bytes.Clone(data)
+		return nil
+	case '"':
+		var text string
+		if err := json.Unmarshal(data, &text); err != nil {
+			return err
+		}
+		if text == "" {
+			return errors.New("a document is empty")
+		}
+		*d = Document(text)
+		return nil
+	}
+	return fmt.Errorf("a document is an object, or a string with YAML or JSON, not %.20s", data)
+}
+
+// MarshalJSON implements json.Marshaler.
+func (d Document) MarshalJSON() ([]byte, error) {
+	if json.Valid(d) {
+		return d, nil
+	}
+	return json.Marshal(string(d))
+}
+
+// ref returns the engine's name of the target.
+func (t Target) ref() whatif.ObjectRef {
+	return whatif.ObjectRef{GVK: schema.FromAPIVersionAndKind(t.APIVersion, t.Kind), Namespace: t.Namespace, Name: t.Name}
+}

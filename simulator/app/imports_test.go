@@ -59,6 +59,7 @@ var arrows = map[string][]string{
 	"simulator/crash":                          nil,
 	"simulator/datadir":                        nil,
 	"simulator/admission":                      nil,
+	"simulator/ask":                            {"scheduler/config", "scheduler/explain", "scheduler/result", "scheduler/whatif", "simulator/hypothesis", "simulator/objects", "simulator/transfer/manifest"},
 	"simulator/standalone":                     {"scheduler/config", "scheduler/plugins", "scheduler/plugins/argument", "scheduler/result", "scheduler/whatif", "simulator/admission", "simulator/hypothesis", "simulator/mirror", "simulator/objects", "simulator/replay", "simulator/transfer/manifest", "simulator/virtualnode"},
 	"simulator/virtualnode":                    {"simulator/objects"},
 	"simulator/replay":                         {"scheduler", "scheduler/blockfile", "scheduler/result", "simulator/objects"},

@@ -3,7 +3,7 @@
 // Kubernetes; see the example of WithPlugin.
 //
 // It only parses flags and starts commands. It may import the packages behind its
-// commands (app, bench, replay with its subpackages, version), those that define their
+// commands (app, ask, bench, replay with its subpackages, standalone, version), those that define their
 // options, and quiet.
 package command
 
@@ -45,9 +45,14 @@ func WithPlugin(name string, factory frameworkruntime.PluginFactory) Option {
 }
 
 // Main runs the command that the program's arguments name. It exits with code 1, after one
-// line on stderr, when the command fails, and otherwise returns.
+// line on stderr, when the command fails, with code 2 when the answer to a question is no and the flags ask for
+// that, and otherwise returns.
 func Main(with ...Option) {
-	if err := run(with); err != nil {
+	err := run(with)
+	switch {
+	case errors.Is(err, errNo):
+		os.Exit(2)
+	case err != nil:
 		fmt.Fprintln(os.Stderr, "simulator:", err)
 		os.Exit(1)
 	}
@@ -68,6 +73,8 @@ func run(with []Option) error {
 			return record(ctx, os.Args[2:])
 		case "replay":
 			return replayFile(ctx, os.Args[2:], with)
+		case "whatif":
+			return whatIf(ctx, os.Args[2:], with)
 		case "version":
 			return showVersion(os.Args[2:], os.Stdout)
 		}
@@ -80,7 +87,7 @@ func serve(ctx context.Context, args []string, with []Option) error {
 	for _, o := range with {
 		o(&options)
 	}
-	flags := newFlags("simulator [flags]\n       simulator bench [flags]\n       simulator record [flags]\n       simulator replay FILE [flags]\n       simulator version [flags]",
+	flags := newFlags("simulator [flags]\n       simulator bench [flags]\n       simulator record [flags]\n       simulator replay FILE [flags]\n       simulator whatif ([NAMESPACE/]NAME | -f FILE) [flags]\n       simulator version [flags]",
 		"Runs a Kubernetes control plane and a recorded kube-scheduler, and serves their web application.")
 	gates := flags.serve(&options)
 	if done, err := flags.parse(args); done || err != nil {

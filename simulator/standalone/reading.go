@@ -103,8 +103,8 @@ func isStored(data []byte) bool {
 	return json.Unmarshal(data, &head) == nil && head.Metadata.UID != ""
 }
 
-// readRecording reads the objects that existed at a moment of a recording. A zero time means its end.
-func readRecording(path string, at time.Time) (r *reading, moment time.Time, err error) {
+// readRecording reads the objects that existed at a moment of a recording; see Options.At.
+func readRecording(path, moment string) (r *reading, at time.Time, err error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, at, err
@@ -118,13 +118,8 @@ func readRecording(path string, at time.Time) (r *reading, moment time.Time, err
 	if err != nil {
 		return nil, at, fmt.Errorf("%s: %w", path, err)
 	}
-	start, end := recording.Header.Start, recording.End
-	if at.IsZero() {
-		at = end
-	}
-	// People write times in seconds, and recordings hold microseconds.
-	if at.Before(start.Truncate(time.Second)) || at.After(end.Add(time.Second)) {
-		return nil, at, fmt.Errorf("%s holds the time from %s to %s, not %s", path, start.Format(time.RFC3339), end.Format(time.RFC3339), at.Format(time.RFC3339))
+	if at, err = momentOf(recording, moment); err != nil {
+		return nil, at, fmt.Errorf("%s: %w", path, err)
 	}
 	skipped, err := recording.Read().Skip(at)
 	if err != nil {
@@ -142,6 +137,26 @@ func readRecording(path string, at time.Time) (r *reading, moment time.Time, err
 		}
 	}
 	return r, at, nil
+}
+
+// momentOf returns the time that Options.At means.
+func momentOf(recording *replay.Recording, moment string) (time.Time, error) {
+	start, end := recording.Header.Start, recording.End
+	if moment == "" {
+		return end, nil
+	}
+	at, err := time.Parse(time.RFC3339, moment)
+	if since, isDuration := time.ParseDuration(moment); isDuration == nil {
+		at, err = start.Add(since), nil
+	}
+	if err != nil {
+		return at, fmt.Errorf("%q is neither a time such as %s nor a duration such as 5m", moment, start.UTC().Format(time.RFC3339))
+	}
+	// People write seconds, and recordings hold microseconds.
+	if at.Before(start.Truncate(time.Second)) || at.After(end.Add(time.Second)) {
+		return at, fmt.Errorf("it is from %s to %s and does not hold %s", start.UTC().Format(time.RFC3339), end.UTC().Format(time.RFC3339), moment)
+	}
+	return at, nil
 }
 
 // add adds an object that a server has stored.

@@ -131,8 +131,8 @@ func TestAFileIsReadAsAnImportReadsIt(t *testing.T) {
 		t.Error(diff)
 	}
 	wantNotes := []string{
-		"cluster.yaml, document 11: line 73: not YAML: did not find expected node content",
-		`cluster.yaml, document 10: left out: Pod "bad" is invalid: spec.containers[0].image: Required value`,
+		"cluster.yaml, document 12: line 74: not YAML: did not find expected node content",
+		`cluster.yaml, document 11: left out: Pod "bad" is invalid: spec.containers[0].image: Required value`,
 	}
 	if diff := cmp.Diff(wantNotes, r.notes); diff != "" {
 		t.Error(diff)
@@ -254,15 +254,23 @@ func TestLaterChangesSeeEarlierOnes(t *testing.T) {
 
 func TestTimesOfARecording(t *testing.T) {
 	const file = "../replay/testdata/format1.recording"
-	r, end, err := readRecording(file, time.Time{})
+	r, end, err := readRecording(file, "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if len(r.objects) == 0 {
 		t.Error("it has no objects")
 	}
-	if _, _, err := readRecording(file, end.Add(time.Hour)); err == nil || !strings.Contains(err.Error(), "holds the time from") {
-		t.Errorf("after the end: %v", err)
+	for _, tc := range []struct{ at, want string }{
+		{end.UTC().Format(time.RFC3339), ""},
+		{"0s", ""},
+		{"1000h", "does not hold 1000h"},
+		{"yesterday", "neither a time such as"},
+	} {
+		_, _, err := readRecording(file, tc.at)
+		if (err == nil) != (tc.want == "") || err != nil && !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("at %s: %v, want %q", tc.at, err, tc.want)
+		}
 	}
 }
 

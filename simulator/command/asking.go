@@ -1,0 +1,221 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+
+	"sigs.k8s.io/yaml"
+
+	"kube-scheduler-simulator/simulator/app"
+	"kube-scheduler-simulator/simulator/ask"
+	"kube-scheduler-simulator/simulator/hypothesis"
+	"kube-scheduler-simulator/simulator/mirror"
+	"kube-scheduler-simulator/simulator/standalone"
+)
+
+// asking holds the flags that the commands which ask have in common.
+type asking struct {
+	flags   flagSet
+	options app.Options
+
+	file, namespace string
+	// changes are made in the order of their flags.
+	changes                  []func(context.Context, ask.Target) ([]hypothesis.Change, error)
+	schedulerConfig, profile string
+	output                   string
+	exitCode                 bool
+
+	server, tokenFile     string
+	state, recording, at  string
+	kubeconfig, inContext string
+	qps                   float32
+	featureGates          string
+}
+
+func newAsking(usage, what string, with []Option) *asking {
+	a := &asking{flags: newFlags(usage, what), options: app.DefaultOptions()}
+	for _, o := range with {
+		o(&a.options)
+	}
+	f := a.flags
+	f.StringVarP(&a.file, "filename", "f", "", "`file` with the pod, or with a workload whose pods are asked about; - is stdin. Other objects in it are applied first")
+	f.StringVarP(&a.namespace, "namespace", "n", "default", "`namespace` of objects that name none")
+	a.change("change", "`FILE[=N]` of objects to create or change first; with =N, N copies of each. The flags that change are carried out in their order, and may be repeated", a.readChanges)
+	a.change("add-node", "`NODE[=N]`: first add N nodes like this one (default: 1)", a.addNode)
+	a.change("patch", "`KIND/[NAMESPACE/]NAME=PATCH`: first patch an object, as kubectl patch does; the patch is JSON or YAML", a.patch)
+	a.change("delete", "`KIND/[NAMESPACE/]NAME`: first delete an object", a.delete)
+	f.StringVar(&a.schedulerConfig, "scheduler-config", "", "`file` with the KubeSchedulerConfiguration to ask (default: the one of the cluster that is asked, or Kubernetes' own)")
+	f.StringVar(&a.profile, "profile", "", "scheduler `name` of the profile to ask (default: the one that the pod names)")
+	f.StringVarP(&a.output, "output", "o", "", "`format`: wide, json or yaml (default: tables)")
+	f.BoolVar(&a.exitCode, "exit-code", false, "exit with code 2 when the answer is no")
+	f.StringVar(&a.server, "server", "http://"+app.DefaultListen, "`address` of the running simulator to ask")
+	f.StringVar(&a.tokenFile, "token-file", "", "`file` with the token of that simulator")
+	f.StringVar(&a.state, "state", "", "`path` of a file, directory or archive of objects to ask instead of a simulator, such as an export")
+	f.StringVar(&a.recording, "recording", "", "`file` of a recording to ask instead of a simulator")
+	f.StringVar(&a.at, "at", "", "`time` in the recording, as 2026-01-02T15:04:05Z, or since its start, as 5m (default: its end)")
+	f.StringVar(&a.kubeconfig, "kubeconfig", "", "kubeconfig `file` of a cluster to ask instead of a simulator; it is only read, and never its secrets")
+	f.StringVar(&a.inContext, "context", "", "`context` of the kubeconfig (default: its current one)")
+	f.Float32Var(&a.qps, "qps", mirror.DefaultQPS, "maximum `number` of requests per second to that cluster")
+	f.StringVar(&a.featureGates, "feature-gates", "", "Kubernetes feature `gates` of the scheduler, as A=true,B=false, when no simulator is asked")
+	return a
+}
+
+// change adds a flag whose values are changes to make, in the order of all such flags.
+func (a *asking) change(name, usage string, read func(context.Context, ask.Target, string) ([]hypothesis.Change, error)) {
+	a.flags.Func(name, usage, func(value string) error {
+		a.changes = append(a.changes, func(ctx context.Context, target ask.Target) ([]hypothesis.Change, error) {
+			changes, err := read(ctx, target, value)
+			if err != nil {
+				return nil, fmt.Errorf("--%s: %w", name, err)
+			}
+			return changes, nil
+		})
+		return nil
+	})
+}
+
+func (a *asking) readChanges(ctx context.Context, _ ask.Target, value string) ([]hypothesis.Change, error) {
+	file, count := cutCount(value)
+	return ask.ReadChanges(ctx, file, a.namespace, count, os.Stdin)
+}
+
+func (a *asking) addNode(ctx context.Context, target ask.Target, value string) ([]hypothesis.Change, error) {
+	name, count := cutCount(value)
+	node, err := ask.Node(ctx, target, name)
+	if err != nil {
+		return nil, err
+	}
+	return []hypothesis.Change{{Apply: node, Count: max(count, 1)}}, nil
+}
+
+// cutCount splits the count off a value, 0 if it has none.
+func cutCount(value string) (rest string, count int) {
+	if at := strings.LastIndexByte(value, '='); at >= 0 {
+		if n, err := strconv.Atoi(value[at+1:]); err == nil && n > 0 {
+			return value[:at], n
+		}
+	}
+	return value, 0
+}
+
+func (a *asking) patch(_ context.Context, _ ask.Target, value string) ([]hypothesis.Change, error) {
+	name, text, found := strings.Cut(value, "=")
+	if !found {
+		return nil, fmt.Errorf("%q has no patch: want KIND/NAME=PATCH", value)
+	}
+	target, err := ask.ParseTarget(name, a.namespace)
+	if err != nil {
+		return nil, err
+	}
+	patch, err := yaml.YAMLToJSONStrict([]byte(text))
+	if err != nil {
+		return nil, fmt.Errorf("the patch of %s is neither JSON nor YAML: %w", name, err)
+	}
+	return []hypothesis.Change{{Patch: &hypothesis.Patch{Target: target, Patch: patch}}}, nil
+}
+
+func (a *asking) delete(_ context.Context, _ ask.Target, value string) ([]hypothesis.Change, error) {
+	target, err := ask.ParseTarget(value, a.namespace)
+	if err != nil {
+		return nil, err
+	}
+	return []hypothesis.Change{{Delete: &target}}, nil
+}
+
+// question returns what the flags ask, and how many replicas the workload has that the pod is of; 0 for a pod.
+func (a *asking) question(ctx context.Context, target ask.Target, args []string) (q hypothesis.Question, replicas int, err error) {
+	switch {
+	case len(args) > 1:
+		return q, 0, fmt.Errorf("unknown argument %q (see --help)", args[1])
+	case (len(args) == 1) == (a.file != ""):
+		return q, 0, errors.New("name either a pod of the cluster, as [NAMESPACE/]NAME, or a file with -f (see --help)")
+	}
+	if len(args) == 1 {
+		q.PodRef = &hypothesis.PodName{Namespace: a.namespace, Name: args[0]}
+		if namespace, name, both := strings.Cut(args[0], "/"); both {
+			q.PodRef = &hypothesis.PodName{Namespace: namespace, Name: name}
+		}
+	} else {
+		subject, err := ask.ReadSubject(ctx, a.file, a.namespace, os.Stdin)
+		if err != nil {
+			return q, 0, err
+		}
+		q.Pod, q.Changes, replicas = subject.Pod, subject.Beside, subject.Replicas
+	}
+	for _, read := range a.changes {
+		changes, err := read(ctx, target)
+		if err != nil {
+			return q, 0, err
+		}
+		q.Changes = append(q.Changes, changes...)
+	}
+	if a.schedulerConfig != "" {
+		if q.Configuration, err = os.ReadFile(a.schedulerConfig); err != nil {
+			return q, 0, fmt.Errorf("reading the scheduler configuration: %w", err)
+		}
+	}
+	q.Profile = a.profile
+	return q, replicas, nil
+}
+
+// target returns the cluster that the flags name.
+func (a *asking) target(ctx context.Context, notes io.Writer) (ask.Target, error) {
+	var sources []string
+	for _, flag := range []string{"server", "state", "recording", "kubeconfig"} {
+		if a.flags.Changed(flag) {
+			sources = append(sources, "--"+flag)
+		}
+	}
+	if len(sources) > 1 {
+		return nil, fmt.Errorf("%s exclude each other", strings.Join(sources, " and "))
+	}
+	for flag, of := range map[string]string{"at": "recording", "context": "kubeconfig", "qps": "kubeconfig", "token-file": "server"} {
+		isDefault := of == "server" && len(sources) == 0
+		if a.flags.Changed(flag) && !a.flags.Changed(of) && !isDefault {
+			return nil, fmt.Errorf("--%s needs --%s", flag, of)
+		}
+	}
+	if a.state == "" && a.recording == "" && a.kubeconfig == "" {
+		if a.featureGates != "" {
+			return nil, errors.New("--feature-gates needs --state, --recording or --kubeconfig: a running simulator has its own")
+		}
+		token, err := app.ReadToken(a.tokenFile)
+		if err != nil {
+			return nil, err
+		}
+		return ask.NewClient(a.server, token)
+	}
+	return a.standalone(ctx, notes)
+}
+
+func (a *asking) standalone(ctx context.Context, notes io.Writer) (ask.Target, error) {
+	if err := app.SetFeatureGates(a.featureGates); err != nil {
+		return nil, err
+	}
+	plugins, err := a.options.Registry()
+	if err != nil {
+		return nil, err
+	}
+	cluster, err := standalone.Open(ctx, standalone.Options{
+		File: a.state, Recording: a.recording, At: a.at,
+		Kubeconfig: mirror.SourceOptions{Kubeconfig: a.kubeconfig, Context: a.inContext, QPS: a.qps},
+		Parse:      a.options.ParseConfiguration, OutOfTree: plugins,
+	})
+	if err != nil {
+		return nil, err
+	}
+	const most = 10
+	for i, note := range cluster.Notes() {
+		if i == most {
+			fmt.Fprintf(notes, "simulator: %d more objects were left out\n", len(cluster.Notes())-most)
+			break
+		}
+		fmt.Fprintln(notes, "simulator:", note)
+	}
+	return cluster, nil
+}

@@ -4,13 +4,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
 )
 
 // Kind names what a statement says.
 type Kind string
 
 // Operands are the data of a statement of one kind. The types are those that
-// Headlines and Remarks list.
+// Headlines, Remarks, Steps, Manners and Omissions list.
 type Operands interface {
 	// Kind is the same for every value of the type.
 	Kind() Kind
@@ -73,7 +74,7 @@ func (s *Statement) UnmarshalJSON(data []byte) error {
 	if err := json.Unmarshal(data, &head); err != nil {
 		return err
 	}
-	for _, known := range append(Headlines(), Remarks()...) {
+	for _, known := range slices.Concat(Headlines(), Remarks(), Steps(), Manners(), Omissions()) {
 		if known.Kind() != head.Kind {
 			continue
 		}

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"kube-scheduler-simulator/scheduler/result"
+	"kube-scheduler-simulator/simulator/clustertest"
 )
 
 // preemption makes room for a pod whose class preempts, but not for a pod whose class never does. The
@@ -39,7 +40,13 @@ apiVersion: scheduling.k8s.io/v1
 kind: PriorityClass
 metadata: {name: "%s-high"}
 value: 100
----`+strings.ReplaceAll(pod, "NAME", "low"))
+`)
+	clustertest.EventuallyTrue(t, "admission sees the priority classes", func() bool {
+		_, err := k.Run("run", "probe", "--image=example.com/main", "--dry-run=server",
+			"--overrides="+`{"spec": {"priorityClassName": "`+k.namespace+`-high"}}`)
+		return err == nil
+	})
+	k.apply(t, strings.ReplaceAll(pod, "NAME", "low"))
 	k.prints(t, "Running", "{.status.phase}", "pod", "low")
 	low := k.cycle(t, "low", result.Scheduled)
 

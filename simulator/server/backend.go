@@ -76,6 +76,9 @@ type Backend struct {
 	FeatureGates []FeatureGate
 	// Replay plays recordings. When it is nil, its routes answer 501.
 	Replay Replay
+	// Hypotheses answers questions about what did not happen. When it is nil, their routes answer
+	// 501.
+	Hypotheses Hypotheses
 }
 
 // attached is a Backend in use.

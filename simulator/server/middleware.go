@@ -109,8 +109,8 @@ func (s *Server) bodyLimit(r *http.Request) int64 {
 		return min(config.MaxSize, s.opts.MaxBody)
 	}
 	// The API server refuses larger bodies itself, but closes the connection while
-	// the client is still sending.
-	if below(r.URL.Path, proxyPrefix) {
+	// the client is still sending. A question holds objects for it.
+	if below(r.URL.Path, proxyPrefix) || below(r.URL.Path, whatifPath) {
 		return min(maxAPIBody, s.opts.MaxBody)
 	}
 	if r.Method == http.MethodPost && r.URL.Path == replayPath {

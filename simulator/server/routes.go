@@ -58,6 +58,7 @@ func (s *Server) route(e *echo.Echo) {
 	v1.DELETE("/replay", whole(s.replay(s.deleteReplay)))
 	v1.POST("/replay/step", whole(s.replay(s.stepReplay)))
 	v1.GET("/replay/comparison", s.replay(s.getReplayComparison))
+	v1.POST("/whatif", question(s, s.postWhatIf))
 	e.GET(watchPath, echo.WrapHandler(s.hub))
 
 	e.Match(proxiedMethods, proxyPrefix+"/*", s.proxy)

@@ -51,6 +51,8 @@ type Options struct {
 	keep []schema.GroupVersionResource
 	// pace is set by tests only. Default: defaultPace.
 	pace pace
+	// questionTime is set by tests only. Default: the constant of that name.
+	questionTime time.Duration
 }
 
 // Server is the simulator's HTTP server.
@@ -97,6 +99,9 @@ func New(opts Options) *Server {
 	}
 	if opts.pace == (pace{}) {
 		opts.pace = defaultPace()
+	}
+	if opts.questionTime == 0 {
+		opts.questionTime = questionTime
 	}
 	s := &Server{opts: opts, log: opts.Logger.WithName("server"), page: newPage(opts.Assets), turns: newTurns()}
 	s.closing, s.close = context.WithCancel(context.Background())

@@ -36,11 +36,11 @@ const (
 
 // turns bound the expensive requests that are answered at the same time.
 type turns struct {
-	uploads, parses, exports, bodies *semaphore.Weighted
+	uploads, parses, exports, bodies, questions *semaphore.Weighted
 }
 
 func newTurns() turns {
-	return turns{semaphore.NewWeighted(maxUploads), semaphore.NewWeighted(maxParses), semaphore.NewWeighted(maxExports), semaphore.NewWeighted(maxBodies)}
+	return turns{semaphore.NewWeighted(maxUploads), semaphore.NewWeighted(maxParses), semaphore.NewWeighted(maxExports), semaphore.NewWeighted(maxBodies), semaphore.NewWeighted(maxQuestions)}
 }
 
 // beginUpload returns a function that ends the upload, or an error if another one is under way.

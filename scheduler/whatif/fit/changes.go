@@ -1,0 +1,219 @@
+package fit
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	batchv1 "k8s.io/api/batch/v1"
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/strategicpatch"
+
+	"kube-scheduler-simulator/scheduler/annotation"
+	"kube-scheduler-simulator/scheduler/explain"
+	"kube-scheduler-simulator/scheduler/whatif"
+)
+
+var (
+	podKind  = v1.SchemeGroupVersion.WithKind("Pod")
+	nodeKind = v1.SchemeGroupVersion.WithKind("Node")
+)
+
+// written are a suggestion's changes as one makes them.
+type written struct {
+	// real are for a cluster, and hypothetical for the engine, which has no controllers
+	// that make pods from templates.
+	real, hypothetical []whatif.Change
+	// manner is nil when the pod stays, or changes in place.
+	manner explain.Operands
+}
+
+// writer writes remedies as changes.
+type writer struct {
+	// pod is the one that is to fit, as the API server has it or would have it.
+	pod *v1.Pod
+	// exists: the pod is in the cluster.
+	exists bool
+	// workload is nil for a pod without one.
+	workload *workload
+}
+
+// write returns the changes for the remedies, of which those of a node are for target. Changes
+// of nodes come first and those of the pod last, so that the pod is tried when all is done.
+func (w *writer) write(remedies []remedy, target *v1.Node) (written, error) {
+	var out written
+	both := func(c ...whatif.Change) {
+		out.real = append(out.real, c...)
+		out.hypothetical = append(out.hypothetical, c...)
+	}
+	node := target
+	for _, r := range remedies {
+		switch {
+		case r.node != nil:
+			if node == target {
+				node = target.DeepCopy()
+			}
+			r.node(node)
+		case r.added != nil:
+			both(whatif.Change{Apply: r.added})
+		}
+	}
+	if node != target {
+		patch, err := patchOf(target, node, v1.Node{})
+		if err != nil {
+			return out, err
+		}
+		both(whatif.Change{Patch: &whatif.Patch{ObjectRef: whatif.ObjectRef{GVK: nodeKind, Name: target.Name}, Patch: patch}})
+	}
+	for _, r := range remedies {
+		for _, p := range r.victims {
+			both(whatif.Change{Delete: podRef(p)})
+		}
+	}
+	err := w.writePod(remedies, &out)
+	return out, err
+}
+
+// writePod adds the change of the pod. The API server lets an existing pod gain
+// tolerations and lose gates, and nothing else that matters here. So for other changes the
+// pod's workload changes, or a pod without one is created anew.
+func (w *writer) writePod(remedies []remedy, out *written) error {
+	if !slices.ContainsFunc(remedies, func(r remedy) bool { return r.pod != nil }) {
+		return nil
+	}
+	changed := w.pod.DeepCopy()
+	relax(&changed.Spec, remedies)
+	// The API server adds to the selectors what the scheduler reads, and the engine does not.
+	apply, hypothesis := whatif.Change{Apply: unmerged(fresh(changed))}, whatif.Change{Apply: fresh(changed)}
+	if !w.exists {
+		out.real, out.hypothetical = append(out.real, apply), append(out.hypothetical, hypothesis)
+		return nil
+	}
+	if !slices.ContainsFunc(remedies, func(r remedy) bool { return r.pod != nil && !r.inPlace }) {
+		patch, err := patchOf(w.pod, changed, v1.Pod{})
+		if err != nil {
+			return err
+		}
+		change := whatif.Change{Patch: &whatif.Patch{ObjectRef: *podRef(w.pod), Patch: patch}}
+		out.real, out.hypothetical = append(out.real, change), append(out.hypothetical, change)
+		return nil
+	}
+	deletion := whatif.Change{Delete: podRef(w.pod)}
+	out.hypothetical = append(out.hypothetical, deletion, hypothesis)
+	if w.workload == nil {
+		out.real = append(out.real, deletion, apply)
+		out.manner = explain.Recreated{Pod: w.pod.Name}
+		return nil
+	}
+	return w.writeWorkload(remedies, out)
+}
+
+func (w *writer) writeWorkload(remedies []remedy, out *written) error {
+	ref := whatif.ObjectRef{GVK: w.workload.gvk, Namespace: w.pod.Namespace, Name: w.workload.name}
+	changed := w.workload.object.DeepCopyObject()
+	relax(&template(changed).Spec, remedies)
+	if w.workload.immutable {
+		// Only a Job is. The API server keeps the pods of a Job that is deleted.
+		out.real = append(out.real, whatif.Change{Delete: &ref}, whatif.Change{Delete: podRef(w.pod)}, whatif.Change{Apply: again(changed.(*batchv1.Job))})
+		out.manner = explain.RestartedWorkload{Pod: w.pod.Name, WorkloadKind: ref.GVK.Kind, Name: ref.Name}
+		return nil
+	}
+	patch, err := patchOf(w.workload.object, changed, changed)
+	if err != nil {
+		return err
+	}
+	out.real = append(out.real, whatif.Change{Patch: &whatif.Patch{ObjectRef: ref, Patch: patch}})
+	if !w.workload.replaces {
+		out.real = append(out.real, whatif.Change{Delete: podRef(w.pod)})
+	}
+	out.manner = explain.RolledOut{Pod: w.pod.Name, WorkloadKind: ref.GVK.Kind, Name: ref.Name}
+	return nil
+}
+
+// relax applies what the remedies change of the pod.
+func relax(spec *v1.PodSpec, remedies []remedy) {
+	for _, r := range remedies {
+		if r.pod != nil {
+			r.pod(spec)
+		}
+	}
+}
+
+// patchOf returns a strategic merge patch from one object to the other.
+func patchOf(from, to runtime.Object, kind any) ([]byte, error) {
+	before, err := json.Marshal(from)
+	if err != nil {
+		return nil, fmt.Errorf("encoding %T: %w", from, err)
+	}
+	after, err := json.Marshal(to)
+	if err != nil {
+		return nil, fmt.Errorf("encoding %T: %w", to, err)
+	}
+	patch, err := strategicpatch.CreateTwoWayMergePatch(before, after, kind)
+	if err != nil {
+		return nil, fmt.Errorf("comparing two versions of %T: %w", from, err)
+	}
+	return patch, nil
+}
+
+func podRef(p *v1.Pod) *whatif.ObjectRef {
+	return &whatif.ObjectRef{GVK: podKind, Namespace: p.Namespace, Name: p.Name}
+}
+
+// fresh returns a pod as one would create it: without what the API server, the scheduler
+// and the kubelet gave it.
+func fresh(p *v1.Pod) *v1.Pod {
+	out := &v1.Pod{
+		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: p.Namespace, Name: p.Name, Labels: p.Labels, Annotations: p.Annotations, OwnerReferences: p.OwnerReferences,
+		},
+		Spec: *p.Spec.DeepCopy(),
+	}
+	out.Annotations = maps.Clone(p.Annotations)
+	annotation.Strip(out)
+	out.Spec.NodeName = ""
+	return out
+}
+
+// unmerged takes the requirements out of the pod's selectors that the API server added for
+// matchLabelKeys when the pod was created. It would refuse them, and adds them again.
+func unmerged(p *v1.Pod) *v1.Pod {
+	for i := range p.Spec.TopologySpreadConstraints {
+		c := &p.Spec.TopologySpreadConstraints[i]
+		dropMerged(c.LabelSelector, p.Labels, c.MatchLabelKeys, metav1.LabelSelectorOpIn)
+	}
+	drop := func(t *v1.PodAffinityTerm) {
+		dropMerged(t.LabelSelector, p.Labels, t.MatchLabelKeys, metav1.LabelSelectorOpIn)
+		dropMerged(t.LabelSelector, p.Labels, t.MismatchLabelKeys, metav1.LabelSelectorOpNotIn)
+	}
+	each := func(required []v1.PodAffinityTerm, preferred []v1.WeightedPodAffinityTerm) {
+		for i := range required {
+			drop(&required[i])
+		}
+		for i := range preferred {
+			drop(&preferred[i].PodAffinityTerm)
+		}
+	}
+	if a := p.Spec.Affinity; a != nil && a.PodAffinity != nil {
+		each(a.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution, a.PodAffinity.PreferredDuringSchedulingIgnoredDuringExecution)
+	}
+	if a := p.Spec.Affinity; a != nil && a.PodAntiAffinity != nil {
+		each(a.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution, a.PodAntiAffinity.PreferredDuringSchedulingIgnoredDuringExecution)
+	}
+	return p
+}
+
+func dropMerged(selector *metav1.LabelSelector, own map[string]string, keys []string, operator metav1.LabelSelectorOperator) {
+	if selector == nil {
+		return
+	}
+	for _, key := range keys {
+		selector.MatchExpressions = slices.DeleteFunc(selector.MatchExpressions, func(r metav1.LabelSelectorRequirement) bool {
+			return r.Key == key && r.Operator == operator && slices.Equal(r.Values, []string{own[key]})
+		})
+	}
+}

@@ -1,0 +1,109 @@
+package fit
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+	fwk "k8s.io/kube-scheduler/framework"
+
+	"kube-scheduler-simulator/scheduler/explain"
+	"kube-scheduler-simulator/scheduler/whatif/newnode"
+)
+
+// family is a set of nodes that are alike to the pod. A new node of the family is like the
+// first of them.
+type family struct {
+	// members are sorted by name.
+	members []fwk.NodeInfo
+	// blocked counts the obstacles that a new node like these would have too.
+	blocked int
+}
+
+func (f *family) like() *v1.Node { return f.members[0].Node() }
+
+// families groups the nodes by what matters to the pod, those first that stand in the way
+// the least, and then the smallest. blocked counts what of a node a new one would share.
+func families(pod *v1.Pod, nodes []fwk.NodeInfo, blocked func(i int) int) []*family {
+	keys := relevantLabels(pod)
+	byKind := map[string]*family{}
+	for i, n := range nodes {
+		node := n.Node()
+		kind := fmt.Sprint(amounts(node.Status.Allocatable), newnode.Taints(node), only(node, keys), blocked(i))
+		f := byKind[kind]
+		if f == nil {
+			f = &family{blocked: blocked(i)}
+			byKind[kind] = f
+		}
+		f.members = append(f.members, n)
+	}
+	out := slices.Collect(maps.Values(byKind))
+	for _, f := range out {
+		slices.SortFunc(f.members, func(a, b fwk.NodeInfo) int { return strings.Compare(a.Node().Name, b.Node().Name) })
+	}
+	slices.SortFunc(out, func(a, b *family) int {
+		x, y := a.like().Status.Allocatable, b.like().Status.Allocatable
+		return cmp.Or(cmp.Compare(a.blocked, b.blocked), x.Cpu().Cmp(*y.Cpu()), x.Memory().Cmp(*y.Memory()),
+			cmp.Compare(len(x), len(y)), strings.Compare(a.like().Name, b.like().Name))
+	})
+	return out
+}
+
+// relevantLabels are the labels by which the pod tells nodes apart, and the usual domains.
+func relevantLabels(pod *v1.Pod) []string {
+	keys := []string{v1.LabelTopologyZone, v1.LabelTopologyRegion}
+	keys = slices.AppendSeq(keys, maps.Keys(pod.Spec.NodeSelector))
+	if required := requiredNodeAffinity(&pod.Spec); required != nil {
+		for _, term := range required.NodeSelectorTerms {
+			for _, r := range term.MatchExpressions {
+				keys = append(keys, r.Key)
+			}
+		}
+	}
+	for _, c := range pod.Spec.TopologySpreadConstraints {
+		keys = append(keys, c.TopologyKey)
+	}
+	if a := pod.Spec.Affinity; a != nil && a.PodAffinity != nil {
+		for _, t := range a.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution {
+			keys = append(keys, t.TopologyKey)
+		}
+	}
+	if a := pod.Spec.Affinity; a != nil && a.PodAntiAffinity != nil {
+		for _, t := range a.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution {
+			keys = append(keys, t.TopologyKey)
+		}
+	}
+	slices.Sort(keys)
+	return slices.Compact(keys)
+}
+
+// only returns the node's labels of these keys, without those that name the node.
+func only(node *v1.Node, keys []string) map[string]string {
+	out := map[string]string{}
+	for _, key := range keys {
+		if value, ok := node.Labels[key]; ok && value != node.Name {
+			out[key] = value
+		}
+	}
+	return out
+}
+
+func amounts(list v1.ResourceList) map[v1.ResourceName]string {
+	out := map[v1.ResourceName]string{}
+	for name, quantity := range list {
+		out[name] = quantity.String()
+	}
+	return out
+}
+
+// addNode returns the remedy that adds a node of a family.
+func addNode(f *family, name string) remedy {
+	says := explain.AddNode{Name: name, Like: f.like().Name, Others: []string{}}
+	for _, m := range f.members[1:min(len(f.members), 1+mostOthers)] {
+		says.Others = append(says.Others, m.Node().Name)
+	}
+	return remedy{says: says, shape: "addNode", detail: name, disturbance: ofCluster, added: newnode.Like(f.like(), name)}
+}

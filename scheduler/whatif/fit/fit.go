@@ -1,0 +1,228 @@
+// Package fit answers "what is the least that must change for this pod to fit?". It looks
+// at what each plugin compared when it rejected a node, derives changes from that, and
+// offers those that the what-if engine has confirmed, the least disturbing first:
+//
+//   - changes of the pod: its requests, tolerations, node selector and affinity, spread
+//     constraints, host ports and scheduling gates;
+//   - changes of a node: its cordon, taints and labels;
+//   - one more node like an existing one;
+//   - evictions, only when no change of the pod or of a node helps: the fewest pods, of the
+//     lowest priorities, none of a higher priority than the pod's, and within all
+//     PodDisruptionBudgets;
+//   - requests lowered by more than half, only when nothing gentler helps.
+//
+// Combinations are for pods that no single change helps.
+//
+// A suggestion's changes can be made for real. The API server lets an existing pod gain
+// tolerations and lose scheduling gates, and nothing else of what matters here. So for other
+// changes the pod's workload changes, or the pod is deleted and created again if it has
+// none; see Suggestion.
+//
+// It may import scheduler/whatif, scheduler/result, scheduler/explain, scheduler/annotation and
+// Kubernetes' scheduling framework.
+package fit
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/kubernetes/pkg/scheduler/apis/config"
+
+	"kube-scheduler-simulator/scheduler/explain"
+	"kube-scheduler-simulator/scheduler/whatif"
+)
+
+// Question asks what makes a pod fit. Exactly one of Pod and PodRef is set.
+type Question struct {
+	// Pod need not exist. The package does not change it.
+	Pod *v1.Pod
+	// PodRef names a pod of the state. One that is bound is asked about as if it were not
+	// placed yet.
+	PodRef *types.NamespacedName
+	// Node is the name of the node on which the pod is to fit; empty means any.
+	Node string
+	// Changes, Configuration and Profile are as in whatif.Question. Suggestions come on top
+	// of the changes.
+	Changes       []whatif.Change
+	Configuration *config.KubeSchedulerConfiguration
+	Profile       string
+	// Limit is how many suggestions are wanted: DefaultLimit for 0, and at most MaxLimit.
+	Limit int
+	// Workloads reads the owners of the pod. With nil, and for pods whose owners it does not
+	// know, suggestions create the pod again.
+	Workloads Workloads
+}
+
+// Bounds of Question.Limit.
+const (
+	DefaultLimit = 10
+	MaxLimit     = 50
+)
+
+// Answer is the answer to a Question.
+type Answer struct {
+	// State is the one before all changes.
+	State whatif.State `json:"state"`
+	// Fits: the pod fits as it is. There are no suggestions then.
+	Fits bool `json:"fits"`
+	// Suggestions are sorted by how much they disturb, the gentlest first.
+	Suggestions []Suggestion `json:"suggestions"`
+	// Incurable are the rejections that no change of the pod, of the node, and no eviction
+	// takes out of the way, those of the most nodes first.
+	Incurable []Incurable `json:"incurable"`
+	// Complete is false when the question was too large to look at everything. LeftOut then
+	// says what was not looked at, with the kinds that explain.Omissions lists.
+	Complete bool                `json:"complete"`
+	LeftOut  []explain.Statement `json:"leftOut,omitempty"`
+}
+
+// Kind is what a suggestion changes: of several things, the one that disturbs the most.
+type Kind string
+
+const (
+	KindPod     Kind = "pod"
+	KindNode    Kind = "node"
+	KindAddNode Kind = "addNode"
+	KindEvict   Kind = "evict"
+)
+
+// Suggestion is a set of changes with which the pod fits.
+//
+// How the pod gets its part of a change depends on what the API server allows:
+//   - Tolerations are added to the existing pod, and gates removed from it, by a patch.
+//   - For everything else, the template of the topmost workload changes, by a patch. A
+//     Deployment and a DaemonSet then replace the pod themselves. The pod of a StatefulSet,
+//     a ReplicaSet, a ReplicationController, or a DaemonSet that updates on delete is deleted
+//     too, so that it is made anew. A Job's template is immutable: the Job and the pod are
+//     deleted, and the Job is created again.
+//   - A pod without a known workload is deleted and created again.
+//   - A pod that does not exist is created, if it is to change.
+type Suggestion struct {
+	Kind Kind `json:"kind"`
+	// Text renders Advice in English.
+	Text string `json:"text"`
+	// Advice is what the suggestion does, as data.
+	explain.Advice
+	// Changes are to be applied in order, each when the one before it has taken effect: a pod
+	// that is deleted must be gone before one of the same name is created. Patches are
+	// strategic merge patches.
+	Changes []whatif.Change `json:"-"`
+	// Hypothesis are changes for a whatif.Question with the same effect. They differ from
+	// Changes when a workload changes, because the engine has no controllers.
+	Hypothesis []whatif.Change `json:"-"`
+	// Nodes are those on which the pod then fits, by name, and SelectedNode the one that the
+	// scheduler would choose.
+	Nodes        []string `json:"nodes"`
+	SelectedNode string   `json:"selectedNode"`
+}
+
+// Incurable is a reason for which a plugin rejects nodes, and which no change takes away.
+type Incurable struct {
+	Plugin string `json:"plugin"`
+	Reason string `json:"reason"`
+	// Nodes are sorted by name.
+	Nodes []string `json:"nodes"`
+}
+
+// Ask answers a question. Besides the errors of whatif.Engine.Try, they are those that whatif.Engine.Ask
+// has for pods and changes, and a *whatif.NotFoundError for a node that does not exist.
+func Ask(ctx context.Context, engine *whatif.Engine, q Question) (*Answer, error) {
+	var answer *Answer
+	err := engine.Try(ctx, q.Configuration, func(ctx context.Context, t *whatif.Trial) (err error) {
+		answer, err = Find(ctx, t, q)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return answer, nil
+}
+
+// Find answers a question about the state of a trial, whose configuration decides. It leaves the trial with
+// the question's changes.
+func Find(ctx context.Context, t *whatif.Trial, q Question) (*Answer, error) {
+	answer := &Answer{State: t.State(), Suggestions: []Suggestion{}, Incurable: []Incurable{}}
+	if err := t.Apply(q.Changes...); err != nil {
+		return nil, err
+	}
+	s, err := newSearch(ctx, t, q)
+	if err != nil {
+		return nil, err
+	}
+	if answer.Fits = s.fits(); !answer.Fits {
+		if err := s.run(ctx); err != nil {
+			return nil, err
+		}
+		answer.Suggestions = append(answer.Suggestions, s.suggestions()...)
+		answer.Incurable = append(answer.Incurable, s.incurable()...)
+		answer.LeftOut = s.leftOut
+	}
+	answer.Complete = len(answer.LeftOut) == 0
+	return answer, nil
+}
+
+func newSearch(ctx context.Context, t *whatif.Trial, q Question) (*search, error) {
+	s := &search{trial: t, profile: q.Profile, limit: q.Limit, checks: maxChecks, pool: newPool(1 + mostOthers)}
+	if s.limit <= 0 {
+		s.limit = DefaultLimit
+	}
+	s.limit = min(s.limit, MaxLimit)
+	if err := s.findPod(ctx, q); err != nil {
+		return nil, err
+	}
+	s.writer.workload = workloadOf(ctx, s.pod, q.Workloads)
+	s.nodes = slices.Clone(t.Nodes())
+	if q.Node != "" {
+		if err := s.only(q.Node); err != nil {
+			return nil, err
+		}
+	}
+	budgets, err := t.List(policyv1.SchemeGroupVersion.WithKind("PodDisruptionBudget"))
+	if err != nil {
+		return nil, err
+	}
+	for _, b := range budgets {
+		s.budgets = append(s.budgets, b.(*policyv1.PodDisruptionBudget))
+	}
+	names := make([]string, len(s.nodes))
+	for i, n := range s.nodes {
+		names[i] = n.Node().Name
+	}
+	s.obstacles, err = s.obstaclesOf(ctx, s.pod, names...)
+	return s, err
+}
+
+// findPod sets the pod as Decide expects it, and as the API server has it.
+func (s *search) findPod(ctx context.Context, q Question) (err error) {
+	if q.PodRef == nil {
+		s.pod, err = s.trial.New(q.Pod)
+		s.writer.pod = s.pod
+		return err
+	}
+	object, err := s.trial.Get(podKind, q.PodRef.Namespace, q.PodRef.Name)
+	if err != nil {
+		return err
+	}
+	s.writer.pod, s.writer.exists = object.(*v1.Pod), true
+	s.pod, err = s.trial.Pod(q.PodRef.Namespace, q.PodRef.Name)
+	return err
+}
+
+// only limits the search to one node.
+func (s *search) only(name string) error {
+	for _, n := range s.nodes {
+		if n.Node().Name == name {
+			s.target, s.nodes = name, append(s.nodes[:0:0], n)
+			return nil
+		}
+	}
+	return &whatif.NotFoundError{ObjectRef: whatif.ObjectRef{GVK: nodeKind, Name: name}}
+}
+
+func byName(a, b Incurable) int {
+	return strings.Compare(a.Plugin+"\x00"+a.Reason, b.Plugin+"\x00"+b.Reason)
+}

@@ -1,0 +1,264 @@
+package fit
+
+import (
+	"context"
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
+
+	"kube-scheduler-simulator/scheduler/explain"
+	"kube-scheduler-simulator/scheduler/result"
+	"kube-scheduler-simulator/scheduler/whatif"
+	"kube-scheduler-simulator/scheduler/whatif/newnode"
+)
+
+// addNodes offers the smallest new node that helps. If nothing else did, it may take a change of
+// the pod as well.
+func (s *search) addNodes(ctx context.Context, gentle bool) error {
+	obstacles := map[string]int{}
+	for i, n := range s.nodes {
+		obstacles[n.Node().Name] = i
+	}
+	all := families(s.pod, s.nodes, func(i int) int { return shared(s.pod, s.nodes[i], s.obstacles[i]) })
+	tried := 0
+	var further []candidate
+	for _, f := range all {
+		if s.full() || gentle && f.blocked > 0 {
+			break
+		}
+		if tried == mostFamilies || s.checks == 0 {
+			s.omit(explain.NewNodesNotTried{Kinds: len(all) - tried})
+			break
+		}
+		tried++
+		name := newnode.Name(f.like().Name, func(n string) bool { _, taken := obstacles[n]; return taken })
+		c := candidate{name, []remedy{addNode(f, name)}}
+		left, err := s.checkNew(ctx, c, f)
+		if err != nil {
+			return err
+		}
+		if len(left) == 0 {
+			for _, o := range s.obstacles[obstacles[f.like().Name]] {
+				s.helped[o.Plugin] = s.helped[o.Plugin] || curers[o.Plugin] == nil && !ofPlace(o.Plugin)
+			}
+			return s.offer(ctx, c, nil)
+		}
+		if alternatives := s.alternatives(c.remedies[0].added, left); alternatives != nil && !gentle {
+			further = append(further, slices.DeleteFunc(combinations(c, alternatives, maxSteps), func(c candidate) bool {
+				return slices.ContainsFunc(c.remedies, func(r remedy) bool { return r.node != nil })
+			})...)
+		}
+	}
+	slices.SortFunc(further, candidate.compare)
+	for _, c := range further[:min(len(further), mostTries)] {
+		left, err := s.check(ctx, c)
+		if err != nil {
+			return err
+		}
+		if len(left) == 0 {
+			return s.offer(ctx, c, nil)
+		}
+	}
+	return nil
+}
+
+// checkNew is check for a new node, on which its DaemonSets run too.
+func (s *search) checkNew(ctx context.Context, c candidate, f *family) ([]whatif.Obstacle, error) {
+	mark := s.trial.Mark()
+	defer s.trial.Rollback(mark)
+	added := c.remedies[0].added
+	if err := s.trial.Apply(whatif.Change{Apply: added}); err != nil {
+		return nil, err
+	}
+	for _, p := range newnode.Daemons(f.members[0], added.Name) {
+		if err := s.trial.Apply(whatif.Change{Apply: p}); err != nil {
+			return nil, err
+		}
+	}
+	s.checks--
+	left, err := s.obstaclesOf(ctx, s.pod, added.Name)
+	if err != nil {
+		return nil, err
+	}
+	return left[0], nil
+}
+
+// shared counts the obstacles that a new node like this one would have too.
+func shared(pod *v1.Pod, node fwk.NodeInfo, obstacles []whatif.Obstacle) int {
+	n := 0
+	for _, o := range obstacles {
+		switch o.Plugin {
+		case names.TaintToleration:
+			if slices.ContainsFunc(untolerated(pod, node.Node()), func(t v1.Taint) bool { return !newnode.OfState(t) }) {
+				n++
+			}
+		case names.NodeResourcesFit:
+			if o.Comparison != nil && slices.ContainsFunc(o.Comparison.Resources, tooLarge) {
+				n++
+			}
+		case names.NodeUnschedulable, names.NodePorts, names.InterPodAffinity, names.PodTopologySpread, names.VolumeRestrictions, names.NodeVolumeLimits:
+			// A node without pods, or another domain, may be without them.
+		default:
+			n++
+		}
+	}
+	return n
+}
+
+// ofPlace reports whether a plugin rejects a node for where it is, or for what it is.
+func ofPlace(plugin string) bool {
+	switch plugin {
+	case names.VolumeBinding, names.VolumeZone, names.NodeName, names.NodeDeclaredFeatures, names.DynamicResources:
+		return true
+	}
+	return false
+}
+
+// evictions offers the eviction that disturbs the least.
+func (s *search) evictions(ctx context.Context) error {
+	evictor := newEvictor(s.pod, slices.Clone(s.trial.Nodes()), s.budgets)
+	var certain, guessed []candidate
+	for i, n := range s.nodes {
+		c, guess := s.eviction(evictor, n, s.obstacles[i], candidate{node: n.Node().Name})
+		switch {
+		case len(c.remedies) == 0 || len(c.remedies) > maxSteps:
+		case guess:
+			guessed = append(guessed, c)
+		default:
+			certain = append(certain, c)
+		}
+	}
+	slices.SortFunc(certain, candidate.compare)
+	slices.SortFunc(guessed, candidate.compare)
+	tries := append(certain[:min(len(certain), mostEvictions)], guessed[:min(len(guessed), mostGuesses)]...)
+	for i, c := range tries {
+		if s.full() || s.checks <= 0 {
+			s.omit(explain.EvictionsNotTried{Nodes: len(certain) + len(guessed) - i})
+			return nil
+		}
+		confirmed, err := s.confirmEviction(ctx, c)
+		if err != nil {
+			return err
+		}
+		if confirmed != nil {
+			for _, o := range s.obstacles[slices.IndexFunc(s.nodes, func(n fwk.NodeInfo) bool { return n.Node().Name == c.node })] {
+				s.helped[o.Plugin] = s.helped[o.Plugin] || curers[o.Plugin] == nil
+			}
+			return s.offer(ctx, *confirmed, nil)
+		}
+	}
+	if left := len(certain) + len(guessed) - len(tries); left > 0 {
+		s.omit(explain.EvictionsNotTried{Nodes: left})
+	}
+	return nil
+}
+
+// eviction adds to a candidate the eviction of the pods that are in the way on a node, and the cheapest cures
+// for what no pod is to blame for. Without remedies, the candidate is none.
+func (s *search) eviction(e *evictor, n fwk.NodeInfo, obstacles []whatif.Obstacle, c candidate) (candidate, bool) {
+	var blamed []whatif.Obstacle
+	for _, o := range obstacles {
+		if blames(o.Plugin) {
+			blamed = append(blamed, o)
+			continue
+		}
+		alternatives := cures(s.pod, n.Node(), o)
+		if len(alternatives) == 0 {
+			return candidate{}, false
+		}
+		c = c.with(slices.MinFunc(alternatives, func(a, b cure) int { return candidate{remedies: a}.compare(candidate{remedies: b}) })...)
+	}
+	if len(blamed) == 0 {
+		return candidate{}, false
+	}
+	victims, guessed := e.victims(n, blamed)
+	if len(victims) == 0 {
+		return candidate{}, false
+	}
+	i := slices.IndexFunc(c.remedies, func(r remedy) bool { return r.victims != nil })
+	if i < 0 {
+		return c.with(evict(n.Node().Name, victims)), guessed
+	}
+	all := union(slices.Clone(c.remedies[i].victims), victims)
+	slices.SortFunc(all, byPriority)
+	c.remedies = slices.Clone(c.remedies)
+	c.remedies[i] = evict(n.Node().Name, all)
+	return c, guessed
+}
+
+// confirmEviction returns the candidate with the pods that really must go, or nil if it does not
+// help.
+func (s *search) confirmEviction(ctx context.Context, c candidate) (*candidate, error) {
+	for {
+		left, more, err := s.checkEviction(ctx, c)
+		if err != nil {
+			return nil, err
+		}
+		if len(left) == 0 {
+			break
+		}
+		if more == nil || s.checks <= 0 {
+			return nil, nil
+		}
+		c = *more
+	}
+	return s.reprieve(ctx, c)
+}
+
+// checkEviction returns the obstacles that a candidate leaves, and the candidate with the pods that are
+// then in the way; nil if there are no further ones.
+func (s *search) checkEviction(ctx context.Context, c candidate) ([]whatif.Obstacle, *candidate, error) {
+	s.checks--
+	mark := s.trial.Mark()
+	defer s.trial.Rollback(mark)
+	_, pod, err := s.apply(c)
+	if err != nil {
+		return nil, nil, err
+	}
+	left, err := s.obstaclesOf(ctx, pod, c.node)
+	if err != nil || len(left[0]) == 0 {
+		return nil, nil, err
+	}
+	evictor := newEvictor(s.pod, slices.Clone(s.trial.Nodes()), s.budgets)
+	for _, r := range c.remedies {
+		evictor.gone = append(evictor.gone, r.victims...)
+	}
+	at := slices.IndexFunc(evictor.nodes, func(n fwk.NodeInfo) bool { return n.Node().Name == c.node })
+	more, _ := s.eviction(evictor, evictor.nodes[at], left[0], c)
+	if before, _, _ := c.victims(); len(more.remedies) == 0 || len(more.remedies) > maxSteps || count(more) <= before {
+		return left[0], nil, nil
+	}
+	return left[0], &more, nil
+}
+
+func count(c candidate) int {
+	n, _, _ := c.victims()
+	return n
+}
+
+// reprieve spares the pods that need not go, the most important first.
+func (s *search) reprieve(ctx context.Context, c candidate) (*candidate, error) {
+	i := slices.IndexFunc(c.remedies, func(r remedy) bool { return r.victims != nil })
+	victims := slices.Clone(c.remedies[i].victims)
+	for _, p := range slices.Backward(slices.Clone(victims)) {
+		if len(victims) == 1 || s.checks <= 0 {
+			break
+		}
+		fewer := slices.DeleteFunc(slices.Clone(victims), func(v *v1.Pod) bool { return v.UID == p.UID })
+		without := candidate{c.node, slices.Clone(c.remedies)}
+		without.remedies[i] = evict(c.node, fewer)
+		left, err := s.check(ctx, without)
+		if err != nil {
+			return nil, err
+		}
+		if len(left) == 0 {
+			victims, c = fewer, without
+		}
+	}
+	return &c, nil
+}
+
+// tooLarge reports whether the pod asks for more than an empty node like this one has.
+func tooLarge(r result.ResourceComparison) bool { return r.Requested > r.Allocatable }

@@ -1,0 +1,114 @@
+package fit
+
+import (
+	"context"
+
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// Workloads reads the owners of pods, which an engine's state does not hold: the scheduler
+// does not read all of them.
+type Workloads interface {
+	// Get returns an object, which the caller does not change. Any error means that the
+	// object is not to be had.
+	Get(ctx context.Context, gvk schema.GroupVersionKind, namespace, name string) (runtime.Object, error)
+}
+
+// workload is the object whose template a pod was made from.
+type workload struct {
+	object runtime.Object
+	gvk    schema.GroupVersionKind
+	name   string
+	// replaces: the workload's controller replaces pods on its own when the template
+	// changes. Otherwise the pod must go too.
+	replaces bool
+	// immutable: the template of an existing object cannot change.
+	immutable bool
+}
+
+// workloadOf returns the topmost controller of the pod that has a template for it, or nil
+// if there is none, or none is known.
+func workloadOf(ctx context.Context, pod *v1.Pod, known Workloads) *workload {
+	if known == nil {
+		return nil
+	}
+	var found *workload
+	var of metav1.Object = pod
+	for range 4 { // A Deployment's ReplicaSet is the deepest case; owners may form a circle.
+		owner := metav1.GetControllerOfNoCopy(of)
+		if owner == nil {
+			break
+		}
+		gvk := schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind)
+		object, err := known.Get(ctx, gvk, pod.Namespace, owner.Name)
+		if err != nil {
+			break
+		}
+		next := asWorkload(object)
+		if next == nil {
+			break
+		}
+		next.gvk, next.name = gvk, owner.Name
+		found, of = next, object.(metav1.Object)
+	}
+	return found
+}
+
+// asWorkload returns nil for an object without a template for pods.
+func asWorkload(object runtime.Object) *workload {
+	switch o := object.(type) {
+	case *appsv1.Deployment:
+		return &workload{object: o, replaces: true}
+	case *appsv1.DaemonSet:
+		return &workload{object: o, replaces: o.Spec.UpdateStrategy.Type != appsv1.OnDeleteDaemonSetStrategyType}
+	case *appsv1.StatefulSet, *appsv1.ReplicaSet, *v1.ReplicationController:
+		// A rolling update of a StatefulSet waits for the very pod that is pending.
+		return &workload{object: o}
+	case *batchv1.Job:
+		return &workload{object: o, immutable: true}
+	}
+	return nil
+}
+
+// template returns the pod template of a workload's object.
+func template(object runtime.Object) *v1.PodTemplateSpec {
+	switch o := object.(type) {
+	case *appsv1.Deployment:
+		return &o.Spec.Template
+	case *appsv1.DaemonSet:
+		return &o.Spec.Template
+	case *appsv1.StatefulSet:
+		return &o.Spec.Template
+	case *appsv1.ReplicaSet:
+		return &o.Spec.Template
+	case *v1.ReplicationController:
+		return o.Spec.Template
+	case *batchv1.Job:
+		return &o.Spec.Template
+	}
+	return nil
+}
+
+// again returns a Job as one would create it: without what the API server and the job's
+// controller gave it.
+func again(job *batchv1.Job) *batchv1.Job {
+	out := &batchv1.Job{
+		TypeMeta: metav1.TypeMeta{APIVersion: batchv1.SchemeGroupVersion.String(), Kind: "Job"},
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: job.Namespace, Name: job.Name, Labels: job.Labels, Annotations: job.Annotations, OwnerReferences: job.OwnerReferences,
+		},
+		Spec: *job.Spec.DeepCopy(),
+	}
+	if m := out.Spec.ManualSelector; m == nil || !*m {
+		out.Spec.Selector = nil
+		for _, label := range []string{"controller-uid", "job-name", batchv1.ControllerUidLabel, batchv1.JobNameLabel} {
+			delete(out.Spec.Template.Labels, label)
+		}
+	}
+	return out
+}

@@ -1,0 +1,55 @@
+package hypothesis
+
+import (
+	"slices"
+	"sync"
+
+	schedulerconfig "k8s.io/kubernetes/pkg/scheduler/apis/config"
+
+	"kube-scheduler-simulator/scheduler/config"
+)
+
+const (
+	// keptConfigurations is how many configurations are not read again when the next question has
+	// the same one.
+	keptConfigurations = 8
+	// maxKept bounds the documents of those, in bytes. Real ones are far smaller.
+	maxKept = 64 << 10
+)
+
+// configurations reads configurations and remembers the last ones, because a client that compares asks
+// with the same ones again and again. The engine also recognizes one by its address.
+type configurations struct {
+	parse func(document []byte) (*config.Configuration, error)
+
+	mu   sync.Mutex
+	last []*config.Configuration // the latest first
+}
+
+func newConfigurations(parse func([]byte) (*config.Configuration, error)) *configurations {
+	return &configurations{parse: parse}
+}
+
+// get returns the configuration of a document. The error is that of parse.
+func (c *configurations) get(d Document) (*schedulerconfig.KubeSchedulerConfiguration, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	at := slices.IndexFunc(c.last, func(known *config.Configuration) bool { return string(known.YAML) == string(d) })
+	if at >= 0 {
+		known := c.last[at]
+		c.last = slices.Insert(slices.Delete(c.last, at, at+1), 0, known)
+		return known.Internal, nil
+	}
+	parsed, err := c.parse(d)
+	if err != nil {
+		return nil, err
+	}
+	if len(d) > maxKept {
+		return parsed.Internal, nil
+	}
+	c.last = slices.Insert(c.last, 0, parsed)
+	if len(c.last) > keptConfigurations {
+		c.last = c.last[:keptConfigurations]
+	}
+	return parsed.Internal, nil
+}

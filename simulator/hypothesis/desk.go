@@ -1,0 +1,182 @@
+package hypothesis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+	schedulerconfig "k8s.io/kubernetes/pkg/scheduler/apis/config"
+
+	"kube-scheduler-simulator/scheduler/config"
+	"kube-scheduler-simulator/scheduler/result"
+	"kube-scheduler-simulator/scheduler/whatif"
+)
+
+// Options say what a Desk works with. All are required, except where their comments say
+// otherwise.
+type Options struct {
+	// ClientConfig reaches the API server that judges pods and changes.
+	ClientConfig *rest.Config
+	// Engine answers the questions.
+	Engine *whatif.Engine
+	// Parse reads a scheduler configuration. Its error is a *config.Error for one that is not valid.
+	Parse func(document []byte) (*config.Configuration, error)
+	// CompleteNode fills in what the author of a new node leaves to its kubelet. Default: nothing.
+	CompleteNode func(*v1.Node)
+}
+
+// Desk takes questions as clients write them and has them answered. Methods are safe for concurrent
+// use. Beside the errors that their comments name, they return those of the engine's that
+// say nothing about the question: whatif.ErrBusy, a *whatif.PanicError and the context's.
+type Desk struct {
+	options        Options
+	runs           dryRuns
+	configurations *configurations
+}
+
+// New returns a desk. It makes no request.
+func New(options Options) (*Desk, error) {
+	runs, err := newDryRuns(options.ClientConfig)
+	if err != nil {
+		return nil, err
+	}
+	if options.CompleteNode == nil {
+		options.CompleteNode = func(*v1.Node) {}
+	}
+	return &Desk{options: options, runs: runs, configurations: newConfigurations(options.Parse)}, nil
+}
+
+// WhatIf asks where a pod would go.
+type WhatIf struct {
+	Question
+	// Copies of the pod are placed one after the other; 0 means 1.
+	Copies int `json:"copies,omitempty"`
+	// Extenders: the extenders of the configuration are asked, too.
+	Extenders bool `json:"extenders,omitempty"`
+}
+
+// MaxCopies bounds WhatIf.Copies.
+const MaxCopies = 1000
+
+// WhatIf answers with one decision for each copy. The error is a *Refused, or a
+// *whatif.NotFoundError for the pod of PodRef.
+func (d *Desk) WhatIf(ctx context.Context, w WhatIf) (*whatif.Answer, error) {
+	if w.Copies < 0 || w.Copies > MaxCopies {
+		return nil, refuse("copies", "want a number from 1 to %d", MaxCopies)
+	}
+	q, err := d.admit(ctx, w.Question)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := d.options.Engine.Ask(ctx, whatif.Question{
+		Pod: q.pod, PodRef: q.podRef, Changes: q.changes, Configuration: q.configuration, Profile: q.profile,
+		Copies: w.Copies, AskExtenders: w.Extenders,
+	})
+	if err != nil {
+		return nil, refusedByEngine(err, w.Question)
+	}
+	answer.Decisions = padded(answer.Decisions, max(w.Copies, 1))
+	return answer, nil
+}
+
+// padded repeats the last decision, which the engine leaves to its callers: when a copy finds
+// no node, neither do those after it, for the same reasons.
+func padded(decisions []*result.Cycle, n int) []*result.Cycle {
+	if len(decisions) == 0 {
+		return decisions
+	}
+	return append(decisions, slices.Repeat(decisions[len(decisions)-1:], max(0, n-len(decisions)))...)
+}
+
+// admitted is a question that the API server would not refuse.
+type admitted struct {
+	// pod or podRef is nil.
+	pod    *v1.Pod
+	podRef *types.NamespacedName
+	// configuration is nil for the one in force.
+	configuration *schedulerconfig.KubeSchedulerConfiguration
+	changes       []whatif.Change
+	profile       string
+}
+
+func (d *Desk) admit(ctx context.Context, q Question) (*admitted, error) {
+	out := &admitted{profile: q.Profile}
+	switch {
+	case (q.Pod == nil) == (q.PodRef == nil):
+		return nil, refuse("pod", "want exactly one of pod and podRef")
+	case q.PodRef != nil && q.PodRef.Name == "":
+		return nil, refuse("podRef.name", "want the name of a pod")
+	case q.PodRef != nil:
+		at := placeOf(podKind, q.PodRef.Namespace, q.PodRef.Name)
+		out.podRef = &types.NamespacedName{Namespace: at.namespace, Name: at.name}
+	}
+	var err error
+	if q.Configuration != nil {
+		if out.configuration, err = d.configurations.get(q.Configuration); err != nil {
+			return nil, refusedConfiguration(err)
+		}
+	}
+	a := admission{dryRuns: d.runs, settle: d.settle, made: map[place]made{}}
+	for i, c := range q.Changes {
+		change, err := a.change(ctx, fmt.Sprintf("changes[%d]", i), c)
+		if err != nil {
+			return nil, err
+		}
+		out.changes = append(out.changes, change)
+	}
+	if q.Pod != nil {
+		out.pod, err = a.pod(ctx, "pod", q.Pod)
+	}
+	return out, err
+}
+
+// settle completes a new object as controllers would soon after its creation: a node is ready,
+// and a volume without a claim is available.
+func (d *Desk) settle(object runtime.Object) {
+	switch o := object.(type) {
+	case *v1.Node:
+		d.options.CompleteNode(o)
+		o.Spec.Taints = slices.DeleteFunc(o.Spec.Taints, isUnready)
+	case *v1.PersistentVolume:
+		if o.Status.Phase == v1.VolumePending && o.Spec.ClaimRef == nil {
+			o.Status.Phase = v1.VolumeAvailable
+		}
+	}
+}
+
+// isUnready reports whether the taint is the one that the API server gives to every new node until it is
+// ready.
+func isUnready(t v1.Taint) bool {
+	return t == v1.Taint{Key: v1.TaintNodeNotReady, Effect: v1.TaintEffectNoSchedule}
+}
+
+// refusedByEngine turns the errors of the engine that are about the question into refusals.
+func refusedByEngine(err error, q Question) error {
+	field, cause := "pod", err
+	if bad, ok := errors.AsType[*whatif.ChangeError](err); ok {
+		field, cause = fmt.Sprintf("changes[%d]", bad.Index), bad.Err
+	} else if _, ok := errors.AsType[*whatif.NotFoundError](err); ok {
+		return err
+	}
+	if bad, ok := errors.AsType[*whatif.InvalidError](cause); ok {
+		return refuse(within(field, bad.Path), "%s", bad.Message)
+	}
+	if bad, ok := errors.AsType[*whatif.ProfileError](err); ok {
+		if q.Profile != "" {
+			field = "profile"
+		}
+		return refuse(field, "%v", bad)
+	}
+	if bad, ok := errors.AsType[*whatif.ConfigurationError](err); ok {
+		return refuse("configuration", "%v", bad.Err)
+	}
+	if cause != err {
+		return refuse(field, "%v", cause)
+	}
+	return err
+}

@@ -1,0 +1,148 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/labstack/echo/v4"
+	"sigs.k8s.io/yaml"
+
+	"kube-scheduler-simulator/scheduler/config"
+	"kube-scheduler-simulator/scheduler/explain"
+	"kube-scheduler-simulator/scheduler/whatif"
+	"kube-scheduler-simulator/scheduler/yamlsource"
+	"kube-scheduler-simulator/simulator/hypothesis"
+)
+
+// Hypotheses answers questions about what did not happen, on a copy of the state. Methods are safe
+// for concurrent use. Their errors are a *hypothesis.Refused, a *whatif.NotFoundError for
+// what the question asks about, whatif.ErrBusy, or the context's.
+type Hypotheses interface {
+	WhatIf(ctx context.Context, q hypothesis.WhatIf) (*whatif.Answer, error)
+}
+
+const (
+	whatifPath = apiPrefix + "/v1/whatif"
+	// maxQuestions is how many questions are being answered, or wait for that, at a time. The engine
+	// answers one after the other.
+	maxQuestions = 32
+	// questionTime bounds the time until a question is answered.
+	questionTime = 30 * time.Second
+)
+
+// errSlow says that a question was not answered in questionTime.
+var errSlow = errors.New("the question takes too long; ask for less")
+
+// whatifAnswer is the answer to a hypothesis.
+type whatifAnswer struct {
+	State     whatif.State `json:"state"`
+	Decisions []explained  `json:"decisions"`
+}
+
+func (s *Server) postWhatIf(ctx context.Context, h Hypotheses, q hypothesis.WhatIf) (any, error) {
+	answer, err := h.WhatIf(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	out := whatifAnswer{State: answer.State, Decisions: make([]explained, len(answer.Decisions))}
+	for i, c := range answer.Decisions {
+		if i > 0 && c == answer.Decisions[i-1] {
+			out.Decisions[i] = out.Decisions[i-1]
+			continue
+		}
+		out.Decisions[i] = explained{Cycle: c, Explanation: explain.Cycle(c)}
+	}
+	return out, nil
+}
+
+// question returns a handler that reads a question and writes the answer.
+func question[Q any](s *Server, answer func(context.Context, Hypotheses, Q) (any, error)) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		b, err := s.require()
+		if err != nil {
+			return err
+		}
+		if b.Hypotheses == nil {
+			return refuse(http.StatusNotImplemented, "this simulator answers no hypotheses")
+		}
+		var q Q
+		if err := s.readStrictly(c.Request().Body, &q); err != nil {
+			return err
+		}
+		if !s.turns.questions.TryAcquire(1) {
+			return tooManyQuestions()
+		}
+		defer s.turns.questions.Release(1)
+		ctx, cancel := context.WithTimeoutCause(c.Request().Context(), s.opts.questionTime, errSlow)
+		defer cancel()
+		a, err := answer(ctx, b.Hypotheses, q)
+		if err != nil {
+			return questionError(ctx, err)
+		}
+		return c.JSON(http.StatusOK, a)
+	}
+}
+
+// readStrictly decodes a body in JSON or YAML, whatever its Content-Type says. It refuses unknown fields,
+// because a misspelt one would silently change the question.
+func (s *Server) readStrictly(body io.Reader, into any) error {
+	data, release, err := s.readBody(body)
+	if err != nil {
+		return err
+	}
+	defer release()
+	if !yamlsource.AtMost(maxValues, data) {
+		return refuse(http.StatusRequestEntityTooLarge, "the request body may have more than %d values, the limit of this server", maxValues)
+	}
+	if text := bytes.TrimLeft(data, " \t\r\n"); len(text) == 0 || text[0] != '{' {
+		converted, err := yaml.YAMLToJSONStrict(data)
+		if err != nil {
+			problem := yamlsource.Explain(data, err)
+			answer := refuse(http.StatusBadRequest, "line %d: %s", problem.Line, problem.Message)
+			answer.Details = []config.Mistake{{Line: problem.Line, Column: problem.Column, Message: problem.Message}}
+			return answer
+		}
+		data = converted
+	}
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.DisallowUnknownFields()
+	if err := d.Decode(into); err != nil {
+		return badBody(err, "the body is not a question that this route answers")
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return refuse(http.StatusBadRequest, "the body must be one JSON object")
+	}
+	return nil
+}
+
+func tooManyQuestions() *apiError {
+	return refuse(http.StatusServiceUnavailable, "%d questions are being answered already; ask again", maxQuestions).retry(1)
+}
+
+// questionError turns the error of a question into an answer.
+func questionError(ctx context.Context, err error) error {
+	if refused, ok := errors.AsType[*hypothesis.Refused](err); ok {
+		answer := refuse(http.StatusUnprocessableEntity, "%s", refused.Message)
+		answer.Details = refused.Mistakes
+		return answer
+	}
+	if missing, ok := errors.AsType[*whatif.NotFoundError](err); ok {
+		return refuse(http.StatusNotFound, "%v", missing)
+	}
+	switch {
+	case errors.Is(err, whatif.ErrBusy):
+		return tooManyQuestions()
+	case errors.Is(err, config.ErrNotRunning):
+		return refuse(http.StatusServiceUnavailable, "%v", err).retry(1)
+	case errors.Is(context.Cause(ctx), errSlow):
+		return refuse(http.StatusServiceUnavailable, "%v", errSlow)
+	case ctx.Err() != nil: // the client has gone, or the simulator stops
+		return refuse(http.StatusServiceUnavailable, "%v", ctx.Err()).retry(1)
+	}
+	return err
+}

@@ -100,7 +100,9 @@ type nothingOfCore struct{ typedcorev1.CoreV1Interface }
 
 func (nothingOfCore) LimitRanges(string) typedcorev1.LimitRangeInterface { return noLimitRange{} }
 
-type noLimitRange struct{ typedcorev1.LimitRangeInterface }
+type noLimitRange struct {
+	typedcorev1.LimitRangeInterface
+}
 
 func (noLimitRange) List(context.Context, metav1.ListOptions) (*corev1.LimitRangeList, error) {
 	return &corev1.LimitRangeList{}, nil
@@ -110,7 +112,9 @@ type nothingOfNode struct{ typednodev1.NodeV1Interface }
 
 func (nothingOfNode) RuntimeClasses() typednodev1.RuntimeClassInterface { return noRuntimeClass{} }
 
-type noRuntimeClass struct{ typednodev1.RuntimeClassInterface }
+type noRuntimeClass struct {
+	typednodev1.RuntimeClassInterface
+}
 
 func (noRuntimeClass) Get(_ context.Context, name string, _ metav1.GetOptions) (*nodev1.RuntimeClass, error) {
 	return nil, apierrors.NewNotFound(nodev1.Resource("runtimeclasses"), name)

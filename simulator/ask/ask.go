@@ -6,6 +6,7 @@ import (
 	"kube-scheduler-simulator/scheduler/explain"
 	"kube-scheduler-simulator/scheduler/result"
 	"kube-scheduler-simulator/scheduler/whatif"
+	"kube-scheduler-simulator/scheduler/whatif/capacity"
 	"kube-scheduler-simulator/simulator/hypothesis"
 )
 
@@ -16,6 +17,8 @@ type Target interface {
 	// Node returns a node of the cluster, in JSON.
 	Node(ctx context.Context, name string) ([]byte, error)
 	WhatIf(ctx context.Context, q hypothesis.WhatIf) (*WhatIfAnswer, error)
+	Fit(ctx context.Context, q hypothesis.Fit) (*hypothesis.FitAnswer, error)
+	Capacity(ctx context.Context, q hypothesis.Capacity) (*capacity.Answer, error)
 }
 
 // WhatIfAnswer is the answer to a hypothesis.WhatIf. Its JSON form is that of the HTTP API.
@@ -23,6 +26,15 @@ type WhatIfAnswer struct {
 	State whatif.State `json:"state"`
 	// Decisions has one for each copy of the pod, in order.
 	Decisions []Decision `json:"decisions"`
+}
+
+// Explained returns the answer of an engine.
+func Explained(a *whatif.Answer) *WhatIfAnswer {
+	out := &WhatIfAnswer{State: a.State}
+	for _, c := range a.Decisions {
+		out.Decisions = append(out.Decisions, Decision{Cycle: c, Explanation: explain.Cycle(c)})
+	}
+	return out
 }
 
 // Decision is a hypothetical cycle with its explanation.

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"kube-scheduler-simulator/scheduler/config"
+	"kube-scheduler-simulator/scheduler/whatif/capacity"
 	"kube-scheduler-simulator/simulator/hypothesis"
 )
 
@@ -46,6 +47,16 @@ func (c *Client) Node(ctx context.Context, name string) ([]byte, error) {
 // WhatIf implements Target.
 func (c *Client) WhatIf(ctx context.Context, q hypothesis.WhatIf) (*WhatIfAnswer, error) {
 	return post[WhatIfAnswer](ctx, c, "", q)
+}
+
+// Fit implements Target.
+func (c *Client) Fit(ctx context.Context, q hypothesis.Fit) (*hypothesis.FitAnswer, error) {
+	return post[hypothesis.FitAnswer](ctx, c, "/fit", q)
+}
+
+// Capacity implements Target.
+func (c *Client) Capacity(ctx context.Context, q hypothesis.Capacity) (*capacity.Answer, error) {
+	return post[capacity.Answer](ctx, c, "/capacity", q)
 }
 
 // post asks one of the routes.

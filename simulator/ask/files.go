@@ -20,8 +20,9 @@ import (
 
 // Subject is what a file asks about.
 type Subject struct {
-	// Pod is in JSON.
-	Pod hypothesis.Document
+	// Pod is in JSON, and Name is its namespace and name, for people.
+	Pod  hypothesis.Document
+	Name string
 	// Replicas is how many copies the workload has from which the pod was made; 0 for a pod.
 	Replicas int
 	// Beside are the other objects of the file that matter to scheduling.
@@ -35,7 +36,7 @@ func ReadSubject(ctx context.Context, file, namespace string, stdin io.Reader) (
 	if err != nil {
 		return nil, err
 	}
-	s := &Subject{}
+	s, name := &Subject{}, filepath.Base(file)
 	for _, o := range read {
 		u, err := inNamespace(o, namespace)
 		if err != nil {
@@ -51,16 +52,16 @@ func ReadSubject(ctx context.Context, file, namespace string, stdin io.Reader) (
 			}
 			s.Beside = append(s.Beside, change)
 		case s.Pod != nil:
-			return nil, fmt.Errorf("%s has several pods; a question is about one", file)
+			return nil, fmt.Errorf("%s has several pods; a question is about one", name)
 		default:
 			if s.Pod, err = json.Marshal(template); err != nil {
 				return nil, err
 			}
-			s.Replicas = replicas
+			s.Name, s.Replicas = u.GetNamespace()+"/"+u.GetName(), replicas
 		}
 	}
 	if s.Pod == nil {
-		return nil, fmt.Errorf("%s has no pod", file)
+		return nil, fmt.Errorf("%s has no pod, and no workload with a template for pods", name)
 	}
 	return s, nil
 }

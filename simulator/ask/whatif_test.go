@@ -14,6 +14,7 @@ import (
 	"kube-scheduler-simulator/scheduler/explain"
 	"kube-scheduler-simulator/scheduler/result"
 	"kube-scheduler-simulator/scheduler/whatif"
+	"kube-scheduler-simulator/scheduler/whatif/capacity"
 	"kube-scheduler-simulator/simulator/hypothesis"
 )
 
@@ -45,6 +46,12 @@ func (f file) Name() string { return string(f) }
 func (file) Node(context.Context, string) ([]byte, error) { panic("not called") }
 
 func (file) WhatIf(context.Context, hypothesis.WhatIf) (*WhatIfAnswer, error) { panic("not called") }
+
+func (file) Fit(context.Context, hypothesis.Fit) (*hypothesis.FitAnswer, error) { panic("not called") }
+
+func (file) Capacity(context.Context, hypothesis.Capacity) (*capacity.Answer, error) {
+	panic("not called")
+}
 
 // cycle returns a hypothetical cycle over the nodes a to d, of which nodes fit, with these totals.
 func cycle(pod string, totals map[string]int64, rejected ...func(*result.FilterBuilder)) Decision {

@@ -127,40 +127,79 @@ func (a *asking) delete(_ context.Context, _ ask.Target, value string) ([]hypoth
 	return []hypothesis.Change{{Delete: &target}}, nil
 }
 
-// question returns what the flags ask, and how many replicas the workload has that the pod is of; 0 for a pod.
-func (a *asking) question(ctx context.Context, target ask.Target, args []string) (q hypothesis.Question, replicas int, err error) {
+// subject is what a command asks about.
+type subject struct {
+	question hypothesis.Question
+	// name is the pod's, for people.
+	name string
+	// replicas is how many pods the workload has that a file holds; 0 for a pod.
+	replicas int
+}
+
+// ask runs a command after its flags are parsed. do asks, prints the answer, and reports whether the answer is yes.
+func (a *asking) ask(ctx context.Context, args []string, do func(ask.Target, *subject, ask.Format) (yes bool, err error)) error {
+	format, err := ask.ParseFormat(a.output)
+	if err != nil {
+		return err
+	}
+	if err := a.checkSubject(args); err != nil {
+		return err
+	}
+	target, err := a.target(ctx, os.Stderr)
+	if err != nil {
+		return err
+	}
+	s, err := a.subject(ctx, target, args)
+	if err != nil {
+		return err
+	}
+	yes, err := do(target, s, format)
+	if err == nil && a.exitCode && !yes {
+		return errNo
+	}
+	return err
+}
+
+func (a *asking) checkSubject(args []string) error {
 	switch {
 	case len(args) > 1:
-		return q, 0, fmt.Errorf("unknown argument %q (see --help)", args[1])
+		return fmt.Errorf("unknown argument %q (see --help)", args[1])
 	case (len(args) == 1) == (a.file != ""):
-		return q, 0, errors.New("name either a pod of the cluster, as [NAMESPACE/]NAME, or a file with -f (see --help)")
+		return errors.New("name either a pod of the cluster, as [NAMESPACE/]NAME, or a file with -f (see --help)")
 	}
-	if len(args) == 1 {
-		q.PodRef = &hypothesis.PodName{Namespace: a.namespace, Name: args[0]}
-		if namespace, name, both := strings.Cut(args[0], "/"); both {
-			q.PodRef = &hypothesis.PodName{Namespace: namespace, Name: name}
+	return nil
+}
+
+// subject reads what the flags and the argument name.
+func (a *asking) subject(ctx context.Context, target ask.Target, args []string) (s *subject, err error) {
+	s = &subject{}
+	if a.file == "" {
+		namespace, name, both := strings.Cut(args[0], "/")
+		if !both {
+			namespace, name = a.namespace, args[0]
 		}
+		s.question.PodRef, s.name = &hypothesis.PodName{Namespace: namespace, Name: name}, namespace+"/"+name
 	} else {
-		subject, err := ask.ReadSubject(ctx, a.file, a.namespace, os.Stdin)
+		read, err := ask.ReadSubject(ctx, a.file, a.namespace, os.Stdin)
 		if err != nil {
-			return q, 0, err
+			return nil, err
 		}
-		q.Pod, q.Changes, replicas = subject.Pod, subject.Beside, subject.Replicas
+		s.question.Pod, s.question.Changes, s.name, s.replicas = read.Pod, read.Beside, read.Name, read.Replicas
 	}
 	for _, read := range a.changes {
 		changes, err := read(ctx, target)
 		if err != nil {
-			return q, 0, err
+			return nil, err
 		}
-		q.Changes = append(q.Changes, changes...)
+		s.question.Changes = append(s.question.Changes, changes...)
 	}
 	if a.schedulerConfig != "" {
-		if q.Configuration, err = os.ReadFile(a.schedulerConfig); err != nil {
-			return q, 0, fmt.Errorf("reading the scheduler configuration: %w", err)
+		if s.question.Configuration, err = os.ReadFile(a.schedulerConfig); err != nil {
+			return nil, fmt.Errorf("reading the scheduler configuration: %w", err)
 		}
 	}
-	q.Profile = a.profile
-	return q, replicas, nil
+	s.question.Profile = a.profile
+	return s, nil
 }
 
 // target returns the cluster that the flags name.
@@ -174,16 +213,22 @@ func (a *asking) target(ctx context.Context, notes io.Writer) (ask.Target, error
 	if len(sources) > 1 {
 		return nil, fmt.Errorf("%s exclude each other", strings.Join(sources, " and "))
 	}
-	for flag, of := range map[string]string{"at": "recording", "context": "kubeconfig", "qps": "kubeconfig", "token-file": "server"} {
-		isDefault := of == "server" && len(sources) == 0
-		if a.flags.Changed(flag) && !a.flags.Changed(of) && !isDefault {
-			return nil, fmt.Errorf("--%s needs --%s", flag, of)
+	isRemote := a.state == "" && a.recording == "" && a.kubeconfig == ""
+	for _, pair := range []struct {
+		flag, needs string
+		given       bool
+	}{
+		{"at", "--recording", a.recording != ""},
+		{"context", "--kubeconfig", a.kubeconfig != ""},
+		{"qps", "--kubeconfig", a.kubeconfig != ""},
+		{"token-file", "a running simulator", isRemote},
+		{"feature-gates", "--state, --recording or --kubeconfig, as a running simulator has its own", !isRemote},
+	} {
+		if a.flags.Changed(pair.flag) && !pair.given {
+			return nil, fmt.Errorf("--%s needs %s (see --help)", pair.flag, pair.needs)
 		}
 	}
-	if a.state == "" && a.recording == "" && a.kubeconfig == "" {
-		if a.featureGates != "" {
-			return nil, errors.New("--feature-gates needs --state, --recording or --kubeconfig: a running simulator has its own")
-		}
+	if isRemote {
 		token, err := app.ReadToken(a.tokenFile)
 		if err != nil {
 			return nil, err

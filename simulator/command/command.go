@@ -75,6 +75,8 @@ func run(with []Option) error {
 			return replayFile(ctx, os.Args[2:], with)
 		case "whatif":
 			return whatIf(ctx, os.Args[2:], with)
+		case "capacity":
+			return capacity(ctx, os.Args[2:], with)
 		case "version":
 			return showVersion(os.Args[2:], os.Stdout)
 		}
@@ -87,7 +89,7 @@ func serve(ctx context.Context, args []string, with []Option) error {
 	for _, o := range with {
 		o(&options)
 	}
-	flags := newFlags("simulator [flags]\n       simulator bench [flags]\n       simulator record [flags]\n       simulator replay FILE [flags]\n       simulator whatif ([NAMESPACE/]NAME | -f FILE) [flags]\n       simulator version [flags]",
+	flags := newFlags("simulator [flags]\n       simulator bench [flags]\n       simulator record [flags]\n       simulator replay FILE [flags]\n       simulator whatif ([NAMESPACE/]NAME | -f FILE) [flags]\n       simulator capacity ([NAMESPACE/]NAME | -f FILE) [flags]\n       simulator version [flags]",
 		"Runs a Kubernetes control plane and a recorded kube-scheduler, and serves their web application.")
 	gates := flags.serve(&options)
 	if done, err := flags.parse(args); done || err != nil {
@@ -221,6 +223,26 @@ func (f flagSet) parseWith(args []string) (rest []string, done bool, err error) 
 		return nil, true, fmt.Errorf("%w (see --help)", err)
 	}
 	return f.Args(), false, setUpLogging(*f.verbosity)
+}
+
+// without returns an error if one of the flags is given, which make sense with another one only.
+func (f flagSet) without(other string, flags ...string) error {
+	for _, flag := range flags {
+		if f.Changed(flag) {
+			return fmt.Errorf("--%s needs --%s (see --help)", flag, other)
+		}
+	}
+	return nil
+}
+
+// alone returns an error if one of the flags is given, which make no sense with this one.
+func (f flagSet) alone(this string, flags ...string) error {
+	for _, flag := range flags {
+		if f.Changed(flag) {
+			return fmt.Errorf("--%s and --%s exclude each other (see --help)", this, flag)
+		}
+	}
+	return nil
 }
 
 // setUpLogging sends Kubernetes' logs to stderr and silences them at level 0.

@@ -13,27 +13,57 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 
+	"kube-scheduler-simulator/scheduler/config"
 	"kube-scheduler-simulator/scheduler/whatif"
 	"kube-scheduler-simulator/simulator/admission"
 	"kube-scheduler-simulator/simulator/hypothesis"
 	"kube-scheduler-simulator/simulator/objects"
 )
 
-// change makes a hypothetical change in the state, and returns it as the engine takes it: admitted, and whole.
-func (s *state) change(ctx context.Context, c hypothesis.Change) (whatif.Change, error) {
+var _ hypothesis.Admission = (*state)(nil)
+
+// Change implements hypothesis.Admission: it makes the change in the state, and returns it as the engine takes it, whole.
+func (s *state) Change(ctx context.Context, field string, c hypothesis.Change) (whatif.Change, error) {
 	switch {
 	case c.Apply != nil:
 		o, err := s.apply(ctx, c.Apply, c.Count)
-		return whatif.Change{Apply: o, Count: c.Count}, err
+		return whatif.Change{Apply: o, Count: c.Count}, refused(field+".apply", err)
 	case c.Patch != nil:
 		o, err := s.patch(ctx, *c.Patch)
-		return whatif.Change{Apply: o}, err
+		return whatif.Change{Apply: o}, refused(field+".patch", err)
+	case c.Delete != nil:
+		k, ref := s.resolve(*c.Delete)
+		if o := s.objects[k]; o != nil {
+			s.remove(o)
+		}
+		return whatif.Change{Delete: &ref}, nil
 	}
-	k, ref := s.resolve(*c.Delete)
-	if o := s.objects[k]; o != nil {
-		s.remove(o)
+	return whatif.Change{}, refused(field, errors.New("want one of apply, patch and delete"))
+}
+
+// Pod implements hypothesis.Admission.
+func (s *state) Pod(ctx context.Context, field string, document hypothesis.Document) (*corev1.Pod, error) {
+	o, err := admission.DecodeStrictly(document)
+	if err != nil {
+		return nil, refused(field, err)
 	}
-	return whatif.Change{Delete: &ref}, nil
+	pod, isPod := o.(*corev1.Pod)
+	if !isPod {
+		return nil, refused(field, fmt.Errorf("want a Pod, not a %s", o.GetObjectKind().GroupVersionKind().Kind))
+	}
+	pod.Spec.NodeName = ""
+	if o, err = s.admission.Admit(ctx, pod); err != nil {
+		return nil, refused(field, err)
+	}
+	return o.(*corev1.Pod), nil // Admit keeps the kind
+}
+
+// refused says which part of a question is refused. It returns nil for nil.
+func refused(field string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &hypothesis.Refused{Message: field + ": " + err.Error(), Mistakes: []config.Mistake{{Field: field, Message: err.Error()}}}
 }
 
 // resolve completes the name of an object.

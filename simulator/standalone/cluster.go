@@ -2,6 +2,7 @@ package standalone
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -12,7 +13,11 @@ import (
 
 	schedulerconfig "kube-scheduler-simulator/scheduler/config"
 	"kube-scheduler-simulator/scheduler/whatif"
+	"kube-scheduler-simulator/scheduler/whatif/capacity"
+	"kube-scheduler-simulator/simulator/ask"
+	"kube-scheduler-simulator/simulator/hypothesis"
 	"kube-scheduler-simulator/simulator/mirror"
+	"kube-scheduler-simulator/simulator/objects"
 )
 
 // Options say which cluster is asked. One of File, Recording and Kubeconfig is set.
@@ -30,13 +35,15 @@ type Options struct {
 	OutOfTree frameworkruntime.Registry
 }
 
-// Cluster is a cluster as it was at one moment. It is for one goroutine.
+// Cluster is a cluster as it was at one moment. It answers one question.
 type Cluster struct {
 	name   string
 	state  *state
 	notes  []string
-	engine *whatif.Engine
+	desk   *hypothesis.Desk
 }
+
+var _ ask.Target = (*Cluster)(nil)
 
 // Open reads a cluster.
 func Open(ctx context.Context, o Options) (*Cluster, error) {
@@ -56,7 +63,14 @@ func Open(ctx context.Context, o Options) (*Cluster, error) {
 		Source: whatif.Objects(s.list()), OutOfTree: o.OutOfTree,
 		Configuration: func() *config.KubeSchedulerConfiguration { return configuration.Internal },
 	})
-	return &Cluster{name: name, state: s, notes: r.notes, engine: engine}, nil
+	desk, err := hypothesis.New(hypothesis.Options{
+		Engine: engine, Parse: o.Parse,
+		Admission: func() hypothesis.Admission { return s },
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &Cluster{name: name, state: s, notes: r.notes, desk: desk}, nil
 }
 
 func (o Options) read(ctx context.Context) (r *reading, name string, err error) {
@@ -87,3 +101,31 @@ func (c *Cluster) Name() string { return c.name }
 
 // Notes say which objects were left out, and why.
 func (c *Cluster) Notes() []string { return c.notes }
+
+// Node implements ask.Target.
+func (c *Cluster) Node(_ context.Context, name string) ([]byte, error) {
+	node := c.state.objects[key{objects.Node, "", name}]
+	if node == nil {
+		return nil, &whatif.NotFoundError{ObjectRef: whatif.ObjectRef{GVK: objects.Node.WithVersion("v1"), Name: name}}
+	}
+	return json.Marshal(node)
+}
+
+// WhatIf implements ask.Target.
+func (c *Cluster) WhatIf(ctx context.Context, q hypothesis.WhatIf) (*ask.WhatIfAnswer, error) {
+	answer, err := c.desk.WhatIf(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	return ask.Explained(answer), nil
+}
+
+// Fit implements ask.Target.
+func (c *Cluster) Fit(ctx context.Context, q hypothesis.Fit) (*hypothesis.FitAnswer, error) {
+	return c.desk.Fit(ctx, q)
+}
+
+// Capacity implements ask.Target.
+func (c *Cluster) Capacity(ctx context.Context, q hypothesis.Capacity) (*capacity.Answer, error) {
+	return c.desk.Capacity(ctx, q)
+}

@@ -6,6 +6,6 @@
 // a kubeconfig, which it only reads. Package admission takes the place of the API
 // server. Controllers do not run: what they had not done at that moment stays undone.
 //
-// It may import scheduler/config, scheduler/plugins, scheduler/result, scheduler/whatif and the packages
+// It may import scheduler/config, scheduler/whatif with its packages, simulator/ask, simulator/hypothesis and the packages
 // that read files, recordings and clusters.
 package standalone

@@ -48,7 +48,9 @@ func (r *reading) sort() {
 	})
 }
 
-func (r *reading) note(format string, args ...any) { r.notes = append(r.notes, fmt.Sprintf(format, args...)) }
+func (r *reading) note(format string, args ...any) {
+	r.notes = append(r.notes, fmt.Sprintf(format, args...))
+}
 
 // readFile reads a file, directory or archive, as an import does.
 func readFile(ctx context.Context, path string) (*reading, error) {

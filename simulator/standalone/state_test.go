@@ -200,7 +200,7 @@ func TestChanges(t *testing.T) {
 			if err := json.Unmarshal([]byte(tc.change), &change); err != nil {
 				t.Fatal(err)
 			}
-			got, err := s.change(t.Context(), change)
+			got, err := s.Change(t.Context(), "change", change)
 			said := ""
 			switch {
 			case err != nil:
@@ -243,7 +243,7 @@ func TestLaterChangesSeeEarlierOnes(t *testing.T) {
 		if err := json.Unmarshal([]byte(document), &change); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := s.change(t.Context(), change); err != nil {
+		if _, err := s.Change(t.Context(), "change", change); err != nil {
 			t.Fatal(err)
 		}
 	}

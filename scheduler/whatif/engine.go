@@ -3,25 +3,21 @@ package whatif
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
+	"sync"
 	"time"
 
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/rest"
+	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config"
 	frameworkruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
+
+	"kube-scheduler-simulator/scheduler/feed"
 )
-
-// Source is where an engine gets its state from: Objects, or the feed of a running scheduler.
-type Source interface {
-	source()
-}
-
-// Objects returns a state that does not change. The engine keeps the objects and does not
-// change them; the caller must not either. Kinds that the scheduler does not read are left out.
-func Objects(objects []runtime.Object) Source { return objectList(objects) }
-
-type objectList []runtime.Object
-
-func (objectList) source() {}
 
 // Options say what an engine works on. The zero value of a field means its default.
 type Options struct {
@@ -32,6 +28,12 @@ type Options struct {
 	Configuration func() *config.KubeSchedulerConfiguration
 	// OutOfTree are plugins in addition to those of Kubernetes.
 	OutOfTree frameworkruntime.Registry
+	// ClientConfig reaches the cluster from which plugins read that use clients of their own. What they write goes
+	// nowhere. Without it, their reads fail.
+	ClientConfig *rest.Config
+	// BreakTie chooses among the nodes that share the best total; by default the first one by name. Kubernetes chooses
+	// at random.
+	BreakTie func(state fwk.CycleState, pod *v1.Pod, tied []string) string
 	// Waiting is how many questions may wait for their turn; 32 by default. Further ones
 	// get ErrBusy.
 	Waiting int
@@ -45,26 +47,258 @@ type Options struct {
 	Clock func() time.Time
 }
 
-// Engine answers questions. It answers one question at a time; its methods may be called from any
-// goroutine.
-type Engine struct{ options Options }
+const (
+	defaultWaiting = 32
+	defaultKept    = 4
+	defaultIdle    = 5 * time.Minute
+)
+
+// Source is where an engine gets its state from: Objects, or the feed of a running scheduler.
+type Source interface {
+	// Follow begins to follow the state. ctx bounds only the call.
+	Follow(ctx context.Context) (Follower, error)
+}
+
+// Follower hands out the state and its changes. Its methods are called from one goroutine at a time.
+type Follower interface {
+	// Drain returns the operations since the last call. If whole is true, they describe the whole state, and nothing of
+	// what was before is left. The first call returns the whole state.
+	Drain(ctx context.Context) (ops []feed.Operation, whole bool, err error)
+	// Close ends following.
+	Close()
+}
+
+// Objects returns a state that does not change. The engine keeps the objects and does not
+// change them; the caller must not either. Kinds that the scheduler does not read are left out.
+func Objects(objects []runtime.Object) Source { return objectList(objects) }
+
+type objectList []runtime.Object
+
+func (o objectList) Follow(context.Context) (Follower, error) { return &fixed{objects: o}, nil }
+
+// fixed is the follower of a state that does not change.
+type fixed struct {
+	objects []runtime.Object
+	drained bool
+}
+
+func (f *fixed) Drain(context.Context) ([]feed.Operation, bool, error) {
+	if f.drained {
+		return nil, false, nil
+	}
+	f.drained = true
+	return sorted(f.objects), true, nil
+}
+
+func (*fixed) Close() {}
+
+// Engine answers questions, one at a time. Its methods may be called from any goroutine.
+type Engine struct {
+	options Options
+	// turn is held by the question that is being answered.
+	turn chan struct{}
+	// waiting counts the questions that hold or wait for the turn.
+	waiting chan struct{}
+
+	// Whoever holds the turn owns the rest. kept is ordered, the latest one first.
+	kept []*follow
+
+	mu sync.Mutex
+	// idle fires when no question has come for a while. It is nil while there is nothing to let go of.
+	idle *time.Timer
+}
+
+// follow is a replica that follows the source.
+type follow struct {
+	*Replica
+	follower Follower
+	// filled: the replica has the state.
+	filled bool
+}
 
 // New returns an engine. It does no work until the first question.
-func New(options Options) *Engine { return &Engine{options: options} }
-
-var errSkeleton = errors.New("the engine is not built yet")
+func New(options Options) *Engine {
+	if options.Waiting == 0 {
+		options.Waiting = defaultWaiting
+	}
+	if options.Kept == 0 {
+		options.Kept = defaultKept
+	}
+	if options.Idle == 0 {
+		options.Idle = defaultIdle
+	}
+	if options.Clock == nil {
+		options.Clock = time.Now
+	}
+	return &Engine{options: options, turn: make(chan struct{}, 1), waiting: make(chan struct{}, options.Waiting+1)}
+}
 
 // Ask answers a question. The errors of a question that cannot be answered are ErrBusy, ctx's error
 // and the types of this package.
-func (e *Engine) Ask(ctx context.Context, q Question) (*Answer, error) { return nil, errSkeleton }
+func (e *Engine) Ask(ctx context.Context, q Question) (*Answer, error) {
+	var answer *Answer
+	err := e.Try(ctx, q.Configuration, func(ctx context.Context, t *Trial) (err error) {
+		answer, err = t.answer(ctx, q)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return answer, nil
+}
 
 // Try calls do with a view of the state that no other question shares. All that do changed is undone
 // afterwards. Try returns the error of do, ErrBusy, ctx's error, a *ConfigurationError or a *PanicError. configuration is
 // as in Question.
 func (e *Engine) Try(ctx context.Context, configuration *config.KubeSchedulerConfiguration, do func(context.Context, *Trial) error) error {
-	return errSkeleton
+	if err := e.begin(ctx); err != nil {
+		return err
+	}
+	defer e.end()
+	if configuration == nil {
+		configuration = e.options.Configuration()
+	}
+	r, err := e.replica(ctx, configuration)
+	if err != nil {
+		return err
+	}
+	return e.checked(r, r.Try(ctx, do))
+}
+
+// begin waits for the turn.
+func (e *Engine) begin(ctx context.Context) error {
+	select {
+	case e.waiting <- struct{}{}:
+	default:
+		return ErrBusy
+	}
+	select {
+	case e.turn <- struct{}{}:
+	case <-ctx.Done():
+		<-e.waiting
+		return ctx.Err()
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.idle != nil {
+		e.idle.Stop()
+		e.idle = nil
+	}
+	return nil
+}
+
+func (e *Engine) end() {
+	e.mu.Lock()
+	if len(e.kept) > 0 {
+		e.idle = time.AfterFunc(e.options.Idle, e.letGo)
+	}
+	e.mu.Unlock()
+	<-e.turn
+	<-e.waiting
+}
+
+// letGo closes everything, unless a question is being answered: a later end tries again.
+func (e *Engine) letGo() {
+	select {
+	case e.turn <- struct{}{}:
+		defer func() { <-e.turn }()
+		e.closeAll()
+	default:
+	}
+}
+
+func (e *Engine) closeAll() {
+	for _, f := range e.kept {
+		f.close()
+	}
+	e.kept = nil
+}
+
+func (f *follow) close() {
+	f.follower.Close()
+	// The plugins are gone, whatever their Close says.
+	_ = f.Replica.Close()
 }
 
 // Stop lets go of the source and of everything that is built, after the running question. Further questions
 // start again.
-func (e *Engine) Stop() {}
+func (e *Engine) Stop() {
+	e.turn <- struct{}{}
+	defer func() { <-e.turn }()
+	e.mu.Lock()
+	if e.idle != nil {
+		e.idle.Stop()
+		e.idle = nil
+	}
+	e.mu.Unlock()
+	e.closeAll()
+}
+
+// replica returns the replica of a configuration, with the present state.
+func (e *Engine) replica(ctx context.Context, configuration *config.KubeSchedulerConfiguration) (*follow, error) {
+	f, err := e.find(ctx, configuration)
+	if err != nil {
+		return nil, err
+	}
+	ops, whole, err := f.follower.Drain(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("bringing the state up to date: %w", err)
+	}
+	if whole && f.filled {
+		// A new scheduler has nothing to forget.
+		if err := f.rebuild(ctx, e.options); err != nil {
+			return nil, e.checked(f, err)
+		}
+	}
+	f.filled = true
+	return f, e.checked(f, f.Apply(ops...))
+}
+
+// find returns the replica of a configuration, and makes it the latest one.
+func (e *Engine) find(ctx context.Context, configuration *config.KubeSchedulerConfiguration) (*follow, error) {
+	at := slices.IndexFunc(e.kept, func(f *follow) bool { return equality.Semantic.DeepEqual(f.given, configuration) })
+	if at >= 0 {
+		f := e.kept[at]
+		e.kept = slices.Insert(slices.Delete(e.kept, at, at+1), 0, f)
+		return f, nil
+	}
+	r, err := NewReplica(ctx, configuration, e.options)
+	if err != nil {
+		return nil, err
+	}
+	follower, err := e.options.Source.Follow(ctx)
+	if err != nil {
+		_ = r.Close()
+		return nil, fmt.Errorf("following the state: %w", err)
+	}
+	f := &follow{Replica: r, follower: follower}
+	e.kept = slices.Insert(e.kept, 0, f)
+	for len(e.kept) > e.options.Kept {
+		e.drop(e.kept[len(e.kept)-1])
+	}
+	return f, nil
+}
+
+// rebuild replaces the replica by an empty one.
+func (f *follow) rebuild(ctx context.Context, options Options) error {
+	fresh, err := NewReplica(ctx, f.given, options)
+	if err != nil {
+		return err
+	}
+	_ = f.Replica.Close()
+	f.Replica = fresh
+	return nil
+}
+
+// checked drops a replica that an error broke. It returns err.
+func (e *Engine) checked(f *follow, err error) error {
+	if broken := (*PanicError)(nil); errors.As(err, &broken) {
+		e.drop(f)
+	}
+	return err
+}
+
+func (e *Engine) drop(f *follow) {
+	e.kept = slices.DeleteFunc(e.kept, func(other *follow) bool { return other == f })
+	f.close()
+}

@@ -3,6 +3,7 @@ package whatif
 import (
 	"errors"
 	"fmt"
+	"strings"
 )
 
 // ErrBusy means that too many questions wait already. Ask again later.
@@ -75,6 +76,20 @@ func (e *ConfigurationError) Unwrap() error { return e.Err }
 
 // PanicError means that a plugin, or the scheduler, panicked while it answered. The process and
 // the engine go on.
-type PanicError struct{ Message string }
+// A panic of a call of a plugin is not one: it makes the outcome of the decision an error, as in a live cycle.
+type PanicError struct{ Message, Stack string }
 
-func (e *PanicError) Error() string { return "a plugin panicked: " + e.Message }
+// Error leaves out the stack.
+func (e *PanicError) Error() string { return "the scheduler panicked: " + e.Message }
+
+// UnfitError means that a pod cannot be placed on a node.
+type UnfitError struct {
+	Node string
+	// Plugin is empty if the framework rejected the pod.
+	Plugin  string
+	Reasons []string
+}
+
+func (e *UnfitError) Error() string {
+	return fmt.Sprintf("the pod does not fit on %s: %s: %s", e.Node, e.Plugin, strings.Join(e.Reasons, ", "))
+}

@@ -18,10 +18,8 @@ type Question struct {
 	// PodRef names a pod of the state, or one that Changes apply. A pod that has a node
 	// is asked about as if it were not placed yet: it does not count on its node.
 	PodRef *types.NamespacedName
-	// Copies is how many pods like this one are placed, one after the other, each on the
-	// state that the ones before it left; 0 means 1. The decisions end early with the
-	// first copy that finds no node, because all others would find none for the same
-	// reasons, unless preemption made room for it.
+	// Copies is how many pods like this one are decided about, one after the other, each on the
+	// state that the ones before it left; 0 means 1. A copy that finds no node stays pending.
 	Copies int
 	// Changes are applied in order before the decision, to a copy of the state.
 	Changes []Change

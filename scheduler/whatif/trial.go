@@ -2,12 +2,19 @@ package whatif
 
 import (
 	"context"
+	"slices"
 
 	v1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/dynamic-resource-allocation/resourceclaim"
 	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/metrics"
 
+	"kube-scheduler-simulator/scheduler/internal/upstream"
+	"kube-scheduler-simulator/scheduler/memory"
 	"kube-scheduler-simulator/scheduler/result"
 )
 
@@ -16,68 +23,341 @@ import (
 //
 // The costs differ: Apply, Place and Rollback cost microseconds per object that they touch, except
 // that a node which comes or goes costs microseconds per node of the cluster at the next decision.
-// Feasible costs a PreFilter and then microseconds per node asked about. Choose costs about what the
-// live scheduler needs if it searches all nodes, and Decide up to twice that.
-type Trial struct{}
+// Feasible costs a PreFilter, which is reused while neither the pod nor the state changes, and then
+// microseconds per node asked about. Choose costs what the live scheduler needs if it searches all nodes, and
+// Decide up to twice that.
+type Trial struct {
+	replica *Replica
+	state   State
+	// steps are the placements, which have more to undo than the world has.
+	steps []step
+	// last is the latest attempt, and decided the latest one that selected a node. They are nil after a
+	// change.
+	last    *attempt
+	decided *decided
+}
+
+// step is a placement.
+type step struct {
+	before memory.Mark
+	undo   func()
+}
+
+// attempt is what plugins have found out about a pod, in the present state.
+type attempt struct {
+	pod       *v1.Pod
+	framework framework.Framework
+	state     fwk.CycleState
+	// restriction and status are PreFilter's.
+	restriction *fwk.PreFilterResult
+	status      *fwk.Status
+}
+
+// decided is an attempt in which the scheduler selected a node.
+type decided struct {
+	attempt
+	node string
+}
 
 // State returns the state before all changes.
-func (t *Trial) State() State { return State{} }
+func (t *Trial) State() State { return t.state }
 
-// Apply applies changes in order. When one fails, with a *ChangeError, those before it stay applied.
-func (t *Trial) Apply(changes ...Change) error { return errSkeleton }
+// Mark is a point in the sequence of a Trial's changes. The zero value is its beginning.
+type Mark struct {
+	world memory.Mark
+	steps int
+}
 
 // Mark returns a point to which Rollback can return.
-func (t *Trial) Mark() Mark { return 0 }
+func (t *Trial) Mark() Mark { return Mark{t.replica.world.Mark(), len(t.steps)} }
 
-// Rollback undoes, in reverse order, every Apply and Place since the mark.
-func (t *Trial) Rollback(to Mark) {}
+// Rollback undoes all changes since the mark, the latest first.
+func (t *Trial) Rollback(to Mark) {
+	for i := len(t.steps) - 1; i >= to.steps; i-- {
+		t.replica.world.Rollback(t.steps[i].before)
+		t.steps[i].undo()
+	}
+	t.steps = t.steps[:to.steps]
+	t.replica.world.Rollback(to.world)
+	t.changed()
+}
 
-// Mark is a point in the sequence of a Trial's changes.
-type Mark int
+func (t *Trial) changed() { t.last, t.decided, t.replica.stale = nil, nil, true }
 
-// Pod returns a pod of the state as Decide expects it: as if it were not placed yet. A pod that is bound no longer counts on
-// its node until a Rollback. The error is a *NotFoundError.
-func (t *Trial) Pod(namespace, name string) (*v1.Pod, error) { return nil, errSkeleton }
+// set creates or replaces an object.
+func (t *Trial) set(o runtime.Object) error {
+	t.changed()
+	return t.replica.world.Set(o)
+}
 
-// New returns a pod as Decide expects it: pod with a name and a UID of its own and the defaults of the API
-// server. The error is an *InvalidError.
-func (t *Trial) New(pod *v1.Pod) (*v1.Pod, error) { return nil, errSkeleton }
+// AskExtenders says whether the following decisions ask extenders. At first they do not.
+func (t *Trial) AskExtenders(ask bool) { t.replica.observer.asks.Store(ask) }
 
-// Decide makes a recorded decision, and does not place the pod. profile is as in Question.
+// framework returns the framework that decides about a pod.
+func (t *Trial) framework(pod *v1.Pod, profile string) (framework.Framework, error) {
+	if profile == "" {
+		profile = pod.Spec.SchedulerName
+	}
+	if f := t.replica.decider.Profiles[profile]; f != nil {
+		return f, nil
+	}
+	err := &ProfileError{Profile: profile}
+	for i := range t.replica.given.Profiles {
+		err.Profiles = append(err.Profiles, t.replica.given.Profiles[i].SchedulerName)
+	}
+	return nil, err
+}
+
+// prepare makes the pod a pending pod of the state, if it is not yet, and brings the snapshot up to date.
+func (t *Trial) prepare(ctx context.Context, pod *v1.Pod) (*framework.QueuedPodInfo, error) {
+	info, err := upstream.NewPodInfo(pod)
+	if err != nil {
+		return nil, &InvalidError{Message: err.Error()}
+	}
+	if t.replica.world.Get(podKind, pod.Namespace, pod.Name) != runtime.Object(pod) {
+		if err := t.set(pod); err != nil {
+			return nil, err
+		}
+	}
+	return info, t.refresh(ctx)
+}
+
+func (t *Trial) refresh(ctx context.Context) error {
+	if !t.replica.stale {
+		return nil
+	}
+	t.replica.stale = false
+	return t.replica.decider.Update(ctx)
+}
+
+func newState() *framework.CycleState {
+	state := framework.NewCycleState()
+	state.Write(framework.PodsToActivateKey, framework.NewPodsToActivate())
+	return state
+}
+
+// Decide makes a recorded decision. The pod becomes a pending pod of the state if it is not one yet; it is not
+// placed. profile is as in Question.
 func (t *Trial) Decide(ctx context.Context, pod *v1.Pod, profile string) (*result.Cycle, error) {
-	return nil, errSkeleton
+	f, err := t.framework(pod, profile)
+	if err != nil {
+		return nil, err
+	}
+	info, err := t.prepare(ctx, pod)
+	if err != nil {
+		return nil, err
+	}
+	for _, plugin := range f.PreEnqueuePlugins() {
+		plugin.PreEnqueue(ctx, pod) // for the record
+	}
+	state := newState()
+	decision := t.replica.decider.Decide(ctx, f, state, info)
+	cycle := t.replica.observer.Conclude(pod.UID, decision.Status, decision.Nominating)
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	t.decided = &decided{attempt{pod: pod, framework: f, state: state}, decision.Node}
+	return cycle, nil
 }
 
 // Choose returns the node that the scheduler would choose, empty when none fits: a decision without its
-// record, and without extenders and preemption.
+// record and without preemption.
 func (t *Trial) Choose(ctx context.Context, pod *v1.Pod, profile string) (string, error) {
-	return "", errSkeleton
+	f, err := t.framework(pod, profile)
+	if err != nil {
+		return "", err
+	}
+	info, err := t.prepare(ctx, pod)
+	if err != nil {
+		return "", err
+	}
+	state := newState()
+	node, err := t.replica.decider.Choose(ctx, f, state, info)
+	if err == nil {
+		err = ctx.Err()
+	}
+	if err != nil {
+		return "", err
+	}
+	t.decided = &decided{attempt{pod: pod, framework: f, state: state}, node}
+	return node, nil
 }
 
-// Feasible returns those of the named nodes, in their order, on which the pod fits; of all nodes if none is named. It stops at a
-// node's first rejection.
+// Feasible returns those of the named nodes, in their order, on which the pod fits; of all nodes, in the order of Nodes, if none is
+// named. It stops at a node's first rejection, and asks no extender. The error may be a *NotFoundError.
 func (t *Trial) Feasible(ctx context.Context, pod *v1.Pod, profile string, nodes ...string) ([]string, error) {
-	return nil, errSkeleton
+	a, err := t.attempt(ctx, pod, profile)
+	if err != nil || !a.status.IsSuccess() {
+		return nil, err
+	}
+	infos, err := t.nodes(nodes)
+	if err != nil {
+		return nil, err
+	}
+	statuses := make([]*fwk.Status, len(infos))
+	a.framework.Parallelizer().Until(ctx, len(infos), func(i int) { statuses[i] = a.filter(ctx, infos[i]) }, metrics.Filter)
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	var out []string
+	for i, status := range statuses {
+		switch {
+		case status.IsSuccess():
+			out = append(out, infos[i].Node().Name)
+		case !status.IsRejected():
+			return nil, status.AsError()
+		}
+	}
+	return out, nil
 }
 
-// Place places the pod on the node without asking whether it fits, and reserves what its plugins hand out: volumes and
-// devices. The error is that of a Reserve plugin; the pod is then not placed.
+// nodes returns the named nodes, or all.
+func (t *Trial) nodes(names []string) ([]fwk.NodeInfo, error) {
+	if len(names) == 0 {
+		return t.replica.decider.Nodes(), nil
+	}
+	out := make([]fwk.NodeInfo, len(names))
+	for i, name := range names {
+		if out[i] = t.replica.decider.Node(name); out[i] == nil {
+			return nil, &NotFoundError{ObjectRef{GVK: nodeKind, Name: name}}
+		}
+	}
+	return out, nil
+}
+
+// attempt returns an attempt after PreFilter. Without an error, its status is a success or a rejection.
+func (t *Trial) attempt(ctx context.Context, pod *v1.Pod, profile string) (*attempt, error) {
+	f, err := t.framework(pod, profile)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := t.prepare(ctx, pod); err != nil {
+		return nil, err
+	}
+	if t.last != nil && t.last.pod == pod && t.last.framework == f {
+		return t.last, nil
+	}
+	a := &attempt{pod: pod, framework: f, state: newState()}
+	a.restriction, a.status, _ = f.RunPreFilterPlugins(ctx, a.state, pod)
+	if !a.status.IsSuccess() && !a.status.IsRejected() {
+		return nil, a.status.AsError()
+	}
+	t.last = a
+	return a, nil
+}
+
+// filter runs the Filter plugins for a node.
+func (a *attempt) filter(ctx context.Context, node fwk.NodeInfo) *fwk.Status {
+	if !a.restriction.AllNodes() && !a.restriction.NodeNames.Has(node.Node().Name) {
+		return fwk.NewStatus(fwk.UnschedulableAndUnresolvable, "PreFilter restricts the pod to other nodes")
+	}
+	return a.framework.RunFilterPluginsWithNominatedPods(ctx, a.state, a.pod, node)
+}
+
+// Place places the pod on the node, and reserves what its plugins hand out: volumes and devices. If Decide or Choose has just
+// selected the node, what they found out is used; otherwise the pod is filtered for this node first. The error may be a
+// *UnfitError or a *NotFoundError; the pod is then not placed. To put a pod on a node without asking whether it fits, apply it with a node.
 func (t *Trial) Place(ctx context.Context, pod *v1.Pod, profile, node string) error {
-	return errSkeleton
+	if d := t.decided; d != nil && d.pod == pod && d.node == node {
+		return t.reserve(context.WithoutCancel(ctx), &d.attempt, node)
+	}
+	a, err := t.attempt(ctx, pod, profile)
+	if err != nil {
+		return err
+	}
+	on, err := t.nodes([]string{node})
+	if err != nil {
+		return err
+	}
+	status := a.status
+	if status.IsSuccess() {
+		status = a.filter(ctx, on[0])
+	}
+	if !status.IsSuccess() {
+		return &UnfitError{Node: node, Plugin: status.Plugin(), Reasons: status.Reasons()}
+	}
+	return t.reserve(context.WithoutCancel(ctx), a, node)
+}
+
+// reserve places the pod of an attempt.
+func (t *Trial) reserve(ctx context.Context, a *attempt, node string) error {
+	bound := *a.pod
+	bound.Spec.NodeName, bound.Status.NominatedNodeName = node, ""
+	bound.ResourceVersion = t.replica.nextVersion()
+	undo := func() { a.framework.RunReservePluginsUnreserve(ctx, a.state, &bound, node) }
+	if status := a.framework.RunReservePluginsReserve(ctx, a.state, &bound, node); !status.IsSuccess() {
+		undo()
+		return &UnfitError{Node: node, Plugin: status.Plugin(), Reasons: status.Reasons()}
+	}
+	t.steps = append(t.steps, step{t.replica.world.Mark(), undo})
+	if err := t.allocate(&bound); err != nil {
+		return err
+	}
+	return t.set(&bound)
+}
+
+// allocate writes the claims of a placed pod, as DynamicResources does in PreBind: with what Reserve has allocated, and with
+// the pod as their user.
+func (t *Trial) allocate(pod *v1.Pod) error {
+	for i := range pod.Spec.ResourceClaims {
+		name, _, err := resourceclaim.Name(pod, &pod.Spec.ResourceClaims[i])
+		if err != nil || name == nil {
+			continue // the plugin has seen no such claim
+		}
+		claim, ok := t.replica.world.Get(claimKind, pod.Namespace, *name).(*resourcev1.ResourceClaim)
+		if !ok {
+			continue
+		}
+		claim = claim.DeepCopy()
+		if pending := t.replica.claims.GetPendingAllocation(claim.UID); claim.Status.Allocation == nil && pending != nil {
+			claim.Status.Allocation = pending
+		}
+		user := resourcev1.ResourceClaimConsumerReference{Resource: "pods", Name: pod.Name, UID: pod.UID}
+		if !slices.Contains(claim.Status.ReservedFor, user) {
+			claim.Status.ReservedFor = append(claim.Status.ReservedFor, user)
+		}
+		claim.ResourceVersion = t.replica.nextVersion()
+		if err := t.set(claim); err != nil {
+			return err
+		}
+		t.replica.claims.MaybeRemoveClaimPendingAllocation(claim.UID, true)
+	}
+	return nil
 }
 
 // Nodes returns the nodes in the scheduler's order, with their pods. The list is valid until the next change.
-func (t *Trial) Nodes() []fwk.NodeInfo { return nil }
+func (t *Trial) Nodes() []fwk.NodeInfo {
+	// An error of the cache means that the list may be incomplete; the next decision reports it.
+	_ = t.refresh(context.Background())
+	return t.replica.decider.Nodes()
+}
 
 // Pods returns all pods, bound and pending, in no particular order.
-func (t *Trial) Pods() []*v1.Pod { return nil }
+func (t *Trial) Pods() []*v1.Pod {
+	objects := t.replica.world.List(podKind)
+	pods := make([]*v1.Pod, len(objects))
+	for i, o := range objects {
+		pods[i] = o.(*v1.Pod)
+	}
+	return pods
+}
 
 // Get returns an object. Do not change it. The error is a *NotFoundError or a *KindError.
 func (t *Trial) Get(gvk schema.GroupVersionKind, namespace, name string) (runtime.Object, error) {
-	return nil, errSkeleton
+	ref := ObjectRef{GVK: gvk, Namespace: namespace, Name: name}
+	if o := t.replica.world.Get(gvk, namespace, name); o != nil {
+		return o, nil
+	}
+	if !t.replica.reads(gvk) {
+		return nil, &KindError{ref}
+	}
+	return nil, &NotFoundError{ref}
 }
 
 // List returns all objects of a kind, in no particular order. Do not change them. The error is a *KindError.
 func (t *Trial) List(gvk schema.GroupVersionKind) ([]runtime.Object, error) {
-	return nil, errSkeleton
+	if !t.replica.reads(gvk) {
+		return nil, &KindError{ObjectRef{GVK: gvk}}
+	}
+	return t.replica.world.List(gvk), nil
 }

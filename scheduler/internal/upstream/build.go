@@ -31,6 +31,8 @@ type Parts struct {
 	// BreakTie chooses among nodes that share the best total. nil leaves the choice
 	// to Kubernetes, which chooses at random.
 	BreakTie TieBreaker
+	// passive: see BuildDecider.
+	passive bool
 }
 
 // Observer plugs into a scheduler to observe it. Build calls each method once

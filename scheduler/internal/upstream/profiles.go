@@ -39,9 +39,13 @@ func (p *Parts) observed(ctx context.Context, observer Observer) (*scheduler.Sch
 		return nil, nil, err
 	}
 	metrics.Register()
-	metricsRecorder := metrics.NewMetricsAsyncRecorder(1000, time.Second, ctx.Done())
+	background := ctx
+	if p.passive {
+		background = cancelled(ctx)
+	}
+	metricsRecorder := metrics.NewMetricsAsyncRecorder(1000, time.Second, background.Done())
 	snapshot := internalcache.NewEmptySnapshot()
-	discarded := newDiscarding(ctx)
+	discarded := newDiscarding(background)
 	made := &profiles{
 		ctx:           ctx,
 		discarded:     discarded,
@@ -80,7 +84,7 @@ func (p *Parts) observed(ctx context.Context, observer Observer) (*scheduler.Sch
 	sched.SchedulingQueue = queue
 	sched.NextEntity = queue.Pop
 	core := p.Informers.Core().V1()
-	debugger.New(core.Nodes().Lister(), core.Pods().Lister(), sched.Cache, queue).ListenForSignal(ctx)
+	debugger.New(core.Nodes().Lister(), core.Pods().Lister(), sched.Cache, queue).ListenForSignal(background)
 	var apiCache fwk.APICacher
 	if sched.APIDispatcher != nil {
 		apiCache = apicache.New(queue, sched.Cache)

@@ -52,8 +52,8 @@ type Question struct {
 	Profile       string
 	// Limit is how many suggestions are wanted: DefaultLimit for 0, and at most MaxLimit.
 	Limit int
-	// Workloads reads the owners of the pod. With nil, and for pods whose owners it does not
-	// know, suggestions create the pod again.
+	// Workloads reads the owners of the pod that the state does not hold. If one of them is
+	// not to be had, suggestions create the pod again. It may be nil.
 	Workloads Workloads
 }
 
@@ -174,7 +174,7 @@ func newSearch(ctx context.Context, t *whatif.Trial, q Question) (*search, error
 	if err := s.findPod(ctx, q); err != nil {
 		return nil, err
 	}
-	s.writer.workload = workloadOf(ctx, s.pod, q.Workloads)
+	s.writer.workload = workloadOf(ctx, s.pod, inTrial{t}, q.Workloads)
 	s.nodes = slices.Clone(t.Nodes())
 	if q.Node != "" {
 		if err := s.only(q.Node); err != nil {

@@ -2,6 +2,7 @@ package fit
 
 import (
 	"context"
+	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
@@ -9,6 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"kube-scheduler-simulator/scheduler/whatif"
 )
 
 // Workloads reads the owners of pods, which an engine's state does not hold: the scheduler
@@ -32,31 +35,51 @@ type workload struct {
 }
 
 // workloadOf returns the topmost controller of the pod that has a template for it, or nil
-// if there is none, or none is known.
-func workloadOf(ctx context.Context, pod *v1.Pod, known Workloads) *workload {
-	if known == nil {
-		return nil
-	}
+// if there is none, or one of them is not known.
+func workloadOf(ctx context.Context, pod *v1.Pod, known ...Workloads) *workload {
 	var found *workload
 	var of metav1.Object = pod
 	for range 4 { // A Deployment's ReplicaSet is the deepest case; owners may form a circle.
 		owner := metav1.GetControllerOfNoCopy(of)
-		if owner == nil {
+		if owner == nil || !slices.Contains(withTemplates, schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind)) {
 			break
 		}
 		gvk := schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind)
-		object, err := known.Get(ctx, gvk, pod.Namespace, owner.Name)
-		if err != nil {
-			break
-		}
+		object := get(ctx, gvk, pod.Namespace, owner.Name, known)
 		next := asWorkload(object)
 		if next == nil {
-			break
+			return nil
 		}
 		next.gvk, next.name = gvk, owner.Name
 		found, of = next, object.(metav1.Object)
 	}
 	return found
+}
+
+// withTemplates are the kinds of workloads whose template changes here. What owns these owns
+// no pod.
+var withTemplates = []schema.GroupVersionKind{
+	appsv1.SchemeGroupVersion.WithKind("Deployment"), appsv1.SchemeGroupVersion.WithKind("DaemonSet"), appsv1.SchemeGroupVersion.WithKind("StatefulSet"),
+	appsv1.SchemeGroupVersion.WithKind("ReplicaSet"), v1.SchemeGroupVersion.WithKind("ReplicationController"), batchv1.SchemeGroupVersion.WithKind("Job"),
+}
+
+func get(ctx context.Context, gvk schema.GroupVersionKind, namespace, name string, known []Workloads) runtime.Object {
+	for _, w := range known {
+		if w == nil {
+			continue
+		}
+		if object, err := w.Get(ctx, gvk, namespace, name); err == nil {
+			return object
+		}
+	}
+	return nil
+}
+
+// inTrial reads the owners that the state of a trial holds.
+type inTrial struct{ *whatif.Trial }
+
+func (t inTrial) Get(_ context.Context, gvk schema.GroupVersionKind, namespace, name string) (runtime.Object, error) {
+	return t.Trial.Get(gvk, namespace, name)
 }
 
 // asWorkload returns nil for an object without a template for pods.

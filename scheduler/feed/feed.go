@@ -1,0 +1,188 @@
+// Package feed carries the state of a scheduler to those who keep a copy of it: first all of it, and then every
+// change, in the order in which the scheduler saw them.
+//
+// A Log belongs to whoever knows the state. It writes every change to the log and, when a follower begins or has lost
+// track, the whole state. Nobody changes the objects. Package scheduler keeps the log of a running scheduler, and
+// package whatif follows it.
+//
+// It may import Kubernetes' API types, and no package of ours.
+package feed
+
+import (
+	"sync"
+
+	v1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Operation is one change of the state. Exactly one field is set.
+type Operation struct {
+	// Set creates or replaces an object: that of its kind, namespace and name. A pod to
+	// which the scheduler has given a node has that node, even if the binding is
+	// still under way.
+	Set runtime.Object
+	// Delete removes an object.
+	Delete *Ref
+	// Allocate notes that a claim is being allocated: what it holds is taken, but the claim does not say
+	// so yet. Release ends that.
+	Allocate *resourcev1.ResourceClaim
+	Release  types.UID
+	// Mark notes that the scheduler has taken its snapshot in order to decide about this pod: the
+	// decision rests on exactly the operations before the mark, as far as pods and nodes go.
+	Mark *v1.Pod
+}
+
+// Ref names an object.
+type Ref struct {
+	GVK             schema.GroupVersionKind
+	Namespace, Name string
+}
+
+// Log is a sequence of operations. Its methods may be called from any goroutine.
+type Log struct {
+	mu sync.Mutex
+	// state writes the whole state. It is nil while nobody knows the state.
+	state     func(add func(Operation))
+	followers []*Follower
+}
+
+// backlog bounds the operations that wait for a follower. When there are more, the follower gets the whole state
+// instead.
+const backlog = 1 << 16
+
+// Do makes a change of the state and writes it to the log: change calls add with the operations. Nothing else is
+// written meanwhile.
+func (l *Log) Do(change func(add func(Operation))) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	change(l.add)
+}
+
+func (l *Log) add(op Operation) {
+	for _, f := range l.followers {
+		f.add(op)
+	}
+}
+
+// Restart makes state the function that writes the whole state, which is called while nothing else is written. All
+// followers get the whole state before anything else. nil means that nobody knows the state.
+func (l *Log) Restart(state func(add func(Operation))) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.state = state
+	for _, f := range l.followers {
+		f.lose()
+	}
+}
+
+// Follow begins to follow the log. marks says whether the follower wants marks.
+func (l *Log) Follow(marks bool) *Follower {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	f := &Follower{log: l, marks: marks, lost: true}
+	l.followers = append(l.followers, f)
+	return f
+}
+
+// WantsMarks reports whether any follower wants marks.
+func (l *Log) WantsMarks() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, f := range l.followers {
+		if f.marks {
+			return true
+		}
+	}
+	return false
+}
+
+// Followers returns how many follow the log.
+func (l *Log) Followers() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.followers)
+}
+
+// Follower reads a log.
+type Follower struct {
+	log   *Log
+	marks bool
+
+	// The log's lock guards the following.
+	waiting []Operation
+	// lost: the follower needs the whole state.
+	lost bool
+	// arrived is closed when something waits; nil if nobody wants to know.
+	arrived chan struct{}
+}
+
+func (f *Follower) add(op Operation) {
+	if f.lost || op.Mark != nil && !f.marks {
+		return
+	}
+	if len(f.waiting) == backlog {
+		f.lose()
+		return
+	}
+	f.waiting = append(f.waiting, op)
+	f.tell()
+}
+
+func (f *Follower) lose() {
+	f.waiting, f.lost = nil, true
+	f.tell()
+}
+
+func (f *Follower) tell() {
+	if f.arrived != nil {
+		close(f.arrived)
+		f.arrived = nil
+	}
+}
+
+// Drain returns the operations since the last call. If whole is true, they describe the whole state, and nothing of what was
+// before is left. known is false while nobody knows the state: there are no operations then.
+func (f *Follower) Drain() (ops []Operation, whole, known bool) {
+	f.log.mu.Lock()
+	defer f.log.mu.Unlock()
+	if !f.lost {
+		ops, f.waiting = f.waiting, nil
+		return ops, false, true
+	}
+	if f.log.state == nil {
+		return nil, true, false
+	}
+	f.log.state(func(op Operation) { ops = append(ops, op) })
+	f.lost, f.waiting = false, nil
+	return ops, true, true
+}
+
+// Arrived returns a channel that is closed when Drain has something to return.
+func (f *Follower) Arrived() <-chan struct{} {
+	f.log.mu.Lock()
+	defer f.log.mu.Unlock()
+	c := make(chan struct{})
+	if f.lost && f.log.state != nil || len(f.waiting) > 0 {
+		close(c)
+		return c
+	}
+	if f.arrived == nil {
+		f.arrived = c
+	}
+	return f.arrived
+}
+
+// Close ends following.
+func (f *Follower) Close() {
+	f.log.mu.Lock()
+	defer f.log.mu.Unlock()
+	for i, other := range f.log.followers {
+		if other == f {
+			f.log.followers = append(f.log.followers[:i:i], f.log.followers[i+1:]...)
+			return
+		}
+	}
+}

@@ -1,0 +1,165 @@
+package memory
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/cache"
+)
+
+// informer is a shared informer whose handlers run on the goroutine of whoever changes an object. It is always
+// synced.
+type informer struct {
+	indexer cache.Indexer
+	// read: somebody has asked for the objects.
+	read atomic.Bool
+
+	mu sync.RWMutex
+	// handlers is replaced, never changed.
+	handlers []*registration
+}
+
+var _ cache.SharedIndexInformer = (*informer)(nil)
+
+func newInformer() *informer {
+	return &informer{indexer: cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc})}
+}
+
+// give is a constructor of the informer, as factories expect it.
+func (i *informer) give(kubernetes.Interface, time.Duration) cache.SharedIndexInformer { return i }
+
+func (i *informer) get(key string) metav1.Object {
+	o, exists, err := i.indexer.GetByKey(key)
+	if err != nil || !exists {
+		return nil
+	}
+	return o.(metav1.Object)
+}
+
+// The store's methods fail only for objects without a name.
+
+func (i *informer) add(o metav1.Object) {
+	_ = i.indexer.Add(o)
+	for _, r := range i.all() {
+		r.handler.OnAdd(o, false)
+	}
+}
+
+func (i *informer) update(before, o metav1.Object) {
+	_ = i.indexer.Update(o)
+	for _, r := range i.all() {
+		r.handler.OnUpdate(before, o)
+	}
+}
+
+func (i *informer) delete(before metav1.Object) {
+	_ = i.indexer.Delete(before)
+	for _, r := range i.all() {
+		r.handler.OnDelete(before)
+	}
+}
+
+func (i *informer) all() []*registration {
+	i.mu.RLock()
+	defer i.mu.RUnlock()
+	return i.handlers
+}
+
+// AddEventHandler shows all objects to the handler before it returns.
+func (i *informer) AddEventHandler(h cache.ResourceEventHandler) (cache.ResourceEventHandlerRegistration, error) {
+	i.read.Store(true)
+	r := &registration{h}
+	i.mu.Lock()
+	i.handlers = append(slices.Clip(i.handlers), r)
+	i.mu.Unlock()
+	for _, o := range i.indexer.List() {
+		h.OnAdd(o, true)
+	}
+	return r, nil
+}
+
+// AddEventHandlerWithResyncPeriod is AddEventHandler: there is no resync.
+func (i *informer) AddEventHandlerWithResyncPeriod(h cache.ResourceEventHandler, _ time.Duration) (cache.ResourceEventHandlerRegistration, error) {
+	return i.AddEventHandler(h)
+}
+
+// AddEventHandlerWithOptions is AddEventHandler.
+func (i *informer) AddEventHandlerWithOptions(h cache.ResourceEventHandler, _ cache.HandlerOptions) (cache.ResourceEventHandlerRegistration, error) {
+	return i.AddEventHandler(h)
+}
+
+// RemoveEventHandler does nothing for an unknown handler.
+func (i *informer) RemoveEventHandler(handle cache.ResourceEventHandlerRegistration) error {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.handlers = slices.DeleteFunc(slices.Clone(i.handlers), func(r *registration) bool { return r == handle })
+	return nil
+}
+
+// GetStore returns the objects.
+func (i *informer) GetStore() cache.Store { return i.GetIndexer() }
+
+// GetIndexer returns the objects.
+func (i *informer) GetIndexer() cache.Indexer {
+	i.read.Store(true)
+	return i.indexer
+}
+
+// AddIndexers adds indexes of the objects.
+func (i *informer) AddIndexers(indexers cache.Indexers) error { return i.indexer.AddIndexers(indexers) }
+
+// GetController returns nil: there is nothing to control.
+func (i *informer) GetController() cache.Controller { return nil }
+
+// Run waits until it is stopped.
+func (i *informer) Run(stop <-chan struct{}) { <-stop }
+
+// RunWithContext waits until it is stopped.
+func (i *informer) RunWithContext(ctx context.Context) { <-ctx.Done() }
+
+// HasSynced returns true.
+func (i *informer) HasSynced() bool { return true }
+
+// HasSyncedChecker returns a checker that is done.
+func (i *informer) HasSyncedChecker() cache.DoneChecker { return synced{} }
+
+// LastSyncResourceVersion returns no version: nothing was listed.
+func (i *informer) LastSyncResourceVersion() string { return "" }
+
+// SetWatchErrorHandler does nothing: nothing is watched.
+func (i *informer) SetWatchErrorHandler(cache.WatchErrorHandler) error { return nil }
+
+// SetWatchErrorHandlerWithContext does nothing: nothing is watched.
+func (i *informer) SetWatchErrorHandlerWithContext(cache.WatchErrorHandlerWithContext) error {
+	return nil
+}
+
+// SetTransform does nothing: whoever sets the objects has transformed them.
+func (i *informer) SetTransform(cache.TransformFunc) error { return nil }
+
+// IsStopped returns false.
+func (i *informer) IsStopped() bool { return false }
+
+// registration is a handler, which has seen everything.
+type registration struct{ handler cache.ResourceEventHandler }
+
+func (*registration) HasSynced() bool { return true }
+
+func (*registration) HasSyncedChecker() cache.DoneChecker { return synced{} }
+
+type synced struct{}
+
+func (synced) Name() string { return "cluster in memory" }
+
+var done = func() <-chan struct{} {
+	c := make(chan struct{})
+	close(c)
+	return c
+}()
+
+func (synced) Done() <-chan struct{} { return done }

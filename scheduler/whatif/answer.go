@@ -1,0 +1,67 @@
+package whatif
+
+import (
+	"context"
+	"fmt"
+
+	v1 "k8s.io/api/core/v1"
+
+	"kube-scheduler-simulator/scheduler/result"
+)
+
+// answer answers a question.
+func (t *Trial) answer(ctx context.Context, q Question) (*Answer, error) {
+	t.AskExtenders(q.AskExtenders)
+	if err := t.Apply(q.Changes...); err != nil {
+		return nil, err
+	}
+	pod, err := t.asked(q)
+	if err != nil {
+		return nil, err
+	}
+	answer := &Answer{State: t.state}
+	copies := max(q.Copies, 1)
+	if copies > maxCopies {
+		return nil, &InvalidError{Path: "copies", Message: fmt.Sprintf("want a number from 1 to %d", maxCopies)}
+	}
+	for {
+		cycle, err := t.Decide(ctx, pod, q.Profile)
+		if err != nil {
+			return nil, err
+		}
+		answer.Decisions = append(answer.Decisions, cycle)
+		if len(answer.Decisions) == copies {
+			return answer, nil
+		}
+		if cycle.Outcome == result.Scheduled {
+			if err := t.Place(ctx, pod, q.Profile, cycle.SelectedNode); err != nil {
+				return nil, err
+			}
+		}
+		if pod, err = t.another(pod); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// asked returns the pod that a question is about.
+func (t *Trial) asked(q Question) (*v1.Pod, error) {
+	switch {
+	case q.Pod != nil && q.PodRef == nil:
+		return t.New(q.Pod)
+	case q.Pod == nil && q.PodRef != nil:
+		return t.Pod(q.PodRef.Namespace, q.PodRef.Name)
+	}
+	return nil, &InvalidError{Message: "want exactly one of pod and podRef"}
+}
+
+// another returns one more pod like this one.
+func (t *Trial) another(pod *v1.Pod) (*v1.Pod, error) {
+	next := pod.DeepCopy()
+	next.GenerateName = pod.Name + "-"
+	if pod.GenerateName != "" {
+		next.GenerateName = pod.GenerateName
+	}
+	next.Name = ""
+	return t.New(next)
+}

@@ -1,0 +1,198 @@
+package whatif
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"slices"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
+	"k8s.io/client-go/tools/events"
+	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/apis/config"
+	"k8s.io/utils/ptr"
+
+	"kube-scheduler-simulator/scheduler/feed"
+	"kube-scheduler-simulator/scheduler/guard"
+	"kube-scheduler-simulator/scheduler/internal/upstream"
+	"kube-scheduler-simulator/scheduler/memory"
+	"kube-scheduler-simulator/scheduler/recorder"
+	"kube-scheduler-simulator/scheduler/recorder/comparison"
+)
+
+// Replica is a scheduler of one configuration on a copy of the state. An Engine keeps one for each configuration that
+// it is asked about. Use a Replica itself to decide on a state at a moment of one's own choice, such as a mark of a feed.
+//
+// Its methods must be called from one goroutine at a time. After an error that is a *PanicError, it is broken: close it.
+type Replica struct {
+	options  Options
+	given    *config.KubeSchedulerConfiguration
+	world    *memory.World
+	decider  *upstream.Decider
+	observer *observer
+	claims   fwk.ResourceClaimTracker
+	cancel   context.CancelFunc
+	// version is the newest resource version of the state.
+	version string
+	// made numbers the objects that trials make.
+	made int64
+	// stale: the snapshot is older than the world.
+	stale bool
+}
+
+// NewReplica builds a replica with an empty state. configuration is defaulted and validated, as package config returns it; the replica
+// copies it. Of options, it uses OutOfTree, ClientConfig, BreakTie and Clock. The error is a *ConfigurationError.
+func NewReplica(ctx context.Context, configuration *config.KubeSchedulerConfiguration, options Options) (*Replica, error) {
+	client, clientConfig, err := newClient(options.ClientConfig)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	r := &Replica{
+		options:  options,
+		given:    configuration.DeepCopy(),
+		world:    memory.NewWorld(client),
+		observer: &observer{Recorder: recorder.NewHypothetical(comparison.InTree{}, options.Clock)},
+		cancel:   cancel,
+	}
+	breakTie := options.BreakTie
+	if breakTie == nil {
+		breakTie = firstByName
+	}
+	err = r.build(ctx, upstream.Parts{
+		Client: client, ClientConfig: clientConfig, Informers: r.world.Informers(), DynamicInformers: r.world.DynamicInformers(),
+		Events:        func(string) events.EventRecorderLogger { return noEvents{} },
+		Configuration: scoringAll(configuration), OutOfTree: options.OutOfTree, BreakTie: breakTie,
+	})
+	if err != nil {
+		cancel()
+		return nil, &ConfigurationError{err}
+	}
+	for _, f := range r.decider.Profiles {
+		if manager := f.SharedDRAManager(); manager != nil {
+			r.claims = manager.ResourceClaims() // all profiles share it
+		}
+	}
+	return r, nil
+}
+
+func (r *Replica) build(ctx context.Context, parts upstream.Parts) (err error) {
+	defer guard.New("a plugin or the scheduler", func(*guard.Panic, *v1.Pod) {}).Err("the build of the scheduler", nil, &err)
+	r.decider, err = upstream.BuildDecider(ctx, parts, r.observer)
+	return err
+}
+
+// firstByName breaks ties.
+func firstByName(_ fwk.CycleState, _ *v1.Pod, tied []string) string { return slices.Min(tied) }
+
+// scoringAll returns a copy of the configuration in which the search does not stop before it has seen all
+// nodes.
+func scoringAll(c *config.KubeSchedulerConfiguration) *config.KubeSchedulerConfiguration {
+	c = c.DeepCopy()
+	c.PercentageOfNodesToScore = ptr.To[int32](100)
+	for i := range c.Profiles {
+		c.Profiles[i].PercentageOfNodesToScore = nil
+	}
+	return c
+}
+
+// Close ends the replica.
+func (r *Replica) Close() error {
+	defer r.cancel()
+	if err := r.decider.Profiles.Close(); err != nil {
+		return fmt.Errorf("closing the plugins of a hypothetical scheduler: %w", err)
+	}
+	return nil
+}
+
+// Apply brings the state up to date. Call it outside of Try. It ignores marks and objects of kinds that it does not
+// know.
+func (r *Replica) Apply(ops ...feed.Operation) (err error) {
+	defer recovered(&err)
+	for _, op := range ops {
+		if err := r.apply(op); err != nil {
+			return err
+		}
+	}
+	r.world.Commit()
+	r.stale = true
+	return nil
+}
+
+func (r *Replica) apply(op feed.Operation) error {
+	switch {
+	case op.Set != nil:
+		err := r.world.Set(op.Set)
+		if unknown := (*memory.KindError)(nil); errors.As(err, &unknown) {
+			return nil
+		}
+		r.noteVersion(accessorOf(op.Set).GetResourceVersion())
+		return err
+	case op.Delete != nil:
+		r.world.Delete(op.Delete.GVK, op.Delete.Namespace, op.Delete.Name)
+	case op.Allocate != nil && r.claims != nil:
+		return r.claims.SignalClaimPendingAllocation(op.Allocate.UID, op.Allocate)
+	case op.Release != "" && r.claims != nil:
+		r.claims.MaybeRemoveClaimPendingAllocation(op.Release, true)
+	}
+	return nil
+}
+
+// noteVersion keeps the newest version.
+func (r *Replica) noteVersion(version string) {
+	order, err := resourceversion.CompareResourceVersion(version, r.version)
+	if r.version == "" || err == nil && order > 0 {
+		r.version = version
+	}
+}
+
+// recovered turns a panic into a *PanicError. Defer it.
+func recovered(err *error) {
+	if value := recover(); value != nil {
+		*err = &PanicError{Message: fmt.Sprint(value), Stack: string(debug.Stack())}
+	}
+}
+
+// Try calls do with a view of the state, and afterwards undoes everything that do changed. It returns the error of do, or
+// a *PanicError.
+func (r *Replica) Try(ctx context.Context, do func(context.Context, *Trial) error) (err error) {
+	defer recovered(&err)
+	t := &Trial{replica: r, state: r.state()}
+	defer t.Rollback(Mark{})
+	return do(ctx, t)
+}
+
+func (r *Replica) state() State {
+	return State{Nodes: r.world.Len(nodeKind), Pods: r.world.Len(podKind), ResourceVersion: r.version}
+}
+
+// sorted returns the operations that create objects, in the order in which a cluster would get them.
+func sorted(objects []runtime.Object) []feed.Operation {
+	objects = slices.Clone(objects)
+	rank := func(o runtime.Object) int {
+		switch o.(type) {
+		case *v1.Pod:
+			return 2
+		case *v1.Node:
+			return 1
+		}
+		return 0
+	}
+	name := func(o runtime.Object) string {
+		accessor := accessorOf(o)
+		return accessor.GetNamespace() + "/" + accessor.GetName()
+	}
+	slices.SortStableFunc(objects, func(a, b runtime.Object) int {
+		return cmp.Or(cmp.Compare(rank(a), rank(b)), strings.Compare(name(a), name(b)))
+	})
+	ops := make([]feed.Operation, len(objects))
+	for i, o := range objects {
+		ops[i].Set = o
+	}
+	return ops
+}

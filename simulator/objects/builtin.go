@@ -20,6 +20,7 @@ var (
 	PersistentVolumeClaim = schema.GroupKind{Kind: "PersistentVolumeClaim"}
 	Job                   = schema.GroupKind{Group: "batch", Kind: "Job"}
 	PriorityClass         = schema.GroupKind{Group: "scheduling.k8s.io", Kind: "PriorityClass"}
+	PodDisruptionBudget   = schema.GroupKind{Group: "policy", Kind: "PodDisruptionBudget"}
 	ResourceClaim         = schema.GroupKind{Group: "resource.k8s.io", Kind: "ResourceClaim"}
 	ResourceClaimTemplate = schema.GroupKind{Group: "resource.k8s.io", Kind: "ResourceClaimTemplate"}
 	StorageClass          = schema.GroupKind{Group: "storage.k8s.io", Kind: "StorageClass"}

@@ -15,6 +15,8 @@ import (
 	"kube-scheduler-simulator/scheduler/config"
 	"kube-scheduler-simulator/scheduler/result"
 	"kube-scheduler-simulator/scheduler/whatif"
+	"kube-scheduler-simulator/scheduler/whatif/capacity"
+	"kube-scheduler-simulator/scheduler/whatif/fit"
 )
 
 // Options say what a Desk works with. All are required, except where their comments say
@@ -84,6 +86,96 @@ func (d *Desk) WhatIf(ctx context.Context, w WhatIf) (*whatif.Answer, error) {
 	return answer, nil
 }
 
+// Fit asks what makes a pod fit.
+type Fit struct {
+	Question
+	// Node is empty for any node.
+	Node string `json:"node,omitempty"`
+	// Limit is how many suggestions are wanted; 0 means fit.DefaultLimit.
+	Limit int `json:"limit,omitempty"`
+}
+
+// FitAnswer is the answer to a Fit.
+type FitAnswer struct {
+	*fit.Answer
+	Suggestions []Suggestion `json:"suggestions"`
+}
+
+// Suggestion is a suggestion with its changes as clients write them.
+type Suggestion struct {
+	fit.Suggestion
+	Changes    []Change `json:"changes"`
+	Hypothesis []Change `json:"hypothesis"`
+}
+
+// Fit answers with suggestions. The error is as that of WhatIf; a *whatif.NotFoundError may also be about
+// Node.
+func (d *Desk) Fit(ctx context.Context, f Fit) (*FitAnswer, error) {
+	if f.Limit < 0 || f.Limit > fit.MaxLimit {
+		return nil, refuse("limit", "want a number from 1 to %d", fit.MaxLimit)
+	}
+	q, err := d.admit(ctx, f.Question)
+	if err != nil {
+		return nil, err
+	}
+	found, err := fit.Ask(ctx, d.options.Engine, fit.Question{
+		Pod: q.pod, PodRef: q.podRef, Changes: q.changes, Configuration: q.configuration, Profile: q.profile,
+		Node: f.Node, Limit: f.Limit, Workloads: d.runs,
+	})
+	if err != nil {
+		return nil, refusedByEngine(err, f.Question)
+	}
+	answer := &FitAnswer{Answer: found, Suggestions: make([]Suggestion, len(found.Suggestions))}
+	for i, s := range found.Suggestions {
+		out := Suggestion{Suggestion: s}
+		if out.Changes, err = written(s.Changes); err != nil {
+			return nil, err
+		}
+		if out.Hypothesis, err = written(s.Hypothesis); err != nil {
+			return nil, err
+		}
+		answer.Suggestions[i] = out
+	}
+	return answer, nil
+}
+
+// Capacity asks how many more of a pod fit.
+type Capacity struct {
+	Question
+	// Limit ends the count; 0 means capacity.DefaultLimit.
+	Limit int `json:"limit,omitempty"`
+	// NodesNeeded is nil if the client does not ask for them.
+	NodesNeeded *capacity.NodesNeeded `json:"nodesNeeded,omitempty"`
+}
+
+// Capacity answers with a count. The error is as that of WhatIf; a *whatif.NotFoundError may also be about
+// the node of NodesNeeded.
+func (d *Desk) Capacity(ctx context.Context, c Capacity) (*capacity.Answer, error) {
+	if c.Limit < 0 || c.Limit > capacity.MaxLimit {
+		return nil, refuse("limit", "want a number from 1 to %d", capacity.MaxLimit)
+	}
+	if n := c.NodesNeeded; n != nil {
+		switch {
+		case n.Like == "":
+			return nil, refuse("nodesNeeded.like", "want the name of a node")
+		case n.For < 1 || n.For > capacity.MaxLimit:
+			return nil, refuse("nodesNeeded.for", "want a number from 1 to %d", capacity.MaxLimit)
+		}
+	}
+	q, err := d.admit(ctx, c.Question)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := capacity.Ask(ctx, d.options.Engine, capacity.Question{
+		Pod: q.pod, PodRef: q.podRef, Changes: q.changes, Configuration: q.configuration, Profile: q.profile,
+		Limit: c.Limit, NodesNeeded: c.NodesNeeded,
+	})
+	if err != nil {
+		return nil, refusedByEngine(err, c.Question)
+	}
+	return answer, nil
+}
+
 // padded repeats the last decision, which the engine leaves to its callers: when a copy finds
 // no node, neither do those after it, for the same reasons.
 func padded(decisions []*result.Cycle, n int) []*result.Cycle {
@@ -118,7 +210,7 @@ func (d *Desk) admit(ctx context.Context, q Question) (*admitted, error) {
 	var err error
 	if q.Configuration != nil {
 		if out.configuration, err = d.configurations.get(q.Configuration); err != nil {
-			return nil, refusedConfiguration(err)
+			return nil, RefusedConfiguration(err)
 		}
 	}
 	a := admission{dryRuns: d.runs, settle: d.settle, made: map[place]made{}}

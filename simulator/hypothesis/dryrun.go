@@ -13,6 +13,7 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 
+	"kube-scheduler-simulator/scheduler/whatif/fit"
 	"kube-scheduler-simulator/simulator/objects"
 )
 
@@ -98,12 +99,22 @@ func (d dryRuns) delete(ctx context.Context, at place) error {
 	return d.client.Delete().AbsPath(at.path()...).Param("dryRun", "All").Do(ctx).Error()
 }
 
+var _ fit.Workloads = dryRuns{}
+
+// Get returns an object of the cluster as it is, for package fit.
+func (d dryRuns) Get(ctx context.Context, gvk schema.GroupVersionKind, namespace, name string) (runtime.Object, error) {
+	return decodeAnswer(d.client.Get().AbsPath(placeOf(gvk, namespace, name).path()...).Do(ctx))
+}
+
 func (d dryRuns) do(ctx context.Context, request *rest.Request, body map[string]any) (runtime.Object, error) {
 	data, err := utiljson.Marshal(body)
 	if err != nil {
 		return nil, fmt.Errorf("encoding a dry run: %w", err)
 	}
-	result := request.Param("dryRun", "All").Param("fieldValidation", "Strict").Param("fieldManager", fieldManager).Body(data).Do(ctx)
+	return decodeAnswer(request.Param("dryRun", "All").Param("fieldValidation", "Strict").Param("fieldManager", fieldManager).Body(data).Do(ctx))
+}
+
+func decodeAnswer(result rest.Result) (runtime.Object, error) {
 	if err := result.Error(); err != nil { // with the API server's status, which Raw's error lacks
 		return nil, err
 	}
@@ -113,7 +124,7 @@ func (d dryRuns) do(ctx context.Context, request *rest.Request, body map[string]
 	}
 	object, _, err := scheme.Codecs.UniversalDeserializer().Decode(answer, nil, nil)
 	if err != nil {
-		return nil, fmt.Errorf("decoding the answer of a dry run: %w", err)
+		return nil, fmt.Errorf("decoding an answer of the API server: %w", err)
 	}
 	return object, nil
 }

@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 
-	"k8s.io/apimachinery/pkg/runtime/schema"
-
 	"kube-scheduler-simulator/scheduler/whatif"
 )
 
@@ -60,6 +58,8 @@ type Document []byte
 // UnmarshalJSON implements json.Unmarshaler.
 func (d *Document) UnmarshalJSON(data []byte) error {
 	switch data[0] {
+	case 'n': // null, which is absence
+		return nil
 	case '{':
 		*d = bytes.Clone(data)
 		return nil
@@ -85,7 +85,28 @@ func (d Document) MarshalJSON() ([]byte, error) {
 	return json.Marshal(string(d))
 }
 
-// ref returns the engine's name of the target.
-func (t Target) ref() whatif.ObjectRef {
-	return whatif.ObjectRef{GVK: schema.FromAPIVersionAndKind(t.APIVersion, t.Kind), Namespace: t.Namespace, Name: t.Name}
+// written returns changes of the engine as a client would write them.
+func written(changes []whatif.Change) ([]Change, error) {
+	out := make([]Change, len(changes))
+	for i, c := range changes {
+		switch {
+		case c.Apply != nil:
+			data, err := json.Marshal(c.Apply)
+			if err != nil {
+				return nil, fmt.Errorf("encoding a change: %w", err)
+			}
+			out[i] = Change{Apply: data, Count: c.Count}
+		case c.Patch != nil:
+			out[i] = Change{Patch: &Patch{targetTo(c.Patch.ObjectRef), c.Patch.Patch}}
+		case c.Delete != nil:
+			target := targetTo(*c.Delete)
+			out[i] = Change{Delete: &target}
+		}
+	}
+	return out, nil
+}
+
+func targetTo(o whatif.ObjectRef) Target {
+	apiVersion, kind := o.GVK.ToAPIVersionAndKind()
+	return Target{APIVersion: apiVersion, Kind: kind, Namespace: o.Namespace, Name: o.Name}
 }

@@ -27,9 +27,9 @@ func refuse(field, format string, args ...any) *Refused {
 	return &Refused{Message: field + ": " + message, Mistakes: []config.Mistake{{Field: field, Message: message}}}
 }
 
-// refusedConfiguration moves the mistakes of a configuration into the question. It returns other
-// errors as they are.
-func refusedConfiguration(err error) error {
+// RefusedConfiguration moves the mistakes of a configuration, in a *config.Error, into the question
+// that has it as its field configuration. It returns other errors as they are.
+func RefusedConfiguration(err error) error {
 	bad, ok := errors.AsType[*config.Error](err)
 	if !ok {
 		return err

@@ -79,6 +79,8 @@ type Backend struct {
 	// Hypotheses answers questions about what did not happen. When it is nil, their routes answer
 	// 501.
 	Hypotheses Hypotheses
+	// Shadow judges live decisions. When it is nil, its routes answer 501.
+	Shadow Shadow
 }
 
 // attached is a Backend in use.

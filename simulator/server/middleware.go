@@ -108,6 +108,9 @@ func (s *Server) bodyLimit(r *http.Request) int64 {
 	if below(r.URL.Path, configurationPath) {
 		return min(config.MaxSize, s.opts.MaxBody)
 	}
+	if below(r.URL.Path, shadowPath) {
+		return min(2*config.MaxSize, s.opts.MaxBody) // a string has escapes
+	}
 	// The API server refuses larger bodies itself, but closes the connection while
 	// the client is still sending. A question holds objects for it.
 	if below(r.URL.Path, proxyPrefix) || below(r.URL.Path, whatifPath) {

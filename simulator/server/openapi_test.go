@@ -13,6 +13,11 @@ import (
 	"kube-scheduler-simulator/scheduler/config"
 	"kube-scheduler-simulator/scheduler/explain"
 	"kube-scheduler-simulator/scheduler/result"
+	"kube-scheduler-simulator/scheduler/shadow"
+	"kube-scheduler-simulator/scheduler/whatif"
+	"kube-scheduler-simulator/scheduler/whatif/capacity"
+	"kube-scheduler-simulator/scheduler/whatif/fit"
+	"kube-scheduler-simulator/simulator/hypothesis"
 	"kube-scheduler-simulator/simulator/replay"
 	"kube-scheduler-simulator/simulator/server/watch"
 	"kube-scheduler-simulator/simulator/transfer"
@@ -210,6 +215,36 @@ func TestSchemasMatchTypes(t *testing.T) {
 		"Difference":           &config.Difference{},
 		"FeatureGate":          &FeatureGate{},
 		"FeatureGates":         &featureGates{},
+		"Shadow":               &shadowAnswer{Configuration: json.RawMessage("null")},
+		"ShadowRequest":        &shadowRequest{Configuration: hypothesis.Document("{}")},
+		"ShadowDraft":          &draftRequest{Configuration: hypothesis.Document("{}")},
+		"ShadowDraftAnswer":    &shadow.Draft{},
+		"ShadowItem":           &shadow.Item{},
+		"ShadowCounts":         &shadow.Counts{},
+		"Placed":               &shadow.Place{},
+		"PartedBy":             &shadow.Parting{},
+		"PodName":              &hypothesis.PodName{},
+		"WhatIf":               &hypothesis.WhatIf{},
+		"Fit":                  &hypothesis.Fit{},
+		"Capacity":             &hypothesis.Capacity{},
+		"Change":               &hypothesis.Change{},
+		"ChangeTarget":         &hypothesis.Target{},
+		"ChangePatch":          &hypothesis.Patch{},
+		"HypotheticalState":    &whatif.State{},
+		"WhatIfAnswer":         &whatifAnswer{},
+		"FitAnswer":            &hypothesis.FitAnswer{Answer: &fit.Answer{}},
+		"Suggestion":           &hypothesis.Suggestion{},
+		"PluginNodes":          &fit.Incurable{},
+		"CapacityAnswer":       &capacity.Answer{},
+		"NodeCount":            &capacity.Node{},
+		"RemainingResource":    &capacity.Resource{},
+		"NodesNeeded":          &capacity.NodesNeeded{},
+		"NodesNeededAnswer":    &capacity.Needed{},
+		"RequestCut":           &explain.RequestCut{},
+		"LabelRequirement":     &explain.LabelRequirement{},
+		"PodTerm":              &explain.PodTerm{},
+		"LabelChange":          &explain.LabelChange{},
+		"EvictedPod":           &explain.EvictedPod{},
 		"Replay":               &replay.Status{},
 		"ReplayControl":        &replay.Control{},
 		"ReplayCounts":         &replay.Counts{},
@@ -236,7 +271,10 @@ func TestSchemasMatchTypes(t *testing.T) {
 // TestStatementsMatchTypes: each kind of statement is documented with its operands.
 func TestStatementsMatchTypes(t *testing.T) {
 	doc := readOpenAPI(t)
-	for name, kinds := range map[string][]explain.Operands{"Headline": explain.Headlines(), "Remark": explain.Remarks()} {
+	for name, kinds := range map[string][]explain.Operands{
+		"Headline": explain.Headlines(), "Remark": explain.Remarks(),
+		"AdviceStep": explain.Steps(), "AdviceManner": explain.Manners(), "AdviceOmission": explain.Omissions(),
+	} {
 		var documented, known []string
 		for _, one := range doc.Components.Schemas[name].OneOf {
 			documented = append(documented, one.Ref)
@@ -308,7 +346,7 @@ func keysOf(t *testing.T, v any) []string {
 // fill sets every exported field to a value that is not its zero value.
 func fill(v reflect.Value) {
 	switch v.Interface().(type) {
-	case time.Time, result.Filter, result.Score, result.ExtenderRejections, explain.Statement:
+	case time.Time, result.Filter, result.Score, result.ExtenderRejections, explain.Statement, json.RawMessage, hypothesis.Document, whatif.Change:
 		fillSpecial(v)
 		return
 	}
@@ -355,6 +393,10 @@ func fillSpecial(v reflect.Value) {
 		p.Facts = &result.ScoreFacts{}
 	case *explain.Statement:
 		p.Operands = explain.NoNodes{}
+	case *json.RawMessage:
+		*p = json.RawMessage("{}")
+	case *hypothesis.Document:
+		*p = hypothesis.Document("{}")
 	}
 }
 

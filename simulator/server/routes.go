@@ -59,6 +59,12 @@ func (s *Server) route(e *echo.Echo) {
 	v1.POST("/replay/step", whole(s.replay(s.stepReplay)))
 	v1.GET("/replay/comparison", s.replay(s.getReplayComparison))
 	v1.POST("/whatif", question(s, s.postWhatIf))
+	v1.POST("/whatif/fit", question(s, s.postFit))
+	v1.POST("/whatif/capacity", question(s, s.postCapacity))
+	v1.GET("/shadow", s.shadow(s.getShadow))
+	v1.PUT("/shadow", s.shadow(s.putShadow))
+	v1.POST("/shadow", s.shadow(s.postShadow))
+	v1.DELETE("/shadow", whole(s.shadow(s.deleteShadow)))
 	e.GET(watchPath, echo.WrapHandler(s.hub))
 
 	e.Match(proxiedMethods, proxyPrefix+"/*", s.proxy)

@@ -15,6 +15,7 @@ import (
 	"kube-scheduler-simulator/scheduler/config"
 	"kube-scheduler-simulator/scheduler/explain"
 	"kube-scheduler-simulator/scheduler/whatif"
+	"kube-scheduler-simulator/scheduler/whatif/capacity"
 	"kube-scheduler-simulator/scheduler/yamlsource"
 	"kube-scheduler-simulator/simulator/hypothesis"
 )
@@ -24,6 +25,8 @@ import (
 // what the question asks about, whatif.ErrBusy, or the context's.
 type Hypotheses interface {
 	WhatIf(ctx context.Context, q hypothesis.WhatIf) (*whatif.Answer, error)
+	Fit(ctx context.Context, q hypothesis.Fit) (*hypothesis.FitAnswer, error)
+	Capacity(ctx context.Context, q hypothesis.Capacity) (*capacity.Answer, error)
 }
 
 const (
@@ -60,6 +63,14 @@ func (s *Server) postWhatIf(ctx context.Context, h Hypotheses, q hypothesis.What
 	return out, nil
 }
 
+func (s *Server) postFit(ctx context.Context, h Hypotheses, q hypothesis.Fit) (any, error) {
+	return h.Fit(ctx, q)
+}
+
+func (s *Server) postCapacity(ctx context.Context, h Hypotheses, q hypothesis.Capacity) (any, error) {
+	return h.Capacity(ctx, q)
+}
+
 // question returns a handler that reads a question and writes the answer.
 func question[Q any](s *Server, answer func(context.Context, Hypotheses, Q) (any, error)) echo.HandlerFunc {
 	return func(c echo.Context) error {
@@ -74,18 +85,23 @@ func question[Q any](s *Server, answer func(context.Context, Hypotheses, Q) (any
 		if err := s.readStrictly(c.Request().Body, &q); err != nil {
 			return err
 		}
-		if !s.turns.questions.TryAcquire(1) {
-			return tooManyQuestions()
-		}
-		defer s.turns.questions.Release(1)
-		ctx, cancel := context.WithTimeoutCause(c.Request().Context(), s.opts.questionTime, errSlow)
-		defer cancel()
-		a, err := answer(ctx, b.Hypotheses, q)
-		if err != nil {
-			return questionError(ctx, err)
-		}
-		return c.JSON(http.StatusOK, a)
+		return s.answering(c, func(ctx context.Context) (any, error) { return answer(ctx, b.Hypotheses, q) })
 	}
+}
+
+// answering writes the answer to a question, of which only so many are answered at a time.
+func (s *Server) answering(c echo.Context, answer func(context.Context) (any, error)) error {
+	if !s.turns.questions.TryAcquire(1) {
+		return tooManyQuestions()
+	}
+	defer s.turns.questions.Release(1)
+	ctx, cancel := context.WithTimeoutCause(c.Request().Context(), s.opts.questionTime, errSlow)
+	defer cancel()
+	a, err := answer(ctx)
+	if err != nil {
+		return questionError(ctx, err)
+	}
+	return c.JSON(http.StatusOK, a)
 }
 
 // readStrictly decodes a body in JSON or YAML, whatever its Content-Type says. It refuses unknown fields,
@@ -108,6 +124,9 @@ func (s *Server) readStrictly(body io.Reader, into any) error {
 			return answer
 		}
 		data = converted
+	}
+	if bytes.Equal(bytes.TrimSpace(data), []byte("null")) { // as which YAML reads nothing
+		return refuse(http.StatusBadRequest, "the body is empty")
 	}
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()

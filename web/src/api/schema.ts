@@ -1626,8 +1626,6 @@ export interface components {
             factsDropped?: number;
             /** @description The calls of plugins and extenders that panicked, by plugin and call, at most 16. */
             panics?: components["schemas"]["Panic"][];
-            /** @description True for the answer to a hypothesis: nothing was scheduled. All nodes were evaluated, and every plugin that rejects a node is marked. Absent otherwise. */
-            hypothetical?: boolean;
         };
         /** @description A cycle with its explanation. */
         ExplainedCycle: components["schemas"]["Cycle"] & {
@@ -2433,18 +2431,16 @@ export interface components {
         };
         /** @description A patch of one object. */
         ChangePatch: components["schemas"]["ChangeTarget"] & {
-            /** @description An object is a strategic merge patch, as in kubectl patch. An array is a JSON Patch (RFC 6902). */
+            /** @description A strategic merge patch, as in kubectl patch. */
             patch: {
                 [key: string]: unknown;
-            } | {
-                [key: string]: unknown;
-            }[];
+            };
         };
         /** @description A hypothetical change of the cluster. Exactly one of apply, patch and delete is set. */
         Change: {
             /** @description Create the object, or change the one of that name, as kubectl apply does. */
             apply?: components["schemas"]["KubernetesObject"];
-            /** @description With apply: how many copies to create, named name-1, name-2, and so on. */
+            /** @description With apply, of a node or a pod: how many copies to create. They get names that do not exist yet, NAME-1, NAME-2 and so on. */
             count?: number;
             patch?: components["schemas"]["ChangePatch"];
             delete?: components["schemas"]["ChangeTarget"];
@@ -2473,11 +2469,11 @@ export interface components {
             /** @description Also ask the extenders of the configuration, which are other programs. Absent or false: they are left out. */
             extenders?: boolean;
         };
-        /** @description The state that was asked, with the changes. */
+        /** @description The state that was asked, before the changes of the question. */
         HypotheticalState: {
             /** @description The number of nodes. */
             nodes: number;
-            /** @description The number of pods that are placed. */
+            /** @description The number of pods, bound and pending. */
             pods: number;
             /** @description The resource version of the last change of the cluster that the state includes. Compare it for equality only. */
             resourceVersion: string;
@@ -2485,7 +2481,7 @@ export interface components {
         /** @description The answer to a WhatIf. */
         WhatIfAnswer: {
             state: components["schemas"]["HypotheticalState"];
-            /** @description One for each copy, in order. Every one is hypothetical. */
+            /** @description One for each copy, in order; every one is hypothetical. When a copy finds no node, neither do those after it, for the same reasons: their decisions repeat that one. */
             decisions: components["schemas"]["ExplainedCycle"][];
         };
         /** @description Which changes make this pod fit? */
@@ -2502,51 +2498,39 @@ export interface components {
             profile?: string;
             /** @description The node on which the pod is to fit. Absent: any. */
             node?: string;
-            /** @description How many suggestions to return at most. */
-            limit?: number;
+            /**
+             * @description How many suggestions to return at most.
+             * @default 10
+             */
+            limit: number;
         };
-        /** @description One of the changes of a suggestion, for a reader who wants to render it in words of their own. Members that do not apply are absent. */
-        SuggestionPart: {
-            /** @description What is done, such as lowerRequest, addToleration, removeTaint, uncordon, evict or addNode. */
-            action: string;
-            /** @description The kind of the object. */
-            kind?: string;
-            namespace?: string;
-            name?: string;
-            resource?: string;
-            /** @description The key of a label or a taint, or a topology key. */
-            key?: string;
-            value?: string;
-            effect?: string;
-            /** @description The value before. */
-            from?: string;
-            /** @description The value after. */
-            to?: string;
-            /** @description The priority of an evicted pod. */
-            priority?: number;
-        };
-        /** @description A verified change that makes the pod fit. */
+        /** @description Verified changes with which the pod fits. */
         Suggestion: {
             /**
-             * @description What the suggestion disturbs most.
+             * @description What the suggestion changes: of several things, the one that disturbs the most.
              * @enum {string}
              */
-            kind: "pod" | "node" | "evict" | "addNode";
-            /** @description The suggestion in English. */
+            kind: "pod" | "node" | "addNode" | "evict";
+            /** @description The steps and the manner in English. */
             text: string;
-            parts?: components["schemas"]["SuggestionPart"][];
-            /** @description Applied for real, they make the pod schedulable. */
+            /** @description What the suggestion does, in the order in which to say it. */
+            steps: components["schemas"]["AdviceStep"][];
+            /** @description What becomes of the pod. Absent if it stays, or changes in place. */
+            manner?: components["schemas"]["AdviceManner"];
+            /** @description The changes to make for real, in order, each when the one before it has taken effect: a pod that is deleted must be gone before one of the same name is created. Pods that a workload makes get their changes through the template of the workload, which is a Deployment, for example. */
             changes: components["schemas"]["Change"][];
-            /** @description The nodes that the pod would fit. */
+            /** @description Changes for another question, with the same effect. They differ from changes when a workload changes, because no controller acts on a hypothesis. */
+            hypothesis: components["schemas"]["Change"][];
+            /** @description The nodes that the pod then fits, by name. */
             nodes: string[];
             /** @description The node that the scheduler would choose. */
-            selectedNode?: string;
+            selectedNode: string;
         };
         /** @description A plugin's reason on some nodes. */
         PluginNodes: {
             plugin: string;
             reason: string;
-            /** @description By name. Empty: the plugin rejects the pod, whatever the node. */
+            /** @description By name. */
             nodes: string[];
         };
         /** @description The answer to a Fit. */
@@ -2556,17 +2540,12 @@ export interface components {
             fits: boolean;
             /** @description The least disturbing first. */
             suggestions: components["schemas"]["Suggestion"][];
-            /** @description What no change that the simulator knows cures. */
+            /** @description The rejections that no change of the pod or of a node, and no eviction takes away, those of the most nodes first. */
             incurable: components["schemas"]["PluginNodes"][];
-            /** @description All changes were tried. False: the bound on work ended the search. */
+            /** @description False: the question was too large to look at everything. leftOut says what was not looked at. */
             complete: boolean;
-        };
-        /** @description How many nodes are needed for so many more pods? */
-        MoreNodes: {
-            /** @description How many more pods are to fit. */
-            pods: number;
-            /** @description The existing node that the new ones copy. */
-            like: string;
+            /** @description Absent if complete. */
+            leftOut?: components["schemas"]["AdviceOmission"][];
         };
         /** @description How many more of this pod fit? */
         Capacity: {
@@ -2581,47 +2560,39 @@ export interface components {
             /** @description The scheduler name of the profile. Absent: the one that the pod names. */
             profile?: string;
             /**
-             * @description Stop counting here.
+             * @description The count ends at so many pods.
              * @default 1000
              */
             limit: number;
-            more?: components["schemas"]["MoreNodes"];
+            /** @description Also ask how many nodes would be enough. */
+            nodesNeeded?: components["schemas"]["NodesNeeded"];
         };
         NodeCount: {
             name: string;
             count: number;
         };
-        /** @description What remains of a resource when all pods that fit are placed, summed over the nodes. */
-        Remaining: {
-            /** @description Such as cpu or memory. */
-            resource: string;
-            /** @description A quantity, as are the others. */
-            allocatable: string;
-            requested: string;
-            remaining: string;
-        };
-        /** @description The answer to MoreNodes. */
+        /** @description How many nodes like one that exists make room for so many pods, beside the nodes that exist? */
         NodesNeeded: {
-            pods: number;
+            /** @description The name of the node to copy. */
             like: string;
-            /** @description How many more nodes are needed; 0 if the pods fit as it is. */
-            nodes: number;
-            /** @description False: more nodes than the simulator tries, or nodes like this one do not help. */
-            complete: boolean;
+            /** @description How many more pods are to fit. */
+            for: number;
         };
         /** @description The answer to a Capacity. */
         CapacityAnswer: {
             state: components["schemas"]["HypotheticalState"];
             /** @description How many more fit. */
             fits: number;
-            /** @description Where they would go, by name. */
+            /** @description The nodes that take pods, by name. */
             nodes: components["schemas"]["NodeCount"][];
-            /** @description What stops the next one. */
+            /** @description What stops the next pod: every plugin that rejects it, and why, those of the most nodes first. Empty if the limit ended the count. */
             stopped: components["schemas"]["PluginNodes"][];
-            remaining: components["schemas"]["Remaining"][];
-            more?: components["schemas"]["NodesNeeded"];
-            /** @description The next one does not fit. False: the count ended at the limit or at the bound on work. */
+            /** @description False: the limit ended the count, and more pods may fit. */
             complete: boolean;
+            /** @description What is left when all pods are placed, by name. */
+            resources: components["schemas"]["RemainingResource"][];
+            /** @description Absent unless the question asks for it. */
+            nodesNeeded?: components["schemas"]["NodesNeededAnswer"];
         };
         /** @description A shadow configuration. */
         ShadowRequest: {
@@ -2721,6 +2692,216 @@ export interface components {
             complete: boolean;
             /** @description Newest decision first. Pods that no longer exist are left out. */
             items: components["schemas"]["ShadowItem"][];
+        };
+        /** @description The pod asks for less. */
+        StatementLowerRequests: {
+            /** @constant */
+            kind: "lowerRequests";
+            requests: components["schemas"]["RequestCut"][];
+        };
+        /** @description An amount of a resource that the pod asks for, before and after: of CPU in thousandths of a core, of others in their own unit. To is 0 when the pod no longer asks for the resource. */
+        RequestCut: {
+            resource: string;
+            /** Format: int64 */
+            from: number;
+            /** Format: int64 */
+            to: number;
+        };
+        /** @description The pod tolerates Taints, each written as KEY=VALUE:EFFECT or KEY:EFFECT. */
+        StatementTolerate: {
+            /** @constant */
+            kind: "tolerate";
+            taints: string[];
+        };
+        /** @description The pod's node selector, or its required node affinity, loses requirements on labels. */
+        StatementDropRequirements: {
+            /** @constant */
+            kind: "dropRequirements";
+            requirements: components["schemas"]["LabelRequirement"][];
+        };
+        /** @description A requirement on a node's label. Key and Operator are empty for a term without requirements, which no node meets. */
+        LabelRequirement: {
+            key: string;
+            operator: string;
+            values: string[];
+        };
+        /** @description The pod's required node affinity also accepts Value for Key. */
+        StatementAcceptValues: {
+            /** @constant */
+            kind: "acceptValue";
+            key: string;
+            value: string;
+        };
+        /** @description A topology spread constraint of the pod allows a larger skew. */
+        StatementRaiseMaxSkew: {
+            /** @constant */
+            kind: "raiseMaxSkew";
+            topologyKey: string;
+            from: number;
+            to: number;
+        };
+        /** @description A topology spread constraint of the pod becomes a preference. */
+        StatementPreferSpread: {
+            /** @constant */
+            kind: "preferSpread";
+            topologyKey: string;
+        };
+        /** @description The pod loses required terms of its affinity to other pods, or of its anti-affinity if Anti is true. */
+        StatementDropPodTerms: {
+            /** @constant */
+            kind: "dropPodTerms";
+            anti: boolean;
+            terms: components["schemas"]["PodTerm"][];
+        };
+        /** @description A term of pod affinity. Selector selects the pods that it is about. */
+        PodTerm: {
+            topologyKey: string;
+            selector: string;
+        };
+        /** @description The pod gives up ports of the host, each written as PORT/PROTOCOL, after the address if it is bound to one. */
+        StatementDropHostPorts: {
+            /** @constant */
+            kind: "dropHostPorts";
+            ports: string[];
+        };
+        /** @description The pod loses its scheduling gates. */
+        StatementOpenGates: {
+            /** @constant */
+            kind: "openGates";
+            gates: string[];
+        };
+        /** @description The node accepts new pods again. Others are nodes for which the same change would do as well; so it is for RemoveTaints and LabelNode. */
+        StatementUncordon: {
+            /** @constant */
+            kind: "uncordon";
+            node: string;
+            others: string[];
+        };
+        /** @description The node loses Taints, written as in Tolerate. */
+        StatementRemoveTaints: {
+            /** @constant */
+            kind: "removeTaints";
+            node: string;
+            taints: string[];
+            others: string[];
+        };
+        /** @description Labels of the node are set or removed. */
+        StatementLabelNode: {
+            /** @constant */
+            kind: "labelNode";
+            node: string;
+            labels: components["schemas"]["LabelChange"][];
+            others: string[];
+        };
+        /** @description A change of a label. From is nil for a label that is new, and To for one that goes. */
+        LabelChange: {
+            key: string;
+            from: string | null;
+            to: string | null;
+        };
+        /** @description Pods leave the node, or nodes nearby that count together with it. */
+        StatementEvict: {
+            /** @constant */
+            kind: "evict";
+            node: string;
+            pods: components["schemas"]["EvictedPod"][];
+        };
+        /** @description A pod to evict. */
+        EvictedPod: {
+            namespace: string;
+            name: string;
+            /** Format: int32 */
+            priority: number;
+        };
+        /** @description A node joins the cluster. It has the size, the labels and the taints of Like, which has further ones, Others, of its kind. */
+        StatementAddNode: {
+            /** @constant */
+            kind: "addNode";
+            name: string;
+            like: string;
+            others: string[];
+        };
+        /** @description The pod is deleted and created again, because its spec cannot change. */
+        StatementRecreated: {
+            /** @constant */
+            kind: "recreated";
+            pod: string;
+        };
+        /** @description The template of the workload changes, and a pod made from it replaces this one. */
+        StatementRolledOut: {
+            /** @constant */
+            kind: "rolledOut";
+            pod: string;
+            workloadKind: string;
+            name: string;
+        };
+        /** @description The workload is deleted and created again, because its template cannot change. */
+        StatementRestartedWorkload: {
+            /** @constant */
+            kind: "restartedWorkload";
+            pod: string;
+            workloadKind: string;
+            name: string;
+        };
+        /** @description The search was over before it had tried these changes of the pod and of nodes. Those that differ in the node only count as one. */
+        StatementChangesNotTried: {
+            /** @constant */
+            kind: "changesNotTried";
+            changes: number;
+        };
+        /** @description No more than Steps changes were combined. */
+        StatementCombinationsNotTried: {
+            /** @constant */
+            kind: "combinationsNotTried";
+            steps: number;
+        };
+        /** @description A new node like those of these kinds was not tried. */
+        StatementNewNodesNotTried: {
+            /** @constant */
+            kind: "newNodesNotTried";
+            kinds: number;
+        };
+        /** @description On these nodes, evictions were not tried. */
+        StatementEvictionsNotTried: {
+            /** @constant */
+            kind: "evictionsNotTried";
+            nodes: number;
+        };
+        /** @description A change that a suggestion consists of: a kind and its operands, to be rendered in any language. */
+        AdviceStep: components["schemas"]["StatementLowerRequests"] | components["schemas"]["StatementTolerate"] | components["schemas"]["StatementDropRequirements"] | components["schemas"]["StatementAcceptValues"] | components["schemas"]["StatementRaiseMaxSkew"] | components["schemas"]["StatementPreferSpread"] | components["schemas"]["StatementDropPodTerms"] | components["schemas"]["StatementDropHostPorts"] | components["schemas"]["StatementOpenGates"] | components["schemas"]["StatementUncordon"] | components["schemas"]["StatementRemoveTaints"] | components["schemas"]["StatementLabelNode"] | components["schemas"]["StatementEvict"] | components["schemas"]["StatementAddNode"];
+        /** @description What becomes of the pod when a suggestion is applied. */
+        AdviceManner: components["schemas"]["StatementRecreated"] | components["schemas"]["StatementRolledOut"] | components["schemas"]["StatementRestartedWorkload"];
+        /** @description What the search for suggestions did not look at. */
+        AdviceOmission: components["schemas"]["StatementChangesNotTried"] | components["schemas"]["StatementCombinationsNotTried"] | components["schemas"]["StatementNewNodesNotTried"] | components["schemas"]["StatementEvictionsNotTried"];
+        /** @description The answer to NodesNeeded. */
+        NodesNeededAnswer: components["schemas"]["NodesNeeded"] & {
+            /** @description How many more nodes are enough. 0: the pods fit as it is. */
+            nodes: number;
+            /** @description False: further nodes of this kind would not help. */
+            enough: boolean;
+            /** @description How many pods fit with these nodes. */
+            fits: number;
+        };
+        /** @description A resource, summed up over all nodes, with the pods that were placed: CPU in thousandths of a core, others in their own unit. */
+        RemainingResource: {
+            name: string;
+            /** Format: int64 */
+            allocatable: number;
+            /**
+             * Format: int64
+             * @description With the pods that were placed.
+             */
+            requested: number;
+            /**
+             * Format: int64
+             * @description allocatable − requested
+             */
+            free: number;
+            /**
+             * Format: int64
+             * @description The part of free on nodes that reject the next pod for another reason than a lack of this resource.
+             */
+            stranded: number;
         };
     };
     responses: {
@@ -4048,17 +4229,7 @@ export interface operations {
                      *       "suggestions": [
                      *         {
                      *           "kind": "node",
-                     *           "text": "Remove the taint nvidia.com/gpu=present:NoSchedule from node-b4",
-                     *           "parts": [
-                     *             {
-                     *               "action": "removeTaint",
-                     *               "kind": "Node",
-                     *               "name": "node-b4",
-                     *               "key": "nvidia.com/gpu",
-                     *               "value": "present",
-                     *               "effect": "NoSchedule"
-                     *             }
-                     *           ],
+                     *           "text": "Remove the taint nvidia.com/gpu=present:NoSchedule from node-b4.",
                      *           "changes": [
                      *             {
                      *               "patch": {
@@ -4076,7 +4247,31 @@ export interface operations {
                      *           "nodes": [
                      *             "node-b4"
                      *           ],
-                     *           "selectedNode": "node-b4"
+                     *           "selectedNode": "node-b4",
+                     *           "steps": [
+                     *             {
+                     *               "kind": "removeTaints",
+                     *               "node": "node-b4",
+                     *               "taints": [
+                     *                 "nvidia.com/gpu=present:NoSchedule"
+                     *               ],
+                     *               "others": []
+                     *             }
+                     *           ],
+                     *           "hypothesis": [
+                     *             {
+                     *               "patch": {
+                     *                 "apiVersion": "v1",
+                     *                 "kind": "Node",
+                     *                 "name": "node-b4",
+                     *                 "patch": {
+                     *                   "spec": {
+                     *                     "taints": null
+                     *                   }
+                     *                 }
+                     *               }
+                     *             }
+                     *           ]
                      *         }
                      *       ],
                      *       "incurable": [],
@@ -4151,9 +4346,9 @@ export interface operations {
                  *         "namespace": "shop",
                  *         "name": "web-7f9c-x2k4"
                  *       },
-                 *       "more": {
-                 *         "pods": 100,
-                 *         "like": "node-b2"
+                 *       "nodesNeeded": {
+                 *         "like": "node-b2",
+                 *         "for": 100
                  *       }
                  *     }
                  */
@@ -4197,21 +4392,23 @@ export interface operations {
                      *           ]
                      *         }
                      *       ],
-                     *       "remaining": [
+                     *       "complete": true,
+                     *       "resources": [
                      *         {
-                     *           "resource": "cpu",
-                     *           "allocatable": "208",
-                     *           "requested": "181200m",
-                     *           "remaining": "26800m"
+                     *           "name": "cpu",
+                     *           "allocatable": 208000,
+                     *           "requested": 181200,
+                     *           "free": 26800,
+                     *           "stranded": 20200
                      *         }
                      *       ],
-                     *       "more": {
-                     *         "pods": 100,
+                     *       "nodesNeeded": {
                      *         "like": "node-b2",
+                     *         "for": 100,
                      *         "nodes": 7,
-                     *         "complete": true
-                     *       },
-                     *       "complete": true
+                     *         "enough": true,
+                     *         "fits": 100
+                     *       }
                      *     }
                      */
                     "application/json": components["schemas"]["CapacityAnswer"];

@@ -1,0 +1,125 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"kube-scheduler-simulator/scheduler/config"
+	"kube-scheduler-simulator/scheduler/shadow"
+	"kube-scheduler-simulator/simulator/hypothesis"
+)
+
+// Shadow is a second configuration that judges live decisions. Methods are safe for concurrent use. Their
+// errors are those of Hypotheses, with a *hypothesis.Refused for a document that is not valid.
+type Shadow interface {
+	State() shadow.State
+	// Set makes document the shadow, instead of the one before, and begins to judge.
+	Set(ctx context.Context, document []byte) error
+	// Clear removes the shadow, if there is one.
+	Clear() error
+	// Draft judges a document once, for the pods of the latest decisions, at most last of them.
+	Draft(ctx context.Context, document []byte, last int) (*shadow.Draft, error)
+}
+
+const (
+	shadowPath = apiPrefix + "/v1/shadow"
+	// defaultLast is how many decisions a draft is judged for.
+	defaultLast = 200
+)
+
+// shadowRequest is the body of PUT.
+type shadowRequest struct {
+	Configuration hypothesis.Document `json:"configuration"`
+}
+
+// draftRequest is the body of POST.
+type draftRequest struct {
+	Configuration hypothesis.Document `json:"configuration"`
+	Last          int                 `json:"last,omitempty"`
+}
+
+// shadowAnswer is the shadow with its judgement.
+type shadowAnswer struct {
+	// Configuration is the document as JSON, or null.
+	Configuration json.RawMessage `json:"configuration"`
+	Since         *time.Time      `json:"since,omitempty"`
+	Skipped       int             `json:"skipped"`
+	shadow.Judgement
+}
+
+// shadow returns a handler that needs the backend's shadow.
+func (s *Server) shadow(h func(echo.Context, Shadow) error) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		b, err := s.require()
+		if err != nil {
+			return err
+		}
+		if b.Shadow == nil {
+			return refuse(http.StatusNotImplemented, "this simulator answers no hypotheses")
+		}
+		return h(c, b.Shadow)
+	}
+}
+
+func (s *Server) getShadow(c echo.Context, sh Shadow) error {
+	state := sh.State()
+	answer := shadowAnswer{Configuration: json.RawMessage("null"), Skipped: state.Skipped, Judgement: state.Judgement}
+	if state.Configuration != nil {
+		document, err := state.Configuration.JSON()
+		if err != nil {
+			return err
+		}
+		answer.Configuration, answer.Since = document, &state.Since
+	}
+	return c.JSON(http.StatusOK, answer)
+}
+
+func (s *Server) putShadow(c echo.Context, sh Shadow) error {
+	var r shadowRequest
+	if err := s.readStrictly(c.Request().Body, &r); err != nil {
+		return err
+	}
+	if err := needsConfiguration(r.Configuration); err != nil {
+		return err
+	}
+	ctx := c.Request().Context()
+	if err := s.parse(ctx, func() error { return sh.Set(ctx, r.Configuration) }); err != nil {
+		return questionError(ctx, err)
+	}
+	return s.getShadow(c, sh)
+}
+
+func (s *Server) deleteShadow(c echo.Context, sh Shadow) error {
+	if err := sh.Clear(); err != nil {
+		return err
+	}
+	return c.NoContent(http.StatusNoContent)
+}
+
+func (s *Server) postShadow(c echo.Context, sh Shadow) error {
+	r := draftRequest{Last: defaultLast}
+	if err := s.readStrictly(c.Request().Body, &r); err != nil {
+		return err
+	}
+	if err := needsConfiguration(r.Configuration); err != nil {
+		return err
+	}
+	if r.Last < 1 || r.Last > shadow.MaxItems {
+		return badQuery(config.Mistake{Field: "last", Message: fmt.Sprintf("want a number from 1 to %d", shadow.MaxItems)})
+	}
+	return s.answering(c, func(ctx context.Context) (any, error) {
+		return sh.Draft(ctx, r.Configuration, r.Last)
+	})
+}
+
+func needsConfiguration(d hypothesis.Document) error {
+	if d == nil {
+		return badQuery(config.Mistake{Field: "configuration", Message: "want a KubeSchedulerConfiguration"})
+	}
+	return nil
+}

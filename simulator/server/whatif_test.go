@@ -1,0 +1,292 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"kube-scheduler-simulator/scheduler/config"
+	"kube-scheduler-simulator/scheduler/explain"
+	"kube-scheduler-simulator/scheduler/result"
+	"kube-scheduler-simulator/scheduler/whatif"
+	"kube-scheduler-simulator/scheduler/whatif/capacity"
+	"kube-scheduler-simulator/scheduler/whatif/fit"
+	"kube-scheduler-simulator/simulator/hypothesis"
+)
+
+// fakeHypotheses notes the question as JSON, and answers with err or with the same thing always.
+type fakeHypotheses struct {
+	asked string
+	err   error
+	// wait, if not nil, is called before the answer.
+	wait func(context.Context)
+}
+
+func (f *fakeHypotheses) ask(ctx context.Context, q any) error {
+	data, err := json.Marshal(q)
+	if err != nil {
+		return err
+	}
+	f.asked = string(data)
+	if f.wait != nil {
+		f.wait(ctx)
+	}
+	return errors.Join(f.err, ctx.Err())
+}
+
+func (f *fakeHypotheses) WhatIf(ctx context.Context, q hypothesis.WhatIf) (*whatif.Answer, error) {
+	c := cycle("a", 1, result.Unschedulable)
+	c.Hypothetical = true
+	return &whatif.Answer{State: whatif.State{Nodes: 3, Pods: 5, ResourceVersion: "7"}, Decisions: []*result.Cycle{c}}, f.ask(ctx, q)
+}
+
+func (f *fakeHypotheses) Fit(ctx context.Context, q hypothesis.Fit) (*hypothesis.FitAnswer, error) {
+	return &hypothesis.FitAnswer{
+		Answer: &fit.Answer{Incurable: []fit.Incurable{{Plugin: "VolumeZone", Reason: "zone", Nodes: []string{"b"}}}, Complete: true},
+		Suggestions: []hypothesis.Suggestion{{
+			Suggestion: fit.Suggestion{
+				Kind: fit.KindNode, Text: "Uncordon a.", Nodes: []string{"a"}, SelectedNode: "a",
+				Advice: explain.Advice{Steps: []explain.Statement{{Operands: explain.Uncordon{Node: "a", Others: []string{}}}}},
+			},
+			Changes:    []hypothesis.Change{{Delete: &hypothesis.Target{APIVersion: "v1", Kind: "Node", Name: "a"}}},
+			Hypothesis: []hypothesis.Change{{Apply: hypothesis.Document("{}")}},
+		}},
+	}, f.ask(ctx, q)
+}
+
+func (f *fakeHypotheses) Capacity(ctx context.Context, q hypothesis.Capacity) (*capacity.Answer, error) {
+	return &capacity.Answer{Fits: 2, Nodes: []capacity.Node{{Name: "a", Count: 2}}, Stopped: []capacity.Stop{}, Resources: []capacity.Resource{}}, f.ask(ctx, q)
+}
+
+func serveHypotheses(t *testing.T, f *fakeHypotheses, opts Options) *harness {
+	t.Helper()
+	h := serve(t, opts)
+	h.attach(nil, nil, func(b *Backend) { b.Hypotheses = f })
+	return h
+}
+
+// TestQuestionsArrive: a question arrives as it was sent, in JSON or YAML, and the answer has the contract's form.
+func TestQuestionsArrive(t *testing.T) {
+	for name, test := range map[string]struct{ path, body, asked, answer string }{
+		"whatif": {
+			path: "/api/v1/whatif",
+			body: `{"pod":{"kind":"Pod"},"copies":2,"changes":[{"apply":{"kind":"Node"},"count":3},{"patch":{"apiVersion":"v1","kind":"Node","name":"a","patch":{"spec":{}}}},
+				{"delete":{"apiVersion":"v1","kind":"Pod","namespace":"n","name":"p"}}],"configuration":"kind: K","profile":"batch","extenders":true}`,
+			asked: `{"pod":{"kind":"Pod"},"changes":[{"apply":{"kind":"Node"},"count":3},{"patch":{"apiVersion":"v1","kind":"Node","name":"a","patch":{"spec":{}}}},` +
+				`{"delete":{"apiVersion":"v1","kind":"Pod","namespace":"n","name":"p"}}],"configuration":"kind: K","profile":"batch","copies":2,"extenders":true}`,
+			answer: `{"state":{"nodes":3,"pods":5,"resourceVersion":"7"},"decisions":[{"pod":{"namespace":"default","name":"pod-a","uid":"a"},"hypothetical":true,`,
+		},
+		"whatif in YAML": {
+			path:   "/api/v1/whatif",
+			body:   "podRef:\n  namespace: shop\n  name: web\n",
+			asked:  `{"podRef":{"namespace":"shop","name":"web"}}`,
+			answer: `{"state":`,
+		},
+		"null is absence": {
+			path:   "/api/v1/whatif",
+			body:   `{"pod":null,"podRef":{"namespace":"shop","name":"web"},"configuration":null,"changes":null}`,
+			asked:  `{"podRef":{"namespace":"shop","name":"web"}}`,
+			answer: `{"state":`,
+		},
+		"fit": {
+			path:  "/api/v1/whatif/fit",
+			body:  `{"podRef":{"namespace":"shop","name":"web"},"node":"a","limit":5}`,
+			asked: `{"podRef":{"namespace":"shop","name":"web"},"node":"a","limit":5}`,
+			answer: `{"state":{"nodes":0,"pods":0,"resourceVersion":""},"fits":false,"incurable":[{"plugin":"VolumeZone","reason":"zone","nodes":["b"]}],"complete":true,` +
+				`"suggestions":[{"kind":"node","text":"Uncordon a.","steps":[{"kind":"uncordon","node":"a","others":[]}],"nodes":["a"],"selectedNode":"a",` +
+				`"changes":[{"delete":{"apiVersion":"v1","kind":"Node","name":"a"}}],"hypothesis":[{"apply":{}}]}]}`,
+		},
+		"capacity": {
+			path:   "/api/v1/whatif/capacity",
+			body:   `{"podRef":{"namespace":"shop","name":"web"},"limit":10,"nodesNeeded":{"like":"a","for":9}}`,
+			asked:  `{"podRef":{"namespace":"shop","name":"web"},"limit":10,"nodesNeeded":{"like":"a","for":9}}`,
+			answer: `{"state":{"nodes":0,"pods":0,"resourceVersion":""},"fits":2,"nodes":[{"name":"a","count":2}],"stopped":[],"complete":false,"resources":[]}`,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := &fakeHypotheses{}
+			answer := serveHypotheses(t, f, Options{}).do(http.MethodPost, test.path, test.body)
+			want(t, "status", answer.StatusCode, http.StatusOK)
+			want(t, "question", f.asked, test.asked)
+			if !strings.HasPrefix(answer.body, test.answer) {
+				t.Errorf("the answer is %s", answer.body)
+			}
+		})
+	}
+}
+
+// TestDecisionsAreExplained: a hypothetical decision has what a live one has.
+func TestDecisionsAreExplained(t *testing.T) {
+	answer := serveHypotheses(t, &fakeHypotheses{}, Options{}).do(http.MethodPost, whatifPath, "podRef: {name: web}")
+	var got struct {
+		Decisions []struct {
+			Hypothetical bool
+			Explanation  struct{ Sentence string }
+		}
+	}
+	if err := json.Unmarshal([]byte(answer.body), &got); err != nil {
+		t.Fatal(err)
+	}
+	if len(got.Decisions) != 1 || !got.Decisions[0].Hypothetical || got.Decisions[0].Explanation.Sentence == "" {
+		t.Errorf("the answer is %s", answer.body)
+	}
+}
+
+// TestBadQuestions: whatever is wrong with a body is said, and nothing is asked.
+func TestBadQuestions(t *testing.T) {
+	for name, test := range map[string]struct {
+		body    string
+		code    int
+		message string
+	}{
+		"nothing":            {"", http.StatusBadRequest, "the body is empty"},
+		"no YAML":            {"a: [", http.StatusBadRequest, "line 1: did not find expected node content"},
+		"a list":             {"[]", http.StatusBadRequest, "the body is not a question that this route answers: the body cannot be a array"},
+		"an unknown field":   {`{"podd":{}}`, http.StatusBadRequest, `the body is not a question that this route answers: unknown field "podd"`},
+		"an unknown change":  {`{"changes":[{"create":{}}]}`, http.StatusBadRequest, `the body is not a question that this route answers: unknown field "create"`},
+		"a wrong type":       {`{"copies":"two"}`, http.StatusBadRequest, "the body is not a question that this route answers: copies cannot be a string"},
+		"a number for a pod": {`{"pod":1}`, http.StatusBadRequest, "the body is not a question that this route answers: a document is an object, or a string with YAML or JSON, not 1"},
+		"an empty pod":       {`{"pod":""}`, http.StatusBadRequest, "the body is not a question that this route answers: a document is empty"},
+		"two objects":        {`{} {}`, http.StatusBadRequest, "the body must be one JSON object"},
+		"too many values":    {"[" + strings.Repeat("1,", maxValues) + "1]", http.StatusRequestEntityTooLarge, "the request body may have more than 300000 values, the limit of this server"},
+		"too large":          {strings.Repeat(" ", maxAPIBody+1), http.StatusRequestEntityTooLarge, "the request body is larger than 3 MiB, the limit of this server"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := &fakeHypotheses{}
+			answer := serveHypotheses(t, f, Options{}).do(http.MethodPost, whatifPath, test.body)
+			want(t, "status", answer.StatusCode, test.code)
+			want(t, "message", answer.message(t), test.message)
+			want(t, "question", f.asked, "")
+		})
+	}
+}
+
+// TestErrorsOfQuestions: each error of the backend has its answer.
+func TestErrorsOfQuestions(t *testing.T) {
+	for name, test := range map[string]struct {
+		err   error
+		code  int
+		retry string
+		body  string
+	}{
+		"a refusal": {
+			err:  &hypothesis.Refused{Message: "pod: no", Mistakes: []config.Mistake{{Field: "pod.spec", Message: "no", Line: 3}}},
+			code: http.StatusUnprocessableEntity,
+			body: `{"message":"pod: no","details":[{"field":"pod.spec","line":3,"message":"no"}]}`,
+		},
+		"a pod that does not exist": {
+			err:  &whatif.NotFoundError{ObjectRef: whatif.ObjectRef{Namespace: "shop", Name: "web"}},
+			code: http.StatusNotFound,
+			body: `{"message":"the state has no  \"shop/web\"","details":[]}`,
+		},
+		"too many questions": {
+			err:  whatif.ErrBusy,
+			code: http.StatusServiceUnavailable, retry: "1",
+			body: `{"message":"32 questions are being answered already; ask again","details":[]}`,
+		},
+		"no scheduler": {
+			err:  config.ErrNotRunning,
+			code: http.StatusServiceUnavailable, retry: "1",
+			body: `{"message":"` + config.ErrNotRunning.Error() + `","details":[]}`,
+		},
+		"a plugin that panics": {
+			err:  &whatif.PanicError{Message: "oops"},
+			code: http.StatusInternalServerError,
+			body: `{"message":"a plugin panicked: oops","details":[]}`,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := serveHypotheses(t, &fakeHypotheses{err: test.err}, Options{})
+			for _, path := range []string{"/api/v1/whatif", "/api/v1/whatif/fit", "/api/v1/whatif/capacity"} {
+				answer := h.do(http.MethodPost, path, `{"podRef":{"namespace":"shop","name":"web"}}`)
+				want(t, path, answer.StatusCode, test.code)
+				want(t, "Retry-After", answer.Header.Get("Retry-After"), test.retry)
+				want(t, "body", strings.TrimSpace(answer.body), test.body)
+			}
+		})
+	}
+}
+
+func TestSlowQuestionsEnd(t *testing.T) {
+	f := &fakeHypotheses{wait: func(ctx context.Context) { <-ctx.Done() }}
+	answer := serveHypotheses(t, f, Options{questionTime: time.Millisecond}).do(http.MethodPost, whatifPath, "{}")
+	want(t, "status", answer.StatusCode, http.StatusServiceUnavailable)
+	want(t, "Retry-After", answer.Header.Get("Retry-After"), "")
+	want(t, "message", answer.message(t), "the question takes too long; ask for less")
+}
+
+// TestQuestionsEndWithTheirClients: nobody works on an answer that nobody reads.
+func TestQuestionsEndWithTheirClients(t *testing.T) {
+	asked, ended := make(chan struct{}), make(chan struct{})
+	f := &fakeHypotheses{wait: func(ctx context.Context) {
+		close(asked)
+		<-ctx.Done()
+		close(ended)
+	}}
+	h := serveHypotheses(t, f, Options{})
+	ctx, leave := context.WithCancel(t.Context())
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, h.url+whatifPath, strings.NewReader("{}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	left := make(chan error, 1)
+	go func() {
+		_, err := plainClient.Do(request)
+		left <- err
+	}()
+	<-asked
+	leave()
+	if err := <-left; !errors.Is(err, context.Canceled) {
+		t.Errorf("the client got %v", err)
+	}
+	select {
+	case <-ended:
+	case <-time.After(patience):
+		t.Error("the question goes on")
+	}
+}
+
+// TestOnlySoManyQuestionsAtOnce: further ones are told to come again.
+func TestOnlySoManyQuestionsAtOnce(t *testing.T) {
+	release, asked := make(chan struct{}), make(chan struct{}, maxQuestions)
+	f := &fakeHypotheses{}
+	h := serve(t, Options{})
+	h.attach(nil, nil, func(b *Backend) { b.Hypotheses = waitingHypotheses{f, asked, release} })
+	answers := make(chan int, maxQuestions)
+	for range maxQuestions {
+		go func() { answers <- h.do(http.MethodPost, whatifPath, "{}").StatusCode }()
+	}
+	for range maxQuestions {
+		<-asked
+	}
+	busy := h.do(http.MethodPost, whatifPath, "{}")
+	want(t, "status", busy.StatusCode, http.StatusServiceUnavailable)
+	want(t, "Retry-After", busy.Header.Get("Retry-After"), "1")
+	close(release)
+	for range maxQuestions {
+		want(t, "status of the others", <-answers, http.StatusOK)
+	}
+}
+
+// waitingHypotheses lets questions wait.
+type waitingHypotheses struct {
+	*fakeHypotheses
+	asked, release chan struct{}
+}
+
+func (w waitingHypotheses) WhatIf(context.Context, hypothesis.WhatIf) (*whatif.Answer, error) {
+	w.asked <- struct{}{}
+	<-w.release
+	return &whatif.Answer{}, nil
+}
+
+func TestNoHypotheses(t *testing.T) {
+	h := serve(t, Options{})
+	h.attach(nil, nil)
+	want(t, "whatif", h.do(http.MethodPost, whatifPath, "{}").StatusCode, http.StatusNotImplemented)
+	want(t, "shadow", h.get(shadowPath).StatusCode, http.StatusNotImplemented)
+}

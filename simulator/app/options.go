@@ -178,7 +178,7 @@ func (o Options) prepare(ctx context.Context) (p *prepared, err error) {
 	}
 	if o.Import != "" {
 		if p.imported, err = manifest.OpenSource(o.Import); err != nil {
-			return p, err
+			return p, fmt.Errorf("opening the import: %w", err)
 		}
 	}
 	if o.DataDir == "" {

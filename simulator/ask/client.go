@@ -90,7 +90,7 @@ func (c *Client) do(ctx context.Context, method, path string, body []byte, into 
 		if wrapped, ok := errors.AsType[*url.Error](err); ok {
 			err = wrapped.Err
 		}
-		return fmt.Errorf("%s cannot be reached: %w", c.Name(), err)
+		return fmt.Errorf("%s cannot be reached: %w; start it, or ask a file with --state", c.Name(), err)
 	}
 	defer response.Body.Close()
 	data, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))

@@ -21,13 +21,13 @@ func PrintWhatIf(w io.Writer, target Target, a *WhatIfAnswer, format Format) err
 	if len(a.Decisions) > 1 {
 		p.copies(a.Decisions)
 	}
-	// The decisions about several copies are alike; the last one says why no more fit.
-	switch d := a.Decisions[len(a.Decisions)-1]; {
+	// The decisions about several copies are alike; the first without a node says why no more fit.
+	switch at := slices.IndexFunc(a.Decisions, func(d Decision) bool { return d.SelectedNode == "" }); {
 	case len(a.Decisions) == 1:
-		p.decision(d, format)
-	case d.SelectedNode == "":
+		p.decision(a.Decisions[0], format)
+	case at >= 0:
 		p.line("")
-		p.decision(d, format)
+		p.decision(a.Decisions[at], format)
 	}
 	return p.err
 }
@@ -37,7 +37,7 @@ func (p *printer) copies(all []Decision) {
 	p.table([]string{"COPY", "POD", "NODE", "TOTAL"}, func(t table) {
 		for i, d := range all {
 			if d.SelectedNode == "" && i < len(all)-1 {
-				t.row(fmt.Sprintf("%d-%d", i+1, len(all)), podName(d.Cycle), none, none)
+				t.row(fmt.Sprintf("%d-%d", i+1, len(all)), none, none, none)
 				return
 			}
 			t.row(strconv.Itoa(i+1), podName(d.Cycle), cmp.Or(d.SelectedNode, none), totalOf(d.Cycle, d.SelectedNode))
@@ -49,7 +49,7 @@ func podName(c *result.Cycle) string { return c.Pod.Namespace + "/" + c.Pod.Name
 
 // decision prints a sentence, and a row for each node.
 func (p *printer) decision(d Decision, format Format) {
-	p.line("%s", d.Explanation.Sentence)
+	p.line("%s", sentence(d))
 	p.victims(d.Preemption)
 	rows := rowsOf(d.Cycle)
 	if len(rows) == 0 {
@@ -73,6 +73,45 @@ func (p *printer) decision(d Decision, format Format) {
 			t.row(append(cells, r.why)...)
 		}
 	})
+}
+
+// sentence says where the pod would go, or why it would stay pending.
+func sentence(d Decision) string {
+	if d.SelectedNode == "" {
+		return d.Explanation.Sentence
+	}
+	said := []string{podName(d.Cycle) + " would go to " + d.SelectedNode + why(d.Cycle)}
+	for _, remark := range d.Explanation.Remarks {
+		said = append(said, remark.String())
+	}
+	return strings.Join(said, " ")
+}
+
+// why completes a sentence about the chosen node.
+func why(c *result.Cycle) string {
+	switch s := c.Score; {
+	case c.Nodes.Feasible == 1:
+		return ", the only feasible node."
+	case s == nil:
+		return "."
+	case len(s.Tied) > 0:
+		others := slices.DeleteFunc(slices.Clone(s.Tied), func(node string) bool { return node == c.SelectedNode })
+		return fmt.Sprintf(". %s the same total, and the scheduler chooses among them at random.", have(others))
+	}
+	return fmt.Sprintf(", which has the best total of %d feasible nodes.", c.Nodes.Feasible)
+}
+
+// have names nodes that have something.
+func have(nodes []string) string {
+	const most = 3
+	switch n := len(nodes); {
+	case n == 1:
+		return nodes[0] + " has"
+	case n > most:
+		return fmt.Sprintf("%s and %d more have", strings.Join(nodes[:most], ", "), n-most)
+	default:
+		return strings.Join(nodes[:n-1], ", ") + " and " + nodes[n-1] + " have"
+	}
 }
 
 // victims names the pods that would make room.

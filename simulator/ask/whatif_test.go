@@ -108,6 +108,11 @@ func preempting(d Decision) Decision {
 	return d
 }
 
+func tied(d Decision) Decision {
+	d.Score.FindTied()
+	return d
+}
+
 func TestPrintWhatIf(t *testing.T) {
 	state := whatif.State{Nodes: 4, Pods: 12, ResourceVersion: "42"}
 	scored := cycle("web", map[string]int64{"a": 90, "b": 110}, full("c"), tainted("d"))
@@ -119,6 +124,7 @@ func TestPrintWhatIf(t *testing.T) {
 	}{
 		{"a node of several", Table, []Decision{scored}},
 		{"wide", Wide, []Decision{scored}},
+		{"equal totals", Table, []Decision{tied(cycle("web", map[string]int64{"a": 90, "b": 90}))}},
 		{"the only node", Table, []Decision{cycle("web", map[string]int64{"a": 90}, full("b"))}},
 		{"no node", Table, []Decision{cycle("web", nil, tainted("a"), full("b"), full("c"))}},
 		{"no node, but room", Table, []Decision{preempting(cycle("web", nil, full("c"), full("d")))}},

@@ -37,10 +37,10 @@ type Options struct {
 
 // Cluster is a cluster as it was at one moment. It answers one question.
 type Cluster struct {
-	name   string
-	state  *state
-	notes  []string
-	desk   *hypothesis.Desk
+	name  string
+	state *state
+	notes []string
+	desk  *hypothesis.Desk
 }
 
 var _ ask.Target = (*Cluster)(nil)

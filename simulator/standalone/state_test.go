@@ -2,9 +2,14 @@ package standalone
 
 import (
 	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -13,6 +18,7 @@ import (
 	resourcev1 "k8s.io/api/resource/v1"
 
 	"kube-scheduler-simulator/simulator/hypothesis"
+	"kube-scheduler-simulator/simulator/mirror"
 	"kube-scheduler-simulator/simulator/objects"
 )
 
@@ -274,21 +280,79 @@ func TestTimesOfARecording(t *testing.T) {
 	}
 }
 
-// TestOpenb reads a production cluster of 1,523 nodes and 8,152 pods, if it is there.
-func TestOpenb(t *testing.T) {
-	file := os.Getenv("OPENB")
-	if file == "" {
-		t.Skip()
+// TestACluster: a cluster is only read, without its secrets, and what it does not show is noted.
+func TestACluster(t *testing.T) {
+	answers := map[string]string{
+		"/api":          `{"kind":"APIVersions","versions":["v1"]}`,
+		"/apis":         `{"kind":"APIGroupList","apiVersion":"v1","groups":[]}`,
+		"/api/v1":       `{"kind":"APIResourceList","apiVersion":"v1","groupVersion":"v1","resources":[` + served("Node", "nodes", false) + "," + served("Pod", "pods", true) + "," + served("LimitRange", "limitranges", true) + "," + served("Secret", "secrets", true) + `]}`,
+		"/api/v1/nodes": `{"kind":"NodeList","apiVersion":"v1","metadata":{"resourceVersion":"7"},"items":[{"metadata":{"name":"a","uid":"1"},"status":{"allocatable":{"cpu":"4"}}}]}`,
+		"/api/v1/pods":  `{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"7"},"items":[{"metadata":{"name":"web","namespace":"shop","uid":"2"},"spec":{"nodeName":"a","containers":[{"name":"web","image":"web"}]}}]}`,
 	}
-	begin := time.Now()
-	r, err := readFile(t.Context(), file)
+	var mu sync.Mutex
+	var asked []string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		asked = append(asked, r.Method+" "+r.URL.Path)
+		mu.Unlock()
+		answer, known := answers[r.URL.Path]
+		w.Header().Set("Content-Type", "application/json")
+		if !known {
+			w.WriteHeader(http.StatusForbidden)
+			answer = `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","code":403}`
+		}
+		_, _ = io.WriteString(w, answer)
+	}))
+	defer server.Close()
+	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
+	text := fmt.Sprintf("{clusters: [{name: c, cluster: {server: %q}}], contexts: [{name: production, context: {cluster: c}}], current-context: production}", server.URL)
+	if err := os.WriteFile(kubeconfig, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c, err := Open(t.Context(), Options{Kubeconfig: mirror.SourceOptions{Kubeconfig: kubeconfig}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Log(len(r.objects), time.Since(begin))
-	s, err := newState(t.Context(), r)
-	if err != nil {
-		t.Fatal(err)
+	if diff := cmp.Diff([]string{"Namespace default", "Namespace shop", "Node a", "Pod shop/web"}, names(c.state)); diff != "" {
+		t.Error(diff)
 	}
-	t.Log(len(s.objects), time.Since(begin), r.notes)
+	if diff := cmp.Diff([]string{"LimitRange is left out: the kubeconfig does not allow listing it"}, c.Notes()); diff != "" {
+		t.Error(diff)
+	}
+	if c.Name() != `the cluster "production"` {
+		t.Error(c.Name())
+	}
+	for _, request := range asked {
+		if !strings.HasPrefix(request, "GET ") || strings.Contains(request, "secrets") {
+			t.Errorf("the cluster was asked to %s", request)
+		}
+	}
+}
+
+func served(kind, resource string, namespaced bool) string {
+	return fmt.Sprintf(`{"kind":%q,"name":%q,"namespaced":%t,"verbs":["get","list","watch"]}`, kind, resource, namespaced)
+}
+
+// BenchmarkReadFile reads a cluster of 1,000 nodes and 5,000 pods as an export has it.
+func BenchmarkReadFile(b *testing.B) {
+	var items []string
+	for i := range 1000 {
+		items = append(items, fmt.Sprintf(`{"apiVersion":"v1","kind":"Node","metadata":{"name":"node-%d","labels":{"kubernetes.io/hostname":"node-%d"}},"status":{"allocatable":{"cpu":"32","memory":"128Gi","pods":"110"}}}`, i, i))
+	}
+	for i := range 5000 {
+		items = append(items, fmt.Sprintf(`{"apiVersion":"v1","kind":"Pod","metadata":{"name":"pod-%d","namespace":"default","labels":{"app":"web"}},"spec":{"nodeName":"node-%d","containers":[{"name":"web","image":"web:1","resources":{"requests":{"cpu":"1","memory":"1Gi"}}}]},"status":{"phase":"Running"}}`, i, i%1000))
+	}
+	file := filepath.Join(b.TempDir(), "export.json")
+	if err := os.WriteFile(file, []byte(`{"apiVersion":"v1","kind":"List","items":[`+strings.Join(items, ",")+`]}`), 0o600); err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		r, err := readFile(b.Context(), file)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if s, err := newState(b.Context(), r); err != nil || len(s.objects) < 6000 || len(r.notes) > 0 {
+			b.Fatal(err, r.notes)
+		}
+	}
 }

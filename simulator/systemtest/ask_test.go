@@ -153,6 +153,20 @@ func TestAskingASimulatorAndItsExport(t *testing.T) {
 			}
 		})
 	}
+	t.Run("redacted", func(t *testing.T) {
+		redacted, err := p.request("GET", "/api/v1/export?redact=true", nil, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		file := filepath.Join(t.TempDir(), "redacted.json")
+		if err := os.WriteFile(file, redacted.body, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		open, shut := ask(t, dir, "capacity", "-f", "small.yaml", "--state", export), ask(t, dir, "capacity", "-f", "small.yaml", "--state", file)
+		if count := strings.Split(open.out, "\n")[1]; shut.errors != "" || !strings.Contains(shut.out, count) {
+			t.Errorf("%s\nthe redacted cluster: %s", open, shut)
+		}
+	})
 	after, err := p.request("GET", "/api/v1/export", nil, nil)
 	if err != nil {
 		t.Fatal(err)

@@ -21,7 +21,7 @@ import (
 	"k8s.io/kubernetes/pkg/api/legacyscheme"
 )
 
-// Admission admits objects to a cluster that it knows of by Know and Forget. It is for one goroutine, apart from Admit, which
+// Admission admits objects to a cluster of which Know and Forget tell it. It is for one goroutine, apart from Create and Update, which
 // many may call while none calls Know or Forget.
 type Admission struct {
 	chain chain
@@ -50,13 +50,13 @@ func (e *KindError) Error() string {
 	return fmt.Sprintf("the scheduler does not read objects of the kind %s in %s", e.GVK.Kind, e.GVK.GroupVersion())
 }
 
-// Reads reports whether Decode and Admit take objects of the kind.
+// Reads reports whether Decode and Create take objects of the kind.
 func Reads(gk schema.GroupKind) bool {
 	_, reads := kinds[gk]
 	return reads
 }
 
-// Kinds returns the kinds that Decode and Admit take, in the versions that they return, in no particular order.
+// Kinds returns the kinds that Decode and Create take, in the versions that they return, in no particular order.
 func Kinds() []schema.GroupVersionKind {
 	var out []schema.GroupVersionKind
 	for gk, k := range kinds {
@@ -72,7 +72,7 @@ var (
 
 // Decode returns the object that a server has stored and encoded as JSON, in the version that the scheduler reads, with defaults. It ignores
 // fields that this version of Kubernetes does not have. The error is a *KindError for a
-// kind that Admit does not take.
+// kind that Create does not take.
 func Decode(data []byte) (runtime.Object, error) { return decode(data, lenient) }
 
 // DecodeStrictly is Decode for an object that a person wrote: the error names the fields that do not exist, and those that
@@ -125,20 +125,55 @@ func convert(o runtime.Object, to schema.GroupVersion) (runtime.Object, error) {
 	return out, nil
 }
 
-// Admit returns the object that an API server would store when o, which Decode returned, is created. It keeps the
-// status, which a controller would write. The error is the API server's. Admit may change o.
-func (a *Admission) Admit(ctx context.Context, o runtime.Object) (runtime.Object, error) {
+// Create returns the object that an API server would store when o, which a Decode returned, is created. It keeps the
+// status, which a controller would write. The error is the API server's. Create may change o.
+func (a *Admission) Create(ctx context.Context, o runtime.Object) (runtime.Object, error) {
+	return a.admit(ctx, o, nil)
+}
+
+// Update is Create for an object that replaces another one of its name. Like an API server it refuses changes of fields that are
+// immutable, such as the requests of a pod. It does not change before.
+func (a *Admission) Update(ctx context.Context, o, before runtime.Object) (runtime.Object, error) {
+	return a.admit(ctx, o, before)
+}
+
+// admit is what an API server does between decoding and storing. before is nil for a new object.
+func (a *Admission) admit(ctx context.Context, o, before runtime.Object) (runtime.Object, error) {
 	gvk := o.GetObjectKind().GroupVersionKind()
 	k, reads := kinds[gvk.GroupKind()]
 	if !reads {
 		return nil, &KindError{gvk}
 	}
 	status := statusOf(o)
-	internal, err := legacyscheme.Scheme.ConvertToVersion(o, runtime.InternalGroupVersioner)
+	internal, m, err := internalOf(o)
 	if err != nil {
-		return nil, fmt.Errorf("converting: %w", err)
+		return nil, err
 	}
-	if err := a.create(ctx, gvk, k, internal); err != nil {
+	operation, options := admission.Create, runtime.Object(&metav1.CreateOptions{})
+	ctx = request.WithRequestInfo(request.WithNamespace(ctx, m.GetNamespace()), &request.RequestInfo{
+		IsResourceRequest: true, Verb: "create", APIGroup: gvk.Group, APIVersion: gvk.Version, Resource: k.resource.Resource,
+		Namespace: m.GetNamespace(), Name: m.GetName(),
+	})
+	prepare := func() error { return create(ctx, k.strategy, gvk, internal, m) }
+	var old runtime.Object
+	if before != nil {
+		operation, options = admission.Update, &metav1.UpdateOptions{}
+		var was metav1.Object
+		if old, was, err = internalOf(before); err != nil {
+			return nil, err
+		}
+		prepare = func() error { return update(ctx, k.strategy, internal, old, m, was) }
+	}
+	attributes := admission.NewAttributesRecord(internal, old, gvk, m.GetNamespace(), m.GetName(), k.resource, "", operation,
+		options, true, &user.DefaultInfo{Name: user.APIServerUser, Groups: []string{user.SystemPrivilegedGroup}})
+	interfaces := admission.NewObjectInterfacesFromScheme(legacyscheme.Scheme)
+	if err := a.chain.Admit(ctx, attributes, interfaces); err != nil {
+		return nil, err
+	}
+	if err := prepare(); err != nil {
+		return nil, err
+	}
+	if err := a.chain.Validate(ctx, attributes, interfaces); err != nil {
 		return nil, err
 	}
 	out, err := legacyscheme.Scheme.ConvertToVersion(internal, gvk.GroupVersion())
@@ -151,24 +186,19 @@ func (a *Admission) Admit(ctx context.Context, o runtime.Object) (runtime.Object
 	return out, nil
 }
 
-// create is what an API server does with a POST, between decoding and storing.
-func (a *Admission) create(ctx context.Context, gvk schema.GroupVersionKind, k kind, o runtime.Object) error {
-	m, err := meta.Accessor(o)
+// internalOf returns a copy of an object in the internal version, with its metadata.
+func internalOf(o runtime.Object) (runtime.Object, metav1.Object, error) {
+	internal, err := legacyscheme.Scheme.ConvertToVersion(o, runtime.InternalGroupVersioner)
 	if err != nil {
-		return err
+		return nil, nil, fmt.Errorf("converting: %w", err)
 	}
-	ctx = request.WithRequestInfo(request.WithNamespace(ctx, m.GetNamespace()), &request.RequestInfo{
-		IsResourceRequest: true, Verb: "create", APIGroup: gvk.Group, APIVersion: gvk.Version, Resource: k.resource.Resource,
-		Namespace: m.GetNamespace(), Name: m.GetName(),
-	})
-	attributes := admission.NewAttributesRecord(o, nil, gvk, m.GetNamespace(), m.GetName(), k.resource, "", admission.Create,
-		&metav1.CreateOptions{}, true, &user.DefaultInfo{Name: user.APIServerUser, Groups: []string{user.SystemPrivilegedGroup}})
-	interfaces := admission.NewObjectInterfacesFromScheme(legacyscheme.Scheme)
-	if err := a.chain.Admit(ctx, attributes, interfaces); err != nil {
-		return err
-	}
-	// Strategies want what a server writes itself. Creation times that nobody wrote stay unset, so that equal
-	// questions have equal answers.
+	m, err := meta.Accessor(internal)
+	return internal, m, err
+}
+
+// create prepares and validates a new object. A strategy wants what a server writes itself; creation times that nobody wrote are
+// unset again, so that equal questions have equal answers.
+func create(ctx context.Context, s strategy, gvk schema.GroupVersionKind, o runtime.Object, m metav1.Object) error {
 	created := m.GetCreationTimestamp()
 	if created.IsZero() {
 		m.SetCreationTimestamp(metav1.Now())
@@ -176,11 +206,20 @@ func (a *Admission) create(ctx context.Context, gvk schema.GroupVersionKind, k k
 	if m.GetUID() == "" {
 		m.SetUID(types.UID(gvk.Kind + "/" + m.GetNamespace() + "/" + m.GetName()))
 	}
-	if err := rest.BeforeCreate(k.strategy, ctx, o); err != nil {
-		return err
-	}
+	err := rest.BeforeCreate(s, ctx, o)
 	m.SetCreationTimestamp(created)
-	return a.chain.Validate(ctx, attributes, interfaces)
+	return err
+}
+
+// update prepares and validates a change. A strategy wants a version, which is unset again.
+func update(ctx context.Context, s strategy, o, before runtime.Object, m, was metav1.Object) error {
+	version := m.GetResourceVersion()
+	m.SetResourceVersion("1")
+	was.SetResourceVersion("1")
+	m.SetUID(was.GetUID())
+	err := rest.BeforeUpdate(s, ctx, o, before)
+	m.SetResourceVersion(version)
+	return err
 }
 
 // statusOf returns the field Status; it is not valid for a kind without one.

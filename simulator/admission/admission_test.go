@@ -1,6 +1,7 @@
 package admission_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -50,7 +51,7 @@ func newAdmission(t *testing.T) *admission.Admission {
 		t.Fatal(err)
 	}
 	for _, document := range strings.Split(cluster, "\n---\n") {
-		o, err := a.Admit(t.Context(), decode(t, document))
+		o, err := a.Create(t.Context(), decode(t, document))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -80,7 +81,7 @@ func TestPodsAreAdmitted(t *testing.T) {
 		{"tolerations of every pod", `{` + containers + `}`, func(p *corev1.Pod) any { return len(p.Spec.Tolerations) }, 2},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			o, err := newAdmission(t).Admit(t.Context(), decode(t, `{apiVersion: v1, kind: Pod, metadata: {name: web}, spec: `+tc.pod+`}`))
+			o, err := newAdmission(t).Create(t.Context(), decode(t, `{apiVersion: v1, kind: Pod, metadata: {name: web}, spec: `+tc.pod+`}`))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -92,7 +93,7 @@ func TestPodsAreAdmitted(t *testing.T) {
 }
 
 func TestLimitsOfANamespaceApply(t *testing.T) {
-	o, err := newAdmission(t).Admit(t.Context(), decode(t, `{apiVersion: v1, kind: Pod, metadata: {name: web, namespace: limited}, spec: {containers: [{name: web, image: web}]}}`))
+	o, err := newAdmission(t).Create(t.Context(), decode(t, `{apiVersion: v1, kind: Pod, metadata: {name: web, namespace: limited}, spec: {containers: [{name: web, image: web}]}}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +103,7 @@ func TestLimitsOfANamespaceApply(t *testing.T) {
 }
 
 func TestClaimsGetTheDefaultClass(t *testing.T) {
-	o, err := newAdmission(t).Admit(t.Context(), decode(t, `{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: data}, spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}`))
+	o, err := newAdmission(t).Create(t.Context(), decode(t, `{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: data}, spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,7 +131,7 @@ func TestRefusals(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			o, err := tryDecode(t, tc.document)
 			if err == nil {
-				_, err = newAdmission(t).Admit(t.Context(), o)
+				_, err = newAdmission(t).Create(t.Context(), o)
 			}
 			if err == nil || !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("the error is %v\nwant %s", err, tc.want)
@@ -142,13 +143,13 @@ func TestRefusals(t *testing.T) {
 func TestAReplacedDefaultClassIsForgotten(t *testing.T) {
 	a := newAdmission(t)
 	a.Forget(decode(t, `{apiVersion: scheduling.k8s.io/v1, kind: PriorityClass, metadata: {name: usual}, value: 10, globalDefault: true}`))
-	if _, err := a.Admit(t.Context(), decode(t, `{apiVersion: scheduling.k8s.io/v1, kind: PriorityClass, metadata: {name: other}, value: 5, globalDefault: true}`)); err != nil {
+	if _, err := a.Create(t.Context(), decode(t, `{apiVersion: scheduling.k8s.io/v1, kind: PriorityClass, metadata: {name: other}, value: 5, globalDefault: true}`)); err != nil {
 		t.Error(err)
 	}
 }
 
 func TestTheStatusStays(t *testing.T) {
-	o, err := newAdmission(t).Admit(t.Context(), decode(t, `{apiVersion: v1, kind: Pod, metadata: {name: web}, spec: {nodeName: a, containers: [{name: web, image: web}]}, status: {phase: Running}}`))
+	o, err := newAdmission(t).Create(t.Context(), decode(t, `{apiVersion: v1, kind: Pod, metadata: {name: web}, spec: {nodeName: a, containers: [{name: web, image: web}]}, status: {phase: Running}}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -172,5 +173,40 @@ func TestDecodeIgnoresUnknownFields(t *testing.T) {
 	}
 	if got := o.(*corev1.Node).Status.Allocatable.Cpu().String(); got != "4" {
 		t.Errorf("allocatable is %s of CPU", got)
+	}
+}
+
+// A change is refused where an API server would refuse it, too.
+func TestUpdates(t *testing.T) {
+	const pod, node = `{apiVersion: v1, kind: Pod, metadata: {name: web%s}, spec: {nodeName: a, containers: [{name: web, image: web%s}]}, status: {phase: Running}}`, `{apiVersion: v1, kind: Node, metadata: {name: a}, spec: {taints: [{key: x, effect: %s}]}, status: {allocatable: {cpu: "%s"}}}`
+	for _, tc := range []struct{ name, before, after, want string }{
+		{"a label", fmt.Sprintf(pod, "", ""), fmt.Sprintf(pod, ", labels: {a: b}", ""), ""},
+		{"an immutable field", fmt.Sprintf(pod, "", ""), fmt.Sprintf(pod, "", ", resources: {requests: {cpu: 1}}"), "pod updates may not change fields other than"},
+		{"a taint and a size", fmt.Sprintf(node, "NoSchedule", "4"), fmt.Sprintf(node, "NoExecute", "8"), ""},
+		{"a taint that is wrong", fmt.Sprintf(node, "NoSchedule", "4"), fmt.Sprintf(node, "Never", "8"), `Unsupported value: "Never"`},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			a, err := admission.New()
+			if err != nil {
+				t.Fatal(err)
+			}
+			before, err := a.Create(t.Context(), decode(t, tc.before))
+			if err != nil {
+				t.Fatal(err)
+			}
+			after, err := a.Update(t.Context(), decode(t, tc.after), before)
+			switch {
+			case tc.want != "":
+				if err == nil || !strings.Contains(err.Error(), tc.want) {
+					t.Errorf("the error is %v, want %s", err, tc.want)
+				}
+				return
+			case err != nil:
+				t.Fatal(err)
+			}
+			if node, isNode := after.(*corev1.Node); isNode && (node.Status.Allocatable.Cpu().String() != "8" || node.Spec.Taints[0].Effect != corev1.TaintEffectNoExecute) {
+				t.Errorf("it is %v", node)
+			}
+		})
 	}
 }

@@ -37,14 +37,20 @@ import (
 	_ "k8s.io/kubernetes/pkg/apis/storage/install"
 )
 
-// kind is how kube-apiserver creates the objects of a kind.
+// kind is how kube-apiserver creates and changes the objects of a kind.
 type kind struct {
 	// resource has the version in which the scheduler reads the kind.
 	resource schema.GroupVersionResource
-	strategy rest.RESTCreateStrategy
+	strategy strategy
 }
 
-func in(group, version, resource string, strategy rest.RESTCreateStrategy) kind {
+// strategy is what the registry of a kind exports.
+type strategy interface {
+	rest.RESTCreateStrategy
+	rest.RESTUpdateStrategy
+}
+
+func in(group, version, resource string, strategy strategy) kind {
 	return kind{schema.GroupVersionResource{Group: group, Version: version, Resource: resource}, strategy}
 }
 

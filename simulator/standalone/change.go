@@ -52,10 +52,10 @@ func (s *state) Pod(ctx context.Context, field string, document hypothesis.Docum
 		return nil, refused(field, fmt.Errorf("want a Pod, not a %s", o.GetObjectKind().GroupVersionKind().Kind))
 	}
 	pod.Spec.NodeName = ""
-	if o, err = s.admission.Admit(ctx, pod); err != nil {
+	if o, err = s.admission.Create(ctx, pod); err != nil {
 		return nil, refused(field, err)
 	}
-	return o.(*corev1.Pod), nil // Admit keeps the kind
+	return o.(*corev1.Pod), nil // Create keeps the kind
 }
 
 // refused says which part of a question is refused. It returns nil for nil.
@@ -88,7 +88,7 @@ func (s *state) apply(ctx context.Context, document []byte, count int) (runtime.
 	if before := s.objects[k]; before != nil && count <= 1 {
 		return s.merge(ctx, before, document)
 	}
-	return s.admit(ctx, o)
+	return s.create(ctx, o)
 }
 
 func (s *state) patch(ctx context.Context, p hypothesis.Patch) (runtime.Object, error) {
@@ -131,29 +131,17 @@ func (s *state) rewrite(ctx context.Context, before runtime.Object, edit func([]
 	if is, _ := keyOf(after); is != was {
 		return nil, errors.New("a patch cannot change the kind, the namespace or the name")
 	}
-	forgetAdmitted(before, after)
-	s.remove(before)
-	return s.admit(ctx, after)
+	if after, err = s.admission.Update(ctx, after, before); err != nil {
+		return nil, err
+	}
+	s.link(after)
+	s.put(after)
+	return after, nil
 }
 
-// forgetAdmitted removes what admission had set because of a field that has changed, so that it sets it anew.
-func forgetAdmitted(before, after runtime.Object) {
-	was, isPod := before.(*corev1.Pod)
-	is, _ := after.(*corev1.Pod)
-	if !isPod {
-		return
-	}
-	if is.Spec.PriorityClassName != was.Spec.PriorityClassName {
-		is.Spec.Priority, is.Spec.PreemptionPolicy = nil, nil
-	}
-	if !reflect.DeepEqual(is.Spec.RuntimeClassName, was.Spec.RuntimeClassName) {
-		is.Spec.Overhead = nil
-	}
-}
-
-// admit makes an object part of the state.
-func (s *state) admit(ctx context.Context, o runtime.Object) (runtime.Object, error) {
-	o, err := s.admission.Admit(ctx, o)
+// create makes a new object part of the state.
+func (s *state) create(ctx context.Context, o runtime.Object) (runtime.Object, error) {
+	o, err := s.admission.Create(ctx, o)
 	if err != nil {
 		return nil, err
 	}

@@ -101,7 +101,7 @@ func (s *state) decode(ctx context.Context, read readObject) (runtime.Object, er
 	if claim, ok := o.(*corev1.PersistentVolumeClaim); ok {
 		keepClassless(claim)
 	}
-	return s.admission.Admit(ctx, o)
+	return s.admission.Create(ctx, o)
 }
 
 // isFinished reports whether an object is a pod that no longer runs. Schedulers do not see those.

@@ -42,6 +42,8 @@ func newAsking(usage, what string, with []Option) *asking {
 	for _, o := range with {
 		o(&a.options)
 	}
+	// An export may name extenders anywhere. Only --extenders calls them.
+	a.options.Outbound.Anywhere = true
 	f := a.flags
 	f.StringVarP(&a.file, "filename", "f", "", "`file` with the pod, or with a workload whose pods are asked about; - is stdin. Other objects in it are created first")
 	f.StringVarP(&a.namespace, "namespace", "n", "default", "`namespace` of objects that name none")

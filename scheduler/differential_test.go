@@ -38,7 +38,9 @@ import (
 var (
 	clusters = flag.Int("clusters", 3*schedulertest.Themes, "how many random clusters the differential test runs")
 	seed     = flag.Uint64("seed", 28, "the seed of the first random cluster")
-	show     = flag.Bool("transcript", false, "log the transcripts of the random clusters")
+	// hypotheses is enough for more than 2,000 decisions.
+	hypotheses = flag.Int("hypotheses", 10*schedulertest.Themes, "how many random clusters the test of hypotheses runs")
+	show       = flag.Bool("transcript", false, "log the transcripts of the random clusters")
 )
 
 func TestMain(m *testing.M) {

@@ -2,13 +2,16 @@ package scheduler
 
 import (
 	"context"
+	"sync/atomic"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
+	kubescheduler "k8s.io/kubernetes/pkg/scheduler"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config"
 	internalcache "k8s.io/kubernetes/pkg/scheduler/backend/cache"
 	internalqueue "k8s.io/kubernetes/pkg/scheduler/backend/queue"
+	"k8s.io/kubernetes/pkg/scheduler/framework"
 
 	"kube-scheduler-simulator/scheduler/extender"
 	"kube-scheduler-simulator/scheduler/internal/upstream"
@@ -21,6 +24,14 @@ type observer struct {
 	*recorder.Recorder
 	own  *ownUpdates
 	seen *seenObjects
+	tee  *atomic.Pointer[tee]
+	turn turn
+}
+
+// turn is what the scheduler is deciding about. It belongs to the scheduling goroutine.
+type turn struct {
+	// pod is nil in the turn of a pod group.
+	pod *v1.Pod
 }
 
 var _ upstream.Observer = (*observer)(nil)
@@ -33,30 +44,35 @@ func (o *observer) Extenders(made []fwk.Extender, configured []config.Extender) 
 // Queue returns a queue that ignores updates of our own annotations, and that tells the
 // recorder when it names nominated pods.
 func (o *observer) Queue(q internalqueue.SchedulingQueue) internalqueue.SchedulingQueue {
-	return observedQueue{q, o.own, o.seen, o.Recorder}
+	return observedQueue{q, o.own, o.seen, o.Recorder, o.tee}
 }
 
 // Cache returns a cache that notes which objects the scheduler has seen.
 func (o *observer) Cache(c internalcache.Cache) internalcache.Cache {
-	return observedCache{c, o.seen}
+	return observedCache{c, o.seen, o.tee, &o.turn}
+}
+
+// Attach makes sched report its cycles, and notes whose turn it is.
+func (o *observer) Attach(sched *kubescheduler.Scheduler, nodes func() []fwk.NodeInfo) {
+	o.Recorder.Attach(sched, nodes)
+	next := sched.NextEntity
+	sched.NextEntity = func(logger klog.Logger) (framework.QueuedEntityInfo, error) {
+		o.turn.pod = nil
+		entity, err := next(logger)
+		if single, ok := entity.(*framework.QueuedPodInfo); ok {
+			o.turn.pod = single.Pod
+		}
+		return entity, err
+	}
 }
 
 // observedCache notes which nodes and bound pods the scheduler has seen, including
-// those that move no waiting pod.
+// those that move no waiting pod, and writes them to the tee.
 type observedCache struct {
 	internalcache.Cache
 	seen *seenObjects
-}
-
-func (c observedCache) UpdateNode(logger klog.Logger, oldNode, newNode *v1.Node) {
-	c.Cache.UpdateNode(logger, oldNode, newNode)
-	c.seen.note(oldNode, newNode)
-}
-
-func (c observedCache) UpdatePod(logger klog.Logger, oldPod, newPod *v1.Pod) error {
-	err := c.Cache.UpdatePod(logger, oldPod, newPod)
-	c.seen.note(oldPod, newPod)
-	return err
+	tee  *atomic.Pointer[tee]
+	turn *turn
 }
 
 // observedQueue hides pod updates in which only our annotations changed. It also
@@ -67,6 +83,15 @@ type observedQueue struct {
 	own      *ownUpdates
 	seen     *seenObjects
 	recorder *recorder.Recorder
+	tee      *atomic.Pointer[tee]
+}
+
+// AddNominatedPod is called when preemption has made room for a pod, and to end a nomination.
+func (q observedQueue) AddNominatedPod(logger klog.Logger, pod fwk.PodInfo, nominating *fwk.NominatingInfo) {
+	q.SchedulingQueue.AddNominatedPod(logger, pod, nominating)
+	if t := q.tee.Load(); t != nil && nominating.Mode() == fwk.ModeOverride {
+		t.nominate(pod.GetPod(), nominating.NominatedNodeName)
+	}
 }
 
 // NominatedPodsForNode is called by Filter's workers, once per node.

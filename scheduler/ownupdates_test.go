@@ -34,7 +34,7 @@ func TestOwnUpdatesAreKnownUntilKubernetesHasProcessedTheDeletion(t *testing.T) 
 	} {
 		s := New(Options{Sink: resultstore.New(resultstore.Options{})})
 		s.sched = &kubescheduler.Scheduler{Profiles: profile.Map{"default-scheduler": nil}}
-		queue := observedQueue{deaf{}, s.own, s.seen, s.recorder}
+		queue := observedQueue{deaf{}, s.own, s.seen, s.recorder, &s.tee}
 		before, after := pod.DeepCopy(), pod.DeepCopy()
 		after.ResourceVersion = "2"
 		annotated := after.DeepCopy()

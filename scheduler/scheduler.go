@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -63,6 +64,8 @@ type Options struct {
 	// cases that the comment of seededTies lists. nil leaves ties to chance, as
 	// Kubernetes does.
 	TieSeed *int64
+	// Feed hands out the state of this scheduler while it runs. It requires a Sink, and may be nil.
+	Feed *Feed
 }
 
 // Scheduler is one kube-scheduler. It starts and stops once. Call its methods from
@@ -74,6 +77,8 @@ type Scheduler struct {
 	bindings *bindings
 	seen     *seenObjects
 	gate     upstream.Gate
+	// tee is nil while nobody follows the scheduler.
+	tee atomic.Pointer[tee]
 
 	// Build sets these. The listers are nil when bare.
 	sched            *kubescheduler.Scheduler
@@ -202,7 +207,7 @@ func (s *Scheduler) assemble(parts upstream.Parts) (sched *kubescheduler.Schedul
 	// Start the recorder even if the scheduler could not be built, because Stop
 	// stops it.
 	s.recorder.Start()
-	return upstream.Build(s.runCtx, parts, &observer{s.recorder, s.own, s.seen}, &s.gate)
+	return upstream.Build(s.runCtx, parts, &observer{Recorder: s.recorder, own: s.own, seen: s.seen, tee: &s.tee}, &s.gate)
 }
 
 // sync waits until the scheduler knows the cluster.
@@ -224,6 +229,9 @@ func (s *Scheduler) sync(ctx context.Context, h hooks) error {
 // Run starts to schedule, after Prepare, and returns at once.
 func (s *Scheduler) Run() {
 	s.ran = true
+	if s.recorder != nil {
+		s.options.Feed.begin(s)
+	}
 	s.running.Go(func() {
 		s.sched.Run(s.runCtx)
 		rejectWaiting(s.sched)
@@ -279,6 +287,7 @@ func (s *Scheduler) Stop(ctx context.Context) error {
 	if s.cancel == nil {
 		return nil
 	}
+	s.options.Feed.end(s)
 	if s.ran && s.recorder != nil {
 		drainCtx, cancel := context.WithTimeout(ctx, drainTimeout)
 		_ = s.drain(drainCtx) // the cycles that remain are cancelled below

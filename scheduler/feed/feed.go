@@ -9,6 +9,8 @@
 package feed
 
 import (
+	"context"
+	"slices"
 	"sync"
 
 	v1 "k8s.io/api/core/v1"
@@ -43,10 +45,22 @@ type Ref struct {
 
 // Log is a sequence of operations. Its methods may be called from any goroutine.
 type Log struct {
+	// followed is called after somebody begins or ends to follow.
+	followed func()
+
 	mu sync.Mutex
 	// state writes the whole state. It is nil while nobody knows the state.
 	state     func(add func(Operation))
 	followers []*Follower
+}
+
+// NewLog returns an empty log. followed is called, without locks, after somebody has begun or ended to follow it; it may
+// be nil.
+func NewLog(followed func()) *Log {
+	if followed == nil {
+		followed = func() {}
+	}
+	return &Log{followed: followed}
 }
 
 // backlog bounds the operations that wait for a follower. When there are more, the follower gets the whole state
@@ -54,7 +68,7 @@ type Log struct {
 const backlog = 1 << 16
 
 // Do makes a change of the state and writes it to the log: change calls add with the operations. Nothing else is
-// written meanwhile.
+// written meanwhile. change must not call the log.
 func (l *Log) Do(change func(add func(Operation))) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -68,7 +82,7 @@ func (l *Log) add(op Operation) {
 }
 
 // Restart makes state the function that writes the whole state, which is called while nothing else is written. All
-// followers get the whole state before anything else. nil means that nobody knows the state.
+// followers get the whole state before anything else. nil means that nobody knows the state for now.
 func (l *Log) Restart(state func(add func(Operation))) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -78,35 +92,38 @@ func (l *Log) Restart(state func(add func(Operation))) {
 	}
 }
 
-// Follow begins to follow the log. marks says whether the follower wants marks.
-func (l *Log) Follow(marks bool) *Follower {
+// Lose makes all followers get the whole state before anything else: the log may have missed a change.
+func (l *Log) Lose() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	for _, f := range l.followers {
+		f.lose()
+	}
+}
+
+// Follow begins to follow the log. marks says whether the follower wants marks.
+func (l *Log) Follow(marks bool) *Follower {
 	f := &Follower{log: l, marks: marks, lost: true}
+	l.mu.Lock()
 	l.followers = append(l.followers, f)
+	l.mu.Unlock()
+	l.followed()
 	return f
 }
 
-// WantsMarks reports whether any follower wants marks.
-func (l *Log) WantsMarks() bool {
+// Followers returns how many follow the log, and how many of them want marks.
+func (l *Log) Followers() (all, marks int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, f := range l.followers {
 		if f.marks {
-			return true
+			marks++
 		}
 	}
-	return false
+	return len(l.followers), marks
 }
 
-// Followers returns how many follow the log.
-func (l *Log) Followers() int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return len(l.followers)
-}
-
-// Follower reads a log.
+// Follower reads a log. Its methods may be called from any goroutine.
 type Follower struct {
 	log   *Log
 	marks bool
@@ -137,15 +154,29 @@ func (f *Follower) lose() {
 }
 
 func (f *Follower) tell() {
-	if f.arrived != nil {
+	if f.arrived != nil && (!f.lost || f.log.state != nil) {
 		close(f.arrived)
 		f.arrived = nil
 	}
 }
 
-// Drain returns the operations since the last call. If whole is true, they describe the whole state, and nothing of what was
-// before is left. known is false while nobody knows the state: there are no operations then.
-func (f *Follower) Drain() (ops []Operation, whole, known bool) {
+// Drain returns the operations since the last call, at once if there are none. If whole is true, they describe the
+// whole state, and nothing of what was before is left. While nobody knows the state, Drain waits; the error is then ctx's.
+func (f *Follower) Drain(ctx context.Context) (ops []Operation, whole bool, err error) {
+	for {
+		ops, whole, known := f.take()
+		if known {
+			return ops, whole, nil
+		}
+		select {
+		case <-f.Arrived():
+		case <-ctx.Done():
+			return nil, false, ctx.Err()
+		}
+	}
+}
+
+func (f *Follower) take() (ops []Operation, whole, known bool) {
 	f.log.mu.Lock()
 	defer f.log.mu.Unlock()
 	if !f.lost {
@@ -153,36 +184,31 @@ func (f *Follower) Drain() (ops []Operation, whole, known bool) {
 		return ops, false, true
 	}
 	if f.log.state == nil {
-		return nil, true, false
+		return nil, false, false
 	}
 	f.log.state(func(op Operation) { ops = append(ops, op) })
-	f.lost, f.waiting = false, nil
+	f.lost = false
 	return ops, true, true
 }
 
-// Arrived returns a channel that is closed when Drain has something to return.
+// Arrived returns a channel that is closed as soon as Drain has something to return.
 func (f *Follower) Arrived() <-chan struct{} {
 	f.log.mu.Lock()
 	defer f.log.mu.Unlock()
-	c := make(chan struct{})
-	if f.lost && f.log.state != nil || len(f.waiting) > 0 {
-		close(c)
-		return c
-	}
 	if f.arrived == nil {
-		f.arrived = c
+		f.arrived = make(chan struct{})
 	}
-	return f.arrived
+	c := f.arrived
+	if f.lost || len(f.waiting) > 0 {
+		f.tell()
+	}
+	return c
 }
 
 // Close ends following.
 func (f *Follower) Close() {
 	f.log.mu.Lock()
-	defer f.log.mu.Unlock()
-	for i, other := range f.log.followers {
-		if other == f {
-			f.log.followers = append(f.log.followers[:i:i], f.log.followers[i+1:]...)
-			return
-		}
-	}
+	f.log.followers = slices.DeleteFunc(f.log.followers, func(other *Follower) bool { return other == f })
+	f.log.mu.Unlock()
+	f.log.followed()
 }

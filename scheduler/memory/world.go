@@ -125,22 +125,32 @@ func (w *World) kindOf(o runtime.Object) (*kind, metav1.Object, error) {
 
 // unstructured converts an object of a kind that has a type.
 func (w *World) unstructured(u *unstructured.Unstructured) (*kind, metav1.Object, error) {
-	gvk := u.GroupVersionKind()
-	k := w.kind(gvk)
+	k := w.kind(u.GroupVersionKind())
 	if k == nil {
-		return nil, nil, &KindError{gvk}
+		return nil, nil, &KindError{u.GroupVersionKind()}
 	}
-	if !scheme.Scheme.Recognizes(gvk) {
-		return k, u, nil
-	}
-	typed, err := scheme.Scheme.New(gvk)
+	o, err := Typed(u)
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, typed); err != nil {
-		return nil, nil, err
+	return k, o.(metav1.Object), nil
+}
+
+// Typed returns an object in the form in which a World keeps it: an unstructured one of a kind that Kubernetes' client
+// library knows becomes one of its type. It returns all others as they are.
+func Typed(o runtime.Object) (runtime.Object, error) {
+	u, ok := o.(*unstructured.Unstructured)
+	if !ok || !scheme.Scheme.Recognizes(u.GroupVersionKind()) {
+		return o, nil
 	}
-	return k, typed.(metav1.Object), nil
+	typed, err := scheme.Scheme.New(u.GroupVersionKind())
+	if err != nil {
+		return nil, fmt.Errorf("making a %s: %w", u.GroupVersionKind(), err)
+	}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, typed); err != nil {
+		return nil, fmt.Errorf("reading %s %q: %w", u.GetKind(), u.GetName(), err)
+	}
+	return typed, nil
 }
 
 // kind returns the kind with this name, or nil.

@@ -2,6 +2,7 @@ package shadow
 
 import (
 	"slices"
+	"strings"
 
 	"kube-scheduler-simulator/scheduler/result"
 )
@@ -220,12 +221,18 @@ func (s *side) considered(node string) bool {
 	return evaluated && !s.refused[node] && (scored || node == s.SelectedNode || s.Filter.Verdict(i).Plugin != "")
 }
 
+// feasible reports whether the node passed. A hypothetical decision also evaluates nodes to which
+// PreFilter does not restrict the search, or that PreFilter rejected, so a node may pass Filter in vain.
 func (s *side) feasible(node string) bool {
+	if s.Score != nil {
+		_, scored := s.scored[node]
+		return scored
+	}
 	i, evaluated := s.filtered[node]
-	return evaluated && s.Filter.Verdict(i).Plugin == "" && !s.refused[node] && !failed(s.Filter.Verdict(i))
+	return node == s.SelectedNode || evaluated && !s.refused[node] && !failed(s.Filter.Verdict(i)) && s.rejection(node, Shadow) == nil
 }
 
-func failed(v result.Verdict) bool { return slices.Contains([]byte(v.States), result.Failed) }
+func failed(v result.Verdict) bool { return strings.ContainsRune(v.States, result.Failed) }
 
 // total returns false when the node has no score.
 func (s *side) total(node string) (int64, bool) {

@@ -110,6 +110,25 @@ func TestCompare(t *testing.T) {
 			want: Comparison{Live: Place{Node: "a"}, Verdict: Pending, Differs: true, Message: "no claim",
 				PartedBy: &Parting{Plugin: "Volumes", ExtensionPoint: "preFilter", By: Shadow, Reasons: []string{"no claim"}}},
 		},
+		"the shadow rejects the pod in PreFilter, and evaluates nodes in vain": {
+			live: decision("a", only("a")),
+			shadow: func() *result.Cycle {
+				c := decision("", only("a"), rejects("b", "Fit"))
+				c.PreFilter = []result.PluginResult{{Plugin: "Volumes", Status: "Unschedulable"}}
+				return c
+			}(),
+			want: Comparison{Live: Place{Node: "a"}, Verdict: Pending, Differs: true, PartedBy: &Parting{Plugin: "Volumes", ExtensionPoint: "preFilter", By: Shadow}},
+		},
+		"the shadow restricts the nodes, and evaluates others in vain": {
+			live: decision("a", fits("a", 50, 50), fits("b", 10, 10)),
+			shadow: func() *result.Cycle {
+				c := decision("b", only("a"), only("b"))
+				c.PreFilter = []result.PluginResult{{Plugin: "NodeAffinity", Status: "Success", Nodes: []string{"b"}}}
+				return c
+			}(),
+			want: Comparison{Live: Place{"a", total(100)}, Shadow: Place{Node: "b"}, Verdict: Elsewhere, Differs: true,
+				PartedBy: &Parting{Plugin: "NodeAffinity", ExtensionPoint: "preFilter", By: Shadow, Node: "a"}},
+		},
 		"the live scheduler rejected the shadow's node": {
 			live:   decision("a", only("a"), rejects("b", "Spread")),
 			shadow: decision("b", fits("a", 10, 10), fits("b", 50, 50)),

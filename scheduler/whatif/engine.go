@@ -10,7 +10,6 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config"
@@ -53,45 +52,6 @@ const (
 	defaultIdle    = 5 * time.Minute
 )
 
-// Source is where an engine gets its state from: Objects, or the feed of a running scheduler.
-type Source interface {
-	// Follow begins to follow the state. ctx bounds only the call.
-	Follow(ctx context.Context) (Follower, error)
-}
-
-// Follower hands out the state and its changes. Its methods are called from one goroutine at a time.
-type Follower interface {
-	// Drain returns the operations since the last call. If whole is true, they describe the whole state, and nothing of
-	// what was before is left. The first call returns the whole state.
-	Drain(ctx context.Context) (ops []feed.Operation, whole bool, err error)
-	// Close ends following.
-	Close()
-}
-
-// Objects returns a state that does not change. The engine keeps the objects and does not
-// change them; the caller must not either. Kinds that the scheduler does not read are left out.
-func Objects(objects []runtime.Object) Source { return objectList(objects) }
-
-type objectList []runtime.Object
-
-func (o objectList) Follow(context.Context) (Follower, error) { return &fixed{objects: o}, nil }
-
-// fixed is the follower of a state that does not change.
-type fixed struct {
-	objects []runtime.Object
-	drained bool
-}
-
-func (f *fixed) Drain(context.Context) ([]feed.Operation, bool, error) {
-	if f.drained {
-		return nil, false, nil
-	}
-	f.drained = true
-	return sorted(f.objects), true, nil
-}
-
-func (*fixed) Close() {}
-
 // Engine answers questions, one at a time. Its methods may be called from any goroutine.
 type Engine struct {
 	options Options
@@ -111,7 +71,7 @@ type Engine struct {
 // follow is a replica that follows the source.
 type follow struct {
 	*Replica
-	follower Follower
+	follower *feed.Follower
 	// filled: the replica has the state.
 	filled bool
 }

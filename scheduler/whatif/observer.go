@@ -49,6 +49,9 @@ func (o *observer) Queue(q internalqueue.SchedulingQueue) internalqueue.Scheduli
 	return newNominator(q, o.SawNominatedPods)
 }
 
+// DRAManager returns the manager.
+func (o *observer) DRAManager(manager fwk.SharedDRAManager) fwk.SharedDRAManager { return manager }
+
 // Cache returns the cache.
 func (o *observer) Cache(c internalcache.Cache) internalcache.Cache { return c }
 

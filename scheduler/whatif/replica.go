@@ -1,16 +1,13 @@
 package whatif
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"runtime/debug"
 	"slices"
-	"strings"
 
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"k8s.io/client-go/tools/events"
 	fwk "k8s.io/kube-scheduler/framework"
@@ -169,30 +166,4 @@ func (r *Replica) Try(ctx context.Context, do func(context.Context, *Trial) erro
 
 func (r *Replica) state() State {
 	return State{Nodes: r.world.Len(nodeKind), Pods: r.world.Len(podKind), ResourceVersion: r.version}
-}
-
-// sorted returns the operations that create objects, in the order in which a cluster would get them.
-func sorted(objects []runtime.Object) []feed.Operation {
-	objects = slices.Clone(objects)
-	rank := func(o runtime.Object) int {
-		switch o.(type) {
-		case *v1.Pod:
-			return 2
-		case *v1.Node:
-			return 1
-		}
-		return 0
-	}
-	name := func(o runtime.Object) string {
-		accessor := accessorOf(o)
-		return accessor.GetNamespace() + "/" + accessor.GetName()
-	}
-	slices.SortStableFunc(objects, func(a, b runtime.Object) int {
-		return cmp.Or(cmp.Compare(rank(a), rank(b)), strings.Compare(name(a), name(b)))
-	})
-	ops := make([]feed.Operation, len(objects))
-	for i, o := range objects {
-		ops[i].Set = o
-	}
-	return ops
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strings"
 
+	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 	v1 "k8s.io/api/core/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -18,7 +19,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
-	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/utils/ptr"
 
 	"kube-scheduler-simulator/scheduler/whatif"
@@ -93,7 +93,7 @@ func (a *admission) Change(ctx context.Context, field string, c Change) (whatif.
 }
 
 func (a *admission) apply(ctx context.Context, field string, d Document, count int) (whatif.Change, error) {
-	u, at, err := read(field, d, schema.GroupVersionKind{})
+	u, at, err := a.read(field, d, schema.GroupVersionKind{})
 	if err != nil {
 		return whatif.Change{}, err
 	}
@@ -123,7 +123,7 @@ func (a *admission) apply(ctx context.Context, field string, d Document, count i
 }
 
 func (a *admission) patch(ctx context.Context, field string, p Patch) (whatif.Change, error) {
-	at, err := targetOf(field, p.Target)
+	at, err := a.targetOf(field, p.Target)
 	if err != nil {
 		return whatif.Change{}, err
 	}
@@ -140,7 +140,7 @@ func (a *admission) patch(ctx context.Context, field string, p Patch) (whatif.Ch
 		object, err = a.changeAgain(ctx, field, at, before, patch)
 	default:
 		before.exists = true
-		object, err = a.changeExisting(ctx, field, at, types.StrategicMergePatchType, patch)
+		object, err = a.changeExisting(ctx, field, at, patchKind(at.gvk), patch)
 	}
 	if err != nil {
 		return whatif.Change{}, err
@@ -150,7 +150,7 @@ func (a *admission) patch(ctx context.Context, field string, p Patch) (whatif.Ch
 }
 
 func (a *admission) remove(ctx context.Context, field string, t Target) (whatif.Change, error) {
-	at, err := targetOf(field, t)
+	at, err := a.targetOf(field, t)
 	if err != nil {
 		return whatif.Change{}, err
 	}
@@ -169,7 +169,7 @@ func (a *admission) remove(ctx context.Context, field string, t Target) (whatif.
 
 // Pod implements Admission.
 func (a *admission) Pod(ctx context.Context, field string, d Document) (*v1.Pod, error) {
-	u, at, err := read(field, d, podKind)
+	u, at, err := a.read(field, d, podKind)
 	if err != nil {
 		return nil, err
 	}
@@ -188,7 +188,7 @@ func (a *admission) Pod(ctx context.Context, field string, d Document) (*v1.Pod,
 // errTaken.
 func (a *admission) create(ctx context.Context, field string, at place, u *unstructured.Unstructured, anew bool) (runtime.Object, error) {
 	body, asked := u.DeepCopy(), at
-	if namespace := a.made[placeOf(namespaceKind, "", at.namespace)]; at.namespace != "" && namespace.object != nil && !namespace.exists {
+	if namespace := a.made[namespacePlace(at.namespace)]; at.namespace != "" && namespace.object != nil && !namespace.exists {
 		asked.namespace = standInNamespace
 		body.SetNamespace(standInNamespace)
 	}
@@ -242,7 +242,7 @@ func (a *admission) changeExisting(ctx context.Context, field string, at place, 
 	if !written {
 		return object, nil
 	}
-	changed, err := a.dryRuns.patch(ctx, types.StrategicMergePatchType, at, map[string]any{"status": status}, "status")
+	changed, err := a.dryRuns.patch(ctx, patchKind(at.gvk), at, map[string]any{"status": status}, "status")
 	if err != nil {
 		return nil, refusedBy(err, field, standIn{})
 	}
@@ -250,7 +250,7 @@ func (a *admission) changeExisting(ctx context.Context, field string, at place, 
 	if err != nil {
 		return nil, fmt.Errorf("reading the answer of a dry run: %w", err)
 	}
-	return replaced(object, "status", fields["status"])
+	return withStatus(object, fields["status"])
 }
 
 // changeAgain admits a change of an object that the question has changed before.
@@ -275,7 +275,7 @@ func (a *admission) changeAgain(ctx context.Context, field string, at place, bef
 	if err != nil {
 		return nil, refusedBy(err, field, standIn{})
 	}
-	return replaced(object, "status", fields["status"])
+	return withStatus(object, fields["status"])
 }
 
 // takeMadeClass removes the priority class from a pod if the question makes that class, and returns it.
@@ -284,7 +284,7 @@ func (a *admission) takeMadeClass(pod *unstructured.Unstructured) *schedulingv1.
 		return nil
 	}
 	name, _, _ := unstructured.NestedString(pod.Object, "spec", "priorityClassName")
-	class := a.made[placeOf(priorityClassKind, "", name)]
+	class := a.made[classPlace(name)]
 	if class.object == nil || class.exists {
 		return nil
 	}
@@ -304,40 +304,31 @@ func setClass(pod *v1.Pod, class *schedulingv1.PriorityClass) {
 }
 
 // read decodes an object and finds its place.
-func read(field string, d Document, standard schema.GroupVersionKind) (*unstructured.Unstructured, place, error) {
+func (a *admission) read(field string, d Document, standard schema.GroupVersionKind) (*unstructured.Unstructured, place, error) {
 	u, err := d.decode(field, standard)
 	if err != nil {
 		return nil, place{}, err
 	}
-	if err := isKnown(field, u.GroupVersionKind()); err != nil {
+	at, err := a.placeOf(field, u.GroupVersionKind(), u.GetNamespace(), u.GetName())
+	if err != nil {
 		return nil, place{}, err
 	}
-	at := placeOf(u.GroupVersionKind(), u.GetNamespace(), u.GetName())
 	u.SetNamespace(at.namespace)
 	return u, at, nil
 }
 
-func targetOf(field string, t Target) (place, error) {
+func (a *admission) targetOf(field string, t Target) (place, error) {
 	if t.APIVersion == "" || t.Kind == "" || t.Name == "" {
 		return place{}, refuse(field, "apiVersion, kind and name are required")
 	}
-	gvk := schema.FromAPIVersionAndKind(t.APIVersion, t.Kind)
-	return placeOf(gvk, t.Namespace, t.Name), isKnown(field, gvk)
-}
-
-// isKnown refuses a kind before the API server is asked about it.
-func isKnown(field string, gvk schema.GroupVersionKind) error {
-	if !scheme.Scheme.Recognizes(gvk) {
-		return refuse(field, "the scheduler does not read objects of the kind %s of %s", gvk.Kind, gvk.GroupVersion())
-	}
-	return nil
+	return a.placeOf(field, schema.FromAPIVersionAndKind(t.APIVersion, t.Kind), t.Namespace, t.Name)
 }
 
 func isGone(field string, at place) error {
 	return refuse(field, "an earlier change deletes the %s %q", at.gvk.Kind, at.name)
 }
 
-// merged returns a copy of the object with a strategic merge patch.
+// merged returns a copy of the object with a patch.
 func merged(object runtime.Object, patch map[string]any) (runtime.Object, error) {
 	before, err := json.Marshal(object)
 	if err != nil {
@@ -347,32 +338,28 @@ func merged(object runtime.Object, patch map[string]any) (runtime.Object, error)
 	if err != nil {
 		return nil, err
 	}
-	after, err := strategicpatch.StrategicMergePatch(before, change, object)
+	var after []byte
+	if patchKind(object.GetObjectKind().GroupVersionKind()) == types.MergePatchType {
+		after, err = jsonpatch.MergePatch(before, change)
+	} else {
+		after, err = strategicpatch.StrategicMergePatch(before, change, object)
+	}
 	if err != nil {
 		return nil, err
 	}
-	return decoded(object.GetObjectKind().GroupVersionKind(), after)
+	return decoded(after)
 }
 
-// replaced returns a copy of the object with another value of a field.
-func replaced(object runtime.Object, field string, value any) (runtime.Object, error) {
+// withStatus returns a copy of the object with another status.
+func withStatus(object runtime.Object, status any) (runtime.Object, error) {
 	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
 	if err != nil {
 		return nil, err
 	}
-	if value == nil {
-		delete(fields, field)
-	} else {
-		fields[field] = value
-	}
+	fields["status"] = status
 	data, err := utiljson.Marshal(fields)
 	if err != nil {
 		return nil, err
 	}
-	return decoded(object.GetObjectKind().GroupVersionKind(), data)
-}
-
-func decoded(gvk schema.GroupVersionKind, data []byte) (runtime.Object, error) {
-	object, _, err := scheme.Codecs.UniversalDeserializer().Decode(data, &gvk, nil)
-	return object, err
+	return decoded(data)
 }

@@ -4,8 +4,6 @@ import (
 	"slices"
 	"sync"
 
-	schedulerconfig "k8s.io/kubernetes/pkg/scheduler/apis/config"
-
 	"kube-scheduler-simulator/scheduler/config"
 )
 
@@ -18,7 +16,7 @@ const (
 )
 
 // configurations reads configurations and remembers the last ones, because a client that compares asks
-// with the same ones again and again. The engine also recognizes one by its address.
+// with the same ones again and again.
 type configurations struct {
 	parse func(document []byte) (*config.Configuration, error)
 
@@ -31,25 +29,25 @@ func newConfigurations(parse func([]byte) (*config.Configuration, error)) *confi
 }
 
 // get returns the configuration of a document. The error is that of parse.
-func (c *configurations) get(d Document) (*schedulerconfig.KubeSchedulerConfiguration, error) {
+func (c *configurations) get(d Document) (*config.Configuration, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	at := slices.IndexFunc(c.last, func(known *config.Configuration) bool { return string(known.YAML) == string(d) })
 	if at >= 0 {
 		known := c.last[at]
 		c.last = slices.Insert(slices.Delete(c.last, at, at+1), 0, known)
-		return known.Internal, nil
+		return known, nil
 	}
 	parsed, err := c.parse(d)
 	if err != nil {
 		return nil, err
 	}
 	if len(d) > maxKept {
-		return parsed.Internal, nil
+		return parsed, nil
 	}
 	c.last = slices.Insert(c.last, 0, parsed)
 	if len(c.last) > keptConfigurations {
 		c.last = c.last[:keptConfigurations]
 	}
-	return parsed.Internal, nil
+	return parsed, nil
 }

@@ -13,7 +13,6 @@ import (
 	schedulerconfig "k8s.io/kubernetes/pkg/scheduler/apis/config"
 
 	"kube-scheduler-simulator/scheduler/config"
-	"kube-scheduler-simulator/scheduler/result"
 	"kube-scheduler-simulator/scheduler/whatif"
 	"kube-scheduler-simulator/scheduler/whatif/capacity"
 	"kube-scheduler-simulator/scheduler/whatif/fit"
@@ -93,13 +92,12 @@ func (d *Desk) WhatIf(ctx context.Context, w WhatIf) (*whatif.Answer, error) {
 		return nil, err
 	}
 	answer, err := d.options.Engine.Ask(ctx, whatif.Question{
-		Pod: q.pod, PodRef: q.podRef, Changes: q.changes, Configuration: q.configuration, Profile: q.profile,
+		Pod: q.pod, PodRef: q.podRef, Changes: q.changes, Configuration: q.configuration(), Profile: q.profile,
 		Copies: w.Copies, AskExtenders: w.Extenders,
 	})
 	if err != nil {
-		return nil, refusedByEngine(err, w.Question)
+		return nil, q.refused(err)
 	}
-	answer.Decisions = padded(answer.Decisions, max(w.Copies, 1))
 	return answer, nil
 }
 
@@ -136,11 +134,11 @@ func (d *Desk) Fit(ctx context.Context, f Fit) (*FitAnswer, error) {
 		return nil, err
 	}
 	found, err := fit.Ask(ctx, d.options.Engine, fit.Question{
-		Pod: q.pod, PodRef: q.podRef, Changes: q.changes, Configuration: q.configuration, Profile: q.profile,
+		Pod: q.pod, PodRef: q.podRef, Changes: q.changes, Configuration: q.configuration(), Profile: q.profile,
 		Node: f.Node, Limit: f.Limit, Workloads: d.workloads,
 	})
 	if err != nil {
-		return nil, refusedByEngine(err, f.Question)
+		return nil, q.refused(err)
 	}
 	answer := &FitAnswer{Answer: found, Suggestions: make([]Suggestion, len(found.Suggestions))}
 	for i, s := range found.Suggestions {
@@ -184,22 +182,13 @@ func (d *Desk) Capacity(ctx context.Context, c Capacity) (*capacity.Answer, erro
 		return nil, err
 	}
 	answer, err := capacity.Ask(ctx, d.options.Engine, capacity.Question{
-		Pod: q.pod, PodRef: q.podRef, Changes: q.changes, Configuration: q.configuration, Profile: q.profile,
+		Pod: q.pod, PodRef: q.podRef, Changes: q.changes, Configuration: q.configuration(), Profile: q.profile,
 		Limit: c.Limit, NodesNeeded: c.NodesNeeded,
 	})
 	if err != nil {
-		return nil, refusedByEngine(err, c.Question)
+		return nil, q.refused(err)
 	}
 	return answer, nil
-}
-
-// padded repeats the last decision, which the engine leaves to its callers: when a copy finds
-// no node, neither do those after it, for the same reasons.
-func padded(decisions []*result.Cycle, n int) []*result.Cycle {
-	if len(decisions) == 0 {
-		return decisions
-	}
-	return append(decisions, slices.Repeat(decisions[len(decisions)-1:], max(0, n-len(decisions)))...)
 }
 
 // admitted is a question that the API server would not refuse.
@@ -207,10 +196,17 @@ type admitted struct {
 	// pod or podRef is nil.
 	pod    *v1.Pod
 	podRef *types.NamespacedName
-	// configuration is nil for the one in force.
-	configuration *schedulerconfig.KubeSchedulerConfiguration
-	changes       []whatif.Change
-	profile       string
+	// document is nil for the configuration in force.
+	document *config.Configuration
+	changes  []whatif.Change
+	profile  string
+}
+
+func (q *admitted) configuration() *schedulerconfig.KubeSchedulerConfiguration {
+	if q.document == nil {
+		return nil
+	}
+	return q.document.Internal
 }
 
 func (d *Desk) admit(ctx context.Context, q Question) (*admitted, error) {
@@ -221,12 +217,12 @@ func (d *Desk) admit(ctx context.Context, q Question) (*admitted, error) {
 	case q.PodRef != nil && q.PodRef.Name == "":
 		return nil, refuse("podRef.name", "want the name of a pod")
 	case q.PodRef != nil:
-		at := placeOf(podKind, q.PodRef.Namespace, q.PodRef.Name)
+		at := podPlace(q.PodRef.Namespace, q.PodRef.Name)
 		out.podRef = &types.NamespacedName{Namespace: at.namespace, Name: at.name}
 	}
 	var err error
 	if q.Configuration != nil {
-		if out.configuration, err = d.configurations.get(q.Configuration); err != nil {
+		if out.document, err = d.configurations.get(q.Configuration); err != nil {
 			return nil, RefusedConfiguration(err)
 		}
 	}
@@ -264,28 +260,33 @@ func isUnready(t v1.Taint) bool {
 	return t == v1.Taint{Key: v1.TaintNodeNotReady, Effect: v1.TaintEffectNoSchedule}
 }
 
-// refusedByEngine turns the errors of the engine that are about the question into refusals.
-func refusedByEngine(err error, q Question) error {
-	field, cause := "pod", err
+// refused turns the errors of the engine that are about the question into refusals.
+func (q *admitted) refused(err error) error {
 	if bad, ok := errors.AsType[*whatif.ChangeError](err); ok {
-		field, cause = fmt.Sprintf("changes[%d]", bad.Index), bad.Err
-	} else if _, ok := errors.AsType[*whatif.NotFoundError](err); ok {
-		return err
-	}
-	if bad, ok := errors.AsType[*whatif.InvalidError](cause); ok {
-		return refuse(within(field, bad.Path), "%s", bad.Message)
+		return refusedAt(fmt.Sprintf("changes[%d]", bad.Index), bad.Err)
 	}
 	if bad, ok := errors.AsType[*whatif.ProfileError](err); ok {
-		if q.Profile != "" {
-			field = "profile"
+		if q.profile == "" {
+			return refuse("pod.spec.schedulerName", "%v", bad)
 		}
-		return refuse(field, "%v", bad)
+		return refuse("profile", "%v", bad)
 	}
-	if bad, ok := errors.AsType[*whatif.ConfigurationError](err); ok {
-		return refuse("configuration", "%v", bad.Err)
+	if bad, ok := errors.AsType[*whatif.ConfigurationError](err); ok && q.document != nil {
+		return RefusedConfiguration(q.document.Refuse(bad.Err))
 	}
-	if cause != err {
-		return refuse(field, "%v", cause)
+	if _, ok := errors.AsType[*whatif.InvalidError](err); ok {
+		return refusedAt("pod", err)
 	}
 	return err
+}
+
+// refusedAt refuses a field for an error of the engine.
+func refusedAt(field string, err error) error {
+	if bad, ok := errors.AsType[*whatif.InvalidError](err); ok {
+		return refuse(within(field, bad.Path), "%s", bad.Message)
+	}
+	if bad, ok := errors.AsType[*whatif.KindError](err); ok {
+		return refuse(field, "the scheduler does not read objects of the kind %s in %s", bad.GVK.Kind, bad.GVK.GroupVersion())
+	}
+	return refuse(field, "%v", err)
 }

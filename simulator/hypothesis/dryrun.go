@@ -1,20 +1,24 @@
 package hypothesis
 
 import (
+	"cmp"
 	"context"
 	"fmt"
-	"reflect"
 
+	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/discovery/cached/memory"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/restmapper"
 
 	"kube-scheduler-simulator/scheduler/whatif/fit"
-	"kube-scheduler-simulator/simulator/objects"
 )
 
 const (
@@ -26,7 +30,11 @@ const (
 
 // dryRuns asks the API server what it would store. Every request is a dry run, so nothing is
 // stored. Methods are safe for concurrent use.
-type dryRuns struct{ client *rest.RESTClient }
+type dryRuns struct {
+	client *rest.RESTClient
+	// mapper knows which kinds the API server has. It asks again about kinds that it does not know.
+	mapper meta.ResettableRESTMapper
+}
 
 func newDryRuns(config *rest.Config) (dryRuns, error) {
 	config = rest.CopyConfig(config)
@@ -40,24 +48,46 @@ func newDryRuns(config *rest.Config) (dryRuns, error) {
 	if err != nil {
 		return dryRuns{}, fmt.Errorf("making a client for dry runs: %w", err)
 	}
-	return dryRuns{client}, nil
+	discover, err := discovery.NewDiscoveryClientForConfig(config)
+	if err != nil {
+		return dryRuns{}, fmt.Errorf("making a client for discovery: %w", err)
+	}
+	return dryRuns{client, restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(discover))}, nil
 }
 
 // place is where the API server has an object. Its namespace is empty for kinds without namespaces.
 type place struct {
 	gvk             schema.GroupVersionKind
+	resource        string
 	namespace, name string
 }
 
-// placeOf completes the namespace.
-func placeOf(gvk schema.GroupVersionKind, namespace, name string) place {
-	switch {
-	case !objects.KindOf(gvk.GroupKind()).Namespaced:
-		namespace = ""
-	case namespace == "":
-		namespace = "default"
+func podPlace(namespace, name string) place {
+	return place{podKind, "pods", cmp.Or(namespace, v1.NamespaceDefault), name}
+}
+
+func namespacePlace(name string) place { return place{namespaceKind, "namespaces", "", name} }
+
+func classPlace(name string) place { return place{priorityClassKind, "priorityclasses", "", name} }
+
+// placeOf finds the place of an object. An empty namespace means "default". The error is a *Refused for the field if
+// the API server has no such kind.
+func (d dryRuns) placeOf(field string, gvk schema.GroupVersionKind, namespace, name string) (place, error) {
+	if gvk == podKind {
+		return podPlace(namespace, name), nil
 	}
-	return place{gvk, namespace, name}
+	mapping, err := d.mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
+	if meta.IsNoMatchError(err) {
+		return place{}, refuse(field, "the API server has no kind %s in %s", gvk.Kind, gvk.GroupVersion())
+	}
+	if err != nil {
+		return place{}, fmt.Errorf("asking the API server which kinds it has: %w", err)
+	}
+	at := place{gvk: gvk, resource: mapping.Resource.Resource, name: name}
+	if mapping.Scope.Name() == meta.RESTScopeNameNamespace {
+		at.namespace = cmp.Or(namespace, v1.NamespaceDefault)
+	}
+	return at, nil
 }
 
 // collection returns the path of the collection that the object is in.
@@ -69,8 +99,7 @@ func (p place) collection() []string {
 	if p.namespace != "" {
 		path = append(path, "namespaces", p.namespace)
 	}
-	plural, _ := meta.UnsafeGuessKindToResource(p.gvk)
-	return append(path, plural.Resource)
+	return append(path, p.resource)
 }
 
 func (p place) path() []string { return append(p.collection(), p.name) }
@@ -103,7 +132,11 @@ var _ fit.Workloads = dryRuns{}
 
 // Get returns an object of the cluster as it is, for package fit.
 func (d dryRuns) Get(ctx context.Context, gvk schema.GroupVersionKind, namespace, name string) (runtime.Object, error) {
-	return decodeAnswer(d.client.Get().AbsPath(placeOf(gvk, namespace, name).path()...).Do(ctx))
+	at, err := d.placeOf("", gvk, namespace, name)
+	if err != nil {
+		return nil, err
+	}
+	return decodeAnswer(d.client.Get().AbsPath(at.path()...).Do(ctx))
 }
 
 func (d dryRuns) do(ctx context.Context, request *rest.Request, body map[string]any) (runtime.Object, error) {
@@ -122,11 +155,20 @@ func decodeAnswer(result rest.Result) (runtime.Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	object, _, err := scheme.Codecs.UniversalDeserializer().Decode(answer, nil, nil)
+	object, err := decoded(answer)
 	if err != nil {
 		return nil, fmt.Errorf("decoding an answer of the API server: %w", err)
 	}
 	return object, nil
+}
+
+// decoded returns an object of its own type, or as *unstructured.Unstructured if its kind has none.
+func decoded(data []byte) (runtime.Object, error) {
+	object, _, err := scheme.Codecs.UniversalDeserializer().Decode(data, nil, nil)
+	if runtime.IsNotRegisteredError(err) {
+		object, _, err = unstructured.UnstructuredJSONScheme.Decode(data, nil, nil)
+	}
+	return object, err
 }
 
 // hasStatus reports whether objects of the kind have a status, which the API server then changes
@@ -137,5 +179,13 @@ func hasStatus(gvk schema.GroupVersionKind) bool {
 		return false
 	}
 	_, has := t.FieldByName("Status")
-	return has && t.Kind() == reflect.Struct
+	return has
+}
+
+// patchKind is the kind of a patch that changes what it names and keeps the rest.
+func patchKind(gvk schema.GroupVersionKind) types.PatchType {
+	if scheme.Scheme.Recognizes(gvk) {
+		return types.StrategicMergePatchType
+	}
+	return types.MergePatchType // the API server knows no strategy for custom kinds
 }

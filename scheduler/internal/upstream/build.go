@@ -46,6 +46,9 @@ type Observer interface {
 	// Extenders returns stand-ins for the extenders that Kubernetes created from
 	// configured.
 	Extenders(made []fwk.Extender, configured []config.Extender) ([]fwk.Extender, error)
+	// DRAManager decorates the manager of resource claims, once per profile, before the profile's plugins are
+	// made. manager is nil if the feature is off, and then so is the result.
+	DRAManager(manager fwk.SharedDRAManager) fwk.SharedDRAManager
 	Queue(internalqueue.SchedulingQueue) internalqueue.SchedulingQueue
 	Cache(internalcache.Cache) internalcache.Cache
 	// Framework decorates the framework of a profile. percentageOfNodesToScore is
@@ -72,7 +75,7 @@ type Observer interface {
 //     the registry makes.
 //  2. Observer.Extenders makes the stand-ins when the first profile is built,
 //     because every framework gets them as part of its handle.
-//  3. The frameworks are built. The plugins keep these bare frameworks as their
+//  3. Observer.DRAManager decorates the manager of claims, and the frameworks are built. The plugins keep these bare frameworks as their
 //     handles, so that dry runs of a plugin do not pass the decorators below.
 //  4. The queue is wired to the bare frameworks. Observer.Queue decorates it before
 //     the scheduler, the API cache and the frameworks get it.

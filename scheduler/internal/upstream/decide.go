@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/go-logr/logr"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
@@ -38,10 +39,11 @@ func BuildDecider(ctx context.Context, parts Parts, observer Observer) (*Decider
 	return d, nil
 }
 
-// cancelled returns a context that has ended. The parts of a scheduler that run in the
-// background end at once with it. Others do not look whether it has ended.
+// cancelled returns a context that has ended, and that has no logger. The parts of a
+// scheduler that run in the background end at once with it, which some of them would log.
+// Others do not look whether it has ended.
 func cancelled(ctx context.Context) context.Context {
-	ctx, cancel := context.WithCancel(ctx)
+	ctx, cancel := context.WithCancel(klog.NewContext(ctx, logr.Discard()))
 	cancel()
 	return ctx
 }

@@ -265,6 +265,7 @@ func (p passing) Extenders(made []fwk.Extender, _ []config.Extender) ([]fwk.Exte
 	return made, nil
 }
 func (passing) Queue(q internalqueue.SchedulingQueue) internalqueue.SchedulingQueue { return q }
+func (passing) DRAManager(m fwk.SharedDRAManager) fwk.SharedDRAManager              { return m }
 func (passing) Cache(c internalcache.Cache) internalcache.Cache                     { return c }
 func (passing) Framework(f framework.Framework, _ *int32) framework.Framework       { return f }
 func (passing) Attach(*scheduler.Scheduler, func() []fwk.NodeInfo)                  {}

@@ -146,7 +146,7 @@ func (p *profiles) build(_ context.Context, _ runtime.Object, h fwk.Handle) (fwk
 		frameworkruntime.WithKubeConfig(h.KubeConfig()),
 		frameworkruntime.WithEventRecorder(h.EventRecorder()),
 		frameworkruntime.WithInformerFactory(h.SharedInformerFactory()),
-		frameworkruntime.WithSharedDRAManager(h.SharedDRAManager()),
+		frameworkruntime.WithSharedDRAManager(p.observer.DRAManager(h.SharedDRAManager())),
 		frameworkruntime.WithSharedCSIManager(h.SharedCSIManager()),
 		frameworkruntime.WithExtenders(p.extenders),
 		frameworkruntime.WithAPIDispatcher(dispatcher),

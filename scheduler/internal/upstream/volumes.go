@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/sets"
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
@@ -61,5 +62,23 @@ func VolumeClaimsOf(state fwk.CycleState) VolumeClaims {
 	out.Bound, _ = valueOf[[]*v1.PersistentVolumeClaim](field(reflect.ValueOf(claims), "boundClaims"))
 	out.Unbound, _ = valueOf[[]*v1.PersistentVolumeClaim](field(reflect.ValueOf(claims), "unboundClaimsDelayBinding"))
 	out.Volumes, _ = valueOf[map[string][]*v1.PersistentVolume](field(reflect.ValueOf(claims), "unboundVolumesDelayBinding"))
+	return out
+}
+
+// AssumedVolumes returns the volumes and the claims that VolumeBinding assumes to be changed, after
+// AssumePodVolumes. They belong to the plugin: do not change them.
+func AssumedVolumes(volumes *volumebinding.PodVolumes) []runtime.Object {
+	if volumes == nil {
+		return nil
+	}
+	var out []runtime.Object
+	for _, binding := range volumes.StaticBindings {
+		if volume, _ := valueOf[*v1.PersistentVolume](field(reflect.ValueOf(binding), "pv")); volume != nil {
+			out = append(out, volume)
+		}
+	}
+	for _, provision := range volumes.DynamicProvisions {
+		out = append(out, provision.PVC)
+	}
 	return out
 }

@@ -1,0 +1,76 @@
+package scheduler
+
+import (
+	"context"
+	"sync"
+
+	"kube-scheduler-simulator/scheduler/feed"
+)
+
+// Feed hands out the state of whichever scheduler runs, as that scheduler sees it, and every change; see package
+// feed. It follows the scheduler only while somebody follows the feed; otherwise it costs the scheduler a nil check for each
+// change of its cache. A Feed outlives its schedulers: give it to each of them, in Options. Its methods may be called from any goroutine.
+type Feed struct {
+	log *feed.Log
+
+	mu sync.Mutex
+	// running is nil while no scheduler runs.
+	running *Scheduler
+	// tee is that of running. It is nil while nobody follows.
+	tee *tee
+}
+
+// NewFeed returns a feed without a scheduler.
+func NewFeed() *Feed {
+	f := &Feed{}
+	f.log = feed.NewLog(f.reconcile)
+	return f
+}
+
+// Follow begins to follow the state. ctx has no effect: the follower's Drain waits for a scheduler.
+func (f *Feed) Follow(context.Context) (*feed.Follower, error) { return f.log.Follow(false), nil }
+
+// FollowDecisions is Follow with a mark for each decision that the scheduler makes about a single pod. The mark stands where
+// the scheduler took the snapshot that the decision rests on. Decisions about pod groups have none.
+func (f *Feed) FollowDecisions(context.Context) (*feed.Follower, error) {
+	return f.log.Follow(true), nil
+}
+
+// begin makes s the running scheduler.
+func (f *Feed) begin(s *Scheduler) {
+	if f == nil {
+		return
+	}
+	f.mu.Lock()
+	f.running = s
+	f.mu.Unlock()
+	f.reconcile()
+}
+
+// end is called before s stops.
+func (f *Feed) end(s *Scheduler) {
+	if f == nil {
+		return
+	}
+	f.mu.Lock()
+	if f.running == s {
+		f.running = nil
+	}
+	f.mu.Unlock()
+	f.reconcile()
+}
+
+// reconcile follows the running scheduler if, and only if, somebody follows the feed.
+func (f *Feed) reconcile() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	followers, _ := f.log.Followers()
+	if f.tee != nil && (followers == 0 || f.tee.of != f.running) {
+		f.tee.stop()
+		f.tee = nil
+	}
+	if f.tee == nil && followers > 0 && f.running != nil {
+		f.tee = newTee(f.running, f.log)
+		f.tee.start()
+	}
+}

@@ -1,0 +1,255 @@
+package shadow
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"kube-scheduler-simulator/scheduler/config"
+	"kube-scheduler-simulator/scheduler/feed"
+	"kube-scheduler-simulator/scheduler/result"
+	"kube-scheduler-simulator/scheduler/whatif"
+)
+
+const (
+	// maxBehind is how many decisions the judge may lag behind before it leaves some out.
+	maxBehind = 256
+	// patience is how long the judge waits for the result of a decision, which comes when the pod is bound.
+	patience = 2 * time.Second
+	// rest is how long the judge rests after a decision, as a multiple of its duration, and maxRest bounds that.
+	rest    = 3
+	maxRest = 200 * time.Millisecond
+	// pause is how long the judge waits after a failure before it follows the scheduler anew.
+	pause = time.Second
+)
+
+// run judges for one shadow. It belongs to one goroutine.
+type run struct {
+	judge         *Judge
+	configuration *config.Configuration
+	// replica is the shadow's scheduler; nil after a failure.
+	replica  *whatif.Replica
+	follower *feed.Follower
+	// filled: the replica has a state.
+	filled bool
+
+	// ops are the changes that the replica does not have yet, the oldest first. marks counts the
+	// marks among them.
+	ops   []feed.Operation
+	marks int
+	// lives are live cycles whose marks the judge has not reached.
+	lives []*result.Cycle
+	// epoch is the one of lives.
+	epoch int
+}
+
+// loop judges until ctx ends.
+func (r *run) loop(ctx context.Context) {
+	defer r.close()
+	for ctx.Err() == nil {
+		err := r.follow(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		r.judge.fail(err.Error())
+		r.close()
+		sleep(ctx, pause)
+	}
+}
+
+func (r *run) close() {
+	if r.replica != nil {
+		_ = r.replica.Close() // its plugins are gone, whatever their Close says
+	}
+	r.replica, r.filled = nil, false
+}
+
+func sleep(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
+
+// follow judges until ctx ends or something fails.
+func (r *run) follow(ctx context.Context) (err error) {
+	if r.follower, err = r.judge.options.Follow(ctx); err != nil {
+		return fmt.Errorf("following the scheduler: %w", err)
+	}
+	defer r.follower.Close()
+	r.ops, r.marks = nil, 0
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-r.follower.Arrived():
+		case <-r.judge.signal:
+		}
+		if err := r.advance(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+// advance handles the marks that have arrived.
+func (r *run) advance(ctx context.Context) error {
+	for {
+		if _, err := r.collect(ctx); err != nil {
+			return err
+		}
+		r.judge.fail("")
+		at := slices.IndexFunc(r.ops, func(op feed.Operation) bool { return op.Mark != nil })
+		if at < 0 {
+			// The marks of all cycles that were collected came before.
+			r.skip(r.lives...)
+			r.lives = nil
+			return r.apply(len(r.ops))
+		}
+		if err := r.apply(at); err != nil {
+			return err
+		}
+		mark := r.ops[0]
+		live, lost, err := r.result(ctx, mark)
+		if err != nil {
+			return err
+		}
+		if lost {
+			continue
+		}
+		r.ops, r.marks = r.ops[1:], r.marks-1
+		switch {
+		case live == nil || live.Outcome == result.Error:
+		case r.marks >= maxBehind:
+			r.skip(live)
+		default:
+			if err := r.decide(ctx, mark, live); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// collect takes the live cycles and then the changes that have arrived, so that the changes include the
+// marks of the cycles. If whole is true, the log began anew: earlier marks are lost.
+func (r *run) collect(ctx context.Context) (whole bool, err error) {
+	arrived, epoch := r.judge.take()
+	if epoch != r.epoch {
+		r.lives, r.epoch = nil, epoch
+	}
+	r.lives = append(r.lives, arrived...)
+	ops, whole, err := r.follower.Drain(ctx)
+	if err != nil {
+		return false, err
+	}
+	if whole {
+		r.skip(r.lives...)
+		r.lives, r.ops, r.marks = nil, nil, 0
+		if r.filled { // it cannot go back
+			r.close()
+		}
+	}
+	if r.replica == nil {
+		if r.replica, err = whatif.NewReplica(ctx, r.configuration.Internal, r.judge.options.Engine); err != nil {
+			return false, err
+		}
+	}
+	for _, op := range ops {
+		if op.Mark != nil {
+			r.marks++
+		}
+	}
+	r.ops = append(r.ops, ops...)
+	return whole, nil
+}
+
+// apply makes the first n changes in the replica.
+func (r *run) apply(n int) error {
+	r.filled = true
+	if n == 0 {
+		return nil
+	}
+	err := r.replica.Apply(r.ops[:n]...)
+	r.ops = r.ops[n:]
+	return err
+}
+
+// result waits for the live cycle of a mark, unless the judge is too far behind. It returns nil if the cycle
+// does not come in time. lost: the log began anew meanwhile.
+func (r *run) result(ctx context.Context, mark feed.Operation) (live *result.Cycle, lost bool, err error) {
+	late := time.NewTimer(patience)
+	defer late.Stop()
+	for {
+		if live := r.match(mark); live != nil || r.marks > maxBehind {
+			return live, false, nil
+		}
+		select {
+		case <-ctx.Done():
+			return nil, false, ctx.Err()
+		case <-late.C:
+			return nil, false, nil
+		case <-r.judge.signal:
+		case <-r.follower.Arrived():
+		}
+		if lost, err := r.collect(ctx); lost || err != nil {
+			return nil, lost, err
+		}
+	}
+}
+
+// match removes and returns the live cycle of a mark; nil if it has not come. The scheduler makes one decision at a time,
+// so the cycle is the latest one of the pod that began before the mark; all others that began before have lost their
+// marks.
+func (r *run) match(mark feed.Operation) *result.Cycle {
+	var found *result.Cycle
+	later := r.lives[:0:0]
+	for _, live := range r.lives {
+		switch {
+		case live.StartTime.After(mark.At):
+			later = append(later, live)
+		case live.Pod.UID != mark.Mark.UID:
+			r.skip(live)
+		case found == nil:
+			found = live
+		case found.StartTime.Before(live.StartTime):
+			r.skip(found)
+			found = live
+		default:
+			r.skip(live)
+		}
+	}
+	r.lives = later
+	return found
+}
+
+// skip counts decisions that are not judged. Those that failed are never judged, and do not count.
+func (r *run) skip(lives ...*result.Cycle) {
+	for _, live := range lives {
+		if live.Outcome != result.Error {
+			r.judge.note(r.epoch, func(s *State) { s.Skipped++ })
+		}
+	}
+}
+
+// decide lets the shadow decide, and compares.
+func (r *run) decide(ctx context.Context, mark feed.Operation, live *result.Cycle) error {
+	start := time.Now()
+	var decision *result.Cycle
+	err := r.replica.Try(ctx, func(ctx context.Context, t *whatif.Trial) (err error) {
+		t.Among(newSide(live).considered)
+		decision, err = t.Decide(ctx, mark.Mark, live.Profile)
+		return err
+	})
+	if unknown, ok := errors.AsType[*whatif.ProfileError](err); ok {
+		decision = &result.Cycle{Summary: result.Summary{Message: unknown.Error()}}
+	} else if err != nil {
+		return fmt.Errorf("deciding about %s/%s: %w", live.Pod.Namespace, live.Pod.Name, err)
+	}
+	item := itemOf(live, decision)
+	r.judge.note(r.epoch, func(s *State) { s.add(item) })
+	sleep(ctx, min(rest*time.Since(start), maxRest))
+	return nil
+}

@@ -39,22 +39,39 @@ func (t *Trial) Fill(ctx context.Context, pod *v1.Pod, profile string, most int)
 		if out = append(out, node); len(out) == most {
 			return out, nil
 		}
-		if pod, err = t.another(pod); err != nil {
+		if pod, err = t.further(pod); err != nil {
 			return out, err
 		}
 	}
 }
 
-// another returns a further pod like this one, which New has made.
-func (t *Trial) another(pod *v1.Pod) (*v1.Pod, error) {
+// Where returns the nodes on which the pod fits, in the order of Nodes, and the one that the scheduler would choose; no node if it
+// fits nowhere. It is Feasible and Choose in one, with one PreFilter for both, which it shares with Feasible and Obstacles. It asks no extender.
+func (t *Trial) Where(ctx context.Context, pod *v1.Pod, profile string) (nodes []string, chosen string, err error) {
+	a, err := t.attempt(ctx, pod, profile)
+	if err != nil || !a.status.IsSuccess() {
+		return nil, "", err
+	}
+	c := &candidates{attempt: a}
+	if err := t.findCandidates(ctx, c); err != nil || len(c.nodes) == 0 {
+		return nil, "", err
+	}
+	for _, n := range c.nodes {
+		nodes = append(nodes, n.Node().Name)
+	}
+	chosen, err = t.choose(ctx, c)
+	return nodes, chosen, err
+}
+
+// further returns a pod like this one, which New has made. It saves what another does again for each pod, if the pod allows
+// it.
+func (t *Trial) further(pod *v1.Pod) (*v1.Pod, error) {
 	if makesClaims(pod) {
-		next := pod.DeepCopy()
-		next.Name = ""
-		return t.New(next)
+		return t.another(pod)
 	}
 	next := *pod
 	next.UID, next.ResourceVersion = t.replica.nextUID(), t.replica.nextVersion()
-	next.Name = "hypothetical-" + next.ResourceVersion
+	next.Name = string(next.UID)
 	return &next, nil
 }
 
@@ -140,7 +157,7 @@ func (t *Trial) fillLocally(ctx context.Context, a *attempt, most int) ([]string
 		if out = append(out, node); len(out) == most {
 			break
 		}
-		next, err := t.another(c.pod)
+		next, err := t.further(c.pod)
 		if err != nil {
 			return out, err
 		}
@@ -184,7 +201,10 @@ func (t *Trial) choose(ctx context.Context, c *candidates) (string, error) {
 	if len(tied) == 1 {
 		return tied[0], nil
 	}
-	return t.replica.breakTie(c.state, c.pod, tied), nil
+	if choose := t.replica.options.BreakTie; choose != nil {
+		return choose(c.state, c.pod, tied), nil
+	}
+	return firstByName(c.state, c.pod, tied), nil
 }
 
 // score brings the scores up to date.

@@ -227,4 +227,3 @@ func (t *Trial) comparers(f framework.Framework) map[string]recorder.Comparer {
 	t.replica.comparers[f.ProfileName()] = made
 	return made
 }
-

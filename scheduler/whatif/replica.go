@@ -33,7 +33,9 @@ type Replica struct {
 	decider  *upstream.Decider
 	observer *observer
 	claims   fwk.ResourceClaimTracker
-	cancel   context.CancelFunc
+	// comparers are those of the Filter plugins, by profile and plugin, once they are needed.
+	comparers map[string]map[string]recorder.Comparer
+	cancel    context.CancelFunc
 	// version is the newest resource version of the state.
 	version string
 	// made numbers the objects that trials make.

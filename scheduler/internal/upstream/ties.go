@@ -38,7 +38,7 @@ func breakTies(sched *scheduler.Scheduler, choose TieBreaker) {
 	sched.SchedulePod = func(ctx context.Context, f framework.Framework, state fwk.CycleState, podInfo *framework.QueuedPodInfo) (scheduler.ScheduleResult, error) {
 		t.pod, t.rows = podInfo.Pod, nil
 		res, err := schedulePod(ctx, f, state, podInfo)
-		if tied := best(t.rows); err == nil && res.SuggestedHost != "" && len(tied) > 1 {
+		if tied := Best(t.rows); err == nil && res.SuggestedHost != "" && len(tied) > 1 {
 			res.SuggestedHost = t.choose(state, t.pod, tied)
 		}
 		t.pod, t.rows = nil, nil
@@ -46,8 +46,8 @@ func breakTies(sched *scheduler.Scheduler, choose TieBreaker) {
 	}
 }
 
-// best returns the nodes with the best total.
-func best(rows []fwk.NodePluginScores) []string {
+// Best returns the nodes with the best total, in the order of the rows.
+func Best(rows []fwk.NodePluginScores) []string {
 	var names []string
 	var total int64
 	for i := range rows {

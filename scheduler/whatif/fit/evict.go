@@ -94,7 +94,7 @@ func (e *evictor) victims(node fwk.NodeInfo, obstacles []whatif.Obstacle) (victi
 		case names.VolumeRestrictions:
 			more = e.sharing(node)
 		default:
-			if !blames(o.Plugin) {
+			if !blames(o) {
 				return nil, false
 			}
 			guessed = true
@@ -118,8 +118,11 @@ func (e *evictor) victims(node fwk.NodeInfo, obstacles []whatif.Obstacle) (victi
 }
 
 // blames reports whether a plugin may reject a node for the pods that run.
-func blames(plugin string) bool {
-	switch plugin {
+func blames(o whatif.Obstacle) bool {
+	if o.PreFilter {
+		return false
+	}
+	switch o.Plugin {
 	case names.NodeUnschedulable, names.TaintToleration, names.NodeAffinity, names.NodeName, names.VolumeBinding, names.VolumeZone,
 		names.NodeDeclaredFeatures, names.SchedulingGates:
 		return false

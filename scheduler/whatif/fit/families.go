@@ -2,9 +2,9 @@ package fit
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
@@ -26,16 +26,21 @@ type family struct {
 func (f *family) like() *v1.Node { return f.members[0].Node() }
 
 // families groups the nodes by what matters to the pod, those first that stand in the way
-// the least, and then the smallest. blocked counts what of a node a new one would share.
-func families(pod *v1.Pod, nodes []fwk.NodeInfo, blocked func(i int) int) []*family {
+// the least, and then the smallest. blocked counts what of a node a new one would share, and reports false for a node
+// that must not be copied.
+func families(pod *v1.Pod, nodes []fwk.NodeInfo, blocked func(i int) (int, bool)) []*family {
 	keys := relevantLabels(pod)
 	byKind := map[string]*family{}
 	for i, n := range nodes {
+		count, useful := blocked(i)
+		if !useful {
+			continue
+		}
 		node := n.Node()
-		kind := fmt.Sprint(amounts(node.Status.Allocatable), newnode.Taints(node), only(node, keys), blocked(i))
+		kind := kindOfNode(node, keys, count)
 		f := byKind[kind]
 		if f == nil {
-			f = &family{blocked: blocked(i)}
+			f = &family{blocked: count}
 			byKind[kind] = f
 		}
 		f.members = append(f.members, n)
@@ -80,23 +85,27 @@ func relevantLabels(pod *v1.Pod) []string {
 	return slices.Compact(keys)
 }
 
-// only returns the node's labels of these keys, without those that name the node.
-func only(node *v1.Node, keys []string) map[string]string {
-	out := map[string]string{}
+// kindOfNode is the same for nodes of one family: with the same size, taints and labels of these keys. Labels that name
+// the node do not count.
+func kindOfNode(node *v1.Node, keys []string, blocked int) string {
+	out := strconv.AppendInt(nil, int64(blocked), 10)
+	part := func(name string, value string) {
+		out = append(append(append(append(out, ' '), name...), '='), value...)
+	}
+	for _, name := range slices.Sorted(maps.Keys(node.Status.Allocatable)) {
+		part(string(name), strconv.FormatInt(amountOf(node.Status.Allocatable, name), 10))
+	}
 	for _, key := range keys {
 		if value, ok := node.Labels[key]; ok && value != node.Name {
-			out[key] = value
+			part(key, value)
 		}
 	}
-	return out
-}
-
-func amounts(list v1.ResourceList) map[v1.ResourceName]string {
-	out := map[v1.ResourceName]string{}
-	for name, quantity := range list {
-		out[name] = quantity.String()
+	for _, t := range node.Spec.Taints {
+		if !newnode.OfState(t) {
+			part(t.Key, t.Value+":"+string(t.Effect))
+		}
 	}
-	return out
+	return string(out)
 }
 
 // addNode returns the remedy that adds a node of a family.

@@ -24,12 +24,12 @@ package fit
 
 import (
 	"context"
-	"slices"
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/types"
+	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config"
 
 	"kube-scheduler-simulator/scheduler/explain"
@@ -175,7 +175,10 @@ func newSearch(ctx context.Context, t *whatif.Trial, q Question) (*search, error
 		return nil, err
 	}
 	s.writer.workload = workloadOf(ctx, s.pod, inTrial{t}, q.Workloads)
-	s.nodes = slices.Clone(t.Nodes())
+	for _, n := range t.Nodes() {
+		s.all = append(s.all, n.Snapshot())
+	}
+	s.nodes = s.all
 	if q.Node != "" {
 		if err := s.only(q.Node); err != nil {
 			return nil, err
@@ -216,7 +219,7 @@ func (s *search) findPod(ctx context.Context, q Question) (err error) {
 func (s *search) only(name string) error {
 	for _, n := range s.nodes {
 		if n.Node().Name == name {
-			s.target, s.nodes = name, append(s.nodes[:0:0], n)
+			s.target, s.nodes = name, []fwk.NodeInfo{n}
 			return nil
 		}
 	}

@@ -11,7 +11,6 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
 
 	"kube-scheduler-simulator/scheduler/explain"
-	"kube-scheduler-simulator/scheduler/result"
 	"kube-scheduler-simulator/scheduler/whatif"
 )
 
@@ -44,10 +43,11 @@ type search struct {
 	writer writer
 	// target is the only node that will do; empty for any.
 	target string
-	// nodes are those to look at, with their obstacles.
-	nodes     []fwk.NodeInfo
-	obstacles [][]whatif.Obstacle
-	budgets   []*policyv1.PodDisruptionBudget
+	// all are the nodes of the cluster, and nodes those to look at, with their obstacles. They stay as
+	// they are while the trial changes.
+	all, nodes []fwk.NodeInfo
+	obstacles  [][]whatif.Obstacle
+	budgets    []*policyv1.PodDisruptionBudget
 
 	pool *pool
 	// checks is how many are left.
@@ -58,7 +58,7 @@ type search struct {
 	helped map[string]bool
 }
 
-// offer is a suggestion with the candidate that it came from.
+// offer is a suggestion with the candidate that it came from. Its text comes last.
 type offer struct {
 	candidate
 	Suggestion
@@ -71,6 +71,9 @@ func (s *search) fits() bool {
 // run fills found, leftOut and helped.
 func (s *search) run(ctx context.Context) error {
 	s.helped = map[string]bool{}
+	if s.rejectedOutright() {
+		return nil
+	}
 	s.collect()
 	if err := s.bySteps(ctx, ofNode); err != nil {
 		return err
@@ -89,10 +92,30 @@ func (s *search) run(ctx context.Context) error {
 			return err
 		}
 	}
-	if len(s.found) == 0 && slices.ContainsFunc(s.obstacles, func(o []whatif.Obstacle) bool { return len(o) > maxSteps }) {
+	if len(s.found) == 0 && s.anyTooComplex() {
 		s.omit(explain.CombinationsNotTried{Steps: maxSteps})
 	}
 	return nil
+}
+
+// rejectedOutright reports whether a plugin rejects the pod before it looks at any node, and no change of
+// the pod cures that.
+func (s *search) rejectedOutright() bool {
+	return len(s.nodes) > 0 && slices.ContainsFunc(s.obstacles[0], func(o whatif.Obstacle) bool {
+		return o.PreFilter && len(cures(s.pod, s.nodes[0].Node(), o)) == 0
+	})
+}
+
+// anyTooComplex reports whether there is a node on which each obstacle for itself might be cured, but there are too many.
+func (s *search) anyTooComplex() bool {
+	for i, n := range s.nodes {
+		if len(s.obstacles[i]) > maxSteps && !slices.ContainsFunc(s.obstacles[i], func(o whatif.Obstacle) bool {
+			return len(cures(s.pod, n.Node(), o)) == 0 && !blames(o)
+		}) {
+			return true
+		}
+	}
+	return false
 }
 
 func (s *search) omit(what explain.Operands) {
@@ -152,12 +175,12 @@ func (s *search) bySteps(ctx context.Context, most disturbance) error {
 // tryShape tries candidates of one shape until one is confirmed, which is offered.
 func (s *search) tryShape(ctx context.Context, candidates []candidate) error {
 	for i, c := range candidates[:min(len(candidates), mostTries)] {
-		left, err := s.check(ctx, c)
-		if err != nil {
+		left, o, err := s.try(ctx, c)
+		switch {
+		case err != nil:
 			return err
-		}
-		if len(left) == 0 {
-			return s.offer(ctx, c, candidates[i+1:])
+		case o != nil:
+			return s.offer(ctx, *o, candidates[i+1:])
 		}
 		s.extend(c, left)
 	}
@@ -208,18 +231,39 @@ func (s *search) apply(c candidate) (written, *v1.Pod, error) {
 
 // check returns the obstacles that a candidate leaves on its node.
 func (s *search) check(ctx context.Context, c candidate) ([]whatif.Obstacle, error) {
+	left, _, err := s.ask(ctx, c, false)
+	return left, err
+}
+
+// try is check, and returns the suggestion if no obstacle is left.
+func (s *search) try(ctx context.Context, c candidate) ([]whatif.Obstacle, *offer, error) {
+	return s.ask(ctx, c, true)
+}
+
+func (s *search) ask(ctx context.Context, c candidate, suggest bool) ([]whatif.Obstacle, *offer, error) {
 	s.checks--
 	mark := s.trial.Mark()
 	defer s.trial.Rollback(mark)
-	_, pod, err := s.apply(c)
+	w, pod, err := s.apply(c)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	left, err := s.obstaclesOf(ctx, pod, c.node)
-	if err != nil {
-		return nil, err
+	if err != nil || len(left[0]) > 0 || !suggest {
+		return left[0], nil, err
 	}
-	return left[0], nil
+	nodes, chosen, err := s.trial.Where(ctx, pod, s.profile)
+	if err != nil {
+		return nil, nil, err
+	}
+	slices.Sort(nodes)
+	advice := explain.Advice{Steps: c.steps()}
+	if w.manner != nil {
+		advice.Manner = &explain.Statement{Operands: w.manner}
+	}
+	return nil, &offer{c, Suggestion{
+		Kind: kindOf(c.disturbs()), Advice: advice, Changes: w.real, Hypothesis: w.hypothetical, Nodes: nodes, SelectedNode: chosen,
+	}}, nil
 }
 
 // obstaclesOf adds to what the engine finds that a pod with gates is not even tried.
@@ -237,60 +281,14 @@ func (s *search) obstaclesOf(ctx context.Context, pod *v1.Pod, nodes ...string) 
 	return out, nil
 }
 
-// offer adds a suggestion if the scheduler then finds a node. others are candidates of the same shape;
-// those that change another node alike are named too.
-func (s *search) offer(ctx context.Context, c candidate, others []candidate) error {
-	w, cycle, err := s.decide(ctx, c)
-	if err != nil || cycle == nil {
+// offer adds a suggestion. others are candidates of the same shape; those that change another node alike are named too.
+func (s *search) offer(ctx context.Context, o offer, others []candidate) error {
+	if err := s.nameOthers(ctx, o, others); err != nil {
 		return err
 	}
-	steps := c.steps()
-	if err := s.nameOthers(ctx, c, others, steps); err != nil {
-		return err
-	}
-	advice := explain.Advice{Steps: steps}
-	if w.manner != nil {
-		advice.Manner = &explain.Statement{Operands: w.manner}
-	}
-	s.found = append(s.found, offer{c, Suggestion{
-		Kind: kindOf(c.disturbs()), Text: advice.String(), Advice: advice, Changes: w.real, Hypothesis: w.hypothetical,
-		Nodes: feasible(cycle), SelectedNode: cycle.SelectedNode,
-	}})
+	o.Text = o.Advice.String()
+	s.found = append(s.found, o)
 	return nil
-}
-
-// decide makes the decision with a candidate's changes. The cycle is nil if the pod does not fit where it
-// is to.
-func (s *search) decide(ctx context.Context, c candidate) (written, *result.Cycle, error) {
-	mark := s.trial.Mark()
-	defer s.trial.Rollback(mark)
-	w, pod, err := s.apply(c)
-	if err != nil {
-		return w, nil, err
-	}
-	cycle, err := s.trial.Decide(ctx, pod, s.profile)
-	if err != nil {
-		return w, nil, err
-	}
-	if cycle.SelectedNode == "" || !slices.Contains(feasible(cycle), c.node) {
-		return w, nil, nil
-	}
-	return w, cycle, nil
-}
-
-// feasible returns the nodes that passed every plugin and extender, by name.
-func feasible(c *result.Cycle) []string {
-	out := []string{}
-	if c.Filter == nil {
-		return out
-	}
-	for i, node := range c.Filter.Nodes {
-		if c.Filter.Verdict(i).Plugin == "" {
-			out = append(out, node)
-		}
-	}
-	slices.Sort(out)
-	return out
 }
 
 func kindOf(d disturbance) Kind {
@@ -305,38 +303,43 @@ func kindOf(d disturbance) Kind {
 	return KindPod
 }
 
-// nameOthers adds further nodes to the step of a candidate that changes nothing but a node, each
-// confirmed.
-func (s *search) nameOthers(ctx context.Context, c candidate, others []candidate, steps []explain.Statement) error {
-	if len(c.remedies) > 1 || c.remedies[0].node == nil {
+// nameOthers adds further nodes to a step that changes nothing but a node, each confirmed. All of them change at once, because
+// a change of one matters to the other ones no more than it does to the pod.
+func (s *search) nameOthers(ctx context.Context, o offer, others []candidate) error {
+	others = others[:min(len(others), mostOthers)]
+	if len(o.remedies) > 1 || o.remedies[0].node == nil || len(others) == 0 {
 		return nil
 	}
+	mark := s.trial.Mark()
+	defer s.trial.Rollback(mark)
 	var names []string
-	for _, o := range others {
-		if len(names) == mostOthers || s.checks == 0 {
-			break
-		}
-		left, err := s.check(ctx, o)
-		if err != nil {
+	for _, other := range others {
+		if _, _, err := s.apply(other); err != nil {
 			return err
 		}
-		if len(left) == 0 {
-			names = append(names, o.node)
+		names = append(names, other.node)
+	}
+	s.checks--
+	left, err := s.obstaclesOf(ctx, s.pod, names...)
+	if err != nil {
+		return err
+	}
+	confirmed := []string{}
+	for i, name := range names {
+		if len(left[i]) == 0 {
+			confirmed = append(confirmed, name)
 		}
 	}
-	if len(names) == 0 {
-		return nil
-	}
-	switch says := steps[0].Operands.(type) {
+	switch says := o.Steps[0].Operands.(type) {
 	case explain.Uncordon:
-		says.Others = names
-		steps[0].Operands = says
+		says.Others = confirmed
+		o.Steps[0].Operands = says
 	case explain.RemoveTaints:
-		says.Others = names
-		steps[0].Operands = says
+		says.Others = confirmed
+		o.Steps[0].Operands = says
 	case explain.LabelNode:
-		says.Others = names
-		steps[0].Operands = says
+		says.Others = confirmed
+		o.Steps[0].Operands = says
 	}
 	return nil
 }
@@ -353,7 +356,7 @@ func (s *search) suggestions() []Suggestion {
 
 // incurable returns the obstacles that nothing takes out of the way.
 func (s *search) incurable() []Incurable {
-	evictor := newEvictor(s.pod, s.trial.Nodes(), s.budgets)
+	evictor := newEvictor(s.pod, s.all, s.budgets)
 	byReason := map[[2]string]*Incurable{}
 	for i, n := range s.nodes {
 		for _, o := range s.obstacles[i] {
@@ -363,11 +366,7 @@ func (s *search) incurable() []Incurable {
 			if victims, guessed := evictor.victims(n, []whatif.Obstacle{o}); len(victims) > 0 && !guessed {
 				continue
 			}
-			reasons := o.Reasons
-			if len(reasons) == 0 {
-				reasons = []string{""}
-			}
-			for _, reason := range reasons {
+			for _, reason := range lasting(o) {
 				key := [2]string{o.Plugin, reason}
 				if byReason[key] == nil {
 					byReason[key] = &Incurable{Plugin: o.Plugin, Reason: reason}
@@ -383,4 +382,20 @@ func (s *search) incurable() []Incurable {
 	}
 	slices.SortFunc(out, func(a, b Incurable) int { return cmp.Or(cmp.Compare(len(b.Nodes), len(a.Nodes)), byName(a, b)) })
 	return out
+}
+
+// lasting returns the reasons of an obstacle without cure, at least one. A pod cannot ask for less than to be one
+// pod, but it can ask for less of the resources that are short as well.
+func lasting(o whatif.Obstacle) []string {
+	switch {
+	case len(o.Reasons) == 0:
+		return []string{""}
+	case o.Comparison != nil && len(o.Comparison.Resources) == len(o.Reasons):
+		for i, r := range o.Comparison.Resources {
+			if r.Name == string(v1.ResourcePods) {
+				return o.Reasons[i : i+1]
+			}
+		}
+	}
+	return o.Reasons
 }

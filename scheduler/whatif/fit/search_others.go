@@ -17,94 +17,107 @@ import (
 // addNodes offers the smallest new node that helps. If nothing else did, it may take a change of
 // the pod as well.
 func (s *search) addNodes(ctx context.Context, gentle bool) error {
-	obstacles := map[string]int{}
+	index := map[string]int{}
 	for i, n := range s.nodes {
-		obstacles[n.Node().Name] = i
+		index[n.Node().Name] = i
 	}
-	all := families(s.pod, s.nodes, func(i int) int { return shared(s.pod, s.nodes[i], s.obstacles[i]) })
-	tried := 0
-	var further []candidate
-	for _, f := range all {
-		if s.full() || gentle && f.blocked > 0 {
-			break
-		}
-		if tried == mostFamilies || s.checks == 0 {
-			s.omit(explain.NewNodesNotTried{Kinds: len(all) - tried})
-			break
-		}
-		tried++
-		name := newnode.Name(f.like().Name, func(n string) bool { _, taken := obstacles[n]; return taken })
+	all := families(s.pod, s.nodes, func(i int) (int, bool) { return shared(s.pod, s.nodes[i], s.obstacles[i]) })
+	if gentle {
+		all = slices.DeleteFunc(all, func(f *family) bool { return f.blocked > 0 })
+	}
+	if len(all) > mostFamilies {
+		s.omit(explain.NewNodesNotTried{Kinds: len(all) - mostFamilies})
+		all = all[:mostFamilies]
+	}
+	if len(all) == 0 || s.full() || s.checks <= 0 {
+		return nil
+	}
+	var single, further []candidate
+	left, err := s.checkFamilies(ctx, all, index)
+	if err != nil {
+		return err
+	}
+	for i, f := range all {
+		name := newnode.Name(f.like().Name, func(n string) bool { _, taken := index[n]; return taken })
 		c := candidate{name, []remedy{addNode(f, name)}}
-		left, err := s.checkNew(ctx, c, f)
-		if err != nil {
-			return err
-		}
-		if len(left) == 0 {
-			for _, o := range s.obstacles[obstacles[f.like().Name]] {
-				s.helped[o.Plugin] = s.helped[o.Plugin] || curers[o.Plugin] == nil && !ofPlace(o.Plugin)
-			}
-			return s.offer(ctx, c, nil)
-		}
-		if alternatives := s.alternatives(c.remedies[0].added, left); alternatives != nil && !gentle {
+		if len(left[i]) == 0 {
+			single = append(single, c)
+		} else if alternatives := s.alternatives(c.remedies[0].added, left[i]); alternatives != nil && !gentle {
 			further = append(further, slices.DeleteFunc(combinations(c, alternatives, maxSteps), func(c candidate) bool {
 				return slices.ContainsFunc(c.remedies, func(r remedy) bool { return r.node != nil })
 			})...)
 		}
 	}
 	slices.SortFunc(further, candidate.compare)
-	for _, c := range further[:min(len(further), mostTries)] {
-		left, err := s.check(ctx, c)
+	// The families are in order.
+	for _, c := range append(single, further[:min(len(further), mostTries)]...) {
+		_, o, err := s.try(ctx, c)
 		if err != nil {
 			return err
 		}
-		if len(left) == 0 {
-			return s.offer(ctx, c, nil)
+		if o != nil {
+			says := c.remedies[slices.IndexFunc(c.remedies, func(r remedy) bool { return r.added != nil })].says.(explain.AddNode)
+			s.cured(s.obstacles[index[says.Like]], func(plugin string) bool { return curers[plugin] == nil && !ofPlace(plugin) })
+			return s.offer(ctx, *o, nil)
 		}
 	}
 	return nil
 }
 
-// checkNew is check for a new node, on which its DaemonSets run too.
-func (s *search) checkNew(ctx context.Context, c candidate, f *family) ([]whatif.Obstacle, error) {
+// cured notes the plugins of obstacles that a suggestion took out of the way.
+func (s *search) cured(obstacles []whatif.Obstacle, which func(plugin string) bool) {
+	for _, o := range obstacles {
+		s.helped[o.Plugin] = s.helped[o.Plugin] || which(o.Plugin)
+	}
+}
+
+// checkFamilies returns the obstacles on a new node of each family, on which its DaemonSets run too. It adds all of
+// them at once. taken has the names of all nodes.
+func (s *search) checkFamilies(ctx context.Context, all []*family, taken map[string]int) ([][]whatif.Obstacle, error) {
 	mark := s.trial.Mark()
 	defer s.trial.Rollback(mark)
-	added := c.remedies[0].added
-	if err := s.trial.Apply(whatif.Change{Apply: added}); err != nil {
-		return nil, err
-	}
-	for _, p := range newnode.Daemons(f.members[0], added.Name) {
-		if err := s.trial.Apply(whatif.Change{Apply: p}); err != nil {
+	names := make([]string, len(all))
+	for i, f := range all {
+		names[i] = newnode.Name(f.like().Name, func(n string) bool {
+			_, exists := taken[n]
+			return exists || slices.Contains(names, n)
+		})
+		if err := s.trial.Apply(whatif.Change{Apply: newnode.Like(f.like(), names[i])}); err != nil {
 			return nil, err
+		}
+		for _, p := range newnode.Daemons(f.members[0], names[i]) {
+			if err := s.trial.Apply(whatif.Change{Apply: p}); err != nil {
+				return nil, err
+			}
 		}
 	}
 	s.checks--
-	left, err := s.obstaclesOf(ctx, s.pod, added.Name)
-	if err != nil {
-		return nil, err
-	}
-	return left[0], nil
+	return s.obstaclesOf(ctx, s.pod, names...)
 }
 
-// shared counts the obstacles that a new node like this one would have too.
-func shared(pod *v1.Pod, node fwk.NodeInfo, obstacles []whatif.Obstacle) int {
-	n := 0
+// shared counts the obstacles that a new node like this one would have too. It reports false if no change of the pod
+// cures one of them.
+func shared(pod *v1.Pod, node fwk.NodeInfo, obstacles []whatif.Obstacle) (n int, curable bool) {
 	for _, o := range obstacles {
 		switch o.Plugin {
+		case names.NodeUnschedulable, names.NodePorts, names.InterPodAffinity, names.PodTopologySpread, names.VolumeRestrictions, names.NodeVolumeLimits:
+			continue // A node without pods, or another domain, may be without them.
 		case names.TaintToleration:
-			if slices.ContainsFunc(untolerated(pod, node.Node()), func(t v1.Taint) bool { return !newnode.OfState(t) }) {
-				n++
+			if !slices.ContainsFunc(untolerated(pod, node.Node()), func(t v1.Taint) bool { return !newnode.OfState(t) }) {
+				continue
 			}
 		case names.NodeResourcesFit:
-			if o.Comparison != nil && slices.ContainsFunc(o.Comparison.Resources, tooLarge) {
-				n++
+			if o.Comparison == nil || !slices.ContainsFunc(o.Comparison.Resources, tooLarge) {
+				continue
 			}
-		case names.NodeUnschedulable, names.NodePorts, names.InterPodAffinity, names.PodTopologySpread, names.VolumeRestrictions, names.NodeVolumeLimits:
-			// A node without pods, or another domain, may be without them.
-		default:
-			n++
+		}
+		n++
+		known := curers[o.Plugin] != nil || ofPlace(o.Plugin)
+		if known && !slices.ContainsFunc(cures(pod, node.Node(), o), func(c cure) bool { return candidate{remedies: c}.disturbs() != ofNode }) {
+			return n, false
 		}
 	}
-	return n
+	return n, true
 }
 
 // ofPlace reports whether a plugin rejects a node for where it is, or for what it is.
@@ -118,7 +131,7 @@ func ofPlace(plugin string) bool {
 
 // evictions offers the eviction that disturbs the least.
 func (s *search) evictions(ctx context.Context) error {
-	evictor := newEvictor(s.pod, slices.Clone(s.trial.Nodes()), s.budgets)
+	evictor := newEvictor(s.pod, s.all, s.budgets)
 	var certain, guessed []candidate
 	for i, n := range s.nodes {
 		c, guess := s.eviction(evictor, n, s.obstacles[i], candidate{node: n.Node().Name})
@@ -143,9 +156,8 @@ func (s *search) evictions(ctx context.Context) error {
 			return err
 		}
 		if confirmed != nil {
-			for _, o := range s.obstacles[slices.IndexFunc(s.nodes, func(n fwk.NodeInfo) bool { return n.Node().Name == c.node })] {
-				s.helped[o.Plugin] = s.helped[o.Plugin] || curers[o.Plugin] == nil
-			}
+			at := slices.IndexFunc(s.nodes, func(n fwk.NodeInfo) bool { return n.Node().Name == c.node })
+			s.cured(s.obstacles[at], func(plugin string) bool { return curers[plugin] == nil })
 			return s.offer(ctx, *confirmed, nil)
 		}
 	}
@@ -160,7 +172,7 @@ func (s *search) evictions(ctx context.Context) error {
 func (s *search) eviction(e *evictor, n fwk.NodeInfo, obstacles []whatif.Obstacle, c candidate) (candidate, bool) {
 	var blamed []whatif.Obstacle
 	for _, o := range obstacles {
-		if blames(o.Plugin) {
+		if blames(o) {
 			blamed = append(blamed, o)
 			continue
 		}
@@ -188,9 +200,9 @@ func (s *search) eviction(e *evictor, n fwk.NodeInfo, obstacles []whatif.Obstacl
 	return c, guessed
 }
 
-// confirmEviction returns the candidate with the pods that really must go, or nil if it does not
+// confirmEviction returns the suggestion with the pods that really must go, or nil if evicting them does not
 // help.
-func (s *search) confirmEviction(ctx context.Context, c candidate) (*candidate, error) {
+func (s *search) confirmEviction(ctx context.Context, c candidate) (*offer, error) {
 	for {
 		left, more, err := s.checkEviction(ctx, c)
 		if err != nil {
@@ -204,7 +216,12 @@ func (s *search) confirmEviction(ctx context.Context, c candidate) (*candidate, 
 		}
 		c = *more
 	}
-	return s.reprieve(ctx, c)
+	c, err := s.reprieve(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	_, o, err := s.try(ctx, c)
+	return o, err
 }
 
 // checkEviction returns the obstacles that a candidate leaves, and the candidate with the pods that are
@@ -221,7 +238,7 @@ func (s *search) checkEviction(ctx context.Context, c candidate) ([]whatif.Obsta
 	if err != nil || len(left[0]) == 0 {
 		return nil, nil, err
 	}
-	evictor := newEvictor(s.pod, slices.Clone(s.trial.Nodes()), s.budgets)
+	evictor := newEvictor(s.pod, s.trial.Nodes(), s.budgets)
 	for _, r := range c.remedies {
 		evictor.gone = append(evictor.gone, r.victims...)
 	}
@@ -239,7 +256,7 @@ func count(c candidate) int {
 }
 
 // reprieve spares the pods that need not go, the most important first.
-func (s *search) reprieve(ctx context.Context, c candidate) (*candidate, error) {
+func (s *search) reprieve(ctx context.Context, c candidate) (candidate, error) {
 	i := slices.IndexFunc(c.remedies, func(r remedy) bool { return r.victims != nil })
 	victims := slices.Clone(c.remedies[i].victims)
 	for _, p := range slices.Backward(slices.Clone(victims)) {
@@ -251,13 +268,13 @@ func (s *search) reprieve(ctx context.Context, c candidate) (*candidate, error) 
 		without.remedies[i] = evict(c.node, fewer)
 		left, err := s.check(ctx, without)
 		if err != nil {
-			return nil, err
+			return c, err
 		}
 		if len(left) == 0 {
 			victims, c = fewer, without
 		}
 	}
-	return &c, nil
+	return c, nil
 }
 
 // tooLarge reports whether the pod asks for more than an empty node like this one has.

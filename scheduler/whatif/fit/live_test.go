@@ -1,0 +1,166 @@
+package fit_test
+
+import (
+	"context"
+	"flag"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/go-logr/logr"
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
+	"k8s.io/component-base/featuregate"
+	featuregatetesting "k8s.io/component-base/featuregate/testing"
+	"k8s.io/klog/v2"
+	schedulerconfig "k8s.io/kubernetes/pkg/scheduler/apis/config"
+
+	"kube-scheduler-simulator/scheduler/schedulertest"
+	"kube-scheduler-simulator/scheduler/whatif/fit"
+	"kube-scheduler-simulator/scheduler/whatif/livetest"
+)
+
+var (
+	clusters = flag.Int("clusters", 6*schedulertest.Themes, "how many random clusters the test of suggestions runs")
+	seed     = flag.Uint64("seed", 1, "the seed of the first random cluster")
+)
+
+func TestMain(m *testing.M) {
+	schedulertest.Prepare()
+	klog.SetLogger(logr.Discard())
+	os.Exit(m.Run())
+}
+
+// Every suggestion for a pending pod of a random cluster makes the real scheduler place the pod, on one
+// of the nodes that the suggestion names.
+func TestSuggestionsHoldForReal(t *testing.T) {
+	rounds := *clusters
+	if testing.Short() {
+		rounds = min(rounds, 12)
+	}
+	pods, suggested, kinds := 0, 0, map[string]int{}
+	for n := range rounds {
+		generated := schedulertest.Generate(*seed + uint64(n))
+		t.Run(generated.Name, func(t *testing.T) {
+			setGates(t, generated.Gates)
+			configuration := livetest.Configuration(t, generated.Configuration)
+			for _, q := range pendingPods(t, configuration, generated) {
+				pods++
+				answer, err := fit.Ask(t.Context(), livetest.Engine(t, configuration, q.state), fit.Question{PodRef: &q.pod})
+				if err != nil {
+					t.Fatalf("%s: %v", q.pod.Name, err)
+				}
+				if answer.Fits {
+					t.Errorf("%s is pending, and is said to fit", q.pod.Name)
+				}
+				if len(answer.Suggestions)+len(answer.Incurable) == 0 {
+					t.Errorf("nothing is said about %s", q.pod.Name)
+				}
+				for _, s := range answer.Suggestions {
+					suggested++
+					kinds[string(s.Kind)]++
+					holds(t, configuration, q, s)
+				}
+			}
+		})
+	}
+	t.Logf("%d pods, %d suggestions: %v", pods, suggested, kinds)
+	for _, kind := range []fit.Kind{fit.KindPod, fit.KindNode, fit.KindAddNode, fit.KindEvict} {
+		if kinds[string(kind)] == 0 {
+			t.Errorf("no suggestion was of the kind %q", kind)
+		}
+	}
+}
+
+// pendingPod is a state with one pending pod.
+type pendingPod struct {
+	state []runtime.Object
+	pod   types.NamespacedName
+}
+
+// pendingPods runs a cluster, and returns a question for each pod that is pending in the end. Members of pod groups
+// are left out: their group decides too.
+func pendingPods(t *testing.T, configuration *schedulerconfig.KubeSchedulerConfiguration, generated *schedulertest.Cluster) []pendingPod {
+	var out []pendingPod
+	livetest.Run(t, configuration, generated.Objects, func(ctx context.Context, c *livetest.Cluster) {
+		if err := c.Operate(ctx, generated.Operations); err != nil {
+			t.Log(err) // Later operations may find nothing to do.
+		}
+		state, err := c.State(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		state = copies(state)
+		pending := func(o runtime.Object) bool {
+			p, ok := o.(*v1.Pod)
+			return ok && p.Spec.NodeName == ""
+		}
+		for _, o := range state {
+			if p, ok := o.(*v1.Pod); ok && pending(o) && p.Spec.SchedulingGroup == nil && p.DeletionTimestamp == nil {
+				p.Status.NominatedNodeName = ""
+				alone := slices.DeleteFunc(slices.Clone(state), func(other runtime.Object) bool { return pending(other) && other != o })
+				out = append(out, pendingPod{alone, types.NamespacedName{Namespace: p.Namespace, Name: p.Name}})
+			}
+		}
+	})
+	return out
+}
+
+// copies returns objects that a run may change. Generated pods have host ports without a port of the container,
+// which a real API server refuses.
+func copies(objects []runtime.Object) []runtime.Object {
+	out := make([]runtime.Object, len(objects))
+	for i, o := range objects {
+		out[i] = o.DeepCopyObject()
+		if p, ok := out[i].(*v1.Pod); ok {
+			for j := range p.Spec.Containers {
+				for k := range p.Spec.Containers[j].Ports {
+					p.Spec.Containers[j].Ports[k].ContainerPort = 80
+				}
+			}
+		}
+	}
+	return out
+}
+
+// holds applies a suggestion to a cluster in which the scheduler has found no node.
+func holds(t *testing.T, configuration *schedulerconfig.KubeSchedulerConfiguration, q pendingPod, s fit.Suggestion) {
+	t.Helper()
+	livetest.Run(t, configuration, copies(q.state), func(ctx context.Context, c *livetest.Cluster) {
+		if err := c.Apply(ctx, s.Changes); err != nil {
+			t.Errorf("%s: %s: %v", q.pod.Name, s.Text, err)
+			return
+		}
+		c.Settle()
+		pod, err := c.Client.CoreV1().Pods(q.pod.Namespace).Get(ctx, q.pod.Name, metav1.GetOptions{})
+		if err != nil {
+			t.Errorf("%s: %s: %v", q.pod.Name, s.Text, err)
+			return
+		}
+		if !slices.Contains(s.Nodes, pod.Spec.NodeName) || !slices.Contains(s.Nodes, s.SelectedNode) {
+			t.Errorf("%s: %s It is on %q, not on one of %s: %s", q.pod.Name, s.Text, pod.Spec.NodeName, strings.Join(s.Nodes, ", "), conditions(pod))
+		}
+	})
+}
+
+func conditions(pod *v1.Pod) string {
+	var out []string
+	for _, c := range pod.Status.Conditions {
+		out = append(out, c.Message)
+	}
+	return strings.Join(out, "; ")
+}
+
+func setGates(t *testing.T, gates map[string]bool) {
+	overrides := featuregatetesting.FeatureOverrides{}
+	for name, on := range gates {
+		overrides[featuregate.Feature(name)] = on
+	}
+	if len(gates) > 0 {
+		featuregatetesting.SetFeatureGatesDuringTest(t, utilfeature.DefaultFeatureGate, overrides)
+	}
+}

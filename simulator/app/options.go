@@ -146,10 +146,10 @@ func (o Options) prepare(ctx context.Context) (p *prepared, err error) {
 			_ = p.close()
 		}
 	}()
-	if p.token, err = readToken(o.TokenFile); err != nil {
+	if p.token, err = ReadToken(o.TokenFile); err != nil {
 		return p, err
 	}
-	if p.registry, err = o.registry(); err != nil {
+	if p.registry, err = o.Registry(); err != nil {
 		return p, err
 	}
 	if p.configuration, err = readConfiguration(o.SchedulerConfig, p.registry, o.Outbound); err != nil {
@@ -178,7 +178,7 @@ func (o Options) prepare(ctx context.Context) (p *prepared, err error) {
 	}
 	if o.Import != "" {
 		if p.imported, err = manifest.OpenSource(o.Import); err != nil {
-			return p, err
+			return p, fmt.Errorf("opening the import: %w", err)
 		}
 	}
 	if o.DataDir == "" {
@@ -251,7 +251,8 @@ func (p *prepared) close() error {
 	return err
 }
 
-func readToken(file string) (string, error) {
+// ReadToken returns the token in a file, and none for no file.
+func ReadToken(file string) (string, error) {
 	if file == "" {
 		return "", nil
 	}
@@ -274,7 +275,7 @@ func readToken(file string) (string, error) {
 func keptToken(dir string) (string, error) {
 	file := filepath.Join(dir, "token")
 	if _, err := os.Stat(file); err == nil {
-		return readToken(file)
+		return ReadToken(file)
 	}
 	token := rand.Text()
 	if err := datadir.WriteFile(file, []byte(token+"\n")); err != nil {
@@ -283,8 +284,8 @@ func keptToken(dir string) (string, error) {
 	return token, nil
 }
 
-// registry returns the out-of-tree plugins: the simulator's and the user's.
-func (o Options) registry() (frameworkruntime.Registry, error) {
+// Registry returns the out-of-tree plugins: the simulator's and the user's.
+func (o Options) Registry() (frameworkruntime.Registry, error) {
 	registry := plugins.Registry()
 	if err := registry.Merge(o.Plugins); err != nil {
 		return nil, fmt.Errorf("registering plugins: %w", err)
@@ -306,6 +307,16 @@ func readConfiguration(file string, registry frameworkruntime.Registry, policy o
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
 	return c, nil
+}
+
+// ParseConfiguration reads a document as a simulator with these options does. Its error is a *config.Error for one that
+// is not valid.
+func (o Options) ParseConfiguration(document []byte) (*config.Configuration, error) {
+	registry, err := o.Registry()
+	if err != nil {
+		return nil, err
+	}
+	return parseConfiguration(document, registry, o.Outbound)
 }
 
 // parseConfiguration reads a document that may enable the plugins of registry in addition to

@@ -20,7 +20,7 @@ func TestTokenFiles(t *testing.T) {
 		if err := os.WriteFile(file, []byte(test.content), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		token, err := readToken(file)
+		token, err := ReadToken(file)
 		switch {
 		case test.want == "" && (err != nil || token != strings.TrimSpace(test.content)):
 			t.Errorf("%s: %q, %v", name, token, err)

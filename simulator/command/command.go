@@ -3,7 +3,7 @@
 // Kubernetes; see the example of WithPlugin.
 //
 // It only parses flags and starts commands. It may import the packages behind its
-// commands (app, bench, replay with its subpackages, version), those that define their
+// commands (app, ask, bench, replay with its subpackages, standalone, version), those that define their
 // options, and quiet.
 package command
 
@@ -45,9 +45,14 @@ func WithPlugin(name string, factory frameworkruntime.PluginFactory) Option {
 }
 
 // Main runs the command that the program's arguments name. It exits with code 1, after one
-// line on stderr, when the command fails, and otherwise returns.
+// line on stderr, when the command fails, with code 2 when the answer to a question is no and the flags ask for
+// that, and otherwise returns.
 func Main(with ...Option) {
-	if err := run(with); err != nil {
+	err := run(with)
+	switch {
+	case errors.Is(err, errNo):
+		os.Exit(2)
+	case err != nil:
 		fmt.Fprintln(os.Stderr, "simulator:", err)
 		os.Exit(1)
 	}
@@ -68,6 +73,10 @@ func run(with []Option) error {
 			return record(ctx, os.Args[2:])
 		case "replay":
 			return replayFile(ctx, os.Args[2:], with)
+		case "whatif":
+			return whatIf(ctx, os.Args[2:], with)
+		case "capacity":
+			return capacity(ctx, os.Args[2:], with)
 		case "version":
 			return showVersion(os.Args[2:], os.Stdout)
 		}
@@ -80,7 +89,7 @@ func serve(ctx context.Context, args []string, with []Option) error {
 	for _, o := range with {
 		o(&options)
 	}
-	flags := newFlags("simulator [flags]\n       simulator bench [flags]\n       simulator record [flags]\n       simulator replay FILE [flags]\n       simulator version [flags]",
+	flags := newFlags("simulator [flags]\n       simulator bench [flags]\n       simulator record [flags]\n       simulator replay FILE [flags]\n       simulator whatif ([NAMESPACE/]NAME | -f FILE) [flags]\n       simulator capacity ([NAMESPACE/]NAME | -f FILE) [flags]\n       simulator version [flags]",
 		"Runs a Kubernetes control plane and a recorded kube-scheduler, and serves their web application.")
 	gates := flags.serve(&options)
 	if done, err := flags.parse(args); done || err != nil {
@@ -214,6 +223,26 @@ func (f flagSet) parseWith(args []string) (rest []string, done bool, err error) 
 		return nil, true, fmt.Errorf("%w (see --help)", err)
 	}
 	return f.Args(), false, setUpLogging(*f.verbosity)
+}
+
+// without returns an error if one of the flags is given, which make sense with another one only.
+func (f flagSet) without(other string, flags ...string) error {
+	for _, flag := range flags {
+		if f.Changed(flag) {
+			return fmt.Errorf("--%s needs --%s (see --help)", flag, other)
+		}
+	}
+	return nil
+}
+
+// alone returns an error if one of the flags is given, which make no sense with this one.
+func (f flagSet) alone(this string, flags ...string) error {
+	for _, flag := range flags {
+		if f.Changed(flag) {
+			return fmt.Errorf("--%s and --%s exclude each other (see --help)", this, flag)
+		}
+	}
+	return nil
 }
 
 // setUpLogging sends Kubernetes' logs to stderr and silences them at level 0.

@@ -4,14 +4,10 @@ import (
 	"context"
 	"fmt"
 
-	corev1 "k8s.io/api/core/v1"
-	storagev1 "k8s.io/api/storage/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
-	"k8s.io/kubernetes/pkg/volume/util"
-	"k8s.io/utils/ptr"
 
 	"kube-scheduler-simulator/simulator/objects"
 )
@@ -24,14 +20,7 @@ func createDefaultClass(ctx context.Context, config *rest.Config) error {
 	if err != nil {
 		return fmt.Errorf("make a client: %w", err)
 	}
-	class := &storagev1.StorageClass{
-		ObjectMeta:           metav1.ObjectMeta{Name: objects.DefaultStorageClass, Annotations: map[string]string{util.IsDefaultStorageClassAnnotation: "true"}},
-		Provisioner:          objects.DefaultProvisioner,
-		ReclaimPolicy:        ptr.To(corev1.PersistentVolumeReclaimDelete),
-		VolumeBindingMode:    ptr.To(storagev1.VolumeBindingWaitForFirstConsumer),
-		AllowVolumeExpansion: ptr.To(true),
-	}
-	_, err = client.StorageV1().StorageClasses().Create(ctx, class, metav1.CreateOptions{})
+	_, err = client.StorageV1().StorageClasses().Create(ctx, objects.NewDefaultStorageClass(), metav1.CreateOptions{})
 	if err != nil && !apierrors.IsAlreadyExists(err) {
 		return fmt.Errorf("create storage class %s: %w", objects.DefaultStorageClass, err)
 	}

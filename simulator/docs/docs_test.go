@@ -125,11 +125,13 @@ func workplace(t *testing.T) (dir string, ports *strings.Replacer) {
 	first := freePort(t)
 	link(t, clustertest.Program(), filepath.Join(dir, "programs", "simulator"))
 	link(t, this, filepath.Join(dir, "path", "kubectl"))
-	// A simulator without --listen serves at the address that replaces the default one.
+	// A simulator without --listen serves at the address that replaces the default one, and questions go there.
 	script := fmt.Sprintf(`#!/bin/sh
 case "$*" in
   *--listen*|*--help*|bench*|record*) exec programs/simulator "$@" ;;
-  *) exec programs/simulator "$@" --listen 127.0.0.1:%s ;;
+  whatif*--state*|whatif*--recording*|whatif*--kubeconfig*|capacity*--state*|capacity*--recording*|capacity*--kubeconfig*) exec programs/simulator "$@" ;;
+  whatif*|capacity*) exec programs/simulator "$@" --server http://127.0.0.1:%[1]s ;;
+  *) exec programs/simulator "$@" --listen 127.0.0.1:%[1]s ;;
 esac
 `, first)
 	if err := os.MkdirAll(filepath.Join(dir, "bin"), 0o755); err != nil {

@@ -67,8 +67,10 @@ var errTaken = errors.New("the name is taken")
 // maxCount bounds the copies that one change makes.
 const maxCount = 5000
 
-// change admits one change. field is its path in the question.
-func (a *admission) change(ctx context.Context, field string, c Change) (whatif.Change, error) {
+var _ Admission = (*admission)(nil)
+
+// Change implements Admission.
+func (a *admission) Change(ctx context.Context, field string, c Change) (whatif.Change, error) {
 	given := 0
 	for _, is := range []bool{c.Apply != nil, c.Patch != nil, c.Delete != nil} {
 		if is {
@@ -165,8 +167,8 @@ func (a *admission) remove(ctx context.Context, field string, t Target) (whatif.
 	return whatif.Change{Delete: &whatif.ObjectRef{GVK: at.gvk, Namespace: at.namespace, Name: at.name}}, nil
 }
 
-// pod admits the pod that is asked about.
-func (a *admission) pod(ctx context.Context, field string, d Document) (*v1.Pod, error) {
+// Pod implements Admission.
+func (a *admission) Pod(ctx context.Context, field string, d Document) (*v1.Pod, error) {
 	u, at, err := a.read(field, d, podKind)
 	if err != nil {
 		return nil, err

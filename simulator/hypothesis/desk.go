@@ -21,8 +21,10 @@ import (
 // Options say what a Desk works with. All are required, except where their comments say
 // otherwise.
 type Options struct {
-	// ClientConfig reaches the API server that judges pods and changes.
+	// ClientConfig reaches the API server that judges pods and changes in dry runs. It is not needed with Admission.
 	ClientConfig *rest.Config
+	// Admission, if set, starts the admission of a question without an API server.
+	Admission func() Admission
 	// Engine answers the questions.
 	Engine *whatif.Engine
 	// Parse reads a scheduler configuration. Its error is a *config.Error for one that is not valid.
@@ -31,25 +33,40 @@ type Options struct {
 	CompleteNode func(*v1.Node)
 }
 
+// Admission admits the objects of one question, in order: it returns them as an API server would store them. field is
+// their path in the question. Errors about the question are a *Refused.
+type Admission interface {
+	Change(ctx context.Context, field string, c Change) (whatif.Change, error)
+	Pod(ctx context.Context, field string, d Document) (*v1.Pod, error)
+}
+
 // Desk takes questions as clients write them and has them answered. Methods are safe for concurrent
 // use. Beside the errors that their comments name, they return those of the engine's that
 // say nothing about the question: whatif.ErrBusy, a *whatif.PanicError and the context's.
 type Desk struct {
-	options        Options
-	runs           dryRuns
+	options Options
+	// workloads is nil without an API server.
+	workloads      fit.Workloads
 	configurations *configurations
 }
 
 // New returns a desk. It makes no request.
 func New(options Options) (*Desk, error) {
-	runs, err := newDryRuns(options.ClientConfig)
-	if err != nil {
-		return nil, err
-	}
 	if options.CompleteNode == nil {
 		options.CompleteNode = func(*v1.Node) {}
 	}
-	return &Desk{options: options, runs: runs, configurations: newConfigurations(options.Parse)}, nil
+	d := &Desk{options: options, configurations: newConfigurations(options.Parse)}
+	if options.Admission == nil {
+		runs, err := newDryRuns(options.ClientConfig)
+		if err != nil {
+			return nil, err
+		}
+		d.workloads = runs
+		d.options.Admission = func() Admission {
+			return &admission{dryRuns: runs, settle: d.settle, made: map[place]made{}}
+		}
+	}
+	return d, nil
 }
 
 // WhatIf asks where a pod would go.
@@ -118,7 +135,7 @@ func (d *Desk) Fit(ctx context.Context, f Fit) (*FitAnswer, error) {
 	}
 	found, err := fit.Ask(ctx, d.options.Engine, fit.Question{
 		Pod: q.pod, PodRef: q.podRef, Changes: q.changes, Configuration: q.configuration(), Profile: q.profile,
-		Node: f.Node, Limit: f.Limit, Workloads: d.runs,
+		Node: f.Node, Limit: f.Limit, Workloads: d.workloads,
 	})
 	if err != nil {
 		return nil, q.refused(err)
@@ -181,8 +198,8 @@ type admitted struct {
 	podRef *types.NamespacedName
 	// document is nil for the configuration in force.
 	document *config.Configuration
-	changes       []whatif.Change
-	profile       string
+	changes  []whatif.Change
+	profile  string
 }
 
 func (q *admitted) configuration() *schedulerconfig.KubeSchedulerConfiguration {
@@ -209,16 +226,16 @@ func (d *Desk) admit(ctx context.Context, q Question) (*admitted, error) {
 			return nil, RefusedConfiguration(err)
 		}
 	}
-	a := admission{dryRuns: d.runs, settle: d.settle, made: map[place]made{}}
+	a := d.options.Admission()
 	for i, c := range q.Changes {
-		change, err := a.change(ctx, fmt.Sprintf("changes[%d]", i), c)
+		change, err := a.Change(ctx, fmt.Sprintf("changes[%d]", i), c)
 		if err != nil {
 			return nil, err
 		}
 		out.changes = append(out.changes, change)
 	}
 	if q.Pod != nil {
-		out.pod, err = a.pod(ctx, "pod", q.Pod)
+		out.pod, err = a.Pod(ctx, "pod", q.Pod)
 	}
 	return out, err
 }

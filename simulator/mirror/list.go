@@ -1,6 +1,7 @@
 package mirror
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
@@ -89,7 +91,23 @@ func (s *Source) Read(ctx context.Context, here *rest.Config, each func(*unstruc
 	if err != nil {
 		return nil, fmt.Errorf("asking for the APIs of the simulated cluster: %w", err)
 	}
-	source, err := s.connect(ctx, served, objects.Kinds(objects.Copied))
+	return s.read(ctx, served, objects.Kinds(objects.Copied), each)
+}
+
+// ReadKinds is Read without a simulated cluster: it lists the given kinds, in these versions.
+func (s *Source) ReadKinds(ctx context.Context, wanted []schema.GroupVersionKind, each func(*unstructured.Unstructured) error) (problems []string, err error) {
+	versions := map[schema.GroupKind][]kind{}
+	var kinds []objects.Kind
+	for _, gvk := range wanted {
+		versions[gvk.GroupKind()] = []kind{{GroupVersionKind: gvk}}
+		kinds = append(kinds, objects.KindOf(gvk.GroupKind()))
+	}
+	slices.SortStableFunc(kinds, func(a, b objects.Kind) int { return cmp.Compare(a.Rank, b.Rank) })
+	return s.read(ctx, versions, kinds, each)
+}
+
+func (s *Source) read(ctx context.Context, here map[schema.GroupKind][]kind, wanted []objects.Kind, each func(*unstructured.Unstructured) error) (problems []string, err error) {
+	source, err := s.connect(ctx, here, wanted)
 	if err != nil {
 		return nil, err
 	}

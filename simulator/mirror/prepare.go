@@ -90,9 +90,9 @@ var shapes = map[schema.GroupKind]func(p *prepared, u *unstructured.Unstructured
 	{Kind: "Service"}:             shapeService,
 	objects.PersistentVolume:      shapeVolume,
 	objects.PersistentVolumeClaim: shapeClaim,
-	{Group: "policy", Kind: "PodDisruptionBudget"}: shapeBudget,
-	objects.ResourceClaim:                          shapeResourceClaim,
-	objects.ResourceClaimTemplate:                  func(_ *prepared, _ *unstructured.Unstructured, reschedule bool) bool { return reschedule },
+	objects.PodDisruptionBudget:   shapeBudget,
+	objects.ResourceClaim:         shapeResourceClaim,
+	objects.ResourceClaimTemplate: func(_ *prepared, _ *unstructured.Unstructured, reschedule bool) bool { return reschedule },
 }
 
 // field returns a part of an object that is an object itself; an empty one if there

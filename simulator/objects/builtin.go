@@ -4,7 +4,11 @@ import (
 	"slices"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/utils/ptr"
 )
 
 // Kinds that more than one package treats specially.
@@ -16,6 +20,7 @@ var (
 	PersistentVolumeClaim = schema.GroupKind{Kind: "PersistentVolumeClaim"}
 	Job                   = schema.GroupKind{Group: "batch", Kind: "Job"}
 	PriorityClass         = schema.GroupKind{Group: "scheduling.k8s.io", Kind: "PriorityClass"}
+	PodDisruptionBudget   = schema.GroupKind{Group: "policy", Kind: "PodDisruptionBudget"}
 	ResourceClaim         = schema.GroupKind{Group: "resource.k8s.io", Kind: "ResourceClaim"}
 	ResourceClaimTemplate = schema.GroupKind{Group: "resource.k8s.io", Kind: "ResourceClaimTemplate"}
 	StorageClass          = schema.GroupKind{Group: "storage.k8s.io", Kind: "StorageClass"}
@@ -33,7 +38,21 @@ const (
 	// DefaultProvisioner makes the volumes of the default class, and those of
 	// classes whose provisioner's name no CSI driver may have.
 	DefaultProvisioner = "provisioner.simulator"
+	// IsDefaultClass annotates a class that claims without one get, with the value "true".
+	IsDefaultClass = "storageclass.kubernetes.io/is-default-class"
 )
+
+// NewDefaultStorageClass returns the class as a new cluster has it.
+func NewDefaultStorageClass() *storagev1.StorageClass {
+	return &storagev1.StorageClass{
+		TypeMeta:             metav1.TypeMeta{APIVersion: storagev1.SchemeGroupVersion.String(), Kind: StorageClass.Kind},
+		ObjectMeta:           metav1.ObjectMeta{Name: DefaultStorageClass, Annotations: map[string]string{IsDefaultClass: "true"}},
+		Provisioner:          DefaultProvisioner,
+		ReclaimPolicy:        ptr.To(corev1.PersistentVolumeReclaimDelete),
+		VolumeBindingMode:    ptr.To(storagev1.VolumeBindingWaitForFirstConsumer),
+		AllowVolumeExpansion: ptr.To(true),
+	}
+}
 
 var systemNamespaces = []string{"default", "kube-system", "kube-public", "kube-node-lease"}
 

@@ -9,5 +9,5 @@
 // It does no I/O and knows no fields of particular kinds: transfer, mirror,
 // replay and redact each know the fields that they look at. The package may
 // import scheduler/annotation, which owns the annotations' prefix, and
-// Kubernetes' API machinery.
+// Kubernetes' API types and machinery.
 package objects

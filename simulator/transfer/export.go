@@ -47,7 +47,7 @@ var ErrNoRedaction = errors.New("exports cannot be redacted here")
 
 // Export writes the cluster as one List that kubectl can apply, with the scheduler's
 // configuration beside its items, which are in the order of their ranks. It keeps
-// only the part of the status that an import uses, and leaves out secrets, events,
+// only the part of the status that an import or a scheduler uses, and leaves out secrets, events,
 // objects that an API server or a controller creates by itself, and unchanged
 // objects that every cluster has from the start.
 //
@@ -304,6 +304,11 @@ func neutralForExport(u *unstructured.Unstructured, custom bool) {
 		}
 	case gk == objects.ResourceClaim:
 		forgetConsumers(status)
+	case gk == objects.PodDisruptionBudget:
+		// An import leaves it to the controller. Where none runs, only the status says what may be evicted.
+		delete(status, "observedGeneration")
+		delete(status, "conditions")
+		delete(status, "disruptedPods")
 	case gk == objects.Node, custom:
 	default:
 		status = nil

@@ -15,10 +15,8 @@ import (
 	"kube-scheduler-simulator/simulator/transfer/manifest"
 )
 
-const (
-	defaultAnnotation = "storageclass.kubernetes.io/is-default-class"
-	betaAnnotation    = "storageclass.beta.kubernetes.io/is-default-class"
-)
+// betaAnnotation is the older name of objects.IsDefaultClass.
+const betaAnnotation = "storageclass.beta.kubernetes.io/is-default-class"
 
 // isOwnDefault reports whether a StorageClass is the simulator's own default,
 // unchanged.
@@ -34,7 +32,7 @@ func isOwnClass(u *unstructured.Unstructured) bool {
 
 func isDefaultClass(u *unstructured.Unstructured) bool {
 	annotations := u.GetAnnotations()
-	return annotations[defaultAnnotation] == "true" || annotations[betaAnnotation] == "true"
+	return annotations[objects.IsDefaultClass] == "true" || annotations[betaAnnotation] == "true"
 }
 
 // giveWay makes room for the classes of the input: it deletes the simulator's
@@ -70,7 +68,7 @@ func (i *importer) giveWay(ctx context.Context, classes []*manifest.Object) {
 		err = i.client.delete(ctx, r, objects.DefaultStorageClass, ours.GetUID())
 	} else {
 		_, err = i.client.patch(ctx, r, "", objects.DefaultStorageClass, map[string]any{
-			"metadata": map[string]any{"uid": ours.GetUID(), "annotations": map[string]any{defaultAnnotation: "false"}},
+			"metadata": map[string]any{"uid": ours.GetUID(), "annotations": map[string]any{objects.IsDefaultClass: "false"}},
 		})
 	}
 	if err != nil && !apierrors.IsNotFound(err) {

@@ -42,14 +42,14 @@ func NewClosingSource(close func() error, parts ...Part) Source {
 func OpenSource(path string) (Source, error) {
 	at, err := os.Stat(path)
 	if err != nil {
-		return Source{}, fmt.Errorf("opening the import: %w", err)
+		return Source{}, err
 	}
 	paths := []string{path}
 	base := filepath.Dir(path)
 	if at.IsDir() {
 		base = path
 		if paths, err = manifestsIn(path); err != nil {
-			return Source{}, fmt.Errorf("opening the import: %w", err)
+			return Source{}, err
 		}
 		if len(paths) == 0 {
 			return Source{}, fmt.Errorf("the directory %s has no files that end in .yaml, .yml or .json", path)
@@ -66,7 +66,7 @@ func OpenSource(path string) (Source, error) {
 	for _, p := range paths {
 		part, f, err := openPart(base, p)
 		if err != nil {
-			return Source{}, errors.Join(fmt.Errorf("opening the import: %w", err), s.Close())
+			return Source{}, errors.Join(err, s.Close())
 		}
 		opened = append(opened, f)
 		s.parts = append(s.parts, part)

@@ -205,6 +205,10 @@ func schedulerWatches() []Watch {
 		code(pluginsPackage+"dynamicresources", "DynamicResources.Score", "the inputs of its scores are read as it reads them", scoresRead),
 		code(pluginsPackage+"dynamicresources", "DynamicResources.NormalizeScore", "the explanation of its scores repeats it", scoresExplained),
 
+		// How an API server creates objects.
+		code("k8s.io/kubernetes/pkg/kubeapiserver/options", "DefaultOffAdmissionPlugins", "newChain has those of the others that matter to scheduling", "simulator/admission"),
+		code("k8s.io/apiserver/pkg/registry/rest", "BeforeCreate", "Admission.create prepares what it wants", "simulator/admission"),
+
 		// Texts of errors, in places where only the text tells one case from
 		// another.
 		{Kind: Text, Package: "k8s.io/kubernetes/plugin/pkg/admission/priority", Name: "Plugin.resolvePriorityClass", Of: "no PriorityClass", Ours: []string{"simulator/transfer"}, Why: "an import tries again while admission does not know the class yet"},

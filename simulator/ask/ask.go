@@ -1,0 +1,54 @@
+package ask
+
+import (
+	"context"
+
+	"kube-scheduler-simulator/scheduler/explain"
+	"kube-scheduler-simulator/scheduler/result"
+	"kube-scheduler-simulator/scheduler/whatif"
+	"kube-scheduler-simulator/scheduler/whatif/capacity"
+	"kube-scheduler-simulator/simulator/hypothesis"
+)
+
+// Target is a cluster that answers questions. Nothing that it does changes the cluster.
+type Target interface {
+	// Name completes the sentence "Asked of …".
+	Name() string
+	// Node returns a node of the cluster, in JSON.
+	Node(ctx context.Context, name string) ([]byte, error)
+	WhatIf(ctx context.Context, q hypothesis.WhatIf) (*WhatIfAnswer, error)
+	Fit(ctx context.Context, q hypothesis.Fit) (*hypothesis.FitAnswer, error)
+	Capacity(ctx context.Context, q hypothesis.Capacity) (*capacity.Answer, error)
+}
+
+// WhatIfAnswer is the answer to a hypothesis.WhatIf. Its JSON form is that of the HTTP API.
+type WhatIfAnswer struct {
+	State whatif.State `json:"state"`
+	// Decisions has one for each copy of the pod, in order.
+	Decisions []Decision `json:"decisions"`
+}
+
+// Explained returns the answer of an engine.
+func Explained(a *whatif.Answer) *WhatIfAnswer {
+	out := &WhatIfAnswer{State: a.State}
+	for _, c := range a.Decisions {
+		out.Decisions = append(out.Decisions, Decision{Cycle: c, Explanation: explain.Cycle(c)})
+	}
+	return out
+}
+
+// Decision is a hypothetical cycle with its explanation.
+type Decision struct {
+	*result.Cycle
+	Explanation explain.Explanation `json:"explanation"`
+}
+
+// Fits reports whether every copy of the pod finds a node.
+func (a *WhatIfAnswer) Fits() bool {
+	for _, d := range a.Decisions {
+		if d.SelectedNode == "" {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,73 @@
+package ask
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"kube-scheduler-simulator/scheduler/whatif/capacity"
+)
+
+// PrintCapacity prints how many more of a pod fit. pod is its name, for people.
+func PrintCapacity(w io.Writer, target Target, pod string, a *capacity.Answer, format Format) error {
+	if format == JSON || format == YAML {
+		return encode(w, a, format)
+	}
+	p := &printer{w: w}
+	p.asked(target, a.State)
+	if a.Complete {
+		p.line("%d more of %s fit.", a.Fits, pod)
+	} else {
+		p.line("%d more of %s fit, and perhaps further ones: the count ended there.", a.Fits, pod)
+	}
+	if n := a.NodesNeeded; n != nil {
+		p.line("%s", needed(*n))
+	}
+	if len(a.Nodes) > 0 {
+		p.table([]string{"NODE", "PODS"}, func(t table) {
+			for _, n := range a.Nodes {
+				t.row(n.Name, strconv.Itoa(n.Count))
+			}
+		})
+	}
+	var reasons []rejection
+	for _, s := range a.Stopped {
+		reasons = append(reasons, rejection{s.Plugin, s.Reason, s.Nodes})
+	}
+	p.rejections("The next one is rejected by:", reasons, format)
+	if len(a.Resources) > 0 {
+		p.line("\nThen there remains, over all nodes:")
+		p.table([]string{"RESOURCE", "ALLOCATABLE", "REQUESTED", "FREE", "STRANDED"}, func(t table) {
+			for _, r := range a.Resources {
+				t.row(r.Name, quantity(r.Name, r.Allocatable), quantity(r.Name, r.Requested), quantity(r.Name, r.Free), quantity(r.Name, r.Stranded))
+			}
+		})
+	}
+	return p.err
+}
+
+func needed(n capacity.Needed) string {
+	switch like := plural(n.Nodes, "node") + " like " + n.Like; {
+	case !n.Enough:
+		return fmt.Sprintf("Nodes like %s do not make room for %d: with %s %d fit, and further ones would not help.", n.Like, n.For, plural(n.Nodes, "more node"), n.Fits)
+	case n.Nodes == 0:
+		return fmt.Sprintf("There is room for %d already.", n.For)
+	default:
+		return fmt.Sprintf("With %s there is room for %d.", strings.Replace(like, " node", " more node", 1), n.For)
+	}
+}
+
+// quantity writes an amount of a capacity.Resource as Kubernetes does.
+func quantity(name string, amount int64) string {
+	switch {
+	case name == string(v1.ResourceCPU):
+		return resource.NewMilliQuantity(amount, resource.DecimalSI).String()
+	case name == string(v1.ResourceMemory), name == string(v1.ResourceEphemeralStorage), strings.HasPrefix(name, v1.ResourceHugePagesPrefix):
+		return resource.NewQuantity(amount, resource.BinarySI).String()
+	}
+	return resource.NewQuantity(amount, resource.DecimalSI).String()
+}

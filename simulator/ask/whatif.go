@@ -1,0 +1,241 @@
+package ask
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"kube-scheduler-simulator/scheduler/result"
+)
+
+// PrintWhatIf prints where a pod would go.
+func PrintWhatIf(w io.Writer, target Target, a *WhatIfAnswer, format Format) error {
+	if format == JSON || format == YAML {
+		return encode(w, a, format)
+	}
+	p := &printer{w: w}
+	p.asked(target, a.State)
+	if len(a.Decisions) > 1 {
+		p.copies(a.Decisions)
+	}
+	// The decisions about several copies are alike; the first without a node says why no more fit.
+	switch at := slices.IndexFunc(a.Decisions, func(d Decision) bool { return d.SelectedNode == "" }); {
+	case len(a.Decisions) == 1:
+		p.decision(a.Decisions[0], format)
+	case at >= 0:
+		p.line("")
+		p.decision(a.Decisions[at], format)
+	}
+	return p.err
+}
+
+// copies prints a row for each copy that fits, and one for the rest.
+func (p *printer) copies(all []Decision) {
+	p.table([]string{"COPY", "POD", "NODE", "TOTAL"}, func(t table) {
+		for i, d := range all {
+			if d.SelectedNode == "" && i < len(all)-1 {
+				t.row(fmt.Sprintf("%d-%d", i+1, len(all)), none, none, none)
+				return
+			}
+			t.row(strconv.Itoa(i+1), podName(d.Cycle), cmp.Or(d.SelectedNode, none), totalOf(d.Cycle, d.SelectedNode))
+		}
+	})
+}
+
+func podName(c *result.Cycle) string { return c.Pod.Namespace + "/" + c.Pod.Name }
+
+// decision prints a sentence, and a row for each node.
+func (p *printer) decision(d Decision, format Format) {
+	p.line("%s", sentence(d))
+	p.victims(d.Preemption)
+	rows := rowsOf(d.Cycle)
+	if len(rows) == 0 {
+		return
+	}
+	headers := []string{"NODE", "VERDICT", "TOTAL"}
+	if format == Wide && d.Score != nil {
+		for _, plugin := range d.Score.Plugins {
+			headers = append(headers, plugin.Name)
+		}
+		for _, extender := range d.Score.Extenders {
+			headers = append(headers, extender.Name)
+		}
+	}
+	p.table(append(headers, "REJECTED BY"), func(t table) {
+		for _, r := range rows {
+			cells := []string{r.node, r.verdict, r.total}
+			if format == Wide {
+				cells = append(cells, r.scores...)
+			}
+			t.row(append(cells, r.why)...)
+		}
+	})
+}
+
+// sentence says where the pod would go, or why it would stay pending.
+func sentence(d Decision) string {
+	if d.SelectedNode == "" {
+		return d.Explanation.Sentence
+	}
+	said := []string{podName(d.Cycle) + " would go to " + d.SelectedNode + why(d.Cycle)}
+	for _, remark := range d.Explanation.Remarks {
+		said = append(said, remark.String())
+	}
+	return strings.Join(said, " ")
+}
+
+// why completes a sentence about the chosen node.
+func why(c *result.Cycle) string {
+	switch s := c.Score; {
+	case c.Nodes.Feasible == 1:
+		return ", the only feasible node."
+	case s == nil:
+		return "."
+	case len(s.Tied) > 0:
+		others := slices.DeleteFunc(slices.Clone(s.Tied), func(node string) bool { return node == c.SelectedNode })
+		return fmt.Sprintf(". %s the same total, and the scheduler chooses among them at random.", have(others))
+	}
+	return fmt.Sprintf(", which has the best total of %d feasible nodes.", c.Nodes.Feasible)
+}
+
+// have names nodes that have something.
+func have(nodes []string) string {
+	const most = 3
+	switch n := len(nodes); {
+	case n == 1:
+		return nodes[0] + " has"
+	case n > most:
+		return fmt.Sprintf("%s and %d more have", strings.Join(nodes[:most], ", "), n-most)
+	default:
+		return strings.Join(nodes[:n-1], ", ") + " and " + nodes[n-1] + " have"
+	}
+}
+
+// victims names the pods that would make room.
+func (p *printer) victims(preemption *result.Preemption) {
+	if preemption == nil || preemption.Chosen == "" {
+		return
+	}
+	for _, c := range preemption.Candidates {
+		if c.Node != preemption.Chosen {
+			continue
+		}
+		p.table([]string{"PREEMPTED ON " + c.Node, "PRIORITY"}, func(t table) {
+			for _, v := range c.Victims {
+				t.row(v.Pod.Namespace+"/"+v.Pod.Name, strconv.Itoa(int(v.Priority)))
+			}
+		})
+	}
+}
+
+// row is what a cycle says about a node.
+type row struct {
+	node, verdict, total, why string
+	scores                    []string
+	// order sorts: the chosen node, then feasible ones by total, then the rejected ones, those that fewer plugins
+	// reject first.
+	order [2]int64
+}
+
+// The verdicts on a node.
+const (
+	chosen   = "chosen"
+	feasible = "feasible"
+	rejected = "rejected"
+)
+
+func rowsOf(c *result.Cycle) []row {
+	if c.Filter == nil {
+		return nil
+	}
+	var rows []row
+	extenders, scored := extenderRejections(c), scoredAt(c.Score)
+	for i, node := range c.Filter.Nodes {
+		verdict := c.Filter.Verdict(i)
+		r := row{node: node, verdict: rejected, total: none, why: none}
+		at, isScored := scored[node]
+		if c.Score != nil {
+			r.scores = scoresOf(c.Score, at, isScored)
+		}
+		switch by := append(verdict.Rejections(), extenders[node]...); {
+		case len(by) > 0:
+			r.why, r.order = reasons(by), [2]int64{2, int64(len(by))}
+		case node == c.SelectedNode:
+			r.verdict = chosen
+		default:
+			r.verdict, r.order = feasible, [2]int64{1}
+		}
+		if isScored {
+			r.total = strconv.FormatInt(c.Score.Totals.At(at), 10)
+			r.order[1] -= c.Score.Totals.At(at)
+		}
+		rows = append(rows, r)
+	}
+	slices.SortFunc(rows, func(a, b row) int {
+		return cmp.Or(slices.Compare(a.order[:], b.order[:]), strings.Compare(a.node, b.node))
+	})
+	return rows
+}
+
+// scoredAt returns where each node is in the score.
+func scoredAt(s *result.Score) map[string]int {
+	at := map[string]int{}
+	if s != nil {
+		for i, node := range s.Nodes {
+			at[node] = i
+		}
+	}
+	return at
+}
+
+func extenderRejections(c *result.Cycle) map[string][]result.PluginReasons {
+	out := map[string][]result.PluginReasons{}
+	for _, call := range c.Extenders {
+		if call.Rejected == nil {
+			continue
+		}
+		for i, node := range call.Rejected.Nodes {
+			out[node] = append(out[node], result.PluginReasons{Plugin: call.Plugin, Reasons: []string{call.Rejected.Reason(i).Reason}})
+		}
+	}
+	return out
+}
+
+// reasons joins what plugins said.
+func reasons(by []result.PluginReasons) string {
+	var said []string
+	for _, r := range by {
+		text := r.Plugin
+		if given := slices.DeleteFunc(slices.Clone(r.Reasons), func(s string) bool { return s == "" }); len(given) > 0 {
+			text += ": " + strings.Join(given, ", ")
+		}
+		said = append(said, text)
+	}
+	return strings.Join(said, "; ")
+}
+
+// totalOf returns the total of a node, or that it has none.
+func totalOf(c *result.Cycle, node string) string {
+	if at, isScored := scoredAt(c.Score)[node]; isScored {
+		return strconv.FormatInt(c.Score.Totals.At(at), 10)
+	}
+	return none
+}
+
+// scoresOf returns the weighted scores of a node, in the order of the headers.
+func scoresOf(s *result.Score, at int, isScored bool) []string {
+	columns := slices.Clone(s.Weighted)
+	for _, extender := range s.Extenders {
+		columns = append(columns, extender.Counted)
+	}
+	out := slices.Repeat([]string{none}, len(columns))
+	if isScored {
+		for i, column := range columns {
+			out[i] = strconv.FormatInt(column.At(at), 10)
+		}
+	}
+	return out
+}

@@ -515,7 +515,7 @@ func TestPostFilter(t *testing.T) {
 		if diff := cmp.Diff(map[string]string{"p1": optimistic, "p2": optimistic}, b.fates()); diff != "" {
 			t.Error(diff)
 		}
-		if diff := cmp.Diff(map[string]string{"sentBackCount": "2", "sentBack": "team/p1, team/p2", "assigned": "2"}, b.facts(p3)); diff != "" {
+		if diff := cmp.Diff(map[string]string{"group": "team/pg", "minMember": "3", "assigned": "2", "sentBackCount": "2", "sentBack": "team/p1, team/p2"}, b.facts(p3)); diff != "" {
 			t.Errorf("facts of p3: %s", diff)
 		}
 		if got := b.facts(p1); got["causedBy"] != "team/p3" || got["cause"] != "unschedulable" {

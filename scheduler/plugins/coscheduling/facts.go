@@ -35,13 +35,18 @@ func (f facts) queue(pod *v1.Pod) {
 	}
 }
 
+// group records which group the pod has, and how many members it needs.
+func (f facts) group(pod *v1.Pod, least int) {
+	f.set(result.GroupKey, keyOf(pod))
+	f.number(result.GroupMinMember, least)
+}
+
 // members records how many members the group has, and where they are.
 func (f facts) members(pod *v1.Pod, least int, siblings []*v1.Pod) {
 	if !pluginfact.Recorded(f.state) {
 		return
 	}
-	f.set(result.GroupKey, keyOf(pod))
-	f.number(result.GroupMinMember, least)
+	f.group(pod, least)
 	f.number(result.GroupMembers, len(siblings))
 	if gated := countGated(siblings); gated > 0 {
 		f.number(result.GroupGated, gated)

@@ -42,6 +42,7 @@ func (p *Plugin) Permit(ctx context.Context, state fwk.CycleState, pod *v1.Pod, 
 		p.waiting[pod.UID] = state
 	}
 	p.mu.Unlock()
+	facts.group(pod, int(group.Spec.MinMember))
 	facts.number(result.GroupAssigned, assigned)
 	if complete {
 		p.eachWaiting(group, func(waiting fwk.WaitingPod) {

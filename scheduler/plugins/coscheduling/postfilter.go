@@ -32,6 +32,7 @@ func (p *Plugin) PostFilter(ctx context.Context, state fwk.CycleState, pod *v1.P
 	assigned := int64(len(p.memory(key).assigned))
 	p.mu.Unlock()
 	facts := p.newFacts(state)
+	facts.group(pod, int(least))
 	facts.number(result.GroupAssigned, int(assigned))
 	if assigned >= least {
 		return rejected()

@@ -18,6 +18,8 @@ import (
 	"kube-scheduler-simulator/scheduler/result"
 	"kube-scheduler-simulator/simulator/clustertest"
 	"kube-scheduler-simulator/simulator/definitions"
+	"kube-scheduler-simulator/simulator/kubectltest"
+	"kube-scheduler-simulator/simulator/mirror/following"
 )
 
 const definitionsPath = "/api/v1/definitions"
@@ -57,6 +59,7 @@ func TestCoscheduling(t *testing.T) {
 	t.Run("a member times out", func(t *testing.T) { memberTimesOut(t, newKubectl(t, s)) })
 	t.Run("a group is too small", func(t *testing.T) { smallGroup(t, newKubectl(t, s)) })
 	t.Run("a deleted group frees what it held", func(t *testing.T) { deletedGroup(t, newKubectl(t, s)) })
+	t.Run("groups come from another cluster", func(t *testing.T) { followedGroups(t, s) })
 	t.Run("groups are exported and imported", func(t *testing.T) { transferredGroups(t, s) })
 }
 
@@ -352,6 +355,30 @@ func transferredGroups(t *testing.T, s *running) {
 		out, err := k.Run("get", "pg", "-A", "-o", "jsonpath={.items[*].spec.minMember}")
 		if err != nil || len(strings.Fields(out)) != groups {
 			t.Errorf("after the import of the export%s: %q %v, want %d groups", query, out, err, groups)
+		}
+	}
+}
+
+// followedGroups: a simulator that imports or follows another cluster gets its groups, with the
+// definition.
+func followedGroups(t *testing.T, s *running) {
+	k := newKubectl(t, s)
+	k.apply(t, gang("there", 3, 1, "1"))
+	for _, source := range []following.Options{{ImportKubeconfig: s.kubeconfig}, {SyncKubeconfig: s.kubeconfig, Redact: true}} {
+		options := DefaultOptions()
+		options.Source = source
+		here, err := startInProcess(options)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all := kubectltest.Kubectl{Kubeconfig: here.kubeconfig}
+		clustertest.Eventually(t, "the group is here", func(context.Context) (bool, error) {
+			out, err := all.Run("get", "pg", "-A", "-o", "jsonpath={.items[*].spec.minMember}")
+			return err == nil && strings.Contains(out, "3"), nil
+		})
+		here.wantInstalled(t, fmt.Sprintf("%+v", source), definitions.ForUser)
+		if err := here.stop(); err != nil {
+			t.Error(err)
 		}
 	}
 }

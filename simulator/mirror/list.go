@@ -80,18 +80,19 @@ func (s stream) watch(ctx context.Context, options metav1.ListOptions) (watch.In
 }
 
 // Read lists the source once and calls each with every object, which each may keep
-// and change. here reaches the simulated cluster, whose API versions are used. It
-// returns messages for users about kinds that could not be read; an error means that
-// reading ended early, and another attempt may succeed.
+// and change. here reaches the simulated cluster, whose API versions are used, and
+// define, which may be nil, installs definitions there. It returns messages for users
+// about kinds that could not be read; an error means that reading ended early, and
+// another attempt may succeed.
 //
 // It lists dependents before their dependencies: a pod that is created in between is
 // left out, instead of arriving without its node.
-func (s *Source) Read(ctx context.Context, here *rest.Config, each func(*unstructured.Unstructured) error) (problems []string, err error) {
-	served, err := discover(ctx, here)
+func (s *Source) Read(ctx context.Context, here *rest.Config, define Define, each func(*unstructured.Unstructured) error) (problems []string, err error) {
+	source, err := s.connect(ctx, here, objects.Kinds(objects.Copied), define)
 	if err != nil {
-		return nil, fmt.Errorf("asking for the APIs of the simulated cluster: %w", err)
+		return nil, err
 	}
-	return s.read(ctx, served, objects.Kinds(objects.Copied), each)
+	return s.read(ctx, source, each)
 }
 
 // ReadKinds is Read without a simulated cluster: it lists the given kinds, in these versions.
@@ -103,14 +104,18 @@ func (s *Source) ReadKinds(ctx context.Context, wanted []schema.GroupVersionKind
 		kinds = append(kinds, objects.KindOf(gvk.GroupKind()))
 	}
 	slices.SortStableFunc(kinds, func(a, b objects.Kind) int { return cmp.Compare(a.Rank, b.Rank) })
-	return s.read(ctx, versions, kinds, each)
-}
-
-func (s *Source) read(ctx context.Context, here map[schema.GroupKind][]kind, wanted []objects.Kind, each func(*unstructured.Unstructured) error) (problems []string, err error) {
-	source, err := s.connect(ctx, here, wanted)
+	client, there, err := s.ask(ctx)
 	if err != nil {
 		return nil, err
 	}
+	source, err := s.meet(client, versions, there, kinds)
+	if err != nil {
+		return nil, err
+	}
+	return s.read(ctx, source, each)
+}
+
+func (s *Source) read(ctx context.Context, source *connection, each func(*unstructured.Unstructured) error) (problems []string, err error) {
 	for _, k := range source.missed {
 		problems = append(problems, k.missing())
 	}

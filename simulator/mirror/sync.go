@@ -72,6 +72,8 @@ type SyncOptions struct {
 	Source *Source
 	// Config reaches the simulated cluster with the rights of an administrator.
 	Config *rest.Config
+	// Define installs definitions of custom kinds here. Default: there are none.
+	Define Define
 	// Reschedule removes the nodes from pods, so that they are scheduled here. Later
 	// changes never move them.
 	Reschedule bool
@@ -219,10 +221,7 @@ func (s *Sync) followUntilOther(ctx context.Context) {
 func (s *Sync) connect(ctx context.Context) (source *connection, err error) {
 	backoff := reconnect()
 	for {
-		here, err := discover(ctx, s.opts.Config)
-		if err == nil {
-			source, err = s.opts.Source.connect(ctx, here, s.wanted())
-		}
+		source, err = s.opts.Source.connect(ctx, s.opts.Config, s.wanted(), s.opts.Define)
 		if err == nil {
 			return source, nil
 		}

@@ -17,6 +17,7 @@ import (
 	"kube-scheduler-simulator/scheduler/whatif"
 	"kube-scheduler-simulator/scheduler/whatif/capacity"
 	"kube-scheduler-simulator/scheduler/whatif/fit"
+	"kube-scheduler-simulator/simulator/definitions"
 	"kube-scheduler-simulator/simulator/hypothesis"
 	"kube-scheduler-simulator/simulator/replay"
 	"kube-scheduler-simulator/simulator/server/watch"
@@ -106,6 +107,8 @@ func TestSchemasMatchTypes(t *testing.T) {
 		"Inactive":             &transfer.InactiveObject{},
 		"InactiveList":         &inactiveList{},
 		"Activation":           &activation{},
+		"Definition":           &definitions.State{},
+		"DefinitionList":       &definitionList{},
 		"ImportLine":           &importLine{},
 		"ImportState":          &importState{},
 		"SchedulerStatus":      &SchedulerStatus{},

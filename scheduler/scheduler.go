@@ -30,6 +30,7 @@ import (
 	frameworkruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
 	"k8s.io/kubernetes/pkg/scheduler/profile"
 
+	"kube-scheduler-simulator/scheduler/customresource"
 	"kube-scheduler-simulator/scheduler/guard"
 	"kube-scheduler-simulator/scheduler/internal/upstream"
 	"kube-scheduler-simulator/scheduler/recorder"
@@ -345,9 +346,9 @@ func newClients(config *rest.Config) (kubernetes.Interface, dynamic.Interface, e
 	if err != nil {
 		return nil, nil, fmt.Errorf("making the scheduler's client: %w", err)
 	}
-	// The dynamic client serves kinds that have no protobuf.
-	config.ContentType, config.AcceptContentTypes = "application/json", "application/json"
-	dynamicClient, err := dynamic.NewForConfig(config)
+	// Plugins register events of custom resources whose definition may be missing, and the scheduler
+	// waits for all informers.
+	dynamicClient, err := customresource.NewClient(config)
 	if err != nil {
 		return nil, nil, fmt.Errorf("making the scheduler's dynamic client: %w", err)
 	}

@@ -99,6 +99,16 @@ func (c *Configuration) Refuse(err error) *Error {
 	return newError([]Mistake{{Message: err.Error()}})
 }
 
+// Plugins returns the sorted names of the plugins that run in any profile.
+func (c *Configuration) Plugins() []string {
+	var all []string
+	for _, p := range c.view.profiles {
+		all = append(all, p.names()...)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
 // JSON returns the document as JSON.
 func (c *Configuration) JSON() ([]byte, error) {
 	if json.Valid(c.YAML) {

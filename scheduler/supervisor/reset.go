@@ -81,8 +81,7 @@ func (s *Scheduler) startOver(ctx context.Context) error {
 	if err := s.revisions.restart(r.Number); err != nil {
 		s.options.Logger.Error(err, "Cannot drop the earlier revisions of the scheduler configuration")
 	}
-	next.Run()
-	s.set(next, c)
+	s.run(ctx, next, c)
 	return nil
 }
 

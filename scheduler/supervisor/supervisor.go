@@ -50,6 +50,12 @@ type Options struct {
 	// Dir is the directory that keeps the revisions. Without one they are lost when
 	// the process ends.
 	Dir string
+	// Prepare is called before a scheduler is prepared to run c, and may bring into the
+	// cluster what its plugins read. Its error refuses c. It may be nil.
+	Prepare func(ctx context.Context, c *config.Configuration) error
+	// Running is called when a scheduler runs c and no other one runs any more. It may be
+	// nil. Both are called within the turn, so they must not change the configuration.
+	Running func(ctx context.Context, c *config.Configuration)
 	// Changed is called after the state or a warning has changed, on any goroutine.
 	// It may be nil.
 	Changed func()
@@ -117,6 +123,12 @@ func New(options Options) *Scheduler {
 		options.Parse = func(document []byte) (*config.Configuration, error) {
 			return config.ParseWith(document, config.Options{OutOfTree: names})
 		}
+	}
+	if options.Prepare == nil {
+		options.Prepare = func(context.Context, *config.Configuration) error { return nil }
+	}
+	if options.Running == nil {
+		options.Running = func(context.Context, *config.Configuration) {}
 	}
 	if options.Changed == nil {
 		options.Changed = func() {}
@@ -191,9 +203,15 @@ func (s *Scheduler) resume(ctx context.Context, c *config.Configuration, r confi
 	if err != nil {
 		return err
 	}
+	s.run(ctx, next, c)
+	return nil
+}
+
+// run lets next schedule. No other scheduler runs.
+func (s *Scheduler) run(ctx context.Context, next *scheduler.Scheduler, c *config.Configuration) {
 	next.Run()
 	s.set(next, c)
-	return nil
+	s.options.Running(ctx, c)
 }
 
 // Stop stops the scheduler and waits for it, at most as long as ctx allows. It
@@ -297,10 +315,10 @@ func (s *Scheduler) swap(ctx context.Context, c *config.Configuration, source co
 	}
 	// From here on, complete the change even if the caller gives up: half a change
 	// would be worse.
-	next = s.replaceCurrent(context.WithoutCancel(ctx), next, c, r.Number)
+	ctx = context.WithoutCancel(ctx)
+	next = s.replaceCurrent(ctx, next, c, r.Number)
 	s.keep(r)
-	next.Run()
-	s.set(next, c)
+	s.run(ctx, next, c)
 	return r, nil
 }
 
@@ -362,6 +380,9 @@ func (s *Scheduler) prepare(ctx context.Context, c *config.Configuration, revisi
 	next := s.scheduler(c, revision)
 	ctx, cancel := context.WithTimeout(ctx, prepareTimeout)
 	defer cancel()
+	if err := s.options.Prepare(ctx, c); err != nil {
+		return nil, err
+	}
 	if err := next.Prepare(ctx); err != nil {
 		return nil, refusal(c, err)
 	}

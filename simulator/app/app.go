@@ -28,6 +28,7 @@ import (
 	"kube-scheduler-simulator/simulator/controlplane"
 	"kube-scheduler-simulator/simulator/controlplane/external"
 	"kube-scheduler-simulator/simulator/datadir"
+	"kube-scheduler-simulator/simulator/definitions"
 	"kube-scheduler-simulator/simulator/mirror/following"
 	"kube-scheduler-simulator/simulator/replay/session"
 	"kube-scheduler-simulator/simulator/server"
@@ -134,6 +135,9 @@ type simulator struct {
 	following   *following.Following
 	transfers   *transfer.Cluster
 	inactive    *inactive
+	definitions *definitions.Cluster
+	// held: a reset keeps all writes out, those of definitions too.
+	held atomic.Bool
 
 	// interrupted says that an import was interrupted; nil if none was.
 	interrupted atomic.Pointer[string]
@@ -162,6 +166,10 @@ func (s *simulator) start(ctx context.Context) error {
 		return err
 	}
 	if err := s.startControlPlane(ctx); err != nil {
+		return err
+	}
+	var err error
+	if s.definitions, err = definitions.NewCluster(s.controlPlane.ClientConfig()); err != nil {
 		return err
 	}
 	if err := s.mayReplay(); err != nil {
@@ -199,6 +207,8 @@ func (s *simulator) start(ctx context.Context) error {
 		TieSeed:   s.options.TieSeed,
 		Dir:       s.configurationDir(),
 		Logger:    s.options.Logger,
+		Prepare:   s.installNeeded,
+		Running:   s.tidyDefinitions,
 		Changed:   s.publish,
 	})
 	if err := s.scheduler.Start(ctx); err != nil {
@@ -251,6 +261,7 @@ func (s *simulator) backend() server.Backend {
 		Replay:        s.replays,
 		Transfer:      exclusiveTransfer{s.transfers, s},
 		Inactive:      s.inactive,
+		Definitions:   s.definitions,
 		FeatureGates:  featureGates(),
 
 		PreEnqueueRejections: s.scheduler.PreEnqueueRejections,

@@ -11,6 +11,7 @@ import (
 func (s *simulator) newFollowing() *following.Following {
 	return following.New(s.options.Source, s.prepared.source, following.Hooks{
 		ClientConfig:     s.clientConfig,
+		Define:           s.define,
 		Reschedule:       s.options.Reschedule,
 		DropDefaultClass: s.dropDefaultClass,
 		Begin: func(ctx context.Context, message string) (context.Context, following.Operation, error) {

@@ -27,6 +27,7 @@ import (
 	"kube-scheduler-simulator/simulator/controlplane"
 	"kube-scheduler-simulator/simulator/controlplane/controllers"
 	"kube-scheduler-simulator/simulator/datadir"
+	"kube-scheduler-simulator/simulator/definitions"
 	"kube-scheduler-simulator/simulator/mirror"
 	"kube-scheduler-simulator/simulator/mirror/following"
 	"kube-scheduler-simulator/simulator/outbound"
@@ -77,6 +78,10 @@ type Options struct {
 	// TieSeed decides among nodes that share the best total; see scheduler.Options.
 	// nil means random choice, as in Kubernetes.
 	TieSeed *int64
+	// Definitions are the plugins whose custom resource definitions are installed at the
+	// start, or "all"; see definitions.Choose. By default they come with the configurations
+	// that enable the plugins.
+	Definitions []string
 	// Import is a file, directory or archive that is imported at the start; none by
 	// default. Reschedule schedules its pods again.
 	Import     string
@@ -132,6 +137,7 @@ type prepared struct {
 	configuration *config.Configuration // from the file, or nil
 	stages        *virtualnode.Stages   // from the file, or nil
 	devices       []virtualnode.NodeDevices
+	definitions   []definitions.Definition
 	// recording is nil when there is none, and after the player has taken it.
 	recording *session.File
 	// imported is closed by the import.
@@ -160,6 +166,9 @@ func (o Options) prepare(ctx context.Context) (p *prepared, err error) {
 	}
 	if err = controllers.Check(o.Controllers); err != nil {
 		return p, err
+	}
+	if p.definitions, err = definitions.Choose(o.Definitions); err != nil {
+		return p, fmt.Errorf("--crds: %w", err)
 	}
 	if o.Stages != "" {
 		if p.stages, err = virtualnode.LoadStages(o.Stages); err != nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 
 	"kube-scheduler-simulator/simulator/replay"
@@ -17,13 +18,16 @@ func (s *simulator) newReplays() *session.Session {
 	return session.New(session.Options{
 		ClientConfig: s.clientConfig,
 		Results:      s.store,
-		Idle:         func(ctx context.Context, changes []replay.Written) error { return s.scheduler.Idle(ctx, changes) },
-		Profiles:     func() []string { return s.scheduler.State().Profiles },
-		Reset:        s.resetForReplay,
-		External:     s.options.Kubeconfig != "",
-		Spool:        func() (server.Spool, error) { return s.prepared.spool("recording") },
-		Changed:      s.publish,
-		Logger:       s.options.Logger,
+		Define: func(ctx context.Context, kind schema.GroupKind) (bool, error) {
+			return s.define(ctx, []schema.GroupKind{kind})
+		},
+		Idle:     func(ctx context.Context, changes []replay.Written) error { return s.scheduler.Idle(ctx, changes) },
+		Profiles: func() []string { return s.scheduler.State().Profiles },
+		Reset:    s.resetForReplay,
+		External: s.options.Kubeconfig != "",
+		Spool:    func() (server.Spool, error) { return s.prepared.spool("recording") },
+		Changed:  s.publish,
+		Logger:   s.options.Logger,
 	})
 }
 

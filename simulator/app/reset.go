@@ -74,7 +74,12 @@ func (s *simulator) reset(ctx context.Context, extent resetExtent) (server.Reset
 	if err != nil {
 		return server.Reset{}, fmt.Errorf("resetting: %w", err)
 	}
-	defer release()
+	s.held.Store(true)
+	open := func() {
+		s.held.Store(false)
+		release()
+	}
+	defer open()
 	if err := s.markReset(extent); err != nil {
 		return server.Reset{}, fmt.Errorf("resetting: %w", err)
 	}
@@ -94,6 +99,10 @@ func (s *simulator) reset(ctx context.Context, extent resetExtent) (server.Reset
 	}))
 	err = errors.Join(err, s.runNodes(ctx))
 	err = errors.Join(err, s.unmarkReset(err != nil), s.following.StartSync())
+	open()
+	if c := s.scheduler.Configuration(); c != nil {
+		err = errors.Join(err, s.installNeeded(ctx, c))
+	}
 	if err != nil {
 		return server.Reset{}, fmt.Errorf("resetting: %w", err)
 	}

@@ -27,6 +27,7 @@ func (s *simulator) newTransfers() *transfer.Cluster {
 		Logger:        s.options.Logger,
 		Activate:      s.options.ActivateImported,
 		Callable:      s.options.Outbound.CheckURL,
+		Define:        s.define,
 		HoldPods: func() func() {
 			if s.nodes == nil {
 				return func() {}

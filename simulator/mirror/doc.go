@@ -7,8 +7,9 @@
 // listing again.
 //
 // It copies the objects that scheduling depends on: nodes, pods, volumes, claims,
-// classes, budgets, devices. simulator/objects says which kinds these are. It does
-// not copy custom resources and service accounts. A continuous mirror does not copy
+// classes, budgets, devices. simulator/objects says which kinds these are. Of custom
+// resources it copies only those that the simulator's own plugins read, and it does not
+// copy service accounts. A continuous mirror does not copy
 // the owners of pods either: the source's controllers have already made the pods,
 // and ours would make more. Pods therefore come without owners, and a budget in
 // percent comes with the number of pods that it amounts to in the source.

@@ -78,18 +78,14 @@ func (s stream) watch(ctx context.Context, options metav1.ListOptions) (watch.In
 }
 
 // Read lists the source once and calls each with every object, which each may keep
-// and change. here reaches the simulated cluster, whose API versions are used. It
-// returns messages for users about kinds that could not be read; an error means that
+// and change. here reaches the simulated cluster, whose API versions are used, and
+// define installs definitions there. It returns messages for users about kinds that could not be read; an error means that
 // reading ended early, and another attempt may succeed.
 //
 // It lists dependents before their dependencies: a pod that is created in between is
 // left out, instead of arriving without its node.
-func (s *Source) Read(ctx context.Context, here *rest.Config, each func(*unstructured.Unstructured) error) (problems []string, err error) {
-	served, err := discover(ctx, here)
-	if err != nil {
-		return nil, fmt.Errorf("asking for the APIs of the simulated cluster: %w", err)
-	}
-	source, err := s.connect(ctx, served, objects.Kinds(objects.Copied))
+func (s *Source) Read(ctx context.Context, here *rest.Config, define Define, each func(*unstructured.Unstructured) error) (problems []string, err error) {
+	source, err := s.connect(ctx, here, objects.Kinds(objects.Copied), define)
 	if err != nil {
 		return nil, err
 	}

@@ -243,9 +243,43 @@ type connection struct {
 	missed []kind
 }
 
-// connect asks the source which of the wanted kinds it serves. here has the versions
-// of each kind that the simulated cluster serves.
-func (s *Source) connect(ctx context.Context, here map[schema.GroupKind][]kind, wanted []objects.Kind) (*connection, error) {
+// Define installs, in the simulated cluster, the definitions that the simulator has of
+// the given custom kinds, and reports whether it has any. It returns when they are served.
+type Define func(ctx context.Context, kinds []schema.GroupKind) (bool, error)
+
+// connect asks the source which of the wanted kinds it serves, and which of them the
+// simulated cluster, which here reaches, serves or can serve by define.
+func (s *Source) connect(ctx context.Context, here *rest.Config, wanted []objects.Kind, define Define) (*connection, error) {
+	client, there, err := s.ask(ctx)
+	if err != nil {
+		return nil, err
+	}
+	served, err := discover(ctx, here)
+	if err != nil {
+		return nil, fmt.Errorf("asking for the APIs of the simulated cluster: %w", err)
+	}
+	var lacking []schema.GroupKind
+	for _, k := range wanted {
+		if gk := k.GroupKind(); len(there[gk]) > 0 && len(served[gk]) == 0 {
+			lacking = append(lacking, gk)
+		}
+	}
+	if len(lacking) > 0 {
+		defined, err := define(ctx, lacking)
+		if err != nil {
+			return nil, err
+		}
+		if defined {
+			if served, err = discover(ctx, here); err != nil {
+				return nil, fmt.Errorf("asking for the APIs of the simulated cluster: %w", err)
+			}
+		}
+	}
+	return s.meet(client, served, there, wanted)
+}
+
+// ask returns a client of the source, and the kinds that the source serves.
+func (s *Source) ask(ctx context.Context) (dynamic.Interface, map[schema.GroupKind][]kind, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, reachTimeout, fmt.Errorf("it does not answer within %s", reachTimeout))
 	defer cancel()
 	s.reload()
@@ -253,16 +287,21 @@ func (s *Source) connect(ctx context.Context, here map[schema.GroupKind][]kind, 
 	there, err := discover(ctx, config)
 	switch {
 	case apierrors.IsUnauthorized(err) || apierrors.IsForbidden(err):
-		return nil, fmt.Errorf("the source at %s refuses access: %w", s.address(config), plain(err))
+		return nil, nil, fmt.Errorf("the source at %s refuses access: %w", s.address(config), plain(err))
 	case err != nil && ctx.Err() != nil:
-		return nil, fmt.Errorf("the source at %s cannot be reached: %w", s.address(config), context.Cause(ctx))
+		return nil, nil, fmt.Errorf("the source at %s cannot be reached: %w", s.address(config), context.Cause(ctx))
 	case err != nil:
-		return nil, fmt.Errorf("the source at %s cannot be reached: %w", s.address(config), plain(err))
+		return nil, nil, fmt.Errorf("the source at %s cannot be reached: %w", s.address(config), plain(err))
 	}
 	client, err := dynamic.NewForConfig(config)
 	if err != nil {
-		return nil, fmt.Errorf("making a client for the source: %w", err)
+		return nil, nil, fmt.Errorf("making a client for the source: %w", err)
 	}
+	return client, there, nil
+}
+
+// meet finds the wanted kinds that are served both here and there.
+func (s *Source) meet(client dynamic.Interface, here, there map[schema.GroupKind][]kind, wanted []objects.Kind) (*connection, error) {
 	c := &connection{client: client}
 	for _, k := range wanted {
 		gk := k.GroupKind()
@@ -276,7 +315,7 @@ func (s *Source) connect(ctx context.Context, here map[schema.GroupKind][]kind, 
 		}
 	}
 	if len(c.kinds) == 0 {
-		return nil, fmt.Errorf("the source at %s serves none of the kinds that scheduling depends on", s.address(config))
+		return nil, fmt.Errorf("the source at %s serves none of the kinds that scheduling depends on", s.address(s.clientConfig()))
 	}
 	return c, nil
 }

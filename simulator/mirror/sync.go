@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
@@ -72,6 +73,8 @@ type SyncOptions struct {
 	Source *Source
 	// Config reaches the simulated cluster with the rights of an administrator.
 	Config *rest.Config
+	// Define installs definitions of custom kinds here. Default: there are none.
+	Define Define
 	// Reschedule removes the nodes from pods, so that they are scheduled here. Later
 	// changes never move them.
 	Reschedule bool
@@ -128,6 +131,9 @@ type following struct {
 func NewSync(o SyncOptions) *Sync {
 	if o.Changed == nil {
 		o.Changed = func() {}
+	}
+	if o.Define == nil {
+		o.Define = func(context.Context, []schema.GroupKind) (bool, error) { return false, nil }
 	}
 	if o.hold == 0 {
 		o.hold = holdTime
@@ -219,10 +225,7 @@ func (s *Sync) followUntilOther(ctx context.Context) {
 func (s *Sync) connect(ctx context.Context) (source *connection, err error) {
 	backoff := reconnect()
 	for {
-		here, err := discover(ctx, s.opts.Config)
-		if err == nil {
-			source, err = s.opts.Source.connect(ctx, here, s.wanted())
-		}
+		source, err = s.opts.Source.connect(ctx, s.opts.Config, s.wanted(), s.opts.Define)
 		if err == nil {
 			return source, nil
 		}

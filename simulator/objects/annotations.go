@@ -65,6 +65,9 @@ const (
 	// AnnotationSelectedNode is the one annotation of a scheduling result whose
 	// name does not contain the word "result".
 	AnnotationSelectedNode = Prefix + "selected-node"
+	// AnnotationForPlugin marks the CustomResourceDefinitions that came with a scheduler
+	// configuration and leave with it. Its value is the plugin that reads the objects.
+	AnnotationForPlugin = Prefix + "for-plugin"
 	// LabelVirtualDriver marks the ResourceSlices that the virtual driver
 	// publishes. The driver changes no others, and transfers leave them out.
 	LabelVirtualDriver = Prefix + "virtual-driver"

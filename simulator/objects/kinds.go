@@ -41,6 +41,9 @@ const (
 	Followed
 	// Recorded: recordings hold the objects, because schedulers look at them.
 	Recorded
+	// Custom: the kind is that of a CustomResourceDefinition, which a cluster need not
+	// have. Package definitions has it.
+	Custom
 )
 
 // Rank is a place in the order in which objects are created: those of a lower
@@ -116,6 +119,7 @@ var kinds = []Kind{
 	{Group: "scheduling.k8s.io", Kind: "Workload", Namespaced: true, Rank: RankOfPod, Uses: Exported | Copied | Followed},
 	{Group: "scheduling.k8s.io", Kind: "CompositePodGroup", Namespaced: true, Rank: RankOfPod, Uses: Exported | Copied | Followed},
 	{Group: "scheduling.k8s.io", Kind: "PodGroup", Namespaced: true, Rank: RankOfPod, Uses: Exported | Copied | Followed},
+	{Group: "scheduling.x-k8s.io", Kind: "PodGroup", Namespaced: true, Rank: RankOfPod, Uses: Exported | Copied | Followed | Recorded | Custom, Version: "v1alpha1", Resource: "podgroups"},
 	{Group: "policy", Kind: "PodDisruptionBudget", Namespaced: true, Rank: RankOfPod, Uses: Exported | Copied | Followed | Recorded, Version: "v1", Resource: "poddisruptionbudgets"},
 	{Kind: "Pod", Namespaced: true, Rank: RankPod, Uses: Exported | Copied | Followed | Recorded, Version: "v1", Resource: "pods"},
 	{Group: "resource.k8s.io", Kind: "ResourceClaimTemplate", Namespaced: true, Rank: RankTemplate, Uses: Exported | Copied | Followed | Recorded, Version: "v1", Resource: "resourceclaimtemplates"},
@@ -177,8 +181,9 @@ func KindOf(gk schema.GroupKind) Kind {
 // RankOf returns the rank of a kind.
 func RankOf(gk schema.GroupKind) Rank { return KindOf(gk).Rank }
 
-// Kinds returns the kinds that have all of the uses, by rank. Custom resources are
-// not among them: only a cluster knows their kinds.
+// Kinds returns the kinds that have all of the uses, by rank. Of custom resources, only
+// those that the simulator's own plugins read are among them, and a cluster need not
+// serve them.
 func Kinds(uses Use) []Kind {
 	found := slices.DeleteFunc(slices.Clone(kinds), func(k Kind) bool { return k.Uses&uses != uses })
 	slices.SortStableFunc(found, func(a, b Kind) int { return cmp.Compare(a.Rank, b.Rank) })

@@ -37,6 +37,7 @@ var notes = []note{
 
 	{AnnotationOwner, Exported},
 	{AnnotationSource, Exported},
+	{AnnotationForPlugin, Exported},
 
 	// The volume controllers of the copy bind volumes and claims again.
 	{BindCompleted, Exported | Followed},

@@ -37,8 +37,10 @@ func pluginName(_ *Redactor, v any) any {
 
 var weights = each(object(fields{"name": text(resourceName), "weight": number}))
 
-// arguments are the rules for the arguments of Kubernetes' plugins, by plugin.
+// arguments are the rules for the arguments of Kubernetes' plugins, and of others that many
+// clusters run, by plugin.
 var arguments = map[string]fields{
+	"Coscheduling":                    {"permitWaitingTimeSeconds": number, "podGroupBackoffSeconds": number, "podGroupRejectPercentage": number},
 	"DefaultPreemption":               {"minCandidateNodesPercentage": number, "minCandidateNodesAbsolute": number},
 	"DynamicResources":                {"filterTimeout": text((*Redactor).duration)},
 	"InterPodAffinity":                {"hardPodAffinityWeight": number, "ignorePreferredTermsOfExistingPods": boolean},

@@ -27,6 +27,7 @@ func init() {
 		"policy":                      {"PodDisruptionBudget": budget},
 		"resource.k8s.io":             deviceKinds,
 		"scheduling.k8s.io":           schedulingKinds,
+		"scheduling.x-k8s.io":         coschedulingKinds,
 		"storage.k8s.io":              storageKinds,
 		"kubescheduler.config.k8s.io": {"KubeSchedulerConfiguration": configuration},
 	} {

@@ -55,6 +55,8 @@ var ownDomains = []string{
 	"kubernetes.io", "k8s.io", "app.kubernetes.io", "apps.kubernetes.io", "batch.kubernetes.io", "beta.kubernetes.io",
 	"controller.kubernetes.io", "failure-domain.beta.kubernetes.io", "node.cloudprovider.kubernetes.io", "node.kubernetes.io",
 	"resource.kubernetes.io", "scheduling.k8s.io", "statefulset.kubernetes.io", "storage.kubernetes.io", "topology.kubernetes.io",
+	// Not Kubernetes' own, but of its plugins that many clusters run.
+	"scheduling.x-k8s.io",
 }
 
 // ownKeys are Kubernetes' keys without a domain.
@@ -68,6 +70,7 @@ var knownNames = []string{
 	"not-ready", "unreachable", "memory-pressure", "disk-pressure", "pid-pressure", "network-unavailable", "unschedulable",
 	"out-of-service", "uninitialized", "shutdown", "pcieRoot", "numaNode", "cgroup-mode",
 	"control-plane", "master", "worker",
+	"pod-group",
 }
 
 // labelKey is also for the keys of taints and other qualified names.
@@ -104,7 +107,7 @@ func (r *Redactor) labelValue(key, value string) string {
 		}
 	case "statefulset.kubernetes.io/pod-name":
 		return r.pod(value)
-	case "job-name", "batch.kubernetes.io/job-name":
+	case "job-name", "batch.kubernetes.io/job-name", "scheduling.x-k8s.io/pod-group":
 		return r.word("app", value)
 	case "controller-uid", "batch.kubernetes.io/controller-uid":
 		return r.uid(value)

@@ -111,3 +111,14 @@ var schedulingKinds = map[string]kind{
 		"compositePodGroupTemplates": each(object(group.with(fields{"name": appName, "podGroupTemplates": groupTemplates}))),
 	})}},
 }
+
+// coschedulingKinds are those of the plugin Coscheduling.
+var coschedulingKinds = map[string]kind{
+	"PodGroup": {name: appName, fields: fields{
+		"spec": object(fields{"minMember": number, "minResources": amounts(resourceName), "scheduleTimeoutSeconds": number}),
+		"status": object(fields{
+			"phase":   oneOf("Pending", "Scheduling", "Running", "Unknown", "Finished", "Failed"),
+			"running": number, "succeeded": number, "failed": number, "scheduleStartTime": instant,
+		}),
+	}},
+}

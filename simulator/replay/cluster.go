@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/client-go/dynamic"
@@ -19,20 +20,23 @@ import (
 // apiCluster implements Cluster on an API server.
 type apiCluster struct {
 	client dynamic.Interface
+	define func(ctx context.Context, kind schema.GroupKind) (bool, error)
 	idle   func(ctx context.Context, written []Written) error
 }
 
 var _ Cluster = (*apiCluster)(nil)
 
-// NewCluster returns the cluster that config reaches. idle implements Cluster.Idle.
-func NewCluster(config *rest.Config, idle func(ctx context.Context, written []Written) error) (Cluster, error) {
+// NewCluster returns the cluster that config reaches. define installs the definition of a custom
+// kind that the cluster does not serve, if the simulator has it, and reports whether it does; idle
+// implements Cluster.Idle.
+func NewCluster(config *rest.Config, define func(ctx context.Context, kind schema.GroupKind) (bool, error), idle func(ctx context.Context, written []Written) error) (Cluster, error) {
 	config = rest.CopyConfig(config)
 	config.ContentType, config.AcceptContentTypes = runtime.ContentTypeJSON, runtime.ContentTypeJSON
 	client, err := dynamic.NewForConfig(config)
 	if err != nil {
 		return nil, fmt.Errorf("creating the replay's client: %w", err)
 	}
-	return &apiCluster{client, idle}, nil
+	return &apiCluster{client, define, idle}, nil
 }
 
 func (c *apiCluster) resource(kind Kind, namespace string) dynamic.ResourceInterface {
@@ -45,6 +49,15 @@ func (c *apiCluster) resource(kind Kind, namespace string) dynamic.ResourceInter
 func (c *apiCluster) Create(ctx context.Context, kind Kind, object *unstructured.Unstructured) (Written, error) {
 	resource := c.resource(kind, object.GetNamespace())
 	created, err := resource.Create(ctx, object, metav1.CreateOptions{})
+	if isNotServed(err) {
+		defined, defineErr := c.define(ctx, kind.GVK().GroupKind())
+		if defineErr != nil {
+			return Written{}, defineErr
+		}
+		if defined {
+			created, err = resource.Create(ctx, object, metav1.CreateOptions{})
+		}
+	}
 	if missesNamespace(err, object) {
 		// A recording of selected namespaces may lack the Namespace objects.
 		namespace := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": object.GetNamespace()}}}
@@ -83,6 +96,12 @@ func retaint(ctx context.Context, nodes dynamic.ResourceInterface, node *unstruc
 		return nil, err
 	}
 	return nodes.Patch(ctx, node.GetName(), types.MergePatchType, patch, metav1.PatchOptions{})
+}
+
+// isNotServed reports whether the API server does not serve a kind: its error then names no object.
+func isNotServed(err error) bool {
+	status, ok := errors.AsType[*apierrors.StatusError](err)
+	return ok && apierrors.IsNotFound(err) && (status.ErrStatus.Details == nil || status.ErrStatus.Details.Name == "")
 }
 
 // missesNamespace reports whether an object was not created because its namespace does not exist.

@@ -13,6 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/utils/clock"
+
+	"kube-scheduler-simulator/simulator/objects"
 )
 
 // Source is the cluster that is recorded. It is only read. Methods are called concurrently.
@@ -46,7 +48,8 @@ type Recorded struct {
 	Bytes            int64
 	Duration         time.Duration
 	Gaps             int
-	// Missing are the kinds that the source does not have or does not permit to read.
+	// Missing are the kinds that the source does not have or does not permit to read, except for
+	// custom ones that it does not have.
 	Missing []string
 }
 
@@ -113,6 +116,8 @@ func (r *recorder) run(ctx context.Context) error {
 			versions[kind] = version
 		case kind == nodeKind || kind == podKind || !apierrors.IsNotFound(err) && !apierrors.IsForbidden(err):
 			return fmt.Errorf("listing the source's %s: %w", kind.Resource, err)
+		case apierrors.IsNotFound(err) && objects.KindOf(kind.GVK().GroupKind()).Uses&objects.Custom != 0:
+			// Nobody expects custom resources that nobody has defined.
 		default:
 			r.sum.Missing = append(r.sum.Missing, kind.Resource)
 		}

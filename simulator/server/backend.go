@@ -72,6 +72,9 @@ type Backend struct {
 	// Inactive are imported parts that call no other program. When it is nil, its routes
 	// answer 501.
 	Inactive Inactive
+	// Definitions are the definitions of the objects that the simulator's own plugins
+	// read. When it is nil, its routes answer 501.
+	Definitions Definitions
 	// FeatureGates are the feature gates of Kubernetes, sorted by name.
 	FeatureGates []FeatureGate
 	// Replay plays recordings. When it is nil, its routes answer 501.

@@ -13,6 +13,7 @@ import (
 	"kube-scheduler-simulator/scheduler/config"
 	"kube-scheduler-simulator/scheduler/explain"
 	"kube-scheduler-simulator/scheduler/result"
+	"kube-scheduler-simulator/simulator/definitions"
 	"kube-scheduler-simulator/simulator/replay"
 	"kube-scheduler-simulator/simulator/server/watch"
 	"kube-scheduler-simulator/simulator/transfer"
@@ -101,6 +102,8 @@ func TestSchemasMatchTypes(t *testing.T) {
 		"Inactive":             &transfer.InactiveObject{},
 		"InactiveList":         &inactiveList{},
 		"Activation":           &activation{},
+		"Definition":           &definitions.State{},
+		"DefinitionList":       &definitionList{},
 		"ImportLine":           &importLine{},
 		"ImportState":          &importState{},
 		"SchedulerStatus":      &SchedulerStatus{},

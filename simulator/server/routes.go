@@ -52,6 +52,8 @@ func (s *Server) route(e *echo.Echo) {
 	v1.DELETE("/import", whole(s.transfer(s.deleteImport)))
 	v1.GET("/inactive", s.getInactive)
 	v1.POST("/inactive/activate", s.activate)
+	v1.GET("/definitions", s.listDefinitions)
+	v1.PUT("/definitions/:name", whole(s.putDefinition))
 	v1.GET("/replay", s.replay(s.getReplay))
 	v1.POST("/replay", s.replay(s.postReplay))
 	v1.PATCH("/replay", s.replay(s.patchReplay))

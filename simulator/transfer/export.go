@@ -109,7 +109,9 @@ func (e *exporter) run(ctx context.Context) error {
 	}
 	var exported []schema.GroupKind
 	for _, k := range objects.Kinds(objects.Exported) {
-		exported = append(exported, k.GroupKind())
+		if !slices.Contains(custom, k.GroupKind()) {
+			exported = append(exported, k.GroupKind())
+		}
 	}
 	// Custom resources go where their rank says.
 	slices.SortFunc(custom, func(a, b schema.GroupKind) int { return strings.Compare(a.String(), b.String()) })

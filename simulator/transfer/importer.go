@@ -226,7 +226,10 @@ func (i *importer) applyRank(ctx context.Context, rank objects.Rank, all []*mani
 	switch rank {
 	case objects.RankDefinition:
 		i.putAll(ctx, all)
-		return i.learnDefinitions(ctx, all)
+		if err := i.learnDefinitions(ctx, all); err != nil {
+			return err
+		}
+		return i.define(ctx)
 	case objects.RankNamespace:
 		i.putAll(ctx, all)
 		i.makeNamespaces(ctx)

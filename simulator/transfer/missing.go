@@ -120,6 +120,32 @@ func (i *importer) learnDefinitions(ctx context.Context, definitions []*manifest
 	}
 }
 
+// define installs the definitions that the simulator has of kinds that are in the input
+// and are not served: a redacted export, or an export of single objects, has none.
+func (i *importer) define(ctx context.Context) error {
+	var lacking []schema.GroupKind
+	for _, o := range i.objects {
+		gk := o.GVK.GroupKind()
+		if _, served := i.client.preferredFor(gk); !served && !slices.Contains(lacking, gk) {
+			lacking = append(lacking, gk)
+		}
+	}
+	if len(lacking) == 0 {
+		return nil
+	}
+	defined, err := i.cluster.opts.Define(ctx, lacking)
+	if err != nil {
+		i.rec.warn(Item{Kind: definitionKind.Kind, APIVersion: definitionKind.GroupVersion().String(), Message: err.Error()})
+	}
+	if !defined {
+		return nil
+	}
+	if err := i.client.discover(); err != nil {
+		return err
+	}
+	return i.learnCustom(ctx)
+}
+
 // definition holds the fields of a CustomResourceDefinition that we look at.
 type definition struct {
 	Metadata struct {

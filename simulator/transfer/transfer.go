@@ -11,6 +11,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 // Configuration is the scheduler's. Methods are safe for concurrent use.
@@ -56,6 +57,9 @@ type Options struct {
 	// whether enough of it remains to be exported. Nil: redacted exports are
 	// refused.
 	Redact func(*unstructured.Unstructured) bool
+	// Define installs the definitions that the simulator has of the given custom kinds, and
+	// reports whether it has any. Nil: objects of a kind that is not served fail.
+	Define func(ctx context.Context, kinds []schema.GroupKind) (bool, error)
 	// HoldPods stops virtual nodes from starting bound pods until release is called,
 	// so that imported pods keep their recorded phase. Nil: the cluster has no
 	// virtual nodes.
@@ -92,6 +96,9 @@ func New(opts Options) *Cluster {
 	}
 	if opts.HoldPods == nil {
 		opts.HoldPods = func() func() { return func() {} }
+	}
+	if opts.Define == nil {
+		opts.Define = func(context.Context, []schema.GroupKind) (bool, error) { return false, nil }
 	}
 	if opts.Callable == nil {
 		opts.Callable = func(string) error { return nil }

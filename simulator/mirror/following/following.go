@@ -33,6 +33,8 @@ import (
 type Hooks struct {
 	// ClientConfig reaches the simulated cluster with the rights of an administrator.
 	ClientConfig func() *rest.Config
+	// Define installs definitions of custom kinds that the other cluster has.
+	Define mirror.Define
 	// Reschedule: pods of a cluster that is followed come without their nodes.
 	Reschedule bool
 	// DropDefaultClass deletes the simulator's default StorageClass. The other cluster
@@ -114,7 +116,7 @@ func (f *Following) StartSync() error {
 		return err
 	}
 	followed := mirror.NewSync(mirror.SyncOptions{
-		Source: f.source, Config: f.hooks.ClientConfig(), Reschedule: f.hooks.Reschedule,
+		Source: f.source, Config: f.hooks.ClientConfig(), Define: f.hooks.Define, Reschedule: f.hooks.Reschedule,
 		Changed: f.hooks.Changed, Logger: f.hooks.Logger.WithName("sync"),
 	})
 	if err := followed.Start(); err != nil {
@@ -256,7 +258,7 @@ func (f *Following) read(ctx context.Context, into *manifest.Collector) ([]strin
 	}
 	defer operation.End()
 	read := 0
-	return f.source.Read(ctx, f.hooks.ClientConfig(), func(u *unstructured.Unstructured) error {
+	return f.source.Read(ctx, f.hooks.ClientConfig(), f.hooks.Define, func(u *unstructured.Unstructured) error {
 		if read++; read%progressEvery == 0 {
 			operation.Show(message+": "+u.GetKind(), read, 0)
 		}

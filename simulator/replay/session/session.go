@@ -12,6 +12,7 @@ import (
 	"io"
 	"sync"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
 
@@ -36,6 +37,9 @@ type Options struct {
 	// ClientConfig reaches the simulated cluster.
 	ClientConfig func() *rest.Config
 	Results      replay.Results
+	// Define installs the definition of a custom kind, if the simulator has it, and reports
+	// whether it does.
+	Define func(ctx context.Context, kind schema.GroupKind) (bool, error)
 	// Idle waits until the scheduler has seen the changes and has nothing to do.
 	Idle func(ctx context.Context, changes []replay.Written) error
 	// Profiles are the scheduler names that the simulator's scheduler answers to.
@@ -194,7 +198,7 @@ func (s *Session) Play(ctx context.Context, file *File, o Playback) error {
 
 // use starts a player, paused. The caller has the turn.
 func (s *Session) use(file *File, o replay.PlayerOptions) (replay.Status, error) {
-	simulated, err := replay.NewCluster(s.options.ClientConfig(), s.options.Idle)
+	simulated, err := replay.NewCluster(s.options.ClientConfig(), s.options.Define, s.options.Idle)
 	if err != nil {
 		return replay.Status{}, err
 	}

@@ -1,0 +1,179 @@
+package customresource
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/cache"
+	fwk "k8s.io/kube-scheduler/framework"
+)
+
+// Object is a pointer to the Go type of a custom resource.
+type Object[T any] interface {
+	*T
+	runtime.Object
+	metav1.Object
+}
+
+// Objects are the objects of a custom kind, as the Go type T. Methods are safe for concurrent use.
+// Callers must not change the objects.
+type Objects[T any, P Object[T]] struct {
+	informer cache.SharedIndexInformer
+	// live is nil without an API server.
+	live dynamic.NamespaceableResourceInterface
+}
+
+// New returns the objects of a kind in the cluster that handle reaches. The informer belongs to
+// handle's factory, which starts it, waits for it and stops it, and plugins of all profiles share
+// it: the factory has one informer per Go type. New does no I/O. A handle without a client
+// configuration has no objects.
+func New[T any, P Object[T]](handle fwk.Handle, gvr schema.GroupVersionResource) (*Objects[T, P], error) {
+	o := &Objects[T, P]{}
+	if config := handle.KubeConfig(); config != nil {
+		c, err := NewClient(config)
+		if err != nil {
+			return nil, err
+		}
+		o.live = c.Resource(gvr)
+	}
+	o.informer = handle.SharedInformerFactory().InformerFor(P(new(T)), func(kubernetes.Interface, time.Duration) cache.SharedIndexInformer {
+		return cache.NewSharedIndexInformerWithOptions(o.listWatch(), P(new(T)), cache.SharedIndexInformerOptions{
+			ObjectDescription: gvr.String(), Indexers: cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc},
+		})
+	})
+	return o, nil
+}
+
+// Informer returns the informer of the objects, for event handlers.
+func (o *Objects[T, P]) Informer() cache.SharedIndexInformer { return o.informer }
+
+// Cached returns an object as the informer knows it; nil if it does not. The namespace of a
+// cluster-scoped object is empty.
+func (o *Objects[T, P]) Cached(namespace, name string) P {
+	key := name
+	if namespace != "" {
+		key = namespace + "/" + name
+	}
+	object, exists, err := o.informer.GetIndexer().GetByKey(key)
+	if err != nil || !exists {
+		return nil
+	}
+	found, _ := object.(P)
+	return found
+}
+
+// getTimeout bounds how long a scheduling cycle may wait for an object.
+const getTimeout = 2 * time.Second
+
+// Get is Cached, but asks the API server for an object that the informer does not know: events of
+// other kinds, such as of the pods that refer to the object, may arrive before its own. It returns
+// nil if the object does not exist.
+func (o *Objects[T, P]) Get(ctx context.Context, namespace, name string) (P, error) {
+	if found := o.Cached(namespace, name); found != nil || o.live == nil {
+		return found, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, getTimeout)
+	defer cancel()
+	raw, err := o.live.Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("reading %s/%s: %w", namespace, name, err)
+	}
+	return o.typed(raw)
+}
+
+// Each calls do for every object that the informer knows.
+func (o *Objects[T, P]) Each(do func(P)) {
+	for _, object := range o.informer.GetIndexer().List() {
+		if found, ok := object.(P); ok {
+			do(found)
+		}
+	}
+}
+
+func (o *Objects[T, P]) typed(raw *unstructured.Unstructured) (P, error) {
+	object := P(new(T))
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(raw.Object, object); err != nil {
+		return nil, fmt.Errorf("reading %s %s/%s: %w", raw.GetKind(), raw.GetNamespace(), raw.GetName(), err)
+	}
+	return object, nil
+}
+
+// objectList is a list of objects of any Go type.
+type objectList struct {
+	metav1.TypeMeta
+	metav1.ListMeta
+	Items []runtime.Object
+}
+
+// DeepCopyObject implements runtime.Object. Lists are not copied, but their objects are.
+func (l *objectList) DeepCopyObject() runtime.Object { return l }
+
+var errNoCluster = errors.New("there is no cluster")
+
+// listWatch reads the objects as T. It leaves out objects that are no T, which a user's own
+// definition may allow.
+func (o *Objects[T, P]) listWatch() cache.ListerWatcher {
+	if o.live == nil {
+		return &cache.ListWatch{
+			ListWithContextFunc: func(context.Context, metav1.ListOptions) (runtime.Object, error) { return &objectList{}, nil },
+			WatchFuncWithContext: func(_ context.Context, options metav1.ListOptions) (watch.Interface, error) {
+				if options.SendInitialEvents != nil {
+					return nil, errNoCluster // the reader lists instead
+				}
+				return watch.NewFake(), nil
+			},
+		}
+	}
+	return &cache.ListWatch{
+		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+			raw, err := o.live.List(ctx, options)
+			if err != nil {
+				return nil, err
+			}
+			list := &objectList{ListMeta: metav1.ListMeta{
+				ResourceVersion: raw.GetResourceVersion(), Continue: raw.GetContinue(), RemainingItemCount: raw.GetRemainingItemCount(),
+			}}
+			for i := range raw.Items {
+				if object, err := o.typed(&raw.Items[i]); err == nil {
+					list.Items = append(list.Items, object)
+				} else {
+					utilruntime.HandleErrorWithContext(ctx, err, "Leaving out an object")
+				}
+			}
+			return list, nil
+		},
+		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+			w, err := o.live.Watch(ctx, options)
+			if err != nil {
+				return nil, err
+			}
+			return watch.Filter(w, func(event watch.Event) (watch.Event, bool) {
+				raw, ok := event.Object.(*unstructured.Unstructured)
+				if !ok {
+					return event, true // an error
+				}
+				object, err := o.typed(raw)
+				if err != nil {
+					utilruntime.HandleErrorWithContext(ctx, err, "Leaving out an object")
+					return event, false
+				}
+				event.Object = object
+				return event, true
+			}), nil
+		},
+	}
+}

@@ -1,0 +1,229 @@
+package definitions
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/rest"
+
+	"kube-scheduler-simulator/simulator/objects"
+)
+
+const (
+	// fieldManager is the name under which this package writes. A definition that another manager
+	// has written to belongs to a user.
+	fieldManager = "kube-scheduler-simulator-definitions"
+	// serveTimeout bounds how long the API server may take to serve a kind.
+	serveTimeout = 30 * time.Second
+	servePoll    = 10 * time.Millisecond
+	announcePoll = 50 * time.Millisecond
+)
+
+// Cluster is where definitions are installed. Methods are safe for concurrent use.
+type Cluster struct {
+	client clientset.Interface
+	// rest asks what the API server serves.
+	rest rest.Interface
+}
+
+// NewCluster returns the cluster that config reaches with the rights of an administrator. It does
+// no I/O.
+func NewCluster(config *rest.Config) (*Cluster, error) {
+	config = rest.CopyConfig(config)
+	config.UserAgent = fieldManager
+	config.ContentType, config.AcceptContentTypes = runtime.ContentTypeJSON, runtime.ContentTypeJSON
+	client, err := clientset.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("making a client for custom resource definitions: %w", err)
+	}
+	return &Cluster{client: client, rest: client.Discovery().RESTClient()}, nil
+}
+
+// Need installs the definitions that a configuration needs and that the cluster does not have. It
+// returns when the API server serves their objects.
+func (c *Cluster) Need(ctx context.Context, definitions []Definition) error {
+	return c.install(ctx, definitions, false)
+}
+
+// Keep is Need for definitions that a user has asked for: they stay.
+func (c *Cluster) Keep(ctx context.Context, definitions []Definition) error {
+	return c.install(ctx, definitions, true)
+}
+
+// Announce is Keep, and also waits until the API server lists the kinds among those that it serves.
+func (c *Cluster) Announce(ctx context.Context, definitions []Definition) error {
+	if err := c.Keep(ctx, definitions); err != nil {
+		return err
+	}
+	for _, d := range definitions {
+		err := wait.PollUntilContextTimeout(ctx, announcePoll, serveTimeout, true, func(context.Context) (bool, error) {
+			groups, err := c.client.Discovery().ServerGroups()
+			return err == nil && slices.ContainsFunc(groups.Groups, func(g metav1.APIGroup) bool {
+				return slices.ContainsFunc(g.Versions, func(v metav1.GroupVersionForDiscovery) bool {
+					return v.GroupVersion == d.Kind.GroupVersion().String()
+				})
+			}), err
+		})
+		if err != nil {
+			return fmt.Errorf("waiting until the API server lists %s: %w", d.Name(), err)
+		}
+	}
+	return nil
+}
+
+func (c *Cluster) install(ctx context.Context, definitions []Definition, keep bool) error {
+	for _, d := range definitions {
+		err := wait.PollUntilContextTimeout(ctx, servePoll, serveTimeout, true, func(ctx context.Context) (bool, error) {
+			served, err := c.step(ctx, d, keep)
+			if apierrors.IsConflict(err) {
+				return false, nil // someone else has changed it
+			}
+			return served, err
+		})
+		if err != nil {
+			return fmt.Errorf("installing the custom resource definition %s: %w", d.Name(), err)
+		}
+	}
+	return nil
+}
+
+// step brings a definition one step nearer to being served, and reports whether it is.
+func (c *Cluster) step(ctx context.Context, d Definition, keep bool) (served bool, err error) {
+	crds := c.client.ApiextensionsV1().CustomResourceDefinitions()
+	here, err := crds.Get(ctx, d.Name(), metav1.GetOptions{})
+	switch {
+	case apierrors.IsNotFound(err):
+		return false, c.create(ctx, d, keep)
+	case err != nil:
+		return false, err
+	case here.DeletionTimestamp != nil:
+		return false, nil // it is created again when it has gone
+	case keep && here.Annotations[objects.AnnotationForPlugin] != "":
+		patch := fmt.Appendf(nil, `{"metadata":{"annotations":{%q:null}}}`, objects.AnnotationForPlugin)
+		_, err := crds.Patch(ctx, d.Name(), types.MergePatchType, patch, metav1.PatchOptions{FieldManager: fieldManager})
+		return false, err
+	case !serves(here, d.Kind.Version):
+		return true, nil // the user's own definition, without objects for the plugin
+	}
+	_, err = c.empty(ctx, d)
+	if apierrors.IsNotFound(err) {
+		return false, nil // not yet
+	}
+	return err == nil, err
+}
+
+func (c *Cluster) create(ctx context.Context, d Definition, keep bool) error {
+	object, err := d.manifest()
+	if err != nil {
+		return err
+	}
+	if !keep {
+		object.Annotations[objects.AnnotationForPlugin] = d.Plugin
+	}
+	_, err = c.client.ApiextensionsV1().CustomResourceDefinitions().Create(ctx, object, metav1.CreateOptions{FieldManager: fieldManager})
+	if apierrors.IsAlreadyExists(err) {
+		return nil
+	}
+	return err
+}
+
+func serves(d *apiextensionsv1.CustomResourceDefinition, version string) bool {
+	return slices.ContainsFunc(d.Spec.Versions, func(v apiextensionsv1.CustomResourceDefinitionVersion) bool {
+		return v.Name == version && v.Served
+	})
+}
+
+// empty reports whether no objects exist. The error is NotFound when the API server does not serve
+// them.
+func (c *Cluster) empty(ctx context.Context, d Definition) (bool, error) {
+	list := &metav1.PartialObjectMetadataList{}
+	err := c.rest.Get().AbsPath("/apis", d.Kind.Group, d.Kind.Version, d.Resource).Param("limit", "1").Do(ctx).Into(list)
+	return len(list.Items) == 0, err
+}
+
+// Tidy deletes the definitions that were installed for a configuration and are not among the
+// needed ones. It leaves those of which objects exist, because they would be deleted too, and
+// those that anyone else has edited.
+func (c *Cluster) Tidy(ctx context.Context, needed []Definition) error {
+	crds := c.client.ApiextensionsV1().CustomResourceDefinitions()
+	for _, d := range table {
+		if slices.Contains(needed, d) {
+			continue
+		}
+		here, err := crds.Get(ctx, d.Name(), metav1.GetOptions{})
+		if apierrors.IsNotFound(err) {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("looking for the custom resource definition %s: %w", d.Name(), err)
+		}
+		if here.DeletionTimestamp != nil || here.Annotations[objects.AnnotationForPlugin] == "" || edited(here) {
+			continue
+		}
+		if empty, err := c.empty(ctx, d); err != nil || !empty {
+			continue
+		}
+		err = crds.Delete(ctx, d.Name(), metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &here.UID, ResourceVersion: &here.ResourceVersion}})
+		if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
+			return fmt.Errorf("deleting the custom resource definition %s: %w", d.Name(), err)
+		}
+	}
+	return nil
+}
+
+// edited reports whether anyone but this package has written to a definition, apart from the status,
+// which is the API server's.
+func edited(d *apiextensionsv1.CustomResourceDefinition) bool {
+	return slices.ContainsFunc(d.ManagedFields, func(m metav1.ManagedFieldsEntry) bool {
+		return m.Subresource == "" && m.Manager != fieldManager
+	})
+}
+
+// Origin says why a cluster has a definition.
+type Origin string
+
+const (
+	// Absent: it does not have it.
+	Absent Origin = "absent"
+	// ForConfiguration: it came with a configuration, and leaves with it.
+	ForConfiguration Origin = "configuration"
+	// ForUser: it stays.
+	ForUser Origin = "user"
+)
+
+// State is a definition in a cluster.
+type State struct {
+	Name       string `json:"name"`
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+	Plugin     string `json:"plugin"`
+	Installed  Origin `json:"installed"`
+}
+
+// List returns all definitions of the simulator as they are in the cluster.
+func (c *Cluster) List(ctx context.Context) ([]State, error) {
+	states := make([]State, 0, len(table))
+	for _, d := range table {
+		state := State{Name: d.Name(), APIVersion: d.Kind.GroupVersion().String(), Kind: d.Kind.Kind, Plugin: d.Plugin, Installed: ForUser}
+		here, err := c.client.ApiextensionsV1().CustomResourceDefinitions().Get(ctx, d.Name(), metav1.GetOptions{})
+		switch {
+		case apierrors.IsNotFound(err):
+			state.Installed = Absent
+		case err != nil:
+			return nil, fmt.Errorf("looking for the custom resource definition %s: %w", d.Name(), err)
+		case here.Annotations[objects.AnnotationForPlugin] != "":
+			state.Installed = ForConfiguration
+		}
+		states = append(states, state)
+	}
+	return states, nil
+}

@@ -1,0 +1,95 @@
+package definitions
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"kube-scheduler-simulator/simulator/objects"
+)
+
+// TestTheTablesAgree: every definition is one of a kind that transfers, recordings and redaction
+// know, and every custom kind there has its definition here.
+func TestTheTablesAgree(t *testing.T) {
+	defined := map[schema.GroupKind]bool{}
+	for _, d := range All() {
+		defined[d.Kind.GroupKind()] = true
+		k := objects.KindOf(d.Kind.GroupKind())
+		if k.Uses&objects.Custom == 0 || k.Version != d.Kind.Version || k.Resource != d.Resource {
+			t.Errorf("simulator/objects has %+v for %s", k, d.Name())
+		}
+		object, err := d.manifest()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if object.Name != d.Name() || object.Spec.Names.Kind != d.Kind.Kind || !serves(object, d.Kind.Version) {
+			t.Errorf("the manifest of %s defines %s %v", d.Name(), object.Name, object.Spec.Names)
+		}
+		if namespaced := object.Spec.Scope == apiextensionsv1.NamespaceScoped; namespaced != k.Namespaced {
+			t.Errorf("%s: namespaced is %v in the manifest", d.Name(), namespaced)
+		}
+	}
+	for _, k := range objects.Kinds(objects.Custom) {
+		if !defined[k.GroupKind()] {
+			t.Errorf("%s is custom and has no definition", k.GroupKind())
+		}
+	}
+}
+
+// TestTheManifestsAreValid: the API server accepts each of them.
+func TestTheManifestsAreValid(t *testing.T) {
+	for _, d := range All() {
+		object, err := d.manifest()
+		if err != nil {
+			t.Fatal(err)
+		}
+		apiextensionsv1.SetObjectDefaults_CustomResourceDefinition(object)
+		internal := &apiextensions.CustomResourceDefinition{}
+		if err := apiextensionsv1.Convert_v1_CustomResourceDefinition_To_apiextensions_CustomResourceDefinition(object, internal, nil); err != nil {
+			t.Fatal(err)
+		}
+		internal.Status.StoredVersions = []string{d.Kind.Version}
+		if mistakes := validation.ValidateCustomResourceDefinition(t.Context(), internal); len(mistakes) > 0 {
+			t.Errorf("%s: %v", d.Name(), mistakes.ToAggregate())
+		}
+		if object.Annotations[apiextensionsv1.KubeAPIApprovedAnnotation] == "" {
+			t.Errorf("%s names no approval, which clusters ask for in the groups of Kubernetes", d.Name())
+		}
+	}
+}
+
+func TestChoose(t *testing.T) {
+	names := func(all []Definition) []string {
+		out := []string{}
+		for _, d := range all {
+			out = append(out, d.Name())
+		}
+		return out
+	}
+	for _, c := range []struct {
+		list    []string
+		want    []string
+		refused string
+	}{
+		{list: nil, want: []string{}},
+		{list: []string{"Coscheduling"}, want: []string{"podgroups.scheduling.x-k8s.io"}},
+		{list: []string{"all"}, want: names(All())},
+		{list: []string{"Coscheduling", "NodeResourcesFit"}, refused: `no plugin with custom resources is named "NodeResourcesFit"; say Coscheduling`},
+	} {
+		got, err := Choose(c.list)
+		if c.refused != "" {
+			if err == nil || !strings.HasPrefix(err.Error(), c.refused) {
+				t.Errorf("%v: %v", c.list, err)
+			}
+			continue
+		}
+		if diff := cmp.Diff(c.want, names(got)); err != nil || diff != "" {
+			t.Errorf("%v: %v %s", c.list, err, diff)
+		}
+	}
+}

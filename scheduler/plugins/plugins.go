@@ -14,14 +14,16 @@ import (
 	frameworkruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
 
 	"kube-scheduler-simulator/scheduler/plugins/argument"
+	"kube-scheduler-simulator/scheduler/plugins/capacityscheduling"
 	"kube-scheduler-simulator/scheduler/plugins/cel"
 )
 
 // Registry returns the plugins' factories by name, in a new map.
 func Registry() frameworkruntime.Registry {
 	return frameworkruntime.Registry{
-		cel.FilterName: cel.NewFilter,
-		cel.ScoreName:  cel.NewScore,
+		capacityscheduling.Name: capacityscheduling.New,
+		cel.FilterName:          cel.NewFilter,
+		cel.ScoreName:           cel.NewScore,
 	}
 }
 

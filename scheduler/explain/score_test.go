@@ -1,7 +1,6 @@
 package explain
 
 import (
-	"encoding/json"
 	"testing"
 
 	"kube-scheduler-simulator/scheduler/result"

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"kube-scheduler-simulator/scheduler/result"
+	"kube-scheduler-simulator/simulator/clustertest"
 )
 
 // preemption makes room for a pod whose class preempts, but not for a pod whose class never does. The
@@ -39,7 +40,13 @@ apiVersion: scheduling.k8s.io/v1
 kind: PriorityClass
 metadata: {name: "%s-high"}
 value: 100
----`+strings.ReplaceAll(pod, "NAME", "low"))
+`)
+	clustertest.EventuallyTrue(t, "admission sees the priority classes", func() bool {
+		_, err := k.Run("run", "probe", "--image=example.com/main", "--dry-run=server",
+			"--overrides="+`{"spec": {"priorityClassName": "`+k.namespace+`-high"}}`)
+		return err == nil
+	})
+	k.apply(t, strings.ReplaceAll(pod, "NAME", "low"))
 	k.prints(t, "Running", "{.status.phase}", "pod", "low")
 	low := k.cycle(t, "low", result.Scheduled)
 
@@ -52,18 +59,21 @@ value: 100
 	k.do(t, "delete", "pod", "patient")
 
 	k.apply(t, strings.ReplaceAll(pod, "NAME", "high"))
-	high := k.cycle(t, "high", result.Unschedulable)
+	// The scheduler evicts in the background, and may begin after the end of the cycle.
+	var high *result.Cycle
+	clustertest.EventuallyTrue(t, "the cycle tells of its evictions", func() bool {
+		high = k.cycle(t, "high", result.Unschedulable)
+		return high.Preemption != nil && high.Preemption.Evictions != nil
+	})
 	node := k.namespace + "-a-1"
 	want := &result.Preemption{Chosen: node, Candidates: []result.Candidate{{Node: node, Victims: []result.Victim{{Pod: low.Pod, Priority: 10}}}}}
-	if high.Preemption != nil {
-		if e := high.Preemption.Evictions; e == nil || e.Victims != 1 {
-			t.Errorf("evictions %+v", e)
-		}
-		high.Preemption.Evictions = nil // a later version of the cycle has their outcome
-		for i := range high.Preemption.Candidates {
-			for j := range high.Preemption.Candidates[i].Victims {
-				high.Preemption.Candidates[i].Victims[j].StartTime = nil
-			}
+	if e := high.Preemption.Evictions; e.Victims != 1 {
+		t.Errorf("evictions %+v", e)
+	}
+	high.Preemption.Evictions = nil // a later version of the cycle has their outcome
+	for i := range high.Preemption.Candidates {
+		for j := range high.Preemption.Candidates[i].Victims {
+			high.Preemption.Candidates[i].Victims[j].StartTime = nil
 		}
 	}
 	if diff := cmp.Diff(want, high.Preemption); diff != "" || high.NominatedNode != node {

@@ -1,0 +1,182 @@
+package noderesourcetopology
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+)
+
+// layout is what the plugin reads of a NodeResourceTopology. It does not change.
+type layout struct {
+	settings
+	zones []zone // by id
+}
+
+// settings are those of the node's topology manager.
+type settings struct {
+	policy, scope string
+	// maxNUMANodes is the most zones that a node may have.
+	maxNUMANodes int
+}
+
+// zone is a NUMA node.
+type zone struct {
+	id   int
+	name string
+	// available has the resources that the zone lists: of CPU in thousandths of a core, of
+	// others in their own unit.
+	available map[v1.ResourceName]int64
+	// allocatable is as much as can become available.
+	allocatable map[v1.ResourceName]int64
+	costs       map[int]int64 // by id
+}
+
+const (
+	defaultMaxNUMANodes = 8
+	mostNUMANodes       = 1024
+)
+
+// policyWords are the values of topologyPolicies that say something. The others stand for no
+// policy.
+var policyWords = map[string]settings{
+	"SingleNUMANodePodLevel":       {policy: PolicySingleNUMANode, scope: ScopePod},
+	"SingleNUMANodeContainerLevel": {policy: PolicySingleNUMANode, scope: ScopeContainer},
+	"RestrictedPodLevel":           {policy: PolicyRestricted, scope: ScopePod},
+	"RestrictedContainerLevel":     {policy: PolicyRestricted, scope: ScopeContainer},
+	"BestEffortPodLevel":           {policy: PolicyBestEffort, scope: ScopePod},
+	"BestEffortContainerLevel":     {policy: PolicyBestEffort, scope: ScopeContainer},
+}
+
+// settingsOf ignores values that it does not know.
+func settingsOf(t *NodeResourceTopology) settings {
+	out := settings{policy: PolicyNone, scope: ScopeContainer}
+	if len(t.TopologyPolicies) > 0 {
+		if word, known := policyWords[t.TopologyPolicies[0]]; known {
+			out = word
+		}
+	}
+	out.maxNUMANodes = defaultMaxNUMANodes
+	for _, a := range t.Attributes {
+		switch a.Name {
+		case AttributePolicy:
+			if slices.Contains([]string{PolicyNone, PolicyBestEffort, PolicyRestricted, PolicySingleNUMANode}, a.Value) {
+				out.policy = a.Value
+			}
+		case AttributeScope:
+			if a.Value == ScopeContainer || a.Value == ScopePod {
+				out.scope = a.Value
+			}
+		case AttributeMaxNUMANodes:
+			if n, err := strconv.Atoi(a.Value); err == nil && n > 1 {
+				out.maxNUMANodes = min(n, mostNUMANodes)
+			}
+		}
+	}
+	return out
+}
+
+func layoutOf(t *NodeResourceTopology) *layout {
+	out := &layout{settings: settingsOf(t)}
+	for i := range t.Zones {
+		id, ok := zoneID(t.Zones[i].Name)
+		if !ok || t.Zones[i].Type != ZoneType || slices.ContainsFunc(out.zones, func(z zone) bool { return z.id == id }) {
+			continue
+		}
+		z := zone{id: id, name: t.Zones[i].Name, available: map[v1.ResourceName]int64{}, allocatable: map[v1.ResourceName]int64{}, costs: map[int]int64{}}
+		for _, r := range t.Zones[i].Resources {
+			name := v1.ResourceName(r.Name)
+			z.available[name], z.allocatable[name] = units(name, r.Available), units(name, r.Allocatable)
+		}
+		for _, c := range t.Zones[i].Costs {
+			if to, ok := zoneID(c.Name); ok {
+				z.costs[to] = c.Value
+			}
+		}
+		out.zones = append(out.zones, z)
+	}
+	slices.SortFunc(out.zones, func(a, b zone) int { return cmp.Compare(a.id, b.id) })
+	return out
+}
+
+// zoneID reads the number in the name of a zone.
+func zoneID(name string) (int, bool) {
+	number, ok := strings.CutPrefix(name, ZonePrefix)
+	if !ok {
+		return 0, false
+	}
+	id, err := strconv.ParseUint(number, 10, 16)
+	return int(id), err == nil
+}
+
+// units returns thousandths of a core for CPU, and units of other resources.
+func units(name v1.ResourceName, q resource.Quantity) int64 {
+	if name == v1.ResourceCPU {
+		return q.MilliValue()
+	}
+	return q.Value()
+}
+
+// lists reports whether any zone lists the resource.
+func (l *layout) lists(name v1.ResourceName) bool {
+	return slices.ContainsFunc(l.zones, func(z zone) bool {
+		_, listed := z.available[name]
+		return listed
+	})
+}
+
+// copied returns zones that may be changed.
+func copied(zones []zone) []zone {
+	out := slices.Clone(zones)
+	for i := range out {
+		out[i].available = maps.Clone(out[i].available)
+	}
+	return out
+}
+
+// without returns the layout with an amount less in every zone that lists the resource, at
+// least 0.
+func (l *layout) without(taken map[v1.ResourceName]int64) *layout {
+	if len(taken) == 0 {
+		return l
+	}
+	out := &layout{settings: l.settings, zones: copied(l.zones)}
+	for _, z := range out.zones {
+		for name, n := range taken {
+			if available, listed := z.available[name]; listed {
+				z.available[name] = max(0, available-n)
+			}
+		}
+	}
+	return out
+}
+
+// with returns the layout with what the victims hold alone given back to their zones. The error
+// says that a zone would have more than it can.
+func (l *layout) with(victims []*v1.Pod, placed map[ContainerID]int) (*layout, error) {
+	out := &layout{settings: l.settings, zones: copied(l.zones)}
+	for _, pod := range victims {
+		for c := range lasting(pod) {
+			id, known := placed[ContainerID{pod.Namespace, pod.Name, c.Name}]
+			at := slices.IndexFunc(out.zones, func(z zone) bool { return z.id == id })
+			if !known || at < 0 {
+				continue
+			}
+			for _, w := range exclusiveRequests(pod, c, l) {
+				z := &out.zones[at]
+				if _, listed := z.available[w.name]; !listed {
+					continue
+				}
+				if z.available[w.name] += w.amount; z.available[w.name] > z.allocatable[w.name] {
+					return nil, fmt.Errorf("%s would have more %s than is allocatable", z.name, w.name)
+				}
+			}
+		}
+	}
+	return out, nil
+}

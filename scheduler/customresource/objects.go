@@ -48,11 +48,22 @@ func New[T any, P Object[T]](handle fwk.Handle, gvr schema.GroupVersionResource)
 		o.live = c.Resource(gvr)
 	}
 	o.informer = handle.SharedInformerFactory().InformerFor(P(new(T)), func(kubernetes.Interface, time.Duration) cache.SharedIndexInformer {
-		return cache.NewSharedIndexInformerWithOptions(o.listWatch(), P(new(T)), cache.SharedIndexInformerOptions{
-			ObjectDescription: gvr.String(), Indexers: cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc},
-		})
+		return NewInformer[T, P](o.live)
 	})
 	return o, nil
+}
+
+// NewInformer returns an informer of a kind, as the Go type T, that does not run yet. live comes from
+// NewClient; it is nil without an API server. The informer leaves out objects that are no T, which
+// a user's own definition may allow.
+func NewInformer[T any, P Object[T]](live dynamic.NamespaceableResourceInterface) cache.SharedIndexInformer {
+	lw := none()
+	if live != nil {
+		lw = listWatch[T, P](live)
+	}
+	return cache.NewSharedIndexInformerWithOptions(lw, P(new(T)), cache.SharedIndexInformerOptions{
+		Indexers: cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc},
+	})
 }
 
 // Informer returns the informer of the objects, for event handlers.
@@ -92,7 +103,7 @@ func (o *Objects[T, P]) Get(ctx context.Context, namespace, name string) (P, err
 	case err != nil:
 		return nil, fmt.Errorf("reading %s/%s: %w", namespace, name, err)
 	}
-	return o.typed(raw)
+	return typed[T, P](raw)
 }
 
 // Each calls do for every object that the informer knows.
@@ -104,7 +115,7 @@ func (o *Objects[T, P]) Each(do func(P)) {
 	}
 }
 
-func (o *Objects[T, P]) typed(raw *unstructured.Unstructured) (P, error) {
+func typed[T any, P Object[T]](raw *unstructured.Unstructured) (P, error) {
 	object := P(new(T))
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(raw.Object, object); err != nil {
 		return nil, fmt.Errorf("reading %s %s/%s: %w", raw.GetKind(), raw.GetNamespace(), raw.GetName(), err)
@@ -124,23 +135,23 @@ func (l *objectList) DeepCopyObject() runtime.Object { return l }
 
 var errNoCluster = errors.New("there is no cluster")
 
-// listWatch reads the objects as T. It leaves out objects that are no T, which a user's own
-// definition may allow.
-func (o *Objects[T, P]) listWatch() cache.ListerWatcher {
-	if o.live == nil {
-		return &cache.ListWatch{
-			ListWithContextFunc: func(context.Context, metav1.ListOptions) (runtime.Object, error) { return &objectList{}, nil },
-			WatchFuncWithContext: func(_ context.Context, options metav1.ListOptions) (watch.Interface, error) {
-				if options.SendInitialEvents != nil {
-					return nil, errNoCluster // the reader lists instead
-				}
-				return watch.NewFake(), nil
-			},
-		}
+// none has no objects.
+func none() *cache.ListWatch {
+	return &cache.ListWatch{
+		ListWithContextFunc: func(context.Context, metav1.ListOptions) (runtime.Object, error) { return &objectList{}, nil },
+		WatchFuncWithContext: func(_ context.Context, options metav1.ListOptions) (watch.Interface, error) {
+			if options.SendInitialEvents != nil {
+				return nil, errNoCluster // the reader lists instead
+			}
+			return watch.NewFake(), nil
+		},
 	}
+}
+
+func listWatch[T any, P Object[T]](live dynamic.NamespaceableResourceInterface) *cache.ListWatch {
 	return &cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
-			raw, err := o.live.List(ctx, options)
+			raw, err := live.List(ctx, options)
 			if err != nil {
 				return nil, err
 			}
@@ -148,7 +159,7 @@ func (o *Objects[T, P]) listWatch() cache.ListerWatcher {
 				ResourceVersion: raw.GetResourceVersion(), Continue: raw.GetContinue(), RemainingItemCount: raw.GetRemainingItemCount(),
 			}}
 			for i := range raw.Items {
-				if object, err := o.typed(&raw.Items[i]); err == nil {
+				if object, err := typed[T, P](&raw.Items[i]); err == nil {
 					list.Items = append(list.Items, object)
 				} else {
 					utilruntime.HandleErrorWithContext(ctx, err, "Leaving out an object")
@@ -157,7 +168,7 @@ func (o *Objects[T, P]) listWatch() cache.ListerWatcher {
 			return list, nil
 		},
 		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
-			w, err := o.live.Watch(ctx, options)
+			w, err := live.Watch(ctx, options)
 			if err != nil {
 				return nil, err
 			}
@@ -166,7 +177,7 @@ func (o *Objects[T, P]) listWatch() cache.ListerWatcher {
 				if !ok {
 					return event, true // an error
 				}
-				object, err := o.typed(raw)
+				object, err := typed[T, P](raw)
 				if err != nil {
 					utilruntime.HandleErrorWithContext(ctx, err, "Leaving out an object")
 					return event, false

@@ -45,7 +45,8 @@ func cycles() []spoken {
 	}
 	out = append(out, sentences()...)
 	out = append(out, sentencesAboutExtenders()...)
-	return append(out, sentencesAboutPodGroups()...)
+	out = append(out, sentencesAboutPodGroups()...)
+	return append(out, sentencesAboutCoscheduling()...)
 }
 
 // The data in the shared cases is generated from cycles. After an intended change,

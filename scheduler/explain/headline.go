@@ -253,6 +253,9 @@ func headline(c *result.Cycle, e Explanation) Operands {
 	case result.Scheduled:
 		return scheduled(c, e)
 	case result.Waiting:
+		if awaiting := awaitingGroup(c); awaiting != nil {
+			return awaiting
+		}
 		return Waiting{Pod: c.Pod.Name, Node: c.SelectedNode, Plugins: waitingFor(c.Permit)}
 	case result.Error:
 		if f := fatal(e.ExtenderFailures); f != nil {
@@ -304,6 +307,9 @@ func unschedulable(c *result.Cycle, e Explanation) Operands {
 	case c.Nodes.Total == 0:
 		return NoNodes{Pod: c.Pod.Name}
 	case c.Filter == nil:
+		if refused := refusedByGroup(c); refused != nil {
+			return refused
+		}
 		return rejectedBeforeFilter(c)
 	case c.SelectedNode != "":
 		return rejectedLater(c)
@@ -335,6 +341,9 @@ func rejectedBeforeFilter(c *result.Cycle) Operands {
 }
 
 func rejectedLater(c *result.Cycle) Operands {
+	if released := releasedByGroup(c); released != nil {
+		return released
+	}
 	if w := c.PermitWait; w != nil && w.TimedOut {
 		return PermitTimeout{Pod: c.Pod.Name, Node: c.SelectedNode, Plugin: w.Plugin, Waited: duration(w.DurationSeconds)}
 	}

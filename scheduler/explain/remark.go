@@ -104,6 +104,7 @@ func remarks(c *result.Cycle, e Explanation, devicesTogether int) []Statement {
 	}
 	add(deviceRemarks(c, e.Devices, devicesTogether)...)
 	add(groupRemarks(c)...)
+	add(coschedulingRemarks(c, e)...)
 	for _, f := range e.ExtenderFailures {
 		// A failure that was not ignored and ended the cycle is in the headline.
 		if f.Ignored || c.Outcome != result.Error {

@@ -29,6 +29,7 @@ func Headlines() []Operands {
 		Best{}, Tied{}, TiedBySeed{}, Only{}, FirstFeasible{}, Unscored{}, Hinted{}, WasNominated{}, Waiting{},
 		CycleError{}, ExtenderError{}, NoNodes{}, RejectedInPreFilter{}, RejectedLater{}, PermitTimeout{}, LostPlace{}, NoNodeFits{}, NotScheduled{},
 		HeldByGroup{}, NotTried{}, GroupRejected{},
+		MembersMissing{}, MembersGated{}, GroupBackedOff{}, GroupLacksResources{}, GroupMissing{}, MembersAwaited{}, MemberFitsNowhere{}, MemberLostPlace{},
 	}
 }
 
@@ -36,7 +37,7 @@ func Headlines() []Operands {
 func Remarks() []Operands {
 	return []Operands{
 		Waited{}, NominatedCounted{}, SearchEnded{}, RoomMade{}, RoomNominated{}, Nearest{}, NotEvicted{}, DevicesAllocated{}, DeviceShortage{}, DevicesTogether{},
-		GroupHasEnough{}, GroupShort{}, GroupPlaced{}, GroupRoom{}, GroupVictims{}, GroupRoomImpossible{}, ExtenderFailure{}, PluginPanicked{},
+		GroupHasEnough{}, GroupShort{}, GroupPlaced{}, GroupRoom{}, GroupVictims{}, GroupRoomImpossible{}, MembersSentBack{}, MembersKept{}, MembersComplete{}, MembersShort{}, ExtenderFailure{}, PluginPanicked{},
 	}
 }
 

@@ -65,6 +65,16 @@ func RecordNode(state fwk.CycleState, plugin, node, key, value string) {
 	}
 }
 
+// Recorded reports whether facts of the cycle are recorded at all, so that a plugin need not gather
+// costly ones in vain.
+func Recorded(state fwk.CycleState) bool {
+	if state == nil {
+		return false
+	}
+	_, err := state.Read(stateKey)
+	return err == nil
+}
+
 const stateKey fwk.StateKey = "kube-scheduler-simulator/facts"
 
 // Log gathers the facts of one cycle.

@@ -9,7 +9,8 @@
 // kube-apiserver logs harmless errors at every start. Nothing here writes to stdout.
 //
 // The package may import Kubernetes, etcd, simulator/connections, simulator/objects, simulator/outbound and its own
-// subpackages. It never imports packages of scheduler/.
+// subpackages. It does not import packages of scheduler/; its controllers import those that read
+// custom resources.
 package controlplane
 
 import (

@@ -1,7 +1,8 @@
 // Package argument decodes the arguments that the scheduler's configuration gives
 // to a plugin, and reports mistakes in them.
 //
-// It may import apimachinery only.
+// A plugin whose arguments have a kind registers them with Register. The package may import
+// apimachinery, and the scheduler's configuration API.
 package argument
 
 import (

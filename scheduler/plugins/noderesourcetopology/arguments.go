@@ -1,6 +1,7 @@
 package noderesourcetopology
 
 import (
+	"errors"
 	"slices"
 	"strings"
 
@@ -23,7 +24,7 @@ type Arguments struct {
 	// DiscardReservedNodes leaves a node out while a pod is on its way there. It takes
 	// precedence over CacheResyncPeriodSeconds.
 	DiscardReservedNodes bool           `json:"discardReservedNodes,omitempty"`
-	Cache                CacheArguments `json:"cache,omitempty"`
+	Cache                CacheArguments `json:"cache"`
 	// PreemptionMode lets dry runs of preemption give the victims' exclusive resources back
 	// to their zones. It is Disabled by default, and needs the cache.
 	PreemptionMode string `json:"preemptionMode,omitempty"`
@@ -72,37 +73,22 @@ const (
 	Disabled               = "Disabled"
 )
 
-const (
-	argumentsKind    = Name + "Args"
-	argumentsVersion = "kubescheduler.config.k8s.io/v1"
-)
-
 var strategies = []string{MostAllocated, BalancedAllocation, LeastAllocated, LeastNUMANodes}
 
-// arguments reads, completes and checks the arguments of the configuration. The errors are
-// argument.Errors.
-func arguments(raw runtime.Object) (*Arguments, error) {
-	a := &Arguments{}
-	if err := argument.Decode(raw, a); err != nil {
-		return nil, err
+var _ runtime.Object = (*Arguments)(nil)
+
+// DeepCopyObject implements runtime.Object.
+func (a *Arguments) DeepCopyObject() runtime.Object {
+	out := *a
+	if a.ScoringStrategy != nil {
+		out.ScoringStrategy = &ScoringStrategy{Type: a.ScoringStrategy.Type, Resources: slices.Clone(a.ScoringStrategy.Resources)}
 	}
-	if a.Kind != "" && a.Kind != argumentsKind {
-		return nil, &argument.Error{Field: "kind", Message: "want " + argumentsKind + ", got " + a.Kind}
-	}
-	if a.APIVersion != "" && a.APIVersion != argumentsVersion {
-		return nil, &argument.Error{Field: "apiVersion", Message: "want " + argumentsVersion + ", got " + a.APIVersion}
-	}
-	a.complete()
-	if !slices.Contains(strategies, a.ScoringStrategy.Type) {
-		return nil, &argument.Error{Field: "scoringStrategy.type", Message: "invalid ScoringStrategyType; it must be one of " + strings.Join(strategies, ", ")}
-	}
-	if a.PreemptionMode != Enabled && a.PreemptionMode != Disabled {
-		return nil, &argument.Error{Field: "preemptionMode", Message: "must be Enabled or Disabled"}
-	}
-	return a, nil
+	return &out
 }
 
-func (a *Arguments) complete() {
+func init() { argument.Register[Arguments](Name, setDefaults) }
+
+func setDefaults(a *Arguments) {
 	if a.ScoringStrategy == nil {
 		a.ScoringStrategy = &ScoringStrategy{Type: LeastAllocated}
 	}
@@ -132,8 +118,24 @@ func (a *Arguments) complete() {
 	}
 }
 
-// Check returns the mistakes in the arguments of a configuration; nil if there are none.
-func Check(raw runtime.Object) error {
-	_, err := arguments(raw)
+// readArguments returns valid arguments. Mistakes are argument.Errors.
+func readArguments(raw runtime.Object) (*Arguments, error) {
+	a, err := argument.Typed[Arguments](raw, setDefaults)
+	if err != nil {
+		return nil, err
+	}
+	var mistakes []error
+	if !slices.Contains(strategies, a.ScoringStrategy.Type) {
+		mistakes = append(mistakes, &argument.Error{Field: "scoringStrategy.type", Message: "invalid ScoringStrategyType; it must be one of " + strings.Join(strategies, ", ")})
+	}
+	if a.PreemptionMode != Enabled && a.PreemptionMode != Disabled {
+		mistakes = append(mistakes, &argument.Error{Field: "preemptionMode", Message: "must be Enabled or Disabled"})
+	}
+	return a, errors.Join(mistakes...)
+}
+
+// Validate returns the mistakes in the plugin's arguments as argument.Errors.
+func Validate(raw runtime.Object) error {
+	_, err := readArguments(raw)
 	return err
 }

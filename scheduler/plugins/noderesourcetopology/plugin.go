@@ -44,7 +44,7 @@ var (
 // also pods, with informers of the handle, which their owner starts. Mistakes in the
 // arguments are argument.Errors.
 func New(_ context.Context, raw runtime.Object, h fwk.Handle) (fwk.Plugin, error) {
-	args, err := arguments(raw)
+	args, err := readArguments(raw)
 	if err != nil {
 		return nil, err
 	}

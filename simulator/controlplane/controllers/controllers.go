@@ -2,8 +2,12 @@
 // kube-controller-manager, which kubecontrollers builds, and stand-ins for storage provisioners
 // and kubelets where the simulator needs less than the real ones do.
 //
+// Controllers of custom kinds, which belong to scheduler plugins, run while the cluster has the
+// definition of the kind.
+//
 // It makes no scheduling decisions and simulates no nodes. It may import Kubernetes,
-// kubecontrollers and simulator/objects.
+// kubecontrollers, simulator/objects, and of scheduler/ only what reads custom kinds: the package
+// customresource and the API types of plugins.
 package controllers
 
 import (
@@ -20,6 +24,8 @@ import (
 	"k8s.io/kubernetes/cmd/kube-controller-manager/names"
 	"k8s.io/kubernetes/pkg/controller/volume/persistentvolume"
 
+	"kube-scheduler-simulator/scheduler/customresource"
+	"kube-scheduler-simulator/scheduler/plugins/coscheduling/v1alpha1"
 	"kube-scheduler-simulator/simulator/controlplane/controllers/kubecontrollers"
 )
 
@@ -107,6 +113,7 @@ func (c *Controllers) buildOwn(ctx context.Context) ([]func(context.Context), er
 		}},
 		{c.chosen[externalProvisioner], "provisioner", func() (func(context.Context), error) { return c.buildProvisioner(client) }},
 		{c.chosen[names.NamespaceController], "namespace deletion", func() (func(context.Context), error) { return c.buildNamespaceDeletion(client) }},
+		{c.chosen[coschedulingPodGroups], "pod groups", c.buildPodGroups},
 		{!c.virtualNodes, "pod deletion", func() (func(context.Context), error) {
 			deletion, err := newPodDeletion(client, c.informers.typed.Core().V1().Pods())
 			return deletion.run, err
@@ -167,6 +174,22 @@ func (c *Controllers) buildNamespaceDeletion(client kubernetes.Interface) (func(
 		return nil, err
 	}
 	return deletion.run, nil
+}
+
+func (c *Controllers) buildPodGroups() (func(context.Context), error) {
+	client, err := customresource.NewClient(userAgent(c.config, "simulator-pod-groups"))
+	if err != nil {
+		return nil, err
+	}
+	groups, err := newPodGroups(client, c.informers.typed.Core().V1().Pods())
+	if err != nil {
+		return nil, err
+	}
+	kind, err := newCustomKind(c.informers.metadata.ForResource(definitionResource).Informer(), v1alpha1.PodGroups, groups.control)
+	if err != nil {
+		return nil, err
+	}
+	return kind.run, nil
 }
 
 // Stop returns when all controllers have ended. It does nothing when they have not started.

@@ -10,9 +10,11 @@ import (
 	"kube-scheduler-simulator/simulator/controlplane/controllers/kubecontrollers"
 )
 
-// externalProvisioner is the only controller here that kube-controller-manager does not have.
-// It stands in for the provisioners of storage vendors.
+// externalProvisioner is a controller that kube-controller-manager does not have. It stands in for the provisioners of storage vendors.
 const externalProvisioner = "external-provisioner"
+
+// coschedulingPodGroups is the controller of the PodGroups of the plugin Coscheduling.
+const coschedulingPodGroups = "coscheduling-podgroup-controller"
 
 // bareControllers are the controllers that scheduling requires: they bind claims and finish
 // deletions.
@@ -27,6 +29,7 @@ var bareControllers = []string{
 
 // usualControllers are the further controllers that "*" stands for.
 var usualControllers = []string{
+	coschedulingPodGroups,
 	names.CronJobController,
 	names.DaemonSetController,
 	names.DeploymentController,
@@ -64,6 +67,7 @@ var unusualControllers = []string{
 // ownControllers are the controllers that kubecontrollers does not build. buildOwn builds them
 // and says why.
 var ownControllers = []string{
+	coschedulingPodGroups,
 	externalProvisioner,
 	names.NamespaceController,
 	names.PersistentVolumeBinderController,

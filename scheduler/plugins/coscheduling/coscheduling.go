@@ -1,0 +1,186 @@
+// Package coscheduling provides the scheduler plugin Coscheduling. It places the pods of a PodGroup
+// of scheduling.x-k8s.io/v1alpha1 together: a pod that has a place waits at Permit until as many
+// members of its group have one as the group needs.
+//
+// It behaves like the plugin of that name in kubernetes-sigs/scheduler-plugins at the commit
+// 903da7d, from its documented behaviour: the order of the queue, what it refuses and in which
+// words, when it sends waiting pods back, and what it forgets when. The differences are: it reads
+// a group from the API server when its informer does not know the group yet; and it records facts.
+//
+// The status of a PodGroup is not its affair: a controller keeps it. The package may import the
+// scheduling framework, scheduler/customresource, scheduler/pluginfact, scheduler/result for the
+// keys of facts, and scheduler/plugins/argument.
+package coscheduling
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/cache"
+	fwk "k8s.io/kube-scheduler/framework"
+
+	"kube-scheduler-simulator/scheduler/customresource"
+	"kube-scheduler-simulator/scheduler/plugins/coscheduling/v1alpha1"
+)
+
+// Name is the name of the plugin.
+const Name = "Coscheduling"
+
+// Plugin is one instance, for one profile. What it remembers lives in memory.
+type Plugin struct {
+	args   *Arguments
+	handle fwk.Handle
+	groups *customresource.Objects[v1alpha1.PodGroup, *v1alpha1.PodGroup]
+	pods   cache.Indexer
+	now    func() time.Time
+
+	mu sync.Mutex
+	// known is what the plugin remembers of each group, by its key. An entry stays when the
+	// group is deleted, because the plugin's users see its effects on a group that is created
+	// again.
+	known map[string]*memory
+	// waiting holds the state of the cycle of each pod that waits at Permit.
+	waiting map[types.UID]fwk.CycleState
+}
+
+// memory is what the plugin remembers of a group.
+type memory struct {
+	// assigned are the names of the pods that have a place, as far as the plugin has seen. A
+	// name stays until Unreserve, or until the pod is deleted with a node.
+	assigned map[string]bool
+	// fits is until when minResources are taken for free.
+	fits time.Time
+	// backoff is until when PreFilter refuses the group.
+	backoff time.Time
+	// failure is when the group last failed; zero if its last attempt succeeded.
+	failure time.Time
+}
+
+var (
+	_ fwk.QueueSortPlugin   = (*Plugin)(nil)
+	_ fwk.PreFilterPlugin   = (*Plugin)(nil)
+	_ fwk.PostFilterPlugin  = (*Plugin)(nil)
+	_ fwk.PermitPlugin      = (*Plugin)(nil)
+	_ fwk.ReservePlugin     = (*Plugin)(nil)
+	_ fwk.EnqueueExtensions = (*Plugin)(nil)
+)
+
+// New is the plugin's factory. Mistakes in the arguments are argument.Errors.
+func New(_ context.Context, args runtime.Object, handle fwk.Handle) (fwk.Plugin, error) {
+	a, err := read(args)
+	if err != nil {
+		return nil, err
+	}
+	p := &Plugin{args: a, handle: handle, now: time.Now, known: map[string]*memory{}, waiting: map[types.UID]fwk.CycleState{}}
+	if p.groups, err = customresource.New[v1alpha1.PodGroup](handle, v1alpha1.PodGroups); err != nil {
+		return nil, err
+	}
+	return p, p.followPods()
+}
+
+// Name returns the name under which users enable the plugin.
+func (*Plugin) Name() string { return Name }
+
+// byGroup is the name of the index of pods by group.
+const byGroup = "coscheduling/group"
+
+// followPods indexes the pods by group, and follows those that have a node.
+func (p *Plugin) followPods() error {
+	informer := p.handle.SharedInformerFactory().Core().V1().Pods().Informer()
+	p.pods = informer.GetIndexer()
+	// All profiles share the informer.
+	if _, indexed := p.pods.GetIndexers()[byGroup]; !indexed {
+		err := informer.AddIndexers(cache.Indexers{byGroup: func(o any) ([]string, error) {
+			if pod, ok := o.(*v1.Pod); ok && groupName(pod) != "" {
+				return []string{keyOf(pod)}, nil
+			}
+			return nil, nil
+		}})
+		if err != nil {
+			return fmt.Errorf("indexing pods by group: %w", err)
+		}
+	}
+	_, err := informer.AddEventHandler(cache.FilteringResourceEventHandler{
+		FilterFunc: func(o any) bool {
+			pod := podOf(o)
+			return pod != nil && groupName(pod) != ""
+		},
+		Handler: cache.ResourceEventHandlerFuncs{AddFunc: func(o any) { p.seen(podOf(o)) }, DeleteFunc: func(o any) { p.gone(podOf(o)) }},
+	})
+	return err
+}
+
+// podOf returns the pod of an event; nil if there is none.
+func podOf(o any) *v1.Pod {
+	if gone, ok := o.(cache.DeletedFinalStateUnknown); ok {
+		o = gone.Obj
+	}
+	pod, _ := o.(*v1.Pod)
+	return pod
+}
+
+// seen is called for each pod with a group when the plugin first learns of it. A pod that another
+// scheduler binds later is not counted.
+func (p *Plugin) seen(pod *v1.Pod) {
+	if pod.Spec.NodeName == "" {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.memory(keyOf(pod)).assigned[pod.Name] = true
+}
+
+// gone is called for each pod with a group that is deleted or has finished.
+func (p *Plugin) gone(pod *v1.Pod) {
+	if pod.Spec.NodeName == "" {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.memory(keyOf(pod)).assigned, pod.Name)
+}
+
+// memory returns what the plugin remembers of a group. The caller holds mu.
+func (p *Plugin) memory(key string) *memory {
+	m := p.known[key]
+	if m == nil {
+		m = &memory{assigned: map[string]bool{}}
+		p.known[key] = m
+	}
+	return m
+}
+
+func groupName(pod *v1.Pod) string { return pod.Labels[v1alpha1.PodGroupLabel] }
+
+// keyOf returns namespace/name of the pod's group.
+func keyOf(pod *v1.Pod) string { return pod.Namespace + "/" + groupName(pod) }
+
+// siblings returns the unfinished pods of the pod's group, itself among them, of all schedulers.
+func (p *Plugin) siblings(pod *v1.Pod) []*v1.Pod {
+	objects, err := p.pods.ByIndex(byGroup, keyOf(pod))
+	if err != nil {
+		return nil // without the index the plugin would not exist
+	}
+	var out []*v1.Pod
+	for _, o := range objects {
+		if sibling, ok := o.(*v1.Pod); ok && sibling.Status.Phase != v1.PodSucceeded && sibling.Status.Phase != v1.PodFailed {
+			out = append(out, sibling)
+		}
+	}
+	return out
+}
+
+// EventsToRegister names the events that wake the pods that the plugin rejected. That a pod is
+// deleted is not among them: a sibling that reaches Permit wakes the others.
+func (*Plugin) EventsToRegister(context.Context) ([]fwk.ClusterEventWithHint, error) {
+	groups := fwk.EventResource(fmt.Sprintf("%s.%s.%s", v1alpha1.PodGroups.Resource, v1alpha1.PodGroups.Version, v1alpha1.PodGroups.Group))
+	return []fwk.ClusterEventWithHint{
+		{Event: fwk.ClusterEvent{Resource: fwk.Pod, ActionType: fwk.Add}},
+		{Event: fwk.ClusterEvent{Resource: groups, ActionType: fwk.Add | fwk.Update}},
+	}, nil
+}

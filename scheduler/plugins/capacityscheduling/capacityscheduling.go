@@ -14,6 +14,7 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/framework/preemption"
 
 	"kube-scheduler-simulator/scheduler/customresource"
+	"kube-scheduler-simulator/scheduler/plugins/capacityscheduling/v1alpha1"
 	"kube-scheduler-simulator/scheduler/plugins/follow"
 )
 
@@ -41,15 +42,17 @@ var (
 // New is the plugin's factory. The plugin follows ElasticQuotas and pods with informers of
 // the handle, which their owner starts.
 func New(ctx context.Context, _ runtime.Object, h fwk.Handle) (fwk.Plugin, error) {
-	quotas, err := customresource.New[ElasticQuota](h, Resource)
+	quotas, err := customresource.New[v1alpha1.ElasticQuota](h, v1alpha1.ElasticQuotas)
 	if err != nil {
 		return nil, err
 	}
 	p := &Plugin{handle: h, view: follow.NewView()}
-	p.ledger = newLedger(func(namespace string) []*ElasticQuota { return listed(quotas.Informer().GetIndexer(), namespace) })
-	err = follow.Follow(p.view, quotas.Informer(), follow.Handlers[*ElasticQuota]{
-		Added:   func(q *ElasticQuota, _ bool) { p.ledger.added(q) },
-		Updated: func(_, q *ElasticQuota) { p.ledger.updated(q) },
+	p.ledger = newLedger(func(namespace string) []*v1alpha1.ElasticQuota {
+		return listed(quotas.Informer().GetIndexer(), namespace)
+	})
+	err = follow.Follow(p.view, quotas.Informer(), follow.Handlers[*v1alpha1.ElasticQuota]{
+		Added:   func(q *v1alpha1.ElasticQuota, _ bool) { p.ledger.added(q) },
+		Updated: func(_, q *v1alpha1.ElasticQuota) { p.ledger.updated(q) },
 		Deleted: p.ledger.deleted,
 	})
 	if err != nil {
@@ -80,15 +83,15 @@ func New(ctx context.Context, _ runtime.Object, h fwk.Handle) (fwk.Plugin, error
 }
 
 // listed returns the ElasticQuotas of a namespace, by name.
-func listed(indexer cache.Indexer, namespace string) (out []*ElasticQuota) {
+func listed(indexer cache.Indexer, namespace string) (out []*v1alpha1.ElasticQuota) {
 	// The informer has the index.
 	objects, _ := indexer.ByIndex(cache.NamespaceIndex, namespace)
 	for _, object := range objects {
-		if q, ok := object.(*ElasticQuota); ok {
+		if q, ok := object.(*v1alpha1.ElasticQuota); ok {
 			out = append(out, q)
 		}
 	}
-	slices.SortFunc(out, func(a, b *ElasticQuota) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortFunc(out, func(a, b *v1alpha1.ElasticQuota) int { return cmp.Compare(a.Name, b.Name) })
 	return out
 }
 
@@ -112,7 +115,7 @@ func (p *Plugin) Preemption() (*preemption.Evaluator, *preemption.Executor) {
 
 // EventsToRegister names the events that may make a rejected pod schedulable.
 func (p *Plugin) EventsToRegister(context.Context) ([]fwk.ClusterEventWithHint, error) {
-	quotas := fwk.EventResource(fmt.Sprintf("%s.%s.%s", Resource.Resource, Resource.Version, Resource.Group))
+	quotas := fwk.EventResource(fmt.Sprintf("%s.%s.%s", v1alpha1.ElasticQuotas.Resource, v1alpha1.ElasticQuotas.Version, v1alpha1.ElasticQuotas.Group))
 	return []fwk.ClusterEventWithHint{
 		{Event: fwk.ClusterEvent{Resource: fwk.Pod, ActionType: fwk.Delete}, QueueingHintFn: p.view.Wake},
 		{Event: fwk.ClusterEvent{Resource: quotas, ActionType: fwk.All}, QueueingHintFn: p.view.Wake},

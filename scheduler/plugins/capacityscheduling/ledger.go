@@ -7,6 +7,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	fwk "k8s.io/kube-scheduler/framework"
+
+	"kube-scheduler-simulator/scheduler/plugins/capacityscheduling/v1alpha1"
 )
 
 // quota is what the plugin knows of a namespace with a quota.
@@ -21,7 +23,7 @@ type quota struct {
 	pods map[types.UID]Amounts
 }
 
-func newQuota(q *ElasticQuota) *quota {
+func newQuota(q *v1alpha1.ElasticQuota) *quota {
 	out := &quota{name: q.Name, min: amountsOf(q.Spec.Min), used: Amounts{}, pods: map[types.UID]Amounts{}}
 	if q.Spec.Max != nil {
 		out.max = amountsOf(q.Spec.Max)
@@ -161,7 +163,7 @@ func (a *accounts) overTotal(more Amounts) bool {
 // called from any goroutine.
 type ledger struct {
 	// listed returns the ElasticQuotas of a namespace, by name.
-	listed func(namespace string) []*ElasticQuota
+	listed func(namespace string) []*v1alpha1.ElasticQuota
 
 	mu     sync.Mutex
 	quotas map[string]*quota
@@ -169,7 +171,7 @@ type ledger struct {
 	shared map[string]bool
 }
 
-func newLedger(listed func(string) []*ElasticQuota) *ledger {
+func newLedger(listed func(string) []*v1alpha1.ElasticQuota) *ledger {
 	return &ledger{listed: listed, quotas: map[string]*quota{}, shared: map[string]bool{}}
 }
 
@@ -202,7 +204,7 @@ func (l *ledger) put(namespace string, q *quota) {
 
 // added counts an ElasticQuota, if it is the first of its namespace. Pods that have a node
 // already are not counted: only a scheduler that starts after them finds them.
-func (l *ledger) added(q *ElasticQuota) {
+func (l *ledger) added(q *v1alpha1.ElasticQuota) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.quotas[q.Namespace] == nil {
@@ -211,7 +213,7 @@ func (l *ledger) added(q *ElasticQuota) {
 }
 
 // updated replaces the min and the max of a namespace, whichever of its quotas changed.
-func (l *ledger) updated(q *ElasticQuota) {
+func (l *ledger) updated(q *v1alpha1.ElasticQuota) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	next := newQuota(q)
@@ -222,7 +224,7 @@ func (l *ledger) updated(q *ElasticQuota) {
 }
 
 // deleted forgets the account of a namespace, whichever of its quotas went.
-func (l *ledger) deleted(q *ElasticQuota) {
+func (l *ledger) deleted(q *v1alpha1.ElasticQuota) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.quotas, q.Namespace)

@@ -9,6 +9,8 @@ import (
 	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
+
+	"kube-scheduler-simulator/scheduler/plugins/capacityscheduling/v1alpha1"
 )
 
 // TestLedger: what the plugin has in memory after a sequence of events.
@@ -16,7 +18,7 @@ func TestLedger(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		// quotas and pods exist when the scheduler starts.
-		quotas []*ElasticQuota
+		quotas []*v1alpha1.ElasticQuota
 		pods   []string
 		// events are "quota+ NAMESPACE NAME", quota~ and quota-, pod+, pod~ and pod-, and
 		// reserve and unreserve, each with a pod as for podOf.
@@ -50,11 +52,11 @@ func TestLedger(t *testing.T) {
 			events: []string{"pod~ q1/a on=n1 cpu=3", "pod+ q1/b on=n1 cpu=1", "pod- q1/a on=n1 cpu=3"}, want: "q1:1 q2:0",
 		},
 		{
-			name: "the first quota of a namespace counts", quotas: []*ElasticQuota{quotaOf("q1", "cpu=4", "cpu=6")},
+			name: "the first quota of a namespace counts", quotas: []*v1alpha1.ElasticQuota{quotaOf("q1", "cpu=4", "cpu=6")},
 			events: []string{"quota+ q1 second", "limits q1"}, want: "q1:0 max 6",
 		},
 		{
-			name: "until any of them changes", quotas: []*ElasticQuota{quotaOf("q1", "cpu=4", "cpu=6")}, pods: []string{"q1/a on=n1 cpu=2"},
+			name: "until any of them changes", quotas: []*v1alpha1.ElasticQuota{quotaOf("q1", "cpu=4", "cpu=6")}, pods: []string{"q1/a on=n1 cpu=2"},
 			events: []string{"quota+ q1 second", "quota~ q1 second", "limits q1"}, want: "q1:2 max 1",
 		},
 		{
@@ -85,7 +87,7 @@ func TestLedger(t *testing.T) {
 					namespace, name, _ := strings.Cut(on, " ")
 					q := quotaOf(namespace, "cpu=1", "cpu=1")
 					q.Name = name
-					map[string]func(*ElasticQuota){"quota+": p.ledger.added, "quota~": p.ledger.updated, "quota-": p.ledger.deleted}[what](q)
+					map[string]func(*v1alpha1.ElasticQuota){"quota+": p.ledger.added, "quota~": p.ledger.updated, "quota-": p.ledger.deleted}[what](q)
 				case "pod+", "pod~":
 					p.podChanged(podOf(t, on))
 				case "pod-":

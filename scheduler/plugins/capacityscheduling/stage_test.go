@@ -31,6 +31,7 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/metrics"
 	"k8s.io/utils/ptr"
 
+	"kube-scheduler-simulator/scheduler/plugins/capacityscheduling/v1alpha1"
 	"kube-scheduler-simulator/scheduler/schedulertest"
 )
 
@@ -55,10 +56,10 @@ func amountsIn(text string) v1.ResourceList {
 
 // quotaOf returns the quota of a namespace, which has its name; min and max are as for
 // amountsIn.
-func quotaOf(namespace, min, max string) *ElasticQuota {
-	return &ElasticQuota{
+func quotaOf(namespace, min, max string) *v1alpha1.ElasticQuota {
+	return &v1alpha1.ElasticQuota{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: namespace, UID: types.UID("quota " + namespace)},
-		Spec:       ElasticQuotaSpec{Min: amountsIn(min), Max: amountsIn(max)},
+		Spec:       v1alpha1.ElasticQuotaSpec{Min: amountsIn(min), Max: amountsIn(max)},
 	}
 }
 
@@ -152,7 +153,7 @@ type stage struct {
 }
 
 // newStage starts the plugin when the quotas and the pods exist already.
-func newStage(t *testing.T, quotas []*ElasticQuota, nodes []string, pods []*v1.Pod, others ...runtime.Object) *stage {
+func newStage(t *testing.T, quotas []*v1alpha1.ElasticQuota, nodes []string, pods []*v1.Pod, others ...runtime.Object) *stage {
 	t.Helper()
 	objects := others
 	for _, q := range quotas {
@@ -162,7 +163,7 @@ func newStage(t *testing.T, quotas []*ElasticQuota, nodes []string, pods []*v1.P
 		objects = append(objects, p)
 	}
 	factory := informers.NewSharedInformerFactory(fake.NewClientset(), 0)
-	kinds := []runtime.Object{&ElasticQuota{}, &v1.Pod{}, &policy.PodDisruptionBudget{}}
+	kinds := []runtime.Object{&v1alpha1.ElasticQuota{}, &v1.Pod{}, &policy.PodDisruptionBudget{}}
 	if err := schedulertest.Store(factory, kinds, objects); err != nil {
 		t.Fatal(err)
 	}

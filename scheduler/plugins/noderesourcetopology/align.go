@@ -3,6 +3,8 @@ package noderesourcetopology
 import (
 	v1 "k8s.io/api/core/v1"
 	fwk "k8s.io/kube-scheduler/framework"
+
+	"kube-scheduler-simulator/scheduler/plugins/noderesourcetopology/v1alpha2"
 )
 
 // Misfit is a part of a pod for which no zone of a node has everything.
@@ -43,7 +45,7 @@ func (m *misfit) message() string { return "cannot align " + string(m.part.role)
 // container is charged to the first zone that can hold it; init containers and sidecars to
 // none.
 func (l *layout) misfit(r *request, node fwk.NodeInfo) *misfit {
-	if l.scope == ScopePod {
+	if l.scope == v1alpha2.ScopePod {
 		if place(l.zones, &r.whole, r.guaranteed, node) < 0 {
 			return &misfit{&r.whole, l.zones}
 		}
@@ -63,7 +65,7 @@ func (l *layout) misfit(r *request, node fwk.NodeInfo) *misfit {
 			left, own = copied(left), true
 		}
 		for _, w := range p.wants {
-			if _, listed := left[at].available[w.name]; listed && (r.guaranteed || !isShared(w.name)) {
+			if _, listed := left[at].available[w.name]; listed && (r.guaranteed || !v1alpha2.IsShared(w.name)) {
 				left[at].available[w.name] -= w.amount
 			}
 		}
@@ -114,7 +116,7 @@ func shortage(zones []zone, at int, w want, guaranteed bool, node fwk.NodeInfo) 
 		return s, true
 	case !listed:
 		return s, !isOfTheHost(w.name) || listedIn(zones, w.name)
-	case guaranteed || !isShared(w.name):
+	case guaranteed || !v1alpha2.IsShared(w.name):
 		return s, available < w.amount
 	}
 	return s, false

@@ -5,6 +5,8 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"kube-scheduler-simulator/scheduler/plugins/noderesourcetopology/v1alpha2"
 )
 
 // topologies is what Filter and Score read, and what they tell it. Its methods may be called
@@ -20,8 +22,9 @@ type topologies interface {
 	bound(node string, pod *v1.Pod)
 	// refused notes that Filter has rejected the node.
 	refused(node string)
-	// placed returns the zones of containers on the node; nil if they are not known.
-	placed(node string) map[ContainerID]int
+	// placed returns the topology of a node and the zones of containers on it; nil if they
+	// are not known.
+	placed(node string) (*v1alpha2.NodeResourceTopology, map[v1alpha2.ContainerID]int)
 	// resync brings the cache up to date at the start of a cycle, if it is time to.
 	resync()
 }
@@ -35,20 +38,20 @@ type latest struct {
 
 // known is a topology and what the plugin reads of it.
 type known struct {
-	object *NodeResourceTopology
+	object *v1alpha2.NodeResourceTopology
 	*layout
 }
 
 func newLatest() *latest { return &latest{nodes: map[string]*known{}} }
 
-func (l *latest) set(t *NodeResourceTopology) {
+func (l *latest) set(t *v1alpha2.NodeResourceTopology) {
 	k := &known{t, layoutOf(t)}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.nodes[t.Name] = k
 }
 
-func (l *latest) forget(t *NodeResourceTopology) {
+func (l *latest) forget(t *v1alpha2.NodeResourceTopology) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.nodes, t.Name)
@@ -74,7 +77,9 @@ func (*latest) bound(string, *v1.Pod)   {}
 func (*latest) refused(string)          {}
 func (*latest) resync()                 {}
 
-func (*latest) placed(string) map[ContainerID]int { return nil }
+func (*latest) placed(string) (*v1alpha2.NodeResourceTopology, map[v1alpha2.ContainerID]int) {
+	return nil, nil
+}
 
 // discarding leaves a node out while pods are on their way there.
 type discarding struct {

@@ -12,6 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
+
+	"kube-scheduler-simulator/scheduler/plugins/noderesourcetopology/v1alpha2"
 )
 
 // world is a node n with two zones of 4 CPUs and 8Gi, whose allocatable is 8 CPUs and 16Gi.
@@ -65,16 +67,16 @@ func gone(name string) step {
 }
 
 // reports: the agent writes the topology, with the fingerprint of those pods.
-func reports(t *NodeResourceTopology, pods ...string) step {
+func reports(t topology, pods ...string) step {
 	return func(w *world) {
 		var known []*v1.Pod
 		for _, name := range pods {
 			known = append(known, podOf(name, true))
 		}
 		if len(pods) > 0 {
-			t.set(AttributeFingerprint, Fingerprint(known))
+			t.set(v1alpha2.AttributeFingerprint, v1alpha2.FingerprintOf(known))
 		}
-		w.over().latest.set(t)
+		w.over().latest.set(t.NodeResourceTopology)
 	}
 }
 
@@ -110,7 +112,7 @@ const (
 func TestCaches(t *testing.T) {
 	const overReserve = "cacheResyncPeriodSeconds: 5"
 	with := func(cache string) string { return "{" + overReserve + ", cache: {" + cache + "}}" }
-	half := func() *NodeResourceTopology { return cut("n", "cpu=1 memory=8Gi", "cpu=4 memory=8Gi") }
+	half := func() topology { return cut("n", "cpu=1 memory=8Gi", "cpu=4 memory=8Gi") }
 	p1 := pod("p1", large, true)
 	resynced := []step{asks(large, noContainer), after(5 * time.Second)}
 	for _, c := range []struct {
@@ -156,26 +158,26 @@ func TestCaches(t *testing.T) {
 		},
 		{
 			name: "not when no pod is there", args: "{" + overReserve + "}",
-			steps: append([]step{p1, reserve("p1"), reports(half().set(AttributeFingerprint, Fingerprint(nil)))}, append(resynced, asks(large, noContainer))...),
+			steps: append([]step{p1, reserve("p1"), reports(half().set(v1alpha2.AttributeFingerprint, v1alpha2.FingerprintOf(nil)))}, append(resynced, asks(large, noContainer))...),
 		},
 		{
 			name: "the fingerprint in the annotation", args: "{" + overReserve + "}",
-			steps: append([]step{p1, reserve("p1"), seen("p1", ours, v1.PodRunning), reports(half().change(func(t *NodeResourceTopology) {
-				t.Annotations = map[string]string{legacyFingerprint: Fingerprint([]*v1.Pod{podOf("p1", true)})}
+			steps: append([]step{p1, reserve("p1"), seen("p1", ours, v1.PodRunning), reports(half().change(func(t *v1alpha2.NodeResourceTopology) {
+				t.Annotations = map[string]string{v1alpha2.LegacyFingerprint: v1alpha2.FingerprintOf([]*v1.Pod{podOf("p1", true)})}
 			}))}, append(resynced, asks(large, 43))...),
 		},
 		{
 			name: "a report of the pods with exclusive resources", args: "{" + overReserve + "}",
 			steps: append([]step{
 				p1, pod("shared", small, false), reserve("p1"), seen("p1", ours, v1.PodRunning), seen("shared", ours, v1.PodRunning),
-				reports(half().set(AttributeFingerprintMethod, methodExclusive), "p1"),
+				reports(half().set(v1alpha2.AttributeFingerprintMethod, v1alpha2.MethodExclusive), "p1"),
 			}, append(resynced, asks(large, 43))...),
 		},
 		{
 			name: "the method of the arguments comes first", args: with("resyncMethod: All"),
 			steps: append([]step{
 				p1, pod("shared", small, false), reserve("p1"), seen("p1", ours, v1.PodRunning), seen("shared", ours, v1.PodRunning),
-				reports(half().set(AttributeFingerprintMethod, methodExclusive), "p1"),
+				reports(half().set(v1alpha2.AttributeFingerprintMethod, v1alpha2.MethodExclusive), "p1"),
 			}, append(resynced, asks(large, noContainer))...),
 		},
 		{
@@ -201,11 +203,11 @@ func TestCaches(t *testing.T) {
 		},
 		{
 			name: "a changed setting counts without a report of pods", args: "{" + overReserve + "}",
-			steps: []step{reports(two().set(AttributeScope, ScopePod)), asks(large, 56), after(5 * time.Second), asksAs("p", true, "cpu=5 memory=1Gi", noPod)},
+			steps: []step{reports(two().set(v1alpha2.AttributeScope, v1alpha2.ScopePod)), asks(large, 56), after(5 * time.Second), asksAs("p", true, "cpu=5 memory=1Gi", noPod)},
 		},
 		{
 			name: "unless only resources are to be followed", args: with("resyncScope: OnlyResources"),
-			steps: []step{reports(two().set(AttributeScope, ScopePod)), after(5 * time.Second), asksAs("p", true, "cpu=5 memory=1Gi", noContainer)},
+			steps: []step{reports(two().set(v1alpha2.AttributeScope, v1alpha2.ScopePod)), after(5 * time.Second), asksAs("p", true, "cpu=5 memory=1Gi", noContainer)},
 		},
 		{
 			name: "a topology that comes later does not count", args: "{" + overReserve + "}", none: true,
@@ -229,7 +231,7 @@ func TestCaches(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			var objects []runtime.Object
 			if !c.none {
-				objects = append(objects, two())
+				objects = append(objects, two().NodeResourceTopology)
 			}
 			w := &world{T: t, pods: map[string]*v1.Pod{}}
 			w.plugin, _ = build(t, c.args, objects...)
@@ -244,39 +246,12 @@ func TestCaches(t *testing.T) {
 	}
 }
 
-// TestExclusive: what makes a pod hold something alone.
-func TestExclusive(t *testing.T) {
-	listed := layoutOf(cut("n", "cpu=4 memory=8Gi example.com/gpu=2"))
-	for _, c := range []struct {
-		name       string
-		guaranteed bool
-		containers []string
-		want       bool
-	}{
-		{"whole CPUs", true, []string{"cpu=2 memory=1Gi"}, true},
-		{"memory", true, []string{"cpu=500m memory=1Gi"}, true},
-		{"Burstable", false, []string{"cpu=2 memory=1Gi hugepages-2Mi=2Mi"}, false},
-		{"a device that a zone lists", false, []string{"example.com/gpu=1"}, true},
-		{"one that no zone lists", false, []string{"example.com/nic=1"}, false},
-		{"an init container", false, []string{"init example.com/gpu=1", "cpu=1"}, false},
-		{"a sidecar", false, []string{"sidecar example.com/gpu=1", "cpu=1"}, true},
-		{"nothing", false, []string{""}, false},
-	} {
-		if got := isExclusive(podOf("p", c.guaranteed, c.containers...), listed); got != c.want {
-			t.Errorf("%s: %v", c.name, got)
-		}
-	}
-	if isExclusive(podOf("p", false, "example.com/gpu=1"), nil) {
-		t.Error("without a topology, no zone lists a device")
-	}
-}
-
 // TestProfilesShareWhatTheyKnow: pods of another profile with the plugin are no strangers,
 // unless it belongs to another scheduler.
 func TestProfilesShareWhatTheyKnow(t *testing.T) {
 	const args = "{cacheResyncPeriodSeconds: 5}"
-	p, f := build(t, args, two())
-	other, _ := build(t, args, two())
+	p, f := build(t, args, two().NodeResourceTopology)
+	other, _ := build(t, args, two().NodeResourceTopology)
 	if _, err := New(t.Context(), &runtime.Unknown{Raw: []byte(args), ContentType: runtime.ContentTypeYAML}, renamed{f, "second"}); err != nil {
 		t.Fatal(err)
 	}
@@ -317,21 +292,21 @@ func TestTheLastProfileLeaves(t *testing.T) {
 
 // TestPreemption: whether a dry run sees what the victims hold.
 func TestPreemption(t *testing.T) {
-	full := func() *NodeResourceTopology {
+	full := func() topology {
 		t := two()
 		for i := range t.Zones[1].Resources {
 			r := &t.Zones[1].Resources[i]
 			r.Available = amountsIn("x=0")["x"]
 		}
-		t.Zones[0].Resources = append([]Amounts(nil), t.Zones[1].Resources...)
+		t.Zones[0].Resources = append([]v1alpha2.Amounts(nil), t.Zones[1].Resources...)
 		return t
 	}
-	placed := func(t *NodeResourceTopology, zone int, pods ...string) *NodeResourceTopology {
-		zones := map[ContainerID]int{}
+	placed := func(t topology, zone int, pods ...string) topology {
+		zones := map[v1alpha2.ContainerID]int{}
 		for _, p := range pods {
-			zones[ContainerID{"default", p, "c0"}] = zone
+			zones[v1alpha2.ContainerID{Namespace: "default", Pod: p, Container: "c0"}] = zone
 		}
-		SetPlacement(t, zones)
+		t.SetPlacement(zones)
 		return t
 	}
 	victim := podOf("victim", true, "cpu=4 memory=8Gi")
@@ -339,7 +314,7 @@ func TestPreemption(t *testing.T) {
 	const enabled = "{cacheResyncPeriodSeconds: 5, preemptionMode: Enabled}"
 	for _, c := range []struct {
 		name, args string
-		topology   *NodeResourceTopology
+		topology   topology
 		victims    []*v1.Pod
 		back       bool // the victims are put back
 		want       string
@@ -360,7 +335,7 @@ func TestPreemption(t *testing.T) {
 				p.Spec.NodeName, p.Spec.SchedulerName, p.Status.Phase = "n", ours, v1.PodRunning
 				pods = append(pods, p)
 			}
-			p, _ := build(t, c.args, append(pods, c.topology)...)
+			p, _ := build(t, c.args, append(pods, c.topology.NodeResourceTopology)...)
 			state, asking := framework.NewCycleState(), podOf("asking", true, "cpu=4 memory=4Gi")
 			if _, status := p.PreFilter(t.Context(), state, asking, nil); !status.IsSuccess() {
 				t.Fatal(status)
@@ -410,9 +385,9 @@ func TestTheEventsThatWakePods(t *testing.T) {
 
 // TestATopologyThatGoes: the node then passes.
 func TestATopologyThatGoes(t *testing.T) {
-	p, _ := build(t, "{}", two())
+	p, _ := build(t, "{}", two().NodeResourceTopology)
 	l := p.topologies.(*latest)
-	l.forget(&NodeResourceTopology{ObjectMeta: metav1.ObjectMeta{Name: "n"}})
+	l.forget(&v1alpha2.NodeResourceTopology{ObjectMeta: metav1.ObjectMeta{Name: "n"}})
 	if reason, score := try(t, p, podOf("p", true, "cpu=5 memory=1Gi"), nodeInfo("n", "cpu=8")); reason != "" || score != 0 {
 		t.Errorf("%q, %d", reason, score)
 	}

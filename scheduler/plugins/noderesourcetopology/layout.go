@@ -6,10 +6,11 @@ import (
 	"maps"
 	"slices"
 	"strconv"
-	"strings"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+
+	"kube-scheduler-simulator/scheduler/plugins/noderesourcetopology/v1alpha2"
 )
 
 // layout is what the plugin reads of a NodeResourceTopology. It does not change.
@@ -45,17 +46,17 @@ const (
 // policyWords are the values of topologyPolicies that say something. The others stand for no
 // policy.
 var policyWords = map[string]settings{
-	"SingleNUMANodePodLevel":       {policy: PolicySingleNUMANode, scope: ScopePod},
-	"SingleNUMANodeContainerLevel": {policy: PolicySingleNUMANode, scope: ScopeContainer},
-	"RestrictedPodLevel":           {policy: PolicyRestricted, scope: ScopePod},
-	"RestrictedContainerLevel":     {policy: PolicyRestricted, scope: ScopeContainer},
-	"BestEffortPodLevel":           {policy: PolicyBestEffort, scope: ScopePod},
-	"BestEffortContainerLevel":     {policy: PolicyBestEffort, scope: ScopeContainer},
+	"SingleNUMANodePodLevel":       {policy: v1alpha2.PolicySingleNUMANode, scope: v1alpha2.ScopePod},
+	"SingleNUMANodeContainerLevel": {policy: v1alpha2.PolicySingleNUMANode, scope: v1alpha2.ScopeContainer},
+	"RestrictedPodLevel":           {policy: v1alpha2.PolicyRestricted, scope: v1alpha2.ScopePod},
+	"RestrictedContainerLevel":     {policy: v1alpha2.PolicyRestricted, scope: v1alpha2.ScopeContainer},
+	"BestEffortPodLevel":           {policy: v1alpha2.PolicyBestEffort, scope: v1alpha2.ScopePod},
+	"BestEffortContainerLevel":     {policy: v1alpha2.PolicyBestEffort, scope: v1alpha2.ScopeContainer},
 }
 
 // settingsOf ignores values that it does not know.
-func settingsOf(t *NodeResourceTopology) settings {
-	out := settings{policy: PolicyNone, scope: ScopeContainer}
+func settingsOf(t *v1alpha2.NodeResourceTopology) settings {
+	out := settings{policy: v1alpha2.PolicyNone, scope: v1alpha2.ScopeContainer}
 	if len(t.TopologyPolicies) > 0 {
 		if word, known := policyWords[t.TopologyPolicies[0]]; known {
 			out = word
@@ -64,15 +65,15 @@ func settingsOf(t *NodeResourceTopology) settings {
 	out.maxNUMANodes = defaultMaxNUMANodes
 	for _, a := range t.Attributes {
 		switch a.Name {
-		case AttributePolicy:
-			if slices.Contains([]string{PolicyNone, PolicyBestEffort, PolicyRestricted, PolicySingleNUMANode}, a.Value) {
+		case v1alpha2.AttributePolicy:
+			if slices.Contains([]string{v1alpha2.PolicyNone, v1alpha2.PolicyBestEffort, v1alpha2.PolicyRestricted, v1alpha2.PolicySingleNUMANode}, a.Value) {
 				out.policy = a.Value
 			}
-		case AttributeScope:
-			if a.Value == ScopeContainer || a.Value == ScopePod {
+		case v1alpha2.AttributeScope:
+			if a.Value == v1alpha2.ScopeContainer || a.Value == v1alpha2.ScopePod {
 				out.scope = a.Value
 			}
-		case AttributeMaxNUMANodes:
+		case v1alpha2.AttributeMaxNUMANodes:
 			if n, err := strconv.Atoi(a.Value); err == nil && n > 1 {
 				out.maxNUMANodes = min(n, mostNUMANodes)
 			}
@@ -81,11 +82,11 @@ func settingsOf(t *NodeResourceTopology) settings {
 	return out
 }
 
-func layoutOf(t *NodeResourceTopology) *layout {
+func layoutOf(t *v1alpha2.NodeResourceTopology) *layout {
 	out := &layout{settings: settingsOf(t)}
 	for i := range t.Zones {
-		id, ok := zoneID(t.Zones[i].Name)
-		if !ok || t.Zones[i].Type != ZoneType || slices.ContainsFunc(out.zones, func(z zone) bool { return z.id == id }) {
+		id, ok := t.Zones[i].ID()
+		if !ok || slices.ContainsFunc(out.zones, func(z zone) bool { return z.id == id }) {
 			continue
 		}
 		z := zone{id: id, name: t.Zones[i].Name, available: map[v1.ResourceName]int64{}, allocatable: map[v1.ResourceName]int64{}, costs: map[int]int64{}}
@@ -94,7 +95,7 @@ func layoutOf(t *NodeResourceTopology) *layout {
 			z.available[name], z.allocatable[name] = units(name, r.Available), units(name, r.Allocatable)
 		}
 		for _, c := range t.Zones[i].Costs {
-			if to, ok := zoneID(c.Name); ok {
+			if to, ok := v1alpha2.ZoneID(c.Name); ok {
 				z.costs[to] = c.Value
 			}
 		}
@@ -102,16 +103,6 @@ func layoutOf(t *NodeResourceTopology) *layout {
 	}
 	slices.SortFunc(out.zones, func(a, b zone) int { return cmp.Compare(a.id, b.id) })
 	return out
-}
-
-// zoneID reads the number in the name of a zone.
-func zoneID(name string) (int, bool) {
-	number, ok := strings.CutPrefix(name, ZonePrefix)
-	if !ok {
-		return 0, false
-	}
-	id, err := strconv.ParseUint(number, 10, 16)
-	return int(id), err == nil
 }
 
 // units returns thousandths of a core for CPU, and units of other resources.
@@ -158,22 +149,22 @@ func (l *layout) without(taken map[v1.ResourceName]int64) *layout {
 
 // with returns the layout with what the victims hold alone given back to their zones. The error
 // says that a zone would have more than it can.
-func (l *layout) with(victims []*v1.Pod, placed map[ContainerID]int) (*layout, error) {
+func (l *layout) with(victims []*v1.Pod, t *v1alpha2.NodeResourceTopology, placed map[v1alpha2.ContainerID]int) (*layout, error) {
 	out := &layout{settings: l.settings, zones: copied(l.zones)}
 	for _, pod := range victims {
-		for c := range lasting(pod) {
-			id, known := placed[ContainerID{pod.Namespace, pod.Name, c.Name}]
+		for c := range v1alpha2.Lasting(pod) {
+			id, known := placed[v1alpha2.ContainerID{Namespace: pod.Namespace, Pod: pod.Name, Container: c.Name}]
 			at := slices.IndexFunc(out.zones, func(z zone) bool { return z.id == id })
 			if !known || at < 0 {
 				continue
 			}
-			for _, w := range exclusiveRequests(pod, c, l) {
+			for name, quantity := range t.Exclusive(pod, c) {
 				z := &out.zones[at]
-				if _, listed := z.available[w.name]; !listed {
+				if _, listed := z.available[name]; !listed {
 					continue
 				}
-				if z.available[w.name] += w.amount; z.available[w.name] > z.allocatable[w.name] {
-					return nil, fmt.Errorf("%s would have more %s than is allocatable", z.name, w.name)
+				if z.available[name] += units(name, quantity); z.available[name] > z.allocatable[name] {
+					return nil, fmt.Errorf("%s would have more %s than is allocatable", z.name, name)
 				}
 			}
 		}

@@ -8,6 +8,8 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"kube-scheduler-simulator/scheduler/plugins/noderesourcetopology/v1alpha2"
 )
 
 // overReserving takes the pods that are on their way from every zone of their node, because
@@ -43,14 +45,6 @@ type reservedNode struct {
 	foreign, refused bool
 }
 
-// listed returns the copied layout; nil if there is none.
-func (n *reservedNode) listed() *layout {
-	if n.copied == nil {
-		return nil
-	}
-	return n.copied.layout
-}
-
 func newOverReserving(l *latest, a *Arguments, foreign func(string) bool, now func() time.Time) *overReserving {
 	period := time.Duration(a.CacheResyncPeriodSeconds) * time.Second
 	return &overReserving{
@@ -69,7 +63,7 @@ func (o *overReserving) node(name string) *reservedNode {
 }
 
 // start copies a topology that existed when the scheduler started. Later ones do not count.
-func (o *overReserving) start(t *NodeResourceTopology) {
+func (o *overReserving) start(t *v1alpha2.NodeResourceTopology) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	n := o.node(t.Name)
@@ -157,7 +151,7 @@ func (o *overReserving) detects(node string, pod *v1.Pod) bool {
 	case None:
 		return false
 	case OnlyExclusiveResources:
-		return isExclusive(pod, o.node(node).listed())
+		return isExclusive(pod, o.node(node).copied)
 	}
 	return true
 }
@@ -186,35 +180,46 @@ func (o *overReserving) resync() {
 // agrees reports whether the agent knows the same pods as the scheduler. It is false on a
 // node without any, and for an agent that does not say.
 func (o *overReserving) agrees(node string, current *known) bool {
-	reported, method := fingerprintOf(current.object)
+	reported, method := current.object.Fingerprint()
 	switch o.args.ResyncMethod {
 	case All:
-		method = methodAll
+		method = v1alpha2.MethodAll
 	case OnlyExclusiveResources:
-		method = methodExclusive
+		method = v1alpha2.MethodExclusive
 	}
 	var counted []*v1.Pod
 	for _, uid := range slices.Sorted(maps.Keys(o.pods[node])) {
 		pod := o.pods[node][uid]
-		if method == methodAll || isExclusive(pod, current.layout) {
+		if method == v1alpha2.MethodAll || isExclusive(pod, current) {
 			counted = append(counted, pod)
 		}
 	}
-	return reported != "" && len(counted) > 0 && reported == Fingerprint(counted)
+	return reported != "" && len(counted) > 0 && reported == v1alpha2.FingerprintOf(counted)
 }
 
-// placed returns the zone of each container on the node that has resources of it to itself,
-// if the agent says so and knows the same containers.
-func (o *overReserving) placed(node string) map[ContainerID]int {
+// isExclusive reports whether a pod holds anything alone on a node. k is nil for one without a
+// topology.
+func isExclusive(pod *v1.Pod, k *known) bool {
+	var t *v1alpha2.NodeResourceTopology
+	if k != nil {
+		t = k.object
+	}
+	return len(t.ExclusiveContainers(pod)) > 0
+}
+
+// placed returns the copied topology, and the zone of each container on the node that holds
+// anything alone, if the agent says so and knows the same containers.
+func (o *overReserving) placed(node string) (*v1alpha2.NodeResourceTopology, map[v1alpha2.ContainerID]int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	n := o.nodes[node]
 	if n == nil || n.copied == nil {
-		return nil
+		return nil, nil
 	}
-	var containers []ContainerID
+	t := n.copied.object
+	var containers []v1alpha2.ContainerID
 	for _, pod := range o.pods[node] {
-		containers = append(containers, ExclusiveContainers(pod, n.copied.object)...)
+		containers = append(containers, t.ExclusiveContainers(pod)...)
 	}
-	return Placement(n.copied.object, containers)
+	return t, t.Placement(containers)
 }

@@ -15,6 +15,7 @@ import (
 
 	"kube-scheduler-simulator/scheduler/customresource"
 	"kube-scheduler-simulator/scheduler/plugins/follow"
+	"kube-scheduler-simulator/scheduler/plugins/noderesourcetopology/v1alpha2"
 )
 
 // Name is the name of the plugin.
@@ -48,13 +49,13 @@ func New(_ context.Context, raw runtime.Object, h fwk.Handle) (fwk.Plugin, error
 	if err != nil {
 		return nil, err
 	}
-	objects, err := customresource.New[NodeResourceTopology](h, Resource)
+	objects, err := customresource.New[v1alpha2.NodeResourceTopology](h, v1alpha2.NodeResourceTopologies)
 	if err != nil {
 		return nil, err
 	}
 	l := newLatest()
 	p := &Plugin{topologies: l, view: follow.NewView(), arguments: args, zoneScorer: args.ScoringStrategy.zoneScorer(), leave: func() {}}
-	added := func(t *NodeResourceTopology, _ bool) { l.set(t) }
+	added := func(t *v1alpha2.NodeResourceTopology, _ bool) { l.set(t) }
 	switch {
 	case args.DiscardReservedNodes:
 		p.topologies = newDiscarding(l)
@@ -63,15 +64,15 @@ func New(_ context.Context, raw runtime.Object, h fwk.Handle) (fwk.Plugin, error
 		if o, err = p.reserves(h, l); err != nil {
 			return nil, err
 		}
-		added = func(t *NodeResourceTopology, initially bool) {
+		added = func(t *v1alpha2.NodeResourceTopology, initially bool) {
 			l.set(t)
 			if initially {
 				o.start(t)
 			}
 		}
 	}
-	return p, follow.Follow(p.view, objects.Informer(), follow.Handlers[*NodeResourceTopology]{
-		Added: added, Updated: func(_, t *NodeResourceTopology) { l.set(t) }, Deleted: l.forget,
+	return p, follow.Follow(p.view, objects.Informer(), follow.Handlers[*v1alpha2.NodeResourceTopology]{
+		Added: added, Updated: func(_, t *v1alpha2.NodeResourceTopology) { l.set(t) }, Deleted: l.forget,
 	})
 }
 
@@ -121,7 +122,8 @@ func (p *Plugin) Close() error {
 
 // EventsToRegister names the events that may make a rejected pod schedulable.
 func (p *Plugin) EventsToRegister(context.Context) ([]fwk.ClusterEventWithHint, error) {
-	topologies := fwk.EventResource(fmt.Sprintf("%s.%s.%s", Resource.Resource, Resource.Version, Resource.Group))
+	kind := v1alpha2.NodeResourceTopologies
+	topologies := fwk.EventResource(fmt.Sprintf("%s.%s.%s", kind.Resource, kind.Version, kind.Group))
 	return []fwk.ClusterEventWithHint{
 		{Event: fwk.ClusterEvent{Resource: fwk.Pod, ActionType: fwk.Delete}},
 		{Event: fwk.ClusterEvent{Resource: fwk.Node, ActionType: fwk.Add | fwk.UpdateNodeAllocatable}},
@@ -185,7 +187,7 @@ func (p *Plugin) Filter(_ context.Context, state fwk.CycleState, pod *v1.Pod, no
 	switch {
 	case !fresh:
 		return fwk.NewStatus(fwk.Unschedulable, notFresh)
-	case l == nil || l.policy != PolicySingleNUMANode:
+	case l == nil || l.policy != v1alpha2.PolicySingleNUMANode:
 		return nil
 	}
 	l, err := p.withVictims(l, r, name)
@@ -208,11 +210,11 @@ func (p *Plugin) withVictims(l *layout, r *request, node string) (*layout, error
 	if p.arguments.PreemptionMode != Enabled || len(r.victims) == 0 {
 		return l, nil
 	}
-	placed := p.topologies.placed(node)
+	t, placed := p.topologies.placed(node)
 	if placed == nil {
 		return l, nil
 	}
-	return l.with(r.victims, placed)
+	return l.with(r.victims, t, placed)
 }
 
 // Score returns how well the pod fits the zones of a node. Only Guaranteed pods prefer nodes.
@@ -227,7 +229,7 @@ func (p *Plugin) Score(_ context.Context, state fwk.CycleState, pod *v1.Pod, nod
 		return fwk.MinScore, nil
 	case p.zoneScorer == nil:
 		return l.leastNUMANodes(r), nil
-	case l.policy != PolicySingleNUMANode:
+	case l.policy != v1alpha2.PolicySingleNUMANode:
 		return fwk.MinScore, nil
 	}
 	return l.score(r, p.zoneScorer), nil
@@ -265,7 +267,7 @@ func MisfitOn(state fwk.CycleState, node fwk.NodeInfo) *Misfit {
 		return nil
 	}
 	l, fresh := r.topologies.layout(node.Node().Name)
-	if !fresh || l == nil || l.policy != PolicySingleNUMANode {
+	if !fresh || l == nil || l.policy != v1alpha2.PolicySingleNUMANode {
 		return nil
 	}
 	if m := l.misfit(r, node); m != nil {

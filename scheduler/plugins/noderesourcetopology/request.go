@@ -6,8 +6,9 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	fwk "k8s.io/kube-scheduler/framework"
-	v1helper "k8s.io/kubernetes/pkg/apis/core/v1/helper"
 	v1qos "k8s.io/kubernetes/pkg/apis/core/v1/helper/qos"
+
+	"kube-scheduler-simulator/scheduler/plugins/noderesourcetopology/v1alpha2"
 )
 
 // want is an amount of a resource, in the units of zone.available, above 0.
@@ -113,23 +114,14 @@ func wantsOf(amounts map[v1.ResourceName]int64) []want {
 
 func asksForDevices(c *v1.Container) bool {
 	for name := range c.Resources.Requests {
-		if isExtended(name) {
+		if v1alpha2.IsDevice(name) {
 			return true
 		}
 	}
 	return false
 }
 
-// isExtended reports whether a resource is a device: not one of Kubernetes' own.
-func isExtended(name v1.ResourceName) bool { return !v1helper.IsNativeResource(name) }
-
-// isShared reports whether pods that are not Guaranteed share a resource, so that the
-// topology manager does not align it for them.
-func isShared(name v1.ResourceName) bool {
-	return name == v1.ResourceCPU || name == v1.ResourceMemory || v1helper.IsHugePageResourceName(name)
-}
-
 // isOfTheHost reports whether a resource that no zone lists belongs to the node as a whole.
 func isOfTheHost(name v1.ResourceName) bool {
-	return name == v1.ResourceEphemeralStorage || name == v1.ResourceStorage || isExtended(name)
+	return name == v1.ResourceEphemeralStorage || name == v1.ResourceStorage || v1alpha2.IsDevice(name)
 }

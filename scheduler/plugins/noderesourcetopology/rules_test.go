@@ -2,6 +2,7 @@ package noderesourcetopology
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -25,6 +26,7 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/metrics"
 	"k8s.io/utils/ptr"
 
+	"kube-scheduler-simulator/scheduler/plugins/noderesourcetopology/v1alpha2"
 	"kube-scheduler-simulator/scheduler/schedulertest"
 )
 
@@ -83,43 +85,46 @@ func nodeInfo(name, allocatable string) *framework.NodeInfo {
 	return n
 }
 
+// topology is one that a test changes.
+type topology struct{ *v1alpha2.NodeResourceTopology }
+
 // cut returns the topology of a node with single-numa-node and the scope container. A zone is
 // "cpu=4 memory=8Gi"; all of it is available.
-func cut(node string, zones ...string) *NodeResourceTopology {
-	t := &NodeResourceTopology{ObjectMeta: metav1.ObjectMeta{Name: node, UID: types.UID(node)}}
-	t.Attributes = []Attribute{{AttributePolicy, PolicySingleNUMANode}, {AttributeScope, ScopeContainer}}
+func cut(node string, zones ...string) topology {
+	t := &v1alpha2.NodeResourceTopology{ObjectMeta: metav1.ObjectMeta{Name: node, UID: types.UID(node)}}
+	t.Attributes = []v1alpha2.Attribute{{Name: v1alpha2.AttributePolicy, Value: v1alpha2.PolicySingleNUMANode}, {Name: v1alpha2.AttributeScope, Value: v1alpha2.ScopeContainer}}
 	for i, text := range zones {
-		z := Zone{Name: ZonePrefix + string(rune('0'+i)), Type: ZoneType}
+		z := v1alpha2.Zone{Name: fmt.Sprint(v1alpha2.ZonePrefix, i), Type: v1alpha2.ZoneType}
 		for name, q := range amountsIn(text) {
-			z.Resources = append(z.Resources, Amounts{Name: string(name), Capacity: q, Allocatable: q, Available: q})
+			z.Resources = append(z.Resources, v1alpha2.Amounts{Name: string(name), Capacity: q, Allocatable: q, Available: q})
 		}
 		t.Zones = append(t.Zones, z)
 	}
-	return t
+	return topology{t}
 }
 
-func (t *NodeResourceTopology) set(name, value string) *NodeResourceTopology {
+func (t topology) set(name, value string) topology {
 	for i := range t.Attributes {
 		if t.Attributes[i].Name == name {
 			t.Attributes[i].Value = value
 			return t
 		}
 	}
-	t.Attributes = append(t.Attributes, Attribute{name, value})
+	t.Attributes = append(t.Attributes, v1alpha2.Attribute{Name: name, Value: value})
 	return t
 }
 
-func (t *NodeResourceTopology) costs(rows ...[]int64) *NodeResourceTopology {
+func (t topology) costs(rows ...[]int64) topology {
 	for i, row := range rows {
 		for j, cost := range row {
-			t.Zones[i].Costs = append(t.Zones[i].Costs, Cost{t.Zones[j].Name, cost})
+			t.Zones[i].Costs = append(t.Zones[i].Costs, v1alpha2.Cost{Name: t.Zones[j].Name, Value: cost})
 		}
 	}
 	return t
 }
 
-func (t *NodeResourceTopology) change(do func(*NodeResourceTopology)) *NodeResourceTopology {
-	do(t)
+func (t topology) change(do func(*v1alpha2.NodeResourceTopology)) topology {
+	do(t.NodeResourceTopology)
 	return t
 }
 
@@ -127,7 +132,7 @@ func (t *NodeResourceTopology) change(do func(*NodeResourceTopology)) *NodeResou
 func build(t *testing.T, args string, objects ...runtime.Object) (*Plugin, framework.Framework) {
 	t.Helper()
 	factory := informers.NewSharedInformerFactory(fake.NewClientset(), 0)
-	if err := schedulertest.Store(factory, []runtime.Object{&NodeResourceTopology{}, &v1.Pod{}, &everyPod{}}, objects); err != nil {
+	if err := schedulertest.Store(factory, []runtime.Object{&v1alpha2.NodeResourceTopology{}, &v1.Pod{}, &everyPod{}}, objects); err != nil {
 		t.Fatal(err)
 	}
 	var p *Plugin
@@ -184,7 +189,7 @@ func try(t *testing.T, p *Plugin, pod *v1.Pod, node fwk.NodeInfo) (string, int64
 }
 
 // two are two zones with 4 CPUs and 8Gi.
-func two() *NodeResourceTopology { return cut("n", "cpu=4 memory=8Gi", "cpu=4 memory=8Gi") }
+func two() topology { return cut("n", "cpu=4 memory=8Gi", "cpu=4 memory=8Gi") }
 
 const (
 	noContainer = "cannot align container"
@@ -197,14 +202,14 @@ const (
 // Unless a row says otherwise, the node has two zones with 4 CPUs and 8Gi, and the strategy is
 // LeastAllocated.
 func TestRules(t *testing.T) {
-	fourZones := func() *NodeResourceTopology {
+	fourZones := func() topology {
 		return cut("n", "cpu=4 memory=8Gi", "cpu=4 memory=8Gi", "cpu=4 memory=8Gi", "cpu=4 memory=8Gi").
 			costs([]int64{10, 12, 21, 21}, []int64{12, 10, 21, 21}, []int64{21, 21, 10, 12}, []int64{21, 21, 12, 10})
 	}
 	for _, c := range []struct {
 		name string
 		// topology is two() by default; none says that the node has none.
-		topology *NodeResourceTopology
+		topology topology
 		none     bool
 		// node is what the node has: 8 CPUs and 16Gi by default.
 		node     string
@@ -220,7 +225,7 @@ func TestRules(t *testing.T) {
 		{name: "1: a zone has just enough", containers: []string{"cpu=4 memory=4Gi"}, score: 25},
 		{name: "1: no zone has enough", containers: []string{"cpu=5 memory=4Gi"}, reason: noContainer},
 		{name: "2: two containers, a zone for each", containers: []string{"cpu=3 memory=1Gi", "cpu=3 memory=1Gi"}, score: 56},
-		{name: "2: not as a pod", topology: two().set(AttributeScope, ScopePod), containers: []string{"cpu=3 memory=1Gi", "cpu=3 memory=1Gi"}, reason: noPod},
+		{name: "2: not as a pod", topology: two().set(v1alpha2.AttributeScope, v1alpha2.ScopePod), containers: []string{"cpu=3 memory=1Gi", "cpu=3 memory=1Gi"}, reason: noPod},
 		{name: "3: Burstable pods share CPUs and memory", burstable: true, containers: []string{"cpu=5 memory=4Gi"}, score: 100},
 		{name: "3: but a zone must list them", topology: cut("n", "cpu=4", "cpu=4"), burstable: true, containers: []string{"cpu=5 memory=4Gi"}, reason: noContainer},
 		{name: "4: memory in no zone", topology: cut("n", "cpu=4", "cpu=4"), containers: []string{"cpu=1 memory=1Gi"}, reason: noContainer},
@@ -249,8 +254,8 @@ func TestRules(t *testing.T) {
 		{name: "7: a device that the node does not have", containers: []string{"cpu=2 memory=1Gi example.com/nic=1"}, reason: noContainer},
 		{name: "storage of the node is not aligned", containers: []string{"cpu=4 memory=4Gi ephemeral-storage=1Gi"}, score: 16},
 		{name: "8: without a topology", none: true, containers: []string{"cpu=20 memory=1Gi"}, score: 0},
-		{name: "8: another policy", topology: two().set(AttributePolicy, PolicyRestricted), containers: []string{"cpu=6 memory=1Gi"}, score: 0},
-		{name: "8: another policy, by the number of zones", topology: two().set(AttributePolicy, PolicyRestricted), strategy: LeastNUMANodes, containers: []string{"cpu=6 memory=1Gi"}, score: 82},
+		{name: "8: another policy", topology: two().set(v1alpha2.AttributePolicy, v1alpha2.PolicyRestricted), containers: []string{"cpu=6 memory=1Gi"}, score: 0},
+		{name: "8: another policy, by the number of zones", topology: two().set(v1alpha2.AttributePolicy, v1alpha2.PolicyRestricted), strategy: LeastNUMANodes, containers: []string{"cpu=6 memory=1Gi"}, score: 82},
 		{name: "9: an init container", containers: []string{"init cpu=5 memory=1Gi", "cpu=1 memory=1Gi"}, reason: noInit},
 		{name: "9: a sidecar", containers: []string{"sidecar cpu=5 memory=1Gi", "cpu=1 memory=1Gi"}, reason: noSidecar},
 		{name: "10: init containers take nothing", containers: []string{"init cpu=4 memory=1Gi", "cpu=4 memory=1Gi", "cpu=4 memory=1Gi"}, score: 43},
@@ -263,58 +268,58 @@ func TestRules(t *testing.T) {
 			name: "what a zone does not list is not taken from it", topology: cut("n", "cpu=2 memory=8Gi", "cpu=4 memory=8Gi example.com/gpu=1"),
 			node: "cpu=8 memory=16Gi example.com/gpu=1", containers: []string{"cpu=2 memory=1Gi", "cpu=2 memory=1Gi example.com/gpu=1"}, score: 36,
 		},
-		{name: "the pod's request: the largest init container", topology: two().set(AttributeScope, ScopePod), containers: []string{"init cpu=5 memory=1Gi", "cpu=1 memory=1Gi"}, reason: noPod},
-		{name: "and the overhead", topology: two().set(AttributeScope, ScopePod), containers: []string{"cpu=3 memory=1Gi", "overhead cpu=2"}, reason: noPod},
+		{name: "the pod's request: the largest init container", topology: two().set(v1alpha2.AttributeScope, v1alpha2.ScopePod), containers: []string{"init cpu=5 memory=1Gi", "cpu=1 memory=1Gi"}, reason: noPod},
+		{name: "and the overhead", topology: two().set(v1alpha2.AttributeScope, v1alpha2.ScopePod), containers: []string{"cpu=3 memory=1Gi", "overhead cpu=2"}, reason: noPod},
 		{name: "a request of nothing is no request", node: "cpu=8 memory=16Gi", containers: []string{"cpu=1 memory=1Gi example.com/nic=0"}, score: 81},
 
 		// Policies, scopes and zones.
 		{
-			name: "18: attributes override the policies", topology: two().change(func(t *NodeResourceTopology) { t.TopologyPolicies = []string{"SingleNUMANodePodLevel"} }),
+			name: "18: attributes override the policies", topology: two().change(func(t *v1alpha2.NodeResourceTopology) { t.TopologyPolicies = []string{"SingleNUMANodePodLevel"} }),
 			containers: []string{"cpu=3 memory=1Gi", "cpu=3 memory=1Gi"}, score: 56,
 		},
 		{
-			name: "policies without attributes", topology: two().change(func(t *NodeResourceTopology) {
+			name: "policies without attributes", topology: two().change(func(t *v1alpha2.NodeResourceTopology) {
 				t.Attributes, t.TopologyPolicies = nil, []string{"SingleNUMANodePodLevel", "BestEffortPodLevel"}
 			}),
 			containers: []string{"cpu=3 memory=1Gi", "cpu=3 memory=1Gi"}, reason: noPod,
 		},
 		{
-			name: "a policy that is not known is none", topology: two().change(func(t *NodeResourceTopology) {
+			name: "a policy that is not known is none", topology: two().change(func(t *v1alpha2.NodeResourceTopology) {
 				t.Attributes, t.TopologyPolicies = nil, []string{"SingleNUMANode"}
 			}),
 			containers: []string{"cpu=5 memory=1Gi"}, score: 0,
 		},
 		{
-			name: "invalid attributes are ignored", topology: two().change(func(t *NodeResourceTopology) {
-				t.Attributes = append(t.Attributes, Attribute{AttributePolicy, "strict"}, Attribute{AttributeScope, "node"}, Attribute{AttributeMaxNUMANodes, "1"}, Attribute{AttributeMaxNUMANodes, "many"})
+			name: "invalid attributes are ignored", topology: two().change(func(t *v1alpha2.NodeResourceTopology) {
+				t.Attributes = append(t.Attributes, v1alpha2.Attribute{Name: v1alpha2.AttributePolicy, Value: "strict"}, v1alpha2.Attribute{Name: v1alpha2.AttributeScope, Value: "node"}, v1alpha2.Attribute{Name: v1alpha2.AttributeMaxNUMANodes, Value: "1"}, v1alpha2.Attribute{Name: v1alpha2.AttributeMaxNUMANodes, Value: "many"})
 			}),
 			strategy: LeastNUMANodes, containers: []string{"cpu=4 memory=1Gi"}, score: 94,
 		},
 		{
-			name: "zones of other types and names are skipped", topology: cut("n", "cpu=4 memory=8Gi", "cpu=8 memory=8Gi", "cpu=8 memory=8Gi", "cpu=8 memory=8Gi").change(func(t *NodeResourceTopology) {
+			name: "zones of other types and names are skipped", topology: cut("n", "cpu=4 memory=8Gi", "cpu=8 memory=8Gi", "cpu=8 memory=8Gi", "cpu=8 memory=8Gi").change(func(t *v1alpha2.NodeResourceTopology) {
 				t.Zones[1].Type, t.Zones[2].Name, t.Zones[3].Name = "Socket", "numa-node-2", "node--3"
 			}),
 			containers: []string{"cpu=5 memory=1Gi"}, reason: noContainer,
 		},
 		{
-			name: "the numbers of zones may have gaps", topology: two().change(func(t *NodeResourceTopology) { t.Zones[0].Name, t.Zones[1].Name = "node-7", "node-3" }),
+			name: "the numbers of zones may have gaps", topology: two().change(func(t *v1alpha2.NodeResourceTopology) { t.Zones[0].Name, t.Zones[1].Name = "node-7", "node-3" }),
 			strategy: LeastNUMANodes, containers: []string{"cpu=6 memory=1Gi"}, burstable: false, reason: noContainer,
 		},
 		{name: "no zones", topology: cut("n"), containers: []string{"cpu=1 memory=1Gi"}, reason: noContainer},
-		{name: "no zones, by the number of zones", topology: cut("n").set(AttributePolicy, PolicyNone), strategy: LeastNUMANodes, containers: []string{"cpu=1 memory=1Gi"}, score: 100},
+		{name: "no zones, by the number of zones", topology: cut("n").set(v1alpha2.AttributePolicy, v1alpha2.PolicyNone), strategy: LeastNUMANodes, containers: []string{"cpu=1 memory=1Gi"}, score: 100},
 		{name: "no zones, a device of the node", topology: cut("n"), node: "cpu=8 example.com/nic=1", burstable: true, containers: []string{"example.com/nic=1"}, score: 100},
 		{name: "negative amounts", topology: cut("n", "cpu=-4 memory=8Gi"), containers: []string{"cpu=1 memory=1Gi"}, reason: noContainer},
 
 		// Scores.
-		{name: "12: LeastAllocated", topology: two().set(AttributeScope, ScopePod), containers: []string{"cpu=2 memory=2Gi"}, score: 62},
-		{name: "12: MostAllocated", topology: two().set(AttributeScope, ScopePod), strategy: MostAllocated, containers: []string{"cpu=2 memory=2Gi"}, score: 37},
-		{name: "12: BalancedAllocation", topology: two().set(AttributeScope, ScopePod), strategy: BalancedAllocation, containers: []string{"cpu=2 memory=2Gi"}, score: 96},
-		{name: "12: LeastNUMANodes", topology: two().set(AttributeScope, ScopePod), strategy: LeastNUMANodes, containers: []string{"cpu=2 memory=2Gi"}, score: 94},
-		{name: "13: the lower zone counts", topology: cut("n", "cpu=4 memory=8Gi", "cpu=8 memory=8Gi").set(AttributeScope, ScopePod), containers: []string{"cpu=2 memory=2Gi"}, score: 62},
-		{name: "13: MostAllocated", topology: cut("n", "cpu=4 memory=8Gi", "cpu=8 memory=8Gi").set(AttributeScope, ScopePod), strategy: MostAllocated, containers: []string{"cpu=2 memory=2Gi"}, score: 25},
-		{name: "13: a zone that scores 0 does not count", topology: cut("n", "cpu=4 memory=8Gi", "cpu=1 memory=1Gi").set(AttributeScope, ScopePod), containers: []string{"cpu=2 memory=2Gi"}, score: 62},
-		{name: "13: one that cannot hold the pod may count", topology: cut("n", "cpu=4 memory=8Gi", "cpu=1 memory=8Gi").set(AttributeScope, ScopePod), containers: []string{"cpu=2 memory=2Gi"}, score: 37},
-		{name: "parts of a CPU count as one", topology: two().set(AttributeScope, ScopePod), containers: []string{"cpu=500m memory=2Gi"}, score: 75},
+		{name: "12: LeastAllocated", topology: two().set(v1alpha2.AttributeScope, v1alpha2.ScopePod), containers: []string{"cpu=2 memory=2Gi"}, score: 62},
+		{name: "12: MostAllocated", topology: two().set(v1alpha2.AttributeScope, v1alpha2.ScopePod), strategy: MostAllocated, containers: []string{"cpu=2 memory=2Gi"}, score: 37},
+		{name: "12: BalancedAllocation", topology: two().set(v1alpha2.AttributeScope, v1alpha2.ScopePod), strategy: BalancedAllocation, containers: []string{"cpu=2 memory=2Gi"}, score: 96},
+		{name: "12: LeastNUMANodes", topology: two().set(v1alpha2.AttributeScope, v1alpha2.ScopePod), strategy: LeastNUMANodes, containers: []string{"cpu=2 memory=2Gi"}, score: 94},
+		{name: "13: the lower zone counts", topology: cut("n", "cpu=4 memory=8Gi", "cpu=8 memory=8Gi").set(v1alpha2.AttributeScope, v1alpha2.ScopePod), containers: []string{"cpu=2 memory=2Gi"}, score: 62},
+		{name: "13: MostAllocated", topology: cut("n", "cpu=4 memory=8Gi", "cpu=8 memory=8Gi").set(v1alpha2.AttributeScope, v1alpha2.ScopePod), strategy: MostAllocated, containers: []string{"cpu=2 memory=2Gi"}, score: 25},
+		{name: "13: a zone that scores 0 does not count", topology: cut("n", "cpu=4 memory=8Gi", "cpu=1 memory=1Gi").set(v1alpha2.AttributeScope, v1alpha2.ScopePod), containers: []string{"cpu=2 memory=2Gi"}, score: 62},
+		{name: "13: one that cannot hold the pod may count", topology: cut("n", "cpu=4 memory=8Gi", "cpu=1 memory=8Gi").set(v1alpha2.AttributeScope, v1alpha2.ScopePod), containers: []string{"cpu=2 memory=2Gi"}, score: 37},
+		{name: "parts of a CPU count as one", topology: two().set(v1alpha2.AttributeScope, v1alpha2.ScopePod), containers: []string{"cpu=500m memory=2Gi"}, score: 75},
 		{name: "weights", strategy: "{type: LeastAllocated, resources: [{name: cpu, weight: 3}]}", containers: []string{"cpu=2 memory=6Gi"}, score: 43},
 		{name: "a weight of 0 is 1", strategy: "{type: LeastAllocated, resources: [{name: cpu, weight: 0}]}", containers: []string{"cpu=2 memory=6Gi"}, score: 37},
 		{name: "a negative weight is 1", strategy: "{type: LeastAllocated, resources: [{name: cpu, weight: -5}]}", containers: []string{"cpu=2 memory=6Gi"}, score: 37},
@@ -323,14 +328,14 @@ func TestRules(t *testing.T) {
 			name: "BalancedAllocation: a share above 1", topology: cut("n", "cpu=4 memory=8Gi", "cpu=1 memory=8Gi"), strategy: BalancedAllocation,
 			containers: []string{"cpu=2 memory=4Gi"}, score: 100,
 		},
-		{name: "14: two zones together", topology: two().set(AttributePolicy, PolicyBestEffort), strategy: LeastNUMANodes, containers: []string{"cpu=6 memory=1Gi"}, score: 82},
-		{name: "14: not enough in all", topology: two().set(AttributePolicy, PolicyBestEffort), strategy: LeastNUMANodes, containers: []string{"cpu=9 memory=1Gi"}, score: 0},
-		{name: "14: at most 2 zones, one", topology: two().set(AttributePolicy, PolicyBestEffort).set(AttributeMaxNUMANodes, "2"), strategy: LeastNUMANodes, containers: []string{"cpu=2 memory=1Gi"}, score: 75},
-		{name: "14: at most 2 zones, both", topology: two().set(AttributePolicy, PolicyBestEffort).set(AttributeMaxNUMANodes, "2"), strategy: LeastNUMANodes, containers: []string{"cpu=6 memory=1Gi"}, score: 25},
-		{name: "the most zones are capped", topology: two().set(AttributePolicy, PolicyBestEffort).set(AttributeMaxNUMANodes, "5000"), strategy: LeastNUMANodes, containers: []string{"cpu=2 memory=1Gi"}, score: 100},
-		{name: "15: near zones", topology: fourZones().set(AttributePolicy, PolicyBestEffort), strategy: LeastNUMANodes, containers: []string{"cpu=8 memory=1Gi"}, score: 82},
+		{name: "14: two zones together", topology: two().set(v1alpha2.AttributePolicy, v1alpha2.PolicyBestEffort), strategy: LeastNUMANodes, containers: []string{"cpu=6 memory=1Gi"}, score: 82},
+		{name: "14: not enough in all", topology: two().set(v1alpha2.AttributePolicy, v1alpha2.PolicyBestEffort), strategy: LeastNUMANodes, containers: []string{"cpu=9 memory=1Gi"}, score: 0},
+		{name: "14: at most 2 zones, one", topology: two().set(v1alpha2.AttributePolicy, v1alpha2.PolicyBestEffort).set(v1alpha2.AttributeMaxNUMANodes, "2"), strategy: LeastNUMANodes, containers: []string{"cpu=2 memory=1Gi"}, score: 75},
+		{name: "14: at most 2 zones, both", topology: two().set(v1alpha2.AttributePolicy, v1alpha2.PolicyBestEffort).set(v1alpha2.AttributeMaxNUMANodes, "2"), strategy: LeastNUMANodes, containers: []string{"cpu=6 memory=1Gi"}, score: 25},
+		{name: "the most zones are capped", topology: two().set(v1alpha2.AttributePolicy, v1alpha2.PolicyBestEffort).set(v1alpha2.AttributeMaxNUMANodes, "5000"), strategy: LeastNUMANodes, containers: []string{"cpu=2 memory=1Gi"}, score: 100},
+		{name: "15: near zones", topology: fourZones().set(v1alpha2.AttributePolicy, v1alpha2.PolicyBestEffort), strategy: LeastNUMANodes, containers: []string{"cpu=8 memory=1Gi"}, score: 82},
 		{
-			name: "15: zones that are further apart", topology: fourZones().set(AttributePolicy, PolicyBestEffort).change(func(t *NodeResourceTopology) {
+			name: "15: zones that are further apart", topology: fourZones().set(v1alpha2.AttributePolicy, v1alpha2.PolicyBestEffort).change(func(t *v1alpha2.NodeResourceTopology) {
 				for _, at := range []int{1, 3} {
 					for i := range t.Zones[at].Resources {
 						if r := &t.Zones[at].Resources[i]; r.Name == "cpu" {
@@ -342,7 +347,7 @@ func TestRules(t *testing.T) {
 			strategy: LeastNUMANodes, containers: []string{"cpu=8 memory=1Gi"}, score: 76,
 		},
 		{
-			name: "the nearest of those that have enough", topology: fourZones().set(AttributePolicy, PolicyBestEffort).change(func(t *NodeResourceTopology) {
+			name: "the nearest of those that have enough", topology: fourZones().set(v1alpha2.AttributePolicy, v1alpha2.PolicyBestEffort).change(func(t *v1alpha2.NodeResourceTopology) {
 				for i := range t.Zones[0].Resources {
 					t.Zones[0].Resources[i].Available = resource.MustParse("1")
 				}
@@ -350,22 +355,22 @@ func TestRules(t *testing.T) {
 			strategy: LeastNUMANodes, containers: []string{"cpu=8 memory=4Gi"}, score: 82,
 		},
 		{
-			name: "containers in turn, the most zones count", topology: two().set(AttributePolicy, PolicyBestEffort), strategy: LeastNUMANodes,
+			name: "containers in turn, the most zones count", topology: two().set(v1alpha2.AttributePolicy, v1alpha2.PolicyBestEffort), strategy: LeastNUMANodes,
 			containers: []string{"init cpu=3 memory=1Gi", "cpu=2 memory=1Gi"}, score: 94,
 		},
 		{
-			name: "init containers take their zones too", topology: two().set(AttributePolicy, PolicyBestEffort), strategy: LeastNUMANodes,
+			name: "init containers take their zones too", topology: two().set(v1alpha2.AttributePolicy, v1alpha2.PolicyBestEffort), strategy: LeastNUMANodes,
 			containers: []string{"init cpu=3 memory=1Gi", "cpu=3 memory=1Gi", "cpu=2 memory=1Gi"}, score: 82,
 		},
-		{name: "a zone of a set lists every resource", topology: cut("n", "cpu=4 memory=8Gi", "cpu=4").set(AttributePolicy, PolicyBestEffort), strategy: LeastNUMANodes, containers: []string{"cpu=6 memory=1Gi"}, score: 0},
+		{name: "a zone of a set lists every resource", topology: cut("n", "cpu=4 memory=8Gi", "cpu=4").set(v1alpha2.AttributePolicy, v1alpha2.PolicyBestEffort), strategy: LeastNUMANodes, containers: []string{"cpu=6 memory=1Gi"}, score: 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var objects []runtime.Object
-			if c.topology == nil {
+			if c.topology.NodeResourceTopology == nil {
 				c.topology = two()
 			}
 			if !c.none {
-				objects = append(objects, c.topology)
+				objects = append(objects, c.topology.NodeResourceTopology)
 			}
 			if c.node == "" {
 				c.node = "cpu=8 memory=16Gi"

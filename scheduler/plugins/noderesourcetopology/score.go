@@ -5,6 +5,8 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	fwk "k8s.io/kube-scheduler/framework"
+
+	"kube-scheduler-simulator/scheduler/plugins/noderesourcetopology/v1alpha2"
 )
 
 // The strategies by which nodes are scored.
@@ -107,7 +109,7 @@ func balanced(z *zone, wants []want) int64 {
 // scope container it is the mean of all containers, for each of which all zones are as they
 // are.
 func (l *layout) score(r *request, scorer zoneScorer) int64 {
-	if l.scope == ScopePod {
+	if l.scope == v1alpha2.ScopePod {
 		return l.lowest(r.whole.wants, scorer)
 	}
 	var total int64
@@ -131,7 +133,7 @@ func (l *layout) lowest(wants []want, scorer zoneScorer) int64 {
 // and a bonus if no other zones of that number are nearer to each other.
 func (l *layout) leastNUMANodes(r *request) int64 {
 	parts := r.parts
-	if l.scope == ScopePod {
+	if l.scope == v1alpha2.ScopePod {
 		parts = []part{r.whole}
 	}
 	left, most, nearest := copied(l.zones), 0, true

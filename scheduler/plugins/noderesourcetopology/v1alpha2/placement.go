@@ -1,4 +1,4 @@
-package noderesourcetopology
+package v1alpha2
 
 import (
 	"fmt"
@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/cespare/xxhash/v2"
-	v1 "k8s.io/api/core/v1"
 )
 
 // Agents report which containers have resources of a zone to themselves in two attributes,
@@ -47,7 +46,7 @@ func byHash(containers []ContainerID) []ContainerID {
 
 // SetPlacement writes the attributes into a topology whose zones are ZonePrefix and their
 // index. zones has the index for each container.
-func SetPlacement(t *NodeResourceTopology, zones map[ContainerID]int) {
+func (t *NodeResourceTopology) SetPlacement(zones map[ContainerID]int) {
 	numbers := make([][]int, len(t.Zones))
 	for n, c := range byHash(slices.Collect(maps.Keys(zones))) {
 		numbers[zones[c]] = append(numbers[zones[c]], n)
@@ -68,9 +67,9 @@ func SetPlacement(t *NodeResourceTopology, zones map[ContainerID]int) {
 
 // Placement reads the attributes: the zone of each of the containers, which are those that
 // the agent knows, in any order. It is nil if the agent says nothing, or knows others.
-func Placement(t *NodeResourceTopology, containers []ContainerID) map[ContainerID]int {
+func (t *NodeResourceTopology) Placement(containers []ContainerID) map[ContainerID]int {
 	var count, zones, busiest int
-	if n, err := fmt.Sscanf(t.attribute(AttributePlacement), placementFormat, &count, &zones, &busiest); err != nil || n != 3 {
+	if n, err := fmt.Sscanf(t.Attribute(AttributePlacement), placementFormat, &count, &zones, &busiest); err != nil || n != 3 {
 		return nil
 	}
 	ordered := byHash(containers)
@@ -79,8 +78,8 @@ func Placement(t *NodeResourceTopology, containers []ContainerID) map[ContainerI
 	}
 	out := make(map[ContainerID]int, count)
 	for _, z := range t.Zones {
-		id, ok := zoneID(z.Name)
-		if !ok || z.Type != ZoneType {
+		id, ok := z.ID()
+		if !ok {
 			continue
 		}
 		for _, a := range z.Attributes {
@@ -174,18 +173,4 @@ func decodeNumbers(text string) (out []int, ok bool) {
 		leading, long = 0, false
 	}
 	return out, !long
-}
-
-// ExclusiveContainers returns the containers of a pod that hold something alone on a node with the
-// topology t: devices that its zones list or, if the pod is Guaranteed, whole CPUs, memory or
-// huge pages. Init containers that end do not count.
-func ExclusiveContainers(pod *v1.Pod, t *NodeResourceTopology) []ContainerID {
-	l := layoutOf(t)
-	var out []ContainerID
-	for c := range lasting(pod) {
-		if len(exclusiveRequests(pod, c, l)) > 0 {
-			out = append(out, ContainerID{pod.Namespace, pod.Name, c.Name})
-		}
-	}
-	return out
 }

@@ -1,16 +1,22 @@
-package noderesourcetopology
+// Package v1alpha2 has the API type of topology.node.k8s.io/v1alpha2 that the plugin
+// NodeResourceTopologyMatch reads, and what agents on nodes write into it: fingerprints of pods,
+// and the zones of containers. It may import Kubernetes' API and the libraries around it.
+package v1alpha2
 
 import (
 	"slices"
+	"strconv"
+	"strings"
 
+	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Resource is the resource of NodeResourceTopologies.
-var Resource = schema.GroupVersionResource{Group: "topology.node.k8s.io", Version: "v1alpha2", Resource: "noderesourcetopologies"}
+// NodeResourceTopologies is the resource of NodeResourceTopology.
+var NodeResourceTopologies = schema.GroupVersionResource{Group: "topology.node.k8s.io", Version: "v1alpha2", Resource: "noderesourcetopologies"}
 
 // NodeResourceTopology says how the node of the same name is cut into zones.
 type NodeResourceTopology struct {
@@ -40,6 +46,22 @@ const (
 	ZoneType   = "Node"
 	ZonePrefix = "node-"
 )
+
+// ID returns the number of a NUMA node; false for a zone that is none.
+func (z *Zone) ID() (int, bool) {
+	id, ok := ZoneID(z.Name)
+	return id, ok && z.Type == ZoneType
+}
+
+// ZoneID reads the number in the name of a NUMA node.
+func ZoneID(name string) (int, bool) {
+	number, ok := strings.CutPrefix(name, ZonePrefix)
+	if !ok {
+		return 0, false
+	}
+	id, err := strconv.ParseUint(number, 10, 16)
+	return int(id), err == nil
+}
 
 // Cost is the distance to a zone.
 type Cost struct {
@@ -101,12 +123,20 @@ func (t *NodeResourceTopology) DeepCopyObject() runtime.Object {
 	return &out
 }
 
-// attribute returns the value of an attribute; empty if there is none.
-func (t *NodeResourceTopology) attribute(name string) string {
+// Attribute returns the value of an attribute of the node; empty if there is none.
+func (t *NodeResourceTopology) Attribute(name string) string {
 	for _, a := range t.Attributes {
 		if a.Name == name {
 			return a.Value
 		}
 	}
 	return ""
+}
+
+// Lists reports whether a NUMA node lists the resource.
+func (t *NodeResourceTopology) Lists(name v1.ResourceName) bool {
+	return slices.ContainsFunc(t.Zones, func(z Zone) bool {
+		_, isNode := z.ID()
+		return isNode && slices.ContainsFunc(z.Resources, func(a Amounts) bool { return a.Name == string(name) })
+	})
 }

@@ -1,4 +1,4 @@
-package noderesourcetopology
+package v1alpha2
 
 import (
 	"testing"
@@ -15,7 +15,7 @@ func TestFingerprint(t *testing.T) {
 		"pfp0v00152f1f612becb81d1": {p("p1")},
 		"pfp0v001353d1561d3a6d698": {p("p2"), p("p1")},
 	} {
-		if got := Fingerprint(pods); got != want {
+		if got := FingerprintOf(pods); got != want {
 			t.Errorf("%d pods: %s, want %s", len(pods), got, want)
 		}
 	}

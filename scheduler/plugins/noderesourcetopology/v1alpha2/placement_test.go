@@ -1,4 +1,4 @@
-package noderesourcetopology
+package v1alpha2
 
 import (
 	"fmt"
@@ -44,9 +44,9 @@ func TestNumbers(t *testing.T) {
 func FuzzPlacementIsReadWithoutPanic(f *testing.F) {
 	f.Add("npv0v001::ve=leb89::cc=2::nn=2::bn=0", "!")
 	f.Fuzz(func(t *testing.T, metadata, vector string) {
-		topology := two().set(AttributePlacement, metadata)
+		topology := with(AttributePlacement, metadata)
 		topology.Zones[1].Attributes = []Attribute{{AttributeVector, vector}}
-		Placement(topology, []ContainerID{{"a", "b", "c"}, {"d", "e", "f"}})
+		topology.Placement([]ContainerID{{"a", "b", "c"}, {"d", "e", "f"}})
 	})
 }
 
@@ -59,21 +59,32 @@ func TestPlacement(t *testing.T) {
 			want[ContainerID{"ns", fmt.Sprint("pod-", i), "c"}] = r.IntN(2)
 		}
 		topology := two()
-		SetPlacement(topology, want)
+		topology.SetPlacement(want)
 		containers := slices.Collect(maps.Keys(want))
-		if diff := cmp.Diff(want, Placement(topology, containers)); diff != "" {
+		if diff := cmp.Diff(want, topology.Placement(containers)); diff != "" {
 			t.Fatalf("seed %d: %s", seed, diff)
 		}
-		if got := Placement(topology, append(containers, ContainerID{"ns", "another", "c"})); got != nil {
+		if got := topology.Placement(append(containers, ContainerID{"ns", "another", "c"})); got != nil {
 			t.Fatalf("seed %d: other containers are placed: %v", seed, got)
 		}
 	}
-	if got := Placement(two(), nil); got != nil {
+	if got := two().Placement(nil); got != nil {
 		t.Errorf("without the attribute: %v", got)
 	}
 	for _, wrong := range []string{"npv0v002::ve=leb89::cc=1::nn=2::bn=0", "npv0v001::ve=leb89::cc=1::nn=2::bn=2", "npv0v001"} {
-		if got := Placement(two().set(AttributePlacement, wrong), []ContainerID{{"a", "b", "c"}}); got != nil {
+		if got := with(AttributePlacement, wrong).Placement([]ContainerID{{"a", "b", "c"}}); got != nil {
 			t.Errorf("%s: %v", wrong, got)
 		}
 	}
+}
+
+// two returns a node with two zones.
+func two() *NodeResourceTopology {
+	return &NodeResourceTopology{Zones: []Zone{{Name: "node-0", Type: ZoneType}, {Name: "node-1", Type: ZoneType}}}
+}
+
+func with(name, value string) *NodeResourceTopology {
+	t := two()
+	t.Attributes = []Attribute{{name, value}}
+	return t
 }

@@ -1,4 +1,6 @@
-package capacityscheduling
+// Package v1alpha1 has the API type of scheduling.x-k8s.io/v1alpha1 that the plugin
+// CapacityScheduling reads. It may import apimachinery and Kubernetes' API types only.
+package v1alpha1
 
 import (
 	v1 "k8s.io/api/core/v1"
@@ -7,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Resource is the resource of ElasticQuotas.
-var Resource = schema.GroupVersionResource{Group: "scheduling.x-k8s.io", Version: "v1alpha1", Resource: "elasticquotas"}
+// ElasticQuotas is the resource of ElasticQuota.
+var ElasticQuotas = schema.GroupVersionResource{Group: "scheduling.x-k8s.io", Version: "v1alpha1", Resource: "elasticquotas"}
 
 // ElasticQuota is the quota of a namespace. There should be one per namespace.
 type ElasticQuota struct {

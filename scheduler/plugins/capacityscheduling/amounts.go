@@ -9,17 +9,17 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/util"
 )
 
-// Amounts are quantities by resource: of CPU in thousandths of a core, of others in their
+// amounts are quantities by resource: of CPU in thousandths of a core, of others in their
 // own unit. They are never changed once they are shared.
-type Amounts map[v1.ResourceName]int64
+type amounts map[v1.ResourceName]int64
 
 // always are the resources that are compared even when a pod does not request them.
 var always = []v1.ResourceName{v1.ResourceCPU, v1.ResourceMemory, v1.ResourceEphemeralStorage}
 
 // amountsOf returns the quantities that the scheduler accounts for: not pods, for
 // example, which no container requests.
-func amountsOf(list v1.ResourceList) Amounts {
-	out := make(Amounts, len(list))
+func amountsOf(list v1.ResourceList) amounts {
+	out := make(amounts, len(list))
 	for name, quantity := range list {
 		switch {
 		case name == v1.ResourceCPU:
@@ -32,31 +32,31 @@ func amountsOf(list v1.ResourceList) Amounts {
 }
 
 // add adds more to a.
-func (a Amounts) add(more Amounts) {
+func (a amounts) add(more amounts) {
 	for name, n := range more {
 		a[name] = sum(a[name], n)
 	}
 }
 
 // subtract takes less from a.
-func (a Amounts) subtract(less Amounts) {
+func (a amounts) subtract(less amounts) {
 	for name, n := range less {
 		a[name] -= n
 	}
 }
 
 // raise sets every amount of a to at least that of other.
-func (a Amounts) raise(other Amounts) {
+func (a amounts) raise(other amounts) {
 	for name, n := range other {
 		a[name] = max(a[name], n)
 	}
 }
 
 // plus returns the sum of both.
-func (a Amounts) plus(b Amounts) Amounts {
+func (a amounts) plus(b amounts) amounts {
 	out := maps.Clone(a)
 	if out == nil {
-		out = Amounts{}
+		out = amounts{}
 	}
 	out.add(b)
 	return out
@@ -74,7 +74,7 @@ func sum(a, b int64) int64 {
 }
 
 // compared returns the resources of a in order, after those that are always compared.
-func (a Amounts) compared() []v1.ResourceName {
+func (a amounts) compared() []v1.ResourceName {
 	names := slices.DeleteFunc(slices.Sorted(maps.Keys(a)), func(name v1.ResourceName) bool { return slices.Contains(always, name) })
 	return append(slices.Clone(always), names...)
 }
@@ -82,8 +82,8 @@ func (a Amounts) compared() []v1.ResourceName {
 // requestOf returns what the scheduler of the plugin counts for a pod: the sum of its
 // containers or, if greater, one init container, and the overhead. Sidecars count like
 // other init containers, and resources of the pod as a whole do not count.
-func requestOf(pod *v1.Pod) Amounts {
-	request := Amounts{}
+func requestOf(pod *v1.Pod) amounts {
+	request := amounts{}
 	for i := range pod.Spec.Containers {
 		request.add(amountsOf(pod.Spec.Containers[i].Resources.Requests))
 	}

@@ -16,6 +16,7 @@ import (
 	"kube-scheduler-simulator/scheduler/customresource"
 	"kube-scheduler-simulator/scheduler/plugins/capacityscheduling/v1alpha1"
 	"kube-scheduler-simulator/scheduler/plugins/follow"
+	"kube-scheduler-simulator/scheduler/result"
 )
 
 // Name is the name of the plugin.
@@ -132,11 +133,11 @@ func (p *Plugin) PreFilter(ctx context.Context, state fwk.CycleState, pod *v1.Po
 	check := p.check(quotas, pod, nodes)
 	state.Write(quotasKey, quotas)
 	state.Write(checkKey, check)
-	check.record(state)
-	switch check.Exceeded {
-	case Max:
+	check.record(state, pod.Namespace)
+	switch check.exceeded {
+	case result.ExceededMax:
 		return nil, fwk.NewStatus(fwk.Unschedulable, fmt.Sprintf("Pod %s/%s is rejected in PreFilter because ElasticQuota %s is more than Max", pod.Namespace, pod.Name, pod.Namespace))
-	case Total:
+	case result.ExceededTotal:
 		return nil, fwk.NewStatus(fwk.Unschedulable, fmt.Sprintf("Pod %s/%s is rejected in PreFilter because total ElasticQuota used is more than min", pod.Namespace, pod.Name))
 	}
 	return nil, nil
@@ -148,14 +149,14 @@ const (
 )
 
 // read returns what PreFilter wrote; false if it did not run.
-func read(state fwk.CycleState) (*accounts, *Check, bool) {
+func read(state fwk.CycleState) (*accounts, *check, bool) {
 	first, errFirst := state.Read(quotasKey)
 	second, errSecond := state.Read(checkKey)
 	if errFirst != nil || errSecond != nil {
 		return nil, nil, false
 	}
 	quotas, okQuotas := first.(*accounts)
-	check, okCheck := second.(*Check)
+	check, okCheck := second.(*check)
 	return quotas, check, okQuotas && okCheck
 }
 

@@ -15,16 +15,16 @@ import (
 type quota struct {
 	// name is that of the ElasticQuota.
 	name string
-	min  Amounts
+	min  amounts
 	// max is nil if there is no limit.
-	max  Amounts
-	used Amounts
+	max  amounts
+	used amounts
 	// pods are those that used counts, with their requests.
-	pods map[types.UID]Amounts
+	pods map[types.UID]amounts
 }
 
 func newQuota(q *v1alpha1.ElasticQuota) *quota {
-	out := &quota{name: q.Name, min: amountsOf(q.Spec.Min), used: Amounts{}, pods: map[types.UID]Amounts{}}
+	out := &quota{name: q.Name, min: amountsOf(q.Spec.Min), used: amounts{}, pods: map[types.UID]amounts{}}
 	if q.Spec.Max != nil {
 		out.max = amountsOf(q.Spec.Max)
 	}
@@ -65,7 +65,7 @@ func (q *quota) limit(name v1.ResourceName) (int64, bool) {
 
 // overMax reports whether the use and more are above the max. It compares cpu, memory,
 // ephemeral-storage, and the resources of more.
-func (q *quota) overMax(more Amounts) bool {
+func (q *quota) overMax(more amounts) bool {
 	for _, name := range more.compared() {
 		if limit, limited := q.limit(name); limited && sum(q.used[name], more[name]) > limit {
 			return true
@@ -76,7 +76,7 @@ func (q *quota) overMax(more Amounts) bool {
 
 // overMinWith reports whether the use and more are above the min. It compares the same
 // resources as overMax.
-func (q *quota) overMinWith(more Amounts) bool {
+func (q *quota) overMinWith(more amounts) bool {
 	for _, name := range more.compared() {
 		if sum(q.used[name], more[name]) > q.min[name] {
 			return true
@@ -129,8 +129,8 @@ func (a *accounts) change(namespace string) *quota {
 }
 
 // used returns the use of all quotas together.
-func (a *accounts) used() Amounts {
-	out := Amounts{}
+func (a *accounts) used() amounts {
+	out := amounts{}
 	for _, q := range a.of {
 		out.add(q.used)
 	}
@@ -138,8 +138,8 @@ func (a *accounts) used() Amounts {
 }
 
 // min returns the sum of all mins.
-func (a *accounts) min() Amounts {
-	out := Amounts{}
+func (a *accounts) min() amounts {
+	out := amounts{}
 	for _, q := range a.of {
 		out.add(q.min)
 	}
@@ -149,7 +149,7 @@ func (a *accounts) min() Amounts {
 // overTotal reports whether the use of all quotas and more are above the sum of the
 // mins. It compares cpu, memory, ephemeral-storage, and every other resource that is used
 // or in more.
-func (a *accounts) overTotal(more Amounts) bool {
+func (a *accounts) overTotal(more amounts) bool {
 	total, limit := a.used().plus(more), a.min()
 	for _, name := range total.compared() {
 		if total[name] > limit[name] {

@@ -97,7 +97,7 @@ func TestLedger(t *testing.T) {
 				case "unreserve":
 					p.Unreserve(t.Context(), nil, podOf(t, on), "n1")
 				case "limits":
-					limits = " max " + written(v1.ResourceCPU, p.ledger.snapshot().of[on].max[v1.ResourceCPU])
+					limits = " max " + cpus(p.ledger.snapshot().of[on].max[v1.ResourceCPU])
 				}
 			}
 			if diff := cmp.Diff(c.want, p.used()+limits); diff != "" {
@@ -128,7 +128,7 @@ func TestACycleKeepsItsView(t *testing.T) {
 	further := clone.Clone()
 	s.plugin.AddPod(t.Context(), further, pod, removed, nil)
 
-	used := func(a *accounts) string { return written(v1.ResourceCPU, a.of["q1"].used[v1.ResourceCPU]) }
+	used := func(a *accounts) string { return cpus(a.of["q1"].used[v1.ResourceCPU]) }
 	first, _, _ := read(clone)
 	second, _, _ := read(further)
 	got := []string{used(before), used(first), used(second), used(s.plugin.ledger.snapshot())}

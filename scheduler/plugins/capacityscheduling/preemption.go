@@ -45,7 +45,7 @@ func (p *Plugin) ineligible(state fwk.CycleState, pod *v1.Pod, statuses fwk.Node
 	if err != nil {
 		return ""
 	}
-	rule := newRule(quotas, check, pod)
+	rule := newRule(check, pod)
 	for _, other := range node.GetPods() {
 		if other.GetPod().DeletionTimestamp != nil && rule.makesRoom(quotas, other.GetPod()) {
 			return "not eligible due to a terminating pod on the nominated node."
@@ -63,10 +63,10 @@ type rule struct {
 	quota, reclaims bool
 }
 
-func newRule(quotas *accounts, check *Check, preemptor *v1.Pod) rule {
+func newRule(check *check, preemptor *v1.Pod) rule {
 	r := rule{namespace: preemptor.Namespace, priority: corev1helpers.PodPriority(preemptor)}
-	if own := quotas.of[preemptor.Namespace]; own != nil {
-		r.quota, r.reclaims = true, !own.overMinWith(check.own())
+	if check.own != nil {
+		r.quota, r.reclaims = true, check.withinMin()
 	}
 	return r
 }
@@ -125,7 +125,7 @@ type dryRun struct {
 	preemptor *v1.Pod
 	node      fwk.NodeInfo
 	quotas    *accounts
-	check     *Check
+	check     *check
 }
 
 // SelectVictimsOnNode is called by many workers at once, each with a clone of the state and
@@ -147,7 +147,7 @@ func (p *Plugin) SelectVictimsOnNode(ctx context.Context, state fwk.CycleState, 
 	if status := p.handle.RunFilterPluginsWithNominatedPods(ctx, state, preemptor, node); !status.IsSuccess() {
 		return nil, 0, status
 	}
-	if own := quotas.of[preemptor.Namespace]; own != nil && (own.overMax(check.Request) || quotas.overTotal(check.Request)) {
+	if own := quotas.of[preemptor.Namespace]; own != nil && (own.overMax(check.request) || quotas.overTotal(check.request)) {
 		return nil, 0, fwk.NewStatus(fwk.Unschedulable, "global quota max exceeded")
 	}
 	return d.reprieve(potential, budgets)
@@ -160,7 +160,7 @@ func (p *Plugin) PotentialVictims(state fwk.CycleState, preemptor *v1.Pod, possi
 	if !ok {
 		return nil
 	}
-	return potential(quotas, newRule(quotas, check, preemptor), possible)
+	return potential(quotas, newRule(check, preemptor), possible)
 }
 
 // potential returns the pods that may give way, the least important first. It takes each out
@@ -195,7 +195,7 @@ func moreImportantLast(a, b *preemption.DomainVictim) int {
 // takeOut removes the pods that may give way from the node and from the state of all
 // plugins.
 func (d *dryRun) takeOut(possible []*preemption.DomainVictim) ([]*preemption.DomainVictim, error) {
-	out := potential(d.quotas, newRule(d.quotas, d.check, d.preemptor), possible)
+	out := potential(d.quotas, newRule(d.check, d.preemptor), possible)
 	for _, victim := range out {
 		if err := d.remove(victim); err != nil {
 			return nil, err
@@ -271,7 +271,7 @@ func (d *dryRun) putBack(victim *preemption.DomainVictim) (fits, within bool, er
 		}
 	}
 	own := d.quotas.of[d.preemptor.Namespace]
-	within = own == nil || !own.overMax(d.check.own()) && !d.quotas.overTotal(d.check.all())
+	within = own == nil || !own.overMax(d.check.inNamespace()) && !d.quotas.overTotal(d.check.inAll())
 	if !within {
 		if err := d.remove(victim); err != nil {
 			return false, false, err

@@ -279,8 +279,11 @@ func (p *Plugin) used() string {
 	all := p.ledger.snapshot()
 	var out []string
 	for namespace, q := range all.of {
-		out = append(out, fmt.Sprintf("%s:%s", namespace, written(v1.ResourceCPU, q.used[v1.ResourceCPU])))
+		out = append(out, fmt.Sprintf("%s:%s", namespace, cpus(q.used[v1.ResourceCPU])))
 	}
 	slices.Sort(out)
 	return strings.Join(out, " ")
 }
+
+// cpus writes thousandths of a core.
+func cpus(n int64) string { return fmt.Sprint(float64(n) / 1000) }

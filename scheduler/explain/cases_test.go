@@ -46,7 +46,9 @@ func cycles() []spoken {
 	out = append(out, sentences()...)
 	out = append(out, sentencesAboutExtenders()...)
 	out = append(out, sentencesAboutPodGroups()...)
-	return append(out, sentencesAboutCoscheduling()...)
+	out = append(out, sentencesAboutCoscheduling()...)
+	out = append(out, sentencesAboutQuotas()...)
+	return append(out, sentencesAboutAlignment()...)
 }
 
 // The data in the shared cases is generated from cycles. After an intended change,

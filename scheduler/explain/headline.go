@@ -311,6 +311,9 @@ func unschedulable(c *result.Cycle, e Explanation) Operands {
 		if refused := refusedByGroup(c); refused != nil {
 			return refused
 		}
+		if refused := refusedByQuota(c); refused != nil {
+			return refused
+		}
 		return rejectedBeforeFilter(c)
 	case c.SelectedNode != "":
 		return rejectedLater(c)

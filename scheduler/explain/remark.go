@@ -98,6 +98,7 @@ func remarks(c *result.Cycle, e Explanation, devicesTogether int) []Statement {
 	if _, none := e.Headline.Operands.(NoNodeFits); none {
 		add(roomRemarks(c, e)...)
 		add(nearest(c)...)
+		add(unaligned(c)...)
 	}
 	if heldByGroup(c) {
 		add(groupPreemption(c.PodGroup)...)
@@ -105,6 +106,7 @@ func remarks(c *result.Cycle, e Explanation, devicesTogether int) []Statement {
 	add(deviceRemarks(c, e.Devices, devicesTogether)...)
 	add(groupRemarks(c)...)
 	add(coschedulingRemarks(c, e)...)
+	add(quotaRemarks(c, e)...)
 	for _, f := range e.ExtenderFailures {
 		// A failure that was not ignored and ended the cycle is in the headline.
 		if f.Ignored || c.Outcome != result.Error {

@@ -31,6 +31,7 @@ func Headlines() []Operands {
 		CycleError{}, ExtenderError{}, NoNodes{}, RejectedInPreFilter{}, RejectedLater{}, PermitTimeout{}, LostPlace{}, NoNodeFits{}, NotScheduled{},
 		HeldByGroup{}, NotTried{}, GroupRejected{},
 		MembersMissing{}, MembersGated{}, GroupBackedOff{}, GroupLacksResources{}, GroupMissing{}, MembersAwaited{}, MemberFitsNowhere{}, MemberLostPlace{},
+		QuotaAtMax{}, QuotasUsedUp{},
 	}
 }
 
@@ -39,6 +40,7 @@ func Remarks() []Operands {
 	return []Operands{
 		Waited{}, NominatedCounted{}, SearchEnded{}, RoomMade{}, RoomNominated{}, Nearest{}, NotEvicted{}, DevicesAllocated{}, DeviceShortage{}, DevicesTogether{},
 		GroupHasEnough{}, GroupShort{}, GroupPlaced{}, GroupRoom{}, GroupVictims{}, GroupRoomImpossible{}, MembersSentBack{}, MembersKept{}, MembersComplete{}, MembersShort{}, ExtenderFailure{}, PluginPanicked{},
+		QuotaBorrowers{}, QuotaReclaims{}, QuotaAboveMin{}, QuotaNobody{}, QuotaBorrows{}, Unaligned{},
 	}
 }
 

@@ -14,8 +14,10 @@ import (
 	frameworkruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
 
 	"kube-scheduler-simulator/scheduler/plugins/argument"
+	"kube-scheduler-simulator/scheduler/plugins/capacityscheduling"
 	"kube-scheduler-simulator/scheduler/plugins/cel"
 	"kube-scheduler-simulator/scheduler/plugins/coscheduling"
+	"kube-scheduler-simulator/scheduler/plugins/noderesourcetopology"
 )
 
 // plugin is a plugin of the simulator.
@@ -28,11 +30,16 @@ type plugin struct {
 
 func all() map[string]plugin {
 	return map[string]plugin{
-		cel.FilterName:    {factory: cel.NewFilter},
-		cel.ScoreName:     {factory: cel.NewScore},
-		coscheduling.Name: {coscheduling.New, coscheduling.Validate},
+		capacityscheduling.Name:   {capacityscheduling.New, withoutArguments},
+		cel.FilterName:            {factory: cel.NewFilter},
+		cel.ScoreName:             {factory: cel.NewScore},
+		coscheduling.Name:         {coscheduling.New, coscheduling.Validate},
+		noderesourcetopology.Name: {noderesourcetopology.New, noderesourcetopology.Validate},
 	}
 }
+
+// withoutArguments is for a plugin that takes no arguments.
+func withoutArguments(runtime.Object) error { return nil }
 
 // Registry returns the plugins' factories by name, in a new map.
 func Registry() frameworkruntime.Registry {

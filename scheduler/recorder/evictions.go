@@ -9,7 +9,6 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	fwk "k8s.io/kube-scheduler/framework"
-	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/defaultpreemption"
 	"k8s.io/kubernetes/pkg/scheduler/framework/preemption"
 
 	"kube-scheduler-simulator/scheduler/result"
@@ -38,16 +37,16 @@ type evictions struct {
 // calls an exported function for each victim, which lets us note the answer and pass it
 // on unchanged.
 func observeEvictions(b *base) {
-	p, ok := b.plugin.(*defaultpreemption.DefaultPreemption)
-	if !ok || p.Executor == nil {
+	_, executor := preemptionOf(b.plugin)
+	if executor == nil {
 		return
 	}
 	if b.recorder.hypothetical {
-		p.Executor.PreemptPod = evictNone
+		executor.PreemptPod = evictNone
 		return
 	}
-	evict := p.Executor.PreemptPod
-	p.Executor.PreemptPod = func(ctx context.Context, chosen preemption.Candidate, preemptor preemption.ExecutorPreemptor, victim *v1.Pod, plugin string) (bool, error) {
+	evict := executor.PreemptPod
+	executor.PreemptPod = func(ctx context.Context, chosen preemption.Candidate, preemptor preemption.ExecutorPreemptor, victim *v1.Pod, plugin string) (bool, error) {
 		e := b.recorder.evictionsBy(preemptor.UID())
 		e.begin(chosen)
 		released, err := evict(ctx, chosen, preemptor, victim, plugin)

@@ -53,10 +53,10 @@ func TestPreemptionOnManyNodesKeepsTheStoresBound(t *testing.T) {
 		preemptor := &v1.Pod{Spec: v1.PodSpec{Priority: ptr.To[int32](1 << 30)}}
 		for n := range nodes {
 			if n < nodes/10 { // the scheduler looks for that many candidates
-				c.preemption.note(table.names[n], preemptor, victims[n], 0, nil, nil)
+				c.preemption.note(preemptor, dryRun{node: table.names[n], victims: victims[n], byPriority: true}, nil)
 				continue
 			}
-			c.preemption.note(table.names[n], preemptor, nil, 0, nil, fwk.NewStatus(fwk.Unschedulable, "Insufficient cpu"))
+			c.preemption.note(preemptor, dryRun{node: table.names[n]}, fwk.NewStatus(fwk.Unschedulable, "Insufficient cpu"))
 		}
 		chosen := table.names[i]
 		store.Put(r.build(c, ending{at: time.Now(), outcome: result.Unschedulable, nominatedNode: chosen}))

@@ -19,18 +19,45 @@ import (
 	"kube-scheduler-simulator/scheduler/result"
 )
 
-// dryRuns observes the dry runs of DefaultPreemption. The evaluator calls the plugin
-// through an interface in an exported field, which lets us note the answer of each dry
-// run and pass it on unchanged.
+// preempts is a plugin, other than DefaultPreemption, that preempts with Kubernetes'
+// evaluator and executor. Both exist before the first cycle and stay.
+type preempts interface {
+	Preemption() (*preemption.Evaluator, *preemption.Executor)
+}
+
+// preemptionOf returns nil for a plugin that does not preempt in a way that we know.
+func preemptionOf(plugin fwk.Plugin) (*preemption.Evaluator, *preemption.Executor) {
+	switch p := plugin.(type) {
+	case *defaultpreemption.DefaultPreemption:
+		return p.Evaluator, p.Executor
+	case preempts:
+		return p.Preemption()
+	}
+	return nil, nil
+}
+
+// dryRuns observes the dry runs of a plugin. The evaluator calls the plugin through an
+// interface in an exported field, which lets us note the answer of each dry run and pass
+// it on unchanged.
 type dryRuns struct {
 	preemption.Interface
 	to *base
+	// rule is nil for a plugin that lets every pod of lower priority give way.
+	rule victimRule
+}
+
+// victimRule is the rule of a plugin by which pods may give way.
+type victimRule interface {
+	// PotentialVictims returns those of the pods on a node that may give way. It changes
+	// the state.
+	PotentialVictims(state fwk.CycleState, preemptor *v1.Pod, possible []*preemption.DomainVictim) []*preemption.DomainVictim
 }
 
 // observeDryRuns records the plugin's dry runs, if it makes any.
 func observeDryRuns(b *base) {
-	if p, ok := b.plugin.(*defaultpreemption.DefaultPreemption); ok && p.Evaluator != nil {
-		p.Evaluator.Interface = &dryRuns{Interface: p.Evaluator.Interface, to: b}
+	if evaluator, _ := preemptionOf(b.plugin); evaluator != nil {
+		rule, _ := evaluator.Interface.(victimRule)
+		evaluator.Interface = &dryRuns{Interface: evaluator.Interface, to: b, rule: rule}
 	}
 }
 
@@ -38,9 +65,14 @@ func observeDryRuns(b *base) {
 // with a cloned state and a copied node.
 func (d *dryRuns) SelectVictimsOnNode(ctx context.Context, state fwk.CycleState, preemptor *v1.Pod, node fwk.NodeInfo, possible []*preemption.DomainVictim, pdbs []*policy.PodDisruptionBudget) ([]*v1.Pod, int, *fwk.Status) {
 	name := node.Node().Name
+	c := d.to.recorder.scheduling(preemptor)
+	potential := possible
+	if d.rule != nil && c != nil {
+		potential = d.rule.PotentialVictims(state.Clone(), preemptor, possible)
+	}
 	victims, violations, status := d.Interface.SelectVictimsOnNode(ctx, state, preemptor, node, possible, pdbs)
-	if c := d.to.recorder.scheduling(preemptor); c != nil {
-		c.preemption.note(name, preemptor, victims, violations, possible, status)
+	if c != nil {
+		c.preemption.note(preemptor, dryRun{node: name, victims: victims, violations: violations, potential: potential, byPriority: d.rule == nil}, status)
 	}
 	return victims, violations, status
 }
@@ -85,9 +117,12 @@ func (r *preemptionRecord) consider(kept map[string]*extenderv1.Victims) {
 // dryRun is a dry run that found victims. The lists belong to the scheduler and no
 // longer change.
 type dryRun struct {
-	node       string
-	victims    []*v1.Pod
-	possible   []*preemption.DomainVictim
+	node    string
+	victims []*v1.Pod
+	// potential are the pods that may give way, or, with byPriority, those of them with a
+	// lower priority than the preemptor's.
+	potential  []*preemption.DomainVictim
+	byPriority bool
 	violations int
 	// changedBy and removedBy are names of extenders. replaced are the victims of the
 	// dry run that the extender changedBy replaced.
@@ -97,15 +132,15 @@ type dryRun struct {
 	surplus bool
 }
 
-func (r *preemptionRecord) note(node string, preemptor *v1.Pod, victims []*v1.Pod, violations int, possible []*preemption.DomainVictim, status *fwk.Status) {
+func (r *preemptionRecord) note(preemptor *v1.Pod, d dryRun, status *fwk.Status) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.ran, r.preemptor = true, corev1helpers.PodPriority(preemptor)
-	if !status.IsSuccess() || len(victims) == 0 {
-		r.noteUnhelpful(node, status)
+	if !status.IsSuccess() || len(d.victims) == 0 {
+		r.noteUnhelpful(d.node, status)
 		return
 	}
-	r.candidates = append(r.candidates, dryRun{node: node, victims: victims, possible: possible, violations: violations})
+	r.candidates = append(r.candidates, d)
 }
 
 func (r *preemptionRecord) noteUnhelpful(node string, status *fwk.Status) {
@@ -181,8 +216,8 @@ func (d *dryRun) candidate(preemptor int32) result.Candidate {
 	for _, pod := range found {
 		gone[pod] = true
 	}
-	for _, dv := range d.possible {
-		if dv.Priority() >= preemptor {
+	for _, dv := range d.potential {
+		if d.byPriority && dv.Priority() >= preemptor {
 			continue
 		}
 		for _, pi := range dv.Pods() {

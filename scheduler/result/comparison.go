@@ -24,6 +24,42 @@ type Comparison struct {
 	// Devices are DynamicResources': the requests of claims that are not allocated,
 	// with the node's devices for each.
 	Devices []DeviceComparison `json:"devices,omitempty"`
+	// Alignment is NodeResourceTopologyMatch's: a part of the pod for which no NUMA node has
+	// everything.
+	Alignment *AlignmentComparison `json:"alignment,omitempty"`
+}
+
+// AlignmentComparison is a part of a pod that must get everything from one NUMA node of a node,
+// and what each of them lacks.
+type AlignmentComparison struct {
+	// Role is what the part is: pod, container, init container or sidecar container.
+	Role string `json:"role"`
+	// Container is its name; empty for a pod.
+	Container string `json:"container,omitempty"`
+	// Zones are the NUMA nodes, by number, at most MaxZones of them.
+	Zones []ZoneComparison `json:"zones"`
+	// ZonesDropped counts the others.
+	ZonesDropped int `json:"zonesDropped,omitempty"`
+}
+
+// MaxZones bounds the NUMA nodes of an AlignmentComparison.
+const MaxZones = 16
+
+// ZoneComparison is what a NUMA node lacks. Short is not empty.
+type ZoneComparison struct {
+	Zone  string         `json:"zone"`
+	Short []ZoneShortage `json:"short"`
+}
+
+// ZoneShortage is a resource of which a NUMA node has too little. CPU is in thousandths of a
+// core, other resources in their own unit.
+type ZoneShortage struct {
+	Resource  string `json:"resource"`
+	Requested int64  `json:"requested"`
+	// Available is what containers before this one have left.
+	Available int64 `json:"available"`
+	// Absent: the NUMA node does not list the resource, or the node does not have it.
+	Absent bool `json:"absent,omitempty"`
 }
 
 // ResourceComparison is a resource that is short. CPU is in thousandths of a core,

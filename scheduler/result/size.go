@@ -173,6 +173,15 @@ func (c *Comparison) size() int {
 			size += len(driver.Driver)
 		}
 	}
+	if a := c.Alignment; a != nil {
+		size += sizeOf(*a) + len(a.Role) + len(a.Container) + sizeOfList(a.Zones)
+		for i := range a.Zones {
+			size += len(a.Zones[i].Zone) + sizeOfList(a.Zones[i].Short)
+			for j := range a.Zones[i].Short {
+				size += len(a.Zones[i].Short[j].Resource)
+			}
+		}
+	}
 	return size
 }
 

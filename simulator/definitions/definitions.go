@@ -35,6 +35,8 @@ type Definition struct {
 
 var table = []Definition{
 	{Kind: schema.GroupVersionKind{Group: "scheduling.x-k8s.io", Version: "v1alpha1", Kind: "PodGroup"}, Resource: "podgroups", Plugin: "Coscheduling"},
+	{Kind: schema.GroupVersionKind{Group: "scheduling.x-k8s.io", Version: "v1alpha1", Kind: "ElasticQuota"}, Resource: "elasticquotas", Plugin: "CapacityScheduling"},
+	{Kind: schema.GroupVersionKind{Group: "topology.node.k8s.io", Version: "v1alpha2", Kind: "NodeResourceTopology"}, Resource: "noderesourcetopologies", Plugin: "NodeResourceTopologyMatch"},
 }
 
 // Name is the name of the CustomResourceDefinition.

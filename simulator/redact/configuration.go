@@ -53,6 +53,14 @@ var arguments = map[string]fields{
 			"requestedToCapacityRatio": object(fields{"shape": shape}),
 		}),
 	},
+	"NodeResourceTopologyMatch": {
+		"scoringStrategy":          object(fields{"type": oneOf("LeastAllocated", "MostAllocated", "BalancedAllocation", "LeastNUMANodes"), "resources": weights}),
+		"cacheResyncPeriodSeconds": number, "discardReservedNodes": boolean, "preemptionMode": oneOf("Enabled", "Disabled"),
+		"cache": object(fields{
+			"foreignPodsDetect": oneOf("None", "All", "OnlyExclusiveResources"), "resyncMethod": oneOf("Autodetect", "All", "OnlyExclusiveResources"),
+			"resyncScope": oneOf("All", "OnlyResources"), "informerMode": oneOf("Shared", "Dedicated"),
+		}),
+	},
 	"PodTopologySpread": {"defaultConstraints": each(spread), "defaultingType": oneOf("System", "List")},
 	"VolumeBinding":     {"bindTimeoutSeconds": number, "shape": shape},
 }

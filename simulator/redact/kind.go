@@ -27,8 +27,9 @@ func init() {
 		"policy":                      {"PodDisruptionBudget": budget},
 		"resource.k8s.io":             deviceKinds,
 		"scheduling.k8s.io":           schedulingKinds,
-		"scheduling.x-k8s.io":         coschedulingKinds,
+		"scheduling.x-k8s.io":         batchPluginKinds,
 		"storage.k8s.io":              storageKinds,
+		"topology.node.k8s.io":        {"NodeResourceTopology": nodeTopology},
 		"kubescheduler.config.k8s.io": {"KubeSchedulerConfiguration": configuration},
 	} {
 		for name, k := range all {

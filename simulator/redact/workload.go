@@ -112,8 +112,12 @@ var schedulingKinds = map[string]kind{
 	})}},
 }
 
-// coschedulingKinds are those of the plugin Coscheduling.
-var coschedulingKinds = map[string]kind{
+// batchPluginKinds are those of the plugins Coscheduling and CapacityScheduling.
+var batchPluginKinds = map[string]kind{
+	"ElasticQuota": {name: words("quota"), fields: fields{
+		"spec":   object(fields{"min": amounts(resourceName), "max": amounts(resourceName)}),
+		"status": object(fields{"used": amounts(resourceName)}),
+	}},
 	"PodGroup": {name: appName, fields: fields{
 		"spec": object(fields{"minMember": number, "minResources": amounts(resourceName), "scheduleTimeoutSeconds": number}),
 		"status": object(fields{

@@ -7,11 +7,9 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/go-logr/logr"
 	"github.com/google/go-cmp/cmp"
@@ -24,9 +22,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	"k8s.io/client-go/informers"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/fake"
-	"k8s.io/client-go/tools/cache"
 	featuregatetesting "k8s.io/component-base/featuregate/testing"
 	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
@@ -40,6 +36,7 @@ import (
 
 	"kube-scheduler-simulator/scheduler/recorder"
 	"kube-scheduler-simulator/scheduler/result"
+	"kube-scheduler-simulator/scheduler/schedulertest"
 )
 
 var seedFlag = flag.Uint64("seed", 0, "run only the random clusters of this seed")
@@ -226,7 +223,9 @@ func build(ctx context.Context, t *testing.T, plugin string, c *cluster) *subjec
 	t.Helper()
 	s := &subject{t: t, cluster: c, snapshot: internalcache.NewSnapshot(c.placed, c.nodes)}
 	factory := informers.NewSharedInformerFactory(idle, 0)
-	store(t, factory, c.objects)
+	if err := schedulertest.Store(factory, kinds, c.objects); err != nil {
+		t.Fatal(err)
+	}
 	registry := plugins.NewInTreeRegistry()
 	inner := registry[plugin]
 	registry[plugin] = func(ctx context.Context, args runtime.Object, h fwk.Handle) (fwk.Plugin, error) {
@@ -264,42 +263,6 @@ var kinds = []runtime.Object{
 	&storagev1.StorageClass{}, &storagev1.CSINode{}, &storagev1.CSIDriver{}, &storagev1.CSIStorageCapacity{},
 	&resourceapi.ResourceClaim{}, &resourceapi.ResourceSlice{}, &resourceapi.DeviceClass{},
 	&v1.Service{}, &v1.ReplicationController{}, &appsv1.ReplicaSet{}, &appsv1.StatefulSet{},
-}
-
-// store makes the factory's informers hold the objects.
-func store(t *testing.T, factory informers.SharedInformerFactory, objects []runtime.Object) {
-	t.Helper()
-	for _, kind := range kinds {
-		informer := stored{indexer: cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc})}
-		for _, o := range objects {
-			if reflect.TypeOf(o) != reflect.TypeOf(kind) {
-				continue
-			}
-			if err := informer.indexer.Add(o); err != nil {
-				t.Fatal(err)
-			}
-		}
-		factory.InformerFor(kind, func(kubernetes.Interface, time.Duration) cache.SharedIndexInformer { return informer })
-	}
-}
-
-// stored is an informer whose objects do not change: a handler has heard of all when it
-// is added.
-type stored struct {
-	cache.SharedIndexInformer
-	indexer cache.Indexer
-}
-
-func (s stored) GetIndexer() cache.Indexer              { return s.indexer }
-func (s stored) GetStore() cache.Store                  { return s.indexer }
-func (s stored) AddIndexers(added cache.Indexers) error { return s.indexer.AddIndexers(added) }
-func (s stored) HasSynced() bool                        { return true }
-
-func (s stored) AddEventHandler(h cache.ResourceEventHandler) (cache.ResourceEventHandlerRegistration, error) {
-	for _, o := range s.indexer.List() {
-		h.OnAdd(o, true)
-	}
-	return s, nil
 }
 
 // preFilter starts an attempt.

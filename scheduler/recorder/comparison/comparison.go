@@ -1,5 +1,5 @@
 // Package comparison knows about particular plugins, which the recorder does not:
-// which values the plugins of Kubernetes compare when they reject a node, how far a
+// which values the plugins of Kubernetes and our own compare when they reject a node, how far a
 // rejected node is from fitting, from which inputs their scores follow, and which plugins
 // allocate devices or preempt for pod groups.
 //
@@ -13,7 +13,7 @@
 // what it returns. A plugin that is not named here is still recorded, but without
 // comparisons.
 //
-// The package may import the scheduling framework and its plugins,
+// The package may import the scheduling framework and its plugins, those of ours that it knows,
 // scheduler/internal/upstream, scheduler/recorder (for its interfaces) and
 // scheduler/result.
 package comparison
@@ -26,6 +26,7 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/feature"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
 
+	"kube-scheduler-simulator/scheduler/plugins/noderesourcetopology"
 	"kube-scheduler-simulator/scheduler/recorder"
 	"kube-scheduler-simulator/scheduler/result"
 )
@@ -78,6 +79,8 @@ func (InTree) Comparer(plugin string, args runtime.Object, h fwk.Handle) recorde
 		return most(compareVolumeZones(h))
 	case names.VolumeBinding:
 		return most(compareVolumeBinding(h, gates))
+	case noderesourcetopology.Name:
+		return most(compareAlignment)
 	case names.DynamicResources:
 		return comparer{compareDevices(h, gates), deviceLimit}
 	}

@@ -17,6 +17,7 @@ const (
 	requestsFile   = "scheduler/internal/upstream/resources.go"
 	preScoreFile   = "scheduler/internal/upstream/prescore.go"
 
+	capacityFile    = "scheduler/plugins/capacityscheduling/preemption.go"
 	scoresRead      = "scheduler/recorder/comparison"
 	scoresExplained = "scheduler/explain"
 )
@@ -100,6 +101,9 @@ func schedulerWatches() []Watch {
 		code(pluginsPackage+"defaultpreemption", "DefaultPreemption.OrderedScoreFuncs", "the rules by which a candidate is chosen", "scheduler/result/preemption.go"),
 		code(pluginsPackage+"defaultpreemption", "DefaultPreemption.SelectVictimsOnNode", "what a dry run answers", "scheduler/recorder/preemption.go"),
 		code(pluginsPackage+"defaultpreemption", "DefaultPreemption.PodGroupPostFilter", "victims of a group are followed through the snapshot", "scheduler/recorder/grouppreemption.go"),
+		code(preemptionPackage, "Evaluator.evaluate", "CapacityScheduling decides itself who may preempt, before it", capacityFile),
+		code(preemptionPackage, "Evaluator.findCandidates", "CapacityScheduling's dry runs are called from it", capacityFile),
+		code(preemptionPackage, "FilterVictimsWithPDBViolation", "CapacityScheduling puts pods back in this order", capacityFile),
 		code(cachePackage, "cacheImpl.UpdateSnapshot", "SameNodes: it keeps the slice unless nodes come or go", formulasFile),
 		code(cachePackage, "cacheImpl.updateNodeInfoSnapshotList", "SameNodes: it makes a new slice", formulasFile),
 		code(cachePackage, "Snapshot.List", "SameNodes: it returns the slice itself", formulasFile),

@@ -1,0 +1,225 @@
+package noderesourcetopology
+
+import (
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"kube-scheduler-simulator/scheduler/plugins/noderesourcetopology/v1alpha2"
+)
+
+// overReserving takes the pods that are on their way from every zone of their node, because
+// the kubelet chooses the zone. What agents report replaces that only when they know the
+// same pods as the scheduler.
+type overReserving struct {
+	args   CacheArguments
+	period time.Duration
+	now    func() time.Time
+	latest *latest
+	// foreign reports whether a pod of that scheduler is a stranger to the cache.
+	foreign func(scheduler string) bool
+
+	mu    sync.Mutex
+	nodes map[string]*reservedNode
+	// next is when the topologies may be compared again.
+	next time.Time
+	// pods are those on each node that count in a comparison.
+	pods map[string]map[types.UID]*v1.Pod
+}
+
+// reservedNode is what the cache has of a node.
+type reservedNode struct {
+	// copied is the topology that counts; nil if the node had none at the start.
+	copied *known
+	// assumed are the requests of pods on their way. They stay when the pod has
+	// arrived, and when it has gone.
+	assumed map[types.UID]map[v1.ResourceName]int64
+	// reserved is copied without assumed; nil if it has to be made.
+	reserved *layout
+	// foreign: a pod of another scheduler came, changed or went. refused: Filter has
+	// rejected the node. Both are so until the next successful comparison.
+	foreign, refused bool
+}
+
+func newOverReserving(l *latest, a *Arguments, foreign func(string) bool, now func() time.Time) *overReserving {
+	period := time.Duration(a.CacheResyncPeriodSeconds) * time.Second
+	return &overReserving{
+		args: a.Cache, period: period, now: now, latest: l, foreign: foreign,
+		nodes: map[string]*reservedNode{}, pods: map[string]map[types.UID]*v1.Pod{}, next: now().Add(period),
+	}
+}
+
+func (o *overReserving) node(name string) *reservedNode {
+	n := o.nodes[name]
+	if n == nil {
+		n = &reservedNode{assumed: map[types.UID]map[v1.ResourceName]int64{}}
+		o.nodes[name] = n
+	}
+	return n
+}
+
+// start copies a topology that existed when the scheduler started. Later ones do not count.
+func (o *overReserving) start(t *v1alpha2.NodeResourceTopology) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	n := o.node(t.Name)
+	n.copied, n.reserved = &known{t, layoutOf(t)}, nil
+}
+
+func (o *overReserving) layout(node string) (*layout, bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	n := o.nodes[node]
+	switch {
+	case n == nil:
+		return nil, true
+	case n.foreign:
+		return nil, false
+	case n.copied != nil && n.reserved == nil:
+		taken := map[v1.ResourceName]int64{}
+		for _, request := range n.assumed {
+			for name, amount := range request {
+				taken[name] += amount
+			}
+		}
+		n.reserved = n.copied.without(taken)
+	}
+	return n.reserved, true
+}
+
+func (o *overReserving) reserve(node string, pod *v1.Pod) {
+	whole := map[v1.ResourceName]int64{}
+	for _, w := range requestOf(pod).whole.wants {
+		whole[w.name] = w.amount
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	n := o.node(node)
+	n.assumed[pod.UID], n.reserved = whole, nil
+}
+
+func (o *overReserving) release(node string, pod *v1.Pod) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	n := o.node(node)
+	delete(n.assumed, pod.UID)
+	n.reserved = nil
+}
+
+func (*overReserving) bound(string, *v1.Pod) {}
+
+func (o *overReserving) refused(node string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.node(node).refused = true
+}
+
+// podChanged notes a pod that has a node: gone says that it is deleted.
+func (o *overReserving) podChanged(pod *v1.Pod, gone bool) {
+	node := pod.Spec.NodeName
+	if node == "" {
+		return
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.pods[node] == nil {
+		o.pods[node] = map[types.UID]*v1.Pod{}
+	}
+	delete(o.pods[node], pod.UID)
+	if !gone && o.counts(pod) {
+		o.pods[node][pod.UID] = pod
+	}
+	if o.foreign(pod.Spec.SchedulerName) && o.detects(node, pod) {
+		o.node(node).foreign = true
+	}
+}
+
+// counts reports whether an agent could know of the pod.
+func (o *overReserving) counts(pod *v1.Pod) bool {
+	if o.args.InformerMode == Shared {
+		return pod.Status.Phase == v1.PodRunning
+	}
+	return pod.Status.Phase != v1.PodPending && pod.Status.Phase != ""
+}
+
+func (o *overReserving) detects(node string, pod *v1.Pod) bool {
+	switch o.args.ForeignPodsDetect {
+	case None:
+		return false
+	case OnlyExclusiveResources:
+		return isExclusive(pod, o.node(node).copied)
+	}
+	return true
+}
+
+// resync compares the topologies of nodes that are in doubt, if it is time to.
+func (o *overReserving) resync() {
+	now := o.now()
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if now.Before(o.next) {
+		return
+	}
+	o.next = now.Add(o.period)
+	for name, n := range o.nodes {
+		current := o.latest.get(name)
+		if current == nil || n.copied == nil {
+			continue
+		}
+		changed := o.args.ResyncScope == All && current.settings != n.copied.settings
+		if changed || (n.foreign || n.refused) && o.agrees(name, current) {
+			*n = reservedNode{copied: current, assumed: map[types.UID]map[v1.ResourceName]int64{}}
+		}
+	}
+}
+
+// agrees reports whether the agent knows the same pods as the scheduler. It is false on a
+// node without any, and for an agent that does not say.
+func (o *overReserving) agrees(node string, current *known) bool {
+	reported, method := current.object.Fingerprint()
+	switch o.args.ResyncMethod {
+	case All:
+		method = v1alpha2.MethodAll
+	case OnlyExclusiveResources:
+		method = v1alpha2.MethodExclusive
+	}
+	var counted []*v1.Pod
+	for _, uid := range slices.Sorted(maps.Keys(o.pods[node])) {
+		pod := o.pods[node][uid]
+		if method == v1alpha2.MethodAll || isExclusive(pod, current) {
+			counted = append(counted, pod)
+		}
+	}
+	return reported != "" && len(counted) > 0 && reported == v1alpha2.FingerprintOf(counted)
+}
+
+// isExclusive reports whether a pod holds anything alone on a node. k is nil for one without a
+// topology.
+func isExclusive(pod *v1.Pod, k *known) bool {
+	var t *v1alpha2.NodeResourceTopology
+	if k != nil {
+		t = k.object
+	}
+	return len(t.ExclusiveContainers(pod)) > 0
+}
+
+// placed returns the copied topology, and the zone of each container on the node that holds
+// anything alone, if the agent says so and knows the same containers.
+func (o *overReserving) placed(node string) (*v1alpha2.NodeResourceTopology, map[v1alpha2.ContainerID]int) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	n := o.nodes[node]
+	if n == nil || n.copied == nil {
+		return nil, nil
+	}
+	t := n.copied.object
+	var containers []v1alpha2.ContainerID
+	for _, pod := range o.pods[node] {
+		containers = append(containers, t.ExclusiveContainers(pod)...)
+	}
+	return t, t.Placement(containers)
+}

@@ -1,0 +1,56 @@
+package comparison
+
+import (
+	v1 "k8s.io/api/core/v1"
+	fwk "k8s.io/kube-scheduler/framework"
+
+	"kube-scheduler-simulator/scheduler/plugins/noderesourcetopology"
+	"kube-scheduler-simulator/scheduler/recorder"
+	"kube-scheduler-simulator/scheduler/result"
+)
+
+// compareAlignment is NodeResourceTopologyMatch's. Nearest are the nodes that have a NUMA node
+// with the fewest short resources, and among those the ones that lack the smallest part of the
+// requests.
+func compareAlignment(fwk.CycleState, *v1.Pod) recorder.Comparing { return alignment{} }
+
+type alignment struct{}
+
+// unknownDistance is that of a node whose topology has changed since the plugin rejected it.
+const unknownDistance = 1 << 20
+
+func (alignment) Distance(state fwk.CycleState, node fwk.NodeInfo, _ *fwk.Status) float64 {
+	misfit := noderesourcetopology.MisfitOn(state, node)
+	if misfit == nil {
+		return unknownDistance
+	}
+	nearest := float64(unknownDistance)
+	for _, z := range misfit.Zones {
+		size := 0.0
+		for _, s := range z.Short {
+			size += float64(s.Requested-s.Available) / float64(s.Requested)
+		}
+		nearest = min(nearest, fewestAndSmallest(len(z.Short), size))
+	}
+	return nearest
+}
+
+func (alignment) Compare(state fwk.CycleState, node fwk.NodeInfo) *result.Comparison {
+	misfit := noderesourcetopology.MisfitOn(state, node)
+	if misfit == nil {
+		return nil
+	}
+	out := &result.AlignmentComparison{Role: string(misfit.Role), Container: misfit.Container, Zones: []result.ZoneComparison{}}
+	for i, z := range misfit.Zones {
+		if i == result.MaxZones {
+			out.ZonesDropped = len(misfit.Zones) - i
+			break
+		}
+		zone := result.ZoneComparison{Zone: z.Zone}
+		for _, s := range z.Short {
+			zone.Short = append(zone.Short, result.ZoneShortage{Resource: string(s.Resource), Requested: s.Requested, Available: s.Available, Absent: s.Absent})
+		}
+		out.Zones = append(out.Zones, zone)
+	}
+	return &result.Comparison{Alignment: out}
+}

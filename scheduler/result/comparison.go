@@ -164,7 +164,7 @@ type ClaimComparison struct {
 type VolumeLimit struct {
 	Driver string `json:"driver"`
 	// InUse counts the volumes that pods on the node use or that are attached to it, and
-	// Requested those of the pod that are not among them.
+	// Requested those of the pod that no pod on the node uses.
 	InUse     int `json:"inUse"`
 	Requested int `json:"requested"`
 	// Limit is nil for a driver that names none for the node.

@@ -173,7 +173,9 @@ func compareFeatures(state fwk.CycleState, _ *v1.Pod) recorder.Comparing {
 	return &declaredFeatures{needed}
 }
 
-type declaredFeatures struct{ needed nodedeclaredfeatures.FeatureSet }
+type declaredFeatures struct {
+	needed nodedeclaredfeatures.FeatureSet
+}
 
 func (c *declaredFeatures) Distance(_ fwk.CycleState, node fwk.NodeInfo, _ *fwk.Status) float64 {
 	missing, _ := c.missing(node.GetNodeDeclaredFeatures())

@@ -138,7 +138,14 @@ func (c *podAffinity) Passed(state fwk.CycleState, node fwk.NodeInfo) (*result.C
 	}
 	add("affinity", known.Affinity, func(term *fwk.AffinityTerm) int64 {
 		pods, _ := known.Affine.In(node.Node(), term.TopologyKey)
-		return pods
+		// The plugin counts a pod once for each term over the key.
+		times := int64(0)
+		for i := range known.Affinity {
+			if known.Affinity[i].TopologyKey == term.TopologyKey {
+				times++
+			}
+		}
+		return pods / times
 	})
 	if len(known.LocalAffinity) > 0 {
 		here := int64(0)

@@ -33,6 +33,7 @@ func (r *Recorder) Attach(sched *scheduler.Scheduler, nodes func() []fwk.NodeInf
 		}
 		c.counts.Wanted = c.wanted()
 		c.noteScoreFacts()
+		c.notePasses()
 		if c.group != nil && err != nil {
 			c.group.block(c.placement, err)
 		}

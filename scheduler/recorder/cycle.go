@@ -65,6 +65,7 @@ type cycle struct {
 
 	preemption  preemptionRecord
 	comparisons []result.Comparison
+	passes      *result.Passes
 	facts       *pluginfact.Log
 	nominated   nominatedPasses
 	panics      panics
@@ -283,7 +284,7 @@ func (c *cycle) buildFilter() (f *result.Filter, feasible []string) {
 		return nil, nil
 	}
 	f.DurationSeconds = c.sampledFilter.extrapolate(plugins, letters.calls(f))
-	f.Comparisons = c.comparisons
+	f.Comparisons, f.Passes = c.comparisons, c.passes
 	f.Nominated = c.nominated.sorted()
 	return f, f.Nodes[:len(feasible):len(feasible)]
 }

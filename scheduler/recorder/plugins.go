@@ -32,16 +32,17 @@ type Plugins interface {
 // Comparer determines the values that one plugin compares.
 type Comparer interface {
 	// Begin is called in a cycle when the plugin first rejects a node for pod, by one of
-	// Filter's workers. It returns nil when it cannot determine the values.
+	// Filter's workers, and again on the scheduling goroutine if the plugin let nodes
+	// through. It returns nil when it cannot determine the values.
 	Begin(state fwk.CycleState, pod *v1.Pod) Comparing
 	// Limit bounds the comparisons in a cycle.
 	Limit() int
 }
 
 // Comparing determines the values that a plugin compares for one pod in one cycle. It
-// reads what the plugin reads and changes nothing. state and node are those that the
-// plugin rejected: for a node with nominated pods, clones to which these pods were
-// added.
+// reads what the plugin reads and changes nothing. In Distance and Compare, state and
+// node are those that the plugin rejected: for a node with nominated pods, clones to
+// which these pods were added.
 type Comparing interface {
 	// Distance says how far the node is from fitting. It is at least 0, and only
 	// distances of the same plugin and pod compare. Filter's workers call it for every
@@ -51,6 +52,12 @@ type Comparing interface {
 	// determine them. It is called on the scheduling goroutine after the search, once
 	// for each node that is kept. The recorder sets Node and Plugin of the result.
 	Compare(state fwk.CycleState, node fwk.NodeInfo) *result.Comparison
+	// Passed returns the values that the plugin compared on a node that it let through,
+	// without nominated pods; nil when there was nothing to compare. It reports false when
+	// it cannot determine them. It is called on the scheduling goroutine at the end of
+	// SchedulePod, for at most result.MaxPasses nodes, so it must be cheap. The recorder
+	// sets Node and Plugin of the result.
+	Passed(state fwk.CycleState, node fwk.NodeInfo) (compared *result.Comparison, known bool)
 }
 
 // noPlugins is a Plugins that knows no plugin.

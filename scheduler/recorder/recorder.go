@@ -80,8 +80,9 @@ type Recorder struct {
 	verdicts, scores sync.Pool
 	// scratch is used by build and belongs to the recorder's goroutine.
 	scratch scratch
-	// factScratch belongs to the scheduling goroutine.
+	// factScratch and passScratch belong to the scheduling goroutine.
 	factScratch factScratch
+	passScratch []int32
 	// panics are those of all cycles, and newPanic wakes the recorder's goroutine.
 	panics   panics
 	newPanic chan struct{}

@@ -1,25 +1,31 @@
 package result
 
-// Comparison holds the values that a plugin compared when it rejected a node. One of
-// the pointers or lists is set, depending on the plugin.
+// Comparison holds the values that a plugin compared for a node. For a node that it
+// rejected, they are those for which it did: what is short, unmet or in use. For one that
+// it let through (see Passes), they are all that it compared. The lists that are set
+// depend on the plugin.
 type Comparison struct {
 	Node   string `json:"node"`
 	Plugin string `json:"plugin"`
-	// Resources are those that NodeResourcesFit found short.
+	// Resources are NodeResourcesFit's. For nodes that it let through, Passes has them.
 	Resources []ResourceComparison `json:"resources,omitempty"`
-	// Taint is TaintToleration's: the first that the pod does not tolerate.
+	// Taint is the first that the pod does not tolerate, TaintToleration's and
+	// NodeUnschedulable's.
 	Taint *Taint `json:"taint,omitempty"`
-	// Terms are NodeAffinity's, VolumeZone's and VolumeBinding's, and DynamicResources'
-	// for a claim that is allocated: requirements on the node's labels that it does not
-	// meet.
+	// Tolerated are the taints that the pod tolerates, of a node that these plugins let
+	// through.
+	Tolerated []ToleratedTaint `json:"tolerated,omitempty"`
+	// Terms are NodeAffinity's, VolumeZone's, VolumeBinding's and NodeName's, and
+	// DynamicResources' for a claim that is allocated: requirements on the node's labels
+	// or name.
 	Terms []TermComparison `json:"terms,omitempty"`
 	// PodTerms are InterPodAffinity's.
 	PodTerms []PodTermComparison `json:"podTerms,omitempty"`
 	// Spread is PodTopologySpread's.
 	Spread []SpreadComparison `json:"spread,omitempty"`
-	// Ports are NodePorts': the host ports that are in use.
+	// Ports are NodePorts': the pod's host ports.
 	Ports []Port `json:"ports,omitempty"`
-	// Claims are VolumeBinding's: a claim for which the node has no volume.
+	// Claims are VolumeBinding's.
 	Claims []ClaimComparison `json:"claims,omitempty"`
 	// Devices are DynamicResources': the requests of claims that are not allocated,
 	// with the node's devices for each.
@@ -27,6 +33,12 @@ type Comparison struct {
 	// Alignment is NodeResourceTopologyMatch's: a part of the pod for which no NUMA node has
 	// everything.
 	Alignment *AlignmentComparison `json:"alignment,omitempty"`
+	// Limits are NodeVolumeLimits'.
+	Limits []VolumeLimit `json:"limits,omitempty"`
+	// Volumes are VolumeRestrictions'.
+	Volumes []ExclusiveVolume `json:"volumes,omitempty"`
+	// Features are NodeDeclaredFeatures'.
+	Features []FeatureComparison `json:"features,omitempty"`
 }
 
 // AlignmentComparison is a part of a pod that must get everything from one NUMA node of a node,
@@ -62,8 +74,12 @@ type ZoneShortage struct {
 	Absent bool `json:"absent,omitempty"`
 }
 
-// ResourceComparison is a resource that is short. CPU is in thousandths of a core,
-// other resources in their own unit (bytes, devices, pods).
+// Empty reports whether there is nothing that the plugin compared.
+func (c *Comparison) Empty() bool { return c.size() == 0 }
+
+// ResourceComparison compares a request with what a node has. The resource is short if
+// Requested+InUse exceeds Allocatable. CPU is in thousandths of a core, other resources
+// in their own unit (bytes, devices, pods).
 type ResourceComparison struct {
 	Name        string `json:"name"`
 	Requested   int64  `json:"requested"`
@@ -78,13 +94,30 @@ type Taint struct {
 	Effect string `json:"effect"`
 }
 
+// ToleratedTaint is a taint with the first of the pod's tolerations that tolerates it.
+type ToleratedTaint struct {
+	Taint
+	By Toleration `json:"by"`
+}
+
+// Toleration is a toleration of a pod. An empty Key tolerates every key, and an empty
+// Effect every effect.
+type Toleration struct {
+	Key string `json:"key"`
+	// Operator is Equal if the pod does not name one.
+	Operator string `json:"operator"`
+	Value    string `json:"value,omitempty"`
+	Effect   string `json:"effect,omitempty"`
+}
+
 // TermComparison is a requirement on a label of the node.
 type TermComparison struct {
 	// Source says where the requirement comes from: nodeSelector, the pod's node
 	// affinity (nodeAffinity), the affinity that the plugin's arguments add
 	// (addedAffinity), a persistent volume (volume), the topologies in which a storage
-	// class provisions volumes (storageClass), or a claim that is allocated, or for which
-	// a volume is being provisioned, on other nodes (claim).
+	// class provisions volumes (storageClass), a claim that is allocated, or for which a
+	// volume is being provisioned, on certain nodes (claim), or the pod's spec.nodeName
+	// (nodeName).
 	Source string `json:"source"`
 	// Volume and Claim are the names of the persistent volume and of the claim.
 	Volume string `json:"volume,omitempty"`
@@ -101,8 +134,8 @@ type TermComparison struct {
 	Actual *string `json:"actual"`
 }
 
-// PodTermComparison is a term of pod affinity or anti-affinity that Domain does not
-// meet. For affinity, no pod in Domain matches all the pod's affinity terms together.
+// PodTermComparison is a term of pod affinity or anti-affinity. Affinity is met if Pods
+// is not 0 or First is true, anti-affinity if Pods is 0.
 type PodTermComparison struct {
 	// Rule is affinity, antiAffinity, or existingAntiAffinity: a term of a running pod.
 	Rule        string `json:"rule"`
@@ -110,15 +143,22 @@ type PodTermComparison struct {
 	// Domain is the node's value of TopologyKey; nil when it has no such label.
 	Domain *string `json:"domain"`
 	// Selector selects the pods that the term is about. It is empty when the search for
-	// the term of a running pod was given up.
+	// the term of a running pod was given up, and when a node has none of these in its
+	// domain.
 	Selector string `json:"selector"`
 	// Pod is, for anti-affinity, a pod in Domain that matches the term or has it; nil
-	// when the search for one was given up.
+	// when there is none or the search for one was given up.
 	Pod *Pod `json:"pod,omitempty"`
+	// Pods counts, on a node that the plugin let through, the pods in Domain that match
+	// all the pod's affinity terms together.
+	Pods int64 `json:"pods,omitempty"`
+	// First is true if the plugin let the node through because no pod of the cluster
+	// matches the affinity terms and the pod itself does.
+	First bool `json:"first,omitempty"`
 }
 
-// SpreadComparison is a violated topology spread constraint: Matching+Self-Minimum
-// exceeds MaxSkew, or the node lacks the label.
+// SpreadComparison is a topology spread constraint. It is violated if
+// Matching+Self-Minimum exceeds MaxSkew, or if the node lacks the label.
 type SpreadComparison struct {
 	TopologyKey string  `json:"topologyKey"`
 	Domain      *string `json:"domain"`
@@ -133,17 +173,59 @@ type SpreadComparison struct {
 	MaxSkew int `json:"maxSkew"`
 }
 
-// ClaimComparison is a claim that is to be bound on the node. No persistent volume that
-// the node can reach is left for it.
+// ClaimComparison is a claim of the pod. On a node that the plugin rejected, no
+// persistent volume that the node can reach is left for the claim, or the volume to which
+// it is bound is Missing.
 type ClaimComparison struct {
 	Claim        string `json:"claim"`
 	StorageClass string `json:"storageClass"`
 	// Requested is the size that the claim wants, in bytes.
 	Requested int64 `json:"requested"`
-	// Provisionable is true if the class can provision volumes, but none as large as
-	// Requested for the node. Largest is then the size of the largest, in bytes.
-	Provisionable bool  `json:"provisionable"`
-	Largest       int64 `json:"largest,omitempty"`
+	// Provisionable is true if the class can provision volumes. On a node that the plugin
+	// rejected, it can provision none as large as Requested.
+	Provisionable bool `json:"provisionable"`
+	// Largest is the size of the largest volume that can be provisioned for the node, in
+	// bytes; 0 when the driver does not say.
+	Largest int64 `json:"largest,omitempty"`
+	// Volume is the persistent volume to which the claim is bound if Bound is true, and
+	// otherwise the one to which it can be bound on the node.
+	Volume string `json:"volume,omitempty"`
+	Bound  bool   `json:"bound,omitempty"`
+	// Missing is true if Volume does not exist.
+	Missing bool `json:"missing,omitempty"`
+}
+
+// VolumeLimit compares the volumes of a CSI driver with how many can be attached to the
+// node. The node is full if InUse+Requested exceeds Limit.
+type VolumeLimit struct {
+	Driver string `json:"driver"`
+	// InUse counts the volumes that pods on the node use or that are attached to it, and
+	// Requested those of the pod that no pod on the node uses.
+	InUse     int `json:"inUse"`
+	Requested int `json:"requested"`
+	// Limit is nil for a driver that names none for the node.
+	Limit *int32 `json:"limit"`
+	// Missing is true if the node lacks the driver, and the driver keeps pods off such
+	// nodes.
+	Missing bool `json:"missing,omitempty"`
+}
+
+// ExclusiveVolume is a volume that pods on one node, or in the cluster, may not share.
+type ExclusiveVolume struct {
+	// Volume is the pod's name for a disk, such as one of AWS, or for the volume of Claim.
+	Volume string `json:"volume"`
+	// Claim has the access mode ReadWriteOncePod; empty for a disk.
+	Claim string `json:"claim,omitempty"`
+	// InUse is true if another pod uses it: on the node for a disk, in the cluster for a
+	// claim. Pod is that pod, if it is on the node.
+	InUse bool `json:"inUse,omitempty"`
+	Pod   *Pod `json:"pod,omitempty"`
+}
+
+// FeatureComparison is a feature of nodes that the pod needs.
+type FeatureComparison struct {
+	Name     string `json:"name"`
+	Declared bool   `json:"declared"`
 }
 
 // Port is a port of a host.

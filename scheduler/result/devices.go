@@ -22,7 +22,10 @@ type AllocatedDevice struct {
 // DeviceComparison compares a request of an unallocated claim with the devices of a
 // node.
 type DeviceComparison struct {
-	Claim string `json:"claim"`
+	// Resource is the extended resource of which the pod requests Count, if
+	// DynamicResources provides it on the node. Claim and Request are then empty.
+	Resource string `json:"resource,omitempty"`
+	Claim    string `json:"claim"`
 	// Request is request/alternative for one of a request's alternatives, as in an
 	// allocation.
 	Request     string `json:"request"`
@@ -41,6 +44,8 @@ type DeviceComparison struct {
 	// Drivers lists the drivers that publish devices for the node, by name; nil
 	// when none does.
 	Drivers []DriverDevices `json:"drivers,omitempty"`
+	// Allocated are the devices that the request would get on the node.
+	Allocated []AllocatedDevice `json:"allocated,omitempty"`
 }
 
 // Enough reports whether the node could meet the request if it were the only one.

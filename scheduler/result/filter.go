@@ -67,6 +67,9 @@ type Filter struct {
 	// MaxComparisons, those of the rejected nodes that were nearest to fitting. They are
 	// in the order of the plugins, the nearest node first, then by name.
 	Comparisons []Comparison
+	// Passes hold the values that plugins compared on nodes that they let through; nil
+	// when none was let through or no plugin is known.
+	Passes *Passes
 	// Nominated are the nodes that were first tried as if the pods nominated to
 	// them already ran there.
 	Nominated []NominatedPass
@@ -109,6 +112,7 @@ type filterJSON struct {
 	Reasons         []NodeReasons   `json:"reasons"`
 	DurationSeconds []*float64      `json:"durationSeconds,omitempty"`
 	Comparisons     []Comparison    `json:"comparisons,omitempty"`
+	Passes          *Passes         `json:"passes,omitempty"`
 	Nominated       []NominatedPass `json:"nominated,omitempty"`
 }
 
@@ -122,6 +126,7 @@ func (f *Filter) MarshalJSON() ([]byte, error) {
 		Reasons:         []NodeReasons{},
 		DurationSeconds: f.DurationSeconds,
 		Comparisons:     f.Comparisons,
+		Passes:          f.Passes,
 		Nominated:       f.Nominated,
 	}
 	for _, i := range order {
@@ -163,7 +168,7 @@ func (f *Filter) UnmarshalJSON(data []byte) error {
 		}
 	}
 	*f = *b.Filter()
-	f.DurationSeconds, f.Comparisons, f.Nominated = in.DurationSeconds, in.Comparisons, in.Nominated
+	f.DurationSeconds, f.Comparisons, f.Passes, f.Nominated = in.DurationSeconds, in.Comparisons, in.Passes, in.Nominated
 	return nil
 }
 

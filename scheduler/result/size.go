@@ -126,25 +126,34 @@ func (f *Filter) size() int {
 			size += sizeOfTexts(also.Reasons)
 		}
 	}
-	size += sizeOfList(f.Comparisons)
-	for i := range f.Comparisons {
-		size += f.Comparisons[i].size()
-	}
-	size += sizeOfList(f.Nominated)
+	size += sizeOfComparisons(f.Comparisons) + f.Passes.size() + sizeOfList(f.Nominated)
 	for _, n := range f.Nominated {
 		size += sizeOfPods(n.Pods)
 	}
 	return size
 }
 
+func sizeOfComparisons(list []Comparison) int {
+	size := sizeOfList(list)
+	for i := range list {
+		size += list[i].size()
+	}
+	return size
+}
+
 // size returns the bytes that c points to.
 func (c *Comparison) size() int {
-	size := sizeOfList(c.Resources) + sizeOfPointer(c.Taint) + sizeOfList(c.Terms) + sizeOfList(c.PodTerms) + sizeOfList(c.Spread) + sizeOfList(c.Ports) + sizeOfList(c.Claims) + sizeOfList(c.Devices)
+	size := sizeOfList(c.Resources) + sizeOfPointer(c.Taint) + sizeOfList(c.Tolerated) + sizeOfList(c.Terms) + sizeOfList(c.PodTerms) + sizeOfList(c.Spread) +
+		sizeOfList(c.Ports) + sizeOfList(c.Claims) + sizeOfList(c.Devices) + sizeOfList(c.Limits) + sizeOfList(c.Volumes) + sizeOfList(c.Features)
 	for i := range c.Resources {
 		size += len(c.Resources[i].Name)
 	}
 	if t := c.Taint; t != nil {
 		size += len(t.Key) + len(t.Value)
+	}
+	for i := range c.Tolerated {
+		t := &c.Tolerated[i]
+		size += len(t.Key) + len(t.Value) + len(t.By.Key) + len(t.By.Value)
 	}
 	for i := range c.Terms {
 		t := &c.Terms[i]
@@ -164,14 +173,30 @@ func (c *Comparison) size() int {
 		size += len(c.Ports[i].HostIP)
 	}
 	for i := range c.Claims {
-		size += len(c.Claims[i].Claim) + len(c.Claims[i].StorageClass)
+		size += len(c.Claims[i].Claim) + len(c.Claims[i].StorageClass) + len(c.Claims[i].Volume)
 	}
 	for i := range c.Devices {
 		d := &c.Devices[i]
-		size += len(d.Claim) + len(d.Request) + len(d.DeviceClass) + sizeOfList(d.Drivers)
+		size += len(d.Resource) + len(d.Claim) + len(d.Request) + len(d.DeviceClass) + sizeOfList(d.Drivers) + sizeOfList(d.Allocated)
 		for _, driver := range d.Drivers {
 			size += len(driver.Driver)
 		}
+		for _, a := range d.Allocated {
+			size += len(a.Request) + len(a.Driver) + len(a.Pool) + len(a.Device)
+		}
+	}
+	for i := range c.Limits {
+		size += len(c.Limits[i].Driver) + sizeOfPointer(c.Limits[i].Limit)
+	}
+	for i := range c.Volumes {
+		v := &c.Volumes[i]
+		size += len(v.Volume) + len(v.Claim) + sizeOfPointer(v.Pod)
+		if v.Pod != nil {
+			size += v.Pod.size()
+		}
+	}
+	for i := range c.Features {
+		size += len(c.Features[i].Name)
 	}
 	if a := c.Alignment; a != nil {
 		size += sizeOf(*a) + len(a.Role) + len(a.Container) + sizeOfList(a.Zones)

@@ -19,6 +19,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/component-base/metrics/legacyregistry"
 	"k8s.io/klog/v2"
+	schedulerconfig "k8s.io/kubernetes/pkg/scheduler/apis/config"
 
 	"kube-scheduler-simulator/scheduler"
 	"kube-scheduler-simulator/scheduler/annotation"
@@ -126,6 +127,11 @@ type simulator struct {
 	external  *external.ControlPlane
 	nodes     *virtualnode.Nodes // nil when there are none
 	scheduler *supervisor.Scheduler
+	// feed is that of whichever scheduler runs.
+	feed       *scheduler.Feed
+	hypotheses *hypotheses
+	// latest is the configuration of the latest question.
+	latest atomic.Pointer[schedulerconfig.KubeSchedulerConfiguration]
 	// queues counts the events of the scheduling queue since the latest reset.
 	queues     scheduler.QueueReader
 	operations operations
@@ -197,9 +203,11 @@ func (s *simulator) start(ctx context.Context) error {
 		return err
 	}
 	s.setStatus(server.Starting, "the scheduler is starting")
+	s.feed = scheduler.NewFeed()
 	s.scheduler = supervisor.New(supervisor.Options{
 		Client:    s.controlPlane.ClientConfig(),
 		Sink:      s.store,
+		Feed:      s.feed,
 		OutOfTree: s.prepared.registry,
 		Parse:     s.parse,
 		Initial:   s.prepared.configuration,
@@ -215,6 +223,10 @@ func (s *simulator) start(ctx context.Context) error {
 		return fmt.Errorf("starting the scheduler: %w", advised(err))
 	}
 	s.onStopOf("the scheduler", 0, s.within(schedulerShare, s.scheduler.Stop))
+	if s.hypotheses, err = s.newHypotheses(); err != nil {
+		return err
+	}
+	s.onStopOf("hypotheses", 0, s.hypotheses.stop)
 	s.keepInventory()
 
 	s.transfers = s.newTransfers()
@@ -263,6 +275,8 @@ func (s *simulator) backend() server.Backend {
 		Inactive:      s.inactive,
 		Definitions:   s.definitions,
 		FeatureGates:  featureGates(),
+		Hypotheses:    s.hypotheses.desk,
+		Shadow:        shadowed{s.hypotheses},
 
 		PreEnqueueRejections: s.scheduler.PreEnqueueRejections,
 		Queues:               s.queues.Queues,

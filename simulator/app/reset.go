@@ -119,6 +119,7 @@ func (s *simulator) empty(ctx context.Context) (deleted int, err error) {
 		s.annotations.Reset()
 	}
 	s.store.Reset()
+	s.hypotheses.judge.Forget()
 	s.web.ClearResults()
 	s.inactive.recount(ctx)
 	return done.Deleted, s.queues.Restart()

@@ -1,18 +1,19 @@
 // The tables of a decision at their design size: 5,000 nodes × 20 plugins.
 
 import type { Locator, Page } from '@playwright/test'
+import type { Cycle } from '../src/api/types'
 import { expect, test } from './simulator'
 
 const nodes = Array.from({ length: 5000 }, (_, i) => `node-${i}`).sort()
 const plugins = Array.from({ length: 20 }, (_, p) => (p === 7 ? 'NodeResourcesFit' : `Plugin${p}`))
 
 /** A third of the nodes are feasible and scored by twenty plugins; each of the others is rejected by one plugin. */
-function largeCycle() {
+function largeCycle(): Cycle {
   const fits = (i: number) => i % 3 === 0
   const feasible = nodes.filter((_, i) => fits(i))
   const weighted = feasible.map((_, i) => plugins.map((_, p) => (i * 31 + p * 17) % 101))
   const totals = weighted.map((row) => row.reduce((a, b) => a + b, 0))
-  const best = feasible[totals.indexOf(Math.max(...totals))]
+  const best = feasible[totals.indexOf(Math.max(...totals))] ?? ''
   return {
     pod: { namespace: 'default', name: 'large', uid: 'large-uid' },
     attempt: 1,
@@ -27,10 +28,10 @@ function largeCycle() {
       plugins,
       nodes,
       states: nodes.map((_, i) => (fits(i) ? 'P'.repeat(20) : 'P'.repeat(i % 20) + 'R' + 'N'.repeat(19 - (i % 20)))),
-      reasons: nodes.flatMap((node, i) => (fits(i) ? [] : [{ node, plugin: plugins[i % 20], reasons: ['Insufficient cpu'] }])),
+      reasons: nodes.flatMap((node, i) => (fits(i) ? [] : [{ node, plugin: plugins[i % 20] ?? '', reasons: ['Insufficient cpu'] }])),
     },
     score: { plugins: plugins.map((name) => ({ name, weight: 1 })), nodes: feasible, raw: weighted, normalized: weighted, weighted, totals },
-    explanation: { sentence: '' },
+    explanation: { sentence: '', headline: { kind: 'unscored', pod: 'large', node: best, feasible: feasible.length } },
   }
 }
 
@@ -58,7 +59,8 @@ test('a Filter matrix of 5,000 × 20 appears within half a second of its data an
   })
   await page.goto(`${simulator.url}/decisions/default/large?uid=large-uid`)
   const matrix = page.getByTestId('filter-matrix')
-  await expect(matrix.locator('[data-state]').first()).toBeVisible()
+  // Not expect, which reads the whole page while it waits.
+  await page.waitForFunction(() => (window as unknown as { __matrix: { shown?: number } }).__matrix.shown)
   const waited = await page.evaluate(() => {
     const entry = performance.getEntriesByType('resource').find((e) => e.name.endsWith('/results/large-uid/1')) as PerformanceResourceTiming
     return (window as unknown as { __matrix: { shown: number } }).__matrix.shown - entry.responseEnd
@@ -122,22 +124,23 @@ async function frames(box: Locator, step: number): Promise<{ median: number; lat
   return { median: gaps[Math.floor(gaps.length / 2)] ?? Infinity, late: gaps[Math.floor(gaps.length * 0.95)] ?? Infinity }
 }
 
-/** One frame at 50 frames per second, in ms. Tests compare the median, because another process may delay single frames. */
-const medianFrame = 20
+/** One frame at 60 frames per second, in ms. Tests compare the median, because another process may delay single frames. */
+const medianFrame = 17
 
-test('the tables of 5,000 × 20 scroll with a median frame of at most 20 ms', async ({ page, simulator }) => {
+test('the tables of 5,000 × 20 scroll at 60 frames per second', async ({ page, simulator }) => {
   await serve(page)
   await page.goto(`${simulator.url}/decisions/default/large?uid=large-uid`)
   for (const table of ['filter-matrix', 'score-table']) {
     const rows = page.getByTestId(table).locator('.rows.boxed')
     await expect(rows).toBeVisible()
-    const { median, late } = await quietest(rows, 300)
+    // 6,000 px per second, a strong flick of the wheel.
+    const { median, late } = await quietest(rows, 100)
     console.log(`scrolling ${table}: median frame ${median.toFixed(1)} ms, 95th percentile ${late.toFixed(1)} ms`)
     expect(median).toBeLessThanOrEqual(medianFrame)
   }
 })
 
-test('a list of 10,000 objects scrolls with a median frame of at most 20 ms', async ({ page, simulator }) => {
+test('a list of 10,000 objects scrolls at 60 frames per second', async ({ page, simulator }) => {
   const rows = Array.from({ length: 10_000 }, (_, i) => ({
     cells: [`settings-${i}`, i % 7, '1m'],
     object: { metadata: { name: `settings-${i}`, namespace: `team-${i % 9}`, uid: `u${i}`, creationTimestamp: '2026-01-01T10:00:00Z', labels: { app: 'web' } } },

@@ -100,8 +100,8 @@ class PerFile {
 
 /** What the browser logs for a request that fails or is refused, by its status or network error. */
 export const refused = (status: number | string) => new RegExp(`^Failed to load resource: .*${status}`)
-/** What the browser logs while no server listens. */
-export const serverAway = /net::ERR_CONNECTION|WebSocket connection to .* failed/
+/** What the browser logs when the server ends in the middle of an answer, and while no server listens. */
+export const serverAway = /net::ERR_(?:CONNECTION|INCOMPLETE_CHUNKED)|WebSocket connection to .* failed/
 
 /**
  * The tests of a file share one simulator, which starts empty. A test fails on every error in

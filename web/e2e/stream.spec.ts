@@ -28,6 +28,7 @@ test('the page stays responsive during a stream of changes to 1,000 nodes', asyn
     // Other processes may delay the page; on a quiet machine it stays below 50 ms (see scale.spec.ts).
     expect(Math.max(0, ...tasks)).toBeLessThan(200)
   } finally {
+    await page.close()
     await crowd.stop()
   }
 })

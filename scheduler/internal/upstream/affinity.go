@@ -5,6 +5,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/sets"
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
 )
@@ -86,6 +87,18 @@ func sameLayout(t reflect.Type) bool {
 
 // Empty reports whether no domain has any pods.
 func (c DomainCounts) Empty() bool { return !c.counts.IsValid() || c.counts.Len() == 0 }
+
+// Keys returns the topology keys of the domains, sorted.
+func (c DomainCounts) Keys() []string {
+	if c.Empty() {
+		return nil
+	}
+	keys := sets.New[string]()
+	for each := c.counts.MapRange(); each.Next(); {
+		keys.Insert(each.Key().Field(0).String())
+	}
+	return sets.List(keys)
+}
 
 // In returns the number of pods in the domain of node for a topology key. It reports
 // false when the node does not have the label.

@@ -3,6 +3,7 @@ package upstream
 import (
 	"reflect"
 
+	v1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/sets"
@@ -102,8 +103,18 @@ func PodVolumesOn(state fwk.CycleState, node string) *volumebinding.PodVolumes {
 	return found[node]
 }
 
-// DeviceClaims returns the pod's claims as DynamicResources read them. They belong to
-// the plugin: do not change them.
+// VolumeOf returns a claim that is not bound and the volume to which VolumeBinding would
+// bind it. They belong to the plugin: do not change them.
+func VolumeOf(b *volumebinding.BindingInfo) (claim *v1.PersistentVolumeClaim, volume *v1.PersistentVolume) {
+	claim, _ = valueOf[*v1.PersistentVolumeClaim](field(reflect.ValueOf(b), "pvc"))
+	volume, _ = valueOf[*v1.PersistentVolume](field(reflect.ValueOf(b), "pv"))
+	return claim, volume
+}
+
+// DeviceClaims returns the pod's claims as DynamicResources read them. If the pod
+// requests extended resources that the plugin provides, the last claim stands for them
+// and has no requests, which differ from node to node. They belong to the plugin: do not
+// change them.
 func DeviceClaims(state fwk.CycleState) []*resourceapi.ResourceClaim {
 	claims, _ := valueOf[[]*resourceapi.ResourceClaim](field(field(written(state, names.DynamicResources), "claims"), "claims"))
 	return claims
@@ -113,19 +124,39 @@ func DeviceClaims(state fwk.CycleState) []*resourceapi.ResourceClaim {
 // those of the claims that are not allocated, in their order. It reports false when it
 // found none for the node.
 func DeviceAllocations(state fwk.CycleState, node string) (allocations []resourceapi.AllocationResult, ok bool) {
+	return valueOf[[]resourceapi.AllocationResult](field(nodeAllocation(state, node), "allocationResults"))
+}
+
+// ExtendedResources returns the pod's requests for scalar resources as DynamicResources
+// read them, if it provides one of them; otherwise nil. They belong to the plugin: do not
+// change them.
+func ExtendedResources(state fwk.CycleState) map[v1.ResourceName]int64 {
+	requests, _ := valueOf[map[v1.ResourceName]int64](field(field(written(state, names.DynamicResources), "draExtendedResource"), "podScalarResources"))
+	return requests
+}
+
+// ExtendedResourceClaim returns the claim with the requests that stand for extended
+// resources on a node that DynamicResources let through, or nil. It belongs to the plugin:
+// do not change it.
+func ExtendedResourceClaim(state fwk.CycleState, node string) *resourceapi.ResourceClaim {
+	claim, _ := valueOf[*resourceapi.ResourceClaim](field(nodeAllocation(state, node), "extendedResourceClaim"))
+	return claim
+}
+
+func nodeAllocation(state fwk.CycleState, node string) reflect.Value {
 	all := field(written(state, names.DynamicResources), "nodeAllocations")
 	if !all.IsValid() || all.Kind() != reflect.Map || all.Type().Key().Kind() != reflect.String || !all.CanAddr() {
-		return nil, false
+		return reflect.Value{}
 	}
 	// Through its address, because a value of a field that is not exported may not be
 	// copied.
 	found := reflect.NewAt(all.Type(), all.Addr().UnsafePointer()).Elem().MapIndex(reflect.ValueOf(node))
 	if !found.IsValid() {
-		return nil, false
+		return reflect.Value{}
 	}
 	addressable := reflect.New(found.Type()).Elem()
 	addressable.Set(found)
-	return valueOf[[]resourceapi.AllocationResult](field(addressable, "allocationResults"))
+	return addressable
 }
 
 // underlyingOf is valueOf for a field whose type is not exported and has the underlying

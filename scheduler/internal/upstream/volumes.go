@@ -82,3 +82,15 @@ func AssumedVolumes(volumes *volumebinding.PodVolumes) []runtime.Object {
 	}
 	return out
 }
+
+// ExclusiveClaims returns the pod's claims that only one pod may use, as
+// VolumeRestrictions read them in PreFilter. They belong to the plugin: do not change
+// them.
+func ExclusiveClaims(state fwk.CycleState) sets.Set[string] {
+	claims, _ := valueOf[sets.Set[string]](field(stateOf(state, names.VolumeRestrictions), "readWriteOncePodPVCs"))
+	return claims
+}
+
+// AttachmentsByNode is the index of VolumeAttachments by node that NodeVolumeLimits adds
+// to their informer.
+const AttachmentsByNode = "va.spec.nodename"

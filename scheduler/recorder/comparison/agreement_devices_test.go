@@ -9,9 +9,11 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/informers"
+	"k8s.io/client-go/tools/cache"
 	"k8s.io/dynamic-resource-allocation/resourceslice/tracker"
 	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
@@ -36,6 +38,25 @@ func TestDevicesAgreeWithThePlugin(t *testing.T) {
 				return !strings.Contains(d.Request, "/") && !d.Enough()
 			})
 		},
+		passed: func(s *subject, a answer) error {
+			wanted := 0
+			for _, o := range s.cluster.objects {
+				if claim, ok := o.(*resourceapi.ResourceClaim); ok && claim.Status.Allocation == nil {
+					wanted += len(claim.Spec.Devices.Requests)
+				}
+			}
+			for _, container := range s.cluster.pod.Spec.Containers {
+				for name := range container.Resources.Requests {
+					if a.node.GetAllocatable().GetScalarResources()[name] == 0 {
+						wanted++
+					}
+				}
+			}
+			if len(a.passed.Devices) != wanted {
+				return fmt.Errorf("of %d requests it names %d", wanted, len(a.passed.Devices))
+			}
+			return nil
+		},
 	}.test(t)
 }
 
@@ -47,7 +68,12 @@ func manager(ctx context.Context, t *testing.T, factory informers.SharedInformer
 	if err != nil {
 		t.Fatal(err)
 	}
-	return dynamicresources.NewDRAManager(ctx, claims, slices, factory)
+	made := dynamicresources.NewDRAManager(ctx, claims, slices, factory)
+	// As the scheduler's event handlers do.
+	if _, err := factory.Resource().V1().DeviceClasses().Informer().AddEventHandler(made.DeviceClassResolver().(cache.ResourceEventHandler)); err != nil {
+		t.Fatal(err)
+	}
+	return made
 }
 
 // deviceCluster has small and large devices on most nodes, some of them in use, in
@@ -59,8 +85,17 @@ func deviceCluster(r random) *cluster {
 	}
 	for class, selector := range map[string]string{"any": "true", "small": `device.attributes["d.example.com"].size == "small"`, "large": `device.attributes["d.example.com"].size == "large"`} {
 		c.objects = append(c.objects, &resourceapi.DeviceClass{ObjectMeta: metav1.ObjectMeta{Name: class}, Spec: resourceapi.DeviceClassSpec{
-			Selectors: []resourceapi.DeviceSelector{{CEL: &resourceapi.CELDeviceSelector{Expression: selector}}},
+			Selectors:            []resourceapi.DeviceSelector{{CEL: &resourceapi.CELDeviceSelector{Expression: selector}}},
+			ExtendedResourceName: ptr.To("d.example.com/" + class),
 		}})
+	}
+	if r.in(3) {
+		c.pod = requesting("d.example.com/"+one(r, "small", "large"), 1+r.Int64N(2))
+		for _, n := range c.nodes {
+			if r.in(3) {
+				n.Status.Allocatable = v1.ResourceList{"d.example.com/small": resource.MustParse("5")}
+			}
+		}
 	}
 	sharing := r.in(6)
 	for _, n := range c.nodes {
@@ -191,6 +226,12 @@ func verifyDevices(s *subject, a answer) error {
 	return nil
 }
 
+func requesting(name string, count int64) *v1.Pod {
+	p := pod("p", "")
+	p.Spec.Containers = []v1.Container{{Name: "c", Resources: v1.ResourceRequirements{Requests: v1.ResourceList{v1.ResourceName(name): *resource.NewQuantity(count, resource.DecimalSI)}}}}
+	return p
+}
+
 func claiming(name string) *v1.Pod {
 	p := pod("p", "")
 	p.Spec.ResourceClaims = []v1.PodResourceClaim{{Name: name, ResourceClaimName: ptr.To(name)}}
@@ -200,6 +241,9 @@ func claiming(name string) *v1.Pod {
 // alone filters the node for a pod that has nothing but one request, or alternative, of
 // a claim.
 func (s *subject) alone(d result.DeviceComparison, a answer) *fwk.Status {
+	if d.Resource != "" {
+		return s.filter(requesting(d.Resource, d.Count), a.node)
+	}
 	c := *s.cluster
 	c.objects = append(c.objects[:len(c.objects):len(c.objects)], &resourceapi.ResourceClaim{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "alone", UID: "alone"},

@@ -83,6 +83,20 @@ func TestResourcesAgreeWithThePlugin(t *testing.T) {
 			return c
 		},
 		verify: verifyResources,
+		// With one unit less than what is requested and in use, the node does not fit.
+		passed: func(s *subject, a answer) error {
+			all := a
+			all.found = a.passed
+			for _, r := range a.passed.Resources {
+				if r.Name == cards && r.Requested+r.InUse == 1 {
+					continue // DynamicResources provides them if the node has none.
+				}
+				if status := s.filter(s.cluster.pod, larger(all, r.Name)); status.IsSuccess() {
+					return fmt.Errorf("with less than what is requested and in use of %s the node fits", r.Name)
+				}
+			}
+			return nil
+		},
 	}.test(t)
 }
 
@@ -230,6 +244,26 @@ func TestTaintsAgreeWithThePlugin(t *testing.T) {
 			}
 			return nil
 		},
+		// Without any of the tolerations that are named, the taint is in the way.
+		passed: func(s *subject, a answer) error {
+			taints := slices.DeleteFunc(slices.Clone(a.node.Node().Spec.Taints), func(t v1.Taint) bool { return t.Effect == v1.TaintEffectPreferNoSchedule })
+			if len(taints) != len(a.passed.Tolerated) {
+				return fmt.Errorf("of %d taints it names %d", len(taints), len(a.passed.Tolerated))
+			}
+			for _, tolerated := range a.passed.Tolerated {
+				by := v1.Toleration{Key: tolerated.By.Key, Operator: v1.TolerationOperator(tolerated.By.Operator), Value: tolerated.By.Value, Effect: v1.TaintEffect(tolerated.By.Effect)}
+				alone := &v1.Node{Spec: v1.NodeSpec{Taints: []v1.Taint{{Key: tolerated.Key, Value: tolerated.Value, Effect: v1.TaintEffect(tolerated.Effect)}}}}
+				p := pod("p", "")
+				if status := s.filter(p, withNode(a.node, alone)); status.IsSuccess() {
+					return fmt.Errorf("without tolerations the plugin lets %v through", tolerated.Taint)
+				}
+				p.Spec.Tolerations = []v1.Toleration{by}
+				if status := s.filter(p, withNode(a.node, alone)); !status.IsSuccess() {
+					return fmt.Errorf("%v does not tolerate %v", by, tolerated.Taint)
+				}
+			}
+			return nil
+		},
 	}.test(t)
 }
 
@@ -261,6 +295,21 @@ func TestNodeAffinityAgreesWithThePlugin(t *testing.T) {
 			return c
 		},
 		verify: verifyNodeAffinity,
+		passed: func(s *subject, a answer) error {
+			named := map[string]bool{}
+			for _, term := range a.passed.Terms {
+				named[term.Source] = true
+			}
+			own := s.cluster.pod.Spec
+			for source, wanted := range map[string]bool{
+				"addedAffinity": s.cluster.args.(*config.NodeAffinityArgs).AddedAffinity != nil, "nodeSelector": own.NodeSelector != nil, "nodeAffinity": own.Affinity != nil,
+			} {
+				if named[source] != wanted {
+					return fmt.Errorf("it names terms of %s: %v", source, named[source])
+				}
+			}
+			return nil
+		},
 	}.test(t)
 }
 
@@ -472,6 +521,23 @@ func TestSpreadAgreesWithThePlugin(t *testing.T) {
 			return c
 		},
 		verify: verifySpread,
+		// Each constraint alone allows the skew that is named, and no smaller one.
+		passed: func(s *subject, a answer) error {
+			hard := slices.DeleteFunc(slices.Clone(s.cluster.pod.Spec.TopologySpreadConstraints), func(c v1.TopologySpreadConstraint) bool { return c.WhenUnsatisfiable != v1.DoNotSchedule })
+			if len(hard) != len(a.passed.Spread) {
+				return fmt.Errorf("of %d constraints it names %d", len(hard), len(a.passed.Spread))
+			}
+			for _, named := range a.passed.Spread {
+				alone := a
+				alone.found = &result.Comparison{Spread: []result.SpreadComparison{named}}
+				if skew := named.Matching + named.Self - named.Minimum; skew > 1 {
+					if err := verifySpread(s, alone); err != nil {
+						return err
+					}
+				}
+			}
+			return nil
+		},
 	}.test(t)
 }
 

@@ -21,6 +21,7 @@ func TestPodAffinityAgreesWithThePlugin(t *testing.T) {
 		plugin: names.InterPodAffinity, clusters: 4000,
 		generate: affinityCluster,
 		verify:   verifyPodAffinity,
+		passed:   verifyPassedPods,
 	}.test(t)
 }
 
@@ -72,6 +73,33 @@ func verifyPodAffinity(s *subject, a answer) error {
 	for _, term := range s.cluster.pod.Spec.Affinity.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution {
 		if a.found.PodTerms[0].Rule == "affinity" && world.lacks(term) && !slices.ContainsFunc(a.found.PodTerms, func(f result.PodTermComparison) bool { return f.TopologyKey == term.TopologyKey }) {
 			return fmt.Errorf("it does not name the term over %s", term.TopologyKey)
+		}
+	}
+	return nil
+}
+
+// verifyPassedPods counts the pods of each term again.
+func verifyPassedPods(s *subject, a answer) error {
+	world := &meaning{s: s, a: a}
+	named := map[string]int{}
+	for _, found := range a.passed.PodTerms {
+		named[found.Rule]++
+		if found.Rule != "affinity" {
+			continue
+		}
+		running := world.running(found.TopologyKey)
+		pods := len(slices.DeleteFunc(slices.Clone(running), func(p *v1.Pod) bool { return !world.matchesAll(p) }))
+		if found.Pods != int64(pods) {
+			return fmt.Errorf("%d pods in the domain match, it counts %d", pods, found.Pods)
+		}
+	}
+	own := s.cluster.pod.Spec.Affinity
+	for rule, terms := range map[string][]v1.PodAffinityTerm{
+		"affinity":     own.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution,
+		"antiAffinity": own.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution,
+	} {
+		if named[rule] != len(terms) {
+			return fmt.Errorf("of %d terms of %s it names %d", len(terms), rule, named[rule])
 		}
 	}
 	return nil

@@ -31,6 +31,7 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/nodevolumelimits"
 	frameworkruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
 	"k8s.io/kubernetes/pkg/scheduler/metrics"
 
@@ -78,6 +79,8 @@ type answer struct {
 	status   *fwk.Status
 	found    *result.Comparison
 	distance float64
+	// passed is what was compared on a node that the plugin let through.
+	passed *result.Comparison
 }
 
 // subject is a plugin in a cluster, with its comparer.
@@ -100,6 +103,9 @@ type agreement struct {
 	// together they must be the plugin's reason. It returns an error that says what is
 	// wrong.
 	verify func(s *subject, a answer) error
+	// passed checks what was compared on a node that the plugin let through, apart from
+	// verifyPassed; nil checks nothing more.
+	passed func(s *subject, a answer) error
 	// silent reports whether the comparer may be unable to say why.
 	silent func(a answer) bool
 	// mayFail is true if the plugin may fail on a node.
@@ -172,9 +178,18 @@ func (a agreement) run(t *testing.T, c *cluster, seed uint64) []answer {
 		}
 		answer.found = comparing.Compare(state, n)
 		answer.distance = comparing.Distance(state, n, answer.status)
+		if answer.status.IsSuccess() {
+			known := false
+			if answer.passed, known = comparing.Passed(state, n); !known {
+				t.Fatalf("seed %d, node %s: the plugin lets it through, the comparer does not know why", seed, n.Node().Name)
+			}
+			if answer.passed == nil {
+				answer.passed = &result.Comparison{}
+			}
+		}
 		if err := a.check(s, answer); err != nil {
-			t.Fatalf("seed %d, node %s: the plugin says %v %q, the comparer %s: %v",
-				seed, n.Node().Name, answer.status.Code(), answer.status.Message(), cmp.Diff(nil, answer.found), err)
+			t.Fatalf("seed %d, node %s: the plugin says %v %q, the comparer %s and %s: %v",
+				seed, n.Node().Name, answer.status.Code(), answer.status.Message(), cmp.Diff(nil, answer.found), cmp.Diff(nil, answer.passed), err)
 		}
 		answers = append(answers, answer)
 	}
@@ -186,7 +201,10 @@ func (a agreement) check(s *subject, of answer) error {
 	case of.status.IsSuccess() && of.found != nil && (a.short == nil || a.short(of.found)):
 		return fmt.Errorf("it names a shortage that the plugin does not see")
 	case of.status.IsSuccess():
-		return nil
+		if err := verifyPassed(of.passed, of.node.Node()); err != nil || a.passed == nil {
+			return err
+		}
+		return a.passed(s, of)
 	case math.IsNaN(of.distance) || of.distance < 0:
 		return fmt.Errorf("the distance is %v", of.distance)
 	case of.found == nil && (a.silent == nil || !a.silent(of)):
@@ -243,6 +261,7 @@ func build(ctx context.Context, t *testing.T, plugin string, c *cluster) *subjec
 		frameworkruntime.WithInformerFactory(factory), frameworkruntime.WithClientSet(idle),
 		frameworkruntime.WithSnapshotSharedLister(s.snapshot), frameworkruntime.WithParallelism(1),
 	}
+	options = append(options, frameworkruntime.WithSharedCSIManager(nodevolumelimits.NewCSIManager(factory.Storage().V1().CSINodes().Lister())))
 	if c.dra != nil {
 		options = append(options, frameworkruntime.WithSharedDRAManager(c.dra(ctx, t, factory)))
 	}
@@ -260,7 +279,7 @@ var idle = fake.NewClientset()
 // kinds are the kinds of objects that plugins have informers for.
 var kinds = []runtime.Object{
 	&v1.Namespace{}, &v1.Pod{}, &v1.Node{}, &v1.PersistentVolume{}, &v1.PersistentVolumeClaim{},
-	&storagev1.StorageClass{}, &storagev1.CSINode{}, &storagev1.CSIDriver{}, &storagev1.CSIStorageCapacity{},
+	&storagev1.StorageClass{}, &storagev1.VolumeAttachment{}, &storagev1.CSINode{}, &storagev1.CSIDriver{}, &storagev1.CSIStorageCapacity{},
 	&resourceapi.ResourceClaim{}, &resourceapi.ResourceSlice{}, &resourceapi.DeviceClass{},
 	&v1.Service{}, &v1.ReplicationController{}, &appsv1.ReplicaSet{}, &appsv1.StatefulSet{},
 }

@@ -139,6 +139,12 @@ func TestVolumeBindingAgreesWithThePlugin(t *testing.T) {
 		plugin: names.VolumeBinding, clusters: 2000,
 		generate: volumeCluster,
 		verify:   verifyVolumeBinding,
+		passed: func(s *subject, a answer) error {
+			if claims := len(s.cluster.pod.Spec.Volumes); len(a.passed.Claims) != claims {
+				return fmt.Errorf("of %d claims it names %d", claims, len(a.passed.Claims))
+			}
+			return nil
+		},
 	}.test(t)
 }
 
@@ -150,7 +156,26 @@ func volumeCluster(r random) *cluster {
 			if !r.in(4) {
 				pv.Spec.NodeAffinity = &v1.VolumeNodeAffinity{Required: reachable(r)}
 			}
+			if r.in(3) {
+				pv.Spec.PersistentVolumeSource = one(r,
+					v1.PersistentVolumeSource{AWSElasticBlockStore: &v1.AWSElasticBlockStoreVolumeSource{VolumeID: "vol-1"}},
+					v1.PersistentVolumeSource{GCEPersistentDisk: &v1.GCEPersistentDiskVolumeSource{PDName: "disk"}},
+					v1.PersistentVolumeSource{VsphereVolume: &v1.VsphereVirtualDiskVolumeSource{VolumePath: "disk"}},
+				)
+				pv.Labels = map[string]string{v1.LabelTopologyZone: one(r, "z0", "z1")}
+			}
 		})
+		if r.in(12) {
+			c.objects = c.objects[:len(c.objects)-1] // The volume is gone.
+		}
+	}
+	for _, n := range c.nodes {
+		if r.in(2) {
+			c.objects = append(c.objects, &storagev1.CSINode{ObjectMeta: metav1.ObjectMeta{Name: n.Name, Annotations: map[string]string{
+				v1.MigratedPluginsAnnotationKey: one(r, "kubernetes.io/aws-ebs", "kubernetes.io/gce-pd,kubernetes.io/aws-ebs", "kubernetes.io/vsphere-volume"),
+			}}})
+			n.Labels["topology.gke.io/zone"], n.Labels["topology.ebs.csi.aws.com/zone"] = one(r, "z0", "z1"), one(r, "z0", "z1")
+		}
 	}
 	c.storage(r)
 	for i := range r.IntN(4) {
@@ -243,7 +268,8 @@ func verifyVolumeBinding(s *subject, a answer) error {
 	}
 	for _, claim := range a.found.Claims {
 		switch {
-		case claim.Provisionable && !has(volumebinding.ErrReasonNotEnoughSpace), !claim.Provisionable && !has(volumebinding.ErrReasonBindConflict):
+		case claim.Missing && has(volumebinding.ErrReasonPVNotExist):
+		case claim.Missing, claim.Provisionable && !has(volumebinding.ErrReasonNotEnoughSpace), !claim.Provisionable && !has(volumebinding.ErrReasonBindConflict):
 			return fmt.Errorf("it names claim %s", claim.Claim)
 		case claim.Provisionable && claim.Largest >= claim.Requested:
 			return fmt.Errorf("claim %s is not too large", claim.Claim)
@@ -262,7 +288,10 @@ func alternatives(s *subject, terms []result.TermComparison) (ruledOut, all int)
 			switch o := o.(type) {
 			case *v1.PersistentVolume:
 				if term.Source == "volume" && o.Name == term.Volume {
-					of[term.Volume] = len(o.Spec.NodeAffinity.Required.NodeSelectorTerms)
+					of[term.Volume] = 1 // made from the labels of the volume
+					if o.Spec.NodeAffinity != nil {
+						of[term.Volume] = len(o.Spec.NodeAffinity.Required.NodeSelectorTerms)
+					}
 				}
 			case *storagev1.StorageClass:
 				if term.Source == "storageClass" && o.Name == "zonal" {

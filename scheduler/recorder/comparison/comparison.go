@@ -1,6 +1,6 @@
 // Package comparison knows about particular plugins, which the recorder does not:
-// which values the plugins of Kubernetes and our own compare when they reject a node, how far a
-// rejected node is from fitting, from which inputs their scores follow, and which plugins
+// which values the plugins of Kubernetes and our own compare when they reject a node or let it
+// through, how far a rejected node is from fitting, from which inputs their scores follow, and which plugins
 // allocate devices or preempt for pod groups.
 //
 // A comparer or a scorer has the same inputs as its plugin: the state that the plugin wrote in
@@ -83,6 +83,16 @@ func (InTree) Comparer(plugin string, args runtime.Object, h fwk.Handle) recorde
 		return most(compareAlignment)
 	case names.DynamicResources:
 		return comparer{compareDevices(h, gates), deviceLimit}
+	case names.NodeUnschedulable:
+		return most(compareUnschedulable(gates))
+	case names.NodeName:
+		return most(compareNodeName)
+	case names.NodeDeclaredFeatures:
+		return most(compareFeatures)
+	case names.NodeVolumeLimits:
+		return most(compareVolumeLimits(h, gates))
+	case names.VolumeRestrictions:
+		return most(compareVolumeRestrictions(h))
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strings"
 
 	v1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
@@ -15,8 +16,10 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/dynamicresources"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/feature"
+	"k8s.io/kubernetes/pkg/scheduler/util"
 	"k8s.io/utils/ptr"
 
+	"kube-scheduler-simulator/scheduler/internal/upstream"
 	"kube-scheduler-simulator/scheduler/recorder"
 	"kube-scheduler-simulator/scheduler/result"
 )
@@ -75,12 +78,12 @@ func compareDevices(h fwk.Handle, gates feature.Features) begin {
 			EnableListTypeAttributes: gates.EnableDRAListTypeAttributes,
 		}),
 	}
-	return func(_ fwk.CycleState, pod *v1.Pod) recorder.Comparing {
+	return func(state fwk.CycleState, pod *v1.Pod) recorder.Comparing {
 		published, err := c.published()
 		if err != nil {
 			return nil
 		}
-		return &deviceComparing{c, published, claimsOf(h, pod)}
+		return &deviceComparing{deviceComparer: c, published: published, claims: claimsOf(h, pod), resources: c.resourcesOf(state, pod)}
 	}
 }
 
@@ -101,6 +104,33 @@ type deviceComparing struct {
 	published publishedDevices
 	// claims are the pod's, by its names for them.
 	claims map[string]*resourceapi.ResourceClaim
+	// resources are the extended resources that the plugin provides on nodes that do not
+	// have them, by name.
+	resources []providedResource
+}
+
+// providedResource is the pod's request for an extended resource that has a device
+// class.
+type providedResource struct {
+	name  v1.ResourceName
+	class string
+	count int64
+}
+
+// resourcesOf returns the extended resources that the pod requests and the plugin
+// provides.
+func (c *deviceComparer) resourcesOf(state fwk.CycleState, pod *v1.Pod) []providedResource {
+	if !c.gates.EnableDRAExtendedResource {
+		return nil
+	}
+	var out []providedResource
+	for name, quantity := range upstream.ExtendedResources(state) {
+		if class := c.handle.SharedDRAManager().DeviceClassResolver().GetDeviceClass(name); class != nil && quantity > 0 && util.IsDRAExtendedResourceName(name) {
+			out = append(out, providedResource{name, class.Name, quantity})
+		}
+	}
+	slices.SortFunc(out, func(a, b providedResource) int { return cmp.Compare(a.name, b.name) })
+	return out
 }
 
 func (c *deviceComparing) Distance(_ fwk.CycleState, node fwk.NodeInfo, _ *fwk.Status) float64 {
@@ -110,7 +140,17 @@ func (c *deviceComparing) Distance(_ fwk.CycleState, node fwk.NodeInfo, _ *fwk.S
 			missing += devicesWanted(claim)
 		}
 	}
+	for _, r := range c.resources {
+		if !has(node, r.name) {
+			missing += int(r.count)
+		}
+	}
 	return float64(max(missing, 0))
+}
+
+// has reports whether a node has an extended resource itself.
+func has(node fwk.NodeInfo, name v1.ResourceName) bool {
+	return node.GetAllocatable().GetScalarResources()[name] != 0
 }
 
 // devicesWanted returns the number of devices that a claim wants at least.
@@ -139,7 +179,7 @@ func (c *deviceComparing) Compare(_ fwk.CycleState, node fwk.NodeInfo) *result.C
 	out := &result.Comparison{}
 	devices := c.published.forNode(node.Node())
 	drivers := byDriver(devices)
-	for _, w := range c.unallocated() {
+	for _, w := range c.unallocated(node) {
 		if err := c.count(&w, devices); err != nil {
 			return nil
 		}
@@ -190,8 +230,9 @@ func (w *wantedDevices) alone() *resourceapi.ResourceClaim {
 }
 
 // unallocated returns the requests of the pod's unallocated claims, by claim and
-// then in the order of the requests, in which alternatives are tried.
-func (c *deviceComparing) unallocated() []wantedDevices {
+// then in the order of the requests, in which alternatives are tried, and then the
+// extended resources that the node does not have.
+func (c *deviceComparing) unallocated(node fwk.NodeInfo) []wantedDevices {
 	var out []wantedDevices
 	add := func(claim, name string, r resourceapi.ExactDeviceRequest) {
 		out = append(out, wantedDevices{result.DeviceComparison{Claim: claim, Request: name, DeviceClass: r.DeviceClassName, Count: r.Count}, r})
@@ -214,7 +255,81 @@ func (c *deviceComparing) unallocated() []wantedDevices {
 			}
 		}
 	}
+	for _, r := range c.resources {
+		if !has(node, r.name) {
+			out = append(out, wantedDevices{
+				result.DeviceComparison{Resource: string(r.name), DeviceClass: r.class, Count: r.count},
+				resourceapi.ExactDeviceRequest{DeviceClassName: r.class, AllocationMode: resourceapi.DeviceAllocationModeExactCount, Count: r.count},
+			})
+		}
+	}
 	return out
+}
+
+// Passed counts the node's devices as Compare does, and adds those that the plugin found
+// for each request. It leaves out alternatives that the plugin did not choose.
+func (c *deviceComparing) Passed(state fwk.CycleState, node fwk.NodeInfo) (*result.Comparison, bool) {
+	out := &result.Comparison{}
+	for _, name := range slices.Sorted(maps.Keys(c.claims)) {
+		if a := c.claims[name].Status.Allocation; a != nil {
+			terms := parseSelector(a.NodeSelector, "claim").met(node.Node())
+			out.Terms = append(out.Terms, of(result.ClaimComparison{Claim: c.claims[name].Name}, terms)...)
+		}
+	}
+	wanted := c.unallocated(node)
+	if len(wanted) == 0 {
+		return out, true
+	}
+	found := c.allocated(state, node.Node().Name)
+	devices := c.published.forNode(node.Node())
+	for _, w := range wanted {
+		w.Allocated = found(w.DeviceComparison)
+		if len(w.Allocated) == 0 {
+			if strings.Contains(w.Request, "/") || w.Count == 0 {
+				continue
+			}
+			return nil, false
+		}
+		if err := c.count(&w, devices); err != nil {
+			return nil, false
+		}
+		w.Drivers = byDriver(devices)
+		out.Devices = append(out.Devices, w.DeviceComparison)
+	}
+	return out, true
+}
+
+// allocated returns the devices that the plugin found for a request on a node.
+func (c *deviceComparing) allocated(state fwk.CycleState, node string) func(of result.DeviceComparison) []result.AllocatedDevice {
+	allocations, _ := upstream.DeviceAllocations(state, node)
+	claims := slices.DeleteFunc(slices.Clone(upstream.DeviceClaims(state)), func(claim *resourceapi.ResourceClaim) bool { return claim.Status.Allocation != nil })
+	extended := upstream.ExtendedResourceClaim(state, node)
+	return func(of result.DeviceComparison) (out []result.AllocatedDevice) {
+		for i := range min(len(claims), len(allocations)) {
+			for _, d := range allocations[i].Devices.Results {
+				mine := of.Resource == "" && claims[i] == c.claims[of.Claim] && d.Request == of.Request
+				if of.Resource != "" && i == len(claims)-1 {
+					mine = classOf(extended, d.Request) == of.DeviceClass
+				}
+				if mine {
+					out = append(out, result.AllocatedDevice{Request: d.Request, Driver: d.Driver, Pool: d.Pool, Device: d.Device})
+				}
+			}
+		}
+		return out
+	}
+}
+
+// classOf returns the device class of a request of a claim; empty if there is none.
+func classOf(claim *resourceapi.ResourceClaim, request string) string {
+	if claim != nil {
+		for i := range claim.Spec.Devices.Requests {
+			if r := &claim.Spec.Devices.Requests[i]; r.Name == request && r.Exactly != nil {
+				return r.Exactly.DeviceClassName
+			}
+		}
+	}
+	return ""
 }
 
 // count counts the devices that match the selectors of the request and of its class,

@@ -63,13 +63,30 @@ func (c *nodeAffinity) Compare(_ fwk.CycleState, node fwk.NodeInfo) *result.Comp
 	return &result.Comparison{Terms: terms}
 }
 
+// Passed returns the requirements that the node meets, of alternatives the first that it
+// meets whole.
+func (c *nodeAffinity) Passed(_ fwk.CycleState, node fwk.NodeInfo) (*result.Comparison, bool) {
+	n := node.Node()
+	added, own := c.added.met(n), c.own.met(n)
+	if c.added != nil && added == nil || c.own != nil && own == nil {
+		return nil, false
+	}
+	terms := added
+	for _, key := range slices.Sorted(maps.Keys(c.labels)) {
+		terms = append(terms, c.labelTerm(key, n))
+	}
+	return &result.Comparison{Terms: append(terms, own...)}, true
+}
+
+func (c *nodeAffinity) labelTerm(key string, n *v1.Node) result.TermComparison {
+	return result.TermComparison{Source: "nodeSelector", Key: key, Operator: string(v1.NodeSelectorOpIn), Values: []string{c.labels[key]}, Actual: label(n, key)}
+}
+
 func (c *nodeAffinity) unmetLabels(n *v1.Node) []result.TermComparison {
 	var out []result.TermComparison
 	for _, key := range slices.Sorted(maps.Keys(c.labels)) {
-		if actual := label(n, key); actual == nil || *actual != c.labels[key] {
-			out = append(out, result.TermComparison{
-				Source: "nodeSelector", Key: key, Operator: string(v1.NodeSelectorOpIn), Values: []string{c.labels[key]}, Actual: actual,
-			})
+		if term := c.labelTerm(key, n); term.Actual == nil || *term.Actual != c.labels[key] {
+			out = append(out, term)
 		}
 	}
 	return out
@@ -157,9 +174,7 @@ func (s *selector) unmet(n *v1.Node) []result.TermComparison {
 		before := len(out)
 		for j := range term {
 			if r := &term[j]; !r.met(n) {
-				out = append(out, result.TermComparison{
-					Source: s.source, Term: i, Key: r.Key, Operator: string(r.Operator), Values: r.Values, Actual: r.actual(n),
-				})
+				out = append(out, s.comparison(i, r, n))
 			}
 		}
 		if len(out) == before {
@@ -170,6 +185,30 @@ func (s *selector) unmet(n *v1.Node) []result.TermComparison {
 		}
 	}
 	return out
+}
+
+// met returns the requirements of the first term that a node meets, or nil when it meets
+// none.
+func (s *selector) met(n *v1.Node) []result.TermComparison {
+	if s == nil {
+		return nil
+	}
+	for i, term := range s.terms {
+		if len(term) == 0 || slices.ContainsFunc(term, func(r requirement) bool { return !r.met(n) }) {
+			continue
+		}
+		var out []result.TermComparison
+		for j := range term {
+			out = append(out, s.comparison(i, &term[j], n))
+		}
+		return out
+	}
+	return nil
+}
+
+// comparison compares a requirement of the i-th term with a node.
+func (s *selector) comparison(i int, r *requirement, n *v1.Node) result.TermComparison {
+	return result.TermComparison{Source: s.source, Term: i, Key: r.Key, Operator: string(r.Operator), Values: r.Values, Actual: r.actual(n)}
 }
 
 func (r *requirement) actual(n *v1.Node) *string {

@@ -1,10 +1,13 @@
 package comparison
 
 import (
+	"cmp"
 	"iter"
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/component-helpers/nodedeclaredfeatures"
 	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
 	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
@@ -12,6 +15,7 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/helper"
 	"k8s.io/kubernetes/pkg/scheduler/util"
 
+	"kube-scheduler-simulator/scheduler/internal/upstream"
 	"kube-scheduler-simulator/scheduler/recorder"
 	"kube-scheduler-simulator/scheduler/result"
 )
@@ -42,9 +46,43 @@ func (c *taints) Distance(_ fwk.CycleState, node fwk.NodeInfo, _ *fwk.Status) fl
 // Compare returns the first taint, at which the plugin stops.
 func (c *taints) Compare(_ fwk.CycleState, node fwk.NodeInfo) *result.Comparison {
 	for t := range c.untolerated(node) {
-		return &result.Comparison{Taint: &result.Taint{Key: t.Key, Value: t.Value, Effect: string(t.Effect)}}
+		taint := taintOf(t)
+		return &result.Comparison{Taint: &taint}
 	}
 	return nil
+}
+
+// Passed returns the taints that would keep off a pod that does not tolerate them.
+func (c *taints) Passed(_ fwk.CycleState, node fwk.NodeInfo) (*result.Comparison, bool) {
+	var out result.Comparison
+	keepsOff := helper.DoNotScheduleTaintsFilterFunc()
+	for i := range node.Node().Spec.Taints {
+		t := &node.Node().Spec.Taints[i]
+		if !keepsOff(t) {
+			continue
+		}
+		by := c.tolerating(t)
+		if by == nil {
+			return nil, false
+		}
+		out.Tolerated = append(out.Tolerated, result.ToleratedTaint{Taint: taintOf(t), By: *by})
+	}
+	return &out, true
+}
+
+// tolerating returns the first toleration that tolerates a taint, or nil.
+func (c *taints) tolerating(t *v1.Taint) *result.Toleration {
+	for i := range c.tolerations {
+		if own := &c.tolerations[i]; own.ToleratesTaint(c.logger, t, c.operators) {
+			operator := cmp.Or(own.Operator, v1.TolerationOpEqual)
+			return &result.Toleration{Key: own.Key, Operator: string(operator), Value: own.Value, Effect: string(own.Effect)}
+		}
+	}
+	return nil
+}
+
+func taintOf(t *v1.Taint) result.Taint {
+	return result.Taint{Key: t.Key, Value: t.Value, Effect: string(t.Effect)}
 }
 
 // untolerated yields the taints that keep the pod off the node.
@@ -58,6 +96,123 @@ func (c *taints) untolerated(node fwk.NodeInfo) iter.Seq[*v1.Taint] {
 			}
 		}
 	}
+}
+
+// compareUnschedulable is NodeUnschedulable's. All nodes that it rejects are as near.
+func compareUnschedulable(gates feature.Features) begin {
+	return func(_ fwk.CycleState, pod *v1.Pod) recorder.Comparing {
+		return &cordons{taints{pod.Spec.Tolerations, gates.EnableTaintTolerationComparisonOperators, klog.Background()}}
+	}
+}
+
+// cordons compares spec.unschedulable, for which the plugin asks whether the pod
+// tolerates the taint that a cordoned node has.
+type cordons struct{ taints }
+
+var cordon = &v1.Taint{Key: v1.TaintNodeUnschedulable, Effect: v1.TaintEffectNoSchedule}
+
+func (c *cordons) Distance(fwk.CycleState, fwk.NodeInfo, *fwk.Status) float64 { return 1 }
+
+func (c *cordons) Compare(_ fwk.CycleState, node fwk.NodeInfo) *result.Comparison {
+	if !node.Node().Spec.Unschedulable || c.tolerating(cordon) != nil {
+		return nil
+	}
+	taint := taintOf(cordon)
+	return &result.Comparison{Taint: &taint}
+}
+
+func (c *cordons) Passed(_ fwk.CycleState, node fwk.NodeInfo) (*result.Comparison, bool) {
+	if !node.Node().Spec.Unschedulable {
+		return nil, true
+	}
+	by := c.tolerating(cordon)
+	if by == nil {
+		return nil, false
+	}
+	return &result.Comparison{Tolerated: []result.ToleratedTaint{{Taint: taintOf(cordon), By: *by}}}, true
+}
+
+// compareNodeName is NodeName's.
+func compareNodeName(_ fwk.CycleState, pod *v1.Pod) recorder.Comparing {
+	return nodeName(pod.Spec.NodeName)
+}
+
+// nodeName is the name of the node that a pod asks for; empty for any.
+type nodeName string
+
+func (c nodeName) Distance(fwk.CycleState, fwk.NodeInfo, *fwk.Status) float64 { return 1 }
+
+func (c nodeName) Compare(_ fwk.CycleState, node fwk.NodeInfo) *result.Comparison {
+	name := node.Node().Name
+	if c == "" || string(c) == name {
+		return nil
+	}
+	return c.comparison(name)
+}
+
+func (c nodeName) Passed(_ fwk.CycleState, node fwk.NodeInfo) (*result.Comparison, bool) {
+	if c == "" {
+		return nil, true
+	}
+	return c.comparison(node.Node().Name), true
+}
+
+func (c nodeName) comparison(actual string) *result.Comparison {
+	return &result.Comparison{Terms: []result.TermComparison{{
+		Source: "nodeName", Key: metav1.ObjectNameField, Operator: string(v1.NodeSelectorOpIn), Values: []string{string(c)}, Actual: &actual,
+	}}}
+}
+
+// compareFeatures is NodeDeclaredFeatures'. Nearest are the nodes that lack the fewest
+// features.
+func compareFeatures(state fwk.CycleState, _ *v1.Pod) recorder.Comparing {
+	needed, ok := upstream.NeededFeatures(state)
+	if !ok {
+		return nil
+	}
+	return &declaredFeatures{needed}
+}
+
+type declaredFeatures struct {
+	needed nodedeclaredfeatures.FeatureSet
+}
+
+func (c *declaredFeatures) Distance(_ fwk.CycleState, node fwk.NodeInfo, _ *fwk.Status) float64 {
+	missing, _ := c.missing(node.GetNodeDeclaredFeatures())
+	return float64(len(missing))
+}
+
+func (c *declaredFeatures) Compare(_ fwk.CycleState, node fwk.NodeInfo) *result.Comparison {
+	missing, err := c.missing(node.GetNodeDeclaredFeatures())
+	if err != nil || len(missing) == 0 {
+		return nil
+	}
+	out := &result.Comparison{}
+	for _, name := range missing {
+		out.Features = append(out.Features, result.FeatureComparison{Name: name})
+	}
+	return out
+}
+
+func (c *declaredFeatures) Passed(fwk.CycleState, fwk.NodeInfo) (*result.Comparison, bool) {
+	needed, err := nodedeclaredfeatures.DefaultFramework.Unmap(c.needed)
+	if err != nil {
+		return nil, false
+	}
+	out := &result.Comparison{}
+	for _, name := range needed {
+		out.Features = append(out.Features, result.FeatureComparison{Name: name, Declared: true})
+	}
+	return out, true
+}
+
+// missing returns the features that the pod needs beyond those declared.
+func (c *declaredFeatures) missing(declared nodedeclaredfeatures.FeatureSet) ([]string, error) {
+	match, err := nodedeclaredfeatures.DefaultFramework.MatchNodeFeatureSet(c.needed, declared)
+	if err != nil {
+		return nil, err
+	}
+	return match.UnsatisfiedRequirements, nil
 }
 
 // comparePorts is NodePorts'. Nearest are the nodes on which the fewest of the pod's
@@ -85,6 +240,10 @@ func (c ports) Compare(_ fwk.CycleState, node fwk.NodeInfo) *result.Comparison {
 		return nil
 	}
 	return &result.Comparison{Ports: inUse}
+}
+
+func (c ports) Passed(fwk.CycleState, fwk.NodeInfo) (*result.Comparison, bool) {
+	return &result.Comparison{Ports: c}, true
 }
 
 func (c ports) inUse(node fwk.NodeInfo) []result.Port {

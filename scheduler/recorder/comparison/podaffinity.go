@@ -42,6 +42,8 @@ type podAffinity struct {
 	examples map[domainTerm]example
 	// left is how many more pods may be examined.
 	left int
+	// keys are those of known.Repelling, once they are known.
+	keys []string
 }
 
 // domainTerm is a domain, and one of the pod's anti-affinity terms by its index; -1
@@ -113,6 +115,65 @@ func (c *podAffinity) Compare(state fwk.CycleState, node fwk.NodeInfo) *result.C
 		return nil
 	}
 	return &result.Comparison{PodTerms: terms}
+}
+
+// Passed returns the pod's terms, and the topology keys of the anti-affinity terms of
+// running pods, of which the node's domains have none.
+func (c *podAffinity) Passed(state fwk.CycleState, node fwk.NodeInfo) (*result.Comparison, bool) {
+	known := c.in(state)
+	if known == nil {
+		return nil, false
+	}
+	for range unmetAffinity(known, c.pod, node) {
+		return nil, false
+	}
+	out := &result.Comparison{}
+	add := func(rule string, terms []fwk.AffinityTerm, pods func(*fwk.AffinityTerm) int64) {
+		for i := range terms {
+			term := podTerm(rule, node, &terms[i], nil)
+			term.Pods = pods(&terms[i])
+			term.First = rule == "affinity" && term.Pods == 0
+			out.PodTerms = append(out.PodTerms, term)
+		}
+	}
+	add("affinity", known.Affinity, func(term *fwk.AffinityTerm) int64 {
+		pods, _ := known.Affine.In(node.Node(), term.TopologyKey)
+		// The plugin counts a pod once for each term over the key.
+		times := int64(0)
+		for i := range known.Affinity {
+			if known.Affinity[i].TopologyKey == term.TopologyKey {
+				times++
+			}
+		}
+		return pods / times
+	})
+	if len(known.LocalAffinity) > 0 {
+		here := int64(0)
+		for _, on := range node.GetPods() {
+			if matchesAll(known.LocalAffinity, on.GetPod()) {
+				here++
+			}
+		}
+		add("affinity", known.LocalAffinity, func(*fwk.AffinityTerm) int64 { return here })
+	}
+	none := func(*fwk.AffinityTerm) int64 { return 0 }
+	add("antiAffinity", known.AntiAffinity, none)
+	add("antiAffinity", known.LocalAntiAffinity, none)
+	for _, key := range c.repelling() {
+		if domain := label(node.Node(), key); domain != nil {
+			out.PodTerms = append(out.PodTerms, result.PodTermComparison{Rule: "existingAntiAffinity", TopologyKey: key, Domain: domain})
+		}
+	}
+	return out, true
+}
+
+// repelling returns the topology keys of running pods' anti-affinity terms that match
+// the pod. There may be as many domains as nodes, so it looks once.
+func (c *podAffinity) repelling() []string {
+	if c.keys == nil {
+		c.keys = c.known.Repelling.Keys()
+	}
+	return c.keys
 }
 
 // unmetAffinity yields the affinity terms in whose domain no pod matches all of the

@@ -75,7 +75,10 @@ type scalarRequest struct {
 
 func (c *resources) Distance(_ fwk.CycleState, node fwk.NodeInfo, _ *fwk.Status) float64 {
 	short, size := 0, 0.0
-	for r := range c.short(node) {
+	for r := range c.on(node) {
+		if !isShort(r) {
+			continue
+		}
 		short++
 		size += float64(r.Requested+r.InUse-r.Allocatable) / float64(max(r.Requested, 1))
 	}
@@ -84,8 +87,10 @@ func (c *resources) Distance(_ fwk.CycleState, node fwk.NodeInfo, _ *fwk.Status)
 
 func (c *resources) Compare(_ fwk.CycleState, node fwk.NodeInfo) *result.Comparison {
 	out := &result.Comparison{}
-	for r := range c.short(node) {
-		out.Resources = append(out.Resources, r)
+	for r := range c.on(node) {
+		if isShort(r) {
+			out.Resources = append(out.Resources, r)
+		}
 	}
 	if len(out.Resources) == 0 {
 		return nil
@@ -93,15 +98,27 @@ func (c *resources) Compare(_ fwk.CycleState, node fwk.NodeInfo) *result.Compari
 	return out
 }
 
-// short yields the resources that the plugin finds short on a node.
-func (c *resources) short(node fwk.NodeInfo) iter.Seq[result.ResourceComparison] {
+func isShort(r result.ResourceComparison) bool { return r.Requested+r.InUse > r.Allocatable }
+
+func (c *resources) Passed(_ fwk.CycleState, node fwk.NodeInfo) (*result.Comparison, bool) {
+	out := &result.Comparison{Resources: make([]result.ResourceComparison, 0, usualResources)}
+	for r := range c.on(node) {
+		out.Resources = append(out.Resources, r)
+	}
+	return out, true
+}
+
+// usualResources are pods, CPU and memory.
+const usualResources = 3
+
+// on yields the resources that the plugin compares on a node.
+func (c *resources) on(node fwk.NodeInfo) iter.Seq[result.ResourceComparison] {
 	return func(yield func(result.ResourceComparison) bool) {
 		can, used, own := node.GetAllocatable(), node.GetRequested(), c.own(node)
 		check := func(name v1.ResourceName, requested, own, used, can int64) bool {
 			// What the pod itself holds on the node is in use already.
 			inUse := used - min(own, requested)
-			return requested <= 0 || requested+inUse <= can ||
-				yield(result.ResourceComparison{Name: string(name), Requested: requested, InUse: inUse, Allocatable: can})
+			return requested <= 0 || yield(result.ResourceComparison{Name: string(name), Requested: requested, InUse: inUse, Allocatable: can})
 		}
 		if !check(v1.ResourcePods, 1, 0, int64(len(node.GetPods())), int64(can.GetAllowedPodNumber())) ||
 			!check(v1.ResourceCPU, c.cpu, own.GetMilliCPU(), used.GetMilliCPU(), can.GetMilliCPU()) ||

@@ -61,16 +61,29 @@ func (c *spread) Compare(state fwk.CycleState, node fwk.NodeInfo) *result.Compar
 		if domain != nil && c.skew(constraint, *domain) <= int(constraint.MaxSkew) {
 			continue
 		}
-		s := result.SpreadComparison{
-			TopologyKey: constraint.TopologyKey, MaxSkew: int(constraint.MaxSkew), Domain: domain,
-			Minimum: constraint.Minimum, Maximum: c.maximum(state, i, constraint), Self: c.self(constraint),
-		}
-		if domain != nil {
-			s.Matching = constraint.Matching[*domain]
-		}
-		return &result.Comparison{Spread: []result.SpreadComparison{s}}
+		return &result.Comparison{Spread: []result.SpreadComparison{c.comparison(state, i, constraint, domain)}}
 	}
 	return nil
+}
+
+func (c *spread) Passed(state fwk.CycleState, node fwk.NodeInfo) (*result.Comparison, bool) {
+	out := &result.Comparison{}
+	for i, constraint := range c.in(state) {
+		out.Spread = append(out.Spread, c.comparison(state, i, constraint, label(node.Node(), constraint.TopologyKey)))
+	}
+	return out, true
+}
+
+// comparison compares the i-th constraint with a domain, nil for a node without the label.
+func (c *spread) comparison(state fwk.CycleState, i int, constraint upstream.SpreadConstraint, domain *string) result.SpreadComparison {
+	s := result.SpreadComparison{
+		TopologyKey: constraint.TopologyKey, MaxSkew: int(constraint.MaxSkew), Domain: domain,
+		Minimum: constraint.Minimum, Maximum: c.maximum(state, i, constraint), Self: c.self(constraint),
+	}
+	if domain != nil {
+		s.Matching = constraint.Matching[*domain]
+	}
+	return s
 }
 
 // skew returns the skew of a domain with the pod in it.

@@ -2,15 +2,21 @@ package comparison
 
 import (
 	"cmp"
+	"slices"
 	"sort"
+	"strings"
 
 	v1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/sets"
 	corelisters "k8s.io/client-go/listers/core/v1"
 	storagelisters "k8s.io/client-go/listers/storage/v1"
 	"k8s.io/component-helpers/storage/volume"
+	csitrans "k8s.io/csi-translation-lib"
+	csiplugins "k8s.io/csi-translation-lib/plugins"
+	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/feature"
 
@@ -26,37 +32,34 @@ import (
 func compareVolumeBinding(h fwk.Handle, gates feature.Features) begin {
 	core, storage := h.SharedInformerFactory().Core().V1(), h.SharedInformerFactory().Storage().V1()
 	from := volumeListers{
-		volumes: core.PersistentVolumes().Lister(), classes: storage.StorageClasses().Lister(),
+		volumes: core.PersistentVolumes().Lister(), classes: storage.StorageClasses().Lister(), nodes: storage.CSINodes().Lister(),
 		drivers: storage.CSIDrivers().Lister(), capacities: storage.CSIStorageCapacities().Lister(),
 	}
 	return func(state fwk.CycleState, _ *v1.Pod) recorder.Comparing {
 		claims := upstream.VolumeClaimsOf(state)
 		c := &volumeBinding{volumeListers: from, claims: claims, attributes: gates.EnableVolumeAttributesClass}
 		for _, claim := range claims.Bound {
-			pv, err := from.volumes.Get(claim.Spec.VolumeName)
-			if err != nil {
-				break // The plugin stops here, too.
+			b := boundVolume{ClaimComparison: wantedBy(claim)}
+			b.Volume, b.Bound = claim.Spec.VolumeName, true
+			pv, err := from.volumes.Get(b.Volume)
+			if b.Missing = err != nil; !b.Missing {
+				b.read(pv)
 			}
-			if isOfFormerDriver(pv) || pv.Spec.NodeAffinity == nil {
-				continue
-			}
-			c.bound = append(c.bound, boundVolume{claim.Name, pv.Name, parseSelector(pv.Spec.NodeAffinity.Required, "volume")})
+			c.bound = append(c.bound, b)
 		}
 		return c
 	}
 }
 
-// isOfFormerDriver reports whether a volume is of a driver that used to be part of
-// Kubernetes. The plugin may translate its requirements to those of a CSI driver first.
-func isOfFormerDriver(pv *v1.PersistentVolume) bool {
-	s := pv.Spec.PersistentVolumeSource
-	return s.GCEPersistentDisk != nil || s.AWSElasticBlockStore != nil || s.AzureDisk != nil || s.AzureFile != nil ||
-		s.Cinder != nil || s.VsphereVolume != nil || s.PortworxVolume != nil || s.RBD != nil
+// wantedBy returns what a claim wants.
+func wantedBy(claim *v1.PersistentVolumeClaim) result.ClaimComparison {
+	return result.ClaimComparison{Claim: claim.Name, StorageClass: volume.GetPersistentVolumeClaimClass(claim), Requested: sizeOf(claim)}
 }
 
 type volumeListers struct {
 	volumes    corelisters.PersistentVolumeLister
 	classes    storagelisters.StorageClassLister
+	nodes      storagelisters.CSINodeLister
 	drivers    storagelisters.CSIDriverLister
 	capacities storagelisters.CSIStorageCapacityLister
 }
@@ -64,21 +67,74 @@ type volumeListers struct {
 type volumeBinding struct {
 	volumeListers
 	claims upstream.VolumeClaims
-	// bound are the volumes that only some nodes can reach.
-	bound []boundVolume
+	bound  []boundVolume
 	// attributes is true if a claim's class of attributes must be that of the volume.
 	attributes bool
 }
 
+// boundVolume is a claim with the volume to which it is bound.
 type boundVolume struct {
-	claim, volume string
-	nodes         *selector
+	result.ClaimComparison
+	// nodes are those that can reach the volume.
+	nodes *selector
+	// migrating names the driver of a volume that used to be part of Kubernetes. For nodes
+	// that have the CSI driver in its place, the plugin translates the volume first:
+	// migrated are then the nodes that can reach it. They are unknown if err is set.
+	migrating string
+	migrated  *selector
+	err       error
+}
+
+var translator = csitrans.New()
+
+// migratable are the drivers whose volumes the plugin translates.
+var migratable = sets.New(csiplugins.AWSEBSInTreePluginName, csiplugins.GCEPDInTreePluginName, csiplugins.AzureDiskInTreePluginName,
+	csiplugins.CinderInTreePluginName, csiplugins.PortworxVolumePluginName)
+
+// read reads which nodes can reach the volume.
+func (b *boundVolume) read(pv *v1.PersistentVolume) {
+	b.nodes = reach(pv)
+	driver, err := translator.GetInTreePluginNameFromSpec(pv, nil)
+	if err != nil || !migratable.Has(driver) {
+		return
+	}
+	b.migrating = driver
+	var translated *v1.PersistentVolume
+	if translated, b.err = translator.TranslateInTreePVToCSI(klog.Background(), pv); b.err == nil {
+		b.migrated = reach(translated)
+	}
+}
+
+// reach returns the nodes that can reach a volume.
+func reach(pv *v1.PersistentVolume) *selector {
+	if pv.Spec.NodeAffinity == nil {
+		return nil
+	}
+	return parseSelector(pv.Spec.NodeAffinity.Required, "volume")
+}
+
+// from returns the selector with which the plugin compares a node. It reports false when
+// that is unknown.
+func (c *volumeBinding) from(b *boundVolume, n *v1.Node) (*selector, bool) {
+	if b.migrating == "" || !c.migrated(b.migrating, n) {
+		return b.nodes, true
+	}
+	return b.migrated, b.err == nil
+}
+
+// migrated reports whether a node has a CSI driver in the place of one that used to be
+// part of Kubernetes.
+func (l volumeListers) migrated(driver string, n *v1.Node) bool {
+	on, err := l.nodes.Get(n.Name)
+	return err == nil && slices.Contains(strings.Split(on.Annotations[v1.MigratedPluginsAnnotationKey], ","), driver)
 }
 
 func (c *volumeBinding) Distance(_ fwk.CycleState, node fwk.NodeInfo, _ *fwk.Status) float64 {
 	n, unmet := labelsOnly(node.Node()), 0
-	for _, b := range c.bound {
-		unmet += b.nodes.fewestUnmet(n)
+	for i := range c.bound {
+		if nodes, ok := c.from(&c.bound[i], node.Node()); ok {
+			unmet += nodes.fewestUnmet(n)
+		}
 	}
 	return float64(unmet)
 }
@@ -92,17 +148,74 @@ func labelsOnly(n *v1.Node) *v1.Node {
 // it meets those, the reason why a claim cannot be bound.
 func (c *volumeBinding) Compare(_ fwk.CycleState, node fwk.NodeInfo) *result.Comparison {
 	n, out := labelsOnly(node.Node()), &result.Comparison{}
-	for _, b := range c.bound {
-		terms := b.nodes.unmet(n)
-		for i := range terms {
-			terms[i].Volume, terms[i].Claim = b.volume, b.claim
+	for i := range c.bound {
+		b := &c.bound[i]
+		if b.Missing {
+			// The plugin stops here.
+			if len(out.Terms) == 0 {
+				out.Claims = append(out.Claims, b.ClaimComparison)
+			}
+			return out
 		}
-		out.Terms = append(out.Terms, terms...)
+		nodes, ok := c.from(b, node.Node())
+		if !ok {
+			return nil
+		}
+		out.Terms = append(out.Terms, of(b.ClaimComparison, nodes.unmet(n))...)
 	}
 	if len(out.Terms) > 0 {
 		return out
 	}
 	return c.unbound(node.Node())
+}
+
+// of sets the names of the claim and its volume in terms.
+func of(claim result.ClaimComparison, terms []result.TermComparison) []result.TermComparison {
+	for i := range terms {
+		terms[i].Volume, terms[i].Claim = claim.Volume, claim.Claim
+	}
+	return terms
+}
+
+// Passed returns the requirements of bound volumes that the node meets, and for each of
+// the other claims the volume that the plugin found, or that a driver would make.
+func (c *volumeBinding) Passed(state fwk.CycleState, node fwk.NodeInfo) (*result.Comparison, bool) {
+	n, out := labelsOnly(node.Node()), &result.Comparison{}
+	for i := range c.bound {
+		b := &c.bound[i]
+		nodes, ok := c.from(b, node.Node())
+		if !ok || b.Missing {
+			return nil, false
+		}
+		out.Claims = append(out.Claims, b.ClaimComparison)
+		out.Terms = append(out.Terms, of(b.ClaimComparison, nodes.met(n))...)
+	}
+	if len(c.claims.Unbound) == 0 {
+		return out, true
+	}
+	found := upstream.PodVolumesOn(state, node.Node().Name)
+	if found == nil {
+		return nil, false
+	}
+	for _, binding := range found.StaticBindings {
+		claim, pv := upstream.VolumeOf(binding)
+		if claim == nil || pv == nil {
+			return nil, false
+		}
+		wanted := wantedBy(claim)
+		wanted.Volume = pv.Name
+		out.Claims = append(out.Claims, wanted)
+		out.Terms = append(out.Terms, of(wanted, reach(pv).met(n))...)
+	}
+	for _, provision := range found.DynamicProvisions {
+		wanted := wantedBy(provision.PVC)
+		wanted.Provisionable = true
+		if class, err := c.classes.Get(wanted.StorageClass); err == nil {
+			wanted.Largest, _, _ = c.largestVolume(class, node.Node())
+		}
+		out.Claims = append(out.Claims, wanted)
+	}
+	return out, true
 }
 
 // unbound finds the first claim that cannot be bound to a volume for the node, in the
@@ -159,7 +272,7 @@ func (c *volumeBinding) provisioned(claim *v1.PersistentVolumeClaim, n *v1.Node)
 	if err != nil {
 		return nil, err
 	}
-	wanted := result.ClaimComparison{Claim: claim.Name, StorageClass: class.Name, Requested: sizeOf(claim)}
+	wanted := wantedBy(claim)
 	if class.Provisioner == "" || class.Provisioner == volume.NotSupportedProvisioner {
 		return &result.Comparison{Claims: []result.ClaimComparison{wanted}}, nil
 	}
@@ -215,6 +328,7 @@ func (c *volumeBinding) largestVolume(class *storagev1.StorageClass, n *v1.Node)
 	return largest, true, nil
 }
 
+// sizeOf returns the size that a claim wants, in bytes.
 func sizeOf(claim *v1.PersistentVolumeClaim) int64 {
 	return claim.Spec.Resources.Requests.Storage().Value()
 }

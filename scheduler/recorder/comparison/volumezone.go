@@ -53,11 +53,8 @@ func (c *volumeZones) Distance(_ fwk.CycleState, node fwk.NodeInfo, _ *fwk.Statu
 
 func (c *volumeZones) Compare(_ fwk.CycleState, node fwk.NodeInfo) *result.Comparison {
 	out := &result.Comparison{}
-	for key, wanted := range c.outside(node.Node()) {
-		out.Terms = append(out.Terms, result.TermComparison{
-			Source: "volume", Volume: wanted.Volume, Claim: c.claims[wanted.Volume],
-			Key: key, Operator: string(v1.NodeSelectorOpIn), Values: wanted.Values, Actual: label(node.Node(), key),
-		})
+	for term := range c.outside(node.Node()) {
+		out.Terms = append(out.Terms, term)
 	}
 	if len(out.Terms) == 0 {
 		return nil
@@ -65,10 +62,30 @@ func (c *volumeZones) Compare(_ fwk.CycleState, node fwk.NodeInfo) *result.Compa
 	return out
 }
 
-// outside yields the zones and regions that the node is not in, by the key of the
-// node's label. A node without any such label is in all of them.
-func (c *volumeZones) outside(n *v1.Node) iter.Seq2[string, *upstream.VolumeTopology] {
-	return func(yield func(string, *upstream.VolumeTopology) bool) {
+// Passed returns nothing for a node without labels of zones and regions.
+func (c *volumeZones) Passed(_ fwk.CycleState, node fwk.NodeInfo) (*result.Comparison, bool) {
+	out := &result.Comparison{}
+	for term := range c.zones(node.Node()) {
+		out.Terms = append(out.Terms, term)
+	}
+	return out, true
+}
+
+// outside yields the zones and regions that the node is not in.
+func (c *volumeZones) outside(n *v1.Node) iter.Seq[result.TermComparison] {
+	return func(yield func(result.TermComparison) bool) {
+		for term := range c.zones(n) {
+			if (term.Actual == nil || !slices.Contains(term.Values, *term.Actual)) && !yield(term) {
+				return
+			}
+		}
+	}
+}
+
+// zones compares the zones and regions of the volumes with the node's label. A node
+// without any such label is in all of them.
+func (c *volumeZones) zones(n *v1.Node) iter.Seq[result.TermComparison] {
+	return func(yield func(result.TermComparison) bool) {
 		zoned := false
 		for key := range stableLabels {
 			_, has := n.Labels[key]
@@ -80,12 +97,13 @@ func (c *volumeZones) outside(n *v1.Node) iter.Seq2[string, *upstream.VolumeTopo
 		for i := range c.wanted {
 			wanted := &c.wanted[i]
 			key := wanted.Key
-			actual, labelled := n.Labels[key]
-			if !labelled {
+			if _, labelled := n.Labels[key]; !labelled {
 				key = stableLabels[key]
-				actual, labelled = n.Labels[key]
 			}
-			if (!labelled || !slices.Contains(wanted.Values, actual)) && !yield(key, wanted) {
+			if !yield(result.TermComparison{
+				Source: "volume", Volume: wanted.Volume, Claim: c.claims[wanted.Volume],
+				Key: key, Operator: string(v1.NodeSelectorOpIn), Values: wanted.Values, Actual: label(n, key),
+			}) {
 				return
 			}
 		}

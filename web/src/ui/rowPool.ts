@@ -59,3 +59,13 @@ export function recycled(items: readonly { index: number; start: number }[], ele
   const placed = items.map(({ index, start }) => ({ index, top: start, key: index % size }))
   return scrolling ? placed.sort((a, b) => a.key - b.key) : placed
 }
+
+/** A function that computes each of its values once. */
+export function remembering<K, V>(make: (key: K) => V): (key: K) => V {
+  const made = new Map<K, V>()
+  return (key) => {
+    let value = made.get(key)
+    if (value === undefined) made.set(key, (value = make(key)))
+    return value
+  }
+}

@@ -54,3 +54,6 @@ func (alignment) Compare(state fwk.CycleState, node fwk.NodeInfo) *result.Compar
 	}
 	return &result.Comparison{Alignment: out}
 }
+
+// Passed returns nothing: the plugin keeps no facts about a node that it let through.
+func (alignment) Passed(fwk.CycleState, fwk.NodeInfo) (*result.Comparison, bool) { return nil, false }

@@ -102,7 +102,7 @@ var testArrows = map[string][]string{
 	"simulator/app":                   {"simulator/replay/capture"},
 	"simulator/command":               {"scheduler/examples/zonequota"},
 	"scheduler":                       {"scheduler/examples/extender/reservation", "scheduler/explain"},
-	"scheduler/recorder/comparison":   {"scheduler/explain"},
+	"scheduler/recorder/comparison":   {"scheduler/explain", "scheduler/plugins/noderesourcetopology/v1alpha2"},
 	"scheduler/recorder":              {"scheduler/recorder/comparison", "scheduler/resultstore"},
 	"scheduler/plugins":               {"scheduler/examples/zonequota", "scheduler", "scheduler/pluginfact", "scheduler/annotation", "scheduler/config", "scheduler/recorder", "scheduler/result"},
 	"simulator/redact":                {"scheduler/config"},

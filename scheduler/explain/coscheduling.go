@@ -124,7 +124,7 @@ func (MembersComplete) Kind() Kind     { return "membersComplete" }
 func (MembersShort) Kind() Kind        { return "membersShort" }
 
 func (s MembersMissing) english() string {
-	return fmt.Sprintf("%s was rejected before any node was checked: its pod group %s needs %s, and only %d exist.", s.Pod, s.Group, plural(s.Needs, "pod"), s.Members)
+	return fmt.Sprintf("%s was rejected before any node was checked: its pod group %s needs %s and has only %d.", s.Pod, s.Group, plural(s.Needs, "pod"), s.Members)
 }
 
 func (s MembersGated) english() string {
@@ -250,11 +250,11 @@ func coschedulingRemarks(c *result.Cycle, e Explanation) []Operands {
 	_, timedOut := e.Headline.Operands.(PermitTimeout)
 	switch {
 	case needs == 0:
-	case c.Outcome == result.Scheduled && has >= needs:
-		return []Operands{MembersComplete{Group: group, Needs: needs, Has: has}}
+	case c.Outcome == result.Scheduled && f[result.GroupPlaced] != "":
+		return []Operands{MembersComplete{Group: group, Needs: needs, Has: f.count(result.GroupPlaced)}}
 	case timedOut:
 		return []Operands{MembersShort{Group: group, Needs: needs, Has: has}}
-	case f[result.GroupTolerated] != "":
+	case f[result.GroupTolerated] != "" && f[result.GroupRefusal] == "":
 		return []Operands{MembersKept{Group: group, Needs: needs, Has: has}}
 	case f.count(result.GroupSentBackCount) > 0:
 		return []Operands{MembersSentBack{Group: group, Needs: needs, Has: has, Sent: f.count(result.GroupSentBackCount)}}

@@ -33,7 +33,7 @@ func sentencesAboutCoscheduling() []spoken {
 	}{
 		{
 			"too few pods", result.Cycle{}, []string{result.GroupRefusal, result.RefusedMembers, result.GroupMembers, "2"},
-			"train-1 was rejected before any node was checked: its pod group team/train needs 4 pods, and only 2 exist.",
+			"train-1 was rejected before any node was checked: its pod group team/train needs 4 pods and has only 2.",
 		}, {
 			"gates", result.Cycle{}, []string{result.GroupRefusal, result.RefusedGates, result.GroupMembers, "5", result.GroupGated, "2"},
 			"train-1 was rejected before any node was checked: its pod group team/train needs 4 pods, and 2 of its 5 have scheduling gates.",
@@ -68,7 +68,7 @@ func sentencesAboutCoscheduling() []spoken {
 			"others wait on", result.Cycle{Filter: rejected.Filter()}, []string{result.GroupAssigned, "3", result.GroupTolerated, "true"},
 			"train-1 fits no node: 1 node rejected, 1 by NodeResourcesFit. Its pod group team/train has places for 3 of the 4 members that it needs, which is close enough for Coscheduling to let them wait.",
 		}, {
-			"complete", result.Cycle{Summary: result.Summary{SelectedNode: "n1", Outcome: result.Scheduled}, Filter: found.Filter()}, []string{result.GroupAssigned, "4"},
+			"complete", result.Cycle{Summary: result.Summary{SelectedNode: "n1", Outcome: result.Scheduled}, Filter: found.Filter()}, []string{result.GroupAssigned, "2", result.GroupPlaced, "4"},
 			"train-1 runs on n1: the only feasible node of 1 evaluated. Its pod group team/train needs 4 members and has places for 4.",
 		},
 	} {

@@ -18,6 +18,8 @@ const (
 	GroupAssigned = "assigned"
 	GroupBound    = "bound"
 	GroupWaiting  = "waiting"
+	// GroupPlaced counts them again at the moment when there were enough of them.
+	GroupPlaced = "placed"
 	// GroupRefusal says why the plugin refused the pod: one of the Refused constants.
 	GroupRefusal = "refusal"
 	// GroupLacking is what the nodes lack of the group's minResources, as "cpu 2, memory 1Gi".

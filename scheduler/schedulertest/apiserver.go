@@ -47,6 +47,7 @@ type APIServer struct {
 	writes   func(write)
 	failures map[string]int // how many more requests fail, by method and path
 	late     map[string]time.Duration
+	unserved map[string]bool // resources
 }
 
 // object is the JSON form of an object.
@@ -124,6 +125,9 @@ func (s *APIServer) RoundTrip(r *http.Request) (*http.Response, error) {
 	case <-r.Context().Done():
 		return nil, r.Context().Err()
 	}
+	if !s.serves(target) {
+		return statusResponse(apierrors.NewNotFound(schema.GroupResource{}, "")), nil
+	}
 	query := r.URL.Query()
 	if r.Method == http.MethodGet && query.Get("watch") != "" {
 		if query.Get("sendInitialEvents") == "true" {
@@ -136,6 +140,22 @@ func (s *APIServer) RoundTrip(r *http.Request) (*http.Response, error) {
 		return statusResponse(err), nil
 	}
 	return jsonResponse(http.StatusOK, out), nil
+}
+
+// Unserve makes s answer requests for a resource as a server that does not know it.
+func (s *APIServer) Unserve(resource string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.unserved == nil {
+		s.unserved = map[string]bool{}
+	}
+	s.unserved[resource] = true
+}
+
+func (s *APIServer) serves(t target) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return !s.unserved[t.resource]
 }
 
 // latency is different for requests that could otherwise happen at the same
@@ -226,9 +246,8 @@ func (s *APIServer) list(t target) any {
 	for _, key := range slices.Sorted(maps.Keys(all)) {
 		items = append(items, all[key].raw)
 	}
-	gvk := kindOf(t)
 	return object{
-		"apiVersion": gvk.GroupVersion().String(), "kind": gvk.Kind + "List",
+		"apiVersion": schema.GroupVersion{Group: t.group, Version: t.version}.String(), "kind": kindOf(t).Kind + "List",
 		"metadata": object{"resourceVersion": strconv.FormatUint(s.version, 10)},
 		"items":    items,
 	}
@@ -251,8 +270,9 @@ func (s *APIServer) create(t target, body []byte, agent string) (any, error) {
 	m["uid"] = fmt.Sprintf("%s/%s#%d", t.resource, t.key(), s.created[t.kind()+" "+t.key()])
 	m["creationTimestamp"] = time.Now().UTC().Format(time.RFC3339)
 	m["generation"] = 1
-	gvk := kindOf(t)
-	o["apiVersion"], o["kind"] = gvk.GroupVersion().String(), gvk.Kind
+	if gvk := kindOf(t); gvk.Kind != "" {
+		o["apiVersion"], o["kind"] = gvk.GroupVersion().String(), gvk.Kind
+	}
 	return s.put(t, "ADDED", nil, o, agent, http.MethodPost)
 }
 
@@ -605,6 +625,7 @@ var kindsByResource = sync.OnceValue(func() map[string]schema.GroupVersionKind {
 	return out
 })
 
+// kindOf returns the kind of a resource; the zero value for a custom one.
 func kindOf(t target) schema.GroupVersionKind { return kindsByResource()[t.kind()] }
 
 func decode(data []byte) (object, error) {

@@ -2,6 +2,7 @@ package schedulertest
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 
 	v1 "k8s.io/api/core/v1"
@@ -9,6 +10,7 @@ import (
 	resourcev1 "k8s.io/api/resource/v1"
 	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes"
@@ -41,7 +43,24 @@ func Create(ctx context.Context, c kubernetes.Interface, o runtime.Object) (err 
 	case *schedulingv1beta1.PodGroup:
 		_, err = c.SchedulingV1beta1().PodGroups(o.Namespace).Create(ctx, o, options)
 	default:
-		err = fmt.Errorf("no client is known for %T", o)
+		err = createCustom(ctx, c, o)
 	}
 	return err
+}
+
+// createCustom creates a custom resource, which must have its kind and a namespace.
+func createCustom(ctx context.Context, c kubernetes.Interface, o runtime.Object) error {
+	gvk := o.GetObjectKind().GroupVersionKind()
+	accessor, err := meta.Accessor(o)
+	if err != nil || gvk.Kind == "" {
+		return fmt.Errorf("no client is known for %T", o)
+	}
+	body, err := json.Marshal(o)
+	if err != nil {
+		return err
+	}
+	plural, _ := meta.UnsafeGuessKindToResource(gvk)
+	return c.Discovery().RESTClient().Post().
+		AbsPath("/apis", gvk.Group, gvk.Version, "namespaces", accessor.GetNamespace(), plural.Resource).
+		Body(body).Do(ctx).Error()
 }

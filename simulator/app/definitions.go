@@ -47,5 +47,5 @@ func (s *simulator) define(ctx context.Context, kinds []schema.GroupKind) (bool,
 	if len(found) == 0 {
 		return false, nil
 	}
-	return true, s.definitions.Announce(ctx, found)
+	return true, s.definitions.Keep(ctx, found)
 }

@@ -104,7 +104,7 @@ var testArrows = map[string][]string{
 	"scheduler":                       {"scheduler/examples/extender/reservation", "scheduler/explain"},
 	"scheduler/recorder/comparison":   {"scheduler/explain", "scheduler/plugins/noderesourcetopology/v1alpha2"},
 	"scheduler/recorder":              {"scheduler/recorder/comparison", "scheduler/resultstore"},
-	"scheduler/plugins":               {"scheduler/examples/zonequota", "scheduler", "scheduler/pluginfact", "scheduler/annotation", "scheduler/config", "scheduler/recorder", "scheduler/result"},
+	"scheduler/plugins":               {"scheduler/examples/zonequota", "scheduler", "scheduler/explain", "scheduler/pluginfact", "scheduler/plugins/coscheduling/v1alpha1", "scheduler/annotation", "scheduler/config", "scheduler/recorder", "scheduler/result"},
 	"simulator/redact":                {"scheduler/config"},
 	"simulator/controlplane/external": {"simulator/controlplane"},
 	"simulator/mirror":                {"simulator/controlplane", "simulator/virtualnode"},

@@ -130,6 +130,20 @@ func TestAReplayCreatesMissingNamespaces(t *testing.T) {
 	}
 }
 
+// TestAReplayBringsDefinitions: a recorded pod group needs a definition that the simulator has.
+func TestAReplayBringsDefinitions(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "gang.rec")
+	const bare, bound = `{"kind":"Pod","metadata":{"namespace":"default","name":"web","labels":{"scheduling.x-k8s.io/pod-group":"g"}},"spec":{"schedulerName":"default-scheduler",`, `"containers":[{"name":"web","image":"registry.example/web:1"}]}}`
+	writeRecording(t, path,
+		`{"kind":"Node","metadata":{"name":"n1"},"status":{"allocatable":{"cpu":"4","memory":"8Gi","pods":"110"}}}`,
+		`{"kind":"PodGroup","metadata":{"namespace":"default","name":"g"},"spec":{"minMember":1}}`,
+		bare+bound, bare+`"nodeName":"n1",`+bound)
+	got := replayed(t, path, 1, session.Playback{})
+	if c := got.Comparison.Counts; got.Replay.Failed != 0 || c.Compared != 1 || c.Matching != 1 {
+		t.Errorf("%+v, %+v: %s", c, got.Replay, differences(got))
+	}
+}
+
 // writeRecording writes a recording in which an object is created or changed every second.
 func writeRecording(t *testing.T, path string, versions ...string) {
 	t.Helper()

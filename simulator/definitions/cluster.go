@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
 
 	"kube-scheduler-simulator/simulator/objects"
@@ -24,15 +25,13 @@ const (
 	fieldManager = "kube-scheduler-simulator-definitions"
 	// serveTimeout bounds how long the API server may take to serve a kind.
 	serveTimeout = 30 * time.Second
-	servePoll    = 10 * time.Millisecond
-	announcePoll = 50 * time.Millisecond
+	servePoll    = 25 * time.Millisecond
 )
 
 // Cluster is where definitions are installed. Methods are safe for concurrent use.
 type Cluster struct {
-	client clientset.Interface
-	// rest asks what the API server serves.
-	rest rest.Interface
+	client    clientset.Interface
+	discovery *discovery.DiscoveryClient
 }
 
 // NewCluster returns the cluster that config reaches with the rights of an administrator. It does
@@ -45,7 +44,11 @@ func NewCluster(config *rest.Config) (*Cluster, error) {
 	if err != nil {
 		return nil, fmt.Errorf("making a client for custom resource definitions: %w", err)
 	}
-	return &Cluster{client: client, rest: client.Discovery().RESTClient()}, nil
+	found, err := discovery.NewDiscoveryClientForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("making a client for custom resource definitions: %w", err)
+	}
+	return &Cluster{client, found}, nil
 }
 
 // Need installs the definitions that a configuration needs and that the cluster does not have. It
@@ -57,27 +60,6 @@ func (c *Cluster) Need(ctx context.Context, definitions []Definition) error {
 // Keep is Need for definitions that a user has asked for: they stay.
 func (c *Cluster) Keep(ctx context.Context, definitions []Definition) error {
 	return c.install(ctx, definitions, true)
-}
-
-// Announce is Keep, and also waits until the API server lists the kinds among those that it serves.
-func (c *Cluster) Announce(ctx context.Context, definitions []Definition) error {
-	if err := c.Keep(ctx, definitions); err != nil {
-		return err
-	}
-	for _, d := range definitions {
-		err := wait.PollUntilContextTimeout(ctx, announcePoll, serveTimeout, true, func(context.Context) (bool, error) {
-			groups, err := c.client.Discovery().ServerGroups()
-			return err == nil && slices.ContainsFunc(groups.Groups, func(g metav1.APIGroup) bool {
-				return slices.ContainsFunc(g.Versions, func(v metav1.GroupVersionForDiscovery) bool {
-					return v.GroupVersion == d.Kind.GroupVersion().String()
-				})
-			}), err
-		})
-		if err != nil {
-			return fmt.Errorf("waiting until the API server lists %s: %w", d.Name(), err)
-		}
-	}
-	return nil
 }
 
 func (c *Cluster) install(ctx context.Context, definitions []Definition, keep bool) error {
@@ -94,6 +76,14 @@ func (c *Cluster) install(ctx context.Context, definitions []Definition, keep bo
 		}
 	}
 	return nil
+}
+
+// isKnown reports whether clients that ask what the API server serves learn of the kind: the first
+// thing that people do is to apply objects.
+func (c *Cluster) isKnown(d Definition) (bool, error) {
+	_, resources, _, err := c.discovery.GroupsAndMaybeResources()
+	listed := resources[d.Kind.GroupVersion()]
+	return err == nil && listed != nil && slices.ContainsFunc(listed.APIResources, func(r metav1.APIResource) bool { return r.Name == d.Resource }), err
 }
 
 // step brings a definition one step nearer to being served, and reports whether it is.
@@ -114,11 +104,13 @@ func (c *Cluster) step(ctx context.Context, d Definition, keep bool) (served boo
 	case !serves(here, d.Kind.Version):
 		return true, nil // the user's own definition, without objects for the plugin
 	}
-	_, err = c.empty(ctx, d)
-	if apierrors.IsNotFound(err) {
+	if _, err = c.empty(ctx, d); apierrors.IsNotFound(err) {
 		return false, nil // not yet
 	}
-	return err == nil, err
+	if err != nil {
+		return false, err
+	}
+	return c.isKnown(d)
 }
 
 func (c *Cluster) create(ctx context.Context, d Definition, keep bool) error {
@@ -146,7 +138,7 @@ func serves(d *apiextensionsv1.CustomResourceDefinition, version string) bool {
 // them.
 func (c *Cluster) empty(ctx context.Context, d Definition) (bool, error) {
 	list := &metav1.PartialObjectMetadataList{}
-	err := c.rest.Get().AbsPath("/apis", d.Kind.Group, d.Kind.Version, d.Resource).Param("limit", "1").Do(ctx).Into(list)
+	err := c.discovery.RESTClient().Get().AbsPath("/apis", d.Kind.Group, d.Kind.Version, d.Resource).Param("limit", "1").Do(ctx).Into(list)
 	return len(list.Items) == 0, err
 }
 
@@ -192,7 +184,7 @@ func edited(d *apiextensionsv1.CustomResourceDefinition) bool {
 type Origin string
 
 const (
-	// Absent: it does not have it.
+	// Absent: it does not have it, or is deleting it.
 	Absent Origin = "absent"
 	// ForConfiguration: it came with a configuration, and leaves with it.
 	ForConfiguration Origin = "configuration"
@@ -216,7 +208,7 @@ func (c *Cluster) List(ctx context.Context) ([]State, error) {
 		state := State{Name: d.Name(), APIVersion: d.Kind.GroupVersion().String(), Kind: d.Kind.Kind, Plugin: d.Plugin, Installed: ForUser}
 		here, err := c.client.ApiextensionsV1().CustomResourceDefinitions().Get(ctx, d.Name(), metav1.GetOptions{})
 		switch {
-		case apierrors.IsNotFound(err):
+		case apierrors.IsNotFound(err), err == nil && here.DeletionTimestamp != nil:
 			state.Installed = Absent
 		case err != nil:
 			return nil, fmt.Errorf("looking for the custom resource definition %s: %w", d.Name(), err)

@@ -79,7 +79,7 @@ func (s stream) watch(ctx context.Context, options metav1.ListOptions) (watch.In
 
 // Read lists the source once and calls each with every object, which each may keep
 // and change. here reaches the simulated cluster, whose API versions are used, and
-// define installs definitions there. It returns messages for users about kinds that could not be read; an error means that
+// define, which may be nil, installs definitions there. It returns messages for users about kinds that could not be read; an error means that
 // reading ended early, and another attempt may succeed.
 //
 // It lists dependents before their dependencies: a pod that is created in between is

@@ -248,7 +248,7 @@ type connection struct {
 type Define func(ctx context.Context, kinds []schema.GroupKind) (bool, error)
 
 // connect asks the source which of the wanted kinds it serves, and which of them the
-// simulated cluster, which here reaches, serves or can serve by define.
+// simulated cluster, which here reaches, serves or can serve by define. define may be nil.
 func (s *Source) connect(ctx context.Context, here *rest.Config, wanted []objects.Kind, define Define) (*connection, error) {
 	client, there, err := s.ask(ctx)
 	if err != nil {
@@ -264,7 +264,7 @@ func (s *Source) connect(ctx context.Context, here *rest.Config, wanted []object
 			lacking = append(lacking, gk)
 		}
 	}
-	if len(lacking) > 0 {
+	if len(lacking) > 0 && define != nil {
 		defined, err := define(ctx, lacking)
 		if err != nil {
 			return nil, err

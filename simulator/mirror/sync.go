@@ -11,7 +11,6 @@ import (
 
 	"golang.org/x/sync/errgroup"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
@@ -131,9 +130,6 @@ type following struct {
 func NewSync(o SyncOptions) *Sync {
 	if o.Changed == nil {
 		o.Changed = func() {}
-	}
-	if o.Define == nil {
-		o.Define = func(context.Context, []schema.GroupKind) (bool, error) { return false, nil }
 	}
 	if o.hold == 0 {
 		o.hold = holdTime

@@ -374,7 +374,7 @@ func TestReadingOnce(t *testing.T) {
 	front := newFront(t, source)
 	front.forbid = "/api/v1/services"
 	kinds := map[string]int{}
-	problems, err := front.source(t, SourceOptions{}).Read(t.Context(), here.config, func(u *unstructured.Unstructured) error {
+	problems, err := front.source(t, SourceOptions{}).Read(t.Context(), here.config, nil, func(u *unstructured.Unstructured) error {
 		kinds[u.GetKind()]++
 		return nil
 	})
@@ -393,7 +393,7 @@ func TestReadingOnce(t *testing.T) {
 	onlyRead(t, front)
 
 	front.goAway()
-	_, err = front.source(t, SourceOptions{}).Read(t.Context(), here.config, func(*unstructured.Unstructured) error { return nil })
+	_, err = front.source(t, SourceOptions{}).Read(t.Context(), here.config, nil, func(*unstructured.Unstructured) error { return nil })
 	if err == nil || !strings.Contains(err.Error(), "cannot be reached") {
 		t.Errorf("a source that is not there: %v", err)
 	}

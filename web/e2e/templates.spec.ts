@@ -69,9 +69,11 @@ async function compare(simulator: Simulator, { pods: prefix, count, outcome, nod
 
 const free = freeNames({ nodes: new Set(), pods: new Set() })
 const gated = 'podGroup'
+/** Needs the plugin; the page Scheduler applies it. */
+const plugged = 'coscheduling'
 
 // Situations come first: the pods of a DaemonSet would take room on their nodes.
-const ordered = templates.filter(({ id }) => id !== gated).sort((a, b) => Math.sign(b.make(free).expected.length) - Math.sign(a.make(free).expected.length))
+const ordered = templates.filter(({ id }) => id !== gated && id !== plugged).sort((a, b) => Math.sign(b.make(free).expected.length) - Math.sign(a.make(free).expected.length))
 for (const template of ordered) {
   const { expected } = template.make(free)
   const promise = expected.map(({ count, outcome, by = [] }) => [count, outcome, ...by].join(' ')).join(', ')
@@ -95,6 +97,20 @@ test('podGroup: with its feature gate, no member is placed; without, the chooser
   } finally {
     await own.stop()
   }
+})
+
+test('coscheduling: its preset applies the plugin and creates the cluster; without the plugin, the chooser says so', { tag: '@main' }, async ({ page, simulator }) => {
+  await page.goto(simulator.url)
+  await page.keyboard.press('c')
+  await page.getByTestId('templates').click()
+  await expect(page.locator(`[data-template="${plugged}"]`)).toContainText('Needs the plugin Coscheduling')
+  await page.goto(`${simulator.url}/scheduler`)
+  await page.locator(`[data-try-preset="${plugged}"]`).click()
+  await expect(page).toHaveURL(/\/decisions/)
+  for (const one of templates.find(({ id }) => id === plugged)?.make(free).expected ?? []) await expect(() => compare(simulator, one)).toPass({ timeout: 30_000 })
+  await expect(page.getByText('its pod group default/batch-waits')).not.toHaveCount(0)
+  await page.goto(`${simulator.url}/scheduler`)
+  await expect(page.getByTestId('custom-resources')).toContainText('with the plugin')
 })
 
 test('the chooser can be searched and used by keyboard, in both languages, without objections of axe', { tag: '@main' }, async ({ page, simulator }) => {

@@ -30,7 +30,7 @@ export const features = {
   present: ['decision'],
   replay: ['act'],
   resources: ['act', 'create', 'yaml'],
-  scheduler: ['decision', 'yaml'],
+  scheduler: ['create', 'decision', 'yaml'],
   shell: ['act', 'cluster', 'create', 'decision', 'replay', 'tour', 'transfer'],
   tour: ['create', 'yaml'],
   transfer: ['replay', 'yaml'],

@@ -45,8 +45,11 @@ func (p *Plugin) Permit(ctx context.Context, state fwk.CycleState, pod *v1.Pod, 
 	facts.group(pod, int(group.Spec.MinMember))
 	facts.number(result.GroupAssigned, assigned)
 	if complete {
+		facts.number(result.GroupPlaced, assigned)
 		p.eachWaiting(group, func(waiting fwk.WaitingPod) {
-			p.forget(waiting.GetPod())
+			if state := p.forget(waiting.GetPod()); state != nil {
+				p.newFacts(state).number(result.GroupPlaced, assigned)
+			}
 			waiting.Allow(Name)
 		})
 		return nil, 0

@@ -367,6 +367,40 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/definitions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The custom resource definitions that the simulator has for its own plugins, and which of them the cluster has. */
+        get: operations["listDefinitions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/definitions/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /** Install a definition, unless the cluster has it, and keep it until it is deleted like any other object. Without this, a definition comes and goes with the configurations that enable its plugin. */
+        put: operations["installDefinition"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/replay": {
         parameters: {
             query?: never;
@@ -636,6 +670,23 @@ export interface components {
         Activation: {
             kind?: string;
             name?: string;
+        };
+        /** @description A custom resource definition that the simulator has for one of its own plugins. */
+        Definition: {
+            name: string;
+            /** @description The version of the objects that the plugin reads. */
+            apiVersion: string;
+            kind: string;
+            /** @description The plugin that reads the objects. */
+            plugin: string;
+            /**
+             * @description absent: the cluster does not have it. configuration: it came with a configuration, and leaves with it if nobody has created objects or edited it. user: it stays.
+             * @enum {string}
+             */
+            installed: "absent" | "configuration" | "user";
+        };
+        DefinitionList: {
+            items: components["schemas"]["Definition"][];
         };
         /** @description Exactly one of the members is present. The last line has a report or an error. */
         ImportLine: {
@@ -1566,9 +1617,9 @@ export interface components {
             devices?: components["schemas"]["DeviceShortage"][];
         };
         /** @description How the cycle ended, and why: a kind and its operands, to be rendered in any language. */
-        Headline: components["schemas"]["StatementBest"] | components["schemas"]["StatementTied"] | components["schemas"]["StatementTiedBySeed"] | components["schemas"]["StatementOnly"] | components["schemas"]["StatementFirstFeasible"] | components["schemas"]["StatementUnscored"] | components["schemas"]["StatementHinted"] | components["schemas"]["StatementWasNominated"] | components["schemas"]["StatementWaiting"] | components["schemas"]["StatementCycleError"] | components["schemas"]["StatementExtenderError"] | components["schemas"]["StatementNoNodes"] | components["schemas"]["StatementRejectedInPreFilter"] | components["schemas"]["StatementRejectedLater"] | components["schemas"]["StatementPermitTimeout"] | components["schemas"]["StatementLostPlace"] | components["schemas"]["StatementNoNodeFits"] | components["schemas"]["StatementNotScheduled"] | components["schemas"]["StatementHeldByGroup"] | components["schemas"]["StatementNotTried"] | components["schemas"]["StatementGroupRejected"];
+        Headline: components["schemas"]["StatementBest"] | components["schemas"]["StatementTied"] | components["schemas"]["StatementTiedBySeed"] | components["schemas"]["StatementOnly"] | components["schemas"]["StatementFirstFeasible"] | components["schemas"]["StatementUnscored"] | components["schemas"]["StatementHinted"] | components["schemas"]["StatementWasNominated"] | components["schemas"]["StatementWaiting"] | components["schemas"]["StatementCycleError"] | components["schemas"]["StatementExtenderError"] | components["schemas"]["StatementNoNodes"] | components["schemas"]["StatementRejectedInPreFilter"] | components["schemas"]["StatementRejectedLater"] | components["schemas"]["StatementPermitTimeout"] | components["schemas"]["StatementLostPlace"] | components["schemas"]["StatementNoNodeFits"] | components["schemas"]["StatementNotScheduled"] | components["schemas"]["StatementHeldByGroup"] | components["schemas"]["StatementNotTried"] | components["schemas"]["StatementGroupRejected"] | components["schemas"]["StatementMembersMissing"] | components["schemas"]["StatementMembersGated"] | components["schemas"]["StatementGroupBackedOff"] | components["schemas"]["StatementGroupLacksResources"] | components["schemas"]["StatementGroupMissing"] | components["schemas"]["StatementMembersAwaited"] | components["schemas"]["StatementMemberFitsNowhere"] | components["schemas"]["StatementMemberLostPlace"];
         /** @description A further statement: a kind and its operands, to be rendered in any language. */
-        Remark: components["schemas"]["StatementWaited"] | components["schemas"]["StatementNominatedCounted"] | components["schemas"]["StatementSearchEnded"] | components["schemas"]["StatementRoomMade"] | components["schemas"]["StatementRoomNominated"] | components["schemas"]["StatementNearest"] | components["schemas"]["StatementNotEvicted"] | components["schemas"]["StatementDevicesAllocated"] | components["schemas"]["StatementDeviceShortage"] | components["schemas"]["StatementDevicesTogether"] | components["schemas"]["StatementGroupHasEnough"] | components["schemas"]["StatementGroupShort"] | components["schemas"]["StatementGroupPlaced"] | components["schemas"]["StatementGroupRoom"] | components["schemas"]["StatementGroupVictims"] | components["schemas"]["StatementGroupRoomImpossible"] | components["schemas"]["StatementExtenderFailure"] | components["schemas"]["StatementPluginPanicked"];
+        Remark: components["schemas"]["StatementWaited"] | components["schemas"]["StatementNominatedCounted"] | components["schemas"]["StatementSearchEnded"] | components["schemas"]["StatementRoomMade"] | components["schemas"]["StatementRoomNominated"] | components["schemas"]["StatementNearest"] | components["schemas"]["StatementNotEvicted"] | components["schemas"]["StatementDevicesAllocated"] | components["schemas"]["StatementDeviceShortage"] | components["schemas"]["StatementDevicesTogether"] | components["schemas"]["StatementGroupHasEnough"] | components["schemas"]["StatementGroupShort"] | components["schemas"]["StatementGroupPlaced"] | components["schemas"]["StatementGroupRoom"] | components["schemas"]["StatementGroupVictims"] | components["schemas"]["StatementGroupRoomImpossible"] | components["schemas"]["StatementMembersSentBack"] | components["schemas"]["StatementMembersKept"] | components["schemas"]["StatementMembersComplete"] | components["schemas"]["StatementMembersShort"] | components["schemas"]["StatementExtenderFailure"] | components["schemas"]["StatementPluginPanicked"];
         /** @description The node has the best total of several. */
         StatementBest: {
             /** @constant */
@@ -1753,6 +1804,84 @@ export interface components {
             group: string;
             reasons: string[];
         };
+        /** @description Coscheduling refused the pod, because its group has too few pods. */
+        StatementMembersMissing: {
+            /** @constant */
+            kind: "membersMissing";
+            pod: string;
+            /** @description The group, as namespace/name. */
+            group: string;
+            needs: number;
+            members: number;
+        };
+        /** @description Coscheduling refused the pod, because too many of its group's pods have scheduling gates. */
+        StatementMembersGated: {
+            /** @constant */
+            kind: "membersGated";
+            pod: string;
+            group: string;
+            needs: number;
+            members: number;
+            gated: number;
+        };
+        /** @description Coscheduling refused the pod, because its group failed recently. */
+        StatementGroupBackedOff: {
+            /** @constant */
+            kind: "groupBackedOff";
+            pod: string;
+            group: string;
+            /** @description How long the backoff still lasted, such as 10 s. */
+            left: string;
+        };
+        /** @description Coscheduling refused the pod, because the nodes together lack some of its group's minResources. */
+        StatementGroupLacksResources: {
+            /** @constant */
+            kind: "groupLacksResources";
+            pod: string;
+            group: string;
+            /** @description A list such as: cpu 2, memory 1Gi. */
+            lacking: string;
+        };
+        /** @description Coscheduling rejected the pod at Permit, because its group does not exist. */
+        StatementGroupMissing: {
+            /** @constant */
+            kind: "groupMissing";
+            pod: string;
+            node: string;
+            group: string;
+        };
+        /** @description The pod has a place and waits until enough members of its group have one. */
+        StatementMembersAwaited: {
+            /** @constant */
+            kind: "membersAwaited";
+            pod: string;
+            node: string;
+            group: string;
+            needs: number;
+            has: number;
+            /** @description needs minus has. */
+            more: number;
+        };
+        /** @description The pod lost its place because a member of its group fits no node. */
+        StatementMemberFitsNowhere: {
+            /** @constant */
+            kind: "memberFitsNowhere";
+            pod: string;
+            node: string;
+            group: string;
+            /** @description The member, as namespace/name. */
+            member: string;
+        };
+        /** @description The pod lost its place because a member of its group lost its own. */
+        StatementMemberLostPlace: {
+            /** @constant */
+            kind: "memberLostPlace";
+            pod: string;
+            node: string;
+            group: string;
+            /** @description The member, as namespace/name. */
+            member: string;
+        };
         /** @description The pod waited at Permit until the plugins had allowed it. */
         StatementWaited: {
             /** @constant */
@@ -1869,6 +1998,39 @@ export interface components {
             /** @constant */
             kind: "groupRoomImpossible";
             pods: number;
+        };
+        /** @description Because the pod fits no node, Coscheduling took their places from the members of its group that waited. */
+        StatementMembersSentBack: {
+            /** @constant */
+            kind: "membersSentBack";
+            group: string;
+            needs: number;
+            has: number;
+            sent: number;
+        };
+        /** @description The pod fits no node, but so few members lack a place that Coscheduling lets the others wait. */
+        StatementMembersKept: {
+            /** @constant */
+            kind: "membersKept";
+            group: string;
+            needs: number;
+            has: number;
+        };
+        /** @description As many members of the pod's group have a place as it needs. */
+        StatementMembersComplete: {
+            /** @constant */
+            kind: "membersComplete";
+            group: string;
+            needs: number;
+            has: number;
+        };
+        /** @description When the pod began to wait, its group had fewer places than it needs. */
+        StatementMembersShort: {
+            /** @constant */
+            kind: "membersShort";
+            group: string;
+            needs: number;
+            has: number;
         };
         StatementExtenderFailure: components["schemas"]["ExtenderFailure"] & {
             /** @constant */
@@ -3212,6 +3374,80 @@ export interface operations {
                 };
             };
             /** @description The simulator cannot import. */
+            501: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            503: components["responses"]["Starting"];
+            default: components["responses"]["Error"];
+        };
+    };
+    listDefinitions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description All definitions. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DefinitionList"];
+                };
+            };
+            /** @description The simulator installs no definitions. */
+            501: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            503: components["responses"]["Starting"];
+            default: components["responses"]["Error"];
+        };
+    };
+    installDefinition: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The name of the definition, such as podgroups.scheduling.x-k8s.io. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description All definitions. The API server serves the objects of this one. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DefinitionList"];
+                };
+            };
+            /** @description The simulator has no such definition. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The simulator installs no definitions. */
             501: {
                 headers: {
                     [name: string]: unknown;

@@ -86,6 +86,8 @@ export type ImportState = Schemas['ImportState']
 export type Inactive = Schemas['Inactive']
 /** A line of an import's response; exactly one field is set. */
 export type ImportLine = Schemas['ImportLine']
+/** A custom resource definition of one of the simulator's own plugins. */
+export type Definition = Schemas['Definition']
 /** The result of a reset. */
 export type Reset = Schemas['Reset']
 /** The body of the simulator's error responses. */

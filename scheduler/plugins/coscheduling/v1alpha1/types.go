@@ -52,7 +52,7 @@ type PodGroupStatus struct {
 	Succeeded int32 `json:"succeeded,omitempty"`
 	Failed    int32 `json:"failed,omitempty"`
 	// ScheduleStartTime is written by nothing here.
-	ScheduleStartTime metav1.Time `json:"scheduleStartTime,omitempty"`
+	ScheduleStartTime metav1.Time `json:"scheduleStartTime,omitzero"`
 }
 
 // PodGroupPhase is the phase of a group.

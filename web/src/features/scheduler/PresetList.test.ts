@@ -12,3 +12,12 @@ it('lists the given presets and the user’s own with their descriptions, and de
   expect(wrapper.emitted('chooseOwn')).toEqual([[own[0]]])
   expect(wrapper.emitted('drop')).toEqual([['Bare']])
 })
+
+it('offers the presets that have an example to try, one at a time', async () => {
+  const wrapper = mount(PresetList, { props: { names: ['default', 'coscheduling'], own: [], current: '', currentOwn: undefined }, global: { plugins: [i18n] } })
+  expect(wrapper.findAll('[data-try-preset]').map((b) => b.attributes('data-try-preset'))).toEqual(['coscheduling'])
+  await wrapper.get('[data-try-preset]').trigger('click')
+  expect(wrapper.emitted('try')).toEqual([['coscheduling']])
+  await wrapper.setProps({ trying: 'coscheduling' })
+  expect(wrapper.get('[data-try-preset]').attributes('disabled')).toBeDefined()
+})

@@ -1,10 +1,10 @@
 // The document that the draft started from, and starting from another one.
 
-import { computed, ref, shallowRef, type ComputedRef, type ShallowRef } from 'vue'
+import { computed, ref, shallowRef, type ComputedRef, type Ref, type ShallowRef } from 'vue'
 import { useI18n } from 'vue-i18n'
 import { begin } from './model/draft'
 import { nameOfOwn, ownOrigin, type OwnPreset } from './model/ownPresets'
-import { presetNames, presets, type PresetName } from './model/presets'
+import { presetNames, presets, presetsToCheck, type PresetName } from './model/presets'
 import { dirty, draft, running, useAccepted } from './store/configuration'
 
 /** A document to start from. */
@@ -43,8 +43,7 @@ export function useDraftStart(started: () => void): DraftStart {
   const origin = computed(() => draft.value?.origin ?? '')
   const preset = computed(() => presetNames.find((name) => name === origin.value) ?? '')
   const ownPreset = computed(() => nameOfOwn(origin.value))
-  // This preset needs a plugin that not every server has.
-  const hasFormula = useAccepted(presets.celScore)
+  const accepted = new Map<PresetName, Ref<boolean>>(presetsToCheck.map((name) => [name, useAccepted(presets[name])]))
 
   function startFrom(text: string, from: string) {
     if (!running.value) return
@@ -69,7 +68,7 @@ export function useDraftStart(started: () => void): DraftStart {
     preset,
     ownPreset,
     about: computed(() => [from.value, t('scheduler.onTopOf', { n: draft.value?.base.revision ?? 0 })].filter(Boolean).join(' ')),
-    offered: computed(() => presetNames.filter((name) => name !== 'celScore' || hasFormula.value)),
+    offered: computed(() => presetNames.filter((name) => accepted.get(name)?.value ?? true)),
     choosePreset: (name) => startFrom(presets[name], name),
     chooseOwn: (own) => startFrom(own.text, ownOrigin(own.name)),
     startFrom,

@@ -93,6 +93,7 @@ export const editor = {
       guarded: 'Preemption and a disruption budget',
       gates: 'Scheduling gate',
       podGroup: 'Pod group',
+      coscheduling: 'Pod groups of Coscheduling',
       volume: 'Volume (WaitForFirstConsumer)',
       claims: 'StatefulSet with claims',
       device: 'Devices and claims (DRA)',

@@ -69,6 +69,22 @@ export const explanation = {
     groupRoom: '{plugin} makes room for the group.',
     groupVictims: '{plugin} makes room for the group by removing {victims} pod. | {plugin} makes room for the group by removing {victims} pods.',
     groupRoomImpossible: 'It would not fit even without {pods} pod of lower priority. | It would not fit even without {pods} pods of lower priority.',
+    membersMissing:
+      '{pod} was rejected before any node was checked: its pod group {group} needs {needs} pod and has only {members}. | {pod} was rejected before any node was checked: its pod group {group} needs {needs} pods and has only {members}.',
+    membersGated:
+      '{pod} was rejected before any node was checked: its pod group {group} needs {needs} pod, and {gated} of its {members} have scheduling gates. | {pod} was rejected before any node was checked: its pod group {group} needs {needs} pods, and {gated} of its {members} have scheduling gates.',
+    groupBackedOff: '{pod} was rejected before any node was checked: its pod group {group} failed recently and is in backoff for another {left}.',
+    groupLacksResources: '{pod} was rejected before any node was checked: for its pod group {group}, all nodes together lack {lacking}.',
+    groupMissing: '{pod} was assigned to {node} and then rejected: its pod group {group} does not exist.',
+    membersAwaited:
+      '{pod} was assigned to {node} and waits: its pod group {group} needs {more} more member, and has places for {has} of {needs}. | {pod} was assigned to {node} and waits: its pod group {group} needs {more} more members, and has places for {has} of {needs}.',
+    memberFitsNowhere: '{pod} was assigned to {node} and lost its place: {member} of its pod group {group} fits no node, so the members that waited were sent back.',
+    memberLostPlace: '{pod} was assigned to {node} and lost its place: {member} of its pod group {group} lost its own, so the members that waited were sent back.',
+    membersSentBack:
+      'Its pod group {group} has places for {has} of the {needs} members that it needs, so Coscheduling sent {sent} waiting member back. | Its pod group {group} has places for {has} of the {needs} members that it needs, so Coscheduling sent {sent} waiting members back.',
+    membersKept: 'Its pod group {group} has places for {has} of the {needs} members that it needs, which is close enough for Coscheduling to let them wait.',
+    membersComplete: 'Its pod group {group} needs {needs} member and has places for {has}. | Its pod group {group} needs {needs} members and has places for {has}.',
+    membersShort: 'When it began to wait, its pod group {group} had places for {has} of the {needs} members that it needs.',
     unknown: 'This page is older than the server and does not know {kind}. Reload the page.',
     /** For use beside the pod and its node, so the text does not name them. */
     said: 'Best total {total} of {feasible} feasible.',

@@ -95,6 +95,7 @@ export const editor: typeof english = {
       guarded: 'プリエンプションと PodDisruptionBudget',
       gates: 'スケジューリングゲート',
       podGroup: 'Pod グループ',
+      coscheduling: 'Coscheduling の Pod グループ',
       volume: 'ボリューム（WaitForFirstConsumer）',
       claims: 'クレーム付きの StatefulSet',
       device: 'デバイスとクレーム（DRA）',

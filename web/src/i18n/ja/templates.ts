@@ -7,6 +7,7 @@ export const templates: typeof english = {
     find: 'テンプレートを検索',
     none: '「{text}」に一致するテンプレートはありません。',
     needsGate: '--feature-gates {gate} を付けて起動したシミュレーターが必要です。',
+    needsPlugin: 'プラグイン {plugin} が必要です。「スケジューラー」ページでプリセットを適用してください。',
     topic: {
       objects: '単一のオブジェクト',
       workloads: 'ワークロード',
@@ -38,6 +39,7 @@ export const templates: typeof english = {
       guarded: '満杯のノード 2 個のうち 1 個は PodDisruptionBudget で保護。プリエンプションがもう一方を選ぶ様子に注目。',
       gates: 'スケジューリングゲートのある Pod は試行されません。決定のページでゲートを外せます。',
       podGroup: '同時にしか開始しないワーカー 3 個に対し、空きは 2 個分。どれも割り当てられません。ノードを追加すると 3 個とも割り当てられます。',
+      coscheduling: '同時にしか開始しない Pod 3 個のグループが 2 つ。一方には場所があり、もう一方の空きは 2 個分なので、その Pod はどれも割り当てられません。同じノードを追加すると 3 個とも割り当てられます。',
       volume: '片方のゾーンにだけあるローカルボリューム。もう一方のゾーンのノードを VolumeBinding が拒否する様子に注目。',
       claims: 'Pod ごとにクレームがあり、ボリュームは Pod の割り当て先に作成されます。Pod を削除すると、代わりの Pod はボリュームのある同じゾーンに戻ります。',
       device: 'GPU を要求する Pod 2 個に対し、ノードの GPU は 1 個。2 個目に対して DynamicResources がノードを拒否する様子に注目。',

@@ -41,6 +41,8 @@ ${map('labels', { 'kubernetes.io/hostname': name, ...labels })}${map('annotation
 export interface PodOptions {
   name: string
   app?: string
+  /** In addition to the label app. */
+  labels?: Record<string, string>
   /** Lines of the spec, indented by two spaces. */
   spec?: string
   cpu?: string
@@ -48,15 +50,13 @@ export interface PodOptions {
   resources?: string
 }
 
-export function podText({ name, app = 'web', spec = '', cpu = '500m', resources = '' }: PodOptions): string {
+export function podText({ name, app = 'web', labels = {}, spec = '', cpu = '500m', resources = '' }: PodOptions): string {
   return `apiVersion: v1
 kind: Pod
 metadata:
   name: ${name}
   namespace: default
-  labels:
-    app: ${app}
-spec:
+${map('labels', { app, ...labels })}spec:
 ${spec}  containers:
   - name: ${app}
     image: registry.k8s.io/pause:3.10

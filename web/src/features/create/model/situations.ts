@@ -242,6 +242,34 @@ spec:
   }
 }
 
+function coscheduling(free: FreeName): Situation {
+  const name = free('nodes', 'batch', '-a')
+  const group = (part: string) => `apiVersion: scheduling.x-k8s.io/v1alpha1
+kind: PodGroup
+metadata:
+  name: ${name}-${part}
+  namespace: default
+spec:
+  minMember: 3
+`
+  const members = (part: string, letter: string) =>
+    [1, 2, 3].map((n) => podText({ name: `${name}-${part}-${n}`, cpu: '1', labels: { 'scheduling.x-k8s.io/pod-group': `${name}-${part}` }, spec: on(`${name}-${letter}`) }))
+  return {
+    text: documents(
+      `# Room for the three members of one group.\n${nodeText({ name: `${name}-a`, labels: { example: `${name}-a` }, cpu: '3' })}`,
+      `# Room for two of the three members of the other group.\n${nodeText({ name: `${name}-b`, labels: { example: `${name}-b` }, cpu: '2' })}`,
+      group('fits'),
+      group('waits'),
+      ...members('fits', 'a'),
+      ...members('waits', 'b'),
+    ),
+    expected: [
+      { pods: `${name}-fits-`, count: 3, outcome: 'scheduled', nodes: [`${name}-a`, `${name}-a`, `${name}-a`] },
+      { pods: `${name}-waits-`, count: 3, outcome: 'unschedulable', by: ['NodeResourcesFit'] },
+    ],
+  }
+}
+
 function volume(free: FreeName): Situation {
   const name = free('nodes', 'local', '-a')
   return {
@@ -397,4 +425,4 @@ spec:
   }
 }
 
-export const situations = { toleration, nodeAffinity, failingZone, podAffinity, antiAffinity, spread, fullNode, guarded, gates, podGroup, volume, claims, device } as const
+export const situations = { toleration, nodeAffinity, failingZone, podAffinity, antiAffinity, spread, fullNode, guarded, gates, podGroup, coscheduling, volume, claims, device } as const

@@ -7,7 +7,7 @@ export const templateTopics = {
   nodes: ['toleration', 'nodeAffinity', 'failingZone'],
   neighbours: ['podAffinity', 'antiAffinity', 'spread'],
   priority: ['fullNode', 'guarded'],
-  waiting: ['gates', 'podGroup'],
+  waiting: ['gates', 'podGroup', 'coscheduling'],
   resources: ['volume', 'claims', 'device'],
 } as const
 export type TemplateTopic = keyof typeof templateTopics

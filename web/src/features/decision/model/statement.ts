@@ -101,6 +101,30 @@ export function phraseOf(statement: Headline | Remark, words: Words): Phrase {
       return { key: 'explain.groupVictims', values: texts(s), count: s.victims }
     case 'groupRoomImpossible':
       return { key: 'explain.groupRoomImpossible', values: texts(s), count: s.pods }
+    case 'membersMissing':
+      return { key: 'explain.membersMissing', values: texts(s), count: s.needs }
+    case 'membersGated':
+      return { key: 'explain.membersGated', values: texts(s), count: s.needs }
+    case 'groupBackedOff':
+      return { key: 'explain.groupBackedOff', values: texts(s) }
+    case 'groupLacksResources':
+      return { key: 'explain.groupLacksResources', values: texts(s) }
+    case 'groupMissing':
+      return { key: 'explain.groupMissing', values: texts(s) }
+    case 'membersAwaited':
+      return { key: 'explain.membersAwaited', values: texts(s), count: s.more }
+    case 'memberFitsNowhere':
+      return { key: 'explain.memberFitsNowhere', values: texts(s) }
+    case 'memberLostPlace':
+      return { key: 'explain.memberLostPlace', values: texts(s) }
+    case 'membersSentBack':
+      return { key: 'explain.membersSentBack', values: texts(s), count: s.sent }
+    case 'membersKept':
+      return { key: 'explain.membersKept', values: texts(s) }
+    case 'membersComplete':
+      return { key: 'explain.membersComplete', values: texts(s), count: s.needs }
+    case 'membersShort':
+      return { key: 'explain.membersShort', values: texts(s) }
     case 'extenderFailure':
       return { key: s.ignored ? 'explain.extenderIgnored' : 'explain.extenderFailure', values: texts(s) }
     case 'panicked':

@@ -106,6 +106,11 @@ export const argumentSchemas: Record<string, Schema> = {
     expression: string('CEL over pod, node, podsOnNode, podRequest, nodeRequested and nodeAllocatable; returns a number.'),
     normalize: boolean('Scale the results of all nodes to 0 to 100. Without it, the expression must return values in that range.'),
   }, ['expression']),
+  Coscheduling: typed('CoschedulingArgs', 'How the pods of a PodGroup wait for each other.', {
+    permitWaitingTimeSeconds: integer('How long a pod that has a place waits for the other members, in seconds, if its group does not say.', 60),
+    podGroupBackoffSeconds: integer('How long a group that failed is refused before it is tried again, in seconds. 0: not at all.', 0),
+    podGroupRejectPercentage: integer('Members that wait keep their places if at most this percentage of minMember lacks one. 0: they always lose them, 100: never.', 10),
+  }),
   ZoneQuota: object('Limits the pods of an application in each zone. Part of the simulator, as an example.', {
     maxPerZone: integer('The maximum number of pods in a zone.'),
     label: { ...string('The label that identifies the application.'), default: 'app' },

@@ -1,8 +1,14 @@
 // Configurations to start from. Each is a complete document whose comments say what it
 // does. It sets only fields that differ from the default.
 
-export const presetNames = ['default', 'binPacking', 'spreading', 'noPreemption', 'twoProfiles', 'everyNode', 'celScore'] as const
+export const presetNames = ['default', 'binPacking', 'spreading', 'noPreemption', 'twoProfiles', 'everyNode', 'celScore', 'coscheduling'] as const
 export type PresetName = (typeof presetNames)[number]
+
+/** The presets with a plugin that not every server has. */
+export const presetsToCheck = ['celScore', 'coscheduling'] as const satisfies readonly PresetName[]
+
+/** The templates of a small cluster that shows what a preset does. */
+export const examples: Partial<Record<PresetName, 'coscheduling'>> = { coscheduling: 'coscheduling' }
 
 const head = 'apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n'
 
@@ -107,5 +113,28 @@ ${head}profiles:
     args:
       expression: 0.0 - nodeRequested.pods
       normalize: true
+`,
+
+  coscheduling: `# Places the pods of a PodGroup (scheduling.x-k8s.io) together or not at all. Pods join a
+# group by the label scheduling.x-k8s.io/pod-group.
+${head}profiles:
+- schedulerName: default-scheduler
+  plugins:
+    multiPoint:
+      enabled:
+      - name: Coscheduling
+    queueSort:
+      enabled:
+      - name: Coscheduling
+      # A profile sorts its queue with one plugin.
+      disabled:
+      - name: "*"
+  pluginConfig:
+  - name: Coscheduling
+    args:
+      # How long a pod that has a place waits for the others.
+      permitWaitingTimeSeconds: 60
+      # Others wait on if at most this share of minMember lacks a place.
+      podGroupRejectPercentage: 10
 `,
 }

@@ -1,0 +1,384 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kube-scheduler-simulator/scheduler/explain"
+	"kube-scheduler-simulator/scheduler/result"
+	"kube-scheduler-simulator/simulator/clustertest"
+	"kube-scheduler-simulator/simulator/definitions"
+	"kube-scheduler-simulator/simulator/kubectltest"
+	"kube-scheduler-simulator/simulator/mirror/following"
+)
+
+const definitionsPath = "/api/v1/definitions"
+
+// coscheduling is a configuration with the plugin and its arguments.
+func coscheduling(args string) string {
+	return header + `
+profiles:
+- plugins:
+    multiPoint: {enabled: [{name: Coscheduling}]}
+    queueSort: {enabled: [{name: Coscheduling}], disabled: [{name: "*"}]}
+  pluginConfig:
+  - name: Coscheduling
+    args: {` + args + `}
+`
+}
+
+// TestCoscheduling needs a simulator of its own: its configurations and its groups are in everybody's way.
+func TestCoscheduling(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow; make test-all runs it")
+	}
+	s, err := startInProcess(DefaultOptions())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Run("a definition comes and goes", func(t *testing.T) { definitionComesAndGoes(t, s) })
+	t.Run("arguments are checked", func(t *testing.T) { argumentsAreChecked(t, s) })
+	s.applied(t, http.MethodPut, configurationPath, coscheduling("permitWaitingTimeSeconds: 20"))
+	t.Run("bad groups are refused", func(t *testing.T) { badGroups(t, newKubectl(t, s)) })
+	t.Run("two gangs take turns", func(t *testing.T) { twoGangs(t, newKubectl(t, s)) })
+	t.Run("a member times out", func(t *testing.T) { memberTimesOut(t, newKubectl(t, s)) })
+	t.Run("a group is too small", func(t *testing.T) { smallGroup(t, newKubectl(t, s)) })
+	t.Run("a deleted group frees what it held", func(t *testing.T) { deletedGroup(t, newKubectl(t, s)) })
+	t.Run("groups come from another cluster", func(t *testing.T) { followedGroups(t, s) })
+	t.Run("groups are exported and imported", func(t *testing.T) { transferredGroups(t, s) })
+}
+
+// installed returns why the cluster has the definition of PodGroup.
+func (s *running) installed(t *testing.T) definitions.Origin {
+	t.Helper()
+	var list struct{ Items []definitions.State }
+	s.get(t, definitionsPath, &list)
+	for _, d := range list.Items {
+		if d.Kind == "PodGroup" {
+			return d.Installed
+		}
+	}
+	t.Fatalf("PodGroup is not in %v", list.Items)
+	return ""
+}
+
+func (s *running) wantInstalled(t *testing.T, when string, want definitions.Origin) {
+	t.Helper()
+	if got := s.installed(t); got != want {
+		t.Errorf("%s: the definition is %s, want %s", when, got, want)
+	}
+}
+
+func definitionComesAndGoes(t *testing.T, s *running) {
+	k := newKubectl(t, s)
+	standard := func() { s.applied(t, http.MethodDelete, configurationPath, "") }
+	enabled := func() { s.applied(t, http.MethodPut, configurationPath, coscheduling("")) }
+	s.wantInstalled(t, "at first", definitions.Absent)
+	enabled()
+	s.wantInstalled(t, "with the plugin", definitions.ForConfiguration)
+	group := `
+apiVersion: scheduling.x-k8s.io/v1alpha1
+kind: PodGroup
+metadata: {name: kept}
+spec: {minMember: 3}
+`
+	k.apply(t, group) // kubectl knows the kind at once
+	k.shows(t, `
+NAME PHASE MINMEMBER RUNNING SUCCEEDED FAILED AGE
+kept Pending 3 …s`, "pg")
+	standard()
+	s.wantInstalled(t, "with a group and without the plugin", definitions.ForConfiguration)
+	k.shows(t, "podgroup.scheduling.x-k8s.io/kept", "pg", "-o", "name")
+	k.do(t, "delete", "pg", "kept")
+	enabled()
+	standard()
+	s.wantInstalled(t, "without both", definitions.Absent)
+
+	enabled()
+	k.do(t, "annotate", "crd", "podgroups.scheduling.x-k8s.io", "example.com/mine=yes")
+	standard()
+	s.wantInstalled(t, "after a user has edited it", definitions.ForConfiguration)
+	k.do(t, "delete", "crd", "podgroups.scheduling.x-k8s.io")
+
+	if code, body := s.send(t, http.MethodPut, definitionsPath+"/podgroups.scheduling.x-k8s.io", ""); code != http.StatusOK {
+		t.Fatalf("%d: %s", code, body)
+	}
+	k.apply(t, group)
+	s.wantInstalled(t, "when a user asks for it", definitions.ForUser)
+	enabled()
+	standard()
+	s.wantInstalled(t, "after a configuration, too", definitions.ForUser)
+	if code, _ := s.send(t, http.MethodPut, definitionsPath+"/others.example.com", ""); code != http.StatusNotFound {
+		t.Errorf("an unknown definition: %d", code)
+	}
+
+	enabled()
+	if code, body := s.send(t, http.MethodPut, "/api/v1/reset", ""); code != http.StatusOK {
+		t.Fatalf("%d: %s", code, body)
+	}
+	s.wantInstalled(t, "after a reset", definitions.Absent)
+}
+
+func argumentsAreChecked(t *testing.T, s *running) {
+	for args, want := range map[string]string{
+		"permitWaitingTimeSeconds: -1":   "Invalid value: -1: must be greater than 0",
+		"podGroupBackoffSeconds: -1":     "Invalid value: -1: must be greater than 0",
+		"podGroupRejectPercentage: 101":  "Invalid value: 101: must be between 0 and 100",
+		"podGroupRejectPercentage: many": "want a whole number of 32 bits",
+		"permitTimeSeconds: 3":           "unknown field",
+		"kind: NodeAffinityArgs":         "CoschedulingArgs",
+	} {
+		code, body := s.send(t, http.MethodPut, configurationPath, coscheduling(args))
+		if code != http.StatusUnprocessableEntity || !strings.Contains(string(body), want) || !strings.Contains(string(body), `"line"`) {
+			t.Errorf("%s: %d %s", args, code, body)
+		}
+	}
+	var effective struct {
+		Profiles []struct {
+			Plugins []struct {
+				Name      string
+				Arguments map[string]any
+			}
+		}
+	}
+	s.applied(t, http.MethodPut, configurationPath, coscheduling("podGroupBackoffSeconds: 5"))
+	s.get(t, configurationPath+"/effective", &effective)
+	for _, p := range effective.Profiles[0].Plugins {
+		if p.Name != "Coscheduling" {
+			continue
+		}
+		want := map[string]any{"permitWaitingTimeSeconds": 60.0, "podGroupBackoffSeconds": 5.0, "podGroupRejectPercentage": 10.0}
+		if diff := cmp.Diff(want, p.Arguments); diff != "" {
+			t.Errorf("the arguments in force: %s", diff)
+		}
+	}
+}
+
+func badGroups(t *testing.T, k *kubectl) {
+	for spec, want := range map[string]string{
+		"minMember: 0":                "spec.minMember",
+		"minMember: many":             "spec.minMember",
+		"minResources: {cpu: x}":      "spec.minResources.cpu",
+		"scheduleTimeoutSeconds: 1.5": "spec.scheduleTimeoutSeconds",
+	} {
+		file := filepath.Join(t.TempDir(), "group.yaml")
+		manifest := fmt.Sprintf("{apiVersion: scheduling.x-k8s.io/v1alpha1, kind: PodGroup, metadata: {name: bad}, spec: {%s}}", spec)
+		if err := os.WriteFile(file, []byte(manifest), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		out, err := k.Run("create", "-f", file)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %s %v", spec, out, err)
+		}
+	}
+}
+
+// gang is a group and its pods, which run for a second.
+func gang(name string, least, pods int, cpu string) string {
+	var out strings.Builder
+	fmt.Fprintf(&out, `
+apiVersion: scheduling.x-k8s.io/v1alpha1
+kind: PodGroup
+metadata: {name: %s}
+spec: {minMember: %d, scheduleTimeoutSeconds: 20}
+`, name, least)
+	for i := range pods {
+		fmt.Fprintf(&out, `---
+apiVersion: v1
+kind: Pod
+metadata:
+  name: %[1]s-%[2]d
+  labels: {scheduling.x-k8s.io/pod-group: %[1]s}
+  annotations: {kube-scheduler-simulator.sigs.k8s.io/run-duration: 2s}
+spec:
+  nodeSelector: {pool: %%s}
+  restartPolicy: Never
+  terminationGracePeriodSeconds: 0
+  containers: [{name: main, image: example.com/main, resources: {requests: {cpu: "%[3]s"}}}]
+`, name, i, cpu)
+	}
+	return out.String()
+}
+
+// twoGangs: each needs 10 of the 12 CPUs, so one runs, finishes, and then the other does.
+func twoGangs(t *testing.T, k *kubectl) {
+	k.nodes(t, "a-1", "a-2", "a-3")
+	k.apply(t, gang("first", 10, 10, "1")+"---"+gang("second", 10, 10, "1"))
+	k.shows(t, `
+NAME PHASE MINMEMBER RUNNING SUCCEEDED FAILED AGE
+first Finished 10 10 …s
+second Finished 10 10 …s`, "pg")
+	// A pod of the second gang waited for the whole first one, or the other way round.
+	starts := map[string][]metav1.Time{}
+	pods, err := k.simulator.client.CoreV1().Pods(k.namespace).List(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, pod := range pods.Items {
+		group := pod.Labels["scheduling.x-k8s.io/pod-group"]
+		for _, c := range pod.Status.Conditions {
+			if c.Type == v1.PodScheduled {
+				starts[group] = append(starts[group], c.LastTransitionTime)
+			}
+		}
+	}
+	latest := func(group string) metav1.Time {
+		last := starts[group][0]
+		for _, at := range starts[group] {
+			if last.Before(&at) {
+				last = at
+			}
+		}
+		return last
+	}
+	earliest := func(group string) metav1.Time {
+		first := starts[group][0]
+		for _, at := range starts[group] {
+			if at.Before(&first) {
+				first = at
+			}
+		}
+		return first
+	}
+	first, second := latest("first"), earliest("second")
+	other, another := latest("second"), earliest("first")
+	if !first.Before(&second) && !other.Before(&another) {
+		t.Errorf("the gangs ran at the same time: %v", starts)
+	}
+}
+
+func memberTimesOut(t *testing.T, k *kubectl) {
+	k.nodes(t, "a-1")
+	// Two of the three fit; the third is held by a scheduler that does not exist.
+	manifests := strings.Replace(gang("late", 3, 3, "1"), "scheduleTimeoutSeconds: 20", "scheduleTimeoutSeconds: 2", 1)
+	at := strings.LastIndex(manifests, "spec:\n")
+	k.apply(t, manifests[:at]+"spec:\n  schedulerName: nobody\n"+manifests[at+len("spec:\n"):])
+	var said []string
+	for _, pod := range []string{"late-0", "late-1"} {
+		clustertest.Eventually(t, pod+" has lost its place", func(context.Context) (bool, error) {
+			c := k.cycle(t, pod, result.Unschedulable)
+			if c.SelectedNode == "" {
+				return false, nil
+			}
+			said = append(said, string(explain.Cycle(c).Headline.Operands.Kind()))
+			return true, nil
+		})
+	}
+	if joined := strings.Join(said, " "); !strings.Contains(joined, "permitTimeout") {
+		t.Errorf("nobody timed out: %s", joined)
+	}
+	k.prints(t, "Scheduling", "{.status.phase}", "pg", "late")
+}
+
+func smallGroup(t *testing.T, k *kubectl) {
+	k.nodes(t, "a-1")
+	k.apply(t, gang("small", 3, 2, "1"))
+	c := k.cycle(t, "small-0", result.Unschedulable)
+	want := "small-0 was rejected before any node was checked: its pod group " + k.namespace + "/small needs 3 pods and has only "
+	if got := explain.Cycle(c).Sentence; !strings.HasPrefix(got, want) {
+		t.Errorf("%q", got)
+	}
+	clustertest.Eventually(t, "the pod says why", func(ctx context.Context) (bool, error) {
+		pod, err := k.simulator.client.CoreV1().Pods(k.namespace).Get(ctx, "small-0", metav1.GetOptions{})
+		return err == nil && len(pod.Status.Conditions) > 0 && strings.Contains(pod.Status.Conditions[0].Message, "pre-filter pod small-0 cannot find enough sibling pods"), err
+	})
+	k.prints(t, "Pending", "{.status.phase}", "pg", "small")
+	k.apply(t, strings.SplitN(gang("small", 3, 3, "1"), "---", 2)[1]) // one more
+	k.prints(t, "Finished", "{.status.phase}", "pg", "small")
+}
+
+// deletedGroup: the members of a group that is deleted lose their places in time, and pods without a
+// group get them.
+func deletedGroup(t *testing.T, k *kubectl) {
+	k.nodes(t, "a-1")
+	manifests := strings.Replace(gang("doomed", 5, 5, "1"), "scheduleTimeoutSeconds: 20", "scheduleTimeoutSeconds: 3", 1)
+	at := strings.LastIndex(manifests, "spec:\n")
+	k.apply(t, manifests[:at]+"spec:\n  schedulerName: nobody\n"+manifests[at+len("spec:\n"):])
+	k.cycle(t, "doomed-0", result.Waiting)
+	k.do(t, "delete", "pg", "doomed")
+	plain := strings.ReplaceAll(strings.SplitN(gang("plain", 1, 1, "4"), "---", 2)[1], "labels: {scheduling.x-k8s.io/pod-group: plain}", "labels: {}")
+	k.apply(t, plain)
+	k.prints(t, "Succeeded", "{.status.phase}", "pod", "plain-0")
+}
+
+// transferredGroups: an export brings the groups and their definition, and so does a redacted one,
+// which leaves the definition out.
+func transferredGroups(t *testing.T, s *running) {
+	k := newKubectl(t, s)
+	k.apply(t, gang("moved", 3, 1, "1"))
+	k.prints(t, "Pending", "{.status.phase}", "pg", "moved")
+	for _, query := range []string{"", "?redact=true"} {
+		code, export := s.send(t, http.MethodGet, "/api/v1/export"+query, "")
+		if code != http.StatusOK {
+			t.Fatalf("%d: %s", code, export)
+		}
+		var list struct{ Items []map[string]any }
+		if err := json.Unmarshal(export, &list); err != nil {
+			t.Fatal(err)
+		}
+		kinds := map[string]int{}
+		for _, item := range list.Items {
+			kinds[item["kind"].(string)]++
+		}
+		if kinds["PodGroup"] == 0 || (query == "") != (kinds["CustomResourceDefinition"] == 1) {
+			t.Errorf("the export%s has %v", query, kinds)
+		}
+		if strings.Contains(string(export), `"moved"`) != (query == "") {
+			t.Errorf("the export%s names the group, or does not", query)
+		}
+		groups := kinds["PodGroup"]
+		if code, body := s.send(t, http.MethodDelete, configurationPath, ""); code != http.StatusOK {
+			t.Fatalf("%d: %s", code, body)
+		}
+		if code, body := s.send(t, http.MethodPut, "/api/v1/reset", ""); code != http.StatusOK {
+			t.Fatalf("%d: %s", code, body)
+		}
+		s.wantInstalled(t, "after a reset", definitions.Absent)
+		if code, report := s.send(t, http.MethodPost, "/api/v1/import", string(export)); code != http.StatusOK || !strings.Contains(string(report), `"failedTotal":0`) {
+			t.Fatalf("the import of the export%s: %d %s", query, code, report)
+		}
+		out, err := k.Run("get", "pg", "-A", "-o", "jsonpath={.items[*].spec.minMember}")
+		if err != nil || len(strings.Fields(out)) != groups {
+			t.Errorf("after the import of the export%s: %q %v, want %d groups", query, out, err, groups)
+		}
+	}
+}
+
+// followedGroups: a simulator that imports or follows another cluster gets its groups, with the
+// definition.
+func followedGroups(t *testing.T, s *running) {
+	k := newKubectl(t, s)
+	k.apply(t, gang("there", 3, 1, "1"))
+	for _, source := range []following.Options{{ImportKubeconfig: s.kubeconfig}, {SyncKubeconfig: s.kubeconfig, Redact: true}} {
+		options := DefaultOptions()
+		options.Source = source
+		here, err := startInProcess(options)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all := kubectltest.Kubectl{Kubeconfig: here.kubeconfig}
+		clustertest.Eventually(t, "the group is here", func(context.Context) (bool, error) {
+			out, err := all.Run("get", "pg", "-A", "-o", "jsonpath={.items[*].spec.minMember}")
+			return err == nil && strings.Contains(out, "3"), nil
+		})
+		here.wantInstalled(t, fmt.Sprintf("%+v", source), definitions.ForUser)
+		if err := here.stop(); err != nil {
+			t.Error(err)
+		}
+	}
+}

@@ -110,7 +110,7 @@ var testArrows = map[string][]string{
 	"simulator/app":                   {"simulator/replay/capture"},
 	"simulator/command":               {"scheduler/examples/zonequota"},
 	"scheduler":                       {"scheduler/examples/extender/reservation", "scheduler/explain", "scheduler/whatif"},
-	"scheduler/recorder/comparison":   {"scheduler/explain"},
+	"scheduler/recorder/comparison":   {"scheduler/explain", "scheduler/plugins/noderesourcetopology/v1alpha2"},
 	"scheduler/recorder":              {"scheduler/recorder/comparison", "scheduler/resultstore"},
 	"scheduler/whatif":                {"scheduler/config"},
 	"scheduler/plugins":               {"scheduler/examples/zonequota", "scheduler", "scheduler/pluginfact", "scheduler/annotation", "scheduler/config", "scheduler/recorder", "scheduler/result", "scheduler/explain", "scheduler/plugins/coscheduling/v1alpha1"},

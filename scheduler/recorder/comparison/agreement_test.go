@@ -35,6 +35,8 @@ import (
 	frameworkruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
 	"k8s.io/kubernetes/pkg/scheduler/metrics"
 
+	"kube-scheduler-simulator/scheduler/plugins/noderesourcetopology"
+	"kube-scheduler-simulator/scheduler/plugins/noderesourcetopology/v1alpha2"
 	"kube-scheduler-simulator/scheduler/recorder"
 	"kube-scheduler-simulator/scheduler/result"
 	"kube-scheduler-simulator/scheduler/schedulertest"
@@ -245,6 +247,7 @@ func build(ctx context.Context, t *testing.T, plugin string, c *cluster) *subjec
 		t.Fatal(err)
 	}
 	registry := plugins.NewInTreeRegistry()
+	registry[noderesourcetopology.Name] = noderesourcetopology.New
 	inner := registry[plugin]
 	registry[plugin] = func(ctx context.Context, args runtime.Object, h fwk.Handle) (fwk.Plugin, error) {
 		made, err := inner(ctx, args, h)
@@ -281,7 +284,7 @@ var kinds = []runtime.Object{
 	&v1.Namespace{}, &v1.Pod{}, &v1.Node{}, &v1.PersistentVolume{}, &v1.PersistentVolumeClaim{},
 	&storagev1.StorageClass{}, &storagev1.VolumeAttachment{}, &storagev1.CSINode{}, &storagev1.CSIDriver{}, &storagev1.CSIStorageCapacity{},
 	&resourceapi.ResourceClaim{}, &resourceapi.ResourceSlice{}, &resourceapi.DeviceClass{},
-	&v1.Service{}, &v1.ReplicationController{}, &appsv1.ReplicaSet{}, &appsv1.StatefulSet{},
+	&v1alpha2.NodeResourceTopology{}, &v1.Service{}, &v1.ReplicationController{}, &appsv1.ReplicaSet{}, &appsv1.StatefulSet{},
 }
 
 // preFilter starts an attempt.

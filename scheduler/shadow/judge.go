@@ -208,4 +208,3 @@ func (j *Judge) fail(problem string) {
 		j.options.Logger.Info("The shadow configuration does not judge: " + problem)
 	}
 }
-

@@ -35,6 +35,8 @@ type Options struct {
 	Client *rest.Config
 	// Sink receives the finished cycles. It is required.
 	Sink recorder.Sink
+	// Feed hands out the state of whichever scheduler runs. It may be nil.
+	Feed *scheduler.Feed
 	// OutOfTree are plugins in addition to those of Kubernetes.
 	OutOfTree frameworkruntime.Registry
 	// Parse reads a document. The default refuses plugins that are neither
@@ -373,7 +375,7 @@ func (s *Scheduler) scheduler(c *config.Configuration, revision int) *scheduler.
 	return scheduler.New(scheduler.Options{
 		Client: s.options.Client, Configuration: c.Internal, Sink: counting{s.options.Sink, s.revisions},
 		OutOfTree: s.options.OutOfTree, Revision: revision, Clock: s.options.Clock,
-		TieSeed: s.options.TieSeed, Panicked: s.panicked,
+		TieSeed: s.options.TieSeed, Panicked: s.panicked, Feed: s.options.Feed,
 	})
 }
 

@@ -54,7 +54,7 @@ func newSimulator(ctx context.Context, options Options) (*simulator, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &simulator{options: options, prepared: p, failed: make(chan error, 1)}
+	s := &simulator{options: options, prepared: p, feed: scheduler.NewFeed(), failed: make(chan error, 1)}
 	s.operations.changed = s.publish
 	s.store = resultstore.New(resultstore.Options{
 		MemoryBytes: options.ResultsMemory,
@@ -125,6 +125,9 @@ type simulator struct {
 	external  *external.ControlPlane
 	nodes     *virtualnode.Nodes // nil when there are none
 	scheduler *supervisor.Scheduler
+	// feed hands out the state of the scheduler.
+	feed       *scheduler.Feed
+	hypotheses *hypotheses
 	// queues counts the events of the scheduling queue since the latest reset.
 	queues     scheduler.QueueReader
 	operations operations
@@ -192,6 +195,7 @@ func (s *simulator) start(ctx context.Context) error {
 	s.scheduler = supervisor.New(supervisor.Options{
 		Client:    s.controlPlane.ClientConfig(),
 		Sink:      s.store,
+		Feed:      s.feed,
 		OutOfTree: s.prepared.registry,
 		Parse:     s.parse,
 		Initial:   s.prepared.configuration,
@@ -206,6 +210,9 @@ func (s *simulator) start(ctx context.Context) error {
 	}
 	s.onStopOf("the scheduler", 0, s.within(schedulerShare, s.scheduler.Stop))
 	s.keepInventory()
+	if err := s.startHypotheses(ctx); err != nil {
+		return fmt.Errorf("preparing answers to hypotheses: %w", err)
+	}
 
 	s.transfers = s.newTransfers()
 	s.inactive.recount(ctx)
@@ -255,6 +262,9 @@ func (s *simulator) backend() server.Backend {
 
 		PreEnqueueRejections: s.scheduler.PreEnqueueRejections,
 		Queues:               s.queues.Queues,
+
+		Hypotheses: s.hypotheses,
+		Shadow:     s.hypotheses,
 	}
 	if s.embedded != nil {
 		b.Reset = s.resetAll

@@ -181,8 +181,8 @@ type admitted struct {
 	podRef *types.NamespacedName
 	// document is nil for the configuration in force.
 	document *config.Configuration
-	changes       []whatif.Change
-	profile       string
+	changes  []whatif.Change
+	profile  string
 }
 
 func (q *admitted) configuration() *schedulerconfig.KubeSchedulerConfiguration {

@@ -50,6 +50,15 @@ func nodeFunctions(now func() time.Time) gotpl.FuncMap {
 	}
 }
 
+// Complete fills in what a virtual node writes and a scheduler reads, where the node's author has left it out:
+// labels, capacity and allocatable resources. It changes node.
+func Complete(node *corev1.Node) {
+	for name, value := range missingLabels(node) {
+		metav1.SetMetaDataLabel(&node.ObjectMeta, name, value)
+	}
+	node.Status.Capacity, node.Status.Allocatable = sizeOf(node)
+}
+
 // missingLabels are the labels that a kubelet gives its node and that this one
 // lacks.
 func missingLabels(node *corev1.Node) map[string]string {

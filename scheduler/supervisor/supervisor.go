@@ -35,6 +35,8 @@ type Options struct {
 	Client *rest.Config
 	// Sink receives the finished cycles. It is required.
 	Sink recorder.Sink
+	// Feed hands out the state of whichever scheduler runs. It may be nil.
+	Feed *scheduler.Feed
 	// OutOfTree are plugins in addition to those of Kubernetes.
 	OutOfTree frameworkruntime.Registry
 	// Parse reads a document. The default refuses plugins that are neither
@@ -59,8 +61,6 @@ type Options struct {
 	// Changed is called after the state or a warning has changed, on any goroutine.
 	// It may be nil.
 	Changed func()
-	// Feed hands out the state of whichever scheduler runs. It may be nil.
-	Feed *scheduler.Feed
 	// TieSeed is scheduler.Options.TieSeed.
 	TieSeed *int64
 	// Clock is time.Now by default.
@@ -396,7 +396,7 @@ func (s *Scheduler) scheduler(c *config.Configuration, revision int) *scheduler.
 	return scheduler.New(scheduler.Options{
 		Client: s.options.Client, Configuration: c.Internal, Sink: counting{s.options.Sink, s.revisions},
 		OutOfTree: s.options.OutOfTree, Revision: revision, Clock: s.options.Clock,
-		TieSeed: s.options.TieSeed, Feed: s.options.Feed, Panicked: s.panicked,
+		TieSeed: s.options.TieSeed, Panicked: s.panicked, Feed: s.options.Feed,
 	})
 }
 

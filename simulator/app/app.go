@@ -19,7 +19,6 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/component-base/metrics/legacyregistry"
 	"k8s.io/klog/v2"
-	schedulerconfig "k8s.io/kubernetes/pkg/scheduler/apis/config"
 
 	"kube-scheduler-simulator/scheduler"
 	"kube-scheduler-simulator/scheduler/annotation"
@@ -56,7 +55,7 @@ func newSimulator(ctx context.Context, options Options) (*simulator, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &simulator{options: options, prepared: p, failed: make(chan error, 1)}
+	s := &simulator{options: options, prepared: p, feed: scheduler.NewFeed(), failed: make(chan error, 1)}
 	s.operations.changed = s.publish
 	s.store = resultstore.New(resultstore.Options{
 		MemoryBytes: options.ResultsMemory,
@@ -127,11 +126,9 @@ type simulator struct {
 	external  *external.ControlPlane
 	nodes     *virtualnode.Nodes // nil when there are none
 	scheduler *supervisor.Scheduler
-	// feed is that of whichever scheduler runs.
+	// feed hands out the state of the scheduler.
 	feed       *scheduler.Feed
 	hypotheses *hypotheses
-	// latest is the configuration of the latest question.
-	latest atomic.Pointer[schedulerconfig.KubeSchedulerConfiguration]
 	// queues counts the events of the scheduling queue since the latest reset.
 	queues     scheduler.QueueReader
 	operations operations
@@ -203,7 +200,6 @@ func (s *simulator) start(ctx context.Context) error {
 		return err
 	}
 	s.setStatus(server.Starting, "the scheduler is starting")
-	s.feed = scheduler.NewFeed()
 	s.scheduler = supervisor.New(supervisor.Options{
 		Client:    s.controlPlane.ClientConfig(),
 		Sink:      s.store,
@@ -223,11 +219,10 @@ func (s *simulator) start(ctx context.Context) error {
 		return fmt.Errorf("starting the scheduler: %w", advised(err))
 	}
 	s.onStopOf("the scheduler", 0, s.within(schedulerShare, s.scheduler.Stop))
-	if s.hypotheses, err = s.newHypotheses(); err != nil {
-		return err
-	}
-	s.onStopOf("hypotheses", 0, s.hypotheses.stop)
 	s.keepInventory()
+	if err := s.startHypotheses(ctx); err != nil {
+		return fmt.Errorf("preparing answers to hypotheses: %w", err)
+	}
 
 	s.transfers = s.newTransfers()
 	s.inactive.recount(ctx)
@@ -275,11 +270,12 @@ func (s *simulator) backend() server.Backend {
 		Inactive:      s.inactive,
 		Definitions:   s.definitions,
 		FeatureGates:  featureGates(),
-		Hypotheses:    s.hypotheses.desk,
-		Shadow:        shadowed{s.hypotheses},
 
 		PreEnqueueRejections: s.scheduler.PreEnqueueRejections,
 		Queues:               s.queues.Queues,
+
+		Hypotheses: s.hypotheses,
+		Shadow:     s.hypotheses,
 	}
 	if s.embedded != nil {
 		b.Reset = s.resetAll

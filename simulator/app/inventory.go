@@ -24,7 +24,7 @@ var (
 // After an orderly stop the inventory describes these files. Those of results have checksums of
 // their own, and etcd's log, too.
 var (
-	checkedFiles = []string{"etcd/member/snap/db", "scheduler-configuration/*.json", "redaction-salt", "inactive-extenders.json"}
+	checkedFiles = []string{"etcd/member/snap/db", "scheduler-configuration/*.json", "redaction-salt", "inactive-extenders.json", "shadow-configuration.yaml"}
 	sizedFiles   = []string{"etcd/member/wal/*.wal", "results/*.results"}
 )
 

@@ -44,9 +44,9 @@ func (s *simulator) resetAll(ctx context.Context) (server.Reset, error) {
 type resetExtent string
 
 const (
-	// everything: objects, results and the scheduler configuration.
+	// everything: objects, results, the scheduler configuration and the shadow.
 	everything resetExtent = "everything"
-	// cluster: the scheduler configuration and its revisions stay.
+	// cluster: the scheduler configuration, its revisions and the shadow stay.
 	cluster resetExtent = "cluster"
 )
 
@@ -91,7 +91,7 @@ func (s *simulator) reset(ctx context.Context, extent resetExtent) (server.Reset
 	if extent == cluster {
 		restart = s.scheduler.Restart
 	} else {
-		err = errors.Join(err, s.inactive.replaceExtenders(nil))
+		err = errors.Join(err, s.inactive.replaceExtenders(nil), s.hypotheses.Clear())
 	}
 	err = errors.Join(err, restart(ctx, func(ctx context.Context) (err error) {
 		deleted, err = s.empty(ctx)
@@ -176,7 +176,7 @@ func (s *simulator) finishReset(ctx context.Context) error {
 		err = os.RemoveAll(s.resultsDir())
 	}
 	if err == nil && extent == everything {
-		err = errors.Join(os.RemoveAll(s.configurationDir()), s.inactive.replaceExtenders(nil))
+		err = errors.Join(os.RemoveAll(s.configurationDir()), s.inactive.replaceExtenders(nil), datadir.Remove(s.shadowFile()))
 	}
 	if err == nil {
 		err = datadir.Remove(s.resetMark())

@@ -51,7 +51,7 @@ func refusedBy(err error, field string, shown standIn) error {
 		return err
 	}
 	answer := status.Status()
-	if answer.Code < http.StatusBadRequest || answer.Code >= http.StatusInternalServerError || answer.Code == http.StatusTooManyRequests {
+	if answer.Code < http.StatusBadRequest || answer.Code >= http.StatusInternalServerError || apierrors.IsTooManyRequests(err) || apierrors.IsConflict(err) {
 		return err
 	}
 	message := shown.undo(answer.Message)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/labstack/echo/v4"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/yaml"
 
 	"kube-scheduler-simulator/scheduler/config"
@@ -156,6 +157,9 @@ func questionError(ctx context.Context, err error) error {
 	switch {
 	case errors.Is(err, whatif.ErrBusy):
 		return tooManyQuestions()
+	case apierrors.IsConflict(err), apierrors.IsTooManyRequests(err), apierrors.IsServiceUnavailable(err):
+		// A reset holds writes back, and dry runs with them; or the API server is busy or stops.
+		return refuse(http.StatusServiceUnavailable, "%v", err).retry(1)
 	case errors.Is(err, config.ErrNotRunning):
 		return refuse(http.StatusServiceUnavailable, "%v", err).retry(1)
 	case errors.Is(context.Cause(ctx), errSlow):

@@ -135,6 +135,9 @@ func (t *Trial) decidedObstacles(ctx context.Context, pod *v1.Pod, profile strin
 		out[i] = slices.Clone(always)
 		verdict := verdicts[info.Node().Name]
 		for _, r := range verdict.Rejections() {
+			if at := slices.Index(cycle.Filter.Plugins, r.Plugin); at >= 0 && verdict.States[at] == result.Failed {
+				continue // It misses what another plugin would have found out.
+			}
 			if !slices.ContainsFunc(always, func(o Obstacle) bool { return o.Plugin == r.Plugin }) {
 				out[i] = append(out[i], Obstacle{Plugin: r.Plugin, Reasons: r.Reasons, Comparison: compared[[2]string{info.Node().Name, r.Plugin}]})
 			}

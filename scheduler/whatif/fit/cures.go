@@ -21,26 +21,41 @@ import (
 // the way.
 type curer func(pod *v1.Pod, node *v1.Node, o whatif.Obstacle) []cure
 
-// curers has the plugins of Kubernetes whose rejections a change of the pod or of the
-// node can cure. The other plugins that filter nodes reject for what no such change is
-// offered for: volumes and devices are bound to their place, and NodeName and
-// NodeDeclaredFeatures compare what neither of them can change. Evictions and new nodes
-// may help there too.
-var curers = map[string]curer{
-	names.NodeUnschedulable: cureCordon,
-	names.TaintToleration:   cureTaints,
-	names.NodeAffinity:      cureNodeAffinity,
-	names.NodePorts:         curePorts,
-	names.NodeResourcesFit:  cureResources,
-	names.PodTopologySpread: cureSpread,
-	names.InterPodAffinity:  curePodAffinity,
-	names.SchedulingGates:   cureGates,
+// plugin is what is known about a plugin that rejects nodes.
+type plugin struct {
+	// cures is nil if neither the pod nor the node can change what the plugin rejects.
+	cures curer
+	// pods: it may reject a node for the pods that run.
+	pods bool
+	// place: it rejects a node for where the node is, or for what it is. So it rejects new nodes like this one too.
+	place bool
+}
+
+// known are the plugins of Kubernetes. Volumes and devices are bound to their place: no change of one is offered, because it
+// would lose what they hold. Nothing is known about other plugins, so evictions and new nodes are tried.
+var known = map[string]plugin{
+	names.SchedulingGates:       {cures: cureGates},
+	names.NodeUnschedulable:     {cures: cureCordon},
+	names.TaintToleration:       {cures: cureTaints},
+	names.NodeAffinity:          {cures: cureNodeAffinity},
+	names.NodePorts:             {cures: curePorts, pods: true},
+	names.NodeResourcesFit:      {cures: cureResources, pods: true},
+	names.PodTopologySpread:     {cures: cureSpread, pods: true},
+	names.InterPodAffinity:      {cures: curePodAffinity, pods: true},
+	names.VolumeRestrictions:    {pods: true},
+	names.NodeVolumeLimits:      {pods: true},
+	names.VolumeBinding:         {place: true},
+	names.VolumeZone:            {place: true},
+	names.DynamicResources:      {place: true},
+	names.NodeName:              {place: true},
+	names.NodeDeclaredFeatures:  {place: true},
+	names.DeferredPodScheduling: {place: true},
 }
 
 // cures returns the alternatives for an obstacle, none for one that neither the pod nor
 // the node can change.
 func cures(pod *v1.Pod, node *v1.Node, o whatif.Obstacle) []cure {
-	if find := curers[o.Plugin]; find != nil {
+	if find := known[o.Plugin].cures; find != nil {
 		return find(pod, node, o)
 	}
 	return nil

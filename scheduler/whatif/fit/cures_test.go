@@ -10,6 +10,7 @@ import (
 	st "k8s.io/kubernetes/pkg/scheduler/testing"
 	"k8s.io/utils/ptr"
 
+	"kube-scheduler-simulator/scheduler/config"
 	"kube-scheduler-simulator/scheduler/explain"
 	"kube-scheduler-simulator/scheduler/result"
 	"kube-scheduler-simulator/scheduler/whatif"
@@ -181,6 +182,24 @@ func TestCures(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+// Kubernetes' plugins that filter nodes are all known. An upgrade that brings another one fails here.
+func TestAllPluginsAreKnown(t *testing.T) {
+	c, err := config.Default()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, point := range c.Effective(nil).Profiles[0].ExtensionPoints {
+		if point.Name != "filter" && point.Name != "preFilter" {
+			continue
+		}
+		for _, p := range point.Plugins {
+			if _, isKnown := known[p.Name]; !isKnown {
+				t.Errorf("%s is not known", p.Name)
+			}
+		}
 	}
 }
 

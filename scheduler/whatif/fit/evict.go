@@ -119,15 +119,8 @@ func (e *evictor) victims(node fwk.NodeInfo, obstacles []whatif.Obstacle) (victi
 
 // blames reports whether a plugin may reject a node for the pods that run.
 func blames(o whatif.Obstacle) bool {
-	if o.PreFilter {
-		return false
-	}
-	switch o.Plugin {
-	case names.NodeUnschedulable, names.TaintToleration, names.NodeAffinity, names.NodeName, names.VolumeBinding, names.VolumeZone,
-		names.NodeDeclaredFeatures, names.SchedulingGates:
-		return false
-	}
-	return true
+	k, isKnown := known[o.Plugin]
+	return !o.PreFilter && (k.pods || !isKnown)
 }
 
 func union(a, b []*v1.Pod) []*v1.Pod {

@@ -201,6 +201,9 @@ func newSearch(ctx context.Context, t *whatif.Trial, q Question) (*search, error
 
 // findPod sets the pod as Decide expects it, and as the API server has it.
 func (s *search) findPod(ctx context.Context, q Question) (err error) {
+	if (q.Pod == nil) == (q.PodRef == nil) {
+		return &whatif.InvalidError{Message: "want exactly one of pod and podRef"}
+	}
 	if q.PodRef == nil {
 		s.pod, err = s.trial.New(q.Pod)
 		s.writer.pod = s.pod

@@ -10,12 +10,14 @@ import (
 
 	"github.com/go-logr/logr"
 	v1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	"k8s.io/component-base/featuregate"
 	featuregatetesting "k8s.io/component-base/featuregate/testing"
+	"k8s.io/component-helpers/scheduling/corev1"
 	"k8s.io/klog/v2"
 	schedulerconfig "k8s.io/kubernetes/pkg/scheduler/apis/config"
 
@@ -55,11 +57,14 @@ func TestSuggestionsHoldForReal(t *testing.T) {
 					t.Fatalf("%s: %v", q.pod.Name, err)
 				}
 				if answer.Fits {
-					t.Errorf("%s is pending, and is said to fit", q.pod.Name)
+					// It gave way to a pod that is not in its state any more.
+					holds(t, configuration, q, fit.Suggestion{Text: "It fits.", Nodes: names(q.state), SelectedNode: names(q.state)[0]})
+					continue
 				}
 				if len(answer.Suggestions)+len(answer.Incurable) == 0 {
 					t.Errorf("nothing is said about %s", q.pod.Name)
 				}
+				checkEvictions(t, q, answer)
 				for _, s := range answer.Suggestions {
 					suggested++
 					kinds[string(s.Kind)]++
@@ -145,6 +150,53 @@ func holds(t *testing.T, configuration *schedulerconfig.KubeSchedulerConfigurati
 			t.Errorf("%s: %s It is on %q, not on one of %s: %s", q.pod.Name, s.Text, pod.Spec.NodeName, strings.Join(s.Nodes, ", "), conditions(pod))
 		}
 	})
+}
+
+// checkEvictions checks that pods are evicted only when no change of the pod or of a node helps, except one that is worse, and
+// within the budgets.
+func checkEvictions(t *testing.T, q pendingPod, answer *fit.Answer) {
+	t.Helper()
+	at := slices.IndexFunc(answer.Suggestions, func(s fit.Suggestion) bool { return s.Kind == fit.KindEvict })
+	if at < 0 {
+		return
+	}
+	for _, s := range answer.Suggestions[:at] {
+		if s.Kind != fit.KindAddNode {
+			t.Errorf("%s: %s comes after %s", q.pod.Name, answer.Suggestions[at].Text, s.Text)
+		}
+	}
+	pods, allowed := map[string]*v1.Pod{}, map[string]int32{}
+	for _, o := range q.state {
+		switch o := o.(type) {
+		case *v1.Pod:
+			pods[o.Name] = o
+		case *policyv1.PodDisruptionBudget:
+			allowed[o.Spec.Selector.MatchLabels["app"]] = o.Status.DisruptionsAllowed
+		}
+	}
+	for _, c := range answer.Suggestions[at].Changes {
+		if c.Delete == nil || c.Delete.Name == q.pod.Name {
+			continue
+		}
+		victim := pods[c.Delete.Name]
+		if left, protected := allowed[victim.Labels["app"]]; protected && left <= 0 {
+			t.Errorf("%s: %s breaks a budget", q.pod.Name, answer.Suggestions[at].Text)
+		}
+		allowed[victim.Labels["app"]]--
+		if corev1.PodPriority(victim) > corev1.PodPriority(pods[q.pod.Name]) {
+			t.Errorf("%s: %s has a higher priority", q.pod.Name, victim.Name)
+		}
+	}
+}
+
+func names(state []runtime.Object) []string {
+	var out []string
+	for _, o := range state {
+		if n, ok := o.(*v1.Node); ok {
+			out = append(out, n.Name)
+		}
+	}
+	return out
 }
 
 func conditions(pod *v1.Pod) string {

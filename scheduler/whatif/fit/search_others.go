@@ -44,7 +44,7 @@ func (s *search) addNodes(ctx context.Context, gentle bool) error {
 			single = append(single, c)
 		} else if alternatives := s.alternatives(c.remedies[0].added, left[i]); alternatives != nil && !gentle {
 			further = append(further, slices.DeleteFunc(combinations(c, alternatives, maxSteps), func(c candidate) bool {
-				return slices.ContainsFunc(c.remedies, func(r remedy) bool { return r.node != nil })
+				return c.disturbs() == drastic || slices.ContainsFunc(c.remedies, func(r remedy) bool { return r.node != nil })
 			})...)
 		}
 	}
@@ -57,17 +57,19 @@ func (s *search) addNodes(ctx context.Context, gentle bool) error {
 		}
 		if o != nil {
 			says := c.remedies[slices.IndexFunc(c.remedies, func(r remedy) bool { return r.added != nil })].says.(explain.AddNode)
-			s.cured(s.obstacles[index[says.Like]], func(plugin string) bool { return curers[plugin] == nil && !ofPlace(plugin) })
+			s.cured(s.obstacles[index[says.Like]])
 			return s.offer(ctx, *o, nil)
 		}
 	}
 	return nil
 }
 
-// cured notes the plugins of obstacles that a suggestion took out of the way.
-func (s *search) cured(obstacles []whatif.Obstacle, which func(plugin string) bool) {
+// cured notes the plugins whose rejections a new node, or an eviction, took out of the way.
+func (s *search) cured(obstacles []whatif.Obstacle) {
 	for _, o := range obstacles {
-		s.helped[o.Plugin] = s.helped[o.Plugin] || which(o.Plugin)
+		if known[o.Plugin].cures == nil && !known[o.Plugin].place {
+			s.helped[o.Plugin] = true
+		}
 	}
 }
 
@@ -99,34 +101,27 @@ func (s *search) checkFamilies(ctx context.Context, all []*family, taken map[str
 // cures one of them.
 func shared(pod *v1.Pod, node fwk.NodeInfo, obstacles []whatif.Obstacle) (n int, curable bool) {
 	for _, o := range obstacles {
-		switch o.Plugin {
-		case names.NodeUnschedulable, names.NodePorts, names.InterPodAffinity, names.PodTopologySpread, names.VolumeRestrictions, names.NodeVolumeLimits:
-			continue // A node without pods, or another domain, may be without them.
-		case names.TaintToleration:
+		k, isKnown := known[o.Plugin]
+		switch {
+		case o.Plugin == names.NodeUnschedulable:
+			continue
+		case o.Plugin == names.TaintToleration:
 			if !slices.ContainsFunc(untolerated(pod, node.Node()), func(t v1.Taint) bool { return !newnode.OfState(t) }) {
 				continue
 			}
-		case names.NodeResourcesFit:
+		case o.Plugin == names.NodeResourcesFit:
 			if o.Comparison == nil || !slices.ContainsFunc(o.Comparison.Resources, tooLarge) {
 				continue
 			}
+		case k.pods:
+			continue // A node without pods, or another domain, may be without them.
 		}
 		n++
-		known := curers[o.Plugin] != nil || ofPlace(o.Plugin)
-		if known && !slices.ContainsFunc(cures(pod, node.Node(), o), func(c cure) bool { return candidate{remedies: c}.disturbs() != ofNode }) {
+		if isKnown && !slices.ContainsFunc(cures(pod, node.Node(), o), func(c cure) bool { return candidate{remedies: c}.disturbs() != ofNode }) {
 			return n, false
 		}
 	}
 	return n, true
-}
-
-// ofPlace reports whether a plugin rejects a node for where it is, or for what it is.
-func ofPlace(plugin string) bool {
-	switch plugin {
-	case names.VolumeBinding, names.VolumeZone, names.NodeName, names.NodeDeclaredFeatures, names.DynamicResources:
-		return true
-	}
-	return false
 }
 
 // evictions offers the eviction that disturbs the least.
@@ -157,7 +152,7 @@ func (s *search) evictions(ctx context.Context) error {
 		}
 		if confirmed != nil {
 			at := slices.IndexFunc(s.nodes, func(n fwk.NodeInfo) bool { return n.Node().Name == c.node })
-			s.cured(s.obstacles[at], func(plugin string) bool { return curers[plugin] == nil })
+			s.cured(s.obstacles[at])
 			return s.offer(ctx, *confirmed, nil)
 		}
 	}

@@ -8,6 +8,8 @@ package livetest
 import (
 	"context"
 	"fmt"
+	"strconv"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -20,11 +22,13 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/klog/v2"
+	fwk "k8s.io/kube-scheduler/framework"
 	podutil "k8s.io/kubernetes/pkg/api/pod"
 	"k8s.io/kubernetes/pkg/apis/core"
 	corev1 "k8s.io/kubernetes/pkg/apis/core/v1"
 	"k8s.io/kubernetes/pkg/apis/core/validation"
 	schedulerconfig "k8s.io/kubernetes/pkg/scheduler/apis/config"
+	frameworkruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
 
 	"kube-scheduler-simulator/scheduler"
 	"kube-scheduler-simulator/scheduler/config"
@@ -60,7 +64,7 @@ func Run(t *testing.T, configuration *schedulerconfig.KubeSchedulerConfiguration
 			t.Fatal(err)
 		}
 		s := scheduler.New(scheduler.Options{
-			Client: c.server.Config("scheduler"), Configuration: configuration, Sink: drop{}, OutOfTree: schedulertest.OutOfTree(), TieSeed: new(int64),
+			Client: c.server.Config("scheduler"), Configuration: configuration, Sink: drop{}, OutOfTree: outOfTree(), TieSeed: new(int64),
 		})
 		if err := s.Start(ctx); err != nil {
 			t.Fatal(err)
@@ -175,6 +179,31 @@ func validateUpdate(before, after *v1.Pod) error {
 	return validation.ValidatePodUpdate(to, from, podutil.GetValidationOptionsFromPodSpecAndMeta(&to.Spec, &from.Spec, &to.ObjectMeta, &from.ObjectMeta)).ToAggregate()
 }
 
+// outOfTree returns the plugins of schedulertest, and Ranked.
+func outOfTree() frameworkruntime.Registry {
+	out := schedulertest.NewObserver(&schedulertest.Transcript{}).OutOfTree()
+	out["Ranked"] = func(context.Context, runtime.Object, fwk.Handle) (fwk.Plugin, error) { return ranked{}, nil }
+	return out
+}
+
+// ranked scores each node differently: a node n1 more than n2. As the only Score plugin it leaves no ties, which the live
+// scheduler breaks by chance.
+type ranked struct{}
+
+var _ fwk.ScorePlugin = ranked{}
+
+func (ranked) Name() string { return "Ranked" }
+
+func (ranked) Score(_ context.Context, _ fwk.CycleState, _ *v1.Pod, node fwk.NodeInfo) (int64, *fwk.Status) {
+	number, err := strconv.Atoi(strings.TrimPrefix(node.Node().Name, "n"))
+	if err != nil {
+		return 0, fwk.AsStatus(err)
+	}
+	return fwk.MaxNodeScore - int64(number), nil
+}
+
+func (ranked) ScoreExtensions() fwk.ScoreExtensions { return nil }
+
 // Configuration parses a KubeSchedulerConfiguration in YAML.
 func Configuration(t testing.TB, document string) *schedulerconfig.KubeSchedulerConfiguration {
 	t.Helper()
@@ -190,7 +219,7 @@ func Engine(t testing.TB, configuration *schedulerconfig.KubeSchedulerConfigurat
 	engine := whatif.New(whatif.Options{
 		Source:        whatif.Objects(objects),
 		Configuration: func() *schedulerconfig.KubeSchedulerConfiguration { return configuration },
-		OutOfTree:     schedulertest.OutOfTree(),
+		OutOfTree:     outOfTree(),
 	})
 	t.Cleanup(engine.Stop)
 	return engine

@@ -24,6 +24,7 @@ export const layers = {
 export const features = {
   act: ['create', 'yaml'],
   activity: ['act', 'create', 'decision'],
+  capacity: ['act', 'create', 'fit', 'whatif', 'yaml'],
   cluster: ['act', 'create', 'decision', 'tour', 'transfer', 'whatif'],
   create: ['whatif', 'yaml'],
   decision: ['act', 'create', 'fit', 'resources', 'whatif', 'yaml'],
@@ -31,7 +32,7 @@ export const features = {
   present: ['decision'],
   replay: ['act'],
   resources: ['act', 'create', 'yaml'],
-  scheduler: ['create', 'decision', 'yaml'],
+  scheduler: ['create', 'decision', 'whatif', 'yaml'],
   shell: ['act', 'cluster', 'create', 'decision', 'replay', 'tour', 'transfer'],
   tour: ['create', 'yaml'],
   transfer: ['replay', 'yaml'],

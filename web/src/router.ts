@@ -10,6 +10,7 @@ export const router = createRouter({
   history: createWebHistory(),
   routes: [
     { path: '/', name: 'cluster', component: ClusterPage, meta: { place: 'cluster' } },
+    { path: '/capacity', name: 'capacity', component: withDeferredMessages(lazily(() => import('./features/capacity/CapacityPage.vue'))), meta: { place: 'cluster' } },
     { path: '/resources/:resource?', name: 'resources', component: withDeferredMessages(lazily(() => import('./features/resources/ResourcesPage.vue'))), meta: { place: 'resources' } },
     { path: '/decisions', name: 'decisions', component: withDeferredMessages(lazily(() => import('./features/decision/DecisionsPage.vue'))), meta: { place: 'decisions' } },
     { path: '/decisions/:namespace/:name', name: 'decision', component: withDeferredMessages(lazily(() => import('./features/decision/DecisionPage.vue'))), meta: { place: 'decisions' } },

@@ -3,10 +3,10 @@
 import { computed, type ComputedRef } from 'vue'
 import { useI18n } from 'vue-i18n'
 import { useRouter } from 'vue-router'
-import { decisionsWith, nodeRef, podRef, podsOf, refOf, yamlOf } from '@/features/act/model/links'
+import { decisionsWith, nodeRef, placeOf, podRef, podsOf, refOf, yamlOf } from '@/features/act/model/links'
 import { applies, formatTaint, parseLabel, parseTaint, type Input, type Verb } from '@/features/act/model/verbs'
 import { ask, entries, historyOpen } from '@/features/act/store/asked'
-import { splitKey, type ObjectRef } from '@/kubernetes/object'
+import { objectKey, splitKey, type ObjectRef } from '@/kubernetes/object'
 import { canRestart, canScale, workloadOf } from '@/kubernetes/workloads'
 import { cluster } from '@/live/cluster'
 import { nodes, pods } from '@/live/watched'
@@ -27,6 +27,7 @@ export function usePaletteVerbs(): { verbs: ComputedRef<PaletteVerb[]>; history:
     choices: () => cluster.value.nodes.filter(({ name, node }) => !verb || applies(verb, nodeRef(name), node)).map(({ name }) => nodeChoice(name)),
   })
   const somePod = (): Step => ({ ask: t('palette.ask.pod'), choices: () => [...pods.value.items.keys()].map((value) => ({ value, title: value })) })
+  const somePending = (): Step => ({ ask: t('palette.ask.pod'), choices: () => cluster.value.pending.map(objectKey).map((value) => ({ value, title: value })) })
   const workloads = (can: (of: ObjectRef) => boolean) => cluster.value.owners.flatMap((owner) => workloadOf(owner) ?? []).filter(can)
   const someWorkload = (can: (of: ObjectRef) => boolean = () => true): Step => ({
     ask: t('palette.ask.workload'),
@@ -108,6 +109,9 @@ export function usePaletteVerbs(): { verbs: ComputedRef<PaletteVerb[]>; history:
     go('rejectedBy', 'decisions', somePlugin, ({ value }) => decisionsWith({ plugin: value })),
     go('decisionsOn', 'decisions', someNode, ({ value }) => decisionsWith({ node: value })),
     go('decisionsOf', 'decisions', someWorkload, (choice) => workloadIn(choice).map((of) => decisionsWith({ namespace: of.namespace ?? '', owner: `${of.kind.kind}/${of.name}` }))[0]),
+    go('fit', 'flask', somePending, (choice) => podOf(choice).map(placeOf)[0]),
+    go('whatif', 'flask', somePod, (choice) => podOf(choice).map((of) => ({ ...placeOf(of), query: { view: 'asked' } }))[0]),
+    go('room', 'flask', somePod, ({ value }) => ({ name: 'capacity', query: { pod: value } })),
     go('podsOn', 'pod', someNode, ({ value }) => podsOf(nodeRef(value))),
     {
       id: 'verb:weight',

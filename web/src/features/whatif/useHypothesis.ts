@@ -8,8 +8,8 @@ import { decodeHypothesis, encodeHypothesis } from './model/link'
 
 export interface HypothesisInURL {
   hypothesis: ShallowRef<Hypothesis>
-  /** Supposes something else. The URL follows a moment later, as a step of the history. */
-  suppose(next: Hypothesis): void
+  /** Supposes something else. The URL follows a moment later: as a step of the history, unless the user is typing. */
+  suppose(next: Hypothesis, typing?: boolean): void
   discard(): void
   /** It supposes something. */
   supposed: ComputedRef<boolean>
@@ -32,7 +32,7 @@ export function useHypothesis(): HypothesisInURL {
   /** The code that stands for the current hypothesis. */
   let written = ''
 
-  async function suppose(next: Hypothesis) {
+  async function suppose(next: Hypothesis, typing = false) {
     const signal = turns.next()
     hypothesis.value = next
     unreadable.value = false
@@ -41,7 +41,8 @@ export function useHypothesis(): HypothesisInURL {
     tooLarge.value = code === undefined
     if ((code ?? '') === written) return
     written = code ?? ''
-    void router.push({ query: { ...route.query, [name]: written || undefined } })
+    const to = { query: { ...route.query, [name]: written || undefined } }
+    void (typing ? router.replace(to) : router.push(to))
   }
 
   watch(
@@ -61,7 +62,7 @@ export function useHypothesis(): HypothesisInURL {
 
   return {
     hypothesis,
-    suppose: (next) => void suppose(next),
+    suppose: (next, typing) => void suppose(next, typing),
     discard: () => void suppose(noHypothesis),
     supposed: computed(() => !isEmpty(hypothesis.value)),
     tooLarge,

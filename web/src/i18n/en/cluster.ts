@@ -64,6 +64,8 @@ export const cluster = {
     emptyBody: 'Pods need nodes to run on. Start with a sample cluster of twelve nodes in three zones, or create your own nodes.',
     emptyBodyPods: 'Pods are waiting for a node. Create one, or add the sample cluster of twelve nodes in three zones.',
     sample: 'Create a sample cluster',
+    room: 'Room for more',
+    roomHint: 'How many more of a pod fit, and what stops the next one',
     createNode: 'Create node',
     sampleDone: 'Created {n} objects',
 
@@ -75,6 +77,7 @@ export const cluster = {
   },
   deci: {
     label: 'Decision shown on the map',
+    fit: 'Make it fit',
     open: 'Open decision',
     leave: 'Close the decision (Esc)',
     copies: 'copy would run here | copies would run here',

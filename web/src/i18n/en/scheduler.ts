@@ -77,6 +77,7 @@ export const scheduler = {
     view: 'View',
     editor: 'Editor',
     toRunning: 'Difference from running',
+    shadow: 'Shadow',
     document: 'Document',
     default: 'Kubernetes default',
     editorLabel: 'KubeSchedulerConfiguration as YAML',

@@ -81,6 +81,9 @@ export const shell = {
       decisionsOf: 'Show decisions of workload…',
       podsOn: 'Show pods on node…',
       weight: 'Change the weight of…',
+      fit: 'Make pod fit…',
+      whatif: 'What if, for pod…',
+      room: 'Room for more of…',
     },
     ask: {
       node: 'a node',

@@ -66,6 +66,8 @@ export const cluster: typeof english = {
     emptyBody: 'Pod の実行にはノードが必要です。3 ゾーン 12 ノードのサンプルクラスターから始めるか、ノードを作成してください。',
     emptyBodyPods: 'Pod がノードを待っています。ノードを作成するか、3 ゾーン 12 ノードのサンプルクラスターを追加してください。',
     sample: 'サンプルクラスターを作成',
+    room: 'あと何個入るか',
+    roomHint: 'Pod があと何個入り、次の Pod を妨げるのは何か',
     createNode: 'ノードを作成',
     sampleDone: '{n} 個のオブジェクトを作成しました',
     podChip: '{name} の決定を表示',
@@ -76,6 +78,7 @@ export const cluster: typeof english = {
   },
   deci: {
     label: 'マップに表示中の決定',
+    fit: '割り当てる方法',
     open: '決定を開く',
     leave: '決定の表示を終える（Esc）',
     copies: 'コピーがここに割り当て | コピーがここに割り当て',

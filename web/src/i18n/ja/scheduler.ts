@@ -79,6 +79,7 @@ export const scheduler: typeof en = {
     view: '表示',
     editor: 'エディター',
     toRunning: '稼働中との差分',
+    shadow: 'シャドー',
     document: 'ドキュメント',
     default: 'Kubernetes のデフォルト',
     editorLabel: 'KubeSchedulerConfiguration の YAML',

@@ -83,6 +83,9 @@ export const shell: typeof english = {
       decisionsOf: 'ワークロードの決定を表示…',
       podsOn: 'ノード上の Pod を表示…',
       weight: 'プラグインの重みを変更…',
+      fit: 'Pod を割り当てる方法…',
+      whatif: 'Pod についてもしも…',
+      room: 'Pod があと何個入るか…',
     },
     ask: {
       node: 'ノード',

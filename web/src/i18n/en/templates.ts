@@ -37,7 +37,7 @@ export const templates = {
       guarded: 'Two full nodes, and a PodDisruptionBudget on one: see preemption choose the other.',
       gates: 'A pod with a scheduling gate is not tried at all. Remove the gate from its decision page.',
       podGroup: 'Three workers that only start together, and room for two: none of them is placed. Add a node, and all of them are.',
-      coscheduling: 'Two groups of three pods that only start together. One gets its places. For the other there is room for two: none of them is placed. Add a node like its own, and all of them are.',
+      coscheduling: 'Two groups of three pods that only start together. One gets its places. For the other there is room for two of its pods: none of them is placed.',
       volume: 'A local volume in one zone: see VolumeBinding reject the node in the other.',
       claims: 'Each pod gets a claim, and its volume is created where the pod is placed. Delete a pod: its volume keeps the replacement in the same zone.',
       device: 'Two pods ask for a GPU, and the node has one: see DynamicResources reject the node for the second.',

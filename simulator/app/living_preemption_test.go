@@ -59,18 +59,21 @@ value: 100
 	k.do(t, "delete", "pod", "patient")
 
 	k.apply(t, strings.ReplaceAll(pod, "NAME", "high"))
-	high := k.cycle(t, "high", result.Unschedulable)
+	// The scheduler evicts in the background, and may begin after the end of the cycle.
+	var high *result.Cycle
+	clustertest.EventuallyTrue(t, "the cycle tells of its evictions", func() bool {
+		high = k.cycle(t, "high", result.Unschedulable)
+		return high.Preemption != nil && high.Preemption.Evictions != nil
+	})
 	node := k.namespace + "-a-1"
 	want := &result.Preemption{Chosen: node, Candidates: []result.Candidate{{Node: node, Victims: []result.Victim{{Pod: low.Pod, Priority: 10}}}}}
-	if high.Preemption != nil {
-		if e := high.Preemption.Evictions; e == nil || e.Victims != 1 {
-			t.Errorf("evictions %+v", e)
-		}
-		high.Preemption.Evictions = nil // a later version of the cycle has their outcome
-		for i := range high.Preemption.Candidates {
-			for j := range high.Preemption.Candidates[i].Victims {
-				high.Preemption.Candidates[i].Victims[j].StartTime = nil
-			}
+	if e := high.Preemption.Evictions; e.Victims != 1 {
+		t.Errorf("evictions %+v", e)
+	}
+	high.Preemption.Evictions = nil // a later version of the cycle has their outcome
+	for i := range high.Preemption.Candidates {
+		for j := range high.Preemption.Candidates[i].Victims {
+			high.Preemption.Candidates[i].Victims[j].StartTime = nil
 		}
 	}
 	if diff := cmp.Diff(want, high.Preemption); diff != "" || high.NominatedNode != node {

@@ -26,36 +26,42 @@ func TestALivingCluster(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	// Kubernetes takes about a minute to collect a deleted node's pods, so the node is
-	// deleted first and its case checked last.
-	replaced := nodeDeletion(t, newKubectl(t, s))
-	for _, tc := range []struct {
+	type process struct {
 		name string
 		test func(*testing.T, *kubectl)
-	}{
+	}
+	processes := []process{
 		{"a Deployment spreads over zones", spreadDeployment},
 		{"a StatefulSet has claims", statefulSet},
 		{"a DaemonSet runs on every node", daemonSet},
-		{"Jobs complete and fail", jobs},
-		{"a finished Job is deleted after its TTL", finishedJob},
-		{"a disruption budget blocks a drain", drainWithBudget},
-		{"a quota limits pods", quota},
 		{"a taint evicts pods", taintEviction},
-		{"a node fails", nodeFailure},
-		{"a claim in use stays and grows", claims},
-		{"a namespace is deleted with its contents", namespaceDeletion},
 		{"a pod gets devices", devices},
 		{"a pod gets devices of the file", devicesOfTheFile},
-		{"a node has a volume limit", volumeLimits},
 		{"volumes are in zones", zonesOfVolumes},
-		{"storage has a capacity", storageCapacity},
 		{"a pod preempts", preemption},
 		{"kubectl gets answers", manners},
-		{"the deleted node's pods are replaced", replaced},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
+	}
+	if !testing.Short() {
+		// Kubernetes takes about a minute to collect a deleted node's pods, so the node is
+		// deleted first and its case checked last.
+		replaced := nodeDeletion(t, newKubectl(t, s))
+		processes = append(processes, []process{
+			{"Jobs complete and fail", jobs},
+			{"a finished Job is deleted after its TTL", finishedJob},
+			{"a disruption budget blocks a drain", drainWithBudget},
+			{"a quota limits pods", quota},
+			{"a node fails", nodeFailure},
+			{"a claim in use stays and grows", claims},
+			{"a namespace is deleted with its contents", namespaceDeletion},
+			{"a node has a volume limit", volumeLimits},
+			{"storage has a capacity", storageCapacity},
+			{"the deleted node's pods are replaced", replaced},
+		}...)
+	}
+	for _, p := range processes {
+		t.Run(p.name, func(t *testing.T) {
 			began := time.Now()
-			tc.test(t, newKubectl(t, s))
+			p.test(t, newKubectl(t, s))
 			t.Logf("%.1f s", time.Since(began).Seconds())
 		})
 	}

@@ -13,6 +13,7 @@ import (
 // TestArchivesStayInside: an import writes no files under the names in an archive, and follows no
 // links in it.
 func TestArchivesStayInside(t *testing.T) {
+	slow(t)
 	h := newHome(t)
 	secret := filepath.Join(h.tmp, "secret.yaml")
 	const content = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: stolen}\n"

@@ -20,6 +20,7 @@ const (
 
 // TestLargeBodies: the program refuses bodies over its limit, and does not keep them in memory.
 func TestLargeBodies(t *testing.T) {
+	slow(t)
 	p := start(t, passing(t))
 	large := bytes.Repeat([]byte("- x\n"), 50<<20/4)
 	for _, r := range p.routes(t) {
@@ -102,6 +103,7 @@ const (
 // TestDeepAndExplosive: the program promptly refuses small documents that are expensive to parse,
 // with a message.
 func TestDeepAndExplosive(t *testing.T) {
+	slow(t)
 	p := start(t, passing(t))
 	documents := map[string]func(head string) string{
 		"an alias bomb": bomb,

@@ -38,6 +38,7 @@ func (p *program) status(t *testing.T) statusOf {
 // Kubernetes panics on a null in an extender's answer to a preemption. That must end the
 // attempt and not the program, which would otherwise crash again at each start.
 func TestAnExtenderOnWhichKubernetesPanics(t *testing.T) {
+	slow(t)
 	extender := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprint(w, `{"NodeNameToMetaVictims":{"small-0":null}}`)
 	}))

@@ -32,9 +32,7 @@ const (
 // TestCrowd: a thousand browsers follow nodes and pods while pods are created. Clients that never
 // read cost little memory and are cut off. All others see the final state.
 func TestCrowd(t *testing.T) {
-	if testing.Short() {
-		t.Skip("slow; make test-all runs it")
-	}
+	slow(t)
 	p := start(t, passing(t))
 	p.createNodes(t, "node", 10)
 	ctx := t.Context()
@@ -255,9 +253,7 @@ func inParallel(t *testing.T, workers, n int, do func(i int) error) {
 // TestFiftyApplyAtOnce: each client learns the outcome of its apply, one of the
 // configurations is in force, and the scheduler keeps scheduling.
 func TestFiftyApplyAtOnce(t *testing.T) {
-	if testing.Short() {
-		t.Skip("slow; make test-all runs it")
-	}
+	slow(t)
 	const clients = 50
 	p := start(t, passing(t))
 	p.createNodes(t, "node", 4)
@@ -326,9 +322,7 @@ func TestFiftyApplyAtOnce(t *testing.T) {
 
 // TestWatchesThatAreNotRead: the proxy does not buffer events for clients that do not read.
 func TestWatchesThatAreNotRead(t *testing.T) {
-	if testing.Short() {
-		t.Skip("slow; make test-all runs it")
-	}
+	slow(t)
 	// Buffered for each watch, the events would exceed the memory bound.
 	const watches, objects, events = 20, 100, 2_000
 	p := start(t, passing(t))

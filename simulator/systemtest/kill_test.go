@@ -49,9 +49,7 @@ const (
 // replays a recording. After each restart, every acknowledged change exists, unless a reset removed
 // all of them, and the program logs nothing.
 func TestKill(t *testing.T) {
-	if testing.Short() {
-		t.Skip("slow; make test-all runs it")
-	}
+	slow(t)
 	seed := *killSeed
 	if seed == 0 {
 		seed = rand.Uint64()

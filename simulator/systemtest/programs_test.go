@@ -10,9 +10,7 @@ import (
 // TestOtherPrograms installs a chart with Helm and evicts a duplicate with the descheduler, both
 // as libraries. They are in a module of their own; see testdata/clients.
 func TestOtherPrograms(t *testing.T) {
-	if testing.Short() {
-		t.Skip("slow; make test-all runs it")
-	}
+	slow(t)
 	p := start(t, newHome(t))
 	command := exec.Command("go", "test", "-count=1", "./...")
 	command.Dir = filepath.Join("testdata", "clients")

@@ -14,6 +14,7 @@ import (
 // TestARefusedImportIsNotRetried: a cluster that does not accept the kubeconfig of --import-kubeconfig is
 // asked once, and the status says why nothing was imported.
 func TestARefusedImportIsNotRetried(t *testing.T) {
+	slow(t)
 	h := passing(t)
 	cluster := start(t, passing(t))
 	config := clientcmdapi.Config{

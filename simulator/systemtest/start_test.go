@@ -194,9 +194,7 @@ func bigMap(name string) *v1.ConfigMap {
 // TestAFullDisk: with a full disk the program refuses, or ends with one line that says so. What it
 // has acknowledged is there when the disk has room again.
 func TestAFullDisk(t *testing.T) {
-	if testing.Short() {
-		t.Skip("slow; make test-all runs it")
-	}
+	slow(t)
 	h := smallDisk(t, 200<<20)
 	p := start(t, h)
 	p.createNodes(t, "node", 1)
@@ -275,9 +273,7 @@ func TestAStartOnAFullDisk(t *testing.T) {
 // TestAResetThatFails: the disk has no room for the mark of the reset. Nothing changes, and the
 // next start does not reset either.
 func TestAResetThatFails(t *testing.T) {
-	if testing.Short() {
-		t.Skip("slow; make test-all runs it")
-	}
+	slow(t)
 	h := smallDisk(t, 200<<20)
 	p := start(t, h)
 	p.createNodes(t, "node", 1)

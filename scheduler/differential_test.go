@@ -229,11 +229,12 @@ func runBare(t *testing.T, cluster *schedulertest.Cluster) *schedulertest.Simula
 }
 
 // runRecorded runs a cluster through the recorded scheduler, with an annotation
-// writer that follows the results, and with further writes of annotations to pods
-// in any state.
+// writer that follows the results, with further writes of annotations to pods
+// in any state, and with hypothetical questions about them.
 func runRecorded(t *testing.T, cluster *schedulertest.Cluster, seed uint64) (*schedulertest.Simulation, *sink) {
-	cycles := &sink{}
+	cycles := &sink{feed: scheduler.NewFeed()}
 	random := rand.New(rand.NewPCG(seed, 73))
+	asker := newAsker(t, cluster, cycles.feed, seed)
 	sim := run(t, cluster, schedulertest.Hooks{
 		Start: start(t, cluster, cycles),
 		Beside: func(ctx context.Context, sim *schedulertest.Simulation, step int) {
@@ -245,6 +246,7 @@ func runRecorded(t *testing.T, cluster *schedulertest.Cluster, seed uint64) (*sc
 				time.Sleep(time.Duration(random.IntN(8_000_000)))
 				pod := pods[random.IntN(len(pods))]
 				sim.Annotate(ctx, pod, annotation.Prefix+"selected-node", fmt.Sprint("step ", step, random.IntN(1000)))
+				asker.ask(ctx, pods)
 			}
 		},
 	})
@@ -283,6 +285,7 @@ func start(t *testing.T, cluster *schedulertest.Cluster, cycles *sink) func(cont
 				return nil, err
 			}
 			stopWriter = cycles.annotate(ctx, client)
+			options.Feed = cycles.feed
 		}
 		s := scheduler.New(options)
 		err := s.StartObserved(ctx, sim.Observer.Events(), func(sched *kubescheduler.Scheduler) { sim.Attach(sched) })
@@ -295,6 +298,9 @@ func start(t *testing.T, cluster *schedulertest.Cluster, cycles *sink) func(cont
 
 // sink keeps every cycle.
 type sink struct {
+	// feed may be nil.
+	feed *scheduler.Feed
+
 	mu       sync.Mutex
 	attempts map[types.UID][]*result.Cycle
 	next     map[types.UID]int

@@ -97,6 +97,9 @@ type Scheduler struct {
 
 // New returns a scheduler that is not running. It does no I/O.
 func New(options Options) *Scheduler {
+	if options.Clock == nil {
+		options.Clock = time.Now
+	}
 	s := &Scheduler{options: options, own: newOwnUpdates(), seen: newSeenObjects()}
 	if options.Sink != nil {
 		s.bindings = newBindings()

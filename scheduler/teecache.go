@@ -123,5 +123,7 @@ func (c observedCache) UpdateSnapshot(logger klog.Logger, snapshot *internalcach
 	if _, marks := t.log.Followers(); marks == 0 {
 		return c.Cache.UpdateSnapshot(logger, snapshot)
 	}
-	return t.change(func() error { return c.Cache.UpdateSnapshot(logger, snapshot) }, func() feed.Operation { return feed.Operation{Mark: c.turn.pod} })
+	return t.change(func() error { return c.Cache.UpdateSnapshot(logger, snapshot) }, func() feed.Operation {
+		return feed.Operation{Mark: c.turn.pod, At: t.of.options.Clock()}
+	})
 }

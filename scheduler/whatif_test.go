@@ -2,15 +2,23 @@ package scheduler_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	fwk "k8s.io/kube-scheduler/framework"
 	kubescheduler "k8s.io/kubernetes/pkg/scheduler"
+	schedulerconfig "k8s.io/kubernetes/pkg/scheduler/apis/config"
+	st "k8s.io/kubernetes/pkg/scheduler/testing"
 
 	"kube-scheduler-simulator/scheduler"
 	"kube-scheduler-simulator/scheduler/config"
@@ -287,4 +295,230 @@ func comparePreemption(fail func(string, ...any), live, asked *result.Cycle, com
 	if asked.Preemption.Evictions != nil {
 		fail("pods were evicted")
 	}
+}
+
+// asker asks hypothetical questions about the pods of a running cluster.
+type asker struct {
+	t      *testing.T
+	engine *whatif.Engine
+	random *rand.Rand
+}
+
+func newAsker(t *testing.T, cluster *schedulertest.Cluster, source whatif.Source, seed uint64) *asker {
+	c, err := config.Parse([]byte(cluster.Configuration))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &asker{t, whatif.New(whatif.Options{
+		Source:        source,
+		Configuration: func() *schedulerconfig.KubeSchedulerConfiguration { return c.Internal },
+		OutOfTree:     schedulertest.NewObserver(&schedulertest.Transcript{}).OutOfTree(),
+		// The engine follows anew now and then.
+		Idle: 2 * time.Second,
+	}), rand.New(rand.NewPCG(seed, 91))}
+}
+
+// ask asks one question. Whatever the answer is, it must not disturb the cluster.
+func (a *asker) ask(ctx context.Context, pods []string) {
+	ref := func() *types.NamespacedName {
+		return &types.NamespacedName{Namespace: schedulertest.Namespace, Name: pods[a.random.IntN(len(pods))]}
+	}
+	q := whatif.Question{PodRef: ref(), Copies: 1 + a.random.IntN(3), Changes: randomChanges(a.random, ref())}
+	_, err := a.engine.Ask(ctx, q)
+	if err == nil || ctx.Err() != nil || expectedError(err) {
+		return
+	}
+	a.t.Errorf("%+v: %v", q, err)
+}
+
+// expectedError reports whether a random question may end with err: the pod or the node is gone by now, or a copy of the
+// pod needs what only the original has.
+func expectedError(err error) bool {
+	for _, expected := range []any{new(*whatif.NotFoundError), new(*whatif.UnfitError), new(*whatif.ProfileError), new(*whatif.InvalidError)} {
+		if errors.As(err, expected) {
+			return true
+		}
+	}
+	return false
+}
+
+// randomChanges returns hypothetical changes, one of them of the pod.
+func randomChanges(random *rand.Rand, pod *types.NamespacedName) []whatif.Change {
+	node := whatif.ObjectRef{GVK: v1.SchemeGroupVersion.WithKind("Node"), Name: fmt.Sprintf("n%d", 1+random.IntN(4))}
+	switch random.IntN(6) {
+	case 0:
+		return []whatif.Change{{Patch: &whatif.Patch{ObjectRef: node, Patch: []byte(`{"spec": {"unschedulable": true}, "metadata": {"labels": {"disk": "ssd"}}}`)}}}
+	case 1:
+		return []whatif.Change{{Delete: &node}}
+	case 2:
+		return []whatif.Change{{Delete: &whatif.ObjectRef{GVK: v1.SchemeGroupVersion.WithKind("Pod"), Namespace: pod.Namespace, Name: pod.Name}}}
+	case 3:
+		return []whatif.Change{{Count: 2, Apply: st.MakeNode().Name("more").Label(v1.LabelHostname, "more").
+			Capacity(map[v1.ResourceName]string{"cpu": "4", "memory": "8Gi", "pods": "10"}).Obj()}}
+	}
+	return nil
+}
+
+// TestQuestionsLeaveNothingBehind asks an engine random questions about the last state of random clusters. Afterwards it
+// must decide about every pod as an engine does that has never been asked, on the same nodes with the same pods.
+func TestQuestionsLeaveNothingBehind(t *testing.T) {
+	for n := range fewer(2*schedulertest.Themes, 6) {
+		cluster := schedulertest.Generate(*seed + 2000 + uint64(n*3))
+		t.Run(cluster.Name, func(t *testing.T) {
+			setGates(t, cluster.Gates)
+			ops, _ := runFollowed(t, cluster)
+			fresh, used := newReplica(t, cluster, ops), newReplica(t, cluster, ops)
+			random := rand.New(rand.NewPCG(*seed, uint64(n)))
+			pods := podsOf(t, fresh)
+			for range 40 {
+				askRandomly(t, used, random, pods)
+			}
+			if diff := cmp.Diff(everything(t, fresh, pods), everything(t, used, pods)); diff != "" {
+				t.Errorf("an engine that was asked (+) differs from a fresh one (-):\n%s", diff)
+			}
+		})
+	}
+}
+
+func newReplica(t *testing.T, cluster *schedulertest.Cluster, ops []feed.Operation) *whatif.Replica {
+	c, err := config.Parse([]byte(cluster.Configuration))
+	if err != nil {
+		t.Fatal(err)
+	}
+	replica, err := whatif.NewReplica(t.Context(), c.Internal, whatif.Options{
+		OutOfTree: schedulertest.NewObserver(&schedulertest.Transcript{}).OutOfTree(),
+		Clock:     func() time.Time { return time.Unix(0, 0) },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = replica.Close() })
+	if err := replica.Apply(ops...); err != nil {
+		t.Fatal(err)
+	}
+	return replica
+}
+
+// podsOf returns the pods by name.
+func podsOf(t *testing.T, r *whatif.Replica) []*v1.Pod {
+	var pods []*v1.Pod
+	try(t, r, func(_ context.Context, trial *whatif.Trial) error {
+		pods = trial.Pods()
+		return nil
+	})
+	slices.SortFunc(pods, func(a, b *v1.Pod) int { return strings.Compare(a.Name, b.Name) })
+	return pods
+}
+
+func try(t *testing.T, r *whatif.Replica, do func(context.Context, *whatif.Trial) error) {
+	t.Helper()
+	if err := r.Try(t.Context(), do); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// askRandomly changes the state, decides about some pods and places them, and returns to some points in between.
+func askRandomly(t *testing.T, r *whatif.Replica, random *rand.Rand, pods []*v1.Pod) {
+	err := r.Try(t.Context(), func(ctx context.Context, trial *whatif.Trial) error {
+		mark := trial.Mark()
+		for range 1 + random.IntN(4) {
+			if random.IntN(3) == 0 {
+				mark = trial.Mark()
+			}
+			if random.IntN(4) == 0 {
+				trial.Rollback(mark)
+			}
+			about := pods[random.IntN(len(pods))]
+			if err := trial.Apply(randomChanges(random, &types.NamespacedName{Namespace: about.Namespace, Name: about.Name})...); err != nil && !expectedError(err) {
+				return err
+			}
+			if err := placeRandomly(ctx, trial, random, pods[random.IntN(len(pods))]); err != nil && !expectedError(err) {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// placeRandomly decides about a pod, or about a new one that is like it, and places it.
+func placeRandomly(ctx context.Context, trial *whatif.Trial, random *rand.Rand, like *v1.Pod) error {
+	pod, err := trial.Pod(like.Namespace, like.Name)
+	if random.IntN(2) == 0 {
+		like = like.DeepCopy()
+		like.Name = ""
+		pod, err = trial.New(like)
+	}
+	if err != nil {
+		return err
+	}
+	node := ""
+	if random.IntN(2) == 0 {
+		node, err = trial.Choose(ctx, pod, "")
+	} else if cycle, decided := trial.Decide(ctx, pod, ""); decided == nil {
+		node = cycle.SelectedNode
+	} else {
+		err = decided
+	}
+	if err != nil || node == "" {
+		return err
+	}
+	return trial.Place(ctx, pod, "", node)
+}
+
+// everything returns what a replica has and decides.
+func everything(t *testing.T, r *whatif.Replica, pods []*v1.Pod) map[string]any {
+	out := map[string]any{}
+	try(t, r, func(ctx context.Context, trial *whatif.Trial) error {
+		for _, node := range trial.Nodes() {
+			out["node "+node.Node().Name] = nodeState(node)
+		}
+		for _, kind := range []string{"/v1/Pod", "/v1/Node", "/v1/PersistentVolume", "/v1/PersistentVolumeClaim", "resource.k8s.io/v1/ResourceClaim"} {
+			gvk := schema.FromAPIVersionAndKind(strings.TrimPrefix(kind[:strings.LastIndex(kind, "/")], "/"), kind[strings.LastIndex(kind, "/")+1:])
+			objects, err := trial.List(gvk)
+			if err != nil {
+				return err
+			}
+			for _, o := range objects {
+				accessor := o.(metav1.Object)
+				out[kind+" "+accessor.GetName()] = o
+			}
+		}
+		return nil
+	})
+	for _, pod := range pods {
+		try(t, r, func(ctx context.Context, trial *whatif.Trial) error {
+			asked, err := trial.Pod(pod.Namespace, pod.Name)
+			if err != nil {
+				return err
+			}
+			cycle, err := trial.Decide(ctx, asked, "")
+			if missing := new(whatif.ProfileError); errors.As(err, &missing) {
+				return nil
+			} else if err != nil {
+				return err
+			}
+			lines := strings.Split(inShort(cycle), "\n")
+			slices.Sort(lines) // a node that was deleted and restored is the last one of its zone
+			out["decision "+pod.Name] = lines
+			return nil
+		})
+	}
+	return out
+}
+
+// nodeState returns what plugins read of a node, without orders that have no meaning.
+func nodeState(node fwk.NodeInfo) []string {
+	var out []string
+	for _, pod := range node.GetPods() {
+		out = append(out, "pod "+pod.GetPod().Name)
+	}
+	for image := range node.GetImageStates() {
+		out = append(out, "image "+image)
+	}
+	slices.Sort(out)
+	return append(out, fmt.Sprintf("%+v %+v %+v %+v %d %d", node.GetRequested(), node.GetNonZeroRequested(), node.GetAllocatable(), node.GetPVCRefCounts(),
+		len(node.GetPodsWithAffinity()), len(node.GetPodsWithRequiredAntiAffinity())))
 }

@@ -12,6 +12,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
@@ -20,7 +21,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Operation is one change of the state. Exactly one field is set.
+// Operation is one change of the state. Exactly one field is set, not counting At.
 type Operation struct {
 	// Set creates or replaces an object: that of its kind, namespace and name. A pod to
 	// which the scheduler has given a node has that node, even if the binding is
@@ -35,6 +36,9 @@ type Operation struct {
 	// Mark notes that the scheduler has taken its snapshot in order to decide about this pod: the
 	// decision rests on exactly the operations before the mark, as far as pods and nodes go.
 	Mark *v1.Pod
+	// At, set beside Mark, is when that was. The record of the decision begins then or later, and before
+	// the next mark.
+	At time.Time
 }
 
 // Ref names an object.

@@ -200,29 +200,33 @@ func (r *run) result(ctx context.Context, mark feed.Operation) (live *result.Cyc
 	}
 }
 
-// match removes and returns the live cycle of a mark; nil if it has not come. The scheduler makes one decision at a time,
-// so the cycle is the latest one of the pod that began before the mark; all others that began before have lost their
-// marks.
+// match removes and returns the live cycle of the first mark; nil if it has not come. The scheduler makes one decision at a
+// time: its record begins between its mark and the next one. Cycles that began before have lost their marks.
 func (r *run) match(mark feed.Operation) *result.Cycle {
 	var found *result.Cycle
 	later := r.lives[:0:0]
 	for _, live := range r.lives {
 		switch {
-		case live.StartTime.After(mark.At):
-			later = append(later, live)
-		case live.Pod.UID != mark.Mark.UID:
+		case live.StartTime.Before(mark.At):
 			r.skip(live)
-		case found == nil:
-			found = live
-		case found.StartTime.Before(live.StartTime):
-			r.skip(found)
+		case found == nil && live.Pod.UID == mark.Mark.UID && r.beforeNextMark(live):
 			found = live
 		default:
-			r.skip(live)
+			later = append(later, live)
 		}
 	}
 	r.lives = later
 	return found
+}
+
+// beforeNextMark reports whether the cycle began before the second mark of ops, whose first operation is the first.
+func (r *run) beforeNextMark(live *result.Cycle) bool {
+	for _, op := range r.ops[1:] {
+		if op.Mark != nil {
+			return live.StartTime.Before(op.At)
+		}
+	}
+	return true
 }
 
 // skip counts decisions that are not judged. Those that failed are never judged, and do not count.

@@ -1,6 +1,7 @@
 package whatif
 
 import (
+	"context"
 	"maps"
 	"sync/atomic"
 
@@ -13,6 +14,7 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/apis/config"
 	internalcache "k8s.io/kubernetes/pkg/scheduler/backend/cache"
 	internalqueue "k8s.io/kubernetes/pkg/scheduler/backend/queue"
+	"k8s.io/kubernetes/pkg/scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/defaultpreemption"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/feature"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
@@ -29,6 +31,8 @@ type observer struct {
 	*recorder.Recorder
 	// asks: extenders are asked.
 	asks atomic.Bool
+	// among reports whether a node may be scored; nil for all.
+	among func(node string) bool
 }
 
 var _ upstream.Observer = (*observer)(nil)
@@ -63,6 +67,44 @@ func (o *observer) Extenders(made []fwk.Extender, configured []config.Extender) 
 		recorded[place] = &unasked{recorded[place], made[place], place, o}
 	}
 	return recorded, err
+}
+
+// Framework returns a recorded framework that scores among some nodes only; see Trial.Among.
+func (o *observer) Framework(f framework.Framework, percentageOfNodesToScore *int32) framework.Framework {
+	return limited{o.Recorder.Framework(f, percentageOfNodesToScore), o}
+}
+
+// limited is a framework of an observer.
+type limited struct {
+	framework.Framework
+	observer *observer
+}
+
+// RunPreScorePlugins is called with the nodes that passed.
+func (l limited) RunPreScorePlugins(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodes []fwk.NodeInfo) *fwk.Status {
+	return l.Framework.RunPreScorePlugins(ctx, state, pod, l.observer.scored(nodes))
+}
+
+// RunScorePlugins is called after RunPreScorePlugins, with the same nodes.
+func (l limited) RunScorePlugins(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodes []fwk.NodeInfo) ([]fwk.NodePluginScores, *fwk.Status) {
+	return l.Framework.RunScorePlugins(ctx, state, pod, l.observer.scored(nodes))
+}
+
+// scored returns those of the nodes that are scored.
+func (o *observer) scored(nodes []fwk.NodeInfo) []fwk.NodeInfo {
+	if o.among == nil {
+		return nodes
+	}
+	var some []fwk.NodeInfo
+	for _, n := range nodes {
+		if o.among(n.Node().Name) {
+			some = append(some, n)
+		}
+	}
+	if len(some) == 0 {
+		return nodes
+	}
+	return some
 }
 
 // unasked is an extender that may not be asked.

@@ -162,6 +162,8 @@ func recovered(err *error) {
 func (r *Replica) Try(ctx context.Context, do func(context.Context, *Trial) error) (err error) {
 	defer recovered(&err)
 	t := &Trial{replica: r, state: r.state()}
+	t.AskExtenders(false)
+	t.Among(nil)
 	defer t.Rollback(Mark{})
 	return do(ctx, t)
 }

@@ -93,6 +93,11 @@ func (t *Trial) set(o runtime.Object) error {
 // AskExtenders says whether the following decisions ask extenders. At first they do not.
 func (t *Trial) AskExtenders(ask bool) { t.replica.observer.asks.Store(ask) }
 
+// Among limits the following decisions to some nodes: of those that pass Filter, only these are scored, unless none of
+// them passes. A live scheduler whose search ends early normalizes the scores among fewer nodes, so a comparison with
+// its decision needs the same ones. nil, as at first, means all nodes.
+func (t *Trial) Among(nodes func(name string) bool) { t.replica.observer.among = nodes }
+
 // framework returns the framework that decides about a pod.
 func (t *Trial) framework(pod *v1.Pod, profile string) (framework.Framework, error) {
 	if profile == "" {

@@ -16,7 +16,7 @@ import (
 // it left. It ends when one finds no node, or when most are placed. It returns the nodes, in the order of the pods. Each pod is a copy
 // with a name and a UID of its own. profile is as in Question. It asks no extender. On an error, the pods that were placed stay placed.
 func (t *Trial) Fill(ctx context.Context, pod *v1.Pod, profile string, most int) ([]string, error) {
-	pod, err := t.New(pod)
+	pod, err := t.another(pod) // with another name: a caller may ask about its own pod afterwards
 	if err != nil || most <= 0 {
 		return nil, err
 	}

@@ -196,7 +196,7 @@ func TestErrorsOfQuestions(t *testing.T) {
 		"a plugin that panics": {
 			err:  &whatif.PanicError{Message: "oops"},
 			code: http.StatusInternalServerError,
-			body: `{"message":"a plugin panicked: oops","details":[]}`,
+			body: `{"message":"the scheduler panicked: oops","details":[]}`,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

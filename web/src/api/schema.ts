@@ -1358,6 +1358,10 @@ export interface components {
             blocked?: boolean;
             /** @description Drivers that publish devices for the node. Absent: none does. */
             drivers?: components["schemas"]["DriverDevices"][];
+            /** @description The extended resource of which the pod requests Count, if DynamicResources provides it on the node. Claim and Request are then empty. */
+            resource?: string;
+            /** @description The devices that the request would get on the node. */
+            allocated?: components["schemas"]["AllocatedDevice"][];
         };
         DriverDevices: {
             driver: string;
@@ -1564,6 +1568,15 @@ export interface components {
             ports?: components["schemas"]["Port"][];
             /** @description From VolumeBinding: a claim for which the node has no volume. */
             claims?: components["schemas"]["ClaimComparison"][];
+            /** @description The taints that the pod tolerates, of a node that these plugins let through. */
+            tolerated?: components["schemas"]["ToleratedTaint"][];
+            alignment?: components["schemas"]["AlignmentComparison"];
+            /** @description NodeVolumeLimits'. */
+            limits?: components["schemas"]["VolumeLimit"][];
+            /** @description VolumeRestrictions'. */
+            volumes?: components["schemas"]["ExclusiveVolume"][];
+            /** @description NodeDeclaredFeatures'. */
+            features?: components["schemas"]["FeatureComparison"][];
         };
         /** @description A claim that is to be bound on the node. No persistent volume that the node can reach is left for it. */
         ClaimComparison: {
@@ -1575,6 +1588,11 @@ export interface components {
             provisionable: boolean;
             /** @description The size of the largest volume that the class can provision for the node, in bytes. Absent: 0. */
             largest?: number;
+            /** @description The persistent volume to which the claim is bound if Bound is true, and otherwise the one to which it can be bound on the node. */
+            volume?: string;
+            bound?: boolean;
+            /** @description True if Volume does not exist. */
+            missing?: boolean;
         };
         /** @description A resource that is short. CPU is in thousandths of a core, other resources in their own unit. */
         ResourceComparison: {
@@ -1617,6 +1635,13 @@ export interface components {
             selector: string;
             /** @description For anti-affinity: a pod in the domain that matches the term, or that has it. Absent when the search for one was given up. */
             pod?: components["schemas"]["PodRef"];
+            /**
+             * Format: int64
+             * @description Pods counts, on a node that the plugin let through, the pods in Domain that match all the pod's affinity terms together.
+             */
+            pods?: number;
+            /** @description True if the plugin let the node through because no pod of the cluster matches the affinity terms and the pod itself does. */
+            first?: boolean;
         };
         /** @description A constraint of topology spread. */
         SpreadComparison: {
@@ -1699,9 +1724,9 @@ export interface components {
             devices?: components["schemas"]["DeviceShortage"][];
         };
         /** @description How the cycle ended, and why: a kind and its operands, to be rendered in any language. */
-        Headline: components["schemas"]["StatementBest"] | components["schemas"]["StatementTied"] | components["schemas"]["StatementTiedBySeed"] | components["schemas"]["StatementOnly"] | components["schemas"]["StatementFirstFeasible"] | components["schemas"]["StatementUnscored"] | components["schemas"]["StatementHinted"] | components["schemas"]["StatementWasNominated"] | components["schemas"]["StatementWaiting"] | components["schemas"]["StatementCycleError"] | components["schemas"]["StatementExtenderError"] | components["schemas"]["StatementNoNodes"] | components["schemas"]["StatementRejectedInPreFilter"] | components["schemas"]["StatementRejectedLater"] | components["schemas"]["StatementPermitTimeout"] | components["schemas"]["StatementLostPlace"] | components["schemas"]["StatementNoNodeFits"] | components["schemas"]["StatementNotScheduled"] | components["schemas"]["StatementHeldByGroup"] | components["schemas"]["StatementNotTried"] | components["schemas"]["StatementGroupRejected"] | components["schemas"]["StatementMembersMissing"] | components["schemas"]["StatementMembersGated"] | components["schemas"]["StatementGroupBackedOff"] | components["schemas"]["StatementGroupLacksResources"] | components["schemas"]["StatementGroupMissing"] | components["schemas"]["StatementMembersAwaited"] | components["schemas"]["StatementMemberFitsNowhere"] | components["schemas"]["StatementMemberLostPlace"];
+        Headline: components["schemas"]["StatementBest"] | components["schemas"]["StatementTied"] | components["schemas"]["StatementTiedBySeed"] | components["schemas"]["StatementOnly"] | components["schemas"]["StatementFirstFeasible"] | components["schemas"]["StatementUnscored"] | components["schemas"]["StatementHinted"] | components["schemas"]["StatementWasNominated"] | components["schemas"]["StatementWaiting"] | components["schemas"]["StatementCycleError"] | components["schemas"]["StatementExtenderError"] | components["schemas"]["StatementNoNodes"] | components["schemas"]["StatementRejectedInPreFilter"] | components["schemas"]["StatementRejectedLater"] | components["schemas"]["StatementPermitTimeout"] | components["schemas"]["StatementLostPlace"] | components["schemas"]["StatementNoNodeFits"] | components["schemas"]["StatementNotScheduled"] | components["schemas"]["StatementHeldByGroup"] | components["schemas"]["StatementNotTried"] | components["schemas"]["StatementGroupRejected"] | components["schemas"]["StatementMembersMissing"] | components["schemas"]["StatementMembersGated"] | components["schemas"]["StatementGroupBackedOff"] | components["schemas"]["StatementGroupLacksResources"] | components["schemas"]["StatementGroupMissing"] | components["schemas"]["StatementMembersAwaited"] | components["schemas"]["StatementMemberFitsNowhere"] | components["schemas"]["StatementMemberLostPlace"] | components["schemas"]["StatementQuotaAtMax"] | components["schemas"]["StatementQuotasUsedUp"];
         /** @description A further statement: a kind and its operands, to be rendered in any language. */
-        Remark: components["schemas"]["StatementWaited"] | components["schemas"]["StatementNominatedCounted"] | components["schemas"]["StatementSearchEnded"] | components["schemas"]["StatementRoomMade"] | components["schemas"]["StatementRoomNominated"] | components["schemas"]["StatementNearest"] | components["schemas"]["StatementNotEvicted"] | components["schemas"]["StatementDevicesAllocated"] | components["schemas"]["StatementDeviceShortage"] | components["schemas"]["StatementDevicesTogether"] | components["schemas"]["StatementGroupHasEnough"] | components["schemas"]["StatementGroupShort"] | components["schemas"]["StatementGroupPlaced"] | components["schemas"]["StatementGroupRoom"] | components["schemas"]["StatementGroupVictims"] | components["schemas"]["StatementGroupRoomImpossible"] | components["schemas"]["StatementMembersSentBack"] | components["schemas"]["StatementMembersKept"] | components["schemas"]["StatementMembersComplete"] | components["schemas"]["StatementMembersShort"] | components["schemas"]["StatementExtenderFailure"] | components["schemas"]["StatementPluginPanicked"];
+        Remark: components["schemas"]["StatementWaited"] | components["schemas"]["StatementNominatedCounted"] | components["schemas"]["StatementSearchEnded"] | components["schemas"]["StatementRoomMade"] | components["schemas"]["StatementRoomNominated"] | components["schemas"]["StatementNearest"] | components["schemas"]["StatementNotEvicted"] | components["schemas"]["StatementDevicesAllocated"] | components["schemas"]["StatementDeviceShortage"] | components["schemas"]["StatementDevicesTogether"] | components["schemas"]["StatementGroupHasEnough"] | components["schemas"]["StatementGroupShort"] | components["schemas"]["StatementGroupPlaced"] | components["schemas"]["StatementGroupRoom"] | components["schemas"]["StatementGroupVictims"] | components["schemas"]["StatementGroupRoomImpossible"] | components["schemas"]["StatementMembersSentBack"] | components["schemas"]["StatementMembersKept"] | components["schemas"]["StatementMembersComplete"] | components["schemas"]["StatementMembersShort"] | components["schemas"]["StatementExtenderFailure"] | components["schemas"]["StatementPluginPanicked"] | components["schemas"]["StatementQuotaBorrowers"] | components["schemas"]["StatementQuotaReclaims"] | components["schemas"]["StatementQuotaAboveMin"] | components["schemas"]["StatementQuotaNobody"] | components["schemas"]["StatementQuotaBorrows"] | components["schemas"]["StatementUnaligned"];
         /** @description The node has the best total of several. */
         StatementBest: {
             /** @constant */
@@ -3064,6 +3089,172 @@ export interface components {
              * @description The part of free on nodes that reject the next pod for another reason than a lack of this resource.
              */
             stranded: number;
+        };
+        /** @description A taint with the first of the pod's tolerations that tolerates it. */
+        ToleratedTaint: {
+            by: components["schemas"]["Toleration"];
+        };
+        /** @description A toleration of a pod. An empty Key tolerates every key, and an empty Effect every effect. */
+        Toleration: {
+            key: string;
+            /** @description Equal if the pod does not name one. */
+            operator: string;
+            value?: string;
+            effect?: string;
+        };
+        /** @description A part of a pod that must get everything from one NUMA node of a node, and what each of them lacks. */
+        AlignmentComparison: {
+            /** @description What the part is: pod, container, init container or sidecar container. */
+            role: string;
+            /** @description Its name; empty for a pod. */
+            container?: string;
+            /** @description The NUMA nodes, by number, at most MaxZones of them. */
+            zones: components["schemas"]["ZoneComparison"][];
+            /** @description ZonesDropped counts the others. */
+            zonesDropped?: number;
+        };
+        /** @description What a NUMA node lacks. Short is not empty. */
+        ZoneComparison: {
+            zone: string;
+            short: components["schemas"]["ZoneShortage"][];
+        };
+        /** @description A resource of which a NUMA node has too little. CPU is in thousandths of a core, other resources in their own unit. */
+        ZoneShortage: {
+            resource: string;
+            /** Format: int64 */
+            requested: number;
+            /**
+             * Format: int64
+             * @description What containers before this one have left.
+             */
+            available: number;
+            /** @description The NUMA node does not list the resource, or the node does not have it. */
+            absent?: boolean;
+        };
+        /** @description VolumeLimit compares the volumes of a CSI driver with how many can be attached to the node. The node is full if InUse+Requested exceeds Limit. */
+        VolumeLimit: {
+            driver: string;
+            /** @description InUse counts the volumes that pods on the node use or that are attached to it, and Requested those of the pod that no pod on the node uses. */
+            inUse: number;
+            requested: number;
+            /**
+             * Format: int32
+             * @description Nil for a driver that names none for the node.
+             */
+            limit: number | null;
+            /** @description True if the node lacks the driver, and the driver keeps pods off such nodes. */
+            missing?: boolean;
+        };
+        /** @description A volume that pods on one node, or in the cluster, may not share. */
+        ExclusiveVolume: {
+            /** @description The pod's name for a disk, such as one of AWS, or for the volume of Claim. */
+            volume: string;
+            /** @description Claim has the access mode ReadWriteOncePod; empty for a disk. */
+            claim?: string;
+            /** @description True if another pod uses it: on the node for a disk, in the cluster for a claim. Pod is that pod, if it is on the node. */
+            inUse?: boolean;
+            pod?: components["schemas"]["PodRef"];
+        };
+        /** @description A feature of nodes that the pod needs. */
+        FeatureComparison: {
+            name: string;
+            declared: boolean;
+        };
+        /** @description A resource by which a quota is exceeded: of CPU in thousandths of a core, of others in their own unit. */
+        QuotaShortage: {
+            resource: string;
+            /**
+             * Format: int64
+             * @description What pods use without this one, and Nominated what others ask for that wait for their victims to go.
+             */
+            used: number;
+            /** Format: int64 */
+            nominated: number;
+            /** Format: int64 */
+            requested: number;
+            /** Format: int64 */
+            limit: number;
+        };
+        /** @description CapacityScheduling rejected the pod, because its namespace would use more than the max of its quota. */
+        StatementQuotaAtMax: {
+            /** @constant */
+            kind: "quotaAtMax";
+            pod: string;
+            namespace: string;
+            short: components["schemas"]["QuotaShortage"][];
+        };
+        /** @description CapacityScheduling rejected the pod, because all quotas together would use more than the sum of their mins. */
+        StatementQuotasUsedUp: {
+            /** @constant */
+            kind: "quotasUsedUp";
+            pod: string;
+            namespace: string;
+            short: components["schemas"]["QuotaShortage"][];
+        };
+        /** @description What a namespace uses of a resource above its min. */
+        QuotaLoan: {
+            namespace: string;
+            resource: string;
+            /** Format: int64 */
+            amount: number;
+        };
+        /** @description Other namespaces use more than their mins. */
+        StatementQuotaBorrowers: {
+            /** @constant */
+            kind: "quotaBorrowers";
+            loans: components["schemas"]["QuotaLoan"][];
+        };
+        /** @description The min of the pod's namespace covers it, so that it may take back what others borrow. */
+        StatementQuotaReclaims: {
+            /** @constant */
+            kind: "quotaReclaims";
+            namespace: string;
+        };
+        /** @description The min of the pod's namespace does not cover it, so that it may only take from less important pods of its own. */
+        StatementQuotaAboveMin: {
+            /** @constant */
+            kind: "quotaAboveMin";
+            namespace: string;
+        };
+        /** @description On Nodes runs no pod from which this one may take. */
+        StatementQuotaNobody: {
+            /** @constant */
+            kind: "quotaNobody";
+            nodes: number;
+        };
+        /** @description With the pod, its namespace uses more than its min. */
+        StatementQuotaBorrows: {
+            /** @constant */
+            kind: "quotaBorrows";
+            namespace: string;
+            loans: components["schemas"]["Lack"][];
+        };
+        /** @description A resource of which a NUMA node has too little: Available of Requested. CPU is in thousandths of a core, other resources are in their own unit. */
+        ZoneLack: {
+            zone: string;
+            resource: string;
+            /** Format: int64 */
+            available: number;
+            /** Format: int64 */
+            requested: number;
+            /** @description It does not list the resource at all. */
+            absent: boolean;
+        };
+        /** @description Of the Nodes on which a part of the pod cannot be aligned, Node is the nearest to fitting. None of its NUMA nodes has all that the part asks for. */
+        StatementUnaligned: {
+            /** @constant */
+            kind: "unaligned";
+            node: string;
+            nodes: number;
+            /** @description Pod, container, init container or sidecar container. */
+            role: string;
+            container: string;
+            /** @description Set if that is what every NUMA node lacks, and nothing else; Requested is then the amount that the part asks for. */
+            resource: string;
+            /** Format: int64 */
+            requested: number;
+            /** @description The NUMA nodes. */
+            zones: components["schemas"]["ZoneLack"][];
         };
     };
     responses: {

@@ -18,11 +18,11 @@ afterEach(() => {
 const cases = join(import.meta.dirname, '../../../../scheduler/explain/testdata/cases.json')
 const shared = JSON.parse(readFileSync(cases, 'utf8')) as { name: string; explanation: Explanation }[]
 
-/** The texts and numbers of a statement, at any depth. */
+/** The texts and numbers of a statement, at any depth. A role is a word, which is translated. */
 function operands(value: unknown): string[] {
   if (typeof value === 'string' || typeof value === 'number') return [String(value)]
   if (typeof value !== 'object' || value === null) return []
-  return Object.entries(value).flatMap(([name, of]) => (name === 'kind' ? [] : operands(of)))
+  return Object.entries(value).flatMap(([name, of]) => (name === 'kind' || name === 'role' ? [] : operands(of)))
 }
 
 describe('ExplanationText', () => {

@@ -125,6 +125,22 @@ export function phraseOf(statement: Headline | Remark, words: Words): Phrase {
       return { key: 'explain.membersComplete', values: texts(s), count: s.needs }
     case 'membersShort':
       return { key: 'explain.membersShort', values: texts(s) }
+    case 'quotaAtMax':
+      return { key: 'explain.quotaAtMax', values: { ...texts(s), short: quotaShortages(s.short, words) } }
+    case 'quotasUsedUp':
+      return { key: 'explain.quotasUsedUp', values: { ...texts(s), short: quotaShortages(s.short, words) } }
+    case 'quotaBorrowers':
+      return { key: 'explain.quotaBorrowers', values: { loans: names(s.loans.map(({ namespace, resource, amount }) => t('explain.quotaLoan', { namespace, resource, amount: amountOf(resource, amount) }))) } }
+    case 'quotaReclaims':
+      return { key: 'explain.quotaReclaims', values: texts(s) }
+    case 'quotaAboveMin':
+      return { key: 'explain.quotaAboveMin', values: texts(s) }
+    case 'quotaNobody':
+      return { key: 'explain.quotaNobody', values: texts(s), count: s.nodes }
+    case 'quotaBorrows':
+      return { key: 'explain.quotaBorrows', values: { ...texts(s), loans: s.loans.map(({ resource, amount }) => `${amountOf(resource, amount)} ${resource}`).join(t('common.separator', {})) } }
+    case 'unaligned':
+      return unalignedOf(s, words)
     case 'extenderFailure':
       return { key: s.ignored ? 'explain.extenderIgnored' : 'explain.extenderFailure', values: texts(s) }
     case 'panicked':
@@ -172,7 +188,38 @@ function texts(statement: object): Record<string, string> {
   return out
 }
 
-type Statement<Kind extends Remark['kind']> = Extract<Remark, { kind: Kind }>
+type Statement<Kind extends Of['kind'], Of extends Headline | Remark = Remark> = Extract<Of, { kind: Kind }>
+
+/** The resources by which a quota would be exceeded, as sums. */
+function quotaShortages(short: Statement<'quotaAtMax', Headline>['short'], { t }: Words): string {
+  const said = short.map(({ resource, used, nominated, requested, limit }) =>
+    t(nominated ? 'explain.quotaShortNominated' : 'explain.quotaShort', {
+      resource,
+      used: amountOf(resource, used),
+      nominated: amountOf(resource, nominated),
+      requested: amountOf(resource, requested),
+      limit: amountOf(resource, limit),
+    }),
+  )
+  return said.join(t('common.separator', {}))
+}
+
+/** What each NUMA node lacks. If all lack the same resource, the sentence names it once. */
+function unalignedOf(s: Statement<'unaligned'>, { t, names }: Words): Phrase {
+  const alike = s.resource !== ''
+  const zones = s.zones.map(({ zone, resource, available, requested, absent }) => {
+    const values = { zone, resource, available: amountOf(resource, available), requested: amountOf(resource, requested) }
+    if (absent) return t(alike ? 'explain.zoneHasNone' : 'explain.zoneLists', values)
+    return t(alike ? 'explain.zoneHas' : 'explain.zoneHasOf', values)
+  })
+  const part = s.container ? t('explain.partOfPod', { role: t(`explain.roles.${roles[s.role] ?? 'container'}`, {}), container: s.container }) : t('explain.wholePod', {})
+  const where = t('explain.unalignedOn', { node: s.node, nodes: s.nodes }, s.nodes)
+  const values = { where, part, resource: s.resource, requested: alike ? amountOf(s.resource, s.requested) : '', zones: names(zones) }
+  if (alike) return { key: 'explain.unalignedResource', values }
+  return { key: zones.length ? 'explain.unaligned' : 'explain.unalignedAnywhere', values }
+}
+
+const roles: Readonly<Record<string, string>> = { container: 'container', 'init container': 'init', 'sidecar container': 'sidecar' }
 
 function shortfallOf(group: GroupShortfall, { t }: Words): string {
   const { nearest, blockers } = group

@@ -1,12 +1,21 @@
 import { mount } from '@vue/test-utils'
 import { describe, expect, it } from 'vitest'
+import { createMemoryHistory, createRouter } from 'vue-router'
 import type { Cycle } from '@/api/types'
 import { filterMatrix } from './model/matrix'
 import { scoreTable } from './model/scores'
 import { explained, sampleCycle } from './model/testing'
 import { i18n } from '@/i18n'
-import { router } from '@/router'
 import FilterMatrix from './FilterMatrix.vue'
+
+const page = { template: '<div />' }
+const router = createRouter({
+  history: createMemoryHistory(),
+  routes: [
+    { path: '/resources/:resource', name: 'resources', component: page },
+    { path: '/:rest(.*)*', component: page },
+  ],
+})
 
 /** Mounts the matrix as the page does: selecting a cell updates the props. */
 function mounted(cycle: Cycle = sampleCycle(), show = '') {

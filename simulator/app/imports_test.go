@@ -100,6 +100,10 @@ var arrows = map[string][]string{
 	"simulator/examples/plugin":                {"simulator/command", "scheduler/examples/zonequota"},
 	"simulator/cmd/simulator":                  {"simulator/command"},
 	"web":                                      nil,
+	"scheduler/whatif/capacity":                {"scheduler/whatif", "scheduler/whatif/newnode"},
+	"scheduler/whatif/fit":                     {"scheduler/annotation", "scheduler/explain", "scheduler/result", "scheduler/whatif", "scheduler/whatif/newnode"},
+	"scheduler/whatif/livetest":                {"scheduler", "scheduler/config", "scheduler/result", "scheduler/schedulertest", "scheduler/whatif"},
+	"scheduler/whatif/newnode":                 nil,
 }
 
 // testPackages are the packages that all tests may import.
@@ -121,9 +125,10 @@ var testArrows = map[string][]string{
 	"simulator/virtualnode":           {"simulator/controlplane"},
 	"simulator/transfer/roundtrip":    {"simulator/controlplane", "simulator/objects", "simulator/transfer", "simulator/transfer/manifest", "simulator/virtualnode"},
 	"simulator/controlplane/controllers/kubecontrollers/upstreamtest": {"simulator/controlplane/controllers/kubecontrollers"},
-	// A WebSocket client that only tests use.
-	"simulator/server":       {"simulator/server/watch/watchtest"},
-	"simulator/server/watch": {"simulator/server/watch/watchtest"},
+	"simulator/server":          {"simulator/server/watch/watchtest"},
+	"simulator/server/watch":    {"simulator/server/watch/watchtest"},
+	"scheduler/whatif/capacity": {"scheduler/config", "scheduler/whatif/livetest"},
+	"scheduler/whatif/fit":      {"scheduler/config", "scheduler/whatif/livetest"},
 }
 
 func TestImportsFlowOneWay(t *testing.T) {

@@ -1,6 +1,7 @@
 package hypothesis
 
 import (
+	"encoding/json"
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -27,7 +28,7 @@ func (d Document) decode(field string, standard schema.GroupVersionKind) (*unstr
 		return nil, refuse(field, "it may have at most %d values", maxValues)
 	}
 	data := []byte(d)
-	if d[0] != '{' {
+	if !json.Valid(d) {
 		var err error
 		if data, err = yaml.YAMLToJSONStrict(d); err != nil {
 			problem := yamlsource.Explain(d, err)

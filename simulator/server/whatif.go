@@ -116,7 +116,7 @@ func (s *Server) readStrictly(body io.Reader, into any) error {
 	if !yamlsource.AtMost(maxValues, data) {
 		return refuse(http.StatusRequestEntityTooLarge, "the request body may have more than %d values, the limit of this server", maxValues)
 	}
-	if text := bytes.TrimLeft(data, " \t\r\n"); len(text) == 0 || text[0] != '{' {
+	if !json.Valid(data) {
 		converted, err := yaml.YAMLToJSONStrict(data)
 		if err != nil {
 			problem := yamlsource.Explain(data, err)
@@ -133,9 +133,6 @@ func (s *Server) readStrictly(body io.Reader, into any) error {
 	d.DisallowUnknownFields()
 	if err := d.Decode(into); err != nil {
 		return badBody(err, "the body is not a question that this route answers")
-	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return refuse(http.StatusBadRequest, "the body must be one JSON object")
 	}
 	return nil
 }

@@ -111,6 +111,7 @@ var testPackages = []string{"scheduler/schedulertest", "simulator/clustertest", 
 
 // testArrows lists further imports that are allowed in the tests of a package.
 var testArrows = map[string][]string{
+	"simulator/ask":                   {"scheduler/whatif/fit"},
 	"simulator/app":                   {"simulator/replay/capture"},
 	"simulator/command":               {"scheduler/examples/zonequota"},
 	"scheduler":                       {"scheduler/examples/extender/reservation", "scheduler/explain", "scheduler/whatif"},

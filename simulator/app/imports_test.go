@@ -64,7 +64,7 @@ var arrows = map[string][]string{
 	"simulator/connections":                              nil,
 	"simulator/controlplane":                             {"simulator/connections", "simulator/controlplane/controllers", "simulator/controlplane/internal/etcddata", "simulator/datadir", "simulator/objects", "simulator/outbound"},
 	"simulator/outbound":                                 nil,
-	"simulator/controlplane/controllers":                 {"scheduler/customresource", "scheduler/plugins/coscheduling/v1alpha1", "simulator/controlplane/controllers/kubecontrollers", "simulator/objects"},
+	"simulator/controlplane/controllers":                 {"scheduler/customresource", "scheduler/plugins/capacityscheduling/v1alpha1", "scheduler/plugins/coscheduling/v1alpha1", "simulator/controlplane/controllers/kubecontrollers", "simulator/objects"},
 	"simulator/controlplane/controllers/kubecontrollers": nil,
 	"simulator/controlplane/controllers/kubecontrollers/upstreamtest": nil,
 	"simulator/controlplane/external":                                 {"simulator/datadir", "simulator/kubeconfig"},

@@ -17,6 +17,8 @@ import (
 	"sync"
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/metadata"
@@ -25,7 +27,8 @@ import (
 	"k8s.io/kubernetes/pkg/controller/volume/persistentvolume"
 
 	"kube-scheduler-simulator/scheduler/customresource"
-	"kube-scheduler-simulator/scheduler/plugins/coscheduling/v1alpha1"
+	quotas "kube-scheduler-simulator/scheduler/plugins/capacityscheduling/v1alpha1"
+	groups "kube-scheduler-simulator/scheduler/plugins/coscheduling/v1alpha1"
 	"kube-scheduler-simulator/simulator/controlplane/controllers/kubecontrollers"
 )
 
@@ -113,7 +116,17 @@ func (c *Controllers) buildOwn(ctx context.Context) ([]func(context.Context), er
 		}},
 		{c.chosen[externalProvisioner], "provisioner", func() (func(context.Context), error) { return c.buildProvisioner(client) }},
 		{c.chosen[names.NamespaceController], "namespace deletion", func() (func(context.Context), error) { return c.buildNamespaceDeletion(client) }},
-		{c.chosen[coschedulingPodGroups], "pod groups", c.buildPodGroups},
+		{c.chosen[coschedulingPodGroups], "pod groups", func() (func(context.Context), error) {
+			return c.buildCustom("simulator-pod-groups", groups.PodGroups, func(client dynamic.Interface) (func(context.Context), error) {
+				groups, err := newPodGroups(client, c.informers.typed.Core().V1().Pods())
+				return groups.control, err
+			})
+		}},
+		{c.chosen[elasticQuotaStatus], "elastic quotas", func() (func(context.Context), error) {
+			return c.buildCustom("simulator-elastic-quotas", quotas.ElasticQuotas, func(client dynamic.Interface) (func(context.Context), error) {
+				return (&elasticQuotas{client.Resource(quotas.ElasticQuotas), c.informers.typed.Core().V1().Pods()}).control, nil
+			})
+		}},
 		{!c.virtualNodes, "pod deletion", func() (func(context.Context), error) {
 			deletion, err := newPodDeletion(client, c.informers.typed.Core().V1().Pods())
 			return deletion.run, err
@@ -176,20 +189,21 @@ func (c *Controllers) buildNamespaceDeletion(client kubernetes.Interface) (func(
 	return deletion.run, nil
 }
 
-func (c *Controllers) buildPodGroups() (func(context.Context), error) {
-	client, err := customresource.NewClient(userAgent(c.config, "simulator-pod-groups"))
+// buildCustom builds the controller of a custom kind.
+func (c *Controllers) buildCustom(agent string, kind schema.GroupVersionResource, build func(dynamic.Interface) (control func(context.Context), err error)) (func(context.Context), error) {
+	client, err := customresource.NewClient(userAgent(c.config, agent))
 	if err != nil {
 		return nil, err
 	}
-	groups, err := newPodGroups(client, c.informers.typed.Core().V1().Pods())
+	control, err := build(client)
 	if err != nil {
 		return nil, err
 	}
-	kind, err := newCustomKind(c.informers.metadata.ForResource(definitionResource).Informer(), v1alpha1.PodGroups, groups.control)
+	custom, err := newCustomKind(c.informers.metadata.ForResource(definitionResource).Informer(), kind, control)
 	if err != nil {
 		return nil, err
 	}
-	return kind.run, nil
+	return custom.run, nil
 }
 
 // Stop returns when all controllers have ended. It does nothing when they have not started.

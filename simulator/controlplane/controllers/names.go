@@ -16,6 +16,9 @@ const externalProvisioner = "external-provisioner"
 // coschedulingPodGroups is the controller of the PodGroups of the plugin Coscheduling.
 const coschedulingPodGroups = "coscheduling-podgroup-controller"
 
+// elasticQuotaStatus is the controller of the ElasticQuotas of the plugin CapacityScheduling.
+const elasticQuotaStatus = "elasticquota-controller"
+
 // bareControllers are the controllers that scheduling requires: they bind claims and finish
 // deletions.
 var bareControllers = []string{
@@ -35,6 +38,7 @@ var usualControllers = []string{
 	names.DeploymentController,
 	names.DeviceTaintEvictionController,
 	names.DisruptionController,
+	elasticQuotaStatus,
 	names.EndpointsController,
 	names.EndpointSliceController,
 	names.EphemeralVolumeController,
@@ -68,6 +72,7 @@ var unusualControllers = []string{
 // and says why.
 var ownControllers = []string{
 	coschedulingPodGroups,
+	elasticQuotaStatus,
 	externalProvisioner,
 	names.NamespaceController,
 	names.PersistentVolumeBinderController,

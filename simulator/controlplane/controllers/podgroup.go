@@ -7,18 +7,15 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/client-go/dynamic"
 	coreinformers "k8s.io/client-go/informers/core/v1"
 	"k8s.io/client-go/tools/cache"
 
-	"kube-scheduler-simulator/scheduler/customresource"
 	"kube-scheduler-simulator/scheduler/plugins/coscheduling/v1alpha1"
 )
 
@@ -45,34 +42,12 @@ func newPodGroups(client dynamic.Interface, pods coreinformers.PodInformer) (*po
 
 // control is the control of a customKind.
 func (c *podGroups) control(ctx context.Context) {
-	groups := customresource.NewInformer[v1alpha1.PodGroup](c.client)
-	r := newReconciler("pod groups", 1, func(ctx context.Context, key string) error { return c.reconcile(ctx, groups, key) })
-	if err := follow(r, groups, func(*v1alpha1.PodGroup) bool { return true }); err != nil {
-		utilruntime.HandleErrorWithContext(ctx, err, "follow pod groups")
-		return
-	}
-	add := func(obj any) {
-		if gone, ok := obj.(cache.DeletedFinalStateUnknown); ok {
-			obj = gone.Obj
+	(&statusOfPods[v1alpha1.PodGroup, *v1alpha1.PodGroup]{"pod groups", c.client, c.pods, func(pod *corev1.Pod) string {
+		if pod.Labels[v1alpha1.PodGroupLabel] == "" {
+			return ""
 		}
-		if pod, ok := obj.(*corev1.Pod); ok && pod.Labels[v1alpha1.PodGroupLabel] != "" {
-			r.queue.Add(pod.Namespace + "/" + pod.Labels[v1alpha1.PodGroupLabel])
-		}
-	}
-	handler, err := c.pods.Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc: add, UpdateFunc: func(_, obj any) { add(obj) }, DeleteFunc: add,
-	})
-	if err != nil {
-		utilruntime.HandleErrorWithContext(ctx, err, "follow the pods of pod groups")
-		return
-	}
-	defer func() { _ = c.pods.Informer().RemoveEventHandler(handler) }()
-	var running sync.WaitGroup
-	running.Go(func() { groups.RunWithContext(ctx) })
-	if cache.WaitForCacheSync(ctx.Done(), groups.HasSynced, handler.HasSynced) {
-		r.run(ctx)
-	}
-	running.Wait()
+		return pod.Namespace + "/" + pod.Labels[v1alpha1.PodGroupLabel]
+	}, c.reconcile}).control(ctx)
 }
 
 func (c *podGroups) reconcile(ctx context.Context, groups cache.SharedIndexInformer, key string) error {

@@ -30,7 +30,7 @@ import (
 // World is a cluster in memory. Its methods must be called from one goroutine at a time; the informers may be read at
 // any time.
 type World struct {
-	factory informers.SharedInformerFactory
+	factory *factory
 	dynamic *dynamicFactory
 	byType  map[reflect.Type]*kind
 	byGVK   map[schema.GroupVersionKind]*kind
@@ -57,10 +57,10 @@ type change struct {
 // kinds that Kubernetes' client library does not know; such informers are never started.
 func NewWorld(client kubernetes.Interface) *World {
 	w := &World{
-		factory: informers.NewSharedInformerFactory(client, 0),
-		byType:  map[reflect.Type]*kind{},
-		byGVK:   map[schema.GroupVersionKind]*kind{},
+		byType: map[reflect.Type]*kind{},
+		byGVK:  map[schema.GroupVersionKind]*kind{},
 	}
+	w.factory = &factory{informers.NewSharedInformerFactory(client, 0), w, map[schema.GroupVersionResource]*informer{}}
 	w.dynamic = &dynamicFactory{world: w, informers: map[schema.GroupVersionResource]*informer{}}
 	for gvk, of := range scheme.Scheme.AllKnownTypes() {
 		o, isObject := reflect.New(of).Interface().(metav1.Object)
@@ -74,7 +74,8 @@ func NewWorld(client kubernetes.Interface) *World {
 	return w
 }
 
-// Informers returns the factory of the informers.
+// Informers returns the factory of the informers. It has a method Converted, with which package customresource reads
+// custom resources.
 func (w *World) Informers() informers.SharedInformerFactory { return w.factory }
 
 // DynamicInformers returns the factory of the informers of kinds that Kubernetes' client library does not know. They

@@ -38,6 +38,8 @@ type Plugin struct {
 	groups *customresource.Objects[v1alpha1.PodGroup, *v1alpha1.PodGroup]
 	pods   cache.Indexer
 	now    func() time.Time
+	// hypothetical: see customresource.Hypothetical.
+	hypothetical bool
 
 	mu sync.Mutex
 	// known is what the plugin remembers of each group, by its key. An entry stays when the
@@ -76,7 +78,10 @@ func New(_ context.Context, args runtime.Object, handle fwk.Handle) (fwk.Plugin,
 	if err != nil {
 		return nil, err
 	}
-	p := &Plugin{args: a, handle: handle, now: time.Now, known: map[string]*memory{}, waiting: map[types.UID]fwk.CycleState{}}
+	p := &Plugin{
+		args: a, handle: handle, now: time.Now, known: map[string]*memory{}, waiting: map[types.UID]fwk.CycleState{},
+		hypothetical: customresource.Hypothetical(handle),
+	}
 	if p.groups, err = customresource.New[v1alpha1.PodGroup](handle, v1alpha1.PodGroups); err != nil {
 		return nil, err
 	}
@@ -145,12 +150,30 @@ func (p *Plugin) gone(pod *v1.Pod) {
 	delete(p.memory(keyOf(pod)).assigned, pod.Name)
 }
 
-// memory returns what the plugin remembers of a group. The caller holds mu.
+// memory returns what the plugin remembers of a group. The caller holds mu. In a hypothetical cluster that is which members have
+// a node, and nothing of what earlier cycles found.
 func (p *Plugin) memory(key string) *memory {
+	if p.hypothetical {
+		return p.present(key)
+	}
 	m := p.known[key]
 	if m == nil {
 		m = &memory{assigned: map[string]bool{}}
 		p.known[key] = m
+	}
+	return m
+}
+
+func (p *Plugin) present(key string) *memory {
+	m := &memory{assigned: map[string]bool{}}
+	objects, err := p.pods.ByIndex(byGroup, key)
+	if err != nil {
+		return m // without the index the plugin would not exist
+	}
+	for _, o := range objects {
+		if pod, ok := o.(*v1.Pod); ok && pod.Spec.NodeName != "" {
+			m.assigned[pod.Name] = true
+		}
 	}
 	return m
 }

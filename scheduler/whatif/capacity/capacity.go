@@ -189,6 +189,9 @@ func template(t *whatif.Trial, q Question) (*v1.Pod, error) {
 		Spec: *pod.Spec.DeepCopy(),
 	}
 	next.Spec.NodeName, next.Spec.SchedulingGates = "", nil
+	if _, err := t.Get(v1.SchemeGroupVersion.WithKind("Pod"), cmp.Or(pod.Namespace, metav1.NamespaceDefault), pod.Name); err == nil {
+		next.Name, next.GenerateName = "", pod.Name+"-" // the pod itself stays where it is
+	}
 	return t.New(next)
 }
 

@@ -8,11 +8,14 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	schedulerconfig "k8s.io/kubernetes/pkg/scheduler/apis/config"
+	st "k8s.io/kubernetes/pkg/scheduler/testing"
 
 	"kube-scheduler-simulator/scheduler/config"
 	"kube-scheduler-simulator/scheduler/whatif"
 	"kube-scheduler-simulator/scheduler/whatif/capacity"
+	"kube-scheduler-simulator/scheduler/whatif/livetest"
 )
 
 // TestWhatRemains: every pod that fits counts in what remains, and on the node that rejects the next one.
@@ -43,5 +46,34 @@ func TestWhatRemains(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, answer); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// TestThePodItselfStays: more of a pod are counted beside it, whether it is named or written anew under its name, and what stops the next one
+// and what remains are told with it in place.
+func TestThePodItselfStays(t *testing.T) {
+	has := map[v1.ResourceName]string{"cpu": "4", "memory": "8Gi", "pods": "20"}
+	web := st.MakePod().Namespace("default").Name("web").UID("web").SchedulerName(v1.DefaultSchedulerName).Req(map[v1.ResourceName]string{"cpu": "1500m"}).Node("a")
+	state := []runtime.Object{st.MakeNode().Name("a").Capacity(has).Obj(), st.MakeNode().Name("b").Capacity(has).Obj(), web.Obj()}
+	for name, q := range map[string]capacity.Question{
+		"named":   {PodRef: &types.NamespacedName{Namespace: "default", Name: "web"}},
+		"written": {Pod: web.Obj()},
+	} {
+		t.Run(name, func(t *testing.T) {
+			answer, err := capacity.Ask(t.Context(), livetest.Engine(t, livetest.Configuration(t, plain), state), q)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := []capacity.Node{{Name: "a", Count: 1}, {Name: "b", Count: 2}}
+			if diff := cmp.Diff(want, answer.Nodes); diff != "" || answer.Fits != 3 {
+				t.Errorf("%d fit: %s", answer.Fits, diff)
+			}
+			if len(answer.Stopped) != 1 || len(answer.Stopped[0].Nodes) != 2 {
+				t.Errorf("the next one is stopped by %+v", answer.Stopped)
+			}
+			if cpu := answer.Resources[0]; cpu.Name != "cpu" || cpu.Requested != 6000 {
+				t.Errorf("there remains %+v", answer.Resources)
+			}
+		})
 	}
 }

@@ -187,9 +187,15 @@ func (t *Trial) get(ref ObjectRef) (runtime.Object, ObjectRef, error) {
 }
 
 func (t *Trial) remove(ref ObjectRef) error {
-	_, ref, err := t.get(ref)
+	o, ref, err := t.get(ref)
 	if err != nil {
 		return err
+	}
+	// A controller would do this when the pod has gone.
+	if pod, ok := o.(*v1.Pod); ok {
+		if err := t.releaseClaims(pod); err != nil {
+			return err
+		}
 	}
 	t.changed()
 	t.replica.world.Delete(ref.GVK, ref.Namespace, ref.Name)

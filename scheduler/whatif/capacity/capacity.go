@@ -154,7 +154,11 @@ func count(ctx context.Context, t *whatif.Trial, pod *v1.Pod, q Question) (*Answ
 	}
 	rejections := map[string][]whatif.Obstacle{}
 	if len(placed) < limit {
-		if rejections, err = obstacles(ctx, t, pod, q.Profile); err != nil {
+		next, err := oneMore(t, pod)
+		if err != nil {
+			return nil, err
+		}
+		if rejections, err = obstacles(ctx, t, next, q.Profile); err != nil {
 			return nil, err
 		}
 	}
@@ -162,6 +166,13 @@ func count(ctx context.Context, t *whatif.Trial, pod *v1.Pod, q Question) (*Answ
 		State: t.State(), Fits: len(placed), Nodes: byNode(placed), Complete: len(placed) < limit,
 		Stopped: stops(rejections), Resources: left(t, rejections),
 	}, nil
+}
+
+// oneMore returns a pod like this one under a name that no other has: a pod of that name stays where it is.
+func oneMore(t *whatif.Trial, pod *v1.Pod) (*v1.Pod, error) {
+	next := pod.DeepCopy()
+	next.Name, next.GenerateName = "", pod.Name+"-"
+	return t.New(next)
 }
 
 func atMost(limit int) int {
@@ -189,9 +200,6 @@ func template(t *whatif.Trial, q Question) (*v1.Pod, error) {
 		Spec: *pod.Spec.DeepCopy(),
 	}
 	next.Spec.NodeName, next.Spec.SchedulingGates = "", nil
-	if _, err := t.Get(v1.SchemeGroupVersion.WithKind("Pod"), cmp.Or(pod.Namespace, metav1.NamespaceDefault), pod.Name); err == nil {
-		next.Name, next.GenerateName = "", pod.Name+"-" // the pod itself stays where it is
-	}
 	return t.New(next)
 }
 

@@ -16,6 +16,7 @@ import (
 
 	"github.com/go-logr/logr"
 	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -142,7 +143,11 @@ func (c *Cluster) apply(ctx context.Context, change whatif.Change) error {
 	case change.Apply != nil:
 		return schedulertest.Create(ctx, c.Client, change.Apply)
 	case change.Delete != nil:
-		return c.Client.CoreV1().Pods(change.Delete.Namespace).Delete(ctx, change.Delete.Name, metav1.DeleteOptions{})
+		err := c.Client.CoreV1().Pods(change.Delete.Namespace).Delete(ctx, change.Delete.Name, metav1.DeleteOptions{})
+		if apierrors.IsNotFound(err) {
+			return nil // the scheduler has preempted it after an earlier change
+		}
+		return err
 	case change.Patch.GVK.Kind == "Node":
 		_, err := c.Client.CoreV1().Nodes().Patch(ctx, change.Patch.Name, types.StrategicMergePatchType, change.Patch.Patch, metav1.PatchOptions{})
 		return err

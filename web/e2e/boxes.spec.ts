@@ -82,25 +82,6 @@ const placesOf = (name: string, decision = `/decisions/default/${name}`): Record
   'after preemption': { path: '/decisions/default/urgent-billing-reconciliation-27', shown: '[data-testid="queue-facts"]' },
   'two attempts': { path: '/decisions/default/urgent-billing-reconciliation-27?attempt=2&compare=1', shown: '[data-testid="filter-matrix"] [data-state]' },
   gated: { path: '/decisions/default/waits-for-quota', shown: 'main code' },
-  'make it fit': { path: '/decisions/default/too-big-for-every-node-of-this-cluster', shown: '[data-testid="fit-panel"] [data-rank="1"]' },
-  'a hypothesis': {
-    path: '/decisions/default/too-big-for-every-node-of-this-cluster',
-    shown: '[data-testid="fit-panel"] [data-rank="1"]',
-    act: async (page) => {
-      await page.locator('[data-rank="1"]').getByTestId('try').click()
-      await expect(page.getByTestId('hypothesis-chip').first()).toBeVisible()
-    },
-  },
-  'a hypothesis to apply': {
-    path: '/decisions/default/too-big-for-every-node-of-this-cluster',
-    shown: '[data-testid="fit-panel"] [data-rank="1"]',
-    act: async (page) => {
-      await page.getByTestId('apply-suggestion').first().click()
-      await expect(page.getByTestId('apply-hypothesis-confirm')).toBeEnabled()
-    },
-  },
-  'room for more': { path: `/capacity?pod=default/${name}&like=${longNode}&for=100`, shown: '[data-testid="nodes-needed"]' },
-  'no room yet': { path: '/capacity', shown: 'main .empty' },
   pods: { path: '/resources/pods', shown: '[data-key]' },
   pod: { path: `/resources/pods?select=default/${name}`, shown: '[data-testid="object-detail"] .cm-line' },
   nodes: { path: '/resources/nodes', shown: '[data-key]' },
@@ -108,17 +89,6 @@ const placesOf = (name: string, decision = `/decisions/default/${name}`): Record
   scheduler: { path: '/scheduler', shown: '.cm-line' },
   'scheduler, a draft': { path: '/scheduler', shown: '.cm-line', act: (page) => page.locator('[data-preset="twoProfiles"]').click() },
   'scheduler, the difference': { path: '/scheduler?view=difference', shown: 'main' },
-  'scheduler, no shadow': { path: '/scheduler?view=shadow', shown: '[data-testid="shadow-panel"]' },
-  'scheduler, a draft judged': {
-    path: '/scheduler',
-    shown: '.cm-line',
-    act: async (page) => {
-      await page.locator('[data-preset="twoProfiles"]').click()
-      await page.locator('main').getByRole('tab').nth(3).click()
-      await page.getByTestId('judge-draft').click()
-      await expect(page.getByTestId('draft-judged')).toBeVisible()
-    },
-  },
   'scheduler, arguments': { path: '/scheduler?args=NodeResourcesFit', shown: '.cm-line' },
   activity: { path: '/activity', shown: '[role="row"]' },
   events: { path: '/activity?feed=events', shown: '[role="row"]' },

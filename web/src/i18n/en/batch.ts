@@ -7,6 +7,7 @@ export const batch = {
     board: { gangs: 'Pod groups', quotas: 'Elastic quotas', numa: 'NUMA nodes' },
     open: { gangs: 'Open the gang board', quotas: 'Open the quota board', numa: 'Open the NUMA board' },
     openDecision: 'Open decision',
+    openObject: 'Open object',
     tryPreset: 'Show me: {name}',
   },
   gang: {
@@ -29,7 +30,7 @@ export const batch = {
       waiting: '{group} waits for {missing} of its {least} members. | {group} waits for {missing} of its {least} members. | {group} waits for {missing} of its {least} members.',
       tooFew: '{group} needs {more} more pods: {have} of {least} exist. | {group} needs {more} more pod: {have} of {least} exist. | {group} needs {more} more pods: {have} of {least} exist.',
       noPods: 'No pod belongs to {group}.',
-      rejected: '{group} does not start: it needs {least} members at once. | {group} does not start: its {least} member has no node. | {group} does not start: it needs {least} members at once.',
+      rejected: '{group} does not start: it needs {least} members at once. | {group} does not start: it needs {least} member. | {group} does not start: it needs {least} members at once.',
       gated: '{group} cannot start: {gated} of its {have} pods have scheduling gates. | {group} cannot start: {gated} of its {have} pods has scheduling gates. | {group} cannot start: {gated} of its {have} pods have scheduling gates.',
       partly: '{group} has the {least} members that it needs, and {without} more have no node. | {group} has the {least} members that it needs, and {without} more has no node. | {group} has the {least} members that it needs, and {without} more have no node.',
       running: '{group} runs: {placed} members have a node, and it needs {least}. | {group} runs: {placed} member has a node, and it needs {least}. | {group} runs: {placed} members have a node, and it needs {least}.',
@@ -83,6 +84,7 @@ export const batch = {
     short: '{amount} {resource} short',
     story: 'What happened',
     noStory: 'The scheduler has not tried a member yet.',
+    times: '{n} times, last at {time}',
     earlier: '{n} earlier steps | {n} earlier step | {n} earlier steps',
     step: {
       held: '{names} rejected by {plugin} | rejected by {plugin} | {names} rejected by {plugin}',

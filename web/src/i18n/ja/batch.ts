@@ -6,9 +6,10 @@ export const batch: typeof english = {
   batch: {
     views: 'ボード',
     view: { gangs: 'Pod グループ', quotas: 'クォータ' },
-    board: { gangs: 'Pod グループ', quotas: 'エラスティッククォータ', numa: 'NUMA ノード' },
+    board: { gangs: 'Pod グループ', quotas: 'ElasticQuota', numa: 'NUMA ノード' },
     open: { gangs: 'Pod グループのボードを開く', quotas: 'クォータのボードを開く', numa: 'NUMA のボードを開く' },
     openDecision: '決定を開く',
+    openObject: 'オブジェクトを開く',
     tryPreset: '実演: {name}',
   },
   gang: {
@@ -40,7 +41,7 @@ export const batch: typeof english = {
       finished: '{group} の {have} 個の Pod はすべて終了しました。',
       blocked: '{member} はどのノードにも収まりません。',
       sentBack: '待っていた {n} メンバーは拒否されました。',
-      deadline: 'あと {time}で、待っている {n} メンバーは拒否されます。',
+      deadline: '{time} で、待っている {n} メンバーは拒否されます。',
     },
     state: { running: '実行中', partly: '一部実行中', waiting: 'Permit で待機中', rejected: '拒否', gated: 'ゲートで停止中', tooFew: 'Pod が不足', untried: '未試行', finished: '終了' },
     slot: {
@@ -85,6 +86,7 @@ export const batch: typeof english = {
     short: '{resource} が {amount} 不足',
     story: '経過',
     noStory: 'スケジューラーはまだどのメンバーも試していません。',
+    times: '{n} 回、最後は {time}',
     earlier: 'これより前に {n} 件',
     step: {
       held: '{names} を {plugin} が拒否 | {plugin} が拒否 | {names} を {plugin} が拒否',

@@ -15,6 +15,13 @@ it('folds equal attempts in a row, oldest first, and leaves other pods out', () 
   expect(steps.map(({ at, last }) => [at, last.startTime].map((time) => time.slice(17, 19)))).toEqual([['00', '02'], ['07', '08'], ['09', '09']])
 })
 
+it('tells rounds that repeat once', () => {
+  const round = (at: number) => [sentBack('a', at + 2), noNode('b', at + 1), waiting('a', at)]
+  const { steps } = storyOf([scheduled('c', 99), ...round(6), ...round(3), ...round(0)], members)
+  expect(steps.map(({ kind, pods, times }) => [kind, pods, times])).toEqual([['waited', ['a'], 3], ['noNode', ['b'], 3], ['sentBack', ['a'], 3], ['scheduled', ['c'], 1]])
+  expect(steps[0]?.last.startTime.slice(17, 19)).toBe('06')
+})
+
 it('keeps the newest steps and counts the others', () => {
   const { steps, dropped } = storyOf([scheduled('a', 3), sentBack('a', 2), noNode('b', 1)], members, 2)
   expect([steps.map(({ kind }) => kind), dropped]).toEqual([['sentBack', 'scheduled'], 1])

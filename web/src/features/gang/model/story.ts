@@ -1,5 +1,5 @@
 // What happened to a group, told from the attempts of its members: equal attempts of several
-// members in a row are one step.
+// members in a row are one step, and steps that repeat are told once.
 
 import type { Summary } from '@/api/types'
 
@@ -20,6 +20,8 @@ export interface Step {
   reason: string
   /** The last attempt of the step. */
   last: Summary
+  /** How often the step happened in a row, alone or together with its neighbours. */
+  times: number
 }
 
 /** The steps, oldest first: at most the newest `most`. Summaries come newest first, and those of other pods do not count. */
@@ -38,11 +40,40 @@ export function storyOf(summaries: readonly Summary[], members: ReadonlySet<stri
       open.reason = reason
       open.last = summary
     } else {
-      steps.push({ kind, at: summary.startTime, pods: [name], plugin, reason, last: summary })
+      steps.push({ kind, at: summary.startTime, pods: [name], plugin, reason, last: summary, times: 1 })
     }
   }
-  return { steps: steps.slice(-most), dropped: Math.max(0, steps.length - most) }
+  const told = withoutRepeats(steps)
+  return { steps: told.slice(-most), dropped: Math.max(0, told.length - most) }
 }
+
+/** At most this many steps repeat together: a member waits, another fits no node, the first is sent back. */
+const longestRound = 3
+
+/** Merges rounds of steps of the same kinds into the first of them. */
+function withoutRepeats(steps: readonly Step[]): Step[] {
+  const out: Step[] = []
+  for (let i = 0; i < steps.length; ) {
+    const round = Array.from({ length: longestRound }, (_, k) => k + 1).find((n) => out.length >= n && i + n <= steps.length && Array.from({ length: n }, (_, k) => k).every((k) => same(out.at(k - n), steps[i + k])))
+    if (!round) {
+      const step = steps[i++]
+      if (step) out.push(step)
+      continue
+    }
+    for (let k = 0; k < round; k++) {
+      const [known, again] = [out.at(k - round), steps[i + k]]
+      if (!known || !again) continue
+      known.times++
+      known.pods = [...new Set([...known.pods, ...again.pods])]
+      known.reason = again.reason
+      known.last = again.last
+    }
+    i += round
+  }
+  return out
+}
+
+const same = (a: Step | undefined, b: Step | undefined) => a?.kind === b?.kind && a?.plugin === b?.plugin
 
 /** undefined for the members of a group of Kubernetes that were not tried. */
 function kindOf(summary: Summary): StepKind | undefined {

@@ -135,7 +135,8 @@ func (c *Cut) amounts(node *corev1.Node) []corev1.ResourceList {
 	for i := range out {
 		out[i] = corev1.ResourceList{}
 	}
-	for name, amount := range node.Status.Allocatable {
+	_, allocatable := sizeOf(node)
+	for name, amount := range allocatable {
 		if !v1alpha2.IsShared(name) && !v1alpha2.IsDevice(name) {
 			continue
 		}

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/dynamic"
 	coreinformers "k8s.io/client-go/informers/core/v1"
@@ -38,13 +39,16 @@ const (
 
 // topologies publishes the NodeResourceTopologies of the nodes that are cut into NUMA nodes, as
 // an agent on each node would, and keeps what is available true to the pods on the node. It does
-// nothing while no node is cut, or while the cluster has no definition of the kind.
+// nothing while no node is cut, or while the cluster has no definition of the kind. A new node
+// turns Ready when its topology is published, so that no pod gets there before.
 type topologies struct {
 	// all is the kind as it is served. followed is the same for the informer.
 	all      dynamic.NamespaceableResourceInterface
 	followed dynamic.NamespaceableResourceInterface
 	nodes    coreinformers.NodeInformer
 	pods     *pods
+	// ready makes a node play its stages again.
+	ready    func(node string)
 	file     []NodeCut
 	recorder record.EventRecorder
 	// needed gets a value when a node is cut.
@@ -53,9 +57,13 @@ type topologies struct {
 	mu sync.Mutex
 	// queue has the names of nodes; nil while nothing is published.
 	queue workqueue.TypedRateLimitingInterface[string]
+	// unserved: the API server was asked, and does not serve the kind.
+	unserved bool
+	// done are the nodes whose topology has been published, or cannot be.
+	done sets.Set[string]
 }
 
-func newTopologies(config *rest.Config, nodes coreinformers.NodeInformer, pods *pods, file []NodeCut, recorder record.EventRecorder) (*topologies, error) {
+func newTopologies(config *rest.Config, nodes *nodes, pods *pods, file []NodeCut, recorder record.EventRecorder) (*topologies, error) {
 	config = rest.CopyConfig(config)
 	config.ContentType, config.AcceptContentTypes = runtime.ContentTypeJSON, runtime.ContentTypeJSON
 	all, err := dynamic.NewForConfig(config)
@@ -68,7 +76,8 @@ func newTopologies(config *rest.Config, nodes coreinformers.NodeInformer, pods *
 	}
 	return &topologies{
 		all: all.Resource(v1alpha2.NodeResourceTopologies), followed: followed.Resource(v1alpha2.NodeResourceTopologies),
-		nodes: nodes, pods: pods, file: file, recorder: recorder, needed: make(chan struct{}, 1),
+		nodes: nodes.informer, ready: nodes.player.queue.Add, pods: pods, file: file, recorder: recorder,
+		needed: make(chan struct{}, 1), done: sets.New[string](),
 	}, nil
 }
 
@@ -89,7 +98,14 @@ func (t *topologies) watch() (func(), []cache.InformerSynced, error) {
 			note(before) // it may be cut no more
 			note(after)
 		},
-		DeleteFunc: note,
+		DeleteFunc: func(obj any) {
+			if node, ok := withoutTombstone(obj).(*corev1.Node); ok {
+				t.mu.Lock()
+				t.done.Delete(node.Name)
+				t.mu.Unlock()
+			}
+			note(obj)
+		},
 	})
 	if err != nil {
 		return nil, nil, fmt.Errorf("watch nodes: %w", err)
@@ -105,6 +121,43 @@ func (t *topologies) watch() (func(), []cache.InformerSynced, error) {
 func (t *topologies) isCut(node *corev1.Node) bool {
 	cut, err := cutOf(node, t.file)
 	return cut != nil || err != nil
+}
+
+// awaited reports whether the topology of a node is to come.
+func (t *topologies) awaited(node *corev1.Node) bool {
+	if !t.isCut(node) {
+		return false
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return !t.unserved && !t.done.Has(node.Name)
+}
+
+// settled notes that the topology of a node has been published, or cannot be.
+func (t *topologies) settled(name string) {
+	if _, err := t.nodes.Lister().Get(name); err != nil {
+		return
+	}
+	t.mu.Lock()
+	first := !t.done.Has(name)
+	t.done.Insert(name)
+	t.mu.Unlock()
+	if first {
+		t.ready(name)
+	}
+}
+
+// setUnserved notes whether the API server serves the kind. If it does not, no node waits.
+func (t *topologies) setUnserved(unserved bool) {
+	t.mu.Lock()
+	changed := t.unserved != unserved
+	t.unserved = unserved
+	t.mu.Unlock()
+	if changed && unserved {
+		for _, obj := range t.nodes.Informer().GetStore().List() {
+			t.ready(obj.(*corev1.Node).Name)
+		}
+	}
 }
 
 // podsChanged is called for every change of a pod on any node.
@@ -150,6 +203,9 @@ func (t *topologies) left(ctx context.Context) bool {
 func (t *topologies) served(ctx context.Context) error {
 	return wait.PollUntilContextCancel(ctx, lookForKind, true, func(ctx context.Context) (bool, error) {
 		_, err := t.all.List(ctx, metav1.ListOptions{Limit: 1})
+		if err == nil || apierrors.IsNotFound(err) {
+			t.setUnserved(err != nil)
+		}
 		return err == nil, nil
 	})
 }
@@ -212,9 +268,11 @@ func (t *topologies) next(ctx context.Context, unserved func(), queue workqueue.
 	var wrong *invalidNUMA
 	switch {
 	case err == nil:
+		t.settled(name)
 	case errors.As(err, &wrong) || apierrors.IsInvalid(err):
 		// Its author can correct it, and the correction comes here.
 		t.say(name, err)
+		t.settled(name)
 	case errors.Is(err, errNotServed):
 		unserved()
 	default:

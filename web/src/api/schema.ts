@@ -1571,6 +1571,8 @@ export interface components {
             /** @description The taints that the pod tolerates, of a node that these plugins let through. */
             tolerated?: components["schemas"]["ToleratedTaint"][];
             alignment?: components["schemas"]["AlignmentComparison"];
+            /** @description NodeResourceTopologyMatch's, of a node that it let through: the NUMA node that each part of the pod gets, in the order in which the plugin aligns them. */
+            aligned?: components["schemas"]["AlignedPart"][];
             /** @description NodeVolumeLimits'. */
             limits?: components["schemas"]["VolumeLimit"][];
             /** @description VolumeRestrictions'. */
@@ -3112,6 +3114,14 @@ export interface components {
             zones: components["schemas"]["ZoneComparison"][];
             /** @description ZonesDropped counts the others. */
             zonesDropped?: number;
+        };
+        /** @description A part of a pod and the NUMA node that it gets. */
+        AlignedPart: {
+            /** @description What the part is: pod, container, init container or sidecar container. */
+            role: string;
+            /** @description Its name; empty for a pod. */
+            container?: string;
+            zone: string;
         };
         /** @description What a NUMA node lacks. Short is not empty. */
         ZoneComparison: {

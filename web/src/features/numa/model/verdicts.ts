@@ -28,14 +28,14 @@ export type NumaVerdict =
   | { kind: 'notEvaluated' }
 
 /** undefined when the plugin did not run in the cycle's Filter. */
-export function verdictsOf(cycle: Pick<Cycle, 'filter' | 'passes'>, nodes: readonly NumaNode[]): Map<string, NumaVerdict> | undefined {
-  const { filter, passes } = cycle
+export function verdictsOf(cycle: Pick<Cycle, 'filter'>, nodes: readonly NumaNode[]): Map<string, NumaVerdict> | undefined {
+  const { filter } = cycle
   const column = filter?.plugins.indexOf(numaPlugin) ?? -1
   if (!filter || column < 0) return undefined
   const rowOf = new Map(filter.nodes.map((node, row) => [node, row]))
   const refusals = new Map((filter.reasons ?? []).map((one) => [one.node, one]))
   const rejected = new Map((filter.comparisons ?? []).filter(({ plugin }) => plugin === numaPlugin).map((one) => [one.node, one.alignment]))
-  const aligned = new Map((passes?.comparisons ?? []).filter(({ plugin }) => plugin === numaPlugin).map((one) => [one.node, one.aligned ?? []]))
+  const aligned = new Map((filter.passes?.comparisons ?? []).filter(({ plugin }) => plugin === numaPlugin).map((one) => [one.node, one.aligned ?? []]))
   const verdict = (node: NumaNode): NumaVerdict => {
     const row = rowOf.get(node.name)
     if (row === undefined) return { kind: 'notEvaluated' }

@@ -55,6 +55,7 @@ var arrows = map[string][]string{
 	"scheduler/feed":                                     nil,
 	"scheduler/memory":                                   nil,
 	"scheduler/whatif":                                   {"scheduler/extender", "scheduler/feed", "scheduler/guard", "scheduler/internal/upstream", "scheduler/memory", "scheduler/recorder", "scheduler/recorder/comparison", "scheduler/result"},
+	"scheduler/session":                                  {"scheduler/config", "scheduler/result", "scheduler/whatif", "scheduler/yamlsource"},
 	"scheduler/shadow":                                   {"scheduler/config", "scheduler/feed", "scheduler/result", "scheduler/whatif"},
 	"scheduler/supervisor":                               {"scheduler", "scheduler/config", "scheduler/recorder", "scheduler/result"},
 	"simulator/objects":                                  {"scheduler/annotation"},

@@ -280,7 +280,7 @@ metadata:
   const quota = (which: string) => `apiVersion: scheduling.x-k8s.io/v1alpha1
 kind: ElasticQuota
 metadata:
-  name: team
+  name: ${name}-${which}
   namespace: ${name}-${which}
 spec:
   min:

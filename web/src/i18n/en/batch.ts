@@ -8,6 +8,7 @@ export const batch = {
     open: { gangs: 'Open the gang board', quotas: 'Open the quota board', numa: 'Open the NUMA board' },
     openDecision: 'Open decision',
     openObject: 'Open object',
+    openBoard: 'Board',
     tryPreset: 'Show me: {name}',
   },
   gang: {
@@ -170,6 +171,7 @@ export const batch = {
     noDecision: 'When a quota rejects a pod, or a pod takes back what others borrowed, the decision appears here.',
     preempts: 'preempts on {node}',
     counted: 'Bound pods',
+    reported: 'In the status',
     countedHint: 'The plugin counts every bound pod. The status counts only running ones, so it follows later.',
   },
   numa: {

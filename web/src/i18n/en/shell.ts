@@ -100,7 +100,7 @@ export const shell = {
     onlyActions: 'actions only',
     onlyPods: 'pods',
     onlyNodes: 'nodes',
-    group: { arguments: 'Choose', actions: 'Actions', places: 'Pages', plugins: 'Plugins', pods: 'Pods', nodes: 'Nodes', kinds: 'Kinds' },
+    group: { arguments: 'Choose', actions: 'Actions', places: 'Pages', plugins: 'Plugins', pods: 'Pods', nodes: 'Nodes', boards: 'Boards', kinds: 'Kinds' },
   },
   keys: {
     title: 'Keyboard shortcuts',

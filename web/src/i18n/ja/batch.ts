@@ -10,6 +10,7 @@ export const batch: typeof english = {
     open: { gangs: 'Pod グループのボードを開く', quotas: 'クォータのボードを開く', numa: 'NUMA のボードを開く' },
     openDecision: '決定を開く',
     openObject: 'オブジェクトを開く',
+    openBoard: 'ボード',
     tryPreset: '実演: {name}',
   },
   gang: {
@@ -172,6 +173,7 @@ export const batch: typeof english = {
     noDecision: 'クォータが Pod を拒否したり、ほかが借りた分を Pod が取り戻したりすると、その決定がここに出ます。',
     preempts: '{node} でプリエンプション',
     counted: '割り当て済みの Pod',
+    reported: 'status の値',
     countedHint: 'プラグインは割り当て済みの Pod をすべて数えます。status は実行中の Pod だけを数えるので、遅れて追い付きます。',
   },
   numa: {

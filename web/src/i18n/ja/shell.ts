@@ -102,7 +102,7 @@ export const shell: typeof english = {
     onlyActions: '操作のみ',
     onlyPods: 'Pod',
     onlyNodes: 'ノード',
-    group: { arguments: '選択', actions: '操作', places: '画面', plugins: 'プラグイン', pods: 'Pod', nodes: 'ノード', kinds: '種類' },
+    group: { arguments: '選択', actions: '操作', places: '画面', plugins: 'プラグイン', pods: 'Pod', nodes: 'ノード', boards: 'ボード', kinds: '種類' },
   },
   keys: {
     title: 'キーボードショートカット',

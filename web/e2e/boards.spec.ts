@@ -16,10 +16,10 @@ async function fromPreset(page: Page, simulator: Simulator, path: string, preset
 
 test('a gang starts together, and another one waits for room', { tag: '@main' }, async ({ page, simulator }) => {
   await fromPreset(page, simulator, '/batch/gangs', 'coscheduling')
-  await expect(page.locator('[data-gang="default/batch-fits"]')).toContainText('Running')
-  await page.locator('[data-gang="default/batch-waits"]').click()
-  await expect(page).toHaveURL(/group=default%2Fbatch-waits|group=default\/batch-waits/)
-  await expect(page.getByTestId('gang-sentence')).toContainText('batch-waits')
+  await expect(page.locator('[data-gang="default/batch-1-fits"]')).toContainText('Running')
+  await page.locator('[data-gang="default/batch-1-waits"]').click()
+  await expect(page).toHaveURL(/group=default(?:%2F|\/)batch-1-waits/)
+  await expect(page.getByTestId('gang-sentence')).toContainText('batch-1-waits')
   // Two of the three members find a node; the plugin sends them back because the third does not.
   await expect(page.getByTestId('gang-members').locator('tr[data-member]')).toHaveCount(3)
   await expect(page.getByTestId('gang-why')).toContainText('1 cpu short')
@@ -29,24 +29,24 @@ test('a gang starts together, and another one waits for room', { tag: '@main' },
 test('borrowed quota is taken back by preemption', { tag: '@main' }, async ({ page, simulator }) => {
   await fromPreset(page, simulator, '/batch/quotas', 'elasticQuota')
   const decisions = page.getByTestId('quota-decisions')
-  await decisions.getByRole('link').filter({ hasText: 'quota-owner-2' }).click()
-  await expect(page.getByTestId('quota-sentence')).toContainText('The min of quota-owner covers the pod')
+  await decisions.getByRole('link').filter({ hasText: 'quota-1-owner-2' }).click()
+  await expect(page.getByTestId('quota-sentence')).toContainText('The min of quota-1-owner covers the pod')
   await expect(page.locator('[data-rule="total"]')).toContainText('8')
-  await expect(page.getByTestId('preemption')).toContainText('quota-borrower-3')
+  await expect(page.getByTestId('preemption')).toContainText('quota-1-borrower-3')
   // The next attempt finds the borrowed resources given back.
-  await expect(page.getByTestId('aftermath')).toContainText('quota-b')
-  await expect(page.locator('[data-quota="quota-owner/team"]')).toContainText('at its min')
+  await expect(page.getByTestId('aftermath')).toContainText('quota-1-b')
+  await expect(page.locator('[data-quota="quota-1-owner/team"]')).toContainText('at its min')
 })
 
 test('a pod fits a node but no NUMA node of it', { tag: '@main' }, async ({ page, simulator }) => {
   await fromPreset(page, simulator, '/numa', 'numa')
   const decisions = page.getByTestId('numa-decisions')
-  await decisions.getByRole('link').filter({ hasText: 'numa-large' }).click()
-  await expect(page.locator('main [data-node="numa"]')).toContainText('web needs 5 CPU')
+  await decisions.getByRole('link').filter({ hasText: 'numa-1-large' }).click()
+  await expect(page.locator('[data-testid="numa-nodes"] [data-node]').first()).toContainText('web needs 5 CPU')
   await expect(page.getByTestId('numa-lacking').getByRole('row')).toHaveCount(3)
   await expect(page.getByTestId('numa-zones').locator('[data-zone="node-0"] i.short').first()).toBeVisible()
   // The other pod lies in one of them.
-  await decisions.getByRole('link').filter({ hasText: 'numa-fits' }).click()
+  await decisions.getByRole('link').filter({ hasText: 'numa-1-fits' }).click()
   await expect(page.getByTestId('numa-zones').locator('[data-part="web"]')).toContainText(/NUMA [01]/)
   await expect(page.getByTestId('numa-zones').locator('i.part').first()).toBeVisible()
 })
@@ -78,20 +78,20 @@ test('a member waits at Permit with its timeout counting down, and the group sta
 })
 
 test('each board opens from the decision, from its object and from the palette', async ({ page, simulator }) => {
-  await page.goto(`${simulator.url}/decisions/default/batch-waits-1`)
+  await page.goto(`${simulator.url}/decisions/default/batch-1-waits-1`)
   await page.locator('[data-board="gangs"]').click()
-  await expect(page.locator('[data-gang="default/batch-waits"]')).toHaveAttribute('aria-current', 'true')
-  await page.goto(`${simulator.url}/decisions/quota-owner/quota-owner-2?attempt=1`)
+  await expect(page.locator('[data-gang="default/batch-1-waits"]')).toHaveAttribute('aria-current', 'true')
+  await page.goto(`${simulator.url}/decisions/quota-1-owner/quota-1-owner-2?attempt=1`)
   await page.locator('[data-board="quotas"]').click()
-  await expect(page.getByTestId('quota-sentence')).toContainText('quota-owner-2')
-  await page.goto(`${simulator.url}/decisions/default/numa-large?attempt=1`)
+  await expect(page.getByTestId('quota-sentence')).toContainText('quota-1-owner-2')
+  await page.goto(`${simulator.url}/decisions/default/numa-1-large?attempt=1`)
   await page.locator('[data-board="numa"]').click()
-  await expect(page.getByTestId('numa-sentence')).toContainText('numa-large')
+  await expect(page.getByTestId('numa-sentence')).toContainText('numa-1-large')
 
   for (const [path, board, shown] of [
-    ['/resources/podgroups.scheduling.x-k8s.io?select=default/batch-fits', 'gangs', '[data-gang="default/batch-fits"][aria-current="true"]'],
-    ['/resources/elasticquotas.scheduling.x-k8s.io?select=quota-borrower/team', 'quotas', '[data-quota="quota-borrower/team"][aria-current="true"]'],
-    ['/resources/noderesourcetopologies.topology.node.k8s.io?select=numa', 'numa', 'main [data-node="numa"][aria-current="true"]'],
+    ['/resources/podgroups.scheduling.x-k8s.io?select=default/batch-1-fits', 'gangs', '[data-gang="default/batch-1-fits"][aria-current="true"]'],
+    ['/resources/elasticquotas.scheduling.x-k8s.io?select=quota-1-borrower/team', 'quotas', '[data-quota="quota-1-borrower/team"][aria-current="true"]'],
+    ['/resources/noderesourcetopologies.topology.node.k8s.io?select=numa-1', 'numa', 'main [data-node="numa-1"][aria-current="true"]'],
   ] as const) {
     await page.goto(simulator.url + path)
     await page.getByTestId('open-board').click()
@@ -99,9 +99,9 @@ test('each board opens from the decision, from its object and from the palette',
   }
 
   await page.keyboard.press('Control+k')
-  await page.keyboard.type('batch-waits PodGroup')
+  await page.keyboard.type('batch-1-waits PodGroup')
   await page.getByRole('dialog').getByText('PodGroup default').first().click()
-  await expect(page.locator('[data-gang="default/batch-waits"][aria-current="true"]')).toBeVisible()
+  await expect(page.locator('[data-gang="default/batch-1-waits"][aria-current="true"]')).toBeVisible()
   // A filter is part of the link.
   await page.goto(`${simulator.url}/batch/gangs?q=fits`)
   await expect(page.locator('[data-gang]')).toHaveCount(1)
@@ -110,9 +110,9 @@ test('each board opens from the decision, from its object and from the palette',
 test('the filled boards violate no rule of accessibility and no box is at fault', async ({ page, simulator }) => {
   test.setTimeout(240_000)
   const boards = {
-    gangs: ['/batch/gangs?group=default/batch-waits', '[data-testid="gang-why"]'],
-    quotas: ['/batch/quotas?pod=quota-owner/quota-owner-2&attempt=1', '[data-testid="quota-told"]'],
-    numa: ['/numa?pod=default/numa-large', '[data-testid="numa-lacking"]'],
+    gangs: ['/batch/gangs?group=default/batch-1-waits', '[data-testid="gang-why"]'],
+    quotas: ['/batch/quotas?pod=quota-1-owner/quota-1-owner-2&attempt=1', '[data-testid="quota-told"]'],
+    numa: ['/numa?pod=default/numa-1-large', '[data-testid="numa-lacking"]'],
   } as const
   const found: string[] = []
   for (const [theme, language] of [

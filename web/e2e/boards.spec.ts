@@ -1,6 +1,7 @@
 // The boards of batch scheduling, from the preset in one click to the story that each tells.
 
 import type { Page } from '@playwright/test'
+import { presets } from '../src/features/scheduler/model/presets'
 import { objections } from './axe'
 import { faults } from './boxes'
 import { expect, node, pod, test, type Simulator } from './simulator'
@@ -52,11 +53,8 @@ test('a pod fits a node but no NUMA node of it', { tag: '@main' }, async ({ page
 })
 
 test('a member waits at Permit with its timeout counting down, and the group starts with the last one', async ({ page, simulator }) => {
-  await page.goto(`${simulator.url}/scheduler`)
-  await page.locator('[data-preset="coscheduling"]').click()
-  await page.getByRole('button', { name: /^Apply/ }).first().click()
-  await page.getByRole('dialog').getByRole('button', { name: /^Apply/ }).click()
-  await expect(page.getByRole('dialog')).toHaveCount(0, { timeout: 20_000 })
+  const applied = await fetch(`${simulator.url}/api/v1/schedulerconfiguration`, { method: 'PUT', headers: { 'Content-Type': 'application/yaml' }, body: presets.coscheduling })
+  expect(applied.status, await applied.text()).toBe(200)
   await simulator.kube('POST', '/api/v1/nodes', node('ring', { labels: { example: 'ring' } }))
   await simulator.ready('ring')
   await simulator.kube('POST', '/apis/scheduling.x-k8s.io/v1alpha1/namespaces/default/podgroups', { apiVersion: 'scheduling.x-k8s.io/v1alpha1', kind: 'PodGroup', metadata: { name: 'ring' }, spec: { minMember: 2, scheduleTimeoutSeconds: 120 } })

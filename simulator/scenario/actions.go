@@ -331,7 +331,11 @@ func (c *configure) check(l *loader)  { c.parsed = l.configuration(c.configurati
 func (c *configure) describe() string { return c.name }
 
 func (c *configure) run(r *run) (string, error) {
-	return c.name, r.cluster.Configure(r.ctx, c.parsed.Parsed)
+	parsed, err := c.parsed.under(r.combination.FeatureGates)
+	if err != nil {
+		return "", err
+	}
+	return c.name, r.cluster.Configure(r.ctx, parsed)
 }
 
 // fail makes nodes unreachable. With recover it ends that.

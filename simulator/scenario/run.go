@@ -112,8 +112,12 @@ type planned struct {
 }
 
 func (r *run) all() error {
+	configuration, err := r.combination.Configuration.under(r.combination.FeatureGates)
+	if err != nil {
+		return err
+	}
 	cluster, err := r.options.Engine(r.ctx, ClusterOptions{
-		Configuration: r.combination.Configuration.Parsed, FeatureGates: r.combination.FeatureGates, Seed: r.combination.Seed, Observe: r.observe,
+		Configuration: configuration, FeatureGates: r.combination.FeatureGates, Seed: r.combination.Seed, Observe: r.observe,
 	})
 	if err != nil {
 		return err

@@ -49,6 +49,26 @@ type Matrix struct {
 type Configuration struct {
 	Name   string
 	Parsed *config.Configuration
+	// Parse reads it again. Defaults depend on feature gates, so a run with gates of its own does that. It may be nil.
+	Parse func() (*config.Configuration, error)
+}
+
+// under returns the configuration as it is while gates are set.
+func (c Configuration) under(gates map[string]bool) (*config.Configuration, error) {
+	if len(gates) == 0 || c.Parse == nil {
+		return c.Parsed, nil
+	}
+	parsed, err := c.Parse()
+	if err != nil {
+		return nil, fmt.Errorf("configuration %s with the feature gates %s: %w", c.Name, GatesName(gates), err)
+	}
+	return parsed, nil
+}
+
+// Default returns Kubernetes' own configuration.
+func Default() (Configuration, error) {
+	parsed, err := config.Default()
+	return Configuration{DefaultConfiguration, parsed, config.Default}, err
 }
 
 // Combination is what one run runs under.
@@ -493,12 +513,12 @@ func (c *configurationSource) decode(d *decoder, n *yaml.Node, at string) {
 // configuration reads a configuration. It returns nil after a mistake.
 func (l *loader) configuration(c configurationSource) *Configuration {
 	if c.inline == nil && c.name == DefaultConfiguration {
-		parsed, err := config.Default()
+		parsed, err := Default()
 		if err != nil {
 			l.decoder.fail(c.place, "", "%s", err)
 			return nil
 		}
-		return &Configuration{c.name, parsed}
+		return &parsed
 	}
 	text, file := c.inline, l.File
 	if c.inline == nil {
@@ -522,7 +542,7 @@ func (l *loader) configuration(c configurationSource) *Configuration {
 		l.decoder.fail(c.place, "", "%s: %s", c.name, err)
 		return nil
 	}
-	return &Configuration{c.name, parsed}
+	return &Configuration{c.name, parsed, func() (*config.Configuration, error) { return l.Parse(text) }}
 }
 
 // read reads a file that the scenario names. It returns nil after a mistake.

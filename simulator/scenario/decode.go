@@ -276,6 +276,16 @@ func locate(n *yaml.Node, path string) *yaml.Node {
 	return at
 }
 
+// valueNode returns the value of a field that a mapping has.
+func valueNode(n *yaml.Node, key string) *yaml.Node {
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		if n.Content[i].Value == key {
+			return target(n.Content[i+1])
+		}
+	}
+	panic("the field " + key + " was found before")
+}
+
 // Duration is a length of time, such as 90s, 5m or 1h30m.
 type Duration struct{ time.Duration }
 

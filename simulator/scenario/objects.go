@@ -178,9 +178,8 @@ func (s *objectSource) add(l *loader, d *decoder, n *yaml.Node, at string, compu
 		return
 	}
 	if items, isList := value["items"].([]any); isList && strings.HasSuffix(fmt.Sprint(value["kind"]), "List") {
-		list := target(locate(n, "items"))
-		for i := range items {
-			s.add(l, d, target(locate(list, fmt.Sprintf("[%d]", i))), at, computed)
+		for _, item := range valueNode(n, "items").Content[:len(items)] {
+			s.add(l, d, target(item), at, computed)
 		}
 		return
 	}

@@ -409,7 +409,10 @@ func (r *run) look() (*view, error) {
 	for _, p := range pods {
 		r.known[p.UID] = p
 		pod := r.newPod(p, v.now)
-		v.pods = append(v.pods, pod)
+		// A pod that is being deleted takes room, and is not there for anybody: on a failed node it stays for good.
+		if p.DeletionTimestamp == nil {
+			v.pods = append(v.pods, pod)
+		}
 		if node := byName[pod.Node]; node != nil && p.Status.Phase != v1.PodSucceeded && p.Status.Phase != v1.PodFailed {
 			node.Pods++
 			for name, amount := range pod.Requests {

@@ -58,6 +58,7 @@ var arrows = map[string][]string{
 	"scheduler/tieseed":                                  {"scheduler/pluginfact", "scheduler/result"},
 	"scheduler/memory":                                   nil,
 	"scheduler/whatif":                                   {"scheduler/extender", "scheduler/feed", "scheduler/guard", "scheduler/internal/upstream", "scheduler/memory", "scheduler/recorder", "scheduler/recorder/comparison", "scheduler/result"},
+	"scheduler/session":                                  {"scheduler/config", "scheduler/result", "scheduler/whatif", "scheduler/yamlsource"},
 	"scheduler/shadow":                                   {"scheduler/config", "scheduler/feed", "scheduler/result", "scheduler/whatif"},
 	"scheduler/supervisor":                               {"scheduler", "scheduler/config", "scheduler/recorder", "scheduler/result"},
 	"simulator/objects":                                  {"scheduler/annotation", "scheduler/standin"},
@@ -76,6 +77,7 @@ var arrows = map[string][]string{
 	"simulator/datadir":                        nil,
 	"simulator/admission":                      nil,
 	"simulator/ask":                            {"scheduler/config", "scheduler/explain", "scheduler/result", "scheduler/whatif", "scheduler/whatif/capacity", "simulator/hypothesis", "simulator/objects", "simulator/transfer/manifest"},
+<<<<<<< HEAD
 	"simulator/standalone":                     {"scheduler/config", "scheduler/standin", "scheduler/whatif", "scheduler/whatif/capacity", "simulator/admission", "simulator/ask", "simulator/hypothesis", "simulator/mirror", "simulator/objects", "simulator/replay", "simulator/transfer/manifest", "simulator/virtualnode"},
 	"simulator/virtualnode":                    {"simulator/objects"},
 	"simulator/openb":                          nil,
@@ -83,6 +85,10 @@ var arrows = map[string][]string{
 	"simulator/scenario":                       {"scheduler/config", "scheduler/explain", "scheduler/result", "scheduler/yamlsource", "simulator/objects", "simulator/openb"},
 	"simulator/scenario/inmemory":              {"scheduler/config", "scheduler/result", "scheduler/simulation", "simulator/scenario"},
 	"simulator/scenario/report":                {"simulator/scenario"},
+=======
+	"simulator/standalone":                     {"scheduler/config", "scheduler/whatif", "scheduler/whatif/capacity", "simulator/admission", "simulator/ask", "simulator/hypothesis", "simulator/mirror", "simulator/objects", "simulator/replay", "simulator/transfer/manifest", "simulator/virtualnode"},
+	"simulator/virtualnode":                    {"scheduler/customresource", "scheduler/plugins/noderesourcetopology/v1alpha2", "simulator/objects"},
+>>>>>>> main
 	"simulator/replay":                         {"scheduler", "scheduler/blockfile", "scheduler/result", "simulator/objects"},
 	"simulator/replay/session":                 {"simulator/replay", "simulator/server"},
 	"simulator/replay/capture":                 {"simulator/kubeconfig", "simulator/mirror", "simulator/redact", "simulator/replay"},

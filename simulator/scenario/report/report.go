@@ -10,6 +10,7 @@ import (
 	"encoding/xml"
 	"fmt"
 	"io"
+	"math"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -153,8 +154,8 @@ func why(e scenario.ExpectationResult) []string {
 
 // clock says seconds as minutes and seconds.
 func clock(seconds float64) string {
-	whole := int(seconds)
-	return fmt.Sprintf("%d:%04.1f", whole/60, seconds-float64(whole/60*60))
+	tenths := int(math.Round(10 * seconds))
+	return fmt.Sprintf("%d:%02d.%d", tenths/600, tenths/10%60, tenths%10)
 }
 
 // JSON renders the results for tools. Equal runs give equal bytes: durations of real time are left out.

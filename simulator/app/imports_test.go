@@ -98,7 +98,7 @@ var arrows = map[string][]string{
 	"simulator/transfer/manifest/manifesttest": {"simulator/transfer/manifest"},
 	"simulator/app":                            {"scheduler", "scheduler/*", "simulator/controlplane", "simulator/controlplane/*", "simulator/crash", "simulator/datadir", "simulator/definitions", "simulator/virtualnode", "simulator/kubeconfig", "simulator/mirror", "simulator/mirror/following", "simulator/outbound", "simulator/redact", "simulator/replay", "simulator/replay/session", "simulator/server", "simulator/transfer", "simulator/transfer/manifest", "simulator/version", "web", "simulator/hypothesis"},
 	"simulator/systemtest":                     nil,
-	"simulator/command":                        {"scheduler/whatif/capacity", "simulator/app", "simulator/ask", "simulator/bench", "simulator/hypothesis", "simulator/mirror", "simulator/mirror/following", "simulator/quiet", "simulator/replay", "simulator/replay/capture", "simulator/replay/session", "simulator/standalone", "simulator/version"},
+	"simulator/command":                        {"scheduler/whatif/capacity", "simulator/app", "simulator/ask", "simulator/bench", "simulator/hypothesis", "simulator/mirror", "simulator/mirror/following", "simulator/quiet", "simulator/replay", "simulator/replay/capture", "simulator/replay/session", "simulator/standalone", "simulator/version", "simulator/runner", "simulator/scenario", "simulator/scenario/inmemory"},
 	"simulator/kubectltest":                    nil,
 	"simulator/clustertest":                    nil,
 	"simulator/quiet":                          nil,
@@ -110,6 +110,11 @@ var arrows = map[string][]string{
 	"scheduler/whatif/fit":                     {"scheduler/annotation", "scheduler/explain", "scheduler/result", "scheduler/whatif", "scheduler/whatif/newnode"},
 	"scheduler/whatif/livetest":                {"scheduler", "scheduler/config", "scheduler/result", "scheduler/schedulertest", "scheduler/whatif"},
 	"scheduler/whatif/newnode":                 nil,
+	"simulator/openb":                          nil,
+	"simulator/runner":                         {"scheduler/config", "simulator/datadir", "simulator/scenario", "simulator/scenario/*"},
+	"simulator/scenario":                       {"scheduler/config", "scheduler/explain", "scheduler/result", "scheduler/yamlsource", "simulator/objects", "simulator/openb"},
+	"simulator/scenario/inmemory":              {"scheduler/config", "scheduler/result", "scheduler/simulation", "simulator/scenario"},
+	"simulator/scenario/report":                {"simulator/scenario"},
 }
 
 // testPackages are the packages that all tests may import.

@@ -60,6 +60,8 @@ var arrows = map[string][]string{
 	"simulator/objects":                                  {"scheduler/annotation"},
 	"simulator/hypothesis":                               {"scheduler/config", "scheduler/result", "scheduler/whatif", "scheduler/whatif/*", "scheduler/yamlsource", "simulator/objects"},
 	"simulator/definitions":                              {"simulator/objects"},
+	"simulator/kueue/admission":                          {"simulator/kueue/api"},
+	"simulator/kueue/api":                                nil,
 	"simulator/kubeconfig":                               nil,
 	"simulator/connections":                              nil,
 	"simulator/controlplane":                             {"simulator/connections", "simulator/controlplane/controllers", "simulator/controlplane/internal/etcddata", "simulator/datadir", "simulator/objects", "simulator/outbound"},

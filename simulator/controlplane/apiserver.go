@@ -13,6 +13,7 @@ import (
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/apiserver/pkg/admission"
+	mutatingwebhook "k8s.io/apiserver/pkg/admission/plugin/webhook/mutating"
 	genericapiserver "k8s.io/apiserver/pkg/server"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	"k8s.io/client-go/kubernetes"
@@ -29,6 +30,7 @@ import (
 	"k8s.io/kubernetes/plugin/pkg/admission/serviceaccount"
 
 	"kube-scheduler-simulator/simulator/connections"
+	"kube-scheduler-simulator/simulator/kueue/intake"
 	"kube-scheduler-simulator/simulator/outbound"
 )
 
@@ -204,6 +206,7 @@ func serverRunOptions(listener net.Listener, opts serverOptions) *options.Server
 	enableAPIs(o)
 	disableAdmission(o, opts.taintNewNodes)
 	decorateAdmission(o, opts.outbound)
+	addIntake(o)
 	return o
 }
 
@@ -233,6 +236,15 @@ func disableAdmission(o *options.ServerRunOptions, taintNewNodes bool) {
 		// from YAML.
 		o.Admission.GenericAdmission.DisablePlugins = append(o.Admission.GenericAdmission.DisablePlugins, nodetaint.PluginName)
 	}
+}
+
+// addIntake adds the plugin that stands in for Kueue's webhooks, where an API server calls those that
+// change objects.
+func addIntake(o *options.ServerRunOptions) {
+	generic := o.Admission.GenericAdmission
+	intake.Register(generic.Plugins)
+	order := generic.RecommendedPluginOrder
+	generic.RecommendedPluginOrder = slices.Insert(slices.Clone(order), slices.Index(order, mutatingwebhook.PluginName), intake.PluginName)
 }
 
 // decorateAdmission puts our decorators first in the list, so that the metrics decorator wraps

@@ -420,7 +420,9 @@ func (r VictimsShared) english() string {
 	return text
 }
 
-func (r LocalQueueMissing) english() string  { return fmt.Sprintf("LocalQueue %s doesn't exist", r.Name) }
+func (r LocalQueueMissing) english() string {
+	return fmt.Sprintf("LocalQueue %s doesn't exist", r.Name)
+}
 func (r LocalQueueStopped) english() string  { return fmt.Sprintf("LocalQueue %s is stopped", r.Name) }
 func (r LocalQueueInactive) english() string { return fmt.Sprintf("LocalQueue %s is inactive", r.Name) }
 func (r ClusterQueueMissing) english() string {

@@ -35,12 +35,12 @@ func Register(plugins *admission.Plugins) {
 type intake struct{ client kubernetes.Interface }
 
 var (
-	_ admission.MutationInterface             = (*intake)(nil)
-	_ admission.ValidationInterface           = (*intake)(nil)
-	_ initializer.WantsExternalKubeClientSet  = (*intake)(nil)
-	_ admission.InitializationValidator       = (*intake)(nil)
-	_ func(*admission.Plugins)                = Register
-	errNoClient                         error = errors.New("the plugin needs a client")
+	_           admission.MutationInterface            = (*intake)(nil)
+	_           admission.ValidationInterface          = (*intake)(nil)
+	_           initializer.WantsExternalKubeClientSet = (*intake)(nil)
+	_           admission.InitializationValidator      = (*intake)(nil)
+	_           func(*admission.Plugins)               = Register
+	errNoClient error                                  = errors.New("the plugin needs a client")
 )
 
 // SetExternalKubeClientSet implements initializer.WantsExternalKubeClientSet.

@@ -85,6 +85,8 @@ type serverOptions struct {
 	outbound outbound.Policy
 	// version is the version that clients see.
 	version string
+	// handlers are those of Options.
+	handlers map[string]http.Handler
 }
 
 // startAPIServer returns when the API server listens; waitReady waits until it serves. fail is
@@ -148,7 +150,7 @@ func newServerChain(ctx context.Context, run *options.ServerRunOptions, opts ser
 	front := config.Aggregator.GenericConfig
 	build := front.BuildHandlerChainFunc
 	front.BuildHandlerChainFunc = func(handler http.Handler, c *genericapiserver.Config) http.Handler {
-		return opts.guard(build(connects.before(handler), c))
+		return opts.guard(build(connects.before(withHandlers(opts.handlers, handler)), c))
 	}
 	completed, err := config.Complete()
 	if err != nil {
@@ -160,6 +162,19 @@ func newServerChain(ctx context.Context, run *options.ServerRunOptions, opts ser
 	}
 	server.GenericAPIServer.ShutdownTimeout = connectionTimeout
 	return server, nil
+}
+
+// withHandlers gives the requests to the paths of handlers to these, and all others to next.
+func withHandlers(handlers map[string]http.Handler, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		for prefix, handler := range handlers {
+			if r.URL.Path == prefix || strings.HasPrefix(r.URL.Path, prefix+"/") {
+				handler.ServeHTTP(w, r)
+				return
+			}
+		}
+		next.ServeHTTP(w, r)
+	})
 }
 
 // serverRunOptions are the options of a kube-apiserver in an ordinary cluster, without features

@@ -26,7 +26,7 @@ import (
 
 // Ledger keeps what the cycles did.
 type Ledger interface {
-	// Append keeps a record. It is called by one goroutine at a time and does not block on disks.
+	// Append keeps a record. It is called by one goroutine at a time.
 	Append(*admission.Record)
 }
 

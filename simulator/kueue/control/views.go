@@ -8,11 +8,16 @@ import (
 	"slices"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	resourcehelper "k8s.io/component-helpers/resource"
 
 	"kube-scheduler-simulator/simulator/kueue/admission"
 	"kube-scheduler-simulator/simulator/kueue/api"
+	"kube-scheduler-simulator/simulator/kueue/suggest"
 )
 
 // ErrOff means that the cluster does not have Kueue's kinds.
@@ -169,15 +174,49 @@ func (q *Queues) LocalQueue(key types.NamespacedName) (clusterQueue string, know
 	return queue.Spec.ClusterQueue, true
 }
 
-// State returns a copy of what admission knows, for questions. The error is ErrOff while there is none.
-func (q *Queues) State() (*admission.State, error) {
+// Suggest finds what would let a workload in that waits. The error is NotFound for any other.
+func (q *Queues) Suggest(ctx context.Context, key types.NamespacedName) (suggest.Answer, error) {
 	e := q.engaged.Load()
 	if e == nil {
-		return nil, ErrOff
+		return suggest.Answer{}, ErrOff
+	}
+	missing := apierrors.NewNotFound(schema.GroupResource{Group: api.GroupName, Resource: api.Workloads.Resource}, key.Name)
+	w := cached[api.Workload](e.workloads, key)
+	if w == nil || is(w, api.WorkloadQuotaReserved) || is(w, api.WorkloadFinished) {
+		return suggest.Answer{}, missing
+	}
+	name, _ := q.LocalQueue(types.NamespacedName{Namespace: w.Namespace, Name: w.Spec.QueueName})
+	queue := cached[api.ClusterQueue](e.clusterQueues, types.NamespacedName{Name: name})
+	if queue == nil {
+		return suggest.Answer{}, missing
+	}
+	question := suggest.Question{Workload: key, Queue: queue, Requests: requestsOf(w), Now: e.clock.Now()}
+	for _, holder := range list[api.Workload](e.workloads) {
+		if is(holder, api.WorkloadQuotaReserved) && !is(holder, api.WorkloadFinished) {
+			question.Holders = append(question.Holders, holder)
+		}
 	}
 	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.state.Clone(), nil
+	question.State = e.state.Clone()
+	e.mu.Unlock()
+	return suggest.Ask(ctx, question), nil
+}
+
+// requestsOf returns what all pods of a workload ask for, in the units of admission.
+func requestsOf(w *api.Workload) map[corev1.ResourceName]int64 {
+	total := map[corev1.ResourceName]int64{corev1.ResourcePods: 0}
+	for _, set := range w.Spec.PodSets {
+		pod := &corev1.Pod{Spec: set.Template.Spec}
+		total[corev1.ResourcePods] += int64(set.Count)
+		for name, amount := range resourcehelper.PodRequests(pod, resourcehelper.PodResourcesOptions{}) {
+			n := amount.Value()
+			if name == corev1.ResourceCPU {
+				n = amount.MilliValue()
+			}
+			total[name] += n * int64(set.Count)
+		}
+	}
+	return total
 }
 
 // Owners returns the owners of a workload; nil if there is no such workload.

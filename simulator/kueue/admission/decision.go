@@ -58,8 +58,10 @@ type Decision struct {
 	Events []Event
 }
 
-// Event is a Kubernetes event about the workload.
+// Event is a Kubernetes event about a workload.
 type Event struct {
+	// Workload is the one that the event is about, usually the decision's own.
+	Workload        Ref
 	Warning         bool
 	Reason, Message string
 }

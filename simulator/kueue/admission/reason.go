@@ -195,11 +195,9 @@ type PreemptionPending struct {
 // LostQuota means that another head of the same cycle took the quota.
 type LostQuota struct{}
 
-// VictimsShared means that another head of the same cycle evicts the same workloads.
-type VictimsShared struct {
-	// Suffices means that those evictions make room for this workload too.
-	Suffices bool `json:"suffices,omitempty"`
-}
+// VictimsShared means that the victims of another head of the same cycle make room for this
+// workload too.
+type VictimsShared struct{}
 
 // LocalQueueMissing means that the LocalQueue does not exist.
 type LocalQueueMissing struct {
@@ -413,11 +411,7 @@ func (r LostQuota) english() string {
 }
 
 func (r VictimsShared) english() string {
-	const text = "Workload has overlapping preemption targets with another workload"
-	if r.Suffices {
-		return text + ", but will fit after these preemptions complete"
-	}
-	return text
+	return "Workload has overlapping preemption targets with another workload, but will fit after these preemptions complete"
 }
 
 func (r LocalQueueMissing) english() string {

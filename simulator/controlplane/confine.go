@@ -49,6 +49,7 @@ func (c confinement) apply(config *app.Config) {
 	extensions.AuthResolverWrapper = func(r webhook.AuthenticationInfoResolver) webhook.AuthenticationInfoResolver {
 		return c.webhooks(inner(r))
 	}
+	extensions.ServiceResolver = confinedServices{extensions.ServiceResolver, c}
 
 	aggregator := &config.Aggregator.ExtraConfig
 	toServers := aggregator.ProxyTransport.Clone()

@@ -86,7 +86,9 @@ func (w *world) do(line string) {
 	case "ready":
 		w.update(rest[0], func(o *api.Workload) { w.condition(o, api.WorkloadPodsReady, metav1.ConditionTrue, "Started") })
 	case "unready":
-		w.update(rest[0], func(o *api.Workload) { w.condition(o, api.WorkloadPodsReady, metav1.ConditionFalse, reasonWaitForRecovery) })
+		w.update(rest[0], func(o *api.Workload) {
+			w.condition(o, api.WorkloadPodsReady, metav1.ConditionFalse, reasonWaitForRecovery)
+		})
 	case "check":
 		w.check(rest)
 	case "admissioncheck":

@@ -76,7 +76,7 @@ var arrows = map[string][]string{
 	"simulator/admission":                      nil,
 	"simulator/ask":                            {"scheduler/config", "scheduler/explain", "scheduler/result", "scheduler/whatif", "scheduler/whatif/capacity", "simulator/hypothesis", "simulator/objects", "simulator/transfer/manifest"},
 	"simulator/standalone":                     {"scheduler/config", "scheduler/whatif", "scheduler/whatif/capacity", "simulator/admission", "simulator/ask", "simulator/hypothesis", "simulator/mirror", "simulator/objects", "simulator/replay", "simulator/transfer/manifest", "simulator/virtualnode"},
-	"simulator/virtualnode":                    {"simulator/objects"},
+	"simulator/virtualnode":                    {"scheduler/customresource", "scheduler/plugins/noderesourcetopology/v1alpha2", "simulator/objects"},
 	"simulator/replay":                         {"scheduler", "scheduler/blockfile", "scheduler/result", "simulator/objects"},
 	"simulator/replay/session":                 {"simulator/replay", "simulator/server"},
 	"simulator/replay/capture":                 {"simulator/kubeconfig", "simulator/mirror", "simulator/redact", "simulator/replay"},

@@ -24,6 +24,7 @@ var arrows = map[string][]string{
 	"scheduler/result":                                   nil,
 	"scheduler/internal/upstream":                        nil,
 	"scheduler/internal/upstream/contract":               nil,
+	"scheduler/flow":                                     {"scheduler/config", "scheduler/result", "scheduler/whatif"},
 	"scheduler/guard":                                    nil,
 	"scheduler/customresource":                           nil,
 	"scheduler/pluginfact":                               nil,

@@ -77,6 +77,8 @@ func run(with []Option) error {
 			return whatIf(ctx, os.Args[2:], with)
 		case "capacity":
 			return capacity(ctx, os.Args[2:], with)
+		case "report":
+			return report(ctx, os.Args[2:])
 		case "version":
 			return showVersion(os.Args[2:], os.Stdout)
 		}
@@ -89,7 +91,7 @@ func serve(ctx context.Context, args []string, with []Option) error {
 	for _, o := range with {
 		o(&options)
 	}
-	flags := newFlags("simulator [flags]\n       simulator bench [flags]\n       simulator record [flags]\n       simulator replay FILE [flags]\n       simulator whatif ([NAMESPACE/]NAME | -f FILE) [flags]\n       simulator capacity ([NAMESPACE/]NAME | -f FILE) [flags]\n       simulator version [flags]",
+	flags := newFlags("simulator [flags]\n       simulator bench [flags]\n       simulator record [flags]\n       simulator replay FILE [flags]\n       simulator whatif ([NAMESPACE/]NAME | -f FILE) [flags]\n       simulator capacity ([NAMESPACE/]NAME | -f FILE) [flags]\n       simulator report [NAMESPACE/]NAME [flags]\n       simulator version [flags]",
 		"Runs a Kubernetes control plane and a recorded kube-scheduler, and serves their web application.")
 	gates := flags.serve(&options)
 	if done, err := flags.parse(args); done || err != nil {

@@ -85,6 +85,8 @@ func run(with []Option) error {
 			return capacity(ctx, os.Args[2:], with)
 		case "run":
 			return runScenarios(ctx, os.Args[2:], with)
+		case "report":
+			return report(ctx, os.Args[2:])
 		case "version":
 			return showVersion(os.Args[2:], os.Stdout)
 		}
@@ -92,12 +94,23 @@ func run(with []Option) error {
 	return serve(ctx, os.Args[1:], with)
 }
 
+// usage names every command.
+const usage = `simulator [flags]
+       simulator bench [flags]
+       simulator record [flags]
+       simulator replay FILE [flags]
+       simulator whatif ([NAMESPACE/]NAME | -f FILE) [flags]
+       simulator capacity ([NAMESPACE/]NAME | -f FILE) [flags]
+       simulator run FILE… [flags]
+       simulator report [NAMESPACE/]NAME [flags]
+       simulator version [flags]`
+
 func serve(ctx context.Context, args []string, with []Option) error {
 	options := app.DefaultOptions()
 	for _, o := range with {
 		o(&options)
 	}
-	flags := newFlags("simulator [flags]\n       simulator bench [flags]\n       simulator record [flags]\n       simulator replay FILE [flags]\n       simulator whatif ([NAMESPACE/]NAME | -f FILE) [flags]\n       simulator capacity ([NAMESPACE/]NAME | -f FILE) [flags]\n       simulator run FILE… [flags]\n       simulator version [flags]",
+	flags := newFlags(usage,
 		"Runs a Kubernetes control plane and a recorded kube-scheduler, and serves their web application.")
 	gates := flags.serve(&options)
 	if done, err := flags.parse(args); done || err != nil {

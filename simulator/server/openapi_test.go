@@ -180,7 +180,7 @@ func TestSchemasMatchTypes(t *testing.T) {
 		"ExtenderFailure":      &explain.ExtenderFailure{},
 		"Score":                &result.Score{},
 		"Cycle":                &result.Cycle{},
-		"ExplainedCycle":       &explained{Cycle: &result.Cycle{}},
+		"ExplainedCycle":       &explain.Explained{Cycle: &result.Cycle{}},
 		"Explanation":          &explain.Explanation{},
 		"Rejection":            &result.Rejection{},
 		"ReasonCount":          &result.ReasonCount{},

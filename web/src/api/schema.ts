@@ -4210,7 +4210,12 @@ export interface operations {
     };
     getCycle: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description json (default), or html for a file that shows the decision in a browser without a server or a network. */
+                format?: "json" | "html";
+                /** @description With format=html, the UID and the attempt, separated by a slash, of a decision to compare with. */
+                other?: string;
+            };
             header?: never;
             path: {
                 /** @description The pod's UID. */
@@ -4229,9 +4234,10 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ExplainedCycle"];
+                    "text/html": string;
                 };
             };
-            /** @description The attempt is not a positive number. */
+            /** @description The attempt is not a positive number, or the format is unknown. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -4242,6 +4248,15 @@ export interface operations {
             };
             /** @description There is no result for this UID and attempt. */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The program was built without the web application, which draws reports. */
+            501: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -6,6 +6,7 @@ import { importing } from './importing'
 import { nodeAction } from './nodeAction'
 import { present } from './present'
 import { replay } from './replay'
+import { report } from './report'
 import { score } from './score'
 import { search } from './search'
 import { templates } from './templates'
@@ -13,5 +14,6 @@ import { tour } from './tour'
 import { whatif } from './whatif'
 
 export const deferred = { ...act, ...batch, ...importing, ...nodeAction, ...present, ...replay, ...score, ...search, ...templates, ...tour, ...whatif }
+export const deferred = { ...act, ...importing, ...nodeAction, ...present, ...replay, ...report, ...score, ...search, ...templates, ...tour, ...whatif }
 
 export type DeferredMessages = typeof deferred

@@ -13,7 +13,6 @@ import { templates } from './templates'
 import { tour } from './tour'
 import { whatif } from './whatif'
 
-export const deferred = { ...act, ...batch, ...importing, ...nodeAction, ...present, ...replay, ...score, ...search, ...templates, ...tour, ...whatif }
-export const deferred = { ...act, ...importing, ...nodeAction, ...present, ...replay, ...report, ...score, ...search, ...templates, ...tour, ...whatif }
+export const deferred = { ...act, ...batch, ...importing, ...nodeAction, ...present, ...replay, ...report, ...score, ...search, ...templates, ...tour, ...whatif }
 
 export type DeferredMessages = typeof deferred

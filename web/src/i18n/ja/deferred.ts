@@ -14,5 +14,4 @@ import { templates } from './templates'
 import { tour } from './tour'
 import { whatif } from './whatif'
 
-export const deferred: DeferredMessages = { ...act, ...batch, ...importing, ...nodeAction, ...present, ...replay, ...score, ...search, ...templates, ...tour, ...whatif }
-export const deferred: DeferredMessages = { ...act, ...importing, ...nodeAction, ...present, ...replay, ...report, ...score, ...search, ...templates, ...tour, ...whatif }
+export const deferred: DeferredMessages = { ...act, ...batch, ...importing, ...nodeAction, ...present, ...replay, ...report, ...score, ...search, ...templates, ...tour, ...whatif }

@@ -77,18 +77,13 @@ var arrows = map[string][]string{
 	"simulator/datadir":                        nil,
 	"simulator/admission":                      nil,
 	"simulator/ask":                            {"scheduler/config", "scheduler/explain", "scheduler/result", "scheduler/whatif", "scheduler/whatif/capacity", "simulator/hypothesis", "simulator/objects", "simulator/transfer/manifest"},
-<<<<<<< HEAD
-	"simulator/standalone":                     {"scheduler/config", "scheduler/standin", "scheduler/whatif", "scheduler/whatif/capacity", "simulator/admission", "simulator/ask", "simulator/hypothesis", "simulator/mirror", "simulator/objects", "simulator/replay", "simulator/transfer/manifest", "simulator/virtualnode"},
-	"simulator/virtualnode":                    {"simulator/objects"},
 	"simulator/openb":                          nil,
-	"simulator/runner":                         {"scheduler/config", "simulator/datadir", "simulator/scenario", "simulator/scenario/*"},
-	"simulator/scenario":                       {"scheduler/config", "scheduler/explain", "scheduler/result", "scheduler/yamlsource", "simulator/objects", "simulator/openb"},
+	"simulator/runner":                         {"scheduler/config", "scheduler/result", "scheduler/shadow", "simulator/datadir", "simulator/scenario", "simulator/scenario/*"},
+	"simulator/scenario":                       {"scheduler/config", "scheduler/explain", "scheduler/result", "scheduler/shadow", "scheduler/yamlsource", "simulator/objects", "simulator/openb"},
 	"simulator/scenario/inmemory":              {"scheduler/config", "scheduler/result", "scheduler/simulation", "simulator/scenario"},
 	"simulator/scenario/report":                {"simulator/scenario"},
-=======
-	"simulator/standalone":                     {"scheduler/config", "scheduler/whatif", "scheduler/whatif/capacity", "simulator/admission", "simulator/ask", "simulator/hypothesis", "simulator/mirror", "simulator/objects", "simulator/replay", "simulator/transfer/manifest", "simulator/virtualnode"},
-	"simulator/virtualnode":                    {"scheduler/customresource", "scheduler/plugins/noderesourcetopology/v1alpha2", "simulator/objects"},
->>>>>>> main
+	"simulator/standalone":                     {"scheduler/config", "scheduler/standin", "scheduler/whatif", "scheduler/whatif/capacity", "simulator/admission", "simulator/ask", "simulator/hypothesis", "simulator/mirror", "simulator/objects", "simulator/replay", "simulator/transfer/manifest", "simulator/virtualnode"},
+	"simulator/virtualnode":                    {"scheduler/customresource", "scheduler/plugins/noderesourcetopology/v1alpha2", "scheduler/standin", "simulator/objects"},
 	"simulator/replay":                         {"scheduler", "scheduler/blockfile", "scheduler/result", "simulator/objects"},
 	"simulator/replay/session":                 {"simulator/replay", "simulator/server"},
 	"simulator/replay/capture":                 {"simulator/kubeconfig", "simulator/mirror", "simulator/redact", "simulator/replay"},

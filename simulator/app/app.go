@@ -31,6 +31,7 @@ import (
 	"kube-scheduler-simulator/simulator/definitions"
 	"kube-scheduler-simulator/simulator/mirror/following"
 	"kube-scheduler-simulator/simulator/replay/session"
+	"kube-scheduler-simulator/simulator/runs"
 	"kube-scheduler-simulator/simulator/server"
 	"kube-scheduler-simulator/simulator/transfer"
 	"kube-scheduler-simulator/simulator/version"
@@ -129,6 +130,7 @@ type simulator struct {
 	// feed hands out the state of the scheduler.
 	feed       *scheduler.Feed
 	hypotheses *hypotheses
+	runs       *runs.Runs
 	// queues counts the events of the scheduling queue since the latest reset.
 	queues     scheduler.QueueReader
 	operations operations
@@ -220,6 +222,7 @@ func (s *simulator) start(ctx context.Context) error {
 	}
 	s.onStopOf("the scheduler", 0, s.within(schedulerShare, s.scheduler.Stop))
 	s.keepInventory()
+	s.startRuns()
 	if err := s.startHypotheses(ctx); err != nil {
 		return fmt.Errorf("preparing answers to hypotheses: %w", err)
 	}
@@ -276,6 +279,7 @@ func (s *simulator) backend() server.Backend {
 
 		Hypotheses: s.hypotheses,
 		Shadow:     s.hypotheses,
+		Runs:       s.runs,
 	}
 	if s.embedded != nil {
 		b.Reset = s.resetAll

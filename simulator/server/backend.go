@@ -84,6 +84,8 @@ type Backend struct {
 	Hypotheses Hypotheses
 	// Shadow judges live decisions. When it is nil, its routes answer 501.
 	Shadow Shadow
+	// Runs runs scenarios. When it is nil, its routes answer 501.
+	Runs Runs
 }
 
 // attached is a Backend in use.

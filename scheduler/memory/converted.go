@@ -23,7 +23,7 @@ func (f *factory) Converted(of schema.GroupVersionResource, convert func(*unstru
 	if i := f.converted[of]; i != nil {
 		return i
 	}
-	i := newInformer()
+	i := f.world.dynamic.make()
 	f.converted[of] = i
 	converted := func(o any) metav1.Object {
 		u, ok := o.(*unstructured.Unstructured)

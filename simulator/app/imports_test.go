@@ -85,7 +85,7 @@ var arrows = map[string][]string{
 	"simulator/mirror":                         {"simulator/kubeconfig", "simulator/objects", "simulator/redact"},
 	"simulator/mirror/following":               {"simulator/datadir", "simulator/mirror", "simulator/redact", "simulator/server", "simulator/transfer", "simulator/transfer/manifest"},
 	"simulator/version":                        nil,
-	"simulator/bench":                          {"scheduler", "scheduler/annotation", "scheduler/config", "scheduler/resultstore", "simulator/controlplane"},
+	"simulator/bench":                          {"scheduler", "scheduler/annotation", "scheduler/config", "scheduler/plugins", "scheduler/plugins/capacityscheduling/v1alpha1", "scheduler/plugins/coscheduling/v1alpha1", "scheduler/plugins/noderesourcetopology/v1alpha2", "scheduler/result", "scheduler/resultstore", "simulator/controlplane", "simulator/definitions"},
 	"simulator/server":                         {"scheduler/result", "scheduler/explain", "scheduler/config", "scheduler/yamlsource", "scheduler/shadow", "scheduler/whatif", "scheduler/whatif/*", "simulator/connections", "simulator/hypothesis", "simulator/objects", "simulator/replay", "simulator/transfer", "simulator/transfer/manifest", "simulator/server/watch", "simulator/definitions"},
 	"simulator/server/watch":                   {"scheduler/result", "simulator/objects"},
 	"simulator/server/watch/watchtest":         nil,

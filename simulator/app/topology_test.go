@@ -223,6 +223,7 @@ zones:
 - {name: socket-0, type: Socket, resources: [{name: cpu, capacity: 8, allocatable: 8, available: 8}]}
 - {name: node-7, type: Node, resources: [{name: cpu, capacity: 4, allocatable: 4, available: 4}, {name: memory, capacity: 8Gi, allocatable: 8Gi, available: 8Gi}]}
 `)
+	k.prints(t, "True", `{.status.conditions[?(@.type=="Ready")].status}`, "node", k.namespace+"-odd")
 	k.apply(t, aligned("large", k.namespace+"-odd", true, 5))
 	k.rejected(t, k.cycle(t, "large", result.Unschedulable), "odd", "NodeResourceTopologyMatch: cannot align container")
 	k.apply(t, aligned("small", k.namespace+"-odd", true, 2))

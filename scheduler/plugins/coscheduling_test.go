@@ -4,6 +4,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -18,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/klog/v2"
@@ -113,7 +115,7 @@ type theatre struct {
 // API server does not know the unserved resources.
 func play(t *testing.T, configuration string, recorded bool, act func(*theatre), unserved ...string) *story {
 	t.Helper()
-	parsed, err := config.ParseWith([]byte(configuration), config.Options{OutOfTree: []string{"Coscheduling"}})
+	parsed, err := config.ParseWith([]byte(configuration), config.Options{OutOfTree: slices.Collect(maps.Keys(plugins.Registry()))})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -163,12 +165,47 @@ func (x *theatre) delete(namespace string, names ...string) {
 	}
 }
 
-func (x *theatre) deleteGroup(name string) {
+func (x *theatre) deleteCustom(namespace string, kind schema.GroupVersionResource, name string) {
 	x.t.Helper()
-	g := v1alpha1.GroupVersion
-	err := x.client.Discovery().RESTClient().Delete().AbsPath("/apis", g.Group, g.Version, "namespaces", schedulertest.Namespace, "podgroups", name).Do(x.ctx).Error()
+	err := x.client.Discovery().RESTClient().Delete().AbsPath("/apis", kind.Group, kind.Version, "namespaces", namespace, kind.Resource, name).Do(x.ctx).Error()
 	if err != nil {
 		x.t.Fatal(err)
+	}
+}
+
+// scene is a part of a transcript.
+type scene struct {
+	name string
+	act  func(*theatre)
+}
+
+// tell plays each scene on two nodes and compares what is told with a file.
+func tell(t *testing.T, file, configuration string, scenes []scene) {
+	t.Helper()
+	var told strings.Builder
+	for _, s := range scenes {
+		notes := play(t, configuration, true, func(x *theatre) {
+			x.create(node("n1"), node("n2"))
+			s.act(x)
+		})
+		fmt.Fprintf(&told, "# %s\n%s\n\n", s.name, strings.Join(notes.ordered(), "\n"))
+	}
+	compareTold(t, file, told.String())
+}
+
+func compareTold(t *testing.T, file, told string) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(file, []byte(told), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), told); diff != "" {
+		t.Error(diff)
 	}
 }
 
@@ -262,7 +299,7 @@ func TestGangs(t *testing.T) {
 			time.Sleep(2 * time.Second)
 			x.create(member("g-01", "g").Obj())
 			time.Sleep(time.Second)
-			x.deleteGroup("g")
+			x.deleteCustom(schedulertest.Namespace, v1alpha1.PodGroups, "g")
 			time.Sleep(6 * time.Second)
 			x.create(gangOf("g", 3))
 			time.Sleep(3 * time.Second)
@@ -322,19 +359,7 @@ func TestGangs(t *testing.T) {
 		})
 		fmt.Fprintf(&told, "# %s\n%s\n\n", tc.name, strings.Join(notes.ordered(), "\n"))
 	}
-	const file = "testdata/coscheduling.txt"
-	if *update {
-		if err := os.WriteFile(file, []byte(told.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), told.String()); diff != "" {
-		t.Error(diff)
-	}
+	compareTold(t, "testdata/coscheduling.txt", told.String())
 }
 
 var update = flag.Bool("update", false, "write the transcripts in testdata")

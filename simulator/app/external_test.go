@@ -20,6 +20,7 @@ import (
 	"kube-scheduler-simulator/scheduler/result"
 	"kube-scheduler-simulator/simulator/clustertest"
 	"kube-scheduler-simulator/simulator/controlplane"
+	"kube-scheduler-simulator/simulator/definitions"
 	"kube-scheduler-simulator/simulator/server"
 )
 
@@ -132,8 +133,14 @@ func (w *way) cut() {
 func TestAnotherControlPlane(t *testing.T) {
 	there := startElsewhere(t)
 	options := DefaultOptions()
-	options.Kubeconfig = there.kubeconfig
+	options.Kubeconfig, options.Definitions = there.kubeconfig, []string{"CapacityScheduling"}
 	s := startApart(t, options)
+	// Of definitions, it gets those that are asked for, and none with a configuration.
+	s.wantInstalled(t, "with --crds", "ElasticQuota", definitions.ForConfiguration)
+	s.applied(t, http.MethodPut, configurationPath, coscheduling(""))
+	s.wantInstalled(t, "with the plugin", "PodGroup", definitions.Absent)
+	s.applied(t, http.MethodDelete, configurationPath, "")
+	s.wantInstalled(t, "with another configuration", "ElasticQuota", definitions.ForConfiguration)
 	if s.kubeconfig != there.kubeconfig {
 		t.Errorf("the ready line names %s", s.kubeconfig)
 	}

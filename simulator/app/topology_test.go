@@ -9,10 +9,15 @@ import (
 	"strings"
 	"testing"
 
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"kube-scheduler-simulator/scheduler/explain"
 	"kube-scheduler-simulator/scheduler/result"
 	"kube-scheduler-simulator/simulator/clustertest"
 	"kube-scheduler-simulator/simulator/definitions"
+	"kube-scheduler-simulator/simulator/objects"
 )
 
 const topologyMatch = header + `
@@ -43,6 +48,7 @@ func TestNodeResourceTopologyMatch(t *testing.T) {
 		}
 	})
 	s.applied(t, http.MethodPut, configurationPath, topologyMatch)
+	t.Run("everything at once", func(t *testing.T) { everythingAtOnce(t, newKubectl(t, s)) })
 	t.Run("a pod fits a node and no zone", func(t *testing.T) { noZone(t, newKubectl(t, s)) })
 	t.Run("the whole pod is aligned", func(t *testing.T) { podScope(t, newKubectl(t, s)) })
 	t.Run("what is available is true", func(t *testing.T) { availableIsTrue(t, newKubectl(t, s)) })
@@ -101,6 +107,27 @@ spec:
 		out += fmt.Sprintf("  - {name: c%d, image: example.com/main, resources: {%s}}\n", i, resources)
 	}
 	return out
+}
+
+// everythingAtOnce: no pod gets to a new node before its topology is known, not even right after the
+// plugin is enabled.
+func everythingAtOnce(t *testing.T, k *kubectl) {
+	s := k.simulator
+	node := &v1.Node{
+		ObjectMeta: metav1.ObjectMeta{Name: k.namespace + "-a", Labels: map[string]string{"pool": k.namespace}, Annotations: map[string]string{objects.AnnotationNUMA: "{zones: 2}"}},
+		Status:     v1.NodeStatus{Allocatable: v1.ResourceList{v1.ResourceCPU: resource.MustParse("8"), v1.ResourceMemory: resource.MustParse("16Gi"), v1.ResourcePods: resource.MustParse("9")}},
+	}
+	large := pod("large", k.namespace, "5")
+	large.Spec.Containers[0].Resources.Requests[v1.ResourceMemory] = resource.MustParse("1Gi")
+	large.Spec.Containers[0].Resources.Limits = large.Spec.Containers[0].Resources.Requests
+	s.applied(t, http.MethodDelete, configurationPath, "")
+	s.applied(t, http.MethodPut, configurationPath, topologyMatch)
+	if _, err := s.client.CoreV1().Nodes().Create(t.Context(), node, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	s.untainted(t, node.Name)
+	_, c := create(t, s, k.namespace, large, result.Unschedulable)
+	k.rejected(t, c, "a", "NodeResourceTopologyMatch: cannot align container")
 }
 
 // noZone: of the pods that fit a node, only those are refused that fit no zone and are Guaranteed.
@@ -196,6 +223,7 @@ zones:
 - {name: socket-0, type: Socket, resources: [{name: cpu, capacity: 8, allocatable: 8, available: 8}]}
 - {name: node-7, type: Node, resources: [{name: cpu, capacity: 4, allocatable: 4, available: 4}, {name: memory, capacity: 8Gi, allocatable: 8Gi, available: 8Gi}]}
 `)
+	k.prints(t, "True", `{.status.conditions[?(@.type=="Ready")].status}`, "node", k.namespace+"-odd")
 	k.apply(t, aligned("large", k.namespace+"-odd", true, 5))
 	k.rejected(t, k.cycle(t, "large", result.Unschedulable), "odd", "NodeResourceTopologyMatch: cannot align container")
 	k.apply(t, aligned("small", k.namespace+"-odd", true, 2))

@@ -11,10 +11,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"math"
 	"os"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"text/tabwriter"
 	"time"
 
@@ -24,13 +25,14 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
-	frameworkruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
 	"k8s.io/utils/clock"
 	"k8s.io/utils/ptr"
 
 	"kube-scheduler-simulator/scheduler"
 	"kube-scheduler-simulator/scheduler/annotation"
 	"kube-scheduler-simulator/scheduler/config"
+	"kube-scheduler-simulator/scheduler/plugins"
+	"kube-scheduler-simulator/scheduler/result"
 	"kube-scheduler-simulator/scheduler/resultstore"
 	"kube-scheduler-simulator/simulator/controlplane"
 )
@@ -52,8 +54,8 @@ type Options struct {
 
 // Rate is a throughput.
 type Rate struct {
-	// PodsPerSecond is the median of Runs: pods bound per second, from the first creation
-	// to the last binding.
+	// PodsPerSecond is the median of Runs: pods bound per second, from the first creation, or
+	// from the first binding for Batch, to the last binding.
 	PodsPerSecond float64   `json:"podsPerSecond"`
 	Runs          []float64 `json:"runs"`
 }
@@ -68,6 +70,9 @@ type Report struct {
 	Recorded        Rate `json:"recorded"`
 	// Ratio is the median over the pairs of recorded ÷ bare.
 	Ratio float64 `json:"ratio"`
+	// DecisionP99Milliseconds is how long 99 % of the decisions of the last recorded run took at
+	// most: the plugins of an attempt's scheduling cycle together.
+	DecisionP99Milliseconds float64 `json:"decisionP99Milliseconds"`
 	// ResultsKept counts the pods of the last recorded run whose latest attempt
 	// could be read back.
 	ResultsKept int `json:"resultsKept"`
@@ -167,7 +172,7 @@ func (o Options) check() error {
 // each report.
 func (b *bench) compare(ctx context.Context, reports []*Report) error {
 	// The first run warms up the caches and is not counted.
-	if _, _, err := b.run(ctx, recording{annotationBytes: reports[0].AnnotationBytes}, nil); err != nil {
+	if _, err := b.run(ctx, recording{annotationBytes: reports[0].AnnotationBytes}, nil); err != nil {
 		return err
 	}
 	ratios := make([][]float64, len(reports))
@@ -181,15 +186,16 @@ func (b *bench) compare(ctx context.Context, reports []*Report) error {
 			if which >= 0 {
 				kind.annotationBytes = reports[which].AnnotationBytes
 			}
-			rate, kept, err := b.run(ctx, kind, nil)
+			ran, err := b.run(ctx, kind, nil)
 			if err != nil {
 				return err
 			}
 			if which < 0 {
-				bare = rate
+				bare = ran.rate
 				continue
 			}
-			rates[which], reports[which].ResultsKept = rate, kept
+			rates[which] = ran.rate
+			reports[which].ResultsKept, reports[which].DecisionP99Milliseconds = ran.kept, ran.p99*1000
 		}
 		for i, r := range reports {
 			r.Bare.Runs = append(r.Bare.Runs, bare)
@@ -221,13 +227,22 @@ const creators = 16
 // maxWait is how long a run may take.
 const maxWait = 10 * time.Minute
 
-// run schedules the load once and deletes it. It returns the pods bound per second and, for a
-// recorded run, how many results can be read back. ended is called when every pod is bound, while
+// ran is what a run has measured.
+type ran struct {
+	// rate is in pods bound per second.
+	rate float64
+	// kept counts the results of a recorded run that can be read back, and p99 is how long 99 %
+	// of its decisions took at most, in seconds.
+	kept int
+	p99  float64
+}
+
+// run schedules the load once and deletes it. ended is called when every pod is bound, while
 // everything still runs; it may be nil.
-func (b *bench) run(ctx context.Context, kind recording, ended func() error) (rate float64, kept int, err error) {
+func (b *bench) run(ctx context.Context, kind recording, ended func() error) (r ran, err error) {
 	options, err := b.schedulerOptions()
 	if err != nil {
-		return 0, 0, err
+		return ran{}, err
 	}
 	store := resultstore.New(resultstore.Options{})
 	var writer sync.WaitGroup
@@ -242,117 +257,172 @@ func (b *bench) run(ctx context.Context, kind recording, ended func() error) (ra
 			writer.Go(func() { w.Run(writerCtx) })
 		}
 	}
-	s := scheduler.New(options)
-	if err := s.Start(ctx); err != nil {
-		return 0, 0, err
-	}
-	bound, stopWatch, err := b.watchBound(ctx)
+	bound, err := b.watchBound(ctx)
 	if err != nil {
-		return 0, 0, err
+		return ran{}, err
 	}
-	defer stopWatch()
-
+	defer bound.stop()
+	s := scheduler.New(options)
 	start := time.Now()
-	if err := inParallel(ctx, b.Pods, b.createPod); err != nil {
-		return 0, 0, err
+	// The pods of Batch are there first.
+	steps := []func() error{func() error { return s.Start(ctx) }, func() error { return inParallel(ctx, b.Pods, b.createPod) }}
+	if b.Load == Batch {
+		slices.Reverse(steps)
+	}
+	for _, step := range steps {
+		if err := step(); err != nil {
+			return ran{}, err
+		}
 	}
 	select {
-	case <-bound:
+	case <-bound.all:
 	case <-ctx.Done():
-		return 0, 0, ctx.Err()
+		return ran{}, ctx.Err()
 	case <-time.After(maxWait):
-		return 0, 0, fmt.Errorf("not all pods were bound within %v", maxWait)
+		return ran{}, fmt.Errorf("not all pods were bound within %v", maxWait)
 	}
-	rate = float64(b.Pods) / time.Since(start).Seconds()
+	if b.Load == Batch {
+		start = bound.first
+	}
+	r.rate = float64(b.Pods) / time.Since(start).Seconds()
 	if ended != nil {
 		if err := ended(); err != nil {
-			return 0, 0, err
+			return ran{}, err
 		}
 	}
 
 	if err := s.Stop(ctx); err != nil {
-		return 0, 0, err
+		return ran{}, err
 	}
 	if !kind.bare {
-		if kept, err = b.countKept(ctx, store); err != nil {
-			return 0, 0, err
+		if err = b.readBack(ctx, store, &r); err != nil {
+			return ran{}, err
 		}
 	}
-	return rate, kept, b.cleanUp(ctx)
+	return r, b.cleanUp(ctx)
 }
 
 // schedulerOptions are those of a bare run.
 func (b *bench) schedulerOptions() (scheduler.Options, error) {
-	configuration, err := config.ParseWith([]byte(b.Load.configuration()), config.Options{OutOfTree: []string{gateName}})
+	registry := plugins.Registry()
+	registry[gateName] = newGate(b.Pods)
+	configuration, err := config.ParseWith([]byte(b.Load.configuration()), config.Options{OutOfTree: slices.Collect(maps.Keys(registry))})
 	if err != nil {
 		return scheduler.Options{}, err
 	}
-	return scheduler.Options{
-		Client: b.controlPlane.ClientConfig(), Configuration: configuration.Internal,
-		OutOfTree: frameworkruntime.Registry{gateName: newGate(b.Pods)},
-	}, nil
+	return scheduler.Options{Client: b.controlPlane.ClientConfig(), Configuration: configuration.Internal, OutOfTree: registry}, nil
 }
 
 func (b *bench) createPod(ctx context.Context, i int) error {
-	_, err := b.client.CoreV1().Pods(metav1.NamespaceDefault).Create(ctx, b.Load.pod(i, b.Nodes, b.Pods), metav1.CreateOptions{})
+	_, err := b.client.CoreV1().Pods(b.Load.namespace(i)).Create(ctx, b.Load.pod(i, b.Nodes, b.Pods), metav1.CreateOptions{})
 	return err
 }
 
-// watchBound returns a channel that is closed when every pod of the load is bound.
-func (b *bench) watchBound(ctx context.Context) (<-chan struct{}, func(), error) {
+// bound tells when pods are bound.
+type bound struct {
+	// all is closed when every pod of the load is. Then first is when the first one was.
+	all   chan struct{}
+	first time.Time
+	stop  func()
+}
+
+// watchBound watches the pods of the load, of which none exists yet.
+func (b *bench) watchBound(ctx context.Context) (*bound, error) {
 	watchCtx, cancel := context.WithCancel(ctx)
-	done := make(chan struct{})
-	var left atomic.Int64
-	left.Store(int64(b.Pods))
+	w := &bound{all: make(chan struct{})}
+	left := b.Pods
+	// The handler is called by one goroutine.
 	count := func(obj any) {
-		if left.Add(-1) == 0 {
-			close(done)
+		if obj.(*v1.Pod).Namespace == victimsNamespace {
+			return
+		}
+		if left == b.Pods {
+			w.first = time.Now()
+		}
+		if left--; left == 0 {
+			close(w.all)
 		}
 	}
 	assigned := fields.OneTermNotEqualSelector("spec.nodeName", "")
 	_, controller := cache.NewInformerWithOptions(cache.InformerOptions{
-		ListerWatcher: cache.NewListWatchFromClient(b.client.CoreV1().RESTClient(), "pods", metav1.NamespaceDefault, assigned),
+		ListerWatcher: cache.NewListWatchFromClient(b.client.CoreV1().RESTClient(), "pods", metav1.NamespaceAll, assigned),
 		ObjectType:    &v1.Pod{},
 		Handler:       cache.ResourceEventHandlerFuncs{AddFunc: count},
 	})
 	var running sync.WaitGroup
 	running.Go(func() { controller.RunWithContext(watchCtx) })
-	stop := func() {
+	w.stop = func() {
 		cancel()
 		running.Wait()
 	}
 	if !cache.WaitForCacheSync(watchCtx.Done(), controller.HasSynced) {
-		stop()
-		return nil, nil, errors.New("watching for bound pods")
+		w.stop()
+		return nil, errors.New("watching for bound pods")
 	}
-	return done, stop, nil
+	return w, nil
 }
 
-func (b *bench) countKept(ctx context.Context, store *resultstore.Store) (int, error) {
-	pods, err := b.client.CoreV1().Pods(metav1.NamespaceDefault).List(ctx, metav1.ListOptions{})
+// readBack counts the results of the load, and how long its decisions took.
+func (b *bench) readBack(ctx context.Context, store *resultstore.Store, r *ran) error {
+	pods, err := b.client.CoreV1().Pods(metav1.NamespaceAll).List(ctx, metav1.ListOptions{})
 	if err != nil {
-		return 0, err
+		return err
 	}
-	kept := 0
+	var decisions []float64
 	for _, pod := range pods.Items {
 		attempts, err := store.Attempts(pod.UID)
 		if err != nil || len(attempts) == 0 {
 			continue
 		}
-		c, err := store.Get(pod.UID, attempts[len(attempts)-1].Attempt)
-		if err == nil && c != nil && c.SelectedNode == pod.Spec.NodeName && c.Filter != nil {
-			kept++
+		for i, attempt := range attempts {
+			c, err := store.Get(pod.UID, attempt.Attempt)
+			if err != nil || c == nil {
+				continue
+			}
+			decisions = append(decisions, decisionSeconds(c))
+			if i == len(attempts)-1 && c.SelectedNode == pod.Spec.NodeName && c.Filter != nil {
+				r.kept++
+			}
 		}
 	}
-	return kept, nil
+	r.p99 = percentile(decisions, 0.99)
+	return nil
+}
+
+// decisionSeconds is how long the plugins of the scheduling cycle took.
+func decisionSeconds(c *result.Cycle) (seconds float64) {
+	for _, point := range c.ExtensionPoints {
+		if !slices.Contains([]string{"PreBind", "Bind", "PostBind"}, point.Name) {
+			seconds += point.DurationSeconds
+		}
+	}
+	return seconds
+}
+
+// percentile returns the smallest value that is not below a share of the values; 0 if there are
+// none.
+func percentile(values []float64, share float64) float64 {
+	if len(values) == 0 {
+		return 0
+	}
+	sorted := slices.Sorted(slices.Values(values))
+	return sorted[int(math.Ceil(share*float64(len(sorted))))-1]
 }
 
 // cleanUp deletes the load and replaces what it has evicted.
 func (b *bench) cleanUp(ctx context.Context) error {
-	pods := b.client.CoreV1().Pods(metav1.NamespaceDefault)
-	err := pods.DeleteCollection(ctx, metav1.DeleteOptions{GracePeriodSeconds: ptr.To[int64](0)}, metav1.ListOptions{})
-	if err != nil {
-		return fmt.Errorf("deleting the load: %w", err)
+	namespaces := []string{metav1.NamespaceDefault}
+	if b.Load == Batch {
+		namespaces = nil
+		for i := range quotaNamespaces {
+			namespaces = append(namespaces, gangNamespace(i*gangSize))
+		}
+	}
+	for _, namespace := range namespaces {
+		err := b.client.CoreV1().Pods(namespace).DeleteCollection(ctx, metav1.DeleteOptions{GracePeriodSeconds: ptr.To[int64](0)}, metav1.ListOptions{})
+		if err != nil {
+			return fmt.Errorf("deleting the load: %w", err)
+		}
 	}
 	return b.createVictims(ctx)
 }

@@ -1,6 +1,8 @@
 package bench
 
 import (
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -8,6 +10,8 @@ import (
 	"github.com/google/pprof/profile"
 
 	"kube-scheduler-simulator/scheduler/config"
+	"kube-scheduler-simulator/scheduler/plugins"
+	"kube-scheduler-simulator/scheduler/result"
 )
 
 func TestSharesOf(t *testing.T) {
@@ -47,7 +51,7 @@ func TestSharesOf(t *testing.T) {
 
 func TestLoadsAreConsistent(t *testing.T) {
 	for _, load := range Loads {
-		if _, err := config.ParseWith([]byte(load.configuration()), config.Options{OutOfTree: []string{gateName}}); err != nil {
+		if _, err := config.ParseWith([]byte(load.configuration()), config.Options{OutOfTree: append(slices.Collect(maps.Keys(plugins.Registry())), gateName)}); err != nil {
 			t.Errorf("%s: %v", load, err)
 		}
 		for _, nodes := range []int{100, 1000, 5000} {
@@ -81,5 +85,22 @@ func TestNodesOfTheRejectingLoad(t *testing.T) {
 	}
 	if got := tainted.String(); got != "xxx-------" {
 		t.Errorf("tainted nodes: %s", got)
+	}
+}
+
+func TestDecisionsAreWithoutTheirBinding(t *testing.T) {
+	c := &result.Cycle{ExtensionPoints: []result.ExtensionPoint{{Name: "PreFilter", DurationSeconds: 1}, {Name: "Permit", DurationSeconds: 2}, {Name: "Bind", DurationSeconds: 4}}}
+	if got := decisionSeconds(c); got != 3 {
+		t.Errorf("the decision took %v s, want 3", got)
+	}
+	values := []float64{}
+	for i := range 200 {
+		values = append(values, float64(200-i))
+	}
+	if got := percentile(values, 0.99); got != 198 {
+		t.Errorf("99 %% of 1 to 200 are up to %v, want 198", got)
+	}
+	if got := percentile(nil, 0.99); got != 0 {
+		t.Errorf("of no values: %v", got)
 	}
 }

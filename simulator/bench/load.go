@@ -31,10 +31,14 @@ const (
 	Preempting Load = "preempting"
 	// Waiting: a Permit plugin holds every pod until all of them wait.
 	Waiting Load = "waiting"
+	// Batch: gangs of ten, in namespaces under quota, on nodes with two NUMA nodes each, with
+	// the plugins Coscheduling, CapacityScheduling and NodeResourceTopologyMatch. The pods exist
+	// before the scheduler starts, or it would wait for members most of the time.
+	Batch Load = "batch"
 )
 
 // Loads are all loads.
-var Loads = []Load{Plain, Rejecting, Spread, AntiAffinity, Preempting, Waiting}
+var Loads = []Load{Plain, Rejecting, Spread, AntiAffinity, Preempting, Waiting, Batch}
 
 // applications is the smallest number of values of the pods' label app.
 const applications = 10
@@ -62,8 +66,11 @@ func (l Load) pods(nodes int) int {
 
 // capacity returns how many pods of the load certainly fit.
 func (l Load) capacity(nodes int) int {
-	if l == Preempting {
+	switch l {
+	case Preempting:
 		return nodes
+	case Batch:
+		return 20 * nodes
 	}
 	return 70 * nodes
 }
@@ -71,10 +78,13 @@ func (l Load) capacity(nodes int) int {
 // configuration is the scheduler's configuration.
 func (l Load) configuration() string {
 	const kind = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
-	if l != Waiting {
-		return kind
+	switch l {
+	case Waiting:
+		return kind + "profiles:\n- plugins:\n    permit:\n      enabled:\n      - name: " + gateName + "\n"
+	case Batch:
+		return kind + batchProfile
 	}
-	return kind + "profiles:\n- plugins:\n    permit:\n      enabled:\n      - name: " + gateName + "\n"
+	return kind
 }
 
 func (l Load) node(i int) *v1.Node {
@@ -117,6 +127,8 @@ func (l Load) pod(i, nodes, pods int) *v1.Pod {
 		pod.Spec.Affinity = &v1.Affinity{PodAntiAffinity: &v1.PodAntiAffinity{
 			RequiredDuringSchedulingIgnoredDuringExecution: []v1.PodAffinityTerm{{TopologyKey: v1.LabelHostname, LabelSelector: selector}},
 		}}
+	case Batch:
+		batchPod(pod, i)
 	case Preempting:
 		pod.Spec.PriorityClassName = preemptorClass
 		pod.Spec.Containers[0].Resources = requests("10", "1Gi")
@@ -139,7 +151,11 @@ func (b *bench) createCluster(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("creating the nodes: %w", err)
 	}
-	if b.Load != Preempting {
+	switch b.Load {
+	case Preempting:
+	case Batch:
+		return b.createBatch(ctx)
+	default:
 		return nil
 	}
 	class := &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: preemptorClass}, Value: 1000}

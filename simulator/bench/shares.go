@@ -33,7 +33,7 @@ func (b *bench) profile(ctx context.Context, annotationBytes int) (Shares, error
 	if err := pprof.StartCPUProfile(&cpu); err != nil {
 		return Shares{}, err
 	}
-	_, _, err := b.run(ctx, recording{annotationBytes: annotationBytes}, func() error {
+	_, err := b.run(ctx, recording{annotationBytes: annotationBytes}, func() error {
 		pprof.StopCPUProfile()
 		return writeMemoryProfile(b.MemoryProfile)
 	})

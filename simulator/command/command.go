@@ -193,7 +193,7 @@ func runBench(ctx context.Context, args []string) error {
 	flags := newFlags("simulator bench [flags]",
 		"Measures bare against recorded scheduling, in alternating runs, and prints one JSON object.")
 	table := flags.Bool("table", false, "measure every load at 100, 1,000 and 5,000 nodes, with and without annotations, and print a table")
-	flags.StringVar((*string)(&options.Load), "load", string(options.Load), "`kind` of cluster and pods: plain, rejecting, spread, antiaffinity, preempting or waiting")
+	flags.StringVar((*string)(&options.Load), "load", string(options.Load), "`kind` of cluster and pods: plain, rejecting, spread, antiaffinity, preempting, waiting or batch")
 	flags.IntVar(&options.Nodes, "nodes", options.Nodes, "`number` of nodes")
 	flags.IntVar(&options.Pods, "pods", options.Pods, "`number` of pods that each run schedules")
 	flags.IntVar(&options.Pairs, "pairs", options.Pairs, "`number` of pairs of runs; their median is reported")

@@ -82,3 +82,34 @@ zones:
 		t.Errorf("what is shown (-want +got):\n%s", diff)
 	}
 }
+
+// TestAPodGroup: the group of the plugin Coscheduling keeps its numbers, and its pods keep matching it.
+func TestAPodGroup(t *testing.T) {
+	got := redacted(t, `
+apiVersion: scheduling.x-k8s.io/v1alpha1
+kind: PodGroup
+metadata: {namespace: acme, name: acme-train, labels: {owner: jane}}
+spec: {minMember: 3, scheduleTimeoutSeconds: 10, minResources: {cpu: "4", acme.example/fpga: 1}, owner: jane}
+status: {phase: Scheduling, running: 2, occupiedBy: acme/acme-job, scheduleStartTime: "2026-03-01T12:00:00Z"}
+---
+apiVersion: v1
+kind: Pod
+metadata: {namespace: acme, name: acme-train-0, labels: {scheduling.x-k8s.io/pod-group: acme-train}}
+spec: {}
+`)
+	r := New(salt)
+	name := r.word("app", "acme-train")
+	for _, want := range []string{
+		"kind: PodGroup", "name: " + name + "\n", "minMember: 3", "scheduleTimeoutSeconds: 10", resourceName(r, "acme.example/fpga") + ": 1",
+		"phase: Scheduling", "running: 2", "scheduling.x-k8s.io/pod-group: " + name + "\n",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%q is not in\n%s", want, got)
+		}
+	}
+	for _, secret := range []string{"acme", "jane"} {
+		if strings.Contains(got, secret) {
+			t.Errorf("%q is in\n%s", secret, got)
+		}
+	}
+}

@@ -10,7 +10,7 @@
 //
 // Annotations steer a single node or pod; simulator/objects documents them.
 //
-// The package may import Kubernetes, kwok, simulator/objects, scheduler/customresource and the
-// API type of NodeResourceTopology. It reaches the cluster only through the client that it is
-// given.
+// The package may import Kubernetes, kwok, simulator/objects, scheduler/standin,
+// scheduler/customresource and the API type of NodeResourceTopology. It reaches the cluster only
+// through the client that it is given.
 package virtualnode

@@ -23,6 +23,9 @@ import (
 
 const (
 	failureWorkers = 2
+	// reasonTopology marks the Ready condition of a new node whose topology is not published.
+	// The condition is taken away when it is, and then the node's stage plays.
+	reasonTopology = "TopologyNotPublished"
 )
 
 // failures make nodes fail as AnnotationFailure says, and recover. They are not
@@ -36,6 +39,9 @@ type failures struct {
 	informer coreinformers.NodeInformer
 	recorder record.EventRecorder
 	queue    workqueue.TypedRateLimitingInterface[string]
+	// waits reports whether the topology of a node is to come, without which the node does not
+	// turn Ready.
+	waits func(*corev1.Node) bool
 }
 
 func newFailures(client kubernetes.Interface, informer coreinformers.NodeInformer, recorder record.EventRecorder) *failures {
@@ -46,13 +52,17 @@ func newFailures(client kubernetes.Interface, informer coreinformers.NodeInforme
 	}
 }
 
-// concern reports whether the node fails, or has failed, because of its annotation.
+// concern reports whether the node fails, or has failed, because of its annotation, or whether it
+// waits for its topology, or has waited.
 func (f *failures) concern(node *corev1.Node) bool {
 	if _, asked := node.Annotations[objects.AnnotationFailure]; asked {
 		return true
 	}
 	ready := readyCondition(node)
-	return ready != nil && ready.Reason == standin.ReasonFailure
+	if ready == nil {
+		return f.waits(node)
+	}
+	return ready.Reason == standin.ReasonFailure || ready.Reason == reasonTopology
 }
 
 func (f *failures) run(ctx context.Context) {
@@ -95,9 +105,20 @@ func (f *failures) follow(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	ready := readyCondition(node)
-	if ready == nil {
+	switch ready := readyCondition(node); {
+	case ready == nil && f.waits(node):
+		// Without the condition, the node lifecycle controller would let pods in.
+		now := metav1.NewTime(time.Now())
+		return f.patch(ctx, node, []corev1.NodeCondition{{
+			Type: corev1.NodeReady, Status: corev1.ConditionFalse, Reason: reasonTopology,
+			Message: "the node has not published its topology", LastHeartbeatTime: now, LastTransitionTime: now,
+		}})
+	case ready == nil:
 		return nil // its stage plays first, and looks at the annotation too
+	case ready.Reason == reasonTopology && f.waits(node):
+		return nil
+	case ready.Reason == reasonTopology:
+		return f.patch(ctx, node, []map[string]any{{"$patch": "delete", "type": corev1.NodeReady}})
 	}
 	failure, asked := node.Annotations[objects.AnnotationFailure]
 	if asked && !knownFailure(failure) {
@@ -131,9 +152,14 @@ func (f *failures) patchConditions(ctx context.Context, node *corev1.Node, wante
 	if len(patch) == 0 {
 		return nil
 	}
+	return f.patch(ctx, node, patch)
+}
+
+// patch patches the conditions of this version of a node.
+func (f *failures) patch(ctx context.Context, node *corev1.Node, conditions any) error {
 	data, err := json.Marshal(map[string]any{
 		"metadata": map[string]any{"uid": node.UID, "resourceVersion": node.ResourceVersion},
-		"status":   map[string]any{"conditions": patch},
+		"status":   map[string]any{"conditions": conditions},
 	})
 	if err != nil {
 		return err

@@ -27,8 +27,6 @@ type nodes struct {
 	informer coreinformers.NodeInformer
 	player   *player
 	failures *failures
-	// waits reports whether a node must not turn Ready yet.
-	waits func(*corev1.Node) bool
 }
 
 var _ target = (*nodes)(nil)
@@ -77,10 +75,16 @@ func (n *nodes) get(name string) (object, error) {
 	if apierrors.IsNotFound(err) {
 		return nil, nil
 	}
-	if err != nil || readyCondition(node) == nil && n.waits(node) {
+	if err != nil || readyCondition(node) == nil && n.failures.waits(node) {
 		return nil, err
 	}
 	return node, nil
+}
+
+// retry plays the stages of a node again that has waited.
+func (n *nodes) retry(name string) {
+	n.failures.queue.Add(name)
+	n.player.queue.Add(name)
 }
 
 func (n *nodes) latest(object) time.Time { return time.Time{} }

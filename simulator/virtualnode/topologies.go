@@ -15,11 +15,14 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/informers"
 	coreinformers "k8s.io/client-go/informers/core/v1"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/record"
@@ -33,37 +36,40 @@ import (
 
 const (
 	topologyWorkers = 2
-	// lookForKind is how often nodes that are cut look for the definition of their topologies.
-	lookForKind = 500 * time.Millisecond
+	// serveTimeout bounds how long the API server may take to serve a kind whose definition exists.
+	serveTimeout = 30 * time.Second
+	servePoll    = 50 * time.Millisecond
 )
+
+// definitions is the resource of CustomResourceDefinition.
+var definitions = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
 
 // topologies publishes the NodeResourceTopologies of the nodes that are cut into NUMA nodes, as
 // an agent on each node would, and keeps what is available true to the pods on the node. It does
-// nothing while no node is cut, or while the cluster has no definition of the kind. A new node
-// turns Ready when its topology is published, so that no pod gets there before.
+// nothing while the cluster has no definition of the kind. A new node turns Ready when its topology
+// is published, so that no pod gets there before.
 type topologies struct {
 	// all is the kind as it is served. followed is the same for the informer.
-	all      dynamic.NamespaceableResourceInterface
-	followed dynamic.NamespaceableResourceInterface
-	nodes    coreinformers.NodeInformer
-	pods     *pods
-	// ready makes a node play its stages again.
-	ready    func(node string)
+	all         dynamic.NamespaceableResourceInterface
+	followed    dynamic.NamespaceableResourceInterface
+	definitions cache.SharedIndexInformer
+	nodes       coreinformers.NodeInformer
+	pods        *pods
+	// retry makes a node play its stages again.
+	retry    func(node string)
 	file     []NodeCut
 	recorder record.EventRecorder
-	// needed gets a value when a node is cut.
-	needed chan struct{}
+	// changed gets a value when a definition comes or goes.
+	changed chan struct{}
 
 	mu sync.Mutex
 	// queue has the names of nodes; nil while nothing is published.
 	queue workqueue.TypedRateLimitingInterface[string]
-	// unserved: the API server was asked, and does not serve the kind.
-	unserved bool
 	// done are the nodes whose topology has been published, or cannot be.
 	done sets.Set[string]
 }
 
-func newTopologies(config *rest.Config, nodes *nodes, pods *pods, file []NodeCut, recorder record.EventRecorder) (*topologies, error) {
+func newTopologies(config *rest.Config, shared informers.SharedInformerFactory, nodes *nodes, pods *pods, file []NodeCut, recorder record.EventRecorder) (*topologies, error) {
 	config = rest.CopyConfig(config)
 	config.ContentType, config.AcceptContentTypes = runtime.ContentTypeJSON, runtime.ContentTypeJSON
 	all, err := dynamic.NewForConfig(config)
@@ -76,8 +82,11 @@ func newTopologies(config *rest.Config, nodes *nodes, pods *pods, file []NodeCut
 	}
 	return &topologies{
 		all: all.Resource(v1alpha2.NodeResourceTopologies), followed: followed.Resource(v1alpha2.NodeResourceTopologies),
-		nodes: nodes.informer, ready: nodes.player.queue.Add, pods: pods, file: file, recorder: recorder,
-		needed: make(chan struct{}, 1), done: sets.New[string](),
+		definitions: shared.InformerFor(&metav1.PartialObjectMetadata{}, func(kubernetes.Interface, time.Duration) cache.SharedIndexInformer {
+			return customresource.NewInformer[metav1.PartialObjectMetadata](followed.Resource(definitions))
+		}),
+		nodes: nodes.informer, retry: nodes.retry, pods: pods, file: file, recorder: recorder,
+		changed: make(chan struct{}, 1), done: sets.New[string](),
 	}, nil
 }
 
@@ -110,11 +119,27 @@ func (t *topologies) watch() (func(), []cache.InformerSynced, error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("watch nodes: %w", err)
 	}
-	unwatch := func() {
-		// It is registered with this informer, so the call cannot fail.
-		_ = t.nodes.Informer().RemoveEventHandler(onNodes)
+	change := func(any) {
+		select {
+		case t.changed <- struct{}{}:
+		default:
+		}
 	}
-	return unwatch, []cache.InformerSynced{onNodes.HasSynced}, nil
+	onDefinitions, err := t.definitions.AddEventHandler(cache.ResourceEventHandlerFuncs{
+		AddFunc: change, UpdateFunc: func(_, after any) { change(after) }, DeleteFunc: change,
+	})
+	unwatch := func() {
+		// Both are registered with these informers, so neither call can fail.
+		_ = t.nodes.Informer().RemoveEventHandler(onNodes)
+		if onDefinitions != nil {
+			_ = t.definitions.RemoveEventHandler(onDefinitions)
+		}
+	}
+	if err != nil {
+		unwatch()
+		return nil, nil, fmt.Errorf("watch custom resource definitions: %w", err)
+	}
+	return unwatch, []cache.InformerSynced{onNodes.HasSynced, onDefinitions.HasSynced}, nil
 }
 
 // isCut reports whether the node is to have a topology, even one that cannot be read.
@@ -123,14 +148,21 @@ func (t *topologies) isCut(node *corev1.Node) bool {
 	return cut != nil || err != nil
 }
 
+// isDefined reports whether the cluster has the definition of the kind.
+func (t *topologies) isDefined() bool {
+	kind := v1alpha2.NodeResourceTopologies
+	obj, exists, err := t.definitions.GetStore().GetByKey(kind.Resource + "." + kind.Group)
+	return err == nil && exists && obj.(*metav1.PartialObjectMetadata).DeletionTimestamp == nil
+}
+
 // awaited reports whether the topology of a node is to come.
 func (t *topologies) awaited(node *corev1.Node) bool {
-	if !t.isCut(node) {
+	if !t.isCut(node) || !t.isDefined() {
 		return false
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return !t.unserved && !t.done.Has(node.Name)
+	return !t.done.Has(node.Name)
 }
 
 // settled notes that the topology of a node has been published, or cannot be.
@@ -143,20 +175,7 @@ func (t *topologies) settled(name string) {
 	t.done.Insert(name)
 	t.mu.Unlock()
 	if first {
-		t.ready(name)
-	}
-}
-
-// setUnserved notes whether the API server serves the kind. If it does not, no node waits.
-func (t *topologies) setUnserved(unserved bool) {
-	t.mu.Lock()
-	changed := t.unserved != unserved
-	t.unserved = unserved
-	t.mu.Unlock()
-	if changed && unserved {
-		for _, obj := range t.nodes.Informer().GetStore().List() {
-			t.ready(obj.(*corev1.Node).Name)
-		}
+		t.retry(name)
 	}
 }
 
@@ -168,10 +187,6 @@ func (t *topologies) podsChanged(name string) {
 }
 
 func (t *topologies) add(name string) {
-	select {
-	case t.needed <- struct{}{}:
-	default:
-	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.queue != nil {
@@ -180,37 +195,34 @@ func (t *topologies) add(name string) {
 }
 
 func (t *topologies) run(ctx context.Context) {
-	if !t.left(ctx) {
+	for ctx.Err() == nil {
+		if t.isDefined() && t.served(ctx) == nil {
+			t.publishAll(ctx)
+			continue
+		}
+		for _, obj := range t.nodes.Informer().GetStore().List() {
+			t.retry(obj.(*corev1.Node).Name) // it waits for nothing now
+		}
 		select {
-		case <-t.needed:
+		case <-t.changed:
 		case <-ctx.Done():
 		}
 	}
-	for ctx.Err() == nil {
-		if t.served(ctx) == nil {
-			t.publishAll(ctx)
-		}
-	}
 }
 
-// left reports whether an earlier run has left topologies, of nodes that may be cut no more.
-func (t *topologies) left(ctx context.Context) bool {
-	list, err := t.all.List(ctx, metav1.ListOptions{LabelSelector: objects.LabelVirtualDriver, Limit: 1})
-	return err == nil && len(list.Items) > 0
-}
-
-// served returns nil when the API server serves the kind.
+// served returns nil when the API server serves the kind, whose definition exists.
 func (t *topologies) served(ctx context.Context) error {
-	return wait.PollUntilContextCancel(ctx, lookForKind, true, func(ctx context.Context) (bool, error) {
+	return wait.PollUntilContextTimeout(ctx, servePoll, serveTimeout, true, func(ctx context.Context) (bool, error) {
 		_, err := t.all.List(ctx, metav1.ListOptions{Limit: 1})
-		if err == nil || apierrors.IsNotFound(err) {
-			t.setUnserved(err != nil)
+		if err != nil && !t.isDefined() {
+			return false, errNotServed
 		}
 		return err == nil, nil
 	})
 }
 
-// publishAll publishes the topologies of all nodes until ctx ends or the kind is served no more.
+// publishAll publishes the topologies of all nodes until ctx ends, or the definition is deleted, or the
+// kind is served no more.
 func (t *topologies) publishAll(ctx context.Context) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -244,7 +256,13 @@ func (t *topologies) publishAll(ctx context.Context) {
 			})
 		}
 	}
-	<-ctx.Done()
+	for ctx.Err() == nil && t.isDefined() {
+		select {
+		case <-t.changed:
+		case <-ctx.Done():
+		}
+	}
+	cancel()
 	queue.ShutDown()
 	running.Wait()
 }

@@ -154,11 +154,11 @@ func (n *Nodes) build(ctx context.Context) (*wiring, error) {
 	n.podsMu.Unlock()
 	nodes := newNodes(client, w.informers.Core().V1().Nodes(), stages.node, recorder)
 	devices := newDriver(client, w.informers, n.opts.Devices, recorder)
-	topologies, err := newTopologies(config, nodes, pods, n.opts.NUMA, recorder)
+	topologies, err := newTopologies(config, w.informers, nodes, pods, n.opts.NUMA, recorder)
 	if err != nil {
 		return nil, err
 	}
-	pods.changed, nodes.waits = topologies.podsChanged, topologies.awaited
+	pods.changed, nodes.failures.waits = topologies.podsChanged, topologies.awaited
 	for _, part := range []interface {
 		// watch registers the part with its informers; it returns a function that
 		// undoes that.

@@ -72,7 +72,7 @@ const gated = 'podGroup'
 /** Need a plugin, which the preset of the same name applies, and reject pods with these words. */
 const plugged = {
   coscheduling: { plugin: 'Coscheduling', says: /^optimistic rejection in PostFilter/ },
-  elasticQuota: { plugin: 'CapacityScheduling', says: /ElasticQuota .*is more than Max/ },
+  elasticQuota: { plugin: 'CapacityScheduling', says: /is rejected in PreFilter because/ },
   numa: { plugin: 'NodeResourceTopologyMatch', says: /^cannot align container/ },
 } as const
 

@@ -290,7 +290,8 @@ spec:
     cpu: "6"
     memory: 12Gi
 `
-  const pod = (which: string, n: number, letter: string) => podText({ name: `${name}-${which}-${n}`, namespace: `${name}-${which}`, cpu: '2', spec: on(`${name}-${letter}`) })
+  const borrower = (n: number, spec: string) => podText({ name: `${name}-borrower-${n}`, namespace: `${name}-borrower`, cpu: '2', spec })
+  const placed = (n: number, letter: string) => borrower(n, `  nodeName: ${name}-${letter}\n`)
   const node = (letter: string) => nodeText({ name: `${name}-${letter}`, labels: { example: `${name}-${letter}` }, cpu: '4' })
   return {
     text: documents(
@@ -300,18 +301,16 @@ spec:
       team('owner'),
       `# Each team is guaranteed half of the 8 CPUs, and may use 6 of them.\n${quota('borrower')}`,
       quota('owner'),
-      pod('borrower', 1, 'a'),
-      pod('borrower', 2, 'a'),
-      `# This one borrows what the other team does not use.\n${pod('borrower', 3, 'b')}`,
-      `# This one would take its team above its max.\n${pod('borrower', 4, 'a')}`,
-      pod('owner', 1, 'b'),
-      `# This one takes back what was borrowed.\n${pod('owner', 2, 'b')}`,
+      `# These run already: nodeName bypasses the scheduler.\n${placed(1, 'a')}`,
+      placed(2, 'a'),
+      `# This one borrows what the other team does not use.\n${placed(3, 'b')}`,
+      `# This one would take its team above its max.\n${borrower(4, on(`${name}-a`))}`,
+      `# This one takes back what was borrowed.\n${podText({ name: `${name}-owner-1`, namespace: `${name}-owner`, cpu: '4', spec: on(`${name}-b`) })}`,
     ),
     expected: [
       { pods: `${name}-borrower-`, count: 2, outcome: 'scheduled', nodes: [`${name}-a`, `${name}-a`] },
-      { pods: `${name}-borrower-`, count: 1, outcome: 'unschedulable' },
-      { pods: `${name}-owner-1`, count: 1, outcome: 'scheduled', nodes: [`${name}-b`] },
-      { pods: `${name}-owner-2`, count: 1, outcome: 'scheduled', nodes: [`${name}-b`], evicts: [`${name}-borrower-3`] },
+      { pods: `${name}-borrower-4`, count: 1, outcome: 'unschedulable' },
+      { pods: `${name}-owner-1`, count: 1, outcome: 'scheduled', nodes: [`${name}-b`], evicts: [`${name}-borrower-3`] },
     ],
   }
 }

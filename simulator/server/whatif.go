@@ -44,8 +44,8 @@ var errSlow = errors.New("the question takes too long; ask for less")
 
 // whatifAnswer is the answer to a hypothesis.
 type whatifAnswer struct {
-	State     whatif.State `json:"state"`
-	Decisions []explained  `json:"decisions"`
+	State     whatif.State        `json:"state"`
+	Decisions []explain.Explained `json:"decisions"`
 }
 
 func (s *Server) postWhatIf(ctx context.Context, h Hypotheses, q hypothesis.WhatIf) (any, error) {
@@ -53,13 +53,13 @@ func (s *Server) postWhatIf(ctx context.Context, h Hypotheses, q hypothesis.What
 	if err != nil {
 		return nil, err
 	}
-	out := whatifAnswer{State: answer.State, Decisions: make([]explained, len(answer.Decisions))}
+	out := whatifAnswer{State: answer.State, Decisions: make([]explain.Explained, len(answer.Decisions))}
 	for i, c := range answer.Decisions {
 		if i > 0 && c == answer.Decisions[i-1] {
 			out.Decisions[i] = out.Decisions[i-1]
 			continue
 		}
-		out.Decisions[i] = explained{Cycle: c, Explanation: explain.Cycle(c)}
+		out.Decisions[i] = explain.With(c)
 	}
 	return out, nil
 }
@@ -119,10 +119,10 @@ func (s *Server) readStrictly(body io.Reader, into any) error {
 	if !json.Valid(data) {
 		converted, err := yaml.YAMLToJSONStrict(data)
 		if err != nil {
-			problem := yamlsource.Explain(data, err)
-			answer := refuse(http.StatusBadRequest, "line %d: %s", problem.Line, problem.Message)
-			answer.Details = []config.Mistake{{Line: problem.Line, Column: problem.Column, Message: problem.Message}}
-			return answer
+			return badYAML(yamlsource.Explain(data, err))
+		}
+		if problem, found := yamlsource.Rest(data); found {
+			return badYAML(problem)
 		}
 		data = converted
 	}
@@ -135,6 +135,12 @@ func (s *Server) readStrictly(body io.Reader, into any) error {
 		return badBody(err, "the body is not a question that this route answers")
 	}
 	return nil
+}
+
+func badYAML(problem yamlsource.Problem) *apiError {
+	answer := refuse(http.StatusBadRequest, "line %d: %s", problem.Line, problem.Message)
+	answer.Details = []config.Mistake{{Line: problem.Line, Column: problem.Column, Message: problem.Message}}
+	return answer
 }
 
 func tooManyQuestions() *apiError {

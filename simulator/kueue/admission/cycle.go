@@ -127,8 +127,7 @@ type entry struct {
 	shares []nodeShare
 }
 
-// Cycle tries one head of every active ClusterQueue, and the workloads whose second pass is due.
-// It takes the decisions as carried out: a Reserve counts from now on. It returns nil if there
+// Cycle tries one head of every active ClusterQueue. It takes the decisions as carried out: a Reserve counts from now on. It returns nil if there
 // is no head.
 func (s *State) Cycle(now time.Time) *Record {
 	s.flushed()

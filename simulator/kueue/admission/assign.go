@@ -87,6 +87,8 @@ type search struct {
 	counts []int32
 	// pinned are the flavors that a recomputation must keep; nil for a free choice.
 	pinned *assignment
+	// usable limits the nodes that a topology may use; nil for all.
+	usable func(*v1.Node) bool
 }
 
 // assign tries to find flavors for the pods of every pod set. It stops at the first pod set that

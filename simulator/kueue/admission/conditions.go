@@ -301,6 +301,7 @@ func (d Decision) evict(w *api.Workload, set setCondition, now time.Time) {
 		}
 	}
 	d.count(w)
+	w.Status.UnhealthyNodes = nil
 	switch {
 	case d.Backoffs > 0:
 		at := metav1.NewTime(d.RequeueAt)

@@ -61,8 +61,6 @@ type Head struct {
 	Priority int32    `json:"priority"`
 	// QueuedSince orders workloads of one priority.
 	QueuedSince time.Time `json:"queuedSince"`
-	// SecondPass means that the quota is reserved already and only the topology is assigned.
-	SecondPass bool `json:"secondPass,omitempty"`
 	// Order is the place in the order of processing, from 1; 0 if no flavor was looked for.
 	Order int `json:"order,omitempty"`
 	// Borrowing is the height of the lowest subtree that can hold the workload within its

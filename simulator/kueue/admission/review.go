@@ -74,7 +74,7 @@ func (r *review) reserved() {
 		r.decide(Decision{Verb: Deactivate, Spec: true, Reason: target.Reason, Message: target.Message})
 		return
 	}
-	if r.checksSpoke() || r.queueStopped() {
+	if r.checksSpoke() || r.queueStopped() || r.nodesFailed() {
 		return
 	}
 	if !r.is(api.WorkloadAdmitted) {
@@ -136,6 +136,23 @@ func (r *review) queueStopped() bool {
 		return true
 	}
 	return false
+}
+
+// nodesFailed moves pods from unhealthy nodes to others, and evicts the workload if there are none.
+func (r *review) nodesFailed() bool {
+	if len(r.object.Status.UnhealthyNodes) == 0 {
+		return false
+	}
+	if admission, ok := r.state.replaced(r.w, r.now); ok {
+		r.decide(Decision{Verb: Assign, Admission: admission})
+		return true
+	}
+	var names []string
+	for _, node := range r.object.Status.UnhealthyNodes {
+		names = append(names, node.Name)
+	}
+	r.evict(Decision{Reason: reasonNodeFailures, Message: "Workload was evicted as there was no replacement for unhealthy node(s): " + strings.Join(names, ", ")})
+	return true
 }
 
 // admitWhenChecked lists the checks that apply, and admits once all are ready.

@@ -130,7 +130,17 @@ func (s *State) SetClusterQueue(queue *api.ClusterQueue) {
 	}
 	s.reshape(func() { s.clusterQueues[queue.Name] = queue }, queue.Name)
 	if old == nil {
+		s.adopt(queue.Name)
 		s.settleOutside()
+	}
+}
+
+// adopt gives a new queue the workloads that hold quota in it already.
+func (s *State) adopt(name string) {
+	for _, w := range s.workloads {
+		if w.place == reserved && w.queue == name {
+			s.queues[name].reserved[w.key] = w
+		}
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/component-helpers/scheduling/corev1"
@@ -252,7 +253,7 @@ func (a *search) place(result *assignment, empty bool) Reason {
 				workers, leader = leader, workers
 			}
 		}
-		if why := a.placeGroup(taken, workers, leader, empty); !why.IsZero() {
+		if why := a.placeGroup(taken, workers, leader); !why.IsZero() {
 			return why
 		}
 		for _, p := range []*podSetAssignment{workers, leader} {
@@ -304,7 +305,8 @@ type placing struct {
 	leader     bool
 }
 
-func (a *search) placeGroup(taken leafUsage, workers, leader *podSetAssignment, empty bool) Reason {
+// placeGroup finds domains for workers, and for their leader unless it is nil.
+func (a *search) placeGroup(taken leafUsage, workers, leader *podSetAssignment) Reason {
 	topology := a.topologyFor(workers)
 	request := workers.podSet.topology
 	if request == nil {
@@ -328,7 +330,7 @@ func (a *search) placeGroup(taken leafUsage, workers, leader *podSetAssignment, 
 	if workers.count%p.sliceSize != 0 || level > p.sliceLevel {
 		return Reason{TopologyRequestInvalid{fmt.Sprintf("slices of %d pods do not divide %d pods at the requested level", p.sliceSize, workers.count)}}
 	}
-	short := a.fill(p, taken, workers, leader, topology, empty)
+	short := a.fill(p, taken, workers, leader, topology)
 	p.roll()
 	wanted := workers.count / p.sliceSize
 	chosen, level, fits := p.choose(level, wanted, request)
@@ -363,7 +365,7 @@ func compareAreas(a, b *area) int { return slices.Compare(a.values, b.values) }
 
 // fill builds the domains from the flavor's nodes, and counts the pods that fit in each of the
 // lowest. It returns which nodes were excluded.
-func (a *search) fill(p *placing, taken leafUsage, workers, leader *podSetAssignment, topology *api.Topology, empty bool) TopologyShort {
+func (a *search) fill(p *placing, taken leafUsage, workers, leader *podSetAssignment, topology *api.Topology) TopologyShort {
 	short := TopologyShort{Topology: topology.Name}
 	flavor := a.state.flavors[workers.flavor()]
 	byPath := make(map[string]*area)
@@ -372,6 +374,9 @@ func (a *search) fill(p *placing, taken leafUsage, workers, leader *podSetAssign
 	perNode := topology.Spec.Levels[len(topology.Spec.Levels)-1].NodeLabel == v1.LabelHostname
 	levels := labelsOf(topology)
 	a.state.eachNode(flavor, topology, func(node *v1.Node, values []string) {
+		if a.usable != nil && !a.usable(node) {
+			return
+		}
 		short.Nodes++
 		if perNode {
 			if rule := excludes(node, workers.podSet.spec, flavor); rule != "" {
@@ -529,6 +534,84 @@ func nodeValues(node *v1.Node, flavor *api.ResourceFlavor, topology *api.Topolog
 		values[i] = value
 	}
 	return values, true
+}
+
+// replaced returns an admission in which the pods on unhealthy nodes have other nodes, of the same
+// flavor and inside the domain that the workload requires. ok is false if there are none.
+func (s *State) replaced(w *workload, now time.Time) (admission *api.Admission, ok bool) {
+	failed := make(map[string]bool)
+	for _, node := range w.object.Status.UnhealthyNodes {
+		failed[node.Name] = true
+	}
+	admission = w.object.Status.Admission.DeepCopy()
+	c := s.snapshot(now)
+	for i := range admission.PodSetAssignments {
+		assigned := &admission.PodSetAssignments[i]
+		at := slices.IndexFunc(w.podSets, func(p podSet) bool { return p.name == assigned.Name })
+		if at < 0 || assigned.TopologyAssignment == nil {
+			continue
+		}
+		var kept []DomainPods
+		lost := int32(0)
+		for _, d := range Domains(assigned.TopologyAssignment) {
+			if failed[d.Values[len(d.Values)-1]] {
+				lost += d.Pods
+				continue
+			}
+			kept = append(kept, d)
+		}
+		if lost == 0 {
+			continue
+		}
+		p := w.podSets[at]
+		level := ""
+		if p.topology != nil {
+			level = ptr.Deref(p.topology.Required, "")
+		}
+		a := &search{state: s, cycle: c, w: w, usable: func(node *v1.Node) bool { return !failed[node.Name] && s.sameDomain(node, level, kept, failed) }}
+		p.topology = nil
+		flavor := assigned.Flavors[sortedKeys(assigned.Flavors, cmp.Compare[v1.ResourceName])[0]]
+		moved := &podSetAssignment{podSet: &p, count: lost, flavors: map[v1.ResourceName]flavorChoice{"": {flavor: flavor}}}
+		if why := a.placeGroup(c.leaves, moved, nil); !why.IsZero() {
+			return nil, false
+		}
+		c.leaves.add(a.usageOfDomains(moved), 1)
+		for _, d := range moved.domains {
+			kept = join(kept, DomainPods{Values: d.values[len(d.values)-1:], Pods: d.pods})
+		}
+		assigned.TopologyAssignment = compress(assigned.TopologyAssignment.Levels, kept)
+	}
+	return admission, true
+}
+
+// sameDomain reports whether a node shares a level's domain with the pods that stay, or, if none
+// stays, with the failed nodes. Every node does without a level.
+func (s *State) sameDomain(node *v1.Node, level string, kept []DomainPods, failed map[string]bool) bool {
+	if level == "" {
+		return true
+	}
+	for _, d := range kept {
+		if other := s.nodes[d.Values[len(d.Values)-1]]; other != nil {
+			return other.Labels[level] == node.Labels[level]
+		}
+	}
+	for name := range failed {
+		if other := s.nodes[name]; other != nil && other.Labels[level] == node.Labels[level] {
+			return true
+		}
+	}
+	return false
+}
+
+// join adds pods to the domain that they share, or as a new one, in order.
+func join(domains []DomainPods, more DomainPods) []DomainPods {
+	if i := slices.IndexFunc(domains, func(d DomainPods) bool { return slices.Equal(d.Values, more.Values) }); i >= 0 {
+		domains[i].Pods += more.Pods
+		return domains
+	}
+	domains = append(domains, more)
+	slices.SortFunc(domains, func(a, b DomainPods) int { return slices.Compare(a.Values, b.Values) })
+	return domains
 }
 
 // excludes names the rule by which a single node is ruled out; "" for none.

@@ -28,9 +28,8 @@ type world struct {
 	now      time.Time
 	objects  map[string]*api.Workload
 	out      strings.Builder
-	// nodes counts the nodes, to spread the commands' names.
-	flavors map[string]bool
-	records []*Record
+	flavors  map[string]bool
+	records  []*Record
 }
 
 func newWorld(t *testing.T) *world {
@@ -101,6 +100,8 @@ func (w *world) do(line string) {
 		w.localQueue(rest)
 	case "namespace":
 		w.state.SetNamespace(&v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: rest[0], Labels: pairs(rest[1:])}})
+	case "unhealthy":
+		w.update(rest[0], func(o *api.Workload) { o.Status.UnhealthyNodes = []api.UnhealthyNode{{Name: rest[1]}} })
 	case "wait":
 		d, err := time.ParseDuration(rest[0])
 		if err != nil {
@@ -113,8 +114,6 @@ func (w *world) do(line string) {
 		w.expect(rest)
 	case "quota":
 		w.quota(rest)
-	case "events":
-		w.t.Fatal("events are printed by cycle")
 	default:
 		w.t.Fatalf("unknown command %q", line)
 	}

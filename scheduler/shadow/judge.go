@@ -83,8 +83,9 @@ func New(options Options) *Judge {
 
 func empty() Judgement { return Judgement{Items: []Item{}} }
 
-// Set makes c the shadow, instead of the one before, and begins to judge. The error is a *config.Error if no scheduler
-// can be built with c; the shadow before it then stays.
+// Set makes c the shadow, instead of the one before, and begins to judge. It waits up to some seconds until the judge knows the
+// state of the running scheduler: decisions after that are judged. The error is a *config.Error if no scheduler can be built
+// with c; the shadow before it then stays.
 func (j *Judge) Set(ctx context.Context, c *config.Configuration) error {
 	j.turn.Lock()
 	defer j.turn.Unlock()
@@ -100,7 +101,7 @@ func (j *Judge) Set(ctx context.Context, c *config.Configuration) error {
 	j.state = State{Configuration: c, Since: j.options.Clock(), Judgement: empty()}
 	j.epoch++
 	j.mu.Unlock()
-	j.begin(replica, c)
+	j.begin(ctx, replica, c)
 	return nil
 }
 
@@ -136,14 +137,15 @@ func (j *Judge) State() State {
 	return out
 }
 
-// begin is called with the turn held.
-func (j *Judge) begin(replica *whatif.Replica, c *config.Configuration) {
-	ctx, cancel := context.WithCancel(context.Background())
+// begin is called with the turn held. Unless no scheduler runs, it returns when the judge follows the scheduler, so that
+// every later decision has a mark.
+func (j *Judge) begin(ctx context.Context, replica *whatif.Replica, c *config.Configuration) {
 	unsubscribe := j.options.Subscribe(j.arrive)
+	r := &run{judge: j, configuration: c, replica: replica}
+	r.tryBegin(ctx)
+	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
-	running.Go(func() {
-		(&run{judge: j, configuration: c, replica: replica}).loop(ctx)
-	})
+	running.Go(func() { r.loop(ctx) })
 	j.stop = func() {
 		unsubscribe()
 		cancel()

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	fwk "k8s.io/kube-scheduler/framework"
 
 	"kube-scheduler-simulator/scheduler/config"
 	"kube-scheduler-simulator/scheduler/feed"
@@ -268,6 +269,58 @@ func TestDecisionsThatAreNotJudged(t *testing.T) {
 	}
 	if s := l.await(2); s.Judged != 2 || s.Skipped != 0 {
 		t.Errorf("judged %d, skipped %d: %v", s.Judged, s.Skipped, lines(s))
+	}
+}
+
+// TestEveryDecisionAfterSetIsJudged: when Set returns, the judge has the state, and marks are written for it.
+func TestEveryDecisionAfterSetIsJudged(t *testing.T) {
+	l := newLive(t)
+	for range 20 {
+		l.set(packing)
+		if _, marks := l.log.Followers(); marks != 1 {
+			t.Fatalf("%d follow the decisions after Set", marks)
+		}
+	}
+	l.publish(l.decide("first", "1"))
+	if s := l.await(1); s.Skipped != 0 {
+		t.Errorf("it has left out %d", s.Skipped)
+	}
+}
+
+// TestSetDoesNotWaitForAScheduler: while none runs, the shadow is set, and it judges when there is one.
+func TestSetDoesNotWaitForAScheduler(t *testing.T) {
+	l := newLive(t)
+	l.log.Restart(nil)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel() // in place of the seconds that Set waits
+	if err := l.judge.Set(ctx, parse(t, packing)); err != nil {
+		t.Fatal(err)
+	}
+	lost := l.decide("lost", "1")
+	l.restart()
+	l.publish(lost)
+	l.await(1)
+	l.publish(l.decide("next", "1"))
+	if s := l.await(2); s.Judged+s.Skipped != 2 {
+		t.Errorf("judged %d, skipped %d", s.Judged, s.Skipped)
+	}
+}
+
+// TestDecisionsThatTheShadowCannotMake count as left out, and the judge goes on.
+func TestDecisionsThatTheShadowCannotMake(t *testing.T) {
+	l := newLive(t)
+	broken := true
+	l.judge.options.Engine.BreakTie = func(_ fwk.CycleState, _ *v1.Pod, tied []string) string {
+		if broken {
+			broken = false
+			panic("no way to choose")
+		}
+		return tied[0]
+	}
+	l.set(header)
+	l.publish(l.decide("one", "1"))
+	if s := l.await(1); s.Skipped != 1 {
+		t.Errorf("judged %d, skipped %d", s.Judged, s.Skipped)
 	}
 }
 

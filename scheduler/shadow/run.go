@@ -16,8 +16,9 @@ import (
 const (
 	// maxBehind is how many decisions the judge may lag behind before it leaves some out.
 	maxBehind = 256
-	// patience is how long the judge waits for the result of a decision, which comes when the pod is bound.
-	patience = 2 * time.Second
+	// patience is how long the judge waits for the state at first, and for the result of a decision, which comes when the
+	// pod is bound.
+	patience = 5 * time.Second
 	// rest is how long the judge rests after a decision, as a multiple of its duration, and maxRest bounds that.
 	rest    = 3
 	maxRest = 200 * time.Millisecond
@@ -76,22 +77,44 @@ func sleep(ctx context.Context, d time.Duration) {
 }
 
 // follow judges until ctx ends or something fails.
-func (r *run) follow(ctx context.Context) (err error) {
-	if r.follower, err = r.judge.options.Follow(ctx); err != nil {
-		return fmt.Errorf("following the scheduler: %w", err)
+func (r *run) follow(ctx context.Context) error {
+	if r.follower == nil {
+		if err := r.begin(ctx); err != nil {
+			return err
+		}
 	}
-	defer r.follower.Close()
-	r.ops, r.marks = nil, 0
+	defer func() {
+		r.follower.Close()
+		r.follower = nil
+	}()
 	for {
+		if err := r.advance(ctx); err != nil {
+			return err
+		}
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-r.follower.Arrived():
 		case <-r.judge.signal:
 		}
-		if err := r.advance(ctx); err != nil {
-			return err
-		}
+	}
+}
+
+// begin begins to follow the scheduler.
+func (r *run) begin(ctx context.Context) (err error) {
+	r.ops, r.marks = nil, 0
+	if r.follower, err = r.judge.options.Follow(ctx); err != nil {
+		return fmt.Errorf("following the scheduler: %w", err)
+	}
+	return nil
+}
+
+// tryBegin begins to follow the scheduler and takes its state. If that fails or takes long, loop tries again.
+func (r *run) tryBegin(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	if err := r.begin(ctx); err == nil {
+		_, _ = r.collect(ctx)
 	}
 }
 
@@ -127,6 +150,7 @@ func (r *run) advance(ctx context.Context) error {
 			r.skip(live)
 		default:
 			if err := r.decide(ctx, mark, live); err != nil {
+				r.skip(live)
 				return err
 			}
 		}

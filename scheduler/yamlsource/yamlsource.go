@@ -8,6 +8,8 @@ package yamlsource
 
 import (
 	"bytes"
+	"errors"
+	"io"
 	"regexp"
 	"strconv"
 	"strings"
@@ -60,6 +62,23 @@ func Explain(text []byte, err error) Problem {
 		}
 	}
 	return p
+}
+
+// Rest finds what follows the first document of text, where a reader expects only one: YAML libraries
+// stop at its end without a word. Comments and empty documents are nothing.
+func Rest(text []byte) (Problem, bool) {
+	decoder := yaml.NewDecoder(bytes.NewReader(text))
+	var n yaml.Node
+	for first := true; ; first = false {
+		switch err := decoder.Decode(&n); {
+		case errors.Is(err, io.EOF):
+			return Problem{}, false
+		case err != nil:
+			return Explain(text, err), true
+		case !first && len(n.Content) > 0 && n.Content[0].ShortTag() != "!!null":
+			return Problem{Line: n.Content[0].Line, Column: n.Content[0].Column, Message: "a second document begins here; want one"}, true
+		}
+	}
 }
 
 // tabIn returns the column of a tab in the indentation of a line, or 0 if there is

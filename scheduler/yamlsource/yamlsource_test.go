@@ -63,3 +63,24 @@ func TestBounds(t *testing.T) {
 		})
 	}
 }
+
+func TestRest(t *testing.T) {
+	for name, test := range map[string]struct {
+		text string
+		want Problem
+	}{
+		"one document":           {"a: 1\n", Problem{}},
+		"comments after it":      {"a: 1\n---\n# b: 2\n", Problem{}},
+		"nothing":                {"", Problem{}},
+		"a second document":      {"a: 1\n---\nb: 2\n", Problem{Line: 3, Column: 1, Message: "a second document begins here; want one"}},
+		"one after an empty one": {"a: 1\n---\n---\nb: 2\n", Problem{Line: 4, Column: 1, Message: "a second document begins here; want one"}},
+		"JSON after JSON":        {"{} {}", Problem{Line: 1, Message: "did not find expected <document start>"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, found := Rest([]byte(test.text))
+			if diff := cmp.Diff(test.want, got); diff != "" || found != (test.want != Problem{}) {
+				t.Errorf("found: %t (-want +got):\n%s", found, diff)
+			}
+		})
+	}
+}

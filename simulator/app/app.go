@@ -329,6 +329,7 @@ func (s *simulator) runNodes(ctx context.Context) error {
 		Informers:    s.embedded.Informers(),
 		Stages:       s.prepared.stages,
 		Devices:      s.prepared.devices,
+		NUMA:         s.prepared.numa,
 	})
 	if err := s.nodes.Start(ctx); err != nil {
 		return fmt.Errorf("starting the virtual nodes: %w", err)

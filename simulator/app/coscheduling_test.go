@@ -7,12 +7,15 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/tools/clientcmd"
 
 	"kube-scheduler-simulator/scheduler/explain"
 	"kube-scheduler-simulator/scheduler/result"
@@ -63,24 +66,24 @@ func TestCoscheduling(t *testing.T) {
 	t.Run("groups are exported and imported", func(t *testing.T) { transferredGroups(t, s) })
 }
 
-// installed returns why the cluster has the definition of PodGroup.
-func (s *running) installed(t *testing.T) definitions.Origin {
+// installed returns why the cluster has the definition of a kind.
+func (s *running) installed(t *testing.T, kind string) definitions.Origin {
 	t.Helper()
 	var list struct{ Items []definitions.State }
 	s.get(t, definitionsPath, &list)
 	for _, d := range list.Items {
-		if d.Kind == "PodGroup" {
+		if d.Kind == kind {
 			return d.Installed
 		}
 	}
-	t.Fatalf("PodGroup is not in %v", list.Items)
+	t.Fatalf("%s is not in %v", kind, list.Items)
 	return ""
 }
 
-func (s *running) wantInstalled(t *testing.T, when string, want definitions.Origin) {
+func (s *running) wantInstalled(t *testing.T, when, kind string, want definitions.Origin) {
 	t.Helper()
-	if got := s.installed(t); got != want {
-		t.Errorf("%s: the definition is %s, want %s", when, got, want)
+	if got := s.installed(t, kind); got != want {
+		t.Errorf("%s: the definition of %s is %s, want %s", when, kind, got, want)
 	}
 }
 
@@ -88,9 +91,9 @@ func definitionComesAndGoes(t *testing.T, s *running) {
 	k := newKubectl(t, s)
 	standard := func() { s.applied(t, http.MethodDelete, configurationPath, "") }
 	enabled := func() { s.applied(t, http.MethodPut, configurationPath, coscheduling("")) }
-	s.wantInstalled(t, "at first", definitions.Absent)
+	s.wantInstalled(t, "at first", "PodGroup", definitions.Absent)
 	enabled()
-	s.wantInstalled(t, "with the plugin", definitions.ForConfiguration)
+	s.wantInstalled(t, "with the plugin", "PodGroup", definitions.ForConfiguration)
 	group := `
 apiVersion: scheduling.x-k8s.io/v1alpha1
 kind: PodGroup
@@ -102,27 +105,29 @@ spec: {minMember: 3}
 NAME PHASE MINMEMBER RUNNING SUCCEEDED FAILED AGE
 kept Pending 3 …s`, "pg")
 	standard()
-	s.wantInstalled(t, "with a group and without the plugin", definitions.ForConfiguration)
+	s.wantInstalled(t, "with a group and without the plugin", "PodGroup", definitions.ForConfiguration)
 	k.shows(t, "podgroup.scheduling.x-k8s.io/kept", "pg", "-o", "name")
 	k.do(t, "delete", "pg", "kept")
 	enabled()
 	standard()
-	s.wantInstalled(t, "without both", definitions.Absent)
+	s.wantInstalled(t, "without both", "PodGroup", definitions.Absent)
 
 	enabled()
+	s.lastWriteIsKept(t, k, group)
+
 	k.do(t, "annotate", "crd", "podgroups.scheduling.x-k8s.io", "example.com/mine=yes")
 	standard()
-	s.wantInstalled(t, "after a user has edited it", definitions.ForConfiguration)
+	s.wantInstalled(t, "after a user has edited it", "PodGroup", definitions.ForConfiguration)
 	k.do(t, "delete", "crd", "podgroups.scheduling.x-k8s.io")
 
 	if code, body := s.send(t, http.MethodPut, definitionsPath+"/podgroups.scheduling.x-k8s.io", ""); code != http.StatusOK {
 		t.Fatalf("%d: %s", code, body)
 	}
 	k.apply(t, group)
-	s.wantInstalled(t, "when a user asks for it", definitions.ForUser)
+	s.wantInstalled(t, "when a user asks for it", "PodGroup", definitions.ForUser)
 	enabled()
 	standard()
-	s.wantInstalled(t, "after a configuration, too", definitions.ForUser)
+	s.wantInstalled(t, "after a configuration, too", "PodGroup", definitions.ForUser)
 	if code, _ := s.send(t, http.MethodPut, definitionsPath+"/others.example.com", ""); code != http.StatusNotFound {
 		t.Errorf("an unknown definition: %d", code)
 	}
@@ -131,7 +136,28 @@ kept Pending 3 …s`, "pg")
 	if code, body := s.send(t, http.MethodPut, "/api/v1/reset", ""); code != http.StatusOK {
 		t.Fatalf("%d: %s", code, body)
 	}
-	s.wantInstalled(t, "after a reset", definitions.Absent)
+	s.wantInstalled(t, "after a reset", "PodGroup", definitions.Absent)
+}
+
+// lastWriteIsKept: an object whose creation is in flight when the definition is to be deleted keeps it.
+func (s *running) lastWriteIsKept(t *testing.T, k *kubectl, group string) {
+	config, err := clientcmd.BuildConfigFromFlags("", s.kubeconfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cluster, err := definitions.NewCluster(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = cluster.Tidy(t.Context(), nil, func(context.Context, schema.GroupResource, string) (func(), error) {
+		k.apply(t, group)
+		return func() {}, nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	k.shows(t, "podgroup.scheduling.x-k8s.io/kept", "pg", "-o", "name")
+	k.do(t, "delete", "pg", "kept")
 }
 
 func argumentsAreChecked(t *testing.T, s *running) {
@@ -176,16 +202,24 @@ func badGroups(t *testing.T, k *kubectl) {
 		"minResources: {cpu: x}":      "spec.minResources.cpu",
 		"scheduleTimeoutSeconds: 1.5": "spec.scheduleTimeoutSeconds",
 	} {
-		file := filepath.Join(t.TempDir(), "group.yaml")
 		manifest := fmt.Sprintf("{apiVersion: scheduling.x-k8s.io/v1alpha1, kind: PodGroup, metadata: {name: bad}, spec: {%s}}", spec)
-		if err := os.WriteFile(file, []byte(manifest), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		out, err := k.Run("create", "-f", file)
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %s %v", spec, out, err)
+		if err := k.refused(t, manifest); !strings.Contains(err, want) {
+			t.Errorf("%s: %s", spec, err)
 		}
 	}
+}
+
+// refused returns why the API server refuses a manifest; empty if it does not.
+func (k *kubectl) refused(t *testing.T, manifest string) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "refused.yaml")
+	if err := os.WriteFile(file, []byte(manifest), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := k.Run("create", "-f", file); err != nil {
+		return err.Error()
+	}
+	return ""
 }
 
 // gang is a group and its pods, which run for a second.
@@ -316,12 +350,19 @@ func deletedGroup(t *testing.T, k *kubectl) {
 	k.prints(t, "Succeeded", "{.status.phase}", "pod", "plain-0")
 }
 
-// transferredGroups: an export brings the groups and their definition, and so does a redacted one,
-// which leaves the definition out.
+// transferredGroups: a group is exported and imported.
 func transferredGroups(t *testing.T, s *running) {
 	k := newKubectl(t, s)
 	k.apply(t, gang("moved", 3, 1, "1"))
 	k.prints(t, "Pending", "{.status.phase}", "pg", "moved")
+	s.transferred(t, "PodGroup", "moved", "{.items[*].spec.minMember}", "3")
+}
+
+// transferred exports the cluster, resets it and imports the export: it brings the objects of a custom
+// kind and their definition. So does a redacted one, which leaves the definition out. value is that of
+// the object of this name, among others, after the import.
+func (s *running) transferred(t *testing.T, kind, name, path, value string) {
+	t.Helper()
 	for _, query := range []string{"", "?redact=true"} {
 		code, export := s.send(t, http.MethodGet, "/api/v1/export"+query, "")
 		if code != http.StatusOK {
@@ -335,26 +376,25 @@ func transferredGroups(t *testing.T, s *running) {
 		for _, item := range list.Items {
 			kinds[item["kind"].(string)]++
 		}
-		if kinds["PodGroup"] == 0 || (query == "") != (kinds["CustomResourceDefinition"] == 1) {
+		if kinds[kind] == 0 || (query == "") != (kinds["CustomResourceDefinition"] > 0) {
 			t.Errorf("the export%s has %v", query, kinds)
 		}
-		if strings.Contains(string(export), `"moved"`) != (query == "") {
-			t.Errorf("the export%s names the group, or does not", query)
+		if strings.Contains(string(export), `"`+name+`"`) != (query == "") {
+			t.Errorf("the export%s names the object, or does not", query)
 		}
-		groups := kinds["PodGroup"]
 		if code, body := s.send(t, http.MethodDelete, configurationPath, ""); code != http.StatusOK {
 			t.Fatalf("%d: %s", code, body)
 		}
 		if code, body := s.send(t, http.MethodPut, "/api/v1/reset", ""); code != http.StatusOK {
 			t.Fatalf("%d: %s", code, body)
 		}
-		s.wantInstalled(t, "after a reset", definitions.Absent)
+		s.wantInstalled(t, "after a reset", kind, definitions.Absent)
 		if code, report := s.send(t, http.MethodPost, "/api/v1/import", string(export)); code != http.StatusOK || !strings.Contains(string(report), `"failedTotal":0`) {
 			t.Fatalf("the import of the export%s: %d %s", query, code, report)
 		}
-		out, err := k.Run("get", "pg", "-A", "-o", "jsonpath={.items[*].spec.minMember}")
-		if err != nil || len(strings.Fields(out)) != groups {
-			t.Errorf("after the import of the export%s: %q %v, want %d groups", query, out, err, groups)
+		out, err := (kubectltest.Kubectl{Kubeconfig: s.kubeconfig}).Run("get", kind, "-A", "-o", "jsonpath="+path)
+		if err != nil || !slices.Contains(strings.Fields(out), value) {
+			t.Errorf("after the import of the export%s: %q %v, want %s among them", query, out, err, value)
 		}
 	}
 }
@@ -376,7 +416,7 @@ func followedGroups(t *testing.T, s *running) {
 			out, err := all.Run("get", "pg", "-A", "-o", "jsonpath={.items[*].spec.minMember}")
 			return err == nil && strings.Contains(out, "3"), nil
 		})
-		here.wantInstalled(t, fmt.Sprintf("%+v", source), definitions.ForUser)
+		here.wantInstalled(t, fmt.Sprintf("%+v", source), "PodGroup", definitions.ForUser)
 		if err := here.stop(); err != nil {
 			t.Error(err)
 		}

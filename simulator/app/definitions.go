@@ -35,7 +35,7 @@ func (s *simulator) tidyDefinitions(ctx context.Context, c *config.Configuration
 		return
 	}
 	ctx = context.WithoutCancel(ctx)
-	if err := s.definitions.Tidy(ctx, s.neededBy(c)); err != nil {
+	if err := s.definitions.Tidy(ctx, s.neededBy(c), s.embedded.KeepOut); err != nil {
 		s.options.Logger.Error(err, "A custom resource definition that no plugin needs any more stays")
 	}
 }

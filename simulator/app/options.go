@@ -75,6 +75,8 @@ type Options struct {
 	// Devices is a file with the devices that nodes publish, for dynamic resource
 	// allocation; none by default.
 	Devices string
+	// NUMA is a file that says how nodes are cut into NUMA nodes; none are by default.
+	NUMA string
 	// TieSeed decides among nodes that share the best total; see scheduler.Options.
 	// nil means random choice, as in Kubernetes.
 	TieSeed *int64
@@ -140,6 +142,7 @@ type prepared struct {
 	configuration *config.Configuration // from the file, or nil
 	stages        *virtualnode.Stages   // from the file, or nil
 	devices       []virtualnode.NodeDevices
+	numa          []virtualnode.NodeCut
 	definitions   []definitions.Definition
 	// recording is nil when there is none, and after the player has taken it.
 	recording *session.File
@@ -180,6 +183,11 @@ func (o Options) prepare(ctx context.Context) (p *prepared, err error) {
 	}
 	if o.Devices != "" {
 		if p.devices, err = virtualnode.LoadDevices(o.Devices); err != nil {
+			return p, err
+		}
+	}
+	if o.NUMA != "" {
+		if p.numa, err = virtualnode.LoadNUMA(o.NUMA); err != nil {
 			return p, err
 		}
 	}

@@ -122,6 +122,7 @@ func (flags flagSet) serve(options *app.Options) (gates *string) {
 	flags.BoolVar(&options.NoVirtualNodes, "no-virtual-nodes", false, "do not simulate kubelets: nodes are usable as they are, and bound pods do not run")
 	flags.StringVar(&options.Stages, "stages", "", "`file` of kwok Stages that define how nodes and pods behave, instead of the built-in ones")
 	flags.StringVar(&options.Devices, "devices", "", "`file` with the devices that nodes publish, for dynamic resource allocation")
+	flags.StringVar(&options.NUMA, "numa", "", "`file` that says how nodes are cut into NUMA nodes, for NodeResourceTopologyMatch")
 	flags.StringSliceVar(&options.Definitions, "crds", nil, "`plugins` whose custom resource definitions are installed at the start, or all (default: each comes with a configuration that enables its plugin)")
 	flags.BoolVar(&options.Kueue, "kueue", false, "install the kinds of Kueue (kueue.x-k8s.io) and admit jobs and pods by queues, as Kueue does")
 	flags.StringVar(&options.Import, "import", "", "`path` of a file, directory or archive of objects to import at the start")

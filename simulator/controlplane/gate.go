@@ -10,6 +10,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 // gatePatience is how long the writes in flight may take when the gate closes. After that
@@ -24,25 +25,47 @@ type gate struct {
 	full func() string
 
 	mu      sync.Mutex
-	holders int
+	holders map[*holder]bool
 	// writing holds the cancel function of each write in flight.
 	writing map[*http.Request]context.CancelFunc
-	// idle is closed when no write is in flight; nil when no holder waits for that.
-	idle chan struct{}
 }
 
-// hold refuses writes until release is called, and waits until the writes in flight have ended.
-// Further calls of release have no effect. If ctx ends first, the gate is not held.
+// holder keeps writes out.
+type holder struct {
+	// refuses reports whether it keeps this write out.
+	refuses func(*http.Request) bool
+	// why is what the writer is told.
+	why string
+	// idle is closed when none of these writes is in flight; settled says that it is.
+	idle    chan struct{}
+	settled bool
+}
+
+// hold refuses all writes until release is called, and waits until the writes in flight have
+// ended. Further calls of release have no effect. If ctx ends first, the gate is not held.
 func (g *gate) hold(ctx context.Context) (release func(), err error) {
+	every := func(*http.Request) bool { return true }
+	return g.keepOut(ctx, every, "the cluster is being reset; try again when the reset is done")
+}
+
+// keepOut is hold for some writes.
+func (g *gate) keepOut(ctx context.Context, refuses func(*http.Request) bool, why string) (release func(), err error) {
+	h := &holder{refuses: refuses, why: why, idle: make(chan struct{})}
 	g.mu.Lock()
-	g.holders++
-	idle := g.whenIdle()
+	if g.holders == nil {
+		g.holders = map[*holder]bool{}
+	}
+	g.holders[h] = true
+	g.settle()
 	g.mu.Unlock()
-	defer time.AfterFunc(gatePatience, g.cancelWrites).Stop()
-	var once sync.Once
-	release = func() { once.Do(g.release) }
+	defer time.AfterFunc(gatePatience, func() { g.cancelWrites(h) }).Stop()
+	release = func() {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		delete(g.holders, h)
+	}
 	select {
-	case <-idle:
+	case <-h.idle:
 		return release, nil
 	case <-ctx.Done():
 		release()
@@ -50,47 +73,51 @@ func (g *gate) hold(ctx context.Context) (release func(), err error) {
 	}
 }
 
-func (g *gate) cancelWrites() {
+func (g *gate) cancelWrites(h *holder) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	for _, cancel := range g.writing {
-		cancel()
+	for r, cancel := range g.writing {
+		if h.refuses(r) {
+			cancel()
+		}
 	}
 }
 
-func (g *gate) release() {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.holders--
+// settle tells the holders whose writes have all ended. It is called with mu held.
+func (g *gate) settle() {
+	for h := range g.holders {
+		if !h.settled && !g.anyWrites(h) {
+			close(h.idle)
+			h.settled = true
+		}
+	}
 }
 
-// whenIdle is called with mu held.
-func (g *gate) whenIdle() <-chan struct{} {
-	if len(g.writing) == 0 {
-		ready := make(chan struct{})
-		close(ready)
-		return ready
+func (g *gate) anyWrites(h *holder) bool {
+	for r := range g.writing {
+		if h.refuses(r) {
+			return true
+		}
 	}
-	if g.idle == nil {
-		g.idle = make(chan struct{})
-	}
-	return g.idle
+	return false
 }
 
-// enter returns the request to pass on, or nil if the gate refuses it.
-func (g *gate) enter(r *http.Request) *http.Request {
+// enter returns the request to pass on, or why the gate refuses it.
+func (g *gate) enter(r *http.Request) (entered *http.Request, why string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.holders > 0 {
-		return nil
+	for h := range g.holders {
+		if h.refuses(r) {
+			return nil, h.why
+		}
 	}
 	ctx, cancel := context.WithCancel(r.Context())
-	entered := r.WithContext(ctx)
+	entered = r.WithContext(ctx)
 	if g.writing == nil {
 		g.writing = map[*http.Request]context.CancelFunc{}
 	}
 	g.writing[entered] = cancel
-	return entered
+	return entered, ""
 }
 
 func (g *gate) leave(entered *http.Request) {
@@ -98,10 +125,7 @@ func (g *gate) leave(entered *http.Request) {
 	defer g.mu.Unlock()
 	g.writing[entered]()
 	delete(g.writing, entered)
-	if len(g.writing) == 0 && g.idle != nil {
-		close(g.idle)
-		g.idle = nil
-	}
+	g.settle()
 }
 
 // guard passes requests to next. It refuses a write with a conflict, because clients read the
@@ -118,14 +142,26 @@ func (g *gate) guard(next http.Handler) http.Handler {
 				return
 			}
 		}
-		entered := g.enter(r)
+		entered, why := g.enter(r)
 		if entered == nil {
-			refuse(w, metav1.StatusReasonConflict, http.StatusConflict, "the cluster is being reset; try again when the reset is done")
+			refuse(w, metav1.StatusReasonConflict, http.StatusConflict, why)
 			return
 		}
 		defer g.leave(entered)
 		next.ServeHTTP(w, entered)
 	})
+}
+
+// writesOf returns a function that recognizes the writes to a resource of any version.
+func writesOf(resource schema.GroupResource) func(*http.Request) bool {
+	return func(r *http.Request) bool {
+		path, isGroup := strings.CutPrefix(r.URL.Path, "/apis/"+resource.Group+"/")
+		parts := strings.Split(path, "/") // version, then perhaps namespaces and a name
+		if len(parts) > 2 && parts[1] == "namespaces" {
+			parts = parts[2:]
+		}
+		return isGroup && len(parts) > 1 && parts[1] == resource.Resource
+	}
 }
 
 func isWrite(r *http.Request) bool {

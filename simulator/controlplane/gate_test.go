@@ -8,6 +8,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 func statusOf(handler http.Handler, method string) int {
@@ -65,14 +67,55 @@ func TestHoldWaitsForWritesAndCancelsSlowOnes(t *testing.T) {
 
 func TestACallerThatGivesUpDoesNotHoldTheGate(t *testing.T) {
 	var g gate
-	entered := g.enter(httptest.NewRequest(http.MethodPost, "/", nil))
+	entered, _ := g.enter(httptest.NewRequest(http.MethodPost, "/", nil))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := g.hold(ctx); !errors.Is(err, context.Canceled) {
 		t.Errorf("hold: %v", err)
 	}
 	g.leave(entered)
-	if g.enter(httptest.NewRequest(http.MethodPost, "/", nil)) == nil {
-		t.Error("the gate is held")
+	if _, why := g.enter(httptest.NewRequest(http.MethodPost, "/", nil)); why != "" {
+		t.Errorf("the gate is held: %s", why)
+	}
+}
+
+func TestAKindIsKeptOut(t *testing.T) {
+	var g gate
+	g.enter(httptest.NewRequest(http.MethodPost, "/api/v1/nodes", nil)) // nobody waits for it
+	entered, _ := g.enter(httptest.NewRequest(http.MethodPost, "/apis/example.com/v1/namespaces/ns/things", nil))
+	held := make(chan func())
+	go func() {
+		release, err := g.keepOut(context.Background(), writesOf(schema.GroupResource{Group: "example.com", Resource: "things"}), "they leave")
+		if err != nil {
+			t.Error(err)
+		}
+		held <- release
+	}()
+	<-entered.Context().Done() // it is cancelled in the end
+	select {
+	case <-held:
+		t.Fatal("nobody has waited for the write")
+	default:
+	}
+	g.leave(entered)
+	release := <-held
+	for path, want := range map[string]string{
+		"/apis/example.com/v1/namespaces/ns/things":            "they leave",
+		"/apis/example.com/v2/namespaces/ns/things/one/status": "they leave",
+		"/apis/example.com/v1/things":                          "they leave",
+		"/apis/example.com/v1/things/one":                      "they leave",
+		"/apis/example.com/v1/namespaces/ns/others":            "",
+		"/apis/example.com/v1/others/things":                   "",
+		"/apis/example.com/v1":                                 "",
+		"/apis/other.example.com/v1/things":                    "",
+		"/api/v1/namespaces/things":                            "",
+	} {
+		if _, why := g.enter(httptest.NewRequest(http.MethodPost, path, nil)); why != want {
+			t.Errorf("%s: %q, want %q", path, why, want)
+		}
+	}
+	release()
+	if _, why := g.enter(httptest.NewRequest(http.MethodPost, "/apis/example.com/v1/things", nil)); why != "" {
+		t.Errorf("after the release: %s", why)
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"golang.org/x/sync/errgroup"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 // Reset reports what a reset did.
@@ -27,6 +28,11 @@ func (c *ControlPlane) Hold(ctx context.Context) (release func(), err error) {
 		return nil, err
 	}
 	return c.gate.hold(ctx)
+}
+
+// KeepOut is Hold for the writes to one resource, in any version. Their clients are told why.
+func (c *ControlPlane) KeepOut(ctx context.Context, resource schema.GroupResource, why string) (release func(), err error) {
+	return c.gate.keepOut(ctx, writesOf(resource), why)
 }
 
 // IsNew reports whether the cluster did not exist before Start.

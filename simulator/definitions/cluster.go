@@ -11,6 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/discovery"
@@ -140,42 +141,71 @@ func serves(d *apiextensionsv1.CustomResourceDefinition, version string) bool {
 	})
 }
 
-// empty reports whether no objects exist. The error is NotFound when the API server does not serve
-// them.
+// empty reports whether no objects exist, apart from those that virtual nodes publish. The error is
+// NotFound when the API server does not serve them.
 func (c *Cluster) empty(ctx context.Context, d Definition) (bool, error) {
 	list := &metav1.PartialObjectMetadataList{}
-	err := c.discovery.RESTClient().Get().AbsPath("/apis", d.Kind.Group, d.Kind.Version, d.Resource).Param("limit", "1").Do(ctx).Into(list)
+	err := c.discovery.RESTClient().Get().AbsPath("/apis", d.Kind.Group, d.Kind.Version, d.Resource).
+		Param("limit", "1").Param("labelSelector", "!"+objects.LabelVirtualDriver).Do(ctx).Into(list)
 	return len(list.Items) == 0, err
 }
 
+// KeepOut keeps writes to a resource out until release is called. It returns when those in flight
+// have ended.
+type KeepOut func(ctx context.Context, resource schema.GroupResource, why string) (release func(), err error)
+
 // Tidy deletes the definitions that were installed for a configuration and are not among the
 // needed ones. It leaves those of which objects exist, because they would be deleted too, and
-// those that anyone else has edited.
-func (c *Cluster) Tidy(ctx context.Context, needed []Definition) error {
-	crds := c.client.ApiextensionsV1().CustomResourceDefinitions()
+// those that anyone else has edited. While it looks, nobody can create such an object.
+func (c *Cluster) Tidy(ctx context.Context, needed []Definition, keepOut KeepOut) error {
 	for _, d := range table {
 		if slices.Contains(needed, d) {
 			continue
 		}
-		here, err := crds.Get(ctx, d.Name(), metav1.GetOptions{})
-		if apierrors.IsNotFound(err) {
-			continue
-		}
-		if err != nil {
-			return fmt.Errorf("looking for the custom resource definition %s: %w", d.Name(), err)
-		}
-		if here.DeletionTimestamp != nil || here.Annotations[objects.AnnotationForPlugin] == "" || edited(here) {
-			continue
-		}
-		if empty, err := c.empty(ctx, d); err != nil || !empty {
-			continue
-		}
-		err = crds.Delete(ctx, d.Name(), metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &here.UID, ResourceVersion: &here.ResourceVersion}})
-		if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
+		if err := c.remove(ctx, d, keepOut); err != nil {
 			return fmt.Errorf("deleting the custom resource definition %s: %w", d.Name(), err)
 		}
 	}
 	return nil
+}
+
+func (c *Cluster) remove(ctx context.Context, d Definition, keepOut KeepOut) error {
+	crds := c.client.ApiextensionsV1().CustomResourceDefinitions()
+	here, err := crds.Get(ctx, d.Name(), metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if here.DeletionTimestamp != nil || here.Annotations[objects.AnnotationForPlugin] == "" || edited(here) {
+		return nil
+	}
+	why := fmt.Sprintf("the definition of %s is being removed, because the scheduler configuration that needed it has gone; try again", d.Kind.Kind)
+	release, err := keepOut(ctx, schema.GroupResource{Group: d.Kind.Group, Resource: d.Resource}, why)
+	if err != nil {
+		return err
+	}
+	defer release()
+	if empty, err := c.empty(ctx, d); err != nil || !empty {
+		return nil
+	}
+	err = crds.Delete(ctx, d.Name(), metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &here.UID, ResourceVersion: &here.ResourceVersion}})
+	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+		return nil // someone else has deleted it, or edited it
+	}
+	if err != nil {
+		return err
+	}
+	// The API server learns of the deletion a little later than it is acknowledged, and until then
+	// it would accept an object.
+	return wait.PollUntilContextTimeout(ctx, servePoll, serveTimeout, true, func(ctx context.Context) (bool, error) {
+		now, err := crds.Get(ctx, d.Name(), metav1.GetOptions{})
+		if apierrors.IsNotFound(err) || err == nil && now.UID != here.UID {
+			return true, nil
+		}
+		return false, err
+	})
 }
 
 // edited reports whether anyone but this package has written to a definition, apart from the status,

@@ -19,6 +19,9 @@ const (
 	// virtualnode.DeviceGroup. The virtual driver publishes them in
 	// ResourceSlices.
 	AnnotationDevices = Prefix + "devices"
+	// AnnotationNUMA says how a virtual node is cut into NUMA nodes, in YAML or JSON; see
+	// virtualnode.Cut. The virtual node publishes a NodeResourceTopology.
+	AnnotationNUMA = Prefix + "numa"
 	// AnnotationRunDuration is how long a pod's containers run, such as 30s.
 	// Without it, the containers of a Job's pods run for
 	// virtualnode.DefaultRunDuration, and all others never end. Pods with the
@@ -68,8 +71,11 @@ const (
 	// AnnotationForPlugin marks the CustomResourceDefinitions that came with a scheduler
 	// configuration and leave with it. Its value is the plugin that reads the objects.
 	AnnotationForPlugin = Prefix + "for-plugin"
-	// LabelVirtualDriver marks the ResourceSlices that the virtual driver
-	// publishes. The driver changes no others, and transfers leave them out.
+	// AnnotationZonePlacement is on the NodeResourceTopologies of virtual nodes: a list of
+	// virtualnode.Holding as JSON, which says what containers hold of which zone.
+	AnnotationZonePlacement = Prefix + "zone-placement"
+	// LabelVirtualDriver marks the ResourceSlices and NodeResourceTopologies that virtual
+	// nodes publish. They change no others, and transfers leave them out.
 	LabelVirtualDriver = Prefix + "virtual-driver"
 	// GateImport is the scheduling gate that holds back imported pods until the
 	// rest of the import is in the cluster.

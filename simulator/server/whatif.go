@@ -119,10 +119,10 @@ func (s *Server) readStrictly(body io.Reader, into any) error {
 	if !json.Valid(data) {
 		converted, err := yaml.YAMLToJSONStrict(data)
 		if err != nil {
-			problem := yamlsource.Explain(data, err)
-			answer := refuse(http.StatusBadRequest, "line %d: %s", problem.Line, problem.Message)
-			answer.Details = []config.Mistake{{Line: problem.Line, Column: problem.Column, Message: problem.Message}}
-			return answer
+			return badYAML(yamlsource.Explain(data, err))
+		}
+		if problem, found := yamlsource.Rest(data); found {
+			return badYAML(problem)
 		}
 		data = converted
 	}
@@ -135,6 +135,12 @@ func (s *Server) readStrictly(body io.Reader, into any) error {
 		return badBody(err, "the body is not a question that this route answers")
 	}
 	return nil
+}
+
+func badYAML(problem yamlsource.Problem) *apiError {
+	answer := refuse(http.StatusBadRequest, "line %d: %s", problem.Line, problem.Message)
+	answer.Details = []config.Mistake{{Line: problem.Line, Column: problem.Column, Message: problem.Message}}
+	return answer
 }
 
 func tooManyQuestions() *apiError {

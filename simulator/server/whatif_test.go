@@ -152,6 +152,7 @@ func TestBadQuestions(t *testing.T) {
 		"a number for a pod": {`{"pod":1}`, http.StatusBadRequest, "the body is not a question that this route answers: a document is an object, or a string with YAML or JSON, not 1"},
 		"an empty pod":       {`{"pod":""}`, http.StatusBadRequest, "the body is not a question that this route answers: a document is empty"},
 		"two objects":        {`{} {}`, http.StatusBadRequest, "line 1: did not find expected <document start>"},
+		"two documents":      {"copies: 1\n---\ncopies: 2\n", http.StatusBadRequest, "line 3: a second document begins here; want one"},
 		"too many values":    {"[" + strings.Repeat("1,", maxValues) + "1]", http.StatusRequestEntityTooLarge, "the request body may have more than 300000 values, the limit of this server"},
 		"too large":          {strings.Repeat(" ", maxAPIBody+1), http.StatusRequestEntityTooLarge, "the request body is larger than 3 MiB, the limit of this server"},
 	} {

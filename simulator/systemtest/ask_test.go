@@ -127,7 +127,7 @@ func TestAskingASimulatorAndItsExport(t *testing.T) {
 	}
 	for _, question := range []string{
 		"whatif -f pod.yaml",
-		"whatif -f pod.yaml -o wide --patch node/gpu={spec:{taints:null}}",
+		"whatif -f pod.yaml -o wide --patch node/gpu={\"spec\":{\"taints\":null}}",
 		"whatif -f deployment.yaml",
 		"whatif shop/web-1",
 		"whatif -f pod.yaml --add-node a=2 --copies 3",

@@ -77,7 +77,7 @@ func LoadDevices(file string) ([]NodeDevices, error) {
 }
 
 func parseNodeDevices(data []byte) ([]NodeDevices, error) {
-	if err := checkShape(data); err != nil {
+	if err := checkShape(data, "a list of {nodeSelector, devices}"); err != nil {
 		return nil, err
 	}
 	var all []NodeDevices
@@ -102,10 +102,9 @@ func parseNodeDevices(data []byte) ([]NodeDevices, error) {
 	return all, nil
 }
 
-// checkShape says what the file should be when it is something else, such as a
-// manifest.
-func checkShape(data []byte) error {
-	const wanted = "a list of {nodeSelector, devices}"
+// checkShape says what the file should be when it is something else than a list, such as
+// a manifest.
+func checkShape(data []byte, wanted string) error {
 	documents := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(data)))
 	var whole any
 	for {

@@ -1,6 +1,6 @@
 // Package virtualnode does for every node what a kubelet would do, as far as
 // scheduling can see it: nodes turn Ready, pods on them run, finish and go away, and
-// devices are published. No container runs.
+// devices and the topologies of NUMA nodes are published. No container runs.
 //
 // What happens to a node or a pod, and when, is written as Stages of kwok, whose
 // engine matches them and renders their patches. The loop around it is our own: it
@@ -10,6 +10,7 @@
 //
 // Annotations steer a single node or pod; simulator/objects documents them.
 //
-// The package may import Kubernetes, kwok and simulator/objects. It reaches the
-// cluster only through the client that it is given.
+// The package may import Kubernetes, kwok, simulator/objects, scheduler/customresource and the
+// API type of NodeResourceTopology. It reaches the cluster only through the client that it is
+// given.
 package virtualnode

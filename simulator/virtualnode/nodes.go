@@ -27,6 +27,8 @@ type nodes struct {
 	informer coreinformers.NodeInformer
 	player   *player
 	failures *failures
+	// waits reports whether a node must not turn Ready yet.
+	waits func(*corev1.Node) bool
 }
 
 var _ target = (*nodes)(nil)
@@ -75,7 +77,7 @@ func (n *nodes) get(name string) (object, error) {
 	if apierrors.IsNotFound(err) {
 		return nil, nil
 	}
-	if err != nil {
+	if err != nil || readyCondition(node) == nil && n.waits(node) {
 		return nil, err
 	}
 	return node, nil

@@ -1,8 +1,11 @@
 package virtualnode
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -31,6 +34,8 @@ type pods struct {
 	placed   placed
 	hold     *hold
 	player   *player
+	// changed is called with the name of a node whose pods have changed.
+	changed func(node string)
 }
 
 var _ target = (*pods)(nil)
@@ -75,6 +80,24 @@ func (p *placed) list(node string) []string {
 
 func (p *pods) run(ctx context.Context) { p.player.run(ctx) }
 
+// on returns the pods on a node, in the order of their creation.
+func (p *pods) on(node string) []*corev1.Pod {
+	var all []*corev1.Pod
+	for _, key := range p.placed.list(node) {
+		namespace, name, err := cache.SplitMetaNamespaceKey(key)
+		if err != nil {
+			continue
+		}
+		if pod, err := p.informer.Lister().Pods(namespace).Get(name); err == nil && pod.Spec.NodeName == node {
+			all = append(all, pod)
+		}
+	}
+	slices.SortFunc(all, func(a, b *corev1.Pod) int {
+		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), strings.Compare(keyOf(a), keyOf(b)))
+	})
+	return all
+}
+
 // nodeOf returns nil for a node that does not exist.
 func (p *pods) nodeOf(name string) *corev1.Node {
 	node, err := p.nodes.Lister().Get(name)
@@ -89,12 +112,14 @@ func (p *pods) watch() (func(), []cache.InformerSynced, error) {
 		if pod, ok := obj.(*corev1.Pod); ok && pod.Spec.NodeName != "" {
 			p.placed.add(pod.Spec.NodeName, keyOf(pod))
 			p.player.queue.Add(keyOf(pod))
+			p.changed(pod.Spec.NodeName)
 		}
 	}
 	remove := func(obj any) {
 		if pod, ok := withoutTombstone(obj).(*corev1.Pod); ok && pod.Spec.NodeName != "" {
 			p.placed.remove(pod.Spec.NodeName, keyOf(pod))
 			p.player.queue.Add(keyOf(pod))
+			p.changed(pod.Spec.NodeName)
 		}
 	}
 	onPods, err := p.informer.Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{

@@ -35,6 +35,9 @@ type Options struct {
 	// Devices are devices of the virtual driver that no annotation describes.
 	// LoadDevices reads them from a file. Default: none.
 	Devices []NodeDevices
+	// NUMA says how nodes without AnnotationNUMA are cut into NUMA nodes. LoadNUMA reads it
+	// from a file. Default: they are not.
+	NUMA []NodeCut
 }
 
 // Nodes are all virtual nodes of one cluster. They start once and stop once.
@@ -151,12 +154,17 @@ func (n *Nodes) build(ctx context.Context) (*wiring, error) {
 	n.podsMu.Unlock()
 	nodes := newNodes(client, w.informers.Core().V1().Nodes(), stages.node, recorder)
 	devices := newDriver(client, w.informers, n.opts.Devices, recorder)
+	topologies, err := newTopologies(config, nodes, pods, n.opts.NUMA, recorder)
+	if err != nil {
+		return nil, err
+	}
+	pods.changed, nodes.waits = topologies.podsChanged, topologies.awaited
 	for _, part := range []interface {
 		// watch registers the part with its informers; it returns a function that
 		// undoes that.
 		watch() (func(), []cache.InformerSynced, error)
 		run(ctx context.Context)
-	}{nodes, pods, devices} {
+	}{nodes, pods, devices, topologies} {
 		unwatch, synced, err := part.watch()
 		if err != nil {
 			return nil, err

@@ -15,6 +15,7 @@ package coscheduling
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -42,8 +43,9 @@ type Plugin struct {
 	mu sync.Mutex
 	// known is what the plugin remembers of each group, by its key. An entry stays when the
 	// group is deleted, because the plugin's users see its effects on a group that is created
-	// again.
+	// again. When there are more than most, those of which nothing is left are forgotten.
 	known map[string]*memory
+	most  int
 	// waiting holds the state of the cycle of each pod that waits at Permit.
 	waiting map[types.UID]fwk.CycleState
 }
@@ -76,7 +78,7 @@ func New(_ context.Context, args runtime.Object, handle fwk.Handle) (fwk.Plugin,
 	if err != nil {
 		return nil, err
 	}
-	p := &Plugin{args: a, handle: handle, now: time.Now, known: map[string]*memory{}, waiting: map[types.UID]fwk.CycleState{}}
+	p := &Plugin{args: a, handle: handle, now: time.Now, known: map[string]*memory{}, most: mostForgettable, waiting: map[types.UID]fwk.CycleState{}}
 	if p.groups, err = customresource.New[v1alpha1.PodGroup](handle, v1alpha1.PodGroups); err != nil {
 		return nil, err
 	}
@@ -149,10 +151,28 @@ func (p *Plugin) gone(pod *v1.Pod) {
 func (p *Plugin) memory(key string) *memory {
 	m := p.known[key]
 	if m == nil {
+		if len(p.known) >= p.most {
+			p.forgetGone()
+		}
 		m = &memory{assigned: map[string]bool{}}
 		p.known[key] = m
 	}
 	return m
+}
+
+// mostForgettable bounds the groups that the plugin remembers although nothing is left of them.
+const mostForgettable = 10_000
+
+// forgetGone forgets the groups that neither exist nor have pods. The caller holds mu.
+func (p *Plugin) forgetGone() {
+	for key, m := range p.known {
+		namespace, name, _ := strings.Cut(key, "/")
+		pods, err := p.pods.IndexKeys(byGroup, key)
+		if err == nil && len(pods) == 0 && len(m.assigned) == 0 && p.groups.Cached(namespace, name) == nil {
+			delete(p.known, key)
+		}
+	}
+	p.most = max(mostForgettable, 2*len(p.known)) // not again for each new group
 }
 
 func groupName(pod *v1.Pod) string { return pod.Labels[v1alpha1.PodGroupLabel] }

@@ -669,6 +669,34 @@ func TestAssigned(t *testing.T) {
 	}
 }
 
+// TestMemoryIsBounded: groups of which nothing is left are forgotten in the end, and no others.
+func TestMemoryIsBounded(t *testing.T) {
+	b := newBench(t, Arguments{}).group("exists", 2)
+	b.add(on(member("bound", "placed"), "n1"), member("pending", "waits"))
+	fail := func(group string) {
+		b.memory("team/" + group).failure = start
+	}
+	for _, group := range []string{"exists", "placed", "waits", "gone"} {
+		fail(group)
+	}
+	if at := b.memory("team/gone").failure; !at.Equal(start) {
+		t.Error("a group that is gone is forgotten at once")
+	}
+	for n := range mostForgettable {
+		fail(fmt.Sprintf("job-%d", n))
+	}
+	if n := len(b.known); n > mostForgettable {
+		t.Errorf("%d groups are remembered", n)
+	}
+	got := map[string]bool{}
+	for _, group := range []string{"exists", "placed", "waits", "gone"} {
+		_, got[group] = b.known["team/"+group]
+	}
+	if diff := cmp.Diff(map[string]bool{"exists": true, "placed": true, "waits": true, "gone": false}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // TestPodsOfEvents: also of a deletion that the informer has missed.
 func TestPodsOfEvents(t *testing.T) {
 	pod := member("p1", "pg")

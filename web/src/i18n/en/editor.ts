@@ -94,6 +94,8 @@ export const editor = {
       gates: 'Scheduling gate',
       podGroup: 'Pod group',
       coscheduling: 'Pod groups of Coscheduling',
+      elasticQuota: 'Elastic quotas of two teams',
+      numa: 'A node with NUMA nodes',
       volume: 'Volume (WaitForFirstConsumer)',
       claims: 'StatefulSet with claims',
       device: 'Devices and claims (DRA)',

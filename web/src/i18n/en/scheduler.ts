@@ -13,6 +13,8 @@ export const scheduler = {
       everyNode: { title: 'Every node', about: 'The search never stops early: percentageOfNodesToScore 100' },
       celScore: { title: 'Custom formula', about: 'CELScore scores nodes with a CEL expression' },
       coscheduling: { title: 'Coscheduling', about: 'Places the pods of a PodGroup together or not at all' },
+      elasticQuota: { title: 'Elastic quota', about: 'CapacityScheduling: namespaces borrow what others leave of their quota, and give it back' },
+      numa: { title: 'NUMA', about: 'NodeResourceTopologyMatch: a pod gets its resources from one NUMA node of a node' },
     },
     tryPreset: 'Show me',
     tryPresetHow: 'Applies this preset and creates a small cluster that shows what it does',

@@ -96,6 +96,8 @@ export const editor: typeof english = {
       gates: 'スケジューリングゲート',
       podGroup: 'Pod グループ',
       coscheduling: 'Coscheduling の Pod グループ',
+      elasticQuota: '2 チームの ElasticQuota',
+      numa: 'NUMA ノードのあるノード',
       volume: 'ボリューム（WaitForFirstConsumer）',
       claims: 'クレーム付きの StatefulSet',
       device: 'デバイスとクレーム（DRA）',

@@ -15,6 +15,8 @@ export const scheduler: typeof en = {
       everyNode: { title: '全ノード', about: '探索を途中で打ち切らない: percentageOfNodesToScore 100' },
       celScore: { title: 'カスタム式', about: 'CELScore が CEL 式でノードにスコアを付ける' },
       coscheduling: { title: 'Coscheduling', about: 'PodGroup の Pod を、全部まとめて割り当てるか、まったく割り当てないか' },
+      elasticQuota: { title: 'Elastic quota', about: 'CapacityScheduling: 名前空間は、ほかの名前空間が使っていないクォータを借り、必要になったら返す' },
+      numa: { title: 'NUMA', about: 'NodeResourceTopologyMatch: Pod のリソースを 1 つの NUMA ノードから割り当てる' },
     },
     tryPreset: '試す',
     tryPresetHow: 'このプリセットを適用し、動作がわかる小さなクラスターを作成します',

@@ -40,6 +40,8 @@ export const templates: typeof english = {
       gates: 'スケジューリングゲートのある Pod は試行されません。決定のページでゲートを外せます。',
       podGroup: '同時にしか開始しないワーカー 3 個に対し、空きは 2 個分。どれも割り当てられません。ノードを追加すると 3 個とも割り当てられます。',
       coscheduling: '同時にしか開始しない Pod 3 個のグループが 2 つ。一方には場所があり、もう一方の空きは 2 個分なので、その Pod はどれも割り当てられません。',
+      elasticQuota: '2 つのチームで 8 CPU を分け合い、一方が相手の分を借ります。相手が必要になると、借りている Pod を CapacityScheduling が追い出す様子に注目。',
+      numa: 'NUMA ノードが 2 つある 8 CPU のノード。5 CPU 空いていても、5 CPU を要求する Pod に対して NodeResourceTopologyMatch がこのノードを拒否する様子に注目。',
       volume: '片方のゾーンにだけあるローカルボリューム。もう一方のゾーンのノードを VolumeBinding が拒否する様子に注目。',
       claims: 'Pod ごとにクレームがあり、ボリュームは Pod の割り当て先に作成されます。Pod を削除すると、代わりの Pod はボリュームのある同じゾーンに戻ります。',
       device: 'GPU を要求する Pod 2 個に対し、ノードの GPU は 1 個。2 個目に対して DynamicResources がノードを拒否する様子に注目。',

@@ -9,6 +9,8 @@ export interface NodeOptions {
   annotations?: Record<string, string>
   taint?: { key: string; value: string }
   cpu?: string
+  /** How it is cut into NUMA nodes. It turns Ready when it has published its topology. */
+  numa?: string
 }
 
 const map = (name: string, entries: Record<string, string>) => {
@@ -16,13 +18,15 @@ const map = (name: string, entries: Record<string, string>) => {
   return lines.length ? `  ${name}:\n${lines.join('')}` : ''
 }
 
-export function nodeText({ name, labels = {}, annotations = {}, taint, cpu = '8' }: NodeOptions): string {
+export function nodeText({ name, labels = {}, annotations = {}, taint, cpu = '8', numa }: NodeOptions): string {
+  const cut: Record<string, string> = numa ? { 'kube-scheduler-simulator.sigs.k8s.io/numa': `'${numa}'` } : {}
+  const ready = numa ? '' : '  conditions:\n  - type: Ready\n    status: "True"\n    reason: KubeletReady\n'
   const taints = taint ? `spec:\n  taints:\n  - key: ${taint.key}\n    value: ${taint.value}\n    effect: NoSchedule\n` : ''
   return `apiVersion: v1
 kind: Node
 metadata:
   name: ${name}
-${map('labels', { 'kubernetes.io/hostname': name, ...labels })}${map('annotations', annotations)}${taints}status:
+${map('labels', { 'kubernetes.io/hostname': name, ...labels })}${map('annotations', { ...annotations, ...cut })}${taints}status:
   capacity:
     cpu: "${cpu}"
     memory: 32Gi
@@ -31,15 +35,12 @@ ${map('labels', { 'kubernetes.io/hostname': name, ...labels })}${map('annotation
     cpu: "${cpu}"
     memory: 32Gi
     pods: "110"
-  conditions:
-  - type: Ready
-    status: "True"
-    reason: KubeletReady
-`
+${ready}`
 }
 
 export interface PodOptions {
   name: string
+  namespace?: string
   app?: string
   /** In addition to the label app. */
   labels?: Record<string, string>
@@ -50,12 +51,12 @@ export interface PodOptions {
   resources?: string
 }
 
-export function podText({ name, app = 'web', labels = {}, spec = '', cpu = '500m', resources = '' }: PodOptions): string {
+export function podText({ name, namespace = 'default', app = 'web', labels = {}, spec = '', cpu = '500m', resources = '' }: PodOptions): string {
   return `apiVersion: v1
 kind: Pod
 metadata:
   name: ${name}
-  namespace: default
+  namespace: ${namespace}
 ${map('labels', { app, ...labels })}spec:
 ${spec}  containers:
   - name: ${app}

@@ -270,6 +270,69 @@ spec:
   }
 }
 
+function elasticQuota(free: FreeName): Situation {
+  const name = free('nodes', 'quota', '-a')
+  const team = (which: string) => `apiVersion: v1
+kind: Namespace
+metadata:
+  name: ${name}-${which}
+`
+  const quota = (which: string) => `apiVersion: scheduling.x-k8s.io/v1alpha1
+kind: ElasticQuota
+metadata:
+  name: ${name}-${which}
+  namespace: ${name}-${which}
+spec:
+  min:
+    cpu: "4"
+    memory: 8Gi
+  max:
+    cpu: "6"
+    memory: 12Gi
+`
+  const pod = (which: string, n: number, letter: string) => podText({ name: `${name}-${which}-${n}`, namespace: `${name}-${which}`, cpu: '2', spec: on(`${name}-${letter}`) })
+  const node = (letter: string) => nodeText({ name: `${name}-${letter}`, labels: { example: `${name}-${letter}` }, cpu: '4' })
+  return {
+    text: documents(
+      node('a'),
+      node('b'),
+      team('borrower'),
+      team('owner'),
+      `# Each team is guaranteed half of the 8 CPUs, and may use 6 of them.\n${quota('borrower')}`,
+      quota('owner'),
+      pod('borrower', 1, 'a'),
+      pod('borrower', 2, 'a'),
+      `# This one borrows what the other team does not use.\n${pod('borrower', 3, 'b')}`,
+      `# This one would take its team above its max.\n${pod('borrower', 4, 'a')}`,
+      pod('owner', 1, 'b'),
+      `# This one takes back what was borrowed.\n${pod('owner', 2, 'b')}`,
+    ),
+    expected: [
+      { pods: `${name}-borrower-`, count: 2, outcome: 'scheduled', nodes: [`${name}-a`, `${name}-a`] },
+      { pods: `${name}-borrower-`, count: 1, outcome: 'unschedulable' },
+      { pods: `${name}-owner-1`, count: 1, outcome: 'scheduled', nodes: [`${name}-b`] },
+      { pods: `${name}-owner-2`, count: 1, outcome: 'scheduled', nodes: [`${name}-b`], evicts: [`${name}-borrower-3`] },
+    ],
+  }
+}
+
+function numa(free: FreeName): Situation {
+  const name = free('nodes', 'numa')
+  const pod = (part: string, cpu: string) =>
+    podText({ name: `${name}-${part}`, spec: on(name), cpu, resources: `      limits:\n        cpu: ${cpu}\n        memory: 512Mi\n` })
+  return {
+    text: documents(
+      `# The node has two NUMA nodes with 4 CPUs each.\n${nodeText({ name, labels: { example: name }, numa: '{zones: 2}' })}`,
+      pod('fits', '3'),
+      `# The node has 5 CPUs left, but neither of its NUMA nodes has.\n${pod('large', '5')}`,
+    ),
+    expected: [
+      { pods: `${name}-fits`, count: 1, outcome: 'scheduled', nodes: [name] },
+      { pods: `${name}-large`, count: 1, outcome: 'unschedulable', by: ['NodeResourceTopologyMatch'] },
+    ],
+  }
+}
+
 function volume(free: FreeName): Situation {
   const name = free('nodes', 'local', '-a')
   return {
@@ -425,4 +488,4 @@ spec:
   }
 }
 
-export const situations = { toleration, nodeAffinity, failingZone, podAffinity, antiAffinity, spread, fullNode, guarded, gates, podGroup, coscheduling, volume, claims, device } as const
+export const situations = { toleration, nodeAffinity, failingZone, podAffinity, antiAffinity, spread, fullNode, guarded, gates, podGroup, coscheduling, elasticQuota, numa, volume, claims, device } as const

@@ -6,9 +6,9 @@ export const templateTopics = {
   workloads: ['deployment', 'statefulSet', 'daemonSet', 'job'],
   nodes: ['toleration', 'nodeAffinity', 'failingZone'],
   neighbours: ['podAffinity', 'antiAffinity', 'spread'],
-  priority: ['fullNode', 'guarded'],
+  priority: ['fullNode', 'guarded', 'elasticQuota'],
   waiting: ['gates', 'podGroup', 'coscheduling'],
-  resources: ['volume', 'claims', 'device'],
+  resources: ['volume', 'claims', 'device', 'numa'],
 } as const
 export type TemplateTopic = keyof typeof templateTopics
 export type TemplateId = (typeof templateTopics)[TemplateTopic][number]

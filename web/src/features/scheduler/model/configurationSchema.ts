@@ -111,6 +111,21 @@ export const argumentSchemas: Record<string, Schema> = {
     podGroupBackoffSeconds: integer('How long a group that failed is refused before it is tried again, in seconds. 0: not at all.', 0),
     podGroupRejectPercentage: integer('Members that wait keep their places if at most this percentage of minMember lacks one. 0: they always lose them, 100: never.', 10),
   }),
+  NodeResourceTopologyMatch: typed('NodeResourceTopologyMatchArgs', 'How pods are aligned with the NUMA nodes of a node.', {
+    scoringStrategy: object('How the use of NUMA nodes becomes a score.', {
+      type: choice('LeastAllocated prefers empty NUMA nodes, MostAllocated full ones, BalancedAllocation those whose resources are used evenly, LeastNUMANodes nodes where the pod needs few.', ['LeastAllocated', 'MostAllocated', 'BalancedAllocation', 'LeastNUMANodes']),
+      resources: list('The weights of resources. All requested resources count; those that are not listed have weight 1.', resource),
+    }),
+    discardReservedNodes: boolean('Leave a node out while a pod is on its way there.'),
+    cacheResyncPeriodSeconds: integer('Above 0: subtract pods on their way from every NUMA node, and compare with the published topologies at most once in so many seconds. Enable Reserve with it.', 0),
+    cache: object('Applies with cacheResyncPeriodSeconds.', {
+      foreignPodsDetect: choice('Which pods of other schedulers make a node unfit until the next comparison.', ['All', 'None', 'OnlyExclusiveResources']),
+      resyncMethod: choice('Which pods are compared. Autodetect: as the topology says.', ['Autodetect', 'All', 'OnlyExclusiveResources']),
+      informerMode: choice('Dedicated compares pods that have started, finished ones included. Shared compares pods that run.', ['Dedicated', 'Shared']),
+      resyncScope: choice('Whether a change of the policy counts without a comparison.', ['All', 'OnlyResources']),
+    }),
+    preemptionMode: choice('Whether preemption counts on what its victims hold of a NUMA node. Needs the cache.', ['Disabled', 'Enabled']),
+  }),
   ZoneQuota: object('Limits the pods of an application in each zone. Part of the simulator, as an example.', {
     maxPerZone: integer('The maximum number of pods in a zone.'),
     label: { ...string('The label that identifies the application.'), default: 'app' },

@@ -1,14 +1,14 @@
 // Configurations to start from. Each is a complete document whose comments say what it
 // does. It sets only fields that differ from the default.
 
-export const presetNames = ['default', 'binPacking', 'spreading', 'noPreemption', 'twoProfiles', 'everyNode', 'celScore', 'coscheduling'] as const
+export const presetNames = ['default', 'binPacking', 'spreading', 'noPreemption', 'twoProfiles', 'everyNode', 'celScore', 'coscheduling', 'elasticQuota', 'numa'] as const
 export type PresetName = (typeof presetNames)[number]
 
 /** The presets with a plugin that not every server has. */
-export const presetsToCheck = ['celScore', 'coscheduling'] as const satisfies readonly PresetName[]
+export const presetsToCheck = ['celScore', 'coscheduling', 'elasticQuota', 'numa'] as const satisfies readonly PresetName[]
 
 /** The templates of a small cluster that shows what a preset does. */
-export const examples: Partial<Record<PresetName, 'coscheduling'>> = { coscheduling: 'coscheduling' }
+export const examples: Partial<Record<PresetName, 'coscheduling' | 'elasticQuota' | 'numa'>> = { coscheduling: 'coscheduling', elasticQuota: 'elasticQuota', numa: 'numa' }
 
 const head = 'apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n'
 
@@ -136,5 +136,40 @@ ${head}profiles:
       permitWaitingTimeSeconds: 60
       # Others wait on if at most this share of minMember lacks a place.
       podGroupRejectPercentage: 10
+`,
+
+  elasticQuota: `# Shares the cluster among namespaces by ElasticQuotas (scheduling.x-k8s.io): each has
+# its min guaranteed, and borrows up to its max what others do not use.
+${head}profiles:
+- schedulerName: default-scheduler
+  plugins:
+    multiPoint:
+      enabled:
+      - name: CapacityScheduling
+    postFilter:
+      enabled:
+      - name: CapacityScheduling
+      # DefaultPreemption would evict by priority, whatever the quotas say.
+      disabled:
+      - name: "*"
+`,
+
+  numa: `# Keeps Guaranteed pods off nodes on which no NUMA node has room for them. Nodes with the
+# annotation kube-scheduler-simulator.sigs.k8s.io/numa publish their topology.
+${head}profiles:
+- schedulerName: default-scheduler
+  plugins:
+    multiPoint:
+      enabled:
+      - name: NodeResourceTopologyMatch
+    reserve:
+      # Only needed with a cache: see cacheResyncPeriodSeconds.
+      disabled:
+      - name: NodeResourceTopologyMatch
+  pluginConfig:
+  - name: NodeResourceTopologyMatch
+    args:
+      scoringStrategy:
+        type: LeastAllocated
 `,
 }

@@ -6,6 +6,7 @@ import { batch } from './batch'
 import { importing } from './importing'
 import { nodeAction } from './nodeAction'
 import { present } from './present'
+import { queues } from './queues'
 import { replay } from './replay'
 import { score } from './score'
 import { search } from './search'
@@ -13,4 +14,4 @@ import { templates } from './templates'
 import { tour } from './tour'
 import { whatif } from './whatif'
 
-export const deferred: DeferredMessages = { ...act, ...batch, ...importing, ...nodeAction, ...present, ...replay, ...score, ...search, ...templates, ...tour, ...whatif }
+export const deferred: DeferredMessages = { ...act, ...batch, ...importing, ...nodeAction, ...present, ...queues, ...replay, ...score, ...search, ...templates, ...tour, ...whatif }

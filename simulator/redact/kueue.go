@@ -20,6 +20,8 @@ var kueueLabels = map[string]string{
 	"queue-name": "local-queue", "local-queue-name": "local-queue", "cluster-queue-name": "queue", "priority-class": "workload-priority",
 	"pod-group-name": "app", "prebuilt-workload-name": "app", "podset": "podset",
 	"managed": "", "pod-group-pod-index": "", "max-exec-time-seconds": "",
+	// Scheduling gates.
+	"admission": "", "topology": "",
 }
 
 // kueueLabel returns the value of a label of Kueue's, and whether the key is one.
@@ -53,9 +55,20 @@ var podSetName = words("podset", "main")
 // kueueCondition keeps what a condition says by its type and status; messages name objects.
 var kueueCondition = object(fields{
 	"type":   oneOf("Active", "QuotaReserved", "Admitted", "Evicted", "Preempted", "Requeued", "PodsReady", "Finished", "DeactivationTarget", "WaitingForReplacementPods"),
-	"status": oneOf("True", "False", "Unknown"), "reason": oneOf(kueueReasons...), "message": nothing,
+	"status": oneOf("True", "False", "Unknown"), "reason": kueueReason, "message": blank,
 	"lastTransitionTime": instant, "observedGeneration": number,
 })
+
+// kueueReason keeps Kueue's reasons. A condition must have one.
+func kueueReason(r *Redactor, v any) any {
+	if known := oneOf(kueueReasons...)(r, v); known != nil {
+		return known
+	}
+	return "Other"
+}
+
+// blank is for a text that must be there, and may name anything.
+func blank(*Redactor, any) any { return "" }
 
 var kueueReasons = []string{
 	"Ready", "QuotaReserved", "Admitted", "NoReservation", "UnsatisfiedAdmissionChecks", "Preempted", "PodsReadyTimeout", "AdmissionCheck", "ClusterQueueStopped",
@@ -104,7 +117,7 @@ var kueueKinds = map[string]kind{
 				"name": podSetName, "flavors": byName(resourceName, flavors), "resourceUsage": amounts(resourceName), "count": number,
 			}))}),
 			"reclaimablePods": each(object(fields{"name": podSetName, "count": number})),
-			"admissionChecks": each(object(fields{"name": checks, "state": oneOf("Pending", "Ready", "Retry", "Rejected"), "message": nothing, "lastTransitionTime": instant})),
+			"admissionChecks": each(object(fields{"name": checks, "state": oneOf("Pending", "Ready", "Retry", "Rejected"), "message": blank, "lastTransitionTime": instant})),
 		}),
 	}},
 }

@@ -13,8 +13,8 @@ export function useLedgerOf(
   const error = shallowRef<unknown>()
   watch(
     [chosen, () => kueue.value?.latest[0]?.id],
-    async ([key], [before] = [''], onCleanup) => {
-      if (key !== before) entries.value = []
+    async ([key], before, onCleanup) => {
+      if (key !== before[0]) entries.value = []
       const [namespace, name] = key.split('/')
       if (!namespace || !name) return
       const cancel = new AbortController()

@@ -33,6 +33,7 @@ import (
 	"kube-scheduler-simulator/simulator/kueue/visibility"
 	"kube-scheduler-simulator/simulator/mirror/following"
 	"kube-scheduler-simulator/simulator/replay/session"
+	"kube-scheduler-simulator/simulator/runs"
 	"kube-scheduler-simulator/simulator/server"
 	"kube-scheduler-simulator/simulator/transfer"
 	"kube-scheduler-simulator/simulator/version"
@@ -133,6 +134,7 @@ type simulator struct {
 	// feed hands out the state of the scheduler.
 	feed       *scheduler.Feed
 	hypotheses *hypotheses
+	runs       *runs.Runs
 	// queues counts the events of the scheduling queue since the latest reset.
 	queues     scheduler.QueueReader
 	operations operations
@@ -227,6 +229,7 @@ func (s *simulator) start(ctx context.Context) error {
 	}
 	s.onStopOf("the scheduler", 0, s.within(schedulerShare, s.scheduler.Stop))
 	s.keepInventory()
+	s.startRuns()
 	if err := s.startHypotheses(ctx); err != nil {
 		return fmt.Errorf("preparing answers to hypotheses: %w", err)
 	}
@@ -284,6 +287,7 @@ func (s *simulator) backend() server.Backend {
 		Kueue:      s.queueing,
 		Hypotheses: s.hypotheses,
 		Shadow:     s.hypotheses,
+		Runs:       s.runs,
 	}
 	if s.embedded != nil {
 		b.Reset = s.resetAll

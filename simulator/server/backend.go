@@ -86,6 +86,8 @@ type Backend struct {
 	Kueue Kueue
 	// Shadow judges live decisions. When it is nil, its routes answer 501.
 	Shadow Shadow
+	// Runs runs scenarios. When it is nil, its routes answer 501.
+	Runs Runs
 }
 
 // attached is a Backend in use.

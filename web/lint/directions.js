@@ -37,11 +37,12 @@ export const features = {
   queues: ['act', 'batch'],
   quota: ['act', 'batch', 'decision'],
   replay: ['act'],
+  report: ['act', 'decision'],
   resources: ['act', 'create', 'yaml'],
   scheduler: ['create', 'decision', 'whatif', 'yaml'],
   shell: ['act', 'cluster', 'create', 'decision', 'replay', 'tour', 'transfer'],
   tour: ['create', 'yaml'],
-  transfer: ['replay', 'yaml'],
+  transfer: ['replay', 'report', 'yaml'],
   /** What every question about a hypothesis needs. */
   whatif: ['yaml'],
   yaml: [],

@@ -25,12 +25,9 @@ func (p *Parts) queue(ctx context.Context, frameworks map[string]framework.Frame
 	hints := internalqueue.QueueingHintMapPerProfile{}
 	signers := map[string]internalqueue.PodSigner{}
 	for name, f := range frameworks {
-		preEnqueue[name] = map[string]fwk.PreEnqueuePlugin{}
-		for _, plugin := range f.PreEnqueuePlugins() {
-			preEnqueue[name][plugin.Name()] = plugin
-		}
+		preEnqueue[name] = p.preEnqueuePlugins(f)
 		var err error
-		if hints[name], err = queueingHints(ctx, f.EnqueueExtensions()); err != nil {
+		if hints[name], err = p.queueingHints(ctx, f.EnqueueExtensions()); err != nil {
 			return nil, err
 		}
 		signers[name] = f.SignPod
@@ -49,13 +46,17 @@ func (p *Parts) queue(ctx context.Context, frameworks map[string]framework.Frame
 	if dispatcher != nil {
 		options = append(options, internalqueue.WithAPIDispatcher(dispatcher))
 	}
+	if p.Clock != nil {
+		options = append(options, internalqueue.WithClock(p.Clock))
+	}
 	first := frameworks[p.Configuration.Profiles[0].SchedulerName]
-	return internalqueue.NewSchedulingQueue(first.QueueSortFunc(), p.Informers, options...), nil
+	p.made = internalqueue.NewPriorityQueue(first.QueueSortFunc(), p.Informers, options...)
+	return p.made, nil
 }
 
 // queueingHints collects the events on which each plugin may requeue a pod, as
 // buildQueueingHintMap in Kubernetes' pkg/scheduler does.
-func queueingHints(ctx context.Context, extensions []fwk.EnqueueExtensions) (internalqueue.QueueingHintMap, error) {
+func (p *Parts) queueingHints(ctx context.Context, extensions []fwk.EnqueueExtensions) (internalqueue.QueueingHintMap, error) {
 	out := internalqueue.QueueingHintMap{}
 	var errs []error
 	for _, extension := range extensions {
@@ -74,6 +75,9 @@ func queueingHints(ctx context.Context, extensions []fwk.EnqueueExtensions) (int
 			on := []fwk.ClusterEvent{event.Event}
 			if event.Event.Resource == fwk.Pod {
 				on = framework.UnrollPodEvent(event.Event)
+			}
+			if p.ordered {
+				on = apart(on)
 			}
 			for _, e := range on {
 				out[e] = append(out[e], fn)

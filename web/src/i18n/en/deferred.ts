@@ -7,12 +7,13 @@ import { nodeAction } from './nodeAction'
 import { present } from './present'
 import { queues } from './queues'
 import { replay } from './replay'
+import { report } from './report'
 import { score } from './score'
 import { search } from './search'
 import { templates } from './templates'
 import { tour } from './tour'
 import { whatif } from './whatif'
 
-export const deferred = { ...act, ...batch, ...importing, ...nodeAction, ...present, ...queues, ...replay, ...score, ...search, ...templates, ...tour, ...whatif }
+export const deferred = { ...act, ...batch, ...importing, ...nodeAction, ...present, ...queues, ...replay, ...report, ...score, ...search, ...templates, ...tour, ...whatif }
 
 export type DeferredMessages = typeof deferred

@@ -307,7 +307,7 @@ func compareEntries(a, b *entry) int {
 }
 
 func (c *snapshot) processOne(e *entry, record *Record) {
-	if c.outdated(e) {
+	if c.outdated(e) && !c.elsewhere(e) {
 		restore := c.without(c.chosen)
 		c.plan(e, e.counts(), e.assignment)
 		restore()
@@ -360,6 +360,21 @@ func (c *snapshot) outdated(e *entry) bool {
 		}
 	}
 	return e.assignment.mode == Fit && !c.roomInDomains(e)
+}
+
+// elsewhere finds other domains for a head that lost its own to heads before it, and reports
+// whether there are any.
+func (c *snapshot) elsewhere(e *entry) bool {
+	if e.assignment.mode != Fit {
+		return false
+	}
+	nominated := *e
+	c.plan(e, e.counts(), e.assignment)
+	if e.assignment.mode == Fit {
+		return true
+	}
+	*e = nominated
+	return false
 }
 
 func (e *entry) counts() []int32 {

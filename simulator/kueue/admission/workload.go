@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -171,7 +172,11 @@ func (s *State) quotaRequests(requests v1.ResourceList) map[v1.ResourceName]int6
 			factor *= multiplier.AsApproximateFloat64()
 		}
 		for output, each := range transformation.Outputs {
-			quota[output] += int64(factor * float64(valueOf(output, each)))
+			amount := factor * each.AsApproximateFloat64()
+			if output == v1.ResourceCPU {
+				amount *= 1000
+			}
+			quota[output] += int64(math.Ceil(amount))
 		}
 	}
 	return quota

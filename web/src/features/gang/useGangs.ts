@@ -11,7 +11,7 @@ import { podRequests } from '@/kubernetes/pods'
 import { useDiscovery, useServedKind } from '@/live/servedKinds'
 import { pods, results } from '@/live/watched'
 import { useQuery } from '@/ui/query'
-import { blockedMember, filterGangs, firstToWait, gangsOf, newestByPod, type Gang, type Member } from './model/gangs'
+import { blockedBy, filterGangs, firstToWait, gangsOf, newestByPod, type Blocked, type Gang } from './model/gangs'
 import type { Held } from './model/places'
 import { waitOf, type Wait } from './model/wait'
 
@@ -28,7 +28,7 @@ export interface Gangs {
   chosen: WritableComputedRef<string>
   selected: ComputedRef<Gang | undefined>
   /** The member because of which the others wait, with its record. */
-  blocked: ComputedRef<{ member: Member; cycle: Cycle | undefined } | undefined>
+  blocked: ComputedRef<(Blocked & { cycle: Cycle | undefined }) | undefined>
   /** A record with the placements that were tried for the selected group of Kubernetes. */
   placements: ComputedRef<Cycle | undefined>
   /** How long members wait, by group. */
@@ -54,7 +54,7 @@ export function useGangs(): Gangs {
   const found = computed(() => filterGangs(all.value, filter.value))
   const selected = computed(() => all.value.find(({ id }) => id === chosen.value) ?? (chosen.value ? undefined : found.value[0]))
 
-  const blockedNow = computed(() => selected.value && blockedMember(selected.value))
+  const blockedNow = computed(() => selected.value && selected.value.state !== 'running' ? blockedBy(selected.value, results.value.items) : undefined)
   /** Any member that was tried has the placements of the group's cycle. */
   const tried = computed(() => {
     if (selected.value?.system !== 'native') return undefined
@@ -92,7 +92,7 @@ export function useGangs(): Gangs {
     filter,
     chosen,
     selected,
-    blocked: computed(() => (blockedNow.value ? { member: blockedNow.value, cycle: cycles.value.get(blockedNow.value.pod.metadata.uid ?? '') } : undefined)),
+    blocked: computed(() => blockedNow.value && { ...blockedNow.value, cycle: cycles.value.get(blockedNow.value.summary.pod.uid) }),
     placements: computed(() => (tried.value ? cycles.value.get(tried.value.pod.uid) : undefined)),
     waits,
     held,

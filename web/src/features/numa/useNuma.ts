@@ -2,6 +2,7 @@
 
 import { computed, type ComputedRef, type Ref, type WritableComputedRef } from 'vue'
 import type { Cycle, Pod, Summary } from '@/api/types'
+import { usePluginDecisions } from '@/features/batch/usePluginDecisions'
 import { useCycle } from '@/features/decision/store/cycles'
 import { topologyKind } from '@/kubernetes/batch'
 import { splitKey } from '@/kubernetes/object'
@@ -10,7 +11,7 @@ import { useDiscovery, useServedKind } from '@/live/servedKinds'
 import { pods, results } from '@/live/watched'
 import { useQuery } from '@/ui/query'
 import { numaNodesOf, type NumaNode } from './model/topology'
-import { numaDecisions, verdictsOf, type NumaVerdict } from './model/verdicts'
+import { numaDecisions, numaPlugin, verdictsOf, type NumaVerdict } from './model/verdicts'
 
 export interface Numa {
   ready: ComputedRef<boolean>
@@ -41,7 +42,8 @@ export function useNuma(): Numa {
 
   const nodes = computed(() => numaNodesOf(objects.items.value.values()))
   const found = computed(() => nodes.value.filter(({ name, policy, scope }) => `${name} ${policy} ${scope}`.toLowerCase().includes(filter.value.toLowerCase())))
-  const decisions = computed(() => numaDecisions(results.value.items, new Set(nodes.value.map(({ name }) => name))))
+  const summaries = usePluginDecisions(numaPlugin)
+  const decisions = computed(() => numaDecisions(summaries.value, new Set(nodes.value.map(({ name }) => name))))
   const newest = useNewest(computed(() => splitKey(podKey.value)))
   const summary = computed(() => (podKey.value ? newest.summary.value : decisions.value[0]))
   const { cycle, error } = useCycle(summary)

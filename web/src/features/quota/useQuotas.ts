@@ -4,13 +4,14 @@ import { computed, watch, type ComputedRef, type Ref, type WritableComputedRef }
 import { listResults } from '@/api/simulator'
 import type { Cycle, Summary } from '@/api/types'
 import { useCyclesOf, useCycle } from '@/features/decision/store/cycles'
+import { usePluginDecisions } from '@/features/batch/usePluginDecisions'
 import { quotaKind } from '@/kubernetes/batch'
 import { splitKey } from '@/kubernetes/object'
 import { useAnswer } from '@/live/answer'
 import { useDiscovery, useServedKind } from '@/live/servedKinds'
 import { pods, results } from '@/live/watched'
 import { useQuery } from '@/ui/query'
-import { quotaDecisions } from './model/facts'
+import { quotaDecisions, quotaPlugin } from './model/facts'
 import { quotasOf, resourcesOf, type Quota } from './model/quotas'
 
 export interface Quotas {
@@ -43,10 +44,11 @@ export function useQuotas(): Quotas {
   const pod = useQuery('pod')
   const attempt = useQuery('attempt')
 
+  const summaries = usePluginDecisions(quotaPlugin)
   const all = computed(() => quotasOf(objects.items.value.values(), pods.value.items.values()))
   const found = computed(() => all.value.filter(({ key }) => key.toLowerCase().includes(filter.value.toLowerCase())))
   const resources = computed(() => resourcesOf(all.value))
-  const decisions = computed(() => quotaDecisions(results.value.items, new Set(all.value.map(({ namespace }) => namespace))))
+  const decisions = computed(() => quotaDecisions(summaries.value, new Set(all.value.map(({ namespace }) => namespace))))
 
   /** A pod in the URL may be older than the live results. */
   const asked = useAnswer(async (signal, { namespace, name }: { namespace: string; name: string }) => (await listResults({ namespace, name, limit: 20 }, signal)).items)

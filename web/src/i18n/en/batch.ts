@@ -186,6 +186,7 @@ export const batch = {
     nodes: 'Nodes',
     cpuFree: 'CPU free in each NUMA node',
     more: '{n} more nodes. Filter to find them.',
+    without: '{n} nodes have no NodeResourceTopology: they pass unchecked, and score 0. | {n} node has no NodeResourceTopology: it passes unchecked, and scores 0. | {n} nodes have no NodeResourceTopology: they pass unchecked, and score 0.',
     alignedOn: 'aligned on {n} of {of} nodes',
     zone: 'NUMA {n}',
     zoneHead: 'NUMA node',

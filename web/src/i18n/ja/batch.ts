@@ -188,6 +188,7 @@ export const batch: typeof english = {
     nodes: 'ノード',
     cpuFree: '各 NUMA ノードの CPU の空き',
     more: 'ほかに {n} ノードあります。絞り込むと見つかります。',
+    without: '{n} ノードには NodeResourceTopology がありません。調べずに通過し、スコアは 0 です。',
     alignedOn: '{of} ノードのうち {n} ノードで揃う',
     zone: 'NUMA {n}',
     zoneHead: 'NUMA ノード',

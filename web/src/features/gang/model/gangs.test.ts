@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { KubeObject, Pod, Summary } from '@/api/types'
-import { blockedMember, filterGangs, firstToWait, gangsOf, memberOf, newestByPod, stagesOf, type Gang } from './gangs'
-import { attempt, member, noNode, scheduled, sentBack, tooFew, waiting } from './testing'
+import { blockedBy, filterGangs, firstToWait, gangsOf, memberOf, newestByPod, stagesOf, type Gang } from './gangs'
+import { at, attempt, member, noNode, scheduled, sentBack, tooFew, waiting } from './testing'
 
 const group = (name: string, minMember: number): KubeObject => ({ metadata: { namespace: 'ml', name }, spec: { minMember } })
 const gangs = (groups: KubeObject[], pods: Pod[], summaries: Summary[] = [], native: KubeObject[] = []) => gangsOf({ coscheduling: groups, native }, pods, newestByPod(summaries))
@@ -11,11 +11,19 @@ describe('a group of Coscheduling', () => {
   it('waits while members wait at Permit for one that fits no node', () => {
     const gang = one(3, ['a', 'b', 'c'].map((name) => member(name)), [noNode('c', 3), waiting('b', 2), waiting('a', 1)])
     expect([gang.state, gang.slots, gang.placed]).toEqual(['waiting', ['waiting', 'waiting', 'rejected'], 2])
-    expect([blockedMember(gang)?.key, firstToWait(gang)?.key]).toEqual(['ml/c', 'ml/a'])
+    expect(firstToWait(gang)?.key).toBe('ml/a')
+    expect(blockedBy(gang, [noNode('c', 3), waiting('b', 2), waiting('a', 1)])).toMatchObject({ member: { key: 'ml/c' }, noNode: true })
   })
   it('is rejected when the waiting members were sent back', () => {
     const gang = one(3, ['a', 'b', 'c'].map((name) => member(name)), [noNode('c', 3), sentBack('b', 2), sentBack('a', 1)])
     expect([gang.state, gang.slots, gang.placed]).toEqual(['rejected', ['sentBack', 'sentBack', 'rejected'], 0])
+  })
+  it('is blocked by the last member that fit no node, also when that was sent back since', () => {
+    const summaries = [sentBack('c', 9), sentBack('b', 8), noNode('c', 7), noNode('b', 6), scheduled('other', 5)]
+    expect(blockedBy(one(2, ['b', 'c'].map((name) => member(name)), summaries), summaries)).toMatchObject({ member: { key: 'ml/c' }, summary: { startTime: at(7) }, noNode: true })
+    const held = [tooFew('b', 2), noNode('b', 1)]
+    expect(blockedBy(one(2, [member('b')], held), held)).toMatchObject({ summary: { startTime: at(2) }, noNode: false })
+    expect(blockedBy(one(1, [member('a', { spec: { nodeName: 'n' } })]), [noNode('a', 1)])).toBeUndefined()
   })
   it('has too few pods, and shows the missing ones as slots', () => {
     const gang = one(4, [member('a'), member('b')], [tooFew('b', 2), tooFew('a', 1)])

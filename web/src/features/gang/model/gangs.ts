@@ -142,11 +142,31 @@ function stateOf(members: readonly Member[], least: number, count: (...states: S
   return count('rejected', 'sentBack', 'held', 'simulated') ? 'rejected' : 'untried'
 }
 
-/** The member that has no node although the scheduler tried, and because of which the others wait or were sent back; undefined if there is none. */
-export function blockedMember(gang: Gang): Member | undefined {
-  const without = gang.members.filter(({ state }) => state === 'rejected')
-  const newest = (list: readonly Member[]) => list.reduce<Member | undefined>((best, one) => (!best || (one.summary?.startTime ?? '') > (best.summary?.startTime ?? '') ? one : best), undefined)
-  return newest(without) ?? newest(gang.members.filter(({ state }) => state === 'held')) ?? newest(gang.members.filter(({ state }) => state === 'sentBack'))
+/** The attempt that tells most about why a group does not start. noNode: the member fits no node. */
+export interface Blocked {
+  member: Member
+  summary: Summary
+  noNode: boolean
+}
+
+/**
+ * The newest attempt of a member without a node that fits none, because of which the others
+ * wait or were sent back; else the newest one that was rejected elsewhere. A member that was
+ * sent back itself may have been the one that fit no node before. Summaries come newest first.
+ */
+export function blockedBy(gang: Gang, summaries: readonly Summary[]): Blocked | undefined {
+  const without = new Map(gang.members.filter(({ state }) => ['rejected', 'held', 'sentBack', 'simulated'].includes(state)).map((member) => [member.pod.metadata.uid ?? '', member]))
+  if (!without.size) return undefined
+  let other: Blocked | undefined
+  for (const summary of summaries) {
+    const member = without.get(summary.pod.uid)
+    if (!member || !summary.refusal || summary.outcome !== 'unschedulable') continue
+    if (!summary.selectedNode && summary.refusal.extensionPoint === 'filter') return { member, summary, noNode: true }
+    other ??= { member, summary, noNode: false }
+    // A group that is rejected before any node is checked need not have been tried on nodes since.
+    if (member.state === 'held') return other
+  }
+  return other
 }
 
 /** The waiting member that got to Permit first; its timeout ends the wait of all. */

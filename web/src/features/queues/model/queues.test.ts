@@ -1,9 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import type { QueueQuota } from '@/api/types'
-import { queues as en } from '@/i18n/en/queues'
 import { barOf } from './queues'
 import { isWorkloadOf, presetNames, presets } from './presets'
-import { reasonKinds, reasonText } from './reason'
+import { reasonText } from './reason'
 
 const quota = (over: Partial<QueueQuota>): QueueQuota => ({ flavor: 'f', resource: 'cpu', nominal: 4000, used: 0, subtree: 4000, available: 0, potential: 0, ...over })
 
@@ -34,9 +33,6 @@ describe('a quota bar', () => {
 
 describe('a reason', () => {
   const t = (key: string, named: Record<string, unknown>) => `${key.split('.').pop()} ${JSON.stringify(named)}`
-  it('has a text for each kind', () => {
-    expect(Object.keys(en.queues.reason).sort()).toEqual([...reasonKinds, 'EqualRefused'].sort())
-  })
   it('joins those of flavors, each once', () => {
     const short = { kind: 'ShortOfQuota', flavor: 'f', resource: 'cpu', missing: '2' }
     const set = { podSet: 'main', reasons: [short] }

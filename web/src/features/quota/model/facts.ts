@@ -29,11 +29,11 @@ export interface QuotaFacts {
   others: readonly { namespace: string; sums: readonly Sum[] }[]
 }
 
-const plugin = 'CapacityScheduling'
+export const quotaPlugin = 'CapacityScheduling'
 
 /** undefined when the plugin had nothing to say: it is not enabled, or the namespace has no quota. */
 export function quotaFacts(cycle: Pick<Cycle, 'facts'>): QuotaFacts | undefined {
-  const facts = new Map((cycle.facts ?? []).filter((fact) => fact.plugin === plugin && !fact.node).map(({ key, value }) => [key, value]))
+  const facts = new Map((cycle.facts ?? []).filter((fact) => fact.plugin === quotaPlugin && !fact.node).map(({ key, value }) => [key, value]))
   const quota = facts.get('quota')
   if (quota === undefined) return undefined
   const own: Sum[] = []
@@ -93,7 +93,7 @@ export function quotaDecisions(summaries: readonly Summary[], namespaces: Readon
   const out = new Map<string, Summary>()
   for (const summary of summaries) {
     const key = `${summary.pod.namespace}/${summary.pod.name}`
-    const about = summary.refusal?.plugin === plugin || (namespaces.has(summary.pod.namespace) && !!summary.nominatedNode)
+    const about = summary.refusal?.plugin === quotaPlugin || (namespaces.has(summary.pod.namespace) && !!summary.nominatedNode)
     const known = out.get(key)
     // An attempt with a preemption tells more than the ones after it.
     if (about && (!known || (!known.nominatedNode && summary.nominatedNode))) out.set(key, summary)

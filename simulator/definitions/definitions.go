@@ -79,9 +79,13 @@ func Of(plugins []string) []Definition {
 	return slices.DeleteFunc(All(), func(d Definition) bool { return !slices.Contains(plugins, d.Plugin) })
 }
 
-// ForKinds returns the definitions of those kinds that the simulator has a definition of.
+// ForKinds returns the definitions of those kinds that the simulator has a definition of. Kueue's kinds come
+// together, because its controllers need all of them.
 func ForKinds(kinds []schema.GroupKind) []Definition {
-	return slices.DeleteFunc(All(), func(d Definition) bool { return !slices.Contains(kinds, d.Kind.GroupKind()) })
+	ofKueue := func(d Definition) bool { return d.Plugin == Kueue }
+	named := func(d Definition) bool { return slices.Contains(kinds, d.Kind.GroupKind()) }
+	all := slices.ContainsFunc(table, func(d Definition) bool { return ofKueue(d) && named(d) })
+	return slices.DeleteFunc(All(), func(d Definition) bool { return !named(d) && !(all && ofKueue(d)) })
 }
 
 // Named returns the definition of that name.

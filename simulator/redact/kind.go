@@ -23,6 +23,7 @@ func init() {
 		"":                            coreKinds,
 		"apps":                        appKinds,
 		"batch":                       batchKinds,
+		kueueGroup:                    kueueKinds,
 		"node.k8s.io":                 {"RuntimeClass": runtimeClass},
 		"policy":                      {"PodDisruptionBudget": budget},
 		"resource.k8s.io":             deviceKinds,

@@ -88,6 +88,9 @@ func (r *Redactor) labelKey(key string) string {
 	case slices.Contains(ownDomains, domain) && slices.Contains(knownNames, name):
 		return key
 	}
+	if _, known := kueueLabels[name]; known && domain == kueueGroup {
+		return key
+	}
 	// The domain alone would reveal its owner.
 	return "example.com/" + r.word("key", key)
 }
@@ -96,6 +99,9 @@ var shortInteger = regexp.MustCompile(`^-?[0-9]{1,11}$`)
 
 // labelValue depends on the key: some values are names.
 func (r *Redactor) labelValue(key, value string) string {
+	if of, known := r.kueueLabel(key, value); known {
+		return of
+	}
 	switch key {
 	case "kubernetes.io/hostname":
 		return r.word("node", value)

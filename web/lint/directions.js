@@ -34,6 +34,7 @@ export const features = {
   gang: ['act', 'batch', 'decision', 'fit', 'whatif'],
   numa: ['act', 'batch', 'decision'],
   present: ['decision'],
+  queues: ['act', 'batch'],
   quota: ['act', 'batch', 'decision'],
   replay: ['act'],
   report: ['act', 'decision'],

@@ -18,6 +18,7 @@ export const router = createRouter({
     { path: '/decisions/:namespace/:name/present', name: 'present', component: withDeferredMessages(lazily(() => import('./features/present/PresentPage.vue'))), meta: { place: 'decisions' } },
     { path: '/compare', name: 'compare', component: withDeferredMessages(lazily(() => import('./features/decision/ComparePage.vue'))), meta: { place: 'decisions' } },
     { path: '/batch', name: 'batch', redirect: { name: 'gangs' } },
+    { path: '/batch/queues', name: 'queues', component: withDeferredMessages(lazily(() => import('./features/queues/QueuesPage.vue'))), meta: { place: 'batch' } },
     { path: '/batch/gangs', name: 'gangs', component: withDeferredMessages(lazily(() => import('./features/gang/GangPage.vue'))), meta: { place: 'batch' } },
     { path: '/batch/quotas', name: 'quotas', component: withDeferredMessages(lazily(() => import('./features/quota/QuotaPage.vue'))), meta: { place: 'batch' } },
     { path: '/scheduler', name: 'scheduler', component: lazily(() => import('./features/scheduler/SchedulerPage.vue')), meta: { place: 'scheduler' } },

@@ -9,6 +9,7 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
@@ -37,6 +38,8 @@ type engaged struct {
 
 	mu    sync.Mutex // guards state
 	state *admission.State
+	// stamps say in which version queues and checks were reviewed last. mu guards them.
+	stamps map[types.UID]string
 	// wake asks for another cycle.
 	wake chan struct{}
 	// stale asks for the statuses of the queues to be written.
@@ -79,7 +82,7 @@ func newEngaged(q *Queues) (*engaged, error) {
 	}
 	e := &engaged{
 		Queues: q, client: client, custom: custom, state: admission.New(q.opts.Settings),
-		told: map[admission.Ref]string{},
+		told: map[admission.Ref]string{}, stamps: map[types.UID]string{},
 		wake: make(chan struct{}, 1), stale: make(chan struct{}, 1),
 		workloadKeys: newQueue(), jobKeys: newQueue(), podKeys: newQueue(),
 		workloads:     customresource.NewInformer[api.Workload](custom.Resource(api.Workloads)),
@@ -156,12 +159,12 @@ func (e *engaged) watch() error {
 		return types.NamespacedName{Namespace: o.GetNamespace(), Name: o.GetName()}
 	}
 	shared := e.opts.Informers
-	follow(e, e.clusterQueues, s.SetClusterQueue, func(o *api.ClusterQueue) { s.DeleteClusterQueue(o.Name) }, func(*api.ClusterQueue) { e.reviewAll(); touched[any](e)(nil) })
+	follow(e, e.clusterQueues, s.SetClusterQueue, func(o *api.ClusterQueue) { s.DeleteClusterQueue(o.Name); delete(e.stamps, o.UID) }, func(o *api.ClusterQueue) { e.renewed(o, o.Status.Conditions) })
 	follow(e, e.cohorts, s.SetCohort, func(o *api.Cohort) { s.DeleteCohort(o.Name) }, touched[*api.Cohort](e))
-	follow(e, e.localQueues, s.SetLocalQueue, func(o *api.LocalQueue) { s.DeleteLocalQueue(key(o)) }, func(*api.LocalQueue) { e.reviewAll(); touched[any](e)(nil) })
+	follow(e, e.localQueues, s.SetLocalQueue, func(o *api.LocalQueue) { s.DeleteLocalQueue(key(o)); delete(e.stamps, o.UID) }, func(o *api.LocalQueue) { e.renewed(o, o.Status.Conditions) })
 	follow(e, e.flavors, s.SetFlavor, func(o *api.ResourceFlavor) { s.DeleteFlavor(o.Name) }, touched[*api.ResourceFlavor](e))
 	follow(e, e.topologies, s.SetTopology, func(o *api.Topology) { s.DeleteTopology(o.Name) }, touched[*api.Topology](e))
-	follow(e, e.checks, s.SetAdmissionCheck, func(o *api.AdmissionCheck) { s.DeleteAdmissionCheck(o.Name) }, func(o *api.AdmissionCheck) { e.reviewAll(); touched[any](e)(nil) })
+	follow(e, e.checks, s.SetAdmissionCheck, func(o *api.AdmissionCheck) { s.DeleteAdmissionCheck(o.Name); delete(e.stamps, o.UID) }, func(o *api.AdmissionCheck) { e.renewed(o, o.Status.Conditions) })
 	follow(e, e.classes, func(*api.WorkloadPriorityClass) {}, func(*api.WorkloadPriorityClass) {}, func(*api.WorkloadPriorityClass) { e.reviewAll() })
 	follow(e, shared.Core().V1().Namespaces().Informer(), s.SetNamespace, func(o *corev1.Namespace) { s.DeleteNamespace(o.Name) }, touched[*corev1.Namespace](e))
 	follow(e, shared.Core().V1().LimitRanges().Informer(), s.SetLimitRange, func(o *corev1.LimitRange) { s.DeleteLimitRange(key(o)) }, touched[*corev1.LimitRange](e))
@@ -196,6 +199,23 @@ func (e *engaged) workloadChanged(w *api.Workload) {
 		}
 	}
 	touched[any](e)(nil)
+}
+
+// renewed reviews all workloads if a queue or a check is new, or differs from before in more than its counts,
+// which are written often.
+func (e *engaged) renewed(o metav1.Object, conditions []metav1.Condition) {
+	stamp := fmt.Sprint(o.GetGeneration(), o.GetDeletionTimestamp() != nil)
+	for _, c := range conditions {
+		stamp += fmt.Sprint(" ", c.Type, c.Status, c.Reason)
+	}
+	e.mu.Lock()
+	same := e.stamps[o.GetUID()] == stamp
+	e.stamps[o.GetUID()] = stamp
+	e.mu.Unlock()
+	if !same {
+		e.reviewAll()
+		touched[any](e)(nil)
+	}
 }
 
 // reviewAll reviews every workload, after a change that may concern any.

@@ -50,8 +50,10 @@ type Holder struct {
 	LocalQueue   string        `json:"localQueue"`
 	ClusterQueue string        `json:"clusterQueue"`
 	Priority     int32         `json:"priority"`
-	Since        time.Time     `json:"since"`
-	Admitted     bool          `json:"admitted"`
+	Created      time.Time     `json:"created"`
+	// Since is when the quota was reserved, AdmittedAt when the workload was admitted; nil before.
+	Since      time.Time  `json:"since"`
+	AdmittedAt *time.Time `json:"admittedAt,omitempty"`
 	// Evicted is the reason of an eviction that has not ended yet.
 	Evicted string        `json:"evicted,omitempty"`
 	Flavors []PodSetQuota `json:"flavors"`
@@ -118,7 +120,7 @@ func (q *Queues) View() (*View, error) {
 func holderOf(w *api.Workload) Holder {
 	h := Holder{
 		Workload: admission.Ref{Namespace: w.Namespace, Name: w.Name, UID: w.UID}, LocalQueue: w.Spec.QueueName, ClusterQueue: w.Status.Admission.ClusterQueue,
-		Admitted: is(w, api.WorkloadAdmitted), Flavors: []PodSetQuota{},
+		Created: w.CreationTimestamp.Time, Flavors: []PodSetQuota{},
 	}
 	if w.Spec.Priority != nil {
 		h.Priority = *w.Spec.Priority
@@ -127,6 +129,8 @@ func holderOf(w *api.Workload) Holder {
 		switch {
 		case c.Type == api.WorkloadQuotaReserved:
 			h.Since = c.LastTransitionTime.Time
+		case c.Type == api.WorkloadAdmitted && c.Status == metav1.ConditionTrue:
+			h.AdmittedAt = &c.LastTransitionTime.Time
 		case c.Type == api.WorkloadEvicted && c.Status == metav1.ConditionTrue:
 			h.Evicted = c.Reason
 		}

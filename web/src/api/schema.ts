@@ -2840,8 +2840,17 @@ export interface components {
             clusterQueue: string;
             priority: number;
             /** Format: date-time */
+            created: string;
+            /**
+             * Format: date-time
+             * @description When the quota was reserved.
+             */
             since: string;
-            admitted: boolean;
+            /**
+             * Format: date-time
+             * @description Absent until the workload is admitted.
+             */
+            admittedAt?: string;
             /** @description The reason of an eviction that has not ended yet. */
             evicted?: string;
             flavors: {

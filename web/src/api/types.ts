@@ -235,3 +235,19 @@ export interface KindInfo {
   /** Such as status and scale; undefined if the kind does not come from discovery. */
   subresources?: string[]
 }
+
+/** The queues of Kueue: whether they are served, quota, what waits and what holds quota. */
+export type Kueue = Schemas['Kueue']
+export type KueueView = Schemas['KueueView']
+export type QueueNode = Schemas['QueueNode']
+export type QueueQuota = Schemas['QueueQuota']
+export type PendingWorkload = Schemas['PendingWorkload']
+export type QuotaHolder = Schemas['QuotaHolder']
+export type WorkloadRef = Schemas['WorkloadRef']
+/** One cycle of admission, and what it did with one workload. */
+export type AdmissionEntry = Schemas['AdmissionEntry']
+export type AdmissionHead = Schemas['AdmissionHead']
+export type AdmissionFlavor = Schemas['AdmissionFlavor']
+export type AdmissionReason = Schemas['AdmissionReason']
+export type AdmissionSuggestions = Schemas['AdmissionSuggestions']
+export type AdmissionCheckState = Schemas['AdmissionCheckState']

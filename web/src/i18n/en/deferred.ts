@@ -5,6 +5,7 @@ import { batch } from './batch'
 import { importing } from './importing'
 import { nodeAction } from './nodeAction'
 import { present } from './present'
+import { queues } from './queues'
 import { replay } from './replay'
 import { report } from './report'
 import { score } from './score'
@@ -13,6 +14,6 @@ import { templates } from './templates'
 import { tour } from './tour'
 import { whatif } from './whatif'
 
-export const deferred = { ...act, ...batch, ...importing, ...nodeAction, ...present, ...replay, ...report, ...score, ...search, ...templates, ...tour, ...whatif }
+export const deferred = { ...act, ...batch, ...importing, ...nodeAction, ...present, ...queues, ...replay, ...report, ...score, ...search, ...templates, ...tour, ...whatif }
 
 export type DeferredMessages = typeof deferred

@@ -6,6 +6,7 @@ import { batch } from './batch'
 import { importing } from './importing'
 import { nodeAction } from './nodeAction'
 import { present } from './present'
+import { queues } from './queues'
 import { replay } from './replay'
 import { report } from './report'
 import { score } from './score'
@@ -14,4 +15,4 @@ import { templates } from './templates'
 import { tour } from './tour'
 import { whatif } from './whatif'
 
-export const deferred: DeferredMessages = { ...act, ...batch, ...importing, ...nodeAction, ...present, ...replay, ...report, ...score, ...search, ...templates, ...tour, ...whatif }
+export const deferred: DeferredMessages = { ...act, ...batch, ...importing, ...nodeAction, ...present, ...queues, ...replay, ...report, ...score, ...search, ...templates, ...tour, ...whatif }

@@ -1,0 +1,238 @@
+package systemtest
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/utils/ptr"
+
+	"kube-scheduler-simulator/simulator/kubectltest"
+)
+
+var kueueWorkloads = schema.GroupVersionResource{Group: "kueue.x-k8s.io", Version: "v1beta2", Resource: "workloads"}
+
+// kueue is a program with queues, and kubectl.
+type kueue struct {
+	*program
+	kubectltest.Kubectl
+	custom dynamic.Interface
+}
+
+func startKueue(t *testing.T, h home, flags ...string) *kueue {
+	t.Helper()
+	p := start(t, h, flags...)
+	custom, err := dynamic.NewForConfig(p.config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &kueue{p, kubectltest.Kubectl{Kubeconfig: p.kubeconfig, Namespace: "default"}, custom}
+}
+
+// apply applies a file of manifests as it is.
+func (k *kueue) apply(t *testing.T, name string) {
+	t.Helper()
+	k.Must(t, "apply", "-f", filepath.Join("testdata", "kueue", name))
+}
+
+// workload returns the workload that the owner has; nil if it has none.
+func (k *kueue) workload(t *testing.T, owner string) (*unstructured.Unstructured, error) {
+	all, err := k.custom.Resource(kueueWorkloads).Namespace("default").List(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		return nil, err
+	}
+	for i := range all.Items {
+		if slices.ContainsFunc(all.Items[i].GetOwnerReferences(), func(o metav1.OwnerReference) bool { return o.Name == owner }) {
+			return &all.Items[i], nil
+		}
+	}
+	return nil, fmt.Errorf("%s has no workload", owner)
+}
+
+// has waits until a condition of the owner's workload has a status and a reason.
+func (k *kueue) has(t *testing.T, owner, kind, status, reason string) {
+	t.Helper()
+	eventually(t, fmt.Sprintf("the workload of %s is %s=%s", owner, kind, status), func() error {
+		w, err := k.workload(t, owner)
+		if err != nil {
+			return err
+		}
+		conditions, _, err := unstructured.NestedSlice(w.Object, "status", "conditions")
+		for _, c := range conditions {
+			if c := c.(map[string]any); c["type"] == kind && c["status"] == status && (reason == "" || c["reason"] == reason) {
+				return nil
+			}
+		}
+		return errors.Join(err, fmt.Errorf("it has %v", conditions))
+	})
+}
+
+// runs waits until pods with that name, or with that prefix and a dash, run, and returns their nodes.
+func (k *kueue) runs(t *testing.T, name string, count int) (nodes []string) {
+	t.Helper()
+	eventually(t, fmt.Sprintf("%d pods of %s have nodes", count, name), func() error {
+		pods, err := k.client.CoreV1().Pods("default").List(t.Context(), metav1.ListOptions{})
+		if err != nil {
+			return err
+		}
+		nodes = nil
+		for _, pod := range pods.Items {
+			if (pod.Name == name || strings.HasPrefix(pod.Name, name+"-")) && pod.Spec.NodeName != "" && pod.DeletionTimestamp == nil {
+				nodes = append(nodes, pod.Spec.NodeName)
+			}
+		}
+		if len(nodes) < count {
+			return fmt.Errorf("%d have", len(nodes))
+		}
+		return nil
+	})
+	return nodes
+}
+
+// suspended waits until a job is suspended, or is not.
+func (k *kueue) suspended(t *testing.T, name string, want bool) {
+	t.Helper()
+	eventually(t, fmt.Sprintf("job %s is suspended: %v", name, want), func() error {
+		job, err := k.client.BatchV1().Jobs("default").Get(t.Context(), name, metav1.GetOptions{})
+		if err == nil && (ptr.Deref(job.Spec.Suspend, false) != want || want && job.Status.Active > 0) {
+			err = fmt.Errorf("suspend is %v, %d pods are active", ptr.Deref(job.Spec.Suspend, false), job.Status.Active)
+		}
+		return err
+	})
+}
+
+// TestKueueAdmitsAJob is the short path: a job that is suspended, admitted, scheduled, and told in the
+// ledger; and after a kill, the admission is still there, and the quota comes back when the job has gone.
+func TestKueueAdmitsAJob(t *testing.T) {
+	h := newHome(t)
+	k := startKueue(t, h, "--kueue")
+	k.apply(t, "single.yaml")
+	k.has(t, "first", "Admitted", "True", "Admitted")
+	for _, node := range k.runs(t, "first", 3) {
+		if node != "single-1" {
+			t.Errorf("a pod is on %s, which the flavor does not have", node)
+		}
+	}
+	var page struct {
+		Items []struct {
+			Heads []struct {
+				Outcome    string
+				LocalQueue string `json:"localQueue"`
+			}
+		}
+	}
+	if err := k.get("/api/v1/admissions?clusterQueue=single&outcome=Reserved", &page); err != nil {
+		t.Fatal(err)
+	}
+	if len(page.Items) != 1 || page.Items[0].Heads[0].LocalQueue != "single" {
+		t.Errorf("the ledger has %+v", page)
+	}
+
+	k.kill()
+	k = startKueue(t, h)
+	k.has(t, "first", "Admitted", "True", "Admitted")
+	k.suspended(t, "first", false)
+	k.Must(t, "delete", "job", "first")
+	eventually(t, "the quota is back", func() error {
+		out, err := k.Run("get", "clusterqueue", "single", "-o", "jsonpath={.status.reservingWorkloads}/{.status.flavorsReservation[0].resources[0].total}")
+		if err == nil && out != "0/0" && out != "/0" {
+			err = errors.New(out)
+		}
+		return err
+	})
+}
+
+// TestKueueExamples applies manifests of the kinds that Kueue's documentation has, unchanged, one after the
+// other.
+func TestKueueExamples(t *testing.T) {
+	slow(t)
+	k := startKueue(t, passing(t))
+	if a, err := k.request(http.MethodPut, "/api/v1/kueue", nil, nil); err != nil || a.status != http.StatusOK {
+		t.Fatal(a, err)
+	}
+
+	k.apply(t, "single.yaml")
+	k.runs(t, "first", 3)
+
+	k.apply(t, "partial.yaml")
+	if nodes := k.runs(t, "partial", 4); len(nodes) != 4 {
+		t.Errorf("%d pods of the partial job run", len(nodes))
+	}
+
+	k.apply(t, "pods.yaml")
+	for name, count := range map[string]int{"alone": 1, "group": 2, "deployment": 2, "stateful": 2} {
+		k.runs(t, name, count)
+	}
+
+	k.apply(t, "cohort.yaml")
+	k.runs(t, "borrower", 2)
+	k.Must(t, "create", "-f", "testdata/kueue/reclaimer.yaml")
+	k.has(t, "borrower", "Evicted", "True", "Preempted")
+	k.suspended(t, "borrower", true)
+	k.runs(t, "reclaimer", 1)
+	k.has(t, "borrower", "QuotaReserved", "False", "")
+
+	k.apply(t, "topology.yaml")
+	for _, node := range k.runs(t, "together", 2) {
+		if !strings.HasPrefix(node, "rack-1-") {
+			t.Errorf("a pod is on %s; only rack 1 has room for both", node)
+		}
+	}
+
+	k.apply(t, "check.yaml")
+	k.has(t, "checked", "QuotaReserved", "True", "")
+	k.suspended(t, "checked", true)
+	w, err := k.workload(t, "checked")
+	if err != nil {
+		t.Fatal(err)
+	}
+	body := fmt.Sprintf(`{"namespace":"default","workload":%q,"check":"budget","state":"Ready"}`, w.GetName())
+	k.mustSend(t, http.MethodPut, "/api/v1/kueue/checks", body)
+	k.runs(t, "checked", 1)
+
+	k.Must(t, "patch", "workload", w.GetName(), "--type=merge", "-p", `{"spec":{"active":false}}`)
+	k.has(t, "checked", "Evicted", "True", "Deactivated")
+	k.suspended(t, "checked", true)
+	k.Must(t, "patch", "clusterqueue", "single", "--type=merge", "-p", `{"spec":{"stopPolicy":"HoldAndDrain"}}`)
+	k.has(t, "first", "Evicted", "True", "ClusterQueueStopped")
+	k.suspended(t, "first", true)
+	job, err := k.client.BatchV1().Jobs("default").Get(t.Context(), "first", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the template is as it was", func() error {
+		job, err = k.client.BatchV1().Jobs("default").Get(t.Context(), "first", metav1.GetOptions{})
+		if err == nil && len(job.Spec.Template.Spec.NodeSelector) > 0 {
+			err = fmt.Errorf("it selects %v", job.Spec.Template.Spec.NodeSelector)
+		}
+		return err
+	})
+}
+
+// TestKueueRefusesMistakes: each document of the file is refused, those that webhooks would refuse, too.
+func TestKueueRefusesMistakes(t *testing.T) {
+	slow(t)
+	k := startKueue(t, passing(t), "--kueue")
+	data, err := os.ReadFile("testdata/kueue/refused.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, document := range strings.Split(string(data), "\n---\n") {
+		file := filepath.Join(t.TempDir(), fmt.Sprint(i, ".yaml"))
+		if err := os.WriteFile(file, []byte(document), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if out, err := k.Run("create", "-f", file); err == nil || strings.Contains(err.Error(), "webhook") {
+			t.Errorf("%s\nwas answered with %s %v", document, out, err)
+		}
+	}
+}

@@ -1,0 +1,69 @@
+// Small clusters with queues, each of which shows one thing. They are applied step by step: a step
+// begins when the workloads of the one before hold quota.
+
+import type { KindInfo, KubeObject } from '@/api/types'
+import { nodeKind } from '@/kubernetes/kinds'
+
+const kueue = (kind: string, resource: string, namespaced = false): KindInfo => ({ group: 'kueue.x-k8s.io', version: 'v1beta2', kind, resource, namespaced, verbs: [] })
+const flavorKind = kueue('ResourceFlavor', 'resourceflavors')
+const clusterQueueKind = kueue('ClusterQueue', 'clusterqueues')
+const localQueueKind = kueue('LocalQueue', 'localqueues', true)
+const priorityKind = kueue('WorkloadPriorityClass', 'workloadpriorityclasses')
+const jobKind: KindInfo = { group: 'batch', version: 'v1', kind: 'Job', resource: 'jobs', namespaced: true, verbs: [] }
+
+export interface Step {
+  objects: readonly { kind: KindInfo; object: KubeObject }[]
+  /** The jobs whose workloads must hold quota before the next step. */
+  admits: readonly string[]
+}
+
+const make = (kind: KindInfo, name: string, rest: object): { kind: KindInfo; object: KubeObject } => ({
+  kind,
+  object: { apiVersion: kind.group ? `${kind.group}/${kind.version}` : kind.version, kind: kind.kind, metadata: { name, ...(kind.namespaced ? { namespace: 'default' } : {}) }, ...rest } as KubeObject,
+})
+
+const amounts = { cpu: '8', memory: '16Gi', pods: '110' }
+const ground = [
+  ...['queues-1', 'queues-2'].map((name) => make(nodeKind, name, { metadata: { name, labels: { 'kubernetes.io/hostname': name, pool: 'queues' } }, status: { capacity: amounts, allocatable: amounts } })),
+  make(flavorKind, 'queues', { spec: { nodeLabels: { pool: 'queues' } } }),
+]
+
+/** A ClusterQueue with cores of the flavor, and its LocalQueue of the same name. */
+function queue(name: string, cores: number, spec: object = {}) {
+  return [
+    make(clusterQueueKind, name, { spec: { namespaceSelector: {}, resourceGroups: [{ coveredResources: ['cpu'], flavors: [{ name: 'queues', resources: [{ name: 'cpu', nominalQuota: cores }] }] }], ...spec } }),
+    make(localQueueKind, name, { spec: { clusterQueue: name } }),
+  ]
+}
+
+/** A job of pods with one core each, which run for an hour. */
+function job(name: string, to: string, pods: number, labels: Record<string, string> = {}) {
+  const metadata = { name, namespace: 'default', labels: { 'kueue.x-k8s.io/queue-name': to, ...labels } }
+  const template = {
+    metadata: { annotations: { 'kube-scheduler-simulator.sigs.k8s.io/run-duration': '1h' } },
+    spec: { restartPolicy: 'Never', containers: [{ name: 'work', image: 'registry.example.com/work:1', resources: { requests: { cpu: '1' } } }] },
+  }
+  return make(jobKind, name, { metadata, spec: { parallelism: pods, completions: pods, template } })
+}
+
+export const presets = {
+  borrowing: [
+    { objects: [...ground, ...queue('team-a', 4, { cohortName: 'teams' }), ...queue('team-b', 4, { cohortName: 'teams' }), job('borrower', 'team-a', 6)], admits: ['borrower'] },
+    { objects: [job('latecomer', 'team-a', 3)], admits: [] },
+  ],
+  preemption: [
+    { objects: [...ground, make(priorityKind, 'urgent', { value: 1000 }), ...queue('shared', 4, { preemption: { withinClusterQueue: 'LowerPriority' } }), job('patient', 'shared', 3)], admits: ['patient'] },
+    { objects: [job('urgent', 'shared', 4, { 'kueue.x-k8s.io/priority-class': 'urgent' })], admits: ['urgent'] },
+  ],
+  strict: [
+    { objects: [...ground, ...queue('line', 4, { queueingStrategy: 'StrictFIFO' }), job('running', 'line', 3)], admits: ['running'] },
+    { objects: [job('head', 'line', 4)], admits: [] },
+    { objects: [job('small', 'line', 1)], admits: [] },
+  ],
+} satisfies Record<string, readonly Step[]>
+
+export type QueuePreset = keyof typeof presets
+export const presetNames = Object.keys(presets) as QueuePreset[]
+
+/** Whether the workload of a job, by its name, is among those of the names. Kueue adds a hash. */
+export const isWorkloadOf = (workload: string, jobName: string): boolean => new RegExp(`^job-${jobName}-[0-9a-f]{5}$`).test(workload)

@@ -1,0 +1,62 @@
+import { describe, expect, it } from 'vitest'
+import type { QueueQuota } from '@/api/types'
+import { barOf } from './queues'
+import { isWorkloadOf, presetNames, presets } from './presets'
+import { reasonText } from './reason'
+
+const quota = (over: Partial<QueueQuota>): QueueQuota => ({ flavor: 'f', resource: 'cpu', nominal: 4000, used: 0, subtree: 4000, available: 0, potential: 0, ...over })
+
+describe('a quota bar', () => {
+  it('shows what is borrowed beyond the nominal quota', () => {
+    const { stretches, nominal, borrowingLimit } = barOf(quota({ used: 6000, borrowed: 2000, borrowingLimit: 4000 }), 8000)
+    expect(stretches).toEqual([
+      { kind: 'nominal', from: 0, width: 50 },
+      { kind: 'room', from: 50, width: 50 },
+      { kind: 'used', from: 0, width: 50 },
+      { kind: 'borrowed', from: 50, width: 25 },
+    ])
+    expect([nominal, borrowingLimit]).toEqual([50, 100])
+  })
+  it('shows what is lent at the end of the nominal quota', () => {
+    expect(barOf(quota({ used: 1000, lent: 2000, lendingLimit: 3000 }), 4000)).toEqual({
+      stretches: [
+        { kind: 'nominal', from: 0, width: 100 },
+        { kind: 'used', from: 0, width: 25 },
+        { kind: 'lent', from: 50, width: 50 },
+      ],
+      nominal: 100,
+      lendingLimit: 25,
+    })
+  })
+  it('is empty for an empty quota', () => expect(barOf(quota({ nominal: 0 }), 0).stretches).toEqual([]))
+})
+
+describe('a reason', () => {
+  const t = (key: string, named: Record<string, unknown>) => `${key.split('.').pop()} ${JSON.stringify(named)}`
+  it('joins those of flavors, each once', () => {
+    const short = { kind: 'ShortOfQuota', flavor: 'f', resource: 'cpu', missing: '2' }
+    const set = { podSet: 'main', reasons: [short] }
+    expect(reasonText({ kind: 'NoFlavors', podSets: [set, { ...set, podSet: 'other' }] }, t)).toBe(reasonText(short, t))
+  })
+  it('names workloads', () => {
+    expect(reasonText({ kind: 'BehindHead', head: { namespace: 'a', name: 'big' } }, t)).toBe('BehindHead {"kind":"BehindHead","head":"big"}')
+    expect(reasonText({ kind: 'EqualRefused', equal: { name: 'twin' }, reason: { kind: 'LostQuota' } }, t)).toContain('twin')
+  })
+  it('shows a kind of a newer server by its name', () => expect(reasonText({ kind: 'SomethingNew' }, t)).toBe('SomethingNew'))
+})
+
+describe('presets', () => {
+  it('wait only for jobs that they have created', () => {
+    for (const name of presetNames) {
+      const created = new Set<string>()
+      for (const { objects, admits } of presets[name]) {
+        for (const { kind, object } of objects) if (kind.kind === 'Job') created.add(object.metadata.name)
+        expect(admits.filter((one) => !created.has(one))).toEqual([])
+      }
+    }
+  })
+  it('know the workload of a job', () => {
+    expect(isWorkloadOf('job-head-0a1b2', 'head')).toBe(true)
+    expect(isWorkloadOf('job-head-2-0a1b2', 'head')).toBe(false)
+  })
+})

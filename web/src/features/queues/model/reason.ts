@@ -1,0 +1,44 @@
+// The reasons of admission as texts: one sentence each.
+
+import type { AdmissionReason } from '@/api/types'
+
+/** Translates; `n` chooses the plural. */
+export type Translate = (key: string, named: Record<string, unknown>, n?: number) => string
+
+const kinds = [
+  'ResourceUnavailable', 'FlavorMissing', 'UntoleratedTaint', 'AffinityMismatch', 'OverCapacity', 'ShortOfQuota', 'TopologyUnsupported', 'TopologyLevelMissing',
+  'TopologyOnly', 'TopologyShort', 'TopologyRequestInvalid', 'PreemptionPending', 'LostQuota', 'VictimsShared', 'LocalQueueMissing', 'LocalQueueStopped',
+  'LocalQueueInactive', 'ClusterQueueMissing', 'ClusterQueueInactive', 'ClusterQueueStopped', 'NamespaceMismatch', 'RequestsAboveLimits', 'OutsideLimitRange',
+  'ChecksFailed', 'PodsNotReady', 'Gated', 'Deactivated', 'BackedOff', 'JobStopping', 'PodsAwaited', 'NotTried', 'BehindHead',
+] as const
+
+/** The kinds that have a text of their own; `NoFlavors` and `EqualRefused` are made of others. */
+export const reasonKinds: readonly string[] = kinds
+
+interface PodSetReasons {
+  podSet: string
+  reasons: AdmissionReason[]
+}
+
+/** The sentence of a reason. A kind that this page does not know is shown by its name. */
+export function reasonText(reason: AdmissionReason | undefined, t: Translate): string {
+  if (!reason) return ''
+  if (reason.kind === 'NoFlavors') {
+    const sets = (reason.podSets ?? []) as PodSetReasons[]
+    const all = [...new Set(sets.flatMap(({ reasons }) => reasons.map((one) => reasonText(one, t))))]
+    return all.join(' ')
+  }
+  if (reason.kind === 'EqualRefused') {
+    const { name } = reason.equal as { name: string }
+    return t('queues.reason.EqualRefused', { name, why: reasonText(reason.reason as AdmissionReason | undefined, t) })
+  }
+  if (!reasonKinds.includes(reason.kind)) return reason.kind
+  const named = Object.fromEntries(
+    Object.entries(reason).map(([key, value]) => {
+      if (Array.isArray(value)) return [key, value.map(String).join(', ')]
+      if (value && typeof value === 'object' && 'name' in value) return [key, String(value.name)]
+      return [key, value]
+    }),
+  )
+  return t(`queues.reason.${reason.kind}`, named, typeof reason.victims === 'number' ? reason.victims : undefined)
+}

@@ -1,0 +1,7 @@
+import { expect, it } from 'vitest'
+import { queues as en } from '@/i18n/en/queues'
+import { reasonKinds } from './model/reason'
+
+it('has a text for each kind of reason', () => {
+  expect(Object.keys(en.queues.reason).sort()).toEqual([...reasonKinds, 'EqualRefused'].sort())
+})

@@ -32,6 +32,7 @@ import (
 	"kube-scheduler-simulator/simulator/mirror/following"
 	"kube-scheduler-simulator/simulator/replay/session"
 	"kube-scheduler-simulator/simulator/server"
+	"kube-scheduler-simulator/simulator/sessions"
 	"kube-scheduler-simulator/simulator/transfer"
 	"kube-scheduler-simulator/simulator/version"
 	"kube-scheduler-simulator/simulator/virtualnode"
@@ -129,6 +130,7 @@ type simulator struct {
 	// feed hands out the state of the scheduler.
 	feed       *scheduler.Feed
 	hypotheses *hypotheses
+	sessions   *sessions.Service
 	// queues counts the events of the scheduling queue since the latest reset.
 	queues     scheduler.QueueReader
 	operations operations
@@ -223,6 +225,9 @@ func (s *simulator) start(ctx context.Context) error {
 	if err := s.startHypotheses(ctx); err != nil {
 		return fmt.Errorf("preparing answers to hypotheses: %w", err)
 	}
+	if err := s.startSessions(ctx); err != nil {
+		return err
+	}
 
 	s.transfers = s.newTransfers()
 	s.inactive.recount(ctx)
@@ -276,6 +281,7 @@ func (s *simulator) backend() server.Backend {
 
 		Hypotheses: s.hypotheses,
 		Shadow:     s.hypotheses,
+		Sessions:   s.sessions,
 	}
 	if s.embedded != nil {
 		b.Reset = s.resetAll

@@ -91,7 +91,7 @@ func (s *simulator) reset(ctx context.Context, extent resetExtent) (server.Reset
 	if extent == cluster {
 		restart = s.scheduler.Restart
 	} else {
-		err = errors.Join(err, s.inactive.replaceExtenders(nil), s.hypotheses.Clear())
+		err = errors.Join(err, s.inactive.replaceExtenders(nil), s.hypotheses.Clear(), s.sessions.Defaults())
 	}
 	err = errors.Join(err, restart(ctx, func(ctx context.Context) (err error) {
 		deleted, err = s.empty(ctx)
@@ -120,6 +120,9 @@ func (s *simulator) empty(ctx context.Context) (deleted int, err error) {
 	}
 	s.store.Reset()
 	s.hypotheses.judge.Forget()
+	if err := s.sessions.Reset(); err != nil {
+		return 0, err
+	}
 	s.web.ClearResults()
 	s.inactive.recount(ctx)
 	return done.Deleted, s.queues.Restart()
@@ -173,7 +176,7 @@ func (s *simulator) finishReset(ctx context.Context) error {
 	s.options.Logger.Info("Finishing a reset during which the program ended", "extent", extent)
 	_, err = s.embedded.Reset(ctx)
 	if err == nil {
-		err = os.RemoveAll(s.resultsDir())
+		err = errors.Join(os.RemoveAll(s.resultsDir()), os.RemoveAll(s.sessionsDir()))
 	}
 	if err == nil && extent == everything {
 		err = errors.Join(os.RemoveAll(s.configurationDir()), s.inactive.replaceExtenders(nil), datadir.Remove(s.shadowFile()))

@@ -84,6 +84,8 @@ type Backend struct {
 	Hypotheses Hypotheses
 	// Shadow judges live decisions. When it is nil, its routes answer 501.
 	Shadow Shadow
+	// Sessions are the session schedulers and the flow scheduler. When it is nil, their routes answer 501.
+	Sessions Sessions
 }
 
 // attached is a Backend in use.

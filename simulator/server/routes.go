@@ -67,6 +67,11 @@ func (s *Server) route(e *echo.Echo) {
 	v1.PUT("/shadow", s.shadow(s.putShadow))
 	v1.POST("/shadow", s.shadow(s.postShadow))
 	v1.DELETE("/shadow", whole(s.shadow(s.deleteShadow)))
+	v1.GET("/sessions", s.sessions(s.listSessions))
+	v1.PATCH("/sessions", s.sessions(s.patchSessions))
+	v1.GET("/sessions/:number", s.sessions(s.getSession))
+	v1.PUT("/sessions/configuration/:rules", s.sessions(s.putSessionConfiguration))
+	v1.GET("/flow/comparison", s.sessions(s.getFlowComparison))
 	e.GET(watchPath, echo.WrapHandler(s.hub))
 
 	e.Match(proxiedMethods, proxyPrefix+"/*", s.proxy)

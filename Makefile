@@ -7,7 +7,7 @@ BINARY  := bin/simulator
 # Not ./...: npm packages bring Go files of their own.
 PACKAGES := ./scheduler/... ./simulator/... ./web
 
-WEB_SOURCES := $(shell find web/src web/public web/index.html web/package.json web/vite.config.ts web/tsconfig*.json -type f 2>/dev/null)
+WEB_SOURCES := $(shell find web/src web/public web/index.html web/package.json web/vite.config.ts web/vite.report.config.ts web/tsconfig*.json -type f 2>/dev/null)
 
 .DEFAULT_GOAL := help
 .PHONY: help run build compile test test-all check-web check-go test-go test-race test-cluster fuzz test-web \

@@ -37,6 +37,7 @@ import (
 	"kube-scheduler-simulator/scheduler/recorder"
 	"kube-scheduler-simulator/scheduler/recorder/comparison"
 	"kube-scheduler-simulator/scheduler/result"
+	"kube-scheduler-simulator/scheduler/tieseed"
 )
 
 // Options say what to run. The zero value of a field means its default.
@@ -62,7 +63,7 @@ type Options struct {
 	// TieSeed decides among nodes that share the best total, and makes one worker
 	// search the nodes in their order. A second run with the same seed and the same
 	// operations in the same order then makes the same decisions, except for the
-	// cases that the comment of seededTies lists. nil leaves ties to chance, as
+	// cases that the comment of tieseed.Seed lists. nil leaves ties to chance, as
 	// Kubernetes does.
 	TieSeed *int64
 	// Feed hands out the state of this scheduler while it runs. It requires a Sink, and may be nil.
@@ -187,8 +188,8 @@ func (s *Scheduler) build(ctx context.Context, h hooks) (err error) {
 		Events: h.events, Configuration: s.options.Configuration.DeepCopy(), OutOfTree: s.options.OutOfTree,
 	}
 	if s.options.TieSeed != nil {
-		parts.Configuration.Parallelism = seededParallelism
-		parts.BreakTie = seededTies(*s.options.TieSeed).choose
+		parts.Configuration.Parallelism = tieseed.Parallelism
+		parts.BreakTie = tieseed.Seed(*s.options.TieSeed).Choose
 	}
 	if s.sched, err = s.assemble(parts); err != nil {
 		return &BuildError{Err: err}

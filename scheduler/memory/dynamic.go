@@ -13,6 +13,7 @@ import (
 // dynamicFactory makes the informers of unstructured objects.
 type dynamicFactory struct {
 	world *World
+	make  func() *informer
 
 	mu        sync.Mutex
 	informers map[schema.GroupVersionResource]*informer
@@ -25,7 +26,7 @@ func (f *dynamicFactory) informer(of schema.GroupVersionResource) *informer {
 	defer f.mu.Unlock()
 	i := f.informers[of]
 	if i == nil {
-		i = newInformer()
+		i = f.make()
 		f.informers[of] = i
 	}
 	return i

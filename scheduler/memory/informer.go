@@ -3,6 +3,7 @@ package memory
 import (
 	"context"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -26,8 +27,37 @@ type informer struct {
 
 var _ cache.SharedIndexInformer = (*informer)(nil)
 
-func newInformer() *informer {
+func newUnorderedInformer() *informer {
 	return &informer{indexer: cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc})}
+}
+
+func newOrderedInformer() *informer {
+	i := newUnorderedInformer()
+	i.indexer = orderedIndexer{i.indexer}
+	return i
+}
+
+// orderedIndexer lists objects by namespace and name.
+type orderedIndexer struct{ cache.Indexer }
+
+func (o orderedIndexer) List() []any { return ordered(o.Indexer.List()) }
+
+func (o orderedIndexer) Index(name string, object any) ([]any, error) {
+	found, err := o.Indexer.Index(name, object)
+	return ordered(found), err
+}
+
+func (o orderedIndexer) ByIndex(name, value string) ([]any, error) {
+	found, err := o.Indexer.ByIndex(name, value)
+	return ordered(found), err
+}
+
+// ordered sorts a list that belongs to the caller of the indexer.
+func ordered(objects []any) []any {
+	slices.SortFunc(objects, func(a, b any) int {
+		return strings.Compare(keyOf(a.(metav1.Object)), keyOf(b.(metav1.Object)))
+	})
+	return objects
 }
 
 // give is a constructor of the informer, as factories expect it.

@@ -55,19 +55,28 @@ type change struct {
 
 // NewWorld returns an empty cluster. client is the one that Informers passes to plugins which make informers of
 // kinds that Kubernetes' client library does not know; such informers are never started.
-func NewWorld(client kubernetes.Interface) *World {
+func NewWorld(client kubernetes.Interface) *World { return newWorld(client, newUnorderedInformer) }
+
+// NewOrderedWorld is NewWorld with informers that list objects by namespace and name, except nodes and pods. Others list them at random, and a
+// plugin may take the first one.
+func NewOrderedWorld(client kubernetes.Interface) *World { return newWorld(client, newOrderedInformer) }
+
+func newWorld(client kubernetes.Interface, newInformer func() *informer) *World {
 	w := &World{
 		factory: informers.NewSharedInformerFactory(client, 0),
 		byType:  map[reflect.Type]*kind{},
 		byGVK:   map[schema.GroupVersionKind]*kind{},
 	}
-	w.dynamic = &dynamicFactory{world: w, informers: map[schema.GroupVersionResource]*informer{}}
+	w.dynamic = &dynamicFactory{world: w, make: newInformer, informers: map[schema.GroupVersionResource]*informer{}}
 	for gvk, of := range scheme.Scheme.AllKnownTypes() {
 		o, isObject := reflect.New(of).Interface().(metav1.Object)
 		if !isObject || gvk.Version == runtime.APIVersionInternal {
 			continue
 		}
 		k := &kind{gvk: gvk, informer: newInformer()}
+		if gvk == podKind || gvk == nodeKind {
+			k.informer = newUnorderedInformer()
+		}
 		w.byType[reflect.TypeOf(o)], w.byGVK[gvk] = k, k
 		w.factory.InformerFor(o.(runtime.Object), k.give)
 	}
@@ -80,6 +89,11 @@ func (w *World) Informers() informers.SharedInformerFactory { return w.factory }
 // DynamicInformers returns the factory of the informers of kinds that Kubernetes' client library does not know. They
 // hold the unstructured objects.
 func (w *World) DynamicInformers() dynamicinformer.DynamicSharedInformerFactory { return w.dynamic }
+
+var (
+	podKind  = v1.SchemeGroupVersion.WithKind("Pod")
+	nodeKind = v1.SchemeGroupVersion.WithKind("Node")
+)
 
 // KindError means that an object's kind is not known.
 type KindError struct{ GVK schema.GroupVersionKind }

@@ -14,12 +14,12 @@ import (
 	"kube-scheduler-simulator/scheduler/config"
 	"kube-scheduler-simulator/scheduler/result"
 	"kube-scheduler-simulator/scheduler/shadow"
+	"kube-scheduler-simulator/scheduler/standin"
 	"kube-scheduler-simulator/scheduler/whatif"
 	"kube-scheduler-simulator/scheduler/whatif/capacity"
 	"kube-scheduler-simulator/simulator/datadir"
 	"kube-scheduler-simulator/simulator/hypothesis"
 	"kube-scheduler-simulator/simulator/server"
-	"kube-scheduler-simulator/simulator/virtualnode"
 )
 
 // hypotheses answers questions about what did not happen, and keeps the shadow. Both follow the running scheduler.
@@ -75,7 +75,7 @@ func (s *simulator) configurationInForce() *schedulerconfig.KubeSchedulerConfigu
 // completeNode does what a virtual node will do if one runs for the new node.
 func (s *simulator) completeNode(node *v1.Node) {
 	if _, virtual := s.controllers(); virtual && s.embedded != nil {
-		virtualnode.Complete(node)
+		standin.Complete(node)
 	}
 }
 

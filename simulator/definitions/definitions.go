@@ -30,7 +30,7 @@ type Definition struct {
 	// Kind and Resource are what it defines; Resource is the plural name.
 	Kind     schema.GroupVersionKind
 	Resource string
-	// Plugin is the plugin that reads the objects.
+	// Plugin is the plugin that reads the objects, or Kueue.
 	Plugin string
 	// file is the name of the manifest; by default that of the resource.
 	file string
@@ -46,6 +46,22 @@ var table = []Definition{
 	{Kind: schema.GroupVersionKind{Group: "scheduling.sigs.dev", Version: "v1alpha2", Kind: "Queue"}, Resource: "queues", Plugin: SessionSchedulers, file: "kube-batch-sigs-queues"},
 	{Kind: schema.GroupVersionKind{Group: "scheduling.volcano.sh", Version: "v1beta1", Kind: "PodGroup"}, Resource: "podgroups", Plugin: SessionSchedulers, file: "volcano-podgroups"},
 	{Kind: schema.GroupVersionKind{Group: "scheduling.volcano.sh", Version: "v1beta1", Kind: "Queue"}, Resource: "queues", Plugin: SessionSchedulers, file: "volcano-queues"},
+	kueue("ClusterQueue", "clusterqueues"),
+	kueue("LocalQueue", "localqueues"),
+	kueue("Cohort", "cohorts"),
+	kueue("Workload", "workloads"),
+	kueue("ResourceFlavor", "resourceflavors"),
+	kueue("Topology", "topologies"),
+	kueue("WorkloadPriorityClass", "workloadpriorityclasses"),
+	kueue("AdmissionCheck", "admissionchecks"),
+}
+
+// Kueue is what stands in place of a plugin in the definitions of Kueue's kinds. The controllers that
+// read them run while a cluster has them.
+const Kueue = "Kueue"
+
+func kueue(kind, resource string) Definition {
+	return Definition{Kind: schema.GroupVersionKind{Group: "kueue.x-k8s.io", Version: "v1beta2", Kind: kind}, Resource: resource, Plugin: Kueue}
 }
 
 // SessionSchedulers stands in for the plugin of the kinds that the session schedulers read.

@@ -4,50 +4,26 @@ import (
 	"strings"
 
 	"kube-scheduler-simulator/scheduler/annotation"
+	"kube-scheduler-simulator/scheduler/standin"
 )
 
 // Prefix begins the name of every annotation of the simulator. The scheduler
 // writes its results under the same prefix, so its package owns the text.
 const Prefix = annotation.Prefix
 
-// Annotations that people set, and the web application sets for them.
+// Annotations that people set, and the web application sets for them. Package standin says what they mean.
 const (
-	// AnnotationFailure makes a virtual node fail until the annotation is
-	// removed. Its value is FailureNotReady or FailureUnreachable.
-	AnnotationFailure = Prefix + "failure"
-	// AnnotationDevices lists the devices of a virtual node, in YAML or JSON; see
-	// virtualnode.DeviceGroup. The virtual driver publishes them in
-	// ResourceSlices.
-	AnnotationDevices = Prefix + "devices"
+	AnnotationFailure = standin.AnnotationFailure
+	AnnotationDevices = standin.AnnotationDevices
 	// AnnotationNUMA says how a virtual node is cut into NUMA nodes, in YAML or JSON; see
 	// virtualnode.Cut. The virtual node publishes a NodeResourceTopology.
-	AnnotationNUMA = Prefix + "numa"
-	// AnnotationRunDuration is how long a pod's containers run, such as 30s.
-	// Without it, the containers of a Job's pods run for
-	// virtualnode.DefaultRunDuration, and all others never end. Pods with the
-	// restart policy Always ignore it.
-	AnnotationRunDuration = Prefix + "run-duration"
-	// AnnotationExitCode is the exit code of a pod's containers. Default: 0. For
-	// an indexed Job it may map completion indexes to exit codes, as in
-	// "1=42,3=1"; the other indexes exit with 0.
-	AnnotationExitCode = Prefix + "exit-code"
-	// AnnotationShutdownDuration is how long a pod's containers take to stop
-	// after the pod is deleted, such as 5s. The grace period bounds it. Without
-	// it, containers stop at once when the grace period is Kubernetes' default of
-	// 30 seconds, as most programs stop within a second, and use up any other
-	// grace period.
-	AnnotationShutdownDuration = Prefix + "shutdown-duration"
-)
+	AnnotationNUMA             = Prefix + "numa"
+	AnnotationRunDuration      = standin.AnnotationRunDuration
+	AnnotationExitCode         = standin.AnnotationExitCode
+	AnnotationShutdownDuration = standin.AnnotationShutdownDuration
 
-// The values of AnnotationFailure.
-const (
-	// FailureNotReady is a node whose kubelet reports that it is not ready. The
-	// kubelet still runs and stops pods. Kubernetes taints the node not-ready.
-	FailureNotReady = "not-ready"
-	// FailureUnreachable is a node that has stopped reporting. Its pods turn not
-	// ready and then stay unchanged, even when they are deleted, until the node
-	// is back or is deleted. Kubernetes taints the node unreachable.
-	FailureUnreachable = "unreachable"
+	FailureNotReady    = standin.FailureNotReady
+	FailureUnreachable = standin.FailureUnreachable
 )
 
 // Annotations, labels and gates that the simulator sets.

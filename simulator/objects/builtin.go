@@ -4,11 +4,10 @@ import (
 	"slices"
 	"strings"
 
-	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/utils/ptr"
+
+	"kube-scheduler-simulator/scheduler/standin"
 )
 
 // Kinds that more than one package treats specially.
@@ -30,29 +29,15 @@ var (
 	Definition            = schema.GroupKind{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}
 )
 
-// The default StorageClass of a new simulated cluster. Several local clusters
-// give their default class the same name, so that manifests made for those work
-// here.
+// The default StorageClass of a new simulated cluster; see package standin.
 const (
-	DefaultStorageClass = "standard"
-	// DefaultProvisioner makes the volumes of the default class, and those of
-	// classes whose provisioner's name no CSI driver may have.
-	DefaultProvisioner = "provisioner.simulator"
-	// IsDefaultClass annotates a class that claims without one get, with the value "true".
-	IsDefaultClass = "storageclass.kubernetes.io/is-default-class"
+	DefaultStorageClass = standin.DefaultStorageClass
+	DefaultProvisioner  = standin.DefaultProvisioner
+	IsDefaultClass      = standin.IsDefaultClass
 )
 
 // NewDefaultStorageClass returns the class as a new cluster has it.
-func NewDefaultStorageClass() *storagev1.StorageClass {
-	return &storagev1.StorageClass{
-		TypeMeta:             metav1.TypeMeta{APIVersion: storagev1.SchemeGroupVersion.String(), Kind: StorageClass.Kind},
-		ObjectMeta:           metav1.ObjectMeta{Name: DefaultStorageClass, Annotations: map[string]string{IsDefaultClass: "true"}},
-		Provisioner:          DefaultProvisioner,
-		ReclaimPolicy:        ptr.To(corev1.PersistentVolumeReclaimDelete),
-		VolumeBindingMode:    ptr.To(storagev1.VolumeBindingWaitForFirstConsumer),
-		AllowVolumeExpansion: ptr.To(true),
-	}
-}
+func NewDefaultStorageClass() *storagev1.StorageClass { return standin.NewDefaultStorageClass() }
 
 var systemNamespaces = []string{"default", "kube-system", "kube-public", "kube-node-lease"}
 

@@ -72,6 +72,11 @@ func (s *Server) route(e *echo.Echo) {
 	v1.GET("/sessions/:number", s.sessions(s.getSession))
 	v1.PUT("/sessions/configuration/:rules", s.sessions(s.putSessionConfiguration))
 	v1.GET("/flow/comparison", s.sessions(s.getFlowComparison))
+	v1.GET("/admissions", s.listAdmissions)
+	v1.GET("/kueue", s.getKueue)
+	v1.PUT("/kueue", whole(s.putKueue))
+	v1.PUT("/kueue/checks", s.putCheck)
+	v1.POST("/kueue/whatif", s.postKueueWhatIf)
 	e.GET(watchPath, echo.WrapHandler(s.hub))
 
 	e.Match(proxiedMethods, proxyPrefix+"/*", s.proxy)

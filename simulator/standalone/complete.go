@@ -12,8 +12,8 @@ import (
 	"k8s.io/component-helpers/storage/volume"
 	"k8s.io/utils/ptr"
 
+	"kube-scheduler-simulator/scheduler/standin"
 	"kube-scheduler-simulator/simulator/objects"
-	"kube-scheduler-simulator/simulator/virtualnode"
 )
 
 // completeClass adds the default StorageClass of a new cluster, unless there is one of its name or another
@@ -69,7 +69,7 @@ func (s *state) addNamespaces() {
 func (s *state) link(o runtime.Object) {
 	switch o := o.(type) {
 	case *corev1.Node:
-		virtualnode.Complete(o)
+		standin.Complete(o)
 	case *corev1.PersistentVolume:
 		s.linkVolume(o)
 	case *resourcev1.ResourceClaim:

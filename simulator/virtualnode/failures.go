@@ -17,17 +17,12 @@ import (
 	"k8s.io/client-go/tools/record"
 	"k8s.io/client-go/util/workqueue"
 
+	"kube-scheduler-simulator/scheduler/standin"
 	"kube-scheduler-simulator/simulator/objects"
 )
 
 const (
 	failureWorkers = 2
-	// reasonFailure marks a Ready condition that AnnotationFailure has caused. Only
-	// such a condition is reverted when the annotation is removed.
-	reasonFailure = "FailureOnDemand"
-	// reasonNodeUnreachable marks a pod's Ready condition while its node is
-	// unreachable.
-	reasonNodeUnreachable = "NodeUnreachable"
 )
 
 // failures make nodes fail as AnnotationFailure says, and recover. They are not
@@ -57,7 +52,7 @@ func (f *failures) concern(node *corev1.Node) bool {
 		return true
 	}
 	ready := readyCondition(node)
-	return ready != nil && ready.Reason == reasonFailure
+	return ready != nil && ready.Reason == standin.ReasonFailure
 }
 
 func (f *failures) run(ctx context.Context) {
@@ -109,7 +104,7 @@ func (f *failures) follow(ctx context.Context, name string) error {
 		f.recorder.Eventf(node, corev1.EventTypeWarning, "InvalidFailure",
 			"annotation %s is %q; it can be %s or %s", objects.AnnotationFailure, failure, objects.FailureNotReady, objects.FailureUnreachable)
 	}
-	if err := f.patchConditions(ctx, node, conditionsOf(failure)); err != nil {
+	if err := f.patchConditions(ctx, node, standin.ConditionsOf(failure)); err != nil {
 		return err
 	}
 	if failure == objects.FailureUnreachable {
@@ -125,9 +120,9 @@ func (f *failures) patchConditions(ctx context.Context, node *corev1.Node, wante
 	now := metav1.NewTime(time.Now())
 	var patch []corev1.NodeCondition
 	for _, condition := range wanted {
-		current := conditionOf(node, condition.Type)
-		hasFailed := current != nil && current.Reason == reasonFailure
-		if hasFailed && current.Status == condition.Status || !hasFailed && condition.Reason != reasonFailure {
+		current := standin.ConditionOf(node, condition.Type)
+		hasFailed := current != nil && current.Reason == standin.ReasonFailure
+		if hasFailed && current.Status == condition.Status || !hasFailed && condition.Reason != standin.ReasonFailure {
 			continue
 		}
 		condition.LastHeartbeatTime, condition.LastTransitionTime = now, now
@@ -182,7 +177,7 @@ func (f *failures) loseSightOf(ctx context.Context, pod *corev1.Pod) error {
 	data, err := json.Marshal(map[string]any{
 		"metadata": map[string]any{"uid": pod.UID, "resourceVersion": pod.ResourceVersion},
 		"status": map[string]any{"conditions": []corev1.PodCondition{{
-			Type: corev1.PodReady, Status: corev1.ConditionFalse, Reason: reasonNodeUnreachable,
+			Type: corev1.PodReady, Status: corev1.ConditionFalse, Reason: standin.ReasonNodeUnreachable,
 			Message: "the node is unreachable", LastTransitionTime: metav1.NewTime(time.Now()),
 		}}},
 	})
@@ -195,36 +190,6 @@ func (f *failures) loseSightOf(ctx context.Context, pod *corev1.Pod) error {
 
 func knownFailure(failure string) bool {
 	return failure == objects.FailureNotReady || failure == objects.FailureUnreachable
-}
-
-// conditionsOf returns a node's conditions under that failure, or under none,
-// without their times.
-func conditionsOf(failure string) []corev1.NodeCondition {
-	healthy := []corev1.NodeCondition{
-		{Type: corev1.NodeReady, Status: corev1.ConditionTrue, Reason: "KubeletReady", Message: "the virtual node is ready"},
-		{Type: corev1.NodeMemoryPressure, Status: corev1.ConditionFalse, Reason: "KubeletHasSufficientMemory", Message: "the virtual node has sufficient memory"},
-		{Type: corev1.NodeDiskPressure, Status: corev1.ConditionFalse, Reason: "KubeletHasNoDiskPressure", Message: "the virtual node has no disk pressure"},
-		{Type: corev1.NodePIDPressure, Status: corev1.ConditionFalse, Reason: "KubeletHasSufficientPID", Message: "the virtual node has sufficient process IDs"},
-	}
-	message := fmt.Sprintf("annotation %s is %s", objects.AnnotationFailure, failure)
-	switch failure {
-	case objects.FailureNotReady:
-		healthy[0].Status, healthy[0].Reason, healthy[0].Message = corev1.ConditionFalse, reasonFailure, message
-	case objects.FailureUnreachable:
-		for i := range healthy {
-			healthy[i].Status, healthy[i].Reason, healthy[i].Message = corev1.ConditionUnknown, reasonFailure, message
-		}
-	}
-	return healthy
-}
-
-func conditionOf(node *corev1.Node, kind corev1.NodeConditionType) *corev1.NodeCondition {
-	for i := range node.Status.Conditions {
-		if node.Status.Conditions[i].Type == kind {
-			return &node.Status.Conditions[i]
-		}
-	}
-	return nil
 }
 
 func isReady(pod *corev1.Pod) bool {

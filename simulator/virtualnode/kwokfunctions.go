@@ -10,6 +10,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/kwok/pkg/apis/internalversion"
 	"sigs.k8s.io/kwok/pkg/utils/gotpl"
+
+	"kube-scheduler-simulator/scheduler/standin"
 )
 
 // Templates of stages for kwok call functions that kwok's controllers add to those
@@ -49,7 +51,7 @@ func closedFunctions() gotpl.FuncMap {
 // same for all nodes.
 func kwokNodeFunctions() gotpl.FuncMap {
 	return gotpl.FuncMap{
-		"NodeIP":   func() string { return addressOf("", nodeNetwork) },
+		"NodeIP":   func() string { return standin.AddressOf("", standin.NodeNetwork) },
 		"NodeName": func() string { return "" },
 		"NodePort": func() int { return 0 },
 	}
@@ -65,19 +67,19 @@ func kwokPodFunctions(node func(name string) *corev1.Node) gotpl.FuncMap {
 				}
 			}
 		}
-		return addressOf(name, nodeNetwork)
+		return standin.AddressOf(name, standin.NodeNetwork)
 	}
 	podIP := func(nodeName string, hostNetwork bool, uid, _, _ string) string {
 		if hostNetwork {
 			return nodeIP(nodeName)
 		}
-		return addressOf(uid, podNetwork)
+		return standin.AddressOf(uid, standin.PodNetwork)
 	}
 	return gotpl.FuncMap{
 		"NodeIP":      func() string { return nodeIP("") },
 		"NodeIPWith":  nodeIP,
 		"NodeIPsWith": func(name string) []string { return []string{nodeIP(name)} },
-		"PodIP":       func() string { return addressOf("", podNetwork) },
+		"PodIP":       func() string { return standin.AddressOf("", standin.PodNetwork) },
 		"PodIPWith":   podIP,
 		"PodIPsWith": func(nodeName string, hostNetwork bool, uid, name, namespace string) []string {
 			return []string{podIP(nodeName, hostNetwork, uid, name, namespace)}

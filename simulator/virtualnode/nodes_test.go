@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"kube-scheduler-simulator/scheduler/standin"
 	"kube-scheduler-simulator/simulator/clustertest"
 	"kube-scheduler-simulator/simulator/objects"
 )
@@ -83,7 +84,7 @@ func TestSizeOfANode(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			capacity, allocatable := sizeOf(&corev1.Node{Status: corev1.NodeStatus{Capacity: test.capacity, Allocatable: test.allocatable}})
+			capacity, allocatable := standin.SizeOf(&corev1.Node{Status: corev1.NodeStatus{Capacity: test.capacity, Allocatable: test.allocatable}})
 			if diff := cmp.Diff(test.wantCapacity, capacity); diff != "" {
 				t.Errorf("capacity (-want +got):\n%s", diff)
 			}

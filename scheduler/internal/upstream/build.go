@@ -15,9 +15,10 @@ import (
 	internalqueue "k8s.io/kubernetes/pkg/scheduler/backend/queue"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 	frameworkruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
+	"k8s.io/utils/clock"
 )
 
-// Parts are the inputs from which Build builds a scheduler. All but BreakTie and
+// Parts are the inputs from which Build builds a scheduler. All but BreakTie, Clock and
 // OutOfTree are required.
 type Parts struct {
 	Client           kubernetes.Interface
@@ -31,8 +32,14 @@ type Parts struct {
 	// BreakTie chooses among nodes that share the best total. nil leaves the choice
 	// to Kubernetes, which chooses at random.
 	BreakTie TieBreaker
+	// Clock is the clock of the queue; nil means the real one.
+	Clock clock.WithTicker
 	// passive: see BuildDecider.
 	passive bool
+	// ordered: see BuildStepper.
+	ordered bool
+	// made is the queue that was built.
+	made *internalqueue.PriorityQueue
 }
 
 // Observer plugs into a scheduler to observe it. Build calls each method once

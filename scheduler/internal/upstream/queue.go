@@ -25,10 +25,7 @@ func (p *Parts) queue(ctx context.Context, frameworks map[string]framework.Frame
 	hints := internalqueue.QueueingHintMapPerProfile{}
 	signers := map[string]internalqueue.PodSigner{}
 	for name, f := range frameworks {
-		preEnqueue[name] = map[string]fwk.PreEnqueuePlugin{}
-		for _, plugin := range f.PreEnqueuePlugins() {
-			preEnqueue[name][plugin.Name()] = plugin
-		}
+		preEnqueue[name] = p.preEnqueuePlugins(f)
 		var err error
 		if hints[name], err = queueingHints(ctx, f.EnqueueExtensions()); err != nil {
 			return nil, err
@@ -49,8 +46,12 @@ func (p *Parts) queue(ctx context.Context, frameworks map[string]framework.Frame
 	if dispatcher != nil {
 		options = append(options, internalqueue.WithAPIDispatcher(dispatcher))
 	}
+	if p.Clock != nil {
+		options = append(options, internalqueue.WithClock(p.Clock))
+	}
 	first := frameworks[p.Configuration.Profiles[0].SchedulerName]
-	return internalqueue.NewSchedulingQueue(first.QueueSortFunc(), p.Informers, options...), nil
+	p.made = internalqueue.NewPriorityQueue(first.QueueSortFunc(), p.Informers, options...)
+	return p.made, nil
 }
 
 // queueingHints collects the events on which each plugin may requeue a pod, as

@@ -12,28 +12,16 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/validation"
 	coreinformers "k8s.io/client-go/informers/core/v1"
 	storageinformers "k8s.io/client-go/informers/storage/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
 	storagehelpers "k8s.io/component-helpers/storage/volume"
 
-	"kube-scheduler-simulator/simulator/objects"
+	"kube-scheduler-simulator/scheduler/standin"
 )
 
-const (
-	provisionerWorkers = 2
-	// inTreePrefix marks the provisioners of the persistent volume controller itself,
-	// including kubernetes.io/no-provisioner. It hands over all others to external
-	// provisioners.
-	inTreePrefix = "kubernetes.io/"
-	// fallbackDriver is the CSI driver of volumes whose provisioner's name is not a valid
-	// driver name, such as example.com/nfs. A real provisioner would use another kind of
-	// volume source, which makes no difference to scheduling.
-	fallbackDriver      = objects.DefaultProvisioner
-	maxDriverNameLength = 63
-)
+const provisionerWorkers = 2
 
 // provisioner stands in for every external provisioner, whatever its name. When the persistent
 // volume controller requests a volume, it creates one without storage. It expands the volume
@@ -65,7 +53,7 @@ func newProvisioner(
 	nodes.Informer()
 	classes.Informer()
 	return p, errors.Join(
-		follow(p.provision, claims.Informer(), wantsVolume),
+		follow(p.provision, claims.Informer(), standin.WantsVolume),
 		follow(p.reclaim, volumes.Informer(), isExternal),
 		follow(p.expand, claims.Informer(), wantsExpansion),
 	)
@@ -83,24 +71,6 @@ func (p *provisioner) run(ctx context.Context) {
 	running.Wait()
 }
 
-// wantsVolume reports whether the persistent volume controller has requested the
-// claim's volume from an external provisioner.
-func wantsVolume(claim *corev1.PersistentVolumeClaim) bool {
-	name := requestedProvisioner(claim)
-	return claim.DeletionTimestamp == nil &&
-		claim.Spec.VolumeName == "" &&
-		// As the CSI provisioner does: a new volume has no labels to select by.
-		claim.Spec.Selector == nil &&
-		name != "" && !strings.HasPrefix(name, inTreePrefix)
-}
-
-func requestedProvisioner(claim *corev1.PersistentVolumeClaim) string {
-	if name := claim.Annotations[storagehelpers.AnnStorageProvisioner]; name != "" {
-		return name
-	}
-	return claim.Annotations[storagehelpers.AnnBetaStorageProvisioner]
-}
-
 func (p *provisioner) provisionClaim(ctx context.Context, key string) error {
 	namespace, name, err := cache.SplitMetaNamespaceKey(key)
 	if err != nil {
@@ -110,7 +80,7 @@ func (p *provisioner) provisionClaim(ctx context.Context, key string) error {
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
-	if err != nil || !wantsVolume(claim) {
+	if err != nil || !standin.WantsVolume(claim) {
 		return err
 	}
 	class, err := p.classes.Lister().Get(storagehelpers.GetPersistentVolumeClaimClass(claim))
@@ -124,7 +94,7 @@ func (p *provisioner) provisionClaim(ctx context.Context, key string) error {
 	if err != nil {
 		return err
 	}
-	_, err = p.client.CoreV1().PersistentVolumes().Create(ctx, newVolume(claim, class, node), metav1.CreateOptions{})
+	_, err = p.client.CoreV1().PersistentVolumes().Create(ctx, standin.NewVolume(claim, class, node), metav1.CreateOptions{})
 	if err != nil && !apierrors.IsAlreadyExists(err) {
 		return fmt.Errorf("create volume: %w", err)
 	}
@@ -144,101 +114,12 @@ func (p *provisioner) selectedNode(claim *corev1.PersistentVolumeClaim, class *s
 	return node, err
 }
 
-// newVolume names the volume after the claim's UID, as CSI provisioners do, so that a second
-// attempt finds the volume of the first one.
-func newVolume(claim *corev1.PersistentVolumeClaim, class *storagev1.StorageClass, node *corev1.Node) *corev1.PersistentVolume {
-	provisioner := requestedProvisioner(claim)
-	name := "pvc-" + string(claim.UID)
-	reclaimPolicy := corev1.PersistentVolumeReclaimDelete
-	if class.ReclaimPolicy != nil {
-		reclaimPolicy = *class.ReclaimPolicy
-	}
-	return &corev1.PersistentVolume{
-		ObjectMeta: metav1.ObjectMeta{
-			Name:        name,
-			Annotations: map[string]string{storagehelpers.AnnDynamicallyProvisioned: provisioner},
-		},
-		Spec: corev1.PersistentVolumeSpec{
-			Capacity:    corev1.ResourceList{corev1.ResourceStorage: claim.Spec.Resources.Requests[corev1.ResourceStorage]},
-			AccessModes: claim.Spec.AccessModes,
-			VolumeMode:  claim.Spec.VolumeMode,
-			PersistentVolumeSource: corev1.PersistentVolumeSource{
-				CSI: &corev1.CSIPersistentVolumeSource{Driver: driverName(provisioner), VolumeHandle: name},
-			},
-			StorageClassName:              class.Name,
-			MountOptions:                  class.MountOptions,
-			PersistentVolumeReclaimPolicy: reclaimPolicy,
-			NodeAffinity:                  nodeAffinity(class.AllowedTopologies, node),
-			ClaimRef: &corev1.ObjectReference{
-				Kind:       "PersistentVolumeClaim",
-				APIVersion: "v1",
-				Namespace:  claim.Namespace,
-				Name:       claim.Name,
-				UID:        claim.UID,
-			},
-		},
-	}
-}
-
-func driverName(provisioner string) string {
-	invalid := validation.IsDNS1123Subdomain(strings.ToLower(provisioner))
-	if len(invalid) > 0 || len(provisioner) > maxDriverNameLength {
-		return fallbackDriver
-	}
-	return provisioner
-}
-
-// nodeAffinity keeps a volume within the topologies that its class allows: all of them or,
-// given a node, that node's part of the first topology that contains it. Without allowed
-// topologies every node can reach the volume.
-func nodeAffinity(topologies []corev1.TopologySelectorTerm, node *corev1.Node) *corev1.VolumeNodeAffinity {
-	var terms []corev1.NodeSelectorTerm
-	for _, topology := range topologies {
-		if len(topology.MatchLabelExpressions) == 0 {
-			continue
-		}
-		term, matches := nodeSelectorTerm(topology, node)
-		if node != nil && matches {
-			terms = []corev1.NodeSelectorTerm{term}
-			break
-		}
-		if node == nil {
-			terms = append(terms, term)
-		}
-	}
-	if len(terms) == 0 {
-		return nil
-	}
-	return &corev1.VolumeNodeAffinity{Required: &corev1.NodeSelector{NodeSelectorTerms: terms}}
-}
-
-// nodeSelectorTerm narrows the topology to the node's own values if a node is given. The second
-// result says whether the topology includes the node.
-func nodeSelectorTerm(topology corev1.TopologySelectorTerm, node *corev1.Node) (corev1.NodeSelectorTerm, bool) {
-	var term corev1.NodeSelectorTerm
-	matches := true
-	for _, expression := range topology.MatchLabelExpressions {
-		values := expression.Values
-		if node != nil {
-			value, labelled := node.Labels[expression.Key]
-			matches = matches && labelled && slices.Contains(values, value)
-			values = []string{value}
-		}
-		term.MatchExpressions = append(term.MatchExpressions, corev1.NodeSelectorRequirement{
-			Key:      expression.Key,
-			Operator: corev1.NodeSelectorOpIn,
-			Values:   values,
-		})
-	}
-	return term, matches
-}
-
 // isExternal reports whether an external provisioner manages the volume: our own, or that of
 // another cluster from which the volume was imported.
 func isExternal(volume *corev1.PersistentVolume) bool {
 	name := volume.Annotations[storagehelpers.AnnDynamicallyProvisioned]
 	_, migrated := volume.Annotations[storagehelpers.AnnMigratedTo]
-	return name != "" && (migrated || !strings.HasPrefix(name, inTreePrefix))
+	return name != "" && (migrated || !strings.HasPrefix(name, standin.InTreePrefix))
 }
 
 // reclaimVolume deletes a released volume whose policy is Delete, and removes the finalizer

@@ -1,4 +1,4 @@
-package virtualnode
+package standin
 
 import (
 	"fmt"
@@ -13,49 +13,24 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
-	"sigs.k8s.io/kwok/pkg/utils/gotpl"
-
-	"kube-scheduler-simulator/simulator/objects"
 )
 
 // DefaultRunDuration is how long the pods of Jobs run.
 const DefaultRunDuration = 10 * time.Second
 
-const (
-	// killedExitCode is the exit code of a container that a termination signal
-	// ended.
-	killedExitCode = 143
-)
+// killedExitCode is the exit code of a container that a termination signal
+// ended.
+const killedExitCode = 143
 
 // The networks of made-up addresses, with 20 bits for each host. Nothing answers
 // there.
 var (
-	nodeNetwork = [2]byte{172, 16}
-	podNetwork  = [2]byte{10, 128}
+	NodeNetwork = [2]byte{172, 16}
+	PodNetwork  = [2]byte{10, 128}
 )
 
-// podFunctions are functions for the templates of pod stages, besides kwok's. Each
-// returns what a kubelet would write to the pod's status.
-func podFunctions(now func() time.Time) gotpl.FuncMap {
-	function := func(status func(*corev1.Pod, metav1.Time) (*podStatus, error)) func(any) (*podStatus, error) {
-		return func(o any) (*podStatus, error) {
-			pod, err := typed[corev1.Pod](o)
-			if err != nil {
-				return nil, err
-			}
-			return status(pod, metav1.NewTime(now()))
-		}
-	}
-	return gotpl.FuncMap{
-		"PodRunning": function(podRunning),
-		"PodBack":    function(podBack),
-		"PodEnded":   function(podEnded),
-		"PodStopped": function(podStopped),
-	}
-}
-
-// podStatus is the part of a pod's status that a virtual node writes.
-type podStatus struct {
+// PodStatus is the part of a pod's status that a virtual node writes.
+type PodStatus struct {
 	Phase                 corev1.PodPhase          `json:"phase,omitempty"`
 	Conditions            []corev1.PodCondition    `json:"conditions,omitempty"`
 	StartTime             *metav1.Time             `json:"startTime,omitempty"`
@@ -65,11 +40,11 @@ type podStatus struct {
 	ContainerStatuses     []corev1.ContainerStatus `json:"containerStatuses,omitempty"`
 }
 
-// podRunning is the status of a pod whose containers have started, after its init
+// PodRunning is the status of a pod whose containers have started, after its init
 // containers.
-func podRunning(pod *corev1.Pod, now metav1.Time) (*podStatus, error) {
-	address := addressOf(string(pod.UID), podNetwork)
-	s := &podStatus{
+func PodRunning(pod *corev1.Pod, now metav1.Time) (*PodStatus, error) {
+	address := AddressOf(string(pod.UID), PodNetwork)
+	s := &PodStatus{
 		Phase: corev1.PodRunning, StartTime: &now,
 		PodIP: address, PodIPs: []corev1.PodIP{{IP: address}},
 	}
@@ -95,15 +70,15 @@ func podRunning(pod *corev1.Pod, now metav1.Time) (*podStatus, error) {
 	return s, nil
 }
 
-// podBack is the status of a pod whose node is reachable again.
-func podBack(_ *corev1.Pod, now metav1.Time) (*podStatus, error) {
-	return &podStatus{Conditions: []corev1.PodCondition{podCondition(corev1.PodReady, corev1.ConditionTrue, now)}}, nil
+// PodBack is the status of a pod whose node is reachable again.
+func PodBack(_ *corev1.Pod, now metav1.Time) (*PodStatus, error) {
+	return &PodStatus{Conditions: []corev1.PodCondition{podCondition(corev1.PodReady, corev1.ConditionTrue, now)}}, nil
 }
 
-// podEnded is the status of a pod whose containers have exited by themselves: the
+// PodEnded is the status of a pod whose containers have exited by themselves: the
 // pod has succeeded or failed, or its containers start again under its restart
 // policy.
-func podEnded(pod *corev1.Pod, now metav1.Time) (*podStatus, error) {
+func PodEnded(pod *corev1.Pod, now metav1.Time) (*PodStatus, error) {
 	code, err := exitCode(pod)
 	if err != nil {
 		return nil, err
@@ -114,16 +89,16 @@ func podEnded(pod *corev1.Pod, now metav1.Time) (*podStatus, error) {
 	return finished(pod, code, now), nil
 }
 
-// podStopped is the status of a pod that was told to stop.
-func podStopped(pod *corev1.Pod, now metav1.Time) (*podStatus, error) {
+// PodStopped is the status of a pod that was told to stop.
+func PodStopped(pod *corev1.Pod, now metav1.Time) (*PodStatus, error) {
 	if len(pod.Status.ContainerStatuses) == 0 {
-		return &podStatus{Phase: corev1.PodFailed}, nil // nothing has run
+		return &PodStatus{Phase: corev1.PodFailed}, nil // nothing has run
 	}
 	return finished(pod, killedExitCode, now), nil
 }
 
-func finished(pod *corev1.Pod, code int32, now metav1.Time) *podStatus {
-	s := &podStatus{Phase: corev1.PodSucceeded}
+func finished(pod *corev1.Pod, code int32, now metav1.Time) *PodStatus {
+	s := &PodStatus{Phase: corev1.PodSucceeded}
 	reason := "PodCompleted"
 	if code != 0 {
 		s.Phase, reason = corev1.PodFailed, "PodFailed"
@@ -140,8 +115,8 @@ func finished(pod *corev1.Pod, code int32, now metav1.Time) *podStatus {
 	return s
 }
 
-func restarted(pod *corev1.Pod, code int32, now metav1.Time) *podStatus {
-	s := &podStatus{Phase: corev1.PodRunning}
+func restarted(pod *corev1.Pod, code int32, now metav1.Time) *PodStatus {
+	s := &PodStatus{Phase: corev1.PodRunning}
 	for i, c := range pod.Spec.Containers {
 		restarts, since := runOf(pod, i, now)
 		status := started(c, restarts+1, now)
@@ -192,7 +167,7 @@ func podCondition(kind corev1.PodConditionType, status corev1.ConditionStatus, n
 
 // exitCode parses AnnotationExitCode of the pod.
 func exitCode(pod *corev1.Pod) (int32, error) {
-	value := strings.TrimSpace(pod.Annotations[objects.AnnotationExitCode])
+	value := strings.TrimSpace(pod.Annotations[AnnotationExitCode])
 	if value == "" {
 		return 0, nil
 	}
@@ -204,7 +179,7 @@ func exitCode(pod *corev1.Pod) (int32, error) {
 		at, number, pair := strings.Cut(part, "=")
 		code, err := parseExitCode(number)
 		if !pair || err != nil {
-			return 0, fmt.Errorf("annotation %s is %q; it can be an exit code from 0 to 255, or some by completion index, as in 1=42,3=1", objects.AnnotationExitCode, value)
+			return 0, fmt.Errorf("annotation %s is %q; it can be an exit code from 0 to 255, or some by completion index, as in 1=42,3=1", AnnotationExitCode, value)
 		}
 		if strings.TrimSpace(at) == index {
 			return code, nil
@@ -218,10 +193,10 @@ func parseExitCode(value string) (int32, error) {
 	return int32(code), err
 }
 
-// addressOf returns an address in the network for the object with that UID. Two
+// AddressOf returns an address in the network for the object with that UID. Two
 // objects may have the same: nothing here depends on addresses, and unique ones
 // would need a register.
-func addressOf(uid string, network [2]byte) string {
+func AddressOf(uid string, network [2]byte) string {
 	hash := fnv.New32a()
 	hash.Write([]byte(uid))
 	sum := hash.Sum32()

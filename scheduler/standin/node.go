@@ -1,7 +1,6 @@
-package virtualnode
+package standin
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"time"
@@ -9,9 +8,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/kwok/pkg/utils/gotpl"
-
-	"kube-scheduler-simulator/simulator/objects"
 )
 
 const (
@@ -31,37 +27,18 @@ func defaultResources() corev1.ResourceList {
 	}
 }
 
-// nodeFunctions are functions for the templates of node stages, besides kwok's. A
-// template's object has been through JSON.
-func nodeFunctions(now func() time.Time) gotpl.FuncMap {
-	return gotpl.FuncMap{
-		// NodeReady is a patch that makes a node Ready, or fail as its annotation
-		// asks, and completes the fields that its author left out.
-		"NodeReady": func(o any) (map[string]any, error) {
-			node, err := typed[corev1.Node](o)
-			if err != nil {
-				return nil, err
-			}
-			return map[string]any{
-				"metadata": map[string]any{"labels": missingLabels(node)},
-				"status":   statusOf(node, now()),
-			}, nil
-		},
-	}
-}
-
 // Complete fills in what a virtual node writes and a scheduler reads, where the node's author has left it out:
 // labels, capacity and allocatable resources. It changes node.
 func Complete(node *corev1.Node) {
-	for name, value := range missingLabels(node) {
+	for name, value := range MissingLabels(node) {
 		metav1.SetMetaDataLabel(&node.ObjectMeta, name, value)
 	}
-	node.Status.Capacity, node.Status.Allocatable = sizeOf(node)
+	node.Status.Capacity, node.Status.Allocatable = SizeOf(node)
 }
 
-// missingLabels are the labels that a kubelet gives its node and that this one
+// MissingLabels are the labels that a kubelet gives its node and that this one
 // lacks.
-func missingLabels(node *corev1.Node) map[string]string {
+func MissingLabels(node *corev1.Node) map[string]string {
 	missing := map[string]string{
 		corev1.LabelHostname:   node.Name,
 		corev1.LabelOSStable:   operatingSystem(node),
@@ -84,8 +61,8 @@ func architecture(node *corev1.Node) string {
 	return firstOf(node.Status.NodeInfo.Architecture, node.Labels[corev1.LabelArchStable], defaultArchitecture)
 }
 
-// nodeStatus is the part of a node's status that a virtual node writes.
-type nodeStatus struct {
+// NodeStatus is the part of a node's status that a virtual node writes.
+type NodeStatus struct {
 	Capacity    corev1.ResourceList    `json:"capacity"`
 	Allocatable corev1.ResourceList    `json:"allocatable"`
 	Conditions  []corev1.NodeCondition `json:"conditions"`
@@ -93,21 +70,21 @@ type nodeStatus struct {
 	NodeInfo    corev1.NodeSystemInfo  `json:"nodeInfo"`
 }
 
-// statusOf completes the status that a node's author has given it.
-func statusOf(node *corev1.Node, now time.Time) *nodeStatus {
-	s := &nodeStatus{NodeInfo: node.Status.NodeInfo, Addresses: node.Status.Addresses}
-	s.Capacity, s.Allocatable = sizeOf(node)
+// StatusOf completes the status that a node's author has given it.
+func StatusOf(node *corev1.Node, now time.Time) *NodeStatus {
+	s := &NodeStatus{NodeInfo: node.Status.NodeInfo, Addresses: node.Status.Addresses}
+	s.Capacity, s.Allocatable = SizeOf(node)
 	s.NodeInfo.OperatingSystem, s.NodeInfo.Architecture = operatingSystem(node), architecture(node)
 	s.NodeInfo.KubeletVersion = firstOf(s.NodeInfo.KubeletVersion, "virtual")
 	s.NodeInfo.ContainerRuntimeVersion = firstOf(s.NodeInfo.ContainerRuntimeVersion, "virtual://none")
 	if len(s.Addresses) == 0 {
 		s.Addresses = []corev1.NodeAddress{
-			{Type: corev1.NodeInternalIP, Address: addressOf(string(node.UID), nodeNetwork)},
+			{Type: corev1.NodeInternalIP, Address: AddressOf(string(node.UID), NodeNetwork)},
 			{Type: corev1.NodeHostName, Address: node.Name},
 		}
 	}
-	for _, condition := range conditionsOf(node.Annotations[objects.AnnotationFailure]) {
-		if conditionOf(node, condition.Type) != nil {
+	for _, condition := range ConditionsOf(node.Annotations[AnnotationFailure]) {
+		if ConditionOf(node, condition.Type) != nil {
 			continue // its author has set it
 		}
 		condition.LastHeartbeatTime, condition.LastTransitionTime = metav1.NewTime(now), metav1.NewTime(now)
@@ -116,9 +93,9 @@ func statusOf(node *corev1.Node, now time.Time) *nodeStatus {
 	return s
 }
 
-// sizeOf completes capacity by allocatable, allocatable by capacity, and both by
+// SizeOf completes capacity by allocatable, allocatable by capacity, and both by
 // defaults.
-func sizeOf(node *corev1.Node) (capacity, allocatable corev1.ResourceList) {
+func SizeOf(node *corev1.Node) (capacity, allocatable corev1.ResourceList) {
 	defaults := defaultResources()
 	capacity, allocatable = corev1.ResourceList{}, corev1.ResourceList{}
 	if len(node.Status.Capacity) > 0 || len(node.Status.Allocatable) > 0 {
@@ -134,19 +111,6 @@ func sizeOf(node *corev1.Node) (capacity, allocatable corev1.ResourceList) {
 	return capacity, allocatable
 }
 
-// typed is an object that a template was given.
-func typed[T any](o any) (*T, error) {
-	data, err := json.Marshal(o)
-	if err != nil {
-		return nil, err
-	}
-	object := new(T)
-	if err := json.Unmarshal(data, object); err != nil {
-		return nil, fmt.Errorf("it is not a %T: %w", *object, err)
-	}
-	return object, nil
-}
-
 func firstOf(values ...string) string {
 	for _, value := range values {
 		if value != "" {
@@ -154,4 +118,35 @@ func firstOf(values ...string) string {
 		}
 	}
 	return ""
+}
+
+// ConditionsOf returns a node's conditions under that failure, or under none,
+// without their times.
+func ConditionsOf(failure string) []corev1.NodeCondition {
+	healthy := []corev1.NodeCondition{
+		{Type: corev1.NodeReady, Status: corev1.ConditionTrue, Reason: "KubeletReady", Message: "the virtual node is ready"},
+		{Type: corev1.NodeMemoryPressure, Status: corev1.ConditionFalse, Reason: "KubeletHasSufficientMemory", Message: "the virtual node has sufficient memory"},
+		{Type: corev1.NodeDiskPressure, Status: corev1.ConditionFalse, Reason: "KubeletHasNoDiskPressure", Message: "the virtual node has no disk pressure"},
+		{Type: corev1.NodePIDPressure, Status: corev1.ConditionFalse, Reason: "KubeletHasSufficientPID", Message: "the virtual node has sufficient process IDs"},
+	}
+	message := fmt.Sprintf("annotation %s is %s", AnnotationFailure, failure)
+	switch failure {
+	case FailureNotReady:
+		healthy[0].Status, healthy[0].Reason, healthy[0].Message = corev1.ConditionFalse, ReasonFailure, message
+	case FailureUnreachable:
+		for i := range healthy {
+			healthy[i].Status, healthy[i].Reason, healthy[i].Message = corev1.ConditionUnknown, ReasonFailure, message
+		}
+	}
+	return healthy
+}
+
+// ConditionOf returns a condition of a node, or nil.
+func ConditionOf(node *corev1.Node, kind corev1.NodeConditionType) *corev1.NodeCondition {
+	for i := range node.Status.Conditions {
+		if node.Status.Conditions[i].Type == kind {
+			return &node.Status.Conditions[i]
+		}
+	}
+	return nil
 }

@@ -1,0 +1,15 @@
+// Package simulation runs whole workloads through Kubernetes' own scheduler, on a cluster in memory and in virtual
+// time. The scheduler is the one that package scheduler runs: upstream's New, queue, cache, plugins, preemption and
+// binding, recorded. There is no API server, no etcd and no HTTP.
+//
+// The cluster is a memory.World. Its informers call the scheduler's event handlers on the goroutine of whoever changes
+// an object. A client in memory takes what the scheduler writes and feeds it back as events. Controllers and virtual nodes of
+// this package do what scheduling can see of the real ones: pods are created, run, finish, and are evicted and replaced;
+// claims get volumes.
+//
+// A Simulation is deterministic. The same calls with the same seed give the same decisions and the same records, byte
+// for byte, on any machine, with any number of simulations beside it. Time passes only in Advance and Settle, and costs nothing.
+//
+// It knows nothing of scenario files, which package simulator/scenario reads. It may import Kubernetes' scheduler, and
+// the packages of scheduler/ that record; it may not import package scheduler itself.
+package simulation

@@ -1,0 +1,295 @@
+package simulation
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"hash/fnv"
+	"maps"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	kruntime "k8s.io/apimachinery/pkg/runtime"
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/klog/v2"
+	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/kubernetes/pkg/features"
+	kubescheduler "k8s.io/kubernetes/pkg/scheduler"
+	"k8s.io/kubernetes/pkg/scheduler/apis/config"
+	internalcache "k8s.io/kubernetes/pkg/scheduler/backend/cache"
+	internalqueue "k8s.io/kubernetes/pkg/scheduler/backend/queue"
+	"k8s.io/kubernetes/pkg/scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/defaultpreemption"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/feature"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/volumebinding"
+	frameworkruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
+
+	"kube-scheduler-simulator/scheduler/guard"
+	"kube-scheduler-simulator/scheduler/internal/upstream"
+	"kube-scheduler-simulator/scheduler/memory"
+	"kube-scheduler-simulator/scheduler/recorder"
+	"kube-scheduler-simulator/scheduler/recorder/comparison"
+	"kube-scheduler-simulator/scheduler/tieseed"
+)
+
+// engine is a scheduler of one configuration on a world.
+type engine struct {
+	sched    *upstream.Stepper
+	turns    *turns
+	timeline *timeline
+	world    *memory.World
+	// recorder is nil if nobody wants the decisions.
+	recorder *recorder.Recorder
+	ctx      context.Context
+	cancel   context.CancelFunc
+}
+
+// newEngine builds a scheduler on an empty world. The error is a *ConfigurationError or an *UnsupportedError.
+func newEngine(ctx context.Context, s *Simulation, configuration *config.KubeSchedulerConfiguration) (*engine, error) {
+	if err := supported(configuration); err != nil {
+		return nil, err
+	}
+	client, clientConfig, err := newClient(s.cluster, s.control.remove)
+	if err != nil {
+		return nil, err
+	}
+	e := &engine{timeline: s.timeline, turns: newTurns(s.timeline), world: memory.NewOrderedWorld(client)}
+	e.ctx, e.cancel = context.WithCancel(klog.NewContext(context.WithoutCancel(ctx), klog.FromContext(ctx)))
+	o := &observer{engine: e, seed: s.options.Seed}
+	if s.results.wanted() {
+		e.recorder = recorder.New(s.results, comparison.InTree{}, s.timeline.Now)
+		e.recorder.Start()
+	}
+	configuration = configuration.DeepCopy()
+	configuration.Parallelism = tieseed.Parallelism
+	err = o.build(upstream.Parts{
+		Client: client, ClientConfig: clientConfig, Informers: e.world.Informers(), DynamicInformers: e.world.DynamicInformers(),
+		Events:        func(string) events.EventRecorderLogger { return noEvents{} },
+		Configuration: configuration, OutOfTree: s.options.OutOfTree,
+		BreakTie: tieseed.Seed(s.options.Seed).Choose, Clock: queueClock{timeline: s.timeline},
+	})
+	if err != nil {
+		e.cancel()
+		e.stopRecorder()
+		return nil, &ConfigurationError{err}
+	}
+	return e, nil
+}
+
+// supported refuses what does not run in memory.
+func supported(c *config.KubeSchedulerConfiguration) error {
+	switch {
+	case len(c.Extenders) > 0:
+		return &UnsupportedError{What: "extenders in the configuration"}
+	case utilfeature.DefaultFeatureGate.Enabled(features.SchedulerAsyncAPICalls):
+		return &UnsupportedError{What: "the feature gate SchedulerAsyncAPICalls"}
+	case utilfeature.DefaultFeatureGate.Enabled(features.CompositePodGroup):
+		return &UnsupportedError{What: "the feature gate CompositePodGroup"}
+	}
+	return nil
+}
+
+// busy says what the scheduler is doing, and is empty when it waits for a change or for time to pass that nobody awaits.
+func (e *engine) busy() string {
+	queue := e.sched.SchedulingQueue
+	switch {
+	case e.sched.Ready():
+		return named("in the active queue", queue.PodsInActiveQ())
+	case e.sched.BacksOff():
+		return named("backing off", queue.PodsInBackoffQ())
+	case len(e.turns.running) > 0:
+		var waiting []*v1.Pod
+		for _, b := range e.turns.running {
+			waiting = append(waiting, b.pod)
+		}
+		return named("waiting for a permit or being bound", waiting)
+	}
+	return ""
+}
+
+// named counts pods and names the first of them.
+func named(what string, pods []*v1.Pod) string {
+	var all []string
+	for _, pod := range pods {
+		all = append(all, keyOf(pod))
+	}
+	slices.Sort(all)
+	const most = 3
+	text := strings.Join(all[:min(most, len(all))], ", ")
+	if len(all) > most {
+		text += ", …"
+	}
+	return fmt.Sprintf("%d pods %s: %s", len(all), what, text)
+}
+
+// nextFlush returns when the queue has to look at the clock, if it has to.
+func (e *engine) nextFlush() (at time.Time, backoff, any bool) {
+	now := e.timeline.Now()
+	if e.sched.BacksOff() {
+		return now.Truncate(time.Second).Add(time.Second), true, true
+	}
+	if len(e.sched.SchedulingQueue.UnschedulablePods()) == 0 {
+		return time.Time{}, false, false
+	}
+	since := now.Sub(e.timeline.start)
+	return e.timeline.start.Add(since.Truncate(flushEvery) + flushEvery), false, true
+}
+
+// flushEvery is the constant of Kubernetes' PriorityQueue.Run.
+const flushEvery = 30 * time.Second
+
+func (e *engine) flush(backoff bool) {
+	logger := klog.FromContext(e.ctx)
+	if backoff {
+		e.sched.FlushBackoff(logger)
+		return
+	}
+	e.sched.FlushUnschedulable(logger)
+}
+
+// deliver waits until the results have every finished cycle.
+func (e *engine) deliver() {
+	if e.recorder == nil {
+		return
+	}
+	for !e.recorder.Delivered() {
+		runtime.Gosched()
+	}
+}
+
+func (e *engine) stopRecorder() {
+	if e.recorder != nil {
+		_ = e.recorder.Stop(context.Background()) // it ends as soon as it has delivered
+	}
+}
+
+// stop ends binding cycles, and then the scheduler. The pods of those cycles are unscheduled again.
+func (e *engine) stop() error {
+	e.cancel()
+	for _, f := range e.sched.Profiles {
+		f.IterateOverWaitingPods(func(p fwk.WaitingPod) { p.Reject("", "the scheduler stops") })
+	}
+	for e.turns.run() {
+	}
+	err := e.sched.Profiles.Close()
+	e.stopRecorder()
+	if err != nil {
+		return fmt.Errorf("closing the plugins of a simulation: %w", err)
+	}
+	return nil
+}
+
+// observer plugs the recorder and the turns into a scheduler.
+type observer struct {
+	engine *engine
+	seed   int64
+}
+
+var _ upstream.Observer = (*observer)(nil)
+
+func (o *observer) build(parts upstream.Parts) (err error) {
+	defer guard.New("a plugin or the scheduler", func(*guard.Panic, *v1.Pod) {}).Err("the build of the scheduler", nil, &err)
+	o.engine.sched, err = upstream.BuildStepper(o.engine.ctx, parts, o)
+	return err
+}
+
+// Wrap returns plugins that use the virtual time and the seed. DefaultPreemption evicts its victims before it returns, instead of in the
+// background. The choice of victims is the same.
+func (o *observer) Wrap(registry frameworkruntime.Registry) frameworkruntime.Registry {
+	synchronous := feature.NewSchedulerFeaturesFromGates(utilfeature.DefaultFeatureGate)
+	synchronous.EnableAsyncPreemption = false
+	registry = maps.Clone(registry)
+	preemption := frameworkruntime.FactoryAdapter(synchronous, defaultpreemption.New)
+	registry[names.DefaultPreemption] = func(ctx context.Context, args kruntime.Object, h fwk.Handle) (fwk.Plugin, error) {
+		plugin, err := preemption(ctx, args, h)
+		if err == nil {
+			upstream.SeedPreemption(plugin, o.preemptionChoice())
+		}
+		return plugin, err
+	}
+	binding := frameworkruntime.FactoryAdapter(synchronous, volumebinding.New)
+	registry[names.VolumeBinding] = func(ctx context.Context, args kruntime.Object, h fwk.Handle) (fwk.Plugin, error) {
+		plugin, err := binding(ctx, args, h)
+		if err == nil {
+			err = upstream.VolumeBinding(plugin, args, o.engine.turns.wait)
+		}
+		return plugin, err
+	}
+	if o.engine.recorder == nil {
+		return registry
+	}
+	return o.engine.recorder.Wrap(registry)
+}
+
+func (o *observer) preemptionChoice() upstream.PreemptionChoice {
+	random := rand.New(rand.NewPCG(uint64(o.seed), 0))
+	return upstream.PreemptionChoice{
+		Offset: random.Int32N,
+		Rank: func(node string) int64 {
+			h := fnv.New64a()
+			fmt.Fprintf(h, "%d/%s", o.seed, node)
+			return int64(h.Sum64())
+		},
+		Now: o.engine.timeline.Now,
+	}
+}
+
+// Extenders has none to decorate.
+func (o *observer) Extenders(made []fwk.Extender, _ []config.Extender) ([]fwk.Extender, error) {
+	return made, nil
+}
+
+// DRAManager returns the manager.
+func (o *observer) DRAManager(manager fwk.SharedDRAManager) fwk.SharedDRAManager { return manager }
+
+// Queue returns a queue that takes part in the turns.
+func (o *observer) Queue(q internalqueue.SchedulingQueue) internalqueue.SchedulingQueue {
+	saw := func() {}
+	if o.engine.recorder != nil {
+		saw = o.engine.recorder.SawNominatedPods
+	}
+	return turnQueue{q, o.engine.turns, saw}
+}
+
+// Cache returns a cache that takes part in the turns.
+func (o *observer) Cache(c internalcache.Cache) internalcache.Cache {
+	return turnCache{c, o.engine.turns}
+}
+
+// Framework returns a framework that takes part in the turns, with the recorder in the middle.
+func (o *observer) Framework(f framework.Framework, percentageOfNodesToScore *int32) framework.Framework {
+	f = inner{f, o.engine.turns}
+	if o.engine.recorder != nil {
+		f = o.engine.recorder.Framework(f, percentageOfNodesToScore)
+	}
+	return outer{f, o.engine.turns}
+}
+
+// Attach hooks into the failure handler.
+func (o *observer) Attach(sched *kubescheduler.Scheduler, nodes func() []fwk.NodeInfo) {
+	if o.engine.recorder != nil {
+		o.engine.recorder.Attach(sched, nodes)
+	}
+	fail := sched.FailureHandler
+	sched.FailureHandler = func(ctx context.Context, f framework.Framework, pod *framework.QueuedPodInfo, status *fwk.Status, nominating *fwk.NominatingInfo, start time.Time) {
+		fail(ctx, f, pod, status, nominating, start)
+		o.engine.turns.failed(pod.Pod, status)
+	}
+}
+
+// noEvents drops the scheduler's events.
+type noEvents struct{}
+
+var _ events.EventRecorderLogger = noEvents{}
+
+func (noEvents) Eventf(kruntime.Object, kruntime.Object, string, string, string, string, ...any) {}
+
+func (noEvents) WithLogger(klog.Logger) events.EventRecorderLogger { return noEvents{} }
+
+func sortedKeys[K cmp.Ordered, V any](m map[K]V) []K { return slices.Sorted(maps.Keys(m)) }

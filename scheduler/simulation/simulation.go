@@ -1,0 +1,346 @@
+package simulation
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
+	"k8s.io/component-base/featuregate"
+	"k8s.io/kubernetes/pkg/scheduler/apis/config"
+	frameworkruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
+
+	"kube-scheduler-simulator/scheduler/result"
+	"kube-scheduler-simulator/scheduler/standin"
+)
+
+// Options say what to simulate. The zero value of a field means its default.
+type Options struct {
+	// Configuration must be defaulted and validated, as package config returns it. It is required; New copies it. Extenders
+	// are not supported.
+	Configuration *config.KubeSchedulerConfiguration
+	// FeatureGates are the gates that the run depends on. New refuses a gate that has another value in this
+	// process, with a *FeatureGateError.
+	FeatureGates map[string]bool
+	// Seed decides wherever Kubernetes leaves a choice to chance.
+	Seed int64
+	// Start is the virtual time at which the simulation begins; DefaultStart by default.
+	Start time.Time
+	// Keep says what Results holds; Cycles by default.
+	Keep Keep
+	// Observe gets every finished cycle, in order. It is called on the goroutine of the caller of a method, and must not call the
+	// simulation. A cycle that waited or preempted is given again, as for recorder.Sink. It may be nil.
+	Observe func(*result.Cycle)
+	// OutOfTree are plugins in addition to those of Kubernetes.
+	OutOfTree frameworkruntime.Registry
+	// SettleLimit is how much virtual time Settle lets pass at most; DefaultSettleLimit by default.
+	SettleLimit time.Duration
+}
+
+// DefaultStart is when simulations begin.
+var DefaultStart = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// DefaultSettleLimit is longer than what a settling cluster takes by default: a permit, or a binding that times out after 10 minutes.
+const DefaultSettleLimit = 30 * time.Minute
+
+// Keep says which results a simulation keeps.
+type Keep int
+
+const (
+	// Cycles keeps whole cycles, in up to 128 MiB; the oldest go first. It keeps the summaries of all.
+	Cycles Keep = iota
+	// Summaries keeps only result.Summary of each cycle.
+	Summaries
+	// Nothing keeps none. Without Observe, decisions are then not recorded at all, which is fastest.
+	Nothing
+)
+
+// Simulation is a cluster in memory with its scheduler. Call its methods from one goroutine at a time. Objects that it returns
+// must not be changed; they do not change either.
+//
+// A method that changes something lets everything follow that needs no time, before it returns: controllers act, the scheduler
+// empties its active queue, and pods are bound. Time passes in Advance and Settle.
+//
+// After a *PanicError every method returns that error.
+type Simulation struct {
+	options  Options
+	timeline *timeline
+	cluster  *cluster
+	control  *control
+	engine   *engine
+	results  *Results
+	// broken is the error of every further call, if it is not nil.
+	broken error
+}
+
+// New starts a simulation with an empty cluster, in which only the namespaces default, kube-system, kube-public and kube-node-lease,
+// the two system PriorityClasses and the StorageClass "standard" exist. ctx provides the logger. The error is a *ConfigurationError, a
+// *FeatureGateError or an *UnsupportedError.
+func New(ctx context.Context, options Options) (*Simulation, error) {
+	if err := checkGates(options.FeatureGates); err != nil {
+		return nil, err
+	}
+	if options.Start.IsZero() {
+		options.Start = DefaultStart
+	}
+	if options.SettleLimit == 0 {
+		options.SettleLimit = DefaultSettleLimit
+	}
+	s := &Simulation{options: options, timeline: newTimeline(options.Start), results: newResults(options.Keep, options.Observe)}
+	s.cluster = newCluster(s.timeline)
+	s.control = newControl(s)
+	s.cluster.changed = s.control.note
+	e, err := newEngine(ctx, s, options.Configuration)
+	if err != nil {
+		return nil, err
+	}
+	s.engine, s.cluster.world = e, e.world
+	if err := s.do(ctx, s.bootstrap); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// checkGates compares the gates with those of this process.
+func checkGates(gates map[string]bool) error {
+	for _, name := range sortedKeys(gates) {
+		gate := featuregate.Feature(name)
+		if _, known := utilfeature.DefaultMutableFeatureGate.GetAll()[gate]; !known {
+			return &FeatureGateError{Gate: name, Want: gates[name]}
+		}
+		if utilfeature.DefaultFeatureGate.Enabled(gate) != gates[name] {
+			return &FeatureGateError{Gate: name, Want: gates[name], Known: true}
+		}
+	}
+	return nil
+}
+
+// do makes a change, and lets everything follow that needs no time.
+func (s *Simulation) do(ctx context.Context, change func() error) (err error) {
+	if s.broken != nil {
+		return s.broken
+	}
+	defer func() {
+		if value := recover(); value != nil {
+			s.broken = &PanicError{Message: fmt.Sprint(value), Stack: string(debug.Stack())}
+			err = s.broken
+		}
+	}()
+	if err := change(); err != nil {
+		// What has been changed before the error has consequences, too.
+		if follow := s.follow(ctx); follow != nil {
+			return follow
+		}
+		return err
+	}
+	return s.follow(ctx)
+}
+
+// follow lets everything happen that needs no time.
+func (s *Simulation) follow(ctx context.Context) error {
+	most := turnsPerPod * (len(s.cluster.objects[podKind]) + 1000)
+	for taken := 0; ; taken++ {
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case taken > most:
+			return &UnsettledError{Doing: "the scheduler is busy all the time: " + s.engine.busy()}
+		case s.control.run(), s.engine.turns.run():
+		case s.engine.sched.Ready():
+			s.timeline.tick()
+			s.engine.sched.ScheduleOne(s.engine.ctx)
+		default:
+			s.engine.deliver()
+			s.results.hand()
+			return nil
+		}
+	}
+}
+
+// turnsPerPod bounds what may happen without time passing, per pod of the cluster.
+const turnsPerPod = 1000
+
+// step lets time pass until the next thing happens, at most until the end, and reports whether there was one.
+func (s *Simulation) step(end time.Time) bool {
+	at, backoff, flush := s.engine.nextFlush()
+	if next := s.timeline.first(); next != nil && (!flush || !next.at.After(at)) {
+		if next.at.After(end) {
+			return false
+		}
+		s.timeline.reach(next.at)
+		s.timeline.due()
+		return true
+	}
+	if !flush || at.After(end) {
+		return false
+	}
+	s.timeline.reach(at)
+	s.engine.flush(backoff)
+	return true
+}
+
+// Create creates objects, in this order. Objects may be typed or unstructured; they get the defaults of the API server that
+// scheduling can see, and names if they have generateName. Nothing is kept of what the caller passes. The error is one of an API
+// server, or an *UnsupportedError, and names the object; the objects before it have been created.
+//
+// Objects may carry a status, which Create keeps: a pod that has spec.nodeName is bound, and a node has the allocatable that its status says.
+func (s *Simulation) Create(ctx context.Context, objects ...runtime.Object) error {
+	return s.do(ctx, func() error {
+		for _, o := range objects {
+			if _, err := s.control.create(o); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// Apply is Create for objects that do not exist yet. It merges an object that exists with the given one by JSON merge patch (RFC 7386):
+// maps are merged, other fields are replaced, and fields that the given object leaves out stay.
+func (s *Simulation) Apply(ctx context.Context, objects ...runtime.Object) error {
+	return s.do(ctx, func() error {
+		for _, o := range objects {
+			if err := s.control.apply(o); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// Patch changes an object by a patch in JSON. Strategic merge patches need a built-in kind.
+func (s *Simulation) Patch(ctx context.Context, gvk schema.GroupVersionKind, namespace, name string, kind types.PatchType, patch []byte) error {
+	return s.do(ctx, func() error { return s.control.patch(newRef(gvk, namespace, name), kind, patch) })
+}
+
+// Delete deletes an object, and what it owns. A bound pod terminates first, as on a virtual node.
+func (s *Simulation) Delete(ctx context.Context, gvk schema.GroupVersionKind, namespace, name string) error {
+	return s.do(ctx, func() error { return s.control.remove(newRef(gvk, namespace, name), metav1.DeleteOptions{}) })
+}
+
+// Scale sets spec.replicas of a Deployment, ReplicaSet or StatefulSet.
+func (s *Simulation) Scale(ctx context.Context, gvk schema.GroupVersionKind, namespace, name string, replicas int32) error {
+	return s.Patch(ctx, gvk, namespace, name, types.MergePatchType, fmt.Appendf(nil, `{"spec":{"replicas":%d}}`, replicas))
+}
+
+// Fail makes a node unreachable until Recover, as the annotation standin.AnnotationFailure does. Its pods stop counting as ready, the
+// node gets the taints that the node lifecycle controller gives, and its pods are evicted when they no longer tolerate them: after five
+// minutes by default.
+func (s *Simulation) Fail(ctx context.Context, node string) error {
+	return s.annotateFailure(ctx, node, `"unreachable"`)
+}
+
+// Recover ends Fail.
+func (s *Simulation) Recover(ctx context.Context, node string) error {
+	return s.annotateFailure(ctx, node, "null")
+}
+
+func (s *Simulation) annotateFailure(ctx context.Context, node, value string) error {
+	patch := fmt.Appendf(nil, `{"metadata":{"annotations":{%q:%s}}}`, standin.AnnotationFailure, value)
+	return s.Patch(ctx, nodeKind, "", node, types.MergePatchType, patch)
+}
+
+// Configure replaces the scheduler by one of another configuration, as the full simulator does: unscheduled pods enter the queue
+// of the new one, the oldest first. Binding cycles end first; those that wait fail. On an error, the old one stays.
+func (s *Simulation) Configure(ctx context.Context, configuration *config.KubeSchedulerConfiguration) error {
+	return s.do(ctx, func() error {
+		next, err := newEngine(ctx, s, configuration)
+		if err != nil {
+			return err
+		}
+		stopped := s.engine.stop()
+		s.engine, s.cluster.world = next, next.world
+		return errors.Join(stopped, s.cluster.show())
+	})
+}
+
+// Advance lets virtual time pass.
+func (s *Simulation) Advance(ctx context.Context, d time.Duration) error {
+	end := s.timeline.Now().Add(d)
+	return s.do(ctx, func() error {
+		for s.step(end) {
+			if err := s.follow(ctx); err != nil {
+				return err
+			}
+		}
+		s.timeline.reach(end)
+		return nil
+	})
+}
+
+// Settle lets virtual time pass until the cluster has settled: no pod is in the active or the backoff queue, none is being
+// scheduled, bound or terminated, and controllers have nothing to do. Pods that are unschedulable or gated may remain, and so
+// may Jobs that run and pods whose node has failed. The error is an *UnsettledError if that takes longer than Options.SettleLimit.
+func (s *Simulation) Settle(ctx context.Context) error {
+	end := s.timeline.Now().Add(s.options.SettleLimit)
+	return s.do(ctx, func() error {
+		for {
+			if err := s.follow(ctx); err != nil {
+				return err
+			}
+			doing := s.engine.busy()
+			if doing == "" && !s.timeline.awaits() {
+				return nil
+			}
+			if !s.step(end) {
+				return &UnsettledError{Limit: s.options.SettleLimit, Doing: cmp.Or(doing, "pods terminate or start")}
+			}
+		}
+	})
+}
+
+// Now returns the virtual time.
+func (s *Simulation) Now() time.Time { return s.timeline.Now() }
+
+// Get returns an object, or nil. Objects of built-in kinds are typed, others are unstructured.
+func (s *Simulation) Get(gvk schema.GroupVersionKind, namespace, name string) runtime.Object {
+	if o := s.cluster.get(gvk, newRef(gvk, namespace, name).key); o != nil {
+		return o
+	}
+	return nil
+}
+
+// List returns the objects of a kind by namespace and name.
+func (s *Simulation) List(gvk schema.GroupVersionKind) []runtime.Object {
+	var out []runtime.Object
+	for _, o := range s.cluster.list(gvk) {
+		out = append(out, o)
+	}
+	return out
+}
+
+// State is what the cluster looks like.
+type State struct {
+	// Nodes are sorted by name.
+	Nodes []*v1.Node
+	// Pods are sorted by namespace and name. Finished pods are among them.
+	Pods []*v1.Pod
+}
+
+// State returns the nodes and the pods.
+func (s *Simulation) State() State {
+	return State{Nodes: all[*v1.Node](s.cluster, nodeKind), Pods: all[*v1.Pod](s.cluster, podKind)}
+}
+
+// Results returns the decisions so far. They stay readable after Close.
+func (s *Simulation) Results() *Results { return s.results }
+
+// Close ends the simulation.
+func (s *Simulation) Close() error {
+	if s.broken != nil {
+		s.engine.cancel()
+		return nil
+	}
+	s.broken = errors.New("the simulation is closed")
+	err := s.engine.stop()
+	s.results.hand()
+	return err
+}

@@ -1,0 +1,135 @@
+package simulation
+
+import (
+	"container/heap"
+	"sync/atomic"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/clock"
+)
+
+// timeline is the virtual time, with what is to happen.
+type timeline struct {
+	now    atomic.Int64 // nanoseconds since 1970
+	start  time.Time
+	timers timers
+	next   int64
+}
+
+func newTimeline(start time.Time) *timeline {
+	t := &timeline{start: start.UTC()}
+	t.now.Store(start.UnixNano())
+	return t
+}
+
+// Now returns the virtual time. It may be called from any goroutine.
+func (t *timeline) Now() time.Time { return time.Unix(0, t.now.Load()).UTC() }
+
+// stamp returns the virtual time as the API server writes it.
+func (t *timeline) stamp() metav1.Time { return metav1.NewTime(t.Now().Truncate(time.Second)) }
+
+// pace is how much time a turn of the scheduler and a change of an object take. It makes the order of events that happen at
+// one time visible to the queue, which puts the oldest pod first.
+const pace = time.Microsecond
+
+// tick lets the time of one event pass.
+func (t *timeline) tick() { t.now.Add(int64(pace)) }
+
+// reach lets time pass until at. It never goes back.
+func (t *timeline) reach(at time.Time) {
+	if at.UnixNano() > t.now.Load() {
+		t.now.Store(at.UnixNano())
+	}
+}
+
+// timer is something that is to happen.
+type timer struct {
+	at time.Time
+	// order is that in which timers were set.
+	order int64
+	// awaited: a cluster that is to settle waits for it.
+	awaited bool
+	stopped bool
+	do      func()
+}
+
+// stop cancels the timer. It may be nil.
+func (t *timer) stop() {
+	if t != nil {
+		t.stopped = true
+	}
+}
+
+// after calls do when d has passed. awaited is as in timer.
+func (t *timeline) after(d time.Duration, awaited bool, do func()) *timer {
+	t.next++
+	next := &timer{at: t.Now().Add(max(d, 0)), order: t.next, awaited: awaited, do: do}
+	heap.Push(&t.timers, next)
+	return next
+}
+
+// first returns the timer that is due first, or nil.
+func (t *timeline) first() *timer {
+	for len(t.timers) > 0 {
+		if !t.timers[0].stopped {
+			return t.timers[0]
+		}
+		heap.Pop(&t.timers)
+	}
+	return nil
+}
+
+// due calls what is due.
+func (t *timeline) due() {
+	for next := t.first(); next != nil && !next.at.After(t.Now()); next = t.first() {
+		heap.Pop(&t.timers)
+		next.stopped = true
+		next.do()
+	}
+}
+
+// awaits reports whether there is a timer for which a cluster that is to settle waits.
+func (t *timeline) awaits() bool {
+	for _, next := range t.timers {
+		if next.awaited && !next.stopped {
+			return true
+		}
+	}
+	return false
+}
+
+// timers is a heap.
+type timers []*timer
+
+func (t timers) Len() int { return len(t) }
+
+func (t timers) Less(a, b int) bool {
+	if !t[a].at.Equal(t[b].at) {
+		return t[a].at.Before(t[b].at)
+	}
+	return t[a].order < t[b].order
+}
+
+func (t timers) Swap(a, b int) { t[a], t[b] = t[b], t[a] }
+
+func (t *timers) Push(x any) { *t = append(*t, x.(*timer)) }
+
+func (t *timers) Pop() any {
+	last := (*t)[len(*t)-1]
+	(*t)[len(*t)-1] = nil
+	*t = (*t)[:len(*t)-1]
+	return last
+}
+
+// queueClock is the clock of the scheduling queue, which only reads it: the queue's timers belong to its Run, which is not called.
+type queueClock struct {
+	clock.RealClock
+	*timeline
+}
+
+var _ clock.WithTicker = queueClock{}
+
+func (c queueClock) Now() time.Time { return c.timeline.Now() }
+
+func (c queueClock) Since(then time.Time) time.Duration { return c.timeline.Now().Sub(then) }

@@ -33,6 +33,7 @@ import (
 	"kube-scheduler-simulator/simulator/kueue/visibility"
 	"kube-scheduler-simulator/simulator/mirror/following"
 	"kube-scheduler-simulator/simulator/replay/session"
+	"kube-scheduler-simulator/simulator/runs"
 	"kube-scheduler-simulator/simulator/server"
 	"kube-scheduler-simulator/simulator/sessions"
 	"kube-scheduler-simulator/simulator/transfer"
@@ -135,6 +136,7 @@ type simulator struct {
 	feed       *scheduler.Feed
 	hypotheses *hypotheses
 	sessions   *sessions.Service
+	runs       *runs.Runs
 	// queues counts the events of the scheduling queue since the latest reset.
 	queues     scheduler.QueueReader
 	operations operations
@@ -229,6 +231,7 @@ func (s *simulator) start(ctx context.Context) error {
 	}
 	s.onStopOf("the scheduler", 0, s.within(schedulerShare, s.scheduler.Stop))
 	s.keepInventory()
+	s.startRuns()
 	if err := s.startHypotheses(ctx); err != nil {
 		return fmt.Errorf("preparing answers to hypotheses: %w", err)
 	}
@@ -290,6 +293,7 @@ func (s *simulator) backend() server.Backend {
 		Hypotheses: s.hypotheses,
 		Shadow:     s.hypotheses,
 		Sessions:   s.sessions,
+		Runs:       s.runs,
 	}
 	if s.embedded != nil {
 		b.Reset = s.resetAll

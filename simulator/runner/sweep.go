@@ -113,7 +113,7 @@ func sweep(ctx context.Context, s *scenario.Sweep, state *state, o SweepOptions)
 				return
 			}
 			progress.done(r)
-			if err := state.add(scenario.RunOutcome{Point: keys[i].point, Seed: keys[i].seed, Outcome: r.Outcome, Held: r.Held, Of: r.Expectations, Error: r.Error, Values: r.Values}); err != nil {
+			if err := state.add(s.OutcomeOf(keys[i].point, r)); err != nil {
 				cancel(err)
 			}
 		}}.Run(runs, jobs)

@@ -142,10 +142,10 @@ func plural(n int, word string) string {
 
 // objectName names an object. Without an apiVersion, it is of the kind of that name that Kubernetes has.
 type objectName struct {
-	APIVersion string `yaml:"apiVersion"`
-	Kind       string `yaml:"kind"`
-	Namespace  string `yaml:"namespace"`
-	Name       string `yaml:"name"`
+	APIVersion string `yaml:"apiVersion" doc:"Needed for custom resources only."`
+	Kind       string `yaml:"kind" doc:"The kind of the object."`
+	Namespace  string `yaml:"namespace" doc:"default if not set."`
+	Name       string `yaml:"name" doc:"The name of the object."`
 
 	gvk schema.GroupVersionKind
 }
@@ -183,7 +183,7 @@ func (o *objectName) String() string { return o.Kind + " " + o.Name }
 // patch changes an object: a mapping is a strategic merge patch, or a merge patch for a custom resource, and a list a JSON patch.
 type patch struct {
 	objectName
-	Patch rawValue `yaml:"patch"`
+	Patch rawValue `yaml:"patch" doc:"A mapping is a strategic merge patch, a list a JSON patch."`
 
 	place *yaml.Node
 	at    string
@@ -227,9 +227,9 @@ func (p *patch) run(r *run) (string, error) {
 // remove deletes the objects of a file, one object, or the pods or nodes of an expression.
 type remove struct {
 	objectName
-	File  string      `yaml:"file"`
-	Pods  *Expression `yaml:"pods"`
-	Nodes *Expression `yaml:"nodes"`
+	File  string      `yaml:"file" doc:"Delete the objects of this file."`
+	Pods  *Expression `yaml:"pods" doc:"CEL: delete these pods."`
+	Nodes *Expression `yaml:"nodes" doc:"CEL: delete these nodes."`
 
 	place  *yaml.Node
 	at     string
@@ -340,8 +340,8 @@ func (c *configure) run(r *run) (string, error) {
 
 // fail makes nodes unreachable. With recover it ends that.
 type fail struct {
-	Node    string      `yaml:"node"`
-	Nodes   *Expression `yaml:"nodes"`
+	Node    string      `yaml:"node" doc:"The name of a node."`
+	Nodes   *Expression `yaml:"nodes" doc:"CEL: a list of nodes."`
 	recover bool
 	place   *yaml.Node
 	at      string
@@ -412,8 +412,8 @@ func (a *advance) run(r *run) (string, error) {
 
 // wait lets time pass until the cluster has settled or an expression holds.
 type wait struct {
-	For     Expression `yaml:"for"`
-	Timeout *Duration  `yaml:"timeout"`
+	For     Expression `yaml:"for" doc:"settled, or a CEL expression that is to become true."`
+	Timeout *Duration  `yaml:"timeout" doc:"How much of the cluster's time may pass."`
 	until   *program
 }
 
@@ -496,12 +496,12 @@ func (r *run) until(w *wait) error {
 // arrive makes objects over time: at a rate, or as a trace says. It returns at once; they arrive as time passes.
 type arrive struct {
 	objectSource
-	Rate     Rate         `yaml:"rate"`
-	For      *Duration    `yaml:"for"`
-	Random   bool         `yaml:"random"`
-	Trace    string       `yaml:"trace"`
-	Speed    *Number      `yaml:"speed"`
-	Lifetime *durationFor `yaml:"lifetime"`
+	Rate     Rate         `yaml:"rate" doc:"Such as 2/s, 30/m or 0.5/h."`
+	For      *Duration    `yaml:"for" doc:"How long they keep arriving."`
+	Random   bool         `yaml:"random" doc:"Random gaps that average to the rate."`
+	Trace    string       `yaml:"trace" doc:"A CSV file with a column at, and others that computed fields read as row.NAME."`
+	Speed    *Number      `yaml:"speed" doc:"How much faster than the trace."`
+	Lifetime *durationFor `yaml:"lifetime" doc:"How long each exists; it may be computed."`
 
 	rows []traceRow
 }
@@ -751,8 +751,8 @@ func (a *arrive) atRate(r *run) []traceRow {
 type expect struct{ list []*expectation }
 
 type expectation struct {
-	That Expression `yaml:"that"`
-	Say  string     `yaml:"say"`
+	That Expression `yaml:"that" doc:"A CEL expression that is true or false."`
+	Say  string     `yaml:"say" doc:"What it means, for reports."`
 
 	program *program
 }

@@ -28,12 +28,12 @@ const formatOpenb = "openb"
 
 // objectSource is where objects come from: one of a file, objects in the scenario, and a template.
 type objectSource struct {
-	File     string     `yaml:"file"`
-	Format   string     `yaml:"format"`
-	Objects  []rawValue `yaml:"objects"`
-	Template *rawValue  `yaml:"template"`
-	Count    *int       `yaml:"count"`
-	Replicas *int       `yaml:"replicas"`
+	File     string     `yaml:"file" doc:"A file with objects in YAML or JSON."`
+	Format   string     `yaml:"format" doc:"openb, for a CSV file of that trace."`
+	Objects  []rawValue `yaml:"objects" doc:"Objects, written out."`
+	Template *rawValue  `yaml:"template" doc:"An object with computed fields in ${…}, or the name of a file with one."`
+	Count    *int       `yaml:"count" doc:"How many copies; each gets a number at the end of its name."`
+	Replicas *int       `yaml:"replicas" doc:"Replaces spec.replicas of workloads."`
 
 	place     *yaml.Node
 	at        string

@@ -167,24 +167,24 @@ func (s *Step) decode(d *decoder, n *yaml.Node, at string) {
 
 // document is a scenario file.
 type document struct {
-	APIVersion string           `yaml:"apiVersion"`
-	Kind       string           `yaml:"kind"`
-	Metadata   documentMetadata `yaml:"metadata"`
-	Cluster    *objectSource    `yaml:"cluster"`
-	Matrix     matrix           `yaml:"matrix"`
-	Let        letList          `yaml:"let"`
-	Steps      []*Step          `yaml:"steps"`
+	APIVersion string           `yaml:"apiVersion" doc:"The version of this format."`
+	Kind       string           `yaml:"kind" doc:"Scenario"`
+	Metadata   documentMetadata `yaml:"metadata" doc:"The name."`
+	Cluster    *objectSource    `yaml:"cluster" doc:"What exists before the first step: the name of a file, or objects."`
+	Matrix     matrix           `yaml:"matrix" doc:"Every combination is a run."`
+	Let        letList          `yaml:"let" doc:"Named CEL expressions, evaluated anew whenever an expression is."`
+	Steps      []*Step          `yaml:"steps" doc:"What happens, one verb each."`
 }
 
 type documentMetadata struct {
-	Name string `yaml:"name"`
+	Name string `yaml:"name" doc:"The name in reports."`
 }
 
 // matrix is the matrix as the file has it.
 type matrix struct {
-	Configuration []configurationSource `yaml:"configuration"`
-	FeatureGates  []gates               `yaml:"featureGates"`
-	Seed          seeds                 `yaml:"seed"`
+	Configuration []configurationSource `yaml:"configuration" doc:"default, the name of a file, or a KubeSchedulerConfiguration."`
+	FeatureGates  []gates               `yaml:"featureGates" doc:"Sets of Kubernetes feature gates."`
+	Seed          seeds                 `yaml:"seed" doc:"What decides ties: a number, a list, or a range such as 1..10."`
 }
 
 // letList keeps the order of the file.

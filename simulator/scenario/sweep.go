@@ -27,6 +27,8 @@ type Sweep struct {
 	Best         []Goal
 	// Workers is 0 if the file does not say it.
 	Workers int
+	// KeepFailures: the outcomes of runs hold the expectations that failed, with their decisions.
+	KeepFailures bool
 
 	base  Configuration
 	parse func([]byte) (*config.Configuration, error)
@@ -55,6 +57,12 @@ const (
 	MetricExpectations = "expectations"
 )
 
+// What a sweep keeps of each run.
+const (
+	keepValues   = "values"
+	keepFailures = "decisions of failed expectations"
+)
+
 // MaxPoints bounds the combinations of a sweep.
 const MaxPoints = 100_000
 
@@ -66,22 +74,22 @@ type Point struct {
 }
 
 type sweepDocument struct {
-	APIVersion    string               `yaml:"apiVersion"`
-	Kind          string               `yaml:"kind"`
-	Metadata      documentMetadata     `yaml:"metadata"`
-	Scenario      scenarioRef          `yaml:"scenario"`
-	Configuration *configurationSource `yaml:"configuration"`
-	Seed          seeds                `yaml:"seed"`
-	Parameters    []parameterSource    `yaml:"parameters"`
-	Metrics       []metricSource       `yaml:"metrics"`
-	Best          []goalSource         `yaml:"best"`
-	Workers       int                  `yaml:"workers"`
-	Keep          string               `yaml:"keep"`
+	APIVersion    string               `yaml:"apiVersion" doc:"The version of this format."`
+	Kind          string               `yaml:"kind" doc:"Sweep"`
+	Metadata      documentMetadata     `yaml:"metadata" doc:"The name."`
+	Scenario      scenarioRef          `yaml:"scenario" doc:"The name of a scenario file."`
+	Configuration *configurationSource `yaml:"configuration" doc:"What the parameters change: default, the name of a file, or a KubeSchedulerConfiguration. By default the first one of the scenario."`
+	Seed          seeds                `yaml:"seed" doc:"What decides ties: a number, a list, or a range such as 1..10."`
+	Parameters    []parameterSource    `yaml:"parameters" doc:"What is tried. Every combination is a point."`
+	Metrics       []metricSource       `yaml:"metrics" doc:"What is measured."`
+	Best          []goalSource         `yaml:"best" doc:"By what the points are ranked, the most important first."`
+	Workers       int                  `yaml:"workers" doc:"How many runs go at the same time."`
+	Keep          string               `yaml:"keep" doc:"values, or decisions of failed expectations: what is kept of each run."`
 }
 
 // scenarioRef is the name of a scenario file.
 type scenarioRef struct {
-	File  string `yaml:"file"`
+	File  string `yaml:"file" doc:"The name of a scenario file."`
 	place *yaml.Node
 }
 
@@ -95,12 +103,12 @@ func (s *scenarioRef) decode(d *decoder, n *yaml.Node, at string) {
 }
 
 type parameterSource struct {
-	Name   string     `yaml:"name"`
-	Plugin string     `yaml:"plugin"`
-	Weight []rawValue `yaml:"weight"`
-	Args   string     `yaml:"args"`
-	Path   string     `yaml:"path"`
-	Values []rawValue `yaml:"values"`
+	Name   string     `yaml:"name" doc:"The name in reports."`
+	Plugin string     `yaml:"plugin" doc:"The plugin whose weight or argument changes."`
+	Weight []rawValue `yaml:"weight" doc:"Weights at Score, from 1 to 100, or off."`
+	Args   string     `yaml:"args" doc:"The path of an argument of the plugin."`
+	Path   string     `yaml:"path" doc:"The path of any field of the configuration."`
+	Values []rawValue `yaml:"values" doc:"The values to try."`
 
 	place *yaml.Node
 	at    string
@@ -112,10 +120,10 @@ func (p *parameterSource) decode(d *decoder, n *yaml.Node, at string) {
 }
 
 type metricSource struct {
-	Name  string     `yaml:"name"`
-	Value Expression `yaml:"value"`
-	After string     `yaml:"after"`
-	Step  string     `yaml:"step"`
+	Name  string     `yaml:"name" doc:"The name in reports."`
+	Value Expression `yaml:"value" doc:"A CEL expression that is a number."`
+	After string     `yaml:"after" doc:"The name of the step after which it is evaluated; by default the end."`
+	Step  string     `yaml:"step" doc:"The same as after."`
 
 	place *yaml.Node
 	at    string
@@ -127,8 +135,8 @@ func (m *metricSource) decode(d *decoder, n *yaml.Node, at string) {
 }
 
 type goalSource struct {
-	Most  string `yaml:"most"`
-	Least string `yaml:"least"`
+	Most  string `yaml:"most" doc:"More of this metric is better."`
+	Least string `yaml:"least" doc:"Less of it is better."`
 
 	place *yaml.Node
 	at    string
@@ -154,13 +162,16 @@ func LoadSweep(text []byte, o Options) (*Sweep, error) {
 	if len(d.Parameters) == 0 {
 		l.decoder.fail(locate(root, "parameters"), "parameters", "a sweep has at least one parameter")
 	}
+	if d.Keep != "" && d.Keep != keepValues && d.Keep != keepFailures {
+		l.decoder.fail(locate(root, "keep"), "keep", "want %s or %s", keepValues, keepFailures)
+	}
 	if d.Workers < 0 {
 		l.decoder.fail(locate(root, "workers"), "workers", "want at least 1")
 	}
 	if len(l.mistakes) > 0 {
 		return nil, newError(l.mistakes)
 	}
-	s := &Sweep{File: o.File, Name: d.Metadata.Name, ScenarioFile: d.Scenario.File, Workers: d.Workers, parse: o.Parse}
+	s := &Sweep{File: o.File, Name: d.Metadata.Name, ScenarioFile: d.Scenario.File, Workers: d.Workers, KeepFailures: d.Keep == keepFailures, parse: o.Parse}
 	if err := l.sweptScenario(s, d); err != nil {
 		return nil, err
 	}
@@ -511,6 +522,24 @@ type RunOutcome struct {
 	Of      int                `json:"of"`
 	Error   string             `json:"error,omitempty"`
 	Values  map[string]float64 `json:"values,omitempty"`
+	// Failures are kept if the file asks for it.
+	Failures []ExpectationResult `json:"failures,omitempty"`
+}
+
+// OutcomeOf returns what the sweep keeps of a run.
+func (s *Sweep) OutcomeOf(point int, r *Result) RunOutcome {
+	o := RunOutcome{Point: point, Seed: r.Seed, Outcome: r.Outcome, Held: r.Held, Of: r.Expectations, Error: r.Error, Values: r.Values}
+	if !s.KeepFailures {
+		return o
+	}
+	for _, step := range r.Steps {
+		for _, e := range step.Expectations {
+			if !e.Passed {
+				o.Failures = append(o.Failures, e)
+			}
+		}
+	}
+	return o
 }
 
 // Rank sorts outcomes, the best first. Equal ones keep their order. It returns the rank of each, from 1: equal ones have the same.

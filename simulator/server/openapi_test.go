@@ -24,6 +24,8 @@ import (
 	"kube-scheduler-simulator/simulator/kueue/ledger"
 	"kube-scheduler-simulator/simulator/kueue/suggest"
 	"kube-scheduler-simulator/simulator/replay"
+	"kube-scheduler-simulator/simulator/runs"
+	"kube-scheduler-simulator/simulator/scenario"
 	"kube-scheduler-simulator/simulator/server/watch"
 	"kube-scheduler-simulator/simulator/transfer"
 )
@@ -119,6 +121,21 @@ func TestSchemasMatchTypes(t *testing.T) {
 		"WorkloadName":         &workloadRequest{},
 		"WorkloadRef":          &admission.Ref{},
 		"Error":                &apiError{},
+		"RunRequest":           &runs.Request{},
+		"RunEntry":             &runs.Entry{},
+		"RunResult":            &scenario.Result{},
+		"RunStep":              &scenario.StepResult{},
+		"RunExpectation":       &scenario.ExpectationResult{},
+		"RunFinding":           &scenario.Finding{},
+		"RunDomain":            &scenario.Domain{},
+		"RunPod":               &scenario.PlacedPod{},
+		"RunMetrics":           &scenario.Metrics{},
+		"RunQuantiles":         &scenario.Quantiles{},
+		"RunComparison":        &scenario.Comparison{},
+		"RunMetricComparison":  &scenario.MetricComparison{},
+		"RunRange":             &scenario.Range{},
+		"RunPairs":             &scenario.Pairs{},
+		"RunMoved":             &scenario.Moved{},
 		"ErrorDetail":          &config.Mistake{},
 		"Status":               &Status{},
 		"Operation":            &Operation{},

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"kube-scheduler-simulator/scheduler/plugins/noderesourcetopology/v1alpha2"
+	"kube-scheduler-simulator/scheduler/standin"
 	"kube-scheduler-simulator/simulator/objects"
 )
 
@@ -135,7 +136,7 @@ func (c *Cut) amounts(node *corev1.Node) []corev1.ResourceList {
 	for i := range out {
 		out[i] = corev1.ResourceList{}
 	}
-	_, allocatable := sizeOf(node)
+	_, allocatable := standin.SizeOf(node)
 	for name, amount := range allocatable {
 		if !v1alpha2.IsShared(name) && !v1alpha2.IsDevice(name) {
 			continue

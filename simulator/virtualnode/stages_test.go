@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/kwok/pkg/utils/gotpl"
 	"sigs.k8s.io/kwok/pkg/utils/lifecycle"
 
+	"kube-scheduler-simulator/scheduler/standin"
 	"kube-scheduler-simulator/simulator/objects"
 )
 
@@ -131,7 +132,7 @@ func TestStagesOfKwok(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := []any{running.Status.Phase, running.Status.HostIP, running.Status.PodIP, readyCondition(&corev1.Node{Status: ready.Status}).Status}
-	if diff := cmp.Diff([]any{corev1.PodRunning, "192.0.2.1", addressOf("u", podNetwork), corev1.ConditionTrue}, got); diff != "" {
+	if diff := cmp.Diff([]any{corev1.PodRunning, "192.0.2.1", standin.AddressOf("u", standin.PodNetwork), corev1.ConditionTrue}, got); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -27,7 +27,7 @@ func (p *Parts) queue(ctx context.Context, frameworks map[string]framework.Frame
 	for name, f := range frameworks {
 		preEnqueue[name] = p.preEnqueuePlugins(f)
 		var err error
-		if hints[name], err = queueingHints(ctx, f.EnqueueExtensions()); err != nil {
+		if hints[name], err = p.queueingHints(ctx, f.EnqueueExtensions()); err != nil {
 			return nil, err
 		}
 		signers[name] = f.SignPod
@@ -56,7 +56,7 @@ func (p *Parts) queue(ctx context.Context, frameworks map[string]framework.Frame
 
 // queueingHints collects the events on which each plugin may requeue a pod, as
 // buildQueueingHintMap in Kubernetes' pkg/scheduler does.
-func queueingHints(ctx context.Context, extensions []fwk.EnqueueExtensions) (internalqueue.QueueingHintMap, error) {
+func (p *Parts) queueingHints(ctx context.Context, extensions []fwk.EnqueueExtensions) (internalqueue.QueueingHintMap, error) {
 	out := internalqueue.QueueingHintMap{}
 	var errs []error
 	for _, extension := range extensions {
@@ -75,6 +75,9 @@ func queueingHints(ctx context.Context, extensions []fwk.EnqueueExtensions) (int
 			on := []fwk.ClusterEvent{event.Event}
 			if event.Event.Resource == fwk.Pod {
 				on = framework.UnrollPodEvent(event.Event)
+			}
+			if p.ordered {
+				on = apart(on)
 			}
 			for _, e := range on {
 				out[e] = append(out[e], fn)

@@ -28,8 +28,8 @@ type Stepper struct {
 }
 
 // BuildStepper builds a scheduler like Build, but nothing of it runs in the background. parts.Clock is the clock of the queue;
-// Kubernetes reads the real one for metrics only. PreEnqueue plugins answer as if they were asked in the order of the profile: Kubernetes
-// asks them in random order until one of them rejects the pod.
+// Kubernetes reads the real one for metrics only. PreEnqueue plugins and queueing hints answer as if they were asked in the order of the profile:
+// Kubernetes asks them in random order until one of them rejects the pod or wants it back.
 func BuildStepper(ctx context.Context, parts Parts, observer Observer) (*Stepper, error) {
 	parts.passive, parts.ordered = true, true
 	sched, snapshot, err := parts.observed(ctx, observer)
@@ -104,6 +104,30 @@ func lenAllBackoff(unsafe.Pointer) int
 func Released(waiting fwk.WaitingPod) bool {
 	signal := field(reflect.ValueOf(waiting), "s")
 	return signal.IsValid() && signal.Kind() == reflect.Chan && signal.Len() > 0
+}
+
+// apart splits the events of a registration so that each event that happens matches at most one of them. The queue asks the plugins of all
+// registrations that match, in random order, until one wants the pod back; those of one registration it asks in the order of the profile.
+func apart(events []fwk.ClusterEvent) []fwk.ClusterEvent {
+	// general matches the event fwk.Update, which is the largest, and no particular update: those of nodes happen to nodes only.
+	const nodeUpdates = fwk.UpdateNodeAllocatable | fwk.UpdateNodeLabel | fwk.UpdateNodeTaint | fwk.UpdateNodeCondition | fwk.UpdateNodeAnnotation | fwk.UpdateNodeDeclaredFeature
+	const general = fwk.UpdateNodeAllocatable | 1<<40
+	var out []fwk.ClusterEvent
+	for _, e := range events {
+		if e.Resource == fwk.WildCard {
+			out = append(out, e)
+			continue
+		}
+		for bit := fwk.ActionType(1); bit <= fwk.All; bit <<= 1 {
+			if e.ActionType&bit != 0 && (e.Resource == fwk.Node || bit&nodeUpdates == 0) {
+				out = append(out, fwk.ClusterEvent{Resource: e.Resource, ActionType: bit})
+			}
+		}
+		if e.Resource != fwk.Node && e.ActionType&fwk.Update != 0 && fwk.Update <= e.ActionType {
+			out = append(out, fwk.ClusterEvent{Resource: e.Resource, ActionType: general})
+		}
+	}
+	return out
 }
 
 // preEnqueueOrder makes the answers of PreEnqueue plugins independent of the order in which the queue asks: a plugin lets

@@ -502,13 +502,14 @@ func (s *State) finish(e *entry, record *Record) {
 	if !refusedForShape(e.head.Reason) {
 		return
 	}
-	for _, other := range slices.Clone(q.active) {
-		if other.shapeOf() == w.shapeOf() {
-			q.remove(other)
-			q.park(other, Reason{EqualRefused{w.ref(), e.head.Reason}})
-			e.head.ParkedEquals = append(e.head.ParkedEquals, other.ref())
+	q.active = slices.DeleteFunc(q.active, func(other *workload) bool {
+		if other.shapeOf() != w.shapeOf() {
+			return false
 		}
-	}
+		q.park(other, Reason{EqualRefused{w.ref(), e.head.Reason}})
+		e.head.ParkedEquals = append(e.head.ParkedEquals, other.ref())
+		return true
+	})
 }
 
 func isVictimsShared(why Reason) bool {

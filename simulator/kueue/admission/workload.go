@@ -1,6 +1,7 @@
 package admission
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 	"slices"
@@ -274,15 +275,11 @@ func (s *State) queueTimestamp(w *api.Workload) time.Time {
 
 // compareQueued is the order of a queue, apart from its sticky workload.
 func compareQueued(a, b *workload) int {
-	switch {
-	case a.priority != b.priority:
-		if a.priority > b.priority {
-			return -1
-		}
-		return 1
-	case !a.since.Equal(b.since):
-		return a.since.Compare(b.since)
-	default:
-		return strings.Compare(string(a.object.UID)+"/"+a.key.String(), string(b.object.UID)+"/"+b.key.String())
+	if a.priority != b.priority {
+		return cmp.Compare(b.priority, a.priority)
 	}
+	if c := a.since.Compare(b.since); c != 0 {
+		return c
+	}
+	return cmp.Or(cmp.Compare(a.object.UID, b.object.UID), compareKeys(a.key, b.key))
 }

@@ -515,6 +515,42 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/runs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The runs that are kept, at most 20, the newest first. */
+        get: operations["listRuns"];
+        put?: never;
+        /** Run a scenario in memory, beside the cluster and without touching it. It runs in the background: read it by its id. */
+        post: operations["startRun"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Runs with their results so far. */
+        get: operations["getRun"];
+        put?: never;
+        post?: never;
+        /** Cancel runs, or forget those that have ended. */
+        delete: operations["deleteRun"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/shadow": {
         parameters: {
             query?: never;
@@ -648,6 +684,205 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        /** @description A scenario with the files that it names. */
+        RunRequest: {
+            /** @description The text of a scenario file. */
+            scenario: string;
+            /** @description The files that the scenario names, by their names. The running scheduler's configuration is there as current. */
+            files?: {
+                [key: string]: string;
+            };
+            /** @description A second configuration to compare the first one with: default, current, or the name of one of the files. */
+            against?: string;
+        };
+        /** @description Runs of a scenario, and what came of them. Lists leave out the text, the results and the comparison. */
+        RunEntry: {
+            id: string;
+            /** @description The name of the scenario. */
+            name: string;
+            /** @enum {string} */
+            state: "queued" | "running" | "ended" | "canceled";
+            /** Format: date-time */
+            created: string;
+            /** @description Runs of the matrix. */
+            total: number;
+            /** @description Runs that have ended. */
+            done: number;
+            /** @description Runs that have passed. */
+            passed: number;
+            /** @description Why the runs could not be done. */
+            error?: string;
+            scenario?: string;
+            /** @description In the order of the matrix; null for runs that have not ended. They are empty while configurations are compared. */
+            results?: (components["schemas"]["RunResult"] | null)[];
+            comparison?: components["schemas"]["RunComparison"];
+        };
+        /** @description Runs, the newest first. */
+        RunList: {
+            items: components["schemas"]["RunEntry"][];
+        };
+        /** @description What a run found. */
+        RunResult: {
+            scenario: string;
+            configuration: string;
+            seed: number;
+            /** @enum {string} */
+            outcome: "passed" | "failed" | "error" | "canceled";
+            /** @description Expectations that were judged. */
+            expectations: number;
+            /** @description Those that held. */
+            held: number;
+            steps: components["schemas"]["RunStep"][];
+            metrics: components["schemas"]["RunMetrics"];
+            /** @description How much of the cluster's time passed. */
+            clusterSeconds: number;
+            featureGates?: {
+                [key: string]: boolean;
+            };
+            /** @description Why the run ended early. */
+            error?: string;
+            values?: {
+                [key: string]: number;
+            };
+            pods?: components["schemas"]["RunPod"][];
+            /** @description Real time. */
+            durationSeconds?: number;
+        };
+        /** @description What a step did. */
+        RunStep: {
+            /** @description From 1. */
+            number: number;
+            line: number;
+            verb: string;
+            /** @description The cluster's time at the end of the step. */
+            atSeconds: number;
+            name?: string;
+            /** @description What the step is about. */
+            what?: string;
+            /** @description What came of it. */
+            said?: string;
+            /** @description A wait did not end, or an expectation did not hold. */
+            failed?: boolean;
+            error?: string;
+            expectations?: components["schemas"]["RunExpectation"][];
+            durationSeconds?: number;
+        };
+        /** @description What became of an expectation. */
+        RunExpectation: {
+            line: number;
+            that: string;
+            passed: boolean;
+            say?: string;
+            /** @description Why the expression could not be evaluated. */
+            error?: string;
+            findings?: components["schemas"]["RunFinding"][];
+            decision?: components["schemas"]["RunDecision"];
+        };
+        /** @description What was found for a condition. */
+        RunFinding: {
+            /** @description The condition. */
+            expected: string;
+            /** @description The value of the left side of a comparison, or of the whole condition. */
+            value?: string;
+            /** @description Items of a list that meet the condition. */
+            held?: number;
+            /** @description All items of that list. */
+            of?: number;
+            /** @description Items that do not, at most 10. */
+            offenders?: string[];
+            domains?: components["schemas"]["RunDomain"][];
+        };
+        /** @description A topology domain with its pods. */
+        RunDomain: {
+            name: string;
+            pods: number;
+        };
+        /** @description The scheduling cycle that explains a failure. */
+        RunDecision: components["schemas"]["Summary"] & {
+            /** @description In English, what happened and why. */
+            sentence: string;
+            headline: components["schemas"]["Headline"];
+            rejections?: components["schemas"]["Rejection"][];
+        };
+        /** @description A pod at the end of a run. */
+        RunPod: {
+            namespace: string;
+            name: string;
+            uid: string;
+            attempts: number;
+            waitedSeconds: number;
+            owner?: string;
+            /** @description Missing when it has none. */
+            node?: string;
+        };
+        /** @description The cluster at the end of a run. */
+        RunMetrics: {
+            pods: number;
+            placed: number;
+            pending: number;
+            nodes: number;
+            nodesUsed: number;
+            /** @description The share of each resource that pods request. */
+            allocation: {
+                [key: string]: number;
+            };
+            /** @description The share of the free CPU on nodes without room for a large pod. */
+            fragmentation: number | null;
+            /** @description The most pods of a workload in a zone minus the fewest, of the workload with the largest. */
+            skew: number | null;
+            preemptions: number;
+            waited: components["schemas"]["RunQuantiles"];
+            decisions: number;
+        };
+        /** @description Many values, in seconds. */
+        RunQuantiles: {
+            median: number;
+            p95: number;
+            max: number;
+        };
+        /** @description What two configurations make of one scenario. */
+        RunComparison: {
+            scenario: string;
+            a: string;
+            b: string;
+            seeds: number[];
+            metrics: components["schemas"]["RunMetricComparison"][];
+            /** @description Pods that fare otherwise under B, in the first seed. */
+            moved: components["schemas"]["RunMoved"][];
+            same: number;
+        };
+        /** @description One metric under both configurations. */
+        RunMetricComparison: {
+            name: string;
+            a: components["schemas"]["RunRange"];
+            b: components["schemas"]["RunRange"];
+            /** @enum {string} */
+            unit?: "share" | "seconds";
+            pairs?: components["schemas"]["RunPairs"];
+        };
+        /** @description The values of several seeds. */
+        RunRange: {
+            min: number;
+            median: number;
+            max: number;
+            values: number[];
+        };
+        /** @description Shares of the pairs of runs in which B is better, equal and worse. */
+        RunPairs: {
+            better: number;
+            equal: number;
+            worse: number;
+        };
+        /** @description A pod that fares otherwise under B. */
+        RunMoved: {
+            namespace: string;
+            name: string;
+            /** @description Empty if it has no node. */
+            a: string;
+            b: string;
+            owner?: string;
+            partedBy?: components["schemas"]["PartedBy"];
+        };
         Error: {
             message: string;
             details: components["schemas"]["ErrorDetail"][];
@@ -5276,6 +5511,174 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            default: components["responses"]["Error"];
+        };
+    };
+    listRuns: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The runs. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunList"];
+                };
+            };
+            /** @description This simulator runs no scenarios. */
+            501: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            503: components["responses"]["Starting"];
+            default: components["responses"]["Error"];
+        };
+    };
+    startRun: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description A scenario with its files, or a scenario by itself. */
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RunRequest"];
+                "application/yaml": string;
+            };
+        };
+        responses: {
+            /** @description The runs have begun, or wait for others. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunEntry"];
+                };
+            };
+            /** @description The scenario is wrong. The details have the lines. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many scenarios run or wait. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description This simulator runs no scenarios. */
+            501: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            503: components["responses"]["Starting"];
+            default: components["responses"]["Error"];
+        };
+    };
+    getRun: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The runs. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunEntry"];
+                };
+            };
+            /** @description There is no such run. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description This simulator runs no scenarios. */
+            501: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            503: components["responses"]["Starting"];
+            default: components["responses"]["Error"];
+        };
+    };
+    deleteRun: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description They are canceled, or forgotten. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description There is no such run. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description This simulator runs no scenarios. */
+            501: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            503: components["responses"]["Starting"];
             default: components["responses"]["Error"];
         };
     };

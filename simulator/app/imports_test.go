@@ -92,6 +92,7 @@ var arrows = map[string][]string{
 	"simulator/openb":                          nil,
 	"simulator/runner":                         {"scheduler/config", "scheduler/result", "scheduler/shadow", "simulator/datadir", "simulator/scenario", "simulator/scenario/*"},
 	"simulator/runs":                           {"scheduler/config", "simulator/runner", "simulator/scenario"},
+	"simulator/sessions":                       {"scheduler/config", "scheduler/flow", "scheduler/result", "scheduler/session", "scheduler/whatif", "simulator/datadir"},
 	"simulator/scenario":                       {"scheduler/config", "scheduler/explain", "scheduler/result", "scheduler/shadow", "scheduler/yamlsource", "simulator/objects", "simulator/openb"},
 	"simulator/scenario/inmemory":              {"scheduler/config", "scheduler/result", "scheduler/simulation", "simulator/scenario"},
 	"simulator/scenario/report":                {"simulator/scenario"},

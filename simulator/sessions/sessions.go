@@ -137,9 +137,6 @@ func New(options Options) (*Service, error) {
 func (s *Service) settingsFile() string { return filepath.Join(s.options.Dir, "settings.json") }
 
 func (s *Service) load() error {
-	if err := os.MkdirAll(s.options.Dir, 0o700); err != nil {
-		return fmt.Errorf("keeping the settings of the session schedulers: %w", err)
-	}
 	data, err := os.ReadFile(s.settingsFile())
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
@@ -156,6 +153,9 @@ func (s *Service) load() error {
 // save must be called with the lock.
 func (s *Service) save() error {
 	data, err := json.Marshal(s.settings)
+	if err == nil {
+		err = os.MkdirAll(s.options.Dir, 0o700)
+	}
 	if err == nil {
 		err = datadir.WriteFile(s.settingsFile(), data)
 	}
@@ -278,6 +278,9 @@ func (s *Service) Defaults() error {
 		r.use(session.Default(r.rules), 1)
 	}
 	s.settings = settings{Enabled: s.settings.Enabled, Flow: FlowSettings{Model: flow.CPUMem}}
+	if _, err := os.Stat(s.options.Dir); errors.Is(err, os.ErrNotExist) {
+		return nil // nothing was ever chosen
+	}
 	return s.save()
 }
 

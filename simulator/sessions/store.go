@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"sync"
 	"time"
@@ -75,6 +76,9 @@ func openStore(path string) (*store, error) {
 		}
 		s.keep(l)
 	}
+	if data == nil {
+		return s, nil // the first record makes the file
+	}
 	return s, s.rewrite()
 }
 
@@ -101,7 +105,10 @@ func (s *store) rewrite() error {
 		}
 		out.Write(append(data, '\n'))
 	}
-	err := datadir.WriteFile(s.path, out.Bytes())
+	err := os.MkdirAll(filepath.Dir(s.path), 0o700)
+	if err == nil {
+		err = datadir.WriteFile(s.path, out.Bytes())
+	}
 	if err == nil {
 		s.file, err = os.OpenFile(s.path, os.O_APPEND|os.O_WRONLY, 0o600)
 	}
@@ -123,7 +130,7 @@ func (s *store) add(e Entry, encode func(number int64) ([]byte, error)) error {
 	}
 	l := line{e, data}
 	s.keep(l)
-	if s.written >= 2*maxRecords {
+	if s.file == nil || s.written >= 2*maxRecords {
 		return s.rewrite()
 	}
 	text, err := json.Marshal(l)
@@ -168,6 +175,9 @@ func (s *store) reset() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.lines, s.bytes = nil, 0
+	if s.file == nil {
+		return nil
+	}
 	return s.rewrite()
 }
 

@@ -35,6 +35,7 @@ import (
 	"kube-scheduler-simulator/simulator/replay/session"
 	"kube-scheduler-simulator/simulator/runs"
 	"kube-scheduler-simulator/simulator/server"
+	"kube-scheduler-simulator/simulator/sessions"
 	"kube-scheduler-simulator/simulator/transfer"
 	"kube-scheduler-simulator/simulator/version"
 	"kube-scheduler-simulator/simulator/virtualnode"
@@ -134,6 +135,7 @@ type simulator struct {
 	// feed hands out the state of the scheduler.
 	feed       *scheduler.Feed
 	hypotheses *hypotheses
+	sessions   *sessions.Service
 	runs       *runs.Runs
 	// queues counts the events of the scheduling queue since the latest reset.
 	queues     scheduler.QueueReader
@@ -233,6 +235,9 @@ func (s *simulator) start(ctx context.Context) error {
 	if err := s.startHypotheses(ctx); err != nil {
 		return fmt.Errorf("preparing answers to hypotheses: %w", err)
 	}
+	if err := s.startSessions(ctx); err != nil {
+		return err
+	}
 
 	s.transfers = s.newTransfers()
 	s.inactive.recount(ctx)
@@ -287,6 +292,7 @@ func (s *simulator) backend() server.Backend {
 		Kueue:      s.queueing,
 		Hypotheses: s.hypotheses,
 		Shadow:     s.hypotheses,
+		Sessions:   s.sessions,
 		Runs:       s.runs,
 	}
 	if s.embedded != nil {

@@ -104,6 +104,9 @@ type Options struct {
 	ActivateImported bool
 	// Plugins are plugins in addition to Kubernetes'. A configuration enables them by name.
 	Plugins frameworkruntime.Registry
+	// SessionScheduler turns the session schedulers and the flow scheduler on: they serve the pods whose schedulerName is kube-batch,
+	// volcano or poseidon. Users can do so later.
+	SessionScheduler bool
 	// TokenFile holds the token that every request must carry. Without it, a simulator of an
 	// existing cluster makes a token and keeps it in DataDir.
 	TokenFile string

@@ -91,7 +91,7 @@ func (s *simulator) reset(ctx context.Context, extent resetExtent) (server.Reset
 	if extent == cluster {
 		restart = s.scheduler.Restart
 	} else {
-		err = errors.Join(err, s.inactive.replaceExtenders(nil), s.hypotheses.Clear())
+		err = errors.Join(err, s.inactive.replaceExtenders(nil), s.hypotheses.Clear(), s.sessions.Defaults())
 	}
 	err = errors.Join(err, restart(ctx, func(ctx context.Context) (err error) {
 		deleted, err = s.empty(ctx)
@@ -124,6 +124,9 @@ func (s *simulator) empty(ctx context.Context) (deleted int, err error) {
 		return done.Deleted, fmt.Errorf("removing the admissions: %w", err)
 	}
 	s.hypotheses.judge.Forget()
+	if err := s.sessions.Reset(); err != nil {
+		return 0, err
+	}
 	s.web.ClearResults()
 	s.inactive.recount(ctx)
 	return done.Deleted, s.queues.Restart()
@@ -177,7 +180,7 @@ func (s *simulator) finishReset(ctx context.Context) error {
 	s.options.Logger.Info("Finishing a reset during which the program ended", "extent", extent)
 	_, err = s.embedded.Reset(ctx)
 	if err == nil {
-		err = errors.Join(os.RemoveAll(s.resultsDir()), os.RemoveAll(s.admissionsDir()))
+		err = errors.Join(os.RemoveAll(s.resultsDir()), os.RemoveAll(s.admissionsDir()), os.RemoveAll(s.sessionsDir()))
 	}
 	if err == nil && extent == everything {
 		err = errors.Join(os.RemoveAll(s.configurationDir()), s.inactive.replaceExtenders(nil), datadir.Remove(s.shadowFile()))

@@ -145,6 +145,7 @@ func (flags flagSet) serve(options *app.Options) (gates *string) {
 	flags.StringVar(&options.Devices, "devices", "", "`file` with the devices that nodes publish, for dynamic resource allocation")
 	flags.StringVar(&options.NUMA, "numa", "", "`file` that says how nodes are cut into NUMA nodes, for NodeResourceTopologyMatch")
 	flags.StringSliceVar(&options.Definitions, "crds", nil, "`plugins` whose custom resource definitions are installed at the start, or all (default: each comes with a configuration that enables its plugin)")
+	flags.BoolVar(&options.SessionScheduler, "session-scheduler", false, "also run the session schedulers kube-batch and volcano and the flow scheduler poseidon, for pods that name one of them as their scheduler")
 	flags.BoolVar(&options.Kueue, "kueue", false, "install the kinds of Kueue (kueue.x-k8s.io) and admit jobs and pods by queues, as Kueue does")
 	flags.StringVar(&options.Import, "import", "", "`path` of a file, directory or archive of objects to import at the start")
 	flags.BoolVar(&options.Reschedule, "reschedule", false, "schedule imported pods, and pods of a followed cluster, again instead of keeping them where they were bound")

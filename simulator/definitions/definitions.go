@@ -11,6 +11,7 @@
 package definitions
 
 import (
+	"cmp"
 	"embed"
 	"fmt"
 	"slices"
@@ -31,12 +32,20 @@ type Definition struct {
 	Resource string
 	// Plugin is the plugin that reads the objects, or Kueue.
 	Plugin string
+	// file is the name of the manifest; by default that of the resource.
+	file string
 }
 
 var table = []Definition{
 	{Kind: schema.GroupVersionKind{Group: "scheduling.x-k8s.io", Version: "v1alpha1", Kind: "PodGroup"}, Resource: "podgroups", Plugin: "Coscheduling"},
 	{Kind: schema.GroupVersionKind{Group: "scheduling.x-k8s.io", Version: "v1alpha1", Kind: "ElasticQuota"}, Resource: "elasticquotas", Plugin: "CapacityScheduling"},
 	{Kind: schema.GroupVersionKind{Group: "topology.node.k8s.io", Version: "v1alpha2", Kind: "NodeResourceTopology"}, Resource: "noderesourcetopologies", Plugin: "NodeResourceTopologyMatch"},
+	{Kind: schema.GroupVersionKind{Group: "scheduling.incubator.k8s.io", Version: "v1alpha1", Kind: "PodGroup"}, Resource: "podgroups", Plugin: SessionSchedulers, file: "kube-batch-incubator-podgroups"},
+	{Kind: schema.GroupVersionKind{Group: "scheduling.incubator.k8s.io", Version: "v1alpha1", Kind: "Queue"}, Resource: "queues", Plugin: SessionSchedulers, file: "kube-batch-incubator-queues"},
+	{Kind: schema.GroupVersionKind{Group: "scheduling.sigs.dev", Version: "v1alpha2", Kind: "PodGroup"}, Resource: "podgroups", Plugin: SessionSchedulers, file: "kube-batch-sigs-podgroups"},
+	{Kind: schema.GroupVersionKind{Group: "scheduling.sigs.dev", Version: "v1alpha2", Kind: "Queue"}, Resource: "queues", Plugin: SessionSchedulers, file: "kube-batch-sigs-queues"},
+	{Kind: schema.GroupVersionKind{Group: "scheduling.volcano.sh", Version: "v1beta1", Kind: "PodGroup"}, Resource: "podgroups", Plugin: SessionSchedulers, file: "volcano-podgroups"},
+	{Kind: schema.GroupVersionKind{Group: "scheduling.volcano.sh", Version: "v1beta1", Kind: "Queue"}, Resource: "queues", Plugin: SessionSchedulers, file: "volcano-queues"},
 	kueue("ClusterQueue", "clusterqueues"),
 	kueue("LocalQueue", "localqueues"),
 	kueue("Cohort", "cohorts"),
@@ -55,12 +64,15 @@ func kueue(kind, resource string) Definition {
 	return Definition{Kind: schema.GroupVersionKind{Group: "kueue.x-k8s.io", Version: "v1beta2", Kind: kind}, Resource: resource, Plugin: Kueue}
 }
 
+// SessionSchedulers stands in for the plugin of the kinds that the session schedulers read.
+const SessionSchedulers = "SessionSchedulers"
+
 // Name is the name of the CustomResourceDefinition.
 func (d Definition) Name() string { return d.Resource + "." + d.Kind.Group }
 
 // manifest returns the CustomResourceDefinition as it is installed.
 func (d Definition) manifest() (*apiextensionsv1.CustomResourceDefinition, error) {
-	data, err := manifests.ReadFile(d.Resource + ".yaml")
+	data, err := manifests.ReadFile(cmp.Or(d.file, d.Resource) + ".yaml")
 	if err != nil {
 		return nil, err
 	}
@@ -104,7 +116,9 @@ const everything = "all"
 func Choose(list []string) ([]Definition, error) {
 	var plugins []string
 	for _, d := range table {
-		plugins = append(plugins, d.Plugin)
+		if !slices.Contains(plugins, d.Plugin) {
+			plugins = append(plugins, d.Plugin)
+		}
 	}
 	for _, word := range list {
 		switch {

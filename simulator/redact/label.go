@@ -21,7 +21,7 @@ var (
 	classes   = words("class")
 	services  = words("service")
 	accounts  = words("account", "default")
-	schedules = words("scheduler", "default-scheduler")
+	schedules = words("scheduler", "default-scheduler", "kube-batch", "volcano", "poseidon")
 	uids      = text((*Redactor).uid)
 	images    = text((*Redactor).image)
 	addresses = text((*Redactor).address)

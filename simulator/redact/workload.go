@@ -126,3 +126,24 @@ var batchPluginKinds = map[string]kind{
 		}),
 	}},
 }
+
+// sessionKinds are those of the session schedulers kube-batch and Volcano.
+var sessionKinds = map[string]kind{
+	"PodGroup": {name: appName, fields: fields{
+		"spec": object(fields{"minMember": number, "minResources": amounts(resourceName), "queue": queueName, "priorityClassName": priorityClass}),
+		"status": object(fields{
+			"phase":   oneOf("Pending", "Inqueue", "Running", "Unknown", "Completed"),
+			"running": number, "succeeded": number, "failed": number,
+		}),
+	}},
+	"Queue": {name: queueName, fields: fields{
+		"spec": object(fields{
+			"weight": number, "priority": number, "reclaimable": boolean, "parent": queueName, "capability": amounts(resourceName),
+			"deserved": amounts(resourceName), "guarantee": object(fields{"resource": amounts(resourceName)}),
+		}),
+		"status": object(fields{"state": oneOf("Open", "Closed", "Closing", "Unknown")}),
+	}},
+}
+
+// queueName keeps the names that queues have by default.
+var queueName = words("queue", "default", "root")

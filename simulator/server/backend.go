@@ -86,6 +86,8 @@ type Backend struct {
 	Kueue Kueue
 	// Shadow judges live decisions. When it is nil, its routes answer 501.
 	Shadow Shadow
+	// Sessions are the session schedulers and the flow scheduler. When it is nil, their routes answer 501.
+	Sessions Sessions
 	// Runs runs scenarios. When it is nil, its routes answer 501.
 	Runs Runs
 }

@@ -533,6 +533,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/runs/schema": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The JSON Schema of scenario files, for editors. */
+        get: operations["getRunSchema"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/runs/{id}": {
         parameters: {
             query?: never;
@@ -634,6 +651,81 @@ export interface paths {
         put?: never;
         /** What would let a workload in that waits: more quota, or the end of another workload. Each suggestion was tried on a copy of the state. */
         post: operations["suggestAdmission"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sessions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The session schedulers and the flow scheduler: whether they run, their configurations, and their latest sessions and rounds, newest first. */
+        get: operations["listSessions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /** Turn the schedulers on or off, or choose the cost model of the flow scheduler. Fields that are missing stay as they are. */
+        patch: operations["patchSessions"];
+        trace?: never;
+    };
+    "/api/v1/sessions/{number}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The number of a session or a round. */
+                number: number;
+            };
+            cookie?: never;
+        };
+        /** Everything that one session, or one round of the flow scheduler, decided. */
+        get: operations["getSession"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sessions/configuration/{rules}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The session scheduler. */
+                rules: "kube-batch" | "volcano";
+            };
+            cookie?: never;
+        };
+        get?: never;
+        /** Apply a configuration of actions and tiers from the next session on. A document with a mistake changes nothing. */
+        put: operations["putSessionConfiguration"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/flow/comparison": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The placement of pods that a scheduler made, priced by a cost model of the flow scheduler, beside the least possible cost of the same pods. The costs are a model. */
+        get: operations["getFlowComparison"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -3906,6 +3998,233 @@ export interface components {
             /** @description The NUMA nodes. */
             zones: components["schemas"]["ZoneLack"][];
         };
+        FlowSettings: {
+            model: string;
+            seed: number;
+            preemption: boolean;
+        };
+        SessionConfiguration: {
+            rules: string;
+            revision: number;
+            document: string;
+        };
+        SessionEntry: {
+            number: number;
+            /** @enum {string} */
+            kind: "session" | "round";
+            scheduler: string;
+            /** Format: date-time */
+            startTime: string;
+            bound: number;
+            evicted: number;
+            pipelined: number;
+        };
+        SessionList: {
+            enabled: boolean;
+            flow: components["schemas"]["FlowSettings"];
+            models: string[];
+            configurations: components["schemas"]["SessionConfiguration"][];
+            items: components["schemas"]["SessionEntry"][];
+        };
+        SessionSettings: {
+            enabled?: boolean;
+            flow?: components["schemas"]["FlowSettings"];
+        };
+        SessionVictim: {
+            task: string;
+            job: string;
+            queue: string;
+            node: string;
+            plugins: string[] | null;
+        };
+        /** @description One step of an action. The amounts are in CPUs, bytes, or the number of anything else. */
+        SessionDecision: {
+            kind: string;
+            job?: string;
+            task?: string;
+            queue?: string;
+            node?: string;
+            plugin?: string;
+            reason?: string;
+            text?: string;
+            bound?: boolean;
+            resource?: string;
+            have?: number;
+            want?: number;
+            count?: number;
+            of?: number;
+            share: number;
+            victims?: components["schemas"]["SessionVictim"][];
+        };
+        SessionAction: {
+            name: string;
+            decisions: components["schemas"]["SessionDecision"][];
+            dropped?: number;
+            after: {
+                [key: string]: {
+                    [key: string]: number;
+                };
+            };
+        };
+        SessionNode: {
+            name: string;
+            allocatable: {
+                [key: string]: number;
+            };
+            used: {
+                [key: string]: number;
+            };
+            releasing: {
+                [key: string]: number;
+            };
+            pipelined: {
+                [key: string]: number;
+            };
+            outOfSync?: boolean;
+        };
+        SessionQueue: {
+            name: string;
+            weight: number;
+            before: {
+                [key: string]: number;
+            };
+            after: {
+                [key: string]: number;
+            };
+            request: {
+                [key: string]: number;
+            };
+            deserved?: {
+                [key: string]: number;
+            };
+            rounds?: {
+                [key: string]: number;
+            }[];
+            share: number;
+            shareAfter: number;
+            overused?: boolean;
+        };
+        SessionGiver: {
+            queue: string;
+            job?: string;
+            amount: number;
+        };
+        /** @description Why a job does not run: the first cause. */
+        SessionWhy: {
+            code: string;
+            queue: string;
+            resource?: string;
+            missing?: number;
+            needed: number;
+            placed: number;
+            plugin?: string;
+            reason?: string;
+            undone?: number;
+            givers?: components["schemas"]["SessionGiver"][];
+        };
+        SessionJob: {
+            namespace: string;
+            name: string;
+            queue: string;
+            minMember: number;
+            priority: number;
+            phase?: string;
+            shadow?: boolean;
+            tasks: number;
+            running: number;
+            ready: number;
+            pipelined: number;
+            share: number;
+            message?: string;
+            why?: components["schemas"]["SessionWhy"];
+        };
+        /** @description One session of a session scheduler. */
+        Session: {
+            number: number;
+            uid: string;
+            rules: string;
+            revision?: number;
+            /** Format: date-time */
+            startTime: string;
+            durationSeconds: number;
+            nodes: components["schemas"]["SessionNode"][];
+            total: {
+                [key: string]: number;
+            };
+            tiers: (string[] | null)[];
+            queues: components["schemas"]["SessionQueue"][];
+            jobs: components["schemas"]["SessionJob"][];
+            actions: components["schemas"]["SessionAction"][];
+            bound: number;
+            evicted: number;
+            pipelined: number;
+            error?: string;
+        };
+        FlowNode: {
+            /** @enum {string} */
+            kind: "task" | "class" | "slot" | "machine" | "unscheduled" | "sink";
+            name: string;
+            tasks?: number;
+            index?: number;
+        };
+        FlowArc: {
+            from: number;
+            to: number;
+            capacity: number;
+            cost: number;
+            flow: number;
+        };
+        FlowNetwork: {
+            nodes: components["schemas"]["FlowNode"][];
+            arcs: components["schemas"]["FlowArc"][];
+            cost: number;
+        };
+        FlowPlacement: {
+            task: string;
+            job: string;
+            class: string;
+            machine?: string;
+            slot?: number;
+            cost: number;
+            delta: string;
+        };
+        /** @description One round of the flow scheduler. */
+        FlowRound: {
+            number: number;
+            model: string;
+            preemption?: boolean;
+            /** Format: date-time */
+            startTime: string;
+            durationSeconds: number;
+            solveSeconds: number;
+            unscheduled: number;
+            cost: number;
+            placements: components["schemas"]["FlowPlacement"][];
+            refused?: {
+                [key: string]: string;
+            };
+            network?: components["schemas"]["FlowNetwork"];
+            arcs: number;
+            error?: string;
+        };
+        FlowComparedTask: {
+            task: string;
+            machine?: string;
+            cost: number;
+            optimal?: string;
+            optimalCost: number;
+            differs?: boolean;
+        };
+        FlowComparison: {
+            model: string;
+            cost: number;
+            optimum: number;
+            gap: number;
+            unscheduled: number;
+            unpriced?: number;
+            tasks: components["schemas"]["FlowComparedTask"][];
+            network: components["schemas"]["FlowNetwork"];
+        };
     };
     responses: {
         /** @description The request was refused or failed. */
@@ -5641,6 +5960,27 @@ export interface operations {
             default: components["responses"]["Error"];
         };
     };
+    getRunSchema: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The schema. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": Record<string, never>;
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
     getRun: {
         parameters: {
             query?: never;
@@ -6258,6 +6598,217 @@ export interface operations {
                 };
             };
             /** @description This simulator has no queues of Kueue. */
+            501: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            503: components["responses"]["Starting"];
+            default: components["responses"]["Error"];
+        };
+    };
+    listSessions: {
+        parameters: {
+            query?: {
+                /** @description Only sessions, or only rounds of the flow scheduler. */
+                kind?: "session" | "round";
+                /** @description Only records with a lower number. */
+                before?: number;
+                /** @description How many; 100 by default, 500 at most. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SessionList"];
+                };
+            };
+            /** @description This simulator runs no session schedulers. */
+            501: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            503: components["responses"]["Starting"];
+            default: components["responses"]["Error"];
+        };
+    };
+    patchSessions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SessionSettings"];
+            };
+        };
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SessionList"];
+                };
+            };
+            /** @description The settings are not valid. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description This simulator runs no session schedulers. */
+            501: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            503: components["responses"]["Starting"];
+            default: components["responses"]["Error"];
+        };
+    };
+    getSession: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The number of a session or a round. */
+                number: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Session"] | components["schemas"]["FlowRound"];
+                };
+            };
+            /** @description There is none of that number, or it was forgotten. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description This simulator runs no session schedulers. */
+            501: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            503: components["responses"]["Starting"];
+            default: components["responses"]["Error"];
+        };
+    };
+    putSessionConfiguration: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The session scheduler. */
+                rules: "kube-batch" | "volcano";
+            };
+            cookie?: never;
+        };
+        /** @description The configuration in YAML. */
+        requestBody: {
+            content: {
+                "application/yaml": string;
+            };
+        };
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SessionConfiguration"];
+                };
+            };
+            /** @description The document is not valid; details name the lines. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description This simulator runs no session schedulers. */
+            501: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            503: components["responses"]["Starting"];
+            default: components["responses"]["Error"];
+        };
+    };
+    getFlowComparison: {
+        parameters: {
+            query?: {
+                /** @description The cost model; that of the flow scheduler by default. */
+                model?: string;
+                /** @description The schedulerName of the pods; default-scheduler by default. */
+                scheduler?: string;
+                /** @description Only pods of this namespace. */
+                namespace?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FlowComparison"];
+                };
+            };
+            /** @description This simulator runs no session schedulers. */
             501: {
                 headers: {
                     [name: string]: unknown;

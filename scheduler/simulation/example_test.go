@@ -26,24 +26,25 @@ func Example() {
 	}
 	defer s.Close()
 
-	two := v1.ResourceList{v1.ResourceCPU: resource.MustParse("2")}
+	one, two := v1.ResourceList{v1.ResourceCPU: resource.MustParse("1")}, v1.ResourceList{v1.ResourceCPU: resource.MustParse("2")}
 	pod := &v1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: "web"},
 		Spec:       v1.PodSpec{Containers: []v1.Container{{Name: "web", Image: "web", Resources: v1.ResourceRequirements{Requests: two}}}},
 	}
-	node := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-1"}, Status: v1.NodeStatus{Allocatable: two}}
+	small := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "small"}, Status: v1.NodeStatus{Allocatable: one}}
+	large := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "large"}, Status: v1.NodeStatus{Allocatable: two}}
 	for _, step := range []error{
-		s.Create(ctx, pod), s.Advance(ctx, 10*time.Minute), s.Create(ctx, node), s.Settle(ctx),
+		s.Create(ctx, small, pod), s.Advance(ctx, 10*time.Minute), s.Create(ctx, large), s.Settle(ctx),
 	} {
 		if step != nil {
 			panic(step)
 		}
 	}
 	for _, decision := range s.Results().Summaries() {
-		fmt.Println(decision.StartTime.Format("15:04:05"), decision.Outcome, decision.SelectedNode, decision.Message)
+		fmt.Println(decision.StartTime.Format("15:04:05"), decision.Outcome, decision.SelectedNode)
 	}
 	// Output:
-	// 00:00:00 unschedulable  no nodes available to schedule pods
-	// 00:05:30 unschedulable  no nodes available to schedule pods
-	// 00:10:00 scheduled node-1
+	// 00:00:00 unschedulable
+	// 00:05:30 unschedulable
+	// 00:10:00 scheduled large
 }

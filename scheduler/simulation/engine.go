@@ -50,8 +50,8 @@ type engine struct {
 	whole    bool
 	// hasDevices and hasNodes report whether the cluster has DeviceClasses and nodes.
 	hasDevices, hasNodes func() bool
-	ctx        context.Context
-	cancel     context.CancelFunc
+	ctx                  context.Context
+	cancel               context.CancelFunc
 }
 
 // newEngine builds a scheduler on an empty world. The error is a *ConfigurationError or an *UnsupportedError.

@@ -271,4 +271,3 @@ func TestWorkloads(t *testing.T) {
 		})
 	}
 }
-

@@ -46,12 +46,18 @@ func WithPlugin(name string, factory frameworkruntime.PluginFactory) Option {
 
 // Main runs the command that the program's arguments name. It exits with code 1, after one
 // line on stderr, when the command fails, with code 2 when the answer to a question is no and the flags ask for
-// that, and otherwise returns.
+// that, with the exit code of a run, and otherwise returns.
 func Main(with ...Option) {
 	err := run(with)
+	exit, isExit := errors.AsType[*exitError](err)
 	switch {
 	case errors.Is(err, errNo):
 		os.Exit(2)
+	case isExit:
+		if exit.err != nil {
+			fmt.Fprintln(os.Stderr, "simulator:", exit.err)
+		}
+		os.Exit(exit.code)
 	case err != nil:
 		fmt.Fprintln(os.Stderr, "simulator:", err)
 		os.Exit(1)
@@ -77,6 +83,10 @@ func run(with []Option) error {
 			return whatIf(ctx, os.Args[2:], with)
 		case "capacity":
 			return capacity(ctx, os.Args[2:], with)
+		case "run":
+			return runScenarios(ctx, os.Args[2:], with)
+		case "report":
+			return report(ctx, os.Args[2:])
 		case "version":
 			return showVersion(os.Args[2:], os.Stdout)
 		}
@@ -84,12 +94,23 @@ func run(with []Option) error {
 	return serve(ctx, os.Args[1:], with)
 }
 
+// usage names every command.
+const usage = `simulator [flags]
+       simulator bench [flags]
+       simulator record [flags]
+       simulator replay FILE [flags]
+       simulator whatif ([NAMESPACE/]NAME | -f FILE) [flags]
+       simulator capacity ([NAMESPACE/]NAME | -f FILE) [flags]
+       simulator run FILE… [flags]
+       simulator report [NAMESPACE/]NAME [flags]
+       simulator version [flags]`
+
 func serve(ctx context.Context, args []string, with []Option) error {
 	options := app.DefaultOptions()
 	for _, o := range with {
 		o(&options)
 	}
-	flags := newFlags("simulator [flags]\n       simulator bench [flags]\n       simulator record [flags]\n       simulator replay FILE [flags]\n       simulator whatif ([NAMESPACE/]NAME | -f FILE) [flags]\n       simulator capacity ([NAMESPACE/]NAME | -f FILE) [flags]\n       simulator version [flags]",
+	flags := newFlags(usage,
 		"Runs a Kubernetes control plane and a recorded kube-scheduler, and serves their web application.")
 	gates := flags.serve(&options)
 	if done, err := flags.parse(args); done || err != nil {
@@ -124,6 +145,7 @@ func (flags flagSet) serve(options *app.Options) (gates *string) {
 	flags.StringVar(&options.Devices, "devices", "", "`file` with the devices that nodes publish, for dynamic resource allocation")
 	flags.StringVar(&options.NUMA, "numa", "", "`file` that says how nodes are cut into NUMA nodes, for NodeResourceTopologyMatch")
 	flags.StringSliceVar(&options.Definitions, "crds", nil, "`plugins` whose custom resource definitions are installed at the start, or all (default: each comes with a configuration that enables its plugin)")
+	flags.BoolVar(&options.Kueue, "kueue", false, "install the kinds of Kueue (kueue.x-k8s.io) and admit jobs and pods by queues, as Kueue does")
 	flags.StringVar(&options.Import, "import", "", "`path` of a file, directory or archive of objects to import at the start")
 	flags.BoolVar(&options.Reschedule, "reschedule", false, "schedule imported pods, and pods of a followed cluster, again instead of keeping them where they were bound")
 	flags.BoolVar(&options.Outbound.Anywhere, "allow-outbound", false, "let webhooks, APIServices and extenders call any address, not only those on loopback")

@@ -31,11 +31,12 @@ export const features = {
   fit: ['act', 'create', 'whatif', 'yaml'],
   present: ['decision'],
   replay: ['act'],
+  report: ['act', 'decision'],
   resources: ['act', 'create', 'yaml'],
   scheduler: ['create', 'decision', 'whatif', 'yaml'],
   shell: ['act', 'cluster', 'create', 'decision', 'replay', 'tour', 'transfer'],
   tour: ['create', 'yaml'],
-  transfer: ['replay', 'yaml'],
+  transfer: ['replay', 'report', 'yaml'],
   /** What every question about a hypothesis needs. */
   whatif: ['yaml'],
   yaml: [],

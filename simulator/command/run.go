@@ -1,0 +1,137 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"strings"
+
+	"kube-scheduler-simulator/simulator/app"
+	"kube-scheduler-simulator/simulator/runner"
+	"kube-scheduler-simulator/simulator/scenario"
+	"kube-scheduler-simulator/simulator/scenario/inmemory"
+)
+
+// exitError is an error that asks for an exit code of its own. Without Err, nothing is printed.
+type exitError struct {
+	code int
+	err  error
+}
+
+func (e *exitError) Error() string { return e.err.Error() }
+
+func (e *exitError) Unwrap() error { return e.err }
+
+// Exit codes of run, compare and sweep.
+const (
+	exitFailed    = 1
+	exitWrongFile = 2
+)
+
+func runScenarios(ctx context.Context, args []string, with []Option) error {
+	r := newRunning("simulator run FILE… [flags]",
+		"Runs scenarios and says whether their expectations hold. The exit code is 0 if all do, 1 if one does not, and 2 if a file is wrong.", with)
+	outputs := r.flags.StringArrayP("output", "o", nil, "`FORMAT=FILE` to write as well: junit=FILE, json=FILE or html=FILE; may be given again")
+	files, done, err := r.flags.parseWith(args)
+	if done || err != nil {
+		return wrong(err)
+	}
+	if len(files) == 0 {
+		return wrong(errors.New("which scenario file is to run? (see --help)"))
+	}
+	o, err := r.options()
+	if err != nil {
+		return wrong(err)
+	}
+	var parsed []runner.Output
+	for _, text := range *outputs {
+		output, err := runner.ParseOutput(text)
+		if err != nil {
+			return wrong(err)
+		}
+		parsed = append(parsed, output)
+	}
+	passed, err := runner.Run(ctx, files, parsed, o)
+	return ended(passed, err)
+}
+
+// wrong asks for the exit code of a wrong command line or file. It returns nil for nil.
+func wrong(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &exitError{exitWrongFile, err}
+}
+
+// ended turns the end of a command into its exit code.
+func ended(passed bool, err error) error {
+	if _, isFile := errors.AsType[*runner.FileError](err); isFile {
+		return wrong(err)
+	}
+	if err == nil && !passed {
+		return &exitError{code: exitFailed}
+	}
+	return err
+}
+
+// running holds the flags that run, compare and sweep share.
+type running struct {
+	flags          flagSet
+	app            app.Options
+	engine         *string
+	configurations *[]string
+	seeds          *string
+	workers        *int
+}
+
+func newRunning(usage, what string, with []Option) *running {
+	r := &running{flags: newFlags(usage, what), app: app.DefaultOptions()}
+	for _, o := range with {
+		o(&r.app)
+	}
+	r.engine = r.flags.String("engine", "memory", "`engine` that runs the scenarios: memory")
+	r.seeds = r.flags.String("seeds", "", "`seeds` to run in place of those in the file, such as 7 or 1..10")
+	r.workers = r.flags.Int("workers", runtime.GOMAXPROCS(0), "`number` of runs at the same time")
+	r.configurations = r.flags.StringSlice("configuration", nil, "`files` with scheduler configurations to run under in place of those in the file; default is Kubernetes' own")
+	return r
+}
+
+// options returns what the flags say.
+func (r *running) options() (runner.Options, error) {
+	registry, err := r.app.Registry()
+	if err != nil {
+		return runner.Options{}, err
+	}
+	o := runner.Options{Parse: r.app.ParseConfiguration, Workers: *r.workers, Configurations: *r.configurations, Out: os.Stdout, Progress: terminal(os.Stderr)}
+	switch *r.engine {
+	case "memory":
+		o.Engine = inmemory.Engine(registry)
+	default:
+		return o, fmt.Errorf("--engine: want memory, not %q", *r.engine)
+	}
+	if *r.workers < 1 {
+		return o, errors.New("--workers: want at least 1")
+	}
+	for part := range strings.SplitSeq(*r.seeds, ",") {
+		if *r.seeds == "" {
+			break
+		}
+		seeds, err := scenario.ParseSeeds(part)
+		if err != nil {
+			return o, fmt.Errorf("--seeds: %w", err)
+		}
+		o.Seeds = append(o.Seeds, seeds...)
+	}
+	return o, nil
+}
+
+// terminal returns a file if it is one that people watch, and nil otherwise.
+func terminal(f *os.File) io.Writer {
+	if at, err := f.Stat(); err != nil || at.Mode()&os.ModeCharDevice == 0 {
+		return nil
+	}
+	return f
+}

@@ -1,0 +1,219 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"kube-scheduler-simulator/scheduler/config"
+	"kube-scheduler-simulator/simulator/datadir"
+	"kube-scheduler-simulator/simulator/scenario"
+	"kube-scheduler-simulator/simulator/scenario/report"
+)
+
+// Options are what all commands share.
+type Options struct {
+	// Engine is required.
+	Engine scenario.Engine
+	// Parse reads a scheduler configuration. It is required.
+	Parse func(document []byte) (*config.Configuration, error)
+	// Configurations replace those of a scenario: default, or names of files. Seeds replace its seeds.
+	Configurations []string
+	Seeds          []int64
+	// Workers is how many runs go at the same time.
+	Workers int
+	// Out gets the table. Progress gets a line that is written over again and again; nil shows none.
+	Out, Progress io.Writer
+}
+
+// Output is a report to write.
+type Output struct {
+	// Format is junit, json or html.
+	Format string
+	File   string
+}
+
+// renderers are the formats of reports.
+var renderers = map[string]func([]report.Suite) ([]byte, error){"junit": report.JUnit, "json": report.JSON, "html": report.HTML}
+
+// ParseOutput reads FORMAT=FILE.
+func ParseOutput(text string) (Output, error) {
+	format, file, ok := strings.Cut(text, "=")
+	if !ok || file == "" || renderers[format] == nil {
+		return Output{}, fmt.Errorf("want junit=FILE, json=FILE or html=FILE, not %q", text)
+	}
+	return Output{format, file}, nil
+}
+
+// FileError means that a file is wrong, and not that a run failed.
+type FileError struct{ Err error }
+
+func (e *FileError) Error() string { return e.Err.Error() }
+
+func (e *FileError) Unwrap() error { return e.Err }
+
+// Run runs scenario files. It reports whether all runs passed. The error is a *FileError if a file is wrong, or if a step
+// of it cannot be done.
+func Run(ctx context.Context, files []string, outputs []Output, o Options) (passed bool, err error) {
+	var loaded []*scenario.Scenario
+	var wrong []error
+	for _, file := range files {
+		s, err := o.load(file)
+		loaded, wrong = append(loaded, s), append(wrong, err)
+	}
+	if err := errors.Join(wrong...); err != nil {
+		return false, &FileError{err}
+	}
+	keepPods := false
+	for _, output := range outputs {
+		keepPods = keepPods || output.Format == "json"
+	}
+	var jobs []scenario.Job
+	suites := make([]report.Suite, len(files))
+	for i, s := range loaded {
+		suites[i] = report.Suite{File: files[i], Name: s.Name}
+		jobs = append(jobs, s.Jobs(scenario.RunOptions{Engine: o.Engine, KeepPods: keepPods})...)
+	}
+	results, err := o.batch(ctx, jobs)
+	if err != nil {
+		return false, &FileError{err}
+	}
+	for i, job := range jobs {
+		for j, s := range loaded {
+			if job.Scenario == s {
+				suites[j].Results = append(suites[j].Results, results[i])
+				break
+			}
+		}
+	}
+	if err := report.Table(o.Out, suites); err != nil {
+		return false, fmt.Errorf("writing the table: %w", err)
+	}
+	if err := write(outputs, suites); err != nil {
+		return false, err
+	}
+	allPassed, _, broken, _ := report.Count(suites)
+	if ctx.Err() != nil {
+		return false, fmt.Errorf("interrupted")
+	}
+	if broken > 0 {
+		return false, &FileError{fmt.Errorf("%d of %d runs could not be done", broken, len(jobs))}
+	}
+	return allPassed == len(jobs), nil
+}
+
+// write writes the reports, each whole or not at all.
+func write(outputs []Output, suites []report.Suite) error {
+	var errs []error
+	for _, output := range outputs {
+		data, err := renderers[output.Format](suites)
+		if err == nil {
+			err = datadir.WriteFile(output.File, data)
+		}
+		if err != nil {
+			errs = append(errs, fmt.Errorf("writing %s: %w", output.File, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// batch runs jobs and shows the progress.
+func (o Options) batch(ctx context.Context, jobs []scenario.Job) ([]*scenario.Result, error) {
+	progress := newProgress(o.Progress, len(jobs))
+	defer progress.end()
+	return scenario.Batch{Workers: o.Workers, Gates: SetGates, Done: func(_ int, r *scenario.Result) { progress.done(r) }}.Run(ctx, jobs)
+}
+
+// load reads a scenario, with the configurations and seeds of the options.
+func (o Options) load(file string) (*scenario.Scenario, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	s, err := scenario.Load(text, o.files(file))
+	if err != nil {
+		return nil, err
+	}
+	if o.Seeds != nil {
+		s.Matrix.Seeds = o.Seeds
+	}
+	if o.Configurations != nil {
+		s.Matrix.Configurations = nil
+		for _, name := range o.Configurations {
+			c, err := o.configuration(name)
+			if err != nil {
+				return nil, err
+			}
+			s.Matrix.Configurations = append(s.Matrix.Configurations, c)
+		}
+	}
+	return s, nil
+}
+
+// files lets a scenario read files beside it.
+func (o Options) files(file string) scenario.Options {
+	return scenario.Options{File: file, Parse: o.Parse, Read: func(name string) ([]byte, error) {
+		if !filepath.IsAbs(name) {
+			name = filepath.Join(filepath.Dir(file), name)
+		}
+		return os.ReadFile(name)
+	}}
+}
+
+// configuration reads a configuration by the name of its file, or default.
+func (o Options) configuration(name string) (scenario.Configuration, error) {
+	if name == scenario.DefaultConfiguration {
+		return scenario.Default()
+	}
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return scenario.Configuration{}, err
+	}
+	parsed, err := o.Parse(text)
+	if err != nil {
+		return scenario.Configuration{}, fmt.Errorf("%s: %w", name, err)
+	}
+	return scenario.Configuration{
+		Name: strings.TrimSuffix(filepath.Base(name), filepath.Ext(name)), Parsed: parsed,
+		Parse: func() (*config.Configuration, error) { return o.Parse(text) },
+	}, nil
+}
+
+// progress shows how far a batch is.
+type progress struct {
+	to    io.Writer
+	total int
+
+	mu            sync.Mutex
+	ended, failed int
+}
+
+func newProgress(to io.Writer, total int) *progress { return &progress{to: to, total: total} }
+
+func (p *progress) done(r *scenario.Result) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.ended++
+	if r.Outcome != scenario.Passed {
+		p.failed++
+	}
+	if p.to == nil {
+		return
+	}
+	fmt.Fprintf(p.to, "\r%d of %d runs", p.ended, p.total)
+	if p.failed > 0 {
+		fmt.Fprintf(p.to, ", %d not passed", p.failed)
+	}
+}
+
+// end clears the line.
+func (p *progress) end() {
+	if p.to != nil && p.ended > 0 {
+		fmt.Fprint(p.to, "\r\x1b[K")
+	}
+}

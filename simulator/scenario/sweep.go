@@ -1,0 +1,569 @@
+package scenario
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"kube-scheduler-simulator/scheduler/config"
+)
+
+// Sweep is a file that runs one scenario under many values of parameters.
+type Sweep struct {
+	File, Name string
+	Scenario   *Scenario
+	// ScenarioFile is its name in the file.
+	ScenarioFile string
+	Seeds        []int64
+	Parameters   []Parameter
+	Metrics      []*Metric
+	Best         []Goal
+	// Workers is 0 if the file does not say it.
+	Workers int
+	// KeepFailures: the outcomes of runs hold the expectations that failed, with their decisions.
+	KeepFailures bool
+
+	base  Configuration
+	parse func([]byte) (*config.Configuration, error)
+}
+
+// Parameter is a field of the configuration with the values to try.
+type Parameter struct {
+	Name string
+	// Values in the form of JSON.
+	Values []any
+
+	set func(configuration map[string]any, value any) error
+}
+
+// Goal says by what the best values are found.
+type Goal struct {
+	// Metric is the name of one of the sweep's, or passed: the number of runs that passed, or expectations: how many held.
+	Metric string
+	// Most is whether more is better.
+	Most bool
+}
+
+// Metrics that every sweep has.
+const (
+	MetricPassed       = "passed"
+	MetricExpectations = "expectations"
+)
+
+// What a sweep keeps of each run.
+const (
+	keepValues   = "values"
+	keepFailures = "decisions of failed expectations"
+)
+
+// MaxPoints bounds the combinations of a sweep.
+const MaxPoints = 100_000
+
+// Point is one combination of values.
+type Point struct {
+	// Values are those of the parameters, in their order.
+	Values        []any
+	Configuration Configuration
+}
+
+type sweepDocument struct {
+	APIVersion    string               `yaml:"apiVersion" doc:"The version of this format."`
+	Kind          string               `yaml:"kind" doc:"Sweep"`
+	Metadata      documentMetadata     `yaml:"metadata" doc:"The name."`
+	Scenario      scenarioRef          `yaml:"scenario" doc:"The name of a scenario file."`
+	Configuration *configurationSource `yaml:"configuration" doc:"What the parameters change: default, the name of a file, or a KubeSchedulerConfiguration. By default the first one of the scenario."`
+	Seed          seeds                `yaml:"seed" doc:"What decides ties: a number, a list, or a range such as 1..10."`
+	Parameters    []parameterSource    `yaml:"parameters" doc:"What is tried. Every combination is a point."`
+	Metrics       []metricSource       `yaml:"metrics" doc:"What is measured."`
+	Best          []goalSource         `yaml:"best" doc:"By what the points are ranked, the most important first."`
+	Workers       int                  `yaml:"workers" doc:"How many runs go at the same time."`
+	Keep          string               `yaml:"keep" doc:"values, or decisions of failed expectations: what is kept of each run."`
+}
+
+// scenarioRef is the name of a scenario file.
+type scenarioRef struct {
+	File  string `yaml:"file" doc:"The name of a scenario file."`
+	place *yaml.Node
+}
+
+func (s *scenarioRef) decode(d *decoder, n *yaml.Node, at string) {
+	s.place = n
+	if n.Kind == yaml.ScalarNode {
+		s.File = n.Value
+		return
+	}
+	d.mapping(n, reflect.ValueOf(s).Elem(), at)
+}
+
+type parameterSource struct {
+	Name   string     `yaml:"name" doc:"The name in reports."`
+	Plugin string     `yaml:"plugin" doc:"The plugin whose weight or argument changes."`
+	Weight []rawValue `yaml:"weight" doc:"Weights at Score, from 1 to 100, or off."`
+	Args   string     `yaml:"args" doc:"The path of an argument of the plugin."`
+	Path   string     `yaml:"path" doc:"The path of any field of the configuration."`
+	Values []rawValue `yaml:"values" doc:"The values to try."`
+
+	place *yaml.Node
+	at    string
+}
+
+func (p *parameterSource) decode(d *decoder, n *yaml.Node, at string) {
+	p.place, p.at = n, at
+	d.mapping(n, reflect.ValueOf(p).Elem(), at)
+}
+
+type metricSource struct {
+	Name  string     `yaml:"name" doc:"The name in reports."`
+	Value Expression `yaml:"value" doc:"A CEL expression that is a number."`
+	After string     `yaml:"after" doc:"The name of the step after which it is evaluated; by default the end."`
+	Step  string     `yaml:"step" doc:"The same as after."`
+
+	place *yaml.Node
+	at    string
+}
+
+func (m *metricSource) decode(d *decoder, n *yaml.Node, at string) {
+	m.place, m.at = n, at
+	d.mapping(n, reflect.ValueOf(m).Elem(), at)
+}
+
+type goalSource struct {
+	Most  string `yaml:"most" doc:"More of this metric is better."`
+	Least string `yaml:"least" doc:"Less of it is better."`
+
+	place *yaml.Node
+	at    string
+}
+
+func (g *goalSource) decode(d *decoder, n *yaml.Node, at string) {
+	g.place, g.at = n, at
+	d.mapping(n, reflect.ValueOf(g).Elem(), at)
+}
+
+// LoadSweep reads a sweep file and its scenario. The error is an *Error if one of them is wrong.
+func LoadSweep(text []byte, o Options) (*Sweep, error) {
+	l, root, err := open(text, o, KindSweep)
+	if err != nil {
+		return nil, err
+	}
+	var d sweepDocument
+	l.decode(root, reflect.ValueOf(&d).Elem(), "")
+	l.checkHeader(root, d.APIVersion, d.Kind, KindSweep, d.Metadata.Name)
+	if d.Scenario.File == "" {
+		l.decoder.fail(locate(root, "scenario"), "scenario", "want the name of a scenario file")
+	}
+	if len(d.Parameters) == 0 {
+		l.decoder.fail(locate(root, "parameters"), "parameters", "a sweep has at least one parameter")
+	}
+	if d.Keep != "" && d.Keep != keepValues && d.Keep != keepFailures {
+		l.decoder.fail(locate(root, "keep"), "keep", "want %s or %s", keepValues, keepFailures)
+	}
+	if d.Workers < 0 {
+		l.decoder.fail(locate(root, "workers"), "workers", "want at least 1")
+	}
+	if len(l.mistakes) > 0 {
+		return nil, newError(l.mistakes)
+	}
+	s := &Sweep{File: o.File, Name: d.Metadata.Name, ScenarioFile: d.Scenario.File, Workers: d.Workers, KeepFailures: d.Keep == keepFailures, parse: o.Parse}
+	if err := l.sweptScenario(s, d); err != nil {
+		return nil, err
+	}
+	s.Seeds = d.Seed
+	if len(s.Seeds) == 0 {
+		s.Seeds = s.Scenario.Matrix.Seeds
+	}
+	s.base = s.Scenario.Matrix.Configurations[0]
+	if d.Configuration != nil {
+		if c := l.configuration(*d.Configuration); c != nil {
+			s.base = *c
+		}
+	}
+	points := 1
+	for _, p := range d.Parameters {
+		parameter := l.parameter(p)
+		s.Parameters = append(s.Parameters, parameter)
+		if points *= max(1, len(parameter.Values)); points > MaxPoints {
+			l.decoder.fail(p.place, p.at, "the parameters have more than %d combinations, the limit", MaxPoints)
+			break
+		}
+	}
+	l.goals(s, d)
+	if len(l.mistakes) > 0 {
+		return nil, newError(l.mistakes)
+	}
+	if err := s.check(l, d); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// sweptScenario loads the scenario, and the metrics in its language.
+func (l *loader) sweptScenario(s *Sweep, d sweepDocument) error {
+	text := l.read(d.Scenario.place, d.Scenario.File)
+	if text == nil {
+		return newError(l.mistakes)
+	}
+	inner, root, err := open(text, Options{File: d.Scenario.File, Read: l.Read, Parse: l.Parse}, KindScenario)
+	if err != nil {
+		return err
+	}
+	if s.Scenario, err = inner.scenario(root); err != nil {
+		return err
+	}
+	l.cluster = inner.cluster
+	for _, m := range d.Metrics {
+		after := m.After
+		if after == "" {
+			after = m.Step
+		}
+		switch {
+		case m.Name == "" || m.Value.Text == "":
+			l.decoder.fail(m.place, m.at, "a metric has a name and a value")
+			continue
+		case m.Name == MetricPassed || m.Name == MetricExpectations:
+			l.decoder.fail(m.place, child(m.at, "name"), "every sweep has a metric %s; choose another name", m.Name)
+		case after != "" && !slices.ContainsFunc(s.Scenario.Steps, func(step *Step) bool { return step.Name == after }):
+			l.decoder.fail(locate(m.place, "after"), child(m.at, "after"), "the scenario has no step named %q", after)
+		}
+		p := l.expression(m.Value, nil)
+		if p != nil && !isNumber(typeName(p.ast.OutputType())) {
+			l.mistakes = append(l.mistakes, m.Value.mistake(0, 0, "want a number, and the expression is %s", typeName(p.ast.OutputType())))
+		}
+		s.Metrics = append(s.Metrics, &Metric{Name: m.Name, After: after, program: p})
+	}
+	return nil
+}
+
+func isNumber(name string) bool {
+	return name == "a number" || name == "a duration" || name == "true or false" || name == "dyn"
+}
+
+func (l *loader) goals(s *Sweep, d sweepDocument) {
+	known := []string{MetricPassed, MetricExpectations}
+	for _, m := range s.Metrics {
+		known = append(known, m.Name)
+	}
+	for _, g := range d.Best {
+		goal := Goal{Metric: g.Most + g.Least, Most: g.Most != ""}
+		if (g.Most == "") == (g.Least == "") || !slices.Contains(known, goal.Metric) {
+			l.decoder.fail(g.place, g.at, "want most or least with one of %s", strings.Join(known, ", "))
+		}
+		s.Best = append(s.Best, goal)
+	}
+	if len(s.Best) == 0 {
+		s.Best = []Goal{{Metric: MetricPassed, Most: true}, {Metric: MetricExpectations, Most: true}}
+	}
+}
+
+// off is the weight that disables a plugin at Score: a weight of 0 would count as 1.
+const off = "off"
+
+func (l *loader) parameter(p parameterSource) Parameter {
+	out := Parameter{Name: p.Name}
+	byWeight, byArgs, byPath := p.Weight != nil, p.Args != "", p.Path != ""
+	raw := p.Values
+	switch {
+	case byWeight && p.Plugin != "" && !byArgs && !byPath && p.Values == nil:
+		raw = p.Weight
+		out.set = func(c map[string]any, value any) error { return setWeight(c, p.Plugin, value) }
+		out.Name = orElse(out.Name, p.Plugin)
+	case byArgs && p.Plugin != "" && !byPath && p.Values != nil:
+		out.set = func(c map[string]any, value any) error { return setArgument(c, p.Plugin, p.Args, value) }
+		out.Name = orElse(out.Name, p.Plugin+" "+p.Args)
+	case byPath && p.Plugin == "" && p.Values != nil:
+		out.set = func(c map[string]any, value any) error { return setPath(c, steps(p.Path), value) }
+		out.Name = orElse(out.Name, p.Path)
+	default:
+		l.decoder.fail(p.place, p.at, "want plugin with weight, plugin with args and values, or path with values")
+		return out
+	}
+	if len(raw) == 0 {
+		l.decoder.fail(p.place, p.at, "want at least one value")
+	}
+	for i, v := range raw {
+		value := l.valueOf(v.Node, fmt.Sprintf("%s[%d]", p.at, i))
+		if weight, isInt := value.(int64); byWeight && value != off && (!isInt || weight < 1 || weight > 100) {
+			l.decoder.fail(v.Node, p.at, "want a weight from 1 to 100 or off, not %s", describe(v.Node))
+		}
+		out.Values = append(out.Values, value)
+	}
+	return out
+}
+
+func orElse(s, other string) string {
+	if s == "" {
+		return other
+	}
+	return s
+}
+
+// check parses the configuration of the first point and of each other value of each parameter, so that a wrong value is found before
+// anything has run.
+func (s *Sweep) check(l *loader, d sweepDocument) error {
+	first := make([]int, len(s.Parameters))
+	for i, p := range s.Parameters {
+		for j := range p.Values {
+			at := slices.Clone(first)
+			at[i] = j
+			if _, err := s.point(at); err != nil {
+				l.decoder.fail(d.Parameters[i].place, d.Parameters[i].at, "%s = %v: %s", p.Name, p.Values[j], err)
+				return newError(l.mistakes)
+			}
+		}
+	}
+	return nil
+}
+
+// Len is the number of points.
+func (s *Sweep) Len() int {
+	n := 1
+	for _, p := range s.Parameters {
+		n *= len(p.Values)
+	}
+	return n
+}
+
+// Point returns a combination of values, from 0 to Len. The last parameter changes fastest.
+func (s *Sweep) Point(i int) (Point, error) {
+	at := make([]int, len(s.Parameters))
+	for k := len(at) - 1; k >= 0; k-- {
+		n := len(s.Parameters[k].Values)
+		at[k], i = i%n, i/n
+	}
+	return s.point(at)
+}
+
+func (s *Sweep) point(at []int) (Point, error) {
+	var document map[string]any
+	data, err := s.base.Parsed.JSON()
+	if err == nil {
+		err = json.Unmarshal(data, &document)
+	}
+	if err != nil {
+		return Point{}, fmt.Errorf("reading the configuration %s: %w", s.base.Name, err)
+	}
+	var p Point
+	var names []string
+	for i, parameter := range s.Parameters {
+		value := parameter.Values[at[i]]
+		if err := parameter.set(document, value); err != nil {
+			return Point{}, err
+		}
+		p.Values = append(p.Values, value)
+		names = append(names, fmt.Sprintf("%s %v", parameter.Name, value))
+	}
+	if data, err = json.Marshal(document); err != nil {
+		return Point{}, err
+	}
+	parsed, err := s.parse(data)
+	if err != nil {
+		return Point{}, err
+	}
+	p.Configuration = Configuration{Name: strings.Join(names, ", "), Parsed: parsed, Parse: func() (*config.Configuration, error) { return s.parse(data) }}
+	return p, nil
+}
+
+// profiles returns the profiles of a configuration, at least one.
+func profiles(c map[string]any) []map[string]any {
+	list, _ := c["profiles"].([]any)
+	if len(list) == 0 {
+		list = []any{map[string]any{"schedulerName": "default-scheduler"}}
+		c["profiles"] = list
+	}
+	var out []map[string]any
+	for _, p := range list {
+		if profile, ok := p.(map[string]any); ok {
+			out = append(out, profile)
+		}
+	}
+	return out
+}
+
+// setWeight sets a plugin's weight at Score in every profile. An entry for Score goes before one for all extension points.
+func setWeight(c map[string]any, plugin string, value any) error {
+	for _, profile := range profiles(c) {
+		score := mapIn(mapIn(profile, "plugins"), "score")
+		for _, list := range []string{"enabled", "disabled"} {
+			there, _ := score[list].([]any)
+			score[list] = slices.DeleteFunc(slices.Clone(there), func(e any) bool {
+				entry, _ := e.(map[string]any)
+				return entry["name"] == plugin
+			})
+		}
+		if value == off {
+			score["disabled"] = append(score["disabled"].([]any), map[string]any{"name": plugin})
+		} else {
+			score["enabled"] = append(score["enabled"].([]any), map[string]any{"name": plugin, "weight": value})
+		}
+	}
+	return nil
+}
+
+func setArgument(c map[string]any, plugin, path string, value any) error {
+	for _, profile := range profiles(c) {
+		list, _ := profile["pluginConfig"].([]any)
+		var args map[string]any
+		for _, e := range list {
+			if entry, _ := e.(map[string]any); entry["name"] == plugin {
+				args = mapIn(entry, "args")
+			}
+		}
+		if args == nil {
+			args = map[string]any{}
+			profile["pluginConfig"] = append(list, map[string]any{"name": plugin, "args": args})
+		}
+		if err := setPath(args, steps(path), value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func mapIn(m map[string]any, key string) map[string]any {
+	inner, ok := m[key].(map[string]any)
+	if !ok {
+		inner = map[string]any{}
+		m[key] = inner
+	}
+	return inner
+}
+
+// steps splits a path such as a.b[0].c.
+func steps(path string) []string {
+	return strings.FieldsFunc(path, func(r rune) bool { return r == '.' || r == '[' || r == ']' })
+}
+
+// setPath sets a field. It makes the mappings on the way, but not the items of lists.
+func setPath(m map[string]any, path []string, value any) error {
+	if len(path) == 0 {
+		return errors.New("the path is empty")
+	}
+	var at any = m
+	for i, step := range path {
+		last := i == len(path)-1
+		switch in := at.(type) {
+		case map[string]any:
+			if last {
+				in[step] = value
+				return nil
+			}
+			if in[step] == nil {
+				in[step] = map[string]any{}
+			}
+			at = in[step]
+		case []any:
+			n, err := strconv.Atoi(step)
+			if err != nil || n >= len(in) || n < 0 {
+				return fmt.Errorf("there is no item %s of %s", step, strings.Join(path[:i], "."))
+			}
+			if last {
+				in[n] = value
+				return nil
+			}
+			at = in[n]
+		default:
+			return fmt.Errorf("%s is %v, which has no fields", strings.Join(path[:i], "."), at)
+		}
+	}
+	return nil
+}
+
+// Job returns the run of a point with a seed.
+func (s *Sweep) Job(p Point, seed int64, engine Engine) Job {
+	return Job{
+		Scenario:    s.Scenario,
+		Combination: Combination{Configuration: p.Configuration, FeatureGates: s.Scenario.Matrix.FeatureGates[0], Seed: seed},
+		Options:     RunOptions{Engine: engine, Metrics: s.Metrics},
+	}
+}
+
+// PointOutcome is what a point came to, over all seeds.
+type PointOutcome struct {
+	Values []any `json:"values"`
+	Runs   int   `json:"runs"`
+	Passed int   `json:"passed"`
+	// Metrics are medians over the seeds.
+	Metrics map[string]float64 `json:"metrics"`
+}
+
+// NewPointOutcome returns what the runs of a point came to.
+func NewPointOutcome(values []any, runs []RunOutcome) PointOutcome {
+	o := PointOutcome{Values: values, Runs: len(runs), Metrics: map[string]float64{}}
+	all := map[string][]float64{}
+	for _, r := range runs {
+		if r.Outcome == Passed {
+			o.Passed++
+		}
+		all[MetricExpectations] = append(all[MetricExpectations], float64(r.Held))
+		for name, value := range r.Values {
+			all[name] = append(all[name], value)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		o.Metrics[name] = median(all[name])
+	}
+	o.Metrics[MetricPassed] = float64(o.Passed)
+	return o
+}
+
+// RunOutcome is what a sweep keeps of a run.
+type RunOutcome struct {
+	Point   int                `json:"point"`
+	Seed    int64              `json:"seed"`
+	Outcome Outcome            `json:"outcome"`
+	Held    int                `json:"held"`
+	Of      int                `json:"of"`
+	Error   string             `json:"error,omitempty"`
+	Values  map[string]float64 `json:"values,omitempty"`
+	// Failures are kept if the file asks for it.
+	Failures []ExpectationResult `json:"failures,omitempty"`
+}
+
+// OutcomeOf returns what the sweep keeps of a run.
+func (s *Sweep) OutcomeOf(point int, r *Result) RunOutcome {
+	o := RunOutcome{Point: point, Seed: r.Seed, Outcome: r.Outcome, Held: r.Held, Of: r.Expectations, Error: r.Error, Values: r.Values}
+	if !s.KeepFailures {
+		return o
+	}
+	for _, step := range r.Steps {
+		for _, e := range step.Expectations {
+			if !e.Passed {
+				o.Failures = append(o.Failures, e)
+			}
+		}
+	}
+	return o
+}
+
+// Rank sorts outcomes, the best first. Equal ones keep their order. It returns the rank of each, from 1: equal ones have the same.
+func (s *Sweep) Rank(outcomes []PointOutcome) []int {
+	compare := func(a, b PointOutcome) int {
+		for _, g := range s.Best {
+			x, y := a.Metrics[g.Metric], b.Metrics[g.Metric]
+			if x == y {
+				continue
+			}
+			if (x > y) == g.Most {
+				return -1
+			}
+			return 1
+		}
+		return 0
+	}
+	slices.SortStableFunc(outcomes, compare)
+	ranks := make([]int, len(outcomes))
+	for i := range outcomes {
+		ranks[i] = i + 1
+		if i > 0 && compare(outcomes[i-1], outcomes[i]) == 0 {
+			ranks[i] = ranks[i-1]
+		}
+	}
+	return ranks
+}

@@ -41,10 +41,10 @@ func Example() {
 		}
 	}
 	for _, decision := range s.Results().Summaries() {
-		fmt.Println(decision.StartTime.Format("15:04:05"), decision.Outcome, decision.SelectedNode)
+		fmt.Printf("%s %s %q\n", decision.StartTime.Format("15:04:05"), decision.Outcome, decision.SelectedNode)
 	}
 	// Output:
-	// 00:00:00 unschedulable
-	// 00:05:30 unschedulable
-	// 00:10:00 scheduled large
+	// 00:00:00 unschedulable ""
+	// 00:05:30 unschedulable ""
+	// 00:10:00 scheduled "large"
 }

@@ -138,7 +138,7 @@ func TestMemoryDecidesAlike(t *testing.T) {
 		}
 	}
 	t.Logf("%d steps compared, %d cycles preempted, %d scenarios ended by chance", compared, preemptions, chances)
-	// A record does not hold the start times of the pods that were not chosen as victims, so it cannot explain every tie.
+	// In 3 of 500 scenarios (seeds 89, 110 and 262) the engines differ, and nobody has found out why yet.
 	if unexplained > rounds/100 {
 		t.Errorf("%d of %d scenarios differ without a tie that explains it", unexplained, rounds)
 	}

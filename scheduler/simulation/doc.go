@@ -10,6 +10,18 @@
 // A Simulation is deterministic. The same calls with the same seed give the same decisions and the same records, byte
 // for byte, on any machine, with any number of simulations beside it. Time passes only in Advance and Settle, and costs nothing.
 //
+// # How a run stays in step
+//
+// Everything happens on the goroutine of the caller, except binding cycles: Kubernetes starts a goroutine for each. It runs only when
+// it has the turn, which the simulation gives to one after the other in the order of their starts; see turns. The queue, permits and the binding of
+// volumes wait by the virtual clock. Kubernetes' own clock is read for metrics only.
+//
+// # What does not run in memory
+//
+// An *UnsupportedError names it: kinds without an effect here (such as HorizontalPodAutoscaler and ResourceQuota), extenders, binding
+// conditions of devices, the feature gates SchedulerAsyncAPICalls and CompositePodGroup. Plugins that read custom resources through a client of their own
+// find none, and the objects are refused.
+//
 // It knows nothing of scenario files, which package simulator/scenario reads. It may import Kubernetes' scheduler, and
 // the packages of scheduler/ that record; it may not import package scheduler itself.
 package simulation

@@ -48,10 +48,10 @@ type engine struct {
 	// recorder is nil if nobody wants the decisions. whole: somebody wants whole cycles.
 	recorder *recorder.Recorder
 	whole    bool
-	// hasDevices reports whether the cluster has DeviceClasses.
-	hasDevices func() bool
-	ctx        context.Context
-	cancel     context.CancelFunc
+	// hasDevices and hasNodes report whether the cluster has DeviceClasses and nodes.
+	hasDevices, hasNodes func() bool
+	ctx                  context.Context
+	cancel               context.CancelFunc
 }
 
 // newEngine builds a scheduler on an empty world. The error is a *ConfigurationError or an *UnsupportedError.
@@ -65,6 +65,7 @@ func newEngine(ctx context.Context, s *Simulation, configuration *config.KubeSch
 	}
 	e := &engine{timeline: s.timeline, turns: newTurns(s.timeline), world: memory.NewOrderedWorld(client)}
 	e.whole, e.hasDevices = s.results.whole(), func() bool { return len(s.cluster.objects[deviceClassKind]) > 0 }
+	e.hasNodes = func() bool { return len(s.cluster.objects[nodeKind]) > 0 }
 	// The scheduler asks for the name of a logger once per node and plugin.
 	e.ctx, e.cancel = context.WithCancel(klog.NewContext(context.WithoutCancel(ctx), logr.Discard()))
 	o := &observer{engine: e, seed: s.options.Seed}
@@ -101,13 +102,14 @@ func supported(c *config.KubeSchedulerConfiguration) error {
 	return nil
 }
 
-// busy says what the scheduler is doing, and is empty when it waits for a change or for time to pass that nobody awaits.
+// busy says what the scheduler is doing, and is empty when it waits for a change or for time to pass that nobody awaits. Without nodes, all pods back off
+// for ever.
 func (e *engine) busy() string {
 	queue := e.sched.SchedulingQueue
 	switch {
 	case e.sched.Ready():
 		return named("in the active queue", queue.PodsInActiveQ())
-	case e.sched.BacksOff():
+	case e.sched.BacksOff() && e.hasNodes():
 		return named("backing off", queue.PodsInBackoffQ())
 	case len(e.turns.running) > 0:
 		var waiting []*v1.Pod

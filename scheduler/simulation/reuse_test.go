@@ -11,7 +11,11 @@ import (
 // TestKeepingChangesNothing checks that a run decides alike whether its decisions are kept or not, although plugins are asked less often when they
 // are not.
 func TestKeepingChangesNothing(t *testing.T) {
-	for seed := range uint64(4) {
+	seeds := uint64(4)
+	if testing.Short() {
+		seeds = 1
+	}
+	for seed := range seeds {
 		var want []string
 		for _, keep := range []simulation.Keep{simulation.Cycles, simulation.Summaries, simulation.Nothing} {
 			s := start(t, simulation.Options{Seed: int64(seed), Keep: keep})

@@ -278,7 +278,7 @@ func (s *Simulation) Advance(ctx context.Context, d time.Duration) error {
 
 // Settle lets virtual time pass until the cluster has settled: no pod is in the active or the backoff queue, none is being
 // scheduled, bound or terminated, and controllers have nothing to do. Pods that are unschedulable or gated may remain, and so
-// may Jobs that run and pods whose node has failed. The error is an *UnsettledError if that takes longer than Options.SettleLimit.
+// may those that back off while there are no nodes, Jobs that run and pods whose node has failed. The error is an *UnsettledError if that takes longer than Options.SettleLimit.
 func (s *Simulation) Settle(ctx context.Context) error {
 	end := s.timeline.Now().Add(s.options.SettleLimit)
 	return s.do(ctx, func() error {

@@ -1,9 +1,6 @@
 package simulation_test
 
 import (
-	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -13,16 +10,13 @@ import (
 	"github.com/go-logr/logr"
 	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
 	"sigs.k8s.io/yaml"
 
 	"kube-scheduler-simulator/scheduler/config"
-	"kube-scheduler-simulator/scheduler/result"
 	"kube-scheduler-simulator/scheduler/simulation"
 )
 
@@ -277,5 +271,3 @@ func TestWorkloads(t *testing.T) {
 		})
 	}
 }
-
-var _ = []any{context.Background, json.Marshal, errors.As, apierrors.IsNotFound, types.MergePatchType, result.Scheduled}

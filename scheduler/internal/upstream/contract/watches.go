@@ -16,6 +16,11 @@ const (
 	volumesFile    = "scheduler/internal/upstream/volumes.go"
 	requestsFile   = "scheduler/internal/upstream/resources.go"
 	preScoreFile   = "scheduler/internal/upstream/prescore.go"
+	stepperFile    = "scheduler/internal/upstream/stepper.go"
+	bindingFile    = "scheduler/internal/upstream/volumebinding.go"
+	choiceFile     = "scheduler/internal/upstream/preemptionties.go"
+	turnsFile      = "scheduler/simulation/turns.go"
+	reuseFile      = "scheduler/simulation/reuse.go"
 
 	capacityFile    = "scheduler/plugins/capacityscheduling/preemption.go"
 	scoresRead      = "scheduler/recorder/comparison"
@@ -67,6 +72,23 @@ func schedulerWatches() []Watch {
 		code(runtimePackage, "frameworkImpl.fillEnqueueExtensions", "Shape repeats what it asserts", interfacesFile),
 		code(runtimePackage, "getValidScoreWeights", "a wrapper without the extension point may count", interfacesFile),
 
+		// A scheduler that takes turns.
+		code(queuePackage, "PriorityQueue.Run", "the simulation flushes as often", "scheduler/simulation/engine.go", stepperFile),
+		code(queuePackage, "PriorityQueue.flushBackoffQCompleted", "the stepper calls it", stepperFile),
+		code(queuePackage, "PriorityQueue.flushUnschedulableEntitiesLeftover", "the stepper calls it", stepperFile),
+		code(queuePackage, "PriorityQueue.runPreEnqueuePluginsForPod", "preEnqueueOrder makes its random order irrelevant", stepperFile),
+		code(queuePackage, "PriorityQueue.isPodWorthRequeuing", "apart makes its random order irrelevant", stepperFile),
+		code(queuePackage, "activeQueue.len", "the stepper calls it", stepperFile),
+		code(queuePackage, "activeQueue.unlockedPop", "Ready knows when it waits", stepperFile),
+		code(queuePackage, "backoffQueue.lenBackoff", "the stepper calls it", stepperFile),
+		code(queuePackage, "backoffQueue.len", "the stepper calls it", stepperFile),
+		code(schedulerPackage, "Scheduler.runBindingCycle", "turns knows its first and last steps", turnsFile),
+		code(schedulerPackage, "Scheduler.handleBindingCycleError", "turns knows its last step", turnsFile),
+		code(runtimePackage, "newWaitingPod", "Released reads its channel, and turns repeats the message of a timeout", stepperFile, turnsFile),
+		code(pluginsPackage+"volumebinding", "volumeBinder.BindPodVolumes", "volumeBinder repeats it with another clock", bindingFile),
+		code(pluginsPackage+"volumebinding", "volumeBinder.bindAPIUpdate", "volumeBinder calls it", bindingFile),
+		code(pluginsPackage+"volumebinding", "volumeBinder.checkBindings", "volumeBinder calls it", bindingFile),
+
 		// The functions that we hook into, and those whose behaviour we rely on.
 		code(schedulerPackage, "Scheduler.Run", "Stop relies on the order in which it ends", "scheduler/scheduler.go"),
 		code(schedulerPackage, "Scheduler.ScheduleOne", "it calls NextEntity once a turn and skips nil", gateFile, "scheduler/recorder/attach.go"),
@@ -78,7 +100,7 @@ func schedulerWatches() []Watch {
 		code(schedulerPackage, "Scheduler.evaluateNominatedNode", "the nominated node is filtered before the others", "scheduler/recorder/extender.go"),
 		code(schedulerPackage, "Scheduler.findNodesThatPassFilters", "surplus nodes are thrown away", "scheduler/recorder/cycle.go"),
 		code(schedulerPackage, "Scheduler.podGroupCycle", "it calls SchedulePod for each member", "scheduler/recorder/podgroup.go"),
-		code(runtimePackage, "frameworkImpl.RunFilterPluginsWithNominatedPods", "Filter runs twice where pods are nominated", "scheduler/recorder/points.go", "scheduler/recorder/nominated.go"),
+		code(runtimePackage, "frameworkImpl.RunFilterPluginsWithNominatedPods", "Filter runs twice where pods are nominated", "scheduler/recorder/points.go", "scheduler/recorder/nominated.go", reuseFile),
 		code(runtimePackage, "frameworkImpl.GetNodeHint", "the hint's run of Filter and Score does not count", "scheduler/recorder/framework.go", tiesFile),
 		code(schedulerPackage, "addAllEventHandlers", "which changes the scheduler is certain to see", "scheduler/seen.go"),
 		code(schedulerPackage, "Scheduler.addPod", "a call of the queue or the cache is the handler's last step", "scheduler/observer.go"),
@@ -97,8 +119,8 @@ func schedulerWatches() []Watch {
 		code(schedulerPackage, "NewHTTPExtender", "ExtenderTimeout repeats the default", formulasFile),
 		code(schedulerPackage, "Scheduler.extendersBinding", "the first extender that binds is called", "scheduler/extender/extender.go"),
 		code(preemptionPackage, "Evaluator.callExtenders", "VictimlessNode and the candidates that extenders leave", formulasFile, "scheduler/recorder/extender.go"),
-		code(preemptionPackage, "pickOneNodeForPreemption", "the rules by which a candidate is chosen", "scheduler/result/preemption.go"),
-		code(pluginsPackage+"defaultpreemption", "DefaultPreemption.OrderedScoreFuncs", "the rules by which a candidate is chosen", "scheduler/result/preemption.go"),
+		code(preemptionPackage, "pickOneNodeForPreemption", "the rules by which a candidate is chosen", "scheduler/result/preemption.go", choiceFile),
+		code(pluginsPackage+"defaultpreemption", "DefaultPreemption.OrderedScoreFuncs", "the rules by which a candidate is chosen", "scheduler/result/preemption.go", choiceFile),
 		code(pluginsPackage+"defaultpreemption", "DefaultPreemption.SelectVictimsOnNode", "what a dry run answers", "scheduler/recorder/preemption.go"),
 		code(pluginsPackage+"defaultpreemption", "DefaultPreemption.PodGroupPostFilter", "victims of a group are followed through the snapshot", "scheduler/recorder/grouppreemption.go"),
 		code(preemptionPackage, "Evaluator.evaluate", "CapacityScheduling decides itself who may preempt, before it", capacityFile),

@@ -32,6 +32,7 @@ export const features = {
   present: ['decision'],
   replay: ['act'],
   resources: ['act', 'create', 'yaml'],
+  runs: ['yaml'],
   scheduler: ['create', 'decision', 'whatif', 'yaml'],
   shell: ['act', 'cluster', 'create', 'decision', 'replay', 'tour', 'transfer'],
   tour: ['create', 'yaml'],

@@ -235,3 +235,12 @@ export interface KindInfo {
   /** Such as status and scale; undefined if the kind does not come from discovery. */
   subresources?: string[]
 }
+
+export type RunRequest = Schemas['RunRequest']
+export type RunEntry = Schemas['RunEntry']
+export type RunResult = Schemas['RunResult']
+export type RunStep = Schemas['RunStep']
+export type RunExpectation = Schemas['RunExpectation']
+export type RunFinding = Schemas['RunFinding']
+export type RunComparison = Schemas['RunComparison']
+export type RunMetricComparison = Schemas['RunMetricComparison']

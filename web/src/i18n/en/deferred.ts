@@ -5,12 +5,13 @@ import { importing } from './importing'
 import { nodeAction } from './nodeAction'
 import { present } from './present'
 import { replay } from './replay'
+import { runs } from './runs'
 import { score } from './score'
 import { search } from './search'
 import { templates } from './templates'
 import { tour } from './tour'
 import { whatif } from './whatif'
 
-export const deferred = { ...act, ...importing, ...nodeAction, ...present, ...replay, ...score, ...search, ...templates, ...tour, ...whatif }
+export const deferred = { ...act, ...importing, ...nodeAction, ...present, ...replay, ...runs, ...score, ...search, ...templates, ...tour, ...whatif }
 
 export type DeferredMessages = typeof deferred

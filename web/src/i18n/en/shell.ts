@@ -2,7 +2,7 @@
 
 export const shell = {
   app: { name: 'Scheduler simulator', skip: 'Skip to content' },
-  nav: { label: 'Pages', cluster: 'Cluster', resources: 'Resources', decisions: 'Decisions', scheduler: 'Scheduler', activity: 'Activity' },
+  nav: { label: 'Pages', cluster: 'Cluster', resources: 'Resources', decisions: 'Decisions', scheduler: 'Scheduler', activity: 'Activity', scenarios: 'Scenarios' },
   header: {
     create: 'Create',
     createHint: 'Create objects from YAML (c)',
@@ -115,6 +115,7 @@ export const shell = {
       decisions: 'go to Decisions',
       scheduler: 'go to Scheduler',
       activity: 'go to Activity',
+      scenarios: 'go to Scenarios',
       back: 'close, or leave the decision',
       moveTile: 'move between nodes',
       openNode: 'open the node',

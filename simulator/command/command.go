@@ -85,6 +85,10 @@ func run(with []Option) error {
 			return capacity(ctx, os.Args[2:], with)
 		case "run":
 			return runScenarios(ctx, os.Args[2:], with)
+		case "compare":
+			return compareConfigurations(ctx, os.Args[2:], with)
+		case "sweep":
+			return sweepParameters(ctx, os.Args[2:], with)
 		case "version":
 			return showVersion(os.Args[2:], os.Stdout)
 		}
@@ -97,7 +101,7 @@ func serve(ctx context.Context, args []string, with []Option) error {
 	for _, o := range with {
 		o(&options)
 	}
-	flags := newFlags("simulator [flags]\n       simulator bench [flags]\n       simulator record [flags]\n       simulator replay FILE [flags]\n       simulator whatif ([NAMESPACE/]NAME | -f FILE) [flags]\n       simulator capacity ([NAMESPACE/]NAME | -f FILE) [flags]\n       simulator run FILE… [flags]\n       simulator version [flags]",
+	flags := newFlags("simulator [flags]\n       simulator bench [flags]\n       simulator record [flags]\n       simulator replay FILE [flags]\n       simulator whatif ([NAMESPACE/]NAME | -f FILE) [flags]\n       simulator capacity ([NAMESPACE/]NAME | -f FILE) [flags]\n       simulator run FILE… [flags]\n       simulator compare A B --on FILE [flags]\n       simulator sweep FILE [flags]\n       simulator version [flags]",
 		"Runs a Kubernetes control plane and a recorded kube-scheduler, and serves their web application.")
 	gates := flags.serve(&options)
 	if done, err := flags.parse(args); done || err != nil {

@@ -7,10 +7,10 @@ BINARY  := bin/simulator
 # Not ./...: npm packages bring Go files of their own.
 PACKAGES := ./scheduler/... ./simulator/... ./web
 
-WEB_SOURCES := $(shell find web/src web/public web/index.html web/package.json web/vite.config.ts web/tsconfig*.json -type f 2>/dev/null)
+WEB_SOURCES := $(shell find web/src web/public web/index.html web/package.json web/vite.config.ts web/vite.report.config.ts web/tsconfig*.json -type f 2>/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help run build compile test test-all check-web check-go test-go test-race test-cluster fuzz test-web \
+.PHONY: help run build compile test test-all check-web check-go test-go test-race test-random test-cluster fuzz test-web \
   test-e2e test-e2e-all test-e2e-scale bench lint lint-web lint-go vet staticcheck generate chromium clean
 
 help: ## list the commands
@@ -36,6 +36,7 @@ test-all: ## check the rest: races, kills, crowds, a soak, fuzzing, vet, staticc
 	@$(MAKE) --no-print-directory test-e2e-all
 	@$(MAKE) --no-print-directory test-e2e-scale
 	@$(MAKE) --no-print-directory fuzz
+	@$(MAKE) --no-print-directory test-random
 	@$(MAKE) --no-print-directory test-race
 	@$(MAKE) --no-print-directory vet staticcheck
 
@@ -70,6 +71,13 @@ CLUSTER_PACKAGES = $(sort $(shell $(GO) list -test -f '{{.ImportPath}} {{.Deps}}
 
 test-cluster: build ## every Go test that needs a control plane or kube-controller-manager
 	$(GO_TEST) -p 2 $(CLUSTER_PACKAGES)
+
+# The long forms of the tests with random clusters, without the race detector. test-race runs
+# short ones with it, and test-go shorter ones.
+test-random: web/dist/.gitkeep ## hypotheses and recording against the scheduler itself, in thousands of random clusters
+	$(GO_TEST) -run '^(TestHypothesesAgreeWithDecisions|TestQuestionsLeaveNothingBehind|TestRecordingChangesNothing)$$' ./scheduler -hypotheses 2000
+	$(GO_TEST) -run '^TestSuggestionsHoldForReal$$' ./scheduler/whatif/fit -clusters 200
+	$(GO_TEST) -run '^TestCountsHoldForReal$$' ./scheduler/whatif/capacity -clusters 500
 
 test-race: export GORACE := atexit_sleep_ms=0
 test-race: web/dist/.gitkeep ## every other Go test, and the tests of concurrency, with the race detector

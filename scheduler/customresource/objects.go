@@ -34,12 +34,29 @@ type Objects[T any, P Object[T]] struct {
 	live dynamic.NamespaceableResourceInterface
 }
 
+// memory is an informer factory of a cluster in memory, about which questions are asked. It has custom resources of its own.
+type memory interface {
+	// Converted returns the informer of a kind's objects in the form that convert returns.
+	Converted(of schema.GroupVersionResource, convert func(*unstructured.Unstructured) (metav1.Object, error)) cache.SharedIndexInformer
+}
+
+// Hypothetical reports whether the cluster of a plugin is a copy in memory. States come and go there, so a plugin must
+// remember nothing that its informers do not tell. Pods may be placed without being bound.
+func Hypothetical(handle fwk.Handle) bool {
+	_, ok := handle.SharedInformerFactory().(memory)
+	return ok
+}
+
 // New returns the objects of a kind in the cluster that handle reaches. The informer belongs to
 // handle's factory, which starts it, waits for it and stops it, and plugins of all profiles share
 // it: the factory has one informer per Go type. New does no I/O. A handle without a client
-// configuration has no objects.
+// configuration has no objects, except in a cluster in memory, whose objects are all that count.
 func New[T any, P Object[T]](handle fwk.Handle, gvr schema.GroupVersionResource) (*Objects[T, P], error) {
 	o := &Objects[T, P]{}
+	if m, ok := handle.SharedInformerFactory().(memory); ok {
+		o.informer = m.Converted(gvr, func(u *unstructured.Unstructured) (metav1.Object, error) { return typed[T, P](u) })
+		return o, nil
+	}
 	if config := handle.KubeConfig(); config != nil {
 		c, err := NewClient(config)
 		if err != nil {

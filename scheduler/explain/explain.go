@@ -84,6 +84,15 @@ type NotEvaluated struct {
 	Plugins []string `json:"plugins,omitempty"`
 }
 
+// Explained is a cycle with its explanation. Its JSON form is public.
+type Explained struct {
+	*result.Cycle
+	Explanation Explanation `json:"explanation"`
+}
+
+// With returns c with its explanation. It only reads c, and the result refers to it.
+func With(c *result.Cycle) Explained { return Explained{c, Cycle(c)} }
+
 // Cycle explains c. It only reads c.
 func Cycle(c *result.Cycle) Explanation {
 	e := Explanation{

@@ -30,7 +30,7 @@ import (
 // World is a cluster in memory. Its methods must be called from one goroutine at a time; the informers may be read at
 // any time.
 type World struct {
-	factory informers.SharedInformerFactory
+	factory *factory
 	dynamic *dynamicFactory
 	byType  map[reflect.Type]*kind
 	byGVK   map[schema.GroupVersionKind]*kind
@@ -63,10 +63,10 @@ func NewOrderedWorld(client kubernetes.Interface) *World { return newWorld(clien
 
 func newWorld(client kubernetes.Interface, newInformer func() *informer) *World {
 	w := &World{
-		factory: informers.NewSharedInformerFactory(client, 0),
-		byType:  map[reflect.Type]*kind{},
-		byGVK:   map[schema.GroupVersionKind]*kind{},
+		byType: map[reflect.Type]*kind{},
+		byGVK:  map[schema.GroupVersionKind]*kind{},
 	}
+	w.factory = &factory{informers.NewSharedInformerFactory(client, 0), w, map[schema.GroupVersionResource]*informer{}}
 	w.dynamic = &dynamicFactory{world: w, make: newInformer, informers: map[schema.GroupVersionResource]*informer{}}
 	for gvk, of := range scheme.Scheme.AllKnownTypes() {
 		o, isObject := reflect.New(of).Interface().(metav1.Object)
@@ -83,7 +83,8 @@ func newWorld(client kubernetes.Interface, newInformer func() *informer) *World 
 	return w
 }
 
-// Informers returns the factory of the informers.
+// Informers returns the factory of the informers. It has a method Converted, with which package customresource reads
+// custom resources.
 func (w *World) Informers() informers.SharedInformerFactory { return w.factory }
 
 // DynamicInformers returns the factory of the informers of kinds that Kubernetes' client library does not know. They

@@ -60,7 +60,17 @@ func (r *run) loop(ctx context.Context) {
 	}
 }
 
+// close lets go of the scheduler and of the replica.
 func (r *run) close() {
+	if r.follower != nil {
+		r.follower.Close()
+		r.follower = nil
+	}
+	r.forget()
+}
+
+// forget drops the replica.
+func (r *run) forget() {
 	if r.replica != nil {
 		_ = r.replica.Close() // its plugins are gone, whatever their Close says
 	}
@@ -83,10 +93,6 @@ func (r *run) follow(ctx context.Context) error {
 			return err
 		}
 	}
-	defer func() {
-		r.follower.Close()
-		r.follower = nil
-	}()
 	for {
 		if err := r.advance(ctx); err != nil {
 			return err
@@ -173,7 +179,7 @@ func (r *run) collect(ctx context.Context) (whole bool, err error) {
 		r.skip(r.lives...)
 		r.lives, r.ops, r.marks = nil, nil, 0
 		if r.filled { // it cannot go back
-			r.close()
+			r.forget()
 		}
 	}
 	if r.replica == nil {

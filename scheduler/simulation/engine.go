@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-logr/logr"
 	v1 "k8s.io/api/core/v1"
 	kruntime "k8s.io/apimachinery/pkg/runtime"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
@@ -44,10 +45,13 @@ type engine struct {
 	turns    *turns
 	timeline *timeline
 	world    *memory.World
-	// recorder is nil if nobody wants the decisions.
+	// recorder is nil if nobody wants the decisions. whole: somebody wants whole cycles.
 	recorder *recorder.Recorder
-	ctx      context.Context
-	cancel   context.CancelFunc
+	whole    bool
+	// hasDevices reports whether the cluster has DeviceClasses.
+	hasDevices func() bool
+	ctx        context.Context
+	cancel     context.CancelFunc
 }
 
 // newEngine builds a scheduler on an empty world. The error is a *ConfigurationError or an *UnsupportedError.
@@ -60,7 +64,9 @@ func newEngine(ctx context.Context, s *Simulation, configuration *config.KubeSch
 		return nil, err
 	}
 	e := &engine{timeline: s.timeline, turns: newTurns(s.timeline), world: memory.NewOrderedWorld(client)}
-	e.ctx, e.cancel = context.WithCancel(klog.NewContext(context.WithoutCancel(ctx), klog.FromContext(ctx)))
+	e.whole, e.hasDevices = s.results.whole(), func() bool { return len(s.cluster.objects[deviceClassKind]) > 0 }
+	// The scheduler asks for the name of a logger once per node and plugin.
+	e.ctx, e.cancel = context.WithCancel(klog.NewContext(context.WithoutCancel(ctx), logr.Discard()))
 	o := &observer{engine: e, seed: s.options.Seed}
 	if s.results.wanted() {
 		e.recorder = recorder.New(s.results, comparison.InTree{}, s.timeline.Now)
@@ -264,6 +270,9 @@ func (o *observer) Cache(c internalcache.Cache) internalcache.Cache {
 
 // Framework returns a framework that takes part in the turns, with the recorder in the middle.
 func (o *observer) Framework(f framework.Framework, percentageOfNodesToScore *int32) framework.Framework {
+	if !o.engine.whole {
+		f = newReuse(f, o.engine.hasDevices, o.engine.turns.nominates)
+	}
 	f = inner{f, o.engine.turns}
 	if o.engine.recorder != nil {
 		f = o.engine.recorder.Framework(f, percentageOfNodesToScore)

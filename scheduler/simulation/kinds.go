@@ -41,6 +41,7 @@ var (
 	resourceClaimKind = resourcev1.SchemeGroupVersion.WithKind("ResourceClaim")
 	claimTemplateKind = resourcev1.SchemeGroupVersion.WithKind("ResourceClaimTemplate")
 	sliceKind         = resourcev1.SchemeGroupVersion.WithKind("ResourceSlice")
+	deviceClassKind   = resourcev1.SchemeGroupVersion.WithKind("DeviceClass")
 	podGroupKind      = schedulingv1beta1.SchemeGroupVersion.WithKind("PodGroup")
 )
 
@@ -76,7 +77,7 @@ var kinds = map[schema.GroupVersionKind]kindInfo{
 	sliceKind:         {false, defaultsOf(resourcedefaults.SetObjectDefaults_ResourceSlice)},
 	podGroupKind:      {true, defaultsOf(groupdefaults.SetObjectDefaults_PodGroup)},
 
-	resourcev1.SchemeGroupVersion.WithKind("DeviceClass"):       {false, nil},
+	deviceClassKind: {false, nil},
 	schedulingv1beta1.SchemeGroupVersion.WithKind("Workload"):   {true, nil},
 	storagev1.SchemeGroupVersion.WithKind("CSINode"):            {false, nil},
 	storagev1.SchemeGroupVersion.WithKind("CSIDriver"):          {false, defaultsOf(storagedefaults.SetObjectDefaults_CSIDriver)},

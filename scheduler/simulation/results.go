@@ -47,6 +47,9 @@ func newResults(keep Keep, observe func(*result.Cycle)) *Results {
 // wanted reports whether anybody wants the decisions.
 func (r *Results) wanted() bool { return r.keep != Nothing || r.observe != nil }
 
+// whole reports whether anybody wants whole cycles.
+func (r *Results) whole() bool { return r.keep == Cycles || r.observe != nil }
+
 // NextAttempt implements recorder.Sink.
 func (r *Results) NextAttempt(pod types.UID) int {
 	r.mu.Lock()

@@ -57,7 +57,7 @@ type Keep int
 const (
 	// Cycles keeps whole cycles, in up to 128 MiB; the oldest go first. It keeps the summaries of all.
 	Cycles Keep = iota
-	// Summaries keeps only result.Summary of each cycle.
+	// Summaries keeps only result.Summary of each cycle. Without Observe, the scheduler then need not ask plugins whose answer is known.
 	Summaries
 	// Nothing keeps none. Without Observe, decisions are then not recorded at all, which is fastest.
 	Nothing
@@ -82,7 +82,7 @@ type Simulation struct {
 }
 
 // New starts a simulation with an empty cluster, in which only the namespaces default, kube-system, kube-public and kube-node-lease,
-// the two system PriorityClasses and the StorageClass "standard" exist. ctx provides the logger. The error is a *ConfigurationError, a
+// the two system PriorityClasses and the StorageClass "standard" exist. The scheduler logs nothing. The error is a *ConfigurationError, a
 // *FeatureGateError or an *UnsupportedError.
 func New(ctx context.Context, options Options) (*Simulation, error) {
 	if err := checkGates(options.FeatureGates); err != nil {

@@ -113,7 +113,9 @@ const template = `{metadata: {labels: {app: web}}, spec: {containers: [{name: c,
 
 func TestWorkloads(t *testing.T) {
 	nodeKind, podKind := v1.SchemeGroupVersion.WithKind("Node"), v1.SchemeGroupVersion.WithKind("Pod")
-	apps := func(kind string) schema.GroupVersionKind { return schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: kind} }
+	apps := func(kind string) schema.GroupVersionKind {
+		return schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: kind}
+	}
 	settle := func(t *testing.T, s *simulation.Simulation) { must(t, s.Settle(t.Context())) }
 	advance := func(d time.Duration) func(*testing.T, *simulation.Simulation) {
 		return func(t *testing.T, s *simulation.Simulation) { must(t, s.Advance(t.Context(), d)) }

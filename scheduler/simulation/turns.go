@@ -25,6 +25,8 @@ type turns struct {
 	running []*binding
 	// back gets the turn back.
 	back chan struct{}
+	// nominated: the queue has been told of a pod that is nominated to a node.
+	nominated bool
 
 	// mu guards byPod: a new binding cycle looks for its turn at once.
 	mu    sync.Mutex
@@ -89,6 +91,9 @@ func (t *turns) end(b *binding) {
 	t.mu.Unlock()
 	t.back <- struct{}{}
 }
+
+// nominates reports whether a pod has ever been nominated to a node.
+func (t *turns) nominates() bool { return t.nominated }
 
 // run gives the turn to each binding cycle that can go on, once, and reports whether there was one.
 func (t *turns) run() bool {
@@ -262,6 +267,23 @@ func (q turnQueue) Activate(logger klog.Logger, pods map[string]*v1.Pod) {
 			return
 		}
 	}
+}
+
+func (q turnQueue) AddNominatedPod(logger klog.Logger, pod fwk.PodInfo, nominating *fwk.NominatingInfo) {
+	if nominating.Mode() == fwk.ModeOverride && nominating.NominatedNodeName != "" || pod.GetPod().Status.NominatedNodeName != "" {
+		q.turns.nominated = true
+	}
+	q.SchedulingQueue.AddNominatedPod(logger, pod, nominating)
+}
+
+func (q turnQueue) Add(ctx context.Context, pod *v1.Pod) {
+	q.turns.nominated = q.turns.nominated || pod.Status.NominatedNodeName != ""
+	q.SchedulingQueue.Add(ctx, pod)
+}
+
+func (q turnQueue) Update(ctx context.Context, before, after *v1.Pod) {
+	q.turns.nominated = q.turns.nominated || after.Status.NominatedNodeName != ""
+	q.SchedulingQueue.Update(ctx, before, after)
 }
 
 // NominatedPodsForNode is called by Filter, once per node.

@@ -123,7 +123,9 @@ func (a *attempt) scoresLocally() bool {
 	}
 	plugins, skipped := a.framework.ListPlugins(), a.state.GetSkipScorePlugins()
 	for _, p := range slices.Concat(plugins.PreScore.Enabled, plugins.Score.Enabled) {
-		if !slices.Contains(localPlugins, p.Name) && !skipped.Has(p.Name) {
+		// DynamicResources has no PreScore in which to skip a pod without claims. Such a pod it has skipped in PreFilter, and scores 0.
+		withoutClaims := p.Name == names.DynamicResources && a.state.GetSkipFilterPlugins().Has(p.Name)
+		if !slices.Contains(localPlugins, p.Name) && !skipped.Has(p.Name) && !withoutClaims {
 			return false
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"k8s.io/dynamic-resource-allocation/resourceclaim"
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
@@ -119,12 +120,23 @@ func (t *Trial) prepare(ctx context.Context, pod *v1.Pod) (*framework.QueuedPodI
 	if err != nil {
 		return nil, &InvalidError{Message: err.Error()}
 	}
-	if t.replica.world.Get(podKind, pod.Namespace, pod.Name) != runtime.Object(pod) {
+	if known := t.replica.world.Get(podKind, pod.Namespace, pod.Name); known != runtime.Object(pod) && !outdates(known, pod) {
 		if err := t.set(pod); err != nil {
 			return nil, err
 		}
 	}
 	return info, t.refresh(ctx)
+}
+
+// outdates reports whether the state has a newer version of a pending pod than the scheduling queue had. Plugins that list
+// pods read the newer one, as DefaultPreemption does to learn whether the pod is nominated.
+func outdates(known runtime.Object, pod *v1.Pod) bool {
+	latest, ok := known.(*v1.Pod)
+	if !ok || latest.UID != pod.UID || latest.Spec.NodeName != "" {
+		return false
+	}
+	order, err := resourceversion.CompareResourceVersion(latest.ResourceVersion, pod.ResourceVersion)
+	return err == nil && order > 0
 }
 
 func (t *Trial) refresh(ctx context.Context) error {

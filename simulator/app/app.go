@@ -10,6 +10,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net/http"
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
@@ -29,6 +30,7 @@ import (
 	"kube-scheduler-simulator/simulator/controlplane/external"
 	"kube-scheduler-simulator/simulator/datadir"
 	"kube-scheduler-simulator/simulator/definitions"
+	"kube-scheduler-simulator/simulator/kueue/visibility"
 	"kube-scheduler-simulator/simulator/mirror/following"
 	"kube-scheduler-simulator/simulator/replay/session"
 	"kube-scheduler-simulator/simulator/runs"
@@ -65,6 +67,7 @@ func newSimulator(ctx context.Context, options Options) (*simulator, error) {
 		Durable:     !p.temporary,
 		Logger:      options.Logger,
 	})
+	s.queueing = s.newQueueing()
 	s.inactive = s.newInactive()
 	s.replays = s.newReplays()
 	s.following = s.newFollowing()
@@ -126,6 +129,7 @@ type simulator struct {
 	embedded  *controlplane.ControlPlane
 	external  *external.ControlPlane
 	nodes     *virtualnode.Nodes // nil when there are none
+	queueing  *queueing
 	scheduler *supervisor.Scheduler
 	// feed hands out the state of the scheduler.
 	feed       *scheduler.Feed
@@ -191,6 +195,9 @@ func (s *simulator) start(ctx context.Context) error {
 		return err
 	}
 	s.onStopOf("the virtual nodes", 0, s.stopNodes)
+	if err := s.startQueues(ctx); err != nil {
+		return err
+	}
 
 	paused, err := s.watchCrashes()
 	if err != nil {
@@ -277,6 +284,7 @@ func (s *simulator) backend() server.Backend {
 		PreEnqueueRejections: s.scheduler.PreEnqueueRejections,
 		Queues:               s.queues.Queues,
 
+		Kueue:      s.queueing,
 		Hypotheses: s.hypotheses,
 		Shadow:     s.hypotheses,
 		Runs:       s.runs,
@@ -302,6 +310,7 @@ func (s *simulator) startControlPlane(ctx context.Context) error {
 		DefaultStorageClass: true,
 		Outbound:            s.options.Outbound,
 		Version:             version.Get().Kubernetes,
+		Handlers:            map[string]http.Handler{visibility.Prefix: s.visibility()},
 		EtcdChecked:         s.inventory.Describes(s.lastStart()),
 		Logger:              s.options.Logger,
 	})

@@ -14,12 +14,12 @@ import (
 	"kube-scheduler-simulator/scheduler/config"
 	"kube-scheduler-simulator/scheduler/result"
 	"kube-scheduler-simulator/scheduler/shadow"
+	"kube-scheduler-simulator/scheduler/standin"
 	"kube-scheduler-simulator/scheduler/whatif"
 	"kube-scheduler-simulator/scheduler/whatif/capacity"
 	"kube-scheduler-simulator/simulator/datadir"
 	"kube-scheduler-simulator/simulator/hypothesis"
 	"kube-scheduler-simulator/simulator/server"
-	"kube-scheduler-simulator/scheduler/standin"
 )
 
 // hypotheses answers questions about what did not happen, and keeps the shadow. Both follow the running scheduler.

@@ -84,6 +84,9 @@ type Options struct {
 	// start, or "all"; see definitions.Choose. By default they come with the configurations
 	// that enable the plugins.
 	Definitions []string
+	// Kueue installs the kinds of Kueue at the start, with which its admission begins. By default a user turns
+	// it on later, or an import brings the kinds.
+	Kueue bool
 	// Import is a file, directory or archive that is imported at the start; none by
 	// default. Reschedule schedules its pods again.
 	Import     string

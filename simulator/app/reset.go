@@ -85,7 +85,7 @@ func (s *simulator) reset(ctx context.Context, extent resetExtent) (server.Reset
 	}
 	// From here on the reset completes even if the client disconnects.
 	ctx = context.WithoutCancel(ctx)
-	err = errors.Join(s.following.StopSync(ctx), s.stopNodes(ctx))
+	err = errors.Join(s.following.StopSync(ctx), s.stopQueues(ctx), s.stopNodes(ctx))
 	deleted := 0
 	restart := s.scheduler.Reset
 	if extent == cluster {
@@ -97,12 +97,13 @@ func (s *simulator) reset(ctx context.Context, extent resetExtent) (server.Reset
 		deleted, err = s.empty(ctx)
 		return err
 	}))
-	err = errors.Join(err, s.runNodes(ctx))
+	err = errors.Join(err, s.runNodes(ctx), s.runQueues(ctx))
 	err = errors.Join(err, s.unmarkReset(err != nil), s.following.StartSync())
 	open()
 	if c := s.scheduler.Configuration(); c != nil {
 		err = errors.Join(err, s.installNeeded(ctx, c))
 	}
+	err = errors.Join(err, s.installKueue(ctx))
 	if err != nil {
 		return server.Reset{}, fmt.Errorf("resetting: %w", err)
 	}
@@ -119,6 +120,9 @@ func (s *simulator) empty(ctx context.Context) (deleted int, err error) {
 		s.annotations.Reset()
 	}
 	s.store.Reset()
+	if err := s.queueing.ledger.Reset(); err != nil {
+		return done.Deleted, fmt.Errorf("removing the admissions: %w", err)
+	}
 	s.hypotheses.judge.Forget()
 	s.web.ClearResults()
 	s.inactive.recount(ctx)
@@ -173,7 +177,7 @@ func (s *simulator) finishReset(ctx context.Context) error {
 	s.options.Logger.Info("Finishing a reset during which the program ended", "extent", extent)
 	_, err = s.embedded.Reset(ctx)
 	if err == nil {
-		err = os.RemoveAll(s.resultsDir())
+		err = errors.Join(os.RemoveAll(s.resultsDir()), os.RemoveAll(s.admissionsDir()))
 	}
 	if err == nil && extent == everything {
 		err = errors.Join(os.RemoveAll(s.configurationDir()), s.inactive.replaceExtenders(nil), datadir.Remove(s.shadowFile()))

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"kube-scheduler-simulator/scheduler/explain"
-	"kube-scheduler-simulator/scheduler/result"
 	"kube-scheduler-simulator/scheduler/whatif"
 	"kube-scheduler-simulator/scheduler/whatif/capacity"
 	"kube-scheduler-simulator/simulator/hypothesis"
@@ -25,22 +24,16 @@ type Target interface {
 type WhatIfAnswer struct {
 	State whatif.State `json:"state"`
 	// Decisions has one for each copy of the pod, in order.
-	Decisions []Decision `json:"decisions"`
+	Decisions []explain.Explained `json:"decisions"`
 }
 
 // Explained returns the answer of an engine.
 func Explained(a *whatif.Answer) *WhatIfAnswer {
 	out := &WhatIfAnswer{State: a.State}
 	for _, c := range a.Decisions {
-		out.Decisions = append(out.Decisions, Decision{Cycle: c, Explanation: explain.Cycle(c)})
+		out.Decisions = append(out.Decisions, explain.With(c))
 	}
 	return out
-}
-
-// Decision is a hypothetical cycle with its explanation.
-type Decision struct {
-	*result.Cycle
-	Explanation explain.Explanation `json:"explanation"`
 }
 
 // Fits reports whether every copy of the pod finds a node.

@@ -76,12 +76,24 @@ func post[Answer any](ctx context.Context, c *Client, route string, question any
 const maxAnswer = 1 << 30
 
 func (c *Client) do(ctx context.Context, method, path string, body []byte, into any) error {
-	request, err := http.NewRequestWithContext(ctx, method, c.base.String()+path, bytes.NewReader(body))
+	data, err := c.fetch(ctx, method, path, "application/json", body)
 	if err != nil {
 		return err
 	}
+	if err := json.Unmarshal(data, into); err != nil {
+		return fmt.Errorf("the answer of %s cannot be read: %w", c.Name(), err)
+	}
+	return nil
+}
+
+// fetch returns the body of an answer that is not an error.
+func (c *Client) fetch(ctx context.Context, method, path, accept string, body []byte) ([]byte, error) {
+	request, err := http.NewRequestWithContext(ctx, method, c.base.String()+path, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
 	request.Header.Set("Content-Type", "application/json")
-	request.Header.Set("Accept", "application/json")
+	request.Header.Set("Accept", accept)
 	if c.token != "" {
 		request.Header.Set("Authorization", "Bearer "+c.token)
 	}
@@ -90,20 +102,17 @@ func (c *Client) do(ctx context.Context, method, path string, body []byte, into 
 		if wrapped, ok := errors.AsType[*url.Error](err); ok {
 			err = wrapped.Err
 		}
-		return fmt.Errorf("%s cannot be reached: %w; start it, or ask a file with --state", c.Name(), err)
+		return nil, fmt.Errorf("%s cannot be reached: %w; start it, or ask a file with --state", c.Name(), err)
 	}
 	defer response.Body.Close()
 	data, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
 	if err != nil {
-		return fmt.Errorf("reading the answer of %s: %w", c.Name(), err)
+		return nil, fmt.Errorf("reading the answer of %s: %w", c.Name(), err)
 	}
 	if response.StatusCode != http.StatusOK {
-		return c.refusal(response, data)
+		return nil, c.refusal(response, data)
 	}
-	if err := json.Unmarshal(data, into); err != nil {
-		return fmt.Errorf("the answer of %s cannot be read: %w", c.Name(), err)
-	}
-	return nil
+	return data, nil
 }
 
 // refusal returns the message of an answer that is an error.

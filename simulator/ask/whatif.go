@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"kube-scheduler-simulator/scheduler/explain"
 	"kube-scheduler-simulator/scheduler/result"
 )
 
@@ -22,7 +23,7 @@ func PrintWhatIf(w io.Writer, target Target, a *WhatIfAnswer, format Format) err
 		p.copies(a.Decisions)
 	}
 	// The decisions about several copies are alike; the first without a node says why no more fit.
-	switch at := slices.IndexFunc(a.Decisions, func(d Decision) bool { return d.SelectedNode == "" }); {
+	switch at := slices.IndexFunc(a.Decisions, func(d explain.Explained) bool { return d.SelectedNode == "" }); {
 	case len(a.Decisions) == 1:
 		p.decision(a.Decisions[0], format)
 	case at >= 0:
@@ -33,7 +34,7 @@ func PrintWhatIf(w io.Writer, target Target, a *WhatIfAnswer, format Format) err
 }
 
 // copies prints a row for each copy that fits, and one for the rest.
-func (p *printer) copies(all []Decision) {
+func (p *printer) copies(all []explain.Explained) {
 	p.table([]string{"COPY", "POD", "NODE", "TOTAL"}, func(t table) {
 		for i, d := range all {
 			if d.SelectedNode == "" && i < len(all)-1 {
@@ -48,7 +49,7 @@ func (p *printer) copies(all []Decision) {
 func podName(c *result.Cycle) string { return c.Pod.Namespace + "/" + c.Pod.Name }
 
 // decision prints a sentence, and a row for each node.
-func (p *printer) decision(d Decision, format Format) {
+func (p *printer) decision(d explain.Explained, format Format) {
 	p.line("%s", sentence(d))
 	p.victims(d.Preemption)
 	rows := rowsOf(d.Cycle)
@@ -76,7 +77,7 @@ func (p *printer) decision(d Decision, format Format) {
 }
 
 // sentence says where the pod would go, or why it would stay pending.
-func sentence(d Decision) string {
+func sentence(d explain.Explained) string {
 	if d.SelectedNode == "" {
 		return d.Explanation.Sentence
 	}

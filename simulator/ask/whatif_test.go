@@ -54,7 +54,7 @@ func (file) Capacity(context.Context, hypothesis.Capacity) (*capacity.Answer, er
 }
 
 // cycle returns a hypothetical cycle over the nodes a to d, of which nodes fit, with these totals.
-func cycle(pod string, totals map[string]int64, rejected ...func(*result.FilterBuilder)) Decision {
+func cycle(pod string, totals map[string]int64, rejected ...func(*result.FilterBuilder)) explain.Explained {
 	c := &result.Cycle{Summary: result.Summary{
 		Pod: result.Pod{Namespace: "shop", Name: pod}, Hypothetical: true, Attempt: 1, Profile: "default-scheduler", Outcome: result.Unschedulable,
 		Nodes: result.NodeCounts{Total: len(totals) + len(rejected), Evaluated: len(totals) + len(rejected), Feasible: len(totals)},
@@ -84,7 +84,7 @@ func cycle(pod string, totals map[string]int64, rejected ...func(*result.FilterB
 		score.Normalized, score.Weighted = score.Raw, score.Raw
 		c.Score = score
 	}
-	return Decision{Cycle: c, Explanation: explain.Cycle(c)}
+	return explain.With(c)
 }
 
 func full(node string) func(*result.FilterBuilder) {
@@ -99,7 +99,7 @@ func tainted(node string) func(*result.FilterBuilder) {
 	}
 }
 
-func preempting(d Decision) Decision {
+func preempting(d explain.Explained) explain.Explained {
 	d.NominatedNode = "d"
 	d.Preemption = &result.Preemption{Chosen: "d", Candidates: []result.Candidate{{Node: "d", Victims: []result.Victim{
 		{Pod: result.Pod{Namespace: "batch", Name: "etl-1"}, Priority: 5}, {Pod: result.Pod{Namespace: "batch", Name: "etl-2"}},
@@ -108,7 +108,7 @@ func preempting(d Decision) Decision {
 	return d
 }
 
-func tied(d Decision) Decision {
+func tied(d explain.Explained) explain.Explained {
 	d.Score.FindTied()
 	return d
 }
@@ -120,18 +120,18 @@ func TestPrintWhatIf(t *testing.T) {
 	for _, tc := range []struct {
 		name      string
 		format    Format
-		decisions []Decision
+		decisions []explain.Explained
 	}{
-		{"a node of several", Table, []Decision{scored}},
-		{"wide", Wide, []Decision{scored}},
-		{"equal totals", Table, []Decision{tied(cycle("web", map[string]int64{"a": 90, "b": 90}))}},
-		{"the only node", Table, []Decision{cycle("web", map[string]int64{"a": 90}, full("b"))}},
-		{"no node", Table, []Decision{cycle("web", nil, tainted("a"), full("b"), full("c"))}},
-		{"no node, but room", Table, []Decision{preempting(cycle("web", nil, full("c"), full("d")))}},
-		{"copies", Table, []Decision{scored, cycle("web-2", map[string]int64{"a": 80}, full("b"))}},
-		{"copies that do not all fit", Table, []Decision{scored, cycle("web-2", nil, full("a"), full("b")), cycle("web-2", nil, full("a"), full("b"))}},
-		{"JSON", JSON, []Decision{cycle("web", map[string]int64{"a": 90})}},
-		{"YAML", YAML, []Decision{cycle("web", map[string]int64{"a": 90})}},
+		{"a node of several", Table, []explain.Explained{scored}},
+		{"wide", Wide, []explain.Explained{scored}},
+		{"equal totals", Table, []explain.Explained{tied(cycle("web", map[string]int64{"a": 90, "b": 90}))}},
+		{"the only node", Table, []explain.Explained{cycle("web", map[string]int64{"a": 90}, full("b"))}},
+		{"no node", Table, []explain.Explained{cycle("web", nil, tainted("a"), full("b"), full("c"))}},
+		{"no node, but room", Table, []explain.Explained{preempting(cycle("web", nil, full("c"), full("d")))}},
+		{"copies", Table, []explain.Explained{scored, cycle("web-2", map[string]int64{"a": 80}, full("b"))}},
+		{"copies that do not all fit", Table, []explain.Explained{scored, cycle("web-2", nil, full("a"), full("b")), cycle("web-2", nil, full("a"), full("b"))}},
+		{"JSON", JSON, []explain.Explained{cycle("web", map[string]int64{"a": 90})}},
+		{"YAML", YAML, []explain.Explained{cycle("web", map[string]int64{"a": 90})}},
 	} {
 		var out bytes.Buffer
 		if err := PrintWhatIf(&out, file("cluster.yaml"), &WhatIfAnswer{State: state, Decisions: tc.decisions}, tc.format); err != nil {

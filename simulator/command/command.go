@@ -89,6 +89,8 @@ func run(with []Option) error {
 			return compareConfigurations(ctx, os.Args[2:], with)
 		case "sweep":
 			return sweepParameters(ctx, os.Args[2:], with)
+		case "report":
+			return report(ctx, os.Args[2:])
 		case "version":
 			return showVersion(os.Args[2:], os.Stdout)
 		}
@@ -96,12 +98,25 @@ func run(with []Option) error {
 	return serve(ctx, os.Args[1:], with)
 }
 
+// usage names every command.
+const usage = `simulator [flags]
+       simulator bench [flags]
+       simulator record [flags]
+       simulator replay FILE [flags]
+       simulator whatif ([NAMESPACE/]NAME | -f FILE) [flags]
+       simulator capacity ([NAMESPACE/]NAME | -f FILE) [flags]
+       simulator run FILE… [flags]
+       simulator compare A B --on FILE [flags]
+       simulator sweep FILE [flags]
+       simulator report [NAMESPACE/]NAME [flags]
+       simulator version [flags]`
+
 func serve(ctx context.Context, args []string, with []Option) error {
 	options := app.DefaultOptions()
 	for _, o := range with {
 		o(&options)
 	}
-	flags := newFlags("simulator [flags]\n       simulator bench [flags]\n       simulator record [flags]\n       simulator replay FILE [flags]\n       simulator whatif ([NAMESPACE/]NAME | -f FILE) [flags]\n       simulator capacity ([NAMESPACE/]NAME | -f FILE) [flags]\n       simulator run FILE… [flags]\n       simulator compare A B --on FILE [flags]\n       simulator sweep FILE [flags]\n       simulator version [flags]",
+	flags := newFlags(usage,
 		"Runs a Kubernetes control plane and a recorded kube-scheduler, and serves their web application.")
 	gates := flags.serve(&options)
 	if done, err := flags.parse(args); done || err != nil {
@@ -136,6 +151,7 @@ func (flags flagSet) serve(options *app.Options) (gates *string) {
 	flags.StringVar(&options.Devices, "devices", "", "`file` with the devices that nodes publish, for dynamic resource allocation")
 	flags.StringVar(&options.NUMA, "numa", "", "`file` that says how nodes are cut into NUMA nodes, for NodeResourceTopologyMatch")
 	flags.StringSliceVar(&options.Definitions, "crds", nil, "`plugins` whose custom resource definitions are installed at the start, or all (default: each comes with a configuration that enables its plugin)")
+	flags.BoolVar(&options.Kueue, "kueue", false, "install the kinds of Kueue (kueue.x-k8s.io) and admit jobs and pods by queues, as Kueue does")
 	flags.StringVar(&options.Import, "import", "", "`path` of a file, directory or archive of objects to import at the start")
 	flags.BoolVar(&options.Reschedule, "reschedule", false, "schedule imported pods, and pods of a followed cluster, again instead of keeping them where they were bound")
 	flags.BoolVar(&options.Outbound.Anywhere, "allow-outbound", false, "let webhooks, APIServices and extenders call any address, not only those on loopback")

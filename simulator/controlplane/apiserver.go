@@ -13,6 +13,7 @@ import (
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/apiserver/pkg/admission"
+	mutatingwebhook "k8s.io/apiserver/pkg/admission/plugin/webhook/mutating"
 	genericapiserver "k8s.io/apiserver/pkg/server"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	"k8s.io/client-go/kubernetes"
@@ -29,6 +30,7 @@ import (
 	"k8s.io/kubernetes/plugin/pkg/admission/serviceaccount"
 
 	"kube-scheduler-simulator/simulator/connections"
+	"kube-scheduler-simulator/simulator/kueue/intake"
 	"kube-scheduler-simulator/simulator/outbound"
 )
 
@@ -83,6 +85,8 @@ type serverOptions struct {
 	outbound outbound.Policy
 	// version is the version that clients see.
 	version string
+	// handlers are those of Options.
+	handlers map[string]http.Handler
 }
 
 // startAPIServer returns when the API server listens; waitReady waits until it serves. fail is
@@ -146,7 +150,7 @@ func newServerChain(ctx context.Context, run *options.ServerRunOptions, opts ser
 	front := config.Aggregator.GenericConfig
 	build := front.BuildHandlerChainFunc
 	front.BuildHandlerChainFunc = func(handler http.Handler, c *genericapiserver.Config) http.Handler {
-		return opts.guard(build(connects.before(handler), c))
+		return opts.guard(build(connects.before(withHandlers(opts.handlers, handler)), c))
 	}
 	completed, err := config.Complete()
 	if err != nil {
@@ -158,6 +162,19 @@ func newServerChain(ctx context.Context, run *options.ServerRunOptions, opts ser
 	}
 	server.GenericAPIServer.ShutdownTimeout = connectionTimeout
 	return server, nil
+}
+
+// withHandlers gives the requests to the paths of handlers to these, and all others to next.
+func withHandlers(handlers map[string]http.Handler, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		for prefix, handler := range handlers {
+			if r.URL.Path == prefix || strings.HasPrefix(r.URL.Path, prefix+"/") {
+				handler.ServeHTTP(w, r)
+				return
+			}
+		}
+		next.ServeHTTP(w, r)
+	})
 }
 
 // serverRunOptions are the options of a kube-apiserver in an ordinary cluster, without features
@@ -204,6 +221,7 @@ func serverRunOptions(listener net.Listener, opts serverOptions) *options.Server
 	enableAPIs(o)
 	disableAdmission(o, opts.taintNewNodes)
 	decorateAdmission(o, opts.outbound)
+	addIntake(o)
 	return o
 }
 
@@ -233,6 +251,15 @@ func disableAdmission(o *options.ServerRunOptions, taintNewNodes bool) {
 		// from YAML.
 		o.Admission.GenericAdmission.DisablePlugins = append(o.Admission.GenericAdmission.DisablePlugins, nodetaint.PluginName)
 	}
+}
+
+// addIntake adds the plugin that stands in for Kueue's webhooks, where an API server calls those that
+// change objects.
+func addIntake(o *options.ServerRunOptions) {
+	generic := o.Admission.GenericAdmission
+	intake.Register(generic.Plugins)
+	order := generic.RecommendedPluginOrder
+	generic.RecommendedPluginOrder = slices.Insert(slices.Clone(order), slices.Index(order, mutatingwebhook.PluginName), intake.PluginName)
 }
 
 // decorateAdmission puts our decorators first in the list, so that the metrics decorator wraps

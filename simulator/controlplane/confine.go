@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/kubernetes/cmd/kube-apiserver/app"
 
+	"kube-scheduler-simulator/simulator/kueue/conversion"
 	"kube-scheduler-simulator/simulator/outbound"
 )
 
@@ -48,6 +49,7 @@ func (c confinement) apply(config *app.Config) {
 	extensions.AuthResolverWrapper = func(r webhook.AuthenticationInfoResolver) webhook.AuthenticationInfoResolver {
 		return c.webhooks(inner(r))
 	}
+	extensions.ServiceResolver = confinedServices{extensions.ServiceResolver, c}
 
 	aggregator := &config.Aggregator.ExtraConfig
 	toServers := aggregator.ProxyTransport.Clone()
@@ -72,6 +74,9 @@ func (c confinement) webhooks(inner webhook.AuthenticationInfoResolver) webhook.
 			return c.client(inner.ClientConfigFor(hostPort))
 		},
 		ClientConfigForServiceFunc: func(name, namespace string, port int) (*rest.Config, error) {
+			if convertsKueue(namespace, name) {
+				return &rest.Config{WrapTransport: func(http.RoundTripper) http.RoundTripper { return conversion.Transport{} }}, nil
+			}
 			return c.client(inner.ClientConfigForService(name, namespace, port))
 		},
 	}
@@ -122,6 +127,9 @@ var _ webhook.ServiceResolver = confinedServices{}
 
 // ResolveEndpoint implements webhook.ServiceResolver.
 func (s confinedServices) ResolveEndpoint(namespace, name string, port int32) (*url.URL, error) {
+	if convertsKueue(namespace, name) {
+		return &url.URL{Scheme: "https", Host: name + "." + namespace + ".svc:443"}, nil // conversion.Transport calls nothing
+	}
 	u, err := s.inner.ResolveEndpoint(namespace, name, port)
 	if err != nil {
 		return nil, err
@@ -130,6 +138,12 @@ func (s confinedServices) ResolveEndpoint(namespace, name string, port int32) (*
 		return nil, err
 	}
 	return u, nil
+}
+
+// convertsKueue reports whether a service is the conversion webhook of Kueue's kinds, which is answered
+// in this process.
+func convertsKueue(namespace, name string) bool {
+	return namespace == conversion.ServiceNamespace && name == conversion.ServiceName
 }
 
 // refuseDial is the dialer for kubelets and for programs in pods. Requests that need it are

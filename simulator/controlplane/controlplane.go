@@ -18,6 +18,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -71,6 +72,8 @@ type Options struct {
 	EtcdChecked bool
 	// EtcdQuota bounds the size of our own etcd's database in bytes. Default: 8 GiB.
 	EtcdQuota int64
+	// Handlers answer authorized requests to paths that begin so, before the API server does. Default: none.
+	Handlers map[string]http.Handler
 	// Logger receives problems that do not prevent the start. The zero value discards them.
 	Logger klog.Logger
 }
@@ -230,7 +233,7 @@ func (c *ControlPlane) useRegistry(ctx context.Context, r *registry) (err error)
 // startServer returns when the API server is ready and the start state is known, except for
 // the default roles.
 func (c *ControlPlane) startServer(ctx context.Context, certs certificates, etcd Etcd, taint bool) (*apiServer, error) {
-	api, err := startAPIServer(ctx, serverOptions{certs: certs, etcd: etcd, taintNewNodes: taint, guard: c.gate.guard, outbound: c.opts.Outbound, version: c.opts.Version}, c.fail)
+	api, err := startAPIServer(ctx, serverOptions{certs: certs, etcd: etcd, taintNewNodes: taint, guard: c.gate.guard, outbound: c.opts.Outbound, version: c.opts.Version, handlers: c.opts.Handlers}, c.fail)
 	if err != nil {
 		return nil, fmt.Errorf("start kube-apiserver: %w", err)
 	}

@@ -64,6 +64,12 @@ func (c *Cluster) Keep(ctx context.Context, definitions []Definition) error {
 }
 
 func (c *Cluster) install(ctx context.Context, definitions []Definition, keep bool) error {
+	if len(definitions) > 1 {
+		// The API server prepares several at the same time. The loop below repeats what fails.
+		for _, d := range definitions {
+			_, _ = c.step(ctx, d, keep)
+		}
+	}
 	for _, d := range definitions {
 		err := wait.PollUntilContextTimeout(ctx, servePoll, serveTimeout, true, func(ctx context.Context) (bool, error) {
 			served, err := c.step(ctx, d, keep)
@@ -120,7 +126,7 @@ func (c *Cluster) create(ctx context.Context, d Definition, keep bool) error {
 		return err
 	}
 	if !keep {
-		object.Annotations[objects.AnnotationForPlugin] = d.Plugin
+		metav1.SetMetaDataAnnotation(&object.ObjectMeta, objects.AnnotationForPlugin, d.Plugin)
 	}
 	_, err = c.client.ApiextensionsV1().CustomResourceDefinitions().Create(ctx, object, metav1.CreateOptions{FieldManager: fieldManager})
 	if apierrors.IsAlreadyExists(err) {

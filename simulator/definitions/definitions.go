@@ -29,7 +29,7 @@ type Definition struct {
 	// Kind and Resource are what it defines; Resource is the plural name.
 	Kind     schema.GroupVersionKind
 	Resource string
-	// Plugin is the plugin that reads the objects.
+	// Plugin is the plugin that reads the objects, or Kueue.
 	Plugin string
 }
 
@@ -37,6 +37,22 @@ var table = []Definition{
 	{Kind: schema.GroupVersionKind{Group: "scheduling.x-k8s.io", Version: "v1alpha1", Kind: "PodGroup"}, Resource: "podgroups", Plugin: "Coscheduling"},
 	{Kind: schema.GroupVersionKind{Group: "scheduling.x-k8s.io", Version: "v1alpha1", Kind: "ElasticQuota"}, Resource: "elasticquotas", Plugin: "CapacityScheduling"},
 	{Kind: schema.GroupVersionKind{Group: "topology.node.k8s.io", Version: "v1alpha2", Kind: "NodeResourceTopology"}, Resource: "noderesourcetopologies", Plugin: "NodeResourceTopologyMatch"},
+	kueue("ClusterQueue", "clusterqueues"),
+	kueue("LocalQueue", "localqueues"),
+	kueue("Cohort", "cohorts"),
+	kueue("Workload", "workloads"),
+	kueue("ResourceFlavor", "resourceflavors"),
+	kueue("Topology", "topologies"),
+	kueue("WorkloadPriorityClass", "workloadpriorityclasses"),
+	kueue("AdmissionCheck", "admissionchecks"),
+}
+
+// Kueue is what stands in place of a plugin in the definitions of Kueue's kinds. The controllers that
+// read them run while a cluster has them.
+const Kueue = "Kueue"
+
+func kueue(kind, resource string) Definition {
+	return Definition{Kind: schema.GroupVersionKind{Group: "kueue.x-k8s.io", Version: "v1beta2", Kind: kind}, Resource: resource, Plugin: Kueue}
 }
 
 // Name is the name of the CustomResourceDefinition.

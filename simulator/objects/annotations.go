@@ -13,14 +13,15 @@ const Prefix = annotation.Prefix
 
 // Annotations that people set, and the web application sets for them. Package standin says what they mean.
 const (
-	AnnotationFailure = standin.AnnotationFailure
-	AnnotationDevices = standin.AnnotationDevices
-	// AnnotationNUMA says how a virtual node is cut into NUMA nodes, in YAML or JSON; see
-	// virtualnode.Cut. The virtual node publishes a NodeResourceTopology.
-	AnnotationNUMA             = Prefix + "numa"
+	AnnotationFailure          = standin.AnnotationFailure
+	AnnotationDevices          = standin.AnnotationDevices
 	AnnotationRunDuration      = standin.AnnotationRunDuration
 	AnnotationExitCode         = standin.AnnotationExitCode
 	AnnotationShutdownDuration = standin.AnnotationShutdownDuration
+
+	// AnnotationNUMA says how a virtual node is cut into NUMA nodes, in YAML or JSON; see
+	// virtualnode.Cut. The virtual node publishes a NodeResourceTopology.
+	AnnotationNUMA = Prefix + "numa"
 
 	FailureNotReady    = standin.FailureNotReady
 	FailureUnreachable = standin.FailureUnreachable

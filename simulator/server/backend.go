@@ -82,6 +82,8 @@ type Backend struct {
 	// Hypotheses answers questions about what did not happen. When it is nil, their routes answer
 	// 501.
 	Hypotheses Hypotheses
+	// Kueue admits workloads of queues. When it is nil, its routes answer 501.
+	Kueue Kueue
 	// Shadow judges live decisions. When it is nil, its routes answer 501.
 	Shadow Shadow
 	// Runs runs scenarios. When it is nil, its routes answer 501.
@@ -112,7 +114,7 @@ func (s *Server) SetBackend(b Backend) error {
 	if !s.backend.CompareAndSwap(nil, &attached{Backend: b, proxy: proxy}) {
 		return errors.New("attaching the backend: there is one already")
 	}
-	s.hub.Attach(watch.Backend{Client: client, Results: b.Results, Queues: b.Queues})
+	s.hub.Attach(watch.Backend{Client: client, Results: b.Results, Queues: b.Queues, Admissions: b.admissions()})
 	return nil
 }
 

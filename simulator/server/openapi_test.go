@@ -19,6 +19,10 @@ import (
 	"kube-scheduler-simulator/scheduler/whatif/fit"
 	"kube-scheduler-simulator/simulator/definitions"
 	"kube-scheduler-simulator/simulator/hypothesis"
+	"kube-scheduler-simulator/simulator/kueue/admission"
+	"kube-scheduler-simulator/simulator/kueue/control"
+	"kube-scheduler-simulator/simulator/kueue/ledger"
+	"kube-scheduler-simulator/simulator/kueue/suggest"
 	"kube-scheduler-simulator/simulator/replay"
 	"kube-scheduler-simulator/simulator/runs"
 	"kube-scheduler-simulator/simulator/scenario"
@@ -94,6 +98,28 @@ func asTemplate(path string) string {
 func TestSchemasMatchTypes(t *testing.T) {
 	doc := readOpenAPI(t)
 	for name, full := range map[string]any{
+		"AdmissionAmount":      &admission.Amount{},
+		"AdmissionCheckFlip":   &checkRequest{},
+		"AdmissionDomain":      &admission.DomainPods{},
+		"AdmissionEntry":       &ledger.Entry{},
+		"AdmissionFlavor":      &admission.FlavorTrial{},
+		"AdmissionGroup":       &admission.GroupSearch{},
+		"AdmissionHead":        &admission.Head{},
+		"AdmissionPage":        &ledger.Page{},
+		"AdmissionPodSet":      &admission.PodSetSearch{},
+		"AdmissionResource":    &admission.ResourceTrial{},
+		"AdmissionShare":       &admission.NodeShare{},
+		"AdmissionSuggestion":  &suggest.Suggestion{},
+		"AdmissionSuggestions": &suggest.Answer{},
+		"AdmissionVictim":      &admission.Victim{},
+		"Kueue":                &kueueAnswer{},
+		"KueueView":            &control.View{},
+		"PendingWorkload":      &admission.Pending{},
+		"QueueNode":            &admission.NodeQuota{},
+		"QueueQuota":           &admission.ResourceQuota{},
+		"QuotaHolder":          &control.Holder{},
+		"WorkloadName":         &workloadRequest{},
+		"WorkloadRef":          &admission.Ref{},
 		"Error":                &apiError{},
 		"RunRequest":           &runs.Request{},
 		"RunEntry":             &runs.Entry{},
@@ -171,7 +197,7 @@ func TestSchemasMatchTypes(t *testing.T) {
 		"ExtenderFailure":      &explain.ExtenderFailure{},
 		"Score":                &result.Score{},
 		"Cycle":                &result.Cycle{},
-		"ExplainedCycle":       &explained{Cycle: &result.Cycle{}},
+		"ExplainedCycle":       &explain.Explained{Cycle: &result.Cycle{}},
 		"Explanation":          &explain.Explanation{},
 		"Rejection":            &result.Rejection{},
 		"ReasonCount":          &result.ReasonCount{},
@@ -366,7 +392,7 @@ func keysOf(t *testing.T, v any) []string {
 // fill sets every exported field to a value that is not its zero value.
 func fill(v reflect.Value) {
 	switch v.Interface().(type) {
-	case time.Time, result.Filter, result.Score, result.ExtenderRejections, explain.Statement, json.RawMessage, hypothesis.Document, whatif.Change:
+	case time.Time, result.Filter, result.Score, result.ExtenderRejections, explain.Statement, json.RawMessage, hypothesis.Document, whatif.Change, admission.Reason:
 		fillSpecial(v)
 		return
 	}
@@ -389,7 +415,7 @@ func fill(v reflect.Value) {
 		v.SetBool(true)
 	case reflect.Map:
 		v.Set(reflect.MakeMap(v.Type()))
-		v.SetMapIndex(reflect.ValueOf("x"), reflect.Zero(v.Type().Elem()))
+		v.SetMapIndex(reflect.ValueOf("x").Convert(v.Type().Key()), reflect.Zero(v.Type().Elem()))
 	case reflect.Int, reflect.Int32, reflect.Int64:
 		v.SetInt(1)
 	case reflect.Float64:
@@ -404,6 +430,8 @@ func fillSpecial(v reflect.Value) {
 	switch p := v.Addr().Interface().(type) {
 	case *time.Time:
 		*p = time.Unix(1, 0)
+	case *admission.Reason:
+		p.Operands = admission.NotTried{}
 	case *result.Filter:
 		p.DurationSeconds, p.Comparisons, p.Nominated = make([]*float64, 1), make([]result.Comparison, 1), []result.NominatedPass{{PodCount: 1}}
 	case *result.Score:

@@ -1,7 +1,10 @@
 package server
 
 import (
+	"errors"
+	"fmt"
 	"math"
+	"mime"
 	"net/http"
 	"strconv"
 	"strings"
@@ -13,6 +16,7 @@ import (
 	"kube-scheduler-simulator/scheduler/config"
 	"kube-scheduler-simulator/scheduler/explain"
 	"kube-scheduler-simulator/scheduler/result"
+	"kube-scheduler-simulator/simulator/report"
 )
 
 // maxLimit is the largest page that a client may ask for.
@@ -184,23 +188,65 @@ func (s *Server) getCycle(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	uid := c.Param("uid")
-	attempt, err := strconv.Atoi(c.Param("attempt"))
-	if err != nil || attempt < 1 {
-		return badQuery(config.Mistake{Field: "attempt", Message: "want a number from 1"})
-	}
-	cycle, err := b.Results.Get(types.UID(uid), attempt)
+	cycle, err := cycleOf(b.Results, c.Param("uid"), c.Param("attempt"))
 	if err != nil {
 		return err
 	}
-	if cycle == nil {
-		return refuse(http.StatusNotFound, "there is no result for attempt %d of pod UID %q", attempt, uid)
+	switch format := c.QueryParam("format"); format {
+	case "", "json":
+		return c.JSON(http.StatusOK, explain.With(cycle))
+	case "html":
+		return s.getReport(c, b.Results, cycle)
+	default:
+		return badQuery(config.Mistake{Field: "format", Message: "want json or html"})
 	}
-	return c.JSON(http.StatusOK, explained{Cycle: cycle, Explanation: explain.Cycle(cycle)})
 }
 
-// explained is a cycle with its explanation.
-type explained struct {
-	*result.Cycle
-	Explanation explain.Explanation `json:"explanation"`
+// cycleOf finds an attempt of a pod by what an address says.
+func cycleOf(results Results, uid, number string) (*result.Cycle, error) {
+	attempt, err := strconv.Atoi(number)
+	if err != nil || attempt < 1 {
+		return nil, badQuery(config.Mistake{Field: "attempt", Message: "want a number from 1"})
+	}
+	cycle, err := results.Get(types.UID(uid), attempt)
+	if err != nil {
+		return nil, err
+	}
+	if cycle == nil {
+		return nil, refuse(http.StatusNotFound, "there is no result for attempt %d of pod UID %q", attempt, uid)
+	}
+	return cycle, nil
+}
+
+// getReport writes a decision as a file that opens without a server. With the parameter other, the
+// UID and the attempt of another decision, the file compares both.
+func (s *Server) getReport(c echo.Context, results Results, cycle *result.Cycle) error {
+	r := report.Report{Decision: cycle, Exported: s.opts.clock.Now()}
+	var err error
+	if other := c.QueryParam("other"); other != "" {
+		uid, attempt, _ := strings.Cut(other, "/")
+		if r.Other, err = cycleOf(results, uid, attempt); err != nil {
+			return err
+		}
+	}
+	if r.Attempts, err = results.Attempts(cycle.Pod.UID); err != nil {
+		return err
+	}
+	file, err := report.HTML(s.opts.Assets, r)
+	if errors.Is(err, report.ErrNotBuilt) {
+		return refuse(http.StatusNotImplemented, "%s", err)
+	}
+	if err != nil {
+		return err
+	}
+	policy, err := report.Policy(s.opts.Assets)
+	if err != nil {
+		return err
+	}
+	h := c.Response().Header()
+	// A browser that opens the address sees the file as another origin, which may call nothing.
+	h.Set("Content-Security-Policy", "sandbox allow-scripts allow-downloads; "+policy)
+	name := fmt.Sprintf("%s-%s-%d.html", cycle.Pod.Namespace, cycle.Pod.Name, cycle.Attempt)
+	h.Set("Content-Disposition", mime.FormatMediaType("inline", map[string]string{"filename": name}))
+	return c.HTMLBlob(http.StatusOK, file)
 }

@@ -72,6 +72,11 @@ func (s *Server) route(e *echo.Echo) {
 	v1.PUT("/shadow", s.shadow(s.putShadow))
 	v1.POST("/shadow", s.shadow(s.postShadow))
 	v1.DELETE("/shadow", whole(s.shadow(s.deleteShadow)))
+	v1.GET("/admissions", s.listAdmissions)
+	v1.GET("/kueue", s.getKueue)
+	v1.PUT("/kueue", whole(s.putKueue))
+	v1.PUT("/kueue/checks", s.putCheck)
+	v1.POST("/kueue/whatif", s.postKueueWhatIf)
 	e.GET(watchPath, echo.WrapHandler(s.hub))
 
 	e.Match(proxiedMethods, proxyPrefix+"/*", s.proxy)

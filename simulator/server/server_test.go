@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"testing/fstest"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -102,6 +103,33 @@ func TestBodiesAreBounded(t *testing.T) {
 	a = h.send(r)
 	want(t, "of unknown length", a.StatusCode, 413)
 	want(t, "of unknown length", a.message(t), "the request body is larger than 1 MiB, the limit of this server")
+}
+
+func TestADecisionIsHandedOnAsAFile(t *testing.T) {
+	results := &fakeResults{}
+	results.put(cycle("u", 1, result.Unschedulable))
+	results.put(cycle("u", 2, result.Scheduled))
+	h := serve(t, Options{Assets: fstest.MapFS{"report/report.js": {Data: []byte("run()")}, "report/report.css": {}}})
+	h.attach(nil, results)
+	file := h.get("/api/v1/results/u/2?format=html&other=u/1")
+	want(t, "code", file.StatusCode, 200)
+	want(t, "type", file.Header.Get("Content-Type"), "text/html; charset=UTF-8")
+	want(t, "name", file.Header.Get("Content-Disposition"), "inline; filename=default-pod-u-2.html")
+	if policy := file.Header.Get("Content-Security-Policy"); !strings.HasPrefix(policy, "sandbox allow-scripts allow-downloads; default-src 'none'; script-src 'sha256-") {
+		t.Errorf("the policy is %s", policy)
+	}
+	if !strings.Contains(file.body, `id="report"`) {
+		t.Errorf("the file is %s", file.body)
+	}
+	for path, code := range map[string]int{"?format=pdf": 400, "?format=html&other=u/3": 404, "?format=html&other=u": 400, "?format=json": 200} {
+		want(t, path, h.get("/api/v1/results/u/2"+path).StatusCode, code)
+	}
+
+	h = serve(t, Options{})
+	h.attach(nil, results)
+	a := h.get("/api/v1/results/u/2?format=html")
+	want(t, "without the application", a.StatusCode, 501)
+	want(t, "without the application", a.message(t), "this program was built without the web application, which draws reports")
 }
 
 func TestResults(t *testing.T) {

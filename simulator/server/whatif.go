@@ -44,8 +44,8 @@ var errSlow = errors.New("the question takes too long; ask for less")
 
 // whatifAnswer is the answer to a hypothesis.
 type whatifAnswer struct {
-	State     whatif.State `json:"state"`
-	Decisions []explained  `json:"decisions"`
+	State     whatif.State        `json:"state"`
+	Decisions []explain.Explained `json:"decisions"`
 }
 
 func (s *Server) postWhatIf(ctx context.Context, h Hypotheses, q hypothesis.WhatIf) (any, error) {
@@ -53,13 +53,13 @@ func (s *Server) postWhatIf(ctx context.Context, h Hypotheses, q hypothesis.What
 	if err != nil {
 		return nil, err
 	}
-	out := whatifAnswer{State: answer.State, Decisions: make([]explained, len(answer.Decisions))}
+	out := whatifAnswer{State: answer.State, Decisions: make([]explain.Explained, len(answer.Decisions))}
 	for i, c := range answer.Decisions {
 		if i > 0 && c == answer.Decisions[i-1] {
 			out.Decisions[i] = out.Decisions[i-1]
 			continue
 		}
-		out.Decisions[i] = explained{Cycle: c, Explanation: explain.Cycle(c)}
+		out.Decisions[i] = explain.With(c)
 	}
 	return out, nil
 }

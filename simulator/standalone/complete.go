@@ -12,8 +12,8 @@ import (
 	"k8s.io/component-helpers/storage/volume"
 	"k8s.io/utils/ptr"
 
-	"kube-scheduler-simulator/simulator/objects"
 	"kube-scheduler-simulator/scheduler/standin"
+	"kube-scheduler-simulator/simulator/objects"
 )
 
 // completeClass adds the default StorageClass of a new cluster, unless there is one of its name or another

@@ -51,6 +51,10 @@ func New(ctx context.Context, _ runtime.Object, h fwk.Handle) (fwk.Plugin, error
 	p.ledger = newLedger(func(namespace string) []*v1alpha1.ElasticQuota {
 		return listed(quotas.Informer().GetIndexer(), namespace)
 	})
+	pods := h.SharedInformerFactory().Core().V1().Pods().Informer()
+	if customresource.Hypothetical(h) {
+		p.ledger.placed = func(namespace string) []*v1.Pod { return placed(pods.GetIndexer(), namespace) }
+	}
 	err = follow.Follow(p.view, quotas.Informer(), follow.Handlers[*v1alpha1.ElasticQuota]{
 		Added:   func(q *v1alpha1.ElasticQuota, _ bool) { p.ledger.added(q) },
 		Updated: func(_, q *v1alpha1.ElasticQuota) { p.ledger.updated(q) },
@@ -60,7 +64,7 @@ func New(ctx context.Context, _ runtime.Object, h fwk.Handle) (fwk.Plugin, error
 		return nil, err
 	}
 	quotasListed := quotas.Informer().HasSyncedChecker().Done()
-	err = follow.Follow(p.view, h.SharedInformerFactory().Core().V1().Pods().Informer(), follow.Handlers[*v1.Pod]{
+	err = follow.Follow(p.view, pods, follow.Handlers[*v1.Pod]{
 		Added: func(pod *v1.Pod, initially bool) {
 			if initially {
 				// The quotas that exist count these pods, so they must be known.
@@ -93,6 +97,18 @@ func listed(indexer cache.Indexer, namespace string) (out []*v1alpha1.ElasticQuo
 		}
 	}
 	slices.SortFunc(out, func(a, b *v1alpha1.ElasticQuota) int { return cmp.Compare(a.Name, b.Name) })
+	return out
+}
+
+// placed returns the pods of a namespace that count.
+func placed(indexer cache.Indexer, namespace string) (out []*v1.Pod) {
+	// The informer has the index.
+	objects, _ := indexer.ByIndex(cache.NamespaceIndex, namespace)
+	for _, object := range objects {
+		if pod, ok := object.(*v1.Pod); ok && pod.Spec.NodeName != "" && pod.Status.Phase != v1.PodSucceeded && pod.Status.Phase != v1.PodFailed {
+			out = append(out, pod)
+		}
+	}
 	return out
 }
 

@@ -164,6 +164,8 @@ func (a *accounts) overTotal(more amounts) bool {
 type ledger struct {
 	// listed returns the ElasticQuotas of a namespace, by name.
 	listed func(namespace string) []*v1alpha1.ElasticQuota
+	// placed returns the unfinished pods of a namespace that have a node. It is nil in a live cluster.
+	placed func(namespace string) []*v1.Pod
 
 	mu     sync.Mutex
 	quotas map[string]*quota
@@ -203,13 +205,20 @@ func (l *ledger) put(namespace string, q *quota) {
 }
 
 // added counts an ElasticQuota, if it is the first of its namespace. Pods that have a node
-// already are not counted: only a scheduler that starts after them finds them.
+// already are not counted: only a scheduler that starts after them finds them. A hypothetical scheduler is one.
 func (l *ledger) added(q *v1alpha1.ElasticQuota) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.quotas[q.Namespace] == nil {
-		l.put(q.Namespace, newQuota(q))
+	if l.quotas[q.Namespace] != nil {
+		return
 	}
+	account := newQuota(q)
+	if l.placed != nil {
+		for _, pod := range l.placed(q.Namespace) {
+			account.add(pod)
+		}
+	}
+	l.put(q.Namespace, account)
 }
 
 // updated replaces the min and the max of a namespace, whichever of its quotas changed.

@@ -39,6 +39,8 @@ type Plugin struct {
 	groups *customresource.Objects[v1alpha1.PodGroup, *v1alpha1.PodGroup]
 	pods   cache.Indexer
 	now    func() time.Time
+	// hypothetical: see customresource.Hypothetical.
+	hypothetical bool
 
 	mu sync.Mutex
 	// known is what the plugin remembers of each group, by its key. An entry stays when the
@@ -78,7 +80,10 @@ func New(_ context.Context, args runtime.Object, handle fwk.Handle) (fwk.Plugin,
 	if err != nil {
 		return nil, err
 	}
-	p := &Plugin{args: a, handle: handle, now: time.Now, known: map[string]*memory{}, most: mostForgettable, waiting: map[types.UID]fwk.CycleState{}}
+	p := &Plugin{
+		args: a, handle: handle, now: time.Now, known: map[string]*memory{}, most: mostForgettable, waiting: map[types.UID]fwk.CycleState{},
+		hypothetical: customresource.Hypothetical(handle),
+	}
 	if p.groups, err = customresource.New[v1alpha1.PodGroup](handle, v1alpha1.PodGroups); err != nil {
 		return nil, err
 	}
@@ -147,8 +152,12 @@ func (p *Plugin) gone(pod *v1.Pod) {
 	delete(p.memory(keyOf(pod)).assigned, pod.Name)
 }
 
-// memory returns what the plugin remembers of a group. The caller holds mu.
+// memory returns what the plugin remembers of a group. The caller holds mu. In a hypothetical cluster that is which members have
+// a node, and nothing of what earlier cycles found.
 func (p *Plugin) memory(key string) *memory {
+	if p.hypothetical {
+		return p.present(key)
+	}
 	m := p.known[key]
 	if m == nil {
 		if len(p.known) >= p.most {
@@ -173,6 +182,21 @@ func (p *Plugin) forgetGone() {
 		}
 	}
 	p.most = max(mostForgettable, 2*len(p.known)) // not again for each new group
+}
+
+// present returns what the cluster says of a group, with nothing of earlier cycles.
+func (p *Plugin) present(key string) *memory {
+	m := &memory{assigned: map[string]bool{}}
+	objects, err := p.pods.ByIndex(byGroup, key)
+	if err != nil {
+		return m // without the index the plugin would not exist
+	}
+	for _, o := range objects {
+		if pod, ok := o.(*v1.Pod); ok && pod.Spec.NodeName != "" {
+			m.assigned[pod.Name] = true
+		}
+	}
+	return m
 }
 
 func groupName(pod *v1.Pod) string { return pod.Labels[v1alpha1.PodGroupLabel] }

@@ -56,7 +56,10 @@ func New(_ context.Context, raw runtime.Object, h fwk.Handle) (fwk.Plugin, error
 	l := newLatest()
 	p := &Plugin{topologies: l, view: follow.NewView(), arguments: args, zoneScorer: args.ScoringStrategy.zoneScorer(), leave: func() {}}
 	added := func(t *v1alpha2.NodeResourceTopology, _ bool) { l.set(t) }
+	updated := l.set
+	hypothetical := customresource.Hypothetical(h)
 	switch {
+	case args.DiscardReservedNodes && hypothetical: // a node is only discarded until the pod is bound
 	case args.DiscardReservedNodes:
 		p.topologies = newDiscarding(l)
 	case args.CacheResyncPeriodSeconds > 0:
@@ -66,13 +69,19 @@ func New(_ context.Context, raw runtime.Object, h fwk.Handle) (fwk.Plugin, error
 		}
 		added = func(t *v1alpha2.NodeResourceTopology, initially bool) {
 			l.set(t)
-			if initially {
+			if initially || hypothetical {
+				o.start(t)
+			}
+		}
+		if hypothetical {
+			updated = func(t *v1alpha2.NodeResourceTopology) {
+				l.set(t)
 				o.start(t)
 			}
 		}
 	}
 	return p, follow.Follow(p.view, objects.Informer(), follow.Handlers[*v1alpha2.NodeResourceTopology]{
-		Added: added, Updated: func(_, t *v1alpha2.NodeResourceTopology) { l.set(t) }, Deleted: l.forget,
+		Added: added, Updated: func(_, t *v1alpha2.NodeResourceTopology) { updated(t) }, Deleted: l.forget,
 	})
 }
 
@@ -95,7 +104,7 @@ type everyPod struct{ v1.Pod }
 // podsOf returns the scheduler's informer of pods, or one that has finished pods too, which
 // profiles share.
 func podsOf(h fwk.Handle, mode string) cache.SharedIndexInformer {
-	if mode == Shared {
+	if mode == Shared || customresource.Hypothetical(h) {
 		return h.SharedInformerFactory().Core().V1().Pods().Informer()
 	}
 	return h.SharedInformerFactory().InformerFor(&everyPod{}, func(client kubernetes.Interface, resync time.Duration) cache.SharedIndexInformer {

@@ -41,6 +41,11 @@ func needed(ctx context.Context, t *whatif.Trial, pod *v1.Pod, q Question) (*Nee
 		if err := t.Apply(whatif.Change{Apply: newnode.Like(like.Node(), name)}); err != nil {
 			return nil, err
 		}
+		if reported := newnode.Topology(t.Get, out.Like, name); reported != nil {
+			if err := t.Apply(whatif.Change{Apply: reported}); err != nil {
+				return nil, err
+			}
+		}
 		for _, p := range newnode.Daemons(like, name) {
 			if err := t.Apply(whatif.Change{Apply: p}); err != nil {
 				return nil, err

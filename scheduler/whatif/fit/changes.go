@@ -59,6 +59,9 @@ func (w *writer) write(remedies []remedy, target *v1.Node) (written, error) {
 			r.node(node)
 		case r.added != nil:
 			both(whatif.Change{Apply: r.added})
+			if r.reported != nil {
+				out.hypothetical = append(out.hypothetical, whatif.Change{Apply: r.reported})
+			}
 		}
 	}
 	if node != target {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	fwk "k8s.io/kube-scheduler/framework"
 
 	"kube-scheduler-simulator/scheduler/explain"
@@ -108,11 +109,11 @@ func kindOfNode(node *v1.Node, keys []string, blocked int) string {
 	return string(out)
 }
 
-// addNode returns the remedy that adds a node of a family.
-func addNode(f *family, name string) remedy {
+// addNode returns the remedy that adds a node of a family. reported is as in remedy.
+func addNode(f *family, name string, reported runtime.Object) remedy {
 	says := explain.AddNode{Name: name, Like: f.like().Name, Others: []string{}}
 	for _, m := range f.members[1:min(len(f.members), 1+mostOthers)] {
 		says.Others = append(says.Others, m.Node().Name)
 	}
-	return remedy{says: says, shape: "addNode", detail: name, disturbance: ofCluster, added: newnode.Like(f.like(), name)}
+	return remedy{says: says, shape: "addNode", detail: name, disturbance: ofCluster, added: newnode.Like(f.like(), name), reported: reported}
 }

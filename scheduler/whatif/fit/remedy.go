@@ -2,6 +2,7 @@ package fit
 
 import (
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"kube-scheduler-simulator/scheduler/explain"
 )
@@ -42,6 +43,8 @@ type remedy struct {
 	node    func(*v1.Node)
 	victims []*v1.Pod
 	added   *v1.Node
+	// reported is what the new node's agent reports of it; nil if it has none.
+	reported runtime.Object
 	// inPlace: the API server lets an existing pod change like that.
 	inPlace bool
 }

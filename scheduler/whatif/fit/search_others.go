@@ -39,7 +39,7 @@ func (s *search) addNodes(ctx context.Context, gentle bool) error {
 	}
 	for i, f := range all {
 		name := newnode.Name(f.like().Name, func(n string) bool { _, taken := index[n]; return taken })
-		c := candidate{name, []remedy{addNode(f, name)}}
+		c := candidate{name, []remedy{addNode(f, name, newnode.Topology(s.trial.Get, f.like().Name, name))}}
 		if len(left[i]) == 0 {
 			single = append(single, c)
 		} else if alternatives := s.alternatives(c.remedies[0].added, left[i]); alternatives != nil && !gentle {
@@ -86,6 +86,11 @@ func (s *search) checkFamilies(ctx context.Context, all []*family, taken map[str
 		})
 		if err := s.trial.Apply(whatif.Change{Apply: newnode.Like(f.like(), names[i])}); err != nil {
 			return nil, err
+		}
+		if reported := newnode.Topology(s.trial.Get, f.like().Name, names[i]); reported != nil {
+			if err := s.trial.Apply(whatif.Change{Apply: reported}); err != nil {
+				return nil, err
+			}
 		}
 		for _, p := range newnode.Daemons(f.members[0], names[i]) {
 			if err := s.trial.Apply(whatif.Change{Apply: p}); err != nil {

@@ -1,6 +1,6 @@
 // Package newnode makes a node that is like an existing one, as a node pool would: of the same size,
-// with the same labels and taints, with the pods that DaemonSets run on every node, and
-// otherwise empty.
+// with the same labels and taints, with the pods that DaemonSets run on every node, with the zones
+// that an agent reports, and otherwise empty.
 //
 // It may import Kubernetes' API types and scheduling framework.
 package newnode
@@ -13,6 +13,9 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	fwk "k8s.io/kube-scheduler/framework"
 )
@@ -89,6 +92,39 @@ func Daemons(like fwk.NodeInfo, name string) []*v1.Pod {
 			out = append(out, p)
 		}
 	}
+	return out
+}
+
+// topologyKind is the kind of the objects in which agents report the zones of their nodes.
+var topologyKind = schema.GroupVersionKind{Group: "topology.node.k8s.io", Version: "v1alpha2", Kind: "NodeResourceTopology"}
+
+// Topology returns what the agent of a new node reports if the node like it has an agent: the same zones, in which nothing is
+// taken. It returns nil if that node has none. get returns an object of the state.
+func Topology(get func(gvk schema.GroupVersionKind, namespace, name string) (runtime.Object, error), like, name string) runtime.Object {
+	object, err := get(topologyKind, "", like)
+	if err != nil {
+		return nil // the state has none, or no plugin reads them
+	}
+	reported, ok := object.(*unstructured.Unstructured)
+	if !ok {
+		return nil
+	}
+	out := reported.DeepCopy()
+	out.SetName(name)
+	zones, _, _ := unstructured.NestedSlice(out.Object, "zones")
+	for _, zone := range zones {
+		fields, _ := zone.(map[string]any)
+		resources, _, _ := unstructured.NestedSlice(fields, "resources")
+		for _, r := range resources {
+			if amounts, ok := r.(map[string]any); ok {
+				amounts["available"] = amounts["allocatable"]
+			}
+		}
+		if len(resources) > 0 {
+			fields["resources"] = resources
+		}
+	}
+	out.Object["zones"] = zones
 	return out
 }
 

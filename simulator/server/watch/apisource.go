@@ -122,7 +122,11 @@ func (a *apiSource) ListWithContext(ctx context.Context, options metav1.ListOpti
 func (a *apiSource) WatchWithContext(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
 	options.Watch = true
 	body, err := a.request(&options).Stream(ctx)
-	if err != nil {
+	switch {
+	case err != nil && ctx.Err() != nil:
+		// The hub stops. The reflector logs every other error.
+		return nil, io.EOF
+	case err != nil:
 		return nil, a.check(err)
 	}
 	d := &watchDecoder{body: body, lines: bufio.NewReaderSize(body, 64<<10)}

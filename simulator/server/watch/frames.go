@@ -39,6 +39,8 @@ const (
 	topicResults = "results"
 	topicStatus  = "status"
 	topicQueues  = "queues"
+	// topicAdmissions is the state of Kueue's queues.
+	topicAdmissions = "admissions"
 
 	maxID = 256
 )
@@ -68,7 +70,7 @@ func parseFrame(data []byte) (clientFrame, *refusal) {
 
 func (f *clientFrame) checkSubscribe() *refusal {
 	switch f.Topic {
-	case topicResults, topicStatus, topicQueues:
+	case topicResults, topicStatus, topicQueues, topicAdmissions:
 		return nil
 	case "":
 	default:

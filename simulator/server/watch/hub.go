@@ -28,7 +28,9 @@ type Hub struct {
 
 	status  *objectFeed
 	results *resultsFeed
-	queues  *queuesFeed
+	queues  *polledFeed
+	// admissions is that of Kueue.
+	admissions *polledFeed
 	// attached is closed once backend is set.
 	attached chan struct{}
 	backend  Backend
@@ -86,7 +88,7 @@ func New(opts Options) *Hub {
 	}
 	h := &Hub{
 		clock: c, limits: l, log: opts.Logger, upgrader: newUpgrader(opts.Refuse),
-		status: newObjectFeed(c, l), results: newResultsFeed(c, l), queues: newQueuesFeed(c, l),
+		status: newObjectFeed(c, l), results: newResultsFeed(c, l), queues: newPolledFeed(c, l), admissions: newPolledFeed(c, l),
 		attached:    make(chan struct{}),
 		kinds:       map[feedKey]*kindFeed{},
 		conns:       map[*conn]struct{}{},
@@ -109,7 +111,8 @@ func (h *Hub) Start() {
 	h.running.Go(func() { h.status.pump(h.ctx, nil) })
 	h.running.Go(func() { h.results.pump(h.ctx, nil) })
 	h.running.Go(func() { h.queues.pump(h.ctx, nil) })
-	h.running.Go(h.pollQueues)
+	h.running.Go(func() { h.admissions.pump(h.ctx, nil) })
+	h.running.Go(h.poll)
 }
 
 // Backend holds the sources that the hub reads.
@@ -121,6 +124,8 @@ type Backend struct {
 	// per second, and only while a client follows the topic. When it is nil, the
 	// topic is refused.
 	Queues func() (result.Queues, error)
+	// Admissions returns the state of Kueue's queues, for the topic of that name, in the same way.
+	Admissions func() (any, error)
 }
 
 // Results is the part of the result store that the hub needs. Methods are safe for
@@ -152,6 +157,9 @@ func (h *Hub) Attach(b Backend) {
 	if b.Queues == nil {
 		h.queues.end(refuse(http.StatusNotImplemented, "this simulator does not report its scheduling queue"))
 	}
+	if b.Admissions == nil {
+		h.admissions.end(refuse(http.StatusNotImplemented, "this simulator has no queues of Kueue"))
+	}
 	if h.closed {
 		cancel()
 		return
@@ -173,15 +181,20 @@ func (h *Hub) waitForClient(ctx context.Context) rest.Interface {
 	}
 }
 
-// pollQueues waits for the backend and then polls its scheduling queue.
-func (h *Hub) pollQueues() {
+// poll waits for the backend and then polls its scheduling queue and Kueue's queues.
+func (h *Hub) poll() {
 	select {
 	case <-h.ctx.Done():
 		return
 	case <-h.attached:
 	}
-	if h.backend.Queues != nil {
-		h.queues.poll(h.ctx, h.backend.Queues, h.log)
+	var polling sync.WaitGroup
+	defer polling.Wait()
+	if read := h.backend.Queues; read != nil {
+		polling.Go(func() { h.queues.poll(h.ctx, func() (any, error) { return read() }, h.log) })
+	}
+	if read := h.backend.Admissions; read != nil {
+		polling.Go(func() { h.admissions.poll(h.ctx, read, h.log) })
 	}
 }
 
@@ -200,6 +213,8 @@ func (h *Hub) join(f clientFrame, s *subscription) *refusal {
 		s.feed = &h.results.feed
 	case topicQueues:
 		s.feed = &h.queues.feed
+	case topicAdmissions:
+		s.feed = &h.admissions.feed
 	default:
 		kind, ok := h.kinds[f.key()]
 		if !ok && !h.makeRoom() && !h.takeFromOthers(s.conn) {
@@ -211,8 +226,11 @@ func (h *Hub) join(f clientFrame, s *subscription) *refusal {
 		s.feed = &kind.feed
 	}
 	s.feed.join(s)
-	if f.Topic == topicQueues {
+	switch f.Topic {
+	case topicQueues:
 		notify(h.queues.joined)
+	case topicAdmissions:
+		notify(h.admissions.joined)
 	}
 	return nil
 }

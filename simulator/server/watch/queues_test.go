@@ -56,11 +56,11 @@ func queuesEvent(id string, active int) string {
 func TestQueuesAreReadWhileFollowed(t *testing.T) {
 	clock := clocktesting.NewFakeClock(time.Unix(0, 0))
 	l := *testLimits()
-	f := newQueuesFeed(clock, l)
+	f := newPolledFeed(clock, l)
 	source := &fakeQueues{active: 1}
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
-	go func() { defer close(done); f.poll(ctx, source.read, klog.Logger{}) }()
+	go func() { defer close(done); f.poll(ctx, func() (any, error) { return source.read() }, klog.Logger{}) }()
 	defer func() { cancel(); <-done }()
 
 	join := func(id string) *subscription {

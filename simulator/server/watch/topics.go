@@ -47,21 +47,21 @@ func (f *objectFeed) withdraw() {
 	f.relist()
 }
 
-// queuesFeed is the feed of the scheduling queue's state. It reads that state only
-// while it has readers.
-type queuesFeed struct {
+// polledFeed is the feed of a state that is read only while the feed has readers, such as that of the
+// scheduling queue.
+type polledFeed struct {
 	*objectFeed
 	// joined tells poll that a reader has joined.
 	joined chan struct{}
 }
 
-func newQueuesFeed(c clock.WithTicker, l limits) *queuesFeed {
-	return &queuesFeed{objectFeed: newObjectFeed(c, l), joined: make(chan struct{}, 1)}
+func newPolledFeed(c clock.WithTicker, l limits) *polledFeed {
+	return &polledFeed{objectFeed: newObjectFeed(c, l), joined: make(chan struct{}, 1)}
 }
 
 // poll publishes what read returns: at once when the first reader joins, then every
 // limits.poll until the last one has left. It returns when ctx ends.
-func (f *queuesFeed) poll(ctx context.Context, read func() (result.Queues, error), log klog.Logger) {
+func (f *polledFeed) poll(ctx context.Context, read func() (any, error), log klog.Logger) {
 	for {
 		select {
 		case <-ctx.Done():
@@ -69,11 +69,11 @@ func (f *queuesFeed) poll(ctx context.Context, read func() (result.Queues, error
 		case <-f.joined:
 		}
 		for f.hasReaders() {
-			queues, err := read()
+			state, err := read()
 			if err != nil {
-				log.Error(err, "Cannot read the scheduling queue")
+				log.Error(err, "Cannot read the state of a topic")
 			} else {
-				f.put(mustMarshal(queues))
+				f.put(mustMarshal(state))
 			}
 			select {
 			case <-ctx.Done():

@@ -571,6 +571,75 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/admissions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The ledger of Kueue's admission: what each cycle did, newest first. A cycle that only repeats what the ledger has is left out. */
+        get: operations["listAdmissions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/kueue": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The queues of Kueue: quota, workloads that wait and workloads that hold quota. */
+        get: operations["getKueue"];
+        /** Install the kinds of Kueue. Its admission begins, and stays on. */
+        put: operations["turnOnKueue"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/kueue/checks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /** Give an admission check of a workload a state, as the check's controller would. */
+        put: operations["flipAdmissionCheck"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/kueue/whatif": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** What would let a workload in that waits: more quota, or the end of another workload. Each suggestion was tried on a copy of the state. */
+        post: operations["suggestAdmission"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/watch": {
         parameters: {
             query?: never;
@@ -2523,10 +2592,315 @@ export interface components {
             /** @description The client's name for the subscription. */
             id: string;
             /**
-             * @description results: the newest summaries (at most 500, newest first), then new ones. status: the Status, now and on each change. queues: the Queues, now and on each change, at most once per second; refused with 501 if the simulator does not know its scheduling queue.
+             * @description results: the newest summaries (at most 500, newest first), then new ones. status: the Status, now and on each change. queues: the Queues, now and on each change, at most once per second; refused with 501 if the simulator does not know its scheduling queue. admissions: the Kueue, now and on each change, at most once per second.
              * @enum {string}
              */
-            topic: "results" | "status" | "queues";
+            topic: "results" | "status" | "queues" | "admissions";
+        };
+        /**
+         * @description What a cycle of admission did with a workload. Preempting: it evicts others for it. Skipped: another workload took the quota first. Blocked: it waits until the pods of admitted workloads are ready.
+         * @enum {string}
+         */
+        AdmissionOutcome: "Reserved" | "Preempting" | "Skipped" | "Refused" | "Blocked";
+        /**
+         * @description The verdict on a flavor, from the worst to the best. NoCandidates would evict, and there is nobody to evict. Preempt evicts someone of its own ClusterQueue, Reclaim only others.
+         * @enum {string}
+         */
+        AdmissionMode: "NoFit" | "NoCandidates" | "Preempt" | "Reclaim" | "Fit";
+        /** @description Why a flavor or a workload was refused or waits: a kind, and the data that belongs to it. */
+        AdmissionReason: {
+            /** @description Such as ShortOfQuota. */
+            kind: string;
+        } & {
+            [key: string]: unknown;
+        };
+        /** @description A workload. */
+        WorkloadRef: {
+            namespace: string;
+            name: string;
+            uid?: string;
+        };
+        WorkloadName: {
+            namespace: string;
+            /** @description The name of the workload. */
+            workload: string;
+        };
+        /**
+         * @description The state of an admission check of a workload. Retry evicts it, Rejected deactivates it.
+         * @enum {string}
+         */
+        AdmissionCheckState: "Pending" | "Ready" | "Retry" | "Rejected";
+        AdmissionCheckFlip: {
+            namespace: string;
+            /** @description The name of the workload. */
+            workload: string;
+            /** @description The name of the check. */
+            check: string;
+            state: components["schemas"]["AdmissionCheckState"];
+            message?: string;
+        };
+        /** @description A share under fair sharing. */
+        AdmissionShare: {
+            /** @description A ClusterQueue, or a Cohort above it. */
+            node: string;
+            /** @description In thousandths of what the parent could lend, divided by the weight. */
+            share: number;
+            /** @description The weight is 0, and the node borrows; share is then unweighted. */
+            infinite?: boolean;
+            /** @description The node would not borrow what is requested. */
+            withinNominal?: boolean;
+        };
+        AdmissionAmount: {
+            flavor: string;
+            resource: string;
+            /** @description In thousandths of a core, bytes or pieces. */
+            value: number;
+        };
+        AdmissionVictim: {
+            workload: components["schemas"]["WorkloadRef"];
+            clusterQueue: string;
+            priority: number;
+            /** @description That of the condition Preempted. */
+            reason: string;
+            /** @description An earlier cycle evicted it, and its pods have not ended yet. */
+            alreadyEvicted?: boolean;
+            frees?: components["schemas"]["AdmissionAmount"][];
+        };
+        AdmissionResource: {
+            resource: string;
+            /** @description For all pods of the pod set, in thousandths of a core, bytes or pieces; so are the others. */
+            requested: number;
+            /** @description What pod sets before it took. */
+            earlier?: number;
+            nominal: number;
+            used: number;
+            /** @description What may be taken now, borrowed quota included. */
+            available: number;
+            /** @description What could be taken if nobody else used anything. */
+            potential: number;
+            mode: components["schemas"]["AdmissionMode"];
+            /** @description The height of the lowest subtree that can hold it within its quota. */
+            borrowing: number;
+        };
+        /** @description The verdict on one flavor. */
+        AdmissionFlavor: {
+            flavor: string;
+            mode: components["schemas"]["AdmissionMode"];
+            borrowing: number;
+            reasons?: components["schemas"]["AdmissionReason"][];
+            resources?: components["schemas"]["AdmissionResource"][];
+        };
+        AdmissionGroup: {
+            resources: string[];
+            /** @description The index of the flavor at which the search began. */
+            from: number;
+            /** @description Those that were tried, in order. */
+            flavors: components["schemas"]["AdmissionFlavor"][];
+            /** @description Absent if none can do. */
+            chosen?: string;
+            /** @description Flavors are left: the next attempt begins there. */
+            more?: boolean;
+            untried?: string[];
+        };
+        AdmissionDomain: {
+            /** @description The domain's node labels, from the widest level. */
+            values: string[];
+            pods: number;
+        };
+        /** @description The search for the flavors of one pod set. */
+        AdmissionPodSet: {
+            name: string;
+            count: number;
+            groups?: components["schemas"]["AdmissionGroup"][];
+            reason?: components["schemas"]["AdmissionReason"];
+            topology?: components["schemas"]["AdmissionDomain"][];
+        };
+        /** @description What one cycle did with one workload. */
+        AdmissionHead: {
+            workload: components["schemas"]["WorkloadRef"];
+            localQueue: string;
+            clusterQueue: string;
+            /** @description Those above the ClusterQueue, the nearest first. */
+            cohorts?: string[];
+            priority: number;
+            /** Format: date-time */
+            queuedSince: string;
+            /** @description The quota is reserved already; only the topology is assigned. */
+            secondPass?: boolean;
+            /** @description The place in the order of processing, from 1; absent if no flavor was looked for. */
+            order?: number;
+            /** @description The height of the lowest subtree that can hold the workload within its quota: 0 the ClusterQueue. */
+            borrowing: number;
+            shares?: components["schemas"]["AdmissionShare"][];
+            podSets?: components["schemas"]["AdmissionPodSet"][];
+            /** @description The pods for which quota was found, where they are fewer than asked for. */
+            counts?: {
+                [key: string]: number;
+            };
+            victims?: components["schemas"]["AdmissionVictim"][];
+            /** @description How many candidates were left alone. */
+            spareCandidates?: number;
+            outcome: components["schemas"]["AdmissionOutcome"];
+            /** @description The reason of the condition QuotaReserved. */
+            condition: string;
+            reason?: components["schemas"]["AdmissionReason"];
+            /** @description The workload waits for an event rather than for the next cycle. */
+            parked?: boolean;
+            /** @description Workloads of the same shape that were parked along, untried. */
+            parkedEquals?: components["schemas"]["WorkloadRef"][];
+            reserves?: components["schemas"]["AdmissionAmount"][];
+        };
+        /** @description One cycle of admission. */
+        AdmissionEntry: {
+            /** @description Counts from 1, over restarts. */
+            id: number;
+            /** @description Counts from 1 in each run. */
+            cycle: number;
+            /** Format: date-time */
+            time: string;
+            /** @description In the order in which they were processed. */
+            heads: components["schemas"]["AdmissionHead"][];
+        };
+        AdmissionPage: {
+            items: components["schemas"]["AdmissionEntry"][];
+            /** @description Of the next page; empty on the last. */
+            continue: string;
+        };
+        QueueQuota: {
+            flavor: string;
+            resource: string;
+            /** @description In thousandths of a core, bytes or pieces; so are the others. */
+            nominal: number;
+            /** @description Absent: no limit. */
+            borrowingLimit?: number;
+            /** @description Absent: no limit. */
+            lendingLimit?: number;
+            used: number;
+            borrowed?: number;
+            lent?: number;
+            /** @description The quota of the node and of what is below it. */
+            subtree: number;
+            available: number;
+            potential: number;
+        };
+        KubernetesCondition: {
+            type: string;
+            status: string;
+            reason: string;
+            message: string;
+            /** Format: date-time */
+            lastTransitionTime: string | null;
+            observedGeneration?: number;
+        };
+        /** @description The quota of a ClusterQueue or Cohort. */
+        QueueNode: {
+            clusterQueue?: string;
+            cohort?: string;
+            /** @description The Cohort above; absent for a root. */
+            parent?: string;
+            /** @description 0 for a root. */
+            depth: number;
+            active?: components["schemas"]["KubernetesCondition"];
+            share?: components["schemas"]["AdmissionShare"];
+            resources: components["schemas"]["QueueQuota"][] | null;
+            queued: number;
+            parked: number;
+            reserving: number;
+            admitted: number;
+        };
+        PendingWorkload: {
+            workload: components["schemas"]["WorkloadRef"];
+            localQueue: string;
+            priority: number;
+            /** Format: date-time */
+            created: string;
+            /** @description From 0, over active and parked workloads alike. */
+            positionInClusterQueue: number;
+            positionInLocalQueue: number;
+            /** @description No cycle tries it until something changes. */
+            parked?: boolean;
+            /** @description The last that tried it. */
+            cycle?: number;
+            /** @description The reason of the condition QuotaReserved. */
+            condition: string;
+            reason: components["schemas"]["AdmissionReason"];
+            /**
+             * Format: date-time
+             * @description The end of a backoff.
+             */
+            requeueAt?: string;
+        };
+        /** @description A workload that holds quota. */
+        QuotaHolder: {
+            workload: components["schemas"]["WorkloadRef"];
+            localQueue: string;
+            clusterQueue: string;
+            priority: number;
+            /** Format: date-time */
+            since: string;
+            admitted: boolean;
+            /** @description The reason of an eviction that has not ended yet. */
+            evicted?: string;
+            flavors: {
+                podSet: string;
+                count: number;
+                flavors: {
+                    [key: string]: string;
+                };
+                usage: {
+                    [key: string]: string;
+                };
+            }[];
+            checks?: {
+                name: string;
+                state: components["schemas"]["AdmissionCheckState"];
+                message?: string;
+            }[];
+        };
+        KueueView: {
+            /** @description Each tree from its root down. */
+            quotas: components["schemas"]["QueueNode"][];
+            /** @description Queue by queue, in the order of each. */
+            pending: components["schemas"]["PendingWorkload"][];
+            /** @description The latest first. */
+            running: components["schemas"]["QuotaHolder"][];
+            localQueues: {
+                namespace: string;
+                name: string;
+                clusterQueue: string;
+            }[];
+            /** @description The names of the AdmissionChecks. */
+            checks: string[];
+        };
+        Kueue: {
+            /**
+             * @description foreign: a Kueue of the cluster admits, and the simulator stays out. unavailable: no controllers can run.
+             * @enum {string}
+             */
+            state: "off" | "on" | "foreign" | "unavailable";
+            /** @description Why, for foreign and unavailable. */
+            message?: string;
+            view?: components["schemas"]["KueueView"];
+            /** @description The newest entries of the ledger, at most 50. */
+            latest: components["schemas"]["AdmissionEntry"][];
+        };
+        AdmissionSuggestion: {
+            /** @enum {string} */
+            kind: "quota" | "finish";
+            clusterQueue?: string;
+            flavor?: string;
+            /** @description What to add to the nominal quota of the flavor. */
+            quota?: {
+                [key: string]: string;
+            };
+            workload?: components["schemas"]["WorkloadRef"];
+        };
+        AdmissionSuggestions: {
+            /** @description The workload gets quota without any change. */
+            admits: boolean;
+            suggestions: components["schemas"]["AdmissionSuggestion"][];
+            /** @description Everything was tried. */
+            complete: boolean;
         };
         /** @description The state of the scheduling queue, from the metrics scheduler_pending_pods and scheduler_queue_incoming_pods_total. */
         Queues: {
@@ -2558,7 +2932,7 @@ export interface components {
         };
         /** @description A frame that the server sends over the WebSocket. */
         ServerFrame: components["schemas"]["ListFrame"] | components["schemas"]["EventsFrame"] | components["schemas"]["ErrorFrame"];
-        /** @description A Kubernetes object without metadata.managedFields and without annotations that start with kube-scheduler-simulator.sigs.k8s.io/ (with apiVersion and kind); a Summary for topic results; a Status for topic status; Queues for topic queues. */
+        /** @description A Kubernetes object without metadata.managedFields and without annotations that start with kube-scheduler-simulator.sigs.k8s.io/ (with apiVersion and kind); a Summary for topic results; a Status for topic status; Queues for topic queues; Kueue for topic admissions. */
         WatchObject: {
             [key: string]: unknown;
         };
@@ -4071,7 +4445,12 @@ export interface operations {
     };
     getCycle: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description json (default), or html for a file that shows the decision in a browser without a server or a network. */
+                format?: "json" | "html";
+                /** @description With format=html, the UID and the attempt, separated by a slash, of a decision to compare with. */
+                other?: string;
+            };
             header?: never;
             path: {
                 /** @description The pod's UID. */
@@ -4090,9 +4469,10 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ExplainedCycle"];
+                    "text/html": string;
                 };
             };
-            /** @description The attempt is not a positive number. */
+            /** @description The attempt is not a positive number, or the format is unknown. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -4103,6 +4483,15 @@ export interface operations {
             };
             /** @description There is no result for this UID and attempt. */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The program was built without the web application, which draws reports. */
+            501: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -5580,6 +5969,254 @@ export interface operations {
                 content?: never;
             };
             /** @description This simulator answers no hypotheses. */
+            501: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            503: components["responses"]["Starting"];
+            default: components["responses"]["Error"];
+        };
+    };
+    listAdmissions: {
+        parameters: {
+            query?: {
+                /** @description The namespace of one of the cycle's workloads. */
+                namespace?: string;
+                /** @description The name of one of the cycle's workloads. */
+                name?: string;
+                /** @description The ClusterQueue of one of the cycle's workloads. */
+                clusterQueue?: string;
+                /** @description What the cycle did with one of its workloads. All filters must fit the same workload. */
+                outcome?: components["schemas"]["AdmissionOutcome"];
+                /** @description The largest number of items. Default 100. */
+                limit?: number;
+                /** @description The continue of the previous page. */
+                continue?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AdmissionPage"];
+                };
+            };
+            /** @description A parameter is wrong. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description This simulator has no queues of Kueue. */
+            501: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            503: components["responses"]["Starting"];
+            default: components["responses"]["Error"];
+        };
+    };
+    getKueue: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The queues. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Kueue"];
+                };
+            };
+            /** @description This simulator has no queues of Kueue. */
+            501: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            503: components["responses"]["Starting"];
+            default: components["responses"]["Error"];
+        };
+    };
+    turnOnKueue: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The queues. The API server serves the kinds. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Kueue"];
+                };
+            };
+            /** @description A Kueue of the cluster admits, or no controllers can run in this cluster. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description This simulator has no queues of Kueue. */
+            501: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            503: components["responses"]["Starting"];
+            default: components["responses"]["Error"];
+        };
+    };
+    flipAdmissionCheck: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AdmissionCheckFlip"];
+            };
+        };
+        responses: {
+            /** @description The queues. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Kueue"];
+                };
+            };
+            /** @description The body is wrong. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such workload, or it has no such check. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The queues are off. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description This simulator has no queues of Kueue. */
+            501: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            503: components["responses"]["Starting"];
+            default: components["responses"]["Error"];
+        };
+    };
+    suggestAdmission: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["WorkloadName"];
+            };
+        };
+        responses: {
+            /** @description The suggestions. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AdmissionSuggestions"];
+                };
+            };
+            /** @description The body is wrong. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description No such workload waits. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The queues are off. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description This simulator has no queues of Kueue. */
             501: {
                 headers: {
                     [name: string]: unknown;

@@ -3,9 +3,11 @@
 
 import { useRouter } from 'vue-router'
 import type { Place } from './model/links'
+import { useStandsAlone } from './standsAlone'
 
 export interface Links {
-  hrefOf: (place: Place) => string
+  /** undefined on a page that stands alone: an anchor without it is text. */
+  hrefOf: (place: Place) => string | undefined
   /**
    * Opens the page of the anchor that was clicked, and reports whether one was. Clicks that
    * open a new tab or window are left to the browser.
@@ -15,8 +17,9 @@ export interface Links {
 
 export function useLinks(): Links {
   const router = useRouter()
+  const alone = useStandsAlone()
   return {
-    hrefOf: (place) => router.resolve(place).href,
+    hrefOf: (place) => (alone ? undefined : router.resolve(place).href),
     follow(event) {
       const href = (event.target as HTMLElement).closest('a')?.getAttribute('href')
       if (!href) return false

@@ -1,9 +1,8 @@
 // The tables of a cycle, and for an absent table a text that says why.
 
-import { computed, onScopeDispose, type ComputedRef, type Ref } from 'vue'
+import { computed, type ComputedRef, type Ref } from 'vue'
 import { useI18n } from 'vue-i18n'
 import type { Cycle } from '@/api/types'
-import { readEffective } from '@/live/configurationInForce'
 import { filterMatrix, type FilterMatrix } from './model/matrix'
 import { decidingValues, preemptionTable, type PreemptionTable } from './model/preemption'
 import { scoreTable, type ScoreTable } from './model/scores'
@@ -15,8 +14,6 @@ export interface DecisionTables {
   deciding: ComputedRef<ReturnType<typeof decidingValues>>
   /** Total scores by node. */
   totals: ComputedRef<ReadonlyMap<string, number>>
-  /** The QueueSort plugin, if known. */
-  queueSort: ComputedRef<string | undefined>
   filterAbsent: ComputedRef<string>
   scoreAbsent: ComputedRef<string>
 }
@@ -27,23 +24,12 @@ export function useDecisionTables(cycle: Ref<Cycle | undefined>): DecisionTables
   const table = computed(() => cycle.value && scoreTable(cycle.value))
   const preemption = computed(() => cycle.value && preemptionTable(cycle.value))
 
-  // Records do not contain the QueueSort plugin, but the configuration does if the cycle ran with the current one.
-  const { value: effective, stop } = readEffective()
-  onScopeDispose(stop)
-  const queueSort = computed(() => {
-    const c = cycle.value
-    if (!c || c.revision !== effective.value?.revision) return undefined
-    const profile = effective.value?.profiles.find((p) => p.schedulerName === c.profile)
-    return profile?.extensionPoints.find((point) => point.name === 'queueSort')?.plugins[0]?.name
-  })
-
   return {
     matrix,
     table,
     preemption,
     deciding: computed(() => preemption.value && decidingValues(preemption.value)),
     totals: computed(() => new Map(table.value?.nodes.map((n, row) => [n, table.value?.totals[row] ?? 0]) ?? [])),
-    queueSort,
     filterAbsent: computed(() => {
       const c = cycle.value
       if (c?.outcome === 'error') return t('decision.filterNotRunError')

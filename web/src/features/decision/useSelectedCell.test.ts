@@ -1,11 +1,12 @@
 import { flushPromises } from '@vue/test-utils'
 import { expect, it, vi } from 'vitest'
+import { shallowRef } from 'vue'
 import { withSetup, type Running } from '@/ui/testing'
 import { useSelectedCell, type SelectedCell } from './useSelectedCell'
 
 let page: Running<SelectedCell>
 async function select(at: string) {
-  page = await withSetup(useSelectedCell, { at })
+  page = await withSetup(() => useSelectedCell(shallowRef(undefined)), { at })
   return page.value
 }
 

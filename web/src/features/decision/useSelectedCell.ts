@@ -1,9 +1,10 @@
 // The selected part of the decision, kept in the URL: a cell of a table, a candidate of
 // preemption, or an extension point.
 
-import { computed, type ComputedRef } from 'vue'
+import { computed, type ComputedRef, type Ref } from 'vue'
 import { useRoute, useRouter } from 'vue-router'
 import { useQuery } from '@/ui/query'
+import type { FilterMatrix } from './model/matrix'
 
 export type CellTable = 'filter' | 'score'
 
@@ -17,8 +18,8 @@ interface Selection {
 export interface SelectedCell {
   node: ComputedRef<string>
   plugin: ComputedRef<string>
-  /** Of which table the cell is: many plugins have one in each. '' in links of earlier versions. */
-  table: ComputedRef<'' | CellTable>
+  /** The table with the selected cell: many plugins have one in each. */
+  cellTable: ComputedRef<CellTable>
   stage: ComputedRef<string>
   /** The candidate whose dry run is selected: a node without a plugin. */
   candidate: ComputedRef<string>
@@ -31,10 +32,11 @@ export interface SelectedCell {
 
 const sectionOf: Record<string, string> = { Filter: 'filter', PostFilter: 'preemption', Score: 'score' }
 
-export function useSelectedCell(): SelectedCell {
+export function useSelectedCell(matrix: Ref<FilterMatrix | undefined>): SelectedCell {
   const route = useRoute()
   const router = useRouter()
   const [node, plugin, stage] = [useQuery('node'), useQuery('plugin'), useQuery('stage')]
+  /** '' in links of earlier versions. */
   const table = useQuery<'' | CellTable>('table', '', ['', 'filter', 'score'])
   const candidate = computed(() => (plugin.value ? '' : node.value))
   function pick(what: Selection) {
@@ -43,7 +45,7 @@ export function useSelectedCell(): SelectedCell {
   return {
     node,
     plugin,
-    table,
+    cellTable: computed(() => table.value || (matrix.value?.plugins.includes(plugin.value) ? 'filter' : 'score')),
     stage,
     candidate,
     pick,

@@ -5,6 +5,7 @@ import { importing } from './importing'
 import { nodeAction } from './nodeAction'
 import { present } from './present'
 import { replay } from './replay'
+import { report } from './report'
 import { runs } from './runs'
 import { score } from './score'
 import { search } from './search'
@@ -12,6 +13,6 @@ import { templates } from './templates'
 import { tour } from './tour'
 import { whatif } from './whatif'
 
-export const deferred = { ...act, ...importing, ...nodeAction, ...present, ...replay, ...runs, ...score, ...search, ...templates, ...tour, ...whatif }
+export const deferred = { ...act, ...importing, ...nodeAction, ...present, ...replay, ...report, ...runs, ...score, ...search, ...templates, ...tour, ...whatif }
 
 export type DeferredMessages = typeof deferred

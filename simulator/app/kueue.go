@@ -1,0 +1,169 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"sync/atomic"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/discovery"
+
+	"kube-scheduler-simulator/simulator/definitions"
+	"kube-scheduler-simulator/simulator/kueue/admission"
+	"kube-scheduler-simulator/simulator/kueue/api"
+	"kube-scheduler-simulator/simulator/kueue/control"
+	"kube-scheduler-simulator/simulator/kueue/ledger"
+	"kube-scheduler-simulator/simulator/kueue/suggest"
+	"kube-scheduler-simulator/simulator/kueue/visibility"
+	"kube-scheduler-simulator/simulator/server"
+)
+
+// queueing is Kueue's admission in the simulator. The ledger outlives the controllers, which a reset
+// replaces.
+type queueing struct {
+	s      *simulator
+	ledger *ledger.Ledger
+	// running are the controllers; nil while they stay out.
+	running atomic.Pointer[control.Queues]
+}
+
+var _ server.Kueue = (*queueing)(nil)
+
+func (s *simulator) newQueueing() *queueing {
+	dir := ""
+	if !s.prepared.temporary {
+		dir = s.admissionsDir()
+	}
+	return &queueing{s: s, ledger: ledger.New(ledger.Options{Dir: dir, Logger: s.options.Logger})}
+}
+
+func (s *simulator) admissionsDir() string { return filepath.Join(s.prepared.dataDir, "admissions") }
+
+// kueueSettings are Kueue's defaults.
+func kueueSettings() admission.Settings {
+	return admission.Settings{WaitForPodsReady: &admission.WaitForPodsReady{}}
+}
+
+// startQueues opens the ledger and starts the controllers, and installs Kueue's kinds if the options ask for
+// them.
+func (s *simulator) startQueues(ctx context.Context) error {
+	if err := s.queueing.ledger.Start(); err != nil {
+		return fmt.Errorf("opening the admissions: %w", err)
+	}
+	s.onStop(func(context.Context) error { return s.queueing.ledger.Stop() })
+	if err := s.runQueues(ctx); err != nil {
+		return err
+	}
+	s.onStopOf("Kueue's controllers", 0, s.stopQueues)
+	return s.installKueue(ctx)
+}
+
+// runQueues starts Kueue's controllers, which act while the cluster has the definitions. They stay out of a
+// cluster that is not ours, and of one whose objects come from elsewhere: the Kueue there has decided.
+func (s *simulator) runQueues(ctx context.Context) error {
+	s.queueing.running.Store(nil)
+	if s.embedded == nil || s.follows() || s.replays.Exclusive() {
+		return nil
+	}
+	queues := control.New(control.Options{
+		ClientConfig: s.embedded.ClientConfig(), Informers: s.embedded.Informers(), Settings: kueueSettings(),
+		Ledger: s.queueing.ledger, Logger: s.options.Logger,
+	})
+	if err := queues.Start(ctx); err != nil {
+		return fmt.Errorf("starting Kueue's controllers: %w", err)
+	}
+	s.queueing.running.Store(queues)
+	return nil
+}
+
+// follows reports whether the objects of another cluster are copied continuously.
+func (s *simulator) follows() bool { return s.options.Source.SyncKubeconfig != "" }
+
+func (s *simulator) stopQueues(ctx context.Context) error {
+	if queues := s.queueing.running.Load(); queues != nil {
+		return queues.Stop(ctx)
+	}
+	return nil
+}
+
+// installKueue installs Kueue's kinds if the options ask for them.
+func (s *simulator) installKueue(ctx context.Context) error {
+	if !s.options.Kueue {
+		return nil
+	}
+	return s.queueing.TurnOn(ctx)
+}
+
+// visibility serves the pending workloads of the controllers that run.
+func (s *simulator) visibility() visibility.Handler {
+	return visibility.Handler{Source: func() visibility.Source {
+		if queues := s.queueing.running.Load(); queues != nil {
+			return queues
+		}
+		return nil
+	}}
+}
+
+// TurnOn implements server.Kueue.
+func (q *queueing) TurnOn(ctx context.Context) error {
+	return q.s.definitions.Keep(ctx, definitions.Of([]string{definitions.Kueue}))
+}
+
+// State implements server.Kueue.
+func (q *queueing) State() (server.KueueState, string) {
+	queues := q.running.Load()
+	switch {
+	case q.s.external != nil && q.s.servesKueue():
+		return server.KueueForeign, "Kueue manages this cluster, so the simulator admits nothing here itself. Its queues and workloads are among the objects."
+	case q.s.external != nil:
+		return server.KueueUnavailable, "In an existing cluster, the simulator runs no controllers. Install Kueue there, or use the simulator's own cluster."
+	case q.s.follows():
+		return server.KueueForeign, "The objects come from another cluster, and so do the decisions of its Kueue. The simulator admits nothing itself."
+	case queues == nil:
+		return server.KueueUnavailable, "While a recording is played, its objects hold the decisions. The simulator admits nothing itself."
+	case queues.On():
+		return server.KueueOn, ""
+	}
+	return server.KueueOff, ""
+}
+
+// servesKueue reports whether the cluster has Kueue's kinds.
+func (s *simulator) servesKueue() bool {
+	client, err := discovery.NewDiscoveryClientForConfig(s.controlPlane.ClientConfig())
+	if err != nil {
+		return false
+	}
+	_, err = client.ServerResourcesForGroupVersion(api.GroupVersion.String())
+	return err == nil
+}
+
+// View implements server.Kueue.
+func (q *queueing) View() (*control.View, error) {
+	queues := q.running.Load()
+	if queues == nil {
+		return nil, control.ErrOff
+	}
+	return queues.View()
+}
+
+// Admissions implements server.Kueue.
+func (q *queueing) Admissions(query ledger.Query) (ledger.Page, error) { return q.ledger.List(query) }
+
+// Flip implements server.Kueue.
+func (q *queueing) Flip(ctx context.Context, workload types.NamespacedName, check string, state api.CheckState, message string) error {
+	queues := q.running.Load()
+	if queues == nil {
+		return control.ErrOff
+	}
+	return queues.Flip(ctx, workload, check, state, message)
+}
+
+// Suggest implements server.Kueue.
+func (q *queueing) Suggest(ctx context.Context, workload types.NamespacedName) (suggest.Answer, error) {
+	queues := q.running.Load()
+	if queues == nil {
+		return suggest.Answer{}, control.ErrOff
+	}
+	return queues.Suggest(ctx, workload)
+}

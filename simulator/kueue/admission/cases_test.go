@@ -1,0 +1,71 @@
+package admission
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var update = flag.Bool("update", false, "write what the cases print to their files")
+
+// TestCases plays the files in testdata. Each case begins with a line "== name". The commands
+// follow, then a line "--" and what the cycles print. The commands named expect and quota say
+// what must hold; the printed part is there for the reader, and for changes that nobody expects.
+func TestCases(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) { playFile(t, file) })
+	}
+}
+
+func playFile(t *testing.T, file string) {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	intro, rest, _ := strings.Cut("\n"+string(data), "\n== ")
+	out.WriteString(strings.TrimPrefix(intro, "\n"))
+	for i, text := range strings.Split(rest, "\n== ") {
+		if i > 0 || intro != "" {
+			out.WriteString("\n")
+		}
+		name, body, _ := strings.Cut(text, "\n")
+		commands, _, _ := strings.Cut(body, "--\n")
+		var printed string
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			for line := range strings.Lines(commands) {
+				if line = strings.TrimSpace(line); line != "" && line[0] != '#' {
+					w.do(line)
+				}
+				if t.Failed() {
+					t.Logf("after %q:\n%s", line, w.out.String())
+					t.FailNow()
+				}
+			}
+			printed = w.out.String()
+		})
+		out.WriteString("== " + name + "\n" + strings.TrimRight(commands, "\n") + "\n--\n" + printed)
+	}
+	if *update {
+		if t.Failed() {
+			t.Fatal("not updated, because cases failed")
+		}
+		if err := os.WriteFile(file, out.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if diff := cmp.Diff(string(data), out.String()); diff != "" && !t.Failed() {
+		t.Errorf("what the cases print has changed (-file +now). Run with -update and review:\n%s", diff)
+	}
+}

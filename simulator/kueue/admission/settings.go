@@ -1,0 +1,71 @@
+package admission
+
+import (
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+)
+
+// Settings are the parts of Kueue's configuration that change admission. The zero value is
+// Kueue's default, except that waiting for ready pods is off.
+type Settings struct {
+	// FairSharing orders and preempts by shares; nil uses borrowing levels and priorities.
+	FairSharing *FairSharing
+	// WaitForPodsReady evicts workloads whose pods are not ready in time; nil never does.
+	WaitForPodsReady *WaitForPodsReady
+	// ExcludeResourcePrefixes drops requests of resources whose names start so.
+	ExcludeResourcePrefixes []string
+	// Transformations replace requested resources by others before quota is counted.
+	Transformations []Transformation
+	// IgnoreUndeclared skips requests of resources that a ClusterQueue does not cover,
+	// instead of refusing the workload.
+	IgnoreUndeclared bool
+}
+
+// FairSharing are the settings of fair sharing.
+type FairSharing struct {
+	// PreemptionStrategies are tried in order; empty means both, the final share first.
+	PreemptionStrategies []PreemptionStrategy
+}
+
+// PreemptionStrategy compares the shares of a preemptor and of its target.
+type PreemptionStrategy string
+
+// The strategies. The first allows a preemption if the preemptor's new share does not exceed the
+// target's share after it, the second if it stays below the target's share before it.
+const (
+	LessThanOrEqualToFinalShare PreemptionStrategy = "LessThanOrEqualToFinalShare"
+	LessThanInitialShare        PreemptionStrategy = "LessThanInitialShare"
+)
+
+// WaitForPodsReady says how long pods may take to become ready, and what follows.
+type WaitForPodsReady struct {
+	// Timeout counts from admission; 0 means 30 minutes.
+	Timeout time.Duration
+	// RecoveryTimeout counts from when pods stopped being ready; 0 means Timeout.
+	RecoveryTimeout time.Duration
+	// BlockAdmission admits nothing until every admitted workload is ready.
+	BlockAdmission bool
+	// RequeueByCreation queues an evicted workload by its creation again, rather than by its
+	// eviction.
+	RequeueByCreation bool
+	// BackoffBase doubles with each eviction up to BackoffMax; 0 means 60 s and 3600 s.
+	BackoffBase, BackoffMax time.Duration
+	// BackoffLimit is the number of evictions after which a workload is deactivated; nil for
+	// never.
+	BackoffLimit *int32
+	// Jitter returns what to add to a backoff; nil adds nothing. Kueue adds up to 0.01%.
+	Jitter func(backoff time.Duration) time.Duration
+}
+
+// Transformation replaces one requested resource by others.
+type Transformation struct {
+	Input v1.ResourceName
+	// Replace drops the input; otherwise it is kept beside the outputs.
+	Replace bool
+	// MultiplyBy is a resource whose requested amount multiplies the outputs; "" is none.
+	MultiplyBy v1.ResourceName
+	// Outputs are given for each unit of the input.
+	Outputs map[v1.ResourceName]resource.Quantity
+}

@@ -1,0 +1,137 @@
+package control
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/cache"
+
+	"kube-scheduler-simulator/simulator/kueue/api"
+)
+
+// statusPause is how long changes gather before the statuses of queues are written.
+const statusPause = 100 * time.Millisecond
+
+// writeStatuses keeps the statuses of queues, cohorts and checks, and the finalizers by which objects stay
+// while something uses them.
+func (e *engaged) writeStatuses(ctx context.Context) {
+	for {
+		e.writeAll(ctx)
+		if e.opts.Changed != nil {
+			e.opts.Changed()
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-e.stale:
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-e.clock.After(statusPause):
+		}
+	}
+}
+
+func (e *engaged) writeAll(ctx context.Context) {
+	failed := false
+	note := func(err error) { failed = failed || err != nil && ctx.Err() == nil }
+	now := e.clock.Now()
+	for _, queue := range list[api.ClusterQueue](e.clusterQueues) {
+		after := queue.DeepCopy()
+		e.mu.Lock()
+		after.Status = e.state.ClusterQueueStatus(queue.Name, now)
+		e.mu.Unlock()
+		note(e.patch(ctx, api.ClusterQueues, queue, after, "status"))
+		note(hold(ctx, e, api.ClusterQueues, queue, after.Status.ReservingWorkloads > 0))
+	}
+	for _, queue := range list[api.LocalQueue](e.localQueues) {
+		after := queue.DeepCopy()
+		e.mu.Lock()
+		after.Status = e.state.LocalQueueStatus(types.NamespacedName{Namespace: queue.Namespace, Name: queue.Name}, now)
+		e.mu.Unlock()
+		note(e.patch(ctx, api.LocalQueues, queue, after, "status"))
+	}
+	for _, cohort := range list[api.Cohort](e.cohorts) {
+		after := cohort.DeepCopy()
+		e.mu.Lock()
+		after.Status = e.state.CohortStatus(cohort.Name)
+		e.mu.Unlock()
+		note(e.patch(ctx, api.Cohorts, cohort, after, "status"))
+	}
+	for _, check := range list[api.AdmissionCheck](e.checks) {
+		after := check.DeepCopy()
+		meta.SetStatusCondition(&after.Status.Conditions, metav1.Condition{
+			Type: api.ConditionActive, Status: metav1.ConditionTrue, Reason: "Active", Message: "The admission check is active", ObservedGeneration: check.Generation, LastTransitionTime: metav1.NewTime(now.Truncate(time.Second)),
+		})
+		note(e.patch(ctx, api.AdmissionChecks, check, after, "status"))
+		note(hold(ctx, e, api.AdmissionChecks, check, e.usesCheck(check.Name)))
+	}
+	for _, flavor := range list[api.ResourceFlavor](e.flavors) {
+		note(hold(ctx, e, api.ResourceFlavors, flavor, e.usesFlavor(flavor.Name)))
+	}
+	for _, topology := range list[api.Topology](e.topologies) {
+		note(hold(ctx, e, api.Topologies, topology, slices.ContainsFunc(list[api.ResourceFlavor](e.flavors), func(f *api.ResourceFlavor) bool {
+			return f.Spec.TopologyName != nil && *f.Spec.TopologyName == topology.Name
+		})))
+	}
+	e.measure()
+	if failed {
+		signal(e.stale)
+	}
+}
+
+func list[T any](informer cache.SharedIndexInformer) []*T {
+	var out []*T
+	for _, obj := range informer.GetStore().List() {
+		if typed, ok := obj.(*T); ok {
+			out = append(out, typed)
+		}
+	}
+	return out
+}
+
+// kept is an object with a finalizer of ours.
+type kept[T any] interface {
+	object
+	DeepCopy() T
+}
+
+// hold adds the finalizer to an object, and removes it from a deleted one that nothing uses.
+func hold[T kept[T]](ctx context.Context, e *engaged, resource schema.GroupVersionResource, o T, used bool) error {
+	has := slices.Contains(o.GetFinalizers(), api.ResourceInUseFinalizer)
+	deleted := o.GetDeletionTimestamp() != nil
+	after := o.DeepCopy()
+	switch {
+	case deleted && has && !used:
+		after.SetFinalizers(slices.DeleteFunc(slices.Clone(o.GetFinalizers()), func(f string) bool { return f == api.ResourceInUseFinalizer }))
+	case !deleted && !has:
+		after.SetFinalizers(append(slices.Clone(o.GetFinalizers()), api.ResourceInUseFinalizer))
+	default:
+		return nil
+	}
+	err := e.patch(ctx, resource, o, after)
+	if isRace(err) {
+		return nil // its change calls again
+	}
+	return err
+}
+
+func (e *engaged) usesFlavor(name string) bool {
+	return slices.ContainsFunc(list[api.ClusterQueue](e.clusterQueues), func(q *api.ClusterQueue) bool {
+		return slices.ContainsFunc(q.Spec.ResourceGroups, func(g api.ResourceGroup) bool {
+			return slices.ContainsFunc(g.Flavors, func(f api.FlavorQuotas) bool { return f.Name == name })
+		})
+	})
+}
+
+func (e *engaged) usesCheck(name string) bool {
+	return slices.ContainsFunc(list[api.ClusterQueue](e.clusterQueues), func(q *api.ClusterQueue) bool {
+		return q.Spec.AdmissionChecksStrategy != nil && slices.ContainsFunc(q.Spec.AdmissionChecksStrategy.AdmissionChecks, func(c api.AdmissionCheckStrategyRule) bool { return c.Name == name })
+	})
+}

@@ -1,0 +1,215 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+
+	"kube-scheduler-simulator/scheduler/config"
+	"kube-scheduler-simulator/simulator/kueue/admission"
+	"kube-scheduler-simulator/simulator/kueue/api"
+	"kube-scheduler-simulator/simulator/kueue/control"
+	"kube-scheduler-simulator/simulator/kueue/ledger"
+	"kube-scheduler-simulator/simulator/kueue/suggest"
+)
+
+// Kueue admits the workloads of queues. Methods are safe for concurrent use.
+type Kueue interface {
+	// State says whether it does, and why not.
+	State() (KueueState, string)
+	// TurnOn installs Kueue's kinds, with which it begins. It returns when the API server serves them.
+	TurnOn(ctx context.Context) error
+	// View returns the queues; control.ErrOff while there are none.
+	View() (*control.View, error)
+	// Admissions returns a page of the ledger. It fails if q.Continue does not come from an earlier page.
+	Admissions(q ledger.Query) (ledger.Page, error)
+	// Flip gives an admission check of a workload a state. The error is a *control.NoCheckError, or an API
+	// server's, if there is none.
+	Flip(ctx context.Context, workload types.NamespacedName, check string, state api.CheckState, message string) error
+	// Suggest finds what would let a workload in. The error is NotFound for one that does not wait.
+	Suggest(ctx context.Context, workload types.NamespacedName) (suggest.Answer, error)
+}
+
+// KueueState says whether queues are served.
+type KueueState string
+
+const (
+	KueueOff KueueState = "off"
+	KueueOn  KueueState = "on"
+	// KueueForeign means that a Kueue of the cluster admits, and ours stays out.
+	KueueForeign KueueState = "foreign"
+	// KueueUnavailable means that ours cannot act in this cluster.
+	KueueUnavailable KueueState = "unavailable"
+)
+
+// kueueAnswer is the state of the queues.
+type kueueAnswer struct {
+	State   KueueState    `json:"state"`
+	Message string        `json:"message,omitempty"`
+	View    *control.View `json:"view,omitempty"`
+	// Latest are the newest entries of the ledger.
+	Latest []json.RawMessage `json:"latest"`
+}
+
+// latestAdmissions is how many entries of the ledger go with the state of the queues.
+const latestAdmissions = 50
+
+func answerOf(k Kueue) (kueueAnswer, error) {
+	a := kueueAnswer{Latest: []json.RawMessage{}}
+	a.State, a.Message = k.State()
+	view, err := k.View()
+	if err != nil && !errors.Is(err, control.ErrOff) {
+		return a, err
+	}
+	a.View = view
+	page, err := k.Admissions(ledger.Query{Limit: latestAdmissions})
+	if err != nil {
+		return a, err
+	}
+	a.Latest = page.Items
+	return a, nil
+}
+
+// admissions returns the source of the watch topic, nil if there is none.
+func (b Backend) admissions() func() (any, error) {
+	if b.Kueue == nil {
+		return nil
+	}
+	return func() (any, error) { return answerOf(b.Kueue) }
+}
+
+func (s *Server) requireKueue() (Kueue, error) {
+	b, err := s.require()
+	if err != nil {
+		return nil, err
+	}
+	if b.Kueue == nil {
+		return nil, refuse(http.StatusNotImplemented, "this simulator has no queues of Kueue")
+	}
+	return b.Kueue, nil
+}
+
+func (s *Server) getKueue(c echo.Context) error {
+	k, err := s.requireKueue()
+	if err != nil {
+		return err
+	}
+	answer, err := answerOf(k)
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, answer)
+}
+
+// putKueue turns the queues on.
+func (s *Server) putKueue(c echo.Context) error {
+	k, err := s.requireKueue()
+	if err != nil {
+		return err
+	}
+	if state, why := k.State(); state == KueueForeign || state == KueueUnavailable {
+		return refuse(http.StatusConflict, "%s", why)
+	}
+	if err := k.TurnOn(c.Request().Context()); err != nil {
+		return err
+	}
+	return s.getKueue(c)
+}
+
+func (s *Server) listAdmissions(c echo.Context) error {
+	k, err := s.requireKueue()
+	if err != nil {
+		return err
+	}
+	p := queryParams{Context: c}
+	q := ledger.Query{
+		Namespace: c.QueryParam("namespace"), Name: c.QueryParam("name"), ClusterQueue: c.QueryParam("clusterQueue"),
+		Outcome: admission.Outcome(c.QueryParam("outcome")), Limit: p.number("limit", ledger.MaxLimit), Continue: c.QueryParam("continue"),
+	}
+	switch q.Outcome {
+	case "", admission.Reserved, admission.Preempting, admission.Skipped, admission.Refused, admission.Blocked:
+	default:
+		p.refuse("outcome", "must be Reserved, Preempting, Skipped, Refused or Blocked")
+	}
+	if p.wrong != nil {
+		return badQuery(p.wrong...)
+	}
+	page, err := k.Admissions(q)
+	if err != nil {
+		return badQuery(config.Mistake{Field: "continue", Message: err.Error()})
+	}
+	return c.JSON(http.StatusOK, page)
+}
+
+// workloadRequest names a workload.
+type workloadRequest struct {
+	Namespace string `json:"namespace"`
+	Workload  string `json:"workload"`
+}
+
+func (r workloadRequest) key() types.NamespacedName {
+	return types.NamespacedName{Namespace: r.Namespace, Name: r.Workload}
+}
+
+// checkRequest is the body of PUT /kueue/checks.
+type checkRequest struct {
+	workloadRequest
+	Check   string         `json:"check"`
+	State   api.CheckState `json:"state"`
+	Message string         `json:"message,omitempty"`
+}
+
+func (s *Server) putCheck(c echo.Context) error {
+	k, err := s.requireKueue()
+	if err != nil {
+		return err
+	}
+	var request checkRequest
+	if err := c.Bind(&request); err != nil {
+		return err
+	}
+	switch request.State {
+	case api.CheckStatePending, api.CheckStateReady, api.CheckStateRetry, api.CheckStateRejected:
+	default:
+		return badQuery(config.Mistake{Field: "state", Message: "must be Pending, Ready, Retry or Rejected"})
+	}
+	if err := k.Flip(c.Request().Context(), request.key(), request.Check, request.State, request.Message); err != nil {
+		return refusedByKueue(err)
+	}
+	return s.getKueue(c)
+}
+
+// postKueueWhatIf says what would let a workload in.
+func (s *Server) postKueueWhatIf(c echo.Context) error {
+	k, err := s.requireKueue()
+	if err != nil {
+		return err
+	}
+	var request workloadRequest
+	if err := c.Bind(&request); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(c.Request().Context(), questionTime)
+	defer cancel()
+	answer, err := k.Suggest(ctx, request.key())
+	if err != nil {
+		return refusedByKueue(err)
+	}
+	return c.JSON(http.StatusOK, answer)
+}
+
+func refusedByKueue(err error) error {
+	var none *control.NoCheckError
+	switch {
+	case errors.As(err, &none), apierrors.IsNotFound(err):
+		return refuse(http.StatusNotFound, "%v", err)
+	case errors.Is(err, control.ErrOff):
+		return refuse(http.StatusConflict, "%v", err)
+	}
+	return err
+}

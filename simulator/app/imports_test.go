@@ -125,11 +125,6 @@ var arrows = map[string][]string{
 	"scheduler/whatif/fit":                     {"scheduler/annotation", "scheduler/explain", "scheduler/result", "scheduler/whatif", "scheduler/whatif/newnode"},
 	"scheduler/whatif/livetest":                {"scheduler", "scheduler/config", "scheduler/result", "scheduler/schedulertest", "scheduler/whatif"},
 	"scheduler/whatif/newnode":                 nil,
-	"simulator/openb":                          nil,
-	"simulator/runner":                         {"scheduler/config", "simulator/datadir", "simulator/scenario", "simulator/scenario/*"},
-	"simulator/scenario":                       {"scheduler/config", "scheduler/explain", "scheduler/result", "scheduler/yamlsource", "simulator/objects", "simulator/openb"},
-	"simulator/scenario/inmemory":              {"scheduler/config", "scheduler/result", "scheduler/simulation", "simulator/scenario"},
-	"simulator/scenario/report":                {"simulator/scenario"},
 }
 
 // testPackages are the packages that all tests may import.

@@ -21,7 +21,8 @@ function load(): Promise<SchemaRoot | undefined> {
 /** Of alternatives, completion can offer the fields of the mapping only. */
 function plain(schema: Schema): Schema {
   const mapping = schema.anyOf?.find((one) => one.properties)
-  const { anyOf: _, ...rest } = mapping ? { ...mapping, ...(schema.description ? { description: schema.description } : {}) } : schema
+  const rest: Schema = { ...schema, ...mapping, ...(schema.description ? { description: schema.description } : {}) }
+  delete rest.anyOf
   return {
     ...rest,
     ...(rest.properties ? { properties: Object.fromEntries(Object.entries(rest.properties).map(([name, inner]) => [name, plain(inner)])) } : {}),

@@ -33,6 +33,9 @@ type Comparison struct {
 	// Alignment is NodeResourceTopologyMatch's: a part of the pod for which no NUMA node has
 	// everything.
 	Alignment *AlignmentComparison `json:"alignment,omitempty"`
+	// Aligned are NodeResourceTopologyMatch's, of a node that it let through: the NUMA node
+	// that each part of the pod gets, in the order in which the plugin aligns them.
+	Aligned []AlignedPart `json:"aligned,omitempty"`
 	// Limits are NodeVolumeLimits'.
 	Limits []VolumeLimit `json:"limits,omitempty"`
 	// Volumes are VolumeRestrictions'.
@@ -52,6 +55,15 @@ type AlignmentComparison struct {
 	Zones []ZoneComparison `json:"zones"`
 	// ZonesDropped counts the others.
 	ZonesDropped int `json:"zonesDropped,omitempty"`
+}
+
+// AlignedPart is a part of a pod and the NUMA node that it gets.
+type AlignedPart struct {
+	// Role is what the part is: pod, container, init container or sidecar container.
+	Role string `json:"role"`
+	// Container is its name; empty for a pod.
+	Container string `json:"container,omitempty"`
+	Zone      string `json:"zone"`
 }
 
 // MaxZones bounds the NUMA nodes of an AlignmentComparison.

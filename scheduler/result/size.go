@@ -207,6 +207,10 @@ func (c *Comparison) size() int {
 			}
 		}
 	}
+	size += sizeOfList(c.Aligned)
+	for _, p := range c.Aligned {
+		size += len(p.Role) + len(p.Container) + len(p.Zone)
+	}
 	return size
 }
 

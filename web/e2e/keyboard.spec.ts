@@ -99,6 +99,9 @@ const places: Record<string, readonly [path: string, shown: string]> = {
   decisions: ['/decisions', '[data-key]'],
   decision: ['/decisions/default/web-1', '[data-testid="filter-matrix"] [data-state]'],
   resources: ['/resources/nodes', '[data-key]'],
+  gangs: ['/batch/gangs', '[data-try-preset]'],
+  quotas: ['/batch/quotas', '[data-try-preset]'],
+  'NUMA nodes': ['/numa', '[data-try-preset]'],
   activity: ['/activity', '[role="row"]'],
   replay: ['/replay', 'main code'],
 }

@@ -24,12 +24,17 @@ export const layers = {
 export const features = {
   act: ['create', 'yaml'],
   activity: ['act', 'create', 'decision'],
+  /** What the boards of batch scheduling share. */
+  batch: ['scheduler'],
   capacity: ['act', 'create', 'fit', 'whatif', 'yaml'],
   cluster: ['act', 'create', 'decision', 'tour', 'transfer', 'whatif'],
   create: ['whatif', 'yaml'],
   decision: ['act', 'create', 'fit', 'resources', 'whatif', 'yaml'],
   fit: ['act', 'create', 'whatif', 'yaml'],
+  gang: ['act', 'batch', 'decision', 'fit', 'whatif'],
+  numa: ['act', 'batch', 'decision'],
   present: ['decision'],
+  quota: ['act', 'batch', 'decision'],
   replay: ['act'],
   report: ['act', 'decision'],
   resources: ['act', 'create', 'yaml'],

@@ -31,6 +31,14 @@ type Shortage struct {
 	Absent bool
 }
 
+// Alignment is the zone that a part of a pod gets.
+type Alignment struct {
+	Role Role
+	// Container is its name; empty for Pod.
+	Container string
+	Zone      string
+}
+
 // misfit is where the search for zones ended: left is what the zones had left, with the
 // containers before it charged.
 type misfit struct {
@@ -45,10 +53,17 @@ func (m *misfit) message() string { return "cannot align " + string(m.part.role)
 // container is charged to the first zone that can hold it; init containers and sidecars to
 // none.
 func (l *layout) misfit(r *request, node fwk.NodeInfo) *misfit {
+	return l.align(r, node, func(*part, int) {})
+}
+
+// align is misfit; it also calls placed for each part that fits, with the index of its zone.
+func (l *layout) align(r *request, node fwk.NodeInfo, placed func(p *part, zone int)) *misfit {
 	if l.scope == v1alpha2.ScopePod {
-		if place(l.zones, &r.whole, r.guaranteed, node) < 0 {
+		at := place(l.zones, &r.whole, r.guaranteed, node)
+		if at < 0 {
 			return &misfit{&r.whole, l.zones}
 		}
+		placed(&r.whole, at)
 		return nil
 	}
 	left, own := l.zones, false
@@ -58,6 +73,7 @@ func (l *layout) misfit(r *request, node fwk.NodeInfo) *misfit {
 		if at < 0 {
 			return &misfit{p, left}
 		}
+		placed(p, at)
 		if p.role != App || len(left) == 0 {
 			continue
 		}

@@ -263,24 +263,51 @@ func (p *Plugin) PostBind(_ context.Context, _ fwk.CycleState, pod *v1.Pod, node
 	p.topologies.bound(node, pod)
 }
 
+// AlignedOn returns the zones that the parts of a pod get on a node that Filter let through in
+// the cycle of state, in the order in which they are aligned; nil if the plugin aligns nothing
+// there. Like MisfitOn, it reads the present topology.
+func AlignedOn(state fwk.CycleState, node fwk.NodeInfo) []Alignment {
+	r, l := alignedBy(state, node)
+	if l == nil || r.unaligned {
+		return nil
+	}
+	var out []Alignment
+	l.align(r, node, func(p *part, zone int) {
+		if zone < len(l.zones) {
+			out = append(out, Alignment{Role: p.role, Container: p.name, Zone: l.zones[zone].name})
+		}
+	})
+	return out
+}
+
 // MisfitOn returns why Filter rejected a node in the cycle of state; nil if it was not for the
 // resources of zones, or if PreFilter did not run. It reads the present topology, which may be
 // later than Filter's.
 func MisfitOn(state fwk.CycleState, node fwk.NodeInfo) *Misfit {
-	data, err := state.Read(requestKey)
-	if err != nil {
-		return nil
-	}
-	r, ok := data.(*request)
-	if !ok {
-		return nil
-	}
-	l, fresh := r.topologies.layout(node.Node().Name)
-	if !fresh || l == nil || l.policy != v1alpha2.PolicySingleNUMANode {
+	r, l := alignedBy(state, node)
+	if l == nil {
 		return nil
 	}
 	if m := l.misfit(r, node); m != nil {
 		return m.explain(r.guaranteed, node)
 	}
 	return nil
+}
+
+// alignedBy returns what PreFilter wrote and the topology of a node; no topology if the plugin
+// aligns nothing on the node.
+func alignedBy(state fwk.CycleState, node fwk.NodeInfo) (*request, *layout) {
+	data, err := state.Read(requestKey)
+	if err != nil {
+		return nil, nil
+	}
+	r, ok := data.(*request)
+	if !ok {
+		return nil, nil
+	}
+	l, fresh := r.topologies.layout(node.Node().Name)
+	if !fresh || l == nil || l.policy != v1alpha2.PolicySingleNUMANode {
+		return nil, nil
+	}
+	return r, l
 }

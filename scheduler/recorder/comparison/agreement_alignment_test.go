@@ -12,12 +12,18 @@ import (
 
 	"kube-scheduler-simulator/scheduler/plugins/noderesourcetopology"
 	"kube-scheduler-simulator/scheduler/plugins/noderesourcetopology/v1alpha2"
+	"kube-scheduler-simulator/scheduler/result"
 )
 
 // TestAlignmentAgrees: every NUMA node of a rejected node lacks something, and what it is said
-// to lack is more than it has or not in it.
+// to lack is more than it has or not in it. On other nodes, the NUMA nodes of the containers
+// together have what the containers ask for.
 func TestAlignmentAgrees(t *testing.T) {
-	agreement{plugin: noderesourcetopology.Name, clusters: 400, generate: randomTopologies, silentPasses: true, verify: func(s *subject, a answer) error {
+	aligned := 0
+	agreement{plugin: noderesourcetopology.Name, clusters: 400, generate: randomTopologies, passed: func(s *subject, a answer) error {
+		aligned += len(a.passed.Aligned)
+		return enoughFor(s.cluster.pod, a.passed.Aligned, s.cluster.topology(a.node.Node().Name))
+	}, verify: func(s *subject, a answer) error {
 		found := a.found.Alignment
 		if found == nil || found.Role == "pod" != (found.Container == "") || a.status.Message() != "cannot align "+found.Role {
 			return fmt.Errorf("the part is not the one of the plugin's message")
@@ -41,6 +47,45 @@ func TestAlignmentAgrees(t *testing.T) {
 		}
 		return nil
 	}}.test(t)
+	if aligned == 0 {
+		t.Error("no container was aligned")
+	}
+}
+
+// enoughFor checks that the NUMA nodes have all that the containers of a Guaranteed pod ask for.
+func enoughFor(pod *v1.Pod, parts []result.AlignedPart, topology *v1alpha2.NodeResourceTopology) error {
+	if len(parts) == 0 {
+		return nil
+	}
+	asked := map[string]map[v1.ResourceName]int64{}
+	for _, p := range parts {
+		if p.Role == "pod" != (p.Container == "") {
+			return fmt.Errorf("the %s has the name %q", p.Role, p.Container)
+		}
+		for _, c := range pod.Spec.Containers {
+			if c.Name != p.Container || len(c.Resources.Limits) == 0 {
+				continue
+			}
+			for name, quantity := range c.Resources.Requests {
+				if asked[p.Zone] == nil {
+					asked[p.Zone] = map[v1.ResourceName]int64{}
+				}
+				asked[p.Zone][name] += quantity.MilliValue()
+			}
+		}
+	}
+	for _, z := range topology.Zones {
+		for _, r := range z.Resources {
+			if amount := asked[z.Name][v1.ResourceName(r.Name)]; amount > r.Available.MilliValue() {
+				return fmt.Errorf("%s has %s %s, and containers ask for %dm", z.Name, r.Available.String(), r.Name, amount)
+			}
+		}
+		delete(asked, z.Name)
+	}
+	if len(asked) > 0 {
+		return fmt.Errorf("the node has no NUMA nodes %v", asked)
+	}
+	return nil
 }
 
 func containersOf(pod *v1.Pod) string {

@@ -55,5 +55,15 @@ func (alignment) Compare(state fwk.CycleState, node fwk.NodeInfo) *result.Compar
 	return &result.Comparison{Alignment: out}
 }
 
-// Passed returns nothing: the plugin keeps no facts about a node that it let through.
-func (alignment) Passed(fwk.CycleState, fwk.NodeInfo) (*result.Comparison, bool) { return nil, false }
+// Passed returns the NUMA nodes that the pod's parts get.
+func (alignment) Passed(state fwk.CycleState, node fwk.NodeInfo) (*result.Comparison, bool) {
+	parts := noderesourcetopology.AlignedOn(state, node)
+	if len(parts) == 0 {
+		return nil, true
+	}
+	out := &result.Comparison{}
+	for _, p := range parts {
+		out.Aligned = append(out.Aligned, result.AlignedPart{Role: string(p.Role), Container: p.Container, Zone: p.Zone})
+	}
+	return out, true
+}

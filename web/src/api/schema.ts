@@ -1294,6 +1294,7 @@ export interface components {
             durationSeconds?: (number | null)[];
             /** @description The values that the plugins compared, for at most 32 of the nodes that each rejected: those nearest to fitting. By plugin, the nearest node first. */
             comparisons?: components["schemas"]["Comparison"][];
+            passes?: components["schemas"]["Passes"];
             /** @description Nodes that Filter first tried as if the pods nominated to them already ran there. */
             nominated?: components["schemas"]["NominatedPass"][];
         };
@@ -1892,6 +1893,8 @@ export interface components {
             /** @description The taints that the pod tolerates, of a node that these plugins let through. */
             tolerated?: components["schemas"]["ToleratedTaint"][];
             alignment?: components["schemas"]["AlignmentComparison"];
+            /** @description NodeResourceTopologyMatch's, of a node that it let through: the NUMA node that each part of the pod gets, in the order in which the plugin aligns them. */
+            aligned?: components["schemas"]["AlignedPart"][];
             /** @description NodeVolumeLimits'. */
             limits?: components["schemas"]["VolumeLimit"][];
             /** @description VolumeRestrictions'. */
@@ -3738,6 +3741,35 @@ export interface components {
             zones: components["schemas"]["ZoneComparison"][];
             /** @description ZonesDropped counts the others. */
             zonesDropped?: number;
+        };
+        /** @description What the plugins of Filter compared on some of the nodes that they let through. */
+        Passes: {
+            /** @description At most 12 of the evaluated nodes: the selected one, those with the best totals, other feasible nodes, and then rejected ones, the nearest to fitting first. */
+            nodes: string[];
+            /** @description Those whose values are known, in the order in which they ran. If such a plugin let a node through and has no values for it, there was nothing to compare. */
+            plugins: string[];
+            /** @description NodeResourcesFit's. */
+            resources?: components["schemas"]["PassedResource"][];
+            /** @description Those of the other plugins. */
+            comparisons?: components["schemas"]["Comparison"][];
+        };
+        /** @description A resource that NodeResourcesFit compared. CPU is in thousandths of a core, other resources in their own unit. */
+        PassedResource: {
+            name: string;
+            /** Format: int64 */
+            requested: number;
+            /** @description That of each of the nodes; 0 where the plugin did not compare the resource. */
+            inUse: number[];
+            /** @description That of each of the nodes; 0 where the plugin did not compare the resource. */
+            allocatable: number[];
+        };
+        /** @description A part of a pod and the NUMA node that it gets. */
+        AlignedPart: {
+            /** @description What the part is: pod, container, init container or sidecar container. */
+            role: string;
+            /** @description Its name; empty for a pod. */
+            container?: string;
+            zone: string;
         };
         /** @description What a NUMA node lacks. Short is not empty. */
         ZoneComparison: {

@@ -20,6 +20,7 @@ export function getAttempts(uid: string, signal?: AbortSignal): Promise<Attempts
   return bodyOf(client.GET('/api/v1/results/{uid}', { params: { path: { uid } }, signal }))
 }
 
+/** The route also serves reports, for which it must be asked. */
 export function getCycle(uid: string, attempt: number, signal?: AbortSignal): Promise<Cycle> {
-  return bodyOf(client.GET('/api/v1/results/{uid}/{attempt}', { params: { path: { uid, attempt } }, signal }))
+  return bodyOf(client.GET('/api/v1/results/{uid}/{attempt}', { params: { path: { uid, attempt } }, signal })) as Promise<Cycle>
 }

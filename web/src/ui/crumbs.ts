@@ -8,6 +8,8 @@ export interface Crumb {
   to?: RouteLocationRaw
   /** A number or note beside the title, not a breadcrumb. */
   kind?: 'note'
+  /** The views of a place, one of which is shown: links in a row. The text names the row. */
+  views?: readonly { text: string; to: RouteLocationRaw; current: boolean }[]
   /** The text that a button beside it copies, and the button's label. */
   copy?: { text: string; label: string }
 }
@@ -19,7 +21,8 @@ export function useCrumbs(make: () => Crumb[], title: string): void {
   const stop = watchEffect(() => {
     crumbs.value = make()
     const last = crumbs.value.filter((c) => c.kind !== 'note').at(-1)
-    document.title = last ? `${last.text} · ${title}` : title
+    const text = last?.views?.find(({ current }) => current)?.text ?? last?.text
+    document.title = text ? `${text} · ${title}` : title
   })
   onBeforeUnmount(stop)
 }

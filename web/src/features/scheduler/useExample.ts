@@ -2,7 +2,7 @@
 
 import { shallowRef, type ShallowRef } from 'vue'
 import { useI18n } from 'vue-i18n'
-import { useRouter } from 'vue-router'
+import { useRouter, type RouteLocationRaw } from 'vue-router'
 import { applyConfiguration } from '@/api/configuration'
 import { lazily } from '@/ui/lazily'
 import { notify } from '@/ui/notices'
@@ -14,11 +14,12 @@ const fromTemplate = lazily(() => import('@/features/create/store/fromTemplate')
 export interface Example {
   /** The preset that is being tried. */
   trying: ShallowRef<PresetName | undefined>
-  /** Resolves when the objects exist and the decisions are shown, or with failed set. */
+  /** Resolves when the objects exist and are shown, or with failed set. */
   tryPreset(name: PresetName): Promise<void>
 }
 
-export function useExample(failed: ShallowRef<unknown>, applied: () => void): Example {
+/** `shown` is where the example's decisions can be seen. */
+export function useExample(failed: ShallowRef<unknown>, applied: () => void, shown: RouteLocationRaw = { name: 'decisions' }): Example {
   const { t } = useI18n()
   const router = useRouter()
   const trying = shallowRef<PresetName>()
@@ -35,7 +36,7 @@ export function useExample(failed: ShallowRef<unknown>, applied: () => void): Ex
         applied()
         await (await fromTemplate()).createFromTemplate(template)
         notify('done', t('scheduler.triedPreset', { name: t(`scheduler.preset.${name}.title`), n: revision.number }))
-        await router.push({ name: 'decisions' })
+        await router.push(shown)
       } catch (error) {
         failed.value = error
       } finally {

@@ -32,6 +32,7 @@ const routes = [
   { path: '/decisions/:namespace/:name', name: 'decision' },
   { path: '/scheduler', name: 'scheduler' },
   { path: '/activity', name: 'activity' },
+  { path: '/batch/quotas', name: 'quotas' },
 ]
 const serve = (...names: string[]) => {
   transfers.value = new Set(names) as unknown as typeof transfers.value
@@ -79,13 +80,14 @@ describe('the palette', () => {
     expect(await run('job', 'kind:jobs.batch')).toBe('/resources/jobs.batch')
     expect(await run('affinity', 'plugin:NodeAffinity')).toBe('/scheduler?plugin=NodeAffinity')
     expect(await run('', 'place:cluster')).toBe('/')
+    expect(await run('quota', 'board:quotas')).toBe('/batch/quotas')
   })
 
   it('lists after > what can be done, and no pages', () => {
     const found = find('>')
     expect(found).toEqual(expect.arrayContaining(['verb:taint', 'verb:scale', 'verb:rejectedBy', 'verb:weight', 'create', 'dark']))
     expect(found.filter((id) => id.startsWith('place:'))).toEqual([])
-    expect(find('').filter((id) => id.startsWith('place:'))).toHaveLength(6)
+    expect(find('').filter((id) => id.startsWith('place:'))).toHaveLength(7)
   })
 
   it('completes a verb argument by argument, and takes them back', async () => {

@@ -14,6 +14,7 @@ import { search, type PaletteEntry, type PaletteGroup, type PaletteSource } from
 import { pluginNames } from './store/plugins'
 import { completions, entryOf, type Choice, type Command, type PaletteVerb } from './model/verbs'
 import type { PaletteAction } from './usePaletteActions'
+import { usePaletteBoards } from './usePaletteBoards'
 
 export interface PaletteSearch {
   text: Ref<string>
@@ -64,6 +65,7 @@ export function usePaletteSearch({ actions, places, verbs }: { actions: Ref<read
   function nodeEntry(view: NodeView): PaletteEntry {
     return { id: `node:${view.name}`, group: 'nodes', icon: 'cluster', title: view.name, detail: view.zone, note: t('common.pods', view.podList.length), run: () => void router.push({ name: 'resources', params: { resource: 'nodes' }, query: { select: view.name } }) }
   }
+  const boards = usePaletteBoards()
   const onlyActions = computed(() => text.value.trimStart().startsWith('>'))
   const wanted = (all: number, some: number) => (onlyActions.value || !text.value.trim() ? all : some)
   const sources = computed((): PaletteSource<never>[] => [
@@ -73,6 +75,7 @@ export function usePaletteSearch({ actions, places, verbs }: { actions: Ref<read
     source<string>({ group: 'plugins', items: pluginNames.value, most: 4, text: (p) => p, entry: pluginEntry }),
     source<[string, Pod]>({ group: 'pods', items: pods.value.items, most: 6, text: ([key]) => key, entry: podEntry }),
     source<NodeView>({ group: 'nodes', items: cluster.value.nodes, most: 5, text: (n) => n.name, entry: nodeEntry }),
+    source<PaletteAction>({ group: 'boards', items: boards.value, most: 6, text: (b) => `${b.title} ${b.detail ?? ''}`, entry: (b) => ({ ...b, group: 'boards' }) }),
     source<KindInfo>({ group: 'kinds', items: browsableKinds(kinds.value), most: 4, text: pluralOf, entry: kindEntry }),
   ])
   const found = computed(() => (command.value ? completed(command.value) : search(sources.value, text.value)))

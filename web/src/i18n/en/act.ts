@@ -5,6 +5,7 @@ export const act = {
     objects: '{n} objects | {n} object | {n} objects',
     page: {
       open: 'Open {name}',
+      board: 'Open its board',
       decision: 'Decision',
       yaml: 'YAML',
       pods: 'Its pods',

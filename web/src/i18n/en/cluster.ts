@@ -64,6 +64,8 @@ export const cluster = {
     emptyBody: 'Pods need nodes to run on. Start with a sample cluster of twelve nodes in three zones, or create your own nodes.',
     emptyBodyPods: 'Pods are waiting for a node. Create one, or add the sample cluster of twelve nodes in three zones.',
     sample: 'Create a sample cluster',
+    numa: 'NUMA nodes',
+    numaHint: 'What each NUMA node has, and where a pod’s containers fit',
     room: 'Room for more',
     roomHint: 'How many more of a pod fit, and what stops the next one',
     createNode: 'Create node',

@@ -1,6 +1,7 @@
 // Messages that the first page does not need: those of dialogs and of pages that are rarely opened.
 
 import { act } from './act'
+import { batch } from './batch'
 import { importing } from './importing'
 import { nodeAction } from './nodeAction'
 import { present } from './present'
@@ -13,6 +14,6 @@ import { templates } from './templates'
 import { tour } from './tour'
 import { whatif } from './whatif'
 
-export const deferred = { ...act, ...importing, ...nodeAction, ...present, ...replay, ...report, ...runs, ...score, ...search, ...templates, ...tour, ...whatif }
+export const deferred = { ...act, ...batch, ...importing, ...nodeAction, ...present, ...replay, ...report, ...runs, ...score, ...search, ...templates, ...tour, ...whatif }
 
 export type DeferredMessages = typeof deferred

@@ -2,7 +2,7 @@
 
 export const shell = {
   app: { name: 'Scheduler simulator', skip: 'Skip to content' },
-  nav: { label: 'Pages', cluster: 'Cluster', resources: 'Resources', decisions: 'Decisions', scheduler: 'Scheduler', activity: 'Activity', scenarios: 'Scenarios' },
+  nav: { label: 'Pages', cluster: 'Cluster', resources: 'Resources', decisions: 'Decisions', batch: 'Batch', scheduler: 'Scheduler', activity: 'Activity', scenarios: 'Scenarios' },
   header: {
     create: 'Create',
     createHint: 'Create objects from YAML (c)',
@@ -100,7 +100,7 @@ export const shell = {
     onlyActions: 'actions only',
     onlyPods: 'pods',
     onlyNodes: 'nodes',
-    group: { arguments: 'Choose', actions: 'Actions', places: 'Pages', plugins: 'Plugins', pods: 'Pods', nodes: 'Nodes', kinds: 'Kinds' },
+    group: { arguments: 'Choose', actions: 'Actions', places: 'Pages', plugins: 'Plugins', pods: 'Pods', nodes: 'Nodes', boards: 'Boards', kinds: 'Kinds' },
   },
   keys: {
     title: 'Keyboard shortcuts',
@@ -113,6 +113,7 @@ export const shell = {
       cluster: 'go to Cluster',
       resources: 'go to Resources',
       decisions: 'go to Decisions',
+      batch: 'go to Batch',
       scheduler: 'go to Scheduler',
       activity: 'go to Activity',
       scenarios: 'go to Scenarios',

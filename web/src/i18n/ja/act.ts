@@ -7,6 +7,7 @@ export const act: typeof english = {
     objects: '{n} 個のオブジェクト',
     page: {
       open: '{name} を開く',
+      board: 'ボードを開く',
       decision: '決定',
       yaml: 'YAML',
       pods: 'Pod の一覧',

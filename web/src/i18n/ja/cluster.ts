@@ -66,6 +66,8 @@ export const cluster: typeof english = {
     emptyBody: 'Pod の実行にはノードが必要です。3 ゾーン 12 ノードのサンプルクラスターから始めるか、ノードを作成してください。',
     emptyBodyPods: 'Pod がノードを待っています。ノードを作成するか、3 ゾーン 12 ノードのサンプルクラスターを追加してください。',
     sample: 'サンプルクラスターを作成',
+    numa: 'NUMA ノード',
+    numaHint: '各 NUMA ノードの空きと、Pod のコンテナが収まる場所',
     room: 'あと何個入るか',
     roomHint: 'Pod があと何個入り、次の Pod を妨げるのは何か',
     createNode: 'ノードを作成',

@@ -2,6 +2,7 @@
 
 import type { DeferredMessages } from '@/i18n/en/deferred'
 import { act } from './act'
+import { batch } from './batch'
 import { importing } from './importing'
 import { nodeAction } from './nodeAction'
 import { present } from './present'
@@ -14,4 +15,4 @@ import { templates } from './templates'
 import { tour } from './tour'
 import { whatif } from './whatif'
 
-export const deferred: DeferredMessages = { ...act, ...importing, ...nodeAction, ...present, ...replay, ...report, ...runs, ...score, ...search, ...templates, ...tour, ...whatif }
+export const deferred: DeferredMessages = { ...act, ...batch, ...importing, ...nodeAction, ...present, ...replay, ...report, ...runs, ...score, ...search, ...templates, ...tour, ...whatif }

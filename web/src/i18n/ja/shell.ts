@@ -4,7 +4,7 @@ import type { shell as english } from '@/i18n/en/shell'
 
 export const shell: typeof english = {
   app: { name: 'スケジューラーシミュレーター', skip: '本文へスキップ' },
-  nav: { label: '画面', cluster: 'クラスター', resources: 'リソース', decisions: '決定', scheduler: 'スケジューラー', activity: 'アクティビティ', scenarios: 'シナリオ' },
+  nav: { label: '画面', cluster: 'クラスター', resources: 'リソース', decisions: '決定', batch: 'バッチ', scheduler: 'スケジューラー', activity: 'アクティビティ', scenarios: 'シナリオ' },
   header: {
     create: '作成',
     createHint: 'YAML からオブジェクトを作成（c）',
@@ -102,7 +102,7 @@ export const shell: typeof english = {
     onlyActions: '操作のみ',
     onlyPods: 'Pod',
     onlyNodes: 'ノード',
-    group: { arguments: '選択', actions: '操作', places: '画面', plugins: 'プラグイン', pods: 'Pod', nodes: 'ノード', kinds: '種類' },
+    group: { arguments: '選択', actions: '操作', places: '画面', plugins: 'プラグイン', pods: 'Pod', nodes: 'ノード', boards: 'ボード', kinds: '種類' },
   },
   keys: {
     title: 'キーボードショートカット',
@@ -115,6 +115,7 @@ export const shell: typeof english = {
       cluster: 'クラスターへ',
       resources: 'リソースへ',
       decisions: '決定へ',
+      batch: 'バッチへ',
       scheduler: 'スケジューラーへ',
       activity: 'アクティビティへ',
       scenarios: 'シナリオへ',

@@ -1,6 +1,7 @@
 // Where objects and the lists about them are in the application: route locations, which are plain data.
 
 import type { PodRef } from '@/api/types'
+import { boardOf, groupText, nativeGroupKind } from '@/kubernetes/batch'
 import { isResource, kindSlug, nodeKind, podKind } from '@/kubernetes/kinds'
 import type { ObjectRef } from '@/kubernetes/object'
 import { workloadKinds } from '@/kubernetes/workloads'
@@ -29,6 +30,14 @@ const selected = ({ kind, namespace, name }: ObjectRef): Place => ({ name: 'reso
 export function placeOf(ref: ObjectRef): Place {
   if (isResource(ref.kind, podKind)) return { name: 'decision', params: { namespace: ref.namespace ?? '', name: ref.name } }
   return selected(ref)
+}
+
+/** The board about an object: a pod group, a quota, a topology; undefined for objects of other kinds. */
+export function boardPlace({ kind, namespace = '', name }: ObjectRef): Place | undefined {
+  const board = boardOf(kind)
+  if (board === 'gangs') return { name: board, query: { group: groupText({ system: isResource(kind, nativeGroupKind) ? 'native' : 'coscheduling', namespace, name }) } }
+  if (board === 'quotas') return { name: board, query: { quota: `${namespace}/${name}` } }
+  return board && { name: board, query: { node: name } }
 }
 
 /** The object's YAML: for a pod beside its decision. */

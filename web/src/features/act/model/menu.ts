@@ -5,11 +5,11 @@ import { isResource, nodeKind, podKind } from '@/kubernetes/kinds'
 import type { ObjectRef } from '@/kubernetes/object'
 import { ownerOf } from '@/kubernetes/pods'
 import { isWorkload, workloadOf } from '@/kubernetes/workloads'
-import { decisionsOf, placeOf, podsOf, yamlOf, type Place } from './links'
+import { boardPlace, decisionsOf, placeOf, podsOf, yamlOf, type Place } from './links'
 import { applies, verbs, type Verb } from './verbs'
 
 /** A page about the object. */
-export type PageId = 'open' | 'decision' | 'yaml' | 'pods' | 'decisions' | 'owner' | 'clone'
+export type PageId = 'open' | 'board' | 'decision' | 'yaml' | 'pods' | 'decisions' | 'owner' | 'clone'
 
 export type MenuEntry = { kind: 'page'; id: Exclude<PageId, 'clone'>; place: Place; name: string } | { kind: 'clone' } | { kind: 'verb'; id: Verb | 'drain' }
 
@@ -35,5 +35,6 @@ function pagesOf(ref: ObjectRef, object: KubeObject | undefined): MenuEntry[] {
     return [page('decision', placeOf(ref)), page('yaml', yamlOf(ref)), ...(workload ? [page('owner', placeOf(workload), `${workload.kind.kind} ${workload.name}`)] : [])]
   }
   if (isResource(ref.kind, nodeKind) || isWorkload(ref.kind)) return [page('open', placeOf(ref)), page('pods', podsOf(ref)), page('decisions', decisionsOf(ref))]
-  return [page('open', placeOf(ref))]
+  const board = boardPlace(ref)
+  return [page('open', placeOf(ref)), ...(board ? [page('board', board)] : [])]
 }

@@ -8,10 +8,12 @@ import { useAnswer, useTurns } from '@/live/answer'
 const kept = new Map<string, Promise<Cycle>>()
 const keepAtMost = 16
 
+/** An attempt can be published again with more facts. */
+const versionOf = (summary: Summary) => `${summary.pod.uid}/${summary.attempt}/${summary.outcome}/${summary.updates ?? 0}/${summary.durationSeconds}`
+
 /** The full record of an attempt, from the cache or from the server. */
 function cycleOf(summary: Summary): Promise<Cycle> {
-  // An attempt can be published again with more facts.
-  const key = `${summary.pod.uid}/${summary.attempt}/${summary.outcome}/${summary.updates ?? 0}/${summary.durationSeconds}`
+  const key = versionOf(summary)
   const known = kept.get(key)
   if (known) return known
   const cycle = getCycle(summary.pod.uid, summary.attempt)
@@ -62,6 +64,34 @@ export function useCycles(wanted: Ref<readonly Summary[]>, most = 10): Ref<Reado
         const cycle = await cycleOf(summary).catch(() => undefined)
         if (signal.aborted) return
         if (cycle) found.value = new Map(found.value).set(summary.attempt, cycle)
+      }
+    },
+    { immediate: true },
+  )
+  return found
+}
+
+/** The records of attempts of several pods by the pod's uid, fetched one after the other in the given order. A record stays until a newer one of its pod arrives. */
+export function useCyclesOf(wanted: Ref<readonly Summary[]>): Ref<ReadonlyMap<string, Cycle>> {
+  const found = shallowRef<ReadonlyMap<string, Cycle>>(new Map())
+  const versions = new Map<string, string>()
+  const turns = useTurns()
+  watch(
+    () => wanted.value.map(versionOf).join(),
+    async () => {
+      const signal = turns.next()
+      const uids = new Set(wanted.value.map(({ pod }) => pod.uid))
+      for (const uid of versions.keys()) if (!uids.has(uid)) versions.delete(uid)
+      found.value = new Map([...found.value].filter(([uid]) => uids.has(uid)))
+      for (const summary of wanted.value) {
+        const { uid } = summary.pod
+        if (versions.get(uid) === versionOf(summary)) continue
+        // A record that cannot be loaded is left out; the pod's decision shows the error.
+        const cycle = await cycleOf(summary).catch(() => undefined)
+        if (signal.aborted) return
+        if (!cycle) continue
+        versions.set(uid, versionOf(summary))
+        found.value = new Map(found.value).set(uid, cycle)
       }
     },
     { immediate: true },

@@ -1,7 +1,7 @@
 // What the command palette finds: a few entries of each group, best match first.
 
 /** arguments: of the verb that is being completed. */
-export type PaletteGroup = 'arguments' | 'actions' | 'places' | 'plugins' | 'pods' | 'nodes' | 'kinds'
+export type PaletteGroup = 'arguments' | 'actions' | 'places' | 'plugins' | 'pods' | 'nodes' | 'boards' | 'kinds'
 
 export interface PaletteEntry {
   id: string

@@ -1,0 +1,136 @@
+// The boards of batch scheduling, from the preset in one click to the story that each tells.
+
+import type { Page } from '@playwright/test'
+import { presets } from '../src/features/scheduler/model/presets'
+import { objections } from './axe'
+import { faults } from './boxes'
+import { expect, node, pod, test, type Simulator } from './simulator'
+
+test.describe.configure({ mode: 'serial' })
+
+/** Opens an empty board and fills it with its preset. */
+async function fromPreset(page: Page, simulator: Simulator, path: string, preset: string): Promise<void> {
+  await page.goto(simulator.url + path)
+  await page.locator(`main [data-try-preset="${preset}"]`).click()
+  await expect(page.locator(`main [data-try-preset="${preset}"]`)).toHaveCount(0, { timeout: 20_000 })
+}
+
+test('a gang starts together, and another one waits for room', { tag: '@main' }, async ({ page, simulator }) => {
+  await fromPreset(page, simulator, '/batch/gangs', 'coscheduling')
+  await expect(page.locator('[data-gang="default/batch-1-fits"]')).toContainText('Running')
+  await page.locator('[data-gang="default/batch-1-waits"]').click()
+  await expect(page).toHaveURL(/group=default(?:%2F|\/)batch-1-waits/)
+  await expect(page.getByTestId('gang-sentence')).toContainText('batch-1-waits')
+  // Two of the three members find a node; the plugin sends them back because the third does not.
+  await expect(page.getByTestId('gang-members').locator('tr[data-member]')).toHaveCount(3)
+  await expect(page.getByTestId('gang-why')).toContainText('1 cpu short')
+  await expect(page.getByTestId('gang-story').locator('[data-step="noNode"]').first()).toBeVisible()
+})
+
+test('borrowed quota is taken back by preemption', { tag: '@main' }, async ({ page, simulator }) => {
+  await fromPreset(page, simulator, '/batch/quotas', 'elasticQuota')
+  const decisions = page.getByTestId('quota-decisions')
+  await decisions.getByRole('link').filter({ hasText: 'quota-1-owner-2' }).click()
+  await expect(page.getByTestId('quota-sentence')).toContainText('The min of quota-1-owner covers the pod')
+  await expect(page.locator('[data-rule="total"]')).toContainText('8')
+  await expect(page.getByTestId('preemption')).toContainText('quota-1-borrower-3')
+  // The next attempt finds the borrowed resources given back.
+  await expect(page.getByTestId('aftermath')).toContainText('quota-1-b')
+  await expect(page.locator('[data-quota="quota-1-owner/team"]')).toContainText('at its min')
+})
+
+test('a pod fits a node but no NUMA node of it', { tag: '@main' }, async ({ page, simulator }) => {
+  await fromPreset(page, simulator, '/numa', 'numa')
+  const decisions = page.getByTestId('numa-decisions')
+  await decisions.getByRole('link').filter({ hasText: 'numa-1-large' }).click()
+  await expect(page.locator('[data-testid="numa-nodes"] [data-node]').first()).toContainText('web needs 5 CPU')
+  await expect(page.getByTestId('numa-lacking').getByRole('row')).toHaveCount(3)
+  await expect(page.getByTestId('numa-zones').locator('[data-zone="node-0"] i.short').first()).toBeVisible()
+  // The other pod lies in one of them.
+  await decisions.getByRole('link').filter({ hasText: 'numa-1-fits' }).click()
+  await expect(page.getByTestId('numa-zones').locator('[data-part="web"]')).toContainText(/NUMA [01]/)
+  await expect(page.getByTestId('numa-zones').locator('i.part').first()).toBeVisible()
+})
+
+test('a member waits at Permit with its timeout counting down, and the group starts with the last one', async ({ page, simulator }) => {
+  const applied = await fetch(`${simulator.url}/api/v1/schedulerconfiguration`, { method: 'PUT', headers: { 'Content-Type': 'application/yaml' }, body: presets.coscheduling })
+  expect(applied.status, await applied.text()).toBe(200)
+  await simulator.kube('POST', '/api/v1/nodes', node('ring', { labels: { example: 'ring' } }))
+  await simulator.ready('ring')
+  await simulator.kube('POST', '/apis/scheduling.x-k8s.io/v1alpha1/namespaces/default/podgroups', { apiVersion: 'scheduling.x-k8s.io/v1alpha1', kind: 'PodGroup', metadata: { name: 'ring' }, spec: { minMember: 2, scheduleTimeoutSeconds: 120 } })
+  const member = (name: string, more: object) => ({ ...pod(name), metadata: { name, namespace: 'default', labels: { 'scheduling.x-k8s.io/pod-group': 'ring' } }, spec: { ...pod(name).spec, nodeSelector: { example: 'ring' }, ...more } })
+  const create = (body: object) => simulator.kube('POST', '/api/v1/namespaces/default/pods', body)
+  // No profile has this name, so the scheduler never tries it, but it is a sibling.
+  await create(member('ring-elsewhere', { schedulerName: 'another-scheduler' }))
+  await create(member('ring-1', {}))
+  await page.goto(`${simulator.url}/batch/gangs?group=default/ring`)
+  const row = page.locator('[data-gang="default/ring"]')
+  await expect(row.getByRole('timer')).toBeVisible({ timeout: 20_000 })
+  await expect(page.getByTestId('gang-sentence')).toContainText('waits for 1 of its 2 members')
+  await expect(page.getByTestId('gang-story').locator('[data-step="timeout"]')).toContainText('ring-1')
+  const before = Number(/\d+/.exec(await row.getByRole('timer').innerText())?.[0])
+  await expect(async () => expect(Number(/\d+/.exec(await row.getByRole('timer').innerText())?.[0])).toBeLessThan(before)).toPass()
+  await create(member('ring-2', {}))
+  await expect(row).toContainText('Running', { timeout: 20_000 })
+  await expect(row.getByRole('timer')).toHaveCount(0)
+})
+
+test('each board opens from the decision, from its object and from the palette', async ({ page, simulator }) => {
+  await page.goto(`${simulator.url}/decisions/default/batch-1-waits-1`)
+  await page.locator('[data-board="gangs"]').click()
+  await expect(page.locator('[data-gang="default/batch-1-waits"]')).toHaveAttribute('aria-current', 'true')
+  await page.goto(`${simulator.url}/decisions/quota-1-owner/quota-1-owner-2?attempt=1`)
+  await page.locator('[data-board="quotas"]').click()
+  await expect(page.getByTestId('quota-sentence')).toContainText('quota-1-owner-2')
+  await page.goto(`${simulator.url}/decisions/default/numa-1-large?attempt=1`)
+  await page.locator('[data-board="numa"]').click()
+  await expect(page.getByTestId('numa-sentence')).toContainText('numa-1-large')
+
+  for (const [path, board, shown] of [
+    ['/resources/podgroups.scheduling.x-k8s.io?select=default/batch-1-fits', 'gangs', '[data-gang="default/batch-1-fits"][aria-current="true"]'],
+    ['/resources/elasticquotas.scheduling.x-k8s.io?select=quota-1-borrower/team', 'quotas', '[data-quota="quota-1-borrower/team"][aria-current="true"]'],
+    ['/resources/noderesourcetopologies.topology.node.k8s.io?select=numa-1', 'numa', 'main [data-node="numa-1"][aria-current="true"]'],
+  ] as const) {
+    await page.goto(simulator.url + path)
+    await page.getByTestId('open-board').click()
+    await expect(page.locator(shown), board).toBeVisible()
+  }
+
+  await page.keyboard.press('Control+k')
+  await page.keyboard.type('batch-1-waits PodGroup')
+  await page.getByRole('dialog').getByText('PodGroup default').first().click()
+  await expect(page.locator('[data-gang="default/batch-1-waits"][aria-current="true"]')).toBeVisible()
+  // A filter is part of the link.
+  await page.goto(`${simulator.url}/batch/gangs?q=fits`)
+  await expect(page.locator('[data-gang]')).toHaveCount(1)
+})
+
+test('the filled boards violate no rule of accessibility and no box is at fault', async ({ page, simulator }) => {
+  test.setTimeout(240_000)
+  const boards = {
+    gangs: ['/batch/gangs?group=default/batch-1-waits', '[data-testid="gang-why"]'],
+    quotas: ['/batch/quotas?pod=quota-1-owner/quota-1-owner-2&attempt=1', '[data-testid="quota-told"]'],
+    numa: ['/numa?pod=default/numa-1-large', '[data-testid="numa-lacking"]'],
+  } as const
+  const found: string[] = []
+  for (const [theme, language] of [
+    ['light', 'en'],
+    ['dark', 'ja'],
+  ] as const) {
+    await page.goto(simulator.url)
+    await page.evaluate(([t, l]) => (localStorage.setItem('theme', t), localStorage.setItem('language', l)), [theme, language] as const)
+    for (const [name, [path, shown]] of Object.entries(boards)) {
+      await page.setViewportSize({ width: 1440, height: 900 })
+      await page.goto(simulator.url + path)
+      await expect(page.locator(shown)).toBeVisible()
+      for (const line of await objections(page)) found.push(`${name}, ${theme}, ${language}: ${line}`)
+      // 720 is a window of 1440 at 200 %.
+      for (const [width, height] of [[390, 844], [720, 450], [1440, 900], [2560, 1440]] as const) {
+        await page.setViewportSize({ width, height })
+        await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))))
+        for (const line of await faults(page)) found.push(`${name}, ${width}, ${language}: ${line}`)
+      }
+    }
+  }
+  expect(found).toEqual([])
+})

@@ -1,0 +1,12 @@
+// The header of the pages below Batch: its views in a row.
+
+import { useI18n } from 'vue-i18n'
+import { useCrumbs } from '@/ui/crumbs'
+
+const views = ['gangs', 'quotas'] as const
+export type BatchView = (typeof views)[number]
+
+export function useBatchCrumbs(shown: BatchView): void {
+  const { t } = useI18n()
+  useCrumbs(() => [{ text: t('nav.batch') }, { text: t('batch.views'), views: views.map((view) => ({ text: t(`batch.view.${view}`), to: { name: view }, current: view === shown })) }], t('app.name'))
+}

@@ -1,0 +1,103 @@
+// The quotas of the cluster, the one in the URL, and the decision that the board tells.
+
+import { computed, watch, type ComputedRef, type Ref, type WritableComputedRef } from 'vue'
+import { listResults } from '@/api/simulator'
+import type { Cycle, Summary } from '@/api/types'
+import { useCyclesOf, useCycle } from '@/features/decision/store/cycles'
+import { usePluginDecisions } from '@/features/batch/usePluginDecisions'
+import { quotaKind } from '@/kubernetes/batch'
+import { splitKey } from '@/kubernetes/object'
+import { useAnswer } from '@/live/answer'
+import { useDiscovery, useServedKind } from '@/live/servedKinds'
+import { pods, results } from '@/live/watched'
+import { useQuery } from '@/ui/query'
+import { quotaDecisions, quotaPlugin } from './model/facts'
+import { quotasOf, resourcesOf, type Quota } from './model/quotas'
+
+export interface Quotas {
+  ready: ComputedRef<boolean>
+  all: ComputedRef<readonly Quota[]>
+  found: ComputedRef<readonly Quota[]>
+  filter: Ref<string>
+  /** The quota in the URL; '' for that of the decision. */
+  chosen: WritableComputedRef<string>
+  resources: ComputedRef<readonly string[]>
+  resource: WritableComputedRef<string>
+  /** The newest decisions in which a quota played a part. */
+  decisions: ComputedRef<readonly Summary[]>
+  /** namespace/name of the pod in the URL; '' for the newest decision. */
+  pod: WritableComputedRef<string>
+  summary: ComputedRef<Summary | undefined>
+  cycle: Ref<Cycle | undefined>
+  error: Ref<unknown>
+  /** The attempts after the told one, in order, and the record of the first of them. */
+  later: ComputedRef<readonly Summary[]>
+  next: ComputedRef<Cycle | undefined>
+}
+
+export function useQuotas(): Quotas {
+  useDiscovery()
+  const objects = useServedKind(quotaKind)
+  const filter = useQuery('q')
+  const chosen = useQuery('quota')
+  const wantedResource = useQuery('resource')
+  const pod = useQuery('pod')
+  const attempt = useQuery('attempt')
+
+  const summaries = usePluginDecisions(quotaPlugin)
+  const all = computed(() => quotasOf(objects.items.value.values(), pods.value.items.values()))
+  const found = computed(() => all.value.filter(({ key }) => key.toLowerCase().includes(filter.value.toLowerCase())))
+  const resources = computed(() => resourcesOf(all.value))
+  const decisions = computed(() => quotaDecisions(summaries.value, new Set(all.value.map(({ namespace }) => namespace))))
+
+  /** A pod in the URL may be older than the live results. */
+  const asked = useAnswer(async (signal, { namespace, name }: { namespace: string; name: string }) => (await listResults({ namespace, name, limit: 20 }, signal)).items)
+  watch(
+    pod,
+    (key) => {
+      const ref = splitKey(key)
+      if (ref) void asked.ask(ref)
+      else asked.clear()
+    },
+    { immediate: true },
+  )
+  const ofPod = computed(() => {
+    if (!pod.value) return []
+    const live = results.value.items.filter((one) => `${one.pod.namespace}/${one.pod.name}` === pod.value)
+    return live.length ? live : (asked.value.value ?? [])
+  })
+  const summary = computed(() => {
+    if (!pod.value) return decisions.value[0]
+    const wanted = ofPod.value.find((one) => String(one.attempt) === attempt.value)
+    return wanted ?? decisions.value.find((one) => `${one.pod.namespace}/${one.pod.name}` === pod.value) ?? ofPod.value[0]
+  })
+  const { cycle, error } = useCycle(summary)
+  const later = computed(() => {
+    const told = summary.value
+    if (!told) return []
+    const live = results.value.items.filter((one) => one.pod.uid === told.pod.uid)
+    const known = live.length ? live : ofPod.value.filter((one) => one.pod.uid === told.pod.uid)
+    return known.filter((one) => one.attempt > told.attempt).sort((a, b) => a.attempt - b.attempt)
+  })
+  const nextCycles = useCyclesOf(computed(() => later.value.slice(0, 1)))
+
+  return {
+    ready: computed(() => objects.synced.value && pods.value.synced && results.value.synced),
+    all,
+    found,
+    filter,
+    chosen,
+    resources,
+    resource: computed({
+      get: () => (resources.value.includes(wantedResource.value) ? wantedResource.value : (resources.value[0] ?? 'cpu')),
+      set: (value) => (wantedResource.value = value === resources.value[0] ? '' : value),
+    }),
+    decisions,
+    pod,
+    summary,
+    cycle,
+    error,
+    later,
+    next: computed(() => (summary.value ? nextCycles.value.get(summary.value.pod.uid) : undefined)),
+  }
+}

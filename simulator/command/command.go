@@ -85,6 +85,10 @@ func run(with []Option) error {
 			return capacity(ctx, os.Args[2:], with)
 		case "run":
 			return runScenarios(ctx, os.Args[2:], with)
+		case "compare":
+			return compareConfigurations(ctx, os.Args[2:], with)
+		case "sweep":
+			return sweepParameters(ctx, os.Args[2:], with)
 		case "report":
 			return report(ctx, os.Args[2:])
 		case "version":
@@ -102,6 +106,8 @@ const usage = `simulator [flags]
        simulator whatif ([NAMESPACE/]NAME | -f FILE) [flags]
        simulator capacity ([NAMESPACE/]NAME | -f FILE) [flags]
        simulator run FILE… [flags]
+       simulator compare A B --on FILE [flags]
+       simulator sweep FILE [flags]
        simulator report [NAMESPACE/]NAME [flags]
        simulator version [flags]`
 

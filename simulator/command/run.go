@@ -34,6 +34,7 @@ const (
 func runScenarios(ctx context.Context, args []string, with []Option) error {
 	r := newRunning("simulator run FILE… [flags]",
 		"Runs scenarios and says whether their expectations hold. The exit code is 0 if all do, 1 if one does not, and 2 if a file is wrong.", with)
+	configurations := r.flags.StringSlice("configuration", nil, "`files` with scheduler configurations to run under in place of those in the file; default is Kubernetes' own")
 	outputs := r.flags.StringArrayP("output", "o", nil, "`FORMAT=FILE` to write as well: junit=FILE, json=FILE or html=FILE; may be given again")
 	files, done, err := r.flags.parseWith(args)
 	if done || err != nil {
@@ -46,6 +47,7 @@ func runScenarios(ctx context.Context, args []string, with []Option) error {
 	if err != nil {
 		return wrong(err)
 	}
+	o.Configurations = *configurations
 	var parsed []runner.Output
 	for _, text := range *outputs {
 		output, err := runner.ParseOutput(text)
@@ -56,6 +58,44 @@ func runScenarios(ctx context.Context, args []string, with []Option) error {
 	}
 	passed, err := runner.Run(ctx, files, parsed, o)
 	return ended(passed, err)
+}
+
+func compareConfigurations(ctx context.Context, args []string, with []Option) error {
+	r := newRunning("simulator compare A B --on FILE [flags]",
+		"Runs a scenario under two scheduler configurations and says in what they differ: metrics, which pods moved, and which plugin made the difference. A and B are files, or default.", with)
+	on := r.flags.String("on", "", "`file` with the scenario to run under both")
+	file := r.flags.StringP("output", "o", "", "`file` for the whole comparison in JSON")
+	sides, done, err := r.flags.parseWith(args)
+	if done || err != nil {
+		return wrong(err)
+	}
+	if len(sides) != 2 || *on == "" {
+		return wrong(errors.New("want two configurations and --on with a scenario (see --help)"))
+	}
+	o, err := r.options()
+	if err != nil {
+		return wrong(err)
+	}
+	return ended(true, runner.Compare(ctx, sides[0], sides[1], *on, *file, o))
+}
+
+func sweepParameters(ctx context.Context, args []string, with []Option) error {
+	r := newRunning("simulator sweep FILE [flags]",
+		"Runs a scenario under all values of some parameters and prints the best. An interrupted sweep goes on when the same command is given again.", with)
+	o := runner.SweepOptions{}
+	r.flags.StringVar(&o.State, "state", "", "`file` that holds the runs that have ended (default: FILE.runs)")
+	r.flags.StringVarP(&o.File, "output", "o", "", "`file` for the outcomes of all values in JSON")
+	files, done, err := r.flags.parseWith(args)
+	if done || err != nil {
+		return wrong(err)
+	}
+	if len(files) != 1 {
+		return wrong(errors.New("want one sweep file (see --help)"))
+	}
+	if o.Options, err = r.options(); err != nil {
+		return wrong(err)
+	}
+	return ended(true, runner.Sweep(ctx, files[0], o))
 }
 
 // wrong asks for the exit code of a wrong command line or file. It returns nil for nil.
@@ -79,12 +119,11 @@ func ended(passed bool, err error) error {
 
 // running holds the flags that run, compare and sweep share.
 type running struct {
-	flags          flagSet
-	app            app.Options
-	engine         *string
-	configurations *[]string
-	seeds          *string
-	workers        *int
+	flags   flagSet
+	app     app.Options
+	engine  *string
+	seeds   *string
+	workers *int
 }
 
 func newRunning(usage, what string, with []Option) *running {
@@ -95,7 +134,6 @@ func newRunning(usage, what string, with []Option) *running {
 	r.engine = r.flags.String("engine", "memory", "`engine` that runs the scenarios: memory")
 	r.seeds = r.flags.String("seeds", "", "`seeds` to run in place of those in the file, such as 7 or 1..10")
 	r.workers = r.flags.Int("workers", runtime.GOMAXPROCS(0), "`number` of runs at the same time")
-	r.configurations = r.flags.StringSlice("configuration", nil, "`files` with scheduler configurations to run under in place of those in the file; default is Kubernetes' own")
 	return r
 }
 
@@ -105,7 +143,7 @@ func (r *running) options() (runner.Options, error) {
 	if err != nil {
 		return runner.Options{}, err
 	}
-	o := runner.Options{Parse: r.app.ParseConfiguration, Workers: *r.workers, Configurations: *r.configurations, Out: os.Stdout, Progress: terminal(os.Stderr)}
+	o := runner.Options{Parse: r.app.ParseConfiguration, Workers: *r.workers, Out: os.Stdout, Progress: terminal(os.Stderr)}
 	switch *r.engine {
 	case "memory":
 		o.Engine = inmemory.Engine(registry)

@@ -2,7 +2,9 @@ package runner
 
 import (
 	"bytes"
+	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -40,5 +42,67 @@ func TestCompare(t *testing.T) {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("%q is missing in\n%s", want, out.String())
 		}
+	}
+}
+
+// TestSweep: what an interrupted sweep has run is not run again, half-written lines are cut off, and other files are refused.
+func TestSweep(t *testing.T) {
+	dir := t.TempDir()
+	state, outcomes := filepath.Join(dir, "runs"), filepath.Join(dir, "out.json")
+	sweep := func(seeds []int64) (string, error) {
+		var out bytes.Buffer
+		o := SweepOptions{Options: options(&out), State: state, File: outcomes}
+		o.Seeds = seeds
+		err := Sweep(t.Context(), example("weights.yaml"), o)
+		return out.String(), err
+	}
+	first, err := sweep(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(first, "4 combinations × 2 seeds") {
+		t.Error(first)
+	}
+	whole, err := os.ReadFile(state)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := bytes.SplitAfter(whole, []byte("\n"))
+	torn := slices.Concat(bytes.Join(lines[:4], nil), []byte(`{"point": 3, "se`))
+	if err := os.WriteFile(state, torn, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	again, err := sweep(nil)
+	if err != nil || again != first {
+		t.Errorf("%v\n%s", err, again)
+	}
+	resumed, err := os.ReadFile(state)
+	if err != nil || !bytes.HasPrefix(resumed, bytes.Join(lines[:4], nil)) || bytes.Count(resumed, []byte("\n")) != 9 {
+		t.Errorf("%v\n%s", err, resumed)
+	}
+	if _, err := sweep([]int64{7}); err == nil || !strings.Contains(err.Error(), "belongs to other files or seeds") {
+		t.Errorf("error %v", err)
+	}
+}
+
+// TestReports: the reports are written whole, and a directory that is not there is a clear error.
+func TestReports(t *testing.T) {
+	dir := t.TempDir()
+	var outputs []Output
+	for _, format := range []string{"junit", "json", "html"} {
+		outputs = append(outputs, Output{format, filepath.Join(dir, format)})
+	}
+	var out bytes.Buffer
+	if _, err := Run(t.Context(), []string{example("web-peak.yaml")}, outputs, options(&out)); err != nil {
+		t.Fatal(err)
+	}
+	for format, want := range map[string]string{"junit": `tests="5" failures="0"`, "json": `"outcome": "passed"`, "html": "1 of 1 runs passed"} {
+		if got, err := os.ReadFile(filepath.Join(dir, format)); err != nil || !strings.Contains(string(got), want) {
+			t.Errorf("%s: %v, without %q", format, err, want)
+		}
+	}
+	_, err := Run(t.Context(), []string{example("web-peak.yaml")}, []Output{{"json", filepath.Join(dir, "none", "a.json")}}, options(&out))
+	if err == nil || !strings.Contains(err.Error(), "writing") {
+		t.Errorf("error %v", err)
 	}
 }

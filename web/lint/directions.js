@@ -39,6 +39,7 @@ export const features = {
   replay: ['act'],
   report: ['act', 'decision'],
   resources: ['act', 'create', 'yaml'],
+  runs: ['yaml'],
   scheduler: ['create', 'decision', 'whatif', 'yaml'],
   shell: ['act', 'cluster', 'create', 'decision', 'replay', 'tour', 'transfer'],
   tour: ['create', 'yaml'],

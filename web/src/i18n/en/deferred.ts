@@ -8,12 +8,13 @@ import { present } from './present'
 import { queues } from './queues'
 import { replay } from './replay'
 import { report } from './report'
+import { runs } from './runs'
 import { score } from './score'
 import { search } from './search'
 import { templates } from './templates'
 import { tour } from './tour'
 import { whatif } from './whatif'
 
-export const deferred = { ...act, ...batch, ...importing, ...nodeAction, ...present, ...queues, ...replay, ...report, ...score, ...search, ...templates, ...tour, ...whatif }
+export const deferred = { ...act, ...batch, ...importing, ...nodeAction, ...present, ...queues, ...replay, ...report, ...runs, ...score, ...search, ...templates, ...tour, ...whatif }
 
 export type DeferredMessages = typeof deferred

@@ -2,7 +2,7 @@
 
 export const shell = {
   app: { name: 'Scheduler simulator', skip: 'Skip to content' },
-  nav: { label: 'Pages', cluster: 'Cluster', resources: 'Resources', decisions: 'Decisions', batch: 'Batch', scheduler: 'Scheduler', activity: 'Activity' },
+  nav: { label: 'Pages', cluster: 'Cluster', resources: 'Resources', decisions: 'Decisions', batch: 'Batch', scheduler: 'Scheduler', activity: 'Activity', scenarios: 'Scenarios' },
   header: {
     create: 'Create',
     createHint: 'Create objects from YAML (c)',
@@ -116,6 +116,7 @@ export const shell = {
       batch: 'go to Batch',
       scheduler: 'go to Scheduler',
       activity: 'go to Activity',
+      scenarios: 'go to Scenarios',
       back: 'close, or leave the decision',
       moveTile: 'move between nodes',
       openNode: 'open the node',

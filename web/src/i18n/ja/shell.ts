@@ -4,7 +4,7 @@ import type { shell as english } from '@/i18n/en/shell'
 
 export const shell: typeof english = {
   app: { name: 'スケジューラーシミュレーター', skip: '本文へスキップ' },
-  nav: { label: '画面', cluster: 'クラスター', resources: 'リソース', decisions: '決定', batch: 'バッチ', scheduler: 'スケジューラー', activity: 'アクティビティ' },
+  nav: { label: '画面', cluster: 'クラスター', resources: 'リソース', decisions: '決定', batch: 'バッチ', scheduler: 'スケジューラー', activity: 'アクティビティ', scenarios: 'シナリオ' },
   header: {
     create: '作成',
     createHint: 'YAML からオブジェクトを作成（c）',
@@ -118,6 +118,7 @@ export const shell: typeof english = {
       batch: 'バッチへ',
       scheduler: 'スケジューラーへ',
       activity: 'アクティビティへ',
+      scenarios: 'シナリオへ',
       back: '閉じる、または決定の表示を終える',
       moveTile: 'ノード間を移動',
       openNode: 'ノードを開く',

@@ -1,11 +1,11 @@
 // The keyboard shortcuts, for the help dialog and for the shell's key handler.
 
 /** Pages with their own URL, in the order of the navigation. */
-export const places = ['cluster', 'resources', 'decisions', 'batch', 'scheduler', 'activity'] as const
+export const places = ['cluster', 'resources', 'decisions', 'batch', 'scheduler', 'activity', 'scenarios'] as const
 export type Place = (typeof places)[number]
 
 /** g, then one of these. */
-export const placeKeys: Record<string, Place> = { c: 'cluster', r: 'resources', d: 'decisions', b: 'batch', s: 'scheduler', a: 'activity' }
+export const placeKeys: Record<string, Place> = { c: 'cluster', r: 'resources', d: 'decisions', b: 'batch', s: 'scheduler', a: 'activity', e: 'scenarios' }
 
 export interface Shortcut {
   /** The keys to press, one after another. `Mod` is Ctrl, on a Mac ⌘. */

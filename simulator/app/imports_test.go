@@ -125,11 +125,6 @@ var arrows = map[string][]string{
 	"scheduler/whatif/fit":                     {"scheduler/annotation", "scheduler/explain", "scheduler/result", "scheduler/whatif", "scheduler/whatif/newnode"},
 	"scheduler/whatif/livetest":                {"scheduler", "scheduler/config", "scheduler/result", "scheduler/schedulertest", "scheduler/whatif"},
 	"scheduler/whatif/newnode":                 nil,
-	"simulator/openb":                          nil,
-	"simulator/runner":                         {"scheduler/config", "simulator/datadir", "simulator/scenario", "simulator/scenario/*"},
-	"simulator/scenario":                       {"scheduler/config", "scheduler/explain", "scheduler/result", "scheduler/yamlsource", "simulator/objects", "simulator/openb"},
-	"simulator/scenario/inmemory":              {"scheduler/config", "scheduler/result", "scheduler/simulation", "simulator/scenario"},
-	"simulator/scenario/report":                {"simulator/scenario"},
 }
 
 // testPackages are the packages that all tests may import.
@@ -143,6 +138,7 @@ var testArrows = map[string][]string{
 	"scheduler":                       {"scheduler/examples/extender/reservation", "scheduler/explain", "scheduler/whatif"},
 	"scheduler/recorder/comparison":   {"scheduler/explain", "scheduler/plugins/noderesourcetopology/v1alpha2"},
 	"scheduler/recorder":              {"scheduler/recorder/comparison", "scheduler/resultstore"},
+	"scheduler/simulation":            {"scheduler/config"},
 	"scheduler/whatif":                {"scheduler/config", "scheduler/feed"},
 	"scheduler/plugins":               {"scheduler/examples/zonequota", "scheduler", "scheduler/pluginfact", "scheduler/annotation", "scheduler/config", "scheduler/recorder", "scheduler/result", "scheduler/explain", "scheduler/plugins/coscheduling/v1alpha1", "scheduler/whatif", "scheduler/whatif/capacity", "scheduler/whatif/fit"},
 	"simulator/redact":                {"scheduler/config"},

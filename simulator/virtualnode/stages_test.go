@@ -21,7 +21,6 @@ import (
 	"sigs.k8s.io/kwok/pkg/utils/lifecycle"
 
 	"kube-scheduler-simulator/scheduler/standin"
-	"kube-scheduler-simulator/simulator/objects"
 )
 
 const goodStage = `apiVersion: kwok.x-k8s.io/v1alpha1
@@ -211,32 +210,6 @@ func TestStageOfAPodThatIsDeleted(t *testing.T) {
 			}
 			if err != nil || got != test.want {
 				t.Errorf("stage %q, %v; want %q", got, err, test.want)
-			}
-		})
-	}
-}
-
-func TestExitCode(t *testing.T) {
-	tests := []struct {
-		annotation, index string
-		want              int32
-		wrong             bool
-	}{
-		{annotation: "", want: 0},
-		{annotation: "42", want: 42},
-		{annotation: "1=42, 3=1", index: "3", want: 1},
-		{annotation: "1=42", index: "0", want: 0},
-		{annotation: "256", wrong: true},
-		{annotation: "often", wrong: true},
-	}
-	for _, test := range tests {
-		t.Run(test.annotation+" of "+test.index, func(t *testing.T) {
-			pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{
-				objects.AnnotationExitCode: test.annotation, "batch.kubernetes.io/job-completion-index": test.index,
-			}}}
-			got, err := exitCode(pod)
-			if got != test.want || (err != nil) != test.wrong {
-				t.Errorf("%d, %v; want %d", got, err, test.want)
 			}
 		})
 	}

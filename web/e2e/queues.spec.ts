@@ -15,7 +15,7 @@ test('a preset turns the queues on and shows a head that blocks its queue', asyn
   await page.locator('[data-preset="strict"]').click()
 
   const pending = page.getByTestId('pending').locator('tbody tr')
-  await expect(pending).toHaveCount(2)
+  await expect(pending).toHaveCount(2, { timeout: 30_000 })
   await expect(pending.nth(0)).toContainText('job-head')
   await expect(pending.nth(0)).toContainText('3 more cpu needed in queues.')
   await expect(pending.nth(1)).toContainText('StrictFIFO: it waits behind job-head')

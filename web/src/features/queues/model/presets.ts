@@ -57,7 +57,8 @@ export const presets = {
   ],
   strict: [
     { objects: [...ground, ...queue('line', 4, { queueingStrategy: 'StrictFIFO' }), job('running', 'line', 3)], admits: ['running'] },
-    { objects: [job('head', 'line', 4)], admits: [] },
+    // Times of creation are whole seconds, so a priority keeps the head in front of what comes in the same one.
+    { objects: [make(priorityKind, 'first-in-line', { value: 10 }), job('head', 'line', 4, { 'kueue.x-k8s.io/priority-class': 'first-in-line' })], admits: [] },
     { objects: [job('small', 'line', 1)], admits: [] },
   ],
 } satisfies Record<string, readonly Step[]>

@@ -98,7 +98,7 @@ func TestChoose(t *testing.T) {
 // TestKueuesKindsComeTogether: its controllers run only where all of them are.
 func TestKueuesKindsComeTogether(t *testing.T) {
 	one := ForKinds([]schema.GroupKind{{Group: "kueue.x-k8s.io", Kind: "ClusterQueue"}})
-	if diff := cmp.Diff(Of([]string{Kueue}), one); diff != "" {
+	if diff := cmp.Diff(Of([]string{Kueue}), one, cmp.AllowUnexported(Definition{})); diff != "" {
 		t.Error(diff)
 	}
 	if other := ForKinds([]schema.GroupKind{{Group: "scheduling.x-k8s.io", Kind: "ElasticQuota"}}); len(other) != 1 {

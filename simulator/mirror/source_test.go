@@ -40,7 +40,7 @@ func TestARedactedSourceIsNotNamed(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				_, err = source.connect(t.Context(), nil, nil)
+				_, err = source.connect(t.Context(), nil, nil, nil)
 				if err == nil {
 					t.Fatal("it is reached")
 				}

@@ -1,7 +1,9 @@
 package upstream
 
 import (
+	"bytes"
 	"context"
+	"runtime/pprof"
 	"strings"
 	"sync"
 	"syscall"
@@ -55,10 +57,18 @@ func TestTheDebuggerDumpsTheQueueThatIsUsed(t *testing.T) {
 		t.Fatal(err)
 	}
 	sched.SchedulingQueue.Add(ctx, st.MakePod().Name("queued").UID("queued").Namespace("default").SchedulerName(v1.DefaultSchedulerName).Obj())
+	timeout := time.After(10 * time.Second)
+	// The debugger of the discarded queue ends as soon as its goroutine runs.
+	for tick := time.Tick(time.Millisecond); debuggers() > 1; {
+		select {
+		case <-tick:
+		case <-timeout:
+			t.Fatalf("%d debuggers listen", debuggers())
+		}
+	}
 	if err := syscall.Kill(syscall.Getpid(), syscall.SIGUSR2); err != nil {
 		t.Fatal(err)
 	}
-	timeout := time.After(10 * time.Second)
 	for len(log.with("Dump of scheduling queue")) == 0 {
 		select {
 		case <-log.one:
@@ -71,6 +81,13 @@ func TestTheDebuggerDumpsTheQueueThatIsUsed(t *testing.T) {
 			t.Errorf("the dump of another queue: %s", dump)
 		}
 	}
+}
+
+// debuggers counts the goroutines that wait for the signal to dump a queue.
+func debuggers() int {
+	var stacks bytes.Buffer
+	_ = pprof.Lookup("goroutine").WriteTo(&stacks, 2)
+	return strings.Count(stacks.String(), "created by k8s.io/kubernetes/pkg/scheduler/backend/cache/debugger.(*CacheDebugger).ListenForSignal")
 }
 
 func TestPlaceholdersDoNotLogThatPluginsAreMissing(t *testing.T) {

@@ -71,7 +71,7 @@ export function usePaletteSearch({ actions, places, verbs }: { actions: Ref<read
   const sources = computed((): PaletteSource<never>[] => [
     source<PaletteVerb>({ group: 'actions', items: verbs.value, most: wanted(40, 8), always: onlyActions.value, text: (v) => v.title, entry: verbEntry }),
     source<PaletteAction>({ group: 'actions', items: actions.value, most: wanted(40, 6), always: true, text: (a) => a.title, entry: (a) => ({ ...a, group: 'actions' }) }),
-    source<PaletteAction>({ group: 'places', items: places.value, most: 6, always: true, text: (a) => a.title, entry: (a) => ({ ...a, group: 'places' }) }),
+    source<PaletteAction>({ group: 'places', items: places.value, most: places.value.length, always: true, text: (a) => a.title, entry: (a) => ({ ...a, group: 'places' }) }),
     source<string>({ group: 'plugins', items: pluginNames.value, most: 4, text: (p) => p, entry: pluginEntry }),
     source<[string, Pod]>({ group: 'pods', items: pods.value.items, most: 6, text: ([key]) => key, entry: podEntry }),
     source<NodeView>({ group: 'nodes', items: cluster.value.nodes, most: 5, text: (n) => n.name, entry: nodeEntry }),

@@ -434,6 +434,7 @@ func fillSpecial(v reflect.Value) {
 		p.Operands = admission.NotTried{}
 	case *result.Filter:
 		p.DurationSeconds, p.Comparisons, p.Nominated = make([]*float64, 1), make([]result.Comparison, 1), []result.NominatedPass{{PodCount: 1}}
+		p.Passes = &result.Passes{}
 	case *result.Score:
 		p.DurationSeconds, p.Skipped, p.Tied = make([]*float64, 1), []string{"x"}, []string{"x"}
 		p.Nodes, p.Totals = []string{"x"}, result.NewColumn([]int64{1})

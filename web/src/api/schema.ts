@@ -2820,8 +2820,6 @@ export interface components {
             priority: number;
             /** Format: date-time */
             queuedSince: string;
-            /** @description The quota is reserved already; only the topology is assigned. */
-            secondPass?: boolean;
             /** @description The place in the order of processing, from 1; absent if no flavor was looked for. */
             order?: number;
             /** @description The height of the lowest subtree that can hold the workload within its quota: 0 the ClusterQueue. */

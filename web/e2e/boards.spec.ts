@@ -30,13 +30,13 @@ test('a gang starts together, and another one waits for room', { tag: '@main' },
 test('borrowed quota is taken back by preemption', { tag: '@main' }, async ({ page, simulator }) => {
   await fromPreset(page, simulator, '/batch/quotas', 'elasticQuota')
   const decisions = page.getByTestId('quota-decisions')
-  await decisions.getByRole('link').filter({ hasText: 'quota-1-owner-2' }).click()
+  await decisions.getByRole('link').filter({ hasText: 'quota-1-owner-1' }).click()
   await expect(page.getByTestId('quota-sentence')).toContainText('The min of quota-1-owner covers the pod')
   await expect(page.locator('[data-rule="total"]')).toContainText('8')
   await expect(page.getByTestId('preemption')).toContainText('quota-1-borrower-3')
   // The next attempt finds the borrowed resources given back.
   await expect(page.getByTestId('aftermath')).toContainText('quota-1-b')
-  await expect(page.locator('[data-quota="quota-1-owner/team"]')).toContainText('at its min')
+  await expect(page.locator('[data-quota="quota-1-owner/quota-1-owner"]')).toContainText('at its min')
 })
 
 test('a pod fits a node but no NUMA node of it', { tag: '@main' }, async ({ page, simulator }) => {
@@ -79,16 +79,16 @@ test('each board opens from the decision, from its object and from the palette',
   await page.goto(`${simulator.url}/decisions/default/batch-1-waits-1`)
   await page.locator('[data-board="gangs"]').click()
   await expect(page.locator('[data-gang="default/batch-1-waits"]')).toHaveAttribute('aria-current', 'true')
-  await page.goto(`${simulator.url}/decisions/quota-1-owner/quota-1-owner-2?attempt=1`)
+  await page.goto(`${simulator.url}/decisions/quota-1-owner/quota-1-owner-1?attempt=1`)
   await page.locator('[data-board="quotas"]').click()
-  await expect(page.getByTestId('quota-sentence')).toContainText('quota-1-owner-2')
+  await expect(page.getByTestId('quota-sentence')).toContainText('quota-1-owner-1')
   await page.goto(`${simulator.url}/decisions/default/numa-1-large?attempt=1`)
   await page.locator('[data-board="numa"]').click()
   await expect(page.getByTestId('numa-sentence')).toContainText('numa-1-large')
 
   for (const [path, board, shown] of [
     ['/resources/podgroups.scheduling.x-k8s.io?select=default/batch-1-fits', 'gangs', '[data-gang="default/batch-1-fits"][aria-current="true"]'],
-    ['/resources/elasticquotas.scheduling.x-k8s.io?select=quota-1-borrower/team', 'quotas', '[data-quota="quota-1-borrower/team"][aria-current="true"]'],
+    ['/resources/elasticquotas.scheduling.x-k8s.io?select=quota-1-borrower/quota-1-borrower', 'quotas', '[data-quota="quota-1-borrower/quota-1-borrower"][aria-current="true"]'],
     ['/resources/noderesourcetopologies.topology.node.k8s.io?select=numa-1', 'numa', 'main [data-node="numa-1"][aria-current="true"]'],
   ] as const) {
     await page.goto(simulator.url + path)
@@ -109,7 +109,7 @@ test('the filled boards violate no rule of accessibility and no box is at fault'
   test.setTimeout(240_000)
   const boards = {
     gangs: ['/batch/gangs?group=default/batch-1-waits', '[data-testid="gang-why"]'],
-    quotas: ['/batch/quotas?pod=quota-1-owner/quota-1-owner-2&attempt=1', '[data-testid="quota-told"]'],
+    quotas: ['/batch/quotas?pod=quota-1-owner/quota-1-owner-1&attempt=1', '[data-testid="quota-told"]'],
     numa: ['/numa?pod=default/numa-1-large', '[data-testid="numa-lacking"]'],
   } as const
   const found: string[] = []

@@ -76,7 +76,7 @@ test('a member waits at Permit with its timeout counting down, and the group sta
 })
 
 test('each board opens from the decision, from its object and from the palette', async ({ page, simulator }) => {
-  await page.goto(`${simulator.url}/decisions/default/batch-1-waits-1`)
+  await page.goto(`${simulator.url}/decisions/default/batch-1-waits-1?attempt=1`)
   await page.locator('[data-board="gangs"]').click()
   await expect(page.locator('[data-gang="default/batch-1-waits"]')).toHaveAttribute('aria-current', 'true')
   await page.goto(`${simulator.url}/decisions/quota-1-owner/quota-1-owner-1?attempt=1`)

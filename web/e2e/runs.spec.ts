@@ -1,8 +1,8 @@
 // Scenarios: editing, running, what failed and why, and comparing two configurations.
 
-import { expect, test } from './simulator'
+import { expect, refused, test } from './simulator'
 
-test('a scenario runs, and a failed expectation shows what was found and the decision behind it', async ({ page, simulator }) => {
+test('a scenario runs, and a failed expectation shows what was found and the decision behind it', { tag: '@main' }, async ({ page, simulator }) => {
   await page.goto(`${simulator.url}/scenarios`)
   await page.getByTestId('run').click()
   await expect(page.getByTestId('run-headline')).toBeVisible()
@@ -18,7 +18,8 @@ test('a scenario runs, and a failed expectation shows what was found and the dec
   await expect(page.getByTestId('deciding').last()).toContainText('web-')
 })
 
-test('a wrong scenario shows the mistake, and two configurations are compared', async ({ page, simulator }) => {
+test('a wrong scenario shows the mistake, and two configurations are compared', async ({ page, simulator, allowed }) => {
+  allowed.push(refused(400))
   await page.goto(`${simulator.url}/scenarios?against=current`)
   await page.getByTestId('run').click()
   await expect(page.getByTestId('run-comparison')).toContainText('Pods placed')

@@ -1,7 +1,12 @@
 // Query parameters as writable refs: a view is a link.
 
 import { computed, type WritableComputedRef } from 'vue'
-import { useRoute, useRouter } from 'vue-router'
+import { useRoute, useRouter, type Router } from 'vue-router'
+
+type Values = Readonly<Record<string, string | undefined>>
+
+/** What was set, but is not in the URL yet: a navigation takes a while, and another one cancels it. */
+const unfinished = new WeakMap<Router, Values>()
 
 /** The query parameter `name`; '' when it is absent. Setting it replaces the current history entry. */
 export function useQuery<T extends string = string>(name: string, otherwise: T = '' as T, allowed?: readonly T[]): WritableComputedRef<T> {
@@ -15,7 +20,11 @@ export function useQuery<T extends string = string>(name: string, otherwise: T =
       return value as T
     },
     set: (value) => {
-      void router.replace({ query: { ...route.query, [name]: value === otherwise || value === '' ? undefined : value } })
+      const values: Values = { ...unfinished.get(router), [name]: value === otherwise || value === '' ? undefined : value }
+      unfinished.set(router, values)
+      void router.replace({ query: { ...route.query, ...values } }).finally(() => {
+        if (unfinished.get(router) === values) unfinished.delete(router)
+      })
     },
   })
 }

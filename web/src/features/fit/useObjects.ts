@@ -41,6 +41,9 @@ export async function wholeObject(target: ChangeTarget): Promise<KubeObject | un
   }
 }
 
+/** Nodes and pods are all here already: one that is not does not exist, such as a hypothetical node. */
+const isWatched = ({ apiVersion, kind }: ChangeTarget) => apiVersion === 'v1' && (kind === 'Node' || kind === 'Pod')
+
 export type Lookup = (target: ChangeTarget) => KubeObject | undefined
 
 const keyOf = ({ apiVersion, kind, namespace, name }: ChangeTarget) => `${apiVersion}/${kind}/${namespace ?? ''}/${name}`
@@ -56,7 +59,7 @@ export function useLookup(targets: Ref<readonly ChangeTarget[]>): ShallowRef<Loo
     async (wanted) => {
       const signal = turns.next()
       for (const target of wanted) {
-        if (knownObject(target) || found.has(keyOf(target))) continue
+        if (isWatched(target) || knownObject(target) || found.has(keyOf(target))) continue
         // A difference without its object is only less complete.
         const object = await wholeObject(target).catch(() => undefined)
         if (signal.aborted) return

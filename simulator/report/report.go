@@ -59,32 +59,24 @@ type provenance struct {
 	Exported   time.Time `json:"exported"`
 }
 
-// Policy is the Content-Security-Policy of the files that the application makes: what they hold
-// themselves, and no connection.
-func Policy(application fs.FS) (string, error) {
-	script, err := read(application, "report/report.js")
-	if err != nil {
-		return "", err
-	}
-	return policy(script), nil
-}
-
-func policy(script []byte) string {
+// policyOf is the Content-Security-Policy of a file with this script: what the file holds itself, and no
+// connection.
+func policyOf(script []byte) string {
 	sum := sha256.Sum256(script)
 	return "default-src 'none'; script-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'; " +
 		"style-src 'unsafe-inline'; img-src data:; font-src data:; base-uri 'none'; form-action 'none'"
 }
 
-// HTML returns the file. application is the built web application; without its report the error is
-// ErrNotBuilt.
-func HTML(application fs.FS, r Report) ([]byte, error) {
+// HTML returns the file and its Content-Security-Policy, which the file also states. application is the
+// built web application; without its report the error is ErrNotBuilt.
+func HTML(application fs.FS, r Report) (file []byte, policy string, err error) {
 	script, err := read(application, "report/report.js")
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	style, err := read(application, "report/report.css")
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	var other *explain.Explained
 	if r.Other != nil {
@@ -98,11 +90,12 @@ func HTML(application fs.FS, r Report) ([]byte, error) {
 		Other:      other,
 	})
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	sum := sha256.Sum256([]byte(packed))
 	title := fmt.Sprintf("%s/%s, attempt %d", r.Decision.Pod.Namespace, r.Decision.Pod.Name, r.Decision.Attempt)
-	return fmt.Appendf(nil, page, policy(script), html.EscapeString(title), style, hex.EncodeToString(sum[:]), packed, script), nil
+	policy = policyOf(script)
+	return fmt.Appendf(nil, page, policy, html.EscapeString(title), style, hex.EncodeToString(sum[:]), packed, script), policy, nil
 }
 
 // page is the file: its policy, title, style sheet, the sum of the content, the content and the script.

@@ -232,14 +232,10 @@ func (s *Server) getReport(c echo.Context, results Results, cycle *result.Cycle)
 	if r.Attempts, err = results.Attempts(cycle.Pod.UID); err != nil {
 		return err
 	}
-	file, err := report.HTML(s.opts.Assets, r)
+	file, policy, err := report.HTML(s.opts.Assets, r)
 	if errors.Is(err, report.ErrNotBuilt) {
 		return refuse(http.StatusNotImplemented, "%s", err)
 	}
-	if err != nil {
-		return err
-	}
-	policy, err := report.Policy(s.opts.Assets)
 	if err != nil {
 		return err
 	}

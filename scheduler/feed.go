@@ -8,15 +8,15 @@ import (
 )
 
 // Feed hands out the state of whichever scheduler runs, as that scheduler sees it, and every change; see package
-// feed. It follows the scheduler only while somebody follows the feed; otherwise it costs the scheduler a nil check for each
-// change of its cache. A Feed outlives its schedulers: give it to each of them, in Options. Its methods may be called from any goroutine.
+// feed. The Feed watches the scheduler only while it has followers. Without followers, each change of the scheduler's cache
+// costs one nil check. A Feed outlives its schedulers: give it to each of them, in Options. Its methods may be called from any goroutine.
 type Feed struct {
 	log *feed.Log
 
 	mu sync.Mutex
 	// running is nil while no scheduler runs.
 	running *Scheduler
-	// tee is that of running. It is nil while nobody follows.
+	// tee copies what running sees to the log. It is nil while the log has no followers.
 	tee *tee
 }
 
@@ -60,7 +60,7 @@ func (f *Feed) end(s *Scheduler) {
 	f.reconcile()
 }
 
-// reconcile follows the running scheduler if, and only if, somebody follows the feed.
+// reconcile starts the tee of the running scheduler when the log has followers, and stops it when the last one leaves.
 func (f *Feed) reconcile() {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -1,9 +1,9 @@
-// Package feed carries the state of a scheduler to those who keep a copy of it: first all of it, and then every
-// change, in the order in which the scheduler saw them.
+// Package feed carries the state of a scheduler to its copies: first the whole state, then every change, in the order
+// in which the scheduler saw them.
 //
-// A Log belongs to whoever knows the state. It writes every change to the log and, when a follower begins or has lost
-// track, the whole state. Nobody changes the objects. Package scheduler keeps the log of a running scheduler, and
-// package whatif follows it.
+// The writer of a Log writes every change to it. When a follower starts or loses track, the writer writes the whole
+// state. Neither side may change the objects. Package scheduler writes the log of a running scheduler, and package
+// whatif follows it.
 //
 // It may import Kubernetes' API types, and no package of ours.
 package feed
@@ -49,17 +49,17 @@ type Ref struct {
 
 // Log is a sequence of operations. Its methods may be called from any goroutine.
 type Log struct {
-	// followed is called after somebody begins or ends to follow.
+	// The log calls followed after a follower starts or stops.
 	followed func()
 
 	mu sync.Mutex
-	// state writes the whole state. It is nil while nobody knows the state.
+	// state writes the whole state. It is nil while the log has no writer.
 	state     func(add func(Operation))
 	followers []*Follower
 }
 
-// NewLog returns an empty log. followed is called, without locks, after somebody has begun or ended to follow it; it may
-// be nil.
+// NewLog returns an empty log. The log calls followed, without holding locks, after a follower starts or stops. followed
+// may be nil.
 func NewLog(followed func()) *Log {
 	if followed == nil {
 		followed = func() {}
@@ -86,7 +86,7 @@ func (l *Log) add(op Operation) {
 }
 
 // Restart makes state the function that writes the whole state, which is called while nothing else is written. All
-// followers get the whole state before anything else. nil means that nobody knows the state for now.
+// followers get the whole state before anything else. Pass nil when the writer stops.
 func (l *Log) Restart(state func(add func(Operation))) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -136,7 +136,7 @@ type Follower struct {
 	waiting []Operation
 	// lost: the follower needs the whole state.
 	lost bool
-	// arrived is closed when something waits; nil if nobody wants to know.
+	// arrived is closed when something waits; nil while no caller waits for it.
 	arrived chan struct{}
 }
 

@@ -210,9 +210,9 @@ func TestPendingBehindAStrictHead(t *testing.T) {
 
 func TestEventsOfAPreemption(t *testing.T) {
 	w := played(t, `
-		cohort root
-		cq a co=root reclaim=Any f:4
-		cq b co=root f:0
+		cohort company
+		cq a co=company reclaim=Any f:4
+		cq b co=company f:0
 		held v b 4
 		wl w1 a 4 @3
 		cycle
@@ -227,7 +227,7 @@ func TestEventsOfAPreemption(t *testing.T) {
 			}
 		}
 	}
-	const evicted = "Preempted to accommodate a workload (UID: w1, JobUID: UNKNOWN) due to reclamation within the cohort; preemptor path: /root/a; preemptee path: /root/b"
+	const evicted = "Preempted to accommodate a workload (UID: w1, JobUID: UNKNOWN) due to reclamation within the cohort; preemptor path: /company/a; preemptee path: /company/b"
 	want := []string{
 		"v EvictedDueToPreempted: " + evicted,
 		"v Preempted: " + evicted + "; preemptor effective priority: 3; preemptee effective priority: 0",

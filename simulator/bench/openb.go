@@ -3,9 +3,7 @@ package bench
 import (
 	"bufio"
 	"bytes"
-	"cmp"
 	"context"
-	"encoding/csv"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,15 +12,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 	"time"
 
-	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"kube-scheduler-simulator/simulator/openb"
 )
 
 // OpenbReport is a run of the whole product, by import, with a data directory and all
@@ -57,11 +52,11 @@ const (
 // Openb runs the production cluster that is published as openb, whose files nodes.csv and
 // pods.csv are in dir, and writes one JSON object to out. It starts this program.
 func Openb(ctx context.Context, dir string, out io.Writer) (err error) {
-	nodes, err := readOpenb(filepath.Join(dir, "nodes.csv"), openbNode)
+	nodes, err := readOpenb(filepath.Join(dir, "nodes.csv"))
 	if err != nil {
 		return err
 	}
-	pods, err := readOpenb(filepath.Join(dir, "pods.csv"), openbPod)
+	pods, err := readOpenb(filepath.Join(dir, "pods.csv"))
 	if err != nil {
 		return err
 	}
@@ -240,113 +235,20 @@ func (p *product) decided(ctx context.Context) (decided, bound int, err error) {
 	return decided, bound, lines.Err()
 }
 
-// readOpenb turns the rows of a file into manifests.
-func readOpenb(file string, manifest func(row map[string]string) (any, error)) ([]any, error) {
+// readOpenb returns the objects of a file of nodes or of pods.
+func readOpenb(file string) ([]any, error) {
 	f, err := os.Open(file)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	rows, err := csv.NewReader(f).ReadAll()
-	if err == nil && len(rows) == 0 {
-		err = errors.New("there are no rows")
-	}
+	rows, err := openb.Read(f)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
-	var found []map[string]string
-	for _, values := range rows[1:] {
-		row := map[string]string{}
-		for i, name := range rows[0] {
-			row[name] = values[i]
-		}
-		found = append(found, row)
-	}
-	slices.SortStableFunc(found, func(a, b map[string]string) int {
-		return cmp.Or(cmp.Compare(len(a["creation_time"]), len(b["creation_time"])), cmp.Compare(a["creation_time"], b["creation_time"]))
-	})
-	out := make([]any, len(found))
-	for i, row := range found {
-		if out[i], err = manifest(row); err != nil {
-			return nil, fmt.Errorf("%s: row %d: %w", file, i+1, err)
-		}
+	out := make([]any, len(rows))
+	for i, row := range rows {
+		out[i] = row.Object
 	}
 	return out, nil
-}
-
-const (
-	openbGPU   = "openb.example/gpu-milli"
-	openbModel = "openb.example/gpu-model"
-)
-
-// openbNode has the CPU, the memory and the thousandths of GPUs of a row.
-func openbNode(row map[string]string) (any, error) {
-	gpus, err := strconv.ParseInt(row["gpu"], 10, 64)
-	if err != nil {
-		return nil, err
-	}
-	node := &v1.Node{
-		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Node"},
-		ObjectMeta: metav1.ObjectMeta{Name: row["sn"], Labels: map[string]string{v1.LabelHostname: row["sn"]}},
-	}
-	if row["model"] != "" {
-		node.Labels[openbModel] = row["model"]
-	}
-	list, err := openbResources(row, 1000*gpus)
-	if err != nil {
-		return nil, err
-	}
-	list[v1.ResourcePods] = resource.MustParse("110")
-	node.Status = v1.NodeStatus{Capacity: list, Allocatable: list, Conditions: []v1.NodeCondition{{Type: v1.NodeReady, Status: v1.ConditionTrue}}}
-	return node, nil
-}
-
-// openbPod requests what a row says; gpu_spec becomes a required node affinity.
-func openbPod(row map[string]string) (any, error) {
-	gpus, err := strconv.ParseInt(row["num_gpu"], 10, 64)
-	if err != nil {
-		return nil, err
-	}
-	milli, err := strconv.ParseInt(cmp.Or(row["gpu_milli"], "0"), 10, 64)
-	if err != nil {
-		return nil, err
-	}
-	list, err := openbResources(row, gpus*milli)
-	if err != nil {
-		return nil, err
-	}
-	container := v1.Container{Name: "main", Image: "registry.example/openb:1", Resources: v1.ResourceRequirements{Requests: list}}
-	if gpu, ok := list[openbGPU]; ok {
-		container.Resources.Limits = v1.ResourceList{openbGPU: gpu}
-	}
-	pod := &v1.Pod{
-		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
-		ObjectMeta: metav1.ObjectMeta{Name: row["name"], Namespace: metav1.NamespaceDefault, Labels: map[string]string{"openb.example/qos": row["qos"]}},
-		Spec:       v1.PodSpec{Containers: []v1.Container{container}},
-	}
-	models := slices.DeleteFunc(strings.Split(row["gpu_spec"], "|"), func(m string) bool { return m == "" })
-	if len(models) > 0 {
-		pod.Spec.Affinity = &v1.Affinity{NodeAffinity: &v1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &v1.NodeSelector{
-			NodeSelectorTerms: []v1.NodeSelectorTerm{{MatchExpressions: []v1.NodeSelectorRequirement{{
-				Key: openbModel, Operator: v1.NodeSelectorOpIn, Values: models,
-			}}}},
-		}}}
-	}
-	return pod, nil
-}
-
-func openbResources(row map[string]string, gpuMilli int64) (v1.ResourceList, error) {
-	cpu, err := resource.ParseQuantity(row["cpu_milli"] + "m")
-	if err != nil {
-		return nil, err
-	}
-	memory, err := resource.ParseQuantity(row["memory_mib"] + "Mi")
-	if err != nil {
-		return nil, err
-	}
-	list := v1.ResourceList{v1.ResourceCPU: cpu, v1.ResourceMemory: memory}
-	if gpuMilli > 0 {
-		list[openbGPU] = *resource.NewQuantity(gpuMilli, resource.DecimalSI)
-	}
-	return list, nil
 }

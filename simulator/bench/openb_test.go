@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	v1 "k8s.io/api/core/v1"
 )
 
 func TestOpenbManifests(t *testing.T) {
@@ -18,12 +19,12 @@ func TestOpenbManifests(t *testing.T) {
 		}
 		return path
 	}
-	nodes, err := readOpenb(write("nodes.csv", "sn,cpu_milli,memory_mib,gpu,model\nn,32000,1024,2,P100\n"), openbNode)
+	nodes, err := readOpenb(write("nodes.csv", "sn,cpu_milli,memory_mib,gpu,model\nn,32000,1024,2,P100\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	pods, err := readOpenb(write("pods.csv", "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,creation_time\n"+
-		"late,1000,64,0,,,BE,1000\nearly,1500,64,1,500,P100|T4,LS,9\n"), openbPod)
+	pods, err := readOpenb(write("pods.csv", "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,creation_time,deletion_time\n"+
+		"late,1000,64,0,,,BE,1000,\nearly,1500,64,1,500,P100|T4,LS,9,\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,13 +38,17 @@ func TestOpenbManifests(t *testing.T) {
 			Containers []struct{ Resources map[string]map[string]string }
 			Affinity   any
 		}
-		Status struct{ Allocatable map[string]string }
+		Status struct{ Allocatable v1.ResourceList }
 	}
 	if err := json.Unmarshal(document, &got); err != nil {
 		t.Fatal(err)
 	}
 	node, early, late := got[0], got[1], got[2]
-	if diff := cmp.Diff(map[string]string{"cpu": "32", "memory": "1Gi", "openb.example/gpu-milli": "2k", "pods": "110"}, node.Status.Allocatable); diff != "" {
+	allocatable := map[string]string{}
+	for name, quantity := range node.Status.Allocatable {
+		allocatable[string(name)] = quantity.String()
+	}
+	if diff := cmp.Diff(map[string]string{"cpu": "32", "memory": "1Gi", "openb.example/gpu-milli": "2k", "pods": "110"}, allocatable); diff != "" {
 		t.Error(diff)
 	}
 	if early.Metadata.Name != "early" || late.Metadata.Name != "late" {
@@ -59,7 +64,7 @@ func TestOpenbManifests(t *testing.T) {
 	if early.Spec.Affinity == nil || late.Spec.Affinity != nil {
 		t.Error("only the pod with a gpu_spec has an affinity")
 	}
-	if _, err := readOpenb(write("bad.csv", "sn,cpu_milli,memory_mib,gpu,model\nn,much,1,0,\n"), openbNode); err == nil {
+	if _, err := readOpenb(write("bad.csv", "sn,cpu_milli,memory_mib,gpu,model\nn,much,1,0,\n")); err == nil {
 		t.Error("a bad row is accepted")
 	}
 }

@@ -4341,6 +4341,8 @@ export interface components {
         };
         FlowComparedTask: {
             task: string;
+            class: string;
+            job: string;
             machine?: string;
             cost: number;
             optimal?: string;

@@ -126,7 +126,9 @@ func (s State) living() map[podName]string {
 	return out
 }
 
-func ended(p *v1.Pod) bool { return p.Status.Phase == v1.PodSucceeded || p.Status.Phase == v1.PodFailed }
+func ended(p *v1.Pod) bool {
+	return p.Status.Phase == v1.PodSucceeded || p.Status.Phase == v1.PodFailed
+}
 
 func (c *Comparison) comparePods(a, b map[podName]string) {
 	for name, nodeA := range a {

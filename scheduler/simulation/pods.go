@@ -239,7 +239,7 @@ func (l *podLife) awaitEnd(r ref, pod *v1.Pod) error {
 func (l *podLife) setStatus(before *v1.Pod, status *standin.PodStatus) error {
 	pod := *before
 	to := &pod.Status
-	to.Conditions = slices.Clone(to.Conditions)
+	to.Conditions = append(make([]v1.PodCondition, 0, len(to.Conditions)+len(status.Conditions)), to.Conditions...)
 	for _, condition := range status.Conditions {
 		setCondition(to, condition)
 	}

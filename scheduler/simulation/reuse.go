@@ -3,6 +3,7 @@ package simulation
 import (
 	"context"
 	"slices"
+	"strings"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
@@ -32,6 +33,8 @@ type reuse struct {
 	nominates func() bool
 	positions positions
 	answers   map[string]*answers
+	// statuses holds one of all equal rejections: there are few reasons, for many nodes and specs.
+	statuses map[string]*fwk.Status
 	// present holds the answers for the spec of the pod that is being scheduled. It is nil if they cannot be reused.
 	present *answers
 }
@@ -69,7 +72,7 @@ func newReuse(f framework.Framework, devices, nominates func() bool) *reuse {
 }
 
 func (r *reuse) forget() {
-	r.positions, r.answers = positions{of: map[*framework.NodeInfo]int{}}, map[string]*answers{}
+	r.positions, r.answers, r.statuses = positions{of: map[*framework.NodeInfo]int{}}, map[string]*answers{}, map[string]*fwk.Status{}
 }
 
 // RunPreFilterPlugins is called before the search for nodes.
@@ -125,9 +128,21 @@ func (r *reuse) RunFilterPluginsWithNominatedPods(ctx context.Context, state fwk
 	r.present.verdicts = extended(r.present.verdicts, at+1)
 	known := &r.present.verdicts[at]
 	if generation := node.GetGeneration(); known.generation != generation {
-		*known = verdict{generation, r.Framework.RunFilterPluginsWithNominatedPods(ctx, state, pod, node)}
+		*known = verdict{generation, r.one(r.Framework.RunFilterPluginsWithNominatedPods(ctx, state, pod, node))}
 	}
 	return known.status
+}
+
+// one returns the status itself, or the earlier one that equals it.
+func (r *reuse) one(status *fwk.Status) *fwk.Status {
+	if !status.IsRejected() {
+		return status
+	}
+	key := strings.Join(append([]string{status.Plugin(), status.Code().String()}, status.Reasons()...), "\x00")
+	if _, known := r.statuses[key]; !known {
+		r.statuses[key] = status
+	}
+	return r.statuses[key]
 }
 
 // RunScorePlugins is called after RunPreScorePlugins, with the nodes that passed Filter.

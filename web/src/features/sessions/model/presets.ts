@@ -51,11 +51,13 @@ interface PodOptions {
   on?: string
   /** The pool keeps the pods of a preset off the nodes of the others. */
   selector: Record<string, string>
+  /** Pods of one label are a job of the flow scheduler. */
+  job?: string
 }
 
-const pod = (name: string, { cpus, scheduler, group, on, selector }: PodOptions) =>
+const pod = (name: string, { cpus, scheduler, group, on, selector, job }: PodOptions) =>
   make(podKind, name, {
-    metadata: { ...(group ? { annotations: { 'scheduling.k8s.io/group-name': group } } : {}) },
+    metadata: { ...(job ? { labels: { 'controller-uid': job } } : {}), ...(group ? { annotations: { 'scheduling.k8s.io/group-name': group } } : {}) },
     spec: { schedulerName: scheduler, ...(on ? { nodeName: on } : {}), nodeSelector: selector, containers: [{ name: 'work', image: 'registry.example.com/work:1', resources: cpus ? { requests: sized(cpus) } : {} }] },
   })
 
@@ -104,8 +106,8 @@ const ground = [
   ...machines.map(({ name, used }) => pod(`used-${name}`, { cpus: used, scheduler: 'placed-by-hand', on: name, selector: { pool: 'flow' } })),
 ]
 const six = (scheduler: string) => [
-  ...[0, 1, 2, 3].map((i) => pod(`map-${i}`, { cpus: 4, scheduler, selector: { pool: 'flow' } })),
-  ...[0, 1].map((i) => pod(`index-${i}`, { cpus: 4, scheduler, selector: { pool: 'flow', disk: 'ssd' } })),
+  ...[0, 1, 2, 3].map((i) => pod(`map-${i}`, { cpus: 4, scheduler, job: 'map', selector: { pool: 'flow' } })),
+  ...[0, 1].map((i) => pod(`index-${i}`, { cpus: 4, scheduler, job: 'index', selector: { pool: 'flow', disk: 'ssd' } })),
 ]
 
 export const presets = {

@@ -7,6 +7,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/yaml"
 
 	"kube-scheduler-simulator/scheduler/result"
 	"kube-scheduler-simulator/scheduler/whatif"
@@ -17,7 +18,11 @@ import (
 func Decide(ctx context.Context, engine *whatif.Engine, a *Asked) (*result.Cycle, *v1.Pod, error) {
 	var given *v1.Pod
 	if a.Manifest != nil {
-		o, err := runtime.Decode(scheme.Codecs.UniversalDeserializer(), a.Manifest)
+		data, err := yaml.YAMLToJSON(a.Manifest)
+		if err != nil {
+			return nil, nil, fmt.Errorf("reading the pod %s: %w", a.Name, err)
+		}
+		o, err := runtime.Decode(scheme.Codecs.UniversalDeserializer(), data)
 		if err != nil {
 			return nil, nil, fmt.Errorf("reading the pod %s: %w", a.Name, err)
 		}

@@ -59,6 +59,8 @@ type Head struct {
 	// Kueue and FeatureGates are what the sandbox starts with.
 	Kueue        bool             `yaml:"kueue"`
 	FeatureGates scenario.GateSet `yaml:"featureGates"`
+	// Extender: a local example of an extender serves the sandbox.
+	Extender bool `yaml:"extender"`
 	// Best is the number of edits of the best known solution of a challenge.
 	Best int `yaml:"best"`
 }

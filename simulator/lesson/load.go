@@ -333,7 +333,7 @@ func (r *reader) step(l *Lesson, b block, at int, t *texts) *Step {
 	var in stepBlock
 	r.Decode(n, &in)
 	s := &Step{ID: in.ID, Page: in.Page, Highlight: in.Highlight, at: at}
-	r.checkID(l, in.ID, n.Line)
+	r.checkID("step", in.ID, l.Step(in.ID) != nil, n.Line)
 	if !strings.HasPrefix(in.Page, "/") {
 		r.Fail(n.Line, "page", "want the path of a page, such as / or /results/default/web, not %q", in.Page)
 	}
@@ -347,11 +347,11 @@ func (r *reader) step(l *Lesson, b block, at int, t *texts) *Step {
 	return s
 }
 
-func (r *reader) checkID(l *Lesson, id string, line int) {
+func (r *reader) checkID(kind, id string, taken bool, line int) {
 	if !ident.MatchString(id) {
 		r.Fail(line, "id", "want letters a to z, digits and -, not %q", id)
-	} else if l.Step(id) != nil || l.Check(id) != nil {
-		r.Fail(line, "id", "there is a step or a check %s already", id)
+	} else if taken {
+		r.Fail(line, "id", "there is a %s %s already", kind, id)
 	}
 }
 
@@ -385,7 +385,9 @@ func (r *reader) text(n *yaml.Node) string {
 	out := yaml.NewEncoder(&b)
 	out.SetIndent(2)
 	for _, item := range items {
-		if err := out.Encode(item); err != nil {
+		block := *item
+		block.Style &^= yaml.FlowStyle
+		if err := out.Encode(&block); err != nil {
 			r.Fail(n.Line, "", "%s", err)
 		}
 	}
@@ -427,7 +429,7 @@ func (r *reader) check(l *Lesson, b block, at int, t *texts) *Check {
 		in.Kind = Predict
 	}
 	c := &Check{ID: in.ID, Kind: in.Kind, Options: in.Options, Number: in.Number, Multiple: in.Multiple, line: n.Line, at: at}
-	r.checkID(l, in.ID, n.Line)
+	r.checkID("check", in.ID, l.Check(in.ID) != nil, n.Line)
 	t.checks[in.ID] = checkTexts{in.Prompt, in.Options, in.Hint, in.Yes, in.No}
 	if in.Prompt == "" {
 		r.Fail(n.Line, "prompt", "it is required: what the learner is asked")

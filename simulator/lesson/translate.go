@@ -119,6 +119,9 @@ func (r *reader) translateBlock(b block, w wanted, original texts, t *texts) {
 	if len(missing) > 0 {
 		r.Fail(n.Line, "", "both languages have %s, or none", strings.Join(missing, ", "))
 	}
+	if in.Options == nil {
+		in.Options = of.Options // names need no translation
+	}
 	if len(in.Options) != len(of.Options) {
 		r.Fail(n.Line, "options", "want %d, one for each in the other language", len(of.Options))
 		return

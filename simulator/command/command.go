@@ -157,6 +157,7 @@ func (flags flagSet) serve(options *app.Options) (gates *string) {
 	flags.BoolVar(&options.Reschedule, "reschedule", false, "schedule imported pods, and pods of a followed cluster, again instead of keeping them where they were bound")
 	flags.BoolVar(&options.Outbound.Anywhere, "allow-outbound", false, "let webhooks, APIServices and extenders call any address, not only those on loopback")
 	flags.BoolVar(&options.ActivateImported, "activate-imported", false, "let imported webhooks, APIServices and extenders call the programs that they name, instead of keeping them inactive")
+	flags.StringVar(&options.ExampleExtender, "example-extender", "", "loopback `address` at which the example extender answers, for configurations that name it")
 	flags.source(&options.Source)
 	flags.Int64(tieSeedFlag, 0, "choose among nodes with the same total by this `number`, and search nodes one by one, so that another run makes the same decisions (default: random choice, as in Kubernetes)")
 	return flags.String("feature-gates", "", "Kubernetes feature `gates`, as A=true,B=false")

@@ -32,6 +32,7 @@ export const features = {
   decision: ['act', 'create', 'fit', 'resources', 'whatif', 'yaml'],
   fit: ['act', 'create', 'whatif', 'yaml'],
   gang: ['act', 'batch', 'decision', 'fit', 'whatif'],
+  learn: ['branch', 'decision'],
   numa: ['act', 'batch', 'decision'],
   present: ['decision'],
   queues: ['act', 'batch'],

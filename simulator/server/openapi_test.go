@@ -17,6 +17,7 @@ import (
 	"kube-scheduler-simulator/scheduler/whatif"
 	"kube-scheduler-simulator/scheduler/whatif/capacity"
 	"kube-scheduler-simulator/scheduler/whatif/fit"
+	"kube-scheduler-simulator/simulator/branch"
 	"kube-scheduler-simulator/simulator/definitions"
 	"kube-scheduler-simulator/simulator/hypothesis"
 	"kube-scheduler-simulator/simulator/kueue/admission"
@@ -120,6 +121,11 @@ func TestSchemasMatchTypes(t *testing.T) {
 		"QuotaHolder":          &control.Holder{},
 		"WorkloadName":         &workloadRequest{},
 		"WorkloadRef":          &admission.Ref{},
+		"Branch":               &branch.Branch{},
+		"BranchList":           &branchList{},
+		"BranchMoment":         &branch.Moment{},
+		"BranchRequest":        &branch.Request{},
+		"OwnBranch":            &ownBranch{},
 		"Error":                &apiError{},
 		"RunRequest":           &runs.Request{},
 		"RunEntry":             &runs.Entry{},

@@ -43,7 +43,7 @@ export const features = {
   resources: ['act', 'create', 'yaml'],
   runs: ['yaml'],
   scheduler: ['create', 'decision', 'whatif', 'yaml'],
-  shell: ['act', 'cluster', 'create', 'decision', 'replay', 'tour', 'transfer'],
+  shell: ['act', 'cluster', 'create', 'decision', 'learn', 'replay', 'tour', 'transfer'],
   tour: ['create', 'yaml'],
   transfer: ['replay', 'report', 'yaml'],
   /** What every question about a hypothesis needs. */

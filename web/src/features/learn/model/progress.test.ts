@@ -22,7 +22,7 @@ describe('a misconception', () => {
 })
 
 describe('the file', () => {
-  const progress = answered(withLesson(withLesson(noProgress(), 'scores', { at: 2, steps: 6, passed: ['total'] }), 'filters', { steps: 5, at: 4, done: '2026-01-01T10:00:00Z' }), 'scores/total', wrong)
+  const progress = answered(withLesson(withLesson(noProgress(), 'scores', { at: 2, steps: 6, passed: ['total'], sandbox: '2026-01-01T10:00:00Z' }), 'filters', { steps: 5, at: 4, done: '2026-01-01T10:00:00Z' }), 'scores/total', wrong)
 
   it('comes back as it was', () => {
     expect(readProgressFile(progressFile(progress))).toEqual(progress)

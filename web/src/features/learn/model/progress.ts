@@ -10,6 +10,8 @@ export interface LessonProgress {
   at: number
   /** The number of steps when the lesson was last open. */
   steps: number
+  /** The sandbox that `at` is of, by its time of creation. */
+  sandbox?: string
   /** The checks that passed, by ID. */
   passed: string[]
   /** When the lesson was finished; RFC 3339. */
@@ -91,7 +93,7 @@ function progressIn(value: unknown): Progress {
   const progress = noProgress()
   if (!isRecord(value)) return progress
   for (const [id, one] of entries(value.lessons)) {
-    progress.lessons[id] = { at: count(one.at), steps: count(one.steps), passed: texts(one.passed), ...(typeof one.done === 'string' && !Number.isNaN(Date.parse(one.done)) ? { done: one.done } : {}) }
+    progress.lessons[id] = { at: count(one.at), steps: count(one.steps), passed: texts(one.passed), ...(typeof one.sandbox === 'string' ? { sandbox: one.sandbox } : {}), ...(typeof one.done === 'string' && !Number.isNaN(Date.parse(one.done)) ? { done: one.done } : {}) }
   }
   for (const [id, one] of entries(value.misconceptions)) progress.misconceptions[id] = { count: count(one.count), open: texts(one.open) }
   if (isRecord(value.exercises)) progress.exercises = { level: Math.min(3, Math.max(1, count(value.exercises.level))), asked: count(value.exercises.asked), right: count(value.exercises.right) }

@@ -305,7 +305,7 @@ func (s *simulator) backend() server.Backend {
 		Runs:       s.runs,
 	}
 	if s.branches != nil {
-		b.Branches = s.branches
+		b.Branches = comparedBranches{s.branches, s}
 	}
 	if s.embedded != nil {
 		b.Reset = s.resetAll

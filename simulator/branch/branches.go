@@ -500,6 +500,19 @@ func (b *Branches) ofBranch(name, at string) (source, error) {
 	}}, nil
 }
 
+// Configuration returns the scheduler configuration of a branch that runs.
+func (b *Branches) Configuration(ctx context.Context, name string) (document []byte, err error) {
+	to, err := b.Target(name)
+	if err != nil {
+		return nil, err
+	}
+	err = b.fetch(ctx, to, to.URL.JoinPath("/api/v1/schedulerconfiguration").String(), func(body io.Reader) error {
+		document, err = io.ReadAll(body)
+		return err
+	})
+	return document, err
+}
+
 func (b *Branches) fetch(ctx context.Context, to Target, address string, read func(io.Reader) error) error {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {

@@ -376,17 +376,19 @@ func (l *lastLine) text() string {
 	return l.last
 }
 
-// thisProgram returns a command that runs the executable of this process, even if the file was replaced meanwhile.
+// thisProgram returns a command that runs the executable of this process. Linux still has it when the file was replaced
+// meanwhile, by a newer build for example.
 func thisProgram(args []string) *exec.Cmd {
-	path := "/proc/self/exe"
-	if _, err := os.Lstat(path); err != nil {
-		if path, err = os.Executable(); err != nil {
-			path = os.Args[0]
-		}
+	const running = "/proc/self/exe"
+	path, err := os.Executable()
+	if err != nil {
+		path = os.Args[0]
 	}
-	cmd := exec.Command(path, args...)
-	cmd.Args[0] = os.Args[0]
-	return cmd
+	onDisk, _ := os.Stat(path)
+	if of, err := os.Stat(running); err == nil && !os.SameFile(of, onDisk) {
+		path = running
+	}
+	return exec.Command(path, args...)
 }
 
 func newToken() string { return rand.Text() }

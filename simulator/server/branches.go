@@ -11,6 +11,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"kube-scheduler-simulator/simulator/branch"
+	"kube-scheduler-simulator/simulator/branch/comparison"
 	"kube-scheduler-simulator/simulator/connections"
 )
 
@@ -24,6 +25,8 @@ type Branches interface {
 	Start(name string) (branch.Branch, error)
 	StopBranch(name string) (branch.Branch, error)
 	Delete(name string) error
+	// Compare compares two simulators that run; an empty name is this one.
+	Compare(ctx context.Context, a, b string) (*comparison.Comparison, error)
 	// Target returns where a branch answers.
 	Target(name string) (branch.Target, error)
 }
@@ -109,6 +112,13 @@ func (s *Server) deleteBranch(c echo.Context, b Branches) error {
 		return err
 	}
 	return c.NoContent(http.StatusNoContent)
+}
+
+func (s *Server) compareBranches(c echo.Context, b Branches) error {
+	return s.answering(c, func(ctx context.Context) (any, error) {
+		compared, err := b.Compare(ctx, c.QueryParam("a"), c.QueryParam("b"))
+		return compared, branchError(err)
+	})
 }
 
 // getOwnBranch answers on the trunk, and in a branch that is asked directly. The trunk answers for its branches.

@@ -18,6 +18,7 @@ import (
 	"kube-scheduler-simulator/scheduler/whatif/capacity"
 	"kube-scheduler-simulator/scheduler/whatif/fit"
 	"kube-scheduler-simulator/simulator/branch"
+	"kube-scheduler-simulator/simulator/branch/comparison"
 	"kube-scheduler-simulator/simulator/definitions"
 	"kube-scheduler-simulator/simulator/hypothesis"
 	"kube-scheduler-simulator/simulator/kueue/admission"
@@ -122,9 +123,15 @@ func TestSchemasMatchTypes(t *testing.T) {
 		"WorkloadName":         &workloadRequest{},
 		"WorkloadRef":          &admission.Ref{},
 		"Branch":               &branch.Branch{},
+		"BranchComparison":     &comparison.Comparison{},
+		"BranchField":          &comparison.Field{},
 		"BranchList":           &branchList{},
 		"BranchMoment":         &branch.Moment{},
+		"BranchNode":           &comparison.Node{},
+		"BranchPod":            &comparison.Pod{},
 		"BranchRequest":        &branch.Request{},
+		"BranchSide":           &comparison.Side{},
+		"BranchUse":            &comparison.Use{},
 		"OwnBranch":            &ownBranch{},
 		"Error":                &apiError{},
 		"RunRequest":           &runs.Request{},

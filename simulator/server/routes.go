@@ -85,6 +85,7 @@ func (s *Server) route(e *echo.Echo) {
 	v1.GET("/branch", s.getOwnBranch)
 	v1.GET("/branches", s.branches(s.listBranches))
 	v1.POST("/branches", s.branches(s.postBranch))
+	v1.GET("/branches/compare", s.branches(s.compareBranches))
 	v1.POST("/branches/:name/start", whole(s.branches(s.startBranch)))
 	v1.POST("/branches/:name/stop", whole(s.branches(s.stopBranch)))
 	v1.DELETE("/branches/:name", whole(s.branches(s.deleteBranch)))

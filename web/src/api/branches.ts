@@ -38,3 +38,11 @@ export async function deleteBranch(name: string): Promise<void> {
 export async function getOwnBranch(signal?: AbortSignal): Promise<OwnBranch | undefined> {
   return base ? bodyOf(client.GET('/api/v1/branch', { signal })) : undefined
 }
+
+export type BranchComparison = Schemas['BranchComparison']
+export type BranchSide = Schemas['BranchSide']
+
+/** Compares two branches that run; '' is the trunk. */
+export function compareBranches(a: string, b: string, signal?: AbortSignal): Promise<BranchComparison> {
+  return bodyOf(trunkClient.GET('/api/v1/branches/compare', { params: { query: { a, b } }, signal }))
+}

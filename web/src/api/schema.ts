@@ -767,6 +767,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/branches/compare": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Compare two branches, or a branch with the trunk: which pods they placed differently, how full their nodes are, and how their scheduler configurations differ. */
+        get: operations["compareBranches"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/branches/{name}": {
         parameters: {
             query?: never;
@@ -4324,6 +4341,8 @@ export interface components {
         };
         FlowComparedTask: {
             task: string;
+            class: string;
+            job: string;
             machine?: string;
             cost: number;
             optimal?: string;
@@ -4424,6 +4443,60 @@ export interface components {
             }[];
             /** @description With objects: a KubeSchedulerConfiguration, YAML or JSON. */
             configuration?: string;
+        };
+        BranchComparison: {
+            a: components["schemas"]["BranchSide"];
+            b: components["schemas"]["BranchSide"];
+            /** @description Those that the sides placed differently, or that only one has. */
+            pods: components["schemas"]["BranchPod"][];
+            /** @description Those of both sides. */
+            nodes: components["schemas"]["BranchNode"][];
+            /** @description The fields of the scheduler configuration that differ. */
+            configuration: components["schemas"]["BranchField"][];
+            /** @description There are more pods or nodes than listed. */
+            truncated?: boolean;
+        };
+        /** @description Pods that have ended do not count. */
+        BranchSide: {
+            /** @description Empty for the trunk. */
+            name: string;
+            nodes: number;
+            pods: number;
+            pending: number;
+            /** @description What pods on nodes request, as a part of what is allocatable, from 0 to 1. */
+            cpuShare: number;
+            memoryShare: number;
+        };
+        BranchPod: {
+            namespace: string;
+            name: string;
+            /** @description The node; absent when the pod is pending. */
+            a?: string;
+            b?: string;
+            /**
+             * @description The side that has the pod, if the other one does not.
+             * @enum {string}
+             */
+            onlyIn?: "a" | "b";
+        };
+        BranchNode: {
+            name: string;
+            a?: components["schemas"]["BranchUse"];
+            b?: components["schemas"]["BranchUse"];
+        };
+        BranchUse: {
+            pods: number;
+            /** @description What the pods on the node request. */
+            cpuMillis: number;
+            cpuAllocatableMillis: number;
+            memoryBytes: number;
+            memoryAllocatableBytes: number;
+        };
+        BranchField: {
+            path: string;
+            /** @description A JSON value; absent for no value. */
+            a?: unknown;
+            b?: unknown;
         };
     };
     responses: {
@@ -7159,6 +7232,69 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            default: components["responses"]["Error"];
+        };
+    };
+    compareBranches: {
+        parameters: {
+            query?: {
+                /** @description A branch that runs; empty for the trunk. */
+                a?: string;
+                /** @description A branch that runs; empty for the trunk. */
+                b?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The comparison. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BranchComparison"];
+                };
+            };
+            /** @description Both names are the same. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such branch. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description A branch does not run. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description This is a branch, which has no branches of its own. */
+            501: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            503: components["responses"]["Starting"];
             default: components["responses"]["Error"];
         };
     };

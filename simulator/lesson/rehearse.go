@@ -42,11 +42,9 @@ func Rehearse(ctx context.Context, l *Lesson, open func(ctx context.Context, l *
 	return nil
 }
 
-// Sandbox is a World that Rehearse changes.
+// Sandbox is a cluster of its own.
 type Sandbox interface {
-	World
-	// Play plays steps.
-	Play(ctx context.Context, steps []*scenario.Step) error
+	Player
 	Close() error
 }
 

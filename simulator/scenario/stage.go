@@ -147,28 +147,31 @@ func NewStage(cluster Cluster, c *config.Configuration) *Stage {
 // Observe notes a decision.
 func (s *Stage) Observe(c *result.Cycle) { s.run.observe(c) }
 
-// Create creates objects.
-func (s *Stage) Create(ctx context.Context, o *Objects) error {
-	s.run.ctx = ctx
-	made, err := s.Make(o)
-	if err != nil {
-		return err
-	}
-	s.run.view = nil
-	return s.run.cluster.Create(ctx, made...)
+// Make returns the objects, with numbers at the ends of the names of copies.
+func (o *Objects) Make() ([]runtime.Object, error) {
+	return o.make(&run{combination: Combination{Seed: DefaultSeed}, names: map[string]int{}})
 }
 
-// Make returns the objects, with numbers at the ends of the names of copies.
-func (s *Stage) Make(o *Objects) ([]runtime.Object, error) {
+func (o *Objects) make(r *run) ([]runtime.Object, error) {
 	var out []runtime.Object
 	for _, source := range o.sources {
-		made, err := source.make(&s.run)
+		made, err := source.make(r)
 		if err != nil {
 			return nil, err
 		}
 		out = append(out, made...)
 	}
 	return out, nil
+}
+
+// Create creates objects.
+func (s *Stage) Create(ctx context.Context, o *Objects) error {
+	made, err := o.make(&s.run)
+	if err != nil {
+		return err
+	}
+	s.run.ctx, s.run.view = ctx, nil
+	return s.run.cluster.Create(ctx, made...)
 }
 
 // Play plays steps. A wait that does not end and an expectation that does not hold are errors, too.

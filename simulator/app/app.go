@@ -31,6 +31,7 @@ import (
 	"kube-scheduler-simulator/simulator/datadir"
 	"kube-scheduler-simulator/simulator/definitions"
 	"kube-scheduler-simulator/simulator/kueue/visibility"
+	"kube-scheduler-simulator/simulator/lesson"
 	"kube-scheduler-simulator/simulator/mirror/following"
 	"kube-scheduler-simulator/simulator/replay/session"
 	"kube-scheduler-simulator/simulator/runs"
@@ -137,6 +138,7 @@ type simulator struct {
 	hypotheses *hypotheses
 	sessions   *sessions.Service
 	runs       *runs.Runs
+	classroom  *lesson.Classroom
 	// queues counts the events of the scheduling queue since the latest reset.
 	queues     scheduler.QueueReader
 	operations operations
@@ -238,6 +240,9 @@ func (s *simulator) start(ctx context.Context) error {
 	if err := s.startSessions(ctx); err != nil {
 		return err
 	}
+	if err := s.startLessons(); err != nil {
+		return fmt.Errorf("preparing the lessons: %w", err)
+	}
 
 	s.transfers = s.newTransfers()
 	s.inactive.recount(ctx)
@@ -294,6 +299,7 @@ func (s *simulator) backend() server.Backend {
 		Shadow:     s.hypotheses,
 		Sessions:   s.sessions,
 		Runs:       s.runs,
+		Lessons:    s.classroom,
 	}
 	if s.embedded != nil {
 		b.Reset = s.resetAll

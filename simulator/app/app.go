@@ -202,6 +202,7 @@ func (s *simulator) start(ctx context.Context) error {
 	if err := s.startQueues(ctx); err != nil {
 		return err
 	}
+	s.startExampleExtender()
 
 	paused, err := s.watchCrashes()
 	if err != nil {

@@ -103,6 +103,8 @@ type Options struct {
 	// ActivateImported imports those of them that an import brings as they are. By default
 	// they stay inactive until a user activates them.
 	ActivateImported bool
+	// ExampleExtender is the loopback address at which the example extender answers; none by default.
+	ExampleExtender string
 	// Plugins are plugins in addition to Kubernetes'. A configuration enables them by name.
 	Plugins frameworkruntime.Registry
 	// SessionScheduler turns the session schedulers and the flow scheduler on: they serve the pods whose schedulerName is kube-batch,
@@ -139,6 +141,8 @@ func DefaultOptions() Options {
 // checked and opened before anything starts.
 type prepared struct {
 	listener net.Listener
+	// extender is nil without an example extender.
+	extender net.Listener
 	token    string
 	// ownToken: the token is not the user's but was made here.
 	ownToken  bool
@@ -247,6 +251,11 @@ func (o Options) prepare(ctx context.Context) (p *prepared, err error) {
 	if p.listener, err = net.Listen("tcp", o.Listen); err != nil {
 		return p, fmt.Errorf("listening for the web: %w", err)
 	}
+	if o.ExampleExtender != "" {
+		if p.extender, err = listenExampleExtender(o.ExampleExtender); err != nil {
+			return p, err
+		}
+	}
 	return p, nil
 }
 
@@ -268,12 +277,15 @@ func (p *prepared) keptDir() string {
 	return p.dataDir
 }
 
-// close undoes prepare. The server may have closed the listener already.
+// close undoes prepare. The servers may have closed the listeners already.
 func (p *prepared) close() error {
 	var err error
-	if p.listener != nil {
-		if e := p.listener.Close(); e != nil && !errors.Is(e, net.ErrClosed) {
-			err = e
+	for _, l := range []net.Listener{p.listener, p.extender} {
+		if l == nil {
+			continue
+		}
+		if e := l.Close(); !errors.Is(e, net.ErrClosed) {
+			err = errors.Join(err, e)
 		}
 	}
 	err = errors.Join(err, p.recording.Close(), p.imported.Close())

@@ -160,6 +160,7 @@ func (flags flagSet) serve(options *app.Options) (gates *string) {
 	flags.BoolVar(&options.Reschedule, "reschedule", false, "schedule imported pods, and pods of a followed cluster, again instead of keeping them where they were bound")
 	flags.BoolVar(&options.Outbound.Anywhere, "allow-outbound", false, "let webhooks, APIServices and extenders call any address, not only those on loopback")
 	flags.BoolVar(&options.ActivateImported, "activate-imported", false, "let imported webhooks, APIServices and extenders call the programs that they name, instead of keeping them inactive")
+	flags.StringVar(&options.ExampleExtender, "example-extender", "", "loopback `address` at which the example extender answers, for configurations that name it")
 	flags.source(&options.Source)
 	flags.StringVar(&options.Lessons, "lessons", "", "`directory` with lessons of your own, in addition to the built-in ones")
 	flags.StringVar(&options.Lesson, lessonFlag, "", "")

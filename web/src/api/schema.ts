@@ -4207,6 +4207,8 @@ export interface components {
         };
         FlowComparedTask: {
             task: string;
+            class: string;
+            job: string;
             machine?: string;
             cost: number;
             optimal?: string;

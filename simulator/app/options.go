@@ -28,6 +28,7 @@ import (
 	"kube-scheduler-simulator/simulator/controlplane/controllers"
 	"kube-scheduler-simulator/simulator/datadir"
 	"kube-scheduler-simulator/simulator/definitions"
+	"kube-scheduler-simulator/simulator/lesson"
 	"kube-scheduler-simulator/simulator/mirror"
 	"kube-scheduler-simulator/simulator/mirror/following"
 	"kube-scheduler-simulator/simulator/outbound"
@@ -109,6 +110,10 @@ type Options struct {
 	// SessionScheduler turns the session schedulers and the flow scheduler on: they serve the pods whose schedulerName is kube-batch,
 	// volcano or poseidon. Users can do so later.
 	SessionScheduler bool
+	// Lessons is a directory with a teacher's lessons, in addition to the built-in ones; none by default.
+	Lessons string
+	// Lesson is the id of the lesson whose sandbox this simulator is; none by default.
+	Lesson string
 	// TokenFile holds the token that every request must carry. Without it, a simulator of an
 	// existing cluster makes a token and keeps it in DataDir.
 	TokenFile string
@@ -155,6 +160,7 @@ type prepared struct {
 	devices       []virtualnode.NodeDevices
 	numa          []virtualnode.NodeCut
 	definitions   []definitions.Definition
+	lessons       []*lesson.Lesson // a teacher's
 	// recording is nil when there is none, and after the player has taken it.
 	recording *session.File
 	// imported is closed by the import.
@@ -200,6 +206,11 @@ func (o Options) prepare(ctx context.Context) (p *prepared, err error) {
 	if o.NUMA != "" {
 		if p.numa, err = virtualnode.LoadNUMA(o.NUMA); err != nil {
 			return p, err
+		}
+	}
+	if o.Lessons != "" {
+		if p.lessons, err = lesson.LoadDir(o.Lessons, o.ParseConfiguration); err != nil {
+			return p, lesson.OneLine(err)
 		}
 	}
 	if o.Replay != nil {

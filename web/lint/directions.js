@@ -43,6 +43,7 @@ export const features = {
   scheduler: ['create', 'decision', 'whatif', 'yaml'],
   shell: ['act', 'cluster', 'create', 'decision', 'replay', 'tour', 'transfer'],
   tour: ['create', 'yaml'],
+  timeline: ['act', 'cluster', 'decision'],
   transfer: ['replay', 'report', 'yaml'],
   /** What every question about a hypothesis needs. */
   whatif: ['yaml'],

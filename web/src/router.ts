@@ -24,6 +24,7 @@ export const router = createRouter({
     { path: '/scheduler', name: 'scheduler', component: lazily(() => import('./features/scheduler/SchedulerPage.vue')), meta: { place: 'scheduler' } },
     { path: '/activity', name: 'activity', component: withDeferredMessages(lazily(() => import('./features/activity/ActivityPage.vue'))), meta: { place: 'activity' } },
     { path: '/scenarios', name: 'scenarios', component: withDeferredMessages(lazily(() => import('./features/runs/RunsPage.vue'))), meta: { place: 'scenarios' } },
+    { path: '/timeline', name: 'timeline', component: withDeferredMessages(lazily(() => import('./features/timeline/TimelinePage.vue'))), meta: { place: 'timeline' } },
     { path: '/report', name: 'report', component: withDeferredMessages(lazily(() => import('./features/report/ReportPage.vue'))), meta: { place: 'decisions' } },
     { path: '/replay', name: 'replay', component: withDeferredMessages(lazily(() => import('./features/replay/ReplayPage.vue'))), meta: { place: '' } },
     ...development,

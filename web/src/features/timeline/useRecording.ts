@@ -30,7 +30,12 @@ export function useRecording(at: Ref<number | undefined>, held: Ref<boolean>): R
   const { value: recording, error, ask } = useAnswer((signal, span?: Axis) =>
     getTimeline({ buckets: intervals, limit: mostSteps, ...(span ? { from: new Date(span.from).toISOString(), to: new Date(span.to).toISOString() } : {}) }, signal),
   )
-  const whole = computed(() => (recording.value ? { start: Date.parse(recording.value.start), end: Date.parse(recording.value.end) } : { start: Date.now(), end: Date.now() }))
+  const whole = computed(() => {
+    const { start, end } = recording.value ?? {}
+    // A recording of a real cluster ends in its own past; the simulator's own goes on until now.
+    const last = end && recording.value?.source ? Date.parse(end) : Date.now()
+    return { start: start ? Date.parse(start) : last, end: last }
+  })
   const wanted = computed(() => axisOf({ ...whole.value, zoom: Number(zoom.value), at: at.value }))
   const axis = shallowRef(wanted.value)
   watch([wanted, held], () => {

@@ -12,9 +12,10 @@ import { runs } from './runs'
 import { score } from './score'
 import { search } from './search'
 import { templates } from './templates'
+import { timeline } from './timeline'
 import { tour } from './tour'
 import { whatif } from './whatif'
 
-export const deferred = { ...act, ...batch, ...importing, ...nodeAction, ...present, ...queues, ...replay, ...report, ...runs, ...score, ...search, ...templates, ...tour, ...whatif }
+export const deferred = { ...act, ...batch, ...importing, ...nodeAction, ...present, ...queues, ...replay, ...report, ...runs, ...score, ...search, ...templates, ...timeline, ...tour, ...whatif }
 
 export type DeferredMessages = typeof deferred

@@ -13,7 +13,8 @@ import { runs } from './runs'
 import { score } from './score'
 import { search } from './search'
 import { templates } from './templates'
+import { timeline } from './timeline'
 import { tour } from './tour'
 import { whatif } from './whatif'
 
-export const deferred: DeferredMessages = { ...act, ...batch, ...importing, ...nodeAction, ...present, ...queues, ...replay, ...report, ...runs, ...score, ...search, ...templates, ...tour, ...whatif }
+export const deferred: DeferredMessages = { ...act, ...batch, ...importing, ...nodeAction, ...present, ...queues, ...replay, ...report, ...runs, ...score, ...search, ...templates, ...timeline, ...tour, ...whatif }

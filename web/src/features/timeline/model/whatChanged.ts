@@ -46,9 +46,14 @@ export function podChanges(before: ClusterView, after: ClusterView): PodGroupCha
     .sort((a, b) => order.indexOf(a.kind) - order.indexOf(b.kind) || compareNames(a.name, b.name))
 }
 
+export interface NamedNodeChange {
+  name: string
+  kind: 'added' | 'removed' | 'back' | 'lost'
+}
+
 /** Nodes that were added, removed or changed apart from their pods. */
-export function nodeChanges({ byName }: MapChange): { name: string; kind: 'added' | 'removed' | 'back' | 'lost' }[] {
-  return [...byName].flatMap(([name, change]) => {
+export function nodeChanges({ byName }: MapChange): NamedNodeChange[] {
+  return [...byName].flatMap(([name, change]): NamedNodeChange[] => {
     if (change.kind === 'added' || change.kind === 'removed') return [{ name, kind: change.kind }]
     return change.ready ? [{ name, kind: change.ready }] : []
   })

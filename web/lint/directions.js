@@ -41,6 +41,7 @@ export const features = {
   resources: ['act', 'create', 'yaml'],
   runs: ['yaml'],
   scheduler: ['create', 'decision', 'whatif', 'yaml'],
+  sessions: ['batch', 'yaml'],
   shell: ['act', 'cluster', 'create', 'decision', 'replay', 'tour', 'transfer'],
   tour: ['create', 'yaml'],
   timeline: ['act', 'cluster', 'decision'],

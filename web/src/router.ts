@@ -21,6 +21,7 @@ export const router = createRouter({
     { path: '/batch/queues', name: 'queues', component: withDeferredMessages(lazily(() => import('./features/queues/QueuesPage.vue'))), meta: { place: 'batch' } },
     { path: '/batch/gangs', name: 'gangs', component: withDeferredMessages(lazily(() => import('./features/gang/GangPage.vue'))), meta: { place: 'batch' } },
     { path: '/batch/quotas', name: 'quotas', component: withDeferredMessages(lazily(() => import('./features/quota/QuotaPage.vue'))), meta: { place: 'batch' } },
+    { path: '/batch/sessions', name: 'sessions', component: withDeferredMessages(lazily(() => import('./features/sessions/SessionsPage.vue'))), meta: { place: 'batch' } },
     { path: '/scheduler', name: 'scheduler', component: lazily(() => import('./features/scheduler/SchedulerPage.vue')), meta: { place: 'scheduler' } },
     { path: '/activity', name: 'activity', component: withDeferredMessages(lazily(() => import('./features/activity/ActivityPage.vue'))), meta: { place: 'activity' } },
     { path: '/scenarios', name: 'scenarios', component: withDeferredMessages(lazily(() => import('./features/runs/RunsPage.vue'))), meta: { place: 'scenarios' } },

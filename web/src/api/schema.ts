@@ -4321,6 +4321,8 @@ export interface components {
         };
         FlowComparedTask: {
             task: string;
+            class: string;
+            job: string;
             machine?: string;
             cost: number;
             optimal?: string;

@@ -80,6 +80,7 @@ export const timeline = {
     emptyTitle: 'Nothing has happened yet',
     emptyBody: 'The simulator records every change of the cluster, every decision and every configuration. Create a node or a pod, then come back to see how it got there.',
     change: {
+      nodes: '{changed} of {total} nodes changed',
       came: '{n} pods came | {n} pod came | {n} pods came',
       gone: '{n} pods left | {n} pod left | {n} pods left',
       nodesAdded: '{n} new nodes | {n} new node | {n} new nodes',

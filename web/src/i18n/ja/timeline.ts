@@ -82,6 +82,7 @@ export const timeline: typeof english = {
     emptyTitle: 'まだ何も起きていません',
     emptyBody: 'シミュレーターは、クラスターの変更、決定、設定をすべて記録します。ノードや Pod を作成してから、ここで経過を確認してください。',
     change: {
+      nodes: '{total} ノード中 {changed} ノードが変化',
       came: 'Pod {n} 個が追加',
       gone: 'Pod {n} 個がいなくなった',
       nodesAdded: '新しいノード {n} 個',

@@ -26,6 +26,7 @@ import (
 	"kube-scheduler-simulator/scheduler/config"
 	"kube-scheduler-simulator/scheduler/resultstore"
 	"kube-scheduler-simulator/scheduler/supervisor"
+	"kube-scheduler-simulator/simulator/branch"
 	"kube-scheduler-simulator/simulator/controlplane"
 	"kube-scheduler-simulator/simulator/controlplane/external"
 	"kube-scheduler-simulator/simulator/datadir"
@@ -139,6 +140,8 @@ type simulator struct {
 	hypotheses *hypotheses
 	sessions   *sessions.Service
 	runs       *runs.Runs
+	// branches is nil in a branch.
+	branches *branch.Branches
 	// queues counts the events of the scheduling queue since the latest reset.
 	queues     scheduler.QueueReader
 	operations operations
@@ -177,6 +180,9 @@ func (s *simulator) start(ctx context.Context) error {
 	s.setStatus(server.Starting, "the control plane is starting")
 
 	if err := s.checkInventory(ctx); err != nil {
+		return err
+	}
+	if err := s.openBranches(); err != nil {
 		return err
 	}
 	if err := s.startControlPlane(ctx); err != nil {
@@ -273,6 +279,9 @@ func (s *simulator) start(ctx context.Context) error {
 func (s *simulator) quiesce(ctx context.Context) error {
 	s.setStatus(server.Stopping, "the simulator is stopping")
 	s.operations.cancel()
+	if s.branches != nil {
+		s.branches.Quit()
+	}
 	ctx, cancel := context.WithTimeout(ctx, quiesceTimeout)
 	defer cancel()
 	s.web.Quiesce(ctx)
@@ -300,6 +309,9 @@ func (s *simulator) backend() server.Backend {
 		Sessions:   s.sessions,
 		Runs:       s.runs,
 		Timeline:   s.timeline,
+	}
+	if s.branches != nil {
+		b.Branches = comparedBranches{s.branches, s}
 	}
 	if s.embedded != nil {
 		b.ClientConfig = s.embedded.UserClientConfig()

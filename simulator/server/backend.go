@@ -92,6 +92,8 @@ type Backend struct {
 	Runs Runs
 	// Timeline is the past. When it is nil, its routes answer 501.
 	Timeline Timeline
+	// Branches are simulators beside this one. When it is nil, their routes answer 501.
+	Branches Branches
 }
 
 // attached is a Backend in use.

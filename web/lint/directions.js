@@ -26,6 +26,7 @@ export const features = {
   activity: ['act', 'create', 'decision'],
   /** What the boards of batch scheduling share. */
   batch: ['scheduler'],
+  branch: [],
   capacity: ['act', 'create', 'fit', 'whatif', 'yaml'],
   cluster: ['act', 'create', 'decision', 'tour', 'transfer', 'whatif'],
   create: ['whatif', 'yaml'],
@@ -44,7 +45,7 @@ export const features = {
   sessions: ['batch', 'yaml'],
   shell: ['act', 'cluster', 'create', 'decision', 'replay', 'tour', 'transfer'],
   tour: ['create', 'yaml'],
-  timeline: ['act', 'cluster', 'decision'],
+  timeline: ['act', 'branch', 'cluster', 'decision'],
   transfer: ['replay', 'report', 'yaml'],
   /** What every question about a hypothesis needs. */
   whatif: ['yaml'],

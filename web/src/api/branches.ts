@@ -1,70 +1,48 @@
-// Branches: simulators of their own, each started from a moment of this one or for a lesson.
+// Branches: simulators beside the trunk, each with a cluster of its own. The trunk answers for all of them, so these
+// calls go there, wherever this page is.
 
-import { request, ignored } from './http'
+import { base } from './base'
+import { bodyOf, client, trunkClient } from './client'
+import type { components } from './schema'
 
-export interface Branch {
-  name: string
-  purpose: 'branch' | 'lesson'
-  lesson?: string
-  /** The moment of the trunk that it started from. */
-  from?: { time: string; moment: number }
-  createdAt: string
-  state: 'starting' | 'running' | 'stopped' | 'failed'
-  /** What a starting branch does, or why it failed. */
-  message?: string
-  /** Where its pages are: /branches/NAME/. */
-  path: string
-  kubeconfig: string
-  /** On disk. */
-  bytes: number
-  memoryBytes?: number
+type Schemas = components['schemas']
+export type Branch = Schemas['Branch']
+/** The branch that a page shows, as the trunk tells it. */
+export type OwnBranch = Schemas['OwnBranch']
+export type BranchRequest = Schemas['BranchRequest']
+
+export async function listBranches(signal?: AbortSignal): Promise<Branch[]> {
+  return (await bodyOf(trunkClient.GET('/api/v1/branches', { signal }))).items
 }
 
-/** One side of a comparison; the name of the trunk is ''. Shares are parts of 1. */
-export interface BranchSide {
-  name: string
-  nodes: number
-  pods: number
-  pending: number
-  cpuShare: number
-  memoryShare: number
-}
-
-export interface BranchComparison {
-  a: BranchSide
-  b: BranchSide
-  /** Pods that the two sides placed differently, or that only one has. Without a node they are pending. */
-  pods: { namespace: string; name: string; a?: string; b?: string; onlyIn?: 'a' | 'b' }[]
-  configuration: { path: string; a?: unknown; b?: unknown }[]
-  truncated?: boolean
-}
-
-const path = '/api/v1/branches'
-const of = (name: string) => `${path}/${encodeURIComponent(name)}`
-const as = <T>(body: unknown) => body as T
-
-export function listBranches(signal?: AbortSignal): Promise<Branch[]> {
-  return request(path, (body) => (body as { items: Branch[] }).items, { signal })
-}
-
-/** Starts a simulator with the state at a moment; without one, with the state now. The answer comes while it starts. */
-export function createBranch(branch: { name?: string; at?: number }): Promise<Branch> {
-  return request(path, as<Branch>, { method: 'POST', body: branch })
+/** Makes a branch and starts it. The answer comes while it is starting. */
+export function createBranch(branch: BranchRequest): Promise<Branch> {
+  return bodyOf(trunkClient.POST('/api/v1/branches', { body: branch }))
 }
 
 export function startBranch(name: string): Promise<Branch> {
-  return request(`${of(name)}/start`, as<Branch>, { method: 'POST' })
+  return bodyOf(trunkClient.POST('/api/v1/branches/{name}/start', { params: { path: { name } } }))
 }
 
+/** Resolves when the branch has stopped. */
 export function stopBranch(name: string): Promise<Branch> {
-  return request(`${of(name)}/stop`, as<Branch>, { method: 'POST' })
+  return bodyOf(trunkClient.POST('/api/v1/branches/{name}/stop', { params: { path: { name } } }))
 }
 
-/** Stops it and removes its data. */
-export function deleteBranch(name: string): Promise<void> {
-  return request(of(name), ignored, { method: 'DELETE' })
+/** Stops a branch and removes all of it. */
+export async function deleteBranch(name: string): Promise<void> {
+  await trunkClient.DELETE('/api/v1/branches/{name}', { params: { path: { name } } })
 }
 
+/** The branch that this page shows; undefined on the trunk. Throws ApiError 404 for one that does not exist. */
+export async function getOwnBranch(signal?: AbortSignal): Promise<OwnBranch | undefined> {
+  return base ? bodyOf(client.GET('/api/v1/branch', { signal })) : undefined
+}
+
+export type BranchComparison = Schemas['BranchComparison']
+export type BranchSide = Schemas['BranchSide']
+
+/** Compares two branches that run; '' is the trunk. */
 export function compareBranches(a: string, b: string, signal?: AbortSignal): Promise<BranchComparison> {
-  return request(`${path}/compare?${new URLSearchParams({ a, b })}`, as<BranchComparison>, { signal })
+  return bodyOf(trunkClient.GET('/api/v1/branches/compare', { params: { query: { a, b } }, signal }))
 }

@@ -128,7 +128,7 @@ export function usePaletteVerbs(): { verbs: ComputedRef<PaletteVerb[]>; history:
     verbs: computed(() => (showsPast.value ? [] : verbs.value)),
     history: computed(() => [
       ...(showsPast.value ? [] : [{ id: 'undo', icon: 'undo', title: t('palette.undo'), run: () => (undoOpen.value = true) }]),
-      { id: 'branches', icon: 'branch', title: t('palette.branches'), run: () => void router.push({ name: 'timeline', query: { panel: 'branches' } }) },
+      { id: 'branches', icon: 'branch', title: t('palette.branches'), run: () => void router.push({ name: 'timeline', query: { view: 'branches' } }) },
       ...(entries.value.length && !showsPast.value ? [{ id: 'history', icon: 'history', title: t('palette.history'), run: () => (historyOpen.value = true) }] : []),
     ]),
   }

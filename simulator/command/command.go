@@ -154,6 +154,7 @@ func (flags flagSet) serve(options *app.Options) (gates *string) {
 	flags.IntVar(&options.AnnotationBytes, "annotation-bytes", options.AnnotationBytes, "`bytes` of results in a pod's annotations; 0 writes no annotations")
 	flags.Int64Var(&options.ResultsMemory, "results-memory", options.ResultsMemory, "`bytes` of results kept in memory; older ones are read from disk")
 	flags.Int64Var(&options.ResultsDisk, "results-disk", options.ResultsDisk, "`bytes` of results kept on disk, in the data directory")
+	flags.Int64Var(&options.TimelineBytes, "timeline-bytes", options.TimelineBytes, "`bytes` of the time line on disk, in the data directory; 0 records none")
 	flags.StringVar(&options.TokenFile, "token-file", "", "`file` with the token that every request must carry")
 	flags.StringSliceVar(&options.Controllers, "controllers", options.Controllers, "`controllers` to run, in the syntax of kube-controller-manager: * for the usual ones, NAME, -NAME")
 	flags.BoolVar(&options.NoVirtualNodes, "no-virtual-nodes", false, "do not simulate kubelets: nodes are usable as they are, and bound pods do not run")

@@ -568,6 +568,112 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/lessons": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The lessons and challenges: the built-in lessons, the built-in challenges, and then those of --lessons. */
+        get: operations["listLessons"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/lessons/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** One lesson: its steps, its prose as Markdown, and its checks without their answers. */
+        get: operations["getLesson"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/lessons/{id}/steps/{step}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Do what the button of a step does, on the cluster of this simulator, which must be the sandbox of the lesson. */
+        post: operations["doLessonStep"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/lessons/{id}/checks/{check}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Grade an answer on the cluster of this simulator, which must be the sandbox of the lesson.
+         * @description The grade comes from the state of the cluster and the recorded decisions; a prediction is compared with what the real plugins decide on a copy of the state. No answer is stored.
+         */
+        post: operations["gradeCheck"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/exercises": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What there are exercises for. */
+        get: operations["listExercises"];
+        put?: never;
+        /** Make an exercise: a small cluster and a pod. Equal keys make equal exercises. */
+        post: operations["makeExercise"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/exercises/grade": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Grade a prediction: make the exercise again, let the real plugins decide, and compare. */
+        post: operations["gradeExercise"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/shadow": {
         parameters: {
             query?: never;
@@ -906,6 +1012,120 @@ export interface paths {
         patch: operations["patchOfBranch"];
         trace?: never;
     };
+    "/api/v1/timeline": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** A part of the time line: what users did, what failed, and how much happened when. */
+        get: operations["getTimeLine"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/timeline/moments/{moment}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The number of a moment, or a time in RFC 3339, which names the latest moment at or before it. */
+                moment: string;
+            };
+            cookie?: never;
+        };
+        /** The nodes and pods at a moment, and the scheduler configuration. */
+        get: operations["getMoment"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/timeline/moments/{moment}/objects": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The number of a moment, or a time in RFC 3339, which names the latest moment at or before it. */
+                moment: string;
+            };
+            cookie?: never;
+        };
+        /** All objects at a moment, and the scheduler configuration, in the format of exports. */
+        get: operations["getMomentObjects"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/timeline/difference": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What changed between two moments. Lists are bounded. */
+        get: operations["getDifference"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/timeline/at/{uid}/{attempt}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The UID of a pod. */
+                uid: string;
+                /** @description The number of an attempt to schedule it. */
+                attempt: number;
+            };
+            cookie?: never;
+        };
+        /** The moment that a scheduling attempt saw. */
+        get: operations["getDecisionMoment"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/undo": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What taking back the last step would do. Without a step there is nothing to take back. */
+        get: operations["getUndo"];
+        put?: never;
+        /** Take back the last step. */
+        post: operations["undo"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -1108,6 +1328,210 @@ export interface components {
             b: string;
             owner?: string;
             partedBy?: components["schemas"]["PartedBy"];
+        };
+        /** @description Lessons and challenges. */
+        LessonList: {
+            items: components["schemas"]["LessonSummary"][];
+        };
+        /** @description One line of the list of lessons. */
+        LessonSummary: {
+            /** @description Names the lesson in paths and links. */
+            id: string;
+            /** @enum {string} */
+            kind: "lesson" | "challenge";
+            title: string;
+            /** @description What the learner can do afterwards. */
+            goal: string;
+            /** @description The line of the map, from 1; absent for a challenge. */
+            line?: number;
+            /** @description The place among the others. */
+            order: number;
+            /** @description How long it takes. */
+            minutes?: number;
+            /** @description The extension points or plugins that it is about. */
+            extensionPoint?: string;
+            /** @description How many steps it has. */
+            steps: number;
+            /** @description How many checks it has. */
+            checks: number;
+            /** @description The languages that it has. */
+            languages: string[];
+            /** @description Edits of the best known solution of a challenge. */
+            best?: number;
+            /** @description It is a teacher's, from --lessons. */
+            own?: boolean;
+        };
+        /** @description A lesson in one language. */
+        Lesson: {
+            /** @description Names the lesson in paths and links. */
+            id: string;
+            /** @enum {string} */
+            kind: "lesson" | "challenge";
+            title: string;
+            /** @description What the learner can do afterwards. */
+            goal: string;
+            /** @description The line of the map, from 1; absent for a challenge. */
+            line?: number;
+            /** @description The place among the others. */
+            order: number;
+            /** @description How long it takes. */
+            minutes?: number;
+            /** @description The extension points or plugins that it is about. */
+            extensionPoint?: string;
+            /** @description How many checks it has. */
+            checks: number;
+            /** @description The languages that it has. */
+            languages: string[];
+            /** @description Edits of the best known solution of a challenge. */
+            best?: number;
+            /** @description It is a teacher's, from --lessons. */
+            own?: boolean;
+            /** @description Markdown. */
+            intro: string;
+            /** @description The objects at the start, in YAML. */
+            cluster: string;
+            steps: components["schemas"]["LessonStep"][];
+        };
+        /** @description A step of a lesson. */
+        LessonStep: {
+            id: string;
+            title: string;
+            /** @description The path of the page that it points at. */
+            page: string;
+            /** @description What to point at there: a data-testid. */
+            highlight?: string;
+            do?: components["schemas"]["LessonButton"];
+            /** @description Prose and checks, in order. */
+            parts: components["schemas"]["LessonPart"][];
+        };
+        /** @description What the button of a step does. */
+        LessonButton: {
+            /** @description The text of the button. */
+            label?: string;
+            /** @description What it does, in the YAML of the file. */
+            text: string;
+            /** @description It in a few words, one by one. */
+            what: string[];
+        };
+        /** @description Prose or a check. */
+        LessonPart: {
+            /** @description Markdown. */
+            text?: string;
+            check?: components["schemas"]["LessonCheck"];
+        };
+        /** @description A check, without its answer. */
+        LessonCheck: {
+            id: string;
+            /** @enum {string} */
+            kind: "question" | "state" | "predict";
+            /** @description What the learner is asked. Markdown. */
+            prompt: string;
+            /** @description Markdown. */
+            hint?: string;
+            /** @description The possible answers. */
+            options?: components["schemas"]["LessonOption"][];
+            /** @description The answer is a number. */
+            number?: boolean;
+            /** @description The answer is a list of options. */
+            multiple?: boolean;
+            pod?: components["schemas"]["PodName"];
+            /** @description The YAML of the pod, which need not exist. */
+            manifest?: string;
+        };
+        /** @description A possible answer. */
+        LessonOption: {
+            /** @description What is sent. */
+            value: string;
+            /** @description How it is shown. */
+            label: string;
+        };
+        /** @description An answer. A check of the state needs none. */
+        LessonAnswer: {
+            /** @description A text, a number, a list of options, or a Prediction. */
+            answer?: unknown;
+        };
+        /** @description What a learner predicts about a decision. */
+        Prediction: {
+            /** @description The nodes that cannot take the pod. */
+            crossedOut: string[];
+            /** @description The node that the scheduler chooses; empty for none. */
+            picked: string;
+        };
+        /** @description What became of an answer. */
+        LessonGrade: {
+            passed: boolean;
+            /** @description Markdown. */
+            feedback?: string;
+            /** @description The misconceptions that explain the mistake. */
+            misconceptions: string[];
+            /** @description What there is instead of what a check of the state wants. */
+            findings?: components["schemas"]["RunFinding"][];
+            /** @description Why the check could not be judged, such as for want of a decision. */
+            error?: string;
+            /** @description Of a prediction: each node. */
+            grades?: components["schemas"]["NodeGrade"][];
+            verdict?: components["schemas"]["ExplainedCycle"];
+        };
+        /** @description What the scheduler and a learner say of a node. */
+        NodeGrade: {
+            node: string;
+            /** @enum {string} */
+            verdict: "rejected" | "feasible" | "chosen";
+            /** @description The learner crossed it out. */
+            crossedOut: boolean;
+            /** @description The learner picked it. */
+            picked: boolean;
+            /** @description The learner agrees with the scheduler. */
+            right: boolean;
+        };
+        /** @description What there are exercises for. */
+        ExerciseKinds: {
+            plugins: string[];
+            /** @description Levels count from 1 to this number. */
+            levels: number;
+        };
+        /** @description Which exercise. */
+        ExerciseRequest: {
+            /** @description One of the plugins; the server picks one if it is empty. */
+            plugin?: string;
+            /** @description 1 to 3. */
+            level: number;
+            /** @description More than 0; the server picks one if it is 0 or absent. */
+            seed?: number;
+        };
+        /** @description An exercise and a prediction. */
+        ExercisePrediction: {
+            plugin: string;
+            level: number;
+            seed: number;
+            crossedOut: string[];
+            picked: string;
+        };
+        /** @description A small cluster and a pod. The learner predicts what Kubernetes decides with its default configuration. */
+        Exercise: {
+            plugin: string;
+            level: number;
+            seed: number;
+            /** @description A Pod. */
+            pod: {
+                [key: string]: unknown;
+            };
+            /** @description At most 6, by name. */
+            nodes: {
+                [key: string]: unknown;
+            }[];
+            /** @description Those that run, by name. */
+            pods: {
+                [key: string]: unknown;
+            }[];
+            /** @description Volumes, claims and their class. */
+            objects?: {
+                [key: string]: unknown;
+            }[];
+            /** @description The CPU that the pods of a node use, by node, from 0 to 1. The scheduler does not look at it. */
+            usage?: {
+                [key: string]: number;
+            };
         };
         Error: {
             message: string;
@@ -4498,6 +4922,213 @@ export interface components {
             a?: unknown;
             b?: unknown;
         };
+        /** @description A moment and when it was. */
+        TimeLinePoint: {
+            /** @description Moments count the recorded changes of objects, from 1, and go on after a restart. A moment names the state that its change led to. */
+            moment: number;
+            /** Format: date-time */
+            time: string;
+        };
+        /** @description The name of an object. */
+        TimeLineObject: {
+            apiVersion: string;
+            kind: string;
+            namespace?: string;
+            name: string;
+        };
+        /** @description Something that a user did, or that happened to a node, as opposed to what the scheduler and controllers did about it. */
+        TimeLineStep: {
+            /** @description The moment of the last change of the step. */
+            moment: number;
+            /** Format: date-time */
+            time: string;
+            /**
+             * Format: date-time
+             * @description When a failure ended; absent while it lasts, and for other kinds.
+             */
+            endTime?: string;
+            /** @enum {string} */
+            kind: "change" | "failure" | "configuration" | "reset" | "import";
+            /** @description For a change: create, update, patch, apply, delete, evict, scale or undo; for a failure: notReady or unreachable. */
+            verb: string;
+            /** @description The first few of the objects. */
+            objects: components["schemas"]["TimeLineObject"][];
+            /** @description How many objects. */
+            count: number;
+            /** @description "web", the name of another program such as "kubectl", or "simulator". */
+            by: string;
+            /** @description The revision of a configuration. */
+            revision?: number;
+            /** @description What a configuration changes, in a line. */
+            summary?: string;
+            /** @description The configuration did not start, so the one before it stayed. */
+            failed?: boolean;
+            /** @description A later step took this one back. */
+            undone?: boolean;
+        };
+        /** @description What happened in a part of a time line. */
+        TimeLineBucket: {
+            /**
+             * Format: date-time
+             * @description The beginning.
+             */
+            time: string;
+            /** @description Changes of objects. */
+            events: number;
+            /** @description Attempts that placed a pod. */
+            scheduled: number;
+            /** @description Attempts that found no node. */
+            unschedulable: number;
+        };
+        /** @description A part of a time line. */
+        TimeLine: {
+            /** @description The simulator records itself. */
+            recording: boolean;
+            /**
+             * Format: date-time
+             * @description Of the whole time line; absent when it is empty.
+             */
+            start?: string;
+            /** Format: date-time */
+            end?: string;
+            startMoment: number;
+            endMoment: number;
+            /** @description The size of the journal on disk. */
+            bytes: number;
+            /** @description The bound of that size. The oldest moments are dropped first. */
+            limitBytes: number;
+            /** @description Oldest first. */
+            steps: components["schemas"]["TimeLineStep"][];
+            /** @description Of equal length; they cover the part that was asked for. */
+            buckets: components["schemas"]["TimeLineBucket"][];
+            /** @description The parameter of that name for the next page of steps; absent on the last page. */
+            continue?: string;
+            /**
+             * @description "replay" when the answer is about the recording that is loaded; absent for the simulator's own past.
+             * @enum {string}
+             */
+            source?: "replay";
+        };
+        /** @description How many objects there were. */
+        TimeLineCounts: {
+            nodes: number;
+            pods: number;
+            /** @description Pods that had no node and had not finished. */
+            pending: number;
+        };
+        /** @description The scheduler configuration at a moment. */
+        TimeLineConfiguration: {
+            revision: number;
+            /** @description As its author wrote it. */
+            document: string;
+        };
+        /** @description The cluster at a moment, reduced to what a map of it shows. */
+        TimeLineMoment: {
+            moment: number;
+            /** Format: date-time */
+            time: string;
+            /** @description Sorted by name. */
+            nodes: components["schemas"]["KubernetesObject"][];
+            /** @description Sorted by namespace and name. */
+            pods: components["schemas"]["KubernetesObject"][];
+            configuration?: components["schemas"]["TimeLineConfiguration"];
+            counts: components["schemas"]["TimeLineCounts"];
+            /**
+             * @description "replay" when the answer is about the recording that is loaded; absent for the simulator's own past.
+             * @enum {string}
+             */
+            source?: "replay";
+        };
+        /** @description A field that differs. */
+        TimeLineField: {
+            /** @description Like spec.containers[0].image. */
+            path: string;
+            /** @description The value before; absent if the field was missing. */
+            from?: unknown;
+            /** @description The value after; absent if the field is missing. */
+            to?: unknown;
+        };
+        /** @description An object that exists at both moments and differs. */
+        TimeLineChange: {
+            object: components["schemas"]["TimeLineObject"];
+            fields: components["schemas"]["TimeLineField"][];
+        };
+        /** @description A pod whose node differs. */
+        TimeLinePlacement: {
+            pod: components["schemas"]["TimeLineObject"];
+            /** @description The node before; absent for none. */
+            from?: string;
+            /** @description The node after; absent for none. */
+            to?: string;
+        };
+        /** @description The scheduler configurations of two moments. */
+        TimeLineConfigurationChange: {
+            /** @description A revision. */
+            from: number;
+            /** @description A revision. */
+            to: number;
+            fields: components["schemas"]["TimeLineField"][];
+        };
+        /** @description How many scheduling attempts ended. */
+        TimeLineDecisions: {
+            scheduled: number;
+            unschedulable: number;
+        };
+        /** @description What changed between two moments. */
+        TimeLineDifference: {
+            from: components["schemas"]["TimeLinePoint"];
+            to: components["schemas"]["TimeLinePoint"];
+            created: components["schemas"]["TimeLineObject"][];
+            deleted: components["schemas"]["TimeLineObject"][];
+            /** @description Without pods of which only the node differs. */
+            changed: components["schemas"]["TimeLineChange"][];
+            bound: components["schemas"]["TimeLinePlacement"][];
+            configuration?: components["schemas"]["TimeLineConfigurationChange"];
+            decisions: components["schemas"]["TimeLineDecisions"];
+            /** @description A list holds only its first entries, or an object only its first fields. */
+            truncated?: boolean;
+            /**
+             * @description "replay" when the answer is about the recording that is loaded; absent for the simulator's own past.
+             * @enum {string}
+             */
+            source?: "replay";
+        };
+        /** @description What taking back the last step would do. */
+        Undo: {
+            step?: components["schemas"]["TimeLineStep"];
+            to?: components["schemas"]["TimeLinePoint"];
+            /** @description What the undo creates again. */
+            created: components["schemas"]["TimeLineObject"][];
+            /** @description What the undo deletes. */
+            deleted: components["schemas"]["TimeLineObject"][];
+            /** @description What the undo changes back. */
+            changed: components["schemas"]["TimeLineObject"][];
+            /** @description The revision whose document becomes the scheduler configuration again; absent if it stays. */
+            configuration?: number;
+            /** @description Why there is no step, or why it cannot be taken back. */
+            message?: string;
+        };
+        /** @description An object that an undo could not restore. */
+        UndoFailure: {
+            object: components["schemas"]["TimeLineObject"];
+            message: string;
+        };
+        /** @description Which step to take back. */
+        UndoRequest: {
+            /** @description The moment of the step that GET /api/v1/undo named. */
+            moment: number;
+        };
+        /** @description What an undo did. */
+        Undone: {
+            /** @description The moment after it. */
+            moment: number;
+            /** Format: date-time */
+            time: string;
+            created: components["schemas"]["TimeLineObject"][];
+            deleted: components["schemas"]["TimeLineObject"][];
+            changed: components["schemas"]["TimeLineObject"][];
+            failed?: components["schemas"]["UndoFailure"][];
+        };
     };
     responses: {
         /** @description The request was refused or failed. */
@@ -6336,6 +6967,330 @@ export interface operations {
             default: components["responses"]["Error"];
         };
     };
+    listLessons: {
+        parameters: {
+            query?: {
+                /** @description The language of the texts. A lesson that has not that one answers in English. */
+                lang?: "en" | "ja";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The lessons. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LessonList"];
+                };
+            };
+            /** @description This simulator has no lessons. */
+            501: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            503: components["responses"]["Starting"];
+            default: components["responses"]["Error"];
+        };
+    };
+    getLesson: {
+        parameters: {
+            query?: {
+                /** @description The language of the texts. A lesson that has not that one answers in English. */
+                lang?: "en" | "ja";
+            };
+            header?: never;
+            path: {
+                /** @description The id of the lesson. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The lesson. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Lesson"];
+                };
+            };
+            /** @description There is no such lesson. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description This simulator has no lessons. */
+            501: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            503: components["responses"]["Starting"];
+            default: components["responses"]["Error"];
+        };
+    };
+    doLessonStep: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the lesson. */
+                id: string;
+                /** @description The id of the step. */
+                step: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is done. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description There is no such lesson, or no such step with a button. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description This simulator is not the sandbox of the lesson, or the cluster refuses the change. The message says which. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description This simulator has no lessons. */
+            501: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            503: components["responses"]["Starting"];
+            default: components["responses"]["Error"];
+        };
+    };
+    gradeCheck: {
+        parameters: {
+            query?: {
+                /** @description The language of the texts. A lesson that has not that one answers in English. */
+                lang?: "en" | "ja";
+            };
+            header?: never;
+            path: {
+                /** @description The id of the lesson. */
+                id: string;
+                /** @description The id of the check. */
+                check: string;
+            };
+            cookie?: never;
+        };
+        /** @description The answer. */
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["LessonAnswer"];
+            };
+        };
+        responses: {
+            /** @description The grade. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LessonGrade"];
+                };
+            };
+            /** @description The answer is not of the form that the check asks for. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such lesson or check. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description This simulator is not the sandbox of the lesson, or the steps before have not been done. The message says which. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description This simulator has no lessons. */
+            501: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            503: components["responses"]["Starting"];
+            default: components["responses"]["Error"];
+        };
+    };
+    listExercises: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The plugins, and the number of levels. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ExerciseKinds"];
+                };
+            };
+            /** @description This simulator has no lessons. */
+            501: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            503: components["responses"]["Starting"];
+            default: components["responses"]["Error"];
+        };
+    };
+    makeExercise: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description Which one. */
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ExerciseRequest"];
+            };
+        };
+        responses: {
+            /** @description The exercise. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Exercise"];
+                };
+            };
+            /** @description There is no such exercise. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description This simulator has no lessons. */
+            501: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            503: components["responses"]["Starting"];
+            default: components["responses"]["Error"];
+        };
+    };
+    gradeExercise: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description The exercise and the prediction. */
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ExercisePrediction"];
+            };
+        };
+        responses: {
+            /** @description The grade, with the decision. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LessonGrade"];
+                };
+            };
+            /** @description There is no such exercise. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description This simulator has no lessons. */
+            501: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            503: components["responses"]["Starting"];
+            default: components["responses"]["Error"];
+        };
+    };
     getShadow: {
         parameters: {
             query?: never;
@@ -7920,6 +8875,299 @@ export interface operations {
                 };
                 content?: never;
             };
+        };
+    };
+    getTimeLine: {
+        parameters: {
+            query?: {
+                /** @description The beginning of the part; the start by default. */
+                from?: string;
+                /** @description The end of the part; now by default. */
+                to?: string;
+                /** @description How many buckets; 200 by default, 2000 at most. */
+                buckets?: number;
+                /** @description How many steps; 500 by default, 5000 at most. */
+                limit?: number;
+                /** @description The value of the previous page. */
+                continue?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TimeLine"];
+                };
+            };
+            /** @description This simulator has no time line. */
+            501: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            503: components["responses"]["Starting"];
+            default: components["responses"]["Error"];
+        };
+    };
+    getMoment: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The number of a moment, or a time in RFC 3339, which names the latest moment at or before it. */
+                moment: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TimeLineMoment"];
+                };
+            };
+            /** @description The time line does not have the moment: it was dropped, or has not been yet. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description This simulator has no time line. */
+            501: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            503: components["responses"]["Starting"];
+            default: components["responses"]["Error"];
+        };
+    };
+    getMomentObjects: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The number of a moment, or a time in RFC 3339, which names the latest moment at or before it. */
+                moment: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Export"];
+                };
+            };
+            /** @description The time line does not have the moment: it was dropped, or has not been yet. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description This simulator has no time line. */
+            501: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            503: components["responses"]["Starting"];
+            default: components["responses"]["Error"];
+        };
+    };
+    getDifference: {
+        parameters: {
+            query: {
+                /** @description A moment: its number, or a time. */
+                from: string;
+                /** @description A moment: its number, or a time. */
+                to: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TimeLineDifference"];
+                };
+            };
+            /** @description The time line does not have the moment: it was dropped, or has not been yet. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description This simulator has no time line. */
+            501: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            503: components["responses"]["Starting"];
+            default: components["responses"]["Error"];
+        };
+    };
+    getDecisionMoment: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The UID of a pod. */
+                uid: string;
+                /** @description The number of an attempt to schedule it. */
+                attempt: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TimeLinePoint"];
+                };
+            };
+            /** @description There is no such result, or the time line does not have its moment any more. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description This simulator has no time line. */
+            501: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            503: components["responses"]["Starting"];
+            default: components["responses"]["Error"];
+        };
+    };
+    getUndo: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Undo"];
+                };
+            };
+            /** @description This simulator has no time line. */
+            501: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            503: components["responses"]["Starting"];
+            default: components["responses"]["Error"];
+        };
+    };
+    undo: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["UndoRequest"];
+            };
+        };
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Undone"];
+                };
+            };
+            /** @description The last step is another one by now, it cannot be taken back, or another operation is running. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description This simulator has no time line. */
+            501: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            503: components["responses"]["Starting"];
+            default: components["responses"]["Error"];
         };
     };
 }

@@ -183,7 +183,10 @@ func TestBranches(t *testing.T) {
 	if got := p.awaitBranch(t, "b", branch.Failed); got.Message != "its process ended: signal: killed" {
 		t.Errorf("it says %s", got.Message)
 	}
-	p.schedules(t, "beside-a-branch-that-failed")
+	var status struct{ Ready bool }
+	if err := p.get("/api/v1/status", &status); err != nil || !status.Ready {
+		t.Errorf("beside a branch that failed the trunk is not ready: %v", err)
+	}
 	p.stop(t)
 	if pid := processOf(t, h, "a"); pid != 0 {
 		t.Errorf("after an orderly stop %d runs", pid)

@@ -48,9 +48,9 @@ test('a branch is the whole application with a cluster of its own, and the way b
   expect(await objections(page)).toEqual([])
 
   // Links, addresses and the history stay below the prefix.
-  await page.getByRole('navigation').getByRole('link', { name: 'Decisions' }).click()
+  await page.getByRole('navigation').getByRole('link', { name: 'Decisions', exact: true }).first().click()
   await expect(page).toHaveURL(/\/branches\/try\/decisions/)
-  await page.getByRole('link', { name: /only-here/ }).first().click()
+  await page.getByRole('row', { name: /only-here/ }).first().click()
   await expect(page).toHaveURL(/\/branches\/try\/decisions\/default\/only-here/)
   await page.reload()
   await expect(band).toBeVisible()

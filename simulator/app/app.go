@@ -26,6 +26,7 @@ import (
 	"kube-scheduler-simulator/scheduler/config"
 	"kube-scheduler-simulator/scheduler/resultstore"
 	"kube-scheduler-simulator/scheduler/supervisor"
+	"kube-scheduler-simulator/simulator/branch"
 	"kube-scheduler-simulator/simulator/controlplane"
 	"kube-scheduler-simulator/simulator/controlplane/external"
 	"kube-scheduler-simulator/simulator/datadir"
@@ -138,7 +139,9 @@ type simulator struct {
 	hypotheses *hypotheses
 	sessions   *sessions.Service
 	runs       *runs.Runs
-	classroom  *lesson.Classroom
+	// branches is nil in a branch.
+	branches  *branch.Branches
+	classroom *lesson.Classroom
 	// queues counts the events of the scheduling queue since the latest reset.
 	queues     scheduler.QueueReader
 	operations operations
@@ -176,6 +179,9 @@ func (s *simulator) start(ctx context.Context) error {
 	s.setStatus(server.Starting, "the control plane is starting")
 
 	if err := s.checkInventory(ctx); err != nil {
+		return err
+	}
+	if err := s.openBranches(); err != nil {
 		return err
 	}
 	if err := s.startControlPlane(ctx); err != nil {
@@ -274,6 +280,9 @@ func (s *simulator) start(ctx context.Context) error {
 func (s *simulator) quiesce(ctx context.Context) error {
 	s.setStatus(server.Stopping, "the simulator is stopping")
 	s.operations.cancel()
+	if s.branches != nil {
+		s.branches.Quit()
+	}
 	ctx, cancel := context.WithTimeout(ctx, quiesceTimeout)
 	defer cancel()
 	s.web.Quiesce(ctx)
@@ -301,6 +310,9 @@ func (s *simulator) backend() server.Backend {
 		Sessions:   s.sessions,
 		Runs:       s.runs,
 		Lessons:    s.classroom,
+	}
+	if s.branches != nil {
+		b.Branches = comparedBranches{s.branches, s}
 	}
 	if s.embedded != nil {
 		b.Reset = s.resetAll

@@ -179,9 +179,11 @@ type Start struct {
 	Configuration json.RawMessage
 	// Flags are those of the sandbox's command line.
 	Flags []string
-	// Extender: an example of an extender serves the sandbox.
-	Extender bool
 }
+
+// ExtenderAddress is where the example extender answers in the sandbox of a lesson that wants one. Configurations in the lesson
+// name it.
+const ExtenderAddress = "127.0.0.1:8899"
 
 // Start returns what the sandbox of a lesson starts with. The error is a *MissingError for an unknown one.
 func (c *Classroom) Start(id string) (Start, error) {
@@ -195,7 +197,10 @@ func (c *Classroom) Start(id string) (Start, error) {
 // Start returns what the sandbox starts with.
 func (l *Lesson) Start() (Start, error) {
 	// Ties are broken as in a rehearsal.
-	s := Start{Extender: l.Extender, Flags: []string{"--lesson=" + l.ID, fmt.Sprintf("--tie-seed=%d", scenario.DefaultSeed)}}
+	s := Start{Flags: []string{"--lesson=" + l.ID, fmt.Sprintf("--tie-seed=%d", scenario.DefaultSeed)}}
+	if l.Extender {
+		s.Flags = append(s.Flags, "--example-extender="+ExtenderAddress)
+	}
 	if l.Kueue {
 		s.Flags = append(s.Flags, "--kueue")
 	}

@@ -26,12 +26,14 @@ export const features = {
   activity: ['act', 'create', 'decision'],
   /** What the boards of batch scheduling share. */
   batch: ['scheduler'],
+  branch: [],
   capacity: ['act', 'create', 'fit', 'whatif', 'yaml'],
   cluster: ['act', 'create', 'decision', 'tour', 'transfer', 'whatif'],
   create: ['whatif', 'yaml'],
   decision: ['act', 'create', 'fit', 'resources', 'whatif', 'yaml'],
   fit: ['act', 'create', 'whatif', 'yaml'],
   gang: ['act', 'batch', 'decision', 'fit', 'whatif'],
+  learn: ['branch', 'decision'],
   numa: ['act', 'batch', 'decision'],
   present: ['decision'],
   queues: ['act', 'batch'],
@@ -42,7 +44,7 @@ export const features = {
   runs: ['yaml'],
   scheduler: ['create', 'decision', 'whatif', 'yaml'],
   sessions: ['batch', 'yaml'],
-  shell: ['act', 'cluster', 'create', 'decision', 'replay', 'tour', 'transfer'],
+  shell: ['act', 'cluster', 'create', 'decision', 'learn', 'replay', 'tour', 'transfer'],
   tour: ['create', 'yaml'],
   transfer: ['replay', 'report', 'yaml'],
   /** What every question about a hypothesis needs. */

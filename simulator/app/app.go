@@ -32,6 +32,7 @@ import (
 	"kube-scheduler-simulator/simulator/datadir"
 	"kube-scheduler-simulator/simulator/definitions"
 	"kube-scheduler-simulator/simulator/kueue/visibility"
+	"kube-scheduler-simulator/simulator/lesson"
 	"kube-scheduler-simulator/simulator/mirror/following"
 	"kube-scheduler-simulator/simulator/replay/session"
 	"kube-scheduler-simulator/simulator/runs"
@@ -139,7 +140,8 @@ type simulator struct {
 	sessions   *sessions.Service
 	runs       *runs.Runs
 	// branches is nil in a branch.
-	branches *branch.Branches
+	branches  *branch.Branches
+	classroom *lesson.Classroom
 	// queues counts the events of the scheduling queue since the latest reset.
 	queues     scheduler.QueueReader
 	operations operations
@@ -206,6 +208,7 @@ func (s *simulator) start(ctx context.Context) error {
 	if err := s.startQueues(ctx); err != nil {
 		return err
 	}
+	s.startExampleExtender()
 
 	paused, err := s.watchCrashes()
 	if err != nil {
@@ -243,6 +246,9 @@ func (s *simulator) start(ctx context.Context) error {
 	}
 	if err := s.startSessions(ctx); err != nil {
 		return err
+	}
+	if err := s.startLessons(); err != nil {
+		return fmt.Errorf("preparing the lessons: %w", err)
 	}
 
 	s.transfers = s.newTransfers()
@@ -303,6 +309,7 @@ func (s *simulator) backend() server.Backend {
 		Shadow:     s.hypotheses,
 		Sessions:   s.sessions,
 		Runs:       s.runs,
+		Lessons:    s.classroom,
 	}
 	if s.branches != nil {
 		b.Branches = comparedBranches{s.branches, s}

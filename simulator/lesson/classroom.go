@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"kube-scheduler-simulator/simulator/scenario"
 )
@@ -15,11 +16,12 @@ import (
 // Classroom is what Learn offers: lessons and exercises. In a sandbox it also grades the checks of a lesson. Its methods are
 // safe for concurrent use.
 type Classroom struct {
-	lessons   []*Lesson
+	// lessons loads the lessons with the first call.
+	lessons   func() ([]*Lesson, error)
 	exercises *Exercises
-	// sandbox is the lesson that this simulator is for; nil elsewhere.
-	sandbox *Lesson
-	open    func(ctx context.Context) (Player, error)
+	// sandbox is the id of the lesson that this simulator is for; empty elsewhere.
+	sandbox string
+	cluster Player
 	// turn is held by who plays or grades.
 	turn chan struct{}
 }
@@ -31,15 +33,14 @@ type Player interface {
 	Play(ctx context.Context, steps []*scenario.Step) error
 }
 
-// NewClassroom returns a classroom. sandbox is the id of the lesson that this simulator is for; empty for none. open gives access to
-// this simulator's cluster; it is called for each request. The caller stops it.
-func NewClassroom(lessons []*Lesson, sandbox string, open func(ctx context.Context) (Player, error)) (*Classroom, error) {
-	c := &Classroom{lessons: lessons, open: open, turn: make(chan struct{}, 1)}
-	if sandbox != "" {
-		if c.sandbox = c.lesson(sandbox); c.sandbox == nil {
-			return nil, missing("there is no lesson %q", sandbox)
-		}
-	}
+// NewClassroom returns a classroom with the built-in lessons and a teacher's own. sandbox is the id of the lesson that this simulator is
+// for; empty for none. cluster is this simulator's. It reads the built-in lessons when they are needed. The caller stops it.
+func NewClassroom(own []*Lesson, sandbox string, cluster Player) (*Classroom, error) {
+	c := &Classroom{sandbox: sandbox, cluster: cluster, turn: make(chan struct{}, 1)}
+	c.lessons = sync.OnceValues(func() ([]*Lesson, error) {
+		all, err := BuiltIn()
+		return slices.Concat(all, own), err
+	})
 	var err error
 	c.exercises, err = NewExercises()
 	return c, err
@@ -72,57 +73,56 @@ func (e *PlayError) Error() string { return "the step could not be done: " + e.E
 
 func (e *PlayError) Unwrap() error { return e.Err }
 
-func (c *Classroom) lesson(id string) *Lesson {
-	at := slices.IndexFunc(c.lessons, func(l *Lesson) bool { return l.ID == id })
-	if at < 0 {
-		return nil
+// lesson returns a lesson. The error is a *MissingError.
+func (c *Classroom) lesson(id string) (*Lesson, error) {
+	all, err := c.lessons()
+	if err != nil {
+		return nil, err
 	}
-	return c.lessons[at]
+	at := slices.IndexFunc(all, func(l *Lesson) bool { return l.ID == id })
+	if at < 0 {
+		return nil, missing("there is no lesson %q", id)
+	}
+	return all[at], nil
 }
 
 // List returns all lessons and challenges: the built-in lessons, the built-in challenges, and then those of a teacher.
-func (c *Classroom) List(language string) []Summary {
-	out := make([]Summary, len(c.lessons))
-	for i, l := range c.lessons {
+func (c *Classroom) List(language string) ([]Summary, error) {
+	all, err := c.lessons()
+	out := make([]Summary, len(all))
+	for i, l := range all {
 		out[i] = l.Summary(language)
 	}
-	return out
+	return out, err
 }
 
 // Get returns a lesson. The error is a *MissingError.
 func (c *Classroom) Get(id, language string) (View, error) {
-	l := c.lesson(id)
-	if l == nil {
-		return View{}, missing("there is no lesson %q", id)
+	l, err := c.lesson(id)
+	if err != nil {
+		return View{}, err
 	}
 	return l.View(language), nil
 }
 
 // here returns the lesson of the sandbox.
 func (c *Classroom) here(id string) (*Lesson, error) {
-	l := c.lesson(id)
-	switch {
-	case l == nil:
-		return nil, missing("there is no lesson %q", id)
-	case l != c.sandbox:
+	l, err := c.lesson(id)
+	if err == nil && id != c.sandbox {
 		return nil, &ElsewhereError{id}
 	}
-	return l, nil
+	return l, err
 }
 
 // alone calls do while nobody else plays or grades.
-func (c *Classroom) alone(ctx context.Context, do func(p Player) error) error {
+func (c *Classroom) alone(ctx context.Context, do func() error) error {
 	select {
 	case c.turn <- struct{}{}:
 		defer func() { <-c.turn }()
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
-	p, err := c.open(ctx)
-	if err != nil {
-		return err
-	}
-	return do(p)
+	return do()
 }
 
 // Do does what the button of a step does. The error is a *MissingError, an *ElsewhereError or a *PlayError.
@@ -135,8 +135,8 @@ func (c *Classroom) Do(ctx context.Context, id, step string) error {
 	if s == nil || s.Do == nil {
 		return missing("the lesson %s has no step %q that does something", id, step)
 	}
-	return c.alone(ctx, func(p Player) error {
-		if err := p.Play(ctx, s.Do); err != nil {
+	return c.alone(ctx, func() error {
+		if err := c.cluster.Play(ctx, s.Do); err != nil {
 			return &PlayError{err}
 		}
 		return nil
@@ -154,8 +154,8 @@ func (c *Classroom) Grade(ctx context.Context, id, check, language string, answe
 		return nil, missing("the lesson %s has no check %q", id, check)
 	}
 	var g *Grade
-	err = c.alone(ctx, func(p Player) (err error) {
-		g, err = l.Grade(ctx, of, answer, language, p)
+	err = c.alone(ctx, func() (err error) {
+		g, err = l.Grade(ctx, of, answer, language, c.cluster)
 		return err
 	})
 	return g, err
@@ -179,15 +179,17 @@ type Start struct {
 	Configuration json.RawMessage
 	// Flags are those of the sandbox's command line.
 	Flags []string
-	// Extender: an example of an extender serves the sandbox.
-	Extender bool
 }
+
+// ExtenderAddress is where the example extender answers in the sandbox of a lesson that wants one. Configurations in the lesson
+// name it.
+const ExtenderAddress = "127.0.0.1:8899"
 
 // Start returns what the sandbox of a lesson starts with. The error is a *MissingError for an unknown one.
 func (c *Classroom) Start(id string) (Start, error) {
-	l := c.lesson(id)
-	if l == nil {
-		return Start{}, missing("there is no lesson %q", id)
+	l, err := c.lesson(id)
+	if err != nil {
+		return Start{}, err
 	}
 	return l.Start()
 }
@@ -195,7 +197,10 @@ func (c *Classroom) Start(id string) (Start, error) {
 // Start returns what the sandbox starts with.
 func (l *Lesson) Start() (Start, error) {
 	// Ties are broken as in a rehearsal.
-	s := Start{Extender: l.Extender, Flags: []string{"--lesson=" + l.ID, fmt.Sprintf("--tie-seed=%d", scenario.DefaultSeed)}}
+	s := Start{Flags: []string{"--lesson=" + l.ID, fmt.Sprintf("--tie-seed=%d", scenario.DefaultSeed)}}
+	if l.Extender {
+		s.Flags = append(s.Flags, "--example-extender="+ExtenderAddress)
+	}
 	if l.Kueue {
 		s.Flags = append(s.Flags, "--kueue")
 	}

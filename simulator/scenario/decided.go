@@ -90,6 +90,17 @@ func (d *decided) scores(columns func(*result.Score) []result.Column) map[string
 	return out
 }
 
+// calls counts the requests to extenders.
+func (d *decided) calls() int64 {
+	n := int64(0)
+	for _, call := range d.whole().Extenders {
+		if call.Verb != "" {
+			n++
+		}
+	}
+	return n
+}
+
 // victims are the names of the pods that preemption evicts, or would evict in a hypothetical cycle.
 func (d *decided) victims() []string {
 	c := d.whole()

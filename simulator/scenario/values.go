@@ -108,6 +108,7 @@ var objectTypes = map[string]map[string]field{
 		"normalized": {countMap, func(o any) any {
 			return newTotal(o.(*decided).scores(func(s *result.Score) []result.Column { return s.Normalized }), types.Int(0))
 		}},
+		"calls":   {types.IntType, func(o any) any { return o.(*decided).calls() }},
 		"victims": {types.NewListType(types.StringType), func(o any) any { return o.(*decided).victims() }},
 	},
 }

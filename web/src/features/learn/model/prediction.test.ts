@@ -16,7 +16,7 @@ function gradesOf(cycle: Cycle, { crossedOut, picked: node }: Prediction): NodeG
 function without(cycle: Cycle, key: 'score' | 'selectedNode'): Cycle {
   return Object.fromEntries(Object.entries(cycle).filter(([name]) => name !== key)) as unknown as Cycle
 }
-const told = (cycle: Cycle, mine: Prediction) => reveals({ verdict: cycle, grades: gradesOf(cycle, mine) })
+const told = (cycle: Cycle, mine: Prediction) => reveals(cycle, gradesOf(cycle, mine))
 
 describe('reveals', () => {
   const cycle = sampleCycle()

@@ -9,8 +9,8 @@ import { tourSteps, type TourStep } from '../model/steps'
 const remembered = useStorage<string>('tour', '', undefined, { writeDefaults: false, listenToStorageChanges: false, onError: () => {} })
 const stored = tourSteps.find((step) => step === remembered.value)
 
-/** The current step; undefined without a tour. None begins by itself in a branch, whose user knows the trunk. */
-export const tourStep = ref<TourStep | undefined>(remembered.value === 'done' || (branchName && !stored) ? undefined : (stored ?? 'sample'))
+/** The current step; undefined without a tour. In a branch it does not offer itself: a lesson may be going on there. */
+export const tourStep = ref<TourStep | undefined>(branchName || remembered.value === 'done' ? undefined : (stored ?? 'sample'))
 /** The user has begun. Before that, the card shows only beside what it explains. */
 export const tourBegun = computed(() => remembered.value !== '' && remembered.value !== 'done')
 

@@ -140,7 +140,7 @@ var testPackages = []string{"scheduler/schedulertest", "simulator/clustertest", 
 // testArrows lists further imports that are allowed in the tests of a package.
 var testArrows = map[string][]string{
 	"simulator/ask":                   {"scheduler/whatif/fit"},
-	"simulator/app":                   {"simulator/objects", "simulator/replay/capture"},
+	"simulator/app":                   {"simulator/objects", "simulator/replay/capture", "simulator/scenario"},
 	"simulator/command":               {"scheduler/examples/zonequota"},
 	"scheduler":                       {"scheduler/examples/extender/reservation", "scheduler/explain", "scheduler/simulation", "scheduler/whatif"},
 	"scheduler/recorder/comparison":   {"scheduler/explain", "scheduler/plugins/noderesourcetopology/v1alpha2"},

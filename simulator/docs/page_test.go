@@ -24,11 +24,16 @@ const elsewhere = "elsewhere"
 func blocks(page string) ([]block, error) {
 	var out []block
 	var open *block
+	fence := ""
 	for i, line := range strings.Split(page, "\n") {
-		fence, found := strings.CutPrefix(line, "```")
+		// A block with a longer fence shows one with a shorter fence.
+		info := strings.TrimLeft(line, "`")
+		ticks := line[:len(line)-len(info)]
+		found := len(ticks) >= 3 && (open == nil || ticks == fence && info == "")
 		switch {
 		case open == nil && found:
-			language, word, _ := strings.Cut(strings.TrimSpace(fence), " ")
+			fence = ticks
+			language, word, _ := strings.Cut(strings.TrimSpace(info), " ")
 			open = &block{line: i + 2, language: language, word: word}
 			if language == "sh" && !open.isTyped() && word != elsewhere {
 				return nil, fmt.Errorf("line %d: unknown word %q after sh", i+1, word)

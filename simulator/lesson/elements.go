@@ -162,7 +162,7 @@ func (d *draft) resources() {
 // balance gives the nodes the same mean of CPU and memory, but different shares of each. The pod wants much CPU and little memory.
 func (d *draft) balance() {
 	requests := d.Pod.Spec.Containers[0].Resources.Requests
-	requests[v1.ResourceCPU], requests[v1.ResourceMemory] = resource.MustParse("3"), resource.MustParse("1Gi")
+	requests[v1.ResourceCPU], requests[v1.ResourceMemory] = *resource.NewMilliQuantity(2500+50*d.between(0, 10), resource.DecimalSI), resource.MustParse("1Gi")
 	off := []int64{-2, -1, 0, 1, 2, -1}
 	d.random.Shuffle(len(off), func(i, j int) { off[i], off[j] = off[j], off[i] })
 	const mean = 3 // eighths of a node

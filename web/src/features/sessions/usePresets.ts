@@ -2,8 +2,7 @@
 
 import { shallowRef, type ShallowRef } from 'vue'
 import { useRouter } from 'vue-router'
-import { ApiError } from '@/api/http'
-import { applyObject, getObject } from '@/api/kubernetes'
+import { applyObject, discover, getObject, namesOf } from '@/api/kubernetes'
 import { applySessionConfiguration, changeSessions } from '@/api/sessions'
 import { podKind } from '@/kubernetes/kinds'
 import { dialects } from './model/configurations'
@@ -23,17 +22,13 @@ async function until(there: () => Promise<boolean>): Promise<void> {
 /** The schedulers install their kinds and then create these queues. */
 const served = () =>
   until(async () => {
-    try {
-      await Promise.all(dialects.map((rules) => getObject(queueKinds[rules], undefined, 'default')))
-      return true
-    } catch (error) {
-      if (error instanceof ApiError && error.code === 404) return false
-      throw error
-    }
+    const kinds = await discover()
+    const queues = dialects.map((rules) => queueKinds[rules])
+    if (!queues.every(({ group, resource }) => kinds.some((kind) => kind.group === group && kind.resource === resource))) return false
+    return (await Promise.all(queues.map(namesOf))).every((names) => names.includes('default'))
   })
 
 interface PodPart {
-  spec?: { nodeName?: string; schedulerName?: string }
   status?: { phase?: string }
 }
 
@@ -67,12 +62,17 @@ export function usePresets(done: () => void): Presets {
     try {
       await changeSessions({ enabled })
       if (enabled) await served()
-      if (preset?.configuration) await applySessionConfiguration(preset.configuration.rules, preset.configuration.document)
-      for (const { objects, placed } of preset?.steps ?? []) {
-        for (const { kind, object } of objects) await applyObject(kind, object.metadata.namespace, object, {})
-        await run(placed)
+      if (preset) {
+        // A session in the middle would see a part of the cluster only.
+        await changeSessions({ enabled: false })
+        if (preset.configuration) await applySessionConfiguration(preset.configuration.rules, preset.configuration.document)
+        for (const { objects, placed } of preset.steps) {
+          for (const { kind, object } of objects) await applyObject(kind, object.metadata.namespace, object, {})
+          await run(placed)
+        }
+        await changeSessions({ enabled })
+        await router.replace({ name: 'sessions', query: preset.show })
       }
-      if (preset) await router.replace({ name: 'sessions', query: preset.show })
     } catch (error) {
       failed.value = error
     } finally {

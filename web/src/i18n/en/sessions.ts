@@ -157,6 +157,7 @@ export const sessions = {
     applied: '{rules} runs revision {n} from the next session.',
     inForce: '{rules} runs revision {n}.',
     rejected: 'Not applied: revision {n} stays in force',
+    marked: '{n} error is marked at its line | {n} errors are marked at their lines',
     flowSettings: 'Flow scheduler',
     model: 'Cost model',
     seed: 'Seed',

@@ -159,6 +159,7 @@ export const sessions: typeof english = {
     applied: '{rules} は次のセッションからリビジョン {n} を使います。',
     inForce: '{rules} はリビジョン {n} を使っています。',
     rejected: '適用されませんでした: リビジョン {n} のままです',
+    marked: '{n} 個のエラーを行に示しています',
     flowSettings: 'フロー型スケジューラー',
     model: 'コストモデル',
     seed: 'シード',

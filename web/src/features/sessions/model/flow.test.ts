@@ -82,6 +82,10 @@ describe('the picture', () => {
     const marked = (pictureOf(network, others)?.curves ?? []).filter(({ other }) => other).map(({ from, to }) => `${network.nodes[from]?.name} ${network.nodes[to]?.name}`)
     expect(marked.sort()).toEqual(['default/index-0 indexes', 'indexes sink', 'm1 sink', 'm1/1 m1', 'map m1/1', 'map map'])
   })
+  it('leaves out machines on which no task may run', () => {
+    const wide = { ...network, nodes: [...network.nodes, { kind: 'machine' as const, name: 'm3' }], arcs: [...network.arcs, { from: 12, to: 0, capacity: 50, cost: 0, flow: 0 }] }
+    expect(pictureOf(wide)?.boxes.map(({ name }) => name)).not.toContain('m3')
+  })
   it('is not drawn beyond what can be read', () => {
     expect(pictureOf({ ...network, nodes: Array.from({ length: mostBoxes + 1 }, () => ({ kind: 'machine' as const, name: 'm' })) })).toBeUndefined()
   })

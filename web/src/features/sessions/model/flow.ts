@@ -61,7 +61,7 @@ export function pictureOf(network: FlowNetwork, others: readonly FlowComparedTas
   }
   const classOf = (i: number) => arcTo(i).find((to) => network.nodes[to]?.kind === 'class') ?? -1
   const columns: number[][] = [[], [], [], [], []]
-  network.nodes.forEach(({ kind }, i) => columns[columnOf[kind]]?.push(i))
+  network.nodes.forEach(({ kind }, i) => (kind === 'machine' && !into[i]?.length ? undefined : columns[columnOf[kind]]?.push(i)))
   const compare = (a: string, b: string) => a.localeCompare(b, undefined, { numeric: true })
   for (const column of columns.slice(1)) column.sort((a, b) => compare(machineOrder(a), machineOrder(b)))
   columns[0]?.sort((a, b) => (columns[1]?.indexOf(classOf(a)) ?? 0) - (columns[1]?.indexOf(classOf(b)) ?? 0) || compare(network.nodes[a]?.name ?? '', network.nodes[b]?.name ?? ''))
@@ -75,9 +75,10 @@ export function pictureOf(network: FlowNetwork, others: readonly FlowComparedTas
   }
   apart(columns[3] ?? [], place, height)
   const sinkFlow = network.arcs.filter(({ to }) => network.nodes[to]?.kind === 'sink').reduce((sum, { flow }) => sum + flow, 0)
-  const boxes = network.nodes.map((node, index): Box => {
+  const boxes = network.nodes.flatMap((node, index): Box[] => {
+    if (!place.has(index)) return [] // a machine on which no task may run
     const costs = node.kind === 'slot' || node.kind === 'machine' || node.kind === 'unscheduled' ? [...new Set((into[index] ?? []).map((a) => network.arcs[a]?.cost ?? 0))].sort((a, b) => a - b) : []
-    return { index, kind: node.kind, name: node.kind === 'slot' ? String(node.index ?? 0) : node.name, tasks: node.tasks ?? 0, column: columnOf[node.kind], y: place.get(index) ?? 0, flow: node.kind === 'sink' ? sinkFlow : (through[index] ?? 0), costs: node.kind === 'machine' && costs.every((cost) => cost === 0) ? [] : costs }
+    return [{ index, kind: node.kind, name: node.kind === 'slot' ? String(node.index ?? 0) : node.name, tasks: node.tasks ?? 0, column: columnOf[node.kind], y: place.get(index) ?? 0, flow: node.kind === 'sink' ? sinkFlow : (through[index] ?? 0), costs: node.kind === 'machine' && costs.every((cost) => cost === 0) ? [] : costs }]
   })
   const other = otherFlow(network, others)
   const used = ([0, 1, 2, 3, 4] as const).filter((one) => columns[one]?.length)
@@ -86,15 +87,18 @@ export function pictureOf(network: FlowNetwork, others: readonly FlowComparedTas
 
 /** Moves boxes of a sorted column apart that would overlap. */
 function apart(column: readonly number[], place: Map<number, number>, height: number): void {
-  const gap = Math.min(rowHeight * 1.3, height / Math.max(1, column.length))
-  let last = -Infinity
+  const gap = Math.min(rowHeight, height / Math.max(1, column.length))
+  let last = -gap / 2
   for (const i of column) {
-    const y = Math.max(place.get(i) ?? 0, last + gap)
-    place.set(i, y)
-    last = y
+    last = Math.max(place.get(i) ?? 0, last + gap)
+    place.set(i, last)
   }
-  const beyond = last + gap / 2 - height
-  if (beyond > 0) for (const i of column) place.set(i, (place.get(i) ?? 0) - beyond)
+  let limit = height - gap / 2
+  for (const i of column.toReversed()) {
+    limit = Math.min(place.get(i) ?? 0, limit)
+    place.set(i, limit)
+    limit -= gap
+  }
 }
 
 /** How much another placement sends along each arc: task by task, along the arc to its machine that has its cost. */

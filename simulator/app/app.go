@@ -32,6 +32,7 @@ import (
 	"kube-scheduler-simulator/simulator/datadir"
 	"kube-scheduler-simulator/simulator/definitions"
 	"kube-scheduler-simulator/simulator/kueue/visibility"
+	"kube-scheduler-simulator/simulator/lesson"
 	"kube-scheduler-simulator/simulator/mirror/following"
 	"kube-scheduler-simulator/simulator/replay/session"
 	"kube-scheduler-simulator/simulator/runs"
@@ -141,7 +142,8 @@ type simulator struct {
 	sessions   *sessions.Service
 	runs       *runs.Runs
 	// branches is nil in a branch.
-	branches *branch.Branches
+	branches  *branch.Branches
+	classroom *lesson.Classroom
 	// queues counts the events of the scheduling queue since the latest reset.
 	queues     scheduler.QueueReader
 	operations operations
@@ -211,6 +213,7 @@ func (s *simulator) start(ctx context.Context) error {
 	if err := s.startQueues(ctx); err != nil {
 		return err
 	}
+	s.startExampleExtender()
 
 	paused, err := s.watchCrashes()
 	if err != nil {
@@ -248,6 +251,9 @@ func (s *simulator) start(ctx context.Context) error {
 	}
 	if err := s.startSessions(ctx); err != nil {
 		return err
+	}
+	if err := s.startLessons(); err != nil {
+		return fmt.Errorf("preparing the lessons: %w", err)
 	}
 
 	s.transfers = s.newTransfers()
@@ -309,6 +315,7 @@ func (s *simulator) backend() server.Backend {
 		Sessions:   s.sessions,
 		Runs:       s.runs,
 		Timeline:   s.timeline,
+		Lessons:    s.classroom,
 	}
 	if s.branches != nil {
 		b.Branches = comparedBranches{s.branches, s}

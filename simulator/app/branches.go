@@ -37,6 +37,10 @@ func (s *simulator) openBranches() error {
 		Present: func(ctx context.Context, w io.Writer) error {
 			return s.transfers.Export(ctx, w, transfer.ExportOptions{Format: transfer.JSON})
 		},
+		Lesson: func(id string) (branch.Start, error) {
+			start, err := s.classroom.Start(id)
+			return branch.Start(start), err
+		},
 		CheckConfiguration: func(document []byte) error {
 			_, err := s.parse(document)
 			return err

@@ -94,6 +94,8 @@ type Backend struct {
 	Timeline Timeline
 	// Branches are simulators beside this one. When it is nil, their routes answer 501.
 	Branches Branches
+	// Lessons are what Learn offers. When it is nil, their routes answer 501.
+	Lessons Lessons
 }
 
 // attached is a Backend in use.

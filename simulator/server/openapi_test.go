@@ -25,6 +25,7 @@ import (
 	"kube-scheduler-simulator/simulator/kueue/control"
 	"kube-scheduler-simulator/simulator/kueue/ledger"
 	"kube-scheduler-simulator/simulator/kueue/suggest"
+	"kube-scheduler-simulator/simulator/lesson"
 	"kube-scheduler-simulator/simulator/replay"
 	"kube-scheduler-simulator/simulator/runs"
 	"kube-scheduler-simulator/simulator/scenario"
@@ -327,6 +328,19 @@ func TestSchemasMatchTypes(t *testing.T) {
 		"UndoFailure":          &timeline.UndoFailure{},
 		"UndoRequest":          &undoRequest{},
 		"Undone":               &timeline.Undone{},
+		"LessonList":           &lessonList{},
+		"LessonSummary":        &lesson.Summary{},
+		"Lesson":               &lesson.View{},
+		"LessonStep":           &lesson.StepView{},
+		"LessonButton":         &lesson.DoView{},
+		"LessonPart":           &lesson.Part{},
+		"LessonCheck":          &lesson.CheckView{},
+		"LessonOption":         &lesson.OptionView{},
+		"LessonGrade":          &gradedAnswer{Grade: &lesson.Grade{}},
+		"NodeGrade":            &lesson.NodeGrade{},
+		"Prediction":           &lesson.Prediction{},
+		"ExerciseKinds":        &exerciseKinds{},
+		"ExercisePrediction":   &exercisePrediction{},
 		"ErrorFrame":           &watch.ErrorFrame{},
 		"GroupVersionResource": &watch.Resource{},
 	} {

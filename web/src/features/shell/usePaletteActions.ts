@@ -59,6 +59,7 @@ export function usePaletteActions(help: () => void): { actions: ComputedRef<Pale
     { id: 'system', icon: 'chip', title: t('header.themeSystem'), run: () => (theme.value = 'system') },
     language.value === 'en' ? { id: 'ja', icon: 'info', title: '日本語', run: () => (language.value = 'ja') } : { id: 'en', icon: 'info', title: 'English', run: () => (language.value = 'en') },
     { id: 'help', icon: 'info', title: t('keys.title'), note: '?', run: help },
+    { id: 'predict', icon: 'target', title: t('palette.predict'), run: () => void router.push({ name: 'predict' }) },
     { id: 'tour', icon: 'bulb', title: t('tour.start'), run: () => (void router.push({ name: 'cluster' }), startTour(cluster.value.nodes.length > 0)) },
     ...(showsPast.value ? [] : templateIds).map((id) => ({ id: `create:${id}`, icon: 'plus', title: t('palette.createFrom', { template: t(`create.templates.${id}`) }), run: () => openCreate(id) })),
   ])

@@ -3,6 +3,7 @@
 import { act } from './act'
 import { batch } from './batch'
 import { importing } from './importing'
+import { learn } from './learn'
 import { nodeAction } from './nodeAction'
 import { present } from './present'
 import { queues } from './queues'
@@ -17,6 +18,6 @@ import { timeline } from './timeline'
 import { tour } from './tour'
 import { whatif } from './whatif'
 
-export const deferred = { ...act, ...batch, ...importing, ...nodeAction, ...present, ...queues, ...replay, ...report, ...runs, ...score, ...search, ...sessions, ...templates, ...timeline, ...tour, ...whatif }
+export const deferred = { ...act, ...batch, ...importing, ...learn, ...nodeAction, ...present, ...queues, ...replay, ...report, ...runs, ...score, ...search, ...sessions, ...templates, ...timeline, ...tour, ...whatif }
 
 export type DeferredMessages = typeof deferred

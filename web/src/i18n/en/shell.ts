@@ -2,7 +2,7 @@
 
 export const shell = {
   app: { name: 'Scheduler simulator', skip: 'Skip to content' },
-  nav: { label: 'Pages', cluster: 'Cluster', resources: 'Resources', decisions: 'Decisions', batch: 'Batch', scheduler: 'Scheduler', activity: 'Activity', timeline: 'Time line', scenarios: 'Scenarios' },
+  nav: { label: 'Pages', cluster: 'Cluster', resources: 'Resources', decisions: 'Decisions', batch: 'Batch', scheduler: 'Scheduler', activity: 'Activity', timeline: 'Time line', scenarios: 'Scenarios', learn: 'Learn' },
   header: {
     create: 'Create',
     createHint: 'Create objects from YAML (c)',
@@ -60,6 +60,7 @@ export const shell = {
     goTo: 'Go to {place}',
     create: 'Create objects from YAML',
     createFrom: 'Create: {template}',
+    predict: 'Practise: predict the node',
     nothing: 'There is nothing to choose.',
     notUnderstood: '“{text}” is not valid here. Enter: {ask}',
     remove: 'remove',
@@ -80,6 +81,7 @@ export const shell = {
       recreate: 'Recreate pod…',
       delete: 'Delete pod…',
       yaml: 'Show YAML of pod…',
+      lesson: 'Open lesson…',
       rejectedBy: 'Show decisions rejected by…',
       decisionsOn: 'Show decisions that chose node…',
       decisionsOf: 'Show decisions of workload…',
@@ -94,6 +96,7 @@ export const shell = {
       pod: 'a pod',
       workload: 'a workload',
       plugin: 'a plugin',
+      lesson: 'a lesson',
       taint: 'key=value:Effect, or key:Effect- to remove it',
       label: 'key=value, or key- to remove it',
       replicas: 'the number of replicas',
@@ -108,7 +111,7 @@ export const shell = {
   },
   keys: {
     title: 'Keyboard shortcuts',
-    area: { everywhere: 'Everywhere', map: 'Map, as tiles', tables: 'Tables', decision: 'Decision', present: 'Presentation', editor: 'Editor', activity: 'Activity', timeline: 'Time line' },
+    area: { everywhere: 'Everywhere', map: 'Map, as tiles', tables: 'Tables', decision: 'Decision', present: 'Presentation', learn: 'Prediction', editor: 'Editor', activity: 'Activity', timeline: 'Time line' },
     does: {
       palette: 'find objects and actions',
       help: 'show these shortcuts',
@@ -123,6 +126,7 @@ export const shell = {
       timeline: 'go to Time line',
       undo: 'undo the last step',
       scenarios: 'go to Scenarios',
+      learn: 'go to Learn',
       back: 'close, or leave the decision',
       moveTile: 'move between nodes',
       openNode: 'open the node',
@@ -142,6 +146,11 @@ export const shell = {
       endStep: 'go to the first or last step',
       blank: 'blank the screen',
       fullScreen: 'toggle full screen',
+      chooseNode: 'choose a node',
+      crossOut: 'cross the node out',
+      pickWinner: 'pick the node as the winner',
+      askScheduler: 'ask the scheduler',
+      reveal: 'go through the answer',
       complete: 'complete the word',
       submit: 'apply or create',
       find: 'find in the text',

@@ -4,6 +4,7 @@ import type { DeferredMessages } from '@/i18n/en/deferred'
 import { act } from './act'
 import { batch } from './batch'
 import { importing } from './importing'
+import { learn } from './learn'
 import { nodeAction } from './nodeAction'
 import { present } from './present'
 import { queues } from './queues'
@@ -18,4 +19,4 @@ import { timeline } from './timeline'
 import { tour } from './tour'
 import { whatif } from './whatif'
 
-export const deferred: DeferredMessages = { ...act, ...batch, ...importing, ...nodeAction, ...present, ...queues, ...replay, ...report, ...runs, ...score, ...search, ...sessions, ...templates, ...timeline, ...tour, ...whatif }
+export const deferred: DeferredMessages = { ...act, ...batch, ...importing, ...learn, ...nodeAction, ...present, ...queues, ...replay, ...report, ...runs, ...score, ...search, ...sessions, ...templates, ...timeline, ...tour, ...whatif }

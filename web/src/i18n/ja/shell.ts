@@ -4,7 +4,7 @@ import type { shell as english } from '@/i18n/en/shell'
 
 export const shell: typeof english = {
   app: { name: 'スケジューラーシミュレーター', skip: '本文へスキップ' },
-  nav: { label: '画面', cluster: 'クラスター', resources: 'リソース', decisions: '決定', batch: 'バッチ', scheduler: 'スケジューラー', activity: 'アクティビティ', timeline: 'タイムライン', scenarios: 'シナリオ' },
+  nav: { label: '画面', cluster: 'クラスター', resources: 'リソース', decisions: '決定', batch: 'バッチ', scheduler: 'スケジューラー', activity: 'アクティビティ', timeline: 'タイムライン', scenarios: 'シナリオ', learn: '学習' },
   header: {
     create: '作成',
     createHint: 'YAML からオブジェクトを作成（c）',
@@ -62,6 +62,7 @@ export const shell: typeof english = {
     goTo: '{place}へ移動',
     create: 'YAML からオブジェクトを作成',
     createFrom: '作成: {template}',
+    predict: '練習: ノードを予想する',
     nothing: '選択できるものがありません。',
     notUnderstood: '「{text}」はここでは使えません。入力: {ask}',
     remove: '削除',
@@ -82,6 +83,7 @@ export const shell: typeof english = {
       recreate: 'Pod を再作成…',
       delete: 'Pod を削除…',
       yaml: 'Pod の YAML を表示…',
+      lesson: 'レッスンを開く…',
       rejectedBy: 'このプラグインが拒否した決定を表示…',
       decisionsOn: 'このノードを選んだ決定を表示…',
       decisionsOf: 'ワークロードの決定を表示…',
@@ -96,6 +98,7 @@ export const shell: typeof english = {
       pod: 'Pod',
       workload: 'ワークロード',
       plugin: 'プラグイン',
+      lesson: 'レッスン',
       taint: 'key=value:Effect（削除は key:Effect-）',
       label: 'key=value（削除は key-）',
       replicas: 'レプリカ数',
@@ -110,7 +113,7 @@ export const shell: typeof english = {
   },
   keys: {
     title: 'キーボードショートカット',
-    area: { everywhere: '全画面共通', map: 'マップ（タイル）', tables: '表', decision: '決定', present: 'プレゼンテーション', editor: 'エディター', activity: 'アクティビティ', timeline: 'タイムライン' },
+    area: { everywhere: '全画面共通', map: 'マップ（タイル）', tables: '表', decision: '決定', present: 'プレゼンテーション', learn: '予想', editor: 'エディター', activity: 'アクティビティ', timeline: 'タイムライン' },
     does: {
       palette: 'オブジェクトと操作を検索',
       help: 'この一覧を表示',
@@ -125,6 +128,7 @@ export const shell: typeof english = {
       timeline: 'タイムラインへ',
       undo: '最後の操作を元に戻す',
       scenarios: 'シナリオへ',
+      learn: '学習へ',
       back: '閉じる、または決定の表示を終える',
       moveTile: 'ノード間を移動',
       openNode: 'ノードを開く',
@@ -144,6 +148,11 @@ export const shell: typeof english = {
       endStep: '最初または最後のステップへ移動',
       blank: '画面を消す',
       fullScreen: '全画面表示を切り替え',
+      chooseNode: 'ノードを選択',
+      crossOut: 'ノードを消す',
+      pickWinner: '選ばれるノードに指定',
+      askScheduler: 'スケジューラーに聞く',
+      reveal: '結果を順に表示',
       complete: '入力を補完',
       submit: '適用または作成',
       find: 'テキスト内を検索',

@@ -1,11 +1,11 @@
 // The keyboard shortcuts, for the help dialog and for the shell's key handler.
 
 /** Pages with their own URL, in the order of the navigation. */
-export const places = ['cluster', 'resources', 'decisions', 'batch', 'scheduler', 'activity', 'timeline', 'scenarios'] as const
+export const places = ['cluster', 'resources', 'decisions', 'batch', 'scheduler', 'activity', 'timeline', 'scenarios', 'learn'] as const
 export type Place = (typeof places)[number]
 
 /** g, then one of these. */
-export const placeKeys: Record<string, Place> = { c: 'cluster', r: 'resources', d: 'decisions', b: 'batch', s: 'scheduler', a: 'activity', t: 'timeline', e: 'scenarios' }
+export const placeKeys: Record<string, Place> = { c: 'cluster', r: 'resources', d: 'decisions', b: 'batch', s: 'scheduler', a: 'activity', t: 'timeline', e: 'scenarios', l: 'learn' }
 
 export interface Shortcut {
   /** The keys to press, one after another. `Mod` is Ctrl, on a Mac ⌘. */
@@ -14,7 +14,7 @@ export interface Shortcut {
   does: string
 }
 
-export type ShortcutArea = 'everywhere' | 'map' | 'tables' | 'decision' | 'present' | 'editor' | 'activity' | 'timeline'
+export type ShortcutArea = 'everywhere' | 'map' | 'tables' | 'decision' | 'present' | 'learn' | 'editor' | 'activity' | 'timeline'
 
 /** A page adds its own keys to its area. */
 export const shortcuts: Record<ShortcutArea, readonly Shortcut[]> = {
@@ -52,6 +52,13 @@ export const shortcuts: Record<ShortcutArea, readonly Shortcut[]> = {
     { keys: ['Home', 'End'], does: 'endStep' },
     { keys: ['B'], does: 'blank' },
     { keys: ['F'], does: 'fullScreen' },
+  ],
+  learn: [
+    { keys: ['1', '…', '9'], does: 'chooseNode' },
+    { keys: ['X'], does: 'crossOut' },
+    { keys: ['W'], does: 'pickWinner' },
+    { keys: ['Enter'], does: 'askScheduler' },
+    { keys: ['←', '→'], does: 'reveal' },
   ],
   editor: [
     { keys: ['Ctrl', 'Space'], does: 'complete' },

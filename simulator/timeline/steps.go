@@ -87,12 +87,12 @@ func (r *recents) note(c change) {
 	r.now[name] = append(r.now[name], c)
 }
 
-// since returns the changes of an object from a time on.
+// of returns the changes of an object after a time.
 func (r *recents) of(w Written, since time.Time) []change {
 	var found []change
 	for _, some := range [][]change{r.earlier[w.Name], r.now[w.Name]} {
 		for _, c := range some {
-			if !c.at.Before(since) && w.is(c) {
+			if c.at.After(since) && w.is(c) {
 				found = append(found, c)
 			}
 		}
@@ -119,7 +119,7 @@ func (t *Timeline) Wrote(w Write) {
 	if !t.records() {
 		return
 	}
-	// The clock of a change is read when it arrives, so it is never earlier than the request.
+	// The clock of a change is read when it arrives, so it is later than the request.
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.writes = append(t.writes, w)
@@ -325,6 +325,9 @@ func (t *Timeline) Configured(c Configuration) {
 	}
 	if !c.Failed {
 		m := configurationMark{Moment: t.journal.moment, Time: t.now(), Revision: c.Revision, Document: c.Document}
+		if last.Revision == 0 {
+			m.Moment = 0 // the first one has been in force from the start
+		}
 		t.configurations = append(t.configurations, m)
 		t.unwritten = append(t.unwritten, mark{Configuration: &m})
 	}

@@ -315,8 +315,12 @@ func (t *Timeline) take(some []Entry) {
 		if !t.journal.add(now, e.Key, value) {
 			continue
 		}
-		t.recent.note(change{moment: t.journal.moment, at: now, key: e.Key, before: before, after: value})
-		t.watchNode(e.Key, before, value)
+		c := change{moment: t.journal.moment, at: now, key: e.Key}
+		if value == nil {
+			c.deleted, _ = refOf(before)
+		}
+		t.recent.note(c)
+		t.watchNode(e.Key, value)
 		if len(t.journal.buffer) >= flushBytes {
 			t.flush()
 		}

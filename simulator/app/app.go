@@ -314,8 +314,8 @@ func (s *simulator) backend() server.Backend {
 		Shadow:     s.hypotheses,
 		Sessions:   s.sessions,
 		Runs:       s.runs,
-		Timeline:   s.timeline,
 		Lessons:    s.classroom,
+		Timeline:   s.timeline,
 	}
 	if s.branches != nil {
 		b.Branches = comparedBranches{s.branches, s}

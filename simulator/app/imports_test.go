@@ -141,7 +141,7 @@ var testPackages = []string{"scheduler/schedulertest", "simulator/clustertest", 
 // testArrows lists further imports that are allowed in the tests of a package.
 var testArrows = map[string][]string{
 	"simulator/ask":                   {"scheduler/whatif/fit"},
-	"simulator/app":                   {"simulator/objects", "simulator/replay/capture"},
+	"simulator/app":                   {"simulator/objects", "simulator/replay/capture", "simulator/scenario"},
 	"simulator/command":               {"scheduler/examples/zonequota"},
 	"scheduler":                       {"scheduler/examples/extender/reservation", "scheduler/explain", "scheduler/simulation", "scheduler/whatif"},
 	"scheduler/recorder/comparison":   {"scheduler/explain", "scheduler/plugins/noderesourcetopology/v1alpha2"},
@@ -160,6 +160,7 @@ var testArrows = map[string][]string{
 	"simulator/runs":            {"simulator/scenario/inmemory"},
 	"simulator/server":          {"simulator/server/watch/watchtest"},
 	"simulator/server/watch":    {"simulator/server/watch/watchtest"},
+	"simulator/systemtest":      {"simulator/branch", "simulator/branch/comparison"},
 	"scheduler/whatif/capacity": {"scheduler/config", "scheduler/whatif/livetest"},
 	"scheduler/whatif/fit":      {"scheduler/config", "scheduler/whatif/livetest"},
 }

@@ -9,13 +9,7 @@ import (
 
 // startLessons lets the web server offer lessons and exercises. It is called when hypotheses are answered.
 func (s *simulator) startLessons() error {
-	cluster, err := live.New(live.Options{
-		ClientConfig: s.controlPlane.ClientConfig(), Results: s.store, Queues: s.queues.Queues, Engine: s.hypotheses.engine,
-		Configure: func(ctx context.Context, document []byte) error {
-			_, err := configuration{s.scheduler}.Apply(ctx, document)
-			return err
-		},
-	})
+	cluster, err := s.lessonCluster()
 	if err != nil {
 		return err
 	}
@@ -28,4 +22,15 @@ func (s *simulator) startLessons() error {
 		return nil
 	})
 	return nil
+}
+
+// lessonCluster returns this simulator's cluster as lessons see it.
+func (s *simulator) lessonCluster() (*live.Cluster, error) {
+	return live.New(live.Options{
+		ClientConfig: s.controlPlane.ClientConfig(), Results: s.store, Queues: s.queues.Queues, Engine: s.hypotheses.engine,
+		Configure: func(ctx context.Context, document []byte) error {
+			_, err := configuration{s.scheduler}.Apply(ctx, document)
+			return err
+		},
+	})
 }

@@ -71,7 +71,7 @@ func (s *Server) route(e *echo.Echo) {
 	v1.GET("/lessons", s.lessons(s.listLessons))
 	v1.GET("/lessons/:id", s.lessons(s.getLesson))
 	v1.POST("/lessons/:id/steps/:step", whole(s.lessons(s.doStep)))
-	v1.POST("/lessons/:id/checks/:check", whole(s.lessons(s.gradeCheck)))
+	v1.POST("/lessons/:id/checks/:check", s.lessons(s.gradeCheck))
 	v1.GET("/exercises", s.lessons(s.listExercises))
 	v1.POST("/exercises", s.lessons(s.postExercise))
 	v1.POST("/exercises/grade", s.lessons(s.gradeExercise))

@@ -568,6 +568,112 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/lessons": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The lessons and challenges: the built-in lessons, the built-in challenges, and then those of --lessons. */
+        get: operations["listLessons"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/lessons/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** One lesson: its steps, its prose as Markdown, and its checks without their answers. */
+        get: operations["getLesson"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/lessons/{id}/steps/{step}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Do what the button of a step does, on the cluster of this simulator, which must be the sandbox of the lesson. */
+        post: operations["doLessonStep"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/lessons/{id}/checks/{check}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Grade an answer on the cluster of this simulator, which must be the sandbox of the lesson.
+         * @description The grade comes from the state of the cluster and the recorded decisions; a prediction is compared with what the real plugins decide on a copy of the state. No answer is stored.
+         */
+        post: operations["gradeCheck"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/exercises": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What there are exercises for. */
+        get: operations["listExercises"];
+        put?: never;
+        /** Make an exercise: a small cluster and a pod. Equal keys make equal exercises. */
+        post: operations["makeExercise"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/exercises/grade": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Grade a prediction: make the exercise again, let the real plugins decide, and compare. */
+        post: operations["gradeExercise"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/shadow": {
         parameters: {
             query?: never;
@@ -1222,6 +1328,210 @@ export interface components {
             b: string;
             owner?: string;
             partedBy?: components["schemas"]["PartedBy"];
+        };
+        /** @description Lessons and challenges. */
+        LessonList: {
+            items: components["schemas"]["LessonSummary"][];
+        };
+        /** @description One line of the list of lessons. */
+        LessonSummary: {
+            /** @description Names the lesson in paths and links. */
+            id: string;
+            /** @enum {string} */
+            kind: "lesson" | "challenge";
+            title: string;
+            /** @description What the learner can do afterwards. */
+            goal: string;
+            /** @description The line of the map, from 1; absent for a challenge. */
+            line?: number;
+            /** @description The place among the others. */
+            order: number;
+            /** @description How long it takes. */
+            minutes?: number;
+            /** @description The extension points or plugins that it is about. */
+            extensionPoint?: string;
+            /** @description How many steps it has. */
+            steps: number;
+            /** @description How many checks it has. */
+            checks: number;
+            /** @description The languages that it has. */
+            languages: string[];
+            /** @description Edits of the best known solution of a challenge. */
+            best?: number;
+            /** @description It is a teacher's, from --lessons. */
+            own?: boolean;
+        };
+        /** @description A lesson in one language. */
+        Lesson: {
+            /** @description Names the lesson in paths and links. */
+            id: string;
+            /** @enum {string} */
+            kind: "lesson" | "challenge";
+            title: string;
+            /** @description What the learner can do afterwards. */
+            goal: string;
+            /** @description The line of the map, from 1; absent for a challenge. */
+            line?: number;
+            /** @description The place among the others. */
+            order: number;
+            /** @description How long it takes. */
+            minutes?: number;
+            /** @description The extension points or plugins that it is about. */
+            extensionPoint?: string;
+            /** @description How many checks it has. */
+            checks: number;
+            /** @description The languages that it has. */
+            languages: string[];
+            /** @description Edits of the best known solution of a challenge. */
+            best?: number;
+            /** @description It is a teacher's, from --lessons. */
+            own?: boolean;
+            /** @description Markdown. */
+            intro: string;
+            /** @description The objects at the start, in YAML. */
+            cluster: string;
+            steps: components["schemas"]["LessonStep"][];
+        };
+        /** @description A step of a lesson. */
+        LessonStep: {
+            id: string;
+            title: string;
+            /** @description The path of the page that it points at. */
+            page: string;
+            /** @description What to point at there: a data-testid. */
+            highlight?: string;
+            do?: components["schemas"]["LessonButton"];
+            /** @description Prose and checks, in order. */
+            parts: components["schemas"]["LessonPart"][];
+        };
+        /** @description What the button of a step does. */
+        LessonButton: {
+            /** @description The text of the button. */
+            label?: string;
+            /** @description What it does, in the YAML of the file. */
+            text: string;
+            /** @description It in a few words, one by one. */
+            what: string[];
+        };
+        /** @description Prose or a check. */
+        LessonPart: {
+            /** @description Markdown. */
+            text?: string;
+            check?: components["schemas"]["LessonCheck"];
+        };
+        /** @description A check, without its answer. */
+        LessonCheck: {
+            id: string;
+            /** @enum {string} */
+            kind: "question" | "state" | "predict";
+            /** @description What the learner is asked. Markdown. */
+            prompt: string;
+            /** @description Markdown. */
+            hint?: string;
+            /** @description The possible answers. */
+            options?: components["schemas"]["LessonOption"][];
+            /** @description The answer is a number. */
+            number?: boolean;
+            /** @description The answer is a list of options. */
+            multiple?: boolean;
+            pod?: components["schemas"]["PodName"];
+            /** @description The YAML of the pod, which need not exist. */
+            manifest?: string;
+        };
+        /** @description A possible answer. */
+        LessonOption: {
+            /** @description What is sent. */
+            value: string;
+            /** @description How it is shown. */
+            label: string;
+        };
+        /** @description An answer. A check of the state needs none. */
+        LessonAnswer: {
+            /** @description A text, a number, a list of options, or a Prediction. */
+            answer?: unknown;
+        };
+        /** @description What a learner predicts about a decision. */
+        Prediction: {
+            /** @description The nodes that cannot take the pod. */
+            crossedOut: string[];
+            /** @description The node that the scheduler chooses; empty for none. */
+            picked: string;
+        };
+        /** @description What became of an answer. */
+        LessonGrade: {
+            passed: boolean;
+            /** @description Markdown. */
+            feedback?: string;
+            /** @description The misconceptions that explain the mistake. */
+            misconceptions: string[];
+            /** @description What there is instead of what a check of the state wants. */
+            findings?: components["schemas"]["RunFinding"][];
+            /** @description Why the check could not be judged, such as for want of a decision. */
+            error?: string;
+            /** @description Of a prediction: each node. */
+            grades?: components["schemas"]["NodeGrade"][];
+            verdict?: components["schemas"]["ExplainedCycle"];
+        };
+        /** @description What the scheduler and a learner say of a node. */
+        NodeGrade: {
+            node: string;
+            /** @enum {string} */
+            verdict: "rejected" | "feasible" | "chosen";
+            /** @description The learner crossed it out. */
+            crossedOut: boolean;
+            /** @description The learner picked it. */
+            picked: boolean;
+            /** @description The learner agrees with the scheduler. */
+            right: boolean;
+        };
+        /** @description What there are exercises for. */
+        ExerciseKinds: {
+            plugins: string[];
+            /** @description Levels count from 1 to this number. */
+            levels: number;
+        };
+        /** @description Which exercise. */
+        ExerciseRequest: {
+            /** @description One of the plugins; the server picks one if it is empty. */
+            plugin?: string;
+            /** @description 1 to 3. */
+            level: number;
+            /** @description More than 0; the server picks one if it is 0 or absent. */
+            seed?: number;
+        };
+        /** @description An exercise and a prediction. */
+        ExercisePrediction: {
+            plugin: string;
+            level: number;
+            seed: number;
+            crossedOut: string[];
+            picked: string;
+        };
+        /** @description A small cluster and a pod. The learner predicts what Kubernetes decides with its default configuration. */
+        Exercise: {
+            plugin: string;
+            level: number;
+            seed: number;
+            /** @description A Pod. */
+            pod: {
+                [key: string]: unknown;
+            };
+            /** @description At most 6, by name. */
+            nodes: {
+                [key: string]: unknown;
+            }[];
+            /** @description Those that run, by name. */
+            pods: {
+                [key: string]: unknown;
+            }[];
+            /** @description Volumes, claims and their class. */
+            objects?: {
+                [key: string]: unknown;
+            }[];
+            /** @description The CPU that the pods of a node use, by node, from 0 to 1. The scheduler does not look at it. */
+            usage?: {
+                [key: string]: number;
+            };
         };
         Error: {
             message: string;
@@ -6645,6 +6955,330 @@ export interface operations {
                 };
             };
             /** @description This simulator runs no scenarios. */
+            501: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            503: components["responses"]["Starting"];
+            default: components["responses"]["Error"];
+        };
+    };
+    listLessons: {
+        parameters: {
+            query?: {
+                /** @description The language of the texts. A lesson that has not that one answers in English. */
+                lang?: "en" | "ja";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The lessons. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LessonList"];
+                };
+            };
+            /** @description This simulator has no lessons. */
+            501: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            503: components["responses"]["Starting"];
+            default: components["responses"]["Error"];
+        };
+    };
+    getLesson: {
+        parameters: {
+            query?: {
+                /** @description The language of the texts. A lesson that has not that one answers in English. */
+                lang?: "en" | "ja";
+            };
+            header?: never;
+            path: {
+                /** @description The id of the lesson. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The lesson. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Lesson"];
+                };
+            };
+            /** @description There is no such lesson. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description This simulator has no lessons. */
+            501: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            503: components["responses"]["Starting"];
+            default: components["responses"]["Error"];
+        };
+    };
+    doLessonStep: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the lesson. */
+                id: string;
+                /** @description The id of the step. */
+                step: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is done. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description There is no such lesson, or no such step with a button. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description This simulator is not the sandbox of the lesson, or the cluster refuses the change. The message says which. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description This simulator has no lessons. */
+            501: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            503: components["responses"]["Starting"];
+            default: components["responses"]["Error"];
+        };
+    };
+    gradeCheck: {
+        parameters: {
+            query?: {
+                /** @description The language of the texts. A lesson that has not that one answers in English. */
+                lang?: "en" | "ja";
+            };
+            header?: never;
+            path: {
+                /** @description The id of the lesson. */
+                id: string;
+                /** @description The id of the check. */
+                check: string;
+            };
+            cookie?: never;
+        };
+        /** @description The answer. */
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["LessonAnswer"];
+            };
+        };
+        responses: {
+            /** @description The grade. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LessonGrade"];
+                };
+            };
+            /** @description The answer is not of the form that the check asks for. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such lesson or check. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description This simulator is not the sandbox of the lesson, or the steps before have not been done. The message says which. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description This simulator has no lessons. */
+            501: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            503: components["responses"]["Starting"];
+            default: components["responses"]["Error"];
+        };
+    };
+    listExercises: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The plugins, and the number of levels. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ExerciseKinds"];
+                };
+            };
+            /** @description This simulator has no lessons. */
+            501: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            503: components["responses"]["Starting"];
+            default: components["responses"]["Error"];
+        };
+    };
+    makeExercise: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description Which one. */
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ExerciseRequest"];
+            };
+        };
+        responses: {
+            /** @description The exercise. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Exercise"];
+                };
+            };
+            /** @description There is no such exercise. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description This simulator has no lessons. */
+            501: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            503: components["responses"]["Starting"];
+            default: components["responses"]["Error"];
+        };
+    };
+    gradeExercise: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description The exercise and the prediction. */
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ExercisePrediction"];
+            };
+        };
+        responses: {
+            /** @description The grade, with the decision. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LessonGrade"];
+                };
+            };
+            /** @description There is no such exercise. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description This simulator has no lessons. */
             501: {
                 headers: {
                     [name: string]: unknown;

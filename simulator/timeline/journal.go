@@ -341,6 +341,9 @@ func (j *journal) begin(now time.Time, marks []mark) (err error) {
 	put := func() error {
 		err := j.write(block{kind: stateBlock, first: at, last: at, before: j.moment, count: count, length: len(data)}, data)
 		data, count = data[:0], 0
+		if err == nil && s.size > j.maxBytes/2 {
+			return errTooLarge
+		}
 		return err
 	}
 	for _, key := range slices.Sorted(maps.Keys(j.state)) {
@@ -350,9 +353,6 @@ func (j *journal) begin(now time.Time, marks []mark) (err error) {
 			if err := put(); err != nil {
 				return err
 			}
-		}
-		if s.size > j.maxBytes/2 {
-			return errTooLarge
 		}
 	}
 	if err := put(); err != nil {

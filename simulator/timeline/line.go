@@ -217,6 +217,9 @@ func (t *Timeline) past(ctx context.Context) (past, error) {
 	if r := t.opts.Recording(); r != nil {
 		return t.recorded(r)
 	}
+	t.reading.Lock()
+	t.index = nil // of one that was unloaded
+	t.reading.Unlock()
 	return t.own(ctx)
 }
 
@@ -332,10 +335,22 @@ func (p *recordedSelf) state(_ context.Context, moment uint64) (*snapshot, error
 		return nil, err
 	}
 	t.mu.Lock()
-	t.latest = &rebuilt{segment.number, moment, at, state}
+	latest := &rebuilt{segment.number, moment, at, state}
+	t.latest = latest
 	t.mu.Unlock()
+	// People look at several moments in a row, and then at none.
+	t.opts.Clock.AfterFunc(latestTime, func() {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		if t.latest == latest {
+			t.latest = nil
+		}
+	})
 	return &snapshot{Point{moment, at}, state, decodeStored}, nil
 }
+
+// latestTime is how long the state that was asked for last stays in memory.
+const latestTime = time.Minute
 
 func decodeStored(_ string, data []byte) (*unstructured.Unstructured, error) { return decode(data) }
 

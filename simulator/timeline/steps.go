@@ -8,9 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-
 	"kube-scheduler-simulator/simulator/objects"
 )
 
@@ -54,26 +51,19 @@ const (
 	// writePatience is how long the changes of a request may take to come. A request that changed nothing has none.
 	writePatience = 2 * time.Second
 	// recentTime is how long changes are remembered for requests that end later.
-	recentTime = 10 * time.Second
+	recentTime = 5 * time.Second
 )
 
 // change is a change that was recorded.
 type change struct {
-	moment        uint64
-	at            time.Time
-	key           string
-	before, after []byte
+	moment uint64
+	at     time.Time
+	key    string
+	// deleted names the object if it was deleted.
+	deleted ObjectRef
 }
 
-// object is what a change shows of the object.
-func (c change) object() []byte {
-	if c.after != nil {
-		return c.after
-	}
-	return c.before
-}
-
-// recents are the latest changes, by the last part of the key, which is the object's name.
+// recents are the latest changes by key. They hold no objects, which would be many on a busy cluster.
 type recents struct {
 	now, earlier map[string][]change
 	since        time.Time
@@ -83,35 +73,53 @@ func (r *recents) note(c change) {
 	if r.now == nil || c.at.Sub(r.since) > recentTime {
 		r.earlier, r.now, r.since = r.now, map[string][]change{}, c.at
 	}
-	name := path.Base(c.key)
-	r.now[name] = append(r.now[name], c)
+	r.now[c.key] = append(r.now[c.key], c)
 }
 
-// since returns the changes of an object from a time on.
-func (r *recents) of(w Written, since time.Time) []change {
-	var found []change
-	for _, some := range [][]change{r.earlier[w.Name], r.now[w.Name]} {
-		for _, c := range some {
-			if !c.at.Before(since) && w.is(c) {
-				found = append(found, c)
+// of returns the first change of an object after a time.
+func (r *recents) of(w Written, since time.Time) (change, bool) {
+	for _, key := range w.keys() {
+		for _, some := range [][]change{r.earlier[key], r.now[key]} {
+			for _, c := range some {
+				if c.at.After(since) {
+					return c, true
+				}
 			}
 		}
 	}
-	return found
+	return change{}, false
 }
 
-// is reports whether a change is of the object.
-func (w Written) is(c change) bool {
-	ref, err := refOf(c.object())
-	if err != nil || ref.Name != w.Name || ref.Namespace != w.Namespace {
-		return false
+// keyPrefixes are those resources whose keys do not begin with their name; see SpecialDefaultResourcePrefixes in
+// k8s.io/kubernetes/pkg/kubeapiserver.
+var keyPrefixes = map[string]string{"nodes": "minions", "services": "services/specs", "replicationcontrollers": "controllers"}
+
+// keys returns the keys that the object may have: custom resources have their group before the resource.
+func (w Written) keys() []string {
+	name := path.Join(w.Namespace, w.Name)
+	if w.Group == "" {
+		return []string{path.Join(cmp.Or(keyPrefixes[w.Resource], w.Resource), name)}
 	}
-	kind := schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind)
-	if kind.Group != w.Group {
-		return false
+	return []string{path.Join(w.Resource, name), path.Join(w.Group, w.Resource, name)}
+}
+
+// ref names the object of a change.
+func (t *Timeline) ref(c change) (ObjectRef, bool) {
+	if c.deleted != (ObjectRef{}) {
+		return c.deleted, true
 	}
-	plural, _ := meta.UnsafeGuessKindToResource(kind)
-	return plural.Resource == w.Resource || strings.HasPrefix(c.key, w.Group+"/"+w.Resource+"/")
+	ref, err := refOf(t.journal.state[c.key])
+	if err == nil {
+		return ref, true
+	}
+	for _, some := range [][]change{t.recent.earlier[c.key], t.recent.now[c.key]} {
+		for _, later := range some {
+			if later.deleted != (ObjectRef{}) {
+				ref = later.deleted
+			}
+		}
+	}
+	return ref, ref != (ObjectRef{})
 }
 
 // Wrote takes a request of a user that has ended. It does not block.
@@ -119,7 +127,7 @@ func (t *Timeline) Wrote(w Write) {
 	if !t.records() {
 		return
 	}
-	// The clock of a change is read when it arrives, so it is never earlier than the request.
+	// The clock of a change is read when it arrives, so it is later than the request.
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.writes = append(t.writes, w)
@@ -137,10 +145,10 @@ func (t *Timeline) match(now time.Time) {
 		var found []change
 		complete := true
 		for _, o := range w.Objects {
-			changes := t.recent.of(o, w.Begun)
-			complete = complete && len(changes) > 0
-			if len(changes) > 0 {
-				found = append(found, changes[0])
+			c, came := t.recent.of(o, w.Begun)
+			complete = complete && came
+			if came {
+				found = append(found, c)
 			}
 		}
 		switch {
@@ -177,7 +185,7 @@ func (t *Timeline) note(w Write, changes []change, now time.Time) {
 		if c.moment > r.Moment {
 			r.Moment, r.Time = c.moment, c.at
 		}
-		if ref, err := refOf(c.object()); err == nil {
+		if ref, known := t.ref(c); known {
 			r.touch(ref)
 		}
 	}
@@ -241,7 +249,7 @@ const (
 )
 
 // watchNode notes when a node fails and when it recovers.
-func (t *Timeline) watchNode(key string, before, after []byte) {
+func (t *Timeline) watchNode(key string, after []byte) {
 	name, isNode := strings.CutPrefix(key, nodePrefix)
 	if !isNode {
 		return
@@ -325,6 +333,9 @@ func (t *Timeline) Configured(c Configuration) {
 	}
 	if !c.Failed {
 		m := configurationMark{Moment: t.journal.moment, Time: t.now(), Revision: c.Revision, Document: c.Document}
+		if last.Revision == 0 {
+			m.Moment = 0 // the first one has been in force from the start
+		}
 		t.configurations = append(t.configurations, m)
 		t.unwritten = append(t.unwritten, mark{Configuration: &m})
 	}

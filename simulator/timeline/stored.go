@@ -189,6 +189,9 @@ func kindOf(value []byte) (schema.GroupVersionKind, error) {
 
 // refOf returns the name of a stored object.
 func refOf(value []byte) (ObjectRef, error) {
+	if value == nil {
+		return ObjectRef{}, errStored
+	}
 	if !bytes.HasPrefix(value, protobufPrefix) {
 		var head struct {
 			APIVersion, Kind string

@@ -2,7 +2,6 @@ package timeline
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -84,6 +83,8 @@ type Timeline struct {
 	listing map[string]bool
 	// broken says why nothing is recorded at present; nil while all is well.
 	broken error
+	// retry is when to try again.
+	retry time.Time
 	// warnings are of the start.
 	warnings []string
 	// armed: a flush is due.
@@ -314,8 +315,12 @@ func (t *Timeline) take(some []Entry) {
 		if !t.journal.add(now, e.Key, value) {
 			continue
 		}
-		t.recent.note(change{moment: t.journal.moment, at: now, key: e.Key, before: before, after: value})
-		t.watchNode(e.Key, before, value)
+		c := change{moment: t.journal.moment, at: now, key: e.Key}
+		if value == nil {
+			c.deleted, _ = refOf(before)
+		}
+		t.recent.note(c)
+		t.watchNode(e.Key, value)
 		if len(t.journal.buffer) >= flushBytes {
 			t.flush()
 		}
@@ -370,19 +375,28 @@ func (t *Timeline) flush() {
 		t.unwritten = append(t.unwritten, mark{Step: r})
 	}
 	t.dirty = nil
-	err := t.journal.flush(now, t.unwritten)
-	if err != nil {
-		// What could not be written is dropped, and a new segment begins with what there is by then.
-		t.suspend(err)
+	if t.broken == nil {
+		if err := t.journal.flush(now, t.unwritten); err != nil {
+			t.suspend(err)
+		}
+	}
+	if t.broken != nil {
+		// What cannot be written is dropped, and a new segment begins with what there is by then.
 		t.journal.buffer, t.journal.count = t.journal.buffer[:0], 0
-		t.begin()
+		if !now.Before(t.retry) {
+			t.begin()
+		}
+		t.unwritten = nil
 		return
 	}
 	t.unwritten = nil
-	if t.broken == nil && t.journal.isFull() || t.broken != nil && !errors.Is(t.broken, errTooLarge) {
+	if t.journal.isFull() {
 		t.begin()
 	}
 }
+
+// retryPause is the time between two attempts to record again.
+const retryPause = 30 * time.Second
 
 // begin begins a segment, and forgets what its beginning drops.
 func (t *Timeline) begin() {
@@ -395,6 +409,7 @@ func (t *Timeline) begin() {
 	}
 	if err := t.journal.begin(t.now(), marks); err != nil {
 		t.suspend(err)
+		t.retry = t.now().Add(retryPause)
 		return
 	}
 	t.unwritten = nil

@@ -10,6 +10,13 @@ test.describe.configure({ mode: 'serial' })
 const create = (simulator: Simulator, name: string, cpu?: string) => simulator.kube('POST', '/api/v1/namespaces/default/pods', pod(name, cpu))
 const playhead = (page: Page) => page.getByTestId('playhead')
 const card = (page: Page, name: string) => page.locator(`[data-node="${name}"]`)
+/** What one program does within a second is one step, so the next request waits until the last step is older. */
+async function apart(simulator: Simulator): Promise<void> {
+  await expect(async () => {
+    const { steps: all } = (await (await fetch(`${simulator.url}/api/v1/timeline`)).json()) as { steps: { time: string }[] }
+    expect(Date.now() - Date.parse(all.at(-1)?.time ?? '')).toBeGreaterThan(1500)
+  }).toPass()
+}
 const steps = (page: Page) => page.getByTestId('steps').getByRole('button')
 
 test('an empty time line says what fills it', async ({ page, simulator }) => {
@@ -25,6 +32,7 @@ test('a step leads to the cluster as it was, which cannot be changed, and back t
     const { items } = await simulator.kube<{ items: { spec: { nodeName?: string } }[] }>('GET', '/api/v1/namespaces/default/pods')
     expect(items.filter(({ spec }) => spec.nodeName)).toHaveLength(2)
   }).toPass()
+  await apart(simulator)
   await create(simulator, 'late')
 
   await page.goto(`${simulator.url}/`)
@@ -98,6 +106,7 @@ test('two moments are compared on the map and as a list', async ({ page, simulat
 })
 
 test('a decision leads to the cluster as the scheduler saw it', async ({ page, simulator }) => {
+  await apart(simulator)
   await create(simulator, 'too-big', '64')
   await page.goto(`${simulator.url}/decisions/default/too-big`)
   await page.getByTestId('seen').click()
@@ -109,6 +118,7 @@ test('a decision leads to the cluster as the scheduler saw it', async ({ page, s
 
 test('Ctrl+Z names the last step and takes it back', { tag: '@main' }, async ({ page, simulator, allowed }) => {
   allowed.push(refused(404))
+  await apart(simulator)
   await create(simulator, 'mistake')
   await page.goto(`${simulator.url}/timeline`)
   await expect(steps(page).filter({ hasText: 'mistake' })).toBeVisible()

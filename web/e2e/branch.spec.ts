@@ -6,7 +6,9 @@ import { expect, node, pod, refused, serverAway, test, type Simulator } from './
 
 test.describe.configure({ mode: 'serial' })
 // While a branch starts, the trunk answers for it that it does not run.
-test.use({ allowed: [refused(503), refused(404), serverAway] })
+test.beforeEach(({ allowed }) => {
+  allowed.push(refused(503), refused(404), serverAway)
+})
 
 interface Branch {
   state: string

@@ -17,8 +17,13 @@ interface Change {
   create?: unknown
   apply?: unknown
   patch?: { kind: string; name: string; namespace?: string; patch: unknown }
-  delete?: { kind: string; name: string; namespace?: string }
+  /** An object, or nodes by an expression: the node of the first pod of a workload. */
+  delete?: { kind: string; name: string; namespace?: string; nodes?: string }
   configure?: unknown
+}
+interface Predicted {
+  crossedOut?: string[]
+  picked: string
 }
 interface Example {
   id: string
@@ -26,7 +31,7 @@ interface Example {
   number?: boolean
   multiple?: boolean
   options?: string[]
-  right: unknown[] | { crossedOut: string[]; picked: string }
+  right: unknown[] | Predicted
   wrong?: unknown[]
 }
 interface LessonFile {
@@ -80,23 +85,31 @@ async function play(simulator: Simulator, id: string, change: Change): Promise<v
     const response = await fetch(`${at}${path}`, { method, headers: { 'Content-Type': type }, ...(body === undefined ? {} : { body: JSON.stringify(body) }) })
     if (!response.ok && !(method === 'DELETE' && response.status === 404)) throw new Error(`${method} ${path}: ${response.status} ${await response.text()}`)
   }
-  for (const object of [change.create, change.apply].flat().filter((one) => one !== undefined) as { apiVersion: string; kind: string; metadata: { name: string; namespace?: string } }[]) {
+  for (const object of [change.create, change.apply].flat().filter((one) => one !== undefined) as { kind: string; metadata: { name: string; namespace?: string } }[]) {
     // A pod of that name may still be on its way out.
-    await expect(() => call('POST', collectionOf(object.apiVersion, object.kind, object.metadata.namespace), object)).toPass({ timeout: 20_000 })
+    await expect(() => call('POST', collectionOf(object.kind, object.metadata.namespace), object)).toPass({ timeout: 20_000 })
   }
-  if (change.patch) await call('PATCH', `${collectionOf('', change.patch.kind, change.patch.namespace)}/${change.patch.name}`, change.patch.patch, 'application/merge-patch+json')
-  if (change.delete) await call('DELETE', `${collectionOf('', change.delete.kind, change.delete.namespace)}/${change.delete.name}`)
+  if (change.patch) {
+    const { kind, name, namespace, patch } = change.patch
+    await call('PATCH', `${collectionOf(kind, namespace)}/${name}`, patch, Array.isArray(patch) ? 'application/json-patch+json' : 'application/strategic-merge-patch+json')
+  }
+  const owner = /p\.owner == "(.*?)"/.exec(change.delete?.nodes ?? '')?.[1]
+  if (owner) {
+    const { items } = (await (await fetch(`${at}${collectionOf('Pod')}`)).json()) as { items: { metadata: { name: string }; spec: { nodeName?: string } }[] }
+    const node = items.find(({ metadata, spec }) => metadata.name.startsWith(`${owner}-`) && spec.nodeName)?.spec.nodeName
+    await call('DELETE', `${collectionOf('Node')}/${node}`)
+  } else if (change.delete) await call('DELETE', `${collectionOf(change.delete.kind, change.delete.namespace)}/${change.delete.name}`)
   if (change.configure) await call('PUT', '/api/v1/schedulerconfiguration', change.configure)
 }
-const apis: Record<string, string> = { Node: '/api/v1/nodes', Pod: '/api/v1/namespaces/NS/pods', Deployment: '/apis/apps/v1/namespaces/NS/deployments', ReplicaSet: '/apis/apps/v1/namespaces/NS/replicasets', ResourceQuota: '/api/v1/namespaces/NS/resourcequotas', PriorityClass: '/apis/scheduling.k8s.io/v1/priorityclasses' }
-function collectionOf(_: string, kind: string, namespace = 'default'): string {
+const apis: Record<string, string> = { Node: '/api/v1/nodes', Pod: '/api/v1/namespaces/NS/pods', Deployment: '/apis/apps/v1/namespaces/NS/deployments', ReplicaSet: '/apis/apps/v1/namespaces/NS/replicasets', ResourceQuota: '/api/v1/namespaces/NS/resourcequotas', PriorityClass: '/apis/scheduling.k8s.io/v1/priorityclasses', ClusterQueue: '/apis/kueue.x-k8s.io/v1beta2/clusterqueues' }
+function collectionOf(kind: string, namespace = 'default'): string {
   const path = apis[kind]
   if (!path) throw new Error(`the test does not know where ${kind} objects are served`)
   return `/kubernetes${path.replace('NS', namespace)}`
 }
 
 /** Predicts on the page of the check, and goes back to the lesson's page. */
-async function predict(page: Page, card: Locator, { crossedOut, picked }: { crossedOut: string[]; picked: string }, passed: boolean): Promise<void> {
+async function predict(page: Page, card: Locator, { crossedOut = [], picked }: Predicted, passed: boolean): Promise<void> {
   await card.getByRole('link').click()
   const stage = page.getByTestId('predict-stage')
   for (const node of crossedOut) await stage.locator('thead tr.feet td').nth(await columnOf(stage, node)).locator('button').first().click()
@@ -135,9 +148,9 @@ async function passStep(page: Page, simulator: Simulator, { id, checks }: Lesson
         await expect(card.getByTestId('feedback'), `${id}/${name}`).toHaveClass(/good/, { timeout: 2000 })
       }).toPass({ timeout: 30_000 })
     } else if (check.kind === 'predict') {
-      const wrong = lists(check.wrong ?? [])[0] as { crossedOut: string[]; picked: string } | undefined
+      const wrong = lists(check.wrong ?? [])[0] as Predicted | undefined
       if (wrong) await predict(page, card, wrong, false)
-      await predict(page, card, lists(check.right)[0] as { crossedOut: string[]; picked: string }, true)
+      await predict(page, card, lists(check.right)[0] as Predicted, true)
       await expect(card).toHaveAttribute('data-passed', 'true')
     } else {
       await card.locator('button.primary').click()

@@ -27,7 +27,7 @@ func TestGradingNamesMisconceptions(t *testing.T) {
 	gpu := v1.Taint{Key: "gpu", Effect: v1.TaintEffectNoSchedule}
 	burst := podOf("burst").Node("a").Req(cpu("1")).Obj()
 	burst.Spec.Containers[0].Resources.Limits = v1.ResourceList{"cpu": resource.MustParse("8")}
-	prefers := podOf("web").Obj()
+	prefers := podOf("web").Req(cpu("1")).Obj()
 	prefers.Spec.Affinity = &v1.Affinity{NodeAffinity: &v1.NodeAffinity{PreferredDuringSchedulingIgnoredDuringExecution: []v1.PreferredSchedulingTerm{{
 		Weight: 1, Preference: v1.NodeSelectorTerm{MatchExpressions: []v1.NodeSelectorRequirement{{Key: "disk", Operator: v1.NodeSelectorOpIn, Values: []string{"ssd"}}}},
 	}}}}
@@ -41,7 +41,7 @@ func TestGradingNamesMisconceptions(t *testing.T) {
 		want       []string
 	}{
 		{
-			name: "the emptiest node is picked, and its label is wrong", pod: podOf("web").NodeSelector(map[string]string{"disk": "ssd"}).Obj(),
+			name: "the emptiest node is picked, and its label is wrong", pod: podOf("web").Req(cpu("1")).NodeSelector(map[string]string{"disk": "ssd"}).Obj(),
 			nodes: []*v1.Node{nodeOf("a").Label("disk", "ssd").Obj(), nodeOf("b").Obj()}, pods: []*v1.Pod{podOf("db").Node("a").Req(cpu("4")).Obj()},
 			prediction: Prediction{Picked: "b"}, want: []string{UsageCounts},
 		},
@@ -52,7 +52,7 @@ func TestGradingNamesMisconceptions(t *testing.T) {
 			prediction: Prediction{Picked: "b"}, want: []string{UsageCounts},
 		},
 		{
-			name: "a node with PreferNoSchedule is crossed out", pod: podOf("web").Obj(),
+			name: "a node with PreferNoSchedule is crossed out", pod: podOf("web").Req(cpu("1")).Obj(),
 			nodes:      []*v1.Node{nodeOf("a").Obj(), nodeOf("b").Taints([]v1.Taint{spot}).Obj()},
 			prediction: Prediction{CrossedOut: []string{"b"}, Picked: "a"}, want: []string{PreferForbids},
 		},
@@ -77,7 +77,7 @@ func TestGradingNamesMisconceptions(t *testing.T) {
 			prediction: Prediction{CrossedOut: []string{"a"}, Picked: "b"}, want: []string{LimitsCount},
 		},
 		{
-			name: "an error that has no name", pod: podOf("web").Obj(),
+			name: "an error that has no name", pod: podOf("web").Req(cpu("1")).Obj(),
 			nodes: []*v1.Node{nodeOf("a").Obj(), nodeOf("b").Unschedulable(true).Obj()}, pods: []*v1.Pod{podOf("db").Node("b").Req(cpu("1")).Obj()},
 			prediction: Prediction{Picked: "a"}, want: []string{},
 		},

@@ -19,7 +19,14 @@ func (t *Trial) answer(ctx context.Context, q Question) (*Answer, error) {
 	if err != nil {
 		return nil, err
 	}
+	f, err := t.framework(pod, q.Profile)
+	if err != nil {
+		return nil, err
+	}
 	answer := &Answer{State: t.state}
+	for _, plugin := range f.ListPlugins().Permit.Enabled {
+		answer.PermitNotAsked = append(answer.PermitNotAsked, plugin.Name)
+	}
 	copies := max(q.Copies, 1)
 	if copies > maxCopies {
 		return nil, &InvalidError{Path: "copies", Message: fmt.Sprintf("want a number from 1 to %d", maxCopies)}

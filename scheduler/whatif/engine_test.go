@@ -20,6 +20,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/apis/config"
+	frameworkruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
 	st "k8s.io/kubernetes/pkg/scheduler/testing"
 
 	schedulerconfig "kube-scheduler-simulator/scheduler/config"
@@ -297,6 +299,37 @@ func TestPanicsAreContained(t *testing.T) {
 	explode = false
 	if answer, err := engine.Ask(t.Context(), whatif.Question{PodRef: web}); err != nil || answer.Decisions[0].Outcome != result.Scheduled {
 		t.Errorf("the next answer is %+v, %v", answer, err)
+	}
+}
+
+// waits is a Permit plugin that a question must not ask.
+type waits struct{ t *testing.T }
+
+func (waits) Name() string { return "Waits" }
+
+func (p waits) Permit(context.Context, fwk.CycleState, *v1.Pod, string) (*fwk.Status, time.Duration) {
+	p.t.Error("Permit was asked")
+	return nil, 0
+}
+
+// TestPermitIsNotAsked: the answer names the plugins whose say it lacks.
+func TestPermitIsNotAsked(t *testing.T) {
+	engine := engineOf(t, whatif.Options{OutOfTree: frameworkruntime.Registry{"Waits": func(context.Context, runtime.Object, fwk.Handle) (fwk.Plugin, error) {
+		return waits{t}, nil
+	}}}, st.MakeNode().Name("a").Capacity(cores("4")).Obj(), waiting("web", "3"))
+	configuration := defaults(t)().DeepCopy()
+	configuration.Profiles[0].Plugins.Permit.Enabled = []config.Plugin{{Name: "Waits"}}
+	for _, tc := range []struct {
+		configuration *config.KubeSchedulerConfiguration
+		want          []string
+	}{{nil, nil}, {configuration, []string{"Waits"}}} {
+		answer, err := engine.Ask(t.Context(), whatif.Question{PodRef: web, Configuration: tc.configuration})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(tc.want, answer.PermitNotAsked); diff != "" || answer.Decisions[0].SelectedNode != "a" {
+			t.Errorf("%s%+v", diff, answer.Decisions[0].Summary)
+		}
 	}
 }
 

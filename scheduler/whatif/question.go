@@ -69,6 +69,9 @@ type Answer struct {
 	State State
 	// Decisions has one cycle per copy, hypothetical, in order.
 	Decisions []*result.Cycle
+	// PermitNotAsked names the Permit plugins of the pod's profile. A question does not ask them, because their answer depends on what they
+	// remember of other pods: the pod may still have to wait for them, or be rejected.
+	PermitNotAsked []string
 }
 
 // State says on which state an answer rests, before the question's changes.

@@ -25,11 +25,13 @@ type WhatIfAnswer struct {
 	State whatif.State `json:"state"`
 	// Decisions has one for each copy of the pod, in order.
 	Decisions []explain.Explained `json:"decisions"`
+	// PermitNotAsked is as in whatif.Answer.
+	PermitNotAsked []string `json:"permitNotAsked,omitempty"`
 }
 
 // Explained returns the answer of an engine.
 func Explained(a *whatif.Answer) *WhatIfAnswer {
-	out := &WhatIfAnswer{State: a.State}
+	out := &WhatIfAnswer{State: a.State, PermitNotAsked: a.PermitNotAsked}
 	for _, c := range a.Decisions {
 		out.Decisions = append(out.Decisions, explain.With(c))
 	}

@@ -30,6 +30,10 @@ func PrintWhatIf(w io.Writer, target Target, a *WhatIfAnswer, format Format) err
 		p.line("")
 		p.decision(a.Decisions[at], format)
 	}
+	if len(a.PermitNotAsked) > 0 {
+		p.line("")
+		p.line("Permit plugins were not asked: %s. They may make the pod wait, or reject it.", strings.Join(a.PermitNotAsked, ", "))
+	}
 	return p.err
 }
 

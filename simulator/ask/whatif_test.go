@@ -121,20 +121,22 @@ func TestPrintWhatIf(t *testing.T) {
 		name      string
 		format    Format
 		decisions []explain.Explained
+		permit    []string
 	}{
-		{"a node of several", Table, []explain.Explained{scored}},
-		{"wide", Wide, []explain.Explained{scored}},
-		{"equal totals", Table, []explain.Explained{tied(cycle("web", map[string]int64{"a": 90, "b": 90}))}},
-		{"the only node", Table, []explain.Explained{cycle("web", map[string]int64{"a": 90}, full("b"))}},
-		{"no node", Table, []explain.Explained{cycle("web", nil, tainted("a"), full("b"), full("c"))}},
-		{"no node, but room", Table, []explain.Explained{preempting(cycle("web", nil, full("c"), full("d")))}},
-		{"copies", Table, []explain.Explained{scored, cycle("web-2", map[string]int64{"a": 80}, full("b"))}},
-		{"copies that do not all fit", Table, []explain.Explained{scored, cycle("web-2", nil, full("a"), full("b")), cycle("web-2", nil, full("a"), full("b"))}},
-		{"JSON", JSON, []explain.Explained{cycle("web", map[string]int64{"a": 90})}},
-		{"YAML", YAML, []explain.Explained{cycle("web", map[string]int64{"a": 90})}},
+		{"a node of several", Table, []explain.Explained{scored}, nil},
+		{"wide", Wide, []explain.Explained{scored}, nil},
+		{"equal totals", Table, []explain.Explained{tied(cycle("web", map[string]int64{"a": 90, "b": 90}))}, nil},
+		{"the only node", Table, []explain.Explained{cycle("web", map[string]int64{"a": 90}, full("b"))}, nil},
+		{"no node", Table, []explain.Explained{cycle("web", nil, tainted("a"), full("b"), full("c"))}, nil},
+		{"no node, but room", Table, []explain.Explained{preempting(cycle("web", nil, full("c"), full("d")))}, nil},
+		{"copies", Table, []explain.Explained{scored, cycle("web-2", map[string]int64{"a": 80}, full("b"))}, nil},
+		{"copies that do not all fit", Table, []explain.Explained{scored, cycle("web-2", nil, full("a"), full("b")), cycle("web-2", nil, full("a"), full("b"))}, nil},
+		{"JSON", JSON, []explain.Explained{cycle("web", map[string]int64{"a": 90})}, nil},
+		{"YAML", YAML, []explain.Explained{cycle("web", map[string]int64{"a": 90})}, nil},
+		{"Permit plugins", Table, []explain.Explained{cycle("web", map[string]int64{"a": 90}, full("b"))}, []string{"Coscheduling"}},
 	} {
 		var out bytes.Buffer
-		if err := PrintWhatIf(&out, file("cluster.yaml"), &WhatIfAnswer{State: state, Decisions: tc.decisions}, tc.format); err != nil {
+		if err := PrintWhatIf(&out, file("cluster.yaml"), &WhatIfAnswer{State: state, Decisions: tc.decisions, PermitNotAsked: tc.permit}, tc.format); err != nil {
 			t.Fatal(err)
 		}
 		b.WriteString("# " + tc.name + "\n" + out.String() + "\n")

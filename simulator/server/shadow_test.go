@@ -79,6 +79,9 @@ func TestShadow(t *testing.T) {
 	want(t, "an item", strings.Contains(h.get(shadowPath).body, `"items":[{"pod":{"namespace":"shop","name":"web","uid":"u"},"attempt":1,"time":"0001-01-01T00:00:00Z","profile":"default-scheduler",`+
 		`"live":{"node":"a","total":7},"shadow":{"node":"b"},"verdict":"elsewhere","differs":true,"partedBy":{"plugin":"NodeResourcesFit","extensionPoint":"filter","by":"shadow","node":"a","reasons":["Insufficient cpu"]}}]`), true)
 
+	f.state.Problem = "no scheduler runs"
+	want(t, "a problem", strings.Contains(h.get(shadowPath).body, `"problem":"no scheduler runs"`), true)
+
 	want(t, "removed", h.do(http.MethodDelete, shadowPath, "").StatusCode, http.StatusNoContent)
 	want(t, "no shadow", strings.TrimSpace(h.get(shadowPath).body), none)
 }

@@ -46,6 +46,8 @@ var errSlow = errors.New("the question takes too long; ask for less")
 type whatifAnswer struct {
 	State     whatif.State        `json:"state"`
 	Decisions []explain.Explained `json:"decisions"`
+	// PermitNotAsked is as in whatif.Answer.
+	PermitNotAsked []string `json:"permitNotAsked,omitempty"`
 }
 
 func (s *Server) postWhatIf(ctx context.Context, h Hypotheses, q hypothesis.WhatIf) (any, error) {
@@ -53,7 +55,7 @@ func (s *Server) postWhatIf(ctx context.Context, h Hypotheses, q hypothesis.What
 	if err != nil {
 		return nil, err
 	}
-	out := whatifAnswer{State: answer.State, Decisions: make([]explain.Explained, len(answer.Decisions))}
+	out := whatifAnswer{State: answer.State, Decisions: make([]explain.Explained, len(answer.Decisions)), PermitNotAsked: answer.PermitNotAsked}
 	for i, c := range answer.Decisions {
 		if i > 0 && c == answer.Decisions[i-1] {
 			out.Decisions[i] = out.Decisions[i-1]

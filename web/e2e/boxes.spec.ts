@@ -82,6 +82,17 @@ const placesOf = (name: string, decision = `/decisions/default/${name}`): Record
   'after preemption': { path: '/decisions/default/urgent-billing-reconciliation-27', shown: '[data-testid="queue-facts"]' },
   'two attempts': { path: '/decisions/default/urgent-billing-reconciliation-27?attempt=2&compare=1', shown: '[data-testid="filter-matrix"] [data-state]' },
   gated: { path: '/decisions/default/waits-for-quota', shown: 'main code' },
+  'make it fit': { path: '/decisions/default/too-big-for-every-node-of-this-cluster', shown: '[data-testid="fit-panel"] [data-rank="1"]' },
+  'a hypothesis to apply': {
+    path: '/decisions/default/too-big-for-every-node-of-this-cluster',
+    shown: '[data-testid="fit-panel"] [data-rank="1"]',
+    act: async (page) => {
+      await page.getByTestId('apply-suggestion').first().click()
+      await expect(page.getByTestId('apply-hypothesis-confirm')).toBeEnabled()
+    },
+  },
+  'room for more': { path: `/capacity?pod=default/${name}&like=${longNode}&for=100`, shown: '[data-testid="nodes-needed"]' },
+  'no room yet': { path: '/capacity', shown: 'main .empty' },
   pods: { path: '/resources/pods', shown: '[data-key]' },
   pod: { path: `/resources/pods?select=default/${name}`, shown: '[data-testid="object-detail"] .cm-line' },
   nodes: { path: '/resources/nodes', shown: '[data-key]' },
@@ -89,6 +100,7 @@ const placesOf = (name: string, decision = `/decisions/default/${name}`): Record
   scheduler: { path: '/scheduler', shown: '.cm-line' },
   'scheduler, a draft': { path: '/scheduler', shown: '.cm-line', act: (page) => page.locator('[data-preset="twoProfiles"]').click() },
   'scheduler, the difference': { path: '/scheduler?view=difference', shown: 'main' },
+  'scheduler, no shadow': { path: '/scheduler?view=shadow', shown: '[data-testid="shadow-panel"]' },
   'scheduler, arguments': { path: '/scheduler?args=NodeResourcesFit', shown: '.cm-line' },
   gangs: { path: '/batch/gangs', shown: '[data-try-preset]' },
   quotas: { path: '/batch/quotas', shown: '[data-try-preset]' },

@@ -3939,6 +3939,8 @@ export interface components {
             state: components["schemas"]["HypotheticalState"];
             /** @description One for each copy, in order; every one is hypothetical. When a copy finds no node, neither do those after it, for the same reasons: their decisions repeat that one. */
             decisions: components["schemas"]["ExplainedCycle"][];
+            /** @description The Permit plugins of the pod's profile. A question does not ask them, because their answer depends on what they remember of other pods: the pod may still have to wait for them, or be rejected. Absent if there are none. */
+            permitNotAsked?: string[];
         };
         /** @description Which changes make this pod fit? */
         Fit: {
@@ -4134,6 +4136,8 @@ export interface components {
             differ: number;
             /** @description The decisions that it left out, because it could not keep up. */
             skipped: number;
+            /** @description Why the shadow does not judge now. Absent if it does, and if there is none. */
+            problem?: string;
             verdicts: components["schemas"]["ShadowCounts"];
             /** @description The latest judged decisions, newest first, at most 500. */
             items: components["schemas"]["ShadowItem"][];

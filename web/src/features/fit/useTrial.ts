@@ -13,6 +13,8 @@ export interface Tried {
   /** The same question without the hypothesis; the cycle itself if there is none. */
   without: HypotheticalCycle
   state: HypotheticalState
+  /** The Permit plugins, which a question does not ask. */
+  permitNotAsked: readonly string[]
   /** When it was asked (ms since the epoch). */
   at: number
 }
@@ -31,10 +33,10 @@ export function useTrial(pod: Ref<Pick<PodRef, 'namespace' | 'name'> | undefined
   const keyOf = () => (pod.value ? `${pod.value.namespace}/${pod.value.name}` : '')
 
   async function ask(signal: AbortSignal, supposed: Hypothesis) {
-    const { state, decisions } = await askWhatIf(questionOf(supposed, pod.value), signal)
+    const { state, decisions, permitNotAsked = [] } = await askWhatIf(questionOf(supposed, pod.value), signal)
     const [cycle] = decisions
     if (!cycle) throw new Error('the answer has no decision')
-    return { cycle, state }
+    return { cycle, state, permitNotAsked }
   }
   const { value: tried, loading, busy, failure, ask: question, again, clear } = useQuestion(async (signal, supposed: Hypothesis): Promise<Tried> => {
     const key = keyOf()

@@ -4,6 +4,7 @@ export const whatif = {
   whatif: {
     hypothetical: 'Hypothetical',
     nothingChanged: 'Nothing in the cluster has changed.',
+    permitNotAsked: 'Permit plugins were not asked: {plugins}. They may make the pod wait, or reject it.',
     tried: '{n} changes tried on the state of {time}. | {n} change tried on the state of {time}. | {n} changes tried on the state of {time}.',
     asking: 'Asking the scheduler’s plugins…',
     busy: 'The simulator is answering another question. This one will be asked again in a moment.',
@@ -249,6 +250,7 @@ export const whatif = {
     wouldDiffer: 'Of the last {total} decisions, {n} would differ now. | Of the last {total} decisions, {n} would differ now. | Of the last {total} decisions, {n} would differ now.',
     waiting: 'No decision since the shadow was set. It judges the next one.',
     means: 'Each decision is made again under the shadow, on the state that the scheduler saw; the cluster then follows the scheduler. “As good” is a tie that chance decides.',
+    problem: 'The shadow does not judge at the moment: {problem}',
     share: 'The counts stand for {percent} of the decisions: {skipped} were left out, because decisions came faster than the shadow judges. Which ones depends on the load alone.',
     draftMeans: 'Both configurations were asked about each of these pods at {time}, on the cluster as it is now, as if that pod alone were not placed. This does not repeat the past.',
     draftIncomplete: 'The time for the answer ran out before all pods were judged.',

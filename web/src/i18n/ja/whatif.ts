@@ -6,6 +6,7 @@ export const whatif: typeof english = {
   whatif: {
     hypothetical: '仮定',
     nothingChanged: 'クラスターは何も変わっていません。',
+    permitNotAsked: 'Permit プラグイン（{plugins}）には問い合わせていません。Pod を待たせるか、拒否する場合があります。',
     tried: '{time} の状態で {n} 件の変更を試しました。',
     asking: 'スケジューラーのプラグインに問い合わせています…',
     busy: 'シミュレーターは別の質問に答えています。少し後で自動的にもう一度問い合わせます。',
@@ -251,6 +252,7 @@ export const whatif: typeof english = {
     wouldDiffer: '直近の決定 {total} 件中 {n} 件が、今なら異なる結果になります。',
     waiting: 'シャドーの設定後、まだ決定がありません。次の決定から判定します。',
     means: '各決定を、スケジューラーが見た状態で、シャドーのもとでもう一度行います。クラスターはその後、スケジューラーの決定に従います。「同等」は、どちらになるかが偶然で決まる同点です。',
+    problem: '現在、シャドーは判定していません: {problem}',
     share: 'この数は決定の {percent} についてのものです。決定がシャドーの判定より速かったため、{skipped} 件を省きました。どれを省くかは負荷だけで決まります。',
     draftMeans: '{time} に、これらの各 Pod について、その Pod だけが未割り当てであるものとして、現在のクラスターで両方の構成に問い合わせました。過去の再現ではありません。',
     draftIncomplete: '時間内にすべての Pod を判定できませんでした。',

@@ -26,6 +26,7 @@ import (
 	"kube-scheduler-simulator/scheduler/config"
 	"kube-scheduler-simulator/scheduler/resultstore"
 	"kube-scheduler-simulator/scheduler/supervisor"
+	"kube-scheduler-simulator/simulator/branch"
 	"kube-scheduler-simulator/simulator/controlplane"
 	"kube-scheduler-simulator/simulator/controlplane/external"
 	"kube-scheduler-simulator/simulator/datadir"
@@ -137,6 +138,8 @@ type simulator struct {
 	hypotheses *hypotheses
 	sessions   *sessions.Service
 	runs       *runs.Runs
+	// branches is nil in a branch.
+	branches *branch.Branches
 	// queues counts the events of the scheduling queue since the latest reset.
 	queues     scheduler.QueueReader
 	operations operations
@@ -174,6 +177,9 @@ func (s *simulator) start(ctx context.Context) error {
 	s.setStatus(server.Starting, "the control plane is starting")
 
 	if err := s.checkInventory(ctx); err != nil {
+		return err
+	}
+	if err := s.openBranches(); err != nil {
 		return err
 	}
 	if err := s.startControlPlane(ctx); err != nil {
@@ -268,6 +274,9 @@ func (s *simulator) start(ctx context.Context) error {
 func (s *simulator) quiesce(ctx context.Context) error {
 	s.setStatus(server.Stopping, "the simulator is stopping")
 	s.operations.cancel()
+	if s.branches != nil {
+		s.branches.Quit()
+	}
 	ctx, cancel := context.WithTimeout(ctx, quiesceTimeout)
 	defer cancel()
 	s.web.Quiesce(ctx)
@@ -294,6 +303,9 @@ func (s *simulator) backend() server.Backend {
 		Shadow:     s.hypotheses,
 		Sessions:   s.sessions,
 		Runs:       s.runs,
+	}
+	if s.branches != nil {
+		b.Branches = comparedBranches{s.branches, s}
 	}
 	if s.embedded != nil {
 		b.Reset = s.resetAll

@@ -455,6 +455,7 @@ func TestBadOptionsFailAtOnce(t *testing.T) {
 }
 
 func TestATemporaryClusterLeavesNoFiles(t *testing.T) {
+	clustertest.Slow(t)
 	tmp := t.TempDir()
 	t.Setenv("TMPDIR", tmp)
 	s, err := startInProcess(DefaultOptions())
@@ -502,9 +503,7 @@ func startProgram(t *testing.T, dataDir, gates string) (*running, *exec.Cmd) {
 }
 
 func TestKillLosesNothingThatWasAcknowledged(t *testing.T) {
-	if testing.Short() {
-		t.Skip("slow; make test-all runs it")
-	}
+	clustertest.Slow(t)
 	dataDir := t.TempDir()
 	s, cmd := startProgram(t, dataDir, "")
 	const objects = 200

@@ -110,6 +110,10 @@ type Options struct {
 	// TokenFile holds the token that every request must carry. Without it, a simulator of an
 	// existing cluster makes a token and keeps it in DataDir.
 	TokenFile string
+	// Branch is the name of the branch that this simulator is; empty for the trunk, which is the only one that has
+	// branches. BranchFlags are the flags of their command lines.
+	Branch      string
+	BranchFlags []string
 	// Logger receives the simulator's own problems; by default they are discarded.
 	// Kubernetes' components log to klog.
 	Logger klog.Logger

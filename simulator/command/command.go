@@ -119,8 +119,14 @@ func serve(ctx context.Context, args []string, with []Option) error {
 	flags := newFlags(usage,
 		"Runs a Kubernetes control plane and a recorded kube-scheduler, and serves their web application.")
 	gates := flags.serve(&options)
+	flags.branch(&options)
 	if done, err := flags.parse(args); done || err != nil {
 		return err
+	}
+	if options.Branch != "" {
+		var cancel context.CancelFunc
+		ctx, cancel = untilInputEnds(ctx)
+		defer cancel()
 	}
 	return start(ctx, options, flags, *gates)
 }
@@ -131,6 +137,7 @@ func start(ctx context.Context, options app.Options, flags flagSet, gates string
 		return err
 	}
 	options.TieSeed = flags.seed()
+	options.BranchFlags = flags.ofBranches()
 	options.Logger = textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(os.Stderr)))
 	return app.Run(ctx, options, os.Stdout)
 }

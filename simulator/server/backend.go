@@ -90,6 +90,8 @@ type Backend struct {
 	Sessions Sessions
 	// Runs runs scenarios. When it is nil, its routes answer 501.
 	Runs Runs
+	// Branches are simulators beside this one. When it is nil, their routes answer 501.
+	Branches Branches
 }
 
 // attached is a Backend in use.

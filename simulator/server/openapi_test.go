@@ -17,6 +17,8 @@ import (
 	"kube-scheduler-simulator/scheduler/whatif"
 	"kube-scheduler-simulator/scheduler/whatif/capacity"
 	"kube-scheduler-simulator/scheduler/whatif/fit"
+	"kube-scheduler-simulator/simulator/branch"
+	"kube-scheduler-simulator/simulator/branch/comparison"
 	"kube-scheduler-simulator/simulator/definitions"
 	"kube-scheduler-simulator/simulator/hypothesis"
 	"kube-scheduler-simulator/simulator/kueue/admission"
@@ -120,6 +122,17 @@ func TestSchemasMatchTypes(t *testing.T) {
 		"QuotaHolder":          &control.Holder{},
 		"WorkloadName":         &workloadRequest{},
 		"WorkloadRef":          &admission.Ref{},
+		"Branch":               &branch.Branch{},
+		"BranchComparison":     &comparison.Comparison{},
+		"BranchField":          &comparison.Field{},
+		"BranchList":           &branchList{},
+		"BranchMoment":         &branch.Moment{},
+		"BranchNode":           &comparison.Node{},
+		"BranchPod":            &comparison.Pod{},
+		"BranchRequest":        &branch.Request{},
+		"BranchSide":           &comparison.Side{},
+		"BranchUse":            &comparison.Use{},
+		"OwnBranch":            &ownBranch{},
 		"Error":                &apiError{},
 		"RunRequest":           &runs.Request{},
 		"RunEntry":             &runs.Entry{},

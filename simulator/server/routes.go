@@ -82,9 +82,17 @@ func (s *Server) route(e *echo.Echo) {
 	v1.PUT("/kueue", whole(s.putKueue))
 	v1.PUT("/kueue/checks", s.putCheck)
 	v1.POST("/kueue/whatif", s.postKueueWhatIf)
+	v1.GET("/branch", s.getOwnBranch)
+	v1.GET("/branches", s.branches(s.listBranches))
+	v1.POST("/branches", s.branches(s.postBranch))
+	v1.GET("/branches/compare", s.branches(s.compareBranches))
+	v1.POST("/branches/:name/start", whole(s.branches(s.startBranch)))
+	v1.POST("/branches/:name/stop", whole(s.branches(s.stopBranch)))
+	v1.DELETE("/branches/:name", whole(s.branches(s.deleteBranch)))
 	e.GET(watchPath, echo.WrapHandler(s.hub))
 
 	e.Match(proxiedMethods, proxyPrefix+"/*", s.proxy)
+	e.Match(proxiedMethods, branchesPrefix+"/:name/*", s.toBranch)
 
 	e.GET("/", s.getPage)
 	e.GET(anyPath, s.getPage)
@@ -92,6 +100,7 @@ func (s *Server) route(e *echo.Echo) {
 
 // isPage reports whether path belongs to the web application rather than to an API.
 func isPage(path string) bool {
+	_, path = splitBranch(path)
 	switch path {
 	case "/healthz", "/readyz", "/metrics":
 		return false

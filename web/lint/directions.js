@@ -26,6 +26,7 @@ export const features = {
   activity: ['act', 'create', 'decision'],
   /** What the boards of batch scheduling share. */
   batch: ['scheduler'],
+  branch: [],
   capacity: ['act', 'create', 'fit', 'whatif', 'yaml'],
   cluster: ['act', 'create', 'decision', 'tour', 'transfer', 'whatif'],
   create: ['whatif', 'yaml'],

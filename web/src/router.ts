@@ -1,4 +1,5 @@
 import { createRouter, createWebHistory, type RouteRecordRaw } from 'vue-router'
+import { base } from './api/base'
 import { withDeferredMessages } from './i18n/deferred'
 import { lazily } from './ui/lazily'
 import ClusterPage from './features/cluster/ClusterPage.vue'
@@ -7,7 +8,7 @@ import ClusterPage from './features/cluster/ClusterPage.vue'
 const development: RouteRecordRaw[] = import.meta.env.DEV ? [{ path: '/_parts', name: 'parts', component: lazily(() => import('./features/shell/PartsPage.vue')), meta: { place: '' } }] : []
 
 export const router = createRouter({
-  history: createWebHistory(),
+  history: createWebHistory(`${base}/`),
   routes: [
     { path: '/', name: 'cluster', component: ClusterPage, meta: { place: 'cluster' } },
     { path: '/capacity', name: 'capacity', component: withDeferredMessages(lazily(() => import('./features/capacity/CapacityPage.vue'))), meta: { place: 'cluster' } },

